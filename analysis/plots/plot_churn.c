@@ -3,6 +3,8 @@
 #include "plot_int.h"
 #include "plots_sql.h"
 
+#include <string.h>
+
 #include <orrery/base/text.h>
 
 #define MOST_BARS    160
@@ -40,17 +42,17 @@ static void churn_panels(struct orr_plot *plot, struct orr_plot_layers *eviction
     bool dumb = plot->term == ORR_PLOT_DUMB;
     orr_plot__layers_means(evictions, 3600000);
     orr_plot__layers_sum(lost);
-    orr_plot__panel_above(plot);
+    orr_plot__panel_above(plot, evictions->count, 14);
     orr_plot__time_axis(plot, evictions->from, evictions->to, 8, false);
     orr_plot__window_marks(plot, evictions->from, evictions->to);
-    orr_plot__gp(plot, "set ylabel 'evictions per hour'\nset yrange [0:%.9g]\n",
-                 orr_plot__layers_top(evictions) * 1.06 + 1e-6);
+    orr_plot__ylabel(plot, "evictions per hour", orr_plot__panel_height(plot));
+    orr_plot__gp(plot, "set yrange [0:%.9g]\n", orr_plot__layers_top(evictions) * 1.06 + 1e-6);
     orr_plot__layers_plot(plot, evictions, false);
     orr_plot__panel_below(plot);
     orr_plot__time_axis(plot, lost->from, lost->to, 8, true);
     double top = orr_plot__layers_top(lost);
-    orr_plot__gp(plot, "set ylabel 'lost GPU-hours%s'\nset yrange [0:%.9g]\n",
-                 dumb ? "" : " so far", top > 0 ? top * 1.06 : 1.0);
+    orr_plot__ylabel(plot, "lost GPU-hours so far", orr_plot__panel_height(plot));
+    orr_plot__gp(plot, "set yrange [0:%.9g]\n", top > 0 ? top * 1.06 : 1.0);
     orr_plot__layers_plot(plot, lost, dumb);
     if (!dumb) {
         orr_plot__panel_legend(plot, "cause");
@@ -77,7 +79,7 @@ void orr_plot__churn(struct orr_plot *plot)
     (void)snprintf(extra, sizeof extra, "%.0f evictions, %.*f GPU-h lost; bars of %s", count,
                    gpu_h < 100 ? 1 : 0, gpu_h,
                    orr_format_rough(length, (double)evictions.bucket_ms / 1000.0));
-    orr_plot__start(plot, (struct orr_plot_size){900, 560, 100, 34});
+    orr_plot__start(plot, orr_plot__panels_size(plot, 560));
     orr_plot__title(plot,
                     plot->term == ORR_PLOT_DUMB
                         ? "Evictions per hour (above), GPU-hours lost so far"
@@ -133,10 +135,12 @@ void orr_plot__reasons(struct orr_plot *plot)
     orr_plot__window_marks(plot, from, to);
     orr_plot__gp(plot, "set ylabel 'GPUs that waiting jobs ask for'\nset yrange [0:%.9g]\n",
                  (near && capacity > top ? capacity : top) * 1.06 + 1e-6);
-    if (!dumb) {
-        orr_plot__gp(plot, "set rmargin at screen 0.72\n"
-                           "set key at screen 0.73,graph 1 left top invert title 'reason' left\n");
+    uint32_t letters = 8;
+    for (uint32_t i = 0; i < layers.count; i++) {
+        const uint32_t length = (uint32_t)strlen(layers.names[i]);
+        letters = length > letters ? length : letters;
     }
+    orr_plot__legend(plot, "reason", layers.count + near, letters, true);
     orr_plot__layers_plot(plot, &layers, true);
     if (near) {
         orr_plot__gp(plot, ", \\\n  %.9g with lines %s title 'capacity'", capacity,

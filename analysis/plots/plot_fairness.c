@@ -61,8 +61,8 @@ static void deviation_plot(struct orr_plot *plot, const struct orr_plot_table *t
     double most = above > below ? above : below;
     double least = plot->run.capacity_gpus / 50; /* what is next to nothing looks like it */
     most = most > least ? most : least;
-    orr_plot__gp(plot, "set ylabel 'GPUs above (+), below fair share'\nset yrange [%.9g:%.9g]\n",
-                 most > 0 ? -most : -1, most > 0 ? most : 1);
+    orr_plot__ylabel(plot, "GPUs above (+), below fair share", orr_plot__panel_height(plot));
+    orr_plot__gp(plot, "set yrange [%.9g:%.9g]\n", most > 0 ? -most : -1, most > 0 ? most : 1);
     orr_plot__stack_plot(plot, table, over, false);
     for (uint32_t s = 0; s < table->slots.count; s++) {
         orr_plot__gp(plot, ", \\\n  ");
@@ -99,7 +99,7 @@ static void fairness_panels(struct orr_plot *plot, const struct orr_plot_table *
 {
     bool dumb = plot->term == ORR_PLOT_DUMB;
     uint32_t jain = jain_rows(plot, table);
-    orr_plot__panel_above(plot);
+    orr_plot__panel_above(plot, table->slots.count, orr_plot__slots_letters(plot, table->slots));
     orr_plot__time_axis(plot, table->from, table->to, 8, false);
     orr_plot__window_marks(plot, table->from, table->to);
     double least = 1; /* the axis begins at the tenth below it */
@@ -108,8 +108,9 @@ static void fairness_panels(struct orr_plot *plot, const struct orr_plot_table *
         least = index < least ? index : least;
     }
     least = floor(10 * least - 1e-9) / 10;
-    orr_plot__gp(plot, "set ylabel 'Jain index%s'\nset yrange [%.1f:%.9g]\nplot ",
-                 dumb ? "" : " (1: all alike)", least, 1 + 0.04 * (1 - least));
+    orr_plot__ylabel(plot, dumb ? "Jain index" : "Jain index (1: all alike)",
+                     orr_plot__panel_height(plot));
+    orr_plot__gp(plot, "set yrange [%.1f:%.9g]\nplot ", least, 1 + 0.04 * (1 - least));
     orr_plot__data(plot, jain);
     orr_plot__gp(plot, "using 1:2 with lines %s notitle", dumb ? "" : "lw 1.4 lc rgb '#202020'");
     orr_plot__panel_below(plot);
@@ -134,7 +135,7 @@ void orr_plot__fairness(struct orr_plot *plot)
     if (!isnan(jain) && !isnan(off)) {
         (void)snprintf(extra, sizeof extra, "Jain %.3f, share deviation %.3f", jain, off);
     }
-    orr_plot__start(plot, (struct orr_plot_size){900, 600, 100, 34});
+    orr_plot__start(plot, orr_plot__panels_size(plot, 600));
     orr_plot__means_over(plot, table.bucket_ms, false);
     orr_plot__title(plot,
                     plot->term == ORR_PLOT_DUMB
@@ -163,7 +164,8 @@ static void debt_sum(struct orr_plot_table *table)
 
 static void debt_panel(struct orr_plot *plot, const struct orr_plot_table *table, const char *label)
 {
-    orr_plot__gp(plot, "set ylabel '%s'\nset yrange [0:%.9g]\n", label,
+    orr_plot__ylabel(plot, label, orr_plot__panel_height(plot));
+    orr_plot__gp(plot, "set yrange [0:%.9g]\n",
                  orr_plot__stack_top(table, ORR_PLOT_DEBT) * 1.06 + 1e-6);
     if (plot->term == ORR_PLOT_DUMB) {
         orr_plot__text_lines(plot, table, ORR_PLOT_DEBT);
@@ -176,7 +178,7 @@ static void debt_panel(struct orr_plot *plot, const struct orr_plot_table *table
 static void debt_panels(struct orr_plot *plot, struct orr_plot_table *table)
 {
     bool dumb = plot->term == ORR_PLOT_DUMB;
-    orr_plot__panel_above(plot);
+    orr_plot__panel_above(plot, table->slots.count, orr_plot__slots_letters(plot, table->slots));
     orr_plot__time_axis(plot, table->from, table->to, 8, false);
     orr_plot__window_marks(plot, table->from, table->to);
     debt_panel(plot, table, dumb ? "GPUs owed" : "GPUs owed at the time");
@@ -208,7 +210,7 @@ void orr_plot__debt(struct orr_plot *plot)
         (void)snprintf(extra, sizeof extra,
                        debt < 1000 ? "%.3g GPU-h in the window" : "%.0f GPU-h in the window", debt);
     }
-    orr_plot__start(plot, (struct orr_plot_size){900, 560, 100, 34});
+    orr_plot__start(plot, orr_plot__panels_size(plot, 560));
     orr_plot__means_over(plot, table.bucket_ms, false);
     orr_plot__title(plot,
                     plot->term == ORR_PLOT_DUMB

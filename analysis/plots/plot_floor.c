@@ -207,11 +207,11 @@ static void nodes_rows(struct orr_plot *plot, const struct plan *plan)
         uint32_t gpus = plan->lanes->nodes[i].gpus;
         orr_plot__row(plot, "%.3f %.3f %.3f %.3f\n", place->x,
                       place->x + (gpus < MOST_GPUS ? gpus : MOST_GPUS), place->y, place->y + 1);
-        if (plan->names) {
+        if (plan->names && !orr_plot__narrow(plot)) {
             orr_plot__gp(plot, "set label ");
             orr_plot__quote(plot, plan->lanes->nodes[i].name, 9, false);
-            orr_plot__gp(plot, " at %.3f,%.3f right font ',8' textcolor rgb '#404040'\n",
-                         place->x - 0.3, place->y + 0.5);
+            orr_plot__gp(plot, " at %.3f,%.3f right font ',%g' textcolor rgb '#404040'\n",
+                         place->x - 0.3, place->y + 0.5, plot->small);
         }
     }
     for (uint32_t k = 0; plan->racks > 1 && k < plan->lanes->node_count; k++) {
@@ -221,7 +221,8 @@ static void nodes_rows(struct orr_plot *plot, const struct plan *plan)
         }
         orr_plot__gp(plot, "set label '");
         orr_plot__gp(plot, place->domain == ORR_NONE ? "no rack" : "rack %u", place->domain);
-        orr_plot__gp(plot, "' at %.3f,%.3f left font ',9'\n", place->x, place->y - 0.7);
+        orr_plot__gp(plot, "' at %.3f,%.3f left font ',%g'\n", place->x, place->y - 0.7,
+                     plot->small);
     }
 }
 
@@ -322,12 +323,15 @@ static void floor_picture(struct orr_plot *plot, const struct plan *plan)
     for (uint32_t s = 0; s <= frames; s++) {
         ORR_ASSERT(fclose(files[s]) == 0);
     }
-    orr_plot__gp(plot,
-                 "unset tics\nunset border\nunset grid\nset lmargin at screen 0.02\n"
-                 "set rmargin at screen 0.79\nset bmargin at screen 0.03\n"
-                 "set key at screen 0.80,graph 1 left top title 'queue' left\n"
-                 "set xrange [-0.5:%.3f]\nset yrange [%.3f:-0.8]\n",
-                 plan->width + 0.5, plan->height + 0.5);
+    orr_plot__gp(plot, "unset tics\nunset border\nunset grid\nset lmargin at screen 0.02\n"
+                       "set bmargin at screen 0.03\n");
+    orr_plot__legend(plot, "queue", plan->slots.count + 2,
+                     orr_plot__slots_letters(plot, plan->slots) > 15
+                         ? orr_plot__slots_letters(plot, plan->slots)
+                         : 15,
+                     false);
+    orr_plot__gp(plot, "set xrange [-0.5:%.3f]\nset yrange [%.3f:-0.8]\n", plan->width + 0.5,
+                 plan->height + 0.5);
     floor_plot(plot, plan, texts, bytes, frames);
     for (uint32_t s = 0; s <= frames; s++) {
         free(texts[s]);

@@ -107,18 +107,45 @@ static void value_text(char *out, size_t room, const char *unit, double value, b
     }
 }
 
+/* "wait_p95_s 6214e9 training, kai": what a label says beside the names of its keys. */
+static void row_name(const struct forest *forest, uint32_t at, char out[200])
+{
+    const struct forest_row *row = &forest->rows[at];
+    size_t used = (size_t)snprintf(out, 200, "%.60s", row->metric->name);
+    for (const char *c = row->metric->label; *c != '\0' && used < 150;) {
+        const size_t bytes = strcspn(c, ",");
+        const char *equals = memchr(c, '=', bytes);
+        const size_t skip = equals != NULL ? (size_t)(equals - c) + 1 : 0;
+        used += (size_t)snprintf(out + used, 200 - used, " %.*s",
+                                 (int)(bytes - skip < 60 ? bytes - skip : 60), c + skip);
+        c += bytes + (c[bytes] == ',');
+    }
+    if (forest->of->arm_count > 2 && used < 200) {
+        (void)snprintf(out + used, 200 - used, ", %.40s", row->arm->label);
+    }
+}
+
+/* Letters of the longest name. */
+static uint32_t names_letters(const struct forest *forest)
+{
+    uint32_t most = 0;
+    char name[200];
+    for (uint32_t i = 0; i < forest->count; i++) {
+        row_name(forest, i, name);
+        most = strlen(name) > most ? (uint32_t)strlen(name) : most;
+    }
+    return most;
+}
+
 static void forest_names(struct orr_plot *plot, const struct forest *forest)
 {
-    bool arms = forest->of->arm_count > 2, dumb = plot->term == ORR_PLOT_DUMB;
+    bool dumb = plot->term == ORR_PLOT_DUMB;
     orr_plot__gp(plot, "set yrange [%.1f:-0.8]\nset ytics (", forest->count - 0.4);
     for (uint32_t i = 0; i < forest->count; i++) {
-        const struct forest_row *row = &forest->rows[i];
-        char name[120];
-        (void)snprintf(name, sizeof name, "%s%s%s%s%s", row->metric->name,
-                       row->metric->label[0] != '\0' ? " " : "", row->metric->label,
-                       arms ? ", " : "", arms ? row->arm->label : "");
+        char name[200];
+        row_name(forest, i, name);
         orr_plot__gp(plot, "%s", i > 0 ? ", " : "");
-        orr_plot__quote(plot, name, dumb ? 26 : 36, true);
+        orr_plot__quote(plot, name, 199, true);
         orr_plot__gp(plot, " %u", i);
     }
     orr_plot__gp(plot, ") scale 0\n");
@@ -199,8 +226,7 @@ static void forest_plot(struct orr_plot *plot, const struct forest *forest)
                              "'%s'",
                              marks[v].point, marks[v].colour, marks[v].name);
             } else {
-                orr_plot__gp(plot,
-                             "using 2:1:('%s') with labels font ',13' textcolor rgb '%s' notitle",
+                orr_plot__gp(plot, "using 2:1:('%s') with labels textcolor rgb '%s' notitle",
                              side > 0 ? "\xe2\x96\xb6" : "\xe2\x97\x80", marks[v].colour);
             }
         }
@@ -241,7 +267,9 @@ static void forest_draw(struct orr_plot *plot, struct forest *forest)
 {
     bool dumb = plot->term == ORR_PLOT_DUMB;
     forest_fill(forest);
-    orr_plot__start(plot, (struct orr_plot_size){1000, 170 + 24 * (int)forest->count, 110,
+    const uint32_t letters = names_letters(forest);
+    orr_plot__start(plot, (struct orr_plot_size){letters > 36 ? 1200 : 1000,
+                                                 170 + 24 * (int)forest->count, 110,
                                                  9 + (int)forest->count});
     forest_title(plot, forest);
     if (forest->count == 0) {
@@ -256,13 +284,14 @@ static void forest_draw(struct orr_plot *plot, struct forest *forest)
                  dumb ? "" : "lw 1.2 lc rgb '#404040' back");
     if (!dumb) {
         orr_plot__gp(plot,
-                     "set lmargin at screen 0.27\nset rmargin at screen 0.73\nunset grid\n"
+                     "set lmargin at screen %.4f\nset rmargin at screen 0.75\nunset grid\n"
                      "set grid xtics ytics lc rgb '#e8e8e8' lt 1 lw 1 back\n"
                      "set bmargin 5.5\n"
                      "set key at screen 0.5,%.4f center center vertical maxrows 1\n",
+                     (letters + 3) / plot->letters < 0.5 ? (letters + 3) / plot->letters : 0.5,
                      16.0 / (170 + 24 * (int)forest->count));
     } else {
-        orr_plot__gp(plot, "set lmargin 28\nset rmargin 36\n");
+        orr_plot__gp(plot, "set lmargin %u\nset rmargin 36\n", letters + 2);
     }
     forest_plot(plot, forest);
 }

@@ -246,13 +246,19 @@ static void fragments_panels(struct orr_plot *plot, struct fragments *all)
 {
     orr_plot__layers_means(&all->layers, 1.0 / ORR_MGPU);
     double top = orr_plot__layers_top(&all->layers);
-    orr_plot__panel_above(plot);
+    orr_plot__panel_above(plot, 2, 14);
     orr_plot__time_axis(plot, all->heat.from, all->heat.to, 8, false);
     orr_plot__window_marks(plot, all->heat.from, all->heat.to);
-    orr_plot__gp(plot,
-                 "set key at screen 0.80,graph 1 left top invert title 'free GPUs' left\n"
-                 "set ylabel 'GPUs'\nset yrange [0:%.9g]\n",
-                 top > 0 ? top * 1.06 : 1.0);
+    if (orr_plot__narrow(plot)) {
+        orr_plot__gp(plot,
+                     "set key at screen 0.5,%.4f center top horizontal maxcols 2\n"
+                     "set rmargin at screen 0.80\n",
+                     plot->legend_top);
+    } else {
+        orr_plot__gp(plot,
+                     "set key at screen 0.80,graph 1 left top invert title 'free GPUs' left\n");
+    }
+    orr_plot__gp(plot, "set ylabel 'free GPUs'\nset yrange [0:%.9g]\n", top > 0 ? top * 1.06 : 1.0);
     uint32_t stack = orr_plot__layers_rows(plot, &all->layers);
     orr_plot__gp(plot, "plot ");
     orr_plot__data(plot, stack);
@@ -262,7 +268,7 @@ static void fragments_panels(struct orr_plot *plot, struct fragments *all)
     orr_plot__panel_below(plot);
     orr_plot__gp(plot, "unset arrow 90\nunset arrow 91\n");
     orr_plot__time_axis(plot, all->heat.from, all->heat.to, 8, true);
-    orr_plot__heat_axis(plot, all->lanes, &all->heat, 11);
+    orr_plot__heat_axis(plot, all->lanes, &all->heat, orr_plot__narrow(plot) ? 6 : 11);
     uint32_t block = orr_plot__heat_rows(plot, &all->heat);
     if (all->layers.totals[0] <= 0) { /* a scale would be made up */
         orr_plot__gp(plot, "unset ytics\nset ylabel ''\n"
@@ -293,7 +299,7 @@ void orr_plot__fragmentation(struct orr_plot *plot)
     sweep(&all);
     orr_plot__heat_percent(&all.heat);
     typical(&all, extra, sizeof extra);
-    orr_plot__start(plot, (struct orr_plot_size){900, 600, 100, 30});
+    orr_plot__start(plot, orr_plot__panels_size(plot, 600));
     orr_plot__means_over(plot, all.layers.bucket_ms, false);
     orr_plot__title(
         plot,

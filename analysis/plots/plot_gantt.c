@@ -303,7 +303,9 @@ static void letters_plot(struct orr_plot *plot, const struct gantt *gantt)
 
 static void lane_axis(struct orr_plot *plot, const struct gantt *gantt)
 {
-    uint32_t every = (gantt->rows + 39) / 40;
+    const double fit = (orr_plot__narrow(plot) ? 0.5 : 0.75) / plot->line;
+    const uint32_t names = plot->term == ORR_PLOT_DUMB ? 40 : fit > 2 ? (uint32_t)fit : 2;
+    const uint32_t every = (gantt->rows + names - 1) / names;
     orr_plot__gp(plot, "set yrange [%.2f:-0.5]\nset ytics (", gantt->rows - 0.5);
     for (uint32_t r = 0; r < gantt->rows; r += every) {
         orr_plot__gp(plot, "%s", r > 0 ? ", " : "");
@@ -347,8 +349,8 @@ void orr_plot__gantt(struct orr_plot *plot)
         if (dumb) {
             letters_plot(plot, &gantt);
         } else {
-            orr_plot__gp(plot, "set rmargin at screen 0.79\n"
-                               "set key at screen 0.80,graph 1 left top title 'queue' left\n");
+            orr_plot__legend(plot, "queue", gantt.slots.count + 1,
+                             orr_plot__slots_letters(plot, gantt.slots), false);
             boxes_plot(plot, &gantt);
         }
     }

@@ -53,6 +53,12 @@ struct orr_plot {
     orr_ms bucket_ms;     /* what the next title says a value is the mean of; 0: nothing */
     bool peaks;           /* and that a thin line is the most in it */
     double letters;       /* that fit beside each other into the width of the picture */
+    double line;          /* height of a line of text, as a part of the picture's */
+    double small;         /* size of small letters, in the terminal's unit */
+    uint32_t title_lines;
+    uint32_t legend_columns; /* of a narrow picture, which has its legend below */
+    double panel_right;      /* of two panels */
+    double legend_top;       /* and so high, as a part of the picture's height */
     /* Of several runs in one axes: what each is called; the first of them draws for all, and knows
      * how many they are (else 0). */
     const char *label;
@@ -94,9 +100,24 @@ void orr_plot__data(struct orr_plot *plot, uint32_t block);
 /* A gnuplot string of at most max_chars characters; `tic` doubles % as tic labels need it. */
 void orr_plot__quote(struct orr_plot *plot, const char *text, uint32_t max_chars, bool tic);
 void orr_plot__start(struct orr_plot *plot, struct orr_plot_size size);
+/* Is a picture so narrow that a legend beside it would leave no room: a column of a paper? */
+bool orr_plot__narrow(const struct orr_plot *plot);
+/* Where the legend of a figure of one axes stands: right of the axis, which is as wide as it leaves
+ * room, or below a narrow one. `entries` in all, of at most so many letters; `invert`: the last
+ * first, as layers lie. */
+void orr_plot__legend(struct orr_plot *plot, const char *title, uint32_t entries, uint32_t letters,
+                      bool invert);
+double orr_plot__legend_side(const struct orr_plot *plot, uint32_t letters);
+void orr_plot__legend_below(struct orr_plot *plot, uint32_t entries, uint32_t letters);
+/* A label of y, on several lines where the axis is short: the part of the picture that it has. */
+void orr_plot__ylabel(struct orr_plot *plot, const char *text, double part);
+/* Letters of a name that users gave; the longest one of the slots' names. */
+#define ORR_PLOT_NAME 40
 /* Jobs submitted from `from` on and before `to` are those a figure of jobs is of: the part of the
  * run asked for, else the window. Prepares such a query, in which they are ?2 and ?3. */
 sqlite3_stmt *orr_plot__of_jobs(struct orr_plot *plot, const char *sql);
+/* Was a part of the run asked for? */
+bool orr_plot__is_part(const struct orr_plot *plot);
 /* What such a figure adds to a title that names all jobs; "" if these are all. */
 const char *orr_plot__which_jobs(const struct orr_plot *plot);
 /* The next title says what a value is the mean of. */
@@ -128,6 +149,9 @@ struct orr_plot_slots orr_plot__slots(const struct orr_plot *plot, uint32_t top)
 uint32_t orr_plot__slot(struct orr_plot_slots slots, uint32_t rank);
 /* For maps of letters: names the first queues in the label of x. */
 void orr_plot__letters(struct orr_plot *plot, struct orr_plot_slots slots);
+uint32_t orr_plot__slots_letters(const struct orr_plot *plot, struct orr_plot_slots slots);
+/* A name as a gnuplot string: one that is too long loses its middle. */
+void orr_plot__name(struct orr_plot *plot, const char *name);
 /* The legend entry of a slot as a gnuplot string, with `extra` after the name. */
 void orr_plot__slot_name(struct orr_plot *plot, struct orr_plot_slots slots, uint32_t slot,
                          const char *extra);
@@ -208,8 +232,13 @@ void orr_plot__peaks_plot(struct orr_plot *plot, uint32_t block, bool names);
 void orr_plot__peaks_close(struct orr_plot_peaks *peaks);
 
 /* plot_panels.c: two panels above each other, with one legend to the right of both. */
-void orr_plot__panel_above(struct orr_plot *plot);
+/* Of a picture of two panels, which is higher where their legend is below. */
+struct orr_plot_size orr_plot__panels_size(const struct orr_plot *plot, int height);
+/* `entries`, `letters`: of the legend. */
+void orr_plot__panel_above(struct orr_plot *plot, uint32_t entries, uint32_t letters);
 void orr_plot__panel_below(struct orr_plot *plot);
+/* Of each, as a part of the picture's. */
+double orr_plot__panel_height(const struct orr_plot *plot);
 /* Starts the plot command that has the legend only; entries follow, then _close. */
 void orr_plot__panel_legend(struct orr_plot *plot, const char *title);
 void orr_plot__panel_close(struct orr_plot *plot);
@@ -263,9 +292,8 @@ void orr_plot__waterfall(struct orr_plot *plot);
 void orr_plot__jct_cdf(struct orr_plot *plot);
 void orr_plot__floor(struct orr_plot *plot);
 
-/* plot_runs.c. Where the legend of runs stands, and what heads it. */
-#define ORR_PLOT_LABEL 24 /* letters of what a run is called */
-void orr_plot__runs_key(struct orr_plot *to, const char *title);
+/* plot_runs.c: the longest of what they are called. */
+uint32_t orr_plot__runs_letters(const struct orr_plot *to, const struct orr_plot *runs);
 /* The dash of the line of a run: colours come again after six. */
 const char *orr_plot__dash(uint32_t rank);
 /* Several runs in one axes: `to` writes the figure, of whose files the runs know nothing. */

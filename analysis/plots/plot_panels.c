@@ -1,38 +1,83 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* plot_panels.c - two panels above each other, with one legend to the right of both. */
+/* plot_panels.c - two panels above each other, with one legend to the right of both, or below. */
 #include "plot_int.h"
 
-void orr_plot__panel_above(struct orr_plot *plot)
+/* Ends of the panels and of their legend, as parts of the picture. */
+struct panels {
+    double left, right, top, upper, lower, bottom;
+};
+
+static struct panels panels_of(const struct orr_plot *plot)
+{
+    struct panels of = {.left = 0.13, .right = plot->panel_right, .bottom = 4.4 * plot->line};
+    of.top = 1 - (plot->title_lines + 1.9) * plot->line;
+    if (orr_plot__narrow(plot)) {
+        of.left = 0.21;
+        of.bottom = plot->legend_top + 4.2 * plot->line;
+    }
+    const double height = (of.top - of.bottom - 2.2 * plot->line) / 2;
+    of.upper = of.top - height;
+    of.lower = of.bottom + height;
+    return of;
+}
+
+struct orr_plot_size orr_plot__panels_size(const struct orr_plot *plot, int height)
+{
+    return (struct orr_plot_size){900, orr_plot__narrow(plot) ? 1170 : height, 100, 34};
+}
+
+void orr_plot__panel_above(struct orr_plot *plot, uint32_t entries, uint32_t letters)
 {
     orr_plot__gp(plot, "set multiplot\nunset key\n");
     if (plot->term == ORR_PLOT_DUMB) {
         orr_plot__gp(plot, "set size 1,0.48\nset origin 0,0.52\n");
         return;
     }
-    orr_plot__gp(plot, "set lmargin at screen 0.13\nset rmargin at screen 0.78\n"
-                       "set tmargin at screen 0.87\nset bmargin at screen 0.53\n");
+    orr_plot__legend_below(plot, entries, letters);
+    plot->panel_right = orr_plot__narrow(plot) ? 0.96 : orr_plot__legend_side(plot, letters) - 0.01;
+    const struct panels of = panels_of(plot);
+    orr_plot__gp(plot,
+                 "set lmargin at screen %.4f\nset rmargin at screen %.4f\n"
+                 "set tmargin at screen %.4f\nset bmargin at screen %.4f\n",
+                 of.left, of.right, of.top, of.upper);
+}
+
+double orr_plot__panel_height(const struct orr_plot *plot)
+{
+    const struct panels of = panels_of(plot);
+    return of.top - of.upper;
 }
 
 void orr_plot__panel_below(struct orr_plot *plot)
 {
+    const struct panels of = panels_of(plot);
     orr_plot__gp(plot, "\nunset title\nunset label 90\nunset label 91\n");
     if (plot->term == ORR_PLOT_DUMB) {
         orr_plot__gp(plot, "set key bottom outside center horizontal\nset size 1,0.52\n"
                            "set origin 0,0\n");
         return;
     }
-    orr_plot__gp(plot, "set tmargin at screen 0.46\nset bmargin at screen 0.12\n");
+    orr_plot__gp(plot, "set tmargin at screen %.4f\nset bmargin at screen %.4f\n", of.lower,
+                 of.bottom);
 }
 
 /* A frame without axes over both panels, only for its legend: it has the height of the page. */
 void orr_plot__panel_legend(struct orr_plot *plot, const char *title)
 {
+    const struct panels of = panels_of(plot);
     orr_plot__gp(plot,
                  "\nunset tics\nunset border\nunset grid\nunset xlabel\nunset ylabel\n"
-                 "unset arrow 90\nunset arrow 91\nset tmargin at screen 0.87\nset yrange [0:1]\n"
-                 "set key at screen 0.81,graph 1 left top title '%s' left\n"
-                 "plot -1 notitle",
-                 title);
+                 "unset arrow 90\nunset arrow 91\nset tmargin at screen %.4f\nset yrange [0:1]\n",
+                 of.top);
+    if (orr_plot__narrow(plot)) {
+        orr_plot__gp(
+            plot, "set key at screen 0.5,%.4f center top horizontal maxcols %u title '%s' center\n",
+            plot->legend_top, plot->legend_columns, title);
+    } else {
+        orr_plot__gp(plot, "set key at screen %.4f,graph 1 left top title '%s' left\n",
+                     of.right + 0.02, title);
+    }
+    orr_plot__gp(plot, "plot -1 notitle");
 }
 
 void orr_plot__panel_close(struct orr_plot *plot)

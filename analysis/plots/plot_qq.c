@@ -95,7 +95,7 @@ void orr_plot__qq(struct orr_plot *plot)
                 orr_plot__data(plot, blocks[q]);
                 orr_plot__gp(plot, "using 1:2 with points pt 7 ps 0.4 lc rgb '%s' title ",
                              orr_plot__colour(q, shown));
-                orr_plot__quote(plot, plot->queues[q].name, 24, false);
+                orr_plot__name(plot, plot->queues[q].name);
             }
         }
         orr_plot__gp(plot, ", \\\n  ");

@@ -17,16 +17,6 @@ const char *orr_plot__dash(uint32_t rank)
     return rank < 6 ? "1" : "(10,3)";
 }
 
-void orr_plot__runs_key(struct orr_plot *to, const char *title)
-{
-    if (to->term != ORR_PLOT_DUMB) {
-        orr_plot__gp(to,
-                     "set rmargin at screen 0.70\nset grid xtics\n"
-                     "set key at screen 0.71,graph 1 left top title \"%s\" left\n",
-                     title);
-    }
-}
-
 /* One value of a bucket of a run. */
 typedef double value_fn(const struct orr_plot *run, const struct orr_plot_table *table,
                         uint32_t bucket);
@@ -156,7 +146,7 @@ static void value_plot(struct orr_plot *to, const struct orr_plot *runs, uint32_
         }
         if (names) {
             orr_plot__gp(to, "title ");
-            orr_plot__quote(to, runs[i].label, ORR_PLOT_LABEL, false);
+            orr_plot__name(to, runs[i].label);
         } else {
             orr_plot__gp(to, "notitle");
         }
@@ -168,7 +158,7 @@ static void runs_keys(struct orr_plot *to, const struct orr_plot *runs)
     for (uint32_t i = 0; i < to->among; i++) {
         orr_plot__gp(to, ", \\\n  keyentry with lines lw 2 dt %s lc rgb '%s' title ",
                      orr_plot__dash(i), orr_plot__colour(i, to->among));
-        orr_plot__quote(to, runs[i].label, ORR_PLOT_LABEL, false);
+        orr_plot__name(to, runs[i].label);
     }
 }
 
@@ -197,7 +187,7 @@ static void panel_draw(struct orr_plot *to, const struct orr_plot *runs,
 {
     double top = 0, least = 1;
     const uint32_t first = value_rows(to, runs, tables, panel->value, panel->label, &top, &least);
-    orr_plot__gp(to, "set ylabel '%s'\n", panel->label);
+    orr_plot__ylabel(to, panel->label, orr_plot__panel_height(to));
     least = floor(10 * least - 1e-9) / 10;
     if (panel->index) {
         orr_plot__gp(to, "set yrange [%.1f:%.9g]\n", least, 1 + 0.04 * (1 - least));
@@ -216,7 +206,7 @@ static void panels_draw(struct orr_plot *to, struct orr_plot *runs, const char *
     orr_ms from = 0, end = 0;
     char both[160]; /* text has no labels beside the axes */
     (void)snprintf(both, sizeof both, "%s (above), %s", panels[0].label, panels[1].label);
-    orr_plot__start(to, (struct orr_plot_size){900, 560, 100, 34});
+    orr_plot__start(to, orr_plot__panels_size(to, 560));
     orr_plot__title(to, dumb ? both : what, NULL);
     if (!any) {
         orr_plot__nothing(to, none);
@@ -224,7 +214,7 @@ static void panels_draw(struct orr_plot *to, struct orr_plot *runs, const char *
         return;
     }
     part_of(to, tables, &from, &end);
-    orr_plot__panel_above(to);
+    orr_plot__panel_above(to, to->among, orr_plot__runs_letters(to, runs));
     orr_plot__time_axis(to, from, end, 8, false);
     panel_draw(to, runs, tables, &panels[0], false);
     orr_plot__panel_below(to);
@@ -292,7 +282,7 @@ void orr_plot__runs_allocation(struct orr_plot *to, struct orr_plot *runs)
         value_rows(to, runs, tables, up, "seconds, GPUs of nodes that are up", &top, &least);
     orr_plot__time_axis(to, from, end, 8, true);
     orr_plot__gp(to, "set ylabel 'GPUs'\nset yrange [0:%.9g]\n", top * 1.06 + 1e-6);
-    orr_plot__runs_key(to, "run");
+    orr_plot__legend(to, "run", to->among + 1, orr_plot__runs_letters(to, runs), false);
     value_plot(to, runs, line, "", true, false);
     if (alike_capacity(to, tables)) {
         orr_plot__gp(to, ", \\\n  ");
@@ -350,7 +340,7 @@ void orr_plot__runs_churn(struct orr_plot *to, struct orr_plot *runs)
         orr_plot__layers_means(evictions, 3600000);
         bucket_ms = evictions->bucket_ms;
     }
-    orr_plot__start(to, (struct orr_plot_size){900, 560, 100, 34});
+    orr_plot__start(to, orr_plot__panels_size(to, 560));
     orr_plot__means_over(to, bucket_ms, false);
     orr_plot__title(to, "Evictions and what they cost", NULL);
     if (count <= 0) {
@@ -364,15 +354,15 @@ void orr_plot__runs_churn(struct orr_plot *to, struct orr_plot *runs)
                 blocks[what] = i == 0 ? block : blocks[what];
             }
         }
-        orr_plot__panel_above(to);
+        orr_plot__panel_above(to, to->among, orr_plot__runs_letters(to, runs));
         orr_plot__time_axis(to, from, end, 8, false);
-        orr_plot__gp(to, "set ylabel 'evictions per hour'\nset yrange [0:%.9g]\n",
-                     tops[0] * 1.06 + 1e-6);
+        orr_plot__ylabel(to, "evictions per hour", orr_plot__panel_height(to));
+        orr_plot__gp(to, "set yrange [0:%.9g]\n", tops[0] * 1.06 + 1e-6);
         value_plot(to, runs, blocks[0], "", false, false);
         orr_plot__panel_below(to);
         orr_plot__time_axis(to, from, end, 8, true);
-        orr_plot__gp(to, "set ylabel 'lost GPU-hours so far'\nset yrange [0:%.9g]\n",
-                     tops[1] > 0 ? tops[1] * 1.06 : 1.0);
+        orr_plot__ylabel(to, "lost GPU-hours so far", orr_plot__panel_height(to));
+        orr_plot__gp(to, "set yrange [0:%.9g]\n", tops[1] > 0 ? tops[1] * 1.06 : 1.0);
         value_plot(to, runs, blocks[1], "", dumb, false);
         if (!dumb) {
             orr_plot__panel_legend(to, "run");

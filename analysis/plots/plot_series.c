@@ -36,8 +36,8 @@ void orr_plot__allocation(struct orr_plot *plot)
         uint32_t block = orr_plot__stack_rows(plot, &table, ORR_PLOT_ALLOCATED);
         uint32_t line = orr_plot__capacity_rows(plot, &table);
         const uint32_t peak = orr_plot__peaks_rows(plot, &peaks);
-        orr_plot__gp(plot, "set rmargin at screen 0.79\n"
-                           "set key at screen 0.80,graph 1 left top invert title 'queue' left\n");
+        orr_plot__legend(plot, "queue", table.slots.count + 2,
+                         orr_plot__slots_letters(plot, table.slots), true);
         orr_plot__stack_plot(plot, &table, block, true);
         orr_plot__peaks_plot(plot, peak, true);
         orr_plot__gp(plot, ", \\\n  ");
@@ -65,9 +65,10 @@ static void depth_panels(struct orr_plot *plot, const struct orr_plot_table *tab
     load_peaks(plot, table, &gpu_peaks, orr_plots_sql__peak_pending);
     const uint32_t most_jobs = orr_plot__peaks_rows(plot, &job_peaks);
     const uint32_t most_gpus = orr_plot__peaks_rows(plot, &gpu_peaks);
-    orr_plot__panel_above(plot);
-    orr_plot__gp(plot, "set ylabel 'jobs that wait'\nset yrange [0:%.9g]\n",
-                 job_peaks.top * 1.06 + 1e-6);
+    orr_plot__panel_above(plot, table->slots.count + 2,
+                          orr_plot__slots_letters(plot, table->slots));
+    orr_plot__ylabel(plot, "jobs that wait", orr_plot__panel_height(plot));
+    orr_plot__gp(plot, "set yrange [0:%.9g]\n", job_peaks.top * 1.06 + 1e-6);
     orr_plot__time_axis(plot, table->from, table->to, 8, false);
     orr_plot__window_marks(plot, table->from, table->to);
     orr_plot__stack_plot(plot, table, jobs, false);
@@ -76,7 +77,8 @@ static void depth_panels(struct orr_plot *plot, const struct orr_plot_table *tab
     double capacity = orr_plot__capacity_top(table);
     bool near = capacity < top * 4;
     orr_plot__panel_below(plot);
-    orr_plot__gp(plot, "set ylabel 'GPUs they ask for'\nset yrange [0:%.9g]\n",
+    orr_plot__ylabel(plot, "GPUs they ask for", orr_plot__panel_height(plot));
+    orr_plot__gp(plot, "set yrange [0:%.9g]\n",
                  (near && capacity > top ? capacity : top) * 1.06 + 1e-6);
     orr_plot__time_axis(plot, table->from, table->to, 8, true);
     orr_plot__stack_plot(plot, table, gpus, false);
@@ -119,7 +121,7 @@ void orr_plot__depth(struct orr_plot *plot)
     struct orr_plot_table table;
     bool any = orr_plot__table_open(plot, &table, 10);
     bool dumb = plot->term == ORR_PLOT_DUMB;
-    orr_plot__start(plot, (struct orr_plot_size){900, 560, 100, 30});
+    orr_plot__start(plot, orr_plot__panels_size(plot, 560));
     orr_plot__means_over(plot, table.bucket_ms, true);
     orr_plot__title(plot, dumb ? "Waiting: jobs (above), GPUs they ask for" : "What waits", NULL);
     if (!any) {
@@ -176,6 +178,13 @@ static void share_panel(struct orr_plot *plot, const struct orr_plot_table *tabl
     }
     orr_plot__time_axis(plot, table->from, table->to, tics, false);
     orr_plot__gp(plot, "set yrange [0:%.9g]\n", top > 0 ? top * 1.08 : 1.0);
+    if (orr_plot__narrow(plot) && top > 0) { /* room for two or three numbers */
+        const double whole = pow(10, floor(log10(top / 2)));
+        orr_plot__gp(plot, "set ytics %g\n",
+                     top / 2 / whole >= 5   ? 5 * whole
+                     : top / 2 / whole >= 2 ? 2 * whole
+                                            : whole);
+    }
     if (plot->term != ORR_PLOT_DUMB) {
         orr_plot__gp(plot, "set title ");
         orr_plot__slot_name(plot, table->slots, slot, NULL);
@@ -210,16 +219,26 @@ static void share_panel(struct orr_plot *plot, const struct orr_plot_table *tabl
     orr_plot__gp(plot, "\n");
 }
 
+/* Of a narrow picture: its height. */
+static double share_strip(const struct orr_plot *plot)
+{
+    return 7 * plot->line;
+}
+
 /* The legend of all panels and what their time is, in the strip below them. */
 static void share_legend(struct orr_plot *plot, const struct orr_plot_table *table)
 {
-    orr_plot__gp(plot, "unset title\nunset tics\nunset border\nunset grid\nunset ylabel\n"
-                       "unset xlabel\nset label 91 when at screen 0.5,0.085 center\n"
-                       "set lmargin at screen 0.02\nset rmargin at screen 0.98\n"
-                       "set bmargin at screen 0.09\nset tmargin at screen 0.11\n"
-                       "set key at screen 0.5,0.033 center center horizontal maxcols 4\n"
-                       "set yrange [0:1]\n"
-                       "plot -1 notitle, keyentry with boxes fc rgb '#8c8c8c' fs solid 0.55 title "
+    const bool narrow = orr_plot__narrow(plot);
+    orr_plot__gp(plot,
+                 "unset title\nunset tics\nunset border\nunset grid\nunset ylabel\n"
+                 "unset xlabel\nset label 91 when at screen 0.5,%.4f center\n"
+                 "set lmargin at screen 0.02\nset rmargin at screen 0.98\n"
+                 "set bmargin at screen 0.09\nset tmargin at screen 0.11\n"
+                 "set key at screen 0.5,%.4f center %s horizontal maxcols %d\nset yrange [0:1]\n",
+                 narrow ? share_strip(plot) - plot->line : 0.085,
+                 narrow ? share_strip(plot) - 1.8 * plot->line : 0.033, narrow ? "top" : "center",
+                 narrow ? 1 : 4);
+    orr_plot__gp(plot, "plot -1 notitle, keyentry with boxes fc rgb '#8c8c8c' fs solid 0.55 title "
                        "'allocated (colour of the queue)', \\\n"
                        "  keyentry with lines lw 1.3 lc rgb '#202020' title 'fair share'");
     if (table->policy_shares) {
@@ -232,20 +251,32 @@ static void share_legend(struct orr_plot *plot, const struct orr_plot_table *tab
 static void share_panels(struct orr_plot *plot, const struct orr_plot_table *table)
 {
     uint32_t count = table->slots.count;
-    uint32_t columns = count <= 3 ? 1 : count <= 6 ? 2 : count <= 9 ? 3 : 4;
+    const bool narrow = orr_plot__narrow(plot);
+    uint32_t columns = count <= 3 ? 1 : count <= 6 || narrow ? 2 : count <= 9 ? 3 : 4;
     uint32_t rows = (count + columns - 1) / columns;
     static const int tics[] = {8, 5, 4, 3};
     for (uint32_t s = 0; s < count; s++) {
         uint32_t row = s / columns, column = s % columns;
-        double height = 0.785 / rows, width = 0.905 / columns;
-        double top = 0.90 - row * height, left = 0.09 + column * width;
+        const double first = narrow ? 1 - (plot->title_lines + 1) * plot->line : 0.90;
+        const double last = narrow ? share_strip(plot) : 0.115, begin = narrow ? 0.15 : 0.09;
+        const double height = (first - last) / rows, width = (0.995 - begin) / columns;
+        const double top = first - row * height, left = begin + column * width;
         orr_plot__gp(plot,
                      "set lmargin at screen %.4f\nset rmargin at screen %.4f\n"
                      "set tmargin at screen %.4f\nset bmargin at screen %.4f\n"
                      "set ylabel '%s' offset 1,0\n",
-                     left, left + width - (columns > 1 ? 0.055 : 0.02), top - 0.045,
-                     top - height + (columns == 1 ? 0.062 : 0.055), column == 0 ? "GPUs" : "");
-        share_panel(plot, table, s, tics[columns - 1]);
+                     left,
+                     left + width -
+                         (narrow && columns > 1 ? 0.12
+                          : columns > 1         ? 0.055
+                                                : 0.02),
+                     top - (narrow ? 1.6 * plot->line : 0.045),
+                     top - height +
+                         (narrow         ? 1.9 * plot->line
+                          : columns == 1 ? 0.062
+                                         : 0.055),
+                     column == 0 ? "GPUs" : "");
+        share_panel(plot, table, s, narrow && columns > 1 ? 2 : tics[columns - 1]);
     }
 }
 
@@ -259,10 +290,12 @@ void orr_plot__share(struct orr_plot *plot)
                       : plot->queue_count > ORR_PLOT_COLOURS ? ORR_PLOT_COLOURS - 1
                                                              : ORR_PLOT_COLOURS;
     bool any = orr_plot__table_open(plot, &table, panels);
+    const bool tall = many && orr_plot__narrow(plot); /* two panels beside each other */
     orr_plot__start(plot, (struct orr_plot_size){many ? 1120 : 900,
-                                                 many  ? 720
-                                                 : few ? 560
-                                                       : 640,
+                                                 tall   ? 1900
+                                                 : many ? 720
+                                                 : few  ? 560
+                                                        : 640,
                                                  100, 30});
     char extra[120] = "";
     if (dumb && plot->queue_count > 0) {

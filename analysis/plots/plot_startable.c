@@ -69,8 +69,7 @@ static void levels_plot(struct orr_plot *plot, struct levels *levels)
     orr_plot__gp(plot, "set ylabel 'GPUs'\nset yrange [0:%.9g]\n",
                  levels->top > 0 ? levels->top * 1.06 : 1.0);
     if (!dumb) {
-        orr_plot__gp(plot, "set rmargin at screen 0.76\n"
-                           "set key at screen 0.77,graph 1 left top title 'within one' left\n");
+        orr_plot__legend(plot, "within one", levels->count + 1, 18, false);
     }
     orr_plot__gp(plot, "plot ");
     orr_plot__data(plot, idle);

@@ -122,13 +122,17 @@ void orr_plot__text_map(struct orr_plot *plot, uint32_t rows, orr_ms from, orr_m
                  orr_plot__x(plot, from) + step / 1000);
 }
 
-#define PRINT_MM    174.0 /* of a figure for print whose width nobody states: two columns */
-#define PRINT_PT    6.0
-#define PRINT_DPI   300.0 /* of pixels for print */
-#define SCREEN_DPI  96.0
-#define LEAST_SHAPE 0.6 /* height to width where space is scarce */
-#define LETTER_EM   0.6 /* width of a letter to its size, a wide one's */
-#define AXIS_PART   0.6 /* of the width of a picture that is its axis, beside a legend */
+#define PRINT_MM       174.0 /* of a figure for print whose width nobody states: two columns */
+#define PRINT_PT       6.0
+#define PRINT_DPI      300.0 /* of pixels for print */
+#define SCREEN_DPI     96.0
+#define NARROW_LETTERS 80 /* fewer across: the legend goes below */
+#define NARROW_SHAPE   1.2
+#define LEAST_SHAPE    0.6 /* height to width where space is scarce */
+#define LETTER_EM      0.6 /* width of a letter to its size, a wide one's */
+#define LINE_EM        1.5 /* height of a line to the size of letters; pdfcairo makes it higher */
+#define LINE_EM_PDF    1.6
+#define AXIS_PART      0.6 /* of the width of a picture that is its axis, beside a legend */
 
 /* "NAME", "NAME,PT" or ",PT" as asked for, over the terminal's own. */
 static void font_of(const struct orr_plot *plot, const char *name, double points, char *out,
@@ -151,6 +155,20 @@ static void font_of(const struct orr_plot *plot, const char *name, double points
     }
 }
 
+static double letters_of(double mm, double points)
+{
+    return mm / 25.4 * 72 / (points * LETTER_EM);
+}
+
+bool orr_plot__narrow(const struct orr_plot *plot)
+{
+    char font[100];
+    double points;
+    font_of(plot, "", PRINT_PT, font, sizeof font, &points);
+    return plot->options->width_mm > 0 &&
+           letters_of(plot->options->width_mm, points) < NARROW_LETTERS;
+}
+
 static void start_picture(struct orr_plot *plot, struct orr_plot_size size)
 {
     const bool pdf = plot->term == ORR_PLOT_PDF, svg = plot->term == ORR_PLOT_SVG;
@@ -162,10 +180,12 @@ static void start_picture(struct orr_plot *plot, struct orr_plot_size size)
             : svg  ? 9.75
                    : 10,
             font, sizeof font, &points);
-    if (mm > 0 && shape < LEAST_SHAPE) {
-        shape = LEAST_SHAPE;
-    }
-    plot->letters = (mm > 0 ? mm / 25.4 * 72 : size.width * 72 / SCREEN_DPI) / (points * LETTER_EM);
+    const double least = orr_plot__narrow(plot) ? NARROW_SHAPE : mm > 0 ? LEAST_SHAPE : 0;
+    shape = shape < least ? least : shape;
+    const double width_mm = mm > 0 ? mm : size.width * 25.4 / SCREEN_DPI;
+    plot->letters = letters_of(width_mm, points);
+    plot->line = points * (pdf ? LINE_EM_PDF : LINE_EM) / 72 * 25.4 / (width_mm * shape);
+    plot->small = 0.85 * points * (svg ? SCREEN_DPI / 72 : 1);
     if (pdf) {
         orr_plot__gp(plot,
                      "set terminal pdfcairo size %.2fcm,%.2fcm noenhanced font '%s,%g' fontscale 1 "
@@ -203,6 +223,7 @@ void orr_plot__start(struct orr_plot *plot, struct orr_plot_size size)
 {
     if (plot->term == ORR_PLOT_DUMB) {
         plot->letters = columns_of(size.columns);
+        plot->line = 1.0 / size.lines;
         orr_plot__gp(plot, "set terminal dumb size %d,%d noenhanced\n", columns_of(size.columns),
                      size.lines);
     } else {
@@ -241,6 +262,76 @@ static const char *means_note(struct orr_plot *plot, char out[80])
     return out;
 }
 
+/* Text as strings of gnuplot, at most so many letters a line but for words that are longer; counts
+ * lines of the title. */
+static void wrap(struct orr_plot *plot, const char *text, double letters)
+{
+    const size_t most = letters > 12 ? (size_t)letters : 12;
+    for (bool more = false; *text != '\0'; more = true) {
+        size_t end = 0, bytes = strlen(text);
+        for (size_t i = 1; i <= bytes; i++) { /* the last end of a word that fits, or the first */
+            if ((text[i] == ' ' || text[i] == '\0') && (i <= most || end == 0)) {
+                end = i;
+            }
+        }
+        char line[800];
+        (void)snprintf(line, sizeof line, "%.*s", (int)end, text);
+        orr_plot__gp(plot, more ? ".\"\\n\"." : "");
+        orr_plot__quote(plot, line, 300, false);
+        plot->title_lines++;
+        text += end + (text[end] == ' ');
+    }
+}
+
+/* Right end of an axis that leaves room for a legend of so many letters. */
+double orr_plot__legend_side(const struct orr_plot *plot, uint32_t letters)
+{
+    const double right = 1 - (letters + 8) / plot->letters;
+    return right < 0.5 ? 0.5 : right > 0.79 ? 0.79 : right;
+}
+
+void orr_plot__legend_below(struct orr_plot *plot, uint32_t entries, uint32_t letters)
+{
+    const double fit = plot->letters / (letters + 12);
+    plot->legend_columns = fit < 1 ? 1 : fit > 4 ? 4 : (uint32_t)fit;
+    const uint32_t rows = (entries + plot->legend_columns - 1) / plot->legend_columns + 1;
+    plot->legend_top = (rows * 1.15 + 0.5) * plot->line;
+    plot->legend_top = plot->legend_top < 0.5 ? plot->legend_top : 0.5;
+}
+
+void orr_plot__ylabel(struct orr_plot *plot, const char *text, double part)
+{
+    const uint32_t lines = plot->title_lines;
+    orr_plot__gp(plot, "set ylabel ");
+    /* a letter is about half as wide as a line is high */
+    wrap(plot, text, plot->term == ORR_PLOT_DUMB ? 100 : part / (plot->line * LETTER_EM / LINE_EM));
+    orr_plot__gp(plot, plot->title_lines > lines + 1 ? " offset 1,0\n" : "\n");
+    plot->title_lines = lines;
+}
+
+void orr_plot__legend(struct orr_plot *plot, const char *title, uint32_t entries, uint32_t letters,
+                      bool invert)
+{
+    if (plot->term == ORR_PLOT_DUMB) {
+        return;
+    }
+    if (orr_plot__narrow(plot)) {
+        orr_plot__legend_below(plot, entries, letters);
+        orr_plot__gp(plot,
+                     "set rmargin at screen 0.96\nset bmargin at screen %.4f\n"
+                     "set key at screen 0.5,%.4f center top horizontal maxcols %u noinvert title "
+                     "\"%s\" center\n",
+                     plot->legend_top + 4.2 * plot->line, plot->legend_top, plot->legend_columns,
+                     title);
+        return;
+    }
+    const double right = orr_plot__legend_side(plot, letters);
+    orr_plot__gp(plot,
+                 "set rmargin at screen %.4f\nset key at screen %.4f,graph 1 left top %s title "
+                 "\"%s\" left\n",
+                 right, right + 0.01, invert ? "invert" : "", title);
+}
+
 void orr_plot__title(struct orr_plot *plot, const char *what, const char *extra)
 {
     char tail[300], length[40], means[80];
@@ -257,42 +348,35 @@ void orr_plot__title(struct orr_plot *plot, const char *what, const char *extra)
                    minutes >= 2880  ? minutes / 1440
                    : minutes >= 120 ? minutes / 60
                                     : minutes);
-    const bool narrow = plot->options->width_mm > 0; /* a line more, where a long one is cut */
     const bool whole = strcmp(run->status, "finished") == 0;
-    char jobs[48] = "";
+    char jobs[48] = "", text[700];
     if (run->jobs >= 0) { /* several runs need not have as many */
         (void)snprintf(jobs, sizeof jobs, ", %lld %s", (long long)run->jobs,
                        run->jobs == 1 ? "job" : "jobs");
     }
-    (void)snprintf(tail, sizeof tail, "%s in %s%s%s%s%s", jobs, length,
+    if (run->name != NULL) {
+        (void)snprintf(tail, sizeof tail, "%.100s", run->name);
+    } else {
+        (void)snprintf(tail, sizeof tail, "%u runs", plot->among);
+    }
+    (void)snprintf(text, sizeof text, "%s%s%.60s%s in %s%s%s%s%s", tail,
+                   run->policy != NULL ? ", policy " : "", run->policy != NULL ? run->policy : "",
+                   jobs, length,
                    whole                                 ? ""
                    : strcmp(run->status, "horizon") == 0 ? ", cut at the horizon"
                                                          : ", interrupted",
-                   extra != NULL && !narrow ? "; " : "", extra != NULL && !narrow ? extra : "",
-                   means_note(plot, means));
+                   extra != NULL ? "; " : "", extra != NULL ? extra : "", means_note(plot, means));
+    plot->title_lines = 0;
     orr_plot__gp(plot, "heading = ");
-    orr_plot__quote(plot, what, 200, false);
+    const double letters = plot->letters * (orr_plot__narrow(plot) ? 0.72 : 1);
+    wrap(plot, what, letters);
     orr_plot__gp(plot, ".\"\\n\".");
-    if (run->name != NULL) {
-        orr_plot__quote(plot, run->name, 48, false);
-    } else {
-        orr_plot__gp(plot, "'%u runs'", plot->among);
-    }
-    if (run->policy != NULL) {
-        orr_plot__gp(plot, ".', policy '.");
-        orr_plot__quote(plot, run->policy, 24, false);
-    }
-    orr_plot__gp(plot, ".");
-    orr_plot__quote(plot, tail, 300, false);
-    if (narrow && extra != NULL) {
-        orr_plot__gp(plot, ".\"\\n\".");
-        orr_plot__quote(plot, extra, 200, false);
-    }
+    wrap(plot, text, letters);
     orr_plot__gp(plot, "\nset title heading%s\n",
                  plot->term == ORR_PLOT_DUMB ? "" : " textcolor rgb '#202020'");
 }
 
-static bool is_part(const struct orr_plot *plot)
+bool orr_plot__is_part(const struct orr_plot *plot)
 {
     return plot->options->from_ms != ORR_MS_NONE || plot->options->to_ms != ORR_MS_NONE;
 }
@@ -300,7 +384,7 @@ static bool is_part(const struct orr_plot *plot)
 sqlite3_stmt *orr_plot__of_jobs(struct orr_plot *plot, const char *sql)
 {
     const struct orr_plot_options *options = plot->options;
-    const orr_ms first = is_part(plot) ? 0 : plot->run.window_start;
+    const orr_ms first = orr_plot__is_part(plot) ? 0 : plot->run.window_start;
     sqlite3_stmt *row = orr_results_prepare(&plot->in, sql);
     if (row != NULL) {
         (void)sqlite3_bind_int64(row, 2,
@@ -313,7 +397,7 @@ sqlite3_stmt *orr_plot__of_jobs(struct orr_plot *plot, const char *sql)
 
 const char *orr_plot__which_jobs(const struct orr_plot *plot)
 {
-    return is_part(plot)                              ? "those submitted in this part of it"
+    return orr_plot__is_part(plot)                    ? "those submitted in this part of it"
            : plot->run.window_start > plot->run.first ? "those after the warm-up"
                                                       : "";
 }
@@ -479,8 +563,8 @@ static void time_mark(struct orr_plot *plot, int tag, const char *name, orr_ms a
     orr_plot__gp(plot,
                  "set arrow %d from %.3f,graph 0 to %.3f,graph 1 nohead front dt 3 lc rgb "
                  "'#606060'\nset label %d '%s' at %.3f,graph 1.025 %s textcolor rgb '#606060' "
-                 "font ',9'\n",
-                 tag, x, x, tag, name, x, side);
+                 "font ',%g'\n",
+                 tag, x, x, tag, name, x, side, plot->small);
 }
 
 void orr_plot__window_marks(struct orr_plot *plot, orr_ms from, orr_ms to)
@@ -542,12 +626,54 @@ uint32_t orr_plot__slot(struct orr_plot_slots slots, uint32_t rank)
     return rank < slots.shown ? rank : slots.shown;
 }
 
+void orr_plot__name(struct orr_plot *plot, const char *name)
+{
+    const uint32_t length = utf8_length(name), half = (ORR_PLOT_NAME - 1) / 2;
+    if (length <= ORR_PLOT_NAME) {
+        orr_plot__quote(plot, name, ORR_PLOT_NAME, false);
+        return;
+    }
+    const char *end = name; /* names that begin alike are told apart by their ends */
+    for (uint32_t i = 0; i < length - half; i++) {
+        const size_t bytes = utf8_bytes((const unsigned char *)end);
+        end += bytes > 0 ? bytes : 1;
+    }
+    orr_plot__quote(plot, name, half + 1, false); /* which ends it with the sign of a cut */
+    orr_plot__gp(plot, ".");
+    orr_plot__quote(plot, end, half, false);
+}
+
+static uint32_t letters_of_name(const char *name)
+{
+    const uint32_t length = utf8_length(name);
+    return length < ORR_PLOT_NAME ? length : ORR_PLOT_NAME;
+}
+
+uint32_t orr_plot__slots_letters(const struct orr_plot *plot, struct orr_plot_slots slots)
+{
+    uint32_t most = slots.others > 0 ? (uint32_t)strlen("others (1000)") : 8;
+    for (uint32_t s = 0; s < slots.shown; s++) {
+        const uint32_t length = letters_of_name(plot->queues[s].name);
+        most = length > most ? length : most;
+    }
+    return most;
+}
+
+uint32_t orr_plot__runs_letters(const struct orr_plot *to, const struct orr_plot *runs)
+{
+    uint32_t most = 8;
+    for (uint32_t i = 0; i < to->among; i++) {
+        const uint32_t length = letters_of_name(runs[i].label);
+        most = length > most ? length : most;
+    }
+    return most;
+}
+
 void orr_plot__slot_name(struct orr_plot *plot, struct orr_plot_slots slots, uint32_t slot,
                          const char *extra)
 {
     if (slot < slots.shown) {
-        orr_plot__quote(plot, plot->queues[slot].name, plot->term == ORR_PLOT_DUMB ? 14 : 18,
-                        false);
+        orr_plot__name(plot, plot->queues[slot].name);
     } else {
         orr_plot__gp(plot, "'others (%u)'", slots.others);
     }

@@ -237,6 +237,30 @@ static void curve_counts(const struct curves *all, const struct curve *curve, ch
     }
 }
 
+/* Of the longest entry of the legend. */
+static uint32_t curves_letters(const struct orr_plot *plot, const struct curves *all)
+{
+    uint32_t most = 0;
+    char extra[100];
+    for (uint32_t i = 0; i <= all->count; i++) {
+        curve_counts(all, &all->curves[i], extra);
+        most = strlen(extra) > most ? (uint32_t)strlen(extra) : most;
+    }
+    return most + (all->kinds ? 16 : orr_plot__slots_letters(plot, all->slots));
+}
+
+static uint32_t runs_letters(const struct orr_plot *to, const struct orr_plot *runs,
+                             const struct curves *all)
+{
+    uint32_t most = 0;
+    char extra[100];
+    for (uint32_t i = 0; i < to->among; i++) {
+        curve_counts(&all[i], &all[i].curves[all[i].count], extra);
+        most = strlen(extra) > most ? (uint32_t)strlen(extra) : most;
+    }
+    return most + orr_plot__runs_letters(to, runs);
+}
+
 static void curve_name(struct orr_plot *plot, const struct curves *all, uint32_t at)
 {
     char extra[100];
@@ -260,7 +284,7 @@ static void curve_of_run(struct orr_plot *to, const struct orr_plot *run, const 
     curve_counts(all, &all->curves[all->count], extra);
     orr_plot__data(to, block);
     orr_plot__gp(to, "using 1:2 with %s title ", to->term == ORR_PLOT_DUMB ? "lines" : "steps");
-    orr_plot__quote(to, run->label, ORR_PLOT_LABEL, false);
+    orr_plot__name(to, run->label);
     orr_plot__gp(to, ".'%s'", extra);
     if (to->term != ORR_PLOT_DUMB) {
         const char *colour = orr_plot__colour(at, to->among);
@@ -333,12 +357,9 @@ static void cdf_draw(struct orr_plot *plot, const struct measure *of)
     }
     all.bottom = bottom_of(&all);
     cdf_axes(plot, &all);
-    if (!dumb) {
-        orr_plot__gp(plot,
-                     "set rmargin at screen 0.70\nset grid xtics\n"
-                     "set key at screen 0.71,graph 1 left top title '%s, jobs' left\n",
-                     all.kinds ? "kind" : "queue");
-    }
+    orr_plot__gp(plot, dumb ? "" : "set grid xtics\n");
+    orr_plot__legend(plot, all.kinds ? "kind, jobs" : "queue, jobs", all.count + 1,
+                     curves_letters(plot, &all), false);
     uint32_t blocks[ORR_PLOT_COLOURS + 2] = {0};
     for (uint32_t i = 0; i <= all.count; i++) {
         blocks[i] = curve_rows(plot, &all, i);
@@ -378,7 +399,7 @@ static void cdf_draw_runs(struct orr_plot *to, struct orr_plot *runs, const stru
     orr_plot__title(to, of->title, note[0] != '\0' ? note : NULL);
     all[0].bottom = bottom;
     cdf_axes(to, &all[0]);
-    orr_plot__runs_key(to, "run, jobs");
+    orr_plot__legend(to, "run, jobs", to->among, runs_letters(to, runs, all), false);
     uint32_t *blocks = orr_zalloc(to->among, sizeof *blocks);
     for (uint32_t i = 0; i < to->among; i++) {
         all[i].bottom = bottom;
@@ -490,13 +511,18 @@ static uint32_t class_rows(struct orr_plot *plot, const struct class *classes, d
 {
     uint32_t columns = 0;
     (void)orr_plot__block(plot, "column, jobs, waits in seconds: p5 p25 p50 p75 p95");
-    orr_plot__gp(plot, "set xtics (");
+    orr_plot__gp(plot, "set xtics %s (", orr_plot__narrow(plot) ? "rotate by 40 right" : "");
     for (uint32_t i = 0; i < CLASSES; i++) {
         char name[60];
         if (class_is_empty(&classes[i])) {
             continue;
         }
         class_name(name, sizeof name, i);
+        if (orr_plot__narrow(plot)) { /* no room above the boxes */
+            const size_t used = strlen(name);
+            (void)snprintf(name + used, sizeof name - used, ": %lld",
+                           (long long)classes[i].started);
+        }
         orr_plot__gp(plot, "%s'%s' %u", columns > 0 ? ", " : "", name, columns);
         orr_plot__row(plot, "%u %lld", columns++, (long long)classes[i].started);
         for (uint32_t k = 0; k < CLASS_MARKS; k++) {
@@ -519,8 +545,10 @@ static void class_labels(struct orr_plot *plot, const struct class *classes)
         if (class_is_empty(&classes[i])) {
             continue;
         }
-        orr_plot__gp(plot, "set label 'n %lld' at %u,graph 1.035 center font ',9'\n", started,
-                     column);
+        if (!orr_plot__narrow(plot)) {
+            orr_plot__gp(plot, "set label 'n %lld' at %u,graph 1.035 center font ',%g'\n", started,
+                         column, plot->small);
+        }
         if (left > 0) {
             (void)snprintf(red, sizeof red, "+%lld", left);
         }
@@ -531,9 +559,9 @@ static void class_labels(struct orr_plot *plot, const struct class *classes)
         }
         if (red[0] != '\0') {
             orr_plot__gp(plot,
-                         "set label '%s' at %u,graph 1.085 center font ',9' textcolor rgb "
+                         "set label '%s' at %u,graph %g center font ',%g' textcolor rgb "
                          "'#b00020'\n",
-                         red, column);
+                         red, column, orr_plot__narrow(plot) ? 1.04 : 1.085, plot->small);
         }
         column++;
     }
@@ -553,8 +581,15 @@ static void size_boxes(struct orr_plot *plot, uint32_t columns)
         orr_plot__gp(plot, "\n");
         return;
     }
-    orr_plot__gp(plot, "set boxwidth 0.55\nset bmargin 5.5\n"
-                       "set key at screen 0.5,0.045 center center horizontal maxcols auto\nplot ");
+    orr_plot__gp(plot, "set boxwidth 0.55\n");
+    if (orr_plot__narrow(plot)) {
+        orr_plot__legend(plot, "", 2, 46, false);
+        orr_plot__gp(plot, "set bmargin at screen %.4f\n", plot->legend_top + 6.5 * plot->line);
+    } else {
+        orr_plot__gp(plot, "set bmargin 5.5\n"
+                           "set key at screen 0.5,0.045 center center horizontal maxcols auto\n");
+    }
+    orr_plot__gp(plot, "plot ");
     orr_plot__data(plot, 0);
     orr_plot__gp(
         plot,
@@ -591,10 +626,12 @@ void orr_plot__size(struct orr_plot *plot)
         orr_plot__nothing(plot, "no job was submitted within the window");
     } else {
         orr_plot__wait_axis(plot, 'y', lowest, highest);
-        orr_plot__gp(plot, "set ylabel 'wait'\nset xlabel 'GPUs asked for'\n");
+        orr_plot__gp(plot, "set ylabel 'wait'\nset xlabel 'GPUs asked for%s'\n",
+                     orr_plot__narrow(plot) ? ": jobs that started" : "");
         if (plot->term != ORR_PLOT_DUMB) {
-            orr_plot__gp(plot, "set tmargin %d\nset title offset 0,%d\n", left + never > 0 ? 6 : 5,
-                         left + never > 0 ? 2 : 1);
+            const int above = orr_plot__narrow(plot) ? 0 : left + never > 0 ? 2 : 1;
+            orr_plot__gp(plot, "set tmargin %d\nset title offset 0,%d\n",
+                         (int)plot->title_lines + 2 + above, above);
             class_labels(plot, classes);
         }
         size_boxes(plot, columns);
@@ -636,7 +673,7 @@ static void sizes_plot(struct orr_plot *to, const struct orr_plot *runs)
                          "solid 0.5 border title ",
                          orr_plot__colour(i, to->among));
         }
-        orr_plot__quote(to, runs[i].label, ORR_PLOT_LABEL, false);
+        orr_plot__name(to, runs[i].label);
         if (!dumb) {
             orr_plot__gp(to, ", \\\n  ");
             orr_plot__data(to, i);
@@ -663,7 +700,7 @@ void orr_plot__runs_size(struct orr_plot *to, struct orr_plot *runs)
     const char *part = orr_plot__which_jobs(&runs[0]);
     char note[160];
     orr_plot__start(to, (struct orr_plot_size){900, 500, 100, 30});
-    orr_plot__gp(to, "set xtics (");
+    orr_plot__gp(to, "set xtics %s (", orr_plot__narrow(to) ? "rotate by 40 right" : "");
     for (uint32_t c = 0; c < CLASSES; c++) {
         bool any = false;
         for (uint32_t i = 0; i < to->among; i++) {
@@ -692,7 +729,8 @@ void orr_plot__runs_size(struct orr_plot *to, struct orr_plot *runs)
         orr_plot__wait_axis(to, 'y', lowest, highest);
         orr_plot__gp(to, "set ylabel 'wait'\nset xlabel 'GPUs asked for'\nset xrange [-0.6:%.1f]\n",
                      count - 0.4);
-        orr_plot__runs_key(to, "boxes p25 to p75,\\nwhiskers p5 to p95");
+        orr_plot__legend(to, "boxes p25 to p75,\\nwhiskers p5 to p95", to->among + 2,
+                         orr_plot__runs_letters(to, runs), false);
         sizes_plot(to, runs);
     }
     orr_free(classes);

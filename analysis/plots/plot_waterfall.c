@@ -2,9 +2,9 @@
 /* plot_waterfall.c - waterfall: where the GPU time of the cluster went, from capacity to useful
  * work.
  *
- * Over the whole run, for losses are told by job and not by time. GPUs are free while jobs wait as
- * far as waiting jobs ask for them at that instant; why they were not given is what `reasons`
- * shows.
+ * Of a part of the run it ends with what was held, for losses are told by job and not by time. GPUs
+ * are free while jobs wait as far as waiting jobs ask for them at that instant; why they were not
+ * given is what `reasons` shows.
  */
 #include "plot_int.h"
 #include "plots_sql.h"
@@ -66,12 +66,13 @@ static struct spent changes_sum(const struct orr_plot *plot, const struct change
     const double hours = 3600000.0 * ORR_MGPU;
     const int64_t capacity = (int64_t)(plot->run.capacity_gpus * ORR_MGPU + 0.5);
     uint32_t *order = orr_sort_index_by_i64(changes->at, changes->count);
-    int64_t now = plot->run.zero;
+    orr_ms now = 0, end = 0;
+    orr_plot__span(plot, &now, &end);
     struct change state = {0, 0, 0, 0};
     struct spent spent = {0, 0, 0, 0};
     for (uint32_t i = 0; i <= changes->count; i++) {
-        int64_t at = i < changes->count ? changes->at[order[i]] : plot->run.end;
-        at = at < plot->run.end ? at : plot->run.end;
+        int64_t at = i < changes->count ? changes->at[order[i]] : end;
+        at = at < end ? at : end;
         if (at > now) {
             const double length = (double)(at - now) / hours;
             int64_t idle = capacity - state.away - state.down - state.held;
@@ -127,7 +128,9 @@ static void fall_load(struct orr_plot *plot, struct waterfall *fall)
     const struct spent spent = changes_sum(plot, &changes);
     orr_free(changes.at);
     orr_free(changes.by);
-    fall->capacity = plot->run.capacity_gpus * (double)(plot->run.end - plot->run.zero) / 3600000.0;
+    orr_ms from = 0, to = 0;
+    orr_plot__span(plot, &from, &to);
+    fall->capacity = plot->run.capacity_gpus * (double)(to - from) / 3600000.0;
     fall->capacity -= spent.away;
     fall->left = fall->capacity;
     bar_total(fall, "capacity", "#606060");
@@ -136,6 +139,9 @@ static void fall_load(struct orr_plot *plot, struct waterfall *fall)
               "#d4d4d0");
     bar_minus(fall, "free while jobs wait", spent.wanted, "#e69f00");
     bar_total(fall, "allocated", "#0072b2");
+    if (orr_plot__is_part(plot)) {
+        return;
+    }
     sqlite3_stmt *row = orr_results_prepare(&plot->in, orr_plots_sql__lost);
     bool any = false;
     while (orr_results_step(&plot->in, row)) {
@@ -150,15 +156,22 @@ static void fall_load(struct orr_plot *plot, struct waterfall *fall)
 
 static void fall_names(struct orr_plot *plot, const struct waterfall *fall)
 {
-    orr_plot__gp(plot, "set yrange [%.1f:-0.6]\nset ytics (", fall->count - 0.4);
-    for (uint32_t i = 0; i < fall->count; i++) {
+    const bool narrow = orr_plot__narrow(plot); /* names stand above their bars */
+    orr_plot__gp(plot, "set yrange [%.1f:-0.6]\n", fall->count - 0.4);
+    for (uint32_t i = 0; narrow && i < fall->count; i++) {
+        orr_plot__gp(plot, "set label ");
+        orr_plot__quote(plot, fall->bars[i].name, 40, false);
+        orr_plot__gp(plot, " at graph 0.01,first %.2f left\n", i - 0.24);
+    }
+    orr_plot__gp(plot, narrow ? "" : "set ytics (");
+    for (uint32_t i = 0; !narrow && i < fall->count; i++) {
         orr_plot__gp(plot, "%s", i > 0 ? ", " : "");
         orr_plot__quote(plot, fall->bars[i].name, 40, true);
         orr_plot__gp(plot, " %u", i);
     }
-    orr_plot__gp(plot,
-                 ") scale 0\nset xrange [0:100]\nset xlabel '%% of the GPU time of the cluster'\n"
-                 "unset key\n");
+    orr_plot__gp(plot, narrow ? "unset ytics\nset title offset graph 0.4,0\n" : ") scale 0\n");
+    orr_plot__gp(plot, "set xrange [0:100]\nset xlabel '%% of the GPU time of the cluster'\n"
+                       "unset key\n");
     for (uint32_t i = 0; i < fall->count; i++) {
         double gpu_h = fall->bars[i].to - fall->bars[i].from;
         orr_plot__gp(plot, "set label '%.1f %%  %.*f GPU-h' at graph 1.02,first %u left\n",
@@ -173,11 +186,18 @@ static void fall_names(struct orr_plot *plot, const struct waterfall *fall)
 static void fall_bars(struct orr_plot *plot, const struct waterfall *fall)
 {
     const double percent = 100 / fall->capacity;
-    (void)orr_plot__block(plot, "row, from, to in % of the capacity, colour");
+    const bool narrow = orr_plot__narrow(plot);
+    const double least = narrow ? 0.8 : 0.3; /* what is next to nothing is seen all the same */
+    (void)orr_plot__block(plot, "row, from, to in % of the capacity, colour, GPU-hours");
     for (uint32_t i = 0; i < fall->count; i++) {
         const struct bar *bar = &fall->bars[i];
-        orr_plot__row(plot, "%u %.6g %.6g 0x%s\n", i, bar->from * percent, bar->to * percent,
-                      bar->colour + 1);
+        double to = bar->to * percent, from = bar->from * percent;
+        from = to - from < least ? to - least : from;
+        orr_plot__row(plot, "%u %.6g %.6g 0x%s %.9g\n", i, from > 0 ? from : 0,
+                      from > 0     ? to
+                      : to > least ? to
+                                   : least,
+                      bar->colour + 1, bar->to - bar->from);
         if (i + 1 < fall->count) {
             double at = (i == 0 || bar->from <= 0 ? bar->to : bar->from) * percent;
             orr_plot__gp(plot,
@@ -185,11 +205,15 @@ static void fall_bars(struct orr_plot *plot, const struct waterfall *fall)
                          i + 0.36, at, i + 0.64);
         }
     }
-    orr_plot__gp(plot, "set lmargin at screen 0.22\nset rmargin at screen 0.80\nunset grid\n"
-                       "set grid xtics lc rgb '#e2e2e2' lt 1 lw 1 back\nplot ");
+    orr_plot__gp(plot,
+                 "set lmargin at screen %g\nset rmargin at screen %g\nunset grid\n"
+                 "set grid xtics lc rgb '#e2e2e2' lt 1 lw 1 back\nplot ",
+                 narrow ? 0.04 : 0.25, narrow ? 0.55 : 0.80);
     orr_plot__data(plot, 0);
-    orr_plot__gp(plot, "using 2:1:2:3:($1-0.36):($1+0.36):4 with boxxyerror lc rgb variable "
-                       "fs solid 1.0 noborder\n");
+    orr_plot__gp(plot,
+                 "using 2:1:2:3:($1-%g):($1+0.36):4 with boxxyerror lc rgb variable "
+                 "fs solid 1.0 noborder\n",
+                 narrow ? -0.02 : 0.36);
 }
 
 static void fall_text(struct orr_plot *plot, const struct waterfall *fall)
@@ -219,7 +243,10 @@ void orr_plot__waterfall(struct orr_plot *plot)
     fall_load(plot, &fall);
     orr_plot__start(plot, (struct orr_plot_size){900, 140 + 40 * (int)fall.count, 100,
                                                  9 + 2 * (int)fall.count});
-    orr_plot__title(plot, "Where the GPU time went", "the whole run");
+    orr_plot__title(plot, "Where the GPU time went",
+                    orr_plot__is_part(plot) ? "of a part of it; what became of the work is known "
+                                              "of the whole run only"
+                                            : "the whole run");
     if (fall.capacity <= 0 || plot->run.jobs == 0) {
         orr_plot__nothing(plot, "no job was submitted");
         return;

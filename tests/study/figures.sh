@@ -69,4 +69,20 @@ grep -q "submitted in this part" part/g-jct-cdf.gp || fail "a part that is not t
 [ "$(awk '!/^#/ && NF > 2 { n += $2 } END { print n }' part/g-size.dat)" = "$(sqlite3 g.db "SELECT count(*) FROM v_waits WHERE submit_ms >= $half * 1000 AND start_ms IS NOT NULL AND kind NOT IN (SELECT id FROM kind WHERE name = 'inference')")" ] ||
     fail "size: not the jobs from $half s on"
 
+# Nothing is cut in a column: lines of titles are as long as fit, legends of long names stand below, whole.
+awk 'BEGIN { print "job,submit_s,run_s,gpus,queue"; for (i = 0; i < 300; i++) print "j" i "," i * 50 ",3000," 1 + i % 4 ",research-department-vision-team-" i % 7 }' >long.csv
+"$orrery" run --trace long.csv --cluster 4x4 --policy kai -q --no-progress -o long.db
+"$orrery" plot long.db --width 84 -o long >out 2>err || fail "long names"
+! grep -q 'fitting plot titles' err || fail "a legend without room: $(cat err)"
+for figure in allocation depth wait-cdf fairness gantt floor; do
+    for queue in 0 3 6; do
+        grep -q "research-department-vision-team-$queue" "long/long-$figure.svg" || fail "$figure: queue $queue is cut, or not there"
+    done
+done
+"$orrery" plot long.db depth --width 84 --script -o long >out
+awk -F"'" '/^heading/ { for (i = 2; i <= NF; i += 2) if (length($i) > 60) print $i }' long/long-depth.gp >wide
+[ ! -s wide ] || fail "a line of a title that 84 mm do not hold: $(cat wide)"
+"$orrery" plot long.db waterfall --from 1h --to 2h --script -o long >out
+[ "$(awk '!/^#/ && NF > 3 && $1 == 0 { print $5 }' long/long-waterfall.dat)" = 16 ] || fail "an hour of 16 GPUs is not 16 GPU-hours"
+
 printf 'drawn\n'

@@ -51,7 +51,7 @@ figures() {
     end=$(query 'SELECT end_ms FROM run')
     for figure in allocation depth startable reasons fairness share; do
         data $figure >/dev/null
-        grep -q 'heading = .*; means over [0-9.]* \(ms\|s\|min\|h\|d\)' "$name-$figure/$name-$figure.gp" || grep -q '^# no ' "$name-$figure/$name-$figure".dat ||
+        sed "s/'\.\"\\\\n\"\.'/ /g" "$name-$figure/$name-$figure.gp" | grep -q 'heading = .*; means over [0-9.]* \(ms\|s\|min\|h\|d\)' || grep -q '^# no ' "$name-$figure/$name-$figure".dat ||
             fail "$name: figure $figure does not state its bucket"
     done
     near 'figure allocation, GPU-s held' "$(block allocation 1 | area 0)" \
