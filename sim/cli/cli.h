@@ -92,6 +92,9 @@ uint32_t orr_cli_count(struct argp_state *state, const char *option, const char 
 /* The share of --allow-loss=SHARE, also as the next word; ORR_LOSS_ALL where none is given. */
 uint32_t orr_cli_loss(struct argp_state *state, const char *text);
 
+/* GPUs of "80x8" or "80x8:H100", for verbs that only hold a load against them. */
+int64_t orr_cli_cluster_gpus(struct argp_state *state, const char *text);
+
 /* Children of the parser of a verb: fill the orr_cli_common that the verb names as its first
  * child's input. */
 extern const struct argp_child orr_cli_everywhere[];

@@ -36,21 +36,6 @@ struct import_options {
     struct orr_intake_options intake;
 };
 
-/* "80x8" or "80x8:H100", in GPUs. */
-static int64_t gpus_of(struct argp_state *state, const char *text)
-{
-    int64_t nodes, gpus;
-    const char *times = strchr(text, 'x');
-    const size_t rest = times == NULL ? 0 : strcspn(times + 1, ":");
-    if (times == NULL || !orr_parse_i64(text, (size_t)(times - text), &nodes) ||
-        !orr_parse_i64(times + 1, rest, &gpus) || nodes < 1 || gpus < 1 || nodes > 10000000 ||
-        gpus > 10000) {
-        argp_error(state, "--cluster: \"%s\" is not like 80x8", text);
-        return 0;
-    }
-    return nodes * gpus;
-}
-
 static error_t parse_import(int key, char *arg, struct argp_state *state)
 {
     struct import_options *o = state->input;
@@ -66,8 +51,8 @@ static error_t parse_import(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_QUEUE:
         if (strcmp(arg, "partition") != 0 && strcmp(arg, "account") != 0 &&
-            strcmp(arg, "qos") != 0) {
-            argp_error(state, "--queue: partition, account or qos, not \"%s\"", arg);
+            strcmp(arg, "group") != 0 && strcmp(arg, "qos") != 0) {
+            argp_error(state, "--queue: partition, account, qos or group, not \"%s\"", arg);
         }
         o->intake.queue = arg;
         return 0;
@@ -77,7 +62,7 @@ static error_t parse_import(int key, char *arg, struct argp_state *state)
         }
         o->intake.count_as = arg;
         return 0;
-    case KEY_CLUSTER: o->capacity += gpus_of(state, arg); return 0;
+    case KEY_CLUSTER: o->capacity += orr_cli_cluster_gpus(state, arg); return 0;
     case KEY_FORCE: o->force = true; return 0;
     case KEY_LOSS: o->allow_loss_ppm = orr_cli_loss(state, arg); return 0;
     case ARGP_KEY_ARG: orr_cli_append(state, o->files, &o->file_count, arg); return 0;
@@ -214,7 +199,13 @@ static enum orr_status read_known(const char *path, const struct import_options 
                                   struct orr_intake_report *report, struct orr_err *err)
 {
     struct orr_workload workload;
-    const struct orr_trace_options options = {.format = o->format, .allow_loss_ppm = ORR_LOSS_ALL};
+    const char *queue = o->intake.queue != NULL ? o->intake.queue : "";
+    const struct orr_trace_options options = {
+        .format = o->format,
+        .allow_loss_ppm = ORR_LOSS_ALL,
+        .swf_queue = strcmp(queue, "group") == 0       ? ORR_SWF_GROUP
+                     : strcmp(queue, "partition") == 0 ? ORR_SWF_PARTITION
+                                                       : ORR_SWF_QUEUE};
     orr_intake_report_init(report, path);
     const enum orr_status status = orr_trace_read(path, &options, &workload, err);
     if (status != ORR_OK) {
@@ -231,6 +222,12 @@ static enum orr_status read_known(const char *path, const struct import_options 
     }
     for (uint64_t r = 0; r < workload.rejects.count; r++) {
         orr_intake_drop(report, false, "the row is wrong", 0, workload.rejects.shown);
+    }
+    for (const char *note = workload.notes; *note != '\0';) { /* "FILE: sentence" lines */
+        const size_t bytes = strcspn(note, "\n");
+        const size_t file = strlen(path) + 2;
+        orr_intake_note(report, "%.*s", (int)(bytes > file ? bytes - file : 0), note + file);
+        note += bytes + (note[bytes] == '\n');
     }
     if (dated) {
         char text[32];
@@ -491,7 +488,9 @@ int orr_cli_import(int argc, char **argv)
         {"delimiter", KEY_DELIMITER, "TEXT", 0,
          "what stands between the columns; tab (default: found in the header)", 0},
         {"queue", KEY_QUEUE, "COLUMN", 0,
-         "of sacct, what is taken for the queue: partition (default), account or qos", 0},
+         "what is taken for the queue: of sacct partition (default), account or qos; of SWF "
+         "partition or group",
+         0},
         {"count", KEY_COUNT, "WHAT", 0,
          "of sacct, what is counted: gpu (default), or cpu, which takes CPUs for GPUs", 0},
         {"cluster", KEY_CLUSTER, "NxG", 0,

@@ -307,3 +307,17 @@ uint32_t orr_cli_parse_plain(int argc, char **argv, const char *args, const char
     (void)argp_parse(&parser, argc, argv, 0, NULL, &plain);
     return plain.count;
 }
+
+int64_t orr_cli_cluster_gpus(struct argp_state *state, const char *text)
+{
+    int64_t nodes, gpus;
+    const char *times = strchr(text, 'x');
+    const size_t rest = times == NULL ? 0 : strcspn(times + 1, ":");
+    if (times == NULL || !orr_parse_i64(text, (size_t)(times - text), &nodes) ||
+        !orr_parse_i64(times + 1, rest, &gpus) || nodes < 1 || gpus < 1 || nodes > 10000000 ||
+        gpus > 10000) {
+        argp_error(state, "--cluster: \"%s\" is not like 80x8", text);
+        return 0;
+    }
+    return nodes * gpus;
+}

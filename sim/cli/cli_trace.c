@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* cli_trace.c - the verb trace: `trace gen` writes generated parts as native traces. */
+/* cli_trace.c - the verb trace: `trace gen` writes generated parts as native traces; what is done
+ * to traces that are there is in cli_trace_edit.c. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,15 +8,126 @@
 #include <orrery/sim/world.h>
 
 #include "cli.h"
+#include "trace_edit.h"
 
-enum { KEY_SEED = 256, KEY_SET, KEY_VARIANT };
+enum {
+    KEY_SEED = 256,
+    KEY_SET,
+    KEY_VARIANT,
+    KEY_FORMAT,
+    KEY_TO,
+    KEY_FROM,
+    KEY_UNTIL,
+    KEY_USER,
+    KEY_QUEUE,
+    KEY_KIND,
+    KEY_MIN_GPUS,
+    KEY_MAX_GPUS,
+    KEY_SAMPLE,
+    KEY_ARRIVALS,
+    KEY_RUN,
+    KEY_GPUS,
+    KEY_HASH,
+    KEY_CLUSTER,
+    KEY_FORCE,
+    KEY_LOSS
+};
 
 struct trace_options {
     struct orr_cli_common common;
     const char *what, *part, *output;
     struct orr_scenario_options scenario;
     const char *sets[ORR_CLI_LIST_MAX];
+    const char *files[ORR_CLI_LIST_MAX];
+    uint32_t file_count;
+    struct trace_edit edit;
 };
+
+/* A number from `least` on. */
+static double number_of(struct argp_state *state, const char *option, const char *text,
+                        double least, double most)
+{
+    double number;
+    if (!orr_parse_double(text, strlen(text), &number) || number < least || number > most) {
+        argp_error(state, "%s: \"%s\" is not a number from %g to %g", option, text, least, most);
+        return least;
+    }
+    return number;
+}
+
+static int kind_of(struct argp_state *state, const char *text)
+{
+    enum orr_kind kind;
+    if (!orr_kind_parse(text, strlen(text), &kind)) {
+        argp_error(state, "--kind: training, interactive, inference or unknown, not \"%s\"", text);
+        return -1;
+    }
+    return (int)kind;
+}
+
+/* Options of what is done to traces; false: none of them. */
+static bool parse_edit(int key, char *arg, struct argp_state *state, struct trace_options *o)
+{
+    struct trace_edit *edit = &o->edit;
+    struct orr_row_filter *filter = &edit->filter;
+    switch (key) {
+    case KEY_FORMAT: edit->format = arg; break;
+    case KEY_TO:
+        if (strcmp(arg, "native") != 0 && strcmp(arg, "swf") != 0) {
+            argp_error(state, "--to: native or swf, not \"%s\"", arg);
+        }
+        edit->to = arg;
+        break;
+    case KEY_FROM: edit->from = arg; break;
+    case KEY_UNTIL: edit->until = arg; break;
+    case KEY_USER: filter->user = arg; break;
+    case KEY_QUEUE: filter->queue = arg; break;
+    case KEY_KIND: filter->kind = kind_of(state, arg); break;
+    case KEY_MIN_GPUS: filter->min_gpus = number_of(state, "--min-gpus", arg, 0, 1e6); break;
+    case KEY_MAX_GPUS: filter->max_gpus = number_of(state, "--max-gpus", arg, 0, 1e6); break;
+    case KEY_SAMPLE: filter->sample = number_of(state, "--sample", arg, 0, 1); break;
+    case KEY_ARRIVALS: edit->scaling.arrivals = number_of(state, "--arrivals", arg, 0, 1000); break;
+    case KEY_RUN: edit->scaling.run = number_of(state, "--run", arg, 0, 1e6); break;
+    case KEY_GPUS: edit->scaling.gpus = number_of(state, "--gpus", arg, 0, 1e6); break;
+    case KEY_HASH: edit->key = arg; break;
+    case KEY_CLUSTER: edit->capacity += orr_cli_cluster_gpus(state, arg); break;
+    case KEY_FORCE: edit->force = true; break;
+    case KEY_LOSS: edit->allow_loss_ppm = orr_cli_loss(state, arg); break;
+    default: return false;
+    }
+    return true;
+}
+
+static void check_words(struct argp_state *state, struct trace_options *o)
+{
+    const bool gen = o->what != NULL && strcmp(o->what, "gen") == 0;
+    if (o->what == NULL || (!gen && !trace_edit_knows(o->what))) {
+        static const char *const names[] = {"gen",   "stat",  "convert",  "filter",
+                                            "merge", "scale", "anonymize"};
+        const char *near = o->what == NULL ? NULL : orr_nearest(o->what, names, 7);
+        argp_error(state, "what to do: gen, stat, convert, filter, merge, scale or anonymize%s%s%s",
+                   near != NULL ? "; did you mean " : "", near != NULL ? near : "",
+                   near != NULL ? "?" : "");
+        return;
+    }
+    if (gen && o->file_count > 2) {
+        argp_error(state, "one part at a time: \"%s\"?", o->files[2]);
+    }
+    if (gen && o->file_count == 0) {
+        argp_error(state, "a scenario is needed");
+    }
+    if (!gen && o->file_count == 0) {
+        argp_error(state, "a trace is needed");
+    }
+    if (!gen && o->file_count > 1 && strcmp(o->what, "merge") != 0) {
+        argp_error(state, "one trace at a time: \"%s\"?", o->files[1]);
+    }
+    if (strcmp(o->what, "merge") == 0 && o->file_count < 2) {
+        argp_error(state, "merge: two traces or more are needed");
+    }
+    o->scenario.path = gen && o->file_count > 0 ? o->files[0] : NULL;
+    o->part = gen && o->file_count > 1 ? o->files[1] : NULL;
+}
 
 static error_t parse_trace(int key, char *arg, struct argp_state *state)
 {
@@ -32,30 +144,22 @@ static error_t parse_trace(int key, char *arg, struct argp_state *state)
         }
         o->scenario.seed = (uint64_t)seed;
         o->scenario.seed_given = true;
+        o->edit.filter.seed = (uint64_t)seed;
         return 0;
     case ARGP_KEY_ARG:
         if (o->what == NULL) {
             o->what = arg;
-        } else if (o->scenario.path == NULL) {
-            o->scenario.path = arg;
-        } else if (o->part == NULL) {
-            o->part = arg;
         } else {
-            argp_error(state, "one part at a time: \"%s\"?", arg);
+            orr_cli_append(state, o->files, &o->file_count, arg);
         }
         return 0;
     case ARGP_KEY_END:
-        if (o->what == NULL || strcmp(o->what, "gen") != 0) {
-            argp_error(state, "what to do: \"gen\"");
-        }
-        if (o->scenario.path == NULL) {
-            argp_error(state, "a scenario is needed");
-        }
+        check_words(state, o);
         if (o->common.json && o->output != NULL && strcmp(o->output, "-") == 0) {
             argp_error(state, "standard output cannot be both the trace and --json");
         }
         return 0;
-    default: return ARGP_ERR_UNKNOWN;
+    default: return parse_edit(key, arg, state, o) ? 0 : ARGP_ERR_UNKNOWN;
     }
 }
 
@@ -147,29 +251,71 @@ static enum orr_status answer(const struct trace_options *o, const struct orr_sc
 int orr_cli_trace(int argc, char **argv)
 {
     static const struct argp_option options[] = {
-        {"output", 'o', "FILE", 0, "the trace, which must not exist (default: standard output)", 0},
-        {"seed", KEY_SEED, "N", 0, "seed of all random streams", 0},
+        {"output", 'o', "FILE", 0,
+         "the trace (default: standard output); its suffix .swf makes it Standard Workload Format",
+         1},
+        {"to", KEY_TO, "FORMAT", 0, "native or swf, whatever the suffix says", 1},
+        {"format", KEY_FORMAT, "NAME", 0,
+         "format of what is read, when suffix and header do not tell", 1},
+        {"force", KEY_FORCE, 0, 0, "overwrite an existing file", 1},
+        {"allow-loss", KEY_LOSS, "SHARE", OPTION_ARG_OPTIONAL, ORR_CLI_LOSS_HELP, 1},
+        {"seed", KEY_SEED, "N", 0, "seed of all random streams", 1},
+        {"cluster", KEY_CLUSTER, "NxG", 0, "stat: nodes of G GPUs to hold the load against", 1},
+        {0, 0, 0, 0, "Which jobs (of stat, convert, filter, scale, anonymize):", 2},
+        {"from", KEY_FROM, "TIME", 0, "submitted at this time or later: " ORR_CLI_TIME_HELP, 2},
+        {"until", KEY_UNTIL, "TIME", 0, "submitted before this time", 2},
+        {"queue", KEY_QUEUE, "PATTERN", 0, "of these queues: a*|b, with * and ?", 2},
+        {"user", KEY_USER, "PATTERN", 0, "of these users", 2},
+        {"kind", KEY_KIND, "KIND", 0, "training, interactive, inference or unknown", 2},
+        {"min-gpus", KEY_MIN_GPUS, "N", 0, "with so many GPUs or more", 2},
+        {"max-gpus", KEY_MAX_GPUS, "N", 0, "with so many GPUs or fewer", 2},
+        {"sample", KEY_SAMPLE, "SHARE", 0, "each with this chance, by the seed", 2},
+        {0, 0, 0, 0, "How scale changes those jobs (others stay):", 3},
+        {"arrivals", KEY_ARRIVALS, "X", 0,
+         "so many times as many: dropped or copied one by one, copies within an hour", 3},
+        {"run", KEY_RUN, "X", 0, "run times and limits by a factor", 3},
+        {"gpus", KEY_GPUS, "X", 0, "sizes by a factor, at least one GPU", 3},
+        {0, 0, 0, 0, "How anonymize names things:", 4},
+        {"key", KEY_HASH, "TEXT", 0,
+         "names that are the same in every file with this key (default: numbers)", 4},
+        {0, 0, 0, 0, "Of gen:", 5},
         {"set", KEY_SET, "PATH=VALUE", 0, "change a value of the scenario; also += -= *= and +=20%",
-         0},
-        {"variant", KEY_VARIANT, "NAME", 0, "apply a variant of the scenario", 0},
+         5},
+        {"variant", KEY_VARIANT, "NAME", 0, "apply a variant of the scenario", 5},
         {0}};
     const struct argp parser = {
         options,
         parse_trace,
-        "gen SCENARIO [PART]",
-        "Write the jobs that a part of a scenario's workload makes up, as "
-        "a native trace. The same seed gives the same jobs as a run. With --json "
-        "the answer is how many jobs, and the trace goes to -o or nowhere.",
+        "gen SCENARIO [PART]\nstat TRACE\nconvert TRACE\nfilter TRACE\nmerge TRACE TRACE...\nscale "
+        "TRACE\nanonymize TRACE",
+        "Look at traces and make others of them. `stat` prints load over time, sizes, durations, "
+        "arrivals and what is odd; `convert` writes another format, `filter` the jobs that are "
+        "asked "
+        "for, `merge` those of several traces, `scale` more or longer or larger ones, `anonymize` "
+        "jobs, users, queues and groups without their names. `gen` writes the jobs that a part of "
+        "a "
+        "scenario's workload makes up, the same as in a run. With --json the answer is a count, "
+        "and "
+        "the trace goes to -o or nowhere.",
         orr_cli_everywhere,
         NULL,
         NULL};
-    struct trace_options o = {0};
+    struct trace_options o = {.edit = {.scaling = {1.0, 1.0, 1.0}}};
     struct orr_scenario scenario = {0};
     struct orr_workload workload;
     const struct orr_scenario_part *part;
     struct orr_err err = {0};
+    o.edit.filter = orr_row_filter_all;
     (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
     o.scenario.sets = o.sets;
+    if (strcmp(o.what, "gen") != 0) {
+        o.edit.common = &o.common;
+        o.edit.what = o.what;
+        o.edit.files = o.files;
+        o.edit.file_count = o.file_count;
+        o.edit.output = o.output;
+        return trace_edit(&o.edit, &err) == ORR_OK ? 0 : orr_cli_fail(&err);
+    }
     enum orr_status status = names_file(&o) ? orr_cli_new_output(o.output, if_taken, &err) : ORR_OK;
     if (status == ORR_OK) {
         status = orr_scenario_load(&o.scenario, &scenario, &err);

@@ -36,7 +36,7 @@ static const struct orr_verb verbs[] = {
     {"bundle", "results, scenarios, checksums and figures as one archive", orr_cli_bundle},
     {"verify", "repeat runs of a bundle and compare digests", orr_cli_verify},
     {"schedule", "run one scheduling cycle on a cluster's snapshot", orr_cli_schedule},
-    {"trace", "write the jobs that a scenario makes up as a trace", orr_cli_trace},
+    {"trace", "look at traces, cut, convert, merge and scale them", orr_cli_trace},
     {"columns", "list the columns of a native trace", orr_cli_columns},
     {"completion", "completion of verbs and options for bash, zsh or fish", orr_cli_completion},
     {"conform", "run conformance cases of KAI and Kueue", orr_cli_conform},

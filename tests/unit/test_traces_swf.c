@@ -67,6 +67,33 @@ static void queues__are_called_as_the_header_says(void **state)
     orr_workload_release(&workload);
 }
 
+static void logs__are_read_as_they_are_found(void **state)
+{
+    (void)state;
+    /* no queue at all: partitions; more fields than 18; rows that do not say how large they are */
+    struct orr_workload workload =
+        read_text("l.swf", "; Partition: 1 batch\n"
+                           "1 0 0 9 2 -1 -1 2 100 -1 1 1 7 1 -1 1 -1 -1 extra 5\n"
+                           "2 0 0 9 0 -1 -1 -1 100 -1 1 1 7 1 -1 1 -1 -1\n"
+                           "3 0 0 9 2 -1 -1 2 100 -1 1 1 8 1 -1 2 -1 -1\n"
+                           "4 0 0 9 2 -1 -1 2 100 -1 1 1 8 1 -1 -1 -1 -1\n");
+    assert_string_equal(workload.notes,
+                        "l.swf: rows without processors, left out: 1\n"
+                        "l.swf: rows with more than 18 fields, whose further ones are not read: 1\n"
+                        "l.swf: no row names a queue: partitions are taken for queues\n");
+    assert_int_equal(workload.rejects.count, 0);
+    assert_string_equal(queue_name(&workload, 0), "batch");
+    assert_string_equal(queue_name(&workload, 1), "p2");
+    assert_int_equal(workload.rows[2].queue, ORR_NONE);
+    orr_workload_release(&workload);
+    static const char text[] = "1 0 0 9 2 -1 -1 2 100 -1 1 1 7 1 3 1 -1 -1\n";
+    const struct orr_trace_options options = {.format = "swf", .swf_queue = ORR_SWF_GROUP};
+    assert_int_equal(orr_trace_read_memory("l", text, sizeof text - 1, &options, &workload, NULL),
+                     ORR_OK);
+    assert_string_equal(queue_name(&workload, 0), "g7");
+    orr_workload_release(&workload);
+}
+
 static void jobs__cancelled_before_they_ran_are_left_out(void **state)
 {
     (void)state;
@@ -108,10 +135,10 @@ static void rows__that_are_wrong_are_rejected(void **state)
     (void)state;
     assert_rejects("l.swf",
                    "1 0 0 -1 2 -1 -1 2 100 -1 1 1 1 1 1 1 -1 -1\n"
-                   "2 0 0 10 0 -1 -1 0 100 -1 1 1 1 1 1 1 -1 -1\n"
-                   "3 0 0 10 -1 -1 -1 -1 100 -1 1 1 1 1 1 1 -1 -1\n"
+                   "2 0 0 10 0 -1 -1 -2 100 -1 1 1 1 1 1 1 -1 -1\n"
+                   "3 0 0 10 -2 -1 -1 2 100 -1 1 1 1 1 1 1 -1 -1\n"
                    "4 0 0 10 2 -1 -1 2 100 -1 1 1 1 1 1 1 -1\n"
-                   "5 0 0 10 2 -1 -1 2 100 -1 1 1 1 1 1 1 -1 -1 -1\n"
+                   "5 0 0 10 2 -1 -1 2 100 -1 1 1 1 1 y 1 -1 -1 -1\n"
                    "6 -1 0 10 2 -1 -1 2 100 -1 1 1 1 1 1 1 -1 -1\n"
                    "x7 0 0 10 2 -1 -1 2 100 -1 1 1 1 1 1 1 -1 -1\n"
                    "8 0 0 nan 2 -1 -1 2 100 -1 1 1 1 1 1 1 -1 -1\n"
@@ -120,10 +147,10 @@ static void rows__that_are_wrong_are_rejected(void **state)
                    "10 0 0 10 2 -1 -1 2 100 -1 1 1 1 1 1 1 -1 -1\n",
                    1,
                    "l.swf:1: column run time: \"-1\" is negative\n"
-                   "l.swf:2: column requested processors: \"0\" is out of range\n"
-                   "l.swf:3: column requested processors: \"-1\" is negative\n"
+                   "l.swf:2: column requested processors: \"-2\" is negative\n"
+                   "l.swf:3: column allocated processors: \"-2\" is out of range\n"
                    "l.swf:4: the row has 17 fields, not 18\n"
-                   "l.swf:5: the row has 19 fields, not 18\n"
+                   "l.swf:5: column queue: \"y\" is not a number\n"
                    "l.swf:6: column submit time: \"-1\" is negative\n"
                    "l.swf:7: column job number: \"x7\" is not a number\n"
                    "l.swf:8: column run time: \"nan\" is not a number\n"
@@ -156,6 +183,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows__take_what_the_fields_say),
         cmocka_unit_test(queues__are_called_as_the_header_says),
+        cmocka_unit_test(logs__are_read_as_they_are_found),
         cmocka_unit_test(jobs__cancelled_before_they_ran_are_left_out),
         cmocka_unit_test(kill_at_limit__ends_jobs_at_their_request),
         cmocka_unit_test(rows__that_are_wrong_are_rejected),

@@ -167,11 +167,7 @@ static void write_all(FILE *out, const struct orr_workload *workload, bool dated
 
 void orr_trace_write_rows(const struct orr_workload *workload, FILE *out)
 {
-    bool dated = false;
-    for (uint32_t i = 0; i < workload->count && workload->clock_origin_ms != ORR_MS_NONE; i++) {
-        dated = dated || workload->rows[i].submit_ms == 0;
-    }
-    write_all(out, workload, dated);
+    write_all(out, workload, workload->clock_origin_ms != ORR_MS_NONE);
 }
 
 enum orr_status orr_trace_write_native(const struct orr_workload *workload, const char *path,

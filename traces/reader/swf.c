@@ -22,7 +22,9 @@ enum {
     TIME_REQUESTED = 8,
     STATUS = 10,
     USER = 11,
-    QUEUE = 14
+    GROUP = 12,
+    QUEUE = 14,
+    PARTITION = 15
 };
 
 enum { CANCELLED = 5 }; /* a status */
@@ -39,10 +41,13 @@ static const struct orr_number time_requested = {"requested time", 1000, -1000,
 static const struct orr_number status_code = {"status", 1, -1, INT32_MAX};
 static const struct orr_number user_number = {"user", 1, -1, INT64_MAX};
 static const struct orr_number queue_number = {"queue", 1, -1, INT64_MAX};
+static const struct orr_number group_number = {"group", 1, -1, INT64_MAX};
+static const struct orr_number partition_number = {"partition", 1, -1, INT64_MAX};
 
-struct swf_queue { /* as "; Queue: 3 normal" names it */
+struct swf_queue { /* as "; Queue: 3 normal" names it, or "; Partition: 1 batch" */
     int64_t number;
     const char *name;
+    bool partition;
 };
 
 struct swf {
@@ -50,14 +55,19 @@ struct swf {
     struct orr_last_name last_user, last_queue;
     struct swf_queue *queues;
     uint32_t queue_count, queue_capacity;
-    uint64_t cancelled; /* before they ran: left out */
-    char *carry;        /* the start of a line that the last block cut */
+    uint64_t cancelled;     /* before they ran: left out */
+    uint64_t longer;        /* rows with more than 18 fields */
+    uint64_t no_processors; /* rows that state none: left out */
+    int64_t *partitions;    /* of the rows taken, as long as none of them names a queue */
+    uint32_t partition_capacity;
+    bool has_queue;
+    char *carry; /* the start of a line that the last block cut */
     size_t carry_bytes;
 };
 
 /* What one line says; times in ms, -1 or less when not known. */
 struct swf_job {
-    int64_t job, submit, wait, run, processors, limit, status, user, queue;
+    int64_t job, submit, wait, run, processors, limit, status, user, queue, group, partition;
 };
 
 static inline bool is_blank(char c)
@@ -101,7 +111,9 @@ static bool parse_fields(struct orr_reader *reader, uint32_t line, const struct 
         !orr_field_number(reader, line, &time_requested, fields[TIME_REQUESTED], &job->limit) ||
         !orr_field_number(reader, line, &status_code, fields[STATUS], &job->status) ||
         !orr_field_number(reader, line, &user_number, fields[USER], &job->user) ||
-        !orr_field_number(reader, line, &queue_number, fields[QUEUE], &job->queue)) {
+        !orr_field_number(reader, line, &queue_number, fields[QUEUE], &job->queue) ||
+        !orr_field_number(reader, line, &group_number, fields[GROUP], &job->group) ||
+        !orr_field_number(reader, line, &partition_number, fields[PARTITION], &job->partition)) {
         return false;
     }
     job->processors = got;
@@ -123,11 +135,11 @@ static uint32_t numbered_name(struct orr_idmap *map, struct orr_last_name *last,
     return orr_name_index(map, last, (struct orr_text){text + at, sizeof text - at});
 }
 
-/* The name that the header gives a queue; NULL: none. */
-static const char *name_of(const struct swf *swf, int64_t queue)
+/* The name that the header gives a queue or partition; NULL: none. */
+static const char *name_of(const struct swf *swf, int64_t queue, bool partition)
 {
     for (uint32_t q = 0; q < swf->queue_count; q++) {
-        if (swf->queues[q].number == queue) {
+        if (swf->queues[q].number == queue && swf->queues[q].partition == partition) {
             return swf->queues[q].name;
         }
     }
@@ -137,11 +149,61 @@ static const char *name_of(const struct swf *swf, int64_t queue)
 static uint32_t queue_of(struct swf *swf, int64_t queue)
 {
     struct orr_idmap *queues = &swf->reader->workload->queues;
-    const char *name = queue >= 0 ? name_of(swf, queue) : NULL;
+    const char *name = queue >= 0 ? name_of(swf, queue, false) : NULL;
     if (name != NULL) {
         return orr_name_index(queues, &swf->last_queue, (struct orr_text){name, strlen(name)});
     }
     return queue > 0 ? numbered_name(queues, &swf->last_queue, 'q', queue) : ORR_NONE;
+}
+
+static uint32_t partition_of(struct swf *swf, int64_t partition)
+{
+    struct orr_idmap *queues = &swf->reader->workload->queues;
+    const char *name = partition >= 0 ? name_of(swf, partition, true) : NULL;
+    if (name != NULL) {
+        return orr_name_index(queues, &swf->last_queue, (struct orr_text){name, strlen(name)});
+    }
+    return partition > 0 ? numbered_name(queues, &swf->last_queue, 'p', partition) : ORR_NONE;
+}
+
+/* By what the options take for the queue. */
+static uint32_t queue_of_job(struct swf *swf, const struct swf_job *job)
+{
+    switch (swf->reader->options->swf_queue) {
+    case ORR_SWF_PARTITION: return partition_of(swf, job->partition);
+    case ORR_SWF_GROUP:
+        return job->group < 0 ? ORR_NONE
+                              : numbered_name(&swf->reader->workload->queues, &swf->last_queue, 'g',
+                                              job->group);
+    case ORR_SWF_QUEUE: break;
+    }
+    return queue_of(swf, job->queue);
+}
+
+/* A log that names no queue is divided by its partitions, where it has any. */
+static void remember_partition(struct swf *swf, const struct orr_row *row, int64_t partition)
+{
+    const uint32_t index = swf->reader->workload->count - 1;
+    if (row->queue != ORR_NONE || swf->has_queue) {
+        swf->has_queue = true;
+        return;
+    }
+    swf->partitions = ORR_ROOM_FOR_ONE(swf->partitions, index, swf->partition_capacity);
+    swf->partitions[index] = partition;
+}
+
+static void take_partitions(struct swf *swf)
+{
+    struct orr_workload *workload = swf->reader->workload;
+    bool any = false;
+    for (uint32_t r = 0; swf->partitions != NULL && !swf->has_queue && r < workload->count; r++) {
+        workload->rows[r].queue = partition_of(swf, swf->partitions[r]);
+        any = any || workload->rows[r].queue != ORR_NONE;
+    }
+    if (any) {
+        orr_workload_note(workload, swf->reader->file,
+                          "no row names a queue: partitions are taken for queues");
+    }
 }
 
 /* What really happened, where the log says it. */
@@ -190,15 +252,18 @@ static void add_job(struct swf *swf, uint32_t line, struct orr_text name, const 
     if (job->user >= 0) {
         row->user = numbered_name(&workload->users, &swf->last_user, 'u', job->user);
     }
-    row->queue = queue_of(swf, job->queue);
+    row->queue = queue_of_job(swf, job);
+    if (reader->options->swf_queue == ORR_SWF_QUEUE) {
+        remember_partition(swf, row, job->partition);
+    }
     add_truth(workload, row, job);
 }
 
 /* A word, of letters, digits, - and _, that no other queue of the header has, nor could have by its
  * number: what is no such name (archives write "[fque:1]" of one they do not tell) says nothing. */
-static void name_queue(struct swf *swf, int64_t number, struct orr_text name)
+static void name_queue(struct swf *swf, int64_t number, struct orr_text name, bool partition)
 {
-    bool numbered = name.at[0] == 'q' && name.bytes > 1;
+    bool numbered = (name.at[0] == 'q' || name.at[0] == 'p') && name.bytes > 1;
     for (size_t i = 0; i < name.bytes; i++) {
         const char c = name.at[i];
         const bool digit = c >= '0' && c <= '9';
@@ -208,7 +273,8 @@ static void name_queue(struct swf *swf, int64_t number, struct orr_text name)
         }
     }
     for (uint32_t q = 0; q < swf->queue_count; q++) {
-        if (swf->queues[q].number == number || orr_text_is(name, swf->queues[q].name)) {
+        if (swf->queues[q].partition == partition &&
+            (swf->queues[q].number == number || orr_text_is(name, swf->queues[q].name))) {
             return;
         }
     }
@@ -217,11 +283,11 @@ static void name_queue(struct swf *swf, int64_t number, struct orr_text name)
     }
     swf->queues = ORR_ROOM_FOR_ONE(swf->queues, swf->queue_count, swf->queue_capacity);
     swf->queues[swf->queue_count++] = (struct swf_queue){
-        number, orr_arena_strndup(&swf->reader->workload->arena, name.at, name.bytes)};
+        number, orr_arena_strndup(&swf->reader->workload->arena, name.at, name.bytes), partition};
 }
 
-/* "; UnixStartTime: 1027839845" says when time 0 was, "; Queue: 3 normal" what queue 3 is called.
- */
+/* "; UnixStartTime: 1027839845" says when time 0 was, "; Queue: 3 normal" and
+ * "; Partition: 1 batch" what they are called. */
 static void read_comment(struct swf *swf, struct orr_text line)
 {
     line.at++;
@@ -236,7 +302,9 @@ static void read_comment(struct swf *swf, struct orr_text line)
         number < ORR_INSTANT_MAX_MS / 1000) {
         swf->reader->workload->clock_origin_ms = number * 1000;
     } else if (count > 2 && orr_text_is(fields[0], "Queue:") && number >= 0) {
-        name_queue(swf, number, fields[2]);
+        name_queue(swf, number, fields[2], false);
+    } else if (count > 2 && orr_text_is(fields[0], "Partition:") && number >= 0) {
+        name_queue(swf, number, fields[2], true);
     }
 }
 
@@ -250,6 +318,15 @@ static bool never_ran(const struct orr_text *fields)
              processors <= 0 &&
              orr_parse_i64(fields[REQUESTED].at, fields[REQUESTED].bytes, &processors) &&
              processors <= 0));
+}
+
+/* Does it say that it is not known how large it was? */
+static bool has_no_processors(const struct orr_text *fields)
+{
+    int64_t got, wanted;
+    return orr_parse_i64(fields[ALLOCATED].at, fields[ALLOCATED].bytes, &got) && got <= 0 &&
+           got >= -1 && orr_parse_i64(fields[REQUESTED].at, fields[REQUESTED].bytes, &wanted) &&
+           wanted <= 0 && wanted >= -1;
 }
 
 static void read_line(struct swf *swf, struct orr_text text)
@@ -271,13 +348,19 @@ static void read_line(struct swf *swf, struct orr_text text)
         orr_workload_reject(workload, reader->file, line, "the row has a NUL byte");
         return;
     }
-    if (count != FIELD_COUNT) {
+    if (count > FIELD_COUNT) {
+        swf->longer++;
+    } else if (count != FIELD_COUNT) {
         orr_workload_reject(workload, reader->file, line, "the row has %u %s, not %d",
                             (unsigned)count, count == 1 ? "field" : "fields", FIELD_COUNT);
         return;
     }
     if (never_ran(fields)) {
         swf->cancelled++;
+        return;
+    }
+    if (has_no_processors(fields)) {
+        swf->no_processors++;
         return;
     }
     struct swf_job job;
@@ -328,7 +411,7 @@ bool orr_swf_is_start(struct orr_text line)
         return true;
     }
     orr_ms value;
-    return split(line, fields) == FIELD_COUNT &&
+    return split(line, fields) >= FIELD_COUNT &&
            orr_parse_seconds(fields[JOB].at, fields[JOB].bytes, &value) &&
            orr_parse_seconds(fields[SUBMIT].at, fields[SUBMIT].bytes, &value);
 }
@@ -353,7 +436,20 @@ enum orr_status orr_swf_read(struct orr_reader *reader)
             reader->workload, reader->file, "%llu %s cancelled before they ran: left out",
             (unsigned long long)swf.cancelled, swf.cancelled == 1 ? "job was" : "jobs were");
     }
+    if (status == ORR_OK && swf.no_processors > 0) {
+        orr_workload_note(reader->workload, reader->file, "rows without processors, left out: %llu",
+                          (unsigned long long)swf.no_processors);
+    }
+    if (status == ORR_OK && swf.longer > 0) {
+        orr_workload_note(reader->workload, reader->file,
+                          "rows with more than %d fields, whose further ones are not read: %llu",
+                          FIELD_COUNT, (unsigned long long)swf.longer);
+    }
+    if (status == ORR_OK) {
+        take_partitions(&swf);
+    }
     orr_free(swf.carry);
+    orr_free(swf.partitions);
     orr_free(swf.queues);
     return status;
 }

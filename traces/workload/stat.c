@@ -17,22 +17,17 @@ static uint32_t bin_of(int64_t value)
     return (octave - 6) * 128 + (uint32_t)((uint64_t)value >> (octave - 7) & 127);
 }
 
-static int64_t value_of(uint32_t bin)
-{
-    if (bin < 128) {
-        return bin;
-    }
-    const uint32_t octave = bin / 128 + 6;
-    return (int64_t)((128 + (uint64_t)(bin & 127)) << (octave - 7));
-}
-
 void orr_histogram_add(struct orr_histogram *histogram, int64_t value)
 {
     if (histogram->bins == NULL) {
         histogram->bins = orr_zalloc(ORR_SPREAD_BINS, sizeof *histogram->bins);
+        histogram->tops = orr_zalloc(ORR_SPREAD_BINS, sizeof *histogram->tops);
         histogram->least = histogram->most = value;
     }
-    histogram->bins[bin_of(value)]++;
+    const uint32_t bin = bin_of(value);
+    if (histogram->bins[bin]++ == 0 || value > histogram->tops[bin]) {
+        histogram->tops[bin] = value;
+    }
     histogram->count++;
     histogram->sum += (double)value;
     histogram->least = value < histogram->least ? value : histogram->least;
@@ -53,9 +48,7 @@ int64_t orr_histogram_quantile(const struct orr_histogram *histogram, double p)
             break;
         }
     }
-    const int64_t value = value_of(bin < ORR_SPREAD_BINS ? bin : ORR_SPREAD_BINS - 1);
-    const int64_t low = value > histogram->least ? value : histogram->least;
-    return low < histogram->most ? low : histogram->most;
+    return bin < ORR_SPREAD_BINS ? histogram->tops[bin] : histogram->most;
 }
 
 /* --- load ------------------------------------------------------------------------------------ */
@@ -160,8 +153,11 @@ void orr_stat_release(struct orr_trace_stat *stat)
     orr_free(stat->queue);
     orr_free(stat->user);
     orr_free(stat->runs.bins);
+    orr_free(stat->runs.tops);
     orr_free(stat->waits.bins);
+    orr_free(stat->waits.tops);
     orr_free(stat->sizes.bins);
+    orr_free(stat->sizes.tops);
     orr_free(stat->wanted.part);
     orr_free(stat->wanted.step);
     orr_free(stat->held.part);

@@ -14,12 +14,16 @@
 
 #define ORR_LOSS_ALL 1000000u /* any share of rejected rows is borne */
 
+enum orr_swf_queue { ORR_SWF_QUEUE, ORR_SWF_PARTITION, ORR_SWF_GROUP };
+
 struct orr_trace_options {
     const char *format;      /* name of a format, or NULL: known by suffix and header */
     uint32_t allow_loss_ppm; /* share of rows that may be rejected; 0: 1 % */
     /* SWF: 0 = replay the run time; 1 = a job ends at its requested time if that is earlier */
     bool kill_at_limit;
-    const char *template_name; /* of rows that name none; NULL: none. Borrowed */
+    enum orr_swf_queue swf_queue; /* SWF: the field that is the queue; QUEUE: where no row has one,
+                                     the partition */
+    const char *template_name;    /* of rows that name none; NULL: none. Borrowed */
 };
 
 /* Reads, validates, sorts. Plain, .gz, .zst, .xz, .bz2 and .zip (with one file in it) are told
@@ -51,8 +55,8 @@ enum orr_status orr_trace_check_loss(const struct orr_workload *workload, const 
 enum orr_status orr_trace_write_native(const struct orr_workload *workload, const char *path,
                                        struct orr_err *err) ORR_MUST_USE;
 
-/* The same to an open file, whose ferror() says whether it failed. Where clock_origin_ms is known
- * and some job is submitted at 0, instants are written as dates: read back, they say the same. */
+/* The same to an open file, whose ferror() says whether it failed. Where clock_origin_ms is known,
+ * instants are written as dates; read back, the first submit is 0. */
 void orr_trace_write_rows(const struct orr_workload *workload, FILE *out);
 
 /* Known formats, for --format, doctor and errors. */

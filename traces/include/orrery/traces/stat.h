@@ -11,6 +11,7 @@
 enum { ORR_SPREAD_BINS = 64 * 128 };
 struct orr_histogram {
     uint64_t *bins; /* ORR_SPREAD_BINS; NULL: nothing yet */
+    int64_t *tops;  /* the largest value of each bin, which stands for it */
     uint64_t count;
     double sum;
     int64_t least, most;

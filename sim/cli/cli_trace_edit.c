@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* cli_trace_edit.c - what `orrery trace` does to traces that are there. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include <orrery/base/text.h>
+#include <orrery/traces/reader.h>
+
+#include "stat_text.h"
+#include "trace_edit.h"
+
+static const char *const whats[] = {"stat", "convert", "filter", "merge", "scale", "anonymize"};
+
+bool trace_edit_knows(const char *what)
+{
+    for (size_t i = 0; i < sizeof whats / sizeof whats[0]; i++) {
+        if (strcmp(whats[i], what) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is(const struct trace_edit *edit, const char *what)
+{
+    return strcmp(edit->what, what) == 0;
+}
+
+static enum orr_status read_one(const struct trace_edit *edit, const char *path,
+                                struct orr_workload *workload, struct orr_err *err)
+{
+    const struct orr_trace_options options = {.format = edit->format,
+                                              .allow_loss_ppm = edit->allow_loss_ppm};
+    const enum orr_status status = orr_trace_read(path, &options, workload, err);
+    if (status == ORR_OK && !edit->common->quiet) {
+        (void)fprintf(stderr, "%s%s", workload->notes, workload->rejects.shown);
+    }
+    return status;
+}
+
+static enum orr_status read_time(const char *option, const char *text,
+                                 const struct orr_workload *workload, orr_ms *at,
+                                 struct orr_err *err)
+{
+    *at = ORR_MS_NONE;
+    if (text == NULL || orr_parse_clock(text, strlen(text), workload->clock_origin_ms, at)) {
+        return ORR_OK;
+    }
+    return orr_fail(err, ORR_USAGE, "%s: \"%s\" is not a time such as %s", option, text,
+                    workload->clock_origin_ms == ORR_MS_NONE
+                        ? "2d3h or 5400 (the trace has no dates)"
+                        : "2d3h, 5400 or 2026-06-01");
+}
+
+/* --- out ------------------------------------------------------------------------------------- */
+
+static bool names_file(const struct trace_edit *edit)
+{
+    return edit->output != NULL && strcmp(edit->output, "-") != 0;
+}
+
+static bool is_swf(const struct trace_edit *edit)
+{
+    const size_t bytes = edit->output != NULL ? strlen(edit->output) : 0;
+    return edit->to != NULL ? strcmp(edit->to, "swf") == 0
+                            : bytes > 4 && strcasecmp(edit->output + bytes - 4, ".swf") == 0;
+}
+
+static void write_to(const struct trace_edit *edit, struct orr_workload *workload, FILE *out)
+{
+    if (is_swf(edit)) {
+        orr_trace_write_swf(workload, out);
+    } else {
+        orr_trace_write_rows(workload, out);
+    }
+}
+
+static const char *if_taken(const struct trace_edit *edit)
+{
+    return edit->force ? NULL : "--force overwrites it, -o names another";
+}
+
+static enum orr_status write_file(const struct trace_edit *edit, struct orr_workload *workload,
+                                  struct orr_err *err)
+{
+    char beside[4600];
+    enum orr_status status = orr_cli_new_output(edit->output, if_taken(edit), err);
+    if (status != ORR_OK) {
+        return status;
+    }
+    orr_cli_beside(edit->output, beside, sizeof beside);
+    FILE *out = fopen(beside, "wx");
+    if (out == NULL) {
+        return orr_fail(err, ORR_CANT_CREATE, "%s: %s", edit->output, strerror(errno));
+    }
+    write_to(edit, workload, out);
+    bool failed = fflush(out) != 0 || ferror(out) != 0;
+    const int why = errno;
+    failed = fclose(out) != 0 || failed;
+    if (failed) {
+        (void)unlink(beside);
+        return orr_fail(err, ORR_IO, "%s: %s", edit->output, strerror(why));
+    }
+    return orr_cli_put_in_place(beside, edit->output, if_taken(edit), err);
+}
+
+/* The trace goes to -o or standard output; beside it what came of it, with --json as one object. */
+static enum orr_status give(const struct trace_edit *edit, struct orr_workload *workload,
+                            uint32_t before, const char *sentence, struct orr_err *err)
+{
+    workload->notes[0] = '\0'; /* those of reading were told */
+    enum orr_status status = ORR_OK;
+    if (names_file(edit)) {
+        status = write_file(edit, workload, err);
+    } else if (!edit->common->json) {
+        write_to(edit, workload, stdout);
+    }
+    if (status != ORR_OK) {
+        return status;
+    }
+    if (!edit->common->quiet) {
+        (void)fputs(workload->notes, stderr);
+    }
+    if (edit->common->json) {
+        struct orr_json json = {.out = stdout};
+        orr_json_open(&json, NULL, '{');
+        orr_json_text(&json, "file", edit->output);
+        orr_json_int(&json, "jobs_before", before);
+        orr_json_int(&json, "jobs", workload->count);
+        orr_json_text(&json, "note", sentence[0] != '\0' ? sentence : NULL);
+        orr_json_close(&json, '}');
+    } else if (!edit->common->quiet) {
+        (void)fprintf(stderr, "%u of %u jobs%s%s\n", (unsigned)workload->count, (unsigned)before,
+                      sentence[0] != '\0' ? "; " : "", sentence);
+    }
+    return ORR_OK;
+}
+
+/* --- stat ------------------------------------------------------------------------------------ */
+
+static unsigned terminal_columns(void)
+{
+    int64_t columns;
+    const char *text = getenv("COLUMNS");
+    return text != NULL && orr_parse_i64(text, strlen(text), &columns) && columns > 30 &&
+                   columns < 400
+               ? (unsigned)columns
+               : 80;
+}
+
+static void print_stat(const struct trace_edit *edit, const struct orr_workload *workload)
+{
+    struct orr_trace_stat stat;
+    struct stat_view view = {.stat = &stat,
+                             .origin_ms = workload->clock_origin_ms,
+                             .capacity = edit->capacity,
+                             .picture = true,
+                             .columns = terminal_columns()};
+    orr_stat_init(&stat);
+    for (uint32_t r = 0; r < workload->count; r++) {
+        struct orr_job_fact fact;
+        orr_workload_fact(workload, &workload->rows[r], &fact);
+        orr_stat_add(&stat, &fact, workload->rows[r].line);
+    }
+    if (edit->common->json) {
+        struct orr_json json = {.out = stdout};
+        orr_json_open(&json, NULL, '{');
+        orr_json_text(&json, "from", edit->files[0]);
+        orr_json_int(&json, "rows", (int64_t)workload->rows_read);
+        orr_json_int(&json, "wrong", (int64_t)workload->rejects.count);
+        stat_json(&view, &json);
+        orr_json_close(&json, '}');
+    } else {
+        (void)printf("%s\n  rows      %llu read, %llu wrong\n", edit->files[0],
+                     (unsigned long long)workload->rows_read,
+                     (unsigned long long)workload->rejects.count);
+        stat_text(&view, stdout);
+    }
+    orr_stat_release(&stat);
+}
+
+/* --- the rest -------------------------------------------------------------------------------- */
+
+static enum orr_status merge(const struct trace_edit *edit, struct orr_workload *workload,
+                             uint32_t *before, char *sentence, size_t bytes, struct orr_err *err)
+{
+    uint64_t renamed = 0;
+    enum orr_status status = ORR_OK;
+    for (uint32_t f = 1; f < edit->file_count && status == ORR_OK; f++) {
+        struct orr_workload more;
+        status = read_one(edit, edit->files[f], &more, err);
+        if (status != ORR_OK) {
+            break;
+        }
+        if ((workload->clock_origin_ms == ORR_MS_NONE) != (more.clock_origin_ms == ORR_MS_NONE)) {
+            status = orr_fail(err, ORR_DATA,
+                              "%s and %s: one has dates and the other seconds of a clock of its "
+                              "own, so nobody knows what was at the same time",
+                              edit->files[0], edit->files[f]);
+        } else {
+            *before += more.count;
+            renamed += orr_workload_add(workload, &more);
+        }
+        orr_workload_release(&more);
+    }
+    if (renamed > 0) {
+        (void)snprintf(sentence, bytes, "%llu got ~2 or more behind a name that was taken",
+                       (unsigned long long)renamed);
+    }
+    return status;
+}
+
+static enum orr_status change(struct trace_edit *edit, struct orr_workload *workload,
+                              struct orr_err *err)
+{
+    char sentence[200] = "";
+    uint32_t before = workload->count;
+    enum orr_status status = read_time("--from", edit->from, workload, &edit->filter.from_ms, err);
+    if (status == ORR_OK) {
+        status = read_time("--until", edit->until, workload, &edit->filter.until_ms, err);
+    }
+    if (status == ORR_OK && is(edit, "merge")) {
+        status = merge(edit, workload, &before, sentence, sizeof sentence, err);
+    }
+    if (status != ORR_OK) {
+        return status;
+    }
+    if (is(edit, "scale")) {
+        const uint64_t too_large = orr_workload_scale(workload, &edit->filter, &edit->scaling);
+        if (too_large > 0) {
+            (void)snprintf(sentence, sizeof sentence, "%llu left out, larger than 1,000,000 GPUs",
+                           (unsigned long long)too_large);
+        }
+    } else {
+        orr_workload_cut(workload, &edit->filter);
+    }
+    if (is(edit, "anonymize")) {
+        orr_workload_anonymize(workload, edit->key);
+    }
+    if (is(edit, "stat")) {
+        print_stat(edit, workload);
+        return ORR_OK;
+    }
+    return give(edit, workload, before, sentence, err);
+}
+
+enum orr_status trace_edit(struct trace_edit *edit, struct orr_err *err)
+{
+    struct orr_workload workload;
+    enum orr_status status =
+        names_file(edit) ? orr_cli_new_output(edit->output, if_taken(edit), err) : ORR_OK;
+    if (status == ORR_OK) {
+        status = read_one(edit, edit->files[0], &workload, err);
+        if (status == ORR_OK) {
+            status = change(edit, &workload, err);
+            orr_workload_release(&workload);
+        }
+    }
+    return status;
+}

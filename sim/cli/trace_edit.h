@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* trace_edit.h - stat, convert, filter, merge, scale and anonymize of the verb trace. */
+#ifndef ORR_SIM_TRACE_EDIT_H
+#define ORR_SIM_TRACE_EDIT_H
+
+#include <orrery/traces/edit.h>
+
+#include "cli.h"
+
+struct trace_edit {
+    const struct orr_cli_common *common;
+    const char *what;
+    const char *const *files;
+    uint32_t file_count;
+    const char *output, *format, *to; /* to: native, swf, or NULL: by the suffix of the output */
+    const char *from, *until, *key;
+    struct orr_row_filter filter;
+    struct orr_scaling scaling;
+    int64_t capacity;
+    bool force;
+    uint32_t allow_loss_ppm;
+};
+bool trace_edit_knows(const char *what);
+enum orr_status trace_edit(struct trace_edit *edit, struct orr_err *err);
+
+#endif

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <orrery/traces/edit.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <nettle/hmac.h>
+
+#include <orrery/base/rng.h>
+#include <orrery/base/text.h>
+#include <orrery/traces/native.h>
+
+#define JOB_GPUS_MAX   1000000
+#define COPY_WITHIN_MS 3600000
+
+const struct orr_row_filter orr_row_filter_all = {.from_ms = ORR_MS_NONE,
+                                                  .until_ms = ORR_MS_NONE,
+                                                  .kind = -1,
+                                                  .min_gpus = -1.0,
+                                                  .max_gpus = -1.0,
+                                                  .sample = -1.0};
+
+/* --- which rows ------------------------------------------------------------------------------ */
+
+/* One alternative of a pattern with * and ?. */
+static bool is_like(const char *text, const char *pattern, const char *end)
+{
+    const char *star = NULL, *back = text;
+    while (*text != '\0') {
+        if (pattern < end && *pattern == '*') {
+            star = pattern++;
+            back = text;
+        } else if (pattern < end && (*pattern == '?' || *pattern == *text)) {
+            pattern++;
+            text++;
+        } else if (star != NULL) {
+            pattern = star + 1;
+            text = ++back;
+        } else {
+            return false;
+        }
+    }
+    while (pattern < end && *pattern == '*') {
+        pattern++;
+    }
+    return pattern == end;
+}
+
+static bool matches(const struct orr_idmap *names, uint32_t index, const char *pattern)
+{
+    if (pattern == NULL) {
+        return true;
+    }
+    const char *text = index == ORR_NONE ? "" : orr_idmap_name(names, index);
+    for (;;) {
+        const size_t bytes = strcspn(pattern, "|");
+        if (is_like(text, pattern, pattern + bytes)) {
+            return true;
+        }
+        if (pattern[bytes] == '\0') {
+            return false;
+        }
+        pattern += bytes + 1;
+    }
+}
+
+static double draw(uint64_t seed, const char *stream, uint64_t index)
+{
+    struct orr_rng rng = orr_rng_stream(seed, stream, index);
+    return orr_rng_unit(&rng);
+}
+
+bool orr_row_passes(const struct orr_workload *workload, uint32_t r,
+                    const struct orr_row_filter *filter)
+{
+    const struct orr_row *row = &workload->rows[r];
+    struct orr_job_fact fact;
+    if ((filter->from_ms != ORR_MS_NONE && row->submit_ms < filter->from_ms) ||
+        (filter->until_ms != ORR_MS_NONE && row->submit_ms >= filter->until_ms) ||
+        (filter->kind >= 0 && row->kind != filter->kind) ||
+        !matches(&workload->queues, row->queue, filter->queue) ||
+        !matches(&workload->users, row->user, filter->user)) {
+        return false;
+    }
+    orr_workload_fact(workload, row, &fact);
+    const double gpus = (double)fact.mgpu / ORR_MGPU;
+    return (filter->min_gpus < 0.0 || gpus >= filter->min_gpus) &&
+           (filter->max_gpus < 0.0 || gpus <= filter->max_gpus) &&
+           (filter->sample < 0.0 || draw(filter->seed, "trace/sample", r) < filter->sample);
+}
+
+void orr_workload_cut(struct orr_workload *workload, const struct orr_row_filter *filter)
+{
+    uint32_t kept = 0;
+    bool *passes = orr_alloc(workload->count + (size_t)1, sizeof *passes);
+    for (uint32_t r = 0; r < workload->count; r++) {
+        passes[r] = orr_row_passes(workload, r, filter);
+    }
+    for (uint32_t r = 0; r < workload->count; r++) {
+        if (passes[r]) {
+            workload->rows[kept++] = workload->rows[r];
+        }
+    }
+    workload->count = kept;
+    orr_free(passes);
+}
+
+/* --- together -------------------------------------------------------------------------------- */
+
+/* A name that no job has: the one given, or with "~2", "~3", ... behind it. */
+static uint32_t new_job(struct orr_workload *workload, const char *name, bool *renamed)
+{
+    bool added;
+    uint32_t index = orr_idmap_put(&workload->jobs, name, strlen(name), &added);
+    *renamed = !added;
+    for (unsigned n = 2; !added; n++) {
+        char text[1100];
+        const int bytes = snprintf(text, sizeof text, "%.1000s~%u", name, n);
+        index = orr_idmap_put(&workload->jobs, text, (size_t)bytes, &added);
+    }
+    return index;
+}
+
+static uint32_t same_name(struct orr_idmap *to, const struct orr_idmap *from, uint32_t index)
+{
+    if (index == ORR_NONE) {
+        return ORR_NONE;
+    }
+    const char *name = orr_idmap_name(from, index);
+    return orr_idmap_put(to, name, strlen(name), NULL);
+}
+
+static const char *const *texts_of(const struct orr_row_extra *extra)
+{
+    return &extra->template_name;
+}
+
+/* The texts of an extra stand one after the other, from template_name to recorded_state. */
+#define EXTRA_TEXTS                                                                                \
+    ((offsetof(struct orr_row_extra, recorded_state) -                                             \
+      offsetof(struct orr_row_extra, template_name)) /                                             \
+         sizeof(const char *) +                                                                    \
+     1)
+
+static void move_instant(orr_ms *at, orr_ms by)
+{
+    *at = *at == ORR_MS_NONE ? ORR_MS_NONE : *at + by;
+}
+
+static void copy_extra(struct orr_workload *workload, struct orr_row *row,
+                       const struct orr_row_extra *from, orr_ms by)
+{
+    const struct orr_row_extra had = *from; /* the array may move */
+    struct orr_row_extra *extra = orr_workload_extra(workload, row);
+    *extra = had;
+    const char **texts = (const char **)(char *)&extra->template_name;
+    for (size_t t = 0; t < EXTRA_TEXTS; t++) {
+        const char *text = texts_of(&had)[t];
+        texts[t] = text == NULL ? NULL : orr_arena_strndup(&workload->arena, text, strlen(text));
+    }
+    move_instant(&extra->deadline_ms, by);
+    move_instant(&extra->eligible_ms, by);
+    move_instant(&extra->recorded_start_ms, by);
+    move_instant(&extra->recorded_end_ms, by);
+}
+
+uint64_t orr_workload_add(struct orr_workload *workload, const struct orr_workload *more)
+{
+    uint64_t renamed = 0;
+    const bool dated =
+        workload->clock_origin_ms != ORR_MS_NONE && more->clock_origin_ms != ORR_MS_NONE;
+    const orr_ms by = dated ? more->clock_origin_ms - workload->clock_origin_ms : 0;
+    for (uint32_t r = 0; r < more->count; r++) {
+        const struct orr_row *from = &more->rows[r];
+        bool other;
+        const uint32_t job = new_job(workload, orr_idmap_name(&more->jobs, from->job), &other);
+        struct orr_row *row = orr_workload_push(workload);
+        *row = *from;
+        row->extra = 0;
+        row->job = job;
+        row->queue = same_name(&workload->queues, &more->queues, from->queue);
+        row->user = same_name(&workload->users, &more->users, from->user);
+        row->submit_ms += by;
+        if (from->extra != 0) {
+            copy_extra(workload, row, &more->extras[from->extra - 1], by);
+        }
+        renamed += other;
+    }
+    workload->rows_read += more->rows_read;
+    if (!dated) {
+        workload->clock_origin_ms = ORR_MS_NONE;
+    }
+    orr_workload_sort(workload, "the merged trace");
+    /* the clock of dates starts at the first submit */
+    if (dated && workload->count > 0 && workload->rows[0].submit_ms < 0) {
+        const orr_ms first = workload->rows[0].submit_ms;
+        for (uint32_t r = 0; r < workload->count; r++) {
+            workload->rows[r].submit_ms -= first;
+        }
+        for (uint32_t e = 0; e < workload->extra_count; e++) {
+            struct orr_row_extra *extra = &workload->extras[e];
+            move_instant(&extra->deadline_ms, -first);
+            move_instant(&extra->eligible_ms, -first);
+            move_instant(&extra->recorded_start_ms, -first);
+            move_instant(&extra->recorded_end_ms, -first);
+        }
+        workload->clock_origin_ms += first;
+    }
+    return renamed;
+}
+
+/* --- scaling --------------------------------------------------------------------------------- */
+
+/* At least one; 0 stays 0. */
+static uint32_t scaled_count(uint32_t count, double by)
+{
+    const double scaled = floor((double)count * by + 0.5);
+    return count == 0                    ? 0
+           : scaled < 1.0                ? 1
+           : scaled > 2.0 * JOB_GPUS_MAX ? 2 * JOB_GPUS_MAX
+                                         : (uint32_t)scaled;
+}
+
+static orr_ms scaled_span(orr_ms span, double by)
+{
+    const double scaled = (double)span * by + 0.5;
+    return span == ORR_MS_NONE ? ORR_MS_NONE : scaled > 3e15 ? (orr_ms)3e15 : (orr_ms)floor(scaled);
+}
+
+/* False: too large. */
+static bool scale_row(struct orr_workload *workload, struct orr_row *row,
+                      const struct orr_scaling *scaling)
+{
+    row->run_ms = scaled_span(row->run_ms, scaling->run);
+    row->time_limit_ms = scaled_span(row->time_limit_ms, scaling->run);
+    if (row->gpus > 0) {
+        row->gpus = scaled_count(row->gpus, scaling->gpus);
+    } else if (row->gpus_per_pod != ORR_NONE && row->gpus_per_pod > 0 && row->pods <= 1) {
+        row->gpus_per_pod = scaled_count(row->gpus_per_pod, scaling->gpus);
+    } else if (row->gpus_per_pod != ORR_NONE && row->gpus_per_pod > 0) {
+        row->pods = scaled_count(row->pods, scaling->gpus);
+        if (row->extra != 0) {
+            struct orr_row_extra *extra = &workload->extras[row->extra - 1];
+            extra->min_pods = extra->min_pods > row->pods ? row->pods : extra->min_pods;
+        }
+    }
+    const double per_pod = row->gpus_per_pod == ORR_NONE ? 0.0 : row->gpus_per_pod;
+    return row->gpus <= JOB_GPUS_MAX && per_pod * (row->pods > 0 ? row->pods : 1) <= JOB_GPUS_MAX;
+}
+
+static void copy_row(struct orr_workload *workload, uint32_t r, uint32_t copy, uint64_t seed)
+{
+    const struct orr_row from = workload->rows[r];
+    bool renamed;
+    /* names may move while the new one is put */
+    char *name = orr_strdup(orr_idmap_name(&workload->jobs, from.job));
+    const uint32_t job = new_job(workload, name, &renamed);
+    orr_free(name);
+    const orr_ms by = (orr_ms)((2.0 * draw(seed, "trace/copy", (uint64_t)r * 1000 + copy) - 1.0) *
+                               COPY_WITHIN_MS);
+    struct orr_row *row = orr_workload_push(workload);
+    *row = from;
+    row->job = job;
+    row->submit_ms = from.submit_ms + by > 0 || from.submit_ms < 0 ? from.submit_ms + by : 0;
+    row->extra = 0;
+    if (from.extra != 0) {
+        copy_extra(workload, row, &workload->extras[from.extra - 1],
+                   row->submit_ms - from.submit_ms);
+    }
+}
+
+uint64_t orr_workload_scale(struct orr_workload *workload, const struct orr_row_filter *filter,
+                            const struct orr_scaling *scaling)
+{
+    const uint32_t count = workload->count;
+    const uint32_t whole = (uint32_t)floor(scaling->arrivals);
+    const double rest = scaling->arrivals - whole;
+    uint64_t too_large = 0;
+    bool *gone = orr_zalloc(count + (size_t)1, sizeof *gone);
+    for (uint32_t r = 0; r < count; r++) {
+        if (!orr_row_passes(workload, r, filter)) {
+            continue;
+        }
+        if (!scale_row(workload, &workload->rows[r], scaling)) {
+            gone[r] = true;
+            too_large++;
+            continue;
+        }
+        const uint32_t times =
+            whole + (rest > 0.0 && draw(filter->seed, "trace/arrivals", r) < rest ? 1 : 0);
+        gone[r] = times == 0;
+        for (uint32_t copy = 1; copy < times; copy++) {
+            copy_row(workload, r, copy, filter->seed);
+        }
+    }
+    uint32_t kept = 0;
+    for (uint32_t r = 0; r < workload->count; r++) {
+        if (r >= count || !gone[r]) {
+            workload->rows[kept++] = workload->rows[r];
+        }
+    }
+    workload->count = kept;
+    orr_free(gone);
+    orr_workload_sort(workload, "the scaled trace");
+    return too_large;
+}
+
+/* --- names ----------------------------------------------------------------------------------- */
+
+static void hide(char out[40], const char *prefix, const char *name, uint32_t number,
+                 const char *key)
+{
+    if (key == NULL) {
+        (void)snprintf(out, 40, "%s%u", prefix, (unsigned)number + 1);
+        return;
+    }
+    struct hmac_sha256_ctx hmac;
+    uint8_t digest[8];
+    hmac_sha256_set_key(&hmac, strlen(key), (const uint8_t *)key);
+    hmac_sha256_update(&hmac, strlen(prefix), (const uint8_t *)prefix);
+    hmac_sha256_update(&hmac, strlen(name), (const uint8_t *)name);
+    hmac_sha256_digest(&hmac, sizeof digest, digest);
+    int used = snprintf(out, 40, "%s", prefix);
+    for (size_t i = 0; i < sizeof digest; i++) {
+        used += snprintf(out + used, 40 - (size_t)used, "%02x", digest[i]);
+    }
+}
+
+/* By order of first use in the rows, so that names nobody uses any more count for nothing. */
+static uint32_t *hide_all(struct orr_idmap *names, const char *prefix, const char *key,
+                          const uint32_t *order, uint32_t count)
+{
+    struct orr_idmap hidden;
+    uint32_t *to = orr_alloc(names->count + (size_t)1, sizeof *to);
+    char text[40];
+    orr_idmap_init(&hidden);
+    for (uint32_t i = 0; i < names->count; i++) {
+        to[i] = ORR_NONE;
+    }
+    for (uint32_t r = 0; r < count; r++) {
+        if (order[r] != ORR_NONE && to[order[r]] == ORR_NONE) {
+            hide(text, prefix, orr_idmap_name(names, order[r]), hidden.count, key);
+            to[order[r]] = orr_idmap_put(&hidden, text, strlen(text), NULL);
+        }
+    }
+    orr_idmap_release(names);
+    *names = hidden;
+    return to;
+}
+
+/* Names of jobs joined by , or ; of which those that are in no row are left out. */
+static const char *hide_list(struct orr_workload *workload, const struct orr_idmap *had,
+                             const uint32_t *to, const char *list)
+{
+    char *out = orr_arena_alloc(&workload->arena, strlen(list) * 20 + 40, 1);
+    size_t used = 0;
+    while (*list != '\0') {
+        const size_t bytes = strcspn(list, ",;");
+        const uint32_t job = orr_idmap_find(had, list, bytes);
+        if (job != ORR_NONE && to[job] != ORR_NONE) {
+            used += (size_t)sprintf(out + used, "%s%s", used > 0 ? ";" : "",
+                                    orr_idmap_name(&workload->jobs, to[job]));
+        }
+        list += bytes + (list[bytes] != '\0');
+    }
+    return used > 0 ? out : NULL;
+}
+
+static void hide_extras(struct orr_workload *workload, const struct orr_idmap *had,
+                        const uint32_t *to, const char *key)
+{
+    struct orr_idmap groups;
+    orr_idmap_init(&groups);
+    for (uint32_t r = 0; r < workload->count; r++) {
+        if (workload->rows[r].extra == 0) {
+            continue;
+        }
+        struct orr_row_extra *extra = &workload->extras[workload->rows[r].extra - 1];
+        char text[40];
+        if (extra->group != NULL) {
+            const uint32_t group = orr_idmap_put(&groups, extra->group, strlen(extra->group), NULL);
+            hide(text, "g", extra->group, group, key);
+            extra->group = orr_arena_strndup(&workload->arena, text, strlen(text));
+        }
+        extra->after = extra->after == NULL ? NULL : hide_list(workload, had, to, extra->after);
+        extra->node_selector = extra->tolerations = extra->profile = NULL;
+    }
+    orr_idmap_release(&groups);
+}
+
+void orr_workload_anonymize(struct orr_workload *workload, const char *key)
+{
+    uint32_t *order = orr_alloc(workload->count + (size_t)1, sizeof *order);
+    struct orr_idmap had;
+    orr_idmap_init(&had); /* names of jobs, to find them in `after` */
+    for (uint32_t j = 0; j < workload->jobs.count; j++) {
+        const char *name = orr_idmap_name(&workload->jobs, j);
+        (void)orr_idmap_put(&had, name, strlen(name), NULL);
+    }
+#define HIDE(field, map, prefix)                                                                   \
+    for (uint32_t r = 0; r < workload->count; r++) {                                               \
+        order[r] = workload->rows[r].field;                                                        \
+    }                                                                                              \
+    uint32_t *to_##field = hide_all(&workload->map, prefix, key, order, workload->count);          \
+    for (uint32_t r = 0; r < workload->count; r++) {                                               \
+        struct orr_row *row = &workload->rows[r];                                                  \
+        row->field = row->field == ORR_NONE ? ORR_NONE : to_##field[row->field];                   \
+    }
+    HIDE(job, jobs, "j")
+    HIDE(queue, queues, "q")
+    HIDE(user, users, "u")
+#undef HIDE
+    hide_extras(workload, &had, to_job, key);
+    workload->clock_origin_ms = ORR_MS_NONE;
+    orr_free(to_job);
+    orr_free(to_queue);
+    orr_free(to_user);
+    orr_free(order);
+    orr_idmap_release(&had);
+}
