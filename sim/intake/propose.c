@@ -10,7 +10,8 @@
 #define SAMPLE_ROWS 200
 #define SHOWN_ROWS  3
 
-/* What a column of a table may be; names in lower case, blanks and dashes as _, best first. */
+/* What a column of a table may be; names as `fold` makes them, with or without a unit, best first.
+ */
 enum role {
     ROLE_JOB,
     ROLE_SUBMIT,
@@ -69,16 +70,62 @@ struct guess {
     struct orr_arena *arena;
 };
 
-static bool is_called(const char *name, const char *role)
+/* Lower case, with one _ for all between words: "Runtime (s)" is runtime_s. */
+static void fold(const char *name, char *out, size_t room)
 {
-    for (; *name != '\0' && *role != '\0'; name++, role++) {
-        char c = *name >= 'A' && *name <= 'Z' ? (char)(*name - 'A' + 'a') : *name;
-        c = c == ' ' || c == '-' || c == '.' ? '_' : c;
-        if (c != *role) {
-            return false;
+    size_t used = 0;
+    bool apart = false;
+    for (; *name != '\0' && used + 2 < room; name++) {
+        const char c = *name >= 'A' && *name <= 'Z' ? (char)(*name - 'A' + 'a') : *name;
+        const bool word = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c & 0x80) != 0;
+        if (word && apart && used > 0) {
+            out[used++] = '_';
+        }
+        apart = !word;
+        if (word) {
+            out[used++] = c;
         }
     }
-    return *name == '\0' && *role == '\0';
+    out[used] = '\0';
+}
+
+/* Seconds in the unit that a name ends with; 0: it names none. `bare`: the name without it. */
+static double unit_of(const char *name, char *bare, size_t room)
+{
+    static const struct {
+        const char *end;
+        double seconds;
+    } units[] = {{"_ms", 0.001},  {"_s", 1},       {"_sec", 1},    {"_secs", 1},
+                 {"_seconds", 1}, {"_min", 60},    {"_mins", 60},  {"_minutes", 60},
+                 {"_h", 3600},    {"_hr", 3600},   {"_hrs", 3600}, {"_hours", 3600},
+                 {"_d", 86400},   {"_days", 86400}};
+    fold(name, bare, room);
+    const size_t bytes = strlen(bare);
+    for (size_t u = 0; u < sizeof units / sizeof units[0]; u++) {
+        const size_t end = strlen(units[u].end);
+        if (bytes > end && strcmp(bare + bytes - end, units[u].end) == 0) {
+            bare[bytes - end] = '\0';
+            return units[u].seconds;
+        }
+    }
+    return 0;
+}
+
+static bool is_called(const char *name, const char *role)
+{
+    char folded[200];
+    fold(name, folded, sizeof folded);
+    if (strcmp(folded, role) == 0) {
+        return true;
+    }
+    if (unit_of(name, folded, sizeof folded) > 0 && strcmp(folded, role) == 0) {
+        return true;
+    }
+    const size_t before = strcspn(name, "(["); /* what is in brackets explains the rest */
+    char cut[200];
+    (void)snprintf(cut, sizeof cut, "%.*s", before < sizeof cut ? (int)before : 0, name);
+    fold(cut, folded, sizeof folded);
+    return strcmp(folded, role) == 0;
 }
 
 static uint32_t find_role(const struct guess *guess, enum role role)
@@ -198,12 +245,6 @@ static void put_column(FILE *out, const struct guess *guess, const char *native,
     }
 }
 
-static bool ends_with(const char *name, const char *end)
-{
-    const size_t a = strlen(name), b = strlen(end);
-    return a > b && strcasecmp(name + a - b, end) == 0;
-}
-
 static bool has_colons(const struct guess *guess, uint32_t column)
 {
     for (uint32_t r = 0; r < guess->rows; r++) {
@@ -220,14 +261,14 @@ static void put_run(FILE *out, const struct guess *guess)
     const uint32_t start = guess->of[ROLE_START], end = guess->of[ROLE_END];
     if (run != ORR_NONE) {
         const char *name = guess->names[run];
-        const char *unit = ends_with(name, "_ms")    ? " / 1000"
-                           : ends_with(name, "_min") ? " * 60"
-                           : ends_with(name, "_h")   ? " * 3600"
-                                                     : "";
-        if (has_colons(guess, run) && is_plain(name)) {
-            (void)fprintf(out, "  run_s: span(%s)\n", name);
-        } else if (unit[0] != '\0' && is_plain(name)) {
-            (void)fprintf(out, "  run_s: %s%s\n", name, unit);
+        char bare[200];
+        const double unit = unit_of(name, bare, sizeof bare);
+        if (has_colons(guess, run)) {
+            (void)fprintf(out, "  run_s: 'span(`%s`)'\n", name);
+        } else if (unit >= 60) {
+            (void)fprintf(out, "  run_s: '`%s` * %.0f'\n", name, unit);
+        } else if (unit > 0 && unit < 1) {
+            (void)fprintf(out, "  run_s: '`%s` / 1000'\n", name);
         } else {
             put_column(out, guess, "run_s", ROLE_RUN);
         }
@@ -280,9 +321,12 @@ static void put_map(FILE *out, const char *path, const char *delimiter, const st
     (void)fprintf(out, "# Proposed from the header and the first rows of %s: look at every line.\n",
                   path);
     if (strcmp(delimiter, "\t") == 0) {
-        (void)fprintf(out, "table: {delimiter: tab, empty: [None, NULL, nan, NaN]}\n");
+        (void)fprintf(out, "table: {delimiter: tab, empty: [None, NULL, \"null\", nan, NaN, N/A, "
+                           "\"-\", Unknown, NaT]}\n");
     } else {
-        (void)fprintf(out, "table: {delimiter: \"%s\"%s, empty: [None, NULL, nan, NaN]}\n",
+        (void)fprintf(out,
+                      "table: {delimiter: \"%s\"%s, empty: [None, NULL, \"null\", nan, NaN, N/A, "
+                      "\"-\", Unknown, NaT]}\n",
                       delimiter, strlen(delimiter) > 1 ? ", quotes: false" : "");
     }
     put_times(out, guess);

@@ -135,10 +135,13 @@ static void headers__that_are_wrong_are_refused(void **state)
         {"\n\nsubmit_s,run_s\n", "t.csv:3: the header has no column \"job\""},
         {"job,submit_at,run_s\n", "t.csv:1: column \"submit_at\" is not known to format native; "
                                   "did you mean \"submit_s\"? (a "
-                                  "name that starts with x_ is ignored)"},
+                                  "name that starts with x_ is ignored; `orrery import t.csv --map "
+                                  "auto` proposes what columns of other files mean)"},
         {"job,submit_s,run_s,qqqqqqqqqqqqqq\n",
          "t.csv:1: column \"qqqqqqqqqqqqqq\" is not known to format native (a name that starts "
-         "with x_ is ignored)"},
+         "with x_ is ignored; `orrery import t.csv --map auto` proposes what columns of other "
+         "files "
+         "mean)"},
         {"job,submit_s,,run_s\n", "t.csv:1: column \"\" is a column without a name"},
         {"", "t.csv: is empty"},
         {"\xef\xbb\xbf", "t.csv: is empty"},

@@ -116,7 +116,8 @@ static void headers__need_their_columns(void **state)
                    "p.csv:1: the header has no column \"cluster\"");
     assert_refused("p.csv", "timestamp,durations,num_gpus,cluster\n",
                    "p.csv:1: column \"durations\" is not known to format philly; did you mean "
-                   "\"duration\"? (a name that starts with x_ is ignored)");
+                   "\"duration\"? (a name that starts with x_ is ignored; `orrery import p.csv "
+                   "--map auto` proposes what columns of other files mean)");
     struct orr_workload workload =
         read_text("p", "x_n,cluster,num_gpus,duration,timestamp\n,a,4,60,2017-10-09 07:01:55\n");
     assert_int_equal(workload.rows[0].gpus, 4);

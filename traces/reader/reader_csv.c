@@ -141,18 +141,22 @@ static void refuse_unknown(struct csv *csv, struct orr_text name)
         if (name.bytes > 1 && memchr(name.at, others[i].separator, name.bytes) != NULL) {
             csv->status = orr_fail(csv->reader->err, ORR_DATA,
                                    "%s:%u: the columns are separated by %s; save the file with "
-                                   "commas",
-                                   csv->reader->file, (unsigned)csv->row_line, others[i].name);
+                                   "commas, or `orrery import %s --map auto` proposes what its "
+                                   "columns mean",
+                                   csv->reader->file, (unsigned)csv->row_line, others[i].name,
+                                   csv->reader->file);
             return;
         }
     }
     const char *nearest = orr_nearest(shown.text, csv->format->columns, csv->format->column_count);
-    csv->status = orr_fail(csv->reader->err, ORR_DATA,
-                           "%s:%u: column \"%s\" is not known to format %s%s%s%s (a name that "
-                           "starts with x_ is ignored)",
-                           csv->reader->file, (unsigned)csv->row_line, shown.text,
-                           csv->format->name, nearest != NULL ? "; did you mean \"" : "",
-                           nearest != NULL ? nearest : "", nearest != NULL ? "\"?" : "");
+    csv->status =
+        orr_fail(csv->reader->err, ORR_DATA,
+                 "%s:%u: column \"%s\" is not known to format %s%s%s%s (a name that "
+                 "starts with x_ is ignored; `orrery import %s --map auto` proposes what "
+                 "columns of other files mean)",
+                 csv->reader->file, (unsigned)csv->row_line, shown.text, csv->format->name,
+                 nearest != NULL ? "; did you mean \"" : "", nearest != NULL ? nearest : "",
+                 nearest != NULL ? "\"?" : "", csv->reader->file);
 }
 
 static void on_header_field(void *data, size_t bytes, void *context)
