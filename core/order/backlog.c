@@ -76,7 +76,7 @@ static void activate_lane(struct orr_backlog *backlog, uint32_t index)
 {
     struct orr_lane *lane = &backlog->lanes[index];
     struct orr_backlog_leaf *leaf = &backlog->leaves[lane->queue];
-    struct orr_class *class = &backlog->classes[lane->class];
+    struct orr_class *class = &backlog->classes[lane->of_class];
     backlog->filled =
         ORR_ROOM_FOR_ONE(backlog->filled, backlog->filled_count, backlog->filled_capacity);
     lane->at = backlog->filled_count;
@@ -94,7 +94,7 @@ static void activate_lane(struct orr_backlog *backlog, uint32_t index)
         backlog->active =
             ORR_ROOM_FOR_ONE(backlog->active, backlog->active_count, backlog->active_capacity);
         class->at = backlog->active_count;
-        backlog->active[backlog->active_count++] = lane->class;
+        backlog->active[backlog->active_count++] = lane->of_class;
     }
 }
 
@@ -102,7 +102,7 @@ static void retire_lane(struct orr_backlog *backlog, uint32_t index)
 {
     struct orr_lane *lane = &backlog->lanes[index];
     struct orr_backlog_leaf *leaf = &backlog->leaves[lane->queue];
-    struct orr_class *class = &backlog->classes[lane->class];
+    struct orr_class *class = &backlog->classes[lane->of_class];
     take_out(backlog->filled, &backlog->filled_count, lane->at);
     if (lane->at < backlog->filled_count) {
         backlog->lanes[backlog->filled[lane->at]].at = lane->at;
@@ -128,7 +128,7 @@ static void retire_lane(struct orr_backlog *backlog, uint32_t index)
     if (class->single) {
         backlog->free_classes = ORR_ROOM_FOR_ONE(backlog->free_classes, backlog->free_class_count,
                                                  backlog->free_class_capacity);
-        backlog->free_classes[backlog->free_class_count++] = lane->class;
+        backlog->free_classes[backlog->free_class_count++] = lane->of_class;
         backlog->free_lanes = ORR_ROOM_FOR_ONE(backlog->free_lanes, backlog->free_lane_count,
                                                backlog->free_lane_capacity);
         backlog->free_lanes[backlog->free_lane_count++] = index;
@@ -356,7 +356,7 @@ static uint32_t lane_for(struct orr_backlog *backlog, const struct orr_sjob *job
         index = backlog->lane_count++;
     }
     backlog->lanes[index] = (struct orr_lane){.queue = job->queue,
-                                              .class = class,
+                                              .of_class = class,
                                               .priority = job->priority,
                                               .preemptible = job->preemptible,
                                               .items = kept.items,
@@ -626,7 +626,7 @@ enum orr_fit_reason orr_backlog_law(const struct orr_session *session, uint32_t 
         return ORR_FIT_NONE;
     }
     return orr_job_over_capacity(session, lane->items[lane->first].job,
-                                 &session->backlog->classes[lane->class].demand_max);
+                                 &session->backlog->classes[lane->of_class].demand_max);
 }
 
 enum orr_fit_reason orr_backlog_reason(const struct orr_session *session, uint32_t job)

@@ -28,8 +28,8 @@ static int compare_lanes(const struct orr_order *order, uint32_t a, uint32_t b)
     if (order->session->rules.priority && l->priority != r->priority) {
         return l->priority > r->priority ? -1 : 1;
     }
-    const int state_l = backlog->classes[l->class].elastic_state;
-    const int state_r = backlog->classes[r->class].elastic_state;
+    const int state_l = backlog->classes[l->of_class].elastic_state;
+    const int state_r = backlog->classes[r->of_class].elastic_state;
     return order->session->rules.elastic ? state_l - state_r : 0;
 }
 
@@ -85,7 +85,7 @@ void orr_order__find_head(struct orr_order *order, struct orr_order_node *leaf, 
             continue;
         }
         if (skip && !order->open[index] &&
-            orr_order__is_passed_over(order, &backlog->classes[lane->class].demand)) {
+            orr_order__is_passed_over(order, &backlog->classes[lane->of_class].demand)) {
             continue;
         }
         const uint32_t at = advance(order, index, &last);
@@ -108,7 +108,7 @@ void orr_order__find_head(struct orr_order *order, struct orr_order_node *leaf, 
     leaf->head.lane = best;
     if (best != ORR_NONE) {
         const struct orr_lane *lane = &backlog->lanes[best];
-        const struct orr_class *class = &backlog->classes[lane->class];
+        const struct orr_class *class = &backlog->classes[lane->of_class];
         leaf->head.item = lane->items[best_at];
         leaf->head.entry = (struct orr_order_entry){.view = orr_jobview_whole(leaf->head.item.job),
                                                     .elastic_state = class->elastic_state,

@@ -276,7 +276,7 @@ static int lane_against(const struct orr_session *session, const struct orr_lane
                         struct orr_contender_key contender)
 {
     const struct orr_sjob *job = &session->jobs[contender.job];
-    const int waiting = session->backlog->classes[lane->class].elastic_state;
+    const int waiting = session->backlog->classes[lane->of_class].elastic_state;
     if (session->rules.priority && lane->priority != job->priority) {
         return lane->priority > job->priority ? -1 : 1;
     }
@@ -398,7 +398,7 @@ bool orr_flat__demands(struct orr_victim_search *search,
             const uint32_t to =
                 orr_flat__count_before(search->session, leaf->lanes[i], contender, from);
             if (to - from > count_absent(search, leaf->lanes[i], from, to) &&
-                !add_demand(search->refuter.flat, &backlog->classes[lane->class].demand,
+                !add_demand(search->refuter.flat, &backlog->classes[lane->of_class].demand,
                             &sets[at])) {
                 return false;
             }

@@ -140,7 +140,7 @@ static void allocate_each(struct orr_session *session)
 static bool may_start(struct orr_session *session, uint32_t lane)
 {
     struct orr_backlog *backlog = session->backlog;
-    return orr_backlog_has_room(backlog, session, backlog->lanes[lane].class) &&
+    return orr_backlog_has_room(backlog, session, backlog->lanes[lane].of_class) &&
            orr_backlog_law(session, lane) == ORR_FIT_NONE;
 }
 
@@ -211,7 +211,7 @@ static void walk(struct orr_session *session, struct lane_list *open, struct orr
     orr_order_start(order);
     while (orr_order_pop(order, &view)) {
         const struct orr_sjob *job = &session->jobs[view.job];
-        const uint32_t class = backlog->lanes[backlog->lane_of_job[view.job]].class;
+        const uint32_t class = backlog->lanes[backlog->lane_of_job[view.job]].of_class;
         if (allocate_job(session, view.job, nodes)) {
             if (job->pending > 0) {
                 orr_order_push(order, view);
@@ -234,7 +234,7 @@ static void walk_lane(struct orr_session *session, uint32_t index, struct orr_no
         if (allocate_job(session, job, nodes)) {
             open = may_start(session, index);
         } else if (blames_nodes(session, &session->jobs[job])) {
-            backlog->classes[lane->class].failed = true;
+            backlog->classes[lane->of_class].failed = true;
             open = false;
         }
     }
@@ -243,7 +243,7 @@ static void walk_lane(struct orr_session *session, uint32_t index, struct orr_no
 static void walk_lanes(struct orr_session *session, struct lane_list *open)
 {
     const struct orr_backlog *backlog = session->backlog;
-    const struct orr_class *class = &backlog->classes[backlog->lanes[open->lanes[0]].class];
+    const struct orr_class *class = &backlog->classes[backlog->lanes[open->lanes[0]].of_class];
     const struct orr_node_list all = list_nodes(session);
     if (open->count == 1 && !class->single && class->key.due == class->key.pending) {
         walk_lane(session, open->lanes[0], all);

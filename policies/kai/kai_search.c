@@ -43,7 +43,7 @@ static bool never_fits(const struct orr_session *session, uint32_t job)
 static bool lane_never_fits(const struct orr_session *session, const struct orr_lane *lane)
 {
     const struct orr_backlog *backlog = session->backlog;
-    const struct orr_class *class = &backlog->classes[lane->class];
+    const struct orr_class *class = &backlog->classes[lane->of_class];
     bool never = false;
     for (uint32_t p = 0; p < class->part_count; p++) {
         const uint32_t ask = backlog->rooms.items[class->parts[p].room].ask;
@@ -179,7 +179,7 @@ static bool is_done(const struct walk *walk, const struct orr_lane *lane)
 static enum orr_outcome ask_gate(const struct walk *walk, const struct orr_lane *lane)
 {
     const struct orr_session *session = walk->session;
-    const struct orr_class *class = &walk->backlog->classes[lane->class];
+    const struct orr_class *class = &walk->backlog->classes[lane->of_class];
     const uint32_t job = lane->items[lane->first].job;
     if (walk->action == ORR_ACTION_RECLAIM) {
         return orr_reclaim_allows(session, job, &class->demand) ? ORR_OUTCOME_NOT_TRIED
@@ -234,7 +234,7 @@ static void follow_failures(const struct walk *walk)
     for (uint32_t i = 0; i < backlog->filled_count; i++) {
         const struct orr_lane *lane = &backlog->lanes[backlog->filled[i]];
         if (passes(walk, lane)) {
-            backlog->classes[lane->class].looked_at = true;
+            backlog->classes[lane->of_class].looked_at = true;
         }
     }
     bool grown = walk->action != ORR_ACTION_RECLAIM;
@@ -275,7 +275,7 @@ static bool ask_gates(struct walk *walk)
 static enum orr_outcome foresee(const struct walk *walk, const struct orr_lane *lane)
 {
     struct orr_session *session = walk->session;
-    const struct orr_class *class = &walk->backlog->classes[lane->class];
+    const struct orr_class *class = &walk->backlog->classes[lane->of_class];
     if (class->single || class->key.topology != 0 || walk->action == ORR_ACTION_PREEMPT) {
         return ORR_OUTCOME_NOT_TRIED;
     }
@@ -324,7 +324,7 @@ static void open_lanes(const struct walk *walk)
     for (uint32_t i = 0; i < backlog->filled_count; i++) {
         const struct orr_lane *lane = &backlog->lanes[backlog->filled[i]];
         if (!is_left_out(walk, lane) && !is_done(walk, lane) &&
-            (reclaim ? passes(walk, lane) : backlog->classes[lane->class].looked_at)) {
+            (reclaim ? passes(walk, lane) : backlog->classes[lane->of_class].looked_at)) {
             orr_order_open_lane(walk->order, backlog->filled[i]);
         }
     }

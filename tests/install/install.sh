@@ -52,21 +52,26 @@ if command -v zsh >/dev/null; then
 fi
 orrery completion bash | cmp -s - "$prefix/share/bash-completion/completions/orrery" || fail "completion bash"
 
-# The core, linked by somebody else.
-cat >core.c <<'C'
-#include <stdio.h>
-#include <orrery/policies/registry.h>
-int main(void)
-{
-    size_t count;
-    (void)orr_policies(&count);
-    return orr_policy_find("kai") != NULL && count > 3 ? 0 : 1;
-}
-C
+# The core, linked by somebody else: one scheduler as C and as C++, shared and static.
 PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name orrery-core.pc)")
-export PKG_CONFIG_PATH
-# shellcheck disable=SC2046
-cc ${CORE_FLAGS:-} core.c $(pkg-config --cflags --libs orrery-core) -o core 2>err && ./core || fail "pkg-config: $(cat err)"
+libdir=$(pkg-config --variable=libdir "$PKG_CONFIG_PATH/orrery-core.pc")
+LD_LIBRARY_PATH=$libdir${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export PKG_CONFIG_PATH LD_LIBRARY_PATH
+[ -L "$libdir/liborrery-core.so" ] && [ -s "$libdir/liborrery-core.so.0.1" ] || fail "no versioned shared library: $(ls "$libdir")"
+cp "$share/examples/scheduler.c" core.c
+printf '0 s: job 0 starts\n0 s: job 2 starts\n0 s: job 1 waits: fewer GPUs are free than it asks\n2 s: job 1 starts\n' >wanted
+# shellcheck disable=SC2086,SC2046
+for compile in "${CC:-cc} -std=c11" "${CXX:-c++} -std=c++20 -Wall -Werror -x c++"; do
+    $compile ${CORE_FLAGS:-} core.c -x none $(pkg-config --cflags --libs orrery-core) -o core 2>err || fail "$compile: $(cat err)"
+    ./core >out 2>err && cmp -s out wanted || fail "$compile: the scheduler: $(cat out err)"
+    [ "$(ldd core | grep -c 'liborrery-core.so.0.1 ')" = 1 ] || fail "not linked to the shared library: $(ldd core)"
+    $compile ${CORE_FLAGS:-} core.c -x none $(pkg-config --cflags orrery-core) "$libdir/liborrery-core.a" -lm -o static 2>err && ./static | cmp -s - wanted || fail "$compile, static: $(cat err)"
+done
+# Every header by itself, as C++.
+for header in "$prefix"/include/orrery/*/*.h; do
+    printf '#include <%s>\n' "${header#"$prefix/include/"}" >one.cc
+    ${CXX:-c++} -std=c++17 -fsyntax-only -I "$prefix/include" one.cc 2>err || fail "$header as C++: $(cat err)"
+done
 cat >CMakeLists.txt <<'CMAKE'
 cmake_minimum_required(VERSION 3.22)
 project(user LANGUAGES C)

@@ -5,6 +5,8 @@
 
 #include <orrery/core/jobview.h>
 
+ORR_API_BEGIN
+
 struct orr_node_list {
     const uint32_t *nodes;
     uint32_t count;
@@ -30,5 +32,7 @@ bool orr_node_admits_ask(const struct orr_session *session, const struct orr_ask
 /* What keeps the task from the node as things are now; NONE if it would fit. */
 enum orr_misfit orr_node_misfit(const struct orr_session *session, const struct orr_stask *task,
                                 uint32_t node);
+
+ORR_API_END
 
 #endif

@@ -20,6 +20,8 @@
 #include <orrery/core/joborder.h>
 #include <orrery/core/rooms.h>
 
+ORR_API_BEGIN
+
 #define ORR_OUTCOME_OWN ORR_OUTCOME_COUNT /* each job's is its own */
 
 struct orr_class_part { /* equal tasks of an attempt */
@@ -66,7 +68,7 @@ static inline int orr_lane_item_compare(const struct orr_lane_item *a,
 }
 
 struct orr_lane {
-    uint32_t queue, class;
+    uint32_t queue, of_class;
     int32_t priority;
     bool preemptible;
     struct orr_lane_item *items; /* [first, end), by age and name */
@@ -144,7 +146,7 @@ struct orr_backlog *orr_backlog_sync(struct orr_session *session);
 
 /* Could the next attempt of a job of the class find its nodes, as far as room tells? */
 bool orr_backlog_has_room(struct orr_backlog *backlog, const struct orr_session *session,
-                          uint32_t class);
+                          uint32_t of_class);
 /* What keeps jobs of the lane from an attempt whatever room there is; ORR_FIT_NONE: nothing. */
 enum orr_fit_reason orr_backlog_law(const struct orr_session *session, uint32_t lane);
 /* The job's fit error: its lane's, or its own. */
@@ -155,5 +157,7 @@ enum orr_outcome orr_backlog_outcome(const struct orr_session *session, uint32_t
                                      enum orr_action action);
 /* Is there a preemptible job of the queue with a lower priority that holds something? */
 bool orr_backlog_holds_below(const struct orr_backlog *backlog, uint32_t queue, int32_t priority);
+
+ORR_API_END
 
 #endif

@@ -17,6 +17,8 @@
 #include <orrery/base/status.h>
 #include <orrery/core/numa_policy.h>
 
+ORR_API_BEGIN
+
 /* The slots of a resource vector. */
 enum orr_resource {
     ORR_RES_CPU,    /* milli-CPU */
@@ -144,5 +146,7 @@ static inline const struct orr_node_type *orr_cluster_type(const struct orr_clus
 {
     return &cluster->types[cluster->nodes[node].type];
 }
+
+ORR_API_END
 
 #endif

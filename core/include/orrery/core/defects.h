@@ -18,6 +18,8 @@
 
 #include <orrery/core/session.h>
 
+ORR_API_BEGIN
+
 struct orr_v017_queue { /* what it holds as a sum of doubles, in GPUs */
     double gpus, nonpreemptible;
 };
@@ -103,5 +105,7 @@ static inline double orr_queue_nonpreemptible_with(const struct orr_session *ses
                ? session->v017->held[queue].nonpreemptible + demand->gpus
                : orr_demand_on(session->queues[queue].nonpreemptible[kind], demand, kind);
 }
+
+ORR_API_END
 
 #endif

@@ -16,6 +16,8 @@
 #include <orrery/core/cluster.h>
 #include <orrery/core/share_kind.h>
 
+ORR_API_BEGIN
+
 enum orr_gpu_ask {
     ORR_GPU_NONE,
     ORR_GPU_WHOLE,    /* count devices */
@@ -179,5 +181,7 @@ static inline uint32_t orr_job_next_tasks(const struct orr_shape *shape,
     const uint32_t gang = shape->min_tasks - state->placed_tasks;
     return lacks >= gang ? gang : 0;
 }
+
+ORR_API_END
 
 #endif

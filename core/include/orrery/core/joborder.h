@@ -11,6 +11,8 @@
 #include <orrery/core/jobview.h>
 #include <orrery/core/queueorder.h>
 
+ORR_API_BEGIN
+
 struct orr_order_entry {
     struct orr_jobview view;
     int elastic_state;
@@ -99,5 +101,7 @@ bool orr_queue_fits_deserved(const struct orr_session *session, uint32_t queue,
 /* Best job first within a queue: negative if a goes before b. */
 int orr_order_compare_jobs(const struct orr_session *session, const struct orr_order_entry *a,
                            const struct orr_order_entry *b);
+
+ORR_API_END
 
 #endif

@@ -9,6 +9,8 @@
 
 #include <orrery/core/session.h>
 
+ORR_API_BEGIN
+
 struct orr_jobview {
     uint32_t job;
     const bool *absent;  /* by task of the job; NULL: all are there */
@@ -75,5 +77,7 @@ struct orr_demand orr_session_demand(const struct orr_session *session,
                                      const struct orr_task_list *tasks, int64_t device_mib);
 /* The request of the tasks that hold something. */
 struct orr_demand orr_jobview_allocated(const struct orr_session *session, struct orr_jobview view);
+
+ORR_API_END
 
 #endif

@@ -22,6 +22,8 @@
 #include <orrery/core/queue.h>
 #include <orrery/core/reason.h>
 
+ORR_API_BEGIN
+
 struct orr_room { /* on one node */
     int64_t cpu_milli, mem_bytes;
     int32_t gpus; /* whole devices */
@@ -316,5 +318,7 @@ struct orr_explanation {
     struct orr_proof proof;
 };
 const struct orr_explanation *orr_txn_explanations(const struct orr_txn *txn, uint32_t *count);
+
+ORR_API_END
 
 #endif

@@ -6,6 +6,8 @@
 
 #include <orrery/base/units.h>
 
+ORR_API_BEGIN
+
 enum orr_look_kind {
     ORR_LOOK_ACTION,  /* an action begins */
     ORR_LOOK_JOB,     /* what became of one job in it */
@@ -42,5 +44,7 @@ static inline void orr_tell(const struct orr_watcher *watcher, const struct orr_
         watcher->look(watcher->context, look);
     }
 }
+
+ORR_API_END
 
 #endif

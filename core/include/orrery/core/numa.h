@@ -19,6 +19,8 @@
 #include <orrery/core/numa_policy.h>
 #include <orrery/core/session.h>
 
+ORR_API_BEGIN
+
 struct orr_numa_spec {
     enum orr_numa_policy policy;
     bool by_pod; /* scope pod: one request for all containers; else one for each */
@@ -44,5 +46,7 @@ void orr_session_set_zones(struct orr_session *session, uint32_t task,
                            const struct orr_zone_take *take);
 /* What the task has drawn where it is supposed to be; all 0 if nothing. Zones of the session. */
 const struct orr_vec *orr_task_zones(const struct orr_session *session, uint32_t task);
+
+ORR_API_END
 
 #endif

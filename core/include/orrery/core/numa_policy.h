@@ -4,6 +4,10 @@
 #ifndef ORR_CORE_NUMA_POLICY_H
 #define ORR_CORE_NUMA_POLICY_H
 
+#include <orrery/base/units.h>
+
+ORR_API_BEGIN
+
 #define ORR_ZONES_MAX 16 /* of a node */
 
 enum orr_numa_policy { /* topologyManagerPolicy */
@@ -12,5 +16,7 @@ enum orr_numa_policy { /* topologyManagerPolicy */
                        ORR_NUMA_RESTRICTED,
                        ORR_NUMA_SINGLE /* single-numa-node */
 };
+
+ORR_API_END
 
 #endif

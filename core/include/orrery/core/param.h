@@ -5,6 +5,8 @@
 
 #include <orrery/base/status.h>
 
+ORR_API_BEGIN
+
 enum orr_param_type {
     ORR_PARAM_BOOL,   /* bool */
     ORR_PARAM_INT,    /* int64_t */
@@ -37,5 +39,7 @@ enum orr_status orr_params_set(const struct orr_param *rows, void *params, const
                                const char *value, struct orr_err *err) ORR_MUST_USE;
 /* The value as text, as orr_params_set would read it. */
 void orr_params_format(const struct orr_param *row, const void *params, char *out, size_t bytes);
+
+ORR_API_END
 
 #endif

@@ -5,6 +5,8 @@
 
 #include <orrery/core/ledger.h>
 
+ORR_API_BEGIN
+
 /* Consolidated placement, as GPU-cluster simulators of the Helios/Lucid family do it: a job of one
  * task goes to the node with the fewest idle devices that fits; the tasks of a larger gang, in
  * group order, each to the node with the most idle devices (lowest index on ties). A gang that is
@@ -47,5 +49,7 @@ int64_t orr_place_allowed_idle(const struct orr_ledger *ledger, const struct orr
  * NODE_TYPES, CONSTRAINED, TOPOLOGY or FRAGMENTED. */
 enum orr_reason orr_place_why_not(const struct orr_ledger *ledger, const struct orr_shape *shape,
                                   uint32_t tasks);
+
+ORR_API_END
 
 #endif

@@ -19,6 +19,8 @@
 #include <orrery/core/look.h>
 #include <orrery/core/param.h>
 
+ORR_API_BEGIN
+
 #define ORR_POLICY_ABI 1u
 
 /* How a job gets on. What its user stated (work, estimate) is in its spec, past evictions are in
@@ -357,5 +359,7 @@ enum orr_status orr_policy_configure(const struct orr_policy *policy, void *para
 #define ORR_POLICY_ENTRY "orr_policy_entry"
 typedef const struct orr_policy *orr_policy_entry_fn(uint32_t host_abi);
 ORR_EXPORT const struct orr_policy *orr_policy_entry(uint32_t host_abi);
+
+ORR_API_END
 
 #endif

@@ -10,6 +10,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <orrery/base/units.h>
+
+ORR_API_BEGIN
+
 /* name, what --prune=-NAME calls it, what it claims */
 #define ORR_PRUNER_LIST(X)                                                                         \
     X(FAILED_BEFORE, "failed-before",                                                              \
@@ -46,5 +50,7 @@ const char *orr_pruner_claim(enum orr_pruner pruner);
 /* Reads "on", "off", "verify" or names that each follow a -, separated by commas. False: `*bad` is
  * where the first word begins that is none of these. */
 bool orr_prune_parse(const char *text, struct orr_prune_rules *rules, const char **bad);
+
+ORR_API_END
 
 #endif

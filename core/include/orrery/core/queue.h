@@ -12,6 +12,8 @@
 #include <orrery/core/cluster.h>
 #include <orrery/core/share_kind.h>
 
+ORR_API_BEGIN
+
 struct orr_entitlement {
     double quota, limit, weight;
 };
@@ -61,5 +63,7 @@ struct orr_queue orr_queue_default(void);
 /* Adds a queue below `parent` (ORR_NONE: top). The name must be new. */
 uint32_t orr_queues_add(struct orr_queues *queues, const char *name, uint32_t parent,
                         const struct orr_queue *queue);
+
+ORR_API_END
 
 #endif

@@ -5,6 +5,8 @@
 
 #include <orrery/core/session.h>
 
+ORR_API_BEGIN
+
 struct orr_queue_claim {
     uint32_t queue;
     const int64_t *allocated;         /* what the queue holds; NULL: as the session has it */
@@ -32,5 +34,7 @@ int orr_queue_compare_ranks(const struct orr_session *session, const struct orr_
 /* The same up to share_after; 0: what comes after it decides. */
 int orr_queue_compare_amounts(const struct orr_session *session, const struct orr_queue_rank *a,
                               const struct orr_queue_rank *b);
+
+ORR_API_END
 
 #endif

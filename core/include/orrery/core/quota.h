@@ -11,6 +11,8 @@
 
 #include <orrery/base/units.h>
 
+ORR_API_BEGIN
+
 #define ORR_QUOTA_UNLIMITED INT64_MAX
 #define ORR_QUOTA_NO_LIMIT  INT64_MIN /* of a borrowing or lending limit: not given */
 
@@ -85,5 +87,7 @@ int orr_quota_share_compare(const struct orr_quota_share *a, const struct orr_qu
 /* Divided by the weight; infinite if something is borrowed with weight 0. */
 double orr_quota_share_value(const struct orr_quota_share *share);
 bool orr_quota_share_is_infinite(const struct orr_quota_share *share);
+
+ORR_API_END
 
 #endif

@@ -6,6 +6,8 @@
 
 #include <orrery/base/units.h>
 
+ORR_API_BEGIN
+
 #define ORR_REASON_LIST(X)                                                                         \
     X(NONE, "none", "no policy has looked at it yet")                                              \
     X(HEAD_OF_LINE, "head-of-line", "an earlier job of its order waits, and none may pass it")     \
@@ -142,5 +144,7 @@ enum orr_cause {
 };
 
 const char *orr_cause_words(enum orr_cause cause);
+
+ORR_API_END
 
 #endif

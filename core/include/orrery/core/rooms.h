@@ -11,6 +11,8 @@
 
 #include <orrery/core/session.h>
 
+ORR_API_BEGIN
+
 struct orr_ask_room { /* of one distinct request */
     uint32_t ask;     /* one of those that ask the same */
     bool exact;       /* false for shared devices: a node counts as plenty or as nothing */
@@ -42,5 +44,7 @@ int64_t orr_rooms_left(struct orr_rooms *rooms, const struct orr_session *sessio
 
 /* What consolidation may count on. */
 struct orr_free_sum orr_rooms_free(struct orr_rooms *rooms, const struct orr_session *session);
+
+ORR_API_END
 
 #endif

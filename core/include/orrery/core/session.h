@@ -22,6 +22,8 @@
 #include <orrery/core/reason.h>
 #include <orrery/core/share.h>
 
+ORR_API_BEGIN
+
 /* --- amounts --- */
 
 #define ORR_SLOTS_MAX          16
@@ -650,5 +652,7 @@ int64_t orr_session_mig_gpus(const char *resource);
 /* What a task adds to a demand, before it is placed; a memory request is divided by device_mib. */
 void orr_session_add_demand(const struct orr_session *session, const struct orr_ask *ask,
                             int64_t device_mib, struct orr_demand *demand);
+
+ORR_API_END
 
 #endif

@@ -21,6 +21,8 @@
 #include <orrery/base/units.h>
 #include <orrery/core/share_kind.h>
 
+ORR_API_BEGIN
+
 #define ORR_SHARE_ALL ((1u << ORR_SHARE_KINDS) - 1)
 
 struct orr_share_resource {          /* one resource of one queue; all but fair_share are inputs */
@@ -118,5 +120,7 @@ double orr_share_divide_set(struct orr_share_tree *tree, struct orr_share_queue 
                             uint32_t set, enum orr_share_kind kind, double total, double k);
 double orr_share_divide_over_quota(struct orr_share_tree *tree, struct orr_share_queue *queues,
                                    uint32_t set, enum orr_share_kind kind, double amount, double k);
+
+ORR_API_END
 
 #endif

@@ -3,6 +3,10 @@
 #ifndef ORR_CORE_SHARE_KIND_H
 #define ORR_CORE_SHARE_KIND_H
 
+#include <orrery/base/units.h>
+
+ORR_API_BEGIN
+
 /* In the order they are always walked. */
 enum orr_share_kind {
     ORR_SHARE_CPU,
@@ -11,5 +15,7 @@ enum orr_share_kind {
     ORR_SHARE_KINDS,
     ORR_SHARE_RESOURCES = ORR_SHARE_KINDS
 };
+
+ORR_API_END
 
 #endif

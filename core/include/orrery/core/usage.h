@@ -17,6 +17,8 @@
 #include <orrery/base/status.h>
 #include <orrery/core/share.h>
 
+ORR_API_BEGIN
+
 enum orr_usage_window {
     ORR_USAGE_SLIDING,  /* the last `window_ms` */
     ORR_USAGE_TUMBLING, /* since the last of the boundaries start_ms + n * window_ms */
@@ -81,5 +83,7 @@ double orr_usage_at(struct orr_usage *usage, orr_ms at, uint32_t queue, enum orr
  * touches those that changed. Returns true if any did. */
 bool orr_usage_refresh(struct orr_usage *usage, orr_ms at, struct orr_share_tree *tree,
                        struct orr_share_queue *queues);
+
+ORR_API_END
 
 #endif

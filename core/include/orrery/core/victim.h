@@ -10,6 +10,8 @@
 
 #include <orrery/core/attempt.h>
 
+ORR_API_BEGIN
+
 enum orr_search_result {
     ORR_SEARCH_FAILED,
     ORR_SEARCH_SOLVED,   /* the statement holds the solution: commit it */
@@ -42,5 +44,7 @@ bool orr_reclaim_allows(const struct orr_session *session, uint32_t job,
 bool orr_consolidation_possible(const struct orr_session *session, uint32_t job);
 /* KAI preempt's gate: a non-preemptible job must fit its quota. */
 bool orr_preempt_allowed(const struct orr_session *session, uint32_t job);
+
+ORR_API_END
 
 #endif

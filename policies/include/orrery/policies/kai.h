@@ -9,6 +9,8 @@
 
 #include <orrery/core/session.h>
 
+ORR_API_BEGIN
+
 /* Runs the actions once over an open session. */
 void orr_kai_run(struct orr_session *session, const enum orr_action *actions, uint32_t count);
 /* The order KAI has by default: allocate, consolidation, reclaim, preempt, stale gang eviction. */
@@ -32,5 +34,7 @@ struct orr_kai_feature {
 };
 /* Ended by a NULL name. */
 const struct orr_kai_feature *orr_kai_features(void);
+
+ORR_API_END
 
 #endif

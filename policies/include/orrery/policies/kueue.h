@@ -12,6 +12,8 @@
 
 #include <orrery/core/quota.h>
 
+ORR_API_BEGIN
+
 /* --- objects --- */
 
 struct orr_kueue_label {
@@ -380,5 +382,7 @@ bool orr_kueue_place_lost(struct orr_kueue *kueue, uint32_t workload,
 /* Level values of a leaf, the widest first. */
 const char *const *orr_kueue_leaf_values(const struct orr_kueue *kueue, uint32_t flavor,
                                          uint32_t leaf, uint32_t *count);
+
+ORR_API_END
 
 #endif

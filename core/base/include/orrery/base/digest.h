@@ -9,6 +9,8 @@
 
 #include <orrery/base/units.h>
 
+ORR_API_BEGIN
+
 struct orr_digest {
     uint64_t h;
 };
@@ -31,5 +33,7 @@ static inline uint64_t orr_scatter(uint64_t word)
 
 /* Hash of bytes, for names; stable for ever. */
 uint64_t orr_hash_bytes(const void *bytes, size_t count);
+
+ORR_API_END
 
 #endif

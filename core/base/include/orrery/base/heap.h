@@ -12,6 +12,8 @@
 
 #include <orrery/base/units.h>
 
+ORR_API_BEGIN
+
 struct orr_event {
     orr_ms at;
     uint32_t subject;   /* job, node or other id */
@@ -34,5 +36,7 @@ static inline const struct orr_event *orr_heap_top(const struct orr_heap *heap)
 {
     return heap->count > 0 ? &heap->events[heap->first] : NULL;
 }
+
+ORR_API_END
 
 #endif

@@ -10,6 +10,8 @@
 
 #include <orrery/base/units.h>
 
+ORR_API_BEGIN
+
 struct orr_idmap {
     char *text; /* names, each with a final NUL */
     size_t text_bytes, text_capacity;
@@ -27,5 +29,7 @@ uint32_t orr_idmap_put(struct orr_idmap *map, const char *name, size_t bytes, bo
 uint32_t orr_idmap_find(const struct orr_idmap *map, const char *name, size_t bytes);
 /* The name of an index; borrowed until the next put. */
 const char *orr_idmap_name(const struct orr_idmap *map, uint32_t index);
+
+ORR_API_END
 
 #endif

@@ -9,6 +9,8 @@
 
 #include <orrery/base/units.h>
 
+ORR_API_BEGIN
+
 /* Never return NULL for count > 0; contents are undefined (alloc) or zero (zalloc). */
 void *orr_alloc(size_t count, size_t size) ORR_MUST_USE;
 void *orr_zalloc(size_t count, size_t size) ORR_MUST_USE;
@@ -45,5 +47,7 @@ char *orr_arena_strndup(struct orr_arena *arena, const char *text, size_t bytes)
 /* Forgets everything but keeps the largest block for the next round. */
 void orr_arena_reset(struct orr_arena *arena);
 void orr_arena_release(struct orr_arena *arena);
+
+ORR_API_END
 
 #endif

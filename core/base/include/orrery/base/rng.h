@@ -9,6 +9,8 @@
 
 #include <orrery/base/units.h>
 
+ORR_API_BEGIN
+
 struct orr_rng {
     uint64_t key;   /* from seed and stream name */
     uint64_t index; /* which thing of the stream: a job, a node */
@@ -19,5 +21,7 @@ struct orr_rng orr_rng_stream(uint64_t seed, const char *stream, uint64_t index)
 uint64_t orr_rng_u64(struct orr_rng *rng);
 double orr_rng_unit(struct orr_rng *rng);                    /* uniform in [0, 1), 53 bits */
 uint64_t orr_rng_below(struct orr_rng *rng, uint64_t bound); /* uniform in [0, bound), unbiased */
+
+ORR_API_END
 
 #endif

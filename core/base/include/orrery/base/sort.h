@@ -5,6 +5,8 @@
 
 #include <orrery/base/units.h>
 
+ORR_API_BEGIN
+
 typedef int orr_compare_fn(const void *a, const void *b, void *context);
 
 /* Stable merge sort; `compare` may use the context. */
@@ -17,5 +19,7 @@ void orr_sort_i64(int64_t *values, size_t count);
 /* The value that sorting would put at `rank` (0: the least; below count). No value may be NAN;
  * their order changes. */
 double orr_select(double *values, size_t count, size_t rank);
+
+ORR_API_END
 
 #endif

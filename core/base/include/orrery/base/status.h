@@ -14,6 +14,8 @@
 
 #include <orrery/base/units.h>
 
+ORR_API_BEGIN
+
 /* status, sysexits code the program ends with */
 #define ORR_STATUS_LIST(X)                                                                         \
     X(OK, 0)                                                                                       \
@@ -64,5 +66,7 @@ ORR_NORETURN void orr_out_of_memory(void);
 void orr_check_memory(void);
 
 #define ORR_ASSERT(x) ((x) ? (void)0 : orr_panic(#x, __FILE__, __LINE__))
+
+ORR_API_END
 
 #endif

@@ -9,6 +9,8 @@
 
 #include <orrery/base/units.h>
 
+ORR_API_BEGIN
+
 /* Decimal integer with optional sign. */
 bool orr_parse_i64(const char *text, size_t bytes, int64_t *out);
 /* Decimal seconds, optional sign and fraction, rounded half up to ms ("2.0005" is 2001). */
@@ -56,5 +58,7 @@ size_t orr_utf8_bytes(const char *text, size_t bytes);
 const char *orr_format_rough(char *out, double seconds);
 /* Smallest edit distance candidate for "did you mean"; NULL if nothing is near. */
 const char *orr_nearest(const char *word, const char *const *candidates, size_t count);
+
+ORR_API_END
 
 #endif

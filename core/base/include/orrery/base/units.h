@@ -29,4 +29,17 @@ typedef int64_t orr_ms; /* a time or a duration, milliseconds */
 #define ORR_NORETURN     __attribute__((noreturn))
 #define ORR_EXPORT       __attribute__((visibility("default")))
 
+/* Around what a public header declares: for C++, and to be seen in the shared library. */
+#ifdef __cplusplus
+#define ORR_API_BEGIN                                                                              \
+    extern "C" {                                                                                   \
+    _Pragma("GCC visibility push(default)")
+#define ORR_API_END                                                                                \
+    _Pragma("GCC visibility pop")                                                                  \
+    }
+#else
+#define ORR_API_BEGIN _Pragma("GCC visibility push(default)")
+#define ORR_API_END   _Pragma("GCC visibility pop")
+#endif
+
 #endif
