@@ -139,6 +139,9 @@ void orr_kueue__place_pods_of_all(struct kueue_run *run, const struct orr_view *
         if (verdict != ORR_REASON_NONE) {
             explain(view, txn, job, verdict);
             run->unplaced[kept++] = job;
+        } else {
+            run->jobs[job].ready = true; /* a node that fails now starts the time of recovery */
+            run->jobs[job].due_ms = ORR_MS_NEVER;
         }
     }
     run->unplaced_count = kept;
