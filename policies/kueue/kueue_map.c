@@ -24,13 +24,22 @@ static int64_t amount_of(double amount, uint32_t kind)
     return amount < 0 ? ORR_QUOTA_UNLIMITED : (int64_t)round(amount * (double)unit_of(kind));
 }
 
+/* A quota without bound below a limit is one of that size. */
+static double quota_of(const struct orr_entitlement *entitlement)
+{
+    return entitlement->quota < 0 && entitlement->limit >= 0 ? entitlement->limit
+                                                             : entitlement->quota;
+}
+
+static double whole_quota(const struct orr_view *view, uint32_t queue, uint32_t kind);
+
 static double children_quota(const struct orr_view *view, uint32_t parent, uint32_t kind)
 {
     double sum = 0;
     for (uint32_t q = 0; q < view->queues->count; q++) {
         const struct orr_queue *queue = &view->queues->queues[q];
         if (queue->parent == parent && queue->shard == view->shard) {
-            const double quota = queue->resources[kind].quota;
+            const double quota = whole_quota(view, q, kind);
             if (quota < 0) {
                 return ORR_UNLIMITED;
             }
@@ -40,10 +49,19 @@ static double children_quota(const struct orr_view *view, uint32_t parent, uint3
     return sum;
 }
 
+/* What the queue has for itself and all below it: what it states, or the sum of those that do. */
+static double whole_quota(const struct orr_view *view, uint32_t queue, uint32_t kind)
+{
+    const struct orr_queue *is = &view->queues->queues[queue];
+    const double stated = quota_of(&is->resources[kind]);
+    const double below = is->child_count > 0 ? children_quota(view, queue, kind) : 0;
+    return stated < 0 || below < 0 ? ORR_UNLIMITED : stated > below ? stated : below;
+}
+
 /* What a cohort owns beside its children; an inner queue that states none owns nothing. */
 static int64_t own_quota(const struct orr_view *view, uint32_t queue, uint32_t kind)
 {
-    const double whole = view->queues->queues[queue].resources[kind].quota;
+    const double whole = quota_of(&view->queues->queues[queue].resources[kind]);
     const double below = children_quota(view, queue, kind);
     if (whole < 0) {
         return below < 0 ? 0 : ORR_QUOTA_UNLIMITED;
@@ -60,11 +78,12 @@ static void set_cell(struct kueue_run *run, const struct orr_view *view, uint32_
     struct orr_quota_cell *cell = &run->tree.cells[at];
     *cell = (struct orr_quota_cell){.nominal = is->child_count > 0
                                                    ? own_quota(view, queue, kind)
-                                                   : amount_of(entitlement->quota, kind),
+                                                   : amount_of(quota_of(entitlement), kind),
                                     .borrowing_limit = ORR_QUOTA_NO_LIMIT,
                                     .lending_limit = ORR_QUOTA_NO_LIMIT};
-    if (entitlement->limit >= 0 && entitlement->quota >= 0) {
-        const double borrows = entitlement->limit - entitlement->quota;
+    const double whole = whole_quota(view, queue, kind);
+    if (entitlement->limit >= 0 && whole >= 0) {
+        const double borrows = entitlement->limit - whole;
         cell->borrowing_limit = amount_of(borrows > 0 ? borrows : 0, kind);
     }
     if (kind == ORR_SHARE_GPU && is->lending.lends_part) {
@@ -112,12 +131,19 @@ static enum orr_status check(const struct orr_view *view, struct orr_err *err)
                                 "it; under kueue a cohort owns quota beside theirs",
                                 name, is->quota, below);
             }
-            if (queue->child_count == 0 && is->quota >= 0 && is->limit >= 0 &&
-                is->limit < is->quota) {
+            const double whole = whole_quota(view, q, kind);
+            if (is->limit >= 0 && whole < 0) {
+                return orr_fail(
+                    err, ORR_DATA,
+                    "queue %s: it has a limit of %g, and a queue below it quota without "
+                    "bound; Kueue has only limits on what is borrowed",
+                    name, is->limit);
+            }
+            if (is->limit >= 0 && is->limit < whole) {
                 return orr_fail(err, ORR_DATA,
                                 "queue %s: its limit of %g is below its quota of %g; Kueue has "
                                 "only limits on what is borrowed",
-                                name, is->limit, is->quota);
+                                name, is->limit, whole);
             }
         }
     }
