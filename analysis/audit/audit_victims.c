@@ -39,7 +39,7 @@ static void check(struct orr_audit_run *run, const struct orr_audit_eviction *ev
     const struct orr_schedule *schedule = run->schedule;
     const struct orr_audit_job *victim = &schedule->jobs[eviction->job];
     run->verdict->examined[ORR_AUDIT_VICTIM]++;
-    if (victim->firm) {
+    if (victim->firm && orr_audit__on(run, ORR_AUDIT_QUOTA)) { /* Kueue knows no such jobs */
         orr_audit__found(run, ORR_AUDIT_VICTIM, eviction->at_ms,
                          "job %s is evicted for another and may not be preempted", victim->name);
     }

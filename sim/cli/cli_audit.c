@@ -169,7 +169,8 @@ int orr_cli_audit(int argc, char **argv)
 {
     static const struct argp_option rows[] = {
         {"rules", KEY_RULES, "NAME", 0,
-         "base, fcfs, easy, kai, static, las or kube (default: each shard by its policy)", 1},
+         "base, fcfs, easy, kai, static, las, kube or kueue (default: each shard by its policy)",
+         1},
         {0, 0, 0, 0, "A schedule made elsewhere:", 2},
         {"schedule", KEY_SCHEDULE, "FILE", 0, "CSV with columns job, start_s and perhaps end_s", 2},
         {"trace", KEY_TRACE, "FILE", 0, "its jobs", 2},

@@ -33,6 +33,7 @@ run easy --trace "$log" --cluster 240x1 --split 1 --policy easy
 run reclaim "$source/scenarios/whatif/reclaim/reclaim.yaml" --policy kai
 run static "$source/scenarios/whatif/reclaim/reclaim.yaml" --policy static
 run kube "$source/scenarios/whatif/reclaim/reclaim.yaml" --policy kube --param namespace_quota=quota
+run kueue "$source/scenarios/whatif/kueue/cohorts.yaml" --variant reclaim
 run preempt "$source/scenarios/whatif/inference/inference.yaml" --policy kai
 run shortest --trace "$log" --cluster 240x1 --split 1 --policy fifo --param order=shortest
 run backfill --trace "$log" --cluster 240x1 --split 1 --policy fifo --param backfill=true
@@ -226,6 +227,8 @@ fault nodes reclaim "DELETE FROM cordon; DELETE FROM away"
 fault nodes down "INSERT INTO cordon SELECT node, start_ms, start_ms + 1 FROM job WHERE node IS NOT NULL LIMIT 1"
 fault static part "UPDATE queue SET gpu_quota = 8"
 fault kube namespace "UPDATE queue SET gpu_quota = 8"
+fault kueue limit "UPDATE queue SET gpu_limit = 4 WHERE name = 'vision'"
+fault kueue victim "UPDATE eviction SET cause = 'preempt'"
 fault shards shard "UPDATE job SET node = (SELECT id FROM node WHERE pool = 'k' LIMIT 1) WHERE id =
     (SELECT id FROM job WHERE name LIKE 'a%' AND node IS NOT NULL LIMIT 1)"
 fault shards down "INSERT INTO outage SELECT node, start_ms, end_ms FROM job WHERE id =

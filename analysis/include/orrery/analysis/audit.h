@@ -252,8 +252,8 @@ enum orr_audit_rule {
 const char *orr_audit_rule_name(enum orr_audit_rule rule);
 const char *orr_audit_rule_words(enum orr_audit_rule rule);
 
-/* The rules of a discipline: "fcfs" (or fifo), "easy", "kai", "static", "las", "kube", or "base"
- * for what holds of any schedule. A bit per rule; 0: no such discipline. */
+/* The rules of a discipline: "fcfs" (or fifo), "easy", "kai", "static", "las", "kube", "kueue", or
+ * "base" for what holds of any schedule. A bit per rule; 0: no such discipline. */
 uint32_t orr_audit_rules_of(const char *discipline);
 /* The names orr_audit_rules_of knows, ended by NULL. */
 extern const char *const orr_audit_disciplines[];
