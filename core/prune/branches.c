@@ -1,68 +1,86 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The victims of a scenario by top-level queue: what each lost and would get back. */
+/* The victims of a scenario by top-level queue: what each lost and is given when it is served. */
 #include "branches.h"
 
 #include <string.h>
 
 #include "flat_int.h"
 
-enum kind { UNKNOWN, GANG, ELASTIC, OTHER };
+enum kind { UNKNOWN, KNOWN, OTHER };
 
-/* --- which victims get back what they lose --- */
+/* --- what victims are given when they are served --- */
 
 static bool is_whole(const struct orr_session *session, const struct orr_stask *task)
 {
     const struct orr_ask *ask = orr_task_ask(session, task);
+    const bool active = orr_status_in(task->live.status, ORR_STATES_ACTIVE_ALLOCATED);
     return (ask->kind == ORR_ASK_WHOLE || ask->kind == ORR_ASK_NO_GPU) && ask->mig_mgpu == 0 &&
-           task->nominated == ORR_NONE && task->live.node != ORR_NONE &&
-           orr_status_in(task->live.status, ORR_STATES_ACTIVE_ALLOCATED);
+           task->nominated == ORR_NONE &&
+           (active ? task->live.node != ORR_NONE
+                   : task->live.status == ORR_TASK_PENDING || !orr_task_may_allocate(task, true));
 }
 
-/* Of jobs of one pod set without constraints all of whose tasks are active. */
+/* Of jobs of one pod set without constraints that have their minimum, and whose tasks are all
+ * active unless they are all alike. */
 static enum kind kind_of(const struct orr_session *session, const struct orr_branches *s,
                          uint32_t index)
 {
     const struct orr_sjob *job = &session->jobs[index];
     const struct orr_sset *sets = &session->sets[job->first_set];
     if (job->set_count != 2 || !sets[1].is_pods || sets[0].constraint.topology != NULL ||
-        sets[1].constraint.topology != NULL || job->active != job->task_count || job->pending > 0 ||
+        sets[1].constraint.topology != NULL || (int32_t)job->active < sets[1].min ||
         !session->queues[job->queue].usable || s->overfull[job->queue]) {
         return OTHER;
     }
+    const bool gang = sets[1].min == (int32_t)job->task_count;
     for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
-        if (!is_whole(session, &session->tasks[t])) {
+        const struct orr_stask *task = &session->tasks[t];
+        if (!is_whole(session, task) ||
+            (!gang && task->ask != session->tasks[job->first_task].ask)) {
             return OTHER;
         }
     }
-    return sets[1].min == (int32_t)job->task_count ? GANG : ELASTIC;
+    return KNOWN;
 }
 
-/* When it is served, a gang gets what it lacks, another job its minimum or one task more. */
-static bool regains(const struct orr_session *session, const struct orr_branches *s,
-                    const struct orr_branch_victim *victim)
+/* The rest of its gang or, if it has that, one task more (orr_jobview_to_allocate). */
+static uint32_t due_of(const struct orr_session *session, const struct orr_branch_victim *victim)
 {
     const struct orr_sjob *job = &session->jobs[victim->job];
-    const int32_t left = (int32_t)(job->task_count - victim->lost);
-    return s->kind[victim->job] == GANG ||
-           (victim->lost == 1 && left >= session->sets[job->first_set + 1].min);
+    const int32_t min = session->sets[job->first_set + 1].min;
+    const int32_t left = (int32_t)(job->active - victim->lost);
+    return left < min ? (uint32_t)(min - left) : 1;
 }
 
 static int elastic_state(const struct orr_session *session, const struct orr_branch_victim *victim)
 {
     const struct orr_sjob *job = &session->jobs[victim->job];
     const int32_t min = session->sets[job->first_set + 1].min;
-    const int32_t left = (int32_t)(job->task_count - victim->lost);
+    const int32_t left = (int32_t)(job->active - victim->lost);
     return (left > min) - (left < min);
 }
 
-static bool all_regain(const struct orr_victim_search *search)
+static void list_tasks(const struct orr_session *session, struct orr_branches *s,
+                       struct orr_branch_victim *victim)
 {
-    const struct orr_branches *s = search->refuter.branches;
-    bool all = true;
-    for (uint32_t v = 0; all && v < s->victim_count; v++) {
-        all = regains(search->session, s, &s->victims[v]);
+    const struct orr_sjob *job = &session->jobs[victim->job];
+    const uint32_t end = job->first_task + job->task_count;
+    const uint32_t due = due_of(session, victim);
+    victim->lost_at = s->task_count;
+    for (uint32_t t = job->first_task; t < end; t++) {
+        if (s->is_lost[t]) {
+            s->tasks[s->task_count++] = t;
+        }
     }
-    return all;
+    victim->due_at = s->task_count;
+    for (uint32_t t = job->first_task; t < end && victim->due < due; t++) {
+        if (s->is_lost[t] || session->tasks[t].live.status == ORR_TASK_PENDING) {
+            s->tasks[s->task_count++] = t;
+            victim->due++;
+            orr_session_add_demand(session, orr_task_ask(session, &session->tasks[t]),
+                                   session->min_gpu_memory_mib, &victim->demand);
+        }
+    }
 }
 
 /* --- the victims of a scenario, branch by branch --- */
@@ -70,7 +88,7 @@ static bool all_regain(const struct orr_victim_search *search)
 static uint64_t fingerprint_of(const struct orr_session *session, uint32_t task)
 {
     const struct orr_sjob *job = &session->jobs[session->tasks[task].job];
-    return orr_scatter(job->serial << 20 ^ (task - job->first_task));
+    return orr_scatter(orr_scatter(job->serial << 20 ^ (task - job->first_task)) + job->active);
 }
 
 static bool add_victims(const struct orr_session *session, struct orr_branches *s,
@@ -79,6 +97,10 @@ static bool add_victims(const struct orr_session *session, struct orr_branches *
     for (uint32_t i = 0; i < victims->count; i++) {
         const uint32_t task = victims->items[i].task;
         const uint32_t job = session->tasks[task].job;
+        if (!orr_status_in(session->tasks[task].live.status, ORR_STATES_ACTIVE_ALLOCATED) ||
+            s->is_lost[task]) {
+            return false;
+        }
         if (s->kind[job] == UNKNOWN) {
             s->kind[job] = (uint8_t)kind_of(session, s, job);
         }
@@ -89,16 +111,18 @@ static bool add_victims(const struct orr_session *session, struct orr_branches *
             struct orr_branch *branch = &s->branches[s->branch_of[session->jobs[job].queue]];
             s->victims[s->victim_count] =
                 (struct orr_branch_victim){.job = job,
-                                           .task = task,
                                            .branch = s->branch_of[session->jobs[job].queue],
                                            .next = branch->first};
             branch->first = s->victim_count++;
             s->slot_of[job] = s->victim_count;
+            s->is_victim[job] = true;
         }
         struct orr_branch_victim *victim = &s->victims[s->slot_of[job] - 1];
         orr_session_add_demand(session, orr_task_ask(session, &session->tasks[task]),
-                               session->min_gpu_memory_mib, &victim->demand);
+                               session->min_gpu_memory_mib, &victim->lost_demand);
         victim->lost++;
+        s->is_lost[task] = true;
+        s->taken[s->taken_count++] = task;
         s->branches[victim->branch].victims += fingerprint_of(session, task);
     }
     return true;
@@ -110,12 +134,16 @@ void orr_branches__forget(struct orr_victim_search *search)
     if (s == NULL) {
         return;
     }
+    for (uint32_t i = 0; i < s->taken_count; i++) {
+        s->is_lost[s->taken[i]] = false;
+    }
     for (uint32_t v = 0; v < s->victim_count; v++) {
         s->slot_of[s->victims[v].job] = 0;
+        s->is_victim[s->victims[v].job] = false;
         s->branches[s->victims[v].branch].victims = 0;
         s->branches[s->victims[v].branch].first = ORR_NONE;
     }
-    s->victim_count = 0;
+    s->victim_count = s->task_count = s->taken_count = 0;
 }
 
 /* --- opening --- */
@@ -172,7 +200,12 @@ static struct orr_branches *open_branches(struct orr_victim_search *search)
     s->overfull = orr_arena_take(memory, session->queue_count, sizeof *s->overfull);
     s->kind = orr_arena_alloc(memory, session->job_count, sizeof *s->kind);
     s->slot_of = orr_arena_alloc(memory, session->job_count, sizeof *s->slot_of);
+    s->is_victim = orr_arena_alloc(memory, session->job_count, sizeof *s->is_victim);
     s->victims = orr_arena_take(memory, session->job_count, sizeof *s->victims);
+    s->is_lost = orr_arena_alloc(memory, session->task_count, sizeof *s->is_lost);
+    s->is_back = orr_arena_alloc(memory, session->task_count, sizeof *s->is_back);
+    s->taken = orr_arena_take(memory, session->task_count, sizeof *s->taken);
+    s->tasks = orr_arena_take(memory, 2 * (size_t)session->task_count, sizeof *s->tasks);
     s->supposed = orr_arena_take(memory, session->queue_count, sizeof *s->supposed);
     memcpy(s->supposed, search->held, session->queue_count * sizeof *s->supposed);
     list_branches(session, s);
@@ -195,9 +228,15 @@ bool orr_branches__take(struct orr_victim_search *search, const struct orr_victi
         search->refuter.branches = open_branches(search);
     }
     struct orr_branches *s = search->refuter.branches;
-    return s != NULL && potential->count + search->recorded.count > 0 &&
-           add_victims(search->session, s, potential) &&
-           add_victims(search->session, s, &search->recorded) && all_regain(search);
+    if (s == NULL || potential->count + search->recorded.count == 0 ||
+        !add_victims(search->session, s, potential) ||
+        !add_victims(search->session, s, &search->recorded)) {
+        return false;
+    }
+    for (uint32_t v = 0; v < s->victim_count; v++) {
+        list_tasks(search->session, s, &s->victims[v]);
+    }
+    return true;
 }
 
 void orr_branches__charge(const struct orr_session *session, struct orr_branches *s, uint32_t queue,
@@ -210,15 +249,28 @@ void orr_branches__charge(const struct orr_session *session, struct orr_branches
     }
 }
 
-void orr_branches__suppose(const struct orr_session *session, struct orr_branches *s,
-                           const struct orr_branch_victim *victim, int64_t sign)
+void orr_branches__evict(const struct orr_session *session, struct orr_branches *s,
+                         struct orr_branch_victim *victim)
 {
-    orr_branches__charge(session, s, session->jobs[victim->job].queue, &victim->demand, sign);
+    orr_branches__charge(session, s, session->jobs[victim->job].queue, &victim->lost_demand, -1);
+    victim->back = false;
 }
 
-bool orr_branches__is_gang(const struct orr_branches *s, const struct orr_branch_victim *victim)
+void orr_branches__give_back(const struct orr_session *session, struct orr_branches *s,
+                             struct orr_branch_victim *victim)
 {
-    return s->kind[victim->job] == GANG;
+    orr_branches__charge(session, s, session->jobs[victim->job].queue, &victim->demand, 1);
+    victim->back = true;
+}
+
+void orr_branches__restore(const struct orr_session *session, struct orr_branches *s,
+                           struct orr_branch_victim *victim)
+{
+    const uint32_t queue = session->jobs[victim->job].queue;
+    orr_branches__charge(session, s, queue, &victim->lost_demand, 1);
+    if (victim->back) {
+        orr_branches__charge(session, s, queue, &victim->demand, -1);
+    }
 }
 
 struct orr_order_entry *orr_branches__entries(struct orr_victim_search *search,

@@ -6,11 +6,12 @@
 #include "prune_int.h"
 
 struct orr_branch_victim {
-    uint32_t job, branch, lost; /* tasks, */
-    uint32_t task;              /* of which this is one */
-    uint32_t next;              /* of the branch, or ORR_NONE */
-    bool back;
-    struct orr_demand demand; /* of the lost tasks */
+    uint32_t job, branch;
+    uint32_t next; /* of the branch, or ORR_NONE */
+    bool back;     /* it was served: */
+    /* tasks it lost, and those it is given when it is served, in `tasks` of the branches */
+    uint32_t lost, lost_at, due, due_at;
+    struct orr_demand lost_demand, demand;
 };
 
 struct orr_branch { /* a top-level queue and what is below it */
@@ -32,15 +33,22 @@ struct orr_branches { /* of a search */
     bool *overfull;      /* by queue: it or one above it holds more than its limit */
     uint8_t *kind;       /* by job: enum kind, branches.c */
     uint32_t *slot_of;   /* by job: in `victims`, while it is one */
+    bool *is_victim;     /* by job: the same */
     struct orr_branch_victim *victims;
     uint32_t victim_count;
+    bool *is_lost;   /* by task */
+    uint32_t *taken; /* lost tasks as they came */
+    uint32_t taken_count;
+    uint32_t *tasks; /* of victim after victim */
+    uint32_t task_count;
+    bool *is_back;                        /* by task: scratch of dry_run.c, all false between */
     int64_t (*supposed)[ORR_SHARE_KINDS]; /* by queue: what it holds now */
     uint64_t preemptor;                   /* fingerprint of its tasks */
     struct orr_dry_run *run;              /* dry_run.c; NULL: not asked for yet */
 };
 
-/* Takes the scenario's victims apart. False: some of them is none that is known to get back what it
- * lost when it is served, if there is room for it. To be forgotten in either case. */
+/* Takes the scenario's victims apart. False: it is not known what some of them is given when it is
+ * served. To be forgotten in either case. */
 bool orr_branches__take(struct orr_victim_search *search, const struct orr_victims *potential);
 void orr_branches__forget(struct orr_victim_search *search);
 
@@ -49,11 +57,13 @@ void orr_branches__forget(struct orr_victim_search *search);
 struct orr_order_entry *orr_branches__entries(struct orr_victim_search *search,
                                               const struct orr_order *order, uint32_t first,
                                               bool own, uint32_t *count);
-/* It cannot run with fewer tasks than it has. */
-bool orr_branches__is_gang(const struct orr_branches *s, const struct orr_branch_victim *victim);
-/* The victim is evicted in thought (-1), or is back (1). */
-void orr_branches__suppose(const struct orr_session *session, struct orr_branches *s,
-                           const struct orr_branch_victim *victim, int64_t sign);
+/* What queues would hold once the victim is evicted, then with what it is due, then as it is. */
+void orr_branches__evict(const struct orr_session *session, struct orr_branches *s,
+                         struct orr_branch_victim *victim);
+void orr_branches__give_back(const struct orr_session *session, struct orr_branches *s,
+                             struct orr_branch_victim *victim);
+void orr_branches__restore(const struct orr_session *session, struct orr_branches *s,
+                           struct orr_branch_victim *victim);
 /* The queue and those above it hold so much more (1) or less (-1). */
 void orr_branches__charge(const struct orr_session *session, struct orr_branches *s, uint32_t queue,
                           const struct orr_demand *demand, int64_t sign);

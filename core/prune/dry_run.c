@@ -79,13 +79,6 @@ static struct seen *look_at(struct orr_dry_run *run, const struct orr_victim_ind
     return seen;
 }
 
-/* Of a victim: those it lost, in the order in which they are placed again. */
-static uint32_t first_lost(const struct orr_session *session,
-                           const struct orr_branch_victim *victim)
-{
-    return victim->lost == 1 ? victim->task : session->jobs[victim->job].first_task;
-}
-
 /* False: GPUs alone do not tell what becomes of some victim. */
 static bool open_nodes(const struct orr_victim_search *search)
 {
@@ -99,18 +92,13 @@ static bool open_nodes(const struct orr_victim_search *search)
             (void)look_at(run, all, n);
         }
     }
-    for (uint32_t v = 0; state && v < s->victim_count; v++) {
-        const struct orr_branch_victim *victim = &s->victims[v];
-        const uint32_t first = first_lost(session, victim);
-        state = victim->lost == 1 || victim->lost == session->jobs[victim->job].task_count;
-        for (uint32_t t = first; state && t < first + victim->lost; t++) {
-            const struct orr_stask *task = &session->tasks[t];
-            struct seen *seen = look_at(run, all, task->live.node);
-            state = orr_flat__asks_whole_gpus(session, orr_task_ask(session, task));
-            seen->room += gpus_of(session, t);
-            /* Evicting gives back what it had not got: idle GPUs pay. */
-            seen->idle -= task->live.status == ORR_TASK_PIPELINED ? gpus_of(session, t) : 0;
-        }
+    for (uint32_t i = 0; state && i < s->taken_count; i++) {
+        const struct orr_stask *task = &session->tasks[s->taken[i]];
+        struct seen *seen = look_at(run, all, task->live.node);
+        state = orr_flat__asks_whole_gpus(session, orr_task_ask(session, task));
+        seen->room += gpus_of(session, s->taken[i]);
+        /* Evicting gives back what it had not got: idle GPUs pay. */
+        seen->idle -= task->live.status == ORR_TASK_PIPELINED ? gpus_of(session, s->taken[i]) : 0;
     }
     return state;
 }
@@ -160,13 +148,13 @@ static bool place_task(struct orr_dry_run *run, const struct orr_session *sessio
 }
 
 /* All or none. */
-static bool place_tasks(struct orr_dry_run *run, const struct orr_session *session, uint32_t first,
-                        uint32_t count)
+static bool place_tasks(struct orr_dry_run *run, const struct orr_session *session,
+                        const uint32_t *tasks, uint32_t count)
 {
     bool placed = true;
     run->taken_count = 0;
-    for (uint32_t t = first; placed && t < first + count; t++) {
-        placed = place_task(run, session, t);
+    for (uint32_t i = 0; placed && i < count; i++) {
+        placed = place_task(run, session, tasks[i]);
     }
     while (!placed && run->taken_count > 0) {
         const struct taken *taken = &run->taken[--run->taken_count];
@@ -179,33 +167,21 @@ static bool place_tasks(struct orr_dry_run *run, const struct orr_session *sessi
 
 /* --- serving --- */
 
-static int by_owner(const void *a, const void *b, void *context)
+/* What reclaim's validator says about what ends without a place. */
+static bool may_lose(const struct orr_victim_search *search, const struct orr_victims *potential)
 {
-    const struct orr_victim_search *search = context;
-    return orr_victim__compare_owners(search->session, *(const uint32_t *)a, *(const uint32_t *)b);
-}
-
-/* What reclaim's validator says about those that end without a place. */
-static bool may_lose(struct orr_victim_search *search)
-{
-    const struct orr_session *session = search->session;
-    const struct orr_branches *s = search->refuter.branches;
-    uint32_t *losers = orr_arena_take(&search->arena, s->victim_count + (size_t)1, sizeof *losers);
-    uint32_t count = 0;
-    bool known = true;
+    struct orr_branches *s = search->refuter.branches;
     for (uint32_t v = 0; v < s->victim_count; v++) {
-        const struct orr_branch_victim *victim = &s->victims[v];
-        if (!victim->back || !session->rules.allow_consolidating_reclaim) {
-            known = known && victim->lost == session->jobs[victim->job].task_count &&
-                    orr_branches__is_gang(s, victim);
-            losers[count++] = victim->job;
+        const uint32_t *due = &s->tasks[s->victims[v].due_at];
+        for (uint32_t i = 0; i < s->victims[v].due; i++) {
+            s->is_back[due[i]] = s->victims[v].back;
         }
     }
-    if (!known) {
-        return true;
+    const bool may = orr_victim__may_reclaim(search, potential, s->is_back);
+    for (uint32_t i = 0; i < s->task_count; i++) {
+        s->is_back[s->tasks[i]] = false;
     }
-    orr_sort(losers, count, sizeof *losers, by_owner, search);
-    return orr_victim__may_lose(search, losers, count);
+    return may;
 }
 
 /* The preemptor by what would be held. */
@@ -226,8 +202,8 @@ static bool is_over_capacity(const struct orr_victim_search *search)
 }
 
 /* Until it is known how the scenario ends; SOLVED: it may. */
-static enum orr_outcome serve(struct orr_victim_search *search, struct orr_order *order,
-                              uint32_t left, bool *charged)
+static enum orr_outcome serve(struct orr_victim_search *search, const struct orr_victims *potential,
+                              struct orr_order *order, uint32_t left, bool *charged)
 {
     const struct orr_session *session = search->session;
     struct orr_branches *s = search->refuter.branches;
@@ -238,7 +214,7 @@ static enum orr_outcome serve(struct orr_victim_search *search, struct orr_order
     for (; left > 0 && orr_order_pop(order, &view); left--) {
         if (view.job == search->job) {
             placed = !is_over_capacity(search) &&
-                     place_tasks(s->run, session, search->tasks.tasks[0], search->k);
+                     place_tasks(s->run, session, search->tasks.tasks, search->k);
             if (!placed) {
                 return ORR_OUTCOME_NOT_PLACED;
             }
@@ -251,19 +227,19 @@ static enum orr_outcome serve(struct orr_victim_search *search, struct orr_order
             continue;
         }
         struct orr_branch_victim *victim = &s->victims[s->slot_of[view.job] - 1];
-        victim->back = place_tasks(s->run, session, first_lost(session, victim), victim->lost);
-        if (!victim->back && all_must) {
+        const bool back = place_tasks(s->run, session, &s->tasks[victim->due_at], victim->due);
+        if (all_must && (!back || victim->due < victim->lost)) {
             return ORR_OUTCOME_NOT_PLACED;
         }
-        if (victim->back) {
-            orr_branches__suppose(session, s, victim, 1);
+        if (back) {
+            orr_branches__give_back(session, s, victim);
             order->supposals++;
         }
     }
     if (!placed) {
         return ORR_OUTCOME_NOT_PLACED;
     }
-    return weighed && !may_lose(search) ? ORR_OUTCOME_REJECTED : ORR_OUTCOME_SOLVED;
+    return weighed && !may_lose(search, potential) ? ORR_OUTCOME_REJECTED : ORR_OUTCOME_SOLVED;
 }
 
 /* --- branch by branch --- */
@@ -330,8 +306,9 @@ static enum orr_outcome serve_branches(struct orr_victim_search *search)
         const uint32_t job = line->turns[line->at++].job;
         const bool own = job == search->job;
         const struct orr_branch_victim *victim = own ? NULL : &s->victims[s->slot_of[job] - 1];
-        const uint32_t first = own ? search->tasks.tasks[0] : first_lost(session, victim);
-        const bool placed = place_tasks(s->run, session, first, own ? search->k : victim->lost);
+        const bool placed =
+            place_tasks(s->run, session, own ? search->tasks.tasks : &s->tasks[victim->due_at],
+                        own ? search->k : victim->due);
         if (own || !placed) {
             return own && !placed ? ORR_OUTCOME_NOT_PLACED : ORR_OUTCOME_SOLVED;
         }
@@ -340,7 +317,8 @@ static enum orr_outcome serve_branches(struct orr_victim_search *search)
 
 /* --- over the whole tree --- */
 
-static enum orr_outcome serve_tree(struct orr_victim_search *search)
+static enum orr_outcome serve_tree(struct orr_victim_search *search,
+                                   const struct orr_victims *potential)
 {
     const struct orr_session *session = search->session;
     struct orr_branches *s = search->refuter.branches;
@@ -351,27 +329,25 @@ static enum orr_outcome serve_tree(struct orr_victim_search *search)
     orr_order_restart(order);
     for (uint32_t v = 0; v < s->victim_count; v++) {
         s->victims[v].next = v + 1 < s->victim_count ? v + 1 : ORR_NONE;
-        s->victims[v].back = false;
-        orr_branches__suppose(session, s, &s->victims[v], -1);
+        orr_branches__evict(session, s, &s->victims[v]);
     }
     const struct orr_order_entry *served = orr_branches__entries(search, order, 0, true, &left);
     order->supposed = (const int64_t(*)[ORR_SHARE_KINDS])s->supposed;
     order->supposals++;
     order->watch = NULL;
-    orr_order_build_over(order, search->pending, search->pending_count, NULL, served, left);
-    const enum orr_outcome outcome = serve(search, order, left, &charged);
+    orr_order_build_over(order, search->pending, search->pending_count, s->is_victim, served, left);
+    const enum orr_outcome outcome = serve(search, potential, order, left, &charged);
     if (charged) {
         orr_branches__charge(session, s, session->jobs[search->job].queue, &search->demand, -1);
     }
     for (uint32_t v = 0; v < s->victim_count; v++) {
-        if (!s->victims[v].back) {
-            orr_branches__suppose(session, s, &s->victims[v], 1);
-        }
+        orr_branches__restore(session, s, &s->victims[v]);
     }
     return outcome;
 }
 
-enum orr_outcome orr_victim__run_dry(struct orr_victim_search *search)
+enum orr_outcome orr_victim__run_dry(struct orr_victim_search *search,
+                                     const struct orr_victims *potential)
 {
     struct orr_branches *s = search->refuter.branches;
     if (s->run == NULL) {
@@ -380,7 +356,7 @@ enum orr_outcome orr_victim__run_dry(struct orr_victim_search *search)
     enum orr_outcome outcome = ORR_OUTCOME_SOLVED;
     for (uint32_t way = 0; way < 2 && outcome == ORR_OUTCOME_SOLVED && s->run->possible; way++) {
         if (open_nodes(search)) {
-            outcome = way == 0 ? serve_branches(search) : serve_tree(search);
+            outcome = way == 0 ? serve_branches(search) : serve_tree(search, potential);
         }
         close_nodes(s->run);
     }

@@ -54,9 +54,9 @@ bool orr_victim__cannot_regain(struct orr_victim_search *search,
                                const struct orr_victims *potential);
 
 /* Outside flat worlds, of a scenario whose victims were taken apart (branches.h). */
-bool orr_victim__served_first(struct orr_victim_search *search,
-                              const struct orr_victims *potential);
+bool orr_victim__served_first(struct orr_victim_search *search);
 /* How the scenario would end; SOLVED: it has to be simulated. */
-enum orr_outcome orr_victim__run_dry(struct orr_victim_search *search);
+enum orr_outcome orr_victim__run_dry(struct orr_victim_search *search,
+                                     const struct orr_victims *potential);
 
 #endif

@@ -196,11 +196,11 @@ static enum orr_outcome ask_branches(struct orr_victim_search *search,
         return outcome;
     }
     if (search->action == ORR_ACTION_RECLAIM &&
-        REFUTES(search, ORR_PRUNER_SERVED_FIRST, orr_victim__served_first(search, potential))) {
+        REFUTES(search, ORR_PRUNER_SERVED_FIRST, orr_victim__served_first(search))) {
         return ORR_OUTCOME_NOT_PLACED;
     }
     if (orr_prune__is_on(search, ORR_PRUNER_DRY_RUN)) {
-        const enum orr_outcome would = orr_victim__run_dry(search);
+        const enum orr_outcome would = orr_victim__run_dry(search, potential);
         const bool fails = would != ORR_OUTCOME_SOLVED;
         outcome = orr_prune__refutes(search, ORR_PRUNER_DRY_RUN, fails) ? would : outcome;
     }

@@ -2,11 +2,15 @@
 /* Pruner "served-first", reclaim, for any tree of queues: the victims of a scenario are served
  * before the preemptor, come back, and leave it no more room than there is now.
  *
- * 1. Come back. A victim that is given, when it is served, what it lost needs places for its tasks.
- *    If all victims are of one node, that node has room for all who are not served yet. If GPUs
- *    decide on all nodes and nodes are packed, counts tell whether all find a place in any order
- *    (histogram.c). NUMA zones do not count then (orr_flat__rules_allow). No limit
- *    stands in the way, since queues come to hold no more than they do now.
+ * 1. Come back. A victim is given, when it is served, the rest of its gang or one task more: what
+ * it is due (branches.c). For that it finds places if
+ *    - all victims are of one node, which has room for all who are not served yet; or
+ *    - GPUs decide on all nodes, nodes are packed, and counts tell that all find a place in any
+ *      order (histogram.c);
+ *    or it does not matter: the preemptor's tasks ask as much as those it is due and are as many.
+ *    Where it finds no place the preemptor finds none later, as nodes only get fuller.
+ *    NUMA zones do not count then (orr_flat__rules_allow). No limit stands in the way, since queues
+ *    come to hold no more than they do now.
  * 2. Served before it. As long as victims come back, what queues below a top-level queue hold
  *    depends on jobs below it alone, and so does the order in which these are popped, whatever is
  *    popped elsewhere in between. So each top-level queue is played by itself, literally. At the
@@ -15,7 +19,8 @@
  *    out otherwise while it was built. Let K be the worst rank with which the preemptor's branch is
  *    popped up to the preemptor. When it is, every other branch ranks no better than K; one whose
  *    ranks were all better up to the pop of its last victim is past that pop.
- * 3. No more room. Then as many GPUs are free as before, which is fewer than the preemptor asks.
+ * 3. No more room. Then as many GPUs are free as before and as victims lost beyond what they were
+ *    due, which is fewer than the preemptor asks.
  *
  * What came of playing a branch is kept from search to search by a fingerprint of all that was
  * read: victims and preemptor, how the queues below stand and who waits in them.
@@ -84,13 +89,12 @@ static void play(struct orr_victim_search *search, struct orr_branch *branch,
     const struct orr_order_entry *served =
         orr_branches__entries(search, order, branch->first, own, &left);
     for (uint32_t v = branch->first; v != ORR_NONE; v = s->victims[v].next) {
-        orr_branches__suppose(session, s, &s->victims[v], -1);
-        s->victims[v].back = false;
+        orr_branches__evict(session, s, &s->victims[v]);
     }
     order->supposed = (const int64_t(*)[ORR_SHARE_KINDS])s->supposed;
     order->supposals++;
     order->watch = &turns->watch;
-    orr_order_build_over(order, branch->waiting, branch->waiting_count, NULL, served, left);
+    orr_order_build_over(order, branch->waiting, branch->waiting_count, s->is_victim, served, left);
     while (left > 0 && orr_order_pop(order, &view)) {
         left--;
         if (turns->count < ORR_TURNS_KEPT) {
@@ -102,15 +106,11 @@ static void play(struct orr_victim_search *search, struct orr_branch *branch,
             own = false;
             break;
         }
-        const uint32_t slot = s->slot_of[view.job] - 1;
-        orr_branches__suppose(session, s, &s->victims[slot], 1);
-        s->victims[slot].back = true;
+        orr_branches__give_back(session, s, &s->victims[s->slot_of[view.job] - 1]);
         order->supposals++;
     }
     for (uint32_t v = branch->first; v != ORR_NONE; v = s->victims[v].next) {
-        if (!s->victims[v].back) {
-            orr_branches__suppose(session, s, &s->victims[v], 1);
-        }
+        orr_branches__restore(session, s, &s->victims[v]);
     }
     turns->all_served = left == 0 && !own;
 }
@@ -184,6 +184,12 @@ static bool all_served_first(struct orr_victim_search *search)
 
 /* --- a scenario --- */
 
+static int32_t gpus_of(const struct orr_session *session, uint32_t task)
+{
+    return (int32_t)(orr_task_ask(session, &session->tasks[task])->request.v[ORR_SLOT_GPU] /
+                     ORR_MGPU);
+}
+
 /* A node that every task on it may come back to, with nothing promised beyond what is there. */
 static bool takes_back(const struct orr_session *session, uint32_t index)
 {
@@ -195,74 +201,100 @@ static bool takes_back(const struct orr_session *session, uint32_t index)
     return takes;
 }
 
-struct scene {
-    const struct orr_victims *lists[2];
-    uint32_t node; /* of all victims, or ORR_NONE */
-    bool counted;  /* GPUs decide for each of them */
-};
+/* All lost tasks ran on one node, which has room for all that are not served yet. */
+static bool is_one_node(const struct orr_session *session, const struct orr_branches *s)
+{
+    const uint32_t node = session->tasks[s->taken[0]].live.node;
+    bool one = true;
+    for (uint32_t i = 1; one && i < s->taken_count; i++) {
+        one = session->tasks[s->taken[i]].live.node == node;
+    }
+    return one && takes_back(session, node);
+}
 
-static void look_at(const struct orr_victim_search *search, struct scene *scene)
+/* The preemptor's tasks ask as much as those of the victim and are as many, so that it finds no
+ * place either if the victim does not. */
+static bool is_no_larger(const struct orr_victim_search *search,
+                         const struct orr_branch_victim *victim)
 {
     const struct orr_session *session = search->session;
-    bool first = true;
-    for (int l = 0; l < 2; l++) {
-        for (uint32_t i = 0; i < scene->lists[l]->count; i++) {
-            const struct orr_victim *victim = &scene->lists[l]->items[i];
-            const struct orr_stask *task = &session->tasks[victim->task];
-            scene->node = first || scene->node == victim->node ? victim->node : ORR_NONE;
-            scene->counted =
-                scene->counted && orr_flat__asks_whole_gpus(session, orr_task_ask(session, task));
-            first = false;
+    const struct orr_branches *s = search->refuter.branches;
+    bool smaller = victim->due <= search->k;
+    for (uint32_t d = 0; smaller && d < victim->due; d++) {
+        const struct orr_stask *task = &session->tasks[s->tasks[victim->due_at + d]];
+        const struct orr_ask *ask = orr_task_ask(session, task);
+        smaller = orr_flat__asks_whole_gpus(session, ask) &&
+                  task->ask == session->tasks[s->tasks[victim->due_at]].ask;
+        for (uint32_t i = 0; smaller && d == 0 && i < search->k; i++) {
+            const struct orr_stask *own = &session->tasks[search->tasks.tasks[i]];
+            for (uint32_t slot = 0; smaller && slot < session->slot_count; slot++) {
+                smaller = ask->request.v[slot] <= orr_task_ask(session, own)->request.v[slot];
+            }
         }
     }
+    return smaller;
+}
+
+static bool are_no_larger(const struct orr_victim_search *search)
+{
+    const struct orr_branches *s = search->refuter.branches;
+    bool smaller = true;
+    for (uint32_t v = 0; smaller && v < s->victim_count; v++) {
+        smaller = is_no_larger(search, &s->victims[v]);
+    }
+    return smaller;
 }
 
 /* Whatever the order in which they are served. */
-static bool all_find_places(const struct orr_victim_search *search, const struct scene *scene)
+static bool all_find_places(const struct orr_session *session, const struct orr_branches *s)
 {
-    const struct orr_session *session = search->session;
     struct orr_victim_index *all = session->victim_index;
     struct orr_histogram rooms = all->by_room, tasks = {0};
-    for (int l = 0; l < 2; l++) {
-        for (uint32_t i = 0; i < scene->lists[l]->count; i++) {
-            const struct orr_victim *victim = &scene->lists[l]->items[i];
-            const struct orr_ask *ask = orr_task_ask(session, &session->tasks[victim->task]);
-            const int32_t gpus = (int32_t)(ask->request.v[ORR_SLOT_GPU] / ORR_MGPU);
-            const int32_t before = all->base[victim->node] + all->more[victim->node];
-            orr_histogram_take(&rooms, (uint32_t)before, 1);
-            orr_histogram_add(&rooms, (uint32_t)(before + gpus), 1);
-            orr_histogram_add(&tasks, (uint32_t)gpus, 1);
-            all->more[victim->node] += gpus;
-        }
+    bool counted = all->odd_nodes == 0;
+    for (uint32_t i = 0; counted && i < s->taken_count; i++) {
+        counted =
+            orr_flat__asks_whole_gpus(session, orr_task_ask(session, &session->tasks[s->taken[i]]));
     }
-    for (int l = 0; l < 2; l++) {
-        for (uint32_t i = 0; i < scene->lists[l]->count; i++) {
-            all->more[scene->lists[l]->items[i].node] = 0;
+    for (uint32_t i = 0; counted && i < s->taken_count; i++) {
+        const uint32_t node = session->tasks[s->taken[i]].live.node;
+        const int32_t before = all->base[node] + all->more[node];
+        const int32_t gpus = gpus_of(session, s->taken[i]);
+        orr_histogram_take(&rooms, (uint32_t)before, 1);
+        orr_histogram_add(&rooms, (uint32_t)(before + gpus), 1);
+        all->more[node] += gpus;
+    }
+    for (uint32_t i = 0; counted && i < s->taken_count; i++) {
+        all->more[session->tasks[s->taken[i]].live.node] = 0;
+    }
+    for (uint32_t v = 0; counted && v < s->victim_count; v++) {
+        for (uint32_t d = 0; d < s->victims[v].due; d++) {
+            const int32_t gpus = gpus_of(session, s->tasks[s->victims[v].due_at + d]);
+            orr_histogram_add(&tasks, (uint32_t)gpus, 1);
         }
     }
     /* A node where it is idle now would be preferred to the one with the least room; under spread
-     * placement small tasks may leave no node whole for a large one (plain_rules). */
+     * placement small tasks may leave no node whole for a large one. */
     const bool by_room = tasks.some != 0 && all->most_idle < __builtin_ctz(tasks.some);
-    return by_room && orr_histogram__hold_all(&rooms, &tasks);
+    return counted && by_room && orr_histogram__hold_all(&rooms, &tasks);
 }
 
-static bool come_back(const struct orr_victim_search *search, struct scene *scene)
+/* GPUs that victims lose and are not given when they are served. */
+static int64_t not_due(const struct orr_branches *s)
 {
-    look_at(search, scene);
-    if (!orr_flat__rules_allow(search->session)) {
-        return false;
+    int64_t gpus = 0;
+    for (uint32_t v = 0; v < s->victim_count; v++) {
+        gpus += s->victims[v].lost_demand.v[ORR_SHARE_GPU] - s->victims[v].demand.v[ORR_SHARE_GPU];
     }
-    return (scene->node != ORR_NONE && takes_back(search->session, scene->node)) ||
-           (scene->counted && search->session->victim_index->odd_nodes == 0 &&
-            all_find_places(search, scene));
+    return gpus / ORR_MGPU;
 }
 
-bool orr_victim__served_first(struct orr_victim_search *search, const struct orr_victims *potential)
+bool orr_victim__served_first(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
-    struct scene scene = {
-        .lists = {potential, &search->recorded}, .node = ORR_NONE, .counted = true};
-    return search->demand.v[ORR_SHARE_GPU] >=
-               (session->victim_index->whole_in_all + 1) * ORR_MGPU &&
-           come_back(search, &scene) && all_served_first(search);
+    const struct orr_branches *s = search->refuter.branches;
+    const int64_t room = session->victim_index->whole_in_all + not_due(s);
+    return search->demand.v[ORR_SHARE_GPU] >= (room + 1) * ORR_MGPU &&
+           orr_flat__rules_allow(session) &&
+           (are_no_larger(search) || is_one_node(session, s) || all_find_places(session, s)) &&
+           all_served_first(search);
 }

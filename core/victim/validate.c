@@ -59,10 +59,13 @@ static struct loss *list_losses(const struct orr_victim_search *search,
     return losses;
 }
 
-static bool is_lost(const struct orr_session *session, const struct loss *loss)
+/* is_back: by task; NULL: as the statement holds it. */
+static bool is_lost(const struct orr_session *session, const struct loss *loss, const bool *is_back)
 {
+    const uint8_t status = session->tasks[loss->task].live.status;
     return !session->rules.allow_consolidating_reclaim ||
-           !orr_status_in(session->tasks[loss->task].live.status, ORR_STATES_ACTIVE_ALLOCATED);
+           !(is_back != NULL ? is_back[loss->task]
+                             : orr_status_in(status, ORR_STATES_ACTIVE_ALLOCATED));
 }
 
 static void add_loss(const struct orr_session *session, const struct loss *loss,
@@ -130,7 +133,7 @@ static bool take_unit(const struct orr_victim_search *search, struct ledger *led
 
 /* One job's losses: elastic tasks one by one, then the core as one unit. */
 static bool take_job(const struct orr_victim_search *search, struct ledger *ledger,
-                     const struct loss *losses, uint32_t count)
+                     const struct loss *losses, uint32_t count, const bool *is_back)
 {
     const struct orr_session *session = search->session;
     const uint32_t queue = session->jobs[session->tasks[losses[0].task].job].queue;
@@ -138,7 +141,7 @@ static bool take_job(const struct orr_victim_search *search, struct ledger *ledg
     bool core_involved[ORR_SHARE_KINDS] = {false};
     bool has_core = false;
     for (uint32_t i = 0; i < count; i++) {
-        if (!is_lost(session, &losses[i])) {
+        if (!is_lost(session, &losses[i], is_back)) {
             continue;
         }
         if (losses[i].core) {
@@ -157,7 +160,7 @@ static bool take_job(const struct orr_victim_search *search, struct ledger *ledg
 }
 
 static bool take_all(const struct orr_victim_search *search, struct ledger *ledger,
-                     const struct orr_victims *potential)
+                     const struct orr_victims *potential, const bool *is_back)
 {
     const struct orr_session *session = search->session;
     uint32_t count;
@@ -169,7 +172,7 @@ static bool take_all(const struct orr_victim_search *search, struct ledger *ledg
                session->tasks[losses[end].task].job == session->tasks[losses[i].task].job) {
             end++;
         }
-        allowed = take_job(search, ledger, losses + i, end - i);
+        allowed = take_job(search, ledger, losses + i, end - i, is_back);
     }
     orr_free(losses);
     return allowed;
@@ -264,11 +267,12 @@ int orr_victim__compare_owners(const struct orr_session *session, uint32_t a, ui
     return rank_l != rank_r ? (rank_l < rank_r ? -1 : 1) : strcmp(l->name, r->name);
 }
 
-static bool validate_reclaim(const struct orr_victim_search *search,
-                             const struct orr_victims *potential)
+bool orr_victim__may_reclaim(const struct orr_victim_search *search,
+                             const struct orr_victims *potential, const bool *is_back)
 {
     struct ledger ledger = open_ledger(search);
-    const bool allowed = take_all(search, &ledger, potential) && stays_balanced(search, &ledger);
+    const bool allowed =
+        take_all(search, &ledger, potential, is_back) && stays_balanced(search, &ledger);
     orr_free(ledger.queues);
     return allowed;
 }
@@ -314,7 +318,7 @@ bool orr_victim__validate(const struct orr_victim_search *search,
                all_placed(search->session, &search->recorded);
     }
     if (search->action == ORR_ACTION_RECLAIM && search->session->rules.proportion &&
-        !validate_reclaim(search, potential)) {
+        !orr_victim__may_reclaim(search, potential, NULL)) {
         return false;
     }
     return orr_victim__keeps_minimum(search, potential);

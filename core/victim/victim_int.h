@@ -213,7 +213,11 @@ bool orr_victim__is_candidate(const struct orr_victim_search *search, uint32_t j
 /* validate.c: whether what happened to the victims is allowed. */
 bool orr_victim__validate(const struct orr_victim_search *search,
                           const struct orr_victims *potential);
-/* Reclaim's validator on whole gangs that would end without a place, given in the order in which
+/* Reclaim's validator. is_back: by task, which of the victims are placed again; NULL: those that
+ * are in the statement. */
+bool orr_victim__may_reclaim(const struct orr_victim_search *search,
+                             const struct orr_victims *potential, const bool *is_back);
+/* The same of whole gangs that would end without a place, given in the order in which
  * units are taken, as if the statement held it. */
 bool orr_victim__may_lose(const struct orr_victim_search *search, const uint32_t *jobs,
                           uint32_t count);
