@@ -1,6 +1,7 @@
 # Fuzz targets. With ORR_FUZZ (clang, preset fuzz) they are libFuzzer programs to run by hand:
 #   build/fuzz/tests/fuzz_traces -max_total_time=60 DIR tests/fuzz/corpus/traces
-# (new inputs go into DIR). Without it the same code replays its corpus as a test.
+# (new inputs go into DIR). Without it the same code replays its corpus as a test, and the neighbours of each input:
+# cut short, and with one bit turned.
 
 # orr_fuzz_target(fuzz_THING LIBRARIES...): fuzz/fuzz_THING.c with the inputs in fuzz/corpus/THING.
 function(orr_fuzz_target name)

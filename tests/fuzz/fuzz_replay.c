@@ -1,12 +1,44 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Runs a fuzz target over files, or over all files of folders, without a fuzzer. */
+/* Runs a fuzz target over files, or over all files of folders, without a fuzzer; and over their
+ * neighbours: each cut short at some places, and with one bit turned at others, always the same. */
 #include <dirent.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+enum { CUTS = 16, TURNS = 32 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Below `bound`, which is above 0. */
+static size_t draw(uint64_t *state, size_t bound)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (size_t)(*state >> 33) % bound;
+}
+
+static void try_neighbours(uint8_t *data, size_t size)
+{
+    uint64_t state = size;
+    for (int i = 0; i < CUTS && size > 0; i++) {
+        const size_t kept = draw(&state, size);
+        uint8_t *cut = malloc(kept + (kept == 0)); /* so that a sanitizer sees its end */
+        if (cut != NULL) {
+            memcpy(cut, data, kept);
+            (void)LLVMFuzzerTestOneInput(cut, kept);
+        }
+        free(cut);
+    }
+    for (int i = 0; i < TURNS && size > 0; i++) {
+        const size_t at = draw(&state, size);
+        const uint8_t bit = (uint8_t)(1u << draw(&state, 8));
+        data[at] ^= bit;
+        (void)LLVMFuzzerTestOneInput(data, size);
+        data[at] ^= bit;
+    }
+}
 
 /* Reads and tries one file; false if it cannot be read. */
 static bool try_file(const char *path)
@@ -32,6 +64,7 @@ static bool try_file(const char *path)
     (void)fclose(file);
     if (!failed) {
         (void)LLVMFuzzerTestOneInput(data, size);
+        try_neighbours(data, size);
     }
     free(data);
     return !failed;
