@@ -15,7 +15,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void check_rows(const struct orr_workload *workload)
 {
     ORR_ASSERT(workload->count == workload->jobs.count);
-    ORR_ASSERT(workload->rows_read == workload->count + workload->rejects.count);
+    const uint64_t told = (uint64_t)workload->count + workload->rejects.count;
+    ORR_ASSERT(workload->rows_read == told ||
+               (workload->rows_read > told && strstr(workload->notes, "left out") != NULL));
     for (uint32_t i = 0; i < workload->count; i++) {
         const struct orr_row *row = &workload->rows[i];
         ORR_ASSERT(i == 0 || workload->rows[i - 1].submit_ms <= row->submit_ms);
