@@ -3,6 +3,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <orrery/base/text.h>
@@ -121,11 +122,31 @@ static void keep_freed_memory(void)
 #endif
 }
 
+/* Pages of help are as wide as the terminal, or COLUMNS; argp itself knows 79 only. Narrower than
+ * 60 its columns do not fit. */
+static void widen_help(void)
+{
+    const char *stated = getenv("COLUMNS");
+    int64_t columns = 0;
+    char format[40];
+    struct winsize size;
+    if ((stated == NULL || !orr_parse_i64(stated, strlen(stated), &columns)) &&
+        ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) {
+        columns = size.ws_col;
+    }
+    if (columns > 0) {
+        columns = columns < 60 ? 60 : columns > 400 ? 400 : columns;
+        (void)snprintf(format, sizeof format, "rmargin=%d", (int)columns - 1);
+        (void)setenv("ARGP_HELP_FMT", format, 0);
+    }
+}
+
 int main(int argc, char **argv)
 {
     struct sigaction action = {.sa_handler = on_abort};
     char help[] = "--help";
     keep_freed_memory();
+    widen_help();
     orr_bug_remember(argc, argv);
     orr_cli_remember(argc, argv);
     (void)sigaction(SIGABRT, &action, NULL);

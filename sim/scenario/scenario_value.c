@@ -387,7 +387,9 @@ bool orr_scenario__value_change(const struct orr_scenario__row *row,
     if (!traits->real) {
         bool exact = row->type == ORR_TYPE_COUNT || row->type == ORR_TYPE_INTEGER;
         double product = (double)value->whole * by.real;
-        if (op == '*' && exact && (floor(product) < product)) {
+        /* percent of a number of things are rounded, unless nothing would come of them */
+        const bool rounds = given != '*' && llround(product) != value->whole;
+        if (op == '*' && exact && floor(product) < product && !rounds) {
             (void)snprintf(why, ORR_SCENARIO__WHY, "%lld times %g is not a whole number",
                            (long long)value->whole, by.real);
             return false;

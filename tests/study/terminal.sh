@@ -45,4 +45,12 @@ if command -v gnuplot >/dev/null; then
     [ "$(awk '{ if (length($0) > n) n = length($0) } END { print n }' narrow)" -le 60 ] || fail "wider than COLUMNS"
 fi
 
+# So are pages of help, which never get narrower than their columns.
+widest() { awk '{ if (length($0) > n) n = length($0) } END { print n }'; }
+for columns in 20 60 79 120 200; do
+    COLUMNS=$columns "$orrery" run --help | widest >"help-$columns"
+done
+[ "$(cat help-120)" -gt 90 ] && [ "$(cat help-120)" -le 120 ] && [ "$(cat help-60)" -le 60 ] && [ "$(cat help-20)" -le 60 ] ||
+    fail "help is not as wide as COLUMNS: $(head help-*)"
+
 printf 'on a terminal\n'
