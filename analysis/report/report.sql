@@ -206,10 +206,11 @@ FROM metric
 WHERE name = ?1 AND scope = 'all' AND label = '';
 
 -- name: longest_queue
-SELECT replace(replace(label, 'queue=', ''), ',kind=', ', '), value
+-- The p95 of fewer than 20 jobs is that of its longest: such a queue only where there is no other.
+SELECT replace(replace(label, 'queue=', ''), ',kind=', ', '), value, n
 FROM metric
 WHERE name = 'wait_p95_s' AND scope = 'queue' AND label NOT LIKE '%,kind=inference' AND n > 0
-ORDER BY value IS NULL DESC, value DESC
+ORDER BY n < 20, value IS NULL DESC, value DESC
 LIMIT 1;
 
 -- name: never_by_reason

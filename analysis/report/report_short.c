@@ -100,7 +100,8 @@ static void slowest_queue(struct orr_results *in, FILE *out)
         }
         (void)fputs("Of queues, jobs of <b>", out);
         text_column(row, 0, out);
-        (void)fprintf(out, "</b> waited longest: 95 %% at most %s. ",
+        (void)fprintf(out, "</b> (%lld) waited longest: 95 %% at most %s. ",
+                      (long long)sqlite3_column_int64(row, 2),
                       sqlite3_column_type(row, 1) == SQLITE_NULL ? "a time not reached in this run"
                                                                  : orr_format_rough(wait, value));
     }

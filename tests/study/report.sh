@@ -160,4 +160,10 @@ printf 'job,submit_s,run_s,gpus,queue\na,0,100,8,q\nb,0,200,8,q\nl,10,50,16,q\n'
 "$orrery" report end.db -o end.html -q
 grep -q 'Job <b>l</b> of queue <b>q</b> (16 GPUs) waited <b>3.2 min</b>, mostly because fewer GPUs are free than it asks (in the end: 8 GPUs free, at most 8 on one node)' end.html ||
     fail "in the end: $(grep -o 'Job <b>l</b>[^.]*[.][^.]*' end.html)"
+# A queue of three jobs is not singled out, whatever its p95 of three is.
+awk 'BEGIN { print "job,submit_s,run_s,gpus,queue"; for (i = 1; i <= 40; i++) print "m" i "," i ",100,8,many"; for (i = 1; i <= 3; i++) print "f" i "," 40 + i ",100,8,few" }' >few.csv
+"$orrery" run --trace few.csv --cluster 1x8 --policy fifo --quiet --no-progress -o few.db
+"$orrery" report few.db --no-progress -o few.html >out 2>err || fail "no report"
+grep -q 'jobs of <b>many, unknown</b> (40) waited longest' few.html || fail "who waited longest: $(grep -o 'jobs of <b>[^.]*' few.html)"
+
 printf 'reported\n'
