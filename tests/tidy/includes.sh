@@ -48,6 +48,11 @@ for header in core/include/orrery/core/*.h; do
   esac
 done
 
+report 'a public header that C++ and the shared library do not see: ORR_API_BEGIN, ORR_API_END' \
+  "$(find core/include core/base/include policies/include -name '*.h' | sort | while read -r header; do
+    grep -q '^ORR_API_BEGIN$' "$header" && grep -q '^ORR_API_END$' "$header" || echo "$header"
+  done | grep -v '/units\.h$' || true)"
+
 for file in $(sources core policies tests/plugin traces/gen); do
   head -n 1 "$file" | grep -q 'SPDX-License-Identifier: GPL-3.0-or-later' ||
     report 'no licence on the first line' "$file"
