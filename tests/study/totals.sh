@@ -76,14 +76,86 @@ figures() {
     near 'figure startable, GPU-s free' "$(block startable 1 | area 2)" "$(awk -v a="$(block allocation 2 | area 2)" -v b="$(block allocation 1 | area 0)" 'BEGIN { printf "%.9g", a - b }')"
 }
 
+# Curves of waits and times: at a quantile that a metric gives, as many are left as it says.
+curves() { # FIGURE METRIC: jobs of all curves but services are the last block
+    data "$1" >/dev/null
+    for percent in 50 95 99; do
+        at=$(query "SELECT value FROM metric WHERE name = '$2_p${percent}_s' AND scope = 'all' AND value IS NOT NULL")
+        [ -z "$at" ] || awk -v at="$at" -v p=$percent -v lasts="$3" '/^#/ { b++; delete x; n = 0; next } NF == 2 { x[++n] = $1; y[n] = lasts ? 100 - $2 : $2 }
+            END { for (i = 1; i <= n; i++) { if (x[i] <= at * 0.97 && y[i] > p + 0.1) bad = 1; if (x[i] >= at * 1.0001 && y[i] < p - 0.1) bad = 1 } exit n < 1 || bad }' \
+            "$name-$1/$name-$1".dat || fail "$name: figure $1: not $percent % at $at s"
+    done
+}
+
+# Each of the rest sums up to what the rows of the run do.
+others() {
+    held=$(query "SELECT total(mgpu * (coalesce(end_ms, $end) - start_ms)) / 1e6 FROM v_placements")
+    curves wait-cdf wait 1
+    curves jct-cdf jct 0
+    data size >/dev/null
+    not_services="kind NOT IN (SELECT id FROM kind WHERE name = 'inference') AND submit_ms >= (SELECT window_start_ms FROM run)"
+    near 'figure size, jobs' "$(block size 1 | awk '{ n += $2 } END { print n + 0 }')" "$(query "SELECT count(*) FROM v_waits WHERE start_ms IS NOT NULL AND $not_services")"
+    data nodes >/dev/null
+    near 'figure nodes, GPU-s held' "$(awk -v end="$end" -v gpus="$(query 'SELECT sum(gpus) FROM node')" '!/^#/ && NF == 3 { sum += $3; column[$1]; row[$2] }
+        END { for (c in column) columns++; for (r in row) rows++; printf "%.9g", sum / 100 * gpus / rows * end / 1000 / columns }' "$name-nodes/$name-nodes".dat)" "$held"
+    data churn >/dev/null
+    if [ "$(query 'SELECT count(*) > 0 FROM eviction')" = 1 ]; then
+        near 'figure churn, evictions' "$(block churn 1 | area 0 | awk '{ print $1 / 3600 }')" "$(query 'SELECT count(*) FROM eviction')"
+        near 'figure churn, GPU-h lost' "$(block churn 2 | awk 'END { print $NF }')" \
+            "$(query 'SELECT total(preempt + reclaim + consolidate + stale_gang + node_failure + max_runtime) / 3.6e9 FROM job_time')"
+    fi
+    data fragmentation >/dev/null
+    near 'figure fragmentation, GPU-s free' "$(block fragmentation 1 | area 0)" "$(query "SELECT total(idle_mgpu * (min(at_ms + series_ms, end_ms) - at_ms)) / 1e6 FROM room CROSS JOIN run")"
+    near 'figure fragmentation, GPU-s unusable' "$(block fragmentation 1 | area 3)" \
+        "$(query "SELECT total(unusable_mgpu * (min(at_ms + series_ms, end_ms) - at_ms)) / 1e6 FROM room CROSS JOIN run")"
+    near 'figure fairness, GPU-s above fair share' "$(block fairness 2 | area 0)" \
+        "$(query "SELECT total(max(0, allocated_mgpu - share_mgpu) * (min(at_ms + series_ms, end_ms) - at_ms)) / 1e6 FROM series CROSS JOIN run")"
+    shares=0 at=1
+    while [ -n "$(block share $at)" ]; do
+        shares="$shares $(block share $at | area 2)"
+        at=$((at + 1))
+    done
+    near 'figure share, GPU-s held' "$(printf '%s\n' "$shares" | awk '{ for (i = 1; i <= NF; i++) n += $i; printf "%.9g", n }')" "$held"
+    data waterfall >/dev/null
+    near 'figure waterfall, GPU-h there' "$(block waterfall 1 | awk 'NR == 1 { print $5 }')" "$(awk -v a="$(query "SELECT capacity_mgpu * $end / 3.6e9 FROM run")" \
+        -v b="$(query "SELECT total(n.gpus * (coalesce(a.to_ms, $end) - a.from_ms)) / 3.6e6 FROM away AS a JOIN node AS n ON n.id = a.node")" 'BEGIN { printf "%.9g", a - b }')"
+    near 'figure waterfall, GPU-h useful' "$(block waterfall 1 | awk 'END { print $5 }')" "$(awk -v a="$held" -v b="$(query "SELECT total(preempt + reclaim + consolidate
+        + stale_gang + node_failure + max_runtime + waiting + checkpoint + restart + idle + slow) / 3.6e9 FROM job_time")" 'BEGIN { printf "%.9g", a / 3600 - b }')"
+    # who held what: all of 6 or 7 nodes is drawn, in the part that the axis says
+    data gantt >/dev/null
+    if [ "$(query 'SELECT count(*) <= 40 FROM node')" = 1 ]; then
+        part=$(sed -n 's/^set xrange \[\([0-9.]*\):\([0-9.]*\)\].*/\1 \2/p' "$name-gantt/$name-gantt.gp" | head -n 1)
+        near 'figure gantt, GPU-s held' "$(awk '/^#/ { boxes = /boxes/ } boxes && NF == 4 && !/^#/ { sum += ($2 - $1) * ($4 - $3) } END { printf "%.9g", sum / 0.84 * 8 }' "$name-gantt/$name-gantt.dat")" \
+            "$(query "SELECT total(mgpu * max(0, min(coalesce(end_ms, $end), ${part#* } * 1000) - max(start_ms, ${part% *} * 1000))) / 1e6 FROM v_placements")"
+    fi
+    PATH=$dir/none "$orrery" plot $name.db floor --from 20h -o "$name-floor" >out 2>err || [ $? = 69 ] || fail "$name: plot floor"
+    near 'figure floor, GPUs held' "$(awk '/^#/ { boxes = /boxes/ } boxes && NF == 4 && !/^#/ { sum += ($2 - $1 + 0.08) * ($4 - $3) } END { printf "%.9g", sum }' "$name-floor/$name-floor.dat")" \
+        "$(query "SELECT total(mgpu) / 1000 FROM v_placements WHERE start_ms <= 72000000 AND coalesce(end_ms, 9e18) > 72000000")"
+}
+
+# What the report says in all is what the tables hold.
+report() {
+    for card in 'evictions evictions' 'unfinished jobs that had not ended' 'jobs jobs'; do
+        said=$(grep -o "<b>[^<]*</b>${card#* }<small>" $name.html | sed 's/<b>//; s/<.*//' | tr -cd '0-9.\n')
+        near "report, card of ${card#* }" "$said" "$(query "SELECT value FROM metric WHERE name = '${card% "${card#* }"}' AND scope = 'all'")"
+    done
+    tr '\n' ' ' <$name.html | sed 's/.*<h3>What jobs waited for//; s/<\/tbody>.*//; s/<tr>/\n/g' | sed -n 's/.*<td[^>]*>\([^<]*\)<\/td><\/tr>.*/\1/p' | tr -cd '0-9.\n' >waited
+    [ "$(query 'SELECT count(*) FROM v_reason_intervals')" = 0 ] || near 'report, GPU-hours waited for' "$(awk '{ n += int($1 + 0.5) } END { print n + 0 }' waited)" "$(query "SELECT total(round(h)) FROM (SELECT sum((i.to_ms - i.from_ms) * j.mgpu) / 3.6e9 AS h
+        FROM v_reason_intervals AS i JOIN job AS j ON j.id = i.job GROUP BY i.words)")"
+    cut=$(tr '\n' ' ' <$name.html | grep -o '[0-9\xe2\x80\xaf]* attempts* w[a-z]* cut short' | head -n 1 | tr -cd '0-9')
+    near 'report, attempts cut short' "${cut:-0}" "$(query 'SELECT count(*) FROM attempt')"
+}
+
 holds() { # the run $name.db
     figures
+    others
     debt=$(query "SELECT value FROM metric WHERE name = 'quota_debt_gpu_h' AND scope = 'all'")
     data debt >debt.dat
     if awk -v d="$debt" 'BEGIN { exit !(d > 0) }'; then # the last row: all queues summed at the end of the run
         near 'figure debt, GPU-hours at its end' "$(awk 'NF > 1 && $1 !~ /#/ { last = $NF } END { print last }' debt.dat)" "$debt"
     fi
     "$orrery" report $name.db -o $name.html -q >/dev/null 2>err || fail "$name: report"
+    report
     lent=$(query "$both $lending SELECT total(min(beyond, idle) * (u - t)) / 3.6e9 FROM sums")
     waited=$(query "$both $lending SELECT total(m.idle * CASE WHEN s.idle > s.beyond THEN s.beyond / s.idle ELSE 1 END * (m.u - m.t)) / 3.6e9
         FROM (SELECT *, max(0.0, quota - held) AS idle FROM state WHERE quota >= 0 AND waits > 0) AS m JOIN sums AS s USING (t, shard)
@@ -109,6 +181,14 @@ for name in evictions failures rounds idle; do
     "$orrery" run $name.yaml -o $name.db -q --no-progress --allow-loss 2>err || [ $? = 1 ] || fail "run $name: $(cat err)"
     holds
 done
+# A trace that recorded what this program did: simulated waits are the recorded ones, at each quantile.
+sqlite3 -csv -header rounds.db "SELECT j.name AS job, j.submit_ms / 1000.0 AS submit_s, j.work_ms / 1000.0 AS run_s, j.mgpu / 1000 AS gpus, q.name AS queue,
+    j.start_ms / 1000.0 AS recorded_start_s FROM job AS j JOIN queue AS q ON q.id = j.queue WHERE j.state > 0" >told.csv
+{ sed '/^workload/,$d' rounds.yaml; printf 'workload: [{name: t, trace: told.csv}]\n'; } >told.yaml
+name=told
+"$orrery" run told.yaml -o told.db -q --no-progress --allow-loss 2>err || fail "run told: $(cat err)"
+data qq >/dev/null
+block qq 1 | awk '{ n++; if ($1 > m) m = $1 } $1 != $2 { bad = 1 } END { exit n < 20 || m < 1000 || bad }' || fail "figure qq: what was recorded is not what is simulated"
 name=services
 "$orrery" run "$source/scenarios/whatif/inference/inference.yaml" -o $name.db -q --no-progress 2>err || [ $? = 1 ] || fail "run $name"
 holds
