@@ -28,5 +28,13 @@ philly=$data/philly/philly.csv.gz
 has philly 'rows      82247 read, 82247 kept' "$philly" --map auto -o philly.csv -q
 has philly 'demand    978078 GPU-hours' "$philly"
 has philly 'submitted in the second of the row before: 6664' "$philly"
-kth=$data/swf/KTH-SP2-1996-2.1-cln.swf.gz
-has kth 'rows      27992 read' "$kth" --allow-loss=any
+for log in KTH-SP2-1996-2.1:27992 HPC2N-2002-2.2:202871 SDSC-BLUE-2000-4.2:243306; do
+    has "${log%%:*}" "rows      ${log##*:} read" "$data/swf/${log%%:*}-cln.swf.gz" --allow-loss=any
+done
+has blue 'interactive' "$data/swf/SDSC-BLUE-2000-4.2-cln.swf.gz" --allow-loss=any
+samples=$data/slurm-samples
+has sacct 'rows      4 read, 2 kept' "$samples/sample-sacct-one-multiline.txt"
+has sacct 'sizes     median 256 GPUs, 90 % 1024' "$samples/sample-sacct-one-multiline.txt"
+has broken 'the row has 93 of 109 cells' "$samples/sample-sacct-output-with-invalid-lines.txt" --allow-loss=any
+"$orrery" import "$samples/sample-scontrol-output.txt" -o partitions >out 2>err || fail "scontrol: $(cat err)"
+[ "$(grep -c 'gpu: \[0, 1, unlimited\]' partitions/cluster.yaml)" -ge 3 ] || fail "scontrol: $(cat partitions/cluster.yaml)"

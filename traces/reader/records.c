@@ -352,6 +352,7 @@ struct plain {
     char *row;                   /* the row so far: lines with their ends between them */
     size_t row_bytes;
     uint32_t row_line, row_lines; /* where it starts, lines of it so far */
+    uint32_t row_cells;           /* so far */
     bool header_done;
 };
 
@@ -448,6 +449,9 @@ static void keep_line(struct plain *plain, struct orr_text line)
     }
     memcpy(plain->row + plain->row_bytes, line.at, line.bytes);
     plain->row_bytes += line.bytes;
+    /* a cell goes on in the next line: no delimiter holds a line end */
+    const uint32_t cells = count_cells(line, plain->read->records->delimiter);
+    plain->row_cells = plain->row_lines > 0 ? plain->row_cells + cells - 1 : cells;
     plain->row_lines++;
 }
 
@@ -471,7 +475,8 @@ static void take_line(struct plain *plain, struct orr_text line)
         (void)take_row(plain, line);
     } else {
         keep_line(plain, line);
-        if (take_row(plain, (struct orr_text){plain->row, plain->row_bytes})) {
+        if (plain->row_cells >= plain->read->records->name_count &&
+            take_row(plain, (struct orr_text){plain->row, plain->row_bytes})) {
             plain->row_lines = 0;
             plain->row_bytes = 0;
         }
