@@ -58,7 +58,9 @@ static struct orr_cell value_of(struct orr_cell record, const char *key)
 static void copy_cell(char out[NAME_BYTES], struct orr_cell cell)
 {
     const size_t bytes = cell.bytes < NAME_BYTES - 1 ? cell.bytes : NAME_BYTES - 1;
-    memcpy(out, cell.at, bytes);
+    if (bytes > 0) {
+        memcpy(out, cell.at, bytes);
+    }
     out[bytes] = '\0';
 }
 

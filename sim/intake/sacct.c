@@ -510,12 +510,18 @@ static const char *attempts_of(const struct sacct *sacct, const struct job *job,
     }
     size_t used = 0;
     text[0] = '\0';
-    while (count > 0 && used + 60 < bytes) {
+    while (count > 0 && used + 100 < bytes) {
         const struct attempt *attempt = list[--count];
-        used += (size_t)snprintf(
-            text + used, bytes - used, "%s%lld:%.40s", used > 0 ? " " : "",
-            (long long)(attempt->run_ms / 1000),
-            attempt->state == ORR_NONE ? "?" : orr_idmap_name(&sacct->names, attempt->state));
+        const char *state =
+            attempt->state == ORR_NONE ? "?" : orr_idmap_name(&sacct->names, attempt->state);
+        used += (size_t)snprintf(text + used, bytes - used, "%s%lld:", used > 0 ? " " : "",
+                                 (long long)(attempt->run_ms / 1000));
+        for (int i = 0; i < 40 && state[i] != '\0'; i++) { /* states are words: no quotes here */
+            const bool letter = (state[i] >= 'A' && state[i] <= 'Z') ||
+                                (state[i] >= 'a' && state[i] <= 'z') || state[i] == '_';
+            text[used++] = letter ? state[i] : '?';
+        }
+        text[used] = '\0';
     }
     return text;
 }

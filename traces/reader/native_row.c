@@ -77,7 +77,12 @@ bool orr_native_text(struct orr_native_row *row, uint32_t column, struct orr_cel
                                              : "training, interactive, inference or unknown");
         return false;
     }
-    if (text.bytes > NAME_MOST) {
+    const size_t mended = native_mended_bytes(text);
+    if (column == COL_job && mended != text.bytes) { /* two of them could become one */
+        (void)snprintf(why, ORR_NATIVE_WHY, "\"%s\" is not UTF-8", orr_text_show(text).text);
+        return false;
+    }
+    if (mended > NAME_MOST) {
         (void)snprintf(why, ORR_NATIVE_WHY, "\"%s\" is %zu bytes long, more than %d",
                        orr_text_show(text).text, text.bytes, NAME_MOST);
         return false;

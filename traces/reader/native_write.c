@@ -64,17 +64,17 @@ static void write_number(FILE *out, enum native_type type, int64_t number)
     }
 }
 
-static bool is_utf8(struct orr_text text)
+size_t native_mended_bytes(struct orr_text text)
 {
+    size_t mended = 0;
     while (text.bytes > 0) {
         const size_t bytes =
             (unsigned char)text.at[0] < 0x80 ? 1 : orr_utf8_bytes(text.at, text.bytes);
-        if (bytes == 0) {
-            return false;
-        }
-        text = (struct orr_text){text.at + bytes, text.bytes - bytes};
+        const size_t took = bytes > 0 ? bytes : 1;
+        mended += bytes > 0 ? bytes : sizeof "\xef\xbf\xbd" - 1;
+        text = (struct orr_text){text.at + took, text.bytes - took};
     }
-    return true;
+    return mended;
 }
 
 /* Bytes that are no UTF-8 become U+FFFD, and the field is quoted. */
@@ -115,7 +115,7 @@ void native_write_row(FILE *out, const struct native_values *values, uint64_t us
             (void)fputs(text, out);
         } else if (native_column_types[i] != NATIVE_TEXT) {
             write_number(out, native_column_types[i], values->number[i]);
-        } else if (!is_utf8(values->text[i])) {
+        } else if (native_mended_bytes(values->text[i]) != values->text[i].bytes) {
             write_mended(out, values->text[i]);
         } else if (needs_quotes(values->text[i])) {
             (void)csv_fwrite(out, values->text[i].at, values->text[i].bytes);
