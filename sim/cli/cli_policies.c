@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* cli_policies.c - `orrery policies`: what policies there are, and what they can be told. */
+/* cli_policies.c - `orrery policies`: what policies there are, what they can be told, and the start
+ * of one of your own. */
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <orrery/base/text.h>
 #include <orrery/policies/kai.h>
 #include <orrery/policies/registry.h>
+#include <orrery/sim/plugin.h>
 
 #include "cli.h"
+#include "skeleton.h"
 
 static const char *type_name(enum orr_param_type type)
 {
@@ -259,18 +265,148 @@ static int unknown(const char *name)
     return orr_status_exit_code(ORR_USAGE);
 }
 
+/* --- a new one --- */
+
+/* The text with each @NAME@ replaced; false if it cannot be written. */
+static bool write_text(FILE *out, const char *text, const char *name)
+{
+    static const char mark[] = "@NAME@";
+    for (const char *at = strstr(text, mark); at != NULL; at = strstr(text, mark)) {
+        (void)fprintf(out, "%.*s%s", (int)(at - text), text, name);
+        text = at + sizeof mark - 1;
+    }
+    (void)fputs(text, out);
+    const bool good = fflush(out) == 0 && !ferror(out);
+    return fclose(out) == 0 && good;
+}
+
+/* A file that is there already is left alone. */
+static enum orr_status write_new(const char *path, int mode, const char *text, const char *name,
+                                 struct orr_err *err)
+{
+    const int descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL, mode);
+    FILE *out = descriptor < 0 ? NULL : fdopen(descriptor, "w");
+    if (out == NULL) {
+        return orr_fail(err, ORR_CANT_CREATE, "%s: %s", path, strerror(errno));
+    }
+    if (!write_text(out, text, name)) {
+        (void)unlink(path);
+        return orr_fail(err, ORR_IO, "%s: cannot be written: %s", path, strerror(errno));
+    }
+    return ORR_OK;
+}
+
+static bool is_identifier(const char *name)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz", more[] = "0123456789_";
+    size_t bytes = strspn(name, letters);
+    const bool starts = bytes > 0;
+    while (name[bytes] != '\0' &&
+           (strchr(letters, name[bytes]) != NULL || strchr(more, name[bytes]) != NULL)) {
+        bytes++;
+    }
+    return starts && name[bytes] == '\0' && bytes <= 40;
+}
+
+static int make_new(const char *name)
+{
+    struct orr_err err = {0};
+    char code[64], test[64];
+    if (!is_identifier(name)) {
+        orr_fail(&err, ORR_USAGE,
+                 "--new \"%s\": a name of small letters, digits and _, such as widest_first", name);
+        return orr_cli_fail(&err);
+    }
+    (void)snprintf(code, sizeof code, "%s.c", name);
+    (void)snprintf(test, sizeof test, "%s_test.sh", name);
+    enum orr_status status = write_new(code, 0666, orr_skeleton_policy_c, name, &err);
+    if (status == ORR_OK) {
+        status = write_new(test, 0777, orr_skeleton_test_sh, name, &err);
+        if (status != ORR_OK) {
+            (void)unlink(code);
+        }
+    }
+    if (status != ORR_OK) {
+        return orr_cli_fail(&err);
+    }
+    (void)printf("%s and %s are written; `sh %s` compiles and tries them, then\n"
+                 "`orrery run S.yaml --policy ./%s.so`\n",
+                 code, test, test, name);
+    return 0;
+}
+
+/* --- the verb --- */
+
+enum { KEY_NEW = 256 };
+
+struct policies_options {
+    const char *name, *new_name;
+    struct orr_cli_common common;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct policies_options *o = state->input;
+    switch (key) {
+    case KEY_NEW: o->new_name = arg; return 0;
+    case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
+    case ARGP_KEY_ARG:
+        if (o->name != NULL) {
+            argp_error(state, "one policy at a time: \"%s\"?", arg);
+        }
+        o->name = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (o->name != NULL && o->new_name != NULL) {
+            argp_error(state, "--new takes the name of the new policy: \"%s\"?", o->name);
+        }
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* One from outside is looked at as a run would. */
+static int print_plugin(const char *name, bool as_json)
+{
+    struct orr_err err = {0};
+    struct orr_plugin *plugin;
+    if (orr_plugin_open(name, "", NULL, 0, &plugin, &err) != ORR_OK) {
+        return orr_cli_fail(&err);
+    }
+    (as_json ? json_policy : print_policy)(orr_plugin_policy(plugin));
+    orr_plugin_close(plugin);
+    return 0;
+}
+
 int orr_cli_policies(int argc, char **argv)
 {
-    struct orr_cli_common common;
-    const char *name = NULL;
-    if (orr_cli_parse_plain(argc, argv, "[NAME]",
-                            "List policies, or one policy's parameters with type, unit, default "
-                            "and meaning.",
-                            &name, 1, &common) == 0) {
+    static const struct argp_option rows[] = {
+        {"new", KEY_NEW, "NAME", 0, "write NAME.c, a policy to start from, and NAME_test.sh", 1},
+        {0, 0, 0, 0, 0, 0}};
+    const struct argp parser = {
+        rows,
+        parse,
+        "[NAME]",
+        "List policies, or one policy's parameters with type, unit, default "
+        "and meaning; one of your own is a path to a .so or exec:COMMAND.",
+        orr_cli_everywhere,
+        NULL,
+        NULL};
+    struct policies_options o = {0};
+    (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
+    const char *name = o.name;
+    const struct orr_cli_common common = o.common;
+    if (o.new_name != NULL) {
+        return make_new(o.new_name);
+    }
+    if (name == NULL) {
         list(common.json);
         return 0;
     }
     const struct orr_policy *policy = orr_policy_find(name);
+    if (policy == NULL && orr_plugin_is(name)) {
+        return print_plugin(name, common.json);
+    }
     if (policy == NULL) {
         return unknown(name);
     }

@@ -108,6 +108,26 @@ case_wrong_timeout() {
     says 'ORRERY_POLICY_TIMEOUT: "soon" is not a whole number of seconds'
 }
 
+# ---- a new one, as its user would start it ----
+
+case_new() {
+    "$orrery" policies --new mine_2 >out 2>err || fail 'policies --new'
+    CFLAGS="-Werror -I$source/core/include -I$source/core/base/include" ORRERY=$orrery sh ./mine_2_test.sh >out 2>err ||
+        fail 'its test'
+    "$orrery" policies ./mine_2.so >out 2>err || fail 'policies ./mine_2.so'
+    grep -q '^  backfill (bool; default true)$' out || fail 'its parameters'
+    code=0
+    "$orrery" policies --new mine_2 >out 2>err || code=$?
+    [ "$code" -eq 73 ] || fail "exit code $code where the files are there, expected 73"
+    says 'mine_2.c: File exists'
+}
+case_new_wrong_name() {
+    code=0
+    "$orrery" policies --new 2nd-one >out 2>err || code=$?
+    [ "$code" -eq 64 ] && [ ! -e 2nd-one.c ] || fail "exit code $code, expected 64"
+    says 'a name of small letters, digits and _'
+}
+
 # ---- child processes ----
 
 case_child_runs() {
