@@ -12,5 +12,6 @@ extern const struct orr_policy orr_policy_kube;
 extern const struct orr_policy orr_policy_kai;
 extern const struct orr_policy orr_policy_las;
 extern const struct orr_policy orr_policy_kueue;
+extern const struct orr_policy orr_policy_srtf;
 
 #endif

@@ -709,6 +709,12 @@ int64_t orr_exec__done(const struct orr_exec *exec, uint32_t job)
     return exec->jobs[job].done;
 }
 
+static orr_ms start_costs(const struct orr_exec *exec, uint32_t job)
+{
+    const struct orr_terms *terms = orr_exec__terms(exec, job);
+    return exec->ledger->jobs[job].attempts > 0 ? terms->restart_ms : terms->startup_ms;
+}
+
 void orr_exec_progress(const struct orr_exec *exec, uint32_t job, orr_ms now,
                        struct orr_job_progress *progress)
 {
@@ -729,6 +735,8 @@ void orr_exec_progress(const struct orr_exec *exec, uint32_t job, orr_ms now,
         progress->kept_ms = j.saved / ORR_PPM;
         progress->rate_ppm = j.rate_ppm;
     }
+    const orr_ms ready = works ? work_from(&exec->jobs[job]) : 0;
+    progress->pause_ms = works ? (ready > now ? ready - now : 0) : start_costs(exec, job);
     progress->kept_ms = keeps || j.mode == MODE_SERVING ? progress->done_ms : progress->kept_ms;
     progress->rate_ppm =
         works && j.pause == PAUSE_NONE && j.bound_ms <= now ? progress->rate_ppm : 0;

@@ -36,7 +36,7 @@ static orr_ms first_of(orr_ms row, orr_ms kind, orr_ms all)
 bool orr_world_pauses(const struct orr_scenario *scenario, uint32_t shard)
 {
     const char *name = shard < scenario->shard_count ? scenario->shards[shard].policy : NULL;
-    return name != NULL && strcmp(name, "las") == 0;
+    return name != NULL && (strcmp(name, "las") == 0 || strcmp(name, "srtf") == 0);
 }
 
 /* What is stated of evictions. A policy that works by pausing jobs keeps what they did, unless they

@@ -32,6 +32,8 @@ orr_peer_test(philly3d.fifo philly3d.sh ${peers}/philly3d ${peers}/philly3d/fifo
   5979.928 2791.820 339936 --policy fifo)
 orr_peer_test(philly3d.sjf philly3d.sh ${peers}/philly3d ${peers}/philly3d/sjf.csv.gz
   5412.922 2224.814 347720 --policy fifo --param order=shortest)
+orr_peer_test(philly3d.srtf srtf.sh ${peers}/philly3d ${peers}/philly3d/srtf.csv.gz
+  5243.44095 1672.1677 348657 --policy srtf)
 
 orr_peer_test(phillygang.fifo starts.sh ${peers}/phillygang/fifo.csv.gz
   "jobs=1511,wait_mean_s=173219.008,wait_max_s=705835,makespan_s=7934420"

@@ -32,6 +32,7 @@ struct orr_job_progress {
     orr_ms done_ms;     /* of that, rounded down */
     orr_ms kept_ms;     /* of that, what an eviction now would leave */
     int64_t rate_ppm;   /* of the reference placement's, now; 0: it makes no progress */
+    orr_ms pause_ms;    /* what starting costs it before it works, or is left of that */
     orr_ms deadline_ms; /* when it is to be done; ORR_MS_NONE: it has none */
     orr_ms estimated_left_ms;   /* by its user's estimate; below 0: it has outrun that */
     int64_t estimate_error_ppm; /* estimate / work - 1: what a simulation knows and a user will; 0
