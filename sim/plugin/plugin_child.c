@@ -364,7 +364,7 @@ static enum orr_status place_on(const struct turn *t, uint32_t job, int64_t grou
 
 static enum orr_status do_place(const struct turn *t, sqlite3_stmt *row)
 {
-    uint32_t job;
+    uint32_t job = ORR_NONE;
     const bool named = !is_null(row, 2);
     const int64_t group = sqlite3_column_int64(row, 3);
     enum orr_status status = take_job(t, row, 1, &job);
@@ -384,7 +384,7 @@ static enum orr_status do_place(const struct turn *t, sqlite3_stmt *row)
 
 static enum orr_status do_evict(const struct turn *t, sqlite3_stmt *row)
 {
-    uint32_t job;
+    uint32_t job = ORR_NONE;
     const int64_t beneficiary = is_null(row, 6) ? -1 : sqlite3_column_int64(row, 6);
     enum orr_status status = take_job(t, row, 5, &job);
     if (status == ORR_OK && beneficiary != -1 && !is_job(t, beneficiary)) {
@@ -403,7 +403,7 @@ static enum orr_status do_evict(const struct turn *t, sqlite3_stmt *row)
 
 static enum orr_status do_explain(const struct turn *t, sqlite3_stmt *row)
 {
-    uint32_t job;
+    uint32_t job = ORR_NONE;
     const char *code = (const char *)sqlite3_column_text(row, 9);
     enum orr_reason reason = ORR_REASON_NONE;
     for (int r = ORR_REASON_NONE + 1; code != NULL && r < ORR_REASON_COUNT; r++) {
@@ -430,7 +430,7 @@ static enum orr_status do_progress(const struct turn *t)
     orr_json_open(&json, "progress", '[');
     for (sqlite3_stmt *row = ask(child, JOBS, t->line); row != NULL;
          row = sqlite3_step(row) == SQLITE_ROW ? row : NULL) {
-        uint32_t job;
+        uint32_t job = ORR_NONE;
         const enum orr_status status = take_job(t, row, 1, &job);
         if (status != ORR_OK) {
             return status;
@@ -444,7 +444,7 @@ static enum orr_status do_progress(const struct turn *t)
 
 static enum orr_status do_rate(const struct turn *t, sqlite3_stmt *row)
 {
-    uint32_t job;
+    uint32_t job = ORR_NONE;
     struct orr_plugin__child *child = t->child;
     const int64_t group = sqlite3_column_int64(row, 3);
     enum orr_status status = take_job(t, row, 12, &job);
