@@ -6,7 +6,8 @@
  * The order is the literal one over the whole tree of queues, of what queues would hold. Where GPUs
  * decide on every node (victim_index.c) a task takes, of the nodes that are looked at and have room
  * for it, one where that is idle now before others, then the fullest, then the first by name. A
- * victim that finds a place holds as much as before, so that limits cannot refuse it.
+ * victim that comes back is held against the limits above it as the preemptor is: once that has its
+ * place, a queue above both may hold too much for both.
  *
  * First branches are served as they were played (served_first.c), which is what happens as long as
  * every victim comes back; where one does not, the order is asked anew.
@@ -184,21 +185,27 @@ static bool may_lose(const struct orr_victim_search *search, const struct orr_vi
     return may;
 }
 
-/* The preemptor by what would be held. */
-static bool is_over_capacity(const struct orr_victim_search *search)
+/* By what would be held. */
+static bool passes_limit(const struct orr_victim_search *search, uint32_t q,
+                         const struct orr_demand *demand)
 {
     const struct orr_session *session = search->session;
-    bool over = orr_job_over_quota(session, search->job, &search->demand);
-    uint32_t q = session->jobs[search->job].queue;
+    bool over = false;
     for (; q != ORR_NONE && session->rules.proportion; q = session->shares[q].parent) {
         const int64_t *holds = search->refuter.branches->supposed[q];
         for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
             const double limit = session->shares[q].resource[kind].limit;
-            over = over || (limit != ORR_UNLIMITED && orr_demand_asks(&search->demand, kind) &&
-                            limit < orr_demand_on(holds[kind], &search->demand, kind));
+            over = over || (limit != ORR_UNLIMITED && orr_demand_asks(demand, kind) &&
+                            limit < orr_demand_on(holds[kind], demand, kind));
         }
     }
     return over;
+}
+
+static bool is_over_capacity(const struct orr_victim_search *search)
+{
+    return orr_job_over_quota(search->session, search->job, &search->demand) ||
+           passes_limit(search, search->session->jobs[search->job].queue, &search->demand);
 }
 
 /* Until it is known how the scenario ends; SOLVED: it may. */
@@ -227,7 +234,9 @@ static enum orr_outcome serve(struct orr_victim_search *search, const struct orr
             continue;
         }
         struct orr_branch_victim *victim = &s->victims[s->slot_of[view.job] - 1];
-        const bool back = place_tasks(s->run, session, &s->tasks[victim->due_at], victim->due);
+        const bool back =
+            !passes_limit(search, session->jobs[victim->job].queue, &victim->demand) &&
+            place_tasks(s->run, session, &s->tasks[victim->due_at], victim->due);
         if (all_must && (!back || victim->due < victim->lost)) {
             return ORR_OUTCOME_NOT_PLACED;
         }

@@ -141,6 +141,14 @@ static void limit__claims_nothing_of_jobs_of_several_pod_sets(void **state)
     compare_worlds(worlds, sizeof worlds / sizeof worlds[0]);
 }
 
+/* Once the preemptor has its place, a limit above both may refuse a victim. */
+static void victims__come_back_within_limits_only(void **state)
+{
+    (void)state;
+    static const struct world worlds[] = {{820025, 0x408}, {838988, 0x1062}};
+    compare_worlds(worlds, sizeof worlds / sizeof worlds[0]);
+}
+
 static void shared_devices__are_booked_status_by_status(void **state)
 {
     (void)state;
@@ -236,6 +244,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(quota__of_the_reclaimer_counts_nothing_taken_below_it),
         cmocka_unit_test(victims__come_back_by_counts_only_where_nodes_are_packed),
         cmocka_unit_test(limit__claims_nothing_of_jobs_of_several_pod_sets),
+        cmocka_unit_test(victims__come_back_within_limits_only),
         cmocka_unit_test(shared_devices__are_booked_status_by_status),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
