@@ -116,6 +116,7 @@ static bool add_victims(const struct orr_session *session, struct orr_branches *
             branch->first = s->victim_count++;
             s->slot_of[job] = s->victim_count;
             s->is_victim[job] = true;
+            s->any_waits = s->any_waits || session->jobs[job].pending > 0;
         }
         struct orr_branch_victim *victim = &s->victims[s->slot_of[job] - 1];
         orr_session_add_demand(session, orr_task_ask(session, &session->tasks[task]),
@@ -144,6 +145,7 @@ void orr_branches__forget(struct orr_victim_search *search)
         s->branches[s->victims[v].branch].first = ORR_NONE;
     }
     s->victim_count = s->task_count = s->taken_count = 0;
+    s->any_waits = false;
 }
 
 /* --- opening --- */

@@ -34,6 +34,7 @@ struct orr_branches { /* of a search */
     uint8_t *kind;       /* by job: enum kind, branches.c */
     uint32_t *slot_of;   /* by job: in `victims`, while it is one */
     bool *is_victim;     /* by job: the same */
+    bool any_waits;      /* some victim has tasks that wait, so that it is in the lists too */
     struct orr_branch_victim *victims;
     uint32_t victim_count;
     bool *is_lost;   /* by task */
@@ -73,5 +74,10 @@ struct orr_turns;
 const struct orr_turns *orr_branches__turns(struct orr_victim_search *search,
                                             struct orr_branch *branch);
 bool orr_branches__is_heap(struct orr_victim_search *search);
+/* Who is left out of the lists of those that wait, by job; NULL: nobody is in them. */
+static inline const bool *orr_branches__unlisted(const struct orr_branches *s)
+{
+    return s->any_waits ? s->is_victim : NULL;
+}
 
 #endif

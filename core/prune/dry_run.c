@@ -344,7 +344,8 @@ static enum orr_outcome serve_tree(struct orr_victim_search *search,
     order->supposed = (const int64_t(*)[ORR_SHARE_KINDS])s->supposed;
     order->supposals++;
     order->watch = NULL;
-    orr_order_build_over(order, search->pending, search->pending_count, s->is_victim, served, left);
+    orr_order_build_over(order, search->pending, search->pending_count, orr_branches__unlisted(s),
+                         served, left);
     const enum orr_outcome outcome = serve(search, potential, order, left, &charged);
     if (charged) {
         orr_branches__charge(session, s, session->jobs[search->job].queue, &search->demand, -1);

@@ -94,7 +94,8 @@ static void play(struct orr_victim_search *search, struct orr_branch *branch,
     order->supposed = (const int64_t(*)[ORR_SHARE_KINDS])s->supposed;
     order->supposals++;
     order->watch = &turns->watch;
-    orr_order_build_over(order, branch->waiting, branch->waiting_count, s->is_victim, served, left);
+    orr_order_build_over(order, branch->waiting, branch->waiting_count, orr_branches__unlisted(s),
+                         served, left);
     while (left > 0 && orr_order_pop(order, &view)) {
         left--;
         if (turns->count < ORR_TURNS_KEPT) {
