@@ -7,7 +7,7 @@
  * treated as `means` says. */
 #include <orrery/policies/kai.h>
 
-static const struct orr_kai_feature features[] = {
+static const struct orr_feature features[] = {
     {"fair-share", "supported",
      "test test_share_divide share__equals_the_reference_on_random_trees; case "
      "own/oversubscribed-quotas-still-give-a-share",
@@ -158,7 +158,7 @@ static const struct orr_kai_feature features[] = {
      "never scheduled, as in KAI"},
     {NULL, NULL, NULL, NULL}};
 
-const struct orr_kai_feature *orr_kai_features(void)
+const struct orr_feature *orr_kai_features(void)
 {
     return features;
 }

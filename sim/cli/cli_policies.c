@@ -9,6 +9,7 @@
 
 #include <orrery/base/text.h>
 #include <orrery/policies/kai.h>
+#include <orrery/policies/kueue.h>
 #include <orrery/policies/registry.h>
 #include <orrery/sim/plugin.h>
 
@@ -66,11 +67,18 @@ static void print_words(const struct orr_policy *policy)
     }
 }
 
-/* What of the real scheduler is heeded, and what shows it. */
-static void print_features(void)
+/* What of the real scheduler is heeded, and what shows it; NULL: the policy is nobody's else. */
+static const struct orr_feature *features_of(const struct orr_policy *policy)
+{
+    return strcmp(policy->name, "kai") == 0     ? orr_kai_features()
+           : strcmp(policy->name, "kueue") == 0 ? orr_kueue_features()
+                                                : NULL;
+}
+
+static void print_features(const struct orr_feature *features)
 {
     (void)printf("\nfeatures of the real scheduler:\n");
-    for (const struct orr_kai_feature *f = orr_kai_features(); f->name != NULL; f++) {
+    for (const struct orr_feature *f = features; f->name != NULL; f++) {
         (void)printf("  %s: %s%s%s\n      evidence: %s\n", f->name, f->status,
                      f->means != NULL ? "; " : "", f->means != NULL ? f->means : "", f->evidence);
     }
@@ -112,8 +120,8 @@ static void print_policy(const struct orr_policy *policy)
     }
     print_words(policy);
     print_presets(policy);
-    if (strcmp(policy->name, "kai") == 0) {
-        print_features();
+    if (features_of(policy) != NULL) {
+        print_features(features_of(policy));
     }
 }
 
@@ -180,10 +188,10 @@ static void json_words(struct orr_json *json, const struct orr_policy *policy)
     orr_json_close(json, ']');
 }
 
-static void json_features(struct orr_json *json)
+static void json_features(struct orr_json *json, const struct orr_feature *features)
 {
     orr_json_open(json, "features", '[');
-    for (const struct orr_kai_feature *f = orr_kai_features(); f->name != NULL; f++) {
+    for (const struct orr_feature *f = features; f->name != NULL; f++) {
         orr_json_open(json, NULL, '{');
         orr_json_text(json, "name", f->name);
         orr_json_text(json, "status", f->status);
@@ -209,8 +217,8 @@ static void json_policy(const struct orr_policy *policy)
     orr_json_close(&json, ']');
     json_words(&json, policy);
     json_presets(&json, policy);
-    if (strcmp(policy->name, "kai") == 0) {
-        json_features(&json);
+    if (features_of(policy) != NULL) {
+        json_features(&json, features_of(policy));
     }
     orr_json_close(&json, '}');
 }

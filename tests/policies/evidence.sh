@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# evidence.sh ORRERY SOURCE: what `orrery policies kai` names as evidence exists.
+# evidence.sh ORRERY SOURCE: what `orrery policies kai` and `kueue` name as evidence exists.
 set -eu
 orrery=$1 source=$2
-"$orrery" policies kai | sed -n 's/^      evidence: //p' | tr ';' '\n' | sed 's/^ *//; s/ *$//' >evidence.txt
+{ "$orrery" policies kai && "$orrery" policies kueue; } | sed -n 's/^      evidence: //p' | tr ';' '\n' | sed 's/^ *//; s/ *$//' >evidence.txt
 [ -s evidence.txt ] || { echo 'no evidence is listed'; exit 1; }
 bad=0
 while read -r kind first second; do
@@ -16,6 +16,10 @@ while read -r kind first second; do
       { [ -f "$file" ] && grep -q "^static void $second(" "$file" &&
         grep -q "cmocka_unit_test($second)" "$file"; } ||
         { echo "no test $second in $first"; bad=1; } ;;
+    vector)
+      grep -rqF "\"$first${second:+ $second}\"" "$source/tests/kueue/vectors" "$source/tests/kueue/own" ||
+        { echo "no vector $first $second"; bad=1; } ;;
+    run) [ -f "$source/tests/kueue/$first.case" ] || { echo "no run $first"; bad=1; } ;;
     specification) ;;
     *) echo "what is \"$kind $first\"?"; bad=1 ;;
   esac

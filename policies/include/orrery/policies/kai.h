@@ -8,6 +8,7 @@
 #define ORR_POLICIES_KAI_H
 
 #include <orrery/core/session.h>
+#include <orrery/policies/feature.h>
 
 ORR_API_BEGIN
 
@@ -26,14 +27,9 @@ typedef bool orr_kai_has_plugin_fn(const void *context, const char *name);
 void orr_kai_set_plugins(struct orr_session_rules *rules, orr_kai_has_plugin_fn *has,
                          const void *context);
 
-/* What of KAI is heeded: supported, counted (jobs that use it are told of) or refused. */
-struct orr_kai_feature {
-    const char *name, *status;
-    const char *evidence; /* see kai_features.c */
-    const char *means;    /* NULL: as KAI has it */
-};
-/* Ended by a NULL name. */
-const struct orr_kai_feature *orr_kai_features(void);
+/* What of KAI is heeded: supported, counted (jobs that use it are told of) or refused. Ended by a
+ * NULL name. */
+const struct orr_feature *orr_kai_features(void);
 
 ORR_API_END
 

@@ -11,6 +11,7 @@
 #define ORR_POLICIES_KUEUE_H
 
 #include <orrery/core/quota.h>
+#include <orrery/policies/feature.h>
 
 ORR_API_BEGIN
 
@@ -382,6 +383,9 @@ bool orr_kueue_place_lost(struct orr_kueue *kueue, uint32_t workload,
 /* Level values of a leaf, the widest first. */
 const char *const *orr_kueue_leaf_values(const struct orr_kueue *kueue, uint32_t flavor,
                                          uint32_t leaf, uint32_t *count);
+
+/* What of Kueue is heeded: supported, or decided here while runs lack it. Ended by a NULL name. */
+const struct orr_feature *orr_kueue_features(void);
 
 ORR_API_END
 

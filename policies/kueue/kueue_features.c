@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* kueue_features.c - what of Kueue is heeded, and what shows it.
+ *
+ * Evidence names Kueue's vectors ("vector ID", in tests/kueue), runs ("run NAME", a case there) or
+ * functions of unit tests ("test FILE FUNCTION"); tests/policies/evidence.sh looks each of them up.
+ * Decided: the decision code does it, runs have no words for it. */
+#include <orrery/policies/kueue.h>
+
+static const struct orr_feature features[] = {
+    {"quota", "supported",
+     "vector TestAvailable/hierarchical cohort; vector Random4/deep-10; run lend; run limits",
+     NULL},
+    {"lending-limit", "supported",
+     "vector TestAvailable/hierarchical cohort respects lending limit; run words", "of GPUs"},
+    {"queueing-strategy", "supported",
+     "run strategy; test test_kueue preemptor__stays_first_in_best_effort", NULL},
+    {"classic-preemption", "supported",
+     "vector TestPreemption/preempt newer workloads with the same priority; vector "
+     "TestHierarchicalPreemptions/preempt with hierarchical advantage; run reclaim; run words",
+     NULL},
+    {"fair-sharing", "supported",
+     "vector TestDominantResourceShare/multiple flavors; vector TestFairPreemptions/CQ with higher "
+     "weight can preempt more; vector Random4/deep-fs-21; run endless",
+     NULL},
+    {"parking-and-waking", "supported",
+     "test test_kueue parked__wake_with_their_whole_tree; test test_kueue "
+     "alike__are_parked_together_and_on_arrival; run batch",
+     NULL},
+    {"wait-for-pods-ready", "supported",
+     "run pods_ready; run backoff; run recovery; test test_kueue backoff__outlasts_a_wake",
+     "but for blockAdmission"},
+    {"partial-admission", "supported",
+     "vector TestScheduleForTAS/TAS workload gets scheduled as trimmed by partial admission",
+     "of elastic jobs of one kind of pod"},
+    {"objects", "supported", "run objects; run objects_wrong",
+     "ClusterQueue, Cohort, Topology, Configuration as queues of a run"},
+    {"flavors", "decided",
+     "vector TestAssignFlavors/lend try next flavor, found the second flavor; vector "
+     "TestHierarchical/Select the top flavor; test test_kueue scan__goes_on_with_the_next_flavor",
+     "a run has one flavor over all nodes"},
+    {"admission-fair-sharing", "decided",
+     "vector TestScheduleForAFS/admits workload from less active localqueue; test test_kueue "
+     "usage__decays_and_charges_entries",
+     NULL},
+    {"topology-aware-scheduling", "decided",
+     "vector TestFindTopologyAssignments/BestFit: podset group workers spread across hosts; vector "
+     "TestScheduleForTASPreemption/only low priority workload is preempted",
+     "a run places pods one by one, or gangs whole (placement)"},
+    {"node-replacement", "decided",
+     "vector TestFindTopologyAssignmentsMultiLayerReplacement/replacement fails when no capacity "
+     "in "
+     "incomplete slice domain",
+     NULL},
+    {"elastic-slices", "decided", "vector own/a slice that shrinks keeps its first pods", NULL},
+    {NULL, NULL, NULL, NULL}};
+
+const struct orr_feature *orr_kueue_features(void)
+{
+    return features;
+}
