@@ -92,7 +92,7 @@ static enum orr_status fill_value(struct orr_scenario__load *load,
     for (uint32_t i = 0; i < paths->child_count; i++) {
         const struct orr_scenario__node *entry = paths->children[i];
         const struct orr_scenario__node *one = is_listed ? entry : entry->children[index];
-        const char *text;
+        const char *text = NULL;
         const enum orr_status status = value_text(load, one, &text);
         if (status != ORR_OK) {
             return status;
