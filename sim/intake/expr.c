@@ -331,9 +331,9 @@ static bool text_of(const struct expr *from, struct expr_row *row, struct orr_ce
 /* part("a_b_c", "_", 2) is "b"; part("a_b_c", "_", -1) is "c"; none where there are fewer. */
 static bool call_part(const struct expr *call, struct expr_row *row, struct expr_value *out)
 {
-    struct orr_cell text, separator;
+    struct orr_cell text = {0}, separator = {0};
     struct expr_value index;
-    bool none, no_separator;
+    bool none = false, no_separator = false;
     *out = (struct expr_value){0};
     if (!text_of(call->args[0], row, &text, &none) ||
         !text_of(call->args[1], row, &separator, &no_separator) ||
@@ -403,8 +403,8 @@ static bool call_pair(const struct expr *call, struct expr_row *row, struct expr
 /* "2-03:41:40", "41:40", "41:40.5" as seconds. */
 static bool call_span(const struct expr *call, struct expr_row *row, struct expr_value *out)
 {
-    struct orr_cell text;
-    bool none;
+    struct orr_cell text = {0};
+    bool none = false;
     *out = (struct expr_value){0};
     if (!text_of(call->args[0], row, &text, &none) || none) {
         return none || row->why[0] == '\0';
@@ -469,8 +469,8 @@ static bool call_number(const struct expr *call, struct expr_row *row, struct ex
 
 static bool call_lower(const struct expr *call, struct expr_row *row, struct expr_value *out)
 {
-    struct orr_cell text;
-    bool none;
+    struct orr_cell text = {0};
+    bool none = false;
     *out = (struct expr_value){0};
     if (!text_of(call->args[0], row, &text, &none)) {
         return false;
@@ -897,7 +897,7 @@ static bool eval_sum(const struct expr *expr, struct expr_row *row, struct expr_
         return make_number(row, (wide)a->at - b->at, 1000, out);
     }
     if (a->kind == EXPR_TIME && b->kind != EXPR_TIME) {
-        orr_ms ms;
+        orr_ms ms = 0;
         if (!as_number(row, expr->args[1], b) || !to_ms(row, b, &ms)) {
             return false;
         }
@@ -1012,7 +1012,7 @@ static bool eval_lazy(const struct expr *expr, struct expr_row *row, struct expr
 static bool eval_pair(const struct expr *expr, struct expr_row *row, struct expr_value *out)
 {
     struct expr_value a, b = {0};
-    struct orr_cell text;
+    struct orr_cell text = {0};
     if (!expr_eval(expr->args[0], row, &a) ||
         (expr->arg_count > 1 && !expr_eval(expr->args[1], row, &b))) {
         return false;

@@ -244,7 +244,7 @@ static void take_request(struct reading *reading, struct expr_row *row, uint32_t
 {
     const struct intake_map *map = reading->map;
     struct orr_intake_report *report = reading->report;
-    orr_ms at;
+    orr_ms at = 0;
     bool dated;
     if (!eval_instant(map, row, &at, &dated)) {
         orr_intake_drop(report, false, row->reason, line, row->why);
