@@ -8,3 +8,5 @@ endforeach()
 # while a run goes on, pools that follow the jobs, failures and what they cost, rounds, and ends: a run ends with the
 # last thing that happens, not with what is over already.
 orr_cases(exec)
+# Seconds each, of many rows or jobs; the small ones of each kind stay quick.
+orr_full(exec.autoscale_many exec.changes_many exec.changes_gangs)
