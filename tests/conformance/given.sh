@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # What the real KAI Scheduler decided on clusters that are too many to ship: ORRERY_TEST_DATA names a folder
 # with kai-random/agree/PROFILE/cases.json (conformance cases) and snapshots/same/NAME.zip with NAME.kai.json.
-# Skipped without it. Of kai-random/differ/PROFILE.json those are equal with strict_v017 that its LIST.tsv does not call
-# unstable, which means that the real scheduler decides them one way or the other.
+# The folder above, where it is called trials, will do. Skipped without it. Of kai-random/differ/PROFILE.json those
+# are equal with strict_v017 that its LIST.tsv does not call unstable, which means that the real scheduler decides them
+# one way or the other.
 #
 #   given.sh ORRERY WORK_DIR
 set -eu
 [ -n "${ORRERY_TEST_DATA:-}" ] && command -v jq >/dev/null || exit 77
 data=$(realpath "$ORRERY_TEST_DATA")
+[ ! -d "$data/trials" ] || data=$data/trials
 orrery=$1 work=$2
 . "$(dirname "$0")/../scratch.sh"
 found=0
