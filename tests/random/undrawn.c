@@ -61,7 +61,8 @@ static uint32_t tell(const struct seen *seen, const struct orr_scenario__row *ro
     for (uint32_t i = 0; i < row->row_count && depth < 6; i++) {
         const struct orr_scenario__row *inner = &row->rows[i];
         char name[300];
-        (void)snprintf(name, sizeof name, "%s%s%s", path, path[0] == '\0' ? "" : ".", inner->key);
+        (void)snprintf(name, sizeof name, "%.200s%s%.90s", path, path[0] == '\0' ? "" : ".",
+                       inner->key);
         const bool constant = inner->fixed || inner->type == ORR_TYPE_LATER ||
                               inner->type == ORR_TYPE_EXTENDS; /* read before the tree is made */
         if (!constant && !has_row(seen, inner)) {
