@@ -101,18 +101,8 @@ static enum orr_status fill_line(struct orr_scenario__load *load,
 static enum orr_status load_spec(struct orr_scenario__load *load, const char *path,
                                  struct orr_gate_spec *spec)
 {
-    const struct orr_scenario__source *source;
     struct orr_scenario__node *node = NULL;
-    enum orr_status status = orr_scenario__read(load, path, NULL, &source);
-    if (status == ORR_OK) {
-        status = orr_scenario__single(load, source, &node);
-    }
-    if (status == ORR_OK) {
-        status = orr_scenario__shape(load, &root, node);
-    }
-    if (status == ORR_OK) {
-        status = orr_scenario__complete_group(load, &root, node);
-    }
+    enum orr_status status = orr_scenario__document(load, path, &root, &node);
     if (status != ORR_OK) {
         return status;
     }

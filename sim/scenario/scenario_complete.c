@@ -297,3 +297,18 @@ enum orr_status orr_scenario__complete(struct orr_scenario__load *load,
     }
     return status;
 }
+
+enum orr_status orr_scenario__document(struct orr_scenario__load *load, const char *path,
+                                       const struct orr_scenario__row *group,
+                                       struct orr_scenario__node **out)
+{
+    const struct orr_scenario__source *source;
+    enum orr_status status = orr_scenario__read(load, path, NULL, &source);
+    if (status == ORR_OK) {
+        status = orr_scenario__single(load, source, out);
+    }
+    if (status == ORR_OK) {
+        status = orr_scenario__shape(load, group, *out);
+    }
+    return status == ORR_OK ? orr_scenario__complete_group(load, group, *out) : status;
+}

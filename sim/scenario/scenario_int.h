@@ -302,6 +302,10 @@ enum orr_status orr_scenario__complete(struct orr_scenario__load *load,
 enum orr_status orr_scenario__complete_group(struct orr_scenario__load *load,
                                              const struct orr_scenario__row *group,
                                              struct orr_scenario__node *node);
+/* The one document of a file, checked by the rows of `group` and with their defaults. */
+enum orr_status orr_scenario__document(struct orr_scenario__load *load, const char *path,
+                                       const struct orr_scenario__row *group,
+                                       struct orr_scenario__node **out);
 /* Once more for what follows from other values, after these were set. */
 enum orr_status orr_scenario__complete_cluster(struct orr_scenario__load *load,
                                                struct orr_scenario__node *root);
