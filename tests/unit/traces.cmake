@@ -9,4 +9,5 @@ orr_unit_test(test_traces_source orr_traces PkgConfig::LIBARCHIVE)
 target_compile_definitions(test_traces_source
   PRIVATE "ORR_TRACES_DATA=\"${CMAKE_CURRENT_SOURCE_DIR}/../traces/data\"")
 orr_unit_test(test_traces_write orr_traces)
+orr_unit_test(test_traces_durations orr_traces)
 orr_unit_test(test_traces_gen orr_traces_gen)

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* durations.h - how long jobs run, from how long others like them ran.
+ *
+ * What was seen is a run time that ended, or an age that has not ended yet (right-censored). Each
+ * group of like jobs has its Kaplan-Meier curve (Kaplan, Meier 1958), so that runs which are still
+ * going on do not make all jobs look short. A draw asks the finest group of which enough jobs ended
+ * later than the age that the job has already. Jobs with a requested time are apart from those
+ * without, and their run times are parts of it: a user who asks for ten times what is needed does
+ * so again. Only the group of all jobs has both, by their lengths.
+ *
+ * Nothing here is random: a draw is the quantile at a number that the caller takes from a stream.
+ */
+#ifndef ORR_TRACES_DURATIONS_H
+#define ORR_TRACES_DURATIONS_H
+
+#include <orrery/base/units.h>
+
+/* What is known of a job. Numbers of users, queues and kinds are the caller's own; ORR_NONE: not
+ * known, so that groups which hang on it are passed over. */
+struct orr_duration_of {
+    uint32_t user, queue, kind;
+    uint32_t
+        size; /* GPUs, or whatever else counts it; sizes up to the next power of two are alike */
+    orr_ms limit_ms; /* requested time; ORR_MS_NONE or 0: none */
+};
+
+/* Groups from fine to coarse. */
+enum orr_duration_group {
+    ORR_DURATION_USER_LIKE, /* of the same user, queue, kind and size */
+    ORR_DURATION_USER,      /* of the same user */
+    ORR_DURATION_LIKE,      /* of the same queue, kind and size */
+    ORR_DURATION_SIZE,      /* of the same kind and size */
+    ORR_DURATION_KIND,
+    ORR_DURATION_ALL,
+    ORR_DURATION_GROUPS
+};
+const char *orr_duration_group_name(enum orr_duration_group group);
+
+enum { ORR_DURATION_ENOUGH = 20 }; /* jobs of a group that ended later than the age */
+
+struct orr_durations; /* what was seen */
+
+/* Never NULL. The caller closes it. */
+struct orr_durations *orr_durations_open(void);
+void orr_durations_close(struct orr_durations *durations);
+/* A job that ended after run_ms, or has run for so long. Run times below 0 count as 0. */
+void orr_durations_add(struct orr_durations *durations, const struct orr_duration_of *of,
+                       orr_ms run_ms, bool ended);
+/* Call it once after the last add and before the first draw: O(count). */
+void orr_durations_sort(struct orr_durations *durations);
+
+struct orr_duration_draw {
+    orr_ms run_ms; /* the whole run time, at least 1 and above the age; ORR_MS_NONE: nothing was
+                      seen */
+    enum orr_duration_group group; /* that was asked */
+    uint32_t ended;                /* jobs of it that ended later than the age */
+};
+/* The run time below which a share p (0 <= p < 1) of jobs like this ends, of those that run longer
+ * than age_ms (0: it has not begun). Beyond the longest that ended, jobs go on by the rule that the
+ * chance to live on to k times the age is 1/k (Pareto with exponent 1), to 100 times. */
+struct orr_duration_draw orr_durations_quantile(const struct orr_durations *durations,
+                                                const struct orr_duration_of *of, orr_ms age_ms,
+                                                double p);
+/* The same at a number of the stream (seed, "run-time/NAME"): a job has a stream of its own, so
+ * that what is drawn for others does not move it; `future` is the index in it. */
+struct orr_duration_draw orr_durations_draw(const struct orr_durations *durations,
+                                            const struct orr_duration_of *of, orr_ms age_ms,
+                                            uint64_t seed, const char *name, uint64_t future);
+
+#endif
