@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <orrery/analysis/compare.h>
+#include <orrery/analysis/names.h>
 #include <orrery/analysis/csv.h>
 #include <orrery/analysis/markdown.h>
 #include <orrery/base/text.h>
@@ -135,21 +136,6 @@ const char *orr_compare_side(const char *unit, double mean, bool open, char out[
     (void)snprintf(out, 40, mean > 0 ? ">%.38s" : "not reached",
                    orr_compare_figure(unit, mean, false, text));
     return out;
-}
-
-int orr_text_width(const char *text)
-{
-    int width = 0;
-    for (; *text != '\0'; text++) {
-        width += ((unsigned char)*text & 0xc0) != 0x80;
-    }
-    return width;
-}
-
-void orr_pad(FILE *out, const char *text, int width)
-{
-    const int used = orr_text_width(text);
-    (void)fprintf(out, "%s%*s", text, width > used ? width - used : 0, "");
 }
 
 static const char *verdict_of(const struct orr_compare_metric *metric, const struct orr_paired *p)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <orrery/analysis/names.h>
 #include <orrery/analysis/results.h>
 #include <orrery/base/text.h>
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include <orrery/analysis/names.h>
 #include <orrery/base/mem.h>
 #include <orrery/base/sort.h>
 #include <orrery/base/text.h>
@@ -37,6 +38,7 @@ static void json_queues(struct orr_json *json, const struct orr_report *r)
         double quota = r->world->queues.queues[q->queue].resources[ORR_SHARE_GPU].quota;
         orr_json_open(json, NULL, '{');
         orr_json_text(json, "name", orr_idmap_name(&r->world->queues.names, q->queue));
+        orr_json_text(json, "display_name", orr_idmap_name(&r->world->shown, q->queue));
         orr_json_text(json, "kind", orr_kind_name((enum orr_kind)q->kind));
         orr_json_int(json, "jobs", (int64_t)(q->waits.jobs + q->waits.never));
         if (r->summary->has_nevers) {
@@ -286,40 +288,72 @@ static const char *gpu_hours(double value, char out[24])
     return number(value, digits, out);
 }
 
+#define NAME_LEAST 20 /* columns of a queue's name in a table ... */
+#define NAME_MOST  36 /* ... a longer one is shortened */
+
+/* Names of the first `count` of a table, all in one width. */
+struct shown {
+    const char **names, **shorts;
+    uint32_t count;
+    int width;
+};
+
+static void shorten(struct shown *shown, struct orr_arena *arena)
+{
+    shown->shorts = orr_short_names(arena, shown->names, shown->count, NAME_MOST);
+    shown->width = NAME_LEAST;
+    for (uint32_t i = 0; i < shown->count; i++) {
+        const int width = orr_text_width(shown->shorts[i]);
+        shown->width = width > shown->width ? width : shown->width;
+    }
+}
+
+static void text_queue_row(const struct orr_queue_summary *q, bool again, FILE *out)
+{
+    char a[24], b[24], c[24], d[24], hours[24], share[24] = "";
+    if (!again) { /* the share is of all the queue, and stands beside the first of its kinds */
+        (void)number(q->share_mean, 1, share);
+    }
+    (void)fprintf(out, " %-11s %8llu %11s %10s | %9s %9s %9s %9s\n",
+                  orr_kind_name((enum orr_kind)q->kind),
+                  (unsigned long long)(q->waits.jobs + q->waits.never), gpu_hours(q->gpu_h, hours),
+                  share, orr_format_rough(a, q->waits.p50_s), orr_format_rough(b, q->waits.p95_s),
+                  orr_format_rough(c, q->waits.p99_s), orr_format_rough(d, q->waits.max_s));
+}
+
 static void text_queues(const struct orr_report *r, FILE *out)
 {
-    uint32_t count = r->summary->queue_count;
-    uint32_t *order = orr_alloc(count, sizeof *order);
-    struct queue_order by = {.rows = r->summary->queues,
-                             .gpu_h = orr_zalloc(r->world->queues.count, sizeof *by.gpu_h)};
+    const struct orr_queue_summary *queues = r->summary->queues;
+    const uint32_t count = r->summary->queue_count;
+    struct orr_arena arena;
+    orr_arena_init(&arena);
+    uint32_t *order = orr_arena_alloc(&arena, count + 1, sizeof *order);
+    struct queue_order by = {
+        .rows = queues,
+        .gpu_h = orr_arena_alloc(&arena, r->world->queues.count + 1, sizeof *by.gpu_h)};
     for (uint32_t i = 0; i < count; i++) {
         order[i] = i;
-        by.gpu_h[by.rows[i].queue] += by.rows[i].gpu_h;
+        by.gpu_h[queues[i].queue] += queues[i].gpu_h;
     }
     orr_sort(order, count, sizeof *order, by_gpu_hours, &by);
-    (void)fprintf(out, "\n%-20s %-11s %8s %11s %10s | %9s %9s %9s %9s\n", "queue", "kind", "jobs",
-                  "GPU-hours", "share GPUs", "wait p50", "p95", "p99", "max");
-    for (uint32_t i = 0; i < count && i < 20; i++) {
-        const struct orr_queue_summary *q = &r->summary->queues[order[i]];
-        /* the share is of all the queue, and stands once, beside the first of its kinds */
-        const bool again = i > 0 && r->summary->queues[order[i - 1]].queue == q->queue;
-        char a[24], b[24], c[24], d[24], hours[24], share[24] = "";
-        if (!again) {
-            (void)number(q->share_mean, 1, share);
-        }
-        (void)fprintf(out, "%-20.20s %-11s %8llu %11s %10s | %9s %9s %9s %9s\n",
-                      orr_idmap_name(&r->world->queues.names, q->queue),
-                      orr_kind_name((enum orr_kind)q->kind),
-                      (unsigned long long)(q->waits.jobs + q->waits.never),
-                      gpu_hours(q->gpu_h, hours), share, orr_format_rough(a, q->waits.p50_s),
-                      orr_format_rough(b, q->waits.p95_s), orr_format_rough(c, q->waits.p99_s),
-                      orr_format_rough(d, q->waits.max_s));
+    struct shown shown = {.count = count < 20 ? count : 20};
+    shown.names = orr_arena_alloc(&arena, shown.count + 1, sizeof *shown.names);
+    for (uint32_t i = 0; i < shown.count; i++) {
+        shown.names[i] = orr_idmap_name(&r->world->shown, queues[order[i]].queue);
+    }
+    shorten(&shown, &arena);
+    (void)fprintf(out, "\n%-*s %-11s %8s %11s %10s | %9s %9s %9s %9s\n", shown.width, "queue",
+                  "kind", "jobs", "GPU-hours", "share GPUs", "wait p50", "p95", "p99", "max");
+    for (uint32_t i = 0; i < shown.count; i++) {
+        const struct orr_queue_summary *q = &queues[order[i]];
+        orr_pad(out, shown.shorts[i], shown.width);
+        text_queue_row(q, i > 0 && queues[order[i - 1]].queue == q->queue, out);
     }
     if (count > 20) {
         (void)fprintf(out, "... and %u more (--json has all)\n", count - 20);
     }
-    orr_free(by.gpu_h);
-    orr_free(order);
+    orr_short_legend(out, "", shown.names, (const char *const *)shown.shorts, shown.count);
+    orr_arena_release(&arena);
 }
 
 /* The parameters that are not at their defaults. */
@@ -341,20 +375,30 @@ static void text_params(const struct orr_engine_shard *shard, FILE *out)
 
 static void text_shards(const struct orr_report *r, FILE *out)
 {
-    (void)fprintf(out, "\n%-20s %8s %8s %10s %10s | %9s %9s | policy\n", "shard", "GPUs", "jobs",
-                  "occupancy", "Jain", "wait p50", "p95");
-    for (uint32_t i = 0; i < r->summary->shard_count; i++) {
-        const struct orr_shard_summary *s = &r->summary->shards[i];
+    struct orr_arena arena;
+    orr_arena_init(&arena);
+    struct shown shown = {.count = r->summary->shard_count};
+    shown.names = orr_arena_alloc(&arena, shown.count + 1, sizeof *shown.names);
+    for (uint32_t i = 0; i < shown.count; i++) {
         const char *name = orr_idmap_name(&r->world->cluster.shards, i);
+        shown.names[i] = name[0] == '\0' ? "(none)" : name;
+    }
+    shorten(&shown, &arena);
+    (void)fprintf(out, "\n%-*s %8s %8s %10s %10s | %9s %9s | policy\n", shown.width, "shard",
+                  "GPUs", "jobs", "occupancy", "Jain", "wait p50", "p95");
+    for (uint32_t i = 0; i < shown.count; i++) {
+        const struct orr_shard_summary *s = &r->summary->shards[i];
         char a[24], b[24], c[24], d[24];
-        (void)fprintf(out, "%-20.20s %8lld %8llu %10s %10s | %9s %9s | %s",
-                      name[0] == '\0' ? "(none)" : name, (long long)s->gpus,
+        orr_pad(out, shown.shorts[i], shown.width);
+        (void)fprintf(out, " %8lld %8llu %10s %10s | %9s %9s | %s", (long long)s->gpus,
                       (unsigned long long)s->jobs, ratio(s->gpu_occupancy, a),
                       ratio(s->fairness_jain, b), orr_format_rough(c, s->waits.p50_s),
                       orr_format_rough(d, s->waits.p95_s), r->shards[i].policy->name);
         text_params(&r->shards[i], out);
         (void)fputc('\n', out);
     }
+    orr_short_legend(out, "", shown.names, (const char *const *)shown.shorts, shown.count);
+    orr_arena_release(&arena);
 }
 
 /* Parts of the workload with an objective, one line each. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <orrery/analysis/compare.h>
+#include <orrery/analysis/names.h>
 #include <orrery/analysis/results.h>
 #include <orrery/base/text.h>
 

@@ -377,6 +377,7 @@ enum orr_status orr_world_build(const struct orr_scenario *scenario, uint32_t al
         if (world->part_count > 1 || scenario->shake_submit_ms > 0) { /* else in order already */
             sort_jobs(world);
         }
+        orr_replay__show_queues(scenario, world);
         orr_replay__rules(scenario, world);
         orr_replay__holds(world);
         for (uint32_t i = 0; i < world->part_count && status == ORR_OK; i++) {
@@ -427,6 +428,7 @@ void orr_world_release(struct orr_world *world)
     orr_profiles_release(&world->profiles);
     orr_fabric_release(&world->fabric);
     orr_shapes_release(&world->shapes);
+    orr_idmap_release(&world->shown);
     orr_queues_release(&world->queues);
     orr_cluster_release(&world->cluster);
     *world = (struct orr_world){0};

@@ -243,3 +243,53 @@ void orr_replay__queues(const struct orr_scenario *scenario, const struct orr_cl
     }
     ORR_ASSERT(queues->count == scenario->queue_count);
 }
+
+/* The one queue that people would read `shown` for; ORR_NONE: several. */
+static uint32_t meant_by(const struct orr_queues *queues, const char *const *stated,
+                         const char *shown)
+{
+    uint32_t meant = orr_idmap_find(&queues->names, shown, strlen(shown));
+    for (uint32_t q = 0, found = meant != ORR_NONE; q < queues->count; q++) {
+        if (stated[q] != NULL && q != meant && strcmp(stated[q], shown) == 0) {
+            meant = found++ > 0 ? ORR_NONE : q;
+        }
+    }
+    return meant;
+}
+
+/* `text` if it says enough alone and is new, else with the name behind it. */
+static void put_shown(struct orr_idmap *shown, const char *text, const char *name, bool alone)
+{
+    bool added = false;
+    char *longer = orr_strdup(text);
+    if (alone) {
+        (void)orr_idmap_put(shown, text, strlen(text), &added);
+    }
+    while (!added) {
+        const size_t used = strlen(longer), room = strlen(name) + 4;
+        longer = orr_realloc(longer, used + room, 1);
+        (void)snprintf(longer + used, room, " (%s)", name);
+        (void)orr_idmap_put(shown, longer, strlen(longer), &added);
+    }
+    orr_free(longer);
+}
+
+/* Display names are free text, and KAI lets any number of queues have the same: those stand beside
+ * the name that tells them apart. */
+void orr_replay__show_queues(const struct orr_scenario *scenario, struct orr_world *world)
+{
+    const struct orr_queues *queues = &world->queues;
+    const char **stated = orr_zalloc(queues->count + 1, sizeof *stated);
+    for (uint32_t i = 0; i < scenario->queue_count; i++) {
+        const char *name = scenario->queues[i].name;
+        stated[orr_idmap_find(&queues->names, name, strlen(name))] =
+            scenario->queues[i].display_name;
+    }
+    orr_idmap_init(&world->shown);
+    for (uint32_t q = 0; q < queues->count; q++) {
+        const char *name = orr_idmap_name(&queues->names, q);
+        const bool alone = stated[q] == NULL || meant_by(queues, stated, stated[q]) == q;
+        put_shown(&world->shown, stated[q] == NULL ? name : stated[q], name, alone);
+    }
+    orr_free(stated);
+}

@@ -8,6 +8,8 @@
 void orr_replay__cluster(const struct orr_scenario *scenario, struct orr_cluster *cluster);
 void orr_replay__queues(const struct orr_scenario *scenario, const struct orr_cluster *cluster,
                         struct orr_queues *queues);
+/* Fills in `shown`, once all queues are known. */
+void orr_replay__show_queues(const struct orr_scenario *scenario, struct orr_world *world);
 struct orr_replay_nodes { /* filters over the nodes made so far, by the text that asked for them */
     const struct orr_scenario *scenario;
     struct orr_cluster *cluster;

@@ -121,6 +121,7 @@ static enum orr_status convert_queue(struct orr_scenario__load *load,
     struct orr_scenario__node *queue = orr_scenario__node(load, ORR_NODE_MAP, object->at);
     queue->whole = true;
     carry(load, spec, "parentQueue", queue, "parent");
+    carry(load, spec, "displayName", queue, "display_name");
     static const char *const names[] = {"gpu", "cpu", "memory"};
     for (size_t i = 0; i < 3 && status == ORR_OK; i++) {
         status = convert_resource(load, resources, names[i], queue);

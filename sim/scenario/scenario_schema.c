@@ -206,6 +206,7 @@ static const struct orr_scenario__row preemption_rows[] = {
 
 static const struct orr_scenario__row queue_rows[] = {
     {.key = "parent", .type = ORR_TYPE_TEXT, QUEUE(parent)},
+    {.key = "display_name", .type = ORR_TYPE_TEXT, QUEUE(display_name)},
     {GROUP("gpu", gpu_rows), .prepare = orr_scenario__prepare_amounts},
     {GROUP("cpu", cpu_rows), .prepare = orr_scenario__prepare_amounts},
     {GROUP("memory", memory_rows), .prepare = orr_scenario__prepare_amounts},

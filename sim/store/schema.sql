@@ -47,7 +47,8 @@ CREATE TABLE node_domain(            -- places in the topology: domains are numb
   node INTEGER NOT NULL, level TEXT NOT NULL, domain INTEGER NOT NULL
 );
 CREATE TABLE queue(
-  id INTEGER PRIMARY KEY, name TEXT NOT NULL, parent INTEGER, leaf INTEGER NOT NULL, priority INTEGER NOT NULL,
+  id INTEGER PRIMARY KEY, name TEXT NOT NULL, display_name TEXT NOT NULL, -- for people; the name where none is stated
+  parent INTEGER, leaf INTEGER NOT NULL, priority INTEGER NOT NULL,
   gpu_quota REAL NOT NULL, gpu_limit REAL NOT NULL, gpu_weight REAL NOT NULL -- devices; -1: unlimited
 );
 CREATE TABLE queue_change(           -- what a queue is owed from at_ms on, where the scenario changes it; `queue` has the start

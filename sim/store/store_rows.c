@@ -178,6 +178,7 @@ static enum orr_status write_queues(sqlite3 *db, const struct orr_store_input *i
         const struct orr_entitlement *gpu = &queue->resources[ORR_SHARE_GPU];
         put_int(&w, q);
         put_text(&w, orr_idmap_name(&queues->names, q));
+        put_text(&w, orr_idmap_name(&in->world->shown, q));
         put_int_or_null(&w, queue->parent != ORR_NONE, queue->parent);
         put_int(&w, queue->child_count == 0);
         put_int(&w, queue->priority);

@@ -188,7 +188,7 @@ took="(SELECT for_job FROM eviction WHERE cause = 'reclaim' LIMIT 1)"
 taken="(SELECT job FROM eviction WHERE cause = 'reclaim' LIMIT 1)"
 fault reclaim victim "UPDATE job SET queue = (SELECT queue FROM job WHERE id = $taken) WHERE id = $took"
 fault reclaim victim "INSERT INTO non_preemptible VALUES($taken)"
-fault preempt victim "INSERT INTO queue SELECT 4711, 'other', NULL, 1, priority, gpu_quota, gpu_limit, gpu_weight FROM queue LIMIT 1;
+fault preempt victim "INSERT INTO queue SELECT 4711, 'other', 'other', NULL, 1, priority, gpu_quota, gpu_limit, gpu_weight FROM queue LIMIT 1;
     UPDATE job SET queue = 4711 WHERE id = (SELECT job FROM eviction WHERE cause = 'preempt' LIMIT 1)"
 fault reclaim reclaim "UPDATE queue SET gpu_quota = 32 WHERE name = 'research'"
 # The law of reclaim between quota and share: more is due to a by weight, by a quota of its own, by its

@@ -4,5 +4,6 @@ foreach(name bundle calibrate ci compare cycles explain figures gate init json m
     ${CMAKE_CURRENT_BINARY_DIR}/study ${PROJECT_SOURCE_DIR})
   set_tests_properties(study.${name} PROPERTIES LABELS quick TIMEOUT 300 SKIP_RETURN_CODE 77)
 endforeach()
+orr_cases(study)
 # Seconds each: many runs. Numbers of each are checked in unit tests; bundle, cycles, openmetrics and perfetto stay quick.
 orr_full(study.calibrate study.ci study.compare study.explain study.figures study.gate study.json study.report study.tables study.totals study.whatif)

@@ -22,6 +22,7 @@ target_compile_definitions(test_analysis_views
 orr_unit_test(test_analysis_plot orr_analysis orr_analysis_fixture)
 set_tests_properties(unit.test_analysis_plot PROPERTIES SKIP_RETURN_CODE 77)
 orr_full(unit.test_analysis_plot) # gnuplot draws every figure
+orr_unit_test(test_analysis_names orr_analysis)
 orr_unit_test(test_analysis_paired orr_analysis)
 target_link_libraries(test_analysis_paired PRIVATE m)
 orr_unit_test(test_analysis_gate orr_analysis)

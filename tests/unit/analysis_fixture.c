@@ -62,7 +62,7 @@ sqlite3 *fixture_open(const char *path)
     fixture_exec(db, "PRAGMA journal_mode = off; PRAGMA synchronous = off");
     fixture_exec(db, fixture_schema);
     fixture_exec(db, orr_views_sql);
-    fixture_exec(db, "PRAGMA user_version = 12");
+    fixture_exec(db, "PRAGMA user_version = 13");
     return db;
 }
 
@@ -479,7 +479,7 @@ static void write_rest(struct making *making, int64_t step)
     fixture_exec(making->db, sql);
     fixture_exec(making->db,
                  "INSERT INTO kind VALUES(0,'unknown'),(1,'interactive'),(2,'training');"
-                 "INSERT INTO queue VALUES(0,'root',NULL,0,100,-1,-1,1);"
+                 "INSERT INTO queue VALUES(0,'root','root',NULL,0,100,-1,-1,1);"
                  "INSERT INTO reason VALUES(1,'no_capacity','too few GPUs are free'),"
                  "(2,'fragmented','the free GPUs are on too many nodes')");
     sqlite3_stmt *row =
@@ -493,7 +493,7 @@ static void write_rest(struct making *making, int64_t step)
         write_row(row);
     }
     (void)sqlite3_finalize(row);
-    row = prepared(making->db, "INSERT INTO queue VALUES(?1,?2,0,1,100,?3,-1,1)");
+    row = prepared(making->db, "INSERT INTO queue VALUES(?1,?2,?2,0,1,100,?3,-1,1)");
     for (uint32_t q = 0; q < fixture->queues; q++) {
         char name[80];
         fixture_queue_name(fixture, q, name, sizeof name);

@@ -39,6 +39,8 @@ static void kai__inline_objects(void **state)
     expect_amounts(&s.queues[0], ORR_SCENARIO_CPU, 1500, 0, 0);
     expect_amounts(&s.queues[0], ORR_SCENARIO_MEMORY, 0, 0, 0);
     assert_string_equal(s.queues[0].shard, "h100");
+    assert_string_equal(s.queues[0].display_name, "Department");
+    assert_null(s.queues[1].display_name);
     assert_int_equal(s.queues[0].priority, 100);
     assert_string_equal(s.queues[1].parent, "dep");
     assert_int_equal(s.queues[1].priority, 200);

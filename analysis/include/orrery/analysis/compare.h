@@ -128,9 +128,6 @@ void orr_label_words(const char *label, char *out, size_t bytes);
 const char *orr_compare_figure(const char *unit, double value, bool with_sign, char out[40]);
 /* The mean of a side: "not reached", or ">" what counts for those that did not (`open`). */
 const char *orr_compare_side(const char *unit, double mean, bool open, char out[40]);
-/* Characters of UTF-8, and text padded to so many. */
-int orr_text_width(const char *text);
-void orr_pad(FILE *out, const char *text, int width);
 
 /* One metric of several results files; NAN where a file has none. ORR_NO_INPUT, ORR_DATA. */
 enum orr_status orr_metric_values(const char *const *paths, uint32_t count, const char *metric,

@@ -74,7 +74,8 @@ struct orr_scenario_amounts { /* quota, over-quota weight, limit of one resource
 
 struct orr_scenario_queue {
     const char *name;
-    const char *parent; /* NULL: top level */
+    const char *parent;       /* NULL: top level */
+    const char *display_name; /* what people read in its place; NULL: its name */
     struct orr_scenario_amounts resources[ORR_SCENARIO_RESOURCES];
     int priority;                                          /* default 100 */
     orr_ms preempt_min_runtime_ms, reclaim_min_runtime_ms; /* ORR_MS_NONE: not set */

@@ -107,6 +107,7 @@ struct orr_world_owed { /* what the scenario makes of a queue at a time of the r
 struct orr_world {
     struct orr_cluster cluster;
     struct orr_queues queues; /* as a run begins */
+    struct orr_idmap shown;   /* per queue: the name that people read, no two alike */
     struct orr_shapes shapes;
     struct orr_terms_table terms;
     struct orr_fabric fabric;     /* with profiles */

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* names.h - names as people read them: whole where there is room, else without their middle and
+ * with a legend, never cut; a character of UTF-8 is one column. */
+#ifndef ORR_ANALYSIS_NAMES_H
+#define ORR_ANALYSIS_NAMES_H
+
+#include <stdio.h>
+
+#include <orrery/base/mem.h>
+
+/* Columns that a text takes in a terminal, of UTF-8 one a character; a text in so many columns. */
+int orr_text_width(const char *text);
+void orr_pad(FILE *out, const char *text, int width);
+
+/* Each of `names` in at most `most` columns (at least 8): as it is, or its two ends. No two that
+ * differ are shortened alike: a number in the middle tells them apart. All live as long as the
+ * arena, or the names. */
+const char **orr_short_names(struct orr_arena *arena, const char *const *names, size_t count,
+                             int most);
+/* A line for each name that was shortened, `indent` first; none where all are whole. */
+void orr_short_legend(FILE *out, const char *indent, const char *const *names,
+                      const char *const *shorts, size_t count);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* names.c - names in little room: those that begin alike are told apart by their ends. */
+#include <orrery/analysis/names.h>
+
+#include <string.h>
+
+#include <orrery/base/idmap.h>
+
+static bool begins_character(char byte)
+{
+    return ((unsigned char)byte & 0xc0) != 0x80;
+}
+
+int orr_text_width(const char *text)
+{
+    int width = 0;
+    for (; *text != '\0'; text++) {
+        width += begins_character(*text);
+    }
+    return width;
+}
+
+void orr_pad(FILE *out, const char *text, int width)
+{
+    const int used = orr_text_width(text);
+    (void)fprintf(out, "%s%*s", text, width > used ? width - used : 0, "");
+}
+
+/* Where the character of that number begins. */
+static const char *character(const char *text, int number)
+{
+    for (; *text != '\0'; text++) {
+        if (begins_character(*text) && number-- == 0) {
+            break;
+        }
+    }
+    return text;
+}
+
+/* Its two ends around "…", or around "…2…" for the second of those that would be alike. */
+static const char *shorten(struct orr_arena *arena, const char *name, int width, int most,
+                           uint32_t turn)
+{
+    char gap[32] = "…";
+    if (turn > 1) {
+        (void)snprintf(gap, sizeof gap, "…%u…", turn);
+    }
+    const int left = most - orr_text_width(gap), before = left > 1 ? (left + 1) / 2 : 1;
+    const char *const tail = character(name, width - (left > 1 ? left - before : 1));
+    const size_t head = (size_t)(character(name, before) - name);
+    const size_t bytes = head + strlen(gap) + strlen(tail) + 1;
+    char *text = orr_arena_alloc(arena, bytes, 1);
+    (void)snprintf(text, bytes, "%.*s%s%s", (int)head, name, gap, tail);
+    return text;
+}
+
+const char **orr_short_names(struct orr_arena *arena, const char *const *names, size_t count,
+                             int most)
+{
+    struct orr_idmap given, taken;
+    const char **shorts = orr_arena_alloc(arena, count + 1, sizeof *shorts);
+    const char **of_given = orr_arena_alloc(arena, count + 1, sizeof *of_given);
+    orr_idmap_init(&given);
+    orr_idmap_init(&taken);
+    for (size_t i = 0; i < count; i++) { /* those that are whole go first */
+        if (orr_text_width(names[i]) <= most) {
+            (void)orr_idmap_put(&taken, names[i], strlen(names[i]), NULL);
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        const int width = orr_text_width(names[i]);
+        bool is_new = false;
+        const uint32_t name = orr_idmap_put(&given, names[i], strlen(names[i]), &is_new);
+        if (is_new) {
+            of_given[name] = names[i];
+            bool alone = width <= most;
+            for (uint32_t turn = 1; !alone; turn++) {
+                of_given[name] = shorten(arena, names[i], width, most, turn);
+                (void)orr_idmap_put(&taken, of_given[name], strlen(of_given[name]), &alone);
+            }
+        }
+        shorts[i] = of_given[name];
+    }
+    orr_idmap_release(&given);
+    orr_idmap_release(&taken);
+    return shorts;
+}
+
+void orr_short_legend(FILE *out, const char *indent, const char *const *names,
+                      const char *const *shorts, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        bool told = strcmp(names[i], shorts[i]) == 0;
+        for (size_t j = 0; j < i && !told; j++) {
+            told = strcmp(shorts[j], shorts[i]) == 0;
+        }
+        if (!told) {
+            (void)fprintf(out, "%s%s: %s\n", indent, shorts[i], names[i]);
+        }
+    }
+}
