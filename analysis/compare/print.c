@@ -433,10 +433,10 @@ void orr_comparison_print_short(const struct orr_comparison *c, FILE *out)
     struct orr_arena arena;
     orr_arena_init(&arena);
     for (uint32_t a = 1; a < c->arm_count; a++) {
-        const struct orr_ranking ranking = orr_comparison_rank(&c, 1, a, &arena);
+        const struct orr_comparison_ranking ranking = orr_comparison_rank(&c, 1, a, &arena);
         (void)fprintf(out, "%s%s against %s%s\n", a > 1 ? "\n" : "", c->arms[a].label,
                       c->arms[0].label, c->one_trace ? ", on this one trace: no interval" : "");
-        orr_ranking_print(&ranking, a, ORR_RANKED, out);
+        orr_comparison_print_ranking(&ranking, a, ORR_RANKED, out);
     }
     orr_arena_release(&arena);
     note_jitter(c, "\n", out);

@@ -182,10 +182,11 @@ static void rank_one(const struct orr_comparison *c, uint32_t arm, struct ranked
     }
 }
 
-struct orr_ranking orr_comparison_rank(const struct orr_comparison *const *of, uint32_t count,
-                                       uint32_t arm, struct orr_arena *arena)
+struct orr_comparison_ranking orr_comparison_rank(const struct orr_comparison *const *of,
+                                                  uint32_t count, uint32_t arm,
+                                                  struct orr_arena *arena)
 {
-    struct orr_ranking ranking = {0};
+    struct orr_comparison_ranking ranking = {0};
     size_t most = 1;
     for (uint32_t i = 0; i < count; i++) {
         most += of[i]->metric_count;
@@ -307,8 +308,8 @@ static void print_group(const struct orr_group_change *g, uint32_t arm, int widt
     (void)fputc('\n', out);
 }
 
-static void print_side(const struct orr_ranking *r, bool is_better, uint32_t arm, uint32_t most,
-                       FILE *out)
+static void print_side(const struct orr_comparison_ranking *r, bool is_better, uint32_t arm,
+                       uint32_t most, FILE *out)
 {
     const uint32_t from = is_better ? r->worse : 0, count = is_better ? r->better : r->worse;
     const uint32_t shown = count < most ? count : most;
@@ -337,7 +338,8 @@ static void print_side(const struct orr_ranking *r, bool is_better, uint32_t arm
     }
 }
 
-void orr_ranking_print(const struct orr_ranking *ranking, uint32_t arm, uint32_t most, FILE *out)
+void orr_comparison_print_ranking(const struct orr_comparison_ranking *ranking, uint32_t arm,
+                                  uint32_t most, FILE *out)
 {
     print_side(ranking, false, arm, most, out);
     print_side(ranking, true, arm, most, out);

@@ -377,6 +377,51 @@ static size_t edit_distance(const char *a, size_t na, const char *b, size_t nb)
     return row[nb];
 }
 
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+/* One alternative of a pattern; the last star is the only one to come back to. */
+static bool is_like(const char *text, const char *text_end, const char *pattern, const char *end,
+                    bool any_case)
+{
+    const char *star = NULL, *star_at = text;
+    while (text < text_end) {
+        if (pattern < end && *pattern == '*') {
+            star = pattern++;
+            star_at = text;
+        } else if (pattern < end && (*pattern == '?' || *pattern == *text ||
+                                     (any_case && lower(*pattern) == lower(*text)))) {
+            pattern++;
+            text++;
+        } else if (star != NULL) {
+            pattern = star + 1;
+            text = ++star_at;
+        } else {
+            return false;
+        }
+    }
+    while (pattern < end && *pattern == '*') {
+        pattern++;
+    }
+    return pattern == end;
+}
+
+bool orr_text_like(const char *text, size_t bytes, const char *patterns, bool any_case)
+{
+    for (;;) {
+        const char *end = patterns + strcspn(patterns, "|");
+        if (is_like(text, text + bytes, patterns, end, any_case)) {
+            return true;
+        }
+        if (*end == '\0') {
+            return false;
+        }
+        patterns = end + 1;
+    }
+}
+
 const char *orr_nearest(const char *word, const char *const *candidates, size_t count)
 {
     size_t bytes = strlen(word);

@@ -238,7 +238,8 @@ static void print_table(const struct whatif *w, const struct answers *answers, u
     }
 }
 
-static struct orr_ranking rank(const struct answers *answers, uint32_t arm, struct orr_arena *arena)
+static struct orr_comparison_ranking rank(const struct answers *answers, uint32_t arm,
+                                          struct orr_arena *arena)
 {
     const struct orr_comparison *const both[] = {&answers->queues, &answers->workloads};
     return orr_comparison_rank(both, 2, arm, arena);
@@ -248,10 +249,10 @@ static struct orr_ranking rank(const struct answers *answers, uint32_t arm, stru
 static void print_arm(struct whatif *w, const struct answers *answers, uint32_t arm, FILE *out)
 {
     char sentence[1000];
-    const struct orr_ranking ranking = rank(answers, arm, &w->arena);
+    const struct orr_comparison_ranking ranking = rank(answers, arm, &w->arena);
     sentence_of(answers, arm, sentence, sizeof sentence);
     (void)fprintf(out, "\n%s\n  %s\n", w->names[arm], sentence);
-    orr_ranking_print(&ranking, arm, w->options->all ? UINT32_MAX : ORR_RANKED, out);
+    orr_comparison_print_ranking(&ranking, arm, w->options->all ? UINT32_MAX : ORR_RANKED, out);
     print_unstarted(&answers->all, arm, out);
     say_notes(w, arm, print_said, out);
     print_table(w, answers, arm, out);
@@ -326,7 +327,7 @@ static void json_side(struct orr_json *json, const char *name, const struct orr_
 static void json_ranking(struct orr_json *json, const struct answers *answers, uint32_t arm,
                          struct orr_arena *arena)
 {
-    const struct orr_ranking ranking = rank(answers, arm, arena);
+    const struct orr_comparison_ranking ranking = rank(answers, arm, arena);
     json_side(json, "worse_off", ranking.items, ranking.worse);
     json_side(json, "better_off", ranking.items + ranking.worse, ranking.better);
 }

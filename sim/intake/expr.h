@@ -66,8 +66,8 @@ bool expr_holds(const struct expr *expr, struct expr_row *row, bool *out);
 bool expr_fail(struct expr_row *row, const char *reason, const char *format, ...) ORR_PRINTF(3, 4);
 /* "123", "0.5", "1e3" as a fraction. */
 bool expr_number(struct orr_cell text, int64_t *num, int64_t *den);
-/* Whether the text is like the pattern: * and ? of a shell, alternatives by |, in any case. */
-bool expr_like(struct orr_cell text, const char *pattern);
+/* orr_text_like in any case. */
+bool expr_like(struct orr_cell text, const char *patterns);
 /* A text made fit for a sentence. */
 struct expr_shown {
     char text[48];

@@ -240,6 +240,34 @@ static void nearest__finds_a_typing_error_only(void **state)
     assert_null(orr_nearest("x", longs, 1));
 }
 
+static void like__reads_stars_alternatives_and_case(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *patterns;
+        bool any_case, is;
+    } rows[] = {
+        {"aXbXc", "a*b*c", false, true},
+        {"abcb", "a*b", false, true},
+        {"abcbd", "a*b", false, false},
+        {"team/a", "other|team/?", false, true},
+        {"team/ab", "team/?|x", false, false},
+        {"ABC", "abc", true, true},
+        {"ABC", "abc", false, false},
+        {"", "*", false, true},
+        {"", "", false, true},
+        {"x", "", false, false},
+        {"", "a|", false, true},
+        {"a|b", "a?b", false, true},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        assert_int_equal(
+            orr_text_like(rows[i].text, strlen(rows[i].text), rows[i].patterns, rows[i].any_case),
+            rows[i].is);
+    }
+    assert_true(orr_text_like("abc", 2, "ab", false)); /* no NUL needed */
+}
+
 static void clock__is_read_as_it_is_written(void **state)
 {
     (void)state;
@@ -306,6 +334,7 @@ int main(void)
         cmocka_unit_test(format__is_short_and_reads_back),
         cmocka_unit_test(format__rough_seconds_keep_two_digits),
         cmocka_unit_test(clock__is_read_as_it_is_written),
+        cmocka_unit_test(like__reads_stars_alternatives_and_case),
         cmocka_unit_test(nearest__finds_a_typing_error_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,46 +23,10 @@ const struct orr_row_filter orr_row_filter_all = {.from_ms = ORR_MS_NONE,
 
 /* --- which rows ------------------------------------------------------------------------------ */
 
-/* One alternative of a pattern with * and ?. */
-static bool is_like(const char *text, const char *pattern, const char *end)
+static bool matches(const struct orr_idmap *names, uint32_t index, const char *patterns)
 {
-    const char *star = NULL, *back = text;
-    while (*text != '\0') {
-        if (pattern < end && *pattern == '*') {
-            star = pattern++;
-            back = text;
-        } else if (pattern < end && (*pattern == '?' || *pattern == *text)) {
-            pattern++;
-            text++;
-        } else if (star != NULL) {
-            pattern = star + 1;
-            text = ++back;
-        } else {
-            return false;
-        }
-    }
-    while (pattern < end && *pattern == '*') {
-        pattern++;
-    }
-    return pattern == end;
-}
-
-static bool matches(const struct orr_idmap *names, uint32_t index, const char *pattern)
-{
-    if (pattern == NULL) {
-        return true;
-    }
     const char *text = index == ORR_NONE ? "" : orr_idmap_name(names, index);
-    for (;;) {
-        const size_t bytes = strcspn(pattern, "|");
-        if (is_like(text, pattern, pattern + bytes)) {
-            return true;
-        }
-        if (pattern[bytes] == '\0') {
-            return false;
-        }
-        pattern += bytes + 1;
-    }
+    return patterns == NULL || orr_text_like(text, strlen(text), patterns, false);
 }
 
 static double draw(uint64_t seed, const char *stream, uint64_t index)

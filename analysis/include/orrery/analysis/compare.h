@@ -105,7 +105,7 @@ struct orr_group_change {
     uint32_t rows[ORR_GROUP_ROWS]; /* metrics that say it, the worst first, then the best */
     uint32_t row_count;
 };
-struct orr_ranking {
+struct orr_comparison_ranking {
     struct orr_group_change *items; /* `worse` losers, then `better` winners, the most first */
     uint32_t worse, better, groups; /* groups: with those that do not change */
     double gpu_h, worse_gpu_h, better_gpu_h;
@@ -113,10 +113,12 @@ struct orr_ranking {
 /* Who is worse in anything is a loser. By metrics with ORR_METRIC_HARM, or where a comparison has
  * none of them by all. First jobs that never start and quantiles that are no longer reached, by
  * GPU-hours; then changes of times multiplied by GPU-hours, others' parts as if of an hour. */
-struct orr_ranking orr_comparison_rank(const struct orr_comparison *const *of, uint32_t count,
-                                       uint32_t arm, struct orr_arena *arena);
+struct orr_comparison_ranking orr_comparison_rank(const struct orr_comparison *const *of,
+                                                  uint32_t count, uint32_t arm,
+                                                  struct orr_arena *arena);
 /* "worse off: ...", "better off: ...", with up to `most` groups each. */
-void orr_ranking_print(const struct orr_ranking *ranking, uint32_t arm, uint32_t most, FILE *out);
+void orr_comparison_print_ranking(const struct orr_comparison_ranking *ranking, uint32_t arm,
+                                  uint32_t most, FILE *out);
 
 /* Metrics, those that are most harmed first: by the part of change and GPU-hours. */
 const uint32_t *orr_comparison_order(const struct orr_comparison *comparison, uint32_t arm,

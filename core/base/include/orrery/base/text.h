@@ -56,6 +56,9 @@ size_t orr_utf8_bytes(const char *text, size_t bytes);
 /* "0 s", "4.6 s", "42 s", "3.5 min", "1.2 h", "4.1 d": two digits to compare by eye; "-" for what
  * is no number; needs 24 bytes. Returns `out`. */
 const char *orr_format_rough(char *out, double seconds);
+/* Whether the text is like one of the patterns, which stand apart by "|": * is any bytes, ? is one.
+ */
+bool orr_text_like(const char *text, size_t bytes, const char *patterns, bool any_case);
 /* Smallest edit distance candidate for "did you mean"; NULL if nothing is near. */
 const char *orr_nearest(const char *word, const char *const *candidates, size_t count);
 

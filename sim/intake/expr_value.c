@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Values: exact fractions, texts, patterns. */
+#include "expr_int.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <orrery/base/text.h>
+
+struct expr_shown expr_show(struct orr_cell text)
+{
+    struct expr_shown shown;
+    const size_t room = sizeof shown.text - sizeof "...";
+    const bool cut = text.bytes > room;
+    size_t n = cut ? room : text.bytes;
+    while (cut && n > 0 && ((unsigned char)text.at[n] & 0xc0) == 0x80) {
+        n--;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const unsigned char c = (unsigned char)text.at[i];
+        shown.text[i] = c < 0x20 || c == 0x7f ? '?' : text.at[i];
+    }
+    memcpy(shown.text + n, cut ? "..." : "", cut ? 4 : 1);
+    return shown;
+}
+
+bool expr_fail(struct expr_row *row, const char *reason, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(row->why, sizeof row->why, format, args);
+    va_end(args);
+    (void)snprintf(row->reason, sizeof row->reason, "%s", reason);
+    return false;
+}
+
+static bool fits(wide value)
+{
+    return value <= INT64_MAX && value >= -INT64_MAX;
+}
+
+bool expr__number(struct expr_row *row, wide num, wide den, struct expr_value *out)
+{
+    if (den < 0) {
+        num = -num;
+        den = -den;
+    }
+    wide a = num < 0 ? -num : num, b = den;
+    while (b != 0) {
+        const wide rest = a % b;
+        a = b;
+        b = rest;
+    }
+    if (a > 1) {
+        num /= a;
+        den /= a;
+    }
+    if (!fits(num) || !fits(den)) {
+        return expr_fail(row, "a number is out of range", "a number is out of range");
+    }
+    *out = (struct expr_value){.kind = EXPR_NUMBER, .num = (int64_t)num, .den = (int64_t)den};
+    return true;
+}
+
+bool expr_number(struct orr_cell text, int64_t *num, int64_t *den)
+{
+    const char *at = text.at, *end = text.at + text.bytes;
+    wide value = 0, scale = 1;
+    int digits = 0;
+    int64_t power = 0;
+    const bool negative = at < end && *at == '-';
+    at += at < end && (*at == '-' || *at == '+');
+    bool point = false;
+    for (; at < end && ((*at >= '0' && *at <= '9') || (*at == '.' && !point)); at++) {
+        if (*at == '.') {
+            point = true;
+            continue;
+        }
+        digits++;
+        value = value * 10 + (*at - '0');
+        scale = point ? scale * 10 : scale;
+        if (value > INT64_MAX || scale > (wide)1000000000000000000) {
+            return false;
+        }
+    }
+    if (digits == 0) {
+        return false;
+    }
+    if (at < end && (*at == 'e' || *at == 'E')) { /* as spreadsheets and pandas write them */
+        at++;
+        const char *from = at + (at < end && *at == '+');
+        if (!orr_parse_i64(from, (size_t)(end - from), &power) || power > 18 || power < -18) {
+            return false;
+        }
+        at = end;
+    }
+    for (; power > 0; power--) {
+        value *= 10;
+    }
+    for (; power < 0; power++) {
+        scale *= 10;
+    }
+    while (scale > 1 && value % 10 == 0) {
+        value /= 10;
+        scale /= 10;
+    }
+    if (at != end || !fits(value) || !fits(scale)) {
+        return false;
+    }
+    wide a = value, b = scale;
+    while (b != 0) {
+        const wide rest = a % b;
+        a = b;
+        b = rest;
+    }
+    a = a == 0 ? 1 : a;
+    *num = (int64_t)(negative ? -(value / a) : value / a);
+    *den = (int64_t)(scale / a);
+    return true;
+}
+
+bool expr_like(struct orr_cell text, const char *patterns)
+{
+    return orr_text_like(text.at, text.bytes, patterns, true);
+}
+
+int expr__compare(const struct expr_value *a, const struct expr_value *b)
+{
+    const wide x = (wide)a->num * b->den, y = (wide)b->num * a->den;
+    return x < y ? -1 : x > y;
+}
+
+const char *expr__name(const struct expr *expr)
+{
+    return expr->op == OP_COLUMN ? expr->text : "a value";
+}
+
+bool expr__as_number(struct expr_row *row, const struct expr *from, struct expr_value *value)
+{
+    if (value->kind == EXPR_TEXT) {
+        struct expr_value number = {.kind = EXPR_NUMBER};
+        if (!expr_number(value->text, &number.num, &number.den)) {
+            char reason[120];
+            (void)snprintf(reason, sizeof reason, "column %.60s is not a number", expr__name(from));
+            return expr_fail(row, reason, "column %.60s: \"%s\" is not a number", expr__name(from),
+                             expr_show(value->text).text);
+        }
+        *value = number;
+    }
+    return value->kind != EXPR_TIME ||
+           expr_fail(row, "a time stands where a number belongs",
+                     "column %.60s: is a time, and a number belongs here", expr__name(from));
+}
+
+bool expr__as_text(struct expr_row *row, const struct expr_value *value, struct orr_cell *out)
+{
+    char text[64];
+    int bytes;
+    if (value->kind == EXPR_TEXT) {
+        *out = value->text;
+        return true;
+    }
+    if (value->kind == EXPR_TIME) {
+        bytes = orr_format_timestamp(text, value->at);
+    } else if (value->den == 1) {
+        bytes = snprintf(text, sizeof text, "%lld", (long long)value->num);
+    } else {
+        bytes =
+            snprintf(text, sizeof text, "%lld/%lld", (long long)value->num, (long long)value->den);
+    }
+    *out = (struct orr_cell){orr_arena_strndup(row->scratch, text, (size_t)bytes), (size_t)bytes};
+    return true;
+}
