@@ -134,7 +134,8 @@ LEFT JOIN (
     max(gpus > 0 AND coalesce(gpu_mgpu, 0) < 1000) AS in_parts,
     max(bound OR gpu_model IS NOT NULL
         OR (cpu_milli > 0 AND EXISTS (SELECT 1 FROM node WHERE cpu_milli IS NOT NULL))
-        OR (mem_bytes > 0 AND EXISTS (SELECT 1 FROM node WHERE mem_bytes IS NOT NULL))) AS choosy
+        OR (mem_bytes > 0 AND EXISTS (SELECT 1 FROM node WHERE mem_bytes IS NOT NULL))
+        OR EXISTS (SELECT 1 FROM node WHERE pods IS NOT NULL)) AS choosy
   FROM ask
   GROUP BY shape) AS a ON a.shape = j.shape
 WHERE j.state > 0

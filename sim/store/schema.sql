@@ -31,7 +31,8 @@ CREATE TABLE input(                  -- files that were read
 CREATE TABLE node(
   id INTEGER PRIMARY KEY, name TEXT NOT NULL, pool TEXT NOT NULL,
   gpus INTEGER NOT NULL, gpu_model TEXT, cpu_milli INTEGER, mem_bytes INTEGER, -- NULL: unlimited
-  gpu_mib INTEGER                   -- memory of each GPU; NULL: not stated
+  gpu_mib INTEGER,                  -- memory of each GPU; NULL: not stated
+  pods INTEGER                      -- so many at a time, foreign ones among them; NULL: unlimited
 );
 CREATE TABLE foreign_pods(           -- of another scheduler: what they hold of a node, for good
   node INTEGER PRIMARY KEY, gpus INTEGER NOT NULL, -- the first devices

@@ -102,6 +102,7 @@ static enum orr_status write_nodes(sqlite3 *db, const struct orr_store_input *in
     for (uint32_t n = 0; n < cluster->node_count; n++) {
         const struct orr_node_type *type = orr_cluster_type(cluster, n);
         int64_t cpu = type->allocatable.v[ORR_RES_CPU], mem = type->allocatable.v[ORR_RES_MEMORY];
+        int64_t pods = type->allocatable.v[ORR_RES_PODS];
         put_int(&w, n);
         put_text(&w, orr_idmap_name(&cluster->node_names, n));
         put_text(&w, orr_idmap_name(&cluster->pools, cluster->nodes[n].pool));
@@ -112,6 +113,7 @@ static enum orr_status write_nodes(sqlite3 *db, const struct orr_store_input *in
         put_int_or_null(&w, cpu < ORR_AMOUNT_UNLIMITED, cpu);
         put_int_or_null(&w, mem < ORR_AMOUNT_UNLIMITED, mem);
         put_int_or_null(&w, type->gpu_memory_mib > 0, type->gpu_memory_mib);
+        put_int_or_null(&w, pods < ORR_AMOUNT_UNLIMITED, pods);
         put_row(&w);
     }
     enum orr_status status = writer_close(&w);

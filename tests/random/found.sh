@@ -218,4 +218,18 @@ T
     right 0
 }
 
+# The first in line waits for slots of pods, of which the only node has seven, while GPUs are idle.
+case_pod_slots() {
+    mkdir 0
+    cat >0/s.yaml <<'Y'
+cluster: {pools: {p: {nodes: 1, gpus: 8, pods: 7}}}
+workload: [{name: t, trace: t.csv}]
+policy: fifo
+Y
+    printf 'job,submit_s,run_s,pods,gpus_per_pod\na,0,60,3,1\nb,26,6,1,1\nc,27,10,4,1\n' >0/t.csv
+    right 0
+    has "pods = 7 FROM node"
+    has "start_ms = 32000 FROM job WHERE name = 'c'"
+}
+
 "case_$2"

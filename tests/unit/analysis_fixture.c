@@ -62,7 +62,7 @@ sqlite3 *fixture_open(const char *path)
     fixture_exec(db, "PRAGMA journal_mode = off; PRAGMA synchronous = off");
     fixture_exec(db, fixture_schema);
     fixture_exec(db, orr_views_sql);
-    fixture_exec(db, "PRAGMA user_version = 13");
+    fixture_exec(db, "PRAGMA user_version = 14");
     return db;
 }
 
@@ -483,7 +483,7 @@ static void write_rest(struct making *making, int64_t step)
                  "INSERT INTO reason VALUES(1,'no_capacity','too few GPUs are free'),"
                  "(2,'fragmented','the free GPUs are on too many nodes')");
     sqlite3_stmt *row =
-        prepared(making->db, "INSERT INTO node VALUES(?1,?2,'main',8,'a100',NULL,NULL,NULL)");
+        prepared(making->db, "INSERT INTO node VALUES(?1,?2,'main',8,'a100',NULL,NULL,NULL,NULL)");
     for (uint32_t n = 0; n < fixture->nodes; n++) {
         char name[60];
         (void)snprintf(name, sizeof name, fixture->strange_names && n == 1 ? "n_%%d'%u" : "n%04u",

@@ -260,7 +260,7 @@ static void sums__are_those_worked_by_hand(void **state)
         "14400000,8000,3600000,'stated');"
         "INSERT INTO kind VALUES(2,'training');"
         "INSERT INTO queue VALUES(1,'a','a',NULL,1,100,4,-1,1),(2,'b','b',NULL,1,100,4,-1,1);"
-        "INSERT INTO node VALUES(0,'n1','main',8,'a100',NULL,NULL,NULL);"
+        "INSERT INTO node VALUES(0,'n1','main',8,'a100',NULL,NULL,NULL,NULL);"
         "INSERT INTO job VALUES(0,'j0',1,'u',2,1,4000,0,0,14400000,10800000,10800000,3,1,0,15,2,"
         "7200000,1,0,50),(1,'j1',2,'u',2,1,8000,3600000,3600000,7200000,3600000,3600000,3,0,0,255,"
         "1,"
