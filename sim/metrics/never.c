@@ -20,7 +20,6 @@ struct search {
     const struct orr_engine_shard *shards;
     const struct orr_run *run;
     struct orr_run *nevers;   /* the same: where what is found goes */
-    bool foreseen;            /* it did not run: all jobs that come wait */
     struct orr_queues queues; /* as the scenario has them at a time; names borrowed */
     struct orr_shapes gangs;  /* of the world's shapes, as few tasks as start; borrowed in part */
     struct orr_task_group *groups; /* of single groups with fewer tasks */
@@ -31,10 +30,11 @@ struct search {
     uint32_t count, capacity;
 };
 
-static bool never_started(const struct orr_run *run, uint32_t job)
+/* It came (`held`: but was held back, perhaps to the end of the run) and did not start. */
+static bool never_started(const struct orr_run *run, uint32_t job, bool held)
 {
     const struct orr_job_state *state = &run->ledger->jobs[job];
-    return state->phase == ORR_JOB_WITHDRAWN ||
+    return state->phase == ORR_JOB_WITHDRAWN || (held && state->phase == ORR_JOB_FUTURE) ||
            (state->phase == ORR_JOB_PENDING && state->first_start_ms == ORR_MS_NONE);
 }
 
@@ -45,17 +45,6 @@ static void suspect(struct search *search, uint32_t job, orr_ms from_ms)
         (struct suspect){.never = {.job = job, .bar = {.queue = ORR_NONE}}, .from_ms = from_ms};
 }
 
-/* The first time at which the job may be considered. */
-static orr_ms from_ms(const struct search *search, uint32_t job)
-{
-    if (!search->foreseen) {
-        return orr_run_eligible_ms(search->world, search->run, job);
-    }
-    const uint32_t hold = orr_world_hold_of(search->world, job);
-    return hold == ORR_NONE ? search->world->specs[job].submit_ms
-                            : search->world->holds[hold].eligible_ms;
-}
-
 static void list_suspects(struct search *search)
 {
     const struct orr_world *world = search->world;
@@ -64,15 +53,15 @@ static void list_suspects(struct search *search)
         while (hold < world->hold_count && world->holds[hold].job < j) {
             hold++;
         }
-        const bool held = hold < world->hold_count && world->holds[hold].job == j;
-        if (held && world->holds[hold].refused &&
-            world->specs[j].submit_ms <= search->run->end_ms) {
+        const bool held = hold < world->hold_count && world->holds[hold].job == j &&
+                          world->specs[j].submit_ms <= search->run->end_ms;
+        if (held && world->holds[hold].refused) {
             suspect(search, j, world->specs[j].submit_ms);
             struct suspect *s = &search->suspects[search->count - 1];
             s->judged = true;
             s->never.bar.reason = ORR_REASON_LARGEST_JOB;
-        } else if (never_started(search->run, j)) {
-            suspect(search, j, from_ms(search, j));
+        } else if (never_started(search->run, j, held)) {
+            suspect(search, j, held ? world->holds[hold].eligible_ms : world->specs[j].submit_ms);
         }
     }
 }
@@ -238,13 +227,21 @@ static void add(struct orr_run *run, const struct orr_never *never)
     run->nevers[run->never_count++] = *never;
 }
 
+/* It comes, and leaves when it has waited as long as it is ready to: who waits for it goes on. */
+static bool leaves(const struct orr_world *world, const struct orr_never *never)
+{
+    return world->terms.items[world->specs[never->job].terms].give_up_ms > 0 &&
+           never->bar.reason != ORR_REASON_DEPENDENCY &&
+           never->bar.reason != ORR_REASON_LARGEST_JOB;
+}
+
 /* Who waits for the end of such a job. Jobs wait for earlier rows or later ones: until none is
  * found any more. */
 static void add_dependents(const struct orr_world *world, struct orr_run *run)
 {
     bool *is = orr_zalloc(world->job_count + (size_t)1, sizeof *is);
     for (uint32_t i = 0; i < run->never_count; i++) {
-        is[run->nevers[i].job] = run->ledger->jobs[run->nevers[i].job].phase != ORR_JOB_WITHDRAWN;
+        is[run->nevers[i].job] = !leaves(world, &run->nevers[i]);
     }
     for (bool found = true; found;) {
         found = false;
@@ -329,8 +326,8 @@ static uint32_t add_first(const struct orr_world *world, struct orr_run *run,
     return left < count ? left : 0;
 }
 
-/* Of what did not run: a job behind one that can never start waits for that, whatever bars it
- * besides. So those that wait for others are judged by what is before them first. */
+/* A job behind one that can never start waits for that, whatever bars it besides. So those that
+ * wait for others to the end are judged by what is before them first. */
 static void add_waiting(const struct orr_world *world, struct orr_run *run)
 {
     const uint32_t count = run->never_count;
@@ -338,8 +335,7 @@ static void add_waiting(const struct orr_world *world, struct orr_run *run)
     uint32_t kept = 0, waiting = 0;
     for (uint32_t i = 0; i < count; i++) {
         const struct orr_never never = run->nevers[i];
-        const uint32_t hold = orr_world_hold_of(world, never.job);
-        const bool waits = hold != ORR_NONE && world->holds[hold].waits_for > 0 &&
+        const bool waits = run->ledger->jobs[never.job].phase == ORR_JOB_FUTURE &&
                            never.bar.reason != ORR_REASON_LARGEST_JOB;
         barred[waiting] = never;
         run->nevers[kept] = never;
@@ -347,10 +343,6 @@ static void add_waiting(const struct orr_world *world, struct orr_run *run)
         kept += !waits;
     }
     run->never_count = kept;
-    for (uint32_t h = 0; h < world->hold_count; h++) {
-        struct orr_job_state *state = &run->ledger->jobs[world->holds[h].job];
-        state->phase = world->holds[h].waits_for > 0 ? ORR_JOB_FUTURE : state->phase;
-    }
     while (waiting > 0) {
         add_dependents(world, run);
         orr_sort(run->nevers, run->never_count, sizeof *run->nevers, by_job, NULL);
@@ -366,10 +358,8 @@ static void find(struct search *search)
     if (search->count > 0) {
         search_all(search);
     }
-    if (search->foreseen) {
-        add_waiting(search->world, run);
-    }
     if (run->never_count > 0) {
+        add_waiting(search->world, run);
         add_dependents(search->world, run);
         orr_sort(run->nevers, run->never_count, sizeof *run->nevers, by_job, NULL);
     }
@@ -393,14 +383,14 @@ void orr_never_foresee(const struct orr_world *world, const struct orr_engine_sh
     *run = (struct orr_run){.end_ms = horizon_ms, .ledger = orr_ledger_open(&ledger_world)};
     for (uint32_t j = 0; j < world->job_count; j++) {
         struct orr_job_state *state = &run->ledger->jobs[j];
-        const bool leaves = world->terms.items[world->specs[j].terms].give_up_ms > 0;
-        state->phase = world->specs[j].submit_ms > horizon_ms ? ORR_JOB_FUTURE
-                       : leaves                               ? ORR_JOB_WITHDRAWN
-                                                              : ORR_JOB_PENDING;
+        state->phase = world->specs[j].submit_ms > horizon_ms ? ORR_JOB_FUTURE : ORR_JOB_PENDING;
         state->first_start_ms = ORR_MS_NONE;
     }
-    find(&(struct search){
-        .world = world, .shards = shards, .run = run, .nevers = run, .foreseen = true});
+    for (uint32_t h = 0; h < world->hold_count; h++) {
+        struct orr_job_state *state = &run->ledger->jobs[world->holds[h].job];
+        state->phase = world->holds[h].waits_for > 0 ? ORR_JOB_FUTURE : state->phase;
+    }
+    orr_never_find(world, shards, run);
 }
 
 const struct orr_never *orr_never_of(const struct orr_run *run, uint32_t job)

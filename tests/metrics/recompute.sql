@@ -1213,13 +1213,19 @@ WHERE m.n <> x.n;
 -- Under kai: who did not start, and whose gang of equal pods at any time from its coming on was more GPUs than a
 -- limit of its queue or, with full_hierarchy_fairness, one above (or, not preemptible, a quota), and nobody else, is
 -- barred so. What the scenario lists after the end of the run may lift a bar too, and is no queue_change: where it
--- sets queues and the run was cut short, nobody is said to be barred for good.
+-- sets queues and the run was cut short, nobody is said to be barred for good. Of jobs that were held back, what the
+-- run made of `after` and `eligible_s` together is known, and only the second counts: at any time from the submit on
+-- (`sure`), or from when it was considered (its last time at the latest).
 CREATE TEMP TABLE barred AS
-WITH j AS (
-  SELECT j.id AS job, j.queue, coalesce(h.eligible_ms, j.submit_ms) AS from_ms, j.min_pods * a.gpus * a.gpu_mgpu AS gang,
+WITH c AS (
+  SELECT j.*, h.job IS NOT NULL AND h.eligible_ms IS NULL AS held, coalesce(h.eligible_ms, CASE WHEN h.job IS NULL THEN j.submit_ms ELSE r.end_ms END) AS late_ms
+  FROM job AS j CROSS JOIN run AS r LEFT JOIN hold AS h ON h.job = j.id WHERE j.submit_ms <= r.end_ms
+),
+j AS (
+  SELECT f.column1 AS sure, j.id AS job, j.queue, CASE f.column1 WHEN 1 THEN j.submit_ms ELSE j.late_ms END AS from_ms, j.min_pods * a.gpus * a.gpu_mgpu AS gang,
          j.id IN (SELECT job FROM non_preemptible) AS fast, s.policy_params LIKE '%full_hierarchy_fairness=true%' AS full
-  FROM job AS j JOIN ask AS a ON a.shape = j.shape JOIN leaf AS l ON l.queue = j.queue JOIN shard AS s ON s.id = l.shard LEFT JOIN hold AS h ON h.job = j.id
-  WHERE j.start_ms IS NULL AND j.state IN (1, 4) AND s.policy = 'kai' AND s.policy_params LIKE '%plugins.proportion.enabled=true%'
+  FROM c AS j CROSS JOIN (VALUES (0), (1)) AS f JOIN ask AS a ON a.shape = j.shape JOIN leaf AS l ON l.queue = j.queue JOIN shard AS s ON s.id = l.shard
+  WHERE j.start_ms IS NULL AND (j.held OR j.state IN (1, 4)) AND s.policy = 'kai' AND s.policy_params LIKE '%plugins.proportion.enabled=true%'
     AND a.gpu_mgpu IS NOT NULL AND (SELECT count(*) FROM ask AS b WHERE b.shape = j.shape) = 1
 )
 SELECT * FROM j WHERE NOT EXISTS (
@@ -1227,7 +1233,7 @@ SELECT * FROM j WHERE NOT EXISTS (
   WHERE NOT EXISTS (SELECT 1 FROM above AS u JOIN owed AS o ON o.queue = u.above AND o.at_ms <= t.at AND o.to_ms > t.at
                     WHERE u.queue = j.queue AND (j.full OR u.above = j.queue) AND ((o.top >= 0 AND j.gang > o.top * 1000) OR (j.fast AND o.quota >= 0 AND j.gang > o.quota * 1000))));
 INSERT INTO wrong
-SELECT 'job ' || b.job, 'never', 'barred', 'could start' FROM barred AS b WHERE b.job NOT IN (SELECT job FROM never)
+SELECT 'job ' || b.job, 'never', 'barred', 'could start' FROM barred AS b WHERE b.sure AND b.job NOT IN (SELECT job FROM never)
   AND NOT EXISTS (SELECT 1 FROM run WHERE status <> 'finished' AND scenario_resolved LIKE '%' || char(10) || '      queues.%')
 UNION ALL
 SELECT 'job ' || n.job, 'never', 'could start', 'barred' FROM never AS n JOIN job AS j ON j.id = n.job JOIN leaf AS l ON l.queue = j.queue JOIN shard AS s ON s.id = l.shard

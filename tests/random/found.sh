@@ -232,4 +232,50 @@ Y
     has "start_ms = 32000 FROM job WHERE name = 'c'"
 }
 
+# Who can never start is known before anything runs: that a job is held back to the end of the run proves nothing.
+case_held_back_to_the_end() {
+    mkdir 3
+    cat >3/s.yaml <<'Y'
+horizon: 50s
+cluster: {pools: {p: {nodes: 1, gpus: 4}}}
+queues: {a: {gpu: [4, 1, 4]}, b: {gpu: [0, 1, 1]}}
+workload: [{name: t, trace: t.csv}]
+policy: kai
+Y
+    printf 'job,submit_s,run_s,gpus_per_pod,queue,after\nw,0,100,4,a,\nx,0,1,2,b,w\ny,0,1,1,b,x\nz,0,1,1,b,w\n' >3/t.csv
+    right 3
+    has "group_concat(name || ' ' || code) = 'x over-limit,y dependency'
+         FROM (SELECT j.name, r.code FROM never AS n JOIN job AS j ON j.id = n.job JOIN reason AS r ON r.id = n.reason ORDER BY 1)"
+}
+
+# A job comes late since it waits for another, when its queue takes nothing any more: it could have started before.
+case_held_back_until_too_late() {
+    mkdir 3
+    cat >3/s.yaml <<'Y'
+cluster: {pools: {p: {nodes: 1, gpus: 4}}}
+queues: {a: {gpu: [4, 1, 4]}}
+workload: [{name: t, trace: t.csv}]
+policy: kai
+events: [{at: 50s, set: {queues.a.gpu.limit: 0}}]
+Y
+    printf 'job,submit_s,run_s,gpus_per_pod,queue,after,eligible_s\nw,0,100,4,a,,\nx,0,1,2,a,w,\ny,0,1,1,a,,60\nz,51,1,1,a,w,\n' >3/t.csv
+    right 3
+    has "group_concat(name) = 'y,z' FROM (SELECT name FROM job WHERE id IN (SELECT job FROM never) ORDER BY 1)"
+}
+
+# Who waits for a job that can never start goes on when that gives up, also where the run is cut before.
+case_behind_one_that_gives_up() {
+    mkdir 3
+    cat >3/s.yaml <<'Y'
+horizon: 50s
+cluster: {pools: {p: {nodes: 1, gpus: 4}}}
+queues: {a: {gpu: [0, 1, 1]}}
+workload: [{name: t, trace: t.csv}]
+policy: kai
+Y
+    printf 'job,submit_s,run_s,gpus_per_pod,queue,after,give_up_s\nw,0,100,4,a,,60\nx,0,1,1,a,w,\n' >3/t.csv
+    right 3
+    has "group_concat(name) = 'w' FROM job WHERE id IN (SELECT job FROM never)"
+}
+
 "case_$2"
