@@ -95,12 +95,14 @@ static uint32_t metric_at(struct orr_compare_load *load, struct orr_results *in,
         &load->keys, key, bytes < (int)sizeof key ? (size_t)bytes : sizeof key - 1, &added);
     if (added) {
         struct orr_arena *arena = &comparison->arena;
+        const char *shown = orr_results_shown_label(in, label);
         comparison->metrics =
             ORR_ROOM_FOR_ONE(comparison->metrics, comparison->metric_count, *capacity);
         comparison->metrics[comparison->metric_count++] =
             (struct orr_compare_metric){.name = orr_arena_strndup(arena, name, strlen(name)),
                                         .scope = orr_arena_strndup(arena, scope, strlen(scope)),
                                         .label = orr_arena_strndup(arena, label, strlen(label)),
+                                        .shown = orr_arena_strndup(arena, shown, strlen(shown)),
                                         .unit = orr_arena_strndup(arena, unit, strlen(unit)),
                                         .better = orr_metric_better(name)};
     }
@@ -432,6 +434,7 @@ static void add_ratio(struct orr_compare_load *load, uint32_t *capacity)
             (struct orr_compare_metric){.name = ORR_JCT_RATIO,
                                         .scope = "all",
                                         .label = "",
+                                        .shown = "",
                                         .unit = "1",
                                         .better = orr_metric_better(ORR_JCT_RATIO)};
     }

@@ -97,8 +97,8 @@ static const char *chance(double p, char out[32])
 
 static void name_of(const struct orr_compare_metric *metric, char *out, size_t bytes)
 {
-    (void)snprintf(out, bytes, "%s%s%s%s", metric->name, metric->label[0] != '\0' ? "{" : "",
-                   metric->label, metric->label[0] != '\0' ? "}" : "");
+    (void)snprintf(out, bytes, "%s%s%s%s", metric->name, metric->shown[0] != '\0' ? "{" : "",
+                   metric->shown, metric->shown[0] != '\0' ? "}" : "");
 }
 
 /* A change with its unit: times as people say them. */

@@ -161,8 +161,10 @@ static struct ranked *group_of(struct ranked *list, uint32_t *count, uint32_t fr
     }
     struct ranked *made = &list[*count];
     *made = (struct ranked){.place = *count};
-    made->group = (struct orr_group_change){
-        .of = c, .label = c->metrics[m].label, .gpu_h = c->metrics[m].gpu_h};
+    made->group = (struct orr_group_change){.of = c,
+                                            .label = c->metrics[m].label,
+                                            .shown = c->metrics[m].shown,
+                                            .gpu_h = c->metrics[m].gpu_h};
     (*count)++;
     return made;
 }
@@ -294,7 +296,7 @@ static void print_row(const struct orr_comparison *c, uint32_t m, uint32_t arm, 
 static void print_group(const struct orr_group_change *g, uint32_t arm, int width, FILE *out)
 {
     char label[320], hours[32] = "";
-    orr_label_words(g->label, label, sizeof label);
+    orr_label_words(g->shown, label, sizeof label);
     if (g->gpu_h >= 0) {
         (void)snprintf(hours, sizeof hours, g->gpu_h < 100 ? "%.3g GPU-h" : "%.0f GPU-h", g->gpu_h);
     }
@@ -327,7 +329,7 @@ static void print_side(const struct orr_comparison_ranking *r, bool is_better, u
     (void)fputc('\n', out);
     for (uint32_t i = 0; i < shown; i++) {
         char label[320];
-        orr_label_words(r->items[from + i].label, label, sizeof label);
+        orr_label_words(r->items[from + i].shown, label, sizeof label);
         width = orr_text_width(label) > width ? orr_text_width(label) : width;
     }
     for (uint32_t i = 0; i < shown; i++) {

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include <orrery/analysis/names.h>
 #include <orrery/base/text.h>
 
 /* --- small things --- */
@@ -84,11 +85,12 @@ bool orr_explain__job(struct orr_results *in, const char *name, struct explain_j
         (void)sqlite3_bind_text(row, 1, name, -1, SQLITE_STATIC);
     }
     while (orr_results_step(in, row)) {
+        const char *queue = orr_results_queue(in, row, 3);
         found = true;
         *job = (struct explain_job){.id = sqlite3_column_int64(row, 0),
                                     .queue = sqlite3_column_int64(row, 1),
                                     .name = orr_results_text(in, row, 2),
-                                    .queue_name = orr_results_text(in, row, 3),
+                                    .queue_name = queue != NULL ? queue : "",
                                     .kind_name = orr_results_text(in, row, 4),
                                     .user = orr_results_text(in, row, 5),
                                     .gpus = sqlite3_column_double(row, 6),
@@ -145,7 +147,7 @@ void orr_explain__reason(struct orr_results *in, sqlite3_stmt *row, int first,
                                       .words = orr_results_text(in, row, first + 1),
                                       .allowed_gpus = orr_explain__real(row, first + 2),
                                       .held_gpus = orr_explain__real(row, first + 3),
-                                      .queue = orr_explain__text(in, row, first + 4),
+                                      .queue = orr_results_queue(in, row, first + 4),
                                       .free_gpus = orr_explain__real(row, first + 5),
                                       .hole_gpus = orr_explain__real(row, first + 6),
                                       .level = orr_explain__text(in, row, first + 7),
@@ -219,7 +221,7 @@ void orr_explain__siblings(struct orr_results *in, int64_t queue, orr_ms at,
     while (orr_results_step(in, row)) {
         siblings->rows = ORR_ROOM_FOR_ONE(siblings->rows, siblings->count, siblings->capacity);
         siblings->rows[siblings->count++] =
-            (struct explain_sibling){.name = orr_results_text(in, row, 0),
+            (struct explain_sibling){.name = orr_results_queue(in, row, 0),
                                      .quota_gpus = sqlite3_column_double(row, 1),
                                      .weight = sqlite3_column_double(row, 2),
                                      .limit_gpus = sqlite3_column_double(row, 3),
@@ -230,10 +232,19 @@ void orr_explain__siblings(struct orr_results *in, int64_t queue, orr_ms at,
     }
 }
 
+#define SIBLING_NAME 24 /* columns of a queue's name */
+
 void orr_explain__say_siblings(const struct explain_siblings *siblings, FILE *out)
 {
-    (void)fprintf(out, "  %-24s %8s %8s %8s %10s %8s %6s  %s\n", "queue", "quota", "weight",
-                  "limit", "entitled", "holds", "jobs", "");
+    struct orr_arena arena;
+    orr_arena_init(&arena);
+    const char **names = orr_arena_alloc(&arena, siblings->count + (size_t)1, sizeof *names);
+    for (uint32_t i = 0; i < siblings->count; i++) {
+        names[i] = siblings->rows[i].name;
+    }
+    const char **shorts = orr_short_names(&arena, names, siblings->count, SIBLING_NAME);
+    (void)fprintf(out, "   %-*s %8s %8s %8s %10s %8s %6s  %s\n", SIBLING_NAME, "queue", "quota",
+                  "weight", "limit", "entitled", "holds", "jobs", "");
     for (uint32_t i = 0; i < siblings->count; i++) {
         const struct explain_sibling *s = &siblings->rows[i];
         char quota[24] = "all", bound[24] = "none", right[24] = "-";
@@ -246,10 +257,14 @@ void orr_explain__say_siblings(const struct explain_siblings *siblings, FILE *ou
         if (!isnan(s->entitled_gpus)) {
             (void)snprintf(right, sizeof right, "%.1f", s->entitled_gpus);
         }
-        (void)fprintf(out, "%s %-24.24s %8s %8g %8s %10s %8g %6lld  %s\n", s->is_it ? " >" : "  ",
-                      s->name, quota, s->weight, bound, right, s->holds_gpus, (long long)s->jobs,
+        (void)fputs(s->is_it ? " > " : "   ", out);
+        orr_pad(out, shorts[i], SIBLING_NAME);
+        (void)fprintf(out, " %8s %8g %8s %10s %8g %6lld  %s\n", quota, s->weight, bound, right,
+                      s->holds_gpus, (long long)s->jobs,
                       s->quota_gpus >= 0 && s->holds_gpus > s->quota_gpus ? "over its quota" : "");
     }
+    orr_short_legend(out, "  ", names, shorts, siblings->count);
+    orr_arena_release(&arena);
 }
 
 void orr_explain__json_siblings(const struct explain_siblings *siblings, struct orr_json *json)

@@ -193,7 +193,7 @@ ORDER BY at_ms, turn, id;
 
 -- name: never
 SELECT r.words || CASE WHEN n.resource IS NULL THEN '' ELSE printf(': its gang asks for %g %s, queue %s allows %g',
-    n.asked / u.column2, u.column3, q.name, n.allowed / u.column2) END
+    n.asked / u.column2, u.column3, q.display_name, n.allowed / u.column2) END
 FROM never AS n
 JOIN reason AS r ON r.id = n.reason
 LEFT JOIN queue AS q ON q.id = n.queue

@@ -91,6 +91,7 @@ enum orr_status orr_explain_job_at(const char *db_path, const char *name, orr_ms
     struct orr_results in;
     struct at at = {.in = &in, .at_ms = at_ms};
     orr_results_open(&in, db_path, err);
+    in.for_people = !json;
     if (orr_explain__job(&in, name, &at.job)) {
         read_reason(&in, &at);
         read_free(&in, &at);

@@ -104,7 +104,7 @@ static void read_eviction(struct orr_results *in, int64_t id, struct eviction *e
         const bool judged = sqlite3_column_type(row, 5) != SQLITE_NULL;
         *eviction = (struct eviction){.cause = orr_results_text(in, row, 0),
                                       .for_job = orr_explain__text(in, row, 1),
-                                      .for_queue = orr_explain__text(in, row, 2),
+                                      .for_queue = orr_results_queue(in, row, 2),
                                       .pods = sqlite3_column_int64(row, 3),
                                       .whole = sqlite3_column_int(row, 4) != 0,
                                       .used = judged ? sqlite3_column_int(row, 5) != 0 : -1,
@@ -209,7 +209,7 @@ static void read_passed(struct orr_results *in, struct story *story)
     while (orr_results_step(in, row)) {
         if (p->count < PASSERS) {
             p->most[p->count++] = (struct passer){.job = orr_results_text(in, row, 0),
-                                                  .queue = orr_results_text(in, row, 1),
+                                                  .queue = orr_results_queue(in, row, 1),
                                                   .gpus = sqlite3_column_double(row, 2)};
         }
     }
@@ -550,6 +550,7 @@ enum orr_status orr_explain_job(const char *db_path, const char *name, bool json
     struct orr_results in;
     struct story story = {.in = &in};
     orr_results_open(&in, db_path, err);
+    in.for_people = !json;
     if (orr_explain__job(&in, name, &story.job)) {
         read_events(&in, &story);
         read_never(&in, &story);

@@ -36,16 +36,18 @@ struct story {
 
 /* --- facts --- */
 
-static bool find_queue(struct orr_results *in, const char *name, int64_t *id)
+/* By its name or display name. */
+static bool find_queue(struct orr_results *in, const char **called, int64_t *id)
 {
-    const char *names[1000];
+    const char *const name = *called, *names[1000];
     size_t count = 0;
     bool found = false;
     sqlite3_stmt *row = orr_results_prepare(in, orr_explain_sql__queues);
     while (orr_results_step(in, row)) {
         const char *one = orr_results_text(in, row, 1);
-        if (strcmp(one, name) == 0) {
+        if (strcmp(one, name) == 0 || strcmp(orr_results_shown(in, one), name) == 0) {
             *id = sqlite3_column_int64(row, 0);
+            *called = orr_results_queue(in, row, 1);
             found = true;
         }
         if (count < 1000) {
@@ -99,7 +101,7 @@ static void read_losses(struct orr_results *in, struct story *story)
         story->losses = ORR_ROOM_FOR_ONE(story->losses, story->loss_count, story->loss_capacity);
         story->losses[story->loss_count++] =
             (struct lost){.cause = orr_results_text(in, row, 0),
-                          .queue = orr_explain__text(in, row, 1),
+                          .queue = orr_results_queue(in, row, 1),
                           .count = sqlite3_column_int64(row, 2),
                           .for_nothing = sqlite3_column_int64(row, 3)};
     }
@@ -233,7 +235,8 @@ enum orr_status orr_explain_queue(const char *db_path, const char *name, orr_ms 
     struct orr_results in;
     struct story story = {.in = &in, .name = name, .at_ms = at_ms};
     orr_results_open(&in, db_path, err);
-    if (find_queue(&in, name, &story.id)) {
+    in.for_people = !json;
+    if (find_queue(&in, &story.name, &story.id)) {
         if (at_ms == ORR_MS_NONE) {
             story.at_ms = orr_results_int(&in, orr_explain_sql__most_asked_at, 0);
         }

@@ -46,7 +46,7 @@ static void read_holders(struct orr_results *in, struct floor *floor)
             ORR_ROOM_FOR_ONE(floor->holders, floor->holder_count, floor->holder_capacity);
         floor->holders[floor->holder_count++] =
             (struct holder){.id = sqlite3_column_int64(row, 0),
-                            .name = orr_results_text(in, row, 1),
+                            .name = orr_results_queue(in, row, 1),
                             .gpus = sqlite3_column_double(row, 2),
                             .jobs = sqlite3_column_int64(row, 3)};
     }
@@ -63,7 +63,7 @@ static void read_holds(struct orr_results *in, struct floor *floor)
                           .mgpu = sqlite3_column_int64(row, 2),
                           .devices = (uint64_t)sqlite3_column_int64(row, 3),
                           .job = orr_results_text(in, row, 4),
-                          .queue_name = orr_results_text(in, row, 5)};
+                          .queue_name = orr_results_queue(in, row, 5)};
     }
 }
 
@@ -264,6 +264,7 @@ enum orr_status orr_explain_floor(const char *db_path, orr_ms at_ms, bool json, 
     struct floor floor = {.at_ms = at_ms};
     char clock[40], end[40];
     orr_results_open(&in, db_path, err);
+    in.for_people = !json;
     if (in.status == ORR_OK) {
         floor.end_ms = orr_results_int(&in, orr_explain_sql__run_end, 0);
         read_holders(&in, &floor);

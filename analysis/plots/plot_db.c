@@ -3,6 +3,7 @@
 #include "plot_int.h"
 #include "plots_sql.h"
 
+#include <orrery/analysis/names.h>
 #include <orrery/base/sort.h>
 
 static void load_run(struct orr_plot *plot)
@@ -37,6 +38,19 @@ static int by_queue_id(const void *a, const void *b, void *context)
     return (ida > idb) - (ida < idb);
 }
 
+static void shorten_names(struct orr_plot *plot)
+{
+    const char **names = orr_alloc((size_t)plot->queue_count + 1, sizeof *names);
+    for (uint32_t q = 0; q < plot->queue_count; q++) {
+        names[q] = plot->queues[q].whole;
+    }
+    const char **shorts = orr_short_names(&plot->in.arena, names, plot->queue_count, ORR_PLOT_NAME);
+    for (uint32_t q = 0; q < plot->queue_count; q++) {
+        plot->queues[q].name = shorts[q];
+    }
+    orr_free(names);
+}
+
 static void load_queues(struct orr_plot *plot)
 {
     sqlite3_stmt *row = orr_results_prepare(&plot->in, orr_plots_sql__queues);
@@ -45,10 +59,11 @@ static void load_queues(struct orr_plot *plot)
         plot->queues = ORR_ROOM_FOR_ONE(plot->queues, plot->queue_count, room);
         plot->queues[plot->queue_count++] = (struct orr_plot_queue){
             .id = sqlite3_column_int64(row, 0),
-            .name = orr_results_text(&plot->in, row, 1),
+            .whole = orr_results_text(&plot->in, row, 1),
             .quota_gpus = sqlite3_column_double(row, 2),
         };
     }
+    shorten_names(plot);
     plot->by_id = orr_alloc((size_t)plot->queue_count + 1, sizeof *plot->by_id);
     for (uint32_t i = 0; i < plot->queue_count; i++) {
         plot->by_id[i] = i;

@@ -82,6 +82,7 @@ static void work_remove(const struct orr_plot_files *files)
 struct orr_plot_files *orr_plot__files_open(struct orr_plot *plot, const char *figure)
 {
     struct orr_plot_files *files = orr_zalloc(1, sizeof *files);
+    plot->named = 0;
     if (!names_set(plot, files, figure)) {
         plot->in.status =
             orr_fail(plot->in.err, ORR_USAGE, "%s: the name is too long", plot->in.path);

@@ -112,7 +112,7 @@ static void row_name(const struct forest *forest, uint32_t at, char out[200])
 {
     const struct forest_row *row = &forest->rows[at];
     size_t used = (size_t)snprintf(out, 200, "%.60s", row->metric->name);
-    for (const char *c = row->metric->label; *c != '\0' && used < 150;) {
+    for (const char *c = row->metric->shown; *c != '\0' && used < 150;) {
         const size_t bytes = strcspn(c, ",");
         const char *equals = memchr(c, '=', bytes);
         const size_t skip = equals != NULL ? (size_t)(equals - c) + 1 : 0;

@@ -24,8 +24,8 @@ enum orr_plot_term { ORR_PLOT_SVG, ORR_PLOT_PNG, ORR_PLOT_PDF, ORR_PLOT_DUMB };
 /* A leaf queue that has jobs. Its index is its rank by GPU-hours, which decides its colour. */
 struct orr_plot_queue {
     int64_t id;
-    char *name;
-    double quota_gpus; /* <= 0: none worth a line */
+    const char *name, *whole; /* in at most ORR_PLOT_NAME letters; and all of it */
+    double quota_gpus;        /* <= 0: none worth a line */
 };
 
 struct orr_plot_source {
@@ -45,6 +45,7 @@ struct orr_plot {
     struct orr_plot_queue *queues; /* most GPU-hours first */
     uint32_t *by_id;               /* ranks ordered by queue id */
     uint32_t queue_count;
+    uint32_t named; /* queues that a figure names: the next title says whose name it shortened */
     enum orr_plot_term term;
     const struct orr_plot_options *options;
     FILE *gp, *dat;
@@ -145,12 +146,12 @@ struct orr_plot_slots {
     uint32_t shown, others; /* others: how many queues share the last slot; 0: there is none */
     uint32_t count;
 };
-struct orr_plot_slots orr_plot__slots(const struct orr_plot *plot, uint32_t top);
+struct orr_plot_slots orr_plot__slots(struct orr_plot *plot, uint32_t top);
 uint32_t orr_plot__slot(struct orr_plot_slots slots, uint32_t rank);
 /* For maps of letters: names the first queues in the label of x. */
 void orr_plot__letters(struct orr_plot *plot, struct orr_plot_slots slots);
 uint32_t orr_plot__slots_letters(const struct orr_plot *plot, struct orr_plot_slots slots);
-/* A name as a gnuplot string: one that is too long loses its middle. */
+/* A name as a gnuplot string: one of more than ORR_PLOT_NAME letters loses its middle. */
 void orr_plot__name(struct orr_plot *plot, const char *name);
 /* The legend entry of a slot as a gnuplot string, with `extra` after the name. */
 void orr_plot__slot_name(struct orr_plot *plot, struct orr_plot_slots slots, uint32_t slot,

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <orrery/analysis/names.h>
 #include <orrery/base/text.h>
 
 /* Okabe-Ito without its black and yellow, then hues of Tol's muted set that differ from them. */
@@ -332,6 +333,21 @@ void orr_plot__legend(struct orr_plot *plot, const char *title, uint32_t entries
                  right, right + 0.01, invert ? "invert" : "", title);
 }
 
+/* Of names that the legend has without their middle. */
+static void say_whole_names(struct orr_plot *plot, double letters)
+{
+    for (uint32_t q = 0; q < plot->named; q++) {
+        const struct orr_plot_queue *queue = &plot->queues[q];
+        if (strcmp(queue->name, queue->whole) != 0) {
+            char text[600];
+            (void)snprintf(text, sizeof text, "%s: %.400s", queue->name, queue->whole);
+            orr_plot__gp(plot, ".\"\\n\".");
+            wrap(plot, text, letters);
+        }
+    }
+    plot->named = 0;
+}
+
 void orr_plot__title(struct orr_plot *plot, const char *what, const char *extra)
 {
     char tail[300], length[40], means[80];
@@ -372,6 +388,7 @@ void orr_plot__title(struct orr_plot *plot, const char *what, const char *extra)
     wrap(plot, what, letters);
     orr_plot__gp(plot, ".\"\\n\".");
     wrap(plot, text, letters);
+    say_whole_names(plot, letters);
     orr_plot__gp(plot, "\nset title heading%s\n",
                  plot->term == ORR_PLOT_DUMB ? "" : " textcolor rgb '#202020'");
 }
@@ -611,13 +628,14 @@ void orr_plot__wait_axis(struct orr_plot *plot, char axis, double lowest, double
     orr_plot__gp(plot, ")\n");
 }
 
-struct orr_plot_slots orr_plot__slots(const struct orr_plot *plot, uint32_t top)
+struct orr_plot_slots orr_plot__slots(struct orr_plot *plot, uint32_t top)
 {
     uint32_t asked = plot->options->top;
     top = asked > 0 ? asked : top;
     top = top < ORR_PLOT_COLOURS ? top : ORR_PLOT_COLOURS;
     uint32_t shown = plot->queue_count < top ? plot->queue_count : top;
     uint32_t others = plot->queue_count - shown;
+    plot->named = shown;
     return (struct orr_plot_slots){shown, others, shown + (others > 0 ? 1 : 0)};
 }
 
@@ -628,19 +646,8 @@ uint32_t orr_plot__slot(struct orr_plot_slots slots, uint32_t rank)
 
 void orr_plot__name(struct orr_plot *plot, const char *name)
 {
-    const uint32_t length = utf8_length(name), half = (ORR_PLOT_NAME - 1) / 2;
-    if (length <= ORR_PLOT_NAME) {
-        orr_plot__quote(plot, name, ORR_PLOT_NAME, false);
-        return;
-    }
-    const char *end = name; /* names that begin alike are told apart by their ends */
-    for (uint32_t i = 0; i < length - half; i++) {
-        const size_t bytes = utf8_bytes((const unsigned char *)end);
-        end += bytes > 0 ? bytes : 1;
-    }
-    orr_plot__quote(plot, name, half + 1, false); /* which ends it with the sign of a cut */
-    orr_plot__gp(plot, ".");
-    orr_plot__quote(plot, end, half, false);
+    const char **one = orr_short_names(&plot->in.arena, &name, 1, ORR_PLOT_NAME);
+    orr_plot__quote(plot, one[0], ORR_PLOT_NAME, false);
 }
 
 static uint32_t letters_of_name(const char *name)
@@ -685,13 +692,17 @@ void orr_plot__slot_name(struct orr_plot *plot, struct orr_plot_slots slots, uin
 
 void orr_plot__letters(struct orr_plot *plot, struct orr_plot_slots slots)
 {
-    uint32_t names = slots.shown < 4 ? slots.shown : 4;
-    orr_plot__gp(plot, "set xlabel 'A '.");
-    for (uint32_t s = 0; s < names; s++) {
-        if (s > 0) {
-            orr_plot__gp(plot, ".'  %c '.", (char)('A' + s));
+    const int most = (int)plot->letters - 20;
+    uint32_t names = 0;
+    int used = 0;
+    orr_plot__gp(plot, "set xlabel ''");
+    for (; names < slots.shown; names++) {
+        used += orr_text_width(plot->queues[names].name) + 4;
+        if (names > 0 && used > most) {
+            break;
         }
-        orr_plot__quote(plot, plot->queues[s].name, 14, false);
+        orr_plot__gp(plot, ".'%s%c '.", names > 0 ? "  " : "", (char)('A' + names));
+        orr_plot__quote(plot, plot->queues[names].name, ORR_PLOT_NAME, false);
     }
     orr_plot__gp(plot, "%s\n", plot->queue_count > names ? ".' ...'" : "");
 }

@@ -61,7 +61,7 @@ SELECT name, policy, status, clock_origin_ms, window_start_ms, window_end_ms, en
 FROM run;
 
 -- name: queues
-SELECT q.id, q.name, q.gpu_quota
+SELECT q.id, q.display_name, q.gpu_quota
 FROM queue AS q
 JOIN (SELECT DISTINCT queue FROM job) AS s ON s.queue = q.id
 LEFT JOIN (

@@ -60,14 +60,14 @@ WITH one AS (
     FROM room AS r
     JOIN job AS j ON j.id = r.job
     WHERE j.mgpu > 0)
-SELECT j.name AS job, q.name AS queue, j.mgpu / 1000.0 AS GPUs,
+SELECT j.name AS job, q.display_name AS queue, j.mgpu / 1000.0 AS GPUs,
   l.from_ms AS "submitted at",
   l.waited / 1000.0 AS "waited s", CASE WHEN l.start_ms IS NULL THEN 'never' ELSE 'yes' END AS started,
   y.words AS "mostly because", s.words AS "when that was last so",
   ltrim(CASE WHEN p.domain_mgpu IS NULL OR p.level IS NULL THEN ''
       ELSE printf(', at most %g in one %s', p.domain_mgpu / 1000.0, p.level) END
     || CASE WHEN p.allowed_mgpu IS NULL OR b.name IS NULL THEN ''
-      ELSE printf(', %s holds %g of %g', b.name, p.held_mgpu / 1000.0, p.allowed_mgpu / 1000.0) END
+      ELSE printf(', %s holds %g of %g', b.display_name, p.held_mgpu / 1000.0, p.allowed_mgpu / 1000.0) END
     || CASE WHEN a.name IS NULL THEN '' ELSE printf(', behind %s of %g GPUs', a.name, a.mgpu / 1000.0) END
     || CASE WHEN o.code IS NULL OR o.code = 'not-tried' THEN ''
       WHEN o.code = 'gate-failed' THEN ', no reclaim: its queue would hold more than its share'
@@ -127,7 +127,7 @@ WITH e AS (
   SELECT e.*, count(*) OVER (PARTITION BY e.job, e.cause) AS of_job
   FROM eviction AS e
   WHERE e.for_job IS NOT NULL)
-SELECT e.cause AS cause, coalesce(q.name, '') AS "taken from", coalesce(f.name, '') AS "for",
+SELECT e.cause AS cause, coalesce(q.display_name, '') AS "taken from", coalesce(f.display_name, '') AS "for",
   count(*) AS evictions, sum(e.used = 0) AS "for nothing", 
   sum(CASE e.cause WHEN 'preempt' THEN t.preempt WHEN 'reclaim' THEN t.reclaim WHEN 'consolidate' THEN t.consolidate END
     / 3.6e9 / e.of_job) AS "GPU-hours lost"
@@ -207,7 +207,7 @@ WHERE name = ?1 AND scope = 'all' AND label = '';
 
 -- name: longest_queue
 -- The p95 of fewer than 20 jobs is that of its longest: such a queue only where there is no other.
-SELECT replace(replace(label, 'queue=', ''), ',kind=', ', '), value, n
+SELECT label, value, n
 FROM metric
 WHERE name = 'wait_p95_s' AND scope = 'queue' AND label NOT LIKE '%,kind=inference' AND n > 0
 ORDER BY n < 20, value IS NULL DESC, value DESC
@@ -274,7 +274,7 @@ WHERE name = 'lost_gpu_h' AND scope = 'cause' AND value >= 0.5
 ORDER BY value DESC;
 
 -- name: loser
-SELECT q.name, count(*)
+SELECT q.display_name, count(*)
 FROM eviction AS e
 JOIN job AS j ON j.id = e.job
 JOIN queue AS q ON q.id = j.queue
@@ -406,11 +406,11 @@ WITH m AS (
   JOIN job AS j ON j.id = p.job
   CROSS JOIN run AS r
   GROUP BY j.queue), q AS (
-  SELECT q.id AS id, q.name AS name, q.gpu_quota AS quota, coalesce(h.gpu_h, 0.0) AS gpu_h
+  SELECT q.id AS id, q.name AS name, q.display_name AS display_name, q.gpu_quota AS quota, coalesce(h.gpu_h, 0.0) AS gpu_h
   FROM queue AS q
   LEFT JOIN h ON h.queue = q.id
   WHERE q.leaf)
-SELECT q.name AS queue, coalesce(k.kind, (
+SELECT q.display_name AS queue, coalesce(k.kind, (
     SELECT group_concat(DISTINCT c.name)
     FROM job AS j
     JOIN kind AS c ON c.id = j.kind
@@ -434,7 +434,7 @@ LEFT JOIN (
     WHERE jobs > 0)) AS k ON k.queue = q.name
 LEFT JOIN s ON s.queue = q.id
 WHERE k.queue IS NOT NULL
-ORDER BY q.gpu_h DESC, q.name, k.place
+ORDER BY q.gpu_h DESC, q.display_name, k.place
 
 -- name: queues
 -- use: queue_kinds

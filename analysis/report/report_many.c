@@ -211,7 +211,7 @@ static void queues_table(const struct side *side, FILE *out)
         }
         const bool whole = orr_metric_is(c->metrics[m].name, ORR_METRIC_WHOLE_QUEUE);
         (void)fputs("<tr><td>", out);
-        label_text(c->metrics[m].label, !whole, out);
+        label_text(c->metrics[m].shown, !whole, out);
         (void)fprintf(out, "</td><td>%s</td>", words_of(c->metrics[m].name));
         cells(&c->metrics[m], side->values, c->arm_count, out);
     }

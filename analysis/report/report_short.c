@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include <orrery/analysis/metrics.h>
 #include <orrery/base/text.h>
@@ -98,8 +99,14 @@ static void slowest_queue(struct orr_results *in, FILE *out)
         if (sqlite3_column_type(row, 1) != SQLITE_NULL && value < SHORT_WAIT_S) {
             continue;
         }
+        const char *label = orr_results_shown_label(in, orr_results_text(in, row, 0));
+        const char *name = strncmp(label, "queue=", 6) == 0 ? label + 6 : label;
+        const char *kind = strstr(name, ",kind=");
+        char words[500];
+        (void)snprintf(words, sizeof words, "%.*s%s%s", kind != NULL ? (int)(kind - name) : 300,
+                       name, kind != NULL ? ", " : "", kind != NULL ? kind + 6 : "");
         (void)fputs("Of queues, jobs of <b>", out);
-        text_column(row, 0, out);
+        orr_xml_text(out, words);
         (void)fprintf(out, "</b> (%lld) waited longest: 95 %% at most %s. ",
                       (long long)sqlite3_column_int64(row, 2),
                       sqlite3_column_type(row, 1) == SQLITE_NULL ? "a time not reached in this run"

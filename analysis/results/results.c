@@ -68,6 +68,58 @@ char *orr_results_text(struct orr_results *results, sqlite3_stmt *row, int colum
     return orr_arena_strndup(&results->arena, text, strlen(text));
 }
 
+static void load_shown(struct orr_results *results)
+{
+    uint32_t room = 0;
+    orr_idmap_init(&results->queues);
+    sqlite3_stmt *row = orr_results_prepare(results, orr_results_sql__display_names);
+    while (orr_results_step(results, row)) {
+        const char *name = orr_results_text(results, row, 0);
+        bool added = false;
+        const uint32_t queue = orr_idmap_put(&results->queues, name, strlen(name), &added);
+        if (added) {
+            results->shown = ORR_ROOM_FOR_ONE(results->shown, queue, room);
+            results->shown[queue] = orr_results_text(results, row, 1);
+        }
+    }
+}
+
+const char *orr_results_shown(struct orr_results *results, const char *queue)
+{
+    if (results->shown == NULL) {
+        load_shown(results);
+    }
+    const uint32_t found = orr_idmap_find(&results->queues, queue, strlen(queue));
+    return found == ORR_NONE ? queue : results->shown[found];
+}
+
+const char *orr_results_shown_label(struct orr_results *results, const char *label)
+{
+    static const char key[] = "queue=";
+    const size_t bytes = strlen(key);
+    if (strncmp(label, key, bytes) != 0) {
+        return label;
+    }
+    const char *rest = strstr(label, ",kind=");
+    rest = rest != NULL ? rest : label + strlen(label);
+    const char *name =
+        orr_arena_strndup(&results->arena, label + bytes, (size_t)(rest - label) - bytes);
+    const char *shown = orr_results_shown(results, name);
+    const size_t room = bytes + strlen(shown) + strlen(rest) + 1;
+    char *out = orr_arena_alloc(&results->arena, room, 1);
+    (void)snprintf(out, room, "%s%s%s", key, shown, rest);
+    return out;
+}
+
+const char *orr_results_queue(struct orr_results *results, sqlite3_stmt *row, int column)
+{
+    if (sqlite3_column_type(row, column) == SQLITE_NULL) {
+        return NULL;
+    }
+    const char *name = orr_results_text(results, row, column);
+    return results->for_people ? orr_results_shown(results, name) : name;
+}
+
 int64_t orr_results_int(struct orr_results *results, const char *sql, int64_t otherwise)
 {
     sqlite3_stmt *row = orr_results_prepare(results, sql);
@@ -180,6 +232,9 @@ void orr_results_close(struct orr_results *results)
     }
     (void)sqlite3_close(results->db);
     orr_arena_release(&results->arena);
+    orr_idmap_release(&results->queues);
+    orr_free(results->shown);
+    results->shown = NULL;
     results->db = NULL;
 }
 

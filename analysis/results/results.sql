@@ -2,7 +2,7 @@
 -- What several kinds of answers ask of a results file; ../sql/named_sql.cmake makes each a C string.
 
 -- name: leaf_queues
-SELECT q.id, q.name, q.gpu_quota * 1000, coalesce(s.shard, -1)
+SELECT q.id, q.display_name, q.gpu_quota * 1000, coalesce(s.shard, -1)
 FROM queue AS q
 LEFT JOIN shard_queue AS s ON s.queue = q.id
 WHERE q.leaf
@@ -20,6 +20,10 @@ WHERE q.leaf
 UNION ALL
 SELECT from_ms, queue, 2, gpu_quota * 1000 FROM v_owed
 ORDER BY at_ms, what DESC;
+
+-- name: display_names
+SELECT name, display_name
+FROM queue;
 
 -- name: origin
 SELECT clock_origin_ms

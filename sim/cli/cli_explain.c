@@ -99,10 +99,10 @@ static void print_cost(const struct orr_help_cost *cost)
                      cost->longer == 1 ? " waits" : "s wait",
                      orr_format_rough(sum, cost->longer_s));
         for (uint32_t q = 0; q < cost->queue_count; q++) {
-            (void)printf("%s%s %u (%s)", q > 0 ? ", " : "", cost->queues[q].queue,
+            (void)printf("%s%s %u (%s)", q > 0 ? ", " : "", cost->queues[q].shown,
                          cost->queues[q].jobs, orr_format_rough(sum, cost->queues[q].longer_s));
         }
-        (void)printf("; most %s of %s (+%s)", cost->most_job, cost->most_queue,
+        (void)printf("; most %s of %s (+%s)", cost->most_job, cost->most_shown,
                      orr_format_rough(one, cost->most_s));
     }
     (void)printf("; %u wait%s less, %s in all\n", cost->shorter, cost->shorter == 1 ? "s" : "",

@@ -49,10 +49,10 @@ static bool is_worse(const struct orr_compare_metric *metric, const struct orr_p
 static void row_label(const struct orr_compare_metric *metric, char out[LABEL_BYTES])
 {
     char label[LABEL_BYTES];
-    const char *kind = strstr(metric->label, ",kind=");
+    const char *kind = strstr(metric->shown, ",kind=");
     const bool whole = kind != NULL && orr_metric_is(metric->name, ORR_METRIC_WHOLE_QUEUE);
-    (void)snprintf(label, sizeof label, "%.*s", whole ? (int)(kind - metric->label) : 300,
-                   metric->label);
+    (void)snprintf(label, sizeof label, "%.*s", whole ? (int)(kind - metric->shown) : 300,
+                   metric->shown);
     orr_label_words(label, out, LABEL_BYTES);
 }
 

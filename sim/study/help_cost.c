@@ -25,6 +25,13 @@ static const char *keep(struct orr_results *in, sqlite3_stmt *row, int column,
     return orr_arena_strndup(arena, text, strlen(text));
 }
 
+static const char *keep_shown(struct orr_results *in, sqlite3_stmt *row, int column,
+                              struct orr_arena *arena)
+{
+    const char *text = orr_results_shown(in, orr_results_text(in, row, column));
+    return orr_arena_strndup(arena, text, strlen(text));
+}
+
 enum orr_status orr_study__help_cost(const char *results, const char *changed, const char *job,
                                      struct orr_arena *arena, struct orr_help_cost *cost,
                                      struct orr_err *err)
@@ -48,6 +55,7 @@ enum orr_status orr_study__help_cost(const char *results, const char *changed, c
     while (orr_results_step(&in, row)) {
         cost->queues[cost->queue_count++] =
             (struct orr_help_queue){.queue = keep(&in, row, 0, arena),
+                                    .shown = keep_shown(&in, row, 0, arena),
                                     .jobs = (uint32_t)sqlite3_column_int64(row, 1),
                                     .longer_s = sqlite3_column_double(row, 2) / 1000};
     }
@@ -55,6 +63,7 @@ enum orr_status orr_study__help_cost(const char *results, const char *changed, c
     while (orr_results_step(&in, row)) {
         cost->most_job = keep(&in, row, 0, arena);
         cost->most_queue = keep(&in, row, 1, arena);
+        cost->most_shown = keep_shown(&in, row, 1, arena);
         cost->most_s = sqlite3_column_double(row, 2) / 1000;
     }
     const enum orr_status status = in.status;

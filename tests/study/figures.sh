@@ -36,6 +36,27 @@ code=0
 "$orrery" plot g.db depth --width wide 2>err >out || code=$?
 [ "$code" = 64 ] || fail "exit $code: a width that is none"
 
+# Names: those that people read, without their middle where they are too long, and then whole in the title.
+cat >people.yaml <<END
+cluster: {pools: {a: {nodes: 1, gpus: 8}}}
+queues: {q1: {display_name: 'research and development, region west, batch'}, q2: {display_name: 'research and development, region east, batch'}}
+workload: [{name: t, trace: people.csv}]
+policy: fifo
+END
+printf 'job,queue,submit_s,run_s,pods,gpus_per_pod\na,q1,0,100,1,8\nb,q2,10,100,1,8\n' >people.csv
+"$orrery" run people.yaml -q -o people.db
+"$orrery" plot people.db depth share gantt qq floor wait-cdf -o people >out
+for figure in depth share gantt wait-cdf; do
+    for name in 'research and develop… region west, batch' 'research and develop… region east, batch' 'research and development, region west, batch'; do
+        tr '\n' ' ' <people/people-$figure.svg | sed 's/<[^>]*>/ /g' | tr -s '\t ' ' ' | grep -q "$name" || fail "$figure does not name $name"
+    done
+done
+"$orrery" report people.db -o people.html >out
+grep -q '<td[^>]*>research and development, region west, batch</td>' people.html || fail "the report's table does not"
+grep -q '>q[12]<' people.html && fail "the report writes what people do not read"
+"$orrery" plot people.db nodes gantt -t dumb >out
+grep -q 'A research and develop… region west, batch' out || fail "a map of letters cuts names: $(grep -a 'A research' out)"
+
 # Two runs in one axes: a line each, named by what they differ in or as asked for.
 "$orrery" run "$source/scenarios/whatif/gang/gang.yaml" --policy fifo --quiet --no-progress -o f.db || [ $? = 1 ]
 "$orrery" plot g.db f.db -o both >out || fail "two runs"

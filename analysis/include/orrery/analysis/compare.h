@@ -36,6 +36,7 @@ struct orr_compare_options {
 
 struct orr_compare_metric {
     const char *name, *scope, *label, *unit;
+    const char *shown;      /* the label with the queue's display name, for people */
     enum orr_better better; /* neither also of a part of the capacity where that is not the same */
     double gpu_h; /* held by those it is of, the most of all runs; NAN: not known, or of all */
 };
@@ -100,7 +101,7 @@ enum orr_verdict_on orr_compare_verdict(const struct orr_compare_metric *metric,
 #define ORR_GROUP_ROWS        3
 struct orr_group_change {
     const struct orr_comparison *of;
-    const char *label;
+    const char *label, *shown;
     double gpu_h;                  /* as in orr_compare_metric */
     uint32_t rows[ORR_GROUP_ROWS]; /* metrics that say it, the worst first, then the best */
     uint32_t row_count;

@@ -9,6 +9,7 @@
 
 #include <sqlite3.h>
 
+#include <orrery/base/idmap.h>
 #include <orrery/base/mem.h>
 #include <orrery/base/status.h>
 
@@ -18,9 +19,12 @@ struct orr_results {
     sqlite3 *db;
     const char *path; /* borrowed */
     enum orr_status status;
-    struct orr_err *err;    /* borrowed; may be NULL */
-    struct orr_arena arena; /* of orr_results_text */
-    orr_ms origin_ms;       /* of the clock, since 1970; ORR_MS_NONE: there is no calendar */
+    struct orr_err *err;     /* borrowed; may be NULL */
+    struct orr_arena arena;  /* of orr_results_text */
+    orr_ms origin_ms;        /* of the clock, since 1970; ORR_MS_NONE: there is no calendar */
+    bool for_people;         /* orr_results_queue gives display names; the caller sets it */
+    struct orr_idmap queues; /* names, once orr_results_shown was asked ... */
+    const char **shown;      /* ... and the display name of each */
 };
 
 /* Read-only, refused unless its schema is the one known here: ORR_NO_INPUT (missing, unreadable),
@@ -38,6 +42,13 @@ sqlite3_stmt *orr_results_prepare(struct orr_results *results, const char *sql);
 bool orr_results_step(struct orr_results *results, sqlite3_stmt *row);
 /* A column's text, "" for NULL; lives as long as the results. */
 char *orr_results_text(struct orr_results *results, sqlite3_stmt *row, int column);
+/* What people read for the queue of that name, or for a metric's label ("queue=NAME,kind=KIND"):
+ * with the display name. The text itself where that is no other; both live as long as the results.
+ */
+const char *orr_results_shown(struct orr_results *results, const char *queue);
+const char *orr_results_shown_label(struct orr_results *results, const char *label);
+/* A column that holds the name of a queue: as people read it if they will; NULL for NULL. */
+const char *orr_results_queue(struct orr_results *results, sqlite3_stmt *row, int column);
 /* A time of the run's clock in words (orr_format_clock); needs 32 bytes. */
 const char *orr_results_when(const struct orr_results *results, orr_ms at, char *out);
 /* The first column of the first row, or `otherwise`. */

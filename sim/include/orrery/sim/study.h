@@ -150,12 +150,12 @@ struct orr_help_cost {
     uint32_t longer, shorter, lost, won;
     double longer_s, shorter_s; /* together */
     struct orr_help_queue {
-        const char *queue;
+        const char *queue, *shown; /* name and display name */
         uint32_t jobs;
         double longer_s;
     } queues[3]; /* in which most is waited more */
     uint32_t queue_count;
-    const char *most_job, *most_queue; /* who waits longest more; NULL: nobody does */
+    const char *most_job, *most_queue, *most_shown; /* who waits longest more; NULL: nobody does */
     double most_s;
 };
 enum orr_lever {
