@@ -5,7 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include <orrery/analysis/results.h>
 #include <orrery/base/text.h>
 
 bool orr_comparison_repeats(const struct orr_comparison *c, uint32_t metric)
@@ -42,6 +41,17 @@ char *orr_setting_of(struct orr_arena *arena, const char *resolved)
     }
     *to = '\0';
     return out;
+}
+
+void orr_compare__open(const struct orr_compare_load *load, uint32_t run, struct orr_results *in,
+                       struct orr_err *err)
+{
+    const struct orr_compare_options *options = load->options;
+    if (options->points != NULL) {
+        orr_results_open_point(in, options->paths[run], options->points[run], err);
+    } else {
+        orr_results_open(in, options->paths[run], err);
+    }
 }
 
 static const char *stem_of(struct orr_arena *arena, const char *path)
@@ -168,7 +178,7 @@ static enum orr_status read_run(struct orr_compare_load *load, uint32_t index, u
     struct orr_compare_run *run = &load->runs[index];
     struct orr_arena *arena = &load->comparison->arena;
     struct orr_results in;
-    orr_results_open(&in, options->paths[index], load->err);
+    orr_compare__open(load, index, &in, load->err);
     run->path = options->paths[index];
     run->stem = stem_of(arena, run->path);
     sqlite3_stmt *row = orr_results_prepare(&in, orr_compare_sql__run);
@@ -413,8 +423,11 @@ static enum orr_status pair_all(struct orr_compare_load *load)
         status = orr_compare__windows(load);
     }
     const char *scope = load->options->scope;
+    comparison->detected = load->options->points != NULL &&
+                           strstr(load->runs[0].setting, "\nwarmup: detect\n") != NULL;
     comparison->jitter = comparison->pairs > 1 && is_shaken(load->runs[0].setting);
-    if (status == ORR_OK && comparison->jitter && (scope == NULL || strcmp(scope, "all") == 0)) {
+    if (status == ORR_OK && comparison->jitter && load->options->points == NULL &&
+        (scope == NULL || strcmp(scope, "all") == 0)) {
         status = orr_compare__beside(load);
         adjust(comparison, comparison->beside);
     }
@@ -427,7 +440,8 @@ static void add_ratio(struct orr_compare_load *load, uint32_t *capacity)
 {
     struct orr_comparison *c = load->comparison;
     const char *scope = load->options->scope;
-    if ((scope == NULL || strcmp(scope, "all") == 0) && wanted(load->options, ORR_JCT_RATIO)) {
+    if ((scope == NULL || strcmp(scope, "all") == 0) && load->options->points == NULL &&
+        wanted(load->options, ORR_JCT_RATIO)) {
         load->ratio = c->metric_count;
         c->metrics = ORR_ROOM_FOR_ONE(c->metrics, c->metric_count, *capacity);
         c->metrics[c->metric_count++] =

@@ -4,6 +4,7 @@
 #define ORR_COMPARE_INT_H
 
 #include <orrery/analysis/compare.h>
+#include <orrery/analysis/results.h>
 #include <orrery/base/idmap.h>
 
 struct orr_compare_run { /* one results file */
@@ -26,6 +27,10 @@ struct orr_compare_load {
     uint32_t ratio;        /* metric ORR_JCT_RATIO, or ORR_NONE */
     struct orr_err *err;
 };
+
+/* The results of a run: a file, or a point of a merged sweep. As orr_results_open. */
+void orr_compare__open(const struct orr_compare_load *load, uint32_t run, struct orr_results *in,
+                       struct orr_err *err);
 
 /* Jobs of both runs, in the order of the other. */
 struct orr_compare_ratio {

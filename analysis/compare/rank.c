@@ -46,7 +46,7 @@ void orr_compare__weigh(struct orr_compare_load *load)
     for (uint32_t r = 0; r < load->run_count; r++) {
         struct orr_results in;
         struct orr_err ignored = {0}; /* it has just been read */
-        orr_results_open(&in, load->runs[r].path, &ignored);
+        orr_compare__open(load, r, &in, &ignored);
         sqlite3_stmt *row = orr_results_prepare(&in, orr_rank_sql__gpu_hours);
         if (row != NULL) {
             (void)sqlite3_bind_text(row, 1, scope, -1, SQLITE_STATIC);

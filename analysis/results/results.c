@@ -160,6 +160,12 @@ static void check_shape(struct orr_results *results)
 static void check_version(struct orr_results *results)
 {
     int64_t version = orr_results_int(results, "PRAGMA user_version", 0);
+    if (results->status == ORR_OK && orr_results_int(results, orr_results_sql__is_merged, 0) != 0) {
+        results->status = orr_fail(results->err, ORR_DATA,
+                                   "%s: a merged sweep, which holds metrics of many runs and no "
+                                   "jobs; `orrery compare` reads it",
+                                   results->path);
+    }
     if (results->status == ORR_OK && version != ORR_RESULTS_VERSION) {
         results->status =
             orr_fail(results->err, ORR_DATA,
@@ -198,7 +204,7 @@ static void shadow_views(struct orr_results *results)
     free(sql);
 }
 
-void orr_results_open(struct orr_results *results, const char *path, struct orr_err *err)
+static void open_database(struct orr_results *results, const char *path, struct orr_err *err)
 {
     *results = (struct orr_results){.path = path, .err = err, .origin_ms = ORR_MS_NONE};
     orr_arena_init(&results->arena);
@@ -217,10 +223,86 @@ void orr_results_open(struct orr_results *results, const char *path, struct orr_
     }
     (void)sqlite3_exec(results->db, "PRAGMA temp_store = memory; PRAGMA cache_size = -65536", NULL,
                        NULL, NULL);
+}
+
+void orr_results_open(struct orr_results *results, const char *path, struct orr_err *err)
+{
+    open_database(results, path, err);
+    if (results->status != ORR_OK) {
+        return;
+    }
     check_version(results);
     check_shape(results);
     results->origin_ms = orr_results_int(results, orr_results_sql__origin, ORR_MS_NONE);
     shadow_views(results);
+}
+
+bool orr_results_is_merged(const char *path)
+{
+    struct orr_results in;
+    struct orr_err ignored = {0};
+    open_database(&in, path, &ignored);
+    const bool is = orr_results_int(&in, orr_results_sql__is_merged, 0) != 0;
+    orr_results_close(&in);
+    return is;
+}
+
+void orr_results_open_point(struct orr_results *results, const char *path, uint32_t point,
+                            struct orr_err *err)
+{
+    static const char *const views[] = {orr_results_sql__shown, orr_results_sql__point_run,
+                                        orr_results_sql__point_metric, orr_results_sql__point_node};
+    open_database(results, path, err);
+    const int64_t version = orr_results_int(results, orr_results_sql__merged_version, 0);
+    if (results->status == ORR_OK && version != ORR_RESULTS_VERSION) {
+        results->status =
+            orr_fail(err, ORR_DATA,
+                     "%s: the sweep's results have version %lld, and only version %d can be read",
+                     path, (long long)version, ORR_RESULTS_VERSION);
+    }
+    for (size_t i = 0; i < sizeof views / sizeof views[0]; i++) {
+        sqlite3_stmt *view = orr_results_prepare(results, views[i]);
+        if (view != NULL && sqlite3_bind_parameter_count(view) > 0) {
+            (void)sqlite3_bind_int64(view, 1, point);
+        }
+        while (orr_results_step(results, view)) {
+        }
+    }
+}
+
+enum orr_status orr_results_points(const char *path, struct orr_merged_points *points,
+                                   struct orr_err *err)
+{
+    struct orr_results in;
+    *points = (struct orr_merged_points){0};
+    orr_arena_init(&points->arena);
+    open_database(&in, path, err);
+    const int64_t most = orr_results_int(&in, orr_results_sql__merged_count, 0);
+    uint32_t *ids = orr_arena_alloc(&points->arena, (size_t)most + 1, sizeof *ids);
+    uint32_t *arms = orr_arena_alloc(&points->arena, (size_t)most + 1, sizeof *arms);
+    const char **labels = orr_arena_alloc(&points->arena, (size_t)most + 1, sizeof *labels);
+    sqlite3_stmt *row = orr_results_prepare(&in, orr_results_sql__merged_points);
+    while (points->count < most && orr_results_step(&in, row)) {
+        const char *label = orr_results_text(&in, row, 2);
+        ids[points->count] = (uint32_t)sqlite3_column_int64(row, 0);
+        arms[points->count] = (uint32_t)sqlite3_column_int64(row, 1);
+        labels[points->count++] = orr_arena_strndup(&points->arena, label, strlen(label));
+    }
+    points->points = ids;
+    points->arms = arms;
+    points->labels = labels;
+    const enum orr_status status = in.status;
+    orr_results_close(&in);
+    if (status != ORR_OK) {
+        orr_merged_points_release(points);
+    }
+    return status;
+}
+
+void orr_merged_points_release(struct orr_merged_points *points)
+{
+    orr_arena_release(&points->arena);
+    *points = (struct orr_merged_points){0};
 }
 
 void orr_results_close(struct orr_results *results)

@@ -48,3 +48,50 @@ FROM run;
 -- name: queue_count
 SELECT count(*)
 FROM queue;
+
+-- A merged sweep: a point of it under the names that a results file has.
+
+-- name: is_merged
+SELECT count(*)
+FROM main.sqlite_schema
+WHERE type = 'table' AND name = 'point_metric';
+
+-- name: merged_version
+SELECT results_schema
+FROM sweep;
+
+-- name: merged_count
+SELECT count(*)
+FROM point_run;
+
+-- name: merged_points
+SELECT p.id, p.arm, a.label
+FROM sweep_point AS p
+JOIN sweep_arm AS a ON a.id = p.arm
+JOIN point_run AS r ON r.point = p.id
+ORDER BY p.id;
+
+-- name: shown
+CREATE TEMP TABLE shown AS
+SELECT ?1 AS point;
+
+-- name: point_run
+CREATE TEMP VIEW run AS
+SELECT r.policy, a.scenario AS scenario_resolved, p.seed, r.digest, r.window_start_ms, r.window_end_ms, r.end_ms,
+  r.capacity_mgpu
+FROM shown AS s
+JOIN point_run AS r ON r.point = s.point
+JOIN sweep_point AS p ON p.id = r.point
+JOIN sweep_arm AS a ON a.id = p.arm;
+
+-- name: point_metric
+CREATE TEMP VIEW metric AS
+SELECT m.name, m.scope, m.label, m.value, m.unit, m.n, m.better, m.at_least, m.rowid AS rowid
+FROM shown AS s
+JOIN point_metric AS m ON m.point = s.point;
+
+-- name: point_node
+-- one, as large as all
+CREATE TEMP VIEW node AS
+SELECT capacity_mgpu / 1000 AS gpus
+FROM run;

@@ -6,6 +6,7 @@
 #include <orrery/analysis/compare.h>
 #include <orrery/analysis/gate.h>
 #include <orrery/analysis/plot.h>
+#include <orrery/analysis/results.h>
 #include <orrery/base/text.h>
 #include <orrery/sim/study.h>
 
@@ -21,7 +22,8 @@ enum {
     KEY_PLOT,
     KEY_TERM,
     KEY_KEEP,
-    KEY_ALL
+    KEY_ALL,
+    KEY_ARM
 };
 
 struct compare_options {
@@ -31,6 +33,8 @@ struct compare_options {
     const char *shake, *keep, *plot, *term;
     enum orr_compare_format format;
     bool all;
+    const char *arms[ORR_CLI_LIST_MAX]; /* of a merged sweep, the first is the base; none: all */
+    uint32_t arm_count;
     struct orr_cli_common common;
 };
 
@@ -95,12 +99,20 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_KEEP: o->keep = arg; return 0;
     case KEY_PLOT: o->plot = arg; return 0;
     case KEY_ALL: o->all = true; return 0;
+    case KEY_ARM: orr_cli_append(state, o->arms, &o->arm_count, arg); return 0;
     case KEY_TERM: o->term = arg; return 0;
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
     case ARGP_KEY_ARG: return add_path(state, o, arg);
     case ARGP_KEY_END:
-        if (o->compare.path_count < 2) {
-            argp_error(state, "name the results files of at least two settings");
+        if (o->compare.path_count == 0) {
+            argp_error(state, "name the results files of at least two settings, or a merged sweep");
+        }
+        if (o->compare.path_count == 1 && (o->replicas > 0 || o->compare.window_ms > 0)) {
+            argp_error(state, "--replicas and --windows need the results files of at least two "
+                              "settings");
+        }
+        if (o->compare.path_count > 1 && o->arm_count > 0) {
+            argp_error(state, "--arm chooses among the settings of one merged sweep");
         }
         if (o->shake != NULL && o->replicas == 0) {
             argp_error(state, "--shake needs --replicas");
@@ -189,6 +201,91 @@ enum orr_status orr_cli_align(const char *const *paths, uint32_t count, uint32_t
                       orr_format_rough(from, (double)warmups.shortest_ms / 1000.0),
                       orr_format_rough(to, (double)warmups.longest_ms / 1000.0));
     }
+    return status;
+}
+
+/* --- merged sweeps --- */
+
+static bool is_arm(const struct orr_merged_points *merged, uint32_t point, const char *arm)
+{
+    return strcmp(merged->labels[point], arm) == 0;
+}
+
+static enum orr_status check_arms(const struct compare_options *o,
+                                  const struct orr_merged_points *merged, struct orr_err *err)
+{
+    for (uint32_t a = 0; a < o->arm_count; a++) {
+        uint32_t p = 0;
+        while (p < merged->count && !is_arm(merged, p, o->arms[a])) {
+            p++;
+        }
+        if (p == merged->count) {
+            const char *near = orr_nearest(o->arms[a], merged->labels, merged->count);
+            return orr_fail(err, ORR_DATA,
+                            "%s: no setting of the sweep that has results is called \"%s\"%s%s%s",
+                            o->paths[0], o->arms[a], near != NULL ? "; did you mean \"" : "",
+                            near != NULL ? near : "", near != NULL ? "\"?" : "");
+        }
+    }
+    return ORR_OK;
+}
+
+/* Points of the settings asked for, those of the base first; of all settings where none is named.
+ */
+static void choose_points(struct compare_options *o, const struct orr_merged_points *merged,
+                          struct orr_arena *arena)
+{
+    const char **paths = orr_arena_alloc(arena, merged->count + (size_t)1, sizeof *paths);
+    const char **labels = orr_arena_alloc(arena, merged->count + (size_t)1, sizeof *labels);
+    uint32_t *arms = orr_arena_alloc(arena, merged->count + (size_t)1, sizeof *arms);
+    uint32_t *points = orr_arena_alloc(arena, merged->count + (size_t)1, sizeof *points);
+    uint32_t count = 0;
+    for (uint32_t a = 0; a < (o->arm_count > 0 ? o->arm_count : 1); a++) {
+        for (uint32_t p = 0; p < merged->count; p++) {
+            if (o->arm_count == 0 || is_arm(merged, p, o->arms[a])) {
+                paths[count] = o->paths[0];
+                labels[count] =
+                    orr_arena_strndup(arena, merged->labels[p], strlen(merged->labels[p]));
+                arms[count] = merged->arms[p];
+                points[count++] = merged->points[p];
+            }
+        }
+    }
+    o->compare.paths = paths;
+    o->compare.labels = labels;
+    o->compare.arms = arms;
+    o->compare.points = points;
+    o->compare.path_count = count;
+}
+
+/* One file: the settings of a merged sweep. */
+static enum orr_status expand_merged(struct compare_options *o, struct orr_arena *arena,
+                                     struct orr_err *err)
+{
+    struct orr_merged_points merged;
+    if (!orr_results_is_merged(o->paths[0])) {
+        struct orr_results in; /* a file that is not there or no results file says so itself */
+        orr_results_open(&in, o->paths[0], err);
+        const enum orr_status status = in.status;
+        orr_results_close(&in);
+        return status != ORR_OK ? status
+                                : orr_fail(err, ORR_USAGE,
+                                           "%s is one run: name the results files of at least two "
+                                           "settings, or a merged sweep",
+                                           o->paths[0]);
+    }
+    enum orr_status status = orr_results_points(o->paths[0], &merged, err);
+    if (status != ORR_OK) {
+        return status;
+    }
+    status = check_arms(o, &merged, err);
+    if (status == ORR_OK) {
+        choose_points(o, &merged, arena);
+    }
+    if (status == ORR_OK && o->compare.path_count == 0) {
+        status = orr_fail(err, ORR_DATA, "%s: no point has results", o->paths[0]);
+    }
+    orr_merged_points_release(&merged);
     return status;
 }
 
@@ -283,6 +380,22 @@ static void note_other_inputs(const struct compare_options *o)
     }
 }
 
+static void note_sweep(const struct orr_comparison *c)
+{
+    if (c->one_trace) {
+        (void)fprintf(stderr,
+                      "orrery: settings with one seed have no interval: it is not known how "
+                      "much is chance. Give the experiment `replicas`, and `shake` where "
+                      "nothing else is drawn\n");
+    }
+    if (c->detected) {
+        (void)fprintf(stderr,
+                      "orrery: each run detected a warm-up of its own, so that they are not "
+                      "measured from the same time on: state one in the base "
+                      "(run.warmup)\n");
+    }
+}
+
 static void answer(const struct compare_options *o, const struct orr_comparison *c)
 {
     const bool plain = o->common.json || o->format != ORR_COMPARE_TEXT;
@@ -299,10 +412,15 @@ static void answer(const struct compare_options *o, const struct orr_comparison 
     }
     orr_cli_colour_end(&colour);
     (void)fflush(stdout); /* where both go to one place, what follows comes after the answer */
-    if (!o->common.quiet) {
-        note_other_inputs(o);
+    if (o->common.quiet) {
+        return;
     }
-    if (c->one_trace && !o->common.quiet) {
+    if (o->compare.points != NULL) {
+        note_sweep(c);
+        return;
+    }
+    note_other_inputs(o);
+    if (c->one_trace) {
         (void)fprintf(
             stderr, "orrery: one trace with one seed has no interval: it is not known how much is "
                     "chance. Run it again with its input shaken (--replicas 20 --shake "
@@ -350,16 +468,20 @@ int orr_cli_compare(int argc, char **argv)
          "with --by: the table of all rows instead of the five that lose and gain most. These are "
          "weighed by GPU-hours; changes below 1 min or 1 % count for nobody",
          3},
+        {"arm", KEY_ARM, "NAME", 0,
+         "of a merged sweep: only this setting; may be given several times, the first is the base",
+         1},
         {"plot", KEY_PLOT, "DIR", 0, "draw the differences into this folder (compare-forest.svg)",
          3},
         {"term", KEY_TERM, "svg|png|dumb", 0, "what --plot draws (default svg)", 3},
         {0}};
     const struct argp parser = {rows,
                                 parse,
-                                "[LABEL=]R.db...",
+                                "[LABEL=]R.db...\nEXPERIMENT.db",
                                 "Compare settings in pairs of runs with the same seed: difference, "
                                 "95 % interval, p value (Holm over the settings), and a sentence. "
-                                "The setting of the first file is the base.",
+                                "The setting of the first file is the base. EXPERIMENT.db is what "
+                                "`orrery sweep merge` wrote; its first setting is the base.",
                                 orr_cli_everywhere,
                                 NULL,
                                 NULL};
@@ -367,7 +489,9 @@ int orr_cli_compare(int argc, char **argv)
     struct orr_replicas replicas = {0}, aligned = {0};
     struct orr_progress progress;
     struct orr_comparison comparison;
+    struct orr_arena arena; /* of the points of a sweep */
     struct orr_err err = {0};
+    orr_arena_init(&arena);
     (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
     o.compare.paths = o.paths;
     o.compare.labels = o.labels;
@@ -377,7 +501,11 @@ int orr_cli_compare(int argc, char **argv)
     if (status == ORR_OK && o.replicas > 0) {
         status = run_replicas(&o, &progress, &replicas, &err);
     }
-    if (status == ORR_OK && o.compare.window_ms == 0) { /* blocks are of the part all runs share */
+    if (status == ORR_OK && o.compare.path_count == 1) {
+        status = expand_merged(&o, &arena, &err);
+    }
+    if (status == ORR_OK && o.compare.points == NULL &&
+        o.compare.window_ms == 0) { /* blocks are of the part all runs share */
         status = orr_cli_align(o.compare.paths, o.compare.path_count, o.jobs, &progress,
                                o.common.quiet, &aligned, &err);
         o.compare.paths = aligned.count > 0 ? aligned.paths : o.compare.paths;
@@ -392,5 +520,6 @@ int orr_cli_compare(int argc, char **argv)
     }
     orr_replicas_release(&aligned);
     orr_replicas_release(&replicas);
+    orr_arena_release(&arena);
     return status == ORR_OK ? 0 : orr_cli_fail(&err);
 }

@@ -50,6 +50,37 @@ alone=$(sqlite3 alone.db "SELECT digest FROM run")
 [ "$(sqlite3 calm.db "SELECT count(*) FROM point_metric WHERE point = 7")" = "$(sqlite3 alone.db "SELECT count(*) FROM metric")" ] ||
     fail "metrics are lost"
 
+# The merged file is compared as its results files are, but for what jobs alone can tell.
+exits 0 compare calm.db --json
+jq .differences out >merged.json
+jq -r '.arms[] | "\(.arm)|\(.runs)|\(.jobs)|\(.unstarted)"' out >arms
+n=$(wc -l <arms)
+[ "$n" = 5 ] || fail "not five settings: $(cat arms)"
+sqlite3 calm.db "SELECT 's' || arm || '=calm/points/' || key || '.db' FROM sweep_point ORDER BY id" >files
+sqlite3 calm.db "SELECT label FROM sweep_arm ORDER BY id" >labels
+# shellcheck disable=SC2046
+"$orrery" compare $(cat files) --json >each 2>err || fail "$(cat err)"
+jq '[.differences[] | select(.metric != "jct_ratio_geomean")] | length' each >n1
+jq length merged.json >n2
+cmp n1 n2 || fail "a merged sweep has other metrics: $(cat n1 n2)"
+for what in base_mean arm_mean difference low high p_holm verdict n; do
+    jq -c "[.differences[] | select(.metric != \"jct_ratio_geomean\") | [.metric, .$what]] | sort" each >a
+    jq -c "[.[] | [.metric, .$what]] | sort" merged.json >b
+    cmp a b || fail "a merged sweep has another $what"
+done
+jq -r '.arms[] | "\(.runs)|\(.jobs)|\(.unstarted)"' each >a
+cut -d'|' -f2- arms >b
+cmp a b || fail "a merged sweep has other arms"
+exits 0 compare calm.db --by queue
+base=$(sed -n 3p labels) other=$(sed -n 1p labels)
+exits 0 compare calm.db --arm "$base" --arm "$other" --json
+[ "$(jq -r '.arms[0].arm + "|" + .arms[1].arm' out)" = "$base|$other" ] || fail "not the settings asked for: $(jq -c .arms out)"
+exits 65 compare calm.db --arm nobody
+exits 64 compare calm.db --replicas 3
+exits 64 compare "calm/points/$(sqlite3 calm.db "SELECT key FROM sweep_point LIMIT 1").db"
+exits 65 report calm.db -o r.html
+grep -q 'merged sweep.*orrery compare' err || fail "$(cat err)"
+
 # Planned again: the same keys; a folder holds one plan.
 exits 0 sweep plan exp.yaml -o torn
 [ "$(sqlite3 torn/plan.db "SELECT group_concat(key) FROM sweep_point")" = "$(sqlite3 calm/plan.db "SELECT group_concat(key) FROM sweep_point")" ] ||

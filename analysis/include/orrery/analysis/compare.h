@@ -20,7 +20,9 @@ struct orr_compare_options {
     const char *const *paths; /* results files; the arm of the first is the base */
     uint32_t path_count;
     const char *const *labels; /* per path, what its arm is called; NULL, or NULL entries: chosen */
-    const uint32_t *arms; /* per path, its arm, the first one's 0; NULL: told by the settings */
+    const uint32_t *arms;   /* per path, its arm, the first one's 0; NULL: told by the settings */
+    const uint32_t *points; /* per path, a point of that merged sweep; NULL: results files. Sweeps
+                             * have no jobs: no ORR_JCT_RATIO, no blocks */
     const char *const *metrics; /* names; NULL: the headline ones */
     uint32_t metric_count;
     const char *scope; /* all, queue, kind, size; NULL: all */
@@ -63,6 +65,7 @@ struct orr_comparison {
     struct orr_paired *beside;
     uint32_t beside_blocks;
     orr_ms beside_ms; /* length of a block */
+    bool detected;    /* runs of a sweep found their warm-ups themselves: no common window */
     bool one_trace;   /* one seed an arm and no windows: no intervals */
     struct orr_arena arena;
 };

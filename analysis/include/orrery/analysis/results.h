@@ -32,6 +32,23 @@ struct orr_results {
 void orr_results_open(struct orr_results *results, const char *path, struct orr_err *err);
 void orr_results_close(struct orr_results *results);
 
+/* What `sweep merge` writes: metrics of many runs, no jobs. False for all else. */
+bool orr_results_is_merged(const char *path);
+/* One point of it as if it were a results file that has run, metric and node alone; a point that
+ * the file lacks has no run. Fails as orr_results_open. */
+void orr_results_open_point(struct orr_results *results, const char *path, uint32_t point,
+                            struct orr_err *err);
+/* The points that have results, in the order of the plan; the arena of the list owns it all. */
+struct orr_merged_points {
+    const uint32_t *points, *arms; /* arms: numbers of settings */
+    const char *const *labels;     /* of their settings */
+    uint32_t count;
+    struct orr_arena arena;
+};
+enum orr_status orr_results_points(const char *path, struct orr_merged_points *points,
+                                   struct orr_err *err) ORR_MUST_USE;
+void orr_merged_points_release(struct orr_merged_points *points);
+
 /* Another results file as database `base`, for queries of both. Fails as orr_results_open. */
 enum orr_status orr_results_attach(struct orr_results *results, const char *path,
                                    struct orr_err *err) ORR_MUST_USE;
