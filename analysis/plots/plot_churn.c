@@ -94,15 +94,18 @@ void orr_plot__churn(struct orr_plot *plot)
     orr_plot__layers_close(&lost);
 }
 
-static void reasons_load(struct orr_plot *plot, struct orr_plot_layers *layers)
+static void reasons_load(struct orr_plot *plot, struct orr_plot_layers *layers,
+                         struct orr_plot_changes *changes)
 {
     /* By what they amount to, so that the largest are at the bottom and the rest share a layer. */
     sqlite3_stmt *row = orr_results_prepare(&plot->in, orr_plots_sql__reasons);
     while (orr_results_step(&plot->in, row)) {
         uint32_t layer = orr_plot__layer(layers, orr_results_text(&plot->in, row, 0));
-        orr_plot__layers_spread(layers, layer, sqlite3_column_int64(row, 1),
-                                sqlite3_column_int64(row, 2),
-                                sqlite3_column_double(row, 3) / ORR_MGPU);
+        const orr_ms from = sqlite3_column_int64(row, 1), to = sqlite3_column_int64(row, 2);
+        const double gpus = sqlite3_column_double(row, 3) / ORR_MGPU;
+        orr_plot__layers_spread(layers, layer, from, to, gpus);
+        orr_plot__change(changes, from, gpus);
+        orr_plot__change(changes, to, -gpus);
     }
 }
 
@@ -113,19 +116,24 @@ void orr_plot__reasons(struct orr_plot *plot)
     orr_ms from = 0, to = 0;
     orr_plot__span(plot, &from, &to);
     orr_plot__layers_open(&layers, from, to, buckets_of(plot, MOST_STEPS));
-    reasons_load(plot, &layers);
+    struct orr_plot_changes changes = {0};
+    struct orr_plot_peaks peaks;
+    reasons_load(plot, &layers, &changes);
+    orr_plot__peaks_open(&peaks, layers.from, layers.to, layers.bucket_ms);
+    orr_plot__peaks_sum(&peaks, &changes);
     orr_plot__layers_means(&layers, 1);
-    double top = orr_plot__layers_top(&layers);
+    const double top = dumb ? orr_plot__layers_top(&layers) : peaks.top;
     orr_plot__start(plot, (struct orr_plot_size){1000, 500, 100, 30});
     char extra[60] = "";
     const long long nevers = (long long)orr_results_int(&plot->in, orr_plots_sql__nevers, 0);
     if (nevers > 0) {
         (void)snprintf(extra, sizeof extra, "without %lld that never could start", nevers);
     }
-    orr_plot__means_over(plot, layers.bucket_ms, false);
+    orr_plot__means_over(plot, layers.bucket_ms, "peaks");
     orr_plot__title(plot, "What waits and why", nevers > 0 ? extra : NULL);
     if (top <= 0) {
         orr_plot__nothing(plot, "no job waited in this part of the run");
+        orr_plot__peaks_close(&peaks);
         orr_plot__layers_close(&layers);
         return;
     }
@@ -140,12 +148,16 @@ void orr_plot__reasons(struct orr_plot *plot)
         const uint32_t length = (uint32_t)strlen(layers.names[i]);
         letters = length > letters ? length : letters;
     }
-    orr_plot__legend(plot, "reason", layers.count + near, letters, true);
+    orr_plot__legend(plot, "reason", layers.count + near + 1, letters, true);
     orr_plot__layers_plot(plot, &layers, true);
+    if (!dumb) {
+        orr_plot__peaks_plot(plot, orr_plot__peaks_rows(plot, &peaks), true);
+    }
     if (near) {
         orr_plot__gp(plot, ", \\\n  %.9g with lines %s title 'capacity'", capacity,
                      dumb ? "" : "dt 2 lw 1.6 lc rgb '#000000'");
     }
     orr_plot__gp(plot, "\n");
+    orr_plot__peaks_close(&peaks);
     orr_plot__layers_close(&layers);
 }

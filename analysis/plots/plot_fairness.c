@@ -136,7 +136,7 @@ void orr_plot__fairness(struct orr_plot *plot)
         (void)snprintf(extra, sizeof extra, "Jain %.3f, share deviation %.3f", jain, off);
     }
     orr_plot__start(plot, orr_plot__panels_size(plot, 600));
-    orr_plot__means_over(plot, table.bucket_ms, false);
+    orr_plot__means_over(plot, table.bucket_ms, NULL);
     orr_plot__title(plot,
                     plot->term == ORR_PLOT_DUMB
                         ? "Fairness: Jain index (above), GPUs above fair share"
@@ -162,11 +162,11 @@ static void debt_sum(struct orr_plot_table *table)
     }
 }
 
-static void debt_panel(struct orr_plot *plot, const struct orr_plot_table *table, const char *label)
+static void debt_panel(struct orr_plot *plot, const struct orr_plot_table *table, const char *label,
+                       double top)
 {
     orr_plot__ylabel(plot, label, orr_plot__panel_height(plot));
-    orr_plot__gp(plot, "set yrange [0:%.9g]\n",
-                 orr_plot__stack_top(table, ORR_PLOT_DEBT) * 1.06 + 1e-6);
+    orr_plot__gp(plot, "set yrange [0:%.9g]\n", top * 1.06 + 1e-6);
     if (plot->term == ORR_PLOT_DUMB) {
         orr_plot__text_lines(plot, table, ORR_PLOT_DEBT);
     } else {
@@ -175,19 +175,28 @@ static void debt_panel(struct orr_plot *plot, const struct orr_plot_table *table
     }
 }
 
-static void debt_panels(struct orr_plot *plot, struct orr_plot_table *table)
+static void debt_panels(struct orr_plot *plot, struct orr_plot_table *table,
+                        const struct orr_plot_peaks *peaks)
 {
     bool dumb = plot->term == ORR_PLOT_DUMB;
-    orr_plot__panel_above(plot, table->slots.count, orr_plot__slots_letters(plot, table->slots));
+    orr_plot__panel_above(plot, table->slots.count + 1,
+                          orr_plot__slots_letters(plot, table->slots));
     orr_plot__time_axis(plot, table->from, table->to, 8, false);
     orr_plot__window_marks(plot, table->from, table->to);
-    debt_panel(plot, table, dumb ? "GPUs owed" : "GPUs owed at the time");
+    const uint32_t most = dumb ? 0 : orr_plot__peaks_rows(plot, peaks);
+    debt_panel(plot, table, dumb ? "GPUs owed" : "GPUs owed at the time",
+               dumb ? orr_plot__stack_top(table, ORR_PLOT_DEBT) : peaks->top);
+    if (!dumb) {
+        orr_plot__peaks_plot(plot, most, false);
+    }
     debt_sum(table);
     orr_plot__panel_below(plot);
     orr_plot__time_axis(plot, table->from, table->to, 8, true);
-    debt_panel(plot, table, dumb ? "GPU-h, sum" : "GPU-hours owed in the window");
+    debt_panel(plot, table, dumb ? "GPU-h, sum" : "GPU-hours owed in the window",
+               orr_plot__stack_top(table, ORR_PLOT_DEBT));
     if (!dumb) {
         orr_plot__panel_legend(plot, "queue");
+        orr_plot__gp(plot, ", \\\n  keyentry with lines lw 0.6 lc rgb '#404040' title 'peak'");
         orr_plot__slot_keys(plot, table->slots);
     }
     orr_plot__panel_close(plot);
@@ -198,8 +207,10 @@ void orr_plot__debt(struct orr_plot *plot)
     struct orr_plot_table table;
     char extra[80] = "";
     bool any = orr_plot__table_open(plot, &table, 10);
+    struct orr_plot_peaks peaks = {0};
     if (any) {
-        orr_plot__table_debts(plot, &table);
+        orr_plot__peaks_open(&peaks, table.from, table.to, table.bucket_ms);
+        orr_plot__table_debts(plot, &table, &peaks);
     }
     bool quotas = false;
     for (uint32_t i = 0; i < plot->queue_count; i++) {
@@ -211,7 +222,7 @@ void orr_plot__debt(struct orr_plot *plot)
                        debt < 1000 ? "%.3g GPU-h in the window" : "%.0f GPU-h in the window", debt);
     }
     orr_plot__start(plot, orr_plot__panels_size(plot, 560));
-    orr_plot__means_over(plot, table.bucket_ms, false);
+    orr_plot__means_over(plot, table.bucket_ms, "peaks");
     orr_plot__title(plot,
                     plot->term == ORR_PLOT_DUMB
                         ? "Quota debt: GPUs at the time (above), GPU-hours so far"
@@ -224,7 +235,8 @@ void orr_plot__debt(struct orr_plot *plot)
     } else if (orr_plot__stack_top(&table, ORR_PLOT_DEBT) <= 0) {
         orr_plot__nothing(plot, "no queue waited while it held less than its quota");
     } else {
-        debt_panels(plot, &table);
+        debt_panels(plot, &table, &peaks);
     }
+    orr_plot__peaks_close(&peaks);
     orr_plot__table_close(&table);
 }

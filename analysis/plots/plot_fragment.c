@@ -300,7 +300,7 @@ void orr_plot__fragmentation(struct orr_plot *plot)
     orr_plot__heat_percent(&all.heat);
     typical(&all, extra, sizeof extra);
     orr_plot__start(plot, orr_plot__panels_size(plot, 600));
-    orr_plot__means_over(plot, all.layers.bucket_ms, false);
+    orr_plot__means_over(plot, all.layers.bucket_ms, NULL);
     orr_plot__title(
         plot,
         dumb ? "Free GPUs that typical pods could not use ( .:-=+*#%@: 0 to 100 % of GPUs)"

@@ -52,7 +52,7 @@ struct orr_plot {
     const char *dat_name; /* as the script writes it */
     uint32_t blocks;      /* written to dat */
     orr_ms bucket_ms;     /* what the next title says a value is the mean of; 0: nothing */
-    bool peaks;           /* and that a thin line is the most in it */
+    const char *thin;     /* and what a thin line is, as "peaks"; NULL: there is none */
     double letters;       /* that fit beside each other into the width of the picture */
     double line;          /* height of a line of text, as a part of the picture's */
     double small;         /* size of small letters, in the terminal's unit */
@@ -121,8 +121,8 @@ sqlite3_stmt *orr_plot__of_jobs(struct orr_plot *plot, const char *sql);
 bool orr_plot__is_part(const struct orr_plot *plot);
 /* What such a figure adds to a title that names all jobs; "" if these are all. */
 const char *orr_plot__which_jobs(const struct orr_plot *plot);
-/* The next title says what a value is the mean of. */
-void orr_plot__means_over(struct orr_plot *plot, orr_ms bucket_ms, bool peaks);
+/* The next title says what a value is the mean of, and what a thin line shows (NULL: no line). */
+void orr_plot__means_over(struct orr_plot *plot, orr_ms bucket_ms, const char *thin);
 /* "set title" of two lines: what it is, and which run. `extra` may be NULL. */
 void orr_plot__title(struct orr_plot *plot, const char *what, const char *extra);
 const char *orr_plot__colour(uint32_t rank, uint32_t shown);
@@ -187,8 +187,15 @@ struct orr_plot_table {
 };
 /* False if there is nothing to draw; a table opened is closed in any case. */
 bool orr_plot__table_open(struct orr_plot *plot, struct orr_plot_table *table, uint32_t top);
-/* Fills in what queues were owed, exact, and not from the means of `series`. */
-void orr_plot__table_debts(struct orr_plot *plot, struct orr_plot_table *table);
+struct orr_plot_peaks;
+/* Fills in what queues were owed, exact, and not from the means of `series`; `peaks` (may be NULL),
+ * open over the table's buckets, takes what all of them were owed together. */
+void orr_plot__table_debts(struct orr_plot *plot, struct orr_plot_table *table,
+                           struct orr_plot_peaks *peaks);
+/* The most that the queues of each slot held together at any moment; `peaks`: one a slot, opened
+ * here. */
+void orr_plot__table_held(struct orr_plot *plot, const struct orr_plot_table *table,
+                          struct orr_plot_peaks *peaks);
 void orr_plot__table_close(struct orr_plot_table *table);
 double *orr_plot__cell(const struct orr_plot_table *table, enum orr_plot_value value, uint32_t slot,
                        uint32_t bucket);
@@ -227,6 +234,17 @@ void orr_plot__peaks_open(struct orr_plot_peaks *peaks, orr_ms from, orr_ms to, 
 void orr_plot__peak(struct orr_plot_peaks *peaks, orr_ms from, orr_ms to, double value);
 /* `sql` gives a time and the total from then on, in order. */
 void orr_plot__peaks_load(struct orr_plot *plot, struct orr_plot_peaks *peaks, const char *sql);
+/* Changes of a total in any order, then the total from each to the next. */
+struct orr_plot_changes {
+    struct orr_plot_change {
+        orr_ms at;
+        double by;
+    } * items;
+    uint32_t count, capacity;
+};
+void orr_plot__change(struct orr_plot_changes *changes, orr_ms at, double by);
+/* Releases them. */
+void orr_plot__peaks_sum(struct orr_plot_peaks *peaks, struct orr_plot_changes *changes);
 uint32_t orr_plot__peaks_rows(struct orr_plot *plot, const struct orr_plot_peaks *peaks);
 /* A thin line, as one more part of a plot command. */
 void orr_plot__peaks_plot(struct orr_plot *plot, uint32_t block, bool names);

@@ -3,6 +3,8 @@
  * from each change to the next. */
 #include "plot_int.h"
 
+#include <orrery/base/sort.h>
+
 /* Nothing is more than `value` from `from` to `to`: the buckets it touches hold at least that. */
 void orr_plot__peak(struct orr_plot_peaks *peaks, orr_ms from, orr_ms to, double value)
 {
@@ -35,6 +37,35 @@ void orr_plot__peaks_load(struct orr_plot *plot, struct orr_plot_peaks *peaks, c
         value = sqlite3_column_double(row, 1);
     }
     orr_plot__peak(peaks, since, peaks->to, value);
+}
+
+void orr_plot__change(struct orr_plot_changes *changes, orr_ms at, double by)
+{
+    changes->items = ORR_ROOM_FOR_ONE(changes->items, changes->count, changes->capacity);
+    changes->items[changes->count++] = (struct orr_plot_change){at, by};
+}
+
+static int by_time(const void *a, const void *b, void *context)
+{
+    const struct orr_plot_change *x = a, *y = b;
+    (void)context;
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+void orr_plot__peaks_sum(struct orr_plot_peaks *peaks, struct orr_plot_changes *changes)
+{
+    double value = 0;
+    if (changes->count > 0) {
+        orr_sort(changes->items, changes->count, sizeof *changes->items, by_time, NULL);
+    }
+    for (uint32_t i = 0; i < changes->count; i++) {
+        const bool last = i + 1 == changes->count;
+        value += changes->items[i].by;
+        orr_plot__peak(peaks, changes->items[i].at, last ? peaks->to : changes->items[i + 1].at,
+                       value);
+    }
+    orr_free(changes->items);
+    *changes = (struct orr_plot_changes){0};
 }
 
 uint32_t orr_plot__peaks_rows(struct orr_plot *plot, const struct orr_plot_peaks *peaks)

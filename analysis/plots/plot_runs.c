@@ -88,13 +88,13 @@ static bool tables_open(struct orr_plot *to, struct orr_plot *runs, struct orr_p
     for (uint32_t i = 0; i < to->among; i++) {
         const bool some = orr_plot__table_open(&runs[i], &tables[i], 1);
         if (some && debts) {
-            orr_plot__table_debts(&runs[i], &tables[i]);
+            orr_plot__table_debts(&runs[i], &tables[i], NULL);
         }
         tables[i].buckets = some ? tables[i].buckets : 0;
         longest = tables[i].bucket_ms > longest ? tables[i].bucket_ms : longest;
         any = any || some;
     }
-    orr_plot__means_over(to, longest, false);
+    orr_plot__means_over(to, longest, NULL);
     return any;
 }
 
@@ -341,7 +341,7 @@ void orr_plot__runs_churn(struct orr_plot *to, struct orr_plot *runs)
         bucket_ms = evictions->bucket_ms;
     }
     orr_plot__start(to, orr_plot__panels_size(to, 560));
-    orr_plot__means_over(to, bucket_ms, false);
+    orr_plot__means_over(to, bucket_ms, NULL);
     orr_plot__title(to, "Evictions and what they cost", NULL);
     if (count <= 0) {
         orr_plot__nothing(to, "nothing was evicted in this part of the runs");

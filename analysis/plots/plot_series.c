@@ -11,7 +11,7 @@ void orr_plot__allocation(struct orr_plot *plot)
     bool any = orr_plot__table_open(plot, &table, 10);
     bool dumb = plot->term == ORR_PLOT_DUMB;
     orr_plot__start(plot, (struct orr_plot_size){900, 500, 100, 30});
-    orr_plot__means_over(plot, table.bucket_ms, true);
+    orr_plot__means_over(plot, table.bucket_ms, "peaks");
     orr_plot__title(plot, "Allocated GPUs by queue", NULL);
     if (!any) {
         orr_plot__nothing(plot, "no job was submitted in this part of the run");
@@ -122,7 +122,7 @@ void orr_plot__depth(struct orr_plot *plot)
     bool any = orr_plot__table_open(plot, &table, 10);
     bool dumb = plot->term == ORR_PLOT_DUMB;
     orr_plot__start(plot, orr_plot__panels_size(plot, 560));
-    orr_plot__means_over(plot, table.bucket_ms, true);
+    orr_plot__means_over(plot, table.bucket_ms, "peaks");
     orr_plot__title(plot, dumb ? "Waiting: jobs (above), GPUs they ask for" : "What waits", NULL);
     if (!any) {
         orr_plot__nothing(plot, "no job was submitted in this part of the run");
@@ -144,10 +144,11 @@ static double quota_of(const struct orr_plot *plot, const struct orr_plot_table 
 }
 
 static uint32_t share_rows(struct orr_plot *plot, const struct orr_plot_table *table, uint32_t slot,
-                           double *top)
+                           const struct orr_plot_peaks *peaks, double *top)
 {
-    uint32_t block =
-        orr_plot__block(plot, "seconds, allocated, fair share, fair share by the policy, quota");
+    uint32_t block = orr_plot__block(
+        plot, "seconds, allocated, fair share, fair share by the policy, quota, most allocated");
+    *top = plot->term != ORR_PLOT_DUMB ? peaks->top : 0;
     for (uint32_t b = 0; b < table->buckets; b++) {
         double got = *orr_plot__cell(table, ORR_PLOT_ALLOCATED, slot, b),
                fair = *orr_plot__cell(table, ORR_PLOT_SHARE, slot, b);
@@ -161,17 +162,18 @@ static uint32_t share_rows(struct orr_plot *plot, const struct orr_plot_table *t
         for (int side = 0; side < 2; side++) {
             orr_plot__row(plot, "%.3f %.6g %.6g %.6g", orr_plot__edge(plot, table, b, side), got,
                           fair, by_policy);
-            orr_plot__row(plot, isnan(quota) ? " NaN\n" : " %.6g\n", quota);
+            orr_plot__row(plot, isnan(quota) ? " NaN" : " %.6g", quota);
+            orr_plot__row(plot, " %.6g\n", peaks->most[b]);
         }
     }
     return block;
 }
 
 static void share_panel(struct orr_plot *plot, const struct orr_plot_table *table, uint32_t slot,
-                        int tics)
+                        const struct orr_plot_peaks *peaks, int tics)
 {
-    double top = 0;
-    uint32_t block = share_rows(plot, table, slot, &top);
+    double top;
+    uint32_t block = share_rows(plot, table, slot, &peaks[slot], &top);
     bool quotas = false;
     for (uint32_t b = 0; b < table->buckets; b++) {
         quotas = quotas || !isnan(quota_of(plot, table, slot, b));
@@ -201,6 +203,8 @@ static void share_panel(struct orr_plot *plot, const struct orr_plot_table *tabl
         orr_plot__gp(plot,
                      "using 1:(0):2 with filledcurves fc rgb '%s' fs solid 0.55 noborder,\\\n  ",
                      colour);
+        orr_plot__data(plot, block);
+        orr_plot__gp(plot, "using 1:6 with lines lw 0.6 lc rgb '%s',\\\n  ", colour);
         orr_plot__data(plot, block);
         orr_plot__gp(plot, "using 1:3 with lines lw 1.3 lc rgb '#202020'");
         if (table->policy_shares) {
@@ -237,9 +241,10 @@ static void share_legend(struct orr_plot *plot, const struct orr_plot_table *tab
                  "set key at screen 0.5,%.4f center %s horizontal maxcols %d\nset yrange [0:1]\n",
                  narrow ? share_strip(plot) - plot->line : 0.085,
                  narrow ? share_strip(plot) - 1.8 * plot->line : 0.033, narrow ? "top" : "center",
-                 narrow ? 1 : 4);
+                 narrow ? 1 : 5);
     orr_plot__gp(plot, "plot -1 notitle, keyentry with boxes fc rgb '#8c8c8c' fs solid 0.55 title "
                        "'allocated (colour of the queue)', \\\n"
+                       "  keyentry with lines lw 0.6 lc rgb '#8c8c8c' title 'peak', \\\n"
                        "  keyentry with lines lw 1.3 lc rgb '#202020' title 'fair share'");
     if (table->policy_shares) {
         orr_plot__gp(plot, ", \\\n  keyentry with lines lw 1.3 dt 3 lc rgb '#606060' title "
@@ -248,7 +253,8 @@ static void share_legend(struct orr_plot *plot, const struct orr_plot_table *tab
     orr_plot__gp(plot, ", \\\n  keyentry with lines dt 2 lw 1.5 lc rgb '#b00020' title 'quota'\n");
 }
 
-static void share_panels(struct orr_plot *plot, const struct orr_plot_table *table)
+static void share_panels(struct orr_plot *plot, const struct orr_plot_table *table,
+                         const struct orr_plot_peaks *peaks)
 {
     uint32_t count = table->slots.count;
     const bool narrow = orr_plot__narrow(plot);
@@ -276,7 +282,7 @@ static void share_panels(struct orr_plot *plot, const struct orr_plot_table *tab
                           : columns == 1 ? 0.062
                                          : 0.055),
                      column == 0 ? "GPUs" : "");
-        share_panel(plot, table, s, narrow && columns > 1 ? 2 : tics[columns - 1]);
+        share_panel(plot, table, s, peaks, narrow && columns > 1 ? 2 : tics[columns - 1]);
     }
 }
 
@@ -301,20 +307,27 @@ void orr_plot__share(struct orr_plot *plot)
     if (dumb && plot->queue_count > 0) {
         (void)snprintf(extra, sizeof extra, "queue %s", plot->queues[0].name);
     }
-    orr_plot__means_over(plot, table.bucket_ms, false);
+    struct orr_plot_peaks peaks[ORR_PLOT_COLOURS + 1] = {0};
+    if (any) {
+        orr_plot__table_held(plot, &table, peaks);
+    }
+    orr_plot__means_over(plot, table.bucket_ms, "peaks");
     orr_plot__title(plot, dumb ? "Share of the largest queue" : "Quota, fair share and allocation",
                     dumb ? extra : NULL);
     if (!any) {
         orr_plot__nothing(plot, "no job was submitted in this part of the run");
     } else if (dumb) {
         orr_plot__gp(plot, "set ylabel 'GPUs'\n");
-        share_panel(plot, &table, 0, 8);
+        share_panel(plot, &table, 0, peaks, 8);
     } else {
         orr_plot__gp(plot, "set multiplot title heading\nunset key\n");
-        share_panels(plot, &table);
+        share_panels(plot, &table, peaks);
         orr_plot__time_axis(plot, table.from, table.to, 8, true);
         share_legend(plot, &table);
         orr_plot__gp(plot, "unset multiplot\n");
+    }
+    for (uint32_t s = 0; any && s < table.slots.count; s++) {
+        orr_plot__peaks_close(&peaks[s]);
     }
     orr_plot__table_close(&table);
 }

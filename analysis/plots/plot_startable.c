@@ -26,7 +26,7 @@ static void levels_load(struct orr_plot *plot, struct levels *levels)
     }
 }
 
-/* Rows of x and GPUs, as steps; `sql` gives bucket and mean. */
+/* Rows of x and GPUs, as steps; `sql` gives bucket, mean and least. */
 static uint32_t step_rows(struct orr_plot *plot, struct levels *levels, const char *what,
                           const char *sql, const char *level)
 {
@@ -46,8 +46,9 @@ static uint32_t step_rows(struct orr_plot *plot, struct levels *levels, const ch
         at = at > levels->from ? at : levels->from;
         double gpus = sqlite3_column_double(row, 1);
         levels->top = gpus > levels->top ? gpus : levels->top;
-        orr_plot__row(plot, "%.3f %.6g\n%.3f %.6g\n", orr_plot__x(plot, at), gpus,
-                      orr_plot__x(plot, end), gpus);
+        const double least = sqlite3_column_double(row, 2);
+        orr_plot__row(plot, "%.3f %.6g %.6g\n%.3f %.6g %.6g\n", orr_plot__x(plot, at), gpus, least,
+                      orr_plot__x(plot, end), gpus, least);
     }
     return block;
 }
@@ -84,6 +85,11 @@ static void levels_plot(struct orr_plot *plot, struct levels *levels)
         }
         orr_plot__gp(plot, "title ");
         orr_plot__quote(plot, levels->names[l], 18, false);
+        if (!dumb) {
+            orr_plot__gp(plot, ", \\\n  ");
+            orr_plot__data(plot, blocks[l]);
+            orr_plot__gp(plot, "using 1:3 with lines lw 0.6 lc rgb '%s' notitle", colours[l]);
+        }
     }
     orr_plot__gp(plot,
                  dumb ? "\n"
@@ -104,7 +110,7 @@ void orr_plot__startable(struct orr_plot *plot)
     levels.step = step * (joined > 0 ? joined : 1);
     levels.first = levels.from > origin ? origin + (levels.from - origin) / step * step : origin;
     orr_plot__start(plot, (struct orr_plot_size){900, 440, 100, 30});
-    orr_plot__means_over(plot, levels.step, false);
+    orr_plot__means_over(plot, levels.step, "the least");
     orr_plot__title(plot, "Largest gang of whole nodes that could start",
                     "without evictions, whatever the quotas");
     if (levels.count == 0 || levels.to <= levels.first || levels.first > last) {

@@ -243,10 +243,10 @@ void orr_plot__start(struct orr_plot *plot, struct orr_plot_size size)
                        "set key Left reverse samplen 1.6 spacing 1.15 vertical maxcols 1\n");
 }
 
-void orr_plot__means_over(struct orr_plot *plot, orr_ms bucket_ms, bool peaks)
+void orr_plot__means_over(struct orr_plot *plot, orr_ms bucket_ms, const char *thin)
 {
     plot->bucket_ms = bucket_ms;
-    plot->peaks = peaks && plot->term != ORR_PLOT_DUMB;
+    plot->thin = plot->term != ORR_PLOT_DUMB ? thin : NULL;
 }
 
 /* "; means over 10.9 h, thin line: peaks" */
@@ -255,9 +255,10 @@ static const char *means_note(struct orr_plot *plot, char out[80])
     char length[24];
     out[0] = '\0';
     if (plot->bucket_ms > 0) {
-        (void)snprintf(out, 80, "; means over %s%s",
+        (void)snprintf(out, 80, "; means over %s%s%s",
                        orr_format_rough(length, (double)plot->bucket_ms / 1000.0),
-                       plot->peaks ? ", thin line: peaks" : "");
+                       plot->thin != NULL ? ", thin line: " : "",
+                       plot->thin != NULL ? plot->thin : "");
     }
     plot->bucket_ms = 0;
     return out;

@@ -113,6 +113,7 @@ static void capacity_spread(struct orr_plot_table *table, orr_ms from, orr_ms to
 struct debts {
     struct orr_plot *plot;
     struct orr_plot_table *table;
+    struct orr_plot_peaks *peaks;
 };
 
 static void debt_step(const struct orr_course *course, orr_ms from, orr_ms to, void *context)
@@ -121,6 +122,7 @@ static void debt_step(const struct orr_course *course, orr_ms from, orr_ms to, v
     const struct orr_plot *plot = debts->plot;
     const orr_ms start = from > plot->run.window_start ? from : plot->run.window_start;
     const orr_ms end = to < plot->run.window_end ? to : plot->run.window_end;
+    double all = 0;
     for (uint32_t q = 0; q < course->queue_count; q++) {
         const double gpus = orr_course_debt_mgpu(course, q) / ORR_MGPU;
         const uint32_t rank = gpus > 0 ? orr_plot__rank(plot, course->ids[q]) : ORR_NONE;
@@ -130,13 +132,59 @@ static void debt_step(const struct orr_course *course, orr_ms from, orr_ms to, v
                    gpus);
             spread(debts->table, orr_plot__cell(debts->table, ORR_PLOT_DEBT_COUNTED, slot, 0),
                    start, end, gpus);
+            all += gpus;
         }
+    }
+    if (debts->peaks != NULL) {
+        orr_plot__peak(debts->peaks, from, to, all);
     }
 }
 
-void orr_plot__table_debts(struct orr_plot *plot, struct orr_plot_table *table)
+struct held {
+    const struct orr_plot *plot;
+    const struct orr_plot_table *table;
+    struct orr_plot_peaks *peaks;
+    double *gpus; /* of each slot */
+};
+
+static void held_step(const struct orr_course *course, orr_ms from, orr_ms to, void *context)
 {
-    struct debts debts = {plot, table};
+    const struct held *held = context;
+    for (uint32_t s = 0; s < held->table->slots.count; s++) {
+        held->gpus[s] = 0;
+    }
+    for (uint32_t q = 0; q < course->queue_count; q++) {
+        const uint32_t rank =
+            course->held_mgpu[q] > 0 ? orr_plot__rank(held->plot, course->ids[q]) : ORR_NONE;
+        if (rank != ORR_NONE) {
+            held->gpus[orr_plot__slot(held->table->slots, rank)] += course->held_mgpu[q] / ORR_MGPU;
+        }
+    }
+    for (uint32_t s = 0; s < held->table->slots.count; s++) {
+        orr_plot__peak(&held->peaks[s], from, to, held->gpus[s]);
+    }
+}
+
+void orr_plot__table_held(struct orr_plot *plot, const struct orr_plot_table *table,
+                          struct orr_plot_peaks *peaks)
+{
+    struct held held = {plot, table, peaks,
+                        orr_zalloc((size_t)table->slots.count + 1, sizeof *held.gpus)};
+    struct orr_course course;
+    for (uint32_t s = 0; s < table->slots.count; s++) {
+        orr_plot__peaks_open(&peaks[s], table->from, table->to, table->bucket_ms);
+    }
+    orr_course_open(&plot->in, &course);
+    orr_course_walk(&plot->in, &course, table->from,
+                    table->to < plot->run.end ? table->to : plot->run.end, held_step, &held);
+    orr_course_close(&course);
+    orr_free(held.gpus);
+}
+
+void orr_plot__table_debts(struct orr_plot *plot, struct orr_plot_table *table,
+                           struct orr_plot_peaks *peaks)
+{
+    struct debts debts = {plot, table, peaks};
     struct orr_course course;
     orr_course_open(&plot->in, &course);
     orr_course_walk(&plot->in, &course, table->from,

@@ -36,6 +36,8 @@ sums AS (SELECT t, u, shard, sum(max(0, held - quota)) FILTER (WHERE quota >= 0)
 both="CREATE TEMP TABLE a AS SELECT * FROM v_allocation; CREATE TEMP TABLE d AS SELECT * FROM v_queue_depth;
     CREATE INDEX temp.a_by ON a (queue, at_ms); CREATE INDEX temp.d_by ON d (queue, at_ms);"
 
+whole=$(printf '%s' "$lending" | sed 's/WHERE t >= window_start_ms AND u <= window_end_ms/WHERE 1/') # of all the run
+
 block() { # FIGURE NUMBER: the rows of one of its blocks
     awk -v n="$2" '/^#/ { b++; next } b == n && NF > 1' "$name-$1/$name-$1".dat
 }
@@ -49,7 +51,7 @@ most() {
 # Held and waited for: the area below the steps is what was held in all, and the peaks are those of the exact course.
 figures() {
     end=$(query 'SELECT end_ms FROM run')
-    for figure in allocation depth startable reasons fairness share; do
+    for figure in allocation depth startable reasons fairness share debt; do
         data $figure >/dev/null
         sed "s/'\.\"\\\\n\"\.'/ /g" "$name-$figure/$name-$figure.gp" | grep -q 'heading = .*; means over [0-9.]* \(ms\|s\|min\|h\|d\)' || grep -q '^# no ' "$name-$figure/$name-$figure".dat ||
             fail "$name: figure $figure does not state its bucket"
@@ -73,6 +75,21 @@ figures() {
     done
     near 'figure reasons, GPU-s waited' "$(block reasons 1 | area 0)" "$(query "SELECT total((i.to_ms - i.from_ms) * j.mgpu) / 1e6 FROM v_reason_intervals AS i
         JOIN job AS j ON j.id = i.job WHERE j.id NOT IN (SELECT job FROM never)")"
+    # what the thin lines are: the most that waited, was held or owed at any moment, the least that could have started
+    near 'figure reasons, peak' "$(block reasons 2 | most)" "$(query "WITH c AS (SELECT from_ms AS at, mgpu FROM v_reason_intervals JOIN job ON id = job
+        WHERE job NOT IN (SELECT job FROM never) UNION ALL SELECT to_ms, -mgpu FROM v_reason_intervals JOIN job ON id = job WHERE job NOT IN (SELECT job FROM never)),
+        i AS (SELECT at, sum(mgpu) AS m FROM c GROUP BY at) SELECT coalesce(max(m), 0) / 1000.0 FROM (SELECT sum(m) OVER (ORDER BY at) AS m FROM i)")"
+    for slot in 1 2 3; do
+        near "figure share, peak of queue $slot" "$(block share $slot | awk '$6 > m { m = $6 } END { print m + 0 }')" "$(query "SELECT coalesce(max(allocated_mgpu), 0) / 1000.0
+            FROM v_allocation WHERE queue = (SELECT name FROM (SELECT q.name, total(p.mgpu * 1.0 * (coalesce(p.end_ms, $end) - p.start_ms)) AS held FROM queue AS q
+            JOIN job AS j ON j.queue = q.id LEFT JOIN v_placements AS p ON p.job = j.id GROUP BY q.id ORDER BY held DESC, q.id LIMIT 1 OFFSET $((slot - 1))))")"
+    done
+    at=2
+    for level in $(query 'SELECT level FROM startable GROUP BY level ORDER BY min(rowid)'); do
+        near "figure startable, least in one $level" "$(block startable $at | awk 'NR == 1 || $3 < m { m = $3 } END { print m }')" \
+            "$(query "SELECT min(least_gpus) FROM startable WHERE level = '$level'")"
+        at=$((at + 1))
+    done
     near 'figure startable, GPU-s free' "$(block startable 1 | area 2)" "$(awk -v a="$(block allocation 2 | area 2)" -v b="$(block allocation 1 | area 0)" 'BEGIN { printf "%.9g", a - b }')"
 }
 
@@ -152,6 +169,8 @@ holds() { # the run $name.db
     debt=$(query "SELECT value FROM metric WHERE name = 'quota_debt_gpu_h' AND scope = 'all'")
     data debt >debt.dat
     if awk -v d="$debt" 'BEGIN { exit !(d > 0) }'; then # the last row: all queues summed at the end of the run
+        near 'figure debt, peak' "$(awk '/^#/ { b++; next } b == 1 && NF > 1 && $2 > m { m = $2 } END { print m + 0 }' debt.dat)" "$(query "$both $whole
+            SELECT max(d) / 1000.0 FROM (SELECT sum(max(0, min(waits, CASE WHEN quota < 0 THEN waits ELSE quota - held END))) AS d FROM state GROUP BY t)")"
         near 'figure debt, GPU-hours at its end' "$(awk 'NF > 1 && $1 !~ /#/ { last = $NF } END { print last }' debt.dat)" "$debt"
     fi
     "$orrery" report $name.db -o $name.html -q >/dev/null 2>err || fail "$name: report"
