@@ -49,6 +49,9 @@ struct orr_ledger *orr_ledger_open(const struct orr_ledger_world *world)
     ledger->withheld = orr_arena_alloc(&ledger->arena, nodes, sizeof *ledger->withheld);
     ledger->withheld_devices =
         orr_arena_alloc(&ledger->arena, nodes, sizeof *ledger->withheld_devices);
+    ledger->hosted = orr_arena_alloc(&ledger->arena, nodes * (cluster->max_gpus + (size_t)1),
+                                     sizeof *ledger->hosted);
+    ledger->changed = orr_arena_alloc(&ledger->arena, nodes, sizeof *ledger->changed);
     ledger->use = orr_arena_alloc(&ledger->arena, world->queues->count, sizeof *ledger->use);
     ledger->shards =
         orr_arena_alloc(&ledger->arena, cluster->shards.count + (size_t)1, sizeof *ledger->shards);

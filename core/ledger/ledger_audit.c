@@ -11,6 +11,7 @@ struct audit {
     struct orr_room *used, *releasing; /* per node */
     uint64_t *whole;                   /* per node: devices held by one task each */
     int64_t *shared;                   /* per node and device: milli-GPU */
+    uint32_t *hosted;                  /* per node and class */
     struct orr_queue_use *use;         /* per queue */
     struct orr_shard_room *shards;     /* allocated_mgpu and idle_gpus */
     uint32_t pending_jobs, running_jobs;
@@ -80,6 +81,10 @@ static bool add_nodes(struct audit *a, const struct orr_placement *placement,
     const struct orr_room room = orr_books__room(request, orr_placement_each(placement));
     for (uint32_t n = placement->node; n <= placement->node + placement->more_nodes; n++) {
         add_room(&a->used[n], &room);
+        if (request->gpu_ask != ORR_GPU_NONE) {
+            const size_t stride = a->cluster->max_gpus + (size_t)1;
+            a->hosted[n * stride + orr_request_class(request)] += orr_placement_each(placement);
+        }
         if (placement->hold != ORR_HOLD_KEPT) {
             add_room(&a->releasing[n], &room);
         }
@@ -207,6 +212,17 @@ static bool check_room(const struct audit *a, const char *name, const struct orr
            equal(a, "idle pods", name, room->pods, truth->pods);
 }
 
+static bool check_hosted(const struct audit *a, uint32_t node, const char *name)
+{
+    const uint32_t *book = orr_ledger_hosted(a->ledger, node);
+    const uint32_t *truth = &a->hosted[book - a->ledger->hosted];
+    bool ok = true;
+    for (uint32_t c = 0; c <= a->cluster->max_gpus && ok; c++) {
+        ok = equal(a, "hosted tasks", name, book[c], truth[c]);
+    }
+    return ok;
+}
+
 static bool check_node(const struct audit *a, uint32_t node)
 {
     const struct orr_ledger *ledger = a->ledger;
@@ -226,7 +242,7 @@ static bool check_node(const struct audit *a, uint32_t node)
     left.pods -= used->pods;
     int32_t whole = down ? 0 : left.gpus;
     const struct orr_type_index *index = &ledger->types[a->cluster->nodes[node].type];
-    return equal(a, "devices below zero", name, left.gpus < 0, 0) &&
+    return equal(a, "devices below zero", name, left.gpus < 0, 0) && check_hosted(a, node, name) &&
            check_room(a, name, &ledger->idle[node], down ? &nothing : &left) &&
            check_room(a, name, &ledger->withheld[node], down ? &left : &nothing) &&
            equal(a, "releasing devices", name, releasing->gpus, freed->gpus) &&
@@ -351,6 +367,8 @@ enum orr_status orr_ledger_audit(const struct orr_ledger *ledger, struct orr_err
     a.whole = orr_arena_alloc(&arena, cluster->node_count, sizeof *a.whole);
     a.shared =
         orr_arena_alloc(&arena, (size_t)cluster->node_count * cluster->max_gpus, sizeof *a.shared);
+    a.hosted = orr_arena_alloc(&arena, cluster->node_count * (cluster->max_gpus + (size_t)1),
+                               sizeof *a.hosted);
     a.shards = orr_arena_alloc(&arena, cluster->shards.count + (size_t)1, sizeof *a.shards);
     a.use = orr_arena_alloc(&arena, ledger->world.queues->count, sizeof *a.use);
     bool ok = check_all(&a);

@@ -239,6 +239,17 @@ static bool devices_fit(const struct orr_ledger *ledger, const struct orr_reques
     return true;
 }
 
+/* Counts so many tasks of a request among those that the node hosts, or with less than none no
+ * longer. */
+static void count_hosted(struct orr_ledger *ledger, const struct orr_request *request,
+                         uint32_t node, int32_t tasks)
+{
+    const size_t stride = ledger->world.cluster->max_gpus + (size_t)1;
+    if (request->gpu_ask != ORR_GPU_NONE) {
+        ledger->hosted[node * stride + orr_request_class(request)] += (uint32_t)tasks;
+    }
+}
+
 bool orr_books__take(struct orr_ledger *ledger, const struct orr_request *request,
                      struct orr_placement *placement)
 {
@@ -265,6 +276,7 @@ bool orr_books__take(struct orr_ledger *ledger, const struct orr_request *reques
         ledger->free_devices[node] &= ~placement->devices;
     }
     charge_room(&ledger->idle[node], request, (int32_t)placement->tasks);
+    count_hosted(ledger, request, node, (int32_t)placement->tasks);
     orr_index__move(ledger, node, before);
     return true;
 }
@@ -280,6 +292,7 @@ static void give_node(struct orr_ledger *ledger, const struct orr_request *reque
         *unheld_devices(ledger, node) |= devices;
     }
     charge_room(unheld(ledger, node), request, -(int32_t)tasks);
+    count_hosted(ledger, request, node, -(int32_t)tasks);
     orr_index__move(ledger, node, before);
 }
 

@@ -108,6 +108,7 @@ void orr_index__move(struct orr_ledger *ledger, uint32_t node, int32_t before)
 {
     const struct orr_cluster *cluster = ledger->world.cluster;
     int32_t after = ledger->idle[node].gpus;
+    ledger->changed[node] = ++ledger->changes;
     if (after == before) {
         return;
     }

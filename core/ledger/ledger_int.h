@@ -14,7 +14,7 @@ void orr_node_set__remove(struct orr_node_set *set, uint32_t node);
 /* The lowest node >= from, or ORR_NONE. */
 uint32_t orr_node_set__next(const struct orr_node_set *set, uint32_t from, uint32_t nodes);
 
-/* Index: a node's idle devices change from `before` to what idle[node] says now. */
+/* Index: what is idle of a node changed, its devices from `before` to what idle[node] says now. */
 void orr_index__open(struct orr_ledger *ledger);
 void orr_index__move(struct orr_ledger *ledger, uint32_t node, int32_t before);
 /* Idle devices of the node of a type that has most; 0 if the type has no nodes. */

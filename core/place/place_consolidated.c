@@ -21,6 +21,7 @@ struct gang { /* or a part of it */
     uint32_t set;                /* the part; ORR_NONE: the whole, whatever sets there are */
     uint32_t tasks;              /* of its one group, where it scales; 0: all tasks of all groups */
     const struct domain *domain; /* NULL: the whole cluster */
+    struct orr_placer *placer;   /* says where each task goes; NULL: consolidated */
     int64_t most_mgpu;           /* that its queue may hold of GPUs; INT64_MAX: anything */
 };
 
@@ -70,10 +71,15 @@ static int64_t next_most_mgpu(const struct gang *gang, const struct orr_request 
            (left - 1) * orr_request_least_mgpu(world->cluster, request);
 }
 
+static bool is_bounded(const struct gang *gang, const struct orr_request *request)
+{
+    return gang->most_mgpu < INT64_MAX && request->gpu_ask == ORR_GPU_MEMORY;
+}
+
 /* For the next of so many tasks of a group. */
 static uint32_t next_node(const struct gang *gang, const struct orr_request *request, uint32_t left)
 {
-    const bool bounded = gang->most_mgpu < INT64_MAX && request->gpu_ask == ORR_GPU_MEMORY;
+    const bool bounded = is_bounded(gang, request);
     const uint32_t tasks = gang->tasks > 0 ? gang->tasks : gang->shape->tasks;
     if (bounded || gang->domain != NULL) {
         return node_within(gang->ledger, gang->domain, request,
@@ -84,11 +90,32 @@ static uint32_t next_node(const struct gang *gang, const struct orr_request *req
                       : orr_ledger_most_idle(gang->ledger, request);
 }
 
+/* Places the next of so many tasks of a group where its score is highest. */
+static bool place_scored(const struct gang *gang, uint32_t group, uint32_t left)
+{
+    const struct orr_request *request = &gang->shape->groups[group].request;
+    const struct orr_place_range range = {
+        .nodes = gang->domain == NULL ? NULL : gang->domain->nodes,
+        .count =
+            gang->domain == NULL ? gang->ledger->world.cluster->node_count : gang->domain->count,
+        .most_mgpu = is_bounded(gang, request) ? next_most_mgpu(gang, request, left) : INT64_MAX};
+    uint64_t devices;
+    const uint32_t node = orr_placer_choose(gang->placer, gang->job, group, &range, &devices);
+    return node != ORR_NONE &&
+           (devices != 0 ? orr_txn_place_on(gang->txn, gang->job, group, node, devices)
+                         : orr_txn_place(gang->txn, gang->job, group, 1, node));
+}
+
 /* Places one group, the fullest-idle node first. Returns false when a task finds no node. */
 static bool place_group(const struct gang *gang, uint32_t group)
 {
     const struct orr_request *request = &gang->shape->groups[group].request;
     uint32_t left = count_of(gang, group);
+    for (; gang->placer != NULL && left > 0; left--) {
+        if (!place_scored(gang, group, left)) {
+            return false;
+        }
+    }
     while (left > 0) {
         uint32_t node = next_node(gang, request, left);
         if (node == ORR_NONE) {
@@ -316,10 +343,12 @@ static bool has_bound_parts(const struct orr_shape *shape)
     return found;
 }
 
-static struct gang gang_of(struct orr_txn *txn, const struct orr_ledger *ledger, uint32_t job)
+static struct gang gang_of(struct orr_placer *placer, struct orr_txn *txn,
+                           const struct orr_ledger *ledger, uint32_t job)
 {
     const struct orr_shape *shape = &ledger->world.shapes->shapes[ledger->world.specs[job].shape];
     return (struct gang){.txn = txn,
+                         .placer = placer,
                          .ledger = ledger,
                          .shape = shape,
                          .job = job,
@@ -328,11 +357,12 @@ static struct gang gang_of(struct orr_txn *txn, const struct orr_ledger *ledger,
                          .most_mgpu = INT64_MAX};
 }
 
-enum orr_reason orr_place_next(struct orr_txn *txn, const struct orr_ledger *ledger, uint32_t job)
+enum orr_reason orr_place_next(struct orr_placer *placer, struct orr_txn *txn,
+                               const struct orr_ledger *ledger, uint32_t job)
 {
     const struct orr_shape *shape = &ledger->world.shapes->shapes[ledger->world.specs[job].shape];
     const struct orr_shard_room *shard = orr_ledger_shard_of(ledger, shape);
-    struct gang gang = gang_of(txn, ledger, job);
+    struct gang gang = gang_of(placer, txn, ledger, job);
     int64_t mgpu = shape->gpus_mgpu;
     if (ledger->world.specs[job].scales) {
         gang.tasks = orr_job_next_tasks(shape, &ledger->jobs[job]);
@@ -348,19 +378,20 @@ enum orr_reason orr_place_next(struct orr_txn *txn, const struct orr_ledger *led
                                               : orr_place_why_not(ledger, shape, gang.tasks);
 }
 
-enum orr_reason orr_place_next_within(struct orr_txn *txn, const struct orr_ledger *ledger,
-                                      uint32_t job, int64_t most_mgpu)
+enum orr_reason orr_place_next_within(struct orr_placer *placer, struct orr_txn *txn,
+                                      const struct orr_ledger *ledger, uint32_t job,
+                                      int64_t most_mgpu)
 {
     const struct orr_job_spec *spec = &ledger->world.specs[job];
     const int64_t *held = &ledger->use[spec->queue].allocated[ORR_SHARE_GPU];
     const int64_t most = *held + most_mgpu;
     const uint32_t checkpoint = orr_txn_checkpoint(txn);
-    const enum orr_reason reason = orr_place_next(txn, ledger, job);
+    const enum orr_reason reason = orr_place_next(placer, txn, ledger, job);
     if (reason != ORR_REASON_NONE || *held <= most) {
         return reason;
     }
     orr_txn_rollback(txn, checkpoint);
-    struct gang gang = gang_of(txn, ledger, job);
+    struct gang gang = gang_of(placer, txn, ledger, job);
     gang.tasks = spec->scales ? orr_job_next_tasks(gang.shape, &ledger->jobs[job]) : 0;
     gang.most_mgpu = most;
     if (place_together(&gang, gang.shape->span) && *held <= most) {
@@ -370,23 +401,29 @@ enum orr_reason orr_place_next_within(struct orr_txn *txn, const struct orr_ledg
     return ORR_REASON_OVER_LIMIT;
 }
 
-enum orr_reason orr_place_consolidated(struct orr_txn *txn, const struct orr_ledger *ledger,
-                                       uint32_t job)
+enum orr_reason orr_place_all(struct orr_placer *placer, struct orr_txn *txn,
+                              const struct orr_ledger *ledger, uint32_t job)
 {
     const struct orr_ledger_world *world = &ledger->world;
     const struct orr_job_spec *spec = &world->specs[job];
-    enum orr_reason reason = orr_place_next(txn, ledger, job);
+    enum orr_reason reason = orr_place_next(placer, txn, ledger, job);
     while (spec->scales && reason == ORR_REASON_NONE &&
            orr_job_next_tasks(&world->shapes->shapes[spec->shape], &ledger->jobs[job]) > 0) {
-        reason = orr_place_next(txn, ledger, job);
+        reason = orr_place_next(placer, txn, ledger, job);
     }
     return reason;
+}
+
+enum orr_reason orr_place_consolidated(struct orr_txn *txn, const struct orr_ledger *ledger,
+                                       uint32_t job)
+{
+    return orr_place_all(NULL, txn, ledger, job);
 }
 
 bool orr_place_conceivable(struct orr_txn *txn, const struct orr_ledger *ledger, uint32_t job)
 {
     const uint32_t checkpoint = orr_txn_checkpoint(txn);
-    struct gang gang = gang_of(txn, ledger, job);
+    struct gang gang = gang_of(NULL, txn, ledger, job);
     bool whole = place_together(&gang, gang.shape->span);
     orr_txn_rollback(txn, checkpoint);
     if (whole || gang.set == ORR_NONE) {

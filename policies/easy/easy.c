@@ -22,6 +22,7 @@ enum { VARIANT_REFERENCE, VARIANT_UNGUARDED, VARIANT_NO_SPARE };
 
 struct easy_params {
     int64_t variant, order;
+    struct orr_placer_params placer;
 };
 
 struct release {
@@ -38,6 +39,7 @@ struct easy {
     struct release *running; /* by (at, job) */
     uint32_t running_count, running_capacity;
     struct orr_scaling scaling;
+    struct orr_placer *placer;
 };
 
 static const char *const variant_names[] = {"reference", "unguarded", "no_spare", NULL};
@@ -51,16 +53,20 @@ static const struct orr_param easy_rows[] = {
      "no_spare: only what ends by the shadow may pass the head"},
     {"order", ORR_PARAM_CHOICE, offsetof(struct easy_params, order), "submit", "", order_names, 0,
      0, "who is first: by submit time, or by priority, the higher first"},
+    {"placement", ORR_PARAM_CHOICE, offsetof(struct easy_params, placer.choice), "default", "",
+     orr_placement_names, 0, 0, orr_placement_help},
+    {"typical_jobs", ORR_PARAM_INT, offsetof(struct easy_params, placer.typical_jobs), "0", "jobs",
+     NULL, 0, 1e9, orr_typical_jobs_help},
     {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
 
 static enum orr_status easy_open(const struct orr_host *host, const void *params,
                                  const struct orr_view *view, void **state, struct orr_err *err)
 {
     (void)host;
-    (void)view;
     (void)err;
     struct easy *easy = orr_zalloc(1, sizeof *easy);
     easy->params = *(const struct easy_params *)params;
+    easy->placer = orr_placer_open(&easy->params.placer, view->ledger, view->seed);
     *state = easy;
     return ORR_OK;
 }
@@ -71,6 +77,7 @@ static void easy_close(void *state)
     orr_free(easy->pending);
     orr_free(easy->running);
     orr_free(easy->scaling.lined);
+    orr_placer_close(easy->placer);
     orr_free(easy);
 }
 
@@ -192,7 +199,7 @@ static enum orr_reason try_start(struct easy *easy, const struct orr_view *view,
 {
     const bool starts =
         view->jobs[job].phase == ORR_JOB_PENDING && view->jobs[job].placed_tasks == 0;
-    enum orr_reason reason = orr_place_next(txn, view->ledger, job);
+    enum orr_reason reason = orr_place_next(easy->placer, txn, view->ledger, job);
     if (reason == ORR_REASON_NONE && starts && view->jobs[job].placed_tasks > 0) {
         add_release(easy, view->now + view->specs[job].estimate_ms, job);
     }

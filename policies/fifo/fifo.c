@@ -6,6 +6,12 @@
 struct fifo_params {
     int64_t order; /* enum orr_lanes_order */
     bool backfill;
+    struct orr_placer_params placer;
+};
+
+struct fifo {
+    struct orr_lanes lanes;
+    struct orr_placer *placer;
 };
 
 static const char *const order_names[] = {[ORR_LANES_SUBMIT] = "submit",
@@ -20,6 +26,10 @@ static const struct orr_param fifo_rows[] = {
      "higher first"},
     {"backfill", ORR_PARAM_BOOL, offsetof(struct fifo_params, backfill), "false", "", NULL, 0, 0,
      "start whatever fits in order; false: the first that does not fit blocks the rest"},
+    {"placement", ORR_PARAM_CHOICE, offsetof(struct fifo_params, placer.choice), "default", "",
+     orr_placement_names, 0, 0, orr_placement_help},
+    {"typical_jobs", ORR_PARAM_INT, offsetof(struct fifo_params, placer.typical_jobs), "0", "jobs",
+     NULL, 0, 1e9, orr_typical_jobs_help},
     {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
 
 static enum orr_status fifo_open(const struct orr_host *host, const void *params,
@@ -28,34 +38,38 @@ static enum orr_status fifo_open(const struct orr_host *host, const void *params
     (void)host;
     (void)err;
     const struct fifo_params *p = params;
-    struct orr_lanes *lanes = orr_zalloc(1, sizeof *lanes);
-    orr_lanes_init(lanes, view, p->backfill, (enum orr_lanes_order)p->order, NULL);
-    *state = lanes;
+    struct fifo *fifo = orr_zalloc(1, sizeof *fifo);
+    orr_lanes_init(&fifo->lanes, view, p->backfill, (enum orr_lanes_order)p->order, NULL);
+    fifo->placer = orr_placer_open(&p->placer, view->ledger, view->seed);
+    fifo->lanes.placer = fifo->placer;
+    *state = fifo;
     return ORR_OK;
 }
 
 static void fifo_event(void *state, const struct orr_view *view, enum orr_job_event event,
                        uint32_t job)
 {
-    orr_lanes_event(state, view, event, job);
+    orr_lanes_event(&((struct fifo *)state)->lanes, view, event, job);
 }
 
 static void fifo_node(void *state, const struct orr_view *view, uint32_t node)
 {
     (void)view;
     (void)node;
-    orr_lanes_node(state);
+    orr_lanes_node(&((struct fifo *)state)->lanes);
 }
 
 static void fifo_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)
 {
-    orr_lanes_cycle(state, view, txn);
+    orr_lanes_cycle(&((struct fifo *)state)->lanes, view, txn);
 }
 
 static void fifo_close(void *state)
 {
-    orr_lanes_release(state);
-    orr_free(state);
+    struct fifo *fifo = state;
+    orr_lanes_release(&fifo->lanes);
+    orr_placer_close(fifo->placer);
+    orr_free(fifo);
 }
 
 static uint32_t fifo_heeds(const void *params)

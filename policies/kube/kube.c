@@ -22,6 +22,7 @@ enum { CAP_LIMIT, CAP_QUOTA, CAP_NONE };
 
 struct kube_params {
     int64_t score, namespace_quota, order;
+    struct orr_placer_params placer;
 };
 
 struct lane {
@@ -38,6 +39,7 @@ struct kube {
     uint32_t shape_count, shape_capacity;
     bool released;
     bool told; /* caps as fair shares */
+    struct orr_placer *placer;
     struct orr_scaling scaling;
     uint32_t *fresh; /* jobs that came since the last cycle */
     uint32_t fresh_count, fresh_capacity;
@@ -57,6 +59,10 @@ static const struct orr_param kube_rows[] = {
      "what a queue's pods may hold together: its GPU limit, its GPU quota, anything"},
     {"order", ORR_PARAM_CHOICE, offsetof(struct kube_params, order), "submit", "", order_names, 0,
      0, "whose pods are tried first: by submit time, or by priority, the higher first"},
+    {"placement", ORR_PARAM_CHOICE, offsetof(struct kube_params, placer.choice), "default", "",
+     orr_placement_names, 0, 0, orr_placement_help},
+    {"typical_jobs", ORR_PARAM_INT, offsetof(struct kube_params, placer.typical_jobs), "0", "jobs",
+     NULL, 0, 1e9, orr_typical_jobs_help},
     {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
 
 /* Of the shapes that came to be known. */
@@ -93,6 +99,7 @@ static enum orr_status kube_open(const struct orr_host *host, const void *params
     struct kube *kube = orr_zalloc(1, sizeof *kube);
     kube->params = *(const struct kube_params *)params;
     make_lanes(kube, view);
+    kube->placer = orr_placer_open(&kube->params.placer, view->ledger, view->seed);
     *state = kube;
     return ORR_OK;
 }
@@ -107,6 +114,7 @@ static void kube_close(void *state)
     orr_free(kube->first_lane);
     orr_free(kube->fresh);
     orr_free(kube->scaling.lined);
+    orr_placer_close(kube->placer);
     orr_free(kube);
 }
 
@@ -222,29 +230,57 @@ static int64_t left_mgpu(const struct kube *kube, const struct orr_view *view, u
     return cap < 0.0 ? INT64_MAX : (int64_t)(cap * ORR_MGPU + 0.5) - held_mgpu(view, queue);
 }
 
+/* Where a pod of a lane goes, or ORR_NONE; *over: there is room, but where it holds more than is
+ * left: an ask of memory holds more of smaller devices. */
+static uint32_t choose_node(const struct kube *kube, const struct orr_view *view,
+                            const struct lane *lane, uint32_t job, int64_t left, uint64_t *devices,
+                            bool *over)
+{
+    const struct orr_request *request =
+        &view->shapes->shapes[lane->shape].groups[lane->group].request;
+    const bool bounded = request->gpu_ask == ORR_GPU_MEMORY;
+    const bool spread =
+        kube->params.score == SCORE_LEAST && kube->params.placer.choice == ORR_PLACEMENT_DEFAULT;
+    *devices = 0;
+    *over = false;
+    if (kube->placer != NULL) {
+        struct orr_place_range range = {.count = view->cluster->node_count,
+                                        .most_mgpu = bounded ? left : INT64_MAX};
+        const uint32_t node = orr_placer_choose(kube->placer, job, lane->group, &range, devices);
+        *over = node == ORR_NONE && bounded &&
+                orr_place_node_within(view->ledger, request, INT64_MAX, false) != ORR_NONE;
+        return node;
+    }
+    const uint32_t node = spread ? orr_ledger_most_idle(view->ledger, request)
+                                 : orr_ledger_best_fit(view->ledger, request, 1);
+    if (node == ORR_NONE || !bounded ||
+        orr_request_task_mgpu(request, orr_cluster_type(view->cluster, node)) <= left) {
+        return node;
+    }
+    const uint32_t within = orr_place_node_within(view->ledger, request, left, spread);
+    *over = within == ORR_NONE;
+    return within;
+}
+
 static enum orr_reason place_pod(const struct kube *kube, const struct orr_view *view,
                                  struct orr_txn *txn, const struct lane *lane, uint32_t job)
 {
     const struct orr_request *request =
         &view->shapes->shapes[lane->shape].groups[lane->group].request;
     const int64_t left = left_mgpu(kube, view, view->specs[job].queue);
-    const bool spread = kube->params.score == SCORE_LEAST;
     const int64_t least_mgpu = orr_request_least_mgpu(view->cluster, request);
     if (least_mgpu > 0 &&
         least_mgpu > left) { /* below what is held: a quota counts what is asked */
         return ORR_REASON_OVER_LIMIT;
     }
-    uint32_t node = spread ? orr_ledger_most_idle(view->ledger, request)
-                           : orr_ledger_best_fit(view->ledger, request, 1);
-    /* an ask of memory holds more of smaller devices */
-    if (node != ORR_NONE && request->gpu_ask == ORR_GPU_MEMORY &&
-        orr_request_task_mgpu(request, orr_cluster_type(view->cluster, node)) > left) {
-        node = orr_place_node_within(view->ledger, request, left, spread);
-        if (node == ORR_NONE) {
-            return ORR_REASON_OVER_LIMIT;
-        }
+    uint64_t devices;
+    bool over;
+    const uint32_t node = choose_node(kube, view, lane, job, left, &devices, &over);
+    if (over) {
+        return ORR_REASON_OVER_LIMIT;
     }
-    if (node != ORR_NONE && orr_txn_place(txn, job, lane->group, 1, node)) {
+    if (node != ORR_NONE && (devices != 0 ? orr_txn_place_on(txn, job, lane->group, node, devices)
+                                          : orr_txn_place(txn, job, lane->group, 1, node))) {
         return ORR_REASON_NONE;
     }
     if (orr_view_room(view)->idle_gpus < (int64_t)request->devices) {

@@ -197,12 +197,13 @@ static enum orr_reason try_start(const struct orr_lanes *lanes, const struct orr
                                  struct orr_txn *txn, uint32_t job)
 {
     if (lanes->caps_mgpu == NULL) {
-        return orr_place_next(txn, view->ledger, job);
+        return orr_place_next(lanes->placer, txn, view->ledger, job);
     }
     const uint32_t queue = view->specs[job].queue;
     const int64_t left = lanes->caps_mgpu[queue] - held_mgpu(view, queue);
-    return step_mgpu(view, job) > left ? ORR_REASON_OVER_LIMIT
-                                       : orr_place_next_within(txn, view->ledger, job, left);
+    return step_mgpu(view, job) > left
+               ? ORR_REASON_OVER_LIMIT
+               : orr_place_next_within(lanes->placer, txn, view->ledger, job, left);
 }
 
 /* Why it stays, and the numbers of this line: its cap, or who is served before. */

@@ -10,6 +10,7 @@
 #define ORR_POLICIES_LANES_H
 
 #include <orrery/base/heap.h>
+#include <orrery/core/placer.h>
 #include <orrery/core/policy.h>
 
 #include "scaling.h"
@@ -33,6 +34,7 @@ struct orr_lanes {
     uint32_t lane_count, lane_capacity; /* grows with the shapes that come to be known */
     const int64_t
         *caps_mgpu; /* most a line's queue may hold; NULL: no caps. Then a line is a queue */
+    struct orr_placer *placer; /* borrowed, set by the policy; NULL: consolidated */
     struct orr_lane *lanes;
     struct orr_heap outsize; /* by (key, job): larger than all their line may ever hold */
     uint32_t waiting;        /* jobs in all lanes */

@@ -26,6 +26,7 @@ enum { QUEUES = 2 };
 
 struct las_params {
     int64_t threshold_gpu_s;
+    struct orr_placer_params placer;
 };
 
 struct line { /* one queue, in order */
@@ -38,12 +39,17 @@ struct las {
     struct line lines[QUEUES];
     bool *runs; /* scratch, per job: chosen for this round */
     uint32_t runs_capacity;
+    struct orr_placer *placer;
 };
 
 static const struct orr_param las_rows[] = {
     {"threshold_gpu_s", ORR_PARAM_INT, offsetof(struct las_params, threshold_gpu_s), "57600",
      "GPU-s", NULL, 1, 1e12,
      "attained service at which a job goes to the tail of the second queue"},
+    {"placement", ORR_PARAM_CHOICE, offsetof(struct las_params, placer.choice), "default", "",
+     orr_placement_names, 0, 0, orr_placement_help},
+    {"typical_jobs", ORR_PARAM_INT, offsetof(struct las_params, placer.typical_jobs), "0", "jobs",
+     NULL, 0, 1e9, orr_typical_jobs_help},
     {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
 
 static enum orr_status las_open(const struct orr_host *host, const void *params,
@@ -54,6 +60,7 @@ static enum orr_status las_open(const struct orr_host *host, const void *params,
     struct las *las = orr_zalloc(1, sizeof *las);
     las->params = *(const struct las_params *)params;
     las->runs = orr_zgrow(NULL, &las->runs_capacity, view->job_count, sizeof *las->runs);
+    las->placer = orr_placer_open(&las->params.placer, view->ledger, view->seed);
     *state = las;
     return ORR_OK;
 }
@@ -65,6 +72,7 @@ static void las_close(void *state)
         orr_free(las->lines[q].jobs);
     }
     orr_free(las->runs);
+    orr_placer_close(las->placer);
     orr_free(las);
 }
 
@@ -218,11 +226,13 @@ static bool walk(struct las *las, const struct orr_view *view, struct orr_txn *t
 }
 
 /* All of a job, each time what the emptiest node takes; NONE, or why not and nothing. */
-static enum orr_reason place(const struct orr_view *view, struct orr_txn *txn, uint32_t job)
+static enum orr_reason place(const struct las *las, const struct orr_view *view,
+                             struct orr_txn *txn, uint32_t job)
 {
     const struct orr_shape *shape = &view->shapes->shapes[view->specs[job].shape];
-    if (orr_shape_is_bound(shape) || view->specs[job].scales) {
-        return orr_place_consolidated(txn, view->ledger, job);
+    if (orr_shape_is_bound(shape) || view->specs[job].scales ||
+        las->params.placer.choice != ORR_PLACEMENT_DEFAULT) {
+        return orr_place_all(las->placer, txn, view->ledger, job);
     }
     uint32_t before = orr_txn_checkpoint(txn);
     for (uint32_t g = 0; g < shape->group_count; g++) {
@@ -256,7 +266,7 @@ static void las_cycle(void *state, const struct orr_view *view, struct orr_txn *
                 continue;
             }
             enum orr_reason reason =
-                las->runs[job] ? place(view, txn, job) : ORR_REASON_NO_CAPACITY;
+                las->runs[job] ? place(las, view, txn, job) : ORR_REASON_NO_CAPACITY;
             if (reason != ORR_REASON_NONE && reason != view->jobs[job].reason &&
                 orr_scaling_waits(view, job)) {
                 orr_txn_explain(txn, job, reason);

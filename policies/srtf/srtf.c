@@ -23,6 +23,7 @@ enum { BY_WORK, BY_ESTIMATE };
 
 struct srtf_params {
     int64_t by;
+    struct orr_placer_params placer;
 };
 
 struct srtf_line { /* in the order in which they came */
@@ -42,6 +43,7 @@ struct srtf {
     uint32_t order_capacity;
     struct srtf_line chosen; /* by the last walk, to start */
     orr_ms walked_ms;        /* when that was, if it paused somebody; else ORR_MS_NONE */
+    struct orr_placer *placer;
 };
 
 static const char *const by_names[] = {"work", "estimate", NULL};
@@ -49,17 +51,21 @@ static const char *const by_names[] = {"work", "estimate", NULL};
 static const struct orr_param srtf_rows[] = {
     {"by", ORR_PARAM_CHOICE, offsetof(struct srtf_params, by), "work", "", by_names, 0, 0,
      "what is left of a job: of its true run time, or of its user's estimate"},
+    {"placement", ORR_PARAM_CHOICE, offsetof(struct srtf_params, placer.choice), "default", "",
+     orr_placement_names, 0, 0, orr_placement_help},
+    {"typical_jobs", ORR_PARAM_INT, offsetof(struct srtf_params, placer.typical_jobs), "0", "jobs",
+     NULL, 0, 1e9, orr_typical_jobs_help},
     {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
 
 static enum orr_status srtf_open(const struct orr_host *host, const void *params,
                                  const struct orr_view *view, void **state, struct orr_err *err)
 {
     (void)host;
-    (void)view;
     (void)err;
     struct srtf *srtf = orr_zalloc(1, sizeof *srtf);
     srtf->params = *(const struct srtf_params *)params;
     srtf->walked_ms = ORR_MS_NONE;
+    srtf->placer = orr_placer_open(&srtf->params.placer, view->ledger, view->seed);
     *state = srtf;
     return ORR_OK;
 }
@@ -71,6 +77,7 @@ static void srtf_close(void *state)
     orr_free(srtf->running.jobs);
     orr_free(srtf->chosen.jobs);
     orr_free(srtf->order);
+    orr_placer_close(srtf->placer);
     orr_free(srtf);
 }
 
@@ -206,7 +213,7 @@ static void srtf_cycle(void *state, const struct orr_view *view, struct orr_txn 
         if (view->jobs[job].phase != ORR_JOB_PENDING) {
             continue;
         }
-        const enum orr_reason reason = orr_place_consolidated(txn, view->ledger, job);
+        const enum orr_reason reason = orr_place_all(srtf->placer, txn, view->ledger, job);
         if (reason == ORR_REASON_NONE) {
             take_out(&srtf->waiting, job);
             append(&srtf->running, job);

@@ -13,12 +13,14 @@ enum { ORDER_SUBMIT, ORDER_PRIORITY };
 struct static_params {
     int64_t order; /* ORDER_* */
     bool backfill;
+    struct orr_placer_params placer;
 };
 
 struct partition {
     struct orr_lanes lanes;
     int64_t *caps_mgpu; /* per queue */
     bool told;          /* them as fair shares */
+    struct orr_placer *placer;
 };
 
 static const char *const order_names[] = {"submit", "priority", NULL};
@@ -28,6 +30,10 @@ static const struct orr_param static_rows[] = {
      0, "who is first in a queue: by submit time, or by priority, the higher first"},
     {"backfill", ORR_PARAM_BOOL, offsetof(struct static_params, backfill), "true", "", NULL, 0, 0,
      "within a queue, start whatever fits in order; false: its first job blocks the rest"},
+    {"placement", ORR_PARAM_CHOICE, offsetof(struct static_params, placer.choice), "default", "",
+     orr_placement_names, 0, 0, orr_placement_help},
+    {"typical_jobs", ORR_PARAM_INT, offsetof(struct static_params, placer.typical_jobs), "0",
+     "jobs", NULL, 0, 1e9, orr_typical_jobs_help},
     {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
 
 /* A quota above the cluster is the cluster, and so is one that became unlimited while it ran;
@@ -76,6 +82,8 @@ static enum orr_status static_open(const struct orr_host *host, const void *para
     orr_lanes_init(&partition->lanes, view, p->backfill,
                    p->order == ORDER_PRIORITY ? ORR_LANES_PRIORITY : ORR_LANES_SUBMIT,
                    partition->caps_mgpu);
+    partition->placer = orr_placer_open(&p->placer, view->ledger, view->seed);
+    partition->lanes.placer = partition->placer;
     *state = partition;
     return ORR_OK;
 }
@@ -125,6 +133,7 @@ static void static_close(void *state)
 {
     struct partition *partition = state;
     orr_lanes_release(&partition->lanes);
+    orr_placer_close(partition->placer);
     orr_free(partition->caps_mgpu);
     orr_free(partition);
 }

@@ -7,7 +7,7 @@
 
 #include <orrery/base/mem.h>
 #include <orrery/base/text.h>
-#include <orrery/sim/fragment.h>
+#include <orrery/sim/fill.h>
 
 #include "cli.h"
 

@@ -4,7 +4,7 @@
 
 #include <orrery/base/text.h>
 #include <orrery/sim/account.h>
-#include <orrery/sim/fragment.h>
+#include <orrery/sim/fill.h>
 
 #include "engine_int.h"
 #include "shards.h"
@@ -590,6 +590,7 @@ enum orr_status orr_engine_run(const struct orr_world *world,
                                     .job_count = world->job_count,
                                     .ledger = run->ledger,
                                     .now = world->first_submit_ms,
+                                    .seed = options->seed,
                                     .epoch_ms = options->epoch_ms};
     orr_engine__work_open(&engine);
     orr_scheduler_open(&engine.scheduler, latency, runner.policy->cycle_ms, round_ms);

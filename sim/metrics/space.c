@@ -4,8 +4,7 @@
 #include <math.h>
 
 #include <orrery/base/mem.h>
-#include <orrery/core/ledger.h>
-#include <orrery/sim/fragment.h>
+#include <orrery/core/fragment.h>
 
 struct node_room {
     int64_t cpu_milli;    /* free */
@@ -53,20 +52,6 @@ struct orr_space {
 };
 
 /* ---- one node ---- */
-
-static void refuse(struct orr_space *space, bool *refused, const struct orr_node_type *type,
-                   uint32_t node)
-{
-    for (uint32_t t = 0; t < space->typical.count; t++) {
-        const struct orr_request *r = &space->typical.tasks[t].request;
-        const struct orr_cluster *cluster = &space->world->cluster;
-        refused[t] = r->shard != type->shard ||
-                     (r->gpu_model != ORR_NONE && r->gpu_model != type->gpu_model) ||
-                     (node != ORR_NONE && !(orr_cluster_admits(cluster, r->selector, node) &&
-                                            orr_cluster_admits(cluster, r->toleration, node) &&
-                                            orr_cluster_admits(cluster, r->allowed, node)));
-    }
-}
 
 static int64_t unusable_of(const struct orr_space *space, uint32_t node)
 {
@@ -306,7 +291,7 @@ static int64_t *open_table(struct orr_space *space, uint32_t t, bool *refused)
     }
     int64_t *table = orr_alloc(type->gpus + (size_t)1, sizeof *table);
     int16_t *free = orr_zalloc(type->gpus + (size_t)1, sizeof *free);
-    refuse(space, refused, type, ORR_NONE);
+    orr_typical_refuse(&space->typical, &space->world->cluster, type, ORR_NONE, refused);
     for (uint32_t idle = 0; idle <= type->gpus; idle++) {
         table[idle] =
             orr_fragment_sum(&space->typical, &(struct orr_left){type, free, cpu}, refused);
@@ -333,7 +318,8 @@ static void open_nodes(struct orr_space *space)
         const struct orr_node_type *type = orr_cluster_type(cluster, n);
         struct node_room *room = &space->nodes[n];
         uint32_t foreign = orr_node_type_foreign_gpus(type);
-        refuse(space, &space->refused[(size_t)n * space->typical.count], type, n);
+        orr_typical_refuse(&space->typical, cluster, type, n,
+                           &space->refused[(size_t)n * space->typical.count]);
         for (uint32_t d = foreign; d < type->gpus; d++) {
             space->free_mgpu[(size_t)n * space->stride + d] = ORR_MGPU;
         }
@@ -353,7 +339,7 @@ struct orr_space *orr_space__open(const struct orr_world *world, const struct or
     struct orr_space *space = orr_zalloc(1, sizeof *space);
     space->world = world;
     space->run = run;
-    orr_typical_of(world, &space->typical);
+    orr_typical_of_jobs(&run->ledger->world, world->job_count, &space->typical);
     for (uint32_t i = 0; i < world->shapes.count; i++) {
         for (uint32_t g = 0; g < world->shapes.shapes[i].group_count; g++) {
             const struct orr_request *request = &world->shapes.shapes[i].groups[g].request;

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 #include <orrery/base/mem.h>
-#include <orrery/sim/fragment.h>
+#include <orrery/core/fragment.h>
 
 #define NODES     1213
 #define MOST_GPUS 8
@@ -179,7 +179,7 @@ int main(int argc, char **argv)
     for (size_t p = 0; p < TRACE; p++) {
         orr_typical_add(&typical, &pods[p], 1);
     }
-    orr_typical_choose(&typical);
+    orr_typical_choose(&typical, NULL);
     int64_t used = 0, sum = 0, arrived = 0;
     for (size_t n = 0; n < NODES; n++) {
         nodes[n].fragment = fragment(&typical, &nodes[n]);

@@ -59,6 +59,19 @@ foreach(policy fgd bestfit dotprod gpupacking gpuclustering notices)
 endforeach()
 set_tests_properties(peers.fgd.notices PROPERTIES PASS_REGULAR_EXPRESSION "unusable; published|impossible place")
 
+# The same pods as a run: each goes where the simulator of the authors puts it, and as much is allocated on three seeds.
+set(fgd ${PROJECT_SOURCE_DIR}/scenarios/paper/fgd ${peers}/fgd)
+foreach(pair fgd:fgd bestfit:best-fit dotprod:dot-product gpupacking:packing gpuclustering:clustering)
+  string(REPLACE ":" ";" names ${pair})
+  list(GET names 0 policy)
+  foreach(seed 42 43 44)
+    orr_peer_test(fgd.run.${policy}_${seed} fgd_run.sh ${fgd} ${names} ${seed})
+  endforeach()
+endforeach()
+orr_peer_test(fgd.run.random fgd_random.sh ${fgd} 87.07 88.03 1 2 3)
+orr_peer_test(fgd.run.notices fgd_run.sh ${fgd} fgd best-fit 42)
+set_tests_properties(peers.fgd.run.notices PROPERTIES PASS_REGULAR_EXPRESSION "pod [0-9]+: node.*at 130 %: 93.130 % allocated, published 95.29")
+
 # One pool two ways: one node of all GPUs, and nodes of one GPU with jobs split into pods of one.
 set(philly ${PROJECT_SOURCE_DIR}/traces/data/philly.csv.gz)
 set(counts_2490 "events=164494,distinct_times=151282,queue_len_max=0,makespan_s=9408754,wait_mean_s=0")

@@ -70,17 +70,32 @@ static const struct knob kueue[] = {
     {{"placement: ideal", "score: most-allocated", NULL}}};
 static const struct knob las[] = {{{"threshold_gpu_s: 60", "threshold_gpu_s: 1000", NULL}}};
 
+static const struct knob srtf[] = {{{"by: estimate", NULL}}};
+
 static const struct {
     const char *name;
     const struct knob *knobs;
     uint32_t count;
-} policies[] = {{"kai", kai, sizeof kai / sizeof kai[0]},
-                {"kube", kube, sizeof kube / sizeof kube[0]},
-                {"static", partition, sizeof partition / sizeof partition[0]},
-                {"easy", easy, sizeof easy / sizeof easy[0]},
-                {"fifo", fifo, sizeof fifo / sizeof fifo[0]},
-                {"las", las, sizeof las / sizeof las[0]},
-                {"kueue", kueue, sizeof kueue / sizeof kueue[0]}};
+    bool places; /* has parameter `placement` */
+} policies[] = {{"kai", kai, sizeof kai / sizeof kai[0], false},
+                {"kube", kube, sizeof kube / sizeof kube[0], true},
+                {"static", partition, sizeof partition / sizeof partition[0], true},
+                {"easy", easy, sizeof easy / sizeof easy[0], true},
+                {"fifo", fifo, sizeof fifo / sizeof fifo[0], true},
+                {"las", las, sizeof las / sizeof las[0], true},
+                {"srtf", srtf, sizeof srtf / sizeof srtf[0], true},
+                {"kueue", kueue, sizeof kueue / sizeof kueue[0], false}};
+
+static void put_placement(struct draw *d)
+{
+    static const char *const choices[] = {"consolidated", "random",  "dot-product",
+                                          "clustering",   "packing", "best-fit",
+                                          "worst-fit",    "fgd",     NULL};
+    put(d, "placement", "%s", any(d, choices));
+    if (one_in(d, 4)) {
+        put(d, "typical_jobs", "%u", below(d, 30));
+    }
+}
 
 static void put_params(struct draw *d, const char *policy)
 {
@@ -94,6 +109,9 @@ static void put_params(struct draw *d, const char *policy)
             (void)fprintf(d->out, "%s%s", d->first ? "" : ", ", any(d, policies[p].knobs[k].words));
             d->first = false;
         }
+    }
+    if (policies[p].places && has(d, "placement", 40)) {
+        put_placement(d);
     }
     close_map(d);
 }

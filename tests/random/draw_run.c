@@ -7,7 +7,7 @@
 static const char *any_policy(struct draw *d)
 {
     static const char *const policies[] = {"kai",    "kai",  "kai",  "kueue", "kube", "kube",
-                                           "static", "easy", "fifo", "las",   NULL};
+                                           "static", "easy", "fifo", "las",   "srtf", NULL};
     return any(d, policies);
 }
 

@@ -116,7 +116,10 @@ struct orr_ledger {
     uint64_t *withheld_devices; /* per node: so */
     int16_t
         *device_mgpu; /* per node and device: milli-GPU in use by sharing tasks; NULL: no sharing */
-    struct orr_node_set sharing;      /* nodes with a partly used device */
+    struct orr_node_set sharing; /* nodes with a partly used device */
+    uint32_t *hosted; /* per node and class, see orr_request_class: tasks that hold devices there */
+    uint64_t *changed; /* per node: the value of `changes` when what is idle there last changed */
+    uint64_t changes;
     struct orr_type_index *types;     /* per node type */
     struct orr_domain_room **domains; /* per level, per domain */
     struct orr_queue_use *use;        /* per queue */
@@ -209,6 +212,18 @@ static inline int64_t orr_request_task_mgpu(const struct orr_request *request,
                                             const struct orr_node_type *type)
 {
     return (int64_t)request->devices * orr_request_portion_mgpu(request, type);
+}
+
+/* Tasks that hold so many whole devices are a class of their own, from 1; class 0 are those that
+ * share devices. Of a task that asks for none it means nothing. */
+static inline uint32_t orr_request_class(const struct orr_request *request)
+{
+    return request->gpu_ask == ORR_GPU_WHOLE ? request->devices : 0;
+}
+/* Of a node, by class from 0 to the cluster's max_gpus. */
+static inline const uint32_t *orr_ledger_hosted(const struct orr_ledger *ledger, uint32_t node)
+{
+    return &ledger->hosted[(size_t)node * (ledger->world.cluster->max_gpus + (size_t)1)];
 }
 
 /* The least that one task can hold, whatever node it may be on takes it: a memory ask holds less of

@@ -3,7 +3,7 @@
 #ifndef ORR_CORE_PLACE_H
 #define ORR_CORE_PLACE_H
 
-#include <orrery/core/ledger.h>
+#include <orrery/core/placer.h>
 
 ORR_API_BEGIN
 
@@ -20,16 +20,22 @@ ORR_API_BEGIN
 enum orr_reason orr_place_consolidated(struct orr_txn *txn, const struct orr_ledger *ledger,
                                        uint32_t job);
 
+/* The same where a placer says to which node each task goes; NULL: consolidated. */
+enum orr_reason orr_place_all(struct orr_placer *placer, struct orr_txn *txn,
+                              const struct orr_ledger *ledger, uint32_t job);
+
 /* The same of what a job asks at once: all or nothing of the gang or of the one task that a job
  * which scales lacks next, and of all tasks of any other. */
-enum orr_reason orr_place_next(struct orr_txn *txn, const struct orr_ledger *ledger, uint32_t job);
+enum orr_reason orr_place_next(struct orr_placer *placer, struct orr_txn *txn,
+                               const struct orr_ledger *ledger, uint32_t job);
 
 /* The same for a job of whose queue no more than so much milli-GPU may be held beside what it holds
  * now. What a memory ask takes depends on the node: if the place that it would get passes this,
  * each of its tasks goes where enough is left for the others on the largest devices. OVER_LIMIT,
  * and nothing placed: there is no such place. Costs a look at every node only then. */
-enum orr_reason orr_place_next_within(struct orr_txn *txn, const struct orr_ledger *ledger,
-                                      uint32_t job, int64_t most_mgpu);
+enum orr_reason orr_place_next_within(struct orr_placer *placer, struct orr_txn *txn,
+                                      const struct orr_ledger *ledger, uint32_t job,
+                                      int64_t most_mgpu);
 
 /* Of the nodes with room for a task on which it holds no more than so much milli-GPU the one with
  * the most, else the fewest idle devices, lowest index; or ORR_NONE. Looks at every node. */

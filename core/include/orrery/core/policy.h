@@ -66,6 +66,7 @@ struct orr_view {
     orr_ms epoch_ms; /* UTC time, ms since 1970, at which the clock of the run is 0 */
     uint32_t shard;  /* the part of the cluster this policy schedules: its nodes, queues and jobs */
     const struct orr_view_work *work; /* NULL: only what the ledger knows; ask orr_view_progress */
+    uint64_t seed; /* of the run; draws are made from it by named streams (rng.h) */
 };
 
 /* How a job gets on at view->now. Where nobody knows better: it works at rate 1 since it started,

@@ -6,10 +6,12 @@
  * unusable to it; where it can, that on devices with less free than it takes of one. A node's
  * fragmentation is the mean over typical tasks. Memory is not considered, as there.
  */
-#ifndef ORR_SIM_FRAGMENT_H
-#define ORR_SIM_FRAGMENT_H
+#ifndef ORR_CORE_FRAGMENT_H
+#define ORR_CORE_FRAGMENT_H
 
-#include <orrery/sim/world.h>
+#include <orrery/core/ledger.h>
+
+ORR_API_BEGIN
 
 #define ORR_TYPICAL_MAX 256 /* kinds of task; more are cut, the rarest first */
 
@@ -19,21 +21,27 @@ struct orr_typical_task {
 };
 
 /* The most frequent kinds of task that together make 95 % of them; of equally frequent ones first
- * those that ask for more CPU, then for more of a GPU, then for more GPUs. */
+ * those that ask for more CPU, then for more of a GPU, then for more GPUs, then those whose GPU
+ * model, or what their selector asks its label to be, is later in the order of bytes. */
 struct orr_typical {
     struct orr_typical_task *tasks;
     uint32_t count;
     uint64_t chosen, all; /* tasks: of these kinds, of the whole trace */
 };
 
-/* Of all jobs of a world. Release it. */
-void orr_typical_of(const struct orr_world *world, struct orr_typical *typical);
+/* Of all tasks of the jobs of a world, or of its first `jobs`. Release it. */
+void orr_typical_of_jobs(const struct orr_ledger_world *world, uint32_t jobs,
+                         struct orr_typical *typical);
 /* The same of tasks that are told one after the other, before orr_typical_choose. All zero at
- * first. */
+ * first. Without a cluster (NULL) models and selectors decide no tie. */
 void orr_typical_add(struct orr_typical *typical, const struct orr_request *request,
                      uint64_t count);
-void orr_typical_choose(struct orr_typical *typical);
+void orr_typical_choose(struct orr_typical *typical, const struct orr_cluster *cluster);
 void orr_typical_release(struct orr_typical *typical);
+/* refused[t] becomes: a node does not admit typical task t, by its shard, GPU model, labels or
+ * taints. Node ORR_NONE: any of the type, so that labels and taints are not looked at. */
+void orr_typical_refuse(const struct orr_typical *typical, const struct orr_cluster *cluster,
+                        const struct orr_node_type *type, uint32_t node, bool *refused);
 
 /* What a node has left. */
 struct orr_left {
@@ -43,13 +51,16 @@ struct orr_left {
 };
 
 /* The sum over typical tasks of count x unusable milli-GPU; divided by `chosen` the node's
- * fragmentation. refused[t]: the node does not admit task t for other reasons (model, selector);
- * NULL: it admits all. */
+ * fragmentation. refused[t]: see orr_typical_refuse; NULL: it admits all. */
 int64_t orr_fragment_sum(const struct orr_typical *typical, const struct orr_left *left,
                          const bool *refused);
 
-/* Per queue, the most milli-GPU that pods of the sizes its jobs ask for could fill of its shard's
- * empty nodes: of nodes of 8 GPUs, 6 with pods of 3. Pods that share devices can fill all. */
-void orr_fill_mgpu(const struct orr_world *world, int64_t *mgpu);
+/* The node's fragmentation in milli-GPU, added up as the simulator of FGD's authors does: each
+ * typical task's part in the order of their frequency into one of six sums, by what the node lacks
+ * for it, and then those. Rounding decides between nodes that are equal but for it. */
+double orr_fragment_mean(const struct orr_typical *typical, const struct orr_left *left,
+                         const bool *refused);
+
+ORR_API_END
 
 #endif

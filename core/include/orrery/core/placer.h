@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* placer.h - which node, and which device of it, a task goes to: a choice of its own under any
+ * order of jobs.
+ *
+ * Every choice but the first two gives each node with room for the task a score; the task goes to
+ * the highest, of equal ones to the node with the lowest index, and the tasks of a gang one after
+ * the other in the order of its groups. A gang that is held together looks in the domains that
+ * orr_place_next tries, in their order. The scores are those of the simulator of FGD's authors
+ * (Weng et al., "Beware of Fragmentation", USENIX ATC'23); c and g are what is free of a node in
+ * milli-CPU and milli-GPU, pc and pg what the task takes, C and G the most that one node of the
+ * cluster has.
+ *
+ *   random       all alike: uniform among the nodes, and for a task that shares one device among
+ *                the devices
+ *   dot-product  100 (1 - (c/C pc/C + g/G pg/G) / 2), cut to a whole number (after Tetris: Grandl
+ *                et al., SIGCOMM'14)
+ *   clustering   nodes that host tasks of the same class alone, among others, no tasks with GPUs,
+ *                others (75, 50, 25, 0 points), and up to 25 for what is in use (after Gandiva:
+ * Xiao et al., OSDI'18). Classes: orr_request_class packing      devices in use, then free ones of
+ * nodes in use, then nodes that are free (as MLaaS: Weng et al., NSDI'22) best-fit     100 (1 - (c
+ * - pc)/2C - (g - pg)/2G), cut to a whole number worst-fit    (c - pc) + 100 (g - pg); there it is
+ * scaled to 0 .. 100 and so may tie fgd          least growth of fragmentation (fragment.h), as 100
+ * / (1 + e^(growth/1000)) cut to a whole number; a task that shares one device takes the best
+ * device by that score
+ *
+ * Under clustering and packing tasks without GPUs score alike everywhere. Costs a comparison for
+ * each node, and a score for each that changed since a task of the kind was placed.
+ */
+#ifndef ORR_CORE_PLACER_H
+#define ORR_CORE_PLACER_H
+
+#include <orrery/core/ledger.h>
+
+ORR_API_BEGIN
+
+enum orr_placement_choice {
+    ORR_PLACEMENT_DEFAULT, /* what the policy does of itself */
+    ORR_PLACEMENT_CONSOLIDATED,
+    ORR_PLACEMENT_RANDOM,
+    ORR_PLACEMENT_DOT_PRODUCT,
+    ORR_PLACEMENT_CLUSTERING,
+    ORR_PLACEMENT_PACKING,
+    ORR_PLACEMENT_BEST_FIT,
+    ORR_PLACEMENT_WORST_FIT,
+    ORR_PLACEMENT_FGD
+};
+
+struct orr_placer_params {
+    int64_t choice; /* enum orr_placement_choice */
+    int64_t
+        typical_jobs; /* fgd: typical tasks are those of the world's first so many jobs; 0: all */
+};
+/* For rows of parameters. */
+extern const char *const orr_placement_names[]; /* by choice, NULL-ended */
+extern const char orr_placement_help[], orr_typical_jobs_help[];
+
+struct orr_placer;
+
+/* For the ledger, which it borrows. NULL where the choice has no scores. The seed is for random. */
+struct orr_placer *orr_placer_open(const struct orr_placer_params *params,
+                                   const struct orr_ledger *ledger, uint64_t seed);
+void orr_placer_close(struct orr_placer *placer);
+
+struct orr_place_range {   /* where a task may go besides what it asks for itself */
+    const uint32_t *nodes; /* these; NULL: those with indices below `count` */
+    uint32_t count;
+    int64_t most_mgpu; /* only where it holds no more than that */
+};
+
+/* The node for the next task of a group of a job, or ORR_NONE. *devices: those it should have, or 0
+ * for the ledger's rule. */
+uint32_t orr_placer_choose(struct orr_placer *placer, uint32_t job, uint32_t group,
+                           const struct orr_place_range *range, uint64_t *devices);
+
+ORR_API_END
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <orrery/sim/fill.h>
+
+#include <orrery/base/mem.h>
+
+/* Sums of sizes up to 64 that can be had: bit n of the result stands for n + 1. */
+static uint64_t sums_of(uint64_t sizes)
+{
+    uint64_t sums = 0;
+    for (uint32_t n = 0; n < 64; n++) {
+        bool had = (sizes >> n & 1) != 0;
+        for (uint32_t m = 0; m < n && !had; m++) {
+            had = (sums >> m & 1) != 0 && (sizes >> (n - m - 1) & 1) != 0;
+        }
+        sums |= (uint64_t)had << n;
+    }
+    return sums;
+}
+
+/* Sizes of a shape's pods as bits; all of them if some share devices or are too large to tell. */
+static uint64_t sizes_of(const struct orr_shape *shape)
+{
+    uint64_t sizes = 0;
+    for (uint32_t g = 0; g < shape->group_count; g++) {
+        const struct orr_request *request = &shape->groups[g].request;
+        if (request->gpu_ask == ORR_GPU_WHOLE && request->devices <= 64) {
+            sizes |= (uint64_t)1 << (request->devices - 1);
+        } else if (request->gpu_ask != ORR_GPU_NONE) {
+            sizes = UINT64_MAX;
+        }
+    }
+    return sizes;
+}
+
+void orr_fill_mgpu(const struct orr_world *world, int64_t *mgpu)
+{
+    const struct orr_cluster *cluster = &world->cluster;
+    const struct orr_shapes *shapes = &world->shapes;
+    uint64_t *sizes = orr_zalloc(world->queues.count, sizeof *sizes);
+    uint64_t *of_shape = orr_alloc(shapes->count + (size_t)1, sizeof *of_shape);
+    for (uint32_t s = 0; s < shapes->count; s++) {
+        of_shape[s] = sizes_of(&shapes->shapes[s]);
+    }
+    for (uint32_t j = 0; j < world->job_count; j++) {
+        sizes[world->specs[j].queue] |= of_shape[world->specs[j].shape];
+    }
+    orr_free(of_shape);
+    for (uint32_t q = 0; q < world->queues.count; q++) {
+        uint64_t sums = sums_of(sizes[q]);
+        mgpu[q] = 0;
+        for (uint32_t t = 0; t < cluster->type_count; t++) {
+            const struct orr_node_type *type = &cluster->types[t];
+            uint32_t gpus = orr_node_type_own_gpus(type), most = gpus;
+            while (most > 0 && most <= 64 && (sums >> (most - 1) & 1) == 0) {
+                most--;
+            }
+            mgpu[q] += type->shard == world->queues.queues[q].shard
+                           ? (int64_t)type->nodes * most * ORR_MGPU
+                           : 0;
+        }
+    }
+    orr_free(sizes);
+}
