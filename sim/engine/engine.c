@@ -622,6 +622,7 @@ enum orr_status orr_engine_run(const struct orr_world *world,
     orr_free(engine.waits_for);
     orr_free(engine.steps);
     orr_free(engine.done_ms);
+    orr_free(engine.delayed);
     orr_heap_release(&engine.heap);
     if (status == ORR_BUG || status == ORR_POLICY) {
         orr_err_prefix(err, "seed %llu, event %llu", (unsigned long long)options->seed,

@@ -113,8 +113,12 @@ static bool ask_anew(struct engine *engine, uint32_t job)
     return true;
 }
 
+/* A policy that does not know the job at present hears of what it wants when it comes back. */
 static void tell_changed(struct engine *engine, uint32_t job)
 {
+    if (engine->delayed != NULL && engine->delayed[job]) {
+        return;
+    }
     engine->policy->event(engine->state, &engine->view, ORR_JOB_CHANGED, job);
 }
 

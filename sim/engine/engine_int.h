@@ -68,10 +68,12 @@ struct engine {
     bool outlasts;        /* something may be left in the heap when no job is */
     struct orr_scheduler scheduler;
     struct orr_faults faults;
-    uint32_t fault_events;   /* in the heap: of random failures */
-    uint32_t listed_events;  /* in the heap: of what the scenario lists, or ordered nodes */
-    bool follows;            /* some jobs' pods come and go while they run */
-    uint32_t *steps;         /* per part of the workload that is a service: the step in force */
+    uint32_t fault_events;  /* in the heap: of random failures */
+    uint32_t listed_events; /* in the heap: of what the scenario lists, or ordered nodes */
+    bool follows;           /* some jobs' pods come and go while they run */
+    bool *delayed;   /* per job: a rule of its queue took it away, and until its delay is over the
+                      * policy does not know it; NULL: that has not happened */
+    uint32_t *steps; /* per part of the workload that is a service: the step in force */
     uint32_t idle_events;    /* in the heap */
     uint32_t give_up_events; /* in the heap */
     uint32_t failed_nodes;   /* at random, and not repaired yet */

@@ -297,6 +297,10 @@ static void delay_requeue(struct engine *engine, uint32_t job)
     if (delay > 0) {
         orr_engine__note_reason(engine, job, ORR_REASON_REQUEUE_DELAY, &nothing);
     }
+    if (engine->delayed == NULL) {
+        engine->delayed = orr_zalloc(engine->world->job_count, sizeof *engine->delayed);
+    }
+    engine->delayed[job] = true;
     orr_heap_push(&engine->heap,
                   (struct orr_event){.at = engine->view.now + delay,
                                      .subject = job,
@@ -341,6 +345,7 @@ void orr_engine__release(struct engine *engine, uint32_t job)
 
 void orr_engine__requeue(struct engine *engine, uint32_t job)
 {
+    engine->delayed[job] = false;
     engine->policy->event(engine->state, &engine->view, ORR_JOB_SUBMITTED, job);
     orr_engine__want_room(engine, job);
     engine->changed = true;
