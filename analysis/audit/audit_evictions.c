@@ -2,7 +2,9 @@
 /* audit_evictions.c - which spans each eviction took.
  *
  * An eviction names a job and how many of its pods; the spans say when pods were gone, which is the
- * end of the grace unless the job ended, a node failed or the run was cut before that.
+ * end of the grace unless the job ended, a node failed or the run was cut before that. Then pods
+ * that stayed look the same, and where these are of other sizes it is open how much the eviction
+ * took.
  */
 #include "audit_int.h"
 
@@ -31,7 +33,33 @@ static void take(struct orr_schedule *schedule, uint32_t index, struct orr_audit
     struct orr_audit_eviction *eviction = &schedule->evictions[index];
     span->eviction = index;
     span->leaves_ms = eviction->at_ms;
-    eviction->mgpu += span->mgpu;
+    eviction->mgpu += eviction->open ? 0 : span->mgpu;
+}
+
+static int64_t each_of(const struct orr_audit_span *span)
+{
+    return span->pods > 0 ? span->mgpu / span->pods : span->mgpu;
+}
+
+/* `left` of its pods were gone before the grace was over: where more pods were, and not all alike,
+ * it is open which. Then no more is taken for granted than the smallest of them. */
+static void doubt(struct orr_schedule *schedule, uint32_t index, uint32_t from, uint32_t to,
+                  uint32_t nr, uint32_t left)
+{
+    struct orr_audit_eviction *eviction = &schedule->evictions[index];
+    int64_t least = INT64_MAX, most = 0;
+    uint32_t pods = 0;
+    for (uint32_t s = from; s < to; s++) {
+        const struct orr_audit_span *span = &schedule->spans[s];
+        if (span->nr == nr && span->end_ms <= eviction->gone_ms && may_be_of(span, eviction)) {
+            const int64_t each = each_of(span);
+            pods += span->pods;
+            least = each < least ? each : least;
+            most = each > most ? each : most;
+        }
+    }
+    eviction->open = !eviction->whole && pods > left && least < most;
+    eviction->mgpu += eviction->open ? left * least : 0;
 }
 
 /* Spans from..to of its job: those that end with the grace, then those that something ended before.
@@ -53,6 +81,9 @@ static void settle(struct orr_schedule *schedule, uint32_t index, uint32_t from,
                 left -= span->pods < left ? span->pods : left;
                 take(schedule, index, span);
             }
+        }
+        if (pass == 0 && left > 0) {
+            doubt(schedule, index, from, to, nr, left);
         }
     }
 }

@@ -49,8 +49,9 @@ static bool asks(const struct orr_audit_standing *job)
 static bool is_blind(const struct orr_audit_walk *walk, uint32_t j)
 {
     const struct orr_audit_standing *now = &walk->jobs[j];
-    return walk->schedule->jobs[j].mib > 0 && walk->schedule->jobs[j].mixed && asks(now) &&
-           now->held_pods + now->leaving_pods < now->asked_pods;
+    const bool wants_memory = walk->schedule->jobs[j].mib > 0 && walk->schedule->jobs[j].mixed;
+    return now->open > 0 ||
+           (wants_memory && asks(now) && now->held_pods + now->leaving_pods < now->asked_pods);
 }
 
 int64_t orr_audit__memory_most(const struct orr_audit_walk *walk, const struct orr_audit_job *job)
@@ -95,6 +96,7 @@ static void leave(struct orr_audit_walk *walk, const struct orr_audit_span *span
     walk->leaving_mgpu += sign * span->mgpu;
     job->leaving_mgpu += sign * span->mgpu;
     job->leaving_pods += (uint32_t)sign * span->pods;
+    job->open += walk->schedule->evictions[span->eviction].open ? (uint32_t)sign : 0;
 }
 
 static void do_span(struct orr_audit_walk *walk, const struct orr_audit_deed *event)

@@ -12,6 +12,7 @@
 struct orr_audit_standing { /* of a job */
     int64_t held_mgpu, leaving_mgpu;
     uint32_t held_pods, leaving_pods;
+    uint32_t open;   /* spans of it that left, or others did */
     uint16_t absent; /* times it is so */
     bool here;
     bool ends_at_once; /* when its last pods start; its GPUs are held for no time */
@@ -45,7 +46,7 @@ struct orr_audit_walk {
     int64_t *started;            /* by the cycle at hand, by queue, children included */
     int64_t least_mib, most_mib; /* of devices of more than 100 MiB; 0: there are none */
     struct orr_audit_past *past; /* NULL: past use does not count */
-    uint32_t blind;              /* jobs that wait for memory, we do not know how much */
+    uint32_t blind; /* jobs that wait for memory or are in a grace, we do not know with how much */
     struct orr_audit_queue *queues;
     uint32_t owed, share; /* next of the schedule's */
     double *request, *fair;

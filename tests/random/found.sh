@@ -278,4 +278,23 @@ Y
     has "group_concat(name) = 'w' FROM job WHERE id IN (SELECT job FROM never)"
 }
 
+# Results do not tell which pods an eviction took when their job ended before its grace: no fair share hangs on a guess.
+case_which_pods_left() {
+    mkdir 0
+    cat >0/s.yaml <<'Y'
+cluster: {pools: {p: {nodes: 1, gpus: 1}, q: {nodes: 1, gpus: 8}}}
+queues: {a: {gpu: [unlimited, 1, unlimited]}}
+templates: {t: {roles: {h: {pods: 2, min: 1, gpus_per_pod: 1}, w: {pods: 3, min: 2, gpus_per_pod: 2}}}}
+workload: [{name: t, trace: t.csv}]
+policy: kai
+execution: {grace: 60s}
+events: [{at: 10s, maintain: p-0001, for: 100s}]
+Y
+    printf 'job,submit_s,run_s,template,gpus_per_pod,queue\na,0,15,t,,a\nb,12,5,,1,a\n' >0/t.csv
+    right 0
+    has "count(*) = 1 FROM eviction WHERE cause = 'maintenance' AND pods = 1"
+    "$orrery" audit r.db >audit.out
+    grep -q '^share  *3  *0 ' audit.out || fail "not three shares are examined: $(grep '^share' audit.out)"
+}
+
 "case_$2"

@@ -72,8 +72,9 @@ struct orr_audit_eviction {
     uint32_t job, for_job; /* for_job: ORR_NONE: not told */
     orr_ms at_ms, gone_ms; /* gone: the end of the grace */
     uint32_t pods, moved;  /* moved: of them, given another place by the same decision */
-    int64_t mgpu;          /* held by them */
+    int64_t mgpu;          /* held by them; open: at least */
     bool whole;
+    bool open;      /* the record does not tell which of its job's pods, and they are not alike */
     bool in_cycle;  /* by the scheduler's cycle, else by what happened before it */
     bool gone_late; /* before it and without a grace, but its pods are gone only behind it */
     enum orr_audit_action by;
