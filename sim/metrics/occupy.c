@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* occupy.c - use of CPU and memory, of nodes that have a limit to it. */
+/* occupy.c - use of CPU and memory, of nodes that have a limit to it, without what foreign pods
+ * hold. */
 #include <math.h>
 
 #include <orrery/sim/account.h>
@@ -17,6 +18,13 @@ static double part(const struct amount *amount)
                                                     : (double)NAN;
 }
 
+/* Of a node there is so much for jobs; 0 where it has no limit. */
+static double amount_of(const struct orr_node_type *type, enum orr_resource resource)
+{
+    const int64_t all = type->allocatable.v[resource];
+    return all < ORR_AMOUNT_UNLIMITED ? (double)(all - type->foreign.v[resource]) : 0.0;
+}
+
 static void add_nodes(const struct orr_world *world, const struct orr_run *run,
                       struct orr_summary *summary, struct amount *cpu, struct amount *memory)
 {
@@ -30,12 +38,10 @@ static void add_nodes(const struct orr_world *world, const struct orr_run *run,
     }
     for (uint32_t n = 0; n < world->cluster.node_count; n++) {
         const struct orr_node_type *type = orr_cluster_type(&world->cluster, n);
-        const int64_t *has = type->allocatable.v;
         double *of_shard = summary->shards[type->shard].available;
-        double ms = (double)up_ms[n];
-        double cpus = has[ORR_RES_CPU] < ORR_AMOUNT_UNLIMITED ? (double)has[ORR_RES_CPU] * ms : 0.0;
-        double bytes =
-            has[ORR_RES_MEMORY] < ORR_AMOUNT_UNLIMITED ? (double)has[ORR_RES_MEMORY] * ms : 0.0;
+        const double ms = (double)up_ms[n];
+        const double cpus = amount_of(type, ORR_RES_CPU) * ms;
+        const double bytes = amount_of(type, ORR_RES_MEMORY) * ms;
         cpu->available += cpus;
         memory->available += bytes;
         of_shard[ORR_SHARE_CPU] += cpus;

@@ -36,7 +36,7 @@ CREATE TABLE node(
 );
 CREATE TABLE foreign_pods(           -- of another scheduler: what they hold of a node, for good
   node INTEGER PRIMARY KEY, gpus INTEGER NOT NULL, -- the first devices
-  cpu_milli INTEGER NOT NULL
+  cpu_milli INTEGER NOT NULL, mem_bytes INTEGER NOT NULL
 );
 CREATE TABLE pool(                   -- of equal nodes
   name TEXT PRIMARY KEY, price REAL, -- of a node for an hour; NULL: not stated

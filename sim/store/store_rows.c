@@ -138,10 +138,12 @@ static enum orr_status write_foreign(sqlite3 *db, const struct orr_store_input *
         const struct orr_node_type *type = orr_cluster_type(&in->world->cluster, n);
         const uint32_t gpus = orr_node_type_foreign_gpus(type);
         const int64_t cpu_milli = type->foreign.v[ORR_RES_CPU];
-        if (gpus > 0 || cpu_milli > 0) {
+        const int64_t mem_bytes = type->foreign.v[ORR_RES_MEMORY];
+        if (gpus > 0 || cpu_milli > 0 || mem_bytes > 0) {
             put_int(&w, n);
             put_int(&w, gpus);
             put_int(&w, cpu_milli);
+            put_int(&w, mem_bytes);
             put_row(&w);
         }
     }

@@ -14,7 +14,7 @@ PRAGMA temp_store = MEMORY;
 -- Nodes with the GPUs that are there for jobs, not with those of foreign pods.
 CREATE TEMP TABLE node AS
 SELECT n.id, n.name, n.pool, n.gpus - coalesce(f.gpus, 0) AS gpus, n.gpus AS built_gpus, coalesce(f.gpus, 0) AS foreign_gpus,
-       n.gpu_model, n.cpu_milli, coalesce(f.cpu_milli, 0) AS foreign_cpu, n.mem_bytes, n.gpu_mib
+       n.gpu_model, n.cpu_milli, coalesce(f.cpu_milli, 0) AS foreign_cpu, n.mem_bytes, coalesce(f.mem_bytes, 0) AS foreign_mem, n.gpu_mib
 FROM main.node AS n LEFT JOIN foreign_pods AS f ON f.node = n.id;
 CREATE UNIQUE INDEX temp.node_id ON node(id);
 
@@ -196,12 +196,12 @@ FROM ruled AS x JOIN rule AS r ON r.id = x.rule GROUP BY r.id;
 -- ---- what queues hold and ask for, at each instant of the window ----
 CREATE TEMP TABLE pending AS
 SELECT j.id AS job, coalesce(h.eligible_ms, j.submit_ms) AS from_ms,
-       coalesce(j.start_ms, CASE WHEN j.state = 4 THEN j.end_ms END, r.end_ms) AS to_ms
+       coalesce(j.start_ms, CASE WHEN j.state = 4 THEN j.end_ms END, r.end_ms) AS to_ms, 0 AS again
 FROM job AS j CROSS JOIN run AS r LEFT JOIN hold AS h ON h.job = j.id WHERE j.state > 0
 UNION ALL
 SELECT a.job, a.end_ms,
        coalesce((SELECT min(b.start_ms) FROM attempt AS b WHERE b.job = a.job AND b.nr = a.nr + 1),
-                CASE WHEN j.attempts > a.nr THEN j.last_start_ms END, r.end_ms)
+                CASE WHEN j.attempts > a.nr THEN j.last_start_ms END, r.end_ms), 1
 FROM attempt AS a JOIN job AS j ON j.id = a.job CROSS JOIN run AS r WHERE a.end_ms IS NOT NULL;
 CREATE TEMP TABLE life AS -- while it is there a job asks for all its pods, or those it wants: what it does not hold of them waits
 WITH whole AS (
@@ -625,7 +625,7 @@ SELECT 'ping_pong_evictions', 'all', '', total(since <= 3600000), count(*)
 FROM (SELECT at_ms - lag(at_ms) OVER (PARTITION BY job ORDER BY at_ms, rowid) AS since FROM eviction WHERE whole);
 CREATE TEMP TABLE stall AS
 SELECT j.queue, j.kind, p.to_ms - p.from_ms AS ms
-FROM pending AS p JOIN job AS j ON j.id = p.job WHERE (p.job, p.from_ms) IN (SELECT job, end_ms FROM attempt);
+FROM pending AS p JOIN job AS j ON j.id = p.job WHERE p.again;
 INSERT INTO made
 SELECT 'stall_h', 'all', '', total(ms) / 3.6e6, count(*) FROM stall
 UNION ALL
@@ -883,7 +883,7 @@ SELECT * FROM (
 
 -- ---- occupancy of other things ----
 CREATE TEMP TABLE up_ms AS
-SELECT n.id AS node, n.gpus, n.cpu_milli AS cpu, n.mem_bytes AS mem, r.window_end_ms - r.window_start_ms
+SELECT n.id AS node, n.gpus, n.cpu_milli - n.foreign_cpu AS cpu, n.mem_bytes - n.foreign_mem AS mem, r.window_end_ms - r.window_start_ms
          - (SELECT total(max(0, min(coalesce(o.to_ms, r.window_end_ms), r.window_end_ms) - max(o.from_ms, r.window_start_ms)))
             FROM (SELECT * FROM outage UNION ALL SELECT * FROM away) AS o WHERE o.node = n.id) AS ms
 FROM node AS n CROSS JOIN run AS r;
@@ -1080,7 +1080,7 @@ CREATE TEMP TRIGGER other_share AFTER INSERT ON level BEGIN
   DELETE FROM other_got;
   INSERT INTO other_part
   SELECT m.kind, m.at_ms, m.queue, coalesce(m.parent, -1 - m.shard),
-         CASE WHEN m.parent IS NULL THEN (SELECT total(iif(m.kind = 'cpu', n.cpu_milli, n.mem_bytes)) FROM node AS n JOIN shard_pool AS p ON p.pool = n.pool
+         CASE WHEN m.parent IS NULL THEN (SELECT total(iif(m.kind = 'cpu', n.cpu_milli - n.foreign_cpu, n.mem_bytes - n.foreign_mem)) FROM node AS n JOIN shard_pool AS p ON p.pool = n.pool
               WHERE p.shard = m.shard AND NOT EXISTS (SELECT 1 FROM away AS a WHERE a.node = n.id AND a.from_ms <= m.at_ms AND coalesce(a.to_ms, 9e18) > m.at_ms))
          ELSE (SELECT p.share FROM other_moment AS p WHERE p.kind = m.kind AND p.at_ms = m.at_ms AND p.queue = m.parent) END,
          min(m.demand, CASE WHEN m.quota < 0 THEN m.demand ELSE m.quota END), CASE WHEN m.quota < 0 THEN m.demand ELSE m.quota END

@@ -297,4 +297,37 @@ Y
     grep -q '^share  *3  *0 ' audit.out || fail "not three shares are examined: $(grep '^share' audit.out)"
 }
 
+# What foreign pods hold of CPU and memory is no part of what queues divide, nor of what could be held.
+case_foreign_memory() {
+    mkdir 0
+    cat >0/s.yaml <<'Y'
+cluster: {pools: {p: {nodes: 1, gpus: 4, cpu: 8, memory: 10Gi, foreign: {cpu: 2, memory: 4Gi}}}}
+queues: {a: {gpu: [2, 1, unlimited], memory: [2Gi, 1, unlimited]}, b: {gpu: [2, 1, unlimited], memory: [2Gi, 1, unlimited]}}
+workload: [{name: t, trace: t.csv}]
+policy: fifo
+Y
+    printf 'job,submit_s,run_s,gpus_per_pod,cpu_milli,mem_mib,queue\na,0,100,1,3000,4096,a\nb,0,100,1,1000,4096,b\nc,100,1,1,0,0,b\n' >0/t.csv
+    right 0
+    has "mem_bytes = 4294967296 AND cpu_milli = 2000 FROM foreign_pods"
+    has "value = 0.5 FROM metric WHERE name = 'cpu_occupancy'"
+    # each is owed 3 GiB of 6: a holds one more, b waits for 4
+    has "abs(value - 4 / 12.0) < 1e-9 FROM metric WHERE name = 'mem_share_deviation' AND scope = 'all'"
+}
+
+# A job that is evicted in the instant of its submit stalls once from then on, not twice.
+case_evicted_as_it_comes() {
+    mkdir 0
+    cat >0/s.yaml <<'Y'
+cluster: {pools: {p0: {nodes: 2, gpus: 2}, p2: {nodes: 2, gpus: 8}}}
+queues: {q1: {}, q3: {gpu: [23]}, q4: {parent: q3, node_types: [p2]}, q5: {parent: q4}}
+workload: [{name: t, trace: t.csv, queue: q1}]
+policy: {name: kai, params: {actions: "reclaim, allocate"}}
+execution: {on_evict: keep, round: 3s}
+events: [{at: 7s, fail: p2-0002, for: 11s}, {at: 14s, fail: p0-0001, for: 5s}]
+Y
+    printf 'job,submit_s,run_s,pods,min_pods,gpus_per_pod,queue\nc,21,0.5,1,1,2,q1\na,3,20,1,1,1,\nb,6,0,7,,2,q5\n' >0/t.csv
+    right 0
+    has "count(*) = 1 FROM attempt AS a JOIN job AS j ON j.id = a.job WHERE a.end_ms = j.submit_ms"
+}
+
 "case_$2"
