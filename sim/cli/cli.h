@@ -36,6 +36,7 @@ int orr_cli_compare(int argc, char **argv);
 int orr_cli_calibrate(int argc, char **argv);
 int orr_cli_page(int argc, char **argv);
 int orr_cli_explain(int argc, char **argv);
+int orr_cli_forecast(int argc, char **argv);
 int orr_cli_whatif(int argc, char **argv);
 int orr_cli_gate(int argc, char **argv);
 int orr_cli_import(int argc, char **argv);

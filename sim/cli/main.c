@@ -28,6 +28,7 @@ static const struct orr_verb verbs[] = {
     {"plot", "draw figures of a results file with gnuplot", orr_cli_plot},
     {"report", "one self-contained HTML page about results", orr_cli_page},
     {"explain", "the story of one job, or why a queue gets what it gets", orr_cli_explain},
+    {"forecast", "when the jobs start that wait at a moment, with intervals", orr_cli_forecast},
     {"whatif", "a scenario before and after a change: who gains, who loses", orr_cli_whatif},
     {"compare", "paired differences between policies or settings", orr_cli_compare},
     {"sweep", "an experiment of many runs: plan, run anywhere, merge", orr_cli_sweep},

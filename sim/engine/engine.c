@@ -4,6 +4,7 @@
 
 #include <orrery/base/text.h>
 #include <orrery/sim/account.h>
+#include <orrery/sim/branch.h>
 #include <orrery/sim/fill.h>
 
 #include "engine_int.h"
@@ -52,7 +53,7 @@ static void run_due_events(struct engine *engine)
     }
 }
 
-static void expect_arrival(struct engine *engine, uint32_t job)
+void orr_engine__expect_arrival(struct engine *engine, uint32_t job)
 {
     const struct orr_world *world = engine->world;
     engine->next_arrival = job;
@@ -64,7 +65,7 @@ static void run_arrivals(struct engine *engine)
     const struct orr_world *world = engine->world;
     while (engine->arrival_ms == engine->view.now) {
         uint32_t job = engine->next_arrival;
-        expect_arrival(engine, job + 1);
+        orr_engine__expect_arrival(engine, job + 1);
         orr_engine__count_event(engine, CLASS_ARRIVAL, job);
         bool held =
             engine->next_hold < world->hold_count && world->holds[engine->next_hold].job == job;
@@ -336,7 +337,7 @@ static void report_progress(const struct engine *engine)
     }
 }
 
-static enum orr_status loop(struct engine *engine, struct orr_err *err)
+enum orr_status orr_engine__loop(struct engine *engine, struct orr_err *err)
 {
     const struct orr_engine_options *options = engine->options;
     for (uint32_t turn = 1;; turn++) {
@@ -348,6 +349,12 @@ static enum orr_status loop(struct engine *engine, struct orr_err *err)
             return ORR_OK;
         }
         orr_ms next = next_instant(engine);
+        if (next > engine->branch_ms) {
+            orr_engine__branch(engine);
+        }
+        if (engine->enough) {
+            return ORR_OK;
+        }
         if (next == ORR_MS_NEVER || (engine->outlasts && orr_engine__only_faults_left(engine))) {
             return ORR_OK;
         }
@@ -509,7 +516,7 @@ static enum orr_status follow_policy(struct engine *engine, const void *params, 
     if (status == ORR_OK) {
         orr_engine__nodes_open(engine);
         orr_engine__shares_open(engine);
-        status = loop(engine, err);
+        status = orr_engine__loop(engine, err);
         end_last_round(engine);
         orr_engine__shares_close(engine);
         orr_engine__nodes_close(engine);
@@ -575,6 +582,8 @@ enum orr_status orr_engine_run(const struct orr_world *world,
                             .last_cycle_ms = ORR_MS_NONE,
                             .wake_ms = ORR_MS_NEVER,
                             .look_ms = ORR_MS_NEVER,
+                            .branch_ms = options->branching == NULL ? ORR_MS_NEVER
+                                                                    : options->branching->at_ms,
                             .instant_ms = ORR_MS_NONE,
                             .untimed_cycles = untimed_cycles(options, runner.policy)};
     engine.txn = orr_txn_open(run->ledger, orr_policy_laws(runner.policy, runner.params));
@@ -599,7 +608,7 @@ enum orr_status orr_engine_run(const struct orr_world *world,
     engine.steps = orr_zalloc(world->part_count + (size_t)1, sizeof *engine.steps);
     engine.follows = world->terms.crew_count > 0 || orr_world_has_services(world);
     engine.owed_ms = owed_ms(&engine);
-    expect_arrival(&engine, 0);
+    orr_engine__expect_arrival(&engine, 0);
     engine.done_ms = round_ms > 0 ? orr_alloc(world->job_count, sizeof *engine.done_ms) : NULL;
     for (uint32_t j = 0; j < world->job_count && round_ms > 0; j++) {
         engine.done_ms[j] = ORR_MS_NONE;

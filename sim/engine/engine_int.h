@@ -65,6 +65,9 @@ struct engine {
     orr_ms wake_ms;       /* the policy asked for it; ORR_MS_NEVER */
     orr_ms owed_ms;       /* queues are owed more or less from then on; ORR_MS_NEVER */
     orr_ms look_ms;       /* autoscaled pools are looked at; ORR_MS_NEVER */
+    orr_ms branch_ms;     /* the run is held behind the instants up to then; ORR_MS_NEVER */
+    bool branched;        /* and goes no further than that: it has left the world's course */
+    bool enough;          /* who branches it needs no more */
     bool outlasts;        /* something may be left in the heap when no job is */
     struct orr_scheduler scheduler;
     struct orr_faults faults;
@@ -98,6 +101,13 @@ static inline uint32_t orr_engine__class_and(enum event_class class, uint32_t in
     return (uint32_t) class << 24 | (incarnation & 0xffffff);
 }
 
+/* engine.c: the run to its end, or to where it is to be held; arrivals from this job on. */
+enum orr_status orr_engine__loop(struct engine *engine, struct orr_err *err) ORR_MUST_USE;
+void orr_engine__expect_arrival(struct engine *engine, uint32_t job);
+
+/* engine_branch.c: it is held now. */
+void orr_engine__branch(struct engine *engine);
+
 /* engine_endless.c */
 /* A job came, ended or left: the run gets somewhere. */
 void orr_engine__moved_on(struct engine *engine);
@@ -128,6 +138,8 @@ bool orr_engine__waits(const struct engine *engine, uint32_t job);
 void orr_engine__give_up(struct engine *engine, uint32_t job);
 /* Its placements changed while it goes on: another finish makes the planned one stale. */
 void orr_engine__replan(struct engine *engine, uint32_t job, enum orr_cause cause);
+/* It runs, and its work is another: the finish that was planned is stale. */
+void orr_engine__plan_anew(struct engine *engine, uint32_t job);
 
 /* Autoscaled pools may grow for it. */
 void orr_engine__want_room(struct engine *engine, uint32_t job);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* engine_jobs.c - what happens to jobs: they come, start, end, lose tasks and their room. */
+#include <orrery/sim/branch.h>
+
 #include "engine_int.h"
 
 void orr_engine__count_event(struct engine *engine, enum event_class class, uint32_t job)
@@ -384,6 +386,17 @@ void orr_engine__replan(struct engine *engine, uint32_t job, enum orr_cause caus
     orr_engine__follow(engine, job);
 }
 
+void orr_engine__plan_anew(struct engine *engine, uint32_t job)
+{
+    orr_ms end = engine->ledger->jobs[job].start_ms + engine->world->specs[job].work_ms;
+    if (engine->exec != NULL) {
+        (void)orr_exec_change(engine->exec, job, engine->view.now, ORR_CAUSE_NONE);
+        end = orr_exec_finish_ms(engine->exec, job);
+    }
+    orr_ledger_replan(engine->ledger, job);
+    plan_finish(engine, job, end);
+}
+
 static void plan_limit(struct engine *engine, uint32_t job)
 {
     const struct orr_world *world = engine->world;
@@ -476,6 +489,13 @@ static uint32_t tasks_of(const struct engine *engine, uint32_t job)
     return job == ORR_NONE ? 0 : world->shapes.shapes[world->specs[job].shape].tasks;
 }
 
+static bool tell_started(const struct engine *engine, uint32_t job)
+{
+    const struct orr_branching *branching = engine->options->branching;
+    return branching != NULL && branching->started != NULL &&
+           branching->started(branching->context, job, engine->view.now);
+}
+
 /* What the policy's commits mean for time: finishes to come, room to be released. */
 void orr_engine__take_decisions(struct engine *engine)
 {
@@ -493,7 +513,10 @@ void orr_engine__take_decisions(struct engine *engine)
                 ? 0
                 : orr_scheduler_decide(&engine->scheduler, d, tasks_of(engine, d->beneficiary));
         switch ((enum orr_deed)d->deed) {
-        case ORR_DEED_START: start(engine, d->job, delay); break;
+        case ORR_DEED_START:
+            start(engine, d->job, delay);
+            engine->enough = engine->enough || tell_started(engine, d->job);
+            break;
         case ORR_DEED_HOLD:
             engine->run->held_part = true;
             orr_engine__replan(engine, d->job, ORR_CAUSE_NONE);

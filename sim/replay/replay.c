@@ -559,6 +559,13 @@ const char *orr_world_job_user(const struct orr_world *world, uint32_t job)
     return row->user == ORR_NONE ? NULL : orr_idmap_name(&p->workload.users, row->user);
 }
 
+bool orr_world_states_limit(const struct orr_world *world, uint32_t job)
+{
+    const struct orr_row *row;
+    (void)part_of(world, job, &row);
+    return row->time_limit_ms != ORR_MS_NONE;
+}
+
 /* A copy's, or that of a job whose submit was moved or scaled, is as long after its submit. */
 orr_ms orr_world_deadline_ms(const struct orr_world *world, uint32_t job)
 {

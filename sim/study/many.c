@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* many.c - several points or probes, a process each: no state is shared and none can spoil another.
- */
+/* many.c - several points, probes or other pieces of work, a process each: no state is shared and
+ * none can spoil another. */
 #include <orrery/sim/study.h>
 
 #include <errno.h>
@@ -31,9 +31,11 @@ struct slot {
 
 enum { GRACE_MS = 10000 }; /* for a process that is stopped, to remove what it has not finished */
 
-struct tasks { /* one of the two */
+struct tasks { /* one of the three */
     const struct orr_point_options *points;
     struct orr_probe *probes;
+    orr_work_fn *work;
+    void *context; /* of the work */
     uint32_t count;
     const struct orr_study_options *options;
 };
@@ -73,6 +75,14 @@ static struct child run_probe(const struct orr_probe *given)
     return verdict;
 }
 
+static struct child run_work(const struct tasks *tasks, uint32_t task)
+{
+    struct orr_err err = {0};
+    struct child verdict = {.status = tasks->work(tasks->context, task, &err)};
+    memcpy(verdict.text, err.text, sizeof verdict.text);
+    return verdict;
+}
+
 /* In the child: does the task and writes its verdict. Nothing else of the parent is touched. */
 static void be_a_task(const struct tasks *tasks, uint32_t task, int to)
 {
@@ -81,8 +91,9 @@ static void be_a_task(const struct tasks *tasks, uint32_t task, int to)
                                     .rlim_max = tasks->options->memory_bytes};
         (void)setrlimit(RLIMIT_AS, &most);
     }
-    const struct child verdict =
-        tasks->probes != NULL ? run_probe(&tasks->probes[task]) : run_point(&tasks->points[task]);
+    const struct child verdict = tasks->work != NULL     ? run_work(tasks, task)
+                                 : tasks->probes != NULL ? run_probe(&tasks->probes[task])
+                                                         : run_point(&tasks->points[task]);
     const char *at = (const char *)&verdict;
     for (size_t left = sizeof verdict; left > 0;) {
         const ssize_t n = write(to, at, left);
@@ -169,8 +180,9 @@ static struct child verdict_of(const struct tasks *tasks, struct slot *slot,
     } else if (!whole) {
         verdict.status = ORR_BUG;
         (void)snprintf(verdict.text, sizeof verdict.text, "the run of %.800s ended without a word",
-                       tasks->probes != NULL ? tasks->probes[slot->task].job
-                                             : tasks->points[slot->task].output);
+                       tasks->work != NULL     ? "a future"
+                       : tasks->probes != NULL ? tasks->probes[slot->task].job
+                                               : tasks->points[slot->task].output);
     }
     verdict.text[sizeof verdict.text - 1] = '\0';
     return verdict;
@@ -193,7 +205,7 @@ static enum orr_status collect(const struct tasks *tasks, struct slot *slot,
         memcpy(probe->text, verdict.text, sizeof probe->text);
         return ORR_OK;
     }
-    if (tasks->options->ended != NULL) {
+    if (tasks->options->ended != NULL && tasks->work == NULL) {
         tasks->options->ended(task, verdict.status, verdict.text, tasks->options->context);
         return ORR_OK;
     }
@@ -305,5 +317,13 @@ enum orr_status orr_study_probe(struct orr_probe *probes, uint32_t count,
                                 const struct orr_study_options *options, struct orr_err *err)
 {
     const struct tasks tasks = {.probes = probes, .count = count, .options = options};
+    return run_all(&tasks, err);
+}
+
+enum orr_status orr_study_fork(orr_work_fn *work, void *context, uint32_t count,
+                               const struct orr_study_options *options, struct orr_err *err)
+{
+    const struct tasks tasks = {
+        .work = work, .context = context, .count = count, .options = options};
     return run_all(&tasks, err);
 }

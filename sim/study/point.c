@@ -13,6 +13,7 @@
 #include <orrery/base/mem.h>
 #include <orrery/base/text.h>
 #include <orrery/policies/registry.h>
+#include <orrery/sim/branch.h>
 #include <orrery/sim/never.h>
 #include <orrery/sim/plugin.h>
 #include <orrery/sim/store.h>
@@ -219,7 +220,8 @@ static bool has_plugin(const struct orr_point *point)
     return any;
 }
 
-static enum orr_status simulate(const struct orr_point_options *given, orr_ms until_ms,
+static enum orr_status simulate(const struct orr_point_options *given,
+                                const struct orr_branching *branching, orr_ms until_ms,
                                 struct orr_point *point, struct orr_err *err)
 {
     orr_ms first = point->world.first_submit_ms, last = point->world.last_submit_ms;
@@ -247,6 +249,7 @@ static enum orr_status simulate(const struct orr_point_options *given, orr_ms un
                                          .clock_ns = clock_ns,
                                          .digest_every = given->digest_every,
                                          .trace = given->trace,
+                                         .branching = branching,
                                          .check_books = given->check_books,
                                          .checkpoint = given->checkpoint};
     enum orr_status status = orr_engine_run(&point->world, &options, &point->run, err);
@@ -461,7 +464,7 @@ enum orr_status orr_point_run(const struct orr_point_options *options, struct or
         if (options->built != NULL) {
             options->built(options->context, &point->world);
         }
-        status = simulate(options, ORR_MS_NEVER, point, err);
+        status = simulate(options, NULL, ORR_MS_NEVER, point, err);
         orr_bug_keep(&point->scenario, options, ORR_VERSION, err);
         book(point, 2, &mark);
     }
@@ -497,7 +500,34 @@ void orr_point_release(struct orr_point *point)
     orr_free(point->output);
 }
 
-/* --- a probe --- */
+/* --- runs without results --- */
+
+/* What such a run starts from; rows that cannot run are left out without a word. */
+static enum orr_status build(const struct orr_scenario_options *scenario, struct orr_point *point,
+                             struct orr_err *err)
+{
+    enum orr_status status = orr_scenario_load(scenario, &point->scenario, err);
+    if (status == ORR_OK) {
+        status = orr_point_policies(&point->scenario, NULL, NULL, &point->shards, err);
+    }
+    return status == ORR_OK
+               ? orr_world_build(&point->scenario, ORR_LOSS_ALL, NULL, NULL, &point->world, err)
+               : status;
+}
+
+enum orr_status orr_point_branch(const struct orr_point_options *options,
+                                 const struct orr_branching *branching,
+                                 enum orr_status (*ready)(void *context, struct orr_point *point,
+                                                          struct orr_err *err),
+                                 struct orr_point *point, struct orr_err *err)
+{
+    *point = (struct orr_point){0};
+    enum orr_status status = build(&options->scenario, point, err);
+    if (status == ORR_OK) {
+        status = ready(branching->context, point, err);
+    }
+    return status == ORR_OK ? simulate(options, branching, ORR_MS_NEVER, point, err) : status;
+}
 
 struct watch {
     const struct orr_run *run;
@@ -530,13 +560,7 @@ enum orr_status orr_point_probe(struct orr_probe *probe, const volatile sig_atom
     const struct orr_point_options options = {
         .interrupted = &watching.stop, .progress = look, .context = &watching};
     probe->start_ms = ORR_MS_NONE;
-    enum orr_status status = orr_scenario_load(&probe->scenario, &point.scenario, err);
-    if (status == ORR_OK) {
-        status = orr_point_policies(&point.scenario, NULL, NULL, &point.shards, err);
-    }
-    if (status == ORR_OK) {
-        status = orr_world_build(&point.scenario, ORR_LOSS_ALL, NULL, NULL, &point.world, err);
-    }
+    enum orr_status status = build(&probe->scenario, &point, err);
     if (status == ORR_OK) {
         status = change_job(&point.world, &probe->change, err);
     }
@@ -544,7 +568,7 @@ enum orr_status orr_point_probe(struct orr_probe *probe, const volatile sig_atom
         status = find_job(&point.world, probe->job, &watching.job, err);
     }
     if (status == ORR_OK) {
-        status = simulate(&options, probe->until_ms, &point, err);
+        status = simulate(&options, NULL, probe->until_ms, &point, err);
     }
     if (status == ORR_OK) {
         probe->start_ms = first_start(&point.run, watching.job);

@@ -61,6 +61,8 @@ says 1 '(.differences | length) > 0 and [.values[] | select(.path | endswith("no
 says 0 '.differences == []' diff r.db "$reclaim"
 says 1 '[.values[] | select(.path == "policy.name")][0] | .a == "kai" and .b == "fifo"' diff r.db fifo.db
 says 0 '[.values[] | select(.path == "policy.name")][0].value == "fifo"' show fifo.db
+says 0 '.futures == 5 and (.jobs | length) >= 0 and .at_s == 600' forecast "$reclaim" --at 600 --futures 5 --no-progress
+fails 64 forecast "$reclaim"
 says 1 '[.changes[].name] == ["fifo"] and (.changes[0].changed[0] | test("kai to fifo"))' whatif "$reclaim" --policy fifo --no-progress
 says 0 '(.changes | length) > 0' whatif "$reclaim" --set cluster.pools.h100.nodes+=1 --no-progress
 says 0 '.file == null and .jobs > 0 and .first_submit_s <= .last_submit_s' trace gen "$mixed" one-gpu

@@ -1,9 +1,9 @@
 # Studies from the command line: several runs, or a run beside another.
-foreach(name bundle calibrate ci compare cycles explain figures gate init json metrics openmetrics perfetto report schedule sweep tables terminal totals whatif)
+foreach(name bundle calibrate ci compare cycles explain figures forecast gate init json metrics openmetrics perfetto report schedule sweep tables terminal totals whatif)
   add_test(NAME study.${name} COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/study/${name}.sh $<TARGET_FILE:orrery>
     ${CMAKE_CURRENT_BINARY_DIR}/study ${PROJECT_SOURCE_DIR})
   set_tests_properties(study.${name} PROPERTIES LABELS quick TIMEOUT 300 SKIP_RETURN_CODE 77)
 endforeach()
 orr_cases(study)
 # Seconds each: many runs. Numbers of each are checked in unit tests; bundle, cycles, openmetrics and perfetto stay quick.
-orr_full(study.calibrate study.ci study.compare study.explain study.figures study.gate study.json study.report study.tables study.totals study.whatif)
+orr_full(study.calibrate study.ci study.compare study.explain study.figures study.forecast study.gate study.json study.report study.tables study.totals study.whatif)

@@ -4,7 +4,7 @@
 #include "test_main.h"
 
 #include <math.h>
-#include <stdio.h>
+#include <stdlib.h>
 
 #include <orrery/base/rng.h>
 #include <orrery/traces/durations.h>
@@ -153,6 +153,58 @@ static void draws__come_from_the_jobs_own_stream(void **state)
     orr_durations_close(durations);
 }
 
+/* 1, 2+, 3, 4+, 5, ten of each: hazards 10/50, then 10/30 more, then 10/10. */
+static void hazards__count_what_ends(void **state)
+{
+    (void)state;
+    struct orr_durations *durations = orr_durations_open();
+    for (int i = 0; i < 10; i++) {
+        for (int run = 1; run <= 5; run++) {
+            orr_durations_add(durations, &plain, run * 1000, run % 2 == 1);
+        }
+    }
+    orr_durations_sort(durations);
+    const orr_ms until[] = {999, 1000, 3000, 4500, 5000, 9000};
+    const double wanted[] = {0.0, 0.2, 0.2 + 1.0 / 3, 0.2 + 1.0 / 3, 1.2 + 1.0 / 3, 1.2 + 1.0 / 3};
+    double hazards[6];
+    orr_durations_hazards(durations, &plain, until, 6, hazards);
+    double sum = 0.0;
+    for (int i = 0; i < 6; i++) {
+        assert_true(fabs(hazards[i] - wanted[i]) < 1e-12);
+    }
+    for (orr_ms run = 1000; run <= 5000; run += 1000) { /* what all survived is what ended */
+        orr_durations_hazards(durations, &plain, &run, 1, hazards);
+        sum += 10.0 * hazards[0];
+    }
+    assert_true(fabs(sum - 30.0) < 1e-9);
+    orr_durations_close(durations);
+}
+
+/* Without a factor, a fall of -ln(1 - p) is the quantile of p, but for the one that is taken to
+ * live on; behind the longest life is as long again for every ln 2. */
+static void falls__lead_back_to_run_times(void **state)
+{
+    (void)state;
+    struct orr_durations *durations = orr_durations_open();
+    add_ladder(durations, plain, 10, 1000);
+    orr_durations_sort(durations);
+    for (double p = 0.05; p < 0.99; p += 0.05) {
+        const orr_ms run = orr_durations_at_fall(durations, &plain, 0, -log(1.0 - p));
+        const orr_ms later = orr_durations_at_fall(durations, &plain, 4000, -log(1.0 - p));
+        double fall = 0.0;
+        assert_true(llabs(run - orr_durations_quantile(durations, &plain, 0, p).run_ms) <= 20);
+        assert_true(llabs(later - orr_durations_quantile(durations, &plain, 4000, p).run_ms) <= 20);
+        orr_durations_falls(durations, &plain, 4000, &later, 1, &fall);
+        assert_true(fabs(fall + log(1.0 - p)) < 0.05);
+    }
+    double all = 0.0;
+    const orr_ms last = 10000;
+    orr_durations_falls(durations, &plain, 0, &last, 1, &all);
+    assert_true(llabs(orr_durations_at_fall(durations, &plain, 0, all + log(2.0) + 1e-9) - 20000) <=
+                1);
+    orr_durations_close(durations);
+}
+
 static void nothing_seen__is_said(void **state)
 {
     (void)state;
@@ -204,6 +256,8 @@ int main(void)
         cmocka_unit_test(behind_the_longest__life_is_as_long_again_for_every_second),
         cmocka_unit_test(requested_times__are_what_run_times_are_parts_of),
         cmocka_unit_test(draws__come_from_the_jobs_own_stream),
+        cmocka_unit_test(hazards__count_what_ends),
+        cmocka_unit_test(falls__lead_back_to_run_times),
         cmocka_unit_test(nothing_seen__is_said),
         cmocka_unit_test(quantiles__invert_what_was_seen),
     };

@@ -3,6 +3,7 @@
  * level, in which they are in order again. */
 #include <orrery/traces/durations.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,6 +31,8 @@ struct group {
 struct step { /* of a curve, by length; at one length what ended goes before what goes on */
     int64_t length;
     double alive;         /* share that lives longer, of all of the group */
+    double hazard;        /* cumulative, by then */
+    double fall;          /* of the logarithm of survival, by then */
     uint32_t ended_later; /* of the group, behind this step */
     bool ended;
 };
@@ -191,13 +194,25 @@ static uint32_t put_group(struct level *level, const struct key *key)
     return *slot - 1;
 }
 
-/* Kaplan-Meier: each that ends takes its part of those that lived until then. */
+/* Kaplan-Meier, Nelson-Aalen: those that end at one length take their part of those that lived
+ * until then. For the fall of the logarithm one more was alive, who lives on: else nobody would. */
 static void make_curve(struct step *steps, uint32_t count)
 {
-    double alive = 1.0;
-    for (uint32_t i = 0; i < count; i++) {
-        alive = steps[i].ended ? alive * (double)(count - i - 1) / (double)(count - i) : alive;
-        steps[i].alive = alive;
+    double alive = 1.0, hazard = 0.0, fall = 0.0;
+    for (uint32_t i = 0, next = 0; i < count; i = next) {
+        uint32_t ended = 0;
+        for (next = i; next < count && steps[next].length == steps[i].length; next++) {
+            ended += steps[next].ended;
+        }
+        const double at_risk = (double)(count - i);
+        alive *= (at_risk - ended) / at_risk;
+        hazard += ended / at_risk;
+        fall += log((at_risk + 1.0) / (at_risk + 1.0 - ended));
+        for (uint32_t s = i; s < next; s++) {
+            steps[s].alive = alive;
+            steps[s].hazard = hazard;
+            steps[s].fall = fall;
+        }
     }
     uint32_t later = 0;
     for (uint32_t i = count; i > 0; i--) {
@@ -277,10 +292,10 @@ static const struct group *find_group(const struct orr_durations *durations,
     return slot == 0 ? NULL : &level->groups[slot - 1];
 }
 
-/* Steps of the group that are no longer than the age; of a job that has not begun: none. */
-static uint32_t steps_until(const struct step *steps, uint32_t count, int64_t age)
+/* Steps that are no longer than that. */
+static uint32_t steps_to(const struct step *steps, uint32_t count, int64_t age)
 {
-    uint32_t low = 0, high = age <= 0 ? 0 : count;
+    uint32_t low = 0, high = count;
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;
         if (steps[middle].length <= age) {
@@ -290,6 +305,12 @@ static uint32_t steps_until(const struct step *steps, uint32_t count, int64_t ag
         }
     }
     return low;
+}
+
+/* Of a job that has not begun: none. */
+static uint32_t steps_until(const struct step *steps, uint32_t count, int64_t age)
+{
+    return age <= 0 ? 0 : steps_to(steps, count, age);
 }
 
 /* The first step behind which no more than a share of `alive` lives. `count`: there is none. */
@@ -307,9 +328,16 @@ static uint32_t step_at(const struct step *steps, uint32_t count, uint32_t from,
     return low;
 }
 
+static int64_t longest_of(const struct step *steps, uint32_t count, int64_t age)
+{
+    const int64_t last = steps[count - 1].length > age ? steps[count - 1].length : age;
+    return last > 0 ? last : 1;
+}
+
+static const double tail_most = 100.0; /* times the longest */
+
 static double length_at(const struct step *steps, uint32_t count, int64_t age, double p)
 {
-    const double most = 100.0;
     const uint32_t from = steps_until(steps, count, age);
     const double now = from == 0 ? 1.0 : steps[from - 1].alive;
     const double alive = (1.0 - p) * now;
@@ -317,44 +345,128 @@ static double length_at(const struct step *steps, uint32_t count, int64_t age, d
     if (at < count) {
         return (double)steps[at].length;
     }
-    const int64_t last = steps[count - 1].length > age ? steps[count - 1].length : age;
     const double end = now > 0.0 ? steps[count - 1].alive / now : 1.0;
     const double times = (end > 0.0 ? end : 1.0) / (1.0 - p);
-    return (double)(last > 0 ? last : 1) * (times < most ? times : most);
+    return (double)longest_of(steps, count, age) * (times < tail_most ? times : tail_most);
+}
+
+struct curve { /* of the group that is asked */
+    const struct step *steps;
+    uint32_t count, ended; /* ended: later than the age */
+    enum orr_duration_group group;
+    int64_t age; /* in its unit */
+};
+
+/* Count 0: nothing was seen. */
+static struct curve find_curve(const struct orr_durations *durations,
+                               const struct orr_duration_of *of, orr_ms age_ms)
+{
+    struct curve curve = {.group = ORR_DURATION_ALL};
+    const struct key all = key_of(of);
+    const bool limited = is_limited(of);
+    for (int l = 0; l < ORR_DURATION_GROUPS && curve.ended < ORR_DURATION_ENOUGH; l++) {
+        const struct group *group = find_group(durations, (enum orr_duration_group)l, &all);
+        if (group == NULL) {
+            continue;
+        }
+        curve.group = (enum orr_duration_group)l;
+        curve.steps = &durations->levels[l].steps[group->first];
+        curve.count = group->count;
+        curve.age = in_ms(curve.group, limited) ? age_ms : length_of(of, age_ms);
+        const uint32_t from = steps_until(curve.steps, curve.count, curve.age);
+        curve.ended =
+            from == curve.count ? 0 : curve.steps[from].ended_later + curve.steps[from].ended;
+    }
+    return curve;
+}
+
+/* A length of the curve as a run time of such a job, above its age. */
+static orr_ms run_of(const struct curve *curve, const struct orr_duration_of *of, orr_ms age_ms,
+                     double length)
+{
+    const double run =
+        in_ms(curve->group, is_limited(of)) ? length : length / ORR_PPM * (double)of->limit_ms;
+    const double most = 9.0e15; /* what a double and sums of times hold */
+    const orr_ms least = age_ms > 0 ? age_ms + 1 : 1,
+                 run_ms = (orr_ms)((run < most ? run : most) + 0.5);
+    return run_ms > least ? run_ms : least;
 }
 
 struct orr_duration_draw orr_durations_quantile(const struct orr_durations *durations,
                                                 const struct orr_duration_of *of, orr_ms age_ms,
                                                 double p)
 {
-    struct orr_duration_draw draw = {.run_ms = ORR_MS_NONE, .group = ORR_DURATION_ALL};
-    const struct key all = key_of(of);
-    const bool limited = is_limited(of);
-    int64_t age = 0;
-    const struct step *steps = NULL;
-    uint32_t count = 0;
-    for (int l = 0; l < ORR_DURATION_GROUPS && draw.ended < ORR_DURATION_ENOUGH; l++) {
-        const struct group *group = find_group(durations, (enum orr_duration_group)l, &all);
-        if (group == NULL) {
-            continue;
-        }
-        steps = &durations->levels[l].steps[group->first];
-        count = group->count;
-        age = in_ms((enum orr_duration_group)l, limited) ? age_ms : length_of(of, age_ms);
-        const uint32_t from = steps_until(steps, count, age);
-        draw.group = (enum orr_duration_group)l;
-        draw.ended = from == count ? 0 : steps[from].ended_later + steps[from].ended;
-    }
-    if (count > 0) {
-        const double length = length_at(steps, count, age, p);
-        const double run =
-            in_ms(draw.group, limited) ? length : length / ORR_PPM * (double)of->limit_ms;
-        const double most = 9.0e15; /* what a double and sums of times hold */
-        const orr_ms least = age_ms > 0 ? age_ms + 1 : 1;
-        draw.run_ms = (orr_ms)(run < most ? run : most);
-        draw.run_ms = draw.run_ms > least ? draw.run_ms : least;
+    const struct curve curve = find_curve(durations, of, age_ms);
+    struct orr_duration_draw draw = {
+        .run_ms = ORR_MS_NONE, .group = curve.group, .ended = curve.ended};
+    if (curve.count > 0) {
+        draw.run_ms = run_of(&curve, of, age_ms, length_at(curve.steps, curve.count, curve.age, p));
     }
     return draw;
+}
+
+static uint32_t steps_within(const struct curve *curve, const struct orr_duration_of *of,
+                             orr_ms until_ms)
+{
+    return curve->count == 0 || until_ms < 0
+               ? 0
+               : steps_to(curve->steps, curve->count,
+                          in_ms(curve->group, is_limited(of)) ? until_ms : length_of(of, until_ms));
+}
+
+void orr_durations_hazards(const struct orr_durations *durations, const struct orr_duration_of *of,
+                           const orr_ms *until_ms, uint32_t count, double *hazards)
+{
+    const struct curve curve = find_curve(durations, of, 0);
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t to = steps_within(&curve, of, until_ms[i]);
+        hazards[i] = to == 0 ? 0.0 : curve.steps[to - 1].hazard;
+    }
+}
+
+void orr_durations_falls(const struct orr_durations *durations, const struct orr_duration_of *of,
+                         orr_ms age_ms, const orr_ms *until_ms, uint32_t count, double *falls)
+{
+    const struct curve curve = find_curve(durations, of, age_ms);
+    const uint32_t from = curve.count == 0 ? 0 : steps_until(curve.steps, curve.count, curve.age);
+    const double before = from == 0 ? 0.0 : curve.steps[from - 1].fall;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t to = steps_within(&curve, of, until_ms[i]);
+        falls[i] = to <= from ? 0.0 : curve.steps[to - 1].fall - before;
+    }
+}
+
+/* The first step at which it has fallen as much. `count`: there is none. */
+static uint32_t step_of_fall(const struct step *steps, uint32_t count, double fall)
+{
+    uint32_t low = 0, high = count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (steps[middle].fall >= fall) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return low;
+}
+
+orr_ms orr_durations_at_fall(const struct orr_durations *durations,
+                             const struct orr_duration_of *of, orr_ms age_ms, double fall)
+{
+    const struct curve curve = find_curve(durations, of, age_ms);
+    if (curve.count == 0) {
+        return ORR_MS_NONE;
+    }
+    const struct step *steps = curve.steps;
+    const uint32_t from = steps_until(steps, curve.count, curve.age);
+    const double until = (from == 0 ? 0.0 : steps[from - 1].fall) + fall;
+    const uint32_t at = step_of_fall(steps, curve.count, until);
+    if (at < curve.count) {
+        return run_of(&curve, of, age_ms, (double)steps[at].length);
+    }
+    const double times = exp(fmin(until - steps[curve.count - 1].fall, log(tail_most)));
+    return run_of(&curve, of, age_ms, times * (double)longest_of(steps, curve.count, curve.age));
 }
 
 struct orr_duration_draw orr_durations_draw(const struct orr_durations *durations,

@@ -101,8 +101,11 @@ struct orr_cycle_trace {
     void *context;
 };
 
+struct orr_branching;
+
 struct orr_engine_options {
     const struct orr_cycle_trace *trace;      /* NULL: nobody looks on */
+    const struct orr_branching *branching;    /* NULL: the run is never held; see branch.h */
     const struct orr_engine_shard *shards;    /* one for each shard of the world's cluster */
     orr_ms epoch_ms;                          /* UTC at 0 of the clock, ms since 1970 */
     orr_ms horizon_ms;                        /* ORR_MS_NEVER: until the last job ends */

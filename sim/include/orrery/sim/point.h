@@ -84,6 +84,15 @@ struct orr_probe {
 enum orr_status orr_point_probe(struct orr_probe *probe, const volatile sig_atomic_t *interrupted,
                                 struct orr_err *err) ORR_MUST_USE;
 
+/* A run without results, held as `branching` says. `ready` may add to the world before it begins:
+ * jobs behind the last. Release the point in any case. */
+struct orr_branching;
+enum orr_status orr_point_branch(const struct orr_point_options *options,
+                                 const struct orr_branching *branching,
+                                 enum orr_status (*ready)(void *context, struct orr_point *point,
+                                                          struct orr_err *err),
+                                 struct orr_point *point, struct orr_err *err) ORR_MUST_USE;
+
 double orr_cpu_seconds(void); /* of this process */
 
 #endif

@@ -61,6 +61,14 @@ enum orr_status orr_study_run(const struct orr_point_options *points, uint32_t c
                               const struct orr_study_options *options,
                               struct orr_err *err) ORR_MUST_USE;
 
+/* Does each of `count` pieces of work in a process of its own that is forked here and now: it has
+ * all that this one has, and what it changes nobody else sees, but for memory that is shared. The
+ * first failure is everybody's, as of orr_study_run; `ended` is not told. */
+typedef enum orr_status orr_work_fn(void *context, uint32_t task, struct orr_err *err);
+enum orr_status orr_study_fork(orr_work_fn *work, void *context, uint32_t count,
+                               const struct orr_study_options *options,
+                               struct orr_err *err) ORR_MUST_USE;
+
 /* Makes every probe in a process of its own and fills in its answers: one that cannot be made says
  * so in its status. Fails only as a whole: ORR_IO, ORR_BUG, ORR_INTERRUPTED. */
 enum orr_status orr_study_probe(struct orr_probe *probes, uint32_t count,

@@ -196,6 +196,8 @@ bool orr_world_requeues(const struct orr_world *world, uint32_t job);
 bool orr_world_pauses(const struct orr_scenario *scenario, uint32_t shard);
 /* What few rows of the trace state, of the row a job came from; NULL: its row states nothing. */
 const struct orr_row_extra *orr_world_job_extra(const struct orr_world *world, uint32_t job);
+/* Did its row state a time limit? Else nobody knew more of it than its run time says. */
+bool orr_world_states_limit(const struct orr_world *world, uint32_t job);
 /* The time by which a job is to be done, or ORR_MS_NONE. */
 orr_ms orr_world_deadline_ms(const struct orr_world *world, uint32_t job);
 /* The index of a job in holds, or ORR_NONE. */

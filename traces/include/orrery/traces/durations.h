@@ -67,4 +67,19 @@ struct orr_duration_draw orr_durations_draw(const struct orr_durations *duration
                                             const struct orr_duration_of *of, orr_ms age_ms,
                                             uint64_t seed, const char *name, uint64_t future);
 
+/* Cumulative hazard (Nelson 1972, Aalen 1978) of a job until each of these run times, in the finest
+ * group with enough jobs. Over like jobs that are independent, the sum of what each has survived is
+ * in the mean the number of them that ended. 0 where nothing was seen. */
+void orr_durations_hazards(const struct orr_durations *durations, const struct orr_duration_of *of,
+                           const orr_ms *until_ms, uint32_t count, double *hazards);
+/* How far the logarithm of survival falls from the age until each of these run times, in the group
+ * that a draw asks; with a factor Z on its hazard a job lives on with chance exp(-Z x fall). One
+ * more than was seen is taken to live on behind every time. */
+void orr_durations_falls(const struct orr_durations *durations, const struct orr_duration_of *of,
+                         orr_ms age_ms, const orr_ms *until_ms, uint32_t count, double *falls);
+/* The run time at which it has fallen so far; behind the longest by the rule of
+ * orr_durations_quantile. ORR_MS_NONE: nothing was seen. */
+orr_ms orr_durations_at_fall(const struct orr_durations *durations,
+                             const struct orr_duration_of *of, orr_ms age_ms, double fall);
+
 #endif

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* cli_forecast.c - `orrery forecast`: when the jobs start that wait at a moment. */
+#include <math.h>
+#include <string.h>
+
+#include <orrery/base/text.h>
+#include <orrery/sim/forecast.h>
+
+#include "cli.h"
+
+enum {
+    KEY_AT = 256,
+    KEY_JOB,
+    KEY_FUTURES,
+    KEY_HORIZON,
+    KEY_ARRIVALS,
+    KEY_HISTORY,
+    KEY_CHECK,
+    KEY_SEED,
+    KEY_ALL,
+    KEY_TRACE,
+    KEY_FORMAT,
+    KEY_CLUSTER,
+    KEY_POLICY,
+    KEY_PARAM,
+    KEY_SET,
+    KEY_VARIANT
+};
+
+enum { FUTURES_MAX = 100000, MOMENTS_MAX = 10000, JOBS_SHOWN = 20 };
+
+struct forecast_options {
+    struct orr_cli_common common;
+    struct orr_forecast_options ask;
+    const char *clusters[ORR_CLI_LIST_MAX], *sets[ORR_CLI_LIST_MAX], *params[ORR_CLI_LIST_MAX];
+    bool all;
+};
+
+static void take_horizon(struct argp_state *state, struct forecast_options *o, const char *text)
+{
+    if (!orr_parse_duration(text, strlen(text), &o->ask.horizon_ms) || o->ask.horizon_ms <= 0) {
+        argp_error(state, "--horizon: \"%s\" is not a duration such as 7d or 12h", text);
+    }
+}
+
+static void take_arrivals(struct argp_state *state, struct forecast_options *o, const char *text)
+{
+    if (strcmp(text, "none") != 0 && strcmp(text, "model") != 0) {
+        argp_error(state, "--arrivals: \"%s\" is neither none nor model", text);
+    }
+    o->ask.arrivals = strcmp(text, "model") == 0;
+}
+
+static error_t parse_scenario(int key, char *arg, struct argp_state *state)
+{
+    struct forecast_options *o = state->input;
+    struct orr_scenario_options *scenario = &o->ask.scenario;
+    switch (key) {
+    case KEY_TRACE: scenario->trace = arg; return 0;
+    case KEY_FORMAT: scenario->format = arg; return 0;
+    case KEY_CLUSTER: orr_cli_append(state, o->clusters, &scenario->cluster_count, arg); return 0;
+    case KEY_POLICY: scenario->policy = arg; return 0;
+    case KEY_PARAM: orr_cli_append(state, o->params, &scenario->param_count, arg); return 0;
+    case KEY_SET: orr_cli_append(state, o->sets, &scenario->set_count, arg); return 0;
+    case KEY_VARIANT: scenario->variant = arg; return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static void look_at_end(struct argp_state *state, const struct forecast_options *o)
+{
+    if (o->ask.scenario.path == NULL && o->ask.scenario.trace == NULL) {
+        argp_error(state, "name a scenario file, or --trace T --cluster NxG");
+    }
+    if ((o->ask.at == NULL) == (o->ask.moments == 0)) {
+        argp_error(state, o->ask.at == NULL ? "--at says from when, or --check-against holds past "
+                                              "forecasts against what came"
+                                            : "--check-against chooses its moments: no --at");
+    }
+    if (o->ask.moments > 0 && o->ask.job != NULL) {
+        argp_error(state, "--check-against is about all jobs that wait: no --job");
+    }
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct forecast_options *o = state->input;
+    int64_t seed = 0;
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
+    case KEY_AT: o->ask.at = arg; return 0;
+    case KEY_JOB: o->ask.job = arg; return 0;
+    case KEY_FUTURES:
+        o->ask.futures = orr_cli_count(state, "--futures", arg, FUTURES_MAX);
+        return 0;
+    case KEY_HORIZON: take_horizon(state, o, arg); return 0;
+    case KEY_ARRIVALS: take_arrivals(state, o, arg); return 0;
+    case KEY_HISTORY: o->ask.history = arg; return 0;
+    case KEY_CHECK:
+        o->ask.moments =
+            arg == NULL ? 200 : orr_cli_count(state, "--check-against", arg, MOMENTS_MAX);
+        return 0;
+    case KEY_SEED:
+        if (!orr_parse_i64(arg, strlen(arg), &seed) || seed < 0) {
+            argp_error(state, "--seed: \"%s\" is not a whole number from 0 on", arg);
+        }
+        o->ask.seed = (uint64_t)seed;
+        return 0;
+    case KEY_ALL: o->all = true; return 0;
+    case 'j': o->ask.study.jobs = orr_cli_count(state, "-j", arg, 10000); return 0;
+    case ARGP_KEY_ARG:
+        if (o->ask.scenario.path != NULL) {
+            argp_error(state, "one scenario at a time: \"%s\"?", arg);
+        }
+        o->ask.scenario.path = arg;
+        return 0;
+    case ARGP_KEY_END: look_at_end(state, o); return 0;
+    default: return parse_scenario(key, arg, state);
+    }
+}
+
+static void draw(uint64_t done, uint64_t total, orr_ms now, void *context)
+{
+    orr_progress_draw(context, done, total, now);
+}
+
+/* --- text --- */
+
+/* From the moment until then; beyond the horizon as more than that. */
+static const char *until(char *out, const struct orr_forecast_options *ask, orr_ms now, orr_ms then)
+{
+    char text[32];
+    const bool beyond = then == ORR_MS_NEVER;
+    (void)orr_format_rough(text, (double)(beyond ? ask->horizon_ms : then - now) / 1000.0);
+    (void)snprintf(out, 40, "%s%s", beyond ? "> " : "", then == now ? "now" : text);
+    return out;
+}
+
+static void print_job(const struct orr_forecast_options *ask, const struct orr_forecast *forecast,
+                      const struct orr_forecast_job *job)
+{
+    char waited[40], low[40], median[40], high[40];
+    (void)orr_format_rough(waited, (double)(forecast->at_ms - job->submit_ms) / 1000.0);
+    (void)printf("%-20.20s %-14.14s %5g %9s %10s %10s %10s %5.0f%% %7.0f%%  %s\n", job->name,
+                 job->queue, job->gpus, waited, until(low, ask, forecast->at_ms, job->low_ms),
+                 until(median, ask, forecast->at_ms, job->median_ms),
+                 until(high, ask, forecast->at_ms, job->high_ms), 100.0 * job->within_hour,
+                 100.0 * job->not_started, job->code);
+}
+
+static void print_forecast(const struct forecast_options *o, const struct orr_forecast *forecast)
+{
+    char at[40], horizon[32];
+    (void)orr_format_clock(at, forecast->at_ms, forecast->origin_ms);
+    (void)orr_format_rough(horizon, (double)o->ask.horizon_ms / 1000.0);
+    (void)printf("At %s: %u job%s wait%s, %u run, %u have ended. %u futures of up to %s; ", at,
+                 forecast->job_count, forecast->job_count == 1 ? "" : "s",
+                 forecast->job_count == 1 ? "s" : "", forecast->running, forecast->ended,
+                 o->ask.futures, horizon);
+    if (forecast->days > 0) {
+        (void)printf("what comes is drawn from the last %u day%s.\n", forecast->days,
+                     forecast->days == 1 ? "" : "s");
+    } else {
+        (void)fputs("nothing more comes.\n", stdout);
+    }
+    if (forecast->job_count == 0) {
+        return;
+    }
+    (void)printf("\n%-20s %-14s %5s %9s %10s %10s %10s %6s %8s  %s\n", "job", "queue", "GPUs",
+                 "waits for", "10 % in", "half in", "90 % in", "in 1 h", "not yet", "held by");
+    const uint32_t shown =
+        o->all || forecast->job_count <= JOBS_SHOWN ? forecast->job_count : JOBS_SHOWN;
+    for (uint32_t i = 0; i < shown; i++) {
+        print_job(&o->ask, forecast, &forecast->jobs[i]);
+    }
+    if (shown < forecast->job_count) {
+        (void)printf("%u more: --all, or --job NAME\n", forecast->job_count - shown);
+    }
+}
+
+static void print_score(const struct forecast_options *o, const struct orr_forecast *forecast)
+{
+    const struct orr_forecast_score *score = &forecast->score;
+    char width[40], error[40], naive[40], error_median[40], naive_median[40];
+    (void)printf("%llu forecasts at %u moments, %u futures each",
+                 (unsigned long long)score->forecasts, score->moments, o->ask.futures);
+    if (score->unresolved > 0) {
+        (void)printf("; %llu more of jobs that never started",
+                     (unsigned long long)score->unresolved);
+    }
+    (void)printf(
+        "\n80 %% intervals cover %.1f %% of the starts (%.1f %% came before, %.1f %% after; "
+        "mean over moments %.1f %%)\n",
+        100.0 * score->covered, 100.0 * score->low, 100.0 * score->high,
+        100.0 * score->covered_moments);
+    if (isinf(score->width_s)) {
+        (void)fputs("half of them reach beyond the horizon\n", stdout);
+    } else {
+        (void)printf("half of them are no wider than %s\n",
+                     orr_format_rough(width, score->width_s));
+    }
+    (void)printf("median off by %s in the mean (half by no more than %s); the mean of the last 100 "
+                 "waits of queue and size by %s (%s): %+.0f %%\n",
+                 orr_format_rough(error, score->error_s),
+                 orr_format_rough(error_median, score->error_median_s),
+                 orr_format_rough(naive, score->naive_s),
+                 orr_format_rough(naive_median, score->naive_median_s),
+                 100.0 * (score->error_s / score->naive_s - 1.0));
+    (void)printf("chance to start within 1 h: mean squared error %.3f\n", score->brier);
+}
+
+/* --- JSON --- */
+
+static void json_time(struct orr_json *json, const char *key, orr_ms at)
+{
+    orr_json_seconds(json, key, at == ORR_MS_NEVER ? ORR_MS_NONE : at);
+}
+
+static void json_score(struct orr_json *json, const struct orr_forecast_score *score)
+{
+    orr_json_int(json, "moments", score->moments);
+    orr_json_int(json, "forecasts", (int64_t)score->forecasts);
+    orr_json_int(json, "never_started", (int64_t)score->unresolved);
+    orr_json_real(json, "covered", score->covered);
+    orr_json_real(json, "covered_moments", score->covered_moments);
+    orr_json_real(json, "before", score->low);
+    orr_json_real(json, "after", score->high);
+    orr_json_real(json, "width_s", isinf(score->width_s) ? (double)NAN : score->width_s);
+    orr_json_real(json, "error_s", score->error_s);
+    orr_json_real(json, "error_median_s", score->error_median_s);
+    orr_json_real(json, "naive_error_s", score->naive_s);
+    orr_json_real(json, "naive_error_median_s", score->naive_median_s);
+    orr_json_real(json, "within_1h_squared_error", score->brier);
+}
+
+static void json_jobs(struct orr_json *json, const struct orr_forecast *forecast)
+{
+    json_time(json, "at_s", forecast->at_ms);
+    orr_json_int(json, "running", forecast->running);
+    orr_json_int(json, "ended", forecast->ended);
+    orr_json_int(json, "days", forecast->days);
+    orr_json_open(json, "jobs", '[');
+    for (uint32_t i = 0; i < forecast->job_count; i++) {
+        const struct orr_forecast_job *job = &forecast->jobs[i];
+        orr_json_open(json, NULL, '{');
+        orr_json_text(json, "job", job->name);
+        orr_json_text(json, "queue", job->queue);
+        orr_json_text(json, "user", job->user);
+        orr_json_real(json, "gpus", job->gpus);
+        json_time(json, "submit_s", job->submit_ms);
+        orr_json_text(json, "held_by", job->code);
+        orr_json_text(json, "held_by_words", job->reason);
+        json_time(json, "start_p10_s", job->low_ms);
+        json_time(json, "start_p50_s", job->median_ms);
+        json_time(json, "start_p90_s", job->high_ms);
+        orr_json_real(json, "within_1h", job->within_hour);
+        orr_json_real(json, "not_started", job->not_started);
+        orr_json_close(json, '}');
+    }
+    orr_json_close(json, ']');
+}
+
+static void print_json(const struct forecast_options *o, const struct orr_forecast *forecast)
+{
+    struct orr_json json = {.out = stdout};
+    orr_json_open(&json, NULL, '{');
+    orr_json_int(&json, "futures", o->ask.futures);
+    orr_json_seconds(&json, "horizon_s", o->ask.horizon_ms);
+    if (o->ask.moments > 0) {
+        json_score(&json, &forecast->score);
+    } else {
+        json_jobs(&json, forecast);
+    }
+    orr_json_close(&json, '}');
+}
+
+static const struct argp_option rows[] = {
+    {0, 0, 0, 0, "When, and how far:", 1},
+    {"at", KEY_AT, "TIME", 0, "the moment: " ORR_CLI_TIME_HELP, 1},
+    {"horizon", KEY_HORIZON, "DURATION", 0, "futures go on for so long after it (default 7d)", 1},
+    {"futures", KEY_FUTURES, "N", 0, "how many (default 100)", 1},
+    {"job", KEY_JOB, "NAME", 0, "this one only, instead of all that wait", 1},
+    {"arrivals", KEY_ARRIVALS, "none|model", 0,
+     "what comes after the moment: days of the past, drawn anew (model, the default), or nothing",
+     1},
+    {"history", KEY_HISTORY, "TRACE", 0, "its run times count beside those that ended by then", 1},
+    {"seed", KEY_SEED, "N", 0, "of what is drawn (default 0)", 1},
+    {"check-against", KEY_CHECK, "N", OPTION_ARG_OPTIONAL,
+     "instead: forecasts at N moments of the past (default 200), held against what came: how many "
+     "starts the intervals cover, how wide they are, how far the median is off",
+     1},
+    {"all", KEY_ALL, 0, 0, "print all jobs, not only the first 20", 1},
+    {0, 'j', "N", 0, "processes at a time (default one a core)", 1},
+    {0, 0, 0, 0, "What to run:", 2},
+    {"policy", KEY_POLICY, "NAME", 0, "scheduling policy", 2},
+    {"param", KEY_PARAM, "NAME=VALUE", 0, "a parameter of the policy", 2},
+    {"set", KEY_SET, "PATH=VALUE", 0, "change a value of the scenario", 2},
+    {"variant", KEY_VARIANT, "NAME", 0, "a variant of the scenario", 2},
+    {"trace", KEY_TRACE, "FILE", 0, "without a scenario: the trace", 2},
+    {"format", KEY_FORMAT, "NAME", 0, "its format", 2},
+    {"cluster", KEY_CLUSTER, "NxG[:MODEL]", 0, "and nodes; may be given several times", 2},
+    {0}};
+
+int orr_cli_forecast(int argc, char **argv)
+{
+    static const struct argp argp = {
+        rows,
+        parse,
+        "[SCENARIO]",
+        "When will the jobs start that wait at a moment? The scenario is replayed to it, and many "
+        "futures from there: run times of what has not ended are drawn from what has (given how "
+        "long it runs already), and what comes next from days of the past. Nothing that the trace "
+        "says of the time after the moment has a part in it.",
+        orr_cli_everywhere,
+        0,
+        0};
+    struct forecast_options o = {
+        .ask = {.horizon_ms = (orr_ms)7 * 24 * 3600 * 1000, .futures = 100, .arrivals = true}};
+    struct orr_progress progress;
+    struct orr_forecast forecast;
+    struct orr_err err = {0};
+    o.ask.scenario.clusters = o.clusters;
+    o.ask.scenario.sets = o.sets;
+    o.ask.scenario.params = o.params;
+    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    orr_progress_init(&progress, &o.common);
+    o.ask.study.progress = draw;
+    o.ask.study.context = &progress;
+    const enum orr_status status = orr_forecast_make(&o.ask, &forecast, &err);
+    orr_progress_clear(&progress);
+    if (status == ORR_OK && o.common.json) {
+        print_json(&o, &forecast);
+    } else if (status == ORR_OK) {
+        (o.ask.moments > 0 ? print_score : print_forecast)(&o, &forecast);
+    }
+    orr_forecast_release(&forecast);
+    return status == ORR_OK ? 0 : orr_cli_fail(&err);
+}

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* forecast.c - the run that is held, its futures in processes of their own, and what they say. */
+#include "check.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <orrery/base/mem.h>
+#include <orrery/base/sort.h>
+#include <orrery/base/text.h>
+#include <orrery/policies/registry.h>
+
+struct forecast {
+    const struct orr_forecast_options *options;
+    struct orr_forecast *out;
+    struct orr_point point;
+    struct orr_forecast__run run;
+    struct orr_forecast__future future; /* of this process */
+    struct orr_forecast__check *check;  /* NULL: there is none */
+    struct orr_workload history;
+    orr_ms *moments;
+    uint32_t moment_count, next_moment;
+    struct orr_branching branching;
+    const volatile sig_atomic_t *interrupted;
+    volatile sig_atomic_t stop;
+    bool held;              /* the moment came */
+    enum orr_status status; /* of what was done while the run was held */
+    struct orr_err *err;
+};
+
+/* --- in the futures, and in the run itself --- */
+
+static bool hear_in_future(struct orr_forecast__future *future, uint32_t job, orr_ms now)
+{
+    const struct orr_forecast__moment *moment = future->moment;
+    orr_ms *starts = moment->starts + (size_t)future->number * moment->count;
+    uint32_t low = 0, high = moment->count;
+    while (low < high) { /* by job */
+        const uint32_t middle = low + (high - low) / 2;
+        if (moment->jobs[middle] < job) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low < moment->count && moment->jobs[low] == job && starts[low] == ORR_MS_NEVER) {
+        starts[low] = now;
+        future->left--;
+    }
+    return future->left == 0;
+}
+
+static bool started(void *context, uint32_t job, orr_ms now)
+{
+    struct forecast *f = context;
+    if (f->future.moment != NULL) {
+        return hear_in_future(&f->future, job, now);
+    }
+    if (f->check != NULL) {
+        const struct orr_world *world = &f->point.world;
+        const bool first = f->point.run.ledger->jobs[job].attempts <= 1;
+        const orr_ms from = orr_run_eligible_ms(world, &f->point.run, job);
+        orr_forecast__check_started(f->check, job, f->run.of[job].queue, f->run.of[job].size,
+                                    first ? from : ORR_MS_NONE, now);
+    }
+    return false;
+}
+
+struct futures {
+    struct forecast *forecast;
+    struct orr_forecast__moment *moment;
+};
+
+static enum orr_status live(void *context, uint32_t number, struct orr_err *err)
+{
+    struct futures *futures = context;
+    struct forecast *f = futures->forecast;
+    f->future = (struct orr_forecast__future){
+        .moment = futures->moment, .number = number, .left = futures->moment->count};
+    return orr_forecast__live(&f->future, err);
+}
+
+/* --- what they say --- */
+
+/* The time by which a share of the futures has it started. */
+static orr_ms quantile(const int64_t *sorted, uint32_t count, double p)
+{
+    const double rank = ceil(p * count);
+    return sorted[rank < 1.0 ? 0 : (uint32_t)rank - 1];
+}
+
+static const char *keep(struct orr_arena *arena, const char *text)
+{
+    return text == NULL ? NULL : orr_arena_strndup(arena, text, strlen(text));
+}
+
+static void say_times(const struct orr_forecast__moment *moment, uint32_t index, int64_t *starts,
+                      struct orr_forecast_job *job)
+{
+    const uint32_t futures = moment->run->options->futures;
+    const orr_ms hour = moment->branch->at_ms + 3600 * 1000;
+    uint32_t soon = 0, never = 0;
+    for (uint32_t f = 0; f < futures; f++) {
+        starts[f] = moment->starts[(size_t)f * moment->count + index];
+        soon += starts[f] <= hour;
+        never += starts[f] == ORR_MS_NEVER;
+    }
+    orr_sort_i64(starts, futures);
+    job->low_ms = quantile(starts, futures, 0.1);
+    job->median_ms = quantile(starts, futures, 0.5);
+    job->high_ms = quantile(starts, futures, 0.9);
+    job->within_hour = (double)soon / futures;
+    job->not_started = (double)never / futures;
+}
+
+static void say_job(const struct forecast *f, const struct orr_forecast__moment *moment,
+                    uint32_t index, struct orr_forecast_job *job)
+{
+    const struct orr_world *world = &f->point.world;
+    const struct orr_run *run = &f->point.run;
+    const uint32_t j = moment->jobs[index];
+    const struct orr_job_spec *spec = &world->specs[j];
+    char name[512];
+    job->name = keep(&f->out->arena, orr_world_job_name(world, j, name, sizeof name));
+    job->queue = orr_idmap_name(&world->queues.names, spec->queue);
+    job->queue = keep(&f->out->arena, job->queue);
+    job->user = keep(&f->out->arena, orr_world_job_user(world, j));
+    job->gpus = (double)world->shapes.shapes[spec->shape].gpus_mgpu / ORR_MGPU;
+    job->submit_ms = orr_run_eligible_ms(world, run, j);
+    job->code = orr_reason_code((enum orr_reason)run->ledger->jobs[j].reason);
+    job->reason = orr_reason_words((enum orr_reason)run->ledger->jobs[j].reason);
+}
+
+/* Runs the futures of a moment; their starts are in memory that all of them share. */
+static enum orr_status run_futures(struct forecast *f, struct orr_forecast__moment *moment)
+{
+    const uint32_t futures = f->options->futures;
+    const size_t bytes = (size_t)futures * moment->count * sizeof(orr_ms);
+    struct futures all = {.forecast = f, .moment = moment};
+    struct orr_study_options study = {.jobs = f->options->study.jobs};
+    if (f->check == NULL) {
+        study.progress = f->options->study.progress;
+        study.context = f->options->study.context;
+    }
+    moment->starts = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (moment->starts == MAP_FAILED) {
+        moment->starts = NULL;
+        return orr_fail(f->err, ORR_NO_MEMORY, "no memory for %u futures of %u jobs: %s", futures,
+                        moment->count, strerror(errno));
+    }
+    for (size_t i = 0; i < (size_t)futures * moment->count; i++) {
+        moment->starts[i] = ORR_MS_NEVER;
+    }
+    return orr_study_fork(live, &all, futures, &study, f->err);
+}
+
+static void hand_over(struct forecast *f, const struct orr_forecast__moment *moment)
+{
+    int64_t *starts = orr_alloc(f->options->futures, sizeof *starts);
+    struct orr_forecast_job *jobs = orr_arena_alloc(&f->out->arena, moment->count, sizeof *jobs);
+    for (uint32_t i = 0; i < moment->count; i++) {
+        say_times(moment, i, starts, &jobs[i]);
+        if (f->check == NULL) {
+            say_job(f, moment, i, &jobs[i]);
+            continue;
+        }
+        const uint32_t j = moment->jobs[i];
+        const orr_ms submit = orr_run_eligible_ms(&f->point.world, &f->point.run, j);
+        const struct orr_duration_of *of = &f->run.of[j];
+        orr_forecast__check_said(
+            f->check, j, moment->nth, moment->branch->at_ms, &jobs[i],
+            orr_forecast__naive(f->check, of->queue, of->size, submit, moment->branch->at_ms));
+    }
+    f->out->jobs = jobs;
+    f->out->job_count = moment->count;
+    orr_free(starts);
+}
+
+static void note_present(struct forecast *f, const struct orr_forecast__moment *moment)
+{
+    f->out->at_ms = moment->branch->at_ms;
+    f->out->running = f->point.run.ledger->running_jobs;
+    f->out->days = moment->days;
+    f->out->ended = 0;
+    for (uint32_t j = 0; j < moment->branch->next_arrival; j++) {
+        f->out->ended += f->point.run.ledger->jobs[j].phase == ORR_JOB_FINISHED;
+    }
+}
+
+static enum orr_status know_enough(const struct orr_forecast__moment *moment, struct orr_err *err)
+{
+    const struct orr_duration_of any = {ORR_NONE, ORR_NONE, ORR_NONE, ORR_NONE, ORR_MS_NONE};
+    if (moment->count == 0 ||
+        orr_durations_quantile(moment->durations, &any, 0, 0.5).run_ms != ORR_MS_NONE) {
+        return ORR_OK;
+    }
+    return orr_fail(err, ORR_DATA,
+                    "no job has begun to run by then, so nothing is known of run times: "
+                    "--history names a trace of others");
+}
+
+static enum orr_status forecast_at(struct forecast *f, struct orr_branch *branch)
+{
+    struct orr_forecast__moment moment;
+    enum orr_status status = orr_forecast__look(&f->run, branch, &moment, f->err);
+    moment.nth = f->next_moment;
+    if (status == ORR_OK) {
+        status = know_enough(&moment, f->err);
+    }
+    if (status == ORR_OK && moment.count > 0) {
+        status = run_futures(f, &moment);
+    }
+    if (status == ORR_OK) {
+        note_present(f, &moment);
+        if (moment.count > 0) {
+            hand_over(f, &moment);
+        }
+    }
+    if (moment.starts != NULL) {
+        (void)munmap(moment.starts, (size_t)f->options->futures * moment.count * sizeof(orr_ms));
+    }
+    orr_forecast__look_release(&moment);
+    return status;
+}
+
+/* The run is held at a moment. */
+static orr_ms at(void *context, struct orr_branch *branch)
+{
+    struct forecast *f = context;
+    f->held = true;
+    f->status = forecast_at(f, branch);
+    f->next_moment++;
+    if (f->check != NULL && f->options->study.progress != NULL) {
+        f->options->study.progress(f->next_moment, f->moment_count, ORR_MS_NONE,
+                                   f->options->study.context);
+    }
+    if (f->status != ORR_OK || f->check == NULL) {
+        f->stop = 1;
+        return ORR_MS_NEVER;
+    }
+    return f->next_moment < f->moment_count ? f->moments[f->next_moment] : ORR_MS_NEVER;
+}
+
+/* --- runs --- */
+
+static enum orr_status read_moment(struct forecast *f, struct orr_err *err)
+{
+    const char *text = f->options->at;
+    orr_ms *at_ms = &f->branching.at_ms;
+    if (f->options->moments > 0) {
+        *at_ms = f->moments[0];
+    } else if (!orr_parse_clock(text, strlen(text), f->out->origin_ms, at_ms)) {
+        return orr_fail(err, ORR_USAGE,
+                        "\"%s\" is no time of this run: 2d3h, 5400 (seconds), \"2d "
+                        "03:00:00\", or a date where its trace has dates",
+                        text);
+    }
+    return ORR_OK;
+}
+
+/* A policy that goes by run times knows what nobody knows. */
+static enum orr_status refuse_clairvoyant(const struct forecast *f, struct orr_err *err)
+{
+    for (uint32_t s = 0; s < f->point.scenario.shard_count; s++) {
+        const struct orr_engine_shard *shard = &f->point.shards[s];
+        if ((orr_policy_heeds(shard->policy, shard->params) & ORR_HEEDS_WORK) != 0) {
+            return orr_fail(err, ORR_SCENARIO,
+                            "policy %s orders jobs by run times, which nobody knows beforehand: "
+                            "there is nothing to forecast from",
+                            shard->policy->name);
+        }
+    }
+    return ORR_OK;
+}
+
+static enum orr_status make_ready(void *context, struct orr_point *point, struct orr_err *err)
+{
+    struct forecast *f = context;
+    const enum orr_status status = refuse_clairvoyant(f, err);
+    if (status != ORR_OK ||
+        f->run.options == NULL) { /* a run that only shows when somebody waits */
+        return status;
+    }
+    f->run.point = point;
+    f->run.world = &point->world;
+    f->run.job_count = point->world.job_count;
+    f->run.of = orr_forecast__kinds(&point->world, f->run.history, &f->run.history_of);
+    f->run.batch_of = orr_forecast__batches(&point->world, f->run.of, &f->run.batch_count);
+    if (f->options->arrivals) {
+        orr_forecast__make_room(&point->world, f->options->horizon_ms);
+    }
+    if (f->options->moments > 0) {
+        f->check = orr_forecast__check_open(f->run.job_count);
+    }
+    f->out->origin_ms = orr_world_clock_origin_ms(&point->world, &point->scenario);
+    return read_moment(f, err);
+}
+
+/* Once through, to see when somebody waits. */
+static enum orr_status find_moments(struct forecast *f, struct orr_err *err)
+{
+    const struct orr_branching branching = {.at_ms = ORR_MS_NEVER, .context = f};
+    const struct orr_point_options options = {.scenario = f->options->scenario,
+                                              .interrupted = f->interrupted};
+    enum orr_status status = orr_point_branch(&options, &branching, make_ready, &f->point, err);
+    if (status == ORR_OK && *f->interrupted) {
+        status = orr_fail(err, ORR_INTERRUPTED, "interrupted");
+    }
+    if (status == ORR_OK) {
+        f->moment_count = f->options->moments;
+        f->moments = orr_forecast__moments(&f->point.world, &f->point.run, f->point.world.job_count,
+                                           &f->moment_count);
+        if (f->moment_count == 0) {
+            status = orr_fail(err, ORR_DATA,
+                              "no job waits once a tenth of them have come: there is "
+                              "nothing to check");
+        }
+    }
+    orr_point_release(&f->point);
+    return status;
+}
+
+static enum orr_status run_whole(struct forecast *f, struct orr_err *err)
+{
+    f->branching =
+        (struct orr_branching){.at_ms = ORR_MS_NEVER, .at = at, .started = started, .context = f};
+    const struct orr_point_options options = {.scenario = f->options->scenario,
+                                              .interrupted = &f->stop};
+    f->run.options = f->options;
+    enum orr_status status = orr_point_branch(&options, &f->branching, make_ready, &f->point, err);
+    status = status == ORR_OK ? f->status : status;
+    if (status == ORR_OK && *f->interrupted) {
+        status = orr_fail(err, ORR_INTERRUPTED, "interrupted");
+    }
+    if (status == ORR_OK && f->check != NULL) {
+        orr_forecast__score(f->check, f->options->horizon_ms, &f->out->score);
+    }
+    return status;
+}
+
+enum orr_status orr_forecast_make(const struct orr_forecast_options *options,
+                                  struct orr_forecast *forecast, struct orr_err *err)
+{
+    struct forecast f = {.options = options, .out = forecast, .err = err};
+    enum orr_status status = ORR_OK;
+    *forecast = (struct orr_forecast){.origin_ms = ORR_MS_NONE};
+    orr_arena_init(&forecast->arena);
+    f.interrupted = orr_interrupt_catch();
+    if (options->history != NULL) {
+        status = orr_trace_read(options->history, NULL, &f.history, err);
+        f.run.history = status == ORR_OK ? &f.history : NULL;
+    }
+    if (status == ORR_OK && options->moments > 0) {
+        status = find_moments(&f, err);
+    }
+    if (status == ORR_OK) {
+        status = run_whole(&f, err);
+        orr_point_release(&f.point);
+    }
+    if (f.run.history != NULL) {
+        orr_workload_release(&f.history);
+    }
+    orr_forecast__check_close(f.check);
+    orr_free(f.run.batch_of);
+    orr_free(f.run.of);
+    orr_free(f.run.history_of);
+    orr_free(f.moments);
+    return status;
+}
+
+void orr_forecast_release(struct orr_forecast *forecast)
+{
+    orr_arena_release(&forecast->arena);
+}

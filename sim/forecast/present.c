@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* present.c - what is known at a moment: how long jobs ran, who waits, how much of the past there
+ * is. */
+#include "forecast_int.h"
+
+#include <string.h>
+
+#include <orrery/base/mem.h>
+
+enum { DAYS_MOST = 28 }; /* of the past that stand for what comes */
+
+static uint32_t number_of(struct orr_idmap *names, const char *name)
+{
+    return name == NULL ? ORR_NONE : orr_idmap_put(names, name, strlen(name), NULL);
+}
+
+static uint32_t gpus_of(const struct orr_shape *shape)
+{
+    return (uint32_t)((shape->gpus_mgpu + ORR_MGPU - 1) / ORR_MGPU);
+}
+
+static struct orr_duration_of row_kind(const struct orr_world *world,
+                                       const struct orr_workload *history, struct orr_idmap *users,
+                                       const struct orr_row *row)
+{
+    const char *queue =
+        row->queue == ORR_NONE ? NULL : orr_idmap_name(&history->queues, row->queue);
+    const char *user = row->user == ORR_NONE ? NULL : orr_idmap_name(&history->users, row->user);
+    const uint32_t pods = row->pods > 0 ? row->pods : 1;
+    return (struct orr_duration_of){
+        .user = number_of(users, user),
+        .queue =
+            queue == NULL ? ORR_NONE : orr_idmap_find(&world->queues.names, queue, strlen(queue)),
+        .kind = row->kind,
+        .size = row->gpus > 0                   ? row->gpus
+                : row->gpus_per_pod != ORR_NONE ? row->gpus_per_pod * pods
+                                                : 1,
+        .limit_ms = row->time_limit_ms};
+}
+
+struct orr_duration_of *orr_forecast__kinds(const struct orr_world *world,
+                                            const struct orr_workload *history,
+                                            struct orr_duration_of **history_of)
+{
+    struct orr_idmap users;
+    orr_idmap_init(&users);
+    struct orr_duration_of *of = orr_alloc(world->job_count + (size_t)1, sizeof *of);
+    for (uint32_t j = 0; j < world->job_count; j++) {
+        const struct orr_job_spec *spec = &world->specs[j];
+        of[j] = (struct orr_duration_of){
+            .user = number_of(&users, orr_world_job_user(world, j)),
+            .queue = spec->queue,
+            .kind = spec->kind,
+            .size = gpus_of(&world->shapes.shapes[spec->shape]),
+            .limit_ms = orr_world_states_limit(world, j) ? spec->estimate_ms : ORR_MS_NONE};
+    }
+    *history_of = NULL;
+    if (history != NULL) {
+        *history_of = orr_alloc(history->count + (size_t)1, sizeof **history_of);
+        for (uint32_t r = 0; r < history->count; r++) {
+            (*history_of)[r] = row_kind(world, history, &users, &history->rows[r]);
+        }
+    }
+    orr_idmap_release(&users);
+    return of;
+}
+
+/* What ended until now, and the ages of what did not. */
+static struct orr_durations *look_back(const struct orr_forecast__run *run,
+                                       const struct orr_branch *branch)
+{
+    const struct orr_job_state *states = branch->run->ledger->jobs;
+    struct orr_durations *durations = orr_durations_open();
+    for (uint32_t j = 0; j < branch->next_arrival; j++) {
+        const bool over = states[j].phase == ORR_JOB_FINISHED;
+        if (over) {
+            orr_durations_add(durations, &run->of[j], run->world->specs[j].work_ms, true);
+        } else if (orr_branch_works(branch, j)) {
+            const orr_ms age = orr_branch_done_ms(branch, j);
+            if (age > 0) {
+                orr_durations_add(durations, &run->of[j], age, false);
+            }
+        }
+    }
+    for (uint32_t r = 0; run->history != NULL && r < run->history->count; r++) {
+        if (run->history->rows[r].run_ms != ORR_MS_NONE) {
+            orr_durations_add(durations, &run->history_of[r], run->history->rows[r].run_ms, true);
+        }
+    }
+    orr_durations_sort(durations);
+    return durations;
+}
+
+/* Whole days of the past, or all of it where there is less than one. */
+static void count_days(struct orr_forecast__moment *moment)
+{
+    const orr_ms past = moment->branch->at_ms - moment->run->world->first_submit_ms;
+    moment->days = (uint32_t)(past / ORR_FORECAST__DAY);
+    moment->days = moment->days < DAYS_MOST ? moment->days : DAYS_MOST;
+    moment->day_ms = ORR_FORECAST__DAY;
+    if (moment->days == 0 && past > 0) {
+        moment->days = 1;
+        moment->day_ms = past;
+    }
+    moment->days = moment->run->options->arrivals ? moment->days : 0;
+}
+
+static void list_waiting(const struct orr_forecast__run *run, struct orr_forecast__moment *moment)
+{
+    const struct orr_job_state *states = moment->branch->run->ledger->jobs;
+    moment->jobs =
+        orr_alloc(moment->branch->run->ledger->pending_jobs + (size_t)1, sizeof *moment->jobs);
+    for (uint32_t j = 0; j < moment->branch->next_arrival; j++) {
+        if (states[j].phase == ORR_JOB_PENDING) {
+            moment->jobs[moment->count++] = j;
+        }
+    }
+    (void)run;
+}
+
+/* Of those that wait, the one that is asked for. */
+static enum orr_status take_one(struct orr_forecast__moment *moment, const char *name,
+                                struct orr_err *err)
+{
+    const struct orr_world *world = moment->run->world;
+    const struct orr_job_state *states = moment->branch->run->ledger->jobs;
+    char one[512];
+    uint32_t job = 0;
+    while (job < moment->run->job_count &&
+           strcmp(orr_world_job_name(world, job, one, sizeof one), name) != 0) {
+        job++;
+    }
+    if (job == moment->run->job_count) {
+        return orr_fail(err, ORR_DATA, "no job is called \"%s\"", name);
+    }
+    if (job >= moment->branch->next_arrival || states[job].phase != ORR_JOB_PENDING) {
+        const bool comes =
+            job >= moment->branch->next_arrival || states[job].phase == ORR_JOB_FUTURE;
+        return orr_fail(err, ORR_DATA, "job %s does not wait then: it %s", name,
+                        comes ? "comes later"
+                        : states[job].phase == ORR_JOB_RUNNING ||
+                                states[job].phase == ORR_JOB_RELEASING
+                            ? "runs"
+                            : "is over");
+    }
+    moment->jobs[0] = job;
+    moment->count = 1;
+    return ORR_OK;
+}
+
+enum orr_status orr_forecast__look(const struct orr_forecast__run *run, struct orr_branch *branch,
+                                   struct orr_forecast__moment *moment, struct orr_err *err)
+{
+    *moment = (struct orr_forecast__moment){.run = run, .branch = branch};
+    list_waiting(run, moment);
+    count_days(moment);
+    if (moment->count > 0) {
+        moment->durations = look_back(run, branch);
+        orr_forecast__weigh_batches(moment);
+    }
+    return run->options->job == NULL ? ORR_OK : take_one(moment, run->options->job, err);
+}
+
+void orr_forecast__look_release(struct orr_forecast__moment *moment)
+{
+    orr_durations_close(moment->durations);
+    orr_free(moment->batches);
+    orr_free(moment->jobs);
+    moment->batches = NULL;
+    moment->durations = NULL;
+    moment->jobs = NULL;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* forecast.h - when will the jobs start that wait now? A scenario is replayed to a moment; from
+ * there many futures are run, each in a process that was forked then, so that a future costs only
+ * what comes after the moment.
+ *
+ * A future draws what nobody knows at the moment: how long the jobs run that are not over
+ * (durations.h, from those that are), and what comes next (days of the past, anew). Nothing that
+ * the trace says of the time after the moment has a part in it.
+ */
+#ifndef ORR_SIM_FORECAST_H
+#define ORR_SIM_FORECAST_H
+
+#include <orrery/sim/study.h>
+
+struct orr_forecast_options {
+    struct orr_scenario_options scenario;
+    const char *at;      /* the moment, as orr_parse_clock reads it; with moments NULL */
+    orr_ms horizon_ms;   /* after the moment: futures go no further */
+    uint32_t futures;    /* at least 1 */
+    uint64_t seed;       /* of what is drawn */
+    bool arrivals;       /* jobs come after the moment; else none */
+    const char *job;     /* NULL: all that wait */
+    const char *history; /* trace whose run times count beside those that ended; NULL: none */
+    uint32_t moments;    /* of a check against what came; 0: none */
+    struct orr_study_options study;
+};
+
+struct orr_forecast_job {
+    const char *name, *queue, *user; /* user NULL: not known */
+    double gpus;
+    orr_ms submit_ms;                  /* or since when it is considered */
+    const char *reason, *code;         /* that holds it: in words, and orr_reason_code */
+    orr_ms low_ms, median_ms, high_ms; /* 10 %, 50 %, 90 % of the futures have it started by then;
+                                          ORR_MS_NEVER: beyond the horizon */
+    double within_hour, not_started;   /* shares of the futures: started within an hour of the
+                                          moment; not by the horizon */
+};
+
+struct orr_forecast_score {  /* of forecasts held against what came */
+    uint64_t forecasts;      /* job and moment */
+    uint32_t moments;        /* that had some */
+    double covered;          /* share within the 80 % interval, ends included */
+    double covered_moments;  /* mean over moments of that share */
+    double low, high;        /* share that came before it, and after */
+    double width_s;          /* median width of the intervals; INFINITY: beyond the horizon */
+    double error_s, naive_s; /* mean |median - start|; of the naive forecast */
+    double error_median_s, naive_median_s; /* medians of the same */
+    double brier;        /* mean squared error of the chance to start within an hour */
+    uint64_t unresolved; /* forecasts of jobs that had not started when the run ended */
+};
+
+struct orr_forecast {
+    orr_ms at_ms, origin_ms;
+    uint32_t running, ended;       /* jobs at the moment */
+    uint32_t days;                 /* of the past that arrivals are drawn from; 0: none are */
+    struct orr_forecast_job *jobs; /* in the order of submits */
+    uint32_t job_count;
+    struct orr_forecast_score score; /* of a check */
+    struct orr_arena arena;
+};
+
+/* The caller releases the forecast in any case. ORR_USAGE: that is no time. ORR_DATA: no such job,
+ * it does not wait then, or nothing is known of run times. ORR_SCENARIO: the policy goes by run
+ * times that nobody knows. Else fails as orr_scenario_load, orr_world_build and orr_engine_run. */
+enum orr_status orr_forecast_make(const struct orr_forecast_options *options,
+                                  struct orr_forecast *forecast, struct orr_err *err) ORR_MUST_USE;
+void orr_forecast_release(struct orr_forecast *forecast);
+
+#endif

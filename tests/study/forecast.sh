@@ -1,0 +1,93 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# `orrery forecast`: what is certain is said with certainty, nothing of the time after the moment has
+# a part in it, the same seed gives the same bytes however many processes, and forecasts of past
+# moments are held against what came.
+#
+#   forecast.sh ORRERY WORK_DIR SOURCE_DIR
+set -eu
+
+orrery=$1 work=$2
+. "$(dirname "$0")/../scratch.sh"
+command -v jq >/dev/null 2>&1 || exit 77
+
+# forecast ARGUMENT...: to out.
+forecast() {
+    "$orrery" forecast "$@" >out 2>err || fail "forecast $*: exit $?"
+}
+# refuses CODE WORDS ARGUMENT...
+refuses() {
+    wanted=$1 words=$2 code=0
+    shift 2
+    "$orrery" forecast "$@" >out 2>err || code=$?
+    [ "$code" = "$wanted" ] || fail "forecast $*: exit $code, expected $wanted"
+    grep -q "$words" err || fail "forecast $*: does not say \"$words\""
+}
+
+# All jobs have run an hour, one after the other; one has run for 20 minutes, so the one that waits
+# starts in 40, and the next an hour later.
+awk 'BEGIN {
+    print "job,submit_s,run_s,gpus,queue,user"
+    for (i = 0; i < 40; i++) print "a" i "," i * 3600 ",3600,8,q,u"
+    print "runs,144000,3600,8,q,u\nwaits,144600,3600,8,q,u\nnext,144900,3600,8,q,u"
+}' >certain.csv
+certain="--trace certain.csv --cluster 1x8 --policy fifo --at 145200 --no-progress"
+forecast $certain --arrivals none --futures 60 --json
+[ "$(jq -c '[.ended, .running, [.jobs[] | [.job, .start_p10_s, .start_p50_s, .start_p90_s, .within_1h]]]' out | cut -d, -f1-6)" = \
+    '[40,1,[["waits",147600,147600,147600' ] || fail "certain starts"
+[ "$(jq '[.jobs[] | select(.job == "next")][0].start_p50_s == 151200' out)" = true ] || fail "the next of two"
+[ "$(jq '[.jobs[] | select(.job == "waits")][0].within_1h >= 0.9' out)" = true ] || fail "chance within an hour"
+forecast $certain --arrivals none --job next
+grep -q '^next .*1.7 h .*insufficient\|^next .*1.7 h' out || fail "--job next"
+grep -q '^waits' out && fail "--job next tells of others"
+# Nothing comes: the horizon cuts what is not there.
+forecast $certain --arrivals none --horizon 10min --json
+[ "$(jq '[.jobs[] | .not_started == 1 and .start_p50_s == null] | all' out)" = true ] || fail "beyond the horizon"
+
+refuses 64 "at says from when" certain.csv
+refuses 64 "is no time of this run" --trace certain.csv --cluster 1x8 --policy fifo --at soon
+refuses 65 'no job is called "nobody"' $certain --job nobody
+refuses 65 "does not wait then: it runs" $certain --job runs
+refuses 65 "does not wait then: it is over" $certain --job a3
+refuses 66 "missing.yaml" missing.yaml --at 1h
+printf 'job,submit_s,run_s,gpus\na,0,60,8\nb,0,60,8\n' >two.csv
+refuses 65 "history names a trace" --trace two.csv --cluster 1x8 --policy fifo --at 0 --no-progress
+forecast --trace two.csv --cluster 1x8 --policy fifo --at 0 --history certain.csv --no-progress --json
+[ "$(jq '.jobs[0].start_p50_s == 3600' out)" = true ] || fail "--history"
+refuses 78 "orders jobs by run times" $certain --policy srtf
+
+# A busy fortnight. What has not ended by the moment gets another run time, and what comes later is
+# another trace: the forecast is the same to the byte.
+awk 'BEGIN {
+    srand(7)
+    print "job,submit_s,run_s,gpus,queue,user"
+    for (i = 0; i < 1500; i++) {
+        t += int(-900 * log(1 - rand()))
+        print "j" i "," t "," int(exp(7 + 1.5 * (rand() + rand() + rand() + rand() - 2))) "," 2 ^ int(4 * rand()) ",q" int(2 * rand()) ",u" int(9 * rand())
+    }
+}' >past.csv
+now=777600
+for policy in fifo kai; do
+    options="--cluster 1x8 --policy $policy"
+    "$orrery" run --trace past.csv $options -o run.db --force -q --no-progress 2>err || fail "run"
+    "$orrery" export run.db jobs --json | jq -r '.rows[] | "\(.job) \(.start_s) \(.end_s)"' >ends
+    awk -F'[ ,]' -v now=$now 'FILENAME == "ends" { end[$1] = $3; next }
+        FNR == 1 { print; next }
+        $2 > now && FNR % 2 { next }
+        { OFS = ","; run = $2 > now ? $3 * 2 + 1 : end[$1] > now ? $3 * 3 + 86400 : $3; print $1, $2, run, $4, $5, $6 }' ends past.csv >other.csv
+    cmp -s past.csv other.csv && fail "the other trace is the same"
+    forecast --trace past.csv $options --at $now --futures 12 --all --no-progress -j 1
+    cp out one
+    [ "$(wc -l <one)" -gt 4 ] || fail "$policy: nothing waits at that moment"
+    forecast --trace other.csv $options --at $now --futures 12 --all --no-progress -j 3
+    cmp -s one out || fail "$policy: the forecast knows what comes"
+    forecast --trace past.csv $options --at $now --futures 12 --all --no-progress --seed 1
+    cmp -s one out && fail "$policy: the seed draws nothing"
+done
+
+# Forecasts of the past. Run times are independent here, so that a broken model is far off.
+forecast --trace past.csv --cluster 1x8 --policy fifo --check-against=12 --futures 20 --no-progress --json
+[ "$(jq '.moments == 12 and .forecasts > 50 and .covered > 0.5 and .covered <= 1 and .error_s < .naive_error_s' out)" = true ] ||
+    fail "forecasts of the past"
+forecast --trace past.csv --cluster 1x8 --policy fifo --check-against=2 --futures 5 --no-progress
+grep -q '80 % intervals cover' out || fail "forecasts of the past in words"
