@@ -14,15 +14,15 @@ static const struct orr_plot_info infos[] = {
     {"wait-cdf", "how long jobs waited, as a cumulative share of jobs, by queue or kind", true},
     {"jct-cdf", "time from submit to end, as a cumulative share of jobs, by queue or kind", true},
     {"depth", "jobs that wait and the GPUs they ask for, over time", true},
-    {"reasons", "the GPUs that waiting jobs ask for over time, by why they wait", false},
+    {"reasons", "the GPUs that waiting jobs ask for over time, by why they wait", true},
     {"fairness", "Jain's index over time, and who held more or less than a fair share", true},
     {"debt", "what queues asked for within their quota and did not get, over time", true},
     {"churn", "evictions per hour and the GPU-hours they cost, by cause", true},
-    {"waterfall", "where the GPU time went: free, held, lost by cause, useful", false},
+    {"waterfall", "where the GPU time went: free, held, lost by cause, useful", true},
     {"nodes", "how busy each node was over time, as a heat map", false},
     {"fragmentation", "free GPUs that typical pods of the trace could not use, by node over time",
-     false},
-    {"startable", "the largest gang of whole nodes that could start, over time", false},
+     true},
+    {"startable", "the largest gang of whole nodes that could start, over time", true},
     {"size", "wait against the number of GPUs asked for", true},
     {"gantt", "who held which GPUs in a part of the run", false},
     {"floor", "who held which GPUs at one time (--from), rack by rack", false},
@@ -46,7 +46,9 @@ static const struct {
     {"allocation", orr_plot__runs_allocation}, {"wait-cdf", orr_plot__runs_wait_cdf},
     {"jct-cdf", orr_plot__runs_jct_cdf},       {"depth", orr_plot__runs_depth},
     {"fairness", orr_plot__runs_fairness},     {"debt", orr_plot__runs_debt},
-    {"churn", orr_plot__runs_churn},           {"size", orr_plot__runs_size}};
+    {"churn", orr_plot__runs_churn},           {"size", orr_plot__runs_size},
+    {"reasons", orr_plot__runs_reasons},       {"waterfall", orr_plot__runs_waterfall},
+    {"startable", orr_plot__runs_startable},   {"fragmentation", orr_plot__runs_fragmentation}};
 enum { FIGURES_OF_RUNS = sizeof draws_of_runs / sizeof draws_of_runs[0] };
 
 _Static_assert(sizeof draws / sizeof draws[0] == FIGURES, "a figure needs a name and a function");

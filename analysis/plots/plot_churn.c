@@ -161,3 +161,109 @@ void orr_plot__reasons(struct orr_plot *plot)
     orr_plot__peaks_close(&peaks);
     orr_plot__layers_close(&layers);
 }
+
+#define PANEL_HEIGHT 150 /* pixels of one of several runs */
+
+/* A layer has one place and colour in all runs: what is waited for most in all of them first. */
+static void reasons_layers(struct orr_plot *to, struct orr_plot *runs,
+                           struct orr_plot_layers *layers)
+{
+    struct orr_plot_layers all;
+    orr_ms from = 0, end = 0;
+    orr_plot__span(to, &from, &end);
+    const uint32_t most = buckets_of(to, MOST_STEPS);
+    orr_plot__layers_open(&all, from, end, 1);
+    for (uint32_t i = 0; i < to->among; i++) {
+        struct orr_plot_changes changes = {0};
+        reasons_load(&runs[i], &all, &changes);
+        orr_free(changes.items);
+    }
+    for (uint32_t i = 0; i < to->among; i++) {
+        struct orr_plot_changes changes = {0};
+        orr_plot__layers_open(&layers[i], from, end, most);
+        for (uint32_t taken = 0; taken < all.count; taken++) {
+            uint32_t next = ORR_NONE;
+            for (uint32_t l = 0; l < all.count; l++) {
+                if (all.totals[l] >= 0 && (next == ORR_NONE || all.totals[l] > all.totals[next])) {
+                    next = l;
+                }
+            }
+            (void)orr_plot__layer(&layers[i], all.names[next]);
+            all.totals[next] = -1 - all.totals[next]; /* taken */
+        }
+        for (uint32_t l = 0; l < all.count; l++) {
+            all.totals[l] = -1 - all.totals[l];
+        }
+        reasons_load(&runs[i], &layers[i], &changes);
+        orr_free(changes.items);
+        orr_plot__layers_means(&layers[i], 1);
+    }
+    orr_plot__layers_close(&all);
+}
+
+static void reasons_panels(struct orr_plot *to, struct orr_plot *runs,
+                           const struct orr_plot_layers *layers, double top)
+{
+    const bool dumb = to->term == ORR_PLOT_DUMB;
+    const uint32_t count = to->among;
+    uint32_t letters = 8;
+    for (uint32_t i = 0; i < layers->count; i++) {
+        const uint32_t length = (uint32_t)strlen(layers->names[i]);
+        letters = length > letters ? length : letters;
+    }
+    orr_plot__panel_above(to, layers->count, letters);
+    const double first = 1 - (to->title_lines + 0.8) * to->line;
+    const double last = (orr_plot__narrow(to) ? to->legend_top : 0) + 4.2 * to->line;
+    orr_plot__gp(to, "set yrange [0:%.9g]\n", top * 1.06 + 1e-6);
+    for (uint32_t i = 0; i < count; i++) {
+        const double height = (first - last) / count, upper = first - i * height;
+        orr_plot__time_axis(to, layers[i].from, layers[i].to, 8, i + 1 == count);
+        if (dumb) {
+            orr_plot__gp(to, "set size 1,%.4f\nset origin 0,%.4f\nset ylabel ''\n%s", 0.9 / count,
+                         0.9 - 0.9 * (i + 1.0) / count,
+                         i + 1 == count ? "set key bottom outside center horizontal\n" : "");
+        } else {
+            orr_plot__gp(to, "set tmargin at screen %.4f\nset bmargin at screen %.4f\n",
+                         upper - 1.5 * to->line, upper - height + 0.9 * to->line);
+        }
+        orr_plot__gp(to, i > 0 ? "unset label 92\n" : "");
+        orr_plot__gp(to, "set label 92 ");
+        orr_plot__name(to, runs[i].label);
+        orr_plot__gp(to, " at graph %s left front\n", dumb ? "0.03,0.85" : "0,1 offset 0.5,0.6");
+        if (i > 0) {
+            orr_plot__gp(to, "unset title\n");
+        }
+        orr_plot__layers_plot(to, &layers[i], dumb && i + 1 == count);
+        orr_plot__gp(to, "\n");
+    }
+    if (!dumb) {
+        orr_plot__gp(to, "unset label 92\n");
+        orr_plot__panel_legend(to, "reason");
+        orr_plot__layers_keys(to, layers);
+    }
+    orr_plot__panel_close(to);
+}
+
+void orr_plot__runs_reasons(struct orr_plot *to, struct orr_plot *runs)
+{
+    struct orr_plot_layers *layers = orr_zalloc(to->among, sizeof *layers);
+    double top = 0;
+    reasons_layers(to, runs, layers);
+    for (uint32_t i = 0; i < to->among; i++) {
+        const double one = orr_plot__layers_top(&layers[i]);
+        top = one > top ? one : top;
+    }
+    orr_plot__start(to, (struct orr_plot_size){900, 140 + PANEL_HEIGHT * (int)to->among, 100,
+                                               8 + 12 * (int)to->among});
+    orr_plot__means_over(to, layers[0].bucket_ms, NULL);
+    orr_plot__title(to, "GPUs that waiting jobs ask for, and why they wait", NULL);
+    if (top <= 0) {
+        orr_plot__nothing(to, "no job waited in this part of the runs");
+    } else {
+        reasons_panels(to, runs, layers, top);
+    }
+    for (uint32_t i = 0; i < to->among; i++) {
+        orr_plot__layers_close(&layers[i]);
+    }
+    orr_free(layers);
+}

@@ -315,6 +315,12 @@ void orr_plot__floor(struct orr_plot *plot);
 uint32_t orr_plot__runs_letters(const struct orr_plot *to, const struct orr_plot *runs);
 /* The dash of the line of a run: colours come again after six. */
 const char *orr_plot__dash(uint32_t rank);
+/* The plot command of a block a run from `first` on, but for its end; `style` of the lines, "" for
+ * that of the legend. */
+void orr_plot__runs_plot(struct orr_plot *to, const struct orr_plot *runs, uint32_t first,
+                         const char *style, bool names, bool more);
+/* Entries of a legend, a run each. */
+void orr_plot__runs_keys(struct orr_plot *to, const struct orr_plot *runs);
 /* Several runs in one axes: `to` writes the figure, of whose files the runs know nothing. */
 void orr_plot__runs_wait_cdf(struct orr_plot *to, struct orr_plot *runs);
 void orr_plot__runs_jct_cdf(struct orr_plot *to, struct orr_plot *runs);
@@ -324,6 +330,11 @@ void orr_plot__runs_depth(struct orr_plot *to, struct orr_plot *runs);
 void orr_plot__runs_fairness(struct orr_plot *to, struct orr_plot *runs);
 void orr_plot__runs_debt(struct orr_plot *to, struct orr_plot *runs);
 void orr_plot__runs_churn(struct orr_plot *to, struct orr_plot *runs);
+void orr_plot__runs_startable(struct orr_plot *to, struct orr_plot *runs);
+void orr_plot__runs_fragmentation(struct orr_plot *to, struct orr_plot *runs);
+/* A panel a run, with the same axes; a bar a run. */
+void orr_plot__runs_reasons(struct orr_plot *to, struct orr_plot *runs);
+void orr_plot__runs_waterfall(struct orr_plot *to, struct orr_plot *runs);
 
 /* plot_churn.c: both opened by the caller. */
 void orr_plot__churn_load(struct orr_plot *plot, struct orr_plot_layers *evictions,

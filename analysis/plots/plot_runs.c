@@ -129,9 +129,8 @@ static uint32_t value_rows(struct orr_plot *to, const struct orr_plot *runs,
     return first;
 }
 
-/* The plot command of such blocks, but for its end; `width` of the lines. */
-static void value_plot(struct orr_plot *to, const struct orr_plot *runs, uint32_t first,
-                       const char *style, bool names, bool more)
+void orr_plot__runs_plot(struct orr_plot *to, const struct orr_plot *runs, uint32_t first,
+                         const char *style, bool names, bool more)
 {
     for (uint32_t i = 0; i < to->among; i++) {
         orr_plot__gp(to, i == 0 && !more ? "plot " : ", \\\n  ");
@@ -153,7 +152,7 @@ static void value_plot(struct orr_plot *to, const struct orr_plot *runs, uint32_
     }
 }
 
-static void runs_keys(struct orr_plot *to, const struct orr_plot *runs)
+void orr_plot__runs_keys(struct orr_plot *to, const struct orr_plot *runs)
 {
     for (uint32_t i = 0; i < to->among; i++) {
         orr_plot__gp(to, ", \\\n  keyentry with lines lw 2 dt %s lc rgb '%s' title ",
@@ -194,7 +193,7 @@ static void panel_draw(struct orr_plot *to, const struct orr_plot *runs,
     } else {
         orr_plot__gp(to, "set yrange [0:%.9g]\n", top > 0 ? top * 1.06 : 1.0);
     }
-    value_plot(to, runs, first, "", names, false);
+    orr_plot__runs_plot(to, runs, first, "", names, false);
 }
 
 static void panels_draw(struct orr_plot *to, struct orr_plot *runs, const char *what,
@@ -222,7 +221,7 @@ static void panels_draw(struct orr_plot *to, struct orr_plot *runs, const char *
     panel_draw(to, runs, tables, &panels[1], dumb);
     if (!dumb) {
         orr_plot__panel_legend(to, "run");
-        runs_keys(to, runs);
+        orr_plot__runs_keys(to, runs);
     }
     orr_plot__panel_close(to);
     tables_close(to, tables);
@@ -283,14 +282,14 @@ void orr_plot__runs_allocation(struct orr_plot *to, struct orr_plot *runs)
     orr_plot__time_axis(to, from, end, 8, true);
     orr_plot__gp(to, "set ylabel 'GPUs'\nset yrange [0:%.9g]\n", top * 1.06 + 1e-6);
     orr_plot__legend(to, "run", to->among + 1, orr_plot__runs_letters(to, runs), false);
-    value_plot(to, runs, line, "", true, false);
+    orr_plot__runs_plot(to, runs, line, "", true, false);
     if (alike_capacity(to, tables)) {
         orr_plot__gp(to, ", \\\n  ");
         orr_plot__data(to, there);
         orr_plot__gp(to, "using 1:2 with lines %s title 'capacity'",
                      dumb ? "" : "dt 2 lw 1.4 lc rgb '#000000'");
     } else if (!dumb) {
-        value_plot(to, runs, there, "dt 2 lw 1.2", false, true);
+        orr_plot__runs_plot(to, runs, there, "dt 2 lw 1.2", false, true);
         orr_plot__gp(to,
                      ", \\\n  keyentry with lines dt 2 lw 1.2 lc rgb '#000000' title 'capacity'");
     }
@@ -358,15 +357,15 @@ void orr_plot__runs_churn(struct orr_plot *to, struct orr_plot *runs)
         orr_plot__time_axis(to, from, end, 8, false);
         orr_plot__ylabel(to, "evictions per hour", orr_plot__panel_height(to));
         orr_plot__gp(to, "set yrange [0:%.9g]\n", tops[0] * 1.06 + 1e-6);
-        value_plot(to, runs, blocks[0], "", false, false);
+        orr_plot__runs_plot(to, runs, blocks[0], "", false, false);
         orr_plot__panel_below(to);
         orr_plot__time_axis(to, from, end, 8, true);
         orr_plot__ylabel(to, "lost GPU-hours so far", orr_plot__panel_height(to));
         orr_plot__gp(to, "set yrange [0:%.9g]\n", tops[1] > 0 ? tops[1] * 1.06 : 1.0);
-        value_plot(to, runs, blocks[1], "", dumb, false);
+        orr_plot__runs_plot(to, runs, blocks[1], "", dumb, false);
         if (!dumb) {
             orr_plot__panel_legend(to, "run");
-            runs_keys(to, runs);
+            orr_plot__runs_keys(to, runs);
         }
         orr_plot__panel_close(to);
     }

@@ -307,7 +307,7 @@ void orr_plot__ylabel(struct orr_plot *plot, const char *text, double part)
     orr_plot__gp(plot, "set ylabel ");
     /* a letter is about half as wide as a line is high */
     wrap(plot, text, plot->term == ORR_PLOT_DUMB ? 100 : part / (plot->line * LETTER_EM / LINE_EM));
-    orr_plot__gp(plot, plot->title_lines > lines + 1 ? " offset 1,0\n" : "\n");
+    orr_plot__gp(plot, "\n");
     plot->title_lines = lines;
 }
 

@@ -110,19 +110,20 @@ static void bar_total(struct waterfall *fall, const char *name, const char *colo
     }
 }
 
+static const char *const lost[] = {"lost: preempted",
+                                   "lost: reclaimed",
+                                   "lost: consolidated",
+                                   "lost: stale gangs",
+                                   "lost: node failures",
+                                   "lost: longest run time",
+                                   "held by parts of gangs",
+                                   "writing checkpoints",
+                                   "restarting",
+                                   "idle in sessions and services",
+                                   "slower than packed and alone"};
+
 static void fall_load(struct orr_plot *plot, struct waterfall *fall)
 {
-    static const char *const lost[] = {"lost: preempted",
-                                       "lost: reclaimed",
-                                       "lost: consolidated",
-                                       "lost: stale gangs",
-                                       "lost: node failures",
-                                       "lost: longest run time",
-                                       "held by parts of gangs",
-                                       "writing checkpoints",
-                                       "restarting",
-                                       "idle in sessions and services",
-                                       "slower than packed and alone"};
     struct changes changes = {0};
     changes_load(plot, &changes);
     const struct spent spent = changes_sum(plot, &changes);
@@ -257,4 +258,125 @@ void orr_plot__waterfall(struct orr_plot *plot)
     } else {
         fall_bars(plot, &fall);
     }
+}
+
+/* --- several runs: a bar each, cut into what the bars above are of --- */
+
+enum { LOST = sizeof lost / sizeof lost[0], PARTS = LOST + 5 };
+
+/* What is useful, or held, stands left and free GPUs right. */
+static const char *part_name(uint32_t part)
+{
+    static const char *const after[] = {"free while jobs wait", "free, nobody asks", "nodes down"};
+    return part == 0         ? "goodput"
+           : part == 1       ? "allocated"
+           : part < 2 + LOST ? lost[part - 2]
+                             : after[part - 2 - LOST];
+}
+
+/* GPU-hours of each part; of what is held, either all or what became of it. */
+static void parts_take(const struct waterfall *fall, double gpu_h[PARTS])
+{
+    for (uint32_t i = 1; i < fall->count; i++) {
+        const struct bar *bar = &fall->bars[i];
+        for (uint32_t p = 0; p < PARTS; p++) {
+            const char *name = part_name(p);
+            const bool whole = p == 1 && i + 1 < fall->count;
+            if (!whole && strncmp(bar->name, name, strlen(name)) == 0) {
+                gpu_h[p] = bar->to - bar->from;
+            }
+        }
+    }
+}
+
+static const char *part_colour(uint32_t part)
+{
+    static const char *const colours[PARTS] = {
+        "#009e73", "#0072b2", "#d55e00", "#f0a080", "#882255", "#8c6d31", "#332288", "#999933",
+        "#cc79a7", "#ddcc77", "#44aa99", "#88ccee", "#aa4499", "#e69f00", "#d4d4d0", "#606060"};
+    return colours[part];
+}
+
+/* The parts that some run has, cut from the left: blocks of row, begin and end in %. */
+static void parts_plot(struct orr_plot *to, const double *gpu_h, const bool *has)
+{
+    bool more = false;
+    uint32_t block = 0;
+    for (uint32_t p = 0; p < PARTS; p++) {
+        if (!has[p]) {
+            continue;
+        }
+        block = orr_plot__block(to, part_name(p));
+        for (uint32_t i = 0; i < to->among; i++) {
+            const double *of = gpu_h + (size_t)i * PARTS;
+            double all = 0, before = 0;
+            for (uint32_t q = 0; q < PARTS; q++) {
+                before += q < p ? of[q] : 0;
+                all += of[q];
+            }
+            all = all > 0 ? all / 100 : 1;
+            orr_plot__row(to, "%u %.6g %.6g %.9g\n", i, before / all, (before + of[p]) / all,
+                          of[p]);
+        }
+        orr_plot__gp(to, more ? ", \\\n  " : "plot ");
+        orr_plot__data(to, block);
+        orr_plot__gp(to, "using 2:1:2:3:($1-0.36):($1+0.36) with boxxyerror ");
+        if (to->term != ORR_PLOT_DUMB) {
+            orr_plot__gp(to, "fc rgb '%s' fs solid 1.0 noborder ", part_colour(p));
+        }
+        orr_plot__gp(to, "title ");
+        orr_plot__quote(to, part_name(p), ORR_PLOT_NAME, false);
+        more = true;
+    }
+    orr_plot__gp(to, "\n");
+}
+
+static void parts_draw(struct orr_plot *to, const struct orr_plot *runs, const double *gpu_h)
+{
+    bool has[PARTS] = {false};
+    uint32_t letters = 8, count = 0;
+    for (uint32_t p = 0; p < PARTS; p++) {
+        for (uint32_t i = 0; i < to->among; i++) {
+            has[p] = has[p] || gpu_h[(size_t)i * PARTS + p] > 0;
+        }
+        const uint32_t length = has[p] ? (uint32_t)strlen(part_name(p)) : 0;
+        letters = length > letters ? length : letters;
+        count += has[p];
+    }
+    orr_plot__legend(to, "GPU time", count, letters, false);
+    orr_plot__gp(to,
+                 "set xrange [0:100]\nset xlabel '%% of the GPU time of the cluster'\n"
+                 "set yrange [%.1f:-0.6]\nset ytics (",
+                 to->among - 0.4);
+    for (uint32_t i = 0; i < to->among; i++) {
+        orr_plot__gp(to, i > 0 ? ", " : "");
+        orr_plot__quote(to, runs[i].label, ORR_PLOT_NAME, true);
+        orr_plot__gp(to, " %u", i);
+    }
+    orr_plot__gp(to, ") scale 0\nunset grid\nset grid xtics lc rgb '#e2e2e2' lt 1 lw 1 back\n");
+    parts_plot(to, gpu_h, has);
+}
+
+void orr_plot__runs_waterfall(struct orr_plot *to, struct orr_plot *runs)
+{
+    double *gpu_h = orr_zalloc((size_t)to->among * PARTS, sizeof *gpu_h);
+    bool any = false;
+    for (uint32_t i = 0; i < to->among; i++) {
+        struct waterfall fall = {.count = 0};
+        fall_load(&runs[i], &fall);
+        any = any || (fall.capacity > 0 && runs[i].run.jobs > 0);
+        parts_take(&fall, gpu_h + (size_t)i * PARTS);
+    }
+    orr_plot__start(
+        to, (struct orr_plot_size){900, 220 + 50 * (int)to->among, 100, 14 + 3 * (int)to->among});
+    orr_plot__title(to, "Where the GPU time went",
+                    orr_plot__is_part(to) ? "of a part of it; what became of the work is known of "
+                                            "the whole runs only"
+                                          : "the whole runs");
+    if (!any) {
+        orr_plot__nothing(to, "no job was submitted");
+    } else {
+        parts_draw(to, runs, gpu_h);
+    }
+    orr_free(gpu_h);
 }

@@ -140,6 +140,9 @@ SELECT level FROM startable GROUP BY level ORDER BY min(rowid) LIMIT 8;
 -- name: idle_means
 SELECT (at_ms - ?1) / ?2, avg(idle_mgpu) / 1000.0, min(idle_mgpu) / 1000.0 FROM room WHERE at_ms >= ?1 AND at_ms < ?3 GROUP BY 1;
 
+-- name: unusable_means
+SELECT (at_ms - ?1) / ?2, avg(unusable_mgpu) / 1000.0, max(unusable_mgpu) / 1000.0 FROM room WHERE at_ms >= ?1 AND at_ms < ?3 GROUP BY 1;
+
 -- name: startable_means
 SELECT (at_ms - ?1) / ?2, avg(mean_gpus), min(least_gpus)
 FROM startable

@@ -60,7 +60,7 @@ grep -q 'A research and develop… region west, batch' out || fail "a map of let
 # Two runs in one axes: a line each, named by what they differ in or as asked for.
 "$orrery" run "$source/scenarios/whatif/gang/gang.yaml" --policy fifo --quiet --no-progress -o f.db || [ $? = 1 ]
 "$orrery" plot g.db f.db -o both >out || fail "two runs"
-for figure in allocation wait-cdf jct-cdf depth fairness debt churn size; do
+for figure in allocation wait-cdf jct-cdf depth fairness debt churn size reasons waterfall startable fragmentation; do
     grep -q "both/compare-$figure.svg" out || fail "no figure $figure of two runs"
 done
 for name in kai fifo; do grep -q ">$name  *[0-9]" both/compare-wait-cdf.svg || fail "no line of $name"; done
@@ -75,6 +75,27 @@ for at in 0 1; do
     awk -v n=$at -v p="$p95" '/^#/ { b++; next } b - 1 == n && NF == 2 && $1 > 1.01 * p { if (!seen++ && $2 > 5) bad = 1 } END { exit bad || !seen }' \
         script/compare-wait-cdf.dat || fail "$db: more than 5 % wait longer than $p95 s"
 done
+# what each run waited for, had free and made of its GPU time is what its tables hold
+"$orrery" plot g.db f.db reasons waterfall startable fragmentation --script -o sums >out
+block() { # FIGURE NUMBER
+    awk -v n="$2" '/^#/ { b++; next } b == n && NF > 1' "sums/compare-$1.dat"
+}
+same() { # WHAT A B
+    awk -v a="$2" -v b="$3" 'BEGIN { d = a - b; exit !(a != "" && b != "" && d * d <= (1e-4 * b + 1e-3) ^ 2) }' || fail "$1: $2 and $3"
+}
+for at in 1 2; do
+    db=$([ $at = 1 ] && echo g.db || echo f.db)
+    same "$db: GPU-s waited for" "$(block reasons $at | awk 'NR % 2 { x = $1; next } { sum += ($1 - x) * $NF } END { printf "%.9g", sum }')" \
+        "$(sqlite3 $db "SELECT total((i.to_ms - i.from_ms) * j.mgpu) / 1e6 FROM v_reason_intervals AS i JOIN job AS j ON j.id = i.job WHERE j.id NOT IN (SELECT job FROM never)")"
+    for what in 'idle 0' 'unusable 2'; do
+        same "$db: ${what% *} GPUs at most" "$(block fragmentation $((at + ${what#* })) | awk '$2 > m { m = $2 } END { print m + 0 }')" \
+            "$(sqlite3 $db "SELECT max(m) / 1000.0 FROM (SELECT avg(${what% *}_mgpu) AS m FROM room CROSS JOIN run GROUP BY (at_ms - (SELECT min(at_ms) FROM room)) /
+            (series_ms * ((end_ms / series_ms + 500) / 500)))")"
+    done
+    same "$db: GPU-h useful" "$(block waterfall 1 | awk -v n=$at 'NR == n { print $4 }')" "$(sqlite3 $db "SELECT (SELECT total(mgpu * (coalesce(end_ms, (SELECT end_ms FROM run)) - start_ms))
+        FROM v_placements) / 3.6e9 - (SELECT total(preempt + reclaim + consolidate + stale_gang + node_failure + max_runtime + waiting + checkpoint + restart + idle + slow) FROM job_time) / 3.6e9")"
+done
+awk '/^#/ { next } $3 > 100.01 { bad = 1 } $3 > 99.99 { full[$1] } END { for (run in full) n++; exit bad || n != 2 }' sums/compare-waterfall.dat || fail "parts are not the whole"
 code=0
 "$orrery" plot g.db f.db gantt 2>err >out || code=$?
 { [ "$code" = 64 ] && grep -q 'is of one run; several in one axes show allocation' err; } || fail "exit $code: two runs in a gantt"
