@@ -107,15 +107,16 @@ struct orr_audit_edge *orr_audit__edges(const struct orr_schedule *schedule, siz
     return edges;
 }
 
-static void judge(const struct orr_schedule *schedule, uint32_t rules, struct orr_verdict *verdict)
+static void judge(struct orr_audit_run *run, const struct orr_schedule *schedule, uint32_t rules)
 {
-    struct orr_audit_run run = {.schedule = schedule, .rules = rules, .verdict = verdict};
-    orr_audit__attempts(&run);
-    orr_audit__nodes(&run);
-    orr_audit__space(&run);
-    orr_audit__course(&run);
-    orr_audit__victims(&run);
-    orr_audit__order(&run);
+    run->schedule = schedule;
+    run->rules = rules;
+    orr_audit__attempts(run);
+    orr_audit__nodes(run);
+    orr_audit__space(run);
+    orr_audit__course(run);
+    orr_audit__victims(run);
+    orr_audit__order(run);
 }
 
 /* The rules one shard is judged by; adds their name to the verdict's. */
@@ -148,7 +149,9 @@ void orr_audit(const struct orr_schedule *schedule, const char *discipline,
                struct orr_verdict *verdict)
 {
     *verdict = (struct orr_verdict){0};
-    struct orr_audit_run run = {.schedule = schedule, .verdict = verdict};
+    struct orr_audit_instants instants = orr_audit__instants(schedule);
+    struct orr_audit_run run = {
+        .schedule = schedule, .ends_at_once = &instants, .verdict = verdict};
     verdict->examined[ORR_AUDIT_NAMES] = schedule->span_count + schedule->stray_count;
     if (schedule->stray_count > 0) {
         orr_audit__found(&run, ORR_AUDIT_NAMES, 0,
@@ -156,20 +159,21 @@ void orr_audit(const struct orr_schedule *schedule, const char *discipline,
                          schedule->stray_count, schedule->stray);
     }
     if (schedule->shard_count > 1) { /* what holds of all of it, then what each is ruled by */
-        judge(schedule, BASE, verdict);
+        judge(&run, schedule, BASE);
     }
     for (uint32_t s = 0; s < schedule->shard_count; s++) {
         const uint32_t rules = rules_of_shard(schedule, s, discipline, verdict);
         verdict->rules |= rules;
         if (schedule->shard_count == 1) {
-            judge(schedule, rules, verdict);
+            judge(&run, schedule, rules);
         } else {
             struct orr_schedule part;
             orr_audit__part(schedule, s, &part);
-            judge(&part, rules & ~BASE, verdict);
+            judge(&run, &part, rules & ~BASE);
             orr_arena_release(&part.arena);
         }
     }
+    orr_free(instants.at);
 }
 
 void orr_verdict_release(struct orr_verdict *verdict)

@@ -5,8 +5,14 @@
 
 #include <orrery/analysis/audit.h>
 
+struct orr_audit_instants { /* sorted */
+    orr_ms *at;
+    uint32_t count;
+};
+
 struct orr_audit_run {
     const struct orr_schedule *schedule;
+    const struct orr_audit_instants *ends_at_once; /* of the jobs of all shards */
     uint32_t rules;
     struct orr_verdict *verdict;
 };
@@ -40,6 +46,12 @@ struct orr_audit_pair orr_audit__level(const struct orr_schedule *schedule, uint
 /* Says of each span when it was evicted, and of each eviction what it took. Spans are sorted by
  * job. */
 void orr_audit__settle_evictions(struct orr_schedule *schedule);
+
+/* Marks the jobs that end in the instant in which all that they end with started. */
+void orr_audit__find_at_once(const struct orr_schedule *schedule, bool *at_once);
+/* When such jobs end. Caller frees `at`. */
+struct orr_audit_instants orr_audit__instants(const struct orr_schedule *schedule);
+bool orr_audit__is_instant(const struct orr_audit_instants *instants, orr_ms time);
 
 /* What queues are due of GPUs, in devices. All arrays are by queue; those of another shard, or
  * outside of the division, get 0. */

@@ -158,7 +158,9 @@ static void start_instant(struct order *order, orr_ms now)
         order->started[order->by_start[order->next_start++]] = true;
     }
     order->head = first_in_line(order, now, false);
-    const uint32_t ahead = first_in_line(order, now, !is_clear(order, first));
+    const bool late =
+        !is_clear(order, first) || orr_audit__is_instant(order->run->ends_at_once, now);
+    const uint32_t ahead = first_in_line(order, now, late);
     /* by_start is by start, then by index: the order of submission */
     uint32_t in_order = first;
     while (in_order < order->next_start && order->by_start[in_order] < ahead) {

@@ -262,69 +262,22 @@ static void note_spans(struct orr_audit_walk *walk)
     }
 }
 
-static int by_ms(const void *a, const void *b, void *context)
-{
-    const orr_ms *x = a, *y = b;
-    (void)context;
-    return (*x > *y) - (*x < *y);
-}
-
-/* Which jobs end in the instant in which all that they end with started. */
-static void find_ends_at_once(struct orr_audit_walk *walk)
-{
-    const struct orr_schedule *schedule = walk->schedule;
-    for (int held = 0; held < 2; held++) { /* what was held for some time has the last word */
-        for (uint32_t s = 0; s < schedule->span_count; s++) {
-            const struct orr_audit_span *span = &schedule->spans[s];
-            if (span->end_ms == schedule->jobs[span->job].end_ms &&
-                (span->end_ms > span->start_ms) == (held == 1)) {
-                walk->jobs[span->job].ends_at_once = held == 0;
-            }
-        }
-    }
-}
-
-/* When jobs end as they start, in order; a multiset. Caller frees. */
-static orr_ms *times_of_ends_at_once(const struct orr_audit_walk *walk, uint32_t *count)
-{
-    const struct orr_schedule *schedule = walk->schedule;
-    orr_ms *times = orr_alloc(schedule->job_count + (size_t)1, sizeof *times);
-    *count = 0;
-    for (uint32_t j = 0; j < schedule->job_count; j++) {
-        if (walk->jobs[j].ends_at_once) {
-            times[(*count)++] = schedule->jobs[j].end_ms;
-        }
-    }
-    orr_sort(times, *count, sizeof *times, by_ms, NULL);
-    return times;
-}
-
-static bool has_time(const orr_ms *times, uint32_t count, orr_ms time)
-{
-    uint32_t low = 0, high = count;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        *(times[middle] < time ? &low : &high) = times[middle] < time ? middle + 1 : middle;
-    }
-    return low < count && times[low] == time;
-}
-
 static void note_jobs(struct orr_audit_walk *walk)
 {
     const struct orr_schedule *schedule = walk->schedule;
-    uint32_t end_count;
-    orr_ms *ends = times_of_ends_at_once(walk, &end_count);
+    bool *at_once = orr_zalloc(schedule->job_count + (size_t)1, sizeof *at_once);
+    orr_audit__find_at_once(schedule, at_once);
     for (uint32_t j = 0; j < schedule->job_count; j++) {
         const struct orr_audit_job *job = &schedule->jobs[j];
         if (!job->held_back) {
             const bool may = schedule->in_rounds ? job->was_held : job->unseen;
-            const bool late = may && has_time(ends, end_count, job->submit_ms);
+            const bool late = may && orr_audit__is_instant(walk->run->ends_at_once, job->submit_ms);
             note(walk, job->submit_ms, late ? JOB_COMES_LATE : JOB_COMES, j);
             note(walk, job->end_ms != ORR_MS_NONE ? job->end_ms : job->left_ms,
-                 walk->jobs[j].ends_at_once ? JOB_ENDS_AT_ONCE : JOB_ENDS, j);
+                 at_once[j] ? JOB_ENDS_AT_ONCE : JOB_ENDS, j);
         }
     }
-    orr_free(ends);
+    orr_free(at_once);
     for (uint32_t w = 0; w < schedule->want_count; w++) {
         note(walk, schedule->wants[w].at_ms, JOB_WANTS, w);
     }
@@ -349,7 +302,6 @@ static void note_all(struct orr_audit_walk *walk)
                       (size_t)schedule->outage_count * 2 + (size_t)schedule->want_count + 1,
                   sizeof *walk->deeds);
     note_spans(walk);
-    find_ends_at_once(walk);
     note_jobs(walk);
     for (uint32_t o = 0; o < schedule->outage_count; o++) {
         note(walk, schedule->outages[o].from_ms, NODE_OUT, o);

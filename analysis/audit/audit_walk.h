@@ -15,7 +15,6 @@ struct orr_audit_standing { /* of a job */
     uint32_t open;   /* spans of it that left, or others did */
     uint16_t absent; /* times it is so */
     bool here;
-    bool ends_at_once; /* when its last pods start; its GPUs are held for no time */
     bool going; /* all of it is in a grace: pods that have no place wait for the end of that */
     int64_t asked_mgpu; /* all its pods, or those that it wants now */
     uint32_t asked_pods;

@@ -330,4 +330,18 @@ Y
     has "count(*) = 1 FROM attempt AS a JOIN job AS j ON j.id = a.job WHERE a.end_ms = j.submit_ms"
 }
 
+# A job comes late in its instant since it waits for one that ends as it starts, in another shard.
+case_ends_at_once_elsewhere() {
+    mkdir 0
+    cat >0/s.yaml <<'Y'
+cluster: {pools: {p: {nodes: 1, gpus: 2, shard: s}, q: {nodes: 1, gpus: 4, shard: t}}}
+queues: {a: {shard: s, gpu: [2, 1, unlimited]}, b: {shard: t, gpu: [4, 1, unlimited]}}
+workload: [{name: t, trace: t.csv}]
+policy: {name: fifo, shards: {t: {name: kai}}}
+Y
+    printf 'job,submit_s,run_s,gpus_per_pod,queue,after\nw,0,20,1,b,\nx,10,0,1,a,\ny,1,5,1,b,x\nz,10,5,2,b,\n' >0/t.csv
+    right 0
+    has "mgpu = 3000 FROM fair_share AS f JOIN queue AS q ON q.id = f.queue WHERE q.name = 'b' AND f.at_ms = 10000 ORDER BY f.rowid LIMIT 1"
+}
+
 "case_$2"
