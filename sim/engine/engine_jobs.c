@@ -360,14 +360,34 @@ void orr_engine__tell_evicted(struct engine *engine, uint32_t job)
     }
 }
 
-/* The attempt has run as long as its queue allows: it is evicted, by nobody's decision. */
+static void plan_limit(struct engine *engine, uint32_t job)
+{
+    const struct orr_world *world = engine->world;
+    if (world->rules != NULL && orr_world_requeues(world, job)) {
+        orr_ms most = world->rules[world->specs[job].queue].max_runtime_ms;
+        orr_heap_push(&engine->heap,
+                      (struct orr_event){.at = engine->view.now + most,
+                                         .subject = job,
+                                         .class_seq = orr_engine__class_and(
+                                             CLASS_LIMIT, engine->ledger->jobs[job].attempts)});
+    }
+}
+
+/* The attempt has run as long as its queue allows: it is evicted, by nobody's decision. Of a
+ * service that wants no pods now there is nothing to evict: its time begins anew. */
 void orr_engine__reach_limit(struct engine *engine, uint32_t job, uint32_t attempt)
 {
     const struct orr_job_state *state = &engine->ledger->jobs[job];
     struct orr_refusal refusal;
     if (state->phase != ORR_JOB_RUNNING || state->attempts != attempt ||
-        orr_engine__is_done(engine, job) ||
-        !orr_txn_evict(engine->txn, job, ORR_CAUSE_MAX_RUNTIME)) {
+        orr_engine__is_done(engine, job)) {
+        return;
+    }
+    if (state->placement == ORR_NONE) {
+        plan_limit(engine, job);
+        return;
+    }
+    if (!orr_txn_evict(engine->txn, job, ORR_CAUSE_MAX_RUNTIME)) {
         return;
     }
     bool committed = orr_txn_commit(engine->txn, engine->view.now, &refusal);
@@ -395,19 +415,6 @@ void orr_engine__plan_anew(struct engine *engine, uint32_t job)
     }
     orr_ledger_replan(engine->ledger, job);
     plan_finish(engine, job, end);
-}
-
-static void plan_limit(struct engine *engine, uint32_t job)
-{
-    const struct orr_world *world = engine->world;
-    if (world->rules != NULL && orr_world_requeues(world, job)) {
-        orr_ms most = world->rules[world->specs[job].queue].max_runtime_ms;
-        orr_heap_push(&engine->heap,
-                      (struct orr_event){.at = engine->view.now + most,
-                                         .subject = job,
-                                         .class_seq = orr_engine__class_and(
-                                             CLASS_LIMIT, engine->ledger->jobs[job].attempts)});
-    }
 }
 
 /* It makes progress from `delay` ms on. */

@@ -344,4 +344,22 @@ Y
     has "mgpu = 3000 FROM fair_share AS f JOIN queue AS q ON q.id = f.queue WHERE q.name = 'b' AND f.at_ms = 10000 ORDER BY f.rowid LIMIT 1"
 }
 
+# A service that has no pods when its queue's longest run time is over: nothing is evicted, and no delay begins.
+case_no_pods_at_the_limit() {
+    mkdir 0
+    cat >0/s.yaml <<'Y'
+horizon: 400s
+cluster: {pools: {p: {nodes: 2, gpus: 4}}}
+queues: {a: {gpu: [8, 1, unlimited], max_runtime: 60s, requeue_delay: 61s}}
+workload: [{name: s, queue: a, service: {gpus_per_pod: 1, replicas: 0..4, rate: {file: r.csv}, service_time: 1s, scale_interval: 10s, scale_down_window: 10s}}]
+Y
+    printf 'time_s,rate\n0,1\n70,3\n140,0\n210,2\n280,0\n' >0/r.csv
+    cp 0/s.yaml base.yaml
+    for policy in fifo kai kube kueue las; do
+        { cat base.yaml; echo "policy: $policy"; } >0/s.yaml
+        right 0
+        has "count(*) = 0 FROM eviction WHERE pods = 0"
+    done
+}
+
 "case_$2"
