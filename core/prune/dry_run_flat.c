@@ -145,6 +145,15 @@ static void make_dry_run(struct orr_victim_search *search)
     f->dry_run = r;
 }
 
+/* More demands than a set has bits for: the search goes on as outside flat worlds, whose candidates
+ * are listed; nothing is evicted yet. */
+static void give_up(struct orr_victim_search *search)
+{
+    search->refuter.flat = NULL;
+    search->refuter.world = 0; /* which was read as a flat one */
+    orr_victim__find_candidates(search);
+}
+
 void orr_flat__start_probe(struct orr_victim_search *search)
 {
     struct orr_flat *f = search->refuter.flat;
@@ -154,7 +163,7 @@ void orr_flat__start_probe(struct orr_victim_search *search)
     }
     if (f->line == NULL) {
         if (!line_up(search)) {
-            search->refuter.flat = NULL;
+            give_up(search);
             return;
         }
         make_dry_run(search);
@@ -167,7 +176,7 @@ void orr_flat__start_probe(struct orr_victim_search *search)
         orr_flat__contender(session, search->job, f->contenders[0].first_task, search->k).unlike;
     f->contenders[0].demand = search->demand;
     if (!orr_flat__compare_leaves(search)) {
-        search->refuter.flat = NULL;
+        give_up(search);
         return;
     }
     f->over_quota = orr_job_over_quota(session, search->job, &search->demand);

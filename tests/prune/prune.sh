@@ -52,6 +52,25 @@ case_elastic() { same elastic && refutes; }
 case_fractions() { same fractions; }
 case_kinds() { same kinds && refutes; }
 case_topology() { same topology && refutes; }
+case_demands() { # victims behind more demands than a flat world tells apart
+    awk -v OFS=, 'BEGIN {
+        print "job", "submit_s", "run_s", "pods", "gpus_per_pod", "queue", "kind", "cpu_milli"
+        print "first", 0, 9000, 1, 1, "a", "training", 1000
+        for (i = 1; i <= 80; i++) print "gang" i, i, 100, 2, 8, "a", "training", 8000 + i
+        for (i = 1; i <= 15; i++) print "one" i, 100 + i, 3000, 1, 1, "a", "training", 1000
+        for (i = 1; i <= 12; i++) print "other" i, 200 + i, 900, 1, 1 + i % 2, "b", "training", 1000 + i
+    }' >"$dir/demands.csv"
+    cat >"$dir/demands.yaml" <<END
+apiVersion: orrery/v1alpha1
+kind: Scenario
+cluster: {pools: {pool: {nodes: 2, gpus: 8, cpu: 640, gpu_model: P100}}}
+queues: {a: {gpu: [4, 1, unlimited]}, b: {gpu: [12, 1, unlimited]}}
+workload: [{name: demands, kind: training, trace: demands.csv}]
+policy: {name: kai}
+horizon: 5000s
+END
+    agrees "$dir/demands"
+}
 case_mixed() { agrees "$here"/../../scenarios/mixed/mixed --set horizon=4d && refutes domains; }
 case_everything() {
     rows=${rows_given:-600}
