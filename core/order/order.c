@@ -76,8 +76,7 @@ static const struct orr_order_entry *best_job(const struct orr_order *order,
 static const struct orr_queue_rank *rank_of(const struct orr_order *order, uint32_t index)
 {
     struct orr_order_node *node = &order->nodes[index];
-    const uint64_t now =
-        order->supposed != NULL ? order->supposals : order->session->queue_generation;
+    const uint64_t now = order->supposed != NULL ? 0 : order->session->queue_generation;
     if (!node->ranked || node->ranked_at != now) {
         const struct orr_order_node *leaf = leading_leaf(order, index);
         const struct orr_demand *best = &best_job(order, leaf)->demand;

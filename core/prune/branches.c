@@ -52,20 +52,15 @@ static uint32_t due_of(const struct orr_session *session, const struct orr_branc
     return left < min ? (uint32_t)(min - left) : 1;
 }
 
-static int elastic_state(const struct orr_session *session, const struct orr_branch_victim *victim)
-{
-    const struct orr_sjob *job = &session->jobs[victim->job];
-    const int32_t min = session->sets[job->first_set + 1].min;
-    const int32_t left = (int32_t)(job->active - victim->lost);
-    return (left > min) - (left < min);
-}
-
 static void list_tasks(const struct orr_session *session, struct orr_branches *s,
                        struct orr_branch_victim *victim)
 {
     const struct orr_sjob *job = &session->jobs[victim->job];
     const uint32_t end = job->first_task + job->task_count;
     const uint32_t due = due_of(session, victim);
+    const int32_t min = session->sets[job->first_set + 1].min;
+    const int32_t left = (int32_t)(job->active - victim->lost);
+    victim->elastic_state = (left > min) - (left < min);
     victim->lost_at = s->task_count;
     for (uint32_t t = job->first_task; t < end; t++) {
         if (s->is_lost[t]) {
@@ -208,6 +203,11 @@ static struct orr_branches *open_branches(struct orr_victim_search *search)
     s->is_back = orr_arena_alloc(memory, session->task_count, sizeof *s->is_back);
     s->taken = orr_arena_take(memory, session->task_count, sizeof *s->taken);
     s->tasks = orr_arena_take(memory, 2 * (size_t)session->task_count, sizeof *s->tasks);
+    const size_t most = search->candidate_count + (size_t)1;
+    s->line = orr_arena_take(memory, most, sizeof *s->line);
+    s->served = orr_arena_take(memory, most, sizeof *s->served);
+    s->in_line = orr_arena_alloc(memory, most / 64 + 1, sizeof *s->in_line);
+    s->place = orr_arena_take(memory, session->job_count, sizeof *s->place);
     s->supposed = orr_arena_take(memory, session->queue_count, sizeof *s->supposed);
     memcpy(s->supposed, search->held, session->queue_count * sizeof *s->supposed);
     list_branches(session, s);
@@ -275,21 +275,62 @@ void orr_branches__restore(const struct orr_session *session, struct orr_branche
     }
 }
 
+/* Once for each number of tasks that the preemptor is tried with. */
+static void line_up(struct orr_victim_search *search, const struct orr_order *order)
+{
+    struct orr_branches *s = search->refuter.branches;
+    s->line_count = orr_order_prepare(order, &search->view, 1, s->line);
+    s->own_place = ORR_NONE;
+    for (uint32_t c = 0; c < search->candidate_count; c++) {
+        s->line[s->line_count++] =
+            (struct orr_order_entry){.view = search->candidates[c], .elastic_state = -1};
+    }
+    orr_order_sort(order, s->line, s->line_count);
+    for (uint32_t p = 0; p < s->line_count; p++) {
+        const uint32_t job = s->line[p].view.job;
+        s->place[job] = p;
+        s->own_place = job == search->job ? p : s->own_place;
+    }
+    s->line_for = search->k;
+}
+
+static void pick(struct orr_branches *s, uint32_t place)
+{
+    s->in_line[place / 64] |= UINT64_C(1) << (place & 63u);
+}
+
 struct orr_order_entry *orr_branches__entries(struct orr_victim_search *search,
                                               const struct orr_order *order, uint32_t first,
                                               bool own, uint32_t *count)
 {
-    const struct orr_session *session = search->session;
-    const struct orr_branches *s = search->refuter.branches;
-    struct orr_order_entry *entries =
-        orr_arena_take(&search->arena, s->victim_count + (size_t)1, sizeof *entries);
-    *count = own ? orr_order_prepare(order, &search->view, 1, entries) : 0;
-    for (uint32_t v = first; v != ORR_NONE; v = s->victims[v].next) {
-        entries[(*count)++] =
-            (struct orr_order_entry){.view = orr_jobview_whole(s->victims[v].job),
-                                     .elastic_state = elastic_state(session, &s->victims[v]),
-                                     .demand = s->victims[v].demand};
+    struct orr_branches *s = search->refuter.branches;
+    bool sorted = true;
+    if (s->line_for != search->k) {
+        line_up(search, order);
     }
-    orr_order_sort(order, entries, *count);
-    return entries;
+    for (uint32_t v = first; v != ORR_NONE; v = s->victims[v].next) {
+        pick(s, s->place[s->victims[v].job]);
+        sorted = sorted && s->victims[v].elastic_state < 0;
+    }
+    if (own && s->own_place != ORR_NONE) {
+        pick(s, s->own_place);
+    }
+    *count = 0;
+    for (uint32_t w = 0; w < s->line_count / 64 + 1; w++) {
+        for (; s->in_line[w] != 0; s->in_line[w] &= s->in_line[w] - 1) {
+            const uint32_t place = 64 * w + (uint32_t)__builtin_ctzll(s->in_line[w]);
+            struct orr_order_entry *entry = &s->served[(*count)++];
+            *entry = s->line[place];
+            if (place != s->own_place) {
+                const struct orr_branch_victim *victim =
+                    &s->victims[s->slot_of[entry->view.job] - 1];
+                entry->elastic_state = victim->elastic_state;
+                entry->demand = victim->demand;
+            }
+        }
+    }
+    if (!sorted) {
+        orr_order_sort(order, s->served, *count);
+    }
+    return s->served;
 }

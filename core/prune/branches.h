@@ -11,6 +11,7 @@ struct orr_branch_victim {
     bool back;     /* it was served: */
     /* tasks it lost, and those it is given when it is served, in `tasks` of the branches */
     uint32_t lost, lost_at, due, due_at;
+    int elastic_state; /* without what it lost */
     struct orr_demand lost_demand, demand;
 };
 
@@ -45,7 +46,14 @@ struct orr_branches { /* of a search */
     bool *is_back;                        /* by task: scratch of dry_run.c, all false between */
     int64_t (*supposed)[ORR_SHARE_KINDS]; /* by queue: what it holds now */
     uint64_t preemptor;                   /* fingerprint of its tasks */
-    struct orr_dry_run *run;              /* dry_run.c; NULL: not asked for yet */
+    /* The preemptor and the candidates, as if all had lost their gangs, in the order of building */
+    struct orr_order_entry *line;
+    uint32_t line_count, line_for; /* made for so many of the preemptor's tasks; 0: not yet */
+    uint32_t *place;               /* in there: by job; */
+    uint32_t own_place;            /* of the preemptor, ORR_NONE: it is not served */
+    uint64_t *in_line;             /* a bit for each place: scratch, all 0 between */
+    struct orr_order_entry *served;
+    struct orr_dry_run *run; /* dry_run.c; NULL: not asked for yet */
 };
 
 /* Takes the scenario's victims apart. False: it is not known what some of them is given when it is
@@ -53,8 +61,8 @@ struct orr_branches { /* of a search */
 bool orr_branches__take(struct orr_victim_search *search, const struct orr_victims *potential);
 void orr_branches__forget(struct orr_victim_search *search);
 
-/* The entries of some of the scenario's victims, from `first` on by `next` or all (ORR_NONE), and
- * of the preemptor if `own`, in the order of building; in the probe's arena. */
+/* The entries of some of the scenario's victims, from `first` on by `next`, and of the preemptor if
+ * `own`, in the order of building; until the next call. */
 struct orr_order_entry *orr_branches__entries(struct orr_victim_search *search,
                                               const struct orr_order *order, uint32_t first,
                                               bool own, uint32_t *count);

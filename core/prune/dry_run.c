@@ -229,7 +229,6 @@ static enum orr_outcome serve(struct orr_victim_search *search, const struct orr
                 return ORR_OUTCOME_SOLVED;
             }
             orr_branches__charge(session, s, session->jobs[view.job].queue, &search->demand, 1);
-            order->supposals++;
             *charged = true;
             continue;
         }
@@ -242,7 +241,6 @@ static enum orr_outcome serve(struct orr_victim_search *search, const struct orr
         }
         if (back) {
             orr_branches__give_back(session, s, victim);
-            order->supposals++;
         }
     }
     if (!placed) {
@@ -342,7 +340,6 @@ static enum orr_outcome serve_tree(struct orr_victim_search *search,
     }
     const struct orr_order_entry *served = orr_branches__entries(search, order, 0, true, &left);
     order->supposed = (const int64_t(*)[ORR_SHARE_KINDS])s->supposed;
-    order->supposals++;
     order->watch = NULL;
     orr_order_build_over(order, search->pending, search->pending_count, orr_branches__unlisted(s),
                          served, left);

@@ -92,7 +92,6 @@ static void play(struct orr_victim_search *search, struct orr_branch *branch,
         orr_branches__evict(session, s, &s->victims[v]);
     }
     order->supposed = (const int64_t(*)[ORR_SHARE_KINDS])s->supposed;
-    order->supposals++;
     order->watch = &turns->watch;
     orr_order_build_over(order, branch->waiting, branch->waiting_count, orr_branches__unlisted(s),
                          served, left);
@@ -108,7 +107,6 @@ static void play(struct orr_victim_search *search, struct orr_branch *branch,
             break;
         }
         orr_branches__give_back(session, s, &s->victims[s->slot_of[view.job] - 1]);
-        order->supposals++;
     }
     for (uint32_t v = branch->first; v != ORR_NONE; v = s->victims[v].next) {
         orr_branches__restore(session, s, &s->victims[v]);

@@ -40,9 +40,10 @@ struct orr_order {
     const struct orr_order_entry *list; /* NULL: none */
     const bool *unlisted;               /* by job; NULL: none is */
     /* for orders of what would be: */
-    const int64_t (*supposed)[ORR_SHARE_KINDS]; /* by queue: what it holds, or NULL: as it is */
-    uint64_t supposals;                         /* steps with every change of it */
-    struct orr_order_watch *watch;              /* or NULL */
+    /* By queue: what it holds, or NULL: as it is. Between two pops it changes for the queue of the
+     * job popped last and for those above alone, which are ranked again anyway. */
+    const int64_t (*supposed)[ORR_SHARE_KINDS];
+    struct orr_order_watch *watch; /* or NULL */
     /* over a backlog: */
     bool preemptible_only; /* other lanes are not part of it */
     uint32_t alone;        /* the only lane that is open, while there are no heaps; or ORR_NONE */
