@@ -13,5 +13,6 @@ extern const struct orr_policy orr_policy_kai;
 extern const struct orr_policy orr_policy_las;
 extern const struct orr_policy orr_policy_kueue;
 extern const struct orr_policy orr_policy_srtf;
+extern const struct orr_policy orr_policy_conservative;
 
 #endif

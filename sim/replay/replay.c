@@ -224,16 +224,17 @@ static void drop_impossible(struct orr_world *world)
     uint32_t kept = 0;
     for (uint32_t j = 0; j < world->job_count; j++) {
         const struct orr_job_spec *spec = &world->specs[j];
-        if (possible[spec->shape + (spec->scales ? world->shapes.count : 0)]) {
-            world->specs[kept++] = *spec;
-            continue;
-        }
         uint32_t part = 0;
         while (part + 1 < world->part_count &&
                world->parts[part + 1].first_source <= spec->source) {
             part++;
         }
         struct orr_world_part *p = &world->parts[part];
+        if (possible[spec->shape + (spec->scales ? world->shapes.count : 0)] ||
+            p->part->keep_impossible) {
+            world->specs[kept++] = *spec;
+            continue;
+        }
         if (orr_replay__copy(p, spec) > 0) {
             continue; /* its row is counted already */
         }

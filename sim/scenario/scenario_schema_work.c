@@ -198,6 +198,7 @@ const struct orr_scenario__row orr_scenario__part_rows[] = {
      PART(copies)},
     {GROUP("filter", filter_rows)},
     {.key = "kill_at_limit", .type = ORR_TYPE_BOOL, .fallback = "false", PART(kill_at_limit)},
+    {.key = "keep_impossible", .type = ORR_TYPE_BOOL, .fallback = "false", PART(keep_impossible)},
     {GROUP("generate", generate_rows), .optional = true},
     {GROUP("objective", objective_rows), .optional = true},
     {GROUP("service", service_rows), .optional = true},

@@ -84,6 +84,7 @@ static const struct {
                 {"fifo", fifo, sizeof fifo / sizeof fifo[0], true},
                 {"las", las, sizeof las / sizeof las[0], true},
                 {"srtf", srtf, sizeof srtf / sizeof srtf[0], true},
+                {"conservative", NULL, 0, true},
                 {"kueue", kueue, sizeof kueue / sizeof kueue[0], false}};
 
 static void put_placement(struct draw *d)

@@ -435,6 +435,9 @@ static void put_trace(struct draw *d, uint32_t part)
     if (one_in(d, 5)) {
         put(d, "kill_at_limit", "true");
     }
+    if (has(d, "keep_impossible", 8)) {
+        put(d, "keep_impossible", "true");
+    }
     if (one_in(d, 8)) {
         put(d, "format", "native");
     }

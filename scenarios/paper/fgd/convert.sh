@@ -65,7 +65,7 @@ END
         "$directory/nodes.sorted"
     cat <<END
 workload:
-- {name: openb, trace: pods.csv.gz}
+- {name: openb, trace: pods.csv.gz, keep_impossible: true}
 policy: {name: fifo, params: {backfill: true, placement: fgd, typical_jobs: $((first))}}
 variants:
   random: {policy.params.placement: random}

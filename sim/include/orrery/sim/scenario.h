@@ -190,6 +190,7 @@ struct orr_scenario_part { /* one entry of `workload:` */
     uint32_t copies;          /* the trace, again and again, each a span + 1 day later */
     const char *filter_queue; /* take only rows of this queue; NULL: all */
     bool kill_at_limit;
+    bool keep_impossible; /* jobs that all nodes could not hold when empty wait for ever */
     struct orr_scenario_generate generate;
     struct orr_scenario_service service;
     struct orr_scenario_objective objective;
