@@ -362,4 +362,26 @@ Y
     done
 }
 
+# Jobs that all come at once have no warm-up to be found; a service alone has one.
+case_no_warmup_at_once() {
+    mkdir 0 1
+    printf 'warmup: detect\nhorizon: 400s\ncluster: {pools: {p: {nodes: 1, gpus: 1}}}\nworkload: [{name: t, trace: t.csv}]\n' >0/s.yaml
+    printf 'job,submit_s,run_s,gpus_per_pod\na,296,64,1\n' >0/t.csv
+    right 0
+    has "warmup = 'not found' AND window_start_ms = 296000 FROM run"
+    printf 'time_s,rate\n0,0.4\n100,1.4\n200,0.2\n' >1/r.csv
+    cat >1/s.yaml <<'Y'
+warmup: detect
+horizon: 290s
+cluster: {pools: {p: {nodes: 2, gpus: 8}}}
+workload:
+- name: w
+  kind: inference
+  service: {gpus_per_pod: 2, replicas: 1..3, rate: r.csv, service_time: 1s, concurrency: 1, scale_interval: 10s}
+policy: kai
+Y
+    right 1
+    has "warmup = 'detected' FROM run"
+}
+
 "case_$2"
