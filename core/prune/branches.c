@@ -43,12 +43,19 @@ static enum kind kind_of(const struct orr_session *session, const struct orr_bra
     return KNOWN;
 }
 
-/* The rest of its gang or, if it has that, one task more (orr_jobview_to_allocate). */
-static uint32_t due_of(const struct orr_session *session, const struct orr_branch_victim *victim)
+bool orr_branches__knows(const struct orr_session *session, struct orr_branches *s, uint32_t job)
 {
-    const struct orr_sjob *job = &session->jobs[victim->job];
+    if (s->kind[job] == UNKNOWN) {
+        s->kind[job] = (uint8_t)kind_of(session, s, job);
+    }
+    return s->kind[job] == KNOWN;
+}
+
+uint32_t orr_branches__due(const struct orr_session *session, uint32_t index, uint32_t lost)
+{
+    const struct orr_sjob *job = &session->jobs[index];
     const int32_t min = session->sets[job->first_set + 1].min;
-    const int32_t left = (int32_t)(job->active - victim->lost);
+    const int32_t left = (int32_t)(job->active - lost);
     return left < min ? (uint32_t)(min - left) : 1;
 }
 
@@ -57,7 +64,7 @@ static void list_tasks(const struct orr_session *session, struct orr_branches *s
 {
     const struct orr_sjob *job = &session->jobs[victim->job];
     const uint32_t end = job->first_task + job->task_count;
-    const uint32_t due = due_of(session, victim);
+    const uint32_t due = orr_branches__due(session, victim->job, victim->lost);
     const int32_t min = session->sets[job->first_set + 1].min;
     const int32_t left = (int32_t)(job->active - victim->lost);
     victim->elastic_state = (left > min) - (left < min);
@@ -96,10 +103,7 @@ static bool add_victims(const struct orr_session *session, struct orr_branches *
             s->is_lost[task]) {
             return false;
         }
-        if (s->kind[job] == UNKNOWN) {
-            s->kind[job] = (uint8_t)kind_of(session, s, job);
-        }
-        if (s->kind[job] == OTHER) {
+        if (!orr_branches__knows(session, s, job)) {
             return false;
         }
         if (s->slot_of[job] == 0) {
@@ -223,13 +227,18 @@ static struct orr_branches *open_branches(struct orr_victim_search *search)
 
 /* --- a scenario --- */
 
-bool orr_branches__take(struct orr_victim_search *search, const struct orr_victims *potential)
+struct orr_branches *orr_branches__of(struct orr_victim_search *search)
 {
     if (!search->refuter.branches_known) {
         search->refuter.branches_known = true;
         search->refuter.branches = open_branches(search);
     }
-    struct orr_branches *s = search->refuter.branches;
+    return search->refuter.branches;
+}
+
+bool orr_branches__take(struct orr_victim_search *search, const struct orr_victims *potential)
+{
+    struct orr_branches *s = orr_branches__of(search);
     if (s == NULL || potential->count + search->recorded.count == 0 ||
         !add_victims(search->session, s, potential) ||
         !add_victims(search->session, s, &search->recorded)) {

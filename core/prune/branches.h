@@ -56,6 +56,14 @@ struct orr_branches { /* of a search */
     struct orr_dry_run *run; /* dry_run.c; NULL: not asked for yet */
 };
 
+/* NULL: nothing is known of such a world. */
+struct orr_branches *orr_branches__of(struct orr_victim_search *search);
+/* It is known what the job is given when it is served as a victim. */
+bool orr_branches__knows(const struct orr_session *session, struct orr_branches *s, uint32_t job);
+/* Of such a job: how many tasks once it lost so many, the rest of its gang or, if it has that, one
+ * task more (orr_jobview_to_allocate). */
+uint32_t orr_branches__due(const struct orr_session *session, uint32_t job, uint32_t lost);
+
 /* Takes the scenario's victims apart. False: it is not known what some of them is given when it is
  * served. To be forgotten in either case. */
 bool orr_branches__take(struct orr_victim_search *search, const struct orr_victims *potential);
@@ -76,6 +84,10 @@ void orr_branches__restore(const struct orr_session *session, struct orr_branche
 /* The queue and those above it hold so much more (1) or less (-1). */
 void orr_branches__charge(const struct orr_session *session, struct orr_branches *s, uint32_t queue,
                           const struct orr_demand *demand, int64_t sign);
+/* dry_run.c: what reclaim's validator says about what the victims that are not `back` lose, and the
+ * others beyond what they are due. */
+bool orr_branches__may_lose(const struct orr_victim_search *search,
+                            const struct orr_victims *potential);
 struct orr_turns;
 /* served_first.c: what comes of playing a branch; and whether at the root of the tree the branch
  * that ranks first is always the next one. */

@@ -168,8 +168,8 @@ static bool place_tasks(struct orr_dry_run *run, const struct orr_session *sessi
 
 /* --- serving --- */
 
-/* What reclaim's validator says about what ends without a place. */
-static bool may_lose(const struct orr_victim_search *search, const struct orr_victims *potential)
+bool orr_branches__may_lose(const struct orr_victim_search *search,
+                            const struct orr_victims *potential)
 {
     struct orr_branches *s = search->refuter.branches;
     for (uint32_t v = 0; v < s->victim_count; v++) {
@@ -246,7 +246,8 @@ static enum orr_outcome serve(struct orr_victim_search *search, const struct orr
     if (!placed) {
         return ORR_OUTCOME_NOT_PLACED;
     }
-    return weighed && !may_lose(search, potential) ? ORR_OUTCOME_REJECTED : ORR_OUTCOME_SOLVED;
+    return weighed && !orr_branches__may_lose(search, potential) ? ORR_OUTCOME_REJECTED
+                                                                 : ORR_OUTCOME_SOLVED;
 }
 
 /* --- branch by branch --- */

@@ -53,8 +53,19 @@ bool orr_victim__lacks_domain(struct orr_victim_search *search,
 bool orr_victim__cannot_regain(struct orr_victim_search *search,
                                const struct orr_victims *potential);
 
+/* Outside flat worlds, served_first_any.c: a probe starts; whoever is a victim is served before the
+ * preemptor; and those of a state come back and leave it too little too, whoever of them is taken.
+ */
+void orr_victim__start_count(struct orr_victim_search *search);
+bool orr_victim__any_served_first(struct orr_victim_search *search);
+bool orr_victim__all_given_back(struct orr_victim_search *search);
+
 /* Outside flat worlds, of a scenario whose victims were taken apart (branches.h). */
 bool orr_victim__served_first(struct orr_victim_search *search);
+/* All victims are served before the preemptor and come back as far as they are due; the validator
+ * refuses what they lose, whether it finds a place or not. */
+bool orr_victim__loses_too_much(struct orr_victim_search *search,
+                                const struct orr_victims *potential);
 /* How the scenario would end; SOLVED: it has to be simulated. */
 enum orr_outcome orr_victim__run_dry(struct orr_victim_search *search,
                                      const struct orr_victims *potential);

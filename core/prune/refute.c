@@ -109,6 +109,7 @@ void orr_refute__start_probe(struct orr_victim_search *search)
     if (search->refuter.flat != NULL) {
         orr_flat__start_probe(search);
     }
+    orr_victim__start_count(search);
 }
 
 /* Whoever of these victims is moved, there are too few places. */
@@ -138,10 +139,14 @@ static bool lacks_domain(struct orr_victim_search *search, const struct orr_vict
 /* The victims of the state, or those on one node of it, leave no room whoever of them is taken. */
 static bool leaves_nothing(struct orr_victim_search *search, uint32_t node)
 {
-    const bool nothing = orr_flat__is_usable(search) &&
-                         REFUTES(search, ORR_PRUNER_SERVED_FIRST,
-                                 node == ORR_NONE ? orr_flat__refute_state(search)
-                                                  : orr_flat__refute_node(search, node));
+    bool nothing = false;
+    if (orr_flat__is_usable(search)) {
+        nothing = REFUTES(search, ORR_PRUNER_SERVED_FIRST,
+                          node == ORR_NONE ? orr_flat__refute_state(search)
+                                           : orr_flat__refute_node(search, node));
+    } else if (search->refuter.flat == NULL && !search->refuter.all_tried && node == ORR_NONE) {
+        nothing = REFUTES(search, ORR_PRUNER_SERVED_FIRST, orr_victim__all_given_back(search));
+    }
     if (nothing) {
         orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
     }
@@ -198,6 +203,10 @@ static enum orr_outcome ask_branches(struct orr_victim_search *search,
     if (search->action == ORR_ACTION_RECLAIM &&
         REFUTES(search, ORR_PRUNER_SERVED_FIRST, orr_victim__served_first(search))) {
         return ORR_OUTCOME_NOT_PLACED;
+    }
+    if (search->action == ORR_ACTION_RECLAIM && search->reached >= ORR_OUTCOME_REJECTED &&
+        REFUTES(search, ORR_PRUNER_SERVED_FIRST, orr_victim__loses_too_much(search, potential))) {
+        return ORR_OUTCOME_REJECTED;
     }
     if (orr_prune__is_on(search, ORR_PRUNER_DRY_RUN)) {
         const enum orr_outcome would = orr_victim__run_dry(search, potential);

@@ -24,6 +24,7 @@ enum orr_refute_level { /* what was refuted and is tried all the same while prun
 
 struct orr_flat;
 struct orr_branches;
+struct orr_given_back;
 struct orr_places;
 struct orr_domains;
 struct orr_refuter {      /* of a search; private to prune/ */
@@ -39,6 +40,7 @@ struct orr_refuter {      /* of a search; private to prune/ */
     struct orr_domains *domains; /* pruner "domains"; NULL until asked */
     uint32_t *lost; /* by job: scratch of pruner "regain", all 0 between; NULL until asked */
     struct orr_branches *branches; /* branches.h; NULL: nothing is known of such a world */
+    struct orr_given_back *given;  /* served_first_any.c; NULL until asked */
     uint64_t world;                /* fingerprint of all that the search reads; 0: not known */
     enum orr_refute_level level;
     uint32_t doubts[ORR_REFUTE_LEVELS]; /* a bit for each pruner that refuted it */

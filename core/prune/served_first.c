@@ -22,6 +22,8 @@
  * 3. No more room. Then as many GPUs are free as before and as victims lost beyond what they were
  *    due, which is fewer than the preemptor asks.
  *
+ * Where all come back before the preemptor is served, what reclaim's validator says is known too.
+ *
  * What came of playing a branch is kept from search to search by a fingerprint of all that was
  * read: victims and preemptor, how the queues below stand and who waits in them.
  */
@@ -295,5 +297,21 @@ bool orr_victim__served_first(struct orr_victim_search *search)
     return search->demand.v[ORR_SHARE_GPU] >= (room + 1) * ORR_MGPU &&
            orr_flat__rules_allow(session) &&
            (are_no_larger(search) || is_one_node(session, s) || all_find_places(session, s)) &&
-           all_served_first(search);
+           (orr_victim__any_served_first(search) || all_served_first(search));
+}
+
+bool orr_victim__loses_too_much(struct orr_victim_search *search,
+                                const struct orr_victims *potential)
+{
+    const struct orr_session *session = search->session;
+    struct orr_branches *s = search->refuter.branches;
+    if (not_due(s) == 0 || !orr_flat__rules_allow(session) ||
+        !(is_one_node(session, s) || all_find_places(session, s)) ||
+        !orr_victim__any_served_first(search)) {
+        return false;
+    }
+    for (uint32_t v = 0; v < s->victim_count; v++) {
+        s->victims[v].back = true;
+    }
+    return !orr_branches__may_lose(search, potential);
 }
