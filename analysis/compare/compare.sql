@@ -36,7 +36,11 @@ ORDER BY j.id;
 -- Samples: when a job was submitted, a value, and whether that is known in full.
 
 -- piece: of_jobs
+-- and whose job it is
+, q.name, k.name, j.mgpu
 FROM job AS j
+LEFT JOIN queue AS q ON q.id = j.queue
+LEFT JOIN kind AS k ON k.id = j.kind
 JOIN v_waits AS w ON w.job = j.id
 CROSS JOIN run AS r
 WHERE j.state > 0 AND NOT w.never AND j.kind NOT IN (SELECT id FROM kind WHERE name = 'inference')

@@ -13,6 +13,8 @@
 #include <orrery/analysis/results.h>
 #include <orrery/base/rng.h>
 #include <orrery/base/sort.h>
+#include <orrery/base/text.h>
+#include <orrery/base/units.h>
 
 #define REPLICATES    1000
 #define BLOCKS_MIN    5
@@ -22,7 +24,8 @@
 struct sample { /* of one job */
     double value;
     uint32_t block;
-    bool censored; /* it was at least that much when the run ended, or the job left */
+    uint32_t group; /* of the comparison's labels */
+    bool censored;  /* it was at least that much when the run ended, or the job left */
 };
 
 struct samples { /* sorted by value, at one value those that are censored last */
@@ -50,9 +53,58 @@ static int by_value(const void *a, const void *b, void *context)
     return (int)x->censored - (int)y->censored;
 }
 
+/* The labels that rows of the comparison have; all of it has one, "". */
+struct groups {
+    const char *scope;
+    struct orr_idmap labels;
+};
+
+/* "gpus=3-4", "gpus=>1024": classes go from beyond the number below the first to the last. */
+static bool is_of_size(const char *label, double gpus)
+{
+    const char *size = strchr(label, '=');
+    const char *dash = size != NULL ? strchr(size, '-') : NULL;
+    int64_t first = 0, last = 0;
+    if (size == NULL) {
+        return false;
+    }
+    if (size[1] == '>') {
+        return orr_parse_i64(size + 2, strlen(size + 2), &first) && gpus > (double)first;
+    }
+    const size_t bytes = dash != NULL ? (size_t)(dash - size) - 1 : strlen(size + 1);
+    const char *end = dash != NULL ? dash + 1 : size + 1;
+    return orr_parse_i64(size + 1, bytes, &first) && orr_parse_i64(end, strlen(end), &last) &&
+           gpus <= (double)last && (first <= 1 || gpus > (double)(first - 1));
+}
+
+/* Whose row the job of a row of samples counts in; ORR_NONE: nobody's. */
+static uint32_t group_of(const struct groups *groups, sqlite3_stmt *row)
+{
+    const char *queue = (const char *)sqlite3_column_text(row, 3);
+    const char *kind = (const char *)sqlite3_column_text(row, 4);
+    char label[500] = "";
+    if (strcmp(groups->scope, "size") == 0) {
+        const double gpus = sqlite3_column_double(row, 5) / ORR_MGPU;
+        for (uint32_t g = 0; g < groups->labels.count; g++) {
+            if (is_of_size(orr_idmap_name(&groups->labels, g), gpus)) {
+                return g;
+            }
+        }
+        return ORR_NONE;
+    }
+    if (strcmp(groups->scope, "queue") == 0) {
+        (void)snprintf(label, sizeof label, "queue=%.300s,kind=%s", queue != NULL ? queue : "",
+                       kind != NULL ? kind : "");
+    } else if (strcmp(groups->scope, "kind") == 0) {
+        (void)snprintf(label, sizeof label, "kind=%s", kind != NULL ? kind : "");
+    }
+    return orr_idmap_find(&groups->labels, label, strlen(label));
+}
+
 /* A job's block, or none outside the window that all runs share. */
-static struct samples read_samples(struct orr_results *in, const char *sql, orr_ms from_ms,
-                                   orr_ms length_ms, uint32_t blocks)
+static struct samples read_samples(struct orr_results *in, const char *sql,
+                                   const struct groups *groups, orr_ms from_ms, orr_ms length_ms,
+                                   uint32_t blocks)
 {
     struct samples samples = {0};
     uint32_t capacity = 0;
@@ -63,11 +115,27 @@ static struct samples read_samples(struct orr_results *in, const char *sql, orr_
         if (block < 0 || block >= blocks || sqlite3_column_type(row, 1) == SQLITE_NULL) {
             continue;
         }
-        samples.items = ORR_ROOM_FOR_ONE(samples.items, samples.count, capacity);
-        samples.items[samples.count++] = (struct sample){
-            sqlite3_column_double(row, 1), (uint32_t)block, sqlite3_column_int(row, 2) == 0};
+        const uint32_t group = group_of(groups, row);
+        if (group != ORR_NONE) {
+            samples.items = ORR_ROOM_FOR_ONE(samples.items, samples.count, capacity);
+            samples.items[samples.count++] =
+                (struct sample){sqlite3_column_double(row, 1), (uint32_t)block, group,
+                                sqlite3_column_int(row, 2) == 0};
+        }
     }
     orr_sort(samples.items, samples.count, sizeof *samples.items, by_value, NULL);
+    return samples;
+}
+
+/* Those of one group, in their order; the caller frees the items. */
+static struct samples samples_of(const struct samples *all, uint32_t group)
+{
+    struct samples samples = {.items = orr_alloc(all->count + (size_t)1, sizeof *samples.items)};
+    for (uint32_t i = 0; i < all->count; i++) {
+        if (all->items[i].group == group) {
+            samples.items[samples.count++] = all->items[i];
+        }
+    }
     return samples;
 }
 
@@ -189,24 +257,45 @@ static const struct orr_compare_run *run_of(const struct orr_compare_load *load,
     return NULL;
 }
 
-/* One statistic of all arms. */
-static enum orr_status compare_metric(struct orr_compare_load *load, const struct cut *cut,
-                                      uint32_t metric, size_t statistic, struct orr_paired *cells)
+/* A row of all arms, whose samples of all groups are at hand. */
+static void compare_metric(const struct orr_compare_load *load, const struct cut *cut,
+                           const struct groups *groups, uint32_t metric, size_t statistic,
+                           const struct samples *all, struct orr_paired *cells)
+{
+    const struct orr_comparison *comparison = load->comparison;
+    const char *label = comparison->metrics[metric].label;
+    const uint32_t group = orr_idmap_find(&groups->labels, label, strlen(label));
+    struct samples base = samples_of(&all[0], group);
+    for (uint32_t a = 1; a < comparison->arm_count; a++) {
+        struct samples other = samples_of(&all[a], group);
+        bootstrap(&base, &other, cut, statistics[statistic].percent, comparison->level,
+                  &cells[(size_t)metric * comparison->arm_count + a]);
+        orr_free(other.items);
+    }
+    orr_free(base.items);
+}
+
+/* One statistic of all arms, and every row that is of it. */
+static enum orr_status compare_statistic(struct orr_compare_load *load, const struct cut *cut,
+                                         const struct groups *groups, size_t statistic,
+                                         struct orr_paired *cells)
 {
     struct orr_comparison *comparison = load->comparison;
     struct samples *samples = orr_zalloc(comparison->arm_count, sizeof *samples);
+    const char *name = orr_metric_name(statistics[statistic].metric);
     enum orr_status status = ORR_OK;
     for (uint32_t a = 0; a < comparison->arm_count && status == ORR_OK; a++) {
         struct orr_results in;
         orr_results_open(&in, run_of(load, a)->path, load->err);
-        samples[a] =
-            read_samples(&in, statistics[statistic].sql, cut->from_ms, cut->length_ms, cut->blocks);
+        samples[a] = read_samples(&in, statistics[statistic].sql, groups, cut->from_ms,
+                                  cut->length_ms, cut->blocks);
         status = in.status;
         orr_results_close(&in);
     }
-    for (uint32_t a = 1; a < comparison->arm_count && status == ORR_OK; a++) {
-        bootstrap(&samples[0], &samples[a], cut, statistics[statistic].percent, comparison->level,
-                  &cells[(size_t)metric * comparison->arm_count + a]);
+    for (uint32_t m = 0; m < comparison->metric_count && status == ORR_OK; m++) {
+        if (strcmp(comparison->metrics[m].name, name) == 0) {
+            compare_metric(load, cut, groups, m, statistic, samples, cells);
+        }
     }
     for (uint32_t a = 0; a < comparison->arm_count; a++) {
         orr_free(samples[a].items);
@@ -259,24 +348,39 @@ static enum orr_status compare_ratios(struct orr_compare_load *load, const struc
     return status;
 }
 
+static bool is_compared(const struct orr_comparison *comparison, const char *name)
+{
+    for (uint32_t m = 0; m < comparison->metric_count; m++) {
+        if (strcmp(comparison->metrics[m].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* All statistics there are, into cells as those of the comparison. */
 static enum orr_status fill(struct orr_compare_load *load, const struct cut *cut,
                             struct orr_paired *cells)
 {
     struct orr_comparison *comparison = load->comparison;
+    struct groups groups = {.scope = load->options->scope != NULL ? load->options->scope : "all"};
     enum orr_status status = ORR_OK;
-    for (uint32_t m = 0; m < comparison->metric_count && status == ORR_OK; m++) {
-        for (size_t s = 0; s < sizeof statistics / sizeof statistics[0]; s++) {
-            if (status == ORR_OK &&
-                strcmp(statistics[s].metric, comparison->metrics[m].name) == 0) {
-                status = compare_metric(load, cut, m, s, cells);
-            }
-        }
-        for (uint32_t a = 1; a < comparison->arm_count && m == load->ratio && status == ORR_OK;
-             a++) {
-            status = compare_ratios(load, cut, a, &cells[(size_t)m * comparison->arm_count + a]);
+    orr_idmap_init(&groups.labels);
+    for (uint32_t m = 0; m < comparison->metric_count; m++) {
+        const char *label = comparison->metrics[m].label;
+        (void)orr_idmap_put(&groups.labels, label, strlen(label), NULL);
+    }
+    for (size_t s = 0; s < sizeof statistics / sizeof statistics[0] && status == ORR_OK; s++) {
+        if (is_compared(comparison, statistics[s].metric)) {
+            status = compare_statistic(load, cut, &groups, s, cells);
         }
     }
+    for (uint32_t a = 1; load->ratio != ORR_NONE && a < comparison->arm_count && status == ORR_OK;
+         a++) {
+        status =
+            compare_ratios(load, cut, a, &cells[(size_t)load->ratio * comparison->arm_count + a]);
+    }
+    orr_idmap_release(&groups.labels);
     return status;
 }
 
@@ -300,9 +404,6 @@ enum orr_status orr_compare__windows(struct orr_compare_load *load)
         return orr_fail(load->err, ORR_USAGE,
                         "--windows is for one run of each setting; these have several seeds, which "
                         "give intervals by themselves");
-    }
-    if (load->options->scope != NULL && strcmp(load->options->scope, "all") != 0) {
-        return orr_fail(load->err, ORR_USAGE, "--windows compares scope all only");
     }
     const struct cut cut = shared_window(load, load->options->window_ms);
     if (cut.blocks < BLOCKS_MIN || cut.blocks > BLOCKS_MOST) {

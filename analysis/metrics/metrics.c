@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include <orrery/base/status.h>
 #include <orrery/base/text.h>
 
 #define LESS     ORR_BETTER_LESS
@@ -377,6 +378,13 @@ const struct orr_metric_def *orr_metric_find(const char *name)
         }
     }
     return NULL;
+}
+
+const char *orr_metric_name(const char *name)
+{
+    const struct orr_metric_def *m = orr_metric_find(name);
+    ORR_ASSERT(m != NULL);
+    return m->name;
 }
 
 enum orr_better orr_metric_better(const char *name)

@@ -25,10 +25,9 @@ const char *const orr_report__sections[ORR_REPORT_QUESTIONS] = {
 double orr_report__metric(struct orr_results *in, const char *name)
 {
     double value = (double)NAN;
-    ORR_ASSERT(orr_metric_find(name) != NULL);
     sqlite3_stmt *row = orr_results_prepare(in, orr_report_sql__metric);
     if (row != NULL) {
-        (void)sqlite3_bind_text(row, 1, name, -1, SQLITE_STATIC);
+        (void)sqlite3_bind_text(row, 1, orr_metric_name(name), -1, SQLITE_STATIC);
     }
     while (orr_results_step(in, row)) {
         value = sqlite3_column_type(row, 0) == SQLITE_NULL ? (double)NAN

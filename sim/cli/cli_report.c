@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include <orrery/analysis/metrics.h>
 #include <orrery/analysis/names.h>
 #include <orrery/base/mem.h>
 #include <orrery/base/sort.h>
@@ -21,13 +22,24 @@ static double peak_rss_mib(void)
     return (double)usage.ru_maxrss / 1024.0;
 }
 
+/* A value under the name that the table of metrics has for it. */
+static void json_metric(struct orr_json *json, const char *name, double value)
+{
+    orr_json_real(json, orr_metric_name(name), value);
+}
+
+static void json_count(struct orr_json *json, const char *name, int64_t value)
+{
+    orr_json_int(json, orr_metric_name(name), value);
+}
+
 static void json_waits(struct orr_json *json, const struct orr_waits *w)
 {
-    orr_json_real(json, "wait_mean_s", w->mean_s);
-    orr_json_real(json, "wait_p50_s", w->p50_s);
-    orr_json_real(json, "wait_p95_s", w->p95_s);
-    orr_json_real(json, "wait_p99_s", w->p99_s);
-    orr_json_real(json, "wait_max_s", w->max_s);
+    json_metric(json, "wait_mean_s", w->mean_s);
+    json_metric(json, "wait_p50_s", w->p50_s);
+    json_metric(json, "wait_p95_s", w->p95_s);
+    json_metric(json, "wait_p99_s", w->p99_s);
+    json_metric(json, "wait_max_s", w->max_s);
 }
 
 static void json_queues(struct orr_json *json, const struct orr_report *r)
@@ -40,19 +52,19 @@ static void json_queues(struct orr_json *json, const struct orr_report *r)
         orr_json_text(json, "name", orr_idmap_name(&r->world->queues.names, q->queue));
         orr_json_text(json, "display_name", orr_idmap_name(&r->world->shown, q->queue));
         orr_json_text(json, "kind", orr_kind_name((enum orr_kind)q->kind));
-        orr_json_int(json, "jobs", (int64_t)(q->waits.jobs + q->waits.never));
+        json_count(json, "jobs", (int64_t)(q->waits.jobs + q->waits.never));
         if (r->summary->has_nevers) {
-            orr_json_int(json, "never_startable", (int64_t)q->waits.never);
+            json_count(json, "never_startable", (int64_t)q->waits.never);
         }
-        orr_json_real(json, "gpu_h", q->gpu_h);
+        json_metric(json, "gpu_h", q->gpu_h);
         orr_json_real(json, "quota", quota);
-        orr_json_real(json, "share_mean", q->share_mean);
+        json_metric(json, "share_mean", q->share_mean);
         json_waits(json, &q->waits);
-        orr_json_real(json, "jct_mean_s",
-                      q->kind == ORR_KIND_INFERENCE ? (double)NAN : q->jct.mean_s);
-        orr_json_real(json, "quota_debt_gpu_h", q->debt.total);
-        orr_json_int(json, "evictions", (int64_t)q->evictions);
-        orr_json_real(json, "lost_gpu_h", q->lost_gpu_h);
+        json_metric(json, "jct_mean_s",
+                    q->kind == ORR_KIND_INFERENCE ? (double)NAN : q->jct.mean_s);
+        json_metric(json, "quota_debt_gpu_h", q->debt.total);
+        json_count(json, "evictions", (int64_t)q->evictions);
+        json_metric(json, "lost_gpu_h", q->lost_gpu_h);
         orr_json_close(json, '}');
     }
     orr_json_close(json, ']');
@@ -67,16 +79,16 @@ static void json_shards(struct orr_json *json, const struct orr_report *r)
         orr_json_text(json, "name", orr_idmap_name(&r->world->cluster.shards, i));
         orr_json_text(json, "policy", r->shards[i].policy->name);
         orr_json_int(json, "gpus", s->gpus);
-        orr_json_int(json, "jobs", (int64_t)s->jobs);
-        orr_json_int(json, "finished", (int64_t)s->finished);
+        json_count(json, "jobs", (int64_t)s->jobs);
+        json_count(json, "finished", (int64_t)s->finished);
         json_waits(json, &s->waits);
-        orr_json_real(json, "fairness_jain", s->fairness_jain);
-        orr_json_real(json, "share_deviation", s->share_deviation);
-        orr_json_real(json, "quota_debt_gpu_h", s->debt.total);
-        orr_json_real(json, "gpu_occupancy", s->gpu_occupancy);
-        orr_json_real(json, "gpu_goodput", s->gpu_goodput);
-        orr_json_int(json, "evictions", (int64_t)s->evictions);
-        orr_json_real(json, "lost_gpu_h", s->lost_gpu_h);
+        json_metric(json, "fairness_jain", s->fairness_jain);
+        json_metric(json, "share_deviation", s->share_deviation);
+        json_metric(json, "quota_debt_gpu_h", s->debt.total);
+        json_metric(json, "gpu_occupancy", s->gpu_occupancy);
+        json_metric(json, "gpu_goodput", s->gpu_goodput);
+        json_count(json, "evictions", (int64_t)s->evictions);
+        json_metric(json, "lost_gpu_h", s->lost_gpu_h);
         orr_json_close(json, '}');
     }
     orr_json_close(json, ']');
@@ -104,12 +116,12 @@ static void json_latency(struct orr_json *json, const struct orr_report *r)
     char name[64];
     orr_json_text(json, "latency", orr_latency_name(&r->run->latency, name));
     if (r->summary->latent) {
-        orr_json_real(json, "scheduler_busy", r->summary->scheduler_busy);
-        orr_json_real(json, "scheduler_busy_s", (double)time->busy_ms / 1000.0);
-        orr_json_real(json, "cycle_max_s", (double)time->cycle_max_ms / 1000.0);
-        orr_json_int(json, "cycles_behind", (int64_t)time->behind);
-        orr_json_real(json, "cycle_delay_max_s", (double)time->behind_max_ms / 1000.0);
-        orr_json_real(json, "decision_delay_max_s", (double)time->effect_max_ms / 1000.0);
+        json_metric(json, "scheduler_busy", r->summary->scheduler_busy);
+        json_metric(json, "scheduler_busy_s", (double)time->busy_ms / 1000.0);
+        json_metric(json, "cycle_max_s", (double)time->cycle_max_ms / 1000.0);
+        json_count(json, "cycles_behind", (int64_t)time->behind);
+        json_metric(json, "cycle_delay_max_s", (double)time->behind_max_ms / 1000.0);
+        json_metric(json, "decision_delay_max_s", (double)time->effect_max_ms / 1000.0);
     }
 }
 
@@ -154,11 +166,11 @@ static void json_outside(struct orr_json *json, const struct orr_summary *s)
             orr_json_text(json, "phase", orr_phase_name((enum orr_phase)p));
             orr_json_real(json, "from_s", (double)phase->stretch.from_ms / 1000.0);
             orr_json_real(json, "to_s", (double)phase->stretch.to_ms / 1000.0);
-            orr_json_real(json, "gpu_h", phase->gpu_h);
-            orr_json_real(json, "gpu_available", phase->gpu_available);
-            orr_json_real(json, "gpu_occupancy", phase->gpu_occupancy);
-            orr_json_real(json, "gpu_goodput", phase->gpu_goodput);
-            orr_json_int(json, "finished", (int64_t)phase->finished);
+            json_metric(json, "gpu_h", phase->gpu_h);
+            json_metric(json, "gpu_available", phase->gpu_available);
+            json_metric(json, "gpu_occupancy", phase->gpu_occupancy);
+            json_metric(json, "gpu_goodput", phase->gpu_goodput);
+            json_count(json, "finished", (int64_t)phase->finished);
             orr_json_close(json, '}');
         }
     }
@@ -184,48 +196,48 @@ void orr_report_json(const struct orr_report *r, FILE *out)
     orr_json_text(&json, "policy", policies);
     orr_json_text(&json, "status", status_names[r->run->status]);
     orr_json_int(&json, "seed", (int64_t)r->seed);
-    orr_json_int(&json, "jobs", (int64_t)s->jobs);
-    orr_json_int(&json, "finished", (int64_t)s->finished);
+    json_count(&json, "jobs", (int64_t)s->jobs);
+    json_count(&json, "finished", (int64_t)s->finished);
     uint64_t rejected = 0;
     for (uint32_t i = 0; i < r->world->part_count; i++) {
         rejected += r->world->parts[i].workload.rejects.count;
     }
     orr_json_int(&json, "rejected", (int64_t)rejected);
-    orr_json_int(&json, "unfinished", (int64_t)s->unfinished);
+    json_count(&json, "unfinished", (int64_t)s->unfinished);
     orr_json_int(&json, "gpus", r->world->cluster.total_gpus);
     orr_json_real(&json, "window_start_s", (double)s->window_start_ms / 1000.0);
     orr_json_real(&json, "window_end_s", (double)s->window_end_ms / 1000.0);
-    orr_json_real(&json, "makespan_s", s->makespan_s);
+    json_metric(&json, "makespan_s", s->makespan_s);
     json_waits(&json, &s->waits);
-    orr_json_real(&json, "bsld_mean", s->bsld_mean);
-    orr_json_real(&json, "jct_mean_s", s->finish.jct.mean_s);
-    orr_json_real(&json, "fairness_jain", s->fairness_jain);
-    orr_json_real(&json, "fairness_satisfaction", s->fairness_satisfaction);
-    orr_json_real(&json, "quota_debt_gpu_h", s->debt.total);
-    orr_json_real(&json, "share_deviation", s->share_deviation);
-    orr_json_real(&json, "lost_gpu_h", s->lost_gpu_h);
-    orr_json_real(&json, "gpu_occupancy", s->gpu_occupancy);
-    orr_json_real(&json, "gpu_goodput", s->gpu_goodput);
+    json_metric(&json, "bsld_mean", s->bsld_mean);
+    json_metric(&json, "jct_mean_s", s->finish.jct.mean_s);
+    json_metric(&json, "fairness_jain", s->fairness_jain);
+    json_metric(&json, "fairness_satisfaction", s->fairness_satisfaction);
+    json_metric(&json, "quota_debt_gpu_h", s->debt.total);
+    json_metric(&json, "share_deviation", s->share_deviation);
+    json_metric(&json, "lost_gpu_h", s->lost_gpu_h);
+    json_metric(&json, "gpu_occupancy", s->gpu_occupancy);
+    json_metric(&json, "gpu_goodput", s->gpu_goodput);
     if (s->priced) {
-        orr_json_real(&json, "cost", s->cost);
-        orr_json_real(&json, "run_cost", s->run_cost);
-        orr_json_real(&json, "cost_per_useful_gpu_h", s->cost_per_useful_gpu_h);
+        json_metric(&json, "cost", s->cost);
+        json_metric(&json, "run_cost", s->run_cost);
+        json_metric(&json, "cost_per_useful_gpu_h", s->cost_per_useful_gpu_h);
     }
     if (s->powered) {
-        orr_json_real(&json, "energy_kwh", s->energy_kwh);
-        orr_json_real(&json, "run_energy_kwh", s->run_energy_kwh);
-        orr_json_real(&json, "energy_kwh_per_useful_gpu_h", s->energy_kwh_per_useful_gpu_h);
+        json_metric(&json, "energy_kwh", s->energy_kwh);
+        json_metric(&json, "run_energy_kwh", s->run_energy_kwh);
+        json_metric(&json, "energy_kwh_per_useful_gpu_h", s->energy_kwh_per_useful_gpu_h);
     }
     json_outside(&json, s);
-    orr_json_int(&json, "evictions", (int64_t)s->evictions);
+    json_count(&json, "evictions", (int64_t)s->evictions);
     if (s->impatient) {
-        orr_json_int(&json, "gave_up", (int64_t)s->waits.gave_up);
+        json_count(&json, "gave_up", (int64_t)s->waits.gave_up);
     }
     if (s->has_nevers) {
-        orr_json_int(&json, "never_startable", (int64_t)s->waits.never);
+        json_count(&json, "never_startable", (int64_t)s->waits.never);
     }
-    orr_json_int(&json, "tied_starts", (int64_t)s->ties.tied);
-    orr_json_int(&json, "coincident_starts", (int64_t)s->ties.coincident);
+    json_count(&json, "tied_starts", (int64_t)s->ties.tied);
+    json_count(&json, "coincident_starts", (int64_t)s->ties.coincident);
     json_costs(&json, s);
     json_pruned(&json, r->run);
     json_queues(&json, r);

@@ -114,6 +114,12 @@ static struct room room_in_domains(const struct orr_session *session,
     return room;
 }
 
+static const char *gpus_of(double gpus, char out[40])
+{
+    (void)snprintf(out, 40, gpus > 1 || gpus < 1 ? "%.10g GPUs" : "%.10g GPU", gpus);
+    return out;
+}
+
 static const char *say_room(const struct orr_session *session, uint32_t task,
                             struct orr_snapshot *out)
 {
@@ -121,14 +127,15 @@ static const char *say_room(const struct orr_session *session, uint32_t task,
     if (ask != NULL && ask->kind == ORR_ASK_WHOLE) {
         const struct room room = room_on_nodes(session);
         const double asked = (double)ask->request.v[ORR_SLOT_GPU] / ORR_MGPU;
+        char gpus[40];
         if (asked > room.largest) {
             return import_say(out,
-                              "; it asks %.10g GPUs on one node, and none has more than %.10g: "
+                              "; it asks %s on one node, and none has more than %.10g: "
                               "it must be split into smaller pods to run here at all",
-                              asked, room.largest);
+                              gpus_of(asked, gpus), room.largest);
         }
-        return import_say(out, "; it asks %.10g GPUs, %.10g are left, at most %.10g on one node",
-                          asked, room.all, room.most);
+        return import_say(out, "; it asks %s, %.10g are left, at most %.10g on one node",
+                          gpus_of(asked, gpus), room.all, room.most);
     }
     if (ask != NULL && ask->kind == ORR_ASK_FRACTION) {
         return import_say(out, "; it asks %.10g of %u GPUs, at most %.10g of one is left",
@@ -141,12 +148,15 @@ static const char *why_nodes(const struct orr_session *session, const struct orr
                              struct orr_snapshot *out)
 {
     char text[800];
-    int used = snprintf(text, sizeof text, "%u of %u pods find a node; for the next, of %u nodes",
-                        d->placed, d->asked, d->nodes);
-    for (int m = 1; m < ORR_MISFITS; m++) {
+    int used = d->asked == 1 ? snprintf(text, sizeof text, "no node takes its pod")
+                             : snprintf(text, sizeof text,
+                                        "%u of %u pods find a node, and none takes the next",
+                                        d->placed, d->asked);
+    for (int m = 1, told = 0; m < ORR_MISFITS; m++) {
         if (d->misfits[m] > 0 && used > 0 && (size_t)used < sizeof text) {
-            used += snprintf(text + used, sizeof text - (size_t)used, ", %u %s", d->misfits[m],
-                             orr_misfit_words((enum orr_misfit)m));
+            used += snprintf(text + used, sizeof text - (size_t)used, "%s %s on %u of %u",
+                             told++ > 0 ? "," : ":", orr_misfit_words((enum orr_misfit)m),
+                             d->misfits[m], d->nodes);
         }
     }
     return import_say(out, "%s%s", text, say_room(session, d->task, out));
@@ -225,13 +235,20 @@ void import_list_searches(const struct orr_sjob *job, struct orr_snapshot_waitin
 {
     static const enum orr_action searches[ORR_SNAPSHOT_SEARCHES] = {
         ORR_ACTION_CONSOLIDATION, ORR_ACTION_RECLAIM, ORR_ACTION_PREEMPT};
+    static const char *const gates[ORR_SNAPSHOT_SEARCHES] = {
+        "not tried further: fewer GPUs are free in total than it asks",
+        "not tried further: its queue's fair share (its quota, for what cannot be preempted) does "
+        "not cover it",
+        "not tried further: its queue's quota does not cover it"};
     for (int i = 0; i < ORR_SNAPSHOT_SEARCHES; i++) {
         const enum orr_outcome outcome = (enum orr_outcome)job->outcomes[searches[i]];
         const bool tried = outcome != ORR_OUTCOME_NOT_TRIED;
-        row->searches[i] =
-            (struct orr_snapshot_search){.action = orr_action_name(searches[i]),
-                                         .code = tried ? orr_outcome_code(outcome) : NULL,
-                                         .words = tried ? orr_outcome_words(outcome) : NULL};
+        row->searches[i] = (struct orr_snapshot_search){
+            .action = orr_action_name(searches[i]),
+            .code = tried ? orr_outcome_code(outcome) : NULL,
+            .words = !tried                        ? NULL
+                     : outcome == ORR_OUTCOME_GATE ? gates[i]
+                                                   : orr_outcome_words(outcome)};
     }
 }
 

@@ -89,6 +89,21 @@ grep -q '"pairs": 3' kept.json || fail "not three pairs"
 # Blocks of one long trace.
 "$orrery" compare fifo.db easy.db --windows 7d --json >blocks.json
 grep -q '"blocks": [1-9]' blocks.json || fail "no blocks"
+# By kind, queue, size: of the one kind of this log it is what all is; others have the values that are stored, and intervals.
+"$orrery" compare fifo.db easy.db --windows 7d --by kind --metric wait_mean_s --metric wait_p95_s --json >kinds.json
+for metric in wait_mean_s wait_p95_s; do
+    one=".differences[] | select(.metric == \"$metric\") | [.difference, .low, .high]"
+    [ "$(jq -c "$one" kinds.json)" = "$(jq -c "$one" blocks.json)" ] || fail "$metric by its one kind: $(jq -c "$one" kinds.json), of all $(jq -c "$one" blocks.json)"
+done
+for by in queue size; do
+    "$orrery" compare fifo.db easy.db --windows 7d --by $by --metric wait_mean_s --metric wait_p95_s --json >by.json
+    jq -r '.differences[] | select(.base_mean != null) | "\(.metric) \(.label) \(.base_mean) \(.low != null)"' by.json >rows
+    [ "$(grep -c 'true$' rows)" -ge 2 ] || fail "no intervals by $by: $(cat rows)"
+    while read -r metric label value known; do
+        sqlite3 fifo.db "SELECT abs(value - $value) < 1e-9 * value + 1e-9 FROM metric WHERE name = '$metric' AND scope = '$by' AND label = '$label'" | grep -qx 1 ||
+            fail "by $by: $metric of $label is not $value"
+    done <rows
+done
 for format in text markdown csv latex; do
     "$orrery" compare base=fifo.db other=easy.db --windows 7d --metric wait_p95_s --format "$format" >out
     grep -q other out || fail "$format does not name its arm"

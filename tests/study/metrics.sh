@@ -32,4 +32,19 @@ for db in r.db m.db; do
 done
 [ "$(sqlite3 m.db "SELECT count(DISTINCT name) > 80 FROM metric")" = 1 ] || fail "few metrics"
 
+# What `run --json` calls by the name of a metric is that metric, of the run and of its shards.
+"$orrery" run "$source/scenarios/whatif/reclaim/reclaim.yaml" -o again.db -q --no-progress --json | tr -d '\n' | sed "s/'/''/g" >run.txt
+sqlite3 r.db "CREATE TEMP TABLE j AS SELECT 'all' AS scope, key, value FROM json_each('$(cat run.txt)') WHERE type IN ('integer', 'real')
+    UNION ALL SELECT 'shard', key, value FROM json_each('$(cat run.txt)', '\$.shards[0]') WHERE type IN ('integer', 'real');
+    SELECT m.scope, m.name, m.value, j.value FROM metric AS m JOIN j ON j.key = m.name AND j.scope = m.scope
+        WHERE m.label IN ('', 'shard=') AND (m.value IS NULL OR abs(m.value - j.value) > 1e-9 * abs(m.value)) LIMIT 3;
+    SELECT 'only ' || count(*) FROM j JOIN metric AS m ON j.key = m.name AND m.scope = 'all' WHERE j.scope = 'all' HAVING count(*) < 20" >strange
+[ ! -s strange ] || fail "run --json says otherwise: $(cat strange)"
+
+# Queries name metrics that are in the table.
+tr ',{}' '\n\n\n' <table.json | sed -n 's/.*"name": *"\([a-z0-9_]*\)".*/\1/p' | sort >names
+sed -n "/FROM metric\|JOIN metric\|CASE name/,/;/s/.*name = '\([a-z0-9_]*\)'.*/\1/p" "$source"/analysis/*/*.sql "$source"/sim/*/*.sql | sort -u >used
+[ "$(wc -l <used)" -ge 8 ] || fail "queries name $(wc -l <used) metrics"
+[ -z "$(comm -13 names used)" ] || fail "queries name metrics that there are not: $(comm -13 names used)"
+
 printf 'metrics\n'

@@ -163,6 +163,49 @@ report() {
     near 'report, attempts cut short' "${cut:-0}" "$(query 'SELECT count(*) FROM attempt')"
 }
 
+cells() { # LINES: the cells of each, one tab between
+    sed 's/<\/td><td[^>]*>/\t/g; s/<tr><td[^>]*>//; s/<\/td><\/tr>//; s/\xe2\x80\xaf//g'
+}
+about() { # WHAT SAID VALUE: three digits are said, of times two
+    awk -v a="$2" -v b="$3" 'BEGIN { split(a, w, " "); of["s"] = 1; of["min"] = 60; of["h"] = 3600; of["d"] = 86400; x = w[1] * (w[2] in of ? of[w[2]] : 1)
+        d = x - b; m = b < 0 ? -b : b; exit !(a != "" && b != "" && d * d <= (0.06 * m * (w[2] != "") + 0.006 * m * (w[2] == "") + 0.06) ^ 2) }' ||
+        fail "$name: report, $1: \"$2\", and $3"
+}
+
+# The report's rows of queues and of metrics in all are the metrics; money and energy are made again from the tables.
+report_tables() {
+    sed -n '/<h2 id="load"/,/<\/table>/p' $name.html | grep '^<tr><td' | cells >queues.txt
+    [ "$(wc -l <queues.txt)" = "$(query "SELECT count(*) FROM metric WHERE name = 'jobs' AND scope = 'queue' AND value > 0")" ] || fail "$name: rows of queues: $(cat queues.txt)"
+    sed 's/\t/|/g' queues.txt >rows.txt
+    while IFS='|' read -r queue kind jobs unstarted p50 p95 longest quota held fair; do
+        for pair in "jobs=$jobs" "unstarted=$unstarted" "wait_p50_s=$p50" "wait_p95_s=$p95" "wait_max_s=$longest" "share_mean=$fair"; do
+            value=$(query "SELECT value FROM metric WHERE scope = 'queue' AND name = '${pair%%=*}' AND label = 'queue=$queue,kind=$kind'")
+            if [ -z "${pair#*=}" ]; then
+                [ -z "$value" ] || [ "${pair%%=*}" = share_mean ] || fail "$name: report, $queue: ${pair%%=*} is empty, and $value"
+            else
+                about "$queue $kind: ${pair%%=*}" "${pair#*=}" "$value"
+            fi
+        done
+        [ -z "$quota" ] || about "quota of $queue" "$quota" "$(query "SELECT gpu_quota FROM queue WHERE name = '$queue'")"
+        [ -z "$held" ] || about "GPUs that $queue held" "$held" "$(query "SELECT total(p.mgpu * max(0, min(coalesce(p.end_ms, r.end_ms), r.window_end_ms) - max(p.start_ms, r.window_start_ms)))
+            / 1000 / max(r.window_end_ms - r.window_start_ms) FROM v_placements AS p JOIN job AS j ON j.id = p.job JOIN queue AS q ON q.id = j.queue CROSS JOIN run AS r WHERE q.name = '$queue'")"
+    done <rows.txt
+    grep 'data-h="metric"' $name.html | cells | sed 's/\t/|/g' >rows.txt
+    [ "$(wc -l <rows.txt)" -ge 30 ] || fail "$name: rows of metrics: $(cat rows.txt)"
+    while IFS='|' read -r metric said unit rest; do
+        value=$(query "SELECT value FROM metric WHERE scope = 'all' AND name = '$metric'")
+        [ -z "$said$value" ] || [ "$said" = - ] || about "metric $metric" "$said" "$value"
+    done <rows.txt
+    [ "$name" != evictions ] && return
+    hours=$(query 'SELECT (end_ms - (SELECT min(submit_ms) FROM job)) / 3.6e6 FROM run')
+    held=$(query "SELECT total(mgpu * (coalesce(end_ms, $end) - start_ms)) / 3.6e9 FROM v_placements")
+    about 'money of the run' "$(sed -n 's/^run_cost|\([^|]*\).*/\1/p' rows.txt)" "$(awk -v h="$hours" 'BEGIN { print 6 * 20 * h }')"
+    about 'energy of the run' "$(sed -n 's/^run_energy_kwh|\([^|]*\).*/\1/p' rows.txt)" "$(awk -v h="$hours" -v g="$held" 'BEGIN { print 6 * 2 * h + 7 / 8 * g }')"
+    for card in 'cost_per_useful_gpu_h cost of a useful GPU-hour' 'energy_kwh_per_useful_gpu_h kWh for a useful GPU-hour'; do
+        about "card ${card#* }" "$(grep -o "<b>[^<]*</b>${card#* }<small>" $name.html | sed 's/<b>//; s/<.*//')" "$(query "SELECT value FROM metric WHERE name = '${card%% *}' AND scope = 'all'")"
+    done
+}
+
 holds() { # the run $name.db
     figures
     others
@@ -175,6 +218,7 @@ holds() { # the run $name.db
     fi
     "$orrery" report $name.db -o $name.html -q >/dev/null 2>err || fail "$name: report"
     report
+    report_tables
     lent=$(query "$both $lending SELECT total(min(beyond, idle) * (u - t)) / 3.6e9 FROM sums")
     waited=$(query "$both $lending SELECT total(m.idle * CASE WHEN s.idle > s.beyond THEN s.beyond / s.idle ELSE 1 END * (m.u - m.t)) / 3.6e9
         FROM (SELECT *, max(0.0, quota - held) AS idle FROM state WHERE quota >= 0 AND waits > 0) AS m JOIN sums AS s USING (t, shard)
@@ -192,7 +236,7 @@ queues: {a: {gpu: [24, 1, unlimited]}, b: {gpu: [16, 1, unlimited]}, c: {gpu: [8
 workload:
 - {name: w, generate: {sizes: {1: 6, 4: 3, 8: 2, 16: 1}, queues: {a: 3, b: 2, c: 2}, arrivals: {per_day: 260}, duration: {exponential: {mean: 2h}}}}
 YAML
-{ printf 'cluster: {pools: {p: {nodes: 6, gpus: 8}}}\npolicy: kai\n'; cat base.txt; } >evictions.yaml
+{ printf 'cluster: {pools: {p: {nodes: 6, gpus: 8, price: 20, idle_power: 2kW, full_power: 9kW}}}\npolicy: kai\n'; cat base.txt; } >evictions.yaml
 { printf 'cluster: {pools: {p: {nodes: 7, gpus: 8}}, failures: {each: node, mtbf: 3d, repair: {median: 6h, sigma: 0.5}}}\npolicy: kai\n'; cat base.txt; } >failures.yaml
 { printf 'cluster: {pools: {p: {nodes: 6, gpus: 8}}}\nexecution: {round: 10m}\npolicy: fifo\n'; cat base.txt; } >rounds.yaml
 { printf 'cluster: {pools: {p: {nodes: 200, gpus: 8}}}\npolicy: fifo\n'; cat base.txt; } >idle.yaml

@@ -140,10 +140,9 @@ static void foreign_pods__take_room_and_total(void **state)
         &snapshot);
     ASSERT_DECIDED(&snapshot, "");
     assert_true(snapshot.gpus == 5.0);
-    assert_string_equal(
-        waits(&snapshot, "g")->why,
-        "0 of 1 pods find a node; for the next, of 1 nodes, 1 not enough GPUs; it asks 6 "
-        "GPUs, 5 are left, at most 5 on one node");
+    assert_string_equal(waits(&snapshot, "g")->why,
+                        "no node takes its pod: not enough GPUs on 1 of 1; it asks 6 "
+                        "GPUs, 5 are left, at most 5 on one node");
     orr_snapshot_release(&snapshot);
 }
 

@@ -25,15 +25,15 @@ static void nodes__the_largest_hole_is_told(void **state)
     check_why(
         SNAPSHOT QUEUES FOUR_NODES "jobs: {j: {queue: q, pods: 1, gpus: 3}}\n", "j",
         "PodSchedulingErrors",
-        "0 of 1 pods find a node; for the next, of 4 nodes, 4 not enough GPUs; it asks 3 GPUs on "
+        "no node takes its pod: not enough GPUs on 4 of 4; it asks 3 GPUs on "
         "one node, and none has more than 2: it must be split into smaller pods to run here at "
         "all");
     /* A node that is not ready has nothing to give. */
     check_why(SNAPSHOT QUEUES "nodes: {a: {gpus: 8, ready: false}, b: {gpus: 1}}\n"
                               "jobs: {j: {queue: q, pods: 2, gpus: 1}}\n",
               "j", "PodSchedulingErrors",
-              "1 of 2 pods find a node; for the next, of 2 nodes, 1 not ready or cordoned, 1 "
-              "not enough GPUs; it asks 1 GPUs, 1 are left, at most 1 on one node");
+              "1 of 2 pods find a node, and none takes the next: not ready or cordoned on 1 of 2, "
+              "not enough GPUs on 1 of 2; it asks 1 GPU, 1 are left, at most 1 on one node");
 }
 
 static void nodes__none_is_large_enough_even_when_empty(void **state)
@@ -42,7 +42,7 @@ static void nodes__none_is_large_enough_even_when_empty(void **state)
     check_why(SNAPSHOT QUEUES "nodes: {a: {gpus: 8}, b: {gpus: 4}}\n"
                               "jobs: {j: {queue: q, pods: 1, gpus: 16}}\n",
               "j", "PodSchedulingErrors",
-              "0 of 1 pods find a node; for the next, of 2 nodes, 2 not enough GPUs; it asks 16 "
+              "no node takes its pod: not enough GPUs on 2 of 2; it asks 16 "
               "GPUs on one node, and none has more than 8: it must be split into smaller pods to "
               "run here at all");
 }
@@ -50,14 +50,13 @@ static void nodes__none_is_large_enough_even_when_empty(void **state)
 static void devices__the_largest_part_is_told(void **state)
 {
     (void)state;
-    check_why(
-        SNAPSHOT QUEUES
-        "nodes: {a: {gpus: 1}}\n"
-        "jobs: {r: {queue: q, pods: 1, gpu_fraction: 0.6, nodes: [a], started: 1m, age: 1h}, "
-        "j: {queue: q, pods: 1, gpu_fraction: 0.5}}\n",
-        "j", "PodSchedulingErrors",
-        "0 of 1 pods find a node; for the next, of 1 nodes, 1 not enough GPUs; it asks 0.5 of 1 "
-        "GPUs, at most 0.4 of one is left");
+    check_why(SNAPSHOT QUEUES
+              "nodes: {a: {gpus: 1}}\n"
+              "jobs: {r: {queue: q, pods: 1, gpu_fraction: 0.6, nodes: [a], started: 1m, age: 1h}, "
+              "j: {queue: q, pods: 1, gpu_fraction: 0.5}}\n",
+              "j", "PodSchedulingErrors",
+              "no node takes its pod: not enough GPUs on 1 of 1; it asks 0.5 of 1 "
+              "GPUs, at most 0.4 of one is left");
 }
 
 static void domains__the_largest_is_told(void **state)

@@ -59,6 +59,9 @@ extern const struct orr_metric_def orr_metric_table[];
 
 /* NULL: there is no such metric. */
 const struct orr_metric_def *orr_metric_find(const char *name);
+/* The name, of a metric that is in the table; an assertion fails else. Code that means a certain
+ * metric names it through this, so that no name lives on beside the table. */
+const char *orr_metric_name(const char *name);
 /* The metric whose name is nearest (fewest edits, a third of its length at most); NULL: none is. */
 const struct orr_metric_def *orr_metric_nearest(const char *name);
 /* NEITHER of a name that is no metric. */
