@@ -16,6 +16,7 @@ enum {
     KEY_ARRIVALS,
     KEY_HISTORY,
     KEY_CHECK,
+    KEY_REHEARSE,
     KEY_SEED,
     KEY_ALL,
     KEY_TRACE,
@@ -85,7 +86,7 @@ static void look_at_end(struct argp_state *state, const struct forecast_options 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct forecast_options *o = state->input;
-    int64_t seed = 0;
+    int64_t seed = 0, rehearsals = 0;
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
     case KEY_AT: o->ask.at = arg; return 0;
@@ -99,6 +100,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_CHECK:
         o->ask.moments =
             arg == NULL ? 200 : orr_cli_count(state, "--check-against", arg, MOMENTS_MAX);
+        return 0;
+    case KEY_REHEARSE:
+        if (!orr_parse_i64(arg, strlen(arg), &rehearsals) || rehearsals < 0 ||
+            rehearsals > MOMENTS_MAX) {
+            argp_error(state, "--rehearse: \"%s\" is not a whole number up to %d", arg,
+                       MOMENTS_MAX);
+        }
+        o->ask.rehearsals = (uint32_t)rehearsals;
         return 0;
     case KEY_SEED:
         if (!orr_parse_i64(arg, strlen(arg), &seed) || seed < 0) {
@@ -239,6 +248,8 @@ static void json_jobs(struct orr_json *json, const struct orr_forecast *forecast
     orr_json_int(json, "running", forecast->running);
     orr_json_int(json, "ended", forecast->ended);
     orr_json_int(json, "days", forecast->days);
+    orr_json_real(json, "stretch_low", forecast->stretch_low);
+    orr_json_real(json, "stretch_high", forecast->stretch_high);
     orr_json_open(json, "jobs", '[');
     for (uint32_t i = 0; i < forecast->job_count; i++) {
         const struct orr_forecast_job *job = &forecast->jobs[i];
@@ -289,6 +300,10 @@ static const struct argp_option rows[] = {
      "instead: forecasts at N moments of the past (default 200), held against what came: how many "
      "starts the intervals cover, how wide they are, how far the median is off",
      1},
+    {"rehearse", KEY_REHEARSE, "N", 0,
+     "forecasts of N earlier moments first (default 20), whose misses set the width of the "
+     "intervals; with --check-against earlier moments do, unless N is 0",
+     1},
     {"all", KEY_ALL, 0, 0, "print all jobs, not only the first 20", 1},
     {0, 'j', "N", 0, "processes at a time (default one a core)", 1},
     {0, 0, 0, 0, "What to run:", 2},
@@ -314,8 +329,10 @@ int orr_cli_forecast(int argc, char **argv)
         orr_cli_everywhere,
         0,
         0};
-    struct forecast_options o = {
-        .ask = {.horizon_ms = (orr_ms)7 * 24 * 3600 * 1000, .futures = 100, .arrivals = true}};
+    struct forecast_options o = {.ask = {.horizon_ms = (orr_ms)7 * 24 * 3600 * 1000,
+                                         .futures = 100,
+                                         .rehearsals = 20,
+                                         .arrivals = true}};
     struct orr_progress progress;
     struct orr_forecast forecast;
     struct orr_err err = {0};

@@ -16,6 +16,7 @@ struct wait { /* of a job that started */
 struct said {                /* of a job at a moment */
     uint32_t moment, before; /* before: said of the same job and not settled, + 1; 0: none */
     orr_ms now_ms, low_ms, median_ms, high_ms, naive_ms;
+    orr_ms plain_low_ms, plain_high_ms; /* by the futures alone */
     double within_hour;
     orr_ms start_ms; /* ORR_MS_NEVER: it has not started since */
 };
@@ -156,7 +157,8 @@ orr_ms orr_forecast__naive(const struct orr_forecast__check *check, uint32_t que
 }
 
 void orr_forecast__check_said(struct orr_forecast__check *check, uint32_t job, uint32_t moment,
-                              orr_ms now, const struct orr_forecast_job *said, orr_ms naive_ms)
+                              orr_ms now, const struct orr_forecast_job *said,
+                              const struct orr_forecast_job *futures, orr_ms naive_ms)
 {
     check->said = ORR_ROOM_FOR_ONE(check->said, check->said_count, check->said_capacity);
     check->said[check->said_count++] = (struct said){.moment = moment,
@@ -166,9 +168,129 @@ void orr_forecast__check_said(struct orr_forecast__check *check, uint32_t job, u
                                                      .median_ms = said->median_ms,
                                                      .high_ms = said->high_ms,
                                                      .naive_ms = naive_ms,
+                                                     .plain_low_ms = futures->low_ms,
+                                                     .plain_high_ms = futures->high_ms,
                                                      .within_hour = said->within_hour,
                                                      .start_ms = ORR_MS_NEVER};
     check->open[job] = check->said_count;
+}
+
+/* --- what past forecasts say of the next ones --- */
+
+enum { MOMENTS_LEAST = 5, FULL_JOBS = 20 };
+
+struct miss { /* of one side, in widths of that side */
+    double by, weight;
+};
+
+struct misses {
+    struct miss *low, *high;
+    uint32_t count, moments;
+};
+
+/* Times from a moment, so that a minute in one counts as much as an hour in sixty. */
+static double scaled(orr_ms at, orr_ms now)
+{
+    return log1p((double)(at > now ? at - now : 0) / 60000.0);
+}
+
+/* What it missed by, as far as that is known now; false: it is not. */
+static bool miss_of(const struct said *said, orr_ms now, double *low, double *high)
+{
+    const double least = 0.02;
+    const bool open = said->start_ms > now;
+    if (said->median_ms == ORR_MS_NEVER || said->plain_high_ms == ORR_MS_NEVER ||
+        (open && now <= said->plain_high_ms)) {
+        return false;
+    }
+    const double middle = scaled(said->median_ms, said->now_ms);
+    const double off = scaled(open ? now : said->start_ms, said->now_ms) - middle;
+    *low = -off / fmax(middle - scaled(said->plain_low_ms, said->now_ms), least);
+    *high = off / fmax(scaled(said->plain_high_ms, said->now_ms) - middle, least);
+    return true;
+}
+
+static int by_size(const void *a, const void *b, void *context)
+{
+    const struct miss *one = a, *other = b;
+    (void)context;
+    return (one->by > other->by) - (one->by < other->by);
+}
+
+/* The miss that nine of ten are no worse than, one more being as bad as any. */
+static double nine_of_ten(struct miss *misses, uint32_t count)
+{
+    double sum = 1.0, until = 0.0;
+    uint32_t i = 0;
+    orr_sort(misses, count, sizeof *misses, by_size, NULL);
+    for (uint32_t m = 0; m < count; m++) {
+        sum += misses[m].weight;
+    }
+    for (; i + 1 < count; i++) {
+        until += misses[i].weight;
+        if (until >= 0.9 * sum) {
+            break;
+        }
+    }
+    return fmin(fmax(misses[i].by, 0.25), 20.0);
+}
+
+/* A moment at which many wait counts as that of some. */
+static void list_misses(const struct orr_forecast__check *check, orr_ms now, struct misses *misses)
+{
+    for (uint32_t first = 0, next = 0; first < check->said_count; first = next) {
+        const uint32_t before = misses->count;
+        for (next = first;
+             next < check->said_count && check->said[next].moment == check->said[first].moment;
+             next++) {
+            const uint32_t at = misses->count;
+            misses->count +=
+                miss_of(&check->said[next], now, &misses->low[at].by, &misses->high[at].by);
+        }
+        const uint32_t jobs = misses->count - before;
+        misses->moments += jobs > 0;
+        for (uint32_t m = before; m < misses->count; m++) {
+            misses->low[m].weight = misses->high[m].weight =
+                jobs > FULL_JOBS ? (double)FULL_JOBS / jobs : 1.0;
+        }
+    }
+}
+
+struct orr_forecast__stretch orr_forecast__stretch(const struct orr_forecast__check *check,
+                                                   orr_ms now)
+{
+    struct orr_forecast__stretch stretch = {1.0, 1.0};
+    struct misses misses = {.low = orr_zalloc(check->said_count + (size_t)1, sizeof *misses.low),
+                            .high = orr_zalloc(check->said_count + (size_t)1, sizeof *misses.high)};
+    list_misses(check, now, &misses);
+    if (misses.moments >= MOMENTS_LEAST) {
+        stretch.low = nine_of_ten(misses.low, misses.count);
+        stretch.high = nine_of_ten(misses.high, misses.count);
+    }
+    orr_free(misses.low);
+    orr_free(misses.high);
+    return stretch;
+}
+
+/* A time as far from the middle as that, times the stretch. */
+static orr_ms moved(orr_ms at, double middle, double stretch, orr_ms now)
+{
+    const double to = middle + stretch * (scaled(at, now) - middle);
+    return stretch == 1.0 ? at : now + (orr_ms)(60000.0 * expm1(fmax(to, 0.0)) + 0.5);
+}
+
+void orr_forecast__widen(const struct orr_forecast__stretch *stretch, orr_ms now, orr_ms horizon_ms,
+                         struct orr_forecast_job *job)
+{
+    if (job->median_ms == ORR_MS_NEVER) {
+        return;
+    }
+    const double middle = scaled(job->median_ms, now);
+    job->low_ms = moved(job->low_ms, middle, stretch->low, now);
+    if (job->high_ms != ORR_MS_NEVER) {
+        const orr_ms high = moved(job->high_ms, middle, stretch->high, now);
+        job->high_ms = high - now > horizon_ms ? ORR_MS_NEVER : high;
+    }
 }
 
 /* --- score --- */

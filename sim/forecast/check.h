@@ -25,9 +25,19 @@ void orr_forecast__check_started(struct orr_forecast__check *check, uint32_t job
  * all, where none was seen. */
 orr_ms orr_forecast__naive(const struct orr_forecast__check *check, uint32_t queue, uint32_t gpus,
                            orr_ms submit, orr_ms now);
-/* What is said of a job at a moment. */
+/* How much wider, or narrower, intervals must be, each side for itself, so that those of the past
+ * would have held 80 % of the starts: 1 where too little is known. */
+struct orr_forecast__stretch {
+    double low, high;
+};
+struct orr_forecast__stretch orr_forecast__stretch(const struct orr_forecast__check *check,
+                                                   orr_ms now);
+void orr_forecast__widen(const struct orr_forecast__stretch *stretch, orr_ms now, orr_ms horizon_ms,
+                         struct orr_forecast_job *job);
+/* What is said of a job at a moment: what is said in the end, and what the futures alone say. */
 void orr_forecast__check_said(struct orr_forecast__check *check, uint32_t job, uint32_t moment,
-                              orr_ms now, const struct orr_forecast_job *said, orr_ms naive_ms);
+                              orr_ms now, const struct orr_forecast_job *said,
+                              const struct orr_forecast_job *futures, orr_ms naive_ms);
 void orr_forecast__score(const struct orr_forecast__check *check, orr_ms horizon_ms,
                          struct orr_forecast_score *score);
 

@@ -18,14 +18,14 @@ struct forecast {
     struct orr_point point;
     struct orr_forecast__run run;
     struct orr_forecast__future future; /* of this process */
-    struct orr_forecast__check *check;  /* NULL: there is none */
+    struct orr_forecast__check *check;
+    orr_ms now_ms; /* asked for; ORR_MS_NEVER: a check */
     struct orr_workload history;
     orr_ms *moments;
     uint32_t moment_count, next_moment;
     struct orr_branching branching;
     const volatile sig_atomic_t *interrupted;
     volatile sig_atomic_t stop;
-    bool held;              /* the moment came */
     enum orr_status status; /* of what was done while the run was held */
     struct orr_err *err;
 };
@@ -140,10 +140,6 @@ static enum orr_status run_futures(struct forecast *f, struct orr_forecast__mome
     const size_t bytes = (size_t)futures * moment->count * sizeof(orr_ms);
     struct futures all = {.forecast = f, .moment = moment};
     struct orr_study_options study = {.jobs = f->options->study.jobs};
-    if (f->check == NULL) {
-        study.progress = f->options->study.progress;
-        study.context = f->options->study.context;
-    }
     moment->starts = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (moment->starts == MAP_FAILED) {
         moment->starts = NULL;
@@ -156,25 +152,48 @@ static enum orr_status run_futures(struct forecast *f, struct orr_forecast__mome
     return orr_study_fork(live, &all, futures, &study, f->err);
 }
 
+/* Is it what was asked for, and no rehearsal? */
+static bool is_asked(const struct forecast *f, const struct orr_forecast__moment *moment)
+{
+    return f->options->moments == 0 && moment->nth + 1 == f->moment_count;
+}
+
+/* For the score, and for the width of later ones. */
+static void remember(struct forecast *f, const struct orr_forecast__moment *moment, uint32_t index,
+                     const struct orr_forecast_job *said, const struct orr_forecast_job *plain)
+{
+    const uint32_t j = moment->jobs[index];
+    const orr_ms submit = orr_run_eligible_ms(&f->point.world, &f->point.run, j);
+    const struct orr_duration_of *of = &f->run.of[j];
+    orr_forecast__check_said(
+        f->check, j, moment->nth, moment->branch->at_ms, said, plain,
+        orr_forecast__naive(f->check, of->queue, of->size, submit, moment->branch->at_ms));
+}
+
 static void hand_over(struct forecast *f, const struct orr_forecast__moment *moment)
 {
+    const orr_ms now = moment->branch->at_ms;
+    const bool asked = is_asked(f, moment);
+    struct orr_forecast__stretch stretch = {1.0, 1.0};
     int64_t *starts = orr_alloc(f->options->futures, sizeof *starts);
     struct orr_forecast_job *jobs = orr_arena_alloc(&f->out->arena, moment->count, sizeof *jobs);
+    if (f->options->rehearsals > 0) {
+        stretch = orr_forecast__stretch(f->check, now);
+    }
     for (uint32_t i = 0; i < moment->count; i++) {
         say_times(moment, i, starts, &jobs[i]);
-        if (f->check == NULL) {
+        const struct orr_forecast_job plain = jobs[i];
+        orr_forecast__widen(&stretch, now, f->options->horizon_ms, &jobs[i]);
+        if (asked) {
             say_job(f, moment, i, &jobs[i]);
-            continue;
+        } else {
+            remember(f, moment, i, &jobs[i], &plain);
         }
-        const uint32_t j = moment->jobs[i];
-        const orr_ms submit = orr_run_eligible_ms(&f->point.world, &f->point.run, j);
-        const struct orr_duration_of *of = &f->run.of[j];
-        orr_forecast__check_said(
-            f->check, j, moment->nth, moment->branch->at_ms, &jobs[i],
-            orr_forecast__naive(f->check, of->queue, of->size, submit, moment->branch->at_ms));
     }
-    f->out->jobs = jobs;
-    f->out->job_count = moment->count;
+    f->out->jobs = asked ? jobs : NULL;
+    f->out->job_count = asked ? moment->count : 0;
+    f->out->stretch_low = stretch.low;
+    f->out->stretch_high = stretch.high;
     orr_free(starts);
 }
 
@@ -189,11 +208,16 @@ static void note_present(struct forecast *f, const struct orr_forecast__moment *
     }
 }
 
-static enum orr_status know_enough(const struct orr_forecast__moment *moment, struct orr_err *err)
+static bool knows_enough(const struct orr_forecast__moment *moment)
 {
     const struct orr_duration_of any = {ORR_NONE, ORR_NONE, ORR_NONE, ORR_NONE, ORR_MS_NONE};
-    if (moment->count == 0 ||
-        orr_durations_quantile(moment->durations, &any, 0, 0.5).run_ms != ORR_MS_NONE) {
+    return moment->count == 0 ||
+           orr_durations_quantile(moment->durations, &any, 0, 0.5).run_ms != ORR_MS_NONE;
+}
+
+static enum orr_status know_enough(const struct orr_forecast__moment *moment, struct orr_err *err)
+{
+    if (knows_enough(moment)) {
         return ORR_OK;
     }
     return orr_fail(err, ORR_DATA,
@@ -204,10 +228,15 @@ static enum orr_status know_enough(const struct orr_forecast__moment *moment, st
 static enum orr_status forecast_at(struct forecast *f, struct orr_branch *branch)
 {
     struct orr_forecast__moment moment;
-    enum orr_status status = orr_forecast__look(&f->run, branch, &moment, f->err);
-    moment.nth = f->next_moment;
-    if (status == ORR_OK) {
+    orr_forecast__look(&f->run, branch, f->next_moment, &moment);
+    const bool asked = is_asked(f, &moment);
+    enum orr_status status = ORR_OK;
+    moment.series = asked ? 0 : moment.nth + 1;
+    if (asked) {
         status = know_enough(&moment, f->err);
+        status = status == ORR_OK ? orr_forecast__look_at_one(&moment, f->err) : status;
+    } else if (!knows_enough(&moment)) {
+        moment.count = 0;
     }
     if (status == ORR_OK && moment.count > 0) {
         status = run_futures(f, &moment);
@@ -229,18 +258,17 @@ static enum orr_status forecast_at(struct forecast *f, struct orr_branch *branch
 static orr_ms at(void *context, struct orr_branch *branch)
 {
     struct forecast *f = context;
-    f->held = true;
     f->status = forecast_at(f, branch);
     f->next_moment++;
-    if (f->check != NULL && f->options->study.progress != NULL) {
+    if (f->options->study.progress != NULL) {
         f->options->study.progress(f->next_moment, f->moment_count, ORR_MS_NONE,
                                    f->options->study.context);
     }
-    if (f->status != ORR_OK || f->check == NULL) {
+    const bool last = f->next_moment == f->moment_count;
+    if (f->status != ORR_OK || (last && f->options->moments == 0)) {
         f->stop = 1;
-        return ORR_MS_NEVER;
     }
-    return f->next_moment < f->moment_count ? f->moments[f->next_moment] : ORR_MS_NEVER;
+    return f->stop || last ? ORR_MS_NEVER : f->moments[f->next_moment];
 }
 
 /* --- runs --- */
@@ -248,10 +276,8 @@ static orr_ms at(void *context, struct orr_branch *branch)
 static enum orr_status read_moment(struct forecast *f, struct orr_err *err)
 {
     const char *text = f->options->at;
-    orr_ms *at_ms = &f->branching.at_ms;
-    if (f->options->moments > 0) {
-        *at_ms = f->moments[0];
-    } else if (!orr_parse_clock(text, strlen(text), f->out->origin_ms, at_ms)) {
+    f->now_ms = ORR_MS_NEVER; /* of a check: to the end */
+    if (text != NULL && !orr_parse_clock(text, strlen(text), f->out->origin_ms, &f->now_ms)) {
         return orr_fail(err, ORR_USAGE,
                         "\"%s\" is no time of this run: 2d3h, 5400 (seconds), \"2d "
                         "03:00:00\", or a date where its trace has dates",
@@ -275,40 +301,53 @@ static enum orr_status refuse_clairvoyant(const struct forecast *f, struct orr_e
     return ORR_OK;
 }
 
-static enum orr_status make_ready(void *context, struct orr_point *point, struct orr_err *err)
+/* Looked at now and then: a run that goes on a little longer does no harm. */
+static void look(uint64_t done, uint64_t total, orr_ms now, void *context)
+{
+    struct forecast *f = context;
+    (void)done;
+    (void)total;
+    (void)now;
+    f->stop = f->stop || *f->interrupted;
+}
+
+static struct orr_point_options options_of(struct forecast *f)
+{
+    return (struct orr_point_options){
+        .scenario = f->options->scenario, .interrupted = &f->stop, .progress = look, .context = f};
+}
+
+/* --- the first run: when did somebody wait? --- */
+
+/* It is held at the moment that is asked for. */
+static orr_ms see_past(void *context, struct orr_branch *branch)
+{
+    struct forecast *f = context;
+    f->moment_count = f->options->rehearsals;
+    f->moments =
+        orr_forecast__moments(&f->point.world, branch->run, branch->next_arrival, &f->moment_count);
+    f->stop = 1;
+    return ORR_MS_NEVER;
+}
+
+static enum orr_status ready_to_see(void *context, struct orr_point *point, struct orr_err *err)
 {
     struct forecast *f = context;
     const enum orr_status status = refuse_clairvoyant(f, err);
-    if (status != ORR_OK ||
-        f->run.options == NULL) { /* a run that only shows when somebody waits */
-        return status;
-    }
-    f->run.point = point;
-    f->run.world = &point->world;
-    f->run.job_count = point->world.job_count;
-    f->run.of = orr_forecast__kinds(&point->world, f->run.history, &f->run.history_of);
-    f->run.batch_of = orr_forecast__batches(&point->world, f->run.of, &f->run.batch_count);
-    if (f->options->arrivals) {
-        orr_forecast__make_room(&point->world, f->options->horizon_ms);
-    }
-    if (f->options->moments > 0) {
-        f->check = orr_forecast__check_open(f->run.job_count);
-    }
     f->out->origin_ms = orr_world_clock_origin_ms(&point->world, &point->scenario);
-    return read_moment(f, err);
+    const enum orr_status read = status == ORR_OK ? read_moment(f, err) : status;
+    f->branching.at_ms = f->now_ms;
+    return read;
 }
 
-/* Once through, to see when somebody waits. */
+/* The moments of a check; or of rehearsals, and then the one that is asked for. */
 static enum orr_status find_moments(struct forecast *f, struct orr_err *err)
 {
-    const struct orr_branching branching = {.at_ms = ORR_MS_NEVER, .context = f};
-    const struct orr_point_options options = {.scenario = f->options->scenario,
-                                              .interrupted = f->interrupted};
-    enum orr_status status = orr_point_branch(&options, &branching, make_ready, &f->point, err);
-    if (status == ORR_OK && *f->interrupted) {
-        status = orr_fail(err, ORR_INTERRUPTED, "interrupted");
-    }
-    if (status == ORR_OK) {
+    const struct orr_point_options options = options_of(f);
+    f->branching = (struct orr_branching){.at_ms = ORR_MS_NEVER, .at = see_past, .context = f};
+    enum orr_status status =
+        orr_point_branch(&options, &f->branching, ready_to_see, &f->point, err);
+    if (status == ORR_OK && f->options->moments > 0) {
         f->moment_count = f->options->moments;
         f->moments = orr_forecast__moments(&f->point.world, &f->point.run, f->point.world.job_count,
                                            &f->moment_count);
@@ -317,24 +356,42 @@ static enum orr_status find_moments(struct forecast *f, struct orr_err *err)
                               "no job waits once a tenth of them have come: there is "
                               "nothing to check");
         }
+    } else if (status == ORR_OK) {
+        f->moments = f->moments != NULL ? f->moments : orr_alloc(1, sizeof *f->moments);
+        f->moments[f->moment_count++] = f->now_ms; /* there is room for one more */
     }
     orr_point_release(&f->point);
+    f->stop = 0;
     return status;
+}
+
+/* --- the second run --- */
+
+static enum orr_status make_ready(void *context, struct orr_point *point, struct orr_err *err)
+{
+    struct forecast *f = context;
+    (void)err;
+    f->run.options = f->options;
+    f->run.point = point;
+    f->run.world = &point->world;
+    f->run.job_count = point->world.job_count;
+    f->run.of = orr_forecast__kinds(&point->world, f->run.history, &f->run.history_of);
+    f->run.batch_of = orr_forecast__batches(&point->world, f->run.of, &f->run.batch_count);
+    if (f->options->arrivals) {
+        orr_forecast__make_room(&point->world, f->options->horizon_ms);
+    }
+    f->check = orr_forecast__check_open(f->run.job_count);
+    return ORR_OK;
 }
 
 static enum orr_status run_whole(struct forecast *f, struct orr_err *err)
 {
+    const struct orr_point_options options = options_of(f);
     f->branching =
-        (struct orr_branching){.at_ms = ORR_MS_NEVER, .at = at, .started = started, .context = f};
-    const struct orr_point_options options = {.scenario = f->options->scenario,
-                                              .interrupted = &f->stop};
-    f->run.options = f->options;
+        (struct orr_branching){.at_ms = f->moments[0], .at = at, .started = started, .context = f};
     enum orr_status status = orr_point_branch(&options, &f->branching, make_ready, &f->point, err);
     status = status == ORR_OK ? f->status : status;
-    if (status == ORR_OK && *f->interrupted) {
-        status = orr_fail(err, ORR_INTERRUPTED, "interrupted");
-    }
-    if (status == ORR_OK && f->check != NULL) {
+    if (status == ORR_OK && f->options->moments > 0) {
         orr_forecast__score(f->check, f->options->horizon_ms, &f->out->score);
     }
     return status;
@@ -345,19 +402,26 @@ enum orr_status orr_forecast_make(const struct orr_forecast_options *options,
 {
     struct forecast f = {.options = options, .out = forecast, .err = err};
     enum orr_status status = ORR_OK;
-    *forecast = (struct orr_forecast){.origin_ms = ORR_MS_NONE};
+    *forecast =
+        (struct orr_forecast){.origin_ms = ORR_MS_NONE, .stretch_low = 1.0, .stretch_high = 1.0};
     orr_arena_init(&forecast->arena);
     f.interrupted = orr_interrupt_catch();
     if (options->history != NULL) {
         status = orr_trace_read(options->history, NULL, &f.history, err);
         f.run.history = status == ORR_OK ? &f.history : NULL;
     }
-    if (status == ORR_OK && options->moments > 0) {
+    if (status == ORR_OK) {
         status = find_moments(&f, err);
+    }
+    if (status == ORR_OK && *f.interrupted) {
+        status = orr_fail(err, ORR_INTERRUPTED, "interrupted");
     }
     if (status == ORR_OK) {
         status = run_whole(&f, err);
         orr_point_release(&f.point);
+    }
+    if (status == ORR_OK && *f.interrupted) {
+        status = orr_fail(err, ORR_INTERRUPTED, "interrupted");
     }
     if (f.run.history != NULL) {
         orr_workload_release(&f.history);

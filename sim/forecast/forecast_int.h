@@ -37,10 +37,11 @@ struct orr_forecast__moment {
     struct orr_durations *durations;
     struct orr_forecast__batch *batches;
     double theta[ORR_FORECAST__PHASES]; /* variance of what batches have in common */
-    uint32_t nth;                       /* of a check; 0 */
-    uint32_t days;                      /* of the past that arrivals are drawn from */
-    orr_ms day_ms;                      /* length of one: shorter where the past is */
-    uint32_t *jobs;                     /* asked about, in order */
+    uint32_t nth;                       /* of the moments of a run */
+    uint32_t series; /* of draws: 0 for what is asked, so that rehearsals change none */
+    uint32_t days;   /* of the past that arrivals are drawn from */
+    orr_ms day_ms;   /* length of one: shorter where the past is */
+    uint32_t *jobs;  /* asked about, in order */
     uint32_t count;
     orr_ms *starts; /* shared by the futures: [future][job], ORR_MS_NEVER: not started */
 };
@@ -52,11 +53,12 @@ struct orr_forecast__future {
     uint32_t left;   /* jobs asked about that have not started */
 };
 
-/* present.c: what is known at the branch. `jobs` are those that wait, or the one that is asked for.
- * ORR_DATA. */
-enum orr_status orr_forecast__look(const struct orr_forecast__run *run, struct orr_branch *branch,
-                                   struct orr_forecast__moment *moment,
-                                   struct orr_err *err) ORR_MUST_USE;
+/* present.c: what is known at the branch, and all jobs that wait. */
+void orr_forecast__look(const struct orr_forecast__run *run, struct orr_branch *branch,
+                        uint32_t nth, struct orr_forecast__moment *moment);
+/* Of those that wait, only the one that is asked for, if one is. ORR_DATA. */
+enum orr_status orr_forecast__look_at_one(struct orr_forecast__moment *moment,
+                                          struct orr_err *err) ORR_MUST_USE;
 void orr_forecast__look_release(struct orr_forecast__moment *moment);
 /* What is known of the jobs of a world, or of the rows of a workload beside it, for groups of run
  * times. Caller frees. */

@@ -41,7 +41,8 @@ void orr_forecast__make_room(struct orr_world *world, orr_ms horizon_ms)
 
 static uint64_t number_of(const struct orr_forecast__future *future)
 {
-    return (uint64_t)future->moment->nth * future->moment->run->options->futures + future->number;
+    return (uint64_t)future->moment->series * future->moment->run->options->futures +
+           future->number;
 }
 
 /* The run time of a job that may have run a while. */

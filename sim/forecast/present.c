@@ -105,7 +105,7 @@ static void count_days(struct orr_forecast__moment *moment)
     moment->days = moment->run->options->arrivals ? moment->days : 0;
 }
 
-static void list_waiting(const struct orr_forecast__run *run, struct orr_forecast__moment *moment)
+static void list_waiting(struct orr_forecast__moment *moment)
 {
     const struct orr_job_state *states = moment->branch->run->ledger->jobs;
     moment->jobs =
@@ -115,16 +115,17 @@ static void list_waiting(const struct orr_forecast__run *run, struct orr_forecas
             moment->jobs[moment->count++] = j;
         }
     }
-    (void)run;
 }
 
-/* Of those that wait, the one that is asked for. */
-static enum orr_status take_one(struct orr_forecast__moment *moment, const char *name,
-                                struct orr_err *err)
+enum orr_status orr_forecast__look_at_one(struct orr_forecast__moment *moment, struct orr_err *err)
 {
+    const char *name = moment->run->options->job;
     const struct orr_world *world = moment->run->world;
     const struct orr_job_state *states = moment->branch->run->ledger->jobs;
     char one[512];
+    if (name == NULL) {
+        return ORR_OK;
+    }
     uint32_t job = 0;
     while (job < moment->run->job_count &&
            strcmp(orr_world_job_name(world, job, one, sizeof one), name) != 0) {
@@ -148,17 +149,16 @@ static enum orr_status take_one(struct orr_forecast__moment *moment, const char 
     return ORR_OK;
 }
 
-enum orr_status orr_forecast__look(const struct orr_forecast__run *run, struct orr_branch *branch,
-                                   struct orr_forecast__moment *moment, struct orr_err *err)
+void orr_forecast__look(const struct orr_forecast__run *run, struct orr_branch *branch,
+                        uint32_t nth, struct orr_forecast__moment *moment)
 {
-    *moment = (struct orr_forecast__moment){.run = run, .branch = branch};
-    list_waiting(run, moment);
+    *moment = (struct orr_forecast__moment){.run = run, .branch = branch, .nth = nth};
+    list_waiting(moment);
     count_days(moment);
     if (moment->count > 0) {
         moment->durations = look_back(run, branch);
         orr_forecast__weigh_batches(moment);
     }
-    return run->options->job == NULL ? ORR_OK : take_one(moment, run->options->job, err);
 }
 
 void orr_forecast__look_release(struct orr_forecast__moment *moment)

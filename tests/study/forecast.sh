@@ -31,7 +31,7 @@ awk 'BEGIN {
     for (i = 0; i < 40; i++) print "a" i "," i * 3600 ",3600,8,q,u"
     print "runs,144000,3600,8,q,u\nwaits,144600,3600,8,q,u\nnext,144900,3600,8,q,u"
 }' >certain.csv
-certain="--trace certain.csv --cluster 1x8 --policy fifo --at 145200 --no-progress"
+certain="--trace certain.csv --cluster 1x8 --policy fifo --at 145200 --no-progress --rehearse 0"
 forecast $certain --arrivals none --futures 60 --json
 [ "$(jq -c '[.ended, .running, [.jobs[] | [.job, .start_p10_s, .start_p50_s, .start_p90_s, .within_1h]]]' out | cut -d, -f1-6)" = \
     '[40,1,[["waits",147600,147600,147600' ] || fail "certain starts"
@@ -45,6 +45,7 @@ forecast $certain --arrivals none --horizon 10min --json
 [ "$(jq '[.jobs[] | .not_started == 1 and .start_p50_s == null] | all' out)" = true ] || fail "beyond the horizon"
 
 refuses 64 "at says from when" certain.csv
+refuses 64 "rehearse" $certain --rehearse -1
 refuses 64 "is no time of this run" --trace certain.csv --cluster 1x8 --policy fifo --at soon
 refuses 65 'no job is called "nobody"' $certain --job nobody
 refuses 65 "does not wait then: it runs" $certain --job runs
@@ -76,17 +77,26 @@ for policy in fifo kai; do
         $2 > now && FNR % 2 { next }
         { OFS = ","; run = $2 > now ? $3 * 2 + 1 : end[$1] > now ? $3 * 3 + 86400 : $3; print $1, $2, run, $4, $5, $6 }' ends past.csv >other.csv
     cmp -s past.csv other.csv && fail "the other trace is the same"
-    forecast --trace past.csv $options --at $now --futures 12 --all --no-progress -j 1
+    forecast --trace past.csv $options --at $now --rehearse 2 --futures 8 --all --no-progress -j 1
     cp out one
     [ "$(wc -l <one)" -gt 4 ] || fail "$policy: nothing waits at that moment"
-    forecast --trace other.csv $options --at $now --futures 12 --all --no-progress -j 3
+    forecast --trace other.csv $options --at $now --rehearse 2 --futures 8 --all --no-progress -j 3
     cmp -s one out || fail "$policy: the forecast knows what comes"
-    forecast --trace past.csv $options --at $now --futures 12 --all --no-progress --seed 1
+    forecast --trace past.csv $options --at $now --rehearse 2 --futures 8 --all --no-progress --seed 1
     cmp -s one out && fail "$policy: the seed draws nothing"
 done
 
+# What rehearsals missed moves the intervals, and not the median.
+forecast --trace past.csv --cluster 1x8 --policy fifo --at $now --futures 20 --no-progress --json --rehearse 0
+jq -c '[.stretch_low, .stretch_high, [.jobs[].start_p50_s], ([.jobs[] | .start_p90_s - .start_p10_s] | add > 0)]' out >plain
+forecast --trace past.csv --cluster 1x8 --policy fifo --at $now --futures 20 --no-progress --json --rehearse 12
+jq -c '[.stretch_low, .stretch_high, [.jobs[].start_p50_s], ([.jobs[] | .start_p90_s - .start_p10_s] | add > 0)]' out >wider
+[ "$(jq -c '.[:2]' plain)" = '[1,1]' ] || fail "stretched without rehearsals"
+[ "$(jq -c '.[:2]' wider)" != '[1,1]' ] || fail "rehearsals do not set the width"
+[ "$(jq -c '.[2:]' wider)" = "$(jq -c '.[2:]' plain)" ] || fail "rehearsals move the median, or there is no width"
+
 # Forecasts of the past. Run times are independent here, so that a broken model is far off.
-forecast --trace past.csv --cluster 1x8 --policy fifo --check-against=12 --futures 20 --no-progress --json
+forecast --trace past.csv --cluster 1x8 --policy fifo --check-against=12 --futures 15 --no-progress --json
 [ "$(jq '.moments == 12 and .forecasts > 50 and .covered > 0.5 and .covered <= 1 and .error_s < .naive_error_s' out)" = true ] ||
     fail "forecasts of the past"
 forecast --trace past.csv --cluster 1x8 --policy fifo --check-against=2 --futures 5 --no-progress

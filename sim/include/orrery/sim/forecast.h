@@ -21,6 +21,8 @@ struct orr_forecast_options {
     bool arrivals;       /* jobs come after the moment; else none */
     const char *job;     /* NULL: all that wait */
     const char *history; /* trace whose run times count beside those that ended; NULL: none */
+    uint32_t rehearsals; /* forecasts of moments before that one, whose misses set the width of
+                            intervals; in a check those of earlier moments do, unless this is 0 */
     uint32_t moments;    /* of a check against what came; 0: none */
     struct orr_study_options study;
 };
@@ -51,9 +53,10 @@ struct orr_forecast_score {  /* of forecasts held against what came */
 
 struct orr_forecast {
     orr_ms at_ms, origin_ms;
-    uint32_t running, ended;       /* jobs at the moment */
-    uint32_t days;                 /* of the past that arrivals are drawn from; 0: none are */
-    struct orr_forecast_job *jobs; /* in the order of submits */
+    uint32_t running, ended;          /* jobs at the moment */
+    double stretch_low, stretch_high; /* of the intervals, by rehearsals; 1: there were too few */
+    uint32_t days;                    /* of the past that arrivals are drawn from; 0: none are */
+    struct orr_forecast_job *jobs;    /* in the order of submits */
     uint32_t job_count;
     struct orr_forecast_score score; /* of a check */
     struct orr_arena arena;
