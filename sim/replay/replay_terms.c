@@ -35,8 +35,13 @@ static orr_ms first_of(orr_ms row, orr_ms kind, orr_ms all)
 
 bool orr_world_pauses(const struct orr_scenario *scenario, uint32_t shard)
 {
+    static const char *const pausing[] = {"las", "srtf", "edf", "gittins"};
     const char *name = shard < scenario->shard_count ? scenario->shards[shard].policy : NULL;
-    return name != NULL && (strcmp(name, "las") == 0 || strcmp(name, "srtf") == 0);
+    bool pauses = false;
+    for (size_t i = 0; i < sizeof pausing / sizeof pausing[0] && name != NULL; i++) {
+        pauses = pauses || strcmp(name, pausing[i]) == 0;
+    }
+    return pauses;
 }
 
 /* What is stated of evictions. A policy that works by pausing jobs keeps what they did, unless they

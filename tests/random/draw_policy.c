@@ -71,6 +71,8 @@ static const struct knob kueue[] = {
 static const struct knob las[] = {{{"threshold_gpu_s: 60", "threshold_gpu_s: 1000", NULL}}};
 
 static const struct knob srtf[] = {{{"by: estimate", NULL}}};
+static const struct knob edf[] = {{{"admission: feasible", NULL}}, {{"by: estimate", NULL}}};
+static const struct knob gittins[] = {{{"levels: 1", "levels: 3", NULL}}};
 
 static const struct {
     const char *name;
@@ -85,6 +87,8 @@ static const struct {
                 {"las", las, sizeof las / sizeof las[0], true},
                 {"srtf", srtf, sizeof srtf / sizeof srtf[0], true},
                 {"conservative", NULL, 0, true},
+                {"edf", edf, sizeof edf / sizeof edf[0], true},
+                {"gittins", gittins, sizeof gittins / sizeof gittins[0], true},
                 {"kueue", kueue, sizeof kueue / sizeof kueue[0], false}};
 
 static void put_placement(struct draw *d)

@@ -21,7 +21,7 @@ report 'core/ includes what it must not know' \
   "$(sources core | xargs grep -nE '^# *include' | grep -vE "include +($allowed)" || true)"
 report 'policies/ include what they must not know' \
   "$(sources policies | xargs grep -nE '^# *include' | grep -vE \
-     "include +($allowed|<orrery/policies/[a-z_]+\.h>|\"\.\./(registry|lanes)/[a-z_]+\.h\")" || true)"
+     "include +($allowed|<orrery/policies/[a-z_]+\.h>|\"\.\./(registry|lanes|walk)/[a-z_]+\.h\")" || true)"
 report 'only base/ knows Random123, sanitizers and system calls' \
   "$(sources core policies | grep -v '^core/base/' |
      xargs grep -nE '<(Random123|sanitizer|unistd|errno)' || true)"

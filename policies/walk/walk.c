@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "walk.h"
+
+#include <orrery/base/sort.h>
+#include <orrery/core/place.h>
+
+void orr_walk_open(struct orr_walk *walk, const struct orr_view *view,
+                   const struct orr_placer_params *placer)
+{
+    walk->walked_ms = ORR_MS_NONE;
+    walk->placer = orr_placer_open(placer, view->ledger, view->seed);
+}
+
+void orr_walk_close(struct orr_walk *walk)
+{
+    orr_free(walk->waiting.jobs);
+    orr_free(walk->running.jobs);
+    orr_free(walk->chosen.jobs);
+    orr_free(walk->order);
+    orr_placer_close(walk->placer);
+}
+
+static void append(struct orr_walk_line *line, uint32_t job)
+{
+    line->jobs = ORR_ROOM_FOR_ONE(line->jobs, line->count, line->capacity);
+    line->jobs[line->count++] = job;
+}
+
+static void take_out(struct orr_walk_line *line, uint32_t job)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < line->count; i++) {
+        line->jobs[kept] = line->jobs[i];
+        kept += line->jobs[i] != job;
+    }
+    line->count = kept;
+}
+
+void orr_walk_event(struct orr_walk *walk, enum orr_job_event event, uint32_t job)
+{
+    if (event == ORR_JOB_CHANGED) {
+        return;
+    }
+    take_out(&walk->running, job);
+    if (event == ORR_JOB_ENDED) {
+        take_out(&walk->waiting, job);
+    } else {
+        append(&walk->waiting, job);
+    }
+}
+
+static int by_key(const void *a, const void *b, void *context)
+{
+    const struct orr_walk_entry *x = a, *y = b;
+    const uint32_t of_x = *(const bool *)context ? x->job : x->nth;
+    const uint32_t of_y = *(const bool *)context ? y->job : y->nth;
+    return x->key != y->key ? (x->key < y->key ? -1 : 1) : (of_x < of_y ? -1 : 1);
+}
+
+uint32_t orr_walk_order(struct orr_walk *walk, const struct orr_view *view)
+{
+    const struct orr_walk_line *lines[] = {&walk->waiting, &walk->running};
+    uint32_t count = 0;
+    for (size_t l = 0; l < 2; l++) {
+        for (uint32_t i = 0; i < lines[l]->count; i++) {
+            const uint32_t job = lines[l]->jobs[i];
+            walk->order = ORR_ROOM_FOR_ONE(walk->order, count, walk->order_capacity);
+            walk->order[count] =
+                (struct orr_walk_entry){walk->key(walk->self, view, job), job, count};
+            count++;
+        }
+    }
+    orr_sort(walk->order, count, sizeof *walk->order, by_key, &walk->by_job);
+    return count;
+}
+
+int64_t orr_walk_size(const struct orr_view *view, uint32_t job)
+{
+    return view->shapes->shapes[view->specs[job].shape].gpus_mgpu;
+}
+
+bool orr_walk_may_pause(const struct orr_view *view, uint32_t job)
+{
+    return view->specs[job].preemptible && !view->specs[job].scales;
+}
+
+int64_t orr_walk_room(const struct orr_walk *walk, const struct orr_view *view)
+{
+    int64_t left = orr_view_room(view)->idle_gpus * ORR_MGPU;
+    for (uint32_t i = 0; i < walk->running.count; i++) {
+        const uint32_t job = walk->running.jobs[i];
+        left += orr_walk_may_pause(view, job) ? orr_walk_size(view, job) : 0;
+    }
+    return left;
+}
+
+/* Chooses who starts; true if nobody has to be paused for it. */
+static bool choose(struct orr_walk *walk, const struct orr_view *view, struct orr_txn *txn)
+{
+    const uint32_t count = orr_walk_order(walk, view);
+    int64_t left = orr_walk_room(walk, view);
+    bool pauses = false;
+    walk->chosen.count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t job = walk->order[i].job;
+        const bool runs = view->jobs[job].phase == ORR_JOB_RUNNING;
+        if (runs && !orr_walk_may_pause(view, job)) {
+            continue;
+        }
+        if (orr_walk_size(view, job) <= left) {
+            left -= orr_walk_size(view, job);
+            if (!runs) {
+                append(&walk->chosen, job);
+            }
+        } else if (runs) {
+            const uint32_t first = walk->chosen.count > 0 ? walk->chosen.jobs[0] : ORR_NONE;
+            (void)orr_txn_evict_for(txn, job, ORR_CAUSE_PREEMPT, first);
+            pauses = true;
+        } else if (view->jobs[job].reason != ORR_REASON_NO_CAPACITY) {
+            orr_txn_explain(txn, job, ORR_REASON_NO_CAPACITY);
+        }
+    }
+    walk->walked_ms = pauses ? view->now : ORR_MS_NONE;
+    return !pauses;
+}
+
+void orr_walk_cycle(struct orr_walk *walk, const struct orr_view *view, struct orr_txn *txn)
+{
+    if (walk->walked_ms != view->now && !choose(walk, view, txn)) {
+        return;
+    }
+    walk->walked_ms = ORR_MS_NONE;
+    for (uint32_t i = 0; i < walk->chosen.count; i++) {
+        const uint32_t job = walk->chosen.jobs[i];
+        if (view->jobs[job].phase != ORR_JOB_PENDING) {
+            continue;
+        }
+        const enum orr_reason reason = orr_place_all(walk->placer, txn, view->ledger, job);
+        if (reason == ORR_REASON_NONE) {
+            take_out(&walk->waiting, job);
+            append(&walk->running, job);
+        } else if (view->jobs[job].reason != reason) {
+            orr_txn_explain(txn, job, reason);
+        }
+    }
+}

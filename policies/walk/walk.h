@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* walk.h - an order of all jobs in which those that stand behind are paused for those before: what
+ * srtf, edf and gittins share.
+ *
+ * All jobs, waiting and running, stand in the order of a key. They are walked with the GPUs of the
+ * cluster: who fits into those that are left runs, who does not is paused or goes on waiting, and
+ * blocks nobody. Room is counted: a job that finds no place for its pods keeps what it was counted
+ * for, and waits. Where somebody is paused the cycle ends there: the host releases the room and
+ * asks again at the same time, and those that were chosen start. */
+#ifndef ORR_POLICIES_WALK_H
+#define ORR_POLICIES_WALK_H
+
+#include <orrery/core/placer.h>
+#include <orrery/core/policy.h>
+
+/* The lower, the earlier. */
+typedef int64_t orr_walk_key_fn(void *self, const struct orr_view *view, uint32_t job);
+
+struct orr_walk_line { /* in the order in which they came */
+    uint32_t *jobs;
+    uint32_t count, capacity;
+};
+
+struct orr_walk_entry {
+    int64_t key;
+    uint32_t job, nth;
+};
+
+struct orr_walk {
+    orr_walk_key_fn *key;
+    void *self;
+    /* ties: by job; else those first that began to wait first, then those that began to run first
+     */
+    bool by_job;
+    struct orr_walk_line waiting, running;
+    struct orr_walk_entry *order; /* see orr_walk_order */
+    uint32_t order_capacity;
+    struct orr_walk_line chosen; /* by the last walk, to start */
+    orr_ms walked_ms;            /* when that was, if it paused somebody; else ORR_MS_NONE */
+    struct orr_placer *placer;
+};
+
+/* A walk that is all zero but for key, self and by_job. */
+void orr_walk_open(struct orr_walk *walk, const struct orr_view *view,
+                   const struct orr_placer_params *placer);
+void orr_walk_close(struct orr_walk *walk);
+void orr_walk_event(struct orr_walk *walk, enum orr_job_event event, uint32_t job);
+void orr_walk_cycle(struct orr_walk *walk, const struct orr_view *view, struct orr_txn *txn);
+/* Puts all jobs in order, in walk->order; returns their number. */
+uint32_t orr_walk_order(struct orr_walk *walk, const struct orr_view *view);
+/* milli-GPU that those share that wait, or run and may be paused. */
+int64_t orr_walk_room(const struct orr_walk *walk, const struct orr_view *view);
+int64_t orr_walk_size(const struct orr_view *view, uint32_t job);
+/* Of a job that runs: preemptible, and no service. */
+bool orr_walk_may_pause(const struct orr_view *view, uint32_t job);
+
+#endif
