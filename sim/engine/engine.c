@@ -205,6 +205,7 @@ static enum orr_status run_cycle(struct engine *engine, struct orr_err *err)
     if (engine->has_shares) {
         orr_engine__shares_note(engine);
     }
+    engine->endless.vain = engine->ledger->running_jobs == 0 ? engine->endless.vain + 1 : 0;
     engine->wake_ms = engine->policy->wake == NULL
                           ? ORR_MS_NEVER
                           : engine->policy->wake(engine->state, &engine->view);
@@ -365,6 +366,9 @@ enum orr_status orr_engine__loop(struct engine *engine, struct orr_err *err)
         }
         if (options->horizon_ms == ORR_MS_NEVER && orr_engine__is_stuck(engine)) {
             return orr_engine__refuse_endless(engine, err);
+        }
+        if (orr_engine__is_worn(engine)) {
+            return orr_engine__refuse_worn(engine, err);
         }
         enum orr_status status = run_instant(engine, next, err);
         if (status != ORR_OK) {
@@ -572,6 +576,7 @@ enum orr_status orr_engine_run(const struct orr_world *world,
         run->heeds[s] = orr_policy_heeds(options->shards[s].policy, options->shards[s].params);
     }
     struct engine engine = {.world = world,
+                            .worn_job = ORR_NONE,
                             .options = options,
                             .policy = runner.policy,
                             .run = run,

@@ -13,6 +13,9 @@
 /* Of evictions alone: so many in which nobody got on, and then as many again. */
 #define EVICTIONS         10000
 #define EVICTIONS_OF_EACH 10
+/* Of cycles that nothing but the policy's own wish brought about: far more than what it forgets or
+ * waits for in a while has. */
+#define CYCLES            100000
 
 /* Failures of nodes and evictions: what a run that gets nowhere is made of. */
 static uint64_t setbacks(const struct orr_run *run)
@@ -44,12 +47,13 @@ static void count_causes(const struct orr_run *run, uint32_t from, uint32_t coun
     }
 }
 
-/* Were most of the evictions of the scheduler's choice? */
+/* Were most of the evictions by the scheduler's choice or a rule? Failures are by chance. */
 static bool were_decided(const struct orr_run *run, uint32_t from)
 {
     uint32_t counts[ORR_CAUSE_COUNT] = {0};
     count_causes(run, from, counts);
-    return counts[ORR_CAUSE_PREEMPT] + counts[ORR_CAUSE_RECLAIM] + counts[ORR_CAUSE_CONSOLIDATE] >
+    return counts[ORR_CAUSE_PREEMPT] + counts[ORR_CAUSE_RECLAIM] + counts[ORR_CAUSE_CONSOLIDATE] +
+               counts[ORR_CAUSE_MAX_RUNTIME] >
            (run->eviction_count - from) / 2;
 }
 
@@ -65,7 +69,7 @@ static bool somebody_runs_on(const struct engine *engine, orr_ms since)
     return false;
 }
 
-/* Jobs only evict each other. */
+/* Jobs only evict each other, or are evicted by a rule before anything of their work is kept. */
 static bool goes_round(struct engine *engine, uint64_t parties)
 {
     struct engine_endless *endless = &engine->endless;
@@ -86,15 +90,45 @@ static bool goes_round(struct engine *engine, uint64_t parties)
     return round;
 }
 
+/* Nobody runs, nothing will happen any more, and the policy tries again and again. */
+static bool tries_in_vain(const struct engine *engine)
+{
+    return engine->endless.vain > CYCLES && engine->next_arrival == engine->world->job_count &&
+           engine->heap.count == 0 && engine->owed_ms == ORR_MS_NEVER &&
+           engine->look_ms == ORR_MS_NEVER;
+}
+
+/* A job was started as often as can be, and nobody got to an end meanwhile. */
+static bool wears_out(const struct engine *engine)
+{
+    return orr_engine__is_worn(engine) &&
+           setbacks(engine->run) - engine->endless.setbacks > UINT16_MAX;
+}
+
 bool orr_engine__is_stuck(struct engine *engine)
 {
     const uint64_t parties = (uint64_t)engine->world->job_count + engine->world->cluster.node_count;
     return setbacks(engine->run) - engine->endless.setbacks >
                SETBACKS + SETBACKS_OF_EACH * parties ||
-           goes_round(engine, parties);
+           wears_out(engine) || tries_in_vain(engine) || goes_round(engine, parties);
+}
+
+bool orr_engine__is_worn(const struct engine *engine)
+{
+    return engine->worn_job != ORR_NONE;
 }
 
 /* ---- what it says ---- */
+
+enum orr_status orr_engine__refuse_worn(const struct engine *engine, struct orr_err *err)
+{
+    char name[120];
+    return orr_fail(err, ORR_SCENARIO,
+                    "job %.80s was started %u times, as often as a run counts; give the scenario a "
+                    "shorter horizon, or what evicts the job more time",
+                    orr_world_job_name(engine->world, engine->worn_job, name, sizeof name),
+                    (unsigned)UINT16_MAX);
+}
 
 static const char *advice(const struct engine *engine, enum orr_cause cause)
 {
@@ -157,7 +191,10 @@ enum orr_status orr_engine__refuse_endless(const struct engine *engine, struct o
     for (int c = 0; c < ORR_CAUSE_COUNT; c++) {
         most = counts[c] > counts[most] ? (enum orr_cause)c : most;
     }
-    if (counts[most] > 0) {
+    if (tries_in_vain(engine)) {
+        (void)snprintf(evicted, sizeof evicted, "%u cycles that the policy asked for",
+                       engine->endless.vain);
+    } else if (counts[most] > 0) {
         name_jobs(engine, most, jobs, sizeof jobs);
         (void)snprintf(evicted, sizeof evicted, "%u evictions (%u of them: %s%s)",
                        run->eviction_count - engine->endless.first, counts[most],
@@ -170,5 +207,5 @@ enum orr_status orr_engine__refuse_endless(const struct engine *engine, struct o
                     "the run does not come to an end: %s after the first submit none of %u jobs "
                     "that wait or run has ended in the latest %s; give the scenario %s",
                     span, engine->ledger->pending_jobs + engine->ledger->running_jobs, evicted,
-                    advice(engine, most));
+                    tries_in_vain(engine) ? "a horizon" : advice(engine, most));
 }

@@ -32,6 +32,7 @@ enum event_class {
 
 struct engine_endless { /* what happened since a job last came, ended or left */
     uint64_t setbacks;  /* of the run until then */
+    uint32_t vain;      /* cycles in a row after which nobody ran */
     uint32_t first;     /* eviction since then */
     uint32_t from;      /* eviction since the last look at whether anybody got on */
     bool looked;        /* there was one, */
@@ -90,6 +91,7 @@ struct engine {
     struct orr_engine_drain *drain; /* NULL: nothing is moved to empty a node */
     orr_ms instant_ms;              /* the last one, for counting distinct times */
     struct engine_endless endless;
+    uint32_t worn_job;       /* started as often as a job can be; ORR_NONE */
     uint64_t untimed_cycles; /* a cycle is timed if its number has none of these bits */
     bool has_shares;         /* some of those that follow */
     /* of a resource, per queue: the policy's fair shares as recorded, then as told; NULL: none */
@@ -116,6 +118,9 @@ void orr_engine__moved_on(struct engine *engine);
 bool orr_engine__is_stuck(struct engine *engine);
 /* ORR_SCENARIO: says what keeps it from ending. */
 enum orr_status orr_engine__refuse_endless(const struct engine *engine, struct orr_err *err);
+/* Some job was started as often as its state can count. */
+bool orr_engine__is_worn(const struct engine *engine);
+enum orr_status orr_engine__refuse_worn(const struct engine *engine, struct orr_err *err);
 
 /* engine_jobs.c */
 void orr_engine__count_event(struct engine *engine, enum event_class class, uint32_t subject);

@@ -421,6 +421,7 @@ void orr_engine__plan_anew(struct engine *engine, uint32_t job)
 static void start(struct engine *engine, uint32_t job, orr_ms delay)
 {
     plan_limit(engine, job);
+    engine->worn_job = engine->ledger->jobs[job].attempts == UINT16_MAX ? job : engine->worn_job;
     if (engine->exec == NULL) {
         plan_finish(engine, job, engine->view.now + engine->world->specs[job].work_ms);
     } else {

@@ -33,11 +33,11 @@ is "SELECT count(*) = 2 AND sum(evictions) > 2 FROM job WHERE state = 3" 1
 rm r.db
 cat >s.yaml <<'END'
 cluster:
-  pools: {p: {nodes: 2, gpus: 1}}
+  pools: {p: {nodes: 100, gpus: 1}}
   failures: {mtbf: 90s, repair: {median: 1m}}
 workload: [{name: t, trace: t.csv}]
 END
-printf 'job,submit_s,run_s,gpus\na,0,100000,1\n' >t.csv
+{ echo job,submit_s,run_s,gpus; seq -f 'j%g,0,100000,1' 100; } >t.csv
 # with a horizon it is the user's: it goes on until a signal
 (cat s.yaml && echo 'horizon: 36500d') >long.yaml
 "$orrery" run long.yaml --no-progress -o r.db >out 2>err &
