@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* las.c - two-queue discretized least attained service (Tiresias: Gu et al., NSDI 2019).
+/* las.c - discretized least attained service in queues (Tiresias: Gu et al., NSDI 2019).
  *
- * A job comes into the first queue. When its attained service reaches the threshold it goes to the
- * tail of the second, for good: GPU time that it held, without what an eviction or a failure made
- * useless. At each round both queues are walked, the first before the
- * second: who fits into the GPUs that are left runs in this round, who does not is paused. A job
- * that goes on keeps its nodes; one that starts takes whole gaps, the emptiest node first, as the
- * simulator of Pollux (Qiao et al., OSDI 2021) does for Tiresias.
+ * A job comes into the first queue. When its attained service reaches a threshold it goes to the
+ * tail of the next queue: GPU time that it held, without what an eviction or a failure made
+ * useless. With `promote` a paused job that waited so many times as long as it ran goes back to the
+ * tail of the first queue, and its service counts from there. At each round the queues are walked,
+ * the first before the second: who fits into the GPUs that are left runs in this round, who does
+ * not is paused. A job that goes on keeps its nodes; one that starts takes whole gaps, the emptiest
+ * node first, as the simulator of Pollux (Qiao et al., OSDI 2021) does for Tiresias.
  *
  * A job that scales stays in the first queue: it is never done, and would be starved for its age.
  * It runs from its gang on, and what it lacks above that is taken from the GPUs left at its place.
@@ -18,14 +19,17 @@
 
 #include <string.h>
 
+#include <orrery/base/text.h>
 #include <orrery/core/place.h>
 
 #define ROUND_MS 60000
 
-enum { QUEUES = 2 };
+enum { THRESHOLDS_MAX = 16 };
 
 struct las_params {
     int64_t threshold_gpu_s;
+    const char *thresholds_gpu_s; /* "": the one above */
+    double promote;               /* 0: never */
     struct orr_placer_params placer;
 };
 
@@ -34,9 +38,18 @@ struct line { /* one queue, in order */
     uint32_t count, capacity;
 };
 
+struct past {        /* of a job */
+    int64_t service; /* mGPU x ms attained when it was last promoted */
+    orr_ms paused_ms;
+};
+
 struct las {
     struct las_params params;
-    struct line lines[QUEUES];
+    int64_t thresholds[THRESHOLDS_MAX]; /* mGPU x ms; that of the nth queue leads to the next */
+    uint32_t queues;
+    struct line lines[THRESHOLDS_MAX + 1];
+    struct past *past;
+    uint32_t past_capacity;
     bool *runs; /* scratch, per job: chosen for this round */
     uint32_t runs_capacity;
     struct orr_placer *placer;
@@ -46,11 +59,51 @@ static const struct orr_param las_rows[] = {
     {"threshold_gpu_s", ORR_PARAM_INT, offsetof(struct las_params, threshold_gpu_s), "57600",
      "GPU-s", NULL, 1, 1e12,
      "attained service at which a job goes to the tail of the second queue"},
+    {"thresholds_gpu_s", ORR_PARAM_TEXT, offsetof(struct las_params, thresholds_gpu_s), "", "GPU-s",
+     NULL, 0, 0,
+     "up to 16 ascending thresholds instead, with spaces or commas: a queue more than there are"},
+    {"promote", ORR_PARAM_REAL, offsetof(struct las_params, promote), "0", "", NULL, 0, 1e6,
+     "a paused job that has waited so many times as long as it ran goes back to the first queue; "
+     "0: never"},
     {"placement", ORR_PARAM_CHOICE, offsetof(struct las_params, placer.choice), "default", "",
      orr_placement_names, 0, 0, orr_placement_help},
     {"typical_jobs", ORR_PARAM_INT, offsetof(struct las_params, placer.typical_jobs), "0", "jobs",
      NULL, 0, 1e9, orr_typical_jobs_help},
     {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
+
+/* Returns how many there are, or ORR_NONE: the text is none of them. */
+static uint32_t read_thresholds(const struct las_params *params, int64_t *thresholds)
+{
+    const char *text = params->thresholds_gpu_s;
+    uint32_t count = 0;
+    if (text == NULL || text[0] == '\0') {
+        thresholds[0] = params->threshold_gpu_s * 1000 * ORR_MGPU;
+        return 1;
+    }
+    for (text += strspn(text, ", "); text[0] != '\0'; text += strspn(text, ", ")) {
+        const size_t bytes = strcspn(text, ", ");
+        int64_t value;
+        if (count == THRESHOLDS_MAX || !orr_parse_i64(text, bytes, &value) || value < 1 ||
+            value > 1000000000000 ||
+            (count > 0 && value * 1000 * ORR_MGPU <= thresholds[count - 1])) {
+            return ORR_NONE;
+        }
+        thresholds[count++] = value * 1000 * ORR_MGPU;
+        text += bytes;
+    }
+    return count == 0 ? ORR_NONE : count;
+}
+
+static enum orr_status las_check(const void *params, struct orr_err *err)
+{
+    int64_t thresholds[THRESHOLDS_MAX];
+    const struct las_params *p = params;
+    return read_thresholds(p, thresholds) != ORR_NONE
+               ? ORR_OK
+               : orr_fail(err, ORR_SCENARIO,
+                          "thresholds_gpu_s: \"%s\" is not up to 16 ascending whole numbers",
+                          p->thresholds_gpu_s);
+}
 
 static enum orr_status las_open(const struct orr_host *host, const void *params,
                                 const struct orr_view *view, void **state, struct orr_err *err)
@@ -59,7 +112,9 @@ static enum orr_status las_open(const struct orr_host *host, const void *params,
     (void)err;
     struct las *las = orr_zalloc(1, sizeof *las);
     las->params = *(const struct las_params *)params;
+    las->queues = read_thresholds(&las->params, las->thresholds) + 1;
     las->runs = orr_zgrow(NULL, &las->runs_capacity, view->job_count, sizeof *las->runs);
+    las->past = orr_zgrow(NULL, &las->past_capacity, view->job_count, sizeof *las->past);
     las->placer = orr_placer_open(&las->params.placer, view->ledger, view->seed);
     *state = las;
     return ORR_OK;
@@ -68,9 +123,10 @@ static enum orr_status las_open(const struct orr_host *host, const void *params,
 static void las_close(void *state)
 {
     struct las *las = state;
-    for (uint32_t q = 0; q < QUEUES; q++) {
+    for (uint32_t q = 0; q < las->queues; q++) {
         orr_free(las->lines[q].jobs);
     }
+    orr_free(las->past);
     orr_free(las->runs);
     orr_placer_close(las->placer);
     orr_free(las);
@@ -137,45 +193,85 @@ static void las_event(void *state, const struct orr_view *view, enum orr_job_eve
     switch (event) {
     case ORR_JOB_SUBMITTED:
         las->runs = orr_zgrow(las->runs, &las->runs_capacity, view->job_count, sizeof *las->runs);
+        las->past = orr_zgrow(las->past, &las->past_capacity, view->job_count, sizeof *las->past);
         append(&las->lines[0], job);
         break;
     case ORR_JOB_ENDED:
-        if (!take_out(&las->lines[0], job)) {
-            (void)take_out(&las->lines[1], job);
+        for (uint32_t q = 0; q < las->queues && !take_out(&las->lines[q], job); q++) {
         }
         break;
-    case ORR_JOB_REQUEUED: /* it keeps its place */
+    case ORR_JOB_REQUEUED: las->past[job].paused_ms = view->now; break; /* it keeps its place */
     case ORR_JOB_CHANGED: break;
     }
 }
 
 /* --- queues --- */
 
-/* When a running job of the first queue will have had its share. */
-static orr_ms demoted_at(const struct las *las, const struct orr_view *view, uint32_t job)
+/* Since it was last promoted. */
+static int64_t attained(const struct las *las, const struct orr_view *view, uint32_t job)
+{
+    return orr_view_progress(view, job).service - las->past[job].service;
+}
+
+/* When a running job of a queue but the last will have had its share. */
+static orr_ms demoted_at(const struct las *las, const struct orr_view *view, uint32_t queue,
+                         uint32_t job)
 {
     int64_t mgpu = size_of(view, job);
     if (!running(view, job) || mgpu == 0 || view->specs[job].scales) {
         return ORR_MS_NEVER;
     }
-    const int64_t threshold = las->params.threshold_gpu_s * 1000 * ORR_MGPU;
-    const int64_t lacks = threshold - orr_view_progress(view, job).service;
+    const int64_t lacks = las->thresholds[queue] - attained(las, view, job);
     return view->now + (lacks <= 0 ? 0 : (lacks + mgpu - 1) / mgpu);
+}
+
+/* When a paused job of a queue but the first will have waited long enough. */
+static orr_ms promoted_at(const struct las *las, const struct orr_view *view, uint32_t job)
+{
+    const int64_t mgpu = size_of(view, job);
+    const struct orr_job_state *state = &view->jobs[job];
+    if (!(las->params.promote > 0) || state->phase != ORR_JOB_PENDING || state->evictions == 0 ||
+        mgpu == 0) {
+        return ORR_MS_NEVER;
+    }
+    const double ran = (double)attained(las, view, job) / (double)mgpu;
+    const double at = (double)las->past[job].paused_ms + las->params.promote * ran;
+    return at < (double)ORR_MS_NEVER / 4 ? (orr_ms)at : ORR_MS_NEVER;
+}
+
+static void promote(struct las *las, const struct orr_view *view)
+{
+    for (uint32_t q = 1; q < las->queues; q++) {
+        struct line *line = &las->lines[q];
+        uint32_t kept = 0;
+        for (uint32_t i = 0; i < line->count; i++) {
+            const uint32_t job = line->jobs[i];
+            if (promoted_at(las, view, job) <= view->now) {
+                las->past[job].service = orr_view_progress(view, job).service;
+                append(&las->lines[0], job);
+            } else {
+                line->jobs[kept++] = job;
+            }
+        }
+        line->count = kept;
+    }
 }
 
 static void demote(struct las *las, const struct orr_view *view)
 {
-    struct line *first = &las->lines[0];
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < first->count; i++) {
-        uint32_t job = first->jobs[i];
-        if (demoted_at(las, view, job) <= view->now) {
-            append(&las->lines[1], job);
-        } else {
-            first->jobs[kept++] = job;
+    for (uint32_t q = 0; q + 1 < las->queues; q++) {
+        struct line *line = &las->lines[q];
+        uint32_t kept = 0;
+        for (uint32_t i = 0; i < line->count; i++) {
+            uint32_t job = line->jobs[i];
+            if (demoted_at(las, view, q, job) <= view->now) {
+                append(&las->lines[q + 1], job);
+            } else {
+                line->jobs[kept++] = job;
+            }
         }
+        line->count = kept;
     }
-    first->count = kept;
 }
 
 /* --- who runs --- */
@@ -184,7 +280,7 @@ static void demote(struct las *las, const struct orr_view *view)
 static int64_t room_to_share(struct las *las, const struct orr_view *view)
 {
     int64_t left = orr_view_room(view)->idle_gpus * ORR_MGPU;
-    for (uint32_t q = 0; q < QUEUES; q++) {
+    for (uint32_t q = 0; q < las->queues; q++) {
         for (uint32_t i = 0; i < las->lines[q].count; i++) {
             uint32_t job = las->lines[q].jobs[i];
             las->runs[job] = running(view, job) && !view->specs[job].preemptible;
@@ -200,7 +296,7 @@ static bool walk(struct las *las, const struct orr_view *view, struct orr_txn *t
     int64_t left = room_to_share(las, view);
     uint32_t newcomer = ORR_NONE; /* the first that starts */
     bool pauses = false;
-    for (uint32_t q = 0; q < QUEUES; q++) {
+    for (uint32_t q = 0; q < las->queues; q++) {
         for (uint32_t i = 0; i < las->lines[q].count; i++) {
             uint32_t job = las->lines[q].jobs[i];
             uint8_t phase = view->jobs[job].phase;
@@ -255,10 +351,11 @@ static void las_cycle(void *state, const struct orr_view *view, struct orr_txn *
 {
     struct las *las = state;
     demote(las, view);
+    promote(las, view);
     if (!walk(las, view, txn)) {
         return;
     }
-    for (uint32_t q = 0; q < QUEUES; q++) {
+    for (uint32_t q = 0; q < las->queues; q++) {
         for (uint32_t i = 0; i < las->lines[q].count; i++) {
             uint32_t job = las->lines[q].jobs[i];
             if (view->jobs[job].phase != ORR_JOB_PENDING &&
@@ -275,14 +372,20 @@ static void las_cycle(void *state, const struct orr_view *view, struct orr_txn *
     }
 }
 
-/* A job that changes queues may have to make room for one that waits. */
+/* A job that changes queues may have to make room for one that waits, or be before one that runs.
+ */
 static orr_ms las_wake(void *state, const struct orr_view *view)
 {
     const struct las *las = state;
     orr_ms next = ORR_MS_NEVER;
-    for (uint32_t i = 0; i < las->lines[0].count; i++) {
-        orr_ms at = demoted_at(las, view, las->lines[0].jobs[i]);
-        next = at > view->now && at < next ? at : next;
+    for (uint32_t q = 0; q < las->queues; q++) {
+        for (uint32_t i = 0; i < las->lines[q].count; i++) {
+            const uint32_t job = las->lines[q].jobs[i];
+            const orr_ms down = q + 1 < las->queues ? demoted_at(las, view, q, job) : ORR_MS_NEVER;
+            const orr_ms up = q > 0 ? promoted_at(las, view, job) : ORR_MS_NEVER;
+            next = down > view->now && down < next ? down : next;
+            next = up > view->now && up < next ? up : next;
+        }
     }
     return next;
 }
@@ -291,7 +394,7 @@ const struct orr_policy orr_policy_las = {
     .abi = ORR_POLICY_ABI,
     .size = sizeof orr_policy_las,
     .name = "las",
-    .summary = "least attained service in two queues, in rounds (Tiresias)",
+    .summary = "least attained service in two queues or more, in rounds (Tiresias)",
     .laws = ORR_LAW_GANG | ORR_LAW_SPAN | ORR_LAW_SPAN_PARTS,
     .params = las_rows,
     .params_bytes = sizeof(struct las_params),
@@ -300,6 +403,7 @@ const struct orr_policy orr_policy_las = {
     .cycle = las_cycle,
     .wake = las_wake,
     .close = las_close,
+    .check = las_check,
     .abilities = ORR_ABLE_SCALE | ORR_ABLE_JOINED,
     .round_ms = ROUND_MS,
 };
