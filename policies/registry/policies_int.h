@@ -14,6 +14,7 @@ extern const struct orr_policy orr_policy_las;
 extern const struct orr_policy orr_policy_kueue;
 extern const struct orr_policy orr_policy_srtf;
 extern const struct orr_policy orr_policy_conservative;
+extern const struct orr_policy orr_policy_drf;
 extern const struct orr_policy orr_policy_edf;
 extern const struct orr_policy orr_policy_gittins;
 

@@ -73,6 +73,7 @@ static const struct knob las[] = {
     {{"promote: 1", "promote: 0.1", NULL}}};
 
 static const struct knob srtf[] = {{{"by: estimate", NULL}}};
+static const struct knob drf[] = {{{"backfill: false", NULL}}};
 static const struct knob edf[] = {{{"admission: feasible", NULL}}, {{"by: estimate", NULL}}};
 static const struct knob gittins[] = {{{"levels: 1", "levels: 3", NULL}}};
 
@@ -89,6 +90,7 @@ static const struct {
                 {"las", las, sizeof las / sizeof las[0], true},
                 {"srtf", srtf, sizeof srtf / sizeof srtf[0], true},
                 {"conservative", NULL, 0, true},
+                {"drf", drf, sizeof drf / sizeof drf[0], true},
                 {"edf", edf, sizeof edf / sizeof edf[0], true},
                 {"gittins", gittins, sizeof gittins / sizeof gittins[0], true},
                 {"kueue", kueue, sizeof kueue / sizeof kueue[0], false}};
