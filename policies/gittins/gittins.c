@@ -47,7 +47,7 @@ static const struct orr_param gittins_rows[] = {
 
 double orr_gittins_cost(const double *services, uint32_t count, double a)
 {
-    double least = INFINITY, spent = 0;
+    double least = (double)INFINITY, spent = 0;
     uint32_t done = 0;
     for (uint32_t i = 0; i < count; i++) {
         if (services[i] <= a) {
