@@ -253,6 +253,7 @@ static int judge(const struct orr_scenario *scenario, const struct orr_world *wo
     orr_cli_check_quotas(scenario, world, note_problem, &check);
     check_rules(&check);
     check_nevers(&check);
+    orr_cli_check_endless(scenario, world, note_problem, &check);
     if (common->json) {
         print_json(&check);
     } else {
@@ -282,7 +283,8 @@ int orr_cli_check(int argc, char **argv)
         "Validate without running: offered load against capacity, quotas that sum above "
         "it at the start or when an event sets them, quotas that no node can hold, limits "
         "below what jobs ask, jobs that can never start under the policy, as a run counts "
-        "them. Exit code 1: there is a problem.",
+        "them, and those that random failures will probably never let end. Exit code 1: there is a "
+        "problem.",
         0, &options);
     enum orr_status status = orr_scenario_load(&options.scenario, &scenario, &err);
     if (status == ORR_OK) {

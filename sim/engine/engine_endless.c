@@ -17,6 +17,16 @@
  * waits for in a while has. */
 #define CYCLES            100000
 
+static uint64_t parties_of(const struct orr_world *world)
+{
+    return (uint64_t)world->job_count + world->cluster.node_count;
+}
+
+uint64_t orr_engine_setbacks(const struct orr_world *world)
+{
+    return SETBACKS + SETBACKS_OF_EACH * parties_of(world);
+}
+
 /* Failures of nodes and evictions: what a run that gets nowhere is made of. */
 static uint64_t setbacks(const struct orr_run *run)
 {
@@ -107,10 +117,9 @@ static bool wears_out(const struct engine *engine)
 
 bool orr_engine__is_stuck(struct engine *engine)
 {
-    const uint64_t parties = (uint64_t)engine->world->job_count + engine->world->cluster.node_count;
-    return setbacks(engine->run) - engine->endless.setbacks >
-               SETBACKS + SETBACKS_OF_EACH * parties ||
-           wears_out(engine) || tries_in_vain(engine) || goes_round(engine, parties);
+    return setbacks(engine->run) - engine->endless.setbacks > orr_engine_setbacks(engine->world) ||
+           wears_out(engine) || tries_in_vain(engine) ||
+           goes_round(engine, parties_of(engine->world));
 }
 
 bool orr_engine__is_worn(const struct engine *engine)

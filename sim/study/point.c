@@ -170,11 +170,9 @@ static char *output_path(const struct orr_point_options *options,
     return path;
 }
 
-/* A level that the cluster does not have is a single node. */
-static struct orr_fault_setting faults_of(const struct orr_point *point)
+struct orr_fault_setting orr_point_faults(const struct orr_scenario *scenario,
+                                          const struct orr_cluster *cluster)
 {
-    const struct orr_scenario *scenario = &point->scenario;
-    const struct orr_cluster *cluster = &point->world.cluster;
     uint32_t level = 1;
     while (level <= cluster->level_count &&
            strcmp(orr_cluster_level_name(cluster, level), scenario->failures_each) != 0) {
@@ -235,23 +233,24 @@ static enum orr_status simulate(const struct orr_point_options *given,
     orr_ms end = at_once ? ORR_MS_NEVER : last < horizon ? last : horizon;
     const struct orr_latency latency = latency_of(&point->scenario.latency);
     const orr_ms origin_ms = orr_world_clock_origin_ms(&point->world, &point->scenario);
-    struct orr_engine_options options = {.shards = point->shards,
-                                         .epoch_ms = origin_ms == ORR_MS_NONE ? 0 : origin_ms,
-                                         .horizon_ms = horizon,
-                                         .window_start_ms = warm < end ? warm : end,
-                                         .window_end_ms = end,
-                                         .interrupted = given->interrupted,
-                                         .progress = given->progress,
-                                         .progress_context = given->context,
-                                         .faults = faults_of(point),
-                                         .latency = &latency,
-                                         .seed = point->scenario.seed_first,
-                                         .clock_ns = clock_ns,
-                                         .digest_every = given->digest_every,
-                                         .trace = given->trace,
-                                         .branching = branching,
-                                         .check_books = given->check_books,
-                                         .checkpoint = given->checkpoint};
+    struct orr_engine_options options = {
+        .shards = point->shards,
+        .epoch_ms = origin_ms == ORR_MS_NONE ? 0 : origin_ms,
+        .horizon_ms = horizon,
+        .window_start_ms = warm < end ? warm : end,
+        .window_end_ms = end,
+        .interrupted = given->interrupted,
+        .progress = given->progress,
+        .progress_context = given->context,
+        .faults = orr_point_faults(&point->scenario, &point->world.cluster),
+        .latency = &latency,
+        .seed = point->scenario.seed_first,
+        .clock_ns = clock_ns,
+        .digest_every = given->digest_every,
+        .trace = given->trace,
+        .branching = branching,
+        .check_books = given->check_books,
+        .checkpoint = given->checkpoint};
     enum orr_status status = orr_engine_run(&point->world, &options, &point->run, err);
     if (status == ORR_POLICY && has_plugin(point)) { /* no bug of this program */
         status = ORR_PLUGIN;

@@ -192,6 +192,9 @@ void orr_engine_policy_names(const struct orr_engine_shard *shards, uint32_t cou
 enum orr_status orr_engine_run(const struct orr_world *world,
                                const struct orr_engine_options *options, struct orr_run *run,
                                struct orr_err *err) ORR_MUST_USE;
+/* So many failures, evictions and attempts may come between two ends of jobs: a run without a
+ * horizon in which more do is refused as endless. */
+uint64_t orr_engine_setbacks(const struct orr_world *world);
 /* From when on a job was considered: its submit, unless it was held back; ORR_MS_NONE: never. */
 orr_ms orr_run_eligible_ms(const struct orr_world *world, const struct orr_run *run, uint32_t job);
 void orr_run_release(struct orr_run *run);

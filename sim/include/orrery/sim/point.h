@@ -63,6 +63,10 @@ void orr_point_policies_release(struct orr_engine_shard *shards, uint32_t count)
 void orr_bug_keep(const struct orr_scenario *scenario, const struct orr_point_options *options,
                   const char *version, struct orr_err *err);
 
+/* What fails at random. A level that the cluster does not have is a single node. */
+struct orr_fault_setting orr_point_faults(const struct orr_scenario *scenario,
+                                          const struct orr_cluster *cluster);
+
 /* A sentence for each thing that jobs state (priority, topology) and the policy of their shard does
  * not look at. */
 void orr_point_unheeded(const struct orr_world *world, const struct orr_engine_shard *shards,
