@@ -11,6 +11,7 @@
 enum {
     KEY_AT = 256,
     KEY_JOB,
+    KEY_ROW,
     KEY_FUTURES,
     KEY_HORIZON,
     KEY_ARRIVALS,
@@ -78,8 +79,11 @@ static void look_at_end(struct argp_state *state, const struct forecast_options 
                                               "forecasts against what came"
                                             : "--check-against chooses its moments: no --at");
     }
-    if (o->ask.moments > 0 && o->ask.job != NULL) {
-        argp_error(state, "--check-against is about all jobs that wait: no --job");
+    if (o->ask.moments > 0 && (o->ask.job != NULL || o->ask.row != NULL)) {
+        argp_error(state, "--check-against is about all jobs that wait: no --job, no --row");
+    }
+    if (o->ask.job != NULL && o->ask.row != NULL) {
+        argp_error(state, "--job waits already, --row comes now: one of them");
     }
 }
 
@@ -91,6 +95,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
     case KEY_AT: o->ask.at = arg; return 0;
     case KEY_JOB: o->ask.job = arg; return 0;
+    case KEY_ROW: o->ask.row = arg; return 0;
     case KEY_FUTURES:
         o->ask.futures = orr_cli_count(state, "--futures", arg, FUTURES_MAX);
         return 0;
@@ -291,6 +296,11 @@ static const struct argp_option rows[] = {
     {"horizon", KEY_HORIZON, "DURATION", 0, "futures go on for so long after it (default 7d)", 1},
     {"futures", KEY_FUTURES, "N", 0, "how many (default 100)", 1},
     {"job", KEY_JOB, "NAME", 0, "this one only, instead of all that wait", 1},
+    {"row", KEY_ROW, "COLUMN=VALUE,...", 0,
+     "instead a job that is submitted at the moment, in the words of a native trace: "
+     "gpus=16,queue=research,user=ann,run_s=7200 (run_s 3600 unless given: only those who go by "
+     "estimates look at it)",
+     1},
     {"arrivals", KEY_ARRIVALS, "none|model", 0,
      "what comes after the moment: days of the past, drawn anew (model, the default), or nothing",
      1},

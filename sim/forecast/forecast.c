@@ -24,6 +24,8 @@ struct forecast {
     orr_ms *moments;
     uint32_t moment_count, next_moment;
     struct orr_branching branching;
+    struct orr_scenario_options scenario; /* that is run */
+    char scratch[4200];                   /* folder of the row; "": there is none */
     const volatile sig_atomic_t *interrupted;
     volatile sig_atomic_t stop;
     enum orr_status status; /* of what was done while the run was held */
@@ -129,8 +131,10 @@ static void say_job(const struct forecast *f, const struct orr_forecast__moment 
     job->user = keep(&f->out->arena, orr_world_job_user(world, j));
     job->gpus = (double)world->shapes.shapes[spec->shape].gpus_mgpu / ORR_MGPU;
     job->submit_ms = orr_run_eligible_ms(world, run, j);
-    job->code = orr_reason_code((enum orr_reason)run->ledger->jobs[j].reason);
-    job->reason = orr_reason_words((enum orr_reason)run->ledger->jobs[j].reason);
+    job->code =
+        moment->at_once ? "" : orr_reason_code((enum orr_reason)run->ledger->jobs[j].reason);
+    job->reason = moment->at_once ? "it starts as it comes"
+                                  : orr_reason_words((enum orr_reason)run->ledger->jobs[j].reason);
 }
 
 /* Runs the futures of a moment; their starts are in memory that all of them share. */
@@ -148,6 +152,12 @@ static enum orr_status run_futures(struct forecast *f, struct orr_forecast__mome
     }
     for (size_t i = 0; i < (size_t)futures * moment->count; i++) {
         moment->starts[i] = ORR_MS_NEVER;
+    }
+    if (moment->at_once) { /* no future can say anything else */
+        for (size_t i = 0; i < (size_t)futures * moment->count; i++) {
+            moment->starts[i] = moment->branch->at_ms;
+        }
+        return ORR_OK;
     }
     return orr_study_fork(live, &all, futures, &study, f->err);
 }
@@ -183,7 +193,9 @@ static void hand_over(struct forecast *f, const struct orr_forecast__moment *mom
     for (uint32_t i = 0; i < moment->count; i++) {
         say_times(moment, i, starts, &jobs[i]);
         const struct orr_forecast_job plain = jobs[i];
-        orr_forecast__widen(&stretch, now, f->options->horizon_ms, &jobs[i]);
+        if (!moment->at_once) {
+            orr_forecast__widen(&stretch, now, f->options->horizon_ms, &jobs[i]);
+        }
         if (asked) {
             say_job(f, moment, i, &jobs[i]);
         } else {
@@ -233,8 +245,8 @@ static enum orr_status forecast_at(struct forecast *f, struct orr_branch *branch
     enum orr_status status = ORR_OK;
     moment.series = asked ? 0 : moment.nth + 1;
     if (asked) {
-        status = know_enough(&moment, f->err);
-        status = status == ORR_OK ? orr_forecast__look_at_one(&moment, f->err) : status;
+        status = orr_forecast__look_at_one(&moment, f->err);
+        status = status == ORR_OK && !moment.at_once ? know_enough(&moment, f->err) : status;
     } else if (!knows_enough(&moment)) {
         moment.count = 0;
     }
@@ -314,7 +326,7 @@ static void look(uint64_t done, uint64_t total, orr_ms now, void *context)
 static struct orr_point_options options_of(struct forecast *f)
 {
     return (struct orr_point_options){
-        .scenario = f->options->scenario, .interrupted = &f->stop, .progress = look, .context = f};
+        .scenario = f->scenario, .interrupted = &f->stop, .progress = look, .context = f};
 }
 
 /* --- the first run: when did somebody wait? --- */
@@ -367,11 +379,24 @@ static enum orr_status find_moments(struct forecast *f, struct orr_err *err)
 
 /* --- the second run --- */
 
+/* With the row that is asked about, if there is one, at the moment that is known now. */
+static enum orr_status add_row(struct forecast *f, struct orr_err *err)
+{
+    if (f->options->row == NULL) {
+        return ORR_OK;
+    }
+    const enum orr_status status = orr_scratch_open(f->scratch, sizeof f->scratch, err);
+    return status == ORR_OK ? orr_forecast__add_row(f->options, f->now_ms, f->scratch,
+                                                    &f->out->arena, &f->scenario, &f->run.job, err)
+                            : status;
+}
+
 static enum orr_status make_ready(void *context, struct orr_point *point, struct orr_err *err)
 {
     struct forecast *f = context;
     (void)err;
     f->run.options = f->options;
+    f->run.job = f->run.job != NULL ? f->run.job : f->options->job;
     f->run.point = point;
     f->run.world = &point->world;
     f->run.job_count = point->world.job_count;
@@ -400,7 +425,8 @@ static enum orr_status run_whole(struct forecast *f, struct orr_err *err)
 enum orr_status orr_forecast_make(const struct orr_forecast_options *options,
                                   struct orr_forecast *forecast, struct orr_err *err)
 {
-    struct forecast f = {.options = options, .out = forecast, .err = err};
+    struct forecast f = {
+        .options = options, .out = forecast, .err = err, .scenario = options->scenario};
     enum orr_status status = ORR_OK;
     *forecast =
         (struct orr_forecast){.origin_ms = ORR_MS_NONE, .stretch_low = 1.0, .stretch_high = 1.0};
@@ -417,6 +443,9 @@ enum orr_status orr_forecast_make(const struct orr_forecast_options *options,
         status = orr_fail(err, ORR_INTERRUPTED, "interrupted");
     }
     if (status == ORR_OK) {
+        status = add_row(&f, err);
+    }
+    if (status == ORR_OK) {
         status = run_whole(&f, err);
         orr_point_release(&f.point);
     }
@@ -425,6 +454,9 @@ enum orr_status orr_forecast_make(const struct orr_forecast_options *options,
     }
     if (f.run.history != NULL) {
         orr_workload_release(&f.history);
+    }
+    if (f.scratch[0] != '\0') {
+        orr_scratch_remove(f.scratch);
     }
     orr_forecast__check_close(f.check);
     orr_free(f.run.batch_of);

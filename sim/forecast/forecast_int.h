@@ -16,6 +16,7 @@ struct orr_forecast__run {
     struct orr_point *point;
     struct orr_world *world;      /* the point's; a future changes its own copy */
     uint32_t job_count;           /* of the scenario: those behind are room for what comes */
+    const char *job;              /* asked about; NULL: all that wait */
     struct orr_duration_of *of;   /* per job of the scenario */
     struct orr_workload *history; /* NULL: none */
     struct orr_duration_of *history_of;
@@ -43,6 +44,7 @@ struct orr_forecast__moment {
     orr_ms day_ms;   /* length of one: shorter where the past is */
     uint32_t *jobs;  /* asked about, in order */
     uint32_t count;
+    bool at_once;   /* the job that is submitted now has started already */
     orr_ms *starts; /* shared by the futures: [future][job], ORR_MS_NEVER: not started */
 };
 
@@ -79,6 +81,14 @@ void orr_forecast__factors(const struct orr_forecast__moment *moment, uint32_t b
  * has fallen so far since. */
 orr_ms orr_forecast__run_time(const struct orr_forecast__moment *moment, uint32_t job, orr_ms age,
                               const double *factors, double fall);
+
+/* row.c: a job that is not submitted yet, as a part of the scenario that is the last. The options
+ * then run that scenario; its trace is in the folder, which the caller removes. */
+#define ORR_FORECAST__PART "asked"
+enum orr_status orr_forecast__add_row(const struct orr_forecast_options *options, orr_ms at_ms,
+                                      const char *folder, struct orr_arena *arena,
+                                      struct orr_scenario_options *scenario, const char **job,
+                                      struct orr_err *err) ORR_MUST_USE;
 
 /* futures.c */
 /* Room behind the jobs of a world for all that may come in a future. */

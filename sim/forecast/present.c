@@ -119,7 +119,7 @@ static void list_waiting(struct orr_forecast__moment *moment)
 
 enum orr_status orr_forecast__look_at_one(struct orr_forecast__moment *moment, struct orr_err *err)
 {
-    const char *name = moment->run->options->job;
+    const char *name = moment->run->job;
     const struct orr_world *world = moment->run->world;
     const struct orr_job_state *states = moment->branch->run->ledger->jobs;
     char one[512];
@@ -132,9 +132,15 @@ enum orr_status orr_forecast__look_at_one(struct orr_forecast__moment *moment, s
         job++;
     }
     if (job == moment->run->job_count) {
-        return orr_fail(err, ORR_DATA, "no job is called \"%s\"", name);
+        return moment->run->options->row == NULL
+                   ? orr_fail(err, ORR_DATA, "no job is called \"%s\"", name)
+                   : orr_fail(err, ORR_DATA,
+                              "--row: the job cannot run here: it asks for what no node has, or a "
+                              "cell is wrong");
     }
-    if (job >= moment->branch->next_arrival || states[job].phase != ORR_JOB_PENDING) {
+    moment->at_once = moment->run->options->row != NULL && states[job].phase == ORR_JOB_RUNNING;
+    if (!moment->at_once &&
+        (job >= moment->branch->next_arrival || states[job].phase != ORR_JOB_PENDING)) {
         const bool comes =
             job >= moment->branch->next_arrival || states[job].phase == ORR_JOB_FUTURE;
         return orr_fail(err, ORR_DATA, "job %s does not wait then: it %s", name,

@@ -155,19 +155,19 @@ static enum orr_status write_trace(const struct stability *s, uint32_t nth, cons
                                     : orr_fail(s->err, ORR_IO, "%s: cannot be written", path);
 }
 
-/* The scenario with one part more at the end of its workload. */
-static const char *with_part(struct stability *s, const char *trace)
+const char *orr_study_with_part(const char *text, const char *name, const char *trace,
+                                struct orr_arena *arena)
 {
-    const char *text = s->again.text, *from = strstr(text, "\nworkload:\n"), *end = from + 11;
+    const char *from = strstr(text, "\nworkload:\n"), *end = from + 11;
     ORR_ASSERT(from != NULL); /* resolved scenarios have all keys */
     while (*end == ' ') {
         end += strcspn(end, "\n");
         end += *end == '\n';
     }
-    const size_t bytes = strlen(text) + strlen(trace) + 200;
-    char *out = orr_arena_alloc(&s->arena, bytes, 1);
-    (void)snprintf(out, bytes, "%.*s  - name: " ONE_MORE "\n    trace: \"%s\"\n%s",
-                   (int)(end - text), text, trace, end);
+    const size_t bytes = strlen(text) + strlen(name) + strlen(trace) + 200;
+    char *out = orr_arena_alloc(arena, bytes, 1);
+    (void)snprintf(out, bytes, "%.*s  - name: %s\n    trace: \"%s\"\n%s", (int)(end - text), text,
+                   name, trace, end);
     return out;
 }
 
@@ -185,7 +185,8 @@ static enum orr_status list_points(struct stability *s, struct orr_point_options
                                        .allow_loss_ppm = ORR_LOSS_ALL};
         if (p > 0) {
             status = write_trace(s, p - 1, trace);
-            points[p].scenario.text = with_part(s, trace);
+            points[p].scenario.text =
+                orr_study_with_part(s->again.text, ONE_MORE, trace, &s->arena);
             points[p].scenario.text_bytes = strlen(points[p].scenario.text);
         }
     }

@@ -51,6 +51,14 @@ refuses 65 'no job is called "nobody"' $certain --job nobody
 refuses 65 "does not wait then: it runs" $certain --job runs
 refuses 65 "does not wait then: it is over" $certain --job a3
 refuses 66 "missing.yaml" missing.yaml --at 1h
+# A job that is not submitted yet goes behind those that wait; where nothing waits it starts as it comes.
+forecast $certain --arrivals none --row gpus=8,queue=q,user=u --json
+[ "$(jq -c '[.jobs[] | [.job, .submit_s, .start_p50_s]]' out)" = '[["asked/yours",145200,154800]]' ] || fail "--row"
+"$orrery" forecast --trace certain.csv --cluster 2x8 --policy fifo --at 1000 --row gpus=8,job=j --json --no-progress --rehearse 0 >out 2>err || fail "--row at once"
+[ "$(jq -c '[.jobs[] | [.job, .start_p10_s, .start_p90_s, .within_1h]]' out)" = '[["asked/j",1000,1000,1]]' ] || fail "--row at once"
+refuses 65 "cannot run here" $certain --row gpus=64
+refuses 64 "is not COLUMN=VALUE" $certain --row 64
+refuses 64 "one of them" $certain --row gpus=1 --job waits
 printf 'job,submit_s,run_s,gpus\na,0,60,8\nb,0,60,8\n' >two.csv
 refuses 65 "history names a trace" --trace two.csv --cluster 1x8 --policy fifo --at 0 --no-progress
 forecast --trace two.csv --cluster 1x8 --policy fifo --at 0 --history certain.csv --no-progress --json

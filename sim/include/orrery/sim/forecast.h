@@ -20,6 +20,8 @@ struct orr_forecast_options {
     uint64_t seed;       /* of what is drawn */
     bool arrivals;       /* jobs come after the moment; else none */
     const char *job;     /* NULL: all that wait */
+    const char *row;     /* "COLUMN=VALUE,...": instead, a job that is submitted at the moment; what
+                            it does not say of job and run_s is "yours" and an hour. NULL: none */
     const char *history; /* trace whose run times count beside those that ended; NULL: none */
     uint32_t rehearsals; /* forecasts of moments before that one, whose misses set the width of
                             intervals; in a check those of earlier moments do, unless this is 0 */
@@ -63,8 +65,9 @@ struct orr_forecast {
 };
 
 /* The caller releases the forecast in any case. ORR_USAGE: that is no time. ORR_DATA: no such job,
- * it does not wait then, or nothing is known of run times. ORR_SCENARIO: the policy goes by run
- * times that nobody knows. Else fails as orr_scenario_load, orr_world_build and orr_engine_run. */
+ * the row is wrong or asks for what no node has, it does not wait then, or nothing is known of run
+ * times. ORR_SCENARIO: the policy goes by run times that nobody knows. Else fails as
+ * orr_scenario_load, orr_world_build and orr_engine_run. */
 enum orr_status orr_forecast_make(const struct orr_forecast_options *options,
                                   struct orr_forecast *forecast, struct orr_err *err) ORR_MUST_USE;
 void orr_forecast_release(struct orr_forecast *forecast);

@@ -92,6 +92,11 @@ enum orr_status orr_rerun_of(const char *results, struct orr_arena *arena,
                              struct orr_scenario_options *options,
                              struct orr_err *err) ORR_MUST_USE;
 
+/* The resolved text of a scenario with one part more at the end of its workload, a trace; in the
+ * arena. */
+const char *orr_study_with_part(const char *text, const char *name, const char *trace,
+                                struct orr_arena *arena);
+
 struct orr_replica_options {
     struct orr_shake shake;
     uint32_t replicas;
