@@ -62,8 +62,8 @@ bool orr_victim__all_given_back(struct orr_victim_search *search);
 
 /* Outside flat worlds, of a scenario whose victims were taken apart (branches.h). */
 bool orr_victim__served_first(struct orr_victim_search *search);
-/* All victims are served before the preemptor and come back as far as they are due; the validator
- * refuses what they lose, whether it finds a place or not. */
+/* No victim is of the preemptor's branch, and the validator refuses what they lose even if all come
+ * back as far as they are due. */
 bool orr_victim__loses_too_much(struct orr_victim_search *search,
                                 const struct orr_victims *potential);
 /* How the scenario would end; SOLVED: it has to be simulated. */

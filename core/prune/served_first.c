@@ -22,7 +22,10 @@
  * 3. No more room. Then as many GPUs are free as before and as victims lost beyond what they were
  *    due, which is fewer than the preemptor asks.
  *
- * Where all come back before the preemptor is served, what reclaim's validator says is known too.
+ * Who comes back or not, no victim is given more than it is due. What reclaim's validator refuses
+ * if they lose only what is beyond that it refuses in any case, if none is of the preemptor's
+ * branch: it takes loss after loss, each leaves the next one less, and the branches that were taken
+ * from less of their shares.
  *
  * What came of playing a branch is kept from search to search by a fingerprint of all that was
  * read: victims and preemptor, how the queues below stand and who waits in them.
@@ -303,11 +306,8 @@ bool orr_victim__served_first(struct orr_victim_search *search)
 bool orr_victim__loses_too_much(struct orr_victim_search *search,
                                 const struct orr_victims *potential)
 {
-    const struct orr_session *session = search->session;
     struct orr_branches *s = search->refuter.branches;
-    if (not_due(s) == 0 || !orr_flat__rules_allow(session) ||
-        !(is_one_node(session, s) || all_find_places(session, s)) ||
-        !orr_victim__any_served_first(search)) {
+    if (not_due(s) == 0 || s->branches[s->own].first != ORR_NONE) {
         return false;
     }
     for (uint32_t v = 0; v < s->victim_count; v++) {
