@@ -363,6 +363,21 @@ void orr_order_sort(const struct orr_order *order, struct orr_order_entry *entri
     orr_sort(entries, count, sizeof *entries, by_building, (void *)(uintptr_t)order);
 }
 
+uint32_t orr_order__place_for(const struct orr_order *order, const struct orr_order_entry *entries,
+                              uint32_t count, const struct orr_order_entry *entry)
+{
+    uint32_t low = 0;
+    for (uint32_t high = count; low < high;) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (by_building(&entries[middle], entry, (void *)(uintptr_t)order) < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
 /* --- over a list --- */
 
 static bool is_empty(const struct orr_order_node *node)

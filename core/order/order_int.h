@@ -37,6 +37,10 @@ uint32_t orr_order__new_node(struct orr_order *order, uint32_t queue, uint32_t p
 void orr_order__attach(struct orr_order *order, uint32_t node);
 void orr_order__flag_up(struct orr_order *order, uint32_t node);
 
+/* Where the entry goes among so many in the order of building. */
+uint32_t orr_order__place_for(const struct orr_order *order, const struct orr_order_entry *entries,
+                              uint32_t count, const struct orr_order_entry *entry);
+
 /* order_lanes.c: the leaf's next job after the last one its lanes gave; with `skip` the next that
  * has to be looked at. */
 void orr_order__find_head(struct orr_order *order, struct orr_order_node *leaf, bool skip);

@@ -97,6 +97,8 @@ void orr_session_release(struct orr_session *session)
     orr_free(session->touched);
     orr_free(session->dirty);
     orr_free(session->changed_jobs);
+    orr_free(session->waiting);
+    orr_free(session->relist);
     orr_free(session->fingerprint_due);
     orr_free(session->decisions);
     orr_free(session->every_node);

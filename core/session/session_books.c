@@ -396,8 +396,19 @@ void orr_session__set_live_status(struct orr_session *session, struct orr_stask 
     orr_session__job_changed(session, task->job);
 }
 
+void orr_session_relist(struct orr_session *session, uint32_t job)
+{
+    if (!session->jobs[job].relisted) {
+        session->jobs[job].relisted = true;
+        session->relist =
+            ORR_ROOM_FOR_ONE(session->relist, session->relist_count, session->relist_capacity);
+        session->relist[session->relist_count++] = job;
+    }
+}
+
 void orr_session__job_changed(struct orr_session *session, uint32_t job)
 {
+    orr_session_relist(session, job);
     if (session->jobs[job].changed) {
         return;
     }

@@ -16,23 +16,9 @@
 
 void orr_victim__list_pending(struct orr_victim_search *search)
 {
-    const struct orr_session *session = search->session;
-    if (search->pending != NULL) {
-        return;
+    if (search->pending == NULL) {
+        search->pending = orr_order_waiting(search->session, search->job, &search->pending_count);
     }
-    struct orr_order order;
-    struct orr_jobview *views = orr_alloc(session->job_count + (size_t)1, sizeof *views);
-    uint32_t count = 0;
-    for (uint32_t j = 0; j < session->job_count; j++) {
-        if (j != search->job && session->jobs[j].pending > 0) {
-            views[count++] = orr_jobview_whole(j);
-        }
-    }
-    search->pending = orr_alloc(count + (size_t)1, sizeof *search->pending);
-    orr_order_init(&order, session, false, true);
-    search->pending_count = orr_order_prepare(&order, views, count, search->pending);
-    orr_order_release(&order);
-    orr_free(views);
 }
 
 static void keep_sums(struct orr_victim_search *search)
@@ -55,7 +41,6 @@ static void release_search(struct orr_victim_search *search)
     orr_free(search->picked);
     orr_task_list_release(&search->tasks);
     orr_free(search->candidates);
-    orr_free(search->pending);
     orr_free(search->recorded.items);
     orr_free(search->next.items);
     orr_task_list_release(&search->survivors);

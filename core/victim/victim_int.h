@@ -91,7 +91,7 @@ struct orr_victim_search {
     bool *base_feasible;              /* by node */
     int64_t (*held)[ORR_SHARE_KINDS]; /* by queue, before anything was tried */
     int64_t (*nonpreemptible)[ORR_SHARE_KINDS];
-    struct orr_order_entry *pending; /* all waiting jobs in the order of building; made once */
+    const struct orr_order_entry *pending; /* all others that wait, in the order of building */
     uint32_t pending_count;
     int64_t tried, tried_by_generator; /* scenarios of this job */
     struct orr_refuter refuter;

@@ -156,6 +156,32 @@ static void release_world(struct world *world)
     orr_free(world->asks);
 }
 
+/* The list that is kept from search to search is the one that would be made now. */
+static void assert_lists_who_waits(struct orr_session *session, uint32_t but)
+{
+    struct orr_order order;
+    struct orr_jobview *views = orr_alloc(session->job_count + (size_t)1, sizeof *views);
+    struct orr_order_entry *made = orr_alloc(session->job_count + (size_t)1, sizeof *made);
+    uint32_t waiting = 0, kept_count;
+    for (uint32_t j = 0; j < session->job_count; j++) {
+        if (j != but && session->jobs[j].pending > 0) {
+            views[waiting++] = orr_jobview_whole(j);
+        }
+    }
+    orr_order_init(&order, session, false, true);
+    const uint32_t count = orr_order_prepare(&order, views, waiting, made);
+    const struct orr_order_entry *kept = orr_order_waiting(session, but, &kept_count);
+    assert_int_equal(kept_count, count);
+    for (uint32_t i = 0; i < count; i++) {
+        assert_int_equal(kept[i].view.job, made[i].view.job);
+        assert_int_equal(kept[i].elastic_state, made[i].elastic_state);
+        assert_memory_equal(kept[i].demand.v, made[i].demand.v, sizeof made[i].demand.v);
+    }
+    orr_order_release(&order);
+    orr_free(views);
+    orr_free(made);
+}
+
 static void run_worlds(uint64_t first, uint64_t count, const enum orr_action *actions,
                        uint32_t action_count, uint32_t decided[ORR_ACTIONS])
 {
@@ -176,6 +202,7 @@ static void run_worlds(uint64_t first, uint64_t count, const enum orr_action *ac
             orr_kai_run(&fast.session, actions, action_count);
             orr_kai_run(&literal.session, actions, action_count);
             world_assert_same_decisions(&fast.session, &literal.session);
+            assert_lists_who_waits(&fast.session, c % fast.session.job_count);
             for (uint32_t i = 0; i < fast.session.decision_count; i++) {
                 decided[fast.session.decisions[i].action]++;
             }

@@ -76,6 +76,10 @@ void orr_order_build_over(struct orr_order *order, const struct orr_order_entry 
 /* Entries in the canonical order of building; returns their number, at most count. */
 uint32_t orr_order_prepare(const struct orr_order *order, const struct orr_jobview *views,
                            uint32_t count, struct orr_order_entry *entries);
+/* All jobs with tasks that wait, but for one of them, in that order; the session's, until it is
+ * asked again. Costs what changed since it was asked last, and a pass over the list. */
+const struct orr_order_entry *orr_order_waiting(struct orr_session *session, uint32_t but,
+                                                uint32_t *count);
 /* Brings entries into that order. */
 void orr_order_sort(const struct orr_order *order, struct orr_order_entry *entries, uint32_t count);
 

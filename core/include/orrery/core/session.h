@@ -288,6 +288,7 @@ struct orr_sjob {
     struct orr_failed_search failed[ORR_ACTIONS];
     bool invalid;             /* removed: its tasks are gone */
     bool changed;             /* listed in the session's changed_jobs */
+    bool relisted;            /* listed in the session's relist */
     uint64_t task_generation; /* of the session's task_generation: when a live task last got another
                                  status */
     uint32_t mark;            /* scratch of a search for victims */
@@ -471,6 +472,12 @@ struct orr_session {
     uint32_t
         *changed_jobs; /* added, ended or with tasks of another status; cleared by the reader */
     uint32_t changed_count, changed_capacity;
+    /* order/waiting.c: who waits, in the order of building, but for jobs that changed since */
+    struct orr_order_entry *waiting;
+    uint32_t waiting_count, waiting_capacity;
+    uint32_t *relist; /* those */
+    uint32_t relist_count, relist_capacity;
+    int64_t waiting_mib;       /* min_gpu_memory_mib then */
     uint32_t *fingerprint_due; /* tasks that fingerprints of queues lack */
     uint32_t fingerprint_due_count, fingerprint_due_capacity;
     struct orr_backlog *backlog; /* backlog.h; NULL: none is kept */
@@ -635,6 +642,8 @@ int64_t orr_session_quota_on(const struct orr_session *session, const struct orr
 /* Brings the fingerprints of queues up to date: sums over their active tasks, the same again when
  * the same tasks are active in the same places. */
 void orr_session_update_fingerprints(struct orr_session *session);
+/* The job is not in the list of those that wait as it is now. */
+void orr_session_relist(struct orr_session *session, uint32_t job);
 /* Device memory a shared request takes on a node, MiB. */
 int64_t orr_session_shared_need(const struct orr_ask *ask, const struct orr_snode *node);
 /* ceil to 1 % of a device, in milli-GPU; the quotient is IEEE double as KAI's. */
