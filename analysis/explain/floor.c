@@ -4,8 +4,9 @@
 
 #include <string.h>
 
+#include <orrery/analysis/names.h>
+
 #define LETTERS 26
-#define COLUMNS 100
 #define DEVICES 64
 
 struct holder { /* a queue by what it holds then, most first */
@@ -175,6 +176,7 @@ static void draw_node(const struct floor *floor, const struct place *place, char
 /* As many on a line as fit. */
 static void draw_nodes(const struct floor *floor, FILE *out)
 {
+    const size_t columns = (size_t)orr_text_columns(100);
     int64_t domain = -1;
     size_t column = 0;
     for (uint32_t i = 0; i < floor->place_count; i++) {
@@ -188,7 +190,7 @@ static void draw_nodes(const struct floor *floor, FILE *out)
         }
         draw_node(floor, place, cells);
         const size_t bytes = strlen(place->name) + strlen(cells) + 3;
-        if (column > 0 && column + bytes > COLUMNS) {
+        if (column > 0 && column + bytes > columns) {
             (void)fputc('\n', out);
             column = 0;
         }

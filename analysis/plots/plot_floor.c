@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <orrery/analysis/names.h>
 #include <orrery/base/sort.h>
 #include <orrery/base/text.h>
 
@@ -259,7 +260,8 @@ static void floor_plot(struct orr_plot *plot, const struct plan *plan, char **te
 /* For terminals of characters: a letter a GPU. */
 static void floor_text(struct orr_plot *plot, const struct plan *plan)
 {
-    enum { LETTERS = 26, LINES = 60, COLUMNS = 92 };
+    enum { LETTERS = 26, LINES = 60 };
+    const int width = orr_text_columns(100);
     const struct orr_plot_lanes *lanes = plan->lanes;
     char *cells = orr_alloc((size_t)lanes->node_count * MOST_GPUS + 1, 1);
     double *used = orr_zalloc((size_t)lanes->node_count * MOST_GPUS + 1, sizeof *used);
@@ -290,7 +292,7 @@ static void floor_text(struct orr_plot *plot, const struct plan *plan)
         }
         orr_plot__row(plot, "%.*s  ", (int)gpus, cells + (size_t)node * MOST_GPUS);
         used_columns += gpus + 2;
-        if (used_columns + gpus + 2 > COLUMNS || k + 1 == lanes->node_count) {
+        if (used_columns + gpus + 2 > (uint32_t)width - 8 || k + 1 == lanes->node_count) {
             orr_plot__row(plot, "\"\n");
             used_columns = 0;
             line++;
@@ -299,10 +301,10 @@ static void floor_text(struct orr_plot *plot, const struct plan *plan)
     orr_free(used);
     orr_free(cells);
     orr_plot__gp(plot,
-                 "set terminal dumb size 100,%u noenhanced\nunset tics\nunset border\nunset key\n"
+                 "set terminal dumb size %d,%u noenhanced\nunset tics\nunset border\nunset key\n"
                  "set lmargin 3\nset rmargin 1\nset tmargin 4\nset bmargin 2\nset xrange [0:1]\n"
                  "set yrange [%u:-1]\n",
-                 line + 7, line);
+                 width, line + 7, line);
     orr_plot__letters(plot, plan->slots);
     orr_plot__gp(plot, "plot ");
     orr_plot__data(plot, 0);

@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 
+#include <orrery/analysis/names.h>
 #include <orrery/base/sort.h>
 
 #define MOST_BOXES 2000
@@ -266,19 +267,20 @@ static void boxes_plot(struct orr_plot *plot, const struct gantt *gantt)
 /* For terminals of characters: a letter for the queue that held most of a cell. */
 static void letters_plot(struct orr_plot *plot, const struct gantt *gantt)
 {
-    enum { COLUMNS = ORR_PLOT_MAP_COLUMNS, LETTERS = 26 };
+    enum { LETTERS = 26 };
+    const uint32_t columns = orr_plot__map_columns();
     const struct orr_plot_lanes *lanes = gantt->lanes;
-    double width = (double)(gantt->to - gantt->from) / COLUMNS;
-    double *held = orr_zalloc((size_t)gantt->rows * COLUMNS * LETTERS, sizeof *held);
+    double width = (double)(gantt->to - gantt->from) / columns;
+    double *held = orr_zalloc((size_t)gantt->rows * columns * LETTERS, sizeof *held);
     for (uint32_t i = 0; i < lanes->held_count; i++) {
         const struct orr_plot_held *one = &lanes->held[i];
-        for (uint32_t c = 0; inside(gantt, one) && c < COLUMNS; c++) {
+        for (uint32_t c = 0; inside(gantt, one) && c < columns; c++) {
             double low = (double)gantt->from + c * width, high = low + width;
             low = low > (double)one->start ? low : (double)one->start;
             high = high < (double)one->end ? high : (double)one->end;
             uint32_t letter = one->rank < LETTERS - 1 ? one->rank : LETTERS - 1;
             if (low < high) {
-                held[((size_t)gantt->row[one->node] * COLUMNS + c) * LETTERS + letter] +=
+                held[((size_t)gantt->row[one->node] * columns + c) * LETTERS + letter] +=
                     (high - low) * (double)one->mgpu;
             }
         }
@@ -286,8 +288,8 @@ static void letters_plot(struct orr_plot *plot, const struct gantt *gantt)
     (void)orr_plot__block(plot, "row, letters of queues by time");
     for (uint32_t r = 0; r < gantt->rows; r++) {
         orr_plot__row(plot, "%u \"", r);
-        for (uint32_t c = 0; c < COLUMNS; c++) {
-            const double *cell = held + ((size_t)r * COLUMNS + c) * LETTERS;
+        for (uint32_t c = 0; c < columns; c++) {
+            const double *cell = held + ((size_t)r * columns + c) * LETTERS;
             uint32_t best = 0;
             for (uint32_t k = 1; k < LETTERS; k++) {
                 best = cell[k] > cell[best] ? k : best;
@@ -309,7 +311,9 @@ static void lane_axis(struct orr_plot *plot, const struct gantt *gantt)
     orr_plot__gp(plot, "set yrange [%.2f:-0.5]\nset ytics (", gantt->rows - 0.5);
     for (uint32_t r = 0; r < gantt->rows; r += every) {
         orr_plot__gp(plot, "%s", r > 0 ? ", " : "");
-        orr_plot__quote(plot, gantt->lanes->nodes[gantt->nodes[r]].name, 14, true);
+        const char *name = gantt->lanes->nodes[gantt->nodes[r]].name;
+        const char **one = orr_short_names(&plot->in.arena, &name, 1, 14);
+        orr_plot__quote(plot, one[0], 14, true);
         orr_plot__gp(plot, " %u", r);
     }
     orr_plot__gp(plot, ")\nset ylabel 'node (its GPUs above each other)'\n");

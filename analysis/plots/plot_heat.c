@@ -41,7 +41,7 @@ void orr_plot__heat_open(struct orr_plot *plot, const struct orr_plot_lanes *lan
 {
     bool dumb = plot->term == ORR_PLOT_DUMB;
     uint32_t most = dumb ? 21 : MOST_ROWS;
-    *heat = (struct orr_plot_heat){.columns = dumb ? ORR_PLOT_MAP_COLUMNS : MOST_COLUMNS};
+    *heat = (struct orr_plot_heat){.columns = dumb ? orr_plot__map_columns() : MOST_COLUMNS};
     orr_plot__span(plot, &heat->from, &heat->to);
     if (heat->to - heat->from < (orr_ms)heat->columns) {
         heat->columns = 1;

@@ -127,7 +127,8 @@ void orr_plot__means_over(struct orr_plot *plot, orr_ms bucket_ms, const char *t
 void orr_plot__title(struct orr_plot *plot, const char *what, const char *extra);
 const char *orr_plot__colour(uint32_t rank, uint32_t shown);
 /* Ends a script for "dumb" whose data is one block of: row, quoted text of a row. */
-#define ORR_PLOT_MAP_COLUMNS 83
+/* Columns of such a map: those of the terminal less names and margins. */
+uint32_t orr_plot__map_columns(void);
 void orr_plot__text_map(struct orr_plot *plot, uint32_t rows, orr_ms from, orr_ms to);
 void orr_plot__nothing(struct orr_plot *plot, const char *why);
 /* Range, tics and label of a time axis on x. `tics` is how many labels fit. */

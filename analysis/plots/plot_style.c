@@ -108,16 +108,27 @@ void orr_plot__quote(struct orr_plot *plot, const char *text, uint32_t max_chars
     orr_plot__gp(plot, "%s'", cut ? "\xe2\x80\xa6" : "");
 }
 
+#define TEXT_COLUMNS 100 /* of a figure in a terminal that does not say */
+#define MAP_LEFT     12  /* columns beside a map of characters: names of rows ... */
+#define MAP_RIGHT    4
+
+uint32_t orr_plot__map_columns(void)
+{
+    return (uint32_t)(orr_text_columns(TEXT_COLUMNS) - MAP_LEFT - MAP_RIGHT - 1);
+}
+
 /* Text terminals draw maps of characters: one character a cell, rows of them as labels. */
 void orr_plot__text_map(struct orr_plot *plot, uint32_t rows, orr_ms from, orr_ms to)
 {
+    const int width = orr_text_columns(TEXT_COLUMNS);
     double lines = rows + 9.0;
-    double step = (double)(to - from) / (ORR_PLOT_MAP_COLUMNS + 1);
+    double step = (double)(to - from) / (orr_plot__map_columns() + 1);
     orr_plot__gp(plot,
-                 "set terminal dumb size 100,%u noenhanced\nset lmargin at screen 0.12\n"
-                 "set rmargin at screen 0.96\nset bmargin at screen %.6f\n"
+                 "set terminal dumb size %d,%u noenhanced\nset lmargin at screen %.6f\n"
+                 "set rmargin at screen %.6f\nset bmargin at screen %.6f\n"
                  "set tmargin at screen %.6f\nunset key\nunset ylabel\nset yrange [%u:-1]\nplot ",
-                 rows + 9, 4 / lines, (rows + 5) / lines, rows);
+                 width, rows + 9, (double)MAP_LEFT / width, 1 - (double)MAP_RIGHT / width,
+                 4 / lines, (rows + 5) / lines, rows);
     orr_plot__data(plot, 0);
     orr_plot__gp(plot, "using (%.3f):1:2 with labels left\n",
                  orr_plot__x(plot, from) + step / 1000);
@@ -211,22 +222,13 @@ static void start_picture(struct orr_plot *plot, struct orr_plot_size size)
     orr_plot__gp(plot, " background '#ffffff'\n");
 }
 
-/* As wide as the terminal says that it is. */
-static int columns_of(int columns)
-{
-    const char *text = getenv("COLUMNS");
-    int64_t asked = 0;
-    const bool given = text != NULL && orr_parse_i64(text, strlen(text), &asked);
-    return given && asked >= 40 && asked <= 500 ? (int)asked : columns;
-}
-
 void orr_plot__start(struct orr_plot *plot, struct orr_plot_size size)
 {
     if (plot->term == ORR_PLOT_DUMB) {
-        plot->letters = columns_of(size.columns);
+        plot->letters = orr_text_columns(size.columns);
         plot->line = 1.0 / size.lines;
-        orr_plot__gp(plot, "set terminal dumb size %d,%d noenhanced\n", columns_of(size.columns),
-                     size.lines);
+        orr_plot__gp(plot, "set terminal dumb size %d,%d noenhanced\n",
+                     orr_text_columns(size.columns), size.lines);
     } else {
         start_picture(plot, size);
     }

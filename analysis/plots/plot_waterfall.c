@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include <orrery/analysis/names.h>
 #include <orrery/base/sort.h>
 
 #define MOST_BARS 20
@@ -219,17 +220,18 @@ static void fall_bars(struct orr_plot *plot, const struct waterfall *fall)
 
 static void fall_text(struct orr_plot *plot, const struct waterfall *fall)
 {
-    enum { COLUMNS = 46 };
+    enum { MOST = 500, BESIDE = 54 }; /* names and numbers */
+    const int columns = orr_text_columns(100) > BESIDE + 10 ? orr_text_columns(100) - BESIDE : 10;
     (void)orr_plot__block(plot, "row, bar");
     for (uint32_t i = 0; i < fall->count; i++) {
-        char text[COLUMNS + 1];
+        char text[MOST + 1];
         const struct bar *bar = &fall->bars[i];
-        int first = (int)(bar->from / fall->capacity * COLUMNS + 0.5);
-        int last = (int)(bar->to / fall->capacity * COLUMNS + 0.5);
-        for (int c = 0; c < COLUMNS; c++) {
+        int first = (int)(bar->from / fall->capacity * columns + 0.5);
+        int last = (int)(bar->to / fall->capacity * columns + 0.5);
+        for (int c = 0; c < columns; c++) {
             text[c] = c >= first && (c < last || c == first) ? '#' : ' ';
         }
-        text[COLUMNS] = '\0';
+        text[columns] = '\0';
         orr_plot__row(plot, "%u \"%s\"\n", i, text);
     }
     orr_plot__gp(plot, "set lmargin 27\nset rmargin 24\nplot ");

@@ -13,13 +13,15 @@
 #define SAID_MOST   6 /* queues named in a sentence */
 #define QUEUES_MOST 40
 
-const char *const orr_report__beside[] = {"allocation", "depth",     "wait-cdf", "debt",
-                                          "churn",      "waterfall", NULL};
+const char *const orr_report__beside[] = {
+    "depth",         "wait-cdf",  "jct-cdf", "debt",      "fairness", "size",
+    "fragmentation", "startable", "churn",   "waterfall", NULL};
 
 /* What is put beside each other: numbers of all jobs, how many ended or never started, and
  * objectives of workloads, where there are any; then queues. */
 enum part { ALL, COUNTS, OBJECTIVES, PARTS };
 struct side {
+    const char *const *labels; /* what each run is called */
     const struct orr_report_options *options;
     struct orr_comparison parts[PARTS], queues;
     double *values, *nevers; /* scratch, by file */
@@ -360,36 +362,34 @@ static enum orr_status in_short(const struct side *side, FILE *out, struct orr_e
     return status;
 }
 
-static void figures(const struct orr_report_options *options, FILE *out)
+/* One picture of all runs: a figure a run would have axes of its own, and take as much room each.
+ */
+static void figures(const struct orr_report_options *options, const char *const *labels, FILE *out)
 {
+    const uint32_t shown = options->count < ORR_PLOT_RUNS ? options->count : ORR_PLOT_RUNS;
+    struct orr_plot_arm arms[ORR_PLOT_RUNS];
+    for (uint32_t i = 0; i < shown; i++) {
+        arms[i] = (struct orr_plot_arm){options->paths[i], labels[i]};
+    }
     uint32_t count;
     const struct orr_plot_info *list = orr_plot_list(&count);
     for (uint32_t f = 0; f < count; f++) {
-        const char *const *beside = orr_report__beside;
-        while (*beside != NULL && strcmp(*beside, list[f].name) != 0) {
-            beside++;
-        }
-        if (*beside == NULL) {
+        struct orr_plot_options plot = ORR_PLOT_DEFAULTS;
+        struct orr_err ignored = {0};
+        if (!list[f].of_runs) {
             continue;
         }
-        (void)fputs("<div class=\"pair\">\n", out);
-        for (uint32_t i = 0; i < options->count; i++) {
-            struct orr_plot_options plot = ORR_PLOT_DEFAULTS;
-            struct orr_err ignored = {0};
-            char prefix[24], caption[600];
-            plot.figures = &list[f].name;
-            plot.count = 1;
-            plot.dir = options->scratch;
-            plot.interrupted = options->interrupted;
-            (void)snprintf(prefix, sizeof prefix, "beside%u-", i + 1);
-            (void)snprintf(caption, sizeof caption, "%.300s: %s", options->paths[i],
-                           list[f].summary);
-            if (orr_plot_run(options->paths[i], &plot, NULL, NULL, &ignored) == ORR_OK) {
-                orr_report__figure(options->paths[i], list[f].name, caption, options->scratch,
-                                   prefix, out);
-            }
+        plot.figures = &list[f].name;
+        plot.count = 1;
+        plot.dir = options->scratch;
+        plot.interrupted = options->interrupted;
+        if (orr_plot_runs(arms, shown, &plot, NULL, NULL, &ignored) == ORR_OK) {
+            orr_report__figure("compare", list[f].name, list[f].summary, options->scratch,
+                               "beside-", out);
         }
-        (void)fputs("</div>\n", out);
+    }
+    if (shown < options->count) {
+        (void)fprintf(out, "<p class=\"soft\">The figures show the first %u runs.</p>\n", shown);
     }
 }
 
@@ -427,8 +427,8 @@ static enum orr_status sections(const struct side *side, FILE *out, struct orr_e
         (void)fputs("</h3>\n", out);
         orr_report__changes(side->options, i, out);
     }
-    (void)fputs("<h2 id=\"figures\">Figures beside each other</h2>\n", out);
-    figures(side->options, out);
+    (void)fputs("<h2 id=\"figures\">Figures of all runs</h2>\n", out);
+    figures(side->options, side->labels, out);
     (void)fputs("<h2 id=\"runs\">Each run by itself</h2>\n", out);
     return status;
 }
@@ -475,6 +475,7 @@ enum orr_status orr_report__many(const struct orr_report_options *options, FILE 
         arms[i] = i;
     }
     name_files(options, labels);
+    side.labels = labels;
     /* each file is an arm; runs of different seeds are not pairs, and are shown all the same */
     struct orr_compare_options compare = {.paths = options->paths,
                                           .path_count = options->count,

@@ -2,9 +2,19 @@
 /* names.c - names in little room: those that begin alike are told apart by their ends. */
 #include <orrery/analysis/names.h>
 
+#include <stdlib.h>
 #include <string.h>
 
 #include <orrery/base/idmap.h>
+#include <orrery/base/text.h>
+
+int orr_text_columns(int otherwise)
+{
+    const char *text = getenv("COLUMNS");
+    int64_t stated = 0;
+    const bool given = text != NULL && orr_parse_i64(text, strlen(text), &stated);
+    return given && stated >= 40 && stated <= 500 ? (int)stated : otherwise;
+}
 
 static bool begins_character(char byte)
 {

@@ -116,7 +116,11 @@ static void choose_size(const struct orr_workload *workload, bool by_gpu, struct
     const int64_t peak = recorded_peak(workload);
     const double mean = span_ms > 0 ? gpu_ms / (double)span_ms : 0.0;
     double gpus = (double)largest;
-    if (peak > 0) {
+    if (workload->stated_gpus > 0) {
+        (void)snprintf(size->because, sizeof size->because,
+                       "as many as the head of the log says (MaxProcs, else MaxNodes)");
+        gpus = (double)workload->stated_gpus;
+    } else if (peak > 0) {
         (void)snprintf(size->because, sizeof size->because,
                        "as many as were held at once at most, by the recorded times");
         gpus = (double)peak;

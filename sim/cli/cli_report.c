@@ -301,6 +301,8 @@ static const char *gpu_hours(double value, char out[24])
 }
 
 #define NAME_LEAST 20 /* columns of a queue's name in a table ... */
+#define QUEUE_ROW  86 /* of the rest of a row */
+#define SHARD_ROW  75
 #define NAME_MOST  36 /* ... a longer one is shortened */
 
 /* Names of the first `count` of a table, all in one width. */
@@ -310,10 +312,13 @@ struct shown {
     int width;
 };
 
-static void shorten(struct shown *shown, struct orr_arena *arena)
+/* `rest`: columns of the table beside the names, of which a terminal leaves so many. */
+static void shorten(struct shown *shown, int rest, struct orr_arena *arena)
 {
-    shown->shorts = orr_short_names(arena, shown->names, shown->count, NAME_MOST);
-    shown->width = NAME_LEAST;
+    const int left = orr_text_columns(rest + NAME_MOST) - rest;
+    const int most = left > NAME_MOST ? NAME_MOST : left < 8 ? 8 : left;
+    shown->shorts = orr_short_names(arena, shown->names, shown->count, most);
+    shown->width = most < NAME_LEAST ? most : NAME_LEAST;
     for (uint32_t i = 0; i < shown->count; i++) {
         const int width = orr_text_width(shown->shorts[i]);
         shown->width = width > shown->width ? width : shown->width;
@@ -353,7 +358,7 @@ static void text_queues(const struct orr_report *r, FILE *out)
     for (uint32_t i = 0; i < shown.count; i++) {
         shown.names[i] = orr_idmap_name(&r->world->shown, queues[order[i]].queue);
     }
-    shorten(&shown, &arena);
+    shorten(&shown, QUEUE_ROW, &arena);
     (void)fprintf(out, "\n%-*s %-11s %8s %11s %10s | %9s %9s %9s %9s\n", shown.width, "queue",
                   "kind", "jobs", "GPU-hours", "share GPUs", "wait p50", "p95", "p99", "max");
     for (uint32_t i = 0; i < shown.count; i++) {
@@ -395,7 +400,7 @@ static void text_shards(const struct orr_report *r, FILE *out)
         const char *name = orr_idmap_name(&r->world->cluster.shards, i);
         shown.names[i] = name[0] == '\0' ? "(none)" : name;
     }
-    shorten(&shown, &arena);
+    shorten(&shown, SHARD_ROW, &arena);
     (void)fprintf(out, "\n%-*s %8s %8s %10s %10s | %9s %9s | policy\n", shown.width, "shard",
                   "GPUs", "jobs", "occupancy", "Jain", "wait p50", "p95");
     for (uint32_t i = 0; i < shown.count; i++) {

@@ -6,6 +6,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include <orrery/analysis/names.h>
 #include <orrery/base/text.h>
 #include <orrery/traces/reader.h>
 
@@ -141,16 +142,6 @@ static enum orr_status give(const struct trace_edit *edit, struct orr_workload *
 
 /* --- stat ------------------------------------------------------------------------------------ */
 
-static unsigned terminal_columns(void)
-{
-    int64_t columns;
-    const char *text = getenv("COLUMNS");
-    return text != NULL && orr_parse_i64(text, strlen(text), &columns) && columns > 30 &&
-                   columns < 400
-               ? (unsigned)columns
-               : 80;
-}
-
 static void print_stat(const struct trace_edit *edit, const struct orr_workload *workload)
 {
     struct orr_trace_stat stat;
@@ -158,7 +149,7 @@ static void print_stat(const struct trace_edit *edit, const struct orr_workload 
                              .origin_ms = workload->clock_origin_ms,
                              .capacity = edit->capacity,
                              .picture = true,
-                             .columns = terminal_columns()};
+                             .columns = (unsigned)orr_text_columns(80)};
     orr_stat_init(&stat);
     for (uint32_t r = 0; r < workload->count; r++) {
         struct orr_job_fact fact;

@@ -42,6 +42,16 @@ printf 'job,submit_s,run_s,gpus\na,0,36000,7\nb,3600,36000,7\n' >load.csv
 "$orrery" init --trace load.csv >out 2>err
 holds out 'nodes: 25, gpus: 8' '70 % of it' '140.0 GPUs on average'
 
+# What the head of a log says of its machine goes first: processors, else nodes; a larger job needs more all the same.
+"$orrery" init --trace "$source/tests/peers/backfill/hpc2n-exact.swf.gz" >out 2>err
+holds out 'nodes: 240, gpus: 1' 'as many as the head of the log says'
+for head in '; MaxNodes: 7' '; MaxProcs: 12\n; MaxNodes: 6' '; MaxNodes: 6\n; MaxProcs: 12' '; MaxProcs: 3'; do
+    printf "$head\\n1 0 -1 60 5 -1 -1 5 60 -1 1 1 1 1 1 -1 -1 -1\\n" >small.swf
+    "$orrery" init --trace small.swf >out 2>err
+    case $head in *MaxProcs:\ 12*) nodes=12 ;; *7) nodes=7 ;; *) nodes=5 ;; esac
+    holds out "nodes: $nodes, gpus: 1"
+done
+
 # In another folder the trace is still found; nothing is overwritten unasked.
 mkdir there
 "$orrery" init --trace load.csv --cluster 4x8 -o there/s.yaml 2>err

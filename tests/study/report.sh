@@ -106,6 +106,10 @@ grep -q 'No jobs but services were submitted in the window' service.html || fail
 sed -i 's/nodes: 2/nodes: 3/; s/gpu: .2,/gpu: [3,/' service.yaml
 "$orrery" run service.yaml --policy fifo --quiet --no-progress -o more.db
 "$orrery" report service.db more.db -o services.html
+if command -v gnuplot >/dev/null; then # one picture of both, where each had its own; not again below
+    [ "$(grep -c 'id="beside-figure-' services.html)" = 12 ] || fail "figures of both runs: $(grep -o 'id="beside-figure-[a-z-]*' services.html)"
+    ! grep -q 'id="[^b][^"]*figure-depth"' services.html || fail "depth stands again below each run"
+fi
 grep -q '<tr><td>web: objective met</td><td class="n">[0-9.]* %</td>' services.html || fail "objectives are not side by side"
 # Jobs that never could start: in no quantile, and the page does not say they are; beside another run, who they are.
 printf 'job,submit_s,run_s,gpus,queue,kind\na,0,100,4,x,training\nb,0,200,8,y,training\nc,20,5,1,y,interactive\n' >barred.csv

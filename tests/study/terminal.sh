@@ -43,7 +43,22 @@ grep -q "$escape" out && fail "colour in JSON"
 if command -v gnuplot >/dev/null; then
     COLUMNS=60 "$orrery" plot file.db depth -t dumb >narrow
     [ "$(awk '{ if (length($0) > n) n = length($0) } END { print n }' narrow)" -le 60 ] || fail "wider than COLUMNS"
+    for figure in nodes gantt floor waterfall; do # maps too: a cell a column
+        for columns in 60 150; do
+            COLUMNS=$columns "$orrery" plot file.db $figure -t dumb >map
+            widest=$(sed 's/ *$//' map | awk '{ if (length($0) > n) n = length($0) } END { print n }')
+            [ "$widest" -le $columns ] || fail "$figure: $widest of $columns columns"
+            [ $figure = floor ] || [ "$widest" -gt $((columns - 20)) ] || fail "$figure leaves $widest of $columns columns"
+        done
+    done
 fi
+# Maps and tables of words: names take what the rest of a row leaves.
+COLUMNS=40 "$orrery" show file.db --at 50s >map
+[ "$(awk '/^n0/ { if (length($0) > n) n = length($0) } END { print n + 0 }' map)" -le 42 ] || fail "$(cat map)"
+sed 's/^a,0,100,4$/a,0,100,4,a-queue-with-a-name-that-is-longer-than-others/; s/^job.*/&,queue/; s/^[bc],.*/&,b/' t.csv >named.csv
+COLUMNS=100 "$orrery" run --trace named.csv --cluster 2x8 -o named.db >table
+grep -q '^a-queue…others *unknown' table || fail "a name does not make room: $(cat table)"
+[ "$(sed -n '/^queue/,/^$/p' table | sed 's/…/./; /^a-queue.*:/d' | awk '{ if (length($0) > n) n = length($0) } END { print n }')" -le 100 ] || fail "wider than COLUMNS: $(cat table)"
 
 # So are pages of help, which never get narrower than their columns.
 widest() { awk '{ if (length($0) > n) n = length($0) } END { print n }'; }

@@ -301,6 +301,10 @@ static void read_comment(struct swf *swf, struct orr_text line)
     if (orr_text_is(fields[0], "UnixStartTime:") && number > 0 &&
         number < ORR_INSTANT_MAX_MS / 1000) {
         swf->reader->workload->clock_origin_ms = number * 1000;
+    } else if (number > 0 &&
+               (orr_text_is(fields[0], "MaxProcs:") ||
+                (orr_text_is(fields[0], "MaxNodes:") && swf->reader->workload->stated_gpus == 0))) {
+        swf->reader->workload->stated_gpus = number; /* a log without processors states nodes */
     } else if (count > 2 && orr_text_is(fields[0], "Queue:") && number >= 0) {
         name_queue(swf, number, fields[2], false);
     } else if (count > 2 && orr_text_is(fields[0], "Partition:") && number >= 0) {

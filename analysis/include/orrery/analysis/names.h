@@ -8,6 +8,8 @@
 
 #include <orrery/base/mem.h>
 
+/* Columns of the terminal, as COLUMNS states them (40 to 500), else `otherwise`. */
+int orr_text_columns(int otherwise);
 /* Columns that a text takes in a terminal, of UTF-8 one a character; a text in so many columns. */
 int orr_text_width(const char *text);
 void orr_pad(FILE *out, const char *text, int width);
