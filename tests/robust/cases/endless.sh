@@ -44,7 +44,7 @@ END
 pid=$!
 sleep 2
 kill -TERM $pid || fail 'the run was over too soon'
-(sleep 20 && kill -KILL $pid) 2>/dev/null &
+(sleep 20 && kill -KILL $pid) >/dev/null 2>&1 &
 guard=$!
 code=0
 wait $pid || code=$?
