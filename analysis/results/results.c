@@ -251,7 +251,8 @@ void orr_results_open_point(struct orr_results *results, const char *path, uint3
                             struct orr_err *err)
 {
     static const char *const views[] = {orr_results_sql__shown, orr_results_sql__point_run,
-                                        orr_results_sql__point_metric, orr_results_sql__point_node};
+                                        orr_results_sql__point_metric, orr_results_sql__point_node,
+                                        orr_results_sql__point_queue};
     open_database(results, path, err);
     const int64_t version = orr_results_int(results, orr_results_sql__merged_version, 0);
     if (results->status == ORR_OK && version != ORR_RESULTS_VERSION) {

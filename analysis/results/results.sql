@@ -95,3 +95,9 @@ JOIN point_metric AS m ON m.point = s.point;
 CREATE TEMP VIEW node AS
 SELECT capacity_mgpu / 1000 AS gpus
 FROM run;
+
+-- name: point_queue
+-- none: sweeps keep no display names
+CREATE TEMP VIEW queue AS
+SELECT NULL AS name, NULL AS display_name
+WHERE 0;

@@ -301,7 +301,7 @@ static void sums__are_those_worked_by_hand(void **state)
     assert_true(holds("hand-fragmentation.dat", "\n7200.000 0 0 0\n"));
     assert_true(holds("hand-fragmentation.dat", "\n14400.000 0 2.5 4\n"));
     assert_true(holds("hand-fragmentation.dat", " 33.33\n"));
-    assert_true(holds("hand-startable.dat", "\n7200.000 3\n10800.000 3\n"));
+    assert_true(holds("hand-startable.dat", "\n7200.000 3 0\n10800.000 3 0\n"));
     assert_true(holds("hand-jct-cdf.dat", "\n3600 33.3333\n14400 100\n"));
 }
 

@@ -315,7 +315,8 @@ static void extended__resources_are_counted(void **state)
                          GROUP("h", "q", "") NIC("p", "g") NIC("r", "h"),
                 &snapshot);
     ASSERT_DECIDED(&snapshot, "bind p n; ");
-    assert_non_null(strstr(waits(&snapshot, "h")->why, "1 not enough of an extended resource"));
+    assert_non_null(
+        strstr(waits(&snapshot, "h")->why, "not enough of an extended resource on 1 of 1"));
     orr_snapshot_release(&snapshot);
 }
 
