@@ -67,6 +67,9 @@ void orr_audit__found(struct orr_audit_run *run, enum orr_audit_rule rule, orr_m
                       const char *format, ...)
 {
     struct orr_verdict *verdict = run->verdict;
+    if (at_ms < run->schedule->begin_ms && (BASE >> rule & 1u) == 0) {
+        return; /* nobody decided it */
+    }
     if (verdict->found[rule]++ >= ORR_AUDIT_SHOWN) {
         return;
     }

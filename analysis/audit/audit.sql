@@ -50,6 +50,9 @@ SELECT count(*) FROM metric WHERE name = 'scheduler_busy';
 -- name: shard_count
 SELECT count(*) FROM shard;
 
+-- name: run_begin
+SELECT begin_ms FROM run;
+
 -- name: clock_origin
 SELECT clock_origin_ms FROM run;
 

@@ -168,7 +168,7 @@ static void start_instant(struct order *order, orr_ms now)
     }
     order->run->verdict->examined[ORR_AUDIT_ORDER] += order->next_start - first;
     overtake(order, ahead, order->by_start + in_order, order->next_start - in_order, now,
-             order->promises && is_clear(order, first));
+             order->promises && now >= schedule->begin_ms && is_clear(order, first));
 }
 
 static void judge_head(struct order *order, orr_ms now)

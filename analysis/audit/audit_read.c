@@ -91,6 +91,7 @@ static void load_run(struct load *load)
     /* workers that follow their job's backlog are asked for in the middle of a cycle */
     load->schedule->dim = orr_results_int(&load->in, orr_audit_sql__asks_in_cycles, 0) != 0;
     load->schedule->aged = orr_results_int(&load->in, orr_audit_sql__has_ages, 0) != 0;
+    load->schedule->begin_ms = orr_results_int(&load->in, orr_audit_sql__run_begin, ORR_MS_NONE);
     load->schedule->end_ms = orr_results_int(&load->in, orr_audit_sql__run_end, 0);
     /* the scenario with all defaults says how long a round is: 0s, there are none */
     load->schedule->in_rounds = orr_results_int(&load->in, orr_audit_sql__in_rounds, 0) != 0;

@@ -8,7 +8,7 @@ JOIN v_waits AS w ON w.job = t.job
 LEFT JOIN queue AS q ON q.id = w.queue
 JOIN kind AS k ON k.id = w.kind
 CROSS JOIN run AS r
-WHERE w.wait_ms IS NOT NULL AND w.submit_ms >= r.window_start_ms
+WHERE w.wait_ms IS NOT NULL AND w.enter_ms >= r.window_start_ms
 ORDER BY 1, 2;
 
 -- name: window

@@ -29,7 +29,7 @@ WHERE name = ?1 AND scope = ?2 AND label = ?3;
 SELECT j.name, j.end_ms - j.submit_ms, j.submit_ms
 FROM job AS j
 CROSS JOIN run AS r
-WHERE j.state = 3 AND j.submit_ms >= r.window_start_ms AND j.end_ms > j.submit_ms
+WHERE j.state = 3 AND j.enter_ms >= r.window_start_ms AND j.end_ms > j.submit_ms
   AND j.kind NOT IN (SELECT id FROM kind WHERE name = 'inference')
 ORDER BY j.id;
 

@@ -132,7 +132,7 @@ SELECT w.queue, t.start_ms - w.from_ms, w.wait_ms
 FROM recorded AS t
 JOIN v_waits AS w ON w.job = t.job
 CROSS JOIN run AS r
-WHERE w.wait_ms IS NOT NULL AND w.submit_ms >= r.window_start_ms;
+WHERE w.wait_ms IS NOT NULL AND w.enter_ms >= r.window_start_ms;
 
 -- name: levels
 SELECT level FROM startable GROUP BY level ORDER BY min(rowid) LIMIT 8;
@@ -210,13 +210,13 @@ FROM job_time;
 -- counted beside it. Those submitted from ?2 on and before ?3.
 
 -- piece: waits
-WITH one(job, kind, queue, state, submit_ms, ms, over) AS (
-  SELECT job, kind, queue, state, submit_ms, seen_ms, start_ms IS NOT NULL
+WITH one(job, kind, queue, state, enter_ms, ms, over) AS (
+  SELECT job, kind, queue, state, enter_ms, seen_ms, start_ms IS NOT NULL
   FROM v_waits)
 
 -- piece: completions
-WITH one(job, kind, queue, state, submit_ms, ms, over) AS (
-  SELECT j.id, j.kind, j.queue, j.state, j.submit_ms, coalesce(j.end_ms, r.end_ms) - j.submit_ms, j.state = 3
+WITH one(job, kind, queue, state, enter_ms, ms, over) AS (
+  SELECT j.id, j.kind, j.queue, j.state, j.enter_ms, coalesce(j.end_ms, r.end_ms) - j.submit_ms, j.state = 3
   FROM job AS j
   CROSS JOIN run AS r)
 
@@ -224,13 +224,13 @@ WITH one(job, kind, queue, state, submit_ms, ms, over) AS (
 , w(ms) AS (
   SELECT ms
   FROM one
-  WHERE ms > 0 AND over AND submit_ms >= ?2 AND submit_ms < ?3)
+  WHERE ms > 0 AND over AND enter_ms >= ?2 AND enter_ms < ?3)
 SELECT (SELECT ms FROM w ORDER BY ms LIMIT 1 OFFSET (SELECT count(*) / 200 FROM w)), (SELECT max(ms) FROM w)
 
 -- piece: times
 SELECT CASE WHEN ?1 THEN kind ELSE queue END, ms, kind IN (SELECT id FROM kind WHERE name = 'inference'), over
 FROM one
-WHERE state > 0 AND job NOT IN (SELECT job FROM never) AND submit_ms >= ?2 AND submit_ms < ?3
+WHERE state > 0 AND job NOT IN (SELECT job FROM never) AND enter_ms >= ?2 AND enter_ms < ?3
 ORDER BY 2, 4 DESC
 
 -- name: wait_bounds
@@ -258,18 +258,18 @@ ORDER BY 2, 4 DESC
 SELECT CASE WHEN ?1 THEN kind ELSE queue END, total(could), sum(start_ms IS NOT NULL), sum(state = 3), total(NOT could),
   kind IN (SELECT id FROM kind WHERE name = 'inference') AS service
 FROM (SELECT *, id NOT IN (SELECT job FROM never) AS could FROM job)
-WHERE (state > 0 OR NOT could) AND submit_ms >= ?2 AND submit_ms < ?3
+WHERE (state > 0 OR NOT could) AND enter_ms >= ?2 AND enter_ms < ?3
 GROUP BY 1, service;
 
 -- name: class_counts
 SELECT mgpu, total(NOT never), total(never)
 FROM v_waits
-WHERE (state > 0 OR never) AND submit_ms >= ?2 AND submit_ms < ?3 AND kind NOT IN (SELECT id FROM kind WHERE name = 'inference')
+WHERE (state > 0 OR never) AND enter_ms >= ?2 AND enter_ms < ?3 AND kind NOT IN (SELECT id FROM kind WHERE name = 'inference')
 GROUP BY 1;
 
 -- name: class_waits
 SELECT mgpu, seen_ms, start_ms IS NOT NULL AS over
 FROM v_waits
-WHERE state > 0 AND NOT never AND submit_ms >= ?2 AND submit_ms < ?3
+WHERE state > 0 AND NOT never AND enter_ms >= ?2 AND enter_ms < ?3
   AND kind NOT IN (SELECT id FROM kind WHERE name = 'inference')
 ORDER BY 2, 3 DESC;

@@ -42,7 +42,7 @@ CREATE VIEW v_waits AS
 -- same, or if it never started how long it was seen to wait: until it left, or the run ended.
 -- never: 1 if it never could have started (table never): its wait says nothing.
 SELECT j.id AS job, j.queue AS queue, j.kind AS kind, j.mgpu AS mgpu, j.state AS state,
-       j.submit_ms AS submit_ms, coalesce(h.eligible_ms, j.submit_ms) AS from_ms,
+       j.submit_ms AS submit_ms, j.enter_ms AS enter_ms, coalesce(h.eligible_ms, j.submit_ms) AS from_ms,
        j.start_ms AS start_ms, j.start_ms - coalesce(h.eligible_ms, j.submit_ms) AS wait_ms,
        j.evictions AS evictions,
        coalesce(j.start_ms, CASE WHEN j.state = 4 THEN j.end_ms ELSE r.end_ms END)
@@ -244,17 +244,17 @@ CREATE VIEW v_wait_cdf AS
 -- whose waits are not those of jobs) or kind.
 WITH RECURSIVE waited(scope, label, job, ms, started) AS (
   SELECT 'all', '', j.job, j.seen_ms, j.wait_ms IS NOT NULL
-  FROM v_waits AS j CROSS JOIN run AS r WHERE j.state > 0 AND NOT j.never AND j.submit_ms >= r.window_start_ms
+  FROM v_waits AS j CROSS JOIN run AS r WHERE j.state > 0 AND NOT j.never AND j.enter_ms >= r.window_start_ms
     AND j.kind NOT IN (SELECT id FROM kind WHERE name = 'inference')
   UNION ALL
   SELECT 'queue', q.name, j.job, j.seen_ms, j.wait_ms IS NOT NULL
   FROM v_waits AS j CROSS JOIN run AS r JOIN queue AS q ON q.id = j.queue
-  WHERE j.state > 0 AND NOT j.never AND j.submit_ms >= r.window_start_ms
+  WHERE j.state > 0 AND NOT j.never AND j.enter_ms >= r.window_start_ms
     AND j.kind NOT IN (SELECT id FROM kind WHERE name = 'inference')
   UNION ALL
   SELECT 'kind', k.name, j.job, j.seen_ms, j.wait_ms IS NOT NULL
   FROM v_waits AS j CROSS JOIN run AS r JOIN kind AS k ON k.id = j.kind
-  WHERE j.state > 0 AND NOT j.never AND j.submit_ms >= r.window_start_ms
+  WHERE j.state > 0 AND NOT j.never AND j.enter_ms >= r.window_start_ms
 ),
 ranked AS (
   SELECT scope, label, ms, started, row_number() OVER w AS rank,
@@ -326,7 +326,7 @@ WITH folded AS (
          avg(CASE WHEN k.name <> 'inference' THEN j.wait_ms END) / 1000.0 AS wait_mean_s,
          max(CASE WHEN k.name <> 'inference' THEN j.wait_ms END) / 1000.0 AS wait_max_s
   FROM v_waits AS j CROSS JOIN run AS r JOIN kind AS k ON k.id = j.kind
-  WHERE (j.state > 0 OR j.never) AND j.submit_ms >= r.window_start_ms GROUP BY j.queue
+  WHERE (j.state > 0 OR j.never) AND j.enter_ms >= r.window_start_ms GROUP BY j.queue
 ),
 reached AS ( -- a share is a long product: less than 1e-9 is rounding
   SELECT label AS queue, min(CASE WHEN share >= 0.50 - 1e-9 THEN wait_s END) AS p50_s,

@@ -109,10 +109,32 @@ static void remove_running(struct conservative *c, uint32_t job)
     c->running_count = kept;
 }
 
+static orr_ms later(orr_ms from, orr_ms by)
+{
+    return by >= ORR_MS_NEVER / 2 || from >= ORR_MS_NEVER / 2 ? ORR_MS_NEVER : from + by;
+}
+
+/* As long as its user said; a service is never done. */
+static orr_ms lasts(const struct orr_view *view, uint32_t job)
+{
+    const struct orr_job_spec *spec = &view->specs[job];
+    return spec->scales ? ORR_MS_NEVER : spec->estimate_ms > 0 ? spec->estimate_ms : 1;
+}
+
+static void add_running(struct conservative *c, const struct orr_view *view, uint32_t job)
+{
+    c->running = ORR_ROOM_FOR_ONE(c->running, c->running_count, c->running_capacity);
+    c->running[c->running_count++] = (struct running){job, later(view->now, lasts(view, job))};
+}
+
 static void conservative_event(void *state, const struct orr_view *view, enum orr_job_event event,
                                uint32_t job)
 {
     struct conservative *c = state;
+    if (event == ORR_JOB_STARTED) {
+        add_running(c, view, job);
+        return;
+    }
     if (event == ORR_JOB_ENDED || event == ORR_JOB_REQUEUED) {
         remove_running(c, job);
     }
@@ -126,11 +148,6 @@ static void conservative_event(void *state, const struct orr_view *view, enum or
 }
 
 /* --- what is free when --- */
-
-static orr_ms later(orr_ms from, orr_ms by)
-{
-    return by >= ORR_MS_NEVER / 2 || from >= ORR_MS_NEVER / 2 ? ORR_MS_NEVER : from + by;
-}
 
 /* The step that begins at a time, made of the one around it if there is none. */
 static uint32_t step_at(struct conservative *c, orr_ms at)
@@ -180,13 +197,6 @@ static orr_ms earliest(const struct conservative *c, int64_t mgpu, orr_ms lasts)
 static int64_t size_of(const struct orr_view *view, uint32_t job)
 {
     return orr_scaling_step_mgpu(view, job);
-}
-
-/* As long as its user said; a service is never done. */
-static orr_ms lasts(const struct orr_view *view, uint32_t job)
-{
-    const struct orr_job_spec *spec = &view->specs[job];
-    return spec->scales ? ORR_MS_NEVER : spec->estimate_ms > 0 ? spec->estimate_ms : 1;
 }
 
 /* What a job that runs gives back when it ends. */
@@ -271,8 +281,7 @@ static bool start(struct conservative *c, const struct orr_view *view, struct or
         served = reason == ORR_REASON_NONE && orr_scaling_is_served(view, job);
     }
     if (waits && view->jobs[job].placed_tasks > 0) {
-        c->running = ORR_ROOM_FOR_ONE(c->running, c->running_count, c->running_capacity);
-        c->running[c->running_count++] = (struct running){job, later(view->now, lasts(view, job))};
+        add_running(c, view, job);
     }
     if (!served) {
         explain(view, txn, job, reason, ORR_NONE);

@@ -176,6 +176,10 @@ static void easy_event(void *state, const struct orr_view *view, enum orr_job_ev
                        uint32_t job)
 {
     struct easy *easy = state;
+    if (event == ORR_JOB_STARTED) {
+        add_release(easy, view->now + view->specs[job].estimate_ms, job);
+        return;
+    }
     if ((event == ORR_JOB_ENDED || event == ORR_JOB_REQUEUED) &&
         view->jobs[job].phase != ORR_JOB_WITHDRAWN) {
         remove_release(easy, view->jobs[job].start_ms + view->specs[job].estimate_ms, job);

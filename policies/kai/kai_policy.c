@@ -228,6 +228,13 @@ static void kai_event(void *state, const struct orr_view *view, enum orr_job_eve
         slot = kai->slot_of_job[job];
         kai->tasks.job_of = kai->job_of_slot;
         break;
+    case ORR_JOB_STARTED:
+        submit(kai, view, job);
+        slot = kai->slot_of_job[job];
+        kai->tasks.job_of = kai->job_of_slot;
+        kai->session.jobs[slot].last_start = view->now;
+        orr_kai__tasks_start(&kai->tasks, view, slot, kai->build.first_ask);
+        return;
     case ORR_JOB_ENDED: {
         orr_kai__tasks_forget(&kai->tasks, slot);
         orr_session_end_job(&kai->session, slot);

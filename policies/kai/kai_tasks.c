@@ -383,6 +383,53 @@ void orr_kai__tasks_want(struct orr_kai_tasks *tasks, const struct orr_view *vie
     }
 }
 
+/* The session's shared GPUs that are these devices of a node; one that it does not know gets a
+ * fresh number. */
+static uint32_t groups_on(struct orr_kai_tasks *tasks, const struct orr_view *view, uint32_t node,
+                          uint64_t devices, uint32_t groups[ORR_SHARED_DEVICES_MAX])
+{
+    uint32_t *group_on = devices_of(tasks, view->cluster, node), count = 0;
+    uint32_t fresh = tasks->session->next_group;
+    for (; devices != 0 && count < ORR_SHARED_DEVICES_MAX; devices &= devices - 1) {
+        uint32_t *group = &group_on[__builtin_ctzll(devices)];
+        *group = *group == ORR_NONE ? fresh++ : *group;
+        groups[count++] = *group;
+    }
+    return count;
+}
+
+/* The job's first task that asks this and has no place. */
+static uint32_t idle_task(const struct orr_kai_tasks *tasks, const struct orr_sjob *job,
+                          uint32_t ask)
+{
+    uint32_t t = job->first_task;
+    while (tasks->session->tasks[t].ask != ask || placement_of(tasks, t) != ORR_NONE) {
+        t++;
+    }
+    return t;
+}
+
+void orr_kai__tasks_start(struct orr_kai_tasks *tasks, const struct orr_view *view, uint32_t slot,
+                          const uint32_t *first_ask)
+{
+    struct orr_session *session = tasks->session;
+    const struct orr_sjob *job = &session->jobs[slot];
+    const uint32_t index = tasks->job_of[slot], shape = view->specs[index].shape;
+    tasks->placement = grown(tasks->placement, &tasks->placement_capacity,
+                             job->first_task + job->task_count, ORR_NONE);
+    for (uint32_t p = view->jobs[index].placement; p != ORR_NONE;
+         p = view->ledger->placements[p].next) {
+        const struct orr_placement *placement = &view->ledger->placements[p];
+        const uint32_t t = idle_task(tasks, job, first_ask[shape] + placement->group);
+        const bool shared = orr_ask_is_shared(orr_task_ask(session, &session->tasks[t]));
+        uint32_t groups[ORR_SHARED_DEVICES_MAX];
+        const uint32_t count =
+            shared ? groups_on(tasks, view, placement->node, placement->devices, groups) : 0;
+        orr_session_set_task(session, t, ORR_TASK_RUNNING, placement->node, groups, count);
+        tasks->placement[t] = p;
+    }
+}
+
 void orr_kai__tasks_forget(struct orr_kai_tasks *tasks, uint32_t slot)
 {
     const struct orr_sjob *job = &tasks->session->jobs[slot];

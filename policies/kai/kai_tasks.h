@@ -33,6 +33,10 @@ void orr_kai__tasks_settle(struct orr_kai_tasks *tasks, const struct orr_view *v
 void orr_kai__tasks_lost(struct orr_kai_tasks *tasks, const struct orr_view *view, uint32_t slot);
 /* Pending tasks that the job does not want now are gated, those that it wants are not. */
 void orr_kai__tasks_want(struct orr_kai_tasks *tasks, const struct orr_view *view, uint32_t slot);
+/* The job runs by nobody's decision here: its tasks have the places that the ledger has for them.
+ */
+void orr_kai__tasks_start(struct orr_kai_tasks *tasks, const struct orr_view *view, uint32_t slot,
+                          const uint32_t *first_ask);
 /* The job ended: its tasks have no placements. */
 void orr_kai__tasks_forget(struct orr_kai_tasks *tasks, uint32_t slot);
 

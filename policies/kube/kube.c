@@ -176,7 +176,8 @@ static void kube_event(void *state, const struct orr_view *view, enum orr_job_ev
     if (!spec->scales && event == ORR_JOB_CHANGED && view->jobs[job].phase != ORR_JOB_PENDING) {
         return; /* it runs, or all of it goes */
     }
-    const bool anew = event == ORR_JOB_SUBMITTED || (spec->scales && event == ORR_JOB_CHANGED);
+    const bool anew = event == ORR_JOB_SUBMITTED || event == ORR_JOB_STARTED ||
+                      (spec->scales && event == ORR_JOB_CHANGED);
     const bool known = !spec->scales && (!anew || view->jobs[job].attempts > 0);
     orr_ms came = anew ? view->now : spec->submit_ms;
     orr_ms key = kube->params.order == ORDER_PRIORITY ? -(orr_ms)spec->priority : came;

@@ -45,7 +45,7 @@ bool orr_kueue__has_pods(const struct orr_view *view, uint32_t job)
     return view->jobs[job].placed_tasks > 0 || view->jobs[job].leaving_tasks > 0;
 }
 
-static uint32_t held_of(const struct orr_view *view, uint32_t job, uint32_t group)
+uint32_t orr_kueue__pods_held(const struct orr_view *view, uint32_t job, uint32_t group)
 {
     uint32_t held = 0;
     for (uint32_t p = view->jobs[job].placement; p != ORR_NONE;
@@ -77,7 +77,7 @@ static enum orr_reason place_group(const struct kueue_run *run, const struct orr
     const struct orr_request *request =
         &view->shapes->shapes[view->specs[job].shape].groups[group].request;
     const int64_t wanted = orr_kueue_held(run->kueue, run->jobs[job].workload)[group].count;
-    for (int64_t held = held_of(view, job, group); held < wanted; held++) {
+    for (int64_t held = orr_kueue__pods_held(view, job, group); held < wanted; held++) {
         const uint32_t node = run->params.score == KUEUE_SCORE_LEAST
                                   ? orr_ledger_most_idle(view->ledger, request)
                                   : orr_ledger_best_fit(view->ledger, request, 1);

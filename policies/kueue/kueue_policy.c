@@ -132,7 +132,7 @@ static void finish_eviction(struct kueue_run *run, const struct orr_view *view, 
     }
 }
 
-static void submit(struct kueue_run *run, const struct orr_view *view, uint32_t job)
+static void add(struct kueue_run *run, const struct orr_view *view, uint32_t job)
 {
     const struct orr_job_spec *spec = &view->specs[job];
     struct kueue_job *is = &run->jobs[job];
@@ -154,9 +154,49 @@ static void submit(struct kueue_run *run, const struct orr_view *view, uint32_t 
         run->job_of = orr_realloc(run->job_of, run->job_of_capacity, sizeof *run->job_of);
     }
     run->job_of[is->workload] = job;
-    orr_kueue_queue(run->kueue, is->workload);
+}
+
+static void submit(struct kueue_run *run, const struct orr_view *view, uint32_t job)
+{
+    add(run, view, job);
+    orr_kueue_queue(run->kueue, run->jobs[job].workload);
     run->fresh = ORR_ROOM_FOR_ONE(run->fresh, run->fresh_count, run->fresh_capacity);
     run->fresh[run->fresh_count++] = job;
+}
+
+/* It runs by nobody's decision here: it was admitted with the pods that it has. */
+static void take_running(struct kueue_run *run, const struct orr_view *view, uint32_t job)
+{
+    const uint32_t groups = view->shapes->shapes[view->specs[job].shape].group_count;
+    add(run, view, job);
+    struct kueue_job *is = &run->jobs[job];
+    const struct orr_kueue_pod_set *asked = orr_kueue__sets_of(run, view, view->specs[job].shape);
+    struct orr_kueue_held_set *sets = orr_zalloc(groups, sizeof *sets);
+    uint32_t *flavors = orr_alloc(ORR_SHARE_RESOURCES, sizeof *flavors);
+    int64_t *usage = orr_zalloc((size_t)groups * ORR_SHARE_RESOURCES, sizeof *usage);
+    for (uint32_t r = 0; r < ORR_SHARE_RESOURCES; r++) {
+        flavors[r] = ORR_NONE;
+    }
+    for (uint32_t r = 0; r < run->group.resource_count; r++) {
+        flavors[run->group.resources[r]] = run->flavor;
+    }
+    for (uint32_t g = 0; g < groups; g++) {
+        sets[g] = (struct orr_kueue_held_set){.count = orr_kueue__pods_held(view, job, g),
+                                              .flavors = flavors,
+                                              .usage = usage + (size_t)g * ORR_SHARE_RESOURCES,
+                                              .topology_flavor = ORR_NONE};
+        for (uint32_t r = 0; r < run->group.resource_count; r++) {
+            const uint32_t kind = run->group.resources[r];
+            const int64_t each = asked[g].per_pod[kind];
+            sets[g].usage[kind] = each == ORR_KUEUE_NOT_ASKED ? 0 : each * sets[g].count;
+        }
+    }
+    orr_kueue_hold(run->kueue, is->workload, sets, view->now);
+    orr_free(usage);
+    orr_free(flavors);
+    orr_free(sets);
+    is->admitted = is->ready = true;
+    is->admitted_ms = view->now;
 }
 
 /* It lost pods by nobody's decision here: its controller makes them anew, its quota stays. */
@@ -192,6 +232,8 @@ static void kueue_event(void *state, const struct orr_view *view, enum orr_job_e
     }
     if (event == ORR_JOB_SUBMITTED) {
         submit(run, view, job);
+    } else if (event == ORR_JOB_STARTED) {
+        take_running(run, view, job);
     } else if (is->workload == ORR_NONE) {
         return;
     } else if (event == ORR_JOB_ENDED) {

@@ -79,5 +79,7 @@ void orr_kueue__leave_line(struct kueue_run *run, uint32_t job);
 void orr_kueue__place_pods_of_all(struct kueue_run *run, const struct orr_view *view,
                                   struct orr_txn *txn);
 bool orr_kueue__has_pods(const struct orr_view *view, uint32_t job);
+/* Pods of a group that have a place. */
+uint32_t orr_kueue__pods_held(const struct orr_view *view, uint32_t job, uint32_t group);
 
 #endif

@@ -124,6 +124,9 @@ static orr_ms key_of(const struct orr_lanes *lanes, const struct orr_job_spec *s
 void orr_lanes_event(struct orr_lanes *lanes, const struct orr_view *view, enum orr_job_event event,
                      uint32_t job)
 {
+    if (event == ORR_JOB_STARTED) {
+        return;
+    }
     if (event != ORR_JOB_SUBMITTED) {
         lanes->released = true;
     }

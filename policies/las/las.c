@@ -192,6 +192,7 @@ static void las_event(void *state, const struct orr_view *view, enum orr_job_eve
     struct las *las = state;
     switch (event) {
     case ORR_JOB_SUBMITTED:
+    case ORR_JOB_STARTED:
         las->runs = orr_zgrow(las->runs, &las->runs_capacity, view->job_count, sizeof *las->runs);
         las->past = orr_zgrow(las->past, &las->past_capacity, view->job_count, sizeof *las->past);
         append(&las->lines[0], job);

@@ -41,6 +41,10 @@ void orr_walk_event(struct orr_walk *walk, enum orr_job_event event, uint32_t jo
     if (event == ORR_JOB_CHANGED) {
         return;
     }
+    if (event == ORR_JOB_STARTED) {
+        append(&walk->running, job);
+        return;
+    }
     take_out(&walk->running, job);
     if (event == ORR_JOB_ENDED) {
         take_out(&walk->waiting, job);

@@ -48,7 +48,8 @@ static void run_due_events(struct engine *engine)
         case CLASS_IDLE: orr_engine__leave_idle(engine, subject, number); break;
         case CLASS_SCALE: orr_engine__scale(engine, subject, number); break;
         case CLASS_CYCLE:
-        case CLASS_OWED: break; /* never in the heap */
+        case CLASS_OWED:
+        case CLASS_STATE: break; /* never in the heap */
         }
     }
 }
@@ -247,7 +248,7 @@ static orr_ms next_instant(struct engine *engine)
 {
     orr_ms next = earlier(engine->wake_ms, engine->next_cycle_ms);
     next = earlier(next, earlier(engine->owed_ms, engine->look_ms));
-    next = earlier(next, engine->arrival_ms);
+    next = earlier(next, earlier(engine->arrival_ms, engine->running_ms));
     if (engine->idle_events + engine->give_up_events > 0) {
         drop_stale(engine);
     }
@@ -264,7 +265,9 @@ static bool cycle_due(struct engine *engine)
         engine->next_cycle_ms = ORR_MS_NEVER;
         return false;
     }
-    orr_ms begin = orr_scheduler_next(&engine->scheduler, now, engine->last_cycle_ms);
+    orr_ms begin = orr_scheduler_next(&engine->scheduler,
+                                      now > engine->world->begin_ms ? now : engine->world->begin_ms,
+                                      engine->last_cycle_ms);
     if (begin == now) {
         engine->next_cycle_ms = ORR_MS_NEVER;
         return true;
@@ -293,6 +296,12 @@ static enum orr_status run_instant(struct engine *engine, orr_ms now, struct orr
         orr_engine__pools_look(engine);
     }
     run_arrivals(engine);
+    if (engine->running_ms == now) {
+        enum orr_status status = orr_engine__start_running(engine, err);
+        if (status != ORR_OK) {
+            return status;
+        }
+    }
     if (engine->owed_ms == now) {
         run_owed(engine);
     }
@@ -421,7 +430,7 @@ static void open_fold(const struct orr_world *world, const struct orr_engine_opt
     for (uint32_t s = 0; s < shards; s++) {
         capacity_mgpu[s] = run->ledger->shards[s].total_gpus * ORR_MGPU;
     }
-    orr_fold_init(&run->fold, run->queues, capacity_mgpu, shards, world->first_submit_ms,
+    orr_fold_init(&run->fold, run->queues, capacity_mgpu, shards, world->begin_ms,
                   options->window_start_ms, options->window_end_ms);
     orr_free(capacity_mgpu);
     int64_t *usable_mgpu = orr_alloc(world->queues.count, sizeof *usable_mgpu);
@@ -520,6 +529,7 @@ static enum orr_status follow_policy(struct engine *engine, const void *params, 
     if (status == ORR_OK) {
         orr_engine__nodes_open(engine);
         orr_engine__shares_open(engine);
+        engine->view.now = engine->world->first_submit_ms;
         status = orr_engine__loop(engine, err);
         end_last_round(engine);
         orr_engine__shares_close(engine);
@@ -592,7 +602,8 @@ enum orr_status orr_engine_run(const struct orr_world *world,
                             .instant_ms = ORR_MS_NONE,
                             .untimed_cycles = untimed_cycles(options, runner.policy)};
     engine.txn = orr_txn_open(run->ledger, orr_policy_laws(runner.policy, runner.params));
-    orr_txn_set_shard_laws(engine.txn, shards == NULL ? NULL : orr_engine_shards_laws(shards));
+    engine.shard_laws = shards == NULL ? NULL : orr_engine_shards_laws(shards);
+    orr_txn_set_shard_laws(engine.txn, engine.shard_laws);
     if (orr_policy_able(runner.policy, ORR_ABLE_JOINED)) {
         orr_txn_join_nodes(engine.txn);
     }
@@ -603,7 +614,7 @@ enum orr_status orr_engine_run(const struct orr_world *world,
                                     .jobs = run->ledger->jobs,
                                     .job_count = world->job_count,
                                     .ledger = run->ledger,
-                                    .now = world->first_submit_ms,
+                                    .now = world->begin_ms,
                                     .seed = options->seed,
                                     .epoch_ms = options->epoch_ms};
     orr_engine__work_open(&engine);
@@ -614,6 +625,7 @@ enum orr_status orr_engine_run(const struct orr_world *world,
     engine.follows = world->terms.crew_count > 0 || orr_world_has_services(world);
     engine.owed_ms = owed_ms(&engine);
     orr_engine__expect_arrival(&engine, 0);
+    orr_engine__state_open(&engine);
     engine.done_ms = round_ms > 0 ? orr_alloc(world->job_count, sizeof *engine.done_ms) : NULL;
     for (uint32_t j = 0; j < world->job_count && round_ms > 0; j++) {
         engine.done_ms[j] = ORR_MS_NONE;

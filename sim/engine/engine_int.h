@@ -20,7 +20,8 @@ enum event_class {
     CLASS_GIVE_UP, /* a job has waited for its first start as long as it is ready to */
     CLASS_OWED,    /* a queue is owed more or less, or has another priority; not in the heap */
     CLASS_IDLE,    /* workers of a job have had nothing to do for as long as they stay */
-    CLASS_SCALE    /* a service wants more pods, or fewer, or is over */
+    CLASS_SCALE,   /* a service wants more pods, or fewer, or is over */
+    CLASS_STATE    /* a job runs since then as the run begins; not in the heap */
 };
 
 /* With CLASS_CAPACITY: a step of an outage that the scenario lists, not of a random failure. */
@@ -47,29 +48,32 @@ struct engine {
     struct orr_run *run;
     struct orr_ledger *ledger;
     struct orr_txn *txn;
-    struct orr_exec *exec; /* NULL: work is wall time */
-    void *state;           /* the policy's */
-    bool traced;           /* this cycle is told as options->trace says */
+    const uint32_t *shard_laws; /* of the txn; NULL: the same everywhere */
+    struct orr_exec *exec;      /* NULL: work is wall time */
+    void *state;                /* the policy's */
+    bool traced;                /* this cycle is told as options->trace says */
     struct orr_view view;
     struct orr_view_work work;
     struct orr_heap heap;
     uint32_t next_arrival;
-    orr_ms arrival_ms;    /* of that job, when it is submitted; ORR_MS_NEVER: all have come */
-    uint32_t next_hold;   /* of the world: those before it have come */
-    uint32_t next_owed;   /* of the world: those before it are in force */
-    uint32_t *waits_for;  /* per hold: jobs whose end it still waits for */
-    bool changed;         /* something happened since the last cycle */
-    orr_ms next_cycle_ms; /* on a grid; ORR_MS_NEVER when none is due */
-    orr_ms last_cycle_ms; /* ORR_MS_NONE: none yet */
-    orr_ms round_ms;      /* 0: not in rounds */
-    orr_ms *done_ms;      /* in rounds, per job that is done and holds its devices; else NONE */
-    orr_ms wake_ms;       /* the policy asked for it; ORR_MS_NEVER */
-    orr_ms owed_ms;       /* queues are owed more or less from then on; ORR_MS_NEVER */
-    orr_ms look_ms;       /* autoscaled pools are looked at; ORR_MS_NEVER */
-    orr_ms branch_ms;     /* the run is held behind the instants up to then; ORR_MS_NEVER */
-    bool branched;        /* and goes no further than that: it has left the world's course */
-    bool enough;          /* who branches it needs no more */
-    bool outlasts;        /* something may be left in the heap when no job is */
+    uint32_t next_running; /* of the world: those before it run */
+    orr_ms running_ms;     /* since when that one runs; ORR_MS_NEVER: all do */
+    orr_ms arrival_ms;     /* of that job, when it is submitted; ORR_MS_NEVER: all have come */
+    uint32_t next_hold;    /* of the world: those before it have come */
+    uint32_t next_owed;    /* of the world: those before it are in force */
+    uint32_t *waits_for;   /* per hold: jobs whose end it still waits for */
+    bool changed;          /* something happened since the last cycle */
+    orr_ms next_cycle_ms;  /* on a grid; ORR_MS_NEVER when none is due */
+    orr_ms last_cycle_ms;  /* ORR_MS_NONE: none yet */
+    orr_ms round_ms;       /* 0: not in rounds */
+    orr_ms *done_ms;       /* in rounds, per job that is done and holds its devices; else NONE */
+    orr_ms wake_ms;        /* the policy asked for it; ORR_MS_NEVER */
+    orr_ms owed_ms;        /* queues are owed more or less from then on; ORR_MS_NEVER */
+    orr_ms look_ms;        /* autoscaled pools are looked at; ORR_MS_NEVER */
+    orr_ms branch_ms;      /* the run is held behind the instants up to then; ORR_MS_NEVER */
+    bool branched;         /* and goes no further than that: it has left the world's course */
+    bool enough;           /* who branches it needs no more */
+    bool outlasts;         /* something may be left in the heap when no job is */
     struct orr_scheduler scheduler;
     struct orr_faults faults;
     uint32_t fault_events;  /* in the heap: of random failures */
@@ -184,6 +188,11 @@ void orr_engine__replan_neighbours(struct engine *engine);
 
 /* engine_work.c: the policy may ask how its jobs get on */
 void orr_engine__work_open(struct engine *engine);
+
+/* engine_state.c: jobs that run as the run begins */
+void orr_engine__state_open(struct engine *engine);
+/* Those that run since now start where they are. ORR_DATA: one cannot be there. */
+enum orr_status orr_engine__start_running(struct engine *engine, struct orr_err *err);
 
 /* engine_nodes.c */
 void orr_engine__nodes_open(struct engine *engine);

@@ -77,9 +77,12 @@ void orr_engine__submit(struct engine *engine, uint32_t job)
     }
     orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, engine->view.now, 0,
                     asked_mgpu(engine, job, shape_of(engine, job)), 1);
+    engine->changed = true;
+    if (world->runs_before != NULL && world->runs_before[job]) {
+        return; /* the policy hears of it when it runs */
+    }
     engine->policy->event(engine->state, &engine->view, ORR_JOB_SUBMITTED, job);
     orr_engine__want_room(engine, job);
-    engine->changed = true;
     orr_ms patience_ms = world->terms.items[world->specs[job].terms].give_up_ms;
     if (patience_ms > 0) {
         engine->give_up_events++;

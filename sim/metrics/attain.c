@@ -15,9 +15,8 @@ static void count_starts(const struct orr_world *world, const struct orr_run *ru
     orr_ms limit = world->parts[part].part->objective.start_within_ms;
     for (uint32_t j = 0; j < world->job_count; j++) {
         const struct orr_job_state *state = &run->ledger->jobs[j];
-        orr_ms submit = world->specs[j].submit_ms;
-        if (submit < summary->window_start_ms || state->phase == ORR_JOB_FUTURE ||
-            orr_world_part_of(world, j) != part) {
+        if (orr_world_enter_ms(world, j) < summary->window_start_ms ||
+            state->phase == ORR_JOB_FUTURE || orr_world_part_of(world, j) != part) {
             continue;
         }
         orr_ms since = orr_run_eligible_ms(world, run, j);
@@ -50,7 +49,7 @@ static void count_left(const struct orr_world *world, const struct orr_run *run,
     for (uint32_t j = 0; j < world->job_count; j++) {
         const struct orr_job_state *state = &run->ledger->jobs[j];
         if (world->terms.items[world->specs[j].terms].give_up_ms > 0 &&
-            world->specs[j].submit_ms >= summary->window_start_ms &&
+            orr_world_enter_ms(world, j) >= summary->window_start_ms &&
             state->phase != ORR_JOB_FUTURE) {
             struct orr_attainment *part = &summary->parts[orr_world_part_of(world, j)];
             part->submitted++;

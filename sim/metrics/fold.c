@@ -190,7 +190,7 @@ static void recompute_shares(struct orr_fold *fold)
 static void settle_shares(struct orr_fold *fold, orr_ms now)
 {
     double dt = (double)(now - fold->shares_at);
-    fold->shares_at = now;
+    fold->shares_at = now > fold->shares_at ? now : fold->shares_at;
     if (fold->waiting_queues == 0 || dt <= 0.0) {
         return;
     }
@@ -360,6 +360,9 @@ void orr_fold_boundary(struct orr_fold *fold, orr_ms now)
 {
     while (now >= fold->next_boundary_ms) {
         orr_ms at = fold->next_boundary_ms;
+        if (at == fold->origin_ms) { /* the first bucket begins; what ran before did hold GPUs */
+            note(fold, at, fold->last_note);
+        }
         if (at == fold->window_start_ms) {
             note_start(fold, at);
         }
@@ -380,7 +383,7 @@ void orr_fold_change(struct orr_fold *fold, uint32_t queue, orr_ms now, int64_t 
     struct orr_fold_queue *q = &fold->queues[queue];
     const bool took_part = takes_part(q), waited = waits(q);
     settle(q, now);
-    if (fold->waiting_queues == 0) {
+    if (fold->waiting_queues == 0 && now > fold->shares_at) {
         fold->shares_at = now; /* nothing waited until now: nothing to add */
     }
     q->allocated += allocated_mgpu;

@@ -123,6 +123,7 @@ static void judge_users(const struct orr_world *world, const struct orr_run *run
 
 struct batch {
     orr_ms submit_ms, end_ms; /* of the first, of the last of its jobs */
+    orr_ms enter_ms;          /* from when on it counts; ORR_MS_NONE: some of it ran before */
     bool open;                /* some had not ended */
     bool never;               /* some can never start */
 };
@@ -135,9 +136,9 @@ static struct orr_waits batch_times(const struct orr_run *run, const struct orr_
     uint32_t kept = 0, never = 0;
     for (uint32_t b = 0; b < count; b++) {
         const struct batch *batch = &batches[b];
-        if (batch->submit_ms >= summary->window_start_ms && batch->never) {
+        if (batch->enter_ms >= summary->window_start_ms && batch->never) {
             never++;
-        } else if (batch->submit_ms >= summary->window_start_ms) {
+        } else if (batch->enter_ms >= summary->window_start_ms) {
             orr_ms end = batch->open ? run->end_ms : batch->end_ms;
             keys[kept++] = orr_tally__key(end - batch->submit_ms, batch->open);
         }
@@ -166,9 +167,12 @@ static void judge_batches(const struct orr_world *world, const struct orr_run *r
         uint32_t b = orr_idmap_put(&names, name, strlen(name), &added);
         if (added) {
             batches = ORR_ROOM_FOR_ONE(batches, b, capacity);
-            batches[b] =
-                (struct batch){world->specs[j].submit_ms, world->specs[j].submit_ms, false, false};
+            batches[b] = (struct batch){.submit_ms = world->specs[j].submit_ms,
+                                        .end_ms = world->specs[j].submit_ms,
+                                        .enter_ms = orr_world_enter_ms(world, j)};
         }
+        const orr_ms enter = orr_world_enter_ms(world, j);
+        batches[b].enter_ms = enter < batches[b].enter_ms ? enter : batches[b].enter_ms;
         batches[b].never = batches[b].never || orr_summary__is_never(run, j);
         if (state->phase != ORR_JOB_FINISHED && state->phase != ORR_JOB_WITHDRAWN) {
             batches[b].open = true;

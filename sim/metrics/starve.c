@@ -103,7 +103,7 @@ struct orr_starve *orr_starve__open(const struct orr_world *world, const struct 
 {
     struct orr_starve *starve = orr_zalloc(1, sizeof *starve);
     *starve = (struct orr_starve){
-        .world = world, .run = run, .summary = summary, .origin_ms = run->fold.origin_ms};
+        .world = world, .run = run, .summary = summary, .origin_ms = world->first_submit_ms};
     starve->queues = orr_zalloc(world->queues.count, sizeof *starve->queues);
     for (uint32_t q = 0; q < world->queues.count; q++) {
         struct holder *holder = &starve->queues[q];

@@ -57,7 +57,7 @@ static void tally_waits(const struct orr_world *world, const struct orr_run *run
     struct orr_tally *groups[5];
     for (uint32_t j = 0; j < world->job_count; j++) {
         const struct orr_job_state *state = &run->ledger->jobs[j];
-        if (world->specs[j].submit_ms >= summary->window_start_ms &&
+        if (orr_world_enter_ms(world, j) >= summary->window_start_ms &&
             orr_summary__is_never(run, j)) {
             for (uint32_t g = groups_of(world, t, j, groups); g-- > 0;) {
                 groups[g]->waits.never++;
@@ -107,7 +107,8 @@ static void sum_jobs(const struct orr_world *world, const struct orr_run *run,
         summary->shards[orr_summary__shard_of(world, j)].finished++;
         makespan = state->end_ms > makespan ? state->end_ms : makespan;
         const struct orr_job_spec *spec = &world->specs[j];
-        if (spec->submit_ms < summary->window_start_ms || spec->kind == ORR_KIND_INFERENCE) {
+        if (orr_world_enter_ms(world, j) < summary->window_start_ms ||
+            spec->kind == ORR_KIND_INFERENCE) {
             continue;
         }
         double response = (double)(state->end_ms - spec->submit_ms);

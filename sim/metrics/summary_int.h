@@ -66,7 +66,7 @@ static inline uint32_t orr_summary__shard_of(const struct orr_world *world, uint
 static inline bool orr_summary__in_window(const struct orr_world *world, const struct orr_run *run,
                                           const struct orr_summary *summary, uint32_t job)
 {
-    return world->specs[job].submit_ms >= summary->window_start_ms &&
+    return orr_world_enter_ms(world, job) >= summary->window_start_ms &&
            run->ledger->jobs[job].phase != ORR_JOB_FUTURE;
 }
 

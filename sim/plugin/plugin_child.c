@@ -251,7 +251,7 @@ static void tell_progress(const struct orr_plugin__child *child, struct orr_json
 
 static void tell_cycle(struct orr_plugin__child *child, const struct orr_view *view)
 {
-    static const char *const names[] = {"submitted", "ended", "requeued", "changed"};
+    static const char *const names[] = {"submitted", "ended", "requeued", "changed", "started"};
     struct orr_json json = begin(child, "cycle");
     orr_json_seconds(&json, "now_s", view->now);
     orr_json_open(&json, "events", '[');
@@ -260,7 +260,7 @@ static void tell_cycle(struct orr_plugin__child *child, const struct orr_view *v
         orr_json_open(&json, NULL, '{');
         orr_json_text(&json, "event", names[it->event]);
         orr_json_int(&json, "job", it->job);
-        if (it->event == ORR_JOB_SUBMITTED) {
+        if (it->event == ORR_JOB_SUBMITTED || it->event == ORR_JOB_STARTED) {
             tell_job(&json, view, it->job);
         }
         orr_json_close(&json, '}');

@@ -101,6 +101,10 @@ static enum orr_status read_parts(const struct orr_scenario *scenario, uint32_t 
         if (p->workload.count > 0) {
             orr_ms last = p->workload.rows[p->workload.count - 1].submit_ms;
             p->first_submit_ms = p->workload.rows[0].submit_ms;
+            p->scale_from_ms =
+                scenario->begin_ms != ORR_MS_NONE && scenario->begin_ms > p->first_submit_ms
+                    ? scenario->begin_ms
+                    : p->first_submit_ms;
             p->copy_lead_ms = DAY_MS / 2 + scenario->shake_submit_ms;
             p->copy_span_ms =
                 orr_replay__scaled_submit(p, last) - p->first_submit_ms + 2 * p->copy_lead_ms;
@@ -284,15 +288,19 @@ static void shake_jobs(const struct orr_scenario *scenario, struct orr_world *wo
         if (spec->scales) {
             continue; /* what is asked of it says when */
         }
+        const orr_ms since = orr_replay__runs_since(world, j); /* what was, is known */
         const uint64_t copy = (uint64_t)orr_replay__copy(&world->parts[part], spec);
         const uint64_t thing = copy << 32 | spec->source;
         const bool guessed = spec->estimate_ms == spec->work_ms; /* nobody stated it */
-        spec->submit_ms +=
-            llround(draw_move(seed, "shake.submit", thing, (double)scenario->shake_submit_ms));
+        const orr_ms done = since == ORR_MS_NONE ? 0 : scenario->begin_ms - since;
+        if (since == ORR_MS_NONE) {
+            spec->submit_ms +=
+                llround(draw_move(seed, "shake.submit", thing, (double)scenario->shake_submit_ms));
+        }
         const double factor = 1.0 + draw_move(seed, "shake.run", thing, scenario->shake_run);
-        if (spec->work_ms > 0) {
-            const orr_ms work = llround((double)spec->work_ms * factor);
-            spec->work_ms = work < 1 ? 1 : work;
+        if (spec->work_ms > done) {
+            const orr_ms left = llround((double)(spec->work_ms - done) * factor);
+            spec->work_ms = done + (left < 1 ? 1 : left);
         }
         spec->estimate_ms = guessed ? spec->work_ms : spec->estimate_ms;
     }
@@ -399,6 +407,7 @@ enum orr_status orr_world_build(const struct orr_scenario *scenario, uint32_t al
     }
     world->first_submit_ms = world->specs[0].submit_ms;
     world->last_submit_ms = last_demand(world);
+    orr_replay__state(scenario, world);
     orr_replay__events(scenario, world);
     return ORR_OK;
 }
@@ -415,6 +424,9 @@ void orr_world_release(struct orr_world *world)
     orr_free(world->pools);
     orr_free(world->resizes);
     orr_free(world->away);
+    orr_free(world->running);
+    orr_free(world->seats);
+    orr_free(world->runs_before);
     orr_free(world->holds);
     orr_free(world->rules);
     orr_free(world->ruled);

@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-/* Nothing happens before the first job comes. */
+/* Nothing happens before the run begins. */
 static orr_ms not_before(const struct orr_world *world, orr_ms at)
 {
-    return at > world->first_submit_ms ? at : world->first_submit_ms;
+    return at > world->begin_ms ? at : world->begin_ms;
 }
 
 static orr_ms later(orr_ms at, orr_ms by)

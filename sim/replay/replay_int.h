@@ -104,4 +104,13 @@ void orr_replay__entitle(const struct orr_scenario_amounts *amounts,
 /* Fills in the outages and changes of queues, once the first submit is known. */
 void orr_replay__events(const struct orr_scenario *scenario, struct orr_world *world);
 void orr_replay__refuse(struct orr_world *world, uint32_t job);
+/* Checks what a row says of where it runs as the run begins: NULL, or why that cannot be. Nothing
+ * is kept. */
+const char *orr_replay__running_fault(const struct orr_scenario *scenario, struct orr_world *world,
+                                      const struct orr_job_spec *spec,
+                                      const struct orr_row_extra *extra);
+/* Since when the job of a row runs as the run begins; ORR_MS_NONE: it does not. */
+orr_ms orr_replay__runs_since(const struct orr_world *world, uint32_t job);
+/* Fills in begin, running jobs and their seats, once the jobs are sorted. */
+void orr_replay__state(const struct orr_scenario *scenario, struct orr_world *world);
 #endif

@@ -285,8 +285,11 @@ orr_ms orr_replay__scaled_submit(const struct orr_world_part *part, orr_ms submi
     if (!(scale > 0.0) || (scale > 0.999999999 && scale < 1.000000001)) {
         return submit;
     }
-    const double after = (double)(submit - part->first_submit_ms) / scale;
-    return part->first_submit_ms + (orr_ms)(after < MOVED_MAX_MS ? after + 0.5 : MOVED_MAX_MS);
+    if (submit <= part->scale_from_ms) {
+        return submit;
+    }
+    const double after = (double)(submit - part->scale_from_ms) / scale;
+    return part->scale_from_ms + (orr_ms)(after < MOVED_MAX_MS ? after + 0.5 : MOVED_MAX_MS);
 }
 
 /* As its row says, else its part, else its template. */
@@ -421,7 +424,12 @@ bool orr_replay__job(struct orr_world *world, struct orr_replay_nodes *nodes, ui
                                 row->extra == 0 ? NULL : &p->workload.extras[row->extra - 1], crew);
     spec->kind = (uint8_t)kind;
     spec->scales = p->service != NULL;
-    return set_priority(world, part, row, spec);
+    const char *fault = row->extra == 0
+                            ? NULL
+                            : orr_replay__running_fault(nodes->scenario, world, spec,
+                                                        &p->workload.extras[row->extra - 1]);
+    return fault != NULL ? reject(world, part, row, fault, NULL)
+                         : set_priority(world, part, row, spec);
 }
 
 bool *orr_world_conceivable(const struct orr_world *world, const struct orr_shapes *shapes,

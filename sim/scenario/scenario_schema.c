@@ -349,6 +349,7 @@ static const struct orr_scenario__row root_rows[] = {
     {.key = "extends", .type = ORR_TYPE_EXTENDS},
     {.key = "start", .type = ORR_TYPE_TIMESTAMP, WHOLE(start_ms)},
     {.key = "horizon", .type = ORR_TYPE_DURATION, WHOLE(horizon_ms)},
+    {.key = "begin", .type = ORR_TYPE_DURATION, WHOLE(begin_ms)},
     {.key = "warmup", .type = ORR_TYPE_WARMUP, .fallback = "0s", WHOLE(warmup_ms)},
     {.key = "seeds",
      .type = ORR_TYPE_SEEDS,

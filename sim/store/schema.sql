@@ -14,6 +14,7 @@ CREATE TABLE run(
   scenario_resolved TEXT NOT NULL,  -- every value it ran with
   orrery_version TEXT NOT NULL,
   clock_origin_ms INTEGER,          -- ms since 1970 of time 0: the scenario's start, else the trace's; NULL: neither has one
+  begin_ms INTEGER NOT NULL,        -- decisions begin: the first submit, or the scenario's begin; what is before was given
   window_start_ms INTEGER NOT NULL, -- metrics cover this window: end of warm-up ...
   window_end_ms INTEGER NOT NULL,   -- ... to the last submit; after it comes the drain
   end_ms INTEGER NOT NULL,          -- last event
@@ -87,6 +88,7 @@ CREATE TABLE job(
   pods INTEGER NOT NULL,
   mgpu INTEGER NOT NULL,            -- asked, all pods together
   submit_ms INTEGER NOT NULL,
+  enter_ms INTEGER,                 -- from when on it counts: its submit, or run.begin_ms if it waited then; NULL: it ran before
   start_ms INTEGER,                 -- first start of the whole gang
   end_ms INTEGER,
   work_ms INTEGER NOT NULL,         -- run time at rate 1.0

@@ -13,6 +13,7 @@ enum column {
     COL_PODS,
     COL_MGPU,
     COL_SUBMIT,
+    COL_ENTER,
     COL_START,
     COL_END,
     COL_WORK,
@@ -54,7 +55,7 @@ static int source_connect(sqlite3 *db, void *aux, int argc, const char *const *a
     }
     *source = (struct source){.input = aux};
     *out = &source->base;
-    return sqlite3_declare_vtab(db, "CREATE TABLE x(a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u)");
+    return sqlite3_declare_vtab(db, "CREATE TABLE x(a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u,v)");
 }
 
 static int source_disconnect(sqlite3_vtab *vtab)
@@ -190,6 +191,13 @@ static int cursor_column(sqlite3_vtab_cursor *at, sqlite3_context *context, int 
     case COL_PODS: sqlite3_result_int64(context, shape->tasks); break;
     case COL_MGPU: sqlite3_result_int64(context, shape->gpus_mgpu); break;
     case COL_SUBMIT: sqlite3_result_int64(context, spec->submit_ms); break;
+    case COL_ENTER: {
+        const orr_ms enter = orr_world_enter_ms(input->world, job);
+        if (enter != ORR_MS_NONE) {
+            sqlite3_result_int64(context, enter);
+        }
+        break;
+    }
     case COL_START: result_time(context, state, state->first_start_ms); break;
     case COL_END: result_time(context, state, state->end_ms); break;
     case COL_WORK: sqlite3_result_int64(context, spec->work_ms); break;

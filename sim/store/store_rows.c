@@ -52,6 +52,7 @@ static enum orr_status write_run(sqlite3 *db, const struct orr_store_input *in, 
     put_text(&w, in->scenario->resolved_yaml);
     put_text(&w, in->orrery_version);
     put_int_or_null(&w, origin != ORR_MS_NONE, origin);
+    put_int(&w, in->world->begin_ms);
     put_int(&w, in->summary->window_start_ms);
     put_int(&w, in->summary->window_end_ms);
     put_int(&w, in->run->end_ms);

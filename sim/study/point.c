@@ -222,12 +222,12 @@ static enum orr_status simulate(const struct orr_point_options *given,
                                 const struct orr_branching *branching, orr_ms until_ms,
                                 struct orr_point *point, struct orr_err *err)
 {
-    orr_ms first = point->world.first_submit_ms, last = point->world.last_submit_ms;
+    orr_ms first = point->world.begin_ms, last = point->world.last_submit_ms;
     orr_ms horizon = point->scenario.horizon_ms == ORR_MS_NONE ? ORR_MS_NEVER
                                                                : first + point->scenario.horizon_ms;
     horizon = horizon < until_ms ? horizon : until_ms;
     /* jobs that all come at once leave no time between submits: what counts is the makespan */
-    const bool at_once = first == last;
+    const bool at_once = last <= first;
     bool detect = point->scenario.warmup_ms == ORR_MS_NONE;
     orr_ms warm = first + (detect || at_once ? 0 : point->scenario.warmup_ms);
     orr_ms end = at_once ? ORR_MS_NEVER : last < horizon ? last : horizon;

@@ -121,7 +121,7 @@ enum orr_status orr_schedule_import(const struct orr_world *world, const char *p
 {
     struct orr_workload times;
     const struct orr_trace_options options = {.format = "schedule"};
-    *schedule = (struct orr_schedule){0};
+    *schedule = (struct orr_schedule){.begin_ms = ORR_MS_NONE};
     enum orr_status status = orr_trace_read(path, &options, &times, err);
     if (status != ORR_OK) {
         return status;

@@ -2,7 +2,7 @@
 -- What studies ask of results files; ../../analysis/sql/named_sql.cmake makes each a C string.
 
 -- name: start
-SELECT window_start_ms - (SELECT min(submit_ms) FROM job), digest
+SELECT window_start_ms - begin_ms, digest
 FROM run;
 
 -- name: inputs
@@ -69,7 +69,7 @@ WHERE q.leaf AND (?1 IS NULL AND EXISTS (
     SELECT 1
     FROM job AS j
     CROSS JOIN run AS r
-    WHERE j.queue = q.id AND j.mgpu > 0 AND j.submit_ms >= r.window_start_ms) OR q.name = ?1)
+    WHERE j.queue = q.id AND j.mgpu > 0 AND j.enter_ms >= r.window_start_ms) OR q.name = ?1)
 ORDER BY q.id;
 
 -- name: digest

@@ -59,7 +59,7 @@ SELECT j.id AS job, j.queue, j.kind, j.mgpu, j.start_ms IS NOT NULL AS started,
        coalesce(j.start_ms, CASE WHEN j.state = 4 THEN j.end_ms END, r.end_ms)
          - coalesce(h.eligible_ms, j.submit_ms) AS wait_ms, j.id IN (SELECT job FROM never) AS never
 FROM job AS j CROSS JOIN run AS r LEFT JOIN hold AS h ON h.job = j.id
-WHERE j.submit_ms >= r.window_start_ms AND (j.state > 0 OR j.id IN (SELECT job FROM never));
+WHERE j.enter_ms >= r.window_start_ms AND (j.state > 0 OR j.id IN (SELECT job FROM never));
 CREATE TEMP TABLE grouped AS
 WITH m(scope, label, job, wait_ms, started, gave_up, never) AS (
   SELECT 'queue', 'queue=' || q.name || ',kind=' || k.name, w.job, w.wait_ms, w.started, w.gave_up, w.never
@@ -138,7 +138,7 @@ UNION ALL SELECT 'makespan_s', 'all', '',
 CREATE TEMP TABLE ended AS
 SELECT j.id, j.end_ms - j.submit_ms AS jct_ms, j.work_ms, j.mgpu
 FROM job AS j CROSS JOIN run AS r JOIN kind AS k ON k.id = j.kind
-WHERE j.state = 3 AND j.submit_ms >= r.window_start_ms AND k.name <> 'inference';
+WHERE j.state = 3 AND j.enter_ms >= r.window_start_ms AND k.name <> 'inference';
 INSERT INTO made
 SELECT 'bsld_mean', 'all', '', avg(max(1.0, jct_ms * 1.0 / max(work_ms, 10000))), count(*) FROM ended
 UNION ALL SELECT 'jct_mean_s', 'all', '', sum(jct_ms) / 1000.0 / count(*), count(*) FROM ended;
@@ -320,7 +320,7 @@ FROM held AS h JOIN job AS j ON j.id = h.job JOIN leaf AS l ON l.queue = j.queue
 GROUP BY l.shard;
 -- What came before the window, and after it.
 CREATE TEMP TABLE phase AS
-SELECT * FROM (SELECT 'phase=warm-up' AS label, (SELECT min(submit_ms) FROM job) AS from_ms, min(window_start_ms, end_ms) AS to_ms, -9e18 AS after_ms, window_start_ms AS upto_ms FROM run
+SELECT * FROM (SELECT 'phase=warm-up' AS label, begin_ms AS from_ms, min(window_start_ms, end_ms) AS to_ms, -9e18 AS after_ms, window_start_ms AS upto_ms FROM run
                UNION ALL SELECT 'phase=drain', window_end_ms, end_ms, window_end_ms, 9e18 FROM run) WHERE to_ms > from_ms;
 CREATE TEMP TABLE phased AS
 SELECT p.*, (SELECT total(max(0, min(h.to_ms, p.to_ms) - max(h.start_ms, p.from_ms)) * h.mgpu) FROM held AS h) AS held,
@@ -515,17 +515,17 @@ CREATE TEMP TABLE lasting(name TEXT, ms INTEGER, ended INTEGER, scope TEXT DEFAU
 INSERT INTO lasting(name, ms, ended)
 SELECT 'jct', coalesce(j.end_ms, r.end_ms) - j.submit_ms, j.state = 3
 FROM job AS j CROSS JOIN run AS r JOIN kind AS k ON k.id = j.kind
-WHERE j.state > 0 AND j.submit_ms >= r.window_start_ms AND k.name <> 'inference' AND j.id NOT IN (SELECT job FROM never);
+WHERE j.state > 0 AND j.enter_ms >= r.window_start_ms AND k.name <> 'inference' AND j.id NOT IN (SELECT job FROM never);
 INSERT INTO made -- a kind without jobs that ended has them too, without a value
 SELECT x.column1, 'kind', 'kind=' || k.name,
        avg(CASE WHEN j.state = 3 THEN max(1.0, (j.end_ms - j.submit_ms) * 1.0 / max(j.work_ms, x.column2)) END), total(j.state = 3)
 FROM job AS j CROSS JOIN run AS r JOIN kind AS k ON k.id = j.kind CROSS JOIN (VALUES('bsld_mean', 10000), ('bsld60_mean', 60000)) AS x
-WHERE (j.state > 0 OR j.id IN (SELECT job FROM never)) AND j.submit_ms >= r.window_start_ms AND k.name <> 'inference' GROUP BY 1, 3;
+WHERE (j.state > 0 OR j.id IN (SELECT job FROM never)) AND j.enter_ms >= r.window_start_ms AND k.name <> 'inference' GROUP BY 1, 3;
 CREATE TEMP TABLE jct_group AS -- of queues and kinds too
 SELECT 'queue' AS scope, 'queue=' || q.name || ',kind=' || k.name AS label, j.id AS job, j.submit_ms, j.end_ms, j.state,
        j.state > 0 AND j.id NOT IN (SELECT job FROM never) AS counts
 FROM job AS j CROSS JOIN run AS r JOIN kind AS k ON k.id = j.kind JOIN queue AS q ON q.id = j.queue
-WHERE (j.state > 0 OR j.id IN (SELECT job FROM never)) AND j.submit_ms >= r.window_start_ms AND k.name <> 'inference';
+WHERE (j.state > 0 OR j.id IN (SELECT job FROM never)) AND j.enter_ms >= r.window_start_ms AND k.name <> 'inference';
 INSERT INTO jct_group SELECT 'kind', substr(label, instr(label, ',kind=') + 1), job, submit_ms, end_ms, state, counts FROM jct_group;
 INSERT INTO lasting
 SELECT 'jct', coalesce(g.end_ms, r.end_ms) - g.submit_ms, g.state = 3, g.scope, g.label FROM jct_group AS g CROSS JOIN run AS r WHERE g.counts;
@@ -535,14 +535,14 @@ SELECT 'jct_mean_s', scope, label, sum(CASE WHEN counts AND state = 3 THEN end_m
 INSERT INTO lasting(name, ms, ended)
 SELECT 'batch', CASE WHEN min(j.state) >= 3 THEN max(j.end_ms) ELSE (SELECT end_ms FROM run) END - min(j.submit_ms), min(j.state) >= 3
 FROM batch AS b JOIN job AS j ON j.id = b.job GROUP BY b.name
-HAVING min(j.submit_ms) >= (SELECT window_start_ms FROM run) AND NOT max(j.id IN (SELECT job FROM never));
+HAVING min(coalesce(j.enter_ms, -9e18)) >= (SELECT window_start_ms FROM run) AND NOT max(j.id IN (SELECT job FROM never));
 CREATE TEMP TABLE endless AS -- batches of which some job never could have started
 SELECT b.name FROM batch AS b JOIN job AS j ON j.id = b.job GROUP BY b.name
-HAVING min(j.submit_ms) >= (SELECT window_start_ms FROM run) AND max(j.id IN (SELECT job FROM never));
+HAVING min(coalesce(j.enter_ms, -9e18)) >= (SELECT window_start_ms FROM run) AND max(j.id IN (SELECT job FROM never));
 CREATE TEMP TABLE due AS
 SELECT j.id IN (SELECT job FROM never) AS never, d.at_ms, j.state, j.end_ms, r.end_ms AS run_end_ms,
        CASE WHEN j.state = 3 THEN j.end_ms <= d.at_ms WHEN j.state = 4 OR r.end_ms > d.at_ms THEN 0 END AS met
-FROM deadline AS d JOIN job AS j ON j.id = d.job CROSS JOIN run AS r WHERE j.state > 0 AND j.submit_ms >= r.window_start_ms;
+FROM deadline AS d JOIN job AS j ON j.id = d.job CROSS JOIN run AS r WHERE j.state > 0 AND j.enter_ms >= r.window_start_ms;
 INSERT INTO lasting(name, ms, ended) SELECT 'lateness', CASE state WHEN 3 THEN end_ms ELSE run_end_ms END - at_ms, state = 3 FROM due WHERE NOT never;
 INSERT INTO made
 SELECT x.column1, 'all', '',
@@ -839,7 +839,7 @@ CREATE TEMP TABLE gang AS -- devices of the last attempt as it began; a service 
 SELECT DISTINCT j.id AS job, h.node, b.d, b.d / w.island AS island, w.joined
 FROM job AS j CROSS JOIN run AS r JOIN held AS h ON h.job = j.id AND h.nr = j.attempts AND h.start_ms <= j.last_start_ms
 JOIN bit AS b ON h.devices >> b.d & 1 JOIN wired AS w ON w.node = h.node
-WHERE j.state > 0 AND j.submit_ms >= r.window_start_ms AND j.start_ms IS NOT NULL AND (h.to_ms > j.last_start_ms OR NOT h.over)
+WHERE j.state > 0 AND j.enter_ms >= r.window_start_ms AND j.start_ms IS NOT NULL AND (h.to_ms > j.last_start_ms OR NOT h.over)
   AND NOT EXISTS (SELECT 1 FROM metric AS m WHERE m.name = 'requests' AND m.label = 'workload=' || j.name);
 CREATE INDEX temp.gang_job ON gang(job);
 CREATE TEMP TABLE gang_size AS
@@ -865,7 +865,7 @@ FROM rate AS r JOIN job AS j ON j.id = r.job LEFT JOIN attempt AS a ON a.job = r
 CREATE TEMP TABLE like_others AS
 WITH m AS (
   SELECT j.shape, sum(p.rate_ppm * 1.0 * (p.to_ms - p.at_ms)) / sum(p.best_ppm * 1.0 * (p.to_ms - p.at_ms)) AS rate
-  FROM pace AS p JOIN job AS j ON j.id = p.job CROSS JOIN run AS r WHERE j.submit_ms >= r.window_start_ms
+  FROM pace AS p JOIN job AS j ON j.id = p.job CROSS JOIN run AS r WHERE j.enter_ms >= r.window_start_ms
   GROUP BY p.job HAVING sum(p.to_ms - p.at_ms) > 0
 ),
 k AS (SELECT *, row_number() OVER (PARTITION BY shape ORDER BY rate) AS rank, count(*) OVER (PARTITION BY shape) AS n FROM m)
@@ -977,7 +977,7 @@ SELECT s.job, min(s.at) AS at FROM s JOIN job AS j ON j.id = s.job WHERE s.pods 
 INSERT INTO lasting(name, ms, ended)
 SELECT 'wait_full', coalesce(g.at, CASE j.state WHEN 4 THEN j.end_ms ELSE r.end_ms END) - coalesce(h.eligible_ms, j.submit_ms), g.at IS NOT NULL
 FROM job AS j CROSS JOIN run AS r JOIN kind AS k ON k.id = j.kind LEFT JOIN grown AS g ON g.job = j.id LEFT JOIN hold AS h ON h.job = j.id
-WHERE j.min_pods < j.pods AND j.state > 0 AND j.submit_ms >= r.window_start_ms AND k.name <> 'inference'
+WHERE j.min_pods < j.pods AND j.state > 0 AND j.enter_ms >= r.window_start_ms AND k.name <> 'inference'
   AND (g.at IS NOT NULL OR j.state <> 3) AND j.id NOT IN (SELECT job FROM never);
 INSERT INTO made
 SELECT 'wait_full_mean_s', 'all', '', avg(CASE WHEN ended THEN ms END) / 1000.0, total(ended) FROM lasting WHERE name = 'wait_full'
@@ -1136,7 +1136,7 @@ SELECT j.id AS job, CASE WHEN s.policy IN ('kai', 'kueue', 'static', 'drf') THEN
        CASE WHEN s.policy = 'srtf' OR s.policy_params LIKE '%order=shortest%' THEN j.work_ms ELSE 0 END AS work_ms,
        CASE WHEN s.policy IN ('kai', 'kueue') THEN j.submit_ms / 1000 ELSE coalesce(h.eligible_ms, j.submit_ms) END AS at,
        j.mgpu, coalesce(j.start_ms, 9e18) AS start_ms,
-       j.submit_ms >= r.window_start_ms AND j.start_ms IS NOT NULL AND k.name <> 'inference' AS counts
+       j.enter_ms >= r.window_start_ms AND j.start_ms IS NOT NULL AND k.name <> 'inference' AS counts
 FROM job AS j CROSS JOIN run AS r JOIN kind AS k ON k.id = j.kind JOIN leaf AS l ON l.queue = j.queue JOIN shard AS s ON s.id = l.shard
 LEFT JOIN hold AS h ON h.job = j.id WHERE j.state IN (1, 2, 3) AND j.id NOT IN (SELECT job FROM never);
 CREATE INDEX temp.rank_of_at ON rank_of(line, priority, work_ms, at, job);
@@ -1154,7 +1154,7 @@ FROM rank_of AS a JOIN job AS j ON j.id = a.job LEFT JOIN hold AS x ON x.job = j
 -- ---- the warm-up, where it was detected: MSER-5 over the series ----
 CREATE TEMP TABLE settled AS
 WITH b AS (
-  SELECT (s.at_ms - (SELECT min(submit_ms) FROM job)) / r.series_ms / 5 AS batch, sum(s.allocated_mgpu + s.pending_mgpu) / 5 AS y
+  SELECT (s.at_ms - r.begin_ms) / r.series_ms / 5 AS batch, sum(s.allocated_mgpu + s.pending_mgpu) / 5 AS y
   FROM series AS s CROSS JOIN run AS r
   WHERE s.at_ms + r.series_ms <= r.window_end_ms GROUP BY 1 HAVING count(DISTINCT s.at_ms) = 5
 ),
@@ -1163,7 +1163,7 @@ m AS (SELECT d.batch, avg(b.y) AS mean, count(*) AS n FROM b AS d JOIN b ON b.ba
 e AS (SELECT m.batch, total((b.y - m.mean) * (b.y - m.mean)) / (m.n * m.n) AS error
       FROM m JOIN b ON b.batch >= m.batch CROSS JOIN n WHERE m.batch <= n.n / 2 GROUP BY m.batch)
 SELECT CASE WHEN n.n >= 10 AND e.batch < n.n / 2 -- jobs that all come at once have no warm-up: their window is the makespan
-                 AND (r.scenario_resolved LIKE '%' || char(10) || '    service:' || char(10) || '%' OR (SELECT max(submit_ms) > min(submit_ms) FROM job)) THEN (SELECT min(submit_ms) FROM job) + e.batch * 5 * r.series_ms END AS at_ms
+                 AND (r.scenario_resolved LIKE '%' || char(10) || '    service:' || char(10) || '%' OR (SELECT max(submit_ms) > r.begin_ms FROM job)) THEN r.begin_ms + e.batch * 5 * r.series_ms END AS at_ms
 FROM e CROSS JOIN n CROSS JOIN run AS r -- of errors that are equal but for rounding the first
 WHERE e.error <= (SELECT min(error) * (1 + 1e-9) + 1e-9 FROM e) ORDER BY e.batch LIMIT 1;
 

@@ -62,7 +62,7 @@ sqlite3 *fixture_open(const char *path)
     fixture_exec(db, "PRAGMA journal_mode = off; PRAGMA synchronous = off");
     fixture_exec(db, fixture_schema);
     fixture_exec(db, orr_views_sql);
-    fixture_exec(db, "PRAGMA user_version = 14");
+    fixture_exec(db, "PRAGMA user_version = 15");
     return db;
 }
 
@@ -321,7 +321,7 @@ static void write_job(struct making *making, sqlite3_stmt *row, uint32_t at)
 static void write_jobs(struct making *making)
 {
     sqlite3_stmt *jobs =
-        prepared(making->db, "INSERT INTO job VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,"
+        prepared(making->db, "INSERT INTO job VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?8,?9,"
                              "?10,?11,?11,?12,?13,?14,?15,?16,?17,?6,?7*100+?6,50)");
     sqlite3_stmt *placements =
         prepared(making->db, "INSERT INTO placement VALUES(?1,?2,?3,1,1,?4,?5,?6,?7,0)");
@@ -471,9 +471,9 @@ static void write_rest(struct making *making, int64_t step)
     char sql[1000];
     (void)snprintf(sql, sizeof sql,
                    "INSERT INTO run VALUES(1,'three_teams','horizon','kai','',1,'0123456789abcdef',"
-                   "'','','0.1.0',%s,%lld,%lld,%lld,%u,%lld,'stated')",
+                   "'','','0.1.0',%s,%lld,%lld,%lld,%lld,%u,%lld,'stated')",
                    fixture->origin_ms < 0 ? "NULL" : "1507000000000",
-                   (long long)(making->jobs[0].submit),
+                   (long long)making->jobs[0].submit, (long long)making->jobs[0].submit,
                    (long long)making->jobs[fixture->jobs - 1].submit, (long long)making->end,
                    fixture->nodes * 8000, (long long)step);
     fixture_exec(making->db, sql);

@@ -177,7 +177,7 @@ static void figures__say_when_there_is_nothing(void **state)
     (void)state;
     sqlite3 *db = fixture_open("empty.db");
     fixture_exec(db,
-                 "INSERT INTO run VALUES(1,'none','finished','fifo','',1,'0','','','0',NULL,0,0,"
+                 "INSERT INTO run VALUES(1,'none','finished','fifo','',1,'0','','','0',NULL,0,0,0,"
                  "0,0,1000,'stated')");
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
     draw_all("empty.db", "svg");
@@ -256,15 +256,17 @@ static void sums__are_those_worked_by_hand(void **state)
     sqlite3 *db = fixture_open("hand.db");
     fixture_exec(
         db,
-        "INSERT INTO run VALUES(1,'hand','horizon','kai','',1,'0','','','0',NULL,0,14400000,"
+        "INSERT INTO run VALUES(1,'hand','horizon','kai','',1,'0','','','0',NULL,0,0,14400000,"
         "14400000,8000,3600000,'stated');"
         "INSERT INTO kind VALUES(2,'training');"
         "INSERT INTO queue VALUES(1,'a','a',NULL,1,100,4,-1,1),(2,'b','b',NULL,1,100,4,-1,1);"
         "INSERT INTO node VALUES(0,'n1','main',8,'a100',NULL,NULL,NULL,NULL);"
-        "INSERT INTO job VALUES(0,'j0',1,'u',2,1,4000,0,0,14400000,10800000,10800000,3,1,0,15,2,"
-        "7200000,1,0,50),(1,'j1',2,'u',2,1,8000,3600000,3600000,7200000,3600000,3600000,3,0,0,255,"
+        "INSERT INTO job VALUES(0,'j0',1,'u',2,1,4000,0,0,0,14400000,10800000,10800000,3,1,0,15,2,"
+        "7200000,1,0,50),(1,'j1',2,'u',2,1,8000,3600000,3600000,3600000,7200000,3600000,3600000,3,"
+        "0,0,255,"
         "1,"
-        "3600000,1,1,50),(2,'j2',2,'u',2,1,8000,10800000,NULL,NULL,3600000,3600000,1,0,NULL,NULL,0,"
+        "3600000,1,1,50),(2,'j2',2,'u',2,1,8000,10800000,10800000,NULL,NULL,3600000,3600000,1,0,"
+        "NULL,NULL,0,"
         "NULL,1,1,50);"
         "INSERT INTO attempt VALUES(0,1,0,3600000,'reclaim');"
         "INSERT INTO placement VALUES(0,1,0,1,1,4000,15,0,3600000,0);"

@@ -13,7 +13,7 @@
  * one that was evicted; a sixth is never submitted. */
 static const char rows[] =
     "INSERT INTO run "
-    "VALUES(1,'hand','horizon','fifo','',1,'0','','','0',NULL,0,100000,200000,16000,"
+    "VALUES(1,'hand','horizon','fifo','',1,'0','','','0',NULL,0,0,100000,200000,16000,"
     "1000,'stated');"
     "INSERT INTO kind VALUES(0,'train');"
     "INSERT INTO queue VALUES(0,'root','root',NULL,0,100,-1,-1,1),(1,'a','a',0,1,100,8,-1,1),"
@@ -23,12 +23,12 @@ static const char rows[] =
     "(2,'cpu','p',0,NULL,NULL,NULL,NULL,NULL);"
     "INSERT INTO reason VALUES(1,'no_capacity','full'),(2,'fragmented','in pieces');"
     "INSERT INTO job VALUES"
-    "(1,'j1',1,'u',0,1,2000,0,0,10000,10000,10000,3,0,0,3,1,0,1,0,50),"
-    "(2,'j2',2,NULL,0,2,16000,1000,10000,30500,20500,20500,3,0,NULL,NULL,1,10000,2,1,50),"
-    "(3,'j3',1,'u',0,1,500,2000,30500,NULL,1,1,2,0,1,1,1,30500,1,2,50),"
-    "(4,'j4',2,'v',0,1,8000,3000,NULL,NULL,1,1,1,0,NULL,NULL,0,NULL,1,3,50),"
-    "(5,'j5',1,'v',0,1,4000,40000,40000,80000,20000,20000,3,1,1,240,2,60000,1,4,50),"
-    "(6,'j6',1,'v',0,1,4000,500000,NULL,NULL,1,1,0,0,NULL,NULL,0,NULL,1,4,50);"
+    "(1,'j1',1,'u',0,1,2000,0,0,0,10000,10000,10000,3,0,0,3,1,0,1,0,50),"
+    "(2,'j2',2,NULL,0,2,16000,1000,1000,10000,30500,20500,20500,3,0,NULL,NULL,1,10000,2,1,50),"
+    "(3,'j3',1,'u',0,1,500,2000,2000,30500,NULL,1,1,2,0,1,1,1,30500,1,2,50),"
+    "(4,'j4',2,'v',0,1,8000,3000,3000,NULL,NULL,1,1,1,0,NULL,NULL,0,NULL,1,3,50),"
+    "(5,'j5',1,'v',0,1,4000,40000,40000,40000,80000,20000,20000,3,1,1,240,2,60000,1,4,50),"
+    "(6,'j6',1,'v',0,1,4000,500000,500000,NULL,NULL,1,1,0,0,NULL,NULL,0,NULL,1,4,50);"
     "INSERT INTO attempt VALUES(5,1,40000,50000,'preempt');"
     "INSERT INTO placement VALUES(2,1,0,2,1,8000,255,10000,30500,0)," /* on two nodes in a row */
     "(5,1,0,1,1,4000,15,40000,50000,0);"

@@ -127,6 +127,7 @@ static const struct extra_field extra_texts[] = {
     {COL_after, offsetof(struct orr_row_extra, after)},
     {COL_profile, offsetof(struct orr_row_extra, profile)},
     {COL_mig_profile, offsetof(struct orr_row_extra, mig_profile)},
+    {COL_running_on, offsetof(struct orr_row_extra, running_on)},
     {COL_recorded_state, offsetof(struct orr_row_extra, recorded_state)},
 };
 
@@ -143,6 +144,7 @@ static const struct extra_field extra_numbers[] = {
     {COL_give_up_s, offsetof(struct orr_row_extra, give_up_ms)},
     {COL_checkpoint_s, offsetof(struct orr_row_extra, checkpoint_ms)},
     {COL_restart_s, offsetof(struct orr_row_extra, restart_ms)},
+    {COL_running_since_s, offsetof(struct orr_row_extra, running_since_ms)},
     {COL_recorded_start_s, offsetof(struct orr_row_extra, recorded_start_ms)},
     {COL_recorded_end_s, offsetof(struct orr_row_extra, recorded_end_ms)},
 };
@@ -255,6 +257,10 @@ const char *native_fault(const struct native_values *values)
     }
     if (!native_has(values, NATIVE_BIT(run_s) | NATIVE_BIT(template))) {
         return "column run_s: is empty, and no template says what runs";
+    }
+    if (native_has(values, NATIVE_BIT(running_on)) !=
+        native_has(values, NATIVE_BIT(running_since_s))) {
+        return "states one of running_since_s and running_on: both or none";
     }
     if (!native_has(values, NATIVE_BIT(gpus))) {
         return pods_fault(values);

@@ -64,6 +64,10 @@ enum native_type {
     X(checkpoint_s, SPAN, "time between checkpoints")                                              \
     X(restart_s, SPAN, "what a restart costs")                                                     \
     X(busy, LEVEL, "part of the time in which its GPUs compute")                                   \
+    X(running_since_s, INSTANT,                                                                    \
+      "it runs since then, on running_on, when the run begins (begin of the scenario)")            \
+    X(running_on, TEXT,                                                                            \
+      "its pods by blanks: NODE, NODE*3 for three, NODE:0-3,6 on these GPUs; roles are cut by |")  \
     X(recorded_start_s, INSTANT, "when it really started")                                         \
     X(recorded_end_s, INSTANT, "when it really ended")                                             \
     X(recorded_state, TEXT, "how it really ended")

@@ -13,7 +13,7 @@
 
 #define INSTANT_BITS                                                                               \
     (NATIVE_BIT(submit_s) | NATIVE_BIT(deadline_s) | NATIVE_BIT(eligible_s) |                      \
-     NATIVE_BIT(recorded_start_s) | NATIVE_BIT(recorded_end_s))
+     NATIVE_BIT(running_since_s) | NATIVE_BIT(recorded_start_s) | NATIVE_BIT(recorded_end_s))
 
 /* Commas, quotes and line ends need quotes, and so do blanks at the ends, which readers trim. */
 static bool needs_quotes(struct orr_text text)

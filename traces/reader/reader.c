@@ -157,6 +157,7 @@ void orr_reader_start_clock(struct orr_workload *workload)
         struct orr_row_extra *extra = &workload->extras[i];
         move_instant(&extra->deadline_ms, first);
         move_instant(&extra->eligible_ms, first);
+        move_instant(&extra->running_since_ms, first);
         move_instant(&extra->recorded_start_ms, first);
         move_instant(&extra->recorded_end_ms, first);
     }

@@ -125,6 +125,7 @@ static void copy_extra(struct orr_workload *workload, struct orr_row *row,
     }
     move_instant(&extra->deadline_ms, by);
     move_instant(&extra->eligible_ms, by);
+    move_instant(&extra->running_since_ms, by);
     move_instant(&extra->recorded_start_ms, by);
     move_instant(&extra->recorded_end_ms, by);
 }
@@ -166,6 +167,7 @@ uint64_t orr_workload_add(struct orr_workload *workload, const struct orr_worklo
             struct orr_row_extra *extra = &workload->extras[e];
             move_instant(&extra->deadline_ms, -first);
             move_instant(&extra->eligible_ms, -first);
+            move_instant(&extra->running_since_ms, -first);
             move_instant(&extra->recorded_start_ms, -first);
             move_instant(&extra->recorded_end_ms, -first);
         }
@@ -231,6 +233,9 @@ static void copy_row(struct orr_workload *workload, uint32_t r, uint32_t copy, u
     if (from.extra != 0) {
         copy_extra(workload, row, &workload->extras[from.extra - 1],
                    row->submit_ms - from.submit_ms);
+        struct orr_row_extra *extra = &workload->extras[row->extra - 1];
+        extra->running_on = NULL; /* where it is the first one is */
+        extra->running_since_ms = ORR_MS_NONE;
     }
 }
 

@@ -135,6 +135,7 @@ struct orr_row_extra *orr_workload_extra(struct orr_workload *workload, struct o
             .checkpoint_cost_ms = ORR_MS_NONE,
             .checkpoint_ms = ORR_MS_NONE,
             .restart_ms = ORR_MS_NONE,
+            .running_since_ms = ORR_MS_NONE,
             .recorded_start_ms = ORR_MS_NONE,
             .recorded_end_ms = ORR_MS_NONE,
         };

@@ -176,6 +176,7 @@ struct orr_audit_stored { /* what the policy took for a leaf queue's fair share 
 struct orr_schedule {
     struct orr_audit_shard *shards; /* at least one */
     uint32_t shard_count;
+    orr_ms begin_ms; /* what starts before was given: no rule of a discipline is asked of it */
     orr_ms end_ms;
     bool in_rounds;             /* jobs start at the beginning of a round only */
     bool takes_time;            /* so does scheduling: jobs start some time after they could */

@@ -80,7 +80,8 @@ struct orr_fold {
 /* Adds one stretch of time to another. */
 void orr_fold__add(struct orr_integrals *sum, const struct orr_integrals *more);
 
-/* A capacity for each shard, at least one. */
+/* A capacity for each shard, at least one. Series and shares begin at the origin; changes before it
+ * are of a run that begins from a state, and are in the integrals alone. */
 void orr_fold_init(struct orr_fold *fold, const struct orr_queues *tree,
                    const int64_t *shard_capacity_mgpu, uint32_t shard_count, orr_ms origin_ms,
                    orr_ms window_start_ms, orr_ms window_end_ms); /* NEVER: where the run ends */

@@ -332,7 +332,8 @@ struct orr_scenario {
     const char **files; /* that were read for it, NULL behind the last; those of `extends` too */
     orr_ms start_ms;    /* calendar; ORR_MS_NONE: the trace's first second */
     orr_ms horizon_ms;  /* ORR_MS_NONE: until the last job ends */
-    orr_ms warmup_ms;   /* ORR_MS_NONE: to be detected */
+    orr_ms begin_ms;  /* decisions begin; what is before is given; ORR_MS_NONE: the first submit */
+    orr_ms warmup_ms; /* ORR_MS_NONE: to be detected */
     uint64_t seed_first, seed_last;
     orr_ms shake_submit_ms; /* submits moved by up to so much either way, at random; 0: not */
     double shake_run;       /* run times changed by up to this part either way; 0: not */

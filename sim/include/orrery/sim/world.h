@@ -39,6 +39,7 @@ struct orr_world_part {                   /* one part of the workload */
     orr_ms copy_span_ms;               /* from one copy to the next */
     orr_ms copy_lead_ms; /* free before the first submit of a copy, and after its last */
     orr_ms first_submit_ms;
+    orr_ms scale_from_ms; /* arrivals after it are scaled: its first submit, or the run's begin */
 };
 
 struct orr_world_hold { /* a job that may not be considered when it is submitted */
@@ -97,6 +98,17 @@ struct orr_world_resize { /* nodes, one after the other, join the cluster or lea
     uint8_t kind; /* leaving: enum orr_outage_kind, what becomes of what runs there */
 };
 
+struct orr_world_seat { /* a pod of a job that runs before the run begins */
+    uint32_t group, node;
+    uint64_t devices; /* NONE stated: 0 */
+};
+
+struct orr_world_running { /* such a job */
+    uint32_t job;
+    orr_ms since_ms; /* its submit or later, at most begin_ms */
+    uint32_t first_seat, seat_count;
+};
+
 struct orr_world_owed { /* what the scenario makes of a queue at a time of the run */
     orr_ms at_ms;
     uint32_t queue;
@@ -136,8 +148,14 @@ struct orr_world {
     bool *away; /* per node: not part of the cluster as a run begins; NULL: all are */
     struct orr_world_owed *owed; /* by (at_ms, as listed, queue); none before the first submit */
     uint32_t owed_count;
+    struct orr_world_running *running; /* by since_ms, then job */
+    uint32_t running_count;
+    struct orr_world_seat *seats;
+    uint32_t seat_count, seat_capacity;
+    bool *runs_before; /* per job: it is in `running`; NULL: none is */
     uint64_t rows_rejected;
     orr_ms first_submit_ms;
+    orr_ms begin_ms;       /* nothing is decided before: the scenario's, else first_submit_ms */
     orr_ms last_submit_ms; /* or the end of a service, whose requests come until then */
 };
 
@@ -177,6 +195,9 @@ bool orr_world_divides(const struct orr_world *world, enum orr_share_kind kind);
 bool orr_world_has_services(const struct orr_world *world);
 /* What a job asks, pods x ms: all for as long as it works at rate 1, or what a service wants. */
 int64_t orr_world_asked_pod_ms(const struct orr_world *world, uint32_t job);
+/* From when on a job counts: its submit, or the begin of the run if it waited then; ORR_MS_NONE: it
+ * ran before, so that what it waited is nobody's decision here. */
+orr_ms orr_world_enter_ms(const struct orr_world *world, uint32_t job);
 /* The part of the workload that a job is of. */
 uint32_t orr_world_part_of(const struct orr_world *world, uint32_t job);
 /* The trace's name of a job; copies after the first end in "#2", "#3", ... `buffer` (of at least

@@ -25,6 +25,7 @@ bool orr_kind_parse(const char *text, size_t bytes, enum orr_kind *out);
 struct orr_row_extra {
     const char *template_name, *group, *priority, *gpu_model, *node_selector, *tolerations;
     const char *topology_required, *topology_preferred, *after, *profile, *mig_profile;
+    const char *running_on; /* where it runs since running_since_ms: pods on nodes and devices */
     const char *recorded_state;
     int64_t gpu_fraction_milli; /* milli-GPU of each of gpu_devices devices */
     int64_t gpu_devices;        /* with gpu_fraction or gpu_memory_mib; 1 when not given */
@@ -38,6 +39,7 @@ struct orr_row_extra {
     /* what only its template states: there is no column */
     orr_ms deadline_after_ms; /* its submit */
     orr_ms checkpoint_cost_ms;
+    orr_ms running_since_ms;
     orr_ms recorded_start_ms, recorded_end_ms;
 };
 
