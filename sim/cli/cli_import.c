@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <orrery/base/text.h>
+#include <orrery/sim/import.h>
 #include <orrery/sim/intake.h>
 #include <orrery/traces/reader.h>
 
@@ -22,7 +23,14 @@ enum {
     KEY_COUNT,
     KEY_CLUSTER,
     KEY_LOSS,
-    KEY_FORCE
+    KEY_FORCE,
+    KEY_NOW,
+    KEY_SHARD,
+    KEY_HISTORY,
+    KEY_REMAINING,
+    KEY_RUN_TIME,
+    KEY_HORIZON,
+    KEY_SEED
 };
 
 struct import_options {
@@ -34,7 +42,19 @@ struct import_options {
     int64_t capacity;
     uint32_t allow_loss_ppm;
     struct orr_intake_options intake;
+    struct orr_snapshot_options snapshot;
+    struct orr_snapshot_rest rest;
+    const char *history;
 };
+
+static orr_ms parse_span(const struct argp_state *state, const char *name, const char *arg)
+{
+    orr_ms span = 0;
+    if (!orr_parse_duration(arg, strlen(arg), &span) || span <= 0) {
+        argp_error(state, "%s: a time such as 90m or 2d, not \"%s\"", name, arg);
+    }
+    return span;
+}
 
 static error_t parse_import(int key, char *arg, struct argp_state *state)
 {
@@ -63,6 +83,24 @@ static error_t parse_import(int key, char *arg, struct argp_state *state)
         o->intake.count_as = arg;
         return 0;
     case KEY_CLUSTER: o->capacity += orr_cli_cluster_gpus(state, arg); return 0;
+    case KEY_NOW:
+        if (!orr_parse_timestamp(arg, strlen(arg), &o->snapshot.now)) {
+            argp_error(state, "--now: a date with time and zone, not \"%s\"", arg);
+        }
+        return 0;
+    case KEY_SHARD: o->snapshot.shard = arg; return 0;
+    case KEY_HISTORY: o->history = arg; return 0;
+    case KEY_REMAINING: o->rest.remaining_ms = parse_span(state, "--remaining", arg); return 0;
+    case KEY_RUN_TIME: o->rest.run_ms = parse_span(state, "--run-time", arg); return 0;
+    case KEY_HORIZON: o->rest.horizon_ms = parse_span(state, "--horizon", arg); return 0;
+    case KEY_SEED: {
+        int64_t seed;
+        if (!orr_parse_i64(arg, strlen(arg), &seed) || seed < 0) {
+            argp_error(state, "--seed: a whole number, not \"%s\"", arg);
+        }
+        o->rest.seed = (uint64_t)seed;
+        return 0;
+    }
     case KEY_FORCE: o->force = true; return 0;
     case KEY_LOSS: o->allow_loss_ppm = orr_cli_loss(state, arg); return 0;
     case ARGP_KEY_ARG: orr_cli_append(state, o->files, &o->file_count, arg); return 0;
@@ -450,6 +488,110 @@ static enum orr_status import_several(struct import_options *o, struct orr_err *
     return status;
 }
 
+/* --- a snapshot ------------------------------------------------------------------------------ */
+
+static void print_state(const struct import_options *o, const struct orr_snapshot_state *state)
+{
+    char text[32];
+    (void)orr_format_timestamp(text, state->now);
+    (void)printf("%s: %s at %s\n  cluster   %u nodes, %.15g GPUs, %u queues\n"
+                 "  jobs      %u run, %u wait, %u are left out\n",
+                 o->files[0], state->form, text, (unsigned)state->nodes, state->gpus,
+                 (unsigned)state->queues, (unsigned)state->running, (unsigned)state->waiting,
+                 (unsigned)state->left_out);
+    for (uint32_t f = 0; f < state->fact_count; f++) {
+        const struct orr_snapshot_fact *fact = &state->facts[f];
+        (void)printf("  %-8s  ", f == 0 ? "not said" : "");
+        if (fact->count > 0) {
+            (void)printf("%llu ", (unsigned long long)fact->count);
+        }
+        (void)printf("%s\n", fact->text);
+    }
+    for (uint32_t n = 0; n < state->note_count; n++) {
+        (void)printf("  %-8s  %s", n == 0 ? "notes" : "", state->notes[n].text);
+        (void)printf(state->notes[n].count > 1 ? " (%u times)\n" : "\n",
+                     (unsigned)state->notes[n].count);
+    }
+    (void)printf("wrote %s/scenario.yaml and jobs.csv: orrery run %s/scenario.yaml\n", o->output,
+                 o->output);
+}
+
+static void print_state_json(const struct import_options *o, const struct orr_snapshot_state *state)
+{
+    struct orr_json json = {.out = stdout};
+    char text[32];
+    (void)orr_format_timestamp(text, state->now);
+    orr_json_open(&json, NULL, '{');
+    orr_json_text(&json, "file", o->files[0]);
+    orr_json_text(&json, "form", state->form);
+    orr_json_text(&json, "now", text);
+    orr_json_int(&json, "nodes", state->nodes);
+    orr_json_real(&json, "gpus", state->gpus);
+    orr_json_int(&json, "queues", state->queues);
+    orr_json_int(&json, "running", state->running);
+    orr_json_int(&json, "waiting", state->waiting);
+    orr_json_int(&json, "left_out", state->left_out);
+    orr_json_open(&json, "not_said", '[');
+    for (uint32_t f = 0; f < state->fact_count; f++) {
+        orr_json_open(&json, NULL, '{');
+        orr_json_text(&json, "code", state->facts[f].code);
+        orr_json_int(&json, "count", (int64_t)state->facts[f].count);
+        orr_json_text(&json, "text", state->facts[f].text);
+        orr_json_close(&json, '}');
+    }
+    orr_json_close(&json, ']');
+    orr_json_open(&json, "notes", '[');
+    for (uint32_t n = 0; n < state->note_count; n++) {
+        orr_json_text(&json, NULL, state->notes[n].text);
+    }
+    orr_json_close(&json, ']');
+    orr_json_close(&json, '}');
+}
+
+/* A cluster's present state: scenario.yaml and jobs.csv in a folder. */
+static enum orr_status import_snapshot(struct import_options *o, struct orr_err *err)
+{
+    struct part trace = {.out = NULL}, scenario = {.out = NULL};
+    struct orr_workload history;
+    struct orr_snapshot_state state = {0};
+    if (o->output == NULL || to_stdout(o)) {
+        return orr_fail(err, ORR_USAGE, "-o FOLDER is needed: a snapshot becomes two files");
+    }
+    if (o->history == NULL && o->rest.remaining_ms == ORR_MS_NONE) {
+        return orr_fail(
+            err, ORR_USAGE,
+            "how long jobs still run is in no snapshot: give --history TRACE, to draw it "
+            "from jobs like them, or --remaining DURATION");
+    }
+    o->rest.run_ms = o->rest.run_ms == ORR_MS_NONE ? o->rest.remaining_ms : o->rest.run_ms;
+    o->snapshot.paths = o->files;
+    o->snapshot.path_count = o->file_count;
+    enum orr_status status = orr_cli_folder(o->output, err);
+    if (status == ORR_OK && o->history != NULL) {
+        const struct orr_trace_options read = {.allow_loss_ppm = o->allow_loss_ppm};
+        status = orr_trace_read(o->history, &read, &history, err);
+        o->rest.history = status == ORR_OK ? &history : NULL;
+    }
+    status = status == ORR_OK ? open_part(o, "jobs.csv", &trace, err) : status;
+    status = status == ORR_OK ? open_part(o, "scenario.yaml", &scenario, err) : status;
+    if (status == ORR_OK) {
+        status = orr_snapshot_write(&o->snapshot, &o->rest, "jobs.csv", scenario.out, trace.out,
+                                    &state, err);
+    }
+    status = close_part(o, &trace, status, err);
+    status = close_part(o, &scenario, status, err);
+    if (status == ORR_OK && o->common.json) {
+        print_state_json(o, &state);
+    } else if (status == ORR_OK && !o->common.quiet) {
+        print_state(o, &state);
+    }
+    if (o->rest.history != NULL) {
+        orr_workload_release(&history);
+    }
+    orr_snapshot_state_release(&state);
+    return status;
+}
+
 /* --- the verb -------------------------------------------------------------------------------- */
 
 /* A proposed map is the answer, unless a trace is asked for: then it is used at once. */
@@ -497,6 +639,19 @@ int orr_cli_import(int argc, char **argv)
          "nodes of G GPUs to hold the demand against; may be given several times", 0},
         {"output", 'o', "FILE", 0,
          "the native trace; - is standard output (default: only the report)", 0},
+        {"history", KEY_HISTORY, "TRACE", 0,
+         "of a snapshot: jobs that ran, from whose run times those of its jobs are drawn, given "
+         "their ages",
+         0},
+        {"remaining", KEY_REMAINING, "DURATION", 0,
+         "of a snapshot: how long jobs that run go on, where there is no history", 0},
+        {"run-time", KEY_RUN_TIME, "DURATION", 0,
+         "of a snapshot: how long jobs that wait run (default: as --remaining)", 0},
+        {"horizon", KEY_HORIZON, "DURATION", 0,
+         "of a snapshot: where runs of the scenario end (default: 7d)", 0},
+        {"now", KEY_NOW, "DATE", 0, "of a snapshot: its time (default: the newest in it)", 0},
+        {"shard", KEY_SHARD, "VALUE", 0, "of a snapshot: the node pool that is meant", 0},
+        {"seed", KEY_SEED, "N", 0, "of a snapshot: of what is drawn (default: 1)", 0},
         {"force", KEY_FORCE, 0, 0, "overwrite an existing file", 0},
         {"allow-loss", KEY_LOSS, "SHARE", OPTION_ARG_OPTIONAL, ORR_CLI_LOSS_HELP, 0},
         {0}};
@@ -512,7 +667,11 @@ int orr_cli_import(int argc, char **argv)
         orr_cli_everywhere,
         NULL,
         NULL};
-    struct import_options o = {0};
+    struct import_options o = {.snapshot = {.now = ORR_MS_NONE},
+                               .rest = {.seed = 1,
+                                        .remaining_ms = ORR_MS_NONE,
+                                        .run_ms = ORR_MS_NONE,
+                                        .horizon_ms = (orr_ms)7 * 86400000}};
     struct orr_intake_report report;
     struct orr_err err = {0};
     char *text = NULL;
@@ -520,6 +679,9 @@ int orr_cli_import(int argc, char **argv)
     (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
     if (o.maps) {
         return list_maps(&o);
+    }
+    if (o.intake.map == NULL && o.format == NULL && orr_snapshot_is_one(o.files[0])) {
+        return import_snapshot(&o, &err) == ORR_OK ? 0 : orr_cli_fail(&err);
     }
     if (o.file_count > 1 || (o.intake.map == NULL && orr_intake_is_cluster(o.files[0]))) {
         return import_several(&o, &err) == ORR_OK ? 0 : orr_cli_fail(&err);

@@ -221,6 +221,14 @@ void import_read_own(struct import_model *model, const struct import_value *docu
 void import_read_kube(struct import_model *model, struct import_file *const *files, uint32_t count,
                       const struct orr_snapshot_options *options);
 
+/* All inputs of the options; sets `now` if they do not. */
+enum orr_status import_read_inputs(struct import_model *model,
+                                   const struct orr_snapshot_options *options) ORR_MUST_USE;
+struct orr_policy;
+/* What the input states in KAI's words and the policy does not take; it is listed instead. */
+bool import_leaves_out(struct import_model *model, const struct orr_policy *policy,
+                       const struct import_param *param);
+
 /* --- to a session --- */
 
 void import_build(struct import_model *model, struct orr_session *session);

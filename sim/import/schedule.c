@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One cycle on what was read.
  *
- *   read_inputs    files -> documents -> model
+ *   import_read_inputs    files -> documents -> model
  *   configure      the input's settings, then the user's -> the policy's parameters
  *   import_build   model -> session
  *   orr_kai_run    the cycle
@@ -17,6 +17,7 @@
 
 #include "answer.h"
 #include "model.h"
+#include "state.h"
 
 #define INPUT_BYTES_MAX ((size_t)2 << 30)
 
@@ -45,9 +46,10 @@ static enum orr_status read_file(struct import_load *load,
     return status;
 }
 
-static enum orr_status read_inputs(struct import_model *model,
+enum orr_status import_read_inputs(struct import_model *model,
                                    const struct orr_snapshot_options *options)
 {
+    model->now = options->now;
     struct import_load *load = model->load;
     const uint32_t count = options->text != NULL ? 1 : options->path_count;
     struct import_file **files =
@@ -81,14 +83,16 @@ static enum orr_status read_inputs(struct import_model *model,
     if (model->node_count == 0) {
         import_note(model, "no node is in the input");
     }
+    model->now = model->now != ORR_MS_NONE      ? model->now
+                 : model->newest != ORR_MS_NONE ? model->newest
+                                                : 0;
     return load->err->status;
 }
 
 /* --- parameters --- */
 
-/* What the input states in KAI's words and the policy does not take; it is listed instead. */
-static bool is_left_out(struct import_model *model, const struct orr_policy *policy,
-                        const struct import_param *param)
+bool import_leaves_out(struct import_model *model, const struct orr_policy *policy,
+                       const struct import_param *param)
 {
     const struct orr_param_alias *word = orr_policy_word(policy, param->name, param->value);
     const struct orr_param *row = policy->params;
@@ -115,7 +119,7 @@ static enum orr_status configure(struct import_model *model, const struct orr_po
     size_t count = 0;
     for (uint32_t i = 0; i < model->param_count; i++) {
         const struct import_param *param = &model->params[i];
-        if (is_left_out(model, policy, param)) {
+        if (import_leaves_out(model, policy, param)) {
             continue;
         }
         settings[count++] = (struct orr_setting){
@@ -206,14 +210,10 @@ static enum orr_status schedule(struct import_model *model,
         return orr_fail(err, ORR_USAGE,
                         "policy %s decides in runs only; a snapshot is decided by kai", name);
     }
-    model->now = options->now;
-    enum orr_status status = read_inputs(model, options);
+    enum orr_status status = import_read_inputs(model, options);
     if (status != ORR_OK) {
         return status;
     }
-    model->now = model->now != ORR_MS_NONE      ? model->now
-                 : model->newest != ORR_MS_NONE ? model->newest
-                                                : 0;
     void *params = orr_zalloc(1, policy->params_bytes);
     status = configure(model, policy, options, params, err);
     if (status == ORR_OK) {
@@ -349,4 +349,51 @@ enum orr_status orr_snapshot_run(const struct orr_snapshot_options *options,
 void orr_snapshot_release(struct orr_snapshot *schedule)
 {
     orr_arena_release(&schedule->arena);
+}
+
+/* --- as a scenario --- */
+
+bool orr_snapshot_is_one(const char *path)
+{
+    char head[4096];
+    FILE *file = fopen(path, "rb");
+    const size_t bytes = file == NULL ? 0 : fread(head, 1, sizeof head - 1, file);
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    head[bytes] = '\0';
+    if (strlen(path) > 4 && strcmp(path + strlen(path) - 4, ".zip") == 0 && bytes > 43 &&
+        memcmp(head, "PK", 2) == 0) { /* one file, named in its header */
+        return memcmp(head + 30, "snapshot.json", 13) == 0;
+    }
+    const char *first = head + strspn(head, " \t\r\n");
+    return (*first == '{' && strstr(head, "\"") != NULL) || strstr(head, "kind: List") != NULL ||
+           strstr(head, "kind: Snapshot") != NULL;
+}
+
+enum orr_status orr_snapshot_write(const struct orr_snapshot_options *options,
+                                   const struct orr_snapshot_rest *rest, const char *trace_name,
+                                   FILE *scenario, FILE *trace, struct orr_snapshot_state *out,
+                                   struct orr_err *err)
+{
+    struct orr_err local = {0};
+    struct orr_arena arena;
+    struct import_load load = {.arena = &arena, .err = err != NULL ? err : &local};
+    struct import_model model;
+    *out = (struct orr_snapshot_state){0};
+    orr_arena_init(&out->arena);
+    orr_arena_init(&arena);
+    import_model_init(&model, &load);
+    enum orr_status status = import_read_inputs(&model, options);
+    if (status == ORR_OK) {
+        status = import_write_state(&model, rest, trace_name, scenario, trace, out);
+    }
+    import_model_release(&model);
+    orr_arena_release(&arena);
+    return status;
+}
+
+void orr_snapshot_state_release(struct orr_snapshot_state *state)
+{
+    orr_arena_release(&state->arena);
 }

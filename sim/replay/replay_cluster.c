@@ -69,7 +69,9 @@ static void add_pool(const struct orr_scenario *scenario, const struct orr_scena
     uint32_t index = orr_cluster_add_type(cluster, &type);
     for (uint32_t n = 0; n < pool->nodes_most; n++) {
         char name[300];
-        if (scenario->pool_count == 1) {
+        if (n < pool->name_count) {
+            (void)snprintf(name, sizeof name, "%s", pool->names[n]);
+        } else if (scenario->pool_count == 1) {
             (void)snprintf(name, sizeof name, "n%04u", n + 1);
         } else {
             (void)snprintf(name, sizeof name, "%s-%04u", pool->name, n + 1);
@@ -110,24 +112,43 @@ static void add_zones(const struct orr_scenario *scenario, struct orr_cluster *c
     orr_free(domain);
 }
 
-/* Domains of one level: nodes of a pool in groups of `size`, in order; pools never share a domain.
- */
+/* The earlier pool that names the same domain; `pool` itself: there is none. */
+static uint32_t same_domain(const struct orr_scenario *scenario, uint32_t pool, bool blocks)
+{
+    const struct orr_scenario_pool *it = &scenario->pools[pool];
+    const char *name = blocks ? it->block : it->rack;
+    for (uint32_t p = 0; p < pool && name != NULL; p++) {
+        const char *other = blocks ? scenario->pools[p].block : scenario->pools[p].rack;
+        if (other != NULL && strcmp(other, name) == 0) {
+            return p;
+        }
+    }
+    return pool;
+}
+
+/* Domains of one level: pools that name the same one are in it; of another pool nodes in groups of
+ * `size`, in order. */
 static void add_level(const struct orr_scenario *scenario, const char *name, bool blocks,
                       struct orr_cluster *cluster)
 {
     uint32_t *domain = orr_alloc(cluster->node_count, sizeof *domain);
+    uint32_t *first = orr_alloc(scenario->pool_count, sizeof *first);
     uint32_t node = 0, next = 0;
     for (uint32_t p = 0; p < scenario->pool_count; p++) {
         const struct orr_scenario_pool *pool = &scenario->pools[p];
-        uint32_t size = blocks ? pool->block_size : pool->rack_size;
+        const bool named = (blocks ? pool->block : pool->rack) != NULL;
+        const uint32_t same = same_domain(scenario, p, blocks);
+        uint32_t size = named ? 0 : blocks ? pool->block_size : pool->rack_size;
         size = size == 0 ? pool->nodes_most : size;
+        first[p] = same < p ? first[same] : next;
         for (uint32_t n = 0; n < pool->nodes_most; n++) {
-            domain[node++] = next + n / size;
+            domain[node++] = first[p] + (size == 0 ? 0 : n / size);
         }
-        next += size == 0 ? 0 : (pool->nodes_most + size - 1) / size;
+        next += same < p || size == 0 ? 0 : (pool->nodes_most + size - 1) / size;
     }
     put_level(cluster, name, domain, next,
               blocks ? &scenario->topology.block : &scenario->topology.rack);
+    orr_free(first);
     orr_free(domain);
 }
 
@@ -141,8 +162,8 @@ void orr_replay__cluster(const struct orr_scenario *scenario, struct orr_cluster
     }
     for (uint32_t p = 0; p < scenario->pool_count; p++) {
         add_pool(scenario, &scenario->pools[p], cluster);
-        racks = racks || scenario->pools[p].rack_size > 0;
-        blocks = blocks || scenario->pools[p].block_size > 0;
+        racks = racks || scenario->pools[p].rack_size > 0 || scenario->pools[p].rack != NULL;
+        blocks = blocks || scenario->pools[p].block_size > 0 || scenario->pools[p].block != NULL;
         zones = zones || scenario->pools[p].zone != NULL;
     }
     if (zones) {

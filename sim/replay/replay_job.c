@@ -167,7 +167,8 @@ static bool constrain_group(struct orr_world *world, struct orr_replay_nodes *no
         models = NULL;
     }
     uint32_t selector = orr_replay__selector(nodes, models, labels);
-    if (selector > 0 && world->cluster.filters[selector - 1].count == 0) {
+    if (selector > 0 && world->cluster.filters[selector - 1].count == 0 &&
+        !world->parts[part].part->keep_impossible) {
         return reject(world, part, row, "no node has the labels",
                       world->cluster.filters[selector - 1].text);
     }

@@ -248,11 +248,12 @@ static void complete_levels(struct orr_scenario__load *load, struct orr_scenario
     }
     static const char *const names[][2] = {
         {"zone", "zone"}, {"block_size", "block"}, {"rack_size", "rack"}};
+    static const char *const named[] = {"zone", "block", "rack"};
     struct orr_scenario__node *made = orr_scenario__node(load, ORR_NODE_LIST, nowhere);
     made->note = "default";
     made->implied = true;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (any_pool_has(pools, names[i][0])) {
+        if (any_pool_has(pools, names[i][0]) || any_pool_has(pools, named[i])) {
             orr_scenario__add(load, made, NULL, nowhere,
                               orr_scenario__scalar(load, names[i][1], "default", nowhere));
         }

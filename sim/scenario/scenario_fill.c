@@ -79,6 +79,13 @@ static void fill_pools(struct orr_arena *arena, struct orr_scenario *scenario,
         struct orr_scenario_pool *pool = &scenario->pools[i];
         pool->autoscaled = orr_scenario__find(pools->children[i], "autoscale") != NULL;
         pool->nodes_most = pool->nodes > pool->autoscale_max ? pool->nodes : pool->autoscale_max;
+        const struct orr_scenario__node *names = orr_scenario__find(pools->children[i], "names");
+        const char **texts = orr_arena_alloc(arena, names->child_count + (size_t)1, sizeof *texts);
+        for (uint32_t n = 0; n < names->child_count; n++) {
+            texts[n] = names->children[n]->text;
+        }
+        pool->names = texts;
+        pool->name_count = names->child_count;
         fill_labels(arena, &scenario->pools[i], orr_scenario__find(pools->children[i], "labels"));
         fill_taints(arena, &scenario->pools[i], orr_scenario__find(pools->children[i], "taints"));
     }

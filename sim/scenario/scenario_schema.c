@@ -94,6 +94,9 @@ static const struct orr_scenario__row pool_rows[] = {
     NODE_TYPE_ROWS,
     {.key = "shard", .type = ORR_TYPE_TEXT, POOL(shard)},
     {.key = "zone", .type = ORR_TYPE_TEXT, POOL(zone)},
+    {.key = "block", .type = ORR_TYPE_TEXT, POOL(block)},
+    {.key = "rack", .type = ORR_TYPE_TEXT, POOL(rack)},
+    {.key = "names", .type = ORR_TYPE_WORDS},
     {GROUP("foreign", foreign_rows)},
     {GROUP("autoscale", autoscale_rows), .optional = true},
 };

@@ -7,8 +7,12 @@
 #ifndef ORR_SIM_IMPORT_H
 #define ORR_SIM_IMPORT_H
 
+#include <stdio.h>
+
 #include <orrery/base/mem.h>
 #include <orrery/base/status.h>
+
+struct orr_workload; /* traces/ */
 
 struct orr_snapshot_options {
     const char *const *paths;
@@ -109,6 +113,47 @@ struct orr_snapshot {
     uint32_t note_count;
     struct orr_arena arena;
 };
+
+/* --- the present state as a scenario --- */
+
+struct orr_snapshot_rest { /* what no snapshot says: how long jobs run */
+    /* From their ages, drawn from the run times of jobs like them; NULL: the times below. Borrowed.
+     */
+    const struct orr_workload *history;
+    uint64_t seed;
+    orr_ms remaining_ms, run_ms; /* of jobs that run, from now on; of jobs that wait, in all */
+    orr_ms horizon_ms;           /* of the scenario */
+};
+
+enum { ORR_SNAPSHOT_FACTS = 40 };
+
+struct orr_snapshot_fact { /* of what was not said, or could not be carried over */
+    const char *code, *text;
+    uint64_t count; /* 0: not of single things */
+};
+
+struct orr_snapshot_state {
+    const char *form;
+    orr_ms now;
+    uint32_t nodes, queues, running, waiting, left_out;
+    double gpus;
+    struct orr_snapshot_fact facts[ORR_SNAPSHOT_FACTS];
+    uint32_t fact_count;
+    struct orr_snapshot_note notes[ORR_SNAPSHOT_FACTS];
+    uint32_t note_count;
+    struct orr_arena arena;
+};
+
+/* Does the file begin as a snapshot does: KAI's, a list of Kubernetes objects, or one of our own? A
+ * file that cannot be read is none. */
+bool orr_snapshot_is_one(const char *path);
+/* The snapshot as a scenario that begins now, and the trace of its jobs, which the scenario names
+ * `trace_name`. `out` is released in any case. ORR_NO_INPUT, ORR_DATA, ORR_USAGE. */
+enum orr_status orr_snapshot_write(const struct orr_snapshot_options *options,
+                                   const struct orr_snapshot_rest *rest, const char *trace_name,
+                                   FILE *scenario, FILE *trace, struct orr_snapshot_state *out,
+                                   struct orr_err *err) ORR_MUST_USE;
+void orr_snapshot_state_release(struct orr_snapshot_state *state);
 
 /* Reads, runs one cycle, says what was decided and why the others wait. Release it in any case. */
 enum orr_status orr_snapshot_run(const struct orr_snapshot_options *options,

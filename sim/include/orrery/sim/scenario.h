@@ -44,8 +44,11 @@ struct orr_scenario_pool {
     const char *device_choice;           /* "nvlink", "lowest" or "numa" */
     const char *topology_manager_policy, *topology_manager_scope; /* NULL: none, container */
     uint32_t rack_size, block_size;                               /* nodes; 0: no such level */
-    const char *zone;  /* where it stands; NULL: by itself, if others state one */
-    const char *shard; /* NULL: the one without a name */
+    const char *const *names; /* of its first nodes; none stated: POOL-0001 and so on */
+    uint32_t name_count;
+    const char *block, *rack; /* the whole of it is there, maybe with others; NULL: by its sizes */
+    const char *zone;         /* where it stands; NULL: by itself, if others state one */
+    const char *shard;        /* NULL: the one without a name */
     /* what pods of another scheduler hold on every node */
     uint32_t foreign_gpus;
     int64_t foreign_cpu_milli, foreign_mem_bytes;
