@@ -649,8 +649,11 @@ uint32_t orr_plot__slot(struct orr_plot_slots slots, uint32_t rank)
 
 void orr_plot__name(struct orr_plot *plot, const char *name)
 {
-    const char **one = orr_short_names(&plot->in.arena, &name, 1, ORR_PLOT_NAME);
-    orr_plot__quote(plot, one[0], ORR_PLOT_NAME, false);
+    struct orr_arena arena; /* a plot of several runs has no results, and no arena, of its own */
+    orr_arena_init(&arena);
+    orr_plot__quote(plot, orr_short_names(&arena, &name, 1, ORR_PLOT_NAME)[0], ORR_PLOT_NAME,
+                    false);
+    orr_arena_release(&arena);
 }
 
 static uint32_t letters_of_name(const char *name)

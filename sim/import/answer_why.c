@@ -237,8 +237,8 @@ void import_list_searches(const struct orr_sjob *job, struct orr_snapshot_waitin
         ORR_ACTION_CONSOLIDATION, ORR_ACTION_RECLAIM, ORR_ACTION_PREEMPT};
     static const char *const gates[ORR_SNAPSHOT_SEARCHES] = {
         "not tried further: fewer GPUs are free in total than it asks",
-        "not tried further: its queue's fair share (its quota, for what cannot be preempted) does "
-        "not cover it",
+        ("not tried further: its queue's fair share (its quota, for what cannot be preempted) does "
+         "not cover it"),
         "not tried further: its queue's quota does not cover it"};
     for (int i = 0; i < ORR_SNAPSHOT_SEARCHES; i++) {
         const enum orr_outcome outcome = (enum orr_outcome)job->outcomes[searches[i]];

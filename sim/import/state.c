@@ -789,7 +789,7 @@ static char *tolerations_of(const struct import_pod *pod)
             continue;
         }
         if (key == NULL || key[0] == '\0') {
-            (void)fprintf(out, exists ? "%s*" : "", mark);
+            (void)fprintf(out, "%s%s", exists ? mark : "", exists ? "*" : "");
         } else {
             (void)fprintf(out, "%s%s", mark, key);
             if (!exists && value != NULL && value[0] != '\0') {
