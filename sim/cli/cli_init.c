@@ -11,6 +11,7 @@
 
 #include <orrery/base/mem.h>
 #include <orrery/base/text.h>
+#include <orrery/sim/yaml.h>
 
 #include "cli.h"
 
@@ -205,20 +206,6 @@ static struct queue_use *measure(const struct orr_world *world, uint32_t *count,
 
 /* --- the text --------------------------------------------------------------------------------- */
 
-/* A YAML scalar in double quotes; control characters as \xNN. */
-static void write_quoted(FILE *out, const char *text)
-{
-    (void)putc('"', out);
-    for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++) {
-        if (*c < 0x20 || *c == 0x7f) {
-            (void)fprintf(out, "\\x%02x", *c);
-        } else {
-            (void)fprintf(out, "%s%c", *c == '"' || *c == '\\' ? "\\" : "", *c);
-        }
-    }
-    (void)putc('"', out);
-}
-
 static void write_cluster(FILE *out, const struct orr_scenario *scenario, const struct size *size)
 {
     (void)fprintf(out, "cluster:\n");
@@ -229,11 +216,11 @@ static void write_cluster(FILE *out, const struct orr_scenario *scenario, const 
     for (uint32_t p = 0; p < scenario->pool_count; p++) {
         const struct orr_scenario_pool *pool = &scenario->pools[p];
         (void)fprintf(out, "    ");
-        write_quoted(out, pool->name);
+        orr_put_quoted(out, pool->name);
         (void)fprintf(out, ": {nodes: %u, gpus: %u", pool->nodes, pool->gpus);
         if (pool->gpu_model != NULL) {
             (void)fprintf(out, ", gpu_model: ");
-            write_quoted(out, pool->gpu_model);
+            orr_put_quoted(out, pool->gpu_model);
         }
         (void)fprintf(out, "}\n");
     }
@@ -246,7 +233,7 @@ static void write_queue(FILE *out, const struct queue_use *use, double share, in
     size_t bytes;
     FILE *text = open_memstream(&label, &bytes);
     ORR_ASSERT(text != NULL);
-    write_quoted(text, use->name);
+    orr_put_quoted(text, use->name);
     (void)fprintf(text, ": {gpu: [%lld, 1, unlimited]}", (long long)quota);
     (void)fclose(text);
     (void)fprintf(out, "  %-*s  # %.1f %% of GPU-hours, %u %s, the largest %g %s", LABEL_COLUMNS,
@@ -295,7 +282,7 @@ static enum orr_status write_workload(FILE *out, const struct init_options *o,
         trace = whole;
     }
     (void)fprintf(out, "workload:\n- {name: jobs, trace: ");
-    write_quoted(out, trace);
+    orr_put_quoted(out, trace);
     if (o->scenario.format != NULL) {
         (void)fprintf(out, ", format: %s", o->scenario.format);
     }
@@ -346,7 +333,7 @@ static void write_rest(FILE *out, const struct orr_scenario *scenario)
                        "  more-nodes: {");
     char path[300];
     (void)snprintf(path, sizeof path, "cluster.pools.%s.nodes", pool->name);
-    write_quoted(out, path);
+    orr_put_quoted(out, path);
     (void)fprintf(out, ": +=%u}  # `orrery whatif` holds variants against the scenario\n", more);
 }
 

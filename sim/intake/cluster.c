@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <orrery/base/text.h>
+#include <orrery/sim/yaml.h>
 #include <orrery/traces/source.h>
 
 #include "intake_int.h"
@@ -331,20 +332,6 @@ static enum orr_status take_file(struct cluster *cluster, const char *path, stru
 
 /* --- the scenario ---------------------------------------------------------------------------- */
 
-/* A YAML text in double quotes. */
-static void put_quoted(FILE *out, const char *text)
-{
-    (void)putc('"', out);
-    for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++) {
-        if (*c < 0x20 || *c == 0x7f) {
-            (void)fprintf(out, "\\x%02x", *c);
-        } else {
-            (void)fprintf(out, "%s%c", *c == '"' || *c == '\\' ? "\\" : "", *c);
-        }
-    }
-    (void)putc('"', out);
-}
-
 static void put_pools(const struct cluster *cluster, FILE *out)
 {
     (void)fprintf(out, "cluster:\n  pools:\n");
@@ -354,12 +341,12 @@ static void put_pools(const struct cluster *cluster, FILE *out)
         (void)snprintf(name, sizeof name, "%s-%u", pool->model[0] != '\0' ? pool->model : "gpu",
                        (unsigned)p + 1);
         (void)fprintf(out, "    ");
-        put_quoted(out, name);
+        orr_put_quoted(out, name);
         (void)fprintf(out, ": {nodes: %u, gpus: %lld", (unsigned)pool->nodes,
                       (long long)pool->gpus);
         if (pool->model[0] != '\0') {
             (void)fprintf(out, ", gpu_model: ");
-            put_quoted(out, pool->model);
+            orr_put_quoted(out, pool->model);
         }
         if (pool->cpus > 0) {
             (void)fprintf(out, ", cpu: %lld", (long long)pool->cpus);
@@ -389,11 +376,11 @@ static void put_queue(FILE *out, const struct queue *queues, uint32_t count, uin
 {
     const struct queue *queue = &queues[q];
     (void)fprintf(out, "  ");
-    put_quoted(out, queue->name);
+    orr_put_quoted(out, queue->name);
     (void)fprintf(out, ": {");
     if (queue->parent[0] != '\0' && is_queue(queues, count, queue->parent)) {
         (void)fprintf(out, "parent: ");
-        put_quoted(out, queue->parent);
+        orr_put_quoted(out, queue->parent);
         (void)fprintf(out, ", ");
     }
     (void)fprintf(out, "gpu: [0, %lld, ", (long long)queue->weight);
@@ -428,7 +415,7 @@ static void put_queues(const struct cluster *cluster, bool by_account, const str
         const char *name = orr_idmap_name(seen, q);
         if (!is_queue(queues, count, name)) {
             (void)fprintf(out, "  ");
-            put_quoted(out, name);
+            orr_put_quoted(out, name);
             (void)fprintf(out, ": {gpu: [0, 1, unlimited]}  # only the jobs name it\n");
             put++;
         }
@@ -479,7 +466,7 @@ static void put_all(struct cluster *cluster, const struct orr_intake_options *op
     put_queues(cluster, by_account, seen, out);
     if (trace != NULL) {
         (void)fprintf(out, "workload:\n- {name: jobs, trace: ");
-        put_quoted(out, trace);
+        orr_put_quoted(out, trace);
         (void)fprintf(out, "}\n");
     }
     (void)fprintf(
