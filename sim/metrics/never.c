@@ -23,9 +23,9 @@ struct search {
     struct orr_queues queues; /* as the scenario has them at a time; names borrowed */
     struct orr_shapes gangs;  /* of the world's shapes, as few tasks as start; borrowed in part */
     struct orr_task_group *groups; /* of single groups with fewer tasks */
-    bool *gone;                    /* per node; NULL: nodes neither come nor go */
-    bool *held;                    /* per shape: the nodes there are could hold it */
-    bool nodes_changed;            /* since `held` was worked out, or it never was */
+    bool *gone;         /* per node; NULL: every job that was kept has nodes that hold it */
+    bool *held;         /* per shape: the nodes there are could hold it */
+    bool nodes_changed; /* since `held` was worked out, or it never was */
     struct suspect *suspects;
     uint32_t count, capacity;
 };
@@ -95,7 +95,8 @@ static bool has_spare_roles(const struct orr_shape *shape)
 static bool nodes_hold(struct search *search, uint32_t shape)
 {
     if (search->gone == NULL) {
-        return true; /* or the row would have been rejected */
+        return true; /* or the row would have been rejected: no part keeps rows that nothing holds
+                      */
     }
     if (search->nodes_changed) {
         orr_free(search->held);
@@ -151,11 +152,15 @@ static void set_gone(struct search *search, uint32_t first, uint32_t count, bool
     search->nodes_changed = true;
 }
 
-/* Of pools that follow the jobs all nodes may come. */
+/* Of pools that follow the jobs all nodes may come. Nodes need no look where they never change and
+ * rows that none of them could hold are rejected. */
 static void open_nodes(struct search *search)
 {
     const struct orr_world *world = search->world;
     bool any = world->resize_count > 0;
+    for (uint32_t p = 0; p < world->part_count; p++) {
+        any = any || world->parts[p].part->keep_impossible;
+    }
     for (uint32_t o = 0; o < world->outage_count; o++) {
         any = any || world->outages[o].end_ms == ORR_MS_NEVER;
     }
