@@ -603,9 +603,10 @@ static uint32_t kai_laws(const void *params)
 
 static uint32_t kai_heeds(const void *params)
 {
-    const bool priority = ((const struct orr_kai_params *)params)->plugins.priority;
+    const struct orr_kai_params *p = params;
     return ORR_HEEDS_QUEUES | ORR_HEEDS_SECONDS | ORR_HEEDS_MIN_RUNTIME |
-           (priority ? ORR_HEEDS_PRIORITY : 0);
+           (p->usage_db == ORR_KAI_USAGE_OFF || p->k_value <= 0 ? ORR_HEEDS_NO_PAST : 0) |
+           (p->plugins.priority ? ORR_HEEDS_PRIORITY : 0);
 }
 
 static bool kai_cost(void *state, uint32_t nth, struct orr_policy_cost *cost)

@@ -645,6 +645,7 @@ enum orr_status orr_engine_run(const struct orr_world *world,
     run->scheduler = engine.scheduler.time;
     orr_txn_close(engine.txn);
     orr_engine_shards_release(shards);
+    orr_engine__recur_close(&engine);
     orr_free(engine.waits_for);
     orr_free(engine.steps);
     orr_free(engine.done_ms);

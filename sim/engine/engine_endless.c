@@ -48,6 +48,7 @@ void orr_engine__moved_on(struct engine *engine)
     engine->endless = (struct engine_endless){.setbacks = setbacks(engine->run),
                                               .first = engine->run->eviction_count,
                                               .from = engine->run->eviction_count};
+    engine->recur.watches = false;
 }
 
 static void count_causes(const struct orr_run *run, uint32_t from, uint32_t counts[ORR_CAUSE_COUNT])
@@ -118,7 +119,7 @@ static bool wears_out(const struct engine *engine)
 bool orr_engine__is_stuck(struct engine *engine)
 {
     return setbacks(engine->run) - engine->endless.setbacks > orr_engine_setbacks(engine->world) ||
-           wears_out(engine) || tries_in_vain(engine) ||
+           wears_out(engine) || tries_in_vain(engine) || orr_engine__recurs(engine) ||
            goes_round(engine, parties_of(engine->world));
 }
 

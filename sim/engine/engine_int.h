@@ -41,6 +41,16 @@ struct engine_endless { /* what happened since a job last came, ended or left */
     uint64_t kept;      /* with so much work done for good */
 };
 
+struct engine_recur { /* see engine_recur.c */
+    bool watches;     /* since a job last came, ended or left */
+    uint32_t *alive;  /* jobs that wait or run since then; NULL: never looked */
+    uint32_t alive_count;
+    uint32_t evictions;   /* of the run at the last look */
+    uint64_t held;        /* the situation that later ones are compared with, */
+    uint32_t looks, left; /* for so many looks, of which so many are left; */
+    uint32_t returns;     /* as often as it came back */
+};
+
 struct engine {
     const struct orr_world *world;
     const struct orr_engine_options *options;
@@ -95,6 +105,7 @@ struct engine {
     struct orr_engine_drain *drain; /* NULL: nothing is moved to empty a node */
     orr_ms instant_ms;              /* the last one, for counting distinct times */
     struct engine_endless endless;
+    struct engine_recur recur;
     uint32_t worn_job;       /* started as often as a job can be; ORR_NONE */
     uint64_t untimed_cycles; /* a cycle is timed if its number has none of these bits */
     bool has_shares;         /* some of those that follow */
@@ -120,6 +131,10 @@ void orr_engine__moved_on(struct engine *engine);
 /* Have nodes failed and jobs been evicted so often since then that none of those that are left will
  * get to its end? */
 bool orr_engine__is_stuck(struct engine *engine);
+/* engine_recur.c: did the situation come back so often that none of those that are left will get to
+ * its end? */
+bool orr_engine__recurs(struct engine *engine);
+void orr_engine__recur_close(struct engine *engine);
 /* ORR_SCENARIO: says what keeps it from ending. */
 enum orr_status orr_engine__refuse_endless(const struct engine *engine, struct orr_err *err);
 /* Some job was started as often as its state can count. */

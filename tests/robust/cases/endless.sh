@@ -31,6 +31,28 @@ echo 'execution: {on_evict: keep}' >>s.yaml
 expect 0 "$orrery" run s.yaml -q -o r.db
 is "SELECT count(*) = 2 AND sum(evictions) > 2 FROM job WHERE state = 3" 1
 rm r.db
+# Reclaim takes v's devices for w, and allocate, which sees only h of b, gives them to v again: the same situation comes back.
+printf 'job,submit_s,run_s,gpus_per_pod,queue,priority,preemptible\nv,0,100,2,a,50,true\nh,1,5,3,b,100,false\nw,2,5,2,b,50,true\n' >t.csv
+cat >s.yaml <<'END'
+cluster: {pools: {p: {nodes: 1, gpus: 3}}}
+queues: {a: {gpu: [0, 1, unlimited], reclaim_min_runtime: 20s}, b: {gpu: [2, 1, unlimited]}}
+workload: [{name: t, trace: t.csv}]
+policy: {name: kai, params: {queueDepthPerAction.allocate: 1}}
+END
+cp s.yaml round.yaml
+expect 78 "$orrery" run s.yaml -q -o r.db
+says 'the run does not come to an end: 01:1'
+says 'the latest 205 evictions (205 of them: reclaim, last v for w)'
+clean
+# not if something is to happen hours later, nor if work is kept
+echo 'events: [{at: 12h, set: {queues.a.gpu.quota: 2, queues.b.gpu.quota: 1}}]' >>s.yaml
+expect 0 "$orrery" run s.yaml -q -o r.db
+is "SELECT evictions > 2000 FROM job WHERE name = 'v' AND state = 3" 1
+rm r.db
+(cat round.yaml && echo 'execution: {on_evict: keep}') >s.yaml
+expect 0 "$orrery" run s.yaml -q -o r.db
+is "SELECT evictions BETWEEN 1 AND 10 FROM job WHERE name = 'v' AND state = 3" 1
+rm r.db
 cat >s.yaml <<'END'
 cluster:
   pools: {p: {nodes: 100, gpus: 1}}

@@ -194,7 +194,10 @@ enum {
     ORR_HEEDS_QUEUES = 1u << 1,  /* serves each queue's jobs apart; else there is one line of all */
     ORR_HEEDS_WORK = 1u << 2,    /* the shortest first */
     ORR_HEEDS_SECONDS = 1u << 3, /* of submit times the whole seconds only */
-    ORR_HEEDS_MIN_RUNTIME = 1u << 4 /* queues' preempt_min_runtime and reclaim_min_runtime */
+    ORR_HEEDS_MIN_RUNTIME = 1u << 4, /* queues' preempt_min_runtime and reclaim_min_runtime */
+    /* decides by who waits and who holds what since when, and by nothing before it (past use, work
+     * done, how often a job was evicted): equal situations are decided equally at any time */
+    ORR_HEEDS_NO_PAST = 1u << 5
 };
 
 /* Of a policy able of ORR_ABLE_STALE_GANGS: how long after the first cycle that finds a gang below
