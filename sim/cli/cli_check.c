@@ -107,7 +107,7 @@ static void check_nevers(struct check *check)
     const struct orr_world *world = check->world;
     const orr_ms horizon = check->scenario->horizon_ms == ORR_MS_NONE
                                ? ORR_MS_NEVER
-                               : world->first_submit_ms + check->scenario->horizon_ms;
+                               : world->begin_ms + check->scenario->horizon_ms;
     const struct orr_never *first[ORR_REASON_COUNT] = {NULL};
     struct orr_run run;
     orr_never_foresee(world, check->shards, horizon, &run);

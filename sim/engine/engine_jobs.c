@@ -367,9 +367,10 @@ static void plan_limit(struct engine *engine, uint32_t job)
 {
     const struct orr_world *world = engine->world;
     if (world->rules != NULL && orr_world_requeues(world, job)) {
-        orr_ms most = world->rules[world->specs[job].queue].max_runtime_ms;
+        const orr_ms most = world->rules[world->specs[job].queue].max_runtime_ms;
+        const orr_ms at = engine->view.now + most;
         orr_heap_push(&engine->heap,
-                      (struct orr_event){.at = engine->view.now + most,
+                      (struct orr_event){.at = at > world->begin_ms ? at : world->begin_ms,
                                          .subject = job,
                                          .class_seq = orr_engine__class_and(
                                              CLASS_LIMIT, engine->ledger->jobs[job].attempts)});

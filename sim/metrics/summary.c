@@ -331,7 +331,7 @@ static void list_queues(const struct orr_world *world, const struct orr_run *run
 static void sum_scheduler(const struct orr_world *world, const struct orr_run *run,
                           struct orr_summary *summary)
 {
-    orr_ms span = run->end_ms - world->first_submit_ms;
+    orr_ms span = run->end_ms - world->begin_ms;
     summary->latent = !orr_latency_is_ideal(&run->latency);
     summary->scheduler = run->scheduler;
     memcpy(summary->costs, run->costs, sizeof summary->costs);

@@ -163,7 +163,8 @@ void orr_replay__rules(const struct orr_scenario *scenario, struct orr_world *wo
     for (uint32_t j = 0; j < world->job_count; j++) {
         const struct orr_job_spec *spec = &world->specs[j];
         int64_t most = world->rules[spec->queue].max_job_mgpu;
-        if (most >= 0 && world->shapes.shapes[spec->shape].gpus_mgpu > most) {
+        const bool runs = orr_replay__runs_since(world, j) != ORR_MS_NONE; /* whatever its size */
+        if (most >= 0 && !runs && world->shapes.shapes[spec->shape].gpus_mgpu > most) {
             note(world, j, ORR_RULE_LARGEST_JOB);
             orr_replay__refuse(world, j);
             continue;

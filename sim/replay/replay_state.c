@@ -193,6 +193,10 @@ void orr_replay__state(const struct orr_scenario *scenario, struct orr_world *wo
         world->running = ORR_ROOM_FOR_ONE(world->running, world->running_count, capacity);
         struct orr_world_running *running = &world->running[world->running_count++];
         *running = (struct orr_world_running){.job = j, .since_ms = extra->running_since_ms};
+        /* what was, is known: one that by its run time or a rule would be over ends at once */
+        struct orr_job_spec *spec = &world->specs[j];
+        const orr_ms age_ms = world->begin_ms - running->since_ms;
+        spec->work_ms = spec->scales || spec->work_ms > age_ms ? spec->work_ms : age_ms;
         add_seats(world, running, extra->running_on);
     }
     orr_sort(world->running, world->running_count, sizeof *world->running, by_since, NULL);

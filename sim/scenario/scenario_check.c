@@ -334,49 +334,6 @@ static enum orr_status check_rules(const struct orr_scenario__load *load,
     return ORR_OK;
 }
 
-/* Node names are in no order; that of another pool's generated nodes is one too. */
-static enum orr_status check_node_names(const struct orr_scenario__load *load,
-                                        const struct orr_scenario *scenario,
-                                        const struct orr_scenario__node *pools)
-{
-    struct orr_idmap names;
-    enum orr_status status = ORR_OK;
-    orr_idmap_init(&names);
-    for (uint32_t p = 0; p < scenario->pool_count && status == ORR_OK; p++) {
-        const struct orr_scenario_pool *pool = &scenario->pools[p];
-        const struct orr_scenario__node *at = orr_scenario__find(pools->children[p], "names");
-        if (pool->name_count > pool->nodes_most) {
-            status = orr_scenario__fail(load, &at->at, "names: %u for %u nodes",
-                                        (unsigned)pool->name_count, (unsigned)pool->nodes_most);
-        }
-        for (uint32_t n = 0; n < pool->name_count && status == ORR_OK; n++) {
-            bool added;
-            (void)orr_idmap_put(&names, pool->names[n], strlen(pool->names[n]), &added);
-            if (!added) {
-                status = orr_scenario__fail(load, &at->at, "names: %s is twice the name of a node",
-                                            pool->names[n]);
-            }
-        }
-    }
-    for (uint32_t p = 0; p < scenario->pool_count && names.count > 0 && status == ORR_OK; p++) {
-        const struct orr_scenario_pool *pool = &scenario->pools[p];
-        for (uint32_t n = pool->name_count; n < pool->nodes_most && status == ORR_OK; n++) {
-            char name[300];
-            if (scenario->pool_count == 1) {
-                (void)snprintf(name, sizeof name, "n%04u", n + 1);
-            } else {
-                (void)snprintf(name, sizeof name, "%s-%04u", pool->name, n + 1);
-            }
-            if (orr_idmap_find(&names, name, strlen(name)) != ORR_NONE) {
-                status = orr_scenario__fail(
-                    load, &pools->at, "pools: %s is named, and what another node is called", name);
-            }
-        }
-    }
-    orr_idmap_release(&names);
-    return status;
-}
-
 static enum orr_status check_foreign(const struct orr_scenario__load *load,
                                      const struct orr_scenario *scenario,
                                      const struct orr_scenario__node *pools)
@@ -521,7 +478,7 @@ enum orr_status orr_scenario__check(const struct orr_scenario__load *load,
         status = check_foreign(load, scenario, orr_scenario__find(cluster, "pools"));
     }
     if (status == ORR_OK) {
-        status = check_node_names(load, scenario, orr_scenario__find(cluster, "pools"));
+        status = orr_scenario__check_names(load, scenario, orr_scenario__find(cluster, "pools"));
     }
     if (status == ORR_OK) {
         status = check_devices(load, scenario, orr_scenario__find(cluster, "pools"));

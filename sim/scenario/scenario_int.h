@@ -344,6 +344,10 @@ enum orr_status orr_scenario__fill(struct orr_scenario__load *load, struct orr_s
 /* A taint in Kubernetes' words; false if it is none. Its texts are of the arena. */
 bool orr_scenario__taint(struct orr_arena *arena, const char *text,
                          struct orr_scenario_taint *taint);
+/* scenario_names.c: of nodes, racks and blocks */
+enum orr_status orr_scenario__check_names(const struct orr_scenario__load *load,
+                                          const struct orr_scenario *scenario,
+                                          const struct orr_scenario__node *pools) ORR_MUST_USE;
 enum orr_status orr_scenario__check(const struct orr_scenario__load *load,
                                     const struct orr_scenario *scenario,
                                     const struct orr_scenario__node *root);

@@ -369,7 +369,8 @@ CREATE UNIQUE INDEX temp.shard_at_i ON shard_at(at_ms, shard);
 CREATE TEMP TABLE debt AS
 WITH m AS (
   SELECT m.queue, m.dt, m.alloc, min(m.alloc + m.pend, CASE WHEN m.quota < 0 THEN m.alloc + m.pend ELSE CAST(m.quota * 1000 AS INTEGER) END) AS owed,
-         CAST(min(u.mgpu * (s.most - s.away) / s.most,
+         CAST(min(coalesce(u.mgpu * (s.most - s.away) / nullif(s.most, 0), 0), -- devices may all be foreign pods'
+             
               (SELECT min(CASE WHEN x.top < 0 THEN 9e18 ELSE x.top * 1000 END) FROM above AS a JOIN owed AS x ON x.queue = a.above
                WHERE a.queue = m.queue AND x.at_ms <= m.at_ms AND x.to_ms > m.at_ms)) AS INTEGER) AS possible, s.down
   FROM moment AS m JOIN usable AS u ON u.queue = m.queue JOIN shard_at AS s ON s.at_ms = m.at_ms AND s.shard = u.shard
@@ -643,7 +644,7 @@ SELECT n.pool, n.id, w.window,
                             FROM away AS a WHERE a.node = n.id) AS there
 FROM node AS n
 CROSS JOIN (SELECT 1 AS window, window_start_ms AS since, window_end_ms AS until FROM run
-            UNION ALL SELECT 0, (SELECT submit_ms FROM job WHERE id = 0), end_ms FROM run) AS w;
+            UNION ALL SELECT 0, begin_ms, end_ms FROM run) AS w;
 CREATE TEMP TABLE pooled AS
 SELECT p.name AS pool, p.price, total(CASE WHEN s.window THEN s.there END) / 3.6e6 AS node_h,
        total(CASE WHEN NOT s.window THEN s.there END) / 3.6e6 AS run_h, total(NOT s.window AND s.there > 0) AS nodes
@@ -658,7 +659,7 @@ UNION ALL SELECT 'nodes_joined', 'pool', 'pool=' || pool,
           FROM pooled, told WHERE resized
 UNION ALL SELECT 'nodes_left', 'pool', 'pool=' || pool,
                  (SELECT count(*) FROM away AS a JOIN node AS n ON n.id = a.node WHERE n.pool = pooled.pool
-                    AND a.from_ms > (SELECT submit_ms FROM job WHERE id = 0)), nodes
+                    AND a.from_ms > (SELECT begin_ms FROM run)), nodes
           FROM pooled, told WHERE resized
 UNION ALL SELECT 'cost', 'all', '', total(node_h * coalesce(price, 0)), total(nodes) FROM pooled, told WHERE priced GROUP BY NULL HAVING count(*) > 0
 UNION ALL SELECT 'run_cost', 'all', '', total(run_h * coalesce(price, 0)), total(nodes) FROM pooled, told WHERE priced GROUP BY NULL HAVING count(*) > 0
@@ -914,7 +915,7 @@ WITH u AS (
          - (SELECT total(max(0, min(coalesce(o.to_ms, w.until), w.until) - max(o.from_ms, w.since))) FROM outage AS o WHERE o.node = s.id) AS up,
          (SELECT total(h.mgpu * max(0, min(h.to_ms, w.until) - max(h.start_ms, w.since))) FROM held AS h WHERE h.node = s.id) AS held
   FROM stay AS s JOIN (SELECT 1 AS window, window_start_ms AS since, window_end_ms AS until FROM run
-                       UNION ALL SELECT 0, (SELECT submit_ms FROM job WHERE id = 0), end_ms FROM run) AS w ON w.window = s.window
+                       UNION ALL SELECT 0, begin_ms, end_ms FROM run) AS w ON w.window = s.window
 )
 SELECT p.name AS pool, u.window, total(u.ever) AS nodes,
        total(p.idle_power_w * u.up + (p.full_power_w - p.idle_power_w)

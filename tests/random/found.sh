@@ -362,6 +362,20 @@ Y
     done
 }
 
+# All devices of a shard are foreign pods': what its queues are owed nothing could pay.
+case_all_foreign() {
+    mkdir 0
+    cat >0/s.yaml <<'Y'
+horizon: 100s
+cluster: {pools: {p: {nodes: 1, gpus: 2, foreign: {gpus: 2}, shard: a}, q: {nodes: 1, gpus: 2, shard: b}}}
+queues: {x: {shard: a, gpu: [2, 1, unlimited]}, y: {shard: b}}
+workload: [{name: t, trace: t.csv, keep_impossible: true}]
+Y
+    printf 'job,submit_s,run_s,gpus_per_pod,queue\na,0,9,2,x\nb,0,90,2,y\n' >0/t.csv
+    right 0
+    has "abs(value - 0.05) < 1e-9 FROM metric WHERE name = 'quota_debt_impossible_gpu_h' AND scope = 'all'"
+}
+
 # Jobs that all come at once have no warm-up to be found; a service alone has one.
 case_no_warmup_at_once() {
     mkdir 0 1
