@@ -59,6 +59,14 @@ bool has(const struct draw *d, const char *feature, uint32_t percent)
     return orr_rng_below(&rng, 100) < part && !left_out(d, feature);
 }
 
+bool has_each(const struct draw *d, const char *feature, uint32_t n, uint32_t each)
+{
+    char name[NAME_BYTES];
+    (void)snprintf(name, sizeof name, "each.%s", feature);
+    struct orr_rng rng = orr_rng_stream(d->seed, name, n);
+    return orr_rng_below(&rng, 100) < each && !left_out(d, feature);
+}
+
 const char *any(struct draw *d, const char *const *list)
 {
     uint32_t count = 0;
@@ -141,6 +149,16 @@ const char *span(double seconds)
     } else {
         (void)snprintf(out, RING_BYTES, "%lldms", ms);
     }
+    return out;
+}
+
+const char *ringed(const char *format, ...)
+{
+    char *out = next_buffer();
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(out, RING_BYTES, format, args);
+    va_end(args);
     return out;
 }
 

@@ -24,6 +24,8 @@ struct draw_pool {
     uint32_t memory_gib; /* of a device; 0: not stated */
     const char *model;   /* NULL: not stated */
     bool autoscaled, cpu, tainted, labelled, zoned;
+    bool foreign, numa;
+    uint32_t name_count; /* of its first nodes, which have names of their own */
 };
 
 struct draw_queue {
@@ -48,6 +50,7 @@ struct draw {
     bool first; /* nothing stands in the map that is being written */
 
     uint32_t span_s;             /* in which jobs come; what other times go by */
+    uint32_t begin_s;            /* 0: as the first job comes */
     uint32_t horizon_s;          /* 0: none */
     uint32_t instants[INSTANTS]; /* seconds at which much happens at once */
     uint32_t shard_count;
@@ -77,6 +80,8 @@ uint32_t between(struct draw *d, uint32_t least, uint32_t most);
 bool one_in(struct draw *d, uint32_t n);
 /* Is the feature there? By a draw of its own: percent, scaled by the scenario's breadth. */
 bool has(const struct draw *d, const char *feature, uint32_t percent);
+/* The same, for one thing of several: `each` of 100 have it. */
+bool has_each(const struct draw *d, const char *feature, uint32_t n, uint32_t each);
 /* One of a list that ends with NULL. */
 const char *any(struct draw *d, const char *const *list);
 /* Seconds, mostly whole and often an instant that others share. */
@@ -92,6 +97,7 @@ bool make_name(struct draw *d, char *name, const char *stem, uint32_t n);
 const char *quoted(const char *text);
 /* Seconds as 12s or 1500ms, from the same ring. */
 const char *span(double seconds);
+const char *ringed(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void open_map(struct draw *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void put(struct draw *d, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -111,6 +117,11 @@ void put_duration(struct draw *d);
 void put_arrivals(struct draw *d, uint32_t until_s, bool users);
 void put_rate(struct draw *d, const char *file);
 
+/* ---- draw_cluster.c ---- */
+
+/* Node n, from 1, of a pool as scenarios and traces call it; from the ring. */
+const char *node_name(const struct draw *d, const struct draw_pool *pool, uint32_t n);
+
 /* ---- sections, in this order ---- */
 
 void draw_extends(struct draw *d);  /* draw_run.c: which file has what follows */
@@ -122,6 +133,8 @@ void draw_templates(struct draw *d);
 void draw_workload(struct draw *d);
 void draw_trace(struct draw *d, const char *file, uint32_t jobs); /* draw_trace.c */
 void draw_swf(struct draw *d, const char *file, uint32_t jobs);
+/* draw_state.c: jobs that run or wait as the run begins, and how much they come to. */
+bool draw_state(struct draw *d, const char *file);
 void draw_policy(struct draw *d);    /* draw_policy.c */
 void draw_execution(struct draw *d); /* draw_run.c */
 void draw_events(struct draw *d);

@@ -36,8 +36,9 @@ static void put_devices(struct draw *d, struct draw_pool *pool)
     }
 }
 
-static void put_numa(struct draw *d)
+static void put_numa(struct draw *d, struct draw_pool *pool)
 {
+    pool->numa = true;
     static const char *const managers[] = {"none", "best-effort", "restricted", "single-numa-node",
                                            NULL};
     static const char *const scopes[] = {"container", "pod", NULL};
@@ -64,6 +65,7 @@ static void put_room(struct draw *d, struct draw_pool *pool)
         }
     }
     if (has(d, "foreign", 12) && one_in(d, 2) && pool->gpus > 0) {
+        pool->foreign = true;
         open_inner(d, "foreign");
         put(d, "gpus", "%u", between(d, 1, pool->gpus));
         if (pool->cpu && one_in(d, 2)) { /* of CPU there are more than GPUs */
@@ -75,22 +77,44 @@ static void put_room(struct draw *d, struct draw_pool *pool)
     }
 }
 
-static void put_place(struct draw *d, struct draw_pool *pool)
+/* A rack or block by name is all of the pool, and maybe of others of the same zone. */
+static void put_named(struct draw *d, const char *level, const char *zone)
 {
+    put(d, level, "%.1s%s", level, zone);
+}
+
+static void put_place(struct draw *d, struct draw_pool *pool, uint32_t p)
+{
+    const bool named = has(d, "named-racks", 25) && has_each(d, "named-racks", p, 60);
+    uint32_t zone = 0;
+    char in_zone[NAME_BYTES] = "";
     if (has(d, "racks", 50)) {
         pool->rack_size = between(d, 1, 3);
-        put(d, "rack_size", "%u", pool->rack_size);
         d->racks = true;
         if (has(d, "blocks", 50)) {
             pool->block_size = pool->rack_size * between(d, 1, 3);
-            put(d, "block_size", "%u", pool->block_size);
             d->blocks = true;
         }
     }
     if (has(d, "zones", 15)) {
         pool->zoned = true;
-        put(d, "zone", "z%u", below(d, 2));
+        zone = below(d, 2);
+        (void)snprintf(in_zone, sizeof in_zone, "z%u", zone);
+        put(d, "zone", "%s", in_zone);
         d->zones = true;
+    }
+    const bool rack_named = named && (pool->block_size > 0 || !d->blocks);
+    if (pool->block_size > 0 && named) {
+        put_named(d, "block", in_zone);
+        pool->block_size = 0;
+    } else if (pool->block_size > 0) {
+        put(d, "block_size", "%u", pool->block_size);
+    }
+    if (pool->rack_size > 0 && rack_named && has_each(d, "named-racks", p + POOLS, 60)) {
+        put_named(d, "rack", in_zone);
+        pool->rack_size = 0;
+    } else if (pool->rack_size > 0) {
+        put(d, "rack_size", "%u", pool->rack_size);
     }
     if (d->shard_count > 1) {
         put(d, "shard", "s%u", pool->shard);
@@ -132,6 +156,28 @@ static void put_cost(struct draw *d, struct draw_pool *pool)
     close_map(d);
 }
 
+/* Of the first nodes, or of all. */
+static void put_names(struct draw *d, struct draw_pool *pool, uint32_t p)
+{
+    if (!has(d, "names", 25) || !has_each(d, "names", p, 50) || pool->nodes_most == 0) {
+        return;
+    }
+    pool->name_count = has_each(d, "names", p + POOLS, 50) ? pool->nodes_most : 1;
+    put(d, "names", "[");
+    for (uint32_t n = 1; n <= pool->name_count; n++) {
+        (void)fprintf(d->out, "%s%s", n > 1 ? ", " : "", node_name(d, pool, n));
+    }
+    (void)fputc(']', d->out);
+}
+
+const char *node_name(const struct draw *d, const struct draw_pool *pool, uint32_t n)
+{
+    if (n <= pool->name_count) {
+        return ringed("host%u.p%u", n, (uint32_t)(pool - d->pools));
+    }
+    return d->pool_count == 1 ? ringed("n%04u", n) : ringed("%s-%04u", pool->name, n);
+}
+
 /* What the pool leaves open a file says. */
 static void put_type(struct draw *d, uint32_t p)
 {
@@ -169,10 +215,11 @@ static void draw_pool(struct draw *d, uint32_t p)
     }
     put_devices(d, pool);
     if (has(d, "numa", 12) && pool->gpus > 1) {
-        put_numa(d);
+        put_numa(d, pool);
     }
     put_room(d, pool);
-    put_place(d, pool);
+    put_place(d, pool, p);
+    put_names(d, pool, p);
     put_cost(d, pool);
     end_map(d);
     d->gpus += pool->nodes_most * pool->gpus;

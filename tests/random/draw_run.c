@@ -18,6 +18,10 @@ static void draw_times(struct draw *d)
         const uint32_t month = between(d, 1, 9);
         (void)fprintf(d->out, "start: 2026-0%u-01T0%u:00:00Z\n", month, below(d, 10));
     }
+    if (has(d, "begin", 20)) {
+        d->begin_s = d->span_s / 4 + d->instants[2] / 4;
+        (void)fprintf(d->out, "begin: %us\n", d->begin_s);
+    }
     const bool endless = !has(d, "failures", 25) && one_in(d, 2);
     if (!endless) {
         d->horizon_s = one_in(d, 3) ? d->span_s / 2 + 1 : d->span_s + below(d, 2 * d->span_s);
@@ -120,10 +124,8 @@ static const char *any_nodes(struct draw *d, char *text, size_t bytes)
         (void)snprintf(text, bytes, "block/%s-b1", pool->name);
     } else if (one_in(d, 6)) {
         (void)snprintf(text, bytes, "pool/%s", pool->name);
-    } else if (d->pool_count == 1) {
-        (void)snprintf(text, bytes, "n%04u", between(d, 1, most));
     } else {
-        (void)snprintf(text, bytes, "%s-%04u", pool->name, between(d, 1, most));
+        (void)snprintf(text, bytes, "%s", node_name(d, pool, between(d, 1, most)));
     }
     return quoted(text);
 }

@@ -485,4 +485,8 @@ void draw_workload(struct draw *d)
         stream(d, name);
         draw_part(d, p);
     }
+    stream(d, "state");
+    if (d->begin_s > 0 && draw_state(d, "state.csv")) {
+        (void)fputs("- {name: state, trace: state.csv}\n", d->out);
+    }
 }

@@ -76,6 +76,8 @@ judge() (
             echo empty
         elif grep -q 'the run does not come to an end: .* give the scenario a horizon' run.err; then
             echo right # refused as endless, which it says how to mend
+        elif grep -q 'cannot be where running_on says' run.err; then
+            echo right # an event by the begin took the node of a job that runs then
         else
             echo "run: $(head -n 2 run.err | tr '\n' ' ')"
         fi
