@@ -215,6 +215,11 @@ static int by_p(const void *a, const void *b, void *context)
     return by_value(&((const struct ranked *)a)->p, &((const struct ranked *)b)->p, context);
 }
 
+double orr_share_at_least(uint32_t hits, uint32_t n, double sure)
+{
+    return hits == 0 ? 0 : gsl_cdf_beta_Pinv(1 - sure, hits, n - hits + 1.0);
+}
+
 void orr_holm(double *p, uint32_t count)
 {
     struct ranked *ranks = orr_alloc(count + (size_t)1, sizeof *ranks);

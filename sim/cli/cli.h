@@ -34,6 +34,7 @@ int orr_cli_bundle(int argc, char **argv);
 int orr_cli_verify(int argc, char **argv);
 int orr_cli_compare(int argc, char **argv);
 int orr_cli_calibrate(int argc, char **argv);
+int orr_cli_capacity(int argc, char **argv);
 int orr_cli_page(int argc, char **argv);
 int orr_cli_explain(int argc, char **argv);
 int orr_cli_forecast(int argc, char **argv);

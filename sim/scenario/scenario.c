@@ -87,6 +87,23 @@ static const char **list_files(const struct orr_scenario__load *load)
     return files;
 }
 
+/* What is expected beside what the scenario says. */
+static enum orr_status expect_more(struct orr_scenario__load *load, struct orr_scenario__node *root)
+{
+    const struct orr_scenario_options *options = load->options;
+    struct orr_scenario__node *expects = orr_scenario__find(root, "expect");
+    enum orr_status status = ORR_OK;
+    for (uint32_t i = 0; i < options->expect_count && status == ORR_OK; i++) {
+        struct orr_scenario__at at;
+        status = orr_scenario__argument(load, "--objective", options->expects[i], &at);
+        if (status == ORR_OK) {
+            orr_scenario__add(load, expects, NULL, at,
+                              orr_scenario__scalar(load, at.source->text, "command line", at));
+        }
+    }
+    return status;
+}
+
 static enum orr_status load_all(const struct orr_scenario_options *options,
                                 struct orr_scenario *scenario, struct orr_err *err)
 {
@@ -113,6 +130,9 @@ static enum orr_status load_all(const struct orr_scenario_options *options,
     }
     if (status == ORR_OK) {
         status = orr_scenario__change_all(&load, root);
+    }
+    if (status == ORR_OK) {
+        status = expect_more(&load, root);
     }
     if (status == ORR_OK) {
         status = orr_scenario__complete(&load, root); /* a list set whole may leave values out */

@@ -149,3 +149,8 @@ FROM (
 WHERE more_ms >= 1000
 ORDER BY more_ms DESC, job
 LIMIT 1;
+
+-- name: run_cost
+SELECT value
+FROM metric
+WHERE name = 'run_cost' AND scope = 'all';

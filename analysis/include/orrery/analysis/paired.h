@@ -73,6 +73,9 @@ struct orr_paired orr_paired_t(const double *base, const double *other, uint32_t
  * smaller share of replicates on one side of 0, counted with the estimate itself. */
 void orr_paired_percentiles(double *replicates, uint32_t count, double level,
                             struct orr_paired *paired);
+/* The lower bound, with confidence `sure`, of a probability of which `hits` of `n` trials were hits
+ * (Clopper and Pearson 1934, one-sided). */
+double orr_share_at_least(uint32_t hits, uint32_t n, double sure);
 /* Holm 1979: adjusts the p values of one family in place; NANs stay and do not count. */
 void orr_holm(double *p, uint32_t count);
 

@@ -75,4 +75,20 @@ enum orr_status orr_plot_forest(const struct orr_comparison *comparison,
                                 const struct orr_plot_options *options, orr_plot_report_fn *report,
                                 void *context, struct orr_err *err);
 
+/* A metric over amounts of something, with the bound it has to keep. Borrowed texts. */
+struct orr_plot_curve {
+    const char *title, *amounts, *metric, *unit; /* unit "1": none */
+    const struct orr_plot_curve_point {
+        double x, mean, low, high; /* NAN: no value; no interval */
+        bool holds;                /* all that is asked of this amount */
+    } * points;                    /* ascending by x */
+    uint32_t count;
+    double bound;          /* of the metric */
+    uint32_t answer, knee; /* points; ORR_NONE: none */
+};
+/* Draws it as DIR/capacity-curve.svg. Options as of orr_plot_forest, failures as above. */
+enum orr_status orr_plot_curve(const struct orr_plot_curve *curve,
+                               const struct orr_plot_options *options, orr_plot_report_fn *report,
+                               void *context, struct orr_err *err);
+
 #endif

@@ -399,6 +399,8 @@ struct orr_scenario_options {
     const char *variant;       /* apply this named variant, or NULL */
     const char *const *params; /* --param NAME=VALUE, the same as --set policy.params.NAME=VALUE */
     uint32_t param_count;
+    const char *const *expects; /* --objective: more of what the scenario expects, at its end */
+    uint32_t expect_count;
     uint64_t seed; /* with seed_given */
     bool seed_given;
     uint32_t copies;   /* of the trace given on the command line; 0: 1 */

@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* cli_capacity.c - `orrery capacity`: how much of something is enough? */
+#include <math.h>
+#include <string.h>
+
+#include <orrery/analysis/metrics.h>
+#include <orrery/analysis/plot.h>
+#include <orrery/base/text.h>
+#include <orrery/sim/capacity.h>
+
+#include "cli.h"
+
+enum {
+    KEY_VARY = 256,
+    KEY_OBJECTIVE,
+    KEY_LARGEST,
+    KEY_REPLICAS,
+    KEY_NEEDED,
+    KEY_TRIES,
+    KEY_SHAKE,
+    KEY_SET,
+    KEY_POLICY,
+    KEY_VARIANT,
+    KEY_TRACE,
+    KEY_FORMAT,
+    KEY_CLUSTER,
+    KEY_LOSS,
+    KEY_KEEP,
+    KEY_PLOT,
+    KEY_TERM
+};
+
+enum { REPLICAS_MAX = 1000, TRIES_MAX = 100000 };
+
+struct capacity_cli {
+    struct orr_cli_common common;
+    struct orr_capacity_options ask;
+    const char *clusters[ORR_CLI_LIST_MAX], *sets[ORR_CLI_LIST_MAX], *expects[ORR_CLI_LIST_MAX];
+    const char *vary, *shake, *plot, *term;
+    uint32_t replicas, needed;
+    struct orr_progress progress;
+    struct orr_arena arena;
+};
+
+/* PATH=FIRST..LAST[:STEP] */
+static void take_range(struct argp_state *state, struct capacity_cli *o, const char *text)
+{
+    struct orr_capacity_options *ask = &o->ask;
+    const char *equals = strchr(text, '=');
+    const char *dots = equals != NULL ? strstr(equals, "..") : NULL;
+    const char *colon = dots != NULL ? strchr(dots, ':') : NULL;
+    const char *end = text + strlen(text);
+    ask->step = 1;
+    if (dots == NULL || equals == text ||
+        !orr_parse_double(equals + 1, (size_t)(dots - equals - 1), &ask->first) ||
+        !orr_parse_double(dots + 2, (size_t)((colon != NULL ? colon : end) - dots - 2),
+                          &ask->last) ||
+        (colon != NULL && !orr_parse_double(colon + 1, (size_t)(end - colon - 1), &ask->step)) ||
+        orr_capacity_count(ask->first, ask->last, ask->step) < 2) {
+        argp_error(state,
+                   "--vary: \"%s\" is not PATH=FIRST..LAST[:STEP] with at least two amounts, such "
+                   "as cluster.pools.h100.nodes=40..120",
+                   text);
+    }
+    o->vary = text;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct capacity_cli *o = state->input;
+    struct orr_scenario_options *scenario = &o->ask.scenario;
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
+    case KEY_VARY: take_range(state, o, arg); return 0;
+    case KEY_OBJECTIVE: orr_cli_append(state, o->expects, &scenario->expect_count, arg); return 0;
+    case KEY_LARGEST: o->ask.largest = true; return 0;
+    case KEY_REPLICAS:
+        o->replicas = orr_cli_count(state, "--replicas", arg, REPLICAS_MAX);
+        return 0;
+    case KEY_NEEDED: o->needed = orr_cli_count(state, "--needed", arg, REPLICAS_MAX); return 0;
+    case KEY_TRIES: o->ask.tries = orr_cli_count(state, "--tries", arg, TRIES_MAX); return 0;
+    case KEY_SHAKE: o->shake = arg; return 0;
+    case KEY_SET: orr_cli_append(state, o->sets, &scenario->set_count, arg); return 0;
+    case KEY_POLICY: scenario->policy = arg; return 0;
+    case KEY_VARIANT: scenario->variant = arg; return 0;
+    case KEY_TRACE:
+        if (strcmp(arg, "-") == 0) {
+            argp_error(state, "--trace -: each run reads the trace again: give a file");
+        }
+        scenario->trace = arg;
+        return 0;
+    case KEY_FORMAT: scenario->format = arg; return 0;
+    case KEY_CLUSTER: orr_cli_append(state, o->clusters, &scenario->cluster_count, arg); return 0;
+    case KEY_LOSS: o->ask.allow_loss_ppm = orr_cli_loss(state, arg); return 0;
+    case KEY_KEEP: o->ask.keep = arg; return 0;
+    case KEY_PLOT: o->plot = arg; return 0;
+    case KEY_TERM: o->term = arg; return 0;
+    case 'j': o->ask.study.jobs = orr_cli_count(state, "-j", arg, 10000); return 0;
+    case ARGP_KEY_ARG:
+        if (scenario->path != NULL) {
+            argp_error(state, "one scenario at a time: \"%s\"?", arg);
+        }
+        scenario->path = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (scenario->path == NULL && scenario->trace == NULL) {
+            argp_error(state, "name a scenario file, a results file, or --trace T --cluster NxG");
+        }
+        if (o->vary == NULL) {
+            argp_error(state, "--vary is missing: what there may be more or less of");
+        }
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static void draw(uint64_t done, uint64_t total, orr_ms now, void *context)
+{
+    orr_progress_draw(context, done, total, now);
+}
+
+/* --- what is asked --- */
+
+/* How the input is shaken, before what the user sets. */
+static enum orr_status shake_input(struct capacity_cli *o, struct orr_err *err)
+{
+    struct orr_scenario_options *scenario = &o->ask.scenario;
+    struct orr_shake shake = {0};
+    const enum orr_status status =
+        o->shake == NULL ? ORR_OK : orr_shake_parse(o->shake, &shake, err);
+    if (status == ORR_OK) {
+        scenario->bases = orr_shake_sets(&o->arena, &shake, &scenario->base_count);
+    }
+    return status;
+}
+
+static enum orr_status prepare(struct capacity_cli *o, struct orr_err *err)
+{
+    struct orr_scenario_options *scenario = &o->ask.scenario;
+    enum orr_status status = ORR_OK;
+    if (scenario->path != NULL && orr_cli_is_results(scenario->path)) {
+        const struct orr_scenario_options given = *scenario;
+        status = orr_rerun_of(given.path, &o->arena, scenario, err);
+        scenario->policy = given.policy;
+        scenario->variant = given.variant;
+        scenario->set_count = given.set_count;
+        scenario->expect_count = given.expect_count;
+        o->ask.allow_loss_ppm = ORR_LOSS_ALL;
+    }
+    scenario->sets = o->sets;
+    scenario->expects = o->expects;
+    scenario->clusters = o->clusters;
+    o->ask.path = orr_arena_strndup(&o->arena, o->vary, strcspn(o->vary, "="));
+    status = status == ORR_OK ? shake_input(o, err) : status;
+    status = status == ORR_OK ? orr_cli_folder(o->ask.keep, err) : status;
+    const bool prints = o->term != NULL && strcmp(o->term, "dumb") == 0;
+    status = status == ORR_OK && !prints ? orr_cli_folder(o->plot, err) : status;
+    if (status == ORR_OK) {
+        struct orr_scenario loaded;
+        status = orr_scenario_load(scenario, &loaded, err);
+        if (status == ORR_OK) {
+            const uint64_t seeds = loaded.seed_last - loaded.seed_first + 1;
+            o->ask.replicas = o->replicas > 0        ? o->replicas
+                              : seeds > REPLICAS_MAX ? REPLICAS_MAX
+                                                     : (uint32_t)seeds;
+            orr_scenario_release(&loaded);
+        }
+    }
+    o->ask.needed = o->needed > 0 ? o->needed : o->ask.replicas;
+    if (status == ORR_OK && o->ask.needed > o->ask.replicas) {
+        status = orr_fail(err, ORR_USAGE, "--needed %u is more than the %u replicas", o->needed,
+                          o->ask.replicas);
+    }
+    return status;
+}
+
+/* --- the answer --- */
+
+static void put_value(char out[48], double value, const char *unit)
+{
+    char rough[24];
+    if (isnan(value)) {
+        (void)snprintf(out, 48, "-");
+    } else if (strcmp(unit, "s") == 0) {
+        (void)snprintf(out, 48, "%s", orr_format_rough(rough, value));
+    } else {
+        (void)snprintf(out, 48, "%.4g", value);
+    }
+}
+
+static void put_reading(const struct capacity_cli *o, char out[160],
+                        const struct orr_capacity_reading *reading, const char *unit)
+{
+    char mean[48], low[48], high[48];
+    put_value(mean, reading->mean, unit);
+    /* Student's interval of few runs may reach below what a time can be. */
+    put_value(low, strcmp(unit, "s") == 0 && reading->low < 0 ? 0 : reading->low, unit);
+    put_value(high, reading->high, unit);
+    int used = 0;
+    if (isnan(reading->mean)) {
+        (void)snprintf(out, 160, "not reached");
+        return;
+    }
+    used = isnan(reading->low) || !(reading->high > reading->low)
+               ? snprintf(out, 160, "%s", mean)
+               : snprintf(out, 160, "%s (%s to %s)", mean, low, high);
+    if (reading->unreached > 0 && used > 0 && used < 100) {
+        (void)snprintf(out + used, 160 - (size_t)used, ", not reached in %u of %u",
+                       reading->unreached, o->ask.replicas);
+    }
+}
+
+/* "A <= 1 holds", "A <= 1 and B <= 2 hold". */
+static void print_objectives(const struct orr_capacity *c)
+{
+    for (uint32_t i = 0; i < c->objective_count; i++) {
+        (void)printf("%s%s",
+                     i == 0                        ? ""
+                     : i + 1 == c->objective_count ? " and "
+                                                   : ", ",
+                     c->objectives[i].text);
+    }
+    (void)printf(c->objective_count == 1 ? " holds" : " hold");
+}
+
+/* "in 5 of 5 runs", "in its one run". */
+static void print_kept(const struct capacity_cli *o, const struct orr_capacity_amount *amount)
+{
+    if (o->ask.replicas == 1) {
+        (void)printf("in its one run");
+    } else {
+        (void)printf("in %u of %u runs", amount->kept, o->ask.replicas);
+    }
+}
+
+static void print_sentence(const struct capacity_cli *o, const struct orr_capacity *c)
+{
+    const char *end = o->ask.largest ? "most" : "least";
+    if (c->from == ORR_NONE) {
+        (void)printf("No %s of %.12g to %.12g was found with which ", o->ask.path, o->ask.first,
+                     o->ask.last);
+        print_objectives(c);
+        (void)printf("%s.\n", c->least != ORR_NONE ? " for good" : "");
+    } else {
+        (void)printf("%s = %.12g is the %s of %.12g to %.12g with which ", o->ask.path,
+                     c->amounts[c->from].value, end, o->ask.first, o->ask.last);
+        print_objectives(c);
+        (void)printf(": ");
+        print_kept(o, &c->amounts[c->from]);
+        if (o->ask.replicas > 1) {
+            (void)printf(" (in another with a probability of at least %.0f %%, 95 %% bound)",
+                         100 * c->sure_at_least);
+        }
+        if (c->fails != ORR_NONE && o->ask.replicas > 1) {
+            (void)printf("; with %.12g ", c->amounts[c->fails].value);
+            print_kept(o, &c->amounts[c->fails]);
+        } else if (c->fails != ORR_NONE) {
+            (void)printf("; with %.12g it fails", c->amounts[c->fails].value);
+        }
+        (void)printf(".\n");
+    }
+    if (!c->monotone && c->least != ORR_NONE) {
+        (void)printf("Not monotone: it also holds with %.12g, and fails with %.12g%s.\n",
+                     c->amounts[c->least].value, c->amounts[c->fails].value,
+                     c->from != ORR_NONE ? " between" : "");
+    }
+    if (o->ask.replicas == 1) {
+        (void)printf("One run of each: how much of it is chance is not known (--replicas 5 --shake "
+                     "submit=60s,run=1%%).\n");
+    }
+}
+
+static void print_money(const struct orr_capacity *c)
+{
+    const struct orr_capacity_amount *to = &c->amounts[c->amount_count - 1];
+    if (c->from == ORR_NONE || c->from + 1 == c->amount_count || isnan(to->cost)) {
+        return;
+    }
+    const struct orr_capacity_amount *from = &c->amounts[c->from];
+    char before[48], after[48];
+    put_value(before, from->readings[0].mean, c->objectives[0].unit);
+    put_value(after, to->readings[0].mean, c->objectives[0].unit);
+    (void)printf("From %.12g to %.12g the run costs %.6g instead of %.6g, and %s is %s instead of "
+                 "%s.\n",
+                 from->value, to->value, to->cost, from->cost, c->objectives[0].metric, after,
+                 before);
+}
+
+static void print_table(const struct capacity_cli *o, const struct orr_capacity *c)
+{
+    bool priced = false;
+    for (uint32_t i = 0; i < c->amount_count; i++) {
+        priced = priced || !isnan(c->amounts[i].cost);
+    }
+    (void)printf("\n%12s  %9s", "amount", "kept by");
+    for (uint32_t m = 0; m < c->objective_count; m++) {
+        char name[200];
+        (void)snprintf(name, sizeof name, "%.90s%s%.90s%s", c->objectives[m].metric,
+                       c->objectives[m].label[0] != '\0' ? "{" : "", c->objectives[m].label,
+                       c->objectives[m].label[0] != '\0' ? "}" : "");
+        (void)printf("  %-30s", name);
+    }
+    (void)printf("%s\n", priced ? "  cost" : "");
+    for (uint32_t i = 0; i < c->amount_count; i++) {
+        const struct orr_capacity_amount *amount = &c->amounts[i];
+        (void)printf("%12.12g  %4u of %-2u", amount->value, amount->kept, o->ask.replicas);
+        for (uint32_t m = 0; m < c->objective_count; m++) {
+            char text[160];
+            put_reading(o, text, &amount->readings[m], c->objectives[m].unit);
+            (void)printf("  %-30s", text);
+        }
+        if (priced) {
+            (void)printf("  %.6g", amount->cost);
+        }
+        (void)printf("%s%s\n", i == c->from ? "  <- " : "",
+                     i == c->from ? (o->ask.largest ? "the most" : "the least") : "");
+    }
+}
+
+static void print_answer(const struct capacity_cli *o, const struct orr_capacity *c)
+{
+    print_sentence(o, c);
+    if (c->knee != ORR_NONE) {
+        (void)printf("The curve of %s has its knee at %.12g (Kneedle, of the amounts tried).\n",
+                     c->objectives[0].metric, c->amounts[c->knee].value);
+    }
+    print_money(c);
+    (void)printf("Tried: %u of %u amounts, %u %s each. Between tried amounts nothing is known.\n",
+                 c->amount_count, c->count, o->ask.replicas, o->ask.replicas == 1 ? "run" : "runs");
+    print_table(o, c);
+}
+
+static void put_index(struct orr_json *json, const char *key, const struct orr_capacity *c,
+                      uint32_t index)
+{
+    orr_json_real(json, key, index == ORR_NONE ? (double)NAN : c->amounts[index].value);
+}
+
+static void print_json(const struct capacity_cli *o, const struct orr_capacity *c)
+{
+    struct orr_json json = {.out = stdout};
+    orr_json_open(&json, NULL, '{');
+    orr_json_text(&json, "path", o->ask.path);
+    put_index(&json, "holds_from", c, c->from);
+    put_index(&json, "fails_at", c, c->fails);
+    put_index(&json, "least_that_holds", c, c->least);
+    put_index(&json, "knee", c, c->knee);
+    orr_json_bool(&json, "monotone", c->monotone);
+    orr_json_real(&json, "sure_at_least", c->from == ORR_NONE ? (double)NAN : c->sure_at_least);
+    orr_json_int(&json, "amounts_in_range", c->count);
+    orr_json_int(&json, "replicas", o->ask.replicas);
+    orr_json_open(&json, "objectives", '[');
+    for (uint32_t m = 0; m < c->objective_count; m++) {
+        orr_json_text(&json, NULL, c->objectives[m].text);
+    }
+    orr_json_close(&json, ']');
+    orr_json_open(&json, "amounts", '[');
+    for (uint32_t i = 0; i < c->amount_count; i++) {
+        orr_json_open(&json, NULL, '{');
+        orr_json_real(&json, "amount", c->amounts[i].value);
+        orr_json_int(&json, "kept", c->amounts[i].kept);
+        orr_json_real(&json, "cost", c->amounts[i].cost);
+        orr_json_open(&json, "objectives", '[');
+        for (uint32_t m = 0; m < c->objective_count; m++) {
+            const struct orr_capacity_reading *r = &c->amounts[i].readings[m];
+            orr_json_open(&json, NULL, '{');
+            orr_json_int(&json, "holds", r->holds);
+            orr_json_int(&json, "not_reached", r->unreached);
+            orr_json_real(&json, "mean", r->mean);
+            orr_json_real(&json, "low", r->low);
+            orr_json_real(&json, "high", r->high);
+            orr_json_close(&json, '}');
+        }
+        orr_json_close(&json, ']');
+        orr_json_close(&json, '}');
+    }
+    orr_json_close(&json, ']');
+    orr_json_close(&json, '}');
+}
+
+/* --- the figure --- */
+
+static void plotted(void *context, const char *path, const char *warning)
+{
+    (void)context;
+    if (strcmp(path, "-") != 0) {
+        (void)fprintf(stderr, "%s\n", path);
+    }
+    if (warning != NULL) {
+        (void)fprintf(stderr, "gnuplot: %s\n", warning);
+    }
+}
+
+static enum orr_status plot_curve(struct capacity_cli *o, const struct orr_capacity *c,
+                                  struct orr_err *err)
+{
+    struct orr_plot_options options = ORR_PLOT_DEFAULTS;
+    struct orr_plot_curve_point *points =
+        orr_arena_alloc(&o->arena, c->amount_count + (size_t)1, sizeof *points);
+    char title[200], metric[200];
+    for (uint32_t i = 0; i < c->amount_count; i++) {
+        const struct orr_capacity_amount *amount = &c->amounts[i];
+        points[i] = (struct orr_plot_curve_point){.x = amount->value,
+                                                  .mean = amount->readings[0].mean,
+                                                  .low = amount->readings[0].low,
+                                                  .high = amount->readings[0].high,
+                                                  .holds = amount->kept >= o->ask.needed};
+    }
+    (void)snprintf(title, sizeof title, "%.120s, %u %s of each amount", c->objectives[0].text,
+                   o->ask.replicas, o->ask.replicas == 1 ? "run" : "runs");
+    (void)snprintf(metric, sizeof metric, "%.90s%s%.90s", c->objectives[0].metric,
+                   c->objectives[0].label[0] != '\0' ? " " : "", c->objectives[0].label);
+    const struct orr_plot_curve curve = {.title = title,
+                                         .amounts = o->ask.path,
+                                         .metric = metric,
+                                         .unit = c->objectives[0].unit,
+                                         .points = points,
+                                         .count = c->amount_count,
+                                         .bound = c->objectives[0].bound,
+                                         .answer = c->from,
+                                         .knee = c->knee};
+    options.dir = o->plot;
+    options.term = o->term;
+    return orr_plot_curve(&curve, &options, plotted, NULL, err);
+}
+
+int orr_cli_capacity(int argc, char **argv)
+{
+    static const struct argp_option rows[] = {
+        {0, 0, 0, 0, "What is asked:", 1},
+        {"vary", KEY_VARY, "PATH=FIRST..LAST[:STEP]", 0,
+         "what there may be more or less of, as of --set, and the amounts to choose from: "
+         "cluster.pools.h100.nodes=40..120, queues.research.gpu.quota=64..512:8",
+         1},
+        {"objective", KEY_OBJECTIVE, "TEXT", 0,
+         "what shall hold, in the words of a scenario's expect: 'wait_p95_s{queue=research} <= "
+         "1h'; may be given several times (default: all that the scenario expects)",
+         1},
+        {"largest", KEY_LARGEST, 0, 0,
+         "less is safer, as of a load: look for the most with which the objectives hold", 1},
+        {"replicas", KEY_REPLICAS, "N", 0, "runs of each amount (default: the scenario's seeds)",
+         1},
+        {"needed", KEY_NEEDED, "K", 0, "of these must keep the objectives (default: all)", 1},
+        {"tries", KEY_TRIES, "N", 0,
+         "amounts to try at least, beyond what the search needs: they show the curve, and where "
+         "the "
+         "answer is not monotone (default: a fifth of them)",
+         1},
+        {0, 0, 0, 0, "Of what:", 2},
+        {"set", KEY_SET, "PATH=VALUE", 0, "change a value of the scenario", 2},
+        {"policy", KEY_POLICY, "NAME", 0, "another policy", 2},
+        {"variant", KEY_VARIANT, "NAME", 0, "a variant of the scenario", 2},
+        {"trace", KEY_TRACE, "FILE", 0, "a trace, with --cluster, instead of a scenario", 2},
+        {"format", KEY_FORMAT, "NAME", 0, "its format, when suffix and header do not tell", 2},
+        {"cluster", KEY_CLUSTER, "NxG[:MODEL]", 0, "N nodes of G GPUs; may be given several times",
+         2},
+        {"shake", KEY_SHAKE, "submit=T,run=P", 0,
+         "move submits and run times at random by up to T and P, such as submit=60s,run=1%", 2},
+        {"allow-loss", KEY_LOSS, "SHARE", OPTION_ARG_OPTIONAL, ORR_CLI_LOSS_HELP, 2},
+        {0, 0, 0, 0, "Output:", 3},
+        {"jobs", 'j', "N", 0, "runs at a time (default: one a core)", 3},
+        {"keep", KEY_KEEP, "DIR", 0, "keep the results in this folder", 3},
+        {"plot", KEY_PLOT, "DIR", 0, "draw the curve of the first objective there", 3},
+        {"term", KEY_TERM, "svg|png|pdf|dumb", 0, "what --plot draws (default svg)", 3},
+        {0}};
+    const struct argp parser = {
+        rows,
+        parse,
+        "[SCENARIO|R.db]",
+        "Find the least amount of something (nodes, a quota, a limit) with which objectives hold, "
+        "in far fewer runs than there are amounts. Exit code 1: no amount of the range does.",
+        orr_cli_everywhere,
+        NULL,
+        NULL};
+    struct capacity_cli o = {0};
+    struct orr_capacity capacity = {0};
+    struct orr_err err = {0};
+    (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
+    orr_progress_init(&o.progress, &o.common);
+    orr_arena_init(&o.arena);
+    o.ask.study.progress = draw;
+    o.ask.study.context = &o.progress;
+    enum orr_status status = prepare(&o, &err);
+    status = status == ORR_OK ? orr_capacity_find(&o.ask, &capacity, &err) : status;
+    orr_progress_clear(&o.progress);
+    if (status == ORR_OK) {
+        (o.common.json ? print_json : print_answer)(&o, &capacity);
+        status = o.plot != NULL ? plot_curve(&o, &capacity, &err) : ORR_OK;
+    }
+    const int code = capacity.from == ORR_NONE ? 1 : 0;
+    orr_capacity_release(&capacity);
+    orr_arena_release(&o.arena);
+    return status == ORR_OK ? code : orr_cli_fail(&err);
+}

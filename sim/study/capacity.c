@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* capacity.c - the least amount with which objectives hold: runs what the search asks for.
+ *
+ *     orr_capacity_find
+ *       list_objectives
+ *       try_amount          while orr_capacity_next names one (capacity_search.c)
+ *         orr_study_run       a replica a process
+ *         read_amount         what the results say of the objectives
+ *       conclude            the bracket, the knee, how sure it is
+ */
+#include <orrery/sim/capacity.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <orrery/analysis/metrics.h>
+#include <orrery/analysis/paired.h>
+#include <orrery/analysis/results.h>
+#include <orrery/base/mem.h>
+#include <orrery/base/text.h>
+
+#include "study_sql.h"
+
+#define SURE       0.95
+#define KNEE_LEAST 0.1 /* of the curve's height: what lies nearer to the line is no knee */
+
+struct capacity_search {
+    const struct orr_capacity_options *options;
+    struct orr_capacity *out;
+    uint64_t seed;
+    uint32_t count, tries;
+    uint8_t *found;                      /* enum orr_capacity_found, by index in the range */
+    struct orr_capacity_amount *amounts; /* by index in the range */
+    double *values;                      /* of a reading, by replica */
+    uint64_t runs, runs_most;
+    char scratch[4200];
+    const char *folder;
+    struct orr_err *err;
+};
+
+uint32_t orr_capacity_count(double first, double last, double step)
+{
+    return step > 0 && last >= first && (last - first) / step < 1e6
+               ? (uint32_t)floor((last - first) / step + 1e-9) + 1
+               : 0;
+}
+
+/* Of a load the search wants less: its first amount is the last. */
+double orr_capacity_value(const struct orr_capacity_options *options, uint32_t index)
+{
+    const uint32_t count = orr_capacity_count(options->first, options->last, options->step);
+    return options->first + (options->largest ? count - 1 - index : index) * options->step;
+}
+
+static enum orr_status list_objectives(struct capacity_search *s)
+{
+    struct orr_scenario scenario;
+    struct orr_capacity *out = s->out;
+    enum orr_status status = orr_scenario_load(&s->options->scenario, &scenario, s->err);
+    if (status != ORR_OK) {
+        return status;
+    }
+    const uint32_t added = s->options->scenario.expect_count;
+    const uint32_t first = added > 0 ? scenario.expect_count - added : 0;
+    out->objective_count = scenario.expect_count - first;
+    s->seed = scenario.seed_first;
+    struct orr_capacity_objective *objectives =
+        orr_arena_alloc(&out->arena, out->objective_count + (size_t)1, sizeof *objectives);
+    for (uint32_t i = 0; i < out->objective_count; i++) {
+        const struct orr_scenario_expect *e = &scenario.expects[first + i];
+        const struct orr_metric_def *metric = orr_metric_find(e->metric);
+        objectives[i] = (struct orr_capacity_objective){
+            .text = orr_arena_strndup(&out->arena, e->text, strlen(e->text)),
+            .metric = orr_arena_strndup(&out->arena, e->metric, strlen(e->metric)),
+            .label = orr_arena_strndup(&out->arena, e->labels, strlen(e->labels)),
+            .unit = metric != NULL ? metric->unit : "1",
+            .op = orr_arena_strndup(&out->arena, e->op, strlen(e->op)),
+            .bound = e->value};
+    }
+    out->objectives = objectives;
+    if (out->objective_count == 0) {
+        status = orr_fail(s->err, ORR_USAGE,
+                          "%s expects nothing: say what shall hold, such as --objective "
+                          "'wait_p95_s <= 1h'",
+                          scenario.name);
+    }
+    orr_scenario_release(&scenario);
+    return status;
+}
+
+/* --- one amount --- */
+
+static const char *path_of(const struct capacity_search *s, uint32_t index, uint32_t replica)
+{
+    char path[5000];
+    const int bytes =
+        snprintf(path, sizeof path, "%s/%.12g-%llu.db", s->folder,
+                 orr_capacity_value(s->options, index), (unsigned long long)s->seed + replica);
+    return orr_arena_strndup(&s->out->arena, path, (size_t)bytes);
+}
+
+static void tell_progress(uint64_t done, uint64_t total, orr_ms now, void *context)
+{
+    const struct capacity_search *s = context;
+    (void)total;
+    s->options->study.progress(s->runs + done, s->runs_most, now, s->options->study.context);
+}
+
+static enum orr_status run_replicas(struct capacity_search *s, uint32_t index, const char **paths)
+{
+    const struct orr_capacity_options *o = s->options;
+    struct orr_arena arena;
+    orr_arena_init(&arena);
+    const char **sets = orr_arena_alloc(&arena, o->scenario.set_count + (size_t)1, sizeof *sets);
+    struct orr_point_options *points = orr_arena_alloc(&arena, o->replicas, sizeof *points);
+    char set[600];
+    const int bytes = snprintf(set, sizeof set, "%s=%.12g", o->path, orr_capacity_value(o, index));
+    for (uint32_t i = 0; i < o->scenario.set_count; i++) {
+        sets[i] = o->scenario.sets[i];
+    }
+    sets[o->scenario.set_count] = orr_arena_strndup(&arena, set, (size_t)bytes);
+    for (uint32_t r = 0; r < o->replicas; r++) {
+        points[r] = (struct orr_point_options){.scenario = o->scenario,
+                                               .output = paths[r],
+                                               .force = true,
+                                               .allow_loss_ppm = o->allow_loss_ppm};
+        points[r].scenario.sets = sets;
+        points[r].scenario.set_count = o->scenario.set_count + 1;
+        points[r].scenario.seed = s->seed + r;
+        points[r].scenario.seed_given = true;
+    }
+    struct orr_study_options study = o->study;
+    study.progress = o->study.progress != NULL ? tell_progress : NULL;
+    study.context = s;
+    const enum orr_status status = orr_study_run(points, o->replicas, &study, s->err);
+    orr_arena_release(&arena);
+    s->runs += o->replicas;
+    return status;
+}
+
+/* The objective in one run; true: it is kept. */
+static bool read_objective(struct capacity_search *s, struct orr_results *in,
+                           const struct orr_capacity_objective *objective, double *value)
+{
+    bool holds = false, known = false;
+    *value = (double)NAN;
+    sqlite3_stmt *row = orr_results_prepare(in, orr_study_sql__expectation);
+    if (row != NULL) {
+        (void)sqlite3_bind_text(row, 1, objective->text, -1, SQLITE_STATIC);
+    }
+    while (orr_results_step(in, row)) {
+        known = sqlite3_column_type(row, 1) != SQLITE_NULL;
+        holds = known && sqlite3_column_int(row, 1) != 0;
+        *value = sqlite3_column_type(row, 0) == SQLITE_NULL ? (double)NAN
+                                                            : sqlite3_column_double(row, 0);
+    }
+    if (in->status == ORR_OK && !known) {
+        in->status = orr_fail(s->err, ORR_SCENARIO,
+                              "objective %s: no run has that metric (`orrery metrics` lists them)",
+                              objective->text);
+    }
+    return holds;
+}
+
+static void add_value(struct orr_capacity_reading *reading, double *values, uint32_t *count,
+                      double value, bool holds)
+{
+    reading->holds += holds;
+    if (isfinite(value)) {
+        values[(*count)++] = value;
+    } else {
+        reading->unreached++;
+    }
+}
+
+static void summarise(struct orr_capacity_reading *reading, const double *values, uint32_t count)
+{
+    double *zeros = orr_zalloc(count + (size_t)1, sizeof *zeros);
+    const struct orr_paired spread = orr_paired_t(zeros, values, count, SURE);
+    reading->mean = count > 0 ? spread.other_mean : (double)NAN;
+    reading->low = count > 0 ? spread.low : (double)NAN;
+    reading->high = count > 0 ? spread.high : (double)NAN;
+    orr_free(zeros);
+}
+
+/* What the results of an amount say; `kept` is counted, and readings are by objective. */
+static enum orr_status read_amount(struct capacity_search *s, struct orr_capacity_amount *amount,
+                                   const char *const *paths)
+{
+    const uint32_t objectives = s->out->objective_count, replicas = s->options->replicas;
+    struct orr_capacity_reading *readings =
+        orr_arena_alloc(&s->out->arena, objectives, sizeof *readings);
+    uint32_t *counts = orr_zalloc(objectives, sizeof *counts);
+    enum orr_status status = ORR_OK;
+    double cost = 0;
+    for (uint32_t r = 0; r < replicas && status == ORR_OK; r++) {
+        struct orr_results in;
+        bool kept = true;
+        orr_results_open(&in, paths[r], s->err);
+        for (uint32_t i = 0; i < objectives && in.status == ORR_OK; i++) {
+            double value;
+            const bool holds = read_objective(s, &in, &s->out->objectives[i], &value);
+            add_value(&readings[i], s->values + (size_t)i * replicas, &counts[i], value, holds);
+            kept = kept && holds;
+        }
+        double run_cost = (double)NAN;
+        sqlite3_stmt *row = orr_results_prepare(&in, orr_study_sql__run_cost);
+        while (orr_results_step(&in, row)) {
+            run_cost = sqlite3_column_type(row, 0) == SQLITE_NULL ? (double)NAN
+                                                                  : sqlite3_column_double(row, 0);
+        }
+        amount->kept += kept;
+        cost += run_cost / replicas;
+        status = in.status;
+        orr_results_close(&in);
+    }
+    for (uint32_t i = 0; i < objectives && status == ORR_OK; i++) {
+        summarise(&readings[i], s->values + (size_t)i * replicas, counts[i]);
+    }
+    amount->readings = readings;
+    amount->cost = cost;
+    orr_free(counts);
+    return status;
+}
+
+static enum orr_status try_amount(struct capacity_search *s, uint32_t index)
+{
+    const uint32_t replicas = s->options->replicas;
+    struct orr_capacity_amount *amount = &s->amounts[index];
+    const char **paths = orr_alloc(replicas, sizeof *paths);
+    for (uint32_t r = 0; r < replicas; r++) {
+        paths[r] = path_of(s, index, r);
+    }
+    *amount = (struct orr_capacity_amount){.value = orr_capacity_value(s->options, index)};
+    enum orr_status status = run_replicas(s, index, paths);
+    status = status == ORR_OK ? read_amount(s, amount, paths) : status;
+    s->found[index] = amount->kept >= s->options->needed ? ORR_CAPACITY_HOLDS : ORR_CAPACITY_FAILS;
+    for (uint32_t r = 0; r < replicas && s->options->keep == NULL; r++) {
+        (void)unlink(paths[r]);
+    }
+    orr_free(paths);
+    return status;
+}
+
+/* --- what it comes to --- */
+
+/* Satopaa, Albrecht, Irwin, Raghavan 2011 (Kneedle): with both axes from 0 to 1 and the curve made
+ * to fall, the tried amount that lies farthest below the line between the ends. */
+static uint32_t knee_of(const struct orr_capacity *out)
+{
+    uint32_t first = ORR_NONE, last = ORR_NONE, knee = ORR_NONE;
+    for (uint32_t i = 0; i < out->amount_count; i++) {
+        if (!isnan(out->amounts[i].readings[0].mean)) {
+            first = first == ORR_NONE ? i : first;
+            last = i;
+        }
+    }
+    if (first == ORR_NONE || last < first + 2) {
+        return ORR_NONE;
+    }
+    const double x0 = out->amounts[first].value, y0 = out->amounts[first].readings[0].mean;
+    const double width = out->amounts[last].value - x0;
+    const double height = out->amounts[last].readings[0].mean - y0;
+    double farthest = KNEE_LEAST;
+    for (uint32_t i = first + 1; i < last && fabs(height) > 0; i++) {
+        const double x = (out->amounts[i].value - x0) / width;
+        const double y = (out->amounts[i].readings[0].mean - y0) / height;
+        if (y - x > farthest) {
+            farthest = y - x;
+            knee = i;
+        }
+    }
+    return knee;
+}
+
+/* Those that were tried, ascending; where[index in the range] is the place. */
+static void list_amounts(struct capacity_search *s, uint32_t *where)
+{
+    struct orr_capacity *out = s->out;
+    struct orr_capacity_amount *amounts =
+        orr_arena_alloc(&out->arena, s->count + (size_t)1, sizeof *amounts);
+    for (uint32_t i = 0; i < s->count; i++) {
+        const uint32_t index = s->options->largest ? s->count - 1 - i : i;
+        where[index] = ORR_NONE;
+        if (s->found[index] != ORR_CAPACITY_UNTRIED) {
+            where[index] = out->amount_count;
+            amounts[out->amount_count++] = s->amounts[index];
+        }
+    }
+    out->amounts = amounts;
+}
+
+static void conclude(struct capacity_search *s)
+{
+    struct orr_capacity *out = s->out;
+    uint32_t *where = orr_alloc(s->count + (size_t)1, sizeof *where);
+    list_amounts(s, where);
+    const uint32_t from = orr_capacity_from(s->found, s->count);
+    const uint32_t least = orr_capacity_least(s->found, s->count);
+    out->count = s->count;
+    out->from = from < s->count ? where[from] : ORR_NONE;
+    out->fails = from > 0 ? where[from - 1] : ORR_NONE;
+    out->least = least < s->count ? where[least] : ORR_NONE;
+    out->monotone = least == from;
+    out->knee = knee_of(out);
+    if (out->from != ORR_NONE) {
+        out->sure_at_least =
+            orr_share_at_least(out->amounts[out->from].kept, s->options->replicas, SURE);
+    }
+    orr_free(where);
+}
+
+static enum orr_status search_all(struct capacity_search *s)
+{
+    enum orr_status status = ORR_OK;
+    uint32_t index = 0;
+    while (status == ORR_OK &&
+           (index = orr_capacity_next(s->found, s->count, s->tries)) != ORR_NONE) {
+        status = try_amount(s, index);
+    }
+    return status;
+}
+
+enum orr_status orr_capacity_find(const struct orr_capacity_options *options,
+                                  struct orr_capacity *out, struct orr_err *err)
+{
+    struct capacity_search s = {.options = options, .out = out, .err = err};
+    *out = (struct orr_capacity){0};
+    orr_arena_init(&out->arena);
+    s.count = orr_capacity_count(options->first, options->last, options->step);
+    if (s.count < 2 || options->replicas == 0 || options->needed > options->replicas) {
+        return orr_fail(err, ORR_USAGE, "%s: a range has at least two amounts, up to a million",
+                        options->path);
+    }
+    const uint32_t fewest = orr_capacity_tries(s.count);
+    s.tries = options->tries > 0 ? options->tries : fewest;
+    s.tries = s.tries < s.count ? s.tries : s.count;
+    s.runs_most = (uint64_t)(s.tries > fewest ? s.tries : fewest) * options->replicas;
+    enum orr_status status = list_objectives(&s);
+    s.folder = options->keep;
+    if (status == ORR_OK && options->keep == NULL) {
+        status = orr_scratch_open(s.scratch, sizeof s.scratch, err);
+        s.folder = s.scratch;
+    }
+    if (status == ORR_OK) {
+        s.found = orr_zalloc(s.count, sizeof *s.found);
+        s.amounts = orr_zalloc(s.count, sizeof *s.amounts);
+        s.values = orr_zalloc((size_t)out->objective_count * options->replicas, sizeof *s.values);
+        status = search_all(&s);
+        if (status == ORR_OK) {
+            conclude(&s);
+        }
+    }
+    if (s.scratch[0] != '\0') {
+        orr_scratch_remove(s.scratch);
+    }
+    orr_free(s.found);
+    orr_free(s.amounts);
+    orr_free(s.values);
+    return status;
+}
+
+void orr_capacity_release(struct orr_capacity *capacity)
+{
+    orr_arena_release(&capacity->arena);
+    *capacity = (struct orr_capacity){0};
+}
