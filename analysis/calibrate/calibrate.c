@@ -114,9 +114,12 @@ static void read_pairs(struct orr_results *in, struct orr_calibration *c)
         c->rows[c->count].queue = queue;
         c->rows[c->count++].kind = kind;
     }
+    for (uint32_t i = 1; i < c->count; i++) {
+        c->rows[i].shown = keep(c, orr_results_shown(in, c->rows[i].queue));
+    }
     if (all.count > 0) {
         c->rows[0] = fold(&all);
-        c->rows[0].queue = "all";
+        c->rows[0].queue = c->rows[0].shown = "all";
         c->rows[0].kind = "";
     }
     orr_free(one.pairs);

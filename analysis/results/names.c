@@ -8,6 +8,9 @@
 #include <orrery/base/idmap.h>
 #include <orrery/base/text.h>
 
+#define COLUMN_LEAST 20 /* columns of a table's names ... */
+#define COLUMN_MOST  36 /* ... a longer one is shortened */
+
 int orr_text_columns(int otherwise)
 {
     const char *text = getenv("COLUMNS");
@@ -94,6 +97,18 @@ const char **orr_short_names(struct orr_arena *arena, const char *const *names, 
     orr_idmap_release(&given);
     orr_idmap_release(&taken);
     return shorts;
+}
+
+void orr_name_column(struct orr_name_column *column, int rest, struct orr_arena *arena)
+{
+    const int left = orr_text_columns(rest + COLUMN_MOST) - rest;
+    const int most = left > COLUMN_MOST ? COLUMN_MOST : left < 8 ? 8 : left;
+    column->shorts = orr_short_names(arena, column->names, column->count, most);
+    column->width = most < COLUMN_LEAST ? most : COLUMN_LEAST;
+    for (uint32_t i = 0; i < column->count; i++) {
+        const int width = orr_text_width(column->shorts[i]);
+        column->width = width > column->width ? width : column->width;
+    }
 }
 
 void orr_short_legend(FILE *out, const char *indent, const char *const *names,

@@ -97,7 +97,8 @@ SELECT capacity_mgpu / 1000 AS gpus
 FROM run;
 
 -- name: point_queue
--- none: sweeps keep no display names
+-- those of which people read another name
 CREATE TEMP VIEW queue AS
-SELECT NULL AS name, NULL AS display_name
-WHERE 0;
+SELECT q.name, q.display_name
+FROM shown AS s
+JOIN point_queue AS q ON q.point = s.point;

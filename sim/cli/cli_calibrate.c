@@ -4,20 +4,23 @@
 #include <string.h>
 
 #include <orrery/analysis/calibrate.h>
+#include <orrery/analysis/names.h>
 #include <orrery/base/text.h>
 #include <orrery/sim/study.h>
 
 #include "cli.h"
 
+#define QUEUE_ROW 123 /* columns of a row beside the name of its queue */
+
 static void print_row(const struct orr_calibration_row *r)
 {
     char a[24], b[24], c[24], d[24], e[24], f[24], g[24], h[24], i[24];
-    (void)printf("%-20.20s %-11s %7u | %9s %9s %9s %9s %9s %9s | %9s %9s %9s | %5.3f\n", r->queue,
-                 r->kind, r->jobs, orr_format_rough(a, r->recorded_mean_s),
-                 orr_format_rough(b, r->simulated_mean_s), orr_format_rough(c, r->recorded_p50_s),
-                 orr_format_rough(d, r->simulated_p50_s), orr_format_rough(e, r->recorded_p95_s),
-                 orr_format_rough(f, r->simulated_p95_s), orr_format_rough(g, r->error_p10_s),
-                 orr_format_rough(h, r->error_p50_s), orr_format_rough(i, r->error_p90_s), r->ks);
+    (void)printf(" %-11s %7u | %9s %9s %9s %9s %9s %9s | %9s %9s %9s | %5.3f\n", r->kind, r->jobs,
+                 orr_format_rough(a, r->recorded_mean_s), orr_format_rough(b, r->simulated_mean_s),
+                 orr_format_rough(c, r->recorded_p50_s), orr_format_rough(d, r->simulated_p50_s),
+                 orr_format_rough(e, r->recorded_p95_s), orr_format_rough(f, r->simulated_p95_s),
+                 orr_format_rough(g, r->error_p10_s), orr_format_rough(h, r->error_p50_s),
+                 orr_format_rough(i, r->error_p90_s), r->ks);
 }
 
 /* The share of what the record held by which the run is off, and which records it rests on. */
@@ -70,18 +73,34 @@ static void say_early(const struct orr_calibration_doubt *doubt, char *text, siz
     }
 }
 
-static void print_text(const struct orr_calibration *c, const char *sentence)
+/* Row by row, the names of queues in one width. */
+static void print_rows(const struct orr_calibration *c)
 {
-    static const char *const columns[] = {"recorded", "simulated"};
-    char doubt[500];
-    (void)printf("%-20s %-11s %7s | %9s %9s %9s %9s %9s %9s | %9s %9s %9s | %5s\n", "queue", "kind",
-                 "jobs", columns[0], columns[1], columns[0], columns[1], columns[0], columns[1],
-                 "error p10", "p50", "p90", "KS");
-    (void)printf("%-20s %-11s %7s | %9s %9s %9s %9s %9s %9s |\n", "", "", "", "mean wait",
-                 "mean wait", "wait p50", "wait p50", "wait p95", "wait p95");
+    struct orr_arena arena;
+    struct orr_name_column queues = {.count = c->count};
+    orr_arena_init(&arena);
+    queues.names = orr_arena_alloc(&arena, queues.count + (size_t)1, sizeof *queues.names);
     for (uint32_t i = 0; i < c->count; i++) {
+        queues.names[i] = c->rows[i].shown;
+    }
+    orr_name_column(&queues, QUEUE_ROW, &arena);
+    (void)printf("%-*s %-11s %7s | %9s %9s %9s %9s %9s %9s | %9s %9s %9s | %5s\n", queues.width,
+                 "queue", "kind", "jobs", "recorded", "simulated", "recorded", "simulated",
+                 "recorded", "simulated", "error p10", "p50", "p90", "KS");
+    (void)printf("%-*s %-11s %7s | %9s %9s %9s %9s %9s %9s |\n", queues.width, "", "", "",
+                 "mean wait", "mean wait", "wait p50", "wait p50", "wait p95", "wait p95");
+    for (uint32_t i = 0; i < c->count; i++) {
+        orr_pad(stdout, queues.shorts[i], queues.width);
         print_row(&c->rows[i]);
     }
+    orr_short_legend(stdout, "", queues.names, queues.shorts, queues.count);
+    orr_arena_release(&arena);
+}
+
+static void print_text(const struct orr_calibration *c, const char *sentence)
+{
+    char doubt[500];
+    print_rows(c);
     (void)printf(
         "\nerror: simulated minus recorded wait, job by job. KS: greatest distance between "
         "the two distributions of waits.\n");

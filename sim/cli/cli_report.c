@@ -300,30 +300,8 @@ static const char *gpu_hours(double value, char out[24])
     return number(value, digits, out);
 }
 
-#define NAME_LEAST 20 /* columns of a queue's name in a table ... */
-#define QUEUE_ROW  86 /* of the rest of a row */
-#define SHARD_ROW  75
-#define NAME_MOST  36 /* ... a longer one is shortened */
-
-/* Names of the first `count` of a table, all in one width. */
-struct shown {
-    const char **names, **shorts;
-    uint32_t count;
-    int width;
-};
-
-/* `rest`: columns of the table beside the names, of which a terminal leaves so many. */
-static void shorten(struct shown *shown, int rest, struct orr_arena *arena)
-{
-    const int left = orr_text_columns(rest + NAME_MOST) - rest;
-    const int most = left > NAME_MOST ? NAME_MOST : left < 8 ? 8 : left;
-    shown->shorts = orr_short_names(arena, shown->names, shown->count, most);
-    shown->width = most < NAME_LEAST ? most : NAME_LEAST;
-    for (uint32_t i = 0; i < shown->count; i++) {
-        const int width = orr_text_width(shown->shorts[i]);
-        shown->width = width > shown->width ? width : shown->width;
-    }
-}
+#define QUEUE_ROW 86 /* columns of a row beside the name of its queue, or shard */
+#define SHARD_ROW 75
 
 static void text_queue_row(const struct orr_queue_summary *q, bool again, FILE *out)
 {
@@ -353,12 +331,12 @@ static void text_queues(const struct orr_report *r, FILE *out)
         by.gpu_h[queues[i].queue] += queues[i].gpu_h;
     }
     orr_sort(order, count, sizeof *order, by_gpu_hours, &by);
-    struct shown shown = {.count = count < 20 ? count : 20};
+    struct orr_name_column shown = {.count = count < 20 ? count : 20};
     shown.names = orr_arena_alloc(&arena, shown.count + 1, sizeof *shown.names);
     for (uint32_t i = 0; i < shown.count; i++) {
         shown.names[i] = orr_idmap_name(&r->world->shown, queues[order[i]].queue);
     }
-    shorten(&shown, QUEUE_ROW, &arena);
+    orr_name_column(&shown, QUEUE_ROW, &arena);
     (void)fprintf(out, "\n%-*s %-11s %8s %11s %10s | %9s %9s %9s %9s\n", shown.width, "queue",
                   "kind", "jobs", "GPU-hours", "share GPUs", "wait p50", "p95", "p99", "max");
     for (uint32_t i = 0; i < shown.count; i++) {
@@ -394,13 +372,13 @@ static void text_shards(const struct orr_report *r, FILE *out)
 {
     struct orr_arena arena;
     orr_arena_init(&arena);
-    struct shown shown = {.count = r->summary->shard_count};
+    struct orr_name_column shown = {.count = r->summary->shard_count};
     shown.names = orr_arena_alloc(&arena, shown.count + 1, sizeof *shown.names);
     for (uint32_t i = 0; i < shown.count; i++) {
         const char *name = orr_idmap_name(&r->world->cluster.shards, i);
         shown.names[i] = name[0] == '\0' ? "(none)" : name;
     }
-    shorten(&shown, SHARD_ROW, &arena);
+    orr_name_column(&shown, SHARD_ROW, &arena);
     (void)fprintf(out, "\n%-*s %8s %8s %10s %10s | %9s %9s | policy\n", shown.width, "shard",
                   "GPUs", "jobs", "occupancy", "Jain", "wait p50", "p95");
     for (uint32_t i = 0; i < shown.count; i++) {

@@ -70,6 +70,12 @@ SELECT name, scope, label, value, unit, n, better, at_least
 FROM metric
 ORDER BY rowid;
 
+-- name: display_names
+SELECT name, display_name
+FROM queue
+WHERE display_name <> name
+ORDER BY id;
+
 -- name: expectations
 SELECT nr, text, value, holds
 FROM expectation
@@ -82,6 +88,10 @@ VALUES(?1,?2,?3,?4,?5,?6,?7,?8);
 -- name: add_metric
 INSERT INTO point_metric
 VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9);
+
+-- name: add_queue
+INSERT INTO point_queue
+VALUES(?1,?2,?3);
 
 -- name: add_expectation
 INSERT INTO point_expectation

@@ -14,7 +14,7 @@
 struct merge {
     const struct orr_sweep *sweep;
     struct orr_sweep__file file;
-    sqlite3_stmt *add_run, *add_metric, *add_expectation, *add_hole;
+    sqlite3_stmt *add_run, *add_metric, *add_queue, *add_expectation, *add_hole;
     struct orr_err *err;
 };
 
@@ -27,6 +27,16 @@ static void copy_row(struct merge *merge, uint32_t point, sqlite3_stmt *from, in
         sqlite3_bind_value(to, c + 2, sqlite3_column_value(from, c));
     }
     orr_sweep__insert(&merge->file, to);
+}
+
+/* All rows of a query, each with the point's number before its columns. */
+static void copy_rows(struct merge *merge, uint32_t point, struct orr_results *in, const char *sql,
+                      sqlite3_stmt *to)
+{
+    sqlite3_stmt *row = orr_results_prepare(in, sql);
+    while (orr_results_step(in, row)) {
+        copy_row(merge, point, row, sqlite3_column_count(row), to);
+    }
 }
 
 /* Is this file what the point's run writes? */
@@ -54,14 +64,9 @@ static enum orr_status add_point(struct merge *merge, uint32_t point)
         }
         copy_row(merge, point, row, 7, merge->add_run);
     }
-    row = orr_results_prepare(&in, orr_sweep_sql__metrics);
-    while (orr_results_step(&in, row)) {
-        copy_row(merge, point, row, 8, merge->add_metric);
-    }
-    row = orr_results_prepare(&in, orr_sweep_sql__expectations);
-    while (orr_results_step(&in, row)) {
-        copy_row(merge, point, row, 4, merge->add_expectation);
-    }
+    copy_rows(merge, point, &in, orr_sweep_sql__metrics, merge->add_metric);
+    copy_rows(merge, point, &in, orr_sweep_sql__display_names, merge->add_queue);
+    copy_rows(merge, point, &in, orr_sweep_sql__expectations, merge->add_expectation);
     const enum orr_status status = in.status;
     orr_results_close(&in);
     return status == ORR_OK ? merge->file.status : status;
@@ -185,6 +190,7 @@ enum orr_status orr_sweep_merge(const struct orr_sweep *sweep, const char *path,
     }
     merge.add_run = orr_sweep__prepare(&merge.file, orr_sweep_sql__add_run);
     merge.add_metric = orr_sweep__prepare(&merge.file, orr_sweep_sql__add_metric);
+    merge.add_queue = orr_sweep__prepare(&merge.file, orr_sweep_sql__add_queue);
     merge.add_expectation = orr_sweep__prepare(&merge.file, orr_sweep_sql__add_expectation);
     merge.add_hole = orr_sweep__prepare(&merge.file, orr_sweep_sql__add_hole);
     status = copy_plan(&merge);
@@ -194,8 +200,8 @@ enum orr_status orr_sweep_merge(const struct orr_sweep *sweep, const char *path,
     if (status == ORR_OK) {
         status = add_views(&merge);
     }
-    sqlite3_stmt *const all[] = {merge.add_run, merge.add_metric, merge.add_expectation,
-                                 merge.add_hole};
+    sqlite3_stmt *const all[] = {merge.add_run, merge.add_metric, merge.add_queue,
+                                 merge.add_expectation, merge.add_hole};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         (void)sqlite3_finalize(all[i]);
     }

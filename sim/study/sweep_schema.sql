@@ -38,6 +38,9 @@ CREATE TABLE point_metric(           -- columns as in `metric` of a results file
   value REAL, unit TEXT NOT NULL, n INTEGER NOT NULL, better TEXT NOT NULL, at_least REAL
 );
 CREATE INDEX point_metric_point ON point_metric(point);
+CREATE TABLE point_queue(            -- queues of which people read another name, as in `queue` of a results file
+  point INTEGER NOT NULL, name TEXT NOT NULL, display_name TEXT NOT NULL, PRIMARY KEY(point, name)
+) WITHOUT ROWID;
 CREATE TABLE point_expectation(      -- columns as in `expectation` of a results file
   point INTEGER NOT NULL, nr INTEGER NOT NULL, text TEXT NOT NULL, value REAL, holds INTEGER
 );

@@ -8,6 +8,7 @@
 
 struct orr_calibration_row { /* jobs of one queue and kind; the first row: all. Seconds */
     const char *queue, *kind;
+    const char *shown;                      /* the queue's display name, for people */
     uint32_t jobs;                          /* with a recorded and a simulated start */
     double recorded_p50_s, simulated_p50_s; /* waits */
     double recorded_p95_s, simulated_p95_s;

@@ -19,6 +19,19 @@ void orr_pad(FILE *out, const char *text, int width);
  * arena, or the names. */
 const char **orr_short_names(struct orr_arena *arena, const char *const *names, size_t count,
                              int most);
+/* The first column of a table: names of one width, and the shorts of those that are longer. */
+struct orr_name_column {
+    const char **names; /* given, as many as `count` */
+    const char **shorts;
+    uint32_t count;
+    int width;
+};
+
+/* Sets shorts and width. `rest`: columns of the table beside the names, of which the terminal
+ * leaves the other ones; a table is not made wider than 36 columns of names, nor narrower than 20
+ * where there is room. */
+void orr_name_column(struct orr_name_column *column, int rest, struct orr_arena *arena);
+
 /* A line for each name that was shortened, `indent` first; none where all are whole. */
 void orr_short_legend(FILE *out, const char *indent, const char *const *names,
                       const char *const *shorts, size_t count);
