@@ -239,8 +239,8 @@ static bool is_plain(const struct orr_session *session, uint32_t index)
         }
         if (task->live.status != ORR_TASK_PENDING) {
             /* Signatures look at the cycle's beginning, so that both must agree. */
-            if (!orr_status_in(task->live.status, ORR_STATES_ACTIVE_USED) ||
-                !orr_status_in(task->opened, ORR_STATES_ACTIVE_USED)) {
+            if (!orr_status_in(task->live.status, ORR_STATES_ACTIVE_ALLOCATED) ||
+                !orr_status_in(task->opened, ORR_STATES_ACTIVE_ALLOCATED)) {
                 return false;
             }
             continue;
@@ -266,9 +266,19 @@ static void count_part(struct orr_class *class, uint32_t room)
     class->parts[class->part_count++] = (struct orr_class_part){.room = room, .tasks = 1};
 }
 
+static uint64_t hash_asks(const struct orr_session *session, const struct orr_task_list *due)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < due->count; i++) {
+        sum += orr_scatter(session->tasks[due->tasks[i]].ask + (uint64_t)1);
+    }
+    return sum;
+}
+
 static void fill_class(struct orr_backlog *backlog, const struct orr_session *session,
                        struct orr_class *class, const struct orr_task_list *due)
 {
+    class->asks = hash_asks(session, due);
     class->demand = orr_session_demand(session, due, session->min_gpu_memory_mib);
     class->demand_max = orr_session_demand(session, due, session->max_gpu_memory_mib);
     for (uint32_t i = 0; i < due->count; i++) {
@@ -308,6 +318,7 @@ static uint32_t class_of(struct orr_backlog *backlog, const struct orr_session *
         struct orr_class *class = &backlog->classes[index];
         class->key = key;
         class->single = single;
+        class->pending = session->jobs[job].pending;
         class->elastic_state = elastic_state;
         fill_class(backlog, session, class, &due);
         if (!single) {
@@ -604,6 +615,22 @@ struct orr_backlog *orr_backlog_sync(struct orr_session *session)
 }
 
 /* --- questions --- */
+
+bool orr_backlog_speaks_for(const struct orr_session *session, uint32_t job)
+{
+    const struct orr_backlog *backlog = session->backlog;
+    struct orr_task_list due = {0};
+    if (!session->jobs[job].changed || !backlog->partial[job]) {
+        return true; /* nothing of it runs that could be lost */
+    }
+    const struct orr_class *class =
+        &backlog->classes[backlog->lanes[backlog->lane_of_job[job]].of_class];
+    orr_jobview_to_allocate(session, orr_jobview_whole(job), true, &due);
+    const uint64_t asks = hash_asks(session, &due);
+    orr_task_list_release(&due);
+    return class->asks == asks && class->pending == session->jobs[job].pending &&
+           class->elastic_state == orr_jobview_elastic_state(session, orr_jobview_whole(job));
+}
 
 bool orr_backlog_has_room(struct orr_backlog *backlog, const struct orr_session *session,
                           uint32_t index)

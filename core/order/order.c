@@ -143,7 +143,7 @@ static void jobs_up(struct orr_order *order, struct orr_order_entry *heap, uint3
     }
 }
 
-static void jobs_down(struct orr_order *order, struct orr_order_entry *heap, uint32_t count)
+static void jobs_down(const struct orr_order *order, struct orr_order_entry *heap, uint32_t count)
 {
     for (uint32_t at = 0, child; (child = 2 * at + 1) < count; at = child) {
         if (child + 1 < count && job_less(order, &heap[child + 1], &heap[child])) {
@@ -156,6 +156,12 @@ static void jobs_down(struct orr_order *order, struct orr_order_entry *heap, uin
         heap[at] = heap[child];
         heap[child] = moved;
     }
+}
+
+void orr_order__drop_first(const struct orr_order *order, struct orr_order_node *leaf)
+{
+    leaf->jobs[0] = leaf->jobs[--leaf->job_count];
+    jobs_down(order, leaf->jobs, leaf->job_count);
 }
 
 /* --- the tree --- */
@@ -303,6 +309,9 @@ void orr_order_push(struct orr_order *order, struct orr_jobview view)
 
 void orr_order_refresh(struct orr_order *order)
 {
+    if (order->open != NULL) {
+        orr_order__leave_lanes(order);
+    }
     for (uint32_t n = 0; n < order->node_count; n++) {
         struct orr_order_node *node = &order->nodes[n];
         node->ranked = false;
@@ -558,8 +567,7 @@ static bool take_best(struct orr_order *order, struct orr_order_node *leaf,
         return wanted;
     }
     const struct orr_order_entry best = leaf->jobs[0];
-    leaf->jobs[0] = leaf->jobs[--leaf->job_count];
-    jobs_down(order, leaf->jobs, leaf->job_count);
+    orr_order__drop_first(order, leaf);
     order->pushed--;
     if (order->victims) {
         order->popped[leaf->queue] = sum_demands(&order->popped[leaf->queue], &best.demand);

@@ -41,7 +41,12 @@ void orr_order__flag_up(struct orr_order *order, uint32_t node);
 uint32_t orr_order__place_for(const struct orr_order *order, const struct orr_order_entry *entries,
                               uint32_t count, const struct orr_order_entry *entry);
 
-/* order_lanes.c: the leaf's next job after the last one its lanes gave; with `skip` the next that
+/* Drops the first of the leaf's heap of jobs. */
+void orr_order__drop_first(const struct orr_order *order, struct orr_order_node *leaf);
+
+/* order_lanes.c: jobs that lost tasks leave their lanes, with all that wait in their queue. */
+void orr_order__leave_lanes(struct orr_order *order);
+/* The leaf's next job after the last one its lanes gave; with `skip` the next that
  * has to be looked at. */
 void orr_order__find_head(struct orr_order *order, struct orr_order_node *leaf, bool skip);
 /* Would a job with this demand, of which nothing is wanted, be popped right after those that were

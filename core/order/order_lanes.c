@@ -14,6 +14,10 @@
  *
  * What a leaf was compared with is kept in `seen` as long as it stays on top.
  *
+ * KAI compares jobs as they are, where they lie in its heaps. So a lane cannot hold a job that
+ * loses tasks to a search while it waits for more: all jobs of its queue that are left are put into
+ * the heap in which they would lie by then, and are popped from there.
+ *
  * If one lane only is open, its first job is popped first whatever the heaps look like, and mostly
  * nothing is asked after it. They are made when something is, with what queues held at the start.
  */
@@ -246,6 +250,75 @@ bool orr_order__pop_alone(struct orr_order *order, struct orr_jobview *view)
     *view = orr_jobview_whole(of->items[of->first].job);
     order->alone_popped = true;
     return true;
+}
+
+/* --- jobs that lose tasks while they wait --- */
+
+static struct orr_order_entry entry_of(const struct orr_backlog *backlog, uint32_t job)
+{
+    const struct orr_class *class =
+        &backlog->classes[backlog->lanes[backlog->lane_of_job[job]].of_class];
+    return (struct orr_order_entry){.view = orr_jobview_whole(job),
+                                    .elastic_state = class->elastic_state,
+                                    .demand = class->demand};
+}
+
+/* The heap of the leaf's jobs as it was built, with those popped so far taken from it. */
+static void leave_lanes(struct orr_order *order, struct orr_order_node *leaf)
+{
+    const struct orr_backlog *backlog = order->session->backlog;
+    const struct orr_backlog_leaf *lanes = &backlog->leaves[leaf->queue];
+    ORR_ASSERT(leaf->job_count == 0);
+    for (uint32_t i = 0; i < lanes->count; i++) {
+        const struct orr_lane *lane = &backlog->lanes[lanes->lanes[i]];
+        const bool left_out = order->preemptible_only && !lane->preemptible;
+        for (uint32_t at = lane->first; at < lane->end && !left_out; at++) {
+            leaf->jobs = ORR_ROOM_FOR_ONE(leaf->jobs, leaf->job_count, leaf->job_capacity);
+            leaf->jobs[leaf->job_count++] = entry_of(backlog, lane->items[at].job);
+        }
+    }
+    orr_order_sort(order, leaf->jobs, leaf->job_count);
+    uint32_t popped = orr_order__place_for(order, leaf->jobs, leaf->job_count, &leaf->head.entry);
+    for (; popped > 0; popped--) {
+        orr_order__drop_first(order, leaf);
+    }
+    leaf->head.lane = ORR_NONE;
+    order->pushed += leaf->job_count;
+}
+
+/* Is the job still to be popped from a lane? */
+static bool is_ahead(const struct orr_order *order, uint32_t job)
+{
+    const struct orr_session *session = order->session;
+    const uint32_t leaf = order->node_of_queue[session->jobs[job].queue];
+    if (leaf == ORR_NONE || order->nodes[leaf].head.lane == ORR_NONE ||
+        (order->preemptible_only && !session->jobs[job].preemptible)) {
+        return false;
+    }
+    const struct orr_order_entry entry = entry_of(session->backlog, job);
+    return orr_order_compare_jobs(session, &entry, &order->nodes[leaf].head.entry) >= 0;
+}
+
+void orr_order__leave_lanes(struct orr_order *order)
+{
+    const struct orr_session *session = order->session;
+    const struct orr_backlog *backlog = session->backlog;
+    for (uint32_t i = 0; i < session->changed_count && backlog->partial_count > 0; i++) {
+        const uint32_t job = session->changed_jobs[i];
+        if (backlog->lane_of_job[job] == ORR_NONE || orr_backlog_speaks_for(session, job)) {
+            continue;
+        }
+        if (order->alone != ORR_NONE) {
+            const struct orr_lane *lane = &backlog->lanes[order->alone];
+            if (order->alone_popped && lane->items[lane->first].job == job) {
+                continue; /* popped, and nothing else was */
+            }
+            orr_order__make_heaps(order);
+        }
+        if (is_ahead(order, job)) {
+            leave_lanes(order, &order->nodes[order->node_of_queue[session->jobs[job].queue]]);
+        }
+    }
 }
 
 bool orr_order__any_open(struct orr_order *order)

@@ -206,15 +206,26 @@ static enum orr_outcome ask_gate(const struct walk *walk, const struct orr_lane 
                : ORR_OUTCOME_GATE;
 }
 
+/* The scheduling signature of the class's jobs. */
+static uint64_t sign(const struct walk *walk, struct orr_class *class)
+{
+    const struct orr_backlog *backlog = walk->backlog;
+    if (class->signed_in != backlog->round) {
+        const struct orr_lane *lane = &backlog->lanes[class->lanes[0]];
+        class->signature = orr_kai__signature(walk->session, lane->items[lane->first].job);
+        class->signed_in = backlog->round;
+    }
+    return class->signature;
+}
+
 /* Might the failure of a job of class `one`, remembered, change what becomes of one of `other`? Not
  * if their signatures differ; nor if `one` asks more: then `other` is tried all the same, and takes
  * its place when it fails too. */
-static bool matters_to(const struct walk *walk, const struct orr_class *one,
-                       const struct orr_class *other)
+static bool matters_to(const struct walk *walk, struct orr_class *one, struct orr_class *other)
 {
     const struct orr_backlog *backlog = walk->backlog;
-    if (one->single || other->single) {
-        return true; /* anything but a row of equal pods: let KAI's comparison decide */
+    if (one->single || other->single) { /* anything but a row of equal pods */
+        return sign(walk, one) == sign(walk, other);
     }
     if (one->key.pending != other->key.pending ||
         one->key.constraint_key != other->key.constraint_key ||
@@ -227,13 +238,20 @@ static bool matters_to(const struct walk *walk, const struct orr_class *one,
              !orr_kai__asks_at_most(walk->session, more, less));
 }
 
+/* Jobs that lose tasks in this action are asked again for themselves. */
+static bool may_lose_tasks(const struct walk *walk, const struct orr_lane *lane)
+{
+    return walk->backlog->partial_count > 0 && !is_left_out(walk, lane) &&
+           walk->backlog->partial[lane->items[lane->first].job];
+}
+
 /* Classes to look at: those let through, those that matter to them, and so on. */
 static void follow_failures(const struct walk *walk)
 {
     const struct orr_backlog *backlog = walk->backlog;
     for (uint32_t i = 0; i < backlog->filled_count; i++) {
         const struct orr_lane *lane = &backlog->lanes[backlog->filled[i]];
-        if (passes(walk, lane)) {
+        if (passes(walk, lane) || may_lose_tasks(walk, lane)) {
             backlog->classes[lane->of_class].looked_at = true;
         }
     }
@@ -243,7 +261,7 @@ static void follow_failures(const struct walk *walk)
         for (uint32_t i = 0; i < backlog->active_count; i++) {
             struct orr_class *class = &backlog->classes[backlog->active[i]];
             for (uint32_t k = 0; k < backlog->active_count && !class->looked_at; k++) {
-                const struct orr_class *other = &backlog->classes[backlog->active[k]];
+                struct orr_class *other = &backlog->classes[backlog->active[k]];
                 if (other->looked_at && matters_to(walk, class, other)) {
                     class->looked_at = grown = true;
                 }
@@ -345,13 +363,18 @@ static void search_lanes(struct walk *walk)
     while (on && orr_order_pop(walk->order, &view)) {
         const uint32_t index = walk->backlog->lane_of_job[view.job];
         struct orr_lane *lane = &walk->backlog->lanes[index];
-        on = search_for(session, walk->action, view.job, lane, walk->order, &failures);
+        const bool alike = orr_backlog_speaks_for(session, view.job);
+        if (alike && !walk->order->open[index]) {
+            continue; /* it left its lane with another job */
+        }
+        on = search_for(session, walk->action, view.job, alike ? lane : NULL, walk->order,
+                        &failures);
         walk->backlog->looked_at[view.job][walk->action] = walk->backlog->round;
         const bool solved = session->jobs[view.job].outcomes[walk->action] == ORR_OUTCOME_SOLVED;
         if ((solved || session->abandoned) && ask_gates(walk)) {
             open_lanes(walk);
         }
-        if (solved) {
+        if (solved || !alike) {
             continue;
         }
         /* Reclaim's gate, shut by a success since, remembers nothing: the next one may open it. */
@@ -363,16 +386,13 @@ static void search_lanes(struct walk *walk)
     orr_free(failures.items);
 }
 
-/* A failure speaks for the rest of a lane by KAI's signatures; without these each job is tried.
- * Lanes speak for their jobs only as long as the jobs' own pasts do not matter: KAI compares jobs
- * where they lie in its heaps, so one that loses pods while it waits for others would be compared
- * anew. */
+/* A failure speaks for the rest of a lane by KAI's signatures; without these each job is tried. */
 static bool lanes_will_do(const struct orr_session *session, enum orr_action action)
 {
     const struct orr_backlog *backlog = session->backlog;
     return !session->rules.literal && session->rules.use_signatures && !session->abandoned &&
            session->rules.queue_depth[action] < 0 && backlog->delayed_count == 0 &&
-           backlog->partial_count == 0 && (action != ORR_ACTION_PREEMPT || session->rules.priority);
+           (action != ORR_ACTION_PREEMPT || session->rules.priority);
 }
 
 /* Of jobs that no search was made for: what speaks for all of a lane. */

@@ -18,9 +18,10 @@ struct kinds { /* how a world is drawn */
     bool with_parts; /* some share GPUs */
     bool short_cpu;  /* nodes run out of CPU before they run out of GPUs */
     bool elastic;
-    bool unlike; /* gangs end in a smaller pod */
-    bool busy;   /* many jobs come at a time */
-    bool full;   /* small jobs fill all nodes, queues are far over their quota, little changes */
+    bool stretched; /* so are most jobs, and gangs */
+    bool unlike;    /* gangs end in a smaller pod */
+    bool busy;      /* many jobs come at a time */
+    bool full;      /* small jobs fill all nodes, queues are far over their quota, little changes */
 };
 
 struct twin {
@@ -93,6 +94,8 @@ static void draw_world(struct world *world, uint32_t number)
         world->kinds =
             (struct kinds){.nodes = world->kinds.nodes, .gpus = 8, .flat = true, .full = true};
     }
+    world->kinds.stretched = !world->kinds.full && number % 5 == 4;
+    world->kinds.elastic = world->kinds.elastic || world->kinds.stretched;
     for (uint32_t l = 0; l < LEAVES; l++) {
         world->quota[l] = (double)orr_rng_below(rng, world->kinds.full ? 5 : 12);
         world->limit[l] = orr_rng_below(rng, 5) == 0 && !world->kinds.full
@@ -115,7 +118,8 @@ static void add_job(struct world *world)
     struct orr_rng *rng = &world->rng;
     const uint32_t leaf = (uint32_t)orr_rng_below(rng, LEAVES);
     const int32_t priority = priorities[orr_rng_below(rng, 6)];
-    const bool gang = orr_rng_below(rng, world->kinds.full ? 16 : 4) == 0;
+    const uint32_t one_in = world->kinds.full ? 16 : world->kinds.stretched ? 2 : 4;
+    const bool gang = orr_rng_below(rng, one_in) == 0;
     const uint32_t count = gang ? 2 + (uint32_t)orr_rng_below(rng, 4) : 1;
     const bool part = world->kinds.with_parts && orr_rng_below(rng, 3) == 0;
     const int percent = 20 + 10 * (int)orr_rng_below(rng, 6);

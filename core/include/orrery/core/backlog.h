@@ -38,12 +38,15 @@ struct orr_class_key { /* of jobs that are alike; all 0 for a class of one job *
 
 struct orr_class {
     struct orr_class_key key;
-    bool single;                  /* of one job */
-    bool failed;                  /* an attempt of this action found no nodes for one of them */
-    bool looked_at;               /* for the searches of one action */
-    int elastic_state;            /* orr_jobview_elastic_state */
-    struct orr_demand demand;     /* of the next attempt; memory by the smallest device */
-    struct orr_demand demand_max; /* memory by the largest device */
+    bool single;                   /* of one job */
+    bool failed;                   /* an attempt of this action found no nodes for one of them */
+    bool looked_at;                /* for the searches of one action */
+    int elastic_state;             /* orr_jobview_elastic_state */
+    struct orr_demand demand;      /* of the next attempt; memory by the smallest device */
+    struct orr_demand demand_max;  /* memory by the largest device */
+    uint64_t asks;                 /* hash of what the tasks of the next attempt ask */
+    uint32_t pending;              /* tasks of each of its jobs */
+    uint64_t signature, signed_in; /* for the caller: of its jobs, in that round */
     struct orr_class_part *parts;
     uint32_t part_count, part_capacity;
     uint32_t *lanes; /* those that hold jobs */
@@ -144,6 +147,8 @@ void orr_backlog_read_limits(struct orr_session *session);
 /* Takes in what changed. Returns the session's backlog. */
 struct orr_backlog *orr_backlog_sync(struct orr_session *session);
 
+/* Does what is known of its lane hold for the job? Not once it lost tasks since the last sync. */
+bool orr_backlog_speaks_for(const struct orr_session *session, uint32_t job);
 /* Could the next attempt of a job of the class find its nodes, as far as room tells? */
 bool orr_backlog_has_room(struct orr_backlog *backlog, const struct orr_session *session,
                           uint32_t of_class);
