@@ -33,6 +33,7 @@ int orr_cli_audit(int argc, char **argv);
 int orr_cli_bundle(int argc, char **argv);
 int orr_cli_verify(int argc, char **argv);
 int orr_cli_compare(int argc, char **argv);
+int orr_cli_blame(int argc, char **argv);
 int orr_cli_calibrate(int argc, char **argv);
 int orr_cli_capacity(int argc, char **argv);
 int orr_cli_page(int argc, char **argv);

@@ -30,6 +30,7 @@ static const struct orr_verb verbs[] = {
     {"explain", "the story of one job, or why a queue gets what it gets", orr_cli_explain},
     {"forecast", "when the jobs start that wait at a moment, with intervals", orr_cli_forecast},
     {"whatif", "a scenario before and after a change: who gains, who loses", orr_cli_whatif},
+    {"blame", "who made others wait: each user or queue taken away in turn", orr_cli_blame},
     {"capacity", "the least nodes, quota or limit with which an objective holds", orr_cli_capacity},
     {"compare", "paired differences between policies or settings", orr_cli_compare},
     {"sweep", "an experiment of many runs: plan, run anywhere, merge", orr_cli_sweep},

@@ -108,6 +108,9 @@ bool orr_engine__must_wait(struct engine *engine, uint32_t index)
     const struct orr_world_hold *held = &engine->world->holds[index];
     struct orr_proof nothing = orr_no_proof();
     orr_ms now = engine->view.now;
+    if (held->absent) {
+        return true;
+    }
     if (held->refused) {
         nothing.queue = engine->world->specs[held->job].queue;
         nothing.allowed_mgpu = engine->world->rules[nothing.queue].max_job_mgpu;

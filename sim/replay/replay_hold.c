@@ -277,6 +277,7 @@ static void sort_holds(struct orr_world *world)
         bool again = kept > 0 && sorted[kept - 1].job == hold->job;
         if (again) { /* refused by a rule, and held back besides */
             sorted[kept - 1].refused = sorted[kept - 1].refused || hold->refused;
+            sorted[kept - 1].absent = sorted[kept - 1].absent || hold->absent;
             sorted[kept - 1].waits_for += hold->waits_for;
         } else {
             sorted[kept++] = *hold;
@@ -308,6 +309,44 @@ void orr_replay__holds(struct orr_world *world)
             hold_part(world, i);
         }
     }
+    sort_holds(world);
+    orr_sort(world->edges, world->edge_count, sizeof *world->edges, by_job, NULL);
+}
+
+/* Those that run as the run begins hold nothing. */
+static void take_seats(struct orr_world *world, const bool *gone)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < world->running_count; i++) {
+        const uint32_t job = world->running[i].job;
+        if (gone[job]) {
+            world->runs_before[job] = false;
+        } else {
+            world->running[kept++] = world->running[i];
+        }
+    }
+    world->running_count = kept;
+}
+
+void orr_world_take_away(struct orr_world *world, const bool *gone)
+{
+    uint32_t kept = 0;
+    for (uint32_t e = 0; e < world->edge_count; e++) {
+        if (gone[world->edges[e].job]) {
+            world->holds[world->edges[e].hold].waits_for--;
+        } else {
+            world->edges[kept++] = world->edges[e];
+        }
+    }
+    world->edge_count = kept;
+    for (uint32_t j = 0; j < world->job_count; j++) {
+        if (gone[j]) {
+            world->holds = ORR_ROOM_FOR_ONE(world->holds, world->hold_count, world->hold_capacity);
+            world->holds[world->hold_count++] = (struct orr_world_hold){
+                .job = j, .eligible_ms = world->specs[j].submit_ms, .absent = true};
+        }
+    }
+    take_seats(world, gone);
     sort_holds(world);
     orr_sort(world->edges, world->edge_count, sizeof *world->edges, by_job, NULL);
 }

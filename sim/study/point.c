@@ -407,10 +407,32 @@ static enum orr_status take_pods(struct orr_world *world, struct orr_job_spec *s
     return ORR_OK;
 }
 
+static void take_away(struct orr_world *world, const struct orr_job_change *change)
+{
+    char one[512];
+    bool *gone = orr_zalloc(world->job_count + (size_t)1, sizeof *gone);
+    for (uint32_t j = 0; j < world->job_count; j++) {
+        const char *is = change->without_user != NULL ? orr_world_job_user(world, j)
+                         : change->without_queue != NULL
+                             ? orr_idmap_name(&world->queues.names, world->specs[j].queue)
+                             : orr_world_job_name(world, j, one, sizeof one);
+        const char *without = change->without_user != NULL    ? change->without_user
+                              : change->without_queue != NULL ? change->without_queue
+                                                              : change->without_job;
+        gone[j] = is != NULL && strcmp(is, without) == 0;
+    }
+    orr_world_take_away(world, gone);
+    orr_free(gone);
+}
+
 static enum orr_status change_job(struct orr_world *world, const struct orr_job_change *change,
                                   struct orr_err *err)
 {
     uint32_t job = 0;
+    if (change->without_user != NULL || change->without_queue != NULL ||
+        change->without_job != NULL) {
+        take_away(world, change);
+    }
     if (change->job == NULL) {
         return ORR_OK;
     }

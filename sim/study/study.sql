@@ -154,3 +154,81 @@ LIMIT 1;
 SELECT value
 FROM metric
 WHERE name = 'run_cost' AND scope = 'all';
+
+-- name: blame_users
+-- the users who had most: name, jobs, GPU-hours of their attempts
+SELECT j.user, count(DISTINCT j.id), total(j.mgpu * (coalesce(a.end_ms, r.end_ms) - a.start_ms)) / 3.6e9
+FROM v_attempts AS a
+JOIN job AS j ON j.id = a.job
+CROSS JOIN run AS r
+WHERE j.user IS NOT NULL AND (?2 IS NULL OR j.user = ?2)
+GROUP BY j.user
+ORDER BY 3 DESC, 1
+LIMIT ?1;
+
+-- name: blame_queues
+SELECT q.name, count(DISTINCT j.id), total(j.mgpu * (coalesce(a.end_ms, r.end_ms) - a.start_ms)) / 3.6e9
+FROM v_attempts AS a
+JOIN job AS j ON j.id = a.job
+JOIN queue AS q ON q.id = j.queue
+CROSS JOIN run AS r
+WHERE ?2 IS NULL OR q.name = ?2
+GROUP BY q.id
+ORDER BY 3 DESC, 1
+LIMIT ?1;
+
+-- name: blame_jobs
+SELECT j.name, 1, total(j.mgpu * (coalesce(a.end_ms, r.end_ms) - a.start_ms)) / 3.6e9
+FROM v_attempts AS a
+JOIN job AS j ON j.id = a.job
+CROSS JOIN run AS r
+WHERE ?2 IS NULL OR j.name = ?2
+GROUP BY j.id
+ORDER BY 3 DESC, 1
+LIMIT ?1;
+
+-- piece: blamed
+-- what all others waited longer in `base` than in a run without user ?1, queue ?2 or job ?3, for every
+-- start; a wait that did not end is counted to the later end of the two runs
+SELECT b.name AS job, b.queue AS queue, b.mgpu AS mgpu, b.ms - w.ms AS more_ms
+FROM (
+  SELECT j.name AS name, q.name AS queue, j.mgpu AS mgpu, j.start_ms IS NOT NULL AS started,
+    sum(coalesce(p.to_ms, (SELECT max(x.end_ms, r.end_ms) FROM main.run AS x, base.run AS r)) - p.from_ms) AS ms
+  FROM base.v_pending AS p
+  JOIN base.job AS j ON j.id = p.job
+  JOIN base.queue AS q ON q.id = j.queue
+  WHERE (?1 IS NULL OR j.user IS NOT ?1) AND (?2 IS NULL OR q.name <> ?2) AND (?3 IS NULL OR j.name <> ?3)
+  GROUP BY j.id) AS b
+JOIN (
+  SELECT j.name AS name, j.start_ms IS NOT NULL AS started,
+    sum(coalesce(p.to_ms, (SELECT max(x.end_ms, r.end_ms) FROM main.run AS x, base.run AS r)) - p.from_ms) AS ms
+  FROM main.v_pending AS p
+  JOIN main.job AS j ON j.id = p.job
+  GROUP BY j.id) AS w ON w.name = b.name
+WHERE b.started OR w.started
+
+-- name: blame
+SELECT count(CASE WHEN more_ms > 0 THEN 1 END), total(CASE WHEN more_ms > 0 THEN more_ms * mgpu END) / 3.6e9,
+  count(CASE WHEN more_ms < 0 THEN 1 END), total(CASE WHEN more_ms < 0 THEN -more_ms * mgpu END) / 3.6e9
+FROM (
+-- use: blamed
+);
+
+-- name: blame_queue
+SELECT queue, total(more_ms * mgpu) / 3.6e9
+FROM (
+-- use: blamed
+)
+WHERE more_ms > 0
+GROUP BY queue
+ORDER BY 2 DESC, 1
+LIMIT 1;
+
+-- name: blame_most
+SELECT job, more_ms
+FROM (
+-- use: blamed
+)
+WHERE more_ms > 0
+ORDER BY more_ms * mgpu DESC, more_ms DESC, job
+LIMIT 1;

@@ -6,12 +6,15 @@
 
 #include <orrery/sim/summary.h>
 
-/* One job asked otherwise than its row says: for questions about it, and in no scenario. */
+/* A run otherwise than its rows say: for questions about it, and in no scenario. */
 struct orr_job_change {
     const char *job;  /* name in the run; NULL: nothing is changed */
     int32_t priority; /* to add */
     uint32_t pods;    /* to take away from a job of equal pods, which then runs longer for it: pods
                          times run time stay. A gang of fewer than all keeps its part of them */
+    /* Runs as if jobs had never come: those of a user or queue, or one of that name. At most one
+     * is not NULL. */
+    const char *without_user, *without_queue, *without_job;
 };
 
 struct orr_point_options {

@@ -47,6 +47,7 @@ struct orr_world_hold { /* a job that may not be considered when it is submitted
     uint32_t waits_for; /* jobs whose end it waits for */
     orr_ms eligible_ms; /* nor before this time; its submit when it only waits for others */
     bool refused;       /* nor ever: it is larger than its queue allows */
+    bool absent;        /* nor ever: it was taken away (orr_world_take_away) */
 };
 
 struct orr_queue_rules {  /* about single jobs of a queue, inherited ones included */
@@ -221,6 +222,9 @@ const struct orr_row_extra *orr_world_job_extra(const struct orr_world *world, u
 bool orr_world_states_limit(const struct orr_world *world, uint32_t job);
 /* The time by which a job is to be done, or ORR_MS_NONE. */
 orr_ms orr_world_deadline_ms(const struct orr_world *world, uint32_t job);
+/* Takes jobs away, by job: they never come, nobody waits for their end, and all others stay as they
+ * were drawn. Of a world that has not run. */
+void orr_world_take_away(struct orr_world *world, const bool *gone);
 /* The index of a job in holds, or ORR_NONE. */
 uint32_t orr_world_hold_of(const struct orr_world *world, uint32_t job);
 
