@@ -343,10 +343,15 @@ static bool has_bound_parts(const struct orr_shape *shape)
     return found;
 }
 
-static struct gang gang_of(struct orr_placer *placer, struct orr_txn *txn,
-                           const struct orr_ledger *ledger, uint32_t job)
+static const struct orr_shape *shape_of(const struct orr_ledger *ledger, uint32_t job)
 {
-    const struct orr_shape *shape = &ledger->world.shapes->shapes[ledger->world.specs[job].shape];
+    return &ledger->world.shapes->shapes[ledger->world.specs[job].shape];
+}
+
+static struct gang gang_of(struct orr_placer *placer, struct orr_txn *txn,
+                           const struct orr_ledger *ledger, uint32_t job,
+                           const struct orr_shape *shape)
+{
     return (struct gang){.txn = txn,
                          .placer = placer,
                          .ledger = ledger,
@@ -357,12 +362,12 @@ static struct gang gang_of(struct orr_placer *placer, struct orr_txn *txn,
                          .most_mgpu = INT64_MAX};
 }
 
-enum orr_reason orr_place_next(struct orr_placer *placer, struct orr_txn *txn,
-                               const struct orr_ledger *ledger, uint32_t job)
+static enum orr_reason place_next(struct orr_placer *placer, struct orr_txn *txn,
+                                  const struct orr_ledger *ledger, uint32_t job,
+                                  const struct orr_shape *shape)
 {
-    const struct orr_shape *shape = &ledger->world.shapes->shapes[ledger->world.specs[job].shape];
     const struct orr_shard_room *shard = orr_ledger_shard_of(ledger, shape);
-    struct gang gang = gang_of(placer, txn, ledger, job);
+    struct gang gang = gang_of(placer, txn, ledger, job, shape);
     int64_t mgpu = shape->gpus_mgpu;
     if (ledger->world.specs[job].scales) {
         gang.tasks = orr_job_next_tasks(shape, &ledger->jobs[job]);
@@ -378,6 +383,12 @@ enum orr_reason orr_place_next(struct orr_placer *placer, struct orr_txn *txn,
                                               : orr_place_why_not(ledger, shape, gang.tasks);
 }
 
+enum orr_reason orr_place_next(struct orr_placer *placer, struct orr_txn *txn,
+                               const struct orr_ledger *ledger, uint32_t job)
+{
+    return place_next(placer, txn, ledger, job, shape_of(ledger, job));
+}
+
 enum orr_reason orr_place_next_within(struct orr_placer *placer, struct orr_txn *txn,
                                       const struct orr_ledger *ledger, uint32_t job,
                                       int64_t most_mgpu)
@@ -391,7 +402,7 @@ enum orr_reason orr_place_next_within(struct orr_placer *placer, struct orr_txn 
         return reason;
     }
     orr_txn_rollback(txn, checkpoint);
-    struct gang gang = gang_of(placer, txn, ledger, job);
+    struct gang gang = gang_of(placer, txn, ledger, job, shape_of(ledger, job));
     gang.tasks = spec->scales ? orr_job_next_tasks(gang.shape, &ledger->jobs[job]) : 0;
     gang.most_mgpu = most;
     if (place_together(&gang, gang.shape->span) && *held <= most) {
@@ -401,17 +412,28 @@ enum orr_reason orr_place_next_within(struct orr_placer *placer, struct orr_txn 
     return ORR_REASON_OVER_LIMIT;
 }
 
+static enum orr_reason place_all(struct orr_placer *placer, struct orr_txn *txn,
+                                 const struct orr_ledger *ledger, uint32_t job,
+                                 const struct orr_shape *shape)
+{
+    enum orr_reason reason = place_next(placer, txn, ledger, job, shape);
+    while (ledger->world.specs[job].scales && reason == ORR_REASON_NONE &&
+           orr_job_next_tasks(shape, &ledger->jobs[job]) > 0) {
+        reason = place_next(placer, txn, ledger, job, shape);
+    }
+    return reason;
+}
+
 enum orr_reason orr_place_all(struct orr_placer *placer, struct orr_txn *txn,
                               const struct orr_ledger *ledger, uint32_t job)
 {
-    const struct orr_ledger_world *world = &ledger->world;
-    const struct orr_job_spec *spec = &world->specs[job];
-    enum orr_reason reason = orr_place_next(placer, txn, ledger, job);
-    while (spec->scales && reason == ORR_REASON_NONE &&
-           orr_job_next_tasks(&world->shapes->shapes[spec->shape], &ledger->jobs[job]) > 0) {
-        reason = orr_place_next(placer, txn, ledger, job);
-    }
-    return reason;
+    return place_all(placer, txn, ledger, job, shape_of(ledger, job));
+}
+
+enum orr_reason orr_place_consolidated_as(struct orr_txn *txn, const struct orr_ledger *ledger,
+                                          uint32_t job, const struct orr_shape *shape)
+{
+    return place_all(NULL, txn, ledger, job, shape);
 }
 
 enum orr_reason orr_place_consolidated(struct orr_txn *txn, const struct orr_ledger *ledger,
@@ -423,7 +445,7 @@ enum orr_reason orr_place_consolidated(struct orr_txn *txn, const struct orr_led
 bool orr_place_conceivable(struct orr_txn *txn, const struct orr_ledger *ledger, uint32_t job)
 {
     const uint32_t checkpoint = orr_txn_checkpoint(txn);
-    struct gang gang = gang_of(NULL, txn, ledger, job);
+    struct gang gang = gang_of(NULL, txn, ledger, job, shape_of(ledger, job));
     bool whole = place_together(&gang, gang.shape->span);
     orr_txn_rollback(txn, checkpoint);
     if (whole || gang.set == ORR_NONE) {

@@ -24,7 +24,8 @@ struct orr_queue orr_queue_default(void)
                               .priority = 100,
                               .preempt_min_runtime_ms = ORR_MS_NONE,
                               .reclaim_min_runtime_ms = ORR_MS_NONE,
-                              .resources = {unlimited, unlimited, unlimited}};
+                              .resources = {unlimited, unlimited, unlimited},
+                              .lending = {.lend = {ORR_UNLIMITED, ORR_UNLIMITED, ORR_UNLIMITED}}};
     queue.resources[ORR_SHARE_GPU].quota = 0.0;
     return queue;
 }

@@ -11,7 +11,8 @@ static const struct orr_feature features[] = {
      "vector TestAvailable/hierarchical cohort; vector Random4/deep-10; run lend; run limits",
      NULL},
     {"lending-limit", "supported",
-     "vector TestAvailable/hierarchical cohort respects lending limit; run words", "of GPUs"},
+     "vector TestAvailable/hierarchical cohort respects lending limit; run words; run flavors",
+     NULL},
     {"queueing-strategy", "supported",
      "run strategy; test test_kueue preemptor__stays_first_in_best_effort", NULL},
     {"classic-preemption", "supported",
@@ -34,10 +35,11 @@ static const struct orr_feature features[] = {
      "of elastic jobs of one kind of pod"},
     {"objects", "supported", "run objects; run objects_wrong",
      "ClusterQueue, Cohort, Topology, Configuration as queues of a run"},
-    {"flavors", "decided",
+    {"flavors", "supported",
      "vector TestAssignFlavors/lend try next flavor, found the second flavor; vector "
-     "TestHierarchical/Select the top flavor; test test_kueue scan__goes_on_with_the_next_flavor",
-     "a run has one flavor over all nodes"},
+     "TestHierarchical/Select the top flavor; test test_kueue scan__goes_on_with_the_next_flavor; "
+     "run flavors; run flavors_wrong",
+     NULL},
     {"admission-fair-sharing", "decided",
      "vector TestScheduleForAFS/admits workload from less active localqueue; test test_kueue "
      "usage__decays_and_charges_entries",

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* kueue_map.c - a run's queue tree as Kueue's: leaves are cluster queues, inner queues cohorts.
  *
- * There is one flavor over all nodes. A resource is covered where some queue states a quota or
- * limit of it; jobs that ask others are not held up for them (quotaCheckStrategy IgnoreUndeclared).
- * A parent's quota includes its children's: a cohort owns the rest of it. What of the GPUs no queue
- * at the top has is owned by a cohort above all (parameter cluster_cohort), so that it can be
+ * Flavors are those of kueue_flavors.c; all below is per flavor and resource. Jobs that ask what
+ * their queue does not cover are not held up for it (quotaCheckStrategy IgnoreUndeclared). A
+ * parent's quota includes its children's: a cohort owns the rest of it. What of a flavor's GPUs no
+ * queue at the top has is owned by a cohort above all (parameter cluster_cohort), so that it can be
  * borrowed. */
 #include "kueue_policy.h"
 
 #include <math.h>
 
-#define FIRST_COHORT(run) ((run)->spec.queue_count)
-
-static const char *const flavor_name = "default";
+struct cell { /* of the tree, while quotas are worked out */
+    const struct kueue_run *run;
+    const struct orr_view *view;
+    uint32_t flavor, kind;
+};
 
 static int64_t unit_of(uint32_t kind)
 {
@@ -24,22 +26,21 @@ static int64_t amount_of(double amount, uint32_t kind)
     return amount < 0 ? ORR_QUOTA_UNLIMITED : (int64_t)round(amount * (double)unit_of(kind));
 }
 
-/* A quota without bound below a limit is one of that size. */
-static double quota_of(const struct orr_entitlement *entitlement)
+static struct kueue_amount stated_of(const struct cell *cell, uint32_t queue)
 {
-    return entitlement->quota < 0 && entitlement->limit >= 0 ? entitlement->limit
-                                                             : entitlement->quota;
+    return orr_kueue__amount(cell->run, cell->view, queue, cell->flavor, cell->kind);
 }
 
-static double whole_quota(const struct orr_view *view, uint32_t queue, uint32_t kind);
+static double whole_quota(const struct cell *cell, uint32_t queue);
 
-static double children_quota(const struct orr_view *view, uint32_t parent, uint32_t kind)
+static double children_quota(const struct cell *cell, uint32_t parent)
 {
+    const struct orr_view *view = cell->view;
     double sum = 0;
     for (uint32_t q = 0; q < view->queues->count; q++) {
         const struct orr_queue *queue = &view->queues->queues[q];
         if (queue->parent == parent && queue->shard == view->shard) {
-            const double quota = whole_quota(view, q, kind);
+            const double quota = whole_quota(cell, q);
             if (quota < 0) {
                 return ORR_UNLIMITED;
             }
@@ -50,116 +51,154 @@ static double children_quota(const struct orr_view *view, uint32_t parent, uint3
 }
 
 /* What the queue has for itself and all below it: what it states, or the sum of those that do. */
-static double whole_quota(const struct orr_view *view, uint32_t queue, uint32_t kind)
+static double whole_quota(const struct cell *cell, uint32_t queue)
 {
-    const struct orr_queue *is = &view->queues->queues[queue];
-    const double stated = quota_of(&is->resources[kind]);
-    const double below = is->child_count > 0 ? children_quota(view, queue, kind) : 0;
+    const double stated = stated_of(cell, queue).quota;
+    const bool inner = cell->view->queues->queues[queue].child_count > 0;
+    const double below = inner ? children_quota(cell, queue) : 0;
     return stated < 0 || below < 0 ? ORR_UNLIMITED : stated > below ? stated : below;
 }
 
 /* What a cohort owns beside its children; an inner queue that states none owns nothing. */
-static int64_t own_quota(const struct orr_view *view, uint32_t queue, uint32_t kind)
+static int64_t own_quota(const struct cell *cell, uint32_t queue)
 {
-    const double whole = quota_of(&view->queues->queues[queue].resources[kind]);
-    const double below = children_quota(view, queue, kind);
+    const double whole = stated_of(cell, queue).quota;
+    const double below = children_quota(cell, queue);
     if (whole < 0) {
         return below < 0 ? 0 : ORR_QUOTA_UNLIMITED;
     }
-    return below >= 0 && whole > below ? amount_of(whole - below, kind) : 0;
+    return below >= 0 && whole > below ? amount_of(whole - below, cell->kind) : 0;
 }
 
-static void set_cell(struct kueue_run *run, const struct orr_view *view, uint32_t queue,
-                     uint32_t kind)
+static void set_cell(struct kueue_run *run, const struct cell *of, uint32_t queue)
 {
-    const struct orr_queue *is = &view->queues->queues[queue];
-    const struct orr_entitlement *entitlement = &is->resources[kind];
-    const size_t at = orr_quota_at(&run->tree, run->node_of[queue], kind);
+    const struct kueue_amount stated = stated_of(of, queue);
+    const bool inner = of->view->queues->queues[queue].child_count > 0;
+    const uint32_t index = of->flavor * ORR_SHARE_RESOURCES + of->kind;
+    const size_t at = orr_quota_at(&run->tree, run->node_of[queue], index);
     struct orr_quota_cell *cell = &run->tree.cells[at];
-    *cell = (struct orr_quota_cell){.nominal = is->child_count > 0
-                                                   ? own_quota(view, queue, kind)
-                                                   : amount_of(quota_of(entitlement), kind),
+    *cell = (struct orr_quota_cell){.nominal = inner ? own_quota(of, queue)
+                                                     : amount_of(stated.quota, of->kind),
                                     .borrowing_limit = ORR_QUOTA_NO_LIMIT,
                                     .lending_limit = ORR_QUOTA_NO_LIMIT};
-    const double whole = whole_quota(view, queue, kind);
-    if (entitlement->limit >= 0 && whole >= 0) {
-        const double borrows = entitlement->limit - whole;
-        cell->borrowing_limit = amount_of(borrows > 0 ? borrows : 0, kind);
+    const double whole = whole_quota(of, queue);
+    if (stated.limit >= 0 && whole >= 0) {
+        const double borrows = stated.limit - whole;
+        cell->borrowing_limit = amount_of(borrows > 0 ? borrows : 0, of->kind);
     }
-    if (kind == ORR_SHARE_GPU && is->lending.lends_part) {
-        cell->lending_limit = amount_of(is->lending.lend, kind);
+    if (stated.lend >= 0) {
+        cell->lending_limit = amount_of(stated.lend, of->kind);
     }
+    run->tree.defined[at] = stated.stated;
+}
+
+/* What of a flavor's GPUs no queue has. */
+static void set_spare(struct kueue_run *run, const struct orr_view *view, uint32_t flavor)
+{
+    const struct cell cell = {run, view, flavor, ORR_SHARE_GPU};
+    const size_t at = orr_quota_at(&run->tree, run->tree.node_count - 1,
+                                   flavor * ORR_SHARE_RESOURCES + ORR_SHARE_GPU);
+    const double top = children_quota(&cell, ORR_NONE);
+    const double spare = (double)run->gpus[flavor] - top;
+    run->tree.cells[at].nominal = top >= 0 && spare > 0 ? amount_of(spare, ORR_SHARE_GPU) : 0;
     run->tree.defined[at] = true;
 }
 
 void orr_kueue__set_quotas(struct kueue_run *run, const struct orr_view *view)
 {
-    const struct orr_shard_room *room = orr_view_room(view);
     for (uint32_t q = 0; q < view->queues->count; q++) {
         if (run->node_of[q] == ORR_NONE) {
             continue;
         }
         const double weight = view->queues->queues[q].resources[ORR_SHARE_GPU].weight;
         run->tree.nodes[run->node_of[q]].weight = weight >= 0 ? weight : 1;
-        for (uint32_t kind = 0; kind < ORR_SHARE_RESOURCES; kind++) {
-            set_cell(run, view, q, kind);
+        for (uint32_t f = 0; f < run->spec.flavor_count; f++) {
+            for (uint32_t kind = 0; kind < ORR_SHARE_RESOURCES; kind++) {
+                const struct cell cell = {run, view, f, kind};
+                set_cell(run, &cell, q);
+            }
         }
     }
-    if (run->params.cluster_cohort) {
-        const size_t at = orr_quota_at(&run->tree, run->tree.node_count - 1, ORR_SHARE_GPU);
-        const double top = children_quota(view, ORR_NONE, ORR_SHARE_GPU);
-        const double spare = (double)room->most_gpus - top;
-        run->tree.cells[at].nominal = top >= 0 && spare > 0 ? amount_of(spare, ORR_SHARE_GPU) : 0;
-        run->tree.defined[at] = true;
+    for (uint32_t f = 0; f < run->spec.flavor_count && run->params.cluster_cohort; f++) {
+        set_spare(run, view, f);
     }
     orr_quota_sum(&run->tree);
 }
 
 /* --- the tree --- */
 
-static enum orr_status check(const struct orr_view *view, struct orr_err *err)
+static enum orr_status check_cell(const struct cell *cell, uint32_t queue, struct orr_err *err)
 {
-    for (uint32_t q = 0; q < view->queues->count; q++) {
-        const struct orr_queue *queue = &view->queues->queues[q];
-        for (uint32_t kind = 0; queue->shard == view->shard && kind < ORR_SHARE_RESOURCES; kind++) {
-            const struct orr_entitlement *is = &queue->resources[kind];
-            const double below = queue->child_count > 0 ? children_quota(view, q, kind) : 0;
-            const char *name = orr_idmap_name(&view->queues->names, q);
-            if (is->quota > 0 && below > is->quota) {
-                return orr_fail(err, ORR_DATA,
-                                "queue %s: its quota of %g is less than the %g of the queues below "
-                                "it; under kueue a cohort owns quota beside theirs",
-                                name, is->quota, below);
-            }
-            const double whole = whole_quota(view, q, kind);
-            if (is->limit >= 0 && whole < 0) {
-                return orr_fail(
-                    err, ORR_DATA,
-                    "queue %s: it has a limit of %g, and a queue below it quota without "
-                    "bound; Kueue has only limits on what is borrowed",
-                    name, is->limit);
-            }
-            if (is->limit >= 0 && is->limit < whole) {
-                return orr_fail(err, ORR_DATA,
-                                "queue %s: its limit of %g is below its quota of %g; Kueue has "
-                                "only limits on what is borrowed",
-                                name, is->limit, whole);
-            }
+    static const char *const kinds[ORR_SHARE_RESOURCES] = {
+        [ORR_SHARE_GPU] = "gpu", [ORR_SHARE_CPU] = "cpu", [ORR_SHARE_MEMORY] = "memory"};
+    const struct orr_view *view = cell->view;
+    const char *name = orr_idmap_name(&view->queues->names, queue);
+    const bool apart = cell->flavor != cell->run->plain;
+    const char *of = apart ? cell->run->flavors[cell->flavor].name : "";
+    const char *kind = apart ? kinds[cell->kind] : "", *blank = apart ? " " : "";
+    const struct kueue_amount stated = stated_of(cell, queue);
+    const bool inner = view->queues->queues[queue].child_count > 0;
+    const double below = inner ? children_quota(cell, queue) : 0;
+    if (stated.quota > 0 && below > stated.quota) {
+        return orr_fail(err, ORR_DATA,
+                        "queue %s: its quota of %g%s%s%s%s is less than the %g of the queues below "
+                        "it; under kueue a cohort owns quota beside theirs",
+                        name, stated.quota, blank, of, blank, kind, below);
+    }
+    const double whole = whole_quota(cell, queue);
+    if (stated.limit >= 0 && whole < 0) {
+        return orr_fail(err, ORR_DATA,
+                        "queue %s: it has a limit of %g%s%s%s%s, and a queue below it quota "
+                        "without bound; Kueue has only limits on what is borrowed",
+                        name, stated.limit, blank, of, blank, kind);
+    }
+    if (stated.limit >= 0 && stated.limit < whole) {
+        return orr_fail(err, ORR_DATA,
+                        "queue %s: its limit of %g%s%s%s%s is below its quota of %g; Kueue has "
+                        "only limits on what is borrowed",
+                        name, stated.limit, blank, of, blank, kind, whole);
+    }
+    return ORR_OK;
+}
+
+/* A queue above flavors may repeat what those below it have together, and no more. */
+static enum orr_status check_above(const struct kueue_run *run, const struct orr_view *view,
+                                   uint32_t queue, struct orr_err *err)
+{
+    const struct orr_queue *is = &view->queues->queues[queue];
+    for (uint32_t kind = 0; kind < ORR_SHARE_RESOURCES && run->flavored_below[queue]; kind++) {
+        double below = 0;
+        for (uint32_t f = 0; f < run->spec.flavor_count && below >= 0; f++) {
+            const struct cell cell = {run, view, f, kind};
+            const double quota = whole_quota(&cell, queue);
+            below = quota < 0 ? ORR_UNLIMITED : below + quota;
+        }
+        if (is->resources[kind].limit >= 0 || (below >= 0 && is->resources[kind].quota > below)) {
+            return orr_fail(err, ORR_DATA,
+                            "queue %s: queues below it state flavors, so that what it has beside "
+                            "them, or its limit, must be of flavors too: state its `flavors`",
+                            orr_idmap_name(&view->queues->names, queue));
         }
     }
     return ORR_OK;
 }
 
-static bool is_covered(const struct orr_view *view, uint32_t kind)
+static enum orr_status check(const struct kueue_run *run, const struct orr_view *view,
+                             struct orr_err *err)
 {
-    for (uint32_t q = 0; q < view->queues->count; q++) {
-        const struct orr_queue *queue = &view->queues->queues[q];
-        if (queue->shard == view->shard &&
-            (queue->resources[kind].quota >= 0 || queue->resources[kind].limit >= 0)) {
-            return true;
+    enum orr_status status = ORR_OK;
+    for (uint32_t q = 0; q < view->queues->count && status == ORR_OK; q++) {
+        if (view->queues->queues[q].shard != view->shard) {
+            continue;
+        }
+        status = check_above(run, view, q, err);
+        for (uint32_t c = 0; c < run->spec.flavor_count * ORR_SHARE_RESOURCES && status == ORR_OK;
+             c++) {
+            const struct cell cell = {run, view, c / ORR_SHARE_RESOURCES, c % ORR_SHARE_RESOURCES};
+            status = check_cell(&cell, q, err);
         }
     }
-    return kind == ORR_SHARE_GPU;
+    return status;
 }
 
 static void number_nodes(struct kueue_run *run, const struct orr_view *view)
@@ -182,7 +221,8 @@ static void number_nodes(struct kueue_run *run, const struct orr_view *view)
     }
     run->spec.queue_count = leaves;
     run->spec.cohort_count = cohorts + run->params.cluster_cohort;
-    orr_quota_init(&run->tree, leaves + run->spec.cohort_count, 1, ORR_SHARE_RESOURCES);
+    orr_quota_init(&run->tree, leaves + run->spec.cohort_count, run->spec.flavor_count,
+                   ORR_SHARE_RESOURCES);
     for (uint32_t q = 0; q < all; q++) {
         const uint32_t parent = view->queues->queues[q].parent;
         if (run->node_of[q] == ORR_NONE) {
@@ -220,10 +260,15 @@ static void set_queue(const struct kueue_run *run, const char *name,
     static const enum orr_kueue_preemption reclaim[] = {ORR_KUEUE_NEVER, ORR_KUEUE_LOWER_PRIORITY,
                                                         ORR_KUEUE_ANY};
     static const enum orr_kueue_preemption borrow[] = {ORR_KUEUE_NEVER, ORR_KUEUE_LOWER_PRIORITY};
+    static const enum orr_kueue_preference preferences[] = {
+        [ORR_FLAVOR_NO_PREFERENCE] = ORR_KUEUE_NO_PREFERENCE,
+        [ORR_FLAVOR_BORROWING_OVER_PREEMPTION] = ORR_KUEUE_BORROWING_OVER_PREEMPTION,
+        [ORR_FLAVOR_PREEMPTION_OVER_BORROWING] = ORR_KUEUE_PREEMPTION_OVER_BORROWING};
     *queue = (struct orr_kueue_queue){
         .name = name,
-        .groups = &run->group,
-        .group_count = 1,
+        .borrow_try_next = lending->borrow_tries_next,
+        .preempt_stop = lending->preempt_stops,
+        .preference = preferences[lending->preference],
         .strict_fifo = lending->states_order ? lending->strict : run->params.strategy != 0,
         .within = preemption(lending->within, within[run->params.within]),
         .reclaim = preemption(lending->reclaim, reclaim[run->params.reclaim]),
@@ -264,19 +309,14 @@ static void set_config(struct kueue_run *run)
 enum orr_status orr_kueue__map(struct kueue_run *run, const struct orr_view *view,
                                struct orr_err *err)
 {
-    enum orr_status status = check(view, err);
+    orr_arena_init(&run->arena);
+    orr_kueue__set_flavors(run, view);
+    enum orr_status status = check(run, view, err);
     if (status != ORR_OK) {
+        orr_kueue__unmap(run);
         return status;
     }
     number_nodes(run, view);
-    run->pool = (struct orr_kueue_flavor){.name = flavor_name, .topology = ORR_NONE};
-    run->group = (struct orr_kueue_group){
-        .resources = run->resources, .flavors = &run->flavor, .flavor_count = 1};
-    for (uint32_t kind = 0; kind < ORR_SHARE_RESOURCES; kind++) {
-        if (is_covered(view, kind)) {
-            run->resources[run->group.resource_count++] = kind;
-        }
-    }
     run->queues = orr_zalloc((size_t)run->spec.queue_count + 1, sizeof *run->queues);
     for (uint32_t q = 0; q < view->queues->count; q++) {
         const uint32_t own = run->queue_of[q];
@@ -285,6 +325,7 @@ enum orr_status orr_kueue__map(struct kueue_run *run, const struct orr_view *vie
         }
         set_queue(run, orr_idmap_name(&view->queues->names, q), &view->queues->queues[q].lending,
                   &run->queues[own]);
+        orr_kueue__set_groups(run, view, q, &run->queues[own]);
         status = check_queue(run, &run->queues[own], err);
         if (status != ORR_OK) {
             orr_kueue__unmap(run);
@@ -295,9 +336,7 @@ enum orr_status orr_kueue__map(struct kueue_run *run, const struct orr_view *vie
     orr_kueue__set_quotas(run, view);
     set_config(run);
     run->spec.resource_count = ORR_SHARE_RESOURCES;
-    run->spec.flavor_count = 1;
     run->spec.pods_resource = ORR_NONE;
-    run->spec.flavors = &run->pool;
     run->spec.queues = run->queues;
     run->sets = orr_zalloc((size_t)view->shapes->count + 1, sizeof *run->sets);
     run->kueue = orr_kueue_open(&run->spec, &run->tree);
@@ -312,6 +351,7 @@ void orr_kueue__unmap(struct kueue_run *run)
     orr_free(run->queue_of);
     orr_free(run->node_of);
     orr_free(run->sets);
+    orr_arena_release(&run->arena);
 }
 
 /* --- jobs as pod sets: one a group --- */
@@ -341,6 +381,8 @@ const struct orr_kueue_pod_set *orr_kueue__sets_of(struct kueue_run *run,
         set_amounts(view, &is->groups[g].request, per_pod);
         sets[g] = (struct orr_kueue_pod_set){
             .name = "group", .count = is->groups[g].count, .min_count = -1, .per_pod = per_pod};
+        sets[g].terms = orr_kueue__flavor_term(run, view, &is->groups[g].request);
+        sets[g].term_count = sets[g].terms != NULL;
     }
     if (is->group_count == 1 && is->min_tasks < is->tasks) {
         sets[0].min_count = is->min_tasks;

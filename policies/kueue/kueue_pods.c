@@ -70,22 +70,52 @@ static enum orr_reason why_not(const struct orr_view *view, const struct orr_req
                : ORR_REASON_CONSTRAINED;
 }
 
+/* What a group's pods ask now: nodes of the flavors that it was admitted with. */
+static struct orr_request request_of(const struct kueue_run *run, const struct orr_view *view,
+                                     uint32_t job, uint32_t group)
+{
+    struct orr_request request = view->shapes->shapes[view->specs[job].shape].groups[group].request;
+    request.allowed = orr_kueue__allowed(
+        run, view, &orr_kueue_held(run->kueue, run->jobs[job].workload)[group], request.allowed);
+    return request;
+}
+
 /* All of a group's pods that find a node; NONE: all did. */
 static enum orr_reason place_group(const struct kueue_run *run, const struct orr_view *view,
                                    struct orr_txn *txn, uint32_t job, uint32_t group)
 {
-    const struct orr_request *request =
-        &view->shapes->shapes[view->specs[job].shape].groups[group].request;
+    const struct orr_request request = request_of(run, view, job, group);
     const int64_t wanted = orr_kueue_held(run->kueue, run->jobs[job].workload)[group].count;
     for (int64_t held = orr_kueue__pods_held(view, job, group); held < wanted; held++) {
         const uint32_t node = run->params.score == KUEUE_SCORE_LEAST
-                                  ? orr_ledger_most_idle(view->ledger, request)
-                                  : orr_ledger_best_fit(view->ledger, request, 1);
+                                  ? orr_ledger_most_idle(view->ledger, &request)
+                                  : orr_ledger_best_fit(view->ledger, &request, 1);
         if (node == ORR_NONE || !orr_txn_place(txn, job, group, 1, node)) {
-            return why_not(view, request);
+            return why_not(view, &request);
         }
     }
     return ORR_REASON_NONE;
+}
+
+/* Where the verdict on pods like those of the group is kept; NULL: they hold several flavors, and
+ * are tried each time. */
+static enum orr_reason *verdict_of(const struct kueue_run *run, const struct orr_view *view,
+                                   uint32_t job, uint32_t group)
+{
+    const uint32_t *flavors = orr_kueue_held(run->kueue, run->jobs[job].workload)[group].flavors;
+    const uint32_t lane = run->first_lane[view->specs[job].shape] + group;
+    uint32_t flavor = ORR_NONE;
+    for (uint32_t kind = 0; kind < ORR_SHARE_RESOURCES; kind++) {
+        if (flavor != ORR_NONE && flavors[kind] != ORR_NONE && flavors[kind] != flavor) {
+            return NULL;
+        }
+        flavor = flavors[kind] != ORR_NONE ? flavors[kind] : flavor;
+    }
+    if (flavor == ORR_NONE && run->spec.flavor_count > 1) {
+        return NULL; /* it asks nothing that is counted: any node will do */
+    }
+    return &run->verdicts[(size_t)lane * run->spec.flavor_count +
+                          (flavor == ORR_NONE ? 0 : flavor)];
 }
 
 static enum orr_reason place_job(struct kueue_run *run, const struct orr_view *view,
@@ -94,7 +124,8 @@ static enum orr_reason place_job(struct kueue_run *run, const struct orr_view *v
     const uint32_t shape = view->specs[job].shape;
     enum orr_reason worst = ORR_REASON_NONE;
     for (uint32_t g = 0; g < view->shapes->shapes[shape].group_count; g++) {
-        enum orr_reason *verdict = &run->verdicts[run->first_lane[shape] + g];
+        enum orr_reason own = ORR_REASON_NONE, *kept = verdict_of(run, view, job, g);
+        enum orr_reason *verdict = kept != NULL ? kept : &own;
         if (*verdict == ORR_REASON_NONE) {
             *verdict = place_group(run, view, txn, job, g);
         }
@@ -103,12 +134,31 @@ static enum orr_reason place_job(struct kueue_run *run, const struct orr_view *v
     return worst;
 }
 
+/* Its shape on the nodes of the flavors that it was admitted with. */
+static enum orr_reason place_narrowed(const struct kueue_run *run, const struct orr_view *view,
+                                      struct orr_txn *txn, uint32_t job)
+{
+    struct orr_shape shape = view->shapes->shapes[view->specs[job].shape];
+    struct orr_task_group *groups = orr_alloc(shape.group_count, sizeof *groups);
+    for (uint32_t g = 0; g < shape.group_count; g++) {
+        groups[g] = shape.groups[g];
+        groups[g].request = request_of(run, view, job, g);
+    }
+    shape.groups = groups;
+    const enum orr_reason reason = orr_place_consolidated_as(txn, view->ledger, job, &shape);
+    orr_free(groups);
+    return reason;
+}
+
 static enum orr_reason place_whole(struct kueue_run *run, const struct orr_view *view,
                                    struct orr_txn *txn, uint32_t job)
 {
-    enum orr_reason *verdict = &run->verdicts[run->first_lane[view->specs[job].shape]];
+    const bool alike = run->spec.flavor_count == 1;
+    enum orr_reason own = ORR_REASON_NONE;
+    enum orr_reason *verdict =
+        alike ? &run->verdicts[run->first_lane[view->specs[job].shape]] : &own;
     if (*verdict == ORR_REASON_NONE && view->jobs[job].phase == ORR_JOB_PENDING) {
-        *verdict = orr_place_consolidated(txn, view->ledger, job);
+        *verdict = place_narrowed(run, view, txn, job);
     }
     return *verdict;
 }

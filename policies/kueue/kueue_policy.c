@@ -38,8 +38,9 @@ static enum orr_status kueue_open(const struct orr_host *host, const void *param
     run->shape_count = view->shapes->count;
     for (uint32_t s = 0; s < view->shapes->count; s++) {
         run->first_lane[s] = run->lane_count;
-        run->lane_count += view->shapes->shapes[s].group_count;
+        run->lane_count += view->shapes->shapes[s].group_count; /* of each flavor */
     }
+    run->lane_count *= run->spec.flavor_count;
     run->verdicts = orr_zalloc((size_t)run->lane_count + 1, sizeof *run->verdicts);
     *state = run;
     return ORR_OK;
@@ -164,6 +165,31 @@ static void submit(struct kueue_run *run, const struct orr_view *view, uint32_t 
     run->fresh[run->fresh_count++] = job;
 }
 
+/* What pods of a group hold that were not admitted here: of the flavor whose node they are on. */
+static void set_running(const struct kueue_run *run, const struct orr_view *view, uint32_t job,
+                        uint32_t group, const int64_t *per_pod, struct orr_kueue_held_set *set)
+{
+    const struct orr_kueue_queue *queue = &run->queues[queue_of(run, view, job)];
+    uint32_t p = view->jobs[job].placement;
+    while (p != ORR_NONE && view->ledger->placements[p].group != group) {
+        p = view->ledger->placements[p].next;
+    }
+    for (uint32_t kind = 0; kind < ORR_SHARE_RESOURCES; kind++) {
+        set->flavors[kind] = ORR_NONE;
+    }
+    for (uint32_t g = 0; g < queue->group_count && p != ORR_NONE; g++) {
+        const struct orr_kueue_group *resources = &queue->groups[g];
+        const uint32_t node = view->ledger->placements[p].node;
+        const uint32_t flavor = orr_kueue__flavor_there(run, view, resources, node);
+        for (uint32_t r = 0; r < resources->resource_count && flavor != ORR_NONE; r++) {
+            const uint32_t kind = resources->resources[r];
+            const bool asked = per_pod[kind] != ORR_KUEUE_NOT_ASKED;
+            set->flavors[kind] = flavor;
+            set->usage[kind] = asked ? per_pod[kind] * set->count : 0;
+        }
+    }
+}
+
 /* It runs by nobody's decision here: it was admitted with the pods that it has. */
 static void take_running(struct kueue_run *run, const struct orr_view *view, uint32_t job)
 {
@@ -172,24 +198,15 @@ static void take_running(struct kueue_run *run, const struct orr_view *view, uin
     struct kueue_job *is = &run->jobs[job];
     const struct orr_kueue_pod_set *asked = orr_kueue__sets_of(run, view, view->specs[job].shape);
     struct orr_kueue_held_set *sets = orr_zalloc(groups, sizeof *sets);
-    uint32_t *flavors = orr_alloc(ORR_SHARE_RESOURCES, sizeof *flavors);
+    uint32_t *flavors = orr_alloc((size_t)groups * ORR_SHARE_RESOURCES, sizeof *flavors);
     int64_t *usage = orr_zalloc((size_t)groups * ORR_SHARE_RESOURCES, sizeof *usage);
-    for (uint32_t r = 0; r < ORR_SHARE_RESOURCES; r++) {
-        flavors[r] = ORR_NONE;
-    }
-    for (uint32_t r = 0; r < run->group.resource_count; r++) {
-        flavors[run->group.resources[r]] = run->flavor;
-    }
     for (uint32_t g = 0; g < groups; g++) {
+        const size_t at = (size_t)g * ORR_SHARE_RESOURCES;
         sets[g] = (struct orr_kueue_held_set){.count = orr_kueue__pods_held(view, job, g),
-                                              .flavors = flavors,
-                                              .usage = usage + (size_t)g * ORR_SHARE_RESOURCES,
+                                              .flavors = flavors + at,
+                                              .usage = usage + at,
                                               .topology_flavor = ORR_NONE};
-        for (uint32_t r = 0; r < run->group.resource_count; r++) {
-            const uint32_t kind = run->group.resources[r];
-            const int64_t each = asked[g].per_pod[kind];
-            sets[g].usage[kind] = each == ORR_KUEUE_NOT_ASKED ? 0 : each * sets[g].count;
-        }
+        set_running(run, view, job, g, asked[g].per_pod, &sets[g]);
     }
     orr_kueue_hold(run->kueue, is->workload, sets, view->now);
     orr_free(usage);
@@ -390,8 +407,8 @@ static orr_ms kueue_wake(void *state, const struct orr_view *view)
 static enum orr_reason reason_of(enum orr_kueue_wait wait)
 {
     switch (wait) {
-    case ORR_KUEUE_EXCEEDS_MAX_QUOTA:
-    case ORR_KUEUE_NO_MATCHING_FLAVOR: return ORR_REASON_MAX_QUOTA;
+    case ORR_KUEUE_EXCEEDS_MAX_QUOTA: return ORR_REASON_MAX_QUOTA;
+    case ORR_KUEUE_NO_MATCHING_FLAVOR: return ORR_REASON_NO_FLAVOR;
     case ORR_KUEUE_WAITING_FOR_PREEMPTED: return ORR_REASON_PIPELINED;
     case ORR_KUEUE_NOT_TRIED:
     case ORR_KUEUE_WAITING_FOR_QUOTA:

@@ -41,9 +41,11 @@ struct kueue_run {
     struct orr_quota_tree tree;
     struct orr_kueue_spec spec;
     struct orr_kueue_queue *queues;
-    struct orr_kueue_group group;
-    uint32_t resources[ORR_SHARE_RESOURCES], flavor;
-    struct orr_kueue_flavor pool;
+    struct orr_arena arena;           /* what the spec points to */
+    struct orr_kueue_flavor *flavors; /* those of the cluster, then `plain` */
+    uint32_t plain; /* of all nodes, for queues that state no flavors; ORR_NONE: there are none */
+    int64_t *gpus;  /* by flavor: of its nodes */
+    bool *flavored_below; /* by the run's queue: it states no flavors, but one below it does */
     struct orr_kueue *kueue;
     uint32_t *queue_of;              /* by the run's queue: its cluster queue, or ORR_NONE */
     uint32_t *node_of;               /* by the run's queue: its node in the tree, or ORR_NONE */
@@ -64,6 +66,27 @@ struct kueue_run {
     uint32_t *fresh; /* jobs that came since the last cycle */
     uint32_t fresh_count, fresh_capacity;
 };
+
+/* kueue_flavors.c: flavors of the run. */
+struct kueue_amount { /* what a queue has of a resource of a flavor, in the run's units */
+    bool stated;
+    double quota, limit, lend; /* below 0: unlimited; quota and limit as they bind */
+};
+void orr_kueue__set_flavors(struct kueue_run *run, const struct orr_view *view);
+struct kueue_amount orr_kueue__amount(const struct kueue_run *run, const struct orr_view *view,
+                                      uint32_t queue, uint32_t flavor, uint32_t kind);
+void orr_kueue__set_groups(struct kueue_run *run, const struct orr_view *view, uint32_t queue,
+                           struct orr_kueue_queue *out);
+/* Which flavors the pods of a request may use; NULL: all. */
+const struct orr_kueue_term *orr_kueue__flavor_term(struct kueue_run *run,
+                                                    const struct orr_view *view,
+                                                    const struct orr_request *request);
+/* The flavor of a group of resources that pods on the node have; ORR_NONE: no flavor has it. */
+uint32_t orr_kueue__flavor_there(const struct kueue_run *run, const struct orr_view *view,
+                                 const struct orr_kueue_group *group, uint32_t node);
+/* The filter of nodes where pods of the set may go. */
+uint32_t orr_kueue__allowed(const struct kueue_run *run, const struct orr_view *view,
+                            const struct orr_kueue_held_set *held, uint32_t allowed);
 
 /* kueue_map.c: the run's queues as cluster queues and cohorts. */
 enum orr_status orr_kueue__map(struct kueue_run *run, const struct orr_view *view,

@@ -94,6 +94,7 @@ static void run_owed(struct engine *engine)
         struct orr_queue *queue = &run->queues->queues[owed->queue];
         queue->priority = owed->priority;
         memcpy(queue->resources, owed->resources, sizeof queue->resources);
+        queue->lending.flavors = owed->flavors;
         orr_engine__count_event(engine, CLASS_OWED, owed->queue);
         orr_fold_owed(&run->fold, owed->queue);
         orr_policy_tell_queue(engine->policy, engine->state, &engine->view, owed->queue);

@@ -154,6 +154,7 @@ static void make_jobs(const struct orr_scenario *scenario, struct orr_world *wor
             }
         }
     }
+    orr_replay__flavors(&nodes);
     orr_replay__nodes_release(&nodes);
 }
 

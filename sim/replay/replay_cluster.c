@@ -208,24 +208,39 @@ static enum orr_lending_policy lending_policy(const char *word)
     return (enum orr_lending_policy)at;
 }
 
-static struct orr_lending lending_of(const struct orr_scenario_queue *from)
+static bool is_word(const char *text, const char *word)
 {
-    const bool threshold = from->preempt_max_priority != ORR_SCENARIO_NO_NUMBER;
-    return (struct orr_lending){.apart = from->apart,
-                                .lends_part = from->lend >= 0,
-                                .lend = from->lend,
-                                .states_order = from->strategy != NULL,
-                                .strict = from->strategy != NULL &&
-                                          strcmp(from->strategy, "StrictFIFO") == 0,
-                                .within = lending_policy(from->preempt_within),
-                                .reclaim = lending_policy(from->preempt_reclaim),
-                                .borrow = lending_policy(from->preempt_borrow),
-                                .has_max_priority = threshold,
-                                .max_priority = threshold ? from->preempt_max_priority : 0};
+    return text != NULL && strcmp(text, word) == 0;
 }
 
-static void add_queue(const struct orr_scenario_queue *from, uint32_t shard, uint32_t parent,
-                      struct orr_queues *queues)
+static struct orr_lending lending_of(struct orr_arena *arena, const struct orr_scenario_queue *from)
+{
+    const bool threshold = from->preempt_max_priority != ORR_SCENARIO_NO_NUMBER;
+    const double memory = from->lend[ORR_SCENARIO_MEMORY];
+    return (struct orr_lending){
+        .apart = from->apart,
+        .lend = {[ORR_SHARE_GPU] = from->lend[ORR_SCENARIO_GPU],
+                 [ORR_SHARE_CPU] = from->lend[ORR_SCENARIO_CPU],
+                 [ORR_SHARE_MEMORY] = memory < 0 ? memory : memory * 1e6},
+        .flavors = orr_replay__flavored(arena, from->flavors, from->flavor_count),
+        .flavor_count = from->flavor_count,
+        .borrow_tries_next = is_word(from->when_can_borrow, "TryNextFlavor"),
+        .preempt_stops = is_word(from->when_can_preempt, "MayStopSearch"),
+        .preference = from->preference == NULL ? ORR_FLAVOR_NO_PREFERENCE
+                      : is_word(from->preference, "PreemptionOverBorrowing")
+                          ? ORR_FLAVOR_PREEMPTION_OVER_BORROWING
+                          : ORR_FLAVOR_BORROWING_OVER_PREEMPTION,
+        .states_order = from->strategy != NULL,
+        .strict = is_word(from->strategy, "StrictFIFO"),
+        .within = lending_policy(from->preempt_within),
+        .reclaim = lending_policy(from->preempt_reclaim),
+        .borrow = lending_policy(from->preempt_borrow),
+        .has_max_priority = threshold,
+        .max_priority = threshold ? from->preempt_max_priority : 0};
+}
+
+static void add_queue(struct orr_arena *arena, const struct orr_scenario_queue *from,
+                      uint32_t shard, uint32_t parent, struct orr_queues *queues)
 {
     struct orr_queue queue = orr_queue_default();
     orr_replay__entitle(from->resources, queue.resources);
@@ -235,12 +250,12 @@ static void add_queue(const struct orr_scenario_queue *from, uint32_t shard, uin
     queue.created_ms = from->created_ms != ORR_MS_NONE ? from->created_ms : queues->count;
     queue.preempt_min_runtime_ms = from->preempt_min_runtime_ms;
     queue.reclaim_min_runtime_ms = from->reclaim_min_runtime_ms;
-    queue.lending = lending_of(from);
+    queue.lending = lending_of(arena, from);
     (void)orr_queues_add(queues, from->name, parent, &queue);
 }
 
 /* The scenario may list children before parents; the tree wants parents first. */
-void orr_replay__queues(const struct orr_scenario *scenario, const struct orr_cluster *cluster,
+void orr_replay__queues(const struct orr_scenario *scenario, struct orr_cluster *cluster,
                         struct orr_queues *queues)
 {
     orr_queues_init(queues);
@@ -258,7 +273,7 @@ void orr_replay__queues(const struct orr_scenario *scenario, const struct orr_cl
                     continue;
                 }
             }
-            add_queue(from, shard_of(cluster, from->shard), parent, queues);
+            add_queue(&cluster->arena, from, shard_of(cluster, from->shard), parent, queues);
             added++;
         }
     }

@@ -27,6 +27,9 @@ static void fill_owed(const struct orr_scenario *scenario, struct orr_world *wor
         owed->queue = orr_idmap_find(&world->queues.names, name, strlen(name));
         owed->priority = from->priority;
         orr_replay__entitle(from->resources, owed->resources);
+        owed->flavors =
+            orr_replay__flavored(&world->cluster.arena, from->flavors,
+                                 world->queues.queues[owed->queue].lending.flavor_count);
     }
 }
 

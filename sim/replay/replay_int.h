@@ -6,7 +6,7 @@
 #include <orrery/sim/world.h>
 
 void orr_replay__cluster(const struct orr_scenario *scenario, struct orr_cluster *cluster);
-void orr_replay__queues(const struct orr_scenario *scenario, const struct orr_cluster *cluster,
+void orr_replay__queues(const struct orr_scenario *scenario, struct orr_cluster *cluster,
                         struct orr_queues *queues);
 /* Fills in `shown`, once all queues are known. */
 void orr_replay__show_queues(const struct orr_scenario *scenario, struct orr_world *world);
@@ -27,6 +27,26 @@ uint32_t orr_replay__toleration(struct orr_replay_nodes *nodes, const char *tole
 /* The nodes of the types that a queue of the world, or one above it, may use. */
 uint32_t orr_replay__allowed(struct orr_replay_nodes *nodes, const struct orr_queues *queues,
                              uint32_t queue);
+
+typedef bool orr_replay__admits_fn(const struct orr_replay_nodes *nodes, uint32_t node,
+                                   const char *text);
+/* The number of the filter for a text, made if it is new; `sort` keeps unlike texts apart:
+ * s selectors, t tolerations, q queues, f flavors. */
+uint32_t orr_replay__filter(struct orr_replay_nodes *nodes, char sort, const char *text,
+                            orr_replay__admits_fn *admits);
+bool orr_replay__has_label(const struct orr_replay_nodes *nodes, uint32_t node,
+                           const struct orr_scenario_label *label);
+/* Does a selector go with the labels, keys that are not among them left aside? */
+bool orr_replay__selects(const char *selector, const struct orr_scenario_label *labels,
+                         uint32_t count);
+bool orr_replay__tolerates(const char *tolerations, const struct orr_scenario_taint *taints,
+                           uint32_t count);
+/* replay_flavors.c: the cluster's flavors, once no more filters are made. */
+void orr_replay__flavors(struct orr_replay_nodes *nodes);
+/* What a queue has of each, in the core's units, in the arena; NULL: it states none. */
+const struct orr_flavored *orr_replay__flavored(struct orr_arena *arena,
+                                                const struct orr_scenario_flavored *from,
+                                                uint32_t count);
 
 /* The clock's 0 on the calendar for scenarios without a start: a Monday. */
 #define ORR_REPLAY_START ((orr_ms)1780272000000)

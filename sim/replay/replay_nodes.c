@@ -119,23 +119,51 @@ static bool tolerates(const char *tolerations, const struct orr_scenario_taint *
 }
 
 /* A taint that only prefers keeps nobody out. */
-static bool tolerated(const struct orr_replay_nodes *nodes, uint32_t node, const char *tolerations)
+bool orr_replay__tolerates(const char *tolerations, const struct orr_scenario_taint *taints,
+                           uint32_t count)
 {
-    const struct orr_scenario_pool *pool = pool_of(nodes, node);
-    for (uint32_t i = 0; i < pool->taint_count; i++) {
-        if (pool->taints[i].effect != ORR_TAINT_PREFER_NO_SCHEDULE &&
-            !tolerates(tolerations, &pool->taints[i])) {
+    for (uint32_t i = 0; i < count; i++) {
+        if (taints[i].effect != ORR_TAINT_PREFER_NO_SCHEDULE &&
+            !tolerates(tolerations, &taints[i])) {
             return false;
         }
     }
     return true;
 }
 
-typedef bool admits_fn(const struct orr_replay_nodes *nodes, uint32_t node, const char *text);
+static bool tolerated(const struct orr_replay_nodes *nodes, uint32_t node, const char *tolerations)
+{
+    const struct orr_scenario_pool *pool = pool_of(nodes, node);
+    return orr_replay__tolerates(tolerations, pool->taints, pool->taint_count);
+}
+
+bool orr_replay__has_label(const struct orr_replay_nodes *nodes, uint32_t node,
+                           const struct orr_scenario_label *label)
+{
+    char buffer[16];
+    const char *value =
+        label_of(nodes, node, (struct piece){label->key, strlen(label->key)}, buffer);
+    return value != NULL && strcmp(value, label->value) == 0;
+}
+
+bool orr_replay__selects(const char *selector, const struct orr_scenario_label *labels,
+                         uint32_t count)
+{
+    struct piece entry, value;
+    while (next_entry(&selector, &entry)) {
+        const struct piece key = cut(entry, '=', &value);
+        for (uint32_t i = 0; i < count; i++) {
+            if (is(key, labels[i].key) && !among(value, labels[i].value)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
 
 /* The number of the filter for a text; `sort` keeps selectors and tolerations apart. */
-static uint32_t filter_for(struct orr_replay_nodes *nodes, char sort, const char *text,
-                           admits_fn *admits)
+uint32_t orr_replay__filter(struct orr_replay_nodes *nodes, char sort, const char *text,
+                            orr_replay__admits_fn *admits)
 {
     struct orr_cluster *cluster = nodes->cluster;
     size_t bytes = strlen(text);
@@ -161,14 +189,14 @@ uint32_t orr_replay__selector(struct orr_replay_nodes *nodes, const char *models
 {
     static const char product[] = "nvidia.com/gpu.product=";
     if (models == NULL) {
-        return selector == NULL ? 0 : filter_for(nodes, 's', selector, selected);
+        return selector == NULL ? 0 : orr_replay__filter(nodes, 's', selector, selected);
     }
     selector = selector == NULL ? "" : selector;
     size_t bytes = sizeof product + strlen(models) + 1 + strlen(selector);
     char *text = orr_alloc(bytes, 1);
     (void)snprintf(text, bytes, "%s%s%s%s", product, models, selector[0] == '\0' ? "" : ";",
                    selector);
-    uint32_t filter = filter_for(nodes, 's', text, selected);
+    uint32_t filter = orr_replay__filter(nodes, 's', text, selected);
     orr_free(text);
     return filter;
 }
@@ -176,7 +204,7 @@ uint32_t orr_replay__selector(struct orr_replay_nodes *nodes, const char *models
 uint32_t orr_replay__toleration(struct orr_replay_nodes *nodes, const char *tolerations)
 {
     return nodes->tainted
-               ? filter_for(nodes, 't', tolerations == NULL ? "" : tolerations, tolerated)
+               ? orr_replay__filter(nodes, 't', tolerations == NULL ? "" : tolerations, tolerated)
                : 0;
 }
 
@@ -212,7 +240,7 @@ uint32_t orr_replay__allowed(struct orr_replay_nodes *nodes, const struct orr_qu
         const char *name = orr_idmap_name(&queues->names, queue);
         const struct orr_scenario_queue *from = find_queue(nodes->scenario, name);
         if (from != NULL && from->node_type_count > 0) {
-            return filter_for(nodes, 'q', name, of_queue_types);
+            return orr_replay__filter(nodes, 'q', name, of_queue_types);
         }
     }
     return 0;
@@ -225,6 +253,9 @@ void orr_replay__nodes_init(struct orr_replay_nodes *nodes, const struct orr_sce
     orr_idmap_init(&nodes->known);
     for (uint32_t p = 0; p < scenario->pool_count; p++) {
         nodes->tainted = nodes->tainted || scenario->pools[p].taint_count > 0;
+    }
+    for (uint32_t f = 0; f < scenario->flavor_count; f++) {
+        nodes->tainted = nodes->tainted || scenario->flavors[f].taint_count > 0;
     }
     for (uint32_t q = 0; q < scenario->queue_count; q++) {
         nodes->typed = nodes->typed || scenario->queues[q].node_type_count > 0;

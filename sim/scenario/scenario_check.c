@@ -158,10 +158,11 @@ bool orr_scenario__taint(struct orr_arena *arena, const char *text,
     return false;
 }
 
+/* Of pools, and of flavors. */
 static enum orr_status check_taints(const struct orr_scenario__load *load,
                                     const struct orr_scenario__node *pools)
 {
-    for (uint32_t p = 0; p < pools->child_count; p++) {
+    for (uint32_t p = 0; pools != NULL && p < pools->child_count; p++) {
         const struct orr_scenario__node *taints = orr_scenario__find(pools->children[p], "taints");
         for (uint32_t i = 0; i < taints->child_count; i++) {
             struct orr_scenario_taint ignored;
@@ -468,11 +469,17 @@ enum orr_status orr_scenario__check(const struct orr_scenario__load *load,
         status = check_parts(load, parts, queues, orr_scenario__find(root, "templates"));
     }
     if (status == ORR_OK) {
+        status = orr_scenario__check_flavors(load, scenario, root);
+    }
+    if (status == ORR_OK) {
         const struct orr_scenario__node *topology = orr_scenario__find(cluster, "topology");
         status = check_levels(load, orr_scenario__find(topology, "levels"));
     }
     if (status == ORR_OK) {
         status = check_taints(load, orr_scenario__find(cluster, "pools"));
+    }
+    if (status == ORR_OK) {
+        status = check_taints(load, orr_scenario__find(root, "flavors"));
     }
     if (status == ORR_OK) {
         status = check_foreign(load, scenario, orr_scenario__find(cluster, "pools"));

@@ -180,13 +180,23 @@ static void put_row(struct text *out, const struct orr_scenario__row *row,
     }
 }
 
+/* Amounts that follow from a queue's flavors are made again when the text is read. */
+static bool follows(const struct orr_scenario__row *row, const struct orr_scenario__node *node)
+{
+    bool all = row->type == ORR_TYPE_GROUP && node->child_count > 0;
+    for (uint32_t i = 0; i < node->child_count; i++) {
+        all = all && node->children[i]->note == orr_scenario__sum_note;
+    }
+    return all;
+}
+
 static void put_group(struct text *out, const struct orr_scenario__row *group,
                       const struct orr_scenario__node *node, int depth, bool after_dash)
 {
     for (uint32_t i = 0; i < group->row_count; i++) {
         const struct orr_scenario__row *row = &group->rows[i];
         const struct orr_scenario__node *child = orr_scenario__find(node, row->key);
-        if (child != NULL && row->type != ORR_TYPE_EXTENDS) {
+        if (child != NULL && row->type != ORR_TYPE_EXTENDS && !follows(row, child)) {
             put_key(out, after_dash ? 0 : depth, row->key);
             put_row(out, row, child, depth);
             after_dash = false;

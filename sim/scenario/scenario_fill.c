@@ -43,27 +43,29 @@ static const struct orr_scenario__node *below(const struct orr_scenario__node *r
     return second == NULL ? node : orr_scenario__find(node, second);
 }
 
-static void fill_labels(struct orr_arena *arena, struct orr_scenario_pool *pool,
-                        const struct orr_scenario__node *labels)
+struct orr_scenario_label *
+orr_scenario__labels(struct orr_arena *arena, const struct orr_scenario__node *map, uint32_t *count)
 {
-    pool->label_count = labels->child_count;
-    pool->labels = orr_arena_alloc(arena, labels->child_count + (size_t)1, sizeof *pool->labels);
-    for (uint32_t i = 0; i < labels->child_count; i++) {
-        const struct orr_scenario__node *label = labels->children[i];
-        pool->labels[i] = (struct orr_scenario_label){.key = label->key, .value = label->text};
+    *count = map->child_count;
+    struct orr_scenario_label *labels = orr_arena_alloc(arena, *count + (size_t)1, sizeof *labels);
+    for (uint32_t i = 0; i < *count; i++) {
+        labels[i] = (struct orr_scenario_label){map->children[i]->key, map->children[i]->text};
     }
+    return labels;
 }
 
-static void fill_taints(struct orr_arena *arena, struct orr_scenario_pool *pool,
-                        const struct orr_scenario__node *taints)
+struct orr_scenario_taint *orr_scenario__taints(struct orr_arena *arena,
+                                                const struct orr_scenario__node *words,
+                                                uint32_t *count)
 {
-    pool->taint_count = 0;
-    pool->taints = orr_arena_alloc(arena, taints->child_count + (size_t)1, sizeof *pool->taints);
-    for (uint32_t i = 0; i < taints->child_count; i++) {
+    struct orr_scenario_taint *taints =
+        orr_arena_alloc(arena, words->child_count + (size_t)1, sizeof *taints);
+    *count = 0;
+    for (uint32_t i = 0; i < words->child_count; i++) {
         /* a wrong one is an error of scenario_check */
-        pool->taint_count +=
-            orr_scenario__taint(arena, taints->children[i]->text, &pool->taints[pool->taint_count]);
+        *count += orr_scenario__taint(arena, words->children[i]->text, &taints[*count]);
     }
+    return taints;
 }
 
 static void fill_pools(struct orr_arena *arena, struct orr_scenario *scenario,
@@ -86,8 +88,10 @@ static void fill_pools(struct orr_arena *arena, struct orr_scenario *scenario,
         }
         pool->names = texts;
         pool->name_count = names->child_count;
-        fill_labels(arena, &scenario->pools[i], orr_scenario__find(pools->children[i], "labels"));
-        fill_taints(arena, &scenario->pools[i], orr_scenario__find(pools->children[i], "taints"));
+        pool->labels = orr_scenario__labels(arena, orr_scenario__find(pools->children[i], "labels"),
+                                            &pool->label_count);
+        pool->taints = orr_scenario__taints(arena, orr_scenario__find(pools->children[i], "taints"),
+                                            &pool->taint_count);
     }
 }
 
@@ -102,6 +106,7 @@ static void fill_queues(struct orr_arena *arena, struct orr_scenario *scenario,
         scenario->queues[i].name = queues->children[i]->key;
         scenario->queues[i].origin = orr_scenario__origin(arena, queues->children[i]);
         orr_scenario__fill_group(row, queues->children[i], &scenario->queues[i]);
+        orr_scenario__fill_flavored(arena, scenario, queues->children[i], &scenario->queues[i]);
         const struct orr_scenario__node *types =
             orr_scenario__find(queues->children[i], "node_types");
         const char **names = orr_arena_alloc(arena, types->child_count + (size_t)1, sizeof *names);
@@ -253,6 +258,7 @@ enum orr_status orr_scenario__fill(struct orr_scenario__load *load, struct orr_s
 {
     orr_scenario__fill_group(orr_scenario__root_row(), root, scenario);
     fill_pools(load->arena, scenario, root);
+    orr_scenario__fill_flavors(load->arena, scenario, root);
     fill_queues(load->arena, scenario, root);
     fill_policy(load->arena, scenario, root);
     fill_shards(load->arena, scenario, root);

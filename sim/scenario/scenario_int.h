@@ -240,7 +240,7 @@ enum orr_status orr_scenario__wrong_kind(const struct orr_scenario__load *load,
 const char *orr_scenario__key(const struct orr_scenario__node *node);
 orr_scenario__prepare_fn orr_scenario__prepare_amounts, orr_scenario__prepare_policy,
     orr_scenario__prepare_workload, orr_scenario__prepare_duration, orr_scenario__prepare_rate,
-    orr_scenario__prepare_latency;
+    orr_scenario__prepare_latency, orr_scenario__prepare_lend, orr_scenario__prepare_word;
 
 /* scenario_kai.c: KAI's Topology and SchedulingShard objects */
 orr_scenario__prepare_fn orr_scenario__prepare_topology;
@@ -254,6 +254,27 @@ enum orr_status orr_scenario__keep_object(struct orr_scenario__load *load,
                                           struct orr_scenario__node *object);
 enum orr_status orr_scenario__place_objects(struct orr_scenario__load *load,
                                             struct orr_scenario__node *root);
+
+/* scenario_flavors.c: what queues have of flavors. `sum` makes their amounts the sums, with the
+ * note below, wherever no other was written. */
+extern const char orr_scenario__sum_note[];
+enum orr_status orr_scenario__sum_flavors(struct orr_scenario__load *load,
+                                          struct orr_scenario__node *root);
+void orr_scenario__fill_flavors(struct orr_arena *arena, struct orr_scenario *scenario,
+                                const struct orr_scenario__node *root);
+void orr_scenario__fill_flavored(struct orr_arena *arena, const struct orr_scenario *scenario,
+                                 const struct orr_scenario__node *node,
+                                 struct orr_scenario_queue *queue);
+enum orr_status orr_scenario__check_flavors(const struct orr_scenario__load *load,
+                                            const struct orr_scenario *scenario,
+                                            const struct orr_scenario__node *root);
+/* Labels of a map, taints of a list of words. */
+struct orr_scenario_label *orr_scenario__labels(struct orr_arena *arena,
+                                                const struct orr_scenario__node *map,
+                                                uint32_t *count);
+struct orr_scenario_taint *orr_scenario__taints(struct orr_arena *arena,
+                                                const struct orr_scenario__node *words,
+                                                uint32_t *count);
 
 /* scenario_kueue.c: Kueue's objects */
 bool orr_scenario__is_kueue_object(const struct orr_scenario__node *object);

@@ -185,6 +185,80 @@ static const struct orr_scenario__row cpu_rows[] = {
 static const struct orr_scenario__row memory_rows[] = {
     AMOUNT_ROWS(ORR_TYPE_MEMORY_AMOUNT, ORR_SCENARIO_MEMORY, "unlimited")};
 
+#define LEND(resource)                                                                             \
+    .offset = offsetof(struct orr_scenario_queue, lend) + (size_t)(resource) * sizeof(double)
+static const struct orr_scenario__row lend_rows[] = {
+    {.key = "gpu", .type = ORR_TYPE_GPU_AMOUNT, .fallback = "unlimited", LEND(ORR_SCENARIO_GPU)},
+    {.key = "cpu", .type = ORR_TYPE_CPU_AMOUNT, .fallback = "unlimited", LEND(ORR_SCENARIO_CPU)},
+    {.key = "memory",
+     .type = ORR_TYPE_MEMORY_AMOUNT,
+     .fallback = "unlimited",
+     LEND(ORR_SCENARIO_MEMORY)},
+};
+
+/* the same of one flavor of a queue; what of its resources is not written it does not have */
+#define FLAVORED(resource, field)                                                                  \
+    .offset = offsetof(struct orr_scenario_flavored, resources) +                                  \
+              (size_t)(resource) * sizeof(struct orr_scenario_amounts) +                           \
+              offsetof(struct orr_scenario_amounts, field)
+#define FLAVORED_ROWS(amount_type, resource)                                                       \
+    {.key = "quota", .type = (amount_type), .fallback = "0", FLAVORED(resource, quota)},           \
+        {.key = "weight", .type = ORR_TYPE_WEIGHT, .fallback = "1", FLAVORED(resource, weight)},   \
+    {                                                                                              \
+        .key = "limit", .type = (amount_type), .fallback = "unlimited", FLAVORED(resource, limit)  \
+    }
+#define FLAVORED_LEND(resource)                                                                    \
+    .offset = offsetof(struct orr_scenario_flavored, lend) + (size_t)(resource) * sizeof(double)
+static const struct orr_scenario__row flavored_gpu_rows[] = {
+    FLAVORED_ROWS(ORR_TYPE_GPU_AMOUNT, ORR_SCENARIO_GPU)};
+static const struct orr_scenario__row flavored_cpu_rows[] = {
+    FLAVORED_ROWS(ORR_TYPE_CPU_AMOUNT, ORR_SCENARIO_CPU)};
+static const struct orr_scenario__row flavored_memory_rows[] = {
+    FLAVORED_ROWS(ORR_TYPE_MEMORY_AMOUNT, ORR_SCENARIO_MEMORY)};
+static const struct orr_scenario__row flavored_lend_rows[] = {
+    {.key = "gpu",
+     .type = ORR_TYPE_GPU_AMOUNT,
+     .fallback = "unlimited",
+     FLAVORED_LEND(ORR_SCENARIO_GPU)},
+    {.key = "cpu",
+     .type = ORR_TYPE_CPU_AMOUNT,
+     .fallback = "unlimited",
+     FLAVORED_LEND(ORR_SCENARIO_CPU)},
+    {.key = "memory",
+     .type = ORR_TYPE_MEMORY_AMOUNT,
+     .fallback = "unlimited",
+     FLAVORED_LEND(ORR_SCENARIO_MEMORY)},
+};
+static const struct orr_scenario__row flavored_rows[] = {
+    {GROUP("gpu", flavored_gpu_rows), .prepare = orr_scenario__prepare_amounts, .optional = true},
+    {GROUP("cpu", flavored_cpu_rows), .prepare = orr_scenario__prepare_amounts, .optional = true},
+    {GROUP("memory", flavored_memory_rows), .prepare = orr_scenario__prepare_amounts,
+     .optional = true},
+    {GROUP("lend", flavored_lend_rows), .prepare = orr_scenario__prepare_lend},
+};
+
+static const char *const searches[] = {"MayStopSearch", "TryNextFlavor", NULL};
+static const char *const preferences[] = {"BorrowingOverPreemption", "PreemptionOverBorrowing",
+                                          NULL};
+static const struct orr_scenario__row fungibility_rows[] = {
+    {.key = "when_can_borrow",
+     .type = ORR_TYPE_CHOICE,
+     .choices = searches,
+     QUEUE(when_can_borrow)},
+    {.key = "when_can_preempt",
+     .type = ORR_TYPE_CHOICE,
+     .choices = searches,
+     QUEUE(when_can_preempt)},
+    {.key = "preference", .type = ORR_TYPE_CHOICE, .choices = preferences, QUEUE(preference)},
+};
+
+/* nodes that queues may have quota of apart */
+static const struct orr_scenario__row flavor_rows[] = {
+    {.key = "pool", .type = ORR_TYPE_WORDS, .prepare = orr_scenario__prepare_word},
+    {.key = "node_labels", .type = ORR_TYPE_OPEN},
+    {.key = "taints", .type = ORR_TYPE_WORDS},
+};
+
 static const char *const strategies[] = {"BestEffortFIFO", "StrictFIFO", NULL};
 static const char *const within_policies[] = {"Never", "LowerPriority", "LowerOrNewerEqualPriority",
                                               NULL};
@@ -222,9 +296,16 @@ static const struct orr_scenario__row queue_rows[] = {
     {.key = "preempt_min_runtime", .type = ORR_TYPE_DURATION, QUEUE(preempt_min_runtime_ms)},
     {.key = "reclaim_min_runtime", .type = ORR_TYPE_DURATION, QUEUE(reclaim_min_runtime_ms)},
     {.key = "apart", .type = ORR_TYPE_BOOL, .fallback = "false", QUEUE(apart)},
-    {.key = "lend", .type = ORR_TYPE_GPU_AMOUNT, .fallback = "unlimited", QUEUE(lend)},
+    {GROUP("lend", lend_rows), .prepare = orr_scenario__prepare_lend},
     {.key = "strategy", .type = ORR_TYPE_CHOICE, .choices = strategies, QUEUE(strategy)},
     {GROUP("preemption", preemption_rows)},
+    {.key = "flavors",
+     .type = ORR_TYPE_NAMES,
+     .rows = flavored_rows,
+     .row_count = LENGTH(flavored_rows),
+     .one = "flavor",
+     .optional = true},
+    {GROUP("fungibility", fungibility_rows)},
     {.key = "shard", .type = ORR_TYPE_TEXT, QUEUE(shard)},
     {.key = "max_job_gpus",
      .type = ORR_TYPE_GPU_AMOUNT,
@@ -360,6 +441,12 @@ static const struct orr_scenario__row root_rows[] = {
      WHOLE(seed_first),
      .offset2 = offsetof(struct orr_scenario, seed_last)},
     {GROUP("cluster", cluster_rows)},
+    {.key = "flavors",
+     .type = ORR_TYPE_NAMES,
+     .rows = flavor_rows,
+     .row_count = LENGTH(flavor_rows),
+     .one = "flavor",
+     .optional = true},
     {.key = "queues",
      .type = ORR_TYPE_NAMES,
      .rows = queue_rows,

@@ -288,7 +288,7 @@ static bool takes_structure(const struct orr_scenario__row *row)
     return row->type == ORR_TYPE_WORDS || row->prepare == orr_scenario__prepare_amounts ||
            row->prepare == orr_scenario__prepare_latency ||
            row->prepare == orr_scenario__prepare_duration ||
-           row->prepare == orr_scenario__prepare_rate;
+           row->prepare == orr_scenario__prepare_rate || row->prepare == orr_scenario__prepare_lend;
 }
 
 static enum orr_status finish(struct walk *walk, const struct orr_scenario__row *row,
@@ -355,6 +355,9 @@ enum orr_status orr_scenario__change(struct orr_scenario__load *load,
     enum orr_status status = step(&walk, orr_scenario__root_row(), root, change->path);
     if (status == ORR_OK && strncmp(change->path, "cluster.", 8) == 0) {
         status = orr_scenario__complete_cluster(load, root);
+    }
+    if (status == ORR_OK && strncmp(change->path, "queues.", 7) == 0) {
+        status = orr_scenario__sum_flavors(load, root);
     }
     return status;
 }

@@ -63,7 +63,7 @@ static bool ends(const char *text, const char *with)
 /* queues.NAME.gpu and the like: all that is owed of a resource at once. */
 static bool is_amounts(const char *path)
 {
-    return starts(path, "queues.") &&
+    return starts(path, "queues.") && strstr(path, ".lend.") == NULL &&
            (ends(path, ".gpu") || ends(path, ".cpu") || ends(path, ".memory"));
 }
 
@@ -129,7 +129,8 @@ static enum orr_status apply(struct orr_scenario__load *trial, struct orr_scenar
     return status;
 }
 
-static enum orr_status read_queue(struct orr_scenario__load *trial,
+/* Its flavors are kept in the scenario's arena. */
+static enum orr_status read_queue(struct orr_scenario__load *trial, struct orr_scenario *scenario,
                                   struct orr_scenario__node *queue, struct orr_scenario_queue *out)
 {
     const struct orr_scenario__row *row = orr_scenario__row_at("queues", NULL);
@@ -137,8 +138,19 @@ static enum orr_status read_queue(struct orr_scenario__load *trial,
     enum orr_status status = orr_scenario__complete_group(trial, row, queue);
     if (status == ORR_OK) {
         orr_scenario__fill_group(row, queue, out);
+        orr_scenario__fill_flavored(&scenario->arena, scenario, queue, out);
     }
     return status;
+}
+
+static bool same_amounts(const struct orr_scenario_queue *a, const struct orr_scenario_queue *b)
+{
+    bool same = memcmp(a->resources, b->resources, sizeof a->resources) == 0;
+    for (uint32_t f = 0; f < a->flavor_count && same; f++) {
+        same = memcmp(a->flavors[f].resources, b->flavors[f].resources,
+                      sizeof a->flavors[f].resources) == 0;
+    }
+    return same;
 }
 
 /* Where the event sets something of this thing. */
@@ -165,9 +177,8 @@ static enum orr_status note_queues(struct orr_scenario__load *trial, struct orr_
     enum orr_status status = ORR_OK;
     for (uint32_t q = 0; q < queues->child_count && status == ORR_OK; q++) {
         struct orr_scenario_queue now;
-        status = read_queue(trial, queues->children[q], &now);
-        bool same = now.priority == before[q].priority &&
-                    memcmp(now.resources, before[q].resources, sizeof now.resources) == 0;
+        status = read_queue(trial, scenario, queues->children[q], &now);
+        const bool same = now.priority == before[q].priority && same_amounts(&now, &before[q]);
         before[q] = now;
         if (same) {
             continue;
@@ -177,6 +188,7 @@ static enum orr_status note_queues(struct orr_scenario__load *trial, struct orr_
             .at_ms = step->event.at_ms,
             .queue = q,
             .priority = now.priority,
+            .flavors = now.flavors,
             .origin = origin_of(&scenario->arena, step, "queues.", queues->children[q]->key)};
         memcpy(owed->resources, now.resources, sizeof owed->resources);
     }
@@ -234,7 +246,7 @@ static enum orr_status run_steps(struct orr_scenario__load *trial, struct orr_sc
                                                      sizeof *before.nodes)};
     enum orr_status status = ORR_OK;
     for (uint32_t q = 0; q < queues->child_count && status == ORR_OK; q++) {
-        status = read_queue(trial, queues->children[q], &before.queues[q]);
+        status = read_queue(trial, scenario, queues->children[q], &before.queues[q]);
     }
     for (uint32_t p = 0; p < scenario->pool_count; p++) {
         before.nodes[p] = scenario->pools[p].nodes;

@@ -370,6 +370,27 @@ enum orr_status orr_scenario__prepare_rate(struct orr_scenario__load *load,
     return prepare_main(load, node, "file");
 }
 
+/* `lend: 8` */
+enum orr_status orr_scenario__prepare_lend(struct orr_scenario__load *load,
+                                           struct orr_scenario__node *node)
+{
+    return prepare_main(load, node, "gpu");
+}
+
+/* One word for a list of one. */
+enum orr_status orr_scenario__prepare_word(struct orr_scenario__load *load,
+                                           struct orr_scenario__node *node)
+{
+    if (node->kind != ORR_NODE_SCALAR || node->text == NULL) {
+        return ORR_OK;
+    }
+    struct orr_scenario__node *list = orr_scenario__node(load, ORR_NODE_LIST, node->at);
+    orr_scenario__add(load, list, NULL, node->at,
+                      orr_scenario__scalar(load, node->text, NULL, node->at));
+    orr_scenario__replace(node, list);
+    return ORR_OK;
+}
+
 /* A list of parts becomes a map by their names. */
 enum orr_status orr_scenario__prepare_workload(struct orr_scenario__load *load,
                                                struct orr_scenario__node *node)

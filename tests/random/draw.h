@@ -33,6 +33,7 @@ struct draw_queue {
     uint32_t parent; /* index; UINT32_MAX: none */
     uint32_t shard;
     bool leaf, plain; /* plain: the name can stand in a path */
+    bool flavored;    /* its amounts are of flavors */
 };
 
 struct draw_template {
@@ -61,6 +62,8 @@ struct draw {
     bool racks, blocks, zones;            /* levels there are */
     struct draw_queue queues[QUEUES];
     uint32_t queue_count;
+    char flavors[POOLS][NAME_BYTES]; /* one a pool */
+    bool flavored;                   /* some queue is */
     struct draw_template templates[TEMPLATES];
     uint32_t template_count;
     char profiles[PROFILES][NAME_BYTES];

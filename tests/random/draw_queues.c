@@ -68,6 +68,100 @@ static void put_rules(struct draw *d)
     }
 }
 
+static void put_lend(struct draw *d)
+{
+    const uint32_t gpus = below(d, 1 + d->gpus);
+    if (one_in(d, 2)) {
+        put(d, "lend", "%u", gpus);
+    } else {
+        const uint32_t cpus = below(d, 8 * (d->gpus + 1)), gib = 16 * below(d, d->gpus + 1);
+        put(d, "lend", "{gpu: %u, cpu: %u, memory: %uGi}", gpus, cpus, gib);
+    }
+}
+
+/* --- flavors --- */
+
+/* A name for each, by pools or by labels of nodes; or they are the pools. */
+static void draw_flavors(struct draw *d)
+{
+    const bool named = one_in(d, 2);
+    if (named) {
+        (void)fputs("flavors:\n", d->out);
+    }
+    for (uint32_t p = 0; p < d->pool_count; p++) {
+        const char *pool = d->pools[p].name;
+        if (!named) {
+            (void)snprintf(d->flavors[p], sizeof d->flavors[p], "%s", pool);
+            continue;
+        }
+        (void)snprintf(d->flavors[p], sizeof d->flavors[p], "f%u", p);
+        open_map(d, "  %s", d->flavors[p]);
+        if (one_in(d, 3)) {
+            put(d, "pool", "%s", quoted(pool));
+        } else if (one_in(d, 2)) {
+            put(d, "pool", "[%s]", quoted(pool));
+        } else {
+            put(d, "node_labels", "{pool: %s}", quoted(pool));
+            if (one_in(d, 3)) {
+                put(d, "taints", "[\"team=red:NoSchedule\"]");
+            }
+        }
+        end_map(d);
+    }
+}
+
+/* Mostly such as Kueue knows: a limit is not below the quota, a queue above others adds none. */
+static void put_flavored(struct draw *d, const char *key, uint32_t most, const char *unit,
+                         bool leaf)
+{
+    const uint32_t quota = leaf || one_in(d, 8) ? below(d, most + 1) : 0;
+    const uint32_t weight = between(d, 1, 3), more = below(d, most + 1);
+    if (one_in(d, 2) || !leaf) {
+        put(d, key, "[%u%s, %u]", quota, unit, weight);
+    } else if (one_in(d, 6)) {
+        put(d, key, "{quota: %u%s, weight: %u, limit: %u%s}", quota, unit, weight, more, unit);
+    } else {
+        put(d, key, "[%u%s, %u, %u%s]", quota, unit, weight, quota + more, unit);
+    }
+}
+
+/* Amounts of some of the flavors, in any order; of CPU and memory in all of them or in none. */
+static void put_flavors(struct draw *d, bool leaf)
+{
+    const uint32_t first = below(d, d->pool_count), count = between(d, 1, d->pool_count);
+    const bool cpu = one_in(d, 4), memory = one_in(d, 5);
+    open_inner(d, "flavors");
+    for (uint32_t f = 0; f < count; f++) {
+        const uint32_t p = (first + f) % d->pool_count;
+        open_inner(d, quoted(d->flavors[p]));
+        put_flavored(d, "gpu", d->pools[p].nodes * d->pools[p].gpus, "", leaf);
+        if (cpu) {
+            put_flavored(d, "cpu", 8 * (d->gpus + 1), "", leaf);
+        }
+        if (memory) {
+            put_flavored(d, "memory", 16 * d->gpus, "Gi", leaf);
+        }
+        if (one_in(d, 3)) {
+            put_lend(d);
+        }
+        close_map(d);
+    }
+    close_map(d);
+}
+
+static void put_fungibility(struct draw *d)
+{
+    static const char *const searches[] = {"MayStopSearch", "TryNextFlavor", NULL};
+    static const char *const preferences[] = {"BorrowingOverPreemption", "PreemptionOverBorrowing",
+                                              NULL};
+    const char *borrow = any(d, searches), *preempt = any(d, searches);
+    if (one_in(d, 2)) {
+        put(d, "fungibility", "{when_can_borrow: %s, when_can_preempt: %s}", borrow, preempt);
+    } else {
+        put(d, "fungibility", "{when_can_borrow: %s, preference: %s}", borrow, any(d, preferences));
+    }
+}
+
 /* What policy kueue heeds; the others pass over it. */
 static void put_lending(struct draw *d)
 {
@@ -78,7 +172,7 @@ static void put_lending(struct draw *d)
         put(d, "apart", "true");
     }
     if (one_in(d, 2)) {
-        put(d, "lend", "%u", below(d, 1 + d->gpus));
+        put_lend(d);
     }
     if (one_in(d, 3)) {
         put(d, "strategy", "%s", one_in(d, 3) ? "BestEffortFIFO" : "StrictFIFO");
@@ -95,21 +189,34 @@ static void put_lending(struct draw *d)
     }
 }
 
-static void draw_queue(struct draw *d, uint32_t q)
+static void put_all_amounts(struct draw *d)
 {
-    const struct draw_queue *queue = &d->queues[q];
-    open_map(d, "  %s", quoted(queue->name));
-    if (queue->parent != UINT32_MAX) {
-        put(d, "parent", "%s", quoted(d->queues[queue->parent].name));
-    } else if (d->shard_count > 1) {
-        put(d, "shard", "s%u", queue->shard);
-    }
     put_amounts(d, "gpu", d->gpus, true);
     if (has(d, "cpu", 35) && one_in(d, 3)) {
         put_amounts(d, "cpu", 8 * (d->gpus + 1), false);
     }
     if (has(d, "cpu", 35) && one_in(d, 4)) {
         put_memory(d);
+    }
+}
+
+static void draw_queue(struct draw *d, uint32_t q)
+{
+    struct draw_queue *queue = &d->queues[q];
+    open_map(d, "  %s", quoted(queue->name));
+    if (queue->parent != UINT32_MAX) {
+        put(d, "parent", "%s", quoted(d->queues[queue->parent].name));
+    } else if (d->shard_count > 1) {
+        put(d, "shard", "s%u", queue->shard);
+    }
+    queue->flavored = d->flavored && !one_in(d, 5);
+    if (queue->flavored) {
+        put_flavors(d, queue->leaf);
+        if (one_in(d, 3)) {
+            put_fungibility(d);
+        }
+    } else {
+        put_all_amounts(d);
     }
     if (one_in(d, 6)) {
         put(d, "priority", "%d", (int)below(d, 300) - 50);
@@ -202,6 +309,11 @@ void draw_queues(struct draw *d)
     if (d->shard_count == 1 && has(d, "kai-objects", 15) && !has(d, "odd-names", 15)) {
         draw_kai_queues(d);
         return;
+    }
+    if (has(d, "flavors", 20)) {
+        stream(d, "flavors");
+        d->flavored = true;
+        draw_flavors(d);
     }
     (void)fputs("queues:\n", d->out);
     for (uint32_t q = 0; q < d->queue_count; q++) {

@@ -155,12 +155,14 @@ static bool set_queue(struct draw *d)
 {
     static const char *const keys[] = {"gpu.quota", "gpu.quota",  "gpu.limit",     "gpu.weight",
                                        "priority",  "cpu.weight", "memory.weight", NULL};
+    static const char *const of_flavors[] = {"flavors.*.gpu.quota", "flavors.*.gpu.limit",
+                                             "priority", NULL};
     const uint32_t q = d->queue_count == 0 ? 0 : below(d, d->queue_count);
     if (d->queue_count == 0 || !d->queues[q].plain) {
         return false;
     }
     const char *at = span(instant_s(d));
-    const char *key = any(d, keys);
+    const char *key = d->queues[q].flavored ? any(d, of_flavors) : any(d, keys);
     (void)fprintf(d->out, "- {at: %s, set: {queues.%s.%s: %u}}\n", at, d->queues[q].name, key,
                   below(d, d->gpus + 1));
     return true;
@@ -207,7 +209,7 @@ static void draw_variant(struct draw *d)
     if (one_in(d, 2)) {
         (void)fprintf(d->out, ", execution.grace: %s", span(length_s(d, 9.0)));
     }
-    if (d->queue_count > 0 && one_in(d, 2)) {
+    if (d->queue_count > 0 && !d->flavored && one_in(d, 2)) {
         (void)fprintf(d->out, ", queues.*.gpu.weight: %u", between(d, 1, 3));
     }
     if (!pool->autoscaled && strpbrk(pool->name, " .\"'%/,=;#:*{-") == NULL) {

@@ -92,6 +92,14 @@ static inline uint32_t orr_node_type_own_gpus(const struct orr_node_type *type)
     return type->gpus - orr_node_type_foreign_gpus(type);
 }
 
+struct orr_flavor { /* nodes that queues may have quota of apart: Kueue's ResourceFlavor */
+    const char *name;
+    const uint64_t *takes; /* bit n: tasks with filter n (a selector, tolerations) may use it */
+    /* by number of a filter, of all nodes (0) or of allowed ones: a filter for those of them that
+     * are of the flavor; ORR_NONE: none was made */
+    const uint32_t *narrowed;
+};
+
 struct orr_cluster {
     struct orr_node_type *types;
     uint32_t type_count, type_capacity;
@@ -101,6 +109,8 @@ struct orr_cluster {
     uint32_t level_count, level_capacity;
     struct orr_node_filter *filters;
     uint32_t filter_count, filter_capacity;
+    struct orr_flavor *flavors; /* in the arena, set when all filters are there */
+    uint32_t flavor_count;
     struct orr_idmap node_names, pools, models;
     struct orr_idmap shards;
     uint32_t max_gpus;  /* devices of the largest node */

@@ -26,16 +26,37 @@ enum orr_lending_policy { /* whom a job of a ClusterQueue may preempt, as Kueue 
                           ORR_LENDING_ANY
 };
 
+struct orr_flavor_amount { /* of one resource of a flavor */
+    bool stated;
+    double quota, limit, lend; /* lend: what others may borrow of the quota; unlimited: all */
+};
+
+struct orr_flavored { /* what a queue has of one flavor of the cluster */
+    uint32_t flavor;
+    struct orr_flavor_amount resources[ORR_SHARE_RESOURCES];
+};
+
+enum orr_flavor_preference { /* between flavors of which none fits as it is */
+                             ORR_FLAVOR_NO_PREFERENCE,
+                             ORR_FLAVOR_BORROWING_OVER_PREEMPTION,
+                             ORR_FLAVOR_PREEMPTION_OVER_BORROWING
+};
+
 /* What a queue states of Kueue's beside its amounts. Only policy kueue heeds it; what is not stated
  * is as its parameters say. */
 struct orr_lending {
-    bool apart;      /* at the top: it shares no cohort with the others there */
-    bool lends_part; /* others may borrow `lend` devices of its quota; else all of it */
+    bool apart; /* at the top: it shares no cohort with the others there */
     bool states_order, strict;
     bool has_max_priority; /* borrowing jobs preempt others up to that priority only */
-    double lend;
+    bool borrow_tries_next, preempt_stops; /* the search for a flavor: Kueue's defaults are not */
     int32_t max_priority;
+    double lend[ORR_SHARE_RESOURCES]; /* what others may borrow of its quota; unlimited: all */
     enum orr_lending_policy within, reclaim, borrow;
+    enum orr_flavor_preference preference;
+    /* by flavor, in order of preference, borrowed from whoever made the queues; its amounts are
+     * their sums then. None: they are of all nodes alike. */
+    const struct orr_flavored *flavors;
+    uint32_t flavor_count;
 };
 
 struct orr_queue {

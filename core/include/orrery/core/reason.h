@@ -39,7 +39,9 @@ ORR_API_BEGIN
       "not admitted: its queue has no quota left for it, nor can it borrow any now")               \
     X(MAX_QUOTA, "max-quota", "not admitted: it asks more than its queue could ever borrow")       \
     X(BACKOFF, "backoff",                                                                          \
-      "evicted as its pods were not all placed in time; it is queued again when its backoff ends")
+      "evicted as its pods were not all placed in time; it is queued again when its backoff ends") \
+    X(NO_FLAVOR, "no-flavor",                                                                      \
+      "not admitted: its selector and tolerations go with no flavor of its queue")
 
 enum orr_reason {
 #define X(name, code, words) ORR_REASON_##name,

@@ -75,6 +75,22 @@ struct orr_scenario_amounts { /* quota, over-quota weight, limit of one resource
 
 #define ORR_SCENARIO_NO_NUMBER INT_MIN
 
+struct orr_scenario_flavor { /* nodes that queues may have quota of apart */
+    const char *name;
+    const char *const *pools; /* their nodes, or those with the labels */
+    uint32_t pool_count;
+    struct orr_scenario_label *labels;
+    struct orr_scenario_taint *taints; /* beside labels: what jobs must tolerate */
+    uint32_t label_count, taint_count;
+};
+
+struct orr_scenario_flavored { /* what a queue has of one */
+    uint32_t flavor;           /* ORR_NONE while it is not checked */
+    bool stated[ORR_SCENARIO_RESOURCES];
+    struct orr_scenario_amounts resources[ORR_SCENARIO_RESOURCES];
+    double lend[ORR_SCENARIO_RESOURCES]; /* -1: all */
+};
+
 struct orr_scenario_queue {
     const char *name;
     const char *parent;       /* NULL: top level */
@@ -87,9 +103,12 @@ struct orr_scenario_queue {
     /* rules for single jobs; children without a word have those of their parent */
     double max_job_gpus; /* -1: unlimited */
     /* Kueue's words; NULL or ORR_SCENARIO_NO_NUMBER: not stated */
-    bool apart;  /* at the top: in no cohort with the others there */
-    double lend; /* GPUs of the quota that others may borrow; -1: all */
+    bool apart;                          /* at the top: in no cohort with the others there */
+    double lend[ORR_SCENARIO_RESOURCES]; /* of the quota others may borrow; -1: all */
     const char *strategy, *preempt_within, *preempt_reclaim, *preempt_borrow;
+    const char *when_can_borrow, *when_can_preempt, *preference;
+    struct orr_scenario_flavored *flavors; /* in order of preference; its amounts are their sums */
+    uint32_t flavor_count;
     int preempt_max_priority;
     const char *const *node_types; /* types or pools that jobs may use; none stated: all */
     uint32_t node_type_count;
@@ -290,7 +309,8 @@ struct orr_scenario_owed { /* what events make of a queue, from a time of the ru
     uint32_t queue;
     int priority;
     struct orr_scenario_amounts resources[ORR_SCENARIO_RESOURCES];
-    const char *origin; /* "file:line:col" of what sets it */
+    const struct orr_scenario_flavored *flavors; /* as many as the queue has */
+    const char *origin;                          /* "file:line:col" of what sets it */
 };
 
 struct orr_scenario_resize { /* a pool has another number of nodes from a time of the run on */
@@ -343,6 +363,8 @@ struct orr_scenario {
     struct orr_scenario_pool *pools;
     uint32_t pool_count;
     struct orr_scenario_topology topology;
+    struct orr_scenario_flavor *flavors; /* stated, or one a pool; none if no queue names one */
+    uint32_t flavor_count;
     struct orr_scenario_queue *queues;
     uint32_t queue_count;
     struct orr_scenario_part *parts;

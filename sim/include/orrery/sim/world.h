@@ -115,6 +115,7 @@ struct orr_world_owed { /* what the scenario makes of a queue at a time of the r
     uint32_t queue;
     int32_t priority;
     struct orr_entitlement resources[ORR_SHARE_RESOURCES];
+    const struct orr_flavored *flavors; /* as many as the queue has, in the cluster's arena */
 };
 
 struct orr_world {
