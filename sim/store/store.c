@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "store_int.h"
+#include "store_sql.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -185,7 +186,7 @@ static enum orr_status write_all(struct orr_store *store, const struct orr_store
         status = orr_store__job_source(store->db, input, err);
     }
     if (status == ORR_OK) {
-        status = orr_store__exec(store->db, "INSERT INTO job SELECT * FROM temp.job_source", err);
+        status = orr_store__exec(store->db, orr_store_sql__job, err);
     }
     if (status == ORR_OK) {
         status = orr_store__write_rows(store->db, input, err);

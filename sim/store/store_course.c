@@ -44,16 +44,13 @@ static void put_reason(struct writer *w, const struct orr_cluster *cluster,
     put_int_or_null(w, proof->preempt != ORR_OUTCOME_NOT_TRIED, proof->preempt);
 }
 
-/* So many rows at once cost less; a writer knows 64 columns. */
 #define REASONS_AT_ONCE 4
-#define REASON          "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 
 static enum orr_status write_reasons(sqlite3 *db, const struct orr_store_input *in,
                                      struct orr_err *err)
 {
-    struct writer many = writer_open(
-        db, "INSERT INTO reason_change VALUES" REASON "," REASON "," REASON "," REASON, err);
-    struct writer one = writer_open(db, "INSERT INTO reason_change VALUES" REASON, err);
+    struct writer many = writer_open(db, orr_store_sql__reason_change_4, err);
+    struct writer one = writer_open(db, orr_store_sql__reason_change, err);
     const uint32_t count = in->run->reason_count, whole = count / REASONS_AT_ONCE * REASONS_AT_ONCE;
     for (uint32_t i = 0; i < count && many.status == ORR_OK && one.status == ORR_OK; i++) {
         struct writer *w = i < whole ? &many : &one;

@@ -55,11 +55,6 @@ SELECT id, scenario
 FROM sweep_arm
 ORDER BY id;
 
--- name: axes
-SELECT id, name
-FROM sweep_axis
-ORDER BY id;
-
 -- name: result
 SELECT status, policy, digest, window_start_ms, window_end_ms, end_ms, capacity_mgpu, seed, scenario_resolved,
   orrery_version
@@ -100,3 +95,55 @@ VALUES(?1,?2,?3,?4,?5);
 -- name: add_hole
 INSERT INTO point_hole
 VALUES(?1,?2);
+
+-- Of a merge: the rows of the plan, as they are, into tables of the same names.
+
+-- name: read_sweep
+SELECT * FROM sweep ORDER BY rowid;
+
+-- name: copy_sweep
+INSERT INTO sweep VALUES(?,?,?,?,?,?,?,?,?,?);
+
+-- name: read_sweep_input
+SELECT * FROM sweep_input ORDER BY rowid;
+
+-- name: copy_sweep_input
+INSERT INTO sweep_input VALUES(?,?);
+
+-- name: read_sweep_axis
+SELECT * FROM sweep_axis ORDER BY rowid;
+
+-- name: copy_sweep_axis
+INSERT INTO sweep_axis VALUES(?,?);
+
+-- name: read_sweep_arm
+SELECT * FROM sweep_arm ORDER BY rowid;
+
+-- name: copy_sweep_arm
+INSERT INTO sweep_arm VALUES(?,?,?);
+
+-- name: read_sweep_value
+SELECT * FROM sweep_value ORDER BY rowid;
+
+-- name: copy_sweep_value
+INSERT INTO sweep_value VALUES(?,?,?);
+
+-- name: read_sweep_point
+SELECT * FROM sweep_point ORDER BY rowid;
+
+-- name: copy_sweep_point
+INSERT INTO sweep_point VALUES(?,?,?,?);
+
+-- name: make_points_view
+-- makes the statement of a view with a column for each axis, which no stored query can have
+SELECT 'CREATE VIEW v_points AS SELECT p.id AS point, p.key AS key, p.seed AS seed, a.label AS arm'
+  || coalesce((SELECT group_concat(axis, '') FROM
+       (SELECT printf(', (SELECT value FROM sweep_value AS v WHERE v.arm = p.arm AND v.axis = %d) AS "%w"', id, name) AS axis
+        FROM sweep_axis ORDER BY id)), '')
+  || ' FROM sweep_point AS p JOIN sweep_arm AS a ON a.id = p.arm';
+
+-- name: metrics_view
+CREATE VIEW v_metrics AS
+SELECT p.*, m.name AS metric, m.scope AS scope, m.label AS label, m.value AS value, m.unit AS unit, m.n AS n,
+       m.better AS better, m.at_least AS at_least
+FROM point_metric AS m JOIN v_points AS p ON p.point = m.point;

@@ -99,75 +99,44 @@ static enum orr_status add_points(struct merge *merge, bool partial,
     return status == ORR_OK ? merge->file.status : status;
 }
 
-/* A name between double quotes, as SQL has them. */
-static void put_name(FILE *out, const char *name)
-{
-    (void)fputc('"', out);
-    for (; *name != '\0'; name++) {
-        (void)fprintf(out, *name == '"' ? "\"\"" : "%c", *name);
-    }
-    (void)fputc('"', out);
-}
-
-/* v_points and v_metrics: with a column for each axis, which a query cannot make. */
+/* v_points, with a column for each axis, and v_metrics. */
 static enum orr_status add_views(struct merge *merge)
 {
-    char *sql = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&sql, &bytes);
-    if (out == NULL) {
-        orr_out_of_memory();
-    }
-    (void)fputs("CREATE VIEW v_points AS SELECT p.id AS point, p.key AS key, p.seed AS seed, "
-                "a.label AS arm",
-                out);
-    sqlite3_stmt *row = orr_sweep__prepare(&merge->file, orr_sweep_sql__axes);
-    while (row != NULL && sqlite3_step(row) == SQLITE_ROW) {
-        (void)fprintf(out,
-                      ", (SELECT value FROM sweep_value AS v WHERE v.arm = p.arm AND v.axis = %d) "
-                      "AS ",
-                      sqlite3_column_int(row, 0));
-        put_name(out, (const char *)sqlite3_column_text(row, 1));
+    sqlite3 *db = merge->file.db;
+    sqlite3_stmt *row = orr_sweep__prepare(&merge->file, orr_sweep_sql__make_points_view);
+    bool made = row != NULL && sqlite3_step(row) == SQLITE_ROW;
+    made = made && sqlite3_exec(db, (const char *)sqlite3_column_text(row, 0), NULL, NULL, NULL) ==
+                       SQLITE_OK;
+    made = made && sqlite3_exec(db, orr_sweep_sql__metrics_view, NULL, NULL, NULL) == SQLITE_OK;
+    if (merge->file.status == ORR_OK && !made) {
+        merge->file.status = orr_fail(merge->err, ORR_SCENARIO, "an axis cannot be a column: %s",
+                                      sqlite3_errmsg(db));
     }
     (void)sqlite3_finalize(row);
-    (void)fputs(" FROM sweep_point AS p JOIN sweep_arm AS a ON a.id = p.arm;\n"
-                "CREATE VIEW v_metrics AS SELECT p.*, m.name AS metric, m.scope AS scope, m.label "
-                "AS label, m.value AS value, m.unit AS unit, m.n AS n, m.better AS better, "
-                "m.at_least AS at_least FROM point_metric AS m JOIN v_points AS p ON p.point = "
-                "m.point;",
-                out);
-    (void)fclose(out);
-    enum orr_status status = merge->file.status;
-    if (status == ORR_OK && sqlite3_exec(merge->file.db, sql, NULL, NULL, NULL) != SQLITE_OK) {
-        status = orr_fail(merge->err, ORR_SCENARIO, "an axis cannot be a column: %s",
-                          sqlite3_errmsg(merge->file.db));
-    }
-    free(sql);
-    return status;
+    return merge->file.status;
 }
 
 /* The plan's own rows. The plan stays as it is; its tables have the same names. */
 static enum orr_status copy_plan(struct merge *merge)
 {
-    static const char *const tables[] = {"sweep",     "sweep_input", "sweep_axis",
-                                         "sweep_arm", "sweep_value", "sweep_point"};
-    char plan[4200], sql[200];
+    static const char *const tables[][2] = {
+        {orr_sweep_sql__read_sweep, orr_sweep_sql__copy_sweep},
+        {orr_sweep_sql__read_sweep_input, orr_sweep_sql__copy_sweep_input},
+        {orr_sweep_sql__read_sweep_axis, orr_sweep_sql__copy_sweep_axis},
+        {orr_sweep_sql__read_sweep_arm, orr_sweep_sql__copy_sweep_arm},
+        {orr_sweep_sql__read_sweep_value, orr_sweep_sql__copy_sweep_value},
+        {orr_sweep_sql__read_sweep_point, orr_sweep_sql__copy_sweep_point},
+    };
+    char plan[4200];
     (void)snprintf(plan, sizeof plan, "%s/plan.db", merge->sweep->folder);
     sqlite3 *db = NULL;
     (void)sqlite3_open_v2(plan, &db, SQLITE_OPEN_READONLY, NULL);
     for (size_t t = 0; t < sizeof tables / sizeof tables[0] && merge->file.status == ORR_OK; t++) {
         sqlite3_stmt *from = NULL;
-        (void)snprintf(sql, sizeof sql, "SELECT * FROM %s ORDER BY rowid", tables[t]);
-        (void)sqlite3_prepare_v2(db, sql, -1, &from, NULL);
-        const int columns = from != NULL ? sqlite3_column_count(from) : 0;
-        int used = snprintf(sql, sizeof sql, "INSERT INTO %s VALUES(?", tables[t]);
-        for (int c = 1; c < columns; c++) {
-            used += snprintf(sql + used, sizeof sql - (size_t)used, ",?");
-        }
-        (void)snprintf(sql + used, sizeof sql - (size_t)used, ")");
-        sqlite3_stmt *to = orr_sweep__prepare(&merge->file, sql);
+        (void)sqlite3_prepare_v2(db, tables[t][0], -1, &from, NULL);
+        sqlite3_stmt *to = orr_sweep__prepare(&merge->file, tables[t][1]);
         while (from != NULL && to != NULL && sqlite3_step(from) == SQLITE_ROW) {
-            for (int c = 0; c < columns; c++) {
+            for (int c = 0; c < sqlite3_column_count(from); c++) {
                 sqlite3_bind_value(to, c + 1, sqlite3_column_value(from, c));
             }
             orr_sweep__insert(&merge->file, to);
