@@ -93,7 +93,7 @@ void orr_typical_choose(struct orr_typical *typical, const struct orr_cluster *c
 }
 
 void orr_typical_of_jobs(const struct orr_ledger_world *world, uint32_t jobs,
-                         struct orr_typical *typical)
+                         bool by_nodes, struct orr_typical *typical)
 {
     const struct orr_shapes *shapes = world->shapes;
     uint64_t *of_shape = orr_zalloc(shapes->count + (size_t)1, sizeof *of_shape);
@@ -109,7 +109,7 @@ void orr_typical_of_jobs(const struct orr_ledger_world *world, uint32_t jobs,
         }
     }
     orr_free(of_shape);
-    orr_typical_choose(typical, world->cluster);
+    orr_typical_choose(typical, by_nodes ? world->cluster : NULL);
 }
 
 void orr_typical_release(struct orr_typical *typical)

@@ -296,7 +296,7 @@ static void choose_typical(struct orr_placer *placer)
     }
     orr_typical_release(&placer->typical);
     orr_free(placer->refused);
-    orr_typical_of_jobs(world, jobs, &placer->typical);
+    orr_typical_of_jobs(world, jobs, true, &placer->typical);
     placer->known = jobs;
     placer->refused =
         orr_zalloc(nodes * (size_t)placer->typical.count + 1, sizeof *placer->refused);

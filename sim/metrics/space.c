@@ -339,7 +339,7 @@ struct orr_space *orr_space__open(const struct orr_world *world, const struct or
     struct orr_space *space = orr_zalloc(1, sizeof *space);
     space->world = world;
     space->run = run;
-    orr_typical_of_jobs(&run->ledger->world, world->job_count, &space->typical);
+    orr_typical_of_jobs(&run->ledger->world, world->job_count, false, &space->typical);
     for (uint32_t i = 0; i < world->shapes.count; i++) {
         for (uint32_t g = 0; g < world->shapes.shapes[i].group_count; g++) {
             const struct orr_request *request = &world->shapes.shapes[i].groups[g].request;

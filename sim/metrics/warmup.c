@@ -44,12 +44,13 @@ static uint32_t truncation(const double *values, uint32_t count)
     return best < count / 2 ? best : count;
 }
 
+/* From the origin, where the window began, to the end of so many buckets. */
 static void move_window(struct orr_fold *fold, uint32_t buckets)
 {
     uint32_t queues = fold->tree->count, shards = fold->shard_count;
     fold->window_start_ms = fold->origin_ms + (orr_ms)buckets * fold->bucket_ms;
     for (uint32_t q = 0; q < queues; q++) {
-        struct orr_integrals sum = {0};
+        struct orr_integrals sum = fold->window_start[q]; /* what ran before the origin had held */
         for (uint32_t b = 0; b < buckets; b++) {
             orr_fold__add(&sum, &fold->buckets[(size_t)b * queues + q]);
         }

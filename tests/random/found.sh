@@ -376,6 +376,17 @@ Y
     has "abs(value - 0.05) < 1e-9 FROM metric WHERE name = 'quota_debt_impossible_gpu_h' AND scope = 'all'"
 }
 
+# Of kinds of pods that are equally frequent the first shape is typical, whatever model it asks for.
+case_typical_ties() {
+    mkdir 0
+    cat >0/s.yaml <<'Y'
+cluster: {pools: {p: {nodes: 2, gpus: 4, gpu_model: A100}, q: {nodes: 1, gpus: 4, gpu_model: T4}}}
+workload: [{name: t, trace: t.csv}]
+Y
+    printf 'job,submit_s,run_s,gpus_per_pod,pods,gpu_model\na,0,100,1,12,\na2,0,100,1,7,\nb,1,100,2,1,\nc,2,100,2,1,T4\n' >0/t.csv
+    right 0
+}
+
 # Jobs that all come at once have no warm-up to be found; a service alone has one.
 case_no_warmup_at_once() {
     mkdir 0 1

@@ -29,8 +29,10 @@ struct orr_typical {
     uint64_t chosen, all; /* tasks: of these kinds, of the whole trace */
 };
 
-/* Of all tasks of the jobs of a world, or of its first `jobs`. Release it. */
-void orr_typical_of_jobs(const struct orr_ledger_world *world, uint32_t jobs,
+/* Of all tasks of the jobs of a world, or of its first `jobs`. Of kinds that are equally frequent
+ * and ask as much, those go first whose model or selector has the higher name if `by_nodes` (as in
+ * FGD's programs), else those of the first shape. Release it. */
+void orr_typical_of_jobs(const struct orr_ledger_world *world, uint32_t jobs, bool by_nodes,
                          struct orr_typical *typical);
 /* The same of tasks that are told one after the other, before orr_typical_choose. All zero at
  * first. Without a cluster (NULL) models and selectors decide no tie. */
