@@ -92,8 +92,8 @@ void orr_typical_choose(struct orr_typical *typical, const struct orr_cluster *c
     typical->count = kept;
 }
 
-void orr_typical_of_jobs(const struct orr_ledger_world *world, uint32_t jobs,
-                         bool by_nodes, struct orr_typical *typical)
+void orr_typical_of_jobs(const struct orr_ledger_world *world, uint32_t jobs, bool by_nodes,
+                         struct orr_typical *typical)
 {
     const struct orr_shapes *shapes = world->shapes;
     uint64_t *of_shape = orr_zalloc(shapes->count + (size_t)1, sizeof *of_shape);

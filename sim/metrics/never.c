@@ -388,7 +388,10 @@ void orr_never_foresee(const struct orr_world *world, const struct orr_engine_sh
     *run = (struct orr_run){.end_ms = horizon_ms, .ledger = orr_ledger_open(&ledger_world)};
     for (uint32_t j = 0; j < world->job_count; j++) {
         struct orr_job_state *state = &run->ledger->jobs[j];
-        state->phase = world->specs[j].submit_ms > horizon_ms ? ORR_JOB_FUTURE : ORR_JOB_PENDING;
+        const bool runs = world->runs_before != NULL && world->runs_before[j];
+        state->phase = runs                                     ? ORR_JOB_RUNNING
+                       : world->specs[j].submit_ms > horizon_ms ? ORR_JOB_FUTURE
+                                                                : ORR_JOB_PENDING;
         state->first_start_ms = ORR_MS_NONE;
     }
     for (uint32_t h = 0; h < world->hold_count; h++) {
