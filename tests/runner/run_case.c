@@ -375,6 +375,28 @@ static const char *after(const char *line, const char *words)
     return strncmp(line, words, length) == 0 ? line + length : NULL;
 }
 
+/* stdout is one JSON object, `out`, of which the expression holds. */
+static void check_json(struct run *run, const char *expression)
+{
+    sqlite3 *db = NULL;
+    sqlite3_stmt *row = NULL;
+    struct text query = {0};
+    puts_to(&query, "SELECT json_type(out) = 'object' AND (");
+    puts_to(&query, expression);
+    puts_to(&query, ") FROM (SELECT ?1 AS out)");
+    bool holds =
+        sqlite3_open(":memory:", &db) == SQLITE_OK &&
+        sqlite3_prepare_v2(db, query.at, -1, &row, NULL) == SQLITE_OK &&
+        sqlite3_bind_text(row, 1, run->out.at, (int)run->out.count, SQLITE_STATIC) == SQLITE_OK &&
+        sqlite3_step(row) == SQLITE_ROW && sqlite3_column_int(row, 0) == 1;
+    if (!holds) {
+        differ(run, "json %s (%s)", expression, sqlite3_errmsg(db));
+    }
+    (void)sqlite3_finalize(row);
+    (void)sqlite3_close(db);
+    orr_free(query.at);
+}
+
 /* Whether the last lines of `said` are a line of a file and a caret under its `text`. */
 static bool has_caret(const char *said, const char *text)
 {
@@ -419,6 +441,10 @@ static void expect(struct run *run, const char *line)
             differ(run, "%s was left behind", found.gl_pathv[0]);
         }
         globfree(&found);
+        return;
+    }
+    if ((rest = after(line, "json ")) != NULL) {
+        check_json(run, rest);
         return;
     }
     if ((rest = after(line, "caret ")) != NULL) {

@@ -6,4 +6,4 @@ foreach(name bundle calibrate ci compare cycles explain figures forecast gate in
 endforeach()
 orr_cases(study)
 # Seconds each: many runs. Numbers of each are checked in unit tests; bundle, cycles, openmetrics and perfetto stay quick.
-orr_full(study.calibrate study.ci study.compare study.explain study.figures study.forecast study.gate study.json study.report study.tables study.totals study.whatif)
+orr_full(study.calibrate study.ci study.compare study.explain study.figures study.forecast study.gate study.json study.json_fails study.json_results study.json_scenarios study.report study.tables study.totals study.whatif)
