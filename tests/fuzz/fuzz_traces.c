@@ -28,7 +28,7 @@ static void check_rows(const struct orr_workload *workload)
     }
 }
 
-/* Bytes that are no UTF-8 are written as U+FFFD. */
+/* Bytes that are no UTF-8 are written as U+FFFD and their digits. */
 static bool is_same_name(const char *read, const char *again)
 {
     return strcmp(read, again) == 0 || strstr(again, "\xef\xbf\xbd") != NULL;

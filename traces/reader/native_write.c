@@ -71,13 +71,14 @@ size_t native_mended_bytes(struct orr_text text)
         const size_t bytes =
             (unsigned char)text.at[0] < 0x80 ? 1 : orr_utf8_bytes(text.at, text.bytes);
         const size_t took = bytes > 0 ? bytes : 1;
-        mended += bytes > 0 ? bytes : sizeof "\xef\xbf\xbd" - 1;
+        mended += bytes > 0 ? bytes : sizeof "\xef\xbf\xbd" - 1 + 2;
         text = (struct orr_text){text.at + took, text.bytes - took};
     }
     return mended;
 }
 
-/* Bytes that are no UTF-8 become U+FFFD, and the field is quoted. */
+/* Bytes that are no UTF-8 become U+FFFD and their two hexadecimal digits, so that two names stay
+ * two; the field is quoted. */
 static void write_mended(FILE *out, struct orr_text text)
 {
     (void)putc('"', out);
@@ -86,7 +87,7 @@ static void write_mended(FILE *out, struct orr_text text)
             (unsigned char)text.at[0] < 0x80 ? 1 : orr_utf8_bytes(text.at, text.bytes);
         const size_t took = bytes > 0 ? bytes : 1;
         if (bytes == 0) {
-            (void)fputs("\xef\xbf\xbd", out);
+            (void)fprintf(out, "\xef\xbf\xbd%02x", (unsigned)(unsigned char)text.at[0]);
         } else {
             (void)fputs(text.at[0] == '"' ? "\"" : "", out);
             (void)fwrite(text.at, 1, bytes, out);
