@@ -79,7 +79,7 @@ void orr_plot__churn(struct orr_plot *plot)
     (void)snprintf(extra, sizeof extra, "%.0f evictions, %.*f GPU-h lost; bars of %s", count,
                    gpu_h < 100 ? 1 : 0, gpu_h,
                    orr_format_rough(length, (double)evictions.bucket_ms / 1000.0));
-    orr_plot__start(plot, orr_plot__panels_size(plot, 560));
+    orr_plot__start(plot, orr_plot__panels_size(plot, 560, false));
     orr_plot__title(plot,
                     plot->term == ORR_PLOT_DUMB
                         ? "Evictions per hour (above), GPU-hours lost so far"
@@ -123,7 +123,7 @@ void orr_plot__reasons(struct orr_plot *plot)
     orr_plot__peaks_sum(&peaks, &changes);
     orr_plot__layers_means(&layers, 1);
     const double top = dumb ? orr_plot__layers_top(&layers) : peaks.top;
-    orr_plot__start(plot, (struct orr_plot_size){1000, 500, 100, 30});
+    orr_plot__start(plot, (struct orr_plot_size){1000, 500, 100, 30, false});
     char extra[60] = "";
     const long long nevers = (long long)orr_results_int(&plot->in, orr_plots_sql__nevers, 0);
     if (nevers > 0) {
@@ -254,7 +254,7 @@ void orr_plot__runs_reasons(struct orr_plot *to, struct orr_plot *runs)
         top = one > top ? one : top;
     }
     orr_plot__start(to, (struct orr_plot_size){900, 140 + PANEL_HEIGHT * (int)to->among, 100,
-                                               8 + 12 * (int)to->among});
+                                               8 + 12 * (int)to->among, false});
     orr_plot__means_over(to, layers[0].bucket_ms, NULL);
     orr_plot__title(to, "GPUs that waiting jobs ask for, and why they wait", NULL);
     if (top <= 0) {

@@ -135,7 +135,7 @@ static void curve_axes(struct orr_plot *plot, const struct orr_plot_curve *curve
 static void curve_draw(struct orr_plot *plot, const struct orr_plot_curve *curve)
 {
     const struct scale scale = scale_of(curve);
-    orr_plot__start(plot, (struct orr_plot_size){900, 480, 100, 26});
+    orr_plot__start(plot, (struct orr_plot_size){900, 480, 100, 26, false});
     curve_axes(plot, curve, scale);
     mark(plot, curve, curve->answer, "least", "#0072b2", 1);
     mark(plot, curve, curve->knee, "knee", "#707070", 2);

@@ -135,7 +135,7 @@ void orr_plot__fairness(struct orr_plot *plot)
     if (!isnan(jain) && !isnan(off)) {
         (void)snprintf(extra, sizeof extra, "Jain %.3f, share deviation %.3f", jain, off);
     }
-    orr_plot__start(plot, orr_plot__panels_size(plot, 600));
+    orr_plot__start(plot, orr_plot__panels_size(plot, 600, true));
     orr_plot__means_over(plot, table.bucket_ms, NULL);
     orr_plot__title(plot,
                     plot->term == ORR_PLOT_DUMB
@@ -221,7 +221,7 @@ void orr_plot__debt(struct orr_plot *plot)
         (void)snprintf(extra, sizeof extra,
                        debt < 1000 ? "%.3g GPU-h in the window" : "%.0f GPU-h in the window", debt);
     }
-    orr_plot__start(plot, orr_plot__panels_size(plot, 560));
+    orr_plot__start(plot, orr_plot__panels_size(plot, 560, true));
     orr_plot__means_over(plot, table.bucket_ms, "peaks");
     orr_plot__title(plot,
                     plot->term == ORR_PLOT_DUMB

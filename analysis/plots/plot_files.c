@@ -219,6 +219,41 @@ static void absent(struct orr_plot *plot, const struct orr_plot_files *files)
     plot->in.status = ORR_UNAVAILABLE;
 }
 
+/* An SVG without the names that gnuplot gives it, which a browser shows beside the pointer:
+ * "Gnuplot" of the picture, "gnuplot_plot_1" or the words of its command of a line. Names of a
+ * legend stay. */
+static void forget_names(struct orr_plot *plot, const struct orr_plot_files *files)
+{
+    static const char numbered[] = "<title>gnuplot_plot_", command[] = "' index ";
+    static const char picture[] = "<title>Gnuplot</title>";
+    char from[1700], to[1700];
+    char *line = NULL;
+    size_t room = 0;
+    (void)snprintf(from, sizeof from, "%s/%s", files->work, files->image);
+    (void)snprintf(to, sizeof to, "%s/nameless", files->work);
+    FILE *in = fopen(from, "r"), *out = fopen(to, "w");
+    while (in != NULL && out != NULL && getline(&line, &room, in) >= 0) {
+        char *title = strstr(line, "<title>");
+        char *end = title != NULL ? strstr(title, "</title>") : NULL;
+        if (end != NULL && (strncmp(title, numbered, strlen(numbered)) == 0 ||
+                            (title[strlen("<title>")] == '\'' && strstr(title, command) != NULL))) {
+            (void)fprintf(out, "%.*s%s", (int)(title - line), line, end + strlen("</title>"));
+        } else if (strncmp(line, picture, strlen(picture)) != 0) {
+            (void)fputs(line, out);
+        }
+    }
+    bool good = in != NULL && out != NULL && ferror(in) == 0 && ferror(out) == 0;
+    if (in != NULL) {
+        (void)fclose(in);
+    }
+    good = (out == NULL || fclose(out) == 0) && good;
+    if (!good || rename(to, from) != 0) {
+        plot->in.status = orr_fail(plot->in.err, ORR_IO, "%s: %s", to, strerror(errno));
+        (void)unlink(to);
+    }
+    free(line);
+}
+
 static void finish(struct orr_plot *plot, const struct orr_plot_files *files,
                    orr_plot_report_fn *report, void *context)
 {
@@ -248,6 +283,9 @@ static void finish(struct orr_plot *plot, const struct orr_plot_files *files,
                      files->image, warning != NULL ? ": " : "; is the disk full?",
                      warning != NULL ? warning : "");
     } else {
+        if (plot->term == ORR_PLOT_SVG) {
+            forget_names(plot, files);
+        }
         keep(plot, files, files->image, warning, report, context);
     }
 }

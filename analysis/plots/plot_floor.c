@@ -361,7 +361,7 @@ void orr_plot__floor(struct orr_plot *plot)
     (void)orr_format_clock(clock, plan.at, plot->run.origin);
     (void)snprintf(what, sizeof what, "Who held which GPUs at %s: %g of %g", clock, held,
                    plot->run.capacity_gpus);
-    orr_plot__start(plot, (struct orr_plot_size){1000, 560, 100, 30});
+    orr_plot__start(plot, (struct orr_plot_size){1000, 560, 100, 30, true});
     orr_plot__title(plot, what, NULL);
     if (lanes.node_count == 0) {
         orr_plot__nothing(plot, "there are no GPUs");

@@ -270,7 +270,7 @@ static void forest_draw(struct orr_plot *plot, struct forest *forest)
     const uint32_t letters = names_letters(forest);
     orr_plot__start(plot, (struct orr_plot_size){letters > 36 ? 1200 : 1000,
                                                  170 + 24 * (int)forest->count, 110,
-                                                 9 + (int)forest->count});
+                                                 9 + (int)forest->count, false});
     forest_title(plot, forest);
     if (forest->count == 0) {
         orr_plot__nothing(plot, "no metric has a value on both sides");

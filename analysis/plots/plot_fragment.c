@@ -252,7 +252,7 @@ static void fragments_panels(struct orr_plot *plot, struct fragments *all)
     if (orr_plot__narrow(plot)) {
         orr_plot__gp(plot,
                      "set key at screen 0.5,%.4f center top horizontal maxcols 2\n"
-                     "set rmargin at screen 0.80\n",
+                     "set rmargin at screen 0.76\n",
                      plot->legend_top);
     } else {
         orr_plot__gp(plot,
@@ -299,7 +299,7 @@ void orr_plot__fragmentation(struct orr_plot *plot)
     sweep(&all);
     orr_plot__heat_percent(&all.heat);
     typical(&all, extra, sizeof extra);
-    orr_plot__start(plot, orr_plot__panels_size(plot, 600));
+    orr_plot__start(plot, orr_plot__panels_size(plot, 600, false));
     orr_plot__means_over(plot, all.layers.bucket_ms, NULL);
     orr_plot__title(
         plot,

@@ -343,7 +343,7 @@ void orr_plot__gantt(struct orr_plot *plot)
     char extra[80];
     (void)snprintf(extra, sizeof extra, "%u of %u nodes", gantt.rows, lanes.node_count);
     int height = gantt.rows > 24 ? 720 : 500;
-    orr_plot__start(plot, (struct orr_plot_size){900, height, 100, 30});
+    orr_plot__start(plot, (struct orr_plot_size){900, height, 100, 30, true});
     orr_plot__title(plot, "Who held which GPUs", gantt.rows < lanes.node_count ? extra : NULL);
     if (gantt.rows == 0 || boxes_within(&gantt, gantt.from, gantt.to) == 0) {
         orr_plot__nothing(plot, "no job ran in this part of the run");

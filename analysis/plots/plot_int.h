@@ -91,6 +91,8 @@ enum orr_plot_ran orr_plot__gnuplot(const char *dir, const char *script, const c
 struct orr_plot_size {
     int width, height;  /* pixels */
     int columns, lines; /* characters, for dumb */
+    bool names;         /* the legend names queues: a narrow picture, which has it below, is so much
+                         * higher */
 };
 void orr_plot__gp(struct orr_plot *plot, const char *format, ...) ORR_PRINTF(2, 3);
 void orr_plot__row(struct orr_plot *plot, const char *format, ...) ORR_PRINTF(2, 3);
@@ -253,7 +255,7 @@ void orr_plot__peaks_close(struct orr_plot_peaks *peaks);
 
 /* plot_panels.c: two panels above each other, with one legend to the right of both. */
 /* Of a picture of two panels, which is higher where their legend is below. */
-struct orr_plot_size orr_plot__panels_size(const struct orr_plot *plot, int height);
+struct orr_plot_size orr_plot__panels_size(const struct orr_plot *plot, int height, bool names);
 /* `entries`, `letters`: of the legend. */
 void orr_plot__panel_above(struct orr_plot *plot, uint32_t entries, uint32_t letters);
 void orr_plot__panel_below(struct orr_plot *plot);

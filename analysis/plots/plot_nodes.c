@@ -14,7 +14,7 @@ void orr_plot__nodes(struct orr_plot *plot)
         orr_plot__heat_add(&heat, held->node, held->start, held->end, (double)held->mgpu);
     }
     orr_plot__heat_percent(&heat);
-    orr_plot__start(plot, (struct orr_plot_size){900, heat.rows > 40 ? 620 : 500, 100, 30});
+    orr_plot__start(plot, (struct orr_plot_size){900, heat.rows > 40 ? 620 : 500, 100, 30, false});
     orr_plot__means_over(plot, (heat.to - heat.from + heat.columns - 1) / heat.columns, NULL);
     orr_plot__title(plot, dumb ? "Use of nodes ( .:-=+*#%@ is 0 to 100 % of GPUs)" : "Use of nodes",
                     NULL);

@@ -12,7 +12,7 @@ static struct panels panels_of(const struct orr_plot *plot)
     struct panels of = {.left = 0.13, .right = plot->panel_right, .bottom = 4.4 * plot->line};
     of.top = 1 - (plot->title_lines + 1.9) * plot->line;
     if (orr_plot__narrow(plot)) {
-        of.left = 0.21;
+        of.left = 0.23;
         of.bottom = plot->legend_top + 4.2 * plot->line;
     }
     const double height = (of.top - of.bottom - 2.2 * plot->line) / 2;
@@ -21,9 +21,9 @@ static struct panels panels_of(const struct orr_plot *plot)
     return of;
 }
 
-struct orr_plot_size orr_plot__panels_size(const struct orr_plot *plot, int height)
+struct orr_plot_size orr_plot__panels_size(const struct orr_plot *plot, int height, bool names)
 {
-    return (struct orr_plot_size){900, orr_plot__narrow(plot) ? 1170 : height, 100, 34};
+    return (struct orr_plot_size){900, orr_plot__narrow(plot) ? 1170 : height, 100, 34, names};
 }
 
 void orr_plot__panel_above(struct orr_plot *plot, uint32_t entries, uint32_t letters)

@@ -68,7 +68,7 @@ void orr_plot__qq(struct orr_plot *plot)
                                                         : QUEUES;
     const bool dumb = plot->term == ORR_PLOT_DUMB;
     read_waits(plot, &all, queues, shown);
-    orr_plot__start(plot, (struct orr_plot_size){760, 620, 100, 34});
+    orr_plot__start(plot, (struct orr_plot_size){760, 620, 100, 34, false});
     orr_plot__title(plot, "Simulated against recorded waits", "each point one quantile");
     if (all.count == 0) {
         orr_plot__nothing(plot, "the trace of this run recorded no starts");

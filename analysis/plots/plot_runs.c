@@ -205,7 +205,7 @@ static void panels_draw(struct orr_plot *to, struct orr_plot *runs, const char *
     orr_ms from = 0, end = 0;
     char both[160]; /* text has no labels beside the axes */
     (void)snprintf(both, sizeof both, "%s (above), %s", panels[0].label, panels[1].label);
-    orr_plot__start(to, orr_plot__panels_size(to, 560));
+    orr_plot__start(to, orr_plot__panels_size(to, 560, false));
     orr_plot__title(to, dumb ? both : what, NULL);
     if (!any) {
         orr_plot__nothing(to, none);
@@ -268,7 +268,7 @@ void orr_plot__runs_allocation(struct orr_plot *to, struct orr_plot *runs)
     const bool any = tables_open(to, runs, tables, false);
     orr_ms from = 0, end = 0;
     double top = 0, least = 0;
-    orr_plot__start(to, (struct orr_plot_size){900, 500, 100, 30});
+    orr_plot__start(to, (struct orr_plot_size){900, 500, 100, 30, false});
     orr_plot__title(to, "Allocated GPUs", NULL);
     if (!any) {
         orr_plot__nothing(to, "no job was submitted in this part of the runs");
@@ -339,7 +339,7 @@ void orr_plot__runs_churn(struct orr_plot *to, struct orr_plot *runs)
         orr_plot__layers_means(evictions, 3600000);
         bucket_ms = evictions->bucket_ms;
     }
-    orr_plot__start(to, orr_plot__panels_size(to, 560));
+    orr_plot__start(to, orr_plot__panels_size(to, 560, false));
     orr_plot__means_over(to, bucket_ms, NULL);
     orr_plot__title(to, "Evictions and what they cost", NULL);
     if (count <= 0) {

@@ -3,6 +3,8 @@
 #include "plot_int.h"
 #include "plots_sql.h"
 
+#include <orrery/analysis/names.h>
+
 #include <math.h>
 
 void orr_plot__allocation(struct orr_plot *plot)
@@ -10,7 +12,7 @@ void orr_plot__allocation(struct orr_plot *plot)
     struct orr_plot_table table;
     bool any = orr_plot__table_open(plot, &table, 10);
     bool dumb = plot->term == ORR_PLOT_DUMB;
-    orr_plot__start(plot, (struct orr_plot_size){900, 500, 100, 30});
+    orr_plot__start(plot, (struct orr_plot_size){900, 500, 100, 30, true});
     orr_plot__means_over(plot, table.bucket_ms, "peaks");
     orr_plot__title(plot, "Allocated GPUs by queue", NULL);
     if (!any) {
@@ -121,7 +123,7 @@ void orr_plot__depth(struct orr_plot *plot)
     struct orr_plot_table table;
     bool any = orr_plot__table_open(plot, &table, 10);
     bool dumb = plot->term == ORR_PLOT_DUMB;
-    orr_plot__start(plot, orr_plot__panels_size(plot, 560));
+    orr_plot__start(plot, orr_plot__panels_size(plot, 560, true));
     orr_plot__means_over(plot, table.bucket_ms, "peaks");
     orr_plot__title(plot, dumb ? "Waiting: jobs (above), GPUs they ask for" : "What waits", NULL);
     if (!any) {
@@ -169,8 +171,26 @@ static uint32_t share_rows(struct orr_plot *plot, const struct orr_plot_table *t
     return block;
 }
 
+/* What a panel of such a part of the picture's width is called: no letter of it is beside it. */
+static void panel_name(struct orr_plot *plot, struct orr_plot_slots slots, uint32_t slot,
+                       double part)
+{
+    const int most = (int)(plot->letters * part) - 1;
+    if (slot >= slots.shown || most >= ORR_PLOT_NAME) {
+        orr_plot__slot_name(plot, slots, slot, NULL);
+        return;
+    }
+    const char *names[ORR_PLOT_COLOURS]; /* together, so that no two are shortened alike */
+    for (uint32_t s = 0; s < slots.shown; s++) {
+        names[s] = plot->queues[s].whole;
+    }
+    const char **shorts = orr_short_names(&plot->in.arena, names, slots.shown, most < 8 ? 8 : most);
+    orr_plot__name(plot, shorts[slot]);
+}
+
+/* `part`: of the picture's width. */
 static void share_panel(struct orr_plot *plot, const struct orr_plot_table *table, uint32_t slot,
-                        const struct orr_plot_peaks *peaks, int tics)
+                        const struct orr_plot_peaks *peaks, int tics, double part)
 {
     double top;
     uint32_t block = share_rows(plot, table, slot, &peaks[slot], &top);
@@ -180,16 +200,16 @@ static void share_panel(struct orr_plot *plot, const struct orr_plot_table *tabl
     }
     orr_plot__time_axis(plot, table->from, table->to, tics, false);
     orr_plot__gp(plot, "set yrange [0:%.9g]\n", top > 0 ? top * 1.08 : 1.0);
-    if (orr_plot__narrow(plot) && top > 0) { /* room for two or three numbers */
-        const double whole = pow(10, floor(log10(top / 2)));
+    if (orr_plot__narrow(plot) && top > 0) { /* room for one or two numbers above 0 */
+        const double least = top / 2.5, whole = pow(10, floor(log10(least)));
         orr_plot__gp(plot, "set ytics %g\n",
-                     top / 2 / whole >= 5   ? 5 * whole
-                     : top / 2 / whole >= 2 ? 2 * whole
-                                            : whole);
+                     least / whole > 5   ? 10 * whole
+                     : least / whole > 2 ? 5 * whole
+                                         : 2 * whole);
     }
     if (plot->term != ORR_PLOT_DUMB) {
         orr_plot__gp(plot, "set title ");
-        orr_plot__slot_name(plot, table->slots, slot, NULL);
+        panel_name(plot, table->slots, slot, part);
         orr_plot__gp(plot, " offset 0,-0.9\n");
     }
     orr_plot__gp(plot, "plot ");
@@ -226,7 +246,7 @@ static void share_panel(struct orr_plot *plot, const struct orr_plot_table *tabl
 /* Of a narrow picture: its height. */
 static double share_strip(const struct orr_plot *plot)
 {
-    return 7 * plot->line;
+    return 8.4 * plot->line;
 }
 
 /* The legend of all panels and what their time is, in the strip below them. */
@@ -282,7 +302,8 @@ static void share_panels(struct orr_plot *plot, const struct orr_plot_table *tab
                           : columns == 1 ? 0.062
                                          : 0.055),
                      column == 0 ? "GPUs" : "");
-        share_panel(plot, table, s, peaks, narrow && columns > 1 ? 2 : tics[columns - 1]);
+        share_panel(plot, table, s, peaks, narrow && columns > 1 ? 2 : tics[columns - 1],
+                    narrow && columns > 1 ? width - 0.1 : width);
     }
 }
 
@@ -302,7 +323,7 @@ void orr_plot__share(struct orr_plot *plot)
                                                  : many ? 720
                                                  : few  ? 560
                                                         : 640,
-                                                 100, 30});
+                                                 100, 30, false});
     char extra[120] = "";
     if (dumb && plot->queue_count > 0) {
         (void)snprintf(extra, sizeof extra, "queue %s", plot->queues[0].name);
@@ -318,7 +339,7 @@ void orr_plot__share(struct orr_plot *plot)
         orr_plot__nothing(plot, "no job was submitted in this part of the run");
     } else if (dumb) {
         orr_plot__gp(plot, "set ylabel 'GPUs'\n");
-        share_panel(plot, &table, 0, peaks, 8);
+        share_panel(plot, &table, 0, peaks, 8, 1);
     } else {
         orr_plot__gp(plot, "set multiplot title heading\nunset key\n");
         share_panels(plot, &table, peaks);

@@ -120,7 +120,7 @@ void orr_plot__startable(struct orr_plot *plot)
     struct levels levels = {.count = 0};
     levels_load(plot, &levels);
     struct steps steps = steps_of(plot);
-    orr_plot__start(plot, (struct orr_plot_size){900, 440, 100, 30});
+    orr_plot__start(plot, (struct orr_plot_size){900, 440, 100, 30, false});
     orr_plot__means_over(plot, steps.step, "the least");
     orr_plot__title(plot, "Largest gang of whole nodes that could start",
                     "without evictions, whatever the quotas");
@@ -168,7 +168,7 @@ static void room_panels(struct orr_plot *to, struct orr_plot *runs, const char *
     }
     (void)snprintf(both, sizeof both, "%s (above), %s", panels[0].label, panels[1].label);
     orr_plot__span(to, &from, &end);
-    orr_plot__start(to, orr_plot__panels_size(to, 560));
+    orr_plot__start(to, orr_plot__panels_size(to, 560, false));
     orr_plot__means_over(to, longest, NULL);
     orr_plot__title(to, dumb ? both : what, extra);
     if (!any) {

@@ -181,6 +181,28 @@ bool orr_plot__narrow(const struct orr_plot *plot)
            letters_of(plot->options->width_mm, points) < NARROW_LETTERS;
 }
 
+/* Columns that a legend of such names has below a picture. */
+static uint32_t columns_below(const struct orr_plot *plot, uint32_t letters)
+{
+    const double fit = plot->letters / (letters + 12);
+    return fit < 1 ? 1 : fit > 4 ? 4 : (uint32_t)fit;
+}
+
+#define LEGEND_NAMES 10 /* queues that figures with such a legend name, at most */
+#define LEGEND_ROWS  4  /* that a narrow picture has room for as it is */
+#define LEGEND_LINE  1.15
+
+/* What the legend of a narrow picture needs beyond its room, as a part of the picture's width. */
+static double legend_more(const struct orr_plot *plot, double line_mm, double width_mm)
+{
+    const uint32_t named = plot->queue_count < LEGEND_NAMES ? plot->queue_count : LEGEND_NAMES;
+    const struct orr_plot_slots slots = {.shown = named, .others = plot->queue_count - named};
+    const uint32_t columns = columns_below(plot, orr_plot__slots_letters(plot, slots));
+    const uint32_t entries = named + 3; /* and others, peak, capacity */
+    const uint32_t rows = (entries + columns - 1) / columns;
+    return rows > LEGEND_ROWS ? (rows - LEGEND_ROWS) * LEGEND_LINE * line_mm / width_mm : 0;
+}
+
 static void start_picture(struct orr_plot *plot, struct orr_plot_size size)
 {
     const bool pdf = plot->term == ORR_PLOT_PDF, svg = plot->term == ORR_PLOT_SVG;
@@ -195,8 +217,12 @@ static void start_picture(struct orr_plot *plot, struct orr_plot_size size)
     const double least = orr_plot__narrow(plot) ? NARROW_SHAPE : mm > 0 ? LEAST_SHAPE : 0;
     shape = shape < least ? least : shape;
     const double width_mm = mm > 0 ? mm : size.width * 25.4 / SCREEN_DPI;
+    const double line_mm = points * (pdf ? LINE_EM_PDF : LINE_EM) / 72 * 25.4;
     plot->letters = letters_of(width_mm, points);
-    plot->line = points * (pdf ? LINE_EM_PDF : LINE_EM) / 72 * 25.4 / (width_mm * shape);
+    if (size.names && orr_plot__narrow(plot)) {
+        shape += legend_more(plot, line_mm, width_mm);
+    }
+    plot->line = line_mm / (width_mm * shape);
     plot->small = 0.85 * points * (svg ? SCREEN_DPI / 72 : 1);
     if (pdf) {
         orr_plot__gp(plot,
@@ -296,10 +322,9 @@ double orr_plot__legend_side(const struct orr_plot *plot, uint32_t letters)
 
 void orr_plot__legend_below(struct orr_plot *plot, uint32_t entries, uint32_t letters)
 {
-    const double fit = plot->letters / (letters + 12);
-    plot->legend_columns = fit < 1 ? 1 : fit > 4 ? 4 : (uint32_t)fit;
+    plot->legend_columns = columns_below(plot, letters);
     const uint32_t rows = (entries + plot->legend_columns - 1) / plot->legend_columns + 1;
-    plot->legend_top = (rows * 1.15 + 0.5) * plot->line;
+    plot->legend_top = (rows * LEGEND_LINE + 0.5) * plot->line;
     plot->legend_top = plot->legend_top < 0.5 ? plot->legend_top : 0.5;
 }
 
@@ -309,7 +334,7 @@ void orr_plot__ylabel(struct orr_plot *plot, const char *text, double part)
     orr_plot__gp(plot, "set ylabel ");
     /* a letter is about half as wide as a line is high */
     wrap(plot, text, plot->term == ORR_PLOT_DUMB ? 100 : part / (plot->line * LETTER_EM / LINE_EM));
-    orr_plot__gp(plot, "\n");
+    orr_plot__gp(plot, orr_plot__narrow(plot) ? " offset 0.7,0\n" : "\n");
     plot->title_lines = lines;
 }
 
@@ -387,7 +412,7 @@ void orr_plot__title(struct orr_plot *plot, const char *what, const char *extra)
                    extra != NULL ? "; " : "", extra != NULL ? extra : "", means_note(plot, means));
     plot->title_lines = 0;
     orr_plot__gp(plot, "heading = ");
-    const double letters = plot->letters * (orr_plot__narrow(plot) ? 0.72 : 1);
+    const double letters = plot->letters * (orr_plot__narrow(plot) ? 0.70 : 1);
     wrap(plot, what, letters);
     orr_plot__gp(plot, ".\"\\n\".");
     wrap(plot, text, letters);
@@ -548,10 +573,18 @@ static void date_axis(struct orr_plot *plot, orr_ms from, orr_ms to, int tics, b
     }
 }
 
+/* How many labels fit an axis that is such a part of the picture: as many dates or days as do, if
+ * days are between them, else as many of "d14 06:00". */
+static int tics_that_fit(const struct orr_plot *plot, orr_ms span, double part, int tics)
+{
+    const int days = (int)(plot->letters * part / 7), hours = (int)(plot->letters * part / 10);
+    const int fit = days < 2 || tic_step(span, days) < 86400000 ? hours : days;
+    return fit < tics && fit >= 2 ? fit : tics;
+}
+
 void orr_plot__time_axis(struct orr_plot *plot, orr_ms from, orr_ms to, int tics, bool label)
 {
-    const int fit = (int)(plot->letters * AXIS_PART / 10); /* of "d14 06:00" */
-    tics = fit < tics && fit >= 2 ? fit : tics;
+    tics = tics_that_fit(plot, to - from, AXIS_PART, tics);
     if (plot->run.origin != ORR_MS_NONE) {
         date_axis(plot, from, to, tics, label);
         return;

@@ -341,7 +341,7 @@ static void cdf_draw(struct orr_plot *plot, const struct measure *of)
     double lowest = 1, highest = 10;
     wait_bounds(plot, of, &lowest, &highest);
     curves_open(plot, &all, of, lowest, highest);
-    orr_plot__start(plot, (struct orr_plot_size){900, 500, 100, 30});
+    orr_plot__start(plot, (struct orr_plot_size){900, 500, 100, 30, true});
     bool dumb = plot->term == ORR_PLOT_DUMB;
     const struct curve *sum = &all.curves[all.count];
     const bool never = sum->never > 0;
@@ -395,7 +395,7 @@ static void cdf_draw_runs(struct orr_plot *to, struct orr_plot *runs, const stru
     char note[120];
     (void)snprintf(note, sizeof note, "%s%s%s", part, part[0] != '\0' && never ? "; " : "",
                    never ? "never: could not have started" : "");
-    orr_plot__start(to, (struct orr_plot_size){900, 500, 100, 30});
+    orr_plot__start(to, (struct orr_plot_size){900, 500, 100, 30, false});
     orr_plot__title(to, of->title, note[0] != '\0' ? note : NULL);
     all[0].bottom = bottom;
     cdf_axes(to, &all[0]);
@@ -583,7 +583,7 @@ static void size_boxes(struct orr_plot *plot, uint32_t columns)
     }
     orr_plot__gp(plot, "set boxwidth 0.55\n");
     if (orr_plot__narrow(plot)) {
-        orr_plot__legend(plot, "", 2, 46, false);
+        orr_plot__legend(plot, "", 2, 31, false);
         orr_plot__gp(plot, "set bmargin at screen %.4f\n", plot->legend_top + 6.5 * plot->line);
     } else {
         orr_plot__gp(plot, "set bmargin 5.5\n"
@@ -594,7 +594,7 @@ static void size_boxes(struct orr_plot *plot, uint32_t columns)
     orr_plot__gp(
         plot,
         "using 1:4:3:7:6 with candlesticks whiskerbars 0.4 fc rgb '#7fb8d8' fs solid 1.0 border "
-        "lc rgb '#0072b2' lw 1.3 title 'middle half of the jobs, whiskers p5 to p95', \\\n  ");
+        "lc rgb '#0072b2' lw 1.3 title 'middle half, whiskers p5 to p95', \\\n  ");
     orr_plot__data(plot, 0);
     orr_plot__gp(plot, "using 1:5:5:5:5 with candlesticks lw 3 lc rgb '#101010' notitle, \\\n"
                        "  keyentry with lines lw 3 lc rgb '#101010' title 'median'\n");
@@ -611,7 +611,7 @@ void orr_plot__size(struct orr_plot *plot)
         left += classes[i].progress.jobs - classes[i].started;
         never += classes[i].never;
     }
-    orr_plot__start(plot, (struct orr_plot_size){900, 500, 100, 30});
+    orr_plot__start(plot, (struct orr_plot_size){900, 500, 100, 30, false});
     const char *part = orr_plot__which_jobs(plot);
     char note[160];
     (void)snprintf(note, sizeof note, "%s%s%s", part,
@@ -699,7 +699,7 @@ void orr_plot__runs_size(struct orr_plot *to, struct orr_plot *runs)
     }
     const char *part = orr_plot__which_jobs(&runs[0]);
     char note[160];
-    orr_plot__start(to, (struct orr_plot_size){900, 500, 100, 30});
+    orr_plot__start(to, (struct orr_plot_size){900, 500, 100, 30, false});
     orr_plot__gp(to, "set xtics %s (", orr_plot__narrow(to) ? "rotate by 40 right" : "");
     for (uint32_t c = 0; c < CLASSES; c++) {
         bool any = false;

@@ -245,7 +245,7 @@ void orr_plot__waterfall(struct orr_plot *plot)
     bool dumb = plot->term == ORR_PLOT_DUMB;
     fall_load(plot, &fall);
     orr_plot__start(plot, (struct orr_plot_size){900, 140 + 40 * (int)fall.count, 100,
-                                                 9 + 2 * (int)fall.count});
+                                                 9 + 2 * (int)fall.count, false});
     orr_plot__title(plot, "Where the GPU time went",
                     orr_plot__is_part(plot) ? "of a part of it; what became of the work is known "
                                               "of the whole run only"
@@ -369,8 +369,8 @@ void orr_plot__runs_waterfall(struct orr_plot *to, struct orr_plot *runs)
         any = any || (fall.capacity > 0 && runs[i].run.jobs > 0);
         parts_take(&fall, gpu_h + (size_t)i * PARTS);
     }
-    orr_plot__start(
-        to, (struct orr_plot_size){900, 220 + 50 * (int)to->among, 100, 14 + 3 * (int)to->among});
+    orr_plot__start(to, (struct orr_plot_size){900, 220 + 50 * (int)to->among, 100,
+                                               14 + 3 * (int)to->among, false});
     orr_plot__title(to, "Where the GPU time went",
                     orr_plot__is_part(to) ? "of a part of it; what became of the work is known of "
                                             "the whole runs only"

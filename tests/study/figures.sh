@@ -124,6 +124,22 @@ done
 "$orrery" plot long.db depth --width 84 --script -o long >out
 awk -F"'" '/^heading/ { for (i = 2; i <= NF; i += 2) if (length($i) > 60) print $i }' long/long-depth.gp >wide
 [ ! -s wide ] || fail "a line of a title that 84 mm do not hold: $(cat wide)"
+# No text is beside the picture, whose height has room for a legend of many queues; a time axis of days has three labels at least.
+awk 'BEGIN { print "job,submit_s,run_s,gpus,queue"; for (i = 0; i < 300; i++) print "j" i "," i * 7500 ",90000," 1 + i % 8 ",research-department-vision-team-" i % 14 }' >days.csv
+"$orrery" run --trace days.csv --cluster 4x8 --policy kai -q --no-progress -o days.db
+"$orrery" plot days.db --width 84 -o days >out 2>err || fail "14 queues"
+for file in days/*.svg; do
+    awk -F'[ "]+' '/viewBox=/ { w = $5; h = $6 }
+        sub(/.*<g transform="translate[(]/, "") { split($0, at, "[,)]"); if (at[1] < 0 || at[2] < 0 || at[1] > w || at[2] > h) { print at[1], at[2], w, h; exit 1 } }' "$file" >beside || fail "$file: text beside the picture: $(cat beside)"
+    ! grep -E '<title>.*(nuplot|[.]dat)' "$file" >named || fail "$file: gnuplot's names: $(head -1 named)"
+done
+for figure in allocation depth debt fairness gantt; do
+    sed -n 's/.*viewBox="0 0 \([0-9]*\) \([0-9]*\)".*/\1 \2/p' "days/days-$figure.svg" | awk '{ exit $2 < 1.5 * $1 }' || fail "$figure: no room for 14 queues"
+done
+"$orrery" plot days.db depth share --width 84 --script -o days >out
+[ "$(grep -m1 '^set xtics (' days/days-depth.gp | grep -o "'[^']*'" | wc -l)" -ge 3 ] || fail "$(grep -m1 '^set xtics (' days/days-depth.gp)"
+[ "$(sed -n "s/^set title '\(.*\)' offset.*/\1/p" days/days-share.gp | awk '{ if (length > n) n = length } END { print n }')" -le 26 ] || fail "share: names of panels beside each other meet"
+
 "$orrery" plot long.db waterfall --from 1h --to 2h --script -o long >out
 [ "$(awk '!/^#/ && NF > 3 && $1 == 0 { print $5 }' long/long-waterfall.dat)" = 16 ] || fail "an hour of 16 GPUs is not 16 GPU-hours"
 
