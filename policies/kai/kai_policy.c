@@ -158,6 +158,24 @@ static void list_sets(const struct orr_view *view, const struct orr_shape *shape
     }
 }
 
+/* KAI's signatures tell pods of different priority classes apart, whatever their PodGroup's
+ * priority; here a job's pods are of its class. */
+static void mark_class(struct kai *kai, const struct orr_view *view, uint32_t slot, uint32_t job)
+{
+    const struct orr_job_spec *spec = &view->specs[job];
+    const struct orr_shape *shape = &view->shapes->shapes[spec->shape];
+    const struct orr_sjob *sjob = &kai->session.jobs[slot];
+    struct orr_digest class = ORR_DIGEST_INIT;
+    orr_digest_fold(&class, (uint64_t)(int64_t)spec->priority);
+    for (uint32_t t = sjob->first_task, g = 0; t < sjob->first_task + sjob->task_count; t++) {
+        struct orr_stask *task = &kai->session.tasks[t];
+        while (task->ask != kai->build.first_ask[spec->shape] + g) {
+            g++;
+        }
+        task->constraint_key = orr_kai__constraint_key(&shape->groups[g].request) ^ class.h;
+    }
+}
+
 static uint32_t take_slot(struct kai *kai, const struct orr_view *view, uint32_t job)
 {
     const struct orr_job_spec *spec = &view->specs[job];
@@ -196,6 +214,9 @@ static uint32_t take_slot(struct kai *kai, const struct orr_view *view, uint32_t
 static void submit(struct kai *kai, const struct orr_view *view, uint32_t job)
 {
     uint32_t slot = take_slot(kai, view, job);
+    if (kai->session.rules.use_signatures) {
+        mark_class(kai, view, slot, job);
+    }
     kai->slot_of_job[job] = slot;
     if (slot >= kai->slot_capacity) {
         kai->slot_capacity = (uint32_t)orr_grow(kai->slot_capacity, slot + (size_t)1);
