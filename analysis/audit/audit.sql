@@ -126,7 +126,8 @@ SELECT j.id, j.name, w.from_ms, j.start_ms, j.end_ms, j.estimate_ms, j.mgpu, j.p
     SELECT c.job
     FROM hold AS b
     JOIN reason_change AS c ON c.job = b.job AND c.at_ms = b.eligible_ms
-    JOIN reason AS n ON n.id = c.reason AND n.code NOT IN ('dependency', 'not-eligible'))
+    JOIN reason AS n ON n.id = c.reason AND n.code NOT IN ('dependency', 'not-eligible')),
+  j.enter_ms IS NULL
 FROM job AS j
 JOIN v_waits AS w ON w.job = j.id
 LEFT JOIN non_preemptible AS p ON p.job = j.id

@@ -287,7 +287,8 @@ static void load_jobs(struct load *load)
                                    .in_parts = sqlite3_column_int(row, 18) != 0,
                                    .choosy = sqlite3_column_int(row, 19) != 0,
                                    .was_held = sqlite3_column_int(row, 20) != 0,
-                                   .unseen = sqlite3_column_int(row, 21) != 0};
+                                   .unseen = sqlite3_column_int(row, 21) != 0,
+                                   .given = sqlite3_column_int(row, 22) != 0};
     }
     sort_jobs(load);
 }

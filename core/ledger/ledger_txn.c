@@ -32,6 +32,7 @@ struct orr_txn {
     uint32_t laws;
     const uint32_t *shard_laws; /* per shard; NULL: the same everywhere */
     bool joins;                 /* placements on nodes in a row, at each commit */
+    bool as_given;              /* what is placed runs, its gang complete or not */
     struct op *ops;
     uint32_t op_count, op_capacity;
     uint32_t committed; /* ops before this one are committed; only pipelines are kept there */
@@ -54,6 +55,11 @@ struct orr_txn *orr_txn_open(struct orr_ledger *ledger, uint32_t laws)
 void orr_txn_set_shard_laws(struct orr_txn *txn, const uint32_t *laws)
 {
     txn->shard_laws = laws;
+}
+
+void orr_txn_take_as_given(struct orr_txn *txn, bool as_given)
+{
+    txn->as_given = as_given;
 }
 
 void orr_txn_join_nodes(struct orr_txn *txn)
@@ -483,7 +489,7 @@ static void settle_placed(struct orr_txn *txn, uint32_t job, orr_ms now, uint32_
 {
     struct orr_ledger *ledger = txn->ledger;
     const struct orr_job_state *state = &ledger->jobs[job];
-    bool complete = orr_ledger__is_complete(ledger, job);
+    bool complete = txn->as_given || orr_ledger__is_complete(ledger, job);
     enum orr_deed deed = state->phase != ORR_JOB_PENDING ? ORR_DEED_GROW
                          : complete                      ? ORR_DEED_START
                                                          : ORR_DEED_HOLD;

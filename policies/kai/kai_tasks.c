@@ -417,8 +417,14 @@ void orr_kai__tasks_start(struct orr_kai_tasks *tasks, const struct orr_view *vi
     const uint32_t index = tasks->job_of[slot], shape = view->specs[index].shape;
     tasks->placement = grown(tasks->placement, &tasks->placement_capacity,
                              job->first_task + job->task_count, ORR_NONE);
+    uint32_t *placements = NULL, count_placed = 0, capacity = 0;
     for (uint32_t p = view->jobs[index].placement; p != ORR_NONE;
          p = view->ledger->placements[p].next) {
+        placements = ORR_ROOM_FOR_ONE(placements, count_placed, capacity);
+        placements[count_placed++] = p;
+    }
+    for (uint32_t i = count_placed; i-- > 0;) { /* the first pod's is the last of the list */
+        const uint32_t p = placements[i];
         const struct orr_placement *placement = &view->ledger->placements[p];
         const uint32_t t = idle_task(tasks, job, first_ask[shape] + placement->group);
         const bool shared = orr_ask_is_shared(orr_task_ask(session, &session->tasks[t]));
@@ -428,6 +434,7 @@ void orr_kai__tasks_start(struct orr_kai_tasks *tasks, const struct orr_view *vi
         orr_session_set_task(session, t, ORR_TASK_RUNNING, placement->node, groups, count);
         tasks->placement[t] = p;
     }
+    orr_free(placements);
 }
 
 void orr_kai__tasks_forget(struct orr_kai_tasks *tasks, uint32_t slot)

@@ -504,22 +504,34 @@ static void note_pruned(struct engine *engine)
 }
 
 /* What of the execution model the run needs. */
+/* Does a job run as the run begins of which less is placed than it has? */
+static bool begins_in_part(const struct orr_world *world)
+{
+    for (uint32_t r = 0; r < world->running_count; r++) {
+        const struct orr_job_spec *spec = &world->specs[world->running[r].job];
+        if (world->running[r].seat_count < world->shapes.shapes[spec->shape].tasks) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static struct orr_exec *open_exec(const struct orr_world *world,
                                   const struct orr_engine_options *options,
                                   const struct orr_latency *latency, orr_ms round_ms,
                                   struct orr_ledger *ledger)
 {
-    const struct orr_exec_setting setting = {.terms = &world->terms,
-                                             .profiles = &world->profiles,
-                                             .fabric = &world->fabric,
-                                             .contention = world->contention,
-                                             .round_ms = round_ms,
-                                             .failures = options->faults.mtbf_ms > 0 ||
-                                                         world->outage_count > 0 ||
-                                                         world->resize_count > 0,
-                                             .latency = !orr_latency_is_ideal(latency),
-                                             .services = orr_world_has_services(world),
-                                             .time_sliced = world->time_sliced};
+    const struct orr_exec_setting setting = {
+        .terms = &world->terms,
+        .profiles = &world->profiles,
+        .fabric = &world->fabric,
+        .contention = world->contention,
+        .round_ms = round_ms,
+        .failures = options->faults.mtbf_ms > 0 || world->outage_count > 0 ||
+                    world->resize_count > 0 || begins_in_part(world),
+        .latency = !orr_latency_is_ideal(latency),
+        .services = orr_world_has_services(world),
+        .time_sliced = world->time_sliced};
     return orr_exec_open(ledger, &setting);
 }
 
@@ -581,6 +593,7 @@ enum orr_status orr_engine_run(const struct orr_world *world,
         runner.params = &shards;
     }
     orr_ms round_ms = world->round_ms > 0 ? world->round_ms : orr_policy_round_ms(runner.policy);
+    run->begin_ms = world->begin_ms;
     run->exec = open_exec(world, options, latency, round_ms, run->ledger);
     run->heeds = orr_alloc(shard_count, sizeof *run->heeds);
     for (uint32_t s = 0; s < shard_count; s++) {

@@ -67,23 +67,25 @@ struct engine {
     struct orr_heap heap;
     uint32_t next_arrival;
     uint32_t next_running; /* of the world: those before it run */
-    orr_ms running_ms;     /* since when that one runs; ORR_MS_NEVER: all do */
-    orr_ms arrival_ms;     /* of that job, when it is submitted; ORR_MS_NEVER: all have come */
-    uint32_t next_hold;    /* of the world: those before it have come */
-    uint32_t next_owed;    /* of the world: those before it are in force */
-    uint32_t *waits_for;   /* per hold: jobs whose end it still waits for */
-    bool changed;          /* something happened since the last cycle */
-    orr_ms next_cycle_ms;  /* on a grid; ORR_MS_NEVER when none is due */
-    orr_ms last_cycle_ms;  /* ORR_MS_NONE: none yet */
-    orr_ms round_ms;       /* 0: not in rounds */
-    orr_ms *done_ms;       /* in rounds, per job that is done and holds its devices; else NONE */
-    orr_ms wake_ms;        /* the policy asked for it; ORR_MS_NEVER */
-    orr_ms owed_ms;        /* queues are owed more or less from then on; ORR_MS_NEVER */
-    orr_ms look_ms;        /* autoscaled pools are looked at; ORR_MS_NEVER */
-    orr_ms branch_ms;      /* the run is held behind the instants up to then; ORR_MS_NEVER */
-    bool branched;         /* and goes no further than that: it has left the world's course */
-    bool enough;           /* who branches it needs no more */
-    bool outlasts;         /* something may be left in the heap when no job is */
+    orr_ms running_ms; /* since when that one runs; the begin: broken_gangs; ORR_MS_NEVER: none */
+    bool
+        broken_gangs; /* of those that run, some are below their minimum, and it is not yet begin */
+    orr_ms arrival_ms;    /* of that job, when it is submitted; ORR_MS_NEVER: all have come */
+    uint32_t next_hold;   /* of the world: those before it have come */
+    uint32_t next_owed;   /* of the world: those before it are in force */
+    uint32_t *waits_for;  /* per hold: jobs whose end it still waits for */
+    bool changed;         /* something happened since the last cycle */
+    orr_ms next_cycle_ms; /* on a grid; ORR_MS_NEVER when none is due */
+    orr_ms last_cycle_ms; /* ORR_MS_NONE: none yet */
+    orr_ms round_ms;      /* 0: not in rounds */
+    orr_ms *done_ms;      /* in rounds, per job that is done and holds its devices; else NONE */
+    orr_ms wake_ms;       /* the policy asked for it; ORR_MS_NEVER */
+    orr_ms owed_ms;       /* queues are owed more or less from then on; ORR_MS_NEVER */
+    orr_ms look_ms;       /* autoscaled pools are looked at; ORR_MS_NEVER */
+    orr_ms branch_ms;     /* the run is held behind the instants up to then; ORR_MS_NEVER */
+    bool branched;        /* and goes no further than that: it has left the world's course */
+    bool enough;          /* who branches it needs no more */
+    bool outlasts;        /* something may be left in the heap when no job is */
     struct orr_scheduler scheduler;
     struct orr_faults faults;
     uint32_t fault_events;  /* in the heap: of random failures */
@@ -195,6 +197,10 @@ void orr_engine__take_decisions(struct engine *engine);
 bool orr_engine__trace_begin(struct engine *engine);
 void orr_engine__trace_decided(const struct engine *engine);
 /* An eviction that was decided: what leaves is gone at `gone`. */
+/* What is left of a gang follows by its grace, unless the policy sees to gangs that fell below
+ * their minimum. A service's other pods serve on: no policy but one that does takes it for a gang.
+ */
+void orr_engine__evict_rest(struct engine *engine, uint32_t job, enum orr_cause cause);
 void orr_engine__lose_tasks(struct engine *engine, const struct orr_txn_decision *decision,
                             orr_ms gone);
 /* An eviction that the policy did not decide: it hears of what is leaving. */

@@ -43,10 +43,7 @@ static void evict_from(struct engine *engine, uint32_t job, struct range nodes,
     ORR_ASSERT(lawful); /* nothing was placed */
 }
 
-/* What is left of a gang follows by its grace, unless the policy sees to gangs that fell below
- * their minimum. A service's other pods serve on: no policy but one that does takes it for a gang.
- */
-static void evict_rest(struct engine *engine, uint32_t job, enum orr_cause cause)
+void orr_engine__evict_rest(struct engine *engine, uint32_t job, enum orr_cause cause)
 {
     const struct orr_job_state *state = &engine->ledger->jobs[job];
     struct orr_refusal refusal;
@@ -75,7 +72,7 @@ static void lose_nodes(struct engine *engine, uint32_t job, struct range nodes)
         orr_ledger_cut_grace(engine->ledger, job, nodes.first + n, engine->view.now);
     }
     orr_engine__release(engine, job);
-    evict_rest(engine, job, ORR_CAUSE_NODE_FAILURE);
+    orr_engine__evict_rest(engine, job, ORR_CAUSE_NODE_FAILURE);
 }
 
 /* The nodes are wanted empty: what the job has there goes by its grace. */
@@ -85,7 +82,7 @@ static void leave_nodes(struct engine *engine, uint32_t job, struct range nodes)
     orr_engine__take_decisions(engine);
     orr_txn_end_cycle(engine->txn);
     orr_engine__tell_evicted(engine, job);
-    evict_rest(engine, job, ORR_CAUSE_MAINTENANCE);
+    orr_engine__evict_rest(engine, job, ORR_CAUSE_MAINTENANCE);
 }
 
 static bool is_on(const struct orr_ledger *ledger, uint32_t job, struct range nodes)

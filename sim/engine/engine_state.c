@@ -11,7 +11,8 @@ static orr_ms running_ms(const struct engine *engine)
     const struct orr_world *world = engine->world;
     return engine->next_running < world->running_count
                ? world->running[engine->next_running].since_ms
-               : ORR_MS_NEVER;
+           : engine->broken_gangs ? world->begin_ms
+                                  : ORR_MS_NEVER;
 }
 
 void orr_engine__state_open(struct engine *engine)
@@ -55,18 +56,32 @@ static void commit(struct engine *engine)
     struct orr_refusal refusal;
     uint32_t *none = orr_zalloc(engine->world->cluster.shards.count, sizeof *none);
     orr_txn_set_shard_laws(engine->txn, none);
+    orr_txn_take_as_given(engine->txn, true);
     const bool committed = orr_txn_commit(engine->txn, engine->view.now, &refusal);
     ORR_ASSERT(committed);
+    orr_txn_take_as_given(engine->txn, false);
     orr_txn_set_shard_laws(engine->txn, engine->shard_laws);
     orr_free(none);
     orr_engine__take_decisions(engine);
     orr_txn_end_cycle(engine->txn);
 }
 
+/* Gangs that are below their minimum as the run begins: a policy that knows no stale gangs finds
+ * none, as after the loss of a node. */
+static void end_broken_gangs(struct engine *engine)
+{
+    const struct orr_world *world = engine->world;
+    for (uint32_t r = 0; r < world->running_count; r++) {
+        orr_engine__evict_rest(engine, world->running[r].job, ORR_CAUSE_STALE_GANG);
+    }
+    engine->broken_gangs = false;
+    engine->running_ms = ORR_MS_NEVER;
+}
+
 enum orr_status orr_engine__start_running(struct engine *engine, struct orr_err *err)
 {
     const struct orr_world *world = engine->world;
-    while (engine->running_ms == engine->view.now) {
+    while (engine->running_ms == engine->view.now && engine->next_running < world->running_count) {
         const struct orr_world_running *running = &world->running[engine->next_running++];
         const uint32_t job = running->job;
         if (engine->ledger->jobs[job].phase != ORR_JOB_PENDING) {
@@ -80,7 +95,11 @@ enum orr_status orr_engine__start_running(struct engine *engine, struct orr_err 
         }
         commit(engine);
         engine->policy->event(engine->state, &engine->view, ORR_JOB_STARTED, job);
+        engine->broken_gangs = engine->broken_gangs || !orr_ledger_is_complete(engine->ledger, job);
         engine->running_ms = running_ms(engine);
+    }
+    if (engine->running_ms == engine->view.now) {
+        end_broken_gangs(engine);
     }
     return ORR_OK;
 }

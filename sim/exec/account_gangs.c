@@ -140,6 +140,7 @@ static enum orr_status check_attempt(struct gangs *g, uint32_t job, uint32_t fir
             since = ORR_MS_NONE;
         } else if (since == ORR_MS_NONE && start != ORR_MS_NEVER) {
             since = at > start ? at : start;
+            since = since > run->begin_ms ? since : run->begin_ms; /* what is before is given */
         }
     }
     return ORR_OK;

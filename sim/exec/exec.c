@@ -504,6 +504,10 @@ bool orr_exec_change(struct orr_exec *exec, uint32_t job, orr_ms now, enum orr_c
         if (j->attempt != state->attempts) {
             j->attempt = state->attempts;
             begin(exec, job, now, state->attempts > 1);
+            if (!complete) { /* the run begins so: it lost the others before */
+                interrupt(exec, job, ORR_CAUSE_STALE_GANG);
+                j->mode = MODE_STALLED;
+            }
         } else if (!complete && j->mode == MODE_WORKING) {
             /* it grew in the commit that took other tasks from it: that decision follows */
             if (cause != ORR_CAUSE_NONE) {

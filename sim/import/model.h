@@ -232,5 +232,7 @@ bool import_leaves_out(struct import_model *model, const struct orr_policy *poli
 /* --- to a session --- */
 
 void import_build(struct import_model *model, struct orr_session *session);
+/* Is a plugin of that name in KAI's tiers (`tiers`: model->plugins)? */
+bool import_has_plugin(const void *tiers, const char *name);
 
 #endif

@@ -141,7 +141,7 @@ static enum orr_status configure(struct import_model *model, const struct orr_po
     return status;
 }
 
-static bool has_plugin(const void *context, const char *name)
+bool import_has_plugin(const void *context, const char *name)
 {
     const struct import_value *tiers = context;
     IMPORT_EACH(tier, tiers)
@@ -178,7 +178,7 @@ static void run_cycle(struct import_model *model, const struct orr_policy *polic
     orr_session_init(&session);
     orr_kai_set_rules(params, &session.rules);
     if (model->plugins != NULL) {
-        orr_kai_set_plugins(&session.rules, has_plugin, model->plugins);
+        orr_kai_set_plugins(&session.rules, import_has_plugin, model->plugins);
     }
     if (!is_true(policy, params, "full_hierarchy_fairness")) {
         import_flatten_queues(model);

@@ -126,8 +126,8 @@ const char *orr_replay__running_fault(const struct orr_scenario *scenario, struc
     while (next_seat(&reader, &seat, &pods)) {
         count += (uint32_t)pods;
     }
-    if (reader.fault == NULL && count < reader.shape->min_tasks) {
-        reader.fault = "running_on: are fewer pods than its gang needs";
+    if (reader.fault == NULL && count == 0) {
+        reader.fault = "running_on: names no node";
     }
     return reader.fault;
 }
@@ -147,6 +147,20 @@ static void add_seats(struct orr_world *world, struct orr_world_running *running
         }
     }
     running->seat_count = world->seat_count - running->first_seat;
+}
+
+/* Does as much of it run as its gang needs? */
+static bool is_whole(const struct orr_world *world, const struct orr_world_running *running)
+{
+    const struct orr_shape *shape = &world->shapes.shapes[world->specs[running->job].shape];
+    uint32_t *tasks = orr_zalloc(shape->group_count + (size_t)1, sizeof *tasks);
+    for (uint32_t s = 0; s < running->seat_count; s++) {
+        tasks[world->seats[running->first_seat + s].group]++;
+    }
+    const bool whole = running->seat_count >= shape->min_tasks &&
+                       (shape->set_count == 0 || orr_shape_satisfied(shape, tasks));
+    orr_free(tasks);
+    return whole;
 }
 
 static int by_since(const void *a, const void *b, void *context)
@@ -193,11 +207,14 @@ void orr_replay__state(const struct orr_scenario *scenario, struct orr_world *wo
         world->running = ORR_ROOM_FOR_ONE(world->running, world->running_count, capacity);
         struct orr_world_running *running = &world->running[world->running_count++];
         *running = (struct orr_world_running){.job = j, .since_ms = extra->running_since_ms};
-        /* what was, is known: one that by its run time or a rule would be over ends at once */
+        add_seats(world, running, extra->running_on);
+        /* what was, is known: one that by its run time or a rule would be over ends at once, but
+         * one that stands still has not run */
         struct orr_job_spec *spec = &world->specs[j];
         const orr_ms age_ms = world->begin_ms - running->since_ms;
-        spec->work_ms = spec->scales || spec->work_ms > age_ms ? spec->work_ms : age_ms;
-        add_seats(world, running, extra->running_on);
+        if (!spec->scales && spec->work_ms < age_ms && is_whole(world, running)) {
+            spec->work_ms = age_ms;
+        }
     }
     orr_sort(world->running, world->running_count, sizeof *world->running, by_since, NULL);
 }

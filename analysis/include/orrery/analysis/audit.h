@@ -34,6 +34,7 @@ struct orr_audit_job {
     bool in_parts;    /* a pod of it asks for less than whole devices */
     bool choosy;      /* it asks for more than devices: CPU or memory that a node may lack, a model,
                          a place */
+    bool given;       /* it ran before the run began: its first attempt is nobody's decision */
     bool scales;      /* its pods come and go: what it asks is in `wants` */
     bool has_books;   /* else the next says nothing */
     int64_t mgpu_ms;  /* GPU time that its causes add up to, mGPU x ms */

@@ -255,6 +255,10 @@ struct orr_refusal {
 struct orr_txn *orr_txn_open(struct orr_ledger *ledger, uint32_t laws);
 /* Laws by the shard of a job's queue (borrowed) instead of the same for all. */
 void orr_txn_set_shard_laws(struct orr_txn *txn, const uint32_t *laws);
+/* From now on commits start whatever job they place something of, even a gang of which too little
+ * is placed: the state that a run begins from is given. Its laws are switched off apart from this.
+ */
+void orr_txn_take_as_given(struct orr_txn *txn, bool as_given);
 /* Commits may join what a job that cannot shrink got on nodes in a row to one placement. Then
  * nobody may keep the index of a placement past a commit. */
 void orr_txn_join_nodes(struct orr_txn *txn);

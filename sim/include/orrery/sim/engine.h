@@ -160,6 +160,7 @@ struct orr_run {
     struct orr_exec *exec;          /* NULL: the run needed none */
     struct orr_job_time *times;     /* without exec: per job; NULL: all that was held was useful */
     bool held_part;                 /* some job held part of its gang */
+    orr_ms begin_ms;                /* decisions begin: what is before is given */
     orr_ms *stale_grace_ms;         /* per shard: its gangs may run so long below their minimum;
                                        ORR_MS_NEVER: any time */
     struct orr_reprieve *reprieves; /* in order: that time begins anew when they are over */
