@@ -46,12 +46,13 @@ static const struct {
     {"drf", BASE | BIT(GANG)},
     {"edf", BASE | BIT(GANG)},
     {"gittins", BASE | BIT(GANG)},
+    {"slurm", BASE | BIT(GANG)},
     {"kube", BASE | BIT(NAMESPACE)},
     {"kueue", BASE | BIT(LIMIT) | BIT(VICTIM)}, /* pods are placed one by one: no gang */
 };
-const char *const orr_audit_disciplines[] = {"base",   "fcfs",    "fifo", "easy",         "kai",
-                                             "static", "las",     "srtf", "conservative", "drf",
-                                             "edf",    "gittins", "kube", "kueue",        NULL};
+const char *const orr_audit_disciplines[] = {
+    "base",         "fcfs", "fifo", "easy",    "kai",   "static", "las",   "srtf",
+    "conservative", "drf",  "edf",  "gittins", "slurm", "kube",   "kueue", NULL};
 
 uint32_t orr_audit_rules_of(const char *discipline)
 {

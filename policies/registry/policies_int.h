@@ -17,5 +17,6 @@ extern const struct orr_policy orr_policy_conservative;
 extern const struct orr_policy orr_policy_drf;
 extern const struct orr_policy orr_policy_edf;
 extern const struct orr_policy orr_policy_gittins;
+extern const struct orr_policy orr_policy_slurm;
 
 #endif

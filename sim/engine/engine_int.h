@@ -64,6 +64,7 @@ struct engine {
     bool traced;                /* this cycle is told as options->trace says */
     struct orr_view view;
     struct orr_view_work work;
+    struct orr_view_words words;
     struct orr_heap heap;
     uint32_t next_arrival;
     uint32_t next_running; /* of the world: those before it run */

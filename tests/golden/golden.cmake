@@ -2,7 +2,7 @@
 set(golden ${CMAKE_CURRENT_SOURCE_DIR}/golden/golden.sh)
 foreach(case philly_fifo philly_backfill philly_crowded philly_shortest philly_mixed philly_copies
     hpc2n_fcfs hpc2n_easy hpc2n_easy_nodes gangs_easy first kueue_philly kueue_mixed kueue_fair kueue_preempt
-    kueue_ideal kueue_everything)
+    kueue_ideal kueue_everything slurm_gangs slurm_multifactor)
   add_test(NAME golden.${case} COMMAND sh ${golden} $<TARGET_FILE:orrery> ${case})
   set_tests_properties(golden.${case} PROPERTIES LABELS quick TIMEOUT 300
     ENVIRONMENT TMPDIR=${CMAKE_CURRENT_BINARY_DIR})

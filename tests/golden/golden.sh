@@ -54,13 +54,17 @@ options() { # CASE: the options of its run, one a line
         --param within_cluster_queue=lower-or-newer-equal-priority --param queueing_strategy=strict-fifo ;;
     kueue_ideal) world elastic 1500 && printf '%s\n' --policy kueue --param placement=ideal ;;
     kueue_everything) world everything 700 && printf '%s\n' --policy kueue --param reclaim_within_cohort=any ;;
+    slurm_gangs) printf '%s\n' --trace "$gangs" --cluster 20x8 --policy slurm ;;
+    slurm_multifactor) printf '%s\n' --trace "$hpc2n" --cluster 30x8 --policy slurm --param PriorityType=priority/multifactor \
+        --param PriorityWeightAge=1000 --param PriorityWeightJobSize=500 ;;
     *) printf 'golden.sh: no case %s\n' "$1" >&2 && exit 2 ;;
     esac
 }
 cases='philly_fifo philly_backfill philly_crowded philly_shortest philly_mixed philly_copies
 hpc2n_fcfs hpc2n_easy hpc2n_easy_nodes gangs_easy first kai_philly kai_factory kai_mixed kai_plain
 kai_departments kai_deep kai_limits kai_cpu kai_cpu_short kai_elastic kai_fractions kai_kinds kai_topology
-kai_everything kueue_philly kueue_mixed kueue_fair kueue_preempt kueue_ideal kueue_everything'
+kai_everything kueue_philly kueue_mixed kueue_fair kueue_preempt kueue_ideal kueue_everything
+slurm_gangs slurm_multifactor'
 
 numbers() { # CASE: `case key value` a line
     options "$1" >"$dir/options"

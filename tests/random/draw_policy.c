@@ -77,6 +77,29 @@ static const struct knob drf[] = {{{"backfill: false", NULL}}};
 static const struct knob edf[] = {{{"admission: feasible", NULL}}, {{"by: estimate", NULL}}};
 static const struct knob gittins[] = {{{"levels: 1", "levels: 3", NULL}}};
 
+static const struct knob slurm[] = {
+    {{"SchedulerType: sched/builtin", NULL}},
+    {{"SchedulerParameters: \"bf_interval=2,bf_resolution=1,batch_sched_delay=0\"",
+      "SchedulerParameters: \"bf_max_job_test=3,bf_interval=5\"",
+      "SchedulerParameters: \"default_queue_depth=1,defer,sched_interval=7\"",
+      "SchedulerParameters: \"bf_max_job_start=1,bf_window=1,bf_min_age_reserve=30\"",
+      "SchedulerParameters: \"sched_max_job_start=1,partition_job_depth=2,bf_window_linear=10\"",
+      NULL}},
+    {{"SelectTypeParameters: \"CR_Core,CR_LLN\"", NULL}},
+    {{"PriorityType: priority/multifactor", "PriorityType: priority/multifactor",
+      "PriorityType: priority/basic", NULL}},
+    {{"PriorityWeightAge: 1000", NULL}},
+    {{"PriorityMaxAge: \"00:10:00\"", "PriorityCalcPeriod: 1", NULL}},
+    {{"PriorityWeightJobSize: 500", NULL}},
+    {{"PriorityWeightPartition: 300", "PriorityWeightTRES: \"CPU=10,GRES/gpu=100\"", NULL}},
+    {{"PriorityFavorSmall: \"YES\"", NULL}},
+    {{"PriorityFlags: \"ACCRUE_ALWAYS,SMALL_RELATIVE_TO_TIME\"", NULL}},
+    {{"slurm_conf: \"PartitionName=a Nodes=ALL PriorityTier=2\\nPartitionName=b Nodes=ALL "
+      "Default=YES PriorityJobFactor=5 MaxTime=1\"",
+      "slurm_conf: \"PartitionName=a Nodes=ALL OverSubscribe=EXCLUSIVE\\nPartitionName=b Nodes=ALL "
+      "LLN=YES MaxNodes=2\"",
+      NULL}}};
+
 static const struct {
     const char *name;
     const struct knob *knobs;
@@ -93,6 +116,7 @@ static const struct {
                 {"drf", drf, sizeof drf / sizeof drf[0], true},
                 {"edf", edf, sizeof edf / sizeof edf[0], true},
                 {"gittins", gittins, sizeof gittins / sizeof gittins[0], true},
+                {"slurm", slurm, sizeof slurm / sizeof slurm[0], false},
                 {"kueue", kueue, sizeof kueue / sizeof kueue[0], false}};
 
 static void put_placement(struct draw *d)

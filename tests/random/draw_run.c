@@ -7,8 +7,8 @@
 static const char *any_policy(struct draw *d)
 {
     static const char *const policies[] = {
-        "kai",  "kai", "kai",  "kueue",        "kube", "kube",    "static", "easy",
-        "fifo", "las", "srtf", "conservative", "edf",  "gittins", "drf",    NULL};
+        "kai", "kai",  "kai",          "kueue", "kube",    "kube", "static", "easy",  "fifo",
+        "las", "srtf", "conservative", "edf",   "gittins", "drf",  "slurm",  "slurm", NULL};
     return any(d, policies);
 }
 

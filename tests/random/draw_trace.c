@@ -42,6 +42,7 @@ enum column {
     BEGAN,
     ENDED,
     STATE,
+    SBATCH,
     NOTE,
     COLUMNS
 };
@@ -83,6 +84,7 @@ static const char *const names[COLUMNS] = {
     [BEGAN] = "recorded_start_s",
     [ENDED] = "recorded_end_s",
     [STATE] = "recorded_state",
+    [SBATCH] = "sbatch",
     [NOTE] = "x_note",
 };
 
@@ -320,6 +322,20 @@ void draw_trace(struct draw *d, const char *file, uint32_t jobs)
         set_times(d, &row, j);
         if (has(d, "recorded", 20) && one_in(d, 2)) {
             set_recorded(d, &row);
+        }
+        if (has(d, "sbatch", 30) && one_in(d, 2)) {
+            static const char *const options[] = {"--partition=a",
+                                                  "--partition=b --nice=-5",
+                                                  "--partition=a,b",
+                                                  "--nodes=2",
+                                                  "--nodes=1-3 --nice=40",
+                                                  "--exclusive",
+                                                  "--array=first%2",
+                                                  "--array=first",
+                                                  "--priority=7",
+                                                  "--array=second%1 --partition=b",
+                                                  NULL};
+            set(&row, SBATCH, any(d, options));
         }
         write_row(out, order, &row);
     }

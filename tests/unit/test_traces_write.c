@@ -56,6 +56,7 @@ static void assert_same_extra(const struct orr_row_extra *a, const struct orr_ro
     assert_same_text(a->profile, b->profile);
     assert_same_text(a->mig_profile, b->mig_profile);
     assert_same_text(a->recorded_state, b->recorded_state);
+    assert_same_text(a->sbatch, b->sbatch);
     size_t from = offsetof(struct orr_row_extra, gpu_fraction_milli);
     size_t to = offsetof(struct orr_row_extra, preemptible) + sizeof a->preemptible;
     assert_memory_equal((const char *)a + from, (const char *)b + from, to - from);
@@ -139,14 +140,15 @@ static void texts__come_back_as_they_were(void **state)
     assert_round_trip(
         "t.csv",
         "job,submit_s,run_s,gpus,queue,user,group,kind,priority,preemptible,gpu_model,"
-        "node_selector,tolerations,topology_required,topology_preferred,time_limit_s,deadline_s,"
-        "after,eligible_s,profile,checkpoint_s,restart_s,busy,recorded_start_s,recorded_end_s,"
+        "node_selector,tolerations,topology_required,topology_preferred,sbatch,time_limit_s,"
+        "deadline_s,after,eligible_s,profile,checkpoint_s,restart_s,busy,recorded_start_s,recorded_"
+        "end_s,"
         "recorded_state\n"
         "\"a,b\",1,2,3,\"q \"\"x\"\"\",u,g,inference,train,false,H100|A100,\"a=b,c=d\",t,block,"
-        "rack,4,5,i,-6,llama,7,8,0.15,-9.5,10,done\n"
-        "\" b\",1,2,3,\"two\nlines\",,,training,,true,,,,,,,,,,,0,0,0.000001,,,\n"
-        "\"c \",1,2,3,,,,interactive,100,,,,,,,0,,,,,,,1,,,\n"
-        "\"\"\"\",1,2,3,,,,unknown,,,,,,,,,,,,,,,0,,,\n");
+        "rack,--nice=5 --nodes=2,4,5,i,-6,llama,7,8,0.15,-9.5,10,done\n"
+        "\" b\",1,2,3,\"two\nlines\",,,training,,true,,,,,,,,,,,,0,0,0.000001,,,\n"
+        "\"c \",1,2,3,,,,interactive,100,,,,,,,,0,,,,,,,1,,,\n"
+        "\"\"\"\",1,2,3,,,,unknown,,,,,,,,,,,,,,,,0,,,\n");
 }
 
 static void formats__of_others_become_native(void **state)

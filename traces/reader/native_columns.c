@@ -129,6 +129,7 @@ static const struct extra_field extra_texts[] = {
     {COL_mig_profile, offsetof(struct orr_row_extra, mig_profile)},
     {COL_running_on, offsetof(struct orr_row_extra, running_on)},
     {COL_recorded_state, offsetof(struct orr_row_extra, recorded_state)},
+    {COL_sbatch, offsetof(struct orr_row_extra, sbatch)},
 };
 
 static const struct extra_field extra_numbers[] = {

@@ -55,6 +55,8 @@ enum native_type {
     X(topology_required, TEXT,                                                                     \
       "level (block, rack, node) in one domain of which all pods must be")                         \
     X(topology_preferred, TEXT, "level in one domain of which all pods should be")                 \
+    X(sbatch, TEXT,                                                                                \
+      "options of sbatch, by blanks: --partition=p --nodes=2 --nice=5; policy slurm heeds them")   \
     X(time_limit_s, SPAN, "requested time: what schedulers know of run_s")                         \
     X(deadline_s, INSTANT, "when it is to be done")                                                \
     X(after, TEXT, "jobs whose end it waits for, joined by , or ;")                                \

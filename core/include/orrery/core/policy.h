@@ -54,6 +54,13 @@ struct orr_view_work {
     void *self;
 };
 
+/* What the workload states of a job in words; each may be NULL, or return NULL for none. */
+struct orr_view_words {
+    const char *(*user)(void *self, uint32_t job);
+    const char *(*options)(void *self, uint32_t job); /* column `sbatch` */
+    void *self;
+};
+
 struct orr_view {
     const struct orr_cluster *cluster;
     const struct orr_queues *queues;
@@ -67,7 +74,21 @@ struct orr_view {
     uint32_t shard;  /* the part of the cluster this policy schedules: its nodes, queues and jobs */
     const struct orr_view_work *work; /* NULL: only what the ledger knows; ask orr_view_progress */
     uint64_t seed; /* of the run; draws are made from it by named streams (rng.h) */
+    const struct orr_view_words *words; /* NULL: nobody knows any */
 };
+
+/* Who submitted a job, and the options of sbatch it was submitted with; NULL: not known. They live
+ * as long as the run. */
+static inline const char *orr_view_user(const struct orr_view *view, uint32_t job)
+{
+    const struct orr_view_words *words = view->words;
+    return words == NULL || words->user == NULL ? NULL : words->user(words->self, job);
+}
+static inline const char *orr_view_options(const struct orr_view *view, uint32_t job)
+{
+    const struct orr_view_words *words = view->words;
+    return words == NULL || words->options == NULL ? NULL : words->options(words->self, job);
+}
 
 /* How a job gets on at view->now. Where nobody knows better: it works at rate 1 since it started,
  * keeps nothing when it is evicted, and has no deadline. */

@@ -26,6 +26,7 @@ struct orr_row_extra {
     const char *template_name, *group, *priority, *gpu_model, *node_selector, *tolerations;
     const char *topology_required, *topology_preferred, *after, *profile, *mig_profile;
     const char *running_on; /* where it runs since running_since_ms: pods on nodes and devices */
+    const char *sbatch;     /* options it was submitted with */
     const char *recorded_state;
     int64_t gpu_fraction_milli; /* milli-GPU of each of gpu_devices devices */
     int64_t gpu_devices;        /* with gpu_fraction or gpu_memory_mib; 1 when not given */

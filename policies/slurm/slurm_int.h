@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* slurm_int.h - the policy `slurm`: its data, and what its files do for each other.
+ *
+ *   conf       what slurm.conf, the associations and the QOS say: constant after open
+ *   job        what the policy knows of a job beside its spec; by index of the run
+ *   record     one entry of the queue: a job in one partition it asked for
+ *   rooms      what is free on each node: the ledger's `idle`, or an image of a later time
+ *   node set   bits by node index in 64-bit words; nodes are in the order of the cluster
+ *
+ * Times of Slurm are whole seconds of the epoch; here they are ms of the run's clock. */
+#ifndef ORR_SLURM_INT_H
+#define ORR_SLURM_INT_H
+
+#include <orrery/base/idmap.h>
+#include <orrery/base/mem.h>
+#include <orrery/core/place.h>
+#include <orrery/core/policy.h>
+
+enum { SLURM_PARTITIONS_MAX = 64, SLURM_JOB_PARTITIONS_MAX = 8 };
+
+enum slurm_preempt_type { SLURM_PREEMPT_NONE, SLURM_PREEMPT_PARTITION_PRIO, SLURM_PREEMPT_QOS };
+enum slurm_preempt_mode {
+    SLURM_MODE_NOT_STATED,
+    SLURM_MODE_OFF,
+    SLURM_MODE_REQUEUE,
+    SLURM_MODE_CANCEL,
+    SLURM_MODE_SUSPEND
+};
+
+enum slurm_priority_flag {
+    SLURM_ACCRUE_ALWAYS = 1u << 0,
+    SLURM_CALCULATE_RUNNING = 1u << 1,
+    SLURM_INCR_ONLY = 1u << 2,
+    SLURM_MAX_TRES = 1u << 3,
+    SLURM_NO_FAIR_TREE = 1u << 4,
+    SLURM_NO_NORMAL_PART = 1u << 5,
+    SLURM_NO_NORMAL_QOS = 1u << 6,
+    SLURM_NO_NORMAL_TRES = 1u << 7,
+    SLURM_SMALL_RELATIVE_TO_TIME = 1u << 8,
+    SLURM_DEPTH_OBLIVIOUS = 1u << 9,
+    SLURM_NO_NORMAL_ASSOC = 1u << 10
+};
+
+enum slurm_tres { SLURM_CPU, SLURM_MEM, SLURM_GPU, SLURM_NODE, SLURM_TRES_COUNT };
+
+struct slurm_partition {
+    const char *name;
+    uint64_t *nodes; /* node set */
+    uint32_t node_count;
+    int64_t priority_tier, priority_job_factor;
+    orr_ms max_time_ms;     /* ORR_MS_NEVER: no bound */
+    orr_ms default_time_ms; /* ORR_MS_NONE: none */
+    uint32_t min_nodes, max_nodes;
+    bool down, lln, exclusive;
+    uint8_t preempt_mode; /* enum slurm_preempt_mode */
+    double billing[SLURM_TRES_COUNT];
+    bool bills;                       /* TRESBillingWeights is set; else CPUs are billed */
+    double amounts[SLURM_TRES_COUNT]; /* of its nodes: CPUs, MiB, devices, nodes; -1: no end */
+};
+
+struct slurm_conf {
+    struct orr_arena arena;
+    bool sched_backfill, multifactor, has_bf_interval;
+    uint8_t preempt_type, preempt_mode;
+    double weight_age, weight_assoc, weight_fairshare, weight_jobsize, weight_partition, weight_qos;
+    double weight_tres[SLURM_TRES_COUNT];
+    orr_ms max_age_ms, decay_half_life_ms, calc_period_ms;
+    uint8_t usage_reset; /* enum slurm_usage_reset */
+    bool favor_small;
+    uint32_t priority_flags; /* enum slurm_priority_flag */
+    bool lln;
+    bool enforce_associations, enforce_limits, enforce_qos;
+    /* SchedulerParameters */
+    orr_ms batch_sched_delay_ms, sched_interval_ms; /* sched_interval below 0: no main pass */
+    int64_t default_queue_depth, partition_job_depth, sched_max_job_start;
+    bool defer, assoc_limit_stop;
+    orr_ms bf_interval_ms, bf_window_ms, bf_resolution_ms, bf_window_linear_ms;
+    orr_ms bf_min_age_reserve_ms;
+    int64_t bf_max_job_test, bf_max_job_start, bf_max_job_user, bf_max_job_part, bf_max_job_assoc,
+        bf_max_job_user_part, bf_max_job_array_resv, bf_node_space_size, bf_min_prio_reserve,
+        bf_job_part_count_reserve;
+    bool bf_one_resv_per_job, bf_running_job_reserve;
+    int64_t preempt_reorder_count;
+    bool preempt_strict_order, preempt_youngest_first;
+    struct slurm_partition *partitions;
+    uint32_t partition_count, partition_capacity;
+    uint32_t default_partition;
+    int64_t *weight; /* per node */
+    double max_job_factor;
+};
+
+struct slurm_params { /* texts as written; "" where nothing was said */
+    const char *slurm_conf;
+    const char *keys[64]; /* by row of the table in slurm_conf.c */
+    orr_ms slurmctld_start_ms;
+};
+extern const struct orr_param orr_slurm__rows[];
+
+enum slurm_state { SLURM_UNKNOWN, SLURM_WAITS, SLURM_RUNS };
+
+struct slurm_job {
+    uint8_t state; /* enum slurm_state */
+    uint8_t partition_count, partitions[SLURM_JOB_PARTITIONS_MAX];
+    uint8_t runs_in;             /* partition */
+    bool exclusive;              /* wants whole nodes */
+    bool core_placed;            /* parts, levels or pods that come and go: core finds its nodes */
+    bool is_lined;               /* its records are in the queue */
+    bool waits_array;            /* its array runs as many tasks as it may */
+    uint32_t array, array_limit; /* ORR_NONE: no task of an array */
+    int64_t nice, priority;      /* priority: set by its user, -1: not */
+    uint32_t min_nodes, max_nodes;
+    orr_ms submit_ms, begin_ms, accrue_ms, limit_ms; /* limit ORR_MS_NEVER: none */
+    int64_t basic;                                   /* priority/basic: its number, without nice */
+    double age;                                      /* factor, as of the last tick */
+    uint64_t hopeless; /* bit by partition: not even its empty nodes could hold the job */
+    double tres[SLURM_TRES_COUNT]; /* asked: CPUs, MiB, devices, nodes at least */
+    orr_ms end_ms;                 /* of a running one: when its limit ends */
+};
+
+struct slurm_record {
+    uint32_t job;
+    uint32_t partition;
+    uint32_t priority;
+};
+
+struct slurm_seat {
+    uint32_t node, group, tasks;
+};
+
+struct slurm_seats {
+    struct slurm_seat *seats;
+    uint32_t count, capacity;
+};
+
+struct slurm_candidate { /* a node that could take tasks of a group */
+    uint32_t node;
+    int64_t tasks; /* 0: used up, or left out */
+    int64_t free;  /* CPUs, or tasks where CPUs have no end or none are asked */
+    int64_t whole; /* the same of the empty node */
+    int64_t weight;
+};
+
+struct slurm_slot { /* of backfill's table, from its begin to that of the next */
+    orr_ms begin_ms;
+    uint64_t *nodes; /* that no reservation takes */
+};
+
+struct slurm_array {
+    uint32_t limit, running;
+    uint64_t rejected_pass; /* the pass in which an element found no place */
+    uint32_t rejected_in;   /* partition */
+    uint32_t tested_cycle;  /* elements that reserved in this backfill cycle */
+};
+
+struct slurm {
+    struct slurm_conf conf;
+    const struct slurm_params *params;
+    struct orr_idmap arrays;
+    struct slurm_array *array;
+    uint32_t array_capacity;
+    struct slurm_job *jobs;
+    uint32_t job_capacity;
+    struct slurm_record
+        *queue; /* in order; records of jobs that left are taken out behind a pass */
+    uint32_t queue_count, queue_capacity;
+    uint32_t *running; /* jobs, by the end of their limits, then in order of start */
+    uint32_t running_count, running_capacity;
+    int64_t next_basic;
+    /* clocks */
+    orr_ms start_ms;     /* of slurmctld */
+    orr_ms last_tick_ms; /* of the priorities; ORR_MS_NONE: none yet */
+    orr_ms last_pass_ms, last_full_ms, last_backfill_ms;
+    bool asked;   /* something asked for a main pass at a tick */
+    bool at_once; /* a job ended: a main pass now */
+    bool changed; /* something happened since the last backfill cycle */
+    bool changed_since_full;
+    orr_ms next_begin_ms; /* the earliest time at which a waiting job may be looked at */
+    uint64_t pass;        /* number of the main pass or backfill cycle */
+    uint32_t taken_out;   /* records in the queue whose jobs do not wait any more */
+    /* scratch */
+    uint32_t words;                     /* of a node set */
+    uint64_t *left, *usable;            /* main pass: nodes not withdrawn; of one record */
+    bool *failed;                       /* per partition */
+    uint32_t *part_seen;                /* per partition: records seen in this pass */
+    struct orr_room *image;             /* rooms at a later time */
+    uint32_t *exclusive;                /* per node: exclusive jobs that hold it */
+    struct slurm_candidate *candidates; /* two for each node */
+    struct slurm_seats seats;
+    struct slurm_slot *slots;
+    uint32_t slot_count, slot_capacity;
+    uint64_t **spare_sets; /* node sets of slots to be used again */
+    uint32_t spare_count, spare_capacity;
+    double cluster_amounts[SLURM_TRES_COUNT]; /* as of a partition, of all nodes of the shard */
+};
+
+static inline bool slurm_has(const uint64_t *nodes, uint32_t node)
+{
+    return (nodes[node >> 6] >> (node & 63) & 1) != 0;
+}
+
+static inline const struct orr_shape *slurm_shape(const struct orr_view *view, uint32_t job)
+{
+    return &view->shapes->shapes[view->specs[job].shape];
+}
+
+/* slurm_conf.c */
+enum orr_status orr_slurm__conf_read(struct slurm_conf *conf, const struct slurm_params *params,
+                                     const struct orr_view *view, struct orr_err *err);
+void orr_slurm__conf_release(struct slurm_conf *conf);
+uint32_t orr_slurm__partition(const struct slurm_conf *conf, const char *name, size_t bytes);
+
+/* slurm_text.c: Slurm's words. All take the whole text. */
+/* The same word, in any case of its letters? */
+bool orr_slurm__same(const char *text, size_t bytes, const char *word);
+/* "minutes", "minutes:seconds", "hours:minutes:seconds", "days-hours[:minutes[:seconds]]", INFINITE
+ * and UNLIMITED (ORR_MS_NEVER). */
+bool orr_slurm__time(const char *text, size_t bytes, orr_ms *out);
+/* The names of a list of hosts, such as "n[1-4,7],m3"; false: it is none, or too long. */
+typedef bool orr_slurm__host_fn(void *context, const char *name);
+bool orr_slurm__hosts(const char *text, size_t bytes, orr_slurm__host_fn *take, void *context);
+/* "CPU=1.0,Mem=0.25G,GRES/gpu=2": weights by resource; memory as written for MiB. */
+bool orr_slurm__tres(const char *text, size_t bytes, double *out);
+
+/* slurm_job.c */
+/* Reads what the job was submitted with; what makes no sense is passed over. */
+void orr_slurm__job_read(struct slurm *slurm, const struct orr_view *view, uint32_t job);
+/* May the scheduler look at it at this time, as far as the job alone is concerned? */
+bool orr_slurm__job_eligible(const struct slurm *slurm, const struct orr_view *view, uint32_t job);
+
+/* slurm_priority.c */
+uint32_t orr_slurm__priority(const struct slurm *slurm, uint32_t job, uint32_t partition);
+/* All ticks that are due by now. */
+void orr_slurm__priority_ticks(struct slurm *slurm, const struct orr_view *view);
+/* A job comes, or comes again: its factors as of now. */
+void orr_slurm__priority_new(struct slurm *slurm, const struct orr_view *view, uint32_t job);
+
+/* slurm_queue.c */
+void orr_slurm__queue_add(struct slurm *slurm, const struct orr_view *view, uint32_t job);
+void orr_slurm__queue_sort(struct slurm *slurm, const struct orr_view *view);
+void orr_slurm__queue_compact(struct slurm *slurm);
+
+/* slurm_select.c */
+/* Finds nodes of `usable` for all tasks of the job in `rooms`; what they take stays subtracted from
+ * rooms where `rooms` is the image. True: slurm->seats says where. */
+bool orr_slurm__select(struct slurm *slurm, const struct orr_view *view, uint32_t job,
+                       const struct slurm_partition *partition, const uint64_t *usable,
+                       struct orr_room *rooms);
+/* Finds nodes in what is idle now and places the job there. */
+bool orr_slurm__select_now(struct slurm *slurm, const struct orr_view *view, struct orr_txn *txn,
+                           uint32_t job, const struct slurm_partition *partition,
+                           const uint64_t *usable);
+/* Could the empty nodes of the partition hold the job? */
+bool orr_slurm__select_ever(struct slurm *slurm, const struct orr_view *view, uint32_t job,
+                            uint32_t partition);
+/* When could it start on these nodes, as the limits of those that run have it? ORR_MS_NEVER: not.
+ * slurm->seats says where. */
+orr_ms orr_slurm__will_run(struct slurm *slurm, const struct orr_view *view, uint32_t job,
+                           const struct slurm_partition *partition, const uint64_t *usable);
+
+/* slurm_main.c */
+void orr_slurm__main_pass(struct slurm *slurm, const struct orr_view *view, struct orr_txn *txn,
+                          bool full);
+/* It was placed in a partition: it runs. */
+void orr_slurm__started(struct slurm *slurm, const struct orr_view *view, uint32_t job,
+                        uint32_t partition);
+void orr_slurm__explain(const struct orr_view *view, struct orr_txn *txn, uint32_t job,
+                        enum orr_reason reason, uint32_t ahead);
+/* The time limit that plans count with. */
+orr_ms orr_slurm__limit_ms(const struct slurm *slurm, uint32_t job, uint32_t partition);
+/* Why the scheduler does not try a record now; ORR_REASON_NONE: it does. */
+enum orr_reason orr_slurm__barred(const struct slurm *slurm, const struct orr_view *view,
+                                  const struct slurm_record *record);
+
+/* slurm_backfill.c */
+/* Did it start a job? */
+bool orr_slurm__backfill(struct slurm *slurm, const struct orr_view *view, struct orr_txn *txn);
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* slurm_job.c - what a job was submitted with: options of sbatch, by their long names. */
+#include "slurm_int.h"
+
+#include <string.h>
+
+#include <orrery/base/text.h>
+
+struct span {
+    const char *at;
+    size_t bytes;
+};
+
+static bool is(struct span text, const char *word)
+{
+    return text.bytes == strlen(word) && memcmp(text.at, word, text.bytes) == 0;
+}
+
+static bool next_option(struct span *options, struct span *name, struct span *value)
+{
+    while (options->bytes > 0 && (*options->at == ' ' || *options->at == '-')) {
+        options->at++;
+        options->bytes--;
+    }
+    size_t end = 0;
+    while (end < options->bytes && options->at[end] != ' ') {
+        end++;
+    }
+    const char *sign = end == 0 ? NULL : memchr(options->at, '=', end);
+    *name = (struct span){options->at, sign == NULL ? end : (size_t)(sign - options->at)};
+    *value = sign == NULL ? (struct span){options->at, 0}
+                          : (struct span){sign + 1, end - name->bytes - 1};
+    options->at += end;
+    options->bytes -= end;
+    return end > 0;
+}
+
+static void read_partitions(const struct slurm *slurm, struct slurm_job *job, struct span list)
+{
+    while (list.bytes > 0 && job->partition_count < SLURM_JOB_PARTITIONS_MAX) {
+        const char *comma = memchr(list.at, ',', list.bytes);
+        const size_t bytes = comma == NULL ? list.bytes : (size_t)(comma - list.at);
+        const uint32_t partition = orr_slurm__partition(&slurm->conf, list.at, bytes);
+        if (partition != ORR_NONE) {
+            job->partitions[job->partition_count++] = (uint8_t)partition;
+        }
+        list.at += bytes + (comma != NULL);
+        list.bytes -= bytes + (comma != NULL);
+    }
+}
+
+/* "2" or "2-4". */
+static void read_nodes(struct slurm_job *job, struct span value)
+{
+    const char *dash = memchr(value.at, '-', value.bytes);
+    const size_t bytes = dash == NULL ? value.bytes : (size_t)(dash - value.at);
+    int64_t from, to;
+    if (!orr_parse_i64(value.at, bytes, &from) || from < 1 || from > 1000000) {
+        return;
+    }
+    to = from;
+    if (dash != NULL && (!orr_parse_i64(dash + 1, value.bytes - bytes - 1, &to) || to < from)) {
+        return;
+    }
+    job->min_nodes = (uint32_t)from;
+    job->max_nodes = to > 1000000 ? 1000000 : (uint32_t)to;
+}
+
+/* "ID" or "ID%4": the array a task belongs to, and how many of it may run at once. */
+static void read_array(struct slurm *slurm, struct slurm_job *job, struct span value)
+{
+    const char *percent = value.bytes == 0 ? NULL : memchr(value.at, '%', value.bytes);
+    const size_t bytes = percent == NULL ? value.bytes : (size_t)(percent - value.at);
+    int64_t limit = 0;
+    if (bytes == 0 ||
+        (percent != NULL && (!orr_parse_i64(percent + 1, value.bytes - bytes - 1, &limit) ||
+                             limit < 1 || limit > UINT32_MAX))) {
+        return;
+    }
+    bool added;
+    job->array = orr_idmap_put(&slurm->arrays, value.at, bytes, &added);
+    slurm->array = orr_zgrow(slurm->array, &slurm->array_capacity, job->array + (size_t)1,
+                             sizeof *slurm->array);
+    slurm->array[job->array].limit = limit > 0 ? (uint32_t)limit : UINT32_MAX;
+}
+
+static void read_option(struct slurm *slurm, struct slurm_job *job, struct span name,
+                        struct span value)
+{
+    int64_t number = 0;
+    const bool is_number = orr_parse_i64(value.at, value.bytes, &number);
+    if (is(name, "partition")) {
+        read_partitions(slurm, job, value);
+    } else if (is(name, "nodes")) {
+        read_nodes(job, value);
+    } else if (is(name, "nice") && is_number) {
+        job->nice = number;
+    } else if (is(name, "priority") && is_number && number >= 0) {
+        job->priority = number;
+    } else if (is(name, "exclusive")) {
+        job->exclusive = true;
+    } else if (is(name, "array")) {
+        read_array(slurm, job, value);
+    }
+}
+
+static bool is_core_placed(const struct orr_view *view, uint32_t job)
+{
+    const struct orr_shape *shape = slurm_shape(view, job);
+    bool shares = false;
+    for (uint32_t g = 0; g < shape->group_count; g++) {
+        const uint8_t ask = shape->groups[g].request.gpu_ask;
+        shares = shares || ask == ORR_GPU_FRACTION || ask == ORR_GPU_MEMORY;
+    }
+    return shares || shape->set_count > 0 || orr_shape_is_bound(shape) || view->specs[job].scales;
+}
+
+static void read_amounts(const struct orr_view *view, uint32_t job, struct slurm_job *j)
+{
+    const struct orr_shape *shape = slurm_shape(view, job);
+    double cpus = 0;
+    for (uint32_t g = 0; g < shape->group_count; g++) {
+        const struct orr_task_group *group = &shape->groups[g];
+        cpus += (double)group->count * (double)((group->request.cpu_milli + 999) / 1000);
+    }
+    j->tres[SLURM_CPU] = cpus;
+    j->tres[SLURM_MEM] = (double)shape->mem_bytes / (double)ORR_MIB;
+    j->tres[SLURM_GPU] = (double)shape->gpus_mgpu / ORR_MGPU;
+    j->tres[SLURM_NODE] = j->min_nodes;
+}
+
+void orr_slurm__job_read(struct slurm *slurm, const struct orr_view *view, uint32_t job)
+{
+    const struct orr_job_spec *spec = &view->specs[job];
+    const char *text = orr_view_options(view, job);
+    const char *queue = orr_idmap_name(&view->queues->names, spec->queue);
+    struct slurm_job *j = &slurm->jobs[job];
+    *j = (struct slurm_job){.array = ORR_NONE,
+                            .priority = -1,
+                            .min_nodes = 1,
+                            .max_nodes = slurm_shape(view, job)->tasks,
+                            .submit_ms = spec->submit_ms,
+                            .begin_ms = view->now,
+                            .accrue_ms = view->now,
+                            .limit_ms = spec->scales ? ORR_MS_NEVER : spec->estimate_ms,
+                            .basic = 4294901759 - (int64_t)job,
+                            .core_placed = is_core_placed(view, job)};
+    struct span options = {text == NULL ? "" : text, text == NULL ? 0 : strlen(text)}, name, value;
+    while (next_option(&options, &name, &value)) {
+        read_option(slurm, j, name, value);
+    }
+    if (j->partition_count == 0) { /* a queue may bear the name of a partition */
+        read_partitions(slurm, j, (struct span){queue, strlen(queue)});
+    }
+    if (j->partition_count == 0) {
+        j->partitions[j->partition_count++] = (uint8_t)slurm->conf.default_partition;
+    }
+    read_amounts(view, job, j);
+}
+
+bool orr_slurm__job_eligible(const struct slurm *slurm, const struct orr_view *view, uint32_t job)
+{
+    const struct slurm_job *j = &slurm->jobs[job];
+    return j->is_lined && j->begin_ms <= view->now && j->priority != 0;
+}

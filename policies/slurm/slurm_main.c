@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* slurm_main.c - the main pass: strict order within a partition.
+ *
+ * A job that finds no room closes its partition for the rest of the pass and takes all nodes of the
+ * partition from the later records, those of other partitions included. Only backfill passes it. */
+#include "slurm_int.h"
+
+#include <string.h>
+
+void orr_slurm__explain(const struct orr_view *view, struct orr_txn *txn, uint32_t job,
+                        enum orr_reason reason, uint32_t ahead)
+{
+    if (view->jobs[job].phase == ORR_JOB_PENDING && view->jobs[job].reason != reason) {
+        struct orr_proof proof = orr_ledger_prove(view->ledger, job, reason);
+        proof.ahead =
+            reason == ORR_REASON_HEAD_OF_LINE || reason == ORR_REASON_RESERVED ? ahead : ORR_NONE;
+        orr_txn_explain_by(txn, job, reason, &proof);
+    }
+}
+
+orr_ms orr_slurm__limit_ms(const struct slurm *slurm, uint32_t job, uint32_t partition)
+{
+    static const orr_ms year_ms = 365 * (orr_ms)86400000;
+    const struct slurm_partition *p = &slurm->conf.partitions[partition];
+    orr_ms limit = slurm->jobs[job].limit_ms;
+    limit = limit < p->max_time_ms ? limit : p->max_time_ms;
+    return limit >= ORR_MS_NEVER / 2 ? year_ms : limit > 0 ? limit : 1;
+}
+
+void orr_slurm__started(struct slurm *slurm, const struct orr_view *view, uint32_t job,
+                        uint32_t partition)
+{
+    struct slurm_job *j = &slurm->jobs[job];
+    const bool fresh = j->state != SLURM_RUNS;
+    if (j->is_lined && (!view->specs[job].scales ||
+                        orr_job_next_tasks(slurm_shape(view, job), &view->jobs[job]) == 0)) {
+        j->is_lined = false;
+        slurm->taken_out += j->partition_count;
+    }
+    slurm->changed = true;
+    if (!fresh) {
+        return;
+    }
+    j->state = SLURM_RUNS;
+    j->runs_in = (uint8_t)partition;
+    j->end_ms = view->specs[job].scales ? ORR_MS_NEVER
+                                        : view->now + orr_slurm__limit_ms(slurm, job, partition);
+    slurm->running =
+        ORR_ROOM_FOR_ONE(slurm->running, slurm->running_count, slurm->running_capacity);
+    uint32_t at = slurm->running_count++;
+    for (; at > 0 && slurm->jobs[slurm->running[at - 1]].end_ms > j->end_ms; at--) {
+        slurm->running[at] = slurm->running[at - 1];
+    }
+    slurm->running[at] = job;
+    if (j->array != ORR_NONE) {
+        slurm->array[j->array].running++;
+    }
+    for (uint32_t p = view->jobs[job].placement; p != ORR_NONE && j->exclusive;
+         p = view->ledger->placements[p].next) {
+        const struct orr_placement *placement = &view->ledger->placements[p];
+        for (uint32_t n = 0; n <= placement->more_nodes; n++) {
+            slurm->exclusive[placement->node + n]++;
+        }
+    }
+}
+
+enum orr_reason orr_slurm__barred(const struct slurm *slurm, const struct orr_view *view,
+                                  const struct slurm_record *record)
+{
+    const struct slurm_job *j = &slurm->jobs[record->job];
+    const struct slurm_partition *p = &slurm->conf.partitions[record->partition];
+    if ((j->hopeless >> record->partition & 1) != 0) {
+        return ORR_REASON_NEVER;
+    }
+    if (p->down || p->node_count == 0) {
+        return ORR_REASON_CONSTRAINED;
+    }
+    if (p->max_nodes < j->min_nodes ||
+        (j->limit_ms > p->max_time_ms && j->limit_ms < ORR_MS_NEVER / 2)) {
+        return ORR_REASON_OVER_LIMIT;
+    }
+    if (j->array != ORR_NONE && slurm->array[j->array].running >= slurm->array[j->array].limit) {
+        return ORR_REASON_OVER_LIMIT;
+    }
+    (void)view;
+    return ORR_REASON_NONE;
+}
+
+/* --- one record --- */
+
+struct pass {
+    struct slurm *slurm;
+    const struct orr_view *view;
+    struct orr_txn *txn;
+    uint32_t head[SLURM_PARTITIONS_MAX]; /* the job that closed it */
+    int64_t started;
+};
+
+static enum orr_reason why_not(const struct orr_view *view, uint32_t job)
+{
+    const struct orr_shape *shape = slurm_shape(view, job);
+    return shape->gpus_mgpu > orr_ledger_shard_of(view->ledger, shape)->idle_gpus * ORR_MGPU
+               ? ORR_REASON_NO_CAPACITY
+               : orr_place_why_not(view->ledger, shape, 0);
+}
+
+static void close_partition(struct pass *pass, const struct slurm_record *record)
+{
+    struct slurm *slurm = pass->slurm;
+    const struct slurm_partition *p = &slurm->conf.partitions[record->partition];
+    slurm->failed[record->partition] = true;
+    pass->head[record->partition] = record->job;
+    for (uint32_t w = 0; w < slurm->words; w++) {
+        slurm->left[w] &= ~p->nodes[w];
+    }
+}
+
+static uint32_t nodes_left(const struct slurm *slurm, const struct slurm_partition *p)
+{
+    uint32_t count = 0;
+    for (uint32_t w = 0; w < slurm->words; w++) {
+        slurm->usable[w] = p->nodes[w] & slurm->left[w];
+        count += (uint32_t)__builtin_popcountll(slurm->usable[w]);
+    }
+    return count;
+}
+
+static void try_record(struct pass *pass, const struct slurm_record *record)
+{
+    struct slurm *slurm = pass->slurm;
+    struct slurm_job *j = &slurm->jobs[record->job];
+    const struct slurm_partition *p = &slurm->conf.partitions[record->partition];
+    const bool enough = nodes_left(slurm, p) >= j->min_nodes;
+    bool served = false, any = false;
+    while (enough && !served &&
+           orr_slurm__select_now(slurm, pass->view, pass->txn, record->job, p, slurm->usable)) {
+        any = true;
+        orr_slurm__started(slurm, pass->view, record->job, record->partition);
+        served = !j->is_lined;
+    }
+    pass->started += any;
+    if (served) {
+        return;
+    }
+    if (!any && !orr_slurm__select_ever(slurm, pass->view, record->job, record->partition)) {
+        j->hopeless |= (uint64_t)1 << record->partition;
+        orr_slurm__explain(pass->view, pass->txn, record->job, ORR_REASON_NEVER, ORR_NONE);
+        return;
+    }
+    orr_slurm__explain(pass->view, pass->txn, record->job, why_not(pass->view, record->job),
+                       ORR_NONE);
+    if (j->array != ORR_NONE) {
+        slurm->array[j->array].rejected_pass = slurm->pass;
+        slurm->array[j->array].rejected_in = record->partition;
+    }
+    close_partition(pass, record);
+}
+
+static bool array_rejected(const struct slurm *slurm, const struct slurm_record *record)
+{
+    const uint32_t array = slurm->jobs[record->job].array;
+    return array != ORR_NONE && slurm->array[array].rejected_pass == slurm->pass &&
+           slurm->array[array].rejected_in == record->partition;
+}
+
+/* Says of a record that it waits behind another, unless it was given a reason of its own. */
+static void explain_behind(struct pass *pass, const struct slurm_record *record)
+{
+    const uint8_t reason = pass->view->jobs[record->job].reason;
+    if (reason == ORR_REASON_NONE || reason == ORR_REASON_NO_CAPACITY ||
+        reason == ORR_REASON_FRAGMENTED) {
+        const uint32_t head =
+            pass->slurm->failed[record->partition] ? pass->head[record->partition] : ORR_NONE;
+        orr_slurm__explain(pass->view, pass->txn, record->job, ORR_REASON_HEAD_OF_LINE,
+                           head == record->job ? ORR_NONE : head);
+    }
+}
+
+static void look_at(struct pass *pass, const struct slurm_record *record)
+{
+    struct slurm *slurm = pass->slurm;
+    const enum orr_reason bar = orr_slurm__barred(slurm, pass->view, record);
+    if (slurm->failed[record->partition] || array_rejected(slurm, record)) {
+        explain_behind(pass, record);
+    } else if (bar != ORR_REASON_NONE) {
+        orr_slurm__explain(pass->view, pass->txn, record->job, bar, ORR_NONE);
+    } else {
+        try_record(pass, record);
+    }
+}
+
+static void begin_pass(struct slurm *slurm)
+{
+    slurm->pass++;
+    memset(slurm->left, 0xff, slurm->words * sizeof *slurm->left);
+    memset(slurm->failed, 0, slurm->conf.partition_count * sizeof *slurm->failed);
+    memset(slurm->part_seen, 0, slurm->conf.partition_count * sizeof *slurm->part_seen);
+}
+
+void orr_slurm__main_pass(struct slurm *slurm, const struct orr_view *view, struct orr_txn *txn,
+                          bool full)
+{
+    struct pass pass = {.slurm = slurm, .view = view, .txn = txn};
+    const struct slurm_conf *conf = &slurm->conf;
+    int64_t seen = 0;
+    begin_pass(slurm);
+    for (uint32_t r = 0; r < slurm->queue_count; r++) {
+        const struct slurm_record record = slurm->queue[r];
+        if (!orr_slurm__job_eligible(slurm, view, record.job)) {
+            continue;
+        }
+        if (conf->sched_max_job_start > 0 && pass.started >= conf->sched_max_job_start) {
+            break;
+        }
+        if (conf->partition_job_depth > 0 &&
+            slurm->part_seen[record.partition]++ > conf->partition_job_depth) {
+            continue;
+        }
+        if (!full && seen++ > conf->default_queue_depth) {
+            break;
+        }
+        look_at(&pass, &record);
+    }
+    orr_slurm__queue_compact(slurm);
+}

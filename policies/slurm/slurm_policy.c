@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* slurm_policy.c - Slurm as a policy of a run: its clocks, and what happens to jobs.
+ *
+ * The controller ticks once a second. A submit asks for a main pass, which comes at the next tick
+ * that is batch_sched_delay after the one before; the end of a job starts one at once; every
+ * sched_interval one looks at the whole queue. Backfill comes bf_interval after its last cycle, if
+ * anything changed since. Where both are due the main pass is first. */
+#include "slurm_int.h"
+
+#include <string.h>
+
+#include "../registry/policies_int.h"
+
+enum { REQUEUE_DELAY_MS = 121000 }; /* the life of a credential and one second */
+
+static enum orr_status slurm_check(const void *params, struct orr_err *err)
+{
+    struct slurm_conf conf;
+    const enum orr_status status = orr_slurm__conf_read(&conf, params, NULL, err);
+    orr_slurm__conf_release(&conf);
+    return status;
+}
+
+/* --- amounts --- */
+
+static void add_node(const struct orr_view *view, uint32_t node, double *amounts)
+{
+    const struct orr_node_type *type = orr_cluster_type(view->cluster, node);
+    const int64_t cpu = type->allocatable.v[ORR_RES_CPU];
+    const int64_t mem = type->allocatable.v[ORR_RES_MEMORY];
+    const bool endless = cpu >= ORR_AMOUNT_UNLIMITED, endless_mem = mem >= ORR_AMOUNT_UNLIMITED;
+    amounts[SLURM_CPU] =
+        endless || amounts[SLURM_CPU] < 0 ? -1 : amounts[SLURM_CPU] + (double)(cpu / 1000);
+    amounts[SLURM_MEM] = endless_mem || amounts[SLURM_MEM] < 0
+                             ? -1
+                             : amounts[SLURM_MEM] + (double)mem / (double)ORR_MIB;
+    amounts[SLURM_GPU] += (double)type->gpus;
+    amounts[SLURM_NODE] += 1;
+}
+
+static void count_amounts(struct slurm *slurm, const struct orr_view *view)
+{
+    for (uint32_t n = 0; n < view->cluster->node_count; n++) {
+        if (orr_cluster_type(view->cluster, n)->shard == view->shard) {
+            add_node(view, n, slurm->cluster_amounts);
+        }
+        for (uint32_t p = 0; p < slurm->conf.partition_count; p++) {
+            if (slurm_has(slurm->conf.partitions[p].nodes, n)) {
+                add_node(view, n, slurm->conf.partitions[p].amounts);
+            }
+        }
+    }
+}
+
+/* --- open and close --- */
+
+static void slurm_close(void *state)
+{
+    struct slurm *slurm = state;
+    orr_slurm__conf_release(&slurm->conf);
+    for (uint32_t s = 0; s < slurm->slot_count; s++) {
+        orr_free(slurm->slots[s].nodes);
+    }
+    for (uint32_t s = 0; s < slurm->spare_count; s++) {
+        orr_free(slurm->spare_sets[s]);
+    }
+    orr_idmap_release(&slurm->arrays);
+    orr_free(slurm->array);
+    orr_free(slurm->jobs);
+    orr_free(slurm->queue);
+    orr_free(slurm->running);
+    orr_free(slurm->left);
+    orr_free(slurm->usable);
+    orr_free(slurm->failed);
+    orr_free(slurm->part_seen);
+    orr_free(slurm->image);
+    orr_free(slurm->exclusive);
+    orr_free(slurm->candidates);
+    orr_free(slurm->seats.seats);
+    orr_free(slurm->slots);
+    orr_free(slurm->spare_sets);
+    orr_free(slurm);
+}
+
+static enum orr_status slurm_open(const struct orr_host *host, const void *params,
+                                  const struct orr_view *view, void **state, struct orr_err *err)
+{
+    (void)host;
+    struct slurm *slurm = orr_zalloc(1, sizeof *slurm);
+    const uint32_t nodes = view->cluster->node_count;
+    slurm->params = params;
+    orr_idmap_init(&slurm->arrays);
+    const enum orr_status status = orr_slurm__conf_read(&slurm->conf, params, view, err);
+    if (status != ORR_OK) {
+        slurm_close(slurm);
+        return status;
+    }
+    slurm->words = (nodes + 63) / 64;
+    slurm->left = orr_zalloc(slurm->words + (size_t)1, sizeof *slurm->left);
+    slurm->usable = orr_zalloc(slurm->words + (size_t)1, sizeof *slurm->usable);
+    slurm->failed = orr_zalloc(slurm->conf.partition_count, sizeof *slurm->failed);
+    slurm->part_seen = orr_zalloc(slurm->conf.partition_count, sizeof *slurm->part_seen);
+    slurm->image = orr_zalloc(nodes + (size_t)1, sizeof *slurm->image);
+    slurm->candidates = orr_zalloc(2 * (nodes + (size_t)1), sizeof *slurm->candidates);
+    slurm->exclusive = orr_zalloc(nodes + (size_t)1, sizeof *slurm->exclusive);
+    slurm->start_ms = slurm->params->slurmctld_start_ms;
+    slurm->last_tick_ms = slurm->last_pass_ms = slurm->last_full_ms = ORR_MS_NONE;
+    slurm->last_backfill_ms = slurm->start_ms; /* its thread sleeps first */
+    slurm->next_begin_ms = ORR_MS_NEVER;
+    slurm->next_basic = 4294901759 - (int64_t)view->job_count;
+    count_amounts(slurm, view);
+    *state = slurm;
+    return ORR_OK;
+}
+
+/* --- events --- */
+
+static void leave_queue(struct slurm *slurm, uint32_t job)
+{
+    struct slurm_job *j = &slurm->jobs[job];
+    slurm->taken_out += j->is_lined ? j->partition_count : 0;
+    j->is_lined = false;
+}
+
+static void leave_running(struct slurm *slurm, uint32_t job)
+{
+    uint32_t kept = 0;
+    for (uint32_t r = 0; r < slurm->running_count; r++) {
+        slurm->running[kept] = slurm->running[r];
+        kept += slurm->running[r] != job;
+    }
+    slurm->running_count = kept;
+}
+
+/* Exclusive nodes of those that run, counted anew: what a job held is gone when it has ended. */
+static void count_exclusive(struct slurm *slurm, const struct orr_view *view)
+{
+    memset(slurm->exclusive, 0, view->cluster->node_count * sizeof *slurm->exclusive);
+    for (uint32_t r = 0; r < slurm->running_count; r++) {
+        const uint32_t job = slurm->running[r];
+        const struct orr_ledger *ledger = view->ledger;
+        for (uint32_t p = view->jobs[job].placement; slurm->jobs[job].exclusive && p != ORR_NONE;
+             p = ledger->placements[p].next) {
+            for (uint32_t n = 0; n <= ledger->placements[p].more_nodes; n++) {
+                slurm->exclusive[ledger->placements[p].node + n]++;
+            }
+        }
+    }
+}
+
+static void stop(struct slurm *slurm, const struct orr_view *view, uint32_t job)
+{
+    struct slurm_job *j = &slurm->jobs[job];
+    if (j->state == SLURM_RUNS) {
+        leave_running(slurm, job);
+        if (j->array != ORR_NONE) {
+            slurm->array[j->array].running--;
+        }
+        if (j->exclusive) {
+            count_exclusive(slurm, view);
+        }
+    }
+    j->state = SLURM_UNKNOWN;
+    leave_queue(slurm, job);
+    slurm->at_once = slurm->at_once || !slurm->conf.defer;
+    slurm->asked = slurm->asked || slurm->conf.defer;
+}
+
+static void submit(struct slurm *slurm, const struct orr_view *view, uint32_t job)
+{
+    struct slurm_job *j = &slurm->jobs[job];
+    orr_slurm__job_read(slurm, view, job);
+    j->state = SLURM_WAITS;
+    orr_slurm__priority_new(slurm, view, job);
+    orr_slurm__queue_add(slurm, view, job);
+    slurm->asked = true;
+}
+
+static void requeue(struct slurm *slurm, const struct orr_view *view, uint32_t job)
+{
+    struct slurm_job *j = &slurm->jobs[job];
+    stop(slurm, view, job);
+    j->state = SLURM_WAITS;
+    j->submit_ms = view->now;
+    j->begin_ms = j->accrue_ms = view->now + REQUEUE_DELAY_MS;
+    j->basic = slurm->next_basic--;
+    slurm->next_begin_ms = j->begin_ms < slurm->next_begin_ms ? j->begin_ms : slurm->next_begin_ms;
+    orr_slurm__priority_new(slurm, view, job);
+    orr_slurm__queue_add(slurm, view, job);
+}
+
+/* A job that scales lacks something, or does not any more. */
+static void change(struct slurm *slurm, const struct orr_view *view, uint32_t job)
+{
+    const struct slurm_job *j = &slurm->jobs[job];
+    if (view->specs[job].scales && !j->is_lined && j->state != SLURM_UNKNOWN &&
+        orr_job_next_tasks(slurm_shape(view, job), &view->jobs[job]) > 0) {
+        orr_slurm__queue_add(slurm, view, job);
+    }
+    slurm->at_once = true;
+}
+
+static void slurm_event(void *state, const struct orr_view *view, enum orr_job_event event,
+                        uint32_t job)
+{
+    struct slurm *slurm = state;
+    slurm->jobs =
+        orr_zgrow(slurm->jobs, &slurm->job_capacity, view->job_count, sizeof *slurm->jobs);
+    orr_slurm__priority_ticks(slurm, view);
+    slurm->changed = slurm->changed_since_full = true;
+    switch (event) {
+    case ORR_JOB_SUBMITTED: submit(slurm, view, job); break;
+    case ORR_JOB_ENDED: stop(slurm, view, job); break;
+    case ORR_JOB_REQUEUED: requeue(slurm, view, job); break;
+    case ORR_JOB_CHANGED: change(slurm, view, job); break;
+    case ORR_JOB_STARTED:
+    default:
+        submit(slurm, view, job);
+        leave_queue(slurm, job);
+        orr_slurm__started(slurm, view, job, slurm->jobs[job].partitions[0]);
+        break;
+    }
+}
+
+static void slurm_node(void *state, const struct orr_view *view, uint32_t node)
+{
+    struct slurm *slurm = state;
+    (void)view;
+    (void)node;
+    slurm->asked = slurm->changed = slurm->changed_since_full = true;
+}
+
+/* --- clocks --- */
+
+/* The controller's next tick, or this one: they are a second apart from its start on. */
+static orr_ms tick_from(const struct slurm *slurm, orr_ms at)
+{
+    const orr_ms over = (((at - slurm->start_ms) % 1000) + 1000) % 1000;
+    return over == 0 ? at : at + 1000 - over;
+}
+
+static orr_ms after(const struct slurm *slurm, orr_ms last, orr_ms by, orr_ms now)
+{
+    const orr_ms due = last == ORR_MS_NONE ? now : last + by;
+    return tick_from(slurm, due > now ? due : now);
+}
+
+/* When the next of each is due, from now on; ORR_MS_NEVER: nothing asks for it. */
+static orr_ms main_due(const struct slurm *slurm, orr_ms now)
+{
+    return slurm->asked && slurm->conf.sched_interval_ms >= 0
+               ? after(slurm, slurm->last_pass_ms, slurm->conf.batch_sched_delay_ms, now)
+               : ORR_MS_NEVER;
+}
+
+static orr_ms full_due(const struct slurm *slurm, orr_ms now)
+{
+    return slurm->queue_count > 0 && slurm->changed_since_full && slurm->conf.sched_interval_ms >= 0
+               ? after(slurm, slurm->last_full_ms, slurm->conf.sched_interval_ms, now)
+               : ORR_MS_NEVER;
+}
+
+static orr_ms backfill_due(const struct slurm *slurm, orr_ms now)
+{
+    return slurm->queue_count > 0 && slurm->changed && slurm->conf.sched_backfill &&
+                   slurm->conf.bf_interval_ms >= 0
+               ? after(slurm, slurm->last_backfill_ms, slurm->conf.bf_interval_ms, now)
+               : ORR_MS_NEVER;
+}
+
+/* A job whose begin time has come is news to both schedulers. */
+static void look_at_begins(struct slurm *slurm, orr_ms now)
+{
+    if (slurm->next_begin_ms > now) {
+        return;
+    }
+    slurm->next_begin_ms = ORR_MS_NEVER;
+    for (uint32_t r = 0; r < slurm->queue_count; r++) {
+        const struct slurm_job *j = &slurm->jobs[slurm->queue[r].job];
+        if (j->is_lined && j->begin_ms > now && j->begin_ms < slurm->next_begin_ms) {
+            slurm->next_begin_ms = j->begin_ms;
+        }
+    }
+    slurm->asked = slurm->changed = slurm->changed_since_full = true;
+}
+
+static void slurm_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)
+{
+    struct slurm *slurm = state;
+    orr_slurm__priority_ticks(slurm, view);
+    look_at_begins(slurm, view->now);
+    const bool full = full_due(slurm, view->now) == view->now;
+    const bool at_tick = full || main_due(slurm, view->now) == view->now;
+    if (at_tick || (slurm->at_once && slurm->conf.sched_interval_ms >= 0)) {
+        orr_slurm__main_pass(slurm, view, txn, full);
+        slurm->last_pass_ms = at_tick ? view->now : slurm->last_pass_ms;
+        slurm->asked = slurm->asked && !at_tick;
+        slurm->last_full_ms = full ? view->now : slurm->last_full_ms;
+        slurm->changed_since_full = slurm->changed_since_full && !full;
+    }
+    slurm->at_once = false;
+    if (backfill_due(slurm, view->now) == view->now) {
+        slurm->changed = orr_slurm__backfill(slurm, view, txn);
+        slurm->last_backfill_ms = view->now;
+    }
+    orr_slurm__queue_compact(slurm);
+}
+
+static orr_ms earlier(orr_ms a, orr_ms b)
+{
+    return a < b ? a : b;
+}
+
+static orr_ms slurm_wake(void *state, const struct orr_view *view)
+{
+    const struct slurm *slurm = state;
+    if (slurm->queue_count == 0) {
+        return ORR_MS_NEVER;
+    }
+    const orr_ms next = view->now + 1;
+    orr_ms due = earlier(main_due(slurm, next), full_due(slurm, next));
+    due = earlier(due, backfill_due(slurm, next));
+    due = earlier(due, slurm->next_begin_ms);
+    if (slurm->conf.multifactor && slurm->running_count > 0 && slurm->last_tick_ms != ORR_MS_NONE) {
+        due = earlier(due, slurm->last_tick_ms + slurm->conf.calc_period_ms);
+    }
+    return due;
+}
+
+static uint32_t slurm_heeds(const void *params)
+{
+    (void)params;
+    return ORR_HEEDS_SECONDS;
+}
+
+const struct orr_policy orr_policy_slurm = {
+    .abi = ORR_POLICY_ABI,
+    .size = sizeof orr_policy_slurm,
+    .name = "slurm",
+    .summary =
+        "Slurm 22.05: priorities, partitions, main pass and backfill with Slurm's parameters",
+    .laws = ORR_LAW_GANG | ORR_LAW_SPAN | ORR_LAW_SPAN_PARTS,
+    .params = orr_slurm__rows,
+    .params_bytes = sizeof(struct slurm_params),
+    .open = slurm_open,
+    .event = slurm_event,
+    .cycle = slurm_cycle,
+    .wake = slurm_wake,
+    .close = slurm_close,
+    .check = slurm_check,
+    .node = slurm_node,
+    .abilities = ORR_ABLE_SCALE | ORR_ABLE_JOINED,
+    .heeds = slurm_heeds,
+};

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* slurm_queue.c - the order of records: a job in each partition it asked for.
+ *
+ * Slurm sorts its queue for each pass. Priorities move only at ticks, so the queue is kept in order
+ * and a new record is put in its place; records of jobs that left are taken out together. */
+#include "slurm_int.h"
+
+#include <string.h>
+
+#include <orrery/base/sort.h>
+
+struct order {
+    const struct slurm *slurm;
+};
+
+static int by_i64(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+/* Submits count in whole seconds. */
+static int64_t second_of(orr_ms at)
+{
+    return at >= 0 ? at / 1000 : -((999 - at) / 1000);
+}
+
+static int compare(const void *a, const void *b, void *context)
+{
+    const struct slurm *slurm = ((const struct order *)context)->slurm;
+    const struct slurm_record *x = a, *y = b;
+    const struct slurm_partition *p = &slurm->conf.partitions[x->partition];
+    const struct slurm_partition *q = &slurm->conf.partitions[y->partition];
+    int order = by_i64(q->priority_tier, p->priority_tier);
+    order = order != 0 ? order : by_i64(y->priority, x->priority);
+    order = order != 0 ? order
+                       : by_i64(second_of(slurm->jobs[x->job].submit_ms),
+                                second_of(slurm->jobs[y->job].submit_ms));
+    order = order != 0 ? order : by_i64(x->job, y->job);
+    return order != 0 ? order : by_i64(x->partition, y->partition);
+}
+
+void orr_slurm__queue_compact(struct slurm *slurm)
+{
+    if (slurm->taken_out == 0) {
+        return;
+    }
+    uint32_t kept = 0;
+    for (uint32_t r = 0; r < slurm->queue_count; r++) {
+        slurm->queue[kept] = slurm->queue[r];
+        kept += slurm->jobs[slurm->queue[r].job].is_lined;
+    }
+    slurm->queue_count = kept;
+    slurm->taken_out = 0;
+}
+
+void orr_slurm__queue_add(struct slurm *slurm, const struct orr_view *view, uint32_t job)
+{
+    (void)view;
+    struct slurm_job *j = &slurm->jobs[job];
+    struct order order = {slurm};
+    orr_slurm__queue_compact(slurm); /* records of an earlier wait are not this one's */
+    j->is_lined = true;
+    for (uint32_t p = 0; p < j->partition_count; p++) {
+        const struct slurm_record record = {job, j->partitions[p],
+                                            orr_slurm__priority(slurm, job, j->partitions[p])};
+        slurm->queue = ORR_ROOM_FOR_ONE(slurm->queue, slurm->queue_count, slurm->queue_capacity);
+        uint32_t low = 0, high = slurm->queue_count;
+        while (low < high) {
+            const uint32_t middle = low + (high - low) / 2;
+            const bool before = compare(&slurm->queue[middle], &record, &order) <= 0;
+            low = before ? middle + 1 : low;
+            high = before ? high : middle;
+        }
+        memmove(&slurm->queue[low + 1], &slurm->queue[low],
+                (slurm->queue_count - low) * sizeof *slurm->queue);
+        slurm->queue[low] = record;
+        slurm->queue_count++;
+    }
+}
+
+void orr_slurm__queue_sort(struct slurm *slurm, const struct orr_view *view)
+{
+    (void)view;
+    struct order order = {slurm};
+    orr_slurm__queue_compact(slurm);
+    for (uint32_t r = 0; r < slurm->queue_count; r++) {
+        struct slurm_record *record = &slurm->queue[r];
+        record->priority = orr_slurm__priority(slurm, record->job, record->partition);
+    }
+    orr_sort(slurm->queue, slurm->queue_count, sizeof *slurm->queue, compare, &order);
+}

@@ -1,0 +1,52 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# runs.sh ORRERY WORK_DIR RUNS EQUAL: every recorded run of slurmctld below the folder RUNS, under policy slurm. The file
+# EQUAL names those that come out equal, a run and a repetition a line: each of them must, and no other may.
+#
+# EQUAL "-" prints what differs instead.
+set -eu
+orrery=$(realpath "$1") work=$2 runs=$(realpath "$3") equal=$4 here=$(cd "$(dirname "$0")" && pwd)
+[ "$equal" = - ] || equal=$(realpath "$equal")
+. "$here/../scratch.sh"
+for run in "$runs"/*/; do
+    name=$(basename "$run")
+    for rep in r1 r2; do
+        [ -f "$run/$rep/starts.csv" ] || continue
+        jobs=$run/jobs.csv other=r2
+        [ "$rep" = r1 ] || { jobs=$run/r2/jobs.csv other=r1; }
+        mkdir "$name-$rep"
+        released=/dev/null
+        [ ! -f "$run/released.csv" ] || released=$run/released.csv
+        topology=/dev/null
+        [ ! -f "$run/topology.conf" ] || topology=$run/topology.conf
+        awk -v OUT="$name-$rep" -f "$here/scenario.awk" file=cluster "$run/cluster" file=accounts "$run/accounts.txt" \
+            file=conf "$run/slurm.conf" file=topology "$topology" file=released "$released" \
+            file=starts "$run/$rep/starts.csv" file=jobs "$jobs"
+        (cd "$name-$rep" && "$orrery" run scenario.yaml --no-progress --check-books -o run.db >out 2>err) || {
+            cat "$name-$rep/err"
+            echo "$name $rep fails"
+            continue
+        }
+        "$orrery" audit "$name-$rep/run.db" >out 2>err || fail "audit of $name $rep"
+        "$orrery" export "$name-$rep/run.db" jobs >jobs.csv
+        interval=$(sed -n 's/.*bf_interval=\([0-9]*\).*/\1/p' "$run/slurm.conf")
+        awk -v INTERVAL="${interval:-30}" -f "$here/compare.awk" "$run/$rep/starts.csv" "$run/$other/starts.csv" jobs.csv >diff
+        if [ "$(cat diff)" = equal ]; then
+            echo "$name $rep" >>found
+        else
+            sed "s/^/$name $rep: /" diff >>differs
+        fi
+    done
+done
+touch found differs
+if [ "$equal" = - ]; then
+    cat differs
+    cat found
+    echo "$(wc -l <found) equal"
+    exit 0
+fi
+sort "$equal" | cmp -s - found || {
+    cat differs
+    sort "$equal" | diff - found >out || :
+    fail 'other runs are equal than those listed'
+}
