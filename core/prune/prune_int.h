@@ -49,9 +49,11 @@ void orr_victim__release_places(struct orr_victim_search *search);
 bool orr_victim__lacks_domain(struct orr_victim_search *search,
                               const struct orr_victims *potential);
 
-/* regain.c: asked of a scenario of consolidation. */
-bool orr_victim__cannot_regain(struct orr_victim_search *search,
-                               const struct orr_victims *potential);
+/* regain.c, consolidation: asked of all that the jobs with victims on a node lose, and of the steps
+ * with a victim on the nodes at [from, to). A probe starts: nothing is lost so far. */
+void orr_victim__start_losses(struct orr_victim_search *search);
+bool orr_victim__cannot_regain_on(struct orr_victim_search *search, uint32_t node);
+bool orr_victim__cannot_regain(struct orr_victim_search *search, uint32_t from, uint32_t to);
 
 /* Outside flat worlds, served_first_any.c: a probe starts; whoever is a victim is served before the
  * preemptor; and those of a state come back and leave it too little too, whoever of them is taken.

@@ -110,6 +110,8 @@ void orr_refute__start_probe(struct orr_victim_search *search)
         orr_flat__start_probe(search);
     }
     orr_victim__start_count(search);
+    orr_victim__start_losses(search);
+    search->refuter.places_enough = search->refuter.domains_enough = false;
 }
 
 /* Whoever of these victims is moved, there are too few places. */
@@ -160,6 +162,37 @@ static bool leaves_no_place(struct orr_victim_search *search, uint32_t from, uin
            REFUTES(search, ORR_PRUNER_AGGREGATE, !orr_victim__leaves_place(search, from, to, nth));
 }
 
+/* What leaves enough places does so with more victims too: one answer is enough for a probe. */
+static bool state_lacks_domain(struct orr_victim_search *search)
+{
+    bool *enough = &search->refuter.domains_enough;
+    const bool lacks = !*enough && lacks_domain(search, &search->potential);
+    *enough = !lacks && !search->session->rules.prune.verify;
+    return lacks;
+}
+
+static bool state_lacks_places(struct orr_victim_search *search)
+{
+    bool *enough = &search->refuter.places_enough;
+    const bool lacks = !*enough && lacks_places(search, &search->potential);
+    *enough = !lacks && !search->session->rules.prune.verify;
+    return lacks;
+}
+
+/* A victim of the node, or of the nodes at [from, to), cannot get back what it would lose. */
+static bool cannot_regain(struct orr_victim_search *search, uint32_t from, uint32_t to,
+                          uint32_t node)
+{
+    const bool cannot = search->action == ORR_ACTION_CONSOLIDATION && !search->refuter.all_tried &&
+                        REFUTES(search, ORR_PRUNER_REGAIN,
+                                node == ORR_NONE ? orr_victim__cannot_regain(search, from, to)
+                                                 : orr_victim__cannot_regain_on(search, node));
+    if (cannot) {
+        orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
+    }
+    return cannot;
+}
+
 bool orr_refute__state(struct orr_victim_search *search)
 {
     enter(search, ORR_REFUTE_STATE);
@@ -167,8 +200,8 @@ bool orr_refute__state(struct orr_victim_search *search)
         orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
     }
     /* What single nodes' victims leave is asked of each scenario: there are few. */
-    return (search->generator == ORR_MULTI_NODE_GANG && lacks_domain(search, &search->potential)) ||
-           lacks_places(search, &search->potential) ||
+    return (search->generator == ORR_MULTI_NODE_GANG && state_lacks_domain(search)) ||
+           state_lacks_places(search) ||
            (search->potential.count > 0 && leaves_nothing(search, ORR_NONE));
 }
 
@@ -176,7 +209,8 @@ bool orr_refute__node(struct orr_victim_search *search, uint32_t node)
 {
     const uint32_t at = search->capacities.at[node];
     enter(search, ORR_REFUTE_WINDOW);
-    return leaves_nothing(search, node) || leaves_no_place(search, at, at + 1, ORR_NONE);
+    return cannot_regain(search, 0, 0, node) || leaves_nothing(search, node) ||
+           leaves_no_place(search, at, at + 1, ORR_NONE);
 }
 
 bool orr_refute__window(struct orr_victim_search *search, uint32_t from, uint32_t to, uint32_t nth)
@@ -188,7 +222,7 @@ bool orr_refute__window(struct orr_victim_search *search, uint32_t from, uint32_
         refuter->same_nodes = kept ? orr_flat__same_nodes(search) : 0;
     }
     return (refuter->same_nodes > 0 && to - from <= refuter->same_nodes) ||
-           leaves_no_place(search, from, to, nth);
+           cannot_regain(search, from, to, ORR_NONE) || leaves_no_place(search, from, to, nth);
 }
 
 /* --- scenarios --- */
@@ -234,11 +268,6 @@ bool orr_refute__scenario(struct orr_victim_search *search, const struct orr_vic
         return false;
     }
     if (lacks_domain(search, potential) || lacks_places(search, potential)) {
-        return true;
-    }
-    if (search->action == ORR_ACTION_CONSOLIDATION &&
-        REFUTES(search, ORR_PRUNER_REGAIN, orr_victim__cannot_regain(search, potential))) {
-        orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
         return true;
     }
     return search->refuter.flat == NULL

@@ -4,60 +4,126 @@
  * Every task that is moved must be placed again (validate.c), and every job is served once. A job
  * of one pod set gets, when it is served, the rest of its gang or, if it has that, one task more
  * (orr_jobview_to_allocate); where that is less than it lost, one of the lost ones stays without a
- * place, whatever room there is and whoever goes first.
+ * place, whatever room there is and whoever goes first. Of a active tasks and a minimum m, l lost
+ * ones are more than the max (m - a + l, 1) it is given if and only if l > 1 and a > m.
+ *
+ * So a job that runs more than its minimum may lose one task. The victims of a single node are all
+ * potential ones of the jobs that have any there; those of several nodes are all steps that have
+ * any there, and of more nodes more.
  */
 #include "prune_int.h"
 
-/* Tasks that the job would be given when it is served without `lost` of its active ones;
- * UINT32_MAX: not known. */
-static uint32_t due_without(const struct orr_session *session, uint32_t index, uint32_t lost)
+struct orr_losses {
+    struct orr_loss {      /* of a job */
+        uint32_t probe;    /* in which it lost: */
+        uint32_t tasks;    /* recorded and potential victims */
+        uint32_t recorded; /* of these */
+        uint32_t window;   /* the last one in which a victim of it was seen */
+    } * jobs;
+    uint32_t probe, window, seen; /* potential victims that are counted */
+};
+
+static struct orr_loss *loss_of(struct orr_losses *losses, uint32_t job)
+{
+    struct orr_loss *loss = &losses->jobs[job];
+    if (loss->probe != losses->probe) {
+        *loss = (struct orr_loss){.probe = losses->probe};
+    }
+    return loss;
+}
+
+static void count_lost(const struct orr_session *session, struct orr_losses *losses, uint32_t task,
+                       bool recorded)
+{
+    if (orr_status_in(session->tasks[task].live.status, ORR_STATES_ACTIVE_ALLOCATED)) {
+        struct orr_loss *loss = loss_of(losses, session->tasks[task].job);
+        loss->tasks++;
+        loss->recorded += recorded;
+    }
+}
+
+void orr_victim__start_losses(struct orr_victim_search *search)
+{
+    if (search->refuter.losses != NULL) {
+        search->refuter.losses->seen = UINT32_MAX;
+    }
+}
+
+static struct orr_losses *count_losses(struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    struct orr_losses *losses = search->refuter.losses;
+    if (losses == NULL) {
+        losses = orr_arena_alloc(&search->memory, 1, sizeof *losses);
+        losses->jobs = orr_arena_alloc(&search->memory, session->job_count, sizeof *losses->jobs);
+        losses->seen = UINT32_MAX;
+        search->refuter.losses = losses;
+    }
+    if (losses->seen == UINT32_MAX) {
+        losses->probe++;
+        losses->seen = 0;
+        for (uint32_t i = 0; i < search->recorded.count; i++) {
+            count_lost(session, losses, search->recorded.items[i].task, true);
+        }
+    }
+    for (; losses->seen < search->potential.count; losses->seen++) {
+        count_lost(session, losses, search->potential.items[losses->seen].task, false);
+    }
+    return losses;
+}
+
+/* It loses more than it would be given as soon as it loses two tasks. */
+static bool runs_more(const struct orr_session *session, uint32_t index)
 {
     const struct orr_sjob *job = &session->jobs[index];
-    if (job->set_count != 2 || !session->sets[job->first_set + 1].is_pods) {
-        return UINT32_MAX;
-    }
-    const int32_t min = session->sets[job->first_set + 1].min;
-    const int32_t left = (int32_t)job->active - (int32_t)lost;
-    return left < min ? (uint32_t)(min - left) : 1;
+    return job->set_count == 2 && session->sets[job->first_set + 1].is_pods &&
+           (int32_t)job->active > session->sets[job->first_set + 1].min;
 }
 
-/* Adds the victims of the list to what their jobs lose, or takes them back. */
-static void count_lost(struct orr_victim_search *search, const struct orr_victims *victims,
-                       uint32_t sign)
+/* The last potential victim on the node; of each the item says which was before it. */
+static uint32_t last_on(const struct orr_victim_search *search, uint32_t node)
 {
-    const struct orr_session *session = search->session;
-    for (uint32_t i = 0; i < victims->count; i++) {
-        const struct orr_stask *task = &session->tasks[victims->items[i].task];
-        search->refuter.lost[task->job] +=
-            orr_status_in(task->live.status, ORR_STATES_ACTIVE_ALLOCATED) ? sign : 0;
-    }
+    const struct orr_capacities *c = &search->capacities;
+    return c->since[node] == 0 ? ORR_NONE : c->last_on[node];
 }
 
-static bool any_loses(const struct orr_victim_search *search, const struct orr_victims *victims)
+bool orr_victim__cannot_regain_on(struct orr_victim_search *search, uint32_t node)
 {
-    const struct orr_session *session = search->session;
-    for (uint32_t i = 0; i < victims->count; i++) {
-        const uint32_t job = session->tasks[victims->items[i].task].job;
-        if (search->refuter.lost[job] > 1 &&
-            due_without(session, job, search->refuter.lost[job]) < search->refuter.lost[job]) {
+    struct orr_losses *losses = count_losses(search);
+    for (uint32_t at = last_on(search, node); at != ORR_NONE;
+         at = search->potential.items[at].before) {
+        const uint32_t job = search->potential.items[at].job;
+        if (loss_of(losses, job)->tasks > 1 && runs_more(search->session, job)) {
             return true;
         }
     }
     return false;
 }
 
-bool orr_victim__cannot_regain(struct orr_victim_search *search,
-                               const struct orr_victims *potential)
+/* The victim's step has more of them. */
+static bool is_of_many(const struct orr_victims *victims, uint32_t at)
 {
-    const struct orr_session *session = search->session;
-    if (search->refuter.lost == NULL) {
-        search->refuter.lost =
-            orr_arena_alloc(&search->memory, session->job_count, sizeof *search->refuter.lost);
+    const uint32_t step = victims->items[at].group;
+    return (at > 0 && victims->items[at - 1].group == step) ||
+           (at + 1 < victims->count && victims->items[at + 1].group == step);
+}
+
+bool orr_victim__cannot_regain(struct orr_victim_search *search, uint32_t from, uint32_t to)
+{
+    struct orr_losses *losses = count_losses(search);
+    const uint32_t window = ++losses->window;
+    for (uint32_t n = from; n < to; n++) {
+        for (uint32_t at = last_on(search, search->capacities.bearing[n]); at != ORR_NONE;
+             at = search->potential.items[at].before) {
+            const uint32_t job = search->potential.items[at].job;
+            struct orr_loss *loss = loss_of(losses, job);
+            if (loss->tasks > 1 && runs_more(search->session, job) &&
+                (loss->window == window || loss->recorded > 0 ||
+                 is_of_many(&search->potential, at))) {
+                return true;
+            }
+            loss->window = window;
+        }
     }
-    count_lost(search, potential, 1);
-    count_lost(search, &search->recorded, 1);
-    const bool loses = any_loses(search, potential) || any_loses(search, &search->recorded);
-    count_lost(search, potential, UINT32_MAX);
-    count_lost(search, &search->recorded, UINT32_MAX);
-    return loses;
+    return false;
 }
