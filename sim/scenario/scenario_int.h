@@ -96,7 +96,8 @@ struct orr_scenario__load {
     bool sealed;    /* a text without a file: nothing else is read */
     /* KAI objects that stood among the queues of the file in hand; NULL: none */
     struct orr_scenario__node *topology_object, *shard_object, *configuration_object;
-    struct orr_scenario__cohort *cohorts; /* scenario_kueue.c: of the queues being read */
+    struct orr_scenario__node *flavor_objects; /* of Kueue's ResourceFlavors, as in `flavors` */
+    struct orr_scenario__holder *holders; /* scenario_kueue_quota.c: of the queues being read */
 };
 
 typedef enum orr_status orr_scenario__prepare_fn(struct orr_scenario__load *load,
@@ -281,7 +282,7 @@ bool orr_scenario__is_kueue_object(const struct orr_scenario__node *object);
 enum orr_status orr_scenario__convert_kueue(struct orr_scenario__load *load,
                                             struct orr_scenario__node *object,
                                             struct orr_scenario__node *out);
-/* Once all are read: the cohorts become queues above them. */
+/* Once all are read: their amounts are written, and cohorts become queues above them. */
 enum orr_status orr_scenario__settle_cohorts(struct orr_scenario__load *load,
                                              struct orr_scenario__node *queues);
 enum orr_status orr_scenario__convert_configuration(struct orr_scenario__load *load,

@@ -192,6 +192,17 @@ enum orr_status orr_scenario__place_objects(struct orr_scenario__load *load,
             orr_scenario__add(load, cluster, "topology", topology->at, made);
         }
     }
+    if (load->flavor_objects != NULL && orr_scenario__find(root, "flavors") == NULL) {
+        struct orr_scenario__node *flavors = load->flavor_objects;
+        load->flavor_objects = NULL;
+        enum orr_status status =
+            orr_scenario__shape(load, orr_scenario__row_at("flavors", NULL), flavors);
+        if (status != ORR_OK) {
+            return status;
+        }
+        orr_scenario__add(load, root, "flavors", flavors->at, flavors);
+    }
+    load->flavor_objects = NULL;
     shard = shard != NULL ? shard : configuration;
     if (shard != NULL && orr_scenario__find(root, "policy") == NULL) {
         enum orr_status status = shard == configuration

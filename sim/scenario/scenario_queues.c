@@ -136,7 +136,8 @@ static enum orr_status convert_queue(struct orr_scenario__load *load,
 
 static bool is_list(const struct orr_scenario__node *object)
 {
-    static const char *const lists[] = {"List", "QueueList", "ClusterQueueList", "CohortList"};
+    static const char *const lists[] = {"List", "QueueList", "ClusterQueueList", "CohortList",
+                                        "ResourceFlavorList"};
     bool found = false;
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
         found = found || orr_scenario__is_kind(object, lists[i]);

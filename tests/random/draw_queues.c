@@ -91,7 +91,7 @@ static void draw_flavors(struct draw *d)
     for (uint32_t p = 0; p < d->pool_count; p++) {
         const char *pool = d->pools[p].name;
         if (!named) {
-            (void)snprintf(d->flavors[p], sizeof d->flavors[p], "%s", pool);
+            memcpy(d->flavors[p], d->pools[p].name, NAME_BYTES);
             continue;
         }
         (void)snprintf(d->flavors[p], sizeof d->flavors[p], "f%u", p);

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* scenario_kueue.h - what scenario_kueue.c and scenario_kueue_quota.c share. */
+#ifndef ORR_SIM_SCENARIO_KUEUE_H
+#define ORR_SIM_SCENARIO_KUEUE_H
+
+#include "scenario_int.h"
+
+enum { KUEUE_GPU, KUEUE_CPU, KUEUE_MEMORY, KUEUE_RESOURCES };
+
+/* What stands below a map; NULL: nothing, or null. */
+const struct orr_scenario__node *orr_scenario__below(const struct orr_scenario__node *map,
+                                                     const char *key);
+const char *orr_scenario__text_below(const struct orr_scenario__node *map, const char *key);
+void orr_scenario__add_text(struct orr_scenario__load *load, struct orr_scenario__node *map,
+                            const char *key, const char *text, struct orr_scenario__at at);
+struct orr_scenario__node *orr_scenario__add_map(struct orr_scenario__load *load,
+                                                 struct orr_scenario__node *map, const char *key,
+                                                 struct orr_scenario__at at);
+
+/* Is there a Cohort object of the name? */
+bool orr_scenario__has_cohort(struct orr_scenario__load *load, const char *name);
+/* Reads the quotas of a ClusterQueue or Cohort. What it has is written into `queue` by
+ * orr_scenario__settle_cohorts, which also puts those of cohorts among the queues. */
+enum orr_status orr_scenario__add_holder(struct orr_scenario__load *load, const char *name,
+                                         bool cohort, const struct orr_scenario__node *spec,
+                                         struct orr_scenario__node *queue);
+
+#endif

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* scenario_kueue_quota.c - what Kueue's ClusterQueues and Cohorts have of each flavor, as queues.
+ *
+ * A queue's quota includes that of those below it, a Cohort's does not: what a Cohort owns is added
+ * to its children's sum once all are read. Where all objects name one flavor, and no ResourceFlavor
+ * says of it on which nodes it is, amounts are of all nodes; else each queue states its flavors.
+ */
+#include "scenario_kueue.h"
+
+#include <string.h>
+
+#include <orrery/base/text.h>
+
+static const char *const resource_keys[KUEUE_RESOURCES] = {"gpu", "cpu", "memory"};
+
+struct amount { /* whole GPUs, milli-CPU, bytes */
+    bool stated, limited, lent;
+    int64_t nominal, borrowing, lending;
+};
+
+struct orr_scenario__flavored { /* of a holder, in the order they were read */
+    struct orr_scenario__flavored *next;
+    const char *flavor;
+    struct amount amounts[KUEUE_RESOURCES];
+};
+
+struct orr_scenario__holder { /* a ClusterQueue or Cohort; its amounts are written when all are read
+                               */
+    struct orr_scenario__holder *next;
+    const char *name, *weight;
+    struct orr_scenario__node *queue; /* NULL: others name it as the cohort above them */
+    bool cohort, stated, summed, summing;
+    struct orr_scenario__flavored *own, *total;
+};
+
+/* --- reading --- */
+
+/* Which resource of ours a name of Kubernetes is; KUEUE_RESOURCES: none. */
+static int resource_of(const char *name)
+{
+    const size_t bytes = strlen(name);
+    return strcmp(name, "cpu") == 0                             ? KUEUE_CPU
+           : strcmp(name, "memory") == 0                        ? KUEUE_MEMORY
+           : bytes > 4 && strcmp(name + bytes - 4, "/gpu") == 0 ? KUEUE_GPU
+                                                                : KUEUE_RESOURCES;
+}
+
+static bool parse_amount(int resource, const char *text, int64_t *out)
+{
+    const size_t bytes = strlen(text);
+    return resource == KUEUE_GPU   ? orr_parse_i64(text, bytes, out)
+           : resource == KUEUE_CPU ? orr_parse_cpu(text, bytes, out)
+                                   : orr_parse_memory(text, bytes, out);
+}
+
+static enum orr_status read_quantity(struct orr_scenario__load *load,
+                                     const struct orr_scenario__node *map, const char *key,
+                                     int resource, bool *stated, int64_t *out)
+{
+    const struct orr_scenario__node *value = orr_scenario__below(map, key);
+    *stated = value != NULL;
+    if (value == NULL) {
+        return ORR_OK;
+    }
+    const char *text = value->kind == ORR_NODE_SCALAR ? value->text : "";
+    return parse_amount(resource, text, out) && *out >= 0
+               ? ORR_OK
+               : orr_scenario__fail(load, &value->at, "%s: \"%.80s\" is no quantity of %s", key,
+                                    text, resource_keys[resource]);
+}
+
+static enum orr_status read_quota(struct orr_scenario__load *load,
+                                  const struct orr_scenario__node *quota,
+                                  struct orr_scenario__flavored *flavored)
+{
+    const char *name = orr_scenario__text_below(quota, "name");
+    const int resource = name != NULL ? resource_of(name) : KUEUE_RESOURCES;
+    if (name == NULL || resource == KUEUE_RESOURCES) {
+        return orr_scenario__fail(load, &quota->at,
+                                  name == NULL
+                                      ? "a resource needs a name%s"
+                                      : "quota of \"%.80s\": a run divides GPUs, cpu and memory",
+                                  name == NULL ? "" : name);
+    }
+    struct amount *amount = &flavored->amounts[resource];
+    if (amount->stated) {
+        return orr_scenario__fail(load, &quota->at,
+                                  "a second quota of \"%.80s\" in flavor \"%.80s\": GPUs, cpu and "
+                                  "memory are one resource each",
+                                  name, flavored->flavor);
+    }
+    bool given;
+    amount->stated = true;
+    enum orr_status status =
+        read_quantity(load, quota, "nominalQuota", resource, &given, &amount->nominal);
+    if (status == ORR_OK) {
+        status = read_quantity(load, quota, "borrowingLimit", resource, &amount->limited,
+                               &amount->borrowing);
+    }
+    return status == ORR_OK ? read_quantity(load, quota, "lendingLimit", resource, &amount->lent,
+                                            &amount->lending)
+                            : status;
+}
+
+static struct orr_scenario__flavored *
+flavor_in(struct orr_scenario__load *load, struct orr_scenario__flavored **list, const char *flavor)
+{
+    while (*list != NULL && strcmp((*list)->flavor, flavor) != 0) {
+        list = &(*list)->next;
+    }
+    if (*list == NULL) {
+        *list = orr_arena_alloc(load->arena, 1, sizeof **list);
+        (*list)->flavor = flavor;
+    }
+    return *list;
+}
+
+static enum orr_status read_flavor(struct orr_scenario__load *load,
+                                   const struct orr_scenario__node *flavor,
+                                   struct orr_scenario__flavored **list)
+{
+    const char *name = orr_scenario__text_below(flavor, "name");
+    const struct orr_scenario__node *resources = orr_scenario__below(flavor, "resources");
+    if (name == NULL) {
+        return orr_scenario__fail(load, &flavor->at, "a flavor needs a name");
+    }
+    struct orr_scenario__flavored *flavored = flavor_in(load, list, name);
+    enum orr_status status = ORR_OK;
+    for (uint32_t r = 0; status == ORR_OK && resources != NULL && r < resources->child_count; r++) {
+        status = read_quota(load, resources->children[r], flavored);
+    }
+    return status;
+}
+
+static enum orr_status read_quotas(struct orr_scenario__load *load,
+                                   const struct orr_scenario__node *spec,
+                                   struct orr_scenario__flavored **list)
+{
+    const struct orr_scenario__node *groups = orr_scenario__below(spec, "resourceGroups");
+    enum orr_status status = ORR_OK;
+    for (uint32_t g = 0; groups != NULL && g < groups->child_count; g++) {
+        const struct orr_scenario__node *flavors =
+            orr_scenario__below(groups->children[g], "flavors");
+        for (uint32_t f = 0; status == ORR_OK && flavors != NULL && f < flavors->child_count; f++) {
+            status = read_flavor(load, flavors->children[f], list);
+        }
+    }
+    return status;
+}
+
+/* --- holders --- */
+
+static struct orr_scenario__holder *holder_of(struct orr_scenario__load *load, const char *name,
+                                              bool cohort)
+{
+    struct orr_scenario__holder **at = &load->holders;
+    while (*at != NULL && ((*at)->cohort != cohort || strcmp((*at)->name, name) != 0)) {
+        at = &(*at)->next;
+    }
+    if (*at == NULL) {
+        *at = orr_arena_alloc(load->arena, 1, sizeof **at);
+        (*at)->name = name;
+        (*at)->cohort = cohort;
+    }
+    return *at;
+}
+
+bool orr_scenario__has_cohort(struct orr_scenario__load *load, const char *name)
+{
+    return holder_of(load, name, true)->stated;
+}
+
+static void write_parent(struct orr_scenario__load *load, struct orr_scenario__node *queue,
+                         const char *parent)
+{
+    if (parent != NULL && parent[0] != '\0') {
+        orr_scenario__add_text(load, queue, "parent", parent, queue->at);
+        (void)holder_of(load, parent, true);
+    } else {
+        orr_scenario__add_text(load, queue, "apart", "true", queue->at);
+    }
+}
+
+enum orr_status orr_scenario__add_holder(struct orr_scenario__load *load, const char *name,
+                                         bool cohort, const struct orr_scenario__node *spec,
+                                         struct orr_scenario__node *queue)
+{
+    struct orr_scenario__holder *holder = holder_of(load, name, cohort);
+    const char *parent = orr_scenario__text_below(spec, cohort ? "parentName" : "cohortName");
+    parent = parent != NULL
+                 ? parent
+                 : orr_scenario__text_below(spec, cohort ? "parent" : "cohort"); /* v1beta1 */
+    holder->stated = true;
+    holder->queue = queue;
+    holder->weight = orr_scenario__text_below(orr_scenario__below(spec, "fairSharing"), "weight");
+    write_parent(load, queue, parent);
+    return read_quotas(load, spec, &holder->own);
+}
+
+/* --- what a cohort has with those below it --- */
+
+static int64_t sum_of(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+static void add_amounts(struct amount *to, const struct amount *amount)
+{
+    to->nominal = sum_of(to->nominal, amount->nominal);
+    to->stated = to->stated || amount->stated;
+}
+
+static void add_flavors(struct orr_scenario__load *load, struct orr_scenario__flavored **to,
+                        const struct orr_scenario__flavored *from)
+{
+    for (; from != NULL; from = from->next) {
+        struct orr_scenario__flavored *flavored = flavor_in(load, to, from->flavor);
+        for (int r = 0; r < KUEUE_RESOURCES; r++) {
+            add_amounts(&flavored->amounts[r], &from->amounts[r]);
+        }
+    }
+}
+
+/* A queue of short form below a cohort, of a run without flavors. */
+static void add_short(struct orr_scenario__load *load, struct orr_scenario__flavored **to,
+                      const struct orr_scenario__node *queue, const char *flavor)
+{
+    for (int r = 0; r < KUEUE_RESOURCES; r++) {
+        struct amount amount = {.stated = true};
+        const char *text =
+            orr_scenario__text_below(orr_scenario__below(queue, resource_keys[r]), "quota");
+        if (text != NULL && parse_amount(r, text, &amount.nominal)) {
+            add_amounts(&flavor_in(load, to, flavor)->amounts[r], &amount);
+        }
+    }
+}
+
+static bool is_holder(const struct orr_scenario__load *load, const char *name)
+{
+    for (const struct orr_scenario__holder *h = load->holders; h != NULL; h = h->next) {
+        if (!h->cohort && strcmp(h->name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_below(const struct orr_scenario__node *queue, const char *cohort)
+{
+    const char *parent = queue != NULL ? orr_scenario__text_below(queue, "parent") : NULL;
+    return parent != NULL && strcmp(parent, cohort) == 0;
+}
+
+static void sum_holder(struct orr_scenario__load *load, struct orr_scenario__holder *holder,
+                       const struct orr_scenario__node *queues, const char *only)
+{
+    if (holder->summed || holder->summing) {
+        return; /* in a circle: the tree of queues says so later */
+    }
+    holder->summing = true;
+    add_flavors(load, &holder->total, holder->own);
+    for (uint32_t q = 0; only != NULL && q < queues->child_count; q++) {
+        const struct orr_scenario__node *queue = queues->children[q];
+        if (is_below(queue, holder->name) && !is_holder(load, queue->key)) {
+            add_short(load, &holder->total, queue, only);
+        }
+    }
+    for (struct orr_scenario__holder *child = load->holders; child != NULL; child = child->next) {
+        if (is_below(child->queue, holder->name)) {
+            sum_holder(load, child, queues, only);
+            add_flavors(load, &holder->total, child->total);
+        }
+    }
+    holder->summed = true;
+}
+
+/* --- writing --- */
+
+static const char *amount_text(struct orr_scenario__load *load, int resource, int64_t amount)
+{
+    static const char *const units[KUEUE_RESOURCES] = {"", "m", "B"};
+    return orr_scenario__format(load->arena, "%lld%s", (long long)amount, units[resource]);
+}
+
+/* Limits are the holder's own; what is borrowed comes on top of all it has with those below it. */
+static void write_amounts(struct orr_scenario__load *load, struct orr_scenario__node *map,
+                          const struct amount totals[KUEUE_RESOURCES],
+                          const struct amount own[KUEUE_RESOURCES], const char *weight)
+{
+    struct orr_scenario__node *lend = NULL;
+    for (int r = 0; r < KUEUE_RESOURCES; r++) {
+        if (!totals[r].stated) {
+            continue;
+        }
+        struct orr_scenario__node *amounts =
+            orr_scenario__add_map(load, map, resource_keys[r], map->at);
+        const int64_t total = totals[r].nominal;
+        orr_scenario__add_text(load, amounts, "quota", amount_text(load, r, total), map->at);
+        if (weight != NULL && r == KUEUE_GPU) {
+            orr_scenario__add_text(load, amounts, "weight", weight, map->at);
+        }
+        if (own[r].limited) {
+            const int64_t limit = sum_of(total, own[r].borrowing);
+            orr_scenario__add_text(load, amounts, "limit", amount_text(load, r, limit), map->at);
+        }
+        if (own[r].lent) {
+            lend = lend != NULL ? lend : orr_scenario__add_map(load, map, "lend", map->at);
+            orr_scenario__add_text(load, lend, resource_keys[r],
+                                   amount_text(load, r, own[r].lending), map->at);
+        }
+    }
+}
+
+static const struct amount *own_of(const struct orr_scenario__holder *holder, const char *flavor)
+{
+    static const struct amount none[KUEUE_RESOURCES];
+    const struct orr_scenario__flavored *own = holder->own;
+    while (own != NULL && strcmp(own->flavor, flavor) != 0) {
+        own = own->next;
+    }
+    return own != NULL ? own->amounts : none;
+}
+
+/* Of all nodes: there is one flavor at most. */
+static void write_plain(struct orr_scenario__load *load, const struct orr_scenario__holder *holder,
+                        struct orr_scenario__node *queue)
+{
+    struct amount totals[KUEUE_RESOURCES] = {{0}};
+    const char *flavor = "";
+    if (holder->total != NULL) {
+        memcpy(totals, holder->total->amounts, sizeof totals);
+        flavor = holder->total->flavor;
+    }
+    totals[KUEUE_GPU].stated = true;
+    write_amounts(load, queue, totals, own_of(holder, flavor), holder->weight);
+}
+
+static void write_flavors(struct orr_scenario__load *load,
+                          const struct orr_scenario__holder *holder,
+                          struct orr_scenario__node *queue)
+{
+    struct orr_scenario__node *flavors = orr_scenario__add_map(load, queue, "flavors", queue->at);
+    bool any_gpu = false;
+    for (const struct orr_scenario__flavored *f = holder->total; f != NULL; f = f->next) {
+        write_amounts(load, orr_scenario__add_map(load, flavors, f->flavor, queue->at), f->amounts,
+                      own_of(holder, f->flavor), holder->weight);
+        any_gpu = any_gpu || f->amounts[KUEUE_GPU].stated;
+    }
+    if (!any_gpu && holder->weight != NULL) {
+        struct orr_scenario__node *gpu = orr_scenario__add_map(load, queue, "gpu", queue->at);
+        orr_scenario__add_text(load, gpu, "weight", holder->weight, queue->at);
+    }
+}
+
+/* The one flavor that all name, "" for none; NULL: several, or it is of some nodes only. */
+static const char *only_flavor(const struct orr_scenario__load *load)
+{
+    const char *only = "";
+    for (const struct orr_scenario__holder *h = load->holders; h != NULL; h = h->next) {
+        for (const struct orr_scenario__flavored *f = h->own; f != NULL; f = f->next) {
+            if (only[0] != '\0' && strcmp(only, f->flavor) != 0) {
+                return NULL;
+            }
+            only = f->flavor;
+        }
+    }
+    const struct orr_scenario__node *flavors = load->flavor_objects;
+    for (uint32_t i = 0; flavors != NULL && i < flavors->child_count; i++) {
+        if (flavors->children[i]->child_count > 0) {
+            return NULL;
+        }
+    }
+    return only;
+}
+
+static enum orr_status write_cohort(struct orr_scenario__load *load,
+                                    const struct orr_scenario__holder *holder,
+                                    struct orr_scenario__node *queues)
+{
+    if (orr_scenario__find(queues, holder->name) != NULL) {
+        return orr_scenario__fail(
+            load, &holder->queue->at,
+            "there is a queue named \"%.80s\" already: a cohort needs another "
+            "name",
+            holder->name);
+    }
+    orr_scenario__add(load, queues, holder->name, holder->queue->at, holder->queue);
+    return ORR_OK;
+}
+
+enum orr_status orr_scenario__settle_cohorts(struct orr_scenario__load *load,
+                                             struct orr_scenario__node *queues)
+{
+    const char *only = only_flavor(load);
+    enum orr_status status = ORR_OK;
+    for (struct orr_scenario__holder *h = load->holders; h != NULL; h = h->next) {
+        if (h->queue == NULL) { /* named by others only */
+            h->queue = orr_scenario__node(load, ORR_NODE_MAP, queues->at);
+            h->queue->whole = true;
+            orr_scenario__add_text(load, h->queue, "apart", "true", queues->at);
+        }
+    }
+    for (struct orr_scenario__holder *h = load->holders; h != NULL; h = h->next) {
+        sum_holder(load, h, queues, only);
+    }
+    for (struct orr_scenario__holder *h = load->holders; h != NULL && status == ORR_OK;
+         h = h->next) {
+        if (only != NULL || h->total == NULL) {
+            write_plain(load, h, h->queue);
+        } else {
+            write_flavors(load, h, h->queue);
+        }
+        status = h->cohort ? write_cohort(load, h, queues) : ORR_OK;
+    }
+    load->holders = NULL;
+    load->flavor_objects = only == NULL ? load->flavor_objects : NULL;
+    return status;
+}
