@@ -48,7 +48,8 @@ static const struct {
     {"gittins", BASE | BIT(GANG)},
     {"slurm", BASE | BIT(GANG)},
     {"kube", BASE | BIT(NAMESPACE)},
-    {"kueue", BASE | BIT(LIMIT) | BIT(VICTIM)}, /* pods are placed one by one: no gang */
+    {"kueue",
+     BASE | BIT(LIMIT) | BIT(LENDING) | BIT(VICTIM)}, /* pods are placed one by one: no gang */
 };
 const char *const orr_audit_disciplines[] = {
     "base",         "fcfs", "fifo", "easy",    "kai",   "static", "las",   "srtf",
@@ -123,6 +124,7 @@ static void judge(struct orr_audit_run *run, const struct orr_schedule *schedule
     orr_audit__attempts(run);
     orr_audit__nodes(run);
     orr_audit__space(run);
+    orr_audit__lending(run);
     orr_audit__course(run);
     orr_audit__victims(run);
     orr_audit__order(run);

@@ -19,7 +19,12 @@ SELECT id, name, policy,
   params LIKE '%' || n || 'allow_consolidating_reclaim=false' || n || '%',
   CAST(substr(params, instr(params, 'k_value=') + 8) AS REAL), policy_params,
   CASE WHEN policy <> 'kube' OR params LIKE '%' || n || 'namespace_quota=none' || n || '%' THEN 0
-       ELSE 1 + (params LIKE '%' || n || 'namespace_quota=quota' || n || '%') END
+       ELSE 1 + (params LIKE '%' || n || 'namespace_quota=quota' || n || '%') END,
+  CASE WHEN params LIKE '%' || n || 'within_cluster_queue=lower-or-newer-equal-priority' || n || '%' THEN 3
+       ELSE 1 + (params LIKE '%' || n || 'within_cluster_queue=lower-priority' || n || '%') END,
+  CASE WHEN params LIKE '%' || n || 'reclaim_within_cohort=any' || n || '%' THEN 4
+       ELSE 1 + (params LIKE '%' || n || 'reclaim_within_cohort=lower-priority' || n || '%') END,
+  params LIKE '%' || n || 'cluster_cohort=true' || n || '%'
 FROM (SELECT *, char(10) AS n, char(10) || policy_params || char(10) AS params FROM shard)
 ORDER BY id;
 
@@ -93,11 +98,36 @@ ORDER BY at_ms;
 SELECT count(*) FROM queue;
 
 -- name: queues
+-- preemption policies by their place in enum orr_audit_preemption
 SELECT q.id, q.name, q.gpu_quota, q.gpu_limit, q.parent, s.shard, q.gpu_weight, q.priority,
-  EXISTS (SELECT 1 FROM queue_bound AS b WHERE b.queue = q.id)
+  EXISTS (SELECT 1 FROM queue_bound AS b WHERE b.queue = q.id), coalesce(l.apart, 0),
+  EXISTS (SELECT 1 FROM queue_flavor AS f WHERE f.queue = q.id AND f.flavor <> ''),
+  CASE l.within WHEN 'Never' THEN 1 WHEN 'LowerPriority' THEN 2 WHEN 'LowerOrNewerEqualPriority' THEN 3 WHEN 'Any' THEN 4 ELSE 0 END,
+  CASE l.reclaim WHEN 'Never' THEN 1 WHEN 'LowerPriority' THEN 2 WHEN 'LowerOrNewerEqualPriority' THEN 3 WHEN 'Any' THEN 4 ELSE 0 END
 FROM queue AS q
 LEFT JOIN shard_queue AS s ON s.queue = q.id
+LEFT JOIN queue_lending AS l ON l.queue = q.id
 ORDER BY q.id;
+
+-- name: flavor_count
+SELECT count(DISTINCT flavor) FROM flavor_node;
+
+-- name: flavored_count
+SELECT count(*) FROM queue_flavor WHERE resource = 'gpu';
+
+-- name: flavored
+-- a flavor is the number of those with a smaller name
+SELECT queue, at_ms, CASE flavor WHEN '' THEN NULL ELSE
+  (SELECT count(DISTINCT n.flavor) FROM flavor_node AS n WHERE n.flavor < queue_flavor.flavor) END, quota, bound, lend
+FROM queue_flavor
+WHERE resource = 'gpu'
+ORDER BY at_ms, rowid;
+
+-- name: flavor_node_count
+SELECT count(*) FROM flavor_node;
+
+-- name: flavor_nodes
+SELECT node, dense_rank() OVER (ORDER BY flavor) - 1 FROM flavor_node;
 
 -- name: change_count
 SELECT count(*) FROM queue_change;
@@ -127,7 +157,7 @@ SELECT j.id, j.name, w.from_ms, j.start_ms, j.end_ms, j.estimate_ms, j.mgpu, j.p
     FROM hold AS b
     JOIN reason_change AS c ON c.job = b.job AND c.at_ms = b.eligible_ms
     JOIN reason AS n ON n.id = c.reason AND n.code NOT IN ('dependency', 'not-eligible')),
-  j.enter_ms IS NULL
+  j.enter_ms IS NULL, j.priority
 FROM job AS j
 JOIN v_waits AS w ON w.job = j.id
 LEFT JOIN non_preemptible AS p ON p.job = j.id

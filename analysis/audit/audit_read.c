@@ -117,7 +117,10 @@ static void load_shards(struct load *load)
             .by_usage = sqlite3_column_int(row, 6) != 0,
             .counts_moved = sqlite3_column_int(row, 7) != 0,
             .k = sqlite3_column_double(row, 8),
-            .namespace_cap = (enum orr_audit_cap)sqlite3_column_int(row, 10)};
+            .namespace_cap = (enum orr_audit_cap)sqlite3_column_int(row, 10),
+            .within = (enum orr_audit_preemption)sqlite3_column_int(row, 11),
+            .reclaim = (enum orr_audit_preemption)sqlite3_column_int(row, 12),
+            .cluster_cohort = sqlite3_column_int(row, 13) != 0};
         struct orr_audit_shard *shard = &schedule->shards[schedule->shard_count - 1];
         shard->k = shard->k > 0 ? shard->k : 0;
         shard->obscure =
@@ -203,16 +206,20 @@ static void load_queues(struct load *load)
                                     : find(&load->queues, sqlite3_column_int64(row, 4));
         const uint32_t shard = shard_in(load, row, 5);
         const bool root = parent == schedule->queue_count || schedule->shards[shard].flat;
-        schedule->queues[schedule->queue_count] =
-            (struct orr_audit_queue){.name = keep_text(load, row, 1),
-                                     .gpu_quota = sqlite3_column_double(row, 2),
-                                     .gpu_limit = sqlite3_column_double(row, 3),
-                                     .parent = root ? ORR_NONE : parent,
-                                     .shard = shard,
-                                     .gpu_weight = sqlite3_column_double(row, 6),
-                                     .priority = sqlite3_column_int64(row, 7),
-                                     .other_bounds = sqlite3_column_int(row, 8) != 0,
-                                     .outside = schedule->shards[shard].flat && parent == ORR_NONE};
+        schedule->queues[schedule->queue_count] = (struct orr_audit_queue){
+            .name = keep_text(load, row, 1),
+            .gpu_quota = sqlite3_column_double(row, 2),
+            .gpu_limit = sqlite3_column_double(row, 3),
+            .parent = root ? ORR_NONE : parent,
+            .shard = shard,
+            .gpu_weight = sqlite3_column_double(row, 6),
+            .priority = sqlite3_column_int64(row, 7),
+            .other_bounds = sqlite3_column_int(row, 8) != 0,
+            .apart = sqlite3_column_int(row, 9) != 0,
+            .flavored = sqlite3_column_int(row, 10) != 0,
+            .within = (enum orr_audit_preemption)sqlite3_column_int(row, 11),
+            .reclaim = (enum orr_audit_preemption)sqlite3_column_int(row, 12),
+            .outside = schedule->shards[shard].flat && parent == ORR_NONE};
         schedule->queue_count++;
     }
 }
@@ -233,6 +240,41 @@ static void load_owed(struct load *load)
                                         .gpu_limit = sqlite3_column_double(row, 3),
                                         .gpu_weight = sqlite3_column_double(row, 4),
                                         .priority = sqlite3_column_int64(row, 5)};
+        }
+    }
+}
+
+static void load_flavors(struct load *load)
+{
+    struct orr_schedule *schedule = load->schedule;
+    const uint32_t room = count_rows(load, orr_audit_sql__flavored_count);
+    const uint32_t pairs = count_rows(load, orr_audit_sql__flavor_node_count);
+    schedule->flavor_count = count_rows(load, orr_audit_sql__flavor_count);
+    schedule->flavored =
+        orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->flavored);
+    schedule->flavor_nodes =
+        orr_arena_alloc(&schedule->arena, pairs + (size_t)1, sizeof *schedule->flavor_nodes);
+    sqlite3_stmt *row = orr_results_prepare(&load->in, orr_audit_sql__flavored);
+    while (orr_results_step(&load->in, row) && schedule->flavored_count < room) {
+        const uint32_t queue = find(&load->queues, sqlite3_column_int64(row, 0));
+        const bool all = sqlite3_column_type(row, 2) == SQLITE_NULL;
+        const uint32_t flavor = all ? ORR_NONE : (uint32_t)sqlite3_column_int64(row, 2);
+        if (queue != ORR_NONE && (all || flavor < schedule->flavor_count)) {
+            schedule->flavored[schedule->flavored_count++] =
+                (struct orr_audit_flavored){.queue = queue,
+                                            .at_ms = time_or(row, 1, ORR_MS_NONE),
+                                            .flavor = flavor,
+                                            .gpu_quota = sqlite3_column_double(row, 3),
+                                            .gpu_limit = sqlite3_column_double(row, 4),
+                                            .gpu_lend = sqlite3_column_double(row, 5)};
+        }
+    }
+    row = orr_results_prepare(&load->in, orr_audit_sql__flavor_nodes);
+    while (orr_results_step(&load->in, row) && schedule->flavor_node_count < pairs) {
+        const uint32_t node = find(&load->nodes, sqlite3_column_int64(row, 0));
+        if (node != ORR_NONE) {
+            schedule->flavor_nodes[schedule->flavor_node_count++] =
+                (struct orr_audit_flavor_node){node, (uint32_t)sqlite3_column_int64(row, 1)};
         }
     }
 }
@@ -288,7 +330,8 @@ static void load_jobs(struct load *load)
                                    .choosy = sqlite3_column_int(row, 19) != 0,
                                    .was_held = sqlite3_column_int(row, 20) != 0,
                                    .unseen = sqlite3_column_int(row, 21) != 0,
-                                   .given = sqlite3_column_int(row, 22) != 0};
+                                   .given = sqlite3_column_int(row, 22) != 0,
+                                   .priority = sqlite3_column_int64(row, 23)};
     }
     sort_jobs(load);
 }
@@ -466,6 +509,7 @@ enum orr_status orr_schedule_load(const char *db_path, struct orr_schedule *sche
     load_totals(&load);
     load_queues(&load);
     load_owed(&load);
+    load_flavors(&load);
     load_shares(&load);
     load_jobs(&load);
     load_spans(&load);

@@ -130,6 +130,9 @@ void orr_audit__part(const struct orr_schedule *schedule, uint32_t shard, struct
                             offsetof(struct orr_audit_want, job), rows.job_at);
     part->outages = take_rows(&rows, schedule->outages, &part->outage_count, sizeof *part->outages,
                               offsetof(struct orr_audit_outage, node), rows.node_at);
+    part->flavor_nodes = take_rows(&rows, schedule->flavor_nodes, &part->flavor_node_count,
+                                   sizeof *part->flavor_nodes,
+                                   offsetof(struct orr_audit_flavor_node, node), rows.node_at);
     orr_free(rows.eviction_at);
     orr_free(rows.node_at);
     orr_free(rows.job_at);

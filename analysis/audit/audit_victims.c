@@ -34,6 +34,48 @@ static const char *queue_name(const struct orr_schedule *schedule, uint32_t queu
     return queue == ORR_NONE ? "none" : schedule->queues[queue].name;
 }
 
+/* Does a policy let a job of one priority take one of another? Which of equals is newer is not
+ * asked: the record does not tell by which time each was queued. */
+static bool lets(enum orr_audit_preemption policy, int64_t winner, int64_t victim)
+{
+    switch (policy) {
+    case ORR_AUDIT_NOT_STATED:
+    case ORR_AUDIT_ANY: return true;
+    case ORR_AUDIT_NEVER: return false;
+    case ORR_AUDIT_LOWER_PRIORITY: return victim < winner;
+    case ORR_AUDIT_LOWER_OR_NEWER_EQUAL_PRIORITY: break;
+    }
+    return victim <= winner;
+}
+
+/* Under kueue, whose queues say whom their jobs may preempt. */
+static void check_policy(struct orr_audit_run *run, const struct orr_audit_eviction *eviction)
+{
+    static const char *const words[] = {"anybody", "nobody", "jobs of lower priority",
+                                        "jobs of lower priority, or newer ones of its own",
+                                        "anybody"};
+    const struct orr_schedule *schedule = run->schedule;
+    const struct orr_audit_job *winner = &schedule->jobs[eviction->for_job];
+    const struct orr_audit_job *victim = &schedule->jobs[eviction->job];
+    if (winner->queue == ORR_NONE) {
+        return;
+    }
+    const struct orr_audit_queue *queue = &schedule->queues[winner->queue];
+    const bool same = winner->queue == victim->queue;
+    const enum orr_audit_preemption stated = same ? queue->within : queue->reclaim;
+    const enum orr_audit_preemption otherwise =
+        same ? schedule->shards[0].within : schedule->shards[0].reclaim;
+    const enum orr_audit_preemption policy = stated != ORR_AUDIT_NOT_STATED ? stated : otherwise;
+    if (!lets(policy, winner->priority, victim->priority)) {
+        orr_audit__found(run, ORR_AUDIT_VICTIM, eviction->at_ms,
+                         "job %s of priority %lld is evicted for job %s of priority %lld, whose "
+                         "queue %s may preempt %s in %s",
+                         victim->name, (long long)victim->priority, winner->name,
+                         (long long)winner->priority, queue->name, words[policy],
+                         same ? "its own" : "others");
+    }
+}
+
 static void check(struct orr_audit_run *run, const struct orr_audit_eviction *eviction)
 {
     const struct orr_schedule *schedule = run->schedule;
@@ -58,6 +100,9 @@ static void check(struct orr_audit_run *run, const struct orr_audit_eviction *ev
                          "job %s of queue %s is preempted for job %s of queue %s", victim->name,
                          queue_name(schedule, victim->queue), winner->name,
                          queue_name(schedule, winner->queue));
+    }
+    if (orr_audit__on(run, ORR_AUDIT_LENDING)) {
+        check_policy(run, eviction);
     }
 }
 

@@ -61,6 +61,18 @@ CREATE TABLE queue_bound(            -- the same of CPU (milli-CPU) and memory (
   queue INTEGER NOT NULL, at_ms INTEGER, -- NULL: at the start
   resource TEXT NOT NULL, quota REAL NOT NULL, bound REAL NOT NULL, weight REAL NOT NULL -- cpu or memory; -1: unlimited
 );
+CREATE TABLE queue_lending(          -- what a queue states in Kueue's words, only of queues that do; NULL: as the policy's parameters say
+  queue INTEGER PRIMARY KEY, apart INTEGER NOT NULL, -- at the top: in no cohort with the others there
+  within TEXT, reclaim TEXT          -- preemption: Never, LowerPriority, LowerOrNewerEqualPriority, Any
+);
+CREATE TABLE queue_flavor(           -- what a queue has of each flavor, in order of preference, or lends of all nodes ('')
+  queue INTEGER NOT NULL, at_ms INTEGER, -- NULL: at the start
+  flavor TEXT NOT NULL, resource TEXT NOT NULL, -- gpu (devices), cpu (milli-CPU) or memory (bytes); -1: unlimited
+  quota REAL NOT NULL, bound REAL NOT NULL, lend REAL NOT NULL
+);
+CREATE TABLE flavor_node(            -- the nodes of each flavor
+  flavor TEXT NOT NULL, node INTEGER NOT NULL
+);
 CREATE TABLE shard(                  -- parts of the cluster that are scheduled apart; at least one
   id INTEGER PRIMARY KEY, name TEXT NOT NULL, -- '': of the pools that state none
   policy TEXT NOT NULL, policy_params TEXT NOT NULL, capacity_mgpu INTEGER NOT NULL

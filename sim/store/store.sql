@@ -32,6 +32,15 @@ INSERT INTO queue_change VALUES(?,?,?,?,?,?);
 -- name: queue_bound
 INSERT INTO queue_bound VALUES(?,?,?,?,?,?);
 
+-- name: queue_lending
+INSERT INTO queue_lending VALUES(?,?,?,?);
+
+-- name: queue_flavor
+INSERT INTO queue_flavor VALUES(?,?,?,?,?,?,?);
+
+-- name: flavor_node
+INSERT INTO flavor_node VALUES(?,?);
+
 -- name: kind
 INSERT INTO kind VALUES(?,?);
 

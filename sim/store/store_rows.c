@@ -545,6 +545,7 @@ enum orr_status orr_store__write_rows(sqlite3 *db, const struct orr_store_input 
                                                   write_queues,
                                                   write_owed,
                                                   write_bounds,
+                                                  orr_store__write_lending,
                                                   write_name_tables,
                                                   write_shards,
                                                   write_placements,

@@ -98,6 +98,7 @@ static inline enum orr_status write_tables(sqlite3 *db, const struct orr_store_i
     return ORR_OK;
 }
 
+orr_store__write_fn orr_store__write_lending; /* store_lending.c */
 enum orr_status orr_store__write_stated(sqlite3 *db, const struct orr_store_input *input,
                                         struct orr_err *err);
 enum orr_status orr_store__write_expectations(sqlite3 *db, const struct orr_store_input *input,

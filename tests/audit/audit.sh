@@ -34,6 +34,26 @@ run reclaim "$source/scenarios/whatif/reclaim/reclaim.yaml" --policy kai
 run static "$source/scenarios/whatif/reclaim/reclaim.yaml" --policy static
 run kube "$source/scenarios/whatif/reclaim/reclaim.yaml" --policy kube --param namespace_quota=quota
 run kueue "$source/scenarios/whatif/kueue/cohorts.yaml" --variant reclaim
+cat >"$dir/flavors.csv" <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,queue,priority
+a1,0,100,1,4,a,0
+a2,0,200,1,4,a,0
+a3,1,300,1,4,a,0
+a4,2,50,1,4,a,0
+b1,3,50,1,4,b,0
+b2,20,50,1,4,b,5
+b3,21,50,1,4,b,9
+CSV
+cat >"$dir/flavors.yaml" <<YAML
+cluster: {pools: {h100: {nodes: 2, gpus: 4}, a100: {nodes: 2, gpus: 4}}}
+queues:
+  a: {parent: all, flavors: {h100: {gpu: [4, 1, 4]}, a100: {gpu: [4, 1, unlimited]}}}
+  b: {parent: all, flavors: {h100: {gpu: [4, 1, 4]}, a100: {gpu: [4, 1, 4]}}, preemption: {within: LowerPriority, reclaim: Any}}
+  all: {}
+workload: [{name: t, trace: flavors.csv}]
+policy: kueue
+YAML
+run flavors "$dir/flavors.yaml"
 run preempt "$source/scenarios/whatif/inference/inference.yaml" --policy kai
 run shortest --trace "$log" --cluster 240x1 --split 1 --policy fifo --param order=shortest
 run backfill --trace "$log" --cluster 240x1 --split 1 --policy fifo --param backfill=true
@@ -229,6 +249,13 @@ fault static part "UPDATE queue SET gpu_quota = 8"
 fault kube namespace "UPDATE queue SET gpu_quota = 8"
 fault kueue limit "UPDATE queue SET gpu_limit = 4 WHERE name = 'vision'"
 fault kueue victim "UPDATE eviction SET cause = 'preempt'"
+fault kueue victim "UPDATE shard SET policy_params = replace(policy_params, 'reclaim_within_cohort=any', 'reclaim_within_cohort=never')"
+fault kueue lending "INSERT INTO queue_flavor SELECT id, NULL, '', 'gpu', gpu_quota, gpu_limit, 0 FROM queue WHERE parent IS NULL"
+fault flavors lending "UPDATE queue_flavor SET bound = quota"
+fault flavors lending "UPDATE queue_flavor SET lend = 0 WHERE queue = (SELECT id FROM queue WHERE name = 'b')"
+fault flavors lending "UPDATE flavor_node SET flavor = 'h100' WHERE node = (SELECT max(node) FROM flavor_node)"
+fault flavors victim "UPDATE queue_lending SET reclaim = 'LowerPriority'; UPDATE job SET priority = 9 WHERE name LIKE 'a_'"
+fault flavors victim "UPDATE queue_lending SET within = 'Never'"
 fault shards shard "UPDATE job SET node = (SELECT id FROM node WHERE pool = 'k' LIMIT 1) WHERE id =
     (SELECT id FROM job WHERE name LIKE 'a%' AND node IS NOT NULL LIMIT 1)"
 fault shards down "INSERT INTO outage SELECT node, start_ms, end_ms FROM job WHERE id =

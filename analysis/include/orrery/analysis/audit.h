@@ -23,6 +23,7 @@ struct orr_audit_job {
     uint32_t queue;          /* index, or ORR_NONE */
     uint32_t evictions;      /* as the schedule counts them */
     uint32_t leaving;        /* of them, whose grace was not over when the run ended */
+    int64_t priority;
     bool finished;
     bool firm;      /* may not be evicted for others */
     bool held_back; /* for good: it was never considered */
@@ -136,6 +137,15 @@ enum orr_audit_cap {
     ORR_AUDIT_CAP_QUOTA
 };
 
+/* Whom a job of a queue may preempt, in its queue or in others, as Kueue's policies say. */
+enum orr_audit_preemption {
+    ORR_AUDIT_NOT_STATED,
+    ORR_AUDIT_NEVER,
+    ORR_AUDIT_LOWER_PRIORITY,
+    ORR_AUDIT_LOWER_OR_NEWER_EQUAL_PRIORITY,
+    ORR_AUDIT_ANY
+};
+
 /* A part of the cluster that is scheduled apart. */
 struct orr_audit_shard {
     const char *name, *policy; /* policy NULL: not known */
@@ -148,6 +158,8 @@ struct orr_audit_shard {
     double k;          /* how strongly, which also decides how shares are rounded */
     bool counts_moved; /* reclaim counts what it places elsewhere as taken */
     enum orr_audit_cap namespace_cap;
+    enum orr_audit_preemption within, reclaim; /* of queues that state none */
+    bool cluster_cohort; /* a cohort above those at the top owns GPUs that no queue has */
 };
 
 struct orr_audit_queue {
@@ -159,6 +171,20 @@ struct orr_audit_queue {
     int64_t priority;
     bool other_bounds; /* of CPU or memory, at some time */
     bool outside;      /* takes no part in the division: flat, and without a parent */
+    bool apart;        /* at the top: in no cohort with the others there */
+    bool flavored;     /* its quota is of flavors */
+    enum orr_audit_preemption within, reclaim;
+};
+
+struct orr_audit_flavored { /* what a queue has of a flavor's GPUs from a time on */
+    orr_ms at_ms;           /* ORR_MS_NONE: at the start */
+    uint32_t queue;
+    uint32_t flavor;                       /* ORR_NONE: all nodes; then only `lend` counts */
+    double gpu_quota, gpu_limit, gpu_lend; /* devices; < 0: unlimited */
+};
+
+struct orr_audit_flavor_node {
+    uint32_t node, flavor;
 };
 
 struct orr_audit_owed { /* what a queue is owed from a time on */
@@ -211,6 +237,10 @@ struct orr_schedule {
     uint32_t owed_count;
     struct orr_audit_stored *shares; /* by time */
     uint32_t share_count;
+    struct orr_audit_flavored *flavored; /* the start first, then by time */
+    uint32_t flavored_count;
+    struct orr_audit_flavor_node *flavor_nodes;
+    uint32_t flavor_node_count, flavor_count;
     struct orr_arena arena; /* all of the above */
 };
 
@@ -233,13 +263,16 @@ void orr_schedule_release(struct orr_schedule *schedule);
     X(SHARD, "shard", "a job runs on nodes of its queue's shard")                                  \
     X(DOWN, "down", "nothing is placed or stays on a node that is down or away")                   \
     X(LIMIT, "limit", "no queue is above its limit")                                               \
+    X(LENDING, "lending",                                                                          \
+      "no queue or cohort holds more of a flavor than its quota, what it may borrow and what "     \
+      "others lend")                                                                               \
     X(QUOTA, "quota", "what may not be preempted starts within the quotas above it")               \
     X(SHARE, "share", "fair shares that are stored are what demand and weights make due")          \
     X(PART, "part", "no queue holds more than its fixed part")                                     \
     X(NAMESPACE, "namespace", "no pod starts that takes its namespace above what it may hold")     \
     X(VICTIM, "victim",                                                                            \
       "reclaim takes from other queues, preemption from its own; both spare "                      \
-      "what may not be preempted")                                                                 \
+      "what may not be preempted, or what a queue's policies spare")                               \
     X(RECLAIM, "reclaim",                                                                          \
       "reclaim takes from queues above their share, or quota for those within")                    \
     X(ORDER, "order", "no job starts before one that was submitted earlier")                       \

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* audit_lending.c - kueue: what queues hold of each flavor's GPUs, against quotas that cohorts lend
+ * and borrow.
+ *
+ * Of each queue and cohort, by flavor:
+ *   subtree   own quota, and of each below what it lends of its subtree
+ *   usage     what it holds, or those below it hold beyond what they keep to themselves
+ *   law       usage <= subtree + what it may borrow; without anybody above: usage <= subtree
+ * A quota that is lowered binds nobody who was admitted before, and pods may be placed long after
+ * the admission: then the queues of that tree are not judged any more. Nor is a tree that held more
+ * than that as the run began.
+ */
+#include "audit_int.h"
+
+#include <float.h>
+
+#define UNLIMITED DBL_MAX
+
+struct cell {                  /* of a queue and flavor, in devices */
+    double quota, limit, lend; /* as stated; UNLIMITED */
+    double whole;              /* quota with all below it: stated, or their sum where it is more */
+    double subtree, kept, usage; /* kept: of the subtree, lent to nobody */
+    double below, lent;          /* of its children: quota, and what they lend */
+};
+
+struct lending {
+    struct orr_audit_run *run;
+    const struct orr_schedule *schedule;
+    uint32_t columns;    /* flavors, and all nodes alike as the last */
+    struct cell *cells;  /* queue * columns + flavor; behind the queues the cohort above them all */
+    double *gpus;        /* by flavor: of its nodes */
+    uint32_t *flavor_of; /* by node; ORR_NONE: of none */
+    bool *inner, *flavored_below;
+    bool *open;     /* by root: its tree is not judged any more */
+    bool *reported; /* by cell: it is over, and that was said */
+    bool several;   /* some node is of several flavors */
+    uint32_t shard; /* whose queues these are */
+    uint32_t next;  /* of the schedule's changes */
+};
+
+static struct cell *cell_at(const struct lending *lending, uint32_t queue, uint32_t flavor)
+{
+    return &lending->cells[(size_t)queue * lending->columns + flavor];
+}
+
+/* Behind the queues: the cohort above those at the top, if there is one for this queue. */
+static uint32_t parent_of(const struct lending *lending, uint32_t queue)
+{
+    const struct orr_schedule *schedule = lending->schedule;
+    if (queue == schedule->queue_count) {
+        return ORR_NONE;
+    }
+    const struct orr_audit_queue *is = &schedule->queues[queue];
+    return is->parent != ORR_NONE                             ? is->parent
+           : is->apart || !schedule->shards[0].cluster_cohort ? ORR_NONE
+                                                              : schedule->queue_count;
+}
+
+static uint32_t root_of(const struct lending *lending, uint32_t queue)
+{
+    while (parent_of(lending, queue) != ORR_NONE) {
+        queue = parent_of(lending, queue);
+    }
+    return queue;
+}
+
+static double amount_of(double stated)
+{
+    return stated < 0 ? UNLIMITED : stated;
+}
+
+static double sum_of(double a, double b)
+{
+    return a >= UNLIMITED || b >= UNLIMITED ? UNLIMITED : a + b;
+}
+
+/* --- quotas and usage --- */
+
+static void settle_cell(struct lending *lending, uint32_t queue, uint32_t flavor)
+{
+    struct cell *cell = cell_at(lending, queue, flavor);
+    /* a quota without bound below a limit is one of that size */
+    const double stated =
+        cell->quota >= UNLIMITED && cell->limit < UNLIMITED ? cell->limit : cell->quota;
+    const bool owns = cell->below < UNLIMITED && stated > cell->below;
+    cell->whole = stated > cell->below ? stated : cell->below;
+    cell->subtree = !lending->inner[queue] ? stated
+                    : stated >= UNLIMITED  ? UNLIMITED
+                                           : sum_of(cell->lent, owns ? stated - cell->below : 0);
+    cell->kept = cell->lend >= UNLIMITED      ? 0
+                 : cell->subtree >= UNLIMITED ? UNLIMITED
+                 : cell->subtree > cell->lend ? cell->subtree - cell->lend
+                                              : 0;
+}
+
+/* What of its usage the nodes above see. */
+static double seen_of(const struct cell *cell)
+{
+    return cell->usage > cell->kept ? cell->usage - cell->kept : 0;
+}
+
+static void hand_up(struct lending *lending, uint32_t queue, uint32_t flavor, double *quota_at_top)
+{
+    const struct cell *cell = cell_at(lending, queue, flavor);
+    const uint32_t parent = parent_of(lending, queue);
+    if (parent == ORR_NONE || parent == lending->schedule->queue_count) {
+        *quota_at_top = sum_of(*quota_at_top, cell->whole);
+    }
+    if (parent != ORR_NONE) {
+        struct cell *above = cell_at(lending, parent, flavor);
+        above->below = sum_of(above->below, cell->whole);
+        above->lent = sum_of(above->lent, cell->subtree < cell->lend ? cell->subtree : cell->lend);
+        above->usage += seen_of(cell);
+    }
+}
+
+/* From what queues state and leaves hold; parents come before their children. */
+static void settle(struct lending *lending)
+{
+    const uint32_t all = lending->schedule->queue_count;
+    for (uint32_t f = 0; f < lending->columns; f++) {
+        struct cell *top = cell_at(lending, all, f);
+        double quota = 0;
+        for (uint32_t q = 0; q <= all; q++) {
+            struct cell *cell = cell_at(lending, q, f);
+            cell->below = cell->lent = 0;
+            cell->usage = q == all || lending->inner[q] ? 0 : cell->usage;
+        }
+        for (uint32_t q = all; q-- > 0;) {
+            if (lending->schedule->queues[q].shard == lending->shard) {
+                settle_cell(lending, q, f);
+                hand_up(lending, q, f, &quota);
+            }
+        }
+        const double spare = quota < lending->gpus[f] ? lending->gpus[f] - quota : 0;
+        top->subtree = sum_of(top->lent, spare);
+    }
+}
+
+static void book(struct lending *lending, uint32_t queue, uint32_t flavor, double gpus)
+{
+    for (; queue != ORR_NONE; queue = parent_of(lending, queue)) {
+        struct cell *cell = cell_at(lending, queue, flavor);
+        const double before = seen_of(cell);
+        cell->usage += gpus;
+        gpus = seen_of(cell) - before;
+    }
+}
+
+/* --- judging --- */
+
+static void judge_cell(struct lending *lending, uint32_t queue, uint32_t flavor, orr_ms now)
+{
+    const struct cell *cell = cell_at(lending, queue, flavor);
+    const bool is_root = parent_of(lending, queue) == ORR_NONE;
+    const double more = cell->limit > cell->whole ? cell->limit - cell->whole : 0;
+    const double borrows = is_root ? 0 : cell->limit >= UNLIMITED ? UNLIMITED : more;
+    const double most = sum_of(cell->subtree, borrows);
+    const bool over = cell->usage > most + 0.0005; /* milli-GPU round to the nearest */
+    bool *reported = &lending->reported[(size_t)queue * lending->columns + flavor];
+    lending->run->verdict->examined[ORR_AUDIT_LENDING]++;
+    if (over && !*reported) {
+        const bool all = queue == lending->schedule->queue_count;
+        orr_audit__found(lending->run, ORR_AUDIT_LENDING, now,
+                         "%s%s: %g GPUs%s count, and no more than %g may with what can be borrowed",
+                         all ? "all queues" : "queue ",
+                         all ? "" : lending->schedule->queues[queue].name, cell->usage,
+                         flavor + 1 == lending->columns ? "" : " of a flavor", most);
+    }
+    *reported = over;
+}
+
+/* --- time --- */
+
+static void set_cell(struct lending *lending, uint32_t queue, uint32_t flavor, double quota,
+                     double limit)
+{
+    struct cell *cell = cell_at(lending, queue, flavor);
+    const bool lowered = quota < cell->quota || limit < cell->limit;
+    cell->quota = quota;
+    cell->limit = limit;
+    if (lowered) {
+        lending->open[root_of(lending, queue)] = true;
+    }
+}
+
+static void take_change(struct lending *lending, const struct orr_audit_owed *owed)
+{
+    const struct orr_schedule *schedule = lending->schedule;
+    if (!schedule->queues[owed->queue].flavored && !lending->flavored_below[owed->queue]) {
+        set_cell(lending, owed->queue, lending->columns - 1, amount_of(owed->gpu_quota),
+                 amount_of(owed->gpu_limit));
+    }
+    for (uint32_t f = 0; f < schedule->flavored_count; f++) {
+        const struct orr_audit_flavored *flavored = &schedule->flavored[f];
+        if (flavored->queue == owed->queue && flavored->at_ms == owed->at_ms &&
+            flavored->flavor != ORR_NONE) {
+            set_cell(lending, owed->queue, flavored->flavor, amount_of(flavored->gpu_quota),
+                     amount_of(flavored->gpu_limit));
+        }
+    }
+}
+
+static void take_changes(struct lending *lending, orr_ms until)
+{
+    const struct orr_schedule *schedule = lending->schedule;
+    const uint32_t first = lending->next;
+    while (lending->next < schedule->owed_count && schedule->owed[lending->next].at_ms <= until) {
+        take_change(lending, &schedule->owed[lending->next++]);
+    }
+    if (lending->next > first) {
+        settle(lending);
+    }
+}
+
+/* Which column a span counts for; ORR_NONE: it cannot be told. */
+static uint32_t column_of(const struct lending *lending, const struct orr_audit_span *span)
+{
+    const struct orr_schedule *schedule = lending->schedule;
+    const uint32_t queue = schedule->jobs[span->job].queue;
+    if (queue == ORR_NONE || !schedule->queues[queue].flavored) {
+        return queue == ORR_NONE ? ORR_NONE : lending->columns - 1;
+    }
+    return span->node == ORR_NONE ? ORR_NONE : lending->flavor_of[span->node];
+}
+
+static void take(struct lending *lending, const struct orr_audit_edge *edge)
+{
+    const struct orr_schedule *schedule = lending->schedule;
+    const struct orr_audit_span *span = &schedule->spans[edge->span];
+    const uint32_t flavor = column_of(lending, span);
+    if (flavor != ORR_NONE && edge->kind != ORR_AUDIT_LEAVES) { /* what is in its grace counts */
+        const double gpus = (double)span->mgpu / ORR_MGPU;
+        book(lending, schedule->jobs[span->job].queue, flavor,
+             edge->kind == ORR_AUDIT_TAKES ? gpus : -gpus);
+    }
+}
+
+static void judge(struct lending *lending, const struct orr_audit_edge *edge)
+{
+    const struct orr_schedule *schedule = lending->schedule;
+    const struct orr_audit_span *span = &schedule->spans[edge->span];
+    const uint32_t flavor = column_of(lending, span);
+    uint32_t queue = schedule->jobs[span->job].queue;
+    if (edge->kind != ORR_AUDIT_TAKES || span->mgpu == 0 || flavor == ORR_NONE) {
+        return;
+    }
+    bool *open = &lending->open[root_of(lending, queue)];
+    *open = *open || edge->at_ms < schedule->begin_ms; /* what was given may be too much */
+    for (; queue != ORR_NONE && !*open; queue = parent_of(lending, queue)) {
+        judge_cell(lending, queue, flavor, edge->at_ms);
+    }
+}
+
+static void walk(struct lending *lending)
+{
+    size_t count;
+    struct orr_audit_edge *edges = orr_audit__edges(lending->schedule, &count);
+    for (size_t i = 0; i < count;) {
+        const orr_ms now = edges[i].at_ms;
+        const size_t first = i;
+        take_changes(lending, now);
+        for (; i < count && edges[i].at_ms == now; i++) {
+            take(lending, &edges[i]);
+        }
+        for (size_t e = first; e < i; e++) {
+            judge(lending, &edges[e]);
+        }
+    }
+    orr_free(edges);
+}
+
+/* --- what holds as the run begins --- */
+
+static void set_flavors(struct lending *lending)
+{
+    const struct orr_schedule *schedule = lending->schedule;
+    for (uint32_t n = 0; n < schedule->node_count; n++) {
+        const struct orr_audit_node *node = &schedule->nodes[n];
+        lending->flavor_of[n] = ORR_NONE;
+        if (schedule->flavor_count == 0) { /* else flavors divide them */
+            lending->gpus[lending->columns - 1] += (double)(node->gpus - node->foreign_gpus);
+        }
+    }
+    for (uint32_t i = 0; i < schedule->flavor_node_count; i++) {
+        const struct orr_audit_flavor_node *of = &schedule->flavor_nodes[i];
+        const struct orr_audit_node *node = &schedule->nodes[of->node];
+        lending->several = lending->several || lending->flavor_of[of->node] != ORR_NONE;
+        lending->flavor_of[of->node] = of->flavor;
+        lending->gpus[of->flavor] += (double)(node->gpus - node->foreign_gpus);
+    }
+}
+
+/* What it does not state is 0, or all it may lend. */
+static void set_cells(struct lending *lending)
+{
+    const struct orr_schedule *schedule = lending->schedule;
+    const uint32_t last = lending->columns - 1;
+    for (uint32_t c = 0; c < (schedule->queue_count + 1) * lending->columns; c++) {
+        lending->cells[c] = (struct cell){.limit = UNLIMITED, .lend = UNLIMITED};
+    }
+    for (uint32_t q = schedule->queue_count; q-- > 0;) {
+        const struct orr_audit_queue *queue = &schedule->queues[q];
+        if (queue->parent != ORR_NONE && (queue->flavored || lending->flavored_below[q])) {
+            lending->flavored_below[queue->parent] = true;
+        }
+        if (queue->parent != ORR_NONE) {
+            lending->inner[queue->parent] = true;
+        }
+        if (!queue->flavored && !lending->flavored_below[q]) {
+            cell_at(lending, q, last)->quota = amount_of(queue->gpu_quota);
+            cell_at(lending, q, last)->limit = amount_of(queue->gpu_limit);
+        }
+    }
+    for (uint32_t i = 0; i < schedule->flavored_count; i++) {
+        const struct orr_audit_flavored *flavored = &schedule->flavored[i];
+        const bool all = flavored->flavor == ORR_NONE;
+        struct cell *cell = cell_at(lending, flavored->queue, all ? last : flavored->flavor);
+        if (flavored->at_ms == ORR_MS_NONE) {
+            cell->lend = amount_of(flavored->gpu_lend);
+            cell->quota = all ? cell->quota : amount_of(flavored->gpu_quota);
+            cell->limit = all ? cell->limit : amount_of(flavored->gpu_limit);
+        }
+    }
+}
+
+void orr_audit__lending(struct orr_audit_run *run)
+{
+    const struct orr_schedule *schedule = run->schedule;
+    if (!orr_audit__on(run, ORR_AUDIT_LENDING) || schedule->queue_count == 0) {
+        return;
+    }
+    const size_t queues = schedule->queue_count + (size_t)1;
+    struct lending lending = {.run = run,
+                              .schedule = schedule,
+                              .columns = schedule->flavor_count + 1,
+                              .shard = schedule->node_count > 0 ? schedule->nodes[0].shard : 0};
+    lending.cells = orr_zalloc(queues * lending.columns, sizeof *lending.cells);
+    lending.gpus = orr_zalloc(lending.columns, sizeof *lending.gpus);
+    lending.flavor_of = orr_zalloc(schedule->node_count + (size_t)1, sizeof *lending.flavor_of);
+    lending.flavored_below = orr_zalloc(queues, sizeof *lending.flavored_below);
+    lending.inner = orr_zalloc(queues, sizeof *lending.inner);
+    lending.open = orr_zalloc(queues, sizeof *lending.open);
+    lending.reported = orr_zalloc(queues * lending.columns, sizeof *lending.reported);
+    set_flavors(&lending);
+    set_cells(&lending);
+    settle(&lending);
+    if (!lending.several) { /* else nobody can say which of its flavors a job was admitted with */
+        walk(&lending);
+    }
+    orr_free(lending.cells);
+    orr_free(lending.gpus);
+    orr_free(lending.flavor_of);
+    orr_free(lending.flavored_below);
+    orr_free(lending.inner);
+    orr_free(lending.open);
+    orr_free(lending.reported);
+}
