@@ -50,8 +50,27 @@ void kube_leave_devices(struct kube *kube, const struct import_value *allocatabl
     }
 }
 
+/* What pods of other schedulers hold is not among the GPUs of the cycle. */
+static void note_held(struct kube *kube)
+{
+    uint32_t pods = 0;
+    int64_t gpus = 0;
+    for (uint32_t i = 0; i < kube->model->foreign_count; i++) {
+        const int64_t held = kube->model->foreign[i].held.v[IMPORT_GPU];
+        pods += held > 0;
+        gpus += held > 0 ? held : 0;
+    }
+    if (pods > 0) {
+        import_note(kube->model,
+                    "%lld GPUs more are held by %u running pod%s of other schedulers or without "
+                    "a queue: they are not counted above",
+                    (long long)gpus, pods, pods == 1 ? "" : "s");
+    }
+}
+
 void kube_note_left(struct kube *kube)
 {
+    note_held(kube);
     for (uint32_t i = 0; i < kube->left_pod_count; i++) {
         const struct kube_left *l = &kube->left_pods[i];
         import_note(kube->model,

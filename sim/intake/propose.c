@@ -39,7 +39,8 @@ static const char *const role_names[ROLES][14] = {
     [ROLE_START] = {"recorded_start_s", "start_time", "started_at", "start", "time_start",
                     "started", "scheduled_time", "begin", "begin_time"},
     [ROLE_END] = {"recorded_end_s", "end_time", "ended_at", "end", "time_end", "finished_at",
-                  "finish_time", "deletion_time", "completed_at", "finish"},
+                  "finish_time", "deletion_time", "completed_at", "finish", "finished", "ended",
+                  "completed", "completion_time"},
     [ROLE_RUN] = {"run_s", "duration", "duration_s", "run_time", "runtime", "runtime_s", "elapsed",
                   "elapsed_s", "elapsedraw", "duration_ms", "runtime_ms", "duration_min",
                   "walltime"},
@@ -111,21 +112,33 @@ static double unit_of(const char *name, char *bare, size_t room)
     return 0;
 }
 
+/* Are they the same words, however they are joined: SubmitTime is submit_time? */
+static bool alike(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        a += *a == '_';
+        b += *b == '_';
+        if (*a != *b || *a == '\0') {
+            return *a == *b;
+        }
+    }
+}
+
 static bool is_called(const char *name, const char *role)
 {
     char folded[200];
     fold(name, folded, sizeof folded);
-    if (strcmp(folded, role) == 0) {
+    if (alike(folded, role)) {
         return true;
     }
-    if (unit_of(name, folded, sizeof folded) > 0 && strcmp(folded, role) == 0) {
+    if (unit_of(name, folded, sizeof folded) > 0 && alike(folded, role)) {
         return true;
     }
     const size_t before = strcspn(name, "(["); /* what is in brackets explains the rest */
     char cut[200];
     (void)snprintf(cut, sizeof cut, "%.*s", before < sizeof cut ? (int)before : 0, name);
     fold(cut, folded, sizeof folded);
-    return strcmp(folded, role) == 0;
+    return alike(folded, role);
 }
 
 static uint32_t find_role(const struct guess *guess, enum role role)
@@ -402,12 +415,12 @@ static enum orr_status check_known(const struct guess *guess, const char *path, 
                                  guess->names[c]);
     }
     return orr_fail(err, ORR_DATA,
-                    "%s:1: no column is known by its name to say %s; write a map that does. The "
-                    "file has: %s",
+                    "%s:1: no column is known by its name to say %s: rename the one that does, or "
+                    "write a map (`orrery import --maps` lists examples). The file has: %s",
                     path,
-                    !submit ? "when a job is submitted"
-                    : !run  ? "how long it runs"
-                            : "how many GPUs it asks for",
+                    !submit ? "when a job is submitted (such as submit_time)"
+                    : !run  ? "how long it runs (such as duration, or start_time and end_time)"
+                            : "how many GPUs it asks for (such as num_gpus)",
                     header);
 }
 

@@ -114,6 +114,10 @@ case_new() {
     "$orrery" policies --new mine_2 >out 2>err || fail 'policies --new'
     CFLAGS="-Werror -I$source/core/include -I$source/core/base/include" ORRERY=$orrery sh ./mine_2_test.sh >out 2>err ||
         fail 'its test'
+    code=0
+    CFLAGS='' PKG_CONFIG_PATH='' PKG_CONFIG_LIBDIR=/nowhere ORRERY=$orrery sh ./mine_2_test.sh >out 2>err || code=$?
+    [ "$code" -eq 1 ] || fail "exit code $code without headers, expected 1"
+    says 'pkg-config knows no orrery-core: set PKG_CONFIG_PATH'
     "$orrery" policies ./mine_2.so >out 2>err || fail 'policies ./mine_2.so'
     grep -q '^  backfill (bool; default true)$' out || fail 'its parameters'
     code=0

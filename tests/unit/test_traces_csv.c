@@ -168,11 +168,12 @@ static void formats__are_found_or_refused(void **state)
     struct orr_workload workload;
     struct orr_err err = {0};
     struct orr_trace_options options = {.format = "nativ"};
-    assert_refused(
-        "t.txt", "hello\nworld\n",
-        "t.txt:1: is in no known format: it has neither the header of format native or "
-        "philly nor lines of format swf; `orrery import t.txt --map auto` proposes what a "
-        "table's columns mean");
+    assert_refused("t.txt", "hello\nworld\n",
+                   "t.txt:1: is in no known format: it has neither the header of format native or "
+                   "philly nor lines of format swf; `orrery import t.txt` reads what Slurm's sacct "
+                   "and scontrol "
+                   "print, and with --map auto proposes what a "
+                   "table's columns mean");
     assert_int_equal(orr_trace_read_memory("t", HEAD, strlen(HEAD), &options, &workload, &err),
                      ORR_USAGE);
     assert_string_equal(err.text, "format \"nativ\" is not known; did you mean \"native\"?");

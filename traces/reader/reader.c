@@ -110,8 +110,9 @@ static enum orr_status find_format(const struct orr_reader *reader, struct orr_t
         if (*out == FORMAT_COUNT) {
             return orr_fail(reader->err, ORR_DATA,
                             "%s:1: is in no known format: it has neither the header of format "
-                            "native or philly nor lines of format swf; `orrery import %s --map "
-                            "auto` proposes what a table's columns mean",
+                            "native or philly nor lines of format swf; `orrery import %s` reads "
+                            "what Slurm's sacct and scontrol print, and with --map auto proposes "
+                            "what a table's columns mean",
                             reader->file, reader->file);
         }
         return ORR_OK;
