@@ -195,6 +195,8 @@ static enum orr_status run_cycle(struct engine *engine, struct orr_err *err)
     if (orr_policy_failed(engine->policy, engine->state, err)) {
         return ORR_PLUGIN;
     }
+    const uint32_t evictions = engine->run->eviction_count;
+    const uint32_t placements = engine->ledger->placement_count;
     if (!orr_txn_is_idle(engine->txn)) {
         enum orr_status status = settle_cycle(engine, err);
         if (status != ORR_OK) {
@@ -207,7 +209,11 @@ static enum orr_status run_cycle(struct engine *engine, struct orr_err *err)
     if (engine->has_shares) {
         orr_engine__shares_note(engine);
     }
-    engine->endless.vain = engine->ledger->running_jobs == 0 ? engine->endless.vain + 1 : 0;
+    /* a job that runs and neither ends nor changes by itself counts as one that waits */
+    const bool same =
+        engine->run->eviction_count == evictions && engine->ledger->placement_count == placements;
+    const bool stands = engine->ledger->running_jobs == 0 || (same && engine->heap.count == 0);
+    engine->endless.vain = stands ? engine->endless.vain + 1 : 0;
     engine->wake_ms = engine->policy->wake == NULL
                           ? ORR_MS_NEVER
                           : engine->policy->wake(engine->state, &engine->view);

@@ -101,7 +101,8 @@ static bool goes_round(struct engine *engine, uint64_t parties)
     return round;
 }
 
-/* Nobody runs, nothing will happen any more, and the policy tries again and again. */
+/* Nobody runs, or nobody who runs gets on; nothing will happen any more, and the policy tries again
+ * and again. */
 static bool tries_in_vain(const struct engine *engine)
 {
     return engine->endless.vain > CYCLES && engine->next_arrival == engine->world->job_count &&

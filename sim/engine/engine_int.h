@@ -33,7 +33,7 @@ enum event_class {
 
 struct engine_endless { /* what happened since a job last came, ended or left */
     uint64_t setbacks;  /* of the run until then */
-    uint32_t vain;      /* cycles in a row after which nobody ran */
+    uint32_t vain;      /* cycles in a row after which nobody ran, or got on without a decision */
     uint32_t first;     /* eviction since then */
     uint32_t from;      /* eviction since the last look at whether anybody got on */
     bool looked;        /* there was one, */

@@ -53,6 +53,28 @@ rm r.db
 expect 0 "$orrery" run s.yaml -q -o r.db
 is "SELECT evictions BETWEEN 1 AND 10 FROM job WHERE name = 'v' AND state = 3" 1
 rm r.db
+# A gang's pod is bound and taken again in every cycle, which past use asks for without end: the job that runs keeps nothing going.
+cat >t.csv <<'END'
+job,submit_s,run_s,gpus_per_pod,pods,kind,queue
+j4,340,1,1,3,training,q
+j7,381,25,1,1,interactive,q
+j9,142,120,1,3,,q
+j16,110,180,1,3,,q
+j24,479,0,1,1,,q
+j39,461,0,1,3,,q
+j52,352,145,1,1,interactive,q
+j17,407,60,1,3,,q
+END
+cat >s.yaml <<'END'
+cluster: {pools: {p: {nodes: 4, gpus: 1}}}
+queues: {q: {gpu: [unlimited, 1, unlimited]}}
+workload: [{name: t, trace: t.csv}]
+policy: {name: kai, params: {usage_db: prometheus, queueDepthPerAction.allocate: 3}}
+execution: {restart: 5s}
+END
+expect 78 "$orrery" run s.yaml -q -o r.db
+says 'none of 5 jobs that wait or run has ended in the latest 100001 cycles that the policy asked for; give the scenario a horizon'
+clean
 cat >s.yaml <<'END'
 cluster:
   pools: {p: {nodes: 100, gpus: 1}}
