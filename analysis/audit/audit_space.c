@@ -246,9 +246,25 @@ static void judge_namespace(struct space *space, uint32_t q, orr_ms now)
     }
 }
 
+/* What runs since the very instant of the begin was given; a queue that it leaves over its limit is
+ * excused as after a change of the limit. */
+static void excuse_given(struct space *space, uint32_t leaf)
+{
+    for (uint32_t q = leaf; q != ORR_NONE; q = space->schedule->queues[q].parent) {
+        const double held = (double)space->queue_mgpu[q] / ORR_MGPU,
+                     limit = space->queues[q].gpu_limit;
+        space->excused[q] = space->excused[q] || (limit >= 0 && held > limit);
+    }
+}
+
 static void judge_queues(struct space *space, const struct orr_audit_span *span, orr_ms now)
 {
     const struct orr_schedule *schedule = space->schedule;
+    const struct orr_audit_job *job = &schedule->jobs[span->job];
+    if (job->given && span->start_ms == now && job->start_ms == now) {
+        excuse_given(space, job->queue);
+        return;
+    }
     const bool starts = span->start_ms == now && span->mgpu > 0; /* what asks none passes nothing */
     const uint32_t leaf = schedule->jobs[span->job].queue;
     if (starts && leaf != ORR_NONE && orr_audit__on(space->run, ORR_AUDIT_NAMESPACE)) {

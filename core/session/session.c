@@ -459,6 +459,13 @@ static void add_tasks(struct orr_session *session, uint32_t job_index,
     orr_free(order);
 }
 
+static void know_twins(struct orr_session *session, uint32_t twins)
+{
+    if (twins != ORR_NONE && twins >= session->twin_kinds) {
+        session->twin_kinds = twins + 1;
+    }
+}
+
 uint32_t orr_session_add_job(struct orr_session *session, const struct orr_job_spec_tree *spec,
                              uint32_t *task_ids)
 {
@@ -477,9 +484,7 @@ uint32_t orr_session_add_job(struct orr_session *session, const struct orr_job_s
                              .staleness_grace = spec->staleness_grace,
                              .twins = spec->twins,
                              .serial = ++session->serials};
-    if (spec->twins != ORR_NONE && spec->twins >= session->twin_kinds) {
-        session->twin_kinds = spec->twins + 1;
-    }
+    know_twins(session, spec->twins);
     add_sets(session, job, spec);
     add_tasks(session, index, spec, task_ids);
     orr_session__job_changed(session, index);
@@ -627,7 +632,8 @@ void orr_session_revive_job(struct orr_session *session, uint32_t index,
     job->stale_since = ORR_MS_NONE;
     job->preemption_delay = spec->preemption_delay;
     job->staleness_grace = spec->staleness_grace;
-    ORR_ASSERT(job->twins == spec->twins);
+    job->twins = spec->twins; /* one that scales has none, and may have the shape of others */
+    know_twins(session, spec->twins);
     job->reason = ORR_FIT_NONE;
     memset(job->outcomes, ORR_OUTCOME_NOT_TRIED, sizeof job->outcomes);
     orr_session__job_changed(session, index);

@@ -164,18 +164,18 @@ enum orr_status orr_world_generate(const struct orr_scenario *scenario,
 {
     const struct orr_scenario_generate *g = &part->generate;
     struct plan plan = {
-        .gen = {.name = part->name,
-                .seed = scenario->seed_first,
-                .start_ms =
-                    scenario->start_ms == ORR_MS_NONE ? ORR_REPLAY_START : scenario->start_ms,
-                .from_ms = g->from_ms,
-                .until_ms = g->until_ms == ORR_MS_NONE ? scenario->horizon_ms : g->until_ms,
-                .give_up_ms = g->give_up_ms,
-                .users = g->users,
-                .batch = g->batch,
-                .template_count = g->template == NULL ? g->template_count : 1,
-                .queue_count = g->queue_count,
-                .size_count = g->size_count}};
+        .gen = {
+            .name = part->name,
+            .seed = scenario->seed_first,
+            .start_ms = scenario->start_ms == ORR_MS_NONE ? ORR_REPLAY_START : scenario->start_ms,
+            .from_ms = g->from_ms,
+            .until_ms = g->until_ms == ORR_MS_NONE ? orr_replay__horizon_ms(scenario) : g->until_ms,
+            .give_up_ms = g->give_up_ms,
+            .users = g->users,
+            .batch = g->batch,
+            .template_count = g->template == NULL ? g->template_count : 1,
+            .queue_count = g->queue_count,
+            .size_count = g->size_count}};
     const struct orr_scenario_choice only = {g->template, 1.0};
     if (part->kind != NULL) {
         (void)orr_kind_parse(part->kind, strlen(part->kind), &plan.gen.kind);

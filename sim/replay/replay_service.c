@@ -73,8 +73,9 @@ static enum orr_status shape_rates(const struct orr_scenario *scenario,
 {
     orr_ms start = scenario->start_ms == ORR_MS_NONE ? ORR_REPLAY_START : scenario->start_ms;
     orr_ms first = start / HOUR_MS - (start % HOUR_MS < 0);
-    uint32_t hours = (uint32_t)((start + scenario->horizon_ms) / HOUR_MS - first + 1);
-    uint32_t count = (uint32_t)((scenario->horizon_ms + series->step_ms - 1) / series->step_ms);
+    uint32_t hours = (uint32_t)((start + orr_replay__horizon_ms(scenario)) / HOUR_MS - first + 1);
+    uint32_t count =
+        (uint32_t)((orr_replay__horizon_ms(scenario) + series->step_ms - 1) / series->step_ms);
     struct orr_arrivals shape = {.zone = from->zone};
     orr_replay__pattern(from->pattern, from->hours, from->days, &shape);
     double *weights = orr_alloc(hours, sizeof *weights);
@@ -158,7 +159,7 @@ enum orr_status orr_replay__service(const struct orr_scenario *scenario,
     *service = (struct orr_world_service){.load_ms = from->load_ms};
     take_plan(part, &service->plan);
     enum orr_status status = read_series(from->rate_file, &series, err);
-    if (status == ORR_OK && scenario->horizon_ms / series.step_ms > STEPS_MOST) {
+    if (status == ORR_OK && orr_replay__horizon_ms(scenario) / series.step_ms > STEPS_MOST) {
         status = orr_fail(err, ORR_DATA, "%s: too many steps for this horizon", from->rate_file);
     }
     if (status == ORR_OK) {
@@ -166,8 +167,8 @@ enum orr_status orr_replay__service(const struct orr_scenario *scenario,
     }
     if (status == ORR_OK) {
         orr_workload_init(workload);
-        make_steps(from, service, scenario->horizon_ms);
-        make_row(part, workload, scenario->horizon_ms);
+        make_steps(from, service, orr_replay__horizon_ms(scenario));
+        make_row(part, workload, orr_replay__horizon_ms(scenario));
         workload->rows_read = workload->count;
     }
     orr_free(series.per_s);

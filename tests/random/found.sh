@@ -376,6 +376,25 @@ Y
     has "abs(value - 0.05) < 1e-9 FROM metric WHERE name = 'quota_debt_impossible_gpu_h' AND scope = 'all'"
 }
 
+# A service serves to the horizon, which counts from `begin` (it ended before, and a job of its shape took its slot).
+case_service_from_begin() {
+    mkdir 0
+    printf 'time_s,rate\n0,1\n13,0.5\n26,2\n' >0/r.csv
+    cat >0/s.yaml <<'Y'
+begin: 292s
+horizon: 301s
+cluster: {pools: {p: {nodes: 4, gpus: 1}}}
+queues: {q: {gpu: [4, 1, unlimited]}}
+workload:
+- {name: t, trace: t.csv, queue: q}
+- {name: w, queue: q, service: {gpus_per_pod: 1, replicas: 0..1, rate: r.csv, service_time: 1s, concurrency: 1, scale_interval: 26s, scale_down_window: 0s}}
+policy: kai
+Y
+    printf 'job,submit_s,run_s,gpus_per_pod\na,425,40,1\n' >0/t.csv
+    right 0
+    has "end_ms = 593000 FROM job WHERE name = 'w'"
+}
+
 # Of kinds of pods that are equally frequent the first shape is typical, whatever model it asks for.
 case_typical_ties() {
     mkdir 0
