@@ -14,6 +14,7 @@
 #include <orrery/analysis/json.h>
 #include <orrery/base/status.h>
 #include <orrery/core/policy.h>
+#include <orrery/sim/import.h>
 #include <orrery/sim/point.h>
 
 struct orr_verb {
@@ -69,7 +70,20 @@ struct orr_cli_common {
     bool quiet, verbose, no_progress;
 };
 
+struct orr_cli_now {                  /* a snapshot in place of a scenario: cli_now.h */
+    const char *history, *shard;      /* NULL: none */
+    orr_ms now, remaining_ms, run_ms; /* ORR_MS_NONE: not stated */
+    uint64_t seed;
+    bool is_one; /* the scenario was a snapshot */
+    struct orr_snapshot_state state;
+    char folder[4200]; /* of its trace; "": none */
+    char *text;
+    size_t text_bytes;
+};
+
 struct orr_cli_options {
+    struct orr_cli_now snapshot; /* if takes_snapshot */
+    bool takes_snapshot;
     char prune[128]; /* --prune as a parameter of the policy */
     struct orr_cli_common common;
     struct orr_scenario_options scenario;

@@ -6,7 +6,7 @@
 #include <orrery/base/text.h>
 #include <orrery/sim/forecast.h>
 
-#include "cli.h"
+#include "cli_now.h"
 
 enum {
     KEY_AT = 256,
@@ -35,7 +35,8 @@ struct forecast_options {
     struct orr_cli_common common;
     struct orr_forecast_options ask;
     const char *clusters[ORR_CLI_LIST_MAX], *sets[ORR_CLI_LIST_MAX], *params[ORR_CLI_LIST_MAX];
-    bool all;
+    bool all, arrivals_given;
+    struct orr_cli_now now;
 };
 
 static void take_horizon(struct argp_state *state, struct forecast_options *o, const char *text)
@@ -51,6 +52,7 @@ static void take_arrivals(struct argp_state *state, struct forecast_options *o, 
         argp_error(state, "--arrivals: \"%s\" is neither none nor model", text);
     }
     o->ask.arrivals = strcmp(text, "model") == 0;
+    o->arrivals_given = true;
 }
 
 static error_t parse_scenario(int key, char *arg, struct argp_state *state)
@@ -69,10 +71,17 @@ static error_t parse_scenario(int key, char *arg, struct argp_state *state)
     }
 }
 
-static void look_at_end(struct argp_state *state, const struct forecast_options *o)
+static void look_at_end(struct argp_state *state, struct forecast_options *o)
 {
     if (o->ask.scenario.path == NULL && o->ask.scenario.trace == NULL) {
         argp_error(state, "name a scenario file, or --trace T --cluster NxG");
+    }
+    if (o->ask.scenario.path != NULL && o->ask.at == NULL && o->ask.moments == 0 &&
+        orr_snapshot_is_one(o->ask.scenario.path)) {
+        o->ask.at =
+            "0"; /* its time; what came before is known of those alone that are still there */
+        o->ask.rehearsals = 0;
+        o->ask.arrivals = o->ask.arrivals && o->arrivals_given;
     }
     if ((o->ask.at == NULL) == (o->ask.moments == 0)) {
         argp_error(state, o->ask.at == NULL ? "--at says from when, or --check-against holds past "
@@ -92,7 +101,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     struct forecast_options *o = state->input;
     int64_t seed = 0, rehearsals = 0;
     switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->now;
+        state->child_inputs[1] = &o->common;
+        return 0;
     case KEY_AT: o->ask.at = arg; return 0;
     case KEY_JOB: o->ask.job = arg; return 0;
     case KEY_ROW: o->ask.row = arg; return 0;
@@ -302,7 +314,8 @@ static const struct argp_option rows[] = {
      "estimates look at it)",
      1},
     {"arrivals", KEY_ARRIVALS, "none|model", 0,
-     "what comes after the moment: days of the past, drawn anew (model, the default), or nothing",
+     "what comes after the moment: days of the past, drawn anew (model, the default), or nothing "
+     "(the default of a snapshot)",
      1},
     {"history", KEY_HISTORY, "TRACE", 0, "its run times count beside those that ended by then", 1},
     {"seed", KEY_SEED, "N", 0, "of what is drawn (default 0)", 1},
@@ -328,15 +341,19 @@ static const struct argp_option rows[] = {
 
 int orr_cli_forecast(int argc, char **argv)
 {
-    static const struct argp argp = {
+    const struct argp_child children[] = {
+        {&orr_cli_now_argp, 0, "A snapshot in place of a scenario, from its own time on:", 3},
+        orr_cli_everywhere[0],
+        {0}};
+    const struct argp argp = {
         rows,
         parse,
-        "[SCENARIO]",
+        "[SCENARIO|SNAPSHOT]",
         "When will the jobs start that wait at a moment? The scenario is replayed to it, and many "
         "futures from there: run times of what has not ended are drawn from what has (given how "
         "long it runs already), and what comes next from days of the past. Nothing that the trace "
         "says of the time after the moment has a part in it.",
-        orr_cli_everywhere,
+        children,
         0,
         0};
     struct forecast_options o = {.ask = {.horizon_ms = (orr_ms)7 * 24 * 3600 * 1000,
@@ -349,11 +366,22 @@ int orr_cli_forecast(int argc, char **argv)
     o.ask.scenario.clusters = o.clusters;
     o.ask.scenario.sets = o.sets;
     o.ask.scenario.params = o.params;
+    orr_cli_now_init(&o.now);
     argp_parse(&argp, argc, argv, 0, NULL, &o);
     orr_progress_init(&progress, &o.common);
     o.ask.study.progress = draw;
     o.ask.study.context = &progress;
-    const enum orr_status status = orr_forecast_make(&o.ask, &forecast, &err);
+    const char *path = o.ask.scenario.path;
+    o.now.history = o.ask.history;
+    enum orr_status status = orr_cli_now_open(&o.now, true, &o.ask.scenario, &err);
+    if (status != ORR_OK) {
+        orr_cli_now_close(&o.now);
+        return orr_cli_fail(&err);
+    }
+    if (!o.common.quiet) {
+        orr_cli_now_say(&o.now, path, stderr);
+    }
+    status = orr_forecast_make(&o.ask, &forecast, &err);
     orr_progress_clear(&progress);
     if (status == ORR_OK && o.common.json) {
         print_json(&o, &forecast);
@@ -361,5 +389,6 @@ int orr_cli_forecast(int argc, char **argv)
         (o.ask.moments > 0 ? print_score : print_forecast)(&o, &forecast);
     }
     orr_forecast_release(&forecast);
+    orr_cli_now_close(&o.now);
     return status == ORR_OK ? 0 : orr_cli_fail(&err);
 }

@@ -10,7 +10,7 @@
 #include <orrery/sim/intake.h>
 #include <orrery/traces/reader.h>
 
-#include "cli.h"
+#include "cli_now.h"
 #include "stat_text.h"
 
 enum {
@@ -47,15 +47,6 @@ struct import_options {
     const char *history;
 };
 
-static orr_ms parse_span(const struct argp_state *state, const char *name, const char *arg)
-{
-    orr_ms span = 0;
-    if (!orr_parse_duration(arg, strlen(arg), &span) || span <= 0) {
-        argp_error(state, "%s: a time such as 90m or 2d, not \"%s\"", name, arg);
-    }
-    return span;
-}
-
 static error_t parse_import(int key, char *arg, struct argp_state *state)
 {
     struct import_options *o = state->input;
@@ -90,9 +81,9 @@ static error_t parse_import(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_SHARD: o->snapshot.shard = arg; return 0;
     case KEY_HISTORY: o->history = arg; return 0;
-    case KEY_REMAINING: o->rest.remaining_ms = parse_span(state, "--remaining", arg); return 0;
-    case KEY_RUN_TIME: o->rest.run_ms = parse_span(state, "--run-time", arg); return 0;
-    case KEY_HORIZON: o->rest.horizon_ms = parse_span(state, "--horizon", arg); return 0;
+    case KEY_REMAINING: o->rest.remaining_ms = orr_cli_span(state, "--remaining", arg); return 0;
+    case KEY_RUN_TIME: o->rest.run_ms = orr_cli_span(state, "--run-time", arg); return 0;
+    case KEY_HORIZON: o->rest.horizon_ms = orr_cli_span(state, "--horizon", arg); return 0;
     case KEY_SEED: {
         int64_t seed;
         if (!orr_parse_i64(arg, strlen(arg), &seed) || seed < 0) {
@@ -558,10 +549,7 @@ static enum orr_status import_snapshot(struct import_options *o, struct orr_err 
         return orr_fail(err, ORR_USAGE, "-o FOLDER is needed: a snapshot becomes two files");
     }
     if (o->history == NULL && o->rest.remaining_ms == ORR_MS_NONE) {
-        return orr_fail(
-            err, ORR_USAGE,
-            "how long jobs still run is in no snapshot: give --history TRACE, to draw it "
-            "from jobs like them, or --remaining DURATION");
+        return orr_fail(err, ORR_USAGE, ORR_CLI_NOW_REST);
     }
     o->rest.run_ms = o->rest.run_ms == ORR_MS_NONE ? o->rest.remaining_ms : o->rest.run_ms;
     o->snapshot.paths = o->files;

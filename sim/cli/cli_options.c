@@ -6,7 +6,7 @@
 #include <orrery/base/text.h>
 #include <orrery/policies/registry.h>
 
-#include "cli.h"
+#include "cli_now.h"
 #include "cycle_lines.h"
 
 enum {
@@ -24,6 +24,7 @@ enum {
     KEY_KEEP,
     KEY_LOSS,
     KEY_DIGEST,
+    KEY_HISTORY,
     KEY_CHECK_BOOKS,
     KEY_JUNIT,
     KEY_TRACE_CYCLES,
@@ -79,6 +80,9 @@ static const struct {
       "print what cycles looked at, tried and decided as JSON lines: cycles by number, or by time "
       "as times are printed; --prune=off tries all that kai would",
       3}},
+    {ORR_CLI_RUN,
+     {"history", KEY_HISTORY, "TRACE", 0,
+      "of a snapshot: run times of jobs like those that run and wait in it, given their ages", 4}},
     {ORR_CLI_RUN, {"keep-partial", KEY_KEEP, 0, 0, "store what there is when interrupted", 3}},
     {ORR_CLI_RUN,
      {"digest-every", KEY_DIGEST, "N", 0, "print the digest to stderr at every N events", 3}},
@@ -198,7 +202,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_JUNIT: o->junit = arg; return 0;
     case KEY_CHECK_BOOKS: o->check_books = true; return 0;
-    case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
+    case KEY_HISTORY: o->snapshot.history = arg; return 0;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->common;
+        if (o->takes_snapshot) {
+            orr_cli_now_init(&o->snapshot);
+            state->child_inputs[1] = &o->snapshot;
+        }
+        return 0;
     case ARGP_KEY_END:
         if (o->at != NULL && o->scenario.path == NULL) {
             argp_error(state, "--at needs a results file");
@@ -224,8 +235,12 @@ void orr_cli_parse(int argc, char **argv, const char *doc, unsigned takes,
             chosen[count++] = rows[r].option;
         }
     }
-    const struct argp parser = {chosen, parse, "[SCENARIO|-]", doc, orr_cli_everywhere, NULL, NULL};
-    *options = (struct orr_cli_options){0};
+    const struct argp_child children[] = {orr_cli_everywhere[0],
+                                          {(takes & ORR_CLI_RUN) != 0 ? &orr_cli_now_argp : NULL, 0,
+                                           "A snapshot in place of a scenario:", 4},
+                                          {0}};
+    const struct argp parser = {chosen, parse, "[SCENARIO|-]", doc, children, NULL, NULL};
+    *options = (struct orr_cli_options){.takes_snapshot = (takes & ORR_CLI_RUN) != 0};
     (void)argp_parse(&parser, argc, argv, 0, NULL, options);
     options->scenario.clusters = options->clusters;
     options->scenario.sets = options->sets;

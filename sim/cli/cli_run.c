@@ -5,7 +5,7 @@
 #include <orrery/base/mem.h>
 #include <orrery/sim/study.h>
 
-#include "cli.h"
+#include "cli_now.h"
 #include "cycle_lines.h"
 
 struct session { /* everything one run owns */
@@ -140,6 +140,13 @@ int orr_cli_run(int argc, char **argv)
     if (s.options.trace_cycles != NULL) {
         orr_cycle_lines_init(&s.lines, s.options.trace_cycles, stdout);
     }
+    const char *path = s.options.scenario.path;
+    s.options.snapshot.seed = s.options.scenario.seed;
+    enum orr_status status =
+        orr_cli_now_open(&s.options.snapshot, false, &s.options.scenario, &err);
+    if (status == ORR_OK && !s.options.common.quiet) {
+        orr_cli_now_say(&s.options.snapshot, path, stderr);
+    }
     const struct orr_point_options options = {
         .scenario = s.options.scenario,
         .output = s.options.output,
@@ -156,7 +163,9 @@ int orr_cli_run(int argc, char **argv)
         .progress = draw,
         .checkpoint = print_digest,
         .context = &s};
-    enum orr_status status = orr_cli_output(s.options.output, &err);
+    if (status == ORR_OK) {
+        status = orr_cli_output(s.options.output, &err);
+    }
     if (status == ORR_OK) {
         status = orr_cli_output(s.options.junit, &err);
     }
@@ -173,5 +182,6 @@ int orr_cli_run(int argc, char **argv)
         code = orr_cli_fail(&err);
     }
     orr_point_release(&s.point);
+    orr_cli_now_close(&s.options.snapshot);
     return code;
 }

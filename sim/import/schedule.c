@@ -353,6 +353,32 @@ void orr_snapshot_release(struct orr_snapshot *schedule)
 
 /* --- as a scenario --- */
 
+/* A packed file is known by its name: unpacking it would cost as much as reading it. */
+static bool is_packed_json(const char *path)
+{
+    static const char *const ends[] = {".json.gz", ".json.zst", ".json.xz", ".json.bz2"};
+    const size_t bytes = strlen(path);
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        const size_t end = strlen(ends[i]);
+        if (bytes > end && strcmp(path + bytes - end, ends[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A scenario may be written as JSON too. */
+static bool is_scenario(const char *head)
+{
+    static const char *const words[] = {"Scenario", "\"cluster\"", "\"workload\"", "\"extends\""};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (strstr(head, words[i]) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool orr_snapshot_is_one(const char *path)
 {
     char head[4096];
@@ -367,8 +393,9 @@ bool orr_snapshot_is_one(const char *path)
         return memcmp(head + 30, "snapshot.json", 13) == 0;
     }
     const char *first = head + strspn(head, " \t\r\n");
-    return (*first == '{' && strstr(head, "\"") != NULL) || strstr(head, "kind: List") != NULL ||
-           strstr(head, "kind: Snapshot") != NULL;
+    return is_packed_json(path) ||
+           (*first == '{' && strstr(head, "\"") != NULL && !is_scenario(head)) ||
+           strstr(head, "kind: List") != NULL || strstr(head, "kind: Snapshot") != NULL;
 }
 
 enum orr_status orr_snapshot_write(const struct orr_snapshot_options *options,

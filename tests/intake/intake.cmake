@@ -4,3 +4,5 @@ add_test(NAME intake.given COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/intake/given.s
 set_tests_properties(intake.given PROPERTIES LABELS full TIMEOUT 300 SKIP_RETURN_CODE 77)
 add_test(NAME intake.first_cycle COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/intake/first_cycle.sh $<TARGET_FILE:orrery> ${PROJECT_SOURCE_DIR})
 set_tests_properties(intake.first_cycle PROPERTIES LABELS full TIMEOUT 900 SKIP_RETURN_CODE 77)
+add_test(NAME intake.story COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/intake/story.sh $<TARGET_FILE:orrery> ${PROJECT_SOURCE_DIR})
+set_tests_properties(intake.story PROPERTIES LABELS full TIMEOUT 300)

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* cli_now.c - a snapshot in place of a scenario: imported into memory, its trace into a folder of
+ * its own that is gone afterwards. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <orrery/base/mem.h>
+#include <orrery/base/text.h>
+#include <orrery/sim/study.h>
+#include <orrery/traces/reader.h>
+
+#include "cli_now.h"
+
+enum { KEY_NOW = 9500, KEY_SHARD, KEY_REMAINING, KEY_RUN_TIME };
+
+orr_ms orr_cli_span(const struct argp_state *state, const char *name, const char *text)
+{
+    orr_ms span = 0;
+    if (!orr_parse_duration(text, strlen(text), &span) || span <= 0) {
+        argp_error(state, "%s: a time such as 90m or 2d, not \"%s\"", name, text);
+    }
+    return span;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct orr_cli_now *now = state->input;
+    switch (key) {
+    case KEY_NOW:
+        if (!orr_parse_timestamp(arg, strlen(arg), &now->now)) {
+            argp_error(state, "--now: a date with time and zone, not \"%s\"", arg);
+        }
+        return 0;
+    case KEY_SHARD: now->shard = arg; return 0;
+    case KEY_REMAINING: now->remaining_ms = orr_cli_span(state, "--remaining", arg); return 0;
+    case KEY_RUN_TIME: now->run_ms = orr_cli_span(state, "--run-time", arg); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option rows[] = {
+    {"remaining", KEY_REMAINING, "DURATION", 0,
+     "jobs that run go on for so long, if no --history says", 0},
+    {"run-time", KEY_RUN_TIME, "DURATION", 0,
+     "jobs that wait run for so long (default --remaining)", 0},
+    {"now", KEY_NOW, "TIME", 0, "when it is; default: the newest time in it", 0},
+    {"shard", KEY_SHARD, "VALUE", 0, "the node pool, if the snapshot names none", 0},
+    {0}};
+const struct argp orr_cli_now_argp = {rows, parse, NULL, NULL, NULL, NULL, NULL};
+
+void orr_cli_now_init(struct orr_cli_now *now)
+{
+    *now = (struct orr_cli_now){
+        .now = ORR_MS_NONE, .remaining_ms = ORR_MS_NONE, .run_ms = ORR_MS_NONE};
+}
+
+/* The scenario as a text, its trace as a file of the folder. */
+static enum orr_status import(struct orr_cli_now *now, const char *path,
+                              const struct orr_workload *history, struct orr_err *err)
+{
+    const orr_ms remaining = now->remaining_ms != ORR_MS_NONE ? now->remaining_ms : 3600000;
+    const struct orr_snapshot_rest rest = {.history = history,
+                                           .seed = now->seed,
+                                           .remaining_ms = remaining,
+                                           .run_ms =
+                                               now->run_ms != ORR_MS_NONE ? now->run_ms : remaining,
+                                           .horizon_ms = (orr_ms)7 * 86400000};
+    const struct orr_snapshot_options options = {
+        .paths = &path, .path_count = 1, .shard = now->shard, .now = now->now};
+    char name[sizeof now->folder + 16];
+    (void)snprintf(name, sizeof name, "%s/jobs.csv", now->folder);
+    FILE *trace = fopen(name, "wx"), *scenario = open_memstream(&now->text, &now->text_bytes);
+    ORR_ASSERT(scenario != NULL);
+    enum orr_status status =
+        trace == NULL
+            ? orr_fail(err, ORR_CANT_CREATE, "%s: %s", name, strerror(errno))
+            : orr_snapshot_write(&options, &rest, "jobs.csv", scenario, trace, &now->state, err);
+    if (trace != NULL && fclose(trace) != 0 && status == ORR_OK) {
+        status = orr_fail(err, ORR_IO, "%s: %s", name, strerror(errno));
+    }
+    (void)fclose(scenario);
+    return status;
+}
+
+enum orr_status orr_cli_now_open(struct orr_cli_now *now, bool any_rest,
+                                 struct orr_scenario_options *scenario, struct orr_err *err)
+{
+    struct orr_workload history;
+    const char *path = scenario->path;
+    if (path == NULL || scenario->text != NULL || !orr_snapshot_is_one(path)) {
+        return ORR_OK;
+    }
+    if (!any_rest && now->history == NULL && now->remaining_ms == ORR_MS_NONE) {
+        return orr_fail(err, ORR_USAGE, ORR_CLI_NOW_REST);
+    }
+    enum orr_status status = orr_scratch_open(now->folder, sizeof now->folder, err);
+    if (status == ORR_OK && now->history != NULL) {
+        status = orr_trace_read(now->history, NULL, &history, err);
+    }
+    if (status != ORR_OK) {
+        return status;
+    }
+    now->is_one = true;
+    status = import(now, path, now->history != NULL ? &history : NULL, err);
+    if (now->history != NULL) {
+        orr_workload_release(&history);
+    }
+    scenario->text = now->text;
+    scenario->text_bytes = now->text_bytes;
+    scenario->folder = now->folder;
+    return status;
+}
+
+void orr_cli_now_say(const struct orr_cli_now *now, const char *path, FILE *out)
+{
+    char text[32];
+    if (!now->is_one) {
+        return;
+    }
+    (void)orr_format_timestamp(text, now->state.now);
+    (void)fprintf(out,
+                  "%s: %s at %s: %u nodes, %.15g GPUs; %u jobs run, %u wait, %u are left out "
+                  "(`orrery import %s -o DIR` says what is not in it)\n",
+                  path, now->state.form, text, (unsigned)now->state.nodes, now->state.gpus,
+                  (unsigned)now->state.running, (unsigned)now->state.waiting,
+                  (unsigned)now->state.left_out, path);
+}
+
+void orr_cli_now_close(struct orr_cli_now *now)
+{
+    if (now->folder[0] != '\0') {
+        orr_scratch_remove(now->folder);
+    }
+    if (now->is_one) {
+        orr_snapshot_state_release(&now->state);
+    }
+    free(now->text);
+    orr_cli_now_init(now);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* cli_now.h - a snapshot of a cluster where a verb asks for a scenario. */
+#ifndef ORR_SIM_CLI_NOW_H
+#define ORR_SIM_CLI_NOW_H
+
+#include "cli.h"
+
+#define ORR_CLI_NOW_REST                                                                           \
+    "how long jobs still run is in no snapshot: give --history TRACE, to draw it "                 \
+    "from jobs like them, or --remaining DURATION"
+
+/* Its options but for --history and --seed, which verbs have of their own; input: orr_cli_now. */
+extern const struct argp orr_cli_now_argp;
+/* A span of an option; ends the program where it is none. */
+orr_ms orr_cli_span(const struct argp_state *state, const char *name, const char *text);
+
+void orr_cli_now_init(struct orr_cli_now *now);
+/* If the scenario's path is a snapshot, the scenario becomes a text, which lives as `now` does.
+ * any_rest: the run times do not matter, and need not be stated. */
+enum orr_status orr_cli_now_open(struct orr_cli_now *now, bool any_rest,
+                                 struct orr_scenario_options *scenario,
+                                 struct orr_err *err) ORR_MUST_USE;
+/* One line about it, if it is one. */
+void orr_cli_now_say(const struct orr_cli_now *now, const char *path, FILE *out);
+void orr_cli_now_close(struct orr_cli_now *now);
+
+#endif
