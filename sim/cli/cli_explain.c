@@ -266,8 +266,11 @@ static void print_spread(const char *what, const struct orr_spread *s, bool is_t
         (void)snprintf(range, sizeof range, "95 %% interval %s to %s", rough(s->low, is_time, low),
                        rough(s->high, is_time, high));
     }
-    (void)printf("  %-34s %8s  (%s), in one of them up to %s\n", what,
-                 rough(s->mean, is_time, mean), range, rough(s->most, is_time, most));
+    (void)printf("  %-34s %8s  (%s)", what, rough(s->mean, is_time, mean), range);
+    if (s->most > 0) {
+        (void)printf(", in one of them up to %s", rough(s->most, is_time, most));
+    }
+    (void)printf("\n");
 }
 
 static void json_spread(struct orr_json *json, const char *key, const struct orr_spread *s)

@@ -470,6 +470,10 @@ static void text_nevers(const struct orr_report *r, FILE *out)
                           orr_reason_code((enum orr_reason)i));
         }
     }
+    const uint64_t counted = r->summary->waits.never;
+    if (counted != r->run->never_count) { /* metrics and gates know those of the window only */
+        (void)fprintf(out, "; %llu of them in the window", (unsigned long long)counted);
+    }
     (void)fprintf(out, " (in no quantile of waits)\n");
 }
 

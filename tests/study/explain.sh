@@ -125,7 +125,7 @@ grep -q '"most_shift_s": 1$' out || fail "most of shifts: $(cat out)"
 "$orrery" run --trace line.csv --cluster 100x8 --policy fifo --quiet --no-progress -o idle.db
 says 0 'times that nothing changed  *4 of 4$' "$orrery" explain idle.db --stability --replicas 4
 says 0 'at fewer than 53 % of all such times' "$orrery" explain idle.db --stability --replicas 4
-says 0 '^  jobs  *0 %  (no interval)' "$orrery" explain idle.db --stability --replicas 4
+says 0 '^  jobs  *0 %  (no interval)$' "$orrery" explain idle.db --stability --replicas 4
 # It comes when something waits, be that half an hour of twelve days.
 awk 'BEGIN { print "job,submit_s,run_s,gpus"; print "a,0,60,8"; for (i = 0; i < 30; i++) print "b" i "," i * 60 ",60,8"; print "z,1000000,1,1" }' >rush.csv
 "$orrery" run --trace rush.csv --cluster 1x8 --policy fifo --quiet --no-progress -o rush.db
