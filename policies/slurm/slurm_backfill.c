@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* slurm_backfill.c - sched/backfill: every job tested gets a plan, and starts if that is now.
+/* slurm_backfill.c - sched/backfill: every job tested gets a plan, and starts
+ * if that is now.
  *
- * The table is a list of slots of time, each with the nodes that no plan takes in it. A job is
- * tested on the nodes free of plans for as long as its limit; when they are free of running jobs it
- * learns from the selector (orr_slurm__will_run). A plan takes whole nodes. All plans are forgotten
- * at the end of the cycle. */
+ * The table is a list of slots of time, each with the nodes that no plan takes
+ * in it. A job is tested on the nodes free of plans for as long as its limit;
+ * when they are free of running jobs it learns from the selector
+ * (orr_slurm__will_run). A plan takes whole nodes. All plans are forgotten at
+ * the end of the cycle. */
 #include "slurm_int.h"
 
 #include <string.h>
@@ -40,7 +42,8 @@ static orr_ms end_of_slot(const struct slurm *slurm, uint32_t slot)
     return slot + 1 < slurm->slot_count ? slurm->slots[slot + 1].begin_ms : ORR_MS_NEVER;
 }
 
-/* The slot that begins at a time, made of the one around it if there is none. */
+/* The slot that begins at a time, made of the one around it if there is none.
+ */
 static uint32_t slot_at(struct slurm *slurm, orr_ms at)
 {
     uint32_t s = slurm->slot_count;
@@ -78,8 +81,9 @@ static bool is_subset(const uint64_t *of, const uint64_t *set, uint32_t words)
     return true;
 }
 
-/* The nodes that no plan takes from `from` to `until`, both included. The end of the first slot
- * behind which there are others: the time to look again; ORR_MS_NEVER: none. */
+/* The nodes that no plan takes from `from` to `until`, both included. The end
+ * of the first slot behind which there are others: the time to look again;
+ * ORR_MS_NEVER: none. */
 static orr_ms free_of_plans(const struct slurm *slurm, orr_ms from, orr_ms until, uint64_t *nodes)
 {
     orr_ms later = ORR_MS_NEVER;
@@ -103,7 +107,8 @@ static orr_ms plus(orr_ms at, orr_ms by)
     return by >= ORR_MS_NEVER / 2 ? ORR_MS_NEVER : at + by;
 }
 
-/* Plans the seats found from `from` on; false: a plan before it takes one of them. */
+/* Plans the seats found from `from` on; false: a plan before it takes one of
+ * them. */
 static bool plan(struct slurm *slurm, const struct orr_view *view, orr_ms from, orr_ms lasts)
 {
     const orr_ms begin = down_to_resolution(slurm, view, from);
@@ -130,13 +135,26 @@ static bool plan(struct slurm *slurm, const struct orr_view *view, orr_ms from, 
 
 /* --- one record --- */
 
+static bool is_limited(const struct slurm *slurm, uint32_t job)
+{
+    return orr_slurm__limits_before(slurm, job) != ORR_REASON_NONE ||
+           orr_slurm__limits_behind(slurm, job) != ORR_REASON_NONE;
+}
+
 static bool start(struct cycle *cycle, const struct slurm_record *record)
 {
     struct slurm *slurm = cycle->slurm;
     const struct slurm_partition *p = &slurm->conf.partitions[record->partition];
     bool any = false;
-    while (slurm->jobs[record->job].is_lined &&
-           orr_slurm__select_now(slurm, cycle->view, cycle->txn, record->job, p, slurm->usable)) {
+    while (slurm->jobs[record->job].is_lined) {
+        const uint32_t begin = orr_txn_checkpoint(cycle->txn);
+        if (!orr_slurm__select_now(slurm, cycle->view, cycle->txn, record->job, p, slurm->usable)) {
+            break;
+        }
+        if (is_limited(slurm, record->job)) {
+            orr_txn_rollback(cycle->txn, begin);
+            return true; /* it plans nothing */
+        }
         any = true;
         orr_slurm__started(slurm, cycle->view, record->job, record->partition);
     }
@@ -205,7 +223,8 @@ bool orr_slurm__backfill(struct slurm *slurm, const struct orr_view *view, struc
     for (uint32_t r = 0; r < slurm->queue_count && !cycle.over; r++) {
         const struct slurm_record record = slurm->queue[r];
         if (!orr_slurm__job_eligible(slurm, view, record.job) ||
-            orr_slurm__barred(slurm, view, &record) != ORR_REASON_NONE) {
+            orr_slurm__barred(slurm, view, &record) != ORR_REASON_NONE ||
+            (!conf->assoc_limit_stop && is_limited(slurm, record.job))) {
             continue;
         }
         if (cycle.tested >= conf->bf_max_job_test) {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* slurm_conf.c - slurm.conf: the keys that bear on decisions, partitions and weights of nodes.
+/* slurm_conf.c - slurm.conf: the keys that bear on decisions, partitions and
+ * weights of nodes.
  *
- * Each key is a parameter of the policy too, under the same name and with the same values; a
- * parameter wins over the line of slurm_conf. Keys of the file that are not in the table bear on
- * nothing here and are passed over; words of SchedulerParameters must be known. */
+ * Each key is a parameter of the policy too, under the same name and with the
+ * same values; a parameter wins over the line of slurm_conf. Keys of the file
+ * that are not in the table bear on nothing here and are passed over; words of
+ * SchedulerParameters must be known. */
 #include "slurm_int.h"
 
 #include <stdio.h>
@@ -30,7 +32,8 @@ enum key_type {
 /* name, type, field, default, help */
 #define KEY_LIST(X)                                                                                \
     X(SchedulerType, BACKFILL, sched_backfill, "sched/backfill",                                   \
-      "sched/backfill, or sched/builtin: no job passes another of its partition")                  \
+      "sched/backfill, or sched/builtin: no job passes another of its "                            \
+      "partition")                                                                                 \
     X(SchedulerParameters, SCHEDULER, default_queue_depth, "",                                     \
       "words of slurm.conf, joined by commas: depths, intervals, bf_*")                            \
     X(SelectTypeParameters, SELECT, lln, "", "CR_LLN: the least loaded node of equal weight")      \
@@ -40,6 +43,19 @@ enum key_type {
     X(PriorityWeightJobSize, WEIGHT, weight_jobsize, "0", "weight of its size")                    \
     X(PriorityWeightPartition, WEIGHT, weight_partition, "0",                                      \
       "weight of its partition's PriorityJobFactor")                                               \
+    X(PriorityWeightFairshare, WEIGHT, weight_fairshare, "0", "weight of the fair-share factor")   \
+    X(PriorityWeightQOS, WEIGHT, weight_qos, "0", "weight of its QOS' priority")                   \
+    X(PriorityDecayHalfLife, TIME, decay_half_life_ms, "7-0", "half-life of usage; 0: no decay")   \
+    X(PriorityUsageResetPeriod, RESET, usage_reset, "NONE",                                        \
+      "NONE, NOW, DAILY, WEEKLY, MONTHLY, QUARTERLY or YEARLY: usage becomes 0 "                   \
+      "then")                                                                                      \
+    X(FairShareDampeningFactor, WEIGHT, dampening, "1", "of the classic factor (NO_FAIR_TREE)")    \
+    X(AccountingStorageEnforce, ENFORCE, enforce_limits, "",                                       \
+      "limits (or safe): limits of QOS and associations hold, and all usage is "                   \
+      "booked")                                                                                    \
+    X(PreemptType, PREEMPT_TYPE, preempt_type, "preempt/none",                                     \
+      "preempt/partition_prio or preempt/qos: who may take whose nodes")                           \
+    X(PreemptMode, PREEMPT_MODE, preempt_mode, "OFF", "REQUEUE, CANCEL, SUSPEND,GANG or OFF")      \
     X(PriorityWeightTRES, TRES, weight_tres, "", "weights by resource: CPU=300,GRES/gpu=1000")     \
     X(PriorityMaxAge, TIME, max_age_ms, "7-0", "the wait at which the age factor is 1")            \
     X(PriorityCalcPeriod, TIME, calc_period_ms, "5",                                               \
@@ -72,6 +88,10 @@ _Static_assert(KEY_COUNT <= sizeof((struct slurm_params *)0)->keys / sizeof(cons
 const struct orr_param orr_slurm__rows[] = {
     {"slurm_conf", ORR_PARAM_TEXT, offsetof(struct slurm_params, slurm_conf), "", "", NULL, 0, 0,
      "lines of a slurm.conf: the keys below, partitions, weights of nodes"},
+    {"sacctmgr", ORR_PARAM_TEXT, offsetof(struct slurm_params, sacctmgr), "", "", NULL, 0, 0,
+     "what sacctmgr -P show assoc and show qos print, one after the other; "
+     "without associations "
+     "queues are accounts"},
     {"slurmctld_start", ORR_PARAM_TIME, offsetof(struct slurm_params, slurmctld_start_ms), "0s", "",
      NULL, -1, 0, "when slurmctld was started: its periods count from then"},
 #define X(name, type, field, fallback, help)                                                       \
@@ -162,6 +182,10 @@ static const struct word {
     {"partition_job_depth", WORD_COUNT, AT(partition_job_depth)},
     {"sched_max_job_start", WORD_COUNT, AT(sched_max_job_start)},
     {"defer", WORD_SWITCH, AT(defer)},
+    {"assoc_limit_stop", WORD_SWITCH, AT(assoc_limit_stop)},
+    {"preempt_reorder_count", WORD_COUNT, AT(preempt_reorder_count)},
+    {"preempt_strict_order", WORD_SWITCH, AT(preempt_strict_order)},
+    {"preempt_youngest_first", WORD_SWITCH, AT(preempt_youngest_first)},
     {"bf_interval", WORD_SECONDS, AT(bf_interval_ms)},
     {"bf_window", WORD_MINUTES, AT(bf_window_ms)},
     {"bf_resolution", WORD_SECONDS, AT(bf_resolution_ms)},
@@ -265,6 +289,8 @@ static enum orr_status read_flags(const struct reader *reader, struct span list,
         {"NO_NORMAL_PART", SLURM_NO_NORMAL_PART},
         {"NO_NORMAL_QOS", SLURM_NO_NORMAL_QOS},
         {"NO_NORMAL_TRES", SLURM_NO_NORMAL_TRES},
+        {"NO_FAIR_TREE", SLURM_NO_FAIR_TREE},
+        {"FAIR_TREE", 0},
         {"NO_NORMAL_ASSOC", 0},
         {"SMALL_RELATIVE_TO_TIME", SLURM_SMALL_RELATIVE_TO_TIME}};
     struct span item;
@@ -282,6 +308,37 @@ static enum orr_status read_flags(const struct reader *reader, struct span list,
         }
     }
     return ORR_OK;
+}
+
+static enum orr_status read_reset(const struct reader *reader, struct span value, uint8_t *out)
+{
+    static const char *const names[] = {"NONE",    "NOW",       "DAILY", "WEEKLY",
+                                        "MONTHLY", "QUARTERLY", "YEARLY"};
+    for (uint8_t n = 0; n < sizeof names / sizeof names[0]; n++) {
+        if (is(value, names[n])) {
+            *out = n;
+            return ORR_OK;
+        }
+    }
+    return complain(reader, value, "is no PriorityUsageResetPeriod");
+}
+
+uint8_t orr_slurm__preempt_mode(const char *text, size_t bytes)
+{
+    static const struct {
+        const char *pattern;
+        uint8_t mode;
+    } known[] = {{"*REQUEUE*", SLURM_MODE_REQUEUE},
+                 {"*CANCEL*", SLURM_MODE_CANCEL},
+                 {"*SUSPEND*", SLURM_MODE_SUSPEND},
+                 {"OFF", SLURM_MODE_OFF},
+                 {"GANG", SLURM_MODE_OFF}};
+    for (size_t k = 0; k < sizeof known / sizeof known[0]; k++) {
+        if (orr_text_like(text, bytes, known[k].pattern, true)) {
+            return known[k].mode;
+        }
+    }
+    return SLURM_MODE_NOT_STATED;
 }
 
 static enum orr_status set_choice(const struct reader *reader, struct span value, const char *no,
@@ -318,7 +375,7 @@ static enum orr_status set_key(const struct reader *reader, const struct key *ke
                                               : complain(reader, value, "is not YES or NO");
     case KEY_FLAGS: return read_flags(reader, value, (uint32_t *)(void *)at);
     case KEY_TRES:
-        return orr_slurm__tres(value.at, value.bytes, (double *)(void *)at)
+        return orr_slurm__tres(value.at, value.bytes, true, (double *)(void *)at)
                    ? ORR_OK
                    : complain(reader, value, "are no weights such as CPU=1,GRES/gpu=2");
     case KEY_SCHEDULER: return read_scheduler(reader, value);
@@ -329,10 +386,20 @@ static enum orr_status set_key(const struct reader *reader, const struct key *ke
         }
         return ORR_OK;
     }
-    case KEY_PREEMPT_TYPE:
-    case KEY_PREEMPT_MODE:
+    case KEY_RESET: return read_reset(reader, value, (uint8_t *)at);
     case KEY_ENFORCE:
-    case KEY_RESET:
+        *(bool *)(void *)at = orr_text_like(value.at, value.bytes, "*limits*|*safe*|*all*", true);
+        return ORR_OK;
+    case KEY_PREEMPT_TYPE:
+        *(uint8_t *)at = is(value, "preempt/qos")              ? SLURM_PREEMPT_QOS
+                         : is(value, "preempt/partition_prio") ? SLURM_PREEMPT_PARTITION_PRIO
+                                                               : SLURM_PREEMPT_NONE;
+        return *at != SLURM_PREEMPT_NONE || is(value, "preempt/none")
+                   ? ORR_OK
+                   : complain(reader, value, "is not preempt/none, partition_prio or qos");
+    case KEY_PREEMPT_MODE:
+        *(uint8_t *)at = orr_slurm__preempt_mode(value.at, value.bytes);
+        return *at != SLURM_MODE_NOT_STATED ? ORR_OK : complain(reader, value, "is no PreemptMode");
     default: return ORR_OK;
     }
 }
@@ -448,6 +515,13 @@ static enum orr_status set_partition(const struct reader *reader, struct slurm_p
         p->down = is(value, "DOWN") || is(value, "INACTIVE");
     } else if (is(name, "LLN")) {
         status = yes(value, &p->lln) ? ORR_OK : complain(reader, value, "is not YES or NO");
+    } else if (is(name, "PreemptMode")) {
+        p->preempt_mode = orr_slurm__preempt_mode(value.at, value.bytes);
+    } else if (is(name, "TRESBillingWeights")) {
+        p->bills = true;
+        status = orr_slurm__tres(value.at, value.bytes, true, p->billing)
+                     ? ORR_OK
+                     : complain(reader, value, "are no weights such as CPU=1,GRES/gpu=2");
     } else if (is(name, "OverSubscribe")) {
         p->exclusive = is(value, "EXCLUSIVE");
     }
@@ -532,6 +606,56 @@ static enum orr_status read_weight(const struct reader *reader, struct span host
                : complain(reader, hosts, "is no list of nodes");
 }
 
+/* --- switches --- */
+
+struct wiring {
+    const struct reader *reader;
+    uint32_t above;
+};
+
+static bool wire_node(void *context, const char *name)
+{
+    const struct wiring *wiring = context;
+    const struct orr_view *view = wiring->reader->view;
+    const uint32_t node =
+        view == NULL ? ORR_NONE : orr_idmap_find(&view->cluster->node_names, name, strlen(name));
+    if (node != ORR_NONE) {
+        wiring->reader->conf->leaf[node] = wiring->above;
+    }
+    return true;
+}
+
+static bool wire_switch(void *context, const char *name)
+{
+    const struct wiring *wiring = context;
+    struct slurm_conf *conf = wiring->reader->conf;
+    for (uint32_t s = 0; s < wiring->above; s++) {
+        if (strcmp(conf->switches[s].name, name) == 0) {
+            conf->switches[s].parent = wiring->above;
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum orr_status read_switch(const struct reader *reader, struct span name, struct span rest)
+{
+    struct slurm_conf *conf = reader->conf;
+    struct wiring wiring = {reader, conf->switch_count};
+    struct span key, value;
+    conf->switches = ORR_ROOM_FOR_ONE(conf->switches, conf->switch_count, conf->switch_capacity);
+    conf->switches[conf->switch_count++] =
+        (struct slurm_switch){orr_arena_strndup(&conf->arena, name.at, name.bytes), ORR_NONE};
+    while (next_pair(&rest, &key, &value)) {
+        if ((is(key, "Nodes") && !orr_slurm__hosts(value.at, value.bytes, wire_node, &wiring)) ||
+            (is(key, "Switches") &&
+             !orr_slurm__hosts(value.at, value.bytes, wire_switch, &wiring))) {
+            return complain(reader, value, "is no list of nodes, or of switches of lines before");
+        }
+    }
+    return ORR_OK;
+}
+
 static enum orr_status read_line(const struct reader *reader, struct span line)
 {
     struct span name, value;
@@ -541,6 +665,9 @@ static enum orr_status read_line(const struct reader *reader, struct span line)
     while (status == ORR_OK && next_pair(&line, &name, &value)) {
         if (is(name, "PartitionName")) {
             return read_partition(reader, value, line);
+        }
+        if (is(name, "SwitchName")) {
+            return read_switch(reader, value, line);
         }
         if (is(name, "NodeName")) {
             return read_weight(reader, value, line);
@@ -580,12 +707,16 @@ static void set_defaults(struct slurm_conf *conf, const struct orr_view *view)
                                 .bf_resolution_ms = 60000,
                                 .bf_max_job_test = 500,
                                 .bf_max_job_array_resv = 20,
+                                .preempt_reorder_count = 1,
                                 .default_partition = ORR_NONE};
     orr_arena_init(&conf->arena);
+    orr_idmap_init(&conf->users);
     const uint32_t nodes = view == NULL ? 1 : view->cluster->node_count;
+    conf->leaf = orr_alloc(nodes + (size_t)1, sizeof *conf->leaf);
     conf->weight = orr_alloc(nodes + (size_t)1, sizeof *conf->weight);
     for (uint32_t n = 0; n < nodes; n++) {
         conf->weight[n] = 1;
+        conf->leaf[n] = ORR_NONE;
     }
 }
 
@@ -644,6 +775,7 @@ enum orr_status orr_slurm__conf_read(struct slurm_conf *conf, const struct slurm
     }
     if (status == ORR_OK) {
         finish(conf, view);
+        status = orr_slurm__sacctmgr_read(conf, params->sacctmgr, view, err);
     }
     return status;
 }
@@ -652,5 +784,10 @@ void orr_slurm__conf_release(struct slurm_conf *conf)
 {
     orr_free(conf->partitions);
     orr_free(conf->weight);
+    orr_free(conf->switches);
+    orr_free(conf->leaf);
+    orr_free(conf->qos);
+    orr_free(conf->assocs);
+    orr_idmap_release(&conf->users);
     orr_arena_release(&conf->arena);
 }

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* slurm_int.h - the policy `slurm`: its data, and what its files do for each other.
+/* slurm_int.h - the policy `slurm`: its data, and what its files do for each
+ * other.
  *
- *   conf       what slurm.conf, the associations and the QOS say: constant after open
- *   job        what the policy knows of a job beside its spec; by index of the run
- *   record     one entry of the queue: a job in one partition it asked for
- *   rooms      what is free on each node: the ledger's `idle`, or an image of a later time
- *   node set   bits by node index in 64-bit words; nodes are in the order of the cluster
+ *   conf       what slurm.conf, the associations and the QOS say: constant
+ * after open job        what the policy knows of a job beside its spec; by
+ * index of the run record     one entry of the queue: a job in one partition it
+ * asked for rooms      what is free on each node: the ledger's `idle`, or an
+ * image of a later time node set   bits by node index in 64-bit words; nodes
+ * are in the order of the cluster
  *
- * Times of Slurm are whole seconds of the epoch; here they are ms of the run's clock. */
+ * Times of Slurm are whole seconds of the epoch; here they are ms of the run's
+ * clock. */
 #ifndef ORR_SLURM_INT_H
 #define ORR_SLURM_INT_H
 
@@ -16,7 +19,17 @@
 #include <orrery/core/place.h>
 #include <orrery/core/policy.h>
 
-enum { SLURM_PARTITIONS_MAX = 64, SLURM_JOB_PARTITIONS_MAX = 8 };
+enum { SLURM_PARTITIONS_MAX = 64, SLURM_JOB_PARTITIONS_MAX = 8, SLURM_QOS_MAX = 64 };
+
+enum slurm_usage_reset {
+    SLURM_RESET_NONE,
+    SLURM_RESET_NOW,
+    SLURM_RESET_DAILY,
+    SLURM_RESET_WEEKLY,
+    SLURM_RESET_MONTHLY,
+    SLURM_RESET_QUARTERLY,
+    SLURM_RESET_YEARLY
+};
 
 enum slurm_preempt_type { SLURM_PREEMPT_NONE, SLURM_PREEMPT_PARTITION_PRIO, SLURM_PREEMPT_QOS };
 enum slurm_preempt_mode {
@@ -55,7 +68,50 @@ struct slurm_partition {
     uint8_t preempt_mode; /* enum slurm_preempt_mode */
     double billing[SLURM_TRES_COUNT];
     bool bills;                       /* TRESBillingWeights is set; else CPUs are billed */
-    double amounts[SLURM_TRES_COUNT]; /* of its nodes: CPUs, MiB, devices, nodes; -1: no end */
+    double amounts[SLURM_TRES_COUNT]; /* of its nodes: CPUs, MiB, devices, nodes;
+                                         -1: no end */
+};
+
+struct slurm_limits { /* below 0: none */
+    int64_t jobs;     /* that run */
+    double tres[SLURM_TRES_COUNT];
+};
+
+struct slurm_qos {
+    const char *name, *preempts;
+    uint64_t preempts_bits; /* bit by QOS */
+    int64_t priority;
+    orr_ms grace_ms, max_wall_ms;
+    uint8_t mode; /* enum slurm_preempt_mode */
+    bool no_decay;
+    double usage_factor, usage;
+    struct slurm_limits group, per_job, per_user, per_account;
+};
+
+struct slurm_assoc { /* of an account, or of a user in an account; parents first
+                      */
+    uint32_t parent; /* ORR_NONE: the root */
+    uint32_t first_child, last_child, next; /* in the order they came; ORR_NONE: none */
+    double child_shares;                    /* of all children */
+    const char *account;
+    const char *user; /* NULL: an account */
+    uint32_t user_id; /* in conf.users */
+    double shares;
+    bool as_parent; /* shares=parent */
+    uint32_t qos;   /* its default one, or ORR_NONE */
+    const char *default_qos;
+    orr_ms max_wall_ms;
+    struct slurm_limits group, own, per_job;
+    double usage;      /* billing seconds, decayed; what is below it included */
+    double effective;  /* classic: its share of all usage, that of its siblings
+                          mixed in */
+    double level_fs;   /* fair tree: shares by usage among its siblings */
+    double fair_share; /* factor, as of the last tick */
+};
+
+struct slurm_switch {
+    const char *name;
+    uint32_t parent; /* ORR_NONE: the top */
 };
 
 struct slurm_conf {
@@ -69,7 +125,16 @@ struct slurm_conf {
     bool favor_small;
     uint32_t priority_flags; /* enum slurm_priority_flag */
     bool lln;
-    bool enforce_associations, enforce_limits, enforce_qos;
+    bool enforce_limits;
+    double dampening; /* FairShareDampeningFactor */
+    struct slurm_qos *qos;
+    uint32_t qos_count, qos_capacity;
+    double max_qos_priority;
+    struct slurm_assoc *assocs;
+    uint32_t assoc_count, assoc_capacity;
+    uint32_t user_count; /* associations of users */
+    bool own_users;      /* no table was given: users are added as they come */
+    struct orr_idmap users;
     /* SchedulerParameters */
     orr_ms batch_sched_delay_ms, sched_interval_ms; /* sched_interval below 0: no main pass */
     int64_t default_queue_depth, partition_job_depth, sched_max_job_start;
@@ -86,11 +151,14 @@ struct slurm_conf {
     uint32_t partition_count, partition_capacity;
     uint32_t default_partition;
     int64_t *weight; /* per node */
+    struct slurm_switch *switches;
+    uint32_t switch_count, switch_capacity;
+    uint32_t *leaf; /* per node: its switch, or ORR_NONE */
     double max_job_factor;
 };
 
 struct slurm_params { /* texts as written; "" where nothing was said */
-    const char *slurm_conf;
+    const char *slurm_conf, *sacctmgr;
     const char *keys[64]; /* by row of the table in slurm_conf.c */
     orr_ms slurmctld_start_ms;
 };
@@ -103,17 +171,26 @@ struct slurm_job {
     uint8_t partition_count, partitions[SLURM_JOB_PARTITIONS_MAX];
     uint8_t runs_in;             /* partition */
     bool exclusive;              /* wants whole nodes */
-    bool core_placed;            /* parts, levels or pods that come and go: core finds its nodes */
+    bool core_placed;            /* parts, levels or pods that come and go: core finds its
+                                    nodes */
+    bool no_requeue;             /* preempted, it is cancelled */
+    bool cancelled;              /* it was preempted for good */
     bool is_lined;               /* its records are in the queue */
     bool waits_array;            /* its array runs as many tasks as it may */
     uint32_t array, array_limit; /* ORR_NONE: no task of an array */
     int64_t nice, priority;      /* priority: set by its user, -1: not */
     uint32_t min_nodes, max_nodes;
+    uint32_t switches;                               /* at most so many leaf switches, 0: any ... */
+    orr_ms switch_wait_ms;                           /* ... until it has waited so long */
+    uint32_t assoc, qos;                             /* or ORR_NONE */
+    orr_ms start_ms;                                 /* of a running one */
     orr_ms submit_ms, begin_ms, accrue_ms, limit_ms; /* limit ORR_MS_NEVER: none */
     int64_t basic;                                   /* priority/basic: its number, without nice */
-    double age;                                      /* factor, as of the last tick */
-    uint64_t hopeless; /* bit by partition: not even its empty nodes could hold the job */
+    double age, fair_share;                          /* factor, as of the last tick */
+    uint64_t hopeless;             /* bit by partition: not even its empty nodes could hold
+                                      the job */
     double tres[SLURM_TRES_COUNT]; /* asked: CPUs, MiB, devices, nodes at least */
+    orr_ms grace_end_ms;           /* a victim in its grace; ORR_MS_NEVER: it is none */
     orr_ms end_ms;                 /* of a running one: when its limit ends */
 };
 
@@ -132,6 +209,12 @@ struct slurm_seats {
     uint32_t count, capacity;
 };
 
+struct slurm_victim { /* a job that may lose its nodes */
+    uint32_t job;
+    uint32_t shared; /* nodes of the set found that it holds */
+    int64_t key;     /* the lowest goes first */
+};
+
 struct slurm_candidate { /* a node that could take tasks of a group */
     uint32_t node;
     int64_t tasks; /* 0: used up, or left out */
@@ -140,7 +223,26 @@ struct slurm_candidate { /* a node that could take tasks of a group */
     int64_t weight;
 };
 
-struct slurm_slot { /* of backfill's table, from its begin to that of the next */
+struct slurm_want { /* of one group */
+    const struct orr_request *request;
+    uint32_t group;
+    int64_t tasks, min_nodes, max_nodes;
+};
+
+struct slurm_search {
+    struct slurm_candidate *candidates, *all; /* all: as they were listed */
+    uint32_t count;
+    bool lln;
+    struct slurm_seats *seats;
+    uint32_t leaves; /* switches that were used */
+};
+
+struct slurm_left { /* to be found */
+    int64_t tasks, nodes, most;
+};
+
+struct slurm_slot { /* of backfill's table, from its begin to that of the next
+                     */
     orr_ms begin_ms;
     uint64_t *nodes; /* that no reservation takes */
 };
@@ -160,8 +262,8 @@ struct slurm {
     uint32_t array_capacity;
     struct slurm_job *jobs;
     uint32_t job_capacity;
-    struct slurm_record
-        *queue; /* in order; records of jobs that left are taken out behind a pass */
+    struct slurm_record *queue; /* in order; records of jobs that left are taken
+                                   out behind a pass */
     uint32_t queue_count, queue_capacity;
     uint32_t *running; /* jobs, by the end of their limits, then in order of start */
     uint32_t running_count, running_capacity;
@@ -174,7 +276,8 @@ struct slurm {
     bool at_once; /* a job ended: a main pass now */
     bool changed; /* something happened since the last backfill cycle */
     bool changed_since_full;
-    orr_ms next_begin_ms; /* the earliest time at which a waiting job may be looked at */
+    orr_ms next_begin_ms; /* the earliest time at which a waiting job may be
+                             looked at */
     uint64_t pass;        /* number of the main pass or backfill cycle */
     uint32_t taken_out;   /* records in the queue whose jobs do not wait any more */
     /* scratch */
@@ -185,12 +288,19 @@ struct slurm {
     struct orr_room *image;             /* rooms at a later time */
     uint32_t *exclusive;                /* per node: exclusive jobs that hold it */
     struct slurm_candidate *candidates; /* two for each node */
+    struct slurm_victim *victims;
+    uint32_t victim_capacity;
+    uint64_t *found; /* nodes that a preemptor would get */
+    orr_ms next_kill_ms;
+    uint32_t *cancelled; /* jobs that were since the last cycle */
+    uint32_t cancelled_count, cancelled_capacity;
     struct slurm_seats seats;
     struct slurm_slot *slots;
     uint32_t slot_count, slot_capacity;
     uint64_t **spare_sets; /* node sets of slots to be used again */
     uint32_t spare_count, spare_capacity;
-    double cluster_amounts[SLURM_TRES_COUNT]; /* as of a partition, of all nodes of the shard */
+    double cluster_amounts[SLURM_TRES_COUNT]; /* as of a partition, of all nodes
+                                                 of the shard */
 };
 
 static inline bool slurm_has(const uint64_t *nodes, uint32_t node)
@@ -212,19 +322,51 @@ uint32_t orr_slurm__partition(const struct slurm_conf *conf, const char *name, s
 /* slurm_text.c: Slurm's words. All take the whole text. */
 /* The same word, in any case of its letters? */
 bool orr_slurm__same(const char *text, size_t bytes, const char *word);
-/* "minutes", "minutes:seconds", "hours:minutes:seconds", "days-hours[:minutes[:seconds]]", INFINITE
- * and UNLIMITED (ORR_MS_NEVER). */
+/* "minutes", "minutes:seconds", "hours:minutes:seconds",
+ * "days-hours[:minutes[:seconds]]", INFINITE and UNLIMITED (ORR_MS_NEVER). */
 bool orr_slurm__time(const char *text, size_t bytes, orr_ms *out);
-/* The names of a list of hosts, such as "n[1-4,7],m3"; false: it is none, or too long. */
+/* The names of a list of hosts, such as "n[1-4,7],m3"; false: it is none, or
+ * too long. */
 typedef bool orr_slurm__host_fn(void *context, const char *name);
 bool orr_slurm__hosts(const char *text, size_t bytes, orr_slurm__host_fn *take, void *context);
-/* "CPU=1.0,Mem=0.25G,GRES/gpu=2": weights by resource; memory as written for MiB. */
-bool orr_slurm__tres(const char *text, size_t bytes, double *out);
+/* "CPU=1.0,Mem=0.25G,GRES/gpu=2": weights of a unit, or amounts, by resource;
+ * memory in MiB. */
+bool orr_slurm__tres(const char *text, size_t bytes, bool weights, double *out);
+
+/* slurm_assoc.c */
+enum orr_status orr_slurm__sacctmgr_read(struct slurm_conf *conf, const char *text,
+                                         const struct orr_view *view, struct orr_err *err);
+uint32_t orr_slurm__qos(const struct slurm_conf *conf, const char *name, size_t bytes);
+/* Of an account (NULL: any) and a user (NULL: the account's own); ORR_NONE:
+ * there is none. */
+uint32_t orr_slurm__assoc(const struct slurm_conf *conf, const char *account, const char *user);
+/* The texts are borrowed. */
+uint32_t orr_slurm__assoc_add(struct slurm_conf *conf, uint32_t parent, const char *account,
+                              const char *user, double shares);
+/* "REQUEUE", "SUSPEND,GANG": NOT_STATED for none, or "cluster". */
+uint8_t orr_slurm__preempt_mode(const char *text, size_t bytes);
+
+/* slurm_usage.c */
+/* Decay, usage of running jobs and fair-share factors at a tick;
+ * slurm->last_tick_ms is the tick before. */
+void orr_slurm__usage_tick(struct slurm *slurm, const struct orr_view *view, orr_ms tick);
+/* Fair-share factors of all users from what they used. */
+void orr_slurm__fair_tree(struct slurm_conf *conf);
+/* The same of NO_FAIR_TREE, of accounts or of users. */
+void orr_slurm__classic(struct slurm_conf *conf, bool users);
+/* A job ends that runs. */
+void orr_slurm__usage_end(struct slurm *slurm, uint32_t job, orr_ms now);
+
+/* slurm_limits.c: why limits keep a job from running now; ORR_REASON_NONE: they
+ * do not. */
+enum orr_reason orr_slurm__limits_before(const struct slurm *slurm, uint32_t job);
+enum orr_reason orr_slurm__limits_behind(const struct slurm *slurm, uint32_t job);
 
 /* slurm_job.c */
 /* Reads what the job was submitted with; what makes no sense is passed over. */
 void orr_slurm__job_read(struct slurm *slurm, const struct orr_view *view, uint32_t job);
-/* May the scheduler look at it at this time, as far as the job alone is concerned? */
+/* May the scheduler look at it at this time, as far as the job alone is
+ * concerned? */
 bool orr_slurm__job_eligible(const struct slurm *slurm, const struct orr_view *view, uint32_t job);
 
 /* slurm_priority.c */
@@ -240,8 +382,9 @@ void orr_slurm__queue_sort(struct slurm *slurm, const struct orr_view *view);
 void orr_slurm__queue_compact(struct slurm *slurm);
 
 /* slurm_select.c */
-/* Finds nodes of `usable` for all tasks of the job in `rooms`; what they take stays subtracted from
- * rooms where `rooms` is the image. True: slurm->seats says where. */
+/* Finds nodes of `usable` for all tasks of the job in `rooms`; what they take
+ * stays subtracted from rooms where `rooms` is the image. True: slurm->seats
+ * says where. */
 bool orr_slurm__select(struct slurm *slurm, const struct orr_view *view, uint32_t job,
                        const struct slurm_partition *partition, const uint64_t *usable,
                        struct orr_room *rooms);
@@ -252,10 +395,33 @@ bool orr_slurm__select_now(struct slurm *slurm, const struct orr_view *view, str
 /* Could the empty nodes of the partition hold the job? */
 bool orr_slurm__select_ever(struct slurm *slurm, const struct orr_view *view, uint32_t job,
                             uint32_t partition);
-/* When could it start on these nodes, as the limits of those that run have it? ORR_MS_NEVER: not.
- * slurm->seats says where. */
+/* When could it start on these nodes, as the limits of those that run have it?
+ * ORR_MS_NEVER: not. slurm->seats says where. */
 orr_ms orr_slurm__will_run(struct slurm *slurm, const struct orr_view *view, uint32_t job,
                            const struct slurm_partition *partition, const uint64_t *usable);
+
+/* Adds what a running job holds to the image. */
+void orr_slurm__remove_job(struct slurm *slurm, const struct orr_view *view, uint32_t job);
+
+/* slurm_preempt.c */
+bool orr_slurm__preempts(const struct slurm *slurm); /* at all? */
+/* By tier or QOS; where the victim runs, or would, is victim->partition. */
+bool orr_slurm__can_preempt(const struct slurm *slurm, const struct slurm_record *record,
+                            const struct slurm_record *victim);
+/* Evicts others for a record, or begins their grace; false: that would not help
+ * it. */
+bool orr_slurm__preempt(struct slurm *slurm, const struct orr_view *view, struct orr_txn *txn,
+                        const struct slurm_record *record, const uint64_t *usable);
+/* Ends victims whose grace was over by a check of time limits. */
+void orr_slurm__end_graces(struct slurm *slurm, const struct orr_view *view, struct orr_txn *txn);
+
+/* Takes what a candidate can have of what is left. */
+void orr_slurm__seat(struct slurm_search *search, uint32_t candidate, uint32_t group,
+                     struct slurm_left *left);
+
+/* slurm_topology.c */
+bool orr_slurm__find_in_tree(const struct slurm *slurm, struct slurm_search *search,
+                             const struct slurm_want *want);
 
 /* slurm_main.c */
 void orr_slurm__main_pass(struct slurm *slurm, const struct orr_view *view, struct orr_txn *txn,

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* slurm_job.c - what a job was submitted with: options of sbatch, by their long names. */
+/* slurm_job.c - what a job was submitted with: options of sbatch, by their long
+ * names. */
 #include "slurm_int.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include <orrery/base/text.h>
@@ -66,7 +68,24 @@ static void read_nodes(struct slurm_job *job, struct span value)
     job->max_nodes = to > 1000000 ? 1000000 : (uint32_t)to;
 }
 
-/* "ID" or "ID%4": the array a task belongs to, and how many of it may run at once. */
+/* "1" or "1@00:00:20": at most so many leaf switches, while it waited no longer. */
+static void read_switches(struct slurm_job *job, struct span value)
+{
+    const char *at = value.bytes == 0 ? NULL : memchr(value.at, '@', value.bytes);
+    const size_t bytes = at == NULL ? value.bytes : (size_t)(at - value.at);
+    int64_t number;
+    orr_ms wait = 300000; /* max_switch_wait */
+    if (orr_parse_i64(value.at, bytes, &number) && number > 0 && number < 1000000) {
+        job->switches = (uint32_t)number;
+        if (at != NULL && orr_slurm__time(at + 1, value.bytes - bytes - 1, &wait)) {
+            wait = wait < 300000 ? wait : 300000;
+        }
+        job->switch_wait_ms = wait;
+    }
+}
+
+/* "ID" or "ID%4": the array a task belongs to, and how many of it may run at
+ * once. */
 static void read_array(struct slurm *slurm, struct slurm_job *job, struct span value)
 {
     const char *percent = value.bytes == 0 ? NULL : memchr(value.at, '%', value.bytes);
@@ -84,6 +103,31 @@ static void read_array(struct slurm *slurm, struct slurm_job *job, struct span v
     slurm->array[job->array].limit = limit > 0 ? (uint32_t)limit : UINT32_MAX;
 }
 
+/* The association of a job: its user's, of the account that it names or whose
+ * name its queue bears, or the first that the user is in; else that account
+ * itself. */
+static uint32_t assoc_of(struct slurm *slurm, const struct orr_view *view, uint32_t job,
+                         struct span account)
+{
+    struct slurm_conf *conf = &slurm->conf;
+    const char *queue = orr_idmap_name(&view->queues->names, view->specs[job].queue);
+    const char *user = orr_view_user(view, job);
+    char name[128];
+    (void)snprintf(name, sizeof name, "%.*s", (int)(account.bytes < 120 ? account.bytes : 120),
+                   account.at);
+    const char *of = account.bytes > 0 ? name : queue;
+    uint32_t found = user == NULL ? ORR_NONE : orr_slurm__assoc(conf, of, user);
+    if (found != ORR_NONE) {
+        return found;
+    }
+    const uint32_t parent = orr_slurm__assoc(conf, of, NULL);
+    if (conf->own_users && parent != ORR_NONE && user != NULL) {
+        return orr_slurm__assoc_add(conf, parent, conf->assocs[parent].account, user, 1);
+    }
+    found = user == NULL || conf->own_users ? ORR_NONE : orr_slurm__assoc(conf, NULL, user);
+    return found != ORR_NONE ? found : parent;
+}
+
 static void read_option(struct slurm *slurm, struct slurm_job *job, struct span name,
                         struct span value)
 {
@@ -97,6 +141,12 @@ static void read_option(struct slurm *slurm, struct slurm_job *job, struct span 
         job->nice = number;
     } else if (is(name, "priority") && is_number && number >= 0) {
         job->priority = number;
+    } else if (is(name, "qos")) {
+        job->qos = orr_slurm__qos(&slurm->conf, value.at, value.bytes);
+    } else if (is(name, "switches")) {
+        read_switches(job, value);
+    } else if (is(name, "no-requeue")) {
+        job->no_requeue = true;
     } else if (is(name, "exclusive")) {
         job->exclusive = true;
     } else if (is(name, "array")) {
@@ -137,6 +187,9 @@ void orr_slurm__job_read(struct slurm *slurm, const struct orr_view *view, uint3
     struct slurm_job *j = &slurm->jobs[job];
     *j = (struct slurm_job){.array = ORR_NONE,
                             .priority = -1,
+                            .assoc = ORR_NONE,
+                            .qos = ORR_NONE,
+                            .grace_end_ms = ORR_MS_NEVER,
                             .min_nodes = 1,
                             .max_nodes = slurm_shape(view, job)->tasks,
                             .submit_ms = spec->submit_ms,
@@ -146,8 +199,15 @@ void orr_slurm__job_read(struct slurm *slurm, const struct orr_view *view, uint3
                             .basic = 4294901759 - (int64_t)job,
                             .core_placed = is_core_placed(view, job)};
     struct span options = {text == NULL ? "" : text, text == NULL ? 0 : strlen(text)}, name, value;
+    struct span account = {"", 0};
     while (next_option(&options, &name, &value)) {
+        account = is(name, "account") ? value : account;
         read_option(slurm, j, name, value);
+    }
+    j->assoc = assoc_of(slurm, view, job, account);
+    if (j->qos == ORR_NONE) {
+        const uint32_t own = j->assoc == ORR_NONE ? ORR_NONE : slurm->conf.assocs[j->assoc].qos;
+        j->qos = own != ORR_NONE ? own : orr_slurm__qos(&slurm->conf, "normal", 6);
     }
     if (j->partition_count == 0) { /* a queue may bear the name of a partition */
         read_partitions(slurm, j, (struct span){queue, strlen(queue)});

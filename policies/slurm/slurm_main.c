@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* slurm_main.c - the main pass: strict order within a partition.
  *
- * A job that finds no room closes its partition for the rest of the pass and takes all nodes of the
- * partition from the later records, those of other partitions included. Only backfill passes it. */
+ * A job that finds no room closes its partition for the rest of the pass and
+ * takes all nodes of the partition from the later records, those of other
+ * partitions included. Only backfill passes it. */
 #include "slurm_int.h"
 
 #include <string.h>
@@ -43,6 +44,7 @@ void orr_slurm__started(struct slurm *slurm, const struct orr_view *view, uint32
     }
     j->state = SLURM_RUNS;
     j->runs_in = (uint8_t)partition;
+    j->start_ms = view->now;
     j->end_ms = view->specs[job].scales ? ORR_MS_NEVER
                                         : view->now + orr_slurm__limit_ms(slurm, job, partition);
     slurm->running =
@@ -132,8 +134,20 @@ static void try_record(struct pass *pass, const struct slurm_record *record)
     const struct slurm_partition *p = &slurm->conf.partitions[record->partition];
     const bool enough = nodes_left(slurm, p) >= j->min_nodes;
     bool served = false, any = false;
-    while (enough && !served &&
-           orr_slurm__select_now(slurm, pass->view, pass->txn, record->job, p, slurm->usable)) {
+    while (enough && !served) {
+        const uint32_t begin = orr_txn_checkpoint(pass->txn);
+        if (!orr_slurm__select_now(slurm, pass->view, pass->txn, record->job, p, slurm->usable)) {
+            break;
+        }
+        const enum orr_reason limit = orr_slurm__limits_behind(slurm, record->job);
+        if (limit != ORR_REASON_NONE) {
+            orr_txn_rollback(pass->txn, begin);
+            orr_slurm__explain(pass->view, pass->txn, record->job, limit, ORR_NONE);
+            if (slurm->conf.assoc_limit_stop) {
+                close_partition(pass, record);
+            }
+            return;
+        }
         any = true;
         orr_slurm__started(slurm, pass->view, record->job, record->partition);
         served = !j->is_lined;
@@ -141,6 +155,9 @@ static void try_record(struct pass *pass, const struct slurm_record *record)
     pass->started += any;
     if (served) {
         return;
+    }
+    if (!any && enough) {
+        (void)orr_slurm__preempt(slurm, pass->view, pass->txn, record, slurm->usable);
     }
     if (!any && !orr_slurm__select_ever(slurm, pass->view, record->job, record->partition)) {
         j->hopeless |= (uint64_t)1 << record->partition;
@@ -163,7 +180,8 @@ static bool array_rejected(const struct slurm *slurm, const struct slurm_record 
            slurm->array[array].rejected_in == record->partition;
 }
 
-/* Says of a record that it waits behind another, unless it was given a reason of its own. */
+/* Says of a record that it waits behind another, unless it was given a reason
+ * of its own. */
 static void explain_behind(struct pass *pass, const struct slurm_record *record)
 {
     const uint8_t reason = pass->view->jobs[record->job].reason;
@@ -179,7 +197,8 @@ static void explain_behind(struct pass *pass, const struct slurm_record *record)
 static void look_at(struct pass *pass, const struct slurm_record *record)
 {
     struct slurm *slurm = pass->slurm;
-    const enum orr_reason bar = orr_slurm__barred(slurm, pass->view, record);
+    enum orr_reason bar = orr_slurm__barred(slurm, pass->view, record);
+    bar = bar != ORR_REASON_NONE ? bar : orr_slurm__limits_before(slurm, record->job);
     if (slurm->failed[record->partition] || array_rejected(slurm, record)) {
         explain_behind(pass, record);
     } else if (bar != ORR_REASON_NONE) {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* slurm_policy.c - Slurm as a policy of a run: its clocks, and what happens to jobs.
+/* slurm_policy.c - Slurm as a policy of a run: its clocks, and what happens to
+ * jobs.
  *
- * The controller ticks once a second. A submit asks for a main pass, which comes at the next tick
- * that is batch_sched_delay after the one before; the end of a job starts one at once; every
- * sched_interval one looks at the whole queue. Backfill comes bf_interval after its last cycle, if
- * anything changed since. Where both are due the main pass is first. */
+ * The controller ticks once a second. A submit asks for a main pass, which
+ * comes at the next tick that is batch_sched_delay after the one before; the
+ * end of a job starts one at once; every sched_interval one looks at the whole
+ * queue. Backfill comes bf_interval after its last cycle, if anything changed
+ * since. Where both are due the main pass is first. */
 #include "slurm_int.h"
 
 #include <string.h>
@@ -76,6 +78,9 @@ static void slurm_close(void *state)
     orr_free(slurm->image);
     orr_free(slurm->exclusive);
     orr_free(slurm->candidates);
+    orr_free(slurm->victims);
+    orr_free(slurm->found);
+    orr_free(slurm->cancelled);
     orr_free(slurm->seats.seats);
     orr_free(slurm->slots);
     orr_free(slurm->spare_sets);
@@ -98,6 +103,8 @@ static enum orr_status slurm_open(const struct orr_host *host, const void *param
     slurm->words = (nodes + 63) / 64;
     slurm->left = orr_zalloc(slurm->words + (size_t)1, sizeof *slurm->left);
     slurm->usable = orr_zalloc(slurm->words + (size_t)1, sizeof *slurm->usable);
+    slurm->found = orr_zalloc(slurm->words + (size_t)1, sizeof *slurm->found);
+    slurm->next_kill_ms = ORR_MS_NEVER;
     slurm->failed = orr_zalloc(slurm->conf.partition_count, sizeof *slurm->failed);
     slurm->part_seen = orr_zalloc(slurm->conf.partition_count, sizeof *slurm->part_seen);
     slurm->image = orr_zalloc(nodes + (size_t)1, sizeof *slurm->image);
@@ -132,7 +139,8 @@ static void leave_running(struct slurm *slurm, uint32_t job)
     slurm->running_count = kept;
 }
 
-/* Exclusive nodes of those that run, counted anew: what a job held is gone when it has ended. */
+/* Exclusive nodes of those that run, counted anew: what a job held is gone when
+ * it has ended. */
 static void count_exclusive(struct slurm *slurm, const struct orr_view *view)
 {
     memset(slurm->exclusive, 0, view->cluster->node_count * sizeof *slurm->exclusive);
@@ -152,6 +160,7 @@ static void stop(struct slurm *slurm, const struct orr_view *view, uint32_t job)
 {
     struct slurm_job *j = &slurm->jobs[job];
     if (j->state == SLURM_RUNS) {
+        orr_slurm__usage_end(slurm, job, view->now);
         leave_running(slurm, job);
         if (j->array != ORR_NONE) {
             slurm->array[j->array].running--;
@@ -174,12 +183,22 @@ static void submit(struct slurm *slurm, const struct orr_view *view, uint32_t jo
     orr_slurm__priority_new(slurm, view, job);
     orr_slurm__queue_add(slurm, view, job);
     slurm->asked = true;
+    if (j->switches > 0 && j->submit_ms + j->switch_wait_ms < slurm->next_begin_ms) {
+        slurm->next_begin_ms = j->submit_ms + j->switch_wait_ms;
+    }
 }
 
 static void requeue(struct slurm *slurm, const struct orr_view *view, uint32_t job)
 {
     struct slurm_job *j = &slurm->jobs[job];
     stop(slurm, view, job);
+    j->grace_end_ms = ORR_MS_NEVER;
+    if (j->cancelled) {
+        slurm->cancelled =
+            ORR_ROOM_FOR_ONE(slurm->cancelled, slurm->cancelled_count, slurm->cancelled_capacity);
+        slurm->cancelled[slurm->cancelled_count++] = job;
+        return;
+    }
     j->state = SLURM_WAITS;
     j->submit_ms = view->now;
     j->begin_ms = j->accrue_ms = view->now + REQUEUE_DELAY_MS;
@@ -232,7 +251,8 @@ static void slurm_node(void *state, const struct orr_view *view, uint32_t node)
 
 /* --- clocks --- */
 
-/* The controller's next tick, or this one: they are a second apart from its start on. */
+/* The controller's next tick, or this one: they are a second apart from its
+ * start on. */
 static orr_ms tick_from(const struct slurm *slurm, orr_ms at)
 {
     const orr_ms over = (((at - slurm->start_ms) % 1000) + 1000) % 1000;
@@ -245,7 +265,8 @@ static orr_ms after(const struct slurm *slurm, orr_ms last, orr_ms by, orr_ms no
     return tick_from(slurm, due > now ? due : now);
 }
 
-/* When the next of each is due, from now on; ORR_MS_NEVER: nothing asks for it. */
+/* When the next of each is due, from now on; ORR_MS_NEVER: nothing asks for it.
+ */
 static orr_ms main_due(const struct slurm *slurm, orr_ms now)
 {
     return slurm->asked && slurm->conf.sched_interval_ms >= 0
@@ -277,8 +298,12 @@ static void look_at_begins(struct slurm *slurm, orr_ms now)
     slurm->next_begin_ms = ORR_MS_NEVER;
     for (uint32_t r = 0; r < slurm->queue_count; r++) {
         const struct slurm_job *j = &slurm->jobs[slurm->queue[r].job];
+        const orr_ms waited = j->switches > 0 ? j->submit_ms + j->switch_wait_ms : 0;
         if (j->is_lined && j->begin_ms > now && j->begin_ms < slurm->next_begin_ms) {
             slurm->next_begin_ms = j->begin_ms;
+        }
+        if (j->is_lined && waited > now && waited < slurm->next_begin_ms) {
+            slurm->next_begin_ms = waited;
         }
     }
     slurm->asked = slurm->changed = slurm->changed_since_full = true;
@@ -289,6 +314,11 @@ static void slurm_cycle(void *state, const struct orr_view *view, struct orr_txn
     struct slurm *slurm = state;
     orr_slurm__priority_ticks(slurm, view);
     look_at_begins(slurm, view->now);
+    for (; slurm->cancelled_count > 0; slurm->cancelled_count--) {
+        orr_slurm__explain(view, txn, slurm->cancelled[slurm->cancelled_count - 1],
+                           ORR_REASON_CANCELLED, ORR_NONE);
+    }
+    orr_slurm__end_graces(slurm, view, txn);
     const bool full = full_due(slurm, view->now) == view->now;
     const bool at_tick = full || main_due(slurm, view->now) == view->now;
     if (at_tick || (slurm->at_once && slurm->conf.sched_interval_ms >= 0)) {
@@ -315,12 +345,12 @@ static orr_ms slurm_wake(void *state, const struct orr_view *view)
 {
     const struct slurm *slurm = state;
     if (slurm->queue_count == 0) {
-        return ORR_MS_NEVER;
+        return slurm->next_kill_ms;
     }
     const orr_ms next = view->now + 1;
     orr_ms due = earlier(main_due(slurm, next), full_due(slurm, next));
     due = earlier(due, backfill_due(slurm, next));
-    due = earlier(due, slurm->next_begin_ms);
+    due = earlier(due, earlier(slurm->next_begin_ms, slurm->next_kill_ms));
     if (slurm->conf.multifactor && slurm->running_count > 0 && slurm->last_tick_ms != ORR_MS_NONE) {
         due = earlier(due, slurm->last_tick_ms + slurm->conf.calc_period_ms);
     }
@@ -337,8 +367,8 @@ const struct orr_policy orr_policy_slurm = {
     .abi = ORR_POLICY_ABI,
     .size = sizeof orr_policy_slurm,
     .name = "slurm",
-    .summary =
-        "Slurm 22.05: priorities, partitions, main pass and backfill with Slurm's parameters",
+    .summary = "Slurm 22.05: priorities, partitions, main pass and backfill "
+               "with Slurm's parameters",
     .laws = ORR_LAW_GANG | ORR_LAW_SPAN | ORR_LAW_SPAN_PARTS,
     .params = orr_slurm__rows,
     .params_bytes = sizeof(struct slurm_params),

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* slurm_priority.c - priority/basic and the sum of priority/multifactor.
  *
- * Factors of a waiting job move at ticks of PriorityCalcPeriod, counted from the start of
- * slurmctld, and not in between. The sum is made in doubles and cut to a whole number once. */
+ * Factors of a waiting job move at ticks of PriorityCalcPeriod, counted from
+ * the start of slurmctld, and not in between. The sum is made in doubles and
+ * cut to a whole number once. */
 #include "slurm_int.h"
 
 #define PRIORITY_MOST 4294967294.0
@@ -12,7 +13,8 @@ static double at_most_1(double factor)
     return factor < 0 ? 0 : factor > 1 ? 1 : factor;
 }
 
-/* N and C of the cluster, n and c of the job: larger for large jobs, or for small ones. */
+/* N and C of the cluster, n and c of the job: larger for large jobs, or for
+ * small ones. */
 static double size_factor(const struct slurm *slurm, const struct slurm_job *job)
 {
     const struct slurm_conf *conf = &slurm->conf;
@@ -60,6 +62,15 @@ static double partition_factor(const struct slurm *slurm, const struct slurm_par
     return slurm->conf.max_job_factor > 0 ? factor / slurm->conf.max_job_factor : 0;
 }
 
+static double qos_factor(const struct slurm_conf *conf, const struct slurm_job *job)
+{
+    const double priority = job->qos == ORR_NONE ? 0 : (double)conf->qos[job->qos].priority;
+    if ((conf->priority_flags & SLURM_NO_NORMAL_QOS) != 0) {
+        return priority;
+    }
+    return conf->max_qos_priority > 0 ? priority / conf->max_qos_priority : 0;
+}
+
 uint32_t orr_slurm__priority(const struct slurm *slurm, uint32_t job, uint32_t partition)
 {
     const struct slurm_conf *conf = &slurm->conf;
@@ -70,7 +81,9 @@ uint32_t orr_slurm__priority(const struct slurm *slurm, uint32_t job, uint32_t p
     }
     double sum = (double)(j->basic - j->nice);
     if (conf->multifactor) {
-        sum = j->age * conf->weight_age + size_factor(slurm, j) * conf->weight_jobsize +
+        sum = j->age * conf->weight_age + j->fair_share * conf->weight_fairshare +
+              qos_factor(conf, j) * conf->weight_qos +
+              size_factor(slurm, j) * conf->weight_jobsize +
               partition_factor(slurm, p) * conf->weight_partition + tres_sum(slurm, j, p) -
               (double)j->nice;
     }
@@ -83,6 +96,7 @@ static void take_factors(struct slurm *slurm, struct slurm_job *job, orr_ms now)
         (slurm->conf.priority_flags & SLURM_ACCRUE_ALWAYS) != 0 ? job->submit_ms : job->accrue_ms;
     const orr_ms most = slurm->conf.max_age_ms;
     const bool old = now - since >= most;
+    job->fair_share = job->assoc == ORR_NONE ? 0 : slurm->conf.assocs[job->assoc].fair_share;
     job->age = old ? 1 : now <= since || most <= 0 ? 0 : (double)(now - since) / (double)most;
 }
 
@@ -105,7 +119,12 @@ void orr_slurm__priority_ticks(struct slurm *slurm, const struct orr_view *view)
     if (!slurm->conf.multifactor || tick == slurm->last_tick_ms || tick == ORR_MS_NONE) {
         return;
     }
-    slurm->last_tick_ms = tick;
+    const orr_ms period = slurm->conf.calc_period_ms;
+    orr_ms at = slurm->last_tick_ms == ORR_MS_NONE ? slurm->start_ms : slurm->last_tick_ms + period;
+    for (; at <= tick; at += period) {
+        orr_slurm__usage_tick(slurm, view, at);
+        slurm->last_tick_ms = at;
+    }
     for (uint32_t r = 0; r < slurm->queue_count; r++) {
         struct slurm_job *job = &slurm->jobs[slurm->queue[r].job];
         if (job->is_lined) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* slurm_queue.c - the order of records: a job in each partition it asked for.
  *
- * Slurm sorts its queue for each pass. Priorities move only at ticks, so the queue is kept in order
- * and a new record is put in its place; records of jobs that left are taken out together. */
+ * Slurm sorts its queue for each pass. Priorities move only at ticks, so the
+ * queue is kept in order and a new record is put in its place; records of jobs
+ * that left are taken out together. */
 #include "slurm_int.h"
 
 #include <string.h>
@@ -30,6 +31,12 @@ static int compare(const void *a, const void *b, void *context)
     const struct slurm_record *x = a, *y = b;
     const struct slurm_partition *p = &slurm->conf.partitions[x->partition];
     const struct slurm_partition *q = &slurm->conf.partitions[y->partition];
+    if (orr_slurm__preempts(slurm)) {
+        const bool first = orr_slurm__can_preempt(slurm, x, y);
+        if (first != orr_slurm__can_preempt(slurm, y, x)) {
+            return first ? -1 : 1;
+        }
+    }
     int order = by_i64(q->priority_tier, p->priority_tier);
     order = order != 0 ? order : by_i64(y->priority, x->priority);
     order = order != 0 ? order

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* slurm_select.c - which nodes: select/cons_tres with best fit over runs of consecutive nodes.
+/* slurm_select.c - which nodes: select/cons_tres with best fit over runs of
+ * consecutive nodes.
  *
- * Of the nodes that can take a task of the job, those of the lowest weight come first; consecutive
- * ones of equal weight are a run. A run that is enough for the job goes before one that is not, the
- * tightest first; of those that are not enough the largest. In a run one node that takes all that
- * is left goes before several, the one with the fewest free CPUs; else nodes are filled in their
- * order.
+ * Of the nodes that can take a task of the job, those of the lowest weight come
+ * first; consecutive ones of equal weight are a run. A run that is enough for
+ * the job goes before one that is not, the tightest first; of those that are
+ * not enough the largest. In a run one node that takes all that is left goes
+ * before several, the one with the fewest free CPUs; else nodes are filled in
+ * their order.
  *
- * Parts of a gang, levels of the topology, pods that come and go and tasks that share a GPU are
- * unknown to Slurm: orr_place_next finds their nodes. A job of several groups of tasks has each
- * placed in its turn, all or none. */
+ * Parts of a gang, levels of the topology, pods that come and go and tasks that
+ * share a GPU are unknown to Slurm: orr_place_next finds their nodes. A job of
+ * several groups of tasks has each placed in its turn, all or none. */
 #include "slurm_int.h"
 
 #include <string.h>
@@ -67,19 +69,6 @@ static bool is_idle(const struct orr_view *view, uint32_t node, const struct orr
 
 /* --- candidates --- */
 
-struct want { /* of one group */
-    const struct orr_request *request;
-    uint32_t group;
-    int64_t tasks, min_nodes, max_nodes;
-};
-
-struct search {
-    struct slurm_candidate *candidates, *all; /* all: as they were listed */
-    uint32_t count;
-    bool lln;
-    struct slurm_seats *seats;
-};
-
 static void add_seat(struct slurm_seats *seats, uint32_t node, uint32_t group, int64_t tasks)
 {
     seats->seats = ORR_ROOM_FOR_ONE(seats->seats, seats->count, seats->capacity);
@@ -88,7 +77,7 @@ static void add_seat(struct slurm_seats *seats, uint32_t node, uint32_t group, i
 
 static struct slurm_candidate candidate_of(const struct slurm *slurm, const struct orr_view *view,
                                            uint32_t node, const struct orr_room *room,
-                                           const struct want *want)
+                                           const struct slurm_want *want)
 {
     const struct orr_request *request = want->request;
     const struct orr_node_type *type = orr_cluster_type(view->cluster, node);
@@ -107,8 +96,8 @@ static struct slurm_candidate candidate_of(const struct slurm *slurm, const stru
 
 static void list_candidates(const struct slurm *slurm, const struct orr_view *view, uint32_t job,
                             const struct slurm_partition *partition, const uint64_t *usable,
-                            const struct orr_room *rooms, const struct want *want,
-                            struct search *search)
+                            const struct orr_room *rooms, const struct slurm_want *want,
+                            struct slurm_search *search)
 {
     const bool whole = slurm->jobs[job].exclusive || partition->exclusive;
     search->count = 0;
@@ -135,8 +124,9 @@ struct run {
     int64_t tasks, nodes, free, weight;
 };
 
-/* The run that begins at a candidate that is left; false: there is none behind it. */
-static bool next_run(const struct search *search, uint32_t from, struct run *run)
+/* The run that begins at a candidate that is left; false: there is none behind
+ * it. */
+static bool next_run(const struct slurm_search *search, uint32_t from, struct run *run)
 {
     while (from < search->count && search->candidates[from].tasks == 0) {
         from++;
@@ -172,7 +162,8 @@ static bool is_better(const struct run *run, const struct run *best, int64_t tas
     return enough ? run->free < best->free : run->free > best->free;
 }
 
-static bool best_run(const struct search *search, int64_t tasks, int64_t nodes, struct run *best)
+static bool best_run(const struct slurm_search *search, int64_t tasks, int64_t nodes,
+                     struct run *best)
 {
     struct run run;
     bool found = false;
@@ -185,8 +176,9 @@ static bool best_run(const struct search *search, int64_t tasks, int64_t nodes, 
     return found;
 }
 
-/* The node that takes all of it and has the fewest CPUs free; ORR_NONE: no single one does. */
-static uint32_t tightest(const struct search *search, const struct run *run, int64_t tasks)
+/* The node that takes all of it and has the fewest CPUs free; ORR_NONE: no
+ * single one does. */
+static uint32_t tightest(const struct slurm_search *search, const struct run *run, int64_t tasks)
 {
     uint32_t best = ORR_NONE;
     for (uint32_t i = run->first; i < run->end; i++) {
@@ -198,11 +190,8 @@ static uint32_t tightest(const struct search *search, const struct run *run, int
     return best;
 }
 
-struct left { /* to be found */
-    int64_t tasks, nodes, most;
-};
-
-static void seat(struct search *search, uint32_t candidate, uint32_t group, struct left *left)
+void orr_slurm__seat(struct slurm_search *search, uint32_t candidate, uint32_t group,
+                     struct slurm_left *left)
 {
     struct slurm_candidate *c = &search->candidates[candidate];
     const int64_t others = left->nodes > 1 ? left->nodes - 1 : 0;
@@ -217,7 +206,7 @@ static void seat(struct search *search, uint32_t candidate, uint32_t group, stru
 }
 
 /* CR_LLN: of the lowest weight the node of which the largest part is free. */
-static uint32_t least_loaded(const struct search *search)
+static uint32_t least_loaded(const struct slurm_search *search)
 {
     uint32_t best = ORR_NONE;
     for (uint32_t i = 0; i < search->count; i++) {
@@ -232,9 +221,9 @@ static uint32_t least_loaded(const struct search *search)
     return best;
 }
 
-static bool find(struct search *search, const struct want *want)
+static bool find(struct slurm_search *search, const struct slurm_want *want)
 {
-    struct left left = {want->tasks, want->min_nodes, want->max_nodes};
+    struct slurm_left left = {want->tasks, want->min_nodes, want->max_nodes};
     struct run run = {0};
     while (left.most > 0 && (left.tasks > 0 || left.nodes > 0)) {
         if (search->lln) {
@@ -242,7 +231,7 @@ static bool find(struct search *search, const struct want *want)
             if (node == ORR_NONE) {
                 break;
             }
-            seat(search, node, want->group, &left);
+            orr_slurm__seat(search, node, want->group, &left);
             continue;
         }
         if (!best_run(search, left.tasks, left.nodes, &run)) {
@@ -250,18 +239,19 @@ static bool find(struct search *search, const struct want *want)
         }
         const uint32_t one = left.nodes <= 1 ? tightest(search, &run, left.tasks) : ORR_NONE;
         if (one != ORR_NONE) {
-            seat(search, one, want->group, &left);
+            orr_slurm__seat(search, one, want->group, &left);
             continue;
         }
         for (uint32_t i = run.first; i < run.end && (left.tasks > 0 || left.nodes > 0); i++) {
-            seat(search, i, want->group, &left);
+            orr_slurm__seat(search, i, want->group, &left);
         }
     }
     return left.tasks <= 0 && left.nodes <= 0;
 }
 
-/* Again without the nodes that take the fewest tasks, as long as there are enough. */
-static bool find_without_small(struct search *search, const struct want *want)
+/* Again without the nodes that take the fewest tasks, as long as there are
+ * enough. */
+static bool find_without_small(struct slurm_search *search, const struct slurm_want *want)
 {
     const uint32_t seats = search->seats->count;
     struct slurm_candidate *all = search->all;
@@ -288,24 +278,36 @@ static bool find_without_small(struct search *search, const struct want *want)
     return found;
 }
 
+/* A job that wants fewer leaf switches waits for them as long as it said. */
+static bool waits_for_fewer_switches(const struct slurm *slurm, const struct orr_view *view,
+                                     uint32_t job, const struct slurm_search *search)
+{
+    const struct slurm_job *j = &slurm->jobs[job];
+    return j->switches > 0 && search->leaves > j->switches &&
+           view->now < j->submit_ms + j->switch_wait_ms;
+}
+
 static bool find_group(struct slurm *slurm, const struct orr_view *view, uint32_t job,
                        const struct slurm_partition *partition, const uint64_t *usable,
-                       const struct orr_room *rooms, const struct want *want)
+                       const struct orr_room *rooms, const struct slurm_want *want)
 {
-    struct search search = {.candidates = slurm->candidates,
-                            .all = slurm->candidates + view->cluster->node_count,
-                            .lln = slurm->conf.lln || partition->lln,
-                            .seats = &slurm->seats};
+    struct slurm_search search = {.candidates = slurm->candidates,
+                                  .all = slurm->candidates + view->cluster->node_count,
+                                  .lln = slurm->conf.lln || partition->lln,
+                                  .seats = &slurm->seats};
     list_candidates(slurm, view, job, partition, usable, rooms, want, &search);
     bool found = search.count >= want->min_nodes && search.count > 0;
     if (found) {
-        found = find_without_small(&search, want);
+        found = slurm->conf.switch_count > 0 ? orr_slurm__find_in_tree(slurm, &search, want)
+                                             : find_without_small(&search, want);
+        found = found && !waits_for_fewer_switches(slurm, view, job, &search);
     }
     return found;
 }
 
-static struct want want_of(const struct slurm *slurm, const struct orr_view *view, uint32_t job,
-                           const struct slurm_partition *partition, uint32_t group)
+static struct slurm_want want_of(const struct slurm *slurm, const struct orr_view *view,
+                                 uint32_t job, const struct slurm_partition *partition,
+                                 uint32_t group)
 {
     const struct orr_shape *shape = slurm_shape(view, job);
     const struct slurm_job *j = &slurm->jobs[job];
@@ -316,7 +318,8 @@ static struct want want_of(const struct slurm *slurm, const struct orr_view *vie
     from = alone && partition->min_nodes > from ? partition->min_nodes : from;
     from = from > tasks ? tasks : from; /* a node without a task is no use */
     to = least(to, partition->max_nodes);
-    return (struct want){&shape->groups[group].request, group, tasks, from, to > from ? to : from};
+    return (struct slurm_want){&shape->groups[group].request, group, tasks, from,
+                               to > from ? to : from};
 }
 
 bool orr_slurm__select(struct slurm *slurm, const struct orr_view *view, uint32_t job,
@@ -326,7 +329,7 @@ bool orr_slurm__select(struct slurm *slurm, const struct orr_view *view, uint32_
     const struct orr_shape *shape = slurm_shape(view, job);
     slurm->seats.count = 0;
     for (uint32_t g = 0; g < shape->group_count; g++) {
-        const struct want want = want_of(slurm, view, job, partition, g);
+        const struct slurm_want want = want_of(slurm, view, job, partition, g);
         const uint32_t first = slurm->seats.count;
         const bool found = find_group(slurm, view, job, partition, usable, rooms, &want);
         for (uint32_t s = first; found && s < slurm->seats.count; s++) {
@@ -434,7 +437,8 @@ bool orr_slurm__select_ever(struct slurm *slurm, const struct orr_view *view, ui
 
 /* --- later --- */
 
-/* A device that tasks share is not counted as free when one of them ends: the estimate is late. */
+/* A device that tasks share is not counted as free when one of them ends: the
+ * estimate is late. */
 static void give(struct orr_room *room, const struct orr_request *request, int64_t tasks)
 {
     struct orr_request whole = *request;
@@ -442,7 +446,8 @@ static void give(struct orr_room *room, const struct orr_request *request, int64
     take(room, &whole, -tasks);
 }
 
-/* Adds what a running job holds on usable nodes to the image; false: it holds nothing there. */
+/* Adds what a running job holds on usable nodes to the image; false: it holds
+ * nothing there. */
 static bool remove_job(struct slurm *slurm, const struct orr_view *view, uint32_t job,
                        const uint64_t *usable)
 {
@@ -460,6 +465,11 @@ static bool remove_job(struct slurm *slurm, const struct orr_view *view, uint32_
     return any;
 }
 
+void orr_slurm__remove_job(struct slurm *slurm, const struct orr_view *view, uint32_t job)
+{
+    (void)remove_job(slurm, view, job, slurm->left);
+}
+
 /* The next multiple of 30 s of the epoch, or the time itself. */
 static orr_ms up_to_30_s(const struct orr_view *view, orr_ms at)
 {
@@ -468,8 +478,8 @@ static orr_ms up_to_30_s(const struct orr_view *view, orr_ms at)
     return over == 0 ? at : at + step - over;
 }
 
-/* Removes the jobs of one window from the image. *last: when the last of them ends; ORR_MS_NEVER:
- * nobody was left to remove. */
+/* Removes the jobs of one window from the image. *last: when the last of them
+ * ends; ORR_MS_NEVER: nobody was left to remove. */
 static uint32_t remove_window(struct slurm *slurm, const struct orr_view *view, uint32_t from,
                               const uint64_t *usable, orr_ms window, orr_ms *last)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* slurm_text.c - times, lists of hosts and weights as Slurm's files write them. */
+/* slurm_text.c - times, lists of hosts and weights as Slurm's files write them.
+ */
 #include "slurm_int.h"
 
 #include <stdio.h>
@@ -150,7 +151,7 @@ bool orr_slurm__hosts(const char *text, size_t bytes, orr_slurm__host_fn *take, 
 
 /* --- weights of resources --- */
 
-bool orr_slurm__tres(const char *text, size_t bytes, double *out)
+bool orr_slurm__tres(const char *text, size_t bytes, bool weights, double *out)
 {
     for (int t = 0; t < SLURM_TRES_COUNT; t++) {
         out[t] = 0;
@@ -167,7 +168,7 @@ bool orr_slurm__tres(const char *text, size_t bytes, double *out)
         double scale = 1;
         const char last = digits > 0 ? sign[digits] : '\0';
         const char *unit = last == '\0' ? NULL : strchr("KMGTkmgt", last);
-        if (unit != NULL) { /* memory, per unit; amounts here are MiB */
+        if (unit != NULL) { /* of memory; amounts here are MiB */
             static const double per_mib[] = {1024, 1, 1.0 / 1024, 1.0 / 1024 / 1024};
             scale = per_mib[(strchr("KMGT", last & ~0x20) - "KMGT") % 4];
             digits--;
@@ -179,7 +180,7 @@ bool orr_slurm__tres(const char *text, size_t bytes, double *out)
         if (orr_slurm__same(text, name, "cpu")) {
             out[SLURM_CPU] = value;
         } else if (orr_slurm__same(text, name, "mem")) {
-            out[SLURM_MEM] = value * scale;
+            out[SLURM_MEM] = weights ? value * scale : value / scale;
         } else if (orr_slurm__same(text, name, "node")) {
             out[SLURM_NODE] = value;
         } else if (name >= 8 && orr_slurm__same(text, 8, "gres/gpu")) {

@@ -93,11 +93,20 @@ static const struct knob slurm[] = {
     {{"PriorityWeightJobSize: 500", NULL}},
     {{"PriorityWeightPartition: 300", "PriorityWeightTRES: \"CPU=10,GRES/gpu=100\"", NULL}},
     {{"PriorityFavorSmall: \"YES\"", NULL}},
-    {{"PriorityFlags: \"ACCRUE_ALWAYS,SMALL_RELATIVE_TO_TIME\"", NULL}},
+    {{"PriorityFlags: \"ACCRUE_ALWAYS,SMALL_RELATIVE_TO_TIME\"", "PriorityFlags: \"NO_FAIR_TREE\"",
+      NULL}},
     {{"slurm_conf: \"PartitionName=a Nodes=ALL PriorityTier=2\\nPartitionName=b Nodes=ALL "
       "Default=YES PriorityJobFactor=5 MaxTime=1\"",
       "slurm_conf: \"PartitionName=a Nodes=ALL OverSubscribe=EXCLUSIVE\\nPartitionName=b Nodes=ALL "
       "LLN=YES MaxNodes=2\"",
+      "slurm_conf: \"PreemptType=preempt/partition_prio\\nPreemptMode=REQUEUE\\nPartitionName=a "
+      "Nodes=ALL PriorityTier=2\\nPartitionName=b Nodes=ALL Default=YES\"",
+      "slurm_conf: \"PreemptType=preempt/partition_prio\\nPreemptMode=CANCEL\\nPartitionName=a "
+      "Nodes=ALL PriorityTier=2\\nPartitionName=b Nodes=ALL Default=YES\"",
+      NULL}},
+    {{"PriorityWeightFairshare: 5000", NULL}},
+    {{"sacctmgr: \"Name|Priority|MaxJobsPU|GrpTRES\\nnormal|5|2|gres/gpu=9\", "
+      "AccountingStorageEnforce: limits, PriorityWeightQOS: 100",
       NULL}}};
 
 static const struct {

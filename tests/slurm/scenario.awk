@@ -89,6 +89,9 @@ END {
         printf "    p-%s: {nodes: 1, gpus: %d, cpu: %d, names: [%s]}\n", name[i], gpus[i], cpus[i], name[i] >OUT "/scenario.yaml"
     printf "workload:\n- {name: jobs, trace: jobs.csv}\npolicy:\n  name: slurm\n  params:\n    slurmctld_start: %.2fs\n    slurm_conf: |\n", phase - 5 >OUT "/scenario.yaml"
     for (i = 1; i <= conf_lines; i++) printf "      %s\n", conf[i] >OUT "/scenario.yaml"
+    for (i = 1; i <= switch_lines; i++) printf "      %s\n", switches[i] >OUT "/scenario.yaml"
+    print "    sacctmgr: |" >OUT "/scenario.yaml"
+    for (i = 1; i <= account_lines; i++) printf "      %s\n", accounts[i] >OUT "/scenario.yaml"
     print "job,submit_s,run_s,pods,cpu_milli,gpus_per_pod,time_limit_s,user,sbatch,after,eligible_s" >OUT "/jobs.csv"
     for (r = 1; r <= rows; r++) {
         delete cell

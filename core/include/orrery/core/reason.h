@@ -41,7 +41,8 @@ ORR_API_BEGIN
     X(BACKOFF, "backoff",                                                                          \
       "evicted as its pods were not all placed in time; it is queued again when its backoff ends") \
     X(NO_FLAVOR, "no-flavor",                                                                      \
-      "not admitted: its selector and tolerations go with no flavor of its queue")
+      "not admitted: its selector and tolerations go with no flavor of its queue")                 \
+    X(CANCELLED, "cancelled", "it lost its nodes to another job and is not queued again")
 
 enum orr_reason {
 #define X(name, code, words) ORR_REASON_##name,

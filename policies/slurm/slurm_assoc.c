@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* slurm_assoc.c - associations and QOS: the tables that `sacctmgr -P show
+ * assoc` and `show qos` print, one after the other. Without a table of
+ * associations the tree of queues is that of the accounts, with the weights of
+ * their GPUs as shares, and users are added as they come.
+ *
+ * A line of column names begins a table: one with `Account` that of
+ * associations, one with `Name` that of QOS. Lines that begin with # are passed
+ * over. */
+#include "slurm_int.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <orrery/base/text.h>
+
+enum { COLUMNS_MAX = 64 };
+
+struct span {
+    const char *at;
+    size_t bytes;
+};
+
+struct table {
+    struct slurm_conf *conf;
+    struct span names[COLUMNS_MAX], cells[COLUMNS_MAX];
+    uint32_t count;
+    bool of_qos;
+    uint32_t line;
+    struct orr_err *err;
+};
+
+static uint32_t split(struct span line, struct span *cells)
+{
+    uint32_t count = 0;
+    while (count < COLUMNS_MAX) {
+        const char *bar = memchr(line.at, '|', line.bytes);
+        const size_t bytes = bar == NULL ? line.bytes : (size_t)(bar - line.at);
+        cells[count++] = (struct span){line.at, bytes};
+        if (bar == NULL) {
+            break;
+        }
+        line = (struct span){bar + 1, line.bytes - bytes - 1};
+    }
+    return count;
+}
+
+static bool is(struct span text, const char *word)
+{
+    return orr_slurm__same(text.at, text.bytes, word);
+}
+
+/* The cell below a name; no bytes: there is none. */
+static struct span cell(const struct table *table, const char *name)
+{
+    for (uint32_t c = 0; c < table->count; c++) {
+        if (is(table->names[c], name)) {
+            return table->cells[c];
+        }
+    }
+    return (struct span){"", 0};
+}
+
+static struct span cell_or(const struct table *table, const char *name, const char *other)
+{
+    const struct span one = cell(table, name);
+    return one.bytes > 0 ? one : cell(table, other);
+}
+
+static enum orr_status complain(const struct table *table, struct span text, const char *what)
+{
+    return orr_fail(table->err, ORR_DATA, "sacctmgr: line %u: \"%.*s\" %s", (unsigned)table->line,
+                    (int)(text.bytes < 80 ? text.bytes : 80), text.at, what);
+}
+
+/* --- limits --- */
+
+static void no_limits(struct slurm_limits *limits)
+{
+    limits->jobs = -1;
+    for (int t = 0; t < SLURM_TRES_COUNT; t++) {
+        limits->tres[t] = -1;
+    }
+}
+
+/* "cpu=4,gres/gpu=2": what is not named has no limit. */
+static bool read_tres_limits(struct span text, double *out)
+{
+    double amounts[SLURM_TRES_COUNT];
+    static const char *const names[] = {"cpu=", "mem=", "gres/gpu", "node="};
+    if (!orr_slurm__tres(text.at, text.bytes, false, amounts)) {
+        return false;
+    }
+    for (int t = 0; t < SLURM_TRES_COUNT; t++) {
+        const size_t bytes = strlen(names[t]);
+        for (size_t i = 0; i + bytes <= text.bytes; i++) {
+            if (orr_slurm__same(text.at + i, bytes, names[t])) {
+                out[t] = amounts[t];
+            }
+        }
+    }
+    return true;
+}
+
+static enum orr_status read_limits(const struct table *table, const char *tres, const char *tres2,
+                                   const char *jobs, struct slurm_limits *limits)
+{
+    const struct span list = cell_or(table, tres, tres2), count = cell(table, jobs);
+    int64_t number;
+    no_limits(limits);
+    if (!read_tres_limits(list, limits->tres)) {
+        return complain(table, list, "are no limits such as cpu=4,gres/gpu=2");
+    }
+    if (count.bytes > 0 && orr_parse_i64(count.at, count.bytes, &number) && number >= 0) {
+        limits->jobs = number;
+    }
+    return ORR_OK;
+}
+
+static orr_ms read_wall(struct span text)
+{
+    orr_ms wall;
+    return text.bytes > 0 && orr_slurm__time(text.at, text.bytes, &wall) ? wall : ORR_MS_NEVER;
+}
+
+/* --- QOS --- */
+
+uint32_t orr_slurm__qos(const struct slurm_conf *conf, const char *name, size_t bytes)
+{
+    for (uint32_t q = 0; q < conf->qos_count; q++) {
+        if (strlen(conf->qos[q].name) == bytes && memcmp(conf->qos[q].name, name, bytes) == 0) {
+            return q;
+        }
+    }
+    return ORR_NONE;
+}
+
+static enum orr_status read_qos(const struct table *table)
+{
+    struct slurm_conf *conf = table->conf;
+    const struct span name = cell(table, "Name"), preempt = cell(table, "Preempt");
+    const struct span priority = cell(table, "Priority"), grace = cell(table, "GraceTime");
+    const struct span factor = cell(table, "UsageFactor"), flags = cell(table, "Flags");
+    if (conf->qos_count == SLURM_QOS_MAX) {
+        return complain(table, name, "is one QOS too many: at most 64 are kept apart");
+    }
+    conf->qos = ORR_ROOM_FOR_ONE(conf->qos, conf->qos_count, conf->qos_capacity);
+    struct slurm_qos *qos = &conf->qos[conf->qos_count++];
+    *qos =
+        (struct slurm_qos){.name = orr_arena_strndup(&conf->arena, name.at, name.bytes),
+                           .preempts = orr_arena_strndup(&conf->arena, preempt.at, preempt.bytes),
+                           .usage_factor = 1,
+                           .max_wall_ms = read_wall(cell(table, "MaxWall"))};
+    if (priority.bytes > 0 && !orr_parse_i64(priority.at, priority.bytes, &qos->priority)) {
+        return complain(table, priority, "is no priority");
+    }
+    if (grace.bytes > 0 && !orr_slurm__time(grace.at, grace.bytes, &qos->grace_ms)) {
+        return complain(table, grace, "is no GraceTime");
+    }
+    if (factor.bytes > 0 && !orr_parse_double(factor.at, factor.bytes, &qos->usage_factor)) {
+        return complain(table, factor, "is no UsageFactor");
+    }
+    qos->no_decay = orr_text_like(flags.at, flags.bytes, "*NoDecay*", true);
+    qos->mode =
+        orr_slurm__preempt_mode(cell(table, "PreemptMode").at, cell(table, "PreemptMode").bytes);
+    enum orr_status status = read_limits(table, "GrpTRES", "GrpTRES", "GrpJobs", &qos->group);
+    if (status == ORR_OK) {
+        status = read_limits(table, "MaxTRES", "MaxTRESPerJob", "", &qos->per_job);
+    }
+    if (status == ORR_OK) {
+        status = read_limits(table, "MaxTRESPU", "MaxTRESPerUser", "MaxJobsPU", &qos->per_user);
+    }
+    if (status == ORR_OK) {
+        status =
+            read_limits(table, "MaxTRESPA", "MaxTRESPerAccount", "MaxJobsPA", &qos->per_account);
+    }
+    return status;
+}
+
+/* Names of QOS that one preempts, once all are known. */
+static void link_qos(struct slurm_conf *conf)
+{
+    for (uint32_t q = 0; q < conf->qos_count; q++) {
+        struct slurm_qos *qos = &conf->qos[q];
+        const double priority = (double)qos->priority;
+        conf->max_qos_priority =
+            priority > conf->max_qos_priority ? priority : conf->max_qos_priority;
+        for (const char *at = qos->preempts; *at != '\0';) {
+            const size_t bytes = strcspn(at, ",");
+            const uint32_t victim = orr_slurm__qos(conf, at, bytes);
+            if (victim != ORR_NONE) {
+                qos->preempts_bits |= (uint64_t)1 << victim;
+            }
+            at += bytes + (at[bytes] == ',');
+        }
+    }
+}
+
+/* --- associations --- */
+
+uint32_t orr_slurm__assoc_add(struct slurm_conf *conf, uint32_t parent, const char *account,
+                              const char *user, double shares)
+{
+    conf->assocs = ORR_ROOM_FOR_ONE(conf->assocs, conf->assoc_count, conf->assoc_capacity);
+    struct slurm_assoc *assoc = &conf->assocs[conf->assoc_count];
+    *assoc = (struct slurm_assoc){
+        .parent = parent,
+        .first_child = ORR_NONE,
+        .last_child = ORR_NONE,
+        .next = ORR_NONE,
+        .account = account,
+        .user = user,
+        .shares = shares,
+        .max_wall_ms = ORR_MS_NEVER,
+        .qos = ORR_NONE,
+        .user_id = user == NULL ? ORR_NONE : orr_idmap_put(&conf->users, user, strlen(user), NULL),
+        .fair_share = 1};
+    no_limits(&assoc->group);
+    no_limits(&assoc->own);
+    no_limits(&assoc->per_job);
+    conf->user_count += user != NULL;
+    if (parent != ORR_NONE) {
+        struct slurm_assoc *above = &conf->assocs[parent];
+        above->child_shares += shares;
+        *(above->first_child == ORR_NONE ? &above->first_child
+                                         : &conf->assocs[above->last_child].next) =
+            conf->assoc_count;
+        above->last_child = conf->assoc_count;
+    }
+    return conf->assoc_count++;
+}
+
+uint32_t orr_slurm__assoc(const struct slurm_conf *conf, const char *account, const char *user)
+{
+    for (uint32_t a = 0; a < conf->assoc_count; a++) {
+        const struct slurm_assoc *assoc = &conf->assocs[a];
+        const bool same_user = user == NULL || assoc->user == NULL ? user == assoc->user
+                                                                   : strcmp(user, assoc->user) == 0;
+        if (same_user &&
+            (account == NULL || orr_slurm__same(account, strlen(account), assoc->account))) {
+            return a;
+        }
+    }
+    return ORR_NONE;
+}
+
+static enum orr_status read_assoc(const struct table *table)
+{
+    struct slurm_conf *conf = table->conf;
+    const struct span account = cell(table, "Account"), user = cell(table, "User");
+    const struct span above = cell_or(table, "ParentName", "ParName");
+    const struct span shares = cell_or(table, "Share", "Fairshare"), qos = cell(table, "Def QOS");
+    const char *name = orr_arena_strndup(&conf->arena, account.at, account.bytes);
+    const char *who = user.bytes == 0 ? NULL : orr_arena_strndup(&conf->arena, user.at, user.bytes);
+    char parent_name[128];
+    (void)snprintf(parent_name, sizeof parent_name, "%.*s",
+                   (int)(above.bytes < 120 ? above.bytes : 120), above.at);
+    uint32_t parent = ORR_NONE;
+    if (who != NULL) {
+        parent = orr_slurm__assoc(conf, name, NULL);
+    } else if (above.bytes > 0) {
+        parent = orr_slurm__assoc(conf, parent_name, NULL);
+    }
+    if (parent == ORR_NONE && (who != NULL || above.bytes > 0)) {
+        return complain(table, who != NULL ? account : above,
+                        "is an account that no line before it describes");
+    }
+    double number = 1;
+    const bool as_parent = is(shares, "parent");
+    if (shares.bytes > 0 && !as_parent && !orr_parse_double(shares.at, shares.bytes, &number)) {
+        return complain(table, shares, "is no share");
+    }
+    const uint32_t a = orr_slurm__assoc_add(conf, parent, name, who, as_parent ? 0 : number);
+    struct slurm_assoc *assoc = &conf->assocs[a];
+    assoc->as_parent = as_parent;
+    assoc->default_qos = orr_arena_strndup(&conf->arena, qos.at, qos.bytes);
+    assoc->max_wall_ms = read_wall(cell(table, "MaxWall"));
+    enum orr_status status = read_limits(table, "GrpTRES", "GrpTRES", "GrpJobs", &assoc->group);
+    if (status == ORR_OK) {
+        status = read_limits(table, "", "", "MaxJobs", &assoc->own);
+    }
+    if (status == ORR_OK) {
+        status = read_limits(table, "MaxTRES", "MaxTRESPerJob", "", &assoc->per_job);
+    }
+    return status;
+}
+
+static void assocs_of_queues(struct slurm_conf *conf, const struct orr_view *view)
+{
+    (void)orr_slurm__assoc_add(conf, ORR_NONE, "root", NULL, 1);
+    for (uint32_t q = 0; q < view->queues->count; q++) {
+        const struct orr_queue *queue = &view->queues->queues[q];
+        const uint32_t above =
+            queue->parent == ORR_NONE
+                ? 0
+                : orr_slurm__assoc(conf, orr_idmap_name(&view->queues->names, queue->parent), NULL);
+        (void)orr_slurm__assoc_add(conf, above == ORR_NONE ? 0 : above,
+                                   orr_idmap_name(&view->queues->names, q), NULL,
+                                   queue->resources[ORR_SHARE_GPU].weight);
+    }
+}
+
+/* --- the whole --- */
+
+enum orr_status orr_slurm__sacctmgr_read(struct slurm_conf *conf, const char *text,
+                                         const struct orr_view *view, struct orr_err *err)
+{
+    struct table table = {.conf = conf, .err = err};
+    enum orr_status status = ORR_OK;
+    while (*text != '\0' && status == ORR_OK) {
+        const size_t bytes = strcspn(text, "\n");
+        struct span line = {text, bytes};
+        table.line++;
+        while (line.bytes > 0 && strchr(" \t\r|", line.at[line.bytes - 1]) != NULL &&
+               line.at[line.bytes - 1] != '|') {
+            line.bytes--;
+        }
+        text += bytes + (text[bytes] == '\n');
+        if (line.bytes == 0 || line.at[0] == '#') {
+            continue;
+        }
+        const uint32_t count = split(line, table.cells);
+        bool heads_assoc = false, heads_qos = false;
+        for (uint32_t c = 0; c < count; c++) {
+            heads_assoc = heads_assoc || is(table.cells[c], "Account");
+            heads_qos = heads_qos || is(table.cells[c], "Name");
+        }
+        if (heads_assoc || heads_qos) {
+            memcpy(table.names, table.cells, sizeof table.names);
+            table.count = count;
+            table.of_qos = !heads_assoc;
+        } else if (table.count == 0) {
+            status = complain(&table, line, "comes before a line with the names of columns");
+        } else {
+            for (uint32_t c = count; c < COLUMNS_MAX; c++) {
+                table.cells[c] = (struct span){"", 0};
+            }
+            status = table.of_qos ? read_qos(&table) : read_assoc(&table);
+        }
+    }
+    if (status == ORR_OK && conf->assoc_count == 0 && view != NULL) {
+        conf->own_users = true;
+        assocs_of_queues(conf, view);
+    }
+    link_qos(conf);
+    for (uint32_t a = 0; a < conf->assoc_count; a++) {
+        const char *name = conf->assocs[a].default_qos;
+        conf->assocs[a].qos = name == NULL ? ORR_NONE : orr_slurm__qos(conf, name, strlen(name));
+    }
+    return status;
+}

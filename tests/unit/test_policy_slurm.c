@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* slurm: priorities that sprio printed, fair shares that sshare printed,
+ * Slurm's words, and faults of a configuration. Starts and nodes are in
+ * tests/slurm. */
+#include "policy_fixture.h"
+
+#include <math.h>
+
+#include <orrery/policies/registry.h>
+
+#include "../../policies/slurm/slurm_int.h"
+
+static const char *const multifactor =
+    "PriorityType=priority/"
+    "multifactor\nPriorityWeightAge=1000\nPriorityWeightJobSize=1000\n"
+    "PriorityWeightPartition=500\nPriorityWeightTRES=CPU=300\nPriorityMaxAge=0-"
+    "0:04:00\n"
+    "PartitionName=p Nodes=ALL Default=YES PriorityJobFactor=1\n"
+    "PartitionName=q Nodes=ALL PriorityJobFactor=3\n";
+
+/* The jobs of records 06a and 06b: nodes, tasks of one CPU, nice, and the
+ * printed priorities. */
+static const struct {
+    const char *options;
+    uint32_t tasks, partition;
+    uint32_t large, small; /* PriorityFavorSmall NO, YES */
+} printed[] = {{"--nodes=1", 4, 0, 491, 991},
+               {"--nodes=2", 8, 0, 816, 816},
+               {"--nodes=4", 16, 0, 1466, 466},
+               {"--nodes=3", 12, 0, 1141, 641},
+               {"--nodes=4 --nice=200", 16, 0, 1266, 266},
+               {"--nodes=1", 1, 0, 341, 1029},
+               {"--nodes=2 --partition=q", 3, 1, 900, 1212},
+               {"--nodes=1 --nice=-37", 1, 0, 378, 1066}};
+enum { PRINTED = sizeof printed / sizeof printed[0] };
+
+static const char *options_of(void *self, uint32_t job)
+{
+    (void)self;
+    return printed[job].options;
+}
+
+static void expect_printed(const char *favor_small)
+{
+    const struct orr_view_words words = {NULL, options_of, NULL};
+    const char *settings[] = {"slurm_conf", multifactor, "PriorityFavorSmall", favor_small, NULL};
+    struct orr_node_type type = core_type(0, 0);
+    struct fixture f;
+    fixture_init(&f, 0, 0);
+    type.allocatable.v[ORR_RES_CPU] = 4000;
+    core_world_nodes(&f.world, 4, type);
+    for (uint32_t j = 0; j < PRINTED; j++) {
+        struct orr_request request = core_whole(0);
+        request.cpu_milli = 1000;
+        (void)fixture_job_of(&f, 0, printed[j].tasks, request, 60000);
+    }
+    fixture_open(&f, orr_policy_find("slurm"), settings);
+    f.view.words = &words;
+    fixture_events(&f);
+    for (uint32_t j = 0; j < PRINTED; j++) {
+        assert_int_equal(orr_slurm__priority(f.state, j, printed[j].partition),
+                         strcmp(favor_small, "NO") == 0 ? printed[j].large : printed[j].small);
+    }
+    fixture_close(&f);
+}
+
+static void priorities__are_those_that_sprio_printed(void **state)
+{
+    (void)state;
+    expect_printed("NO");
+    expect_printed("YES");
+}
+
+static const char *const accounts =
+    "Account|User|ParentName|Share\nroot|||1\nroot|root||1\na||root|50\na|u1||"
+    "10\na|u2||20\n"
+    "bb||root|30\nbb|u3||1\nbb|u4||1\ncc||root|20\ncc|u5||1\ncc|u6||2\n";
+
+static void read_accounts(struct slurm_conf *conf, const char *table)
+{
+    struct slurm_params params;
+    struct orr_err err = {0};
+    orr_params_init(orr_slurm__rows, &params);
+    params.sacctmgr = table;
+    assert_int_equal(orr_slurm__conf_read(conf, &params, NULL, &err), ORR_OK);
+}
+
+static struct slurm_assoc *of_user(struct slurm_conf *conf, const char *user)
+{
+    return &conf->assocs[orr_slurm__assoc(conf, NULL, user)];
+}
+
+/* Usage of users; accounts have the sum of theirs. */
+static void set_usage(struct slurm_conf *conf, const char *user, double usage)
+{
+    for (uint32_t a = orr_slurm__assoc(conf, NULL, user); a != ORR_NONE;
+         a = conf->assocs[a].parent) {
+        conf->assocs[a].usage += usage;
+    }
+}
+
+static void fair_tree__ranks_users_by_the_shares_of_their_accounts_first(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *user;
+        double usage;
+        int factor; /* of 10000, as printed */
+    } users[] = {{"u1", 26, 7142}, {"u2", 7, 8571},  {"u3", 32, 4285},
+                 {"u4", 0, 5714},  {"u5", 11, 1428}, {"u6", 11, 2857}};
+    struct slurm_conf conf;
+    read_accounts(&conf, accounts);
+    for (int u = 0; u < 6; u++) {
+        set_usage(&conf, users[u].user, users[u].usage);
+    }
+    orr_slurm__fair_tree(&conf);
+    for (int u = 0; u < 6; u++) {
+        assert_int_equal((int)(10000 * of_user(&conf, users[u].user)->fair_share), users[u].factor);
+    }
+    assert_true(of_user(&conf, "root")->fair_share >= 1);
+    orr_slurm__conf_release(&conf);
+}
+
+/* x and y tie: y's first user takes the rank of x's last, and y's second one
+ * goes on below. */
+static void fair_tree__walks_tied_accounts_one_after_the_other(void **state)
+{
+    (void)state;
+    struct slurm_conf conf;
+    read_accounts(&conf, "Account|User|ParentName|Share\nroot|||1\nx||root|1\nx|a||1\nx|b||1\n"
+                         "y||root|1\ny|c||1\ny|d||1\n");
+    set_usage(&conf, "a", 1);
+    set_usage(&conf, "b", 3);
+    set_usage(&conf, "c", 1.5);
+    set_usage(&conf, "d", 2.5);
+    orr_slurm__fair_tree(&conf);
+    assert_true(of_user(&conf, "a")->fair_share >= 1);
+    assert_int_equal((int)(4 * of_user(&conf, "b")->fair_share), 3);
+    assert_int_equal((int)(4 * of_user(&conf, "c")->fair_share), 3);
+    assert_int_equal((int)(4 * of_user(&conf, "d")->fair_share), 1);
+    orr_slurm__conf_release(&conf);
+}
+
+static void classic__is_what_sshare_printed(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *user;
+        double usage, factor;
+    } users[] = {{"u1", 0.282355, 0.272168}, {"u2", 0.082357, 0.566482},
+                 {"u3", 0.376461, 0.172559}, {"u4", 0, 0.415402},
+                 {"u5", 0.129414, 0.163328}, {"u6", 0.129414, 0.322228}};
+    struct slurm_conf conf;
+    read_accounts(&conf, accounts);
+    for (int u = 0; u < 6; u++) {
+        set_usage(&conf, users[u].user, users[u].usage);
+    }
+    orr_slurm__classic(&conf, false);
+    orr_slurm__classic(&conf, true);
+    for (int u = 0; u < 6; u++) {
+        assert_true(fabs(of_user(&conf, users[u].user)->fair_share - users[u].factor) < 3e-6);
+    }
+    orr_slurm__conf_release(&conf);
+}
+
+static bool collect(void *context, const char *name)
+{
+    (void)strcat(strcat(context, name), " ");
+    return true;
+}
+
+static void words__are_read_as_slurm_writes_them(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        orr_ms ms;
+    } times[] = {
+        {"5", 300000},      {"2:30", 150000},    {"1:00:00", 3600000},      {"0-0:04:00", 240000},
+        {"7-0", 604800000}, {"1-12", 129600000}, {"INFINITE", ORR_MS_NEVER}};
+    orr_ms ms;
+    for (size_t t = 0; t < sizeof times / sizeof times[0]; t++) {
+        assert_true(orr_slurm__time(times[t].text, strlen(times[t].text), &ms));
+        assert_true(ms == times[t].ms);
+    }
+    assert_false(orr_slurm__time("soon", 4, &ms));
+    assert_false(orr_slurm__time("1:2:3:4", 7, &ms));
+    char names[200] = "";
+    static const char hosts[] = "n[1-2,07],m3";
+    assert_true(orr_slurm__hosts(hosts, strlen(hosts), collect, names));
+    assert_string_equal(names, "n1 n2 n07 m3 ");
+    assert_false(orr_slurm__hosts("n[1-", 4, collect, names));
+}
+
+static void expect_fault(const char *conf_text, const char *table, const char *text)
+{
+    const struct orr_policy *policy = orr_policy_find("slurm");
+    struct slurm_params params;
+    struct orr_err err = {0};
+    orr_params_init(orr_slurm__rows, &params);
+    params.slurm_conf = conf_text;
+    params.sacctmgr = table;
+    assert_int_equal(policy->check(&params, &err), ORR_DATA);
+    assert_non_null(strstr(err.text, text));
+}
+
+static void faults__are_named_with_their_line(void **state)
+{
+    (void)state;
+    expect_fault("#\nSchedulerParameters=bf_intervall=3", "", "line 2");
+    expect_fault("SchedulerParameters=bf_intervall=3", "", "did you mean bf_interval");
+    expect_fault("PriorityMaxAge=never", "", "is no time");
+    expect_fault("PartitionName=p Nodes=n[1-\n", "", "is no list of nodes");
+    expect_fault("PartitionName=p\nPartitionName=p", "", "is there already");
+    expect_fault("PreemptMode=PERHAPS", "", "PreemptMode");
+    expect_fault("", "root|||1\n", "names of columns");
+    expect_fault("", "Account|User|ParentName|Share\nx||nobody|1\n", "no line before it");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(priorities__are_those_that_sprio_printed),
+        cmocka_unit_test(fair_tree__ranks_users_by_the_shares_of_their_accounts_first),
+        cmocka_unit_test(fair_tree__walks_tied_accounts_one_after_the_other),
+        cmocka_unit_test(classic__is_what_sshare_printed),
+        cmocka_unit_test(words__are_read_as_slurm_writes_them),
+        cmocka_unit_test(faults__are_named_with_their_line),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
