@@ -294,6 +294,7 @@ struct slurm {
     orr_ms next_kill_ms;
     uint32_t *cancelled; /* jobs that were since the last cycle */
     uint32_t cancelled_count, cancelled_capacity;
+    bool ever; /* the question is whether empty nodes, those that are down included, would do */
     struct slurm_seats seats;
     struct slurm_slot *slots;
     uint32_t slot_count, slot_capacity;

@@ -159,7 +159,8 @@ static void try_record(struct pass *pass, const struct slurm_record *record)
     if (!any && enough) {
         (void)orr_slurm__preempt(slurm, pass->view, pass->txn, record, slurm->usable);
     }
-    if (!any && !orr_slurm__select_ever(slurm, pass->view, record->job, record->partition)) {
+    if (!any && !j->core_placed &&
+        !orr_slurm__select_ever(slurm, pass->view, record->job, record->partition)) {
         j->hopeless |= (uint64_t)1 << record->partition;
         orr_slurm__explain(pass->view, pass->txn, record->job, ORR_REASON_NEVER, ORR_NONE);
         return;

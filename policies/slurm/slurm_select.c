@@ -28,10 +28,11 @@ static struct orr_room full_room(const struct orr_node_type *type)
                              pods > INT32_MAX ? INT32_MAX : (int32_t)pods};
 }
 
-static bool admits(const struct orr_view *view, uint32_t node, const struct orr_request *request)
+static bool admits(const struct slurm *slurm, const struct orr_view *view, uint32_t node,
+                   const struct orr_request *request)
 {
     const struct orr_node_type *type = orr_cluster_type(view->cluster, node);
-    return type->shard == request->shard && !view->ledger->down[node] &&
+    return type->shard == request->shard && (slurm->ever || !view->ledger->down[node]) &&
            (request->gpu_model == ORR_NONE || request->gpu_model == type->gpu_model) &&
            orr_cluster_admits(view->cluster, request->selector, node) &&
            orr_cluster_admits(view->cluster, request->toleration, node) &&
@@ -104,7 +105,7 @@ static void list_candidates(const struct slurm *slurm, const struct orr_view *vi
     for (uint32_t w = 0; w < slurm->words; w++) {
         for (uint64_t bits = usable[w]; bits != 0; bits &= bits - 1) {
             const uint32_t node = w * 64 + (uint32_t)__builtin_ctzll(bits);
-            if (!admits(view, node, want->request) || slurm->exclusive[node] > 0 ||
+            if (!admits(slurm, view, node, want->request) || slurm->exclusive[node] > 0 ||
                 (whole && !is_idle(view, node, &rooms[node]))) {
                 continue;
             }
@@ -283,7 +284,7 @@ static bool waits_for_fewer_switches(const struct slurm *slurm, const struct orr
                                      uint32_t job, const struct slurm_search *search)
 {
     const struct slurm_job *j = &slurm->jobs[job];
-    return j->switches > 0 && search->leaves > j->switches &&
+    return !slurm->ever && j->switches > 0 && search->leaves > j->switches &&
            view->now < j->submit_ms + j->switch_wait_ms;
 }
 
@@ -429,7 +430,9 @@ bool orr_slurm__select_ever(struct slurm *slurm, const struct orr_view *view, ui
         slurm->exclusive[n] = 0;
     }
     const struct slurm_partition *p = &slurm->conf.partitions[partition];
+    slurm->ever = true;
     const bool found = orr_slurm__select(slurm, view, job, p, p->nodes, slurm->image);
+    slurm->ever = false;
     memcpy(slurm->exclusive, held, view->cluster->node_count * sizeof *held);
     orr_free(held);
     return found;

@@ -217,6 +217,47 @@ static void faults__are_named_with_their_line(void **state)
     expect_fault("", "Account|User|ParentName|Share\nx||nobody|1\n", "no line before it");
 }
 
+/* Nodes that are down, or switches that a job would rather not share, are no reason to give it up.
+ */
+static void a_job_that_needs_a_node_that_is_down__starts_when_it_is_back(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, 2, 1);
+    const uint32_t job = fixture_job(&f, 0, 2, 1, 1000);
+    fixture_open(&f, orr_policy_find("slurm"), NULL);
+    orr_ledger_set_down(f.ledger, 1, true);
+    f.policy->node(f.state, &f.view, 1);
+    fixture_events(&f);
+    fixture_cycle(&f);
+    assert_int_equal(f.view.jobs[job].phase, ORR_JOB_PENDING);
+    orr_ledger_set_down(f.ledger, 1, false);
+    f.policy->node(f.state, &f.view, 1);
+    f.view.now = 60000;
+    fixture_cycle(&f);
+    assert_int_equal(f.view.jobs[job].phase, ORR_JOB_RUNNING);
+    fixture_close(&f);
+}
+
+/* Ten halves need five of eight devices; while eight are taken they wait. */
+static void parts_of_gpus__are_not_given_up_because_they_would_need_whole_ones(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, 1, 8);
+    const uint32_t whole = fixture_job(&f, 0, 1, 8, 1000);
+    const uint32_t halves = fixture_job_of(&f, 0, 10, core_fraction(1, 500), 1000);
+    fixture_open(&f, orr_policy_find("slurm"), NULL);
+    fixture_events(&f);
+    fixture_cycle(&f);
+    assert_int_equal(f.view.jobs[whole].phase, ORR_JOB_RUNNING);
+    f.view.now = 1000;
+    fixture_events(&f);
+    fixture_cycle(&f);
+    assert_int_equal(f.view.jobs[halves].phase, ORR_JOB_RUNNING);
+    fixture_close(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -226,6 +267,8 @@ int main(void)
         cmocka_unit_test(classic__is_what_sshare_printed),
         cmocka_unit_test(words__are_read_as_slurm_writes_them),
         cmocka_unit_test(faults__are_named_with_their_line),
+        cmocka_unit_test(a_job_that_needs_a_node_that_is_down__starts_when_it_is_back),
+        cmocka_unit_test(parts_of_gpus__are_not_given_up_because_they_would_need_whole_ones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
