@@ -634,7 +634,7 @@ enum orr_status orr_engine_run(const struct orr_world *world,
                                     .jobs = run->ledger->jobs,
                                     .job_count = world->job_count,
                                     .ledger = run->ledger,
-                                    .now = world->begin_ms,
+                                    .now = world->first_submit_ms,
                                     .seed = options->seed,
                                     .epoch_ms = options->epoch_ms};
     orr_engine__work_open(&engine);
