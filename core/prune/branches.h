@@ -84,12 +84,8 @@ void orr_branches__restore(const struct orr_session *session, struct orr_branche
 /* The queue and those above it hold so much more (1) or less (-1). */
 void orr_branches__charge(const struct orr_session *session, struct orr_branches *s, uint32_t queue,
                           const struct orr_demand *demand, int64_t sign);
-/* dry_run.c: what reclaim's validator says about what the victims that are not `back` lose, and the
- * others beyond what they are due. */
-bool orr_branches__may_lose(const struct orr_victim_search *search,
-                            const struct orr_victims *potential);
 struct orr_turns;
-/* served_first.c: what comes of playing a branch; and whether at the root of the tree the branch
+/* branch_turns.c: what comes of playing a branch; and whether at the root of the tree the branch
  * that ranks first is always the next one. */
 const struct orr_turns *orr_branches__turns(struct orr_victim_search *search,
                                             struct orr_branch *branch);

@@ -9,7 +9,7 @@
  * victim that comes back is held against the limits above it as the preemptor is: once that has its
  * place, a queue above both may hold too much for both.
  *
- * First branches are served as they were played (served_first.c), which is what happens as long as
+ * First branches are served as they were played (branch_turns.c), which is what happens as long as
  * every victim comes back; where one does not, the order is asked anew.
  */
 #include "branches.h"
@@ -168,8 +168,9 @@ static bool place_tasks(struct orr_dry_run *run, const struct orr_session *sessi
 
 /* --- serving --- */
 
-bool orr_branches__may_lose(const struct orr_victim_search *search,
-                            const struct orr_victims *potential)
+/* What reclaim's validator says about what the victims that are not `back` lose, and the others
+ * beyond what they are due. */
+static bool may_lose(const struct orr_victim_search *search, const struct orr_victims *potential)
 {
     struct orr_branches *s = search->refuter.branches;
     for (uint32_t v = 0; v < s->victim_count; v++) {
@@ -246,8 +247,7 @@ static enum orr_outcome serve(struct orr_victim_search *search, const struct orr
     if (!placed) {
         return ORR_OUTCOME_NOT_PLACED;
     }
-    return weighed && !orr_branches__may_lose(search, potential) ? ORR_OUTCOME_REJECTED
-                                                                 : ORR_OUTCOME_SOLVED;
+    return weighed && !may_lose(search, potential) ? ORR_OUTCOME_REJECTED : ORR_OUTCOME_SOLVED;
 }
 
 /* --- branch by branch --- */
@@ -297,7 +297,7 @@ static struct line *next_line(const struct orr_session *session, const struct or
 }
 
 /* Sides as they were played: one is served up to a pop before the others come to one if all its
- * ranks until then are better than the worst of theirs (served_first.c). SOLVED: somebody does not
+ * ranks until then are better than the worst of theirs (branch_turns.c). SOLVED: somebody does not
  * come back, or more is to be known. */
 static enum orr_outcome serve_branches(struct orr_victim_search *search)
 {

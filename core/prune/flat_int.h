@@ -174,8 +174,8 @@ struct orr_queue_index { /* a queue */
     uint64_t waiting_at; /* of the generation of its lanes; 0: not known */
 };
 
-#define ORR_TURNS_KEPT 12
-struct orr_turns {        /* what came of playing a branch, served_first.c */
+#define ORR_TURNS_KEPT 64
+struct orr_turns {        /* what came of playing a branch, branch_turns.c */
     uint64_t fingerprint; /* of all that was read */
     bool all_served;      /* its victims; on the preemptor's branch before the preemptor */
     struct orr_order_watch watch;

@@ -51,20 +51,13 @@ void orr_victim__start_losses(struct orr_victim_search *search);
 bool orr_victim__cannot_regain_on(struct orr_victim_search *search, uint32_t node);
 bool orr_victim__cannot_regain(struct orr_victim_search *search, uint32_t from, uint32_t to);
 
-/* Outside flat worlds, served_first_any.c: a probe starts; whoever is a victim is served before the
- * preemptor; and those of a state come back and leave it too little too, whoever of them is taken.
- */
+/* Outside flat worlds, served_first_any.c: a probe starts; and whoever is a victim in some scenario
+ * of a state is served before the preemptor, comes back, and leaves it too little. */
 void orr_victim__start_count(struct orr_victim_search *search);
-bool orr_victim__any_served_first(struct orr_victim_search *search);
 bool orr_victim__all_given_back(struct orr_victim_search *search);
 
-/* Outside flat worlds, of a scenario whose victims were taken apart (branches.h). */
-bool orr_victim__served_first(struct orr_victim_search *search);
-/* No victim is of the preemptor's branch, and the validator refuses what they lose even if all come
- * back as far as they are due. */
-bool orr_victim__loses_too_much(struct orr_victim_search *search,
-                                const struct orr_victims *potential);
-/* How the scenario would end; SOLVED: it has to be simulated. */
+/* How a scenario would end outside flat worlds, whose victims were taken apart (branches.h).
+ * SOLVED: it has to be simulated. */
 enum orr_outcome orr_victim__run_dry(struct orr_victim_search *search,
                                      const struct orr_victims *potential);
 

@@ -212,14 +212,6 @@ static enum orr_outcome ask_branches(struct orr_victim_search *search,
     if (!orr_branches__take(search, potential)) {
         return outcome;
     }
-    if (search->action == ORR_ACTION_RECLAIM &&
-        REFUTES(search, ORR_PRUNER_SERVED_FIRST, orr_victim__served_first(search))) {
-        return ORR_OUTCOME_NOT_PLACED;
-    }
-    if (search->action == ORR_ACTION_RECLAIM && search->reached >= ORR_OUTCOME_REJECTED &&
-        REFUTES(search, ORR_PRUNER_SERVED_FIRST, orr_victim__loses_too_much(search, potential))) {
-        return ORR_OUTCOME_REJECTED;
-    }
     if (orr_prune__is_on(search, ORR_PRUNER_DRY_RUN)) {
         const enum orr_outcome would = orr_victim__run_dry(search, potential);
         const bool fails = would != ORR_OUTCOME_SOLVED;

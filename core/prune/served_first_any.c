@@ -3,14 +3,14 @@
  * and jobs may be elastic.
  *
  * 1. Served before the preemptor, whoever is a victim. Its queue is popped with all ranks up to its
- * own, as the queue has no candidates: let K be the worst of them (served_first.c). While a victim
+ * own, as the queue has no candidates: let K be the worst of them (branch_turns.c). While a victim
  * of another queue is not served, that queue holds at least one lost task less than now. What its
  * best job would bring it to is
  *    - of a victim: no more than it holds now, as no victim is given more than it lost;
  *    - of a job that waits before a victim: that much less, and what the job asks.
  * A rank only grows with both. If the worst of these ranks is better than K, the queue has served
  * its victims when the preemptor is popped. A queue's jobs are built best first, so that its rank
- * stays the same while the heap is built, and the first among siblings is popped (served_first.c).
+ * stays the same while the heap is built, and the first among siblings is popped (branch_turns.c).
  * 2. Given back. A job of which `lost` tasks are victims is given the rest of its gang or, if it
  * has that, one task more (branches.c). What it is not given only grows with what it lost.
  * 3. Come back. Where GPUs decide on all nodes and all tasks of victims ask the same, places are as
@@ -144,7 +144,7 @@ static bool are_served_first(struct orr_victim_search *search)
     return first;
 }
 
-bool orr_victim__any_served_first(struct orr_victim_search *search)
+static bool any_served_first(struct orr_victim_search *search)
 {
     struct orr_given_back *given = given_of(search);
     if (given->any_of_k != search->k) {
@@ -223,6 +223,5 @@ bool orr_victim__all_given_back(struct orr_victim_search *search)
     struct orr_given_back *given = count_state(search);
     const int64_t room = session->victim_index->whole_in_all + given->not_given;
     return given->known && given->gpus >= 0 &&
-           search->demand.v[ORR_SHARE_GPU] >= (room + 1) * ORR_MGPU &&
-           orr_victim__any_served_first(search);
+           search->demand.v[ORR_SHARE_GPU] >= (room + 1) * ORR_MGPU && any_served_first(search);
 }

@@ -546,7 +546,7 @@ uint64_t *orr_victim_index_aggregate(const struct orr_session *session, uint64_t
     return &all->aggregates[(fingerprint >> 8) % SKETCHES];
 }
 
-#define TURNS (1u << 13)
+#define TURNS (1u << 11)
 
 struct orr_turns *orr_victim_index_turns(struct orr_session *session, uint64_t fingerprint)
 {
