@@ -40,10 +40,10 @@ static const struct orr_feature features[] = {
      "TestHierarchical/Select the top flavor; test test_kueue scan__goes_on_with_the_next_flavor; "
      "run flavors; run flavors_wrong",
      NULL},
-    {"admission-fair-sharing", "decided",
+    {"admission-fair-sharing", "supported",
      "vector TestScheduleForAFS/admits workload from less active localqueue; test test_kueue "
-     "usage__decays_and_charges_entries",
-     NULL},
+     "usage__decays_and_charges_entries; run usage",
+     "a user is a local queue of weight 1; all queues or none"},
     {"topology-aware-scheduling", "decided",
      "vector TestFindTopologyAssignments/BestFit: podset group workers spread across hosts; vector "
      "TestScheduleForTASPreemption/only low priority workload is preempted",

@@ -339,7 +339,9 @@ enum orr_status orr_kueue__map(struct kueue_run *run, const struct orr_view *vie
     run->spec.pods_resource = ORR_NONE;
     run->spec.queues = run->queues;
     run->sets = orr_zalloc((size_t)view->shapes->count + 1, sizeof *run->sets);
+    orr_kueue__open_usage(run, view);
     run->kueue = orr_kueue_open(&run->spec, &run->tree);
+    orr_kueue__start_usage(run, view->now);
     return ORR_OK;
 }
 
@@ -351,6 +353,7 @@ void orr_kueue__unmap(struct kueue_run *run)
     orr_free(run->queue_of);
     orr_free(run->node_of);
     orr_free(run->sets);
+    orr_kueue__close_usage(run);
     orr_arena_release(&run->arena);
 }
 

@@ -55,15 +55,22 @@ uint32_t orr_kueue__pods_held(const struct orr_view *view, uint32_t job, uint32_
     return held;
 }
 
-static enum orr_reason why_not(const struct orr_view *view, const struct orr_request *request)
+/* `allowed`: of the request itself, which has those of a flavor among them. */
+static enum orr_reason why_not(const struct orr_view *view, const struct orr_request *request,
+                               uint32_t allowed)
 {
-    struct orr_request anywhere = *request;
+    struct orr_request anywhere = *request, of_any_flavor = *request;
     anywhere.allowed = 0;
+    of_any_flavor.allowed = allowed;
     if (orr_view_room(view)->idle_gpus < (int64_t)request->devices) {
         return ORR_REASON_NO_CAPACITY;
     }
     if (orr_place_allowed_idle(view->ledger, request) >= (int64_t)request->devices) {
         return ORR_REASON_FRAGMENTED;
+    }
+    if (allowed != request->allowed &&
+        orr_place_allowed_idle(view->ledger, &of_any_flavor) >= (int64_t)request->devices) {
+        return ORR_REASON_FLAVOR_NODES;
     }
     return orr_place_allowed_idle(view->ledger, &anywhere) >= (int64_t)request->devices
                ? ORR_REASON_NODE_TYPES
@@ -85,13 +92,14 @@ static enum orr_reason place_group(const struct kueue_run *run, const struct orr
                                    struct orr_txn *txn, uint32_t job, uint32_t group)
 {
     const struct orr_request request = request_of(run, view, job, group);
+    const struct orr_task_group *own = &view->shapes->shapes[view->specs[job].shape].groups[group];
     const int64_t wanted = orr_kueue_held(run->kueue, run->jobs[job].workload)[group].count;
     for (int64_t held = orr_kueue__pods_held(view, job, group); held < wanted; held++) {
         const uint32_t node = run->params.score == KUEUE_SCORE_LEAST
                                   ? orr_ledger_most_idle(view->ledger, &request)
                                   : orr_ledger_best_fit(view->ledger, &request, 1);
         if (node == ORR_NONE || !orr_txn_place(txn, job, group, 1, node)) {
-            return why_not(view, &request);
+            return why_not(view, &request, own->request.allowed);
         }
     }
     return ORR_REASON_NONE;
@@ -145,7 +153,13 @@ static enum orr_reason place_narrowed(const struct kueue_run *run, const struct 
         groups[g].request = request_of(run, view, job, g);
     }
     shape.groups = groups;
-    const enum orr_reason reason = orr_place_consolidated_as(txn, view->ledger, job, &shape);
+    enum orr_reason reason = orr_place_consolidated_as(txn, view->ledger, job, &shape);
+    const bool narrow = reason == ORR_REASON_NODE_TYPES || reason == ORR_REASON_CONSTRAINED;
+    for (uint32_t g = 0; narrow && g < shape.group_count && reason != ORR_REASON_FLAVOR_NODES;
+         g++) {
+        const struct orr_shape *own = &view->shapes->shapes[view->specs[job].shape];
+        reason = why_not(view, &groups[g].request, own->groups[g].request.allowed);
+    }
     orr_free(groups);
     return reason;
 }

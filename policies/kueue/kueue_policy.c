@@ -140,7 +140,7 @@ static void add(struct kueue_run *run, const struct orr_view *view, uint32_t job
     const orr_ms came = is->workload == ORR_NONE ? spec->submit_ms : view->now;
     const struct orr_kueue_new workload = {
         .queue = queue_of(run, view, job),
-        .local_queue = ORR_NONE,
+        .local_queue = orr_kueue__local_queue(run, job),
         .priority = spec->priority,
         .rank = job,
         .created = came / SECOND * SECOND,
@@ -243,6 +243,7 @@ static void kueue_event(void *state, const struct orr_view *view, enum orr_job_e
 {
     struct kueue_run *run = state;
     struct kueue_job *is = &run->jobs[job];
+    orr_kueue__sample_usage(run, view->now);
     run->released = run->released || event != ORR_JOB_SUBMITTED;
     if (queue_of(run, view, job) == ORR_NONE) {
         return;
@@ -456,6 +457,7 @@ static bool act(struct kueue_run *run, const struct orr_view *view, struct orr_t
             is->timed_out = false;
             is->admitted_ms = view->now;
             orr_kueue_grow_own_generation(run->kueue, is->workload);
+            orr_kueue__settle_usage(run, job, view->now);
             orr_kueue__line_up(run, view, job);
             if (run->params.wait_for_pods_ready) {
                 set_due(run, job, view->now + run->params.timeout_ms);
@@ -518,6 +520,7 @@ static void explain_backoffs(struct kueue_run *run, const struct orr_view *view,
 static void kueue_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)
 {
     struct kueue_run *run = state;
+    orr_kueue__sample_usage(run, view->now);
     keep_times(run, view, txn);
     admit(run, view, txn);
     orr_kueue__place_pods_of_all(run, view, txn);
@@ -559,6 +562,9 @@ static enum orr_status kueue_check(const void *params, struct orr_err *err)
     }
     if (p->borrow_within != 0 && p->fair_sharing != KUEUE_FAIR_OFF) {
         return orr_fail(err, ORR_USAGE, "borrow_within_cohort has no place beside fair_sharing");
+    }
+    if (p->usage_sampling_ms <= 0) {
+        return orr_fail(err, ORR_USAGE, "usage_sampling_interval must be more than 0");
     }
     return ORR_OK;
 }

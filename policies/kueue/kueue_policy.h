@@ -14,8 +14,10 @@ enum { KUEUE_FAIR_OFF, KUEUE_FAIR_DEFAULT, KUEUE_FAIR_FINAL, KUEUE_FAIR_INITIAL 
 struct kueue_params {
     int64_t within, reclaim, borrow_within, strategy, fair_sharing, timestamp, placement, score;
     int64_t backoff_limit;
-    bool cluster_cohort, wait_for_pods_ready;
+    bool cluster_cohort, wait_for_pods_ready, admission_fair_sharing;
     orr_ms timeout_ms, recovery_ms, backoff_base_ms, backoff_max_ms, requeue_batch_ms;
+    orr_ms usage_half_life_ms, usage_sampling_ms;
+    double usage_weights[ORR_SHARE_RESOURCES];
 };
 extern const struct orr_param orr_kueue__rows[];
 
@@ -36,6 +38,14 @@ struct kueue_wake { /* of a root of the queue tree */
     orr_ms at_ms;   /* ORR_MS_NEVER: none */
 };
 
+struct kueue_usage {    /* what users used lately: LocalQueues, one a user and queue */
+    uint32_t *local_of; /* by job; NULL: nobody asks */
+    struct orr_kueue_local_queue *queues;
+    uint32_t count, capacity;
+    orr_ms *sampled_ms; /* by local queue: counted until then */
+    orr_ms grid_ms;     /* the last multiple of the sampling interval that was seen to */
+};
+
 struct kueue_run {
     struct kueue_params params;
     struct orr_quota_tree tree;
@@ -53,6 +63,7 @@ struct kueue_run {
     struct kueue_job *jobs;
     uint32_t *job_of; /* by workload */
     uint32_t job_of_capacity;
+    struct kueue_usage usage;
     struct kueue_wake *wakes; /* by tree node */
     /* admitted jobs that lack pods, in the order they are tried */
     uint32_t *unplaced;
@@ -87,6 +98,16 @@ uint32_t orr_kueue__flavor_there(const struct kueue_run *run, const struct orr_v
 /* The filter of nodes where pods of the set may go. */
 uint32_t orr_kueue__allowed(const struct kueue_run *run, const struct orr_view *view,
                             const struct orr_kueue_held_set *held, uint32_t allowed);
+
+/* kueue_usage.c: admission fair sharing. */
+void orr_kueue__open_usage(struct kueue_run *run, const struct orr_view *view);
+void orr_kueue__start_usage(struct kueue_run *run, orr_ms now);
+void orr_kueue__close_usage(struct kueue_run *run);
+uint32_t orr_kueue__local_queue(const struct kueue_run *run, uint32_t job);
+/* To be called before anything of an instant changes what is held. */
+void orr_kueue__sample_usage(struct kueue_run *run, orr_ms now);
+/* It was admitted: what it was charged for that is past usage now. */
+void orr_kueue__settle_usage(struct kueue_run *run, uint32_t job, orr_ms now);
 
 /* kueue_map.c: the run's queues as cluster queues and cohorts. */
 enum orr_status orr_kueue__map(struct kueue_run *run, const struct orr_view *view,

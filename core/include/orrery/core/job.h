@@ -122,6 +122,7 @@ struct orr_job_spec {
     uint8_t preemptible;
     uint8_t scales; /* its tasks, of one group, come and go while it runs: unwanted_tasks says how
                        many of them are not asked for now */
+    uint32_t user;  /* whose it is: a number from 1 on, the same in all parts; 0: not stated */
 };
 
 /* The number of a priority class that KAI ships (train 50, build-preemptible 75, build 100,

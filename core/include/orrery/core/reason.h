@@ -42,7 +42,9 @@ ORR_API_BEGIN
       "evicted as its pods were not all placed in time; it is queued again when its backoff ends") \
     X(NO_FLAVOR, "no-flavor",                                                                      \
       "not admitted: its selector and tolerations go with no flavor of its queue")                 \
-    X(CANCELLED, "cancelled", "it lost its nodes to another job and is not queued again")
+    X(CANCELLED, "cancelled", "it lost its nodes to another job and is not queued again")          \
+    X(FLAVOR_NODES, "flavor-nodes",                                                                \
+      "admitted: enough GPUs are free, but not on nodes of the flavor that its quota is of")
 
 enum orr_reason {
 #define X(name, code, words) ORR_REASON_##name,
