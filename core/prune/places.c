@@ -25,37 +25,9 @@
  * preemptor's tasks, of which a job of several pod sets may get a part only: they are not asked of
  * such a job.
  */
-#include "flat_int.h"
+#include "places.h"
 
 #include <string.h>
-
-#define ORR_PLACE_PARTS ORR_SLOTS_MAX /* beside the slots: parts of devices */
-#define ORR_MEASURES    (ORR_FLAT_GPUS + 1)
-
-struct orr_measure {
-    uint32_t kinds[ORR_PLACE_KINDS], kind_count;
-    int64_t each[ORR_PLACE_KINDS]; /* z by kind; GPUs are counted whole; ORR_PLACE_PARTS: by node */
-    int64_t own;                   /* places that the preemptor needs */
-    int64_t free; /* places there are while nobody is moved; below 0: not counted yet */
-};
-
-struct orr_place_device { /* shared, some of its tasks are moved */
-    uint32_t node, id;
-    int64_t room_mib, mib;
-};
-
-struct orr_places {
-    struct orr_session *session;
-    const struct orr_ask *first; /* of the preemptor's tasks */
-    uint32_t k;                  /* what they need is known for so many of them */
-    struct orr_measure measures[ORR_MEASURES];
-    uint32_t count;
-    /* of those that are moved: */
-    int64_t (*gained)[ORR_PLACE_KINDS]; /* by node; ORR_PLACE_PARTS: places */
-    uint32_t touched_count;
-    struct orr_place_device *devices;
-    uint32_t device_count, device_capacity;
-};
 
 /* --- what is free --- */
 
@@ -256,7 +228,7 @@ static void move_all(struct orr_places *places, const struct moved *moved)
     }
 }
 
-static void move_back(struct orr_places *places)
+void orr_places__move_back(struct orr_places *places)
 {
     const uint32_t *touched = places->session->victim_index->gained_on;
     for (uint32_t i = 0; i < places->touched_count; i++) {
@@ -294,7 +266,7 @@ static bool lacks_any(struct orr_places *places, const struct moved *moved)
     for (uint32_t m = 0; m < places->count && !any; m++) {
         any = lacks(places, &places->measures[m], moved);
     }
-    move_back(places);
+    orr_places__move_back(places);
     return any;
 }
 
@@ -434,8 +406,7 @@ enum orr_outcome orr_victim__refute_moves(struct orr_session *session, uint32_t 
 
 /* --- of a state or a scenario --- */
 
-/* NULL: nothing is known of such a world or job. */
-static struct orr_places *places_of(struct orr_victim_search *search)
+struct orr_places *orr_places__of(struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
     const struct orr_ask *first = orr_task_ask(session, &session->tasks[search->tasks.tasks[0]]);
@@ -464,9 +435,23 @@ static struct orr_places *places_of(struct orr_victim_search *search)
     return search->refuter.places;
 }
 
+void orr_places__move(struct orr_places *places, const struct orr_victim_search *search,
+                      const struct orr_victims *potential)
+{
+    const struct moved moved = {.lists = {potential, &search->recorded}};
+    move_all(places, &moved);
+}
+
+int64_t orr_places__on(const struct orr_places *places, const struct orr_measure *measure,
+                       uint32_t node, bool moved)
+{
+    static const int64_t nothing[ORR_PLACE_KINDS] = {0};
+    return places_on(places, measure, node, moved ? places->gained[node] : nothing);
+}
+
 bool orr_victim__lacks_places(struct orr_victim_search *search, const struct orr_victims *potential)
 {
-    struct orr_places *places = places_of(search);
+    struct orr_places *places = orr_places__of(search);
     const struct moved moved = {.lists = {potential, &search->recorded}};
     return places != NULL && lacks_any(places, &moved);
 }

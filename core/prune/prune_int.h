@@ -45,6 +45,10 @@ bool orr_victim__lacks_places(struct orr_victim_search *search,
                               const struct orr_victims *potential);
 void orr_victim__release_places(struct orr_victim_search *search);
 
+/* domains.c: asked of a scenario, or of all victims of a state. */
+bool orr_victim__lacks_domain(struct orr_victim_search *search,
+                              const struct orr_victims *potential);
+
 /* regain.c, consolidation: asked of all that the jobs with victims on a node lose, and of the steps
  * with a victim on the nodes at [from, to). A probe starts: nothing is lost so far. */
 void orr_victim__start_losses(struct orr_victim_search *search);

@@ -111,7 +111,7 @@ void orr_refute__start_probe(struct orr_victim_search *search)
     }
     orr_victim__start_count(search);
     orr_victim__start_losses(search);
-    search->refuter.places_enough = false;
+    search->refuter.places_enough = search->refuter.domains_enough = false;
 }
 
 /* Whoever of these victims is moved, there are too few places. */
@@ -120,6 +120,18 @@ static bool lacks_places(struct orr_victim_search *search, const struct orr_vict
     const bool lacks =
         !search->refuter.all_tried && search->action == ORR_ACTION_CONSOLIDATION &&
         REFUTES(search, ORR_PRUNER_PLACES, orr_victim__lacks_places(search, victims));
+    if (lacks) {
+        orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
+    }
+    return lacks;
+}
+
+/* Without these victims no domain would have places for the preemptor. */
+static bool lacks_domain(struct orr_victim_search *search, const struct orr_victims *victims)
+{
+    const bool lacks =
+        !search->refuter.all_tried &&
+        REFUTES(search, ORR_PRUNER_DOMAINS, orr_victim__lacks_domain(search, victims));
     if (lacks) {
         orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
     }
@@ -151,6 +163,14 @@ static bool leaves_no_place(struct orr_victim_search *search, uint32_t from, uin
 }
 
 /* What leaves enough places does so with more victims too: one answer is enough for a probe. */
+static bool state_lacks_domain(struct orr_victim_search *search)
+{
+    bool *enough = &search->refuter.domains_enough;
+    const bool lacks = !*enough && lacks_domain(search, &search->potential);
+    *enough = !lacks && !search->session->rules.prune.verify;
+    return lacks;
+}
+
 static bool state_lacks_places(struct orr_victim_search *search)
 {
     bool *enough = &search->refuter.places_enough;
@@ -179,7 +199,9 @@ bool orr_refute__state(struct orr_victim_search *search)
     if (search->refuter.not_on_one_node && search->potential.count > 0) {
         orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
     }
-    return state_lacks_places(search) ||
+    /* What single nodes' victims leave is asked of each scenario: there are few. */
+    return (search->generator == ORR_MULTI_NODE_GANG && state_lacks_domain(search)) ||
+           state_lacks_places(search) ||
            (search->potential.count > 0 && leaves_nothing(search, ORR_NONE));
 }
 
@@ -237,7 +259,7 @@ bool orr_refute__scenario(struct orr_victim_search *search, const struct orr_vic
     if (search->refuter.all_tried) {
         return false;
     }
-    if (lacks_places(search, potential)) {
+    if (lacks_domain(search, potential) || lacks_places(search, potential)) {
         return true;
     }
     return search->refuter.flat == NULL

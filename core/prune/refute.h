@@ -26,6 +26,7 @@ struct orr_flat;
 struct orr_branches;
 struct orr_given_back;
 struct orr_places;
+struct orr_domains;
 struct orr_losses;
 struct orr_refuter {      /* of a search; private to prune/ */
     bool all_tried;       /* scenarios are counted, or nothing is pruned: none is left out */
@@ -33,15 +34,16 @@ struct orr_refuter {      /* of a search; private to prune/ */
     bool simulated;       /* a scenario was */
     bool not_on_one_node; /* no scenario of a single node's victims works, for any prefix */
     bool branches_known;
-    uint32_t same_nodes;           /* so many of the window are as they were in the last state */
-    struct orr_flat *flat;         /* NULL: the world is not flat, or all is tried */
-    bool no_places;                /* nothing is known of them */
-    struct orr_places *places;     /* pruner "places"; NULL until asked */
-    struct orr_losses *losses;     /* pruner "regain"; NULL until asked */
-    bool places_enough;            /* all of a state moved leave enough, so more will, too */
-    struct orr_branches *branches; /* branches.h; NULL: nothing is known of such a world */
-    struct orr_given_back *given;  /* served_first_any.c; NULL until asked */
-    uint64_t world;                /* fingerprint of all that the search reads; 0: not known */
+    uint32_t same_nodes;         /* so many of the window are as they were in the last state */
+    struct orr_flat *flat;       /* NULL: the world is not flat, or all is tried */
+    bool no_places;              /* nothing is known of them */
+    struct orr_places *places;   /* pruner "places"; NULL until asked */
+    struct orr_domains *domains; /* pruner "domains"; NULL until asked */
+    struct orr_losses *losses;   /* pruner "regain"; NULL until asked */
+    bool places_enough, domains_enough; /* all of a state moved leave enough, so more will, too */
+    struct orr_branches *branches;      /* branches.h; NULL: nothing is known of such a world */
+    struct orr_given_back *given;       /* served_first_any.c; NULL until asked */
+    uint64_t world;                     /* fingerprint of all that the search reads; 0: not known */
     enum orr_refute_level level;
     uint32_t doubts[ORR_REFUTE_LEVELS]; /* a bit for each pruner that refuted it */
 };

@@ -20,6 +20,8 @@ ORR_API_BEGIN
       "the search failed before, and all that it would read is as it was")                         \
     X(LIMIT, "limit", "the preemptor's queue would pass its limit whoever is a victim")            \
     X(PLACES, "places", "whoever is moved, there are fewer places than tasks that need one")       \
+    X(DOMAINS, "domains",                                                                          \
+      "no domain the preemptor must stay within has places for it, whoever is a victim")           \
     X(REGAIN, "regain", "a job that is moved could not get back all that it would lose")           \
     X(SERVED_FIRST, "served-first",                                                                \
       "whoever is a victim is served before the preemptor and leaves it no room")                  \

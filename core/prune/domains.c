@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Pruner "domains", all actions: the preemptor must stay within one domain of a topology level, and
+ * none has places for all of its tasks, even if no victim comes back.
+ *
+ * Places are counted as in places.c: a node on which r is free has min (r / z) of them for tasks
+ * that ask z, all divisions rounded down, and victims give back no more than they hold. The attempt
+ * tries sets of nodes that are each within a domain of the required level (place_topology.c), and
+ * all of the probe's tasks must find a node of the same one. Where else tasks may not go, who is
+ * served before and which domain is pinned can only make places fewer. Whoever is a victim of a
+ * part of some set is one of the set, so that it is asked of a state as well.
+ */
+#include "places.h"
+
+struct orr_domains {
+    const struct orr_topology_level *level; /* NULL: the job need not stay together */
+    int64_t *free[2]; /* by measure, domain: places while nobody is moved; NULL: not counted */
+    int64_t most[2];  /* in one domain */
+    int64_t *gained;  /* by domain: scratch, all 0 between */
+};
+
+/* Of the job's only pod set or a set above it, the narrowest. */
+static const struct orr_topology_level *level_of(const struct orr_session *session, uint32_t job)
+{
+    uint32_t set = orr_prune__only_pod_set(session, &session->jobs[job]);
+    for (; set != ORR_NONE && session->rules.topology; set = session->sets[set].parent) {
+        const struct orr_constraint *constraint = &session->sets[set].constraint;
+        const struct orr_topology *topology =
+            constraint->topology == NULL || constraint->required == NULL
+                ? NULL
+                : orr_session_find_topology(session, constraint->topology);
+        if (topology != NULL) {
+            return orr_topology_find_level(topology, constraint->required);
+        }
+    }
+    return NULL;
+}
+
+static struct orr_domains *domains_of(struct orr_victim_search *search)
+{
+    if (search->refuter.domains == NULL) {
+        struct orr_domains *domains = orr_arena_alloc(&search->memory, 1, sizeof *domains);
+        domains->level = level_of(search->session, search->job);
+        if (domains->level != NULL) {
+            domains->gained = orr_arena_alloc(&search->memory, domains->level->domain_count,
+                                              sizeof *domains->gained);
+        }
+        search->refuter.domains = domains;
+    }
+    return search->refuter.domains;
+}
+
+static void count_free(struct orr_victim_search *search, struct orr_domains *domains, unsigned nth,
+                       const struct orr_places *places, const struct orr_measure *measure)
+{
+    const struct orr_topology_level *level = domains->level;
+    int64_t *free = orr_arena_alloc(&search->memory, level->domain_count, sizeof *free);
+    domains->free[nth] = free;
+    domains->most[nth] = 0;
+    for (uint32_t n = 0; n < search->session->node_count; n++) {
+        const uint32_t domain = level->domain_of_node[n];
+        if (domain != ORR_NONE) {
+            free[domain] += orr_places__on(places, measure, n, false);
+            domains->most[nth] =
+                free[domain] > domains->most[nth] ? free[domain] : domains->most[nth];
+        }
+    }
+}
+
+/* The most places of a domain while the victims are away. */
+static int64_t most_without(struct orr_domains *domains, unsigned nth,
+                            const struct orr_places *places, const struct orr_measure *measure)
+{
+    const uint32_t *of_node = domains->level->domain_of_node;
+    const uint32_t *touched = places->session->victim_index->gained_on;
+    int64_t most = domains->most[nth];
+    for (uint32_t i = 0; i < places->touched_count; i++) {
+        const uint32_t n = touched[i], domain = of_node[n];
+        if (domain != ORR_NONE) {
+            domains->gained[domain] += orr_places__on(places, measure, n, true) -
+                                       orr_places__on(places, measure, n, false);
+            const int64_t now = domains->free[nth][domain] + domains->gained[domain];
+            most = now > most ? now : most;
+        }
+    }
+    for (uint32_t i = 0; i < places->touched_count; i++) {
+        if (of_node[touched[i]] != ORR_NONE) {
+            domains->gained[of_node[touched[i]]] = 0;
+        }
+    }
+    return most;
+}
+
+bool orr_victim__lacks_domain(struct orr_victim_search *search, const struct orr_victims *potential)
+{
+    struct orr_domains *domains = domains_of(search);
+    struct orr_places *places = domains->level == NULL ? NULL : orr_places__of(search);
+    bool lacks = false;
+    bool moved = false;
+    if (places == NULL || places->count == 0) {
+        return false;
+    }
+    for (unsigned nth = 0; nth < (places->count > 1 ? 2u : 1u) && !lacks; nth++) {
+        const struct orr_measure *measure = &places->measures[nth == 0 ? 0 : places->count - 1];
+        if (domains->free[nth] == NULL) {
+            count_free(search, domains, nth, places, measure);
+        }
+        if (domains->most[nth] >= measure->own) {
+            continue;
+        }
+        if (!moved) {
+            orr_places__move(places, search, potential);
+            moved = true;
+        }
+        lacks = most_without(domains, nth, places, measure) < measure->own;
+    }
+    orr_places__move_back(places);
+    return lacks;
+}
