@@ -20,10 +20,12 @@ enum deed { /* in the order of an instant; from START on it is the cycle's */
             JOB_BACK,
             JOB_LEAVING, /* all of it is in a grace */
             START,
-            JOB_COMES_LATE,   /* it waited for one of the next; in rounds: perhaps */
-            JOB_ENDS_AT_ONCE, /* as it starts: it asked for all when the cycle began */
-            LEFT_BY_CYCLE,    /* in rounds another cycle may come before the last three */
-            ENDS_BY_CYCLE,    /* evicted without a grace */
+            JOB_COMES_BETWEEN, /* two cycles of a round: it waited for one of the next, perhaps */
+            JOB_ENDS_AT_ONCE,  /* as it starts: it asked for all when the cycle began */
+            JOB_ENDS_SECOND,   /* so, started by the second cycle of a round */
+            JOB_COMES_LATE,    /* it waited for one of the last two, no cycle saw it */
+            LEFT_BY_CYCLE,     /* in rounds another cycle may come before the last three */
+            ENDS_BY_CYCLE,     /* evicted without a grace */
             LEAVING_BY_CYCLE
 };
 
@@ -125,8 +127,10 @@ static void do_job(struct orr_audit_walk *walk, const struct orr_audit_deed *eve
                              : event->index;
     struct orr_audit_standing *now = &walk->jobs[job];
     walk->blind -= is_blind(walk, job);
-    const bool ends = event->deed == JOB_ENDS || event->deed == JOB_ENDS_AT_ONCE;
-    const bool comes = event->deed == JOB_COMES || event->deed == JOB_COMES_LATE;
+    const bool ends = event->deed == JOB_ENDS || event->deed == JOB_ENDS_AT_ONCE ||
+                      event->deed == JOB_ENDS_SECOND;
+    const bool comes = event->deed == JOB_COMES || event->deed == JOB_COMES_BETWEEN ||
+                       event->deed == JOB_COMES_LATE;
     now->here = comes || (now->here && !ends);
     now->absent = (uint16_t)(now->absent + (event->deed == JOB_ABSENT) - (event->deed == JOB_BACK));
     now->going = now->going || leaves;
@@ -165,12 +169,14 @@ static void happen(struct orr_audit_walk *walk, const struct orr_audit_deed *eve
     case JOB_WANTS: do_want(walk, event); break;
     case JOB_ENDS:
     case JOB_COMES:
+    case JOB_COMES_BETWEEN:
     case JOB_COMES_LATE:
     case JOB_ABSENT:
     case JOB_BACK:
     case JOB_LEAVING:
     case LEAVING_BY_CYCLE:
-    case JOB_ENDS_AT_ONCE: do_job(walk, event); break;
+    case JOB_ENDS_AT_ONCE:
+    case JOB_ENDS_SECOND: do_job(walk, event); break;
     }
 }
 
@@ -262,6 +268,18 @@ static void note_spans(struct orr_audit_walk *walk)
     }
 }
 
+/* A job that waited for one which ended as it started comes after the cycle that started that one;
+ * in rounds a second cycle of the instant may see it. */
+static enum deed coming_of(const struct orr_audit_walk *walk, const struct orr_audit_job *job)
+{
+    const bool between = walk->schedule->in_rounds && job->was_held;
+    if (!(between || job->unseen) ||
+        !orr_audit__is_instant(walk->run->ends_at_once, job->submit_ms)) {
+        return JOB_COMES;
+    }
+    return job->unseen ? JOB_COMES_LATE : JOB_COMES_BETWEEN;
+}
+
 static void note_jobs(struct orr_audit_walk *walk)
 {
     const struct orr_schedule *schedule = walk->schedule;
@@ -270,11 +288,14 @@ static void note_jobs(struct orr_audit_walk *walk)
     for (uint32_t j = 0; j < schedule->job_count; j++) {
         const struct orr_audit_job *job = &schedule->jobs[j];
         if (!job->held_back) {
-            const bool may = schedule->in_rounds ? job->was_held : job->unseen;
-            const bool late = may && orr_audit__is_instant(walk->run->ends_at_once, job->submit_ms);
-            note(walk, job->submit_ms, late ? JOB_COMES_LATE : JOB_COMES, j);
+            const enum deed comes = coming_of(walk, job);
+            const bool second = comes == JOB_COMES_BETWEEN && job->end_ms == job->submit_ms;
+            note(walk, job->submit_ms, comes, j);
             note(walk, job->end_ms != ORR_MS_NONE ? job->end_ms : job->left_ms,
-                 at_once[j] ? JOB_ENDS_AT_ONCE : JOB_ENDS, j);
+                 !at_once[j] ? JOB_ENDS
+                 : second    ? JOB_ENDS_SECOND
+                             : JOB_ENDS_AT_ONCE,
+                 j);
         }
     }
     orr_free(at_once);

@@ -428,4 +428,20 @@ Y
     has "warmup = 'detected' FROM run"
 }
 
+# In rounds what waited for a job that ended as it started is seen by the second cycle of that round, and what waited
+# for one that this cycle started by none of them (audit: another fair share).
+case_second_cycle() {
+    mkdir 0
+    cat >0/s.yaml <<'Y'
+cluster: {pools: {p: {nodes: 1, gpus: 8}}}
+queues: {q: {gpu: [0, 1, unlimited]}}
+workload: [{name: t, trace: t.csv, queue: q}]
+policy: kai
+execution: {round: 10s}
+Y
+    printf 'job,submit_s,run_s,gpus_per_pod,after\na,5,0,4,\nb,5,0,2,a\nc,5,10,1,a\nd,5,30,1,b\n' >0/t.csv
+    right 0
+    has "group_concat(mgpu) = '4000.0,3000.0,1000.0,0.0' FROM (SELECT mgpu FROM fair_share ORDER BY at_ms, rowid)"
+}
+
 "case_$2"
