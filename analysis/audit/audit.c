@@ -33,23 +33,25 @@ const char *orr_audit_rule_words(enum orr_audit_rule rule)
 static const struct {
     const char *name;
     uint32_t rules;
+    bool in_rounds; /* by itself, without execution.round */
 } disciplines[] = {
-    {"base", BASE},
-    {"fcfs", BASE | BIT(GANG) | BIT(ORDER) | BIT(HEAD)},
-    {"fifo", BASE | BIT(GANG) | BIT(ORDER) | BIT(HEAD)},
-    {"easy", BASE | BIT(GANG) | BIT(HEAD) | BIT(PROMISE)},
-    {"kai", BASE | BIT(GANG) | BIT(LIMIT) | BIT(QUOTA) | BIT(SHARE) | BIT(VICTIM) | BIT(RECLAIM)},
-    {"static", BASE | BIT(GANG) | BIT(PART)},
-    {"las", BASE | BIT(GANG)},
-    {"srtf", BASE | BIT(GANG)},
-    {"conservative", BASE | BIT(GANG)},
-    {"drf", BASE | BIT(GANG)},
-    {"edf", BASE | BIT(GANG)},
-    {"gittins", BASE | BIT(GANG)},
-    {"slurm", BASE | BIT(GANG)},
-    {"kube", BASE | BIT(NAMESPACE)},
-    {"kueue",
-     BASE | BIT(LIMIT) | BIT(LENDING) | BIT(VICTIM)}, /* pods are placed one by one: no gang */
+    {"base", BASE, false},
+    {"fcfs", BASE | BIT(GANG) | BIT(ORDER) | BIT(HEAD), false},
+    {"fifo", BASE | BIT(GANG) | BIT(ORDER) | BIT(HEAD), false},
+    {"easy", BASE | BIT(GANG) | BIT(HEAD) | BIT(PROMISE), false},
+    {"kai", BASE | BIT(GANG) | BIT(LIMIT) | BIT(QUOTA) | BIT(SHARE) | BIT(VICTIM) | BIT(RECLAIM),
+     false},
+    {"static", BASE | BIT(GANG) | BIT(PART), false},
+    {"las", BASE | BIT(GANG), true},
+    {"srtf", BASE | BIT(GANG), false},
+    {"conservative", BASE | BIT(GANG), false},
+    {"drf", BASE | BIT(GANG), false},
+    {"edf", BASE | BIT(GANG), false},
+    {"gittins", BASE | BIT(GANG), true},
+    {"slurm", BASE | BIT(GANG), false},
+    {"kube", BASE | BIT(NAMESPACE), false},
+    {"kueue", BASE | BIT(LIMIT) | BIT(LENDING) | BIT(VICTIM),
+     false}, /* pods are placed one by one: no gang */
 };
 const char *const orr_audit_disciplines[] = {
     "base",         "fcfs", "fifo", "easy",    "kai",   "static", "las",   "srtf",
@@ -63,6 +65,16 @@ uint32_t orr_audit_rules_of(const char *discipline)
         }
     }
     return 0;
+}
+
+bool orr_audit__acts_in_rounds(const char *policy, bool otherwise)
+{
+    for (size_t i = 0; i < sizeof disciplines / sizeof disciplines[0]; i++) {
+        if (strcmp(disciplines[i].name, policy) == 0) {
+            return disciplines[i].in_rounds;
+        }
+    }
+    return otherwise;
 }
 
 void orr_audit__found(struct orr_audit_run *run, enum orr_audit_rule rule, orr_ms at_ms,

@@ -86,6 +86,10 @@ const double *orr_audit__past_usage(struct orr_audit_past *past, orr_ms now);
  * 0: the device is of unknown memory, on which no such job runs. */
 int64_t orr_audit__memory_mgpu(int64_t asked_mib, int64_t device_mib);
 
+/* Does a policy act when rounds begin alone, whatever the scenario states? `otherwise`: it is none
+ * of the disciplines, such as a plug-in, of which results do not record it. */
+bool orr_audit__acts_in_rounds(const char *policy, bool otherwise);
+
 /* A schedule of the jobs of one shard on its nodes; arrays in its arena, names borrowed. */
 void orr_audit__part(const struct orr_schedule *schedule, uint32_t shard,
                      struct orr_schedule *part);

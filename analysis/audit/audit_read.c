@@ -93,8 +93,6 @@ static void load_run(struct load *load)
     load->schedule->aged = orr_results_int(&load->in, orr_audit_sql__has_ages, 0) != 0;
     load->schedule->begin_ms = orr_results_int(&load->in, orr_audit_sql__run_begin, ORR_MS_NONE);
     load->schedule->end_ms = orr_results_int(&load->in, orr_audit_sql__run_end, 0);
-    /* the scenario with all defaults says how long a round is: 0s, there are none */
-    load->schedule->in_rounds = orr_results_int(&load->in, orr_audit_sql__in_rounds, 0) != 0;
     load->schedule->takes_time = orr_results_int(&load->in, orr_audit_sql__takes_time, 0) != 0;
 }
 
@@ -129,6 +127,21 @@ static void load_shards(struct load *load)
     }
     if (schedule->shard_count == 0) {
         schedule->shards[schedule->shard_count++] = (struct orr_audit_shard){.name = ""};
+    }
+}
+
+/* Shards have one clock: where the policy of one acts in rounds, all wait for them. A plug-in
+ * beside others may; alone it is judged as if it did not, which matters only to a discipline that
+ * the caller names. */
+static void load_rounds(struct load *load)
+{
+    struct orr_schedule *schedule = load->schedule;
+    const bool otherwise = schedule->shard_count > 1;
+    /* the scenario with all defaults states how long a round is: 0s, there are none */
+    schedule->in_rounds = orr_results_int(&load->in, orr_audit_sql__in_rounds, 0) != 0;
+    for (uint32_t s = 0; s < schedule->shard_count && !schedule->in_rounds; s++) {
+        const char *policy = schedule->shards[s].policy;
+        schedule->in_rounds = policy != NULL && orr_audit__acts_in_rounds(policy, otherwise);
     }
 }
 
@@ -504,6 +517,7 @@ enum orr_status orr_schedule_load(const char *db_path, struct orr_schedule *sche
     orr_results_open(&load.in, db_path, err);
     load_run(&load);
     load_shards(&load);
+    load_rounds(&load);
     load_nodes(&load);
     load_outages(&load);
     load_totals(&load);

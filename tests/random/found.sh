@@ -444,4 +444,48 @@ Y
     has "group_concat(mgpu) = '4000.0,3000.0,1000.0,0.0' FROM (SELECT mgpu FROM fair_share ORDER BY at_ms, rowid)"
 }
 
+# Shards have one clock: beside a policy that acts in rounds the first in line of another shard waits for the next.
+case_rounds_of_another_shard() {
+    mkdir 0 1
+    cat >base.yaml <<'Y'
+cluster: {pools: {p: {nodes: 1, gpus: 1, shard: s}, q: {nodes: 1, gpus: 1, shard: t}}}
+queues: {a: {shard: s}, b: {shard: t}}
+workload: [{name: t, trace: t.csv, queue: a}]
+Y
+    printf 'job,submit_s,run_s,gpus_per_pod\na,1,60,1\n' >0/t.csv
+    { cat 0/t.csv; echo b,2,60,1; } >1/t.csv
+    for policy in $("$orrery" policies | sed -n '/^$/q;s/ .*//p'); do
+        length=$("$orrery" policies "$policy" | sed -n 's/^runs in rounds of \([0-9]*\) s.*/\1/p')
+        [ -n "$length" ] || continue
+        { cat base.yaml; echo "policy: {name: easy, shards: {t: {name: $policy}}}"; } >0/s.yaml
+        right 0
+        has "start_ms = $length * 1000 FROM job"
+        echo "$policy" >>in_rounds
+    done
+    grep -q las in_rounds && grep -q gittins in_rounds || fail "las and gittins do not act in rounds"
+    # beside one that does not, the second waits for the first alone, and is judged
+    { cat base.yaml; echo "policy: {name: easy, shards: {t: {name: srtf}}}"; } >1/s.yaml
+    right 1
+    "$orrery" audit r.db >audit.out
+    grep -q '^head  *[1-9][0-9]*  *0 ' audit.out || fail "no first in line is examined: $(grep '^head' audit.out)"
+}
+
+# The same beside a plug-in, whose rounds results do not record.
+case_rounds_of_a_plug_in() {
+    cat >child.sh <<'E'
+read -r line; echo '{"protocol": 1, "name": "mine", "round_s": 30}'
+while read -r line; do case $line in *'"cycle"'*) echo '{"end": true}' ;; esac; done
+E
+    cat >s.yaml <<'Y'
+cluster: {pools: {p: {nodes: 1, gpus: 1, shard: s}, q: {nodes: 1, gpus: 1, shard: t}}}
+queues: {a: {shard: s}, b: {shard: t}}
+workload: [{name: t, trace: t.csv, queue: a}]
+policy: {name: easy, shards: {t: {name: "exec:sh child.sh"}}}
+Y
+    printf 'job,submit_s,run_s,gpus_per_pod\na,1,60,1\n' >t.csv
+    "$orrery" run s.yaml -o r.db -q
+    has "start_ms = 30000 FROM job"
+    "$orrery" audit r.db >out || fail "not kept"
+}
+
 "case_$2"
