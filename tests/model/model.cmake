@@ -25,7 +25,7 @@ target_link_options(orrery_shadow PRIVATE -Wl,--wrap=orr_kai_run)
 add_test(NAME model.runs
   COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/model/runs.sh $<TARGET_FILE:orrery_shadow>
           ${PROJECT_SOURCE_DIR})
-set_tests_properties(model.runs PROPERTIES LABELS quick)
+set_tests_properties(model.runs PROPERTIES LABELS full) # 4 s
 
 # Random clusters and job mixes, for the model and for properties.
 add_library(random_world STATIC model/random_world.c model/random_jobs.c)

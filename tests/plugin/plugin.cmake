@@ -22,3 +22,4 @@ add_test(NAME plugin.symbols
 set_tests_properties(unit.test_plugin plugin.symbols PROPERTIES LABELS quick SKIP_RETURN_CODE 77)
 orr_shell_cases(plugin plugin/plugin.sh $<TARGET_FILE:orrery> ${PROJECT_SOURCE_DIR}
   $<TARGET_FILE_DIR:widest_first>)
+orr_full(plugin.child_hangs plugin.child_never_reads) # 2 to 3 s, of which they wait most

@@ -14,7 +14,8 @@ foreach(from 1 41 81 121)
     ENVIRONMENT TMPDIR=${CMAKE_CURRENT_BINARY_DIR})
 endforeach()
 add_test(NAME random.same_text COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/random/same_text.sh $<TARGET_FILE:draw>)
-set_tests_properties(random.same_text PROPERTIES LABELS quick ENVIRONMENT TMPDIR=${CMAKE_CURRENT_BINARY_DIR})
+set_tests_properties(random.same_text PROPERTIES LABELS full ENVIRONMENT TMPDIR=${CMAKE_CURRENT_BINARY_DIR}) # 3 s
 add_test(NAME random.every_key COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/random/every_key.sh $<TARGET_FILE:draw> $<TARGET_FILE:undrawn>)
 set_tests_properties(random.every_key PROPERTIES LABELS full ENVIRONMENT TMPDIR=${CMAKE_CURRENT_BINARY_DIR})
 orr_shell_cases(random random/found.sh $<TARGET_FILE:orrery>)
+orr_full(random.no_pods_at_the_limit) # 3 s

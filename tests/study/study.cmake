@@ -5,5 +5,6 @@ foreach(name bundle calibrate ci compare cycles explain figures forecast gate in
   set_tests_properties(study.${name} PROPERTIES LABELS quick TIMEOUT 300 SKIP_RETURN_CODE 77)
 endforeach()
 orr_cases(study)
-# Seconds each: many runs. Numbers of each are checked in unit tests; bundle, cycles, openmetrics and perfetto stay quick.
-orr_full(study.calibrate study.ci study.compare study.explain study.figures study.forecast study.gate study.json study.json_fails study.json_results study.json_scenarios study.report study.tables study.totals study.whatif)
+# Seconds each: many runs. Numbers of each are checked in unit tests; blame, cycles, openmetrics and perfetto stay quick.
+orr_full(study.calibrate study.ci study.compare study.explain study.figures study.forecast study.gate study.json study.json_fails study.json_results study.json_scenarios study.report study.tables study.totals study.whatif
+  study.sweep study.bundle study.capacity study.display_names)

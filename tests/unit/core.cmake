@@ -7,3 +7,4 @@ endforeach()
 foreach(policy contract conservative drf edf gittins fifo static easy kube las slurm srtf)
   orr_unit_test(test_policy_${policy} orr_policies)
 endforeach()
+orr_full(unit.test_core_ledger_ops) # 3 s: random transactions against an oracle

@@ -11,3 +11,4 @@ target_compile_definitions(test_traces_source
 orr_unit_test(test_traces_write orr_traces)
 orr_unit_test(test_traces_durations orr_traces)
 orr_unit_test(test_traces_gen orr_traces_gen)
+orr_full(unit.test_traces_source) # 3 s: archives of every kind
