@@ -223,7 +223,7 @@ bool orr_slurm__backfill(struct slurm *slurm, const struct orr_view *view, struc
     for (uint32_t r = 0; r < slurm->queue_count && !cycle.over; r++) {
         const struct slurm_record record = slurm->queue[r];
         if (!orr_slurm__job_eligible(slurm, view, record.job) ||
-            orr_slurm__barred(slurm, view, &record) != ORR_REASON_NONE ||
+            orr_slurm__barred(slurm, &record) != ORR_REASON_NONE ||
             (!conf->assoc_limit_stop && is_limited(slurm, record.job))) {
             continue;
         }

@@ -378,8 +378,8 @@ void orr_slurm__priority_ticks(struct slurm *slurm, const struct orr_view *view)
 void orr_slurm__priority_new(struct slurm *slurm, const struct orr_view *view, uint32_t job);
 
 /* slurm_queue.c */
-void orr_slurm__queue_add(struct slurm *slurm, const struct orr_view *view, uint32_t job);
-void orr_slurm__queue_sort(struct slurm *slurm, const struct orr_view *view);
+void orr_slurm__queue_add(struct slurm *slurm, uint32_t job);
+void orr_slurm__queue_sort(struct slurm *slurm);
 void orr_slurm__queue_compact(struct slurm *slurm);
 
 /* slurm_select.c */
@@ -435,8 +435,7 @@ void orr_slurm__explain(const struct orr_view *view, struct orr_txn *txn, uint32
 /* The time limit that plans count with. */
 orr_ms orr_slurm__limit_ms(const struct slurm *slurm, uint32_t job, uint32_t partition);
 /* Why the scheduler does not try a record now; ORR_REASON_NONE: it does. */
-enum orr_reason orr_slurm__barred(const struct slurm *slurm, const struct orr_view *view,
-                                  const struct slurm_record *record);
+enum orr_reason orr_slurm__barred(const struct slurm *slurm, const struct slurm_record *record);
 
 /* slurm_backfill.c */
 /* Did it start a job? */

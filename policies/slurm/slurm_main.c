@@ -66,8 +66,7 @@ void orr_slurm__started(struct slurm *slurm, const struct orr_view *view, uint32
     }
 }
 
-enum orr_reason orr_slurm__barred(const struct slurm *slurm, const struct orr_view *view,
-                                  const struct slurm_record *record)
+enum orr_reason orr_slurm__barred(const struct slurm *slurm, const struct slurm_record *record)
 {
     const struct slurm_job *j = &slurm->jobs[record->job];
     const struct slurm_partition *p = &slurm->conf.partitions[record->partition];
@@ -84,7 +83,6 @@ enum orr_reason orr_slurm__barred(const struct slurm *slurm, const struct orr_vi
     if (j->array != ORR_NONE && slurm->array[j->array].running >= slurm->array[j->array].limit) {
         return ORR_REASON_OVER_LIMIT;
     }
-    (void)view;
     return ORR_REASON_NONE;
 }
 
@@ -198,7 +196,7 @@ static void explain_behind(struct pass *pass, const struct slurm_record *record)
 static void look_at(struct pass *pass, const struct slurm_record *record)
 {
     struct slurm *slurm = pass->slurm;
-    enum orr_reason bar = orr_slurm__barred(slurm, pass->view, record);
+    enum orr_reason bar = orr_slurm__barred(slurm, record);
     bar = bar != ORR_REASON_NONE ? bar : orr_slurm__limits_before(slurm, record->job);
     if (slurm->failed[record->partition] || array_rejected(slurm, record)) {
         explain_behind(pass, record);

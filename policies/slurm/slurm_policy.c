@@ -181,7 +181,7 @@ static void submit(struct slurm *slurm, const struct orr_view *view, uint32_t jo
     orr_slurm__job_read(slurm, view, job);
     j->state = SLURM_WAITS;
     orr_slurm__priority_new(slurm, view, job);
-    orr_slurm__queue_add(slurm, view, job);
+    orr_slurm__queue_add(slurm, job);
     slurm->asked = true;
     if (j->switches > 0 && j->submit_ms + j->switch_wait_ms < slurm->next_begin_ms) {
         slurm->next_begin_ms = j->submit_ms + j->switch_wait_ms;
@@ -205,7 +205,7 @@ static void requeue(struct slurm *slurm, const struct orr_view *view, uint32_t j
     j->basic = slurm->next_basic--;
     slurm->next_begin_ms = j->begin_ms < slurm->next_begin_ms ? j->begin_ms : slurm->next_begin_ms;
     orr_slurm__priority_new(slurm, view, job);
-    orr_slurm__queue_add(slurm, view, job);
+    orr_slurm__queue_add(slurm, job);
 }
 
 /* A job that scales lacks something, or does not any more. */
@@ -214,7 +214,7 @@ static void change(struct slurm *slurm, const struct orr_view *view, uint32_t jo
     const struct slurm_job *j = &slurm->jobs[job];
     if (view->specs[job].scales && !j->is_lined && j->state != SLURM_UNKNOWN &&
         orr_job_next_tasks(slurm_shape(view, job), &view->jobs[job]) > 0) {
-        orr_slurm__queue_add(slurm, view, job);
+        orr_slurm__queue_add(slurm, job);
     }
     slurm->at_once = true;
 }

@@ -131,6 +131,6 @@ void orr_slurm__priority_ticks(struct slurm *slurm, const struct orr_view *view)
             take_factors(slurm, job, tick);
         }
     }
-    orr_slurm__queue_sort(slurm, view);
+    orr_slurm__queue_sort(slurm);
     slurm->changed = slurm->changed_since_full = true;
 }

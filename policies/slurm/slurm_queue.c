@@ -10,10 +10,6 @@
 
 #include <orrery/base/sort.h>
 
-struct order {
-    const struct slurm *slurm;
-};
-
 static int by_i64(int64_t a, int64_t b)
 {
     return (a > b) - (a < b);
@@ -27,7 +23,7 @@ static int64_t second_of(orr_ms at)
 
 static int compare(const void *a, const void *b, void *context)
 {
-    const struct slurm *slurm = ((const struct order *)context)->slurm;
+    const struct slurm *slurm = context;
     const struct slurm_record *x = a, *y = b;
     const struct slurm_partition *p = &slurm->conf.partitions[x->partition];
     const struct slurm_partition *q = &slurm->conf.partitions[y->partition];
@@ -60,11 +56,9 @@ void orr_slurm__queue_compact(struct slurm *slurm)
     slurm->taken_out = 0;
 }
 
-void orr_slurm__queue_add(struct slurm *slurm, const struct orr_view *view, uint32_t job)
+void orr_slurm__queue_add(struct slurm *slurm, uint32_t job)
 {
-    (void)view;
     struct slurm_job *j = &slurm->jobs[job];
-    struct order order = {slurm};
     orr_slurm__queue_compact(slurm); /* records of an earlier wait are not this one's */
     j->is_lined = true;
     for (uint32_t p = 0; p < j->partition_count; p++) {
@@ -74,7 +68,7 @@ void orr_slurm__queue_add(struct slurm *slurm, const struct orr_view *view, uint
         uint32_t low = 0, high = slurm->queue_count;
         while (low < high) {
             const uint32_t middle = low + (high - low) / 2;
-            const bool before = compare(&slurm->queue[middle], &record, &order) <= 0;
+            const bool before = compare(&slurm->queue[middle], &record, slurm) <= 0;
             low = before ? middle + 1 : low;
             high = before ? high : middle;
         }
@@ -85,14 +79,12 @@ void orr_slurm__queue_add(struct slurm *slurm, const struct orr_view *view, uint
     }
 }
 
-void orr_slurm__queue_sort(struct slurm *slurm, const struct orr_view *view)
+void orr_slurm__queue_sort(struct slurm *slurm)
 {
-    (void)view;
-    struct order order = {slurm};
     orr_slurm__queue_compact(slurm);
     for (uint32_t r = 0; r < slurm->queue_count; r++) {
         struct slurm_record *record = &slurm->queue[r];
         record->priority = orr_slurm__priority(slurm, record->job, record->partition);
     }
-    orr_sort(slurm->queue, slurm->queue_count, sizeof *slurm->queue, compare, &order);
+    orr_sort(slurm->queue, slurm->queue_count, sizeof *slurm->queue, compare, slurm);
 }

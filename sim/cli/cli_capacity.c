@@ -37,7 +37,6 @@ struct capacity_cli {
     struct orr_capacity_options ask;
     const char *clusters[ORR_CLI_LIST_MAX], *sets[ORR_CLI_LIST_MAX], *expects[ORR_CLI_LIST_MAX];
     const char *vary, *shake, *plot, *term;
-    uint32_t replicas, needed;
     struct orr_progress progress;
     struct orr_arena arena;
 };
@@ -75,9 +74,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_OBJECTIVE: orr_cli_append(state, o->expects, &scenario->expect_count, arg); return 0;
     case KEY_LARGEST: o->ask.largest = true; return 0;
     case KEY_REPLICAS:
-        o->replicas = orr_cli_count(state, "--replicas", arg, REPLICAS_MAX);
+        o->ask.replicas = orr_cli_count(state, "--replicas", arg, REPLICAS_MAX);
         return 0;
-    case KEY_NEEDED: o->needed = orr_cli_count(state, "--needed", arg, REPLICAS_MAX); return 0;
+    case KEY_NEEDED: o->ask.needed = orr_cli_count(state, "--needed", arg, REPLICAS_MAX); return 0;
     case KEY_TRIES: o->ask.tries = orr_cli_count(state, "--tries", arg, TRIES_MAX); return 0;
     case KEY_SHAKE: o->shake = arg; return 0;
     case KEY_SET: orr_cli_append(state, o->sets, &scenario->set_count, arg); return 0;
@@ -155,22 +154,6 @@ static enum orr_status prepare(struct capacity_cli *o, struct orr_err *err)
     status = status == ORR_OK ? orr_cli_folder(o->ask.keep, err) : status;
     const bool prints = o->term != NULL && strcmp(o->term, "dumb") == 0;
     status = status == ORR_OK && !prints ? orr_cli_folder(o->plot, err) : status;
-    if (status == ORR_OK) {
-        struct orr_scenario loaded;
-        status = orr_scenario_load(scenario, &loaded, err);
-        if (status == ORR_OK) {
-            const uint64_t seeds = loaded.seed_last - loaded.seed_first + 1;
-            o->ask.replicas = o->replicas > 0        ? o->replicas
-                              : seeds > REPLICAS_MAX ? REPLICAS_MAX
-                                                     : (uint32_t)seeds;
-            orr_scenario_release(&loaded);
-        }
-    }
-    o->ask.needed = o->needed > 0 ? o->needed : o->ask.replicas;
-    if (status == ORR_OK && o->ask.needed > o->ask.replicas) {
-        status = orr_fail(err, ORR_USAGE, "--needed %u is more than the %u replicas", o->needed,
-                          o->ask.replicas);
-    }
     return status;
 }
 
@@ -188,7 +171,7 @@ static void put_value(char out[48], double value, const char *unit)
     }
 }
 
-static void put_reading(const struct capacity_cli *o, char out[160],
+static void put_reading(const struct orr_capacity *c, char out[160],
                         const struct orr_capacity_reading *reading, const char *unit)
 {
     char mean[48], low[48], high[48];
@@ -206,7 +189,7 @@ static void put_reading(const struct capacity_cli *o, char out[160],
                : snprintf(out, 160, "%s (%s to %s)", mean, low, high);
     if (reading->unreached > 0 && used > 0 && used < 100) {
         (void)snprintf(out + used, 160 - (size_t)used, ", not reached in %u of %u",
-                       reading->unreached, o->ask.replicas);
+                       reading->unreached, c->replicas);
     }
 }
 
@@ -224,12 +207,12 @@ static void print_objectives(const struct orr_capacity *c)
 }
 
 /* "in 5 of 5 runs", "in its one run". */
-static void print_kept(const struct capacity_cli *o, const struct orr_capacity_amount *amount)
+static void print_kept(const struct orr_capacity *c, const struct orr_capacity_amount *amount)
 {
-    if (o->ask.replicas == 1) {
+    if (c->replicas == 1) {
         (void)printf("in its one run");
     } else {
-        (void)printf("in %u of %u runs", amount->kept, o->ask.replicas);
+        (void)printf("in %u of %u runs", amount->kept, c->replicas);
     }
 }
 
@@ -246,14 +229,14 @@ static void print_sentence(const struct capacity_cli *o, const struct orr_capaci
                      c->amounts[c->from].value, end, o->ask.first, o->ask.last);
         print_objectives(c);
         (void)printf(": ");
-        print_kept(o, &c->amounts[c->from]);
-        if (o->ask.replicas > 1) {
+        print_kept(c, &c->amounts[c->from]);
+        if (c->replicas > 1) {
             (void)printf(" (in another with a probability of at least %.0f %%, 95 %% bound)",
                          100 * c->sure_at_least);
         }
-        if (c->fails != ORR_NONE && o->ask.replicas > 1) {
+        if (c->fails != ORR_NONE && c->replicas > 1) {
             (void)printf("; with %.12g ", c->amounts[c->fails].value);
-            print_kept(o, &c->amounts[c->fails]);
+            print_kept(c, &c->amounts[c->fails]);
         } else if (c->fails != ORR_NONE) {
             (void)printf("; with %.12g it fails", c->amounts[c->fails].value);
         }
@@ -264,7 +247,7 @@ static void print_sentence(const struct capacity_cli *o, const struct orr_capaci
                      c->amounts[c->least].value, c->amounts[c->fails].value,
                      c->from != ORR_NONE ? " between" : "");
     }
-    if (o->ask.replicas == 1) {
+    if (c->replicas == 1) {
         (void)printf("One run of each: how much of it is chance is not known (--replicas 5 --shake "
                      "submit=60s,run=1%%).\n");
     }
@@ -303,10 +286,10 @@ static void print_table(const struct capacity_cli *o, const struct orr_capacity 
     (void)printf("%s\n", priced ? "  cost" : "");
     for (uint32_t i = 0; i < c->amount_count; i++) {
         const struct orr_capacity_amount *amount = &c->amounts[i];
-        (void)printf("%12.12g  %4u of %-2u", amount->value, amount->kept, o->ask.replicas);
+        (void)printf("%12.12g  %4u of %-2u", amount->value, amount->kept, c->replicas);
         for (uint32_t m = 0; m < c->objective_count; m++) {
             char text[160];
-            put_reading(o, text, &amount->readings[m], c->objectives[m].unit);
+            put_reading(c, text, &amount->readings[m], c->objectives[m].unit);
             (void)printf("  %-30s", text);
         }
         if (priced) {
@@ -326,7 +309,7 @@ static void print_answer(const struct capacity_cli *o, const struct orr_capacity
     }
     print_money(c);
     (void)printf("Tried: %u of %u amounts, %u %s each. Between tried amounts nothing is known.\n",
-                 c->amount_count, c->count, o->ask.replicas, o->ask.replicas == 1 ? "run" : "runs");
+                 c->amount_count, c->count, c->replicas, c->replicas == 1 ? "run" : "runs");
     print_table(o, c);
 }
 
@@ -348,7 +331,7 @@ static void print_json(const struct capacity_cli *o, const struct orr_capacity *
     orr_json_bool(&json, "monotone", c->monotone);
     orr_json_real(&json, "sure_at_least", c->from == ORR_NONE ? (double)NAN : c->sure_at_least);
     orr_json_int(&json, "amounts_in_range", c->count);
-    orr_json_int(&json, "replicas", o->ask.replicas);
+    orr_json_int(&json, "replicas", c->replicas);
     orr_json_open(&json, "objectives", '[');
     for (uint32_t m = 0; m < c->objective_count; m++) {
         orr_json_text(&json, NULL, c->objectives[m].text);
@@ -380,17 +363,6 @@ static void print_json(const struct capacity_cli *o, const struct orr_capacity *
 
 /* --- the figure --- */
 
-static void plotted(void *context, const char *path, const char *warning)
-{
-    (void)context;
-    if (strcmp(path, "-") != 0) {
-        (void)fprintf(stderr, "%s\n", path);
-    }
-    if (warning != NULL) {
-        (void)fprintf(stderr, "gnuplot: %s\n", warning);
-    }
-}
-
 static enum orr_status plot_curve(struct capacity_cli *o, const struct orr_capacity *c,
                                   struct orr_err *err)
 {
@@ -404,10 +376,10 @@ static enum orr_status plot_curve(struct capacity_cli *o, const struct orr_capac
                                                   .mean = amount->readings[0].mean,
                                                   .low = amount->readings[0].low,
                                                   .high = amount->readings[0].high,
-                                                  .holds = amount->kept >= o->ask.needed};
+                                                  .holds = amount->kept >= c->needed};
     }
     (void)snprintf(title, sizeof title, "%.120s, %u %s of each amount", c->objectives[0].text,
-                   o->ask.replicas, o->ask.replicas == 1 ? "run" : "runs");
+                   c->replicas, c->replicas == 1 ? "run" : "runs");
     (void)snprintf(metric, sizeof metric, "%.90s%s%.90s", c->objectives[0].metric,
                    c->objectives[0].label[0] != '\0' ? " " : "", c->objectives[0].label);
     const struct orr_plot_curve curve = {.title = title,
@@ -421,7 +393,7 @@ static enum orr_status plot_curve(struct capacity_cli *o, const struct orr_capac
                                          .knee = c->knee};
     options.dir = o->plot;
     options.term = o->term;
-    return orr_plot_curve(&curve, &options, plotted, NULL, err);
+    return orr_plot_curve(&curve, &options, orr_cli_plotted, NULL, err);
 }
 
 int orr_cli_capacity(int argc, char **argv)

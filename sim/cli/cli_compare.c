@@ -428,24 +428,13 @@ static void answer(const struct compare_options *o, const struct orr_comparison 
     }
 }
 
-static void plotted(void *context, const char *path, const char *warning)
-{
-    (void)context;
-    if (strcmp(path, "-") != 0) {
-        (void)fprintf(stderr, "%s\n", path);
-    }
-    if (warning != NULL) {
-        (void)fprintf(stderr, "gnuplot: %s\n", warning);
-    }
-}
-
 static enum orr_status plot_forest(const struct compare_options *o, const struct orr_comparison *c,
                                    struct orr_err *err)
 {
     struct orr_plot_options options = ORR_PLOT_DEFAULTS;
     options.dir = o->plot;
     options.term = o->term;
-    return orr_plot_forest(c, &options, plotted, NULL, err);
+    return orr_plot_forest(c, &options, orr_cli_plotted, NULL, err);
 }
 
 int orr_cli_compare(int argc, char **argv)

@@ -15,6 +15,7 @@
 #include <orrery/base/mem.h>
 #include <orrery/base/sort.h>
 
+#include "study_int.h"
 #include "study_sql.h"
 
 struct blame {
@@ -90,32 +91,6 @@ static enum orr_status list_points(struct blame *b)
     return status;
 }
 
-/* Is the run the same when it is repeated? What else would be blamed is another version. */
-static enum orr_status check_repeats(struct blame *b)
-{
-    const char *const paths[] = {b->options->results, b->points[b->out->count].output};
-    char digests[2][40] = {"", ""};
-    for (size_t i = 0; i < 2; i++) {
-        struct orr_results in;
-        orr_results_open(&in, paths[i], b->err);
-        sqlite3_stmt *row = orr_results_prepare(&in, orr_study_sql__digest);
-        while (orr_results_step(&in, row)) {
-            (void)snprintf(digests[i], sizeof digests[i], "%s", orr_results_text(&in, row, 0));
-        }
-        const enum orr_status status = in.status;
-        orr_results_close(&in);
-        if (status != ORR_OK) {
-            return status;
-        }
-    }
-    return strcmp(digests[0], digests[1]) == 0
-               ? ORR_OK
-               : orr_fail(b->err, ORR_DATA,
-                          "%s: the scenario does not come out as it did: it was run by another "
-                          "version, or a file it reads has changed. Run it again",
-                          b->options->results);
-}
-
 static sqlite3_stmt *query(struct orr_results *in, const char *sql,
                            const struct orr_job_change *change)
 {
@@ -179,7 +154,9 @@ enum orr_status orr_blame_find(const struct orr_blame_options *options, struct o
     status = status == ORR_OK ? list_points(&b) : status;
     status =
         status == ORR_OK ? orr_study_run(b.points, out->count + 1, &options->study, err) : status;
-    status = status == ORR_OK ? check_repeats(&b) : status;
+    status = status == ORR_OK
+                 ? orr_study__check_rerun(options->results, b.points[out->count].output, err)
+                 : status;
     for (uint32_t i = 0; i < out->count && status == ORR_OK; i++) {
         status = hold_against(&b, i);
     }

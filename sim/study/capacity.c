@@ -24,6 +24,7 @@
 #include "study_sql.h"
 
 #define SURE       0.95
+#define SEEDS_MOST 1000
 #define KNEE_LEAST 0.1 /* of the curve's height: what lies nearer to the line is no knee */
 
 struct capacity_search {
@@ -65,7 +66,12 @@ static enum orr_status list_objectives(struct capacity_search *s)
     const uint32_t added = s->options->scenario.expect_count;
     const uint32_t first = added > 0 ? scenario.expect_count - added : 0;
     out->objective_count = scenario.expect_count - first;
+    const uint64_t seeds = scenario.seed_last - scenario.seed_first + 1;
     s->seed = scenario.seed_first;
+    out->replicas = s->options->replicas > 0 ? s->options->replicas
+                    : seeds > SEEDS_MOST     ? SEEDS_MOST
+                                             : (uint32_t)seeds;
+    out->needed = s->options->needed > 0 ? s->options->needed : out->replicas;
     struct orr_capacity_objective *objectives =
         orr_arena_alloc(&out->arena, out->objective_count + (size_t)1, sizeof *objectives);
     for (uint32_t i = 0; i < out->objective_count; i++) {
@@ -85,6 +91,10 @@ static enum orr_status list_objectives(struct capacity_search *s)
                           "%s expects nothing: say what shall hold, such as --objective "
                           "'wait_p95_s <= 1h'",
                           scenario.name);
+    }
+    if (status == ORR_OK && out->needed > out->replicas) {
+        status = orr_fail(s->err, ORR_USAGE, "--needed %u is more than the %u replicas",
+                          out->needed, out->replicas);
     }
     orr_scenario_release(&scenario);
     return status;
@@ -114,14 +124,14 @@ static enum orr_status run_replicas(struct capacity_search *s, uint32_t index, c
     struct orr_arena arena;
     orr_arena_init(&arena);
     const char **sets = orr_arena_alloc(&arena, o->scenario.set_count + (size_t)1, sizeof *sets);
-    struct orr_point_options *points = orr_arena_alloc(&arena, o->replicas, sizeof *points);
+    struct orr_point_options *points = orr_arena_alloc(&arena, s->out->replicas, sizeof *points);
     char set[600];
     const int bytes = snprintf(set, sizeof set, "%s=%.12g", o->path, orr_capacity_value(o, index));
     for (uint32_t i = 0; i < o->scenario.set_count; i++) {
         sets[i] = o->scenario.sets[i];
     }
     sets[o->scenario.set_count] = orr_arena_strndup(&arena, set, (size_t)bytes);
-    for (uint32_t r = 0; r < o->replicas; r++) {
+    for (uint32_t r = 0; r < s->out->replicas; r++) {
         points[r] = (struct orr_point_options){.scenario = o->scenario,
                                                .output = paths[r],
                                                .force = true,
@@ -134,9 +144,9 @@ static enum orr_status run_replicas(struct capacity_search *s, uint32_t index, c
     struct orr_study_options study = o->study;
     study.progress = o->study.progress != NULL ? tell_progress : NULL;
     study.context = s;
-    const enum orr_status status = orr_study_run(points, o->replicas, &study, s->err);
+    const enum orr_status status = orr_study_run(points, s->out->replicas, &study, s->err);
     orr_arena_release(&arena);
-    s->runs += o->replicas;
+    s->runs += s->out->replicas;
     return status;
 }
 
@@ -189,7 +199,7 @@ static void summarise(struct orr_capacity_reading *reading, const double *values
 static enum orr_status read_amount(struct capacity_search *s, struct orr_capacity_amount *amount,
                                    const char *const *paths)
 {
-    const uint32_t objectives = s->out->objective_count, replicas = s->options->replicas;
+    const uint32_t objectives = s->out->objective_count, replicas = s->out->replicas;
     struct orr_capacity_reading *readings =
         orr_arena_alloc(&s->out->arena, objectives, sizeof *readings);
     uint32_t *counts = orr_zalloc(objectives, sizeof *counts);
@@ -227,7 +237,7 @@ static enum orr_status read_amount(struct capacity_search *s, struct orr_capacit
 
 static enum orr_status try_amount(struct capacity_search *s, uint32_t index)
 {
-    const uint32_t replicas = s->options->replicas;
+    const uint32_t replicas = s->out->replicas;
     struct orr_capacity_amount *amount = &s->amounts[index];
     const char **paths = orr_alloc(replicas, sizeof *paths);
     for (uint32_t r = 0; r < replicas; r++) {
@@ -236,7 +246,7 @@ static enum orr_status try_amount(struct capacity_search *s, uint32_t index)
     *amount = (struct orr_capacity_amount){.value = orr_capacity_value(s->options, index)};
     enum orr_status status = run_replicas(s, index, paths);
     status = status == ORR_OK ? read_amount(s, amount, paths) : status;
-    s->found[index] = amount->kept >= s->options->needed ? ORR_CAPACITY_HOLDS : ORR_CAPACITY_FAILS;
+    s->found[index] = amount->kept >= s->out->needed ? ORR_CAPACITY_HOLDS : ORR_CAPACITY_FAILS;
     for (uint32_t r = 0; r < replicas && s->options->keep == NULL; r++) {
         (void)unlink(paths[r]);
     }
@@ -307,7 +317,7 @@ static void conclude(struct capacity_search *s)
     out->knee = knee_of(out);
     if (out->from != ORR_NONE) {
         out->sure_at_least =
-            orr_share_at_least(out->amounts[out->from].kept, s->options->replicas, SURE);
+            orr_share_at_least(out->amounts[out->from].kept, s->out->replicas, SURE);
     }
     orr_free(where);
 }
@@ -330,15 +340,15 @@ enum orr_status orr_capacity_find(const struct orr_capacity_options *options,
     *out = (struct orr_capacity){0};
     orr_arena_init(&out->arena);
     s.count = orr_capacity_count(options->first, options->last, options->step);
-    if (s.count < 2 || options->replicas == 0 || options->needed > options->replicas) {
+    if (s.count < 2) {
         return orr_fail(err, ORR_USAGE, "%s: a range has at least two amounts, up to a million",
                         options->path);
     }
     const uint32_t fewest = orr_capacity_tries(s.count);
     s.tries = options->tries > 0 ? options->tries : fewest;
     s.tries = s.tries < s.count ? s.tries : s.count;
-    s.runs_most = (uint64_t)(s.tries > fewest ? s.tries : fewest) * options->replicas;
     enum orr_status status = list_objectives(&s);
+    s.runs_most = (uint64_t)(s.tries > fewest ? s.tries : fewest) * out->replicas;
     s.folder = options->keep;
     if (status == ORR_OK && options->keep == NULL) {
         status = orr_scratch_open(s.scratch, sizeof s.scratch, err);
@@ -347,7 +357,7 @@ enum orr_status orr_capacity_find(const struct orr_capacity_options *options,
     if (status == ORR_OK) {
         s.found = orr_zalloc(s.count, sizeof *s.found);
         s.amounts = orr_zalloc(s.count, sizeof *s.amounts);
-        s.values = orr_zalloc((size_t)out->objective_count * options->replicas, sizeof *s.values);
+        s.values = orr_zalloc((size_t)out->objective_count * out->replicas, sizeof *s.values);
         status = search_all(&s);
         if (status == ORR_OK) {
             conclude(&s);

@@ -98,6 +98,34 @@ enum orr_status orr_rerun_of(const char *results, struct orr_arena *arena,
     return status;
 }
 
+static enum orr_status read_digest(const char *results, char digest[32], struct orr_err *err)
+{
+    struct orr_results in;
+    digest[0] = '\0';
+    orr_results_open(&in, results, err);
+    sqlite3_stmt *row = orr_results_prepare(&in, orr_study_sql__digest);
+    while (orr_results_step(&in, row)) {
+        (void)snprintf(digest, 32, "%s", orr_results_text(&in, row, 0));
+    }
+    const enum orr_status status = in.status;
+    orr_results_close(&in);
+    return status;
+}
+
+enum orr_status orr_study__check_rerun(const char *results, const char *again, struct orr_err *err)
+{
+    char was[32], is[32];
+    enum orr_status status = read_digest(results, was, err);
+    status = status == ORR_OK ? read_digest(again, is, err) : status;
+    if (status == ORR_OK && strcmp(was, is) != 0) {
+        status = orr_fail(err, ORR_DATA,
+                          "%s: run again it decides otherwise (by another program, or on another "
+                          "trace): make it anew first",
+                          results);
+    }
+    return status;
+}
+
 /* Points that run the scenario of results file number `index` again with seeds from its own on,
  * into FOLDER/INDEX-STEM-SEED.db. */
 static enum orr_status points_of(const char *results, uint32_t index,

@@ -18,6 +18,7 @@
 #include <orrery/base/mem.h>
 #include <orrery/base/rng.h>
 
+#include "study_int.h"
 #include "study_sql.h"
 
 #define ONE_MORE "orrery-one-more" /* part and job; of several parts jobs are PART/JOB */
@@ -45,8 +46,7 @@ struct stability {
     orr_ms from_ms, to_ms;
     struct stretch *waiting; /* parts of it in which something waits; one whole one if none do */
     uint32_t waiting_count, waiting_capacity;
-    orr_ms waiting_ms; /* together */
-    char digest[32];
+    orr_ms waiting_ms;   /* together */
     const char **queues; /* leaves that had jobs in the window */
     uint32_t queue_count, queue_capacity;
     char scratch[4200];
@@ -109,7 +109,6 @@ static enum orr_status look(struct stability *s)
     while (orr_results_step(&in, row)) {
         s->from_ms = sqlite3_column_int64(row, 0);
         s->to_ms = sqlite3_column_int64(row, 1);
-        (void)snprintf(s->digest, sizeof s->digest, "%s", orr_results_text(&in, row, 2));
     }
     row = orr_results_prepare(&in, orr_study_sql__queues);
     if (row != NULL) {
@@ -310,26 +309,6 @@ static enum orr_status judge(struct stability *s, const struct orr_point_options
     return status;
 }
 
-static enum orr_status check_digest(const struct stability *s, const char *path)
-{
-    struct orr_results in;
-    char digest[32] = "";
-    orr_results_open(&in, path, s->err);
-    sqlite3_stmt *row = orr_results_prepare(&in, orr_study_sql__digest);
-    while (orr_results_step(&in, row)) {
-        (void)snprintf(digest, sizeof digest, "%s", orr_results_text(&in, row, 0));
-    }
-    enum orr_status status = in.status;
-    orr_results_close(&in);
-    if (status == ORR_OK && strcmp(digest, s->digest) != 0) {
-        status = orr_fail(s->err, ORR_DATA,
-                          "%s: run again it decides otherwise (by another program, or on another "
-                          "trace): make it anew first",
-                          s->options->results);
-    }
-    return status;
-}
-
 enum orr_status orr_study_stability(const struct orr_stability_options *options,
                                     struct orr_stability *out, struct orr_err *err)
 {
@@ -352,7 +331,7 @@ enum orr_status orr_study_stability(const struct orr_stability_options *options,
         status = orr_study_run(points, options->replicas + 1, &options->study, err);
     }
     if (status == ORR_OK) {
-        status = check_digest(&s, points[0].output);
+        status = orr_study__check_rerun(options->results, points[0].output, err);
     }
     if (status == ORR_OK) {
         status = judge(&s, points);

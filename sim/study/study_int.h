@@ -19,4 +19,8 @@ enum orr_status orr_study__help_cost(const char *results, const char *changed, c
                                      struct orr_arena *arena, struct orr_help_cost *cost,
                                      struct orr_err *err) ORR_MUST_USE;
 
+/* Did a run of orr_rerun_of decide as its results say? ORR_DATA: it did not. */
+enum orr_status orr_study__check_rerun(const char *results, const char *again,
+                                       struct orr_err *err) ORR_MUST_USE;
+
 #endif

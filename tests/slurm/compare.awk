@@ -4,18 +4,6 @@
 #
 # Jobs whose real starts are less than 1.5 s apart may be in either order; a start may be 2 s and a cycle of backfill
 # away; the nodes are those of one repetition.
-function cells(line, out,    n, c, text, quoted, i) {
-    n = 1
-    text = ""
-    for (i = 1; i <= length(line); i++) {
-        c = substr(line, i, 1)
-        if (c == "\"") quoted = !quoted
-        else if (c == "," && !quoted) { out[n++] = text; text = "" }
-        else text = text c
-    }
-    out[n] = text
-    return n
-}
 # "n[1-2,4]" to "n1 n2 n4"
 function expand(list,    prefix, range, part, n, i, k, text) {
     if (!match(list, /\[/)) return list

@@ -19,7 +19,7 @@ for run in "$runs"/*/; do
         [ ! -f "$run/released.csv" ] || released=$run/released.csv
         topology=/dev/null
         [ ! -f "$run/topology.conf" ] || topology=$run/topology.conf
-        awk -v OUT="$name-$rep" -f "$here/scenario.awk" file=cluster "$run/cluster" file=accounts "$run/accounts.txt" \
+        awk -v OUT="$name-$rep" -f "$here/cells.awk" -f "$here/scenario.awk" file=cluster "$run/cluster" file=accounts "$run/accounts.txt" \
             file=conf "$run/slurm.conf" file=topology "$topology" file=released "$released" \
             file=starts "$run/$rep/starts.csv" file=jobs "$jobs"
         (cd "$name-$rep" && "$orrery" run scenario.yaml --no-progress --check-books -o run.db >out 2>err) || {
@@ -30,7 +30,7 @@ for run in "$runs"/*/; do
         "$orrery" audit "$name-$rep/run.db" >out 2>err || fail "audit of $name $rep"
         "$orrery" export "$name-$rep/run.db" jobs >jobs.csv
         interval=$(sed -n 's/.*bf_interval=\([0-9]*\).*/\1/p' "$run/slurm.conf")
-        awk -v INTERVAL="${interval:-30}" -f "$here/compare.awk" "$run/$rep/starts.csv" "$run/$other/starts.csv" jobs.csv >diff
+        awk -v INTERVAL="${interval:-30}" -f "$here/cells.awk" -f "$here/compare.awk" "$run/$rep/starts.csv" "$run/$other/starts.csv" jobs.csv >diff
         if [ "$(cat diff)" = equal ]; then
             echo "$name $rep" >>found
         else

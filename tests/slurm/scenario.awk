@@ -16,19 +16,6 @@ function option(text, key,    at, rest) {
     sub(/ .*/, "", rest)
     return rest
 }
-# A line of CSV; cells may be in quotes.
-function cells(line, out,    n, c, text, quoted, i) {
-    n = 1
-    text = ""
-    for (i = 1; i <= length(line); i++) {
-        c = substr(line, i, 1)
-        if (c == "\"") quoted = !quoted
-        else if (c == "," && !quoted) { out[n++] = text; text = "" }
-        else text = text c
-    }
-    out[n] = text
-    return n
-}
 function seconds(text,    part, n) {
     n = split(text, part, ":")
     return n == 3 ? (part[1] * 60 + part[2]) * 60 + part[3] : n == 2 ? part[1] * 60 + part[2] : text * 60

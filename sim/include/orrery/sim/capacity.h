@@ -35,9 +35,10 @@ struct orr_capacity_options {
     const char *path;         /* what is varied, as of --set */
     double first, last, step; /* amounts: first, first + step, ... up to last */
     bool largest;             /* less is safer: look for the most of it, as of a load */
-    uint32_t replicas;        /* runs of an amount, by seeds from the scenario's first one on */
-    uint32_t needed;          /* of these have to keep the objectives */
-    uint32_t tries;           /* amounts at least, if so many are there; 0: orr_capacity_tries */
+    /* Runs of an amount, by seeds from the scenario's first one on (0: as many as it has), and how
+     * many of them have to keep the objectives (0: all). */
+    uint32_t replicas, needed;
+    uint32_t tries; /* amounts at least, if so many are there; 0: orr_capacity_tries */
     uint32_t allow_loss_ppm;
     const char *keep;               /* folder for the results; NULL: nobody keeps them */
     struct orr_study_options study; /* progress is told of runs; the total is a bound */
@@ -63,7 +64,8 @@ struct orr_capacity {
     uint32_t objective_count;
     const struct orr_capacity_amount *amounts; /* that were tried, ascending by value */
     uint32_t amount_count;
-    uint32_t count; /* of all amounts in the range */
+    uint32_t count;            /* of all amounts in the range */
+    uint32_t replicas, needed; /* as in the options, or their defaults */
     /* Indices of `amounts`; ORR_NONE: none. `from`: with it and all tried ones beyond the
      * objectives hold; `fails`: its neighbour that fails; `least`: the nearest to the other end
      * that holds, other than `from` where the answer is not monotone; `knee`: of the curve of the
