@@ -2,11 +2,12 @@
 /* slurm_backfill.c - sched/backfill: every job tested gets a plan, and starts
  * if that is now.
  *
- * The table is a list of slots of time, each with the nodes that no plan takes
- * in it. A job is tested on the nodes free of plans for as long as its limit;
- * when they are free of running jobs it learns from the selector
- * (orr_slurm__will_run). A plan takes whole nodes. All plans are forgotten at
- * the end of the cycle. */
+ * A job is tested on the nodes free of plans for as long as its limit; when they
+ * are free of running jobs it learns from the selector (orr_slurm__will_run).
+ *
+ * What a cycle decides is who starts now; plans only keep later records from it, and
+ * are forgotten. So a cycle ends as soon as no record behind fits what is idle and
+ * unplanned: nodes only become fewer as it goes on. */
 #include "slurm_int.h"
 
 #include <string.h>
@@ -17,120 +18,13 @@ struct cycle {
     struct orr_txn *txn;
     int64_t tested, started;
     bool over;
+    bool fewer;    /* nodes were taken since `last` was found */
+    uint32_t last; /* no record from here on can start now */
 };
-
-/* --- the table --- */
-
-static uint64_t *new_set(struct slurm *slurm)
-{
-    return slurm->spare_count > 0 ? slurm->spare_sets[--slurm->spare_count]
-                                  : orr_alloc(slurm->words + (size_t)1, sizeof(uint64_t));
-}
-
-static void clear_table(struct slurm *slurm)
-{
-    for (uint32_t s = 0; s < slurm->slot_count; s++) {
-        slurm->spare_sets =
-            ORR_ROOM_FOR_ONE(slurm->spare_sets, slurm->spare_count, slurm->spare_capacity);
-        slurm->spare_sets[slurm->spare_count++] = slurm->slots[s].nodes;
-    }
-    slurm->slot_count = 0;
-}
-
-static orr_ms end_of_slot(const struct slurm *slurm, uint32_t slot)
-{
-    return slot + 1 < slurm->slot_count ? slurm->slots[slot + 1].begin_ms : ORR_MS_NEVER;
-}
-
-/* The slot that begins at a time, made of the one around it if there is none.
- */
-static uint32_t slot_at(struct slurm *slurm, orr_ms at)
-{
-    uint32_t s = slurm->slot_count;
-    while (s > 0 && slurm->slots[s - 1].begin_ms >= at) {
-        s--;
-    }
-    if (s < slurm->slot_count && slurm->slots[s].begin_ms == at) {
-        return s;
-    }
-    slurm->slots = ORR_ROOM_FOR_ONE(slurm->slots, slurm->slot_count, slurm->slot_capacity);
-    memmove(&slurm->slots[s + 1], &slurm->slots[s], (slurm->slot_count - s) * sizeof *slurm->slots);
-    slurm->slots[s] = (struct slurm_slot){at, new_set(slurm)};
-    slurm->slot_count++;
-    if (s > 0) {
-        memcpy(slurm->slots[s].nodes, slurm->slots[s - 1].nodes, slurm->words * 8);
-    } else {
-        memset(slurm->slots[s].nodes, 0xff, slurm->words * 8);
-    }
-    return s;
-}
-
-static orr_ms down_to_resolution(const struct slurm *slurm, const struct orr_view *view, orr_ms at)
-{
-    const orr_ms step = slurm->conf.bf_resolution_ms, epoch = at + view->epoch_ms;
-    return at - ((epoch % step) + step) % step;
-}
-
-static bool is_subset(const uint64_t *of, const uint64_t *set, uint32_t words)
-{
-    for (uint32_t w = 0; w < words; w++) {
-        if ((set[w] & ~of[w]) != 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* The nodes that no plan takes from `from` to `until`, both included. The end
- * of the first slot behind which there are others: the time to look again;
- * ORR_MS_NEVER: none. */
-static orr_ms free_of_plans(const struct slurm *slurm, orr_ms from, orr_ms until, uint64_t *nodes)
-{
-    orr_ms later = ORR_MS_NEVER;
-    for (uint32_t s = 0; s < slurm->slot_count; s++) {
-        const orr_ms end = end_of_slot(slurm, s);
-        if (end > from && later == ORR_MS_NEVER && s + 1 < slurm->slot_count &&
-            !is_subset(slurm->slots[s].nodes, slurm->slots[s + 1].nodes, slurm->words)) {
-            later = end;
-        }
-        if (end > from && slurm->slots[s].begin_ms <= until) {
-            for (uint32_t w = 0; w < slurm->words; w++) {
-                nodes[w] &= slurm->slots[s].nodes[w];
-            }
-        }
-    }
-    return later;
-}
 
 static orr_ms plus(orr_ms at, orr_ms by)
 {
     return by >= ORR_MS_NEVER / 2 ? ORR_MS_NEVER : at + by;
-}
-
-/* Plans the seats found from `from` on; false: a plan before it takes one of
- * them. */
-static bool plan(struct slurm *slurm, const struct orr_view *view, orr_ms from, orr_ms lasts)
-{
-    const orr_ms begin = down_to_resolution(slurm, view, from);
-    orr_ms end = down_to_resolution(slurm, view, plus(from, lasts));
-    end = end < begin + slurm->conf.bf_resolution_ms ? begin + slurm->conf.bf_resolution_ms : end;
-    for (uint32_t s = 0; s < slurm->slot_count; s++) {
-        for (uint32_t i = 0; i < slurm->seats.count; i++) {
-            if (end_of_slot(slurm, s) > begin && slurm->slots[s].begin_ms < end &&
-                !slurm_has(slurm->slots[s].nodes, slurm->seats.seats[i].node)) {
-                return false;
-            }
-        }
-    }
-    const uint32_t last = slot_at(slurm, end), first = slot_at(slurm, begin);
-    const uint32_t stop = last + (slurm->slots[last].begin_ms != end);
-    for (uint32_t s = first; s < stop; s++) {
-        for (uint32_t i = 0; i < slurm->seats.count; i++) {
-            const uint32_t node = slurm->seats.seats[i].node;
-            slurm->slots[s].nodes[node >> 6] &= ~((uint64_t)1 << (node & 63));
-        }
-    }
-    return true;
 }
 
 /* --- one record --- */
@@ -159,6 +53,7 @@ static bool start(struct cycle *cycle, const struct slurm_record *record)
         orr_slurm__started(slurm, cycle->view, record->job, record->partition);
     }
     if (any) {
+        cycle->fewer = true;
         cycle->started++;
         cycle->over =
             slurm->conf.bf_max_job_start > 0 && cycle->started >= slurm->conf.bf_max_job_start;
@@ -171,8 +66,71 @@ static bool only_now(const struct slurm *slurm, const struct orr_view *view,
                      const struct slurm_record *record)
 {
     const struct slurm_conf *conf = &slurm->conf;
-    return record->priority < conf->bf_min_prio_reserve ||
+    return (conf->bf_one_resv_per_job && slurm->jobs[record->job].planned_pass == slurm->pass) ||
+           (conf->bf_job_part_count_reserve > 0 &&
+            slurm->part_planned[record->partition] >= conf->bf_job_part_count_reserve) ||
+           record->priority < conf->bf_min_prio_reserve ||
            view->now - slurm->jobs[record->job].accrue_ms < conf->bf_min_age_reserve_ms;
+}
+
+/* Could it start now, as far as what is idle and free of plans goes? */
+static bool could_start(const struct cycle *cycle, const struct slurm_record *record)
+{
+    struct slurm *slurm = cycle->slurm;
+    const struct slurm_job *j = &slurm->jobs[record->job];
+    const struct slurm_partition *p = &slurm->conf.partitions[record->partition];
+    if (!orr_slurm__job_eligible(slurm, cycle->view, record->job) ||
+        orr_slurm__barred(slurm, record) != ORR_REASON_NONE) {
+        return false;
+    }
+    if (j->core_placed || orr_slurm__preempts(slurm)) {
+        return true;
+    }
+    if (orr_slurm__earliest(slurm, cycle->view, record->job, record->partition) >
+        cycle->view->now) {
+        return false;
+    }
+    const orr_ms lasts = orr_slurm__limit_ms(slurm, record->job, record->partition);
+    const orr_ms until = plus(cycle->view->now, lasts);
+    const struct slurm_want want = orr_slurm__want(slurm, cycle->view, record->job, p, 0);
+    int64_t tasks = 0;
+    for (uint32_t n = 0; n < cycle->view->cluster->node_count && tasks < want.tasks; n++) {
+        if (slurm->planned_from[n] > until && slurm_has(p->nodes, n)) {
+            tasks +=
+                orr_slurm__tasks_on(slurm, cycle->view, n, &cycle->view->ledger->idle[n], &want);
+        }
+    }
+    return tasks >= want.tasks && !is_limited(slurm, record->job);
+}
+
+/* Can any record from one on start now? */
+static bool any_from(struct cycle *cycle, uint32_t from)
+{
+    if (cycle->fewer) {
+        cycle->fewer = false;
+        while (cycle->last > from && !could_start(cycle, &cycle->slurm->queue[cycle->last - 1])) {
+            cycle->last--;
+        }
+    }
+    return cycle->last > from;
+}
+
+/* Plans it from a time on; false: plans before it take one of its nodes. */
+static bool reserve(struct cycle *cycle, const struct slurm_record *record, orr_ms begin,
+                    orr_ms lasts)
+{
+    struct slurm *slurm = cycle->slurm;
+    struct slurm_job *j = &slurm->jobs[record->job];
+    if (!orr_slurm__plan(slurm, cycle->view, begin, plus(begin, lasts))) {
+        return false;
+    }
+    cycle->fewer = true;
+    j->planned_pass = slurm->pass;
+    slurm->part_planned[record->partition]++;
+    if (j->array != ORR_NONE) {
+        slurm->array[j->array].planned++;
+    }
+    return true;
 }
 
 /* From one candidate time to the next; each is later than the one before. */
@@ -183,20 +141,23 @@ static void test(struct cycle *cycle, const struct slurm_record *record)
     const struct slurm_partition *p = &slurm->conf.partitions[record->partition];
     const orr_ms lasts = orr_slurm__limit_ms(slurm, record->job, record->partition);
     const bool now_only = only_now(slurm, view, record);
+    const orr_ms bound = orr_slurm__earliest(slurm, view, record->job, record->partition);
     orr_ms at = view->now;
-    while (at < ORR_MS_NEVER) {
+    while (at < ORR_MS_NEVER && bound < ORR_MS_NEVER && !(now_only && bound > at)) {
+        const orr_ms later = orr_slurm__plan_later(slurm, at);
+        if (later < bound) { /* the nodes of the whole partition would not do before */
+            at = later;
+            continue;
+        }
         memcpy(slurm->usable, p->nodes, slurm->words * 8);
-        const orr_ms later = free_of_plans(slurm, at, plus(at, lasts), slurm->usable);
+        orr_slurm__plan_free(slurm, at, plus(at, lasts), slurm->usable);
         const orr_ms free = orr_slurm__will_run(slurm, view, record->job, p, slurm->usable);
         const orr_ms begin = free > at ? free : at;
-        if (begin <= view->now && start(cycle, record)) {
-            return;
-        }
-        if (now_only) {
+        if ((begin <= view->now && start(cycle, record)) || now_only) {
             return;
         }
         if (free == ORR_MS_NEVER || later < begin) {
-            at = later > at ? later : ORR_MS_NEVER;
+            at = later;
             continue;
         }
         if (begin > view->now + slurm->conf.bf_window_ms) {
@@ -206,25 +167,71 @@ static void test(struct cycle *cycle, const struct slurm_record *record)
             cycle->over = true;
             return;
         }
-        if (plan(slurm, view, begin, lasts)) {
+        if (reserve(cycle, record, begin, lasts)) {
             return;
         }
-        at = begin > at ? begin : later > at ? later : ORR_MS_NEVER;
+        at = begin > at ? begin : later;
+    }
+}
+
+/* --- depths: bf_max_job_user and others --- */
+
+/* Counts a record by its partition, user and association; false: one of them was tested as often as
+ * it may be. */
+static bool within_depths(struct slurm *slurm, const struct slurm_record *record)
+{
+    const struct slurm_conf *conf = &slurm->conf;
+    const struct slurm_job *j = &slurm->jobs[record->job];
+    const int64_t most[SLURM_DEPTHS] = {conf->bf_max_job_part, conf->bf_max_job_user,
+                                        conf->bf_max_job_assoc, conf->bf_max_job_user_part};
+    const size_t at[SLURM_DEPTHS] = {record->partition, j->user, j->assoc + (size_t)1,
+                                     (size_t)j->user * conf->partition_count + record->partition};
+    for (int d = 0; d < SLURM_DEPTHS; d++) {
+        struct slurm_depth *depth = &slurm->depths[d];
+        if (most[d] > 0) {
+            depth->tested =
+                orr_zgrow(depth->tested, &depth->capacity, at[d] + 1, sizeof *depth->tested);
+            if (depth->tested[at[d]] >= most[d]) {
+                return false;
+            }
+        }
+    }
+    for (int d = 0; d < SLURM_DEPTHS; d++) {
+        if (most[d] > 0) {
+            slurm->depths[d].tested[at[d]]++;
+        }
+    }
+    return j->array == ORR_NONE || slurm->array[j->array].planned < conf->bf_max_job_array_resv;
+}
+
+static void begin_cycle(struct slurm *slurm, const struct orr_view *view)
+{
+    slurm->pass++;
+    orr_slurm__plan_none(slurm, view);
+    memset(slurm->part_planned, 0, slurm->conf.partition_count * sizeof *slurm->part_planned);
+    for (int d = 0; d < SLURM_DEPTHS; d++) {
+        if (slurm->depths[d].capacity > 0) {
+            memset(slurm->depths[d].tested, 0,
+                   slurm->depths[d].capacity * sizeof *slurm->depths[d].tested);
+        }
+    }
+    for (uint32_t a = 0; a < slurm->arrays.count; a++) {
+        slurm->array[a].planned = 0;
     }
 }
 
 bool orr_slurm__backfill(struct slurm *slurm, const struct orr_view *view, struct orr_txn *txn)
 {
-    struct cycle cycle = {.slurm = slurm, .view = view, .txn = txn};
+    struct cycle cycle = {
+        .slurm = slurm, .view = view, .txn = txn, .fewer = true, .last = slurm->queue_count};
     const struct slurm_conf *conf = &slurm->conf;
-    slurm->pass++;
-    clear_table(slurm);
-    (void)slot_at(slurm, down_to_resolution(slurm, view, view->now));
-    for (uint32_t r = 0; r < slurm->queue_count && !cycle.over; r++) {
+    begin_cycle(slurm, view);
+    for (uint32_t r = 0; !cycle.over && any_from(&cycle, r); r++) {
         const struct slurm_record record = slurm->queue[r];
         if (!orr_slurm__job_eligible(slurm, view, record.job) ||
             orr_slurm__barred(slurm, &record) != ORR_REASON_NONE ||
-            (!conf->assoc_limit_stop && is_limited(slurm, record.job))) {
+            (!conf->assoc_limit_stop && is_limited(slurm, record.job)) ||
+            !within_depths(slurm, &record)) {
             continue;
         }
         if (cycle.tested >= conf->bf_max_job_test) {

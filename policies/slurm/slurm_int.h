@@ -180,10 +180,12 @@ struct slurm_job {
     uint32_t array, array_limit; /* ORR_NONE: no task of an array */
     int64_t nice, priority;      /* priority: set by its user, -1: not */
     uint32_t min_nodes, max_nodes;
-    uint32_t switches;                               /* at most so many leaf switches, 0: any ... */
-    orr_ms switch_wait_ms;                           /* ... until it has waited so long */
-    uint32_t assoc, qos;                             /* or ORR_NONE */
-    orr_ms start_ms;                                 /* of a running one */
+    uint32_t switches;     /* at most so many leaf switches, 0: any ... */
+    orr_ms switch_wait_ms; /* ... until it has waited so long */
+    uint32_t assoc, qos;   /* or ORR_NONE */
+    uint32_t user;         /* of the run, from 1 on; 0: not stated */
+    uint64_t planned_pass; /* the backfill cycle in which it was planned last */
+    orr_ms start_ms;       /* of a running one */
     orr_ms submit_ms, begin_ms, accrue_ms, limit_ms; /* limit ORR_MS_NEVER: none */
     int64_t basic;                                   /* priority/basic: its number, without nice */
     double age, fair_share;                          /* factor, as of the last tick */
@@ -227,6 +229,7 @@ struct slurm_want { /* of one group */
     const struct orr_request *request;
     uint32_t group;
     int64_t tasks, min_nodes, max_nodes;
+    bool whole; /* idle nodes only */
 };
 
 struct slurm_search {
@@ -251,7 +254,24 @@ struct slurm_array {
     uint32_t limit, running;
     uint64_t rejected_pass; /* the pass in which an element found no place */
     uint32_t rejected_in;   /* partition */
-    uint32_t tested_cycle;  /* elements that reserved in this backfill cycle */
+    uint32_t planned;       /* elements that have a plan in this backfill cycle */
+};
+
+enum {
+    SLURM_DEPTHS = 4
+}; /* of backfill: of a partition, a user, an association, a user in a partition */
+
+struct slurm_depth { /* records that were tested in this cycle, by number of what they count for */
+    uint32_t *tested;
+    uint32_t capacity;
+};
+
+struct slurm_bound { /* of a shape: when its tasks have room, if all nodes of the partition are free
+                        of plans */
+    uint64_t moves, changes; /* as of which state */
+    uint32_t partition, min_nodes;
+    bool exclusive;
+    orr_ms earliest_ms;
 };
 
 struct slurm {
@@ -281,11 +301,18 @@ struct slurm {
     uint64_t pass;        /* number of the main pass or backfill cycle */
     uint32_t taken_out;   /* records in the queue whose jobs do not wait any more */
     /* scratch */
-    uint32_t words;                     /* of a node set */
-    uint64_t *left, *usable;            /* main pass: nodes not withdrawn; of one record */
-    bool *failed;                       /* per partition */
-    uint32_t *part_seen;                /* per partition: records seen in this pass */
-    struct orr_room *image;             /* rooms at a later time */
+    uint32_t words;                 /* of a node set */
+    uint64_t *left, *usable;        /* main pass: nodes not withdrawn; of one record */
+    bool *failed;                   /* per partition */
+    uint32_t *part_seen;            /* per partition: records seen in this pass */
+    struct orr_room *image;         /* rooms at a later time */
+    uint64_t *imaged, image_number; /* per node: the image that holds it */
+    uint64_t moves;                 /* grows when a job starts or stops */
+    struct slurm_bound *bounds;     /* per shape */
+    uint32_t bound_capacity;
+    struct slurm_depth depths[SLURM_DEPTHS];
+    uint32_t *part_planned;             /* per partition: plans of this cycle */
+    orr_ms *planned_from;               /* per node: its earliest plan; ORR_MS_NEVER: none */
     uint32_t *exclusive;                /* per node: exclusive jobs that hold it */
     struct slurm_candidate *candidates; /* two for each node */
     struct slurm_victim *victims;
@@ -382,7 +409,27 @@ void orr_slurm__queue_add(struct slurm *slurm, uint32_t job);
 void orr_slurm__queue_sort(struct slurm *slurm);
 void orr_slurm__queue_compact(struct slurm *slurm);
 
+/* slurm_rooms.c */
+struct orr_room orr_slurm__full_room(const struct orr_node_type *type);
+void orr_slurm__take(struct orr_room *room, const struct orr_request *request, int64_t tasks);
+/* How many tasks of a group a node with this room could take. */
+int64_t orr_slurm__tasks_on(const struct slurm *slurm, const struct orr_view *view, uint32_t node,
+                            const struct orr_room *room, const struct slurm_want *want);
+void orr_slurm__list_candidates(const struct slurm *slurm, const struct orr_view *view,
+                                const uint64_t *usable, const struct orr_room *rooms,
+                                const struct slurm_want *want, struct slurm_search *search);
+
+/* slurm_fit.c: seats among the candidates; again without the nodes that take the fewest tasks,
+ * as long as there are enough. */
+bool orr_slurm__find(struct slurm_search *search, const struct slurm_want *want);
+/* Takes what a candidate can have of what is left. */
+void orr_slurm__seat(struct slurm_search *search, uint32_t candidate, uint32_t group,
+                     struct slurm_left *left);
+
 /* slurm_select.c */
+struct slurm_want orr_slurm__want(const struct slurm *slurm, const struct orr_view *view,
+                                  uint32_t job, const struct slurm_partition *partition,
+                                  uint32_t group);
 /* Finds nodes of `usable` for all tasks of the job in `rooms`; what they take
  * stays subtracted from rooms where `rooms` is the image. True: slurm->seats
  * says where. */
@@ -396,13 +443,26 @@ bool orr_slurm__select_now(struct slurm *slurm, const struct orr_view *view, str
 /* Could the empty nodes of the partition hold the job? */
 bool orr_slurm__select_ever(struct slurm *slurm, const struct orr_view *view, uint32_t job,
                             uint32_t partition);
+
+/* slurm_will_run.c */
 /* When could it start on these nodes, as the limits of those that run have it?
  * ORR_MS_NEVER: not. slurm->seats says where. */
 orr_ms orr_slurm__will_run(struct slurm *slurm, const struct orr_view *view, uint32_t job,
                            const struct slurm_partition *partition, const uint64_t *usable);
+/* The time before which no part of the partition's nodes holds it; ORR_MS_NEVER: none ever does. */
+orr_ms orr_slurm__earliest(struct slurm *slurm, const struct orr_view *view, uint32_t job,
+                           uint32_t partition);
 
-/* Adds what a running job holds to the image. */
-void orr_slurm__remove_job(struct slurm *slurm, const struct orr_view *view, uint32_t job);
+/* slurm_plan.c */
+/* Forgets all plans. */
+void orr_slurm__plan_none(struct slurm *slurm, const struct orr_view *view);
+/* Takes the nodes that have a plan between two times, both included, out of a set. */
+void orr_slurm__plan_free(const struct slurm *slurm, orr_ms from, orr_ms until, uint64_t *nodes);
+/* The end of the first slot from a time on behind which there are other nodes: the time to look
+ * again; ORR_MS_NEVER: none. */
+orr_ms orr_slurm__plan_later(const struct slurm *slurm, orr_ms from);
+/* Plans slurm->seats; false: a plan takes one of them in that time. */
+bool orr_slurm__plan(struct slurm *slurm, const struct orr_view *view, orr_ms from, orr_ms until);
 
 /* slurm_preempt.c */
 bool orr_slurm__preempts(const struct slurm *slurm); /* at all? */
@@ -415,10 +475,6 @@ bool orr_slurm__preempt(struct slurm *slurm, const struct orr_view *view, struct
                         const struct slurm_record *record, const uint64_t *usable);
 /* Ends victims whose grace was over by a check of time limits. */
 void orr_slurm__end_graces(struct slurm *slurm, const struct orr_view *view, struct orr_txn *txn);
-
-/* Takes what a candidate can have of what is left. */
-void orr_slurm__seat(struct slurm_search *search, uint32_t candidate, uint32_t group,
-                     struct slurm_left *left);
 
 /* slurm_topology.c */
 bool orr_slurm__find_in_tree(const struct slurm *slurm, struct slurm_search *search,

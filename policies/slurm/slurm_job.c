@@ -189,6 +189,7 @@ void orr_slurm__job_read(struct slurm *slurm, const struct orr_view *view, uint3
                             .priority = -1,
                             .assoc = ORR_NONE,
                             .qos = ORR_NONE,
+                            .user = spec->user,
                             .grace_end_ms = ORR_MS_NEVER,
                             .min_nodes = 1,
                             .max_nodes = slurm_shape(view, job)->tasks,

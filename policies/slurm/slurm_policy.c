@@ -77,6 +77,13 @@ static void slurm_close(void *state)
     orr_free(slurm->part_seen);
     orr_free(slurm->image);
     orr_free(slurm->exclusive);
+    orr_free(slurm->imaged);
+    orr_free(slurm->bounds);
+    orr_free(slurm->part_planned);
+    orr_free(slurm->planned_from);
+    for (int d = 0; d < SLURM_DEPTHS; d++) {
+        orr_free(slurm->depths[d].tested);
+    }
     orr_free(slurm->candidates);
     orr_free(slurm->victims);
     orr_free(slurm->found);
@@ -109,6 +116,9 @@ static enum orr_status slurm_open(const struct orr_host *host, const void *param
     slurm->part_seen = orr_zalloc(slurm->conf.partition_count, sizeof *slurm->part_seen);
     slurm->image = orr_zalloc(nodes + (size_t)1, sizeof *slurm->image);
     slurm->candidates = orr_zalloc(2 * (nodes + (size_t)1), sizeof *slurm->candidates);
+    slurm->imaged = orr_zalloc(nodes + (size_t)1, sizeof *slurm->imaged);
+    slurm->planned_from = orr_zalloc(nodes + (size_t)1, sizeof *slurm->planned_from);
+    slurm->part_planned = orr_zalloc(slurm->conf.partition_count, sizeof *slurm->part_planned);
     slurm->exclusive = orr_zalloc(nodes + (size_t)1, sizeof *slurm->exclusive);
     slurm->start_ms = slurm->params->slurmctld_start_ms;
     slurm->last_tick_ms = slurm->last_pass_ms = slurm->last_full_ms = ORR_MS_NONE;
@@ -159,6 +169,7 @@ static void count_exclusive(struct slurm *slurm, const struct orr_view *view)
 static void stop(struct slurm *slurm, const struct orr_view *view, uint32_t job)
 {
     struct slurm_job *j = &slurm->jobs[job];
+    slurm->moves++;
     if (j->state == SLURM_RUNS) {
         orr_slurm__usage_end(slurm, job, view->now);
         leave_running(slurm, job);
@@ -246,6 +257,7 @@ static void slurm_node(void *state, const struct orr_view *view, uint32_t node)
     struct slurm *slurm = state;
     (void)view;
     (void)node;
+    slurm->moves++;
     slurm->asked = slurm->changed = slurm->changed_since_full = true;
 }
 

@@ -121,6 +121,21 @@ static uint32_t list_victims(struct slurm *slurm, const struct orr_view *view,
     return count;
 }
 
+/* Adds what a running job holds to the image. */
+static void remove_job(struct slurm *slurm, const struct orr_view *view, uint32_t job)
+{
+    const struct orr_shape *shape = slurm_shape(view, job);
+    for (uint32_t p = view->jobs[job].placement; p != ORR_NONE;
+         p = view->ledger->placements[p].next) {
+        const struct orr_placement *placement = &view->ledger->placements[p];
+        struct orr_request whole = shape->groups[placement->group].request;
+        whole.devices = whole.gpu_ask == ORR_GPU_WHOLE ? whole.devices : 0;
+        for (uint32_t n = placement->node; n <= placement->node + placement->more_nodes; n++) {
+            orr_slurm__take(&slurm->image[n], &whole, -(int64_t)orr_placement_each(placement));
+        }
+    }
+}
+
 /* Takes candidates out until the job fits; how many, 0: it does not.
  * slurm->found has its nodes. */
 static uint32_t take_out(struct slurm *slurm, const struct orr_view *view,
@@ -129,7 +144,7 @@ static uint32_t take_out(struct slurm *slurm, const struct orr_view *view,
     const struct slurm_partition *p = &slurm->conf.partitions[record->partition];
     memcpy(slurm->image, view->ledger->idle, view->cluster->node_count * sizeof *slurm->image);
     for (uint32_t v = 0; v < count; v++) {
-        orr_slurm__remove_job(slurm, view, slurm->victims[v].job);
+        remove_job(slurm, view, slurm->victims[v].job);
         if (orr_slurm__select(slurm, view, record->job, p, usable, slurm->image)) {
             memset(slurm->found, 0, slurm->words * sizeof *slurm->found);
             for (uint32_t s = 0; s < slurm->seats.count; s++) {
