@@ -71,11 +71,15 @@ static struct bounds bounds_of(const struct orr_snode *node, uint32_t slot)
     return (struct bounds){free, free};
 }
 
-static bool join_bounds(struct bounds *all, uint32_t at)
+static struct bounds joined(const struct bounds *all, uint32_t at)
 {
     const struct bounds *l = &all[2 * (size_t)at], *r = &all[2 * (size_t)at + 1];
-    const struct bounds now = {l->min < r->min ? l->min : r->min,
-                               l->max > r->max ? l->max : r->max};
+    return (struct bounds){l->min < r->min ? l->min : r->min, l->max > r->max ? l->max : r->max};
+}
+
+static bool join_bounds(struct bounds *all, uint32_t at)
+{
+    const struct bounds now = joined(all, at);
     const bool differs = now.min != all[at].min || now.max != all[at].max;
     all[at] = now;
     return differs;
@@ -93,7 +97,7 @@ static struct orr_spread_index *new_spread(const struct orr_session *session, ui
                                                            : (struct bounds){INT64_MAX, INT64_MIN};
     }
     for (uint32_t at = width; at-- > 1;) {
-        (void)join_bounds(index->bounds, at);
+        index->bounds[at] = joined(index->bounds, at);
     }
     return index;
 }
