@@ -17,7 +17,7 @@ static const struct orr_scenario__at nowhere = {NULL, 0, 0};
 
 static bool has_default(const struct orr_scenario__row *row)
 {
-    return row->type != ORR_TYPE_LATER && row->type != ORR_TYPE_EXTENDS &&
+    return row->type != ORR_TYPE_REFUSED && row->type != ORR_TYPE_EXTENDS &&
            row->type != ORR_TYPE_ANY;
 }
 

@@ -324,11 +324,6 @@ static enum orr_status fill_service(struct orr_scenario__load *load,
                                   "service: replicas, service_time and scale_interval must be "
                                   "above 0, target_utilisation at most 1");
     }
-    if (service->pods.min_pods > 0) {
-        return orr_scenario__fail(load, &orr_scenario__find(node, "min")->at,
-                                  "min: a replica needs all its pods; `replicas` says how few of "
-                                  "them there may be");
-    }
     if ((uint64_t)service->max_replicas * service->pods.pods > SERVICE_PODS_MAX) {
         return orr_scenario__fail(load, &node->at, "service: more than %d pods", SERVICE_PODS_MAX);
     }

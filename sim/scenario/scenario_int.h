@@ -53,7 +53,7 @@ enum orr_scenario__type {
     ORR_TYPE_WORDS,   /* list of scalars */
     ORR_TYPE_ANY,     /* not looked into */
     ORR_TYPE_EXTENDS, /* read before everything else */
-    ORR_TYPE_LATER,   /* a key that a later version reads */
+    ORR_TYPE_REFUSED, /* a key that somebody may look for here: `refusal` says what to do */
     ORR_TYPE_TEXT,    /* scalars from here on */
     ORR_TYPE_CHOICE,
     ORR_TYPE_COUNT,
@@ -107,6 +107,7 @@ struct orr_scenario__row {
     const char *key;
     enum orr_scenario__type type;
     const char *fallback; /* canonical text of the default; NULL: none */
+    const char *refusal;  /* of ORR_TYPE_REFUSED */
     const struct orr_scenario__row *rows;
     uint32_t row_count;
     size_t offset, offset2;            /* of the field or fields in the struct filled */

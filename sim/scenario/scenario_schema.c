@@ -16,7 +16,8 @@
     .key = (name), .type = ORR_TYPE_GROUP, .rows = (group), .row_count = LENGTH(group)
 #define LATER(name)                                                                                \
     {                                                                                              \
-        .key = (name), .type = ORR_TYPE_LATER                                                      \
+        .key = (name), .type = ORR_TYPE_REFUSED,                                                   \
+        .refusal = "\"" name "\" is not supported by this version"                                 \
     }
 
 static const char *const api_versions[] = {"orrery/v1alpha1", NULL};

@@ -10,24 +10,17 @@
 #define COUNT_MAX 1000000
 
 /* what pods ask, of a template without roles or of one role; `path` leads to it from the struct */
-#define PODS_ROWS(owner, path)                                                                     \
-    {.key = "pods",                                                                                \
+#define POD_COUNT_ROW(owner, path)                                                                 \
+    {                                                                                              \
+        .key = "pods", .type = ORR_TYPE_COUNT, .fallback = "1", .min = 1, .max = COUNT_MAX,        \
+        .of_pods = true, .offset = offsetof(owner, path.pods)                                      \
+    }
+#define POD_ROWS(owner, path)                                                                      \
+    {.key = "gpus_per_pod",                                                                        \
      .type = ORR_TYPE_COUNT,                                                                       \
-     .fallback = "1",                                                                              \
-     .min = 1,                                                                                     \
-     .max = COUNT_MAX,                                                                             \
+     .max = 10000,                                                                                 \
      .of_pods = true,                                                                              \
-     .offset = offsetof(owner, path.pods)},                                                        \
-        {.key = "min",                                                                             \
-         .type = ORR_TYPE_COUNT,                                                                   \
-         .max = COUNT_MAX,                                                                         \
-         .of_pods = true,                                                                          \
-         .offset = offsetof(owner, path.min_pods)},                                                \
-        {.key = "gpus_per_pod",                                                                    \
-         .type = ORR_TYPE_COUNT,                                                                   \
-         .max = 10000,                                                                             \
-         .of_pods = true,                                                                          \
-         .offset = offsetof(owner, path.gpus)},                                                    \
+     .offset = offsetof(owner, path.gpus)},                                                        \
         {.key = "gpu_fraction",                                                                    \
          .type = ORR_TYPE_FACTOR,                                                                  \
          .of_pods = true,                                                                          \
@@ -51,6 +44,14 @@
         .key = "memory", .type = ORR_TYPE_MEMORY, .of_pods = true,                                 \
         .offset = offsetof(owner, path.mem_bytes)                                                  \
     }
+#define PODS_ROWS(owner, path)                                                                     \
+    POD_COUNT_ROW(owner, path),                                                                    \
+        {.key = "min",                                                                             \
+         .type = ORR_TYPE_COUNT,                                                                   \
+         .max = COUNT_MAX,                                                                         \
+         .of_pods = true,                                                                          \
+         .offset = offsetof(owner, path.min_pods)},                                                \
+        POD_ROWS(owner, path)
 
 /* ---- spreads: of run times ---- */
 
@@ -150,7 +151,11 @@ static const struct orr_scenario__row rate_rows[] = {
     {.key = "tz", .type = ORR_TYPE_TEXT, .fallback = "UTC", SERVICE(zone)},
 };
 static const struct orr_scenario__row service_rows[] = {
-    PODS_ROWS(struct orr_scenario_part, service.pods),
+    POD_COUNT_ROW(struct orr_scenario_part, service.pods),
+    POD_ROWS(struct orr_scenario_part, service.pods),
+    {.key = "min",
+     .type = ORR_TYPE_REFUSED,
+     .refusal = "min: a replica needs all its pods; `replicas` says how few of them there may be"},
     {.key = "replicas",
      .type = ORR_TYPE_RANGE,
      SERVICE(min_replicas),

@@ -42,7 +42,7 @@ static enum orr_status no_such_row(struct walk *walk, const struct orr_scenario_
     size_t count = 0;
     for (uint32_t i = 0; i < group->row_count && count < 64; i++) {
         const struct orr_scenario__row *row = &group->rows[i];
-        if (row->type != ORR_TYPE_LATER && row->type != ORR_TYPE_EXTENDS && !row->fixed) {
+        if (row->type != ORR_TYPE_REFUSED && row->type != ORR_TYPE_EXTENDS && !row->fixed) {
             known[count++] = row->key;
         }
     }
@@ -125,8 +125,8 @@ static enum orr_status step_group(struct walk *walk, const struct orr_scenario__
     if (found == NULL) {
         return no_such_row(walk, row, rest);
     }
-    if (found->type == ORR_TYPE_LATER) {
-        return orr_scenario__fail(walk->load, &at, "\"%s\" is not supported by this version", word);
+    if (found->type == ORR_TYPE_REFUSED) {
+        return orr_scenario__fail(walk->load, &at, "%s", found->refusal);
     }
     bool list_of_text = found->type == ORR_TYPE_WORDS && found->choices == NULL;
     if (found->type == ORR_TYPE_EXTENDS || found->type == ORR_TYPE_OPENS || found->fixed ||

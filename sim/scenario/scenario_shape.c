@@ -62,7 +62,7 @@ static enum orr_status unknown_key(const struct orr_scenario__load *load,
     const char *known[64];
     size_t count = 0;
     for (uint32_t i = 0; i < group->row_count && count < 64; i++) {
-        if (group->rows[i].type != ORR_TYPE_LATER) {
+        if (group->rows[i].type != ORR_TYPE_REFUSED) {
             known[count++] = group->rows[i].key;
         }
     }
@@ -219,9 +219,8 @@ enum orr_status orr_scenario__shape(struct orr_scenario__load *load,
     if (row->type == ORR_TYPE_ANY || row->type == ORR_TYPE_EXTENDS) {
         return ORR_OK;
     }
-    if (row->type == ORR_TYPE_LATER) {
-        return orr_scenario__fail(load, &node->key_at, "\"%s\" is not supported by this version",
-                                  row->key);
+    if (row->type == ORR_TYPE_REFUSED) {
+        return orr_scenario__fail(load, &node->key_at, "%s", row->refusal);
     }
     if (orr_scenario__is_scalar(row->type)) {
         return orr_scenario__shape_scalar(load, row, node);

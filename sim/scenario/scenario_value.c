@@ -133,7 +133,7 @@ static bool parse_plain(enum orr_scenario__type type, const char *text, size_t b
     case ORR_TYPE_WORDS:
     case ORR_TYPE_ANY:
     case ORR_TYPE_EXTENDS:
-    case ORR_TYPE_LATER: break;
+    case ORR_TYPE_REFUSED: break;
     }
     return true;
 }
@@ -468,6 +468,6 @@ void orr_scenario__value_store(const struct orr_scenario__row *row, const char *
     case ORR_TYPE_WORDS:
     case ORR_TYPE_ANY:
     case ORR_TYPE_EXTENDS:
-    case ORR_TYPE_LATER: break;
+    case ORR_TYPE_REFUSED: break;
     }
 }

@@ -63,7 +63,7 @@ static uint32_t tell(const struct seen *seen, const struct orr_scenario__row *ro
         char name[300];
         (void)snprintf(name, sizeof name, "%.200s%s%.90s", path, path[0] == '\0' ? "" : ".",
                        inner->key);
-        const bool constant = inner->fixed || inner->type == ORR_TYPE_LATER ||
+        const bool constant = inner->fixed || inner->type == ORR_TYPE_REFUSED ||
                               inner->type == ORR_TYPE_EXTENDS; /* read before the tree is made */
         if (!constant && !has_row(seen, inner)) {
             (void)printf("%s\n", name);
