@@ -7,6 +7,7 @@
 #include <orrery/base/sort.h>
 
 #define NOISE_GPUS 1e-6
+#define MOOT_MAX   12
 
 enum deed { /* in the order of an instant; from START on it is the cycle's */
             NODE_OUT,
@@ -415,6 +416,61 @@ static void judge_second(struct orr_audit_walk *walk, bool is_end)
     walk->open_count = left;
 }
 
+static bool is_moot(enum deed deed)
+{
+    return deed == JOB_COMES_BETWEEN || deed == JOB_ENDS_AT_ONCE;
+}
+
+static void turn(struct orr_audit_walk *walk, uint32_t job)
+{
+    walk->blind -= is_blind(walk, job);
+    walk->jobs[job].here = !walk->jobs[job].here;
+    follow(walk, job);
+}
+
+/* What the record does not tell of a round with two cycles: whether a job that waited for another
+ * came before the first of them, and whether one of no length found room in the first or only after
+ * others of its kind had ended. A stored share is right if some of these answers make it so. False:
+ * more than MOOT_MAX of them are open, none was tried. */
+static bool judge_moot(struct orr_audit_walk *walk, size_t from, size_t to)
+{
+    uint32_t jobs[MOOT_MAX], count = 0;
+    for (size_t i = from; i < to && walk->open_count > 0; i++) {
+        if (is_moot(walk->deeds[i].deed)) {
+            if (count == MOOT_MAX) {
+                return false;
+            }
+            jobs[count++] = walk->deeds[i].index;
+        }
+    }
+    uint32_t code = 0; /* of Gray: those that are turned */
+    for (uint32_t step = 1; step < 1U << count && walk->open_count > 0; step++) {
+        const uint32_t bit = (uint32_t)__builtin_ctz(step);
+        turn(walk, jobs[bit]);
+        code ^= 1U << bit;
+        judge_second(walk, false);
+    }
+    for (; code != 0; code &= code - 1) {
+        turn(walk, jobs[__builtin_ctz(code)]);
+    }
+    return true;
+}
+
+/* Stored shares that were not due when the cycle began, while all that it did happens. */
+static void judge_rest(struct orr_audit_walk *walk, size_t from, size_t to)
+{
+    bool all_tried = judge_moot(walk, from, to);
+    for (size_t i = from; i < to; i++) {
+        if (i > from && walk->deeds[i].deed != walk->deeds[i - 1].deed) {
+            judge_second(walk, false);
+            all_tried = (!is_moot(walk->deeds[i].deed) || judge_moot(walk, i, to)) && all_tried;
+        }
+        happen(walk, &walk->deeds[i]);
+    }
+    judge_second(walk, all_tried);
+    walk->run->verdict->examined[ORR_AUDIT_SHARE] -= all_tried ? 0 : walk->open_count;
+}
+
 /* What the cycle of this instant started, before its evictions are judged. */
 static void count_started(struct orr_audit_walk *walk, size_t from, size_t to)
 {
@@ -453,13 +509,8 @@ static void go(struct orr_audit_walk *walk, struct orr_audit_takings *takings)
         count_started(walk, cycle, next);
         judge_stored(walk, now, schedule->in_rounds);
         orr_audit__judge_takings(takings, now);
-        for (i = cycle; i < next; i++) {
-            if (i > cycle && walk->deeds[i].deed != walk->deeds[i - 1].deed) {
-                judge_second(walk, false);
-            }
-            happen(walk, &walk->deeds[i]);
-        }
-        judge_second(walk, true);
+        judge_rest(walk, cycle, next);
+        i = next;
         for (uint32_t q = 0; q < schedule->queue_count && walk->past != NULL; q++) {
             orr_audit__past_note(walk->past, now, q, walk->held[q] - walk->shared[q]);
         }

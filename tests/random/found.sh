@@ -444,6 +444,31 @@ Y
     has "group_concat(mgpu) = '4000.0,3000.0,1000.0,0.0' FROM (SELECT mgpu FROM fair_share ORDER BY at_ms, rowid)"
 }
 
+# What ends as it starts and found no room in the first cycle of a round is started by the second: that one asks for less
+# (audit: another fair share). The record does not tell which of them it was.
+case_second_cycle_no_room() {
+    mkdir 0 1 2
+    cat >0/s.yaml <<'Y'
+cluster: {pools: {p: {nodes: 1, gpus: 8}}}
+queues: {q: {gpu: [0, 1, unlimited]}, r: {gpu: [0, 1, unlimited]}}
+workload: [{name: t, trace: t.csv}]
+policy: kai
+execution: {round: 10s}
+Y
+    cp 0/s.yaml 1
+    sed 's/nodes: 1/nodes: 2/' 0/s.yaml >2/s.yaml
+    printf 'job,submit_s,run_s,gpus_per_pod,queue\na,5,0,8,q\nb,5,0,4,q\n' >0/t.csv
+    right 0
+    has "group_concat(mgpu) = '8000.0,4000.0,0.0' FROM (SELECT mgpu FROM fair_share WHERE queue = 0 ORDER BY at_ms, rowid)"
+    sqlite3 r.db 'UPDATE fair_share SET mgpu = 5000 WHERE mgpu = 4000'
+    ! "$orrery" audit r.db >out || fail 'a share that no cycle of the round may have seen is kept'
+    printf 'job,submit_s,run_s,gpus_per_pod,queue\na,5,0,6,q\nb,5,0,4,q\nc,5,0,3,r\nd,5,20,1,r\ne,5,0,5,r\n' >1/t.csv
+    right 1
+    # h waits for e, which ends as it starts; e waits for c, which ends: the record does not tell them apart
+    printf 'job,submit_s,run_s,gpus_per_pod,queue,after\na,5,0,6,r,\nb,5,0,6,q,a\nc,5,10,4,r,\nd,5,10,7,q,a\ne,12,0,5,r,c\nf,5,0,2,r,\ng,5,0,6,q,\ni,12,7,1,q,\nh,5,7,6,r,e\n' >2/t.csv
+    right 2
+}
+
 # Shards have one clock: beside a policy that acts in rounds the first in line of another shard waits for the next.
 case_rounds_of_another_shard() {
     mkdir 0 1
