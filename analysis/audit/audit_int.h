@@ -58,7 +58,7 @@ bool orr_audit__is_instant(const struct orr_audit_instants *instants, orr_ms tim
 /* What queues are due of GPUs, in devices. All arrays are by queue; those of another shard, or
  * outside of the division, get 0. */
 struct orr_audit_demand {
-    const struct orr_audit_queue *queues; /* as they are owed at the time */
+    const struct orr_audit_queue *queues; /* with the entitlements of the time */
     uint32_t queue_count, shard;
     const double *request; /* held and waited for, children included */
     double total;          /* of nodes that are up */

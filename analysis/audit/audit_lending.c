@@ -184,18 +184,18 @@ static void set_cell(struct lending *lending, uint32_t queue, uint32_t flavor, d
     }
 }
 
-static void take_change(struct lending *lending, const struct orr_audit_owed *owed)
+static void take_change(struct lending *lending, const struct orr_audit_queue_change *change)
 {
     const struct orr_schedule *schedule = lending->schedule;
-    if (!schedule->queues[owed->queue].flavored && !lending->flavored_below[owed->queue]) {
-        set_cell(lending, owed->queue, lending->columns - 1, amount_of(owed->gpu_quota),
-                 amount_of(owed->gpu_limit));
+    if (!schedule->queues[change->queue].flavored && !lending->flavored_below[change->queue]) {
+        set_cell(lending, change->queue, lending->columns - 1, amount_of(change->gpu_quota),
+                 amount_of(change->gpu_limit));
     }
     for (uint32_t f = 0; f < schedule->flavored_count; f++) {
         const struct orr_audit_flavored *flavored = &schedule->flavored[f];
-        if (flavored->queue == owed->queue && flavored->at_ms == owed->at_ms &&
+        if (flavored->queue == change->queue && flavored->at_ms == change->at_ms &&
             flavored->flavor != ORR_NONE) {
-            set_cell(lending, owed->queue, flavored->flavor, amount_of(flavored->gpu_quota),
+            set_cell(lending, change->queue, flavored->flavor, amount_of(flavored->gpu_quota),
                      amount_of(flavored->gpu_limit));
         }
     }
@@ -205,8 +205,9 @@ static void take_changes(struct lending *lending, orr_ms until)
 {
     const struct orr_schedule *schedule = lending->schedule;
     const uint32_t first = lending->next;
-    while (lending->next < schedule->owed_count && schedule->owed[lending->next].at_ms <= until) {
-        take_change(lending, &schedule->owed[lending->next++]);
+    while (lending->next < schedule->queue_change_count &&
+           schedule->queue_changes[lending->next].at_ms <= until) {
+        take_change(lending, &schedule->queue_changes[lending->next++]);
     }
     if (lending->next > first) {
         settle(lending);

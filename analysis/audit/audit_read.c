@@ -237,22 +237,23 @@ static void load_queues(struct load *load)
     }
 }
 
-static void load_owed(struct load *load)
+static void load_queue_changes(struct load *load)
 {
     struct orr_schedule *schedule = load->schedule;
     const uint32_t room = count_rows(load, orr_audit_sql__change_count);
-    schedule->owed = orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->owed);
+    schedule->queue_changes =
+        orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->queue_changes);
     sqlite3_stmt *row = orr_results_prepare(&load->in, orr_audit_sql__changes);
-    while (orr_results_step(&load->in, row) && schedule->owed_count < room) {
+    while (orr_results_step(&load->in, row) && schedule->queue_change_count < room) {
         const uint32_t queue = find(&load->queues, sqlite3_column_int64(row, 0));
         if (queue != ORR_NONE) {
-            schedule->owed[schedule->owed_count++] =
-                (struct orr_audit_owed){.queue = queue,
-                                        .at_ms = sqlite3_column_int64(row, 1),
-                                        .gpu_quota = sqlite3_column_double(row, 2),
-                                        .gpu_limit = sqlite3_column_double(row, 3),
-                                        .gpu_weight = sqlite3_column_double(row, 4),
-                                        .priority = sqlite3_column_int64(row, 5)};
+            schedule->queue_changes[schedule->queue_change_count++] =
+                (struct orr_audit_queue_change){.queue = queue,
+                                                .at_ms = sqlite3_column_int64(row, 1),
+                                                .gpu_quota = sqlite3_column_double(row, 2),
+                                                .gpu_limit = sqlite3_column_double(row, 3),
+                                                .gpu_weight = sqlite3_column_double(row, 4),
+                                                .priority = sqlite3_column_int64(row, 5)};
         }
     }
 }
@@ -419,13 +420,13 @@ static void load_evictions(struct load *load)
             stray(load, "job", sqlite3_column_int64(row, 0));
             continue;
         }
-        const bool told = sqlite3_column_type(row, 1) != SQLITE_NULL;
+        const bool has_job = sqlite3_column_type(row, 1) != SQLITE_NULL;
         const char *cause = orr_results_text(&load->in, row, 3);
         const bool whole = sqlite3_column_int(row, 5) != 0;
         schedule->jobs[job].leaving += whole && sqlite3_column_int(row, 8) != 0;
         schedule->evictions[schedule->eviction_count++] = (struct orr_audit_eviction){
             .job = job,
-            .for_job = told ? find_job(load, sqlite3_column_int64(row, 1)) : ORR_NONE,
+            .for_job = has_job ? find_job(load, sqlite3_column_int64(row, 1)) : ORR_NONE,
             .at_ms = sqlite3_column_int64(row, 2),
             .gone_ms = sqlite3_column_int64(row, 4),
             .pods = (uint32_t)sqlite3_column_int64(row, 6),
@@ -522,7 +523,7 @@ enum orr_status orr_schedule_load(const char *db_path, struct orr_schedule *sche
     load_outages(&load);
     load_totals(&load);
     load_queues(&load);
-    load_owed(&load);
+    load_queue_changes(&load);
     load_flavors(&load);
     load_shares(&load);
     load_jobs(&load);

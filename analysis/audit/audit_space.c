@@ -25,8 +25,8 @@ struct space {
     int64_t *firm_mgpu;             /* of it, by what may not be preempted */
     int64_t *grace_mgpu;            /* held by what was evicted, to the end of its grace */
     double *part_gpus;              /* fixed part of a leaf; < 0: it has none */
-    struct orr_audit_queue *queues; /* as they are owed at the instant */
-    uint32_t owed;                  /* of the schedule's: next that comes into force */
+    struct orr_audit_queue *queues; /* with the entitlements of the instant */
+    uint32_t queue_changes;         /* of the schedule's: next that comes into force */
     bool *excused;     /* by queue: over its limit since that was lowered, and nothing started */
     bool *over;        /* by node, then queue, then one for the cluster */
     uint32_t *changed; /* spans of this instant */
@@ -163,16 +163,18 @@ static void find_parts(struct space *space)
 }
 
 /* Changes up to a time. Who is above a limit because it was lowered may stay, but not grow. */
-static void take_owed(struct space *space, orr_ms until)
+static void take_queue_changes(struct space *space, orr_ms until)
 {
     const struct orr_schedule *schedule = space->schedule;
-    while (space->owed < schedule->owed_count && schedule->owed[space->owed].at_ms <= until) {
-        const struct orr_audit_owed *owed = &schedule->owed[space->owed++];
-        struct orr_audit_queue *queue = &space->queues[owed->queue];
-        const double held = (double)space->queue_mgpu[owed->queue] / ORR_MGPU;
-        queue->gpu_quota = owed->gpu_quota;
-        queue->gpu_limit = owed->gpu_limit;
-        space->excused[owed->queue] = queue->gpu_limit >= 0 && held > queue->gpu_limit;
+    while (space->queue_changes < schedule->queue_change_count &&
+           schedule->queue_changes[space->queue_changes].at_ms <= until) {
+        const struct orr_audit_queue_change *change =
+            &schedule->queue_changes[space->queue_changes++];
+        struct orr_audit_queue *queue = &space->queues[change->queue];
+        const double held = (double)space->queue_mgpu[change->queue] / ORR_MGPU;
+        queue->gpu_quota = change->gpu_quota;
+        queue->gpu_limit = change->gpu_limit;
+        space->excused[change->queue] = queue->gpu_limit >= 0 && held > queue->gpu_limit;
         find_parts(space);
     }
 }
@@ -319,7 +321,7 @@ static void walk(struct space *space, const struct orr_audit_edge *edges, size_t
             next++;
         }
         space->changed_count = 0;
-        take_owed(space, now);
+        take_queue_changes(space, now);
         for (; i < next; i++) {
             apply(space, &edges[i]);
             space->changed[space->changed_count++] = edges[i].span;

@@ -332,18 +332,19 @@ static void note_all(struct orr_audit_walk *walk)
     orr_sort(walk->deeds, walk->count, sizeof *walk->deeds, by_time, NULL);
 }
 
-static void take_owed(struct orr_audit_walk *walk, orr_ms until)
+static void take_queue_changes(struct orr_audit_walk *walk, orr_ms until)
 {
     const struct orr_schedule *schedule = walk->schedule;
-    for (; walk->owed < schedule->owed_count && schedule->owed[walk->owed].at_ms <= until;
-         walk->owed++) {
-        const struct orr_audit_owed *owed = &schedule->owed[walk->owed];
-        struct orr_audit_queue *queue = &walk->queues[owed->queue];
+    for (; walk->queue_changes < schedule->queue_change_count &&
+           schedule->queue_changes[walk->queue_changes].at_ms <= until;
+         walk->queue_changes++) {
+        const struct orr_audit_queue_change *change = &schedule->queue_changes[walk->queue_changes];
+        struct orr_audit_queue *queue = &walk->queues[change->queue];
         walk->divided = false;
-        queue->gpu_quota = owed->gpu_quota;
-        queue->gpu_limit = owed->gpu_limit;
-        queue->gpu_weight = owed->gpu_weight;
-        queue->priority = owed->priority;
+        queue->gpu_quota = change->gpu_quota;
+        queue->gpu_limit = change->gpu_limit;
+        queue->gpu_weight = change->gpu_weight;
+        queue->priority = change->priority;
     }
 }
 
@@ -382,7 +383,7 @@ static void judge_stored(struct orr_audit_walk *walk, orr_ms until, bool may_hav
         if (!is_examined(walk, stored)) {
             continue;
         }
-        take_owed(walk, stored->at_ms);
+        take_queue_changes(walk, stored->at_ms);
         walk->run->verdict->examined[ORR_AUDIT_SHARE]++;
         if (is_due(walk, stored)) {
             continue;
@@ -504,7 +505,7 @@ static void go(struct orr_audit_walk *walk, struct orr_audit_takings *takings)
         for (next = cycle; next < walk->count && walk->deeds[next].at_ms == now;) {
             next++;
         }
-        take_owed(walk, now);
+        take_queue_changes(walk, now);
         walk->divided = false;
         count_started(walk, cycle, next);
         judge_stored(walk, now, schedule->in_rounds);

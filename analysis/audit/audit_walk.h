@@ -47,7 +47,7 @@ struct orr_audit_walk {
     struct orr_audit_past *past; /* NULL: past use does not count */
     uint32_t blind; /* jobs that wait for memory or are in a grace, we do not know with how much */
     struct orr_audit_queue *queues;
-    uint32_t owed, share; /* next of the schedule's */
+    uint32_t queue_changes, share; /* next of the schedule's */
     double *request, *fair;
     struct orr_audit_open *open;
     uint32_t open_count, open_capacity;

@@ -110,7 +110,7 @@ static void read_losses(struct orr_results *in, struct story *story)
 /* --- as text --- */
 
 /* "quota 16 GPUs, weight 1, no limit". */
-static void say_owed(double quota, double weight, double limit, FILE *out)
+static void print_entitlement(double quota, double weight, double limit, FILE *out)
 {
     if (quota < 0) {
         (void)fputs("unlimited quota", out);
@@ -144,7 +144,7 @@ static void say(const struct story *story, bool at_given, FILE *out)
 {
     char clock[40], span[24];
     (void)fprintf(out, "Queue %s: ", story->name);
-    say_owed(story->quota, story->weight, story->limit, out);
+    print_entitlement(story->quota, story->weight, story->limit, out);
     (void)fputs(".\n", out);
     if (!isnan(story->held)) {
         (void)fprintf(out,
@@ -159,7 +159,7 @@ static void say(const struct story *story, bool at_given, FILE *out)
     for (uint32_t i = 0; i < story->change_count; i++) {
         const struct change *c = &story->changes[i];
         (void)fprintf(out, "From %s on: ", orr_results_when(story->in, c->at_ms, clock));
-        say_owed(c->quota, c->weight, c->limit, out);
+        print_entitlement(c->quota, c->weight, c->limit, out);
         (void)fprintf(out, ", priority %lld.\n", (long long)c->priority);
     }
     (void)fprintf(out, "%s %s, it and those beside it (entitled: mean of %s around then):\n",

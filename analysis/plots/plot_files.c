@@ -70,7 +70,7 @@ static FILE *create(struct orr_plot *plot, const struct orr_plot_files *files, c
 
 static void work_remove(const struct orr_plot_files *files)
 {
-    const char *const names[] = {files->script, files->data, files->image, "said"};
+    const char *const names[] = {files->script, files->data, files->image, "messages"};
     char path[1700];
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         (void)snprintf(path, sizeof path, "%s/%s", files->work, names[i]);
@@ -149,10 +149,10 @@ static void keep(struct orr_plot *plot, const struct orr_plot_files *files, cons
 }
 
 /* What gnuplot said, made one line; NULL for nothing. */
-static const char *said(const struct orr_plot_files *files, char *text, size_t room)
+static const char *first_message(const struct orr_plot_files *files, char *text, size_t room)
 {
     char path[1700];
-    (void)snprintf(path, sizeof path, "%s/said", files->work);
+    (void)snprintf(path, sizeof path, "%s/messages", files->work);
     FILE *file = fopen(path, "r");
     if (file == NULL) {
         return NULL;
@@ -264,8 +264,8 @@ static void finish(struct orr_plot *plot, const struct orr_plot_files *files,
         keep(plot, files, files->data, NULL, report, context);
         return;
     }
-    enum orr_plot_ran ran = orr_plot__gnuplot(files->work, files->script, "said");
-    const char *warning = said(files, text, sizeof text);
+    enum orr_plot_ran ran = orr_plot__gnuplot(files->work, files->script, "messages");
+    const char *warning = first_message(files, text, sizeof text);
     if (ran == ORR_PLOT_NOT_THERE) {
         keep(plot, files, files->script, NULL, report, context);
         keep(plot, files, files->data, NULL, report, context);

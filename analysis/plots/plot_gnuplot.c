@@ -10,7 +10,8 @@
 #include <unistd.h>
 
 /* In the child: never returns. What went wrong before exec goes to the parent as an errno. */
-ORR_NORETURN static void child(const char *dir, const char *script, const char *said, int tell)
+ORR_NORETURN static void child(const char *dir, const char *script, const char *messages,
+                               int to_parent)
 {
     /* execvp takes char *const[]; it writes to none of them. */
     char name[] = "gnuplot", plain[] = "-d", file[512];
@@ -19,7 +20,7 @@ ORR_NORETURN static void child(const char *dir, const char *script, const char *
     int in = open("/dev/null", O_RDONLY);
     int out = -1;
     if (chdir(dir) == 0) {
-        out = open(said, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0666);
+        out = open(messages, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0666);
     }
     if (in >= 0 && out >= 0 && dup2(in, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0 &&
         dup2(out, STDERR_FILENO) >= 0) {
@@ -28,29 +29,29 @@ ORR_NORETURN static void child(const char *dir, const char *script, const char *
         (void)execvp(argv[0], argv);
     }
     int why = errno;
-    ssize_t told = write(tell, &why, sizeof why);
-    _exit(told == (ssize_t)sizeof why ? 126 : 127);
+    ssize_t put = write(to_parent, &why, sizeof why);
+    _exit(put == (ssize_t)sizeof why ? 126 : 127);
 }
 
-enum orr_plot_ran orr_plot__gnuplot(const char *dir, const char *script, const char *said)
+enum orr_plot_ran orr_plot__gnuplot(const char *dir, const char *script, const char *messages)
 {
-    int tell[2];
-    if (pipe(tell) != 0) {
+    int failed[2];
+    if (pipe(failed) != 0) {
         return ORR_PLOT_RAN_BADLY;
     }
-    (void)fcntl(tell[0], F_SETFD, FD_CLOEXEC);
-    (void)fcntl(tell[1], F_SETFD, FD_CLOEXEC);
+    (void)fcntl(failed[0], F_SETFD, FD_CLOEXEC);
+    (void)fcntl(failed[1], F_SETFD, FD_CLOEXEC);
     pid_t pid = fork();
     if (pid == 0) {
-        child(dir, script, said, tell[1]);
+        child(dir, script, messages, failed[1]);
     }
-    (void)close(tell[1]);
+    (void)close(failed[1]);
     int why = 0;
     ssize_t got = 0;
     do {
-        got = pid > 0 ? read(tell[0], &why, sizeof why) : 0;
+        got = pid > 0 ? read(failed[0], &why, sizeof why) : 0;
     } while (got < 0 && errno == EINTR);
-    (void)close(tell[0]);
+    (void)close(failed[0]);
     if (pid < 0) {
         return ORR_PLOT_RAN_BADLY;
     }

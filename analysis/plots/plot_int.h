@@ -85,7 +85,7 @@ void orr_plot__files_close(struct orr_plot *plot, struct orr_plot_files *files,
 /* plot_gnuplot.c */
 enum orr_plot_ran { ORR_PLOT_RAN, ORR_PLOT_RAN_BADLY, ORR_PLOT_NOT_THERE };
 /* Runs gnuplot in `dir` on its file `script`; what it says goes to the file `said` in it. */
-enum orr_plot_ran orr_plot__gnuplot(const char *dir, const char *script, const char *said);
+enum orr_plot_ran orr_plot__gnuplot(const char *dir, const char *script, const char *messages);
 
 /* plot_style.c */
 struct orr_plot_size {

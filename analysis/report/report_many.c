@@ -10,7 +10,7 @@
 #include <orrery/analysis/plot.h>
 #include <orrery/base/text.h>
 
-#define SAID_MOST   6 /* queues named in a sentence */
+#define SHOWN_MOST  6 /* queues named in a sentence */
 #define QUEUES_MOST 40
 
 const char *const orr_report__beside[] = {
@@ -229,7 +229,7 @@ static void queues_table(const struct side *side, FILE *out)
 
 static void came_of_it(const struct side *side, uint32_t arm, const char *wanted, FILE *out)
 {
-    uint32_t said = 0;
+    uint32_t shown = 0;
     for (int p = 0; p < PARTS; p++) {
         for (uint32_t m = 0; m < side->parts[p].metric_count; m++) {
             const struct orr_compare_metric *metric = &side->parts[p].metrics[m];
@@ -241,18 +241,18 @@ static void came_of_it(const struct side *side, uint32_t arm, const char *wanted
             if (strcmp(mark(metric, side->values[0], side->values[arm]), wanted) != 0) {
                 continue;
             }
-            (void)fputs(said++ == 0 ? "" : ", ", out);
+            (void)fputs(shown++ == 0 ? "" : ", ", out);
             name_metric(metric, out);
             (void)fprintf(out, " %s to %s", amount(metric, side->values[0], false, from),
                           amount(metric, side->values[arm], false, to));
         }
     }
-    (void)fputs(said == 0 ? "nothing" : "", out);
+    (void)fputs(shown == 0 ? "nothing" : "", out);
 }
 
 static void worse_off(const struct side *side, uint32_t arm, FILE *out)
 {
-    uint32_t said = 0;
+    uint32_t shown = 0;
     for (uint32_t m = 0; m < side->queues.metric_count; m++) {
         const struct orr_compare_metric *metric = &side->queues.metrics[m];
         char from[64], to[64];
@@ -266,10 +266,10 @@ static void worse_off(const struct side *side, uint32_t arm, FILE *out)
         const double barred = side->nevers[arm] - side->nevers[0];
         if ((strcmp(mark(metric, side->values[0], side->values[arm]), "worse") != 0 &&
              !(barred > 0)) ||
-            said++ >= SAID_MOST) {
+            shown++ >= SHOWN_MOST) {
             continue;
         }
-        (void)fputs(said > 1 ? "; " : "", out);
+        (void)fputs(shown > 1 ? "; " : "", out);
         label_text(metric->label, true, out);
         if (barred > 0) {
             (void)fprintf(out, " (%s more of its jobs never could start)",
@@ -283,10 +283,10 @@ static void worse_off(const struct side *side, uint32_t arm, FILE *out)
                           amount(metric, side->values[0], false, from));
         }
     }
-    if (said == 0) {
+    if (shown == 0) {
         (void)fputs("no queue waits longer (95 % of its jobs)", out);
-    } else if (said > SAID_MOST) {
-        (void)fprintf(out, "; and %u more", said - SAID_MOST);
+    } else if (shown > SHOWN_MOST) {
+        (void)fprintf(out, "; and %u more", shown - SHOWN_MOST);
     }
 }
 

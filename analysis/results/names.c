@@ -115,11 +115,11 @@ void orr_short_legend(FILE *out, const char *indent, const char *const *names,
                       const char *const *shorts, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        bool told = strcmp(names[i], shorts[i]) == 0;
-        for (size_t j = 0; j < i && !told; j++) {
-            told = strcmp(shorts[j], shorts[i]) == 0;
+        bool taken = strcmp(names[i], shorts[i]) == 0;
+        for (size_t j = 0; j < i && !taken; j++) {
+            taken = strcmp(shorts[j], shorts[i]) == 0;
         }
-        if (!told) {
+        if (!taken) {
             (void)fprintf(out, "%s%s: %s\n", indent, shorts[i], names[i]);
         }
     }

@@ -87,7 +87,7 @@ static void activate_lane(struct orr_backlog *backlog, uint32_t index)
     class->lanes = ORR_ROOM_FOR_ONE(class->lanes, class->lane_count, class->lane_capacity);
     lane->at_class = class->lane_count;
     lane->reason = ORR_FIT_REASONS;
-    lane->told = 0;
+    lane->reported = 0;
     memset(lane->outcomes, ORR_OUTCOME_OWN, sizeof lane->outcomes);
     class->lanes[class->lane_count++] = index;
     if (class->lane_count == 1) {

@@ -71,7 +71,7 @@ bool orr_place__asks_same(const struct orr_session *session, uint32_t ask, uint3
 bool orr_place__fits(const struct orr_session *session, const struct orr_stask *task,
                      uint32_t node);
 
-/* Why an attempt failed, for those who want it told (session->details): at a task that found no
+/* Why an attempt failed, for those who ask for it (session->details): at a task that found no
  * node, and at its end. */
 void orr_place__explain_nodes(struct orr_attempt *attempt, uint32_t task,
                               struct orr_node_list nodes);

@@ -71,7 +71,7 @@ const char orr_typical_jobs_help[] =
 
 /* --- what is free of a node --- */
 
-/* By device; of nodes whose devices are not told apart, those idle come first. */
+/* By device; of nodes that only count their devices, those idle come first. */
 static const int16_t *free_by_device(struct orr_placer *placer, uint32_t node)
 {
     const struct orr_ledger *ledger = placer->ledger;
@@ -275,7 +275,7 @@ static struct worth by_fragmentation(struct orr_placer *placer, const struct ask
     const uint32_t gpus = orr_cluster_type(placer->ledger->world.cluster, asked->node)->gpus;
     const int16_t *free = free_by_device(placer, asked->node);
     const double before = fragment_now(placer, asked->node);
-    if (gpus > 64) { /* devices are not told apart: all of them look alike */
+    if (gpus > 64) { /* devices are only counted: all of them look alike */
         return (struct worth){.score = MAX_SCORE / 2};
     }
     if (shares(asked->request) && asked->request->devices == 1) {

@@ -2,11 +2,11 @@
 /* conservative.c - backfilling that delays nobody (Mu'alem and Feitelson, TPDS 2001).
  *
  * Every job that waits has a reservation: the first time at which, by the estimates of those that
- * run and the reservations of others, enough GPUs stay free for as long as its user said. A job
- * that comes gets one behind all there are. At each pass reservations are compressed: in the order
- * of the queue each is taken out and made again, now or as early as the others let it, never later
- * than it was. Those whose time has come start. A job that runs past its estimate is assumed to end
- * next; where that, or room that is lost, breaks reservations, all are made anew in order.
+ * run and the reservations of others, enough GPUs stay free for as long as its user estimated. A
+ * job that comes gets one behind all there are. At each pass reservations are compressed: in the
+ * order of the queue each is taken out and made again, now or as early as the others let it, never
+ * later than it was. Those whose time has come start. A job that runs past its estimate is assumed
+ * to end next; where that, or room that is lost, breaks reservations, all are made anew in order.
  *
  * Size is GPUs of the whole cluster, as under easy: a job that is due and finds no nodes keeps what
  * it has reserved, and is tried again at the next pass. */
@@ -114,7 +114,7 @@ static orr_ms later(orr_ms from, orr_ms by)
     return by >= ORR_MS_NEVER / 2 || from >= ORR_MS_NEVER / 2 ? ORR_MS_NEVER : from + by;
 }
 
-/* As long as its user said; a service is never done. */
+/* The user's estimate; a service is never done. */
 static orr_ms lasts(const struct orr_view *view, uint32_t job)
 {
     const struct orr_job_spec *spec = &view->specs[job];

@@ -26,8 +26,8 @@ static bool gang_must_wait(const struct orr_session *session, uint32_t index)
     return false;
 }
 
-static void tell(const struct orr_session *session, enum orr_look_kind kind, uint32_t job,
-                 uint32_t jobs, const char *result, const char *why)
+static void report(const struct orr_session *session, enum orr_look_kind kind, uint32_t job,
+                   uint32_t jobs, const char *result, const char *why)
 {
     orr_tell(&session->watcher, &(struct orr_look){.kind = kind,
                                                    .action = orr_action_name(ORR_ACTION_ALLOCATE),
@@ -37,8 +37,8 @@ static void tell(const struct orr_session *session, enum orr_look_kind kind, uin
                                                    .jobs = jobs});
 }
 
-static void tell_unfit(const struct orr_session *session, enum orr_look_kind kind, uint32_t job,
-                       uint32_t jobs, enum orr_fit_reason reason)
+static void report_unfit(const struct orr_session *session, enum orr_look_kind kind, uint32_t job,
+                         uint32_t jobs, enum orr_fit_reason reason)
 {
     static const char *const words[ORR_FIT_REASONS] = {
         [ORR_FIT_OVER_LIMIT] = "a queue would pass its limit",
@@ -47,7 +47,7 @@ static void tell_unfit(const struct orr_session *session, enum orr_look_kind kin
         [ORR_FIT_TOPOLOGY] = "no domain that it may be in has room for it",
         [ORR_FIT_POD_SCHEDULING_ERRORS] = "its gang finds no room on the nodes as they are",
         [ORR_FIT_QUEUE_DEPTH] = "more jobs of its queue come first than the action looks at"};
-    tell(session, kind, job, jobs, orr_fit_reason_code(reason), words[reason]);
+    report(session, kind, job, jobs, orr_fit_reason_code(reason), words[reason]);
 }
 
 static bool allocate_job(struct orr_session *session, uint32_t index, struct orr_node_list nodes)
@@ -59,12 +59,12 @@ static bool allocate_job(struct orr_session *session, uint32_t index, struct orr
     const bool placed = orr_attempt_job(session, view, nodes, false, &why);
     job->reason = (uint8_t)why;
     if (!placed) {
-        tell_unfit(session, ORR_LOOK_JOB, index, 0, why);
+        report_unfit(session, ORR_LOOK_JOB, index, 0, why);
         return false;
     }
     const bool waits = gang_must_wait(session, index);
-    tell(session, ORR_LOOK_JOB, index, 0, waits ? "pipelined" : "placed",
-         waits ? "its GPUs are being freed" : "it starts");
+    report(session, ORR_LOOK_JOB, index, 0, waits ? "pipelined" : "placed",
+           waits ? "its GPUs are being freed" : "it starts");
     if (waits) {
         orr_session_pipeline_all(session, index, 0);
     }
@@ -120,7 +120,7 @@ static void allocate_each(struct orr_session *session)
         struct orr_sjob *job = &session->jobs[view.job];
         if (twin_failed(session, failed, view.job)) {
             job->reason = ORR_FIT_POD_SCHEDULING_ERRORS;
-            tell_unfit(session, ORR_LOOK_JOB, view.job, 0, ORR_FIT_POD_SCHEDULING_ERRORS);
+            report_unfit(session, ORR_LOOK_JOB, view.job, 0, ORR_FIT_POD_SCHEDULING_ERRORS);
             continue;
         }
         const bool placed = allocate_job(session, view.job, nodes);
@@ -268,7 +268,7 @@ static void tell_jobs(struct orr_session *session)
 }
 
 /* Of jobs that were not tried: what speaks for all of a lane. */
-static void tell_lanes(const struct orr_session *session)
+static void report_lanes(const struct orr_session *session)
 {
     const struct orr_backlog *backlog = session->backlog;
     for (uint32_t i = 0; orr_is_watched(&session->watcher) && i < backlog->filled_count; i++) {
@@ -281,7 +281,7 @@ static void tell_lanes(const struct orr_session *session)
             }
         }
         if (jobs > 0 && lane->reason != ORR_FIT_REASONS) {
-            tell_unfit(session, ORR_LOOK_ALIKE, first, jobs, (enum orr_fit_reason)lane->reason);
+            report_unfit(session, ORR_LOOK_ALIKE, first, jobs, (enum orr_fit_reason)lane->reason);
         }
     }
 }
@@ -303,7 +303,7 @@ void orr_kai__allocate(struct orr_session *session)
         walk_lanes(session, &open);
         list_lanes(session, &open);
     }
-    tell_lanes(session);
+    report_lanes(session);
     if (backlog->borrowed || backlog->delayed_count > 0) {
         tell_jobs(session); /* others have reasons of their own, or nobody can ask later */
     }

@@ -17,8 +17,8 @@ static struct orr_bar first_bar(const struct orr_view *view, uint32_t job, bool 
     while (q != ORR_NONE) {
         const struct orr_queue *queue = &view->queues->queues[q];
         for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-            const struct orr_entitlement *owed = &queue->resources[kind];
-            const double bound = of_limit ? owed->limit : owed->quota;
+            const struct orr_entitlement *entitlement = &queue->resources[kind];
+            const double bound = of_limit ? entitlement->limit : entitlement->quota;
             const int64_t asked = orr_shape_least(shape, (enum orr_share_kind)kind);
             if (bound >= 0.0 && asked > 0 && orr_share_units(kind, asked) > bound) {
                 return (struct orr_bar){

@@ -13,7 +13,7 @@ struct orr_kai_build {
 
 void orr_kai__build(const struct orr_view *view, const struct orr_kai_params *params,
                     struct orr_session *session, struct orr_kai_build *build);
-/* Takes over what a queue is owed now. */
+/* Takes over the queue's entitlements as they are now. */
 void orr_kai__set_queue(const struct orr_view *view, const struct orr_kai_build *build,
                         struct orr_session *session, uint32_t queue);
 void orr_kai__build_release(struct orr_kai_build *build);

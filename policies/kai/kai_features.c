@@ -3,7 +3,7 @@
  *
  * Evidence names conformance cases ("case ID", in tests/conformance or tests/case), functions of
  * unit tests ("test FILE FUNCTION") or nothing but the specification; tests/policies/evidence.sh
- * looks each of them up. Supported: decides as KAI does. Counted: jobs that use it are told of and
+ * looks each of them up. Supported: decides as KAI does. Counted: jobs that use it are named and
  * treated as `means` says. */
 #include <orrery/policies/kai.h>
 

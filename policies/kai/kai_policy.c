@@ -41,14 +41,14 @@ struct kai {
     uint32_t shape_count;
     struct orr_kai_usage past;
     bool changed; /* something happened since the last cycle, or it did something */
-    /* `divisions` of the session when its shares of a resource were told last */
-    uint64_t told[ORR_SHARE_KINDS];
+    /* `divisions` of the session when its shares of a resource were reported last */
+    uint64_t reported[ORR_SHARE_KINDS];
     orr_ms due_ms;     /* a rule may let more through from here on, whatever shares do */
     uint32_t *waiting; /* jobs that may need a reason after the next cycle */
     uint32_t waiting_count, waiting_capacity;
     uint64_t cycle;      /* counts cycles, without those that decided nothing anew */
     uint64_t *pipelined; /* per slot: the last cycle that left its job with pipelined tasks */
-    struct orr_watcher watcher; /* who is told of what the session tells, by jobs of the run */
+    struct orr_watcher watcher; /* gets the session's steps, with jobs of the run */
     uint8_t *why_not; /* per shape: enum orr_reason after this cycle; NONE: not asked yet */
 };
 
@@ -228,7 +228,7 @@ static void submit(struct kai *kai, const struct orr_view *view, uint32_t job)
     kai->pipelined[slot] = 0;
 }
 
-/* The job is to be told its reason after the next cycle, whatever its lane was told. */
+/* The job's reason is reported after the next cycle, whatever was reported of its lane. */
 static void expect_news(struct kai *kai, uint32_t job)
 {
     kai->waiting = ORR_ROOM_FOR_ONE(kai->waiting, kai->waiting_count, kai->waiting_capacity);
@@ -242,7 +242,7 @@ static void kai_event(void *state, const struct orr_view *view, enum orr_job_eve
     uint32_t slot = kai->slot_of_job[job];
     kai->changed = true;
     kai->tasks.job_of = kai->job_of_slot;
-    orr_kai__usage_tell(&kai->past, view, view->specs[job].queue);
+    orr_kai__usage_update(&kai->past, view, view->specs[job].queue);
     switch (event) {
     case ORR_JOB_SUBMITTED:
         submit(kai, view, job);
@@ -311,12 +311,12 @@ static void note_decided(struct kai *kai, const struct orr_view *view, struct or
         if (session->tasks[d->task].live.status == ORR_TASK_PIPELINED) {
             kai->pipelined[slot] = kai->cycle;
         }
-        bool told =
+        bool known =
             i > 0 && d[-1].kind != ORR_DECISION_BIND && session->tasks[d[-1].task].job == slot;
         const uint32_t job = kai->job_of_slot[slot];
         const bool expects = view->jobs[job].phase == ORR_JOB_PENDING &&
                              view->jobs[job].reason == ORR_REASON_PIPELINED;
-        if (d->kind != ORR_DECISION_BIND && !told && !expects) {
+        if (d->kind != ORR_DECISION_BIND && !known && !expects) {
             expect_news(kai, job);
         }
     }
@@ -419,11 +419,11 @@ static void explain_lane(struct kai *kai, const struct orr_view *view, struct or
 {
     const uint32_t first = kai->job_of_slot[lane->items[lane->first].job];
     const bool shared = lane->reason != ORR_FIT_REASONS;
-    const uint8_t told = shared ? (uint8_t)reason_of(kai, view, first) : ORR_REASON_NONE;
-    if (shared && told == lane->told) {
+    const uint8_t reason = shared ? (uint8_t)reason_of(kai, view, first) : ORR_REASON_NONE;
+    if (shared && reason == lane->reported) {
         return;
     }
-    lane->told = told;
+    lane->reported = reason;
     for (uint32_t i = lane->first; i < lane->end; i++) {
         const uint32_t job = kai->job_of_slot[lane->items[i].job];
         if (view->jobs[job].phase == ORR_JOB_PENDING && view->jobs[job].placed_tasks == 0) {
@@ -473,7 +473,7 @@ static void kai_cycle(void *state, const struct orr_view *view, struct orr_txn *
     orr_kai__tasks_hand_over(&kai->tasks, view, txn, kai->build.first_ask);
     note_decided(kai, view, txn);
     kai->changed = kai->session.decision_count > 0;
-    orr_kai__usage_tell_all(&kai->past, view);
+    orr_kai__usage_update_all(&kai->past, view);
     orr_session_close(&kai->session);
     orr_kai__tasks_settle(&kai->tasks, view);
     explain_waiting(kai, view, txn);
@@ -572,10 +572,10 @@ static bool kai_shares_of(void *state, const struct orr_view *view, enum orr_sha
 {
     struct kai *kai = state;
     const double unit = kind == ORR_SHARE_GPU ? ORR_MGPU : 1.0;
-    if (kai->told[kind] == kai->session.divisions) {
+    if (kai->reported[kind] == kai->session.divisions) {
         return false;
     }
-    kai->told[kind] = kai->session.divisions;
+    kai->reported[kind] = kai->session.divisions;
     for (uint32_t q = 0; q < view->queues->count; q++) {
         const uint32_t in_session = kai->build.queue_of[q];
         if (in_session != ORR_NONE && view->queues->queues[q].child_count == 0) {
@@ -585,7 +585,7 @@ static bool kai_shares_of(void *state, const struct orr_view *view, enum orr_sha
     return true;
 }
 
-/* Is every job that was told that it has a place pipelined by the last cycle? */
+/* Is every job whose reason says that it has a place pipelined by the last cycle? */
 static enum orr_status audit_pipelined(const struct kai *kai, const struct orr_view *view,
                                        struct orr_err *err)
 {
@@ -663,14 +663,14 @@ static bool kai_pruned(void *state, uint32_t nth, struct orr_policy_pruned *prun
 static void translate(void *context, const struct orr_look *look)
 {
     const struct kai *kai = context;
-    struct orr_look told = *look;
+    struct orr_look step = *look;
     uint32_t *victims = orr_alloc(look->victim_count + (size_t)1, sizeof *victims);
     for (uint32_t i = 0; i < look->victim_count; i++) {
         victims[i] = kai->job_of_slot[look->victims[i]];
     }
-    told.job = look->job != ORR_NONE ? kai->job_of_slot[look->job] : ORR_NONE;
-    told.victims = victims;
-    orr_tell(&kai->watcher, &told);
+    step.job = look->job != ORR_NONE ? kai->job_of_slot[look->job] : ORR_NONE;
+    step.victims = victims;
+    orr_tell(&kai->watcher, &step);
     orr_free(victims);
 }
 

@@ -75,14 +75,14 @@ static uint64_t count_refuted(const struct orr_session *session)
     return refuted;
 }
 
-static void tell(const struct orr_session *session, enum orr_action action,
-                 enum orr_outcome outcome, const struct orr_look *look)
+static void report(const struct orr_session *session, enum orr_action action,
+                   enum orr_outcome outcome, const struct orr_look *look)
 {
-    struct orr_look told = *look;
-    told.action = orr_action_name(action);
-    told.result = orr_outcome_code(outcome);
-    told.why = orr_outcome_words(outcome);
-    orr_tell(&session->watcher, &told);
+    struct orr_look step = *look;
+    step.action = orr_action_name(action);
+    step.result = orr_outcome_code(outcome);
+    step.why = orr_outcome_words(outcome);
+    orr_tell(&session->watcher, &step);
 }
 
 /* False when the action is over. `lane`: the one that speaks for the job, or NULL. */
@@ -126,11 +126,11 @@ static bool search_for(struct orr_session *session, enum orr_action action, uint
 {
     const uint64_t scenarios = session->scenarios_of[action], refuted = count_refuted(session);
     const bool on = search_one(session, action, job, lane, order, failures);
-    tell(session, action, (enum orr_outcome)session->jobs[job].outcomes[action],
-         &(struct orr_look){.kind = ORR_LOOK_JOB,
-                            .job = job,
-                            .scenarios = session->scenarios_of[action] - scenarios,
-                            .refuted = count_refuted(session) - refuted});
+    report(session, action, (enum orr_outcome)session->jobs[job].outcomes[action],
+           &(struct orr_look){.kind = ORR_LOOK_JOB,
+                              .job = job,
+                              .scenarios = session->scenarios_of[action] - scenarios,
+                              .refuted = count_refuted(session) - refuted});
     return on;
 }
 
@@ -175,7 +175,7 @@ static bool is_done(const struct walk *walk, const struct orr_lane *lane)
     return lane->outcomes[walk->action] == ORR_OUTCOME_LIKE_FAILED;
 }
 
-/* NOT_TRIED if the gate lets the lane through; what is said of its jobs otherwise. */
+/* NOT_TRIED if the gate lets the lane through; else the outcome of its jobs. */
 static enum orr_outcome ask_gate(const struct walk *walk, const struct orr_lane *lane)
 {
     const struct orr_session *session = walk->session;
@@ -305,8 +305,8 @@ static enum orr_outcome foresee(const struct walk *walk, const struct orr_lane *
                                    &session->asks[ask], &class->demand);
 }
 
-/* No search of the action can be solved, as far as lanes tell. Then it is said as if the first job
- * of each lane had been searched for. */
+/* No search of the action can be solved, as far as lanes show. Then it is reported as if the first
+ * job of each lane had been searched for. */
 static bool all_in_vain(const struct walk *walk)
 {
     struct orr_backlog *backlog = walk->backlog;
@@ -326,8 +326,8 @@ static bool all_in_vain(const struct walk *walk)
             const uint32_t first = lane->items[lane->first].job;
             walk->session->jobs[first].outcomes[walk->action] = lane->foreseen;
             backlog->looked_at[first][walk->action] = backlog->round;
-            tell(walk->session, walk->action, (enum orr_outcome)lane->foreseen,
-                 &(struct orr_look){.kind = ORR_LOOK_JOB, .job = first});
+            report(walk->session, walk->action, (enum orr_outcome)lane->foreseen,
+                   &(struct orr_look){.kind = ORR_LOOK_JOB, .job = first});
             lane->outcomes[walk->action] = ORR_OUTCOME_LIKE_FAILED;
         }
     }
@@ -396,7 +396,7 @@ static bool lanes_will_do(const struct orr_session *session, enum orr_action act
 }
 
 /* Of jobs that no search was made for: what speaks for all of a lane. */
-static void tell_lanes(const struct orr_session *session, enum orr_action action)
+static void report_lanes(const struct orr_session *session, enum orr_action action)
 {
     const struct orr_backlog *backlog = session->backlog;
     for (uint32_t i = 0; orr_is_watched(&session->watcher) && i < backlog->filled_count; i++) {
@@ -410,8 +410,8 @@ static void tell_lanes(const struct orr_session *session, enum orr_action action
             }
         }
         if (jobs > 0 && lane->outcomes[action] != ORR_OUTCOME_NOT_TRIED) {
-            tell(session, action, (enum orr_outcome)lane->outcomes[action],
-                 &(struct orr_look){.kind = ORR_LOOK_ALIKE, .job = first, .jobs = jobs});
+            report(session, action, (enum orr_outcome)lane->outcomes[action],
+                   &(struct orr_look){.kind = ORR_LOOK_ALIKE, .job = first, .jobs = jobs});
         }
     }
 }
@@ -436,7 +436,7 @@ static void search(struct orr_session *session, enum orr_action action)
     if (ask_gates(&walk) && !all_in_vain(&walk)) {
         search_lanes(&walk);
     }
-    tell_lanes(session, action);
+    report_lanes(session, action);
 }
 
 void orr_kai__search(struct orr_session *session, enum orr_action action)

@@ -2,7 +2,7 @@
 /* kai_tasks.h - the session's tasks and the ledger's placements: one of each, at all times.
  *
  * Under kai a placement is one task. What the session decided about a task is done to its
- * placement, on the devices that the session shares it on; what became of a placement is told to
+ * placement, on the devices that the session shares it on; what became of a placement is passed to
  * its task. */
 #ifndef ORR_KAI_TASKS_H
 #define ORR_KAI_TASKS_H

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-static void tell(struct orr_kai_usage *past, const struct orr_view *view, uint32_t queue)
+static void update(struct orr_kai_usage *past, const struct orr_view *view, uint32_t queue)
 {
     double allocated[ORR_SHARE_KINDS];
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
@@ -20,17 +20,17 @@ static void tell(struct orr_kai_usage *past, const struct orr_view *view, uint32
     }
 }
 
-void orr_kai__usage_tell(struct orr_kai_usage *past, const struct orr_view *view, uint32_t queue)
+void orr_kai__usage_update(struct orr_kai_usage *past, const struct orr_view *view, uint32_t queue)
 {
     for (; past->on && queue != ORR_NONE; queue = view->queues->queues[queue].parent) {
-        tell(past, view, queue);
+        update(past, view, queue);
     }
 }
 
-void orr_kai__usage_tell_all(struct orr_kai_usage *past, const struct orr_view *view)
+void orr_kai__usage_update_all(struct orr_kai_usage *past, const struct orr_view *view)
 {
     for (uint32_t q = 0; past->on && q < view->queues->count; q++) {
-        tell(past, view, q);
+        update(past, view, q);
     }
 }
 

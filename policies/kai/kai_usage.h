@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* kai_usage.h - the past of a run, told to the session: time-aware fairness.
+/* kai_usage.h - the past of a run, passed to the session: time-aware fairness.
  *
- * What queues hold in the ledger is told as it changes; the session reads it on the grid of
+ * What queues hold in the ledger is recorded as it changes; the session reads it on the grid of
  * fetch_interval. Shares move only then, so while something waits each grid point is worth a look,
  * and one that moved no share is worth no more than that. */
 #ifndef ORR_KAI_USAGE_H
@@ -24,8 +24,8 @@ enum orr_status orr_kai__usage_open(struct orr_kai_usage *past, const struct orr
 void orr_kai__usage_capacity(struct orr_kai_usage *past, const struct orr_view *view);
 void orr_kai__usage_close(struct orr_kai_usage *past);
 /* A queue and its ancestors now hold what the ledger says. */
-void orr_kai__usage_tell(struct orr_kai_usage *past, const struct orr_view *view, uint32_t queue);
-void orr_kai__usage_tell_all(struct orr_kai_usage *past, const struct orr_view *view);
+void orr_kai__usage_update(struct orr_kai_usage *past, const struct orr_view *view, uint32_t queue);
+void orr_kai__usage_update_all(struct orr_kai_usage *past, const struct orr_view *view);
 /* Did a fair share move since the last call? */
 bool orr_kai__usage_moved_shares(struct orr_kai_usage *past, const struct orr_session *session);
 /* The next time usage is read; ORR_MS_NEVER if nobody looks at it. */

@@ -38,7 +38,7 @@ struct kube {
     uint32_t *first_lane; /* of a shape: a lane of each queue for its first group, then the next */
     uint32_t shape_count, shape_capacity;
     bool released;
-    bool told; /* caps as fair shares */
+    bool reported; /* caps as fair shares */
     struct orr_placer *placer;
     struct orr_scaling scaling;
     uint32_t *fresh; /* jobs that came since the last cycle */
@@ -384,14 +384,14 @@ static void kube_queue(void *state, const struct orr_view *view, uint32_t queue)
     (void)view;
     (void)queue;
     kube->released = true; /* what a cap kept back is tried again */
-    kube->told = false;
+    kube->reported = false;
 }
 
 /* What a namespace may hold is all that Kubernetes knows of shares. */
 static bool kube_shares(void *state, const struct orr_view *view, double *mgpu)
 {
     struct kube *kube = state;
-    const bool news = !kube->told;
+    const bool news = !kube->reported;
     for (uint32_t q = 0; q < view->queues->count && news; q++) {
         const struct orr_queue *queue = &view->queues->queues[q];
         if (queue->shard == view->shard && queue->child_count == 0) {
@@ -399,7 +399,7 @@ static bool kube_shares(void *state, const struct orr_view *view, double *mgpu)
             mgpu[q] = cap < 0.0 ? -1.0 : cap * ORR_MGPU;
         }
     }
-    kube->told = true;
+    kube->reported = true;
     return news;
 }
 

@@ -420,8 +420,8 @@ static enum orr_reason reason_of(enum orr_kueue_wait wait)
     return ORR_REASON_QUOTA;
 }
 
-static void say(const struct orr_view *view, struct orr_txn *txn, uint32_t job,
-                enum orr_reason reason)
+static void explain(const struct orr_view *view, struct orr_txn *txn, uint32_t job,
+                    enum orr_reason reason)
 {
     if (view->jobs[job].phase == ORR_JOB_PENDING && view->jobs[job].reason != reason) {
         orr_txn_explain(txn, job, reason);
@@ -435,7 +435,7 @@ static void explain_heads(struct kueue_run *run, const struct orr_view *view, st
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t job = run->job_of[heads[i]];
         if (!run->jobs[job].admitted) {
-            say(view, txn, job, reason_of(orr_kueue_wait(run->kueue, heads[i])));
+            explain(view, txn, job, reason_of(orr_kueue_wait(run->kueue, heads[i])));
         }
     }
 }
@@ -497,10 +497,10 @@ static void explain_fresh(struct kueue_run *run, const struct orr_view *view, st
         const uint32_t job = run->fresh[i];
         const struct kueue_job *is = &run->jobs[job];
         if (!is->admitted && view->jobs[job].reason == ORR_REASON_NONE) {
-            say(view, txn, job,
-                orr_kueue_in_heap(run->kueue, is->workload)
-                    ? ORR_REASON_HEAD_OF_LINE
-                    : reason_of(orr_kueue_wait(run->kueue, is->workload)));
+            explain(view, txn, job,
+                    orr_kueue_in_heap(run->kueue, is->workload)
+                        ? ORR_REASON_HEAD_OF_LINE
+                        : reason_of(orr_kueue_wait(run->kueue, is->workload)));
         }
     }
     run->fresh_count = 0;
@@ -512,7 +512,7 @@ static void explain_backoffs(struct kueue_run *run, const struct orr_view *view,
     for (uint32_t i = 0; i < run->timed_count; i++) {
         const struct kueue_job *is = &run->jobs[run->timed[i]];
         if (is->timed_out && (is->evicting || !is->admitted)) {
-            say(view, txn, run->timed[i], ORR_REASON_BACKOFF);
+            explain(view, txn, run->timed[i], ORR_REASON_BACKOFF);
         }
     }
 }

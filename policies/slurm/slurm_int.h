@@ -157,7 +157,7 @@ struct slurm_conf {
     double max_job_factor;
 };
 
-struct slurm_params { /* texts as written; "" where nothing was said */
+struct slurm_params { /* texts as written; "" where nothing was given */
     const char *slurm_conf, *sacctmgr;
     const char *keys[64]; /* by row of the table in slurm_conf.c */
     orr_ms slurmctld_start_ms;

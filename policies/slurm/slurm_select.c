@@ -12,7 +12,7 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* A job that wants fewer leaf switches waits for them as long as it said. */
+/* A job that wants fewer leaf switches waits for them as long as it asked to. */
 static bool waits_for_fewer_switches(const struct slurm *slurm, const struct orr_view *view,
                                      uint32_t job, const struct slurm_search *search)
 {

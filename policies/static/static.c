@@ -19,7 +19,7 @@ struct static_params {
 struct partition {
     struct orr_lanes lanes;
     int64_t *caps_mgpu; /* per queue */
-    bool told;          /* them as fair shares */
+    bool reported;      /* them as fair shares */
     struct orr_placer *placer;
 };
 
@@ -107,20 +107,20 @@ static void static_queue(void *state, const struct orr_view *view, uint32_t queu
     (void)queue;
     fill_caps(view, partition->caps_mgpu);
     orr_lanes_recap(&partition->lanes, view);
-    partition->told = false;
+    partition->reported = false;
 }
 
 static bool static_shares(void *state, const struct orr_view *view, double *mgpu)
 {
     struct partition *partition = state;
-    for (uint32_t q = 0; q < view->queues->count && !partition->told; q++) {
+    for (uint32_t q = 0; q < view->queues->count && !partition->reported; q++) {
         const struct orr_queue *queue = &view->queues->queues[q];
         if (queue->shard == view->shard && queue->child_count == 0) {
             mgpu[q] = (double)partition->caps_mgpu[q];
         }
     }
-    const bool news = !partition->told;
-    partition->told = true;
+    const bool news = !partition->reported;
+    partition->reported = true;
     return news;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* check_quotas.c - quotas that promise more than there is or than its jobs can fill, limits below
- * what jobs ask: at the start, and whenever an event sets what a queue is owed or how many nodes a
- * pool has. */
+ * what jobs ask: at the start, and whenever an event sets what a queue is next_change or how many
+ * nodes a pool has. */
 #include <stdio.h>
 #include <string.h>
 
@@ -19,8 +19,8 @@ struct quotas { /* what holds at a time */
     const struct orr_scenario *scenario;
     const struct orr_world *world;
     struct orr_entitlement *gpu;         /* per queue of the world */
-    double *children;                    /* what queues below it are owed together */
-    const char **origin;                 /* where what it is owed was set last */
+    double *children;                    /* quotas of the queues below it together */
+    const char **origin;                 /* where its quota was set last */
     uint32_t *nodes;                     /* per pool */
     int64_t *least_mgpu, *most_mgpu;     /* of gangs of jobs below a queue; 0: it has none */
     int64_t *usable_mgpu;                /* of the GPUs: what pods of its jobs can fill */
@@ -45,12 +45,12 @@ static int say_where(const struct quotas *q, const char *origin, char *text, siz
 }
 
 /* Is it wrong, and not as it was told already? */
-static bool is_news(struct sum *told, double promised, double there)
+static bool is_news(struct sum *reported, double promised, double there)
 {
     const bool wrong = there >= 0.0 && promised > there;
     const struct sum now = {wrong ? promised : 0.0, wrong ? there : 0.0};
-    const bool same = memcmp(&now, told, sizeof now) == 0;
-    *told = now;
+    const bool same = memcmp(&now, reported, sizeof now) == 0;
+    *reported = now;
     return wrong && !same;
 }
 
@@ -217,9 +217,11 @@ static void begin(struct quotas *q)
 static void check_events(struct quotas *q)
 {
     const struct orr_scenario *scenario = q->scenario;
-    uint32_t owed = 0, resize = 0;
-    while (owed < scenario->owed_count || resize < scenario->resize_count) {
-        const orr_ms a = owed < scenario->owed_count ? scenario->owed[owed].at_ms : ORR_MS_NEVER;
+    uint32_t next_change = 0, resize = 0;
+    while (next_change < scenario->queue_change_count || resize < scenario->resize_count) {
+        const orr_ms a = next_change < scenario->queue_change_count
+                             ? scenario->queue_changes[next_change].at_ms
+                             : ORR_MS_NEVER;
         const orr_ms b =
             resize < scenario->resize_count ? scenario->resizes[resize].at_ms : ORR_MS_NEVER;
         q->at_ms = a < b ? a : b;
@@ -228,8 +230,10 @@ static void check_events(struct quotas *q)
             q->nodes[scenario->resizes[resize].pool] = scenario->resizes[resize].nodes;
             q->event = scenario->resizes[resize].origin;
         }
-        for (; owed < scenario->owed_count && scenario->owed[owed].at_ms == q->at_ms; owed++) {
-            const struct orr_scenario_owed *now = &scenario->owed[owed];
+        for (; next_change < scenario->queue_change_count &&
+               scenario->queue_changes[next_change].at_ms == q->at_ms;
+             next_change++) {
+            const struct orr_scenario_queue_change *now = &scenario->queue_changes[next_change];
             const uint32_t queue = queue_named(q, scenario->queues[now->queue].name);
             q->gpu[queue].quota = now->resources[ORR_SCENARIO_GPU].quota;
             q->gpu[queue].limit = now->resources[ORR_SCENARIO_GPU].limit;

@@ -61,14 +61,14 @@ void orr_bug_remember(int argc, char **argv)
 
 void orr_bug_write(void)
 {
-    static const char said[] = "orrery: what to type to see it again is in ";
+    static const char message[] = "orrery: what to type to see it again is in ";
     const int out = open(name, O_WRONLY | O_CREAT | O_EXCL, 0666);
     if (out < 0) {
         return;
     }
     const bool whole = write(out, report, report_bytes) == (ssize_t)report_bytes;
     if (close(out) == 0 && whole) {
-        (void)!write(STDERR_FILENO, said, sizeof said - 1);
+        (void)!write(STDERR_FILENO, message, sizeof message - 1);
         (void)!write(STDERR_FILENO, name, strlen(name));
         (void)!write(STDERR_FILENO, "\n", 1);
     }

@@ -49,7 +49,7 @@ static error_t parse_bundle(int key, char *arg, struct argp_state *state)
     }
 }
 
-struct packed { /* told as it goes */
+struct packed { /* printed as it comes */
     const struct bundle_options *options;
     struct orr_json json;
     uint32_t files;
@@ -206,7 +206,7 @@ static void json_one(struct orr_json *json, const struct orr_verified *one)
     orr_json_close(json, '}');
 }
 
-static void tell(const struct orr_verified *one, void *context)
+static void report(const struct orr_verified *one, void *context)
 {
     struct verify_options *o = context;
     orr_progress_clear(&o->progress);
@@ -255,7 +255,7 @@ int orr_cli_verify(int argc, char **argv)
     orr_progress_init(&o.progress, &o.common);
     o.verify.study.progress = draw;
     o.verify.study.context = &o.progress;
-    enum orr_status status = orr_bundle_verify(&o.verify, tell, &o, &total, &different, &err);
+    enum orr_status status = orr_bundle_verify(&o.verify, report, &o, &total, &different, &err);
     orr_progress_clear(&o.progress);
     if (status != ORR_OK) {
         return orr_cli_fail(&err);

@@ -76,7 +76,7 @@ static orr_ms origin_of(const char *results)
 
 /* --- what would help --- */
 
-struct told { /* told as it goes */
+struct answers { /* printed as they come */
     const struct explain_options *options;
     struct orr_progress progress;
     struct orr_json json;
@@ -190,32 +190,32 @@ static void json_help(struct orr_json *json, const struct orr_help *help)
     orr_json_close(json, '}');
 }
 
-static void tell(const struct orr_help *help, void *context)
+static void report(const struct orr_help *help, void *context)
 {
-    struct told *told = context;
+    struct answers *answers = context;
     char goal[32], start[32];
-    orr_progress_clear(&told->progress);
-    if (told->options->common.json) {
-        if (told->changes == 0) {
-            orr_json_open(&told->json, NULL, '{');
-            orr_json_text(&told->json, "job", told->options->job);
-            orr_json_seconds(&told->json, "goal_s", help->goal_ms);
-            orr_json_seconds(&told->json, "waited_until_s", help->waited_until_ms);
-            orr_json_open(&told->json, "changes", '[');
+    orr_progress_clear(&answers->progress);
+    if (answers->options->common.json) {
+        if (answers->changes == 0) {
+            orr_json_open(&answers->json, NULL, '{');
+            orr_json_text(&answers->json, "job", answers->options->job);
+            orr_json_seconds(&answers->json, "goal_s", help->goal_ms);
+            orr_json_seconds(&answers->json, "waited_until_s", help->waited_until_ms);
+            orr_json_open(&answers->json, "changes", '[');
         }
-        json_help(&told->json, help);
+        json_help(&answers->json, help);
     } else {
-        if (told->changes == 0) {
-            const orr_ms origin_ms = told->options->origin_ms;
+        if (answers->changes == 0) {
+            const orr_ms origin_ms = answers->options->origin_ms;
             (void)orr_format_clock(goal, help->goal_ms, origin_ms);
             (void)orr_format_clock(start, help->waited_until_ms, origin_ms);
             (void)printf("It waited until %s. To start by %s, one of these alone; each was run:\n",
                          start, goal);
         }
-        print_help(help, told->options->origin_ms);
+        print_help(help, answers->options->origin_ms);
     }
-    told->changes++;
-    told->helpful += help->amount > 0;
+    answers->changes++;
+    answers->helpful += help->amount > 0;
 }
 
 static void draw(uint64_t done, uint64_t total, orr_ms now, void *context)
@@ -225,26 +225,26 @@ static void draw(uint64_t done, uint64_t total, orr_ms now, void *context)
 
 static int what_would_help(const struct explain_options *o)
 {
-    struct told told = {.options = o, .json = {.out = stdout}};
+    struct answers answers = {.options = o, .json = {.out = stdout}};
     struct orr_err err = {0};
-    orr_progress_init(&told.progress, &o->common);
+    orr_progress_init(&answers.progress, &o->common);
     const struct orr_help_options options = {
         .results = o->results,
         .job = o->job,
         .by_ms = o->by_ms,
-        .study = {.jobs = o->jobs, .progress = draw, .context = &told.progress}};
-    const enum orr_status status = orr_study_help(&options, tell, &told, &err);
-    orr_progress_clear(&told.progress);
+        .study = {.jobs = o->jobs, .progress = draw, .context = &answers.progress}};
+    const enum orr_status status = orr_study_help(&options, report, &answers, &err);
+    orr_progress_clear(&answers.progress);
     if (status != ORR_OK) {
         return orr_cli_fail(&err);
     }
     if (o->common.json) {
-        orr_json_close(&told.json, ']');
-        orr_json_close(&told.json, '}');
-    } else if (told.helpful == 0) {
+        orr_json_close(&answers.json, ']');
+        orr_json_close(&answers.json, '}');
+    } else if (answers.helpful == 0) {
         (void)printf("none of them helps alone\n");
     }
-    return told.helpful == 0;
+    return answers.helpful == 0;
 }
 
 /* --- stability --- */

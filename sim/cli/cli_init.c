@@ -228,7 +228,7 @@ static void write_cluster(FILE *out, const struct orr_scenario *scenario, const 
 
 static void write_queue(FILE *out, const struct queue_use *use, double share, int64_t quota)
 {
-    static const enum orr_kind told[] = {ORR_KIND_INTERACTIVE, ORR_KIND_INFERENCE};
+    static const enum orr_kind named[] = {ORR_KIND_INTERACTIVE, ORR_KIND_INFERENCE};
     char *label;
     size_t bytes;
     FILE *text = open_memstream(&label, &bytes);
@@ -240,9 +240,9 @@ static void write_queue(FILE *out, const struct queue_use *use, double share, in
                   label, 100.0 * share, use->jobs, use->jobs == 1 ? "job" : "jobs",
                   (double)use->largest_mgpu / ORR_MGPU,
                   use->largest_mgpu == ORR_MGPU ? "GPU" : "GPUs");
-    for (size_t k = 0; k < sizeof told / sizeof told[0]; k++) {
-        if (use->by_kind[told[k]] > 0) {
-            (void)fprintf(out, ", %u %s", use->by_kind[told[k]], orr_kind_name(told[k]));
+    for (size_t k = 0; k < sizeof named / sizeof named[0]; k++) {
+        if (use->by_kind[named[k]] > 0) {
+            (void)fprintf(out, ", %u %s", use->by_kind[named[k]], orr_kind_name(named[k]));
         }
     }
     (void)putc('\n', out);

@@ -116,9 +116,9 @@ int orr_cli_page(int argc, char **argv)
     }
     if (status == ORR_OK) {
         char *changes[ORR_CLI_LIST_MAX] = {NULL};
-        const char *said[ORR_CLI_LIST_MAX] = {NULL};
+        const char *changed[ORR_CLI_LIST_MAX] = {NULL};
         for (uint32_t i = 1; i < o.count; i++) {
-            said[i] = changes[i] = words_of(o.paths[0], o.paths[i]);
+            changed[i] = changes[i] = words_of(o.paths[0], o.paths[i]);
         }
         char beside[4600];
         orr_beside(o.output, beside, sizeof beside);
@@ -128,7 +128,7 @@ int orr_cli_page(int argc, char **argv)
                                                    .beside = beside,
                                                    .scratch = scratch,
                                                    .interrupted = orr_interrupt_catch(),
-                                                   .changes = said};
+                                                   .changes = changed};
         orr_interrupt_unfinished(beside);
         status = orr_report_write(&options, &err);
         orr_scratch_remove(scratch);

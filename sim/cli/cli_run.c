@@ -51,8 +51,8 @@ struct expected { /* what came of `expect:` */
     double started_s;
 };
 
-static void tell(const struct orr_scenario_expect *expect, enum orr_junit_verdict verdict,
-                 const char *text, void *context)
+static void report(const struct orr_scenario_expect *expect, enum orr_junit_verdict verdict,
+                   const char *text, void *context)
 {
     struct expected *expected = context;
     if (verdict != ORR_JUNIT_PASS) {
@@ -87,7 +87,7 @@ static int check_expectations(const struct session *s)
                       "orrery: %s: the scenario has no `expect:`, so that it tests nothing\n",
                       s->options.junit);
     }
-    int code = orr_expect_check(&s->point.scenario, s->point.output, tell, &expected);
+    int code = orr_expect_check(&s->point.scenario, s->point.output, report, &expected);
     if (orr_cli_write(s->options.junit, write_junit, &expected, &err) != ORR_OK) {
         code = orr_cli_fail(&err);
     }

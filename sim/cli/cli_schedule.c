@@ -322,7 +322,7 @@ static const char *bound(double gpus, char out[32])
     return out;
 }
 
-/* Who holds more than its share, and who is owed. */
+/* Who holds more than its share, and who holds less. */
 static void print_queues(const struct orr_snapshot *s)
 {
     int name = 5;

@@ -171,14 +171,14 @@ static void decided(void *context, const struct orr_txn_decision *d)
     orr_json_close(json, '}');
 }
 
-static void explained(void *context, const struct orr_explanation *said)
+static void explained(void *context, const struct orr_explanation *explanation)
 {
     struct orr_cycle_lines *lines = context;
     struct orr_json *json = open_line(lines, "waits");
-    put_job(lines, "job", said->job);
-    orr_json_text(json, "queue", queue_of(lines, said->job));
-    orr_json_text(json, "result", orr_reason_code(said->reason));
-    orr_json_text(json, "why", orr_reason_words(said->reason));
+    put_job(lines, "job", explanation->job);
+    orr_json_text(json, "queue", queue_of(lines, explanation->job));
+    orr_json_text(json, "result", orr_reason_code(explanation->reason));
+    orr_json_text(json, "why", orr_reason_words(explanation->reason));
     orr_json_close(json, '}');
 }
 

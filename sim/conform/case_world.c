@@ -290,7 +290,7 @@ static void add_nodes(struct case_world *world, struct orr_session *session)
         spec.is_mig = is_mig_node(node, add_instances(world, session, node->mig_instances,
                                                       node->mig_instance_count, &spec.allocatable));
         const uint32_t id = orr_session_add_node(session, &spec);
-        /* Stated apart from the amount: whether the node itself told it. */
+        /* Stated apart from the amount: whether the node itself states it. */
         session->nodes[id].has_gpu_memory_label = node->gpu_memory_synced;
         orr_conform__set_zones(node, id, session);
     }

@@ -182,7 +182,7 @@ void orr_conform__say(struct conform_outcome *outcome, enum orr_conform_verdict 
     va_end(args);
 }
 
-static void run_entry(const struct entry *entry, const char *policy, orr_conform_fn *tell,
+static void run_entry(const struct entry *entry, const char *policy, orr_conform_fn *report,
                       void *context, struct orr_conform_tally *tally)
 {
     struct conform_outcome outcome = {.verdict = ORR_CONFORM_PASSED};
@@ -200,13 +200,13 @@ static void run_entry(const struct entry *entry, const char *policy, orr_conform
     tally->passed += outcome.verdict == ORR_CONFORM_PASSED;
     tally->failed += outcome.verdict == ORR_CONFORM_FAILED;
     tally->skipped += outcome.verdict == ORR_CONFORM_SKIPPED;
-    const struct orr_conform_entry told = {
+    const struct orr_conform_entry judged = {
         .id = id, .verdict = outcome.verdict, .text = outcome.text};
-    tell(&told, context);
+    report(&judged, context);
 }
 
 enum orr_status orr_conform_run(const char *const *paths, size_t count, const char *policy,
-                                orr_conform_fn *tell, void *context,
+                                orr_conform_fn *report, void *context,
                                 struct orr_conform_tally *tally, struct orr_err *err)
 {
     struct orr_err local = {0};
@@ -218,7 +218,7 @@ enum orr_status orr_conform_run(const char *const *paths, size_t count, const ch
         status = load(&run, run.files[i]);
     }
     for (uint32_t i = 0; status == ORR_OK && i < run.entry_count; i++) {
-        run_entry(&run.entries[i], policy != NULL ? policy : "kai", tell, context, tally);
+        run_entry(&run.entries[i], policy != NULL ? policy : "kai", report, context, tally);
     }
     orr_free(run.files);
     orr_free(run.entries);
@@ -234,8 +234,8 @@ void orr_conform_print(const struct orr_conform_entry *entry, void *context)
 {
     static const char *const words[] = {"pass", "FAIL", "skip"};
     const struct orr_conform_text *text = context;
-    const bool said = entry->text[0] != '\0';
-    const char *const parts[] = {entry->id, said ? ": " : "", entry->text};
+    const bool has_text = entry->text[0] != '\0';
+    const char *const parts[] = {entry->id, has_text ? ": " : "", entry->text};
     if (entry->verdict == ORR_CONFORM_PASSED && !text->verbose) {
         return;
     }

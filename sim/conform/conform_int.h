@@ -13,7 +13,7 @@ struct conform_outcome {
     char text[400]; /* failed: what, expected, got; skipped: the feature */
 };
 
-/* Sets the outcome once: the first thing said stays. */
+/* Sets the outcome once: the first one stays. */
 void orr_conform__say(struct conform_outcome *outcome, enum orr_conform_verdict verdict,
                       const char *format, ...) ORR_PRINTF(3, 4);
 

@@ -2,7 +2,7 @@
 /* conform_json.h - JSON into structs by tables, with the place of everything that is wrong.
  *
  * A shape lists the keys an object may have and where each value goes. Keys that no shape knows are
- * errors, unless the reader is told to keep them (an entry that needs features beyond the plain
+ * errors, unless the reader is asked to keep them (an entry that needs features beyond the plain
  * model may carry keys that only those features have) or to note the first and read on.
  */
 #ifndef ORR_SIM_CONFORM_JSON_H
@@ -34,7 +34,7 @@ struct conform_reader {
     bool keep_extras;             /* else unknown keys are errors, or noted */
     struct conform_extra *extras; /* latest first */
     bool note_unknown;
-    const char *unknown; /* what the error of the first would have said, or NULL */
+    const char *unknown; /* what the error of the first would be, or NULL */
 };
 
 enum conform_kind {

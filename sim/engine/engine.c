@@ -48,7 +48,7 @@ static void run_due_events(struct engine *engine)
         case CLASS_IDLE: orr_engine__leave_idle(engine, subject, number); break;
         case CLASS_SCALE: orr_engine__scale(engine, subject, number); break;
         case CLASS_CYCLE:
-        case CLASS_OWED:
+        case CLASS_QUEUE_CHANGE:
         case CLASS_STATE: break; /* never in the heap */
         }
     }
@@ -76,11 +76,12 @@ static void run_arrivals(struct engine *engine)
     }
 }
 
-static orr_ms owed_ms(const struct engine *engine)
+static orr_ms queue_change_ms(const struct engine *engine)
 {
     const struct orr_world *world = engine->world;
-    return engine->next_owed < world->owed_count ? world->owed[engine->next_owed].at_ms
-                                                 : ORR_MS_NEVER;
+    return engine->next_queue_change < world->queue_change_count
+               ? world->queue_changes[engine->next_queue_change].at_ms
+               : ORR_MS_NEVER;
 }
 
 /* Quotas and the like that are others from now on. */
@@ -88,27 +89,28 @@ static void run_owed(struct engine *engine)
 {
     const struct orr_world *world = engine->world;
     struct orr_run *run = engine->run;
-    orr_fold_before_owed(&run->fold, engine->view.now);
-    while (owed_ms(engine) == engine->view.now) {
-        const struct orr_world_owed *owed = &world->owed[engine->next_owed++];
-        struct orr_queue *queue = &run->queues->queues[owed->queue];
-        queue->priority = owed->priority;
-        memcpy(queue->resources, owed->resources, sizeof queue->resources);
-        queue->lending.flavors = owed->flavors;
-        orr_engine__count_event(engine, CLASS_OWED, owed->queue);
-        orr_fold_owed(&run->fold, owed->queue);
-        orr_policy_tell_queue(engine->policy, engine->state, &engine->view, owed->queue);
+    orr_fold_before_queue_change(&run->fold, engine->view.now);
+    while (queue_change_ms(engine) == engine->view.now) {
+        const struct orr_world_queue_change *change =
+            &world->queue_changes[engine->next_queue_change++];
+        struct orr_queue *queue = &run->queues->queues[change->queue];
+        queue->priority = change->priority;
+        memcpy(queue->resources, change->resources, sizeof queue->resources);
+        queue->lending.flavors = change->flavors;
+        orr_engine__count_event(engine, CLASS_QUEUE_CHANGE, change->queue);
+        orr_fold_queue_change(&run->fold, change->queue);
+        orr_policy_notify_queue(engine->policy, engine->state, &engine->view, change->queue);
     }
-    engine->owed_ms = owed_ms(engine);
+    engine->queue_change_ms = queue_change_ms(engine);
     engine->changed = true;
 }
 
 static void take_explanations(struct engine *engine)
 {
     uint32_t count;
-    const struct orr_explanation *said = orr_txn_explanations(engine->txn, &count);
+    const struct orr_explanation *explained = orr_txn_explanations(engine->txn, &count);
     for (uint32_t i = 0; i < count; i++) {
-        orr_engine__note_reason(engine, said[i].job, said[i].reason, &said[i].proof);
+        orr_engine__note_reason(engine, explained[i].job, explained[i].reason, &explained[i].proof);
     }
 }
 
@@ -254,7 +256,7 @@ static orr_ms earlier(orr_ms a, orr_ms b)
 static orr_ms next_instant(struct engine *engine)
 {
     orr_ms next = earlier(engine->wake_ms, engine->next_cycle_ms);
-    next = earlier(next, earlier(engine->owed_ms, engine->look_ms));
+    next = earlier(next, earlier(engine->queue_change_ms, engine->look_ms));
     next = earlier(next, earlier(engine->arrival_ms, engine->running_ms));
     if (engine->idle_events + engine->give_up_events > 0) {
         drop_stale(engine);
@@ -309,7 +311,7 @@ static enum orr_status run_instant(struct engine *engine, orr_ms now, struct orr
             return status;
         }
     }
-    if (engine->owed_ms == now) {
+    if (engine->queue_change_ms == now) {
         run_owed(engine);
     }
     if (cycle_due(engine)) {
@@ -417,7 +419,7 @@ static void open_holds(struct engine *engine)
     }
 }
 
-/* What is owed changes during a run, so a run has its own. */
+/* Entitlements change during a run, so a run has its own. */
 static struct orr_queues *own_queues(const struct orr_world *world)
 {
     struct orr_queues *queues = orr_alloc(1, sizeof *queues);
@@ -455,8 +457,8 @@ static uint64_t untimed_cycles(const struct orr_engine_options *options,
 }
 
 /* How long gangs may run below their minimum: a cycle finds them, another ends them a grace later,
- * and each may come late. Not told for several shards: a reprieve holds to the next cycle of its
- * own, and the engine knows of cycles of any. */
+ * and each may come late. Not computed for several shards: a reprieve holds to the next cycle of
+ * its own, and the engine knows of cycles of any. */
 static orr_ms stale_grace_ms(const struct engine *engine, uint32_t shard, uint32_t shard_count)
 {
     const struct orr_scheduler *scheduler = &engine->scheduler;
@@ -570,7 +572,7 @@ static enum orr_status conclude(struct engine *engine, struct orr_err *err)
     }
     orr_account_make(engine->world, run);
     run->digest = run->ledger->digest.h;
-    run->owed_count = engine->next_owed;
+    run->queue_change_count = engine->next_queue_change;
     const enum orr_status status = orr_ledger_audit(run->ledger, err);
     return status == ORR_OK ? orr_account_check(run, err) : status;
 }
@@ -643,7 +645,7 @@ enum orr_status orr_engine_run(const struct orr_world *world,
     open_holds(&engine);
     engine.steps = orr_zalloc(world->part_count + (size_t)1, sizeof *engine.steps);
     engine.follows = world->terms.crew_count > 0 || orr_world_has_services(world);
-    engine.owed_ms = owed_ms(&engine);
+    engine.queue_change_ms = queue_change_ms(&engine);
     orr_engine__expect_arrival(&engine, 0);
     orr_engine__state_open(&engine);
     engine.done_ms = round_ms > 0 ? orr_alloc(world->job_count, sizeof *engine.done_ms) : NULL;

@@ -106,7 +106,7 @@ static bool goes_round(struct engine *engine, uint64_t parties)
 static bool tries_in_vain(const struct engine *engine)
 {
     return engine->endless.vain > CYCLES && engine->next_arrival == engine->world->job_count &&
-           engine->heap.count == 0 && engine->owed_ms == ORR_MS_NEVER &&
+           engine->heap.count == 0 && engine->queue_change_ms == ORR_MS_NEVER &&
            engine->look_ms == ORR_MS_NEVER;
 }
 

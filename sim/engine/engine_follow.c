@@ -114,7 +114,7 @@ static bool ask_anew(struct engine *engine, uint32_t job)
 }
 
 /* A policy that does not know the job at present hears of what it wants when it comes back. */
-static void tell_changed(struct engine *engine, uint32_t job)
+static void notify_changed(struct engine *engine, uint32_t job)
 {
     if (engine->delayed != NULL && engine->delayed[job]) {
         return;
@@ -146,7 +146,7 @@ void orr_engine__follow(struct engine *engine, uint32_t job)
 {
     if (is_followed(engine, job) && ask_anew(engine, job) && terms_of(engine, job)->crew > 0 &&
         engine->ledger->jobs[job].phase == ORR_JOB_RUNNING) {
-        tell_changed(engine, job);
+        notify_changed(engine, job);
     }
 }
 
@@ -223,7 +223,7 @@ static void end_service(struct engine *engine, uint32_t job)
     if (phase == ORR_JOB_RUNNING || phase == ORR_JOB_RELEASING) {
         orr_engine__end(engine, job);
     } else if (phase == ORR_JOB_PENDING && is_followed(engine, job) && ask_anew(engine, job)) {
-        tell_changed(engine, job); /* it wants nothing any more */
+        notify_changed(engine, job); /* it wants nothing any more */
     }
 }
 
@@ -245,7 +245,7 @@ void orr_engine__scale(struct engine *engine, uint32_t job, uint32_t step)
         return; /* the policy heard of it */
     }
     if (ask_anew(engine, job)) {
-        tell_changed(engine, job);
+        notify_changed(engine, job);
         orr_engine__want_room(engine, job);
     }
 }

@@ -14,14 +14,14 @@ enum event_class {
     CLASS_CAPACITY,
     CLASS_ARRIVAL,
     CLASS_CYCLE,
-    CLASS_REQUEUE, /* the delay after its longest run time is over */
-    CLASS_LIMIT,   /* an attempt has run as long as its queue allows */
-    CLASS_ROUND,   /* the round ends in which a job was done */
-    CLASS_GIVE_UP, /* a job has waited for its first start as long as it is ready to */
-    CLASS_OWED,    /* a queue is owed more or less, or has another priority; not in the heap */
-    CLASS_IDLE,    /* workers of a job have had nothing to do for as long as they stay */
-    CLASS_SCALE,   /* a service wants more pods, or fewer, or is over */
-    CLASS_STATE    /* a job runs since then as the run begins; not in the heap */
+    CLASS_REQUEUE,      /* the delay after its longest run time is over */
+    CLASS_LIMIT,        /* an attempt has run as long as its queue allows */
+    CLASS_ROUND,        /* the round ends in which a job was done */
+    CLASS_GIVE_UP,      /* a job has waited for its first start as long as it is ready to */
+    CLASS_QUEUE_CHANGE, /* a queue's entitlements or its priority change; not in the heap */
+    CLASS_IDLE,         /* workers of a job have had nothing to do for as long as they stay */
+    CLASS_SCALE,        /* a service wants more pods, or fewer, or is over */
+    CLASS_STATE         /* a job runs since then as the run begins; not in the heap */
 };
 
 /* With CLASS_CAPACITY: a step of an outage that the scenario lists, not of a random failure. */
@@ -61,7 +61,7 @@ struct engine {
     const uint32_t *shard_laws; /* of the txn; NULL: the same everywhere */
     struct orr_exec *exec;      /* NULL: work is wall time */
     void *state;                /* the policy's */
-    bool traced;                /* this cycle is told as options->trace says */
+    bool traced;                /* this cycle is traced, as options->trace asks */
     struct orr_view view;
     struct orr_view_work work;
     struct orr_view_words words;
@@ -71,22 +71,22 @@ struct engine {
     orr_ms running_ms; /* since when that one runs; the begin: broken_gangs; ORR_MS_NEVER: none */
     bool
         broken_gangs; /* of those that run, some are below their minimum, and it is not yet begin */
-    orr_ms arrival_ms;    /* of that job, when it is submitted; ORR_MS_NEVER: all have come */
-    uint32_t next_hold;   /* of the world: those before it have come */
-    uint32_t next_owed;   /* of the world: those before it are in force */
-    uint32_t *waits_for;  /* per hold: jobs whose end it still waits for */
-    bool changed;         /* something happened since the last cycle */
-    orr_ms next_cycle_ms; /* on a grid; ORR_MS_NEVER when none is due */
-    orr_ms last_cycle_ms; /* ORR_MS_NONE: none yet */
-    orr_ms round_ms;      /* 0: not in rounds */
-    orr_ms *done_ms;      /* in rounds, per job that is done and holds its devices; else NONE */
-    orr_ms wake_ms;       /* the policy asked for it; ORR_MS_NEVER */
-    orr_ms owed_ms;       /* queues are owed more or less from then on; ORR_MS_NEVER */
-    orr_ms look_ms;       /* autoscaled pools are looked at; ORR_MS_NEVER */
-    orr_ms branch_ms;     /* the run is held behind the instants up to then; ORR_MS_NEVER */
-    bool branched;        /* and goes no further than that: it has left the world's course */
-    bool enough;          /* who branches it needs no more */
-    bool outlasts;        /* something may be left in the heap when no job is */
+    orr_ms arrival_ms;          /* of that job, when it is submitted; ORR_MS_NEVER: all have come */
+    uint32_t next_hold;         /* of the world: those before it have come */
+    uint32_t next_queue_change; /* of the world: those before it are in force */
+    uint32_t *waits_for;        /* per hold: jobs whose end it still waits for */
+    bool changed;               /* something happened since the last cycle */
+    orr_ms next_cycle_ms;       /* on a grid; ORR_MS_NEVER when none is due */
+    orr_ms last_cycle_ms;       /* ORR_MS_NONE: none yet */
+    orr_ms round_ms;            /* 0: not in rounds */
+    orr_ms *done_ms;        /* in rounds, per job that is done and holds its devices; else NONE */
+    orr_ms wake_ms;         /* the policy asked for it; ORR_MS_NEVER */
+    orr_ms queue_change_ms; /* when entitlements of queues change next; ORR_MS_NEVER */
+    orr_ms look_ms;         /* autoscaled pools are looked at; ORR_MS_NEVER */
+    orr_ms branch_ms;       /* the run is held behind the instants up to then; ORR_MS_NEVER */
+    bool branched;          /* and goes no further than that: it has left the world's course */
+    bool enough;            /* who branches it needs no more */
+    bool outlasts;          /* something may be left in the heap when no job is */
     struct orr_scheduler scheduler;
     struct orr_faults faults;
     uint32_t fault_events;  /* in the heap: of random failures */
@@ -112,7 +112,8 @@ struct engine {
     uint32_t worn_job;       /* started as often as a job can be; ORR_NONE */
     uint64_t untimed_cycles; /* a cycle is timed if its number has none of these bits */
     bool has_shares;         /* some of those that follow */
-    /* of a resource, per queue: the policy's fair shares as recorded, then as told; NULL: none */
+    /* of a resource, per queue: the policy's fair shares as recorded, then as reported; NULL: none
+     */
     double *shares[ORR_SHARE_KINDS];
 };
 
@@ -194,7 +195,8 @@ void orr_engine__scale(struct engine *engine, uint32_t job, uint32_t step);
 
 /* What commits mean for time. */
 void orr_engine__take_decisions(struct engine *engine);
-/* engine_trace.c: is the cycle that begins to be told? Then from now on, and what it decided. */
+/* engine_trace.c: is the cycle that begins traced? Then its steps from now on, and what it decided.
+ */
 bool orr_engine__trace_begin(struct engine *engine);
 void orr_engine__trace_decided(const struct engine *engine);
 /* An eviction that was decided: what leaves is gone at `gone`. */
@@ -205,7 +207,7 @@ void orr_engine__evict_rest(struct engine *engine, uint32_t job, enum orr_cause 
 void orr_engine__lose_tasks(struct engine *engine, const struct orr_txn_decision *decision,
                             orr_ms gone);
 /* An eviction that the policy did not decide: it hears of what is leaving. */
-void orr_engine__tell_evicted(struct engine *engine, uint32_t job);
+void orr_engine__notify_evicted(struct engine *engine, uint32_t job);
 void orr_engine__replan_neighbours(struct engine *engine);
 
 /* engine_work.c: the policy may ask how its jobs get on */

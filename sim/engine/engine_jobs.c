@@ -359,7 +359,7 @@ void orr_engine__requeue(struct engine *engine, uint32_t job)
     engine->changed = true;
 }
 
-void orr_engine__tell_evicted(struct engine *engine, uint32_t job)
+void orr_engine__notify_evicted(struct engine *engine, uint32_t job)
 {
     if (orr_policy_hears_changes(engine->policy, &engine->world->specs[job])) {
         engine->policy->event(engine->state, &engine->view, ORR_JOB_CHANGED, job);
@@ -401,7 +401,7 @@ void orr_engine__reach_limit(struct engine *engine, uint32_t job, uint32_t attem
     ORR_ASSERT(committed); /* an eviction breaks no law */
     orr_engine__take_decisions(engine);
     orr_txn_end_cycle(engine->txn);
-    orr_engine__tell_evicted(engine, job);
+    orr_engine__notify_evicted(engine, job);
 }
 
 void orr_engine__replan(struct engine *engine, uint32_t job, enum orr_cause cause)

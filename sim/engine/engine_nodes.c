@@ -54,7 +54,7 @@ void orr_engine__evict_rest(struct engine *engine, uint32_t job, enum orr_cause 
         ORR_ASSERT(lawful);
         orr_engine__take_decisions(engine);
         orr_txn_end_cycle(engine->txn);
-        orr_engine__tell_evicted(engine, job);
+        orr_engine__notify_evicted(engine, job);
     }
 }
 
@@ -81,7 +81,7 @@ static void leave_nodes(struct engine *engine, uint32_t job, struct range nodes)
     evict_from(engine, job, nodes, ORR_CAUSE_MAINTENANCE);
     orr_engine__take_decisions(engine);
     orr_txn_end_cycle(engine->txn);
-    orr_engine__tell_evicted(engine, job);
+    orr_engine__notify_evicted(engine, job);
     orr_engine__evict_rest(engine, job, ORR_CAUSE_MAINTENANCE);
 }
 
@@ -186,7 +186,7 @@ void orr_engine__note_vacant(struct engine *engine)
         end_cordon(engine, node, engine->view.now);
         begin_record(engine, node);
         if (engine->taken[node]) {
-            orr_policy_tell_node(engine->policy, engine->state, &engine->view, node);
+            orr_policy_notify_node(engine->policy, engine->state, &engine->view, node);
         }
     }
     engine->emptying_count = kept;
@@ -202,7 +202,7 @@ static void close_node(struct engine *engine, uint32_t node)
     orr_ledger_set_down(engine->ledger, node, true);
     engine->emptying[engine->emptying_count++] = node;
     orr_engine__note_vacant(engine);
-    orr_policy_tell_node(engine->policy, engine->state, &engine->view, node);
+    orr_policy_notify_node(engine->policy, engine->state, &engine->view, node);
 }
 
 static void end_outage(struct engine *engine, uint32_t node)
@@ -228,7 +228,7 @@ static void reopen_node(struct engine *engine, uint32_t node)
     }
     end_outage(engine, node);
     orr_ledger_set_down(engine->ledger, node, false);
-    orr_policy_tell_node(engine->policy, engine->state, &engine->view, node);
+    orr_policy_notify_node(engine->policy, engine->state, &engine->view, node);
 }
 
 /* It leaves the cluster, or is part of it again; it is closed, so that what was down until now is
@@ -239,7 +239,7 @@ static void take_node(struct engine *engine, uint32_t node, bool taken)
     if (engine->record[node] != 0) {
         end_record(engine, node);
         begin_record(engine, node);
-        orr_policy_tell_node(engine->policy, engine->state, &engine->view, node);
+        orr_policy_notify_node(engine->policy, engine->state, &engine->view, node);
     }
 }
 
@@ -405,8 +405,9 @@ void orr_engine__nodes_open(struct engine *engine)
         plan_step(engine, i, ORR_ENGINE__LISTED, STEP_BEGIN, it->begin_ms);
         plan_step(engine, i, ORR_ENGINE__LISTED, STEP_END, it->end_ms);
     }
-    engine->outlasts = engine->fault_events + engine->listed_events + world->owed_count > 0 ||
-                       engine->pools != NULL || engine->exec != NULL || world->rules != NULL;
+    engine->outlasts =
+        engine->fault_events + engine->listed_events + world->queue_change_count > 0 ||
+        engine->pools != NULL || engine->exec != NULL || world->rules != NULL;
 }
 
 void orr_engine__nodes_close(struct engine *engine)
@@ -446,7 +447,7 @@ static bool has_live_event(const struct engine *engine)
     return live;
 }
 
-/* What waits now waits for ever, unless the end of something listed makes room, more is owed, or
+/* What waits now waits for ever, unless the end of something listed makes room, a quota grows, or
  * nodes are ordered. What is over already must not prolong the run. */
 bool orr_engine__only_faults_left(const struct engine *engine)
 {
@@ -455,7 +456,7 @@ bool orr_engine__only_faults_left(const struct engine *engine)
         return false;
     }
     const bool looks = engine->look_ms != ORR_MS_NEVER;
-    const uint32_t hopes = engine->world->owed_count - engine->next_owed + looks;
+    const uint32_t hopes = engine->world->queue_change_count - engine->next_queue_change + looks;
     const uint32_t left = engine->fault_events + engine->listed_events;
     const uint32_t stale =
         engine->idle_events + (engine->ledger->pending_jobs == 0 ? engine->give_up_events : 0);

@@ -98,7 +98,7 @@ static uint64_t in_grid(orr_ms now, orr_ms grid_ms)
 
 static uint64_t situation(const struct engine *engine)
 {
-    const orr_ms times[] = {engine->wake_ms, engine->next_cycle_ms, engine->owed_ms,
+    const orr_ms times[] = {engine->wake_ms, engine->next_cycle_ms, engine->queue_change_ms,
                             engine->look_ms, engine->arrival_ms,    engine->running_ms};
     struct orr_digest digest = ORR_DIGEST_INIT;
     for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* engine_trace.c - some cycles told as they happen. */
+/* engine_trace.c - some cycles written step by step as they happen. */
 #include "engine_int.h"
 
 bool orr_engine__trace_begin(struct engine *engine)
@@ -24,8 +24,8 @@ void orr_engine__trace_decided(const struct engine *engine)
     for (uint32_t i = 0; i < count; i++) {
         trace->decision(trace->context, &decisions[i]);
     }
-    const struct orr_explanation *said = orr_txn_explanations(engine->txn, &count);
+    const struct orr_explanation *explained = orr_txn_explanations(engine->txn, &count);
     for (uint32_t i = 0; i < count; i++) {
-        trace->explanation(trace->context, &said[i]);
+        trace->explanation(trace->context, &explained[i]);
     }
 }

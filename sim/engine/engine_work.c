@@ -4,7 +4,7 @@
 
 /* Without exec work is wall time, nothing outlives an eviction, and the policy contract's own
  * answer is right. */
-static void tell_progress(void *self, const struct orr_view *view, uint32_t job,
+static void read_progress(void *self, const struct orr_view *view, uint32_t job,
                           struct orr_job_progress *progress)
 {
     const struct engine *engine = self;
@@ -44,7 +44,7 @@ void orr_engine__work_open(struct engine *engine)
     engine->view.words = &engine->words;
     engine->work = (struct orr_view_work){.deadline_ms = tell_deadline, .self = engine};
     if (engine->exec != NULL) {
-        engine->work.progress = tell_progress;
+        engine->work.progress = read_progress;
         engine->work.rate_at = tell_rate_at;
     }
     engine->view.work = &engine->work;

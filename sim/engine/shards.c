@@ -144,7 +144,7 @@ static void shards_node(void *state, const struct orr_view *view, uint32_t node)
     struct instance *one = &shards->instances[orr_cluster_type(view->cluster, node)->shard];
     one->view.now = view->now;
     one->changed = true;
-    orr_policy_tell_node(one->policy, one->state, &one->view, node);
+    orr_policy_notify_node(one->policy, one->state, &one->view, node);
 }
 
 static void shards_queue(void *state, const struct orr_view *view, uint32_t queue)
@@ -153,7 +153,7 @@ static void shards_queue(void *state, const struct orr_view *view, uint32_t queu
     struct instance *one = &shards->instances[view->queues->queues[queue].shard];
     one->view.now = view->now;
     one->changed = true;
-    orr_policy_tell_queue(one->policy, one->state, &one->view, queue);
+    orr_policy_notify_queue(one->policy, one->state, &one->view, queue);
 }
 
 static bool shards_shares_of(void *state, const struct orr_view *view, enum orr_share_kind kind,

@@ -3,7 +3,7 @@
  * neighbours on shared devices.
  *
  * Who shares a link or a device with whom changes when jobs come and go; the jobs whose rate this
- * changes are collected and told once an instant. */
+ * changes are collected and reported once an instant. */
 #include "exec_int.h"
 
 #include <orrery/base/sort.h>

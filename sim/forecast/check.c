@@ -13,8 +13,8 @@ struct wait { /* of a job that started */
     orr_ms wait_ms;
 };
 
-struct said {                /* of a job at a moment */
-    uint32_t moment, before; /* before: said of the same job and not settled, + 1; 0: none */
+struct forecast_of {         /* of a job at a moment */
+    uint32_t moment, before; /* before: of the same job and not settled, + 1; 0: none */
     orr_ms now_ms, low_ms, median_ms, high_ms, naive_ms;
     orr_ms plain_low_ms, plain_high_ms; /* by the futures alone */
     double within_hour;
@@ -24,9 +24,9 @@ struct said {                /* of a job at a moment */
 struct orr_forecast__check {
     struct wait *waits;
     uint32_t wait_count, wait_capacity;
-    struct said *said;
-    uint32_t said_count, said_capacity;
-    uint32_t *open; /* per job: the last said of it that is not settled, + 1 */
+    struct forecast_of *forecasts;
+    uint32_t forecast_count, forecast_capacity;
+    uint32_t *open; /* per job: its last forecast that is not settled, + 1 */
 };
 
 struct orr_forecast__check *orr_forecast__check_open(uint32_t job_count)
@@ -40,7 +40,7 @@ void orr_forecast__check_close(struct orr_forecast__check *check)
 {
     if (check != NULL) {
         orr_free(check->waits);
-        orr_free(check->said);
+        orr_free(check->forecasts);
         orr_free(check->open);
         orr_free(check);
     }
@@ -124,8 +124,8 @@ void orr_forecast__check_started(struct orr_forecast__check *check, uint32_t job
         check->waits[check->wait_count++] =
             (struct wait){.queue = queue, .gpus = gpus, .wait_ms = now - considered};
     }
-    for (uint32_t s = check->open[job]; s != 0; s = check->said[s - 1].before) {
-        check->said[s - 1].start_ms = now;
+    for (uint32_t s = check->open[job]; s != 0; s = check->forecasts[s - 1].before) {
+        check->forecasts[s - 1].start_ms = now;
     }
     check->open[job] = 0;
 }
@@ -156,23 +156,25 @@ orr_ms orr_forecast__naive(const struct orr_forecast__check *check, uint32_t que
     return start > now ? start : now;
 }
 
-void orr_forecast__check_said(struct orr_forecast__check *check, uint32_t job, uint32_t moment,
-                              orr_ms now, const struct orr_forecast_job *said,
-                              const struct orr_forecast_job *futures, orr_ms naive_ms)
+void orr_forecast__check_add(struct orr_forecast__check *check, uint32_t job, uint32_t moment,
+                             orr_ms now, const struct orr_forecast_job *forecast,
+                             const struct orr_forecast_job *futures, orr_ms naive_ms)
 {
-    check->said = ORR_ROOM_FOR_ONE(check->said, check->said_count, check->said_capacity);
-    check->said[check->said_count++] = (struct said){.moment = moment,
-                                                     .before = check->open[job],
-                                                     .now_ms = now,
-                                                     .low_ms = said->low_ms,
-                                                     .median_ms = said->median_ms,
-                                                     .high_ms = said->high_ms,
-                                                     .naive_ms = naive_ms,
-                                                     .plain_low_ms = futures->low_ms,
-                                                     .plain_high_ms = futures->high_ms,
-                                                     .within_hour = said->within_hour,
-                                                     .start_ms = ORR_MS_NEVER};
-    check->open[job] = check->said_count;
+    check->forecasts =
+        ORR_ROOM_FOR_ONE(check->forecasts, check->forecast_count, check->forecast_capacity);
+    check->forecasts[check->forecast_count++] =
+        (struct forecast_of){.moment = moment,
+                             .before = check->open[job],
+                             .now_ms = now,
+                             .low_ms = forecast->low_ms,
+                             .median_ms = forecast->median_ms,
+                             .high_ms = forecast->high_ms,
+                             .naive_ms = naive_ms,
+                             .plain_low_ms = futures->low_ms,
+                             .plain_high_ms = futures->high_ms,
+                             .within_hour = forecast->within_hour,
+                             .start_ms = ORR_MS_NEVER};
+    check->open[job] = check->forecast_count;
 }
 
 /* --- what past forecasts say of the next ones --- */
@@ -195,18 +197,18 @@ static double scaled(orr_ms at, orr_ms now)
 }
 
 /* What it missed by, as far as that is known now; false: it is not. */
-static bool miss_of(const struct said *said, orr_ms now, double *low, double *high)
+static bool miss_of(const struct forecast_of *forecast, orr_ms now, double *low, double *high)
 {
     const double least = 0.02;
-    const bool open = said->start_ms > now;
-    if (said->median_ms == ORR_MS_NEVER || said->plain_high_ms == ORR_MS_NEVER ||
-        (open && now <= said->plain_high_ms)) {
+    const bool open = forecast->start_ms > now;
+    if (forecast->median_ms == ORR_MS_NEVER || forecast->plain_high_ms == ORR_MS_NEVER ||
+        (open && now <= forecast->plain_high_ms)) {
         return false;
     }
-    const double middle = scaled(said->median_ms, said->now_ms);
-    const double off = scaled(open ? now : said->start_ms, said->now_ms) - middle;
-    *low = -off / fmax(middle - scaled(said->plain_low_ms, said->now_ms), least);
-    *high = off / fmax(scaled(said->plain_high_ms, said->now_ms) - middle, least);
+    const double middle = scaled(forecast->median_ms, forecast->now_ms);
+    const double off = scaled(open ? now : forecast->start_ms, forecast->now_ms) - middle;
+    *low = -off / fmax(middle - scaled(forecast->plain_low_ms, forecast->now_ms), least);
+    *high = off / fmax(scaled(forecast->plain_high_ms, forecast->now_ms) - middle, least);
     return true;
 }
 
@@ -238,14 +240,14 @@ static double nine_of_ten(struct miss *misses, uint32_t count)
 /* A moment at which many wait counts as that of some. */
 static void list_misses(const struct orr_forecast__check *check, orr_ms now, struct misses *misses)
 {
-    for (uint32_t first = 0, next = 0; first < check->said_count; first = next) {
+    for (uint32_t first = 0, next = 0; first < check->forecast_count; first = next) {
         const uint32_t before = misses->count;
-        for (next = first;
-             next < check->said_count && check->said[next].moment == check->said[first].moment;
+        for (next = first; next < check->forecast_count &&
+                           check->forecasts[next].moment == check->forecasts[first].moment;
              next++) {
             const uint32_t at = misses->count;
             misses->count +=
-                miss_of(&check->said[next], now, &misses->low[at].by, &misses->high[at].by);
+                miss_of(&check->forecasts[next], now, &misses->low[at].by, &misses->high[at].by);
         }
         const uint32_t jobs = misses->count - before;
         misses->moments += jobs > 0;
@@ -260,8 +262,9 @@ struct orr_forecast__stretch orr_forecast__stretch(const struct orr_forecast__ch
                                                    orr_ms now)
 {
     struct orr_forecast__stretch stretch = {1.0, 1.0};
-    struct misses misses = {.low = orr_zalloc(check->said_count + (size_t)1, sizeof *misses.low),
-                            .high = orr_zalloc(check->said_count + (size_t)1, sizeof *misses.high)};
+    struct misses misses = {
+        .low = orr_zalloc(check->forecast_count + (size_t)1, sizeof *misses.low),
+        .high = orr_zalloc(check->forecast_count + (size_t)1, sizeof *misses.high)};
     list_misses(check, now, &misses);
     if (misses.moments >= MOMENTS_LEAST) {
         stretch.low = nine_of_ten(misses.low, misses.count);
@@ -301,9 +304,9 @@ static double median_of(double *values, uint32_t count)
 }
 
 /* |a - b| in seconds, of what is beyond the horizon from there. */
-static double apart_s(orr_ms said, orr_ms came, orr_ms horizon)
+static double apart_s(orr_ms forecast, orr_ms came, orr_ms horizon)
 {
-    const orr_ms at = said < horizon ? said : horizon;
+    const orr_ms at = forecast < horizon ? forecast : horizon;
     return fabs((double)(at - came)) / 1000.0;
 }
 
@@ -323,26 +326,27 @@ static void end_moment(struct sums *sums, struct orr_forecast_score *score)
     sums->covered_in_moment = 0;
 }
 
-static void count_one(const struct said *said, orr_ms horizon_ms, struct sums *sums,
+static void count_one(const struct forecast_of *forecast, orr_ms horizon_ms, struct sums *sums,
                       struct orr_forecast_score *score)
 {
-    const orr_ms horizon = said->now_ms + horizon_ms, hour = said->now_ms + 3600 * 1000;
-    const bool late = said->start_ms > horizon; /* all that futures could have said of it */
-    const bool early = said->low_ms == ORR_MS_NEVER ? !late : said->start_ms < said->low_ms;
-    const bool after = said->high_ms != ORR_MS_NEVER && said->start_ms > said->high_ms;
-    const double missed = said->within_hour - (said->start_ms <= hour);
+    const orr_ms horizon = forecast->now_ms + horizon_ms, hour = forecast->now_ms + 3600 * 1000;
+    const bool late = forecast->start_ms > horizon; /* all that futures could have shown of it */
+    const bool early =
+        forecast->low_ms == ORR_MS_NEVER ? !late : forecast->start_ms < forecast->low_ms;
+    const bool after = forecast->high_ms != ORR_MS_NEVER && forecast->start_ms > forecast->high_ms;
+    const double missed = forecast->within_hour - (forecast->start_ms <= hour);
     const uint64_t i = score->forecasts++;
     score->low += early;
     score->high += after;
     score->covered += !early && !after;
     score->brier += missed * missed;
-    score->error_s += apart_s(said->median_ms, said->start_ms, horizon);
-    score->naive_s += apart_s(said->naive_ms, said->start_ms, ORR_MS_NEVER);
-    sums->errors[i] = apart_s(said->median_ms, said->start_ms, horizon);
-    sums->naive[i] = apart_s(said->naive_ms, said->start_ms, ORR_MS_NEVER);
-    sums->widths[i] = said->high_ms == ORR_MS_NEVER
+    score->error_s += apart_s(forecast->median_ms, forecast->start_ms, horizon);
+    score->naive_s += apart_s(forecast->naive_ms, forecast->start_ms, ORR_MS_NEVER);
+    sums->errors[i] = apart_s(forecast->median_ms, forecast->start_ms, horizon);
+    sums->naive[i] = apart_s(forecast->naive_ms, forecast->start_ms, ORR_MS_NEVER);
+    sums->widths[i] = forecast->high_ms == ORR_MS_NEVER
                           ? (double)INFINITY
-                          : (double)(said->high_ms - said->low_ms) / 1000.0;
+                          : (double)(forecast->high_ms - forecast->low_ms) / 1000.0;
     sums->in_moment++;
     sums->covered_in_moment += !early && !after;
 }
@@ -350,21 +354,21 @@ static void count_one(const struct said *said, orr_ms horizon_ms, struct sums *s
 void orr_forecast__score(const struct orr_forecast__check *check, orr_ms horizon_ms,
                          struct orr_forecast_score *score)
 {
-    const size_t room = check->said_count + (size_t)1;
+    const size_t room = check->forecast_count + (size_t)1;
     struct sums sums = {.errors = orr_alloc(room, sizeof(double)),
                         .naive = orr_alloc(room, sizeof(double)),
                         .widths = orr_alloc(room, sizeof(double))};
     *score = (struct orr_forecast_score){0};
-    for (uint32_t i = 0; i < check->said_count; i++) {
-        const struct said *said = &check->said[i];
-        if (said->moment != sums.moment) {
+    for (uint32_t i = 0; i < check->forecast_count; i++) {
+        const struct forecast_of *forecast = &check->forecasts[i];
+        if (forecast->moment != sums.moment) {
             end_moment(&sums, score);
-            sums.moment = said->moment;
+            sums.moment = forecast->moment;
         }
-        if (said->start_ms == ORR_MS_NEVER) {
+        if (forecast->start_ms == ORR_MS_NEVER) {
             score->unresolved++;
         } else {
-            count_one(said, horizon_ms, &sums, score);
+            count_one(forecast, horizon_ms, &sums, score);
         }
     }
     end_moment(&sums, score);

@@ -17,7 +17,7 @@ void orr_forecast__check_close(struct orr_forecast__check *check);
 orr_ms *orr_forecast__moments(const struct orr_world *world, const struct orr_run *run,
                               uint32_t job_count, uint32_t *count);
 
-/* A job started: what was said of it is settled. `considered`: since when it was, at its first
+/* A job started: its forecasts are settled. `considered`: since when it was, at its first
  * start; else ORR_MS_NONE. */
 void orr_forecast__check_started(struct orr_forecast__check *check, uint32_t job, uint32_t queue,
                                  uint32_t gpus, orr_ms considered, orr_ms now);
@@ -34,10 +34,10 @@ struct orr_forecast__stretch orr_forecast__stretch(const struct orr_forecast__ch
                                                    orr_ms now);
 void orr_forecast__widen(const struct orr_forecast__stretch *stretch, orr_ms now, orr_ms horizon_ms,
                          struct orr_forecast_job *job);
-/* What is said of a job at a moment: what is said in the end, and what the futures alone say. */
-void orr_forecast__check_said(struct orr_forecast__check *check, uint32_t job, uint32_t moment,
-                              orr_ms now, const struct orr_forecast_job *said,
-                              const struct orr_forecast_job *futures, orr_ms naive_ms);
+/* Forecasts of a job at a moment: the one that is printed, and that of the futures alone. */
+void orr_forecast__check_add(struct orr_forecast__check *check, uint32_t job, uint32_t moment,
+                             orr_ms now, const struct orr_forecast_job *forecast,
+                             const struct orr_forecast_job *futures, orr_ms naive_ms);
 void orr_forecast__score(const struct orr_forecast__check *check, orr_ms horizon_ms,
                          struct orr_forecast_score *score);
 

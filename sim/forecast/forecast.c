@@ -175,7 +175,7 @@ static void remember(struct forecast *f, const struct orr_forecast__moment *mome
     const uint32_t j = moment->jobs[index];
     const orr_ms submit = orr_run_eligible_ms(&f->point.world, &f->point.run, j);
     const struct orr_duration_of *of = &f->run.of[j];
-    orr_forecast__check_said(
+    orr_forecast__check_add(
         f->check, j, moment->nth, moment->branch->at_ms, said, plain,
         orr_forecast__naive(f->check, of->queue, of->size, submit, moment->branch->at_ms));
 }

@@ -152,10 +152,10 @@ static const char *why_nodes(const struct orr_session *session, const struct orr
                              : snprintf(text, sizeof text,
                                         "%u of %u pods find a node, and none takes the next",
                                         d->placed, d->asked);
-    for (int m = 1, told = 0; m < ORR_MISFITS; m++) {
+    for (int m = 1, named = 0; m < ORR_MISFITS; m++) {
         if (d->misfits[m] > 0 && used > 0 && (size_t)used < sizeof text) {
             used += snprintf(text + used, sizeof text - (size_t)used, "%s %s on %u of %u",
-                             told++ > 0 ? "," : ":", orr_misfit_words((enum orr_misfit)m),
+                             named++ > 0 ? "," : ":", orr_misfit_words((enum orr_misfit)m),
                              d->misfits[m], d->nodes);
         }
     }

@@ -22,7 +22,7 @@
 
 #include "state_int.h"
 
-void state_tell(struct writer *w, const char *code, const char *text, uint64_t more)
+void state_note(struct writer *w, const char *code, const char *text, uint64_t more)
 {
     struct orr_snapshot_state *out = w->out;
     uint32_t f = 0;
@@ -207,8 +207,8 @@ static void write_all(struct writer *w)
         (void)fprintf(w->scenario, "  t%u: %s\n", (unsigned)t + 1,
                       orr_idmap_name(&w->templates, t));
     }
-    state_tell(w, "arrivals", "jobs that come after now: none, add a workload part for them", 0);
-    state_tell(w, "usage", "past use of queues: 0, as in KAI's own tool", 0);
+    state_note(w, "arrivals", "jobs that come after now: none, add a workload part for them", 0);
+    state_note(w, "usage", "past use of queues: 0, as in KAI's own tool", 0);
 }
 
 enum orr_status import_write_state(struct import_model *model, const struct orr_snapshot_rest *rest,

@@ -83,7 +83,7 @@ struct levels {
 
 /* --- state.c --- */
 
-void state_tell(struct writer *w, const char *code, const char *text, uint64_t more);
+void state_note(struct writer *w, const char *code, const char *text, uint64_t more);
 uint32_t state_find_node(const struct writer *w, const char *name);
 bool state_is_held(const struct import_pod *pod);
 bool state_waits(const struct import_pod *pod);

@@ -79,17 +79,17 @@ static orr_ms run_ms(struct writer *w, const struct job *job, orr_ms age_ms)
 {
     const struct orr_snapshot_rest *rest = w->rest;
     if (job->held > 0 && job->leaving == job->held) {
-        state_tell(w, "leaving", "jobs that are being deleted: they hold their room for 30 s more",
+        state_note(w, "leaving", "jobs that are being deleted: they hold their room for 30 s more",
                    1);
         return age_ms + LEAVES_MS;
     }
     age_ms = job->broken ? 0 : age_ms; /* it begins anew */
     if (job->kind == ORR_KIND_INFERENCE) {
-        state_tell(w, "services", "jobs that serve: they go on beyond the horizon", 1);
+        state_note(w, "services", "jobs that serve: they go on beyond the horizon", 1);
         return FOREVER_MS;
     }
     if (w->durations == NULL) {
-        state_tell(
+        state_note(
             w, job->held > 0 ? "remaining" : "run-times",
             job->held > 0
                 ? "jobs that run: how long they go on is not in a snapshot, taken as --remaining"
@@ -105,7 +105,7 @@ static orr_ms run_ms(struct writer *w, const struct job *job, orr_ms age_ms)
         .limit_ms = ORR_MS_NONE};
     const struct orr_duration_draw drawn =
         orr_durations_draw(w->durations, &of, age_ms, rest->seed, job->is->name, 0);
-    state_tell(w, job->held > 0 ? "remaining" : "run-times",
+    state_note(w, job->held > 0 ? "remaining" : "run-times",
                job->held > 0
                    ? "jobs that run: how long they go on is drawn from the history, given their "
                      "age"
@@ -259,7 +259,7 @@ static void add_missing(struct writer *w, struct job *job, uint32_t set)
         job->asks = ORR_ROOM_FOR_ONE(job->asks, job->ask_count, job->ask_capacity);
         job->asks[job->ask_count++] = (struct ask){
             .set = set, .first = ORR_NONE, .pods = (uint32_t)state_least_of(job, set) - pods};
-        state_tell(
+        state_note(
             w, "lost-pods",
             "subgroups of gangs of which some pods run and others are not there: these never come",
             1);
@@ -282,7 +282,7 @@ static void collect_pods(struct writer *w, struct job *job)
         }
     }
     if (gone > 0) {
-        state_tell(w, "no-node",
+        state_note(w, "no-node",
                    "jobs with pods on nodes that are not there: these pods are passed over", 1);
     }
     orr_sort(job->pods, job->pod_count, sizeof *job->pods, by_task_order, w->model);
@@ -303,7 +303,7 @@ static void write_job(struct writer *w, const struct import_job *is)
     }
     if (job.ask_count > 0) {
         if (job.held > 0 && !state_has_gang(&job)) {
-            state_tell(
+            state_note(
                 w, "below-gang",
                 "gangs of which fewer pods run than they need: they stand still, and run anew once "
                 "they are whole",
@@ -311,7 +311,7 @@ static void write_job(struct writer *w, const struct import_job *is)
             job.broken = true;
         }
         if (job.held > 0 && !state_seat_job(w, &job)) {
-            state_tell(
+            state_note(
                 w, "no-seat",
                 "jobs that cannot be where they are, as their nodes have less than what is on "
                 "them: they wait here",
@@ -323,7 +323,7 @@ static void write_job(struct writer *w, const struct import_job *is)
         w->out->running += job.on != NULL;
         w->out->waiting += job.on == NULL;
         if (job.anywhere) {
-            state_tell(w, "elsewhere",
+            state_note(w, "elsewhere",
                        "jobs that are where their selectors or taints would not let them "
                        "start: theirs are passed over",
                        1);

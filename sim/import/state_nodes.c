@@ -47,7 +47,7 @@ void state_collect_amounts(struct writer *w)
             }
         }
         if (asks) {
-            state_tell(
+            state_note(
                 w, "resources",
                 "jobs that ask for resources other than CPU, memory and GPUs: they may be on "
                 "nodes that have as much, but what is taken of it is not counted",
@@ -112,7 +112,7 @@ void state_choose_levels(struct writer *w)
         }
     }
     if (model->topology_count > (w->topology != NULL)) {
-        state_tell(w, "topologies",
+        state_note(w, "topologies",
                    "topologies that are not carried over: a scenario has one, of at "
                    "most three levels above the node",
                    model->topology_count - (w->topology != NULL));
@@ -261,7 +261,7 @@ void state_find_pools(struct writer *w)
             const char *signature = w->places[n].signature;
             w->places[n].pool = orr_idmap_find(&kinds, signature, strlen(signature));
         }
-        state_tell(w, "node-order",
+        state_note(w, "node-order",
                    "pools of alike nodes whose names lie between others': where nodes "
                    "are equally good, the order of pools decides, not of names",
                    kinds.count);

@@ -77,21 +77,21 @@ void state_leave_out_jobs(struct writer *w)
         const struct import_job *job = &model->jobs[j];
         w->left_out[j] = true;
         if (job->back_off) {
-            state_tell(
+            state_note(
                 w, "back-off",
                 "jobs that the scheduler leaves out until something about them changes, as it "
                 "found no place for them: they are left out",
                 1);
         } else if (!has_queue(model, job)) {
-            state_tell(w, "queues",
+            state_note(w, "queues",
                        "jobs of a queue that is not there, or has children: they are left out", 1);
         } else if (asks_mig(model, job)) {
-            state_tell(w, "mig",
+            state_note(w, "mig",
                        "jobs that ask for MIG instances: they are left out, for runs do not know "
                        "them yet",
                        1);
         } else if (!holds_pods(model, job) && !is_ready(model, job)) {
-            state_tell(w, "missing-pods",
+            state_note(w, "missing-pods",
                        "jobs of which fewer pods are there, without scheduling gates, than they "
                        "need: they "
                        "are left out",
@@ -157,7 +157,7 @@ void state_collect_foreign(struct writer *w)
     }
     orr_idmap_release(&shared);
     if (model->foreign_count + loose > 0) {
-        state_tell(
+        state_note(
             w, "foreign",
             "pods of other schedulers, or of no job here: when they end is not known, so they hold "
             "their room for good",

@@ -82,7 +82,7 @@ static const char *level_named(struct writer *w, const char *topology, const cha
 {
     if (label == NULL || w->topology == NULL || strcmp(topology, w->topology->name) != 0) {
         if (label != NULL) {
-            state_tell(w, "levels",
+            state_note(w, "levels",
                        "jobs or subgroups that ask for a level which is not carried over", 1);
         }
         return NULL;
@@ -309,7 +309,7 @@ static void put_pod_set(struct writer *w, FILE *out, const struct job *job, uint
     }
     (void)fputs(asks > 1 ? "}}" : "", out);
     if (mixed) {
-        state_tell(w, "mixed",
+        state_note(w, "mixed",
                    "subgroups of pods that differ, of which some suffice: the first ones are "
                    "taken for those",
                    1);

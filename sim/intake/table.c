@@ -14,8 +14,8 @@ static bool fail_column(struct expr_row *row, const char *name, const char *why)
 {
     char reason[120];
     /* the value comes first in such a sentence: a reason is the same for all values */
-    const char *said = strstr(why, " is ");
-    (void)snprintf(reason, sizeof reason, "%s%.90s", name, said != NULL ? said : " is wrong");
+    const char *what = strstr(why, " is ");
+    (void)snprintf(reason, sizeof reason, "%s%.90s", name, what != NULL ? what : " is wrong");
     return expr_fail(row, reason, "%s: %s", name, why);
 }
 
@@ -66,10 +66,10 @@ static bool give_value(const struct intake_job_column *job, struct expr_row *row
     bool good = true;
     if (job->column == INTAKE_POD_GPUS || !orr_native_is_text(job->column)) {
         if (value->kind == EXPR_TEXT && !expr_number(value->text, &value->num, &value->den)) {
-            char said[120];
-            (void)snprintf(said, sizeof said, "\"%s\" is not a number",
+            char text[120];
+            (void)snprintf(text, sizeof text, "\"%s\" is not a number",
                            expr_show(value->text).text);
-            return fail_column(row, job->name, said);
+            return fail_column(row, job->name, text);
         }
     }
     if (job->column == INTAKE_POD_GPUS) {

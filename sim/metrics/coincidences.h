@@ -3,7 +3,8 @@
  * started in the very instant it came, on a node where another job's pods went in that instant. Had
  * it come first, they would have been in its way.
  *
- * Told of placements in order of time, those that end at a time before those that begin then. */
+ * It is passed placements in order of time, those that end at a time before those that begin then.
+ */
 #ifndef ORR_SIM_COINCIDENCES_H
 #define ORR_SIM_COINCIDENCES_H
 

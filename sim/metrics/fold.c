@@ -45,7 +45,7 @@ void orr_fold_init(struct orr_fold *fold, const struct orr_queues *tree,
         fold->queues[q].at = origin_ms;
     }
     for (uint32_t q = 0; q < tree->count; q++) {
-        orr_fold_owed(fold, q);
+        orr_fold_queue_change(fold, q);
     }
     /* of an open window the length comes out as the buckets are joined */
     orr_ms span =
@@ -91,12 +91,12 @@ static void ask(struct orr_fold *fold, uint32_t queue)
     orr_oracle_ask(&fold->oracle, queue, (double)(q->allocated + q->pending));
 }
 
-void orr_fold_owed(struct orr_fold *fold, uint32_t queue)
+void orr_fold_queue_change(struct orr_fold *fold, uint32_t queue)
 {
     double quota = fold->tree->queues[queue].resources[ORR_SHARE_GPU].quota;
     fold->queues[queue].quota_mgpu = quota < 0.0 ? -1.0 : quota * ORR_MGPU;
     recompute_possible(fold); /* its limit holds for those below, too */
-    orr_oracle_owed(&fold->oracle);
+    orr_oracle_queue_change(&fold->oracle);
     for (uint32_t i = 0; i < fold->leaf_count; i++) {
         ask(fold, fold->leaves[i]);
     }
@@ -211,7 +211,7 @@ static void settle_shares(struct orr_fold *fold, orr_ms now)
     }
 }
 
-void orr_fold_before_owed(struct orr_fold *fold, orr_ms now)
+void orr_fold_before_queue_change(struct orr_fold *fold, orr_ms now)
 {
     settle_shares(fold, now);
     for (uint32_t q = 0; q < fold->tree->count; q++) {
@@ -221,7 +221,7 @@ void orr_fold_before_owed(struct orr_fold *fold, orr_ms now)
 
 void orr_fold_capacity(struct orr_fold *fold, uint32_t shard, orr_ms now, int64_t mgpu)
 {
-    orr_fold_before_owed(fold, now);
+    orr_fold_before_queue_change(fold, now);
     fold->shard_present_mgpu[shard] += mgpu;
     recompute_possible(fold);
     fold->shares_stale = true;
@@ -229,7 +229,7 @@ void orr_fold_capacity(struct orr_fold *fold, uint32_t shard, orr_ms now, int64_
 
 void orr_fold_down(struct orr_fold *fold, uint32_t shard, orr_ms now, int64_t mgpu)
 {
-    orr_fold_before_owed(fold, now);
+    orr_fold_before_queue_change(fold, now);
     fold->shard_down_mgpu[shard] += mgpu;
     for (uint32_t q = 0; q < fold->tree->count; q++) {
         fold->queues[q].down = fold->shard_down_mgpu[fold->tree->queues[q].shard] > 0;

@@ -47,7 +47,8 @@ static double own_mgpu(const struct orr_world *world, const struct orr_run *run,
                        const struct orr_job_spec *spec)
 {
     uint32_t shard = world->queues.queues[spec->queue].shard;
-    double quota = orr_world_owed_at(world, spec->queue, ORR_SHARE_GPU, spec->submit_ms)->quota;
+    double quota =
+        orr_world_entitlement_at(world, spec->queue, ORR_SHARE_GPU, spec->submit_ms)->quota;
     return quota < 0.0 ? (double)run->fold.shard_capacity_mgpu[shard] : quota * ORR_MGPU;
 }
 

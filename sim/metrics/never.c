@@ -187,8 +187,8 @@ static orr_ms next_change(const struct search *search, orr_ms now)
 {
     const struct orr_world *world = search->world;
     orr_ms next = ORR_MS_NEVER;
-    for (uint32_t i = 0; i < world->owed_count; i++) {
-        const orr_ms at = world->owed[i].at_ms;
+    for (uint32_t i = 0; i < world->queue_change_count; i++) {
+        const orr_ms at = world->queue_changes[i].at_ms;
         next = at > now && at < next ? at : next;
     }
     for (uint32_t i = 0; i < world->resize_count; i++) {
@@ -206,10 +206,10 @@ static orr_ms next_change(const struct search *search, orr_ms now)
 static void change(struct search *search, orr_ms at)
 {
     const struct orr_world *world = search->world;
-    for (uint32_t i = 0; i < world->owed_count; i++) {
-        if (world->owed[i].at_ms == at) {
-            memcpy(search->queues.queues[world->owed[i].queue].resources, world->owed[i].resources,
-                   sizeof world->owed[i].resources);
+    for (uint32_t i = 0; i < world->queue_change_count; i++) {
+        if (world->queue_changes[i].at_ms == at) {
+            memcpy(search->queues.queues[world->queue_changes[i].queue].resources,
+                   world->queue_changes[i].resources, sizeof world->queue_changes[i].resources);
         }
     }
     for (uint32_t i = 0; i < world->resize_count; i++) {

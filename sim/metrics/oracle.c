@@ -43,7 +43,7 @@ void orr_oracle_open(struct orr_oracle *oracle, const struct orr_queues *tree, u
             add_group(oracle, q, tree->queues[q].shard, &used);
         }
     }
-    orr_oracle_owed(oracle);
+    orr_oracle_queue_change(oracle);
 }
 
 void orr_oracle_close(struct orr_oracle *oracle)
@@ -56,14 +56,14 @@ void orr_oracle_close(struct orr_oracle *oracle)
     *oracle = (struct orr_oracle){0};
 }
 
-void orr_oracle_owed(struct orr_oracle *oracle)
+void orr_oracle_queue_change(struct orr_oracle *oracle)
 {
     for (uint32_t q = 0; q < oracle->tree->count; q++) {
         const struct orr_entitlement *e = &oracle->tree->queues[q].resources[oracle->kind];
         struct orr_oracle_queue *queue = &oracle->queues[q];
         queue->limit = e->limit < 0.0 ? (double)INFINITY : e->limit * oracle->unit;
         queue->quota = e->quota < 0.0 ? (double)INFINITY : e->quota * oracle->unit;
-        queue->owed = e->quota;
+        queue->by_quota = e->quota;
         queue->over = e->weight;
     }
 }
@@ -122,7 +122,7 @@ static void divide(struct orr_oracle *oracle, const struct orr_siblings *group, 
             oracle->takers[takers++] = q;
             if (queue->quota > 0.0) {
                 queue->cap = queue->demand < queue->quota ? queue->demand : queue->quota;
-                queue->weight = queue->owed < 0.0 ? queue->cap / oracle->unit : queue->owed;
+                queue->weight = queue->by_quota < 0.0 ? queue->cap / oracle->unit : queue->by_quota;
                 oracle->open[count++] = q;
                 weights += queue->weight;
             }

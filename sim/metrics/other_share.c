@@ -81,8 +81,8 @@ static void list_shifts(struct other *other)
 /* Changes of queues and nodes too, as shifts of nothing, so that the walk stops there. */
 static void list_changes(struct other *other)
 {
-    for (uint32_t i = 0; i < other->run->owed_count; i++) {
-        shift(other, other->world->owed[i].at_ms, 0, 0, 0);
+    for (uint32_t i = 0; i < other->run->queue_change_count; i++) {
+        shift(other, other->world->queue_changes[i].at_ms, 0, 0, 0);
     }
     for (uint32_t o = 0; o < other->run->outage_count; o++) {
         if (other->run->outages[o].away) {
@@ -100,9 +100,10 @@ static void set_world(struct other *other, orr_ms at)
     for (uint32_t q = 0; q < world->queues.count; q++) {
         other->queues.queues[q] = world->queues.queues[q];
     }
-    for (uint32_t i = 0; i < other->run->owed_count && world->owed[i].at_ms <= at; i++) {
-        memcpy(other->queues.queues[world->owed[i].queue].resources, world->owed[i].resources,
-               sizeof world->owed[i].resources);
+    for (uint32_t i = 0; i < other->run->queue_change_count && world->queue_changes[i].at_ms <= at;
+         i++) {
+        memcpy(other->queues.queues[world->queue_changes[i].queue].resources,
+               world->queue_changes[i].resources, sizeof world->queue_changes[i].resources);
     }
     memset(other->capacity, 0, cluster->shards.count * sizeof *other->capacity);
     for (uint32_t n = 0; n < cluster->node_count; n++) {
@@ -118,7 +119,7 @@ static void set_world(struct other *other, orr_ms at)
                 type->allocatable.v[other->resource] - type->foreign.v[other->resource];
         }
     }
-    orr_oracle_owed(&other->oracle);
+    orr_oracle_queue_change(&other->oracle);
 }
 
 static void add_span(struct other *other, double ms)
@@ -146,7 +147,7 @@ static void add_span(struct other *other, double ms)
 static void walk(struct other *other, orr_ms from_ms, orr_ms to_ms)
 {
     int64_t *at = orr_alloc(other->count + (size_t)1, sizeof *at);
-    const bool fixed = other->run->owed_count == 0 && other->run->outage_count == 0;
+    const bool fixed = other->run->queue_change_count == 0 && other->run->outage_count == 0;
     for (uint32_t i = 0; i < other->count; i++) {
         at[i] = other->shifts[i].at;
     }

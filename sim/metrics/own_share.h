@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* own_share.h - what queues held against the fair shares that the policy itself goes by.
  *
- * Told every change of an allocation, in order of time, it steps through the record of the policy's
- * shares beside them. Both are step functions of a queue, so a queue costs something only when one
- * of them changes. Of CPU and memory there is a record only where queues divide it. A policy
- * without fair shares costs nothing. */
+ * It is passed every change of an allocation, in order of time, and steps through the record of the
+ * policy's shares beside them. Both are step functions of a queue, so a queue costs something only
+ * when one of them changes. Of CPU and memory there is a record only where queues divide it. A
+ * policy without fair shares costs nothing. */
 #ifndef ORR_SIM_OWN_SHARE_H
 #define ORR_SIM_OWN_SHARE_H
 

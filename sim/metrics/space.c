@@ -106,7 +106,7 @@ static void level_node(struct orr_space *space, uint32_t node, uint32_t idle_bef
     room->counted = empty;
 }
 
-/* Of tasks that hold `devices`; where devices are not told, the lowest that are free. */
+/* Of tasks that hold `devices`; where devices are not known, the lowest that are free. */
 static void take(struct orr_space *space, const struct orr_piece *piece, bool start)
 {
     struct node_room *room = &space->nodes[piece->node];

@@ -2,9 +2,10 @@
 /* space.h - free room over time: how much there is, how much of it typical tasks could not use, and
  * the largest gang that could start.
  *
- * Told every start and end of a placement and every outage in order of time, it keeps the sums up
- * to date from the node that changed: a table by idle devices where nodes have no other state, else
- * a look at the node's devices. Values are integrated exactly, over the window and over buckets. */
+ * It is passed every start and end of a placement and every outage in order of time, it keeps the
+ * sums up to date from the node that changed: a table by idle devices where nodes have no other
+ * state, else a look at the node's devices. Values are integrated exactly, over the window and over
+ * buckets. */
 #ifndef ORR_SIM_SPACE_H
 #define ORR_SIM_SPACE_H
 
@@ -14,7 +15,7 @@ struct orr_space;
 
 struct orr_piece { /* what some tasks of a job hold on a node */
     uint32_t node;
-    uint64_t devices; /* bit mask; 0: not told */
+    uint64_t devices; /* bit mask; 0: not known */
     int64_t mgpu, cpu_milli;
 };
 

@@ -110,9 +110,9 @@ struct orr_starve *orr_starve__open(const struct orr_world *world, const struct 
         holder->quota = quota_mgpu(&world->queues.queues[q].resources[ORR_SHARE_GPU]);
         holder->most = holder->quota;
     }
-    for (uint32_t i = 0; i < run->owed_count; i++) {
-        struct holder *holder = &starve->queues[world->owed[i].queue];
-        int64_t quota = quota_mgpu(&world->owed[i].resources[ORR_SHARE_GPU]);
+    for (uint32_t i = 0; i < run->queue_change_count; i++) {
+        struct holder *holder = &starve->queues[world->queue_changes[i].queue];
+        int64_t quota = quota_mgpu(&world->queue_changes[i].resources[ORR_SHARE_GPU]);
         holder->most = quota < 0 || holder->most < 0 ? -1
                        : quota > holder->most        ? quota
                                                      : holder->most;
@@ -152,11 +152,12 @@ void orr_starve__change(struct orr_starve *starve, uint32_t queue, int64_t mgpu,
     holder_set(starve, holder, holder->allocated + mgpu, holder->quota, at);
 }
 
-void orr_starve__owed(struct orr_starve *starve, const struct orr_world_owed *owed)
+void orr_starve__queue_change(struct orr_starve *starve,
+                              const struct orr_world_queue_change *change)
 {
-    struct holder *holder = &starve->queues[owed->queue];
-    holder_set(starve, holder, holder->allocated, quota_mgpu(&owed->resources[ORR_SHARE_GPU]),
-               owed->at_ms);
+    struct holder *holder = &starve->queues[change->queue];
+    holder_set(starve, holder, holder->allocated, quota_mgpu(&change->resources[ORR_SHARE_GPU]),
+               change->at_ms);
 }
 
 static void add_wait(const struct orr_world *world, uint32_t job, orr_ms from, orr_ms to,

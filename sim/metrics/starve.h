@@ -16,8 +16,9 @@ struct orr_starve *orr_starve__open(const struct orr_world *world, const struct 
                                     const struct orr_summary *summary);
 /* A leaf's allocation changes; in order of time. */
 void orr_starve__change(struct orr_starve *starve, uint32_t queue, int64_t mgpu, orr_ms at);
-/* What a queue is owed changes. */
-void orr_starve__owed(struct orr_starve *starve, const struct orr_world_owed *owed);
+/* The queue's entitlements change. */
+void orr_starve__queue_change(struct orr_starve *starve,
+                              const struct orr_world_queue_change *change);
 /* Judges the jobs of the window and ends the record. */
 void orr_starve__close(struct orr_starve *starve, struct orr_starvation *result);
 

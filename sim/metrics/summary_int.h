@@ -9,7 +9,7 @@
 #include <orrery/sim/never.h>
 #include <orrery/sim/summary.h>
 
-/* Lengths of time of one group, told in ascending order: nearest rank while all that came so far
+/* Lengths of time of one group, added in ascending order: nearest rank while all that came so far
  * had ended, Kaplan-Meier from the first on that had not. `jobs` is set before; the rest is 0 at
  * first. */
 struct orr_tally {

@@ -30,7 +30,7 @@ struct sweep {
     struct orr_coincidences *coincidences;
     struct order starts, ends, begins, returns; /* of placements; of outages */
     uint32_t *of_end;                           /* placement of each end */
-    uint32_t next_owed;                         /* change of what queues are owed */
+    uint32_t next_queue_change;                 /* of the world's changes of queues */
     struct growth *growth;                      /* per job; NULL: none that was placed is elastic */
 };
 
@@ -154,8 +154,9 @@ static void hold(struct sweep *sweep, uint32_t index, bool start, orr_ms at)
 
 static orr_ms owed_time(const struct sweep *sweep)
 {
-    return sweep->next_owed < sweep->run->owed_count ? sweep->world->owed[sweep->next_owed].at_ms
-                                                     : ORR_MS_NEVER;
+    return sweep->next_queue_change < sweep->run->queue_change_count
+               ? sweep->world->queue_changes[sweep->next_queue_change].at_ms
+               : ORR_MS_NEVER;
 }
 
 /* Everything of one instant: ends first, for what starts may need their room. */
@@ -172,7 +173,8 @@ static void step(struct sweep *sweep, orr_ms at)
         orr_space__outage(sweep->space, outages[order_take(&sweep->returns)].node, false);
     }
     while (owed_time(sweep) == at) {
-        orr_starve__owed(sweep->starve, &sweep->world->owed[sweep->next_owed++]);
+        orr_starve__queue_change(sweep->starve,
+                                 &sweep->world->queue_changes[sweep->next_queue_change++]);
     }
     while (sweep->starts.time == at) {
         hold(sweep, order_take(&sweep->starts), true, at);

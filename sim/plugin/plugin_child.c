@@ -2,9 +2,9 @@
 /* plugin_child.c - a policy that is a child process: JSON lines over pipes. README.md of this
  * folder has the protocol.
  *
- * Events are gathered and told with the next cycle; within a cycle the child says one thing a line,
- * each is answered by a line, until it says that it is done. The first mistake ends the run: what
- * it did in that cycle is never committed. */
+ * Events are gathered and sent with the next cycle; within a cycle the child writes one request a
+ * line, each is answered by a line, until it says that it is done. The first mistake ends the run:
+ * what it did in that cycle is never committed. */
 #include "plugin_int.h"
 
 #include <math.h>
@@ -22,7 +22,7 @@
 
 enum query { IS_OBJECT, HELLO, MESSAGE, SEATS, JOBS, QUERIES };
 
-struct told_event {
+struct queued_event {
     uint32_t job;
     uint8_t event; /* enum orr_job_event */
 };
@@ -37,9 +37,9 @@ struct orr_plugin__child {
     sqlite3_stmt *queries[QUERIES];
     uint32_t heeds;
     const struct orr_host *host;
-    struct told_event *events;
+    struct queued_event *events;
     uint32_t event_count, event_capacity;
-    int32_t *idle_told; /* per node: GPUs */
+    int32_t *idle_sent; /* per node: GPUs */
     struct orr_seat *seats;
     uint32_t seat_count, seat_capacity;
     orr_ms wake_ms;
@@ -177,7 +177,7 @@ static void tell_world(struct orr_plugin__child *child, const struct orr_view *v
     orr_json_open(&json, "nodes", '[');
     for (uint32_t n = 0; n < cluster->node_count; n++) {
         const struct orr_node_type *type = orr_cluster_type(cluster, n);
-        child->idle_told[n] = view->ledger->idle[n].gpus;
+        child->idle_sent[n] = view->ledger->idle[n].gpus;
         if (type->shard != view->shard) {
             continue;
         }
@@ -232,7 +232,7 @@ static void tell_job(struct orr_json *json, const struct orr_view *view, uint32_
     orr_json_seconds(json, "estimate_s", spec->estimate_ms);
 }
 
-static void tell_progress(const struct orr_plugin__child *child, struct orr_json *json,
+static void send_progress(const struct orr_plugin__child *child, struct orr_json *json,
                           const struct orr_view *view, uint32_t job)
 {
     const struct orr_job_progress p = child->host->progress(view, job);
@@ -256,7 +256,7 @@ static void tell_cycle(struct orr_plugin__child *child, const struct orr_view *v
     orr_json_seconds(&json, "now_s", view->now);
     orr_json_open(&json, "events", '[');
     for (uint32_t i = 0; i < child->event_count; i++) {
-        const struct told_event *it = &child->events[i];
+        const struct queued_event *it = &child->events[i];
         orr_json_open(&json, NULL, '{');
         orr_json_text(&json, "event", names[it->event]);
         orr_json_int(&json, "job", it->job);
@@ -269,12 +269,12 @@ static void tell_cycle(struct orr_plugin__child *child, const struct orr_view *v
     orr_json_close(&json, ']');
     orr_json_open(&json, "nodes", '[');
     for (uint32_t n = 0; n < view->cluster->node_count; n++) {
-        if (view->ledger->idle[n].gpus != child->idle_told[n] &&
+        if (view->ledger->idle[n].gpus != child->idle_sent[n] &&
             orr_cluster_type(view->cluster, n)->shard == view->shard) {
-            child->idle_told[n] = view->ledger->idle[n].gpus;
+            child->idle_sent[n] = view->ledger->idle[n].gpus;
             orr_json_open(&json, NULL, '{');
             orr_json_int(&json, "node", n);
-            orr_json_int(&json, "idle_gpus", child->idle_told[n]);
+            orr_json_int(&json, "idle_gpus", child->idle_sent[n]);
             orr_json_close(&json, '}');
         }
     }
@@ -435,7 +435,7 @@ static enum orr_status do_progress(const struct turn *t)
         if (status != ORR_OK) {
             return status;
         }
-        tell_progress(child, &json, t->view, job);
+        send_progress(child, &json, t->view, job);
     }
     orr_json_close(&json, ']');
     orr_json_close(&json, '}');
@@ -519,7 +519,7 @@ static enum orr_status child_open(const struct orr_host *host, const void *param
     (void)err;
     child->host = host;
     child->wake_ms = ORR_MS_NEVER;
-    child->idle_told = orr_zalloc(view->cluster->node_count, sizeof *child->idle_told);
+    child->idle_sent = orr_zalloc(view->cluster->node_count, sizeof *child->idle_sent);
     tell_world(child, view);
     *state = child;
     return ORR_OK;
@@ -531,7 +531,8 @@ static void child_event(void *state, const struct orr_view *view, enum orr_job_e
     struct orr_plugin__child *child = state;
     (void)view;
     child->events = ORR_ROOM_FOR_ONE(child->events, child->event_count, child->event_capacity);
-    child->events[child->event_count++] = (struct told_event){.job = job, .event = (uint8_t)event};
+    child->events[child->event_count++] =
+        (struct queued_event){.job = job, .event = (uint8_t)event};
 }
 
 static void child_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)
@@ -560,8 +561,8 @@ static orr_ms child_wake(void *state, const struct orr_view *view)
 static void child_close(void *state)
 {
     struct orr_plugin__child *child = state;
-    orr_free(child->idle_told);
-    child->idle_told = NULL;
+    orr_free(child->idle_sent);
+    child->idle_sent = NULL;
 }
 
 static bool child_failed(void *state, struct orr_err *err)
@@ -589,7 +590,7 @@ static void make_rows(struct orr_plugin__child *child, const struct orr_setting 
                                             .offset = HEAD + i * sizeof(const char *),
                                             .fallback = "",
                                             .unit = "",
-                                            .help = "told to the child process"};
+                                            .help = "passed to the child process"};
     }
     child->policy.params = child->rows;
     child->policy.params_bytes = HEAD + count * sizeof(const char *);
@@ -663,7 +664,7 @@ void orr_plugin__child_close(struct orr_plugin__child *child)
         (void)sqlite3_finalize(child->queries[q]);
     }
     (void)sqlite3_close(child->db);
-    orr_free(child->idle_told);
+    orr_free(child->idle_sent);
     orr_free(child->events);
     orr_free(child->seats);
     orr_free(child->rows);

@@ -52,7 +52,7 @@ enum orr_status orr_pipe_open(struct orr_pipe *pipe_, const char *name, const ch
     pipe_->from = up[0];
     pipe_->down = down[1];
     (void)fcntl(down[1], F_SETFL, O_NONBLOCK);
-    pipe_->to = open_memstream(&pipe_->said, &pipe_->said_bytes);
+    pipe_->to = open_memstream(&pipe_->gathered, &pipe_->gathered_bytes);
     if (pipe_->pid < 0 || pipe_->to == NULL) {
         orr_pipe_close(pipe_);
         return orr_fail(err, ORR_UNAVAILABLE, "policy %s: cannot be started: %s", name,
@@ -88,7 +88,7 @@ void orr_pipe_close(struct orr_pipe *pipe)
 {
     if (pipe->to != NULL) {
         (void)fclose(pipe->to);
-        free(pipe->said); /* the C library's */
+        free(pipe->gathered); /* the C library's */
     }
     if (pipe->down >= 0) {
         (void)close(pipe->down);
@@ -144,13 +144,13 @@ static enum orr_status say_all(struct orr_pipe *pipe, int64_t until, struct orr_
     if (fflush(pipe->to) != 0) {
         orr_out_of_memory();
     }
-    for (size_t at = 0; at < pipe->said_bytes;) {
-        const ssize_t put = write(pipe->down, pipe->said + at, pipe->said_bytes - at);
+    for (size_t at = 0; at < pipe->gathered_bytes;) {
+        const ssize_t put = write(pipe->down, pipe->gathered + at, pipe->gathered_bytes - at);
         struct pollfd one = {.fd = pipe->down, .events = POLLOUT};
         if (put >= 0) {
             at += (size_t)put;
         } else if (errno == EAGAIN && poll(&one, 1, left_ms(until)) == 0) {
-            return fail_late(pipe, "read what it is told", err);
+            return fail_late(pipe, "read what it is sent", err);
         } else if (errno != EAGAIN && errno != EINTR) {
             return fail_gone(pipe, err);
         }

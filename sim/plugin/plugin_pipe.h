@@ -11,9 +11,9 @@
 struct orr_pipe {
     const char *name; /* borrowed, for errors */
     pid_t pid;
-    FILE *to; /* gathers what is said, until a line is waited for */
-    char *said;
-    size_t said_bytes;
+    FILE *to; /* gathers what is to be sent, until a line is waited for */
+    char *gathered;
+    size_t gathered_bytes;
     int down, from;
     char *line; /* what was read: lines, and the begin of one */
     size_t used, taken, room;

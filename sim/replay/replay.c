@@ -339,7 +339,7 @@ static void sort_jobs(struct orr_world *world)
 }
 
 /* Notes and shown rejections come as lines; the caller gets each block once. */
-static void tell(const struct orr_world *world, orr_world_warn_fn *warn, void *context)
+static void warn_of(const struct orr_world *world, orr_world_warn_fn *warn, void *context)
 {
     for (uint32_t i = 0; i < world->part_count && warn != NULL; i++) {
         const struct orr_workload *w = &world->parts[i].workload;
@@ -409,7 +409,7 @@ enum orr_status orr_world_build(const struct orr_scenario *scenario, uint32_t al
                                           allow_loss_ppm, err);
         }
         if (status == ORR_OK) { /* else the error shows what was rejected */
-            tell(world, warn, context);
+            warn_of(world, warn, context);
         }
     }
     if (status == ORR_OK && world->job_count == 0) {
@@ -435,7 +435,7 @@ void orr_world_release(struct orr_world *world)
     }
     orr_free(world->parts);
     orr_free(world->outages);
-    orr_free(world->owed);
+    orr_free(world->queue_changes);
     orr_free(world->pools);
     orr_free(world->resizes);
     orr_free(world->away);
@@ -466,12 +466,12 @@ static bool has_bounds(const struct orr_world *world, enum orr_share_kind kind)
 {
     bool any = false;
     for (uint32_t q = 0; q < world->queues.count; q++) {
-        const struct orr_entitlement *owed = &world->queues.queues[q].resources[kind];
-        any = any || owed->quota >= 0.0 || owed->limit >= 0.0;
+        const struct orr_entitlement *entitlement = &world->queues.queues[q].resources[kind];
+        any = any || entitlement->quota >= 0.0 || entitlement->limit >= 0.0;
     }
-    for (uint32_t i = 0; i < world->owed_count; i++) {
-        const struct orr_entitlement *owed = &world->owed[i].resources[kind];
-        any = any || owed->quota >= 0.0 || owed->limit >= 0.0;
+    for (uint32_t i = 0; i < world->queue_change_count; i++) {
+        const struct orr_entitlement *entitlement = &world->queue_changes[i].resources[kind];
+        any = any || entitlement->quota >= 0.0 || entitlement->limit >= 0.0;
     }
     return any;
 }

@@ -16,20 +16,21 @@ static orr_ms later(orr_ms at, orr_ms by)
     return by == ORR_MS_NONE || __builtin_add_overflow(at, by, &sum) ? ORR_MS_NEVER : sum;
 }
 
-static void fill_owed(const struct orr_scenario *scenario, struct orr_world *world)
+static void fill_queue_changes(const struct orr_scenario *scenario, struct orr_world *world)
 {
-    world->owed = orr_alloc(scenario->owed_count + (size_t)1, sizeof *world->owed);
-    for (uint32_t i = 0; i < scenario->owed_count; i++) {
-        const struct orr_scenario_owed *from = &scenario->owed[i];
+    world->queue_changes =
+        orr_alloc(scenario->queue_change_count + (size_t)1, sizeof *world->queue_changes);
+    for (uint32_t i = 0; i < scenario->queue_change_count; i++) {
+        const struct orr_scenario_queue_change *from = &scenario->queue_changes[i];
         const char *name = scenario->queues[from->queue].name;
-        struct orr_world_owed *owed = &world->owed[world->owed_count++];
-        owed->at_ms = not_before(world, from->at_ms);
-        owed->queue = orr_idmap_find(&world->queues.names, name, strlen(name));
-        owed->priority = from->priority;
-        orr_replay__entitle(from->resources, owed->resources);
-        owed->flavors =
+        struct orr_world_queue_change *change = &world->queue_changes[world->queue_change_count++];
+        change->at_ms = not_before(world, from->at_ms);
+        change->queue = orr_idmap_find(&world->queues.names, name, strlen(name));
+        change->priority = from->priority;
+        orr_replay__entitle(from->resources, change->resources);
+        change->flavors =
             orr_replay__flavored(&world->cluster.arena, from->flavors,
-                                 world->queues.queues[owed->queue].lending.flavor_count);
+                                 world->queues.queues[change->queue].lending.flavor_count);
     }
 }
 
@@ -91,19 +92,23 @@ static void fill_resizes(const struct orr_scenario *scenario, struct orr_world *
     }
 }
 
-const struct orr_entitlement *orr_world_owed_at(const struct orr_world *world, uint32_t queue,
-                                                enum orr_share_kind resource, orr_ms at)
+const struct orr_entitlement *orr_world_entitlement_at(const struct orr_world *world,
+                                                       uint32_t queue, enum orr_share_kind resource,
+                                                       orr_ms at)
 {
-    const struct orr_entitlement *owed = &world->queues.queues[queue].resources[resource];
-    for (uint32_t i = 0; i < world->owed_count && world->owed[i].at_ms <= at; i++) {
-        owed = world->owed[i].queue == queue ? &world->owed[i].resources[resource] : owed;
+    const struct orr_entitlement *entitlement = &world->queues.queues[queue].resources[resource];
+    for (uint32_t i = 0; i < world->queue_change_count && world->queue_changes[i].at_ms <= at;
+         i++) {
+        entitlement = world->queue_changes[i].queue == queue
+                          ? &world->queue_changes[i].resources[resource]
+                          : entitlement;
     }
-    return owed;
+    return entitlement;
 }
 
 void orr_replay__events(const struct orr_scenario *scenario, struct orr_world *world)
 {
-    fill_owed(scenario, world);
+    fill_queue_changes(scenario, world);
     fill_pools(scenario, world);
     fill_resizes(scenario, world);
     world->outages = orr_alloc(scenario->event_count + (size_t)1, sizeof *world->outages);

@@ -118,7 +118,7 @@ void orr_replay__drop_endless(struct orr_world *world);
 void orr_replay__holds(struct orr_world *world);
 /* Cuts and refuses jobs as the rules of their queues say; before the holds are filled in. */
 void orr_replay__rules(const struct orr_scenario *scenario, struct orr_world *world);
-/* What is owed, in the core's units. */
+/* Entitlements in the core's units. */
 void orr_replay__entitle(const struct orr_scenario_amounts *amounts,
                          struct orr_entitlement *resources);
 /* Fills in the outages and changes of queues, once the first submit is known. */

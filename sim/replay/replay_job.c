@@ -336,7 +336,7 @@ static bool set_priority(struct orr_world *world, uint32_t part, const struct or
     return true;
 }
 
-/* How long a job runs is said once: by its backlog, or by the epochs of its profile. */
+/* How long a job runs is stated once: by its backlog, or by the epochs of its profile. */
 static bool check_profile(struct orr_world *world, const struct orr_scenario *scenario,
                           uint32_t part, const struct orr_row *row, bool backlog)
 {

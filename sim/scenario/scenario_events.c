@@ -217,11 +217,11 @@ enum orr_status orr_scenario__fill_events(struct orr_scenario__load *load,
         struct orr_scenario_event *event = &scenario->events[i];
         event->for_ms = event->notice_ms = ORR_MS_NONE;
         orr_scenario__fill_group(row, node, event);
-        uint32_t said = 0;
+        uint32_t set_words = 0;
         for (size_t d = 0; d < sizeof deeds / sizeof deeds[0]; d++) {
             const struct orr_scenario__node *deed = orr_scenario__find(node, deeds[d]);
             bool stated = deed != NULL && deed->text != NULL;
-            said += stated;
+            set_words += stated;
             target = stated ? deed : target;
         }
         const bool sets = orr_scenario__find(node, "set") != NULL;
@@ -229,7 +229,7 @@ enum orr_status orr_scenario__fill_events(struct orr_scenario__load *load,
             return orr_scenario__fail(load, &orr_scenario__find(node, "at")->at,
                                       "at: more than 36500d");
         }
-        if (said + sets != 1) {
+        if (set_words + sets != 1) {
             return orr_scenario__fail(
                 load, &node->at,
                 "an event needs one of \"fail\", \"maintain\", \"drain\", \"set\"");

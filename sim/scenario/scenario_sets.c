@@ -60,7 +60,7 @@ static bool ends(const char *text, const char *with)
     return bytes >= tail && strcmp(text + bytes - tail, with) == 0;
 }
 
-/* queues.NAME.gpu and the like: all that is owed of a resource at once. */
+/* queues.NAME.gpu and the like: all entitlements to a resource at once. */
 static bool is_amounts(const char *path)
 {
     return starts(path, "queues.") && strstr(path, ".lend.") == NULL &&
@@ -183,14 +183,15 @@ static enum orr_status note_queues(struct orr_scenario__load *trial, struct orr_
         if (same) {
             continue;
         }
-        struct orr_scenario_owed *owed = &scenario->owed[scenario->owed_count++];
-        *owed = (struct orr_scenario_owed){
+        struct orr_scenario_queue_change *change =
+            &scenario->queue_changes[scenario->queue_change_count++];
+        *change = (struct orr_scenario_queue_change){
             .at_ms = step->event.at_ms,
             .queue = q,
             .priority = now.priority,
             .flavors = now.flavors,
             .origin = origin_of(&scenario->arena, step, "queues.", queues->children[q]->key)};
-        memcpy(owed->resources, now.resources, sizeof owed->resources);
+        memcpy(change->resources, now.resources, sizeof change->resources);
     }
     return status;
 }
@@ -251,8 +252,8 @@ static enum orr_status run_steps(struct orr_scenario__load *trial, struct orr_sc
     for (uint32_t p = 0; p < scenario->pool_count; p++) {
         before.nodes[p] = scenario->pools[p].nodes;
     }
-    scenario->owed = orr_arena_alloc(&scenario->arena, (size_t)count * queues->child_count + 1,
-                                     sizeof *scenario->owed);
+    scenario->queue_changes = orr_arena_alloc(
+        &scenario->arena, (size_t)count * queues->child_count + 1, sizeof *scenario->queue_changes);
     scenario->resizes = orr_arena_alloc(&scenario->arena, (size_t)count * scenario->pool_count + 1,
                                         sizeof *scenario->resizes);
     for (uint32_t i = 0; i < count && status == ORR_OK; i++) {

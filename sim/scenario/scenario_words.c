@@ -39,7 +39,7 @@ struct words {
     uint32_t entry_count, entry_room;
     orr_say_fn *say;
     void *context;
-    uint32_t said;
+    uint32_t sentences;
 };
 
 static const char *keep(struct words *words, const char *text, size_t bytes)
@@ -118,23 +118,23 @@ static void put(struct line *line, const char *text)
 static void say_one_sided(struct words *words, uint32_t thing, bool is_new)
 {
     struct line line = {0};
-    uint32_t told = 0;
+    uint32_t named = 0;
     put(&line, words->things[thing].name);
     put(&line, is_new ? ": new" : ": gone");
     for (uint32_t i = 0; i < words->entry_count; i++) {
         const struct entry *e = &words->entries[i];
         const char *value = is_new ? e->in_b : e->in_a;
         if (e->thing != thing || !is_set(value) || strcmp(value, "unlimited") == 0 ||
-            told == NAMED_MOST) {
+            named == NAMED_MOST) {
             continue;
         }
-        put(&line, told++ == 0 ? (is_new ? " with " : " (") : ", ");
+        put(&line, named++ == 0 ? (is_new ? " with " : " (") : ", ");
         put(&line, e->key);
         put(&line, " ");
         put(&line, value);
     }
-    put(&line, told > 0 && !is_new ? ")" : "");
-    words->said++;
+    put(&line, named > 0 && !is_new ? ")" : "");
+    words->sentences++;
     words->say(line.text, words->context);
 }
 
@@ -161,16 +161,16 @@ static void put_change(struct line *line, const struct entry *e)
 static void say_changes(struct words *words, uint32_t thing)
 {
     struct line line = {0};
-    uint32_t told = 0;
+    uint32_t named = 0;
     put(&line, words->things[thing].name);
     put(&line, ": ");
     for (uint32_t i = 0; i < words->entry_count; i++) {
         if (words->entries[i].thing == thing) {
-            put(&line, told++ == 0 ? "" : ", ");
+            put(&line, named++ == 0 ? "" : ", ");
             put_change(&line, &words->entries[i]);
         }
     }
-    words->said++;
+    words->sentences++;
     words->say(line.text, words->context);
 }
 
@@ -191,7 +191,7 @@ static void say_expectations(struct words *words, uint32_t thing)
                 struct line line = {0};
                 put(&line, side == 0 ? "expect: not any more " : "expect: now also ");
                 put(&line, text);
-                words->said++;
+                words->sentences++;
                 words->say(line.text, words->context);
             }
         }
@@ -231,5 +231,5 @@ uint32_t orr_scenario_diff_words(const struct orr_scenario *a, const struct orr_
     orr_free(words.things);
     orr_free(words.entries);
     orr_arena_release(&words.arena);
-    return words.said;
+    return words.sentences;
 }

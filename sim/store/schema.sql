@@ -53,7 +53,7 @@ CREATE TABLE queue(
   parent INTEGER, leaf INTEGER NOT NULL, priority INTEGER NOT NULL,
   gpu_quota REAL NOT NULL, gpu_limit REAL NOT NULL, gpu_weight REAL NOT NULL -- devices; -1: unlimited
 );
-CREATE TABLE queue_change(           -- what a queue is owed from at_ms on, where the scenario changes it; `queue` has the start
+CREATE TABLE queue_change(           -- entitlements of a queue from at_ms on, where the scenario changes it; `queue` has the start
   queue INTEGER NOT NULL, at_ms INTEGER NOT NULL, priority INTEGER NOT NULL,
   gpu_quota REAL NOT NULL, gpu_limit REAL NOT NULL, gpu_weight REAL NOT NULL -- devices; -1: unlimited
 );

@@ -14,7 +14,7 @@ enum orr_status orr_store__failed(sqlite3 *db, struct orr_err *err);
 /* Registers the virtual table that reads job rows straight from the run's arrays. */
 enum orr_status orr_store__job_source(sqlite3 *db, const struct orr_store_input *input,
                                       struct orr_err *err);
-/* Does the row of its job tell all of a placement? */
+/* Does the row of its job hold all of a placement? */
 bool orr_store__is_inline(const struct orr_ledger *ledger, uint32_t placement);
 enum orr_status orr_store__write_rows(sqlite3 *db, const struct orr_store_input *input,
                                       struct orr_err *err);

@@ -40,7 +40,7 @@ struct cursor { /* and what the columns of its row are read from, looked up once
     const struct orr_job_spec *spec;
     const struct orr_job_state *state;
     const struct orr_shape *shape;
-    const struct orr_placement *placement; /* if it is told in the row; else NULL */
+    const struct orr_placement *placement; /* if the row holds it; else NULL */
 };
 
 static int source_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
@@ -106,8 +106,8 @@ static void go_to(struct cursor *cursor, uint32_t job)
         /* of a FUTURE job all fields are 0, which is no placement of its own */
         const uint32_t placement =
             cursor->state->phase == ORR_JOB_FUTURE ? ORR_NONE : cursor->state->placement;
-        bool told = placement != ORR_NONE && orr_store__is_inline(ledger, placement);
-        cursor->placement = told ? &ledger->placements[placement] : NULL;
+        bool inlined = placement != ORR_NONE && orr_store__is_inline(ledger, placement);
+        cursor->placement = inlined ? &ledger->placements[placement] : NULL;
     }
 }
 

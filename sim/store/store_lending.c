@@ -81,10 +81,10 @@ static enum orr_status write_flavors(sqlite3 *db, const struct orr_store_input *
             }
         }
     }
-    for (uint32_t i = 0; i < in->run->owed_count; i++) {
-        const struct orr_world_owed *owed = &in->world->owed[i];
-        put_flavors(&w, cluster, owed->queue, owed->at_ms, owed->flavors,
-                    queues->queues[owed->queue].lending.flavor_count);
+    for (uint32_t i = 0; i < in->run->queue_change_count; i++) {
+        const struct orr_world_queue_change *change = &in->world->queue_changes[i];
+        put_flavors(&w, cluster, change->queue, change->at_ms, change->flavors,
+                    queues->queues[change->queue].lending.flavor_count);
     }
     return writer_close(&w);
 }

@@ -195,16 +195,16 @@ static enum orr_status write_queues(sqlite3 *db, const struct orr_store_input *i
     return writer_close(&w);
 }
 
-static enum orr_status write_owed(sqlite3 *db, const struct orr_store_input *in,
-                                  struct orr_err *err)
+static enum orr_status write_queue_changes(sqlite3 *db, const struct orr_store_input *in,
+                                           struct orr_err *err)
 {
     struct writer w = writer_open(db, orr_store_sql__queue_change, err);
-    for (uint32_t i = 0; i < in->run->owed_count; i++) {
-        const struct orr_world_owed *owed = &in->world->owed[i];
-        const struct orr_entitlement *gpu = &owed->resources[ORR_SHARE_GPU];
-        put_int(&w, owed->queue);
-        put_int(&w, owed->at_ms);
-        put_int(&w, owed->priority);
+    for (uint32_t i = 0; i < in->run->queue_change_count; i++) {
+        const struct orr_world_queue_change *change = &in->world->queue_changes[i];
+        const struct orr_entitlement *gpu = &change->resources[ORR_SHARE_GPU];
+        put_int(&w, change->queue);
+        put_int(&w, change->at_ms);
+        put_int(&w, change->priority);
         put_real(&w, gpu->quota);
         put_real(&w, gpu->limit);
         put_real(&w, gpu->weight);
@@ -218,7 +218,7 @@ static bool is_bounded(const struct orr_entitlement *resource)
     return resource->quota >= 0 || resource->limit >= 0;
 }
 
-/* What a queue is owed of one of CPU and memory; nothing of the start where nothing is stated. */
+/* A queue's entitlement to CPU or memory; nothing of the start where nothing is stated. */
 static void put_bound(struct writer *w, uint32_t queue, orr_ms at_ms,
                       const struct orr_entitlement *resources, enum orr_share_kind kind)
 {
@@ -243,12 +243,12 @@ static enum orr_status write_bounds(sqlite3 *db, const struct orr_store_input *i
         put_bound(&w, q, ORR_MS_NONE, queues->queues[q].resources, ORR_SHARE_CPU);
         put_bound(&w, q, ORR_MS_NONE, queues->queues[q].resources, ORR_SHARE_MEMORY);
     }
-    for (uint32_t i = 0; i < in->run->owed_count; i++) {
-        const struct orr_world_owed *owed = &in->world->owed[i];
-        if (is_bounded(&owed->resources[ORR_SHARE_CPU]) ||
-            is_bounded(&owed->resources[ORR_SHARE_MEMORY])) {
-            put_bound(&w, owed->queue, owed->at_ms, owed->resources, ORR_SHARE_CPU);
-            put_bound(&w, owed->queue, owed->at_ms, owed->resources, ORR_SHARE_MEMORY);
+    for (uint32_t i = 0; i < in->run->queue_change_count; i++) {
+        const struct orr_world_queue_change *change = &in->world->queue_changes[i];
+        if (is_bounded(&change->resources[ORR_SHARE_CPU]) ||
+            is_bounded(&change->resources[ORR_SHARE_MEMORY])) {
+            put_bound(&w, change->queue, change->at_ms, change->resources, ORR_SHARE_CPU);
+            put_bound(&w, change->queue, change->at_ms, change->resources, ORR_SHARE_MEMORY);
         }
     }
     return writer_close(&w);
@@ -543,7 +543,7 @@ enum orr_status orr_store__write_rows(sqlite3 *db, const struct orr_store_input 
                                                   write_foreign,
                                                   write_pools,
                                                   write_queues,
-                                                  write_owed,
+                                                  write_queue_changes,
                                                   write_bounds,
                                                   orr_store__write_lending,
                                                   write_name_tables,

@@ -143,7 +143,7 @@ static enum orr_status add_result(struct bundle *bundle, uint32_t index)
     return status;
 }
 
-enum orr_status orr_bundle_make(const struct orr_bundle_options *options, orr_bundled_fn *tell,
+enum orr_status orr_bundle_make(const struct orr_bundle_options *options, orr_bundled_fn *report,
                                 void *context, struct orr_err *err)
 {
     struct bundle bundle = {.options = options, .err = err};
@@ -175,7 +175,7 @@ enum orr_status orr_bundle_make(const struct orr_bundle_options *options, orr_bu
                      : orr_pack_write(options->output, beside, bundle.files, bundle.count, err);
     }
     for (uint32_t i = 0; i < bundle.count && status == ORR_OK; i++) {
-        tell(bundle.files[i].name, context);
+        report(bundle.files[i].name, context);
     }
     orr_free(bundle.words);
     orr_free(bundle.files);

@@ -64,7 +64,7 @@ static void say_value(sqlite3_stmt *row, const struct orr_scenario_expect *e, ch
 
 /* The verdict that the run stored of it; a change of the scenario may expect other things. */
 static enum orr_junit_verdict judge(struct orr_results *in, const struct orr_scenario_expect *e,
-                                    orr_expect_fn *tell, void *context)
+                                    orr_expect_fn *report, void *context)
 {
     char text[700], value[80];
     enum orr_junit_verdict verdict = ORR_JUNIT_PASS;
@@ -88,12 +88,12 @@ static enum orr_junit_verdict judge(struct orr_results *in, const struct orr_sce
     } else {
         (void)snprintf(text, sizeof text, "%s: it is %s", e->text, value);
     }
-    tell(e, verdict, text, context);
+    report(e, verdict, text, context);
     return verdict;
 }
 
-int orr_expect_check(const struct orr_scenario *scenario, const char *results, orr_expect_fn *tell,
-                     void *context)
+int orr_expect_check(const struct orr_scenario *scenario, const char *results,
+                     orr_expect_fn *report, void *context)
 {
     struct orr_err err = {0};
     struct orr_results in;
@@ -103,14 +103,14 @@ int orr_expect_check(const struct orr_scenario *scenario, const char *results, o
     }
     orr_results_open(&in, results, &err);
     for (uint32_t i = 0; i < scenario->expect_count && in.status == ORR_OK; i++) {
-        const enum orr_junit_verdict verdict = judge(&in, &scenario->expects[i], tell, context);
+        const enum orr_junit_verdict verdict = judge(&in, &scenario->expects[i], report, context);
         const int one = verdict == ORR_JUNIT_PASS      ? 0
                         : verdict == ORR_JUNIT_FAILURE ? 1
                                                        : orr_status_exit_code(ORR_SCENARIO);
         code = one > code ? one : code;
     }
     if (in.status != ORR_OK) {
-        tell(NULL, ORR_JUNIT_ERROR, err.text, context);
+        report(NULL, ORR_JUNIT_ERROR, err.text, context);
         code = orr_status_exit_code(in.status);
     }
     orr_results_close(&in);

@@ -340,7 +340,7 @@ static bool read_run(struct help *help, struct orr_results *in, int64_t *queue, 
     return found;
 }
 
-enum orr_status orr_study_help(const struct orr_help_options *options, orr_help_fn *tell,
+enum orr_status orr_study_help(const struct orr_help_options *options, orr_help_fn *report,
                                void *context, struct orr_err *err)
 {
     struct help help = {.options = options};
@@ -402,7 +402,7 @@ enum orr_status orr_study_help(const struct orr_help_options *options, orr_help_
                                        .goal_ms = help.goal_ms,
                                        .waited_until_ms = start,
                                        .cost = lever->helps > 0 ? &lever->cost : NULL};
-        tell(&found, context);
+        report(&found, context);
     }
     orr_arena_release(&help.arena);
     return status;

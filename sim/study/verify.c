@@ -155,7 +155,7 @@ static enum orr_status list_points(struct verify *verify)
     return status;
 }
 
-static uint32_t tell_all(struct verify *verify, orr_verified_fn *tell, void *context)
+static uint32_t report_all(struct verify *verify, orr_verified_fn *report, void *context)
 {
     uint32_t different = 0;
     for (uint32_t i = 0; i < verify->count; i++) {
@@ -169,12 +169,12 @@ static uint32_t tell_all(struct verify *verify, orr_verified_fn *tell, void *con
             .same_inputs = strcmp(text_of(verify, was, orr_study_sql__all_hashes),
                                   text_of(verify, now, orr_study_sql__all_hashes)) == 0};
         different += strcmp(one.digest, one.again) != 0;
-        tell(&one, context);
+        report(&one, context);
     }
     return different;
 }
 
-enum orr_status orr_bundle_verify(const struct orr_verify_options *options, orr_verified_fn *tell,
+enum orr_status orr_bundle_verify(const struct orr_verify_options *options, orr_verified_fn *report,
                                   void *context, uint32_t *total, uint32_t *different,
                                   struct orr_err *err)
 {
@@ -192,7 +192,7 @@ enum orr_status orr_bundle_verify(const struct orr_verify_options *options, orr_
     status = status == ORR_OK ? orr_study_run(verify.points, verify.count, &options->study, err)
                               : status;
     if (status == ORR_OK) {
-        *different = tell_all(&verify, tell, context);
+        *different = report_all(&verify, report, context);
         *total = verify.total;
     }
     if (verify.unpacked[0] != '\0') {

@@ -84,7 +84,8 @@ static void mig__needs_a_node_of_the_right_strategy(void **state)
 
 /* --- min-runtime --- */
 
-/* One node; q0 holds all of it, q1 is owed half. Returns the evictions of a reclaim. */
+/* One node; q0 holds all of it, q1 has a quota of half of it. Returns the evictions of a reclaim.
+ */
 static uint32_t reclaim_with(orr_ms min_runtime, orr_ms ran, bool at_parent, int32_t min,
                              uint32_t tasks)
 {

@@ -187,7 +187,7 @@ struct orr_audit_flavor_node {
     uint32_t node, flavor;
 };
 
-struct orr_audit_owed { /* what a queue is owed from a time on */
+struct orr_audit_queue_change { /* a queue's entitlements from a time on */
     orr_ms at_ms;
     uint32_t queue;
     double gpu_quota, gpu_limit, gpu_weight;
@@ -233,8 +233,8 @@ struct orr_schedule {
     uint32_t node_count;
     struct orr_audit_queue *queues;
     uint32_t queue_count;
-    struct orr_audit_owed *owed; /* by time */
-    uint32_t owed_count;
+    struct orr_audit_queue_change *queue_changes; /* by time */
+    uint32_t queue_change_count;
     struct orr_audit_stored *shares; /* by time */
     uint32_t share_count;
     struct orr_audit_flavored *flavored; /* the start first, then by time */

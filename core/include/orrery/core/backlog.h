@@ -79,10 +79,10 @@ struct orr_lane {
     uint32_t at, at_queue, at_class; /* positions in their lists, or ORR_NONE */
     uint32_t next_of_class;          /* or ORR_NONE */
     uint64_t generation; /* its own; a new one with each change but a job more at the end */
-    uint8_t told;        /* for the reader: what its jobs were told last; 0 when it fills again */
+    uint8_t reported;    /* for the reader: the reason its jobs got last; 0 when it fills again */
     uint8_t outcomes[ORR_ACTIONS]; /* enum orr_outcome of its jobs, or ORR_OUTCOME_OWN */
     uint8_t foreseen;              /* for the caller, within an action */
-    uint64_t round[ORR_ACTIONS];   /* when that was said; jobs looked at then have their own */
+    uint64_t round[ORR_ACTIONS];   /* when that was found; jobs looked at then have their own */
     uint8_t reason; /* enum orr_fit_reason of its jobs; ORR_FIT_REASONS: each has its own */
 };
 

@@ -34,7 +34,7 @@ struct orr_typical {
  * FGD's programs), else those of the first shape. Release it. */
 void orr_typical_of_jobs(const struct orr_ledger_world *world, uint32_t jobs, bool by_nodes,
                          struct orr_typical *typical);
-/* The same of tasks that are told one after the other, before orr_typical_choose. All zero at
+/* The same of tasks that are passed one after the other, before orr_typical_choose. All zero at
  * first. Without a cluster (NULL) models and selectors decide no tie. */
 void orr_typical_add(struct orr_typical *typical, const struct orr_request *request,
                      uint64_t count);

@@ -112,7 +112,7 @@ bool orr_shape_has(const struct orr_shape *shape, uint32_t set, uint32_t group);
 struct orr_job_spec {
     orr_ms submit_ms;
     orr_ms work_ms;     /* at rate 1.0 */
-    orr_ms estimate_ms; /* what the user said it would take; work_ms when not known */
+    orr_ms estimate_ms; /* the user's estimate of it; work_ms when not known */
     uint32_t shape;
     uint32_t queue;   /* leaf index in the queue tree */
     uint32_t source;  /* row of the workload it came from: name, user, line */

@@ -94,8 +94,8 @@ void orr_order_start(struct orr_order *order);
 void orr_order_close_lane(struct orr_order *order, uint32_t lane);
 
 void orr_order_push(struct orr_order *order, struct orr_jobview view);
-/* To be told after tasks of jobs that wait in it changed: KAI compares jobs as they are, where they
- * lie in its heaps. */
+/* To be called after tasks of jobs that wait in it changed: KAI compares jobs as they are, where
+ * they lie in its heaps. */
 void orr_order_refresh(struct orr_order *order);
 /* False when there is none left. */
 bool orr_order_pop(struct orr_order *order, struct orr_jobview *view);

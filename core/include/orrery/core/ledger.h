@@ -40,7 +40,7 @@ struct orr_placement {
     uint16_t attempt; /* of the job, from 1 */
     uint64_t devices; /* bit mask, of each node; 0 on nodes of more than 64 devices */
     orr_ms since_ms;  /* ORR_MS_NONE: not committed yet */
-    orr_ms until_ms;  /* ENDED; LEAVING: when its grace ends, once that was said */
+    orr_ms until_ms;  /* ENDED; LEAVING: when its grace ends, once that is known */
     uint32_t job;
     uint8_t hold;        /* enum orr_hold */
     uint8_t cause;       /* enum orr_cause of what took it away; NONE: its job ended */
@@ -59,7 +59,7 @@ static inline bool orr_placement_is_on(const struct orr_placement *placement, ui
     return node - placement->node <= placement->more_nodes;
 }
 
-/* Is `next` the same, one node further? Then the two may be told as one. */
+/* Is `next` the same, one node further? Then the two may be written as one. */
 bool orr_placement_goes_on(const struct orr_cluster *cluster, const struct orr_placement *placement,
                            const struct orr_placement *next);
 

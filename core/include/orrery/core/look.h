@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* look.h - what a cycle looked at, told as it happens: for those who want to know why it decided as
- * it did. Nothing is told, and nothing costs more than a comparison, unless somebody watches. */
+/* look.h - what a cycle looked at, step by step as it happens: for those who want to know why it
+ * decided as it did. Nothing is passed on, and nothing costs more than a comparison, unless
+ * somebody watches. */
 #ifndef ORR_CORE_LOOK_H
 #define ORR_CORE_LOOK_H
 
@@ -15,7 +16,7 @@ enum orr_look_kind {
     ORR_LOOK_SCENARIO /* a set of victims was tried for a job, or turned down at a glance */
 };
 
-struct orr_look { /* ids are of whoever tells; texts are constants */
+struct orr_look { /* ids are the caller's; texts are constants */
     enum orr_look_kind kind;
     const char *action;
     const char *result, *why; /* a code and a sentence; NULL: nothing to say */

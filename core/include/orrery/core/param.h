@@ -29,7 +29,7 @@ struct orr_param {
 
 struct orr_setting {
     const char *name, *value;
-    const char *origin; /* where it was said, for errors; may be NULL */
+    const char *origin; /* where it was given, for errors; may be NULL */
 };
 
 /* Writes every default. */

@@ -105,7 +105,7 @@ static inline const struct orr_shard_room *orr_view_room(const struct orr_view *
 }
 
 enum orr_job_event {
-    ORR_JOB_SUBMITTED, /* or is back after a rule of its queue took it away, told as ENDED */
+    ORR_JOB_SUBMITTED, /* or is back after a rule of its queue took it away, reported as ENDED */
     ORR_JOB_ENDED,     /* it is done, or left while it waited: then its phase is WITHDRAWN */
     ORR_JOB_REQUEUED,  /* evicted, and nothing of it is left */
     ORR_JOB_CHANGED, /* its unwanted_tasks are others, or it lost tasks: a failure took them, their
@@ -158,10 +158,10 @@ typedef enum orr_status orr_policy_check_fn(const void *params, struct orr_err *
 /* A node went down, or came back: the ledger says which. What is still held on one that is down may
  * go on; nothing starts there. */
 typedef void orr_policy_node_fn(void *state, const struct orr_view *view, uint32_t node);
-/* What a queue is owed (quota, weight, limit) or its priority is another from now on: the view has
- * the new values. Nobody is evicted for it; what it means is for the next cycle. */
+/* The entitlement of a queue (quota, weight, limit) or its priority is another from now on: the
+ * view has the new values. Nobody is evicted for it; what it means is for the next cycle. */
 typedef void orr_policy_queue_fn(void *state, const struct orr_view *view, uint32_t queue);
-/* The fair shares it goes by now, asked for after each cycle: mgpu[queue] is what it told last,
+/* The fair shares it goes by now, asked for after each cycle: mgpu[queue] is what it reported last,
  * below 0 for none (so at first); it sets those of leaf queues of its shard. False: none is
  * another than before. */
 typedef bool orr_policy_shares_fn(void *state, const struct orr_view *view, double *mgpu);
@@ -239,8 +239,8 @@ struct orr_preset {
     const char *help;
 };
 
-/* From now on the watcher, which lives as long as it watches, is told what cycles look at, jobs by
- * their indices in the run; without a function it is told no more. */
+/* From now on the watcher, which lives as long as it watches, gets what cycles look at, jobs by
+ * their indices in the run; without a function it gets no more. */
 typedef void orr_policy_watch_fn(void *state, const struct orr_watcher *watcher);
 
 struct orr_policy {
@@ -282,16 +282,16 @@ static inline orr_ms orr_policy_round_ms(const struct orr_policy *policy)
     return policy->size > offsetof(struct orr_policy, round_ms) ? policy->round_ms : 0;
 }
 
-static inline void orr_policy_tell_node(const struct orr_policy *policy, void *state,
-                                        const struct orr_view *view, uint32_t node)
+static inline void orr_policy_notify_node(const struct orr_policy *policy, void *state,
+                                          const struct orr_view *view, uint32_t node)
 {
     if (policy->size > offsetof(struct orr_policy, node) && policy->node != NULL) {
         policy->node(state, view, node);
     }
 }
 
-static inline void orr_policy_tell_queue(const struct orr_policy *policy, void *state,
-                                         const struct orr_view *view, uint32_t queue)
+static inline void orr_policy_notify_queue(const struct orr_policy *policy, void *state,
+                                           const struct orr_view *view, uint32_t queue)
 {
     if (policy->size > offsetof(struct orr_policy, queue) && policy->queue != NULL) {
         policy->queue(state, view, queue);
@@ -332,7 +332,7 @@ static inline enum orr_status orr_policy_audit(const struct orr_policy *policy, 
 enum {
     /* ends gangs that run below their minimum; without it they are evicted at once */
     ORR_ABLE_STALE_GANGS = 1u << 0,
-    ORR_ABLE_PARTS = 1u << 1, /* hears ORR_JOB_CHANGED; others are not told */
+    ORR_ABLE_PARTS = 1u << 1, /* is notified of ORR_JOB_CHANGED; others are not */
     /* gives jobs that scale the tasks they want while they run, and hears ORR_JOB_CHANGED of these;
      * without it and PARTS such a job gets all its tasks at once and keeps them */
     ORR_ABLE_SCALE = 1u << 2,
@@ -342,7 +342,7 @@ enum {
     ORR_ABLE_JOINED = 1u << 4
 };
 
-/* Is the policy told ORR_JOB_CHANGED of such a job? */
+/* Is the policy notified of ORR_JOB_CHANGED of such a job? */
 static inline bool orr_policy_hears_changes(const struct orr_policy *policy,
                                             const struct orr_job_spec *spec)
 {

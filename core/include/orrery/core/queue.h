@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* queue.h - the tree of queues: who is owed what. Fixed during a cycle; between cycles whoever owns
- * the tree may change entitlements and priorities, and tells the policy.
+/* queue.h - the tree of queues: quotas, limits and weights. Fixed during a cycle; between cycles
+ * whoever owns the tree may change entitlements and priorities, and notifies the policy.
  *
  * Quota is guaranteed, weight divides what is left over, limit is never passed; each per resource,
  * in devices, milli-CPU and bytes, ORR_UNLIMITED (-1) for no bound. A leaf holds jobs; an inner

@@ -380,7 +380,7 @@ struct orr_session_rules { /* KAI's plugins and their arguments */
     bool defects_v017;   /* and those of defects.h: makes it `literal` */
     bool reclaim_by_lca; /* min-runtime: lca, else queue */
     orr_ms preempt_min_runtime, reclaim_min_runtime; /* defaults of the plugin */
-    int64_t gpu_memory_fallback_mib; /* bounds of device memory if no node tells; 0: none */
+    int64_t gpu_memory_fallback_mib; /* bounds of device memory if no node states it; 0: none */
     double k;                        /* how strongly past usage counts */
     double saturation_multiplier;    /* reclaim, >= 1 */
     bool allow_consolidating_reclaim;
@@ -415,7 +415,7 @@ struct orr_statement { /* the open one: every step of it can be taken back; priv
 };
 struct orr_session {
     struct orr_session_rules rules;
-    struct orr_watcher watcher; /* told of jobs and victims by their indices here */
+    struct orr_watcher watcher; /* gets jobs and victims by their indices here */
     struct orr_usage *usage;    /* the past that k looks at, borrowed; NULL: none is kept */
     orr_ms now;
     struct orr_arena arena; /* names, specs */
@@ -453,7 +453,7 @@ struct orr_session {
     int64_t slot_g[ORR_SLOTS_MAX];  /* GPUs of quota of one unit: the g of a MIG profile */
     double total[ORR_SHARE_KINDS];  /* of ready nodes */
     struct orr_vec largest;         /* of each slot the most that a node offers */
-    int64_t min_gpu_memory_mib, max_gpu_memory_mib; /* 0: no node tells */
+    int64_t min_gpu_memory_mib, max_gpu_memory_mib; /* 0: no node states it */
     /* of the cycle */
     int64_t scenarios_tried; /* by the action that runs */
     uint64_t node_scenarios; /* scenarios of a single node that searches have listed so far */

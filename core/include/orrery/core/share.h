@@ -107,7 +107,7 @@ void orr_share_divide(struct orr_share_tree *tree, struct orr_share_queue *queue
                       const double total[ORR_SHARE_KINDS], double k);
 
 /* Says that inputs of a queue changed for the resources in `kinds` (bits 1 << orr_share_kind). A
- * change of request must be told for every ancestor whose request changed with it. */
+ * change of request must be passed for every ancestor whose request changed with it. */
 void orr_share_touch(struct orr_share_tree *tree, uint32_t queue, unsigned kinds);
 /* The same result as orr_share_divide, made by dividing only the sets that were touched or whose
  * total changed. Returns the number of (set, resource) pairs divided: 0 means nothing moved. */

@@ -7,7 +7,7 @@
  * over the samples t = multiples of the resolution with window start <= t < T. A sample sees every
  * change made at its own time; the sample at T itself is still to be taken when T is asked for.
  *
- * The caller tells changes only. One entry is kept a change (changes between two samples share
+ * The caller passes changes only. One entry is kept a change (changes between two samples share
  * one), each with the decayed sum of all samples before it, so a window's sum is a difference of
  * two such sums: no loop over samples, and changes that left the window are forgotten.
  */
@@ -64,7 +64,7 @@ struct orr_usage {
     bool was_read;
 };
 
-/* Nothing is allocated and the capacity is 0 until told otherwise. */
+/* Nothing is allocated and the capacity is 0 until they are set. */
 void orr_usage_init(struct orr_usage *usage, const struct orr_usage_params *params,
                     uint32_t queue_count);
 void orr_usage_release(struct orr_usage *usage);

@@ -27,7 +27,7 @@ typedef bool orr_kai_has_plugin_fn(const void *context, const char *name);
 void orr_kai_set_plugins(struct orr_session_rules *rules, orr_kai_has_plugin_fn *has,
                          const void *context);
 
-/* What of KAI is heeded: supported, counted (jobs that use it are told of) or refused. Ended by a
+/* What of KAI is heeded: supported, counted (jobs that use it are named) or refused. Ended by a
  * NULL name. */
 const struct orr_feature *orr_kai_features(void);
 

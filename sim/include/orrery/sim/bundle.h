@@ -23,7 +23,7 @@ struct orr_bundle_options {
 /* A trace that is no longer the one a run read is refused. Once the archive is there, each file in
  * it is told by its name. ORR_USAGE, ORR_NO_INPUT, ORR_DATA, ORR_CANT_CREATE, ORR_IO. */
 typedef void orr_bundled_fn(const char *name, void *context);
-enum orr_status orr_bundle_make(const struct orr_bundle_options *options, orr_bundled_fn *tell,
+enum orr_status orr_bundle_make(const struct orr_bundle_options *options, orr_bundled_fn *report,
                                 void *context, struct orr_err *err) ORR_MUST_USE;
 
 struct orr_verify_options {
@@ -43,7 +43,7 @@ typedef void orr_verified_fn(const struct orr_verified *one, void *context);
 
 /* Unpacks, holds every file against its checksum, runs a sample again and tells each. ORR_DATA: not
  * a bundle, or damaged, or hostile. *different counts runs whose digest is another. */
-enum orr_status orr_bundle_verify(const struct orr_verify_options *options, orr_verified_fn *tell,
+enum orr_status orr_bundle_verify(const struct orr_verify_options *options, orr_verified_fn *report,
                                   void *context, uint32_t *total, uint32_t *different,
                                   struct orr_err *err) ORR_MUST_USE;
 

@@ -30,7 +30,7 @@ typedef void orr_conform_fn(const struct orr_conform_entry *entry, void *context
  * `policy` NULL means "kai". ORR_OK also if entries failed: the tally tells. ORR_NO_INPUT: a path
  * cannot be opened or holds no file; ORR_DATA: a file is not in the format, with its place. */
 enum orr_status orr_conform_run(const char *const *paths, size_t count, const char *policy,
-                                orr_conform_fn *tell, void *context,
+                                orr_conform_fn *report, void *context,
                                 struct orr_conform_tally *tally, struct orr_err *err) ORR_MUST_USE;
 
 /* For people: a line a failing or skipped entry, with `verbose` also a passing one, and at the end

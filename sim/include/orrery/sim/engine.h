@@ -137,9 +137,9 @@ enum { ORR_COSTS_MAX = 16, ORR_PRUNED_MAX = 16 };
 struct orr_run {
     enum orr_run_status status;
     enum orr_warmup warmup;
-    struct orr_ledger *ledger; /* final state; owned by the run */
-    struct orr_queues *queues; /* the world's, as they became; names are the world's own */
-    uint32_t owed_count;       /* of the world's changes to queues: those that came into force */
+    struct orr_ledger *ledger;   /* final state; owned by the run */
+    struct orr_queues *queues;   /* the world's, as they became; names are the world's own */
+    uint32_t queue_change_count; /* of the world's changes to queues: those that came into force */
     struct orr_fold fold;
     uint64_t events; /* arrivals, finishes, faults, changes of capacity and quota */
     uint64_t cycles, distinct_times;

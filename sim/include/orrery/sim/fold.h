@@ -104,10 +104,10 @@ void orr_fold_down(struct orr_fold *fold, uint32_t shard, orr_ms now, int64_t mg
 /* Per queue, what its pods could fill of all nodes there may be; before the run. Without it: all.
  */
 void orr_fold_usable(struct orr_fold *fold, const int64_t *mgpu);
-/* What queues are owed is about to change: call before it does. */
-void orr_fold_before_owed(struct orr_fold *fold, orr_ms now);
+/* Entitlements of queues are about to change: call before they do. */
+void orr_fold_before_queue_change(struct orr_fold *fold, orr_ms now);
 /* It has changed: of this queue. */
-void orr_fold_owed(struct orr_fold *fold, uint32_t queue);
+void orr_fold_queue_change(struct orr_fold *fold, uint32_t queue);
 /* The run is over: closes the window and the last bucket. */
 void orr_fold_finish(struct orr_fold *fold, orr_ms now);
 

@@ -8,12 +8,12 @@
 
 #include <orrery/core/queue.h>
 
-struct orr_oracle_queue { /* amounts in milli-GPU, milli-CPU or bytes */
-    double limit, quota;  /* INFINITY: none */
-    double owed, over;    /* weights: by quota (below 0: by what it asks), and of what is left */
-    double demand;        /* what it asks, up to its limit */
-    double share;         /* the answer */
-    double cap, weight;   /* of the filling in hand */
+struct orr_oracle_queue {  /* amounts in milli-GPU, milli-CPU or bytes */
+    double limit, quota;   /* INFINITY: none */
+    double by_quota, over; /* weights: by quota (below 0: by what it asks), and of what is left */
+    double demand;         /* what it asks, up to its limit */
+    double share;          /* the answer */
+    double cap, weight;    /* of the filling in hand */
 };
 
 struct orr_siblings {
@@ -43,7 +43,7 @@ static inline void orr_oracle_ask(struct orr_oracle *oracle, uint32_t queue, dou
     it->demand = amount < it->limit ? amount : it->limit;
 }
 /* Quotas, limits or weights are others than before: all leaves are to ask again. */
-void orr_oracle_owed(struct orr_oracle *oracle);
+void orr_oracle_queue_change(struct orr_oracle *oracle);
 /* Divides the capacity of each shard among its queues. */
 void orr_oracle_divide(struct orr_oracle *oracle, const int64_t *capacity);
 

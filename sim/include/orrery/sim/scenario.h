@@ -304,7 +304,7 @@ struct orr_scenario_expect {
     const char *origin;
 };
 
-struct orr_scenario_owed { /* what events make of a queue, from a time of the run on */
+struct orr_scenario_queue_change { /* what events make of a queue, from a time of the run on */
     orr_ms at_ms;
     uint32_t queue;
     int priority;
@@ -395,8 +395,8 @@ struct orr_scenario {
     uint32_t expect_count;
     struct orr_scenario_event *events; /* as listed */
     uint32_t event_count;
-    struct orr_scenario_owed *owed; /* by time, then as listed */
-    uint32_t owed_count;
+    struct orr_scenario_queue_change *queue_changes; /* by time, then as listed */
+    uint32_t queue_change_count;
     struct orr_scenario_resize *resizes; /* by time, then as listed */
     uint32_t resize_count;
     const char *const *variants; /* names */

@@ -29,8 +29,8 @@ void orr_promises_judge(const struct orr_world *world, const struct orr_run *run
  * no expectation: the file cannot be read. */
 typedef void orr_expect_fn(const struct orr_scenario_expect *expect, enum orr_junit_verdict verdict,
                            const char *text, void *context);
-int orr_expect_check(const struct orr_scenario *scenario, const char *results, orr_expect_fn *tell,
-                     void *context);
+int orr_expect_check(const struct orr_scenario *scenario, const char *results,
+                     orr_expect_fn *report, void *context);
 
 struct orr_study_options {
     uint32_t jobs; /* processes at a time; 0: one a core */
@@ -190,7 +190,7 @@ struct orr_help {
     const struct orr_help_cost *cost; /* NULL: it does not help */
 };
 typedef void orr_help_fn(const struct orr_help *help, void *context);
-enum orr_status orr_study_help(const struct orr_help_options *options, orr_help_fn *tell,
+enum orr_status orr_study_help(const struct orr_help_options *options, orr_help_fn *report,
                                void *context, struct orr_err *err) ORR_MUST_USE;
 
 /* How much one tiny job more changes: a run is repeated with a job of 1 GPU for 1 s at a random

@@ -110,7 +110,7 @@ struct orr_world_running { /* such a job */
     uint32_t first_seat, seat_count;
 };
 
-struct orr_world_owed { /* what the scenario makes of a queue at a time of the run */
+struct orr_world_queue_change { /* what the scenario makes of a queue at a time of the run */
     orr_ms at_ms;
     uint32_t queue;
     int32_t priority;
@@ -148,8 +148,9 @@ struct orr_world {
     struct orr_world_resize *resizes; /* by at_ms, then as listed */
     uint32_t resize_count;
     bool *away; /* per node: not part of the cluster as a run begins; NULL: all are */
-    struct orr_world_owed *owed; /* by (at_ms, as listed, queue); none before the first submit */
-    uint32_t owed_count;
+    struct orr_world_queue_change
+        *queue_changes; /* by (at_ms, as listed, queue); none before the first submit */
+    uint32_t queue_change_count;
     struct orr_world_running *running; /* by since_ms, then job */
     uint32_t running_count;
     struct orr_world_seat *seats;
@@ -187,9 +188,10 @@ bool *orr_world_conceivable(const struct orr_world *world, const struct orr_shap
 orr_ms orr_world_clock_origin_ms(const struct orr_world *world,
                                  const struct orr_scenario *scenario);
 
-/* What a queue is owed of a resource at a time. */
-const struct orr_entitlement *orr_world_owed_at(const struct orr_world *world, uint32_t queue,
-                                                enum orr_share_kind resource, orr_ms at);
+/* A queue's entitlement to a resource at a time. */
+const struct orr_entitlement *orr_world_entitlement_at(const struct orr_world *world,
+                                                       uint32_t queue, enum orr_share_kind resource,
+                                                       orr_ms at);
 /* Is there something to share of a resource? Of GPUs always; of CPU and memory if a queue has a
  * quota or limit of it at some time, all nodes have a limit and some job asks. */
 bool orr_world_divides(const struct orr_world *world, enum orr_share_kind kind);
