@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <orrery/base/text.h>
 #include <orrery/base/sort.h>
 
 static const struct {
@@ -178,8 +179,9 @@ void orr_audit(const struct orr_schedule *schedule, const char *discipline,
     verdict->examined[ORR_AUDIT_NAMES] = schedule->span_count + schedule->stray_count;
     if (schedule->stray_count > 0) {
         orr_audit__found(&run, ORR_AUDIT_NAMES, 0,
-                         "%u rows name no job or node that there is, such as %s",
-                         schedule->stray_count, schedule->stray);
+                         "%u row%s name%s no job or node that there is, such as %s",
+                         schedule->stray_count, ORR_PLURAL(schedule->stray_count),
+                         ORR_ONE(schedule->stray_count, "s", ""), schedule->stray);
     }
     if (schedule->shard_count > 1) { /* what holds of all of it, then what each is ruled by */
         judge(&run, schedule, BASE);

@@ -2,6 +2,8 @@
 /* audit_attempts.c - each attempt of each job by itself. Spans are sorted by (job, nr). */
 #include "audit_int.h"
 
+#include <orrery/base/text.h>
+
 struct attempt { /* what its spans say together */
     orr_ms first_ms, last_start_ms, end_ms;
     uint32_t pods;       /* of the spans that begin it; others took their places later */
@@ -69,8 +71,8 @@ static void check_gang(struct orr_audit_run *run, const struct orr_audit_job *jo
     run->verdict->examined[ORR_AUDIT_GANG]++;
     if ((a->pods < job->min_pods && !was_given(job, a)) || a->pods > job->pods) {
         orr_audit__found(run, ORR_AUDIT_GANG, a->first_ms,
-                         "job %s starts with %u pods; its gang is %u of %u", job->name, a->pods,
-                         job->min_pods, job->pods);
+                         "job %s starts with %u pod%s; its gang is %u of %u", job->name, a->pods,
+                         ORR_PLURAL(a->pods), job->min_pods, job->pods);
     }
     if (job->min_pods == job->pods && a->last_start_ms != a->first_ms && !was_given(job, a)) {
         orr_audit__found(run, ORR_AUDIT_GANG, a->first_ms,
@@ -108,8 +110,9 @@ static void check_pods(struct orr_audit_run *run, const struct orr_audit_job *jo
     run->verdict->examined[ORR_AUDIT_AMOUNT]++;
     if (span->mgpu != each * span->pods) {
         orr_audit__found(run, ORR_AUDIT_AMOUNT, span->start_ms,
-                         "%u pods of job %s hold %g GPUs on %s, and what they asked is %g there",
-                         span->pods, job->name, (double)span->mgpu / ORR_MGPU,
+                         "%u pod%s of job %s hold %g GPU%s on %s, and what they asked is %g there",
+                         span->pods, ORR_PLURAL(span->pods), job->name,
+                         (double)span->mgpu / ORR_MGPU, ORR_PLURAL((double)span->mgpu / ORR_MGPU),
                          run->schedule->nodes[span->node].name,
                          (double)(each * span->pods) / ORR_MGPU);
     }
@@ -156,8 +159,9 @@ static void check_amount(struct orr_audit_run *run, const struct orr_audit_job *
     const int64_t mgpu = most_held(run->schedule->spans, from, to, a->first_end_ms);
     const bool whole = !was_given(job, a) && (started || orr_audit__on(run, ORR_AUDIT_GANG));
     if (mgpu > job->mgpu || (whole && mgpu < job->mgpu)) {
-        orr_audit__found(run, ORR_AUDIT_AMOUNT, a->first_ms, "job %s holds %g GPUs and asked %g",
-                         job->name, (double)mgpu / ORR_MGPU, (double)job->mgpu / ORR_MGPU);
+        orr_audit__found(run, ORR_AUDIT_AMOUNT, a->first_ms, "job %s holds %g GPU%s and asked %g",
+                         job->name, (double)mgpu / ORR_MGPU, ORR_PLURAL((double)mgpu / ORR_MGPU),
+                         (double)job->mgpu / ORR_MGPU);
     }
 }
 
@@ -170,8 +174,8 @@ static void check_counts(struct orr_audit_run *run, const struct orr_audit_job *
     run->verdict->examined[ORR_AUDIT_COUNTS]++;
     if (job->evictions < cuts || job->evictions > cuts + job->leaving) {
         orr_audit__found(run, ORR_AUDIT_COUNTS, job->submit_ms,
-                         "job %s counts %u evictions, its attempts show %u", job->name,
-                         job->evictions, cuts);
+                         "job %s counts %u eviction%s, its attempts show %u", job->name,
+                         job->evictions, ORR_PLURAL(job->evictions), cuts);
     }
     if (job->finished && (attempts == 0 || job->end_ms == ORR_MS_NONE)) {
         orr_audit__found(run, ORR_AUDIT_COUNTS, job->submit_ms, "job %s finished and never ran",

@@ -12,6 +12,7 @@
  */
 #include "audit_int.h"
 
+#include <orrery/base/text.h>
 #include <float.h>
 
 #define UNLIMITED DBL_MAX
@@ -161,11 +162,12 @@ static void judge_cell(struct lending *lending, uint32_t queue, uint32_t flavor,
     lending->run->verdict->examined[ORR_AUDIT_LENDING]++;
     if (over && !*reported) {
         const bool all = queue == lending->schedule->queue_count;
-        orr_audit__found(lending->run, ORR_AUDIT_LENDING, now,
-                         "%s%s: %g GPUs%s count, and no more than %g may with what can be borrowed",
-                         all ? "all queues" : "queue ",
-                         all ? "" : lending->schedule->queues[queue].name, cell->usage,
-                         flavor + 1 == lending->columns ? "" : " of a flavor", most);
+        orr_audit__found(
+            lending->run, ORR_AUDIT_LENDING, now,
+            "%s%s: %g GPU%s%s count, and no more than %g may with what can be borrowed",
+            all ? "all queues" : "queue ", all ? "" : lending->schedule->queues[queue].name,
+            cell->usage, ORR_PLURAL(cell->usage),
+            flavor + 1 == lending->columns ? "" : " of a flavor", most);
     }
     *reported = over;
 }

@@ -12,6 +12,7 @@
  * jobs alone. */
 #include "audit_int.h"
 
+#include <orrery/base/text.h>
 #include <orrery/base/sort.h>
 
 struct run_item {
@@ -183,8 +184,9 @@ static void judge_head(struct order *order, orr_ms now)
     order->run->verdict->examined[ORR_AUDIT_HEAD]++;
     if (order->idle_mgpu >= head->mgpu) {
         orr_audit__found(order->run, ORR_AUDIT_HEAD, now,
-                         "job %s waits first in line for %g GPUs while %g are idle", head->name,
-                         (double)head->mgpu / ORR_MGPU, (double)order->idle_mgpu / ORR_MGPU);
+                         "job %s waits first in line for %g GPU%s while %g are idle", head->name,
+                         (double)head->mgpu / ORR_MGPU, ORR_PLURAL((double)head->mgpu / ORR_MGPU),
+                         (double)order->idle_mgpu / ORR_MGPU);
     }
 }
 

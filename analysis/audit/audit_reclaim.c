@@ -16,6 +16,7 @@
  */
 #include "audit_walk.h"
 
+#include <orrery/base/text.h>
 #include <string.h>
 
 #define ANYTHING_MGPU (1000000 * (int64_t)ORR_MGPU) /* of a job: an amount that is not known */
@@ -151,11 +152,12 @@ static void judge_loss(const struct orr_audit_takings *t, const struct loss *los
             "job %s is reclaimed for job %s although queue %s may hold any number of GPUs",
             schedule->jobs[first->job].name, taker->name, queue->name);
     } else {
-        orr_audit__found(walk->run, ORR_AUDIT_RECLAIM, first->at_ms,
-                         "job %s is reclaimed for job %s although queue %s would have held %g GPUs "
-                         "of the %g that it may",
-                         schedule->jobs[first->job].name, taker->name, queue->name,
-                         (double)before / ORR_MGPU, most);
+        orr_audit__found(
+            walk->run, ORR_AUDIT_RECLAIM, first->at_ms,
+            "job %s is reclaimed for job %s although queue %s would have held %g GPU%s "
+            "of the %g that it may",
+            schedule->jobs[first->job].name, taker->name, queue->name, (double)before / ORR_MGPU,
+            ORR_PLURAL((double)before / ORR_MGPU), most);
     }
 }
 

@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 
+#include <orrery/base/text.h>
 #include <orrery/base/sort.h>
 
 #define DEVICES_MAX 64
@@ -129,8 +130,9 @@ static void judge_node(struct space *space, uint32_t n, orr_ms now)
     const int64_t gpus = node->gpus - node->foreign_gpus;
     space->run->verdict->examined[ORR_AUDIT_CAPACITY]++;
     if (goes_over(&space->over[n], space->node_mgpu[n] > gpus * ORR_MGPU)) {
-        orr_audit__found(space->run, ORR_AUDIT_CAPACITY, now, "%s holds %g of its %" PRId64 " GPUs",
-                         node->name, (double)space->node_mgpu[n] / ORR_MGPU, gpus);
+        orr_audit__found(space->run, ORR_AUDIT_CAPACITY, now,
+                         "%s holds %g of its %" PRId64 " GPU%s", node->name,
+                         (double)space->node_mgpu[n] / ORR_MGPU, gpus, ORR_PLURAL(gpus));
     }
 }
 
@@ -193,8 +195,8 @@ static void judge_queue(struct space *space, uint32_t q, bool starts, orr_ms now
     }
     if (goes_over(&space->over[space->schedule->node_count + q], held > queue->gpu_limit)) {
         orr_audit__found(space->run, ORR_AUDIT_LIMIT, now,
-                         "queue %s holds %g GPUs, its limit is %g", queue->name, held,
-                         queue->gpu_limit);
+                         "queue %s holds %g GPU%s, its limit is %g", queue->name, held,
+                         ORR_PLURAL(held), queue->gpu_limit);
     }
 }
 
@@ -209,9 +211,9 @@ static void judge_quota(struct space *space, uint32_t q, orr_ms now)
     space->run->verdict->examined[ORR_AUDIT_QUOTA]++;
     if (held > queue->gpu_quota + 1e-9) {
         orr_audit__found(space->run, ORR_AUDIT_QUOTA, now,
-                         "queue %s holds %g GPUs for jobs that may not be preempted, its quota is "
+                         "queue %s holds %g GPU%s for jobs that may not be preempted, its quota is "
                          "%g",
-                         queue->name, held, queue->gpu_quota);
+                         queue->name, held, ORR_PLURAL(held), queue->gpu_quota);
     }
 }
 
@@ -223,8 +225,8 @@ static void judge_part(struct space *space, uint32_t q, orr_ms now)
     }
     space->run->verdict->examined[ORR_AUDIT_PART]++;
     if (held > space->part_gpus[q] + 1e-9) {
-        orr_audit__found(space->run, ORR_AUDIT_PART, now, "queue %s holds %g GPUs, its part is %g",
-                         space->queues[q].name, held, space->part_gpus[q]);
+        orr_audit__found(space->run, ORR_AUDIT_PART, now, "queue %s holds %g GPU%s, its part is %g",
+                         space->queues[q].name, held, ORR_PLURAL(held), space->part_gpus[q]);
     }
 }
 
@@ -243,8 +245,8 @@ static void judge_namespace(struct space *space, uint32_t q, orr_ms now)
     space->run->verdict->examined[ORR_AUDIT_NAMESPACE]++;
     if (held > most + 0.0005) { /* milli-GPU round to the nearest */
         orr_audit__found(space->run, ORR_AUDIT_NAMESPACE, now,
-                         "queue %s holds %g GPUs, its namespace may hold %g", queue->name, held,
-                         most);
+                         "queue %s holds %g GPU%s, its namespace may hold %g", queue->name, held,
+                         ORR_PLURAL(held), most);
     }
 }
 
@@ -306,9 +308,10 @@ static void judge_instant(struct space *space, orr_ms now)
     space->run->verdict->examined[ORR_AUDIT_CAPACITY]++;
     bool *over = &space->over[schedule->node_count + schedule->queue_count];
     if (goes_over(over, space->held_mgpu > space->capacity_mgpu)) {
-        orr_audit__found(space->run, ORR_AUDIT_CAPACITY, now, "the cluster holds %g of its %g GPUs",
-                         (double)space->held_mgpu / ORR_MGPU,
-                         (double)space->capacity_mgpu / ORR_MGPU);
+        orr_audit__found(
+            space->run, ORR_AUDIT_CAPACITY, now, "the cluster holds %g of its %g GPU%s",
+            (double)space->held_mgpu / ORR_MGPU, (double)space->capacity_mgpu / ORR_MGPU,
+            ORR_PLURAL((double)space->capacity_mgpu / ORR_MGPU));
     }
 }
 

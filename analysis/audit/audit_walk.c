@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include <orrery/base/text.h>
 #include <orrery/base/sort.h>
 
 #define NOISE_GPUS 1e-6
@@ -367,8 +368,8 @@ static void find_share(struct orr_audit_walk *walk, const struct orr_audit_store
                        double due)
 {
     orr_audit__found(walk->run, ORR_AUDIT_SHARE, stored->at_ms,
-                     "the fair share of queue %s is stored as %g GPUs, and is %g",
-                     walk->queues[stored->queue].name, stored->gpus, due);
+                     "the fair share of queue %s is stored as %g GPU%s, and is %g",
+                     walk->queues[stored->queue].name, stored->gpus, ORR_PLURAL(stored->gpus), due);
 }
 
 /* SHARE: what the policy took for fair in the cycles until then, since anything else happened. In

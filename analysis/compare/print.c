@@ -155,8 +155,8 @@ static void say_reached(const struct orr_comparison *c, const struct orr_compare
     const uint32_t pairs = orr_paired_pairs(p);
     char rough[24], of_pairs[60] = "", at_least[60] = "", back[80] = "";
     if (pairs > 1) {
-        (void)snprintf(of_pairs, sizeof of_pairs, " in %u of %u pairs", lost ? p->lost : p->found,
-                       pairs);
+        (void)snprintf(of_pairs, sizeof of_pairs, " in %u of %u pair%s", lost ? p->lost : p->found,
+                       pairs, ORR_PLURAL(pairs));
     }
     if (bound > 0 && strcmp(m->unit, "s") == 0) {
         (void)snprintf(at_least, sizeof at_least, " (there it is more than %s%s)",
@@ -261,9 +261,9 @@ void orr_comparison_jitter(const struct orr_comparison *c,
     blocks.cells = c->beside;
     (void)orr_format_rough(block, (double)c->beside_ms / 1000.0);
     (void)snprintf(text, sizeof text,
-                   "From %u blocks of %s of its submits, drawn again 1000 times (block bootstrap, "
+                   "From %u block%s of %s of its submits, drawn again 1000 times (block bootstrap, "
                    "Carlstein 1986), which stand for other times like these:",
-                   c->beside_blocks, block);
+                   c->beside_blocks, ORR_PLURAL(c->beside_blocks), block);
     say(text, context);
     for (uint32_t m = 0; m < c->metric_count; m++) {
         for (uint32_t a = 1; a < c->arm_count; a++) {
@@ -349,8 +349,9 @@ static void note_unstarted(const struct orr_comparison *c, const char *end, FILE
     bool any = false, nevers = false;
     for (uint32_t a = 0; a < c->arm_count; a++) {
         if (c->arms[a].nevers > 0) {
-            (void)fprintf(out, "%s%s: %llu jobs never could have started", nevers ? "; " : "",
-                          c->arms[a].label, (unsigned long long)c->arms[a].nevers);
+            (void)fprintf(out, "%s%s: %llu job%s never could have started", nevers ? "; " : "",
+                          c->arms[a].label, (unsigned long long)c->arms[a].nevers,
+                          ORR_PLURAL(c->arms[a].nevers));
             nevers = true;
         }
     }
@@ -359,9 +360,9 @@ static void note_unstarted(const struct orr_comparison *c, const char *end, FILE
     }
     for (uint32_t a = 0; a < c->arm_count; a++) {
         if (c->arms[a].unstarted > 0) {
-            (void)fprintf(out, "%s%s: %llu of %llu jobs never started", any ? "; " : "",
+            (void)fprintf(out, "%s%s: %llu of %llu job%s never started", any ? "; " : "",
                           c->arms[a].label, (unsigned long long)c->arms[a].unstarted,
-                          (unsigned long long)c->arms[a].jobs);
+                          (unsigned long long)c->arms[a].jobs, ORR_PLURAL(c->arms[a].jobs));
             any = true;
         }
     }
@@ -382,8 +383,9 @@ static void note_missing(const struct orr_comparison *c, const char *end, FILE *
             char name[400];
             if (p->missing > 0) {
                 name_of(&c->metrics[m], name, sizeof name);
-                (void)fprintf(out, "%s: %u of %u pairs of %s and %s have no value on one side.%s",
-                              name, p->missing, p->missing + orr_paired_pairs(p), c->arms[0].label,
+                (void)fprintf(out, "%s: %u of %u pair%s of %s and %s have no value on one side.%s",
+                              name, p->missing, p->missing + orr_paired_pairs(p),
+                              ORR_PLURAL(p->missing + orr_paired_pairs(p)), c->arms[0].label,
                               c->arms[a].label, end);
             }
         }

@@ -408,10 +408,11 @@ enum orr_status orr_compare__windows(struct orr_compare_load *load)
     const struct cut cut = shared_window(load, load->options->window_ms);
     if (cut.blocks < BLOCKS_MIN || cut.blocks > BLOCKS_MOST) {
         return orr_fail(load->err, ORR_USAGE,
-                        "--windows: %s%u blocks in the part all runs share; between %d and %d are "
+                        "--windows: %s%u block%s in the part all runs share; between %d and %d are "
                         "needed",
                         cut.blocks > BLOCKS_MOST ? "more than " : "",
-                        cut.blocks > BLOCKS_MOST ? BLOCKS_MOST : cut.blocks, BLOCKS_MIN,
+                        cut.blocks > BLOCKS_MOST ? BLOCKS_MOST : cut.blocks,
+                        ORR_PLURAL(cut.blocks > BLOCKS_MOST ? BLOCKS_MOST : cut.blocks), BLOCKS_MIN,
                         BLOCKS_MOST);
     }
     comparison->blocks = cut.blocks;

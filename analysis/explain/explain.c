@@ -116,8 +116,7 @@ void orr_explain__say_job(const struct explain_job *job, FILE *out)
     (void)fprintf(out, "Job %s of queue %s%s%s%s%s%s asks %s in %lld pod%s%s", job->name,
                   job->queue_name, job->user[0] != '\0' ? ", user " : "", job->user,
                   kind ? " (" : "", kind ? job->kind_name : "", kind ? ")" : "",
-                  orr_explain__gpus(job->gpus, asked), (long long)job->pods,
-                  job->pods == 1 ? "" : "s",
+                  orr_explain__gpus(job->gpus, asked), (long long)job->pods, ORR_PLURAL(job->pods),
                   job->pods == 1 || job->min_pods < job->pods ? "" : ", all together");
     if (job->min_pods < job->pods) {
         (void)fprintf(out, ", at least %lld at a time", (long long)job->min_pods);

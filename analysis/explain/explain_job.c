@@ -2,6 +2,7 @@
 /* explain_job.c - the story of one job. */
 #include "explain_int.h"
 
+#include <orrery/base/text.h>
 #include <math.h>
 #include <string.h>
 
@@ -237,20 +238,21 @@ static void say_nodes(const struct start *start, FILE *out)
                       start->nodes[n].gpus);
     }
     if (start->node_count > shown) {
-        (void)fprintf(out, " and %u more nodes", start->node_count - shown);
+        (void)fprintf(out, " and %u more node%s", start->node_count - shown,
+                      ORR_PLURAL(start->node_count - shown));
     }
 }
 
 static void say_pods(int64_t pods, FILE *out)
 {
-    (void)fprintf(out, "%lld pod%s", (long long)pods, pods == 1 ? "" : "s");
+    (void)fprintf(out, "%lld pod%s", (long long)pods, ORR_PLURAL(pods));
 }
 
 static void say_grown(const struct start *start, FILE *out)
 {
     if (start->back > 0) {
         say_pods(start->back, out);
-        (void)fprintf(out, " %s back", start->back == 1 ? "comes" : "come");
+        (void)fprintf(out, " %s back", ORR_ONE(start->back, "comes", "come"));
     }
     if (start->pods > start->back) {
         (void)fputs(start->back > 0 ? " and it gets " : "gets ", out);
@@ -274,7 +276,7 @@ static void say_eviction(const struct eviction *e, FILE *out)
     if (e->moved > 0) {
         (void)fputs(", of which ", out);
         say_pods(e->moved, out);
-        (void)fprintf(out, " %s another place at once", e->moved == 1 ? "gets" : "get");
+        (void)fprintf(out, " %s another place at once", ORR_ONE(e->moved, "gets", "get"));
     }
     if (e->for_job != NULL) {
         (void)fprintf(out, " for job %s of %s%s", e->for_job,
@@ -335,7 +337,7 @@ static void say_passed(const struct passed *p, FILE *out)
     }
     char gpus[40];
     (void)fprintf(out, "  passed by %lld job%s of %s in all that came later: ", (long long)p->jobs,
-                  p->jobs == 1 ? "" : "s", orr_explain__gpus(p->gpus, gpus));
+                  ORR_PLURAL(p->jobs), orr_explain__gpus(p->gpus, gpus));
     for (uint32_t i = 0; i < p->count; i++) {
         (void)fprintf(out, "%s%s of %s (%g)",
                       i > 0               ? ", "
@@ -358,10 +360,10 @@ static void say_sums(const struct story *story, FILE *out)
     for (uint32_t i = 0; i < story->pace_count; i++) {
         const struct pace *p = &story->paces[i];
         (void)fprintf(out,
-                      "  ran %-9s at %.3f of its profile's reference (at best %.3f): %g GPUs on "
-                      "%lld nodes, within one %s\n",
+                      "  ran %-9s at %.3f of its profile's reference (at best %.3f): %g GPU%s on "
+                      "%lld node%s, within one %s\n",
                       orr_explain__span(p->span_ms, span), p->rate, p->best, p->gpus,
-                      (long long)p->nodes, p->extent);
+                      ORR_PLURAL(p->gpus), (long long)p->nodes, ORR_PLURAL(p->nodes), p->extent);
     }
     if (story->hours.given) {
         const struct gpu_hours *h = &story->hours;

@@ -131,8 +131,7 @@ static void say_losses(const struct story *story, FILE *out)
     for (uint32_t i = 0; i < story->loss_count; i++) {
         const struct lost *l = &story->losses[i];
         (void)fprintf(out, "  evicted %lld time%s (%s) for %s", (long long)l->count,
-                      l->count == 1 ? "" : "s", l->cause,
-                      l->queue != NULL ? l->queue : "nobody named");
+                      ORR_PLURAL(l->count), l->cause, l->queue != NULL ? l->queue : "nobody named");
         if (l->for_nothing > 0) {
             (void)fprintf(out, ", %lld of them for nothing", (long long)l->for_nothing);
         }
@@ -171,7 +170,7 @@ static void say(const struct story *story, bool at_given, FILE *out)
     for (uint32_t i = 0; i < story->waits.count; i++) {
         const struct explain_wait *w = &story->waits.rows[i];
         (void)fprintf(out, "  %-9s in all, %lld job%s: %s\n", orr_explain__span(w->span_ms, span),
-                      (long long)w->jobs, w->jobs == 1 ? "" : "s", w->words);
+                      (long long)w->jobs, ORR_PLURAL(w->jobs), w->words);
     }
     say_losses(story, out);
 }

@@ -3,6 +3,7 @@
  * had, when it was short of pods, and what became of its requests. */
 #include "explain_int.h"
 
+#include <orrery/base/text.h>
 #include <math.h>
 
 #define PARTS_MOST 12
@@ -151,8 +152,7 @@ static void say_shortages(const struct orr_results *in, const struct explain_rep
         return;
     }
     (void)fprintf(out, "  It was short of pods %u time%s, %s in all, %.2f %% of the time%s:\n",
-                  r->times_short, r->times_short == 1 ? "" : "s",
-                  orr_explain__span(r->short_ms, span),
+                  r->times_short, ORR_PLURAL(r->times_short), orr_explain__span(r->short_ms, span),
                   100.0 * (double)r->short_ms / (double)(r->to_ms - r->from_ms),
                   r->times_short > r->shortage_count ? "; longest" : "");
     for (uint32_t i = 0; i < r->shortage_count; i++) {

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include <orrery/base/text.h>
 #include <orrery/analysis/names.h>
 
 #define LETTERS 26
@@ -129,8 +130,7 @@ static void say_holders(const struct floor *floor, FILE *out)
     for (uint32_t i = 0; i < floor->holder_count; i++) {
         const struct holder *h = &floor->holders[i];
         (void)fprintf(out, "  %c %s: %s, %lld job%s\n", letter_of(floor, h->id), h->name,
-                      orr_explain__gpus(h->gpus, gpus), (long long)h->jobs,
-                      h->jobs == 1 ? "" : "s");
+                      orr_explain__gpus(h->gpus, gpus), (long long)h->jobs, ORR_PLURAL(h->jobs));
     }
     for (uint32_t i = 0; i < floor->place_count; i++) {
         off = off || floor->places[i].off;

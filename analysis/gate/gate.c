@@ -82,14 +82,14 @@ static void describe_reached(struct orr_gate_result *r, const struct orr_paired 
     }
     if (paired->lost > 0) {
         (void)snprintf(r->text, sizeof r->text,
-                       "%s is not reached any more in %u of %u runs%s: too many jobs do not start "
+                       "%s is not reached any more in %u of %u run%s%s: too many jobs do not start "
                        "or end%s",
-                       r->rule->metric, paired->lost, pairs, at_least,
+                       r->rule->metric, paired->lost, pairs, ORR_PLURAL(pairs), at_least,
                        paired->found > 0 ? ", and is reached in others for the first time" : "");
     } else if (paired->found > 0) {
         (void)snprintf(r->text, sizeof r->text,
-                       "%s was not reached in %u of %u runs of the baseline%s, and is now",
-                       r->rule->metric, paired->found, pairs, at_least);
+                       "%s was not reached in %u of %u run%s of the baseline%s, and is now",
+                       r->rule->metric, paired->found, pairs, ORR_PLURAL(pairs), at_least);
     } else {
         (void)snprintf(r->text, sizeof r->text,
                        "%s is reached on neither side: there is nothing to compare",
@@ -138,8 +138,9 @@ static void add_missing(struct orr_gate_result *r, const struct orr_paired *pair
     const size_t used = strlen(r->text);
     if (paired->missing > 0 && orr_paired_pairs(paired) > 0) {
         (void)snprintf(r->text + used, sizeof r->text - used,
-                       "; %u of %u runs have no value on one side", paired->missing,
-                       paired->missing + orr_paired_pairs(paired));
+                       "; %u of %u run%s have no value on one side", paired->missing,
+                       paired->missing + orr_paired_pairs(paired),
+                       ORR_PLURAL(paired->missing + orr_paired_pairs(paired)));
     }
 }
 

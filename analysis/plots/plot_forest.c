@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include <orrery/base/text.h>
 #include <orrery/analysis/compare.h>
 
 #define MOST_ROWS    60
@@ -246,11 +247,11 @@ static void forest_title(struct orr_plot *plot, const struct forest *forest)
     if (of->one_trace) {
         (void)snprintf(tail, sizeof tail, "one trace, one seed: no intervals");
     } else if (of->blocks > 0) {
-        (void)snprintf(tail, sizeof tail, "%g %% intervals over %u blocks of submits",
-                       of->level * 100, of->blocks);
+        (void)snprintf(tail, sizeof tail, "%g %% intervals over %u block%s of submits",
+                       of->level * 100, of->blocks, ORR_PLURAL(of->blocks));
     } else {
-        (void)snprintf(tail, sizeof tail, "%g %% intervals over %u pairs of runs", of->level * 100,
-                       of->pairs);
+        (void)snprintf(tail, sizeof tail, "%g %% intervals over %u pair%s of runs", of->level * 100,
+                       of->pairs, ORR_PLURAL(of->pairs));
     }
     orr_plot__gp(plot, "set title ");
     orr_plot__quote(plot, arm, 40, false);
@@ -258,7 +259,8 @@ static void forest_title(struct orr_plot *plot, const struct forest *forest)
     orr_plot__quote(plot, of->arms[0].label, 40, false);
     orr_plot__gp(plot, ".\"\\n\".'%s", tail);
     if (forest->left_out > 0) {
-        orr_plot__gp(plot, "; %u more rows are not drawn", forest->left_out);
+        orr_plot__gp(plot, "; not drawn: %u more row%s", forest->left_out,
+                     ORR_PLURAL(forest->left_out));
     }
     orr_plot__gp(plot, "'%s\n", plot->term == ORR_PLOT_DUMB ? "" : " textcolor rgb '#202020'");
 }

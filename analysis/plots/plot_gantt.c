@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 
+#include <orrery/base/text.h>
 #include <orrery/analysis/names.h>
 #include <orrery/base/sort.h>
 
@@ -341,7 +342,8 @@ void orr_plot__gantt(struct orr_plot *plot)
     choose_window(plot, &gantt);
     fit_rows(&gantt);
     char extra[80];
-    (void)snprintf(extra, sizeof extra, "%u of %u nodes", gantt.rows, lanes.node_count);
+    (void)snprintf(extra, sizeof extra, "%u of %u node%s", gantt.rows, lanes.node_count,
+                   ORR_PLURAL(lanes.node_count));
     int height = gantt.rows > 24 ? 720 : 500;
     orr_plot__start(plot, (struct orr_plot_size){900, height, 100, 30, true});
     orr_plot__title(plot, "Who held which GPUs", gantt.rows < lanes.node_count ? extra : NULL);

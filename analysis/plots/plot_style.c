@@ -396,12 +396,12 @@ void orr_plot__title(struct orr_plot *plot, const char *what, const char *extra)
     char jobs[48] = "", text[700];
     if (run->jobs >= 0) { /* several runs need not have as many */
         (void)snprintf(jobs, sizeof jobs, ", %lld %s", (long long)run->jobs,
-                       run->jobs == 1 ? "job" : "jobs");
+                       ORR_ONE(run->jobs, "job", "jobs"));
     }
     if (run->name != NULL) {
         (void)snprintf(tail, sizeof tail, "%.100s", run->name);
     } else {
-        (void)snprintf(tail, sizeof tail, "%u runs", plot->among);
+        (void)snprintf(tail, sizeof tail, "%u run%s", plot->among, ORR_PLURAL(plot->among));
     }
     (void)snprintf(text, sizeof text, "%s%s%.60s%s in %s%s%s%s%s", tail,
                    run->policy != NULL ? ", policy " : "", run->policy != NULL ? run->policy : "",

@@ -221,7 +221,8 @@ static void queues_table(const struct side *side, FILE *out)
                            : "</tbody></table></div>\n",
                 out);
     if (left > 0) {
-        (void)fprintf(out, "<p class=\"soft\">... and %u more rows that differ.</p>\n", left);
+        (void)fprintf(out, "<p class=\"soft\">... and %u more row%s that differ%s.</p>\n", left,
+                      ORR_PLURAL(left), ORR_ONE(left, "s", ""));
     }
 }
 
@@ -389,7 +390,8 @@ static void figures(const struct orr_report_options *options, const char *const 
         }
     }
     if (shown < options->count) {
-        (void)fprintf(out, "<p class=\"soft\">The figures show the first %u runs.</p>\n", shown);
+        (void)fprintf(out, "<p class=\"soft\">The figures show the first %u run%s.</p>\n", shown,
+                      ORR_PLURAL(shown));
     }
 }
 

@@ -74,13 +74,13 @@ static void say_audit(const struct trust *trust, FILE *out)
     } else if (trust->found == 0) {
         (void)fprintf(out,
                       "A check apart from the scheduler (<code>orrery audit</code>) found all %u "
-                      "rules it could examine kept.",
-                      trust->rules);
+                      "rule%s it could examine kept.",
+                      trust->rules, ORR_PLURAL(trust->rules));
     } else {
         (void)fprintf(out,
-                      "A check apart from the scheduler found rules <b>broken %llu times</b>: see "
+                      "A check apart from the scheduler found rules <b>broken %llu time%s</b>: see "
                       "<code>orrery audit</code>.",
-                      (unsigned long long)trust->found);
+                      (unsigned long long)trust->found, ORR_PLURAL(trust->found));
     }
 }
 
@@ -124,7 +124,7 @@ static void say_end(const struct trust *trust, FILE *out)
     if (trust->nevers > 0) {
         (void)fprintf(out, ", of which %s never could have and %s in no number of waits",
                       orr_report__number((double)trust->nevers, number),
-                      trust->nevers == 1 ? "is" : "are");
+                      ORR_ONE(trust->nevers, "is", "are"));
     }
     if (trust->unstarted > trust->nevers) {
         (void)fprintf(out,

@@ -101,11 +101,11 @@ void orr_cli_check_endless(const struct orr_scenario *scenario, const struct orr
         (void)orr_format_span(mtbf, faults.mtbf_ms);
         (void)snprintf(
             text, sizeof text,
-            "%u jobs will probably never end, nor the run: %.80s must go on for %s at a stretch "
+            "%u job%s will probably never end, nor the run: %.80s must go on for %s at a stretch "
             "on a %s that fails every %s (it needs %u of them at least); give it "
             "checkpoints that are closer, or the scenario a horizon",
-            hopeless, orr_world_job_name(world, worst, name, sizeof name), stretch,
-            scenario->failures_each, mtbf, worst_units);
+            hopeless, ORR_PLURAL(hopeless), orr_world_job_name(world, worst, name, sizeof name),
+            stretch, scenario->failures_each, mtbf, worst_units);
         say(text, context);
     }
 }

@@ -91,10 +91,10 @@ static void check_jobs(struct quotas *q, uint32_t queue)
         const int used = say_where(q, origin, text, sizeof text);
         const bool none = least > own->limit;
         (void)snprintf(text + used, sizeof text - (size_t)used,
-                       "queue %s: %s of its jobs can start: the %s asks for %g GPUs at once, its "
+                       "queue %s: %s of its jobs can start: the %s asks for %g GPU%s at once, its "
                        "limit is %g",
                        name, none ? "none" : "not all", none ? "smallest" : "largest",
-                       none ? least : most, own->limit);
+                       none ? least : most, ORR_PLURAL(none ? least : most), own->limit);
         q->say(text, q->context);
     }
     if (is_news(&q->usable[queue], usable > 0.0 ? own->quota : 0.0, usable)) {
@@ -124,8 +124,8 @@ static void check_queue(struct quotas *q, uint32_t queue)
     if (is_news(&q->below[queue], children, own->quota)) {
         const int used = say_where(q, q->started ? q->event : origin, text, sizeof text);
         (void)snprintf(text + used, sizeof text - (size_t)used,
-                       "queue %s: its children's quotas sum to %g GPUs, its own is %g", name,
-                       children, own->quota);
+                       "queue %s: its children's quotas sum to %g GPU%s, its own is %g", name,
+                       children, ORR_PLURAL(children), own->quota);
         q->say(text, q->context);
     }
 }
@@ -165,9 +165,9 @@ static void check_shard(struct quotas *q, uint32_t shard)
         char text[600];
         const int used = say_where(q, origin, text, sizeof text);
         (void)snprintf(text + used, sizeof text - (size_t)used,
-                       "the quotas%s%.100s sum to %g GPUs, the %s has %g", only ? "" : " in shard ",
-                       only ? "" : orr_idmap_name(shards, shard), top, only ? "cluster" : "shard",
-                       gpus);
+                       "the quotas%s%.100s sum to %g GPU%s, the %s has %g",
+                       only ? "" : " in shard ", only ? "" : orr_idmap_name(shards, shard), top,
+                       ORR_PLURAL(top), only ? "cluster" : "shard", gpus);
         q->say(text, q->context);
     }
 }

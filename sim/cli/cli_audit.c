@@ -129,8 +129,8 @@ static void print_text(const struct orr_verdict *verdict, FILE *out)
         }
     }
     const unsigned long long found = orr_verdict_found(verdict);
-    (void)fprintf(out, found == 0 ? "rules of %s: kept\n" : "rules of %s: broken %llu times\n",
-                  verdict->discipline, found);
+    (void)fprintf(out, found == 0 ? "rules of %s: kept\n" : "rules of %s: broken %llu time%s\n",
+                  verdict->discipline, found, ORR_PLURAL(found));
 }
 
 static void print_json(const struct orr_verdict *verdict, uint32_t unstarted)
@@ -210,8 +210,9 @@ int orr_cli_audit(int argc, char **argv)
     } else {
         print_text(&verdict, stdout);
         if (o.schedule != NULL && unstarted > 0) {
-            (void)printf("%u of the trace's %u jobs have no start in %s\n", unstarted,
-                         schedule.job_count, o.schedule);
+            (void)printf("%u of the trace's %u job%s %s no start in %s\n", unstarted,
+                         schedule.job_count, ORR_PLURAL(schedule.job_count),
+                         ORR_ONE(unstarted, "has", "have"), o.schedule);
         }
     }
     const int code = orr_verdict_found(&verdict) > 0;

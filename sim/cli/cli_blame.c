@@ -95,11 +95,11 @@ static void print_answer(const struct blame_cli *o, const struct orr_blame *blam
     const struct orr_blamed *first = &blame->items[0];
     if (first->longer_gpu_h > 0) {
         (void)printf("Without %s %s, %u other %s would have waited %.6g GPU-hours less.\n", what,
-                     first->shown, first->longer_jobs, first->longer_jobs == 1 ? "job" : "jobs",
+                     first->shown, first->longer_jobs, ORR_ONE(first->longer_jobs, "job", "jobs"),
                      first->longer_gpu_h);
     } else {
         (void)printf("Nobody else waits longer because of %s.\n",
-                     blame->count == 1 ? "it" : "any of these");
+                     ORR_ONE(blame->count, "it", "any of these"));
     }
     (void)printf(
         "Each %s was taken away in a run of its own; waits for every start, times the GPUs "

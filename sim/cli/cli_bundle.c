@@ -82,7 +82,7 @@ static enum orr_status make(const struct bundle_options *o, struct orr_err *err)
         orr_json_close(&packed.json, ']');
         orr_json_close(&packed.json, '}');
     } else if (!o->common.quiet) {
-        (void)printf("%s: %u files\n", o->bundle.output, packed.files);
+        (void)printf("%s: %u file%s\n", o->bundle.output, packed.files, ORR_PLURAL(packed.files));
     }
     return ORR_OK;
 }
@@ -220,7 +220,8 @@ static void report(const struct orr_verified *one, void *context)
 static void sum_up(struct verify_options *o, uint32_t repeated, uint32_t total, uint32_t different)
 {
     if (!o->common.json) {
-        (void)printf("%u of %u runs repeated, %u differ\n", repeated, total, different);
+        (void)printf("%u of %u run%s repeated, %u differ%s\n", repeated, total, ORR_PLURAL(total),
+                     different, ORR_ONE(different, "s", ""));
         return;
     }
     begin_runs(&o->json);

@@ -36,13 +36,16 @@ static void print_occupancy(const struct orr_calibration *c)
             100 * c->occupancy_gap, 100 * c->occupancy_apart);
     }
     if (c->ends_derived > 0) {
-        (void)printf("%llu records have no end: start + run time is taken for it\n",
-                     (unsigned long long)c->ends_derived);
+        (void)printf("%llu record%s no end: start + run time is taken for it\n",
+                     (unsigned long long)c->ends_derived,
+                     ORR_ONE(c->ends_derived, " has", "s have"));
     }
     if (c->ends_unknown > 0) {
-        (void)printf("%llu records have neither an end nor a run time: they are not in the "
+        (void)printf("%llu record%s neither an end nor a run time: %s not in the "
                      "occupancy\n",
-                     (unsigned long long)c->ends_unknown);
+                     (unsigned long long)c->ends_unknown,
+                     ORR_ONE(c->ends_unknown, " has", "s have"),
+                     ORR_ONE(c->ends_unknown, "it is", "they are"));
     }
 }
 
@@ -53,12 +56,14 @@ static void say_over(const struct orr_calibration_doubt *doubt, char *text, size
     text[0] = '\0';
     if (doubt->over > 0) {
         (void)orr_format_span(span, doubt->over_ms);
-        (void)snprintf(text, bytes,
-                       "%llu records cannot have happened on this cluster: they began when the "
-                       "others held too much of its %g GPUs, job %.200s first, at %s; %g were held "
-                       "at once at most",
-                       (unsigned long long)doubt->over, doubt->gpus, doubt->over_name, span,
-                       doubt->peak_gpus);
+        (void)snprintf(
+            text, bytes,
+            "%llu record%s cannot have happened on this cluster: %s began when the "
+            "others held too much of its %g GPU%s, job %.200s first, at %s; %g were held "
+            "at once at most",
+            (unsigned long long)doubt->over, ORR_PLURAL(doubt->over),
+            ORR_ONE(doubt->over, "it", "they"), doubt->gpus, ORR_PLURAL(doubt->gpus),
+            doubt->over_name, span, doubt->peak_gpus);
     }
 }
 
@@ -67,9 +72,10 @@ static void say_early(const struct orr_calibration_doubt *doubt, char *text, siz
     text[0] = '\0';
     if (doubt->early > 0) {
         (void)snprintf(text, bytes,
-                       "%llu records cannot have happened: they begin before their submit or end "
-                       "before they begin, job %.200s first",
-                       (unsigned long long)doubt->early, doubt->early_name);
+                       "%llu record%s cannot have happened: a begin before the submit, or an end "
+                       "before the begin, job %.200s first",
+                       (unsigned long long)doubt->early, ORR_PLURAL(doubt->early),
+                       doubt->early_name);
     }
 }
 
@@ -198,11 +204,12 @@ static void sum_up(const struct orr_calibration *c, const char *policy, char *te
     }
     (void)snprintf(text, bytes,
                    "under %s the mean wait is %s against %s recorded, the median %s against %s, "
-                   "KS %.2f over %u jobs, occupancy %s",
+                   "KS %.2f over %u job%s, occupancy %s",
                    policy, orr_format_rough(mean[0], all->simulated_mean_s),
                    orr_format_rough(mean[1], all->recorded_mean_s),
                    orr_format_rough(median[0], all->simulated_p50_s),
-                   orr_format_rough(median[1], all->recorded_p50_s), all->ks, all->jobs, occupancy);
+                   orr_format_rough(median[1], all->recorded_p50_s), all->ks, all->jobs,
+                   ORR_PLURAL(all->jobs), occupancy);
 }
 
 int orr_cli_calibrate(int argc, char **argv)

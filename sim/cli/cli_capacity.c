@@ -203,7 +203,7 @@ static void print_objectives(const struct orr_capacity *c)
                                                    : ", ",
                      c->objectives[i].text);
     }
-    (void)printf(c->objective_count == 1 ? " holds" : " hold");
+    (void)printf(ORR_ONE(c->objective_count, " holds", " hold"));
 }
 
 /* "in 5 of 5 runs", "in its one run". */
@@ -212,7 +212,7 @@ static void print_kept(const struct orr_capacity *c, const struct orr_capacity_a
     if (c->replicas == 1) {
         (void)printf("in its one run");
     } else {
-        (void)printf("in %u of %u runs", amount->kept, c->replicas);
+        (void)printf("in %u of %u run%s", amount->kept, c->replicas, ORR_PLURAL(c->replicas));
     }
 }
 
@@ -308,8 +308,9 @@ static void print_answer(const struct capacity_cli *o, const struct orr_capacity
                      c->objectives[0].metric, c->amounts[c->knee].value);
     }
     print_money(c);
-    (void)printf("Tried: %u of %u amounts, %u %s each. Between tried amounts nothing is known.\n",
-                 c->amount_count, c->count, c->replicas, c->replicas == 1 ? "run" : "runs");
+    (void)printf(
+        "Tried: %u of %u amount%s, %u run%s each. Between tried amounts nothing is known.\n",
+        c->amount_count, c->count, ORR_PLURAL(c->count), c->replicas, ORR_PLURAL(c->replicas));
     print_table(o, c);
 }
 
@@ -378,8 +379,8 @@ static enum orr_status plot_curve(struct capacity_cli *o, const struct orr_capac
                                                   .high = amount->readings[0].high,
                                                   .holds = amount->kept >= c->needed};
     }
-    (void)snprintf(title, sizeof title, "%.120s, %u %s of each amount", c->objectives[0].text,
-                   c->replicas, c->replicas == 1 ? "run" : "runs");
+    (void)snprintf(title, sizeof title, "%.120s, %u run%s of each amount", c->objectives[0].text,
+                   c->replicas, ORR_PLURAL(c->replicas));
     (void)snprintf(metric, sizeof metric, "%.90s%s%.90s", c->objectives[0].metric,
                    c->objectives[0].label[0] != '\0' ? " " : "", c->objectives[0].label);
     const struct orr_plot_curve curve = {.title = title,

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include <orrery/base/text.h>
 #include <orrery/base/mem.h>
 #include <orrery/sim/never.h>
 
@@ -86,12 +87,15 @@ static void check_rules(struct check *check)
         check->ruled[check->world->ruled[i].rule]++;
     }
     if (check->ruled[ORR_RULE_LARGEST_JOB] > 0) {
-        problem(check, "%llu jobs: %s (%s)", (unsigned long long)check->ruled[ORR_RULE_LARGEST_JOB],
-                orr_rule_code(ORR_RULE_LARGEST_JOB), orr_rule_words(ORR_RULE_LARGEST_JOB));
+        problem(check, "%llu job%s: %s (%s)",
+                (unsigned long long)check->ruled[ORR_RULE_LARGEST_JOB],
+                ORR_PLURAL(check->ruled[ORR_RULE_LARGEST_JOB]), orr_rule_code(ORR_RULE_LARGEST_JOB),
+                orr_rule_words(ORR_RULE_LARGEST_JOB));
     }
     if (check->world->rows_rejected > 0) {
-        problem(check, "%llu jobs can never run here (shown above)",
-                (unsigned long long)check->world->rows_rejected);
+        problem(check, "%llu job%s can never run here (shown above)",
+                (unsigned long long)check->world->rows_rejected,
+                ORR_PLURAL(check->world->rows_rejected));
     }
 }
 
@@ -124,15 +128,17 @@ static void check_nevers(struct check *check)
         const struct orr_bar *bar = &first[r]->bar;
         if (bar->queue != ORR_NONE) {
             static const char *const units[ORR_SHARE_KINDS] = {
-                [ORR_SHARE_GPU] = "GPUs", [ORR_SHARE_CPU] = "CPUs", [ORR_SHARE_MEMORY] = "GiB"};
-            (void)snprintf(bound, sizeof bound, ", which asks for %g %s where %.100s allows %g",
-                           in_units(bar->resource, bar->asked), units[bar->resource],
+                [ORR_SHARE_GPU] = "GPU", [ORR_SHARE_CPU] = "CPU", [ORR_SHARE_MEMORY] = "GiB"};
+            const double asked = in_units(bar->resource, bar->asked);
+            (void)snprintf(bound, sizeof bound, ", which asks for %g %s%s where %.100s allows %g",
+                           asked, units[bar->resource],
+                           bar->resource == ORR_SHARE_MEMORY ? "" : ORR_PLURAL(asked),
                            orr_idmap_name(&world->queues.names, bar->queue),
                            in_units(bar->resource, bar->allowed));
         }
-        problem(check, "%llu jobs can never start: %s (%s): first %.200s%s",
-                (unsigned long long)check->nevers[r], orr_reason_code((enum orr_reason)r),
-                orr_reason_words((enum orr_reason)r),
+        problem(check, "%llu job%s can never start: %s (%s): first %.200s%s",
+                (unsigned long long)check->nevers[r], ORR_PLURAL(check->nevers[r]),
+                orr_reason_code((enum orr_reason)r), orr_reason_words((enum orr_reason)r),
                 orr_world_job_name(world, first[r]->job, name, sizeof name), bound);
     }
     orr_run_release(&run);
@@ -162,20 +168,24 @@ static void print_text(const struct check *check)
 {
     const struct orr_world *world = check->world;
     char text[300], jobs[40];
-    (void)printf("scenario    %s: %u jobs, %u queues, %u nodes, %lld GPUs, policy %s\n",
-                 check->scenario->name, world->job_count, world->queues.count,
-                 world->cluster.node_count, (long long)world->cluster.total_gpus, check->policies);
+    (void)printf("scenario    %s: %u job%s, %u queue%s, %u node%s, %lld GPU%s, policy %s\n",
+                 check->scenario->name, world->job_count, ORR_PLURAL(world->job_count),
+                 world->queues.count, ORR_PLURAL(world->queues.count), world->cluster.node_count,
+                 ORR_PLURAL(world->cluster.node_count), (long long)world->cluster.total_gpus,
+                 ORR_PLURAL(world->cluster.total_gpus), check->policies);
     (void)snprintf(text, sizeof text, " in %.1f days of submits", check->submit_days);
     print_load("load", "", &check->loads[world->part_count], text);
     for (uint32_t p = 0; p < world->part_count && world->part_count > 1; p++) {
         (void)snprintf(text, sizeof text, "  %s", check->loads[p].name);
-        (void)snprintf(jobs, sizeof jobs, "%u jobs, ", check->loads[p].jobs);
+        (void)snprintf(jobs, sizeof jobs, "%u job%s, ", check->loads[p].jobs,
+                       ORR_PLURAL(check->loads[p].jobs));
         print_load(text, jobs, &check->loads[p], "");
     }
     for (int r = 0; r < ORR_RULE_COUNT; r++) {
         if (check->ruled[r] > 0 && r != ORR_RULE_LARGEST_JOB) {
-            (void)printf("rules       %llu jobs: %s (%s)\n", (unsigned long long)check->ruled[r],
-                         orr_rule_code((enum orr_rule)r), orr_rule_words((enum orr_rule)r));
+            (void)printf("rules       %llu job%s: %s (%s)\n", (unsigned long long)check->ruled[r],
+                         ORR_PLURAL(check->ruled[r]), orr_rule_code((enum orr_rule)r),
+                         orr_rule_words((enum orr_rule)r));
         }
     }
     orr_point_unheeded(world, check->shards, print_unheeded, NULL);

@@ -96,7 +96,7 @@ static void print_cost(const struct orr_help_cost *cost)
         (void)fputs("nobody else waits longer", stdout);
     } else {
         (void)printf("%u other%s longer, %s in all: ", cost->longer,
-                     cost->longer == 1 ? " waits" : "s wait",
+                     ORR_ONE(cost->longer, " waits", "s wait"),
                      orr_format_rough(sum, cost->longer_s));
         for (uint32_t q = 0; q < cost->queue_count; q++) {
             (void)printf("%s%s %u (%s)", q > 0 ? ", " : "", cost->queues[q].shown,
@@ -105,7 +105,7 @@ static void print_cost(const struct orr_help_cost *cost)
         (void)printf("; most %s of %s (+%s)", cost->most_job, cost->most_shown,
                      orr_format_rough(one, cost->most_s));
     }
-    (void)printf("; %u wait%s less, %s in all\n", cost->shorter, cost->shorter == 1 ? "s" : "",
+    (void)printf("; %u wait%s less, %s in all\n", cost->shorter, ORR_ONE(cost->shorter, "s", ""),
                  orr_format_rough(sum, cost->shorter_s));
     if (cost->lost + cost->won > 0) {
         (void)printf("      %u of them do not start any more, %u start that did not\n", cost->lost,
@@ -307,11 +307,11 @@ static void print_stability(const struct explain_options *o, const struct orr_st
                        100 * s->waiting_share);
     }
     (void)printf(
-        "Run again %u times, each with one more job: 1 GPU for 1 s at a random time of the "
-        "window%s, in %s%s.\nOf %llu jobs of the window (services left out), so many started "
+        "Run again %u time%s, each with one more job: 1 GPU for 1 s at a random time of the "
+        "window%s, in %s%s.\nOf %llu job%s of the window (services left out), so many started "
         "at another time than without it:\n",
-        s->replicas, part, o->queue != NULL ? "queue " : "a random queue",
-        o->queue != NULL ? o->queue : "", (unsigned long long)s->jobs);
+        s->replicas, ORR_PLURAL(s->replicas), part, o->queue != NULL ? "queue " : "a random queue",
+        o->queue != NULL ? o->queue : "", (unsigned long long)s->jobs, ORR_PLURAL(s->jobs));
     print_spread("jobs", &s->changed_jobs, false);
     print_spread("their part of all GPU-hours", &s->changed_gpu_h, false);
     print_spread("by how much, mean", &s->shift_s, true);

@@ -179,13 +179,12 @@ static void print_forecast(const struct forecast_options *o, const struct orr_fo
     char at[40], horizon[32];
     (void)orr_format_clock(at, forecast->at_ms, forecast->origin_ms);
     (void)orr_format_rough(horizon, (double)o->ask.horizon_ms / 1000.0);
-    (void)printf("At %s: %u job%s wait%s, %u run, %u have ended. %u futures of up to %s; ", at,
-                 forecast->job_count, forecast->job_count == 1 ? "" : "s",
-                 forecast->job_count == 1 ? "s" : "", forecast->running, forecast->ended,
-                 o->ask.futures, horizon);
+    (void)printf("At %s: %u job%s waiting, %u running, %u ended. %u future%s of up to %s; ", at,
+                 forecast->job_count, ORR_PLURAL(forecast->job_count), forecast->running,
+                 forecast->ended, o->ask.futures, ORR_PLURAL(o->ask.futures), horizon);
     if (forecast->days > 0) {
         (void)printf("what comes is drawn from the last %u day%s.\n", forecast->days,
-                     forecast->days == 1 ? "" : "s");
+                     ORR_PLURAL(forecast->days));
     } else {
         (void)fputs("nothing more comes.\n", stdout);
     }
@@ -208,8 +207,9 @@ static void print_score(const struct forecast_options *o, const struct orr_forec
 {
     const struct orr_forecast_score *score = &forecast->score;
     char width[40], error[40], naive[40], error_median[40], naive_median[40];
-    (void)printf("%llu forecasts at %u moments, %u futures each",
-                 (unsigned long long)score->forecasts, score->moments, o->ask.futures);
+    (void)printf("%llu forecast%s at %u moment%s, %u future%s each",
+                 (unsigned long long)score->forecasts, ORR_PLURAL(score->forecasts), score->moments,
+                 ORR_PLURAL(score->moments), o->ask.futures, ORR_PLURAL(o->ask.futures));
     if (score->unresolved > 0) {
         (void)printf("; %llu more of jobs that never started",
                      (unsigned long long)score->unresolved);

@@ -235,7 +235,7 @@ static void note_jobs(struct gate *gate, const char *const *paths, uint32_t base
     const uint32_t new = count - baselines;
     const char *unjudged = NULL, *comma = "";
     size_t used = (size_t)snprintf(text, sizeof text, "baseline (%u %s) and new (%u): ", baselines,
-                                   baselines == 1 ? "run" : "runs", new);
+                                   ORR_ONE(baselines, "run", "runs"), new);
     for (const struct orr_metric_def *m = orr_metric_table; m->name != NULL; m++) {
         if ((m->uses & ORR_METRIC_GATED_ZERO) == 0) {
             continue;

@@ -122,7 +122,7 @@ static void print_drops(const struct orr_intake_report *report, FILE *out)
     for (uint32_t d = 0; d < report->drop_count; d++) {
         const struct orr_intake_drop *drop = &report->drops[d];
         (void)fprintf(out, "  %-8s  %llu row%s: %s (first %s:%u", d == 0 ? "left out" : "",
-                      (unsigned long long)drop->rows, stat_plural(drop->rows), drop->reason,
+                      (unsigned long long)drop->rows, ORR_PLURAL(drop->rows), drop->reason,
                       report->file, (unsigned)drop->line);
         (void)fprintf(out, strcmp(drop->first, drop->reason) == 0 ? ")\n" : ": %s)\n", drop->first);
     }
@@ -485,18 +485,20 @@ static void print_state(const struct import_options *o, const struct orr_snapsho
 {
     char text[32];
     (void)orr_format_timestamp(text, state->now);
-    (void)printf("%s: %s at %s\n  cluster   %u nodes, %.15g GPUs, %u queues\n"
-                 "  jobs      %u run, %u wait, %u are left out\n",
-                 o->files[0], state->form, text, (unsigned)state->nodes, state->gpus,
-                 (unsigned)state->queues, (unsigned)state->running, (unsigned)state->waiting,
+    (void)printf("%s: %s at %s\n  cluster   %u node%s, %.15g GPU%s, %u queue%s\n"
+                 "  jobs      %u running, %u waiting, %u left out\n",
+                 o->files[0], state->form, text, (unsigned)state->nodes, ORR_PLURAL(state->nodes),
+                 state->gpus, ORR_PLURAL(state->gpus), (unsigned)state->queues,
+                 ORR_PLURAL(state->queues), (unsigned)state->running, (unsigned)state->waiting,
                  (unsigned)state->left_out);
     for (uint32_t f = 0; f < state->fact_count; f++) {
         const struct orr_snapshot_fact *fact = &state->facts[f];
-        (void)printf("  %-8s  ", f == 0 ? "not said" : "");
+        const int subject = (int)strcspn(fact->text, ":");
+        (void)printf("  %-8s  %.*s", f == 0 ? "not said" : "", subject, fact->text);
         if (fact->count > 0) {
-            (void)printf("%llu ", (unsigned long long)fact->count);
+            (void)printf(" (%llu)", (unsigned long long)fact->count);
         }
-        (void)printf("%s\n", fact->text);
+        (void)printf("%s\n", fact->text + subject);
     }
     for (uint32_t n = 0; n < state->note_count; n++) {
         (void)printf("  %-8s  %s", n == 0 ? "notes" : "", state->notes[n].text);

@@ -237,7 +237,7 @@ static void write_queue(FILE *out, const struct queue_use *use, double share, in
     (void)fprintf(text, ": {gpu: [%lld, 1, unlimited]}", (long long)quota);
     (void)fclose(text);
     (void)fprintf(out, "  %-*s  # %.1f %% of GPU-hours, %u %s, the largest %g %s", LABEL_COLUMNS,
-                  label, 100.0 * share, use->jobs, use->jobs == 1 ? "job" : "jobs",
+                  label, 100.0 * share, use->jobs, ORR_ONE(use->jobs, "job", "jobs"),
                   (double)use->largest_mgpu / ORR_MGPU,
                   use->largest_mgpu == ORR_MGPU ? "GPU" : "GPUs");
     for (size_t k = 0; k < sizeof named / sizeof named[0]; k++) {
@@ -308,8 +308,8 @@ static void write_head(FILE *out, const struct init_options *o, const struct orr
     (void)fprintf(out,
                   "apiVersion: orrery/v1alpha1\nkind: Scenario\n# %s: %u %s of %u %s, submitted in "
                   "%.1f days%s.\n# They ask %.0f GPU-hours",
-                  o->scenario.trace, world->job_count, world->job_count == 1 ? "job" : "jobs",
-                  queues, queues == 1 ? "queue" : "queues", span_h / 24.0, first, gpu_h);
+                  o->scenario.trace, world->job_count, ORR_ONE(world->job_count, "job", "jobs"),
+                  queues, ORR_ONE(queues, "queue", "queues"), span_h / 24.0, first, gpu_h);
     if (isnan(wanted)) {
         (void)fprintf(out, ".\n");
     } else {
@@ -319,7 +319,7 @@ static void write_head(FILE *out, const struct init_options *o, const struct orr
     const uint64_t left_out = world->parts[0].workload.rejects.count;
     if (left_out > 0) {
         (void)fprintf(out, "# %llu more %s left out as wrong, or as never able to start here.\n",
-                      (unsigned long long)left_out, left_out == 1 ? "row is" : "rows are");
+                      (unsigned long long)left_out, ORR_ONE(left_out, "row is", "rows are"));
     }
 }
 

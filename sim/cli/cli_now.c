@@ -120,11 +120,12 @@ void orr_cli_now_say(const struct orr_cli_now *now, const char *path, FILE *out)
     }
     (void)orr_format_timestamp(text, now->state.now);
     (void)fprintf(out,
-                  "%s: %s at %s: %u nodes, %.15g GPUs; %u jobs run, %u wait, %u are left out "
+                  "%s: %s at %s: %u node%s, %.15g GPU%s; %u job%s running, %u waiting, %u left out "
                   "(`orrery import %s -o DIR` says what is not in it)\n",
-                  path, now->state.form, text, (unsigned)now->state.nodes, now->state.gpus,
-                  (unsigned)now->state.running, (unsigned)now->state.waiting,
-                  (unsigned)now->state.left_out, path);
+                  path, now->state.form, text, (unsigned)now->state.nodes,
+                  ORR_PLURAL(now->state.nodes), now->state.gpus, ORR_PLURAL(now->state.gpus),
+                  (unsigned)now->state.running, ORR_PLURAL(now->state.running),
+                  (unsigned)now->state.waiting, (unsigned)now->state.left_out, path);
 }
 
 void orr_cli_now_close(struct orr_cli_now *now)

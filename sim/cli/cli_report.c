@@ -408,8 +408,9 @@ static void text_attained(const struct orr_report *r, FILE *out)
                 out, "served      %s: %.3f %% of %.0f requests in time; %.0f late, %.0f dropped\n",
                 name, 100 * a->attained, requests, a->load.late, a->load.dropped);
         } else if (a->jobs > 0 && !isnan(a->attained)) {
-            (void)fprintf(out, "attained    %s: %llu of %llu jobs started soon enough\n", name,
-                          (unsigned long long)a->started, (unsigned long long)a->jobs);
+            (void)fprintf(out, "attained    %s: %llu of %llu job%s started soon enough\n", name,
+                          (unsigned long long)a->started, (unsigned long long)a->jobs,
+                          ORR_PLURAL(a->jobs));
         }
     }
 }
@@ -463,7 +464,8 @@ static void text_nevers(const struct orr_report *r, FILE *out)
         of[r->run->nevers[i].bar.reason]++;
     }
     (void)fprintf(out,
-                  "never       %u jobs could not have started at any time:", r->run->never_count);
+                  "never       %u job%s could not have started at any time:", r->run->never_count,
+                  ORR_PLURAL(r->run->never_count));
     for (int i = 0, shown = 0; i < ORR_REASON_COUNT; i++) {
         if (of[i] > 0) {
             (void)fprintf(out, "%s %llu %s", shown++ > 0 ? "," : "", (unsigned long long)of[i],
@@ -485,13 +487,13 @@ static void text_phases(const struct orr_summary *s, FILE *out)
         const orr_ms length = phase->stretch.to_ms - phase->stretch.from_ms;
         char took[24], held[24];
         if (length > 0) {
-            (void)fprintf(out,
-                          "%-11s %s %s the window: %s of GPU time was allocated, %llu jobs "
-                          "ended\n",
-                          orr_phase_name((enum orr_phase)p),
-                          orr_format_rough(took, (double)length / 1000.0),
-                          p == ORR_PHASE_WARMUP ? "before" : "after",
-                          ratio(phase->gpu_occupancy, held), (unsigned long long)phase->finished);
+            (void)fprintf(
+                out,
+                "%-11s %s %s the window: %s of GPU time was allocated, %llu job%s "
+                "ended\n",
+                orr_phase_name((enum orr_phase)p), orr_format_rough(took, (double)length / 1000.0),
+                p == ORR_PHASE_WARMUP ? "before" : "after", ratio(phase->gpu_occupancy, held),
+                (unsigned long long)phase->finished, ORR_PLURAL(phase->finished));
         }
     }
 }
@@ -501,9 +503,11 @@ void orr_report_text(const struct orr_report *r, FILE *out)
     const struct orr_summary *s = r->summary;
     char a[24], b[24], c[24], d[24], e[24], policies[200];
     orr_engine_policy_names(r->shards, s->shard_count, policies, sizeof policies);
-    (void)fprintf(out, "%s: %llu jobs on %s%u nodes, %lld GPUs, policy %s", r->scenario->name,
-                  (unsigned long long)s->jobs, s->resized ? "up to " : "",
-                  r->world->cluster.node_count, (long long)r->world->cluster.total_gpus, policies);
+    (void)fprintf(out, "%s: %llu job%s on %s%u node%s, %lld GPU%s, policy %s", r->scenario->name,
+                  (unsigned long long)s->jobs, ORR_PLURAL(s->jobs), s->resized ? "up to " : "",
+                  r->world->cluster.node_count, ORR_PLURAL(r->world->cluster.node_count),
+                  (long long)r->world->cluster.total_gpus, ORR_PLURAL(r->world->cluster.total_gpus),
+                  policies);
     if (s->shard_count == 1) {
         text_params(&r->shards[0], out);
     }
@@ -529,14 +533,15 @@ void orr_report_text(const struct orr_report *r, FILE *out)
         text_nevers(r, out);
     }
     if (s->impatient) {
-        (void)fprintf(out, "gave up     %llu of %llu jobs left before they started\n",
-                      (unsigned long long)s->waits.gave_up, (unsigned long long)s->waits.jobs);
+        (void)fprintf(out, "gave up     %llu of %llu job%s left before they started\n",
+                      (unsigned long long)s->waits.gave_up, (unsigned long long)s->waits.jobs,
+                      ORR_PLURAL(s->waits.jobs));
     }
     (void)fprintf(out, "slowdown    mean %s (bounded, 10 s); JCT mean %s\n", ratio(s->bsld_mean, a),
                   orr_format_rough(b, s->finish.jct.mean_s));
-    (void)fprintf(out,
-                  "occupancy   %s of GPU time in the window was allocated; longest queue %u jobs\n",
-                  ratio(s->gpu_occupancy, a), r->run->queue_len_max);
+    (void)fprintf(
+        out, "occupancy   %s of GPU time in the window was allocated; longest queue %u job%s\n",
+        ratio(s->gpu_occupancy, a), r->run->queue_len_max, ORR_PLURAL(r->run->queue_len_max));
     text_phases(s, out);
     (void)fprintf(out, "fairness    Jain %s, share deviation %s, quota debt %s GPU-h\n",
                   ratio(s->fairness_jain, a), ratio(s->share_deviation, b),
@@ -552,17 +557,18 @@ void orr_report_text(const struct orr_report *r, FILE *out)
         (void)fprintf(
             out,
             "scheduler   latency %s: at work %s of the run, longest cycle %s; %llu of %llu "
-            "cycles behind, by up to %s; decision to effect up to %s\n",
+            "cycle%s behind, by up to %s; decision to effect up to %s\n",
             orr_latency_name(&r->run->latency, name), ratio(s->scheduler_busy, a),
             orr_format_rough(b, (double)s->scheduler.cycle_max_ms / 1000.0),
             (unsigned long long)s->scheduler.behind, (unsigned long long)s->cycles,
-            orr_format_rough(c, (double)s->scheduler.behind_max_ms / 1000.0),
+            ORR_PLURAL(s->cycles), orr_format_rough(c, (double)s->scheduler.behind_max_ms / 1000.0),
             orr_format_rough(d, (double)s->scheduler.effect_max_ms / 1000.0));
     }
     for (uint32_t i = 0; i < ORR_RULE_COUNT; i++) {
         if (s->ruled[i] > 0) {
-            (void)fprintf(out, "rules       %llu jobs: %s (%s)\n", (unsigned long long)s->ruled[i],
-                          orr_rule_code((enum orr_rule)i), orr_rule_words((enum orr_rule)i));
+            (void)fprintf(out, "rules       %llu job%s: %s (%s)\n", (unsigned long long)s->ruled[i],
+                          ORR_PLURAL(s->ruled[i]), orr_rule_code((enum orr_rule)i),
+                          orr_rule_words((enum orr_rule)i));
         }
     }
     orr_point_unheeded(r->world, r->shards, text_unheeded, out);

@@ -2,6 +2,7 @@
 /* cli_run.c - `orrery run`: one point, its answer and its expectations. */
 #include <string.h>
 
+#include <orrery/base/text.h>
 #include <orrery/base/mem.h>
 #include <orrery/sim/study.h>
 
@@ -33,8 +34,8 @@ static void draw(uint64_t done, uint64_t total, orr_ms now, void *context)
 static void print_digest(uint64_t events, orr_ms now, uint64_t digest, void *context)
 {
     (void)context;
-    (void)fprintf(stderr, "digest %llu events, %lld ms: %016llx\n", (unsigned long long)events,
-                  (long long)now, (unsigned long long)digest);
+    (void)fprintf(stderr, "digest %llu event%s, %lld ms: %016llx\n", (unsigned long long)events,
+                  ORR_PLURAL(events), (long long)now, (unsigned long long)digest);
 }
 
 static void remember_unfinished(const char *temporary, void *context)

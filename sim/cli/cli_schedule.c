@@ -348,10 +348,12 @@ static void print_text(const struct orr_snapshot *s, bool quiet, bool verbose)
     char now[32];
     (void)orr_format_timestamp(now, s->now);
     if (!quiet) {
-        (void)printf("%s at %s: %u of %u nodes ready, %.10g GPUs, %u queues, %u jobs, %u pods; "
-                     "policy %s\n\n",
-                     s->form, now, s->ready_nodes, s->nodes, s->gpus, s->queue_count, s->jobs,
-                     s->pods, s->policy);
+        (void)printf(
+            "%s at %s: %u of %u node%s ready, %.10g GPU%s, %u queue%s, %u job%s, %u pod%s; "
+            "policy %s\n\n",
+            s->form, now, s->ready_nodes, s->nodes, ORR_PLURAL(s->nodes), s->gpus,
+            ORR_PLURAL(s->gpus), s->queue_count, ORR_PLURAL(s->queue_count), s->jobs,
+            ORR_PLURAL(s->jobs), s->pods, ORR_PLURAL(s->pods), s->policy);
     }
     print_decisions(s);
     print_waiting(s, quiet);
@@ -363,14 +365,15 @@ static void print_text(const struct orr_snapshot *s, bool quiet, bool verbose)
         print_groups(s);
     }
     for (uint32_t i = 0; i < s->feature_count; i++) {
-        (void)printf("%s%s: %s in %u jobs: %s\n", i == 0 ? "\n" : "", s->features[i].name,
-                     s->features[i].status, s->features[i].jobs, s->features[i].means);
+        (void)printf("%s%s: %s in %u job%s: %s\n", i == 0 ? "\n" : "", s->features[i].name,
+                     s->features[i].status, s->features[i].jobs, ORR_PLURAL(s->features[i].jobs),
+                     s->features[i].means);
     }
     for (uint32_t i = 0; i < s->note_count; i++) {
         (void)printf("%snote: ", i == 0 ? "\n" : "");
         print_plain(s->notes[i].text);
         if (s->notes[i].count > 1) {
-            (void)printf(" (%u times)", s->notes[i].count);
+            (void)printf(" (%u time%s)", s->notes[i].count, ORR_PLURAL(s->notes[i].count));
         }
         (void)putchar('\n');
     }

@@ -132,8 +132,9 @@ static int answer_status(const struct sweep_options *o, const struct orr_sweep *
         orr_json_int(&json, "missing", counts.missing);
         orr_json_open(&json, "not_done", '[');
     } else if (!o->common.quiet) {
-        (void)printf("%s: %u of %u points done, %u failed, %u missing\n", sweep->folder,
-                     (unsigned)counts.done, (unsigned)sweep->point_count, (unsigned)counts.failed,
+        (void)printf("%s: %u of %u point%s done, %u failed, %u missing\n", sweep->folder,
+                     (unsigned)counts.done, (unsigned)sweep->point_count,
+                     ORR_PLURAL(sweep->point_count), (unsigned)counts.failed,
                      (unsigned)counts.missing);
     }
     for (uint32_t i = 0; i < sweep->point_count; i++) {
@@ -184,8 +185,9 @@ static int plan(const struct sweep_options *o)
         orr_json_int(&json, "points", sweep.point_count);
         orr_json_close(&json, '}');
     } else if (!o->common.quiet) {
-        (void)printf("%s: %u settings, %u points; run them: orrery sweep run %s\n", o->output,
-                     (unsigned)sweep.arm_count, (unsigned)sweep.point_count, o->output);
+        (void)printf("%s: %u setting%s, %u point%s; run them: orrery sweep run %s\n", o->output,
+                     (unsigned)sweep.arm_count, ORR_PLURAL(sweep.arm_count),
+                     (unsigned)sweep.point_count, ORR_PLURAL(sweep.point_count), o->output);
     }
     orr_sweep_close(&sweep);
     return 0;
@@ -228,8 +230,9 @@ static int run(const struct sweep_options *o, const struct orr_sweep *sweep)
     if (is_part) {
         count = o->chunk > 0 ? o->chunk : 1;
         if ((uint64_t)index * count >= sweep->point_count) {
-            (void)orr_fail(&err, ORR_USAGE, "--index %u: the sweep has %u points, %u a task",
-                           (unsigned)index, (unsigned)sweep->point_count, (unsigned)count);
+            (void)orr_fail(&err, ORR_USAGE, "--index %u: the sweep has %u point%s, %u a task",
+                           (unsigned)index, (unsigned)sweep->point_count,
+                           ORR_PLURAL(sweep->point_count), (unsigned)count);
             return orr_cli_fail(&err);
         }
         first = index * count;
@@ -276,7 +279,8 @@ static int merge(const struct sweep_options *o, const struct orr_sweep *sweep)
         orr_json_int(&json, "holes", merged.holes);
         orr_json_close(&json, '}');
     } else if (!o->common.quiet) {
-        (void)printf("%s: %u points", o->output, (unsigned)merged.points);
+        (void)printf("%s: %u point%s", o->output, (unsigned)merged.points,
+                     ORR_PLURAL(merged.points));
         (void)(merged.holes > 0
                    ? printf(", %u without results: table point_hole\n", (unsigned)merged.holes)
                    : printf("\n"));

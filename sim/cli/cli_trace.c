@@ -192,8 +192,8 @@ static enum orr_status find_part(const struct orr_scenario *scenario, const char
                         near == NULL ? "" : "\"?)");
     }
     return name == NULL && count > 1
-               ? orr_fail(err, ORR_USAGE, "%s: %zu parts are generated: say which, such as %s",
-                          scenario->path, count, known[0])
+               ? orr_fail(err, ORR_USAGE, "%s: %zu part%s are generated: say which, such as %s",
+                          scenario->path, count, ORR_PLURAL(count), known[0])
                : ORR_OK;
 }
 

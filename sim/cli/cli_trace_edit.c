@@ -134,8 +134,8 @@ static enum orr_status give(const struct trace_edit *edit, struct orr_workload *
         orr_json_text(&json, "note", sentence[0] != '\0' ? sentence : NULL);
         orr_json_close(&json, '}');
     } else if (!edit->common->quiet) {
-        (void)fprintf(stderr, "%u of %u jobs%s%s\n", (unsigned)workload->count, (unsigned)before,
-                      sentence[0] != '\0' ? "; " : "", sentence);
+        (void)fprintf(stderr, "%u of %u job%s%s%s\n", (unsigned)workload->count, (unsigned)before,
+                      ORR_PLURAL(before), sentence[0] != '\0' ? "; " : "", sentence);
     }
     return ORR_OK;
 }

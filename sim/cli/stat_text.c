@@ -9,11 +9,6 @@
 
 enum { NAMES_SHOWN = 6, PICTURE_ROWS = 6 };
 
-const char *stat_plural(uint64_t count)
-{
-    return count == 1 ? "" : "s";
-}
-
 static const char *when(char *out, const struct stat_view *view, orr_ms at)
 {
     return orr_format_clock(out, at, view->origin_ms);
@@ -77,14 +72,15 @@ static void put_demand(const struct stat_view *view, FILE *out)
         (void)fprintf(out,
                       "  recorded  %llu job%s with start and end: %.1f GPUs held in the busiest "
                       "hour\n",
-                      (unsigned long long)stat->recorded, stat_plural(stat->recorded),
+                      (unsigned long long)stat->recorded, ORR_PLURAL(stat->recorded),
                       busiest(&stat->held));
     }
     if (view->capacity <= 0) {
         return;
     }
     const double capacity = (double)view->capacity;
-    (void)fprintf(out, "  capacity  %lld GPUs", (long long)view->capacity);
+    (void)fprintf(out, "  capacity  %lld GPU%s", (long long)view->capacity,
+                  ORR_PLURAL(view->capacity));
     if (hours > 0.0) {
         (void)fprintf(out,
                       ": the demand is %.0f %% of it; more is wanted than there is in %.0f of "
@@ -110,7 +106,7 @@ static void put_kinds(const struct stat_view *view, FILE *out)
         if (stat->jobs_of[k] > 0) {
             (void)fprintf(out, "%s%s %llu job%s, %.1f %% of GPU-hours", separator,
                           orr_kind_name((enum orr_kind)k), (unsigned long long)stat->jobs_of[k],
-                          stat_plural(stat->jobs_of[k]),
+                          ORR_PLURAL(stat->jobs_of[k]),
                           stat->gpu_h > 0.0 ? 100.0 * stat->gpu_h_of[k] / stat->gpu_h : 0.0);
             separator = "; ";
         }

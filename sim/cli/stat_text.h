@@ -16,7 +16,5 @@ struct stat_view {
 void stat_text(const struct stat_view *view, FILE *out);
 /* Names and values into an object that is open. */
 void stat_json(const struct stat_view *view, struct orr_json *json);
-/* "2 rows", "1 row" */
-const char *stat_plural(uint64_t count);
 
 #endif

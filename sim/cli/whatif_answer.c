@@ -88,8 +88,8 @@ static void print_row(const struct orr_comparison *c, uint32_t m, uint32_t arm, 
     }
     if (p->missing > 0) { /* one of the two has no value */
         const size_t used = strlen(range);
-        (void)snprintf(range + used, sizeof range - used, "%s(%u of %u seeds)", used > 0 ? " " : "",
-                       orr_paired_pairs(p), c->pairs);
+        (void)snprintf(range + used, sizeof range - used, "%s(%u of %u seed%s)",
+                       used > 0 ? " " : "", orr_paired_pairs(p), c->pairs, ORR_PLURAL(c->pairs));
     }
     (void)fputs("  ", out);
     if (width > 0) {
@@ -188,9 +188,9 @@ static void say_promises(struct orr_results *in, orr_say_fn *say, void *context)
         const char *shard = orr_results_text(in, row, 0);
         char text[500];
         (void)snprintf(text, sizeof text,
-                       "quotas%s%.300s sum to %g GPUs, and there are %g: not all can be kept",
+                       "quotas%s%.300s sum to %g GPU%s, and there are %g: not all can be kept",
                        shard[0] != '\0' ? " of shard " : "", shard, sqlite3_column_double(row, 2),
-                       sqlite3_column_double(row, 1));
+                       ORR_PLURAL(sqlite3_column_double(row, 2)), sqlite3_column_double(row, 1));
         say(text, context);
     }
 }
@@ -269,7 +269,7 @@ static void print_text(struct whatif *w, const struct answers *answers, FILE *ou
 {
     (void)fprintf(out, "%s: base against %u %s, %u %s each on shared draws\n", w->base.name,
                   w->arm_count - 1, w->arm_count == 2 ? "change" : "changes", w->seed_count,
-                  w->seed_count == 1 ? "seed" : "seeds");
+                  ORR_ONE(w->seed_count, "seed", "seeds"));
     for (uint32_t arm = 1; arm < w->arm_count; arm++) {
         print_arm(w, answers, arm, out);
     }

@@ -2,6 +2,7 @@
 /* What a case expects, compared with the session after its actions. */
 #include "case_world.h"
 
+#include <orrery/base/text.h>
 #include <string.h>
 
 struct place_to_check {
@@ -71,8 +72,9 @@ static void check_accepted(const struct place_to_check *check, uint32_t j,
     const int64_t expected = (int64_t)(expect->gpus_accepted * ORR_MGPU + 0.5);
     if (sum != expected) {
         orr_conform__say(check->outcome, ORR_CONFORM_FAILED,
-                         "%s: %s: expected %g GPUs accepted, got %g", check->when, expect->name,
-                         expect->gpus_accepted, (double)sum / ORR_MGPU);
+                         "%s: %s: expected %g GPU%s accepted, got %g", check->when, expect->name,
+                         expect->gpus_accepted, ORR_PLURAL(expect->gpus_accepted),
+                         (double)sum / ORR_MGPU);
     }
 }
 

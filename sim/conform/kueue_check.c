@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a cycle left behind against what the vector expects. */
+#include <orrery/base/text.h>
 #include <string.h>
 
 #include "kueue_world.h"
@@ -61,8 +62,8 @@ static void check_set(const struct kq_world *world, const char *workload,
         flavors += got->flavors[r] != ORR_NONE;
     }
     if (flavors != expected->flavor_count) {
-        orr_conform__say(outcome, ORR_CONFORM_FAILED, "%s: expected %u flavors, got %u", workload,
-                         expected->flavor_count, flavors);
+        orr_conform__say(outcome, ORR_CONFORM_FAILED, "%s: expected %u flavor%s, got %u", workload,
+                         expected->flavor_count, ORR_PLURAL(expected->flavor_count), flavors);
     }
     for (uint32_t i = 0; i < expected->flavor_count; i++) {
         const uint32_t r = orr_conform__find(&world->resources, expected->flavors[i].name);
@@ -74,8 +75,9 @@ static void check_set(const struct kq_world *world, const char *workload,
         }
     }
     if (expected->count != KQ_UNSET && expected->count != got->count) {
-        orr_conform__say(outcome, ORR_CONFORM_FAILED, "%s: expected %lld pods, got %lld", workload,
-                         (long long)expected->count, (long long)got->count);
+        orr_conform__say(outcome, ORR_CONFORM_FAILED, "%s: expected %lld pod%s, got %lld", workload,
+                         (long long)expected->count, ORR_PLURAL(expected->count),
+                         (long long)got->count);
     }
     for (uint32_t i = 0; i < expected->usage_count; i++) {
         const uint32_t r = orr_conform__find(&world->resources, expected->usage[i].name);

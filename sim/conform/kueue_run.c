@@ -133,8 +133,9 @@ static void check_flavored(const struct kq_world *world, const struct kq_given *
         count += got->flavored[(size_t)set * world->resources.count + r].flavor != ORR_NONE;
     }
     if (count != expected->flavor_count) {
-        orr_conform__say(outcome, ORR_CONFORM_FAILED, "%s: expected %u flavors, got %u",
-                         expected->name, expected->flavor_count, count);
+        orr_conform__say(outcome, ORR_CONFORM_FAILED, "%s: expected %u flavor%s, got %u",
+                         expected->name, expected->flavor_count, ORR_PLURAL(expected->flavor_count),
+                         count);
     }
     for (uint32_t i = 0; i < expected->flavor_count; i++) {
         const struct kq_given_flavor *one = &expected->flavors[i];
@@ -173,8 +174,8 @@ static void check_usage(const struct kq_world *world, const struct orr_kueue_ass
         }
     }
     if (used != expected->usage_count) {
-        orr_conform__say(outcome, ORR_CONFORM_FAILED, "usage: expected %u amounts, got %u",
-                         expected->usage_count, used);
+        orr_conform__say(outcome, ORR_CONFORM_FAILED, "usage: expected %u amount%s, got %u",
+                         expected->usage_count, ORR_PLURAL(expected->usage_count), used);
     }
 }
 
@@ -316,8 +317,8 @@ static void run_preempt(struct kq_world *world, struct conform_outcome *outcome)
                          expected->preempted_count, fresh);
     }
     if (expected->count != KQ_UNSET && expected->count != (int64_t)count) {
-        orr_conform__say(outcome, ORR_CONFORM_FAILED, "expected %lld targets, got %u",
-                         (long long)expected->count, count);
+        orr_conform__say(outcome, ORR_CONFORM_FAILED, "expected %lld target%s, got %u",
+                         (long long)expected->count, ORR_PLURAL(expected->count), count);
     }
 }
 

@@ -203,20 +203,25 @@ enum orr_status orr_engine__refuse_endless(const struct engine *engine, struct o
         most = counts[c] > counts[most] ? (enum orr_cause)c : most;
     }
     if (tries_in_vain(engine)) {
-        (void)snprintf(evicted, sizeof evicted, "%u cycles that the policy asked for",
-                       engine->endless.vain);
+        (void)snprintf(evicted, sizeof evicted, "%u cycle%s that the policy asked for",
+                       engine->endless.vain, ORR_PLURAL(engine->endless.vain));
     } else if (counts[most] > 0) {
         name_jobs(engine, most, jobs, sizeof jobs);
-        (void)snprintf(evicted, sizeof evicted, "%u evictions (%u of them: %s%s)",
-                       run->eviction_count - engine->endless.first, counts[most],
+        (void)snprintf(evicted, sizeof evicted, "%u eviction%s (%u of them: %s%s)",
+                       run->eviction_count - engine->endless.first,
+                       ORR_PLURAL(run->eviction_count - engine->endless.first), counts[most],
                        orr_cause_words(most), jobs);
     } else {
-        (void)snprintf(evicted, sizeof evicted, "%u failures of nodes", run->outage_count);
+        (void)snprintf(evicted, sizeof evicted, "%u failure%s of nodes", run->outage_count,
+                       ORR_PLURAL(run->outage_count));
     }
     (void)orr_format_span(span, engine->view.now - engine->world->first_submit_ms);
     return orr_fail(err, ORR_SCENARIO,
-                    "the run does not come to an end: %s after the first submit none of %u jobs "
-                    "that wait or run has ended in the latest %s; give the scenario %s",
-                    span, engine->ledger->pending_jobs + engine->ledger->running_jobs, evicted,
-                    tries_in_vain(engine) ? "a horizon" : advice(engine, most));
+                    "the run does not come to an end: %s after the first submit none of %u job%s "
+                    "that %s has ended in the latest %s; give the scenario %s",
+                    span, engine->ledger->pending_jobs + engine->ledger->running_jobs,
+                    ORR_PLURAL(engine->ledger->pending_jobs + engine->ledger->running_jobs),
+                    ORR_ONE(engine->ledger->pending_jobs + engine->ledger->running_jobs,
+                            "waits or runs", "wait or run"),
+                    evicted, tries_in_vain(engine) ? "a horizon" : advice(engine, most));
 }

@@ -147,8 +147,9 @@ static enum orr_status run_futures(struct forecast *f, struct orr_forecast__mome
     moment->starts = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (moment->starts == MAP_FAILED) {
         moment->starts = NULL;
-        return orr_fail(f->err, ORR_NO_MEMORY, "no memory for %u futures of %u jobs: %s", futures,
-                        moment->count, strerror(errno));
+        return orr_fail(f->err, ORR_NO_MEMORY, "no memory for %u future%s of %u job%s: %s", futures,
+                        ORR_PLURAL(futures), moment->count, ORR_PLURAL(moment->count),
+                        strerror(errno));
     }
     for (size_t i = 0; i < (size_t)futures * moment->count; i++) {
         moment->starts[i] = ORR_MS_NEVER;

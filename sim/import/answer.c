@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include <orrery/base/text.h>
 #include <orrery/policies/kai.h>
 
 /* --- features --- */
@@ -115,8 +116,9 @@ static void list_waiting(const struct import_model *model, const struct orr_sess
         import_list_searches(sjob, row);
         if (waits == 0) {
             row->code = "InvalidSubgroup";
-            row->why =
-                import_say(out, "%u pods name a subgroup that it does not have", job->invalid_pods);
+            row->why = import_say(out, "%u pod%s name%s a subgroup that it does not have",
+                                  job->invalid_pods, ORR_PLURAL(job->invalid_pods),
+                                  ORR_ONE(job->invalid_pods, "s", ""));
         } else {
             import_explain(model, session, job, row, out);
         }

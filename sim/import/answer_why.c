@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <orrery/base/text.h>
 #include <orrery/core/attempt.h>
 #include <orrery/core/jobview.h>
 #include <orrery/core/reason.h>
@@ -116,7 +117,7 @@ static struct room room_in_domains(const struct orr_session *session,
 
 static const char *gpus_of(double gpus, char out[40])
 {
-    (void)snprintf(out, 40, gpus > 1 || gpus < 1 ? "%.10g GPUs" : "%.10g GPU", gpus);
+    (void)snprintf(out, 40, "%.10g GPU%s", gpus, ORR_PLURAL(gpus));
     return out;
 }
 
@@ -138,8 +139,9 @@ static const char *say_room(const struct orr_session *session, uint32_t task,
                           gpus_of(asked, gpus), room.all, room.most);
     }
     if (ask != NULL && ask->kind == ORR_ASK_FRACTION) {
-        return import_say(out, "; it asks %.10g of %u GPUs, at most %.10g of one is left",
-                          ask->portion, ask->devices, room_on_devices(session).most);
+        return import_say(out, "; it asks %.10g of %u GPU%s, at most %.10g of one is left",
+                          ask->portion, ask->devices, ORR_PLURAL(ask->devices),
+                          room_on_devices(session).most);
     }
     return "";
 }
@@ -148,10 +150,11 @@ static const char *why_nodes(const struct orr_session *session, const struct orr
                              struct orr_snapshot *out)
 {
     char text[800];
-    int used = d->asked == 1 ? snprintf(text, sizeof text, "no node takes its pod")
-                             : snprintf(text, sizeof text,
-                                        "%u of %u pods find a node, and none takes the next",
-                                        d->placed, d->asked);
+    int used =
+        d->asked == 1
+            ? snprintf(text, sizeof text, "no node takes its pod")
+            : snprintf(text, sizeof text, "%u of %u pod%s find%s a node, and none takes the next",
+                       d->placed, d->asked, ORR_PLURAL(d->asked), ORR_ONE(d->placed, "s", ""));
     for (int m = 1, named = 0; m < ORR_MISFITS; m++) {
         if (d->misfits[m] > 0 && used > 0 && (size_t)used < sizeof text) {
             used += snprintf(text + used, sizeof text - (size_t)used, "%s %s on %u of %u",
@@ -202,18 +205,19 @@ static const char *why_topology(const struct orr_session *session, uint32_t job,
             return import_say(out, "topology %s has no level %s", c->topology, named);
         }
         const struct room room = room_in_domains(session, level);
+        const double asked = asked_below(session, job, s);
         if (c->required == NULL) {
             return import_say(
                 out,
                 "topology %s cannot hold it, neither in one domain of level %s nor in "
-                "all; it asks %.10g GPUs, %.10g are left",
-                c->topology, named, asked_below(session, job, s), room.all);
+                "all; it asks %.10g GPU%s, %.10g are left",
+                c->topology, named, asked, ORR_PLURAL(asked), room.all);
         }
         return import_say(
             out,
-            "no domain of topology %s, required level %s, can hold it; it asks %.10g GPUs, "
+            "no domain of topology %s, required level %s, can hold it; it asks %.10g GPU%s, "
             "%.10g are left, at most %.10g in one%s%s",
-            c->topology, named, asked_below(session, job, s), room.all, room.most,
+            c->topology, named, asked, ORR_PLURAL(asked), room.all, room.most,
             room.where != NULL ? ", that of node " : "", room.where != NULL ? room.where : "");
     }
     return "no domain of its topology can hold it";
@@ -259,16 +263,17 @@ static const char *why_not_ready(const struct orr_session *session, const struct
                                  struct orr_snapshot *out)
 {
     const struct orr_sjob *sjob = &session->jobs[job->id];
+    const uint32_t there = import_count_in(session, sjob, STATES_HERE);
     for (uint32_t s = sjob->first_set; s < sjob->first_set + sjob->set_count; s++) {
         const struct orr_sset *set = &session->sets[s];
         const uint32_t here =
             orr_jobview_count(session, orr_jobview_whole(job->id), s, STATES_HERE);
         if (set->is_pods && set->min > 0 && here < (uint32_t)set->min) {
             return import_say(out,
-                              "of its %u pods, %u are there and not gated: %s%s%s%u of the %d it "
+                              "of its %u pod%s, %u %s there and not gated: %s%s%s%u of the %d it "
                               "needs",
-                              job->pod_count, import_count_in(session, sjob, STATES_HERE),
-                              sjob->set_count > 2 ? "subgroup " : "",
+                              job->pod_count, ORR_PLURAL(job->pod_count), there,
+                              ORR_ONE(there, "is", "are"), sjob->set_count > 2 ? "subgroup " : "",
                               sjob->set_count > 2 ? set->name : "",
                               sjob->set_count > 2 ? " has " : "", here, set->min);
         }

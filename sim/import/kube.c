@@ -5,6 +5,7 @@
  */
 #include "kube.h"
 
+#include <orrery/base/text.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -338,8 +339,9 @@ void import_read_kube(struct import_model *model, struct import_file *const *fil
         steps[i](&kube);
     }
     if (kube.other_shards > 0) {
-        import_note(model, "%u nodes, queues and jobs of other shards are left out (--shard)",
-                    kube.other_shards);
+        import_note(model,
+                    "%u object%s of other shards (nodes, queues, jobs) left out: see --shard",
+                    kube.other_shards, ORR_PLURAL(kube.other_shards));
     }
     kube_note_left(&kube);
     release(&kube);

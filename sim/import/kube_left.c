@@ -2,6 +2,7 @@
 /* kube_left.c - what a cluster has that the policy does not look at: pods that wait for another
  * scheduler, and GPUs under a name that is not a GPU's here. A user who reads "nothing is decided"
  * is told of both. */
+#include <orrery/base/text.h>
 #include <string.h>
 
 #include "kube.h"
@@ -62,9 +63,10 @@ static void note_held(struct kube *kube)
     }
     if (pods > 0) {
         import_note(kube->model,
-                    "%lld GPUs more are held by %u running pod%s of other schedulers or without "
-                    "a queue: they are not counted above",
-                    (long long)gpus, pods, pods == 1 ? "" : "s");
+                    "%lld GPU%s more %s held by %u running pod%s of other schedulers or without "
+                    "a queue: %s not counted above",
+                    (long long)gpus, ORR_PLURAL(gpus), ORR_ONE(gpus, "is", "are"), pods,
+                    ORR_PLURAL(pods), ORR_ONE(gpus, "it is", "they are"));
     }
 }
 
@@ -75,15 +77,16 @@ void kube_note_left(struct kube *kube)
         const struct kube_left *l = &kube->left_pods[i];
         import_note(kube->model,
                     "%u pod%s that wait%s for schedulerName \"%.200s\" %s left out, with %lld "
-                    "GPUs: this policy schedules \"%.200s\"",
-                    l->count, l->count == 1 ? "" : "s", l->count == 1 ? "s" : "", l->name,
-                    l->count == 1 ? "is" : "are", (long long)l->gpus, kube->scheduler_name);
+                    "GPU%s: this policy schedules \"%.200s\"",
+                    l->count, ORR_PLURAL(l->count), ORR_ONE(l->count, "s", ""), l->name,
+                    ORR_ONE(l->count, "is", "are"), (long long)l->gpus, ORR_PLURAL(l->gpus),
+                    kube->scheduler_name);
     }
     for (uint32_t i = 0; i < kube->left_device_count; i++) {
         const struct kube_left *l = &kube->left_devices[i];
         import_note(kube->model,
                     "%lld of \"%.200s\" on %u node%s are no GPUs here: those are resources whose "
                     "name ends in \"gpu\", such as nvidia.com/gpu",
-                    (long long)l->gpus, l->name, l->count, l->count == 1 ? "" : "s");
+                    (long long)l->gpus, l->name, l->count, ORR_PLURAL(l->count));
     }
 }

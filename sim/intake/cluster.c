@@ -137,8 +137,9 @@ static void take_partition(struct cluster *cluster, struct orr_cell record)
     copy_cell(queue->name, value_of(record, "PartitionName"));
     queue->priority = integer_or(value_of(record, "PriorityTier"), -1);
     (void)snprintf(queue->comment, sizeof queue->comment,
-                   "%lld nodes, MaxTime=%.*s, PriorityTier=%lld, PreemptMode=%.*s",
+                   "%lld node%s, MaxTime=%.*s, PriorityTier=%lld, PreemptMode=%.*s",
                    (long long)integer_or(value_of(record, "TotalNodes"), 0),
+                   ORR_PLURAL(integer_or(value_of(record, "TotalNodes"), 0)),
                    (int)(limit.bytes < 40 ? limit.bytes : 40), limit.at, (long long)queue->priority,
                    (int)(preempt.bytes < 40 ? preempt.bytes : 40), preempt.at);
 }

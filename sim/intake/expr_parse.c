@@ -140,7 +140,7 @@ static struct expr *parse_call(struct parser *parser, const char *at, const char
     }
     if (expr->arg_count < function->least || expr->arg_count > function->most) {
         return fail_at(parser, at, "%s takes %u %s, not %u", name, (unsigned)function->least,
-                       function->least == 1 ? "value" : "values", (unsigned)expr->arg_count);
+                       ORR_ONE(function->least, "value", "values"), (unsigned)expr->arg_count);
     }
     return expr;
 }

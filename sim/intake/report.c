@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include <orrery/base/text.h>
 #include <orrery/traces/reader.h>
 
 #include "intake_int.h"
@@ -71,9 +72,10 @@ enum orr_status orr_intake_check_loss(const struct orr_intake_report *report, ui
         worst = !drop->asked && (worst == NULL || drop->rows > worst->rows) ? drop : worst;
     }
     return orr_fail(err, ORR_DATA,
-                    "%s: %llu of %llu rows are wrong, more than %g %% (--allow-loss accepts that)\n"
+                    "%s: %llu of %llu row%s %s wrong, more than %g %% (--allow-loss accepts that)\n"
                     "%s:%u: %s",
                     report->file, (unsigned long long)report->wrong,
-                    (unsigned long long)report->rows, (double)borne / 1e4, report->file,
+                    (unsigned long long)report->rows, ORR_PLURAL(report->rows),
+                    ORR_ONE(report->wrong, "is", "are"), (double)borne / 1e4, report->file,
                     worst != NULL ? (unsigned)worst->line : 0, worst != NULL ? worst->first : "");
 }

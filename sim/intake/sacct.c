@@ -605,21 +605,25 @@ static void add_notes(struct sacct *sacct)
     }
     if (sacct->running > 0) {
         orr_intake_note(report,
-                        "%llu jobs were still waiting or running: what they hold is missing "
+                        "%llu job%s still waiting or running: what %s is missing "
                         "at the end of the span",
-                        (unsigned long long)sacct->running);
+                        (unsigned long long)sacct->running,
+                        ORR_ONE(sacct->running, " was", "s were"),
+                        ORR_ONE(sacct->running, "it holds", "they hold"));
     }
     if (sacct->pending_tasks > 0) {
-        orr_intake_note(report, "arrays that never started stand for %llu tasks",
-                        (unsigned long long)sacct->pending_tasks);
+        orr_intake_note(report, "arrays that never started stand for %llu task%s",
+                        (unsigned long long)sacct->pending_tasks, ORR_PLURAL(sacct->pending_tasks));
     }
     if (sacct->shards > 0) {
-        orr_intake_note(report, "%llu rows hold gres/shard, parts of GPUs that are not counted",
-                        (unsigned long long)sacct->shards);
+        orr_intake_note(report, "%llu row%s gres/shard, parts of GPUs that are not counted",
+                        (unsigned long long)sacct->shards,
+                        ORR_ONE(sacct->shards, " holds", "s hold"));
     }
     if (sacct->het > 0) {
-        orr_intake_note(report, "%llu parts of heterogeneous jobs are jobs of their own",
-                        (unsigned long long)sacct->het);
+        orr_intake_note(report, "%llu part%s of heterogeneous jobs %s own",
+                        (unsigned long long)sacct->het, ORR_PLURAL(sacct->het),
+                        ORR_ONE(sacct->het, "is a job of its", "are jobs of their"));
     }
     if (sacct->of[AT_Submit] == ORR_NONE) {
         orr_intake_note(report,

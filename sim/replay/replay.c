@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <orrery/base/text.h>
 #include <orrery/sim/world.h>
 
 #include <math.h>
@@ -199,8 +200,8 @@ static void say_where(const struct orr_world *world, const struct orr_shape *sha
     for (int i = 0; i < 3; i++) {
         if (filters[i] > 0 && used >= 0 && (size_t)used < bytes) {
             const struct orr_node_filter *filter = &cluster->filters[filters[i] - 1];
-            used += snprintf(text + used, bytes - (size_t)used, " on the %u nodes %s \"%.80s\"",
-                             filter->count, verbs[i], filter->text);
+            used += snprintf(text + used, bytes - (size_t)used, " on the %u node%s %s \"%.80s\"",
+                             filter->count, ORR_PLURAL(filter->count), verbs[i], filter->text);
         }
     }
     uint32_t level = shape->span.required;
@@ -232,8 +233,8 @@ static void say_too_large(const struct orr_world *world, const struct orr_shape 
     }
     text[0] = '\0';
     if (asked > largest) {
-        (void)snprintf(text, bytes, ": a pod asks %u GPUs, and no node has more than %u", asked,
-                       largest);
+        (void)snprintf(text, bytes, ": a pod asks %u GPU%s, and no node has more than %u", asked,
+                       ORR_PLURAL(asked), largest);
     }
 }
 
@@ -260,17 +261,18 @@ static void drop_impossible(struct orr_world *world)
         const struct orr_row *row = &p->workload.rows[spec->source - p->first_source];
         const struct orr_shape *shape = &world->shapes.shapes[spec->shape];
         const uint32_t tasks = spec->scales ? shape->min_tasks : shape->tasks;
+        const int64_t gpus = shape->gpus_mgpu / (spec->scales ? shape->tasks : 1) *
+                             (spec->scales ? tasks : 1) / ORR_MGPU;
         char where[400], too_large[80];
         say_where(world, shape, where, sizeof where);
         say_too_large(world, shape, too_large, sizeof too_large);
-        orr_workload_reject(&p->workload, p->part->label, row->line,
-                            "job %s asks %lld GPUs in %u pods%s, which this cluster of %lld GPUs "
-                            "could not hold even when empty%s",
-                            orr_idmap_name(&p->workload.jobs, row->job),
-                            (long long)((spec->scales ? shape->gpus_mgpu / shape->tasks * tasks
-                                                      : shape->gpus_mgpu) /
-                                        ORR_MGPU),
-                            tasks, where, (long long)world->cluster.total_gpus, too_large);
+        orr_workload_reject(
+            &p->workload, p->part->label, row->line,
+            "job %s asks %lld GPU%s in %u pod%s%s, which this cluster of %lld GPU%s "
+            "could not hold even when empty%s",
+            orr_idmap_name(&p->workload.jobs, row->job), (long long)gpus, ORR_PLURAL(gpus), tasks,
+            ORR_PLURAL(tasks), where, (long long)world->cluster.total_gpus,
+            ORR_PLURAL(world->cluster.total_gpus), too_large);
         world->rows_rejected++;
     }
     world->job_count = kept;
@@ -348,8 +350,9 @@ static void warn_of(const struct orr_world *world, orr_world_warn_fn *warn, void
         }
         if (w->rejects.count > 0) {
             char head[200];
-            (void)snprintf(head, sizeof head, "%llu of %llu rows rejected%s\n",
+            (void)snprintf(head, sizeof head, "%llu of %llu row%s rejected%s\n",
                            (unsigned long long)w->rejects.count, (unsigned long long)w->rows_read,
+                           ORR_PLURAL(w->rows_read),
                            w->rejects.count > w->rejects.shown_count ? "; the first:" : ":");
             warn(head, context);
             warn(w->rejects.shown, context);

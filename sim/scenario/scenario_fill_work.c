@@ -75,8 +75,8 @@ static enum orr_status fill_weights(struct orr_scenario__load *load,
         return ORR_OK;
     }
     if (list->child_count != wanted) {
-        return orr_scenario__fail(load, &list->at, "%.80s: expected %u weights, found %u",
-                                  orr_scenario__key(list), (unsigned)wanted,
+        return orr_scenario__fail(load, &list->at, "%.80s: expected %u weight%s, found %u",
+                                  orr_scenario__key(list), (unsigned)wanted, ORR_PLURAL(wanted),
                                   (unsigned)list->child_count);
     }
     double *weights = orr_arena_alloc(load->arena, wanted, sizeof *weights);
@@ -297,8 +297,9 @@ static enum orr_status check_pods(const struct orr_scenario__load *load,
                                   pods->gpu_fraction);
     }
     if (pods->min_pods > pods->pods) {
-        return orr_scenario__fail(load, &orr_scenario__find(node, "min")->at, "min: %u of %u pods",
-                                  (unsigned)pods->min_pods, (unsigned)pods->pods);
+        return orr_scenario__fail(load, &orr_scenario__find(node, "min")->at, "min: %u of %u pod%s",
+                                  (unsigned)pods->min_pods, (unsigned)pods->pods,
+                                  ORR_PLURAL(pods->pods));
     }
     return ORR_OK;
 }
@@ -419,8 +420,8 @@ static enum orr_status check_subgroups(const struct orr_scenario__load *load,
     return wanted <= members
                ? ORR_OK
                : orr_scenario__fail(load, &orr_scenario__find(node, "min_subgroups")->at,
-                                    "min_subgroups: %u of %u roles", (unsigned)wanted,
-                                    (unsigned)members);
+                                    "min_subgroups: %u of %u role%s", (unsigned)wanted,
+                                    (unsigned)members, ORR_PLURAL(members));
 }
 
 static uint32_t count_roles(const struct orr_scenario__node *roles)

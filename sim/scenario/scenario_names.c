@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <orrery/base/text.h>
 #include <orrery/base/idmap.h>
 
 #include "scenario_int.h"
@@ -21,8 +22,9 @@ static enum orr_status check_node_names(const struct orr_scenario__load *load,
         const struct orr_scenario_pool *pool = &scenario->pools[p];
         const struct orr_scenario__node *at = orr_scenario__find(pools->children[p], "names");
         if (pool->name_count > pool->nodes_most) {
-            status = orr_scenario__fail(load, &at->at, "names: %u for %u nodes",
-                                        (unsigned)pool->name_count, (unsigned)pool->nodes_most);
+            status = orr_scenario__fail(load, &at->at, "names: %u for %u node%s",
+                                        (unsigned)pool->name_count, (unsigned)pool->nodes_most,
+                                        ORR_PLURAL(pool->nodes_most));
         }
         for (uint32_t n = 0; n < pool->name_count && status == ORR_OK; n++) {
             bool added;
@@ -120,8 +122,9 @@ static enum orr_status check_domains(const struct orr_scenario__load *load,
             const struct orr_scenario__node *at = orr_scenario__find(pools->children[p], "rack");
             status = orr_scenario__fail(load, &at->at,
                                         "rack: \"%.80s\" is all of the pool, which has several "
-                                        "blocks of %u nodes: name its block, or give rack_size",
-                                        pool->rack, (unsigned)pool->block_size);
+                                        "blocks of %u node%s: name its block, or give rack_size",
+                                        pool->rack, (unsigned)pool->block_size,
+                                        ORR_PLURAL(pool->block_size));
         }
         for (uint32_t q = 0; q < p && status == ORR_OK; q++) {
             status = check_two(load, scenario, pools, p, q, &levels);

@@ -254,9 +254,9 @@ enum orr_status orr_scenario__prepare_amounts(struct orr_scenario__load *load,
         return orr_scenario__wrong_kind(load, node, "[quota, weight, limit]");
     }
     if (node->child_count > 3) {
-        return orr_scenario__fail(load, &node->children[3]->at,
-                                  "%s: expected [quota, weight, limit], found %u values", node->key,
-                                  (unsigned)node->child_count);
+        return orr_scenario__fail(
+            load, &node->children[3]->at, "%s: expected [quota, weight, limit], found %u value%s",
+            node->key, (unsigned)node->child_count, ORR_PLURAL(node->child_count));
     }
     struct orr_scenario__node *map = orr_scenario__node(load, ORR_NODE_MAP, node->at);
     for (uint32_t i = 0; i < node->child_count; i++) {

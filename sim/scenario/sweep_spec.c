@@ -5,6 +5,7 @@
  *   points: [{PATH: VALUE, ...}, ...]
  *
  * Lists of one axis are walked together, axes are multiplied; `variant` is a path too. */
+#include <orrery/base/text.h>
 #include <orrery/sim/sweep_spec.h>
 
 #include <stddef.h>
@@ -122,11 +123,12 @@ static enum orr_status fill_axis(struct orr_scenario__load *load,
             return orr_scenario__wrong_kind(load, list, "a list of values");
         }
         if (i > 0 && list->child_count != axis->value_count) {
-            return orr_scenario__fail(load, &list->key_at,
-                                      "%.80s has %u values and %.80s has %u: the lists of one axis "
-                                      "are walked together",
-                                      list->key, (unsigned)list->child_count,
-                                      node->children[0]->key, (unsigned)axis->value_count);
+            return orr_scenario__fail(
+                load, &list->key_at,
+                "%.80s has %u value%s and %.80s has %u: the lists of one axis "
+                "are walked together",
+                list->key, (unsigned)list->child_count, ORR_PLURAL(list->child_count),
+                node->children[0]->key, (unsigned)axis->value_count);
         }
         axis->value_count = list->child_count;
     }

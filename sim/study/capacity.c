@@ -93,8 +93,8 @@ static enum orr_status list_objectives(struct capacity_search *s)
                           scenario.name);
     }
     if (status == ORR_OK && out->needed > out->replicas) {
-        status = orr_fail(s->err, ORR_USAGE, "--needed %u is more than the %u replicas",
-                          out->needed, out->replicas);
+        status = orr_fail(s->err, ORR_USAGE, "--needed %u is more than the %u replica%s",
+                          out->needed, out->replicas, ORR_PLURAL(out->replicas));
     }
     orr_scenario_release(&scenario);
     return status;

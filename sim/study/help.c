@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <orrery/base/text.h>
 #include <orrery/analysis/results.h>
 #include <orrery/base/mem.h>
 #include <orrery/policies/registry.h>
@@ -69,8 +70,9 @@ static void list_amounts(struct help *help, struct orr_results *in, int64_t queu
     while (orr_results_step(in, row)) {
         const char *pool = orr_results_text(in, row, 0);
         (void)snprintf(path, sizeof path, "cluster.pools.%s.nodes", pool);
-        (void)snprintf(what, sizeof what, "more nodes of %lld GPUs in pool %s",
-                       (long long)sqlite3_column_int64(row, 2), pool);
+        (void)snprintf(what, sizeof what, "more nodes of %lld GPU%s in pool %s",
+                       (long long)sqlite3_column_int64(row, 2),
+                       ORR_PLURAL(sqlite3_column_int64(row, 2)), pool);
         add_lever(help, ORR_LEVER_AMOUNT, sqlite3_column_int64(row, 1), path, what);
     }
     const int64_t gpus = orr_results_int(in, orr_study_sql__capacity, 0);

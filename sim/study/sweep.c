@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* sweep.c - the points of a plan: which are done, and running those that are not. */
+#include <orrery/base/text.h>
 #include <orrery/sim/sweep.h>
 
 #include <errno.h>
@@ -112,8 +113,8 @@ static enum orr_status read_points(struct orr_sweep *sweep, sqlite3 *db, const c
         arms++;
     }
     return status == ORR_OK && (points != sweep->point_count || arms != sweep->arm_count)
-               ? orr_fail(err, ORR_DATA, "%s: %u points of %u", path, (unsigned)points,
-                          (unsigned)sweep->point_count)
+               ? orr_fail(err, ORR_DATA, "%s: %u point%s of %u", path, (unsigned)points,
+                          ORR_PLURAL(points), (unsigned)sweep->point_count)
                : status;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* unheeded.c - what jobs state and the policy of their shard does not look at. */
+#include <orrery/base/text.h>
 #include <orrery/sim/point.h>
 
 #include <stdio.h>
@@ -39,16 +40,19 @@ void orr_point_unheeded(const struct orr_world *world, const struct orr_engine_s
         if (jobs[s].priorities > 0 &&
             (orr_policy_heeds(policy, shards[s].params) & ORR_HEEDS_PRIORITY) == 0) {
             (void)snprintf(text, sizeof text,
-                           "the priority that %u jobs state: policy %s does not look at it%s",
-                           jobs[s].priorities, policy->name,
+                           "the priority that %u job%s state%s: policy %s does not look at it%s",
+                           jobs[s].priorities, ORR_PLURAL(jobs[s].priorities),
+                           ORR_ONE(jobs[s].priorities, "s", ""), policy->name,
                            could_order(policy) ? " unless its parameter order is priority" : "");
             say(text, context);
         }
         if (jobs[s].spans > 0 && (orr_policy_laws(policy, shards[s].params) & ORR_LAW_SPAN) == 0) {
             (void)snprintf(text, sizeof text,
-                           "the topology that %u jobs or their roles ask for: policy %s places "
-                           "their pods without it",
-                           jobs[s].spans, policy->name);
+                           "the topology that %u job%s or %s roles ask for: policy %s places "
+                           "%s pods without it",
+                           jobs[s].spans, ORR_PLURAL(jobs[s].spans),
+                           ORR_ONE(jobs[s].spans, "its", "their"), policy->name,
+                           ORR_ONE(jobs[s].spans, "its", "their"));
             say(text, context);
         }
     }

@@ -299,5 +299,5 @@ one() { # CODE WORDS ROWS
 }
 one 0 '^head  *[1-9][0-9]*  *0 ' 'a,0\nb,0\nc,200\nz,250\n'
 one 1 'head at 200 s: job c waits first in line for 8 GPUs while 8 are idle' 'a,0\nb,0\nc,300\nz,350\n'
-one 1 "1 of the trace's 4 jobs have no start in" 'a,0\nb,0\nz,200\n'
+one 1 "1 of the trace's 4 jobs has no start in" 'a,0\nb,0\nz,200\n'
 [ "$missed" -eq 0 ] && printf '%s planted faults were found\n' "$planted"

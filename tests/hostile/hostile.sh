@@ -102,11 +102,11 @@ one_bad_row() { # BYTES_FOR_PRINTF MESSAGE
     { rows 20; printf "$1"; } >bad.csv
     rm -f run.db
     expect 65 replay bad.csv
-    says "bad.csv: 1 of 21 rows are rejected, more than 1 % (--allow-loss"
+    says "bad.csv: 1 of 21 rows is rejected, more than 1 % (--allow-loss"
     says "bad.csv:22: $2"
     gone run.db run.db.tmp.*
     expect 65 replay bad.csv --allow-loss 4%
-    says "1 of 21 rows are rejected, more than 4 % (--allow-loss"
+    says "1 of 21 rows is rejected, more than 4 % (--allow-loss"
     expect 0 replay bad.csv --allow-loss=5%
     expect 0 replay bad.csv --allow-loss 0.05
     expect 0 replay bad.csv --allow-loss

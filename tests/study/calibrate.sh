@@ -59,9 +59,9 @@ grep -q '^4 records have no end: start + run time is taken for it$' out || fail 
 grep -q 'the mean wait is 68 s against 2.4 min recorded, the median 0 s against 0 s' out || fail "no mean wait"
 ! grep -q 'cannot have happened' out || fail "all of it can have happened"
 hand 150 0 100
-grep -q '^1 records cannot have happened on this cluster: they began when the others held too much of its 8 GPUs, job c first, at 00:02:30; 16 were held at once at most$' out || fail "more was held than there is"
+grep -q '^1 record cannot have happened on this cluster: it began when the others held too much of its 8 GPUs, job c first, at 00:02:30; 16 were held at once at most$' out || fail "more was held than there is"
 hand 500 0 5
-grep -q '^1 records cannot have happened: they begin before their submit or end before they begin, job b first$' out || fail "a start before the submit"
+grep -q '^1 record cannot have happened: a begin before the submit, or an end before the begin, job b first$' out || fail "a start before the submit"
 grep -q 'job b first, at 00:00:05' out || fail "b began beside a"
 hand '' '' ''
 grep -q '^occupancy: not known: ' out || fail "an occupancy of nothing"

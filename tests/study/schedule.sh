@@ -22,8 +22,8 @@ items:
 END
 "$orrery" schedule cluster.yaml >out 2>err || fail "schedule: $(cat err)"
 grep -q 'note: 2 pods that wait for schedulerName "default-scheduler" are left out, with 5 GPUs' out || fail "$(cat out)"
-grep -q 'note: 1 GPUs more are held by 1 running pod of other schedulers' out || fail "what others hold: $(cat out)"
-grep -q 'note: 1 pod that waits for schedulerName "volcano" is left out, with 1 GPUs' out || fail "$(cat out)"
+grep -q 'note: 1 GPU more is held by 1 running pod of other schedulers' out || fail "what others hold: $(cat out)"
+grep -q 'note: 1 pod that waits for schedulerName "volcano" is left out, with 1 GPU' out || fail "$(cat out)"
 grep -q 'note: 4 of "alibabacloud.com/gpu-count" on 1 node are no GPUs here' out || fail "$(cat out)"
 
 # What held each action back is said of that action.

@@ -23,7 +23,7 @@ static void shard__takes_objects_of_its_value(void **state)
     struct orr_snapshot snapshot;
     answer_good(text, &snapshot);
     ASSERT_DECIDED(&snapshot, "bind p n; ");
-    assert_true(noted(&snapshot, "of other shards are left out"));
+    assert_true(noted(&snapshot, "of other shards (nodes, queues, jobs) left out"));
     orr_snapshot_release(&snapshot);
     assert_true(import_world_read(&world, text, "b"));
     assert_int_equal(world.model.node_count, 1);

@@ -32,7 +32,7 @@ static void nodes__the_largest_hole_is_told(void **state)
     check_why(SNAPSHOT QUEUES "nodes: {a: {gpus: 8, ready: false}, b: {gpus: 1}}\n"
                               "jobs: {j: {queue: q, pods: 2, gpus: 1}}\n",
               "j", "PodSchedulingErrors",
-              "1 of 2 pods find a node, and none takes the next: not ready or cordoned on 1 of 2, "
+              "1 of 2 pods finds a node, and none takes the next: not ready or cordoned on 1 of 2, "
               "not enough GPUs on 1 of 2; it asks 1 GPU, 1 are left, at most 1 on one node");
 }
 
@@ -56,7 +56,7 @@ static void devices__the_largest_part_is_told(void **state)
               "j: {queue: q, pods: 1, gpu_fraction: 0.5}}\n",
               "j", "PodSchedulingErrors",
               "no node takes its pod: not enough GPUs on 1 of 1; it asks 0.5 of 1 "
-              "GPUs, at most 0.4 of one is left");
+              "GPU, at most 0.4 of one is left");
 }
 
 static void domains__the_largest_is_told(void **state)

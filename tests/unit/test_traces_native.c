@@ -334,7 +334,7 @@ static void loss__refuses_the_file(void **state)
 {
     (void)state;
     assert_refused("t.csv", HEAD "a,0,1,1\nb,0,x8,1\n",
-                   "t.csv: 1 of 2 rows are rejected, more than 1 % (--allow-loss accepts that)\n"
+                   "t.csv: 1 of 2 rows is rejected, more than 1 % (--allow-loss accepts that)\n"
                    "t.csv:3: column run_s: \"x8\" is not a number");
 }
 

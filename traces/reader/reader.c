@@ -284,8 +284,9 @@ enum orr_status orr_trace_check_loss(const struct orr_workload *workload, const 
     size_t bytes = strlen(workload->rejects.shown);
     int shown = bytes > 0 ? (int)(bytes - 1 < 900 ? bytes - 1 : 900) : 0; /* no final newline */
     return orr_fail(err, ORR_DATA,
-                    "%s: %llu of %llu rows are rejected, more than %g %% (--allow-loss accepts "
+                    "%s: %llu of %llu row%s %s rejected, more than %g %% (--allow-loss accepts "
                     "that)%s%.*s",
-                    path, (unsigned long long)lost, (unsigned long long)read,
-                    (double)borne_ppm / 1e4, shown > 0 ? "\n" : "", shown, workload->rejects.shown);
+                    path, (unsigned long long)lost, (unsigned long long)read, ORR_PLURAL(read),
+                    ORR_ONE(lost, "is", "are"), (double)borne_ppm / 1e4, shown > 0 ? "\n" : "",
+                    shown, workload->rejects.shown);
 }

@@ -268,7 +268,7 @@ static void reject_row(struct csv *csv, uint32_t line, uint32_t count)
         orr_workload_reject(workload, file, line, "the row has a NUL byte");
     } else if (count != csv->column_count) {
         orr_workload_reject(workload, file, line, "the row has %u %s, the header %u",
-                            (unsigned)count, count == 1 ? "field" : "fields",
+                            (unsigned)count, ORR_ONE(count, "field", "fields"),
                             (unsigned)csv->column_count);
     } else {
         orr_workload_reject(workload, file, line, "the row is longer than %zu bytes", ROW_BYTES);

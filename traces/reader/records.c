@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Tables of texts: CSV through the reader that traces use, sacct's plain rows line by line. */
+#include <orrery/base/text.h>
 #include <orrery/traces/records.h>
 
 #include <stdio.h>
@@ -372,8 +373,9 @@ static void say_bad(struct plain *plain, uint32_t cells)
     (void)snprintf(why, sizeof why,
                    cells > plain->read->records->name_count
                        ? "the row has %u cells, the header %u: a text holds the delimiter"
-                       : "the row has %u of %u cells",
-                   (unsigned)cells, (unsigned)plain->read->records->name_count);
+                       : "the row has %u of %u cell%s",
+                   (unsigned)cells, (unsigned)plain->read->records->name_count,
+                   ORR_PLURAL(plain->read->records->name_count));
     plain->read->sink->bad(plain->read->sink->context, plain->row_line, why);
 }
 

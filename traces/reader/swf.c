@@ -356,7 +356,7 @@ static void read_line(struct swf *swf, struct orr_text text)
         swf->longer++;
     } else if (count != FIELD_COUNT) {
         orr_workload_reject(workload, reader->file, line, "the row has %u %s, not %d",
-                            (unsigned)count, count == 1 ? "field" : "fields", FIELD_COUNT);
+                            (unsigned)count, ORR_ONE(count, "field", "fields"), FIELD_COUNT);
         return;
     }
     if (never_ran(fields)) {
@@ -438,7 +438,7 @@ enum orr_status orr_swf_read(struct orr_reader *reader)
     if (status == ORR_OK && swf.cancelled > 0) {
         orr_workload_note(
             reader->workload, reader->file, "%llu %s cancelled before they ran: left out",
-            (unsigned long long)swf.cancelled, swf.cancelled == 1 ? "job was" : "jobs were");
+            (unsigned long long)swf.cancelled, ORR_ONE(swf.cancelled, "job was", "jobs were"));
     }
     if (status == ORR_OK && swf.no_processors > 0) {
         orr_workload_note(reader->workload, reader->file, "rows without processors, left out: %llu",

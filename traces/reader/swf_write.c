@@ -158,7 +158,7 @@ void orr_trace_write_swf(struct orr_workload *workload, FILE *out)
                           (unsigned long long)lost.none);
     }
     if (lost.milliseconds > 0) {
-        orr_workload_note(workload, file, "times are rounded to seconds: of %llu jobs",
-                          (unsigned long long)lost.milliseconds);
+        orr_workload_note(workload, file, "times are rounded to seconds: of %llu job%s",
+                          (unsigned long long)lost.milliseconds, ORR_PLURAL(lost.milliseconds));
     }
 }

@@ -56,6 +56,10 @@ size_t orr_utf8_bytes(const char *text, size_t bytes);
 /* "0 s", "4.6 s", "42 s", "3.5 min", "1.2 h", "4.1 d": two digits to compare by eye; "-" for what
  * is no number; needs 24 bytes. Returns `out`. */
 const char *orr_format_rough(char *out, double seconds);
+/* What makes the words beside a number agree with it: "%u job%s %s", n, ORR_PLURAL(n),
+ * ORR_ONE(n, "is", "are"). */
+#define ORR_ONE(count, one, more) ((count) == 1 ? (one) : (more))
+#define ORR_PLURAL(count)         ORR_ONE(count, "", "s")
 /* Whether the text is like one of the patterns, which stand apart by "|": * is any bytes, ? is one.
  */
 bool orr_text_like(const char *text, size_t bytes, const char *patterns, bool any_case);
