@@ -286,10 +286,80 @@ enum orr_status orr_scenario__complete_cluster(struct orr_scenario__load *load,
     return status;
 }
 
+/* --- parameters from files --- */
+
+static enum orr_status take_file(struct orr_scenario__load *load, struct orr_scenario__node *param)
+{
+    const struct orr_scenario__source *source = NULL;
+    const char *folder = param->at.source == NULL ? load->folder : param->at.source->folder;
+    const enum orr_status status = orr_scenario__read(
+        load, orr_scenario__join(load->arena, folder, param->text), &param->at, &source);
+    if (status == ORR_OK) {
+        param->text = source->text;
+        param->note = NULL;
+        param->at = (struct orr_scenario__at){source, 1, 1};
+        param->quoted = true;
+    }
+    return status;
+}
+
+/* A parameter NAME.file is parameter NAME with the text of that file: what was run is kept whole.
+ */
+static enum orr_status complete_params(struct orr_scenario__load *load,
+                                       struct orr_scenario__node *params)
+{
+    static const char suffix[] = ".file";
+    enum orr_status status = ORR_OK;
+    const struct orr_scenario__node written = *params;
+    params->children = NULL;
+    params->child_count = params->child_capacity = 0;
+    params->slots = NULL;
+    params->slot_count = 0;
+    for (uint32_t i = 0; i < written.child_count && status == ORR_OK; i++) {
+        struct orr_scenario__node *param = written.children[i];
+        const char *key = param->key;
+        const size_t bytes = strlen(key), end = sizeof suffix - 1;
+        if (bytes > end && strcmp(key + bytes - end, suffix) == 0) {
+            key = orr_arena_strndup(load->arena, key, bytes - end);
+            status = take_file(load, param);
+        }
+        struct orr_scenario__node *there = orr_scenario__find(params, key);
+        if (status == ORR_OK && there != NULL && there->key_at.source == param->key_at.source) {
+            return orr_scenario__fail(load, &param->key_at, "\"%.80s\" is set twice", key);
+        }
+        if (there != NULL) { /* a later text over an earlier one */
+            orr_scenario__replace(there, param);
+        } else {
+            orr_scenario__add(load, params, key, param->key_at, param);
+        }
+    }
+    return status;
+}
+
+static enum orr_status complete_policy(struct orr_scenario__load *load,
+                                       struct orr_scenario__node *root)
+{
+    struct orr_scenario__node *policy = orr_scenario__find(root, "policy");
+    struct orr_scenario__node *params =
+        policy == NULL ? NULL : orr_scenario__find(policy, "params");
+    const struct orr_scenario__node *shards =
+        policy == NULL ? NULL : orr_scenario__find(policy, "shards");
+    enum orr_status status =
+        params == NULL || params->kind != ORR_NODE_MAP ? ORR_OK : complete_params(load, params);
+    for (uint32_t s = 0; shards != NULL && s < shards->child_count && status == ORR_OK; s++) {
+        params = orr_scenario__find(shards->children[s], "params");
+        status = params == NULL ? ORR_OK : complete_params(load, params);
+    }
+    return status;
+}
+
 enum orr_status orr_scenario__complete(struct orr_scenario__load *load,
                                        struct orr_scenario__node *root)
 {
     enum orr_status status = complete_pools(load, root);
+    if (status == ORR_OK) {
+        status = complete_policy(load, root);
+    }
     if (status == ORR_OK) {
         status = orr_scenario__complete_group(load, orr_scenario__root_row(), root);
     }
