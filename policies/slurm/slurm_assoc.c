@@ -78,6 +78,7 @@ static enum orr_status complain(const struct table *table, struct span text, con
 static void no_limits(struct slurm_limits *limits)
 {
     limits->jobs = -1;
+    limits->wall_ms = ORR_MS_NEVER;
     for (int t = 0; t < SLURM_TRES_COUNT; t++) {
         limits->tres[t] = -1;
     }
@@ -102,25 +103,51 @@ static bool read_tres_limits(struct span text, double *out)
     return true;
 }
 
-static enum orr_status read_limits(const struct table *table, const char *tres, const char *tres2,
-                                   const char *jobs, struct slurm_limits *limits)
+/* Columns by scope: resources under two names, jobs, wall time. */
+struct columns {
+    const char *tres, *tres2, *jobs, *wall;
+};
+static const struct columns of_qos[SLURM_SCOPES] = {
+    [SLURM_GROUP] = {"GrpTRES", "", "GrpJobs", "GrpWall"},
+    [SLURM_USER] = {"MaxTRESPU", "MaxTRESPerUser", "MaxJobsPU", ""},
+    [SLURM_ACCOUNT] = {"MaxTRESPA", "MaxTRESPerAccount", "MaxJobsPA", ""},
+    [SLURM_PER_JOB] = {"MaxTRES", "MaxTRESPerJob", "", "MaxWall"},
+    [SLURM_PER_NODE] = {"MaxTRESPerNode", "MaxTRESPN", "", ""},
+    [SLURM_LEAST] = {"MinTRES", "MinTRESPerJob", "", ""},
+    [SLURM_GROUP_MINUTES] = {"GrpTRESMins", "", "", ""},
+    [SLURM_RUN_MINUTES] = {"GrpTRESRunMins", "", "", ""},
+    [SLURM_JOB_MINUTES] = {"MaxTRESMins", "MaxTRESMinsPerJob", "", ""}};
+static const struct columns of_assoc[SLURM_SCOPES] = {
+    [SLURM_GROUP] = {"GrpTRES", "", "GrpJobs", "GrpWall"},
+    [SLURM_USER] = {"", "", "MaxJobs", ""},
+    [SLURM_ACCOUNT] = {"", "", "", ""},
+    [SLURM_PER_JOB] = {"MaxTRES", "MaxTRESPerJob", "", "MaxWall"},
+    [SLURM_PER_NODE] = {"MaxTRESPerNode", "MaxTRESPN", "", ""},
+    [SLURM_LEAST] = {"", "", "", ""},
+    [SLURM_GROUP_MINUTES] = {"GrpTRESMins", "", "", ""},
+    [SLURM_RUN_MINUTES] = {"GrpTRESRunMins", "", "", ""},
+    [SLURM_JOB_MINUTES] = {"MaxTRESMins", "MaxTRESMinsPerJob", "", ""}};
+
+static enum orr_status read_limits(const struct table *table, const struct columns *columns,
+                                   struct slurm_limits *limits)
 {
-    const struct span list = cell_or(table, tres, tres2), count = cell(table, jobs);
-    int64_t number;
-    no_limits(limits);
-    if (!read_tres_limits(list, limits->tres)) {
-        return complain(table, list, "are no limits such as cpu=4,gres/gpu=2");
-    }
-    if (count.bytes > 0 && orr_parse_i64(count.at, count.bytes, &number) && number >= 0) {
-        limits->jobs = number;
+    for (int s = 0; s < SLURM_SCOPES; s++) {
+        const struct span list = cell_or(table, columns[s].tres, columns[s].tres2);
+        const struct span count = cell(table, columns[s].jobs), wall = cell(table, columns[s].wall);
+        int64_t number;
+        no_limits(&limits[s]);
+        if (!read_tres_limits(list, limits[s].tres)) {
+            return complain(table, list, "are no limits such as cpu=4,gres/gpu=2");
+        }
+        if (count.bytes > 0 && (!orr_parse_i64(count.at, count.bytes, &number) || number < 0)) {
+            return complain(table, count, "is no number of jobs");
+        }
+        limits[s].jobs = count.bytes > 0 ? number : -1;
+        if (wall.bytes > 0 && !orr_slurm__time(wall.at, wall.bytes, &limits[s].wall_ms)) {
+            return complain(table, wall, "is no time");
+        }
     }
     return ORR_OK;
-}
-
-static orr_ms read_wall(struct span text)
-{
-    orr_ms wall;
-    return text.bytes > 0 && orr_slurm__time(text.at, text.bytes, &wall) ? wall : ORR_MS_NEVER;
 }
 
 /* --- QOS --- */
@@ -141,6 +168,7 @@ static enum orr_status read_qos(const struct table *table)
     const struct span name = cell(table, "Name"), preempt = cell(table, "Preempt");
     const struct span priority = cell(table, "Priority"), grace = cell(table, "GraceTime");
     const struct span factor = cell(table, "UsageFactor"), flags = cell(table, "Flags");
+    const struct span exempt = cell(table, "PreemptExemptTime"), mode = cell(table, "PreemptMode");
     if (conf->qos_count == SLURM_QOS_MAX) {
         return complain(table, name, "is one QOS too many: at most 64 are kept apart");
     }
@@ -149,8 +177,8 @@ static enum orr_status read_qos(const struct table *table)
     *qos =
         (struct slurm_qos){.name = orr_arena_strndup(&conf->arena, name.at, name.bytes),
                            .preempts = orr_arena_strndup(&conf->arena, preempt.at, preempt.bytes),
-                           .usage_factor = 1,
-                           .max_wall_ms = read_wall(cell(table, "MaxWall"))};
+                           .exempt_ms = ORR_MS_NONE,
+                           .usage_factor = 1};
     if (priority.bytes > 0 && !orr_parse_i64(priority.at, priority.bytes, &qos->priority)) {
         return complain(table, priority, "is no priority");
     }
@@ -160,21 +188,14 @@ static enum orr_status read_qos(const struct table *table)
     if (factor.bytes > 0 && !orr_parse_double(factor.at, factor.bytes, &qos->usage_factor)) {
         return complain(table, factor, "is no UsageFactor");
     }
+    if (exempt.bytes > 0 && !orr_slurm__time(exempt.at, exempt.bytes, &qos->exempt_ms)) {
+        return complain(table, exempt, "is no PreemptExemptTime");
+    }
+    qos->within = orr_text_like(mode.at, mode.bytes, "*WITHIN*", true);
+    qos->over_partition = orr_text_like(flags.at, flags.bytes, "*OverPartQOS*", true);
     qos->no_decay = orr_text_like(flags.at, flags.bytes, "*NoDecay*", true);
-    qos->mode =
-        orr_slurm__preempt_mode(cell(table, "PreemptMode").at, cell(table, "PreemptMode").bytes);
-    enum orr_status status = read_limits(table, "GrpTRES", "GrpTRES", "GrpJobs", &qos->group);
-    if (status == ORR_OK) {
-        status = read_limits(table, "MaxTRES", "MaxTRESPerJob", "", &qos->per_job);
-    }
-    if (status == ORR_OK) {
-        status = read_limits(table, "MaxTRESPU", "MaxTRESPerUser", "MaxJobsPU", &qos->per_user);
-    }
-    if (status == ORR_OK) {
-        status =
-            read_limits(table, "MaxTRESPA", "MaxTRESPerAccount", "MaxJobsPA", &qos->per_account);
-    }
-    return status;
+    qos->mode = orr_slurm__preempt_mode(mode.at, mode.bytes);
+    return read_limits(table, of_qos, qos->limits);
 }
 
 /* Names of QOS that one preempts, once all are known. */
@@ -211,13 +232,12 @@ uint32_t orr_slurm__assoc_add(struct slurm_conf *conf, uint32_t parent, const ch
         .account = account,
         .user = user,
         .shares = shares,
-        .max_wall_ms = ORR_MS_NEVER,
         .qos = ORR_NONE,
         .user_id = user == NULL ? ORR_NONE : orr_idmap_put(&conf->users, user, strlen(user), NULL),
         .fair_share = 1};
-    no_limits(&assoc->group);
-    no_limits(&assoc->own);
-    no_limits(&assoc->per_job);
+    for (int s = 0; s < SLURM_SCOPES; s++) {
+        no_limits(&assoc->limits[s]);
+    }
     conf->user_count += user != NULL;
     if (parent != ORR_NONE) {
         struct slurm_assoc *above = &conf->assocs[parent];
@@ -274,15 +294,7 @@ static enum orr_status read_assoc(const struct table *table)
     struct slurm_assoc *assoc = &conf->assocs[a];
     assoc->as_parent = as_parent;
     assoc->default_qos = orr_arena_strndup(&conf->arena, qos.at, qos.bytes);
-    assoc->max_wall_ms = read_wall(cell(table, "MaxWall"));
-    enum orr_status status = read_limits(table, "GrpTRES", "GrpTRES", "GrpJobs", &assoc->group);
-    if (status == ORR_OK) {
-        status = read_limits(table, "", "", "MaxJobs", &assoc->own);
-    }
-    if (status == ORR_OK) {
-        status = read_limits(table, "MaxTRES", "MaxTRESPerJob", "", &assoc->per_job);
-    }
-    return status;
+    return read_limits(table, of_assoc, assoc->limits);
 }
 
 static void assocs_of_queues(struct slurm_conf *conf, const struct orr_view *view)
@@ -343,6 +355,11 @@ enum orr_status orr_slurm__sacctmgr_read(struct slurm_conf *conf, const char *te
         assocs_of_queues(conf, view);
     }
     link_qos(conf);
+    for (uint32_t p = 0; p < conf->partition_count; p++) {
+        const char *name = conf->partitions[p].qos_name;
+        conf->partitions[p].qos =
+            name == NULL ? ORR_NONE : orr_slurm__qos(conf, name, strlen(name));
+    }
     for (uint32_t a = 0; a < conf->assoc_count; a++) {
         const char *name = conf->assocs[a].default_qos;
         conf->assocs[a].qos = name == NULL ? ORR_NONE : orr_slurm__qos(conf, name, strlen(name));

@@ -29,10 +29,10 @@ static orr_ms plus(orr_ms at, orr_ms by)
 
 /* --- one record --- */
 
-static bool is_limited(const struct slurm *slurm, uint32_t job)
+static bool is_limited(const struct slurm *slurm, const struct orr_view *view,
+                       const struct slurm_record *record, enum slurm_phase phase)
 {
-    return orr_slurm__limits_before(slurm, job) != ORR_REASON_NONE ||
-           orr_slurm__limits_behind(slurm, job) != ORR_REASON_NONE;
+    return orr_slurm__limits(slurm, view, record->job, record->partition, phase) != NULL;
 }
 
 static bool start(struct cycle *cycle, const struct slurm_record *record)
@@ -45,7 +45,8 @@ static bool start(struct cycle *cycle, const struct slurm_record *record)
         if (!orr_slurm__select_now(slurm, cycle->view, cycle->txn, record->job, p, slurm->usable)) {
             break;
         }
-        if (is_limited(slurm, record->job)) {
+        if (is_limited(slurm, cycle->view, record, SLURM_BEFORE) ||
+            is_limited(slurm, cycle->view, record, SLURM_BEHIND)) {
             orr_txn_rollback(cycle->txn, begin);
             return true; /* it plans nothing */
         }
@@ -100,7 +101,7 @@ static bool could_start(const struct cycle *cycle, const struct slurm_record *re
                 orr_slurm__tasks_on(slurm, cycle->view, n, &cycle->view->ledger->idle[n], &want);
         }
     }
-    return tasks >= want.tasks && !is_limited(slurm, record->job);
+    return tasks >= want.tasks && !is_limited(slurm, cycle->view, record, SLURM_AS_ASKED);
 }
 
 /* Can any record from one on start now? */
@@ -230,7 +231,7 @@ bool orr_slurm__backfill(struct slurm *slurm, const struct orr_view *view, struc
         const struct slurm_record record = slurm->queue[r];
         if (!orr_slurm__job_eligible(slurm, view, record.job) ||
             orr_slurm__barred(slurm, &record) != ORR_REASON_NONE ||
-            (!conf->assoc_limit_stop && is_limited(slurm, record.job)) ||
+            (!conf->assoc_limit_stop && is_limited(slurm, view, &record, SLURM_AS_ASKED)) ||
             !within_depths(slurm, &record)) {
             continue;
         }

@@ -56,6 +56,8 @@ enum key_type {
     X(PreemptType, PREEMPT_TYPE, preempt_type, "preempt/none",                                     \
       "preempt/partition_prio or preempt/qos: who may take whose nodes")                           \
     X(PreemptMode, PREEMPT_MODE, preempt_mode, "OFF", "REQUEUE, CANCEL, SUSPEND,GANG or OFF")      \
+    X(PreemptExemptTime, TIME, preempt_exempt_ms, "0",                                             \
+      "how long a job runs before it may be preempted; of a QOS: its own")                         \
     X(PriorityWeightTRES, TRES, weight_tres, "", "weights by resource: CPU=300,GRES/gpu=1000")     \
     X(PriorityMaxAge, TIME, max_age_ms, "7-0", "the wait at which the age factor is 1")            \
     X(PriorityCalcPeriod, TIME, calc_period_ms, "5",                                               \
@@ -394,6 +396,7 @@ static enum orr_status set_key(const struct reader *reader, const struct key *ke
     case KEY_RESET: return read_reset(reader, value, (uint8_t *)at);
     case KEY_ENFORCE:
         *(bool *)(void *)at = orr_text_like(value.at, value.bytes, "*limits*|*safe*|*all*", true);
+        reader->conf->enforce_safe = orr_text_like(value.at, value.bytes, "*safe*|*all*", true);
         return ORR_OK;
     case KEY_PREEMPT_TYPE:
         *(uint8_t *)at = is(value, "preempt/qos")              ? SLURM_PREEMPT_QOS
@@ -520,6 +523,8 @@ static enum orr_status set_partition(const struct reader *reader, struct slurm_p
         p->down = is(value, "DOWN") || is(value, "INACTIVE");
     } else if (is(name, "LLN")) {
         status = yes(value, &p->lln) ? ORR_OK : complain(reader, value, "is not YES or NO");
+    } else if (is(name, "QOS")) {
+        p->qos_name = orr_arena_strndup(&reader->conf->arena, value.at, value.bytes);
     } else if (is(name, "PreemptMode")) {
         p->preempt_mode = orr_slurm__preempt_mode(value.at, value.bytes);
     } else if (is(name, "TRESBillingWeights")) {
@@ -546,6 +551,7 @@ static struct slurm_partition *new_partition(struct slurm_conf *conf, const stru
                                   .priority_job_factor = 1,
                                   .max_time_ms = ORR_MS_NEVER,
                                   .default_time_ms = ORR_MS_NONE,
+                                  .qos = ORR_NONE,
                                   .max_nodes = UINT32_MAX};
     memset(p->nodes, 0, (words_ + 1) * 8);
     return p;

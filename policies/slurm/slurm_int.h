@@ -66,14 +66,30 @@ struct slurm_partition {
     uint32_t min_nodes, max_nodes;
     bool down, lln, exclusive;
     uint8_t preempt_mode; /* enum slurm_preempt_mode */
+    const char *qos_name;
+    uint32_t qos; /* whose limits hold in it, or ORR_NONE */
     double billing[SLURM_TRES_COUNT];
     bool bills;                       /* TRESBillingWeights is set; else CPUs are billed */
     double amounts[SLURM_TRES_COUNT]; /* of its nodes: CPUs, MiB, devices, nodes;
                                          -1: no end */
 };
 
-struct slurm_limits { /* below 0: none */
+enum slurm_scope {                      /* whom a limit counts */
+                   SLURM_GROUP,         /* GrpJobs, GrpTRES, GrpWall */
+                   SLURM_USER,          /* MaxJobsPU, MaxTRESPU; of an association MaxJobs */
+                   SLURM_ACCOUNT,       /* MaxJobsPA, MaxTRESPA */
+                   SLURM_PER_JOB,       /* MaxTRES, MaxWall */
+                   SLURM_PER_NODE,      /* MaxTRESPerNode */
+                   SLURM_LEAST,         /* MinTRES */
+                   SLURM_GROUP_MINUTES, /* GrpTRESMins: of what was used */
+                   SLURM_RUN_MINUTES, /* GrpTRESRunMins: of what runs, for the rest of its limit */
+                   SLURM_JOB_MINUTES, /* MaxTRESMins */
+                   SLURM_SCOPES
+};
+
+struct slurm_limits { /* below 0, ORR_MS_NEVER: none */
     int64_t jobs;     /* that run */
+    orr_ms wall_ms;
     double tres[SLURM_TRES_COUNT];
 };
 
@@ -81,11 +97,14 @@ struct slurm_qos {
     const char *name, *preempts;
     uint64_t preempts_bits; /* bit by QOS */
     int64_t priority;
-    orr_ms grace_ms, max_wall_ms;
-    uint8_t mode; /* enum slurm_preempt_mode */
+    orr_ms grace_ms, exempt_ms; /* exempt_ms ORR_MS_NONE: the cluster's */
+    uint8_t mode;               /* enum slurm_preempt_mode */
+    bool within;                /* jobs of higher priority preempt others of the same QOS */
+    bool over_partition;        /* its limits go before those of the partition's QOS */
     bool no_decay;
     double usage_factor, usage;
-    struct slurm_limits group, per_job, per_user, per_account;
+    double used_minutes[SLURM_TRES_COUNT], used_wall_ms; /* decayed */
+    struct slurm_limits limits[SLURM_SCOPES];
 };
 
 struct slurm_assoc { /* of an account, or of a user in an account; parents first
@@ -100,8 +119,8 @@ struct slurm_assoc { /* of an account, or of a user in an account; parents first
     bool as_parent; /* shares=parent */
     uint32_t qos;   /* its default one, or ORR_NONE */
     const char *default_qos;
-    orr_ms max_wall_ms;
-    struct slurm_limits group, own, per_job;
+    struct slurm_limits limits[SLURM_SCOPES];
+    double used_minutes[SLURM_TRES_COUNT], used_wall_ms; /* decayed */
     double usage;      /* billing seconds, decayed; what is below it included */
     double effective;  /* classic: its share of all usage, that of its siblings
                           mixed in */
@@ -125,7 +144,8 @@ struct slurm_conf {
     bool favor_small;
     uint32_t priority_flags; /* enum slurm_priority_flag */
     bool lln;
-    bool enforce_limits;
+    bool enforce_limits, enforce_safe;
+    orr_ms preempt_exempt_ms;
     double dampening; /* FairShareDampeningFactor */
     struct slurm_qos *qos;
     uint32_t qos_count, qos_capacity;
@@ -192,6 +212,7 @@ struct slurm_job {
     uint64_t hopeless;             /* bit by partition: not even its empty nodes could hold
                                       the job */
     double tres[SLURM_TRES_COUNT]; /* asked: CPUs, MiB, devices, nodes at least */
+    double held[SLURM_TRES_COUNT]; /* of a running one: what it was given, whole nodes included */
     orr_ms grace_end_ms;           /* a victim in its grace; ORR_MS_NEVER: it is none */
     orr_ms end_ms;                 /* of a running one: when its limit ends */
 };
@@ -385,10 +406,15 @@ void orr_slurm__classic(struct slurm_conf *conf, bool users);
 /* A job ends that runs. */
 void orr_slurm__usage_end(struct slurm *slurm, uint32_t job, orr_ms now);
 
-/* slurm_limits.c: why limits keep a job from running now; ORR_REASON_NONE: they
- * do not. */
-enum orr_reason orr_slurm__limits_before(const struct slurm *slurm, uint32_t job);
-enum orr_reason orr_slurm__limits_behind(const struct slurm *slurm, uint32_t job);
+/* slurm_limits.c */
+enum slurm_phase {                /* which limits are looked at */
+                   SLURM_BEFORE,  /* counts and times: no nodes were chosen yet */
+                   SLURM_BEHIND,  /* resources, on the nodes of slurm->seats */
+                   SLURM_AS_ASKED /* all, resources as asked */
+};
+/* Slurm's name of the limit that keeps a job from running now in a partition; NULL: none does. */
+const char *orr_slurm__limits(const struct slurm *slurm, const struct orr_view *view, uint32_t job,
+                              uint32_t partition, enum slurm_phase phase);
 
 /* slurm_job.c */
 /* Reads what the job was submitted with; what makes no sense is passed over. */
@@ -440,6 +466,9 @@ bool orr_slurm__select(struct slurm *slurm, const struct orr_view *view, uint32_
 bool orr_slurm__select_now(struct slurm *slurm, const struct orr_view *view, struct orr_txn *txn,
                            uint32_t job, const struct slurm_partition *partition,
                            const uint64_t *usable);
+/* What the job holds on slurm->seats. */
+void orr_slurm__amounts_of_seats(const struct slurm *slurm, const struct orr_view *view,
+                                 uint32_t job, uint32_t partition, double *tres);
 /* Could the empty nodes of the partition hold the job? */
 bool orr_slurm__select_ever(struct slurm *slurm, const struct orr_view *view, uint32_t job,
                             uint32_t partition);

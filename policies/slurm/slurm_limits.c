@@ -1,11 +1,67 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* slurm_limits.c - limits of QOS and associations: what is checked before nodes
- * are chosen (counts and wall times) and behind it (resources). The partition's
- * QOS is asked first, then the job's, then associations from the user's up to
- * the root. */
+/* slurm_limits.c - limits of QOS and associations, in one walk.
+ *
+ * The QOS of the partition is asked first, then the job's (the other way round if that has
+ * OverPartQOS), then associations from the user's up to the root. A limit that a QOS sets hides the
+ * same limit of whoever comes later; of associations, limits of groups hold at every level, others
+ * as the nearest sets them. Counts and times are looked at before nodes are chosen, resources
+ * behind it, when what the job would hold is known. */
 #include "slurm_int.h"
 
-enum scope { OF_ALL, OF_USER, OF_ACCOUNT };
+#include <string.h>
+
+/* What Slurm calls them: of a QOS, of an association; by scope; jobs, time, then by resource. */
+static const char *const names[2][SLURM_SCOPES][2 + SLURM_TRES_COUNT] = {
+    {[SLURM_GROUP] = {"QOSGrpJobsLimit", "QOSGrpWallLimit", "QOSGrpCpuLimit", "QOSGrpMemLimit",
+                      "QOSGrpGRES", "QOSGrpNodeLimit"},
+     [SLURM_USER] = {"QOSMaxJobsPerUserLimit", NULL, "QOSMaxCpuPerUserLimit", "QOSMaxMemoryPerUser",
+                     "QOSMaxGRESPerUser", "QOSMaxNodePerUserLimit"},
+     [SLURM_ACCOUNT] = {"MaxJobsPerAccount", NULL, "MaxCpuPerAccount", "MaxMemoryPerAccount",
+                        "MaxGRESPerAccount", "MaxNodePerAccount"},
+     [SLURM_PER_JOB] = {NULL, "QOSMaxWallDurationPerJobLimit", "QOSMaxCpuPerJobLimit",
+                        "QOSMaxMemoryPerJob", "QOSMaxGRESPerJob", "QOSMaxNodePerJobLimit"},
+     [SLURM_PER_NODE] = {NULL, NULL, "QOSMaxCpuPerNode", "QOSMaxMemoryPerNode", "QOSMaxGRESPerNode",
+                         NULL},
+     [SLURM_LEAST] = {NULL, NULL, "QOSMinCpuNotSatisfied", "QOSMinMemory", "QOSMinGRES",
+                      "QOSMinNode"},
+     [SLURM_GROUP_MINUTES] = {NULL, NULL, "QOSGrpCpuMinutesLimit", "QOSGrpMemMinutes",
+                              "QOSGrpGRESMinutes", "QOSGrpNodeMinutes"},
+     [SLURM_RUN_MINUTES] = {NULL, NULL, "QOSGrpCPURunMinutesLimit", "QOSGrpMemRunMinutes",
+                            "QOSGrpGRESRunMinutes", "QOSGrpNodeRunMinutes"},
+     [SLURM_JOB_MINUTES] = {NULL, NULL, "QOSMaxCpuMinutesPerJobLimit", "QOSMaxMemMinutesPerJob",
+                            "QOSMaxGRESMinutesPerJob", "QOSMaxNodeMinutesPerJob"}},
+    {[SLURM_GROUP] = {"AssocGrpJobsLimit", "AssocGrpWallLimit", "AssocGrpCpuLimit",
+                      "AssocGrpMemLimit", "AssocGrpGRES", "AssocGrpNodeLimit"},
+     [SLURM_USER] = {"AssocMaxJobsLimit", NULL, NULL, NULL, NULL, NULL},
+     [SLURM_PER_JOB] = {NULL, "AssocMaxWallDurationPerJobLimit", "AssocMaxCpuPerJobLimit",
+                        "AssocMaxMemPerJob", "AssocMaxGRESPerJob", "AssocMaxNodePerJobLimit"},
+     [SLURM_PER_NODE] = {NULL, NULL, "AssocMaxCpuPerNode", "AssocMaxMemPerNode",
+                         "AssocMaxGRESPerNode", NULL},
+     [SLURM_GROUP_MINUTES] = {NULL, NULL, "AssocGrpCpuMinutesLimit", "AssocGrpMemMinutes",
+                              "AssocGrpGRESMinutes", "AssocGrpNodeMinutes"},
+     [SLURM_RUN_MINUTES] = {NULL, NULL, "AssocGrpCPURunMinutesLimit", "AssocGrpMemRunMinutes",
+                            "AssocGrpGRESRunMinutes", "AssocGrpNodeRunMinutes"},
+     [SLURM_JOB_MINUTES] = {NULL, NULL, "AssocMaxCpuMinutesPerJobLimit", "AssocMaxMemMinutesPerJob",
+                            "AssocMaxGRESMinutesPerJob", "AssocMaxNodeMinutesPerJob"}}};
+
+struct walk {
+    const struct slurm *slurm;
+    orr_ms now;
+    uint32_t job, partition;
+    enum slurm_phase phase;
+    double tres[SLURM_TRES_COUNT]; /* that the job would hold */
+    double minutes;                /* of its limit */
+    bool hidden[SLURM_SCOPES][2 + SLURM_TRES_COUNT];
+};
+
+struct source { /* of limits: a QOS, or an association */
+    const struct slurm_limits *limits;
+    uint32_t qos, assoc; /* the other is ORR_NONE */
+    const double *used;  /* by resource, in minutes */
+    double used_wall_ms;
+};
+
+/* --- what runs --- */
 
 /* Is one association below another, or the same? */
 static bool is_below(const struct slurm_conf *conf, uint32_t assoc, uint32_t top)
@@ -18,139 +74,183 @@ static bool is_below(const struct slurm_conf *conf, uint32_t assoc, uint32_t top
     return false;
 }
 
-static bool same_owner(const struct slurm_conf *conf, uint32_t a, uint32_t b, enum scope scope)
+static bool same_owner(const struct slurm_conf *conf, uint32_t a, uint32_t b,
+                       enum slurm_scope scope)
 {
-    if (scope == OF_ALL) {
+    if (scope != SLURM_USER && scope != SLURM_ACCOUNT) {
         return true;
     }
     if (a == ORR_NONE || b == ORR_NONE) {
         return a == b;
     }
-    return scope == OF_USER ? conf->assocs[a].user_id == conf->assocs[b].user_id
-                            : conf->assocs[a].parent == conf->assocs[b].parent;
+    return scope == SLURM_USER ? conf->assocs[a].user_id == conf->assocs[b].user_id
+                               : conf->assocs[a].parent == conf->assocs[b].parent;
 }
 
-/* What runs under a QOS (assoc ORR_NONE), or below an association (qos
- * ORR_NONE). */
-static void add_up(const struct slurm *slurm, uint32_t job, uint32_t qos, uint32_t assoc,
-                   enum scope scope, struct slurm_limits *held)
+static bool counts(const struct walk *walk, const struct source *source, enum slurm_scope scope,
+                   uint32_t job)
 {
-    const struct slurm_conf *conf = &slurm->conf;
-    *held = (struct slurm_limits){0};
-    for (uint32_t r = 0; r < slurm->running_count; r++) {
-        const struct slurm_job *other = &slurm->jobs[slurm->running[r]];
-        const bool counts =
-            qos != ORR_NONE
-                ? other->qos == qos && same_owner(conf, slurm->jobs[job].assoc, other->assoc, scope)
-                : is_below(conf, other->assoc, assoc);
-        if (counts && slurm->running[r] != job) {
-            held->jobs++;
+    const struct slurm_conf *conf = &walk->slurm->conf;
+    const struct slurm_job *other = &walk->slurm->jobs[job];
+    const uint32_t assoc = walk->slurm->jobs[walk->job].assoc;
+    if (job == walk->job) {
+        return false;
+    }
+    if (source->qos != ORR_NONE) { /* jobs of the QOS, and those of partitions that have it */
+        return (other->qos == source->qos || conf->partitions[other->runs_in].qos == source->qos) &&
+               same_owner(conf, assoc, other->assoc, scope);
+    }
+    return is_below(conf, other->assoc, scope == SLURM_USER ? assoc : source->assoc);
+}
+
+struct held {
+    int64_t jobs;
+    double tres[SLURM_TRES_COUNT], run_minutes[SLURM_TRES_COUNT];
+};
+
+static struct held add_up(const struct walk *walk, const struct source *source,
+                          enum slurm_scope scope)
+{
+    struct held held = {0};
+    for (uint32_t r = 0; r < walk->slurm->running_count; r++) {
+        const struct slurm_job *other = &walk->slurm->jobs[walk->slurm->running[r]];
+        if (counts(walk, source, scope, walk->slurm->running[r])) {
+            const double minutes =
+                other->end_ms > walk->now ? (double)(other->end_ms - walk->now) / 60000 : 0;
+            held.jobs++;
             for (int t = 0; t < SLURM_TRES_COUNT; t++) {
-                held->tres[t] += other->tres[t];
+                held.tres[t] += other->held[t];
+                held.run_minutes[t] += other->held[t] * minutes;
             }
         }
     }
+    return held;
 }
 
-static bool limits_jobs(const struct slurm_limits *limits)
+/* --- one limit --- */
+
+/* Is a limit of resources passed? */
+static bool passes(const struct walk *walk, const struct source *source, const struct held *held,
+                   enum slurm_scope scope, int t, double limit)
 {
-    return limits->jobs >= 0;
+    const double asks = walk->tres[t];
+    const double nodes = walk->tres[SLURM_NODE] > 1 ? walk->tres[SLURM_NODE] : 1;
+    switch (scope) {
+    case SLURM_PER_JOB: return asks > limit;
+    case SLURM_PER_NODE: return asks / nodes > limit;
+    case SLURM_LEAST: return asks < limit;
+    case SLURM_JOB_MINUTES: return asks * walk->minutes > limit;
+    case SLURM_RUN_MINUTES: return held->run_minutes[t] + asks * walk->minutes > limit;
+    case SLURM_GROUP_MINUTES:
+        return source->used[t] >= limit ||
+               (walk->slurm->conf.enforce_safe &&
+                source->used[t] + held->run_minutes[t] + asks * walk->minutes > limit);
+    case SLURM_GROUP:
+    case SLURM_USER:
+    case SLURM_ACCOUNT:
+    case SLURM_SCOPES: break;
+    }
+    return held->tres[t] + asks > limit;
 }
 
-static bool limits_tres(const struct slurm_limits *limits)
+static bool passes_time(const struct walk *walk, const struct source *source,
+                        enum slurm_scope scope, orr_ms limit_ms)
 {
-    bool any = false;
+    return scope == SLURM_GROUP ? source->used_wall_ms >= (double)limit_ms
+                                : walk->slurm->jobs[walk->job].limit_ms > limit_ms;
+}
+
+static bool is_set(const struct slurm_limits *limits)
+{
+    bool any = limits->jobs >= 0 || limits->wall_ms < ORR_MS_NEVER;
     for (int t = 0; t < SLURM_TRES_COUNT; t++) {
         any = any || limits->tres[t] >= 0;
     }
     return any;
 }
 
-static bool passes_jobs(const struct slurm *slurm, uint32_t job, const struct slurm_limits *limits,
-                        uint32_t qos, uint32_t assoc, enum scope scope)
+/* May a limit be looked at here? Those that a QOS sets, and those of associations but for groups,
+ * are not looked at again. */
+static bool look(struct walk *walk, const struct source *source, enum slurm_scope scope, int item)
 {
-    struct slurm_limits held;
-    if (!limits_jobs(limits)) {
-        return false;
-    }
-    add_up(slurm, job, qos, assoc, scope, &held);
-    return held.jobs + 1 > limits->jobs;
+    bool *hidden = &walk->hidden[scope][item];
+    const bool was = *hidden;
+    const bool of_group =
+        scope == SLURM_GROUP || scope == SLURM_GROUP_MINUTES || scope == SLURM_RUN_MINUTES;
+    *hidden = was || source->qos != ORR_NONE || !of_group;
+    return !was && (item < 2 ? walk->phase != SLURM_BEHIND : walk->phase != SLURM_BEFORE);
 }
 
-static bool passes_tres(const struct slurm *slurm, uint32_t job, const struct slurm_limits *limits,
-                        uint32_t qos, uint32_t assoc, enum scope scope)
+/* The name of the first limit of a scope that is passed; NULL: none is. */
+static const char *check_scope(struct walk *walk, const struct source *source,
+                               enum slurm_scope scope)
 {
-    struct slurm_limits held;
-    bool passes = false;
-    if (!limits_tres(limits)) {
-        return false;
+    const struct slurm_limits *limits = &source->limits[scope];
+    const char *const *name = names[source->qos == ORR_NONE][scope];
+    if (!is_set(limits)) {
+        return NULL;
     }
-    add_up(slurm, job, qos, assoc, scope, &held);
+    const struct held held = add_up(walk, source, scope);
+    if (limits->jobs >= 0 && look(walk, source, scope, 0) && held.jobs + 1 > limits->jobs) {
+        return name[0];
+    }
+    if (limits->wall_ms < ORR_MS_NEVER && look(walk, source, scope, 1) &&
+        passes_time(walk, source, scope, limits->wall_ms)) {
+        return name[1];
+    }
     for (int t = 0; t < SLURM_TRES_COUNT; t++) {
-        passes = passes || (limits->tres[t] >= 0 &&
-                            held.tres[t] + slurm->jobs[job].tres[t] > limits->tres[t]);
+        if (limits->tres[t] >= 0 && look(walk, source, scope, 2 + t) &&
+            passes(walk, source, &held, scope, t, limits->tres[t])) {
+            return name[2 + t];
+        }
     }
-    return passes;
+    return NULL;
 }
 
-static bool job_is_larger(const struct slurm_job *job, const struct slurm_limits *limits)
+static const char *check(struct walk *walk, const struct source *source)
 {
-    bool larger = false;
-    for (int t = 0; t < SLURM_TRES_COUNT; t++) {
-        larger = larger || (limits->tres[t] >= 0 && job->tres[t] > limits->tres[t]);
+    const char *found = NULL;
+    for (int s = 0; s < SLURM_SCOPES && found == NULL; s++) {
+        found = check_scope(walk, source, (enum slurm_scope)s);
     }
-    return larger;
+    return found;
 }
 
-enum orr_reason orr_slurm__limits_before(const struct slurm *slurm, uint32_t job)
+static const char *check_qos(struct walk *walk, uint32_t qos)
+{
+    if (qos == ORR_NONE) {
+        return NULL;
+    }
+    const struct slurm_qos *q = &walk->slurm->conf.qos[qos];
+    const struct source source = {q->limits, qos, ORR_NONE, q->used_minutes, q->used_wall_ms};
+    return check(walk, &source);
+}
+
+const char *orr_slurm__limits(const struct slurm *slurm, const struct orr_view *view, uint32_t job,
+                              uint32_t partition, enum slurm_phase phase)
 {
     const struct slurm_conf *conf = &slurm->conf;
     const struct slurm_job *j = &slurm->jobs[job];
     if (!conf->enforce_limits) {
-        return ORR_REASON_NONE;
+        return NULL;
     }
-    if (j->qos != ORR_NONE) {
-        const struct slurm_qos *qos = &conf->qos[j->qos];
-        if ((j->limit_ms > qos->max_wall_ms && qos->max_wall_ms < ORR_MS_NEVER) ||
-            passes_jobs(slurm, job, &qos->group, j->qos, ORR_NONE, OF_ALL) ||
-            passes_jobs(slurm, job, &qos->per_user, j->qos, ORR_NONE, OF_USER) ||
-            passes_jobs(slurm, job, &qos->per_account, j->qos, ORR_NONE, OF_ACCOUNT)) {
-            return ORR_REASON_OVER_LIMIT;
-        }
+    struct walk walk = {
+        .slurm = slurm, .now = view->now, .job = job, .partition = partition, .phase = phase};
+    walk.minutes = (double)orr_slurm__limit_ms(slurm, job, partition) / 60000;
+    memcpy(walk.tres, j->tres, sizeof walk.tres);
+    if (phase == SLURM_BEHIND && !j->core_placed) {
+        orr_slurm__amounts_of_seats(slurm, view, job, partition, walk.tres);
     }
-    for (uint32_t a = j->assoc; a != ORR_NONE; a = conf->assocs[a].parent) {
+    const uint32_t of_partition =
+        conf->partitions[partition].qos == j->qos ? ORR_NONE : conf->partitions[partition].qos;
+    const bool own_first = j->qos != ORR_NONE && conf->qos[j->qos].over_partition;
+    const char *found = check_qos(&walk, own_first ? j->qos : of_partition);
+    found = found != NULL ? found : check_qos(&walk, own_first ? of_partition : j->qos);
+    for (uint32_t a = j->assoc; a != ORR_NONE && found == NULL; a = conf->assocs[a].parent) {
         const struct slurm_assoc *assoc = &conf->assocs[a];
-        if ((j->limit_ms > assoc->max_wall_ms && assoc->max_wall_ms < ORR_MS_NEVER) ||
-            passes_jobs(slurm, job, &assoc->group, ORR_NONE, a, OF_ALL) ||
-            (a == j->assoc && passes_jobs(slurm, job, &assoc->own, ORR_NONE, a, OF_ALL))) {
-            return ORR_REASON_OVER_LIMIT;
-        }
+        const struct source source = {assoc->limits, ORR_NONE, a, assoc->used_minutes,
+                                      assoc->used_wall_ms};
+        found = check(&walk, &source);
     }
-    return ORR_REASON_NONE;
-}
-
-enum orr_reason orr_slurm__limits_behind(const struct slurm *slurm, uint32_t job)
-{
-    const struct slurm_conf *conf = &slurm->conf;
-    const struct slurm_job *j = &slurm->jobs[job];
-    if (!conf->enforce_limits) {
-        return ORR_REASON_NONE;
-    }
-    if (j->qos != ORR_NONE) {
-        const struct slurm_qos *qos = &conf->qos[j->qos];
-        if (job_is_larger(j, &qos->per_job) ||
-            passes_tres(slurm, job, &qos->group, j->qos, ORR_NONE, OF_ALL) ||
-            passes_tres(slurm, job, &qos->per_user, j->qos, ORR_NONE, OF_USER) ||
-            passes_tres(slurm, job, &qos->per_account, j->qos, ORR_NONE, OF_ACCOUNT)) {
-            return ORR_REASON_OVER_LIMIT;
-        }
-    }
-    for (uint32_t a = j->assoc; a != ORR_NONE; a = conf->assocs[a].parent) {
-        const struct slurm_assoc *assoc = &conf->assocs[a];
-        if (job_is_larger(j, &assoc->per_job) ||
-            passes_tres(slurm, job, &assoc->group, ORR_NONE, a, OF_ALL)) {
-            return ORR_REASON_OVER_LIMIT;
-        }
-    }
-    return ORR_REASON_NONE;
+    return found;
 }

@@ -46,6 +46,10 @@ void orr_slurm__started(struct slurm *slurm, const struct orr_view *view, uint32
     j->state = SLURM_RUNS;
     j->runs_in = (uint8_t)partition;
     j->start_ms = view->now;
+    memcpy(j->held, j->tres, sizeof j->held);
+    if (!j->core_placed) {
+        orr_slurm__amounts_of_seats(slurm, view, job, partition, j->held);
+    }
     j->end_ms = view->specs[job].scales ? ORR_MS_NEVER
                                         : view->now + orr_slurm__limit_ms(slurm, job, partition);
     slurm->running =
@@ -138,10 +142,11 @@ static void try_record(struct pass *pass, const struct slurm_record *record)
         if (!orr_slurm__select_now(slurm, pass->view, pass->txn, record->job, p, slurm->usable)) {
             break;
         }
-        const enum orr_reason limit = orr_slurm__limits_behind(slurm, record->job);
-        if (limit != ORR_REASON_NONE) {
+        const char *limit =
+            orr_slurm__limits(slurm, pass->view, record->job, record->partition, SLURM_BEHIND);
+        if (limit != NULL) {
             orr_txn_rollback(pass->txn, begin);
-            orr_slurm__explain(pass->view, pass->txn, record->job, limit, ORR_NONE);
+            orr_slurm__explain(pass->view, pass->txn, record->job, ORR_REASON_OVER_LIMIT, ORR_NONE);
             if (slurm->conf.assoc_limit_stop) {
                 close_partition(pass, record);
             }
@@ -198,7 +203,10 @@ static void look_at(struct pass *pass, const struct slurm_record *record)
 {
     struct slurm *slurm = pass->slurm;
     enum orr_reason bar = orr_slurm__barred(slurm, record);
-    bar = bar != ORR_REASON_NONE ? bar : orr_slurm__limits_before(slurm, record->job);
+    if (bar == ORR_REASON_NONE && orr_slurm__limits(slurm, pass->view, record->job,
+                                                    record->partition, SLURM_BEFORE) != NULL) {
+        bar = ORR_REASON_OVER_LIMIT;
+    }
     if (slurm->failed[record->partition] || array_rejected(slurm, record)) {
         explain_behind(pass, record);
     } else if (bar != ORR_REASON_NONE) {

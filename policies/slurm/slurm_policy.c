@@ -247,6 +247,7 @@ static void slurm_event(void *state, const struct orr_view *view, enum orr_job_e
     default:
         submit(slurm, view, job);
         leave_queue(slurm, job);
+        slurm->seats.count = 0; /* its nodes are not the policy's choice */
         orr_slurm__started(slurm, view, job, slurm->jobs[job].partitions[0]);
         break;
     }

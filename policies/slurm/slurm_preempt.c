@@ -45,7 +45,11 @@ bool orr_slurm__can_preempt(const struct slurm *slurm, const struct slurm_record
                share_nodes(slurm, p->nodes, q->nodes);
     }
     const uint32_t qos = slurm->jobs[record->job].qos, other = slurm->jobs[victim->job].qos;
-    return qos != ORR_NONE && other != ORR_NONE && (conf->qos[qos].preempts_bits >> other & 1) != 0;
+    if (qos == ORR_NONE || other == ORR_NONE) {
+        return false;
+    }
+    return (conf->qos[qos].preempts_bits >> other & 1) != 0 ||
+           (qos == other && conf->qos[qos].within && record->priority > victim->priority);
 }
 
 static uint8_t mode_of(const struct slurm *slurm, uint32_t job)
@@ -60,6 +64,13 @@ static uint8_t mode_of(const struct slurm *slurm, uint32_t job)
     }
     mode = mode == SLURM_MODE_NOT_STATED ? conf->preempt_mode : mode;
     return mode == SLURM_MODE_REQUEUE && j->no_requeue ? SLURM_MODE_CANCEL : mode;
+}
+
+/* Has it not run long enough to be a victim? */
+static bool is_exempt(const struct slurm *slurm, const struct slurm_job *job, orr_ms now)
+{
+    const orr_ms own = job->qos == ORR_NONE ? ORR_MS_NONE : slurm->conf.qos[job->qos].exempt_ms;
+    return now - job->start_ms < (own == ORR_MS_NONE ? slurm->conf.preempt_exempt_ms : own);
 }
 
 /* --- candidates --- */
@@ -101,11 +112,13 @@ static uint32_t list_victims(struct slurm *slurm, const struct orr_view *view,
     for (uint32_t r = 0; r < slurm->running_count; r++) {
         const uint32_t job = slurm->running[r];
         const struct slurm_job *j = &slurm->jobs[job];
-        const struct slurm_record victim = {job, j->runs_in, 0};
+        const struct slurm_record victim = {job, j->runs_in,
+                                            orr_slurm__priority(slurm, job, j->runs_in)};
         const uint8_t mode = mode_of(slurm, job);
         if (!view->specs[job].preemptible || view->jobs[job].phase != ORR_JOB_RUNNING ||
             (mode != SLURM_MODE_REQUEUE && mode != SLURM_MODE_CANCEL) ||
-            !orr_slurm__can_preempt(slurm, record, &victim) || nodes_of(view, job, p->nodes) == 0) {
+            is_exempt(slurm, j, view->now) || !orr_slurm__can_preempt(slurm, record, &victim) ||
+            nodes_of(view, job, p->nodes) == 0) {
             continue;
         }
         const int64_t rank = conf->preempt_type == SLURM_PREEMPT_QOS && j->qos != ORR_NONE

@@ -88,6 +88,38 @@ static void copy_idle(struct slurm *slurm, const struct orr_view *view)
     memcpy(slurm->image, view->ledger->idle, view->cluster->node_count * sizeof *slurm->image);
 }
 
+/* Whole nodes count as what they have, as far as they say. */
+static void add_whole_node(const struct orr_node_type *type, double *tres)
+{
+    const int64_t cpu = type->allocatable.v[ORR_RES_CPU], mem = type->allocatable.v[ORR_RES_MEMORY];
+    tres[SLURM_CPU] += cpu < ORR_AMOUNT_UNLIMITED ? (double)(cpu / 1000) : 0;
+    tres[SLURM_MEM] += mem < ORR_AMOUNT_UNLIMITED ? (double)mem / (double)ORR_MIB : 0;
+}
+
+void orr_slurm__amounts_of_seats(const struct slurm *slurm, const struct orr_view *view,
+                                 uint32_t job, uint32_t partition, double *tres)
+{
+    const struct slurm_job *j = &slurm->jobs[job];
+    const bool whole = j->exclusive || slurm->conf.partitions[partition].exclusive;
+    double nodes = 0, all[SLURM_TRES_COUNT] = {0};
+    for (uint32_t s = 0; s < slurm->seats.count; s++) {
+        const uint32_t node = slurm->seats.seats[s].node;
+        bool seen = false;
+        for (uint32_t t = 0; t < s && !seen; t++) {
+            seen = slurm->seats.seats[t].node == node;
+        }
+        nodes += !seen;
+        if (whole && !seen) {
+            add_whole_node(orr_cluster_type(view->cluster, node), all);
+        }
+    }
+    memcpy(tres, j->tres, sizeof j->tres);
+    tres[SLURM_NODE] = nodes > 0 ? nodes : tres[SLURM_NODE];
+    for (int t = 0; t < SLURM_NODE; t++) {
+        tres[t] = all[t] > tres[t] ? all[t] : tres[t];
+    }
+}
+
 /* Core's choice, if it stays within the usable nodes. */
 static bool place_by_core(struct slurm *slurm, const struct orr_view *view, struct orr_txn *txn,
                           uint32_t job, const uint64_t *usable)

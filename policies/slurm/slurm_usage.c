@@ -27,10 +27,10 @@ static double billing(const struct slurm *slurm, uint32_t job)
     double sum = 0, most = 0;
     if (!p->bills) {
         /* GPUs stand for CPUs where a trace states none */
-        return j->tres[SLURM_CPU] > 0 ? j->tres[SLURM_CPU] : j->tres[SLURM_GPU];
+        return j->held[SLURM_CPU] > 0 ? j->held[SLURM_CPU] : j->held[SLURM_GPU];
     }
     for (int t = 0; t < SLURM_TRES_COUNT; t++) {
-        const double part = j->tres[t] * p->billing[t];
+        const double part = j->held[t] * p->billing[t];
         sum += part;
         most = part > most ? part : most;
     }
@@ -43,6 +43,23 @@ static int64_t second_of(orr_ms at)
     return at >= 0 ? at / 1000 : -((999 - at) / 1000);
 }
 
+static void use(double *used_minutes, double *used_wall_ms, const struct slurm_job *job,
+                double minutes)
+{
+    for (int t = 0; t < SLURM_TRES_COUNT; t++) {
+        used_minutes[t] += job->held[t] * minutes;
+    }
+    *used_wall_ms += minutes * 60000;
+}
+
+static void shrink(double *used_minutes, double *used_wall_ms, double factor)
+{
+    for (int t = 0; t < SLURM_TRES_COUNT; t++) {
+        used_minutes[t] *= factor;
+    }
+    *used_wall_ms *= factor;
+}
+
 /* Adds what a running job used up to a time. */
 static void book(struct slurm *slurm, uint32_t job, orr_ms now)
 {
@@ -52,11 +69,20 @@ static void book(struct slurm *slurm, uint32_t job, orr_ms now)
     const double delta_s = now > since ? (double)(second_of(now) - second_of(since)) : 0;
     const double factor = j->qos == ORR_NONE ? 1 : conf->qos[j->qos].usage_factor;
     const double used = delta_s * pow(decay_factor(slurm), delta_s) * billing(slurm, job) * factor;
+    const double minutes = delta_s * pow(decay_factor(slurm), delta_s) * factor / 60;
     for (uint32_t a = j->assoc; a != ORR_NONE; a = conf->assocs[a].parent) {
         conf->assocs[a].usage += used;
+        use(conf->assocs[a].used_minutes, &conf->assocs[a].used_wall_ms, j, minutes);
     }
+    const uint32_t of_partition = conf->partitions[j->runs_in].qos;
     if (j->qos != ORR_NONE) {
         conf->qos[j->qos].usage += used;
+        use(conf->qos[j->qos].used_minutes, &conf->qos[j->qos].used_wall_ms, j, minutes);
+    }
+    if (of_partition != ORR_NONE && of_partition != j->qos) {
+        conf->qos[of_partition].usage += used;
+        use(conf->qos[of_partition].used_minutes, &conf->qos[of_partition].used_wall_ms, j,
+            minutes);
     }
 }
 
@@ -206,9 +232,12 @@ static void decay(struct slurm *slurm, double factor)
 {
     for (uint32_t a = 0; a < slurm->conf.assoc_count; a++) {
         slurm->conf.assocs[a].usage *= factor;
+        shrink(slurm->conf.assocs[a].used_minutes, &slurm->conf.assocs[a].used_wall_ms, factor);
     }
     for (uint32_t q = 0; q < slurm->conf.qos_count; q++) {
-        slurm->conf.qos[q].usage *= slurm->conf.qos[q].no_decay ? 1 : factor;
+        struct slurm_qos *qos = &slurm->conf.qos[q];
+        qos->usage *= qos->no_decay ? 1 : factor;
+        shrink(qos->used_minutes, &qos->used_wall_ms, qos->no_decay ? 1 : factor);
     }
 }
 

@@ -15,6 +15,7 @@ for run in "$runs"/*/; do
         jobs=$run/jobs.csv other=r2
         [ "$rep" = r1 ] || { jobs=$run/r2/jobs.csv other=r1; }
         mkdir "$name-$rep"
+        [ -f "$run/$other/starts.csv" ] || other=$rep
         released=/dev/null
         [ ! -f "$run/released.csv" ] || released=$run/released.csv
         topology=/dev/null
