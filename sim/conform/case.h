@@ -74,10 +74,10 @@ struct conform_node {
     int64_t gpu_memory_label; /* before rounding; 0: not stated */
     int64_t pods;
     const char *affinity_name;
-    struct conform_pair *labels;
+    struct orr_pair *labels;
     uint32_t label_count;
     const char *mig_strategy;
-    struct conform_pair *mig_instances; /* profile or resource name, count */
+    struct orr_pair *mig_instances; /* profile or resource name, count */
     uint32_t mig_instance_count;
     bool gpu_memory_synced;          /* KAI knows the amount from the node */
     const struct conform_numa *numa; /* NULL: none */
@@ -156,7 +156,7 @@ struct conform_task {
     const char *sub_group;
     double gpus_override;
     int64_t task_priority;
-    struct conform_pair *mig_instances;
+    struct orr_pair *mig_instances;
     uint32_t mig_instance_count;
     const char *legacy_mig; /* JSON */
     const char *beyond;     /* JSON: what it states of features that are not modelled, or NULL */
@@ -182,7 +182,7 @@ struct conform_job {
 
 struct conform_plugin {
     const char *name;
-    struct conform_pair *arguments;
+    struct orr_pair *arguments;
     uint32_t argument_count;
 };
 

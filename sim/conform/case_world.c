@@ -229,7 +229,7 @@ static uint32_t slot_of(struct case_world *world, struct orr_session *session, c
 }
 
 static bool add_instances(struct case_world *world, struct orr_session *session,
-                          const struct conform_pair *pairs, uint32_t count, struct orr_vec *out)
+                          const struct orr_pair *pairs, uint32_t count, struct orr_vec *out)
 {
     bool any = false;
     for (uint32_t i = 0; i < count; i++) {

@@ -48,7 +48,7 @@ struct conform_vector {
     struct conform_vector_queue *queues;
     struct conform_vector_call *calls;
     struct conform_vector_share *shares;
-    struct conform_pair *results; /* by call id, as JSON */
+    struct orr_pair *results; /* by call id, as JSON */
     uint32_t queue_count, call_count, share_count, result_count;
     double total[ORR_SHARE_KINDS];
     double k;

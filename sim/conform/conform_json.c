@@ -266,13 +266,12 @@ static enum orr_status read_strings(struct conform_reader *reader, struct fy_nod
 static enum orr_status read_pairs(struct conform_reader *reader, struct fy_node *node, char **items,
                                   uint32_t *count)
 {
-    enum orr_status status =
-        items_of(reader, node, true, sizeof(struct conform_pair), items, count);
+    enum orr_status status = items_of(reader, node, true, sizeof(struct orr_pair), items, count);
     void *place = NULL;
     for (uint32_t i = 0; status == ORR_OK && i < *count; i++) {
         struct fy_node_pair *item = fy_node_mapping_iterate(node, &place);
         struct fy_node *value = fy_node_pair_value(item);
-        struct conform_pair pair = {0};
+        struct orr_pair pair = {0};
         status = orr_conform__string(reader, fy_node_pair_key(item), &pair.name);
         if (status == ORR_OK) {
             status = fy_node_is_scalar(value) && fy_node_get_style(value) == FYNS_DOUBLE_QUOTED

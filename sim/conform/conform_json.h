@@ -12,10 +12,7 @@
 
 #include <orrery/base/mem.h>
 #include <orrery/base/status.h>
-
-struct conform_pair { /* a key and its value: a string's text, or JSON for anything else */
-    const char *name, *value;
-};
+#include <orrery/sim/pair.h>
 
 struct conform_extra { /* a key that no shape knows */
     struct conform_extra *next;
@@ -47,7 +44,7 @@ enum conform_kind {
     CONFORM_JSON,    /* const char *, any value as JSON text; NULL for null */
     CONFORM_STRINGS, /* const char ** and its count; null is empty */
     CONFORM_VALUES,  /* the same, of any values as JSON text */
-    CONFORM_PAIRS,   /* struct conform_pair * and its count; null is empty */
+    CONFORM_PAIRS,   /* struct orr_pair * and its count; null is empty */
     CONFORM_OBJECT,  /* a struct in place, by `shape`; null leaves the defaults */
     CONFORM_REF,     /* pointer to a struct by `shape`, NULL for null */
     CONFORM_LIST,    /* array of structs by `shape` and its count; null is empty */

@@ -3,7 +3,7 @@
 #include <orrery/base/text.h>
 #include <string.h>
 
-#include "kueue_world.h"
+#include "kueue_int.h"
 
 bool orr_conform__same_domains(const struct kq_world *world, uint32_t flavor,
                                const struct kq_placed *expected,
@@ -66,7 +66,7 @@ static void check_set(const struct kq_world *world, const char *workload,
                          expected->flavor_count, ORR_PLURAL(expected->flavor_count), flavors);
     }
     for (uint32_t i = 0; i < expected->flavor_count; i++) {
-        const uint32_t r = orr_conform__find(&world->resources, expected->flavors[i].name);
+        const uint32_t r = orr_kq_find(&world->resources, expected->flavors[i].name);
         const uint32_t flavor = got->flavors[r];
         const char *name = flavor != ORR_NONE ? world->flavors.names[flavor] : "none";
         if (strcmp(name, expected->flavors[i].value) != 0) {
@@ -80,8 +80,8 @@ static void check_set(const struct kq_world *world, const char *workload,
                          (long long)got->count);
     }
     for (uint32_t i = 0; i < expected->usage_count; i++) {
-        const uint32_t r = orr_conform__find(&world->resources, expected->usage[i].name);
-        if (got->usage[r] != orr_conform__whole(expected->usage[i].value)) {
+        const uint32_t r = orr_kq_find(&world->resources, expected->usage[i].name);
+        if (got->usage[r] != orr_kq_whole(expected->usage[i].value)) {
             orr_conform__say(outcome, ORR_CONFORM_FAILED, "%s: expected %s %s, got %lld", workload,
                              expected->usage[i].name, expected->usage[i].value,
                              (long long)got->usage[r]);
@@ -115,7 +115,7 @@ static void check_admission(const struct kq_world *world, uint32_t i,
 static void check_holder(const struct kq_world *world, uint32_t i, bool held_before, bool finished,
                          struct conform_outcome *outcome)
 {
-    const struct kq_expected *expected = &world->from->expected;
+    const struct kq_expected *expected = &orr_conform__vector(world)->expected;
     const char *name = world->from->workloads[i].name;
     const bool holds = orr_kueue_holds(world->kueue, world->ids[i]) && !finished;
     const bool admitted = holds && !held_before;
@@ -147,7 +147,7 @@ static void check_holder(const struct kq_world *world, uint32_t i, bool held_bef
 static void check_evicted(const struct kq_world *world, uint32_t i, uint32_t reason,
                           struct conform_outcome *outcome)
 {
-    const struct kq_expected *expected = &world->from->expected;
+    const struct kq_expected *expected = &orr_conform__vector(world)->expected;
     const char *name = world->from->workloads[i].name;
     const char *want = NULL, *got = reason != ORR_NONE ? orr_kueue_reasons[reason] : NULL;
     for (uint32_t e = 0; e < expected->evicted_count; e++) {
@@ -180,7 +180,7 @@ void orr_conform__check_cycle(const struct kq_world *world, const uint32_t *evic
                               const bool *held_before, const bool *finished,
                               struct conform_outcome *outcome)
 {
-    const struct kq_expected *expected = &world->from->expected;
+    const struct kq_expected *expected = &orr_conform__vector(world)->expected;
     for (uint32_t i = 0; i < world->from->workload_count; i++) {
         if (world->ids[i] == ORR_NONE) {
             continue;

@@ -532,19 +532,24 @@ static const struct conform_field entry_fields[] = {
     {"name", CONFORM_STRING, false, AT(entry, name)},
     {"plain", CONFORM_BOOL, false, AT(entry, plain)},
     {"features", CONFORM_STRINGS, false, K(features), N(feature_count)},
-    {"config", CONFORM_OBJECT, false, K(config), .shape = &config_shape},
-    {"flavors", CONFORM_LIST, false, K(flavors), N(flavor_count), .shape = &flavor_shape},
-    {"cluster_queues", CONFORM_LIST, false, K(queues), N(queue_count), .shape = &queue_shape},
-    {"cohorts", CONFORM_LIST, false, K(cohorts), N(cohort_count), .shape = &cohort_shape},
-    {"topologies", CONFORM_LIST, false, K(topologies), N(topology_count), .shape = &topology_shape},
-    {"nodes", CONFORM_LIST, false, K(nodes), N(node_count), .shape = &node_shape},
-    {"pods", CONFORM_LIST, false, K(pods), N(pod_count), .shape = &pod_shape},
-    {"local_queues", CONFORM_LIST, false, K(local_queues), N(local_queue_count),
+    {"config", CONFORM_OBJECT, false, K(objects.config), .shape = &config_shape},
+    {"flavors", CONFORM_LIST, false, K(objects.flavors), N(objects.flavor_count),
+     .shape = &flavor_shape},
+    {"cluster_queues", CONFORM_LIST, false, K(objects.queues), N(objects.queue_count),
+     .shape = &queue_shape},
+    {"cohorts", CONFORM_LIST, false, K(objects.cohorts), N(objects.cohort_count),
+     .shape = &cohort_shape},
+    {"topologies", CONFORM_LIST, false, K(objects.topologies), N(objects.topology_count),
+     .shape = &topology_shape},
+    {"nodes", CONFORM_LIST, false, K(objects.nodes), N(objects.node_count), .shape = &node_shape},
+    {"pods", CONFORM_LIST, false, K(objects.pods), N(objects.pod_count), .shape = &pod_shape},
+    {"local_queues", CONFORM_LIST, false, K(objects.local_queues), N(objects.local_queue_count),
      .shape = &local_queue_shape},
-    {"namespaces", CONFORM_CUSTOM, false, K(namespaces), .read = read_labels},
-    {"local_queue_usage", CONFORM_CUSTOM, false, K(consumed), .read = read_labels},
+    {"namespaces", CONFORM_CUSTOM, false, K(objects.namespaces), .read = read_labels},
+    {"local_queue_usage", CONFORM_CUSTOM, false, K(objects.consumed), .read = read_labels},
     {"deleted_local_queue", CONFORM_NAME, false, K(deleted_local_queue)},
-    {"workloads", CONFORM_LIST, false, K(workloads), N(workload_count), .shape = &workload_shape},
+    {"workloads", CONFORM_LIST, false, K(objects.workloads), N(objects.workload_count),
+     .shape = &workload_shape},
     {"incoming", CONFORM_REF, false, K(incoming), .shape = &workload_shape},
     {"holder", CONFORM_REF, false, K(holder), .shape = &workload_shape},
     {"usage", CONFORM_CUSTOM, false, K(usage), .read = read_amounts},
@@ -565,7 +570,7 @@ static const struct conform_field entry_fields[] = {
     {"admission_check_objects", CONFORM_JSON, false, K(check_objects)},
     {"expected", CONFORM_CUSTOM, true, AT(entry, expected), .read = note_expected},
 };
-static const struct entry entry_default = {.is = {.config = {.cycles = 1}}};
+static const struct entry entry_default = {.is = {.objects = {.config = {.cycles = 1}}}};
 SHAPE(entry, "a vector", entry, .defaults = &entry_default);
 
 enum orr_status orr_conform__read_kueue(struct conform_reader *reader, struct fy_node *node,
@@ -581,6 +586,6 @@ enum orr_status orr_conform__read_kueue(struct conform_reader *reader, struct fy
     reader->note_unknown = false;
     *out = entry.is;
     out->misread = reader->unknown;
-    out->has_flavors = states(node, "flavors");
+    out->objects.has_flavors = states(node, "flavors");
     return status;
 }

@@ -5,23 +5,22 @@
 
 #include <orrery/base/text.h>
 
-#include "kueue_world.h"
+#include "kueue_int.h"
 
 static void take(struct kq_world *world, const struct kq_amounts *amounts)
 {
-    const uint32_t node = orr_conform__node(world, amounts->name);
+    const uint32_t node = orr_kq_node(world, amounts->name);
     for (uint32_t i = 0; node != ORR_NONE && i < amounts->count; i++) {
-        orr_quota_take(
-            &world->tree, node,
-            orr_conform__cell(world, amounts->items[i].flavor, amounts->items[i].resource),
-            amounts->items[i].amount);
+        orr_quota_take(&world->tree, node,
+                       orr_kq_cell(world, amounts->items[i].flavor, amounts->items[i].resource),
+                       amounts->items[i].amount);
     }
 }
 
 static void take_all(struct kq_world *world)
 {
-    for (uint32_t i = 0; i < world->from->usage.count; i++) {
-        take(world, &world->from->usage.items[i]);
+    for (uint32_t i = 0; i < orr_conform__vector(world)->usage.count; i++) {
+        take(world, &orr_conform__vector(world)->usage.items[i]);
     }
 }
 
@@ -31,10 +30,10 @@ static void check_amounts(const struct kq_world *world, const struct kq_amounts_
                           bool potential, struct conform_outcome *outcome)
 {
     for (uint32_t i = 0; i < list->count; i++) {
-        const uint32_t node = orr_conform__node(world, list->items[i].name);
+        const uint32_t node = orr_kq_node(world, list->items[i].name);
         for (uint32_t a = 0; a < list->items[i].count; a++) {
             const struct kq_amount *amount = &list->items[i].items[a];
-            const uint32_t cell = orr_conform__cell(world, amount->flavor, amount->resource);
+            const uint32_t cell = orr_kq_cell(world, amount->flavor, amount->resource);
             const int64_t got = potential ? orr_quota_potential(&world->tree, node, cell)
                                           : orr_quota_available(&world->tree, node, cell);
             if (got != amount->amount) {
@@ -50,8 +49,8 @@ static void check_amounts(const struct kq_world *world, const struct kq_amounts_
 static void run_available(struct kq_world *world, struct conform_outcome *outcome)
 {
     take_all(world);
-    check_amounts(world, &world->from->expected.available, false, outcome);
-    check_amounts(world, &world->from->expected.potential, true, outcome);
+    check_amounts(world, &orr_conform__vector(world)->expected.available, false, outcome);
+    check_amounts(world, &orr_conform__vector(world)->expected.potential, true, outcome);
 }
 
 /* --- drs --- */
@@ -60,13 +59,12 @@ static void check_share(struct kq_world *world, const struct kq_share *expected,
                         struct conform_outcome *outcome)
 {
     const bool cohort = strcmp(expected->type, "cohort") == 0;
-    const uint32_t found =
-        orr_conform__find(cohort ? &world->cohorts : &world->queues, expected->node);
+    const uint32_t found = orr_kq_find(cohort ? &world->cohorts : &world->queues, expected->node);
     const uint32_t node = cohort ? world->queues.count + found : found;
     for (int way = 0; way < 2; way++) {
-        for (uint32_t i = 0; i < world->from->extra_count; i++) {
-            const struct kq_amount *extra = &world->from->extra[i];
-            const uint32_t cell = orr_conform__cell(world, extra->flavor, extra->resource);
+        for (uint32_t i = 0; i < orr_conform__vector(world)->extra_count; i++) {
+            const struct kq_amount *extra = &orr_conform__vector(world)->extra[i];
+            const uint32_t cell = orr_kq_cell(world, extra->flavor, extra->resource);
             (way == 0 ? orr_quota_take : orr_quota_give)(&world->tree, node, cell, extra->amount);
         }
         if (way == 1) {
@@ -78,8 +76,8 @@ static void check_share(struct kq_world *world, const struct kq_share *expected,
             share.resource != ORR_NONE ? world->resources.names[share.resource] : "";
         const double stated =
             orr_quota_share_is_infinite(&share)
-                ? (double)orr_conform__whole(expected->share) - (double)ORR_QUOTA_UNLIMITED
-                : (double)orr_conform__whole(expected->share) - value;
+                ? (double)orr_kq_whole(expected->share) - (double)ORR_QUOTA_UNLIMITED
+                : (double)orr_kq_whole(expected->share) - value;
         if (fabs(stated) > 0 || strcmp(resource, expected->resource) != 0 ||
             share.borrowing != expected->borrowing) {
             orr_conform__say(outcome, ORR_CONFORM_FAILED,
@@ -92,8 +90,8 @@ static void check_share(struct kq_world *world, const struct kq_share *expected,
 static void run_shares(struct kq_world *world, struct conform_outcome *outcome)
 {
     take_all(world);
-    for (uint32_t i = 0; i < world->from->expected.share_count; i++) {
-        check_share(world, &world->from->expected.shares[i], outcome);
+    for (uint32_t i = 0; i < orr_conform__vector(world)->expected.share_count; i++) {
+        check_share(world, &orr_conform__vector(world)->expected.shares[i], outcome);
     }
 }
 
@@ -105,14 +103,13 @@ static enum orr_kueue_flavor_mode answer(void *context, uint32_t cell, int64_t a
     const struct kq_world *world = context;
     (void)amount;
     *level = 0;
-    for (uint32_t i = 0; i < world->from->oracle_count; i++) {
-        const struct kq_answer *known = &world->from->oracle[i];
-        if (orr_conform__cell(world, known->flavor, known->resource) == cell) {
+    for (uint32_t i = 0; i < orr_conform__vector(world)->oracle_count; i++) {
+        const struct kq_answer *known = &orr_conform__vector(world)->oracle[i];
+        if (orr_kq_cell(world, known->flavor, known->resource) == cell) {
             *level = (uint32_t)known->level;
-            return orr_conform__is_word(known->possibility, "NoCandidates")
-                       ? ORR_KUEUE_F_NO_CANDIDATES
-                   : orr_conform__is_word(known->possibility, "Reclaim") ? ORR_KUEUE_F_RECLAIM
-                                                                         : ORR_KUEUE_F_PREEMPT;
+            return orr_kq_is_word(known->possibility, "NoCandidates") ? ORR_KUEUE_F_NO_CANDIDATES
+                   : orr_kq_is_word(known->possibility, "Reclaim")    ? ORR_KUEUE_F_RECLAIM
+                                                                      : ORR_KUEUE_F_PREEMPT;
         }
     }
     return ORR_KUEUE_F_PREEMPT;
@@ -139,7 +136,7 @@ static void check_flavored(const struct kq_world *world, const struct kq_given *
     }
     for (uint32_t i = 0; i < expected->flavor_count; i++) {
         const struct kq_given_flavor *one = &expected->flavors[i];
-        const uint32_t r = orr_conform__find(&world->resources, one->name);
+        const uint32_t r = orr_kq_find(&world->resources, one->name);
         const struct orr_kueue_flavored *is =
             &got->flavored[(size_t)set * world->resources.count + r];
         const char *flavor = is->flavor != ORR_NONE ? world->flavors.names[is->flavor] : "none";
@@ -156,16 +153,15 @@ static void check_flavored(const struct kq_world *world, const struct kq_given *
 static void check_usage(const struct kq_world *world, const struct orr_kueue_assignment *got,
                         struct conform_outcome *outcome)
 {
-    const struct kq_expected *expected = &world->from->expected;
+    const struct kq_expected *expected = &orr_conform__vector(world)->expected;
     uint32_t used = 0;
     for (uint32_t u = 0; u < got->usage_count; u++) {
         used++;
         bool right = false;
         for (uint32_t i = 0; i < expected->usage_count; i++) {
-            right =
-                right || (orr_conform__cell(world, expected->usage[i].flavor,
-                                            expected->usage[i].resource) == got->usage[u].cell &&
-                          expected->usage[i].amount == got->usage[u].amount);
+            right = right || (orr_kq_cell(world, expected->usage[i].flavor,
+                                          expected->usage[i].resource) == got->usage[u].cell &&
+                              expected->usage[i].amount == got->usage[u].amount);
         }
         if (!right) {
             orr_conform__say(outcome, ORR_CONFORM_FAILED, "usage: %lld of %s is not expected",
@@ -181,7 +177,7 @@ static void check_usage(const struct kq_world *world, const struct orr_kueue_ass
 
 static void run_assign(struct kq_world *world, struct conform_outcome *outcome)
 {
-    const struct conform_kueue *from = world->from;
+    const struct conform_kueue *from = orr_conform__vector(world);
     const struct kq_expected *expected = &from->expected;
     const struct kq_workload workload = {.name = "workload",
                                          .queue = from->queue,
@@ -191,7 +187,7 @@ static void run_assign(struct kq_world *world, struct conform_outcome *outcome)
                                          .reclaimable = from->reclaimable,
                                          .reclaimable_count = from->reclaimable_count};
     take_all(world);
-    const uint32_t id = orr_conform__add_workload(world, &workload, 0);
+    const uint32_t id = orr_kq_add_workload(world, &workload, 0);
     if (id == ORR_NONE) {
         orr_conform__say(outcome, ORR_CONFORM_SKIPPED, "no cluster queue %s", from->queue);
         return;
@@ -213,9 +209,8 @@ static void run_assign(struct kq_world *world, struct conform_outcome *outcome)
         check_flavored(world, &expected->sets[s], got, s, outcome);
     }
     for (uint32_t i = 0; i < expected->flavor_count; i++) {
-        const uint32_t r = orr_conform__find(&world->resources, expected->flavors[i].name);
-        if (got->flavored[r].flavor !=
-            orr_conform__find(&world->flavors, expected->flavors[i].value)) {
+        const uint32_t r = orr_kq_find(&world->resources, expected->flavors[i].name);
+        if (got->flavored[r].flavor != orr_kq_find(&world->flavors, expected->flavors[i].value)) {
             orr_conform__say(outcome, ORR_CONFORM_FAILED, "%s: another flavor than %s",
                              expected->flavors[i].name, expected->flavors[i].value);
         }
@@ -230,7 +225,7 @@ static void run_assign(struct kq_world *world, struct conform_outcome *outcome)
 static struct orr_kueue_assignment *given(struct kq_world *world,
                                           const struct kq_workload *incoming)
 {
-    const struct conform_kueue *from = world->from;
+    const struct conform_kueue *from = orr_conform__vector(world);
     const uint32_t resources = world->resources.count;
     const size_t all = (size_t)incoming->set_count * resources + 1;
     struct orr_kueue_assignment *out = orr_arena_alloc(&world->arena, 1, sizeof *out);
@@ -242,12 +237,12 @@ static struct orr_kueue_assignment *given(struct kq_world *world,
         out->flavored[i].flavor = ORR_NONE;
     }
     for (uint32_t g = 0; g < from->given_count && g < incoming->set_count; g++) {
-        const int64_t *per_pod = orr_conform__amounts(world, incoming->sets[g].per_pod,
-                                                      incoming->sets[g].per_pod_count, 0);
+        const int64_t *per_pod =
+            orr_kq_amounts(world, incoming->sets[g].per_pod, incoming->sets[g].per_pod_count, 0);
         for (uint32_t i = 0; i < from->given[g].flavor_count; i++) {
             const struct kq_given_flavor *one = &from->given[g].flavors[i];
-            const uint32_t r = orr_conform__find(&world->resources, one->name);
-            const uint32_t cell = orr_conform__cell(world, one->flavor, one->name);
+            const uint32_t r = orr_kq_find(&world->resources, one->name);
+            const uint32_t cell = orr_kq_cell(world, one->flavor, one->name);
             const int64_t count =
                 from->given[g].count > 0 ? from->given[g].count : incoming->sets[g].count;
             if (cell == ORR_NONE) {
@@ -255,8 +250,7 @@ static struct orr_kueue_assignment *given(struct kq_world *world,
             }
             out->flavored[(size_t)g * resources + r] = (struct orr_kueue_flavored){
                 .flavor = cell / resources,
-                .mode =
-                    orr_conform__is_word(one->mode, "Preempt") ? ORR_KUEUE_PREEMPT : ORR_KUEUE_FIT};
+                .mode = orr_kq_is_word(one->mode, "Preempt") ? ORR_KUEUE_PREEMPT : ORR_KUEUE_FIT};
             uint32_t u = 0;
             while (u < out->usage_count && out->usage[u].cell != cell) {
                 u++;
@@ -281,15 +275,15 @@ static uint32_t vector_workload(const struct kq_world *world, uint32_t id)
 
 static void run_preempt(struct kq_world *world, struct conform_outcome *outcome)
 {
-    const struct conform_kueue *from = world->from;
+    const struct conform_kueue *from = orr_conform__vector(world);
     const struct kq_expected *expected = &from->expected;
-    orr_conform__add_workloads(world);
+    orr_kq_add_workloads(world);
     struct kq_workload incoming = *from->incoming;
     if (incoming.admission != NULL && incoming.queue == NULL) {
         incoming.queue = incoming.admission->queue;
     }
     incoming.admission = NULL;
-    const uint32_t id = orr_conform__add_workload(world, &incoming, from->workload_count);
+    const uint32_t id = orr_kq_add_workload(world, &incoming, from->objects.workload_count);
     if (id == ORR_NONE) {
         orr_conform__say(outcome, ORR_CONFORM_SKIPPED, "no cluster queue of %s", incoming.name);
         return;
@@ -299,7 +293,7 @@ static void run_preempt(struct kq_world *world, struct conform_outcome *outcome)
         orr_kueue_targets(world->kueue, id, given(world, &incoming), &count);
     for (uint32_t t = 0; t < count; t++) {
         const struct kq_workload *victim =
-            &from->workloads[vector_workload(world, targets[t].workload)];
+            &from->objects.workloads[vector_workload(world, targets[t].workload)];
         const char *reason = orr_kueue_reasons[targets[t].reason];
         bool right = victim->evicted != NULL;
         fresh += victim->evicted == NULL;
@@ -326,17 +320,17 @@ static void run_preempt(struct kq_world *world, struct conform_outcome *outcome)
 
 static void run_cycles(struct kq_world *world, struct conform_outcome *outcome)
 {
-    const struct conform_kueue *from = world->from;
-    const size_t count = (size_t)from->workload_count + 1;
+    const struct conform_kueue *from = orr_conform__vector(world);
+    const size_t count = (size_t)from->objects.workload_count + 1;
     uint32_t *evicted = orr_arena_alloc(&world->arena, count, sizeof *evicted);
     bool *held = orr_arena_alloc(&world->arena, count, sizeof *held);
     bool *finished = orr_arena_alloc(&world->arena, count, sizeof *finished);
-    orr_conform__add_workloads(world);
-    for (uint32_t i = 0; i < from->workload_count; i++) {
+    orr_kq_add_workloads(world);
+    for (uint32_t i = 0; i < from->objects.workload_count; i++) {
         evicted[i] = ORR_NONE;
         held[i] = world->ids[i] != ORR_NONE && orr_kueue_holds(world->kueue, world->ids[i]);
     }
-    for (int64_t cycle = 0; cycle < from->config.cycles; cycle++) {
+    for (int64_t cycle = 0; cycle < from->objects.config.cycles; cycle++) {
         if (!orr_kueue_cycle(world->kueue, 0)) {
             break;
         }
@@ -361,7 +355,7 @@ static void occupy(struct kq_world *world, const struct kq_prior *prior, uint32_
         const uint32_t leaf =
             orr_kueue_find_leaf(world->kueue, 0, prior[i].values, prior[i].value_count);
         orr_kueue_occupy(world->kueue, 0, leaf,
-                         orr_conform__amounts(world, prior[i].per_pod, prior[i].per_pod_count, 0),
+                         orr_kq_amounts(world, prior[i].per_pod, prior[i].per_pod_count, 0),
                          prior[i].count);
     }
 }
@@ -387,12 +381,12 @@ static void check_placement(const struct kq_world *world, const struct kq_placem
 
 static void run_topology(struct kq_world *world, struct conform_outcome *outcome)
 {
-    const struct conform_kueue *from = world->from;
-    const struct orr_kueue_new workload = {
-        .local_queue = ORR_NONE,
-        .pod_sets = orr_conform__pod_sets(world, from->sets, from->set_count),
-        .pod_set_count = from->set_count,
-        .replaces = ORR_NONE};
+    const struct conform_kueue *from = orr_conform__vector(world);
+    const struct orr_kueue_new workload = {.local_queue = ORR_NONE,
+                                           .pod_sets =
+                                               orr_kq_pod_sets(world, from->sets, from->set_count),
+                                           .pod_set_count = from->set_count,
+                                           .replaces = ORR_NONE};
     struct orr_kueue_topology_result *results =
         orr_arena_alloc(&world->arena, (size_t)from->set_count + 1, sizeof *results);
     bool *implied = orr_arena_alloc(&world->arena, (size_t)from->set_count + 1, sizeof *implied);
@@ -406,7 +400,7 @@ static void run_topology(struct kq_world *world, struct conform_outcome *outcome
     }
     const uint32_t id = orr_kueue_add(world->kueue, &workload);
     if (from->holder != NULL) {
-        orr_conform__hold_topology(world, from->holder, id);
+        orr_kq_hold_topology(world, from->holder, id);
         (void)orr_kueue_place_lost(world->kueue, id, results);
     } else {
         (void)orr_kueue_place(world->kueue, id, 0, implied, results);
@@ -420,27 +414,27 @@ static void run_topology(struct kq_world *world, struct conform_outcome *outcome
 
 static const char *missing_feature(const struct conform_kueue *one)
 {
-    if (orr_conform__gate(one, "ConcurrentAdmission", false)) {
+    if (orr_kq_gate(&one->objects, "ConcurrentAdmission", false)) {
         return "ConcurrentAdmission";
     }
     if (one->level_count == 0 &&
-        orr_conform__gate(one, "ElasticJobsViaWorkloadSlicesWithTAS", false)) {
+        orr_kq_gate(&one->objects, "ElasticJobsViaWorkloadSlicesWithTAS", false)) {
         return "ElasticJobsViaWorkloadSlicesWithTAS";
     }
-    for (uint32_t q = 0; one->check_objects != NULL && q < one->queue_count; q++) {
-        if (one->queues[q].checks != NULL &&
+    for (uint32_t q = 0; one->check_objects != NULL && q < one->objects.queue_count; q++) {
+        if (one->objects.queues[q].checks != NULL &&
             strstr(one->check_objects, "provisioning-request") != NULL) {
             return "ProvisioningRequest";
         }
     }
     if (one->holder != NULL && one->holder->single_pod &&
-        orr_conform__gate(one, "SkipReassignmentForPodOwnedWorkloads", false)) {
+        orr_kq_gate(&one->objects, "SkipReassignmentForPodOwnedWorkloads", false)) {
         return "SkipReassignmentForPodOwnedWorkloads";
     }
-    return one->api_error != NULL                ? "errors of the API server"
-           : one->config.transformations != NULL ? "resource transformations"
-           : one->elastic_slice                  ? "an elastic slice without the one it replaces"
-                                                 : NULL;
+    return one->api_error != NULL                        ? "errors of the API server"
+           : one->objects.config.transformations != NULL ? "resource transformations"
+           : one->elastic_slice ? "an elastic slice without the one it replaces"
+                                : NULL;
 }
 
 /* What the kind needs and the vector does not state; NULL: nothing. */
@@ -449,9 +443,9 @@ static const char *lacks(const struct conform_kueue *one)
     const bool preempt = strcmp(one->kind, "preempt") == 0;
     const bool assign = strcmp(one->kind, "assign") == 0;
     const bool topology = strcmp(one->kind, "topology") == 0;
-    for (uint32_t q = 0; q < one->queue_count; q++) {
-        for (uint32_t g = 0; g < one->queues[q].group_count; g++) {
-            if (one->queues[q].groups[g].resource_count > 64) {
+    for (uint32_t q = 0; q < one->objects.queue_count; q++) {
+        for (uint32_t g = 0; g < one->objects.queues[q].group_count; g++) {
+            if (one->objects.queues[q].groups[g].resource_count > 64) {
                 return "resource groups of more than 64 resources";
             }
         }
@@ -504,14 +498,19 @@ void orr_conform__run_kueue(const struct conform_kueue *one, struct conform_outc
                                .label_count = one->flavor_label_count};
     struct kq_topology topology = {"default", one->levels, one->level_count};
     struct kq_queue queue = {.name = "any"};
+    struct kq_objects *objects = &flavored.objects;
+    objects->incoming = one->incoming;
+    objects->sets = one->sets;
+    objects->set_count = one->set_count;
     if (one->level_count > 0) {
-        flavored.queues = &queue;
-        flavored.queue_count = 1;
-        flavored.flavors = &flavor;
-        flavored.topologies = &topology;
-        flavored.flavor_count = flavored.topology_count = 1;
+        objects->queues = &queue;
+        objects->queue_count = 1;
+        objects->flavors = &flavor;
+        objects->topologies = &topology;
+        objects->flavor_count = objects->topology_count = 1;
+        objects->one_flavor = true;
     }
-    orr_conform__open_kueue(&world, &flavored);
+    orr_kq_open(&world, objects);
     run(&world, outcome);
-    orr_conform__close_kueue(&world);
+    orr_kq_close(&world);
 }

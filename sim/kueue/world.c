@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Names to indices in byte order, and the objects of a vector built on them. */
-#include "kueue_world.h"
+/* Names to indices in byte order, and objects built on them. */
+#include <orrery/sim/kueue_world.h>
 
 #include <math.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static void add_name(struct kq_index *index, const char *name)
     index->count++;
 }
 
-uint32_t orr_conform__find(const struct kq_index *index, const char *name)
+uint32_t orr_kq_find(const struct kq_index *index, const char *name)
 {
     for (uint32_t i = 0; name != NULL && i < index->count; i++) {
         if (strcmp(index->names[i], name) == 0) {
@@ -38,7 +38,7 @@ uint32_t orr_conform__find(const struct kq_index *index, const char *name)
     return ORR_NONE;
 }
 
-static void add_pairs(struct kq_index *index, const struct conform_pair *pairs, uint32_t count)
+static void add_pairs(struct kq_index *index, const struct orr_pair *pairs, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         add_name(index, pairs[i].name);
@@ -85,7 +85,7 @@ static void name_workload(struct kq_world *world, const struct kq_workload *work
 
 static void name_all(struct kq_world *world)
 {
-    const struct conform_kueue *from = world->from;
+    const struct kq_objects *from = world->from;
     add_name(&world->resources, "pods");
     for (uint32_t i = 0; i < from->queue_count; i++) {
         add_name(&world->queues, from->queues[i].name);
@@ -118,49 +118,49 @@ static void name_all(struct kq_world *world)
 
 /* --- amounts --- */
 
-int64_t orr_conform__whole(const char *text)
+int64_t orr_kq_whole(const char *text)
 {
     int64_t whole = 0;
     return text != NULL && orr_parse_i64(text, strlen(text), &whole) ? whole : 0;
 }
 
-const int64_t *orr_conform__amounts(struct kq_world *world, const struct conform_pair *pairs,
-                                    uint32_t count, int64_t absent)
+const int64_t *orr_kq_amounts(struct kq_world *world, const struct orr_pair *pairs, uint32_t count,
+                              int64_t absent)
 {
     int64_t *amounts = orr_arena_alloc(&world->arena, world->resources.count, sizeof *amounts);
     for (uint32_t r = 0; r < world->resources.count; r++) {
         amounts[r] = absent;
     }
     for (uint32_t i = 0; i < count; i++) {
-        const uint32_t r = orr_conform__find(&world->resources, pairs[i].name);
+        const uint32_t r = orr_kq_find(&world->resources, pairs[i].name);
         if (r != ORR_NONE) {
-            amounts[r] = orr_conform__whole(pairs[i].value);
+            amounts[r] = orr_kq_whole(pairs[i].value);
         }
     }
     return amounts;
 }
 
-uint32_t orr_conform__cell(const struct kq_world *world, const char *flavor, const char *resource)
+uint32_t orr_kq_cell(const struct kq_world *world, const char *flavor, const char *resource)
 {
-    const uint32_t f = orr_conform__find(&world->flavors, flavor);
-    const uint32_t r = orr_conform__find(&world->resources, resource);
+    const uint32_t f = orr_kq_find(&world->flavors, flavor);
+    const uint32_t r = orr_kq_find(&world->resources, resource);
     return f == ORR_NONE || r == ORR_NONE ? ORR_NONE : f * world->resources.count + r;
 }
 
-uint32_t orr_conform__node(const struct kq_world *world, const char *name)
+uint32_t orr_kq_node(const struct kq_world *world, const char *name)
 {
-    const uint32_t queue = orr_conform__find(&world->queues, name);
+    const uint32_t queue = orr_kq_find(&world->queues, name);
     if (queue != ORR_NONE) {
         return queue;
     }
-    const uint32_t cohort = orr_conform__find(&world->cohorts, name);
+    const uint32_t cohort = orr_kq_find(&world->cohorts, name);
     return cohort != ORR_NONE ? world->queues.count + cohort : ORR_NONE;
 }
 
 /* --- labels, taints --- */
 
-static const struct orr_kueue_label *labels_of(struct kq_world *world,
-                                               const struct conform_pair *pairs, uint32_t count)
+static const struct orr_kueue_label *labels_of(struct kq_world *world, const struct orr_pair *pairs,
+                                               uint32_t count)
 {
     struct orr_kueue_label *labels =
         orr_arena_alloc(&world->arena, (size_t)count + 1, sizeof *labels);
@@ -280,7 +280,7 @@ static const struct orr_kueue_topology_request *request_of(struct kq_world *worl
 static const struct orr_kueue_domain *previous_of(struct kq_world *world,
                                                   const struct kq_placed *from)
 {
-    if (from == NULL || world->kueue == NULL || world->from->level_count == 0) {
+    if (from == NULL || world->kueue == NULL || !world->from->one_flavor) {
         return NULL;
     }
     struct orr_kueue_domain *domains =
@@ -295,8 +295,8 @@ static const struct orr_kueue_domain *previous_of(struct kq_world *world,
     return domains;
 }
 
-const struct orr_kueue_pod_set *orr_conform__pod_sets(struct kq_world *world,
-                                                      const struct kq_pod_set *from, uint32_t count)
+const struct orr_kueue_pod_set *orr_kq_pod_sets(struct kq_world *world,
+                                                const struct kq_pod_set *from, uint32_t count)
 {
     struct orr_kueue_pod_set *sets =
         orr_arena_alloc(&world->arena, (size_t)count + 1, sizeof *sets);
@@ -306,8 +306,7 @@ const struct orr_kueue_pod_set *orr_conform__pod_sets(struct kq_world *world,
             .name = set->name,
             .count = set->count,
             .min_count = set->min_count,
-            .per_pod =
-                orr_conform__amounts(world, set->per_pod, set->per_pod_count, ORR_KUEUE_NOT_ASKED),
+            .per_pod = orr_kq_amounts(world, set->per_pod, set->per_pod_count, ORR_KUEUE_NOT_ASKED),
             .selector = labels_of(world, set->selector, set->selector_count),
             .selector_count = set->selector_count,
             .terms = terms_of(world, set),
@@ -335,9 +334,8 @@ static void set_quotas(struct kq_world *world, uint32_t node, const struct kq_gr
         for (uint32_t i = 0; i < groups[g].flavor_count; i++) {
             for (uint32_t q = 0; q < groups[g].flavors[i].count; q++) {
                 const struct kq_quota *quota = &groups[g].flavors[i].quotas[q];
-                const size_t at =
-                    orr_quota_at(&world->tree, node,
-                                 orr_conform__cell(world, groups[g].flavors[i].name, quota->name));
+                const size_t at = orr_quota_at(
+                    &world->tree, node, orr_kq_cell(world, groups[g].flavors[i].name, quota->name));
                 world->tree.cells[at] = (struct orr_quota_cell){
                     quota->nominal, quota->borrowing_limit, quota->lending_limit};
                 world->tree.defined[at] = true;
@@ -358,7 +356,7 @@ static enum orr_kueue_preemption policy_of(const char *text)
     return ORR_KUEUE_UNSET;
 }
 
-bool orr_conform__is_word(const char *text, const char *word)
+bool orr_kq_is_word(const char *text, const char *word)
 {
     return text != NULL && strcmp(text, word) == 0;
 }
@@ -374,10 +372,10 @@ static const struct orr_kueue_group *groups_of(struct kq_world *world, const str
         uint32_t *flavors =
             orr_arena_alloc(&world->arena, (size_t)from->flavor_count + 1, sizeof *flavors);
         for (uint32_t r = 0; r < from->resource_count; r++) {
-            resources[r] = orr_conform__find(&world->resources, from->resources[r]);
+            resources[r] = orr_kq_find(&world->resources, from->resources[r]);
         }
         for (uint32_t f = 0; f < from->flavor_count; f++) {
-            flavors[f] = orr_conform__find(&world->flavors, from->flavors[f].name);
+            flavors[f] = orr_kq_find(&world->flavors, from->flavors[f].name);
         }
         groups[g] =
             (struct orr_kueue_group){resources, flavors, from->resource_count, from->flavor_count};
@@ -405,41 +403,38 @@ static void read_queue(struct kq_world *world, const struct kq_queue *from,
         .name = from->name,
         .groups = groups_of(world, from),
         .group_count = from->group_count,
-        .strict_fifo = orr_conform__is_word(from->strategy, "StrictFIFO"),
-        .borrow_try_next = orr_conform__is_word(from->fungibility.borrow, "TryNextFlavor"),
-        .preempt_stop = orr_conform__is_word(from->fungibility.preempt, "MayStopSearch"),
+        .strict_fifo = orr_kq_is_word(from->strategy, "StrictFIFO"),
+        .borrow_try_next = orr_kq_is_word(from->fungibility.borrow, "TryNextFlavor"),
+        .preempt_stop = orr_kq_is_word(from->fungibility.preempt, "MayStopSearch"),
         .within = policy_of(from->preemption.within),
         .reclaim = policy_of(from->preemption.reclaim),
-        .borrow_within = borrow != NULL && !orr_conform__is_word(borrow->policy, "Never"),
+        .borrow_within = borrow != NULL && !orr_kq_is_word(borrow->policy, "Never"),
         .has_priority_threshold = borrow != NULL && borrow->threshold != KQ_UNSET,
-        .usage_based =
-            orr_conform__is_word(from->admission_mode, "UsageBasedAdmissionFairSharing")};
+        .usage_based = orr_kq_is_word(from->admission_mode, "UsageBasedAdmissionFairSharing")};
     if (queue->has_priority_threshold) {
         queue->priority_threshold = (int32_t)borrow->threshold;
     }
     if (from->fungibility.preference != NULL) {
-        queue->preference =
-            orr_conform__is_word(from->fungibility.preference, "PreemptionOverBorrowing")
-                ? ORR_KUEUE_PREEMPTION_OVER_BORROWING
-                : ORR_KUEUE_BORROWING_OVER_PREEMPTION;
+        queue->preference = orr_kq_is_word(from->fungibility.preference, "PreemptionOverBorrowing")
+                                ? ORR_KUEUE_PREEMPTION_OVER_BORROWING
+                                : ORR_KUEUE_BORROWING_OVER_PREEMPTION;
     }
-    queue->inactive =
-        lacks_flavor(world, queue) ||
-        (from->stop_policy != NULL && !orr_conform__is_word(from->stop_policy, "None"));
+    queue->inactive = lacks_flavor(world, queue) ||
+                      (from->stop_policy != NULL && !orr_kq_is_word(from->stop_policy, "None"));
 }
 
 static void build_queues(struct kq_world *world)
 {
-    const struct conform_kueue *from = world->from;
+    const struct kq_objects *from = world->from;
     struct orr_kueue_queue *queues =
         orr_arena_alloc(&world->arena, (size_t)world->queues.count + 1, sizeof *queues);
     for (uint32_t i = 0; i < from->queue_count; i++) {
-        const uint32_t q = orr_conform__find(&world->queues, from->queues[i].name);
+        const uint32_t q = orr_kq_find(&world->queues, from->queues[i].name);
         read_queue(world, &from->queues[i], &queues[q]);
         world->tree.nodes[q].weight = from->queues[i].weight;
         if (from->queues[i].cohort != NULL) {
             world->tree.nodes[q].parent =
-                world->queues.count + orr_conform__find(&world->cohorts, from->queues[i].cohort);
+                world->queues.count + orr_kq_find(&world->cohorts, from->queues[i].cohort);
         }
         set_quotas(world, q, from->queues[i].groups, from->queues[i].group_count);
     }
@@ -451,12 +446,11 @@ static void build_queues(struct kq_world *world)
     }
     for (uint32_t i = 0; i < from->cohort_count; i++) {
         const struct kq_cohort *cohort = &from->cohorts[i];
-        const uint32_t node =
-            world->queues.count + orr_conform__find(&world->cohorts, cohort->name);
+        const uint32_t node = world->queues.count + orr_kq_find(&world->cohorts, cohort->name);
         world->tree.nodes[node].weight = cohort->weight;
         if (cohort->parent != NULL) {
             world->tree.nodes[node].parent =
-                world->queues.count + orr_conform__find(&world->cohorts, cohort->parent);
+                world->queues.count + orr_kq_find(&world->cohorts, cohort->parent);
         }
         set_quotas(world, node, cohort->groups, cohort->group_count);
     }
@@ -472,7 +466,7 @@ static void build_queues(struct kq_world *world)
 
 static void build_flavors(struct kq_world *world)
 {
-    const struct conform_kueue *from = world->from;
+    const struct kq_objects *from = world->from;
     struct orr_kueue_flavor *flavors =
         orr_arena_alloc(&world->arena, (size_t)world->flavors.count + 1, sizeof *flavors);
     for (uint32_t f = 0; f < world->flavors.count; f++) {
@@ -481,7 +475,7 @@ static void build_flavors(struct kq_world *world)
     }
     for (uint32_t i = 0; i < from->flavor_count; i++) {
         const struct kq_flavor *flavor = &from->flavors[i];
-        struct orr_kueue_flavor *out = &flavors[orr_conform__find(&world->flavors, flavor->name)];
+        struct orr_kueue_flavor *out = &flavors[orr_kq_find(&world->flavors, flavor->name)];
         out->missing = false;
         out->labels = labels_of(world, flavor->labels, flavor->label_count);
         out->label_count = flavor->label_count;
@@ -490,7 +484,7 @@ static void build_flavors(struct kq_world *world)
         out->tolerations = tolerations_of(world, flavor->tolerations, flavor->toleration_count);
         out->toleration_count = flavor->toleration_count;
         for (uint32_t t = 0; t < from->topology_count; t++) {
-            if (orr_conform__is_word(flavor->topology, from->topologies[t].name)) {
+            if (orr_kq_is_word(flavor->topology, from->topologies[t].name)) {
                 out->topology = t;
             }
         }
@@ -510,27 +504,26 @@ static void build_flavors(struct kq_world *world)
 
 static bool runs(const struct kq_pod *pod, const struct kq_node *node)
 {
-    return !pod->tas && orr_conform__is_word(pod->node, node->name) &&
-           !orr_conform__is_word(pod->phase, "Succeeded") &&
-           !orr_conform__is_word(pod->phase, "Failed");
+    return !pod->tas && orr_kq_is_word(pod->node, node->name) &&
+           !orr_kq_is_word(pod->phase, "Succeeded") && !orr_kq_is_word(pod->phase, "Failed");
 }
 
 static void build_nodes(struct kq_world *world)
 {
-    const struct conform_kueue *from = world->from;
+    const struct kq_objects *from = world->from;
     struct orr_kueue_node *nodes =
         orr_arena_alloc(&world->arena, (size_t)from->node_count + 1, sizeof *nodes);
     for (uint32_t n = 0; n < from->node_count; n++) {
         const struct kq_node *node = &from->nodes[n];
         int64_t *free = orr_arena_alloc(&world->arena, world->resources.count, sizeof *free);
-        memcpy(free, orr_conform__amounts(world, node->allocatable, node->allocatable_count, 0),
+        memcpy(free, orr_kq_amounts(world, node->allocatable, node->allocatable_count, 0),
                world->resources.count * sizeof *free);
         for (uint32_t p = 0; p < from->pod_count; p++) {
             if (!runs(&from->pods[p], node)) {
                 continue;
             }
             const int64_t *asked =
-                orr_conform__amounts(world, from->pods[p].requests, from->pods[p].request_count, 0);
+                orr_kq_amounts(world, from->pods[p].requests, from->pods[p].request_count, 0);
             for (uint32_t r = 0; r < world->resources.count; r++) {
                 free[r] -= r == world->spec.pods_resource ? 1 : asked[r];
             }
@@ -550,11 +543,11 @@ static void build_nodes(struct kq_world *world)
 
 /* --- configuration --- */
 
-bool orr_conform__gate(const struct conform_kueue *from, const char *name, bool otherwise)
+bool orr_kq_gate(const struct kq_objects *from, const char *name, bool otherwise)
 {
     for (uint32_t i = 0; i < from->config.gate_count; i++) {
         if (strcmp(from->config.gates[i].name, name) == 0) {
-            return orr_conform__is_word(from->config.gates[i].value, "true");
+            return orr_kq_is_word(from->config.gates[i].value, "true");
         }
     }
     return otherwise;
@@ -574,7 +567,7 @@ static void build_usage(struct kq_world *world)
     double *units = orr_arena_alloc(&world->arena, world->resources.count, sizeof *units);
     for (uint32_t r = 0; r < world->resources.count; r++) {
         weights[r] = 1;
-        units[r] = orr_conform__is_word(world->resources.names[r], "cpu") ? 1000 : 1;
+        units[r] = orr_kq_is_word(world->resources.names[r], "cpu") ? 1000 : 1;
     }
     config->usage_weights = weights;
     config->usage_units = units;
@@ -585,7 +578,7 @@ static void build_usage(struct kq_world *world)
     config->half_life_s = seconds_of(usage->half_life);
     config->sampling_s = seconds_of(usage->sampling);
     for (uint32_t i = 0; i < usage->weight_count; i++) {
-        const uint32_t r = orr_conform__find(&world->resources, usage->weights[i].name);
+        const uint32_t r = orr_kq_find(&world->resources, usage->weights[i].name);
         if (r != ORR_NONE) {
             (void)orr_parse_double(usage->weights[i].value, strlen(usage->weights[i].value),
                                    &weights[r]);
@@ -595,7 +588,7 @@ static void build_usage(struct kq_world *world)
 
 static void build_config(struct kq_world *world)
 {
-    const struct conform_kueue *from = world->from;
+    const struct kq_objects *from = world->from;
     struct orr_kueue_config *config = &world->spec.config;
     config->fair_sharing = from->config.fair_sharing;
     config->strategies[0] = ORR_KUEUE_LESS_OR_EQUAL_TO_FINAL_SHARE;
@@ -605,38 +598,36 @@ static void build_config(struct kq_world *world)
         config->strategy_count = from->config.strategy_count > 1 ? 2 : 1;
         for (uint32_t i = 0; i < config->strategy_count; i++) {
             config->strategies[i] =
-                orr_conform__is_word(from->config.strategies[i], "LessThanInitialShare")
+                orr_kq_is_word(from->config.strategies[i], "LessThanInitialShare")
                     ? ORR_KUEUE_LESS_THAN_INITIAL_SHARE
                     : ORR_KUEUE_LESS_OR_EQUAL_TO_FINAL_SHARE;
         }
     }
-    config->no_partial_admission = !orr_conform__gate(from, "PartialAdmission", true);
-    config->no_topology = !orr_conform__gate(from, "TopologyAwareScheduling", true);
+    config->no_partial_admission = !orr_kq_gate(from, "PartialAdmission", true);
+    config->no_topology = !orr_kq_gate(from, "TopologyAwareScheduling", true);
     config->topology_no_recompute =
-        !orr_conform__gate(from, "TASRecomputeAssignmentWithinSchedulingCycle", true);
+        !orr_kq_gate(from, "TASRecomputeAssignmentWithinSchedulingCycle", true);
     config->overlap_no_recompute =
-        !orr_conform__gate(from, "RecomputeAssignmentUponPreemptionTargetsOverlap", true);
-    config->balanced_placement = orr_conform__gate(from, "TASBalancedPlacement", false);
-    config->prefer_affinity = orr_conform__gate(from, "TASRespectNodeAffinityPreferred", false);
-    config->no_mixed_profile = !orr_conform__gate(from, "TASProfileMixed", true);
-    config->no_fail_fast = !orr_conform__gate(from, "TASFailedNodeReplacementFailFast", true);
-    config->no_within_nominal = !orr_conform__gate(from, "FairSharingPreemptWithinNominal", true);
+        !orr_kq_gate(from, "RecomputeAssignmentUponPreemptionTargetsOverlap", true);
+    config->balanced_placement = orr_kq_gate(from, "TASBalancedPlacement", false);
+    config->prefer_affinity = orr_kq_gate(from, "TASRespectNodeAffinityPreferred", false);
+    config->no_mixed_profile = !orr_kq_gate(from, "TASProfileMixed", true);
+    config->no_fail_fast = !orr_kq_gate(from, "TASFailedNodeReplacementFailFast", true);
+    config->no_within_nominal = !orr_kq_gate(from, "FairSharingPreemptWithinNominal", true);
     config->no_prioritize_non_borrowing =
-        !orr_conform__gate(from, "FairSharingPrioritizeNonBorrowing", true);
-    config->no_scan_progress =
-        !orr_conform__gate(from, "FlavorFungibilityPreserveScanProgress", true);
+        !orr_kq_gate(from, "FairSharingPrioritizeNonBorrowing", true);
+    config->no_scan_progress = !orr_kq_gate(from, "FlavorFungibilityPreserveScanProgress", true);
     build_usage(world);
 }
 
 static void build_local_queues(struct kq_world *world)
 {
-    const struct conform_kueue *from = world->from;
+    const struct kq_objects *from = world->from;
     struct orr_kueue_local_queue *queues =
         orr_arena_alloc(&world->arena, (size_t)from->local_queue_count + 1, sizeof *queues);
     for (uint32_t l = 0; l < from->local_queue_count; l++) {
         queues[l] = (struct orr_kueue_local_queue){
-            orr_conform__find(&world->queues, from->local_queues[l].queue),
-            from->local_queues[l].weight};
+            orr_kq_find(&world->queues, from->local_queues[l].queue), from->local_queues[l].weight};
     }
     world->spec.local_queues = queues;
     world->spec.local_queue_count = from->local_queue_count;
@@ -644,31 +635,31 @@ static void build_local_queues(struct kq_world *world)
 
 static void set_consumed(struct kq_world *world)
 {
-    const struct conform_kueue *from = world->from;
+    const struct kq_objects *from = world->from;
     for (uint32_t i = 0; i < from->consumed.count; i++) {
         double *consumed = orr_arena_alloc(&world->arena, world->resources.count, sizeof *consumed);
         for (uint32_t c = 0; c < from->consumed.items[i].count; c++) {
-            const struct conform_pair *pair = &from->consumed.items[i].items[c];
-            const uint32_t r = orr_conform__find(&world->resources, pair->name);
+            const struct orr_pair *pair = &from->consumed.items[i].items[c];
+            const uint32_t r = orr_kq_find(&world->resources, pair->name);
             if (r != ORR_NONE) {
-                consumed[r] = (double)orr_conform__whole(pair->value);
+                consumed[r] = (double)orr_kq_whole(pair->value);
             }
         }
         for (uint32_t l = 0; l < from->local_queue_count; l++) {
-            if (orr_conform__is_word(from->local_queues[l].name, from->consumed.items[i].name)) {
+            if (orr_kq_is_word(from->local_queues[l].name, from->consumed.items[i].name)) {
                 orr_kueue_set_consumed(world->kueue, l, consumed);
             }
         }
     }
 }
 
-void orr_conform__open_kueue(struct kq_world *world, const struct conform_kueue *from)
+void orr_kq_open(struct kq_world *world, const struct kq_objects *from)
 {
     *world = (struct kq_world){.from = from};
     orr_arena_init(&world->arena);
     name_all(world);
     world->spec.resource_count = world->resources.count;
-    world->spec.pods_resource = orr_conform__find(&world->resources, "pods");
+    world->spec.pods_resource = orr_kq_find(&world->resources, "pods");
     orr_quota_init(&world->tree, world->queues.count + world->cohorts.count, world->flavors.count,
                    world->resources.count);
     build_flavors(world);
@@ -680,7 +671,7 @@ void orr_conform__open_kueue(struct kq_world *world, const struct conform_kueue 
     set_consumed(world);
 }
 
-void orr_conform__close_kueue(struct kq_world *world)
+void orr_kq_close(struct kq_world *world)
 {
     orr_kueue_close(world->kueue);
     orr_quota_release(&world->tree);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* kueue_workloads.c - a vector's workloads: those that hold quota, those that wait. */
-#include "kueue_world.h"
+/* workloads.c - workloads: those that hold quota, those that wait. */
+#include <orrery/sim/kueue_world.h>
 
 #include <math.h>
 #include <stdio.h>
@@ -54,9 +54,8 @@ static uint64_t fold_set(uint64_t hash, const struct kq_pod_set *set, int64_t co
     return hash;
 }
 
-uint64_t orr_conform__hash(const struct kq_world *world, int32_t priority,
-                           const struct kq_pod_set *sets, uint32_t count,
-                           const int64_t *reclaimable)
+uint64_t orr_kq_hash(const struct kq_world *world, int32_t priority, const struct kq_pod_set *sets,
+                     uint32_t count, const int64_t *reclaimable)
 {
     (void)world;
     uint64_t hash = fold_number(0xcbf29ce484222325u, priority);
@@ -81,8 +80,8 @@ static bool selects(const struct kq_world *world, const struct kq_queue *queue, 
         bool in = false;
         for (uint32_t l = 0; space != NULL && l < space->count; l++) {
             for (uint32_t v = 0; v < expression->value_count; v++) {
-                in = in || (orr_conform__is_word(space->items[l].name, expression->key) &&
-                            orr_conform__is_word(space->items[l].value, expression->values[v]));
+                in = in || (orr_kq_is_word(space->items[l].name, expression->key) &&
+                            orr_kq_is_word(space->items[l].value, expression->values[v]));
             }
         }
         if (!in) {
@@ -97,7 +96,7 @@ static uint32_t local_queue_of(const struct kq_world *world, const struct kq_wor
     for (uint32_t l = 0; l < world->from->local_queue_count; l++) {
         const struct kq_local_queue *queue = &world->from->local_queues[l];
         const size_t bytes = strlen(queue->space);
-        if (orr_conform__is_word(from->local_queue, queue->name) &&
+        if (orr_kq_is_word(from->local_queue, queue->name) &&
             strncmp(from->name, queue->space, bytes) == 0 && from->name[bytes] == '/') {
             return l;
         }
@@ -107,14 +106,14 @@ static uint32_t local_queue_of(const struct kq_world *world, const struct kq_wor
 
 static const int64_t *reclaimable_of(struct kq_world *world, const struct kq_workload *from)
 {
-    if (from->reclaimable_count == 0 || !orr_conform__gate(world->from, "ReclaimablePods", true)) {
+    if (from->reclaimable_count == 0 || !orr_kq_gate(world->from, "ReclaimablePods", true)) {
         return NULL;
     }
     int64_t *pods = orr_arena_alloc(&world->arena, (size_t)from->set_count + 1, sizeof *pods);
     for (uint32_t s = 0; s < from->set_count; s++) {
         for (uint32_t i = 0; i < from->reclaimable_count; i++) {
-            if (orr_conform__is_word(from->sets[s].name, from->reclaimable[i].name)) {
-                pods[s] = orr_conform__whole(from->reclaimable[i].value);
+            if (orr_kq_is_word(from->sets[s].name, from->reclaimable[i].name)) {
+                pods[s] = orr_kq_whole(from->reclaimable[i].value);
             }
         }
     }
@@ -126,11 +125,10 @@ static int64_t ms_of(double seconds)
     return (int64_t)llround(seconds * 1000);
 }
 
-uint32_t orr_conform__add_workload(struct kq_world *world, const struct kq_workload *from,
-                                   uint32_t rank)
+uint32_t orr_kq_add_workload(struct kq_world *world, const struct kq_workload *from, uint32_t rank)
 {
-    const uint32_t queue = orr_conform__find(
-        &world->queues, from->admission != NULL ? from->admission->queue : from->queue);
+    const uint32_t queue =
+        orr_kq_find(&world->queues, from->admission != NULL ? from->admission->queue : from->queue);
     if (queue == ORR_NONE) {
         return ORR_NONE;
     }
@@ -143,18 +141,18 @@ uint32_t orr_conform__add_workload(struct kq_world *world, const struct kq_workl
         .local_queue = local_queue_of(world, from),
         .priority = (int32_t)from->priority,
         .rank = rank,
-        .created = conform_is_set(from->created_s) ? ms_of(from->created_s) : INT64_MIN,
-        .pod_sets = orr_conform__pod_sets(world, from->sets, from->set_count),
+        .created = !isnan(from->created_s) ? ms_of(from->created_s) : INT64_MIN,
+        .pod_sets = orr_kq_pod_sets(world, from->sets, from->set_count),
         .pod_set_count = from->set_count,
         .replaces = ORR_NONE,
         .reclaimable = reclaimable_of(world, from),
         .preemption_gated = from->gates != NULL,
         .wrong_namespace = !selects(world, stated, from->name)};
-    workload.hash = orr_conform__hash(world, workload.priority, from->sets, from->set_count,
-                                      workload.reclaimable);
+    workload.hash =
+        orr_kq_hash(world, workload.priority, from->sets, from->set_count, workload.reclaimable);
     const uint32_t id = orr_kueue_add(world->kueue, &workload);
-    if (from->evicted != NULL && (orr_conform__is_word(from->evicted->reason, "PodsReadyTimeout") ||
-                                  orr_conform__is_word(from->evicted->reason, "AdmissionCheck"))) {
+    if (from->evicted != NULL && (orr_kq_is_word(from->evicted->reason, "PodsReadyTimeout") ||
+                                  orr_kq_is_word(from->evicted->reason, "AdmissionCheck"))) {
         orr_kueue_set_order(world->kueue, id, ms_of(from->evicted->at_s));
     }
     return id;
@@ -190,7 +188,7 @@ static void hold_domains(struct kq_world *world, const struct kq_placed *placed,
     }
 }
 
-void orr_conform__hold_topology(struct kq_world *world, const struct kq_workload *from, uint32_t id)
+void orr_kq_hold_topology(struct kq_world *world, const struct kq_workload *from, uint32_t id)
 {
     const uint32_t count = from->admission->set_count, resources = world->resources.count;
     struct orr_kueue_held_set *sets =
@@ -240,33 +238,32 @@ static void hold(struct kq_world *world, const struct kq_workload *from, uint32_
         }
         sets[s].count = held->count != KQ_UNSET ? held->count : from->sets[s].count;
         for (uint32_t f = 0; f < held->flavor_count; f++) {
-            flavors[orr_conform__find(&world->resources, held->flavors[f].name)] =
-                orr_conform__find(&world->flavors, held->flavors[f].value);
+            flavors[orr_kq_find(&world->resources, held->flavors[f].name)] =
+                orr_kq_find(&world->flavors, held->flavors[f].value);
         }
-        memcpy(usage, orr_conform__amounts(world, held->usage, held->usage_count, 0),
+        memcpy(usage, orr_kq_amounts(world, held->usage, held->usage_count, 0),
                world->resources.count * sizeof *usage);
         if (held->topology != NULL) {
             hold_domains(world, held->topology, topology_flavor_of(world, &sets[s]), &sets[s]);
         }
     }
-    orr_kueue_hold(world->kueue, id, sets,
-                   conform_is_set(from->reserved_s) ? ms_of(from->reserved_s) : 0);
+    orr_kueue_hold(world->kueue, id, sets, !isnan(from->reserved_s) ? ms_of(from->reserved_s) : 0);
     orr_kueue_set_evicted(world->kueue, id, from->evicted != NULL);
     orr_kueue_set_unhealthy(world->kueue, id, from->unhealthy, from->unhealthy_count);
 }
 
 static int by_uid(const void *a, const void *b, void *context)
 {
-    const struct conform_kueue *from = context;
+    const struct kq_objects *from = context;
     const struct kq_workload *x = &from->workloads[*(const uint32_t *)a];
     const struct kq_workload *y = &from->workloads[*(const uint32_t *)b];
     const int order = strcmp(x->uid != NULL ? x->uid : "", y->uid != NULL ? y->uid : "");
     return order != 0 ? order : strcmp(x->name, y->name);
 }
 
-void orr_conform__add_workloads(struct kq_world *world)
+void orr_kq_add_workloads(struct kq_world *world)
 {
-    const struct conform_kueue *from = world->from;
+    const struct kq_objects *from = world->from;
     const uint32_t count = from->workload_count;
     uint32_t *order = orr_arena_alloc(&world->arena, (size_t)count + 1, sizeof *order);
     uint32_t *rank = orr_arena_alloc(&world->arena, (size_t)count + 1, sizeof *rank);
@@ -280,7 +277,7 @@ void orr_conform__add_workloads(struct kq_world *world)
     }
     for (uint32_t i = 0; i < count; i++) {
         const struct kq_workload *workload = &from->workloads[i];
-        world->ids[i] = orr_conform__add_workload(world, workload, rank[i]);
+        world->ids[i] = orr_kq_add_workload(world, workload, rank[i]);
         if (world->ids[i] == ORR_NONE) {
             continue;
         }
