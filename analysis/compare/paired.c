@@ -21,6 +21,42 @@ static double mean_of(const double *values, uint32_t count)
     return n > 0 ? sum / n : (double)NAN;
 }
 
+/* Fieller's interval of other / base: |other - r base| <= t times its standard error, which is
+ * a r^2 - 2 b r + c <= 0. Ratios below 0 cannot be. */
+static void part_interval(const double *base, const double *other, uint32_t count, double t,
+                          struct orr_paired *paired)
+{
+    double of_base = 0, of_both = 0, of_other = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (isfinite(base[i]) && isfinite(other[i])) {
+            const double x = base[i] - paired->base_mean, y = other[i] - paired->other_mean;
+            if (base[i] < 0 || other[i] < 0) {
+                return;
+            }
+            of_base += x * x;
+            of_both += x * y;
+            of_other += y * y;
+        }
+    }
+    if (!(paired->base_mean > 0)) {
+        return;
+    }
+    const double share = t * t / (paired->n - 1.0) / paired->n;
+    const double a = paired->base_mean * paired->base_mean - share * of_base;
+    const double b = paired->base_mean * paired->other_mean - share * of_both;
+    const double c = paired->other_mean * paired->other_mean - share * of_other;
+    const double root = sqrt(fmax(0, b * b - a * c));
+    double low = 0, high = (double)INFINITY;
+    if (a > 0) {
+        low = (b - root) / a;
+        high = (b + root) / a;
+    } else if (a < 0 && b * b > a * c && (b + root) / a < 0) { /* all but what lies between */
+        low = (b - root) / a;
+    }
+    paired->part_low = fmax(0, low) - 1;
+    paired->part_high = fmax(0, high) - 1;
+}
+
 struct orr_paired orr_paired_t(const double *base, const double *other, uint32_t count,
                                double level)
 {
@@ -29,6 +65,8 @@ struct orr_paired orr_paired_t(const double *base, const double *other, uint32_t
                                 .difference = (double)NAN,
                                 .low = (double)NAN,
                                 .high = (double)NAN,
+                                .part_low = (double)NAN,
+                                .part_high = (double)NAN,
                                 .p = (double)NAN,
                                 .effect = (double)NAN};
     double base_sum = 0, other_sum = 0, mean = 0, squares = 0;
@@ -58,9 +96,10 @@ struct orr_paired orr_paired_t(const double *base, const double *other, uint32_t
     const double degrees = paired.n - 1;
     const double deviation = sqrt(squares / degrees);
     const double error = deviation / sqrt(paired.n);
-    const double half = gsl_cdf_tdist_Pinv(0.5 + level / 2, degrees) * error;
-    paired.low = mean - half;
-    paired.high = mean + half;
+    const double t = gsl_cdf_tdist_Pinv(0.5 + level / 2, degrees);
+    paired.low = mean - t * error;
+    paired.high = mean + t * error;
+    part_interval(base, other, count, t, &paired);
     if (error > 0) {
         paired.p = 2 * gsl_cdf_tdist_Q(fabs(mean) / error, degrees);
         paired.effect = mean / deviation;
@@ -125,6 +164,19 @@ int orr_paired_order_as_is(const struct orr_paired *p)
         return orr_paired_order(p);
     }
     return (p->difference > 0) - (p->difference < 0);
+}
+
+bool orr_paired_below_nothing(const struct orr_paired *p)
+{
+    return !isnan(p->part_low) && p->low < -p->base_mean;
+}
+
+const char *orr_paired_part_words(const struct orr_paired *p, char *out, size_t bytes)
+{
+    const int used = snprintf(out, bytes, "%+.3g %% to ", 100 * p->part_low);
+    (void)snprintf(out + used, bytes - (size_t)used, isinf(p->part_high) ? "any" : "%+.3g %%",
+                   100 * p->part_high);
+    return out;
 }
 
 const char *orr_paired_words(const struct orr_paired *p, char *out, size_t bytes)
@@ -203,6 +255,15 @@ void orr_paired_percentiles(double *replicates, uint32_t count, double level,
     paired->p = fmin(1, 2 * (side + 1) / (kept + 1.0));
     const double deviation = finite > 1 ? sqrt(squares / (finite - 1)) : 0;
     paired->effect = deviation > 0 ? paired->difference / deviation : (double)NAN;
+}
+
+void orr_paired_part_percentiles(double *replicates, uint32_t count, double level,
+                                 struct orr_paired *paired)
+{
+    struct orr_paired part = {.low = (double)NAN, .high = (double)NAN};
+    orr_paired_percentiles(replicates, count, level, &part);
+    paired->part_low = part.low;
+    paired->part_high = part.high;
 }
 
 struct ranked {

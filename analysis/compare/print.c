@@ -63,6 +63,8 @@ static const char *interval(const struct orr_paired *p, char out[80])
         (void)snprintf(out, 80, "%s", orr_paired_words(p, low, sizeof low));
     } else if (isnan(p->low)) {
         (void)snprintf(out, 80, "no interval");
+    } else if (orr_paired_below_nothing(p)) {
+        (void)orr_paired_part_words(p, out, 80);
     } else {
         (void)snprintf(out, 80, "%s to %s", signed_number(p->low, low),
                        signed_number(p->high, high));
@@ -195,7 +197,7 @@ void orr_comparison_sentence(const struct orr_comparison *c, uint32_t metric, ui
     const struct orr_compare_metric *m = &c->metrics[metric];
     const struct orr_paired *p = orr_comparison_cell(c, metric, arm);
     const char *base = c->arms[0].label, *other = c->arms[arm].label;
-    char name[400], change[64], low[64], high[64], share[40] = "";
+    char name[400], change[64], low[64], high[64], range[140], share[40] = "";
     name_of(m, name, sizeof name);
     if (p->lost + p->found > 0) {
         say_reached(c, m, p, arm, name, text, bytes);
@@ -227,20 +229,24 @@ void orr_comparison_sentence(const struct orr_comparison *c, uint32_t metric, ui
                        p->n > 1 ? "not reached in many draws of the blocks" : "on this one trace");
         return;
     }
-    const char *low_text = amount(m, p->low, low), *high_text = amount(m, p->high, high);
+    if (orr_paired_below_nothing(p)) {
+        (void)orr_paired_part_words(p, range, sizeof range);
+    } else {
+        (void)snprintf(range, sizeof range, "%s to %s", amount(m, p->low, low),
+                       amount(m, p->high, high));
+    }
     if (!(fabs(p->difference) > 0) && !(p->high > p->low)) {
         (void)snprintf(text, bytes, "%s: the same under %s and %s in all %u.", name, base, other,
                        p->n);
     } else if (orr_paired_order(p) == 0) {
         (void)snprintf(text, bytes,
-                       "%s: no difference between %s and %s could be shown; %s, %g %% interval %s "
-                       "to %s, n = %u.",
-                       name, base, other, change, 100 * c->level, low_text, high_text, p->n);
+                       "%s: no difference between %s and %s could be shown; %s, %g %% interval %s, "
+                       "n = %u.",
+                       name, base, other, change, 100 * c->level, range, p->n);
     } else {
-        (void)snprintf(text, bytes,
-                       "%s: %s%s from %s to %s%s; %g %% interval %s to %s, n = %u, p = %.2g.", name,
-                       change, share, base, other, verdict_of(m, p), 100 * c->level, low_text,
-                       high_text, p->n, p->p);
+        (void)snprintf(
+            text, bytes, "%s: %s%s from %s to %s%s; %g %% interval %s, n = %u, p = %.2g.", name,
+            change, share, base, other, verdict_of(m, p), 100 * c->level, range, p->n, p->p);
     }
 }
 
@@ -284,19 +290,26 @@ static const char *mark(const struct orr_compare_metric *m, const struct orr_pai
     return marks[orr_compare_verdict(m, p)];
 }
 
-static const char *figures_interval(const struct orr_compare_metric *metric,
-                                    const struct orr_paired *p, char out[100])
+const char *orr_compare_interval(const char *unit, const struct orr_paired *p, char out[100])
 {
     char low[40], high[40];
     if (p->lost + p->found > 0) {
         (void)orr_paired_words(p, out, 100);
     } else if (isnan(p->low)) {
-        (void)snprintf(out, 100, "-");
+        *out = '\0';
+    } else if (orr_paired_below_nothing(p)) {
+        (void)orr_paired_part_words(p, out, 100);
     } else {
-        (void)snprintf(out, 100, "%s to %s", orr_compare_figure(metric->unit, p->low, true, low),
-                       orr_compare_figure(metric->unit, p->high, true, high));
+        (void)snprintf(out, 100, "%s to %s", orr_compare_figure(unit, p->low, true, low),
+                       orr_compare_figure(unit, p->high, true, high));
     }
     return out;
+}
+
+static const char *figures_interval(const struct orr_compare_metric *metric,
+                                    const struct orr_paired *p, char out[100])
+{
+    return *orr_compare_interval(metric->unit, p, out) != '\0' ? out : "-";
 }
 
 static void text_row(const struct orr_comparison *c, uint32_t m, uint32_t a, int width, FILE *out)
@@ -486,7 +499,7 @@ static void csv_number(FILE *out, double value)
 static void print_csv(const struct orr_comparison *c, FILE *out)
 {
     (void)fputs("metric,scope,label,unit,base,arm,n,base_mean,arm_mean,difference,low,high,p_holm,"
-                "effect,lost,found,neither,missing,blocks_low,blocks_high\n",
+                "effect,lost,found,neither,missing,blocks_low,blocks_high,part_low,part_high\n",
                 out);
     for (uint32_t m = 0; m < c->metric_count; m++) {
         for (uint32_t a = 1; a < c->arm_count; a++) {
@@ -508,6 +521,8 @@ static void print_csv(const struct orr_comparison *c, FILE *out)
                 c->beside == NULL ? NULL : &c->beside[(size_t)m * c->arm_count + a];
             csv_number(out, beside == NULL ? (double)NAN : beside->low);
             csv_number(out, beside == NULL ? (double)NAN : beside->high);
+            csv_number(out, p->part_low);
+            csv_number(out, p->part_high);
             (void)fputc('\n', out);
         }
     }
@@ -555,10 +570,12 @@ static void print_latex(const struct orr_comparison *c, FILE *out)
             latex_text(out, c->metrics[m].unit);
             (void)fputs(" & ", out);
             latex_text(out, c->arms[a].label);
-            (void)fprintf(out, " & $%s$ & $%s$ & $%s$ & $%s$ & %s & $%u$ & $%s$ \\\\\n",
-                          base_number(p, base), other_number(p, other),
-                          signed_number(difference(p), change), signed_number(percent(p), share),
-                          interval(p, range), orr_paired_pairs(p), chance(chance_of(p), p_text));
+            (void)fprintf(out, " & $%s$ & $%s$ & $%s$ & $%s$ & ", base_number(p, base),
+                          other_number(p, other), signed_number(difference(p), change),
+                          signed_number(percent(p), share));
+            latex_text(out, interval(p, range));
+            (void)fprintf(out, " & $%u$ & $%s$ \\\\\n", orr_paired_pairs(p),
+                          chance(chance_of(p), p_text));
         }
     }
     (void)fputs("\\bottomrule\n\\end{tabular}\n", out);

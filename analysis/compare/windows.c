@@ -224,12 +224,19 @@ static double longest(const struct samples *samples)
     return samples->count > 0 ? samples->items[samples->count - 1].value : 0;
 }
 
+/* The change as a part of the base; waits and times to the end are never below 0. */
+static double part_of(double base, double other)
+{
+    return isinf(base) ? -1 : base > 0 ? other / base - 1 : other > 0 ? (double)INFINITY : 0;
+}
+
 static void bootstrap(const struct samples *base, const struct samples *other,
                       const struct cut *cut, uint32_t percent, double level,
                       struct orr_paired *paired)
 {
     uint32_t *times = orr_alloc(cut->blocks, sizeof *times);
     double *replicates = orr_alloc(REPLICATES, sizeof *replicates);
+    double *parts = orr_alloc(REPLICATES, sizeof *parts);
     for (uint32_t b = 0; b < cut->blocks; b++) {
         times[b] = 1;
     }
@@ -241,8 +248,13 @@ static void bootstrap(const struct samples *base, const struct samples *other,
         draw_blocks(times, cut->blocks, r);
         const double a = evaluate(base, times, percent), b = evaluate(other, times, percent);
         replicates[r] = isinf(a) && isinf(b) ? (double)NAN : b - a;
+        parts[r] = isnan(replicates[r]) ? (double)NAN : part_of(a, b);
     }
     interval_of(replicates, level, paired);
+    if (!isnan(paired->low) && paired->base_mean > 0) {
+        orr_paired_part_percentiles(parts, REPLICATES, level, paired);
+    }
+    orr_free(parts);
     orr_free(replicates);
     orr_free(times);
 }
@@ -342,6 +354,8 @@ static enum orr_status compare_ratios(struct orr_compare_load *load, const struc
         replicates[r] = draw_ratios(&ratios, cut, times) - 1;
     }
     interval_of(replicates, load->comparison->level, paired);
+    paired->part_low = paired->low; /* the base is 1 */
+    paired->part_high = paired->high;
     orr_free(replicates);
     orr_free(times);
     orr_free(ratios.items);
@@ -445,8 +459,12 @@ enum orr_status orr_compare__beside(struct orr_compare_load *load)
     const size_t cells = (size_t)comparison->metric_count * comparison->arm_count;
     comparison->beside = orr_arena_alloc(&comparison->arena, cells, sizeof *comparison->beside);
     for (size_t i = 0; i < cells; i++) {
-        comparison->beside[i] = (struct orr_paired){
-            .difference = (double)NAN, .low = (double)NAN, .high = (double)NAN, .p = (double)NAN};
+        comparison->beside[i] = (struct orr_paired){.difference = (double)NAN,
+                                                    .low = (double)NAN,
+                                                    .high = (double)NAN,
+                                                    .part_low = (double)NAN,
+                                                    .part_high = (double)NAN,
+                                                    .p = (double)NAN};
     }
     comparison->beside_blocks = cut.blocks;
     comparison->beside_ms = cut.length_ms;

@@ -102,7 +102,7 @@ static void describe_reached(struct orr_gate_result *r, const struct orr_paired 
 static void describe(struct orr_gate_result *r, const struct orr_paired *paired, bool by_itself,
                      enum orr_better better)
 {
-    char before[48], after[48], change[48], low[48], high[48], margin[48], seen[48];
+    char before[48], after[48], change[48], low[48], high[48], margin[48], seen[48], range[100];
     if (paired->lost + paired->found > 0 || (paired->n == 0 && paired->neither > 0)) {
         describe_reached(r, paired);
         return;
@@ -125,11 +125,16 @@ static void describe(struct orr_gate_result *r, const struct orr_paired *paired,
                        by_itself ? "" : ", too few replicas for an interval", margin);
         return;
     }
+    if (orr_paired_below_nothing(paired)) {
+        (void)orr_paired_part_words(paired, range, sizeof range);
+    } else {
+        (void)snprintf(range, sizeof range, "%s to %s", amount(r->unit, paired->low, true, low),
+                       amount(r->unit, paired->high, true, high));
+    }
     (void)snprintf(r->text + used, sizeof r->text - used,
-                   " (95 %% interval %s to %s, n = %u); allowed is %s, seen in "
+                   " (95 %% interval %s, n = %u); allowed is %s, seen in "
                    "4 of 5 cases is %s",
-                   amount(r->unit, paired->low, true, low),
-                   amount(r->unit, paired->high, true, high), r->worse.n, margin,
+                   range, r->worse.n, margin,
                    amount(r->unit, better == ORR_BETTER_MORE ? -r->seen : r->seen, true, seen));
 }
 

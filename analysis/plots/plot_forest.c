@@ -41,6 +41,7 @@ static void forest_fill(struct forest *forest)
         for (uint32_t a = 1; a < of->arm_count; a++) {
             const struct orr_paired *paired = orr_comparison_cell(of, m, a);
             double scale = 100 / fabs(paired->base_mean);
+            const bool has_part = !isnan(paired->part_low);
             const bool reached = paired->lost + paired->found == 0;
             if (reached && (paired->n == 0 || isnan(paired->difference))) {
                 continue;
@@ -49,12 +50,13 @@ static void forest_fill(struct forest *forest)
                 forest->left_out++;
                 continue;
             }
-            struct forest_row row = {.metric = &of->metrics[m],
-                                     .arm = &of->arms[a],
-                                     .paired = *paired,
-                                     .middle = paired->difference * scale,
-                                     .low = paired->low * scale,
-                                     .high = paired->high * scale};
+            struct forest_row row = {
+                .metric = &of->metrics[m],
+                .arm = &of->arms[a],
+                .paired = *paired,
+                .middle = paired->difference * scale,
+                .low = (has_part ? 100 * paired->part_low : paired->low * scale),
+                .high = (has_part ? 100 * paired->part_high : paired->high * scale)};
             if (paired->base_mean == 0) { /* no percent of nothing, unless nothing changed */
                 row.middle = paired->difference == 0 ? 0 : (double)NAN;
                 row.low = row.high = paired->low == 0 && paired->high == 0 ? 0 : (double)NAN;

@@ -318,6 +318,8 @@ static void json_cell(struct orr_json *json, const struct orr_comparison *c, uin
     orr_json_real(json, "difference", p->difference);
     orr_json_real(json, "low", p->low);
     orr_json_real(json, "high", p->high);
+    orr_json_real(json, "part_low", p->part_low);
+    orr_json_real(json, "part_high", p->part_high);
     orr_json_real(json, "p_holm", p->p);
     orr_json_real(json, "effect", p->effect);
     if (c->beside != NULL) {

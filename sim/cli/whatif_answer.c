@@ -75,17 +75,10 @@ static void print_row(const struct orr_comparison *c, uint32_t m, uint32_t arm, 
 {
     const struct orr_compare_metric *metric = &c->metrics[m];
     const struct orr_paired *p = orr_comparison_cell(c, m, arm);
-    char before[40], after[40], change[40], low[40], high[40], range[120] = "";
+    char before[40], after[40], change[40], range[140];
     char label[LABEL_BYTES];
     row_label(metric, label);
-    if (!isnan(p->low)) {
-        (void)snprintf(range, sizeof range, "%s to %s",
-                       orr_compare_figure(metric->unit, p->low, true, low),
-                       orr_compare_figure(metric->unit, p->high, true, high));
-    }
-    if (p->lost + p->found > 0) {
-        (void)orr_paired_words(p, range, sizeof range);
-    }
+    (void)orr_compare_interval(metric->unit, p, range);
     if (p->missing > 0) { /* one of the two has no value */
         const size_t used = strlen(range);
         (void)snprintf(range + used, sizeof range - used, "%s(%u of %u seed%s)",
@@ -298,6 +291,8 @@ static void json_rows(struct orr_json *json, const struct orr_comparison *c, uin
         orr_json_real(json, "change", p->difference);
         orr_json_real(json, "low", p->low);
         orr_json_real(json, "high", p->high);
+        orr_json_real(json, "part_low", p->part_low);
+        orr_json_real(json, "part_high", p->part_high);
         orr_json_int(json, "n", p->n);
         orr_json_int(json, "lost", p->lost); /* seeds that alone before reached it */
         orr_json_int(json, "found", p->found);

@@ -132,6 +132,23 @@ awk -F, 'FILENAME == "cut.csv" { base[$1] = $8; arm[$1] = $9; next }
         if ((mine == "") != ($4 == "") || off > 1e-6 || off < -1e-6) { print FILENAME, $0, mine; bad++ } }
     END { exit !(n == 8 && bad == 0) }' cut.csv fifo.csv easy.csv || fail "estimates by blocks are not the stored ones"
 
+# No interval takes away more than there is: what a difference leaves open is told in percent of the base.
+cat >few.yaml <<YAML
+cluster: {pools: {p: {nodes: 4, gpus: 8}}}
+workload: [{name: w, generate: {until: 6h, sizes: {1: 8, 8: 2, 32: 1}, arrivals: {per_day: 150}, duration: {exponential: {mean: 1h}}}}]
+YAML
+for seed in 1 2 3; do
+    for policy in fifo easy; do
+        "$orrery" run few.yaml --policy $policy --seed $seed --quiet --no-progress -o few-$policy-$seed.db || fail "few"
+    done
+done
+"$orrery" compare few-fifo-*.db few-easy-*.db --format csv >few.csv 2>/dev/null || fail "few runs"
+awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+    $at["part_low"] != "" { n++; wide += $at["low"] < -$at["base_mean"]; bad += $at["part_low"] < -1 || ($at["part_high"] != "" && $at["part_high"] < $at["part_low"]) }
+    END { exit !(n > 3 && wide > 0 && bad == 0) }' few.csv || fail "intervals of parts: $(cat few.csv)"
+"$orrery" compare few-fifo-*.db few-easy-*.db 2>/dev/null >few.txt
+grep -Eq ' -[0-9.]+ % to (any|[+-][0-9.]+ %)' few.txt || fail "no interval in percent: $(cat few.txt)"
+
 # The folder of the figure is made; where it cannot be, that is said before any run.
 "$orrery" compare fifo.db easy.db --plot new --quiet >out 2>err || fail "compare --plot"
 [ -s new/compare-forest.svg ] || [ -s new/compare-forest.gp ] || fail "no figure: $(ls new)"

@@ -64,6 +64,35 @@ static struct orr_paired readings(const double *base, const double *other, uint3
     return orr_paired_readings(a, b, count, 0.95);
 }
 
+/* The ends of the interval of the part are where the other and so many times the base do not
+ * differ, to the level of the interval; no change takes away more than there is. */
+static void part__is_fiellers_and_never_below_nothing(void **state)
+{
+    enum { N = 6 };
+    const double base[N] = {1, 2, 40, 3, 2, 9}, other[N] = {1, 1, 2, 0, 3, 1};
+    const double even[N] = {9, 10, 11, 10, 9, 10}, less[N] = {5, 6, 7, 4, 5, 6}, signs[N] = {-1};
+    double times[N];
+    struct orr_paired p = orr_paired_t(even, less, N, 0.95), at;
+    (void)state;
+    for (int end = 0; end < 2; end++) {
+        for (int i = 0; i < N; i++) {
+            times[i] = even[i] * (1 + (end == 0 ? p.part_low : p.part_high));
+        }
+        at = orr_paired_t(times, less, N, 0.95);
+        NEAR(end == 0 ? at.low : at.high, 0, 1e-9);
+    }
+    assert_true(p.part_low > -1 && p.part_high < 0 && !orr_paired_below_nothing(&p));
+    p = orr_paired_t(base, other, N, 0.95);
+    char words[80];
+    assert_true(p.low < -p.base_mean && orr_paired_below_nothing(&p));
+    assert_true(p.part_low >= -1 && isinf(p.part_high));
+    assert_string_equal(orr_paired_part_words(&p, words, sizeof words), "-97.1 % to any");
+    p = orr_paired_t(signs, even, N, 0.95);
+    assert_true(isnan(p.part_low) && isnan(p.part_high) && !orr_paired_below_nothing(&p));
+    p = orr_paired_t(even, even, N, 0.95);
+    assert_true(fabs(p.part_low) < 1e-12 && fabs(p.part_high) < 1e-12);
+}
+
 #define NEVER ((double)INFINITY)
 #define NONE  ((double)NAN)
 
@@ -126,6 +155,28 @@ static void seen__is_shown_with_its_power(void **state)
         }
         assert_true(shown > 0.78 * TRIALS && shown < 0.83 * TRIALS);
     }
+}
+
+/* Of waits as they are, far from normal: 95 of 100 intervals of the part hold the true one. */
+static void part__holds_the_true_ratio(void **state)
+{
+    enum { TRIALS = 4000, N = 12 };
+    struct orr_rng rng = orr_rng_stream(1, "part", 0);
+    int held = 0, below = 0;
+    (void)state;
+    for (int t = 0; t < TRIALS; t++) {
+        double base[N], other[N];
+        for (int i = 0; i < N; i++) {
+            const double common = normal(&rng);
+            base[i] = exp(0.8 * common + 0.3 * normal(&rng));
+            other[i] = 0.3 * exp(0.8 * common + 0.3 * normal(&rng));
+        }
+        const struct orr_paired p = orr_paired_t(base, other, N, 0.95);
+        held += p.part_low <= -0.7 && p.part_high >= -0.7;
+        below += orr_paired_below_nothing(&p);
+        assert_true(p.part_low >= -1 && (p.part_low < 0 || p.low >= 0));
+    }
+    assert_true(below > 0 && held > 0.90 * TRIALS && held < 0.98 * TRIALS);
 }
 
 /* The same of pairs, whose interval tells their standard error. */
@@ -203,6 +254,8 @@ int main(void)
         cmocka_unit_test(t__says_nothing_of_too_little),
         cmocka_unit_test(t__takes_equal_differences),
         cmocka_unit_test(readings__count_what_is_not_reached),
+        cmocka_unit_test(part__is_fiellers_and_never_below_nothing),
+        cmocka_unit_test(part__holds_the_true_ratio),
         cmocka_unit_test(seen__is_shown_with_its_power),
         cmocka_unit_test(seen__is_told_from_the_interval),
         cmocka_unit_test(holm__steps_down),

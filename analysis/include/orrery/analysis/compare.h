@@ -132,6 +132,9 @@ const uint32_t *orr_comparison_order(const struct orr_comparison *comparison, ui
 void orr_label_words(const char *label, char *out, size_t bytes);
 /* A value with as many digits as are worth reading, times as people say them; "-" for none. */
 const char *orr_compare_figure(const char *unit, double value, bool with_sign, char out[40]);
+/* The interval of a change as people read it: in its unit, or in percent of the base where it would
+ * take away more than there is; which pairs reached it where not all did; "" for none. */
+const char *orr_compare_interval(const char *unit, const struct orr_paired *p, char out[100]);
 /* The mean of a side: "not reached", or ">" what counts for those that did not (`open`). */
 const char *orr_compare_side(const char *unit, double mean, bool open, char out[40]);
 

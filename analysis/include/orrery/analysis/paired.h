@@ -29,8 +29,12 @@ struct orr_paired {   /* other minus base, over n pairs */
     double other_mean;
     double difference; /* mean of the differences */
     double low, high;  /* 95 % interval of it; NAN with fewer than two pairs */
-    double p;          /* two-sided, of no difference */
-    double effect;     /* difference / standard deviation of the differences (Cohen's d_z) */
+    /* The interval of the change as a part of the base, other / base - 1, of values of which none
+     * is below 0: never below -1, INFINITY where the base may be next to nothing. It holds 0 when
+     * `low` to `high` does. NAN: no interval, a base of 0, or values below 0. */
+    double part_low, part_high;
+    double p;      /* two-sided, of no difference */
+    double effect; /* difference / standard deviation of the differences (Cohen's d_z) */
 };
 
 static inline bool orr_paired_base_open(const struct orr_paired *p)
@@ -58,6 +62,12 @@ double orr_seen_with(double error, uint32_t n, double sure, double margin, doubl
 double orr_paired_seen(const struct orr_paired *p, double level, double sure, double margin,
                        double power);
 
+/* Would `low` take away more than the base has? The base is an estimate too, so the difference of
+ * two means may; people read the interval of the part instead. */
+bool orr_paired_below_nothing(const struct orr_paired *p);
+/* "-80 % to +20 %", "-100 % to any": part_low to part_high. */
+const char *orr_paired_part_words(const struct orr_paired *p, char *out, size_t bytes);
+
 /* "lost in 1 of 5", "found in 2 of 5", "lost in 1, found in 2 of 5"; "": nothing of the kind. */
 const char *orr_paired_words(const struct orr_paired *p, char *out, size_t bytes);
 
@@ -65,7 +75,9 @@ const char *orr_paired_words(const struct orr_paired *p, char *out, size_t bytes
 struct orr_paired orr_paired_readings(const struct orr_reading *base,
                                       const struct orr_reading *other, uint32_t count,
                                       double level);
-/* Student's t on the differences, n - 1 degrees of freedom. `level` is 0.95 for 95 %. */
+/* Student's t on the differences, n - 1 degrees of freedom. `level` is 0.95 for 95 %. The interval
+ * of the part is Fieller's of paired values (1954): the ratios r for which other - r base may be 0.
+ */
 struct orr_paired orr_paired_t(const double *base, const double *other, uint32_t count,
                                double level);
 /* Percentile interval of `count` bootstrap replicates of a difference, which may be infinite; sorts
@@ -73,6 +85,10 @@ struct orr_paired orr_paired_t(const double *base, const double *other, uint32_t
  * smaller share of replicates on one side of 0, counted with the estimate itself. */
 void orr_paired_percentiles(double *replicates, uint32_t count, double level,
                             struct orr_paired *paired);
+/* The interval of the part from replicates of it (NAN: neither side has a value), which are sorted.
+ */
+void orr_paired_part_percentiles(double *replicates, uint32_t count, double level,
+                                 struct orr_paired *paired);
 /* The lower bound, with confidence `sure`, of a probability of which `hits` of `n` trials were hits
  * (Clopper and Pearson 1934, one-sided). */
 double orr_share_at_least(uint32_t hits, uint32_t n, double sure);
