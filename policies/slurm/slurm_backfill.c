@@ -32,7 +32,7 @@ static orr_ms plus(orr_ms at, orr_ms by)
 static bool is_limited(const struct slurm *slurm, const struct orr_view *view,
                        const struct slurm_record *record, enum slurm_phase phase)
 {
-    return orr_slurm__limits(slurm, view, record->job, record->partition, phase) != NULL;
+    return orr_slurm__limits(slurm, view, record->job, record->partition, phase) != ORR_REASON_NONE;
 }
 
 static bool start(struct cycle *cycle, const struct slurm_record *record)
@@ -221,6 +221,20 @@ static void begin_cycle(struct slurm *slurm, const struct orr_view *view)
     }
 }
 
+/* Limits are named behind the last record that could start too: backfill looks at all. */
+static void explain_limit(const struct cycle *cycle, const struct slurm_record *record)
+{
+    const struct slurm *slurm = cycle->slurm;
+    if (orr_slurm__job_eligible(slurm, cycle->view, record->job) &&
+        orr_slurm__barred(slurm, record) == ORR_REASON_NONE) {
+        const enum orr_reason limit =
+            orr_slurm__limits(slurm, cycle->view, record->job, record->partition, SLURM_AS_ASKED);
+        if (limit != ORR_REASON_NONE) {
+            orr_slurm__explain(cycle->view, cycle->txn, record->job, limit, ORR_NONE);
+        }
+    }
+}
+
 bool orr_slurm__backfill(struct slurm *slurm, const struct orr_view *view, struct orr_txn *txn)
 {
     struct cycle cycle = {
@@ -240,6 +254,10 @@ bool orr_slurm__backfill(struct slurm *slurm, const struct orr_view *view, struc
         }
         cycle.tested++;
         test(&cycle, &record);
+    }
+    for (uint32_t r = 0; conf->enforce_limits && !conf->assoc_limit_stop && r < slurm->queue_count;
+         r++) {
+        explain_limit(&cycle, &slurm->queue[r]);
     }
     orr_slurm__queue_compact(slurm);
     return cycle.started > 0;

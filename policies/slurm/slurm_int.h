@@ -191,6 +191,7 @@ struct slurm_job {
     uint8_t partition_count, partitions[SLURM_JOB_PARTITIONS_MAX];
     uint8_t runs_in;             /* partition */
     bool exclusive;              /* wants whole nodes */
+    bool holds_whole;            /* of a running one: nobody else may use its nodes */
     bool core_placed;            /* parts, levels or pods that come and go: core finds its
                                     nodes */
     bool no_requeue;             /* preempted, it is cancelled */
@@ -312,7 +313,7 @@ struct slurm {
     /* clocks */
     orr_ms start_ms;     /* of slurmctld */
     orr_ms last_tick_ms; /* of the priorities; ORR_MS_NONE: none yet */
-    orr_ms last_pass_ms, last_full_ms, last_backfill_ms;
+    orr_ms last_pass_ms, last_backfill_ms;
     bool asked;   /* something asked for a main pass at a tick */
     bool at_once; /* a job ended: a main pass now */
     bool changed; /* something happened since the last backfill cycle */
@@ -332,9 +333,11 @@ struct slurm {
     struct slurm_bound *bounds;     /* per shape */
     uint32_t bound_capacity;
     struct slurm_depth depths[SLURM_DEPTHS];
-    uint32_t *part_planned;             /* per partition: plans of this cycle */
-    orr_ms *planned_from;               /* per node: its earliest plan; ORR_MS_NEVER: none */
-    uint32_t *exclusive;                /* per node: exclusive jobs that hold it */
+    uint32_t *part_planned; /* per partition: plans of this cycle */
+    orr_ms *planned_from;   /* per node: its earliest plan; ORR_MS_NEVER: none */
+    uint32_t *exclusive;    /* per node: jobs that hold it whole */
+    uint64_t *freed; /* per node: the image in which the job that holds it whole was taken out */
+    bool in_image;   /* nodes are looked at in an image, not as they are */
     struct slurm_candidate *candidates; /* two for each node */
     struct slurm_victim *victims;
     uint32_t victim_capacity;
@@ -412,9 +415,9 @@ enum slurm_phase {                /* which limits are looked at */
                    SLURM_BEHIND,  /* resources, on the nodes of slurm->seats */
                    SLURM_AS_ASKED /* all, resources as asked */
 };
-/* Slurm's name of the limit that keeps a job from running now in a partition; NULL: none does. */
-const char *orr_slurm__limits(const struct slurm *slurm, const struct orr_view *view, uint32_t job,
-                              uint32_t partition, enum slurm_phase phase);
+/* The limit that keeps a job from running now in a partition; ORR_REASON_NONE: none does. */
+enum orr_reason orr_slurm__limits(const struct slurm *slurm, const struct orr_view *view,
+                                  uint32_t job, uint32_t partition, enum slurm_phase phase);
 
 /* slurm_job.c */
 /* Reads what the job was submitted with; what makes no sense is passed over. */

@@ -10,39 +10,61 @@
 
 #include <string.h>
 
-/* What Slurm calls them: of a QOS, of an association; by scope; jobs, time, then by resource. */
-static const char *const names[2][SLURM_SCOPES][2 + SLURM_TRES_COUNT] = {
-    {[SLURM_GROUP] = {"QOSGrpJobsLimit", "QOSGrpWallLimit", "QOSGrpCpuLimit", "QOSGrpMemLimit",
-                      "QOSGrpGRES", "QOSGrpNodeLimit"},
-     [SLURM_USER] = {"QOSMaxJobsPerUserLimit", NULL, "QOSMaxCpuPerUserLimit", "QOSMaxMemoryPerUser",
-                     "QOSMaxGRESPerUser", "QOSMaxNodePerUserLimit"},
-     [SLURM_ACCOUNT] = {"MaxJobsPerAccount", NULL, "MaxCpuPerAccount", "MaxMemoryPerAccount",
-                        "MaxGRESPerAccount", "MaxNodePerAccount"},
-     [SLURM_PER_JOB] = {NULL, "QOSMaxWallDurationPerJobLimit", "QOSMaxCpuPerJobLimit",
-                        "QOSMaxMemoryPerJob", "QOSMaxGRESPerJob", "QOSMaxNodePerJobLimit"},
-     [SLURM_PER_NODE] = {NULL, NULL, "QOSMaxCpuPerNode", "QOSMaxMemoryPerNode", "QOSMaxGRESPerNode",
-                         NULL},
-     [SLURM_LEAST] = {NULL, NULL, "QOSMinCpuNotSatisfied", "QOSMinMemory", "QOSMinGRES",
-                      "QOSMinNode"},
-     [SLURM_GROUP_MINUTES] = {NULL, NULL, "QOSGrpCpuMinutesLimit", "QOSGrpMemMinutes",
-                              "QOSGrpGRESMinutes", "QOSGrpNodeMinutes"},
-     [SLURM_RUN_MINUTES] = {NULL, NULL, "QOSGrpCPURunMinutesLimit", "QOSGrpMemRunMinutes",
-                            "QOSGrpGRESRunMinutes", "QOSGrpNodeRunMinutes"},
-     [SLURM_JOB_MINUTES] = {NULL, NULL, "QOSMaxCpuMinutesPerJobLimit", "QOSMaxMemMinutesPerJob",
-                            "QOSMaxGRESMinutesPerJob", "QOSMaxNodeMinutesPerJob"}},
-    {[SLURM_GROUP] = {"AssocGrpJobsLimit", "AssocGrpWallLimit", "AssocGrpCpuLimit",
-                      "AssocGrpMemLimit", "AssocGrpGRES", "AssocGrpNodeLimit"},
-     [SLURM_USER] = {"AssocMaxJobsLimit", NULL, NULL, NULL, NULL, NULL},
-     [SLURM_PER_JOB] = {NULL, "AssocMaxWallDurationPerJobLimit", "AssocMaxCpuPerJobLimit",
-                        "AssocMaxMemPerJob", "AssocMaxGRESPerJob", "AssocMaxNodePerJobLimit"},
-     [SLURM_PER_NODE] = {NULL, NULL, "AssocMaxCpuPerNode", "AssocMaxMemPerNode",
-                         "AssocMaxGRESPerNode", NULL},
-     [SLURM_GROUP_MINUTES] = {NULL, NULL, "AssocGrpCpuMinutesLimit", "AssocGrpMemMinutes",
-                              "AssocGrpGRESMinutes", "AssocGrpNodeMinutes"},
-     [SLURM_RUN_MINUTES] = {NULL, NULL, "AssocGrpCPURunMinutesLimit", "AssocGrpMemRunMinutes",
-                            "AssocGrpGRESRunMinutes", "AssocGrpNodeRunMinutes"},
-     [SLURM_JOB_MINUTES] = {NULL, NULL, "AssocMaxCpuMinutesPerJobLimit", "AssocMaxMemMinutesPerJob",
-                            "AssocMaxGRESMinutesPerJob", "AssocMaxNodeMinutesPerJob"}}};
+/* Why a job waits: of a QOS, of an association; by scope; jobs, time, then by resource. */
+static const enum orr_reason names[2][SLURM_SCOPES][2 + SLURM_TRES_COUNT] = {
+    {[SLURM_GROUP] = {ORR_REASON_QOS_GRP_JOBS_LIMIT, ORR_REASON_QOS_GRP_WALL_LIMIT,
+                      ORR_REASON_QOS_GRP_CPU_LIMIT, ORR_REASON_QOS_GRP_MEM_LIMIT,
+                      ORR_REASON_QOS_GRP_GRES, ORR_REASON_QOS_GRP_NODE_LIMIT},
+     [SLURM_USER] = {ORR_REASON_QOS_MAX_JOBS_PER_USER_LIMIT, ORR_REASON_NONE,
+                     ORR_REASON_QOS_MAX_CPU_PER_USER_LIMIT, ORR_REASON_QOS_MAX_MEMORY_PER_USER,
+                     ORR_REASON_QOS_MAX_GRES_PER_USER, ORR_REASON_QOS_MAX_NODE_PER_USER_LIMIT},
+     [SLURM_ACCOUNT] = {ORR_REASON_MAX_JOBS_PER_ACCOUNT, ORR_REASON_NONE,
+                        ORR_REASON_MAX_CPU_PER_ACCOUNT, ORR_REASON_MAX_MEMORY_PER_ACCOUNT,
+                        ORR_REASON_MAX_GRES_PER_ACCOUNT, ORR_REASON_MAX_NODE_PER_ACCOUNT},
+     [SLURM_PER_JOB] = {ORR_REASON_NONE, ORR_REASON_QOS_MAX_WALL_DURATION_PER_JOB_LIMIT,
+                        ORR_REASON_QOS_MAX_CPU_PER_JOB_LIMIT, ORR_REASON_QOS_MAX_MEMORY_PER_JOB,
+                        ORR_REASON_QOS_MAX_GRES_PER_JOB, ORR_REASON_QOS_MAX_NODE_PER_JOB_LIMIT},
+     [SLURM_PER_NODE] = {ORR_REASON_NONE, ORR_REASON_NONE, ORR_REASON_QOS_MAX_CPU_PER_NODE,
+                         ORR_REASON_QOS_MAX_MEMORY_PER_NODE, ORR_REASON_QOS_MAX_GRES_PER_NODE,
+                         ORR_REASON_NONE},
+     [SLURM_LEAST] = {ORR_REASON_NONE, ORR_REASON_NONE, ORR_REASON_QOS_MIN_CPU_NOT_SATISFIED,
+                      ORR_REASON_QOS_MIN_MEMORY, ORR_REASON_QOS_MIN_GRES, ORR_REASON_QOS_MIN_NODE},
+     [SLURM_GROUP_MINUTES] = {ORR_REASON_NONE, ORR_REASON_NONE,
+                              ORR_REASON_QOS_GRP_CPU_MINUTES_LIMIT, ORR_REASON_QOS_GRP_MEM_MINUTES,
+                              ORR_REASON_QOS_GRP_GRES_MINUTES, ORR_REASON_QOS_GRP_NODE_MINUTES},
+     [SLURM_RUN_MINUTES] = {ORR_REASON_NONE, ORR_REASON_NONE,
+                            ORR_REASON_QOS_GRP_CPU_RUN_MINUTES_LIMIT,
+                            ORR_REASON_QOS_GRP_MEM_RUN_MINUTES, ORR_REASON_QOS_GRP_GRES_RUN_MINUTES,
+                            ORR_REASON_QOS_GRP_NODE_RUN_MINUTES},
+     [SLURM_JOB_MINUTES] = {ORR_REASON_NONE, ORR_REASON_NONE,
+                            ORR_REASON_QOS_MAX_CPU_MINUTES_PER_JOB_LIMIT,
+                            ORR_REASON_QOS_MAX_MEM_MINUTES_PER_JOB,
+                            ORR_REASON_QOS_MAX_GRES_MINUTES_PER_JOB,
+                            ORR_REASON_QOS_MAX_NODE_MINUTES_PER_JOB}},
+    {[SLURM_GROUP] = {ORR_REASON_ASSOC_GRP_JOBS_LIMIT, ORR_REASON_ASSOC_GRP_WALL_LIMIT,
+                      ORR_REASON_ASSOC_GRP_CPU_LIMIT, ORR_REASON_ASSOC_GRP_MEM_LIMIT,
+                      ORR_REASON_ASSOC_GRP_GRES, ORR_REASON_ASSOC_GRP_NODE_LIMIT},
+     [SLURM_USER] = {ORR_REASON_ASSOC_MAX_JOBS_LIMIT, ORR_REASON_NONE, ORR_REASON_NONE,
+                     ORR_REASON_NONE, ORR_REASON_NONE, ORR_REASON_NONE},
+     [SLURM_PER_JOB] = {ORR_REASON_NONE, ORR_REASON_ASSOC_MAX_WALL_DURATION_PER_JOB_LIMIT,
+                        ORR_REASON_ASSOC_MAX_CPU_PER_JOB_LIMIT, ORR_REASON_ASSOC_MAX_MEM_PER_JOB,
+                        ORR_REASON_ASSOC_MAX_GRES_PER_JOB, ORR_REASON_ASSOC_MAX_NODE_PER_JOB_LIMIT},
+     [SLURM_PER_NODE] = {ORR_REASON_NONE, ORR_REASON_NONE, ORR_REASON_ASSOC_MAX_CPU_PER_NODE,
+                         ORR_REASON_ASSOC_MAX_MEM_PER_NODE, ORR_REASON_ASSOC_MAX_GRES_PER_NODE,
+                         ORR_REASON_NONE},
+     [SLURM_GROUP_MINUTES] = {ORR_REASON_NONE, ORR_REASON_NONE,
+                              ORR_REASON_ASSOC_GRP_CPU_MINUTES_LIMIT,
+                              ORR_REASON_ASSOC_GRP_MEM_MINUTES, ORR_REASON_ASSOC_GRP_GRES_MINUTES,
+                              ORR_REASON_ASSOC_GRP_NODE_MINUTES},
+     [SLURM_RUN_MINUTES] = {ORR_REASON_NONE, ORR_REASON_NONE,
+                            ORR_REASON_ASSOC_GRP_CPU_RUN_MINUTES_LIMIT,
+                            ORR_REASON_ASSOC_GRP_MEM_RUN_MINUTES,
+                            ORR_REASON_ASSOC_GRP_GRES_RUN_MINUTES,
+                            ORR_REASON_ASSOC_GRP_NODE_RUN_MINUTES},
+     [SLURM_JOB_MINUTES] = {
+         ORR_REASON_NONE, ORR_REASON_NONE, ORR_REASON_ASSOC_MAX_CPU_MINUTES_PER_JOB_LIMIT,
+         ORR_REASON_ASSOC_MAX_MEM_MINUTES_PER_JOB, ORR_REASON_ASSOC_MAX_GRES_MINUTES_PER_JOB,
+         ORR_REASON_ASSOC_MAX_NODE_MINUTES_PER_JOB}}};
 
 struct walk {
     const struct slurm *slurm;
@@ -181,14 +203,14 @@ static bool look(struct walk *walk, const struct source *source, enum slurm_scop
     return !was && (item < 2 ? walk->phase != SLURM_BEHIND : walk->phase != SLURM_BEFORE);
 }
 
-/* The name of the first limit of a scope that is passed; NULL: none is. */
-static const char *check_scope(struct walk *walk, const struct source *source,
-                               enum slurm_scope scope)
+/* The first limit of a scope that is passed; ORR_REASON_NONE: none is. */
+static enum orr_reason check_scope(struct walk *walk, const struct source *source,
+                                   enum slurm_scope scope)
 {
     const struct slurm_limits *limits = &source->limits[scope];
-    const char *const *name = names[source->qos == ORR_NONE][scope];
+    const enum orr_reason *name = names[source->qos == ORR_NONE][scope];
     if (!is_set(limits)) {
-        return NULL;
+        return ORR_REASON_NONE;
     }
     const struct held held = add_up(walk, source, scope);
     if (limits->jobs >= 0 && look(walk, source, scope, 0) && held.jobs + 1 > limits->jobs) {
@@ -204,35 +226,35 @@ static const char *check_scope(struct walk *walk, const struct source *source,
             return name[2 + t];
         }
     }
-    return NULL;
+    return ORR_REASON_NONE;
 }
 
-static const char *check(struct walk *walk, const struct source *source)
+static enum orr_reason check(struct walk *walk, const struct source *source)
 {
-    const char *found = NULL;
-    for (int s = 0; s < SLURM_SCOPES && found == NULL; s++) {
+    enum orr_reason found = ORR_REASON_NONE;
+    for (int s = 0; s < SLURM_SCOPES && found == ORR_REASON_NONE; s++) {
         found = check_scope(walk, source, (enum slurm_scope)s);
     }
     return found;
 }
 
-static const char *check_qos(struct walk *walk, uint32_t qos)
+static enum orr_reason check_qos(struct walk *walk, uint32_t qos)
 {
     if (qos == ORR_NONE) {
-        return NULL;
+        return ORR_REASON_NONE;
     }
     const struct slurm_qos *q = &walk->slurm->conf.qos[qos];
     const struct source source = {q->limits, qos, ORR_NONE, q->used_minutes, q->used_wall_ms};
     return check(walk, &source);
 }
 
-const char *orr_slurm__limits(const struct slurm *slurm, const struct orr_view *view, uint32_t job,
-                              uint32_t partition, enum slurm_phase phase)
+enum orr_reason orr_slurm__limits(const struct slurm *slurm, const struct orr_view *view,
+                                  uint32_t job, uint32_t partition, enum slurm_phase phase)
 {
     const struct slurm_conf *conf = &slurm->conf;
     const struct slurm_job *j = &slurm->jobs[job];
     if (!conf->enforce_limits) {
-        return NULL;
+        return ORR_REASON_NONE;
     }
     struct walk walk = {
         .slurm = slurm, .now = view->now, .job = job, .partition = partition, .phase = phase};
@@ -244,9 +266,10 @@ const char *orr_slurm__limits(const struct slurm *slurm, const struct orr_view *
     const uint32_t of_partition =
         conf->partitions[partition].qos == j->qos ? ORR_NONE : conf->partitions[partition].qos;
     const bool own_first = j->qos != ORR_NONE && conf->qos[j->qos].over_partition;
-    const char *found = check_qos(&walk, own_first ? j->qos : of_partition);
-    found = found != NULL ? found : check_qos(&walk, own_first ? of_partition : j->qos);
-    for (uint32_t a = j->assoc; a != ORR_NONE && found == NULL; a = conf->assocs[a].parent) {
+    enum orr_reason found = check_qos(&walk, own_first ? j->qos : of_partition);
+    found = found != ORR_REASON_NONE ? found : check_qos(&walk, own_first ? of_partition : j->qos);
+    for (uint32_t a = j->assoc; a != ORR_NONE && found == ORR_REASON_NONE;
+         a = conf->assocs[a].parent) {
         const struct slurm_assoc *assoc = &conf->assocs[a];
         const struct source source = {assoc->limits, ORR_NONE, a, assoc->used_minutes,
                                       assoc->used_wall_ms};

@@ -62,7 +62,8 @@ void orr_slurm__started(struct slurm *slurm, const struct orr_view *view, uint32
     if (j->array != ORR_NONE) {
         slurm->array[j->array].running++;
     }
-    for (uint32_t p = view->jobs[job].placement; p != ORR_NONE && j->exclusive;
+    j->holds_whole = j->exclusive || slurm->conf.partitions[partition].exclusive;
+    for (uint32_t p = view->jobs[job].placement; p != ORR_NONE && j->holds_whole;
          p = view->ledger->placements[p].next) {
         const struct orr_placement *placement = &view->ledger->placements[p];
         for (uint32_t n = 0; n <= placement->more_nodes; n++) {
@@ -79,14 +80,16 @@ enum orr_reason orr_slurm__barred(const struct slurm *slurm, const struct slurm_
         return ORR_REASON_NEVER;
     }
     if (p->down || p->node_count == 0) {
-        return ORR_REASON_CONSTRAINED;
+        return ORR_REASON_PARTITION_DOWN;
     }
-    if (p->max_nodes < j->min_nodes ||
-        (j->limit_ms > p->max_time_ms && j->limit_ms < ORR_MS_NEVER / 2)) {
-        return ORR_REASON_OVER_LIMIT;
+    if (p->max_nodes < j->min_nodes) {
+        return ORR_REASON_PARTITION_NODE_LIMIT;
+    }
+    if (j->limit_ms > p->max_time_ms && j->limit_ms < ORR_MS_NEVER / 2) {
+        return ORR_REASON_PARTITION_TIME_LIMIT;
     }
     if (j->array != ORR_NONE && slurm->array[j->array].running >= slurm->array[j->array].limit) {
-        return ORR_REASON_OVER_LIMIT;
+        return ORR_REASON_JOB_ARRAY_TASK_LIMIT;
     }
     return ORR_REASON_NONE;
 }
@@ -142,11 +145,11 @@ static void try_record(struct pass *pass, const struct slurm_record *record)
         if (!orr_slurm__select_now(slurm, pass->view, pass->txn, record->job, p, slurm->usable)) {
             break;
         }
-        const char *limit =
+        const enum orr_reason limit =
             orr_slurm__limits(slurm, pass->view, record->job, record->partition, SLURM_BEHIND);
-        if (limit != NULL) {
+        if (limit != ORR_REASON_NONE) {
             orr_txn_rollback(pass->txn, begin);
-            orr_slurm__explain(pass->view, pass->txn, record->job, ORR_REASON_OVER_LIMIT, ORR_NONE);
+            orr_slurm__explain(pass->view, pass->txn, record->job, limit, ORR_NONE);
             if (slurm->conf.assoc_limit_stop) {
                 close_partition(pass, record);
             }
@@ -203,9 +206,8 @@ static void look_at(struct pass *pass, const struct slurm_record *record)
 {
     struct slurm *slurm = pass->slurm;
     enum orr_reason bar = orr_slurm__barred(slurm, record);
-    if (bar == ORR_REASON_NONE && orr_slurm__limits(slurm, pass->view, record->job,
-                                                    record->partition, SLURM_BEFORE) != NULL) {
-        bar = ORR_REASON_OVER_LIMIT;
+    if (bar == ORR_REASON_NONE) {
+        bar = orr_slurm__limits(slurm, pass->view, record->job, record->partition, SLURM_BEFORE);
     }
     if (slurm->failed[record->partition] || array_rejected(slurm, record)) {
         explain_behind(pass, record);
@@ -234,6 +236,9 @@ void orr_slurm__main_pass(struct slurm *slurm, const struct orr_view *view, stru
     for (uint32_t r = 0; r < slurm->queue_count; r++) {
         const struct slurm_record record = slurm->queue[r];
         if (!orr_slurm__job_eligible(slurm, view, record.job)) {
+            if (slurm->jobs[record.job].is_lined && slurm->jobs[record.job].begin_ms > view->now) {
+                orr_slurm__explain(view, txn, record.job, ORR_REASON_BEGIN_TIME, ORR_NONE);
+            }
             continue;
         }
         if (conf->sched_max_job_start > 0 && pass.started >= conf->sched_max_job_start) {

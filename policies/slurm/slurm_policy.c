@@ -78,6 +78,7 @@ static void slurm_close(void *state)
     orr_free(slurm->image);
     orr_free(slurm->exclusive);
     orr_free(slurm->imaged);
+    orr_free(slurm->freed);
     orr_free(slurm->bounds);
     orr_free(slurm->part_planned);
     orr_free(slurm->planned_from);
@@ -116,12 +117,13 @@ static enum orr_status slurm_open(const struct orr_host *host, const void *param
     slurm->part_seen = orr_zalloc(slurm->conf.partition_count, sizeof *slurm->part_seen);
     slurm->image = orr_zalloc(nodes + (size_t)1, sizeof *slurm->image);
     slurm->candidates = orr_zalloc(2 * (nodes + (size_t)1), sizeof *slurm->candidates);
+    slurm->freed = orr_zalloc(nodes + (size_t)1, sizeof *slurm->freed);
     slurm->imaged = orr_zalloc(nodes + (size_t)1, sizeof *slurm->imaged);
     slurm->planned_from = orr_zalloc(nodes + (size_t)1, sizeof *slurm->planned_from);
     slurm->part_planned = orr_zalloc(slurm->conf.partition_count, sizeof *slurm->part_planned);
     slurm->exclusive = orr_zalloc(nodes + (size_t)1, sizeof *slurm->exclusive);
     slurm->start_ms = slurm->params->slurmctld_start_ms;
-    slurm->last_tick_ms = slurm->last_pass_ms = slurm->last_full_ms = ORR_MS_NONE;
+    slurm->last_tick_ms = slurm->last_pass_ms = ORR_MS_NONE;
     slurm->last_backfill_ms = slurm->start_ms; /* its thread sleeps first */
     slurm->next_begin_ms = ORR_MS_NEVER;
     slurm->next_basic = 4294901759 - (int64_t)view->job_count;
@@ -157,7 +159,7 @@ static void count_exclusive(struct slurm *slurm, const struct orr_view *view)
     for (uint32_t r = 0; r < slurm->running_count; r++) {
         const uint32_t job = slurm->running[r];
         const struct orr_ledger *ledger = view->ledger;
-        for (uint32_t p = view->jobs[job].placement; slurm->jobs[job].exclusive && p != ORR_NONE;
+        for (uint32_t p = view->jobs[job].placement; slurm->jobs[job].holds_whole && p != ORR_NONE;
              p = ledger->placements[p].next) {
             for (uint32_t n = 0; n <= ledger->placements[p].more_nodes; n++) {
                 slurm->exclusive[ledger->placements[p].node + n]++;
@@ -176,7 +178,7 @@ static void stop(struct slurm *slurm, const struct orr_view *view, uint32_t job)
         if (j->array != ORR_NONE) {
             slurm->array[j->array].running--;
         }
-        if (j->exclusive) {
+        if (j->holds_whole) {
             count_exclusive(slurm, view);
         }
     }
@@ -287,10 +289,14 @@ static orr_ms main_due(const struct slurm *slurm, orr_ms now)
                : ORR_MS_NEVER;
 }
 
+/* Full passes come at multiples of sched_interval from slurmctld's start, whatever was in between.
+ */
 static orr_ms full_due(const struct slurm *slurm, orr_ms now)
 {
+    const orr_ms step = slurm->conf.sched_interval_ms > 0 ? slurm->conf.sched_interval_ms : 1000;
+    const orr_ms over = (((now - slurm->start_ms) % step) + step) % step;
     return slurm->queue_count > 0 && slurm->changed_since_full && slurm->conf.sched_interval_ms >= 0
-               ? after(slurm, slurm->last_full_ms, slurm->conf.sched_interval_ms, now)
+               ? tick_from(slurm, over == 0 ? now : now + step - over)
                : ORR_MS_NEVER;
 }
 
@@ -302,7 +308,8 @@ static orr_ms backfill_due(const struct slurm *slurm, orr_ms now)
                : ORR_MS_NEVER;
 }
 
-/* A job whose begin time has come is news to both schedulers. */
+/* A begin time that comes is no event: the next full pass finds the job. That a job has waited long
+ * enough for its switches is one here. */
 static void look_at_begins(struct slurm *slurm, orr_ms now)
 {
     if (slurm->next_begin_ms > now) {
@@ -318,8 +325,10 @@ static void look_at_begins(struct slurm *slurm, orr_ms now)
         if (j->is_lined && waited > now && waited < slurm->next_begin_ms) {
             slurm->next_begin_ms = waited;
         }
+        slurm->asked = slurm->asked || (j->is_lined && waited == now);
     }
-    slurm->asked = slurm->changed = slurm->changed_since_full = true;
+    slurm->changed = slurm->changed || slurm->asked;
+    slurm->changed_since_full = true;
 }
 
 static void slurm_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)
@@ -338,7 +347,6 @@ static void slurm_cycle(void *state, const struct orr_view *view, struct orr_txn
         orr_slurm__main_pass(slurm, view, txn, full);
         slurm->last_pass_ms = at_tick ? view->now : slurm->last_pass_ms;
         slurm->asked = slurm->asked && !at_tick;
-        slurm->last_full_ms = full ? view->now : slurm->last_full_ms;
         slurm->changed_since_full = slurm->changed_since_full && !full;
     }
     slurm->at_once = false;

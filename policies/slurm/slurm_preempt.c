@@ -144,6 +144,7 @@ static void remove_job(struct slurm *slurm, const struct orr_view *view, uint32_
         struct orr_request whole = shape->groups[placement->group].request;
         whole.devices = whole.gpu_ask == ORR_GPU_WHOLE ? whole.devices : 0;
         for (uint32_t n = placement->node; n <= placement->node + placement->more_nodes; n++) {
+            slurm->freed[n] = slurm->jobs[job].holds_whole ? slurm->image_number : slurm->freed[n];
             orr_slurm__take(&slurm->image[n], &whole, -(int64_t)orr_placement_each(placement));
         }
     }
@@ -151,10 +152,12 @@ static void remove_job(struct slurm *slurm, const struct orr_view *view, uint32_
 
 /* Takes candidates out until the job fits; how many, 0: it does not.
  * slurm->found has its nodes. */
-static uint32_t take_out(struct slurm *slurm, const struct orr_view *view,
-                         const struct slurm_record *record, const uint64_t *usable, uint32_t count)
+static uint32_t take_until_it_fits(struct slurm *slurm, const struct orr_view *view,
+                                   const struct slurm_record *record, const uint64_t *usable,
+                                   uint32_t count)
 {
     const struct slurm_partition *p = &slurm->conf.partitions[record->partition];
+    slurm->image_number++;
     memcpy(slurm->image, view->ledger->idle, view->cluster->node_count * sizeof *slurm->image);
     for (uint32_t v = 0; v < count; v++) {
         remove_job(slurm, view, slurm->victims[v].job);
@@ -168,6 +171,15 @@ static uint32_t take_out(struct slurm *slurm, const struct orr_view *view,
         }
     }
     return 0;
+}
+
+static uint32_t take_out(struct slurm *slurm, const struct orr_view *view,
+                         const struct slurm_record *record, const uint64_t *usable, uint32_t count)
+{
+    slurm->in_image = true;
+    const uint32_t needed = take_until_it_fits(slurm, view, record, usable, count);
+    slurm->in_image = false;
+    return needed;
 }
 
 /* The last one that was needed goes first; the others by the nodes they share

@@ -87,7 +87,9 @@ int64_t orr_slurm__tasks_on(const struct slurm *slurm, const struct orr_view *vi
                             const struct orr_room *room, const struct slurm_want *want)
 {
     const int64_t tasks = tasks_in(room, want->request);
-    return tasks > 0 && slurm->exclusive[node] == 0 && admits(slurm, view, node, want->request) &&
+    const bool held = slurm->exclusive[node] > 0 &&
+                      !(slurm->in_image && slurm->freed[node] == slurm->image_number);
+    return tasks > 0 && !held && admits(slurm, view, node, want->request) &&
                    (!want->whole || is_idle(view, node, room))
                ? tasks
                : 0;

@@ -32,6 +32,7 @@ static void begin_test(struct test *test, uint32_t job, const struct slurm_parti
 {
     struct slurm *slurm = test->slurm;
     slurm->image_number++;
+    slurm->in_image = true;
     test->want = orr_slurm__want(slurm, test->view, job, partition, 0);
     for (uint32_t w = 0; w < slurm->words; w++) {
         for (uint64_t bits = test->usable[w]; bits != 0; bits &= bits - 1) {
@@ -46,7 +47,8 @@ static void begin_test(struct test *test, uint32_t job, const struct slurm_parti
 
 /* Gives a node of the image what tasks of a job hold there. A device that tasks share is not
  * counted as free when one of them ends: the estimate is late. */
-static void give(struct test *test, uint32_t node, const struct orr_request *request, int64_t tasks)
+static void give(struct test *test, uint32_t node, const struct orr_request *request, int64_t tasks,
+                 bool frees)
 {
     struct slurm *slurm = test->slurm;
     struct orr_request whole = *request;
@@ -56,6 +58,7 @@ static void give(struct test *test, uint32_t node, const struct orr_request *req
     slurm->imaged[node] = slurm->image_number;
     whole.devices = request->gpu_ask == ORR_GPU_WHOLE ? request->devices : 0;
     orr_slurm__take(&slurm->image[node], &whole, -tasks);
+    slurm->freed[node] = frees ? slurm->image_number : slurm->freed[node];
     const int64_t after =
         orr_slurm__tasks_on(slurm, test->view, node, &slurm->image[node], &test->want);
     test->tasks += after - before;
@@ -75,7 +78,8 @@ static bool remove_job(struct test *test, uint32_t job)
         for (uint32_t n = placement->node; n <= placement->node + placement->more_nodes; n++) {
             if (slurm_has(test->usable, n)) {
                 any = true;
-                give(test, n, &shape->groups[placement->group].request, each);
+                give(test, n, &shape->groups[placement->group].request, each,
+                     test->slurm->jobs[job].holds_whole);
             }
         }
     }
@@ -129,24 +133,33 @@ static uint32_t remove_window(struct test *test, uint32_t from, orr_ms window, o
     return r;
 }
 
-orr_ms orr_slurm__will_run(struct slurm *slurm, const struct orr_view *view, uint32_t job,
-                           const struct slurm_partition *partition, const uint64_t *usable)
+static orr_ms find_time(struct test *test, uint32_t job, const struct slurm_partition *partition)
 {
-    struct test test = {.slurm = slurm, .view = view, .usable = usable};
-    begin_test(&test, job, partition);
-    if (fits(&test, job, partition)) {
+    const struct slurm *slurm = test->slurm;
+    const struct orr_view *view = test->view;
+    begin_test(test, job, partition);
+    if (fits(test, job, partition)) {
         return view->now;
     }
     orr_ms window = 30000, last = view->now;
     for (uint32_t r = 0; r < slurm->running_count && last < ORR_MS_NEVER;) {
-        r = remove_window(&test, r, window, &last);
+        r = remove_window(test, r, window, &last);
         window = slurm->conf.bf_window_linear_ms > 0 ? window + slurm->conf.bf_window_linear_ms
                                                      : window * 2;
-        if (last < ORR_MS_NEVER && fits(&test, job, partition)) {
+        if (last < ORR_MS_NEVER && fits(test, job, partition)) {
             return last > view->now ? last : view->now + 1000;
         }
     }
     return ORR_MS_NEVER;
+}
+
+orr_ms orr_slurm__will_run(struct slurm *slurm, const struct orr_view *view, uint32_t job,
+                           const struct slurm_partition *partition, const uint64_t *usable)
+{
+    struct test test = {.slurm = slurm, .view = view, .usable = usable};
+    const orr_ms time = find_time(&test, job, partition);
+    slurm->in_image = false;
+    return time;
 }
 
 orr_ms orr_slurm__earliest(struct slurm *slurm, const struct orr_view *view, uint32_t job,
@@ -174,6 +187,7 @@ orr_ms orr_slurm__earliest(struct slurm *slurm, const struct orr_view *view, uin
         (void)remove_job(&test, slurm->running[r]);
         earliest = is_enough(&test) ? end : ORR_MS_NEVER;
     }
+    slurm->in_image = false;
     *bound = (struct slurm_bound){slurm->moves, view->ledger->changes, partition,
                                   j->min_nodes, j->exclusive,          earliest};
     return earliest;

@@ -22,4 +22,12 @@ add_test(NAME plugin.symbols
 set_tests_properties(unit.test_plugin plugin.symbols PROPERTIES LABELS quick SKIP_RETURN_CODE 77)
 orr_shell_cases(plugin plugin/plugin.sh $<TARGET_FILE:orrery> ${PROJECT_SOURCE_DIR}
   $<TARGET_FILE_DIR:widest_first>)
+find_program(ORR_PYTHON3 python3)
+if(ORR_PYTHON3)
+  add_test(NAME plugin.learn COMMAND ${ORR_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/plugin/learn.py $<TARGET_FILE:orrery>
+    ${CMAKE_CURRENT_SOURCE_DIR}/plugin/learn.yaml)
+  set_tests_properties(plugin.learn PROPERTIES TIMEOUT 300
+    ENVIRONMENT "PYTHONPATH=${PROJECT_SOURCE_DIR}/sim/plugin/examples;PYTHONDONTWRITEBYTECODE=1")
+  orr_full(plugin.learn)
+endif()
 orr_full(plugin.child_hangs plugin.child_never_reads) # 2 to 3 s, of which they wait most

@@ -20,7 +20,8 @@ function differs(text) { print text; different++ }
 FNR == 1 { file++; next }
 file < 3 {
     cells($0, cell)
-    if (file == 1) {
+    again = (file, cell[2]) in nodes # it was queued again: the time is that of its first start, the nodes are its last
+    if (file == 1 && !again) {
         order[++count] = cell[2]
         real[cell[2]] = cell[4] == "never" ? "never" : cell[4] + 0
     }

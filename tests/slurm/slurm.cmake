@@ -4,4 +4,8 @@ add_test(NAME slurm.runs COMMAND sh ${slurm}/runs.sh $<TARGET_FILE:orrery> ${CMA
   ${slurm}/runs ${slurm}/equal.txt)
 add_test(NAME slurm.files COMMAND sh ${slurm}/files.sh $<TARGET_FILE:orrery> ${CMAKE_CURRENT_BINARY_DIR}/slurm_files
   ${slurm}/runs/15_qos_limits)
-set_tests_properties(slurm.runs slurm.files PROPERTIES LABELS quick TIMEOUT 300)
+add_test(NAME slurm.squeue COMMAND sh ${slurm}/squeue.sh $<TARGET_FILE:orrery> ${CMAKE_CURRENT_BINARY_DIR}/slurm_squeue
+  ${slurm}/runs ${slurm}/squeue.csv)
+set_tests_properties(slurm.files slurm.squeue PROPERTIES LABELS quick TIMEOUT 300)
+set_tests_properties(slurm.runs PROPERTIES TIMEOUT 300)
+orr_full(slurm.runs) # 3 s

@@ -46,9 +46,155 @@ ORR_API_BEGIN
     X(FLAVOR_NODES, "flavor-nodes",                                                                \
       "admitted: enough GPUs are free, but not on nodes of the flavor that its quota is of")
 
+/* Limits that only Slurm has, under the names that squeue prints. */
+#define ORR_REASON_SLURM_LIST(X)                                                                   \
+    X(QOS_GRP_JOBS_LIMIT, "QOSGrpJobsLimit", "as many jobs of its QOS run as it allows")           \
+    X(QOS_GRP_WALL_LIMIT, "QOSGrpWallLimit", "the jobs of its QOS have run as long as it allows")  \
+    X(QOS_GRP_CPU_LIMIT, "QOSGrpCpuLimit",                                                         \
+      "the jobs of its QOS would hold more CPUs than it allows")                                   \
+    X(QOS_GRP_MEM_LIMIT, "QOSGrpMemLimit",                                                         \
+      "the jobs of its QOS would hold more memory than it allows")                                 \
+    X(QOS_GRP_GRES, "QOSGrpGRES", "the jobs of its QOS would hold more GPUs than it allows")       \
+    X(QOS_GRP_NODE_LIMIT, "QOSGrpNodeLimit",                                                       \
+      "the jobs of its QOS would hold more nodes than it allows")                                  \
+    X(QOS_MAX_JOBS_PER_USER_LIMIT, "QOSMaxJobsPerUserLimit",                                       \
+      "its user has as many jobs running as its QOS allows one")                                   \
+    X(QOS_MAX_CPU_PER_USER_LIMIT, "QOSMaxCpuPerUserLimit",                                         \
+      "its user would hold more CPUs than its QOS allows one")                                     \
+    X(QOS_MAX_MEMORY_PER_USER, "QOSMaxMemoryPerUser",                                              \
+      "its user would hold more memory than its QOS allows one")                                   \
+    X(QOS_MAX_GRES_PER_USER, "QOSMaxGRESPerUser",                                                  \
+      "its user would hold more GPUs than its QOS allows one")                                     \
+    X(QOS_MAX_NODE_PER_USER_LIMIT, "QOSMaxNodePerUserLimit",                                       \
+      "its user would hold more nodes than its QOS allows one")                                    \
+    X(MAX_JOBS_PER_ACCOUNT, "MaxJobsPerAccount",                                                   \
+      "its account has as many jobs running as its QOS allows one")                                \
+    X(MAX_CPU_PER_ACCOUNT, "MaxCpuPerAccount",                                                     \
+      "its account would hold more CPUs than its QOS allows one")                                  \
+    X(MAX_MEMORY_PER_ACCOUNT, "MaxMemoryPerAccount",                                               \
+      "its account would hold more memory than its QOS allows one")                                \
+    X(MAX_GRES_PER_ACCOUNT, "MaxGRESPerAccount",                                                   \
+      "its account would hold more GPUs than its QOS allows one")                                  \
+    X(MAX_NODE_PER_ACCOUNT, "MaxNodePerAccount",                                                   \
+      "its account would hold more nodes than its QOS allows one")                                 \
+    X(QOS_MAX_WALL_DURATION_PER_JOB_LIMIT, "QOSMaxWallDurationPerJobLimit",                        \
+      "its time limit is longer than its QOS allows a job")                                        \
+    X(QOS_MAX_CPU_PER_JOB_LIMIT, "QOSMaxCpuPerJobLimit",                                           \
+      "it asks more CPUs than its QOS allows a job")                                               \
+    X(QOS_MAX_MEMORY_PER_JOB, "QOSMaxMemoryPerJob",                                                \
+      "it asks more memory than its QOS allows a job")                                             \
+    X(QOS_MAX_GRES_PER_JOB, "QOSMaxGRESPerJob", "it asks more GPUs than its QOS allows a job")     \
+    X(QOS_MAX_NODE_PER_JOB_LIMIT, "QOSMaxNodePerJobLimit",                                         \
+      "it asks more nodes than its QOS allows a job")                                              \
+    X(QOS_MAX_CPU_PER_NODE, "QOSMaxCpuPerNode",                                                    \
+      "it asks more CPUs of a node than its QOS allows a job")                                     \
+    X(QOS_MAX_MEMORY_PER_NODE, "QOSMaxMemoryPerNode",                                              \
+      "it asks more memory of a node than its QOS allows a job")                                   \
+    X(QOS_MAX_GRES_PER_NODE, "QOSMaxGRESPerNode",                                                  \
+      "it asks more GPUs of a node than its QOS allows a job")                                     \
+    X(QOS_MIN_CPU_NOT_SATISFIED, "QOSMinCpuNotSatisfied",                                          \
+      "it asks fewer CPUs than its QOS wants of a job")                                            \
+    X(QOS_MIN_MEMORY, "QOSMinMemory", "it asks less memory than its QOS wants of a job")           \
+    X(QOS_MIN_GRES, "QOSMinGRES", "it asks fewer GPUs than its QOS wants of a job")                \
+    X(QOS_MIN_NODE, "QOSMinNode", "it asks fewer nodes than its QOS wants of a job")               \
+    X(QOS_GRP_CPU_MINUTES_LIMIT, "QOSGrpCpuMinutesLimit",                                          \
+      "the jobs of its QOS have used as many CPUs times minutes as it allows")                     \
+    X(QOS_GRP_MEM_MINUTES, "QOSGrpMemMinutes",                                                     \
+      "the jobs of its QOS have used as much memory times minutes as it allows")                   \
+    X(QOS_GRP_GRES_MINUTES, "QOSGrpGRESMinutes",                                                   \
+      "the jobs of its QOS have used as many GPUs times minutes as it allows")                     \
+    X(QOS_GRP_NODE_MINUTES, "QOSGrpNodeMinutes",                                                   \
+      "the jobs of its QOS have used as many nodes times minutes as it allows")                    \
+    X(QOS_GRP_CPU_RUN_MINUTES_LIMIT, "QOSGrpCPURunMinutesLimit",                                   \
+      "what jobs of its QOS may use until their limits would be more CPUs times minutes than it "  \
+      "allows")                                                                                    \
+    X(QOS_GRP_MEM_RUN_MINUTES, "QOSGrpMemRunMinutes",                                              \
+      "what jobs of its QOS may use until their limits would be more memory times minutes than "   \
+      "it allows")                                                                                 \
+    X(QOS_GRP_GRES_RUN_MINUTES, "QOSGrpGRESRunMinutes",                                            \
+      "what jobs of its QOS may use until their limits would be more GPUs times minutes than it "  \
+      "allows")                                                                                    \
+    X(QOS_GRP_NODE_RUN_MINUTES, "QOSGrpNodeRunMinutes",                                            \
+      "what jobs of its QOS may use until their limits would be more nodes times minutes than it " \
+      "allows")                                                                                    \
+    X(QOS_MAX_CPU_MINUTES_PER_JOB_LIMIT, "QOSMaxCpuMinutesPerJobLimit",                            \
+      "it asks more CPUs times minutes than its QOS allows a job")                                 \
+    X(QOS_MAX_MEM_MINUTES_PER_JOB, "QOSMaxMemMinutesPerJob",                                       \
+      "it asks more memory times minutes than its QOS allows a job")                               \
+    X(QOS_MAX_GRES_MINUTES_PER_JOB, "QOSMaxGRESMinutesPerJob",                                     \
+      "it asks more GPUs times minutes than its QOS allows a job")                                 \
+    X(QOS_MAX_NODE_MINUTES_PER_JOB, "QOSMaxNodeMinutesPerJob",                                     \
+      "it asks more nodes times minutes than its QOS allows a job")                                \
+    X(ASSOC_GRP_JOBS_LIMIT, "AssocGrpJobsLimit",                                                   \
+      "as many jobs of its association run as it allows")                                          \
+    X(ASSOC_GRP_WALL_LIMIT, "AssocGrpWallLimit",                                                   \
+      "the jobs of its association have run as long as it allows")                                 \
+    X(ASSOC_GRP_CPU_LIMIT, "AssocGrpCpuLimit",                                                     \
+      "the jobs of its association would hold more CPUs than it allows")                           \
+    X(ASSOC_GRP_MEM_LIMIT, "AssocGrpMemLimit",                                                     \
+      "the jobs of its association would hold more memory than it allows")                         \
+    X(ASSOC_GRP_GRES, "AssocGrpGRES",                                                              \
+      "the jobs of its association would hold more GPUs than it allows")                           \
+    X(ASSOC_GRP_NODE_LIMIT, "AssocGrpNodeLimit",                                                   \
+      "the jobs of its association would hold more nodes than it allows")                          \
+    X(ASSOC_MAX_JOBS_LIMIT, "AssocMaxJobsLimit",                                                   \
+      "its user has as many jobs running as the association allows")                               \
+    X(ASSOC_MAX_WALL_DURATION_PER_JOB_LIMIT, "AssocMaxWallDurationPerJobLimit",                    \
+      "its time limit is longer than its association allows a job")                                \
+    X(ASSOC_MAX_CPU_PER_JOB_LIMIT, "AssocMaxCpuPerJobLimit",                                       \
+      "it asks more CPUs than its association allows a job")                                       \
+    X(ASSOC_MAX_MEM_PER_JOB, "AssocMaxMemPerJob",                                                  \
+      "it asks more memory than its association allows a job")                                     \
+    X(ASSOC_MAX_GRES_PER_JOB, "AssocMaxGRESPerJob",                                                \
+      "it asks more GPUs than its association allows a job")                                       \
+    X(ASSOC_MAX_NODE_PER_JOB_LIMIT, "AssocMaxNodePerJobLimit",                                     \
+      "it asks more nodes than its association allows a job")                                      \
+    X(ASSOC_MAX_CPU_PER_NODE, "AssocMaxCpuPerNode",                                                \
+      "it asks more CPUs of a node than its association allows a job")                             \
+    X(ASSOC_MAX_MEM_PER_NODE, "AssocMaxMemPerNode",                                                \
+      "it asks more memory of a node than its association allows a job")                           \
+    X(ASSOC_MAX_GRES_PER_NODE, "AssocMaxGRESPerNode",                                              \
+      "it asks more GPUs of a node than its association allows a job")                             \
+    X(ASSOC_GRP_CPU_MINUTES_LIMIT, "AssocGrpCpuMinutesLimit",                                      \
+      "the jobs of its association have used as many CPUs times minutes as it allows")             \
+    X(ASSOC_GRP_MEM_MINUTES, "AssocGrpMemMinutes",                                                 \
+      "the jobs of its association have used as much memory times minutes as it allows")           \
+    X(ASSOC_GRP_GRES_MINUTES, "AssocGrpGRESMinutes",                                               \
+      "the jobs of its association have used as many GPUs times minutes as it allows")             \
+    X(ASSOC_GRP_NODE_MINUTES, "AssocGrpNodeMinutes",                                               \
+      "the jobs of its association have used as many nodes times minutes as it allows")            \
+    X(ASSOC_GRP_CPU_RUN_MINUTES_LIMIT, "AssocGrpCPURunMinutesLimit",                               \
+      "what jobs of its association may use until their limits would be more CPUs times minutes "  \
+      "than it allows")                                                                            \
+    X(ASSOC_GRP_MEM_RUN_MINUTES, "AssocGrpMemRunMinutes",                                          \
+      "what runs of its association, with its limits of time, would be more memory than it "       \
+      "allows")                                                                                    \
+    X(ASSOC_GRP_GRES_RUN_MINUTES, "AssocGrpGRESRunMinutes",                                        \
+      "what jobs of its association may use until their limits would be more GPUs times minutes "  \
+      "than it allows")                                                                            \
+    X(ASSOC_GRP_NODE_RUN_MINUTES, "AssocGrpNodeRunMinutes",                                        \
+      "what jobs of its association may use until their limits would be more nodes times minutes " \
+      "than it allows")                                                                            \
+    X(ASSOC_MAX_CPU_MINUTES_PER_JOB_LIMIT, "AssocMaxCpuMinutesPerJobLimit",                        \
+      "it asks more CPUs times minutes than its association allows a job")                         \
+    X(ASSOC_MAX_MEM_MINUTES_PER_JOB, "AssocMaxMemMinutesPerJob",                                   \
+      "it asks more memory times minutes than its association allows a job")                       \
+    X(ASSOC_MAX_GRES_MINUTES_PER_JOB, "AssocMaxGRESMinutesPerJob",                                 \
+      "it asks more GPUs times minutes than its association allows a job")                         \
+    X(ASSOC_MAX_NODE_MINUTES_PER_JOB, "AssocMaxNodeMinutesPerJob",                                 \
+      "it asks more nodes times minutes than its association allows a job")                        \
+    X(PARTITION_DOWN, "PartitionDown", "its partition is down, or has no nodes here")              \
+    X(PARTITION_NODE_LIMIT, "PartitionNodeLimit",                                                  \
+      "it asks more nodes than its partition allows a job")                                        \
+    X(PARTITION_TIME_LIMIT, "PartitionTimeLimit",                                                  \
+      "its time limit is longer than its partition allows")                                        \
+    X(JOB_ARRAY_TASK_LIMIT, "JobArrayTaskLimit",                                                   \
+      "as many tasks of its array run as its user allowed")                                        \
+    X(BEGIN_TIME, "BeginTime", "it was queued again, and may not start before its begin time")
+
 enum orr_reason {
 #define X(name, code, words) ORR_REASON_##name,
-    ORR_REASON_LIST(X)
+    ORR_REASON_LIST(X) ORR_REASON_SLURM_LIST(X)
 #undef X
         ORR_REASON_COUNT
 };
