@@ -448,15 +448,15 @@ static void look_on(struct orr_order *order, bool building)
     const struct orr_queue_rank rank = *rank_of(order, root->children[0]);
     if (!building) {
         const bool worse =
-            !watch->popped || orr_queue_compare_amounts(order->session, &watch->worst, &rank) < 0;
+            !watch->popped || orr_queue_compare_numbers(order->session, &watch->worst, &rank) < 0;
         watch->worst = worse ? rank : watch->worst;
         watch->popped = true;
         return;
     }
-    if (!watch->built || orr_queue_compare_amounts(order->session, &rank, &watch->least) < 0) {
+    if (!watch->built || orr_queue_compare_numbers(order->session, &rank, &watch->least) < 0) {
         watch->least = rank;
     }
-    if (!watch->built || orr_queue_compare_amounts(order->session, &watch->most, &rank) < 0) {
+    if (!watch->built || orr_queue_compare_numbers(order->session, &watch->most, &rank) < 0) {
         watch->most = rank;
     }
     watch->built = true;
@@ -504,6 +504,13 @@ void orr_order_build_over(struct orr_order *order, const struct orr_order_entry 
         i = to;
         k = last;
     }
+}
+
+const struct orr_order_entry *orr_order_reach(const struct orr_order *order, uint32_t queue)
+{
+    const uint32_t leaf = order->node_of_queue[queue];
+    const bool ahead = leaf != ORR_NONE && order->nodes[leaf].head.lane != ORR_NONE;
+    return ahead ? &order->nodes[leaf].head.entry : NULL;
 }
 
 void orr_order_build(struct orr_order *order, const struct orr_jobview *views, uint32_t count)

@@ -140,13 +140,17 @@ int orr_queue_compare_amounts(const struct orr_session *session, const struct or
     return order;
 }
 
+int orr_queue_compare_numbers(const struct orr_session *session, const struct orr_queue_rank *a,
+                              const struct orr_queue_rank *b)
+{
+    const int order = orr_queue_compare_amounts(session, a, b);
+    return order != 0 ? order : by_number(a->share_now, b->share_now);
+}
+
 static int by_proportion(const struct orr_session *session, const struct orr_queue_rank *a,
                          const struct orr_queue_rank *b)
 {
-    int order = orr_queue_compare_amounts(session, a, b);
-    if (order == 0) {
-        order = by_number(a->share_now, b->share_now);
-    }
+    int order = orr_queue_compare_numbers(session, a, b);
     if (order == 0) {
         order =
             by_flag(owns_less(session, b->queue, a->queue), owns_less(session, a->queue, b->queue));

@@ -11,7 +11,8 @@
  * the other's.
  *
  * What came of playing a branch is kept from search to search by a fingerprint of all that was
- * read: victims and preemptor, how the queues below stand and who waits in them.
+ * read: victims and preemptor, how the queues below stand and who waits in them as far as it was
+ * looked at (reach.c).
  */
 #include "branches.h"
 
@@ -28,7 +29,7 @@ static void read_context(struct orr_session *session, const struct orr_branches 
     for (uint32_t q = 0; q < session->queue_count; q++) {
         if (s->branch_of[q] == index) {
             orr_fingerprint_word(&fingerprint, orr_victim_index_generation_of(session, q));
-            orr_fingerprint_word(&fingerprint, session->backlog->leaves[q].generation);
+            orr_reach__fingerprint(&fingerprint, session, q);
         }
     }
     for (uint32_t i = 0; i < session->changed_count; i++) { /* since the backlog was */
@@ -54,6 +55,18 @@ static void list_waiting(struct orr_victim_search *search, struct orr_branch *br
         const uint32_t queue = session->jobs[search->pending[i].view.job].queue;
         if (&s->branches[s->branch_of[queue]] == branch) {
             branch->waiting[branch->waiting_count++] = search->pending[i];
+        }
+    }
+}
+
+/* Looked at further than ever: the context has more jobs from now on. */
+static void note_reach(const struct orr_session *session, const struct orr_branches *s,
+                       struct orr_branch *branch, const struct orr_order *order)
+{
+    for (uint32_t q = 0; q < session->queue_count; q++) {
+        if (&s->branches[s->branch_of[q]] == branch &&
+            orr_reach__note_entry(session, q, orr_order_reach(order, q))) {
+            branch->context = 0;
         }
     }
 }
@@ -100,6 +113,7 @@ static void play(struct orr_victim_search *search, struct orr_branch *branch,
         orr_branches__restore(session, s, &s->victims[v]);
     }
     turns->all_served = left == 0 && !own;
+    note_reach(session, s, branch, order);
 }
 
 const struct orr_turns *orr_branches__turns(struct orr_victim_search *search,
@@ -117,7 +131,7 @@ const struct orr_turns *orr_branches__turns(struct orr_victim_search *search,
     struct orr_turns *kept = orr_victim_index_turns(search->session, fingerprint);
     if (kept->fingerprint != fingerprint) {
         play(search, branch, kept);
-        kept->fingerprint = fingerprint;
+        kept->fingerprint = branch->context == 0 ? 0 : fingerprint;
     }
     return kept;
 }
@@ -127,7 +141,7 @@ const struct orr_turns *orr_branches__turns(struct orr_victim_search *search,
 static int compare(const struct orr_session *session, const struct orr_queue_rank *a,
                    const struct orr_queue_rank *b)
 {
-    return orr_queue_compare_amounts(session, a, b);
+    return orr_queue_compare_numbers(session, a, b);
 }
 
 /* While the heap of branches was built, the two compared always the same. */

@@ -276,24 +276,29 @@ static bool line_up(struct orr_victim_search *search)
     return orr_branches__is_heap(search);
 }
 
-/* The branch that is served next; NULL: it is not for sure. */
+static bool is_ahead(const struct orr_session *session, const struct line *a, const struct line *b)
+{
+    return orr_queue_compare_ranks(session, &a->turns[a->at].worst, &b->turns[b->at].worst) < 0;
+}
+
+/* The branch that is served next; NULL: it is not for sure. Between branches of equal numbers the
+ * queues decide, two by two: it has to be ahead of each other one. */
 static struct line *next_line(const struct orr_session *session, const struct orr_dry_run *run)
 {
     struct line *best = NULL;
-    bool tied = false;
     for (uint32_t i = 0; i < run->line_count; i++) {
         struct line *line = &run->lines[i];
-        if (line->at == line->count) {
-            continue;
+        if (line->at < line->count && (best == NULL || is_ahead(session, line, best))) {
+            best = line;
         }
-        const int sign = best == NULL
-                             ? -1
-                             : orr_queue_compare_amounts(session, &line->turns[line->at].worst,
-                                                         &best->turns[best->at].worst);
-        best = sign < 0 ? line : best;
-        tied = sign == 0 || (tied && sign > 0);
     }
-    return tied ? NULL : best;
+    for (uint32_t i = 0; i < run->line_count; i++) {
+        const struct line *line = &run->lines[i];
+        if (line != best && line->at < line->count && !is_ahead(session, best, line)) {
+            return NULL;
+        }
+    }
+    return best;
 }
 
 /* Sides as they were played: one is served up to a pop before the others come to one if all its
@@ -345,6 +350,7 @@ static enum orr_outcome serve_tree(struct orr_victim_search *search,
     orr_order_build_over(order, search->pending, search->pending_count, orr_branches__unlisted(s),
                          served, left);
     const enum orr_outcome outcome = serve(search, potential, order, left, &charged);
+    orr_reach__note(session, order);
     if (charged) {
         orr_branches__charge(session, s, session->jobs[search->job].queue, &search->demand, -1);
     }

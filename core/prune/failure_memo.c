@@ -10,9 +10,10 @@
  *
  * In any other world it is all that a simulation can read: what nodes hold and have free, shared
  * devices one by one; of every queue how it stands, its active tasks and their nodes, who waits in
- * it; tasks of the preemptor, of jobs that are active in part and of those that changed since the
- * backlog was brought up to date; candidates, where time alone may make or protect one. Rules,
- * names, ages, asks, filters and the topology are the session's and do not change.
+ * it, as far as any order has looked (reach.c); tasks of the preemptor, of jobs that are active in
+ * part and of those that changed since the backlog was brought up to date; candidates, where time
+ * alone may make or protect one. Rules, names, ages, asks, filters and the topology are the
+ * session's and do not change.
  */
 #include "flat_int.h"
 
@@ -130,7 +131,7 @@ static uint64_t flat_world(const struct orr_victim_search *search)
 
 /* --- any world --- */
 
-/* Who of the queue runs and who waits. A queue's fingerprint has active tasks alone, so jobs with
+/* Who of the queue runs. A queue's fingerprint has active tasks alone, so jobs with
  * others are taken in task by task. */
 static void take_any_queue(uint64_t *sum, const struct orr_session *session, uint32_t queue)
 {
@@ -141,9 +142,6 @@ static void take_any_queue(uint64_t *sum, const struct orr_session *session, uin
         if (session->jobs[of->active[i]].active != session->jobs[of->active[i]].task_count) {
             orr_victim__fingerprint_job(sum, session, of->active[i]);
         }
-    }
-    if (queue < session->backlog->queue_count) {
-        orr_fingerprint_word(sum, session->backlog->leaves[queue].generation);
     }
 }
 
@@ -172,12 +170,24 @@ static uint64_t any_world(const struct orr_victim_search *search)
     return sum == 0 ? 1 : sum;
 }
 
+/* What failures are known by: in any world with those who wait, as far as they were looked at. */
+static uint64_t world_of(const struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    uint64_t sum = search->refuter.world;
+    for (uint32_t q = 0; search->refuter.flat == NULL && sum != 0 && q < session->queue_count;
+         q++) {
+        orr_reach__fingerprint(&sum, session, q);
+    }
+    return sum;
+}
+
 bool orr_victim__failed_before(struct orr_victim_search *search)
 {
     const struct orr_failed_search *failed =
         &search->session->jobs[search->job].failed[search->action];
     search->refuter.world = search->refuter.flat != NULL ? flat_world(search) : any_world(search);
-    if (search->refuter.world == 0 || failed->world != search->refuter.world) {
+    if (search->refuter.world == 0 || failed->world != world_of(search)) {
         return false;
     }
     orr_victim__reached(search, (enum orr_outcome)failed->outcome);
@@ -190,6 +200,6 @@ void orr_victim__note_failure(const struct orr_victim_search *search)
     if (search->refuter.world != 0 &&
         (search->refuter.flat == NULL || !search->refuter.simulated)) {
         job->failed[search->action] =
-            (struct orr_failed_search){.world = search->refuter.world, .outcome = search->reached};
+            (struct orr_failed_search){.world = world_of(search), .outcome = search->reached};
     }
 }

@@ -162,6 +162,13 @@ struct orr_queue_state { /* of a queue: shares, and what it holds */
     double allocated[ORR_SHARE_KINDS];
 };
 
+struct orr_reach { /* reach.c: of who waits in a queue, those that dry runs have looked at */
+    bool any, all;
+    int32_t priority; /* the last of them */
+    int elastic_state;
+    int64_t created_s;
+    uint64_t generation; /* of all: of the queue's lanes then */
+};
 struct orr_queue_index { /* a queue */
     struct orr_queue_state queue_state;
     uint64_t generation;          /* of how it stands, */
@@ -172,9 +179,10 @@ struct orr_queue_index { /* a queue */
     uint32_t capacity;
     uint64_t waiting;    /* fingerprint of who waits before the last of them; */
     uint64_t waiting_at; /* of the generation of its lanes; 0: not known */
+    struct orr_reach reach;
 };
 
-#define ORR_TURNS_KEPT 64
+#define ORR_TURNS_KEPT 256
 struct orr_turns {        /* what came of playing a branch, branch_turns.c */
     uint64_t fingerprint; /* of all that was read */
     bool all_served;      /* its victims; on the preemptor's branch before the preemptor */

@@ -60,6 +60,14 @@ bool orr_victim__cannot_regain(struct orr_victim_search *search, uint32_t from, 
 void orr_victim__start_count(struct orr_victim_search *search);
 bool orr_victim__all_given_back(struct orr_victim_search *search);
 
+/* reach.c, outside flat worlds: an order over lists was popped; a queue's jobs were looked at up to
+ * one, NULL: all. True: further than before. */
+void orr_reach__note(const struct orr_session *session, const struct orr_order *order);
+bool orr_reach__note_entry(const struct orr_session *session, uint32_t queue,
+                           const struct orr_order_entry *last);
+/* Of those who wait in the queue, as far as they were ever looked at. */
+void orr_reach__fingerprint(uint64_t *sum, const struct orr_session *session, uint32_t queue);
+
 /* How a scenario would end outside flat worlds, whose victims were taken apart (branches.h).
  * SOLVED: it has to be simulated. */
 enum orr_outcome orr_victim__run_dry(struct orr_victim_search *search,

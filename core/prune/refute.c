@@ -274,6 +274,13 @@ void orr_refute__simulated(struct orr_victim_search *search)
     search->refuter.simulated = true;
 }
 
+void orr_refute__popped(const struct orr_victim_search *search, const struct orr_order *order)
+{
+    if (search->refuter.world != 0 && search->refuter.flat == NULL) {
+        orr_reach__note(search->session, order);
+    }
+}
+
 void orr_refute__scenario_solved(const struct orr_victim_search *search)
 {
     orr_prune__check(search, false);

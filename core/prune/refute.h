@@ -13,6 +13,7 @@
 
 struct orr_victim_search;
 struct orr_victims;
+struct orr_order;
 
 enum orr_refute_level { /* what was refuted and is tried all the same while pruners are verified */
                         ORR_REFUTE_SEARCH,
@@ -43,7 +44,8 @@ struct orr_refuter {      /* of a search; private to prune/ */
     bool places_enough, domains_enough; /* all of a state moved leave enough, so more will, too */
     struct orr_branches *branches;      /* branches.h; NULL: nothing is known of such a world */
     struct orr_given_back *given;       /* served_first_any.c; NULL until asked */
-    uint64_t world;                     /* fingerprint of all that the search reads; 0: not known */
+    uint64_t world;                     /* fingerprint of all that the search reads; 0: not known:
+                                         * in trees without who waits */
     enum orr_refute_level level;
     uint32_t doubts[ORR_REFUTE_LEVELS]; /* a bit for each pruner that refuted it */
 };
@@ -64,6 +66,7 @@ bool orr_refute__scenario(struct orr_victim_search *search, const struct orr_vic
 /* What happened: a scenario is simulated, one succeeded, the search ended so. Ends the program if a
  * pruner had refuted what succeeded. */
 void orr_refute__simulated(struct orr_victim_search *search);
+void orr_refute__popped(const struct orr_victim_search *search, const struct orr_order *order);
 void orr_refute__scenario_solved(const struct orr_victim_search *search);
 void orr_refute__search_ended(struct orr_victim_search *search, enum orr_search_result result);
 

@@ -140,6 +140,7 @@ static bool are_served_first(struct orr_victim_search *search)
         struct orr_queue_rank worst;
         first = worst_rank(search, search->queues[i], &worst) &&
                 orr_queue_compare_amounts(session, &worst, &latest) < 0;
+        (void)orr_reach__note_entry(session, search->queues[i], NULL);
     }
     return first;
 }

@@ -71,6 +71,32 @@ horizon: 5000s
 END
     agrees "$dir/demands"
 }
+case_behind() { # who comes to wait behind a job changes nothing for it, in trees of queues either
+    awk -v OFS=, 'BEGIN {
+        print "job", "submit_s", "run_s", "pods", "gpus_per_pod", "queue", "kind"
+        print "holds 1", 0, 90000, 1, 8, "y1", "training"
+        print "holds 2", 0, 90000, 1, 8, "y1", "training"
+        print "gang", 10, 900, 2, 8, "x1", "training"
+        print "waits", 20, 900, 1, 4, "x1", "training"
+        for (i = 1; i <= 50; i++) print "behind " i, 100 + 10 * i, 900, 1, 4 + i % 2, "x1", "training"
+    }' >"$dir/behind.csv"
+    cat >"$dir/behind.yaml" <<END
+apiVersion: orrery/v1alpha1
+kind: Scenario
+cluster: {pools: {pool: {nodes: 2, gpus: 8, gpu_model: P100}}}
+queues:
+  x: {gpu: [6, 1, unlimited]}
+  y: {gpu: [10, 1, unlimited]}
+  x1: {parent: x, gpu: [6, 1, unlimited]}
+  y1: {parent: y, gpu: [10, 1, unlimited]}
+workload: [{name: behind, kind: training, trace: behind.csv}]
+policy: {name: kai}
+horizon: 1000s
+END
+    agrees "$dir/behind"
+    digest_of "$dir/behind" on >/dev/null
+    refutes failed-before
+}
 case_mixed() { agrees "$here"/../../scenarios/mixed/mixed --set horizon=4d && refutes domains; }
 case_everything() {
     rows=${rows_given:-600}

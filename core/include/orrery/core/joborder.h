@@ -73,6 +73,9 @@ void orr_order_build(struct orr_order *order, const struct orr_jobview *views, u
 void orr_order_build_over(struct orr_order *order, const struct orr_order_entry *list,
                           uint32_t list_count, const bool *unlisted,
                           const struct orr_order_entry *added, uint32_t added_count);
+/* Of such an order: the last of the queue's listed jobs that it has looked at, NULL: all of them.
+ */
+const struct orr_order_entry *orr_order_reach(const struct orr_order *order, uint32_t queue);
 /* Entries in the canonical order of building; returns their number, at most count. */
 uint32_t orr_order_prepare(const struct orr_order *order, const struct orr_jobview *views,
                            uint32_t count, struct orr_order_entry *entries);

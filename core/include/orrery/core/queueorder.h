@@ -34,6 +34,9 @@ int orr_queue_compare_ranks(const struct orr_session *session, const struct orr_
 /* The same up to share_after; 0: what comes after it decides. */
 int orr_queue_compare_amounts(const struct orr_session *session, const struct orr_queue_rank *a,
                               const struct orr_queue_rank *b);
+/* The same up to share_now; 0: which queues they are decides. */
+int orr_queue_compare_numbers(const struct orr_session *session, const struct orr_queue_rank *a,
+                              const struct orr_queue_rank *b);
 
 ORR_API_END
 
