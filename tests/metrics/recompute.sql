@@ -407,8 +407,8 @@ INSERT INTO made SELECT 'gpu_available', 'all', '', available / nullif(built, 0)
 CREATE TEMP TABLE ratio AS
 SELECT w.scope, w.label, w.shard, w.available, total(f.alloc) AS alloc, total(f.apart) AS apart, total(f.debt) AS debt,
        sum(f.part) AS s, sum(f.part * f.part) AS ss, sum(min(1.0, f.part)) AS c, sum(min(1.0, f.part) * min(1.0, f.part)) AS cc,
-       count(f.part) AS n, count(*) AS leaves
-FROM whole AS w JOIN fair AS f ON w.shard IS NULL OR f.shard = w.shard GROUP BY w.scope, w.label;
+       count(f.part) AS n, count(f.queue) AS leaves
+FROM whole AS w LEFT JOIN fair AS f ON w.shard IS NULL OR f.shard = w.shard GROUP BY w.scope, w.label;
 INSERT INTO made
 SELECT 'fairness_jain', scope, label, s * s / (n * nullif(ss, 0)), n FROM ratio
 UNION ALL SELECT 'fairness_satisfaction', scope, label, c * c / (n * nullif(cc, 0)), n FROM ratio WHERE scope = 'all'

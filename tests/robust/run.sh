@@ -8,6 +8,7 @@
 set -eu
 
 orrery=$(realpath "$1") work=${TMPDIR:-/tmp} case=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")
+here=$(cd "$(dirname "$0")" && pwd)
 . "$(dirname "$0")/../scratch.sh"
 
 # expect CODE COMMAND...: runs it into the files out and err, and for a minute at most.
@@ -37,6 +38,8 @@ sound() {
     expect 0 "$orrery" run "$1" --check-books --force -q -o r.db
     is 'PRAGMA integrity_check' ok
     expect 0 "$orrery" audit r.db
+    sqlite3 -bail -readonly r.db ".read $here/../metrics/recompute.sql" >out
+    tail -n 1 out | grep -q ' compared, 0 differ$' || fail 'metrics made again in SQL differ'
     expect 0 "$orrery" show r.db --resolved
     clean
 }
