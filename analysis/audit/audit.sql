@@ -24,7 +24,8 @@ SELECT id, name, policy,
        ELSE 1 + (params LIKE '%' || n || 'within_cluster_queue=lower-priority' || n || '%') END,
   CASE WHEN params LIKE '%' || n || 'reclaim_within_cohort=any' || n || '%' THEN 4
        ELSE 1 + (params LIKE '%' || n || 'reclaim_within_cohort=lower-priority' || n || '%') END,
-  params LIKE '%' || n || 'cluster_cohort=true' || n || '%'
+  params LIKE '%' || n || 'cluster_cohort=true' || n || '%',
+  policy = 'kai' AND params LIKE '%' || n || 'plugins.proportion.enabled=false' || n || '%', policy = 'kueue'
 FROM (SELECT *, char(10) AS n, char(10) || policy_params || char(10) AS params FROM shard)
 ORDER BY id;
 

@@ -118,7 +118,9 @@ static void load_shards(struct load *load)
             .namespace_cap = (enum orr_audit_cap)sqlite3_column_int(row, 10),
             .within = (enum orr_audit_preemption)sqlite3_column_int(row, 11),
             .reclaim = (enum orr_audit_preemption)sqlite3_column_int(row, 12),
-            .cluster_cohort = sqlite3_column_int(row, 13) != 0};
+            .cluster_cohort = sqlite3_column_int(row, 13) != 0,
+            .boundless = sqlite3_column_int(row, 14) != 0,
+            .borrows = sqlite3_column_int(row, 15) != 0};
         struct orr_audit_shard *shard = &schedule->shards[schedule->shard_count - 1];
         shard->k = shard->k > 0 ? shard->k : 0;
         shard->obscure =
@@ -232,7 +234,9 @@ static void load_queues(struct load *load)
             .flavored = sqlite3_column_int(row, 10) != 0,
             .within = (enum orr_audit_preemption)sqlite3_column_int(row, 11),
             .reclaim = (enum orr_audit_preemption)sqlite3_column_int(row, 12),
-            .outside = schedule->shards[shard].flat && parent == ORR_NONE};
+            .outside = schedule->shards[shard].flat && parent == ORR_NONE,
+            .boundless = schedule->shards[shard].boundless,
+            .borrows = schedule->shards[shard].borrows};
         schedule->queue_count++;
     }
 }

@@ -127,8 +127,8 @@ static void judge_loss(const struct orr_audit_takings *t, const struct loss *los
     const struct orr_audit_queue *queue = &walk->queues[loss->queue];
     const uint32_t by =
         orr_audit__level(schedule, taker->queue, schedule->jobs[first->job].queue).a;
-    if (queue->other_bounds) {
-        return; /* it may be above its share of CPU or memory */
+    if (queue->other_bounds || queue->boundless) {
+        return; /* it may be above its share of CPU or memory, or shares do not count */
     }
     walk->run->verdict->examined[ORR_AUDIT_RECLAIM]++;
     double most = least_allocatable(walk, loss->queue, first->at_ms);

@@ -7,6 +7,7 @@
 #include "audit_int.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #include <orrery/base/text.h>
 #include <orrery/base/sort.h>
@@ -181,22 +182,43 @@ static void take_queue_changes(struct space *space, orr_ms until)
     }
 }
 
+/* Kueue: what a queue owns, or all below it; without bound it is as much as the limit says. */
+static double owns(const struct space *space, uint32_t q)
+{
+    const struct orr_audit_queue *queue = &space->queues[q];
+    const double most = queue->gpu_limit >= 0 ? queue->gpu_limit : (double)INFINITY;
+    double below = 0;
+    for (uint32_t child = q + 1; child < space->schedule->queue_count; child++) {
+        below += space->queues[child].parent == q ? owns(space, child) : 0;
+    }
+    return fmax(queue->gpu_quota >= 0 ? queue->gpu_quota : most, below);
+}
+
+/* Kueue has only limits on what is borrowed: where a change leaves a limit below the quota, the
+ * quota is what may be held. */
+static double limit_of(const struct space *space, uint32_t q)
+{
+    const double limit = space->queues[q].gpu_limit;
+    return space->queues[q].borrows && limit >= 0 ? fmax(limit, owns(space, q)) : limit;
+}
+
 static void judge_queue(struct space *space, uint32_t q, bool starts, orr_ms now)
 {
     const struct orr_audit_queue *queue = &space->queues[q];
-    if (queue->gpu_limit < 0) {
+    const double limit = limit_of(space, q);
+    if (limit < 0 || queue->boundless) {
         return;
     }
     space->run->verdict->examined[ORR_AUDIT_LIMIT]++;
     const double held = (double)space->queue_mgpu[q] / ORR_MGPU;
-    space->excused[q] = space->excused[q] && held > queue->gpu_limit && !starts;
+    space->excused[q] = space->excused[q] && held > limit && !starts;
     if (space->excused[q]) {
         return;
     }
-    if (goes_over(&space->over[space->schedule->node_count + q], held > queue->gpu_limit)) {
+    if (goes_over(&space->over[space->schedule->node_count + q], held > limit)) {
         orr_audit__found(space->run, ORR_AUDIT_LIMIT, now,
                          "queue %s holds %g GPU%s, its limit is %g", queue->name, held,
-                         ORR_PLURAL(held), queue->gpu_limit);
+                         ORR_PLURAL(held), limit);
     }
 }
 
@@ -205,7 +227,7 @@ static void judge_quota(struct space *space, uint32_t q, orr_ms now)
 {
     const struct orr_audit_queue *queue = &space->queues[q];
     const double held = (double)space->firm_mgpu[q] / ORR_MGPU;
-    if (queue->gpu_quota < 0) {
+    if (queue->gpu_quota < 0 || queue->boundless) {
         return;
     }
     space->run->verdict->examined[ORR_AUDIT_QUOTA]++;

@@ -469,6 +469,34 @@ Y
     right 2
 }
 
+# kai without the plugin proportion heeds no quota, limit or fair share, and takes from whom it likes (audit: above its limit).
+case_without_proportion() {
+    mkdir 0
+    cat >0/s.yaml <<'Y'
+cluster: {pools: {p: {nodes: 1, gpus: 4}}}
+queues: {q: {gpu: [4, 1, 2]}, r: {gpu: [2, 1, unlimited]}}
+workload: [{name: t, trace: t.csv}]
+policy: {name: kai, params: {plugins.proportion.enabled: false}}
+Y
+    printf 'job,submit_s,run_s,gpus_per_pod,queue,preemptible\na,0,50,4,q,\nb,10,50,4,r,\nc,100,5,3,r,false\n' >0/t.csv
+    right 0
+    has "count(*) = 2 FROM job WHERE start_ms IN (0, 100000) AND name IN ('a', 'c')"
+}
+
+# The same as kueue reads a limit, in one of several shards: it bounds what is borrowed.
+case_limit_in_a_shard() {
+    mkdir 0
+    cat >0/s.yaml <<'Y'
+cluster: {pools: {p: {nodes: 1, gpus: 4, shard: s}, u: {nodes: 1, gpus: 4, shard: t}, v: {nodes: 1, gpus: 4, shard: u}}}
+queues: {a: {shard: s, gpu: [4, 1, 4]}, b: {shard: t, gpu: [4, 1, unlimited]}, c: {shard: u, gpu: [1, 1, 4]}}
+workload: [{name: t, trace: t.csv}]
+policy: {name: kai, shards: {t: {name: kueue}, u: {name: slurm}}}
+events: [{at: 5s, set: {queues.b.gpu.limit: 1}}]
+Y
+    printf 'job,submit_s,run_s,gpus_per_pod,queue\nj,0,50,4,a\nk,10,50,3,b\nl,10,5,4,c\n' >0/t.csv
+    right 0
+}
+
 # Shards have one clock: beside a policy that acts in rounds the first in line of another shard waits for the next.
 case_rounds_of_another_shard() {
     mkdir 0 1
