@@ -48,6 +48,11 @@ static const struct knob kai[] = {
     {{"plugins.subgrouporder.enabled: false", "plugins.nodeavailability.enabled: false",
       "plugins.resourcetype.enabled: false", NULL}},
     {{"plugins.numa.enabled: true", NULL}},
+    {{"plugins.proportion.enabled: false", "plugins.predicates.enabled: false",
+      "plugins.nodeplacement.enabled: false", "plugins.taskorder.enabled: false",
+      "plugins.gpupack.enabled: false, plugins.gpuspread.enabled: false", NULL}},
+    {{"actions.preempt.priority: 900", "actions.allocate.enabled: false",
+      "actions.stalegangeviction.enabled: false, actions.reclaim.priority: 600", NULL}},
     {{"strict_v017: false", "strict_v017: true", NULL}},
 };
 static const struct knob kube[] = {{{"score: most-allocated", NULL}},

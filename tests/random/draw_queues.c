@@ -237,15 +237,17 @@ static void draw_queue(struct draw *d, uint32_t q)
     end_map(d);
 }
 
-/* Queue q of the tree: a top one for each shard first, then below any that has room above it. */
+/* Queue q of the tree: a top one for each shard first, but the last that may have none, then below
+ * any that has room above it. */
 static void place_queue(struct draw *d, uint32_t q, uint32_t depth_most)
 {
+    const uint32_t shards = d->shard_count - (d->shard_count > 1 && has(d, "bare-shards", 15));
     struct draw_queue *queue = &d->queues[q];
     queue->plain = make_name(d, queue->name, "q", q);
     queue->leaf = true;
     queue->parent = UINT32_MAX;
-    queue->shard = q % d->shard_count;
-    if (q < d->shard_count || one_in(d, 3)) {
+    queue->shard = q % shards;
+    if (q < shards || one_in(d, 3)) {
         return;
     }
     const uint32_t above = below(d, q);
