@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* slurm_conf_int.h - what the files that read slurm.conf do for each other. */
+#ifndef ORR_SLURM_CONF_INT_H
+#define ORR_SLURM_CONF_INT_H
+
+#include "slurm_int.h"
+
+struct slurm_span {
+    const char *at;
+    size_t bytes;
+};
+
+struct slurm_reader {
+    struct slurm_conf *conf;
+    const struct orr_view *view; /* NULL: only syntax is looked at */
+    const char *origin;          /* for errors */
+    uint32_t line;               /* of slurm_conf; 0: a parameter */
+    struct orr_err *err;
+};
+
+/* slurm_conf.c: texts. */
+enum orr_status orr_slurm__complain(const struct slurm_reader *reader, struct slurm_span value,
+                                    const char *what);
+bool orr_slurm__is(struct slurm_span text, const char *word);
+/* The next item of a list joined by commas; false: there is none. */
+bool orr_slurm__next_item(struct slurm_span *list, struct slurm_span *item);
+struct slurm_span orr_slurm__value_in(struct slurm_span item);
+bool orr_slurm__yes(struct slurm_span text, bool *out);
+/* The next NAME=VALUE of a line, quotes taken off. */
+bool orr_slurm__next_pair(struct slurm_span *line, struct slurm_span *name,
+                          struct slurm_span *value);
+
+/* slurm_keys.c: a line's key, if the table has it; all at their defaults; those set as parameters.
+ */
+enum orr_status orr_slurm__read_key(const struct slurm_reader *reader, struct slurm_span name,
+                                    struct slurm_span value);
+enum orr_status orr_slurm__default_keys(struct slurm_reader *reader);
+enum orr_status orr_slurm__param_keys(struct slurm_reader *reader,
+                                      const struct slurm_params *params);
+
+/* slurm_words.c */
+enum orr_status orr_slurm__read_scheduler(const struct slurm_reader *reader,
+                                          struct slurm_span list);
+
+/* slurm_nodes.c: lines PartitionName=, NodeName=, SwitchName=. */
+enum orr_status orr_slurm__read_partition(const struct slurm_reader *reader, struct slurm_span name,
+                                          struct slurm_span rest);
+enum orr_status orr_slurm__read_weight(const struct slurm_reader *reader, struct slurm_span hosts,
+                                       struct slurm_span rest);
+enum orr_status orr_slurm__read_switch(const struct slurm_reader *reader, struct slurm_span name,
+                                       struct slurm_span rest);
+struct slurm_partition *orr_slurm__new_partition(struct slurm_conf *conf,
+                                                 const struct orr_view *view,
+                                                 struct slurm_span name);
+void orr_slurm__all_nodes(struct slurm_partition *partition, const struct orr_view *view);
+
+#endif

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* slurm_keys.c - the keys of slurm.conf that bear on decisions.
+ *
+ * Each key is a parameter of the policy too, under the same name and with the same values; a
+ * parameter wins over the line of slurm_conf. */
+#include <string.h>
+
+#include <orrery/base/text.h>
+
+#include "slurm_conf_int.h"
+
+enum key_type {
+    KEY_TIME,     /* Slurm's time, ORR_MS_NEVER for INFINITE */
+    KEY_WEIGHT,   /* whole number from 0, into a double */
+    KEY_BACKFILL, /* sched/backfill or sched/builtin */
+    KEY_MULTIFACTOR,
+    KEY_PREEMPT_TYPE,
+    KEY_PREEMPT_MODE,
+    KEY_YES,
+    KEY_FLAGS,
+    KEY_SELECT,
+    KEY_ENFORCE,
+    KEY_RESET,
+    KEY_TRES,
+    KEY_SCHEDULER
+};
+
+/* name, type, field, default, help */
+#define KEY_LIST(X)                                                                                \
+    X(SchedulerType, BACKFILL, sched_backfill, "sched/backfill",                                   \
+      "sched/backfill, or sched/builtin: no job passes another of its "                            \
+      "partition")                                                                                 \
+    X(SchedulerParameters, SCHEDULER, default_queue_depth, "",                                     \
+      "words of slurm.conf, joined by commas: depths, intervals, bf_*")                            \
+    X(SelectTypeParameters, SELECT, lln, "", "CR_LLN: the least loaded node of equal weight")      \
+    X(PriorityType, MULTIFACTOR, multifactor, "priority/basic",                                    \
+      "priority/basic (in order of submit) or priority/multifactor")                               \
+    X(PriorityWeightAge, WEIGHT, weight_age, "0", "weight of the wait since it could start")       \
+    X(PriorityWeightJobSize, WEIGHT, weight_jobsize, "0", "weight of its size")                    \
+    X(PriorityWeightPartition, WEIGHT, weight_partition, "0",                                      \
+      "weight of its partition's PriorityJobFactor")                                               \
+    X(PriorityWeightFairshare, WEIGHT, weight_fairshare, "0", "weight of the fair-share factor")   \
+    X(PriorityWeightQOS, WEIGHT, weight_qos, "0", "weight of its QOS' priority")                   \
+    X(PriorityDecayHalfLife, TIME, decay_half_life_ms, "7-0", "half-life of usage; 0: no decay")   \
+    X(PriorityUsageResetPeriod, RESET, usage_reset, "NONE",                                        \
+      "NONE, NOW, DAILY, WEEKLY, MONTHLY, QUARTERLY or YEARLY: usage becomes 0 "                   \
+      "then")                                                                                      \
+    X(FairShareDampeningFactor, WEIGHT, dampening, "1", "of the classic factor (NO_FAIR_TREE)")    \
+    X(AccountingStorageEnforce, ENFORCE, enforce_limits, "",                                       \
+      "limits (or safe): limits of QOS and associations hold, and all usage is "                   \
+      "booked")                                                                                    \
+    X(PreemptType, PREEMPT_TYPE, preempt_type, "preempt/none",                                     \
+      "preempt/partition_prio or preempt/qos: who may take whose nodes")                           \
+    X(PreemptMode, PREEMPT_MODE, preempt_mode, "OFF", "REQUEUE, CANCEL, SUSPEND,GANG or OFF")      \
+    X(PreemptExemptTime, TIME, preempt_exempt_ms, "0",                                             \
+      "how long a job runs before it may be preempted; of a QOS: its own")                         \
+    X(PriorityWeightTRES, TRES, weight_tres, "", "weights by resource: CPU=300,GRES/gpu=1000")     \
+    X(PriorityMaxAge, TIME, max_age_ms, "7-0", "the wait at which the age factor is 1")            \
+    X(PriorityCalcPeriod, TIME, calc_period_ms, "5",                                               \
+      "how often priorities of waiting jobs change")                                               \
+    X(PriorityFavorSmall, YES, favor_small, "NO", "YES: small jobs have the larger size factor")   \
+    X(PriorityFlags, FLAGS, priority_flags, "", "as in slurm.conf, joined by commas")
+
+enum {
+#define X(name, type, field, fallback, help) KEY_##name,
+    KEY_LIST(X)
+#undef X
+        KEY_COUNT
+};
+
+static const struct key {
+    const char *name;
+    enum key_type type;
+    size_t offset; /* in struct slurm_conf */
+    const char *fallback;
+} keys[] = {
+#define X(name, type, field, fallback, help)                                                       \
+    {#name, KEY_##type, offsetof(struct slurm_conf, field), fallback},
+    KEY_LIST(X)
+#undef X
+};
+
+_Static_assert(KEY_COUNT <= sizeof((struct slurm_params *)0)->keys / sizeof(const char *),
+               "a parameter for each key");
+
+const struct orr_param orr_slurm__rows[] = {
+    {"slurm_conf", ORR_PARAM_TEXT, offsetof(struct slurm_params, slurm_conf), "", "", NULL, 0, 0,
+     "lines of a slurm.conf: the keys below, partitions, weights of nodes"},
+    {"sacctmgr", ORR_PARAM_TEXT, offsetof(struct slurm_params, sacctmgr), "", "", NULL, 0, 0,
+     "what sacctmgr -P show assoc and show qos print, one after the other; "
+     "without associations "
+     "queues are accounts"},
+    {"slurmctld_start", ORR_PARAM_TIME, offsetof(struct slurm_params, slurmctld_start_ms), "0s", "",
+     NULL, -1, 0, "when slurmctld was started: its periods count from then"},
+#define X(name, type, field, fallback, help)                                                       \
+    {#name,                                                                                        \
+     ORR_PARAM_TEXT,                                                                               \
+     offsetof(struct slurm_params, keys) + KEY_##name * sizeof(char *),                            \
+     "",                                                                                           \
+     "",                                                                                           \
+     NULL,                                                                                         \
+     0,                                                                                            \
+     0,                                                                                            \
+     help " (default: " fallback ")"},
+    KEY_LIST(X)
+#undef X
+        {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
+
+static enum orr_status read_flags(const struct slurm_reader *reader, struct slurm_span list,
+                                  uint32_t *flags)
+{
+    static const struct {
+        const char *name;
+        uint32_t bit;
+    } known[] = {
+        {"ACCRUE_ALWAYS", SLURM_ACCRUE_ALWAYS},
+        {"CALCULATE_RUNNING", SLURM_CALCULATE_RUNNING},
+        {"INCR_ONLY", SLURM_INCR_ONLY},
+        {"MAX_TRES", SLURM_MAX_TRES},
+        {"NO_NORMAL_ALL", SLURM_NO_NORMAL_PART | SLURM_NO_NORMAL_QOS | SLURM_NO_NORMAL_TRES},
+        {"NO_NORMAL_PART", SLURM_NO_NORMAL_PART},
+        {"NO_NORMAL_QOS", SLURM_NO_NORMAL_QOS},
+        {"NO_NORMAL_TRES", SLURM_NO_NORMAL_TRES},
+        {"NO_FAIR_TREE", SLURM_NO_FAIR_TREE},
+        {"FAIR_TREE", 0},
+        {"NO_NORMAL_ASSOC", 0},
+        {"SMALL_RELATIVE_TO_TIME", SLURM_SMALL_RELATIVE_TO_TIME}};
+    struct slurm_span item;
+    *flags = 0;
+    while (orr_slurm__next_item(&list, &item)) {
+        bool found = false;
+        for (size_t f = 0; f < sizeof known / sizeof known[0]; f++) {
+            if (orr_slurm__is(item, known[f].name)) {
+                *flags |= known[f].bit;
+                found = true;
+            }
+        }
+        if (!found) {
+            return orr_slurm__complain(reader, item, "is no PriorityFlags that is known");
+        }
+    }
+    return ORR_OK;
+}
+
+static enum orr_status read_reset(const struct slurm_reader *reader, struct slurm_span value,
+                                  uint8_t *out)
+{
+    static const char *const names[] = {"NONE",    "NOW",       "DAILY", "WEEKLY",
+                                        "MONTHLY", "QUARTERLY", "YEARLY"};
+    for (uint8_t n = 0; n < sizeof names / sizeof names[0]; n++) {
+        if (orr_slurm__is(value, names[n])) {
+            *out = n;
+            return ORR_OK;
+        }
+    }
+    return orr_slurm__complain(reader, value, "is no PriorityUsageResetPeriod");
+}
+
+uint8_t orr_slurm__preempt_mode(const char *text, size_t bytes)
+{
+    static const struct {
+        const char *pattern;
+        uint8_t mode;
+    } known[] = {{"*REQUEUE*", SLURM_MODE_REQUEUE},
+                 {"*CANCEL*", SLURM_MODE_CANCEL},
+                 {"*SUSPEND*", SLURM_MODE_SUSPEND},
+                 {"OFF", SLURM_MODE_OFF},
+                 {"GANG", SLURM_MODE_OFF}};
+    for (size_t k = 0; k < sizeof known / sizeof known[0]; k++) {
+        if (orr_text_like(text, bytes, known[k].pattern, true)) {
+            return known[k].mode;
+        }
+    }
+    return SLURM_MODE_NOT_STATED;
+}
+
+static enum orr_status set_choice(const struct slurm_reader *reader, struct slurm_span value,
+                                  const char *no, const char *yes_word, bool *out)
+{
+    *out = orr_slurm__is(value, yes_word);
+    return *out || orr_slurm__is(value, no) ? ORR_OK
+                                            : orr_slurm__complain(reader, value, "is not known");
+}
+
+static enum orr_status set_key(const struct slurm_reader *reader, const struct key *key,
+                               struct slurm_span value)
+{
+    char *at = (char *)reader->conf + key->offset;
+    double number;
+    switch (key->type) {
+    case KEY_TIME:
+        return orr_slurm__time(value.at, value.bytes, (orr_ms *)(void *)at)
+                   ? ORR_OK
+                   : orr_slurm__complain(reader, value,
+                                         "is no time: minutes, hours:minutes:seconds, days-hours");
+    case KEY_WEIGHT:
+        if (!orr_parse_double(value.at, value.bytes, &number) || number < 0) {
+            return orr_slurm__complain(reader, value, "is no weight: a number from 0");
+        }
+        *(double *)(void *)at = number;
+        return ORR_OK;
+    case KEY_BACKFILL:
+        return set_choice(reader, value, "sched/builtin", "sched/backfill", (bool *)(void *)at);
+    case KEY_MULTIFACTOR:
+        return set_choice(reader, value, "priority/basic", "priority/multifactor",
+                          (bool *)(void *)at);
+    case KEY_YES:
+        return orr_slurm__yes(value, (bool *)(void *)at)
+                   ? ORR_OK
+                   : orr_slurm__complain(reader, value, "is not YES or NO");
+    case KEY_FLAGS: return read_flags(reader, value, (uint32_t *)(void *)at);
+    case KEY_TRES:
+        return orr_slurm__tres(value.at, value.bytes, true, (double *)(void *)at)
+                   ? ORR_OK
+                   : orr_slurm__complain(reader, value, "are no weights such as CPU=1,GRES/gpu=2");
+    case KEY_SCHEDULER: return orr_slurm__read_scheduler(reader, value);
+    case KEY_SELECT: {
+        struct slurm_span item;
+        while (orr_slurm__next_item(&value, &item)) {
+            *(bool *)(void *)at = *(bool *)(void *)at || orr_slurm__is(item, "CR_LLN");
+        }
+        return ORR_OK;
+    }
+    case KEY_RESET: return read_reset(reader, value, (uint8_t *)at);
+    case KEY_ENFORCE:
+        *(bool *)(void *)at = orr_text_like(value.at, value.bytes, "*limits*|*safe*|*all*", true);
+        reader->conf->enforce_safe = orr_text_like(value.at, value.bytes, "*safe*|*all*", true);
+        return ORR_OK;
+    case KEY_PREEMPT_TYPE:
+        *(uint8_t *)at = orr_slurm__is(value, "preempt/qos") ? SLURM_PREEMPT_QOS
+                         : orr_slurm__is(value, "preempt/partition_prio")
+                             ? SLURM_PREEMPT_PARTITION_PRIO
+                             : SLURM_PREEMPT_NONE;
+        return *at != SLURM_PREEMPT_NONE || orr_slurm__is(value, "preempt/none")
+                   ? ORR_OK
+                   : orr_slurm__complain(reader, value,
+                                         "is not preempt/none, partition_prio or qos");
+    case KEY_PREEMPT_MODE:
+        *(uint8_t *)at = orr_slurm__preempt_mode(value.at, value.bytes);
+        return *at != SLURM_MODE_NOT_STATED
+                   ? ORR_OK
+                   : orr_slurm__complain(reader, value, "is no PreemptMode");
+    default: return ORR_OK;
+    }
+}
+
+enum orr_status orr_slurm__read_key(const struct slurm_reader *reader, struct slurm_span name,
+                                    struct slurm_span value)
+{
+    enum orr_status status = ORR_OK;
+    for (size_t k = 0; k < KEY_COUNT && status == ORR_OK; k++) {
+        if (orr_slurm__is(name, keys[k].name)) {
+            status = set_key(reader, &keys[k], value);
+        }
+    }
+    return status;
+}
+
+enum orr_status orr_slurm__default_keys(struct slurm_reader *reader)
+{
+    enum orr_status status = ORR_OK;
+    for (size_t k = 0; k < KEY_COUNT && status == ORR_OK; k++) {
+        reader->origin = keys[k].name;
+        status = set_key(reader, &keys[k],
+                         (struct slurm_span){keys[k].fallback, strlen(keys[k].fallback)});
+    }
+    return status;
+}
+
+enum orr_status orr_slurm__param_keys(struct slurm_reader *reader,
+                                      const struct slurm_params *params)
+{
+    enum orr_status status = ORR_OK;
+    for (size_t k = 0; k < KEY_COUNT && status == ORR_OK; k++) {
+        const char *text = params->keys[k];
+        reader->origin = keys[k].name;
+        if (text[0] != '\0') {
+            status = set_key(reader, &keys[k], (struct slurm_span){text, strlen(text)});
+        }
+    }
+    return status;
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* slurm_nodes.c - lines of slurm.conf and topology.conf about partitions, weights of nodes and
+ * switches. */
+#include <stdio.h>
+#include <string.h>
+
+#include <orrery/base/text.h>
+
+#include "slurm_conf_int.h"
+
+struct taking {
+    const struct slurm_reader *reader;
+    struct slurm_partition *partition; /* or NULL: weights */
+    int64_t weight;
+    bool missing;
+    char name[64];
+};
+
+static bool take_node(void *context, const char *name)
+{
+    struct taking *taking = context;
+    const struct orr_view *view = taking->reader->view;
+    if (view == NULL) {
+        return true;
+    }
+    const uint32_t node = orr_idmap_find(&view->cluster->node_names, name, strlen(name));
+    if (node == ORR_NONE) {
+        (void)snprintf(taking->name, sizeof taking->name, "%s", name);
+        taking->missing = true;
+        return taking->partition == NULL; /* slurm.conf may know more nodes than there are */
+    }
+    if (taking->partition == NULL) {
+        taking->reader->conf->weight[node] = taking->weight;
+    } else if (!slurm_has(taking->partition->nodes, node)) {
+        taking->partition->nodes[node >> 6] |= (uint64_t)1 << (node & 63);
+        taking->partition->node_count++;
+    }
+    return true;
+}
+
+void orr_slurm__all_nodes(struct slurm_partition *partition, const struct orr_view *view)
+{
+    for (uint32_t n = 0; n < view->cluster->node_count; n++) {
+        partition->nodes[n >> 6] |= (uint64_t)1 << (n & 63);
+    }
+    partition->node_count = view->cluster->node_count;
+}
+
+static enum orr_status read_nodes(const struct slurm_reader *reader,
+                                  struct slurm_partition *partition, struct slurm_span value)
+{
+    struct taking taking = {reader, partition, 0, false, ""};
+    if (orr_slurm__is(value, "ALL")) {
+        if (reader->view != NULL) {
+            orr_slurm__all_nodes(partition, reader->view);
+        }
+        return ORR_OK;
+    }
+    if (!orr_slurm__hosts(value.at, value.bytes, take_node, &taking)) {
+        char what[120];
+        (void)snprintf(what, sizeof what, "names node %s, which the cluster does not have",
+                       taking.name);
+        return orr_slurm__complain(reader, value, taking.missing ? what : "is no list of nodes");
+    }
+    return ORR_OK;
+}
+
+static enum orr_status partition_number(const struct slurm_reader *reader, struct slurm_span value,
+                                        int64_t *out)
+{
+    if (orr_slurm__is(value, "UNLIMITED") || orr_slurm__is(value, "INFINITE")) {
+        *out = UINT32_MAX;
+        return ORR_OK;
+    }
+    return orr_parse_i64(value.at, value.bytes, out) && *out >= 0 && *out <= 65533000
+               ? ORR_OK
+               : orr_slurm__complain(reader, value, "is no whole number");
+}
+
+static enum orr_status set_partition(const struct slurm_reader *reader, struct slurm_partition *p,
+                                     struct slurm_span name, struct slurm_span value)
+{
+    enum orr_status status = ORR_OK;
+    int64_t number = 0;
+    bool on = false;
+    if (orr_slurm__is(name, "Nodes")) {
+        return read_nodes(reader, p, value);
+    }
+    if (orr_slurm__is(name, "PriorityTier")) {
+        return partition_number(reader, value, &p->priority_tier);
+    }
+    if (orr_slurm__is(name, "PriorityJobFactor")) {
+        return partition_number(reader, value, &p->priority_job_factor);
+    }
+    if (orr_slurm__is(name, "Priority")) {
+        p->priority_tier = p->priority_job_factor = 0;
+        status = partition_number(reader, value, &p->priority_tier);
+        p->priority_job_factor = p->priority_tier;
+        return status;
+    }
+    if (orr_slurm__is(name, "MaxTime") || orr_slurm__is(name, "DefaultTime")) {
+        orr_ms *time = orr_slurm__is(name, "MaxTime") ? &p->max_time_ms : &p->default_time_ms;
+        return orr_slurm__time(value.at, value.bytes, time)
+                   ? ORR_OK
+                   : orr_slurm__complain(reader, value, "is no time");
+    }
+    if (orr_slurm__is(name, "MinNodes") || orr_slurm__is(name, "MaxNodes")) {
+        status = partition_number(reader, value, &number);
+        *(orr_slurm__is(name, "MinNodes") ? &p->min_nodes : &p->max_nodes) = (uint32_t)number;
+    } else if (orr_slurm__is(name, "Default")) {
+        if (!orr_slurm__yes(value, &on)) {
+            return orr_slurm__complain(reader, value, "is not YES or NO");
+        }
+        if (on) {
+            reader->conf->default_partition = (uint32_t)(p - reader->conf->partitions);
+        }
+    } else if (orr_slurm__is(name, "State")) {
+        p->down = orr_slurm__is(value, "DOWN") || orr_slurm__is(value, "INACTIVE");
+    } else if (orr_slurm__is(name, "LLN")) {
+        status = orr_slurm__yes(value, &p->lln)
+                     ? ORR_OK
+                     : orr_slurm__complain(reader, value, "is not YES or NO");
+    } else if (orr_slurm__is(name, "QOS")) {
+        p->qos_name = orr_arena_strndup(&reader->conf->arena, value.at, value.bytes);
+    } else if (orr_slurm__is(name, "PreemptMode")) {
+        p->preempt_mode = orr_slurm__preempt_mode(value.at, value.bytes);
+    } else if (orr_slurm__is(name, "TRESBillingWeights")) {
+        p->bills = true;
+        status =
+            orr_slurm__tres(value.at, value.bytes, true, p->billing)
+                ? ORR_OK
+                : orr_slurm__complain(reader, value, "are no weights such as CPU=1,GRES/gpu=2");
+    } else if (orr_slurm__is(name, "OverSubscribe")) {
+        p->exclusive = orr_slurm__is(value, "EXCLUSIVE");
+    }
+    return status;
+}
+
+struct slurm_partition *orr_slurm__new_partition(struct slurm_conf *conf,
+                                                 const struct orr_view *view,
+                                                 struct slurm_span name)
+{
+    conf->partitions =
+        ORR_ROOM_FOR_ONE(conf->partitions, conf->partition_count, conf->partition_capacity);
+    struct slurm_partition *p = &conf->partitions[conf->partition_count++];
+    const size_t words_ = view == NULL ? 1 : (view->cluster->node_count + (size_t)63) / 64;
+    *p = (struct slurm_partition){.name = orr_arena_strndup(&conf->arena, name.at, name.bytes),
+                                  .nodes = orr_arena_alloc(&conf->arena, words_ + 1, 8),
+                                  .priority_tier = 1,
+                                  .priority_job_factor = 1,
+                                  .max_time_ms = ORR_MS_NEVER,
+                                  .default_time_ms = ORR_MS_NONE,
+                                  .qos = ORR_NONE,
+                                  .max_nodes = UINT32_MAX};
+    memset(p->nodes, 0, (words_ + 1) * 8);
+    return p;
+}
+
+enum orr_status orr_slurm__read_partition(const struct slurm_reader *reader, struct slurm_span name,
+                                          struct slurm_span rest)
+{
+    struct slurm_span key, value;
+    enum orr_status status = ORR_OK;
+    if (reader->conf->partition_count == SLURM_PARTITIONS_MAX) {
+        return orr_slurm__complain(reader, name,
+                                   "is one partition too many: at most 64 are kept apart");
+    }
+    if (orr_slurm__partition(reader->conf, name.at, name.bytes) != ORR_NONE) {
+        return orr_slurm__complain(reader, name, "is there already");
+    }
+    struct slurm_partition *p = orr_slurm__new_partition(reader->conf, reader->view, name);
+    while (status == ORR_OK && orr_slurm__next_pair(&rest, &key, &value)) {
+        status = set_partition(reader, p, key, value);
+    }
+    return status;
+}
+
+/* Of nodes only the weight: what they have is the cluster's. */
+enum orr_status orr_slurm__read_weight(const struct slurm_reader *reader, struct slurm_span hosts,
+                                       struct slurm_span rest)
+{
+    struct taking taking = {reader, NULL, 1, false, ""};
+    struct slurm_span key, value;
+    while (orr_slurm__next_pair(&rest, &key, &value)) {
+        if (orr_slurm__is(key, "Weight") &&
+            (!orr_parse_i64(value.at, value.bytes, &taking.weight) || taking.weight < 0 ||
+             taking.weight > UINT32_MAX)) {
+            return orr_slurm__complain(reader, value, "is no weight");
+        }
+    }
+    return orr_slurm__is(hosts, "DEFAULT") ||
+                   orr_slurm__hosts(hosts.at, hosts.bytes, take_node, &taking)
+               ? ORR_OK
+               : orr_slurm__complain(reader, hosts, "is no list of nodes");
+}
+
+/* --- switches --- */
+
+struct wiring {
+    const struct slurm_reader *reader;
+    uint32_t above;
+};
+
+static bool wire_node(void *context, const char *name)
+{
+    const struct wiring *wiring = context;
+    const struct orr_view *view = wiring->reader->view;
+    const uint32_t node =
+        view == NULL ? ORR_NONE : orr_idmap_find(&view->cluster->node_names, name, strlen(name));
+    if (node != ORR_NONE) {
+        wiring->reader->conf->leaf[node] = wiring->above;
+    }
+    return true;
+}
+
+static bool wire_switch(void *context, const char *name)
+{
+    const struct wiring *wiring = context;
+    struct slurm_conf *conf = wiring->reader->conf;
+    for (uint32_t s = 0; s < wiring->above; s++) {
+        if (strcmp(conf->switches[s].name, name) == 0) {
+            conf->switches[s].parent = wiring->above;
+            return true;
+        }
+    }
+    return false;
+}
+
+enum orr_status orr_slurm__read_switch(const struct slurm_reader *reader, struct slurm_span name,
+                                       struct slurm_span rest)
+{
+    struct slurm_conf *conf = reader->conf;
+    struct wiring wiring = {reader, conf->switch_count};
+    struct slurm_span key, value;
+    conf->switches = ORR_ROOM_FOR_ONE(conf->switches, conf->switch_count, conf->switch_capacity);
+    conf->switches[conf->switch_count++] =
+        (struct slurm_switch){orr_arena_strndup(&conf->arena, name.at, name.bytes), ORR_NONE};
+    while (orr_slurm__next_pair(&rest, &key, &value)) {
+        if ((orr_slurm__is(key, "Nodes") &&
+             !orr_slurm__hosts(value.at, value.bytes, wire_node, &wiring)) ||
+            (orr_slurm__is(key, "Switches") &&
+             !orr_slurm__hosts(value.at, value.bytes, wire_switch, &wiring))) {
+            return orr_slurm__complain(reader, value,
+                                       "is no list of nodes, or of switches of lines before");
+        }
+    }
+    return ORR_OK;
+}
