@@ -13,7 +13,8 @@ SELECT scenario_resolved LIKE '% created: 2%' FROM run;
 -- params: the policy's, each on a line of its own, n the end of a line
 SELECT id, name, policy,
   params LIKE '%' || n || 'backfill=true' || n || '%',
-  params LIKE '%' || n || 'order=shortest' || n || '%' OR params LIKE '%' || n || 'order=priority' || n || '%',
+  params LIKE '%' || n || 'order=shortest' || n || '%' OR params LIKE '%' || n || 'order=priority' || n || '%' OR
+    params LIKE '%' || n || 'order=predicted' || n || '%',
   params LIKE '%' || n || 'full_hierarchy_fairness=false' || n || '%',
   policy = 'kai' AND params NOT LIKE '%' || n || 'usage_db=off' || n || '%',
   params LIKE '%' || n || 'allow_consolidating_reclaim=false' || n || '%',

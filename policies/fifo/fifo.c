@@ -17,13 +17,14 @@ struct fifo {
 static const char *const order_names[] = {[ORR_LANES_SUBMIT] = "submit",
                                           [ORR_LANES_SHORTEST] = "shortest",
                                           [ORR_LANES_PRIORITY] = "priority",
+                                          [ORR_LANES_PREDICTED] = "predicted",
                                           NULL};
 
 static const struct orr_param fifo_rows[] = {
     {"order", ORR_PARAM_CHOICE, offsetof(struct fifo_params, order), "submit", "", order_names, 0,
      0,
-     "who is first: by submit time, by true run time (shortest job first), or by priority, the "
-     "higher first"},
+     "who is first: by submit time, by true run time (shortest job first), by priority, the "
+     "higher first, or by GPU time as estimated, the least first (QSSF)"},
     {"backfill", ORR_PARAM_BOOL, offsetof(struct fifo_params, backfill), "false", "", NULL, 0, 0,
      "start whatever fits in order; false: the first that does not fit blocks the rest"},
     {"placement", ORR_PARAM_CHOICE, offsetof(struct fifo_params, placer.choice), "default", "",
@@ -75,9 +76,9 @@ static void fifo_close(void *state)
 static uint32_t fifo_heeds(const void *params)
 {
     const int64_t order = ((const struct fifo_params *)params)->order;
-    return order == ORR_LANES_PRIORITY   ? ORR_HEEDS_PRIORITY
-           : order == ORR_LANES_SHORTEST ? ORR_HEEDS_WORK
-                                         : 0;
+    return order == ORR_LANES_PRIORITY                                   ? ORR_HEEDS_PRIORITY
+           : order == ORR_LANES_SHORTEST || order == ORR_LANES_PREDICTED ? ORR_HEEDS_WORK
+                                                                         : 0;
 }
 
 const struct orr_policy orr_policy_fifo = {

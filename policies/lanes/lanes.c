@@ -111,9 +111,19 @@ void orr_lanes_recap(struct orr_lanes *lanes, const struct orr_view *view)
     lanes->released = true;
 }
 
-static orr_ms key_of(const struct orr_lanes *lanes, const struct orr_job_spec *spec, orr_ms came)
+/* GPU-ms by its estimate, whole from 2^62 on; a job without GPUs counts as one of one milli-GPU. */
+static orr_ms predicted(const struct orr_view *view, const struct orr_job_spec *spec)
+{
+    const int64_t mgpu = view->shapes->shapes[spec->shape].gpus_mgpu;
+    const int64_t most = INT64_MAX / 2, factor = mgpu > 0 ? mgpu : 1;
+    return spec->estimate_ms > most / factor ? most : spec->estimate_ms * factor;
+}
+
+static orr_ms key_of(const struct orr_lanes *lanes, const struct orr_view *view,
+                     const struct orr_job_spec *spec, orr_ms came)
 {
     switch (lanes->order) {
+    case ORR_LANES_PREDICTED: return predicted(view, spec);
     case ORR_LANES_SHORTEST: return spec->work_ms;
     case ORR_LANES_PRIORITY: return -(orr_ms)spec->priority;
     case ORR_LANES_SUBMIT: break;
@@ -142,7 +152,7 @@ void orr_lanes_event(struct orr_lanes *lanes, const struct orr_view *view, enum 
     /* a job that was held back comes when its hold ends, not when it was submitted; one that runs
      * and wants more does so now */
     orr_ms came = event == ORR_JOB_REQUEUED ? spec->submit_ms : view->now;
-    line_up(lanes, view, (struct orr_event){.at = key_of(lanes, spec, came), .subject = job});
+    line_up(lanes, view, (struct orr_event){.at = key_of(lanes, view, spec, came), .subject = job});
     note_fresh(lanes, job);
 }
 

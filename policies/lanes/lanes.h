@@ -18,7 +18,8 @@
 enum orr_lanes_order { /* ties by job: in order of submit */
                        ORR_LANES_SUBMIT,
                        ORR_LANES_SHORTEST,
-                       ORR_LANES_PRIORITY /* higher first */
+                       ORR_LANES_PRIORITY, /* higher first */
+                       ORR_LANES_PREDICTED /* least GPU time by the estimate */
 };
 
 struct orr_lane {

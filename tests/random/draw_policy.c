@@ -61,8 +61,8 @@ static const struct knob kube[] = {{{"score: most-allocated", NULL}},
 static const struct knob partition[] = {{{"order: priority", NULL}}, {{"backfill: false", NULL}}};
 static const struct knob easy[] = {{{"variant: unguarded", "variant: no_spare", NULL}},
                                    {{"order: priority", NULL}}};
-static const struct knob fifo[] = {{{"order: shortest", "order: priority", NULL}},
-                                   {{"backfill: true", NULL}}};
+static const struct knob fifo[] = {
+    {{"order: shortest", "order: priority", "order: predicted", NULL}}, {{"backfill: true", NULL}}};
 static const struct knob kueue[] = {
     {{"within_cluster_queue: lower-priority", "within_cluster_queue: lower-or-newer-equal-priority",
       NULL}},
@@ -87,7 +87,9 @@ static const struct knob slurm[] = {
     {{"SchedulerParameters: \"bf_interval=2,bf_resolution=1,batch_sched_delay=0\"",
       "SchedulerParameters: \"bf_max_job_test=3,bf_interval=5\"",
       "SchedulerParameters: \"default_queue_depth=1,defer,sched_interval=7\"",
-      "SchedulerParameters: \"bf_max_job_start=1,bf_window=1,bf_min_age_reserve=30\"",
+      "SchedulerParameters: "
+      "\"bf_max_job_start=1,bf_window=1,bf_min_age_reserve=30,bf_max_job_user=2,bf_max_job_part=3,"
+      "bf_one_resv_per_job\"",
       "SchedulerParameters: \"sched_max_job_start=1,partition_job_depth=2,bf_window_linear=10\"",
       NULL}},
     {{"SelectTypeParameters: \"CR_Core,CR_LLN\"", NULL}},
@@ -112,6 +114,11 @@ static const struct knob slurm[] = {
     {{"PriorityWeightFairshare: 5000", NULL}},
     {{"sacctmgr: \"Name|Priority|MaxJobsPU|GrpTRES\\nnormal|5|2|gres/gpu=9\", "
       "AccountingStorageEnforce: limits, PriorityWeightQOS: 100",
+      "sacctmgr: \"Name|Priority|MaxTRESPU|GrpTRESRunMins|MaxTRESPerNode\\nnormal|5|gres/gpu=6|"
+      "gres/gpu=400|gres/gpu=3\", AccountingStorageEnforce: safe",
+      "sacctmgr: \"Name|Priority|PreemptMode|PreemptExemptTime|GrpTRESMins\\nnormal|5|within|"
+      "00:01:00|gres/gpu=5000\", AccountingStorageEnforce: limits, PreemptType: preempt/qos, "
+      "PreemptMode: REQUEUE",
       NULL}}};
 
 static const struct {

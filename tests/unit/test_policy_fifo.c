@@ -6,6 +6,7 @@
 
 static const char *const backfill[] = {"backfill", "true", NULL};
 static const char *const shortest[] = {"order", "shortest", NULL};
+static const char *const predicted[] = {"order", "predicted", NULL};
 static const char *const both[] = {"order", "shortest", "backfill", "true", NULL};
 
 static void open_fifo(struct fixture *f, const char *const *settings)
@@ -57,6 +58,25 @@ static void shortest__goes_by_run_time(void **state)
     (void)fixture_job(&f, 3, 1, 1, 3); /* equal run time: the earlier job first */
     open_fifo(&f, shortest);
     fixture_expect(&f, (const orr_ms[]){0, 16, 10, 13});
+    fixture_close(&f);
+}
+
+/* QSSF: 3 GPUs for 4 ms and 4 for 3 are the same GPU time, and before 4 for 5, whatever they really
+ * take. */
+static void predicted__goes_by_estimated_gpu_time(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, 1, 4);
+    (void)fixture_job(&f, 0, 1, 4, 10);
+    (void)fixture_job(&f, 1, 1, 4, 3);
+    (void)fixture_job(&f, 2, 1, 3, 9);
+    (void)fixture_job(&f, 3, 1, 4, 3);
+    f.world.specs[1].estimate_ms = 5;
+    f.world.specs[2].estimate_ms = 4;
+    f.world.specs[3].estimate_ms = 3;
+    open_fifo(&f, predicted);
+    fixture_expect(&f, (const orr_ms[]){0, 22, 10, 19});
     fixture_close(&f);
 }
 
@@ -140,6 +160,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(strict__lets_nobody_pass),
         cmocka_unit_test(backfill__starts_whatever_fits),
+        cmocka_unit_test(predicted__goes_by_estimated_gpu_time),
         cmocka_unit_test(shortest__goes_by_run_time),
         cmocka_unit_test(shortest__tries_a_new_head),
         cmocka_unit_test(shortest_with_backfill__passes_a_blocked_head),
