@@ -135,7 +135,6 @@ static struct rating fits(struct assigner *assigner, uint32_t cell, int64_t requ
     const uint32_t queue = assigner->queue;
     const int64_t amount = orr_quota_add(assumed(assigner, cell), request);
     if (amount > orr_quota_potential(tree, queue, cell)) {
-        assigner->can_never = true;
         return (struct rating){ORR_KUEUE_F_NO_FIT, 0};
     }
     bool reclaims;
@@ -144,7 +143,6 @@ static struct rating fits(struct assigner *assigner, uint32_t cell, int64_t requ
         rating.mode = ORR_KUEUE_F_FIT;
         return rating;
     }
-    assigner->waits = true;
     rating.mode = ORR_KUEUE_F_NO_FIT;
     if (may_ask_oracle(assigner, cell, amount, reclaims)) {
         rating.mode =
@@ -159,6 +157,22 @@ struct found { /* the best flavor so far */
     uint32_t flavor;
     struct rating rating, each[64]; /* by position in the group's resources */
 };
+
+/* A flavor that could never hold one of the resources is no reason to wait, however the others are.
+ */
+static void note_no_fit(struct assigner *assigner, const struct demand *demand, uint32_t flavor)
+{
+    const struct orr_kueue *kueue = assigner->kueue;
+    bool never = false;
+    for (uint32_t r = 0; r < demand->group->resource_count; r++) {
+        const uint32_t cell = flavor * kueue->resources + demand->group->resources[r];
+        never = never ||
+                (demand->asked[r] && orr_quota_add(assumed(assigner, cell), demand->amounts[r]) >
+                                         orr_quota_potential(kueue->tree, assigner->queue, cell));
+    }
+    assigner->can_never = assigner->can_never || never;
+    assigner->waits = assigner->waits || !never;
+}
 
 static void try_flavor(struct assigner *assigner, const struct demand *demand, uint32_t flavor,
                        struct found *out)
@@ -176,6 +190,7 @@ static void try_flavor(struct assigner *assigner, const struct demand *demand, u
             out->rating = out->each[r];
         }
         if (out->rating.mode == ORR_KUEUE_F_NO_FIT) {
+            note_no_fit(assigner, demand, flavor);
             break;
         }
     }
