@@ -33,8 +33,10 @@ static const struct orr_feature features[] = {
     {"partial-admission", "supported",
      "vector TestScheduleForTAS/TAS workload gets scheduled as trimmed by partial admission",
      "of elastic jobs of one kind of pod"},
-    {"objects", "supported", "run objects; run objects_flavors; run objects_wrong",
-     "ClusterQueue, Cohort, ResourceFlavor, Topology, Configuration as queues of a run"},
+    {"objects", "supported",
+     "run objects; run objects_flavors; run objects_wrong; run schedule; run schedule_wrong",
+     "ClusterQueue, Cohort, ResourceFlavor, Topology, Configuration as queues of a run; with "
+     "LocalQueue and Workload for `schedule`"},
     {"flavors", "supported",
      "vector TestAssignFlavors/lend try next flavor, found the second flavor; vector "
      "TestHierarchical/Select the top flavor; test test_kueue scan__goes_on_with_the_next_flavor; "

@@ -5,15 +5,36 @@
 #include <orrery/base/text.h>
 #include <orrery/sim/import.h>
 
+#include "cells.h"
 #include "cli.h"
+#include "cli_admission.h"
 
-enum { OPTION_SHARD = 256 }; /* has no short form */
+enum { OPTION_SHARD = 256, OPTION_CYCLES }; /* have no short form */
 
 struct schedule_options {
     struct orr_snapshot_options run;
     const char *paths[ORR_CLI_LIST_MAX], *params[ORR_CLI_LIST_MAX];
+    int64_t cycles; /* 0: not stated */
     struct orr_cli_common common;
 };
+
+static bool is_kueue(const struct schedule_options *options)
+{
+    return options->run.policy != NULL && strcmp(options->run.policy, "kueue") == 0;
+}
+
+static void check_schedule(const struct schedule_options *options, struct argp_state *state)
+{
+    if (options->run.path_count == 0) {
+        argp_error(state, "name a snapshot");
+    }
+    if (options->cycles != 0 && !is_kueue(options)) {
+        argp_error(state, "--cycles: only kueue decides several cycles on one state");
+    }
+    if (options->run.shard != NULL && is_kueue(options)) {
+        argp_error(state, "--shard: Kueue has no shards");
+    }
+}
 
 static error_t parse_schedule(int key, char *arg, struct argp_state *state)
 {
@@ -22,6 +43,13 @@ static error_t parse_schedule(int key, char *arg, struct argp_state *state)
     case 'p': o->run.policy = arg; return 0;
     case 's': orr_cli_append(state, o->params, &o->run.param_count, arg); return 0;
     case OPTION_SHARD: o->run.shard = arg; return 0;
+    case OPTION_CYCLES:
+        if (strcmp(arg, "quiet") == 0) {
+            o->cycles = ORR_ADMISSION_QUIET;
+        } else if (!orr_parse_i64(arg, strlen(arg), &o->cycles) || o->cycles <= 0) {
+            argp_error(state, "--cycles %s: a number above 0, or quiet", arg);
+        }
+        return 0;
     case 'n':
         if (!orr_parse_timestamp(arg, strlen(arg), &o->run.now)) {
             argp_error(state, "\"%s\" is not a time such as 2026-06-01T12:00:00Z", arg);
@@ -32,11 +60,7 @@ static error_t parse_schedule(int key, char *arg, struct argp_state *state)
         orr_cli_append(state, o->paths, &o->run.path_count,
                        strcmp(arg, "-") == 0 ? "/dev/stdin" : arg);
         return 0;
-    case ARGP_KEY_END:
-        if (o->run.path_count == 0) {
-            argp_error(state, "name a snapshot");
-        }
-        return 0;
+    case ARGP_KEY_END: check_schedule(o, state); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -194,39 +218,14 @@ static void print_json(const struct orr_snapshot *s)
 
 /* --- for people --- */
 
-/* One line whatever the input put into a name. */
-static void print_plain(const char *text)
-{
-    for (; *text != '\0'; text++) {
-        (void)putchar((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text);
-    }
-}
-
-static int width_of(const char *text)
-{
-    return text == NULL ? 1 : (int)strlen(text);
-}
-
-static void print_cell(const char *text, int width)
-{
-    const char *shown = text == NULL ? "-" : text;
-    print_plain(shown);
-    (void)printf("%*s", width > width_of(shown) ? width - width_of(shown) + 2 : 2, "");
-}
-
-static int larger(int width, const char *text)
-{
-    return width_of(text) > width ? width_of(text) : width;
-}
-
 static void print_decisions(const struct orr_snapshot *s)
 {
     int action = 6, pod = 3, node = 4, job = 3;
     for (uint32_t i = 0; i < s->decision_count; i++) {
-        action = larger(action, s->decisions[i].action);
-        pod = larger(pod, s->decisions[i].pod);
-        node = larger(node, s->decisions[i].node);
-        job = larger(job, s->decisions[i].job);
+        action = orr_cells_wider(action, s->decisions[i].action);
+        pod = orr_cells_wider(pod, s->decisions[i].pod);
+        node = orr_cells_wider(node, s->decisions[i].node);
+        job = orr_cells_wider(job, s->decisions[i].job);
     }
     if (s->decision_count == 0) {
         (void)printf("nothing is decided\n");
@@ -237,10 +236,10 @@ static void print_decisions(const struct orr_snapshot *s)
     for (uint32_t i = 0; i < s->decision_count; i++) {
         const struct orr_snapshot_decision *d = &s->decisions[i];
         (void)printf("%-10s%-*s", d->kind, action + 2, d->action);
-        print_cell(d->pod, pod);
-        print_cell(d->node, node);
-        print_cell(d->job, job);
-        print_plain(d->for_job != NULL ? d->for_job : "-");
+        orr_cells_put(d->pod, pod);
+        orr_cells_put(d->node, node);
+        orr_cells_put(d->job, job);
+        orr_cells_plain(d->for_job != NULL ? d->for_job : "-");
         (void)putchar('\n');
     }
 }
@@ -260,9 +259,9 @@ static void print_waiting(const struct orr_snapshot *s, bool quiet)
 {
     int job = 7, queue = 5, code = 6;
     for (uint32_t i = 0; i < s->waiting_count; i++) {
-        job = larger(job, s->waiting[i].job);
-        queue = larger(queue, s->waiting[i].queue);
-        code = larger(code, s->waiting[i].code);
+        job = orr_cells_wider(job, s->waiting[i].job);
+        queue = orr_cells_wider(queue, s->waiting[i].queue);
+        code = orr_cells_wider(code, s->waiting[i].code);
     }
     if (s->waiting_count == 0) {
         return;
@@ -271,11 +270,11 @@ static void print_waiting(const struct orr_snapshot *s, bool quiet)
                  "reason", "why");
     for (uint32_t i = 0; i < s->waiting_count; i++) {
         const struct orr_snapshot_waiting *w = &s->waiting[i];
-        print_cell(w->job, job);
-        print_cell(w->queue, queue);
+        orr_cells_put(w->job, job);
+        orr_cells_put(w->queue, queue);
         (void)printf("%-6u", w->pods);
-        print_cell(w->code, code);
-        print_plain(w->why);
+        orr_cells_put(w->code, code);
+        orr_cells_plain(w->why);
         (void)putchar('\n');
         if (!quiet) {
             print_searches(w);
@@ -288,9 +287,9 @@ static void print_groups(const struct orr_snapshot *s)
 {
     int job = 7, rule = 4, queue = 5;
     for (uint32_t i = 0; i < s->group_count; i++) {
-        job = larger(job, s->groups[i].job);
-        rule = larger(rule, s->groups[i].rule);
-        queue = larger(queue, s->groups[i].queue);
+        job = orr_cells_wider(job, s->groups[i].job);
+        rule = orr_cells_wider(rule, s->groups[i].rule);
+        queue = orr_cells_wider(queue, s->groups[i].queue);
     }
     for (uint32_t i = 0; i < s->group_count; i++) {
         const struct orr_snapshot_group *g = &s->groups[i];
@@ -298,18 +297,18 @@ static void print_groups(const struct orr_snapshot *s)
             (void)printf("\n%-*s%-*s%-*s%-10s%-6s%s\n", job + 2, "grouped", rule + 2, "as",
                          queue + 2, "queue", "priority", "pods", "least");
         }
-        print_cell(g->job, job);
-        print_cell(g->rule, rule);
-        print_cell(g->queue, queue);
+        orr_cells_put(g->job, job);
+        orr_cells_put(g->rule, rule);
+        orr_cells_put(g->queue, queue);
         (void)printf("%-10lld%-6u", (long long)g->priority, g->pods);
         for (uint32_t k = 0; k < g->set_count; k++) {
             const struct orr_snapshot_set *set = &g->sets[k];
             (void)printf("%s", k > 0 ? ", " : "");
             if (set->parent != NULL) {
-                print_plain(set->parent);
+                orr_cells_plain(set->parent);
                 (void)putchar('/');
             }
-            print_plain(set->name);
+            orr_cells_plain(set->name);
             (void)printf(" %lld", (long long)set->min);
         }
         (void)putchar('\n');
@@ -327,7 +326,7 @@ static void print_queues(const struct orr_snapshot *s)
 {
     int name = 5;
     for (uint32_t i = 0; i < s->queue_count; i++) {
-        name = larger(name, s->queues[i].name);
+        name = orr_cells_wider(name, s->queues[i].name);
     }
     if (s->queue_count == 0 || s->waiting_count + s->decision_count == 0) {
         return;
@@ -337,7 +336,7 @@ static void print_queues(const struct orr_snapshot *s)
     for (uint32_t i = 0; i < s->queue_count; i++) {
         const struct orr_snapshot_queue *q = &s->queues[i];
         char quota[32], limit[32];
-        print_cell(q->name, name);
+        orr_cells_put(q->name, name);
         (void)printf("%10s%10s%12.4g%8.4g\n", bound(q->quota, quota), bound(q->limit, limit),
                      q->fair_share, q->allocated);
     }
@@ -371,7 +370,7 @@ static void print_text(const struct orr_snapshot *s, bool quiet, bool verbose)
     }
     for (uint32_t i = 0; i < s->note_count; i++) {
         (void)printf("%snote: ", i == 0 ? "\n" : "");
-        print_plain(s->notes[i].text);
+        orr_cells_plain(s->notes[i].text);
         if (s->notes[i].count > 1) {
             (void)printf(" (%u time%s)", s->notes[i].count, ORR_PLURAL(s->notes[i].count));
         }
@@ -382,13 +381,16 @@ static void print_text(const struct orr_snapshot *s, bool quiet, bool verbose)
 int orr_cli_schedule(int argc, char **argv)
 {
     static const struct argp_option rows[] = {
-        {"policy", 'p', "NAME", 0, "default kai", 0},
-        {"set", 's', "NAME=VALUE", 0, "a parameter of the policy; several allowed", 0},
+        {"policy", 'p', "NAME", 0, "kai (default), or kueue for Kueue's own objects", 0},
+        {"set", 's', "NAME=VALUE", 0,
+         "a parameter of the policy, with kueue a feature gate; several allowed", 0},
         {"shard", OPTION_SHARD, "VALUE", 0,
          "value of the node-pool label of the shard (default: the snapshot's, else objects without "
          "the label)",
          0},
         {"now", 'n', "TIME", 0, "when the cycle runs (default: the newest time in the input)", 0},
+        {"cycles", OPTION_CYCLES, "N|quiet", 0,
+         "with kueue: cycles to run, or until one decides nothing new (default 1)", 0},
         {0}};
     const struct argp parser = {
         rows,
@@ -397,7 +399,9 @@ int orr_cli_schedule(int argc, char **argv)
         "Run one scheduling cycle on a cluster's present state and say what it decides, and why "
         "the other jobs wait.\vSNAPSHOT is KAI's snapshot.zip, one or several files that `kubectl "
         "get -o json` (or yaml) wrote, or a Snapshot in YAML; - is standard input; "
-        "sim/import/README.md describes them. "
+        "with --policy kueue it is Kueue's objects (ClusterQueue, Workload and the others), in the "
+        "same forms. "
+        "sim/import/README.md describes all of them. "
         "With --quiet only decisions and waiting jobs are told, with --verbose also what pods "
         "without a PodGroup were grouped into. "
         "`orrery policies kai` says which features are supported and what shows it.",
@@ -410,6 +414,9 @@ int orr_cli_schedule(int argc, char **argv)
     (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
     o.run.paths = o.paths;
     o.run.params = o.params;
+    if (is_kueue(&o)) {
+        return orr_cli_admission(&o.run, o.cycles != 0 ? o.cycles : 1, &o.common);
+    }
     enum orr_status status = orr_snapshot_run(&o.run, &schedule, &err);
     if (status == ORR_OK && o.common.json) {
         print_json(&schedule);

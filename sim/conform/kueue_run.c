@@ -510,7 +510,10 @@ void orr_conform__run_kueue(const struct conform_kueue *one, struct conform_outc
         objects->flavor_count = objects->topology_count = 1;
         objects->one_flavor = true;
     }
-    orr_kq_open(&world, objects);
-    run(&world, outcome);
+    if (orr_kq_open(&world, objects)) {
+        run(&world, outcome);
+    } else {
+        orr_conform__say(outcome, ORR_CONFORM_SKIPPED, "too many resources");
+    }
     orr_kq_close(&world);
 }

@@ -15,6 +15,15 @@ static int64_t bounded(int64_t amount)
     return amount < AMOUNT_MAX ? amount : AMOUNT_MAX;
 }
 
+/* "9223372036854775807", "250m" of a thousandth: written as it is counted. */
+static bool read_exactly(const char *text, int64_t scale, int64_t *out)
+{
+    const size_t bytes = strlen(text);
+    return (scale == 1 && orr_parse_i64(text, bytes, out)) ||
+           (scale == 1000 && bytes > 1 && text[bytes - 1] == 'm' &&
+            orr_parse_i64(text, bytes - 1, out));
+}
+
 /* mantissa * 10^exponent * 2^(10 * binary), as digits and suffix say. */
 struct quantity {
     int64_t mantissa;
@@ -72,7 +81,7 @@ static bool read_suffix(const char *suffix, struct quantity *out)
     return true;
 }
 
-bool import_quantity(const char *text, int64_t scale, int64_t *out)
+static bool read_quantity(const char *text, int64_t scale, int64_t max, int64_t *out)
 {
     struct quantity q = {.negative = text[0] == '-'};
     text += text[0] == '-' || text[0] == '+';
@@ -96,7 +105,7 @@ bool import_quantity(const char *text, int64_t scale, int64_t *out)
     for (int i = 0; i < count; i++) {
         while (value > INT64_MAX / factors[i]) {
             if (q.exponent >= 0) { /* not a size of this world */
-                *out = q.negative ? -AMOUNT_MAX : AMOUNT_MAX;
+                *out = q.negative ? -max : max;
                 return true;
             }
             rest = rest || value % 10 != 0;
@@ -113,9 +122,19 @@ bool import_quantity(const char *text, int64_t scale, int64_t *out)
         }
     }
     value += rest && !q.negative;
-    value = beyond ? AMOUNT_MAX : bounded(value);
+    value = beyond || value > max ? max : value;
     *out = q.negative ? -value : value;
     return true;
+}
+
+bool import_quantity(const char *text, int64_t scale, int64_t *out)
+{
+    return read_quantity(text, scale, AMOUNT_MAX, out);
+}
+
+bool import_whole_quantity(const char *text, int64_t scale, int64_t *out)
+{
+    return read_exactly(text, scale, out) || read_quantity(text, scale, INT64_MAX, out);
 }
 
 uint32_t import_resource(struct import_model *model, const char *name)

@@ -194,6 +194,8 @@ void import_saw(struct import_model *model, orr_ms at);
 /* A Kubernetes quantity ("250m", "1.5Gi", "2e3") times scale, rounded up as its Value() does; false
  * if it is none or does not fit. */
 bool import_quantity(const char *text, int64_t scale, int64_t *out);
+/* The same up to 2^63 - 1, which Kueue takes for unlimited. */
+bool import_whole_quantity(const char *text, int64_t scale, int64_t *out);
 /* A map of resource names to quantities. GPUs of any vendor are one resource. */
 struct import_vec import_resources(struct import_model *model, const struct import_value *map);
 /* Slot of an extended resource; ORR_NONE: more kinds than there is room for. */
@@ -221,6 +223,10 @@ void import_read_own(struct import_model *model, const struct import_value *docu
 void import_read_kube(struct import_model *model, struct import_file *const *files, uint32_t count,
                       const struct orr_snapshot_options *options);
 
+/* One file of the options, or their text. */
+enum orr_status import_read_file(struct import_load *load,
+                                 const struct orr_snapshot_options *options, uint32_t index,
+                                 struct import_file **out) ORR_MUST_USE;
 /* All inputs of the options; sets `now` if they do not. */
 enum orr_status import_read_inputs(struct import_model *model,
                                    const struct orr_snapshot_options *options) ORR_MUST_USE;

@@ -23,7 +23,7 @@
 
 /* --- reading --- */
 
-static enum orr_status read_file(struct import_load *load,
+enum orr_status import_read_file(struct import_load *load,
                                  const struct orr_snapshot_options *options, uint32_t index,
                                  struct import_file **out)
 {
@@ -56,7 +56,7 @@ enum orr_status import_read_inputs(struct import_model *model,
         orr_arena_alloc(load->arena, count + (size_t)1, sizeof(struct import_file *));
     uint32_t documents = 0;
     for (uint32_t f = 0; f < count; f++) {
-        enum orr_status status = read_file(load, options, f, &files[f]);
+        enum orr_status status = import_read_file(load, options, f, &files[f]);
         if (status != ORR_OK) {
             return status;
         }
@@ -208,7 +208,9 @@ static enum orr_status schedule(struct import_model *model,
     }
     if (strcmp(name, "kai") != 0) {
         return orr_fail(err, ORR_USAGE,
-                        "policy %s decides in runs only; a snapshot is decided by kai", name);
+                        "policy %s decides in runs only; a snapshot is decided by kai, objects of "
+                        "Kueue by kueue",
+                        name);
     }
     enum orr_status status = import_read_inputs(model, options);
     if (status != ORR_OK) {

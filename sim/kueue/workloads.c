@@ -36,8 +36,10 @@ static uint64_t fold_set(uint64_t hash, const struct kq_pod_set *set, int64_t co
     }
     for (uint32_t i = 0; i < set->toleration_count; i++) {
         hash = fold(fold(hash, set->tolerations[i].key), set->tolerations[i].value);
+        hash = fold(fold(hash, set->tolerations[i].op), set->tolerations[i].effect);
     }
     for (uint32_t t = 0; t < set->term_count; t++) {
+        hash = fold_number(hash, t);
         for (uint32_t e = 0; e < set->terms[t].expression_count; e++) {
             const struct kq_expression *expression = &set->terms[t].expressions[e];
             hash = fold(fold(hash, expression->key), expression->op);
@@ -50,6 +52,11 @@ static uint64_t fold_set(uint64_t hash, const struct kq_pod_set *set, int64_t co
         hash = fold(fold(hash, set->topology->required), set->topology->preferred);
         hash = fold(fold(hash, set->topology->group), set->topology->slice_level);
         hash = fold_number(hash, set->topology->slice_size);
+        hash = fold_number(hash, set->topology->unconstrained);
+        for (uint32_t l = 0; l < set->topology->layer_count; l++) {
+            hash = fold_number(fold(hash, set->topology->layers[l].level),
+                               set->topology->layers[l].size);
+        }
     }
     return hash;
 }
@@ -65,30 +72,52 @@ uint64_t orr_kq_hash(const struct kq_world *world, int32_t priority, const struc
     return hash;
 }
 
+/* --- namespaces --- */
+
+static const char *find_label(const struct kq_labels *space, const char *key)
+{
+    for (uint32_t l = 0; space != NULL && l < space->count; l++) {
+        if (orr_kq_is_word(space->items[l].name, key)) {
+            return space->items[l].value != NULL ? space->items[l].value : "";
+        }
+    }
+    return NULL;
+}
+
+static bool admits(const struct kq_expression *expression, const struct kq_labels *space)
+{
+    const char *label = find_label(space, expression->key);
+    bool in = false;
+    for (uint32_t v = 0; label != NULL && v < expression->value_count; v++) {
+        in = in || strcmp(expression->values[v], label) == 0;
+    }
+    return orr_kq_is_word(expression->op, "NotIn")          ? !in
+           : orr_kq_is_word(expression->op, "Exists")       ? label != NULL
+           : orr_kq_is_word(expression->op, "DoesNotExist") ? label == NULL
+                                                            : in;
+}
+
+/* Does the queue take workloads of this name's namespace? */
 static bool selects(const struct kq_world *world, const struct kq_queue *queue, const char *name)
 {
+    const struct kq_selector *selector = queue->selector;
     const struct kq_labels *space = NULL;
-    for (uint32_t i = 0; i < world->from->namespaces.count; i++) {
+    for (uint32_t i = 0; selector != NULL && i < world->from->namespaces.count; i++) {
         const struct kq_labels *one = &world->from->namespaces.items[i];
         const size_t bytes = strlen(one->name);
         if (strncmp(name, one->name, bytes) == 0 && name[bytes] == '/') {
             space = one;
         }
     }
-    for (uint32_t e = 0; queue->selector != NULL && e < queue->selector->expression_count; e++) {
-        const struct kq_expression *expression = &queue->selector->expressions[e];
-        bool in = false;
-        for (uint32_t l = 0; space != NULL && l < space->count; l++) {
-            for (uint32_t v = 0; v < expression->value_count; v++) {
-                in = in || (orr_kq_is_word(space->items[l].name, expression->key) &&
-                            orr_kq_is_word(space->items[l].value, expression->values[v]));
-            }
-        }
-        if (!in) {
-            return false;
-        }
+    bool taken = selector == NULL || !selector->nothing;
+    for (uint32_t e = 0; selector != NULL && e < selector->expression_count; e++) {
+        taken = taken && admits(&selector->expressions[e], space);
     }
-    return true;
+    for (uint32_t l = 0; selector != NULL && l < selector->label_count; l++) {
+        const char *label = find_label(space, selector->labels[l].name);
+        taken = taken && label != NULL && orr_kq_is_word(selector->labels[l].value, label);
+    }
+    return taken;
 }
 
 static uint32_t local_queue_of(const struct kq_world *world, const struct kq_workload *from)
@@ -151,8 +180,10 @@ uint32_t orr_kq_add_workload(struct kq_world *world, const struct kq_workload *f
     workload.hash =
         orr_kq_hash(world, workload.priority, from->sets, from->set_count, workload.reclaimable);
     const uint32_t id = orr_kueue_add(world->kueue, &workload);
-    if (from->evicted != NULL && (orr_kq_is_word(from->evicted->reason, "PodsReadyTimeout") ||
-                                  orr_kq_is_word(from->evicted->reason, "AdmissionCheck"))) {
+    const char *reason = from->evicted != NULL ? from->evicted->reason : NULL;
+    const bool late = orr_kq_is_word(reason, "PodsReadyTimeout");
+    if ((late && !world->from->config.order_by_creation) ||
+        orr_kq_is_word(reason, "AdmissionCheck")) {
         orr_kueue_set_order(world->kueue, id, ms_of(from->evicted->at_s));
     }
     return id;

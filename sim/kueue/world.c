@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <orrery/base/digest.h>
+#include <orrery/base/idmap.h>
 #include <orrery/base/sort.h>
 #include <orrery/base/text.h>
 
@@ -16,8 +17,11 @@
 static void add_name(struct kq_index *index, const char *name)
 {
     uint32_t at = 0;
-    while (at < index->count && strcmp(index->names[at], name) < 0) {
-        at++;
+    for (uint32_t high = index->count; at < high;) {
+        const uint32_t middle = at + (high - at) / 2;
+        const bool before = strcmp(index->names[middle], name) < 0;
+        at = before ? middle + 1 : at;
+        high = before ? high : middle;
     }
     if (at < index->count && strcmp(index->names[at], name) == 0) {
         return;
@@ -30,10 +34,15 @@ static void add_name(struct kq_index *index, const char *name)
 
 uint32_t orr_kq_find(const struct kq_index *index, const char *name)
 {
-    for (uint32_t i = 0; name != NULL && i < index->count; i++) {
-        if (strcmp(index->names[i], name) == 0) {
-            return i;
+    uint32_t low = 0, high = name != NULL ? index->count : 0;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        const int order = strcmp(index->names[middle], name);
+        if (order == 0) {
+            return middle;
         }
+        low = order < 0 ? middle + 1 : low;
+        high = order < 0 ? high : middle;
     }
     return ORR_NONE;
 }
@@ -502,10 +511,38 @@ static void build_flavors(struct kq_world *world)
     world->spec.topology_count = from->topology_count;
 }
 
-static bool runs(const struct kq_pod *pod, const struct kq_node *node)
+static bool runs(const struct kq_pod *pod)
 {
-    return !pod->tas && orr_kq_is_word(pod->node, node->name) &&
-           !orr_kq_is_word(pod->phase, "Succeeded") && !orr_kq_is_word(pod->phase, "Failed");
+    return !pod->tas && pod->node != NULL && !orr_kq_is_word(pod->phase, "Succeeded") &&
+           !orr_kq_is_word(pod->phase, "Failed");
+}
+
+/* Pods that Kueue does not count take room off their nodes; of nodes of one name the last. */
+static void take_pods(struct kq_world *world, int64_t *const *free)
+{
+    const struct kq_objects *from = world->from;
+    struct orr_idmap names;
+    orr_idmap_init(&names);
+    uint32_t *nodes = orr_arena_alloc(&world->arena, (size_t)from->node_count + 1, sizeof *nodes);
+    for (uint32_t n = 0; n < from->node_count; n++) {
+        nodes[orr_idmap_put(&names, from->nodes[n].name, strlen(from->nodes[n].name), NULL)] = n;
+    }
+    for (uint32_t p = 0; p < from->pod_count; p++) {
+        const struct kq_pod *pod = &from->pods[p];
+        const uint32_t at =
+            runs(pod) ? orr_idmap_find(&names, pod->node, strlen(pod->node)) : ORR_NONE;
+        for (uint32_t i = 0; at != ORR_NONE && i < pod->request_count; i++) {
+            const uint32_t r = orr_kq_find(&world->resources, pod->requests[i].name);
+            if (r != ORR_NONE && r != world->spec.pods_resource) {
+                free[nodes[at]][r] =
+                    orr_quota_sub(free[nodes[at]][r], orr_kq_whole(pod->requests[i].value));
+            }
+        }
+        if (at != ORR_NONE && world->spec.pods_resource != ORR_NONE) {
+            free[nodes[at]][world->spec.pods_resource]--;
+        }
+    }
+    orr_idmap_release(&names);
 }
 
 static void build_nodes(struct kq_world *world)
@@ -513,30 +550,22 @@ static void build_nodes(struct kq_world *world)
     const struct kq_objects *from = world->from;
     struct orr_kueue_node *nodes =
         orr_arena_alloc(&world->arena, (size_t)from->node_count + 1, sizeof *nodes);
+    int64_t **free = orr_arena_alloc(&world->arena, (size_t)from->node_count + 1, sizeof *free);
     for (uint32_t n = 0; n < from->node_count; n++) {
         const struct kq_node *node = &from->nodes[n];
-        int64_t *free = orr_arena_alloc(&world->arena, world->resources.count, sizeof *free);
-        memcpy(free, orr_kq_amounts(world, node->allocatable, node->allocatable_count, 0),
-               world->resources.count * sizeof *free);
-        for (uint32_t p = 0; p < from->pod_count; p++) {
-            if (!runs(&from->pods[p], node)) {
-                continue;
-            }
-            const int64_t *asked =
-                orr_kq_amounts(world, from->pods[p].requests, from->pods[p].request_count, 0);
-            for (uint32_t r = 0; r < world->resources.count; r++) {
-                free[r] -= r == world->spec.pods_resource ? 1 : asked[r];
-            }
-        }
+        free[n] = orr_arena_alloc(&world->arena, world->resources.count, sizeof *free[n]);
+        memcpy(free[n], orr_kq_amounts(world, node->allocatable, node->allocatable_count, 0),
+               world->resources.count * sizeof *free[n]);
         nodes[n] =
             (struct orr_kueue_node){.name = node->name,
                                     .labels = labels_of(world, node->labels, node->label_count),
                                     .label_count = node->label_count,
                                     .taints = taints_of(world, node->taints, node->taint_count),
                                     .taint_count = node->taint_count,
-                                    .free = free,
+                                    .free = free[n],
                                     .usable = node->ready && !node->unschedulable};
     }
+    take_pods(world, free);
     world->spec.nodes = nodes;
     world->spec.node_count = from->node_count;
 }
@@ -591,6 +620,7 @@ static void build_config(struct kq_world *world)
     const struct kq_objects *from = world->from;
     struct orr_kueue_config *config = &world->spec.config;
     config->fair_sharing = from->config.fair_sharing;
+    config->ignore_undeclared = from->config.ignore_undeclared;
     config->strategies[0] = ORR_KUEUE_LESS_OR_EQUAL_TO_FINAL_SHARE;
     config->strategies[1] = ORR_KUEUE_LESS_THAN_INITIAL_SHARE;
     config->strategy_count = 2;
@@ -633,6 +663,17 @@ static void build_local_queues(struct kq_world *world)
     world->spec.local_queue_count = from->local_queue_count;
 }
 
+/* "namespace/name", or the name alone. */
+static bool is_named(const struct kq_local_queue *queue, const char *name)
+{
+    const char *slash = strchr(name, '/');
+    const size_t bytes = slash != NULL ? (size_t)(slash - name) : 0;
+    return slash == NULL
+               ? strcmp(queue->name, name) == 0
+               : strlen(queue->space) == bytes && memcmp(queue->space, name, bytes) == 0 &&
+                     strcmp(queue->name, slash + 1) == 0;
+}
+
 static void set_consumed(struct kq_world *world)
 {
     const struct kq_objects *from = world->from;
@@ -646,18 +687,30 @@ static void set_consumed(struct kq_world *world)
             }
         }
         for (uint32_t l = 0; l < from->local_queue_count; l++) {
-            if (orr_kq_is_word(from->local_queues[l].name, from->consumed.items[i].name)) {
+            if (is_named(&from->local_queues[l], from->consumed.items[i].name)) {
                 orr_kueue_set_consumed(world->kueue, l, consumed);
             }
         }
     }
 }
 
-void orr_kq_open(struct kq_world *world, const struct kq_objects *from)
+/* Arrays have a place for each queue, flavor and resource. */
+static bool is_too_large(const struct kq_world *world)
+{
+    const uint64_t nodes = (uint64_t)world->queues.count + world->cohorts.count;
+    const uint64_t cells = (uint64_t)world->flavors.count * world->resources.count;
+    return world->resources.count > KQ_RESOURCES_MAX || cells > KQ_CELLS_MAX ||
+           nodes * cells > KQ_CELLS_MAX;
+}
+
+bool orr_kq_open(struct kq_world *world, const struct kq_objects *from)
 {
     *world = (struct kq_world){.from = from};
     orr_arena_init(&world->arena);
     name_all(world);
+    if (is_too_large(world)) {
+        return false;
+    }
     world->spec.resource_count = world->resources.count;
     world->spec.pods_resource = orr_kq_find(&world->resources, "pods");
     orr_quota_init(&world->tree, world->queues.count + world->cohorts.count, world->flavors.count,
@@ -669,12 +722,15 @@ void orr_kq_open(struct kq_world *world, const struct kq_objects *from)
     build_config(world);
     world->kueue = orr_kueue_open(&world->spec, &world->tree);
     set_consumed(world);
+    return true;
 }
 
 void orr_kq_close(struct kq_world *world)
 {
-    orr_kueue_close(world->kueue);
-    orr_quota_release(&world->tree);
+    if (world->kueue != NULL) {
+        orr_kueue_close(world->kueue);
+        orr_quota_release(&world->tree);
+    }
     orr_free(world->resources.names);
     orr_free(world->flavors.names);
     orr_free(world->queues.names);

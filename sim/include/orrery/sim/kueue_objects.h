@@ -55,7 +55,8 @@ struct kq_expression {
     const char **values;
     uint32_t value_count;
 };
-struct kq_selector {
+struct kq_selector { /* none at all selects everything */
+    bool nothing;    /* selects nothing, whatever else it says */
     struct kq_expression *expressions;
     struct orr_pair *labels;
     uint32_t expression_count, label_count;
@@ -194,6 +195,8 @@ struct kq_config {
     const char **strategies;
     uint32_t strategy_count;
     struct kq_usage_config *usage;
+    bool ignore_undeclared; /* quotaCheckStrategy IgnoreUndeclared */
+    bool order_by_creation; /* evicted for want of ready pods: by creation, not by eviction */
     const char *transformations;
 };
 

@@ -25,7 +25,11 @@ struct kq_world {
     uint32_t *ids; /* by stated workload; ORR_NONE: not added */
 };
 
-void orr_kq_open(struct kq_world *world, const struct kq_objects *from);
+enum { KQ_RESOURCES_MAX = 512, KQ_CELLS_MAX = 1 << 24 };
+
+/* False: more resources, or queues times flavors times resources, than the above. Close it in any
+ * case. */
+bool orr_kq_open(struct kq_world *world, const struct kq_objects *from) ORR_MUST_USE;
 void orr_kq_close(struct kq_world *world);
 /* Is a feature gate on, which is `otherwise` if the configuration does not state it? */
 bool orr_kq_gate(const struct kq_objects *from, const char *name, bool otherwise);

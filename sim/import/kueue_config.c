@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Kueue's Configuration, and feature gates of the command line. */
+#include <string.h>
+
+#include "kueue_input.h"
+
+static const char *const gates[] = {"AdmissionFairSharing",
+                                    "FairSharingPreemptWithinNominal",
+                                    "FairSharingPrioritizeNonBorrowing",
+                                    "FlavorFungibilityPreserveScanProgress",
+                                    "PartialAdmission",
+                                    "ReclaimablePods",
+                                    "RecomputeAssignmentUponPreemptionTargetsOverlap",
+                                    "TASBalancedPlacement",
+                                    "TASFailedNodeReplacementFailFast",
+                                    "TASProfileMixed",
+                                    "TASRecomputeAssignmentWithinSchedulingCycle",
+                                    "TASRespectNodeAffinityPreferred",
+                                    "TopologyAwareScheduling",
+                                    NULL};
+
+static bool is_gate(const char *name)
+{
+    for (size_t i = 0; gates[i] != NULL; i++) {
+        if (strcmp(gates[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void read_gates(struct kueue_input *input, const struct import_value *map)
+{
+    static const char *const words[] = {"true", "false", NULL};
+    struct kq_config *config = &input->objects.config;
+    config->gates = import_kueue_array(input, map != NULL ? map->count : 0, sizeof *config->gates);
+    IMPORT_EACH(gate, map)
+    {
+        const char *value = import_kueue_word(input, map, gate->key, words, "false");
+        if (is_gate(gate->key)) {
+            config->gates[config->gate_count++] = (struct orr_pair){gate->key, value};
+        } else {
+            import_note(input->model, "feature gate %.100s=%s is not heeded", gate->key, value);
+        }
+    }
+}
+
+static bool is_off(const struct kueue_input *input, const char *name)
+{
+    const struct kq_config *config = &input->objects.config;
+    for (uint32_t i = config->gate_count; i > 0; i--) {
+        if (strcmp(config->gates[i - 1].name, name) == 0) {
+            return strcmp(config->gates[i - 1].value, "false") == 0;
+        }
+    }
+    return false;
+}
+
+static void read_sharing(struct kueue_input *input, const struct import_value *sharing)
+{
+    static const char *const words[] = {"LessThanOrEqualToFinalShare", "LessThanInitialShare",
+                                        NULL};
+    struct kq_config *config = &input->objects.config;
+    const struct import_value *strategies =
+        import_list(input->load, sharing, "preemptionStrategies");
+    config->fair_sharing = import_bool(input->load, sharing, "enable", true);
+    if (strategies != NULL && strategies->count > 2) {
+        import_fail(input->load, strategies, "two strategies at most");
+        return;
+    }
+    config->strategies = import_kueue_texts(input, strategies, &config->strategy_count);
+    uint32_t s = 0;
+    IMPORT_EACH(strategy, strategies)
+    {
+        if (strcmp(config->strategies[s], words[0]) != 0 &&
+            strcmp(config->strategies[s], words[1]) != 0) {
+            import_fail(input->load, strategy, "\"%.60s\" is none of %s, %s", config->strategies[s],
+                        words[0], words[1]);
+        }
+        s++;
+    }
+}
+
+static const char *read_span(struct kueue_input *input, const struct import_value *map,
+                             const char *path, const char *fallback)
+{
+    const char *text = import_text(input->load, map, path, fallback);
+    orr_ms span;
+    if (!import_duration(text, &span) || span < 0) {
+        import_fail(input->load, import_get(map, path), "%s: \"%.60s\" is not a duration", path,
+                    text);
+    }
+    return text;
+}
+
+static void read_usage(struct kueue_input *input, const struct import_value *usage)
+{
+    if (is_off(input, "AdmissionFairSharing")) {
+        return;
+    }
+    const struct import_value *weights = import_map(input->load, usage, "resourceWeights");
+    struct kq_usage_config *config = import_kueue_array(input, 1, sizeof *config);
+    config->half_life = read_span(input, usage, "usageHalfLifeTime", "168h");
+    config->sampling = read_span(input, usage, "usageSamplingInterval", "5m");
+    config->weights = import_kueue_labels(input, weights, &config->weight_count);
+    IMPORT_EACH(weight, weights)
+    {
+        if (!(import_number(input->load, weights, weight->key, 1) >= 0)) {
+            import_fail(input->load, weight, "a weight is 0 or more");
+        }
+    }
+    input->objects.config.usage = config;
+}
+
+void import_kueue_configure(struct kueue_input *input, const struct import_value *object)
+{
+    static const char *const checks[] = {"BlockUndeclared", "IgnoreUndeclared", NULL};
+    static const char *const times[] = {"Eviction", "Creation", NULL};
+    struct import_load *load = input->load;
+    struct kq_config *config = &input->objects.config;
+    const struct import_value *sharing = import_map(load, object, "fairSharing");
+    const struct import_value *usage = import_map(load, object, "admissionFairSharing");
+    const char *check =
+        import_kueue_word(input, object, "resources/quotaCheckStrategy", checks, "BlockUndeclared");
+    const char *stamp = import_kueue_word(
+        input, object, "waitForPodsReady/requeuingStrategy/timestamp", times, "Eviction");
+    read_gates(input, import_map(load, object, "featureGates"));
+    if (sharing != NULL) {
+        read_sharing(input, sharing);
+    }
+    if (usage != NULL) {
+        read_usage(input, usage);
+    }
+    config->ignore_undeclared = strcmp(check, "IgnoreUndeclared") == 0;
+    config->order_by_creation = strcmp(stamp, "Creation") == 0;
+    input->excluded = import_list(load, object, "resources/excludeResourcePrefixes");
+    if (import_bool(load, object, "waitForPodsReady/blockAdmission", false)) {
+        import_note(input->model,
+                    "blockAdmission of waitForPodsReady is not heeded: a cycle admits "
+                    "while pods of others are not ready");
+    }
+}
+
+enum orr_status import_kueue_set(struct kueue_input *input, const char *text, struct orr_err *err)
+{
+    struct kq_config *config = &input->objects.config;
+    const char *equals = strchr(text, '=');
+    const size_t bytes = equals != NULL ? (size_t)(equals - text) : strlen(text);
+    const char *name = orr_arena_strndup(input->load->arena, text, bytes);
+    const bool on = equals != NULL && strcmp(equals + 1, "true") == 0;
+    if (!is_gate(name) || (!on && (equals == NULL || strcmp(equals + 1, "false") != 0))) {
+        return orr_fail(err, ORR_USAGE,
+                        "--set %s: with kueue it turns a feature gate on or off "
+                        "(PartialAdmission=false); anything else is said by a Configuration",
+                        text);
+    }
+    struct orr_pair *more = import_kueue_array(input, config->gate_count + 1, sizeof *more);
+    more[0] = (struct orr_pair){name, on ? "true" : "false"}; /* the first one is looked at */
+    for (uint32_t i = 0; i < config->gate_count; i++) {
+        more[i + 1] = config->gates[i];
+    }
+    config->gates = more;
+    config->gate_count++;
+    return ORR_OK;
+}
