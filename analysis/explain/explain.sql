@@ -51,6 +51,11 @@ GROUP BY i.reason
 ORDER BY span DESC
 LIMIT ?2;
 
+-- name: pending_of_job
+SELECT sum(coalesce(p.to_ms, r.end_ms) - p.from_ms)
+FROM run AS r LEFT JOIN v_pending AS p ON p.job = ?1
+WHERE r.policy = 'kueue';
+
 -- name: waits_of_queue
 -- use: below
 SELECT i.reason, i.words, sum(i.to_ms - i.from_ms) AS span, count(DISTINCT i.job)

@@ -78,6 +78,10 @@ struct story {
     uint32_t event_count, event_capacity, attempt_count, attempt_capacity, pace_count,
         pace_capacity;
     struct explain_waits waits;
+    struct stages { /* of all its waits, where admission is not placement (kueue) */
+        bool given;
+        orr_ms quota_ms, place_ms, apart_ms;
+    } stages;
     struct explain_replicas replicas;
     struct gpu_hours hours;
     struct passed passed;
@@ -171,9 +175,42 @@ static void read_attempts(struct orr_results *in, struct story *story)
     }
 }
 
+static bool is_any(const char *code, const char *const *codes)
+{
+    while (*codes != NULL && strcmp(*codes, code) != 0) {
+        codes++;
+    }
+    return *codes != NULL;
+}
+
+/* Time in which it held quota and lacked a place, time in which it could not be queued, and the
+ * rest: it waited for quota, or behind others of its queue. */
+static void read_stages(struct orr_results *in, struct story *story)
+{
+    static const char *const placed[] = {"fragmented",  "no-capacity", "gang-partial",
+                                         "constrained", "topology",    "flavor-nodes",
+                                         "node-types",  NULL};
+    static const char *const apart[] = {"backoff",       "dependency", "not-eligible",
+                                        "requeue-delay", "cancelled",  NULL};
+    struct stages *stages = &story->stages;
+    sqlite3_stmt *row = orr_explain__query(in, orr_explain_sql__pending_of_job, &story->job.id, 1);
+    while (orr_results_step(in, row)) {
+        stages->given = sqlite3_column_type(row, 0) != SQLITE_NULL;
+        stages->quota_ms = sqlite3_column_int64(row, 0);
+    }
+    for (uint32_t i = 0; i < story->waits.count; i++) {
+        const struct explain_wait *wait = &story->waits.rows[i];
+        stages->place_ms += is_any(wait->code, placed) ? wait->span_ms : 0;
+        stages->apart_ms += is_any(wait->code, apart) ? wait->span_ms : 0;
+    }
+    stages->quota_ms -= stages->place_ms + stages->apart_ms;
+    stages->quota_ms = stages->quota_ms > 0 ? stages->quota_ms : 0;
+}
+
 static void read_sums(struct orr_results *in, struct story *story)
 {
     orr_explain__waits(in, orr_explain_sql__waits_of_job, story->job.id, 100, &story->waits);
+    read_stages(in, story);
     /* as v_rates, of one job only and in ids */
     sqlite3_stmt *row = orr_explain__query(in, orr_explain_sql__paces, &story->job.id, 1);
     while (orr_results_step(in, row)) {
@@ -348,6 +385,17 @@ static void say_passed(const struct passed *p, FILE *out)
     (void)fputc('\n', out);
 }
 
+static void say_stages(const struct stages *stages, FILE *out)
+{
+    char quota[24], place[24], apart[24];
+    if (stages->given && stages->quota_ms + stages->place_ms + stages->apart_ms > 0) {
+        (void)fprintf(
+            out, "  in all %s for quota, %s for a place once admitted, %s in backoff or held\n",
+            orr_explain__span(stages->quota_ms, quota), orr_explain__span(stages->place_ms, place),
+            orr_explain__span(stages->apart_ms, apart));
+    }
+}
+
 /* What it waited for, the longest first. */
 static void say_sums(const struct story *story, FILE *out)
 {
@@ -357,6 +405,7 @@ static void say_sums(const struct story *story, FILE *out)
                       orr_explain__span(story->waits.rows[i].span_ms, span),
                       story->waits.rows[i].words);
     }
+    say_stages(&story->stages, out);
     for (uint32_t i = 0; i < story->pace_count; i++) {
         const struct pace *p = &story->paces[i];
         (void)fprintf(out,
@@ -491,9 +540,24 @@ static void json_passed(const struct passed *p, struct orr_json *json)
     orr_json_close(json, '}');
 }
 
+/* null where quota and place are not waited for apart. */
+static void json_stages(const struct stages *stages, struct orr_json *json)
+{
+    const char *const keys[] = {"quota_wait_s", "place_wait_s", "held_wait_s"};
+    const orr_ms spans[] = {stages->quota_ms, stages->place_ms, stages->apart_ms};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        if (stages->given) {
+            orr_json_seconds(json, keys[i], spans[i]);
+        } else {
+            orr_json_text(json, keys[i], NULL);
+        }
+    }
+}
+
 static void json_sums(const struct story *story, struct orr_json *json)
 {
     orr_explain__json_waits(&story->waits, json);
+    json_stages(&story->stages, json);
     orr_json_open(json, "attempts", '[');
     for (uint32_t i = 0; i < story->attempt_count; i++) {
         orr_json_open(json, NULL, '{');
