@@ -59,17 +59,24 @@ static struct orr_demand sum_demands(const struct orr_demand *a, const struct or
     return sum;
 }
 
+/* The best of those that were pushed, or added over a list; NULL: none is left. */
+static const struct orr_order_entry *best_pushed(const struct orr_order_node *leaf)
+{
+    return leaf->added_count > 0 ? leaf->added : leaf->job_count > 0 ? leaf->jobs : NULL;
+}
+
 /* The leaf's next job comes from its lanes, not from those that were pushed. */
 static bool from_lane(const struct orr_order *order, const struct orr_order_node *leaf)
 {
+    const struct orr_order_entry *pushed = best_pushed(leaf);
     return leaf->head.lane != ORR_NONE &&
-           (leaf->job_count == 0 || job_less(order, &leaf->head.entry, &leaf->jobs[0]));
+           (pushed == NULL || job_less(order, &leaf->head.entry, pushed));
 }
 
 static const struct orr_order_entry *best_job(const struct orr_order *order,
                                               const struct orr_order_node *leaf)
 {
-    return from_lane(order, leaf) ? &leaf->head.entry : &leaf->jobs[0];
+    return from_lane(order, leaf) ? &leaf->head.entry : best_pushed(leaf);
 }
 
 /* A change of its best job flags a node; its rank is kept until then or until shares change. */
@@ -391,7 +398,7 @@ uint32_t orr_order__place_for(const struct orr_order *order, const struct orr_or
 
 static bool is_empty(const struct orr_order_node *node)
 {
-    return node->child_count == 0 && node->job_count == 0 && node->head.lane == ORR_NONE;
+    return node->child_count == 0 && best_pushed(node) == NULL && node->head.lane == ORR_NONE;
 }
 
 static uint32_t queue_of(const struct orr_order *order, const struct orr_order_entry *entry)
@@ -421,13 +428,14 @@ static uint32_t end_of_queue(const struct orr_order *order, const struct orr_ord
  * job comes before them. */
 static void next_listed(const struct orr_order *order, struct orr_order_node *leaf, bool pass_over)
 {
+    const struct orr_order_entry *pushed = best_pushed(leaf);
     leaf->head.lane = ORR_NONE;
     for (; leaf->listed < leaf->listed_end; leaf->listed++) {
         const struct orr_order_entry *entry = &order->list[leaf->listed];
         if (order->unlisted != NULL && order->unlisted[entry->view.job]) {
             continue;
         }
-        if (!pass_over || (leaf->job_count > 0 && job_less(order, &leaf->jobs[0], entry)) ||
+        if (!pass_over || (pushed != NULL && job_less(order, pushed, entry)) ||
             !orr_order__is_passed_over(order, &entry->demand)) {
             leaf->head.lane = 0;
             leaf->head.entry = *entry;
@@ -468,10 +476,8 @@ static void add_leaf(struct orr_order *order, uint32_t queue, uint32_t from, uin
 {
     const uint32_t leaf = orr_order__new_node(order, queue, ORR_NONE);
     struct orr_order_node *node = &order->nodes[leaf];
-    for (uint32_t i = 0; i < added_count; i++) {
-        node->jobs = ORR_ROOM_FOR_ONE(node->jobs, node->job_count, node->job_capacity);
-        node->jobs[node->job_count++] = added[i];
-    }
+    node->added = added;
+    node->added_count = added_count;
     order->pushed += added_count;
     node->listed = from;
     node->listed_end = to;
@@ -573,13 +579,18 @@ static bool take_best(struct orr_order *order, struct orr_order_node *leaf,
         orr_order__find_head(order, leaf, !wanted && leaf->job_count == 0);
         return wanted;
     }
-    const struct orr_order_entry best = leaf->jobs[0];
-    orr_order__drop_first(order, leaf);
+    const struct orr_order_entry *best = best_pushed(leaf);
+    *view = best->view;
     order->pushed--;
     if (order->victims) {
-        order->popped[leaf->queue] = sum_demands(&order->popped[leaf->queue], &best.demand);
+        order->popped[leaf->queue] = sum_demands(&order->popped[leaf->queue], &best->demand);
     }
-    *view = best.view;
+    if (leaf->added_count > 0) {
+        leaf->added++;
+        leaf->added_count--;
+    } else {
+        orr_order__drop_first(order, leaf);
+    }
     return true;
 }
 

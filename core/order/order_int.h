@@ -26,8 +26,10 @@ struct orr_order_node {
     uint32_t child_count, child_capacity;
     struct orr_order_entry *jobs; /* heap */
     uint32_t job_count, job_capacity;
-    struct orr_lane_head head;   /* of a leaf's lanes, or of its listed jobs (lane 0) */
-    uint32_t listed, listed_end; /* of the order's list: those after the head */
+    struct orr_lane_head head;           /* of a leaf's lanes, or of its listed jobs (lane 0) */
+    uint32_t listed, listed_end;         /* of the order's list: those after the head */
+    const struct orr_order_entry *added; /* over a list: the caller's, best first */
+    uint32_t added_count;
 };
 
 /* order.c */

@@ -28,7 +28,9 @@ struct seen { /* a node */
 struct orr_dry_run {
     bool possible;
     struct seen *nodes; /* by node; room and idle only while looked at */
-    uint32_t *open;     /* those that are */
+    uint32_t *roomy;    /* those with room before anything is tried */
+    uint32_t roomy_count;
+    uint32_t *open; /* those that are looked at */
     uint32_t open_count;
     struct taken {
         uint32_t node;
@@ -63,6 +65,12 @@ static struct orr_dry_run *open_run(struct orr_victim_search *search)
         }
         run->nodes = orr_arena_alloc(memory, session->node_count, sizeof *run->nodes);
         run->open = orr_arena_take(memory, session->node_count, sizeof *run->open);
+        run->roomy = orr_arena_take(memory, session->node_count, sizeof *run->roomy);
+        for (uint32_t n = 0; n < session->node_count; n++) {
+            if (session->victim_index->base[n] > 0) {
+                run->roomy[run->roomy_count++] = n;
+            }
+        }
         run->taken = orr_arena_take(memory, most, sizeof *run->taken);
         run->lines = orr_arena_take(memory, search->refuter.branches->count, sizeof *run->lines);
     }
@@ -88,9 +96,9 @@ static bool open_nodes(const struct orr_victim_search *search)
     const struct orr_branches *s = search->refuter.branches;
     struct orr_dry_run *run = s->run;
     bool state = true;
-    for (uint32_t n = 0; n < session->node_count; n++) {
-        if (search->feasible[n] && all->base[n] > 0) {
-            (void)look_at(run, all, n);
+    for (uint32_t i = 0; i < run->roomy_count; i++) {
+        if (search->feasible[run->roomy[i]]) {
+            (void)look_at(run, all, run->roomy[i]);
         }
     }
     for (uint32_t i = 0; state && i < s->taken_count; i++) {

@@ -32,9 +32,10 @@ static void mark_nodes(const struct orr_session *session, const struct orr_victi
 }
 
 /* Every job that waits or lost something, once; the preemptor as the probe has it. Marks who lost
- * something, by job. Returns how many of them are to be placed. */
-static uint32_t build_order(struct orr_victim_search *search, const struct orr_victims *potential,
-                            bool *is_victim, struct orr_order *order)
+ * something, by job. Returns those that are to be placed, which the order uses, and how many. */
+static struct orr_order_entry *build_order(struct orr_victim_search *search,
+                                           const struct orr_victims *potential, bool *is_victim,
+                                           struct orr_order *order, uint32_t *left)
 {
     const struct orr_session *session = search->session;
     const struct orr_victims *lists[2] = {potential, &search->recorded};
@@ -56,8 +57,8 @@ static uint32_t build_order(struct orr_victim_search *search, const struct orr_v
     count = orr_order_prepare(order, views, count, entries);
     orr_order_build_over(order, search->pending, search->pending_count, is_victim, entries, count);
     orr_free(views);
-    orr_free(entries);
-    return count;
+    *left = count;
+    return entries;
 }
 
 static bool replay(struct orr_victim_search *search, const struct orr_victims *potential,
@@ -67,7 +68,8 @@ static bool replay(struct orr_victim_search *search, const struct orr_victims *p
     struct orr_order order;
     struct orr_jobview view;
     bool placed = false;
-    uint32_t left = build_order(search, potential, is_victim, &order);
+    uint32_t left;
+    struct orr_order_entry *entries = build_order(search, potential, is_victim, &order, &left);
     while (left > 0 && orr_order_pop(&order, &view)) {
         enum orr_fit_reason why;
         const bool is_preemptor = view.job == search->job;
@@ -89,6 +91,7 @@ static bool replay(struct orr_victim_search *search, const struct orr_victims *p
     }
     orr_refute__popped(search, &order);
     orr_order_release(&order);
+    orr_free(entries);
     orr_free(is_victim);
     return placed;
 }
