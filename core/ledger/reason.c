@@ -15,7 +15,10 @@ const char *orr_reason_words(enum orr_reason reason)
 {
     static const char *const texts[ORR_REASON_COUNT] = {
 #define X(name, code, words) [ORR_REASON_##name] = (words),
-        ORR_REASON_LIST(X) ORR_REASON_SLURM_LIST(X)
+        ORR_REASON_LIST(X)
+#undef X
+#define X(name, code, words) [ORR_REASON_##name] = code ": " words,
+            ORR_REASON_SLURM_LIST(X)
 #undef X
     };
     return texts[reason];

@@ -116,7 +116,8 @@ static orr_ms predicted(const struct orr_view *view, const struct orr_job_spec *
 {
     const int64_t mgpu = view->shapes->shapes[spec->shape].gpus_mgpu;
     const int64_t most = INT64_MAX / 2, factor = mgpu > 0 ? mgpu : 1;
-    return spec->estimate_ms > most / factor ? most : spec->estimate_ms * factor;
+    return spec->estimate_ms < 0 || spec->estimate_ms > most / factor ? most
+                                                                      : spec->estimate_ms * factor;
 }
 
 static orr_ms key_of(const struct orr_lanes *lanes, const struct orr_view *view,

@@ -133,6 +133,14 @@ static uint32_t nodes_left(const struct slurm *slurm, const struct slurm_partiti
     return count;
 }
 
+static void hold_back(struct pass *pass, const struct slurm_record *record, enum orr_reason limit)
+{
+    orr_slurm__explain(pass->view, pass->txn, record->job, limit, ORR_NONE);
+    if (pass->slurm->conf.assoc_limit_stop) {
+        close_partition(pass, record);
+    }
+}
+
 static void try_record(struct pass *pass, const struct slurm_record *record)
 {
     struct slurm *slurm = pass->slurm;
@@ -149,10 +157,7 @@ static void try_record(struct pass *pass, const struct slurm_record *record)
             orr_slurm__limits(slurm, pass->view, record->job, record->partition, SLURM_BEHIND);
         if (limit != ORR_REASON_NONE) {
             orr_txn_rollback(pass->txn, begin);
-            orr_slurm__explain(pass->view, pass->txn, record->job, limit, ORR_NONE);
-            if (slurm->conf.assoc_limit_stop) {
-                close_partition(pass, record);
-            }
+            hold_back(pass, record, limit);
             return;
         }
         any = true;
@@ -161,6 +166,13 @@ static void try_record(struct pass *pass, const struct slurm_record *record)
     }
     pass->started += any;
     if (served) {
+        return;
+    }
+    const enum orr_reason limit =
+        any ? ORR_REASON_NONE
+            : orr_slurm__limits(slurm, pass->view, record->job, record->partition, SLURM_AS_ASKED);
+    if (limit != ORR_REASON_NONE) { /* limits go before room: it blocks nobody */
+        hold_back(pass, record, limit);
         return;
     }
     if (!any && enough) {
