@@ -44,7 +44,7 @@ static const struct orr_feature features[] = {
      NULL},
     {"admission-fair-sharing", "supported",
      "vector TestScheduleForAFS/admits workload from less active localqueue; test test_kueue "
-     "usage__decays_and_charges_entries; run usage",
+     "usage__decays_and_charges_entries; run usage; run objects_usage",
      "a user is a local queue of weight 1; all queues or none"},
     {"topology-aware-scheduling", "decided",
      "vector TestFindTopologyAssignments/BestFit: podset group workers spread across hosts; vector "

@@ -100,7 +100,7 @@ static void read_usage(struct kueue_input *input, const struct import_value *usa
     }
     const struct import_value *weights = import_map(input->load, usage, "resourceWeights");
     struct kq_usage_config *config = import_kueue_array(input, 1, sizeof *config);
-    config->half_life = read_span(input, usage, "usageHalfLifeTime", "168h");
+    config->half_life = read_span(input, usage, "usageHalfLifeTime", "0s");
     config->sampling = read_span(input, usage, "usageSamplingInterval", "5m");
     config->weights = import_kueue_labels(input, weights, &config->weight_count);
     IMPORT_EACH(weight, weights)

@@ -97,6 +97,8 @@ struct orr_scenario__load {
     /* KAI objects that stood among the queues of the file in hand; NULL: none */
     struct orr_scenario__node *topology_object, *shard_object, *configuration_object;
     struct orr_scenario__node *flavor_objects; /* of Kueue's ResourceFlavors, as in `flavors` */
+    /* Kueue's ClusterQueues whose jobs go by usage (admissionScope), and the others */
+    uint32_t usage_queues, other_queues;
     struct orr_scenario__holder *holders; /* scenario_kueue_quota.c: of the queues being read */
 };
 

@@ -216,5 +216,6 @@ enum orr_status orr_scenario__place_objects(struct orr_scenario__load *load,
         }
         orr_scenario__add(load, root, "policy", shard->at, made);
     }
+    load->usage_queues = load->other_queues = 0;
     return ORR_OK;
 }

@@ -103,6 +103,11 @@ static enum orr_status convert_cluster_queue(struct orr_scenario__load *load, co
     }
     orr_scenario__add_text(load, queue, "strategy", strategy != NULL ? strategy : "BestEffortFIFO",
                            object->at);
+    const char *mode =
+        orr_scenario__text_below(orr_scenario__below(spec, "admissionScope"), "admissionMode");
+    const bool by_usage = mode != NULL && strcmp(mode, "UsageBasedAdmissionFairSharing") == 0;
+    load->usage_queues += by_usage;
+    load->other_queues += !by_usage;
     write_preemption(load, orr_scenario__below(spec, "preemption"), queue);
     write_fungibility(load, orr_scenario__below(spec, "flavorFungibility"), queue);
     orr_scenario__add(load, out, name, object->at, queue);
@@ -203,6 +208,48 @@ static const char *sharing_of(const struct orr_scenario__node *sharing)
                                                                      : "final-share";
 }
 
+/* Kueue's defaults: what was used is forgotten at once, and each resource weighs 1. */
+static enum orr_status write_usage(struct orr_scenario__load *load,
+                                   const struct orr_scenario__node *usage,
+                                   struct orr_scenario__node *params)
+{
+    static const char *const rows[] = {"usage_weight_gpu", "usage_weight_cpu",
+                                       "usage_weight_memory"};
+    const struct orr_scenario__node *weights = orr_scenario__below(usage, "resourceWeights");
+    const char *stated[] = {"1", "1", "1"};
+    if (usage == NULL || load->usage_queues == 0) {
+        return ORR_OK;
+    }
+    if (load->other_queues > 0) {
+        return orr_scenario__fail(load, &usage->at,
+                                  "admissionFairSharing: in a run the jobs of all ClusterQueues go "
+                                  "by usage (admissionScope), or those of none");
+    }
+    for (uint32_t i = 0; weights != NULL && i < weights->child_count; i++) {
+        const struct orr_scenario__node *weight = weights->children[i];
+        const size_t bytes = weight->key != NULL ? strlen(weight->key) : 0;
+        const int row = bytes >= 3 && strcmp(weight->key + bytes - 3, "gpu") == 0 ? 0
+                        : bytes > 0 && strcmp(weight->key, "cpu") == 0            ? 1
+                        : bytes > 0 && strcmp(weight->key, "memory") == 0         ? 2
+                                                                                  : -1;
+        if (row < 0 || weight->kind != ORR_NODE_SCALAR) {
+            return orr_scenario__fail(load, &weight->at,
+                                      "resourceWeights: a run divides GPUs, cpu and memory");
+        }
+        stated[row] = weight->text;
+    }
+    orr_scenario__add_text(load, params, "admission_fair_sharing", "true", usage->at);
+    if (orr_scenario__below(usage, "usageHalfLifeTime") == NULL) {
+        orr_scenario__add_text(load, params, "usage_half_life_time", "0s", usage->at);
+    }
+    carry(load, usage, "usageHalfLifeTime", "", params, "usage_half_life_time");
+    for (int r = 0; r < 3; r++) {
+        orr_scenario__add_text(load, params, rows[r], stated[r], usage->at);
+    }
+    carry(load, usage, "usageSamplingInterval", "", params, "usage_sampling_interval");
+    return ORR_OK;
+}
+
 enum orr_status orr_scenario__convert_configuration(struct orr_scenario__load *load,
                                                     const struct orr_scenario__node *object,
                                                     struct orr_scenario__node **out)
@@ -237,7 +284,7 @@ enum orr_status orr_scenario__convert_configuration(struct orr_scenario__load *l
                                requeue->at);
     }
     *out = map;
-    return ORR_OK;
+    return write_usage(load, orr_scenario__below(object, "admissionFairSharing"), params);
 }
 
 /* --- objects --- */
