@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # What the real KAI Scheduler decided on clusters that are too many to ship: ORRERY_TEST_DATA names a folder
-# with kai-random/agree/PROFILE/cases.json (conformance cases) and snapshots/same/NAME.zip with NAME.kai.json.
+# with kai-random/agree/PROFILE/cases.json (conformance cases), snapshots/same/NAME.zip with NAME.kai.json and
+# timeaware/NAME.scenario.yaml with NAME.kai.csv.
 # The folder above, where it is called trials, will do. Skipped without it. Of kai-random/differ/PROFILE.json those
 # are equal with strict_v017 that its LIST.tsv does not call unstable, which means that the real scheduler decides them
 # one way or the other.
@@ -45,5 +46,21 @@ for snapshot in "$data"/snapshots/same/*.zip; do
         ! cmp -s ours theirs || break
     done
     cmp -s ours theirs || fail "$(basename "$snapshot"): $(diff ours theirs | head -5)"
+done
+
+# Shares and allocations of leaf queues, second by second, of KAI's simulation of time-aware fairness.
+for scenario in "$data"/timeaware/*.scenario.yaml; do
+    [ -f "$scenario" ] || continue
+    found=1
+    rm -f time.db
+    "$orrery" run "$scenario" -o time.db -q >out 2>err || fail "$(basename "$scenario"): no run"
+    sqlite3 time.db '.mode csv' ".import '${scenario%.scenario.yaml}.kai.csv' kai" '.mode list' "
+        SELECT k.Time, k.QueueID, k.FairShare, k.Allocation FROM kai AS k JOIN queue AS q ON q.name = k.QueueID AND q.leaf
+        WHERE k.FairShare + 0 <> coalesce((SELECT mgpu / 1000 FROM fair_share WHERE queue = q.id AND at_ms <= k.Time * 1000
+                                           ORDER BY at_ms DESC, rowid DESC LIMIT 1), 0)
+           OR k.Allocation + 0 <> (SELECT total(p.mgpu) / 1000 FROM v_placements AS p JOIN job AS j ON j.id = p.job
+                                   WHERE j.queue = q.id AND p.start_ms <= k.Time * 1000 AND coalesce(p.end_ms, 9e18) > k.Time * 1000)" >differ
+    [ ! -s differ ] || fail "$(basename "$scenario"): KAI has $(head -n 3 differ | tr '\n' ';')"
+    [ "$(sqlite3 time.db 'SELECT count(*) > 100 FROM kai JOIN queue ON name = QueueID AND leaf')" = 1 ] || fail "$(basename "$scenario"): nothing is compared"
 done
 [ "$found" = 1 ] || exit 77
