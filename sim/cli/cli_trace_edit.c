@@ -42,20 +42,6 @@ static enum orr_status read_one(const struct trace_edit *edit, const char *path,
     return status;
 }
 
-static enum orr_status read_time(const char *option, const char *text,
-                                 const struct orr_workload *workload, orr_ms *at,
-                                 struct orr_err *err)
-{
-    *at = ORR_MS_NONE;
-    if (text == NULL || orr_parse_clock(text, strlen(text), workload->clock_origin_ms, at)) {
-        return ORR_OK;
-    }
-    return orr_fail(err, ORR_USAGE, "%s: \"%s\" is not a time such as %s", option, text,
-                    workload->clock_origin_ms == ORR_MS_NONE
-                        ? "2d3h or 5400 (the trace has no dates)"
-                        : "2d3h, 5400 or 2026-06-01");
-}
-
 /* --- out ------------------------------------------------------------------------------------- */
 
 static bool names_file(const struct trace_edit *edit)
@@ -209,10 +195,8 @@ static enum orr_status change(struct trace_edit *edit, struct orr_workload *work
 {
     char sentence[200] = "";
     uint32_t before = workload->count;
-    enum orr_status status = read_time("--from", edit->from, workload, &edit->filter.from_ms, err);
-    if (status == ORR_OK) {
-        status = read_time("--until", edit->until, workload, &edit->filter.until_ms, err);
-    }
+    enum orr_status status =
+        orr_row_filter_window(&edit->filter, workload, "--", edit->from, edit->until, err);
     if (status == ORR_OK && is(edit, "merge")) {
         status = merge(edit, workload, &before, sentence, sizeof sentence, err);
     }

@@ -43,8 +43,16 @@ static enum orr_status read_part(const struct orr_scenario *scenario,
         }
         return status;
     }
-    return p->part->generate.given ? orr_world_generate(scenario, p->part, &p->workload, err)
-                                   : orr_trace_read(p->part->trace, options, &p->workload, err);
+    enum orr_status status = p->part->generate.given
+                                 ? orr_world_generate(scenario, p->part, &p->workload, err)
+                                 : orr_trace_read(p->part->trace, options, &p->workload, err);
+    if (status == ORR_OK) {
+        status = orr_replay__select(scenario, p, err);
+        if (status != ORR_OK) {
+            orr_workload_release(&p->workload);
+        }
+    }
+    return status;
 }
 
 /* How busy a session is matters where idling has an end. */
@@ -69,7 +77,7 @@ static enum orr_status check_reach(const struct orr_world_part *p, struct orr_er
     if (reach <= (double)REACH_MAX_MS) {
         return ORR_OK;
     }
-    const bool moved = copies > 1 || p->part->trace == NULL || p->part->scale_arrivals < 1.0;
+    const bool moved = copies > 1 || p->part->trace == NULL || p->part->scale.arrivals < 1.0;
     return orr_fail(err, moved ? ORR_SCENARIO : ORR_DATA,
                     "%s: the last job would be submitted %.3g days after the first, at most 36500 "
                     "are possible: look at %s",
@@ -118,14 +126,6 @@ static enum orr_status read_parts(const struct orr_scenario *scenario, uint32_t 
     return ORR_OK;
 }
 
-static bool row_wanted(const struct orr_world_part *p, uint32_t row)
-{
-    const char *only = p->part->filter_queue;
-    uint32_t queue = p->workload.rows[row].queue;
-    return only == NULL ||
-           (queue != ORR_NONE && strcmp(orr_idmap_name(&p->workload.queues, queue), only) == 0);
-}
-
 /* From 1 on; 0: the row names nobody. */
 static uint32_t user_of(struct orr_idmap *users, const struct orr_world_part *p, uint32_t row)
 {
@@ -154,8 +154,7 @@ static void make_jobs(const struct orr_scenario *scenario, struct orr_world *wor
         struct orr_world_part *p = &world->parts[i];
         uint32_t first = world->job_count;
         for (uint32_t r = 0; r < p->workload.count; r++) {
-            if (row_wanted(p, r) &&
-                orr_replay__job(world, &nodes, i, r, &world->specs[world->job_count])) {
+            if (orr_replay__job(world, &nodes, i, r, &world->specs[world->job_count])) {
                 world->specs[world->job_count++].user = user_of(&users, p, r);
             }
         }

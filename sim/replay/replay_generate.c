@@ -153,7 +153,7 @@ static void take_arrivals(struct plan *plan, const struct orr_scenario_part *par
     const struct orr_scenario_generate *g = &part->generate;
     struct orr_arrivals *out = &plan->gen.arrivals;
     double per_day = g->per_day + g->per_user_day * (double)g->users + g->per_hour * 24.0;
-    out->per_hour = per_day / 24.0 * part->scale_arrivals;
+    out->per_hour = per_day / 24.0 * part->scale.arrivals;
     orr_replay__pattern(g->pattern, g->hours, g->days, out);
     out->zone = g->zone;
 }

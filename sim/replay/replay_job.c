@@ -282,7 +282,7 @@ static bool job_queue(struct orr_world *world, const struct orr_scenario *scenar
 
 orr_ms orr_replay__scaled_submit(const struct orr_world_part *part, orr_ms submit)
 {
-    double scale = part->part->trace == NULL ? 1.0 : part->part->scale_arrivals;
+    double scale = part->part->trace == NULL ? 1.0 : part->part->scale.arrivals;
     if (!(scale > 0.0) || (scale > 0.999999999 && scale < 1.000000001)) {
         return submit;
     }

@@ -343,6 +343,44 @@ static enum orr_status fill_service(struct orr_scenario__load *load,
                : status;
 }
 
+/* Keys of a filter; what it has besides is stated nowhere. */
+static const char *const filter_keys[] = {"from", "until",    "queue",    "user",
+                                          "kind", "min_gpus", "max_gpus", "sample"};
+
+static bool filters(const struct orr_scenario__node *node)
+{
+    return count_set(node, filter_keys, sizeof filter_keys / sizeof filter_keys[0]) > 0;
+}
+
+/* A time whose meaning waits for the trace's clock, so that only its form is known to be right. */
+static enum orr_status check_time(const struct orr_scenario__load *load,
+                                  const struct orr_scenario__node *filter, const char *key,
+                                  const char *text)
+{
+    orr_ms at;
+    return text == NULL || orr_parse_clock(text, strlen(text), 0, &at)
+               ? ORR_OK
+               : orr_scenario__fail(load, &orr_scenario__find(filter, key)->at,
+                                    "filter.%s: \"%.80s\" is not a time such as 2d3h, 5400 or "
+                                    "2026-06-01",
+                                    key, text);
+}
+
+static enum orr_status fill_filter(struct orr_scenario__load *load,
+                                   const struct orr_scenario__node *node,
+                                   struct orr_scenario_filter *filter)
+{
+    filter->min_gpus = is_set(node, "min_gpus") ? filter->min_gpus : -1.0;
+    filter->max_gpus = is_set(node, "max_gpus") ? filter->max_gpus : -1.0;
+    filter->sample = is_set(node, "sample") ? filter->sample : -1.0;
+    if (filter->sample > 1.0) {
+        return orr_scenario__fail(load, &orr_scenario__find(node, "sample")->at,
+                                  "sample: the chance of each job, from 0 to 1");
+    }
+    enum orr_status status = check_time(load, node, "from", filter->from);
+    return status == ORR_OK ? check_time(load, node, "until", filter->until) : status;
+}
+
 static enum orr_status fill_part(struct orr_scenario__load *load,
                                  const struct orr_scenario *scenario,
                                  const struct orr_scenario__node *node,
@@ -364,19 +402,30 @@ static enum orr_status fill_part(struct orr_scenario__load *load,
         return orr_scenario__fail(load, &objective->at,
                                   "objective: needs start_within or served_within");
     }
+    const struct orr_scenario__node *filter = orr_scenario__find(node, "filter");
+    enum orr_status status = fill_filter(load, filter, &part->filter);
+    if (status != ORR_OK) {
+        return status;
+    }
     if (part->trace != NULL) {
         part->trace = orr_scenario__join(load->arena, load->folder, part->trace);
         part->label = part->trace;
         return ORR_OK;
     }
-    if (part->copies > 1 || part->format != NULL || part->filter_queue != NULL ||
-        part->template != NULL) {
+    if (part->copies > 1 || part->format != NULL || filters(filter) || part->template != NULL) {
         return orr_scenario__fail(load, &node->at,
                                   "part \"%.80s\": copies, format, filter and template are for "
                                   "traces",
                                   part->name);
     }
     const struct orr_scenario__node *service = orr_scenario__find(node, "service");
+    const struct orr_scenario__node *scale = orr_scenario__find(node, "scale");
+    if (service != NULL &&
+        (part->scale.jobs != 1.0 || part->scale.run != 1.0 || part->scale.gpus != 1.0)) {
+        return orr_scenario__fail(load, &scale->at,
+                                  "scale: a service has no jobs, run times and sizes to scale; "
+                                  "service.rate.scale says how much is asked of it");
+    }
     return service != NULL ? fill_service(load, scenario, service, part)
                            : fill_generate(load, scenario, generate, &part->generate);
 }

@@ -125,10 +125,20 @@ static const struct orr_scenario__row generate_rows[] = {
 static const char *const job_kinds[] = {"interactive", "training", "inference", "unknown", NULL};
 
 static const struct orr_scenario__row scale_rows[] = {
-    {.key = "arrivals", .type = ORR_TYPE_FACTOR, .fallback = "1", PART(scale_arrivals)},
+    {.key = "arrivals", .type = ORR_TYPE_FACTOR, .fallback = "1", PART(scale.arrivals)},
+    {.key = "jobs", .type = ORR_TYPE_FACTOR, .fallback = "1", PART(scale.jobs)},
+    {.key = "run", .type = ORR_TYPE_FACTOR, .fallback = "1", PART(scale.run)},
+    {.key = "gpus", .type = ORR_TYPE_FACTOR, .fallback = "1", PART(scale.gpus)},
 };
 static const struct orr_scenario__row filter_rows[] = {
-    {.key = "queue", .type = ORR_TYPE_TEXT, PART(filter_queue)},
+    {.key = "from", .type = ORR_TYPE_TEXT, PART(filter.from)},
+    {.key = "until", .type = ORR_TYPE_TEXT, PART(filter.until)},
+    {.key = "queue", .type = ORR_TYPE_TEXT, PART(filter.queue)},
+    {.key = "user", .type = ORR_TYPE_TEXT, PART(filter.user)},
+    {.key = "kind", .type = ORR_TYPE_CHOICE, .choices = job_kinds, PART(filter.kind)},
+    {.key = "min_gpus", .type = ORR_TYPE_WEIGHT, PART(filter.min_gpus)},
+    {.key = "max_gpus", .type = ORR_TYPE_WEIGHT, PART(filter.max_gpus)},
+    {.key = "sample", .type = ORR_TYPE_WEIGHT, PART(filter.sample)},
 };
 static const struct orr_scenario__row objective_rows[] = {
     {.key = "start_within", .type = ORR_TYPE_DURATION, PART(objective.start_within_ms)},

@@ -410,6 +410,25 @@ static void put_part_template(struct draw *d)
     }
 }
 
+/* Which rows of a trace are taken. */
+static void put_filter(struct draw *d)
+{
+    static const char *const kinds[] = {"training", "interactive", "inference", "unknown", NULL};
+    open_inner(d, "filter");
+    switch (below(d, 6)) {
+    case 0: put(d, "from", "%us", below(d, d->span_s / 2 + 1)); break;
+    case 1: put(d, "until", "%us", between(d, d->span_s / 2, d->span_s)); break;
+    case 2: put(d, "user", "\"%s\"", one_in(d, 2) ? "u*" : "?1|*2"); break;
+    case 3: put(d, "kind", "%s", any(d, kinds)); break;
+    case 4: put(d, "min_gpus", "%s", one_in(d, 2) ? "1" : "0.5"); break;
+    default: put(d, "sample", "0.%u", between(d, 3, 9)); break;
+    }
+    if (one_in(d, 3)) {
+        put(d, "max_gpus", "%u", between(d, 1, 8));
+    }
+    close_map(d);
+}
+
 static void put_trace(struct draw *d, uint32_t part)
 {
     char file[NAME_BYTES];
@@ -427,7 +446,9 @@ static void put_trace(struct draw *d, uint32_t part)
         put(d, "split", "%s", one_in(d, 2) ? "1" : "2");
     }
     if (has(d, "scale", 12)) {
-        put(d, "scale", "{arrivals: %s}", one_in(d, 2) ? "2" : "0.3");
+        const char *arrivals = one_in(d, 2) ? "2" : "0.3";
+        put(d, "scale", "{arrivals: %s%s}", arrivals,
+            has(d, "edits", 60) ? ", jobs: 1.5, run: 0.5, gpus: 2" : "");
     }
     if (has(d, "copies", 6)) {
         put(d, "copies", "%u", between(d, 2, 5));
@@ -441,7 +462,10 @@ static void put_trace(struct draw *d, uint32_t part)
     if (one_in(d, 8)) {
         put(d, "format", "native");
     }
-    if (d->queue_count > 0 && one_in(d, 20)) {
+    const bool by_queue = d->queue_count > 0 && one_in(d, 20);
+    if (has(d, "edits", 20)) {
+        put_filter(d);
+    } else if (by_queue) {
         put(d, "filter", "{queue: %s}", quoted(d->queues[any_leaf(d)].name));
     }
     put_part_template(d);

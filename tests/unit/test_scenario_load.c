@@ -127,14 +127,14 @@ static void load__fills_workload_and_policy(void **state)
     assert_string_equal(part->format, "swf");
     assert_int_equal(part->split, ORR_SPLIT_SIZE);
     assert_int_equal(part->split_size, 8);
-    assert_true(part->scale_arrivals == 2.5);
+    assert_true(part->scale.arrivals == 2.5);
     assert_int_equal(part->copies, 3);
-    assert_string_equal(part->filter_queue, "q7");
+    assert_string_equal(part->filter.queue, "q7");
     assert_true(part->kill_at_limit);
     part = &s.parts[1];
     assert_int_equal(part->split, ORR_SPLIT_ONE);
     assert_int_equal(part->copies, 1);
-    assert_null(part->filter_queue);
+    assert_null(part->filter.queue);
     assert_string_equal(part->trace, "/abs/x.csv");
     assert_string_equal(s.policy, "kai");
     assert_string_equal(s.policy_origin, "first.yaml:22:16");
@@ -182,7 +182,7 @@ static void load__gives_defaults(void **state)
     assert_int_equal(s.topology.level_count, 1);
     assert_string_equal(s.topology.levels[0], "node");
     assert_int_equal(s.parts[0].split, ORR_SPLIT_NODE);
-    assert_true(s.parts[0].scale_arrivals == 1.0);
+    assert_true(s.parts[0].scale.arrivals == 1.0);
     orr_scenario_release(&s);
 }
 

@@ -37,7 +37,7 @@ static void set__operators(void **state)
     assert_int_equal(s.queues[1].priority, -1);
     assert_int_equal(s.queues[1].reclaim_min_runtime_ms, 330000);
     assert_true(s.horizon_ms == ORR_MS_NONE);
-    assert_true(s.parts[0].scale_arrivals == 3.0);
+    assert_true(s.parts[0].scale.arrivals == 3.0);
     assert_int_equal(s.parts[0].split, ORR_SPLIT_SIZE);
     expect_shown(&s, "cluster.pools.a.nodes", "5", "--set cluster.pools.a.nodes+=3");
     expect_shown(&s, "queues.team.x.priority", "-1", "--set queues.team.x.priority-=101");

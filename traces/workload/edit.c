@@ -35,6 +35,29 @@ static double draw(uint64_t seed, const char *stream, uint64_t index)
     return orr_rng_unit(&rng);
 }
 
+static enum orr_status read_time(const struct orr_workload *workload, const char *prefix,
+                                 const char *word, const char *text, orr_ms *at,
+                                 struct orr_err *err)
+{
+    *at = ORR_MS_NONE;
+    if (text == NULL || orr_parse_clock(text, strlen(text), workload->clock_origin_ms, at)) {
+        return ORR_OK;
+    }
+    return orr_fail(err, ORR_USAGE, "%s%s: \"%s\" is not a time such as %s", prefix, word, text,
+                    workload->clock_origin_ms == ORR_MS_NONE
+                        ? "2d3h or 5400 (the trace has no dates)"
+                        : "2d3h, 5400 or 2026-06-01");
+}
+
+enum orr_status orr_row_filter_window(struct orr_row_filter *filter,
+                                      const struct orr_workload *workload, const char *prefix,
+                                      const char *from, const char *until, struct orr_err *err)
+{
+    const enum orr_status status = read_time(workload, prefix, "from", from, &filter->from_ms, err);
+    return status == ORR_OK ? read_time(workload, prefix, "until", until, &filter->until_ms, err)
+                            : status;
+}
+
 bool orr_row_passes(const struct orr_workload *workload, uint32_t r,
                     const struct orr_row_filter *filter)
 {
@@ -269,6 +292,8 @@ uint64_t orr_workload_scale(struct orr_workload *workload, const struct orr_row_
             workload->rows[kept++] = workload->rows[r];
         }
     }
+    workload->rows_read +=
+        workload->count - count; /* a copy that is rejected is a row of its own */
     workload->count = kept;
     orr_free(gone);
     orr_workload_sort(workload, "the scaled trace");

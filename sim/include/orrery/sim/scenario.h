@@ -198,6 +198,19 @@ struct orr_scenario_objective {
     double share;                             /* 0..1 */
 };
 
+struct orr_scenario_scale { /* of a part's jobs; 1: as they are */
+    double arrivals;        /* 2.0: the same jobs in half the time */
+    double jobs;            /* 2.0: each twice, in the same time */
+    double run, gpus;       /* factors of run times and sizes */
+};
+
+/* Which rows of a trace are taken; NULL or negative: not stated. Times are of the trace's clock,
+ * and dates where it has them; queue and user are patterns. */
+struct orr_scenario_filter {
+    const char *from, *until, *queue, *user, *kind;
+    double min_gpus, max_gpus, sample;
+};
+
 struct orr_scenario_part { /* one entry of `workload:` */
     const char *name;
     const char *kind;     /* for rows that state none; NULL */
@@ -207,10 +220,10 @@ struct orr_scenario_part { /* one entry of `workload:` */
     const char *label;    /* what messages call its rows' origin: the trace or the part */
     const char *format;   /* NULL: by suffix and header */
     enum orr_split split;
-    uint32_t split_size;      /* GPUs a pod, with ORR_SPLIT_SIZE */
-    double scale_arrivals;    /* 2.0: the same jobs in half the time */
-    uint32_t copies;          /* the trace, again and again, each a span + 1 day later */
-    const char *filter_queue; /* take only rows of this queue; NULL: all */
+    uint32_t split_size; /* GPUs a pod, with ORR_SPLIT_SIZE */
+    struct orr_scenario_scale scale;
+    uint32_t copies; /* the trace, again and again, each a span + 1 day later */
+    struct orr_scenario_filter filter;
     bool kill_at_limit;
     bool keep_impossible; /* jobs that all nodes could not hold when empty wait for ever */
     struct orr_scenario_generate generate;

@@ -17,6 +17,12 @@ struct orr_row_filter {
     uint64_t seed;
 };
 extern const struct orr_row_filter orr_row_filter_all;
+/* Reads the window's ends, NULL: none, as times of the workload's clock. `prefix` is what stands
+ * before "from" and "until" where they were stated. */
+enum orr_status orr_row_filter_window(struct orr_row_filter *filter,
+                                      const struct orr_workload *workload, const char *prefix,
+                                      const char *from, const char *until,
+                                      struct orr_err *err) ORR_MUST_USE;
 bool orr_row_passes(const struct orr_workload *workload, uint32_t row,
                     const struct orr_row_filter *filter);
 
