@@ -173,7 +173,7 @@ code=0
 [ "$code" = 65 ] && grep -q 'one setting\|same setting' err || fail "one arm is compared with itself"
 code=0
 "$orrery" compare fifo.db easy.db --windows 100d 2>err || code=$?
-[ "$code" = 64 ] && grep -q 'blocks' err || fail "one block has an interval"
+[ "$code" = 64 ] && grep -q ' block in the part' err || fail "one block has an interval"
 code=0
 "$orrery" compare fifo.db easy.db --replicas 2 --shake submit=60 2>err || code=$?
 [ "$code" = 64 ] && grep -q 'submit=60s' err || fail "a bare number is a time"
