@@ -166,7 +166,7 @@ static void debt_panel(struct orr_plot *plot, const struct orr_plot_table *table
                        double top)
 {
     orr_plot__ylabel(plot, label, orr_plot__panel_height(plot));
-    orr_plot__gp(plot, "set yrange [0:%.9g]\n", top * 1.06 + 1e-6);
+    orr_plot__gp(plot, "set yrange [0:%.9g]\n", top > 0 ? top * 1.06 : 1.0);
     if (plot->term == ORR_PLOT_DUMB) {
         orr_plot__text_lines(plot, table, ORR_PLOT_DEBT);
     } else {

@@ -70,7 +70,7 @@ static void depth_panels(struct orr_plot *plot, const struct orr_plot_table *tab
     orr_plot__panel_above(plot, table->slots.count + 2,
                           orr_plot__slots_letters(plot, table->slots));
     orr_plot__ylabel(plot, "jobs that wait", orr_plot__panel_height(plot));
-    orr_plot__gp(plot, "set yrange [0:%.9g]\n", job_peaks.top * 1.06 + 1e-6);
+    orr_plot__gp(plot, "set yrange [0:%.9g]\n", job_peaks.top > 0 ? job_peaks.top * 1.06 : 1.0);
     orr_plot__time_axis(plot, table->from, table->to, 8, false);
     orr_plot__window_marks(plot, table->from, table->to);
     orr_plot__stack_plot(plot, table, jobs, false);
@@ -80,8 +80,8 @@ static void depth_panels(struct orr_plot *plot, const struct orr_plot_table *tab
     bool near = capacity < top * 4;
     orr_plot__panel_below(plot);
     orr_plot__ylabel(plot, "GPUs they ask for", orr_plot__panel_height(plot));
-    orr_plot__gp(plot, "set yrange [0:%.9g]\n",
-                 (near && capacity > top ? capacity : top) * 1.06 + 1e-6);
+    const double most = near && capacity > top ? capacity : top;
+    orr_plot__gp(plot, "set yrange [0:%.9g]\n", most > 0 ? most * 1.06 : 1.0);
     orr_plot__time_axis(plot, table->from, table->to, 8, true);
     orr_plot__stack_plot(plot, table, gpus, false);
     orr_plot__peaks_plot(plot, most_gpus, false);

@@ -292,6 +292,13 @@ static const char *means_note(struct orr_plot *plot, char out[80])
     return out;
 }
 
+/* A space that parts a number from its unit, "24.0 h". */
+static bool parts_number(const char *text, size_t at)
+{
+    return at > 0 && text[at] == ' ' && text[at - 1] >= '0' && text[at - 1] <= '9' &&
+           strcspn(text + at + 1, " ;,:") <= 5;
+}
+
 /* Text as strings of gnuplot, at most so many letters a line but for words that are longer; counts
  * lines of the title. */
 static void wrap(struct orr_plot *plot, const char *text, double letters)
@@ -300,7 +307,8 @@ static void wrap(struct orr_plot *plot, const char *text, double letters)
     for (bool more = false; *text != '\0'; more = true) {
         size_t end = 0, bytes = strlen(text);
         for (size_t i = 1; i <= bytes; i++) { /* the last end of a word that fits, or the first */
-            if ((text[i] == ' ' || text[i] == '\0') && (i <= most || end == 0)) {
+            if ((text[i] == ' ' || text[i] == '\0') && !parts_number(text, i) &&
+                (i <= most || end == 0)) {
                 end = i;
             }
         }

@@ -17,6 +17,14 @@ done
 grep -q 'policy kai' narrow/g-depth.svg && fail "a title that nobody wanted"
 "$orrery" plot g.db depth >out
 grep -q 'policy kai' g-depth.svg || fail "no title"
+# Where nothing waits an axis ends at 1, and a title never parts a number from its unit.
+printf 'job,submit_s,run_s,gpus\na,0,3600,1\nb,90000,3600,1\n' >idle.csv
+"$orrery" run --trace idle.csv --cluster 1x8 -q --no-progress -o idle.db && "$orrery" plot idle.db depth allocation share --script --width 84 -o idle >out
+grep -q '^set yrange \[0:1\]' idle/idle-depth.gp && ! grep -q 'yrange.*e-0' idle/idle-depth.gp || fail "an axis without anything on it: $(grep yrange idle/idle-depth.gp)"
+for width in 60 64 68 72 76 80; do
+    "$orrery" plot idle.db allocation --script --width $width -o "idle/$width" >out
+done
+! grep -hE "^heading = .*[0-9]'\.\"\\\\n\"\.'(s|min|h|d|GPU-h)\b" idle/*.gp idle/*/*.gp || fail "a title parts a number from its unit"
 "$orrery" plot g.db depth --font 'Times,12' >out
 grep -q 'Times' g-depth.svg || fail "no such font"
 "$orrery" plot g.db depth share wait-cdf -t pdf --width 84 >out || fail "PDF"
