@@ -20,6 +20,14 @@
         .refusal = "\"" name "\" is not supported by this version"                                 \
     }
 
+/* Queues in queues, as other schedulers' files have them. */
+#define NESTED(name)                                                                               \
+    {                                                                                              \
+        .key = (name), .type = ORR_TYPE_REFUSED,                                                   \
+        .refusal = "queues are not nested: write each beside the others, with `parent: NAME` of "  \
+                   "the one above it"                                                              \
+    }
+
 static const char *const api_versions[] = {"orrery/v1alpha1", NULL};
 static const char *const scenario_kinds[] = {"Scenario", NULL};
 static const char *const node_type_kinds[] = {"NodeType", NULL};
@@ -284,6 +292,8 @@ static const struct orr_scenario__row preemption_rows[] = {
 
 static const struct orr_scenario__row queue_rows[] = {
     {.key = "parent", .type = ORR_TYPE_TEXT, QUEUE(parent)},
+    NESTED("queues"),
+    NESTED("children"),
     {.key = "display_name", .type = ORR_TYPE_TEXT, QUEUE(display_name)},
     {GROUP("gpu", gpu_rows), .prepare = orr_scenario__prepare_amounts},
     {GROUP("cpu", cpu_rows), .prepare = orr_scenario__prepare_amounts},
