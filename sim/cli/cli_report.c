@@ -468,15 +468,16 @@ static void text_nevers(const struct orr_report *r, FILE *out)
                   ORR_PLURAL(r->run->never_count));
     for (int i = 0, shown = 0; i < ORR_REASON_COUNT; i++) {
         if (of[i] > 0) {
-            (void)fprintf(out, "%s %llu %s", shown++ > 0 ? "," : "", (unsigned long long)of[i],
-                          orr_reason_code((enum orr_reason)i));
+            (void)fprintf(out, "%s %llu %s (%s)", shown++ > 0 ? "," : "", (unsigned long long)of[i],
+                          orr_reason_code((enum orr_reason)i),
+                          orr_reason_words((enum orr_reason)i));
         }
     }
     const uint64_t counted = r->summary->waits.never;
     if (counted != r->run->never_count) { /* metrics and gates know those of the window only */
         (void)fprintf(out, "; %llu of them in the window", (unsigned long long)counted);
     }
-    (void)fprintf(out, " (in no quantile of waits)\n");
+    (void)fprintf(out, "; in no quantile of waits\n");
 }
 
 /* What no number of the window holds. */
@@ -516,9 +517,11 @@ void orr_report_text(const struct orr_report *r, FILE *out)
                   r->world->first_submit_ms < r->world->last_submit_ms
                       ? "of submits"
                       : "to the end, since all jobs come at once");
-    (void)fprintf(out, "; the last job ended at %s, %llu finished, %llu unfinished",
-                  orr_format_rough(b, s->makespan_s), (unsigned long long)s->finished,
-                  (unsigned long long)s->unfinished);
+    if (s->finished > 0) {
+        (void)fprintf(out, "; the last job ended at %s", orr_format_rough(b, s->makespan_s));
+    }
+    (void)fprintf(out, "%s%llu finished, %llu unfinished", s->finished > 0 ? ", " : "; ",
+                  (unsigned long long)s->finished, (unsigned long long)s->unfinished);
     const uint64_t unstarted = s->waits.jobs - s->waits.started;
     if (unstarted > 0) { /* else a cut at the horizon looks as if all of them ran then */
         (void)fprintf(out, " (of those in the window %llu never started)",
