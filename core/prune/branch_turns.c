@@ -71,6 +71,85 @@ static void note_reach(const struct orr_session *session, const struct orr_branc
     }
 }
 
+static void take_turn(struct orr_turns *turns, uint32_t job)
+{
+    if (turns->count < ORR_TURNS_KEPT) {
+        turns->turns[turns->count] = (struct orr_turn){.job = job, .worst = turns->watch.worst};
+    }
+    turns->last = job;
+    turns->count++;
+}
+
+static void rank_head(const struct orr_session *session, const struct orr_branches *s,
+                      uint32_t queue, const struct orr_demand *job, struct orr_order_watch *watch)
+{
+    const struct orr_queue_rank rank = orr_queue_rank_of(
+        session,
+        &(struct orr_queue_claim){.queue = queue, .allocated = s->supposed[queue], .job = job});
+    if (!watch->popped || orr_queue_compare_amounts(session, &watch->worst, &rank) < 0) {
+        watch->worst = rank;
+    }
+    if (!watch->built) {
+        watch->least = watch->most = rank;
+    }
+    watch->built = watch->popped = true;
+}
+
+/* A branch that is one queue: its jobs are popped best first, whatever it holds. */
+static void play_queue(struct orr_victim_search *search, struct orr_branch *branch,
+                       const struct orr_order_entry *served, uint32_t count,
+                       struct orr_turns *turns)
+{
+    const struct orr_session *session = search->session;
+    struct orr_branches *s = search->refuter.branches;
+    const bool *unlisted = orr_branches__unlisted(s);
+    uint32_t w = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        for (; w < branch->waiting_count; w++) {
+            const struct orr_order_entry *waiting = &branch->waiting[w];
+            if (unlisted != NULL && unlisted[waiting->view.job]) {
+                continue;
+            }
+            if (orr_order_compare_jobs(session, waiting, &served[i]) > 0) {
+                break;
+            }
+            rank_head(session, s, branch->queue, &waiting->demand, &turns->watch);
+        }
+        rank_head(session, s, branch->queue, &served[i].demand, &turns->watch);
+        take_turn(turns, served[i].view.job);
+        if (served[i].view.job == search->job) {
+            break;
+        }
+        orr_branches__give_back(session, s, &s->victims[s->slot_of[served[i].view.job] - 1]);
+    }
+    if (orr_reach__note_entry(session, branch->queue,
+                              w < branch->waiting_count ? &branch->waiting[w] : NULL)) {
+        branch->context = 0;
+    }
+}
+
+static void play_tree(struct orr_victim_search *search, struct orr_branch *branch,
+                      struct orr_order *order, const struct orr_order_entry *served, uint32_t left,
+                      struct orr_turns *turns)
+{
+    const struct orr_session *session = search->session;
+    struct orr_branches *s = search->refuter.branches;
+    struct orr_jobview view;
+    orr_order_restart(order);
+    order->supposed = (const int64_t(*)[ORR_SHARE_KINDS])s->supposed;
+    order->watch = &turns->watch;
+    orr_order_build_over(order, branch->waiting, branch->waiting_count, orr_branches__unlisted(s),
+                         served, left);
+    for (; left > 0 && orr_order_pop(order, &view); left--) {
+        take_turn(turns, view.job);
+        if (view.job == search->job) {
+            break;
+        }
+        orr_branches__give_back(session, s, &s->victims[s->slot_of[view.job] - 1]);
+    }
+    note_reach(session, s, branch, order);
+}
+
 /* Until the preemptor or the last victim is popped. */
 static void play(struct orr_victim_search *search, struct orr_branch *branch,
                  struct orr_turns *turns)
@@ -78,42 +157,28 @@ static void play(struct orr_victim_search *search, struct orr_branch *branch,
     const struct orr_session *session = search->session;
     struct orr_branches *s = search->refuter.branches;
     struct orr_order *order = orr_victim_index_order(search->session);
-    struct orr_jobview view;
-    uint32_t left;
-    bool own = branch == &s->branches[s->own];
+    const bool own = branch == &s->branches[s->own];
+    uint32_t count;
     turns->count = 0;
+    turns->last = ORR_NONE;
     turns->watch = (struct orr_order_watch){0};
     if (branch->waiting == NULL) {
         list_waiting(search, branch);
     }
-    orr_order_restart(order);
     const struct orr_order_entry *served =
-        orr_branches__entries(search, order, branch->first, own, &left);
+        orr_branches__entries(search, order, branch->first, own, &count);
     for (uint32_t v = branch->first; v != ORR_NONE; v = s->victims[v].next) {
         orr_branches__evict(session, s, &s->victims[v]);
     }
-    order->supposed = (const int64_t(*)[ORR_SHARE_KINDS])s->supposed;
-    order->watch = &turns->watch;
-    orr_order_build_over(order, branch->waiting, branch->waiting_count, orr_branches__unlisted(s),
-                         served, left);
-    while (left > 0 && orr_order_pop(order, &view)) {
-        left--;
-        if (turns->count < ORR_TURNS_KEPT) {
-            turns->turns[turns->count] =
-                (struct orr_turn){.job = view.job, .worst = turns->watch.worst};
-        }
-        turns->count++;
-        if (view.job == search->job) {
-            own = false;
-            break;
-        }
-        orr_branches__give_back(session, s, &s->victims[s->slot_of[view.job] - 1]);
+    if (branch->is_queue && count > 0) {
+        play_queue(search, branch, served, count, turns);
+    } else {
+        play_tree(search, branch, order, served, count, turns);
     }
     for (uint32_t v = branch->first; v != ORR_NONE; v = s->victims[v].next) {
         orr_branches__restore(session, s, &s->victims[v]);
     }
-    turns->all_served = left == 0 && !own;
-    note_reach(session, s, branch, order);
+    turns->all_served = turns->count == count && (!own || turns->last == search->job);
 }
 
 const struct orr_turns *orr_branches__turns(struct orr_victim_search *search,
@@ -159,7 +224,9 @@ bool orr_branches__is_heap(struct orr_victim_search *search)
     const struct orr_branches *s = search->refuter.branches;
     struct orr_order_watch *watches = orr_arena_take(&search->arena, s->count, sizeof *watches);
     bool apart = true;
-    for (uint32_t a = 0; apart && s->count > 3 && a < s->count; a++) {
+    /* A queue that is no branch but a leaf ranks the same all the while. */
+    const bool steady = s->count <= 3 || s->count == search->session->queue_count;
+    for (uint32_t a = 0; apart && !steady && a < s->count; a++) {
         watches[a] = orr_branches__turns(search, &s->branches[a])->watch;
         for (uint32_t b = 0; apart && watches[a].built && b < a; b++) {
             apart = !watches[b].built || stay_apart(search->session, &watches[a], &watches[b]);

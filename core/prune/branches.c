@@ -10,12 +10,27 @@ enum kind { UNKNOWN, KNOWN, OTHER };
 
 /* --- what victims are given when they are served --- */
 
-static bool is_whole(const struct orr_session *session, const struct orr_stask *task)
+/* On no device a part counts for more against limits than the job is held to ask. */
+static bool is_even_part(const struct orr_session *session, const struct orr_ask *ask)
+{
+    const struct orr_victim_index *all = session->victim_index;
+    bool even = ask->kind == ORR_ASK_FRACTION && all->device_size_count > 0;
+    for (uint32_t i = 0; even && i < all->device_size_count; i++) {
+        const struct orr_snode *node = &session->nodes[all->device_sizes[i]];
+        even = orr_session_ceil_portion(orr_session_shared_need(ask, node), node->gpu_memory_mib) *
+                   (int64_t)ask->devices <=
+               ask->request.v[ORR_SLOT_GPU];
+    }
+    return even;
+}
+
+static bool is_simple(const struct orr_session *session, const struct orr_stask *task)
 {
     const struct orr_ask *ask = orr_task_ask(session, task);
     const bool active = orr_status_in(task->live.status, ORR_STATES_ACTIVE_ALLOCATED);
-    return (ask->kind == ORR_ASK_WHOLE || ask->kind == ORR_ASK_NO_GPU) && ask->mig_mgpu == 0 &&
-           task->nominated == ORR_NONE &&
+    return (ask->kind == ORR_ASK_WHOLE || ask->kind == ORR_ASK_NO_GPU ||
+            is_even_part(session, ask)) &&
+           ask->mig_mgpu == 0 && task->nominated == ORR_NONE &&
            (active ? task->live.node != ORR_NONE
                    : task->live.status == ORR_TASK_PENDING || !orr_task_may_allocate(task, true));
 }
@@ -35,7 +50,7 @@ static enum kind kind_of(const struct orr_session *session, const struct orr_bra
     const bool gang = sets[1].min == (int32_t)job->task_count;
     for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
         const struct orr_stask *task = &session->tasks[t];
-        if (!is_whole(session, task) ||
+        if (!is_simple(session, task) ||
             (!gang && task->ask != session->tasks[job->first_task].ask)) {
             return OTHER;
         }
@@ -168,9 +183,11 @@ static void list_branches(const struct orr_session *session, struct orr_branches
     for (uint32_t q = 0; q < session->queue_count; q++) {
         const uint32_t parent = session->shares[q].parent;
         if (parent == ORR_NONE) {
-            s->branches[s->count] = (struct orr_branch){.queue = q, .first = ORR_NONE};
+            s->branches[s->count] =
+                (struct orr_branch){.queue = q, .is_queue = true, .first = ORR_NONE};
         }
         s->branch_of[q] = parent == ORR_NONE ? s->count++ : s->branch_of[parent];
+        s->branches[s->branch_of[q]].is_queue = parent == ORR_NONE;
     }
 }
 

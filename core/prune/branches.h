@@ -17,6 +17,7 @@ struct orr_branch_victim {
 
 struct orr_branch { /* a top-level queue and what is below it */
     uint32_t queue;
+    bool is_queue;    /* nothing is below it */
     uint64_t context; /* fingerprint of all that playing it reads but victims and preemptor; 0: not
                          known */
     struct orr_order_entry *waiting; /* NULL: not listed yet */

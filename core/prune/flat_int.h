@@ -187,7 +187,7 @@ struct orr_turns {        /* what came of playing a branch, branch_turns.c */
     uint64_t fingerprint; /* of all that was read */
     bool all_served;      /* its victims; on the preemptor's branch before the preemptor */
     struct orr_order_watch watch;
-    uint32_t count; /* who was served, and how the branch had ranked at worst until then */
+    uint32_t count, last; /* who was served, and how the branch had ranked at worst until then */
     struct orr_turn {
         uint32_t job;
         struct orr_queue_rank worst;
@@ -255,6 +255,8 @@ bool orr_victim_index_timed(const struct orr_session *session);
 /* Consolidation's candidates for the job. */
 const struct orr_row *orr_victim_index_oldest(struct orr_session *session, uint32_t job);
 
+/* No filter, taint or extended resource says where. */
+bool orr_flat__goes_anywhere(const struct orr_session *session, const struct orr_ask *ask);
 bool orr_flat__asks_whole_gpus(const struct orr_session *session, const struct orr_ask *ask);
 /* The only pod set of a job without constraints, or ORR_NONE. */
 uint32_t orr_flat__only_pod_set(const struct orr_session *session, const struct orr_sjob *job);

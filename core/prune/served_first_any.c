@@ -38,15 +38,6 @@ struct orr_given_back { /* of a probe's recorded and potential victims */
 
 /* --- whoever is a victim --- */
 
-static bool are_siblings(const struct orr_session *session)
-{
-    bool flat = true;
-    for (uint32_t q = 0; flat && q < session->queue_count; q++) {
-        flat = session->shares[q].parent == ORR_NONE;
-    }
-    return flat;
-}
-
 /* The last to be served if the job is a victim: with as much left as may be. */
 static struct orr_order_entry last_entry(const struct orr_session *session, uint32_t index)
 {
@@ -125,7 +116,7 @@ static bool are_served_first(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
     struct orr_branches *s = search->refuter.branches;
-    bool first = are_siblings(session);
+    bool first = s->count == session->queue_count; /* siblings */
     for (uint32_t i = 0; first && i < search->queue_count; i++) {
         first = s->branch_of[search->queues[i]] != s->own;
     }

@@ -112,26 +112,26 @@ static struct orr_victim_index *open_index(struct orr_session *session)
 
 /* --- nodes --- */
 
-bool orr_flat__asks_whole_gpus(const struct orr_session *session, const struct orr_ask *ask)
-{
-    if (ask->kind != ORR_ASK_WHOLE || ask->legacy_mig || ask->request.v[ORR_SLOT_GPU] <= 0 ||
-        ask->request.v[ORR_SLOT_GPU] % ORR_MGPU != 0 ||
-        (session->rules.predicates && (ask->affinity != ORR_NONE || ask->tolerance != ORR_NONE ||
-                                       session->workers[true] != ORR_NONE))) {
-        return false;
-    }
-    for (uint32_t s = ORR_SLOT_EXTENDED; s < session->slot_count; s++) {
-        if (ask->request.v[s] != 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static bool asks_whole_gpus(const struct orr_ask *ask)
 {
     return ask->kind == ORR_ASK_WHOLE && ask->request.v[ORR_SLOT_GPU] > 0 &&
            ask->request.v[ORR_SLOT_GPU] % ORR_MGPU == 0;
+}
+
+bool orr_flat__goes_anywhere(const struct orr_session *session, const struct orr_ask *ask)
+{
+    bool anywhere = !ask->legacy_mig && (!session->rules.predicates ||
+                                         (ask->affinity == ORR_NONE && ask->tolerance == ORR_NONE &&
+                                          session->workers[true] == ORR_NONE));
+    for (uint32_t s = ORR_SLOT_EXTENDED; s < session->slot_count; s++) {
+        anywhere = anywhere && ask->request.v[s] == 0;
+    }
+    return anywhere;
+}
+
+bool orr_flat__asks_whole_gpus(const struct orr_session *session, const struct orr_ask *ask)
+{
+    return asks_whole_gpus(ask) && orr_flat__goes_anywhere(session, ask);
 }
 
 /* Most of a slot that any request asks with each whole GPU, rounded up, and which slots others ask.
