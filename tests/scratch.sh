@@ -14,3 +14,8 @@ fail() {
     done
     exit 1
 }
+
+# A function of awk: the next of evenly spread numbers from 0 to 1, the same in every awk, as rand() is not
+# (the minimal standard generator of Park and Miller, 1988). `state` begins it: not 0, below 2147483647.
+# shellcheck disable=SC2034 # of the scripts that source this
+draw_awk='function draw() { state = state * 16807 % 2147483647; return state / 2147483647 }'

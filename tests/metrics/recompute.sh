@@ -4,15 +4,7 @@
 # rows, are the stored ones. Each case_* function is one test.
 set -eu
 orrery=$1 source=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-trap 'exit 1' HUP INT TERM
-cd "$work"
-
-fail() {
-    printf '%s\n' "$*"
-    exit 1
-}
+. "$(dirname "$0")/../scratch.sh"
 
 # holds LEAST ORRERY-OPTION...: the run's numbers are made again, at least so many of them.
 holds() {
@@ -156,12 +148,12 @@ case_rates() {
 # Half of the jobs leave when they have waited long enough; waits are censored there.
 # Services, whose pods come and go, and workers that follow a backlog: what they ask for changes.
 case_scaling() {
-    awk 'BEGIN {srand(3); print "time_s,rate"; for (i = 0; i < 90; i++) printf "%d,%.3f\n", 60 * i, 5 * rand() * int(3 * rand())}' >rate.csv
-    awk 'BEGIN {
-        srand(4); print "job,submit_s,run_s,gpus_per_pod,queue,kind,template"
+    awk "$draw_awk"'BEGIN {state = 27182818; print "time_s,rate"; for (i = 0; i < 90; i++) printf "%d,%.3f\n", 60 * i, 5 * draw() * int(3 * draw())}' >rate.csv
+    awk "$draw_awk"'BEGIN {
+        state = 41999; print "job,submit_s,run_s,gpus_per_pod,queue,kind,template"
         for (i = 0; i < 60; i++)
-            printf "j%d,%d,%s,%s,%s,training,%s\n", i, 4000 * rand(), i % 6 ? 1 + int(900 * rand()) : "", i % 6 ? 1 + int(2 * rand()) : "",
-                substr("ab", 1 + int(2 * rand()), 1), i % 6 ? "" : "ray"
+            printf "j%d,%d,%s,%s,%s,training,%s\n", i, 4000 * draw(), i % 6 ? 1 + int(900 * draw()) : "", i % 6 ? 1 + int(2 * draw()) : "",
+                substr("ab", 1 + int(2 * draw()), 1), i % 6 ? "" : "ray"
     }' >trace.csv
     for policy in kai fifo easy static kube las; do
         cat >run.yaml <<YAML

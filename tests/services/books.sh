@@ -14,15 +14,15 @@ got:      $value"
 }
 
 run_random() { # POLICY SEED
-    awk -v seed="$2" 'BEGIN {
-        srand(seed); print "job,submit_s,run_s,pods,min_pods,gpus_per_pod,queue,kind"
+    awk -v seed="$2" "$draw_awk"'BEGIN {
+        state = 7919 * (seed + 1); print "job,submit_s,run_s,pods,min_pods,gpus_per_pod,queue,kind"
         for (i = 0; i < 40; i++) {
-            p = 1 + int(3 * rand())
-            printf "j%d,%d,%d,%d,%d,%d,%s,%s\n", i, 3000 * rand(), 1 + 1200 * rand(), p, 1 + int(p * rand()), 1 + int(2 * rand()),
-                substr("ab", 1 + int(2 * rand()), 1), rand() < 0.7 ? "training" : "interactive"
+            p = 1 + int(3 * draw())
+            printf "j%d,%d,%d,%d,%d,%d,%s,%s\n", i, 3000 * draw(), 1 + 1200 * draw(), p, 1 + int(p * draw()), 1 + int(2 * draw()),
+                substr("ab", 1 + int(2 * draw()), 1), draw() < 0.7 ? "training" : "interactive"
         }
     }' >trace.csv
-    awk -v seed="$2" 'BEGIN {srand(seed + 99); print "time_s,rate"; for (i = 0; i < 60; i++) printf "%d,%.3f\n", 60 * i, 6 * rand() * int(3 * rand())}' >rate.csv
+    awk -v seed="$2" "$draw_awk"'BEGIN {state = 7919 * (seed + 100); print "time_s,rate"; for (i = 0; i < 60; i++) printf "%d,%.3f\n", 60 * i, 6 * draw() * int(3 * draw())}' >rate.csv
     cat >run.yaml <<YAML
 horizon: 1h
 cluster: {pools: {p: {nodes: 4, gpus: 4, gpu_memory: 16Gi}}, failures: {mtbf: 30m, repair: {median: 4m}}}
