@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <orrery/base/mem.h>
+#include <orrery/traces/edit.h>
 
 static const char *temporary(char *path, size_t bytes)
 {
@@ -161,6 +162,101 @@ static void formats__of_others_become_native(void **state)
                                "2 9 -1 50 -1 -1 -1 4 -1 -1 5 -1 3 -1 0 1 -1 -1\n");
 }
 
+/* What was read of a file with `count` times `byte` in a name; the caller releases it. */
+static struct orr_workload read_long(const char *file, const char *before, int byte, size_t count,
+                                     const char *after)
+{
+    char text[4000];
+    const size_t head = strlen(before);
+    assert_true(head + count + strlen(after) < sizeof text);
+    memcpy(text, before, head);
+    memset(text + head, byte, count);
+    memcpy(text + head + count, after, strlen(after));
+    return read_bytes(file, text, head + count + strlen(after));
+}
+
+static void assert_read_again(const struct orr_workload *workload)
+{
+    char *copy = written(workload);
+    struct orr_workload second = read_text("copy.csv", copy);
+    assert_string_equal(second.rejects.shown, "");
+    assert_int_equal(second.count, workload->count);
+    orr_free(copy);
+    orr_workload_release(&second);
+}
+
+static void names__that_are_taken_are_read_again(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *file, *before, *after;
+        int byte;
+        size_t longest; /* that is taken; 0: longer ones are passed over */
+        const char *why;
+    } cases[] = {
+        {"t.csv", "job,submit_s,run_s,gpus\n", ",0,1,1\n", 'x', 1000,
+         "t.csv:2: column job: \"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...\" is 1001 "
+         "bytes long, more than 1000\n"},
+        {"t.csv", "job,submit_s,run_s,gpus\nh", ",0,1,1\n", 0xff, 199, "once each byte that is"},
+        {"t.csv", "job,submit_s,run_s,gpus,after\nj,0,1,1,", "\n", 0xff, 200,
+         "is 1005 bytes long once each byte that is no UTF-8 is written as five, more than 1000\n"},
+        {"p.csv", "timestamp,duration,num_gpus,gpu_time,cluster\n2017-10-09 07:01:55,66.0,1,66.0,",
+         "\n", 0xff, 200, "p.csv:2: column cluster: "},
+        {"l.swf", "", "1 0 5 100 8 12.5 -1 16 200 -1 1 12 3 -1 15 1 -1 -1\n", '0', 999,
+         "l.swf:1: column job number: "},
+        {"l.swf", "; Queue: 15 ", "\n1 0 5 100 8 12.5 -1 16 200 -1 1 12 3 -1 15 1 -1 -1\n", 'q', 0,
+         NULL},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        const size_t longest = cases[c].longest > 0 ? cases[c].longest : 1000;
+        struct orr_workload workload =
+            read_long(cases[c].file, cases[c].before, cases[c].byte, longest, cases[c].after);
+        assert_int_equal(workload.count, 1);
+        assert_read_again(&workload);
+        orr_workload_release(&workload);
+        workload =
+            read_long(cases[c].file, cases[c].before, cases[c].byte, longest + 1, cases[c].after);
+        assert_int_equal(workload.count, cases[c].longest > 0 ? 0 : 1);
+        if (cases[c].longest > 0) {
+            assert_non_null(strstr(workload.rejects.shown, cases[c].why));
+        } else {
+            assert_string_equal(queue_name(&workload, 0), "q15");
+        }
+        assert_read_again(&workload);
+        orr_workload_release(&workload);
+    }
+}
+
+/* A name that is taken already is cut where "~2" would make it too long, between characters. */
+static void names__of_merged_traces_are_read_again(void **state)
+{
+    (void)state;
+    static const char head[] = "job,submit_s,run_s,gpus\n";
+    static const struct {
+        int byte;
+        size_t count;
+        const char *after;
+        size_t kept;
+    } cases[] = {
+        {'x', 1000, ",0,1,1\n", 989},
+        {0xff, 200, ",0,1,1\n", 197},
+        {'x', 988, "\xc3\xa4yyyyyyyyyy,0,1,1\n", 988},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        struct orr_workload one =
+            read_long("t.csv", head, cases[c].byte, cases[c].count, cases[c].after);
+        struct orr_workload two =
+            read_long("t.csv", head, cases[c].byte, cases[c].count, cases[c].after);
+        assert_int_equal(orr_workload_add(&one, &two), 1);
+        const char *name = job_name(&one, 1);
+        assert_int_equal(strlen(name), cases[c].kept + 2);
+        assert_string_equal(name + cases[c].kept, "~2");
+        assert_read_again(&one);
+        orr_workload_release(&one);
+        orr_workload_release(&two);
+    }
+}
+
 static void columns__are_only_those_that_a_row_uses(void **state)
 {
     (void)state;
@@ -201,6 +297,8 @@ int main(void)
         cmocka_unit_test(rows__come_back_as_they_were),
         cmocka_unit_test(texts__come_back_as_they_were),
         cmocka_unit_test(formats__of_others_become_native),
+        cmocka_unit_test(names__that_are_taken_are_read_again),
+        cmocka_unit_test(names__of_merged_traces_are_read_again),
         cmocka_unit_test(columns__are_only_those_that_a_row_uses),
         cmocka_unit_test(files__that_exist_are_not_overwritten),
     };

@@ -107,8 +107,6 @@ struct orr_number native_bounds(enum native_column column);
 /* A word of a column that is true or false, or a kind. */
 bool native_parse_word(enum native_column column, struct orr_text text, int64_t *out);
 
-/* Bytes of a text once what is no UTF-8 is U+FFFD; those it has when it is all UTF-8. */
-size_t native_mended_bytes(struct orr_text text);
 /* `more`: one more cell, borrowed; NULL: none. */
 void native_write_header(FILE *out, uint64_t used, const char *more);
 /* `dates`: bits of the instants that are ms since 1970, to be written as dates. */

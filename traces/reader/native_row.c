@@ -9,8 +9,6 @@
 
 #include "native_int.h"
 
-#define NAME_MOST 1000 /* bytes, as the reader has it */
-
 __extension__ typedef __int128 wide;
 
 struct orr_native_row {
@@ -77,14 +75,11 @@ bool orr_native_text(struct orr_native_row *row, uint32_t column, struct orr_cel
                                              : "training, interactive, inference or unknown");
         return false;
     }
-    const size_t mended = native_mended_bytes(text);
-    if (column == COL_job && mended != text.bytes) { /* two of them could become one */
+    if (column == COL_job && orr_name_written(text.at, text.bytes) != text.bytes) {
         (void)snprintf(why, ORR_NATIVE_WHY, "\"%s\" is not UTF-8", orr_text_show(text).text);
         return false;
     }
-    if (mended > NAME_MOST) {
-        (void)snprintf(why, ORR_NATIVE_WHY, "\"%s\" is %zu bytes long, more than %d",
-                       orr_text_show(text).text, text.bytes, NAME_MOST);
+    if (!orr_text_fits(text, why)) {
         return false;
     }
     if (text.bytes > 0) {

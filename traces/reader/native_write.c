@@ -64,19 +64,6 @@ static void write_number(FILE *out, enum native_type type, int64_t number)
     }
 }
 
-size_t native_mended_bytes(struct orr_text text)
-{
-    size_t mended = 0;
-    while (text.bytes > 0) {
-        const size_t bytes =
-            (unsigned char)text.at[0] < 0x80 ? 1 : orr_utf8_bytes(text.at, text.bytes);
-        const size_t took = bytes > 0 ? bytes : 1;
-        mended += bytes > 0 ? bytes : sizeof "\xef\xbf\xbd" - 1 + 2;
-        text = (struct orr_text){text.at + took, text.bytes - took};
-    }
-    return mended;
-}
-
 /* Bytes that are no UTF-8 become U+FFFD and their two hexadecimal digits, so that two names stay
  * two; the field is quoted. */
 static void write_mended(FILE *out, struct orr_text text)
@@ -116,7 +103,8 @@ void native_write_row(FILE *out, const struct native_values *values, uint64_t us
             (void)fputs(text, out);
         } else if (native_column_types[i] != NATIVE_TEXT) {
             write_number(out, native_column_types[i], values->number[i]);
-        } else if (native_mended_bytes(values->text[i]) != values->text[i].bytes) {
+        } else if (orr_name_written(values->text[i].at, values->text[i].bytes) !=
+                   values->text[i].bytes) {
             write_mended(out, values->text[i]);
         } else if (needs_quotes(values->text[i])) {
             (void)csv_fwrite(out, values->text[i].at, values->text[i].bytes);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "reader_int.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include <orrery/base/text.h>
-
-#define TEXT_MAX 1000 /* bytes of a name: longer is a file that is not what it says */
 
 struct orr_shown orr_text_show(struct orr_text text)
 {
@@ -121,15 +120,30 @@ bool orr_field_number(struct orr_reader *reader, uint32_t line, const struct orr
     return true;
 }
 
+bool orr_text_fits(struct orr_text text, char why[ORR_NATIVE_WHY])
+{
+    if (text.bytes <= ORR_NAME_MAX / 5) { /* even where no byte is UTF-8 */
+        return true;
+    }
+    const size_t written = orr_name_written(text.at, text.bytes);
+    if (written <= ORR_NAME_MAX) {
+        return true;
+    }
+    (void)snprintf(
+        why, ORR_NATIVE_WHY, "\"%s\" is %zu bytes long%s, more than %d", orr_text_show(text).text,
+        written, written != text.bytes ? " once each byte that is no UTF-8 is written as five" : "",
+        ORR_NAME_MAX);
+    return false;
+}
+
 bool orr_field_text(struct orr_reader *reader, uint32_t line, const char *column,
                     struct orr_text text)
 {
-    if (text.bytes <= TEXT_MAX) {
+    char why[ORR_NATIVE_WHY];
+    if (orr_text_fits(text, why)) {
         return true;
     }
-    orr_workload_reject(reader->workload, reader->file, line,
-                        "column %s: \"%s\" is %zu bytes long, more than %d", column,
-                        orr_text_show(text).text, text.bytes, TEXT_MAX);
+    orr_workload_reject(reader->workload, reader->file, line, "column %s: %s", column, why);
     return false;
 }
 

@@ -8,6 +8,7 @@
 #ifndef ORR_TRACES_READER_INT_H
 #define ORR_TRACES_READER_INT_H
 
+#include <orrery/traces/native.h>
 #include <orrery/traces/reader.h>
 
 /* Borrowed text, without a final NUL. */
@@ -79,7 +80,10 @@ struct orr_number {
 /* Parses a field, or rejects the row at that line and says false. */
 bool orr_field_number(struct orr_reader *reader, uint32_t line, const struct orr_number *number,
                       struct orr_text text, int64_t *out);
-/* A name or other text of a column: rejects what is absurdly long. */
+/* Whether a name or other text has at most ORR_NAME_MAX bytes as it will be written; false with a
+ * sentence. */
+bool orr_text_fits(struct orr_text text, char why[ORR_NATIVE_WHY]);
+/* Rejects the row where the text does not fit. */
 bool orr_field_text(struct orr_reader *reader, uint32_t line, const char *column,
                     struct orr_text text);
 

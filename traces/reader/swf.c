@@ -103,7 +103,8 @@ static bool parse_fields(struct orr_reader *reader, uint32_t line, const struct 
                          struct swf_job *job)
 {
     int64_t got;
-    if (!orr_field_number(reader, line, &job_number, fields[JOB], &job->job) ||
+    if (!orr_field_text(reader, line, "job number", fields[JOB]) ||
+        !orr_field_number(reader, line, &job_number, fields[JOB], &job->job) ||
         !orr_field_number(reader, line, &submit_time, fields[SUBMIT], &job->submit) ||
         !orr_field_number(reader, line, &wait_time, fields[WAIT], &job->wait) ||
         !orr_field_number(reader, line, &run_time, fields[RUN], &job->run) ||
@@ -278,7 +279,7 @@ static void name_queue(struct swf *swf, int64_t number, struct orr_text name, bo
             return;
         }
     }
-    if (numbered || swf->queue_count == QUEUES_MAX) {
+    if (numbered || name.bytes > ORR_NAME_MAX || swf->queue_count == QUEUES_MAX) {
         return;
     }
     swf->queues = ORR_ROOM_FOR_ONE(swf->queues, swf->queue_count, swf->queue_capacity);

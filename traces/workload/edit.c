@@ -93,17 +93,23 @@ void orr_workload_cut(struct orr_workload *workload, const struct orr_row_filter
     orr_free(passes);
 }
 
+#define SUFFIX_MAX (sizeof "~4294967295" - 1)
+
 /* --- together -------------------------------------------------------------------------------- */
 
-/* A name that no job has: the one given, or with "~2", "~3", ... behind it. */
+/* A name that no job has: the one given, or with "~2", "~3", ... behind what there is room for. */
 static uint32_t new_job(struct orr_workload *workload, const char *name, bool *renamed)
 {
     bool added;
     uint32_t index = orr_idmap_put(&workload->jobs, name, strlen(name), &added);
     *renamed = !added;
+    size_t kept = strlen(name);
+    while (!added && orr_name_written(name, kept) > ORR_NAME_MAX - SUFFIX_MAX) {
+        kept--; /* never within a character: its parts alone would be longer than it is */
+    }
     for (unsigned n = 2; !added; n++) {
-        char text[1100];
-        const int bytes = snprintf(text, sizeof text, "%.1000s~%u", name, n);
+        char text[ORR_NAME_MAX + 1];
+        const int bytes = snprintf(text, sizeof text, "%.*s~%u", (int)kept, name, n);
         index = orr_idmap_put(&workload->jobs, text, (size_t)bytes, &added);
     }
     return index;

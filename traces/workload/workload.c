@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <orrery/base/sort.h>
+#include <orrery/base/text.h>
 
 /* 82,000 to 240,000 jobs is usual: fewer than 64 bytes a row would need a second array */
 _Static_assert(sizeof(struct orr_row) <= 64, "a row is one cache line");
@@ -34,6 +35,17 @@ bool orr_kind_parse(const char *text, size_t bytes, enum orr_kind *out)
         }
     }
     return false;
+}
+
+size_t orr_name_written(const char *text, size_t bytes)
+{
+    size_t written = 0;
+    for (size_t i = 0; i < bytes;) {
+        const size_t n = (unsigned char)text[i] < 0x80 ? 1 : orr_utf8_bytes(text + i, bytes - i);
+        written += n > 0 ? n : sizeof "\xef\xbf\xbd" - 1 + 2; /* as native_write.c mends it */
+        i += n > 0 ? n : 1;
+    }
+    return written;
 }
 
 void orr_workload_init(struct orr_workload *workload)

@@ -86,6 +86,11 @@ struct orr_workload {
 void orr_workload_init(struct orr_workload *workload);
 void orr_workload_release(struct orr_workload *workload);
 
+/* What the native format keeps of a name or another text; readers reject what is longer. */
+#define ORR_NAME_MAX 1000
+/* Bytes that a text takes where it is written: one that is no UTF-8 takes five. */
+size_t orr_name_written(const char *text, size_t bytes);
+
 /* A new last row: nothing given, no names. Borrowed until the next push. */
 struct orr_row *orr_workload_push(struct orr_workload *workload);
 /* Counts a rejected row and keeps its sentence if it is among the first. For readers, and for
