@@ -501,7 +501,7 @@ static void take_in(struct orr_backlog *backlog, struct orr_session *session, ui
     const uint32_t before = backlog->lane_of_job[index];
     const bool wait = waits(session, index);
     if (before != ORR_NONE) {
-        for (int a = 0; a < ORR_ACTIONS; a++) { /* it takes along what was said of it */
+        for (int a = 0; a < ORR_ACTIONS; a++) { /* it takes along its outcomes */
             session->jobs[index].outcomes[a] =
                 (uint8_t)orr_backlog_outcome(session, index, (enum orr_action)a);
         }

@@ -171,7 +171,7 @@ static uint64_t list_scenario(const struct orr_flat *f, const struct orr_histogr
     return fingerprint;
 }
 
-/* What serving says, or said when it was asked the same in this search or another one. */
+/* What serving answers, or answered when it was asked the same in this search or another one. */
 static bool serve_or_recall(const struct orr_victim_search *search, const struct orr_taken *taken)
 {
     struct orr_aggregate *aggregate = search->refuter.flat->aggregate;

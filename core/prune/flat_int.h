@@ -49,7 +49,7 @@ static inline uint32_t orr_flat__node(const struct orr_session *session,
 struct orr_sizes { /* of victims */
     uint32_t set;  /* a bit for each number of GPUs a task */
     bool gangs;    /* some have several tasks */
-    bool unlike;   /* of some of those not all ask the same: nothing can be said of sizes */
+    bool unlike;   /* of some of those not all ask the same: nothing follows from sizes */
 };
 
 struct orr_row { /* possible victims as they are kept: of one queue, the best first */

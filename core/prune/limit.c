@@ -12,7 +12,7 @@
  *   ask the resource, the preemptor among them, one is served last, and then q holds all it held
  *   before, without that one's demand: with it the limit is passed, and it gets no place. Jobs
  *   that ask GPU memory are charged for what it is on their node, which may be more than what the
- *   limit is asked about; where there are any, nothing is said of GPUs.
+ *   limit is asked about; where there are any, nothing is refuted for GPUs.
  * - Reclaim, if no possible victim is below q: it holds the same when the preemptor is served.
  *
  * Queues below the preemptor's, topology and room play no part.

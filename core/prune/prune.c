@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which pruners are asked, what they said, and the proof by trying that they were right. */
+/* Which pruners are asked, what they answered, and the proof by trying that they were right. */
 #include "prune_int.h"
 
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include "victim_int.h"
 
 bool orr_prune__is_on(const struct orr_victim_search *search, enum orr_pruner pruner);
-/* Counts what the pruner said. True: what it was asked about is left out. While pruners are
+/* Counts what the pruner answered. True: what it was asked about is left out. While pruners are
  * verified it is false, and the pruner is in doubt while the level lasts. */
 bool orr_prune__refutes(struct orr_victim_search *search, enum orr_pruner pruner, bool refuted);
 /* A scenario succeeded, or the whole search: ends the program if a pruner had refuted it. */

@@ -116,10 +116,10 @@ void orr_victim__tell(const struct orr_victim_search *search, const struct orr_v
     if (!orr_is_watched(&session->watcher) || count == 0) {
         return;
     }
-    uint32_t *jobs = orr_alloc(count, sizeof *jobs), told = 0;
+    uint32_t *jobs = orr_alloc(count, sizeof *jobs), listed = 0;
     for (int l = 0; l < 2; l++) {
         for (uint32_t i = 0; i < lists[l]->count; i++) {
-            jobs[told++] = session->tasks[lists[l]->items[i].task].job;
+            jobs[listed++] = session->tasks[lists[l]->items[i].task].job;
         }
     }
     orr_tell(&session->watcher, &(struct orr_look){.kind = ORR_LOOK_SCENARIO,

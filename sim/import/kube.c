@@ -142,7 +142,9 @@ static void add_object(struct kube *kube, const struct import_value *object)
     if (kind == KUBE_POD) {
         (void)put_owner(kube, uid, object); /* the leader of a LeaderWorkerSet owns its workers */
     }
-    if (kind == KUBE_OWNER && !kube_is_grouped_kind(word, version != NULL ? version : "")) {
+    if (kind == KUBE_OWNER && version != NULL && strncmp(version, "kueue.x-k8s.io/", 15) == 0) {
+        import_note(kube->model, "%s is Kueue's: --policy kueue decides on it, kai does not", word);
+    } else if (kind == KUBE_OWNER && !kube_is_grouped_kind(word, version != NULL ? version : "")) {
         import_note(kube->model, "kind %s has no rule of its own here", word);
     }
     if (kind == KUBE_OWNER) {

@@ -334,7 +334,9 @@ static void features__are_counted_by_job(void **state)
                                      "") "spec: {schedulerName: kai-scheduler, volumes: [{name: v, "
                                          "persistentVolumeClaim: {claimName: d}}]}}\n"
                                          "- {kind: Gadget, metadata: {name: x}}\n"
-                                         "- {kind: Gadget, metadata: {name: y}}\n",
+                                         "- {kind: Gadget, metadata: {name: y}}\n"
+                                         "- {apiVersion: kueue.x-k8s.io/v1beta1, kind: "
+                                         "ClusterQueue, metadata: {name: z}}\n",
                 &snapshot);
     assert_int_equal(snapshot.feature_count, 3);
     assert_string_equal(snapshot.features[0].name, "storage");
@@ -343,6 +345,8 @@ static void features__are_counted_by_job(void **state)
     assert_int_equal(snapshot.features[1].jobs, 1);
     assert_string_equal(snapshot.features[2].name, "host-ports");
     assert_true(noted(&snapshot, "kind Gadget has no rule of its own here"));
+    assert_true(noted(&snapshot, "ClusterQueue is Kueue's: --policy kueue decides on it, kai "
+                                 "does not"));
     orr_snapshot_release(&snapshot);
 }
 
