@@ -464,7 +464,7 @@ static void nonsense__is_refused_and_changes_nothing(void **state)
     struct orr_request request = core_whole(1u << 16);
     assert_int_equal(orr_ledger_best_fit(desk.ledger, &request, 1u << 16), ORR_NONE);
     orr_txn_explain(txn, 99, ORR_REASON_RESERVED);
-    orr_txn_explain(txn, two, (enum orr_reason)77);
+    orr_txn_explain(txn, two, (enum orr_reason)ORR_REASON_COUNT);
     uint32_t count;
     (void)orr_txn_explanations(txn, &count);
     assert_int_equal(count, 0);
