@@ -123,7 +123,7 @@ static bool probe(struct orr_victim_search *search, uint32_t k)
         const bool plausible = orr_victim__plausible(search);
         if (!plausible) {
             orr_victim__reached(search, ORR_OUTCOME_FILTERED);
-            orr_victim__tell(search, &search->potential, ORR_OUTCOME_FILTERED);
+            orr_victim__report(search, &search->potential, ORR_OUTCOME_FILTERED);
         }
         solved = plausible && orr_victim__try_state(search);
     } while (!solved && !search->spent && !search->generator_spent &&

@@ -107,8 +107,8 @@ static bool all_on_nodes(const struct orr_session *session, const struct orr_vic
     return true;
 }
 
-void orr_victim__tell(const struct orr_victim_search *search, const struct orr_victims *potential,
-                      enum orr_outcome outcome)
+void orr_victim__report(const struct orr_victim_search *search, const struct orr_victims *potential,
+                        enum orr_outcome outcome)
 {
     const struct orr_session *session = search->session;
     const struct orr_victims *lists[2] = {&search->recorded, potential};
@@ -122,14 +122,14 @@ void orr_victim__tell(const struct orr_victim_search *search, const struct orr_v
             jobs[listed++] = session->tasks[lists[l]->items[i].task].job;
         }
     }
-    orr_tell(&session->watcher, &(struct orr_look){.kind = ORR_LOOK_SCENARIO,
-                                                   .action = orr_action_name(search->action),
-                                                   .result = orr_outcome_code(outcome),
-                                                   .why = orr_outcome_words(outcome),
-                                                   .job = search->job,
-                                                   .pods = search->k,
-                                                   .victims = jobs,
-                                                   .victim_count = count});
+    orr_report_look(&session->watcher, &(struct orr_look){.kind = ORR_LOOK_SCENARIO,
+                                                          .action = orr_action_name(search->action),
+                                                          .result = orr_outcome_code(outcome),
+                                                          .why = orr_outcome_words(outcome),
+                                                          .job = search->job,
+                                                          .pods = search->k,
+                                                          .victims = jobs,
+                                                          .victim_count = count});
     orr_free(jobs);
 }
 
@@ -166,7 +166,7 @@ bool orr_victim__simulate(struct orr_victim_search *search, const struct orr_vic
     const bool refused = placed && !solved && search->action != ORR_ACTION_CONSOLIDATION;
     const enum orr_outcome outcome = refused ? ORR_OUTCOME_REJECTED : ORR_OUTCOME_NOT_PLACED;
     orr_victim__reached(search, outcome);
-    orr_victim__tell(search, potential, solved ? ORR_OUTCOME_SOLVED : outcome);
+    orr_victim__report(search, potential, solved ? ORR_OUTCOME_SOLVED : outcome);
     if (solved) {
         orr_victim__remember(search, potential);
     } else {

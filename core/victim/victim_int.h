@@ -130,8 +130,8 @@ static inline void orr_victim__reached(struct orr_victim_search *search, enum or
 }
 
 /* simulate.c: what became of a scenario, if somebody watches. */
-void orr_victim__tell(const struct orr_victim_search *search, const struct orr_victims *potential,
-                      enum orr_outcome outcome);
+void orr_victim__report(const struct orr_victim_search *search, const struct orr_victims *potential,
+                        enum orr_outcome outcome);
 
 /* search.c: fills `pending`, once a search. Asked before anything is evicted: nothing but victims
  * and the preemptor changes during a search, so that all others wait as they do now. */

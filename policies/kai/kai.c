@@ -169,9 +169,9 @@ void orr_kai_run(struct orr_session *session, const enum orr_action *actions, ui
         session->backlog->borrowed = true;
     }
     for (uint32_t i = 0; i < count; i++) {
-        orr_tell(&session->watcher, &(struct orr_look){.kind = ORR_LOOK_ACTION,
-                                                       .action = orr_action_name(actions[i]),
-                                                       .job = ORR_NONE});
+        orr_report_look(&session->watcher, &(struct orr_look){.kind = ORR_LOOK_ACTION,
+                                                              .action = orr_action_name(actions[i]),
+                                                              .job = ORR_NONE});
         switch (actions[i]) {
         case ORR_ACTION_ALLOCATE: orr_kai__allocate(session); break;
         case ORR_ACTION_CONSOLIDATION:

@@ -29,12 +29,13 @@ static bool gang_must_wait(const struct orr_session *session, uint32_t index)
 static void report(const struct orr_session *session, enum orr_look_kind kind, uint32_t job,
                    uint32_t jobs, const char *result, const char *why)
 {
-    orr_tell(&session->watcher, &(struct orr_look){.kind = kind,
-                                                   .action = orr_action_name(ORR_ACTION_ALLOCATE),
-                                                   .result = result,
-                                                   .why = why,
-                                                   .job = job,
-                                                   .jobs = jobs});
+    orr_report_look(&session->watcher,
+                    &(struct orr_look){.kind = kind,
+                                       .action = orr_action_name(ORR_ACTION_ALLOCATE),
+                                       .result = result,
+                                       .why = why,
+                                       .job = job,
+                                       .jobs = jobs});
 }
 
 static void report_unfit(const struct orr_session *session, enum orr_look_kind kind, uint32_t job,

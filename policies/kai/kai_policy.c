@@ -670,7 +670,7 @@ static void translate(void *context, const struct orr_look *look)
     }
     step.job = look->job != ORR_NONE ? kai->job_of_slot[look->job] : ORR_NONE;
     step.victims = victims;
-    orr_tell(&kai->watcher, &step);
+    orr_report_look(&kai->watcher, &step);
     orr_free(victims);
 }
 

@@ -82,7 +82,7 @@ static void report(const struct orr_session *session, enum orr_action action,
     step.action = orr_action_name(action);
     step.result = orr_outcome_code(outcome);
     step.why = orr_outcome_words(outcome);
-    orr_tell(&session->watcher, &step);
+    orr_report_look(&session->watcher, &step);
 }
 
 /* False when the action is over. `lane`: the one that speaks for the job, or NULL. */

@@ -39,7 +39,7 @@ static inline bool orr_is_watched(const struct orr_watcher *watcher)
     return watcher->look != NULL;
 }
 
-static inline void orr_tell(const struct orr_watcher *watcher, const struct orr_look *look)
+static inline void orr_report_look(const struct orr_watcher *watcher, const struct orr_look *look)
 {
     if (watcher->look != NULL) {
         watcher->look(watcher->context, look);
