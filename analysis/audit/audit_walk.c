@@ -25,10 +25,11 @@ enum deed { /* in the order of an instant; from START on it is the cycle's */
             JOB_COMES_BETWEEN, /* two cycles of a round: it waited for one of the next, perhaps */
             JOB_ENDS_AT_ONCE,  /* as it starts: it asked for all when the cycle began */
             JOB_ENDS_SECOND,   /* so, started by the second cycle of a round */
-            JOB_COMES_LATE,    /* it waited for one of the last two, no cycle saw it */
-            LEFT_BY_CYCLE,     /* in rounds another cycle may come before the last three */
+            LEFT_BY_CYCLE,     /* in rounds another cycle may come before the last five */
             ENDS_BY_CYCLE,     /* evicted without a grace */
-            LEAVING_BY_CYCLE
+            LEAVING_BY_CYCLE,
+            START_AGAIN,   /* gone in this instant: the next cycle of the round started it */
+            JOB_COMES_LATE /* it waited for one that ended as it started, no cycle saw it */
 };
 
 struct orr_audit_deed {
@@ -103,11 +104,16 @@ static void leave(struct orr_audit_walk *walk, const struct orr_audit_span *span
     job->open += walk->schedule->evictions[span->eviction].open ? (uint32_t)sign : 0;
 }
 
+static bool is_start(const struct orr_audit_deed *event)
+{
+    return event->deed == START || event->deed == START_AGAIN;
+}
+
 static void do_span(struct orr_audit_walk *walk, const struct orr_audit_deed *event)
 {
     const struct orr_audit_span *span = &walk->schedule->spans[event->index];
     walk->blind -= is_blind(walk, span->job);
-    if (event->deed == START) {
+    if (is_start(event)) {
         hold(walk, span, 1);
     } else if (event->deed == LEFT_BEFORE || event->deed == LEFT_BY_CYCLE) {
         hold(walk, span, -1);
@@ -166,6 +172,7 @@ static void happen(struct orr_audit_walk *walk, const struct orr_audit_deed *eve
     case SPAN_ENDS:
     case LEFT_BEFORE:
     case START:
+    case START_AGAIN:
     case LEFT_BY_CYCLE:
     case ENDS_BY_CYCLE: do_span(walk, event); break;
     case JOB_WANTS: do_want(walk, event); break;
@@ -250,9 +257,12 @@ static void note(struct orr_audit_walk *walk, orr_ms at_ms, enum deed deed, uint
     }
 }
 
+/* Spans come by job, and by attempt within it. */
 static void note_spans(struct orr_audit_walk *walk)
 {
     const struct orr_schedule *schedule = walk->schedule;
+    uint32_t gone = ORR_NONE; /* the job that a cycle saw leave, all of it, and when it was gone */
+    orr_ms gone_ms = ORR_MS_NONE;
     for (uint32_t s = 0; s < schedule->span_count; s++) {
         const struct orr_audit_span *span = &schedule->spans[s];
         if (span->end_ms <= span->start_ms) { /* held for no time, or backwards */
@@ -262,10 +272,15 @@ static void note_spans(struct orr_audit_walk *walk)
         const bool by_cycle = evicted && schedule->evictions[span->eviction].in_cycle;
         const bool late = by_cycle || (evicted && schedule->evictions[span->eviction].gone_late);
         const bool at_once = late && span->end_ms == span->leaves_ms;
-        note(walk, span->start_ms, START, s);
+        const bool again = span->job == gone && span->start_ms == gone_ms;
+        note(walk, span->start_ms, again ? START_AGAIN : START, s);
         note(walk, span->end_ms, at_once ? ENDS_BY_CYCLE : SPAN_ENDS, s);
         if (evicted) {
             note(walk, span->leaves_ms, by_cycle ? LEFT_BY_CYCLE : LEFT_BEFORE, s);
+        }
+        if (at_once && schedule->evictions[span->eviction].whole) {
+            gone = span->job;
+            gone_ms = span->end_ms;
         }
     }
 }
@@ -480,7 +495,7 @@ static void count_started(struct orr_audit_walk *walk, size_t from, size_t to)
     memset(walk->started, 0, schedule->queue_count * sizeof *walk->started);
     walk->started_mgpu = 0;
     for (size_t i = from; i < to; i++) {
-        if (walk->deeds[i].deed == START) {
+        if (is_start(&walk->deeds[i])) {
             const struct orr_audit_span *span = &schedule->spans[walk->deeds[i].index];
             struct orr_audit_standing *job = &walk->jobs[span->job];
             job->started_mgpu = job->started_ms == span->start_ms ? job->started_mgpu : 0;
