@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <orrery/core/defects.h>
+#include <orrery/core/statement.h>
 
 #include "place_int.h"
 

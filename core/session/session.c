@@ -8,6 +8,9 @@
 #include <orrery/core/jobview.h>
 #include <orrery/core/usage.h>
 #include <orrery/core/defects.h>
+#include <orrery/core/reason.h>
+#include <orrery/core/session_build.h>
+#include <orrery/core/statement.h>
 
 struct orr_session_rules orr_session_rules_default(void)
 {

@@ -6,6 +6,7 @@
 
 #include <orrery/base/idmap.h>
 #include <orrery/base/sort.h>
+#include <orrery/core/session_build.h>
 
 struct builder {
     struct orr_session *session;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <orrery/core/defects.h>
+#include <orrery/core/statement.h>
 
 static unsigned char *save(unsigned char *at, const void *from, size_t bytes)
 {

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include <orrery/base/sort.h>
+#include <orrery/core/statement.h>
 
 /* --- preparing --- */
 

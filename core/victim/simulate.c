@@ -6,6 +6,8 @@
  */
 #include "victim_int.h"
 
+#include <orrery/core/statement.h>
+
 #include <string.h>
 
 /* v0.17 evicts again what is listed twice (D2), and fails where a node lost a task's record (D4).

@@ -10,6 +10,7 @@
 #include <orrery/policies/kai.h>
 
 #include <orrery/base/sort.h>
+#include <orrery/core/statement.h>
 #include <orrery/core/victim.h>
 
 #include "kai_int.h"

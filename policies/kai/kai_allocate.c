@@ -10,6 +10,7 @@
 #include "kai_int.h"
 
 #include <orrery/core/attempt.h>
+#include <orrery/core/statement.h>
 
 /* Part of the minimum of a pod set waits for resources: then all of the job waits with it. */
 static bool gang_must_wait(const struct orr_session *session, uint32_t index)

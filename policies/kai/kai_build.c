@@ -7,6 +7,7 @@
 
 #include <orrery/core/backlog.h>
 #include <orrery/core/numa.h>
+#include <orrery/core/session_build.h>
 
 static void add_foreign(const struct orr_node_type *type, struct orr_session *session,
                         uint32_t node)

@@ -15,6 +15,8 @@
 
 #include <orrery/core/backlog.h>
 #include <orrery/core/place.h>
+#include <orrery/core/session_build.h>
+#include <orrery/core/statement.h>
 #include <orrery/core/victim.h>
 
 #include "../registry/policies_int.h"

@@ -15,6 +15,7 @@
  */
 #include "kai_int.h"
 
+#include <orrery/core/statement.h>
 #include <orrery/core/victim.h>
 
 static bool is_too_large(const struct orr_session *session, const struct orr_ask *ask)

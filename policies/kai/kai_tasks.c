@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kai_tasks.h"
 
+#include <orrery/core/statement.h>
+
 #include <string.h>
 
 void orr_kai__tasks_close(struct orr_kai_tasks *tasks)

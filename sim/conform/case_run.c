@@ -7,6 +7,8 @@
  */
 #include <string.h>
 
+#include <orrery/core/session_build.h>
+#include <orrery/core/statement.h>
 #include <orrery/policies/kai.h>
 
 #include "case_world.h"

@@ -7,6 +7,8 @@
 #include <orrery/base/digest.h>
 #include <orrery/base/sort.h>
 #include <orrery/base/text.h>
+#include <orrery/core/session_build.h>
+#include <orrery/core/statement.h>
 #include <orrery/policies/kai.h>
 
 #define NOW_MS           ((orr_ms)1700000000 * 1000) /* any time; only ages matter */

@@ -6,6 +6,8 @@
 
 #include <orrery/base/sort.h>
 #include <orrery/base/text.h>
+#include <orrery/core/session_build.h>
+#include <orrery/core/statement.h>
 
 #include "model.h"
 

@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include <orrery/base/text.h>
+#include <orrery/core/session_build.h>
+#include <orrery/core/statement.h>
 #include <orrery/policies/kai.h>
 #include <orrery/policies/registry.h>
 #include <orrery/traces/source.h>

@@ -13,6 +13,8 @@
 #include <string.h>
 #include <time.h>
 
+#include <orrery/core/session_build.h>
+#include <orrery/core/statement.h>
 #include <orrery/policies/kai.h>
 
 #define NODES 500

@@ -2,6 +2,9 @@
 /* Drawing jobs: what they ask, how they hang together, and where they already run. */
 #include "random_jobs.h"
 
+#include <orrery/core/session_build.h>
+#include <orrery/core/statement.h>
+
 #include <stdio.h>
 #include <string.h>
 

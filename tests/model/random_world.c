@@ -6,6 +6,9 @@
 
 #include "random_jobs.h"
 
+#include <orrery/core/session_build.h>
+#include <orrery/core/statement.h>
+
 static uint32_t below(struct random_world *world, uint32_t bound)
 {
     return (uint32_t)orr_rng_below(&world->rng, bound);

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 
 #include <orrery/core/backlog.h>
+#include <orrery/core/session_build.h>
+#include <orrery/core/statement.h>
 #include <orrery/core/victim.h>
 #include <orrery/policies/kai.h>
 

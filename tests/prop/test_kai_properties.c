@@ -13,6 +13,9 @@
 
 #include "random_world.h"
 
+#include <orrery/core/session_build.h>
+#include <orrery/core/statement.h>
+
 #define WORLDS        1000
 #define CYCLES        6
 #define PERIOD_MS     30000

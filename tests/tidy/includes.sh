@@ -25,11 +25,13 @@ report 'policies/ include what they must not know' \
 report 'only base/ knows Random123, sanitizers and system calls' \
   "$(sources core policies | grep -v '^core/base/' |
      xargs grep -nE '<(Random123|sanitizer|unistd|errno)' || true)"
+report 'order/ and prune/ read a session: they include nothing that changes it' \
+  "$(sources core/order core/prune | xargs grep -nE '<orrery/core/(session_build|statement)\.h>' || true)"
 report 'base/ includes core/' "$(sources core/base | xargs grep -n '<orrery/core/' || true)"
 
 # Headers in the order of the rooms; each may include those before it.
 before=' '
-for header in quota share_kind numa_policy prune reason look cluster job queue share usage session numa jobview defects queueorder rooms joborder backlog attempt victim \
+for header in quota share_kind numa_policy prune reason look cluster job queue share usage amounts task fit decision session_rules session session_build statement numa jobview defects queueorder rooms joborder backlog attempt victim \
   ledger fragment placer place param policy; do
   [ -f "core/include/orrery/core/$header.h" ] || continue
   for used in $(sed -n 's|^#include <orrery/core/\(.*\)\.h>.*|\1|p' "core/include/orrery/core/$header.h"); do

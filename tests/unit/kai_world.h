@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <orrery/core/session_build.h>
+#include <orrery/core/statement.h>
 #include <orrery/core/victim.h>
 #include <orrery/policies/kai.h>
 

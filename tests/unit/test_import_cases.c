@@ -6,6 +6,8 @@
 #include <dirent.h>
 #include <stdlib.h>
 
+#include <orrery/core/session_build.h>
+#include <orrery/core/statement.h>
 #include <orrery/policies/kai.h>
 
 #include "case_export.h"

@@ -5,6 +5,8 @@
 
 #include <orrery/base/rng.h>
 #include <orrery/core/backlog.h>
+#include <orrery/core/session_build.h>
+#include <orrery/core/statement.h>
 #include <orrery/core/victim.h>
 #include <stdlib.h>
 

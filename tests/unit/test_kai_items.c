@@ -4,6 +4,8 @@
 #include "kai_world.h"
 
 #include <orrery/core/joborder.h>
+#include <orrery/core/session_build.h>
+#include <orrery/core/statement.h>
 
 #include "kai_int.h"
 

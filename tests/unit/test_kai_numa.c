@@ -3,6 +3,8 @@
 #include "kai_world.h"
 
 #include <orrery/core/numa.h>
+#include <orrery/core/session_build.h>
+#include <orrery/core/statement.h>
 
 #define CORE 1000
 

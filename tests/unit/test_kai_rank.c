@@ -4,6 +4,8 @@
 #include "kai_world.h"
 
 #include <orrery/base/rng.h>
+#include <orrery/core/session_build.h>
+#include <orrery/core/statement.h>
 
 #include "place_int.h"
 

@@ -6,6 +6,8 @@
 #include "kai_int.h"
 
 #include <orrery/core/defects.h>
+#include <orrery/core/session_build.h>
+#include <orrery/core/statement.h>
 
 /* --- MIG --- */
 

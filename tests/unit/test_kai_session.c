@@ -6,6 +6,8 @@
 #include <stdlib.h>
 
 #include <orrery/base/rng.h>
+#include <orrery/core/session_build.h>
+#include <orrery/core/statement.h>
 
 #define NODES     5
 #define DEVICES   4

@@ -6,6 +6,8 @@
 
 #include <math.h>
 
+#include <orrery/core/session_build.h>
+#include <orrery/core/statement.h>
 #include <orrery/core/usage.h>
 
 #define QUEUES 3

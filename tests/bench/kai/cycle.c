@@ -19,6 +19,8 @@
 #include <time.h>
 
 #include <orrery/core/backlog.h>
+#include <orrery/core/session_build.h>
+#include <orrery/core/statement.h>
 #include <orrery/core/victim.h>
 #include <orrery/policies/kai.h>
 

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include <orrery/core/joborder.h>
+#include <orrery/core/reason.h>
 #include <orrery/core/rooms.h>
 
 ORR_API_BEGIN

@@ -8,8 +8,8 @@
  *              held  what is true in the cluster: changed by commit and by external events
  *              live  what the running cycle supposes: changed by the statement, undone by rollback
  *
- * Between cycles both copies agree. orr_session_open starts a cycle, the statement functions below
- * change it, orr_session_close forgets whatever was supposed and not committed. A pipelined task
+ * Between cycles both copies agree. orr_session_open starts a cycle, the statement changes it,
+ * orr_session_close forgets whatever was supposed and not committed (statement.h). A pipelined task
  * leaves no trace in the held copy: the next cycle decides about it afresh, as KAI does.
  */
 #ifndef ORR_CORE_SESSION_H
@@ -17,153 +17,14 @@
 
 #include <orrery/base/mem.h>
 #include <orrery/base/status.h>
+#include <orrery/core/decision.h>
+#include <orrery/core/fit.h>
 #include <orrery/core/look.h>
-#include <orrery/core/prune.h>
-#include <orrery/core/reason.h>
+#include <orrery/core/session_rules.h>
 #include <orrery/core/share.h>
+#include <orrery/core/task.h>
 
 ORR_API_BEGIN
-
-/* --- amounts --- */
-
-#define ORR_SLOTS_MAX          16
-#define ORR_SHARED_DEVICES_MAX 16 /* of one request */
-
-/* Slots of a vector: milli-CPU, bytes, milli-GPU, pods, then extended resources. */
-enum { ORR_SLOT_CPU, ORR_SLOT_MEMORY, ORR_SLOT_GPU, ORR_SLOT_PODS, ORR_SLOT_EXTENDED };
-
-struct orr_vec {
-    int64_t v[ORR_SLOTS_MAX];
-};
-
-/* What queues count, in share.h's order: milli-CPU, bytes, milli-GPU. A GPU-memory request has no
- * GPU count before it is placed; its part is estimated by a device's memory and kept apart. */
-struct orr_demand {
-    int64_t v[ORR_SHARE_KINDS];
-    double gpus_by_memory;
-    double gpus; /* all of them, summed in doubles task by task: see defects.h */
-};
-
-/* A sum in the unit of shares: GPUs from milli-GPU. */
-static inline double orr_share_units(unsigned kind, int64_t amount)
-{
-    return kind == ORR_SHARE_GPU ? (double)amount / ORR_MGPU : (double)amount;
-}
-
-/* held + demand in the unit of shares; integers are added before anything is rounded. */
-static inline double orr_demand_on(int64_t held, const struct orr_demand *demand, unsigned kind)
-{
-    double sum = orr_share_units(kind, held + demand->v[kind]);
-    return kind == ORR_SHARE_GPU ? sum + demand->gpus_by_memory : sum;
-}
-
-/* Any of the resource, on whatever device. */
-static inline bool orr_demand_asks(const struct orr_demand *demand, unsigned kind)
-{
-    return demand->v[kind] > 0 || (kind == ORR_SHARE_GPU && demand->gpus_by_memory > 0);
-}
-
-/* `a` asks no more than `b` of anything. */
-static inline bool orr_demand_at_most(const struct orr_demand *a, const struct orr_demand *b)
-{
-    bool at_most = a->gpus_by_memory <= b->gpus_by_memory;
-    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        at_most = at_most && a->v[kind] <= b->v[kind];
-    }
-    return at_most;
-}
-
-/* --- tasks --- */
-
-enum orr_task_status {
-    ORR_TASK_PENDING,
-    ORR_TASK_GATED,
-    ORR_TASK_ALLOCATED,
-    ORR_TASK_PIPELINED, /* placed on resources that are still being released */
-    ORR_TASK_BINDING,
-    ORR_TASK_BOUND,
-    ORR_TASK_RUNNING,
-    ORR_TASK_RELEASING,
-    ORR_TASK_SUCCEEDED,
-    ORR_TASK_FAILED,
-    ORR_TASK_UNKNOWN,
-    ORR_TASK_DELETED,
-    ORR_TASK_STUCK_IN_RELEASING,
-    ORR_TASK_STATUSES
-};
-
-#define ORR_STATUS_BIT(status) (1u << (status))
-/* KAI's groups of states. */
-#define ORR_STATES_ALLOCATED                                                                       \
-    (ORR_STATUS_BIT(ORR_TASK_ALLOCATED) | ORR_STATUS_BIT(ORR_TASK_BOUND) |                         \
-     ORR_STATUS_BIT(ORR_TASK_BINDING) | ORR_STATUS_BIT(ORR_TASK_RUNNING))
-#define ORR_STATES_ACTIVE_ALLOCATED (ORR_STATES_ALLOCATED | ORR_STATUS_BIT(ORR_TASK_PIPELINED))
-#define ORR_STATES_ACTIVE_USED                                                                     \
-    (ORR_STATES_ACTIVE_ALLOCATED | ORR_STATUS_BIT(ORR_TASK_RELEASING) |                            \
-     ORR_STATUS_BIT(ORR_TASK_STUCK_IN_RELEASING))
-#define ORR_STATES_ALIVE                                                                           \
-    (ORR_STATES_ACTIVE_ALLOCATED | ORR_STATUS_BIT(ORR_TASK_PENDING) |                              \
-     ORR_STATUS_BIT(ORR_TASK_GATED))
-
-static inline bool orr_status_in(uint8_t status, uint32_t states)
-{
-    return (states >> status & 1u) != 0;
-}
-
-enum orr_gpu_kind {
-    ORR_ASK_NO_GPU,
-    ORR_ASK_WHOLE,
-    ORR_ASK_FRACTION, /* a part of each of `devices` devices */
-    ORR_ASK_MEMORY,   /* MiB of each of `devices` devices */
-    ORR_ASK_MIG
-};
-
-struct orr_container { /* of a pod; for NUMA alignment */
-    struct orr_vec request;
-    bool init; /* runs before the others and alone */
-};
-
-struct orr_ask {            /* what a task requests; shared by equal tasks */
-    struct orr_vec request; /* GPU slot: 0 for a memory request */
-    uint8_t kind;           /* enum orr_gpu_kind */
-    bool legacy_mig;        /* never scheduled */
-    uint32_t devices;       /* of a shared request; else 0 */
-    double portion;         /* FRACTION: of each device */
-    int64_t memory_mib; /* MEMORY: of each device; FRACTION: if > 0, what the part takes of it */
-    bool guaranteed;    /* its requests are its limits: CPU and memory have zones too */
-    const struct orr_container *containers; /* NULL: one; copied */
-    uint32_t container_count;
-    int64_t mig_mgpu;   /* quota of the MIG instances: their g's */
-    uint32_t affinity;  /* filter by selector and affinity, or ORR_NONE */
-    uint32_t tolerance; /* filter by taints, or ORR_NONE */
-};
-
-static inline bool orr_ask_is_shared(const struct orr_ask *ask)
-{
-    return ask->kind == ORR_ASK_FRACTION || ask->kind == ORR_ASK_MEMORY;
-}
-
-struct orr_place {        /* where a task is */
-    uint8_t status;       /* enum orr_task_status */
-    uint32_t node;        /* ORR_NONE: nowhere */
-    int64_t quota_mgpu;   /* accepted GPUs as queues count them */
-    uint32_t group_count; /* shared devices in group_ids */
-};
-
-struct orr_stask {
-    const char *name; /* its UID */
-    uint32_t job, set, ask;
-    uint32_t nominated;      /* node, or ORR_NONE */
-    uint64_t constraint_key; /* hash of all that limits where it may run, resources excluded */
-    struct orr_place live, held;
-    uint8_t opened;       /* status when the cycle began, before anything was committed */
-    uint8_t unevicted;    /* while evicted in thought: the status to go back to */
-    bool is_virtual;      /* changed by a statement and not executed */
-    bool touched;         /* live may differ from held */
-    bool fingerprint_due; /* its queue's fingerprint lacks it */
-    uint32_t groups_at;   /* in group_ids: room for the live, then the held devices */
-    uint32_t next_on_node, prev_on_node; /* tasks held by one node */
-};
 
 /* --- nodes --- */
 
@@ -239,15 +100,6 @@ struct orr_squeue {
 
 /* --- jobs --- */
 
-enum orr_action {
-    ORR_ACTION_ALLOCATE,
-    ORR_ACTION_CONSOLIDATION,
-    ORR_ACTION_RECLAIM,
-    ORR_ACTION_PREEMPT,
-    ORR_ACTION_STALE_GANG,
-    ORR_ACTIONS
-};
-
 struct orr_constraint {
     const char *topology; /* NULL: none */
     const char *required, *preferred;
@@ -295,104 +147,7 @@ struct orr_sjob {
     uint64_t on_node;         /* the last of the session's node_scenarios that it has victims in */
     uint32_t twins; /* jobs with the same number ask the same of every node; ORR_NONE: unknown */
 };
-
-/* Why an attempt to allocate failed: KAI's fit errors. */
-enum orr_fit_reason {
-    ORR_FIT_NONE,
-    ORR_FIT_QUEUE_DOES_NOT_EXIST,
-    ORR_FIT_PREEMPTION_DELAY_NOT_ELAPSED,
-    ORR_FIT_OVER_LIMIT,
-    ORR_FIT_NON_PREEMPTIBLE_OVER_QUOTA,
-    ORR_FIT_TOPOLOGY,
-    ORR_FIT_POD_SCHEDULING_ERRORS,
-    ORR_FIT_QUEUE_DEPTH, /* ours: not looked at, see queue_depth */
-    ORR_FIT_REASONS
-};
-const char *orr_fit_reason_code(enum orr_fit_reason reason);
-
-/* Why a node cannot take a task: the first of these that holds. */
-#define ORR_MISFIT_LIST(X)                                                                         \
-    X(NONE, "would fit")                                                                           \
-    X(NOT_READY, "not ready or cordoned")                                                          \
-    X(AFFINITY, "node selector or affinity does not match")                                        \
-    X(TAINT, "taint not tolerated")                                                                \
-    X(WORKER, "without the worker label that such a pod needs")                                    \
-    X(GPU_TYPE, "kind of GPU request not served")                                                  \
-    X(GPU, "not enough GPUs")                                                                      \
-    X(CPU, "not enough CPU")                                                                       \
-    X(MEMORY, "not enough memory")                                                                 \
-    X(PODS, "no room for another pod")                                                             \
-    X(EXTENDED, "not enough of an extended resource")                                              \
-    X(ZONES, "its NUMA zones cannot be aligned")                                                   \
-    X(QUEUE, "the queue's limit or quota, at what it costs there")
-
-enum orr_misfit {
-#define X(name, text) ORR_MISFIT_##name,
-    ORR_MISFIT_LIST(X)
-#undef X
-        ORR_MISFITS
-};
-const char *orr_misfit_words(enum orr_misfit misfit);
-
-struct orr_fit_detail { /* the numbers behind a job's reason, as the last attempt found them */
-    uint8_t reason;     /* enum orr_fit_reason */
-    uint8_t kind;       /* OVER_LIMIT, NON_PREEMPTIBLE_OVER_QUOTA: of which resource, */
-    uint32_t queue;     /* whose bound; ORR_NONE: no bound */
-    double requested, held, bound; /* in the unit of shares */
-    uint32_t placed, asked;        /* tasks of the attempt that found a node; all of them */
-    uint32_t task;                 /* the first that found none, or ORR_NONE */
-    uint32_t nodes;                /* it looked at, */
-    uint32_t misfits[ORR_MISFITS]; /* by what kept it from them */
-};
-
-/* --- decisions --- */
-
-const char *orr_action_name(enum orr_action action);
-
-enum orr_decision_kind { ORR_DECISION_BIND, ORR_DECISION_PIPELINE, ORR_DECISION_EVICT };
-
-struct orr_decision {
-    uint8_t kind, action;
-    uint32_t task, node; /* evict: the node it leaves */
-    uint32_t preemptor;  /* job for whose sake, or ORR_NONE */
-};
-
 /* --- the session --- */
-
-enum orr_node_placement { ORR_PLACEMENT_OFF, ORR_PLACEMENT_BINPACK, ORR_PLACEMENT_SPREAD };
-enum orr_device_order { ORR_DEVICES_UNORDERED, ORR_DEVICES_PACK, ORR_DEVICES_SPREAD };
-
-/* How many scenarios a search may simulate; KAI has times. 0: any number. */
-struct orr_scenario_budget {
-    int64_t action, job;                        /* used up: the action is over */
-    int64_t node_local_greedy, multi_node_gang; /* of a job; used up: the next generator's turn */
-};
-
-struct orr_session_rules { /* KAI's plugins and their arguments */
-    bool predicates, proportion, priority, elastic, node_availability, gpu_sharing_order;
-    bool resource_type, subgroup_order, min_runtime, topology;
-    /* heeded by who adds jobs and tasks, which are kept in the order that follows */
-    bool task_order, kubeflow, ray, nominated_node;
-    bool numa;                            /* opt-in */
-    uint8_t device_order;                 /* enum orr_device_order: gpupack, gpuspread */
-    uint8_t gpu_placement, cpu_placement; /* enum orr_node_placement */
-    bool strict_v017;    /* reproduce what is marked as a defect of v0.17 and costs nothing */
-    bool defects_v017;   /* and those of defects.h: makes it `literal` */
-    bool reclaim_by_lca; /* min-runtime: lca, else queue */
-    orr_ms preempt_min_runtime, reclaim_min_runtime; /* defaults of the plugin */
-    int64_t gpu_memory_fallback_mib; /* bounds of device memory if no node states it; 0: none */
-    double k;                        /* how strongly past usage counts */
-    double saturation_multiplier;    /* reclaim, >= 1 */
-    bool allow_consolidating_reclaim;
-    bool use_signatures;
-    int64_t max_consolidation_preemptees; /* -1: no bound, 0: no consolidation */
-    orr_ms staleness_grace;
-    struct orr_scenario_budget scenario_budget;
-    int64_t queue_depth[ORR_ACTIONS]; /* jobs of a queue that an action looks at; -1: all */
-    struct orr_prune_rules prune;
-    bool literal; /* visit every waiting job in every action, as the rules are written (tests) */
-};
-struct orr_session_rules orr_session_rules_default(void);
 
 struct orr_task_list { /* see jobview.h */
     uint32_t *tasks;
@@ -494,136 +249,13 @@ struct orr_session {
     struct orr_place_memory *place; /* what core/place keeps and lends to attempts */
 };
 
-/* --- building --- */
+/* --- reading --- */
 
-void orr_session_init(struct orr_session *session);
-void orr_session_release(struct orr_session *session);
-
-struct orr_node_spec {
-    const char *name;
-    struct orr_vec allocatable;
-    int64_t gpu_count;
-    int64_t gpu_memory_mib; /* the node's label, or 0: not known */
-    bool is_mig;
-    uint8_t mig_strategy;
-};
-uint32_t orr_session_add_node(struct orr_session *session, const struct orr_node_spec *spec);
-void orr_session_set_node_ready(struct orr_session *session, uint32_t node, bool ready);
-/* Pods that the scheduler does not decide about hold so much of a node. KAI proportion: those of
- * other schedulers are not in the total that queues divide; KAI's own helpers are (`counts`). */
-void orr_session_add_foreign(struct orr_session *session, uint32_t node, const struct orr_vec *held,
-                             bool counts);
-/* The slot of an extended resource; `gpus` is what one unit counts in GPU quota. */
-uint32_t orr_session_add_slot(struct orr_session *session, int64_t gpus);
-/* Parents before children; share.allocated and share.request are ignored. */
-uint32_t orr_session_add_queue(struct orr_session *session, const char *name,
-                               const struct orr_share_queue *share, orr_ms preempt_min_runtime,
-                               orr_ms reclaim_min_runtime);
-/* Between cycles: quota, limit, weight and priority of `share` are the queue's from now on. A
- * backlog is told by orr_backlog_read_limits. */
-void orr_session_set_queue(struct orr_session *session, uint32_t queue,
-                           const struct orr_share_queue *share);
-/* A mask over all nodes, copied. */
-uint32_t orr_session_add_filter(struct orr_session *session, const bool *allowed);
-/* KAI restrict-node-scheduling, after all nodes were added: tasks that ask no GPUs may run only on
- * `cpu_workers`, others only on `gpu_workers`, whose GPUs alone are in the total. Masks over all
- * nodes, copied. */
-void orr_session_restrict_nodes(struct orr_session *session, const bool *cpu_workers,
-                                const bool *gpu_workers);
-uint32_t orr_session_add_ask(struct orr_session *session, const struct orr_ask *ask);
-/* labels[level * node_count + node]: the node's value or NULL. */
-uint32_t orr_session_add_topology(struct orr_session *session, const char *name,
-                                  const char *const *level_labels, const char *const *aliases,
-                                  uint32_t level_count, const char *const *values);
 /* By name; NULL: there is none. A level by its label or its alias. */
 const struct orr_topology *orr_session_find_topology(const struct orr_session *session,
                                                      const char *name);
 const struct orr_topology_level *orr_topology_find_level(const struct orr_topology *topology,
                                                          const char *name);
-
-struct orr_set_spec {
-    const char *name;
-    uint32_t parent; /* index in the same array; the root, number 0, has ORR_NONE */
-    bool is_pods;
-    int32_t min; /* < 0: all direct members */
-    struct orr_constraint constraint;
-};
-struct orr_task_spec {
-    const char *name;
-    uint32_t set; /* index in sets */
-    uint32_t ask;
-    uint64_t constraint_key;
-    int64_t order_class; /* Kubeflow's and Ray's heads first: smaller goes first */
-    bool has_priority;   /* the label task-priority */
-    int64_t priority;    /* larger goes first */
-    int64_t created_s;
-};
-struct orr_job_spec_tree {
-    const char *name; /* KAI's UID: the last tie of every order, so no two in a queue have one */
-    uint32_t queue;
-    int32_t priority;
-    bool preemptible;
-    int64_t created_s;
-    orr_ms preemption_delay, staleness_grace;
-    uint32_t twins; /* see orr_sjob; ORR_NONE: none known */
-    const struct orr_set_spec *sets;
-    uint32_t set_count;
-    const struct orr_task_spec *tasks;
-    uint32_t task_count;
-};
-/* All tasks pending. task_ids (may be NULL) gets the session index of each spec. */
-uint32_t orr_session_add_job(struct orr_session *session, const struct orr_job_spec_tree *spec,
-                             uint32_t *task_ids);
-
-/* Puts a job that has ended back as another with the same sets and the same asks, all tasks
- * pending: what keeps a long run as large as what is alive in it. The spec's sets and asks are not
- * looked at. */
-void orr_session_revive_job(struct orr_session *session, uint32_t job,
-                            const struct orr_job_spec_tree *spec);
-
-/* --- external events, between cycles --- */
-
-/* The task is now in this status, on `node` (ORR_NONE: nowhere) with these shared devices. */
-void orr_session_set_task(struct orr_session *session, uint32_t task, enum orr_task_status status,
-                          uint32_t node, const uint32_t *groups, uint32_t group_count);
-/* The same place, another status. */
-void orr_session_set_status(struct orr_session *session, uint32_t task,
-                            enum orr_task_status status);
-/* All its tasks leave; the job is never looked at again. */
-void orr_session_end_job(struct orr_session *session, uint32_t job);
-
-/* --- a cycle --- */
-
-/* Rebuilds what changed, divides fair shares and forgets the last cycle's decisions. */
-void orr_session_open(struct orr_session *session, orr_ms now);
-/* Forgets what was supposed: live becomes held again. */
-void orr_session_close(struct orr_session *session);
-
-/* The statement: every change can be taken back to a checkpoint until it is committed. */
-static inline uint32_t orr_session_checkpoint(const struct orr_session *session)
-{
-    return session->statement.count;
-}
-void orr_session_rollback(struct orr_session *session, uint32_t checkpoint);
-void orr_session_commit(struct orr_session *session, enum orr_action action, uint32_t preemptor);
-/* Neither committed nor taken back: what a v0.17 search that fails its last check leaves. */
-void orr_session_abandon(struct orr_session *session);
-/* status ALLOCATED or PIPELINED; groups for a shared request. */
-void orr_session_place(struct orr_session *session, uint32_t task, uint32_t node,
-                       enum orr_task_status status, const uint32_t *groups, uint32_t group_count);
-/* The same for a task that draws from NUMA zones; NULL: from none. */
-void orr_session_place_in_zones(struct orr_session *session, uint32_t task, uint32_t node,
-                                enum orr_task_status status, const uint32_t *groups,
-                                uint32_t group_count, const struct orr_zone_take *zones);
-/* False (of a v0.17 cycle alone): it can not be evicted. */
-bool orr_session_evict(struct orr_session *session, uint32_t task);
-/* Takes a virtual eviction back wherever in the statement it was made. */
-void orr_session_unevict(struct orr_session *session, uint32_t task);
-/* Turns the job's allocations since the checkpoint into pipelines. */
-void orr_session_pipeline_all(struct orr_session *session, uint32_t job, uint32_t checkpoint);
-
-/* --- reading --- */
-
 /* All nodes in order, as long as none is added; the session's. */
 const uint32_t *orr_session_every_node(struct orr_session *session);
 static inline const struct orr_ask *orr_task_ask(const struct orr_session *session,

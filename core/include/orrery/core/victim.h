@@ -9,6 +9,7 @@
 #define ORR_CORE_VICTIM_H
 
 #include <orrery/core/attempt.h>
+#include <orrery/core/reason.h>
 
 ORR_API_BEGIN
 
