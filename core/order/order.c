@@ -19,6 +19,13 @@ int orr_order_compare_jobs(const struct orr_session *session, const struct orr_o
 {
     const struct orr_sjob *job_a = &session->jobs[a->view.job];
     const struct orr_sjob *job_b = &session->jobs[b->view.job];
+    const struct orr_session_hooks *hooks = session->hooks;
+    if (hooks != NULL && hooks->job_order != NULL) {
+        const int sign = hooks->job_order(hooks->self, a->view.job, b->view.job);
+        if (sign != 0) {
+            return sign;
+        }
+    }
     if (session->rules.priority && job_a->priority != job_b->priority) {
         return job_a->priority > job_b->priority ? -1 : 1;
     }
@@ -34,7 +41,14 @@ int orr_order_compare_jobs(const struct orr_session *session, const struct orr_o
 static bool job_less(const struct orr_order *order, const struct orr_order_entry *a,
                      const struct orr_order_entry *b)
 {
-    int sign = orr_order_compare_jobs(order->session, a, b);
+    const struct orr_session_hooks *hooks = order->session->hooks;
+    int sign = 0;
+    if (order->victims && hooks != NULL && hooks->victim_order != NULL) {
+        sign = hooks->victim_order(hooks->self, b->view.job, a->view.job);
+    }
+    if (sign == 0) {
+        sign = orr_order_compare_jobs(order->session, a, b);
+    }
     return order->victims ? sign > 0 : sign < 0;
 }
 

@@ -161,7 +161,14 @@ static int by_proportion(const struct orr_session *session, const struct orr_que
 int orr_queue_compare_ranks(const struct orr_session *session, const struct orr_queue_rank *a,
                             const struct orr_queue_rank *b)
 {
-    int order = session->rules.proportion ? by_proportion(session, a, b) : 0;
+    const struct orr_session_hooks *hooks = session->hooks;
+    int order = 0;
+    if (hooks != NULL && hooks->queue_order != NULL) {
+        order = hooks->queue_order(hooks->self, a->queue, b->queue);
+    }
+    if (order == 0 && session->rules.proportion) {
+        order = by_proportion(session, a, b);
+    }
     const struct orr_share_queue *share_a = &session->shares[a->queue];
     const struct orr_share_queue *share_b = &session->shares[b->queue];
     if (order == 0 && share_a->created != share_b->created) {

@@ -8,11 +8,12 @@
 
 #include "order_int.h"
 
-/* What entries say of every job may be another: demands count memory of the smallest device, and
- * v0.17 keeps what a job asked for when its entry was made. */
+/* What entries say of every job may be another: demands count memory of the smallest device, v0.17
+ * keeps what a job asked for when its entry was made, and an order of hooks may go by time. */
 static void doubt_all(struct orr_session *session)
 {
-    if (session->v017 == NULL && session->waiting_mib == session->min_gpu_memory_mib) {
+    const bool by_hook = session->hooks != NULL && session->hooks->job_order != NULL;
+    if (session->v017 == NULL && !by_hook && session->waiting_mib == session->min_gpu_memory_mib) {
         return;
     }
     session->waiting_mib = session->min_gpu_memory_mib;

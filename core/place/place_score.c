@@ -156,5 +156,9 @@ double orr_place__score(const struct orr_session *session, const struct orr_stas
     score += orr_preferred_score(orr_place__preferred_by(session, task), node_index);
     score += orr_place__points(session, ask, node_index);
     score += orr_place__zone_score(session, ask, node_index);
+    if (session->hooks != NULL && session->hooks->node_score != NULL) {
+        score += session->hooks->node_score(session->hooks->self, (uint32_t)(task - session->tasks),
+                                            node_index);
+    }
     return score + orr_place__placement_score(session, ask, &session->nodes[node_index], spread);
 }

@@ -713,6 +713,7 @@ void orr_session_open(struct orr_session *session, orr_ms now)
         session->rules.literal = true;
         orr_v017_open(session);
     }
+    session->rules.literal = session->rules.literal || session->hooks != NULL;
 }
 
 void orr_session_close(struct orr_session *session)

@@ -97,6 +97,11 @@ bool orr_victim__is_candidate(const struct orr_victim_search *search, uint32_t i
     if (session->v017 != NULL && orr_v017_active(session, index) == 0) {
         return false;
     }
+    const struct orr_session_hooks *hooks = session->hooks;
+    if (hooks != NULL && hooks->victim_filter != NULL &&
+        !hooks->victim_filter(hooks->self, search->action, search->job, index)) {
+        return false;
+    }
     if (search->action == ORR_ACTION_CONSOLIDATION) {
         return true;
     }

@@ -130,7 +130,24 @@ const struct orr_param orr_kai__rows[] = {
         "what saves searches work and changes no decision: on, off, -NAME to leave one out, or "
         "verify: "
         "try all the same what was refuted"),
+    ROW("hooks", ORR_PARAM_TEXT, hooks, "", "", NULL, 0, 0,
+        "a .so that adds a score of nodes, orders or a filter of victims (kai_hooks.h); a relative "
+        "path starts where that of a policy does"),
+    ROW("hooks_with", ORR_PARAM_TEXT, hooks_with, "", "", NULL, 0, 0,
+        "a text that its open is handed"),
     {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
+
+const char *orr_kai_hooks_named(const void *params)
+{
+    return ((const struct orr_kai_params *)params)->hooks;
+}
+
+void orr_kai_use_hooks(void *params, const struct orr_kai_hooks *hooks, void *self)
+{
+    struct orr_kai_params *kai = params;
+    kai->loaded = hooks;
+    kai->loaded_self = self;
+}
 
 static uint8_t placement(const struct orr_kai_params *p, int64_t strategy)
 {

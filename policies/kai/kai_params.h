@@ -6,12 +6,16 @@
 #include <orrery/core/policy.h>
 #include <orrery/core/session.h>
 #include <orrery/core/usage.h>
+#include <orrery/policies/kai_hooks.h>
 
 #define ORR_KAI_PERIOD_MS 1000 /* between two cycles */
 
 struct orr_kai_params {
     const char *actions; /* in order */
     const char *prune;   /* see prune.h */
+    const char *hooks, *hooks_with;
+    const struct orr_kai_hooks *loaded; /* what `hooks` names; no rows of their own */
+    void *loaded_self;
     struct {
         bool priority, elastic, nodeavailability, gpusharingorder, resourcetype, subgrouporder;
         bool minruntime, topology, numa;

@@ -21,6 +21,7 @@
 
 #include "../registry/policies_int.h"
 #include "kai_build.h"
+#include "kai_hooking.h"
 #include "kai_tasks.h"
 #include "kai_usage.h"
 
@@ -42,6 +43,7 @@ struct kai {
     struct shape_slots *free_slots; /* per shape */
     uint32_t shape_count;
     struct orr_kai_usage past;
+    struct orr_kai_hooking hooking;
     bool changed; /* something happened since the last cycle, or it did something */
     /* `divisions` of the session when its shares of a resource were reported last */
     uint64_t reported[ORR_SHARE_KINDS];
@@ -57,6 +59,7 @@ struct kai {
 static void kai_close(void *state)
 {
     struct kai *kai = state;
+    orr_kai__hooking_close(&kai->hooking);
     for (uint32_t s = 0; s < kai->shape_count; s++) {
         orr_free(kai->free_slots[s].slots);
     }
@@ -78,7 +81,6 @@ static void kai_close(void *state)
 static enum orr_status kai_open(const struct orr_host *host, const void *params,
                                 const struct orr_view *view, void **state, struct orr_err *err)
 {
-    (void)host;
     struct kai *kai = orr_zalloc(1, sizeof *kai);
     kai->params = *(const struct orr_kai_params *)params;
     kai->action_count = orr_kai_actions(params, kai->actions);
@@ -96,6 +98,10 @@ static enum orr_status kai_open(const struct orr_host *host, const void *params,
     *state = kai;
     enum orr_status status = orr_kai__usage_open(&kai->past, &kai->params, view, &kai->session,
                                                  kai->build.queue_of, err);
+    if (status == ORR_OK) {
+        status = orr_kai__hooking_open(&kai->hooking, host, &kai->params, view, &kai->build,
+                                       &kai->session, err);
+    }
     if (status != ORR_OK) {
         kai_close(kai);
     }
@@ -463,6 +469,8 @@ static void explain_waiting(struct kai *kai, const struct orr_view *view, struct
 static void kai_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)
 {
     struct kai *kai = state;
+    kai->hooking.view = view;
+    kai->hooking.job_of_slot = kai->job_of_slot;
     orr_session_open(&kai->session, view->now);
     if (kai->past.on && !orr_kai__usage_moved_shares(&kai->past, &kai->session) && !kai->changed &&
         view->now < kai->due_ms) {
@@ -627,9 +635,16 @@ static uint32_t kai_laws(const void *params)
 static uint32_t kai_heeds(const void *params)
 {
     const struct orr_kai_params *p = params;
+    const bool no_past =
+        (p->usage_db == ORR_KAI_USAGE_OFF || p->k_value <= 0) && p->hooks[0] == '\0';
     return ORR_HEEDS_QUEUES | ORR_HEEDS_SECONDS | ORR_HEEDS_MIN_RUNTIME |
-           (p->usage_db == ORR_KAI_USAGE_OFF || p->k_value <= 0 ? ORR_HEEDS_NO_PAST : 0) |
-           (p->plugins.priority ? ORR_HEEDS_PRIORITY : 0);
+           (no_past ? ORR_HEEDS_NO_PAST : 0) | (p->plugins.priority ? ORR_HEEDS_PRIORITY : 0);
+}
+
+static bool kai_failed(void *state, struct orr_err *err)
+{
+    const struct kai *kai = state;
+    return orr_kai__hooking_failed(&kai->hooking, err);
 }
 
 static bool kai_cost(void *state, uint32_t nth, struct orr_policy_cost *cost)
@@ -728,4 +743,5 @@ const struct orr_policy orr_policy_kai = {
     .shares_of = kai_shares_of,
     .pruned = kai_pruned,
     .watch = kai_watch,
+    .failed = kai_failed,
 };

@@ -14,6 +14,7 @@
 #include <orrery/core/session_build.h>
 #include <orrery/core/statement.h>
 #include <orrery/policies/kai.h>
+#include <orrery/policies/kai_hooks.h>
 #include <orrery/policies/registry.h>
 #include <orrery/traces/source.h>
 
@@ -220,6 +221,10 @@ static enum orr_status schedule(struct import_model *model,
     }
     void *params = orr_zalloc(1, policy->params_bytes);
     status = configure(model, policy, options, params, err);
+    if (status == ORR_OK && orr_kai_hooks_named(params)[0] != '\0') {
+        status = orr_fail(err, ORR_USAGE,
+                          "hooks: heeded in runs only; run the snapshot: orrery run SNAPSHOT");
+    }
     if (status == ORR_OK) {
         out->policy = policy->name;
         run_cycle(model, policy, params, out);

@@ -8,9 +8,10 @@
 
 #define TIMEOUT_S 60
 
-struct orr_plugin { /* one of the two */
+struct orr_plugin { /* one of them */
     struct orr_plugin__object *object;
     struct orr_plugin__child *child;
+    struct orr_plugin__hooks *hooks;
 };
 
 static bool is_child(const char *name)
@@ -54,9 +55,23 @@ enum orr_status orr_plugin_open(const char *name, const char *folder,
     return ORR_OK;
 }
 
+enum orr_status orr_plugin_open_hooks(const char *name, const char *folder,
+                                      struct orr_plugin **plugin, struct orr_err *err)
+{
+    struct orr_plugin *made = orr_zalloc(1, sizeof *made);
+    const enum orr_status status = orr_plugin__hooks_open(name, folder, &made->hooks, err);
+    if (status != ORR_OK) {
+        orr_free(made);
+        return status;
+    }
+    *plugin = made;
+    return ORR_OK;
+}
+
 void orr_plugin_close(struct orr_plugin *plugin)
 {
     if (plugin != NULL) {
+        orr_plugin__hooks_close(plugin->hooks);
         orr_plugin__object_close(plugin->object);
         orr_plugin__child_close(plugin->child);
         orr_free(plugin);
@@ -71,7 +86,9 @@ const struct orr_policy *orr_plugin_policy(const struct orr_plugin *plugin)
 
 void orr_plugin_bind(struct orr_plugin *plugin, void *params)
 {
-    if (plugin->object != NULL) {
+    if (plugin->hooks != NULL) {
+        orr_plugin__hooks_bind(plugin->hooks, params);
+    } else if (plugin->object != NULL) {
         orr_plugin__object_bind(plugin->object, params);
     } else {
         orr_plugin__child_bind(plugin->child, params);

@@ -21,6 +21,29 @@ void orr_plugin__child_close(struct orr_plugin__child *child);
 const struct orr_policy *orr_plugin__child_policy(const struct orr_plugin__child *child);
 void orr_plugin__child_bind(struct orr_plugin__child *child, void *params);
 
+/* plugin_hooks.c: a shared object with hooks of kai under guard. */
+struct orr_plugin__hooks;
+enum orr_status orr_plugin__hooks_open(const char *name, const char *folder,
+                                       struct orr_plugin__hooks **hooks, struct orr_err *err);
+void orr_plugin__hooks_close(struct orr_plugin__hooks *hooks);
+void orr_plugin__hooks_bind(struct orr_plugin__hooks *hooks, void *params);
+
+/* plugin_guard.c: before a first call; around each, `name` and `call` living as long as the object;
+ * after the last one. */
+void orr_plugin__guard(void);
+void orr_plugin__enter(const char *name, int64_t timeout_s, const char *call);
+void orr_plugin__leave(void);
+void orr_plugin__unguard(void);
+/* The status that a call returned, with a sentence in any case. */
+enum orr_status orr_plugin__said(enum orr_status status, const char *what, const char *name,
+                                 const char *call, struct orr_err *err);
+
+/* plugin_library.c: the symbol of a shared object; errors name the object, and `is_no` what it is
+ * not. *library is NULL, or to be closed, whatever comes of it. */
+enum orr_status orr_plugin__library_open(const char *name, const char *folder, const char *symbol,
+                                         const char *is_no, void **library, void **found,
+                                         struct orr_err *err);
+
 /* ORRERY_POLICY_TIMEOUT, or the default; seconds. */
 enum orr_status orr_plugin__timeout_s(int64_t *seconds, struct orr_err *err);
 

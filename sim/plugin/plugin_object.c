@@ -6,12 +6,7 @@
 #include "plugin_int.h"
 
 #include <dlfcn.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/time.h>
-#include <unistd.h>
 
 #define HEAD sizeof(max_align_t) /* before the policy's own parameters */
 
@@ -29,76 +24,14 @@ struct guarded { /* the state that the host holds */
     void *state;
 };
 
-/* --- what a signal handler can reach --- */
-
-static char who[300];
-static const char *volatile in_call; /* NULL: in none */
-static volatile sig_atomic_t limit_s;
-static void (*volatile at_end)(void);
-static struct sigaction before_abort; /* who hears of a bug of this program */
-
-void orr_plugin_at_end(void (*clean)(void))
-{
-    at_end = clean;
-}
-
-static void say(const char *text)
-{
-    (void)!write(STDERR_FILENO, text, strlen(text));
-}
-
-static void on_signal(int signal)
-{
-    if (in_call == NULL && signal == SIGABRT && before_abort.sa_handler != SIG_DFL) {
-        before_abort.sa_handler(signal);
-        return;
-    }
-    if (in_call == NULL) { /* not the policy's doing */
-        (void)sigaction(signal, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
-        (void)raise(signal);
-        return;
-    }
-    if (at_end != NULL) {
-        at_end();
-    }
-    char digits[24];
-    size_t at = sizeof digits - 1;
-    digits[at] = '\0';
-    for (long rest = limit_s; rest > 0 && at > 0; rest /= 10) {
-        digits[--at] = (char)('0' + rest % 10);
-    }
-    say("orrery: policy ");
-    say(who);
-    if (signal == SIGALRM) {
-        say(": did not return from ");
-        say(in_call);
-        say(" within ");
-        say(digits + at);
-        say(" s (ORRERY_POLICY_TIMEOUT)");
-    } else {
-        say(signal == SIGABRT ? ": aborted in " : ": crashed in ");
-        say(in_call);
-    }
-    say("; no results are kept\n");
-    _exit(orr_status_exit_code(ORR_PLUGIN));
-}
-
-static void catch_signals(void)
-{
-    static const int caught[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGALRM};
-    const struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_NODEFER};
-    struct sigaction before;
-    for (size_t i = 0; i < sizeof caught / sizeof caught[0]; i++) {
-        (void)sigaction(caught[i], &action, NULL);
-    }
-    if (sigaction(SIGABRT, &action, &before) == 0 && before.sa_handler != on_signal) {
-        before_abort = before;
-    }
-}
-
 static struct orr_plugin__object *object_of(const void *params)
 {
     return *(struct orr_plugin__object *const *)params;
+}
+
+static void enter(const struct orr_plugin__object *object, const char *call)
+{
+    orr_plugin__enter(object->name, object->timeout_s, call);
 }
 
 static const void *own_params(const void *params)
@@ -106,27 +39,12 @@ static const void *own_params(const void *params)
     return (const char *)params + HEAD;
 }
 
-static void enter(const struct orr_plugin__object *object, const char *call)
-{
-    (void)snprintf(who, sizeof who, "%s", object->name);
-    limit_s = (sig_atomic_t)object->timeout_s;
-    in_call = call;
-    (void)setitimer(ITIMER_REAL,
-                    &(struct itimerval){.it_value = {.tv_sec = (time_t)object->timeout_s}}, NULL);
-}
-
-static void leave(void)
-{
-    (void)setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL);
-    in_call = NULL;
-}
-
 /* The call, and what it returns. */
 #define GUARDED(type, object, name, call)                                                          \
     do {                                                                                           \
         enter(object, name);                                                                       \
         const type answer = call;                                                                  \
-        leave();                                                                                   \
+        orr_plugin__leave();                                                                       \
         return answer;                                                                             \
     } while (0)
 
@@ -134,7 +52,7 @@ static void leave(void)
     do {                                                                                           \
         enter(object, name);                                                                       \
         call;                                                                                      \
-        leave();                                                                                   \
+        orr_plugin__leave();                                                                       \
     } while (0)
 
 /* --- the guards --- */
@@ -147,10 +65,11 @@ static enum orr_status guard_open(const struct orr_host *host, const void *param
     enter(g->object, "open");
     const enum orr_status status =
         g->object->own->open(host, own_params(params), view, &g->state, err);
-    leave();
+    orr_plugin__leave();
     if (status != ORR_OK) {
+        const char *name = g->object->name;
         orr_free(g);
-        return status;
+        return orr_plugin__said(status, "policy", name, "open", err);
     }
     *state = g;
     return ORR_OK;
@@ -240,7 +159,10 @@ static void guard_watch(void *state, const struct orr_watcher *watcher)
 static enum orr_status guard_check(const void *params, struct orr_err *err)
 {
     const struct orr_plugin__object *object = object_of(params);
-    GUARDED(enum orr_status, object, "check", object->own->check(own_params(params), err));
+    enter(object, "check");
+    const enum orr_status status = object->own->check(own_params(params), err);
+    orr_plugin__leave();
+    return orr_plugin__said(status, "policy", object->name, "check", err);
 }
 
 static uint32_t guard_laws(const void *params)
@@ -348,28 +270,21 @@ static enum orr_status look_at(const char *name, const struct orr_policy *own, s
                : orr_fail(err, ORR_SCENARIO, "policy %s: its table has no `%s`", name, lacks);
 }
 
-static enum orr_status load(struct orr_plugin__object *made, const char *path, struct orr_err *err)
+static enum orr_status load(struct orr_plugin__object *made, const char *folder,
+                            struct orr_err *err)
 {
     orr_policy_entry_fn *entry;
-    if (access(path, F_OK) != 0) {
-        return orr_fail(err, ORR_NO_INPUT, "policy %s: there is no file %s", made->name, path);
-    }
-    made->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (made->library == NULL) {
-        return orr_fail(err, ORR_SCENARIO, "policy %s: cannot be loaded: %s", made->name,
-                        dlerror());
-    }
-    void *symbol = dlsym(made->library, ORR_POLICY_ENTRY);
-    if (symbol == NULL) {
-        return orr_fail(err, ORR_SCENARIO,
-                        "policy %s: is a shared object without `%s`, so no policy", made->name,
-                        ORR_POLICY_ENTRY);
+    void *symbol;
+    const enum orr_status status = orr_plugin__library_open(made->name, folder, ORR_POLICY_ENTRY,
+                                                            "policy", &made->library, &symbol, err);
+    if (status != ORR_OK) {
+        return status;
     }
     memcpy(&entry, &symbol, sizeof entry); /* ISO C has no cast from object to function */
-    catch_signals();
+    orr_plugin__guard();
     enter(made, ORR_POLICY_ENTRY);
     made->own = entry(ORR_POLICY_ABI);
-    leave();
+    orr_plugin__leave();
     return look_at(made->name, made->own, err);
 }
 
@@ -378,12 +293,8 @@ enum orr_status orr_plugin__object_open(const char *name, const char *folder,
 {
     struct orr_plugin__object *made = orr_zalloc(1, sizeof *made);
     made->name = orr_strdup(name);
-    char path[4200];
-    const bool here = name[0] == '/' || folder[0] == '\0';
-    const char *join = !here ? "/" : strchr(name, '/') == NULL ? "./" : "";
-    (void)snprintf(path, sizeof path, "%s%s%s", here ? "" : folder, join, name);
     enum orr_status status = orr_plugin__timeout_s(&made->timeout_s, err);
-    status = status == ORR_OK ? load(made, path, err) : status;
+    status = status == ORR_OK ? load(made, folder, err) : status;
     if (status != ORR_OK) {
         orr_plugin__object_close(made);
         return status;
@@ -396,6 +307,7 @@ enum orr_status orr_plugin__object_open(const char *name, const char *folder,
 void orr_plugin__object_close(struct orr_plugin__object *object)
 {
     if (object != NULL) {
+        orr_plugin__unguard();
         if (object->library != NULL) {
             (void)dlclose(object->library);
         }

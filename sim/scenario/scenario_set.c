@@ -513,6 +513,17 @@ static const char *from_here(const char *policy, char *path)
     return is_object && realpath(policy, path) != NULL ? path : policy;
 }
 
+/* The same for a parameter that names one (kai's `hooks`). */
+static const char *param_from_here(struct orr_scenario__load *load, const char *param)
+{
+    static const char hooks[] = "hooks=";
+    const size_t head = sizeof hooks - 1;
+    char path[PATH_MAX];
+    return strncmp(param, hooks, head) != 0
+               ? param
+               : orr_scenario__format(load->arena, "%s%s", hooks, from_here(param + head, path));
+}
+
 /* One named by --policy is meant for all shards. */
 static void forget_shards(const struct orr_scenario__node *root)
 {
@@ -590,7 +601,8 @@ enum orr_status orr_scenario__change_all(struct orr_scenario__load *load,
         status = change_by_option(load, root, "--seed", "seeds", seed);
     }
     for (uint32_t i = 0; i < options->param_count && status == ORR_OK; i++) {
-        status = change_by_argument(load, root, "--param", "policy.params.", options->params[i]);
+        status = change_by_argument(load, root, "--param", "policy.params.",
+                                    param_from_here(load, options->params[i]));
     }
     if (status == ORR_OK) {
         status = change_by_sets(load, root, "--set", options->sets, options->set_count);

@@ -12,6 +12,7 @@
 #include <orrery/analysis/views.h>
 #include <orrery/base/mem.h>
 #include <orrery/base/text.h>
+#include <orrery/policies/kai_hooks.h>
 #include <orrery/policies/registry.h>
 #include <orrery/sim/branch.h>
 #include <orrery/sim/never.h>
@@ -57,6 +58,13 @@ static enum orr_status open_policy(const struct orr_scenario_shard *shard, const
     }
     enum orr_status status =
         orr_policy_configure(found, filled, shard->params, shard->param_count, err);
+    if (status == ORR_OK && out->plugin == NULL && strcmp(found->name, "kai") == 0 &&
+        orr_kai_hooks_named(filled)[0] != '\0') {
+        status = orr_plugin_open_hooks(orr_kai_hooks_named(filled), folder, &out->plugin, err);
+        if (status == ORR_OK) {
+            orr_plugin_bind(out->plugin, filled);
+        }
+    }
     if (status != ORR_OK) {
         orr_free(filled);
         orr_plugin_close(out->plugin);

@@ -3,13 +3,18 @@ function(orr_plugin name source)
   add_library(${name} MODULE ${source})
   set_target_properties(${name} PROPERTIES PREFIX "")
   target_include_directories(${name}
-    PRIVATE ${PROJECT_SOURCE_DIR}/core/include ${PROJECT_SOURCE_DIR}/core/base/include)
+    PRIVATE ${PROJECT_SOURCE_DIR}/core/include ${PROJECT_SOURCE_DIR}/core/base/include
+      ${PROJECT_SOURCE_DIR}/policies/include)
   target_compile_definitions(${name} PRIVATE ${ARGN})
 endfunction()
 orr_plugin(widest_first plugin/widest_first.c)
 orr_plugin(bad plugin/bad.c)
 orr_plugin(bad_contract plugin/bad.c OTHER_CONTRACT)
 orr_plugin(bad_entry plugin/bad.c NO_ENTRY)
+orr_plugin(hooks plugin/hooks.c)
+orr_plugin(hooks_contract plugin/hooks.c OTHER_CONTRACT)
+orr_plugin(hooks_none plugin/hooks.c NO_HOOK)
+orr_plugin(lost_work ${PROJECT_SOURCE_DIR}/sim/plugin/examples/lost_work.c)
 
 add_executable(test_plugin plugin/test_plugin.c)
 target_include_directories(test_plugin PRIVATE unit)
@@ -30,4 +35,4 @@ if(ORR_PYTHON3)
     ENVIRONMENT "PYTHONPATH=${PROJECT_SOURCE_DIR}/sim/plugin/examples;PYTHONDONTWRITEBYTECODE=1")
   orr_full(plugin.learn)
 endif()
-orr_full(plugin.child_hangs plugin.child_never_reads) # 2 to 3 s, of which they wait most
+orr_full(plugin.child_hangs plugin.child_never_reads plugin.hooks_wrong) # 2 to 3 s, of which they wait most

@@ -108,6 +108,92 @@ case_wrong_timeout() {
     says 'ORRERY_POLICY_TIMEOUT: "soon" is not a whole number of seconds'
 }
 
+# ---- hooks inside kai ----
+
+# Two jobs of one queue that are victims: a (2 GPUs since 0 s) and b (6 GPUs since 10 s); c comes at 100 s.
+hooked() {
+    cat >trace.csv <<'END'
+job,submit_s,run_s,pods,gpus_per_pod,priority
+a,0,1000,1,2,0
+b,10,1000,1,6,0
+c,100,50,1,2,10
+END
+    code=0
+    "$orrery" run --trace trace.csv --cluster 1x8 --policy kai -q --force -o run.db "$@" >out 2>err || code=$?
+}
+evicted() { "$orrery" export run.db attempt | awk -F, 'NR > 1 { printf "%s", substr("abc", $1 + 1, 1) }'; }
+loses() {
+    wanted=$1
+    shift
+    hooked "$@"
+    [ "$code" -eq 0 ] || fail "exit code $code: $(cat err)"
+    [ "$(evicted)" = "$wanted" ] || fail "lost its place: $(evicted), expected $wanted"
+}
+refuses_hooks() {
+    wanted=$1 sentence=$2
+    shift 2
+    hooked "$@"
+    [ "$code" -eq "$wanted" ] || fail "exit code $code, expected $wanted"
+    [ -z "$(find . -name '*.db*')" ] || fail "results were left: $(ls)"
+    says "$sentence"
+}
+case_hooks_order_victims() {
+    loses b
+    loses a --param "hooks=$modules/lost_work.so"
+    loses b --param "hooks=$modules/hooks.so"
+    loses a --param "hooks=$modules/hooks.so" --param hooks_with=victims
+    loses a --param "hooks=$modules/hooks.so" --param hooks_with=filter
+    loses a --param "hooks=$modules/hooks.so" --param hooks_with=jobs
+}
+case_hooks_score_nodes() {
+    printf 'job,submit_s,run_s,pods,gpus_per_pod\na,0,100,1,2\nb,10,100,1,2\n' >trace.csv
+    for with in none score; do
+        "$orrery" run --trace trace.csv --cluster 2x8 --policy kai --param "hooks=$modules/hooks.so" \
+            --param hooks_with=$with -q --force -o run.db
+        "$orrery" export run.db jobs | awk -F, 'NR > 1 { printf "%s@%s ", $1, $NF }'
+    done >out
+    [ "$(cat out)" = 'a@n0001:2 b@n0001:2 a@n0001:2 b@n0002:2 ' ] || fail "places: $(cat out)"
+}
+case_hooks_order_queues() {
+    cat >s.yaml <<'END'
+cluster: {pools: {p: {nodes: 1, gpus: 4}}}
+queues: {x: {gpu: [0, 1, unlimited]}, y: {gpu: [0, 1, unlimited]}}
+workload: [{name: t, trace: trace.csv}]
+policy: {name: kai}
+END
+    cat >trace.csv <<'END'
+job,submit_s,run_s,pods,gpus_per_pod,queue
+a,0,100,1,1,x
+b,0,10,1,3,y
+c,5,10,1,3,x
+d,6,10,1,3,y
+END
+    for with in none queues; do
+        "$orrery" run s.yaml -q --force -o run.db --param reclaim=false --param "hooks=$modules/hooks.so" --param hooks_with=$with
+        starts
+    done >out
+    [ "$(cat out)" = 'a@0 b@0 c@20 d@10a@0 b@0 c@10 d@20' ] || fail "starts: $(cat out)"
+}
+case_hooks_of_nothing() { # decide what kai decides, whose ways are other ones
+    cp "$modules/hooks.so" .
+    for hooks in '' --param=hooks=hooks.so; do
+        "$orrery" run "$source/scenarios/mixed/mixed.yaml" --policy kai --set horizon=2d ${hooks:+"$hooks"} --json --force -o run.db |
+            grep -o '"digest":[^,]*'
+    done >out
+    [ "$(sort out | uniq -c | awk '{ print $1 }')" = 2 ] || fail "digests: $(cat out)"
+}
+case_hooks_wrong() {
+    refuses_hooks 66 'hooks ./nobody.so: there is no file' --param hooks=./nobody.so
+    refuses_hooks 78 'without `orr_kai_hooks_entry`, so no hooks' --param "hooks=$modules/widest_first.so"
+    refuses_hooks 78 "made for another version of kai's hooks" --param "hooks=$modules/hooks_contract.so"
+    refuses_hooks 78 'has none of node_score, queue_order' --param "hooks=$modules/hooks_none.so"
+    refuses_hooks 78 'hooks.so: its open failed and does not say why' --param "hooks=$modules/hooks.so" --param hooks_with=refuse
+    refuses_hooks 70 'node_score returned a number that is not finite' --param "hooks=$modules/hooks.so" --param hooks_with=nan
+    refuses_hooks 70 'hooks.so: crashed in node_score; no results are kept' --param "hooks=$modules/hooks.so" --param hooks_with=crash
+    export ORRERY_POLICY_TIMEOUT=1
+    refuses_hooks 70 'did not return from node_score within 1 s' --param "hooks=$modules/hooks.so" --param hooks_with=hang
+}
+
 # ---- a new one, as its user would start it ----
 
 case_new() {

@@ -147,6 +147,7 @@ struct orr_sjob {
     uint64_t on_node;         /* the last of the session's node_scenarios that it has victims in */
     uint32_t twins; /* jobs with the same number ask the same of every node; ORR_NONE: unknown */
 };
+
 /* --- the session --- */
 
 struct orr_task_list { /* see jobview.h */
@@ -170,8 +171,9 @@ struct orr_statement { /* the open one: every step of it can be taken back; priv
 };
 struct orr_session {
     struct orr_session_rules rules;
-    struct orr_watcher watcher; /* gets jobs and victims by their indices here */
-    struct orr_usage *usage;    /* the past that k looks at, borrowed; NULL: none is kept */
+    struct orr_watcher watcher;            /* gets jobs and victims by their indices here */
+    const struct orr_session_hooks *hooks; /* borrowed; NULL: none */
+    struct orr_usage *usage; /* the past that k looks at, borrowed; NULL: none is kept */
     orr_ms now;
     struct orr_arena arena; /* names, specs */
     struct orr_snode *nodes;

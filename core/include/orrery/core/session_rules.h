@@ -45,6 +45,18 @@ struct orr_session_rules { /* KAI's plugins and their arguments */
 };
 struct orr_session_rules orr_session_rules_default(void);
 
+/* What may be added to KAI's rules, any of it NULL. An order is negative if a goes first and 0
+ * where KAI's own decides; all stay as they are as long as the cycle lasts. Makes a session
+ * `literal`. */
+struct orr_session_hooks {
+    void *self;
+    double (*node_score)(void *self, uint32_t task, uint32_t node);
+    int (*queue_order)(void *self, uint32_t a, uint32_t b);
+    int (*job_order)(void *self, uint32_t a, uint32_t b);
+    int (*victim_order)(void *self, uint32_t a, uint32_t b);
+    bool (*victim_filter)(void *self, enum orr_action action, uint32_t preemptor, uint32_t victim);
+};
+
 ORR_API_END
 
 #endif

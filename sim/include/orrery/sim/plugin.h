@@ -22,11 +22,15 @@ bool orr_plugin_is(const char *name);
 enum orr_status orr_plugin_open(const char *name, const char *folder,
                                 const struct orr_setting *settings, size_t count,
                                 struct orr_plugin **plugin, struct orr_err *err) ORR_MUST_USE;
+/* The same for hooks of kai (kai_hooks.h), which are a shared object. It is no policy. */
+enum orr_status orr_plugin_open_hooks(const char *name, const char *folder,
+                                      struct orr_plugin **plugin, struct orr_err *err) ORR_MUST_USE;
 /* Not before nobody uses its policy any more. NULL is nothing. */
 void orr_plugin_close(struct orr_plugin *plugin);
 /* Lives as long as the plug-in. */
 const struct orr_policy *orr_plugin_policy(const struct orr_plugin *plugin);
-/* Parameters that were allocated for its policy, before they are filled in. */
+/* Parameters that were allocated for its policy, before they are filled in; of hooks those of kai,
+ * when they are. */
 void orr_plugin_bind(struct orr_plugin *plugin, void *params);
 /* What is done before a crash or a hang ends the process: to be safe in a signal handler. */
 void orr_plugin_at_end(void (*clean)(void));

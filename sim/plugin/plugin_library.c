@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plugin_int.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum orr_status orr_plugin__library_open(const char *name, const char *folder, const char *symbol,
+                                         const char *is_no, void **library, void **found,
+                                         struct orr_err *err)
+{
+    char path[4200];
+    const bool here = name[0] == '/' || folder[0] == '\0';
+    const char *join = !here ? "/" : strchr(name, '/') == NULL ? "./" : "";
+    (void)snprintf(path, sizeof path, "%s%s%s", here ? "" : folder, join, name);
+    *library = NULL;
+    if (access(path, F_OK) != 0) {
+        return orr_fail(err, ORR_NO_INPUT, "%s %s: there is no file %s", is_no, name, path);
+    }
+    *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (*library == NULL) {
+        return orr_fail(err, ORR_SCENARIO, "%s %s: cannot be loaded: %s", is_no, name, dlerror());
+    }
+    *found = dlsym(*library, symbol);
+    if (*found == NULL) {
+        return orr_fail(err, ORR_SCENARIO, "%s %s: is a shared object without `%s`, so no %s",
+                        is_no, name, symbol, is_no);
+    }
+    return ORR_OK;
+}
