@@ -65,18 +65,26 @@ static int64_t least_request(const struct orr_audit_walk *walk, uint32_t j)
     return job->mixed || job->pods == 0 ? 0 : job->mgpu / job->pods;
 }
 
+/* Of what started in this instant: surely before the evictions. A second cycle of a round starts
+ * what the first made room for. */
+static int64_t surely_started(const struct orr_audit_walk *walk, int64_t started_mgpu)
+{
+    return walk->may_have_second ? 0 : started_mgpu;
+}
+
 static bool is_within_quota(const struct orr_audit_takings *t, uint32_t q, int64_t asked_mgpu)
 {
     const struct orr_audit_walk *walk = t->walk;
     const double quota = walk->queues[q].gpu_quota;
-    const int64_t held = walk->held[q] + walk->started[q] - t->lost[q];
+    const int64_t held = walk->held[q] + surely_started(walk, walk->started[q]) - t->lost[q];
     return quota < 0 || (double)(held + asked_mgpu) / ORR_MGPU <= quota;
 }
 
 /* Of nodes that are up, after what the cycle started. */
 static int64_t idle_mgpu(const struct orr_audit_walk *walk)
 {
-    int64_t mgpu = walk->capacity_mgpu - walk->leaving_mgpu - walk->started_mgpu;
+    int64_t mgpu =
+        walk->capacity_mgpu - walk->leaving_mgpu - surely_started(walk, walk->started_mgpu);
     for (uint32_t q = 0; q < walk->schedule->queue_count; q++) {
         mgpu -= walk->queues[q].parent == ORR_NONE ? walk->held[q] : 0;
     }

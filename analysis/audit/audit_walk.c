@@ -8,9 +8,8 @@
 #include <orrery/base/sort.h>
 
 #define NOISE_GPUS 1e-6
-#define MOOT_MAX   12
 
-enum deed { /* in the order of an instant; from START on it is the cycle's */
+enum deed { /* in the order of an instant; from JOB_COMES_BETWEEN on it is the cycle's */
             NODE_OUT,
             NODE_IN,
             LEFT_BEFORE, /* evicted, not by the cycle */
@@ -20,13 +19,14 @@ enum deed { /* in the order of an instant; from START on it is the cycle's */
             JOB_WANTS, /* another number of pods */
             JOB_ABSENT,
             JOB_BACK,
-            JOB_LEAVING, /* all of it is in a grace */
-            START,
+            JOB_LEAVING,       /* all of it is in a grace */
             JOB_COMES_BETWEEN, /* two cycles of a round: it waited for one of the next, perhaps */
-            JOB_ENDS_AT_ONCE,  /* as it starts: it asked for all when the cycle began */
-            JOB_ENDS_SECOND,   /* so, started by the second cycle of a round */
-            LEFT_BY_CYCLE,     /* in rounds another cycle may come before the last five */
-            ENDS_BY_CYCLE,     /* evicted without a grace */
+            STARTS_BRIEFLY,    /* and is taken again by the next cycle of the round */
+            START,
+            ENDS_BRIEFLY,
+            JOB_ENDS_AT_ONCE, /* as it starts: it asked for all when the cycle began */
+            LEFT_BY_CYCLE,    /* in rounds another cycle may come before the last five */
+            ENDS_BY_CYCLE,    /* evicted without a grace */
             LEAVING_BY_CYCLE,
             START_AGAIN,   /* gone in this instant: the next cycle of the round started it */
             JOB_COMES_LATE /* it waited for one that ended as it started, no cycle saw it */
@@ -51,12 +51,17 @@ static bool asks(const struct orr_audit_standing *job)
     return job->here && job->absent == 0 && !job->going;
 }
 
-static bool is_blind(const struct orr_audit_walk *walk, uint32_t j)
+bool orr_audit__is_blind(const struct orr_audit_walk *walk, uint32_t j,
+                         const struct orr_audit_standing *now)
 {
-    const struct orr_audit_standing *now = &walk->jobs[j];
     const bool wants_memory = walk->schedule->jobs[j].mib > 0 && walk->schedule->jobs[j].mixed;
     return now->open > 0 ||
            (wants_memory && asks(now) && now->held_pods + now->leaving_pods < now->asked_pods);
+}
+
+static bool is_blind(const struct orr_audit_walk *walk, uint32_t j)
+{
+    return orr_audit__is_blind(walk, j, &walk->jobs[j]);
 }
 
 int64_t orr_audit__memory_most(const struct orr_audit_walk *walk, const struct orr_audit_job *job)
@@ -106,7 +111,7 @@ static void leave(struct orr_audit_walk *walk, const struct orr_audit_span *span
 
 static bool is_start(const struct orr_audit_deed *event)
 {
-    return event->deed == START || event->deed == START_AGAIN;
+    return event->deed == START || event->deed == START_AGAIN || event->deed == STARTS_BRIEFLY;
 }
 
 static void do_span(struct orr_audit_walk *walk, const struct orr_audit_deed *event)
@@ -118,7 +123,7 @@ static void do_span(struct orr_audit_walk *walk, const struct orr_audit_deed *ev
     } else if (event->deed == LEFT_BEFORE || event->deed == LEFT_BY_CYCLE) {
         hold(walk, span, -1);
         leave(walk, span, 1);
-    } else if (span->eviction == ORR_NONE) {
+    } else if (span->eviction == ORR_NONE || event->deed == ENDS_BRIEFLY) {
         hold(walk, span, -1);
     } else {
         leave(walk, span, -1);
@@ -126,17 +131,35 @@ static void do_span(struct orr_audit_walk *walk, const struct orr_audit_deed *ev
     follow(walk, span->job);
 }
 
+/* Of any deed but a node's. */
+static uint32_t job_of(const struct orr_audit_walk *walk, const struct orr_audit_deed *event)
+{
+    const struct orr_schedule *schedule = walk->schedule;
+    switch ((enum deed)event->deed) {
+    case SPAN_ENDS:
+    case LEFT_BEFORE:
+    case STARTS_BRIEFLY:
+    case ENDS_BRIEFLY:
+    case START:
+    case START_AGAIN:
+    case LEFT_BY_CYCLE:
+    case ENDS_BY_CYCLE: return schedule->spans[event->index].job;
+    case JOB_WANTS: return schedule->wants[event->index].job;
+    case JOB_ABSENT:
+    case JOB_BACK: return schedule->absences[event->index].job;
+    case JOB_LEAVING:
+    case LEAVING_BY_CYCLE: return schedule->evictions[event->index].job;
+    default: return event->index;
+    }
+}
+
 static void do_job(struct orr_audit_walk *walk, const struct orr_audit_deed *event)
 {
     const bool leaves = event->deed == JOB_LEAVING || event->deed == LEAVING_BY_CYCLE;
-    const uint32_t job = leaves ? walk->schedule->evictions[event->index].job
-                         : event->deed == JOB_ABSENT || event->deed == JOB_BACK
-                             ? walk->schedule->absences[event->index].job
-                             : event->index;
+    const uint32_t job = job_of(walk, event);
     struct orr_audit_standing *now = &walk->jobs[job];
     walk->blind -= is_blind(walk, job);
-    const bool ends = event->deed == JOB_ENDS || event->deed == JOB_ENDS_AT_ONCE ||
-                      event->deed == JOB_ENDS_SECOND;
+    const bool ends = event->deed == JOB_ENDS || event->deed == JOB_ENDS_AT_ONCE;
     const bool comes = event->deed == JOB_COMES || event->deed == JOB_COMES_BETWEEN ||
                        event->deed == JOB_COMES_LATE;
     now->here = comes || (now->here && !ends);
@@ -171,6 +194,8 @@ static void happen(struct orr_audit_walk *walk, const struct orr_audit_deed *eve
     case NODE_IN: do_node(walk, event); break;
     case SPAN_ENDS:
     case LEFT_BEFORE:
+    case STARTS_BRIEFLY:
+    case ENDS_BRIEFLY:
     case START:
     case START_AGAIN:
     case LEFT_BY_CYCLE:
@@ -184,8 +209,7 @@ static void happen(struct orr_audit_walk *walk, const struct orr_audit_deed *eve
     case JOB_BACK:
     case JOB_LEAVING:
     case LEAVING_BY_CYCLE:
-    case JOB_ENDS_AT_ONCE:
-    case JOB_ENDS_SECOND: do_job(walk, event); break;
+    case JOB_ENDS_AT_ONCE: do_job(walk, event); break;
     }
 }
 
@@ -257,30 +281,58 @@ static void note(struct orr_audit_walk *walk, orr_ms at_ms, enum deed deed, uint
     }
 }
 
-/* Spans come by job, and by attempt within it. */
+/* Does a cycle's eviction without a grace end the span? */
+static bool is_gone_at_once(const struct orr_schedule *schedule, const struct orr_audit_span *span)
+{
+    if (span->eviction == ORR_NONE || span->end_ms != span->leaves_ms) {
+        return false;
+    }
+    const struct orr_audit_eviction *eviction = &schedule->evictions[span->eviction];
+    return eviction->in_cycle || eviction->gone_late;
+}
+
+/* Did a cycle of the instant see pods of the job leave, so that the next one started these? Spans
+ * come by job, and by attempt within it. */
+static bool is_again(const struct orr_schedule *schedule, uint32_t s)
+{
+    const struct orr_audit_span *span = &schedule->spans[s];
+    uint32_t other = s; /* the first of this attempt and of the one before */
+    while (other > 0 && schedule->spans[other - 1].job == span->job &&
+           schedule->spans[other - 1].nr + 1 >= span->nr) {
+        other--;
+    }
+    for (; other < schedule->span_count && schedule->spans[other].job == span->job &&
+           schedule->spans[other].nr <= span->nr;
+         other++) {
+        const struct orr_audit_span *gone = &schedule->spans[other];
+        const bool with_it = gone->nr == span->nr && gone->start_ms == span->start_ms;
+        if (gone->end_ms == span->start_ms && is_gone_at_once(schedule, gone) && !with_it) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void note_spans(struct orr_audit_walk *walk)
 {
     const struct orr_schedule *schedule = walk->schedule;
-    uint32_t gone = ORR_NONE; /* the job that a cycle saw leave, all of it, and when it was gone */
-    orr_ms gone_ms = ORR_MS_NONE;
     for (uint32_t s = 0; s < schedule->span_count; s++) {
         const struct orr_audit_span *span = &schedule->spans[s];
+        const bool evicted = span->eviction != ORR_NONE;
         if (span->end_ms <= span->start_ms) { /* held for no time, or backwards */
+            if (schedule->in_rounds && evicted && span->end_ms == span->start_ms) {
+                note(walk, span->start_ms, STARTS_BRIEFLY, s);
+                note(walk, span->end_ms, ENDS_BRIEFLY, s);
+            }
             continue;
         }
-        const bool evicted = span->eviction != ORR_NONE;
         const bool by_cycle = evicted && schedule->evictions[span->eviction].in_cycle;
-        const bool late = by_cycle || (evicted && schedule->evictions[span->eviction].gone_late);
-        const bool at_once = late && span->end_ms == span->leaves_ms;
-        const bool again = span->job == gone && span->start_ms == gone_ms;
-        note(walk, span->start_ms, again ? START_AGAIN : START, s);
+        const bool at_once = is_gone_at_once(schedule, span);
+        note(walk, span->start_ms,
+             schedule->in_rounds && is_again(schedule, s) ? START_AGAIN : START, s);
         note(walk, span->end_ms, at_once ? ENDS_BY_CYCLE : SPAN_ENDS, s);
         if (evicted) {
             note(walk, span->leaves_ms, by_cycle ? LEFT_BY_CYCLE : LEFT_BEFORE, s);
-        }
-        if (at_once && schedule->evictions[span->eviction].whole) {
-            gone = span->job;
-            gone_ms = span->end_ms;
         }
     }
 }
@@ -306,13 +358,9 @@ static void note_jobs(struct orr_audit_walk *walk)
         const struct orr_audit_job *job = &schedule->jobs[j];
         if (!job->held_back) {
             const enum deed comes = coming_of(walk, job);
-            const bool second = comes == JOB_COMES_BETWEEN && job->end_ms == job->submit_ms;
             note(walk, job->submit_ms, comes, j);
             note(walk, job->end_ms != ORR_MS_NONE ? job->end_ms : job->left_ms,
-                 !at_once[j] ? JOB_ENDS
-                 : second    ? JOB_ENDS_SECOND
-                             : JOB_ENDS_AT_ONCE,
-                 j);
+                 at_once[j] ? JOB_ENDS_AT_ONCE : JOB_ENDS, j);
         }
     }
     orr_free(at_once);
@@ -433,57 +481,31 @@ static void judge_second(struct orr_audit_walk *walk, bool is_end)
     walk->open_count = left;
 }
 
-static bool is_moot(enum deed deed)
+void orr_audit__judge_open(struct orr_audit_walk *walk)
 {
-    return deed == JOB_COMES_BETWEEN || deed == JOB_ENDS_AT_ONCE;
+    judge_second(walk, false);
 }
 
-static void turn(struct orr_audit_walk *walk, uint32_t job)
-{
-    walk->blind -= is_blind(walk, job);
-    walk->jobs[job].here = !walk->jobs[job].here;
-    follow(walk, job);
-}
-
-/* What the record does not tell of a round with two cycles: whether a job that waited for another
- * came before the first of them, and whether one of no length found room in the first or only after
- * others of its kind had ended. A stored share is right if some of these answers make it so. False:
- * more than MOOT_MAX of them are open, none was tried. */
-static bool judge_moot(struct orr_audit_walk *walk, size_t from, size_t to)
-{
-    uint32_t jobs[MOOT_MAX], count = 0;
-    for (size_t i = from; i < to && walk->open_count > 0; i++) {
-        if (is_moot(walk->deeds[i].deed)) {
-            if (count == MOOT_MAX) {
-                return false;
-            }
-            jobs[count++] = walk->deeds[i].index;
-        }
-    }
-    uint32_t code = 0; /* of Gray: those that are turned */
-    for (uint32_t step = 1; step < 1U << count && walk->open_count > 0; step++) {
-        const uint32_t bit = (uint32_t)__builtin_ctz(step);
-        turn(walk, jobs[bit]);
-        code ^= 1U << bit;
-        judge_second(walk, false);
-    }
-    for (; code != 0; code &= code - 1) {
-        turn(walk, jobs[__builtin_ctz(code)]);
-    }
-    return true;
-}
-
-/* Stored shares that were not due when the cycle began, while all that it did happens. */
+/* Stored shares that were not due when the first cycle began, while all of the instant happens; a
+ * share is right if some state that a cycle may have seen makes it so. */
 static void judge_rest(struct orr_audit_walk *walk, size_t from, size_t to)
 {
-    bool all_tried = judge_moot(walk, from, to);
+    orr_audit__between_begin(walk->between);
     for (size_t i = from; i < to; i++) {
+        const uint32_t job = job_of(walk, &walk->deeds[i]);
         if (i > from && walk->deeds[i].deed != walk->deeds[i - 1].deed) {
             judge_second(walk, false);
-            all_tried = (!is_moot(walk->deeds[i].deed) || judge_moot(walk, i, to)) && all_tried;
+        }
+        if (walk->open_count > 0) {
+            orr_audit__between_note(walk->between, walk, job);
         }
         happen(walk, &walk->deeds[i]);
+        if (walk->open_count > 0) {
+            orr_audit__between_note(walk->between, walk, job);
+        }
     }
+    judge_second(walk, false);
+    const bool all_tried = walk->open_count == 0 || orr_audit__between_search(walk->between, walk);
     judge_second(walk, all_tried);
     walk->run->verdict->examined[ORR_AUDIT_SHARE] -= all_tried ? 0 : walk->open_count;
 }
@@ -494,7 +516,10 @@ static void count_started(struct orr_audit_walk *walk, size_t from, size_t to)
     const struct orr_schedule *schedule = walk->schedule;
     memset(walk->started, 0, schedule->queue_count * sizeof *walk->started);
     walk->started_mgpu = 0;
+    walk->may_have_second = false;
     for (size_t i = from; i < to; i++) {
+        walk->may_have_second |= schedule->in_rounds && (walk->deeds[i].deed == ENDS_BY_CYCLE ||
+                                                         walk->deeds[i].deed == ENDS_BRIEFLY);
         if (is_start(&walk->deeds[i])) {
             const struct orr_audit_span *span = &schedule->spans[walk->deeds[i].index];
             struct orr_audit_standing *job = &walk->jobs[span->job];
@@ -515,7 +540,7 @@ static void go(struct orr_audit_walk *walk, struct orr_audit_takings *takings)
         judge_stored(walk, now - 1, false);
         size_t cycle = i, next;
         while (cycle < walk->count && walk->deeds[cycle].at_ms == now &&
-               walk->deeds[cycle].deed < START) {
+               walk->deeds[cycle].deed < JOB_COMES_BETWEEN) {
             happen(walk, &walk->deeds[cycle++]);
         }
         for (next = cycle; next < walk->count && walk->deeds[next].at_ms == now;) {
@@ -576,6 +601,7 @@ void orr_audit__course(struct orr_audit_run *run)
     if (schedule->shards[0].by_usage && !schedule->shards[0].obscure) {
         walk.past = orr_audit__past_open(schedule);
     }
+    walk.between = orr_audit__between_open();
     note_all(&walk);
     struct orr_audit_takings *takings = orr_audit__takings_open(&walk);
     go(&walk, takings);
@@ -584,6 +610,7 @@ void orr_audit__course(struct orr_audit_run *run)
         orr_free(*books[b]);
     }
     orr_audit__past_close(walk.past);
+    orr_audit__between_close(walk.between);
     orr_free(walk.deeds);
     orr_free(walk.open);
     orr_free(walk.jobs);

@@ -29,18 +29,21 @@ struct orr_audit_open { /* a stored share that the first cycle of its instant do
     double due;         /* to that cycle */
 };
 
+struct orr_audit_between;
+
 struct orr_audit_walk {
     struct orr_audit_run *run;
     const struct orr_schedule *schedule;
     struct orr_audit_deed *deeds;
     size_t count;
     struct orr_audit_standing *jobs;
-    uint32_t *down;              /* by node: how often */
-    int64_t capacity_mgpu;       /* of nodes that are up and take work */
-    int64_t leaving_mgpu;        /* held in graces */
-    int64_t started_mgpu;        /* by the cycle at hand */
-    int64_t *held, *wants;       /* by queue, children included */
-    int64_t *shared;             /* of held: on all but the first device of a pod */
+    uint32_t *down;        /* by node: how often */
+    int64_t capacity_mgpu; /* of nodes that are up and take work */
+    int64_t leaving_mgpu;  /* held in graces */
+    int64_t started_mgpu;  /* by the cycle at hand */
+    bool may_have_second;  /* something was gone at once: the round may have had a second cycle */
+    int64_t *held, *wants; /* by queue, children included */
+    int64_t *shared;       /* of held: on all but the first device of a pod */
     int64_t *most, *wants_mib;   /* of wants: for GPU memory, and that memory */
     int64_t *started;            /* by the cycle at hand, by queue, children included */
     int64_t least_mib, most_mib; /* of devices of more than 100 MiB; 0: there are none */
@@ -51,11 +54,15 @@ struct orr_audit_walk {
     double *request, *fair;
     struct orr_audit_open *open;
     uint32_t open_count, open_capacity;
-    bool divided;      /* fair is of what is held and asked now, ... */
-    orr_ms divided_ms; /* ... past use of then, ... */
-    uint32_t for_last; /* ... and of this loser of ties */
+    struct orr_audit_between *between; /* what is tried to explain them */
+    bool divided;                      /* fair is of what is held and asked now, ... */
+    orr_ms divided_ms;                 /* ... past use of then, ... */
+    uint32_t for_last;                 /* ... and of this loser of ties */
 };
 
+/* Does it wait for memory or leave, we do not know with how much? */
+bool orr_audit__is_blind(const struct orr_audit_walk *walk, uint32_t job,
+                         const struct orr_audit_standing *standing);
 /* The most that a pod which asks for GPU memory may hold: on devices that have the least. */
 int64_t orr_audit__memory_most(const struct orr_audit_walk *walk, const struct orr_audit_job *job);
 /* Adds an amount of a job to those of its queue and all above. */
@@ -65,6 +72,19 @@ void orr_audit__add_up(const struct orr_audit_walk *walk, uint32_t job, int64_t 
 bool orr_audit__can_divide(const struct orr_audit_walk *walk);
 /* Fair shares of a cycle at `now`, in devices; as little as the record allows to one queue. */
 double orr_audit__least_fair(struct orr_audit_walk *walk, uint32_t queue, orr_ms now);
+
+/* Passes over the stored shares that are due with what is held and asked now. */
+void orr_audit__judge_open(struct orr_audit_walk *walk);
+
+/* What cycles may have seen in the middle of an instant: each state of a job is noted as it comes
+ * about; then those of all jobs are combined, and the open shares judged with each. False: the ways
+ * to do so are too many, none was tried. */
+struct orr_audit_between *orr_audit__between_open(void);
+void orr_audit__between_close(struct orr_audit_between *between);
+void orr_audit__between_begin(struct orr_audit_between *between);
+void orr_audit__between_note(struct orr_audit_between *between, const struct orr_audit_walk *walk,
+                             uint32_t job);
+bool orr_audit__between_search(struct orr_audit_between *between, struct orr_audit_walk *walk);
 
 /* RECLAIM: what the cycle of each instant takes; instants in order, started ones counted before. */
 struct orr_audit_takings;

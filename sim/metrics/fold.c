@@ -400,12 +400,14 @@ void orr_fold_change(struct orr_fold *fold, uint32_t queue, orr_ms now, int64_t 
 void orr_fold_finish(struct orr_fold *fold, orr_ms now)
 {
     orr_fold_boundary(fold, now);
+    /* where nobody came, or the run was cut, it ends before the window: the rest was not seen */
     if (now < fold->window_start_ms) {
         note_start(fold, now);
+        fold->window_start_ms = now;
     }
     if (now < fold->window_end_ms) {
         note_end(fold, now);
-        fold->window_end_ms = fold->window_end_ms == ORR_MS_NEVER ? now : fold->window_end_ms;
+        fold->window_end_ms = now;
     }
     if (now > fold->next_bucket_ms - fold->bucket_ms) {
         close_bucket(fold, now);

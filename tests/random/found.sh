@@ -321,6 +321,46 @@ T
     ! "$orrery" audit r.db >out || fail 'a share that no cycle of the round may have seen is kept'
 }
 
+# What the second cycle of a round saw of a job is any state that it went through at that instant (audit: another fair share; reclaimed
+# though its queue held no more than its share). Rows: nodes, round, queues, autoscaled from (-: not), jobs.
+case_second_cycle_sees_between() {
+    while read -r name nodes round queues from jobs; do
+        mkdir "$name"
+        {
+            echo "cluster: {pools: {p: {nodes: $nodes, gpus: 4, gpu_memory: 40Gi${from:+$([ "$from" = - ] || echo ", autoscale: {min: $from, max: $nodes, provision: 0s, idle: 5s}")}}}}"
+            echo "queues: {$(echo "$queues" | sed 's/\([a-c]\)=\([0-9]*\)x\([0-9]*\)/\1: {gpu: [\2, \3, unlimited]}/g; s/;/, /g')}"
+            printf 'workload: [{name: t, trace: t.csv}]\npolicy: kai\nexecution: {round: %s}\n' "$round"
+        } >"$name/s.yaml"
+        { echo 'job,submit_s,run_s,gpus_per_pod,gpu_memory_mib,queue,pods,after' && echo "$jobs" | tr ' ' '\n'; } >"$name/t.csv"
+        right "$name"
+        cp r.db "$name.db"
+    done <<'T'
+taken_again 2 10s a=3x1 1 w,28,0,4,,a,1, x,15,32,,10240,a,1, y,37,32,,40000,a,2, z,32,200,,40000,a,2,
+beside_who_came 2 10s a=3x2;b=2x1 - x,33,0,,26624,a,1, y,39,200,,3000,b,1, z,3,10,,26624,b,1,x
+comes_and_is_taken 2 5s a=1x1;b=0x1 0 x,18,0,,26624,a,1, y,0,10,,3000,b,1,x z,25,32,,40000,b,1,
+one_pod_moved 3 5s a=3x2;b=2x2;c=0x1 - x,36,200,,26624,a,2, y,23,100,1,,a,2, z,2,200,2,,a,2, w,29,0,3,,a,2,
+taker_in_its_quota 3 10s a=1x1;b=0x2;c=4x1 - x,6,100,2,,a,1, y,25,10,4,,c,1, z,6,100,3,,a,2,
+taker_came_between 2 5s a=3x1;b=0x2 - w,33,0,1,,a,1, x,15,100,2,,a,1,w y,1,0,,26624,a,1,w z,33,32,3,,b,2,
+T
+    sqlite3 beside_who_came.db 'UPDATE fair_share SET mgpu = mgpu + 5 WHERE mgpu > 0 AND mgpu <> round(mgpu)'
+    ! "$orrery" audit beside_who_came.db >out || fail 'a share that no cycle of the round may have seen is kept'
+}
+
+# Nothing that could start ever comes: the run ends before its window does, and what was not seen has no means.
+case_nobody_comes() {
+    mkdir 0
+    cat >0/s.yaml <<'Y'
+horizon: 100s
+cluster: {pools: {p: {nodes: 2, gpus: 1}}}
+queues: {q: {gpu: [0, 1, unlimited], max_job_gpus: 1}}
+workload: [{name: w, queue: q, service: {gpus_per_pod: 1, pods: 2, replicas: 0..1, rate: {file: t.csv}, service_time: 1s, concurrency: 1}}]
+Y
+    printf 'time_s,rate\n0,1\n100,0\n200,1\n' >0/t.csv
+    right 0
+    has "window_end_ms = end_ms FROM run"
+    has "count(*) = 0 FROM metric WHERE name = 'startable_gang_least_gpus' AND value > 1"
+}
+
 # Results do not tell which pods an eviction took when their job ended before its grace: no fair share hangs on a guess.
 case_which_pods_left() {
     mkdir 0
