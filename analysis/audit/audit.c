@@ -37,21 +37,23 @@ static const struct {
     bool in_rounds; /* by itself, without execution.round */
 } disciplines[] = {
     {"base", BASE, false},
-    {"fcfs", BASE | BIT(GANG) | BIT(ORDER) | BIT(HEAD), false},
-    {"fifo", BASE | BIT(GANG) | BIT(ORDER) | BIT(HEAD), false},
-    {"easy", BASE | BIT(GANG) | BIT(HEAD) | BIT(PROMISE), false},
-    {"kai", BASE | BIT(GANG) | BIT(LIMIT) | BIT(QUOTA) | BIT(SHARE) | BIT(VICTIM) | BIT(RECLAIM),
+    {"fcfs", BASE | BIT(GANG) | BIT(TOGETHER) | BIT(ORDER) | BIT(HEAD), false},
+    {"fifo", BASE | BIT(GANG) | BIT(TOGETHER) | BIT(ORDER) | BIT(HEAD), false},
+    {"easy", BASE | BIT(GANG) | BIT(TOGETHER) | BIT(HEAD) | BIT(PROMISE), false},
+    {"kai",
+     BASE | BIT(GANG) | BIT(TOGETHER) | BIT(LIMIT) | BIT(QUOTA) | BIT(SHARE) | BIT(VICTIM) |
+         BIT(RECLAIM),
      false},
-    {"static", BASE | BIT(GANG) | BIT(PART), false},
-    {"las", BASE | BIT(GANG), true},
-    {"srtf", BASE | BIT(GANG), false},
-    {"conservative", BASE | BIT(GANG), false},
-    {"drf", BASE | BIT(GANG), false},
-    {"edf", BASE | BIT(GANG), false},
-    {"gittins", BASE | BIT(GANG), true},
-    {"slurm", BASE | BIT(GANG), false},
+    {"static", BASE | BIT(GANG) | BIT(TOGETHER) | BIT(PART), false},
+    {"las", BASE | BIT(GANG) | BIT(TOGETHER), true},
+    {"srtf", BASE | BIT(GANG) | BIT(TOGETHER), false},
+    {"conservative", BASE | BIT(GANG) | BIT(TOGETHER), false},
+    {"drf", BASE | BIT(GANG) | BIT(TOGETHER), false},
+    {"edf", BASE | BIT(GANG) | BIT(TOGETHER), false},
+    {"gittins", BASE | BIT(GANG) | BIT(TOGETHER), true},
+    {"slurm", BASE | BIT(GANG) | BIT(TOGETHER), false},
     {"kube", BASE | BIT(NAMESPACE), false},
-    {"kueue", BASE | BIT(LIMIT) | BIT(LENDING) | BIT(VICTIM),
+    {"kueue", BASE | BIT(TOGETHER) | BIT(LIMIT) | BIT(LENDING) | BIT(VICTIM),
      false}, /* pods are placed one by one: no gang */
 };
 const char *const orr_audit_disciplines[] = {
@@ -137,6 +139,7 @@ static void judge(struct orr_audit_run *run, const struct orr_schedule *schedule
     orr_audit__attempts(run);
     orr_audit__nodes(run);
     orr_audit__space(run);
+    orr_audit__together(run);
     orr_audit__lending(run);
     orr_audit__course(run);
     orr_audit__victims(run);
@@ -159,6 +162,7 @@ static uint32_t rules_of_shard(const struct orr_schedule *schedule, uint32_t sha
     } else if (discipline == NULL && schedule->shards[shard].overtakes) {
         rules &= ~BIT(ORDER);
     }
+    rules &= discipline == NULL && schedule->shards[shard].scattered ? ~BIT(TOGETHER) : ~0u;
     /* it may fit, and the round not have begun, or the scheduler be at work or have a clock */
     rules &= schedule->in_rounds || schedule->takes_time ? ~BIT(HEAD) : ~0u;
     if (shard == 0 || discipline == NULL) {

@@ -26,7 +26,9 @@ SELECT id, name, policy,
   CASE WHEN params LIKE '%' || n || 'reclaim_within_cohort=any' || n || '%' THEN 4
        ELSE 1 + (params LIKE '%' || n || 'reclaim_within_cohort=lower-priority' || n || '%') END,
   params LIKE '%' || n || 'cluster_cohort=true' || n || '%',
-  policy = 'kai' AND params LIKE '%' || n || 'plugins.proportion.enabled=false' || n || '%', policy = 'kueue'
+  policy = 'kai' AND params LIKE '%' || n || 'plugins.proportion.enabled=false' || n || '%', policy = 'kueue',
+  params LIKE '%' || n || 'plugins.topology.enabled=false' || n || '%' OR
+    params LIKE '%' || n || 'topology_aware_scheduling=never' || n || '%'
 FROM (SELECT *, char(10) AS n, char(10) || policy_params || char(10) AS params FROM shard)
 ORDER BY id;
 
@@ -182,10 +184,12 @@ SELECT count(*) FROM v_placements;
 -- name: spans
 SELECT p.job, p.nr, p.node, p.pods, p.mgpu, p.devices, p.start_ms, p.end_ms,
   CASE WHEN j.node IS NOT NULL THEN s.beyond
-       WHEN a.gpus > 1 AND coalesce(a.gpu_mgpu, 0) < 1000 THEN p.mgpu * (a.gpus - 1) / a.gpus ELSE 0 END
+       WHEN a.gpus > 1 AND coalesce(a.gpu_mgpu, 0) < 1000 THEN p.mgpu * (a.gpus - 1) / a.gpus ELSE 0 END,
+  p.ask, CASE WHEN a.level IS NOT NULL THEN coalesce(d.domain, p.node) END
 FROM v_placements AS p
 LEFT JOIN job AS j ON j.id = p.job
 LEFT JOIN ask AS a ON a.shape = j.shape AND a.nr = p.ask
+LEFT JOIN node_domain AS d ON d.node = p.node AND d.level = a.level
 LEFT JOIN (
   SELECT shape, sum(pods * (gpus - 1) * gpu_mgpu) AS beyond
   FROM ask

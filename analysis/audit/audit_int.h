@@ -30,6 +30,8 @@ void orr_audit__attempts(struct orr_audit_run *run);
 void orr_audit__nodes(struct orr_audit_run *run);
 /* CAPACITY, DEVICES, LIMIT, QUOTA, PART, NAMESPACE: who holds what, instant by instant. */
 void orr_audit__space(struct orr_audit_run *run);
+/* TOGETHER: pods of an attempt in one domain. */
+void orr_audit__together(struct orr_audit_run *run);
 /* LENDING: usage against quotas in the tree of cohorts, flavor by flavor. */
 void orr_audit__lending(struct orr_audit_run *run);
 /* SHARE, RECLAIM: what queues held, asked and were due when a cycle began. */

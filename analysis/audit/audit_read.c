@@ -119,6 +119,7 @@ static void load_shards(struct load *load)
             .within = (enum orr_audit_preemption)sqlite3_column_int(row, 11),
             .reclaim = (enum orr_audit_preemption)sqlite3_column_int(row, 12),
             .cluster_cohort = sqlite3_column_int(row, 13) != 0,
+            .scattered = sqlite3_column_int(row, 16) != 0,
             .boundless = sqlite3_column_int(row, 14) != 0,
             .borrows = sqlite3_column_int(row, 15) != 0};
         struct orr_audit_shard *shard = &schedule->shards[schedule->shard_count - 1];
@@ -380,7 +381,11 @@ static void load_spans(struct load *load)
                                     .start_ms = sqlite3_column_int64(row, 6),
                                     .end_ms = time_or(row, 7, ORR_MS_NEVER),
                                     .leaves_ms = time_or(row, 7, ORR_MS_NEVER),
-                                    .eviction = ORR_NONE};
+                                    .eviction = ORR_NONE,
+                                    .kind = (uint32_t)sqlite3_column_int64(row, 9),
+                                    .domain = sqlite3_column_type(row, 10) == SQLITE_NULL
+                                                  ? ORR_NONE
+                                                  : (uint32_t)sqlite3_column_int64(row, 10)};
     }
 }
 

@@ -46,14 +46,14 @@ static const struct orr_feature features[] = {
      "vector TestScheduleForAFS/admits workload from less active localqueue; test test_kueue "
      "usage__decays_and_charges_entries; run usage; run objects_usage",
      "a user is a local queue of weight 1; all queues or none"},
-    {"topology-aware-scheduling", "decided",
+    {"topology-aware-scheduling", "supported",
      "vector TestFindTopologyAssignments/BestFit: podset group workers spread across hosts; vector "
-     "TestScheduleForTASPreemption/only low priority workload is preempted",
-     "a run places pods one by one, or gangs whole (placement)"},
-    {"node-replacement", "decided",
+     "TestScheduleForTASPreemption/only low priority workload is preempted; run topology; run "
+     "topology_flavors",
+     "slices within a gang are decided, runs have no words for them"},
+    {"node-replacement", "supported",
      "vector TestFindTopologyAssignmentsMultiLayerReplacement/replacement fails when no capacity "
-     "in "
-     "incomplete slice domain",
+     "in incomplete slice domain; run lost_nodes",
      NULL},
     {"elastic-slices", "decided", "vector own/a slice that shrinks keeps its first pods", NULL},
     {NULL, NULL, NULL, NULL}};

@@ -29,7 +29,8 @@ struct kueue_workload {
     enum orr_kueue_wait wait;
     const char *const *unhealthy;
     uint32_t unhealthy_count;
-    bool penalized; /* its entry penalty was charged */
+    bool penalized;   /* its entry penalty was charged */
+    bool lacks_place; /* as it was last looked at */
 };
 
 struct kueue_lane { /* waiting workloads of one hash (and local queue) in order */
@@ -92,7 +93,8 @@ struct orr_kueue {
     struct kueue_queue *queues;
     struct kueue_local *locals;
     struct kueue_topology *topologies; /* by flavor; without a tree where it has none */
-    uint32_t *second;                  /* holders that need another pass */
+    int64_t *room;    /* [node * resources + resource]: as the topologies count it */
+    uint32_t *second; /* holders that need another pass */
     uint32_t second_count, second_capacity;
     /* cycle */
     struct orr_arena arena;

@@ -74,7 +74,7 @@ static void set_cell(struct kueue_run *run, const struct cell *of, uint32_t queu
 {
     const struct kueue_amount stated = stated_of(of, queue);
     const bool inner = of->view->queues->queues[queue].child_count > 0;
-    const uint32_t index = of->flavor * ORR_SHARE_RESOURCES + of->kind;
+    const uint32_t index = of->flavor * run->spec.resource_count + of->kind;
     const size_t at = orr_quota_at(&run->tree, run->node_of[queue], index);
     struct orr_quota_cell *cell = &run->tree.cells[at];
     *cell = (struct orr_quota_cell){.nominal = inner ? own_quota(of, queue)
@@ -97,7 +97,7 @@ static void set_spare(struct kueue_run *run, const struct orr_view *view, uint32
 {
     const struct cell cell = {run, view, flavor, ORR_SHARE_GPU};
     const size_t at = orr_quota_at(&run->tree, run->tree.node_count - 1,
-                                   flavor * ORR_SHARE_RESOURCES + ORR_SHARE_GPU);
+                                   flavor * run->spec.resource_count + ORR_SHARE_GPU);
     const double top = children_quota(&cell, ORR_NONE);
     const double spare = (double)run->gpus[flavor] - top;
     run->tree.cells[at].nominal = top >= 0 && spare > 0 ? amount_of(spare, ORR_SHARE_GPU) : 0;
@@ -222,7 +222,7 @@ static void number_nodes(struct kueue_run *run, const struct orr_view *view)
     run->spec.queue_count = leaves;
     run->spec.cohort_count = cohorts + run->params.cluster_cohort;
     orr_quota_init(&run->tree, leaves + run->spec.cohort_count, run->spec.flavor_count,
-                   ORR_SHARE_RESOURCES);
+                   run->spec.resource_count);
     for (uint32_t q = 0; q < all; q++) {
         const uint32_t parent = view->queues->queues[q].parent;
         if (run->node_of[q] == ORR_NONE) {
@@ -311,6 +311,7 @@ enum orr_status orr_kueue__map(struct kueue_run *run, const struct orr_view *vie
 {
     orr_arena_init(&run->arena);
     orr_kueue__set_flavors(run, view);
+    orr_kueue__choose_places(run, view);
     enum orr_status status = check(run, view, err);
     if (status != ORR_OK) {
         orr_kueue__unmap(run);
@@ -335,8 +336,7 @@ enum orr_status orr_kueue__map(struct kueue_run *run, const struct orr_view *vie
     (void)orr_quota_build(&run->tree, NULL);
     orr_kueue__set_quotas(run, view);
     set_config(run);
-    run->spec.resource_count = ORR_SHARE_RESOURCES;
-    run->spec.pods_resource = ORR_NONE;
+    orr_kueue__open_places(run, view);
     run->spec.queues = run->queues;
     run->sets = orr_zalloc((size_t)view->shapes->count + 1, sizeof *run->sets);
     orr_kueue__open_usage(run, view);
@@ -354,12 +354,13 @@ void orr_kueue__unmap(struct kueue_run *run)
     orr_free(run->node_of);
     orr_free(run->sets);
     orr_kueue__close_usage(run);
+    orr_kueue__close_places(run);
     orr_arena_release(&run->arena);
 }
 
 /* --- jobs as pod sets: one a group --- */
 
-static void set_amounts(const struct orr_view *view, const struct orr_request *request,
+void orr_kueue__amounts(const struct orr_view *view, const struct orr_request *request,
                         int64_t *amounts)
 {
     const int64_t mgpu = orr_request_least_mgpu(view->cluster, request);
@@ -375,17 +376,20 @@ const struct orr_kueue_pod_set *orr_kueue__sets_of(struct kueue_run *run,
     if (run->sets[shape] != NULL) {
         return run->sets[shape];
     }
-    const size_t bytes = is->group_count *
-                         (sizeof(struct orr_kueue_pod_set) + ORR_SHARE_RESOURCES * sizeof(int64_t));
+    const uint32_t all = run->spec.resource_count;
+    const size_t bytes =
+        is->group_count * (sizeof(struct orr_kueue_pod_set) + all * sizeof(int64_t));
     struct orr_kueue_pod_set *sets = orr_zalloc(bytes, 1);
     int64_t *amounts = (int64_t *)(void *)(sets + is->group_count);
     for (uint32_t g = 0; g < is->group_count; g++) {
-        int64_t *per_pod = amounts + (size_t)g * ORR_SHARE_RESOURCES;
-        set_amounts(view, &is->groups[g].request, per_pod);
+        int64_t *per_pod = amounts + (size_t)g * all;
+        per_pod[all - 1] = ORR_KUEUE_NOT_ASKED; /* pods, where they are counted */
+        orr_kueue__amounts(view, &is->groups[g].request, per_pod);
         sets[g] = (struct orr_kueue_pod_set){
             .name = "group", .count = is->groups[g].count, .min_count = -1, .per_pod = per_pod};
         sets[g].terms = orr_kueue__flavor_term(run, view, &is->groups[g].request);
         sets[g].term_count = sets[g].terms != NULL;
+        orr_kueue__ask_places(run, view, is, g, &sets[g]);
     }
     if (is->group_count == 1 && is->min_tasks < is->tasks) {
         sets[0].min_count = is->min_tasks;

@@ -9,6 +9,7 @@ static const char *const strategy_names[] = {"best-effort-fifo", "strict-fifo", 
 static const char *const fair_names[] = {"off", "default", "final-share", "initial-share", NULL};
 static const char *const timestamp_names[] = {"eviction", "creation", NULL};
 static const char *const placement_names[] = {"kube", "ideal", NULL};
+static const char *const topology_names[] = {"asked", "always", "never", NULL};
 static const char *const score_names[] = {"least-allocated", "most-allocated", NULL};
 
 #define AT(m) offsetof(struct kueue_params, m)
@@ -56,4 +57,7 @@ const struct orr_param orr_kueue__rows[] = {
      "admitted jobs are placed pod by pod, or (ideal) whole once they fit"},
     {"score", ORR_PARAM_CHOICE, AT(score), "least-allocated", "", score_names, 0, 0,
      "which node a pod prefers: the one with the most idle GPUs, or the fullest that fits"},
+    {"topology_aware_scheduling", ORR_PARAM_CHOICE, AT(topology_aware), "asked", "", topology_names,
+     0, 0,
+     "have flavors that do not say it the cluster's topology? asked: where jobs state a level"},
     {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};

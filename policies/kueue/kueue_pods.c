@@ -55,6 +55,20 @@ uint32_t orr_kueue__pods_held(const struct orr_view *view, uint32_t job, uint32_
     return held;
 }
 
+uint32_t orr_kueue__pods_on(const struct orr_view *view, uint32_t job, uint32_t group,
+                            uint32_t node)
+{
+    uint32_t held = 0;
+    for (uint32_t p = view->jobs[job].placement; p != ORR_NONE;
+         p = view->ledger->placements[p].next) {
+        const struct orr_placement *placement = &view->ledger->placements[p];
+        const bool counts = placement->group == group && placement->hold == ORR_HOLD_KEPT &&
+                            orr_placement_is_on(placement, node);
+        held += counts ? orr_placement_each(placement) : 0;
+    }
+    return held;
+}
+
 /* `allowed`: of the request itself, which has those of a flavor among them. */
 static enum orr_reason why_not(const struct orr_view *view, const struct orr_request *request,
                                uint32_t allowed)
@@ -87,10 +101,39 @@ static struct orr_request request_of(const struct kueue_run *run, const struct o
     return request;
 }
 
+/* Pods that were given nodes as the job was admitted go there, and nowhere else. */
+static enum orr_reason place_assigned(const struct kueue_run *run, const struct orr_view *view,
+                                      struct orr_txn *txn, uint32_t job, uint32_t group)
+{
+    const struct orr_kueue_held_set *held =
+        &orr_kueue_held(run->kueue, run->jobs[job].workload)[group];
+    bool all = true;
+    for (uint32_t d = 0; d < held->domain_count; d++) {
+        const struct orr_kueue_domain *domain = &held->domains[d];
+        const uint32_t node = orr_kueue_leaf_node(run->kueue, held->topology_flavor, domain->leaf);
+        bool placed = true;
+        for (int64_t has = orr_kueue__pods_on(view, job, group, node);
+             placed && has < domain->count; has++) {
+            placed = orr_txn_place(txn, job, group, 1, node);
+        }
+        all = all && placed;
+    }
+    return all ? ORR_REASON_NONE : ORR_REASON_ASSIGNED_NODES;
+}
+
+static bool is_assigned(const struct kueue_run *run, uint32_t job, uint32_t group)
+{
+    return orr_kueue_held(run->kueue, run->jobs[job].workload)[group].topology_flavor != ORR_NONE;
+}
+
 /* All of a group's pods that find a node; NONE: all did. */
-static enum orr_reason place_group(const struct kueue_run *run, const struct orr_view *view,
+static enum orr_reason place_group(struct kueue_run *run, const struct orr_view *view,
                                    struct orr_txn *txn, uint32_t job, uint32_t group)
 {
+    if (is_assigned(run, job, group)) {
+        return place_assigned(run, view, txn, job, group);
+    }
+    run->places.stale = run->places.stale || run->places.mixed;
     const struct orr_request request = request_of(run, view, job, group);
     const struct orr_task_group *own = &view->shapes->shapes[view->specs[job].shape].groups[group];
     const int64_t wanted = orr_kueue_held(run->kueue, run->jobs[job].workload)[group].count;
@@ -113,6 +156,9 @@ static enum orr_reason *verdict_of(const struct kueue_run *run, const struct orr
     const uint32_t *flavors = orr_kueue_held(run->kueue, run->jobs[job].workload)[group].flavors;
     const uint32_t lane = run->first_lane[view->specs[job].shape] + group;
     uint32_t flavor = ORR_NONE;
+    if (is_assigned(run, job, group)) {
+        return NULL;
+    }
     for (uint32_t kind = 0; kind < ORR_SHARE_RESOURCES; kind++) {
         if (flavor != ORR_NONE && flavors[kind] != ORR_NONE && flavors[kind] != flavor) {
             return NULL;
@@ -187,6 +233,15 @@ static void explain(const struct orr_view *view, struct orr_txn *txn, uint32_t j
     }
 }
 
+static bool any_assigned(const struct kueue_run *run, const struct orr_view *view, uint32_t job)
+{
+    bool any = false;
+    for (uint32_t g = 0; g < view->shapes->shapes[view->specs[job].shape].group_count; g++) {
+        any = any || is_assigned(run, job, g);
+    }
+    return any;
+}
+
 void orr_kueue__place_pods_of_all(struct kueue_run *run, const struct orr_view *view,
                                   struct orr_txn *txn)
 {
@@ -197,9 +252,10 @@ void orr_kueue__place_pods_of_all(struct kueue_run *run, const struct orr_view *
     run->released = false;
     for (uint32_t i = 0; i < run->unplaced_count; i++) {
         const uint32_t job = run->unplaced[i];
-        const enum orr_reason verdict = run->params.placement == KUEUE_PLACE_IDEAL
-                                            ? place_whole(run, view, txn, job)
-                                            : place_job(run, view, txn, job);
+        const bool whole =
+            run->params.placement == KUEUE_PLACE_IDEAL && !any_assigned(run, view, job);
+        const enum orr_reason verdict =
+            whole ? place_whole(run, view, txn, job) : place_job(run, view, txn, job);
         if (verdict != ORR_REASON_NONE) {
             explain(view, txn, job, verdict);
             run->unplaced[kept++] = job;

@@ -3,7 +3,8 @@
  *
  *     event            a job comes, ends, lost its pods
  *     cycle
- *       keep_times       wakes, backoffs, pods that are not ready in time
+ *       keep_times       wakes, backoffs, pods that are not ready in time, nodes that were lost
+ *       keep_room        what nodes have for pods that a topology places (kueue_places.c)
  *       admit            Kueue's cycles until they change nothing
  *       place pods       kueue_pods.c
  *       explain_fresh
@@ -74,6 +75,13 @@ static void wake_later(struct kueue_run *run, orr_ms now, uint32_t queue)
     }
 }
 
+static void wake_all(struct kueue_run *run, orr_ms now)
+{
+    for (uint32_t q = 0; q < run->spec.queue_count; q++) {
+        wake_later(run, now, q);
+    }
+}
+
 static void set_due(struct kueue_run *run, uint32_t job, orr_ms at)
 {
     run->jobs[job].due_ms = at;
@@ -99,6 +107,7 @@ static uint32_t queue_of(const struct kueue_run *run, const struct orr_view *vie
 static void release(struct kueue_run *run, const struct orr_view *view, uint32_t job)
 {
     struct kueue_job *is = &run->jobs[job];
+    orr_kueue__change_loose(run, view, job, false);
     orr_kueue_release(run->kueue, is->workload);
     orr_kueue__leave_line(run, job);
     wake_later(run, view->now, queue_of(run, view, job));
@@ -149,7 +158,9 @@ static void add(struct kueue_run *run, const struct orr_view *view, uint32_t job
         .pod_set_count = view->shapes->shapes[spec->shape].group_count,
         .replaces = ORR_NONE};
     *is = (struct kueue_job){.workload = orr_kueue_add(run->kueue, &workload),
-                             .due_ms = ORR_MS_NEVER};
+                             .hurt = is->hurt,
+                             .due_ms = ORR_MS_NEVER,
+                             .second_pass_ms = ORR_MS_NEVER};
     while (run->job_of_capacity <= is->workload) {
         run->job_of_capacity = (uint32_t)orr_grow(run->job_of_capacity, is->workload + 1);
         run->job_of = orr_realloc(run->job_of, run->job_of_capacity, sizeof *run->job_of);
@@ -174,8 +185,8 @@ static void set_running(const struct kueue_run *run, const struct orr_view *view
     while (p != ORR_NONE && view->ledger->placements[p].group != group) {
         p = view->ledger->placements[p].next;
     }
-    for (uint32_t kind = 0; kind < ORR_SHARE_RESOURCES; kind++) {
-        set->flavors[kind] = ORR_NONE;
+    for (uint32_t r = 0; r < run->spec.resource_count; r++) {
+        set->flavors[r] = ORR_NONE;
     }
     for (uint32_t g = 0; g < queue->group_count && p != ORR_NONE; g++) {
         const struct orr_kueue_group *resources = &queue->groups[g];
@@ -198,17 +209,20 @@ static void take_running(struct kueue_run *run, const struct orr_view *view, uin
     struct kueue_job *is = &run->jobs[job];
     const struct orr_kueue_pod_set *asked = orr_kueue__sets_of(run, view, view->specs[job].shape);
     struct orr_kueue_held_set *sets = orr_zalloc(groups, sizeof *sets);
-    uint32_t *flavors = orr_alloc((size_t)groups * ORR_SHARE_RESOURCES, sizeof *flavors);
-    int64_t *usage = orr_zalloc((size_t)groups * ORR_SHARE_RESOURCES, sizeof *usage);
+    const uint32_t all = run->spec.resource_count;
+    uint32_t *flavors = orr_alloc((size_t)groups * all, sizeof *flavors);
+    int64_t *usage = orr_zalloc((size_t)groups * all, sizeof *usage);
     for (uint32_t g = 0; g < groups; g++) {
-        const size_t at = (size_t)g * ORR_SHARE_RESOURCES;
+        const size_t at = (size_t)g * all;
         sets[g] = (struct orr_kueue_held_set){.count = orr_kueue__pods_held(view, job, g),
                                               .flavors = flavors + at,
                                               .usage = usage + at,
                                               .topology_flavor = ORR_NONE};
         set_running(run, view, job, g, asked[g].per_pod, &sets[g]);
+        orr_kueue__find_places(run, view, job, g, &sets[g]);
     }
     orr_kueue_hold(run->kueue, is->workload, sets, view->now);
+    orr_kueue__change_loose(run, view, job, true);
     orr_free(usage);
     orr_free(flavors);
     orr_free(sets);
@@ -225,6 +239,7 @@ static void lose_pods(struct kueue_run *run, const struct orr_view *view, uint32
     }
     is->ready = false;
     orr_kueue__line_up(run, view, job);
+    orr_kueue__note_hurt(run, job);
 }
 
 static void end(struct kueue_run *run, const struct orr_view *view, uint32_t job)
@@ -245,6 +260,10 @@ static void kueue_event(void *state, const struct orr_view *view, enum orr_job_e
     struct kueue_job *is = &run->jobs[job];
     orr_kueue__sample_usage(run, view->now);
     run->released = run->released || event != ORR_JOB_SUBMITTED;
+    if (run->places.mixed && event != ORR_JOB_SUBMITTED) {
+        run->places.stale = true;
+        wake_all(run, view->now);
+    }
     if (queue_of(run, view, job) == ORR_NONE) {
         return;
     }
@@ -362,6 +381,28 @@ static bool keep_time(struct kueue_run *run, const struct orr_view *view, struct
     return true;
 }
 
+/* Nodes that were lost under jobs: one is replaced by a second pass, for several a job is evicted.
+ */
+static void keep_losses(struct kueue_run *run, const struct orr_view *view, struct orr_txn *txn)
+{
+    struct kueue_places *places = &run->places;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < places->hurt_count; i++) {
+        const uint32_t job = places->hurt[i];
+        const enum kueue_loss loss = orr_kueue__loss(run, view, job);
+        run->jobs[job].hurt = loss == KUEUE_LOSS_LATER;
+        if (loss == KUEUE_LOSS_LATER) {
+            places->hurt[kept++] = job;
+            continue;
+        }
+        run->jobs[job].second_pass_ms = ORR_MS_NEVER;
+        if (loss == KUEUE_LOSS_SEVERAL) {
+            evict(run, view, txn, job, ORR_CAUSE_NODE_FAILURE, ORR_NONE);
+        }
+    }
+    places->hurt_count = kept;
+}
+
 static void keep_times(struct kueue_run *run, const struct orr_view *view, struct orr_txn *txn)
 {
     for (uint32_t n = 0; n < run->tree.node_count; n++) {
@@ -386,6 +427,7 @@ static void keep_times(struct kueue_run *run, const struct orr_view *view, struc
         }
     }
     orr_free(timed);
+    keep_losses(run, view, txn);
 }
 
 static orr_ms kueue_wake(void *state, const struct orr_view *view)
@@ -398,6 +440,10 @@ static orr_ms kueue_wake(void *state, const struct orr_view *view)
     }
     for (uint32_t i = 0; i < run->timed_count; i++) {
         const orr_ms due = run->jobs[run->timed[i]].due_ms;
+        next = due < next ? due : next;
+    }
+    for (uint32_t i = 0; i < run->places.hurt_count; i++) {
+        const orr_ms due = run->jobs[run->places.hurt[i]].second_pass_ms;
         next = due < next ? due : next;
     }
     return next;
@@ -420,6 +466,15 @@ static enum orr_reason reason_of(enum orr_kueue_wait wait)
     return ORR_REASON_QUOTA;
 }
 
+static enum orr_reason reason_for(const struct kueue_run *run, uint32_t job)
+{
+    const uint32_t workload = run->jobs[job].workload;
+    const enum orr_reason reason = reason_of(orr_kueue_wait(run->kueue, workload));
+    return reason == ORR_REASON_QUOTA && orr_kueue_lacks_place(run->kueue, workload)
+               ? ORR_REASON_TOPOLOGY_PLACEMENT
+               : reason;
+}
+
 static void explain(const struct orr_view *view, struct orr_txn *txn, uint32_t job,
                     enum orr_reason reason)
 {
@@ -435,7 +490,7 @@ static void explain_heads(struct kueue_run *run, const struct orr_view *view, st
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t job = run->job_of[heads[i]];
         if (!run->jobs[job].admitted) {
-            explain(view, txn, job, reason_of(orr_kueue_wait(run->kueue, heads[i])));
+            explain(view, txn, job, reason_for(run, job));
         }
     }
 }
@@ -452,12 +507,15 @@ static bool act(struct kueue_run *run, const struct orr_view *view, struct orr_t
             const uint32_t by =
                 decisions[i].by != ORR_NONE ? run->job_of[decisions[i].by] : ORR_NONE;
             evict(run, view, txn, job, cause_of(decisions[i].reason), by);
+        } else if (decisions[i].deed == ORR_KUEUE_MOVE) {
+            orr_kueue_grow_own_generation(run->kueue, is->workload);
         } else {
             is->admitted = true;
             is->timed_out = false;
             is->admitted_ms = view->now;
             orr_kueue_grow_own_generation(run->kueue, is->workload);
             orr_kueue__settle_usage(run, job, view->now);
+            orr_kueue__change_loose(run, view, job, true);
             orr_kueue__line_up(run, view, job);
             if (run->params.wait_for_pods_ready) {
                 set_due(run, job, view->now + run->params.timeout_ms);
@@ -498,9 +556,8 @@ static void explain_fresh(struct kueue_run *run, const struct orr_view *view, st
         const struct kueue_job *is = &run->jobs[job];
         if (!is->admitted && view->jobs[job].reason == ORR_REASON_NONE) {
             explain(view, txn, job,
-                    orr_kueue_in_heap(run->kueue, is->workload)
-                        ? ORR_REASON_HEAD_OF_LINE
-                        : reason_of(orr_kueue_wait(run->kueue, is->workload)));
+                    orr_kueue_in_heap(run->kueue, is->workload) ? ORR_REASON_HEAD_OF_LINE
+                                                                : reason_for(run, job));
         }
     }
     run->fresh_count = 0;
@@ -522,6 +579,7 @@ static void kueue_cycle(void *state, const struct orr_view *view, struct orr_txn
     struct kueue_run *run = state;
     orr_kueue__sample_usage(run, view->now);
     keep_times(run, view, txn);
+    orr_kueue__keep_room(run, view);
     admit(run, view, txn);
     orr_kueue__place_pods_of_all(run, view, txn);
     explain_fresh(run, view, txn);
@@ -530,9 +588,18 @@ static void kueue_cycle(void *state, const struct orr_view *view, struct orr_txn
 
 static void kueue_node(void *state, const struct orr_view *view, uint32_t node)
 {
-    (void)view;
-    (void)node;
-    ((struct kueue_run *)state)->released = true;
+    struct kueue_run *run = state;
+    run->released = run->places.stale = true;
+    if (!run->places.on) {
+        return;
+    }
+    if (!view->ledger->down[node]) {
+        wake_all(run, view->now);
+        return;
+    }
+    for (uint32_t i = 0; i < run->unplaced_count; i++) { /* others lose pods, which is told apart */
+        orr_kueue__note_hurt(run, run->unplaced[i]);
+    }
 }
 
 /* A quota is another: everybody in the tree is looked at again. */
@@ -549,8 +616,9 @@ static void kueue_queue(void *state, const struct orr_view *view, uint32_t queue
 
 static uint32_t kueue_heeds(const void *params)
 {
-    (void)params;
-    return ORR_HEEDS_PRIORITY | ORR_HEEDS_QUEUES | ORR_HEEDS_SECONDS;
+    const struct kueue_params *p = params;
+    return ORR_HEEDS_PRIORITY | ORR_HEEDS_QUEUES | ORR_HEEDS_SECONDS |
+           (p->topology_aware != KUEUE_TOPOLOGY_NEVER ? ORR_HEEDS_KIND_SPANS : 0);
 }
 
 static enum orr_status kueue_check(const void *params, struct orr_err *err)

@@ -9,15 +9,17 @@
 
 enum { KUEUE_PLACE_KUBE, KUEUE_PLACE_IDEAL };
 enum { KUEUE_SCORE_LEAST, KUEUE_SCORE_MOST };
+enum { KUEUE_TOPOLOGY_ASKED, KUEUE_TOPOLOGY_ALWAYS, KUEUE_TOPOLOGY_NEVER };
 enum { KUEUE_FAIR_OFF, KUEUE_FAIR_DEFAULT, KUEUE_FAIR_FINAL, KUEUE_FAIR_INITIAL };
 
 struct kueue_params {
     int64_t within, reclaim, borrow_within, strategy, fair_sharing, timestamp, placement, score;
+    int64_t topology_aware;
     int64_t backoff_limit;
     bool cluster_cohort, wait_for_pods_ready, admission_fair_sharing;
     orr_ms timeout_ms, recovery_ms, backoff_base_ms, backoff_max_ms, requeue_batch_ms;
     orr_ms usage_half_life_ms, usage_sampling_ms;
-    double usage_weights[ORR_SHARE_RESOURCES];
+    double usage_weights[ORR_SHARE_RESOURCES + 1]; /* the last of pods: 0 */
 };
 extern const struct orr_param orr_kueue__rows[];
 
@@ -32,6 +34,9 @@ struct kueue_job {     /* of a run */
     /* admitted: when its pods must be ready; evicting: when its quota is free; waiting: when its
      * backoff ends */
     orr_ms due_ms;
+    bool hurt;             /* it may have lost nodes: it is in the list of those */
+    orr_ms second_pass_ms; /* when its lost pods get other nodes; ORR_MS_NEVER: none is due */
+    const char *lost_node;
 };
 
 struct kueue_wake { /* of a root of the queue tree */
@@ -44,6 +49,18 @@ struct kueue_usage {    /* what users used lately: LocalQueues, one a user and q
     uint32_t count, capacity;
     orr_ms *sampled_ms; /* by local queue: counted until then */
     orr_ms grid_ms;     /* the last multiple of the sampling interval that was seen to */
+};
+
+struct kueue_places {                  /* topology-aware scheduling: kueue_places.c */
+    bool on;                           /* some flavor has a topology */
+    bool mixed;                        /* on its nodes there can be pods that no topology places */
+    bool stale;                        /* what nodes have has changed */
+    bool counted[ORR_SHARE_RESOURCES]; /* some queue has quotas of it */
+    int64_t *free;                     /* [node * resource_count + resource] */
+    uint32_t *loose;                   /* mixed: admitted jobs with such pods */
+    uint32_t loose_count, loose_capacity;
+    uint32_t *hurt; /* jobs that may have lost nodes */
+    uint32_t hurt_count, hurt_capacity;
 };
 
 struct kueue_run {
@@ -64,6 +81,7 @@ struct kueue_run {
     uint32_t *job_of; /* by workload */
     uint32_t job_of_capacity;
     struct kueue_usage usage;
+    struct kueue_places places;
     struct kueue_wake *wakes; /* by tree node */
     /* admitted jobs that lack pods, in the order they are tried */
     uint32_t *unplaced;
@@ -117,6 +135,35 @@ void orr_kueue__unmap(struct kueue_run *run);
 const struct orr_kueue_pod_set *orr_kueue__sets_of(struct kueue_run *run,
                                                    const struct orr_view *view, uint32_t shape);
 
+void orr_kueue__amounts(const struct orr_view *view, const struct orr_request *request,
+                        int64_t *amounts);
+
+/* kueue_places.c: topology-aware scheduling. */
+enum { KUEUE_SECOND_PASS_MS = 1000 };
+void orr_kueue__choose_places(struct kueue_run *run, const struct orr_view *view);
+void orr_kueue__open_places(struct kueue_run *run, const struct orr_view *view);
+void orr_kueue__close_places(struct kueue_run *run);
+/* What a pod set asks of the topology, and where its pods may be. */
+void orr_kueue__ask_places(struct kueue_run *run, const struct orr_view *view,
+                           const struct orr_shape *shape, uint32_t group,
+                           struct orr_kueue_pod_set *set);
+/* To be called before cycles: nodes that came, went, or have other pods. */
+void orr_kueue__keep_room(struct kueue_run *run, const struct orr_view *view);
+/* A job was admitted, or is about to give up what it holds. */
+void orr_kueue__change_loose(struct kueue_run *run, const struct orr_view *view, uint32_t job,
+                             bool admitted);
+/* Where the pods of a job run that was not admitted here. */
+void orr_kueue__find_places(struct kueue_run *run, const struct orr_view *view, uint32_t job,
+                            uint32_t group, struct orr_kueue_held_set *set);
+void orr_kueue__note_hurt(struct kueue_run *run, uint32_t job);
+enum kueue_loss {
+    KUEUE_LOSS_NONE,
+    KUEUE_LOSS_LATER,  /* its second pass is not due */
+    KUEUE_LOSS_DUE,    /* its lost pods get nodes in the next cycle */
+    KUEUE_LOSS_SEVERAL /* it is to be evicted */
+};
+enum kueue_loss orr_kueue__loss(struct kueue_run *run, const struct orr_view *view, uint32_t job);
+
 /* kueue_pods.c: where admitted jobs' pods go. */
 void orr_kueue__line_up(struct kueue_run *run, const struct orr_view *view, uint32_t job);
 void orr_kueue__leave_line(struct kueue_run *run, uint32_t job);
@@ -125,5 +172,7 @@ void orr_kueue__place_pods_of_all(struct kueue_run *run, const struct orr_view *
 bool orr_kueue__has_pods(const struct orr_view *view, uint32_t job);
 /* Pods of a group that have a place. */
 uint32_t orr_kueue__pods_held(const struct orr_view *view, uint32_t job, uint32_t group);
+uint32_t orr_kueue__pods_on(const struct orr_view *view, uint32_t job, uint32_t group,
+                            uint32_t node);
 
 #endif

@@ -258,6 +258,11 @@ void orr_kueue_grow_own_generation(struct orr_kueue *kueue, uint32_t workload)
     kueue->queues[kueue->workloads[workload].is.queue].generation++;
 }
 
+bool orr_kueue_lacks_place(const struct orr_kueue *kueue, uint32_t workload)
+{
+    return kueue->workloads[workload].lacks_place;
+}
+
 enum orr_kueue_wait orr_kueue_wait(const struct orr_kueue *kueue, uint32_t workload)
 {
     return kueue->workloads[workload].wait;

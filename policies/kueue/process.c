@@ -318,6 +318,7 @@ void orr_kueue__process(struct orr_kueue *kueue, struct kueue_entry *entry)
     entry->processed = true;
     recompute_if_stale(kueue, entry);
     const struct orr_kueue_assignment *assignment = entry->assignment;
+    kueue->workloads[entry->workload].lacks_place = assignment->all_need;
     if (entry->second_pass && assignment->mode != ORR_KUEUE_FIT) {
         replace_failed(kueue, entry);
         return;

@@ -22,6 +22,7 @@ struct kueue_topology {
     uint32_t *level_first;        /* by level, and one more: where its domains begin */
     uint32_t domain_count, leaf_count;
     uint32_t *node_of; /* by leaf: the node (of a leaf of several: one of them) */
+    uint32_t *leaf_of; /* by node; ORR_NONE: it is in none */
     int64_t *free;     /* [leaf * resources + resource] */
     int64_t *held;     /* the same: by this flavor's holders */
     int64_t *used;     /* the same: in the cycle's snapshot, flavors on the same nodes included */

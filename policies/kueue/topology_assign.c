@@ -11,6 +11,12 @@ void orr_kueue__open_topologies(struct orr_kueue *kueue)
     for (uint32_t f = 0; f < kueue->spec->flavor_count; f++) {
         orr_kueue__build_topology(kueue->spec, f, &kueue->topologies[f]);
     }
+    const size_t bytes = kueue->resources * sizeof *kueue->room;
+    kueue->room =
+        orr_zalloc((size_t)kueue->spec->node_count * kueue->resources + 1, sizeof *kueue->room);
+    for (uint32_t n = 0; n < kueue->spec->node_count && bytes > 0; n++) {
+        memcpy(&kueue->room[(size_t)n * kueue->resources], kueue->spec->nodes[n].free, bytes);
+    }
 }
 
 void orr_kueue__close_topologies(struct orr_kueue *kueue)
@@ -19,6 +25,7 @@ void orr_kueue__close_topologies(struct orr_kueue *kueue)
         orr_kueue__free_topology(&kueue->topologies[f]);
     }
     orr_free(kueue->topologies);
+    orr_free(kueue->room);
 }
 
 /* --- what runs --- */
@@ -27,11 +34,9 @@ void orr_kueue__close_topologies(struct orr_kueue *kueue)
 static void add_shared(struct kueue_topology *to, const struct kueue_topology *from)
 {
     for (uint32_t a = 0; a < to->leaf_count; a++) {
-        for (uint32_t b = 0; b < from->leaf_count; b++) {
-            for (uint32_t r = 0; to->node_of[a] == from->node_of[b] && r < to->resources; r++) {
-                to->used[(size_t)a * to->resources + r] +=
-                    from->held[(size_t)b * to->resources + r];
-            }
+        const uint32_t b = from->leaf_of[to->node_of[a]];
+        for (uint32_t r = 0; b != ORR_NONE && r < to->resources; r++) {
+            to->used[(size_t)a * to->resources + r] += from->held[(size_t)b * to->resources + r];
         }
     }
 }
@@ -191,15 +196,11 @@ static void assume(struct orr_kueue *kueue, struct kueue_topology *topology,
         const uint32_t node = topology->node_of[placed->domains[d].leaf];
         for (uint32_t f = 0; f < kueue->spec->flavor_count; f++) {
             struct kueue_topology *other = &kueue->topologies[f];
-            for (uint32_t leaf = 0; leaf < other->leaf_count; leaf++) {
-                const bool same = other == topology ? leaf == placed->domains[d].leaf
-                                                    : other->by_host && topology->by_host &&
-                                                          other->node_of[leaf] == node;
-                if (same) {
-                    occupy(kueue, other, other->assumed, leaf, set->per_pod,
-                           placed->domains[d].count);
-                }
-            }
+            const bool shared = other->by_host && topology->by_host;
+            const uint32_t leaf = other == topology ? placed->domains[d].leaf
+                                  : shared          ? orr_kueue_node_leaf(kueue, f, node)
+                                                    : ORR_NONE;
+            occupy(kueue, other, other->assumed, leaf, set->per_pod, placed->domains[d].count);
         }
     }
 }

@@ -137,7 +137,8 @@ static bool takes_pods(const struct placing *placing, uint32_t leaf)
 {
     const struct orr_kueue_spec *spec = placing->kueue->spec;
     const struct kueue_topology *topology = placing->topology;
-    const struct orr_kueue_node *node = &spec->nodes[topology->node_of[leaf]];
+    const uint32_t index = topology->node_of[leaf];
+    const struct orr_kueue_node *node = &spec->nodes[index];
     const struct orr_kueue_flavor *flavor = &spec->flavors[topology->flavor];
     const struct orr_kueue_pod_set *set = placing->pods->workers;
     const struct kueue_tolerance tolerance = {{set->tolerations, flavor->tolerations},
@@ -145,6 +146,9 @@ static bool takes_pods(const struct placing *placing, uint32_t leaf)
     if (placing->pods->within != ORR_NONE &&
         !is_below(topology, kueue_first_leaf(topology) + leaf, placing->pods->within)) {
         return false;
+    }
+    if (flavor->nodes != NULL) {
+        return set->nodes == NULL || (set->nodes[index >> 6] >> (index & 63) & 1) != 0;
     }
     return !topology->by_host ||
            (orr_kueue__tolerates(node->taints, node->taint_count, &tolerance) &&

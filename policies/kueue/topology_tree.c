@@ -21,8 +21,13 @@ static const char *label_of(const struct orr_kueue_node *node, const char *key)
     return NULL;
 }
 
-static bool is_of_flavor(const struct orr_kueue_node *node, const struct orr_kueue_flavor *flavor)
+static bool is_of_flavor(const struct orr_kueue_spec *spec, uint32_t index,
+                         const struct orr_kueue_flavor *flavor)
 {
+    const struct orr_kueue_node *node = &spec->nodes[index];
+    if (flavor->nodes != NULL) {
+        return node->usable && (flavor->nodes[index >> 6] >> (index & 63) & 1) != 0;
+    }
     for (uint32_t i = 0; i < flavor->label_count; i++) {
         const char *value = label_of(node, flavor->labels[i].key);
         if (value == NULL || strcmp(value, flavor->labels[i].value) != 0) {
@@ -97,6 +102,7 @@ static void sum_leaves(const struct orr_kueue_spec *spec, struct kueue_topology 
             leaf++;
         }
         topology->node_of[leaf] = paths[p].node;
+        topology->leaf_of[paths[p].node] = leaf;
         for (uint32_t r = 0; r < topology->resources; r++) {
             int64_t *free = &topology->free[(size_t)leaf * topology->resources + r];
             *free = orr_quota_add(*free, spec->nodes[paths[p].node].free[r]);
@@ -119,6 +125,10 @@ static void build(const struct orr_kueue_spec *spec, struct kueue_topology *topo
     topology->leaf_count = topology->domain_count - kueue_first_leaf(topology);
     const size_t cells = (size_t)topology->leaf_count * topology->resources + 1;
     topology->node_of = orr_zalloc((size_t)topology->leaf_count + 1, sizeof *topology->node_of);
+    topology->leaf_of = orr_alloc((size_t)spec->node_count + 1, sizeof *topology->leaf_of);
+    for (uint32_t n = 0; n < spec->node_count; n++) {
+        topology->leaf_of[n] = ORR_NONE;
+    }
     topology->free = orr_zalloc(cells, sizeof *topology->free);
     topology->held = orr_zalloc(cells, sizeof *topology->held);
     topology->used = orr_zalloc(cells, sizeof *topology->used);
@@ -143,7 +153,7 @@ void orr_kueue__build_topology(const struct orr_kueue_spec *spec, uint32_t flavo
     uint32_t count = 0;
     for (uint32_t n = 0; n < spec->node_count; n++) {
         const char **values = &out->storage[(size_t)count * out->level_count];
-        if (is_of_flavor(&spec->nodes[n], is) && read_path(&spec->nodes[n], out, values)) {
+        if (is_of_flavor(spec, n, is) && read_path(&spec->nodes[n], out, values)) {
             paths[count++] = (struct path){n, values};
         }
     }
@@ -156,6 +166,7 @@ void orr_kueue__free_topology(struct kueue_topology *topology)
     orr_free(topology->domains);
     orr_free(topology->level_first);
     orr_free(topology->node_of);
+    orr_free(topology->leaf_of);
     orr_free(topology->free);
     orr_free(topology->held);
     orr_free(topology->used);
@@ -193,4 +204,29 @@ const char *const *orr_kueue_leaf_values(const struct orr_kueue *kueue, uint32_t
     const struct kueue_topology *topology = &kueue->topologies[flavor];
     *count = topology->level_count;
     return topology->domains[kueue_first_leaf(topology) + leaf].values;
+}
+
+uint32_t orr_kueue_leaf_node(const struct orr_kueue *kueue, uint32_t flavor, uint32_t leaf)
+{
+    return kueue->topologies[flavor].node_of[leaf];
+}
+
+uint32_t orr_kueue_node_leaf(const struct orr_kueue *kueue, uint32_t flavor, uint32_t node)
+{
+    const struct kueue_topology *topology = &kueue->topologies[flavor];
+    return topology->leaf_of == NULL ? ORR_NONE : topology->leaf_of[node];
+}
+
+void orr_kueue_set_room(struct orr_kueue *kueue, uint32_t node, const int64_t *free)
+{
+    int64_t *room = &kueue->room[(size_t)node * kueue->resources];
+    for (uint32_t f = 0; f < kueue->spec->flavor_count; f++) {
+        struct kueue_topology *topology = &kueue->topologies[f];
+        const uint32_t leaf = orr_kueue_node_leaf(kueue, f, node);
+        for (uint32_t r = 0; leaf != ORR_NONE && r < kueue->resources; r++) {
+            int64_t *sum = &topology->free[(size_t)leaf * kueue->resources + r];
+            *sum = orr_quota_add(orr_quota_sub(*sum, room[r]), free[r]);
+        }
+    }
+    memcpy(room, free, kueue->resources * sizeof *room);
 }

@@ -193,7 +193,10 @@ void orr_replay__flavors(struct orr_replay_nodes *nodes)
         }
         cluster->flavors[f] = (struct orr_flavor){
             .name = orr_arena_strndup(&cluster->arena, from->name, strlen(from->name)),
-            .takes = bits};
+            .takes = bits,
+            .topology = from->topology == NULL                ? ORR_FLAVOR_TOPOLOGY_NOT_STATED
+                        : strcmp(from->topology, "none") == 0 ? ORR_FLAVOR_TOPOLOGY_NONE
+                                                              : ORR_FLAVOR_TOPOLOGY_CLUSTER};
     }
     const uint32_t rounds = flavors_at_once(scenario);
     for (uint32_t round = 0, first = 0; round < rounds; round++) {

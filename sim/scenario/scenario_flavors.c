@@ -163,6 +163,8 @@ void orr_scenario__fill_flavors(struct orr_arena *arena, struct orr_scenario *sc
                                               &flavor->label_count);
         flavor->taints =
             orr_scenario__taints(arena, orr_scenario__find(node, "taints"), &flavor->taint_count);
+        const struct orr_scenario__node *topology = orr_scenario__find(node, "topology");
+        flavor->topology = topology == NULL ? NULL : topology->text;
     }
 }
 
@@ -196,6 +198,24 @@ void orr_scenario__fill_flavored(struct orr_arena *arena, const struct orr_scena
 
 /* --- what must hold --- */
 
+static enum orr_status check_topology(const struct orr_scenario__load *load,
+                                      const struct orr_scenario__node *root,
+                                      const struct orr_scenario__node *flavor)
+{
+    const struct orr_scenario__node *stated = orr_scenario__find(flavor, "topology");
+    const struct orr_scenario__node *topology =
+        orr_scenario__find(orr_scenario__find(root, "cluster"), "topology");
+    const struct orr_scenario__node *name = orr_scenario__find(topology, "name");
+    if (stated == NULL || strcmp(stated->text, "none") == 0 ||
+        strcmp(stated->text, name->text) == 0) {
+        return ORR_OK;
+    }
+    return orr_scenario__fail(load, &stated->at,
+                              "flavor \"%.80s\": the cluster's topology is named \"%.80s\", not "
+                              "\"%.80s\"; a flavor has that or `none`",
+                              flavor->key, name->text, stated->text);
+}
+
 static enum orr_status check_nodes(const struct orr_scenario__load *load,
                                    const struct orr_scenario__node *root)
 {
@@ -224,6 +244,10 @@ static enum orr_status check_nodes(const struct orr_scenario__load *load,
                 return orr_scenario__no_such(load, &named->children[p]->at, "pool",
                                              named->children[p]->text, known, pools->child_count);
             }
+        }
+        const enum orr_status status = check_topology(load, root, flavor);
+        if (status != ORR_OK) {
+            return status;
         }
     }
     return ORR_OK;

@@ -174,6 +174,11 @@ static enum orr_status convert_flavor(struct orr_scenario__load *load,
     if (taints != NULL && taints->child_count > 0) {
         write_taints(load, taints, flavor);
     }
+    const char *topology = orr_scenario__text_below(spec, "topologyName");
+    if (topology != NULL || flavor->child_count > 0) { /* else it is one of all nodes alike */
+        orr_scenario__add_text(load, flavor, "topology", topology != NULL ? topology : "none",
+                               object->at);
+    }
     orr_scenario__add(load, load->flavor_objects, name, object->at, flavor);
     return ORR_OK;
 }

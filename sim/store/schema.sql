@@ -124,7 +124,8 @@ CREATE TABLE ask(                    -- what equal pods of a job ask for; jobs a
   cpu_milli INTEGER NOT NULL, mem_bytes INTEGER NOT NULL, -- of each pod
   gpu_model TEXT,                   -- NULL: any
   shard INTEGER NOT NULL,           -- whose nodes
-  bound INTEGER NOT NULL            -- selectors, taints or its queue rule nodes out: which, by `barred`; 0: none
+  bound INTEGER NOT NULL,           -- selectors, taints or its queue rule nodes out: which, by `barred`; 0: none
+  level TEXT                        -- of the topology (or node): these pods must be in one domain of it; NULL: they need not
 );
 CREATE TABLE barred(                 -- nodes that are ruled out for pods whose `ask` has this number
   bound INTEGER NOT NULL, node INTEGER NOT NULL

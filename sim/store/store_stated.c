@@ -65,6 +65,12 @@ static enum orr_status write_barred(sqlite3 *db, const struct orr_store_input *i
     return writer_close(&w);
 }
 
+/* Of a gang without parts, or of the part that the pods are in; 0: none. */
+static uint32_t required_level(const struct orr_shape *shape, const struct orr_task_group *group)
+{
+    return shape->set_count == 0 ? shape->span.required : shape->sets[group->set].span.required;
+}
+
 static enum orr_status write_asks(sqlite3 *db, const struct orr_store_input *in,
                                   struct orr_err *err)
 {
@@ -92,6 +98,8 @@ static enum orr_status write_asks(sqlite3 *db, const struct orr_store_input *in,
                              : orr_idmap_name(&in->world->cluster.models, request->gpu_model));
             put_int(&w, request->shard);
             put_int(&w, numbers[at++]);
+            const uint32_t level = required_level(&shapes->shapes[s], group);
+            put_text(&w, level == 0 ? NULL : orr_cluster_level_name(&in->world->cluster, level));
             put_row(&w);
         }
     }

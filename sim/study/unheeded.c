@@ -25,14 +25,16 @@ void orr_point_unheeded(const struct orr_world *world, const struct orr_engine_s
 {
     const uint32_t count = world->cluster.shards.count;
     struct {
-        uint32_t priorities, spans;
+        uint32_t priorities, spans, mixed; /* mixed: of those, of gangs of several kinds of pods */
     } *jobs = orr_zalloc(count, sizeof *jobs);
     for (uint32_t j = 0; j < world->job_count; j++) {
         const struct orr_job_spec *spec = &world->specs[j];
         const uint32_t shard = world->queues.queues[spec->queue].shard;
         const struct orr_row_extra *extra = orr_world_job_extra(world, j);
         jobs[shard].priorities += extra != NULL && extra->priority != NULL;
-        jobs[shard].spans += orr_shape_is_bound(&world->shapes.shapes[spec->shape]);
+        const struct orr_shape *shape = &world->shapes.shapes[spec->shape];
+        jobs[shard].spans += orr_shape_is_bound(shape);
+        jobs[shard].mixed += orr_shape_is_bound(shape) && shape->group_count > 1;
     }
     for (uint32_t s = 0; s < count; s++) {
         const struct orr_policy *policy = shards[s].policy;
@@ -46,7 +48,17 @@ void orr_point_unheeded(const struct orr_world *world, const struct orr_engine_s
                            could_order(policy) ? " unless its parameter order is priority" : "");
             say(text, context);
         }
-        if (jobs[s].spans > 0 && (orr_policy_laws(policy, shards[s].params) & ORR_LAW_SPAN) == 0) {
+        const bool kinds = (orr_policy_heeds(policy, shards[s].params) & ORR_HEEDS_KIND_SPANS) != 0;
+        if (kinds && jobs[s].mixed > 0) {
+            (void)snprintf(text, sizeof text,
+                           "the topology that %u job%s of several kinds of pods ask%s for: policy "
+                           "%s places each kind by itself, but for one pod and its workers",
+                           jobs[s].mixed, ORR_PLURAL(jobs[s].mixed),
+                           ORR_ONE(jobs[s].mixed, "s", ""), policy->name);
+            say(text, context);
+        }
+        if (!kinds && jobs[s].spans > 0 &&
+            (orr_policy_laws(policy, shards[s].params) & ORR_LAW_SPAN) == 0) {
             (void)snprintf(text, sizeof text,
                            "the topology that %u job%s or %s roles ask for: policy %s places "
                            "%s pods without it",

@@ -54,6 +54,8 @@ workload: [{name: t, trace: flavors.csv}]
 policy: kueue
 YAML
 run flavors "$dir/flavors.yaml"
+run racks "$source/scenarios/whatif/topology/topology.yaml" --policy kai
+run topology "$source/scenarios/whatif/topology/topology.yaml" --policy kueue
 run preempt "$source/scenarios/whatif/inference/inference.yaml" --policy kai
 run shortest --trace "$log" --cluster 240x1 --split 1 --policy fifo --param order=shortest
 run backfill --trace "$log" --cluster 240x1 --split 1 --policy fifo --param backfill=true
@@ -256,6 +258,9 @@ fault flavors lending "UPDATE queue_flavor SET lend = 0 WHERE queue = (SELECT id
 fault flavors lending "UPDATE flavor_node SET flavor = 'h100' WHERE node = (SELECT max(node) FROM flavor_node)"
 fault flavors victim "UPDATE queue_lending SET reclaim = 'LowerPriority'; UPDATE job SET priority = 9 WHERE name LIKE 'a_'"
 fault flavors victim "UPDATE queue_lending SET within = 'Never'"
+fault racks together "UPDATE node_domain SET domain = node"
+fault topology together "UPDATE node_domain SET domain = node"
+fault topology together "UPDATE ask SET level = 'node' WHERE pods > 1"
 fault shards shard "UPDATE job SET node = (SELECT id FROM node WHERE pool = 'k' LIMIT 1) WHERE id =
     (SELECT id FROM job WHERE name LIKE 'a%' AND node IS NOT NULL LIMIT 1)"
 fault shards down "INSERT INTO outage SELECT node, start_ms, end_ms FROM job WHERE id =

@@ -60,6 +60,7 @@ struct draw {
     struct draw_pool pools[POOLS];
     uint32_t pool_count, gpus, gpus_most; /* gpus: of all nodes; most of one node */
     bool racks, blocks, zones;            /* levels there are */
+    const char *topology;                 /* its name, as written */
     struct draw_queue queues[QUEUES];
     uint32_t queue_count;
     char flavors[POOLS][NAME_BYTES]; /* one a pool */

@@ -242,7 +242,8 @@ static void put_link(struct draw *d, const char *level)
 static void draw_topology(struct draw *d)
 {
     open_map(d, "  topology");
-    put(d, "name", "%s", one_in(d, 2) ? "hall" : "\"dc 1\"");
+    d->topology = one_in(d, 2) ? "hall" : "\"dc 1\"";
+    put(d, "name", "%s", d->topology);
     if (one_in(d, 3)) {
         put(d, "levels", "[%s%s%snode]", d->zones ? "zone, " : "", d->blocks ? "block, " : "",
             d->racks ? "rack, " : "");
@@ -289,6 +290,7 @@ void draw_cluster(struct draw *d)
         draw_pool(d, p);
     }
     stream(d, "topology");
+    d->topology = "cluster";
     if (has(d, "topology", 35)) {
         draw_topology(d);
     }

@@ -72,7 +72,8 @@ static const struct knob kueue[] = {
     {{"cluster_cohort: false", NULL}},
     {{"wait_for_pods_ready: false", "timeout: 1m", "timeout: 10m", NULL}},
     {{"backoff_base: 10s", "backoff_limit: 2", NULL}},
-    {{"placement: ideal", "score: most-allocated", NULL}}};
+    {{"placement: ideal", "score: most-allocated", NULL}},
+    {{"topology_aware_scheduling: always", "topology_aware_scheduling: never", NULL}}};
 static const struct knob las[] = {
     {{"threshold_gpu_s: 60", "threshold_gpu_s: 1000", "thresholds_gpu_s: \"20, 100, 500\"", NULL}},
     {{"promote: 1", "promote: 0.1", NULL}}};

@@ -106,6 +106,9 @@ static void draw_flavors(struct draw *d)
                 put(d, "taints", "[\"team=red:NoSchedule\"]");
             }
         }
+        if (one_in(d, 3)) {
+            put(d, "topology", "%s", one_in(d, 3) ? "none" : d->topology);
+        }
         end_map(d);
     }
 }

@@ -62,7 +62,7 @@ sqlite3 *fixture_open(const char *path)
     fixture_exec(db, "PRAGMA journal_mode = off; PRAGMA synchronous = off");
     fixture_exec(db, fixture_schema);
     fixture_exec(db, orr_views_sql);
-    fixture_exec(db, "PRAGMA user_version = 16");
+    fixture_exec(db, "PRAGMA user_version = 17");
     return db;
 }
 
@@ -364,7 +364,7 @@ static void write_jobs(struct making *making)
         }
     }
     fixture_exec(making->db, "INSERT INTO ask SELECT DISTINCT shape,0,pods,mgpu/pods/1000,1000,"
-                             "NULL,0,0,NULL,0,0 FROM job");
+                             "NULL,0,0,NULL,0,0,NULL FROM job");
     (void)sqlite3_finalize(jobs);
     (void)sqlite3_finalize(placements);
     (void)sqlite3_finalize(attempts);

@@ -32,9 +32,11 @@ static const char rows[] =
     "INSERT INTO attempt VALUES(5,1,40000,50000,'preempt');"
     "INSERT INTO placement VALUES(2,1,0,2,1,8000,255,10000,30500,0)," /* on two nodes in a row */
     "(5,1,0,1,1,4000,15,40000,50000,0);"
-    "INSERT INTO ask VALUES(0,0,1,2,1000,NULL,0,0,NULL,0,0),(1,0,2,8,1000,NULL,0,0,NULL,0,0),"
-    "(2,0,1,1,500,NULL,0,0,NULL,0,0),(3,0,1,8,1000,NULL,0,0,NULL,0,0),(4,0,1,4,1000,NULL,0,0,NULL,"
-    "0,0);"
+    "INSERT INTO ask "
+    "VALUES(0,0,1,2,1000,NULL,0,0,NULL,0,0,NULL),(1,0,2,8,1000,NULL,0,0,NULL,0,0,NULL),"
+    "(2,0,1,1,500,NULL,0,0,NULL,0,0,NULL),(3,0,1,8,1000,NULL,0,0,NULL,0,0,NULL),(4,0,1,4,1000,NULL,"
+    "0,0,NULL,"
+    "0,0,NULL);"
     "INSERT INTO reason_change(job,at_ms,reason) "
     "VALUES(4,3000,1),(4,20000,2),(2,1000,1),(3,30500,1);";
 

@@ -54,6 +54,8 @@ struct orr_audit_span {
     orr_ms end_ms;     /* ORR_MS_NEVER: still held at the end */
     orr_ms leaves_ms;  /* when it was evicted, else its end: no part of its queue any more */
     uint32_t eviction; /* index of that, or ORR_NONE */
+    uint32_t kind;     /* of the job's pods */
+    uint32_t domain;   /* that all of the kind must be in together; ORR_NONE: they need not */
 };
 
 /* An attempt that was cut short. */
@@ -161,6 +163,7 @@ struct orr_audit_shard {
     bool counts_moved; /* reclaim counts what it places elsewhere as taken */
     enum orr_audit_cap namespace_cap;
     enum orr_audit_preemption within, reclaim; /* of queues that state none */
+    bool scattered;                            /* it does not heed topology */
     bool cluster_cohort; /* a cohort above those at the top owns GPUs that no queue has */
 };
 
@@ -270,6 +273,7 @@ void orr_schedule_release(struct orr_schedule *schedule);
     X(LENDING, "lending",                                                                          \
       "no queue or cohort holds more of a flavor than its quota, what it may borrow and what "     \
       "others lend")                                                                               \
+    X(TOGETHER, "together", "pods that must be in one domain of the topology together are")        \
     X(QUOTA, "quota", "what may not be preempted starts within the quotas above it")               \
     X(SHARE, "share", "fair shares that are stored are what demand and weights make due")          \
     X(PART, "part", "no queue holds more than its fixed part")                                     \

@@ -92,12 +92,19 @@ static inline uint32_t orr_node_type_own_gpus(const struct orr_node_type *type)
     return type->gpus - orr_node_type_foreign_gpus(type);
 }
 
+enum orr_flavor_topology { /* is it placed by the cluster's topology? */
+                           ORR_FLAVOR_TOPOLOGY_NOT_STATED,
+                           ORR_FLAVOR_TOPOLOGY_NONE,
+                           ORR_FLAVOR_TOPOLOGY_CLUSTER
+};
+
 struct orr_flavor { /* nodes that queues may have quota of apart: Kueue's ResourceFlavor */
     const char *name;
     const uint64_t *takes; /* bit n: tasks with filter n (a selector, tolerations) may use it */
     /* by number of a filter, of all nodes (0) or of allowed ones: a filter for those of them that
      * are of the flavor; ORR_NONE: none was made */
     const uint32_t *narrowed;
+    enum orr_flavor_topology topology;
 };
 
 struct orr_cluster {

@@ -218,7 +218,10 @@ enum {
     ORR_HEEDS_MIN_RUNTIME = 1u << 4, /* queues' preempt_min_runtime and reclaim_min_runtime */
     /* decides by who waits and who holds what since when, and by nothing before it (past use, work
      * done, how often a job was evicted): equal situations are decided equally at any time */
-    ORR_HEEDS_NO_PAST = 1u << 5
+    ORR_HEEDS_NO_PAST = 1u << 5,
+    /* of topology what each kind of a job's pods asks by itself, and of a gang of several kinds the
+     * same of each; without ORR_LAW_SPAN */
+    ORR_HEEDS_KIND_SPANS = 1u << 6
 };
 
 /* Of a policy able of ORR_ABLE_STALE_GANGS: how long after the first cycle that finds a gang below

@@ -44,7 +44,11 @@ ORR_API_BEGIN
       "not admitted: its selector and tolerations go with no flavor of its queue")                 \
     X(CANCELLED, "cancelled", "it lost its nodes to another job and is not queued again")          \
     X(FLAVOR_NODES, "flavor-nodes",                                                                \
-      "admitted: enough GPUs are free, but not on nodes of the flavor that its quota is of")
+      "admitted: enough GPUs are free, but not on nodes of the flavor that its quota is of")       \
+    X(TOPOLOGY_PLACEMENT, "topology-placement",                                                    \
+      "not admitted: its queue has quota for it, but the topology has no place for its pods")      \
+    X(ASSIGNED_NODES, "assigned-nodes",                                                            \
+      "admitted: the nodes that its pods were given are down, or their room is not free yet")
 
 /* Limits that only Slurm has, under the names that squeue prints. */
 #define ORR_REASON_SLURM_LIST(X)                                                                   \

@@ -63,7 +63,10 @@ struct orr_kueue_flavor {
     const struct orr_kueue_toleration *tolerations;
     uint32_t label_count, taint_count, toleration_count;
     uint32_t topology; /* ORR_NONE: no topology-aware flavor */
-    bool missing;      /* named by a queue, but there is none */
+    /* bit n: node n is of it; NULL: those that have its labels. Who states it states the nodes of
+     * pod sets too: labels and taints of nodes are not looked at then */
+    const uint64_t *nodes;
+    bool missing; /* named by a queue, but there is none */
 };
 
 struct orr_kueue_topology {
@@ -150,7 +153,9 @@ struct orr_kueue_pod_set {
     /* where the pods of the elastic slice are that this one takes over: they stay there */
     const struct orr_kueue_domain *previous;
     uint32_t previous_count;
-    const char *group; /* pod sets decided together; NULL: alone */
+    const char *group;     /* pod sets decided together; NULL: alone */
+    const uint64_t *nodes; /* bit n: its pods may be on node n, of flavors that state their nodes;
+                              NULL: on all of those */
 };
 #define ORR_KUEUE_NOT_ASKED (-1)
 
@@ -267,6 +272,9 @@ void orr_kueue_set_order(struct orr_kueue *kueue, uint32_t workload, int64_t at)
 /* Failed nodes of a holder: it is a head of the next cycle. */
 void orr_kueue_set_unhealthy(struct orr_kueue *kueue, uint32_t workload, const char *const *nodes,
                              uint32_t count);
+/* What a node has for pods under Kueue is another now; all 0: it takes none. Of one whose pods are
+ * counted node by node, or with others of its leaf. */
+void orr_kueue_set_room(struct orr_kueue *kueue, uint32_t node, const int64_t *free);
 /* Into the heap of its queue, or parked if all that are alike are. */
 void orr_kueue_queue(struct orr_kueue *kueue, uint32_t workload);
 /* Parked by itself until it is queued again or the tree wakes (backoff: not then). */
@@ -315,6 +323,9 @@ uint64_t orr_kueue_print(const struct orr_kueue *kueue);
 /* Did the last cycle park anybody? */
 bool orr_kueue_parked(const struct orr_kueue *kueue);
 enum orr_kueue_wait orr_kueue_wait(const struct orr_kueue *kueue, uint32_t workload);
+/* When it was last looked at: was there quota, now or after preemption, but no place in the
+ * topology? */
+bool orr_kueue_lacks_place(const struct orr_kueue *kueue, uint32_t workload);
 bool orr_kueue_in_heap(const struct orr_kueue *kueue, uint32_t workload);
 bool orr_kueue_is_parked(const struct orr_kueue *kueue, uint32_t workload);
 
@@ -380,6 +391,10 @@ bool orr_kueue_place(struct orr_kueue *kueue, uint32_t workload, uint32_t flavor
 /* The same for the pods that a holder has on unhealthy nodes: all its domains then. */
 bool orr_kueue_place_lost(struct orr_kueue *kueue, uint32_t workload,
                           struct orr_kueue_topology_result *results);
+/* The node of a leaf that is one. */
+uint32_t orr_kueue_leaf_node(const struct orr_kueue *kueue, uint32_t flavor, uint32_t leaf);
+/* The leaf that the node is in; ORR_NONE: it is not of the flavor. */
+uint32_t orr_kueue_node_leaf(const struct orr_kueue *kueue, uint32_t flavor, uint32_t node);
 /* Level values of a leaf, the widest first. */
 const char *const *orr_kueue_leaf_values(const struct orr_kueue *kueue, uint32_t flavor,
                                          uint32_t leaf, uint32_t *count);
