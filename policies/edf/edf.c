@@ -140,7 +140,7 @@ static uint32_t list_tasks(struct edf *edf, const struct orr_view *view)
                                   .mgpu = orr_walk_size(view, job),
                                   .job = job,
                                   .runs_on = view->jobs[job].phase == ORR_JOB_RUNNING &&
-                                             !orr_walk_may_pause(view, job)};
+                                             !orr_walk_may_pause(&edf->walk, view, job)};
         }
     }
     orr_sort(edf->tasks, count, sizeof *edf->tasks, by_deadline, NULL);

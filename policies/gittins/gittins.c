@@ -162,7 +162,7 @@ static orr_ms gittins_wake(void *state, const struct orr_view *view)
     const struct orr_walk *walk = &((const struct gittins *)state)->walk;
     bool pauses = false;
     for (uint32_t i = 0; i < walk->running.count && walk->waiting.count > 0 && !pauses; i++) {
-        pauses = orr_walk_may_pause(view, walk->running.jobs[i]);
+        pauses = orr_walk_may_pause(walk, view, walk->running.jobs[i]);
     }
     return pauses ? view->now + ROUND_MS : ORR_MS_NEVER;
 }

@@ -83,9 +83,10 @@ int64_t orr_walk_size(const struct orr_view *view, uint32_t job)
     return view->shapes->shapes[view->specs[job].shape].gpus_mgpu;
 }
 
-bool orr_walk_may_pause(const struct orr_view *view, uint32_t job)
+bool orr_walk_may_pause(const struct orr_walk *walk, const struct orr_view *view, uint32_t job)
 {
-    return view->specs[job].preemptible && !view->specs[job].scales;
+    return view->specs[job].preemptible && !view->specs[job].scales &&
+           (walk->keeps == NULL || !walk->keeps(walk->self, view, job));
 }
 
 int64_t orr_walk_room(const struct orr_walk *walk, const struct orr_view *view)
@@ -93,7 +94,7 @@ int64_t orr_walk_room(const struct orr_walk *walk, const struct orr_view *view)
     int64_t left = orr_view_room(view)->idle_gpus * ORR_MGPU;
     for (uint32_t i = 0; i < walk->running.count; i++) {
         const uint32_t job = walk->running.jobs[i];
-        left += orr_walk_may_pause(view, job) ? orr_walk_size(view, job) : 0;
+        left += orr_walk_may_pause(walk, view, job) ? orr_walk_size(view, job) : 0;
     }
     return left;
 }
@@ -108,7 +109,7 @@ static bool choose(struct orr_walk *walk, const struct orr_view *view, struct or
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t job = walk->order[i].job;
         const bool runs = view->jobs[job].phase == ORR_JOB_RUNNING;
-        if (runs && !orr_walk_may_pause(view, job)) {
+        if (runs && !orr_walk_may_pause(walk, view, job)) {
             continue;
         }
         if (orr_walk_size(view, job) <= left) {

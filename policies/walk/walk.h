@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* walk.h - an order of all jobs in which those that stand behind are paused for those before: what
- * srtf, edf and gittins share.
+ * srtf, edf, gittins and themis share.
  *
  * All jobs, waiting and running, stand in the order of a key. They are walked with the GPUs of the
  * cluster: who fits into those that are left runs, who does not is paused or goes on waiting, and
@@ -15,6 +15,8 @@
 
 /* The lower, the earlier. */
 typedef int64_t orr_walk_key_fn(void *self, const struct orr_view *view, uint32_t job);
+/* Does a job that runs go on whatever its key? */
+typedef bool orr_walk_keeps_fn(void *self, const struct orr_view *view, uint32_t job);
 
 struct orr_walk_line { /* in the order in which they came */
     uint32_t *jobs;
@@ -28,6 +30,7 @@ struct orr_walk_entry {
 
 struct orr_walk {
     orr_walk_key_fn *key;
+    orr_walk_keeps_fn *keeps; /* or NULL: nobody does for that */
     void *self;
     /* ties: by job; else those first that began to wait first, then those that began to run first
      */
@@ -40,7 +43,7 @@ struct orr_walk {
     struct orr_placer *placer;
 };
 
-/* A walk that is all zero but for key, self and by_job. */
+/* A walk that is all zero but for key, keeps, self and by_job. */
 void orr_walk_open(struct orr_walk *walk, const struct orr_view *view,
                    const struct orr_placer_params *placer);
 void orr_walk_close(struct orr_walk *walk);
@@ -51,7 +54,7 @@ uint32_t orr_walk_order(struct orr_walk *walk, const struct orr_view *view);
 /* milli-GPU that those share that wait, or run and may be paused. */
 int64_t orr_walk_room(const struct orr_walk *walk, const struct orr_view *view);
 int64_t orr_walk_size(const struct orr_view *view, uint32_t job);
-/* Of a job that runs: preemptible, and no service. */
-bool orr_walk_may_pause(const struct orr_view *view, uint32_t job);
+/* Of a job that runs: preemptible, no service, and nothing keeps it. */
+bool orr_walk_may_pause(const struct orr_walk *walk, const struct orr_view *view, uint32_t job);
 
 #endif

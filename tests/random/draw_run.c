@@ -6,9 +6,10 @@
 
 static const char *any_policy(struct draw *d)
 {
-    static const char *const policies[] = {
-        "kai", "kai",  "kai",          "kueue", "kube",    "kube", "static", "easy",  "fifo",
-        "las", "srtf", "conservative", "edf",   "gittins", "drf",  "slurm",  "slurm", NULL};
+    static const char *const policies[] = {"kai",   "kai",          "kai",    "kueue",   "kube",
+                                           "kube",  "static",       "easy",   "fifo",    "las",
+                                           "srtf",  "conservative", "edf",    "gittins", "drf",
+                                           "slurm", "slurm",        "themis", NULL};
     return any(d, policies);
 }
 
