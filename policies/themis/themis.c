@@ -172,7 +172,7 @@ static void hold_auction(struct themis *themis, const struct orr_view *view)
         const double later = (double)(themis->params.lease_ms > 0 ? themis->params.lease_ms : 1);
         bids[i] =
             (struct orr_themis_bid){.gpus = (orr_walk_size(view, job) + ORR_MGPU - 1) / ORR_MGPU,
-                                    .gain = log1p(later / (end > 1 ? end : 1))};
+                                    .gain = log(1 + later / (end > 1 ? end : 1))};
     }
     orr_themis_auction(bids, offered, orr_walk_room(&themis->walk, view) / ORR_MGPU);
     uint32_t rank = 1;

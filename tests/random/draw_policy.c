@@ -83,6 +83,7 @@ static const struct knob drf[] = {{{"backfill: false", NULL}}};
 static const struct knob edf[] = {{{"admission: feasible", NULL}}, {{"by: estimate", NULL}}};
 static const struct knob gittins[] = {{{"levels: 1", "levels: 3", NULL}}};
 
+static const struct knob gavel[] = {{{"shares: queues", NULL}}};
 static const struct knob themis[] = {{{"lease: 10s", "lease: 1m", "lease: 0s", NULL}},
                                      {{"fairness: 0", "fairness: 0.5", "fairness: 1", NULL}},
                                      {{"by: estimate", NULL}}};
@@ -142,6 +143,7 @@ static const struct {
                 {"drf", drf, sizeof drf / sizeof drf[0], true},
                 {"edf", edf, sizeof edf / sizeof edf[0], true},
                 {"gittins", gittins, sizeof gittins / sizeof gittins[0], true},
+                {"gavel", gavel, sizeof gavel / sizeof gavel[0], true},
                 {"themis", themis, sizeof themis / sizeof themis[0], true},
                 {"slurm", slurm, sizeof slurm / sizeof slurm[0], false},
                 {"kueue", kueue, sizeof kueue / sizeof kueue[0], false}};

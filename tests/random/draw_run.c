@@ -9,7 +9,7 @@ static const char *any_policy(struct draw *d)
     static const char *const policies[] = {"kai",   "kai",          "kai",    "kueue",   "kube",
                                            "kube",  "static",       "easy",   "fifo",    "las",
                                            "srtf",  "conservative", "edf",    "gittins", "drf",
-                                           "slurm", "slurm",        "themis", NULL};
+                                           "slurm", "slurm",        "themis", "gavel",   NULL};
     return any(d, policies);
 }
 

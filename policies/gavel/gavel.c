@@ -1,0 +1,572 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* gavel.c - heterogeneity-aware max-min fairness in rounds (Gavel: Narayanan et al., OSDI 2020).
+ *
+ * When the jobs or the nodes change, each job is given the part of its time that it should run on
+ * each model of GPU (gavel_lp.c), by how fast its profile says it runs there. At each round a job
+ * goes first on a model the more of what it was due there it has not had; what runs where it was
+ * chosen keeps its nodes, others are paused. GPUs that nobody is due are given to whoever is left,
+ * on the model on which it is fastest. */
+#include "gavel.h"
+
+#include <math.h>
+#include <string.h>
+
+#include <orrery/base/mem.h>
+#include <orrery/base/sort.h>
+#include <orrery/core/place.h>
+
+#include "../registry/policies_int.h"
+
+#define ROUND_MS   360000
+#define LEAST_NEED 1e-6
+
+enum { KINDS = ORR_GAVEL_KINDS_MAX, NOWHERE = KINDS };
+enum { BY_JOB, BY_QUEUE };
+
+struct gavel_params {
+    int64_t shares;
+    struct orr_placer_params placer;
+};
+
+struct gavel_job {
+    double rate[KINDS];            /* 0: not there */
+    double time[KINDS];            /* what it should have, of its time */
+    double due[KINDS], had[KINDS]; /* ms */
+    uint8_t chosen;                /* kind of this round, or NOWHERE */
+    bool mixed; /* no kind holds all of it: it gets what is left, of any, and keeps it */
+};
+
+struct pair {             /* a job on a kind */
+    double first, second; /* the higher, the earlier */
+    uint32_t job;
+    uint8_t kind;
+};
+
+struct gavel {
+    struct gavel_params params;
+    uint32_t models[KINDS], kinds; /* of GPUs, or ORR_NONE for nodes that state none */
+    uint8_t *kind_of_node;         /* NOWHERE: no GPUs, or another shard's */
+    struct gavel_job *jobs;
+    uint32_t job_capacity;
+    uint32_t *active, active_count, active_capacity; /* as they came */
+    struct pair *pairs;
+    uint32_t pair_count, pair_capacity;
+    orr_ms accounted_ms, paused_ms;
+    bool changed;
+    struct orr_placer *placer;
+};
+
+static const char *const share_names[] = {"jobs", "queues", NULL};
+
+static const struct orr_param gavel_rows[] = {
+    {"shares", ORR_PARAM_CHOICE, offsetof(struct gavel_params, shares), "jobs", "", share_names, 0,
+     0, "who is to get equally much: jobs, or queues by their weights, and jobs within them"},
+    {"placement", ORR_PARAM_CHOICE, offsetof(struct gavel_params, placer.choice), "default", "",
+     orr_placement_names, 0, 0, orr_placement_help},
+    {"typical_jobs", ORR_PARAM_INT, offsetof(struct gavel_params, placer.typical_jobs), "0", "jobs",
+     NULL, 0, 1e9, orr_typical_jobs_help},
+    {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
+
+/* --- kinds of GPU --- */
+
+static enum orr_status list_kinds(struct gavel *gavel, const struct orr_view *view,
+                                  struct orr_err *err)
+{
+    const uint32_t nodes = view->cluster->node_count;
+    gavel->kind_of_node = orr_alloc(nodes + (size_t)1, 1);
+    for (uint32_t n = 0; n < nodes; n++) {
+        const struct orr_node_type *type = orr_cluster_type(view->cluster, n);
+        uint32_t k = 0;
+        gavel->kind_of_node[n] = NOWHERE;
+        if (type->gpus == 0 || type->shard != view->shard) {
+            continue;
+        }
+        while (k < gavel->kinds && gavel->models[k] != type->gpu_model) {
+            k++;
+        }
+        if (k == KINDS) {
+            return orr_fail(err, ORR_SCENARIO, "gavel: more than %d models of GPU", KINDS);
+        }
+        gavel->models[k] = type->gpu_model;
+        gavel->kinds = k == gavel->kinds ? k + 1 : gavel->kinds;
+        gavel->kind_of_node[n] = (uint8_t)k;
+    }
+    return ORR_OK;
+}
+
+static enum orr_status gavel_open(const struct orr_host *host, const void *params,
+                                  const struct orr_view *view, void **state, struct orr_err *err)
+{
+    (void)host;
+    struct gavel *gavel = orr_zalloc(1, sizeof *gavel);
+    gavel->params = *(const struct gavel_params *)params;
+    gavel->accounted_ms = view->now;
+    gavel->paused_ms = ORR_MS_NONE;
+    const enum orr_status status = list_kinds(gavel, view, err);
+    if (status != ORR_OK) {
+        orr_free(gavel->kind_of_node);
+        orr_free(gavel);
+        return status;
+    }
+    gavel->placer = orr_placer_open(&gavel->params.placer, view->ledger, view->seed);
+    *state = gavel;
+    return ORR_OK;
+}
+
+static void gavel_close(void *state)
+{
+    struct gavel *gavel = state;
+    orr_free(gavel->kind_of_node);
+    orr_free(gavel->jobs);
+    orr_free(gavel->active);
+    orr_free(gavel->pairs);
+    orr_placer_close(gavel->placer);
+    orr_free(gavel);
+}
+
+static const struct orr_shape *shape_of(const struct orr_view *view, uint32_t job)
+{
+    return &view->shapes->shapes[view->specs[job].shape];
+}
+
+static int64_t size_of(const struct orr_view *view, uint32_t job)
+{
+    return shape_of(view, job)->gpus_mgpu;
+}
+
+static bool runs(const struct orr_view *view, uint32_t job)
+{
+    return view->jobs[job].phase == ORR_JOB_RUNNING;
+}
+
+/* Held for good: what it has is nobody's to divide. */
+static bool stays(const struct gavel *gavel, const struct orr_view *view, uint32_t job)
+{
+    return runs(view, job) &&
+           (!view->specs[job].preemptible || view->specs[job].scales || gavel->jobs[job].mixed);
+}
+
+/* Where most of its first placement is; NOWHERE: not on GPUs of the shard. */
+static uint8_t kind_held(const struct gavel *gavel, const struct orr_view *view, uint32_t job)
+{
+    const uint32_t placement = view->jobs[job].placement;
+    return placement == ORR_NONE ? NOWHERE
+                                 : gavel->kind_of_node[view->ledger->placements[placement].node];
+}
+
+/* --- how fast where --- */
+
+/* Fills nodes of a kind, empty in thought, until all tasks sit; false: there are too few. */
+static bool seat_all(const struct gavel *gavel, const struct orr_view *view, uint32_t job,
+                     uint32_t kind, struct orr_seat **seats, uint32_t *count)
+{
+    const struct orr_shape *shape = shape_of(view, job);
+    uint32_t n = 0, capacity = 0;
+    *seats = NULL;
+    *count = 0;
+    for (uint32_t g = 0; g < shape->group_count; g++) {
+        const struct orr_request *request = &shape->groups[g].request;
+        const int64_t each = orr_request_mgpu(request);
+        for (uint32_t left = shape->groups[g].count; left > 0; n++) {
+            while (n < view->cluster->node_count && gavel->kind_of_node[n] != kind) {
+                n++;
+            }
+            if (n == view->cluster->node_count ||
+                (request->gpu_model != ORR_NONE && request->gpu_model != gavel->models[kind])) {
+                return false;
+            }
+            const struct orr_node_type *type = orr_cluster_type(view->cluster, n);
+            const int64_t fit = each > 0 ? (int64_t)type->gpus * ORR_MGPU / each : left;
+            const uint32_t tasks = fit < (int64_t)left ? (uint32_t)fit : left;
+            if (tasks > 0 && orr_cluster_admits(view->cluster, request->selector, n) &&
+                orr_cluster_admits(view->cluster, request->toleration, n) &&
+                orr_cluster_admits(view->cluster, request->allowed, n)) {
+                *seats = ORR_ROOM_FOR_ONE(*seats, *count, capacity);
+                (*seats)[(*count)++] = (struct orr_seat){n, g, tasks};
+                left -= tasks;
+            }
+        }
+    }
+    return true;
+}
+
+static void rate_job(struct gavel *gavel, const struct orr_view *view, uint32_t job)
+{
+    struct gavel_job *it = &gavel->jobs[job];
+    *it = (struct gavel_job){.chosen = NOWHERE, .mixed = true};
+    for (uint32_t k = 0; k < gavel->kinds; k++) {
+        struct orr_seat *seats;
+        uint32_t count;
+        if (seat_all(gavel, view, job, k, &seats, &count)) {
+            it->rate[k] = (double)orr_view_rate_at(view, job, seats, count) / 1e6;
+            it->mixed = it->mixed && !(it->rate[k] > 0);
+        }
+        orr_free(seats);
+    }
+}
+
+/* --- events --- */
+
+static void gavel_event(void *state, const struct orr_view *view, enum orr_job_event event,
+                        uint32_t job)
+{
+    struct gavel *gavel = state;
+    if (event == ORR_JOB_SUBMITTED || event == ORR_JOB_STARTED) {
+        gavel->jobs =
+            orr_zgrow(gavel->jobs, &gavel->job_capacity, view->job_count, sizeof *gavel->jobs);
+        gavel->active =
+            ORR_ROOM_FOR_ONE(gavel->active, gavel->active_count, gavel->active_capacity);
+        gavel->active[gavel->active_count++] = job;
+        rate_job(gavel, view, job);
+        gavel->changed = true;
+    } else if (event == ORR_JOB_ENDED) {
+        uint32_t kept = 0;
+        for (uint32_t i = 0; i < gavel->active_count; i++) {
+            gavel->active[kept] = gavel->active[i];
+            kept += gavel->active[i] != job;
+        }
+        gavel->active_count = kept;
+        gavel->changed = true;
+    }
+}
+
+static void gavel_node(void *state, const struct orr_view *view, uint32_t node)
+{
+    (void)view;
+    (void)node;
+    ((struct gavel *)state)->changed = true;
+}
+
+static void gavel_queue(void *state, const struct orr_view *view, uint32_t queue)
+{
+    gavel_node(state, view, queue);
+}
+
+/* What was due and what was had since the last round. */
+static void account(struct gavel *gavel, const struct orr_view *view)
+{
+    const double span = (double)(view->now - gavel->accounted_ms);
+    for (uint32_t i = 0; i < gavel->active_count && span > 0; i++) {
+        const uint32_t job = gavel->active[i];
+        struct gavel_job *it = &gavel->jobs[job];
+        for (uint32_t k = 0; k < gavel->kinds; k++) {
+            it->due[k] += it->time[k] * span;
+        }
+        const uint8_t held = runs(view, job) ? kind_held(gavel, view, job) : NOWHERE;
+        if (held < KINDS) {
+            it->had[held] += span;
+        }
+    }
+    gavel->accounted_ms = view->now;
+}
+
+/* --- dividing --- */
+
+/* GPUs of each kind that nobody holds for good. */
+static void list_gpus(const struct gavel *gavel, const struct orr_view *view, double *gpus)
+{
+    memset(gpus, 0, KINDS * sizeof *gpus);
+    for (uint32_t n = 0; n < view->cluster->node_count; n++) {
+        if (gavel->kind_of_node[n] < KINDS && !view->ledger->down[n]) {
+            gpus[gavel->kind_of_node[n]] += orr_cluster_type(view->cluster, n)->gpus;
+        }
+    }
+    for (uint32_t i = 0; i < gavel->active_count; i++) {
+        const uint32_t job = gavel->active[i];
+        const uint8_t held = stays(gavel, view, job) ? kind_held(gavel, view, job) : NOWHERE;
+        if (held < KINDS) {
+            const double left = gpus[held] - (double)size_of(view, job) / ORR_MGPU;
+            gpus[held] = left > 0 ? left : 0;
+        }
+    }
+}
+
+static bool shares_in(const struct gavel *gavel, const struct orr_view *view, uint32_t job)
+{
+    double best = 0;
+    for (uint32_t k = 0; k < gavel->kinds; k++) {
+        best = gavel->jobs[job].rate[k] > best ? gavel->jobs[job].rate[k] : best;
+    }
+    return size_of(view, job) > 0 && best > 0 && !stays(gavel, view, job);
+}
+
+/* Of the job's weight: as much of each kind as there is of it, and for each GPU that it holds. */
+static double need_of(const struct gavel *gavel, const struct orr_view *view, uint32_t job,
+                      const double *gpus, const uint32_t *in_queue)
+{
+    double equal = 0, all = 0;
+    for (uint32_t k = 0; k < gavel->kinds; k++) {
+        equal += gavel->jobs[job].rate[k] * gpus[k];
+        all += gpus[k];
+    }
+    const uint32_t queue = view->specs[job].queue;
+    const double weight =
+        gavel->params.shares == BY_JOB
+            ? 1
+            : view->queues->queues[queue].resources[ORR_SHARE_GPU].weight / (double)in_queue[queue];
+    const double part = all > 0 ? equal / all : 0;
+    const double need = weight * part * ORR_MGPU / (double)size_of(view, job);
+    return need > LEAST_NEED ? need : LEAST_NEED;
+}
+
+static bool is_like(const struct orr_gavel_class *a, const struct orr_gavel_class *b)
+{
+    bool like = !(fabs(a->gpus - b->gpus) > 0) && !(fabs(a->need - b->need) > 1e-12 * a->need);
+    for (uint32_t k = 0; k < KINDS && like; k++) {
+        like = !(fabs(a->rate[k] - b->rate[k]) > 0);
+    }
+    return like;
+}
+
+static void divide(struct gavel *gavel, const struct orr_view *view)
+{
+    double gpus[KINDS];
+    struct orr_gavel_class *classes = NULL;
+    uint32_t count = 0, capacity = 0;
+    uint32_t *class_of = orr_alloc(gavel->active_count + (size_t)1, sizeof *class_of);
+    uint32_t *in_queue = orr_zalloc(view->queues->count + (size_t)1, sizeof *in_queue);
+    list_gpus(gavel, view, gpus);
+    for (uint32_t i = 0; i < gavel->active_count; i++) {
+        in_queue[view->specs[gavel->active[i]].queue] += shares_in(gavel, view, gavel->active[i]);
+    }
+    for (uint32_t i = 0; i < gavel->active_count; i++) {
+        const uint32_t job = gavel->active[i];
+        class_of[i] = ORR_NONE;
+        if (!shares_in(gavel, view, job)) {
+            continue;
+        }
+        struct orr_gavel_class class = {.jobs = 1,
+                                        .gpus = (double)size_of(view, job) / ORR_MGPU,
+                                        .need = need_of(gavel, view, job, gpus, in_queue)};
+        memcpy(class.rate, gavel->jobs[job].rate, sizeof class.rate);
+        uint32_t k = 0;
+        while (k < count && !is_like(&classes[k], &class)) {
+            k++;
+        }
+        if (k == count) {
+            classes = ORR_ROOM_FOR_ONE(classes, count, capacity);
+            classes[count++] = class;
+        } else {
+            classes[k].jobs++;
+        }
+        class_of[i] = k;
+    }
+    orr_gavel_divide(classes, count, gpus, gavel->kinds);
+    for (uint32_t i = 0; i < gavel->active_count; i++) {
+        struct gavel_job *it = &gavel->jobs[gavel->active[i]];
+        memset(it->time, 0, sizeof it->time);
+        if (class_of[i] != ORR_NONE) {
+            memcpy(it->time, classes[class_of[i]].time, sizeof it->time);
+        }
+    }
+    orr_free(classes);
+    orr_free(class_of);
+    orr_free(in_queue);
+    gavel->changed = false;
+}
+
+/* --- a round --- */
+
+static int earlier(const void *a, const void *b, void *context)
+{
+    (void)context;
+    const struct pair *x = a, *y = b;
+    if (x->first < y->first || x->first > y->first) {
+        return x->first > y->first ? -1 : 1;
+    }
+    if (x->second < y->second || x->second > y->second) {
+        return x->second > y->second ? -1 : 1;
+    }
+    return x->job != y->job ? (x->job < y->job ? -1 : 1) : x->kind - y->kind;
+}
+
+static void add_pair(struct gavel *gavel, double first, double second, uint32_t job, uint32_t kind)
+{
+    gavel->pairs = ORR_ROOM_FOR_ONE(gavel->pairs, gavel->pair_count, gavel->pair_capacity);
+    gavel->pairs[gavel->pair_count++] = (struct pair){first, second, job, (uint8_t)kind};
+}
+
+/* First those who are due something, by how often they were due it for each time they had it; then
+ * anybody, where it is fastest. */
+static void list_pairs(struct gavel *gavel, const struct orr_view *view)
+{
+    gavel->pair_count = 0;
+    for (uint32_t i = 0; i < gavel->active_count; i++) {
+        const uint32_t job = gavel->active[i];
+        const struct gavel_job *it = &gavel->jobs[job];
+        double had = 0;
+        gavel->jobs[job].chosen = NOWHERE;
+        for (uint32_t k = 0; k < gavel->kinds; k++) {
+            had += it->had[k];
+        }
+        for (uint32_t k = 0; k < gavel->kinds && !stays(gavel, view, job); k++) {
+            const double due = it->due[k] + it->time[k] * ROUND_MS;
+            if (it->time[k] > 1e-9) {
+                add_pair(gavel, 1 + due / (it->had[k] + 1), due - it->had[k], job, k);
+            }
+            if (it->rate[k] > 0) {
+                add_pair(gavel, 1 / (2 + had), it->rate[k], job, k);
+            }
+        }
+    }
+    orr_sort(gavel->pairs, gavel->pair_count, sizeof *gavel->pairs, earlier, NULL);
+}
+
+static void choose(struct gavel *gavel, const struct orr_view *view)
+{
+    int64_t room[KINDS] = {0};
+    for (uint32_t n = 0; n < view->cluster->node_count; n++) {
+        if (gavel->kind_of_node[n] < KINDS) {
+            room[gavel->kind_of_node[n]] += view->ledger->idle[n].gpus * ORR_MGPU;
+        }
+    }
+    for (uint32_t i = 0; i < gavel->active_count; i++) {
+        const uint32_t job = gavel->active[i];
+        const uint8_t held =
+            runs(view, job) && !stays(gavel, view, job) ? kind_held(gavel, view, job) : NOWHERE;
+        room[held < KINDS ? held : 0] += held < KINDS ? size_of(view, job) : 0;
+    }
+    list_pairs(gavel, view);
+    for (uint32_t i = 0; i < gavel->pair_count; i++) {
+        const struct pair *pair = &gavel->pairs[i];
+        const int64_t size = size_of(view, pair->job);
+        if (gavel->jobs[pair->job].chosen == NOWHERE && size <= room[pair->kind]) {
+            gavel->jobs[pair->job].chosen = pair->kind;
+            room[pair->kind] -= size;
+        }
+    }
+}
+
+/* Who runs elsewhere than where it was chosen, or was not. True if there is none. */
+static bool pause_others(struct gavel *gavel, const struct orr_view *view, struct orr_txn *txn)
+{
+    bool none = true;
+    for (uint32_t i = 0; i < gavel->active_count; i++) {
+        const uint32_t job = gavel->active[i];
+        if (runs(view, job) && !stays(gavel, view, job) && size_of(view, job) > 0 &&
+            kind_held(gavel, view, job) != gavel->jobs[job].chosen) {
+            (void)orr_txn_evict(txn, job, ORR_CAUSE_PREEMPT);
+            none = false;
+        }
+    }
+    return none;
+}
+
+/* The node of the kind for the next tasks of a gang: the emptiest; for one task the fullest. */
+static uint32_t best_node(const struct gavel *gavel, const struct orr_view *view, uint32_t kind,
+                          const struct orr_request *request, bool alone)
+{
+    uint32_t best = ORR_NONE;
+    for (uint32_t n = 0; n < view->cluster->node_count; n++) {
+        if (gavel->kind_of_node[n] != kind ||
+            (best != ORR_NONE &&
+             (alone ? view->ledger->idle[n].gpus >= view->ledger->idle[best].gpus
+                    : view->ledger->idle[n].gpus <= view->ledger->idle[best].gpus))) {
+            continue;
+        }
+        best = orr_ledger_room_for(view->ledger, n, request) > 0 ? n : best;
+    }
+    return best;
+}
+
+static enum orr_reason place_on_kind(const struct gavel *gavel, const struct orr_view *view,
+                                     struct orr_txn *txn, uint32_t job, uint32_t kind)
+{
+    const struct orr_shape *shape = shape_of(view, job);
+    const uint32_t before = orr_txn_checkpoint(txn);
+    for (uint32_t g = 0; g < shape->group_count; g++) {
+        const struct orr_request *request = &shape->groups[g].request;
+        for (uint32_t need = shape->groups[g].count; need > 0;) {
+            const uint32_t node = best_node(gavel, view, kind, request, shape->tasks == 1);
+            const uint32_t room =
+                node == ORR_NONE ? 0 : orr_ledger_room_for(view->ledger, node, request);
+            const uint32_t tasks = room < need ? room : need;
+            if (tasks == 0 || !orr_txn_place(txn, job, g, tasks, node)) {
+                orr_txn_rollback(txn, before);
+                return orr_place_why_not(view->ledger, shape, 0);
+            }
+            need -= tasks;
+        }
+    }
+    return ORR_REASON_NONE;
+}
+
+static void start_chosen(const struct gavel *gavel, const struct orr_view *view,
+                         struct orr_txn *txn)
+{
+    for (uint32_t i = 0; i < gavel->active_count; i++) {
+        const uint32_t job = gavel->active[i];
+        const struct gavel_job *it = &gavel->jobs[job];
+        if (view->jobs[job].phase != ORR_JOB_PENDING) {
+            continue;
+        }
+        const bool anywhere = size_of(view, job) == 0 || view->specs[job].scales ||
+                              gavel->params.placer.choice != ORR_PLACEMENT_DEFAULT ||
+                              orr_shape_is_bound(shape_of(view, job));
+        enum orr_reason reason = ORR_REASON_NO_CAPACITY;
+        if (size_of(view, job) == 0 || it->mixed || (it->chosen != NOWHERE && anywhere)) {
+            reason = orr_place_all(gavel->placer, txn, view->ledger, job);
+        } else if (it->chosen != NOWHERE) {
+            reason = place_on_kind(gavel, view, txn, job, it->chosen);
+        }
+        if (reason != ORR_REASON_NONE && view->jobs[job].reason != reason) {
+            orr_txn_explain(txn, job, reason);
+        }
+    }
+}
+
+static void gavel_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)
+{
+    struct gavel *gavel = state;
+    if (gavel->paused_ms != view->now) {
+        account(gavel, view);
+        if (gavel->changed) {
+            divide(gavel, view);
+        }
+        choose(gavel, view);
+        if (!pause_others(gavel, view, txn)) {
+            gavel->paused_ms = view->now;
+            return;
+        }
+    }
+    start_chosen(gavel, view, txn);
+}
+
+/* While some wait for others that may be paused, each round may choose others. */
+static orr_ms gavel_wake(void *state, const struct orr_view *view)
+{
+    const struct gavel *gavel = state;
+    bool waits = false, pauses = false;
+    for (uint32_t i = 0; i < gavel->active_count; i++) {
+        const uint32_t job = gavel->active[i];
+        waits = waits || view->jobs[job].phase == ORR_JOB_PENDING;
+        pauses = pauses || (runs(view, job) && !stays(gavel, view, job) && size_of(view, job) > 0);
+    }
+    return waits && pauses ? view->now + ROUND_MS : ORR_MS_NEVER;
+}
+
+static uint32_t gavel_heeds(const void *params)
+{
+    return ((const struct gavel_params *)params)->shares == BY_QUEUE ? ORR_HEEDS_QUEUES : 0;
+}
+
+const struct orr_policy orr_policy_gavel = {
+    .abi = ORR_POLICY_ABI,
+    .size = sizeof orr_policy_gavel,
+    .name = "gavel",
+    .summary =
+        "max-min fair times on each model of GPU by how fast jobs run there, in rounds (Gavel)",
+    .laws = ORR_LAW_GANG | ORR_LAW_SPAN | ORR_LAW_SPAN_PARTS,
+    .params = gavel_rows,
+    .params_bytes = sizeof(struct gavel_params),
+    .open = gavel_open,
+    .event = gavel_event,
+    .cycle = gavel_cycle,
+    .wake = gavel_wake,
+    .close = gavel_close,
+    .node = gavel_node,
+    .queue = gavel_queue,
+    .heeds = gavel_heeds,
+    .abilities = ORR_ABLE_JOINED,
+    .round_ms = ROUND_MS,
+};
