@@ -30,7 +30,10 @@ enum {
     KEY_HASH,
     KEY_CLUSTER,
     KEY_FORCE,
-    KEY_LOSS
+    KEY_LOSS,
+    KEY_STEP,
+    KEY_GAP,
+    KEY_SEEDS
 };
 
 struct trace_options {
@@ -53,6 +56,16 @@ static double number_of(struct argp_state *state, const char *option, const char
         return least;
     }
     return number;
+}
+
+static orr_ms span_of(struct argp_state *state, const char *option, const char *text)
+{
+    orr_ms span = 0;
+    if (strcmp(text, "none") != 0 &&
+        (!orr_parse_duration(text, strlen(text), &span) || span < 1000)) {
+        argp_error(state, "%s: \"%s\" is not a time from 1s on, or none", option, text);
+    }
+    return span;
 }
 
 static int kind_of(struct argp_state *state, const char *text)
@@ -90,7 +103,15 @@ static bool parse_edit(int key, char *arg, struct argp_state *state, struct trac
     case KEY_RUN: edit->scaling.run = number_of(state, "--run", arg, 0, 1e6); break;
     case KEY_GPUS: edit->scaling.gpus = number_of(state, "--gpus", arg, 0, 1e6); break;
     case KEY_HASH: edit->key = arg; break;
-    case KEY_CLUSTER: edit->capacity += orr_cli_cluster_gpus(state, arg); break;
+    case KEY_CLUSTER:
+        edit->capacity += orr_cli_cluster_gpus(state, arg);
+        edit->cluster = arg;
+        break;
+    case KEY_STEP: edit->step_ms = span_of(state, "--step", arg); break;
+    case KEY_GAP:
+        edit->gap_ms = strcmp(arg, "none") == 0 ? -1 : span_of(state, "--gap", arg);
+        break;
+    case KEY_SEEDS: edit->seeds = (uint32_t)number_of(state, "--seeds", arg, 1, 1000); break;
     case KEY_FORCE: edit->force = true; break;
     case KEY_LOSS: edit->allow_loss_ppm = orr_cli_loss(state, arg); break;
     default: return false;
@@ -102,10 +123,11 @@ static void check_words(struct argp_state *state, struct trace_options *o)
 {
     const bool gen = o->what != NULL && strcmp(o->what, "gen") == 0;
     if (o->what == NULL || (!gen && !trace_edit_knows(o->what))) {
-        static const char *const names[] = {"gen",   "stat",  "convert",  "filter",
-                                            "merge", "scale", "anonymize"};
-        const char *near = o->what == NULL ? NULL : orr_nearest(o->what, names, 7);
-        argp_error(state, "what to do: gen, stat, convert, filter, merge, scale or anonymize%s%s%s",
+        static const char *const names[] = {"gen",    "stat",  "fit",   "convert",
+                                            "filter", "merge", "scale", "anonymize"};
+        const char *near = o->what == NULL ? NULL : orr_nearest(o->what, names, 8);
+        argp_error(state,
+                   "what to do: gen, stat, fit, convert, filter, merge, scale or anonymize%s%s%s",
                    near != NULL ? "; did you mean " : "", near != NULL ? near : "",
                    near != NULL ? "?" : "");
         return;
@@ -260,8 +282,9 @@ int orr_cli_trace(int argc, char **argv)
         {"force", KEY_FORCE, 0, 0, "overwrite an existing file", 1},
         {"allow-loss", KEY_LOSS, "SHARE", OPTION_ARG_OPTIONAL, ORR_CLI_LOSS_HELP, 1},
         {"seed", KEY_SEED, "N", 0, "seed of all random streams", 1},
-        {"cluster", KEY_CLUSTER, "NxG", 0, "stat: nodes of G GPUs to hold the load against", 1},
-        {0, 0, 0, 0, "Which jobs (of stat, convert, filter, scale, anonymize):", 2},
+        {"cluster", KEY_CLUSTER, "NxG", 0,
+         "nodes of G GPUs: stat holds the load against them, fit's model has them", 1},
+        {0, 0, 0, 0, "Which jobs (of stat, fit, convert, filter, scale, anonymize):", 2},
         {"from", KEY_FROM, "TIME", 0, "submitted at this time or later: " ORR_CLI_TIME_HELP, 2},
         {"until", KEY_UNTIL, "TIME", 0, "submitted before this time", 2},
         {"queue", KEY_QUEUE, "PATTERN", 0, "of these queues: a*|b, with * and ?", 2},
@@ -278,18 +301,31 @@ int orr_cli_trace(int argc, char **argv)
         {0, 0, 0, 0, "How anonymize names things:", 4},
         {"key", KEY_HASH, "TEXT", 0,
          "names that are the same in every file with this key (default: numbers)", 4},
-        {0, 0, 0, 0, "Of gen:", 5},
-        {"set", KEY_SET, "PATH=VALUE", 0, "change a value of the scenario; also += -= *= and +=20%",
+        {0, 0, 0, 0, "Of fit:", 5},
+        {"step", KEY_STEP, "TIME", 0,
+         "a class of jobs is of one such step of time (default: 1d), or of the whole trace: none",
          5},
-        {"variant", KEY_VARIANT, "NAME", 0, "apply a variant of the scenario", 5},
+        {"gap", KEY_GAP, "TIME", 0,
+         "jobs of one class and user at most so far apart come as a burst (default: 10m), or none "
+         "do",
+         5},
+        {"seeds", KEY_SEEDS, "N", 0, "how many workloads the model is judged by (default: 30)", 5},
+        {0, 0, 0, 0, "Of gen:", 6},
+        {"set", KEY_SET, "PATH=VALUE", 0, "change a value of the scenario; also += -= *= and +=20%",
+         6},
+        {"variant", KEY_VARIANT, "NAME", 0, "apply a variant of the scenario", 6},
         {0}};
     const struct argp parser = {
         options,
         parse_trace,
-        "gen SCENARIO [PART]\nstat TRACE\nconvert TRACE\nfilter TRACE\nmerge TRACE TRACE...\nscale "
+        "gen SCENARIO [PART]\nstat TRACE\nfit TRACE\nconvert TRACE\nfilter TRACE\nmerge TRACE "
+        "TRACE...\nscale "
         "TRACE\nanonymize TRACE",
         "Look at traces and make others of them. `stat` prints load over time, sizes, durations, "
-        "arrivals and what is odd; `convert` writes another format, `filter` the jobs that are "
+        "arrivals and what is odd; `fit` writes a model of it (a scenario and a table of classes "
+        "of jobs, "
+        "which say nothing of single jobs' names) and how like it is; `convert` writes another "
+        "format, `filter` the jobs that are "
         "asked "
         "for, `merge` those of several traces, `scale` more or longer or larger ones, `anonymize` "
         "jobs, users, queues and groups without their names. `gen` writes the jobs that a part of "
@@ -300,7 +336,8 @@ int orr_cli_trace(int argc, char **argv)
         orr_cli_everywhere,
         NULL,
         NULL};
-    struct trace_options o = {.edit = {.scaling = {1.0, 1.0, 1.0}}};
+    struct trace_options o = {
+        .edit = {.scaling = {1.0, 1.0, 1.0}, .step_ms = 86400000, .gap_ms = 600000, .seeds = 30}};
     struct orr_scenario scenario = {0};
     struct orr_workload workload;
     const struct orr_scenario_part *part;

@@ -13,7 +13,8 @@
 #include "stat_text.h"
 #include "trace_edit.h"
 
-static const char *const whats[] = {"stat", "convert", "filter", "merge", "scale", "anonymize"};
+static const char *const whats[] = {"stat",  "fit",   "convert",  "filter",
+                                    "merge", "scale", "anonymize"};
 
 bool trace_edit_knows(const char *what)
 {
@@ -214,6 +215,9 @@ static enum orr_status change(struct trace_edit *edit, struct orr_workload *work
     }
     if (is(edit, "anonymize")) {
         orr_workload_anonymize(workload, edit->key);
+    }
+    if (is(edit, "fit")) {
+        return trace_fit(edit, workload, err);
     }
     if (is(edit, "stat")) {
         print_stat(edit, workload);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* trace_edit.h - stat, convert, filter, merge, scale and anonymize of the verb trace. */
+/* trace_edit.h - stat, fit, convert, filter, merge, scale and anonymize of the verb trace. */
 #ifndef ORR_SIM_TRACE_EDIT_H
 #define ORR_SIM_TRACE_EDIT_H
 
@@ -17,10 +17,16 @@ struct trace_edit {
     struct orr_row_filter filter;
     struct orr_scaling scaling;
     int64_t capacity;
+    const char *cluster;    /* as given last */
+    orr_ms step_ms, gap_ms; /* of fit */
+    uint32_t seeds;
     bool force;
     uint32_t allow_loss_ppm;
 };
 bool trace_edit_knows(const char *what);
+/* cli_trace_fit.c: fits a model to the rows that are left, says how like it is, writes it. */
+enum orr_status trace_fit(const struct trace_edit *edit, const struct orr_workload *workload,
+                          struct orr_err *err);
 enum orr_status trace_edit(struct trace_edit *edit, struct orr_err *err);
 
 #endif

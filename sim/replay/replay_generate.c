@@ -158,6 +158,20 @@ static void take_arrivals(struct plan *plan, const struct orr_scenario_part *par
     out->zone = g->zone;
 }
 
+/* How many there are is the file's to say; the rate is a factor of that. */
+static enum orr_status make_classes(struct plan *plan, const struct orr_scenario_part *part,
+                                    struct orr_workload *workload, struct orr_err *err)
+{
+    struct orr_classes classes;
+    enum orr_status status = orr_classes_read(part->generate.classes, &classes, err);
+    if (status == ORR_OK) {
+        plan->gen.arrivals.per_hour = part->scale.arrivals;
+        status = orr_generate_classes(&plan->gen, &classes, workload, err);
+        orr_classes_release(&classes);
+    }
+    return status;
+}
+
 enum orr_status orr_world_generate(const struct orr_scenario *scenario,
                                    const struct orr_scenario_part *part,
                                    struct orr_workload *workload, struct orr_err *err)
@@ -189,7 +203,8 @@ enum orr_status orr_world_generate(const struct orr_scenario *scenario,
     take_arrivals(&plan, part);
     enum orr_status status = take_spread(&plan, &g->duration, err);
     if (status == ORR_OK) {
-        status = orr_generate(&plan.gen, workload, err);
+        status = g->classes != NULL ? make_classes(&plan, part, workload, err)
+                                    : orr_generate(&plan.gen, workload, err);
     }
     if (status != ORR_OK) {
         orr_err_prefix(err, "part %s", part->name);

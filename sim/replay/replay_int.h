@@ -48,8 +48,6 @@ const struct orr_flavored *orr_replay__flavored(struct orr_arena *arena,
                                                 const struct orr_scenario_flavored *from,
                                                 uint32_t count);
 
-/* The clock's 0 on the calendar for scenarios without a start: a Monday. */
-#define ORR_REPLAY_START ((orr_ms)1780272000000)
 struct orr_arrivals;
 /* Weights of hours and weekdays: given ones, else those of the pattern. */
 void orr_replay__pattern(const char *pattern, const double *hours, const double *days,

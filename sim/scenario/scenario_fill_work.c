@@ -239,20 +239,47 @@ static enum orr_status check_until(const struct orr_scenario__load *load,
                : orr_scenario__fail(load, &node->at, "generate: it ends before it begins");
 }
 
+/* A model of classes says itself when jobs come, whose they are and how long they run. */
+static enum orr_status fill_classes(struct orr_scenario__load *load,
+                                    const struct orr_scenario__node *node,
+                                    struct orr_scenario_generate *plan)
+{
+    static const char *const rates[] = {"per_hour", "per_day", "per_user_day"};
+    const struct orr_scenario__node *arrivals = orr_scenario__find(node, "arrivals");
+    const bool queues =
+        is_set(node, "queues") && orr_scenario__find(node, "queues")->child_count > 0;
+    if (queues || orr_scenario__find(node, "duration") != NULL || plan->users > 0 ||
+        plan->batch > 1 || (arrivals != NULL && count_set(arrivals, rates, 3) > 0)) {
+        return orr_scenario__fail(
+            load, &node->at,
+            "generate: classes say queues, users, duration, batch and rates of arrivals themselves "
+            "(scale.arrivals makes more or fewer of them)");
+    }
+    plan->classes = orr_scenario__join(load->arena, load->folder, plan->classes);
+    enum orr_status status =
+        fill_weights(load, orr_scenario__find(arrivals, "hours"), 24, &plan->hours);
+    return status == ORR_OK
+               ? fill_weights(load, orr_scenario__find(arrivals, "days"), 7, &plan->days)
+               : status;
+}
+
 static enum orr_status fill_generate(struct orr_scenario__load *load,
                                      const struct orr_scenario *scenario,
                                      const struct orr_scenario__node *node,
                                      struct orr_scenario_generate *plan)
 {
-    static const char *const shapes[] = {"template", "templates", "sizes"};
+    static const char *const shapes[] = {"template", "templates", "sizes", "classes"};
     plan->given = true;
-    if (count_set(node, shapes, 3) != 1) {
+    if (count_set(node, shapes, 4) != 1) {
         return orr_scenario__fail(load, &node->at,
-                                  "generate: needs one of template, templates, sizes");
+                                  "generate: needs one of template, templates, sizes, classes");
     }
     if (plan->give_up_ms == 0) {
         return orr_scenario__fail(load, &orr_scenario__find(node, "give_up")->at,
                                   "give_up: must be above 0");
+    }
+    if (plan->classes != NULL) {
+        return fill_classes(load, node, plan);
     }
     const struct orr_scenario__node *sizes = orr_scenario__find(node, "sizes");
     enum orr_status status = check_sizes(load, sizes);

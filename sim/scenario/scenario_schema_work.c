@@ -110,6 +110,7 @@ static const struct orr_scenario__row generate_rows[] = {
     {.key = "template", .type = ORR_TYPE_TEXT, PLAN(template)},
     {.key = "templates", .type = ORR_TYPE_OPEN, .optional = true},
     {.key = "sizes", .type = ORR_TYPE_OPEN, .optional = true},
+    {.key = "classes", .type = ORR_TYPE_TEXT, PLAN(classes), .file = true},
     {.key = "users", .type = ORR_TYPE_COUNT, .max = COUNT_MAX, PLAN(users)},
     {.key = "queues", .type = ORR_TYPE_OPEN, .optional = true},
     {GROUP("arrivals", arrival_rows)},

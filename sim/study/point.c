@@ -365,7 +365,7 @@ static enum orr_status refuse_inputs(const struct orr_scenario *scenario, const 
     for (uint32_t i = 0; i < scenario->part_count && status == ORR_OK; i++) {
         const struct orr_scenario_part *part = &scenario->parts[i];
         const char *const inputs[] = {part->trace, part->generate.duration.empirical,
-                                      part->service.rate_file};
+                                      part->generate.classes, part->service.rate_file};
         for (size_t f = 0; f < sizeof inputs / sizeof inputs[0] && status == ORR_OK; f++) {
             status = refuse_input(output, inputs[f], err);
         }

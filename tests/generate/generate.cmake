@@ -1,5 +1,5 @@
 # Generated workloads and templates, through the program.
-foreach(story mmc md1 templates trace service mixed)
+foreach(story mmc md1 templates trace fit service mixed)
   add_test(NAME generate.${story}
     COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/generate/generate.sh $<TARGET_FILE:orrery> ${story}
       ${PROJECT_SOURCE_DIR}/scenarios)

@@ -126,6 +126,34 @@ mixed) # the mixed week, cut to four days: under kai all objectives hold, under 
         [ $code -eq 1 ] || die "$policy: exit $code, $(cat err.txt)"
     done
     ;;
+fit) # a model of a trace has its jobs, hours, sizes and run times, in a scenario that runs
+    awk 'BEGIN {
+        print "job,submit_s,run_s,gpus,queue,user"
+        for (b = 0; b < 120; b++) { # bursts of like jobs, of two queues, half of them on the second day
+            at = 20000 + b * 700; size = b % 5 == 0 ? 8 : 1; run = 100 * (1 + b * 37 % 11)
+            for (j = 0; j < 1 + b % 7; j++) {
+                printf "b%dj%d,%d,%d,%d,q%d,u%d\n", b, j, at + j * 20, run + j, size, b % 2, b % 3
+            }
+        }
+    }' >real.csv
+    "$orrery" trace fit real.csv -o model.yaml --cluster 2x8 --gap 1m --json >fit.json 2>err.txt || die "$(cat err.txt)"
+    awk -F'[:,]' '/"name"/ {name = $2} /"off"/ && name ~ /"(jobs|gpu_h|run_p)/ {n++; if ($2 > 0.05 || $2 < -0.05) bad = 1}
+        /"size_share_off_most"/ && $2 > 0.05 {bad = 1} END {exit n != 11 || bad}' fit.json || die "$(cat fit.json)"
+    "$orrery" run model.yaml -o a.db --force -q
+    "$orrery" trace gen model.yaml -o gen.csv
+    "$orrery" run model.yaml --set workload.model.scale.arrivals=2 -o b.db --force -q
+    "$orrery" export a.db jobs >a.csv
+    "$orrery" export b.db jobs >b.csv
+    [ "$(wc -l <a.csv)" -eq "$(wc -l <gen.csv)" ] || die "a run has other jobs than trace gen"
+    awk 'NR == FNR {a++; next} {b++} END {exit !(b > 1.9 * a && b < 2.1 * a)}' a.csv b.csv || die "twice as many bursts"
+    cut -d, -f1 a.csv | grep -q '^b' && die "a model has names of jobs"
+    "$orrery" trace fit real.csv --step none --gap none --seeds 2 >out.txt
+    grep -q 'not kept:.*change over time (--step keeps it).*come in bursts' out.txt || die "$(cat out.txt)"
+    "$orrery" trace fit real.csv -o model.yaml >out.txt 2>&1 && die "a model must not be overwritten"
+    code=0
+    "$orrery" run model.yaml --set workload.model.generate.users=3 -o a.db --force >out.txt 2>&1 || code=$?
+    [ $code -ne 0 ] && grep -q 'classes say queues, users' out.txt || die "$(cat out.txt)"
+    ;;
 trace) # a generated part is its own trace, and a seed is a seed
     cat >gen.yaml <<YAML
 start: 2026-06-01T00:00:00Z

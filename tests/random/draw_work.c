@@ -306,6 +306,28 @@ static void put_weighted_queues(struct draw *d)
     close_map(d);
 }
 
+/* A model: two classes of jobs, with all that a class can say. */
+static void put_classes(struct draw *d, uint32_t until_s)
+{
+    FILE *out = open_file(d, "classes.csv");
+    const uint32_t from_s = below(d, until_s / 2 + 1);
+    const uint32_t bursts = between(d, 1, 6);
+    const double run_s = length_s(d, d->span_s / 4.0);
+    const uint32_t most = between(d, 1, 4);
+    const char *queue = d->queue_count == 0 ? "" : d->queues[any_leaf(d)].name;
+    (void)fputs("queue,kind,gpus,pods,gpus_per_pod,gpu_fraction,from_s,until_s,bursts,jobs,gap_s,"
+                "run_s,alike,users\n",
+                out);
+    (void)fprintf(out, "\"%s\",training,1,,,,0,%u,%u.5,1*3 %u,0 1*2 7,1 %.3f*2,0.8,0 3*2\n", queue,
+                  until_s, bursts, most, 1.0 + run_s);
+    (void)fprintf(out, "\"%s\",,,2,%u,,%u,%u,2,,,%.3f,,\n", queue, between(d, 0, 1), from_s,
+                  until_s, run_s);
+    (void)fprintf(out, "\"%s\",,,1,,0.5,%u,%u,1,2,0,5,,\n", queue, from_s, until_s);
+    close_file(out);
+    put(d, "classes", "classes.csv");
+    put(d, "until", "%us", until_s);
+}
+
 /* A template of which a generator can make jobs: its own run time, or one that the part gives. */
 static void put_generate(struct draw *d)
 {
@@ -313,6 +335,11 @@ static void put_generate(struct draw *d)
     const struct draw_template *template =
         d->template_count == 0 ? NULL : &d->templates[below(d, d->template_count)];
     open_inner(d, "generate");
+    if (has(d, "classes", 20)) {
+        put_classes(d, until_s);
+        close_map(d);
+        return;
+    }
     if (template == NULL || one_in(d, 3)) {
         put(d, "sizes", "{1: 3, 2: 1%s}", d->gpus > 8 && one_in(d, 3) ? ", 9: 1" : "");
         put_duration(d);

@@ -147,7 +147,7 @@ static void errors__show_the_place(void **state)
 {
     (void)state;
     part_error(PART("{" RATE "}"),
-               "first.yaml:5:13: generate: needs one of template, templates, sizes");
+               "first.yaml:5:13: generate: needs one of template, templates, sizes, classes");
     part_error(PART("{sizes: {8: 1}, arrivals: {per_hour: 1, per_day: 2}}"),
                "first.yaml:5:39: arrivals: needs one of per_hour, per_day, per_user_day");
     part_error(PART("{sizes: {8: 1}}"), "arrivals: needs one of per_hour, per_day, per_user_day");

@@ -11,4 +11,5 @@ target_compile_definitions(test_traces_source
 orr_unit_test(test_traces_write orr_traces)
 orr_unit_test(test_traces_durations orr_traces)
 orr_unit_test(test_traces_gen orr_traces_gen)
+orr_unit_test(test_traces_classes orr_traces_gen)
 orr_full(unit.test_traces_source) # 3 s: archives of every kind

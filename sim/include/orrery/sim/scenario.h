@@ -153,7 +153,8 @@ struct orr_scenario_generate {
     bool given;
     const char *template; /* or: */
     const struct orr_scenario_choice *templates, *sizes,
-        *queues; /* by name; sizes: GPUs of a job */
+        *queues;         /* by name; sizes: GPUs of a job */
+    const char *classes; /* or: file of a model (orrery/traces/classes.h) */
     uint32_t template_count, size_count, queue_count;
     uint32_t users, batch;
     const char *pattern;        /* poisson, office-hours */

@@ -171,6 +171,9 @@ enum orr_status orr_world_build(const struct orr_scenario *scenario, uint32_t al
                                 struct orr_err *err) ORR_MUST_USE;
 void orr_world_release(struct orr_world *world);
 
+/* The clock's 0 on the calendar for scenarios without a start: a Monday. */
+#define ORR_REPLAY_START ((orr_ms)1780272000000)
+
 /* The rows of a part that is generated, with the scenario's first seed. The workload is made here;
  * on success the caller releases it. */
 enum orr_status orr_world_generate(const struct orr_scenario *scenario,

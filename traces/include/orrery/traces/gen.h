@@ -9,6 +9,7 @@
 
 #include <gsl/gsl_rng.h>
 
+#include <orrery/traces/classes.h>
 #include <orrery/traces/workload.h>
 
 /* ---- spreads: how a quantity is distributed ---- */
@@ -91,5 +92,12 @@ struct orr_gen {
  * the caller releases it. */
 enum orr_status orr_generate(const struct orr_gen *gen, struct orr_workload *workload,
                              struct orr_err *err) ORR_MUST_USE;
+
+/* The same of a model's classes. Of `gen` count name, kind, seed, start, give_up_ms, the weights of
+ * arrivals, whose per_hour is a factor for how many bursts there are, and from and until, which cut
+ * what was drawn (until ORR_MS_NONE: nothing is cut). */
+enum orr_status orr_generate_classes(const struct orr_gen *gen, const struct orr_classes *classes,
+                                     struct orr_workload *workload,
+                                     struct orr_err *err) ORR_MUST_USE;
 
 #endif
