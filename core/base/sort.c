@@ -54,27 +54,35 @@ static inline uint64_t biased(int64_t key)
     return (uint64_t)key ^ (uint64_t)1 << 63;
 }
 
-uint32_t *orr_sort_index_by_i64(const int64_t *keys, uint32_t count)
+static inline int64_t key_at(const void *keys, size_t stride, uint32_t id)
 {
-    uint32_t *a = orr_alloc(count, sizeof *a);
+    int64_t key;
+    memcpy(&key, (const char *)keys + stride * id, sizeof key);
+    return key;
+}
+
+void orr_sort_ids_by_i64(uint32_t *ids, uint32_t count, const void *keys, size_t stride)
+{
     uint64_t differ = 0;
     bool sorted = true;
+    int64_t last = INT64_MIN;
     for (uint32_t i = 0; i < count; i++) {
-        a[i] = i;
-        differ |= biased(keys[i]) ^ biased(keys[0]);
-        sorted = sorted && (i == 0 || keys[i - 1] <= keys[i]);
+        const int64_t key = key_at(keys, stride, ids[i]);
+        differ |= biased(key) ^ biased(key_at(keys, stride, ids[0]));
+        sorted = sorted && last <= key;
+        last = key;
     }
     if (sorted) {
-        return a;
+        return;
     }
-    uint32_t *b = orr_alloc(count, sizeof *b);
+    uint32_t *buffer = orr_alloc(count, sizeof *buffer), *a = ids, *b = buffer;
     for (unsigned shift = 0; shift < 64; shift += DIGIT_BITS) {
         if ((differ >> shift & (DIGITS - 1)) == 0) {
             continue;
         }
         uint32_t first[DIGITS] = {0};
         for (uint32_t i = 0; i < count; i++) {
-            first[biased(keys[i]) >> shift & (DIGITS - 1)]++;
+            first[biased(key_at(keys, stride, a[i])) >> shift & (DIGITS - 1)]++;
         }
         uint32_t sum = 0;
         for (uint32_t d = 0; d < DIGITS; d++) {
@@ -83,14 +91,26 @@ uint32_t *orr_sort_index_by_i64(const int64_t *keys, uint32_t count)
             sum += n;
         }
         for (uint32_t i = 0; i < count; i++) {
-            b[first[biased(keys[a[i]]) >> shift & (DIGITS - 1)]++] = a[i];
+            b[first[biased(key_at(keys, stride, a[i])) >> shift & (DIGITS - 1)]++] = a[i];
         }
         uint32_t *swap = a;
         a = b;
         b = swap;
     }
-    orr_free(b);
-    return a;
+    if (a != ids) {
+        memcpy(ids, a, count * sizeof *ids);
+    }
+    orr_free(buffer);
+}
+
+uint32_t *orr_sort_index_by_i64(const int64_t *keys, uint32_t count)
+{
+    uint32_t *ids = orr_alloc(count, sizeof *ids);
+    for (uint32_t i = 0; i < count; i++) {
+        ids[i] = i;
+    }
+    orr_sort_ids_by_i64(ids, count, keys, sizeof *keys);
+    return ids;
 }
 
 void orr_sort_i64(int64_t *values, size_t count)

@@ -76,9 +76,16 @@ void orr_ledger_know(struct orr_ledger *ledger, const struct orr_job_spec *specs
     if (job_count > ledger->job_capacity) {
         ledger->job_capacity = (uint32_t)orr_grow(ledger->job_capacity, job_count);
         ledger->jobs = orr_realloc(ledger->jobs, ledger->job_capacity, sizeof *ledger->jobs);
+        if (ledger->unwanted != NULL) {
+            ledger->unwanted =
+                orr_realloc(ledger->unwanted, ledger->job_capacity, sizeof *ledger->unwanted);
+        }
     }
     if (job_count > known) {
         memset(&ledger->jobs[known], 0, (job_count - known) * sizeof *ledger->jobs);
+        if (ledger->unwanted != NULL) {
+            memset(&ledger->unwanted[known], 0, (job_count - known) * sizeof *ledger->unwanted);
+        }
     }
     ledger->world.specs = specs;
     ledger->world.job_count = job_count;
@@ -88,6 +95,7 @@ void orr_ledger_close(struct orr_ledger *ledger)
 {
     if (ledger != NULL) {
         orr_free(ledger->jobs);
+        orr_free(ledger->unwanted);
         orr_free(ledger->placements);
         orr_arena_release(&ledger->arena);
         orr_free(ledger);
@@ -172,13 +180,43 @@ void orr_ledger_finish_late(struct orr_ledger *ledger, uint32_t job, orr_ms end,
     state->end_ms = end;
 }
 
+uint32_t orr_ledger_lacks(const struct orr_ledger *ledger, uint32_t job)
+{
+    const struct orr_job_state *state = &ledger->jobs[job];
+    const uint32_t wanted =
+        orr_ledger__shape(ledger, job)->tasks - orr_ledger_unwanted(ledger, job);
+    const uint32_t has = state->placed_tasks + state->leaving_tasks;
+    return wanted > has ? wanted - has : 0;
+}
+
+uint32_t orr_ledger_next_tasks(const struct orr_ledger *ledger, uint32_t job)
+{
+    const struct orr_job_state *state = &ledger->jobs[job];
+    const uint32_t least = orr_ledger__shape(ledger, job)->min_tasks;
+    const uint32_t lacks = orr_ledger_lacks(ledger, job);
+    const bool waits = state->phase == ORR_JOB_PENDING;
+    if (!waits && state->phase != ORR_JOB_RUNNING) {
+        return 0;
+    }
+    if (!waits || state->placed_tasks >= least) {
+        return lacks > 0;
+    }
+    const uint32_t gang = least - state->placed_tasks;
+    return lacks >= gang ? gang : 0;
+}
+
 void orr_ledger_set_unwanted(struct orr_ledger *ledger, uint32_t job, uint32_t tasks)
 {
     const bool waits = ledger->jobs[job].phase == ORR_JOB_PENDING;
     if (waits) {
         orr_use__pending(ledger, job, -1);
     }
-    ledger->jobs[job].unwanted_tasks = tasks;
+    if (ledger->unwanted == NULL && tasks > 0) {
+        ledger->unwanted = orr_zalloc(ledger->job_capacity, sizeof *ledger->unwanted);
+    }
+    if (ledger->unwanted != NULL) {
+        ledger->unwanted[job] = tasks;
+    }
     if (waits) {
         orr_use__pending(ledger, job, 1);
     }

@@ -336,7 +336,7 @@ void orr_use__allocated(struct orr_ledger *ledger, const struct orr_request *req
 struct orr_use_asked orr_use__asked(const struct orr_ledger *ledger, uint32_t job)
 {
     const struct orr_shape *shape = orr_ledger__shape(ledger, job);
-    const int64_t unwanted = ledger->jobs[job].unwanted_tasks;
+    const int64_t unwanted = orr_ledger_unwanted(ledger, job);
     struct orr_use_asked asked = {shape->cpu_milli, shape->mem_bytes, shape->gpus_mgpu};
     if (unwanted > 0) {
         const struct orr_request *last = &shape->groups[shape->group_count - 1].request;
@@ -361,7 +361,7 @@ void orr_use__leaving(struct orr_ledger *ledger, const struct orr_request *reque
 void orr_use__pending(struct orr_ledger *ledger, uint32_t job, int sign)
 {
     const struct orr_shape *shape = orr_ledger__shape(ledger, job);
-    if (ledger->jobs[job].unwanted_tasks == 0) { /* as of nearly all */
+    if (orr_ledger_unwanted(ledger, job) == 0) { /* as of nearly all */
         add_use(ledger, ledger->world.specs[job].queue, true, sign * shape->cpu_milli,
                 sign * shape->mem_bytes, sign * shape->gpus_mgpu);
         return;

@@ -370,7 +370,7 @@ static enum orr_reason place_next(struct orr_placer *placer, struct orr_txn *txn
     struct gang gang = gang_of(placer, txn, ledger, job, shape);
     int64_t mgpu = shape->gpus_mgpu;
     if (ledger->world.specs[job].scales) {
-        gang.tasks = orr_job_next_tasks(shape, &ledger->jobs[job]);
+        gang.tasks = orr_ledger_next_tasks(ledger, job);
         mgpu = mgpu / shape->tasks * gang.tasks;
         if (gang.tasks == 0) {
             return ORR_REASON_NONE;
@@ -403,7 +403,7 @@ enum orr_reason orr_place_next_within(struct orr_placer *placer, struct orr_txn 
     }
     orr_txn_rollback(txn, checkpoint);
     struct gang gang = gang_of(placer, txn, ledger, job, shape_of(ledger, job));
-    gang.tasks = spec->scales ? orr_job_next_tasks(gang.shape, &ledger->jobs[job]) : 0;
+    gang.tasks = spec->scales ? orr_ledger_next_tasks(ledger, job) : 0;
     gang.most_mgpu = most;
     if (place_together(&gang, gang.shape->span) && *held <= most) {
         return ORR_REASON_NONE;
@@ -418,7 +418,7 @@ static enum orr_reason place_all(struct orr_placer *placer, struct orr_txn *txn,
 {
     enum orr_reason reason = place_next(placer, txn, ledger, job, shape);
     while (ledger->world.specs[job].scales && reason == ORR_REASON_NONE &&
-           orr_job_next_tasks(shape, &ledger->jobs[job]) > 0) {
+           orr_ledger_next_tasks(ledger, job) > 0) {
         reason = place_next(placer, txn, ledger, job, shape);
     }
     return reason;

@@ -364,7 +364,7 @@ void orr_kai__tasks_want(struct orr_kai_tasks *tasks, const struct orr_view *vie
     const struct orr_shape *shape = &view->shapes->shapes[view->specs[tasks->job_of[slot]].shape];
     const uint32_t last = job->first_task + job->task_count;
     const uint32_t count = shape->groups[shape->group_count - 1].count;
-    uint32_t wanted = count - state->unwanted_tasks;
+    uint32_t wanted = count - orr_ledger_unwanted(view->ledger, tasks->job_of[slot]);
     if (state->phase == ORR_JOB_RELEASING) {
         return; /* all of them wait until what it holds is gone */
     }

@@ -347,7 +347,7 @@ static bool wants_no_more(const struct orr_view *view, uint32_t job)
     const bool waits = state->phase == ORR_JOB_PENDING;
     return !view->specs[job].scales ? !waits
                                     : (!waits && state->phase != ORR_JOB_RUNNING) ||
-                                          orr_job_lacks(orr_scaling__shape(view, job), state) == 0;
+                                          orr_ledger_lacks(view->ledger, job) == 0;
 }
 
 static void drop_first(struct kube *kube, struct lane *lane)

@@ -33,20 +33,25 @@ void orr_kueue__open_usage(struct kueue_run *run, const struct orr_view *view)
                                                           [ORR_SHARE_RESOURCES] = 1};
     struct kueue_usage *usage = &run->usage;
     struct orr_kueue_config *config = &run->spec.config;
-    struct orr_idmap known;
+    struct orr_idmap known, users;
     if (!run->params.admission_fair_sharing) {
         return;
     }
     orr_idmap_init(&known);
+    orr_idmap_init(&users);
     usage->local_of = orr_alloc((size_t)view->job_count + 1, sizeof *usage->local_of);
     for (uint32_t j = 0; j < view->job_count; j++) {
         const uint32_t queue = run->queue_of[view->specs[j].queue];
         usage->local_of[j] = ORR_NONE;
         if (queue != ORR_NONE) {
-            add_local(run, &known, queue, view->specs[j].user, &usage->local_of[j]);
+            const char *name = orr_view_user(view, j);
+            const uint32_t user =
+                name == NULL ? ORR_NONE : orr_idmap_put(&users, name, strlen(name), NULL);
+            add_local(run, &known, queue, user, &usage->local_of[j]);
         }
     }
     orr_idmap_release(&known);
+    orr_idmap_release(&users);
     usage->sampled_ms = orr_alloc((size_t)usage->count + 1, sizeof *usage->sampled_ms);
     for (uint32_t q = 0; q < run->spec.queue_count; q++) {
         run->queues[q].usage_based = true;

@@ -54,8 +54,7 @@ int64_t orr_lanes_least_mgpu(const struct orr_view *view, uint32_t job, uint32_t
 /* What it asks at once. */
 static int64_t step_mgpu(const struct orr_view *view, uint32_t job)
 {
-    return orr_lanes_least_mgpu(
-        view, job, orr_job_next_tasks(orr_scaling__shape(view, job), &view->jobs[job]));
+    return orr_lanes_least_mgpu(view, job, orr_ledger_next_tasks(view->ledger, job));
 }
 
 /* Larger than all its line may ever hold: it would block the line for ever. */

@@ -31,8 +31,7 @@ static inline bool orr_scaling_joins(struct orr_scaling *scaling, const struct o
     if (!view->specs[job].scales) {
         return true;
     }
-    if (orr_scaling_is_lined(scaling, job) ||
-        orr_job_next_tasks(orr_scaling__shape(view, job), &view->jobs[job]) == 0) {
+    if (orr_scaling_is_lined(scaling, job) || orr_ledger_next_tasks(view->ledger, job) == 0) {
         return false;
     }
     scaling->lined = orr_zgrow(scaling->lined, &scaling->lined_capacity, view->job_count,
@@ -52,8 +51,7 @@ static inline void orr_scaling_left(struct orr_scaling *scaling, uint32_t job)
 /* Has the job, just placed, all that it asks? Else it keeps its place. */
 static inline bool orr_scaling_is_served(const struct orr_view *view, uint32_t job)
 {
-    return !view->specs[job].scales ||
-           orr_job_next_tasks(orr_scaling__shape(view, job), &view->jobs[job]) == 0;
+    return !view->specs[job].scales || orr_ledger_next_tasks(view->ledger, job) == 0;
 }
 
 /* What the job asks at once; a memory ask counts 0. */
@@ -62,7 +60,7 @@ static inline int64_t orr_scaling_step_mgpu(const struct orr_view *view, uint32_
     const struct orr_shape *shape = orr_scaling__shape(view, job);
     return !view->specs[job].scales
                ? shape->gpus_mgpu
-               : shape->gpus_mgpu / shape->tasks * orr_job_next_tasks(shape, &view->jobs[job]);
+               : shape->gpus_mgpu / shape->tasks * orr_ledger_next_tasks(view->ledger, job);
 }
 
 /* Does it wait with nothing, so that there is a reason to tell? */

@@ -163,7 +163,7 @@ static int64_t growth_of(const struct orr_view *view, uint32_t job, int64_t left
     }
     const bool starts = view->jobs[job].phase == ORR_JOB_PENDING;
     const int64_t more =
-        orr_job_lacks(shape, &view->jobs[job]) - (starts ? (int64_t)shape->min_tasks : 0);
+        orr_ledger_lacks(view->ledger, job) - (starts ? (int64_t)shape->min_tasks : 0);
     const int64_t room = left / each;
     return more <= 0 || room <= 0 ? 0 : each * (more < room ? more : room);
 }

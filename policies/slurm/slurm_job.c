@@ -179,6 +179,12 @@ static void read_amounts(const struct orr_view *view, uint32_t job, struct slurm
     j->tres[SLURM_NODE] = j->min_nodes;
 }
 
+static uint32_t user_of(struct slurm *slurm, const struct orr_view *view, uint32_t job)
+{
+    const char *user = orr_view_user(view, job);
+    return user == NULL ? 0 : orr_idmap_put(&slurm->users, user, strlen(user), NULL) + 1;
+}
+
 void orr_slurm__job_read(struct slurm *slurm, const struct orr_view *view, uint32_t job)
 {
     const struct orr_job_spec *spec = &view->specs[job];
@@ -189,7 +195,7 @@ void orr_slurm__job_read(struct slurm *slurm, const struct orr_view *view, uint3
                             .priority = -1,
                             .assoc = ORR_NONE,
                             .qos = ORR_NONE,
-                            .user = spec->user,
+                            .user = user_of(slurm, view, job),
                             .grace_end_ms = ORR_MS_NEVER,
                             .min_nodes = 1,
                             .max_nodes = slurm_shape(view, job)->tasks,

@@ -34,8 +34,8 @@ void orr_slurm__started(struct slurm *slurm, const struct orr_view *view, uint32
     struct slurm_job *j = &slurm->jobs[job];
     const bool fresh = j->state != SLURM_RUNS;
     slurm->moves++;
-    if (j->is_lined && (!view->specs[job].scales ||
-                        orr_job_next_tasks(slurm_shape(view, job), &view->jobs[job]) == 0)) {
+    if (j->is_lined &&
+        (!view->specs[job].scales || orr_ledger_next_tasks(view->ledger, job) == 0)) {
         j->is_lined = false;
         slurm->taken_out += j->partition_count;
     }

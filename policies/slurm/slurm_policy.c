@@ -66,6 +66,7 @@ static void slurm_close(void *state)
     for (uint32_t s = 0; s < slurm->spare_count; s++) {
         orr_free(slurm->spare_sets[s]);
     }
+    orr_idmap_release(&slurm->users);
     orr_idmap_release(&slurm->arrays);
     orr_free(slurm->array);
     orr_free(slurm->jobs);
@@ -102,6 +103,7 @@ static enum orr_status slurm_open(const struct orr_host *host, const void *param
     struct slurm *slurm = orr_zalloc(1, sizeof *slurm);
     const uint32_t nodes = view->cluster->node_count;
     slurm->params = params;
+    orr_idmap_init(&slurm->users);
     orr_idmap_init(&slurm->arrays);
     const enum orr_status status = orr_slurm__conf_read(&slurm->conf, params, view, err);
     if (status != ORR_OK) {
@@ -226,7 +228,7 @@ static void change(struct slurm *slurm, const struct orr_view *view, uint32_t jo
 {
     const struct slurm_job *j = &slurm->jobs[job];
     if (view->specs[job].scales && !j->is_lined && j->state != SLURM_UNKNOWN &&
-        orr_job_next_tasks(slurm_shape(view, job), &view->jobs[job]) > 0) {
+        orr_ledger_next_tasks(view->ledger, job) > 0) {
         orr_slurm__queue_add(slurm, job);
     }
     slurm->at_once = true;

@@ -84,7 +84,7 @@ static void note_asked(struct engine *engine, uint32_t job)
     const uint32_t pods = world->shapes.shapes[world->specs[job].shape].tasks;
     for (uint32_t i = run->asked_count; i > 0 && run->asked[i - 1].at_ms == engine->view.now; i--) {
         if (run->asked[i - 1].job == job) {
-            run->asked[i - 1].pods = pods - engine->ledger->jobs[job].unwanted_tasks;
+            run->asked[i - 1].pods = pods - orr_ledger_unwanted(engine->ledger, job);
             return;
         }
     }
@@ -92,7 +92,7 @@ static void note_asked(struct engine *engine, uint32_t job)
     run->asked[run->asked_count++] =
         (struct orr_asked_change){.at_ms = engine->view.now,
                                   .job = job,
-                                  .pods = pods - engine->ledger->jobs[job].unwanted_tasks};
+                                  .pods = pods - orr_ledger_unwanted(engine->ledger, job)};
 }
 
 /* What it has is asked for until it leaves, so that demand is never less than what is held. True
@@ -101,7 +101,7 @@ static bool ask_anew(struct engine *engine, uint32_t job)
 {
     const uint32_t held = held_of(engine, job, true), wanted = wanted_of(engine, job);
     const uint32_t unwanted = last_group(engine, job)->count - (held > wanted ? held : wanted);
-    const int64_t less = (int64_t)unwanted - engine->ledger->jobs[job].unwanted_tasks;
+    const int64_t less = (int64_t)unwanted - orr_ledger_unwanted(engine->ledger, job);
     if (less == 0) {
         return false;
     }

@@ -25,7 +25,7 @@ static const struct orr_shape *shape_of(const struct engine *engine, uint32_t jo
 /* What a job of this shape asks, without workers that it has nothing to do for. */
 static int64_t asked_mgpu(const struct engine *engine, uint32_t job, const struct orr_shape *shape)
 {
-    uint32_t unwanted = engine->ledger->jobs[job].unwanted_tasks;
+    uint32_t unwanted = orr_ledger_unwanted(engine->ledger, job);
     return shape->gpus_mgpu - (unwanted == 0 ? 0 : unwanted * orr_engine__worker_mgpu(engine, job));
 }
 

@@ -118,11 +118,10 @@ static uint32_t growth(const struct engine *engine, uint32_t job)
     const struct orr_ledger *ledger = engine->ledger;
     const struct orr_queues *queues = engine->view.queues;
     const struct orr_shape *shape = shape_of(engine, job);
-    const struct orr_job_state *state = &ledger->jobs[job];
     int64_t each = shape->gpus_mgpu / shape->tasks;
     bool grows =
         orr_policy_hears_changes(orr_engine__policy_of(engine, job), &engine->world->specs[job]);
-    uint32_t more = grows ? orr_job_lacks(shape, state) : 0;
+    uint32_t more = grows ? orr_ledger_lacks(ledger, job) : 0;
     for (uint32_t q = engine->world->specs[job].queue; q != ORR_NONE;
          q = queues->queues[q].parent) {
         double limit = queues->queues[q].resources[ORR_SHARE_GPU].limit;
@@ -218,8 +217,9 @@ static bool place_job(struct engine *engine, uint32_t job, enum goal goal)
     uint32_t held = state->placed_tasks + state->leaving_tasks;
     bool runs = state->phase == ORR_JOB_RUNNING;
     if (engine->world->specs[job].scales) {
-        uint32_t all = runs ? growth(engine, job) : orr_job_lacks(shape, state);
-        uint32_t more = goal == GOAL_WHOLE || all == 0 ? all : orr_job_next_tasks(shape, state);
+        uint32_t all = runs ? growth(engine, job) : orr_ledger_lacks(engine->ledger, job);
+        uint32_t more =
+            goal == GOAL_WHOLE || all == 0 ? all : orr_ledger_next_tasks(engine->ledger, job);
         return more > 0 && place_some(engine, job, more);
     }
     if (held == 0 && goal == GOAL_WHOLE) {

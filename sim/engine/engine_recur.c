@@ -53,7 +53,8 @@ static void fold_placements(const struct engine *engine, uint32_t job, struct or
 static void fold_job(const struct engine *engine, uint32_t job, struct orr_digest *digest)
 {
     const struct orr_job_state *state = &engine->ledger->jobs[job];
-    orr_digest_fold(digest, (uint64_t)state->phase << 32 | state->unwanted_tasks);
+    orr_digest_fold(digest,
+                    (uint64_t)state->phase << 32 | orr_ledger_unwanted(engine->ledger, job));
     if (state->phase != ORR_JOB_PENDING) {
         orr_digest_fold(digest, from_now(engine, state->start_ms));
     }

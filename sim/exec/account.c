@@ -75,8 +75,8 @@ const struct orr_job_time *orr_account_of(const struct orr_run *run, uint32_t jo
 static bool left_node(const struct orr_ledger *ledger, const struct orr_by_job *placements,
                       const struct orr_eviction *eviction, uint32_t node)
 {
-    for (uint32_t i = placements->first[eviction->job]; i < placements->first[eviction->job + 1];
-         i++) {
+    for (uint32_t i = orr_by_job_first(placements, eviction->job);
+         i < orr_by_job_first(placements, eviction->job + 1); i++) {
         const struct orr_placement *placement = &ledger->placements[placements->rows[i]];
         if (orr_placement_is_on(placement, node) && placement->cause != ORR_CAUSE_NONE &&
             placement->until_ms == eviction->gone_ms) {
@@ -108,7 +108,8 @@ static void judge_use(const struct orr_world *world, const struct orr_run *run,
     orr_ms next = ORR_MS_NEVER;
     bool used = false;
     const uint32_t whose = eviction->beneficiary;
-    for (uint32_t i = placements->first[whose]; i < placements->first[whose + 1]; i++) {
+    for (uint32_t i = orr_by_job_first(placements, whose);
+         i < orr_by_job_first(placements, whose + 1); i++) {
         const struct orr_placement *placement = &ledger->placements[placements->rows[i]];
         if (placement->since_ms < eviction->at_ms || placement->since_ms > next) {
             continue;

@@ -46,8 +46,8 @@ static orr_ms kept_until(const struct gangs *g, const struct orr_placement *plac
     if (placement->cause == ORR_CAUSE_NONE) {
         return end;
     }
-    for (uint32_t e = g->evictions.first[placement->job + 1];
-         e-- > g->evictions.first[placement->job];) {
+    for (uint32_t e = orr_by_job_first(&g->evictions, placement->job + 1);
+         e-- > orr_by_job_first(&g->evictions, placement->job);) {
         const struct orr_eviction *eviction = &g->run->evictions[g->evictions.rows[e]];
         if (eviction->at_ms >= placement->since_ms && eviction->at_ms <= end &&
             eviction->gone_ms >= end) {
@@ -81,7 +81,8 @@ static int by_attempt(const void *a, const void *b, void *context)
 /* When its reprieves were over by a time, one after the other; `since` if it had none. */
 static orr_ms reprieved(const struct gangs *g, uint32_t job, orr_ms since, orr_ms at)
 {
-    for (uint32_t r = g->reprieves.first[job]; r < g->reprieves.first[job + 1]; r++) {
+    for (uint32_t r = orr_by_job_first(&g->reprieves, job);
+         r < orr_by_job_first(&g->reprieves, job + 1); r++) {
         const struct orr_reprieve *reprieve = &g->run->reprieves[g->reprieves.rows[r]];
         if (reprieve->to_ms > since && reprieve->at_ms <= at &&
             reprieve->at_ms - since <= stale_grace_ms(g->run, job)) {
@@ -95,7 +96,8 @@ static orr_ms reprieved(const struct gangs *g, uint32_t job, orr_ms since, orr_m
 static orr_ms start_of(const struct gangs *g, uint32_t job, uint32_t attempt)
 {
     const struct orr_job_state *state = &g->run->ledger->jobs[job];
-    const uint32_t first = g->attempts.first[job], ended = g->attempts.first[job + 1] - first;
+    const uint32_t first = orr_by_job_first(&g->attempts, job),
+                   ended = orr_by_job_first(&g->attempts, job + 1) - first;
     return attempt >= 1 && attempt <= ended
                ? g->run->attempts[g->attempts.rows[first + attempt - 1]].start_ms
            : attempt == state->attempts ? state->start_ms
@@ -150,7 +152,8 @@ static enum orr_status check_job(struct gangs *g, uint32_t job, struct orr_err *
 {
     enum orr_status status = ORR_OK;
     g->edge_count = 0;
-    for (uint32_t p = g->placements.first[job]; p < g->placements.first[job + 1]; p++) {
+    for (uint32_t p = orr_by_job_first(&g->placements, job);
+         p < orr_by_job_first(&g->placements, job + 1); p++) {
         const struct orr_placement *placement = &g->run->ledger->placements[g->placements.rows[p]];
         const orr_ms kept = kept_until(g, placement);
         const orr_ms end = orr_account__end_of(g->run, placement);

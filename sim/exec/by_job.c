@@ -14,6 +14,9 @@ static uint32_t job_of(const struct orr_rows *rows, uint32_t row)
 
 struct orr_by_job orr_by_job_make(const struct orr_rows *rows, uint32_t job_count)
 {
+    if (rows->count == 0) {
+        return (struct orr_by_job){0};
+    }
     struct orr_by_job by = {.first = orr_zalloc(job_count + (size_t)2, sizeof *by.first),
                             .rows = orr_alloc(rows->count + (size_t)1, sizeof *by.rows)};
     for (uint32_t r = 0; r < rows->count; r++) {

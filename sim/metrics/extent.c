@@ -19,7 +19,8 @@ static struct orr_layout first_layout(struct spread *spread, uint32_t job)
     const struct orr_job_state *state = &ledger->jobs[job];
     const struct orr_shape *shape = &spread->world->shapes.shapes[spread->world->specs[job].shape];
     uint32_t count = 0;
-    for (uint32_t i = spread->placements.first[job]; i < spread->placements.first[job + 1]; i++) {
+    for (uint32_t i = orr_by_job_first(&spread->placements, job);
+         i < orr_by_job_first(&spread->placements, job + 1); i++) {
         const struct orr_placement *p = &ledger->placements[spread->placements.rows[i]];
         bool held = p->attempt == state->attempts && p->since_ms <= state->start_ms &&
                     (p->hold != ORR_HOLD_ENDED || p->until_ms > state->start_ms);

@@ -22,7 +22,7 @@ static double slowdown(double took, double work, double bound)
 /* Times to the end, of all, of each kind and of each queue and kind that the summary lists. */
 struct jcts {
     int64_t *keys;
-    uint32_t *jobs, count;
+    uint32_t *jobs, count; /* in the order of their keys behind tally_jcts */
 };
 
 static void tally_jcts(const struct orr_world *world, const struct jcts *jcts,
@@ -35,15 +35,15 @@ static void tally_jcts(const struct orr_world *world, const struct jcts *jcts,
         const struct orr_queue_summary *q = &summary->queues[i];
         place[(size_t)q->queue * ORR_KIND_COUNT + q->kind] = i;
     }
-    uint32_t *order = orr_sort_index_by_i64(jcts->keys, jcts->count);
     for (uint32_t i = 0; i < jcts->count; i++) {
         const struct orr_job_spec *spec = &world->specs[jcts->jobs[i]];
         queues[place[(size_t)spec->queue * ORR_KIND_COUNT + spec->kind]].jobs++;
         kinds[spec->kind].jobs++;
     }
+    orr_sort_ids_by_i64(jcts->jobs, jcts->count, jcts->keys, sizeof *jcts->keys);
     for (uint32_t i = 0; i < jcts->count; i++) {
-        const struct orr_job_spec *spec = &world->specs[jcts->jobs[order[i]]];
-        const int64_t key = jcts->keys[order[i]];
+        const struct orr_job_spec *spec = &world->specs[jcts->jobs[i]];
+        const int64_t key = jcts->keys[jcts->jobs[i]];
         struct orr_tally *groups[] = {
             &all, &kinds[spec->kind],
             &queues[place[(size_t)spec->queue * ORR_KIND_COUNT + spec->kind]]};
@@ -58,7 +58,6 @@ static void tally_jcts(const struct orr_world *world, const struct jcts *jcts,
     for (uint32_t i = 0; i < summary->queue_count; i++) {
         summary->queues[i].jct = orr_tally__result(&queues[i]);
     }
-    orr_free(order);
     orr_free(place);
     orr_free(queues);
 }
@@ -87,8 +86,8 @@ static void sum_finish(const struct orr_world *world, const struct orr_run *run,
         }
         const bool over = state->phase == ORR_JOB_FINISHED;
         const orr_ms until = over ? state->end_ms : orr_summary__seen_until(run, j);
-        jcts.jobs[jcts.count] = j;
-        jcts.keys[jcts.count++] = orr_tally__key(until - spec->submit_ms, !over);
+        jcts.jobs[jcts.count++] = j;
+        jcts.keys[j] = orr_tally__key(until - spec->submit_ms, !over);
         if (!over) {
             continue;
         }

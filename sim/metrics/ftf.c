@@ -76,18 +76,18 @@ static uint64_t *crowd_job_ms(const struct orr_world *world, const struct orr_ru
 {
     const struct orr_job_state *states = run->ledger->jobs;
     uint64_t *job_ms = orr_alloc(world->job_count + (size_t)1, sizeof *job_ms);
-    int64_t *ends = orr_alloc(world->job_count + (size_t)1, sizeof *ends);
     uint32_t *jobs = orr_alloc(world->job_count + (size_t)1, sizeof *jobs);
     uint32_t count = 0, next = 0;
     for (uint32_t j = 0; j < world->job_count; j++) {
         if (states[j].phase == ORR_JOB_FINISHED || states[j].phase == ORR_JOB_WITHDRAWN) {
-            jobs[count] = j;
-            ends[count++] = states[j].end_ms;
+            jobs[count++] = j;
         }
     }
-    uint32_t *order = orr_sort_index_by_i64(ends, count);
+    if (count > 0) {
+        orr_sort_ids_by_i64(jobs, count, &states->end_ms, sizeof *states);
+    }
     for (uint32_t e = 0; e <= count; e++) {
-        orr_ms until = e < count ? ends[order[e]] : ORR_MS_NEVER;
+        orr_ms until = e < count ? states[jobs[e]].end_ms : ORR_MS_NEVER;
         for (; next < world->job_count && world->specs[next].submit_ms <= until; next++) {
             struct crowd *crowd = &crowds[shard_of(world, next)];
             if (states[next].phase != ORR_JOB_FUTURE) {
@@ -98,56 +98,61 @@ static uint64_t *crowd_job_ms(const struct orr_world *world, const struct orr_ru
             }
         }
         if (e < count) {
-            uint32_t j = jobs[order[e]];
+            uint32_t j = jobs[e];
             struct crowd *crowd = &crowds[shard_of(world, j)];
             crowd_until(crowd, until);
             job_ms[j] = crowd->job_ms - job_ms[j];
             crowd->now--;
         }
     }
-    orr_free(order);
     orr_free(jobs);
-    orr_free(ends);
     return job_ms;
+}
+
+/* NAN: the form says nothing of the job. */
+static double rho_of(const struct orr_world *world, const struct orr_run *run,
+                     const struct crowd *crowds, const uint64_t *job_ms, enum orr_ftf_form form,
+                     uint32_t job)
+{
+    const struct orr_job_spec *spec = &world->specs[job];
+    const uint32_t shard = shard_of(world, job);
+    const double took = (double)(run->ledger->jobs[job].end_ms - spec->submit_ms);
+    const double gpus = (double)run->fold.shard_capacity_mgpu[shard] / ORR_MGPU;
+    double asked, has; /* how much a fair part is less than what the job, or all of them, ask */
+    switch (form) {
+    case ORR_FTF_QUOTA:
+        asked = (double)world->shapes.shapes[spec->shape].gpus_mgpu;
+        has = own_mgpu(world, run, spec);
+        break;
+    case ORR_FTF_THEMIS:
+        asked = (double)job_ms[job] / took;
+        has = gpus;
+        break;
+    default: asked = (double)crowds[shard].total; has = gpus;
+    }
+    return has > 0.0 ? took / ((double)spec->work_ms * at_least_1(asked / has)) : (double)NAN;
 }
 
 void orr_summary__ftf(const struct orr_world *world, const struct orr_run *run,
                       struct orr_summary *summary)
 {
-    struct form forms[ORR_FTF_COUNT] = {0};
     struct crowd *crowds = orr_zalloc(run->fold.shard_count, sizeof *crowds);
     uint64_t *job_ms = crowd_job_ms(world, run, crowds);
+    struct form form = {.rho = orr_alloc(world->job_count + (size_t)1, sizeof *form.rho)};
     for (uint32_t f = 0; f < ORR_FTF_COUNT; f++) {
-        forms[f].rho = orr_alloc(world->job_count + (size_t)1, sizeof *forms[f].rho);
-    }
-    for (uint32_t j = 0; j < world->job_count; j++) {
-        const struct orr_job_state *state = &run->ledger->jobs[j];
-        const struct orr_job_spec *spec = &world->specs[j];
-        if (!orr_summary__in_window(world, run, summary, j) || spec->kind == ORR_KIND_INFERENCE ||
-            state->phase != ORR_JOB_FINISHED || spec->work_ms <= 0) {
-            continue;
+        form.count = 0;
+        for (uint32_t j = 0; j < world->job_count; j++) {
+            if (orr_summary__in_window(world, run, summary, j) &&
+                world->specs[j].kind != ORR_KIND_INFERENCE &&
+                run->ledger->jobs[j].phase == ORR_JOB_FINISHED && world->specs[j].work_ms > 0) {
+                const double rho = rho_of(world, run, crowds, job_ms, (enum orr_ftf_form)f, j);
+                form.rho[form.count] = rho;
+                form.count += isnan(rho) ? 0 : 1;
+            }
         }
-        double took = (double)(state->end_ms - spec->submit_ms), work = (double)spec->work_ms;
-        double mgpu = (double)world->shapes.shapes[spec->shape].gpus_mgpu;
-        double own = own_mgpu(world, run, spec);
-        double gpus = (double)run->fold.shard_capacity_mgpu[shard_of(world, j)] / ORR_MGPU;
-        if (own > 0.0) {
-            forms[ORR_FTF_QUOTA].rho[forms[ORR_FTF_QUOTA].count++] =
-                took / (work * at_least_1(mgpu / own));
-        }
-        if (gpus > 0.0) {
-            double mean = (double)job_ms[j] / took;
-            double all = (double)crowds[shard_of(world, j)].total;
-            forms[ORR_FTF_THEMIS].rho[forms[ORR_FTF_THEMIS].count++] =
-                took / (work * at_least_1(mean / gpus));
-            forms[ORR_FTF_SHOCKWAVE].rho[forms[ORR_FTF_SHOCKWAVE].count++] =
-                took / (work * at_least_1(all / gpus));
-        }
+        summary->ftf[f] = form_result(&form);
     }
-    for (uint32_t f = 0; f < ORR_FTF_COUNT; f++) {
-        summary->ftf[f] = form_result(&forms[f]);
-        orr_free(forms[f].rho);
-    }
+    orr_free(form.rho);
     orr_free(job_ms);
     orr_free(crowds);
 }

@@ -28,8 +28,8 @@ struct speeds {
 static orr_ms attempt_end(const struct speeds *s, uint32_t job, uint32_t attempt)
 {
     const struct orr_job_state *state = &s->run->ledger->jobs[job];
-    uint32_t index = s->attempts.first[job] + attempt - 1;
-    if (index < s->attempts.first[job + 1]) {
+    uint32_t index = orr_by_job_first(&s->attempts, job) + attempt - 1;
+    if (index < orr_by_job_first(&s->attempts, job + 1)) {
         return s->run->attempts[s->attempts.rows[index]].end_ms;
     }
     return state->phase == ORR_JOB_FINISHED ? state->end_ms : s->run->end_ms;
@@ -38,10 +38,12 @@ static orr_ms attempt_end(const struct speeds *s, uint32_t job, uint32_t attempt
 static void list_stretches(struct speeds *s, uint32_t job)
 {
     s->count = 0;
-    for (uint32_t i = s->of_job.first[job]; i < s->of_job.first[job + 1]; i++) {
+    for (uint32_t i = orr_by_job_first(&s->of_job, job); i < orr_by_job_first(&s->of_job, job + 1);
+         i++) {
         const struct orr_speed_change *change = &s->changes[s->of_job.rows[i]];
-        const struct orr_speed_change *next =
-            i + 1 < s->of_job.first[job + 1] ? &s->changes[s->of_job.rows[i + 1]] : NULL;
+        const struct orr_speed_change *next = i + 1 < orr_by_job_first(&s->of_job, job + 1)
+                                                  ? &s->changes[s->of_job.rows[i + 1]]
+                                                  : NULL;
         orr_ms to = next != NULL && next->attempt == change->attempt
                         ? next->at_ms
                         : attempt_end(s, job, change->attempt);
@@ -73,7 +75,8 @@ static void join_stretches(struct speeds *s)
 static double penalty_of(const struct speeds *s, uint32_t job, const struct orr_summary *summary)
 {
     double penalty = 0.0;
-    for (uint32_t i = s->placements.first[job]; i < s->placements.first[job + 1]; i++) {
+    for (uint32_t i = orr_by_job_first(&s->placements, job);
+         i < orr_by_job_first(&s->placements, job + 1); i++) {
         const struct orr_placement *p = &s->run->ledger->placements[s->placements.rows[i]];
         for (uint32_t k = 0; k < s->count; k++) {
             const struct stretch *it = &s->stretches[k];

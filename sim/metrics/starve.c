@@ -176,7 +176,7 @@ static struct orr_starvation judge(struct orr_starve *starve)
     const struct orr_world *world = starve->world;
     const struct orr_run *run = starve->run;
     struct orr_starvation result = {.max_s = (double)NAN};
-    int64_t *keys = orr_alloc(world->job_count + (size_t)1, sizeof *keys), longest = 0;
+    int64_t longest = 0;
     uint32_t count = 0;
     starve->starved_ms = orr_zalloc(world->job_count + (size_t)1, sizeof *starve->starved_ms);
     for (uint32_t j = 0; j < world->job_count; j++) {
@@ -192,7 +192,7 @@ static struct orr_starvation judge(struct orr_starve *starve)
         uint8_t phase = run->ledger->jobs[j].phase;
         if (may_starve(starve, j)) {
             int64_t ms = starve->starved_ms[j];
-            keys[count++] =
+            starve->starved_ms[count++] = /* of those up to j, which are read */
                 orr_tally__key(ms, phase == ORR_JOB_PENDING || phase == ORR_JOB_RELEASING ||
                                        phase == ORR_JOB_WITHDRAWN);
             longest = ms > longest ? ms : longest;
@@ -200,9 +200,8 @@ static struct orr_starvation judge(struct orr_starve *starve)
         }
     }
     result.jobs = count;
-    result.p99_s = orr_tally__of_keys(keys, count).p99_s;
+    result.p99_s = orr_tally__of_keys(starve->starved_ms, count).p99_s;
     result.max_s = count > 0 ? (double)longest / 1000.0 : (double)NAN;
-    orr_free(keys);
     orr_free(starve->starved_ms);
     return result;
 }

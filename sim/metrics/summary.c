@@ -69,22 +69,19 @@ static void tally_waits(const struct orr_world *world, const struct orr_run *run
         }
         bool started = state->first_start_ms != ORR_MS_NONE;
         orr_ms until = started ? state->first_start_ms : orr_summary__seen_until(run, j);
-        jobs[count] = j;
-        keys[count++] = orr_tally__key(until - orr_run_eligible_ms(world, run, j), !started);
+        jobs[count++] = j;
+        keys[j] = orr_tally__key(until - orr_run_eligible_ms(world, run, j), !started);
         for (uint32_t g = groups_of(world, t, j, groups); g-- > 0;) {
             groups[g]->jobs++;
             groups[g]->waits.gave_up += state->phase == ORR_JOB_WITHDRAWN;
         }
     }
-    uint32_t *order = orr_sort_index_by_i64(keys, count);
+    orr_sort_ids_by_i64(jobs, count, keys, sizeof *keys);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t j = jobs[order[i]];
-        int64_t key = keys[order[i]];
-        for (uint32_t g = groups_of(world, t, j, groups); g-- > 0;) {
-            orr_tally__take(groups[g], key);
+        for (uint32_t g = groups_of(world, t, jobs[i], groups); g-- > 0;) {
+            orr_tally__take(groups[g], keys[jobs[i]]);
         }
     }
-    orr_free(order);
     orr_free(jobs);
     orr_free(keys);
 }

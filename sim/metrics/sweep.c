@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* sweep.c - once more over the placements of a run, in order of time: they are its record. Nothing
  * is asked of the engine, and each change costs what it touches. */
+#include <stddef.h>
+#include <string.h>
+
 #include <orrery/base/sort.h>
 #include <orrery/core/ledger.h>
 
@@ -10,9 +13,11 @@
 #include "starve.h"
 #include "summary_int.h"
 
-struct order { /* of times, ascending */
-    int64_t *at;
-    uint32_t *index, count, next;
+struct order {         /* items of an array by a time of theirs, ascending */
+    const char *times; /* of item 0; that of the next is `stride` bytes behind it */
+    size_t stride;
+    uint32_t *ids; /* items in order; NULL: they are in order as they are */
+    uint32_t count, next;
     orr_ms time; /* of the next; ORR_MS_NEVER after the last */
 };
 
@@ -29,34 +34,85 @@ struct sweep {
     struct orr_own_share *own;
     struct orr_coincidences *coincidences;
     struct order starts, ends, begins, returns; /* of placements; of outages */
-    uint32_t *of_end;                           /* placement of each end */
     uint32_t next_queue_change;                 /* of the world's changes of queues */
     struct growth *growth;                      /* per job; NULL: none that was placed is elastic */
 };
 
+static orr_ms order_time(const struct order *order, uint32_t id)
+{
+    orr_ms time;
+    memcpy(&time, order->times + order->stride * id, sizeof time);
+    return time;
+}
+
+static uint32_t order_id(const struct order *order)
+{
+    return order->ids == NULL ? order->next : order->ids[order->next];
+}
+
 static void order_look(struct order *order)
 {
-    order->time = order->next < order->count ? order->at[order->index[order->next]] : ORR_MS_NEVER;
+    order->time = order->next < order->count ? order_time(order, order_id(order)) : ORR_MS_NEVER;
 }
 
 /* Takes the next one. */
 static uint32_t order_take(struct order *order)
 {
-    uint32_t index = order->index[order->next++];
+    const uint32_t id = order_id(order);
+    order->next++;
     order_look(order);
-    return index;
+    return id;
 }
 
-static void order_close(struct order *order)
+static uint32_t *first_ids(uint32_t count)
 {
-    orr_free(order->at);
-    orr_free(order->index);
+    uint32_t *ids = orr_alloc(count + (size_t)1, sizeof *ids);
+    for (uint32_t i = 0; i < count; i++) {
+        ids[i] = i;
+    }
+    return ids;
 }
 
-static void order_sort(struct order *order)
+/* Of the first `count` ids, or, where `ids` is NULL, of so many items; takes ids. */
+static struct order order_by(const void *items, size_t stride, size_t time_at, uint32_t *ids,
+                             uint32_t count)
 {
-    order->index = orr_sort_index_by_i64(order->at, order->count);
-    order_look(order);
+    struct order order = {.stride = stride, .ids = ids, .count = count, .time = ORR_MS_NEVER};
+    if (count > 0) {
+        order.times = (const char *)items + time_at;
+        if (ids != NULL) {
+            orr_sort_ids_by_i64(ids, count, order.times, stride);
+        }
+        order_look(&order);
+    }
+    return order;
+}
+
+/* Placements come in the order of their starts but for those that a run begins with. */
+static struct order order_starts(const struct orr_ledger *ledger)
+{
+    const size_t at = offsetof(struct orr_placement, since_ms);
+    const struct orr_placement *placements = ledger->placements;
+    const uint32_t count = ledger->placement_count;
+    uint32_t sorted = 1;
+    while (sorted < count && placements[sorted - 1].since_ms <= placements[sorted].since_ms) {
+        sorted++;
+    }
+    return order_by(placements, sizeof *placements, at, sorted < count ? first_ids(count) : NULL,
+                    count);
+}
+
+static struct order order_ends(const struct orr_ledger *ledger)
+{
+    const struct orr_placement *placements = ledger->placements;
+    uint32_t *ids = orr_alloc(ledger->placement_count + (size_t)1, sizeof *ids), count = 0;
+    for (uint32_t p = 0; p < ledger->placement_count; p++) {
+        if (placements[p].hold == ORR_HOLD_ENDED) {
+            ids[count++] = p;
+        }
+    }
+    return order_by(placements, sizeof *placements, offsetof(struct orr_placement, until_ms), ids,
+                    count);
 }
 
 static bool is_elastic(const struct orr_world *world, uint32_t job)
@@ -68,31 +124,18 @@ static bool is_elastic(const struct orr_world *world, uint32_t job)
 static void sweep_open(struct sweep *sweep)
 {
     const struct orr_ledger *ledger = sweep->run->ledger;
-    size_t placements = ledger->placement_count + (size_t)1;
-    size_t outages = sweep->run->outage_count + (size_t)1;
+    const struct orr_outage *outages = sweep->run->outages;
+    const uint32_t outage_count = sweep->run->outage_count;
     bool elastic = false;
-    sweep->starts.at = orr_alloc(placements, sizeof *sweep->starts.at);
-    sweep->ends.at = orr_alloc(placements, sizeof *sweep->ends.at);
-    sweep->of_end = orr_alloc(placements, sizeof *sweep->of_end);
-    for (uint32_t p = 0; p < ledger->placement_count; p++) {
-        const struct orr_placement *placement = &ledger->placements[p];
-        sweep->starts.at[sweep->starts.count++] = placement->since_ms;
-        if (placement->hold == ORR_HOLD_ENDED) {
-            sweep->of_end[sweep->ends.count] = p;
-            sweep->ends.at[sweep->ends.count++] = placement->until_ms;
-        }
-        elastic = elastic || is_elastic(sweep->world, placement->job);
+    for (uint32_t p = 0; p < ledger->placement_count && !elastic; p++) {
+        elastic = is_elastic(sweep->world, ledger->placements[p].job);
     }
-    sweep->begins.at = orr_alloc(outages, sizeof *sweep->begins.at);
-    sweep->returns.at = orr_alloc(outages, sizeof *sweep->returns.at);
-    for (uint32_t o = 0; o < sweep->run->outage_count; o++) {
-        sweep->begins.at[sweep->begins.count++] = sweep->run->outages[o].from_ms;
-        sweep->returns.at[sweep->returns.count++] = sweep->run->outages[o].to_ms;
-    }
-    order_sort(&sweep->starts);
-    order_sort(&sweep->ends);
-    order_sort(&sweep->begins);
-    order_sort(&sweep->returns);
+    sweep->starts = order_starts(ledger);
+    sweep->ends = order_ends(ledger);
+    sweep->begins = order_by(outages, sizeof *outages, offsetof(struct orr_outage, from_ms),
+                             first_ids(outage_count), outage_count);
+    sweep->returns = order_by(outages, sizeof *outages, offsetof(struct orr_outage, to_ms),
+                              first_ids(outage_count), outage_count);
     if (elastic) {
         sweep->growth = orr_zalloc(sweep->world->job_count, sizeof *sweep->growth);
     }
@@ -103,11 +146,10 @@ static void sweep_open(struct sweep *sweep)
 
 static void sweep_close(struct sweep *sweep)
 {
-    order_close(&sweep->starts);
-    order_close(&sweep->ends);
-    order_close(&sweep->begins);
-    order_close(&sweep->returns);
-    orr_free(sweep->of_end);
+    orr_free(sweep->starts.ids);
+    orr_free(sweep->ends.ids);
+    orr_free(sweep->begins.ids);
+    orr_free(sweep->returns.ids);
     orr_free(sweep->growth);
 }
 
@@ -164,7 +206,7 @@ static void step(struct sweep *sweep, orr_ms at)
 {
     const struct orr_outage *outages = sweep->run->outages;
     while (sweep->ends.time == at) {
-        hold(sweep, sweep->of_end[order_take(&sweep->ends)], false, at);
+        hold(sweep, order_take(&sweep->ends), false, at);
     }
     while (sweep->begins.time == at) {
         orr_space__outage(sweep->space, outages[order_take(&sweep->begins)].node, true);

@@ -115,22 +115,21 @@ static struct rank *list_ranks(const struct orr_world *world, const struct orr_r
         const uint8_t phase = run->ledger->jobs[j].phase;
         if (phase != ORR_JOB_FUTURE && phase != ORR_JOB_WITHDRAWN &&
             !orr_summary__is_never(run, j)) {
-            jobs[count] = j;
-            times[count++] = time_of(world, run, j);
+            jobs[count++] = j;
+            times[j] = time_of(world, run, j);
         }
     }
-    uint32_t *order = orr_sort_index_by_i64(times, count);
+    orr_sort_ids_by_i64(jobs, count, times, sizeof *times);
     struct rank *ranks = NULL;
     uint32_t capacity = 0;
     for (uint32_t i = 0; i < count; i++) {
-        const int64_t time = times[order[i]];
-        if ((i > 0 && times[order[i - 1]] == time) ||
-            (i + 1 < count && times[order[i + 1]] == time)) {
+        const int64_t time = times[jobs[i]];
+        if ((i > 0 && times[jobs[i - 1]] == time) ||
+            (i + 1 < count && times[jobs[i + 1]] == time)) {
             ranks = ORR_ROOM_FOR_ONE(ranks, *ranked, capacity);
-            ranks[(*ranked)++] = rank_of(world, run, jobs[order[i]], time);
+            ranks[(*ranked)++] = rank_of(world, run, jobs[i], time);
         }
     }
-    orr_free(order);
     orr_free(jobs);
     orr_free(times);
     return ranks;

@@ -126,17 +126,6 @@ static enum orr_status read_parts(const struct orr_scenario *scenario, uint32_t 
     return ORR_OK;
 }
 
-/* From 1 on; 0: the row names nobody. */
-static uint32_t user_of(struct orr_idmap *users, const struct orr_world_part *p, uint32_t row)
-{
-    const uint32_t user = p->workload.rows[row].user;
-    if (user == ORR_NONE) {
-        return 0;
-    }
-    const char *name = orr_idmap_name(&p->workload.users, user);
-    return orr_idmap_put(users, name, strlen(name), NULL) + 1;
-}
-
 static void make_jobs(const struct orr_scenario *scenario, struct orr_world *world)
 {
     size_t most = 0;
@@ -146,8 +135,6 @@ static void make_jobs(const struct orr_scenario *scenario, struct orr_world *wor
     }
     ORR_ASSERT(most < ORR_NONE);
     struct orr_replay_nodes nodes;
-    struct orr_idmap users;
-    orr_idmap_init(&users);
     orr_replay__nodes_init(&nodes, scenario, &world->cluster);
     world->specs = orr_alloc(most, sizeof *world->specs);
     for (uint32_t i = 0; i < world->part_count; i++) {
@@ -155,7 +142,7 @@ static void make_jobs(const struct orr_scenario *scenario, struct orr_world *wor
         uint32_t first = world->job_count;
         for (uint32_t r = 0; r < p->workload.count; r++) {
             if (orr_replay__job(world, &nodes, i, r, &world->specs[world->job_count])) {
-                world->specs[world->job_count++].user = user_of(&users, p, r);
+                world->job_count++;
             }
         }
         uint32_t rows = world->job_count - first;
@@ -169,7 +156,6 @@ static void make_jobs(const struct orr_scenario *scenario, struct orr_world *wor
     }
     orr_replay__flavors(&nodes);
     orr_replay__nodes_release(&nodes);
-    orr_idmap_release(&users);
 }
 
 /* Copies are whole spans apart, and rows, shaken or not, are within one. */

@@ -120,9 +120,7 @@ struct orr_job_spec {
     int32_t priority; /* higher goes first */
     uint8_t kind;     /* enum orr_kind of the traces, carried through */
     uint8_t preemptible;
-    uint8_t scales; /* its tasks, of one group, come and go while it runs: unwanted_tasks says how
-                       many of them are not asked for now */
-    uint32_t user;  /* whose it is: a number from 1 on, the same in all parts; 0: not stated */
+    uint8_t scales; /* its tasks, of one group, come and go while it runs: orr_ledger_unwanted */
 };
 
 /* The number of a priority class that KAI ships (train 50, build-preemptible 75, build 100,
@@ -149,39 +147,12 @@ struct orr_job_state { /* all zero while FUTURE; times mean something from PENDI
     uint32_t placement_count; /* entries; a run of tasks on one node each */
     uint32_t placed_tasks;    /* without those that leave */
     uint32_t leaving_tasks;   /* evicted, their grace not over */
-    uint32_t unwanted_tasks;  /* of the last group: the job has nothing to do for them now */
     uint16_t incarnation;     /* raised at every start and new plan: older events are stale */
     uint8_t phase;            /* enum orr_job_phase */
     uint8_t reason;           /* enum orr_reason while pending */
     uint16_t evictions;
     uint16_t attempts;
 };
-
-/* Tasks that a job which scales wants, and neither holds nor is losing. */
-static inline uint32_t orr_job_lacks(const struct orr_shape *shape,
-                                     const struct orr_job_state *state)
-{
-    const uint32_t wanted = shape->tasks - state->unwanted_tasks;
-    const uint32_t has = state->placed_tasks + state->leaving_tasks;
-    return wanted > has ? wanted - has : 0;
-}
-
-/* What it asks at once: its gang as long as it has less than that, then one task after the other.
- * 0: it lacks nothing. */
-static inline uint32_t orr_job_next_tasks(const struct orr_shape *shape,
-                                          const struct orr_job_state *state)
-{
-    const uint32_t lacks = orr_job_lacks(shape, state);
-    const bool waits = state->phase == ORR_JOB_PENDING;
-    if (!waits && state->phase != ORR_JOB_RUNNING) {
-        return 0;
-    }
-    if (!waits || state->placed_tasks >= shape->min_tasks) {
-        return lacks > 0;
-    }
-    const uint32_t gang = shape->min_tasks - state->placed_tasks;
-    return lacks >= gang ? gang : 0;
-}
 
 ORR_API_END
 

@@ -107,6 +107,7 @@ struct orr_ledger_world { /* all borrowed; constant but for orr_ledger_know */
 struct orr_ledger {
     struct orr_ledger_world world;
     struct orr_job_state *jobs;
+    uint32_t *unwanted;         /* per job; NULL: no job has any; orr_ledger_unwanted */
     struct orr_room *idle;      /* per node */
     struct orr_room *releasing; /* per node; below zero when pipelined tasks claim idle room */
     uint64_t *free_devices;     /* per node; bit set: nobody uses the device */
@@ -152,6 +153,15 @@ void orr_ledger_finish(struct orr_ledger *ledger, uint32_t job, orr_ms now);
 void orr_ledger_withdraw(struct orr_ledger *ledger, uint32_t job, orr_ms now);
 /* So many tasks of its last group are of no use to the job for now: it does not ask for them. */
 void orr_ledger_set_unwanted(struct orr_ledger *ledger, uint32_t job, uint32_t tasks);
+static inline uint32_t orr_ledger_unwanted(const struct orr_ledger *ledger, uint32_t job)
+{
+    return ledger->unwanted == NULL ? 0 : ledger->unwanted[job];
+}
+/* Tasks that a job which scales wants, and neither holds nor is losing. */
+uint32_t orr_ledger_lacks(const struct orr_ledger *ledger, uint32_t job);
+/* What it asks at once: its gang as long as it has less than that, then one task after the other.
+ * 0: it lacks nothing. */
+uint32_t orr_ledger_next_tasks(const struct orr_ledger *ledger, uint32_t job);
 /* The job was done at `end`, but what it held is released only `now`. */
 void orr_ledger_finish_late(struct orr_ledger *ledger, uint32_t job, orr_ms end, orr_ms now);
 /* A running job's finish is planned anew: events of the plan before are stale. */

@@ -21,7 +21,7 @@
 
 ORR_API_BEGIN
 
-#define ORR_POLICY_ABI 1u
+#define ORR_POLICY_ABI 2u
 
 /* How a job gets on. What its user stated (work, estimate) is in its spec, past evictions are in
  * its state. */
@@ -108,7 +108,7 @@ enum orr_job_event {
     ORR_JOB_SUBMITTED, /* or is back after a rule of its queue took it away, reported as ENDED */
     ORR_JOB_ENDED,     /* it is done, or left while it waited: then its phase is WITHDRAWN */
     ORR_JOB_REQUEUED,  /* evicted, and nothing of it is left */
-    ORR_JOB_CHANGED, /* its unwanted_tasks are others, or it lost tasks: a failure took them, their
+    ORR_JOB_CHANGED, /* other tasks of it are unwanted, or it lost tasks: a failure took them, their
                         grace is over, or another evicted them */
     ORR_JOB_STARTED  /* it runs by nobody's decision here: the run begins from a state. Told instead
                         of SUBMITTED, at the time since which it runs, before the first cycle */

@@ -14,6 +14,9 @@ void orr_sort(void *items, size_t count, size_t size, orr_compare_fn *compare, v
 
 /* Indices 0..count-1 ordered by keys[i], ties by index (radix, O(count)). Caller frees. */
 uint32_t *orr_sort_index_by_i64(const int64_t *keys, uint32_t count) ORR_MUST_USE;
+/* Puts ids in the order of the keys that they number, ties as they are (radix, O(count)); the key
+ * of id i is the int64_t at `stride` times i bytes behind `keys`. */
+void orr_sort_ids_by_i64(uint32_t *ids, uint32_t count, const void *keys, size_t stride);
 /* Sorts values in place, ascending (radix). */
 void orr_sort_i64(int64_t *values, size_t count);
 /* The value that sorting would put at `rank` (0: the least; below count). No value may be NAN;
