@@ -4,7 +4,7 @@
 -- One row a thing done, in words that can be compared. Jobs and nodes by name: ids may differ.
 -- piece: deeds_main
 SELECT p.start_ms AS at_ms, 1 AS turn, j.name AS job,
-  'starts on ' || n.name || ' with ' || printf('%g', p.mgpu / 1000.0) || ' GPUs' AS deed, p.devices AS devices
+  'starts on ' || n.name || ' with ' || printf('%g', p.mgpu / 1000.0) || CASE p.mgpu WHEN 1000 THEN ' GPU' ELSE ' GPUs' END AS deed, p.devices AS devices
 FROM main.v_placements AS p
 JOIN main.job AS j ON j.id = p.job
 JOIN main.node AS n ON n.id = p.node
@@ -19,7 +19,7 @@ WHERE j.end_ms IS NOT NULL
 
 -- piece: deeds_base
 SELECT p.start_ms AS at_ms, 1 AS turn, j.name AS job,
-  'starts on ' || n.name || ' with ' || printf('%g', p.mgpu / 1000.0) || ' GPUs' AS deed, p.devices AS devices
+  'starts on ' || n.name || ' with ' || printf('%g', p.mgpu / 1000.0) || CASE p.mgpu WHEN 1000 THEN ' GPU' ELSE ' GPUs' END AS deed, p.devices AS devices
 FROM base.v_placements AS p
 JOIN base.job AS j ON j.id = p.job
 JOIN base.node AS n ON n.id = p.node

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* plot_fairness.c - figures of what queues got against what was theirs: fairness and debt.
  *
- * Both come from the means of `series`, so a distance that changes sign within one of its buckets
- * is smoothed; the numbers in the title are those of the summary, which are exact.
+ * Fairness comes from the means of `series`, so a distance that changes sign within one of its
+ * buckets is smoothed; the numbers in the title are those of the summary, which are exact.
  */
 #include "plot_int.h"
 #include "plots_sql.h"
@@ -61,7 +61,7 @@ static void deviation_plot(struct orr_plot *plot, const struct orr_plot_table *t
     double most = above > below ? above : below;
     double least = plot->run.capacity_gpus / 50; /* what is next to nothing looks like it */
     most = most > least ? most : least;
-    orr_plot__ylabel(plot, "GPUs above (+), below fair share", orr_plot__panel_height(plot));
+    orr_plot__ylabel(plot, "GPUs above share", orr_plot__panel_height(plot));
     orr_plot__gp(plot, "set yrange [%.9g:%.9g]\n", most > 0 ? -most : -1, most > 0 ? most : 1);
     orr_plot__stack_plot(plot, table, over, false);
     for (uint32_t s = 0; s < table->slots.count; s++) {
@@ -108,8 +108,7 @@ static void fairness_panels(struct orr_plot *plot, const struct orr_plot_table *
         least = index < least ? index : least;
     }
     least = floor(10 * least - 1e-9) / 10;
-    orr_plot__ylabel(plot, dumb ? "Jain index" : "Jain index (1: all alike)",
-                     orr_plot__panel_height(plot));
+    orr_plot__ylabel(plot, "Jain index", orr_plot__panel_height(plot));
     orr_plot__gp(plot, "set yrange [%.1f:%.9g]\nplot ", least, 1 + 0.04 * (1 - least));
     orr_plot__data(plot, jain);
     orr_plot__gp(plot, "using 1:2 with lines %s notitle", dumb ? "" : "lw 1.4 lc rgb '#202020'");
@@ -129,7 +128,7 @@ void orr_plot__fairness(struct orr_plot *plot)
 {
     struct orr_plot_table table;
     char extra[120] = "";
-    bool any = orr_plot__table_open(plot, &table, 10);
+    bool any = orr_plot__table_open(plot, &table, 10, false);
     double jain = metric(plot, orr_plots_sql__jain);
     double off = metric(plot, orr_plots_sql__share_deviation);
     if (!isnan(jain) && !isnan(off)) {
@@ -184,7 +183,7 @@ static void debt_panels(struct orr_plot *plot, struct orr_plot_table *table,
     orr_plot__time_axis(plot, table->from, table->to, 8, false);
     orr_plot__window_marks(plot, table->from, table->to);
     const uint32_t most = dumb ? 0 : orr_plot__peaks_rows(plot, peaks);
-    debt_panel(plot, table, dumb ? "GPUs owed" : "GPUs owed at the time",
+    debt_panel(plot, table, "GPUs owed",
                dumb ? orr_plot__stack_top(table, ORR_PLOT_DEBT) : peaks->top);
     if (!dumb) {
         orr_plot__peaks_plot(plot, most, false);
@@ -192,7 +191,7 @@ static void debt_panels(struct orr_plot *plot, struct orr_plot_table *table,
     debt_sum(table);
     orr_plot__panel_below(plot);
     orr_plot__time_axis(plot, table->from, table->to, 8, true);
-    debt_panel(plot, table, dumb ? "GPU-h, sum" : "GPU-hours owed in the window",
+    debt_panel(plot, table, dumb ? "GPU-h, sum" : "GPU-h owed so far",
                orr_plot__stack_top(table, ORR_PLOT_DEBT));
     if (!dumb) {
         orr_plot__panel_legend(plot, "queue");
@@ -206,7 +205,7 @@ void orr_plot__debt(struct orr_plot *plot)
 {
     struct orr_plot_table table;
     char extra[80] = "";
-    bool any = orr_plot__table_open(plot, &table, 10);
+    bool any = orr_plot__table_open(plot, &table, 10, true);
     struct orr_plot_peaks peaks = {0};
     if (any) {
         orr_plot__peaks_open(&peaks, table.from, table.to, table.bucket_ms);

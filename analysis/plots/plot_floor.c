@@ -44,16 +44,21 @@ static void racks_load(struct orr_plot *plot, struct plan *plan)
     }
 }
 
-static uint32_t columns_for(double items, double width, double height)
+#define FLOOR_SHAPE  1.75 /* width to height of what is drawn */
+#define NARROW_SHAPE 1.1  /* the same above a legend */
+
+static uint32_t columns_for(double shape, double items, double width, double height)
 {
-    double columns = floor(sqrt(items * 1.75 * height / width) + 0.5);
+    double columns = floor(sqrt(items * shape * height / width) + 0.5);
     return columns > 1 ? (uint32_t)columns : 1;
 }
 
 /* Racks side by side, their nodes below each other; without racks a column is any part of the
  * nodes. */
-static void plan_lay(struct plan *plan)
+static void plan_lay(const struct orr_plot *plot, struct plan *plan)
 {
+    const bool narrow = orr_plot__narrow(plot);
+    const double shape = narrow ? NARROW_SHAPE : FLOOR_SHAPE;
     const struct orr_plot_lanes *lanes = plan->lanes;
     const uint32_t count = lanes->node_count;
     uint32_t widest = 1, tallest = 0, gpus = 1;
@@ -72,11 +77,11 @@ static void plan_lay(struct plan *plan)
         tallest = run > tallest ? run : tallest;
     }
     const bool racks = plan->racks > 1;
-    plan->names = count <= 120;
+    plan->names = count <= 120 && !narrow;
     plan->name_width = plan->names ? widest * 0.55 + 1 : 0;
     const double wide = widest + plan->name_width + 1.2, rack_high = tallest * 1.25 + 2;
-    const uint32_t columns =
-        racks ? columns_for(plan->racks, wide, rack_high) : columns_for(count, wide, 1.25);
+    const uint32_t columns = racks ? columns_for(shape, plan->racks, wide, rack_high)
+                                   : columns_for(shape, count, wide, 1.25);
     const uint32_t rows = racks ? tallest : (count + columns - 1) / columns;
     uint32_t rack = 0, in_rack = 0;
     for (uint32_t k = 0; k < count; k++) {
@@ -208,7 +213,7 @@ static void nodes_rows(struct orr_plot *plot, const struct plan *plan)
         uint32_t gpus = plan->lanes->nodes[i].gpus;
         orr_plot__row(plot, "%.3f %.3f %.3f %.3f\n", place->x,
                       place->x + (gpus < MOST_GPUS ? gpus : MOST_GPUS), place->y, place->y + 1);
-        if (plan->names && !orr_plot__narrow(plot)) {
+        if (plan->names) {
             orr_plot__gp(plot, "set label ");
             orr_plot__quote(plot, plan->lanes->nodes[i].name, 9, false);
             orr_plot__gp(plot, " at %.3f,%.3f right font ',%g' textcolor rgb '#404040'\n",
@@ -332,6 +337,9 @@ static void floor_picture(struct orr_plot *plot, const struct plan *plan)
                          ? orr_plot__slots_letters(plot, plan->slots)
                          : 15,
                      false);
+    if (orr_plot__narrow(plot)) { /* there is no axis between it and its legend */
+        orr_plot__gp(plot, "set bmargin at screen %.4f\n", plot->legend_top + plot->line);
+    }
     orr_plot__gp(plot, "set xrange [-0.5:%.3f]\nset yrange [%.3f:-0.8]\n", plan->width + 0.5,
                  plan->height + 0.5);
     floor_plot(plot, plan, texts, bytes, frames);
@@ -352,7 +360,7 @@ void orr_plot__floor(struct orr_plot *plot)
     plan.at =
         plot->options->from_ms != ORR_MS_NONE ? plot->options->from_ms : orr_plot__busiest(plot);
     racks_load(plot, &plan);
-    plan_lay(&plan);
+    plan_lay(plot, &plan);
     double held = 0;
     for (uint32_t i = 0; i < lanes.held_count; i++) {
         held += held_then(&plan, &lanes.held[i]) ? (double)lanes.held[i].mgpu / ORR_MGPU : 0;

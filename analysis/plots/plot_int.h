@@ -187,9 +187,12 @@ struct orr_plot_table {
     struct orr_plot_ratio *ratios; /* of a bucket, over all queues */
     double *capacity;              /* of a bucket: GPUs of nodes that are up */
     bool policy_shares;            /* the policy has fair shares */
+    bool exact;                    /* of shorter buckets than `series`, but for fair shares */
 };
-/* False if there is nothing to draw; a table opened is closed in any case. */
-bool orr_plot__table_open(struct orr_plot *plot, struct orr_plot_table *table, uint32_t top);
+/* False if there is nothing to draw; a table opened is closed in any case. `exact`: a part of the
+ * run has shorter buckets where it can, without ORR_PLOT_OVER, ORR_PLOT_UNDER and ratios. */
+bool orr_plot__table_open(struct orr_plot *plot, struct orr_plot_table *table, uint32_t top,
+                          bool exact);
 struct orr_plot_peaks;
 /* Fills in what queues were owed, exact, and not from the means of `series`; `peaks` (may be NULL),
  * open over the table's buckets, takes what all of them were owed together. */
@@ -225,6 +228,14 @@ void orr_plot__text_lines(struct orr_plot *plot, const struct orr_plot_table *ta
                           enum orr_plot_value value);
 /* Entries of a legend: a box for each slot, the topmost first. */
 void orr_plot__slot_keys(struct orr_plot *plot, struct orr_plot_slots slots);
+
+/* plot_exact.c: fills a table from each change to the next, as sums over time. */
+void orr_plot__table_exact(struct orr_plot *plot, struct orr_plot_table *table);
+/* Adds amount x ms of a stretch of time to the buckets it covers. */
+void orr_plot__table_spread(const struct orr_plot_table *table, double *cells, orr_ms from,
+                            orr_ms to, double amount);
+/* A round length of at most `most` buckets of a span, or ORR_MS_NONE. */
+orr_ms orr_plot__bucket_for(orr_ms span, orr_ms most);
 
 /* plot_peaks.c: the most at any moment of each bucket, beside its mean. */
 struct orr_plot_peaks {

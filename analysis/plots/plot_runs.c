@@ -81,12 +81,12 @@ static double owed_so_far(const struct orr_plot *run, const struct orr_plot_tabl
 
 /* False if no run has anything in this part. */
 static bool tables_open(struct orr_plot *to, struct orr_plot *runs, struct orr_plot_table *tables,
-                        bool debts)
+                        bool debts, bool exact)
 {
     bool any = false;
     orr_ms longest = 0;
     for (uint32_t i = 0; i < to->among; i++) {
-        const bool some = orr_plot__table_open(&runs[i], &tables[i], 1);
+        const bool some = orr_plot__table_open(&runs[i], &tables[i], 1, exact);
         if (some && debts) {
             orr_plot__table_debts(&runs[i], &tables[i], NULL);
         }
@@ -201,7 +201,7 @@ static void panels_draw(struct orr_plot *to, struct orr_plot *runs, const char *
 {
     const bool dumb = to->term == ORR_PLOT_DUMB;
     struct orr_plot_table *tables = orr_zalloc(to->among, sizeof *tables);
-    const bool any = tables_open(to, runs, tables, debts);
+    const bool any = tables_open(to, runs, tables, debts, !panels[0].index);
     orr_ms from = 0, end = 0;
     char both[160]; /* text has no labels beside the axes */
     (void)snprintf(both, sizeof both, "%s (above), %s", panels[0].label, panels[1].label);
@@ -236,7 +236,7 @@ void orr_plot__runs_depth(struct orr_plot *to, struct orr_plot *runs)
 
 void orr_plot__runs_fairness(struct orr_plot *to, struct orr_plot *runs)
 {
-    static const struct panel panels[2] = {{"Jain index (1: all alike)", jain, true},
+    static const struct panel panels[2] = {{"Jain index", jain, true},
                                            {"share deviation in %", deviation, false}};
     panels_draw(to, runs, "Fairness: allocation against fair share", panels, false,
                 "no job was submitted in this part");
@@ -244,8 +244,8 @@ void orr_plot__runs_fairness(struct orr_plot *to, struct orr_plot *runs)
 
 void orr_plot__runs_debt(struct orr_plot *to, struct orr_plot *runs)
 {
-    static const struct panel panels[2] = {{"GPUs owed at the time", owed, false},
-                                           {"GPU-hours owed so far", owed_so_far, false}};
+    static const struct panel panels[2] = {{"GPUs owed", owed, false},
+                                           {"GPU-h owed so far", owed_so_far, false}};
     panels_draw(to, runs, "Quota debt: asked for within the quota and not held", panels, true,
                 "no job was submitted in this part");
 }
@@ -265,7 +265,7 @@ void orr_plot__runs_allocation(struct orr_plot *to, struct orr_plot *runs)
 {
     const bool dumb = to->term == ORR_PLOT_DUMB;
     struct orr_plot_table *tables = orr_zalloc(to->among, sizeof *tables);
-    const bool any = tables_open(to, runs, tables, false);
+    const bool any = tables_open(to, runs, tables, false, true);
     orr_ms from = 0, end = 0;
     double top = 0, least = 0;
     orr_plot__start(to, (struct orr_plot_size){900, 500, 100, 30, false});

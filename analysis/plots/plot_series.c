@@ -4,13 +4,14 @@
 #include "plots_sql.h"
 
 #include <orrery/analysis/names.h>
+#include <orrery/base/text.h>
 
 #include <math.h>
 
 void orr_plot__allocation(struct orr_plot *plot)
 {
     struct orr_plot_table table;
-    bool any = orr_plot__table_open(plot, &table, 10);
+    bool any = orr_plot__table_open(plot, &table, 10, true);
     bool dumb = plot->term == ORR_PLOT_DUMB;
     orr_plot__start(plot, (struct orr_plot_size){900, 500, 100, 30, true});
     orr_plot__means_over(plot, table.bucket_ms, "peaks");
@@ -121,7 +122,7 @@ static void depth_dumb(struct orr_plot *plot, const struct orr_plot_table *table
 void orr_plot__depth(struct orr_plot *plot)
 {
     struct orr_plot_table table;
-    bool any = orr_plot__table_open(plot, &table, 10);
+    bool any = orr_plot__table_open(plot, &table, 10, true);
     bool dumb = plot->term == ORR_PLOT_DUMB;
     orr_plot__start(plot, orr_plot__panels_size(plot, 560, true));
     orr_plot__means_over(plot, table.bucket_ms, "peaks");
@@ -263,12 +264,12 @@ static void share_legend(struct orr_plot *plot, const struct orr_plot_table *tab
                  narrow ? share_strip(plot) - 1.8 * plot->line : 0.033, narrow ? "top" : "center",
                  narrow ? 1 : 5);
     orr_plot__gp(plot, "plot -1 notitle, keyentry with boxes fc rgb '#8c8c8c' fs solid 0.55 title "
-                       "'allocated (colour of the queue)', \\\n"
+                       "'allocated', \\\n"
                        "  keyentry with lines lw 0.6 lc rgb '#8c8c8c' title 'peak', \\\n"
                        "  keyentry with lines lw 1.3 lc rgb '#202020' title 'fair share'");
     if (table->policy_shares) {
         orr_plot__gp(plot, ", \\\n  keyentry with lines lw 1.3 dt 3 lc rgb '#606060' title "
-                           "'fair share by the policy'");
+                           "'share by the policy'");
     }
     orr_plot__gp(plot, ", \\\n  keyentry with lines dt 2 lw 1.5 lc rgb '#b00020' title 'quota'\n");
 }
@@ -316,7 +317,7 @@ void orr_plot__share(struct orr_plot *plot)
     uint32_t panels = dumb                                   ? 1
                       : plot->queue_count > ORR_PLOT_COLOURS ? ORR_PLOT_COLOURS - 1
                                                              : ORR_PLOT_COLOURS;
-    bool any = orr_plot__table_open(plot, &table, panels);
+    bool any = orr_plot__table_open(plot, &table, panels, true);
     const bool tall = many && orr_plot__narrow(plot); /* two panels beside each other */
     orr_plot__start(plot, (struct orr_plot_size){many ? 1120 : 900,
                                                  tall   ? 1900
@@ -327,6 +328,10 @@ void orr_plot__share(struct orr_plot *plot)
     char extra[120] = "";
     if (dumb && plot->queue_count > 0) {
         (void)snprintf(extra, sizeof extra, "queue %s", plot->queues[0].name);
+    } else if (any && table.exact) {
+        char length[24];
+        (void)snprintf(extra, sizeof extra, "fair shares over %s",
+                       orr_format_rough(length, (double)plot->run.series_ms / 1000.0));
     }
     struct orr_plot_peaks peaks[ORR_PLOT_COLOURS + 1] = {0};
     if (any) {
@@ -334,7 +339,7 @@ void orr_plot__share(struct orr_plot *plot)
     }
     orr_plot__means_over(plot, table.bucket_ms, "peaks");
     orr_plot__title(plot, dumb ? "Share of the largest queue" : "Quota, fair share and allocation",
-                    dumb ? extra : NULL);
+                    extra[0] != '\0' ? extra : NULL);
     if (!any) {
         orr_plot__nothing(plot, "no job was submitted in this part of the run");
     } else if (dumb) {
@@ -358,7 +363,7 @@ orr_ms orr_plot__busiest(struct orr_plot *plot)
     struct orr_plot_table table;
     orr_ms best_at = plot->run.zero + (plot->run.end - plot->run.zero) / 2;
     double best = -1;
-    if (orr_plot__table_open(plot, &table, 1)) {
+    if (orr_plot__table_open(plot, &table, 1, true)) {
         double waits = orr_plot__stack_top(&table, ORR_PLOT_PENDING) + 1;
         double capacity = plot->run.capacity_gpus > 0 ? plot->run.capacity_gpus : 1;
         for (uint32_t b = 0; b < table.buckets; b++) {

@@ -181,10 +181,12 @@ bool orr_plot__narrow(const struct orr_plot *plot)
            letters_of(plot->options->width_mm, points) < NARROW_LETTERS;
 }
 
+#define LEGEND_SAMPLE 16 /* letters beside a name that gnuplot counts for its box and gaps */
+
 /* Columns that a legend of such names has below a picture. */
 static uint32_t columns_below(const struct orr_plot *plot, uint32_t letters)
 {
-    const double fit = plot->letters / (letters + 12);
+    const double fit = plot->letters / (letters + LEGEND_SAMPLE);
     return fit < 1 ? 1 : fit > 4 ? 4 : (uint32_t)fit;
 }
 

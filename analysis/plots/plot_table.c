@@ -90,24 +90,9 @@ static void table_fill(struct orr_plot *plot, struct orr_plot_table *table)
     }
 }
 
-/* Adds GPUs x ms of a stretch of time to the buckets it covers. */
-static void spread(const struct orr_plot_table *table, double *cells, orr_ms from, orr_ms to,
-                   double gpus)
-{
-    from = from > table->from ? from : table->from;
-    to = to < table->to ? to : table->to;
-    while (from < to) {
-        orr_ms bucket = (from - table->from) / table->bucket_ms;
-        orr_ms end = table->from + (bucket + 1) * table->bucket_ms;
-        end = end < to ? end : to;
-        cells[bucket] += gpus * (double)(end - from);
-        from = end;
-    }
-}
-
 static void capacity_spread(struct orr_plot_table *table, orr_ms from, orr_ms to, double gpus)
 {
-    spread(table, table->capacity, from, to, gpus);
+    orr_plot__table_spread(table, table->capacity, from, to, gpus);
 }
 
 struct debts {
@@ -128,10 +113,11 @@ static void debt_step(const struct orr_course *course, orr_ms from, orr_ms to, v
         const uint32_t rank = gpus > 0 ? orr_plot__rank(plot, course->ids[q]) : ORR_NONE;
         if (rank != ORR_NONE) {
             const uint32_t slot = orr_plot__slot(debts->table->slots, rank);
-            spread(debts->table, orr_plot__cell(debts->table, ORR_PLOT_DEBT, slot, 0), from, to,
-                   gpus);
-            spread(debts->table, orr_plot__cell(debts->table, ORR_PLOT_DEBT_COUNTED, slot, 0),
-                   start, end, gpus);
+            orr_plot__table_spread(
+                debts->table, orr_plot__cell(debts->table, ORR_PLOT_DEBT, slot, 0), from, to, gpus);
+            orr_plot__table_spread(debts->table,
+                                   orr_plot__cell(debts->table, ORR_PLOT_DEBT_COUNTED, slot, 0),
+                                   start, end, gpus);
             all += gpus;
         }
     }
@@ -240,7 +226,8 @@ uint32_t orr_plot__capacity_rows(struct orr_plot *plot, const struct orr_plot_ta
 }
 
 /* False if there is nothing to draw; a table opened is closed in any case. */
-bool orr_plot__table_open(struct orr_plot *plot, struct orr_plot_table *table, uint32_t top)
+bool orr_plot__table_open(struct orr_plot *plot, struct orr_plot_table *table, uint32_t top,
+                          bool exact)
 {
     *table = (struct orr_plot_table){.slots = orr_plot__slots(plot, top)};
     orr_ms step = plot->run.series_ms, first = ORR_MS_NONE, last = 0;
@@ -264,13 +251,24 @@ bool orr_plot__table_open(struct orr_plot *plot, struct orr_plot_table *table, u
     orr_ms most = plot->term == ORR_PLOT_DUMB ? DUMB_BUCKETS : MOST_BUCKETS;
     orr_ms joined = ((table->to - table->from + step - 1) / step + most - 1) / most;
     table->bucket_ms = step * (joined > 0 ? joined : 1);
+    const bool part = plot->options->from_ms != ORR_MS_NONE || plot->options->to_ms != ORR_MS_NONE;
+    const orr_ms finer = exact && part ? orr_plot__bucket_for(to - from, most) : ORR_MS_NONE;
+    table->exact = finer != ORR_MS_NONE && finer < table->bucket_ms;
+    if (table->exact) {
+        table->bucket_ms = finer;
+        table->from = from > first ? from : first;
+    }
     table->buckets =
         (uint32_t)((table->to - table->from + table->bucket_ms - 1) / table->bucket_ms);
     table->cells = orr_zalloc((size_t)ORR_PLOT_VALUES * table->slots.count * table->buckets,
                               sizeof *table->cells);
     table->ratios = orr_zalloc(table->buckets, sizeof *table->ratios);
     table->capacity = orr_zalloc(table->buckets, sizeof *table->capacity);
-    table_fill(plot, table);
+    if (table->exact) {
+        orr_plot__table_exact(plot, table);
+    } else {
+        table_fill(plot, table);
+    }
     capacity_fill(plot, table);
     table_divide(table, plot->run.end);
     return true;

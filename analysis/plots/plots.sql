@@ -166,6 +166,16 @@ JOIN v_owed AS o ON o.queue = s.queue AND o.from_ms <= s.at_ms AND coalesce(o.to
 WHERE s.at_ms >= ?1 AND s.at_ms < ?3
 GROUP BY 1, 2;
 
+-- name: jobs_steps
+SELECT q.id, d.at_ms, lead(d.at_ms) OVER (PARTITION BY d.queue ORDER BY d.at_ms), d.pending_jobs
+FROM v_queue_depth AS d
+JOIN queue AS q ON q.name = d.queue;
+
+-- name: share_means
+SELECT queue, at_ms, share_mgpu / 1000.0, policy_share_mgpu / 1000.0
+FROM series
+WHERE at_ms > ?1 AND at_ms < ?2;
+
 -- name: capacity_steps
 WITH d AS (
   SELECT at_ms, gpus_up - lag(gpus_up, 1, 0) OVER (PARTITION BY pool ORDER BY at_ms) AS more

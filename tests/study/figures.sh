@@ -119,6 +119,34 @@ grep -q "submitted in this part" part/g-jct-cdf.gp || fail "a part that is not t
 [ "$(awk '!/^#/ && NF > 2 { n += $2 } END { print n }' part/g-size.dat)" = "$(sqlite3 g.db "SELECT count(*) FROM v_waits WHERE submit_ms >= $half * 1000 AND start_ms IS NOT NULL AND kind NOT IN (SELECT id FROM kind WHERE name = 'inference')")" ] ||
     fail "size: not the jobs from $half s on"
 
+# A part over time is summed anew, over buckets shorter than those of the whole run: what was held, waited for and
+# owed in it is what the exact views say. Fair shares are recorded as means over the run's buckets.
+awk 'BEGIN { print "job,submit_s,run_s,gpus,queue"; for (i = 0; i < 400; i++) print "j" i "," i * 2100 "," 600 + (i * 7919) % 30000 "," 2 ^ (i % 5) ",q" i % 3 }' >ten.csv
+{ printf 'cluster: {pools: {p: {nodes: 3, gpus: 8}}}\nqueues: {q0: {gpu: [8, 1, unlimited]}, q1: {gpu: [8, 1, unlimited]}, q2: {gpu: [8, 1, unlimited]}}\npolicy: {name: fifo, params: {backfill: true}}\n'
+    printf 'workload: [{name: t, trace: ten.csv}]\n'; } >ten.yaml
+"$orrery" run ten.yaml -q --no-progress -o ten.db
+"$orrery" plot ten.db allocation depth debt share fairness --from '4d 01:00:07' --to '4d 09:00:07' --script -o ten >out
+for figure in allocation depth debt share; do
+    sed "s/'\.\"\\\\n\"\.'/ /g" ten/ten-$figure.gp | grep -q '^heading = .*; means over 60 s' || fail "$figure of 8 h: $(grep '^heading' ten/ten-$figure.gp)"
+done
+grep -q '^heading = .*fair shares over ' ten/ten-share.gp || fail "share does not say over how long fair shares are means"
+ten_area() { # FIGURE BLOCK: of its last column, in seconds times what it counts
+    awk -v n="$2" '/^#/ { b++; next } b == n && NF > 1' "ten/ten-$1.dat" | awk 'NR % 2 { x = $1; next } { sum += ($1 - x) * $NF } END { printf "%.9g", sum }'
+}
+ten_held() { # VIEW COLUMN
+    sqlite3 ten.db "WITH s AS (SELECT at_ms AS t, coalesce(lead(at_ms) OVER (PARTITION BY queue ORDER BY at_ms), 9e18) AS u, $2 AS v FROM $1)
+        SELECT total(v * (min(u, 378007000) - max(t, 349207000))) / 1000.0 FROM s WHERE u > 349207000 AND t < 378007000"
+}
+same 'allocation of 8 h, GPU-s' "$(ten_area allocation 1)" "$(ten_held v_allocation 'allocated_mgpu / 1000.0')"
+same 'depth of 8 h, job-s' "$(ten_area depth 1)" "$(ten_held v_queue_depth pending_jobs)"
+same 'depth of 8 h, GPU-s' "$(ten_area depth 2)" "$(ten_held v_queue_depth 'pending_mgpu / 1000.0')"
+[ "$(ten_area depth 1 | cut -d. -f1)" -gt 10000 ] || fail "nothing waits in these 8 h"
+# The legend of shares says fair share and quota, in one row.
+"$orrery" plot ten.db share -o ten >out
+for entry in allocated peak 'fair share' quota; do grep -q ">$entry<" ten/ten-share.svg || fail "share: no $entry in its legend"; done
+"$orrery" run ten.yaml --policy kai --force -q --no-progress -o ten.db && "$orrery" plot ten.db share -o ten >out
+for entry in allocated peak 'fair share' 'share by the policy' quota; do grep -q ">$entry<" ten/ten-share.svg || fail "share under kai: no $entry in its legend"; done
+
 # Nothing is cut in a column: lines of titles are as long as fit, legends of long names stand below, whole.
 awk 'BEGIN { print "job,submit_s,run_s,gpus,queue"; for (i = 0; i < 300; i++) print "j" i "," i * 50 ",3000," 1 + i % 4 ",research-department-vision-team-" i % 7 }' >long.csv
 "$orrery" run --trace long.csv --cluster 4x4 --policy kai -q --no-progress -o long.db

@@ -3,11 +3,14 @@
 # What figures and reports sum up over time is what the metrics say, on five scenarios: evictions, services,
 # failures, rounds, and one in which nothing waits. The figure's data are read where gnuplot is not found.
 #
-#   totals.sh ORRERY WORK_DIR SOURCE_DIR
+#   totals.sh ORRERY WORK_DIR SOURCE_DIR [NAME...]: those of these scenarios (all)
 set -eu
 
 orrery=$1 work=$2 source=$3
 . "$(dirname "$0")/../scratch.sh"
+shift 3
+wanted=" ${*:-evictions failures rounds idle services} "
+is_wanted() { case $wanted in *" $1 "*) ;; *) return 1 ;; esac; }
 
 near() { # WHAT A B: equal but for the digits that are printed
     awk -v a="$2" -v b="$3" 'BEGIN { d = a - b; m = a > b ? a : b; exit !(a != "" && b != "" && d * d <= (1e-4 * m + 1e-4) ^ 2) }' ||
@@ -241,19 +244,23 @@ YAML
 { printf 'cluster: {pools: {p: {nodes: 6, gpus: 8}}}\nexecution: {round: 10m}\npolicy: fifo\n'; cat base.txt; } >rounds.yaml
 { printf 'cluster: {pools: {p: {nodes: 200, gpus: 8}}}\npolicy: fifo\n'; cat base.txt; } >idle.yaml
 for name in evictions failures rounds idle; do
+    is_wanted $name || continue
     "$orrery" run $name.yaml -o $name.db -q --no-progress --allow-loss 2>err || [ $? = 1 ] || fail "run $name: $(cat err)"
     holds
 done
-# A trace that recorded what this program did: simulated waits are the recorded ones, at each quantile.
-sqlite3 -csv -header rounds.db "SELECT j.name AS job, j.submit_ms / 1000.0 AS submit_s, j.work_ms / 1000.0 AS run_s, j.mgpu / 1000 AS gpus, q.name AS queue,
-    j.start_ms / 1000.0 AS recorded_start_s FROM job AS j JOIN queue AS q ON q.id = j.queue WHERE j.state > 0" >told.csv
-{ sed '/^workload/,$d' rounds.yaml; printf 'workload: [{name: t, trace: told.csv}]\n'; } >told.yaml
-name=told
-"$orrery" run told.yaml -o told.db -q --no-progress --allow-loss 2>err || fail "run told: $(cat err)"
-data qq >/dev/null
-block qq 1 | awk '{ n++; if ($1 > m) m = $1 } $1 != $2 { bad = 1 } END { exit n < 20 || m < 1000 || bad }' || fail "figure qq: what was recorded is not what is simulated"
-name=services
-"$orrery" run "$source/scenarios/whatif/inference/inference.yaml" -o $name.db -q --no-progress 2>err || [ $? = 1 ] || fail "run $name"
-holds
-[ "$(sqlite3 evictions.db "SELECT sum(value) > 0 FROM metric WHERE name IN ('evictions', 'quota_debt_gpu_h') AND scope = 'all'")" = 1 ] || fail "nothing was evicted or owed"
+if is_wanted rounds; then # A trace that recorded what this program did: simulated waits are the recorded ones, at each quantile.
+    sqlite3 -csv -header rounds.db "SELECT j.name AS job, j.submit_ms / 1000.0 AS submit_s, j.work_ms / 1000.0 AS run_s, j.mgpu / 1000 AS gpus, q.name AS queue,
+        j.start_ms / 1000.0 AS recorded_start_s FROM job AS j JOIN queue AS q ON q.id = j.queue WHERE j.state > 0" >told.csv
+    { sed '/^workload/,$d' rounds.yaml; printf 'workload: [{name: t, trace: told.csv}]\n'; } >told.yaml
+    name=told
+    "$orrery" run told.yaml -o told.db -q --no-progress --allow-loss 2>err || fail "run told: $(cat err)"
+    data qq >/dev/null
+    block qq 1 | awk '{ n++; if ($1 > m) m = $1 } $1 != $2 { bad = 1 } END { exit n < 20 || m < 1000 || bad }' || fail "figure qq: what was recorded is not what is simulated"
+fi
+if is_wanted services; then
+    name=services
+    "$orrery" run "$source/scenarios/whatif/inference/inference.yaml" -o $name.db -q --no-progress 2>err || [ $? = 1 ] || fail "run $name"
+    holds
+fi
+! is_wanted evictions || [ "$(sqlite3 evictions.db "SELECT sum(value) > 0 FROM metric WHERE name IN ('evictions', 'quota_debt_gpu_h') AND scope = 'all'")" = 1 ] || fail "nothing was evicted or owed"
 printf 'totals\n'
