@@ -163,6 +163,12 @@ static enum orr_status list_arms(struct whatif *w, struct orr_err *err)
     const uint32_t variant_count = all ? w->base.variant_count : o->variant_count;
     const uint32_t rows = o->policy_count > 0 ? o->policy_count : 1;
     const uint32_t columns = variant_count > 0 ? variant_count : 1;
+    if (all && variant_count == 0 && w->from.base_count > 0) {
+        return orr_fail(err, ORR_USAGE,
+                        "%s: before and after would be the same: --shake and --base are of both "
+                        "sides; say what changes with --set PATH=VALUE or --policy NAME",
+                        w->base.name);
+    }
     if (all && variant_count == 0) {
         return orr_fail(
             err, ORR_USAGE,

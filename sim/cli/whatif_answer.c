@@ -263,6 +263,11 @@ static void print_text(struct whatif *w, const struct answers *answers, FILE *ou
     (void)fprintf(out, "%s: base against %u %s, %u %s each on shared draws\n", w->base.name,
                   w->arm_count - 1, w->arm_count == 2 ? "change" : "changes", w->seed_count,
                   ORR_ONE(w->seed_count, "seed", "seeds"));
+    if (answers->all.one_trace && w->seed_count > 1) {
+        (void)fputs("  all seeds give the same run, since nothing here is drawn: --shake "
+                    "submit=60s,run=1% moves the jobs of the trace\n",
+                    out);
+    }
     for (uint32_t arm = 1; arm < w->arm_count; arm++) {
         print_arm(w, answers, arm, out);
     }

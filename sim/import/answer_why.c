@@ -60,7 +60,8 @@ struct room {
 
 static void add_place(struct room *room, double free, const char *where)
 {
-    room->all += free;
+    room->all +=
+        free > 0 ? free : 0; /* what was promised beyond what is idle takes from no other */
     if (free > room->most) {
         room->most = free;
         room->where = where;

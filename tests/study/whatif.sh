@@ -169,4 +169,13 @@ done
 jq -e '.jitter and ([.changes[0].rows[] | select(.metric == "wait_mean_s" and .of == "") | .blocks_high > .blocks_low] == [true])' out >/dev/null || fail "JSON: blocks"
 "$orrery" whatif --trace days.csv --cluster 4x8 --policy easy --seeds 3 --no-progress >out
 ! grep -q 'jitter' out || fail "nothing was shaken"
+# What is of both sides alone changes nothing, and seeds that draw nothing are said to be one run.
+printf 'cluster: {pools: {p: {nodes: 4, gpus: 8}}}\nworkload: [{name: t, trace: days.csv}]\npolicy: fifo\n' >both.yaml
+code=0
+"$orrery" whatif both.yaml --set shake.submit=60s 2>err >out || code=$?
+{ [ "$code" = 64 ] && grep -q 'before and after would be the same: --shake and --base are of both sides' err; } || fail "exit $code: a shake alone: $(cat err)"
+"$orrery" whatif both.yaml --policy easy --seeds 3 --no-progress >out
+grep -q '^  all seeds give the same run, since nothing here is drawn: --shake' out || fail "seeds that draw nothing"
+"$orrery" whatif both.yaml --policy easy --seeds 3 --shake submit=60s --no-progress >out
+! grep -q 'all seeds give the same run' out || fail "seeds that are shaken are said to be the same"
 printf 'what if\n'
