@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#define HAS(plugin, slot) ((plugin)->size > offsetof(struct orr_kai_hooks, slot) && (plugin)->slot)
+
 static double node_score(void *context, uint32_t task, uint32_t node)
 {
     struct orr_kai_hooking *h = context;
@@ -36,16 +38,64 @@ static int queue_order(void *context, uint32_t a, uint32_t b)
     return h->plugin->queue_order(h->self, h->view, &first, &second);
 }
 
+/* With what it has gained by waiting since it came, or since it lost its place. */
+static int64_t aged_priority(const struct orr_kai_hooking *h, uint32_t slot)
+{
+    const uint32_t job = h->job_of_slot[slot];
+    const orr_ms lost = h->session->jobs[slot].last_eviction;
+    const orr_ms came = h->view->specs[job].submit_ms;
+    const orr_ms since = lost != ORR_MS_NONE && lost > came ? lost : came;
+    const bool runs = h->view->jobs[job].phase == ORR_JOB_RUNNING;
+    return h->view->specs[job].priority +
+           (runs ? 0 : (h->view->now - since) / h->params->ageing_ms);
+}
+
 static int job_order(void *context, uint32_t a, uint32_t b)
 {
     const struct orr_kai_hooking *h = context;
-    return h->plugin->job_order(h->self, h->view, h->job_of_slot[a], h->job_of_slot[b]);
+    const uint32_t x = h->job_of_slot[a], y = h->job_of_slot[b];
+    int sign = 0;
+    if (h->plugin != NULL && HAS(h->plugin, job_order)) {
+        sign = h->plugin->job_order(h->self, h->view, x, y);
+    }
+    if (sign == 0 && h->params->ageing_ms > 0 && h->params->plugins.priority) {
+        const int64_t of_x = aged_priority(h, a), of_y = aged_priority(h, b);
+        sign = (of_x < of_y) - (of_x > of_y);
+    }
+    return sign;
+}
+
+/* The lower, the earlier it loses its place: mGPU that it holds, or x ms of work. */
+static int64_t loss_of(const struct orr_kai_hooking *h, uint32_t slot)
+{
+    const struct orr_sjob *job = &h->session->jobs[slot];
+    int64_t mgpu = 0;
+    for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
+        const struct orr_stask *task = &h->session->tasks[t];
+        const bool held = orr_status_in(task->held.status, ORR_STATES_ACTIVE_ALLOCATED);
+        mgpu +=
+            held ? orr_session_quota_on(h->session, orr_task_ask(h->session, task), task->held.node)
+                 : 0;
+    }
+    if (h->params->victim_order != ORR_KAI_VICTIMS_LOST_WORK) {
+        return h->params->victim_order == ORR_KAI_VICTIMS_MOST_GPUS ? -mgpu : mgpu;
+    }
+    const struct orr_job_progress p = orr_view_progress(h->view, h->job_of_slot[slot]);
+    return mgpu * (p.done_ms - p.kept_ms);
 }
 
 static int victim_order(void *context, uint32_t a, uint32_t b)
 {
     const struct orr_kai_hooking *h = context;
-    return h->plugin->victim_order(h->self, h->view, h->job_of_slot[a], h->job_of_slot[b]);
+    int sign = 0;
+    if (h->plugin != NULL && HAS(h->plugin, victim_order)) {
+        sign = h->plugin->victim_order(h->self, h->view, h->job_of_slot[a], h->job_of_slot[b]);
+    }
+    if (sign == 0 && h->params->victim_order != ORR_KAI_VICTIMS_AS_KAI) {
+        const int64_t of_a = loss_of(h, a), of_b = loss_of(h, b);
+        sign = (of_a > of_b) - (of_a < of_b);
+    }
+    return sign;
 }
 
 static bool victim_filter(void *context, enum orr_action action, uint32_t preemptor,
@@ -56,26 +106,11 @@ static bool victim_filter(void *context, enum orr_action action, uint32_t preemp
                                     h->job_of_slot[victim]);
 }
 
-#define HAS(plugin, slot) ((plugin)->size > offsetof(struct orr_kai_hooks, slot) && (plugin)->slot)
-
-enum orr_status orr_kai__hooking_open(struct orr_kai_hooking *h, const struct orr_host *host,
-                                      const struct orr_kai_params *params,
-                                      const struct orr_view *view,
-                                      const struct orr_kai_build *build,
-                                      struct orr_session *session, struct orr_err *err)
+static void list_queues(struct orr_kai_hooking *h, const struct orr_view *view,
+                        const struct orr_kai_build *build)
 {
-    if (params->hooks[0] == '\0') {
-        return ORR_OK;
-    }
-    if (params->loaded == NULL) {
-        return orr_fail(err, ORR_SCENARIO, "hooks: this program loads no plug-ins, so not %s",
-                        params->hooks);
-    }
-    h->plugin = params->loaded;
-    h->session = session;
-    h->first_ask = build->first_ask;
-    h->queue_in_run = orr_alloc(session->queue_count + (size_t)1, sizeof *h->queue_in_run);
-    for (uint32_t q = 0; q < session->queue_count; q++) {
+    h->queue_in_run = orr_alloc(h->session->queue_count + (size_t)1, sizeof *h->queue_in_run);
+    for (uint32_t q = 0; q < h->session->queue_count; q++) {
         h->queue_in_run[q] = ORR_NONE;
     }
     for (uint32_t q = 0; q < view->queues->count; q++) {
@@ -83,21 +118,50 @@ enum orr_status orr_kai__hooking_open(struct orr_kai_hooking *h, const struct or
             h->queue_in_run[build->queue_of[q]] = q;
         }
     }
-    h->hooks = (struct orr_session_hooks){
-        .self = h,
-        .node_score = HAS(h->plugin, node_score) ? node_score : NULL,
-        .queue_order = HAS(h->plugin, queue_order) ? queue_order : NULL,
-        .job_order = HAS(h->plugin, job_order) ? job_order : NULL,
-        .victim_order = HAS(h->plugin, victim_order) ? victim_order : NULL,
-        .victim_filter = HAS(h->plugin, victim_filter) ? victim_filter : NULL};
-    h->self = params->loaded_self != NULL ? params->loaded_self : (void *)(uintptr_t)host;
-    enum orr_status status = ORR_OK;
-    if (h->plugin->open != NULL) {
-        status = h->plugin->open(host, params->hooks_with, view, &h->self, err);
-    }
+}
+
+static enum orr_status open_plugin(struct orr_kai_hooking *h, const struct orr_host *host,
+                                   const struct orr_view *view, struct orr_err *err)
+{
+    struct orr_session_hooks *hooks = &h->hooks;
+    const struct orr_kai_hooks *own = h->plugin;
+    hooks->node_score = HAS(own, node_score) ? node_score : NULL;
+    hooks->queue_order = HAS(own, queue_order) ? queue_order : NULL;
+    hooks->job_order = HAS(own, job_order) ? job_order : hooks->job_order;
+    hooks->victim_order = HAS(own, victim_order) ? victim_order : hooks->victim_order;
+    hooks->victim_filter = HAS(own, victim_filter) ? victim_filter : NULL;
+    h->self = h->params->loaded_self != NULL ? h->params->loaded_self : (void *)(uintptr_t)host;
+    const enum orr_status status =
+        own->open == NULL ? ORR_OK : own->open(host, h->params->hooks_with, view, &h->self, err);
     h->opened = status == ORR_OK;
-    session->hooks = &h->hooks;
     return status;
+}
+
+enum orr_status orr_kai__hooking_open(struct orr_kai_hooking *h, const struct orr_host *host,
+                                      const struct orr_kai_params *params,
+                                      const struct orr_view *view,
+                                      const struct orr_kai_build *build,
+                                      struct orr_session *session, struct orr_err *err)
+{
+    const bool ages = params->ageing_ms > 0;
+    const bool orders = params->victim_order != ORR_KAI_VICTIMS_AS_KAI;
+    if (params->hooks[0] == '\0' && !ages && !orders) {
+        return ORR_OK;
+    }
+    if (params->hooks[0] != '\0' && params->loaded == NULL) {
+        return orr_fail(err, ORR_SCENARIO, "hooks: this program loads no plug-ins, so not %s",
+                        params->hooks);
+    }
+    h->plugin = params->hooks[0] != '\0' ? params->loaded : NULL;
+    h->params = params;
+    h->session = session;
+    h->first_ask = build->first_ask;
+    list_queues(h, view, build);
+    h->hooks = (struct orr_session_hooks){.self = h};
+    h->hooks.job_order = ages ? job_order : NULL;
+    h->hooks.victim_order = orders ? victim_order : NULL;
+    session->hooks = &h->hooks;
+    return h->plugin == NULL ? ORR_OK : open_plugin(h, host, view, err);
 }
 
 void orr_kai__hooking_close(struct orr_kai_hooking *h)

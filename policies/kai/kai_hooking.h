@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* kai_hooking.h - the hooks of a plug-in (kai_hooks.h) as those of the session. */
+/* kai_hooking.h - the hooks of a plug-in (kai_hooks.h), and the orders that parameters ask for, as
+ * those of the session. */
 #ifndef ORR_KAI_HOOKING_H
 #define ORR_KAI_HOOKING_H
 
@@ -7,7 +8,8 @@
 
 struct orr_kai_hooking {
     const struct orr_kai_hooks *plugin; /* NULL: none */
-    void *self;                         /* the plug-in's */
+    const struct orr_kai_params *params;
+    void *self; /* the plug-in's */
     bool opened;
     const char *fault; /* what it did that no hook may; NULL: nothing */
     struct orr_session_hooks hooks;

@@ -8,6 +8,7 @@
 #include <orrery/policies/kai.h>
 
 static const char *const strategy_names[] = {"binpack", "spread", NULL};
+static const char *const victim_names[] = {"kai", "fewest-gpus", "most-gpus", "lost-work", NULL};
 static const char *const switch_names[] = {"auto", "true", "false", NULL};
 enum { STRICT_PARTLY, STRICT_TRUE, STRICT_FALSE };
 static const char *const strict_names[] = {"partly", "true", "false", NULL};
@@ -130,6 +131,12 @@ const struct orr_param orr_kai__rows[] = {
         "what saves searches work and changes no decision: on, off, -NAME to leave one out, or "
         "verify: "
         "try all the same what was refuted"),
+    ROW("victim_order", ORR_PARAM_CHOICE, victim_order, "kai", "", victim_names, 0, 0,
+        "not KAI's: which job of a queue loses its place first: KAI's choice, the one that holds "
+        "fewest GPUs, or most, or the one that loses least work (GPU time) by it; ties as KAI"),
+    ROW("ageing", ORR_PARAM_TIME, ageing_ms, "0s", "", NULL, 0, 0,
+        "not KAI's: a job that waits goes up one priority in its queue's order each time it waited "
+        "so long; nobody is preempted for it. 0s: never"),
     ROW("hooks", ORR_PARAM_TEXT, hooks, "", "", NULL, 0, 0,
         "a .so that adds a score of nodes, orders or a filter of victims (kai_hooks.h); a relative "
         "path starts where that of a policy does"),

@@ -11,8 +11,10 @@
 #define ORR_KAI_PERIOD_MS 1000 /* between two cycles */
 
 struct orr_kai_params {
-    const char *actions; /* in order */
-    const char *prune;   /* see prune.h */
+    const char *actions;  /* in order */
+    const char *prune;    /* see prune.h */
+    int64_t victim_order; /* enum orr_kai_victim_order */
+    orr_ms ageing_ms;     /* 0: none */
     const char *hooks, *hooks_with;
     const struct orr_kai_hooks *loaded; /* what `hooks` names; no rows of their own */
     void *loaded_self;
@@ -39,6 +41,12 @@ struct orr_kai_params {
     const char *tumbling_window_start_time, *cron_string;
 };
 
+enum orr_kai_victim_order {
+    ORR_KAI_VICTIMS_AS_KAI,
+    ORR_KAI_VICTIMS_FEWEST_GPUS,
+    ORR_KAI_VICTIMS_MOST_GPUS,
+    ORR_KAI_VICTIMS_LOST_WORK
+};
 enum orr_kai_switch { ORR_KAI_AUTO, ORR_KAI_ON, ORR_KAI_OFF };
 enum orr_kai_usage_db { ORR_KAI_USAGE_OFF, ORR_KAI_USAGE_PROMETHEUS, ORR_KAI_USAGE_EACH_SESSION };
 

@@ -635,8 +635,9 @@ static uint32_t kai_laws(const void *params)
 static uint32_t kai_heeds(const void *params)
 {
     const struct orr_kai_params *p = params;
-    const bool no_past =
-        (p->usage_db == ORR_KAI_USAGE_OFF || p->k_value <= 0) && p->hooks[0] == '\0';
+    const bool no_past = (p->usage_db == ORR_KAI_USAGE_OFF || p->k_value <= 0) &&
+                         p->hooks[0] == '\0' && p->ageing_ms == 0 &&
+                         p->victim_order != ORR_KAI_VICTIMS_LOST_WORK;
     return ORR_HEEDS_QUEUES | ORR_HEEDS_SECONDS | ORR_HEEDS_MIN_RUNTIME |
            (no_past ? ORR_HEEDS_NO_PAST : 0) | (p->plugins.priority ? ORR_HEEDS_PRIORITY : 0);
 }

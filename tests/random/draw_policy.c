@@ -54,6 +54,8 @@ static const struct knob kai[] = {
     {{"actions.preempt.priority: 900", "actions.allocate.enabled: false",
       "actions.stalegangeviction.enabled: false, actions.reclaim.priority: 600", NULL}},
     {{"strict_v017: false", "strict_v017: true", NULL}},
+    {{"victim_order: fewest-gpus", "victim_order: most-gpus", "victim_order: lost-work", NULL}},
+    {{"ageing: 10s", "ageing: 1m", NULL}},
 };
 static const struct knob kube[] = {{{"score: most-allocated", NULL}},
                                    {{"namespace_quota: quota", "namespace_quota: none", NULL}},
