@@ -385,6 +385,7 @@ enum orr_status orr_world_build(const struct orr_scenario *scenario, uint32_t al
     if (status == ORR_OK) {
         drop_impossible(world);
         orr_replay__drop_endless(world);
+        orr_replay__estimates(scenario, world);
         shake_jobs(scenario, world);
         if (world->part_count > 1 || scenario->shake_submit_ms > 0) { /* else in order already */
             sort_jobs(world);

@@ -453,6 +453,12 @@ static enum orr_status fill_part(struct orr_scenario__load *load,
                                   "scale: a service has no jobs, run times and sizes to scale; "
                                   "service.rate.scale says how much is asked of it");
     }
+    const struct orr_scenario_estimates *estimates = &part->estimates;
+    if (service != NULL && (estimates->scale < 1.0 || estimates->scale > 1.0 ||
+                            estimates->noise > 0.0 || strcmp(estimates->by, "user") != 0)) {
+        return orr_scenario__fail(load, &orr_scenario__find(node, "estimates")->at,
+                                  "estimates: a service has no run times to estimate");
+    }
     return service != NULL ? fill_service(load, scenario, service, part)
                            : fill_generate(load, scenario, generate, &part->generate);
 }

@@ -141,6 +141,17 @@ static const struct orr_scenario__row filter_rows[] = {
     {.key = "max_gpus", .type = ORR_TYPE_WEIGHT, PART(filter.max_gpus)},
     {.key = "sample", .type = ORR_TYPE_WEIGHT, PART(filter.sample)},
 };
+static const char *const estimators[] = {"user", "exact", "predicted", NULL};
+
+static const struct orr_scenario__row estimate_rows[] = {
+    {.key = "by",
+     .type = ORR_TYPE_CHOICE,
+     .fallback = "user",
+     .choices = estimators,
+     PART(estimates.by)},
+    {.key = "scale", .type = ORR_TYPE_FACTOR, .fallback = "1", PART(estimates.scale)},
+    {.key = "noise", .type = ORR_TYPE_WEIGHT, .fallback = "0", PART(estimates.noise)},
+};
 static const struct orr_scenario__row objective_rows[] = {
     {.key = "start_within", .type = ORR_TYPE_DURATION, PART(objective.start_within_ms)},
     {.key = "served_within", .type = ORR_TYPE_DURATION, PART(objective.served_within_ms)},
@@ -213,6 +224,7 @@ const struct orr_scenario__row orr_scenario__part_rows[] = {
      .max = COUNT_MAX,
      PART(copies)},
     {GROUP("filter", filter_rows)},
+    {GROUP("estimates", estimate_rows)},
     {.key = "kill_at_limit", .type = ORR_TYPE_BOOL, .fallback = "false", PART(kill_at_limit)},
     {.key = "keep_impossible", .type = ORR_TYPE_BOOL, .fallback = "false", PART(keep_impossible)},
     {GROUP("generate", generate_rows), .optional = true},

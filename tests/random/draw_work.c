@@ -472,6 +472,13 @@ static void put_trace(struct draw *d, uint32_t part)
     if (one_in(d, 6)) {
         put(d, "split", "%s", one_in(d, 2) ? "1" : "2");
     }
+    if (has(d, "estimates", 20)) {
+        static const char *const by[] = {"user", "exact", "predicted", NULL};
+        const char *first = any(d, by);
+        const bool noisy = one_in(d, 2);
+        put(d, "estimates", "{by: %s, scale: %s%s}", first, one_in(d, 2) ? "1" : "2.5",
+            noisy ? ", noise: 0.7" : "");
+    }
     if (has(d, "scale", 12)) {
         const char *arrivals = one_in(d, 2) ? "2" : "0.3";
         put(d, "scale", "{arrivals: %s%s}", arrivals,

@@ -213,6 +213,12 @@ struct orr_scenario_filter {
     double min_gpus, max_gpus, sample;
 };
 
+struct orr_scenario_estimates { /* what schedulers are told of a part's run times */
+    const char *by;             /* user, exact, predicted */
+    double scale;               /* a factor of that */
+    double noise;               /* deviation of the logarithm of a drawn factor */
+};
+
 struct orr_scenario_part { /* one entry of `workload:` */
     const char *name;
     const char *kind;     /* for rows that state none; NULL */
@@ -226,6 +232,7 @@ struct orr_scenario_part { /* one entry of `workload:` */
     struct orr_scenario_scale scale;
     uint32_t copies; /* the trace, again and again, each a span + 1 day later */
     struct orr_scenario_filter filter;
+    struct orr_scenario_estimates estimates;
     bool kill_at_limit;
     bool keep_impossible; /* jobs that all nodes could not hold when empty wait for ever */
     struct orr_scenario_generate generate;
