@@ -32,7 +32,11 @@ const struct orr_param_alias orr_kai__aliases[] = {
     {"minRuntime.reclaimMinRuntime", "default_reclaim_min_runtime", NULL},
     {"kValue", "k_value", NULL},
     IDLE("partitionLabelValue", "which nodes the shard has: pools' `shard`, or --shard"),
+    IDLE("goMemLimit", PROCESS),
     IDLE("goMemLimitRatio", PROCESS),
+    IDLE(
+        "scenarioSearchCheckpoints.*",
+        "of later versions; a search that a count cuts begins anew in the next cycle, as in v0.17"),
     IDLE("queueDepthPerAction.stalegangeviction", "the action looks at every job, in KAI too"),
     IDLE("scenarioSearchBudgets.maxActionSearchDuration.*", CLOCKS),
     IDLE("scenarioSearchBudgets.maxGeneratorSearchDuration.*", CLOCKS),

@@ -352,6 +352,12 @@ static void leader_worker_set__a_group_for_each_index(void **state)
               LWS_POD("w", "3", ""),
           "pg-o-u-group-7 50 default-queue root(-1) leader(1) segment-0(2) segment-1(2) l=leader "
           "w=segment-1\n");
+    check(LIST OWNER("LeaderWorkerSet",
+                     "}, spec: {leaderWorkerTemplate: {size: 4, workerTemplate: {metadata: "
+                     "{annotations: {kai.scheduler/segment-size: '2'}}}}}}") LWS_POD("l", "0", "")
+              LWS_POD("w", "2", ""),
+          "pg-o-u-group-7 50 default-queue root(-1) segment-0(2) segment-0/leader(1) "
+          "segment-0/workers(1) segment-1(2) l=leader w=segment-1\n");
     static const char *const refused[] = {"{subGroupSize: 1}", "{subGroupSize: 6}",
                                           "{subGroupSize: 3, subGroupPolicyType: LeaderExcluded}"};
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
@@ -412,6 +418,18 @@ static void leader_worker_set__leader_first(void **state)
     /* A worker writes the group last: the leader waits in a group of its full size. */
     check(LIST OWNER("LeaderWorkerSet", READY) LWS_POD("l", "0", "") LWS_POD("w", "1", ""),
           "pg-o-u-group-7 50 default-queue root(-1) leader(1) workers(3) l=leader w=workers\n");
+    /* Then a pod's annotation says how many there are, if it is a number. */
+#define SIZED_POD(size)                                                                            \
+    "- {kind: Pod, metadata: {name: w, uid: wu, annotations: {leaderworkerset.sigs.k8s.io/size: "  \
+    "'" size "'}, labels: {leaderworkerset.sigs.k8s.io/worker-index: '1'}" OWNED(                  \
+        "LeaderWorkerSet") "}, spec: {schedulerName: kai-scheduler}}\n"
+    check(LIST OWNER("LeaderWorkerSet", READY) SIZED_POD("3"),
+          "pg-o-u 50 default-queue root(-1) leader(1) workers(2) w=workers\n");
+    check(LIST OWNER("LeaderWorkerSet", READY) SIZED_POD("x"),
+          "pg-o-u 50 default-queue root(-1) leader(1) workers(3) w=workers\n");
+    check(LIST OWNER("LeaderWorkerSet", "}, spec: {leaderWorkerTemplate: {size: 4}}}")
+              SIZED_POD("3"),
+          "pg-o-u 50 default-queue root(-1) leader(1) workers(3) w=workers\n");
     check(LIST OWNER("LeaderWorkerSet", READY) LWS_POD("l", "0", ", nodeName: n1"),
           "pg-o-u-group-7 50 default-queue root(-1) leader(1) workers(3) l=leader\n");
 }
@@ -523,7 +541,13 @@ static void spot_request__inference(void **state)
 static void wrappers__are_looked_through(void **state)
 {
     (void)state;
-    static const char *const kinds[] = {"TrainJob", "DynamoGraphDeployment", "TrainingWorkload"};
+    static const char *const kinds[] = {"TrainJob",
+                                        "DynamoGraphDeployment",
+                                        "TrainingWorkload",
+                                        "InteractiveWorkload",
+                                        "DistributedWorkload",
+                                        "InferenceWorkload",
+                                        "DistributedInferenceWorkload"};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         char text[1500];
         (void)snprintf(text, sizeof text,
@@ -623,6 +647,23 @@ static void default_rule__looks_from_the_pod_up(void **state)
                "kai.scheduler/preemptibility: preemptible}}}\n" POD(
                    "p", "", ", ownerReferences: [{kind: Middle, name: m, uid: mu}]"),
           "pg-t-tu 100 default-queue root(-1) default(1) p=default\n");
+#define BOTH(middle, top)                                                                          \
+    LIST "- {kind: Middle, metadata: {name: m, uid: mu, " middle                                   \
+         ", ownerReferences: [{kind: Top, name: t, uid: tu}]}}\n"                                  \
+         "- {kind: Top, metadata: {name: t, uid: tu, " top                                         \
+         "}}\n" POD("p", "", ", ownerReferences: [{kind: Middle, name: m, uid: mu}]")
+    check(BOTH("labels: {kai.scheduler/preemptibility: non-preemptible}",
+               "labels: {kai.scheduler/preemptibility: preemptible}"),
+          "pg-t-tu 50! default-queue root(-1) default(1) p=default\n");
+    struct import_world world;
+    assert_true(import_world_read(&world,
+                                  BOTH("annotations: {kai.scheduler/preemption-delay: 2m}",
+                                       "annotations: {kai.scheduler/preemption-delay: 1h, "
+                                       "kai.scheduler/staleness-grace-period: 3s}"),
+                                  NULL));
+    assert_int_equal(world.model.jobs[0].preemption_delay, 120000);
+    assert_int_equal(world.model.jobs[0].staleness_grace, 3000);
+    import_world_release(&world);
 }
 
 static void cron_job__lends_nothing(void **state)

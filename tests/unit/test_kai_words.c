@@ -126,6 +126,16 @@ static void plugins__of_placement_can_be_switched_off(void **state)
     assert_int_equal(rules.device_order, ORR_DEVICES_SPREAD);
 }
 
+static void words__of_later_versions_change_nothing(void **state)
+{
+    (void)state;
+    static const struct orr_setting later[] = {{"goMemLimit", "1Gi", NULL},
+                                               {"goMemLimitRatio", "0.9", NULL},
+                                               {"scenarioSearchCheckpoints.maxJobs", "0", NULL}};
+    const struct orr_kai_params with = configured(later, 3), without = configured(NULL, 0);
+    assert_memory_equal(&with, &without, sizeof with);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -134,6 +144,7 @@ int main(void)
         cmocka_unit_test(consolidation__is_off_in_a_shard_that_spreads),
         cmocka_unit_test(plugins__can_be_switched_off),
         cmocka_unit_test(plugins__of_placement_can_be_switched_off),
+        cmocka_unit_test(words__of_later_versions_change_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

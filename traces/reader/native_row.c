@@ -14,6 +14,7 @@ __extension__ typedef __int128 wide;
 struct orr_native_row {
     struct native_values values;
     uint64_t dates; /* bits of instants that are ms since 1970 */
+    char job[ORR_NAME_MAX];
 };
 
 uint32_t orr_native_column(const char *name)
@@ -59,6 +60,19 @@ static void give(struct orr_native_row *row, uint32_t column, int64_t number)
     row->values.number[column] = number;
 }
 
+/* A job's name as it will be written, so that names that become one are seen to be one. */
+static struct orr_text mended(struct orr_native_row *row, struct orr_text name)
+{
+    size_t bytes = 0;
+    while (name.bytes > 0) {
+        const struct orr_name_part part = orr_name_part(name.at, name.bytes);
+        memcpy(row->job + bytes, part.text, part.bytes);
+        bytes += part.bytes;
+        name = (struct orr_text){name.at + part.took, name.bytes - part.took};
+    }
+    return (struct orr_text){row->job, bytes};
+}
+
 bool orr_native_text(struct orr_native_row *row, uint32_t column, struct orr_cell cell,
                      char why[ORR_NATIVE_WHY])
 {
@@ -75,16 +89,12 @@ bool orr_native_text(struct orr_native_row *row, uint32_t column, struct orr_cel
                                              : "training, interactive, inference or unknown");
         return false;
     }
-    if (column == COL_job && orr_name_written(text.at, text.bytes) != text.bytes) {
-        (void)snprintf(why, ORR_NATIVE_WHY, "\"%s\" is not UTF-8", orr_text_show(text).text);
-        return false;
-    }
     if (!orr_text_fits(text, why)) {
         return false;
     }
     if (text.bytes > 0) {
         row->values.given |= (uint64_t)1 << column;
-        row->values.text[column] = text;
+        row->values.text[column] = column == COL_job ? mended(row, text) : text;
     }
     return true;
 }

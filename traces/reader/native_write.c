@@ -64,22 +64,15 @@ static void write_number(FILE *out, enum native_type type, int64_t number)
     }
 }
 
-/* Bytes that are no UTF-8 become U+FFFD and their two hexadecimal digits, so that two names stay
- * two; the field is quoted. */
+/* A text with bytes that are no UTF-8; the field is quoted. */
 static void write_mended(FILE *out, struct orr_text text)
 {
     (void)putc('"', out);
     while (text.bytes > 0) {
-        const size_t bytes =
-            (unsigned char)text.at[0] < 0x80 ? 1 : orr_utf8_bytes(text.at, text.bytes);
-        const size_t took = bytes > 0 ? bytes : 1;
-        if (bytes == 0) {
-            (void)fprintf(out, "\xef\xbf\xbd%02x", (unsigned)(unsigned char)text.at[0]);
-        } else {
-            (void)fputs(text.at[0] == '"' ? "\"" : "", out);
-            (void)fwrite(text.at, 1, bytes, out);
-        }
-        text = (struct orr_text){text.at + took, text.bytes - took};
+        const struct orr_name_part part = orr_name_part(text.at, text.bytes);
+        (void)fputs(part.text[0] == '"' ? "\"" : "", out);
+        (void)fwrite(part.text, 1, part.bytes, out);
+        text = (struct orr_text){text.at + part.took, text.bytes - part.took};
     }
     (void)putc('"', out);
 }

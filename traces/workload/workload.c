@@ -37,13 +37,27 @@ bool orr_kind_parse(const char *text, size_t bytes, enum orr_kind *out)
     return false;
 }
 
+struct orr_name_part orr_name_part(const char *text, size_t bytes)
+{
+    const size_t n = (unsigned char)text[0] < 0x80 ? 1 : orr_utf8_bytes(text, bytes);
+    struct orr_name_part part = {.took = n > 0 ? n : 1, .bytes = n};
+    if (n > 0) {
+        memcpy(part.text, text, n);
+    } else {
+        part.bytes = (size_t)snprintf(part.text, sizeof part.text, "\xef\xbf\xbd%02x",
+                                      (unsigned)(unsigned char)text[0]);
+    }
+    return part;
+}
+
 size_t orr_name_written(const char *text, size_t bytes)
 {
     size_t written = 0;
-    for (size_t i = 0; i < bytes;) {
-        const size_t n = (unsigned char)text[i] < 0x80 ? 1 : orr_utf8_bytes(text + i, bytes - i);
-        written += n > 0 ? n : sizeof "\xef\xbf\xbd" - 1 + 2; /* as native_write.c mends it */
-        i += n > 0 ? n : 1;
+    while (bytes > 0) {
+        const struct orr_name_part part = orr_name_part(text, bytes);
+        written += part.bytes;
+        text += part.took;
+        bytes -= part.took;
     }
     return written;
 }

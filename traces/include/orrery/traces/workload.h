@@ -88,6 +88,14 @@ void orr_workload_release(struct orr_workload *workload);
 
 /* What the native format keeps of a name or another text; readers reject what is longer. */
 #define ORR_NAME_MAX 1000
+/* A character of a text as it is written: bytes that are no UTF-8 become U+FFFD and their two
+ * hexadecimal digits, one by one, so that two names stay two. */
+struct orr_name_part {
+    size_t took;  /* of the text */
+    size_t bytes; /* of what is written */
+    char text[6];
+};
+struct orr_name_part orr_name_part(const char *text, size_t bytes);
 /* Bytes that a text takes where it is written: one that is no UTF-8 takes five. */
 size_t orr_name_written(const char *text, size_t bytes);
 
