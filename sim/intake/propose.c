@@ -5,31 +5,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include "intake_int.h"
+#include "propose_int.h"
 
-#define SAMPLE_ROWS 200
-#define SHOWN_ROWS  3
-
-/* What a column of a table may be; names as `fold` makes them, with or without a unit, best first.
- */
-enum role {
-    ROLE_JOB,
-    ROLE_SUBMIT,
-    ROLE_START,
-    ROLE_END,
-    ROLE_RUN,
-    ROLE_GPUS,
-    ROLE_POD_GPUS,
-    ROLE_PODS,
-    ROLE_QUEUE,
-    ROLE_USER,
-    ROLE_KIND,
-    ROLE_STATE,
-    ROLE_LIMIT,
-    ROLE_MODEL,
-    ROLE_CPU,
-    ROLES
-};
+#define SHOWN_ROWS 3
 
 static const char *const role_names[ROLES][14] = {
     [ROLE_JOB] = {"job", "job_id", "jobid", "job_name", "jobname", "id", "name", "id_job", "uid"},
@@ -60,19 +38,7 @@ static const char *const role_names[ROLES][14] = {
     [ROLE_CPU] = {"cpu_milli"},
 };
 
-struct guess {
-    const char *const *names;
-    uint32_t count;
-    uint32_t of[ROLES];               /* column of the file, ORR_NONE: none */
-    enum times_format formats[ROLES]; /* of the roles that are times */
-    bool dated[ROLES], used[ORR_RECORDS_COLUMNS];
-    struct orr_cell *cells[ORR_RECORDS_COLUMNS]; /* of the sample, by column */
-    uint32_t rows;
-    struct orr_arena *arena;
-};
-
-/* Lower case, with one _ for all between words: "Runtime (s)" is runtime_s. */
-static void fold(const char *name, char *out, size_t room)
+void propose_fold(const char *name, char *out, size_t room)
 {
     size_t used = 0;
     bool apart = false;
@@ -100,7 +66,7 @@ static double unit_of(const char *name, char *bare, size_t room)
                  {"_seconds", 1}, {"_min", 60},    {"_mins", 60},  {"_minutes", 60},
                  {"_h", 3600},    {"_hr", 3600},   {"_hrs", 3600}, {"_hours", 3600},
                  {"_d", 86400},   {"_days", 86400}};
-    fold(name, bare, room);
+    propose_fold(name, bare, room);
     const size_t bytes = strlen(bare);
     for (size_t u = 0; u < sizeof units / sizeof units[0]; u++) {
         const size_t end = strlen(units[u].end);
@@ -127,7 +93,7 @@ static bool alike(const char *a, const char *b)
 static bool is_called(const char *name, const char *role)
 {
     char folded[200];
-    fold(name, folded, sizeof folded);
+    propose_fold(name, folded, sizeof folded);
     if (alike(folded, role)) {
         return true;
     }
@@ -137,7 +103,7 @@ static bool is_called(const char *name, const char *role)
     const size_t before = strcspn(name, "(["); /* what is in brackets explains the rest */
     char cut[200];
     (void)snprintf(cut, sizeof cut, "%.*s", before < sizeof cut ? (int)before : 0, name);
-    fold(cut, folded, sizeof folded);
+    propose_fold(cut, folded, sizeof folded);
     return alike(folded, role);
 }
 
@@ -174,7 +140,7 @@ static void on_bad_sample(void *context, uint32_t line, const char *why)
     (void)why;
 }
 
-static bool means_nothing(struct orr_cell cell)
+bool propose_means_nothing(struct orr_cell cell)
 {
     static const char *const words[] = {"",    "None", "NULL",    "null", "nan",
                                         "NaN", "-",    "Unknown", "N/A",  "NaT"};
@@ -186,12 +152,12 @@ static bool means_nothing(struct orr_cell cell)
     return false;
 }
 
-static bool guess_times(const struct guess *guess, uint32_t column, enum times_format *format)
+bool propose_times(const struct guess *guess, uint32_t column, enum times_format *format)
 {
     struct orr_cell *given = orr_arena_alloc(guess->arena, SAMPLE_ROWS, sizeof *given);
     uint32_t count = 0;
     for (uint32_t r = 0; r < guess->rows; r++) {
-        if (!means_nothing(guess->cells[column][r])) {
+        if (!propose_means_nothing(guess->cells[column][r])) {
             given[count++] = guess->cells[column][r];
         }
     }
@@ -204,7 +170,7 @@ static void find_roles(struct guess *guess)
         guess->of[role] = find_role(guess, (enum role)role);
         const bool time = role >= ROLE_SUBMIT && role <= ROLE_END;
         if (guess->of[role] != ORR_NONE && time &&
-            !guess_times(guess, guess->of[role], &guess->formats[role])) {
+            !propose_times(guess, guess->of[role], &guess->formats[role])) {
             guess->of[role] = ORR_NONE;
         }
         if (guess->of[role] != ORR_NONE) {
@@ -217,7 +183,7 @@ static void find_roles(struct guess *guess)
         int64_t num, den;
         bool numbers = true;
         for (uint32_t r = 0; r < guess->rows; r++) {
-            numbers = numbers && (means_nothing(guess->cells[queue][r]) ||
+            numbers = numbers && (propose_means_nothing(guess->cells[queue][r]) ||
                                   expr_number(guess->cells[queue][r], &num, &den));
         }
         guess->of[ROLE_QUEUE] = numbers ? ORR_NONE : queue;
@@ -371,6 +337,15 @@ static void put_map(FILE *out, const char *path, const char *delimiter, const st
         }
     }
     (void)fputs(first ? "" : "\n", out);
+    if (guess->by_cells) {
+        (void)fputs("# No name of a date is known: what they are is taken from their order in each "
+                    "row, and what stands in the other cells.\n",
+                    out);
+        (void)fputs(first ? ""
+                          : "# Which of those not used is the queue, the user, the kind? Add it "
+                            "above, such as `  queue: NAME`.\n",
+                    out);
+    }
 }
 
 static enum orr_status look(const struct orr_records *records, const char *path,
@@ -477,6 +452,7 @@ enum orr_status orr_intake_propose(const char *path, const struct orr_intake_opt
     status = look(records, path, options, guess, err);
     if (status == ORR_OK) {
         find_roles(guess);
+        propose_from_cells(guess);
         status = check_known(guess, path, err);
     }
     char *text = NULL;

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* propose_int.h - what is thought of a table's columns, by their names and by their cells. */
+#ifndef ORR_SIM_INTAKE_PROPOSE_INT_H
+#define ORR_SIM_INTAKE_PROPOSE_INT_H
+
+#include "intake_int.h"
+
+#define SAMPLE_ROWS 200
+
+/* What a column of a table may be; names as propose_fold makes them, with or without a unit, best
+ * first.
+ */
+enum role {
+    ROLE_JOB,
+    ROLE_SUBMIT,
+    ROLE_START,
+    ROLE_END,
+    ROLE_RUN,
+    ROLE_GPUS,
+    ROLE_POD_GPUS,
+    ROLE_PODS,
+    ROLE_QUEUE,
+    ROLE_USER,
+    ROLE_KIND,
+    ROLE_STATE,
+    ROLE_LIMIT,
+    ROLE_MODEL,
+    ROLE_CPU,
+    ROLES
+};
+
+struct guess {
+    const char *const *names;
+    uint32_t count;
+    uint32_t of[ROLES];               /* column of the file, ORR_NONE: none */
+    enum times_format formats[ROLES]; /* of the roles that are times */
+    bool dated[ROLES], used[ORR_RECORDS_COLUMNS];
+    struct orr_cell *cells[ORR_RECORDS_COLUMNS]; /* of the sample, by column */
+    uint32_t rows;
+    bool by_cells; /* dates are known by their order, not by their names */
+    struct orr_arena *arena;
+};
+
+/* Lower case, with one _ for all between words: "Runtime (s)" is runtime_s. */
+void propose_fold(const char *name, char *out, size_t room);
+bool propose_means_nothing(struct orr_cell cell);
+/* The format of all times of a column; false: they are none. */
+bool propose_times(const struct guess *guess, uint32_t column, enum times_format *format);
+/* propose_cells.c: where no date is known by its name, roles by what stands in the cells. */
+void propose_from_cells(struct guess *guess);
+
+#endif
