@@ -131,6 +131,12 @@ static void describe(struct orr_gate_result *r, const struct orr_paired *paired,
         (void)snprintf(range, sizeof range, "%s to %s", amount(r->unit, paired->low, true, low),
                        amount(r->unit, paired->high, true, high));
     }
+    if (!(r->seen > r->margin)) {
+        (void)snprintf(r->text + used, sizeof r->text - used,
+                       " (95 %% interval %s, n = %u); allowed is %s, and any more is seen", range,
+                       r->worse.n, margin);
+        return;
+    }
     (void)snprintf(r->text + used, sizeof r->text - used,
                    " (95 %% interval %s, n = %u); allowed is %s, seen in "
                    "4 of 5 cases is %s",

@@ -56,6 +56,7 @@ expect 1 'wait_p95_s .* to .*: +.*; allowed is +' fifo.db --baseline easy.db --s
 "$orrery" run --trace "$source/tests/peers/backfill/micro/m1_reservation_protected.swf" --cluster 10x1 --split 1 --quiet -o other.db
 expect 65 'different traces' other.db --baseline easy.db --spec fixed.yaml
 expect 0 '^pass$' easy.db --baseline fifo.db --spec statistical.yaml
+expect 0 '; allowed is +[0-9.]* [a-z]*, and any more is seen$' easy.db --baseline easy.db --spec statistical.yaml
 expect 1 '^regressed$' fifo.db --baseline easy.db --spec statistical.yaml --junit gate.xml --summary gate.md
 grep -Eq '<testsuite name="orrery gate" tests="2" failures="2" errors="0" time="[0-9.]+">' gate.xml || fail "JUnit"
 grep -Eq 'classname="orrery.gate" name="jct of all" file="statistical.yaml" line="8" time="[0-9.]+">' gate.xml || fail "JUnit: a case's place and time"
