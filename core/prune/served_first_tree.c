@@ -10,11 +10,12 @@
  * 2. That they come back. Room only shrinks while jobs are served. So if a task of B finds no node,
  * and asks no more of anything than the preemptor's first task does, that one finds none either:
  * the scenario fails, whatever comes after it. A task that asks more, or one of several that must
- * be placed together, must come back for sure: let it ask b. A node on which v is free takes
- * min (v / b) of its kind, over all resources, divisions rounded down, and another task that asks
- * a takes at most max (a / b) of these places, rounded up. There is enough for all if
+ * be placed together, must come back for sure: let it ask b. A node that it may go to and on which
+ * v is free takes min (v / b) of its kind, over all resources, divisions rounded down, and another
+ * task that asks a takes at most max (a / b) of these places, rounded up. There is enough for all
+ * if
  *
- *     sum over nodes of min (what the victims there give back / b)
+ *     sum over these nodes of min (what the victims there give back / b)
  *         >=  sum over all tasks of victims of max (a / b)
  *
  * where a part of a device gives back none and takes a whole one.
@@ -183,12 +184,13 @@ static void give(const struct orr_session *session, struct orr_leavings *left,
     }
 }
 
-/* Where less than nothing is free, what is given makes up for it first. */
+/* Where less than nothing is free, what is given makes up for it first. A node may be cordoned
+ * since its tasks came: what they give back there is lost to all. */
 static int64_t places_on(const struct orr_session *session, const struct orr_leavings *left,
                          uint32_t n, const struct orr_ask *b)
 {
     const struct orr_snode *node = &session->nodes[n];
-    int64_t least = INT64_MAX;
+    int64_t least = orr_node_admits_ask(session, b, n) ? INT64_MAX : 0;
     for (uint32_t slot = 0; slot < session->slot_count; slot++) {
         const int64_t room = node->idle.v[slot] + node->releasing.v[slot];
         const int64_t free = left->given[n][slot] + (room < 0 ? room : 0);

@@ -160,6 +160,14 @@ static void shared_devices__are_booked_status_by_status(void **state)
     compare_worlds(worlds, sizeof worlds / sizeof worlds[0]);
 }
 
+/* What victims give back on a node that is cordoned is no place for them. */
+static void cordoned_nodes__take_no_victim_back(void **state)
+{
+    (void)state;
+    static const struct world worlds[] = {{7061947, 0xd2}};
+    compare_worlds(worlds, sizeof worlds / sizeof worlds[0]);
+}
+
 static void compare_trees(uint32_t features)
 {
     for (uint64_t seed = 1; seed <= TREE_WORLDS; seed++) {
@@ -239,6 +247,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(core__decides_as_the_model_on_random_worlds),
         cmocka_unit_test(heap__agrees_on_trees_of_two_levels),
         cmocka_unit_test(heap__agrees_on_trees_of_three_levels),
+        cmocka_unit_test(cordoned_nodes__take_no_victim_back),
         cmocka_unit_test(recorded_groups__are_carried_whole),
         cmocka_unit_test(waiting_jobs__are_as_before_anything_was_evicted),
         cmocka_unit_test(eviction__of_a_whole_job_goes_by_name_of_pod_sets),
