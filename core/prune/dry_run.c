@@ -9,6 +9,11 @@
  * victim that comes back is held against the limits above it as the preemptor is: once that has its
  * place, a queue above both may hold too much for both.
  *
+ * Where victims lose more than they are given back when they are served, the validator's units are
+ * asked about that much first: whatever else is lost only leaves a queue less when a unit is taken.
+ * It does not tell whether the preemptor finds a place, so it is asked once a scenario was
+ * rejected, when how far this one gets no longer counts.
+ *
  * First branches are served as they were played (branch_turns.c), which is what happens as long as
  * every victim comes back; where one does not, the order is asked anew.
  */
@@ -177,21 +182,34 @@ static bool place_tasks(struct orr_dry_run *run, const struct orr_session *sessi
 /* --- serving --- */
 
 /* What reclaim's validator says about what the victims that are not `back` lose, and the others
- * beyond what they are due. */
-static bool may_lose(const struct orr_victim_search *search, const struct orr_victims *potential)
+ * beyond what they are due; `at_least`: as if all were back, of the units alone. */
+static bool may_lose(const struct orr_victim_search *search, const struct orr_victims *potential,
+                     bool at_least)
 {
     struct orr_branches *s = search->refuter.branches;
     for (uint32_t v = 0; v < s->victim_count; v++) {
         const uint32_t *due = &s->tasks[s->victims[v].due_at];
         for (uint32_t i = 0; i < s->victims[v].due; i++) {
-            s->is_back[due[i]] = s->victims[v].back;
+            s->is_back[due[i]] = at_least || s->victims[v].back;
         }
     }
-    const bool may = orr_victim__may_reclaim(search, potential, s->is_back);
+    const bool may = at_least ? orr_victim__may_take(search, potential, s->is_back)
+                              : orr_victim__may_reclaim(search, potential, s->is_back);
     for (uint32_t i = 0; i < s->task_count; i++) {
         s->is_back[s->tasks[i]] = false;
     }
     return may;
+}
+
+bool orr_victim__loses_too_much(const struct orr_victim_search *search,
+                                const struct orr_victims *potential)
+{
+    const struct orr_branches *s = search->refuter.branches;
+    bool any = false;
+    for (uint32_t v = 0; v < s->victim_count; v++) {
+        any = any || s->victims[v].lost > s->victims[v].due;
+    }
+    return any && !may_lose(search, potential, true);
 }
 
 /* By what would be held. */
@@ -255,7 +273,8 @@ static enum orr_outcome serve(struct orr_victim_search *search, const struct orr
     if (!placed) {
         return ORR_OUTCOME_NOT_PLACED;
     }
-    return weighed && !may_lose(search, potential) ? ORR_OUTCOME_REJECTED : ORR_OUTCOME_SOLVED;
+    return weighed && !may_lose(search, potential, false) ? ORR_OUTCOME_REJECTED
+                                                          : ORR_OUTCOME_SOLVED;
 }
 
 /* --- branch by branch --- */

@@ -76,6 +76,11 @@ bool orr_reach__note_entry(const struct orr_session *session, uint32_t queue,
 /* Of those who wait in the queue, as far as they were ever looked at. */
 void orr_reach__fingerprint(uint64_t *sum, const struct orr_session *session, uint32_t queue);
 
+/* dry_run.c, reclaim: what its victims, which were taken apart, lose whatever happens is refused.
+ */
+bool orr_victim__loses_too_much(const struct orr_victim_search *search,
+                                const struct orr_victims *potential);
+
 /* How a scenario would end outside flat worlds, whose victims were taken apart (branches.h).
  * SOLVED: it has to be simulated. */
 enum orr_outcome orr_victim__run_dry(struct orr_victim_search *search,

@@ -227,6 +227,14 @@ bool orr_refute__window(struct orr_victim_search *search, uint32_t from, uint32_
 
 /* --- scenarios --- */
 
+/* Known to fail, but not how far it would get, which no longer counts. */
+static bool loses_too_much(struct orr_victim_search *search, const struct orr_victims *potential)
+{
+    return search->action == ORR_ACTION_RECLAIM && search->session->rules.proportion &&
+           search->session->v017 == NULL && search->reached >= ORR_OUTCOME_REJECTED &&
+           REFUTES(search, ORR_PRUNER_DRY_RUN, orr_victim__loses_too_much(search, potential));
+}
+
 static enum orr_outcome ask_branches(struct orr_victim_search *search,
                                      const struct orr_victims *potential)
 {
@@ -234,8 +242,10 @@ static enum orr_outcome ask_branches(struct orr_victim_search *search,
     if (!orr_branches__take(search, potential)) {
         return outcome;
     }
-    if (search->action != ORR_ACTION_CONSOLIDATION &&
-        REFUTES(search, ORR_PRUNER_SERVED_FIRST, orr_victim__leaves_too_little(search))) {
+    if (loses_too_much(search, potential)) {
+        outcome = ORR_OUTCOME_REJECTED;
+    } else if (search->action != ORR_ACTION_CONSOLIDATION &&
+               REFUTES(search, ORR_PRUNER_SERVED_FIRST, orr_victim__leaves_too_little(search))) {
         outcome = ORR_OUTCOME_NOT_PLACED;
     } else if (orr_prune__is_on(search, ORR_PRUNER_DRY_RUN)) {
         const enum orr_outcome would = orr_victim__run_dry(search, potential);

@@ -267,6 +267,15 @@ int orr_victim__compare_owners(const struct orr_session *session, uint32_t a, ui
     return rank_l != rank_r ? (rank_l < rank_r ? -1 : 1) : strcmp(l->name, r->name);
 }
 
+bool orr_victim__may_take(const struct orr_victim_search *search,
+                          const struct orr_victims *potential, const bool *is_back)
+{
+    struct ledger ledger = open_ledger(search);
+    const bool allowed = take_all(search, &ledger, potential, is_back);
+    orr_free(ledger.queues);
+    return allowed;
+}
+
 bool orr_victim__may_reclaim(const struct orr_victim_search *search,
                              const struct orr_victims *potential, const bool *is_back)
 {

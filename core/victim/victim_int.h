@@ -217,6 +217,9 @@ bool orr_victim__validate(const struct orr_victim_search *search,
  * are in the statement. */
 bool orr_victim__may_reclaim(const struct orr_victim_search *search,
                              const struct orr_victims *potential, const bool *is_back);
+/* Its first part, the units that are taken one after the other. */
+bool orr_victim__may_take(const struct orr_victim_search *search,
+                          const struct orr_victims *potential, const bool *is_back);
 /* The same of whole gangs that would end without a place, given in the order in which
  * units are taken, as if the statement held it. */
 bool orr_victim__may_lose(const struct orr_victim_search *search, const uint32_t *jobs,
