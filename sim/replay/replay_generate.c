@@ -156,6 +156,7 @@ static void take_arrivals(struct plan *plan, const struct orr_scenario_part *par
     out->per_hour = per_day / 24.0 * part->scale.arrivals;
     orr_replay__pattern(g->pattern, g->hours, g->days, out);
     out->zone = g->zone;
+    out->cron = g->cron;
 }
 
 /* How many there are is the file's to say; the rate is a factor of that. */

@@ -208,17 +208,25 @@ static enum orr_status fill_arrivals(struct orr_scenario__load *load,
                                      const struct orr_scenario__node *node,
                                      struct orr_scenario_generate *plan)
 {
-    static const char *const rates[] = {"per_hour", "per_day", "per_user_day"};
-    if (count_set(node, rates, 3) != 1) {
+    static const char *const rates[] = {"per_hour", "per_day", "per_user_day", "cron"};
+    if (count_set(node, rates, 4) != 1) {
         return orr_scenario__fail(load, node->at.source != NULL ? &node->at : NULL,
-                                  "arrivals: needs one of per_hour, per_day, per_user_day");
+                                  "arrivals: needs one of per_hour, per_day, per_user_day, cron");
     }
     if (plan->per_user_day > 0.0 && plan->users == 0) {
         const struct orr_scenario__node *rate = orr_scenario__find(node, "per_user_day");
         return orr_scenario__fail(load, &rate->at, "per_user_day: needs users");
     }
-    enum orr_status status =
-        fill_weights(load, orr_scenario__find(node, "hours"), 24, &plan->hours);
+    const struct orr_scenario__node *hours = orr_scenario__find(node, "hours");
+    const struct orr_scenario__node *days = orr_scenario__find(node, "days");
+    const bool weighed = (hours != NULL && hours->child_count > 0) ||
+                         (days != NULL && days->child_count > 0) ||
+                         strcmp(plan->pattern, "poisson") != 0;
+    if (plan->cron != NULL && weighed) {
+        return orr_scenario__fail(
+            load, &node->at, "arrivals: cron says when; hours, days and pattern are for rates");
+    }
+    enum orr_status status = fill_weights(load, hours, 24, &plan->hours);
     return status == ORR_OK ? fill_weights(load, orr_scenario__find(node, "days"), 7, &plan->days)
                             : status;
 }
@@ -244,12 +252,12 @@ static enum orr_status fill_classes(struct orr_scenario__load *load,
                                     const struct orr_scenario__node *node,
                                     struct orr_scenario_generate *plan)
 {
-    static const char *const rates[] = {"per_hour", "per_day", "per_user_day"};
+    static const char *const rates[] = {"per_hour", "per_day", "per_user_day", "cron"};
     const struct orr_scenario__node *arrivals = orr_scenario__find(node, "arrivals");
     const bool queues =
         is_set(node, "queues") && orr_scenario__find(node, "queues")->child_count > 0;
     if (queues || orr_scenario__find(node, "duration") != NULL || plan->users > 0 ||
-        plan->batch > 1 || (arrivals != NULL && count_set(arrivals, rates, 3) > 0)) {
+        plan->batch > 1 || (arrivals != NULL && count_set(arrivals, rates, 4) > 0)) {
         return orr_scenario__fail(
             load, &node->at,
             "generate: classes say queues, users, duration, batch and rates of arrivals themselves "
@@ -452,6 +460,13 @@ static enum orr_status fill_part(struct orr_scenario__load *load,
         return orr_scenario__fail(load, &scale->at,
                                   "scale: a service has no jobs, run times and sizes to scale; "
                                   "service.rate.scale says how much is asked of it");
+    }
+    if (generate != NULL && part->generate.cron != NULL &&
+        (part->scale.arrivals < 1.0 || part->scale.arrivals > 1.0)) {
+        return orr_scenario__fail(
+            load, &scale->at,
+            "scale.arrivals: arrivals.cron says when; generate.batch says how "
+            "many come together");
     }
     const struct orr_scenario_estimates *estimates = &part->estimates;
     if (service != NULL && (estimates->scale < 1.0 || estimates->scale > 1.0 ||

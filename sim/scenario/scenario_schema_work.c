@@ -104,6 +104,7 @@ static const struct orr_scenario__row arrival_rows[] = {
     {.key = "per_hour", .type = ORR_TYPE_FACTOR, PLAN(per_hour)},
     {.key = "per_day", .type = ORR_TYPE_FACTOR, PLAN(per_day)},
     {.key = "per_user_day", .type = ORR_TYPE_FACTOR, PLAN(per_user_day)},
+    {.key = "cron", .type = ORR_TYPE_TEXT, PLAN(cron)},
 };
 
 static const struct orr_scenario__row generate_rows[] = {

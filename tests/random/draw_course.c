@@ -66,6 +66,15 @@ void put_arrivals(struct draw *d, uint32_t until_s, bool users)
 {
     const uint32_t jobs = between(d, 3, 15);
     open_inner(d, "arrivals");
+    if (has(d, "cron", 15)) {
+        put(d, "cron", "%s",
+            until_s < 7200     ? "\"*/5 * * * *\""
+            : until_s < 172800 ? "\"7,9 */2 * * *\""
+                               : "\"0 3 1-31 * 1-5\"");
+        put(d, "tz", "%s", one_in(d, 2) ? "Europe/Berlin" : "\"+05:30\"");
+        close_map(d);
+        return;
+    }
     if (users && one_in(d, 3)) {
         put(d, "per_user_day", "%u", jobs * 86400 / (until_s + 1) / 3 + 1);
     } else if (one_in(d, 4)) {

@@ -149,8 +149,16 @@ static void errors__show_the_place(void **state)
     part_error(PART("{" RATE "}"),
                "first.yaml:5:13: generate: needs one of template, templates, sizes, classes");
     part_error(PART("{sizes: {8: 1}, arrivals: {per_hour: 1, per_day: 2}}"),
-               "first.yaml:5:39: arrivals: needs one of per_hour, per_day, per_user_day");
-    part_error(PART("{sizes: {8: 1}}"), "arrivals: needs one of per_hour, per_day, per_user_day");
+               "first.yaml:5:39: arrivals: needs one of per_hour, per_day, per_user_day, cron");
+    part_error(PART("{sizes: {8: 1}}"),
+               "arrivals: needs one of per_hour, per_day, per_user_day, cron");
+    part_error(PART("{sizes: {8: 1}, arrivals: {cron: \"0 3 * * *\", per_day: 3}}"),
+               "first.yaml:5:39: arrivals: needs one of per_hour, per_day, per_user_day, cron");
+    part_error(PART("{sizes: {8: 1}, arrivals: {cron: \"0 3 * * *\", pattern: office-hours}}"),
+               "first.yaml:5:39: arrivals: cron says when; hours, days and pattern are for rates");
+    part_error(PART("{classes: model.csv, users: 3}"),
+               "first.yaml:5:13: generate: classes say queues, users, duration, batch and rates of "
+               "arrivals themselves (scale.arrivals makes more or fewer of them)");
     part_error(PART("{sizes: {8: 1}, arrivals: {per_user_day: 1}}"),
                "first.yaml:5:54: per_user_day: needs users");
     part_error(PART("{sizes: {eight: 1}, " RATE "}"),

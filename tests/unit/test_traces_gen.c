@@ -12,6 +12,8 @@
 #include <orrery/traces/gen_rng.h>
 #include <orrery/traces/table.h>
 
+#define MONDAY_MS ((orr_ms)1780272000000) /* 2026-06-01 */
+
 enum { DRAWS = 200000 };
 
 static void moments_of(const struct orr_spread *spread, double *mean, double *variance)
@@ -149,6 +151,53 @@ static struct orr_workload generated(const struct orr_gen *gen)
     struct orr_err err = {0};
     assert_int_equal(orr_generate(gen, &workload, &err), ORR_OK);
     return workload;
+}
+
+static void crons__come_by_the_clock(void **state)
+{
+    static const struct {
+        const char *cron, *zone;
+        int count; /* in four weeks from a Monday; -1: it is none */
+        double first_h;
+    } cases[] = {
+        {"30 2 * * 1-5", "UTC", 20, 2.5},
+        {"30 2 * * 1-5", "+05:30", 20, 21.0},
+        {"*/15 9-17 * * *", NULL, 1008, 9},
+        {"0 0 1,15 * *", "UTC", 2, 0},
+        {"0 0 2 * 0", "UTC", 5, 24},
+        {"0 0 * * 7", "UTC", 4, 144},
+        {"0 5/6 * 6 *", "UTC", 112, 5},
+        {" 0  12 * *  * ", "UTC", 28, 12},
+        {"0 3 * * *", "Europe/Berlin", 28, 1},
+        {"0 0 * 7 *", "UTC", 0, 0},
+        {"60 * * * *", "UTC", -1, 0},
+        {"* * * *", "UTC", -1, 0},
+        {"* * * * * *", "UTC", -1, 0},
+        {"1,,2 * * * *", "UTC", -1, 0},
+        {"1, * * * *", "UTC", -1, 0},
+        {"5-1 * * * *", "UTC", -1, 0},
+        {"*/0 * * * *", "UTC", -1, 0},
+        {"a * * * *", "UTC", -1, 0},
+        {"", "UTC", -1, 0},
+        {"* * 0 * *", "UTC", -1, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct orr_arrivals arrivals = {.cron = cases[i].cron, .zone = cases[i].zone};
+        struct orr_err err = {0};
+        orr_ms *times;
+        uint32_t count;
+        const enum orr_status status =
+            orr_cron_times(&arrivals, MONDAY_MS, 0, 28 * (orr_ms)86400000, &times, &count, &err);
+        assert_int_equal(status, cases[i].count < 0 ? ORR_SCENARIO : ORR_OK);
+        if (cases[i].count >= 0) {
+            assert_int_equal(count, cases[i].count);
+        }
+        if (cases[i].count > 0) {
+            assert_true(fabs((double)times[0] / 3.6e6 - cases[i].first_h) < 1e-9);
+        }
+        orr_free(times);
+    }
 }
 
 static void draws__do_not_move_each_other(void **state)
@@ -293,6 +342,7 @@ int main(void)
         cmocka_unit_test(empirical__comes_in_the_shares_given),
         cmocka_unit_test(quantiles__are_met_and_interpolated_in_logarithms),
         cmocka_unit_test(arrivals__are_a_poisson_process),
+        cmocka_unit_test(crons__come_by_the_clock),
         cmocka_unit_test(draws__do_not_move_each_other),
         cmocka_unit_test(batches__come_together_under_one_group),
         cmocka_unit_test(patterns__follow_the_local_clock),

@@ -162,8 +162,11 @@ enum orr_status orr_generate(const struct orr_gen *gen, struct orr_workload *wor
     uint32_t count;
     open_streams(&making);
     enum orr_status status =
-        orr_arrivals_draw(&gen->arrivals, gen->seed, making.streams[STREAM_ARRIVAL], gen->start_ms,
-                          gen->from_ms, gen->until_ms, &times, &count, err);
+        gen->arrivals.cron != NULL
+            ? orr_cron_times(&gen->arrivals, gen->start_ms, gen->from_ms, gen->until_ms, &times,
+                             &count, err)
+            : orr_arrivals_draw(&gen->arrivals, gen->seed, making.streams[STREAM_ARRIVAL],
+                                gen->start_ms, gen->from_ms, gen->until_ms, &times, &count, err);
     if (status == ORR_OK && (uint64_t)count * (gen->batch > 1 ? gen->batch : 1) >= ORR_NONE) {
         status = orr_fail(err, ORR_SCENARIO, "%s: too many jobs", gen->name);
     }

@@ -160,7 +160,8 @@ struct orr_scenario_generate {
     const char *pattern;        /* poisson, office-hours */
     const double *hours, *days; /* 24 and 7 weights; NULL: those of the pattern */
     const char *zone;
-    double per_hour, per_day, per_user_day; /* one of them is above 0 */
+    double per_hour, per_day, per_user_day; /* one of them is above 0, or: */
+    const char *cron;
     struct orr_scenario_spread duration;
     orr_ms from_ms, until_ms; /* until: ORR_MS_NONE: the horizon */
     orr_ms give_up_ms;        /* ORR_MS_NONE: never */

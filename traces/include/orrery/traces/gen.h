@@ -46,6 +46,7 @@ struct orr_arrivals {
     const double *hours; /* 24 weights of the local hours; NULL: all alike. Borrowed */
     const double *days;  /* 7 weights from Monday on; NULL: all alike */
     const char *zone;    /* "UTC", "+05:30", or a name such as Europe/Berlin; NULL: UTC */
+    const char *cron;    /* or: at the minutes that this expression names; NULL: by per_hour */
 };
 
 /* Local minus UTC, in ms, of `count` hours that start at the wall-clock hour `first_hour` (hours
@@ -64,6 +65,11 @@ enum orr_status orr_arrivals_draw(const struct orr_arrivals *arrivals, uint64_t 
                                   const char *stream, orr_ms start_ms, orr_ms from_ms,
                                   orr_ms until_ms, orr_ms **times, uint32_t *count,
                                   struct orr_err *err) ORR_MUST_USE;
+
+/* The same at the minutes of a cron expression; nothing is drawn. */
+enum orr_status orr_cron_times(const struct orr_arrivals *arrivals, orr_ms start_ms, orr_ms from_ms,
+                               orr_ms until_ms, orr_ms **times, uint32_t *count,
+                               struct orr_err *err) ORR_MUST_USE;
 
 /* ---- workloads ---- */
 
