@@ -188,7 +188,11 @@ static enum orr_status load_spec(struct orr_scenario__load *load, const char *pa
 {
     struct orr_scenario__node *node = NULL;
     enum orr_status status = orr_scenario__document(load, path, &root, &node);
-    return status == ORR_OK ? fill(load, node, spec) : status;
+    status = status == ORR_OK ? fill(load, node, spec) : status;
+    if (status == ORR_OK) { /* found from the experiment's folder, as all names in a file are */
+        spec->base = orr_scenario__join(load->arena, load->folder, spec->base);
+    }
+    return status;
 }
 
 enum orr_status orr_sweep_spec_load(const char *path, struct orr_sweep_spec *spec,
@@ -197,8 +201,10 @@ enum orr_status orr_sweep_spec_load(const char *path, struct orr_sweep_spec *spe
     static const struct orr_scenario_options none = {0};
     *spec = (struct orr_sweep_spec){0};
     orr_arena_init(&spec->arena);
-    struct orr_scenario__load load = {
-        .options = &none, .arena = &spec->arena, .err = err, .folder = ""};
+    struct orr_scenario__load load = {.options = &none,
+                                      .arena = &spec->arena,
+                                      .err = err,
+                                      .folder = orr_scenario__folder(&spec->arena, path)};
     const enum orr_status status = load_spec(&load, path, spec);
     if (status != ORR_OK) {
         orr_sweep_spec_release(spec);
