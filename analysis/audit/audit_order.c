@@ -178,7 +178,8 @@ static void judge_head(struct order *order, orr_ms now)
         return;
     }
     const struct orr_audit_job *head = &order->schedule->jobs[order->head];
-    if (head->choosy) {
+    const bool is_apart = order->schedule->node_count > 1; /* then no node has more than one GPU */
+    if (head->choosy || (is_apart && head->devices > 1)) {
         return;
     }
     order->run->verdict->examined[ORR_AUDIT_HEAD]++;

@@ -346,6 +346,18 @@ T
     ! "$orrery" audit beside_who_came.db >out || fail 'a share that no cycle of the round may have seen is kept'
 }
 
+# Where foreign pods leave each node one GPU, GPUs are counted over nodes, but not for a pod that wants two of one (audit: head).
+case_two_of_one_gpu_each() {
+    mkdir 0
+    cat >0/s.yaml <<'Y'
+cluster: {pools: {p: {nodes: 1, gpus: 1}, q: {nodes: 3, gpus: 2, foreign: {gpus: 1}}}}
+workload: [{name: t, trace: t.csv, keep_impossible: true}]
+Y
+    printf 'job,submit_s,run_s,pods,gpus_per_pod\na,0,10,1,1\nb,5,10,2,2\nc,6,10,1,1\n' >0/t.csv
+    right 0
+    has "count(*) = 1 FROM job WHERE name = 'b' AND start_ms IS NULL"
+}
+
 # Nothing that could start ever comes: the run ends before its window does, and what was not seen has no means.
 case_nobody_comes() {
     mkdir 0
