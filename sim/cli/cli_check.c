@@ -167,13 +167,14 @@ static void print_unheeded(const char *text, void *context)
 static void print_text(const struct check *check)
 {
     const struct orr_world *world = check->world;
-    char text[300], jobs[40];
+    char text[300], jobs[40], span[24];
     (void)printf("scenario    %s: %u job%s, %u queue%s, %u node%s, %lld GPU%s, policy %s\n",
                  check->scenario->name, world->job_count, ORR_PLURAL(world->job_count),
                  world->queues.count, ORR_PLURAL(world->queues.count), world->cluster.node_count,
                  ORR_PLURAL(world->cluster.node_count), (long long)world->cluster.total_gpus,
                  ORR_PLURAL(world->cluster.total_gpus), check->policies);
-    (void)snprintf(text, sizeof text, " in %.1f days of submits", check->submit_days);
+    (void)snprintf(text, sizeof text, " in %s of submits",
+                   orr_format_rough(span, check->submit_days * 86400));
     print_load("load", "", &check->loads[world->part_count], text);
     for (uint32_t p = 0; p < world->part_count && world->part_count > 1; p++) {
         (void)snprintf(text, sizeof text, "  %s", check->loads[p].name);

@@ -295,7 +295,7 @@ static void write_head(FILE *out, const struct init_options *o, const struct orr
 {
     uint32_t queues;
     double gpu_h;
-    char origin[32], first[64];
+    char origin[32], first[64], span[24];
     orr_free(measure(world, &queues, &gpu_h));
     const double span_h = (double)(world->last_submit_ms - world->first_submit_ms) / 3.6e6;
     const double wanted = span_h > 0.0 ? gpu_h / span_h : (double)NAN;
@@ -307,9 +307,10 @@ static void write_head(FILE *out, const struct init_options *o, const struct orr
     }
     (void)fprintf(out,
                   "apiVersion: orrery/v1alpha1\nkind: Scenario\n# %s: %u %s of %u %s, submitted in "
-                  "%.1f days%s.\n# They ask %.0f GPU-hours",
+                  "%s%s.\n# They ask %.0f GPU-hours",
                   o->scenario.trace, world->job_count, ORR_ONE(world->job_count, "job", "jobs"),
-                  queues, ORR_ONE(queues, "queue", "queues"), span_h / 24.0, first, gpu_h);
+                  queues, ORR_ONE(queues, "queue", "queues"), orr_format_rough(span, span_h * 3600),
+                  first, gpu_h);
     if (isnan(wanted)) {
         (void)fprintf(out, ".\n");
     } else {

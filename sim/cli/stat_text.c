@@ -60,7 +60,9 @@ static void put_demand(const struct stat_view *view, FILE *out)
 {
     const struct orr_trace_stat *stat = view->stat;
     const double hours = span_h(stat);
-    (void)fprintf(out, "  demand    %.0f GPU-hours", stat->gpu_h);
+    (void)fprintf(out,
+                  stat->gpu_h < 10 ? "  demand    %.3g GPU-hours" : "  demand    %.0f GPU-hours",
+                  stat->gpu_h);
     if (hours > 0.0) {
         (void)fprintf(out,
                       ", %.1f GPUs on average over the submits; %.1f in the busiest hour if "
@@ -84,9 +86,9 @@ static void put_demand(const struct stat_view *view, FILE *out)
     if (hours > 0.0) {
         (void)fprintf(out,
                       ": the demand is %.0f %% of it; more is wanted than there is in %.0f of "
-                      "%u hours",
+                      "%u hour%s",
                       100.0 * stat->gpu_h / hours / capacity, hours_above(&stat->wanted, capacity),
-                      (unsigned)stat->wanted.hours);
+                      (unsigned)stat->wanted.hours, ORR_PLURAL(stat->wanted.hours));
     }
     const double over = hours_above(&stat->held, capacity);
     if (over > 0.0) {
@@ -203,9 +205,10 @@ static void put_picture(const struct stat_view *view, FILE *out)
     double *means = in_parts(load, parts, &most);
     const double top =
         view->capacity > 0 && (double)view->capacity > most ? (double)view->capacity : most;
-    (void)fprintf(out, "  GPUs %s, %.1f hours a column\n",
+    char column[24];
+    (void)fprintf(out, "  GPUs %s, %s a column\n",
                   held ? "held as recorded" : "wanted if every job ran at once",
-                  (double)load->hours / parts);
+                  orr_format_rough(column, 3600.0 * load->hours / parts));
     for (int row = PICTURE_ROWS - 1; row >= 0; row--) {
         (void)fprintf(out, "  %8.0f |", top * (row + 1) / PICTURE_ROWS);
         for (unsigned p = 0; p < parts; p++) {
@@ -240,21 +243,22 @@ static void put_pattern(const struct orr_trace_stat *stat, FILE *out)
 void stat_text(const struct stat_view *view, FILE *out)
 {
     const struct orr_trace_stat *stat = view->stat;
-    char from[32], until[32], text[200], size[3][32];
+    char from[32], until[32], text[200], size[3][32], span[24];
     if (stat->jobs == 0) {
         return;
     }
-    (void)fprintf(out, "  jobs      %llu, %llu with GPUs, submitted %s to %s (%.1f days)\n",
+    (void)fprintf(out, "  jobs      %llu, %llu with GPUs, submitted %s to %s (%s)\n",
                   (unsigned long long)stat->jobs, (unsigned long long)stat->gpu_jobs,
                   when(from, view, stat->first_ms), when(until, view, stat->last_ms),
-                  span_h(stat) / 24.0);
+                  orr_format_rough(span, span_h(stat) * 3600));
     put_demand(view, out);
     put_kinds(view, out);
     put_names(view, "queues", &stat->queues, stat->queue, out);
     put_names(view, "users", &stat->users, stat->user, out);
     if (stat->sizes.count > 0) {
-        (void)fprintf(out, "  sizes     median %s GPUs, 90 %% %s, largest %s; mean %.2f\n",
+        (void)fprintf(out, "  sizes     median %s GPU%s, 90 %% %s, largest %s; mean %.2f\n",
                       orr_format_gpus(size[0], orr_histogram_quantile(&stat->sizes, 0.5)),
+                      ORR_PLURAL((double)orr_histogram_quantile(&stat->sizes, 0.5) / ORR_MGPU),
                       orr_format_gpus(size[1], orr_histogram_quantile(&stat->sizes, 0.9)),
                       orr_format_gpus(size[2], stat->sizes.most),
                       stat->sizes.sum / (double)stat->sizes.count / ORR_MGPU);

@@ -22,7 +22,7 @@ c,2026-06-01T14:00:00Z,3600,2,123,interactive
 d,2026-06-01T14:00:00Z,60,x,123,training
 CSV
 "$orrery" init --trace jobs.csv --cluster 2x4:H100 --cluster 1x8 --policy kai --allow-loss=50% -o s.yaml 2>err
-holds s.yaml '3 jobs of 2 queues, submitted in 0.1 days from 2026-06-01T12:00:00Z on' '8 GPU-hours: 4.0 GPUs on average, 25.0 % of this cluster' \
+holds s.yaml '3 jobs of 2 queues, submitted in 2.0 h from 2026-06-01T12:00:00Z on' '8 GPU-hours: 4.0 GPUs on average, 25.0 % of this cluster' \
     '1 more row is left out' 'nodes: 2, gpus: 4, gpu_model: "H100"' 'nodes: 1, gpus: 8' '75.0 % of GPU-hours, 2 jobs, the largest 2 GPUs' \
     '25.0 % of GPU-hours, 1 job, the largest 2 GPUs, 1 interactive' 'gpu: [12, 1, unlimited]' 'gpu: [4, 1, unlimited]'
 holds err 'jobs.csv:5: column gpus: "x"' 'orrery run s.yaml'
