@@ -149,6 +149,16 @@ static uint32_t first_in_line(const struct order *order, orr_ms now, bool late)
     return job;
 }
 
+/* Did both come in one instant, and `ahead` perhaps behind the other: it waited for the end of a
+ * job, and one ended as it started then? */
+static bool is_level(const struct order *order, uint32_t job, uint32_t ahead)
+{
+    const struct orr_audit_job *jobs = order->schedule->jobs;
+    return ahead < order->next_arrival && jobs[ahead].was_held &&
+           jobs[job].submit_ms == jobs[ahead].submit_ms &&
+           orr_audit__is_instant(order->run->ends_at_once, jobs[ahead].submit_ms);
+}
+
 /* Starts of this instant, in order of submission, split at the head. */
 static void start_instant(struct order *order, orr_ms now)
 {
@@ -164,7 +174,8 @@ static void start_instant(struct order *order, orr_ms now)
     const uint32_t ahead = first_in_line(order, now, late);
     /* by_start is by start, then by index: the order of submission */
     uint32_t in_order = first;
-    while (in_order < order->next_start && order->by_start[in_order] < ahead) {
+    while (in_order < order->next_start && (order->by_start[in_order] < ahead ||
+                                            is_level(order, order->by_start[in_order], ahead))) {
         begin(order, order->by_start[in_order++]);
     }
     order->run->verdict->examined[ORR_AUDIT_ORDER] += order->next_start - first;

@@ -358,6 +358,19 @@ Y
     has "count(*) = 1 FROM job WHERE name = 'b' AND start_ms IS NULL"
 }
 
+# One that waited for the end of a job of 0 s comes behind those of its instant, which goes on to hold later (audit: promise).
+case_comes_behind_its_instant() {
+    mkdir 0
+    cat >0/s.yaml <<'Y'
+cluster: {pools: {p: {nodes: 1, gpus: 2}}}
+workload: [{name: t, trace: t.csv}]
+policy: easy
+Y
+    printf 'job,submit_s,run_s,gpus,after\na,0,50,1,\nx,6,10,2,j\nj,18,0,1,\ny,18,10,2,\n' >0/t.csv
+    right 0
+    has "group_concat(name) = 'y,x' FROM (SELECT name FROM job WHERE mgpu = 2000 ORDER BY start_ms)"
+}
+
 # Nothing that could start ever comes: the run ends before its window does, and what was not seen has no means.
 case_nobody_comes() {
     mkdir 0
