@@ -45,7 +45,7 @@ static const struct orr_feature features[] = {
     {"admission-fair-sharing", "supported",
      "vector TestScheduleForAFS/admits workload from less active localqueue; test test_kueue "
      "usage__decays_and_charges_entries; run usage; run objects_usage",
-     "a user is a local queue of weight 1; all queues or none"},
+     "a user is a local queue, of a weight that the queue states; all queues or none"},
     {"topology-aware-scheduling", "supported",
      "vector TestFindTopologyAssignments/BestFit: podset group workers spread across hosts; vector "
      "TestScheduleForTASPreemption/only low priority workload is preempted; run topology; run "

@@ -11,17 +11,32 @@
 #include <stdio.h>
 #include <string.h>
 
-static void add_local(struct kueue_run *run, struct orr_idmap *known, uint32_t queue, uint32_t user,
-                      uint32_t *local)
+/* As the queue states it of the job's user. */
+static double weight_of(const struct orr_view *view, uint32_t job)
+{
+    const struct orr_lending *lending = &view->queues->queues[view->specs[job].queue].lending;
+    const char *user = orr_view_user(view, job);
+    for (uint32_t l = 0; user != NULL && l < lending->local_queue_count; l++) {
+        if (strcmp(lending->local_queues[l].user, user) == 0) {
+            return lending->local_queues[l].weight;
+        }
+    }
+    return 1;
+}
+
+static void add_local(struct kueue_run *run, const struct orr_view *view, struct orr_idmap *known,
+                      uint32_t job, uint32_t user, uint32_t *local)
 {
     struct kueue_usage *usage = &run->usage;
+    const uint32_t queue = run->queue_of[view->specs[job].queue];
     char key[32];
     bool fresh;
     (void)snprintf(key, sizeof key, "%u/%u", (unsigned)queue, (unsigned)user);
     *local = orr_idmap_put(known, key, strlen(key), &fresh);
     if (fresh) {
         usage->queues = ORR_ROOM_FOR_ONE(usage->queues, usage->count, usage->capacity);
-        usage->queues[usage->count++] = (struct orr_kueue_local_queue){.queue = queue, .weight = 1};
+        usage->queues[usage->count++] =
+            (struct orr_kueue_local_queue){.queue = queue, .weight = weight_of(view, job)};
     }
 }
 
@@ -47,7 +62,7 @@ void orr_kueue__open_usage(struct kueue_run *run, const struct orr_view *view)
             const char *name = orr_view_user(view, j);
             const uint32_t user =
                 name == NULL ? ORR_NONE : orr_idmap_put(&users, name, strlen(name), NULL);
-            add_local(run, &known, queue, user, &usage->local_of[j]);
+            add_local(run, view, &known, j, user, &usage->local_of[j]);
         }
     }
     orr_idmap_release(&known);

@@ -213,6 +213,19 @@ static bool is_word(const char *text, const char *word)
     return text != NULL && strcmp(text, word) == 0;
 }
 
+static const struct orr_local_queue *local_queues_of(struct orr_arena *arena,
+                                                     const struct orr_scenario_queue *from)
+{
+    const size_t count = from->local_queue_count;
+    struct orr_local_queue *made = orr_arena_alloc(arena, count + 1, sizeof *made);
+    for (size_t l = 0; l < count; l++) {
+        const char *user = from->local_queues[l].user;
+        made[l] = (struct orr_local_queue){.user = orr_arena_strndup(arena, user, strlen(user)),
+                                           .weight = from->local_queues[l].weight};
+    }
+    return made;
+}
+
 static struct orr_lending lending_of(struct orr_arena *arena, const struct orr_scenario_queue *from)
 {
     const bool threshold = from->preempt_max_priority != ORR_SCENARIO_NO_NUMBER;
@@ -224,6 +237,8 @@ static struct orr_lending lending_of(struct orr_arena *arena, const struct orr_s
                  [ORR_SHARE_MEMORY] = memory < 0 ? memory : memory * 1e6},
         .flavors = orr_replay__flavored(arena, from->flavors, from->flavor_count),
         .flavor_count = from->flavor_count,
+        .local_queues = local_queues_of(arena, from),
+        .local_queue_count = from->local_queue_count,
         .borrow_tries_next = is_word(from->when_can_borrow, "TryNextFlavor"),
         .preempt_stops = is_word(from->when_can_preempt, "MayStopSearch"),
         .preference = from->preference == NULL ? ORR_FLAVOR_NO_PREFERENCE

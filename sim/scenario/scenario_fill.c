@@ -95,6 +95,20 @@ static void fill_pools(struct orr_arena *arena, struct orr_scenario *scenario,
     }
 }
 
+static void fill_local_queues(struct orr_arena *arena, const struct orr_scenario__node *node,
+                              struct orr_scenario_queue *queue)
+{
+    const struct orr_scenario__node *given = orr_scenario__find(node, "local_queues");
+    queue->local_queue_count = given == NULL ? 0 : given->child_count;
+    queue->local_queues =
+        orr_arena_alloc(arena, queue->local_queue_count + (size_t)1, sizeof *queue->local_queues);
+    for (uint32_t l = 0; l < queue->local_queue_count; l++) {
+        queue->local_queues[l].user = given->children[l]->key;
+        orr_scenario__fill_group(orr_scenario__row_at("queues", "local_queues"), given->children[l],
+                                 &queue->local_queues[l]);
+    }
+}
+
 static void fill_queues(struct orr_arena *arena, struct orr_scenario *scenario,
                         const struct orr_scenario__node *root)
 {
@@ -107,6 +121,7 @@ static void fill_queues(struct orr_arena *arena, struct orr_scenario *scenario,
         scenario->queues[i].origin = orr_scenario__origin(arena, queues->children[i]);
         orr_scenario__fill_group(row, queues->children[i], &scenario->queues[i]);
         orr_scenario__fill_flavored(arena, scenario, queues->children[i], &scenario->queues[i]);
+        fill_local_queues(arena, queues->children[i], &scenario->queues[i]);
         const struct orr_scenario__node *types =
             orr_scenario__find(queues->children[i], "node_types");
         const char **names = orr_arena_alloc(arena, types->child_count + (size_t)1, sizeof *names);

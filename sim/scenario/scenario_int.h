@@ -97,6 +97,7 @@ struct orr_scenario__load {
     /* KAI objects that stood among the queues of the file in hand; NULL: none */
     struct orr_scenario__node *topology_object, *shard_object, *configuration_object;
     struct orr_scenario__node *flavor_objects; /* of Kueue's ResourceFlavors, as in `flavors` */
+    struct orr_scenario__node *local_objects;  /* Kueue's LocalQueues that state a weight; a list */
     /* Kueue's ClusterQueues whose jobs go by usage (admissionScope), and the others */
     uint32_t usage_queues, other_queues;
     struct orr_scenario__holder *holders; /* scenario_kueue_quota.c: of the queues being read */
@@ -286,6 +287,9 @@ enum orr_status orr_scenario__convert_kueue(struct orr_scenario__load *load,
                                             struct orr_scenario__node *object,
                                             struct orr_scenario__node *out);
 /* Once all are read: their amounts are written, and cohorts become queues above them. */
+/* Weights of LocalQueues become words of their queues. */
+enum orr_status orr_scenario__settle_local_queues(struct orr_scenario__load *load,
+                                                  struct orr_scenario__node *queues);
 enum orr_status orr_scenario__settle_cohorts(struct orr_scenario__load *load,
                                              struct orr_scenario__node *queues);
 enum orr_status orr_scenario__convert_configuration(struct orr_scenario__load *load,

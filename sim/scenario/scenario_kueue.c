@@ -292,6 +292,58 @@ enum orr_status orr_scenario__convert_configuration(struct orr_scenario__load *l
     return write_usage(load, orr_scenario__below(object, "admissionFairSharing"), params);
 }
 
+/* --- local queues --- */
+
+static const struct orr_scenario__node *weight_of(const struct orr_scenario__node *object)
+{
+    return orr_scenario__below(
+        orr_scenario__below(orr_scenario__below(object, "spec"), "fairSharing"), "weight");
+}
+
+static void keep_local_queue(struct orr_scenario__load *load, struct orr_scenario__node *object)
+{
+    if (weight_of(object) == NULL) {
+        return; /* it is one of weight 1, as every user is */
+    }
+    if (load->local_objects == NULL) {
+        load->local_objects = orr_scenario__node(load, ORR_NODE_LIST, object->at);
+    }
+    orr_scenario__add(load, load->local_objects, NULL, object->at, object);
+}
+
+enum orr_status orr_scenario__settle_local_queues(struct orr_scenario__load *load,
+                                                  struct orr_scenario__node *queues)
+{
+    const struct orr_scenario__node *objects = load->local_objects;
+    for (uint32_t i = 0; objects != NULL && i < objects->child_count; i++) {
+        const struct orr_scenario__node *object = objects->children[i];
+        const char *name =
+            orr_scenario__text_below(orr_scenario__below(object, "metadata"), "name");
+        const char *of =
+            orr_scenario__text_below(orr_scenario__below(object, "spec"), "clusterQueue");
+        struct orr_scenario__node *queue = of == NULL ? NULL : orr_scenario__find(queues, of);
+        const char *weight = weight_of(object)->text;
+        if (queue == NULL || name == NULL || weight == NULL) {
+            return orr_scenario__fail(load, &object->at,
+                                      "a LocalQueue with a weight needs metadata.name, and in "
+                                      "spec.clusterQueue one of the ClusterQueues that are given");
+        }
+        struct orr_scenario__node *list = orr_scenario__find(queue, "local_queues");
+        list = list != NULL ? list : orr_scenario__add_map(load, queue, "local_queues", object->at);
+        if (orr_scenario__find(list, name) != NULL) {
+            return orr_scenario__fail(
+                load, &object->at,
+                "a second LocalQueue \"%.80s\" of ClusterQueue \"%.80s\": rows "
+                "name it alone as their user, without a namespace",
+                name, of);
+        }
+        orr_scenario__add_text(load, orr_scenario__add_map(load, list, name, object->at), "weight",
+                               weight, object->at);
+    }
+    load->local_objects = NULL;
+    return ORR_OK;
+}
+
 /* --- objects --- */
 
 enum orr_status orr_scenario__convert_kueue(struct orr_scenario__load *load,
@@ -299,7 +351,7 @@ enum orr_status orr_scenario__convert_kueue(struct orr_scenario__load *load,
                                             struct orr_scenario__node *out)
 {
     /* They say nothing that a run goes by. */
-    static const char *const passed_over[] = {"LocalQueue", "WorkloadPriorityClass", "Workload",
+    static const char *const passed_over[] = {"WorkloadPriorityClass", "Workload",
                                               "AdmissionCheck"};
     for (size_t i = 0; i < sizeof passed_over / sizeof passed_over[0]; i++) {
         if (orr_scenario__is_kind(object, passed_over[i])) {
@@ -312,6 +364,10 @@ enum orr_status orr_scenario__convert_kueue(struct orr_scenario__load *load,
     }
     if (orr_scenario__is_kind(object, "ResourceFlavor")) {
         return convert_flavor(load, object);
+    }
+    if (orr_scenario__is_kind(object, "LocalQueue")) {
+        keep_local_queue(load, object);
+        return ORR_OK;
     }
     const bool cohort = orr_scenario__is_kind(object, "Cohort");
     if (!cohort && !orr_scenario__is_kind(object, "ClusterQueue")) {

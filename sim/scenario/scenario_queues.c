@@ -253,6 +253,7 @@ enum orr_status orr_scenario__prepare_queues(struct orr_scenario__load *load,
     }
     if (status == ORR_OK) {
         status = orr_scenario__settle_cohorts(load, map);
+        status = status == ORR_OK ? orr_scenario__settle_local_queues(load, map) : status;
     }
     orr_scenario__replace(node, map);
     return status;

@@ -291,6 +291,14 @@ static const struct orr_scenario__row preemption_rows[] = {
     {GROUP("borrow", borrow_rows)},
 };
 
+/* what users used of a queue counts divided by the weight of their LocalQueue */
+static const struct orr_scenario__row local_queue_rows[] = {
+    {.key = "weight",
+     .type = ORR_TYPE_WEIGHT,
+     .fallback = "1",
+     .offset = offsetof(struct orr_scenario_local_queue, weight)},
+};
+
 static const struct orr_scenario__row queue_rows[] = {
     {.key = "parent", .type = ORR_TYPE_TEXT, QUEUE(parent)},
     NESTED("queues"),
@@ -316,6 +324,12 @@ static const struct orr_scenario__row queue_rows[] = {
      .rows = flavored_rows,
      .row_count = LENGTH(flavored_rows),
      .one = "flavor",
+     .optional = true},
+    {.key = "local_queues",
+     .type = ORR_TYPE_NAMES,
+     .rows = local_queue_rows,
+     .row_count = LENGTH(local_queue_rows),
+     .one = "local queue",
      .optional = true},
     {GROUP("fungibility", fungibility_rows)},
     {.key = "shard", .type = ORR_TYPE_TEXT, QUEUE(shard)},

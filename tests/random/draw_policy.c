@@ -75,6 +75,8 @@ static const struct knob kueue[] = {
     {{"wait_for_pods_ready: false", "timeout: 1m", "timeout: 10m", NULL}},
     {{"backoff_base: 10s", "backoff_limit: 2", NULL}},
     {{"placement: ideal", "score: most-allocated", NULL}},
+    {{"admission_fair_sharing: true", "admission_fair_sharing: true, usage_half_life_time: 1m",
+      "admission_fair_sharing: true, usage_sampling_interval: 20s", NULL}},
     {{"topology_aware_scheduling: always", "topology_aware_scheduling: never", NULL}}};
 static const struct knob las[] = {
     {{"threshold_gpu_s: 60", "threshold_gpu_s: 1000", "thresholds_gpu_s: \"20, 100, 500\"", NULL}},

@@ -190,6 +190,10 @@ static void put_lending(struct draw *d)
             put(d, "preemption", "{within: %s, reclaim: %s}", own, others);
         }
     }
+    if (one_in(d, 3)) {
+        static const char *const weights[] = {"0", "0.5", "2", NULL};
+        put(d, "local_queues", "{u%u: {weight: %s}}", below(d, 4), any(d, weights));
+    }
 }
 
 static void put_all_amounts(struct draw *d)

@@ -44,6 +44,11 @@ enum orr_flavor_preference { /* between flavors of which none fits as it is */
 
 /* What a queue states of Kueue's beside its amounts. Only policy kueue heeds it; what is not stated
  * is as its parameters say. */
+struct orr_local_queue { /* Kueue's LocalQueue: the jobs of one user in a queue */
+    const char *user;
+    double weight; /* what the user used counts divided by it */
+};
+
 struct orr_lending {
     bool apart; /* at the top: it shares no cohort with the others there */
     bool states_order, strict;
@@ -57,6 +62,8 @@ struct orr_lending {
      * their sums then. None: they are of all nodes alike. */
     const struct orr_flavored *flavors;
     uint32_t flavor_count;
+    const struct orr_local_queue *local_queues; /* borrowed so too; others weigh 1 */
+    uint32_t local_queue_count;
 };
 
 struct orr_queue {

@@ -92,6 +92,11 @@ struct orr_scenario_flavored { /* what a queue has of one */
     double lend[ORR_SCENARIO_RESOURCES]; /* -1: all */
 };
 
+struct orr_scenario_local_queue { /* of a queue: the jobs of one user */
+    const char *user;
+    double weight;
+};
+
 struct orr_scenario_queue {
     const char *name;
     const char *parent;       /* NULL: top level */
@@ -110,6 +115,8 @@ struct orr_scenario_queue {
     const char *when_can_borrow, *when_can_preempt, *preference;
     struct orr_scenario_flavored *flavors; /* in order of preference; its amounts are their sums */
     uint32_t flavor_count;
+    struct orr_scenario_local_queue *local_queues;
+    uint32_t local_queue_count;
     int preempt_max_priority;
     const char *const *node_types; /* types or pools that jobs may use; none stated: all */
     uint32_t node_type_count;
