@@ -80,7 +80,7 @@ void orr_themis_auction(struct orr_themis_bid *bids, uint32_t count, int64_t gpu
     }
     for (size_t i = count, room = width - 1; i-- > 0;) {
         const size_t at = i * width + room;
-        bids[i].wins = (taken[at / 8] >> at % 8 & 1u) != 0;
+        bids[i].wins = ((unsigned)taken[at / 8] >> at % 8 & 1u) != 0;
         room -= bids[i].wins ? (size_t)bids[i].gpus : 0;
     }
     orr_free(best);
