@@ -406,9 +406,46 @@ static bool several_domains(struct placing *placing, struct list all, struct lis
     return rest <= 0;
 }
 
+/* The first of the level in the order of slices, pods and values, the fewest first, that holds all:
+ * what both orders come to where there is neither a leader nor a preference among nodes. `sum`:
+ * what all hold, if none holds all. */
+static uint32_t smallest_enough(const struct placing *placing, uint32_t level, int64_t *sum)
+{
+    const struct kueue_topology *topology = placing->topology;
+    const struct kueue_domain *domains = topology->domains;
+    uint32_t best = ORR_NONE;
+    *sum = 0;
+    for (uint32_t d = topology->level_first[level]; d < topology->level_first[level + 1]; d++) {
+        *sum = orr_quota_add(*sum, domains[d].slices);
+        if (domains[d].slices >= placing->need &&
+            (best == ORR_NONE || domains[d].slices < domains[best].slices ||
+             (domains[d].slices == domains[best].slices && domains[d].pods < domains[best].pods))) {
+            best = d;
+        }
+    }
+    return best;
+}
+
 static bool search(struct placing *placing, uint32_t *level, struct list *out)
 {
+    const bool plain = placing->lead == 0 && !placing->kueue->spec->config.prefer_affinity;
     for (;; (*level)--) {
+        int64_t sum = 0;
+        const uint32_t one = plain ? smallest_enough(placing, *level, &sum) : ORR_NONE;
+        if (one != ORR_NONE) {
+            *out = orr_kueue__new_list(placing, 1);
+            orr_kueue__push_domain(placing, out, one);
+            return true;
+        }
+        if (plain && placing->required) {
+            return false;
+        }
+        if (plain && *level > 0 && !placing->unconstrained) {
+            continue;
+        }
+        if (plain && sum < placing->need) {
+            return false;
+        }
         struct list all = level_list(placing, *level);
         *out = orr_kueue__new_list(placing, 2 * all.count);
         if (all.count == 0) {
