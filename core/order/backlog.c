@@ -11,7 +11,7 @@
 void orr_backlog_open(struct orr_session *session)
 {
     session->backlog = orr_zalloc(1, sizeof *session->backlog);
-    session->backlog->generations = session->generations;
+    session->backlog->generations = session->last_generation;
     for (uint32_t j = 0; j < session->job_count; j++) { /* also those another backlog took in */
         if (!session->jobs[j].changed) {
             session->jobs[j].changed = true;
@@ -25,8 +25,9 @@ void orr_backlog_open(struct orr_session *session)
 void orr_backlog_close(struct orr_session *session)
 {
     struct orr_backlog *backlog = session->backlog;
-    session->generations =
-        backlog->generations > session->generations ? backlog->generations : session->generations;
+    session->last_generation = backlog->generations > session->last_generation
+                                   ? backlog->generations
+                                   : session->last_generation;
     for (uint32_t c = 0; c < backlog->class_count; c++) {
         orr_free(backlog->classes[c].parts);
         orr_free(backlog->classes[c].lanes);
@@ -233,14 +234,14 @@ static bool is_plain(const struct orr_session *session, uint32_t index)
     for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
         const struct orr_stask *task = &session->tasks[t];
         if (bound && (task->live.status != ORR_TASK_PENDING ||
-                      orr_status_in(task->opened, ORR_STATES_ACTIVE_USED) ||
+                      orr_status_in(task->status_at_open, ORR_STATES_ACTIVE_USED) ||
                       orr_ask_is_shared(orr_task_ask(session, task)))) {
             return false;
         }
         if (task->live.status != ORR_TASK_PENDING) {
             /* Signatures look at the cycle's beginning, so that both must agree. */
             if (!orr_status_in(task->live.status, ORR_STATES_ACTIVE_ALLOCATED) ||
-                !orr_status_in(task->opened, ORR_STATES_ACTIVE_ALLOCATED)) {
+                !orr_status_in(task->status_at_open, ORR_STATES_ACTIVE_ALLOCATED)) {
                 return false;
             }
             continue;
@@ -646,7 +647,7 @@ bool orr_backlog_has_room(struct orr_backlog *backlog, const struct orr_session 
     return class->part_count > 0;
 }
 
-enum orr_fit_reason orr_backlog_law(const struct orr_session *session, uint32_t index)
+enum orr_fit_reason orr_backlog_bound(const struct orr_session *session, uint32_t index)
 {
     const struct orr_lane *lane = &session->backlog->lanes[index];
     if (lane->preemptible && !session->backlog->limited[lane->queue]) {

@@ -73,13 +73,13 @@ static struct orr_demand sum_demands(const struct orr_demand *a, const struct or
     return sum;
 }
 
-/* The best of those that were pushed, or added over a list; NULL: none is left. */
+/* The best entry that is in no lane or list: pushed, or added over a list; NULL: none is left. */
 static const struct orr_order_entry *best_pushed(const struct orr_order_node *leaf)
 {
     return leaf->added_count > 0 ? leaf->added : leaf->job_count > 0 ? leaf->jobs : NULL;
 }
 
-/* The leaf's next job comes from its lanes, not from those that were pushed. */
+/* The leaf's next job comes from its lanes or list, not from the jobs that were pushed. */
 static bool from_lane(const struct orr_order *order, const struct orr_order_node *leaf)
 {
     const struct orr_order_entry *pushed = best_pushed(leaf);
@@ -93,18 +93,18 @@ static const struct orr_order_entry *best_job(const struct orr_order *order,
     return from_lane(order, leaf) ? &leaf->head.entry : best_pushed(leaf);
 }
 
-/* A change of its best job flags a node; its rank is kept until then or until shares change. */
+/* Cached until the best job of the queue changes, which clears `ranked`, or shares do. */
 static const struct orr_queue_rank *rank_of(const struct orr_order *order, uint32_t index)
 {
     struct orr_order_node *node = &order->nodes[index];
-    const uint64_t now = order->supposed != NULL ? 0 : order->session->queue_generation;
+    const uint64_t now = order->hypothetical != NULL ? 0 : order->session->queue_generation;
     if (!node->ranked || node->ranked_at != now) {
         const struct orr_order_node *leaf = leading_leaf(order, index);
         const struct orr_demand *best = &best_job(order, leaf)->demand;
         struct orr_queue_claim contender = {.queue = node->queue};
         struct orr_demand victims;
-        if (order->supposed != NULL) {
-            contender.allocated = order->supposed[node->queue];
+        if (order->hypothetical != NULL) {
+            contender.allocated = order->hypothetical[node->queue];
         }
         if (order->victims) {
             victims = sum_demands(&order->popped[leaf->queue], best);
@@ -127,7 +127,7 @@ static bool node_less(const struct orr_order *order, uint32_t a, uint32_t b)
 
 /* --- heaps: sift as a textbook binary heap does --- */
 
-static void nodes_up(struct orr_order *order, uint32_t *heap, uint32_t at)
+static void sift_queue_up(struct orr_order *order, uint32_t *heap, uint32_t at)
 {
     while (at > 0 && node_less(order, heap[at], heap[(at - 1) / 2])) {
         const uint32_t up = (at - 1) / 2;
@@ -138,7 +138,7 @@ static void nodes_up(struct orr_order *order, uint32_t *heap, uint32_t at)
     }
 }
 
-static void nodes_down(struct orr_order *order, uint32_t *heap, uint32_t count)
+static void sift_queue_down(struct orr_order *order, uint32_t *heap, uint32_t count)
 {
     for (uint32_t at = 0, child; (child = 2 * at + 1) < count; at = child) {
         if (child + 1 < count && node_less(order, heap[child + 1], heap[child])) {
@@ -153,7 +153,7 @@ static void nodes_down(struct orr_order *order, uint32_t *heap, uint32_t count)
     }
 }
 
-static void jobs_up(struct orr_order *order, struct orr_order_entry *heap, uint32_t at)
+static void sift_job_up(struct orr_order *order, struct orr_order_entry *heap, uint32_t at)
 {
     while (at > 0 && job_less(order, &heap[at], &heap[(at - 1) / 2])) {
         const uint32_t up = (at - 1) / 2;
@@ -164,7 +164,8 @@ static void jobs_up(struct orr_order *order, struct orr_order_entry *heap, uint3
     }
 }
 
-static void jobs_down(const struct orr_order *order, struct orr_order_entry *heap, uint32_t count)
+static void sift_job_down(const struct orr_order *order, struct orr_order_entry *heap,
+                          uint32_t count)
 {
     for (uint32_t at = 0, child; (child = 2 * at + 1) < count; at = child) {
         if (child + 1 < count && job_less(order, &heap[child + 1], &heap[child])) {
@@ -182,7 +183,7 @@ static void jobs_down(const struct orr_order *order, struct orr_order_entry *hea
 void orr_order__drop_first(const struct orr_order *order, struct orr_order_node *leaf)
 {
     leaf->jobs[0] = leaf->jobs[--leaf->job_count];
-    jobs_down(order, leaf->jobs, leaf->job_count);
+    sift_job_down(order, leaf->jobs, leaf->job_count);
 }
 
 /* --- the tree --- */
@@ -228,7 +229,7 @@ void orr_order_restart(struct orr_order *order)
         order->node_of_queue[order->nodes[n].queue] = ORR_NONE;
     }
     order->node_count = 0;
-    order->pushed = order->seen_count = 0;
+    order->pushed = order->compared_count = 0;
     order->last_leaf = order->alone = ORR_NONE;
     (void)orr_order__new_node(order, ORR_NONE, ORR_NONE);
 }
@@ -255,10 +256,10 @@ static void insert_child(struct orr_order *order, uint32_t parent, uint32_t chil
     struct orr_order_node *node = &order->nodes[parent];
     node->children = ORR_ROOM_FOR_ONE(node->children, node->child_count, node->child_capacity);
     node->children[node->child_count++] = child;
-    nodes_up(order, node->children, node->child_count - 1);
+    sift_queue_up(order, node->children, node->child_count - 1);
 }
 
-void orr_order__attach(struct orr_order *order, uint32_t node)
+void orr_order__link(struct orr_order *order, uint32_t node)
 {
     const uint32_t above = order->session->shares[order->nodes[node].queue].parent;
     uint32_t parent = above == ORR_NONE ? ORR_ORDER_ROOT : order->node_of_queue[above];
@@ -270,11 +271,11 @@ void orr_order__attach(struct orr_order *order, uint32_t node)
     order->nodes[node].parent = parent;
     insert_child(order, parent, node);
     if (missing) {
-        orr_order__attach(order, parent);
+        orr_order__link(order, parent);
     }
 }
 
-void orr_order__flag_up(struct orr_order *order, uint32_t node)
+void orr_order__mark_path(struct orr_order *order, uint32_t node)
 {
     for (uint32_t n = node; n != ORR_NONE && n != ORR_ORDER_ROOT; n = order->nodes[n].parent) {
         order->nodes[n].needs_reorder = true;
@@ -310,15 +311,15 @@ static void push_entry(struct orr_order *order, const struct orr_order_entry *en
     node->jobs = ORR_ROOM_FOR_ONE(node->jobs, node->job_count, node->job_capacity);
     node->jobs[node->job_count++] = *entry;
     order->pushed++;
-    jobs_up(order, node->jobs, node->job_count - 1);
+    sift_job_up(order, node->jobs, node->job_count - 1);
     if (order->depth >= 0 && node->job_count > order->depth) {
         node->job_count--; /* KAI: whatever lies in the last slot, not the worst */
         order->pushed--;
     }
     if (missing) {
-        orr_order__attach(order, leaf);
+        orr_order__link(order, leaf);
     }
-    orr_order__flag_up(order, leaf);
+    orr_order__mark_path(order, leaf);
 }
 
 void orr_order_push(struct orr_order *order, struct orr_jobview view)
@@ -345,7 +346,7 @@ void orr_order_refresh(struct orr_order *order)
     }
 }
 
-static bool usable(const struct orr_session *session, uint32_t job)
+static bool is_schedulable(const struct orr_session *session, uint32_t job)
 {
     const uint32_t queue = session->jobs[job].queue;
     return !session->jobs[job].invalid && queue != ORR_NONE && session->queues[queue].usable;
@@ -362,7 +363,7 @@ static int by_queue(const struct orr_session *session, uint32_t a, uint32_t b)
 }
 
 /* The canonical order of building: queues by age and name, in each the best job first. */
-static int by_building(const void *a, const void *b, void *context)
+static int by_build_order(const void *a, const void *b, void *context)
 {
     const struct orr_order *order = context;
     const struct orr_order_entry *l = a;
@@ -380,7 +381,7 @@ uint32_t orr_order_prepare(const struct orr_order *order, const struct orr_jobvi
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < count; i++) {
-        if (usable(order->session, views[i].job)) {
+        if (is_schedulable(order->session, views[i].job)) {
             entries[kept++] = make_entry(order, views[i]);
         }
     }
@@ -390,7 +391,7 @@ uint32_t orr_order_prepare(const struct orr_order *order, const struct orr_jobvi
 
 void orr_order_sort(const struct orr_order *order, struct orr_order_entry *entries, uint32_t count)
 {
-    orr_sort(entries, count, sizeof *entries, by_building, (void *)(uintptr_t)order);
+    orr_sort(entries, count, sizeof *entries, by_build_order, (void *)(uintptr_t)order);
 }
 
 uint32_t orr_order__place_for(const struct orr_order *order, const struct orr_order_entry *entries,
@@ -399,7 +400,7 @@ uint32_t orr_order__place_for(const struct orr_order *order, const struct orr_or
     uint32_t low = 0;
     for (uint32_t high = count; low < high;) {
         const uint32_t middle = low + (high - low) / 2;
-        if (by_building(&entries[middle], entry, (void *)(uintptr_t)order) < 0) {
+        if (by_build_order(&entries[middle], entry, (void *)(uintptr_t)order) < 0) {
             low = middle + 1;
         } else {
             high = middle;
@@ -460,7 +461,7 @@ static void next_listed(const struct orr_order *order, struct orr_order_node *le
 }
 
 /* The only top-level queue, as it would be compared with others now. */
-static void look_on(struct orr_order *order, bool building)
+static void watch_root(struct orr_order *order, bool building)
 {
     const struct orr_order_node *root = &order->nodes[ORR_ORDER_ROOT];
     struct orr_order_watch *watch = order->watch;
@@ -501,9 +502,9 @@ static void add_leaf(struct orr_order *order, uint32_t queue, uint32_t from, uin
         return;
     }
     order->node_of_queue[queue] = leaf;
-    orr_order__attach(order, leaf);
-    orr_order__flag_up(order, leaf);
-    look_on(order, true);
+    orr_order__link(order, leaf);
+    orr_order__mark_path(order, leaf);
+    watch_root(order, true);
 }
 
 void orr_order_build_over(struct orr_order *order, const struct orr_order_entry *list,
@@ -526,7 +527,7 @@ void orr_order_build_over(struct orr_order *order, const struct orr_order_entry 
     }
 }
 
-const struct orr_order_entry *orr_order_reach(const struct orr_order *order, uint32_t queue)
+const struct orr_order_entry *orr_order_last_read(const struct orr_order *order, uint32_t queue)
 {
     const uint32_t leaf = order->node_of_queue[queue];
     const bool ahead = leaf != ORR_NONE && order->nodes[leaf].head.lane != ORR_NONE;
@@ -546,7 +547,7 @@ void orr_order_build(struct orr_order *order, const struct orr_jobview *views, u
 /* --- popping --- */
 
 /* The top child of a node, after sifting flagged ones until an unflagged one is there. `compared`
- * stays true if that was a flagged one that was not moved. */
+ * stays true if the top child was flagged, was sifted, and stayed on top. */
 static uint32_t settle_top(struct orr_order *order, uint32_t node, bool *compared)
 {
     struct orr_order_node *at = &order->nodes[node];
@@ -554,7 +555,7 @@ static uint32_t settle_top(struct orr_order *order, uint32_t node, bool *compare
     while (order->nodes[at->children[0]].needs_reorder) {
         const uint32_t top = at->children[0];
         order->nodes[top].needs_reorder = false;
-        nodes_down(order, at->children, at->child_count);
+        sift_queue_down(order, at->children, at->child_count);
         stayed = at->children[0] == top;
         if (!stayed) {
             *compared = false;
@@ -564,23 +565,22 @@ static uint32_t settle_top(struct orr_order *order, uint32_t node, bool *compare
     return at->children[0];
 }
 
-/* Removes an empty leaf, and what is empty above it; flags the rest of the way up. */
-static void prune(struct orr_order *order, uint32_t node)
+/* Removes an empty leaf and the queues above that are empty then; flags the others above. */
+static void remove_empty(struct orr_order *order, uint32_t node)
 {
     while (node != ORR_ORDER_ROOT && is_empty(&order->nodes[node])) {
         struct orr_order_node *parent = &order->nodes[order->nodes[node].parent];
         order->node_of_queue[order->nodes[node].queue] = ORR_NONE;
         ORR_ASSERT(parent->children[0] == node);
         parent->children[0] = parent->children[--parent->child_count];
-        nodes_down(order, parent->children, parent->child_count);
+        sift_queue_down(order, parent->children, parent->child_count);
         node = order->nodes[node].parent;
     }
-    orr_order__flag_up(order, node);
+    orr_order__mark_path(order, node);
 }
 
-/* Takes the leaf's best job. True if the caller is to see it. */
-static bool take_best(struct orr_order *order, struct orr_order_node *leaf,
-                      struct orr_jobview *view)
+/* Pops the leaf's best job. False: the caller does not want it (closed lane, or list). */
+static bool pop_leaf(struct orr_order *order, struct orr_order_node *leaf, struct orr_jobview *view)
 {
     if (from_lane(order, leaf)) {
         *view = leaf->head.entry.view;
@@ -589,7 +589,7 @@ static bool take_best(struct orr_order *order, struct orr_order_node *leaf,
             return false;
         }
         const bool wanted = order->open[leaf->head.lane];
-        /* A pushed job may come before the rest of the lanes, and change shares. */
+        /* Not while pushed jobs are left: one may come first, be placed, and change shares. */
         orr_order__find_head(order, leaf, !wanted && leaf->job_count == 0);
         return wanted;
     }
@@ -608,15 +608,18 @@ static bool take_best(struct orr_order *order, struct orr_order_node *leaf,
     return true;
 }
 
-/* Remembers that the way to the leaf was compared with its best job, or that it was not. */
-static void note_seen(struct orr_order *order, uint32_t leaf, bool compared)
+/* If every queue on the way to the leaf was compared with its best job, adds the job's demand to
+ * `compared_demands`; else, or if the leaf is another one, empties `compared_demands` first. */
+static void record_compared(struct orr_order *order, uint32_t leaf, bool compared)
 {
     if (leaf != order->last_leaf || !compared) {
-        order->seen_count = 0;
+        order->compared_count = 0;
     }
     order->last_leaf = leaf;
-    if (compared && order->seen_count < sizeof order->seen / sizeof order->seen[0]) {
-        order->seen[order->seen_count++] = best_job(order, &order->nodes[leaf])->demand;
+    if (compared && order->compared_count <
+                        sizeof order->compared_demands / sizeof order->compared_demands[0]) {
+        order->compared_demands[order->compared_count++] =
+            best_job(order, &order->nodes[leaf])->demand;
     }
 }
 
@@ -626,16 +629,16 @@ bool orr_order_pop(struct orr_order *order, struct orr_jobview *view)
     while (!found && order->nodes[ORR_ORDER_ROOT].child_count > 0 && orr_order__any_open(order)) {
         uint32_t at = ORR_ORDER_ROOT;
         bool compared = true;
-        look_on(order, false);
+        watch_root(order, false);
         while (order->nodes[at].child_count > 0) {
             at = settle_top(order, at, &compared);
         }
-        note_seen(order, at, compared);
-        found = take_best(order, &order->nodes[at], view);
+        record_compared(order, at, compared);
+        found = pop_leaf(order, &order->nodes[at], view);
         if (found) {
-            order->seen_count = 0; /* what the caller does may change shares */
+            order->compared_count = 0; /* what the caller does may change shares */
         }
-        prune(order, at);
+        remove_empty(order, at);
     }
     return found;
 }

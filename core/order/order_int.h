@@ -36,8 +36,8 @@ struct orr_order_node {
 uint32_t orr_order__new_node(struct orr_order *order, uint32_t queue, uint32_t parent);
 /* A new node enters its parent's heap; a missing parent is made the same way, after it has its
  * first child. */
-void orr_order__attach(struct orr_order *order, uint32_t node);
-void orr_order__flag_up(struct orr_order *order, uint32_t node);
+void orr_order__link(struct orr_order *order, uint32_t node);
+void orr_order__mark_path(struct orr_order *order, uint32_t node);
 
 /* Where the entry goes among so many in the order of building. */
 uint32_t orr_order__place_for(const struct orr_order *order, const struct orr_order_entry *entries,
@@ -48,11 +48,12 @@ void orr_order__drop_first(const struct orr_order *order, struct orr_order_node 
 
 /* order_lanes.c: jobs that lost tasks leave their lanes, with all that wait in their queue. */
 void orr_order__leave_lanes(struct orr_order *order);
-/* The leaf's next job after the last one its lanes gave; with `skip` the next that
- * has to be looked at. */
+/* The leaf's next job of its lanes. With `skip` it skips jobs that the caller does not want and
+ * whose demand is at most one that was compared on this way: popping them could not reorder queues.
+ */
 void orr_order__find_head(struct orr_order *order, struct orr_order_node *leaf, bool skip);
 /* Would a job with this demand, of which nothing is wanted, be popped right after those that were
- * seen? */
+ * compared_demands? */
 bool orr_order__is_passed_over(const struct orr_order *order, const struct orr_demand *demand);
 /* With one open lane and no heaps: its first job, once. */
 bool orr_order__pop_alone(struct orr_order *order, struct orr_jobview *view);

@@ -12,7 +12,7 @@
  *     step of the queue comparator that looks at the job is monotone in it), so that again nobody
  *     moves and it is popped next. It may be taken at once, and so may the job after it.
  *
- * What a leaf was compared with is kept in `seen` as long as it stays on top.
+ * What a leaf was compared with is kept in `compared_demands` as long as it stays on top.
  *
  * KAI compares jobs as they are, where they lie in its heaps. So a lane cannot hold a job that
  * loses tasks to a search while it waits for more: all jobs of its queue that are left are put into
@@ -67,8 +67,8 @@ static uint32_t advance(struct orr_order *order, uint32_t index, const struct or
 
 bool orr_order__is_passed_over(const struct orr_order *order, const struct orr_demand *demand)
 {
-    for (uint32_t i = 0; i < order->seen_count; i++) {
-        if (orr_demand_at_most(demand, &order->seen[i])) {
+    for (uint32_t i = 0; i < order->compared_count; i++) {
+        if (orr_demand_at_most(demand, &order->compared_demands[i])) {
             return true;
         }
     }
@@ -182,8 +182,8 @@ static void build_heaps(struct orr_order *order)
             continue;
         }
         order->node_of_queue[queue] = leaf;
-        orr_order__attach(order, leaf);
-        orr_order__flag_up(order, leaf);
+        orr_order__link(order, leaf);
+        orr_order__mark_path(order, leaf);
     }
 }
 
@@ -201,18 +201,6 @@ void orr_order_start(struct orr_order *order)
     }
 }
 
-static void swap_held(struct orr_order *order)
-{
-    const struct orr_session *session = order->session;
-    for (uint32_t q = 0; q < session->queue_count; q++) {
-        for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-            const int64_t held = order->held[q][kind];
-            order->held[q][kind] = session->queues[q].allocated[kind];
-            session->queues[q].allocated[kind] = held;
-        }
-    }
-}
-
 /* As they are after the first job was popped before anything changed. */
 void orr_order__make_heaps(struct orr_order *order)
 {
@@ -224,12 +212,12 @@ void orr_order__make_heaps(struct orr_order *order)
     struct orr_jobview first;
     order->alone = ORR_NONE;
     order->open[lane] = true;
-    swap_held(order);
+    order->hypothetical = (const int64_t(*)[ORR_SHARE_KINDS])order->held;
     build_heaps(order);
     if (order->alone_popped) {
         (void)orr_order_pop(order, &first);
     }
-    swap_held(order);
+    order->hypothetical = NULL;
     order->open[lane] = open;
     for (uint32_t n = 0; n < order->node_count; n++) {
         order->nodes[n].ranked = false;

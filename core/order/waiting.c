@@ -18,7 +18,7 @@ static void doubt_all(struct orr_session *session)
     }
     session->waiting_mib = session->min_gpu_memory_mib;
     for (uint32_t j = 0; j < session->job_count; j++) {
-        orr_session_relist(session, j);
+        orr_session_outdate_waiting(session, j);
     }
 }
 
@@ -26,7 +26,7 @@ static void drop_changed(struct orr_session *session)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < session->waiting_count; i++) {
-        if (!session->jobs[session->waiting[i].view.job].relisted) {
+        if (!session->jobs[session->waiting[i].view.job].outdated) {
             if (kept < i) {
                 session->waiting[kept] = session->waiting[i];
             }
@@ -41,18 +41,19 @@ static struct orr_order_entry *make_changed(struct orr_session *session,
                                             const struct orr_order *order, uint32_t but,
                                             uint32_t *count)
 {
-    struct orr_jobview *views = orr_alloc(session->relist_count + (size_t)1, sizeof *views);
-    struct orr_order_entry *entries = orr_alloc(session->relist_count + (size_t)1, sizeof *entries);
+    struct orr_jobview *views = orr_alloc(session->outdated_count + (size_t)1, sizeof *views);
+    struct orr_order_entry *entries =
+        orr_alloc(session->outdated_count + (size_t)1, sizeof *entries);
     uint32_t waiting = 0;
-    for (uint32_t i = 0; i < session->relist_count; i++) {
-        const uint32_t job = session->relist[i];
-        session->jobs[job].relisted = false;
+    for (uint32_t i = 0; i < session->outdated_count; i++) {
+        const uint32_t job = session->outdated_waiting[i];
+        session->jobs[job].outdated = false;
         if (job != but && session->jobs[job].pending > 0) {
             views[waiting++] = orr_jobview_whole(job);
         }
     }
-    session->relist_count = 0;
-    orr_session_relist(session, but);
+    session->outdated_count = 0;
+    orr_session_outdate_waiting(session, but);
     *count = orr_order_prepare(order, views, waiting, entries);
     orr_free(views);
     return entries;
@@ -84,7 +85,7 @@ const struct orr_order_entry *orr_order_waiting(struct orr_session *session, uin
     const struct orr_order order = {.session = session, .simulate = true, .depth = -1};
     uint32_t changed;
     doubt_all(session);
-    orr_session_relist(session, but);
+    orr_session_outdate_waiting(session, but);
     drop_changed(session);
     struct orr_order_entry *entries = make_changed(session, &order, but, &changed);
     insert(session, &order, entries, changed);

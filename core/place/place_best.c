@@ -94,7 +94,7 @@ static void rank_by_worth(struct orr_ranking *ranking, const struct orr_stask *t
     const struct orr_ask *ask = orr_task_ask(session, task);
     const bool packs = orr_place__strategy(session, ask) == ORR_PLACEMENT_BINPACK;
     uint32_t count = 0;
-    ranking->spread = (struct orr_spread){0};
+    ranking->spread = (struct orr_place_spread){0};
     for (uint32_t i = 0; i < ranking->nodes.count; i++) {
         const uint32_t node = ranking->nodes.nodes[i];
         const struct orr_worth *its = &worth[node];

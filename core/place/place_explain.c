@@ -48,7 +48,7 @@ enum orr_misfit orr_node_misfit(const struct orr_session *session, const struct 
         !session->filters[ask->tolerance][index]) {
         return ORR_MISFIT_TAINT;
     }
-    const uint32_t workers = session->workers[ask->kind != ORR_ASK_NO_GPU];
+    const uint32_t workers = session->worker_filters[ask->kind != ORR_ASK_NO_GPU];
     if (session->rules.predicates && workers != ORR_NONE && !session->filters[workers][index]) {
         return ORR_MISFIT_WORKER;
     }
@@ -67,7 +67,7 @@ enum orr_misfit orr_node_misfit(const struct orr_session *session, const struct 
 }
 
 /* The first bound that the demand passes: limits from the leaf up, then quotas. */
-static void find_bound(const struct orr_attempt *attempt, const struct orr_demand *demand,
+static void find_bound(const struct orr_allocation *attempt, const struct orr_demand *demand,
                        struct orr_fit_detail *out)
 {
     const struct orr_session *session = attempt->session;
@@ -93,7 +93,7 @@ static void find_bound(const struct orr_attempt *attempt, const struct orr_deman
     }
 }
 
-void orr_place__explain_nodes(struct orr_attempt *attempt, uint32_t task,
+void orr_place__explain_nodes(struct orr_allocation *attempt, uint32_t task,
                               struct orr_node_list nodes)
 {
     struct orr_session *session = attempt->session;
@@ -111,7 +111,7 @@ void orr_place__explain_nodes(struct orr_attempt *attempt, uint32_t task,
     }
 }
 
-void orr_place__explain(struct orr_attempt *attempt, const struct orr_demand *demand)
+void orr_place__explain(struct orr_allocation *attempt, const struct orr_demand *demand)
 {
     struct orr_session *session = attempt->session;
     if (session->details == NULL || attempt->pipeline_only) {

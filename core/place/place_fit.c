@@ -135,7 +135,7 @@ bool orr_node_admits_ask(const struct orr_session *session, const struct orr_ask
         (ask->kind == ORR_ASK_MEMORY && !node->has_gpu_memory_label)) {
         return false;
     }
-    const uint32_t workers = session->workers[ask->kind != ORR_ASK_NO_GPU];
+    const uint32_t workers = session->worker_filters[ask->kind != ORR_ASK_NO_GPU];
     return (ask->affinity == ORR_NONE || session->filters[ask->affinity][node_index]) &&
            (ask->tolerance == ORR_NONE || session->filters[ask->tolerance][node_index]) &&
            (workers == ORR_NONE || session->filters[workers][node_index]);

@@ -36,7 +36,7 @@ struct orr_node_index {
     uint64_t asked_at; /* in questions to all indices */
     bool packs, zoned, by_free;
     uint32_t bare; /* nodes that fit and have nothing of the resource at all */
-    struct orr_spread spread;
+    struct orr_place_spread spread;
     uint32_t *winners;
     struct orr_worth worth[];
 };
@@ -103,7 +103,7 @@ static struct orr_spread_index *new_spread(const struct orr_session *session, ui
 }
 
 /* Of all nodes that have any of the resource; all 0 if none has. */
-static struct orr_spread spread_of_all(struct orr_session *session, uint32_t slot)
+static struct orr_place_spread spread_of_all(struct orr_session *session, uint32_t slot)
 {
     struct orr_spread_index **kept = &session->place->spreads[slot == ORR_SLOT_GPU];
     if (*kept == NULL || (*kept)->node_count != session->node_count) {
@@ -123,8 +123,8 @@ static struct orr_spread spread_of_all(struct orr_session *session, uint32_t slo
     }
     index->seen = session->node_generation;
     const struct bounds all = index->bounds[1];
-    return all.min > all.max ? (struct orr_spread){0}
-                             : (struct orr_spread){.min = all.min, .max = all.max};
+    return all.min > all.max ? (struct orr_place_spread){0}
+                             : (struct orr_place_spread){.min = all.min, .max = all.max};
 }
 
 /* --- what a node is worth --- */
@@ -135,7 +135,7 @@ static uint64_t rules_of(const struct orr_session *session)
     return (uint64_t)rules->predicates | (uint64_t)rules->gpu_sharing_order << 1 |
            (uint64_t)rules->node_availability << 2 | (uint64_t)rules->resource_type << 3 |
            (uint64_t)rules->numa << 4 | (uint64_t)rules->gpu_placement << 8 |
-           (uint64_t)rules->cpu_placement << 16 | (uint64_t)session->numbered_groups << 32;
+           (uint64_t)rules->cpu_placement << 16 | (uint64_t)session->numbered_gpu_groups << 32;
 }
 
 static struct orr_worth worth_of(const struct orr_session *session, const struct orr_ask *ask,
@@ -232,7 +232,8 @@ static void play_again(const struct orr_session *session, struct orr_node_index 
 
 /* --- keeping it --- */
 
-static bool orders_by_free(const struct orr_node_index *index, const struct orr_spread *spread)
+static bool orders_by_free(const struct orr_node_index *index,
+                           const struct orr_place_spread *spread)
 {
     return index->packs && !index->zoned && index->bare == 0 && spread->min < spread->max &&
            spread->max != 0 && spread->max < EXACT_FREE && spread->min > -EXACT_FREE &&
@@ -246,7 +247,7 @@ static bool keeps_order(struct orr_session *session, struct orr_node_index *inde
         index->by_free = false;
         return true;
     }
-    const struct orr_spread now =
+    const struct orr_place_spread now =
         spread_of_all(session, orr_place__slot(&session->asks[index->ask]));
     const bool by_free = orders_by_free(index, &now);
     const bool kept = by_free == index->by_free &&

@@ -27,7 +27,7 @@ struct orr_place_memory { /* of a session; each thing behind a pointer is one pi
     struct orr_spread_index *spreads[2]; /* of CPU, of GPUs */
 };
 
-struct orr_attempt {
+struct orr_allocation {
     struct orr_session *session;
     struct orr_jobview view;
     struct orr_task_list tasks;
@@ -73,9 +73,9 @@ bool orr_place__fits(const struct orr_session *session, const struct orr_stask *
 
 /* Why an attempt failed, for those who ask for it (session->details): at a task that found no
  * node, and at its end. */
-void orr_place__explain_nodes(struct orr_attempt *attempt, uint32_t task,
+void orr_place__explain_nodes(struct orr_allocation *attempt, uint32_t task,
                               struct orr_node_list nodes);
-void orr_place__explain(struct orr_attempt *attempt, const struct orr_demand *demand);
+void orr_place__explain(struct orr_allocation *attempt, const struct orr_demand *demand);
 
 /* The resource that the ask is placed by, and how. */
 uint32_t orr_place__slot(const struct orr_ask *ask);
@@ -83,26 +83,28 @@ uint8_t orr_place__strategy(const struct orr_session *session, const struct orr_
 /* What is not allocated of a node, of that resource. */
 int64_t orr_place__free(const struct orr_snode *node, const struct orr_ask *ask);
 
-struct orr_spread { /* of that, over the candidates of one attempt; all 0 if it does not matter */
+struct orr_place_spread { /* of that, over the candidates of one attempt; all 0 if it does not
+                             matter */
     int64_t min, max;
     uint32_t at_min, at_max; /* candidates that have so much */
 };
 /* One more candidate, with so much free. */
-void orr_spread_add(struct orr_spread *spread, int64_t free);
+void orr_spread_add(struct orr_place_spread *spread, int64_t free);
 /* One candidate no longer has `before` free. False: min or max is another one now, or may be. */
 bool orr_place__spread_holds(const struct orr_session *session, const struct orr_ask *ask,
                              const struct orr_snode *node, int64_t before,
-                             struct orr_spread *spread);
+                             struct orr_place_spread *spread);
 /* Parts of a score: of the plugins whose scores are whole numbers and a matter of ask and node
  * alone, 10 apart or more; of binpack or spread. */
 int32_t orr_place__points(const struct orr_session *session, const struct orr_ask *ask,
                           uint32_t node);
-double orr_place__packed_score(bool counts, int64_t free, const struct orr_spread *spread);
+double orr_place__packed_score(bool counts, int64_t free, const struct orr_place_spread *spread);
 double orr_place__placement_score(const struct orr_session *session, const struct orr_ask *ask,
-                                  const struct orr_snode *node, const struct orr_spread *spread);
+                                  const struct orr_snode *node,
+                                  const struct orr_place_spread *spread);
 #define ORR_SCORE_NOMINATED 10e6
 double orr_place__score(const struct orr_session *session, const struct orr_stask *task,
-                        uint32_t node, const struct orr_spread *spread);
+                        uint32_t node, const struct orr_place_spread *spread);
 
 struct orr_worth {  /* of a node to an ask, whatever task it is of */
     int64_t free;   /* see orr_place__free */
@@ -129,7 +131,7 @@ struct orr_ranked_node {
  * Returns their number. */
 uint32_t orr_place__survey(const struct orr_session *session, const struct orr_ask *ask,
                            struct orr_node_list nodes, struct orr_ranked_node *enough,
-                           struct orr_spread *spread);
+                           struct orr_place_spread *spread);
 struct orr_ranking { /* of the nodes of a list, for tasks placed one after the other */
     struct orr_session *session;
     struct orr_node_list nodes;
@@ -138,7 +140,7 @@ struct orr_ranking { /* of the nodes of a list, for tasks placed one after the o
     uint32_t count;
     uint32_t last;     /* the task before, which went to fitting[0]; ORR_NONE: rank anew */
     uint32_t by_index; /* the task whose node the index named, or ORR_NONE */
-    struct orr_spread spread;
+    struct orr_place_spread spread;
 };
 /* One at a time: they share the session's memory. */
 void orr_ranking_open(struct orr_ranking *ranking, struct orr_session *session,
@@ -197,7 +199,7 @@ struct orr_subsets { /* the node sets to try for a set of a job, one after the o
     uint32_t *listed, *begin;    /* of each domain in `listed` */
 };
 /* In order, for a set of the job. None: it cannot be placed. */
-void orr_subsets_open(struct orr_attempt *attempt, uint32_t set, struct orr_node_list nodes,
+void orr_subsets_open(struct orr_allocation *attempt, uint32_t set, struct orr_node_list nodes,
                       struct orr_subsets *subsets);
 /* What was placed in the one before is taken back. False: there is none left. */
 bool orr_subsets_next(struct orr_subsets *subsets, struct orr_node_list *nodes);

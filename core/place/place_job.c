@@ -35,7 +35,7 @@ static bool returns(const struct orr_session *session, uint32_t index, uint32_t 
                                     session->zones_max * sizeof *zones->zones) == 0);
 }
 
-static bool place_on(struct orr_attempt *attempt, uint32_t index, uint32_t node)
+static bool place_on(struct orr_allocation *attempt, uint32_t index, uint32_t node)
 {
     struct orr_session *session = attempt->session;
     const struct orr_ask *ask = orr_task_ask(session, &session->tasks[index]);
@@ -66,7 +66,7 @@ static bool place_on(struct orr_attempt *attempt, uint32_t index, uint32_t node)
     return true;
 }
 
-static bool place_task(struct orr_attempt *attempt, uint32_t index, struct orr_ranking *ranking)
+static bool place_task(struct orr_allocation *attempt, uint32_t index, struct orr_ranking *ranking)
 {
     const struct orr_session *session = attempt->session;
     bool placed = false;
@@ -84,7 +84,7 @@ static bool place_task(struct orr_attempt *attempt, uint32_t index, struct orr_r
     return placed;
 }
 
-static bool place_tasks(struct orr_attempt *attempt, uint32_t set, struct orr_node_list nodes)
+static bool place_tasks(struct orr_allocation *attempt, uint32_t set, struct orr_node_list nodes)
 {
     struct orr_ranking ranking;
     orr_ranking_open(&ranking, attempt->session, nodes);
@@ -104,7 +104,7 @@ bool orr_place__is_below(const struct orr_session *session, uint32_t task, uint3
     return orr_set_is_below(session, session->tasks[task].set, set);
 }
 
-static bool has_tasks(const struct orr_attempt *attempt, uint32_t set)
+static bool has_tasks(const struct orr_allocation *attempt, uint32_t set)
 {
     for (uint32_t i = 0; i < attempt->tasks.count; i++) {
         if (orr_place__is_below(attempt->session, attempt->tasks.tasks[i], set)) {
@@ -114,9 +114,10 @@ static bool has_tasks(const struct orr_attempt *attempt, uint32_t set)
     return false;
 }
 
-static bool allocate_set(struct orr_attempt *attempt, uint32_t set, struct orr_node_list nodes);
+static bool allocate_set(struct orr_allocation *attempt, uint32_t set, struct orr_node_list nodes);
 
-static bool allocate_members(struct orr_attempt *attempt, uint32_t set, struct orr_node_list nodes)
+static bool allocate_members(struct orr_allocation *attempt, uint32_t set,
+                             struct orr_node_list nodes)
 {
     const struct orr_session *session = attempt->session;
     const uint32_t most = session->jobs[attempt->view.job].set_count;
@@ -133,13 +134,14 @@ static bool allocate_members(struct orr_attempt *attempt, uint32_t set, struct o
     return placed;
 }
 
-static bool allocate_within(struct orr_attempt *attempt, uint32_t set, struct orr_node_list nodes)
+static bool allocate_within(struct orr_allocation *attempt, uint32_t set,
+                            struct orr_node_list nodes)
 {
     return attempt->session->sets[set].is_pods ? place_tasks(attempt, set, nodes)
                                                : allocate_members(attempt, set, nodes);
 }
 
-static bool allocate_set(struct orr_attempt *attempt, uint32_t set, struct orr_node_list nodes)
+static bool allocate_set(struct orr_allocation *attempt, uint32_t set, struct orr_node_list nodes)
 {
     struct orr_session *session = attempt->session;
     if (!has_tasks(attempt, set)) {
@@ -166,10 +168,10 @@ static bool allocate_set(struct orr_attempt *attempt, uint32_t set, struct orr_n
 bool orr_attempt_job(struct orr_session *session, struct orr_jobview view,
                      struct orr_node_list nodes, bool pipeline_only, enum orr_fit_reason *why)
 {
-    struct orr_attempt attempt = {.session = session,
-                                  .view = view,
-                                  .tasks = session->place->tasks,
-                                  .pipeline_only = pipeline_only};
+    struct orr_allocation attempt = {.session = session,
+                                     .view = view,
+                                     .tasks = session->place->tasks,
+                                     .pipeline_only = pipeline_only};
     orr_jobview_to_allocate(session, view, pipeline_only, &attempt.tasks);
     bool placed = false;
     if (attempt.tasks.count > 0) {

@@ -26,7 +26,7 @@ int64_t orr_place__free(const struct orr_snode *node, const struct orr_ask *ask)
     return node->idle.v[slot] + node->releasing.v[slot];
 }
 
-void orr_spread_add(struct orr_spread *spread, int64_t free)
+void orr_spread_add(struct orr_place_spread *spread, int64_t free)
 {
     const bool first = spread->at_min == 0;
     if (first || free < spread->min) {
@@ -43,13 +43,13 @@ void orr_spread_add(struct orr_spread *spread, int64_t free)
 
 uint32_t orr_place__survey(const struct orr_session *session, const struct orr_ask *ask,
                            struct orr_node_list nodes, struct orr_ranked_node *enough,
-                           struct orr_spread *spread)
+                           struct orr_place_spread *spread)
 {
     const uint32_t slot = orr_place__slot(ask);
     const int64_t least = orr_ask_is_shared(ask) ? INT64_MIN : ask->request.v[slot];
     const bool packs = orr_place__strategy(session, ask) == ORR_PLACEMENT_BINPACK;
     uint32_t count = 0;
-    *spread = (struct orr_spread){0};
+    *spread = (struct orr_place_spread){0};
     for (uint32_t i = 0; i < nodes.count; i++) {
         const struct orr_snode *node = &session->nodes[nodes.nodes[i]];
         const int64_t free = orr_place__free(node, ask);
@@ -66,7 +66,7 @@ uint32_t orr_place__survey(const struct orr_session *session, const struct orr_a
 
 bool orr_place__spread_holds(const struct orr_session *session, const struct orr_ask *ask,
                              const struct orr_snode *node, int64_t before,
-                             struct orr_spread *spread)
+                             struct orr_place_spread *spread)
 {
     const int64_t after = orr_place__free(node, ask);
     if (orr_place__strategy(session, ask) != ORR_PLACEMENT_BINPACK || before == after ||
@@ -83,7 +83,7 @@ bool orr_place__spread_holds(const struct orr_session *session, const struct orr
     return true;
 }
 
-double orr_place__packed_score(bool counts, int64_t free, const struct orr_spread *spread)
+double orr_place__packed_score(bool counts, int64_t free, const struct orr_place_spread *spread)
 {
     if (!counts || spread->max == 0) {
         return 0;
@@ -96,7 +96,8 @@ double orr_place__packed_score(bool counts, int64_t free, const struct orr_sprea
 }
 
 double orr_place__placement_score(const struct orr_session *session, const struct orr_ask *ask,
-                                  const struct orr_snode *node, const struct orr_spread *spread)
+                                  const struct orr_snode *node,
+                                  const struct orr_place_spread *spread)
 {
     const uint32_t slot = orr_place__slot(ask);
     const int64_t free = orr_place__free(node, ask);
@@ -149,7 +150,7 @@ int32_t orr_place__points(const struct orr_session *session, const struct orr_as
 }
 
 double orr_place__score(const struct orr_session *session, const struct orr_stask *task,
-                        uint32_t node_index, const struct orr_spread *spread)
+                        uint32_t node_index, const struct orr_place_spread *spread)
 {
     const struct orr_ask *ask = orr_task_ask(session, task);
     double score = task->nominated == node_index ? ORR_SCORE_NOMINATED : 0;

@@ -120,7 +120,7 @@ bool orr_place__choose_devices(struct orr_session *session, const struct orr_ask
     for (uint32_t i = 0; i < ask->devices && i < count; i++) {
         const bool is_fresh = list[i].id == ORR_NONE;
         fresh += is_fresh;
-        choice->groups[i] = is_fresh ? session->next_group++ : list[i].id;
+        choice->groups[i] = is_fresh ? session->next_gpu_group++ : list[i].id;
         /* KAI asks only whether the task fits on what is idle somehow; spread over devices it may
          * then open one that is still being released. */
         choice->pipeline =
@@ -134,14 +134,14 @@ bool orr_place__choose_devices(struct orr_session *session, const struct orr_ask
 bool orr_place__joins_numbered(const struct orr_session *session, const struct orr_ask *ask,
                                const struct orr_snode *node)
 {
-    if (session->numbered_groups == 0) {
+    if (session->numbered_gpu_groups == 0) {
         return false;
     }
     uint32_t count;
     struct candidate *list = list_candidates(session, ask, node, &count);
     bool joins = count >= ask->devices;
     for (uint32_t i = 0; joins && i < ask->devices; i++) {
-        joins = list[i].id < session->numbered_groups; /* ORR_NONE is not */
+        joins = list[i].id < session->numbered_gpu_groups; /* ORR_NONE is not */
     }
     orr_free(list);
     return joins;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* KAI topology: which parts of a topology a set of pods may be placed in, and in which order.
  *
- *   tree     domains below the lowest common one of the nodes at hand, tightest fit first
- *   fit      representative pods for tasks that are alike, sums of resources for others
+ *   tree     domains below the lowest common one of the nodes given, tightest fit first
+ *   fit      representative pods for tasks that are same_kinds, sums of resources for others
  *   subsets  fitting domains of the levels that are allowed, deepest level first
  *
  * What domains have left is kept from attempt to attempt (place_domains.c); the nodes of a level
@@ -19,19 +19,20 @@
 #define PREFERRED_UNIT   100e3
 
 struct search {
-    struct orr_attempt *attempt;
+    struct orr_allocation *attempt;
     struct orr_subsets *subsets;
     const struct orr_topology *topology;
     const struct orr_domain_sums *sums; /* NULL: the tasks ask for pods alone */
     uint32_t set;
     uint32_t required, preferred; /* levels, or ORR_NONE */
-    uint32_t start_level, start;  /* the lowest common domain; ORR_NONE, 0: the root */
-    double *ratio;                /* of domains in reach: of what is free the part that is asked */
-    uint32_t *place;           /* among those of its level, once these are in order; or ORR_NONE */
+    uint32_t lowest_common_level,
+        lowest_common;         /* the lowest common domain; ORR_NONE, 0: the root */
+    double *ratio;             /* of domains in it: requested / free */
+    uint32_t *position;        /* position among those of its level; ORR_NONE: not in order yet */
     struct orr_vec max, total; /* of the tasks */
     uint32_t task_count;
-    bool alike;
-    bool pods_only; /* the tasks ask for nothing but a pod slot: any domain will do */
+    bool same_kinds; /* each resource but CPU and memory is requested by all tasks or by none */
+    bool pods_only;  /* the tasks ask for nothing but a pod slot: any domain will do */
 };
 
 /* --- levels --- */
@@ -107,18 +108,18 @@ static void number_domains(struct search *search)
     subsets->order_count = orr_zalloc(levels, sizeof *subsets->order_count);
     subsets->is_candidate = orr_zalloc(count, sizeof *subsets->is_candidate);
     search->ratio = orr_alloc(count, sizeof *search->ratio);
-    search->place = orr_alloc(count, sizeof *search->place);
-    memset(search->place, 0xff, count * sizeof *search->place);
+    search->position = orr_alloc(count, sizeof *search->position);
+    memset(search->position, 0xff, count * sizeof *search->position);
 }
 
-/* All nodes at hand that are valid are in one domain of the level. */
-static bool share_domain(const struct search *search, uint32_t level, uint32_t some)
+/* All valid nodes of those given are in one domain of the level. */
+static bool share_domain(const struct search *search, uint32_t level, uint32_t any_valid)
 {
     const struct orr_node_list *nodes = &search->subsets->nodes;
     if (nodes->count == search->attempt->session->node_count) {
         return search->topology->levels[level].domain_count == 1;
     }
-    const uint32_t domain = domain_at(search, level, some);
+    const uint32_t domain = domain_at(search, level, any_valid);
     for (uint32_t i = 0; i < nodes->count; i++) {
         if (is_valid(search, nodes->nodes[i]) &&
             domain_at(search, level, nodes->nodes[i]) != domain) {
@@ -128,10 +129,10 @@ static bool share_domain(const struct search *search, uint32_t level, uint32_t s
     return true;
 }
 
-/* The deepest domain that all valid nodes at hand are in, not deeper than the preferred level.
+/* The deepest domain that all valid nodes given are in, not deeper than the preferred level.
  * v0.17 has no such bound when only a level is required: the domain can lie below it, and then the
  * required level has no candidate although the nodes would do. False: no node is valid. */
-static bool find_start(struct search *search)
+static bool find_lowest_common(struct search *search)
 {
     const struct orr_node_list *nodes = &search->subsets->nodes;
     uint32_t deepest = search->preferred;
@@ -139,17 +140,18 @@ static bool find_start(struct search *search)
         deepest = search->attempt->session->rules.strict_v017 ? search->topology->level_count - 1
                                                               : search->required;
     }
-    uint32_t some = ORR_NONE;
-    for (uint32_t i = 0; i < nodes->count && some == ORR_NONE; i++) {
-        some = is_valid(search, nodes->nodes[i]) ? nodes->nodes[i] : ORR_NONE;
+    uint32_t any_valid = ORR_NONE;
+    for (uint32_t i = 0; i < nodes->count && any_valid == ORR_NONE; i++) {
+        any_valid = is_valid(search, nodes->nodes[i]) ? nodes->nodes[i] : ORR_NONE;
     }
-    search->start_level = ORR_NONE;
-    search->start = 0;
-    for (uint32_t l = 0; some != ORR_NONE && l <= deepest && share_domain(search, l, some); l++) {
-        search->start_level = l;
-        search->start = domain_at(search, l, some);
+    search->lowest_common_level = ORR_NONE;
+    search->lowest_common = 0;
+    for (uint32_t l = 0;
+         any_valid != ORR_NONE && l <= deepest && share_domain(search, l, any_valid); l++) {
+        search->lowest_common_level = l;
+        search->lowest_common = domain_at(search, l, any_valid);
     }
-    return some != ORR_NONE;
+    return any_valid != ORR_NONE;
 }
 
 /* --- what the tasks ask --- */
@@ -164,7 +166,7 @@ static void sum_tasks(struct search *search)
     const struct orr_session *session = search->attempt->session;
     const struct orr_task_list *tasks = &search->attempt->tasks;
     uint32_t users[ORR_SLOTS_MAX] = {0};
-    search->alike = true;
+    search->same_kinds = true;
     for (uint32_t i = 0; i < tasks->count; i++) {
         if (!belongs_to_search(search, tasks->tasks[i])) {
             continue;
@@ -180,8 +182,8 @@ static void sum_tasks(struct search *search)
     }
     search->pods_only = true;
     for (uint32_t s = 0; s < session->slot_count; s++) {
-        search->alike =
-            search->alike && (s < ORR_SLOT_GPU || users[s] == 0 || users[s] == search->task_count);
+        search->same_kinds = search->same_kinds &&
+                             (s < ORR_SLOT_GPU || users[s] == 0 || users[s] == search->task_count);
         search->pods_only = search->pods_only && (s == ORR_SLOT_PODS || users[s] == 0);
     }
 }
@@ -206,16 +208,17 @@ static double ratio_of(const struct search *search, uint32_t domain)
     return most;
 }
 
-/* A domain in reach, whose ratio is known. Of those above the start no capacity is known. */
+/* Of domains above the lowest common one no capacity is computed: they fit if only a pod slot is
+ * requested. */
 static bool fits(const struct search *search, uint32_t level, uint32_t domain)
 {
-    const bool above =
-        search->start_level != ORR_NONE && (level == ORR_NONE || level < search->start_level);
+    const bool above = search->lowest_common_level != ORR_NONE &&
+                       (level == ORR_NONE || level < search->lowest_common_level);
     if (search->pods_only || above) {
         return search->pods_only;
     }
-    return search->alike ? sums_of(search, domain)[0] >= (int64_t)search->task_count
-                         : search->ratio[domain] <= 1;
+    return search->same_kinds ? sums_of(search, domain)[0] >= (int64_t)search->task_count
+                              : search->ratio[domain] <= 1;
 }
 
 /* --- order --- */
@@ -223,7 +226,7 @@ static bool fits(const struct search *search, uint32_t level, uint32_t domain)
 struct tightness {
     const double *ratio;
     const uint32_t *rank;
-    uint32_t first; /* of the level, in what is by domain */
+    uint32_t first; /* number of the level's first domain */
 };
 
 static int by_tightness(const void *a, const void *b, void *context)
@@ -238,7 +241,8 @@ static int by_tightness(const void *a, const void *b, void *context)
            (rank[l - by->first] < rank[r - by->first]);
 }
 
-/* Those of a level whose parents are in order: in their parents' order, then tightest first. */
+/* Puts the domains of a level in order: by the position of their parent, then tightest first. The
+ * level above is in order. */
 static void order_level(struct search *search, uint32_t level, uint32_t parents)
 {
     struct orr_subsets *subsets = search->subsets;
@@ -247,9 +251,9 @@ static void order_level(struct search *search, uint32_t level, uint32_t parents)
         .ratio = search->ratio, .rank = search->topology->levels[level].rank, .first = first};
     uint32_t *order = subsets->order + first;
     uint32_t *at =
-        orr_zalloc(parents + (size_t)1, sizeof *at); /* where the next of a parent goes */
+        orr_zalloc(parents + (size_t)1, sizeof *at); /* counting sort: where the next one goes */
     for (uint32_t d = first; d < end; d++) {
-        const uint32_t parent = search->place[parent_of(search, level, d)];
+        const uint32_t parent = search->position[parent_of(search, level, d)];
         if (parent != ORR_NONE) {
             at[parent + 1]++;
         }
@@ -259,7 +263,7 @@ static void order_level(struct search *search, uint32_t level, uint32_t parents)
     }
     subsets->order_count[level] = at[parents];
     for (uint32_t d = first; d < end; d++) {
-        const uint32_t parent = search->place[parent_of(search, level, d)];
+        const uint32_t parent = search->position[parent_of(search, level, d)];
         if (parent != ORR_NONE) {
             search->ratio[d] = ratio_of(search, d);
             order[at[parent]++] = d;
@@ -270,26 +274,26 @@ static void order_level(struct search *search, uint32_t level, uint32_t parents)
         orr_sort(order + begin, at[p] - begin, sizeof *order, by_tightness, &by);
     }
     for (uint32_t i = 0; i < subsets->order_count[level]; i++) {
-        search->place[order[i]] = i;
+        search->position[order[i]] = i;
     }
     orr_free(at);
 }
 
-/* Puts the domains below the start in tree order, down to a level. Of a level above it only the one
- * the start is in is in reach, as the others have none of the nodes at hand. */
+/* Puts the domains below the lowest common one in tree order, down to a level. Above it only its
+ * own ancestor counts: no other domain holds a node that was given. */
 static void order_domains(struct search *search, uint32_t deepest)
 {
     struct orr_subsets *subsets = search->subsets;
-    uint32_t domain = search->start;
-    for (uint32_t l = search->start_level; l != ORR_NONE; l = l == 0 ? ORR_NONE : l - 1) {
+    uint32_t domain = search->lowest_common;
+    for (uint32_t l = search->lowest_common_level; l != ORR_NONE; l = l == 0 ? ORR_NONE : l - 1) {
         subsets->order[subsets->first[l]] = domain;
         subsets->order_count[l] = 1;
         domain = parent_of(search, l, domain);
     }
-    search->place[search->start] = 0;
+    search->position[search->lowest_common] = 0;
     uint32_t parents = 1;
-    for (uint32_t l = search->start_level == ORR_NONE ? 0 : search->start_level + 1; l <= deepest;
-         l++) {
+    for (uint32_t l = search->lowest_common_level == ORR_NONE ? 0 : search->lowest_common_level + 1;
+         l <= deepest; l++) {
         order_level(search, l, parents);
         parents = subsets->order_count[l];
     }
@@ -355,13 +359,13 @@ static void score_preferred(const struct search *search)
 
 /* --- candidates --- */
 
-/* The domains of the required level that hold active pods of the pod sets which get tasks now; the
- * others must join them. NULL: nothing pins. */
-static bool *find_pins(const struct search *search)
+/* The domains of the required level with active pods of the pod sets that get tasks now: the new
+ * tasks must go there too. NULL: there are no such pods. */
+static bool *find_active_domains(const struct search *search)
 {
     const struct orr_session *session = search->attempt->session;
     const struct orr_sjob *job = &session->jobs[search->attempt->view.job];
-    bool *pins = NULL;
+    bool *active_domains = NULL;
     for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
         const struct orr_stask *active = &session->tasks[t];
         if (!orr_status_in(active->live.status, ORR_STATES_ACTIVE_ALLOCATED) ||
@@ -376,24 +380,26 @@ static bool *find_pins(const struct search *search)
         if (!receives) {
             continue;
         }
-        pins = pins != NULL ? pins : orr_zalloc(search->subsets->domain_count, sizeof *pins);
+        active_domains = active_domains != NULL
+                             ? active_domains
+                             : orr_zalloc(search->subsets->domain_count, sizeof *active_domains);
         if (is_valid(search, active->live.node)) {
-            pins[domain_at(search, search->required, active->live.node)] = true;
+            active_domains[domain_at(search, search->required, active->live.node)] = true;
         }
     }
-    return pins;
+    return active_domains;
 }
 
-static bool is_pinned_out(const struct search *search, const bool *pins, uint32_t level,
-                          uint32_t domain)
+static bool leaves_active_domain(const struct search *search, const bool *active_domains,
+                                 uint32_t level, uint32_t domain)
 {
-    if (pins == NULL) {
+    if (active_domains == NULL) {
         return false;
     }
     for (; level != ORR_NONE && level > search->required; level--) {
         domain = parent_of(search, level, domain);
     }
-    return level == ORR_NONE || level != search->required || !pins[domain];
+    return level == ORR_NONE || level != search->required || !active_domains[domain];
 }
 
 /* Which domains of the levels in question are candidates, and in which order they come. */
@@ -406,21 +412,22 @@ static void find_candidates(struct search *search)
     if (search->preferred != ORR_NONE) {
         score_preferred(search);
     }
-    bool *pins = search->required != ORR_NONE ? find_pins(search) : NULL;
+    bool *active_domains = search->required != ORR_NONE ? find_active_domains(search) : NULL;
     for (uint32_t l = widest; l <= deepest; l++) {
         const uint32_t *order = subsets->order + subsets->first[l];
         for (uint32_t i = 0; i < subsets->order_count[l]; i++) {
             subsets->is_candidate[order[i]] =
-                fits(search, l, order[i]) && !is_pinned_out(search, pins, l, order[i]);
+                fits(search, l, order[i]) &&
+                !leaves_active_domain(search, active_domains, l, order[i]);
         }
     }
     subsets->levels_left = deepest + 1 - widest;
     subsets->level = deepest + 1;
     subsets->root_left = search->required == ORR_NONE && fits(search, ORR_NONE, 0);
-    orr_free(pins);
+    orr_free(active_domains);
 }
 
-void orr_subsets_open(struct orr_attempt *attempt, uint32_t set, struct orr_node_list nodes,
+void orr_subsets_open(struct orr_allocation *attempt, uint32_t set, struct orr_node_list nodes,
                       struct orr_subsets *subsets)
 {
     struct orr_session *session = attempt->session;
@@ -438,16 +445,16 @@ void orr_subsets_open(struct orr_attempt *attempt, uint32_t set, struct orr_node
     }
     number_domains(&search);
     sum_tasks(&search);
-    if (find_start(&search)) {
+    if (find_lowest_common(&search)) {
         search.sums =
             search.pods_only ? NULL : orr_domain_sums_of(session, search.topology, &search.max);
-        search.ratio[search.start] = ratio_of(&search, search.start);
-        if (fits(&search, search.start_level, search.start)) {
+        search.ratio[search.lowest_common] = ratio_of(&search, search.lowest_common);
+        if (fits(&search, search.lowest_common_level, search.lowest_common)) {
             find_candidates(&search);
         }
     }
     orr_free(search.ratio);
-    orr_free(search.place);
+    orr_free(search.position);
 }
 
 void orr_subsets_release(struct orr_subsets *subsets)
@@ -462,7 +469,7 @@ void orr_subsets_release(struct orr_subsets *subsets)
 
 /* --- one after the other --- */
 
-/* The nodes at hand by domain of a level; ORR_NONE: those of the root. */
+/* The nodes given by domain of a level; ORR_NONE: those of the root. */
 static void list_level(struct orr_subsets *subsets, uint32_t level)
 {
     const struct orr_topology *topology = subsets->topology;
@@ -472,7 +479,8 @@ static void list_level(struct orr_subsets *subsets, uint32_t level)
         subsets->listed = orr_alloc(subsets->nodes.count + (size_t)1, sizeof *subsets->listed);
         subsets->begin = orr_alloc(subsets->domain_count + (size_t)2, sizeof *subsets->begin);
     }
-    uint32_t *next = subsets->begin + 1; /* of a domain: how many, where it begins, where it ends */
+    /* counting sort: of a domain first the number, then where the next one goes, then its end */
+    uint32_t *next = subsets->begin + 1;
     memset(subsets->begin, 0, (domains + (size_t)2) * sizeof *subsets->begin);
     for (uint32_t i = 0; i < subsets->nodes.count; i++) {
         const uint32_t node = subsets->nodes.nodes[i];
@@ -498,7 +506,7 @@ static struct orr_node_list nodes_of(const struct orr_subsets *subsets, uint32_t
                                   .count = subsets->begin[domain + 1] - begin};
 }
 
-/* All nodes of a domain are at hand. */
+/* Where all nodes were given. */
 static struct orr_node_list all_nodes_of(const struct orr_topology_level *level, uint32_t domain)
 {
     return (struct orr_node_list){.nodes = level->nodes + level->begin[domain],

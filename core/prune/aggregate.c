@@ -133,7 +133,7 @@ static struct stretch stretch_of(const struct orr_aggregate *aggregate, uint32_t
 
 /* Lists who is chosen, leaf by leaf. Returns a fingerprint of all that serving looks at: it ends
  * the same for equal fingerprints, though these be other jobs on other nodes. */
-static uint64_t list_scenario(const struct orr_flat *f, const struct orr_histogram *rooms)
+static uint64_t list_scenario(const struct orr_flat *f, const struct orr_room_histogram *rooms)
 {
     struct orr_aggregate *aggregate = f->aggregate;
     uint64_t fingerprint = aggregate->fingerprint;
@@ -216,7 +216,7 @@ bool orr_victim__leaves_place(struct orr_victim_search *search, uint32_t from, u
     const bool place = taken.sizes.unlike || may_leave_place(search, &taken);
     orr_flat__put_back(search, &taken);
     if (!place) {
-        orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
+        orr_victim__raise_outcome(search, ORR_OUTCOME_NOT_PLACED);
     }
     return place;
 }

@@ -125,7 +125,7 @@ static inline bool orr_aggregate__is_before(const struct orr_flat *f, uint32_t a
 /* aggregate_serve.c: serves victims until it is known that nobody can lose his place before the
  * preemptor's turn, who finds none then. True: there is room at its turn, or somebody did. */
 bool orr_aggregate__serve(const struct orr_victim_search *search,
-                          const struct orr_histogram *all_rooms,
-                          const struct orr_histogram *all_tasks);
+                          const struct orr_room_histogram *all_rooms,
+                          const struct orr_room_histogram *all_tasks);
 
 #endif

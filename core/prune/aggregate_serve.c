@@ -216,7 +216,7 @@ static uint32_t next_sensitive(const struct orr_flat *f)
 }
 
 /* Places tasks and takes them from those left. False: one of them finds no place. */
-static bool place(struct orr_histogram *rooms, struct orr_histogram *left, uint32_t tasks,
+static bool place(struct orr_room_histogram *rooms, struct orr_room_histogram *left, uint32_t tasks,
                   uint32_t gpus)
 {
     if (tasks == 0) {
@@ -309,14 +309,14 @@ static uint32_t count_after_last(const struct orr_victim_search *search)
 }
 
 bool orr_aggregate__serve(const struct orr_victim_search *search,
-                          const struct orr_histogram *all_rooms,
-                          const struct orr_histogram *all_tasks)
+                          const struct orr_room_histogram *all_rooms,
+                          const struct orr_room_histogram *all_tasks)
 {
     const struct orr_flat *f = search->refuter.flat;
     struct orr_aggregate *aggregate = f->aggregate;
     const struct orr_contender *own = f->contenders;
-    struct orr_histogram rooms = *all_rooms;
-    struct orr_histogram tasks = *all_tasks;
+    struct orr_room_histogram rooms = *all_rooms;
+    struct orr_room_histogram tasks = *all_tasks;
     if (aggregate->ranks == NULL) {
         orr_aggregate__make_ranks(search);
     }

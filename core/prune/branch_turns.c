@@ -22,7 +22,7 @@
 
 /* How the queues below stand, and who waits in them. */
 static void read_context(struct orr_session *session, const struct orr_branches *s,
-                         struct orr_branch *branch)
+                         struct orr_queue_branch *branch)
 {
     const uint32_t index = (uint32_t)(branch - s->branches);
     uint64_t fingerprint = 1 + branch->queue;
@@ -44,28 +44,28 @@ static void read_context(struct orr_session *session, const struct orr_branches 
     branch->context = fingerprint == 0 ? 1 : fingerprint;
 }
 
-static void list_waiting(struct orr_victim_search *search, struct orr_branch *branch)
+static void list_waiting(struct orr_victim_search *search, struct orr_queue_branch *branch)
 {
     const struct orr_session *session = search->session;
     const struct orr_branches *s = search->refuter.branches;
-    orr_victim__list_pending(search);
+    orr_victim__list_waiting(search);
     branch->waiting =
-        orr_arena_take(&search->memory, search->pending_count + (size_t)1, sizeof *branch->waiting);
-    for (uint32_t i = 0; i < search->pending_count; i++) {
-        const uint32_t queue = session->jobs[search->pending[i].view.job].queue;
+        orr_arena_take(&search->memory, search->waiting_count + (size_t)1, sizeof *branch->waiting);
+    for (uint32_t i = 0; i < search->waiting_count; i++) {
+        const uint32_t queue = session->jobs[search->waiting[i].view.job].queue;
         if (&s->branches[s->branch_of[queue]] == branch) {
-            branch->waiting[branch->waiting_count++] = search->pending[i];
+            branch->waiting[branch->waiting_count++] = search->waiting[i];
         }
     }
 }
 
 /* Looked at further than ever: the context has more jobs from now on. */
 static void note_reach(const struct orr_session *session, const struct orr_branches *s,
-                       struct orr_branch *branch, const struct orr_order *order)
+                       struct orr_queue_branch *branch, const struct orr_order *order)
 {
     for (uint32_t q = 0; q < session->queue_count; q++) {
         if (&s->branches[s->branch_of[q]] == branch &&
-            orr_reach__note_entry(session, q, orr_order_reach(order, q))) {
+            orr_reach__note_entry(session, q, orr_order_last_read(order, q))) {
             branch->context = 0;
         }
     }
@@ -85,7 +85,7 @@ static void rank_head(const struct orr_session *session, const struct orr_branch
 {
     const struct orr_queue_rank rank = orr_queue_rank_of(
         session,
-        &(struct orr_queue_claim){.queue = queue, .allocated = s->supposed[queue], .job = job});
+        &(struct orr_queue_claim){.queue = queue, .allocated = s->hypothetical[queue], .job = job});
     if (!watch->popped || orr_queue_compare_amounts(session, &watch->worst, &rank) < 0) {
         watch->worst = rank;
     }
@@ -96,7 +96,7 @@ static void rank_head(const struct orr_session *session, const struct orr_branch
 }
 
 /* A branch that is one queue: its jobs are popped best first, whatever it holds. */
-static void play_queue(struct orr_victim_search *search, struct orr_branch *branch,
+static void play_queue(struct orr_victim_search *search, struct orr_queue_branch *branch,
                        const struct orr_order_entry *served, uint32_t count,
                        struct orr_turns *turns)
 {
@@ -128,7 +128,7 @@ static void play_queue(struct orr_victim_search *search, struct orr_branch *bran
     }
 }
 
-static void play_tree(struct orr_victim_search *search, struct orr_branch *branch,
+static void play_tree(struct orr_victim_search *search, struct orr_queue_branch *branch,
                       struct orr_order *order, const struct orr_order_entry *served, uint32_t left,
                       struct orr_turns *turns)
 {
@@ -136,7 +136,7 @@ static void play_tree(struct orr_victim_search *search, struct orr_branch *branc
     struct orr_branches *s = search->refuter.branches;
     struct orr_jobview view;
     orr_order_restart(order);
-    order->supposed = (const int64_t(*)[ORR_SHARE_KINDS])s->supposed;
+    order->hypothetical = (const int64_t(*)[ORR_SHARE_KINDS])s->hypothetical;
     order->watch = &turns->watch;
     orr_order_build_over(order, branch->waiting, branch->waiting_count, orr_branches__unlisted(s),
                          served, left);
@@ -151,7 +151,7 @@ static void play_tree(struct orr_victim_search *search, struct orr_branch *branc
 }
 
 /* Until the preemptor or the last victim is popped. */
-static void play(struct orr_victim_search *search, struct orr_branch *branch,
+static void play(struct orr_victim_search *search, struct orr_queue_branch *branch,
                  struct orr_turns *turns)
 {
     const struct orr_session *session = search->session;
@@ -182,7 +182,7 @@ static void play(struct orr_victim_search *search, struct orr_branch *branch,
 }
 
 const struct orr_turns *orr_branches__turns(struct orr_victim_search *search,
-                                            struct orr_branch *branch)
+                                            struct orr_queue_branch *branch)
 {
     struct orr_branches *s = search->refuter.branches;
     if (branch->context == 0) {

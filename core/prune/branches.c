@@ -122,7 +122,7 @@ static bool add_victims(const struct orr_session *session, struct orr_branches *
             return false;
         }
         if (s->slot_of[job] == 0) {
-            struct orr_branch *branch = &s->branches[s->branch_of[session->jobs[job].queue]];
+            struct orr_queue_branch *branch = &s->branches[s->branch_of[session->jobs[job].queue]];
             s->victims[s->victim_count] =
                 (struct orr_branch_victim){.job = job,
                                            .branch = s->branch_of[session->jobs[job].queue],
@@ -184,7 +184,7 @@ static void list_branches(const struct orr_session *session, struct orr_branches
         const uint32_t parent = session->shares[q].parent;
         if (parent == ORR_NONE) {
             s->branches[s->count] =
-                (struct orr_branch){.queue = q, .is_queue = true, .first = ORR_NONE};
+                (struct orr_queue_branch){.queue = q, .is_queue = true, .first = ORR_NONE};
         }
         s->branch_of[q] = parent == ORR_NONE ? s->count++ : s->branch_of[parent];
         s->branches[s->branch_of[q]].is_queue = parent == ORR_NONE;
@@ -229,8 +229,8 @@ static struct orr_branches *open_branches(struct orr_victim_search *search)
     s->served = orr_arena_take(memory, most, sizeof *s->served);
     s->in_line = orr_arena_alloc(memory, most / 64 + 1, sizeof *s->in_line);
     s->place = orr_arena_take(memory, session->job_count, sizeof *s->place);
-    s->supposed = orr_arena_take(memory, session->queue_count, sizeof *s->supposed);
-    memcpy(s->supposed, search->held, session->queue_count * sizeof *s->supposed);
+    s->hypothetical = orr_arena_take(memory, session->queue_count, sizeof *s->hypothetical);
+    memcpy(s->hypothetical, search->held, session->queue_count * sizeof *s->hypothetical);
     list_branches(session, s);
     find_overfull(session, s);
     const struct orr_sjob *job = &session->jobs[search->job];
@@ -272,7 +272,7 @@ void orr_branches__charge(const struct orr_session *session, struct orr_branches
 {
     for (uint32_t q = queue; q != ORR_NONE; q = session->shares[q].parent) {
         for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-            s->supposed[q][kind] += sign * demand->v[kind];
+            s->hypothetical[q][kind] += sign * demand->v[kind];
         }
     }
 }

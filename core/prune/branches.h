@@ -15,7 +15,7 @@ struct orr_branch_victim {
     struct orr_demand lost_demand, demand;
 };
 
-struct orr_branch { /* a top-level queue and what is below it */
+struct orr_queue_branch { /* a top-level queue and what is below it */
     uint32_t queue;
     bool is_queue;    /* nothing is below it */
     uint64_t context; /* fingerprint of all that playing it reads but victims and preemptor; 0: not
@@ -29,7 +29,7 @@ struct orr_branch { /* a top-level queue and what is below it */
 
 struct orr_dry_run;
 struct orr_branches { /* of a search */
-    struct orr_branch *branches;
+    struct orr_queue_branch *branches;
     uint32_t count, own;
     uint32_t *branch_of; /* by queue */
     bool *overfull;      /* by queue: it or one above it holds more than its limit */
@@ -44,9 +44,9 @@ struct orr_branches { /* of a search */
     uint32_t taken_count;
     uint32_t *tasks; /* of victim after victim */
     uint32_t task_count;
-    bool *is_back;                        /* by task: scratch of dry_run.c, all false between */
-    int64_t (*supposed)[ORR_SHARE_KINDS]; /* by queue: what it holds now */
-    uint64_t preemptor;                   /* fingerprint of its tasks */
+    bool *is_back;                            /* by task: scratch of dry_run.c, all false between */
+    int64_t (*hypothetical)[ORR_SHARE_KINDS]; /* by queue: what it holds now */
+    uint64_t preemptor;                       /* fingerprint of its tasks */
     /* The preemptor and the candidates, as if all had lost their gangs, in the order of building */
     struct orr_order_entry *line;
     uint32_t line_count, line_for; /* made for so many of the preemptor's tasks; 0: not yet */
@@ -89,7 +89,7 @@ struct orr_turns;
 /* branch_turns.c: what comes of playing a branch; and whether at the root of the tree the branch
  * that ranks first is always the next one. */
 const struct orr_turns *orr_branches__turns(struct orr_victim_search *search,
-                                            struct orr_branch *branch);
+                                            struct orr_queue_branch *branch);
 bool orr_branches__is_heap(struct orr_victim_search *search);
 /* Who is left out of the lists of those that wait, by job; NULL: nobody is in them. */
 static inline const bool *orr_branches__unlisted(const struct orr_branches *s)

@@ -219,7 +219,7 @@ static bool passes_limit(const struct orr_victim_search *search, uint32_t q,
     const struct orr_session *session = search->session;
     bool over = false;
     for (; q != ORR_NONE && session->rules.proportion; q = session->shares[q].parent) {
-        const int64_t *holds = search->refuter.branches->supposed[q];
+        const int64_t *holds = search->refuter.branches->hypothetical[q];
         for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
             const double limit = session->shares[q].resource[kind].limit;
             over = over || (limit != ORR_UNLIMITED && orr_demand_asks(demand, kind) &&
@@ -365,16 +365,16 @@ static enum orr_outcome serve_tree(struct orr_victim_search *search,
     uint32_t left;
     bool charged = false;
     struct orr_order *order = orr_victim_index_order(search->session);
-    orr_victim__list_pending(search);
+    orr_victim__list_waiting(search);
     orr_order_restart(order);
     for (uint32_t v = 0; v < s->victim_count; v++) {
         s->victims[v].next = v + 1 < s->victim_count ? v + 1 : ORR_NONE;
         orr_branches__evict(session, s, &s->victims[v]);
     }
     const struct orr_order_entry *served = orr_branches__entries(search, order, 0, true, &left);
-    order->supposed = (const int64_t(*)[ORR_SHARE_KINDS])s->supposed;
+    order->hypothetical = (const int64_t(*)[ORR_SHARE_KINDS])s->hypothetical;
     order->watch = NULL;
-    orr_order_build_over(order, search->pending, search->pending_count, orr_branches__unlisted(s),
+    orr_order_build_over(order, search->waiting, search->waiting_count, orr_branches__unlisted(s),
                          served, left);
     const enum orr_outcome outcome = serve(search, potential, order, left, &charged);
     orr_reach__note(session, order);

@@ -297,7 +297,7 @@ static void choose(const struct orr_victim_search *search, const struct orr_vict
     const struct orr_session *session = search->session;
     const struct orr_flat *f = search->refuter.flat;
     for (uint32_t i = 0; i < victims->count; i++) {
-        const uint32_t contender = session->jobs[victims->items[i].job].mark;
+        const uint32_t contender = session->jobs[victims->items[i].job].contender;
         f->dry_run->is_chosen[f->place[contender] / 64] |= bit_of(f->place[contender]);
     }
 }
@@ -555,7 +555,7 @@ static bool leaves_nothing(const struct orr_victim_search *search,
         for (uint32_t i = 0; i < lists[l]->count; i++) {
             const struct orr_victim *victim = &lists[l]->items[i];
             const struct orr_contender *contender =
-                &f->contenders[search->session->jobs[victim->job].mark];
+                &f->contenders[search->session->jobs[victim->job].contender];
             one_node = one_node && (node == ORR_NONE || node == victim->node);
             node = victim->node;
             if (contender != last && !f->leaves[contender->leaf].served_first) {
@@ -576,7 +576,7 @@ bool orr_victim__may_work(struct orr_victim_search *search, const struct orr_vic
     }
     f->turn_count = 0;
     if (leaves_nothing(search, potential)) {
-        orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
+        orr_victim__raise_outcome(search, ORR_OUTCOME_NOT_PLACED);
         return false;
     }
     choose(search, potential);
@@ -587,7 +587,7 @@ bool orr_victim__may_work(struct orr_victim_search *search, const struct orr_vic
     open_nodes(search);
     const enum orr_outcome outcome = serve(search);
     if (outcome != ORR_OUTCOME_SOLVED) {
-        orr_victim__reached(search, outcome);
+        orr_victim__raise_outcome(search, outcome);
     }
     return outcome == ORR_OUTCOME_SOLVED;
 }

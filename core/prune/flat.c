@@ -136,9 +136,10 @@ static bool list_absent(const struct orr_victim_search *search)
 /* --- who may lose something --- */
 
 /* Those of the row that pass KAI's filters. */
-static const struct orr_row *filter(struct orr_victim_search *search, const struct orr_row *all)
+static const struct orr_contender_row *filter(struct orr_victim_search *search,
+                                              const struct orr_contender_row *all)
 {
-    struct orr_row *some = orr_arena_alloc(&search->memory, 1, sizeof *some);
+    struct orr_contender_row *some = orr_arena_alloc(&search->memory, 1, sizeof *some);
     some->contenders = orr_arena_take(&search->memory, all->count, sizeof *some->contenders);
     for (uint32_t s = 0; s < all->count; s++) {
         if (orr_victim__is_candidate(search, all->contenders[s].job)) {
@@ -150,7 +151,7 @@ static const struct orr_row *filter(struct orr_victim_search *search, const stru
 }
 
 /* False: they are no contenders of a flat world. */
-static bool add_row(struct orr_victim_search *search, const struct orr_row *row)
+static bool add_row(struct orr_victim_search *search, const struct orr_contender_row *row)
 {
     struct orr_flat *f = search->refuter.flat;
     const struct orr_session *session = search->session;
@@ -176,7 +177,7 @@ static bool list_rows(struct orr_victim_search *search)
     }
     const bool all = search->action == ORR_ACTION_RECLAIM && !orr_victim_index_timed(session);
     for (uint32_t i = 0; i < search->queue_count; i++) {
-        const struct orr_row *row = &orr_victim_index_in(session, search->queues[i])->row;
+        const struct orr_contender_row *row = &orr_victim_index_in(session, search->queues[i])->row;
         if (!add_row(search, all ? row : filter(search, row))) {
             return false;
         }
@@ -219,15 +220,15 @@ void orr_victim__open_flat(struct orr_victim_search *search)
 void orr_flat__contender_victims(struct orr_victim_search *search)
 {
     struct orr_flat *f = search->refuter.flat;
-    const struct orr_session *session = search->session;
+    struct orr_session *session = search->session;
     struct orr_contender *contenders =
         orr_arena_take(f->arena, search->candidate_count + (size_t)1, sizeof *contenders);
     contenders[0] = f->contenders[0];
     f->contenders = contenders;
     f->contender_count = 1;
-    session->jobs[search->job].mark = 0;
+    session->jobs[search->job].contender = 0;
     for (uint32_t r = 0; r < f->row_count; r++) {
-        const struct orr_row *row = f->rows[r];
+        const struct orr_contender_row *row = f->rows[r];
         memcpy(&contenders[f->contender_count], row->contenders, row->count * sizeof *contenders);
         uint32_t leaf = f->contenders[0].leaf;
         for (uint32_t s = 0; s < row->count; s++) {
@@ -236,7 +237,7 @@ void orr_flat__contender_victims(struct orr_victim_search *search)
                 leaf = leaf_of(f, search, job->queue);
             }
             contenders[f->contender_count].leaf = leaf;
-            job->mark = f->contender_count++;
+            job->contender = f->contender_count++;
         }
     }
 }

@@ -52,7 +52,7 @@ struct orr_sizes { /* of victims */
     bool unlike;   /* of some of those not all ask the same: nothing follows from sizes */
 };
 
-struct orr_row { /* possible victims as they are kept: of one queue, the best first */
+struct orr_contender_row { /* possible victims as they are kept: of one queue, the best first */
     struct orr_contender *contenders;
     uint32_t count;
     bool odd; /* some are */
@@ -74,7 +74,7 @@ struct orr_leaf { /* a queue with contenders */
     struct orr_queue_rank worst; /* of the block; if ranked */
 };
 
-struct orr_source {          /* victims of a leaf, flat_victims.c */
+struct orr_flat_source {     /* victims of a leaf, flat_victims.c */
     uint32_t left;           /* the last of so many is next */
     struct orr_demand given; /* what it and those before it hold */
     struct orr_queue_rank rank;
@@ -86,13 +86,13 @@ struct orr_window {   /* aggregate_windows.c: victims on some of the bearing nod
     uint64_t *some;   /* a bit for each run of which there are any */
     uint32_t *gpus;   /* by leaf */
     uint32_t late;    /* those that may be served after the preemptor */
-    struct orr_histogram rooms, tasks;
+    struct orr_room_histogram rooms, tasks;
 };
 #define ORR_WINDOWS 32 /* the last for any nodes, the others for growing numbers of them */
 
-struct orr_flat_state {         /* flat_victims.c */
-    struct orr_source *sources; /* by leaf */
-    uint32_t *open;             /* leaves with victims left, the one that is next first */
+struct orr_flat_state {              /* flat_victims.c */
+    struct orr_flat_source *sources; /* by leaf */
+    uint32_t *open;                  /* leaves with victims left, the one that is next first */
     uint32_t open_count;
     uint32_t *victims; /* contenders in the order in which they come, as far as known */
     uint32_t victim_count;
@@ -118,14 +118,15 @@ struct orr_flat_state {         /* flat_victims.c */
 struct orr_taken {
     uint32_t from, to;         /* of the bearing nodes */
     struct orr_window *window; /* with the gangs, but for what they leave on other nodes: */
-    const struct orr_histogram *rooms;
-    struct orr_histogram with_gangs; /* rooms, if there are any */
+    const struct orr_room_histogram *rooms;
+    struct orr_room_histogram with_gangs; /* rooms, if there are any */
     struct orr_sizes sizes;
 };
 
 struct orr_flat {
-    struct orr_arena *arena;     /* the search's */
-    const struct orr_row **rows; /* whoever may be a victim; of several queues in consolidation */
+    struct orr_arena *arena; /* the search's */
+    const struct orr_contender_row *
+        *rows; /* whoever may be a victim; of several queues in consolidation */
     uint32_t row_count;
     struct orr_contender *contenders; /* until the first probe the preemptor's alone */
     uint32_t contender_count;
@@ -175,7 +176,7 @@ struct orr_queue_index { /* a queue */
     uint64_t stood_at_generation; /* at this of the session's queue_generation; 0: never asked */
     uint64_t fingerprint;         /* when it was this one, */
     uint64_t task_generation;     /* and the session's task_generation that: */
-    struct orr_row row;           /* its preemptible active jobs; leaf: not known yet */
+    struct orr_contender_row row; /* its preemptible active jobs; leaf: not known yet */
     uint32_t capacity;
     uint64_t waiting;    /* fingerprint of who waits before the last of them; */
     uint64_t waiting_at; /* of the generation of its lanes; 0: not known */
@@ -211,13 +212,13 @@ struct orr_victim_index {
     uint64_t content_fingerprint; /* the sum */
     uint32_t odd_nodes;           /* GPUs do not tell what room they have */
     int64_t room_in_all;
-    uint32_t *size;                                 /* by node, GPUs; 0 of those not state */
-    struct orr_histogram by_idle, by_room, by_size; /* nodes */
+    uint32_t *size;                                      /* by node, GPUs; 0 of those not state */
+    struct orr_room_histogram by_idle, by_room, by_size; /* nodes */
     int32_t *more; /* by node: scratch of served_first_flat.c, all 0 between */
     int32_t most_idle, largest_node;
     /* of all nodes, whatever they are: places.c */
-    int32_t *whole;                /* by node: whole GPUs idle or being released */
-    struct orr_histogram by_whole; /* nodes */
+    int32_t *whole;                     /* by node: whole GPUs idle or being released */
+    struct orr_room_histogram by_whole; /* nodes */
     int64_t whole_in_all;
     uint32_t device_sizes[ORR_DEVICE_SIZES]; /* nodes, one for each memory that devices have */
     int64_t (*gained)[ORR_PLACE_KINDS];      /* by node: scratch, all 0 between */
@@ -225,8 +226,8 @@ struct orr_victim_index {
     uint32_t device_size_count;              /* 0: there are too many */
     uint32_t uncounted_nodes; /* with MIG instances or too many GPUs to be counted so */
     /* consolidation */
-    struct orr_row oldest; /* its candidates */
-    uint32_t oldest_but;   /* without this job, or ORR_NONE */
+    struct orr_contender_row oldest; /* its candidates */
+    uint32_t oldest_but;             /* without this job, or ORR_NONE */
     bool oldest_known;
     /* by what a job's first task asks: 1 + how a search for it would end (enum orr_outcome), or 0
      */
@@ -253,7 +254,7 @@ struct orr_order *orr_victim_index_order(struct orr_session *session);
 /* Whom time alone may make a victim. */
 bool orr_victim_index_timed(const struct orr_session *session);
 /* Consolidation's candidates for the job. */
-const struct orr_row *orr_victim_index_oldest(struct orr_session *session, uint32_t job);
+const struct orr_contender_row *orr_victim_index_oldest(struct orr_session *session, uint32_t job);
 
 /* No filter, taint or extended resource says where. */
 bool orr_flat__goes_anywhere(const struct orr_session *session, const struct orr_ask *ask);
@@ -266,7 +267,7 @@ struct orr_contender orr_flat__contender(const struct orr_session *session, uint
 bool orr_flat__is_before(const struct orr_session *session, const struct orr_contender *a,
                          const struct orr_contender *b);
 /* What there is to know of the row's contenders. */
-void orr_flat__sum_up(struct orr_row *row);
+void orr_flat__sum_up(struct orr_contender_row *row);
 
 /* --- flat.c, dry_run_flat.c --- */
 

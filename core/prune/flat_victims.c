@@ -34,7 +34,7 @@ static void give(const struct orr_contender *contender, struct orr_demand *given
 static void give_next(const struct orr_victim_search *search, uint32_t leaf)
 {
     const struct orr_flat *f = search->refuter.flat;
-    struct orr_source *source = &f->state->sources[leaf];
+    struct orr_flat_source *source = &f->state->sources[leaf];
     give(&f->contenders[contender_of(f, leaf)], &source->given);
     source->rank.share_after =
         orr_queue_share_without(search->session, f->leaves[leaf].queue, &source->given);
@@ -58,7 +58,7 @@ static void sink(const struct orr_victim_search *search)
 /* The preemptor is in line, but is no victim. */
 static bool has_victim(const struct orr_flat *f, uint32_t leaf)
 {
-    struct orr_source *source = &f->state->sources[leaf];
+    struct orr_flat_source *source = &f->state->sources[leaf];
     source->left -= source->left > 0 && contender_of(f, leaf) == 0;
     return source->left > 0;
 }

@@ -13,7 +13,7 @@ static uint32_t smallest(uint32_t sizes)
     return (uint32_t)__builtin_ctz(sizes);
 }
 
-uint32_t orr_histogram__gpus(const struct orr_histogram *histogram)
+uint32_t orr_histogram__gpus(const struct orr_room_histogram *histogram)
 {
     uint32_t gpus = 0;
     for (uint32_t bits = histogram->some; bits != 0; bits &= bits - 1) {
@@ -22,7 +22,7 @@ uint32_t orr_histogram__gpus(const struct orr_histogram *histogram)
     return gpus;
 }
 
-uint32_t orr_histogram__places(const struct orr_histogram *rooms, uint32_t gpus)
+uint32_t orr_histogram__places(const struct orr_room_histogram *rooms, uint32_t gpus)
 {
     uint32_t places = 0;
     for (uint32_t bits = rooms->some >> gpus; bits != 0; bits &= bits - 1) {
@@ -33,7 +33,7 @@ uint32_t orr_histogram__places(const struct orr_histogram *rooms, uint32_t gpus)
 }
 
 /* Nodes with as much room are filled one after the other. */
-uint32_t orr_histogram__place(struct orr_histogram *rooms, uint32_t tasks, uint32_t gpus)
+uint32_t orr_histogram__place(struct orr_room_histogram *rooms, uint32_t tasks, uint32_t gpus)
 {
     uint32_t left = tasks;
     while (left > 0 && rooms->some >> gpus != 0) {
@@ -82,8 +82,8 @@ static uint32_t divide(uint32_t gpus, uint32_t by)
 }
 
 /* Places for so many GPUs that are left after the smallest tasks, or 0. */
-static uint32_t left_for(const struct orr_histogram *rooms, const struct orr_histogram *tasks,
-                         uint32_t gpus)
+static uint32_t left_for(const struct orr_room_histogram *rooms,
+                         const struct orr_room_histogram *tasks, uint32_t gpus)
 {
     const uint32_t small = smallest(tasks->some);
     uint32_t left = tasks->count[small];
@@ -108,7 +108,7 @@ static uint32_t left_for(const struct orr_histogram *rooms, const struct orr_his
 
 /* Two sizes find places in ascending order, as far as the larger or what is made of it needs them.
  */
-static bool hold_two(const struct orr_histogram *rooms, const struct orr_histogram *tasks)
+static bool hold_two(const struct orr_room_histogram *rooms, const struct orr_room_histogram *tasks)
 {
     const uint32_t small = smallest(tasks->some);
     const uint32_t larger = without_smallest(tasks->some);
@@ -124,7 +124,8 @@ static bool hold_two(const struct orr_histogram *rooms, const struct orr_histogr
 }
 
 /* Each task in its turn, the small ones first. */
-static bool hold_all_ascending(struct orr_histogram rooms, const struct orr_histogram *tasks)
+static bool hold_all_ascending(struct orr_room_histogram rooms,
+                               const struct orr_room_histogram *tasks)
 {
     for (uint32_t bits = tasks->some; bits != 0; bits = without_smallest(bits)) {
         const uint32_t gpus = smallest(bits);
@@ -153,7 +154,8 @@ static bool hold_all_ascending(struct orr_histogram rooms, const struct orr_hist
  * not appear: a room becomes one of them only if there are no others of 2 to 5, and none of those
  * is made before it is used. And if what is left fills all, those of 7 alone do no harm: a + 2b are
  * n5 + 3 n7 and rooms of 1, but a tasks break into too many: two places of every 5 GPUs. */
-static bool keep_apart(const struct orr_histogram *rooms, const struct orr_histogram *tasks)
+static bool keep_apart(const struct orr_room_histogram *rooms,
+                       const struct orr_room_histogram *tasks)
 {
     const uint32_t *room = rooms->count;
     const uint32_t *task = tasks->count;
@@ -168,7 +170,8 @@ static bool keep_apart(const struct orr_histogram *rooms, const struct orr_histo
             (no_six && (room[7] == 0 || orr_histogram__gpus(rooms) == orr_histogram__gpus(tasks))));
 }
 
-bool orr_histogram__hold_all(const struct orr_histogram *rooms, const struct orr_histogram *tasks)
+bool orr_histogram__hold_all(const struct orr_room_histogram *rooms,
+                             const struct orr_room_histogram *tasks)
 {
     uint32_t sizes = tasks->some;
     if (sizes == 0 || rooms->some == 0 || !is_chain(sizes)) {

@@ -9,12 +9,13 @@
 
 #define ORR_HISTOGRAM_GPUS 16 /* of a node */
 
-struct orr_histogram { /* nodes or tasks */
+struct orr_room_histogram { /* nodes or tasks */
     uint32_t count[ORR_HISTOGRAM_GPUS + 1];
     uint32_t some; /* a bit for each number of GPUs of which there are any; never for 0 */
 };
 
-static inline void orr_histogram_add(struct orr_histogram *rooms, uint32_t gpus, uint32_t count)
+static inline void orr_histogram_add(struct orr_room_histogram *rooms, uint32_t gpus,
+                                     uint32_t count)
 {
     if (gpus > 0) {
         rooms->count[gpus] += count;
@@ -23,19 +24,21 @@ static inline void orr_histogram_add(struct orr_histogram *rooms, uint32_t gpus,
     }
 }
 
-static inline void orr_histogram_take(struct orr_histogram *rooms, uint32_t gpus, uint32_t count)
+static inline void orr_histogram_take(struct orr_room_histogram *rooms, uint32_t gpus,
+                                      uint32_t count)
 {
     orr_histogram_add(rooms, gpus, 0u - count);
 }
 
-uint32_t orr_histogram__gpus(const struct orr_histogram *histogram); /* in all */
+uint32_t orr_histogram__gpus(const struct orr_room_histogram *histogram); /* in all */
 /* Places that tasks of so many GPUs find. */
-uint32_t orr_histogram__places(const struct orr_histogram *rooms, uint32_t gpus);
+uint32_t orr_histogram__places(const struct orr_room_histogram *rooms, uint32_t gpus);
 /* Places tasks one after the other, each where the least room is that will do. Returns how many
  * found some. */
-uint32_t orr_histogram__place(struct orr_histogram *rooms, uint32_t tasks, uint32_t gpus);
+uint32_t orr_histogram__place(struct orr_room_histogram *rooms, uint32_t tasks, uint32_t gpus);
 /* True: all tasks find a place, whatever the order in which they are placed. False: nothing is
  * known. */
-bool orr_histogram__hold_all(const struct orr_histogram *rooms, const struct orr_histogram *tasks);
+bool orr_histogram__hold_all(const struct orr_room_histogram *rooms,
+                             const struct orr_room_histogram *tasks);
 
 #endif

@@ -4,8 +4,8 @@
  *
  * Every task that is moved must find a place again, and so must the preemptor's. Take amounts z of
  * some resources. A node on which r is free has min (r / z) places, over these resources, all
- * divisions rounded down, and a task that asks a takes at least min (a / z) of them wherever it
- * goes. So if all find a place,
+ * share_generation rounded down, and a task that asks a takes at least min (a / z) of them wherever
+ * it goes. So if all find a place,
  *
  *     sum over nodes of min ((free + moved away) / z)
  *         >=  sum over those moved of min (a / z)  +  the same of the preemptor's tasks
@@ -164,7 +164,7 @@ static struct orr_place_device *device_of(struct orr_places *places, uint32_t no
 static void leave_devices(struct orr_places *places, const struct orr_stask *task, int64_t *gained)
 {
     const struct orr_session *session = places->session;
-    struct orr_snode *node = &session->nodes[task->live.node];
+    const struct orr_snode *node = &session->nodes[task->live.node];
     const int64_t need = orr_session_shared_need(orr_task_ask(session, task), node);
     const int64_t each = orr_session_shared_need(places->first, node);
     for (uint32_t i = 0; i < task->live.group_count; i++) {
@@ -342,7 +342,7 @@ void orr_victim__list_tasks(const struct orr_session *session, uint32_t index,
 
 static enum orr_outcome foresee(struct orr_session *session, const struct orr_ask *first)
 {
-    const struct orr_row *row = &session->victim_index->oldest;
+    const struct orr_contender_row *row = &session->victim_index->oldest;
     const struct orr_victims none = {0};
     struct orr_victims candidates = {0};
     struct orr_places places;

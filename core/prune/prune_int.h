@@ -19,7 +19,7 @@ uint32_t orr_prune__only_pod_set(const struct orr_session *session, const struct
 /* failure_memo.c: the search failed before, when all it looks at was the same; and what to remember
  * of one that fails now. */
 bool orr_victim__failed_before(struct orr_victim_search *search);
-void orr_victim__note_failure(const struct orr_victim_search *search);
+void orr_victim__note_failure(struct orr_victim_search *search);
 
 /* limit.c: asked of a search of consolidation or reclaim. */
 bool orr_victim__over_limit(const struct orr_victim_search *search);

@@ -55,7 +55,7 @@ bool orr_reach__note_entry(const struct orr_session *session, uint32_t queue,
 void orr_reach__note(const struct orr_session *session, const struct orr_order *order)
 {
     for (uint32_t q = 0; q < session->backlog->queue_count; q++) {
-        (void)orr_reach__note_entry(session, q, orr_order_reach(order, q));
+        (void)orr_reach__note_entry(session, q, orr_order_last_read(order, q));
     }
 }
 

@@ -31,7 +31,7 @@ static bool is_over_limit(struct orr_victim_search *search)
     }
     const bool passes = orr_victim__passes_filter(
         session, &all, orr_victim__pending_gpus(session, search->tasks.tasks[0]));
-    orr_victim__reached(search, passes ? ORR_OUTCOME_NOT_PLACED : ORR_OUTCOME_FILTERED);
+    orr_victim__raise_outcome(search, passes ? ORR_OUTCOME_NOT_PLACED : ORR_OUTCOME_FILTERED);
     orr_free(all.items);
     return true;
 }
@@ -50,7 +50,7 @@ static bool no_moves_help(struct orr_victim_search *search)
         return false;
     }
     search->refuter.no_search = true;
-    search->reached = (uint8_t)outcome;
+    search->outcome = (uint8_t)outcome;
     return true;
 }
 
@@ -121,7 +121,7 @@ static bool lacks_places(struct orr_victim_search *search, const struct orr_vict
         !search->refuter.all_tried && search->action == ORR_ACTION_CONSOLIDATION &&
         REFUTES(search, ORR_PRUNER_PLACES, orr_victim__lacks_places(search, victims));
     if (lacks) {
-        orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
+        orr_victim__raise_outcome(search, ORR_OUTCOME_NOT_PLACED);
     }
     return lacks;
 }
@@ -133,7 +133,7 @@ static bool lacks_domain(struct orr_victim_search *search, const struct orr_vict
         !search->refuter.all_tried &&
         REFUTES(search, ORR_PRUNER_DOMAINS, orr_victim__lacks_domain(search, victims));
     if (lacks) {
-        orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
+        orr_victim__raise_outcome(search, ORR_OUTCOME_NOT_PLACED);
     }
     return lacks;
 }
@@ -150,7 +150,7 @@ static bool leaves_nothing(struct orr_victim_search *search, uint32_t node)
         nothing = REFUTES(search, ORR_PRUNER_SERVED_FIRST, orr_victim__all_given_back(search));
     }
     if (nothing) {
-        orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
+        orr_victim__raise_outcome(search, ORR_OUTCOME_NOT_PLACED);
     }
     return nothing;
 }
@@ -188,7 +188,7 @@ static bool cannot_regain(struct orr_victim_search *search, uint32_t from, uint3
                                 node == ORR_NONE ? orr_victim__cannot_regain(search, from, to)
                                                  : orr_victim__cannot_regain_on(search, node));
     if (cannot) {
-        orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
+        orr_victim__raise_outcome(search, ORR_OUTCOME_NOT_PLACED);
     }
     return cannot;
 }
@@ -197,7 +197,7 @@ bool orr_refute__state(struct orr_victim_search *search)
 {
     enter(search, ORR_REFUTE_STATE);
     if (search->refuter.not_on_one_node && search->potential.count > 0) {
-        orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
+        orr_victim__raise_outcome(search, ORR_OUTCOME_NOT_PLACED);
     }
     /* What single nodes' victims leave is asked of each scenario: there are few. */
     return (search->generator == ORR_MULTI_NODE_GANG && state_lacks_domain(search)) ||
@@ -231,7 +231,7 @@ bool orr_refute__window(struct orr_victim_search *search, uint32_t from, uint32_
 static bool loses_too_much(struct orr_victim_search *search, const struct orr_victims *potential)
 {
     return search->action == ORR_ACTION_RECLAIM && search->session->rules.proportion &&
-           search->session->v017 == NULL && search->reached >= ORR_OUTCOME_REJECTED &&
+           search->session->v017 == NULL && search->outcome >= ORR_OUTCOME_REJECTED &&
            REFUTES(search, ORR_PRUNER_DRY_RUN, orr_victim__loses_too_much(search, potential));
 }
 
@@ -261,7 +261,7 @@ static bool is_refuted_in_tree(struct orr_victim_search *search,
     const enum orr_outcome outcome = ask_branches(search, potential);
     orr_branches__forget(search);
     if (outcome != ORR_OUTCOME_SOLVED) {
-        orr_victim__reached(search, outcome);
+        orr_victim__raise_outcome(search, outcome);
     }
     return outcome != ORR_OUTCOME_SOLVED;
 }
@@ -305,7 +305,7 @@ void orr_refute__search_ended(struct orr_victim_search *search, enum orr_search_
         orr_prune__check(search, true);
     } else if (result == ORR_SEARCH_FAILED) {
         if (search->candidate_count == 0 && !search->refuter.no_search) {
-            search->reached = ORR_OUTCOME_NO_CANDIDATES;
+            search->outcome = ORR_OUTCOME_NO_CANDIDATES;
         }
         orr_victim__note_failure(search);
     }

@@ -3,7 +3,7 @@
  *
  * Each question is whether something can be left out because it cannot succeed, from the widest to
  * the narrowest: the search, a generator, a state, a window of nodes, a scenario. True: it is left
- * out, and how far it would have got is noted in `search->reached`. Without this room every answer
+ * out, and how far it would have got is noted in `search->outcome`. Without this room every answer
  * is false and the search decides the same.
  */
 #ifndef ORR_PRUNE_REFUTE_H

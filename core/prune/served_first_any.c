@@ -86,8 +86,8 @@ static bool worst_rank(struct orr_victim_search *search, uint32_t queue,
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
         without[kind] = session->queues[queue].allocated[kind] - least[kind];
     }
-    for (uint32_t i = 0; last.view.job != ORR_NONE && i < search->pending_count; i++) {
-        const struct orr_order_entry *waiting = &search->pending[i];
+    for (uint32_t i = 0; last.view.job != ORR_NONE && i < search->waiting_count; i++) {
+        const struct orr_order_entry *waiting = &search->waiting[i];
         if (session->jobs[waiting->view.job].queue == queue &&
             orr_order_compare_jobs(session, waiting, &last) < 0) {
             const struct orr_queue_rank rank = orr_queue_rank_of(
@@ -126,7 +126,7 @@ static bool are_served_first(struct orr_victim_search *search)
     const struct orr_turns *own = orr_branches__turns(search, &s->branches[s->own]);
     const struct orr_queue_rank latest = own->watch.worst; /* another may take its place */
     first = own->all_served;
-    orr_victim__list_pending(search);
+    orr_victim__list_waiting(search);
     for (uint32_t i = 0; first && i < search->queue_count; i++) {
         struct orr_queue_rank worst;
         first = worst_rank(search, search->queues[i], &worst) &&

@@ -17,7 +17,7 @@ void orr_flat__count_size(struct orr_sizes *sizes, const struct orr_contender *c
     sizes->unlike |= contender->unlike;
 }
 
-void orr_flat__sum_up(struct orr_row *row)
+void orr_flat__sum_up(struct orr_contender_row *row)
 {
     row->odd = false;
     row->sizes = (struct orr_sizes){0};
@@ -36,7 +36,7 @@ void orr_flat__sum_up(struct orr_row *row)
 /* Whichever of the row's jobs are victims: all are served before the preemptor. Each victim that
  * is next in line stands, with what it asks, no worse than the queue stands now; a waiting job
  * before it finds at least one victim not yet placed again. */
-static bool all_served_first(struct orr_victim_search *search, const struct orr_row *row,
+static bool all_served_first(struct orr_victim_search *search, const struct orr_contender_row *row,
                              uint32_t queue, const struct orr_queue_rank *preemptor)
 {
     const struct orr_session *session = search->session;
@@ -98,7 +98,7 @@ bool orr_flat__leave_nothing(const struct orr_flat *f, const struct orr_sizes *s
 }
 
 static void clear_more(struct orr_victim_index *all, const struct orr_session *session,
-                       const struct orr_row *row)
+                       const struct orr_contender_row *row)
 {
     for (uint32_t s = 0; s < row->count; s++) {
         const struct orr_contender *contender = &row->contenders[s];
@@ -111,7 +111,7 @@ static void clear_more(struct orr_victim_index *all, const struct orr_session *s
 /* With all victims together some node would pass KAI's filter of single nodes for a task of so many
  * GPUs. */
 static bool accumulate_enough(struct orr_victim_index *all, const struct orr_session *session,
-                              const struct orr_row *const *rows, uint32_t row_count,
+                              const struct orr_contender_row *const *rows, uint32_t row_count,
                               uint32_t enough)
 {
     uint32_t set = all->by_room.some;
@@ -194,12 +194,12 @@ bool orr_flat__refute_search(struct orr_victim_search *search)
     const struct orr_flat *f = search->refuter.flat;
     if (!accumulate_enough(session->victim_index, session, f->rows, f->row_count,
                            f->contenders[0].gpus)) {
-        orr_victim__reached(search, ORR_OUTCOME_FILTERED);
+        orr_victim__raise_outcome(search, ORR_OUTCOME_FILTERED);
         return true;
     }
     const bool refuted = search->action == ORR_ACTION_RECLAIM && nobody_can_lose(search);
     if (refuted) {
-        orr_victim__reached(search, ORR_OUTCOME_NOT_PLACED);
+        orr_victim__raise_outcome(search, ORR_OUTCOME_NOT_PLACED);
     }
     return refuted;
 }

@@ -11,9 +11,9 @@
  * and asks no more of anything than the preemptor's first task does, that one finds none either:
  * the scenario fails, whatever comes after it. A task that asks more, or one of several that must
  * be placed together, must come back for sure: let it ask b. A node that it may go to and on which
- * v is free takes min (v / b) of its kind, over all resources, divisions rounded down, and another
- * task that asks a takes at most max (a / b) of these places, rounded up. There is enough for all
- * if
+ * v is free takes min (v / b) of its kind, over all resources, share_generation rounded down, and
+ * another task that asks a takes at most max (a / b) of these places, rounded up. There is enough
+ * for all if
  *
  *     sum over these nodes of min (what the victims there give back / b)
  *         >=  sum over all tasks of victims of max (a / b)
@@ -251,7 +251,7 @@ static bool take_back(const struct orr_victim_search *search, struct orr_leaving
 
 /* Those of a branch. False: too little is known. */
 static bool serve_branch(struct orr_victim_search *search, struct orr_leavings *left,
-                         struct orr_branch *branch, const struct orr_queue_rank *latest,
+                         struct orr_queue_branch *branch, const struct orr_queue_rank *latest,
                          struct served *served)
 {
     const struct orr_session *session = search->session;

@@ -13,8 +13,8 @@ void orr_victim_forget(struct orr_session *session)
     if (all == NULL) {
         return;
     }
-    session->generations =
-        all->generations > session->generations ? all->generations : session->generations;
+    session->last_generation =
+        all->generations > session->last_generation ? all->generations : session->last_generation;
     for (uint32_t q = 0; q < all->queue_count; q++) {
         orr_free(all->queues[q].row.contenders);
     }
@@ -104,7 +104,7 @@ static struct orr_victim_index *open_index(struct orr_session *session)
         all->uncounted_nodes += is_uncounted(&session->nodes[n]);
     }
     list_device_sizes(all, session);
-    all->generations = session->generations;
+    all->generations = session->last_generation;
     all->min_runtime = any_min_runtime(session);
     orr_arena_init(&all->arena);
     return all;
@@ -122,7 +122,7 @@ bool orr_flat__goes_anywhere(const struct orr_session *session, const struct orr
 {
     bool anywhere = !ask->legacy_mig && (!session->rules.predicates ||
                                          (ask->affinity == ORR_NONE && ask->tolerance == ORR_NONE &&
-                                          session->workers[true] == ORR_NONE));
+                                          session->worker_filters[true] == ORR_NONE));
     for (uint32_t s = ORR_SLOT_EXTENDED; s < session->slot_count; s++) {
         anywhere = anywhere && ask->request.v[s] == 0;
     }
@@ -262,7 +262,7 @@ static void look_at_node(struct orr_victim_index *all, const struct orr_session 
     orr_histogram_add(&all->by_size, all->size[n], 1);
 }
 
-static int32_t most_of(const struct orr_histogram *nodes)
+static int32_t most_of(const struct orr_room_histogram *nodes)
 {
     return nodes->some == 0 ? 0 : 31 - __builtin_clz(nodes->some);
 }
@@ -390,7 +390,7 @@ static struct orr_contender victim_contender(const struct orr_session *session, 
 /* Leaves those whose jobs are as they were. */
 static void drop_changed(const struct orr_session *session, struct orr_queue_index *at)
 {
-    struct orr_row *row = &at->row;
+    struct orr_contender_row *row = &at->row;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < row->count; i++) {
         if (session->jobs[row->contenders[i].job].task_generation <= at->task_generation) {
@@ -406,7 +406,7 @@ static void drop_changed(const struct orr_session *session, struct orr_queue_ind
 static void put_in(const struct orr_session *session, struct orr_queue_index *at, uint32_t job)
 {
     const struct orr_contender contender = victim_contender(session, job);
-    struct orr_row *row = &at->row;
+    struct orr_contender_row *row = &at->row;
     uint32_t low = 0;
     row->contenders = ORR_ROOM_FOR_ONE(row->contenders, row->count, at->capacity);
     for (uint32_t high = row->count; low < high;) {
@@ -446,7 +446,7 @@ struct orr_queue_index *orr_victim_index_in(struct orr_session *session, uint32_
 static void find_oldest(struct orr_session *session, uint32_t job)
 {
     struct orr_victim_index *all = session->victim_index;
-    struct orr_row *row = &all->oldest;
+    struct orr_contender_row *row = &all->oldest;
     struct orr_victim_search search = {
         .session = session, .action = ORR_ACTION_CONSOLIDATION, .job = job};
     orr_arena_init(&search.memory);
@@ -465,7 +465,7 @@ static void find_oldest(struct orr_session *session, uint32_t job)
     forget_refuted_asks(all);
 }
 
-const struct orr_row *orr_victim_index_oldest(struct orr_session *session, uint32_t job)
+const struct orr_contender_row *orr_victim_index_oldest(struct orr_session *session, uint32_t job)
 {
     struct orr_victim_index *all = session->victim_index;
     /* Who has no active tasks would be no candidate anyway. */

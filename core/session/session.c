@@ -67,13 +67,14 @@ void orr_session_init(struct orr_session *session)
     *session = (struct orr_session){0};
     session->rules = orr_session_rules_default();
     session->slot_count = ORR_SLOT_EXTENDED;
-    session->group_ids = ORR_ROOM_FOR_ONE(session->group_ids, 0, session->group_id_capacity);
+    session->gpu_group_ids =
+        ORR_ROOM_FOR_ONE(session->gpu_group_ids, 0, session->gpu_group_id_capacity);
     orr_arena_init(&session->arena);
     orr_share_tree_init(&session->tree);
-    session->tree_stale = true;
+    session->tree_outdated = true;
     session->newest_node = ORR_NONE;
     session->place = orr_place__open();
-    session->workers[false] = session->workers[true] = ORR_NONE;
+    session->worker_filters[false] = session->worker_filters[true] = ORR_NONE;
 }
 
 void orr_session_release(struct orr_session *session)
@@ -92,7 +93,7 @@ void orr_session_release(struct orr_session *session)
     orr_free(session->jobs);
     orr_free(session->sets);
     orr_free(session->tasks);
-    orr_free(session->group_ids);
+    orr_free(session->gpu_group_ids);
     orr_free(session->filters);
     orr_free(session->topologies);
     orr_free(session->statement.steps);
@@ -101,10 +102,10 @@ void orr_session_release(struct orr_session *session)
     orr_free(session->dirty);
     orr_free(session->changed_jobs);
     orr_free(session->waiting);
-    orr_free(session->relist);
+    orr_free(session->outdated_waiting);
     orr_free(session->fingerprint_due);
     orr_free(session->decisions);
-    orr_free(session->every_node);
+    orr_free(session->all_nodes);
     orr_place__close(session->place);
     orr_v017_close(session);
     orr_numa__release(session);
@@ -159,12 +160,13 @@ static void sum_nodes(struct orr_session *session)
         const int64_t *all = node->allocatable.v, *withheld = node->withheld.v;
         sum[ORR_SHARE_CPU] += all[ORR_SLOT_CPU] - withheld[ORR_SLOT_CPU];
         sum[ORR_SHARE_MEMORY] += all[ORR_SLOT_MEMORY] - withheld[ORR_SLOT_MEMORY];
-        if (session->workers[true] != ORR_NONE && !session->filters[session->workers[true]][n]) {
+        if (session->worker_filters[true] != ORR_NONE &&
+            !session->filters[session->worker_filters[true]][n]) {
             continue;
         }
         sum[ORR_SHARE_GPU] += all[ORR_SLOT_GPU] - withheld[ORR_SLOT_GPU];
         for (uint32_t s = ORR_SLOT_EXTENDED; s < session->slot_count; s++) {
-            sum[ORR_SHARE_GPU] += (all[s] - withheld[s]) * session->slot_g[s] * ORR_MGPU;
+            sum[ORR_SHARE_GPU] += (all[s] - withheld[s]) * session->slot_quota_gpus[s] * ORR_MGPU;
         }
     }
     if (*min == 0) {
@@ -179,8 +181,8 @@ uint32_t orr_session_add_node(struct orr_session *session, const struct orr_node
 {
     session->nodes = ORR_ROOM_FOR_ONE(session->nodes, session->node_count, session->node_capacity);
     uint32_t index = session->node_count++;
-    orr_free(session->every_node);
-    session->every_node = NULL;
+    orr_free(session->all_nodes);
+    session->all_nodes = NULL;
     int64_t memory =
         spec->gpu_memory_mib >= ORR_MIB ? spec->gpu_memory_mib / ORR_MIB : spec->gpu_memory_mib;
     session->nodes[index] = (struct orr_snode){
@@ -207,7 +209,7 @@ uint32_t orr_session_add_node(struct orr_session *session, const struct orr_node
     session->newest_node = index;
     orr_session__node_changed(session, index);
     orr_session__dirty(session, index);
-    session->tree_stale = true;
+    session->tree_outdated = true;
     return index;
 }
 
@@ -215,7 +217,7 @@ void orr_session_set_node_ready(struct orr_session *session, uint32_t node, bool
 {
     session->nodes[node].ready = ready;
     orr_session__node_changed(session, node);
-    session->tree_stale = true;
+    session->tree_outdated = true;
 }
 
 void orr_session_add_foreign(struct orr_session *session, uint32_t index,
@@ -227,13 +229,13 @@ void orr_session_add_foreign(struct orr_session *session, uint32_t index,
         node->withheld.v[s] += counts ? 0 : held->v[s];
     }
     orr_session__dirty(session, index);
-    session->tree_stale = true;
+    session->tree_outdated = true;
 }
 
 uint32_t orr_session_add_slot(struct orr_session *session, int64_t gpus)
 {
     ORR_ASSERT(session->slot_count < ORR_SLOTS_MAX);
-    session->slot_g[session->slot_count] = gpus;
+    session->slot_quota_gpus[session->slot_count] = gpus;
     return session->slot_count++;
 }
 
@@ -250,9 +252,9 @@ uint32_t orr_session_add_filter(struct orr_session *session, const bool *allowed
 void orr_session_restrict_nodes(struct orr_session *session, const bool *cpu_workers,
                                 const bool *gpu_workers)
 {
-    session->workers[false] = orr_session_add_filter(session, cpu_workers);
-    session->workers[true] = orr_session_add_filter(session, gpu_workers);
-    session->tree_stale = true;
+    session->worker_filters[false] = orr_session_add_filter(session, cpu_workers);
+    session->worker_filters[true] = orr_session_add_filter(session, gpu_workers);
+    session->tree_outdated = true;
 }
 
 /* --- queues --- */
@@ -276,7 +278,7 @@ uint32_t orr_session_add_queue(struct orr_session *session, const char *name,
         session->queues[share->parent].child_count++;
         session->queues[share->parent].usable = false; /* jobs belong into leaves */
     }
-    session->tree_stale = true;
+    session->tree_outdated = true;
     return index;
 }
 
@@ -290,7 +292,7 @@ void orr_session_set_queue(struct orr_session *session, uint32_t queue,
         now->resource[kind].limit = share->resource[kind].limit;
         now->resource[kind].weight = share->resource[kind].weight;
     }
-    session->tree_stale = true;
+    session->tree_outdated = true;
 }
 
 static int by_queue_name(const void *a, const void *b, void *context)
@@ -328,7 +330,7 @@ uint32_t orr_session_add_ask(struct orr_session *session, const struct orr_ask *
         session->asks[index].containers = copy;
     }
     for (uint32_t s = ORR_SLOT_EXTENDED; s < session->slot_count; s++) {
-        session->asks[index].mig_mgpu += ask->request.v[s] * session->slot_g[s] * ORR_MGPU;
+        session->asks[index].mig_mgpu += ask->request.v[s] * session->slot_quota_gpus[s] * ORR_MGPU;
     }
     return index;
 }
@@ -410,11 +412,11 @@ static int by_task_order(const void *a, const void *b, void *context)
 
 static uint32_t room_for_groups(struct orr_session *session, uint32_t devices)
 {
-    uint32_t at = session->group_id_count;
+    uint32_t at = session->gpu_group_id_count;
     for (uint32_t i = 0; i < 2 * devices; i++) {
-        session->group_ids = ORR_ROOM_FOR_ONE(session->group_ids, session->group_id_count,
-                                              session->group_id_capacity);
-        session->group_ids[session->group_id_count++] = ORR_NONE;
+        session->gpu_group_ids = ORR_ROOM_FOR_ONE(
+            session->gpu_group_ids, session->gpu_group_id_count, session->gpu_group_id_capacity);
+        session->gpu_group_ids[session->gpu_group_id_count++] = ORR_NONE;
     }
     return at;
 }
@@ -447,8 +449,8 @@ static void add_tasks(struct orr_session *session, uint32_t job_index,
             .constraint_key = from->constraint_key,
             .live = nowhere,
             .held = nowhere,
-            .opened = ORR_TASK_PENDING,
-            .groups_at = room_for_groups(session, session->asks[from->ask].devices),
+            .status_at_open = ORR_TASK_PENDING,
+            .gpu_groups_at = room_for_groups(session, session->asks[from->ask].devices),
             .next_on_node = ORR_NONE,
             .prev_on_node = ORR_NONE,
         };
@@ -462,10 +464,10 @@ static void add_tasks(struct orr_session *session, uint32_t job_index,
     orr_free(order);
 }
 
-static void know_twins(struct orr_session *session, uint32_t twins)
+static void know_twins(struct orr_session *session, uint32_t placement_class)
 {
-    if (twins != ORR_NONE && twins >= session->twin_kinds) {
-        session->twin_kinds = twins + 1;
+    if (placement_class != ORR_NONE && placement_class >= session->placement_classes) {
+        session->placement_classes = placement_class + 1;
     }
 }
 
@@ -485,9 +487,9 @@ uint32_t orr_session_add_job(struct orr_session *session, const struct orr_job_s
                              .stale_since = ORR_MS_NONE,
                              .preemption_delay = spec->preemption_delay,
                              .staleness_grace = spec->staleness_grace,
-                             .twins = spec->twins,
+                             .placement_class = spec->placement_class,
                              .serial = ++session->serials};
-    know_twins(session, spec->twins);
+    know_twins(session, spec->placement_class);
     add_sets(session, job, spec);
     add_tasks(session, index, spec, task_ids);
     orr_session__job_changed(session, index);
@@ -571,8 +573,8 @@ void orr_session__set_held(struct orr_session *session, uint32_t index, enum orr
         .quota_mgpu = node == ORR_NONE ? 0 : orr_session_quota_on(session, ask, node)};
     for (uint32_t i = 0; i < group_count; i++) {
         orr_session__held_groups(session, task)[i] = groups[i];
-        if (groups[i] >= session->next_group) {
-            session->next_group = groups[i] + 1;
+        if (groups[i] >= session->next_gpu_group) {
+            session->next_gpu_group = groups[i] + 1;
         }
     }
     link_to_node(session, task);
@@ -587,7 +589,7 @@ void orr_session_set_task(struct orr_session *session, uint32_t index, enum orr_
     orr_session__set_held(session, index, status, node, groups, group_count);
     orr_session__set_live_status(session, task, (uint8_t)status);
     task->live = task->held;
-    task->opened = task->held.status;
+    task->status_at_open = task->held.status;
     orr_numa__recall(session, index);
     for (uint32_t i = 0; i < group_count; i++) {
         orr_session__live_groups(session, task)[i] = groups[i];
@@ -602,7 +604,7 @@ void orr_session_set_status(struct orr_session *session, uint32_t index,
     task->held.status = (uint8_t)status;
     count_request(session, task, 1);
     orr_session__set_live_status(session, task, (uint8_t)status);
-    task->opened = (uint8_t)status;
+    task->status_at_open = (uint8_t)status;
     if (task->held.node != ORR_NONE) {
         orr_session__dirty(session, task->held.node);
     }
@@ -635,8 +637,9 @@ void orr_session_revive_job(struct orr_session *session, uint32_t index,
     job->stale_since = ORR_MS_NONE;
     job->preemption_delay = spec->preemption_delay;
     job->staleness_grace = spec->staleness_grace;
-    job->twins = spec->twins; /* one that scales has none, and may have the shape of others */
-    know_twins(session, spec->twins);
+    job->placement_class =
+        spec->placement_class; /* one that scales has none, and may have the shape of others */
+    know_twins(session, spec->placement_class);
     job->reason = ORR_FIT_NONE;
     memset(job->outcomes, ORR_OUTCOME_NOT_TRIED, sizeof job->outcomes);
     orr_session__job_changed(session, index);
@@ -677,13 +680,13 @@ static void read_queue(struct orr_session *session, uint32_t q)
 
 static void divide(struct orr_session *session)
 {
-    const bool all = session->tree_stale;
+    const bool all = session->tree_outdated;
     if (all) {
         rank_nodes(session);
         rank_queues(session);
         sum_nodes(session);
         orr_share_tree_build(&session->tree, session->shares, session->queue_count);
-        session->tree_stale = false;
+        session->tree_outdated = false;
     }
     if (session->usage != NULL) {
         (void)orr_usage_refresh(session->usage, session->now, &session->tree, session->shares);
@@ -693,7 +696,7 @@ static void divide(struct orr_session *session)
             read_queue(session, q);
         }
     }
-    session->divisions +=
+    session->share_generation +=
         orr_share_redivide(&session->tree, session->shares, session->total, session->rules.k);
 }
 
@@ -724,7 +727,7 @@ void orr_session_close(struct orr_session *session)
         struct orr_stask *task = &session->tasks[session->touched[i]];
         orr_session__set_live_status(session, task, task->held.status);
         task->live = task->held;
-        task->opened = task->held.status;
+        task->status_at_open = task->held.status;
         orr_numa__recall(session, session->touched[i]);
         task->is_virtual = false;
         task->touched = false;
@@ -737,15 +740,15 @@ void orr_session_close(struct orr_session *session)
 
 /* --- reading --- */
 
-const uint32_t *orr_session_every_node(struct orr_session *session)
+const uint32_t *orr_session_all_nodes(struct orr_session *session)
 {
-    if (session->every_node == NULL) {
-        session->every_node = orr_alloc(session->node_count + (size_t)1, sizeof(uint32_t));
+    if (session->all_nodes == NULL) {
+        session->all_nodes = orr_alloc(session->node_count + (size_t)1, sizeof(uint32_t));
         for (uint32_t n = 0; n < session->node_count; n++) {
-            session->every_node[n] = n;
+            session->all_nodes[n] = n;
         }
     }
-    return session->every_node;
+    return session->all_nodes;
 }
 
 void orr_session_add_demand(const struct orr_session *session, const struct orr_ask *ask,
@@ -764,7 +767,7 @@ void orr_session_add_demand(const struct orr_session *session, const struct orr_
     }
 }
 
-struct orr_shared_gpu *orr_session_find_shared(struct orr_snode *node, uint32_t id)
+const struct orr_shared_gpu *orr_session_find_shared(const struct orr_snode *node, uint32_t id)
 {
     for (uint32_t i = 0; i < node->shared_count; i++) {
         if (node->shared[i].id == id) {

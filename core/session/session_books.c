@@ -55,12 +55,13 @@ int64_t orr_session_quota_on(const struct orr_session *session, const struct orr
 
 static struct orr_shared_gpu *shared_entry(struct orr_snode *node, uint32_t id)
 {
-    struct orr_shared_gpu *entry = orr_session_find_shared(node, id);
-    if (entry == NULL) {
-        node->shared = ORR_ROOM_FOR_ONE(node->shared, node->shared_count, node->shared_capacity);
-        entry = &node->shared[node->shared_count++];
-        *entry = (struct orr_shared_gpu){.id = id};
+    const struct orr_shared_gpu *found = orr_session_find_shared(node, id);
+    if (found != NULL) {
+        return &node->shared[found - node->shared];
     }
+    node->shared = ORR_ROOM_FOR_ONE(node->shared, node->shared_count, node->shared_capacity);
+    struct orr_shared_gpu *entry = &node->shared[node->shared_count++];
+    *entry = (struct orr_shared_gpu){.id = id};
     return entry;
 }
 
@@ -226,7 +227,7 @@ static int64_t mig_gpus(const struct orr_session *session, const struct orr_vec 
 {
     int64_t sum = 0;
     for (uint32_t s = ORR_SLOT_EXTENDED; s < session->slot_count; s++) {
-        sum += vector->v[s] * session->slot_g[s] * ORR_MGPU;
+        sum += vector->v[s] * session->slot_quota_gpus[s] * ORR_MGPU;
     }
     return sum;
 }
@@ -396,19 +397,19 @@ void orr_session__set_live_status(struct orr_session *session, struct orr_stask 
     orr_session__job_changed(session, task->job);
 }
 
-void orr_session_relist(struct orr_session *session, uint32_t job)
+void orr_session_outdate_waiting(struct orr_session *session, uint32_t job)
 {
-    if (!session->jobs[job].relisted) {
-        session->jobs[job].relisted = true;
-        session->relist =
-            ORR_ROOM_FOR_ONE(session->relist, session->relist_count, session->relist_capacity);
-        session->relist[session->relist_count++] = job;
+    if (!session->jobs[job].outdated) {
+        session->jobs[job].outdated = true;
+        session->outdated_waiting = ORR_ROOM_FOR_ONE(
+            session->outdated_waiting, session->outdated_count, session->outdated_capacity);
+        session->outdated_waiting[session->outdated_count++] = job;
     }
 }
 
 void orr_session__job_changed(struct orr_session *session, uint32_t job)
 {
-    orr_session_relist(session, job);
+    orr_session_outdate_waiting(session, job);
     if (session->jobs[job].changed) {
         return;
     }

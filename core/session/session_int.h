@@ -85,12 +85,12 @@ const unsigned char *orr_numa__restore(struct orr_session *session, struct orr_s
 static inline uint32_t *orr_session__live_groups(struct orr_session *session,
                                                  const struct orr_stask *task)
 {
-    return session->group_ids + task->groups_at;
+    return session->gpu_group_ids + task->gpu_groups_at;
 }
 static inline uint32_t *orr_session__held_groups(struct orr_session *session,
                                                  const struct orr_stask *task)
 {
-    return session->group_ids + task->groups_at + session->asks[task->ask].devices;
+    return session->gpu_group_ids + task->gpu_groups_at + session->asks[task->ask].devices;
 }
 
 #endif

@@ -115,7 +115,7 @@ bool orr_session_evict(struct orr_session *session, uint32_t index)
     if (node != ORR_NONE) {
         orr_session__book_remove(session, node, task);
     }
-    task->unevicted = task->live.status;
+    task->status_before_eviction = task->live.status;
     orr_session__set_live_status(session, task, ORR_TASK_RELEASING);
     task->is_virtual = true;
     if (node != ORR_NONE) {
@@ -142,7 +142,7 @@ void orr_session_unevict(struct orr_session *session, uint32_t index)
     struct orr_stask *task = &session->tasks[index];
     const uint32_t evicted = find_eviction(session, index);
     /* An eviction that a statement left behind has no step. */
-    const uint8_t status = task->unevicted;
+    const uint8_t status = task->status_before_eviction;
     struct orr_undo *step = begin_step(session, ORR_UNDO_UNEVICT, index, task->live.node);
     step->evicted = evicted;
     orr_session__book_remove(session, task->live.node, task);
@@ -277,7 +277,7 @@ void orr_session_commit(struct orr_session *session, enum orr_action action, uin
     session->statement.saved_bytes = 0;
 }
 
-void orr_session_abandon(struct orr_session *session)
+void orr_session_leave_uncommitted(struct orr_session *session)
 {
     session->abandoned = true;
     if (session->v017 != NULL) {

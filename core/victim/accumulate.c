@@ -105,38 +105,38 @@ static int descending(const void *a, const void *b, void *context)
     return (l < r) - (l > r);
 }
 
-struct holder {
+struct bin {
     int64_t capacity, placed;
 };
 
 static int by_capacity(const void *a, const void *b, void *context)
 {
-    return descending(&((const struct holder *)a)->capacity, &((const struct holder *)b)->capacity,
+    return descending(&((const struct bin *)a)->capacity, &((const struct bin *)b)->capacity,
                       context);
 }
 
-/* Largest requirement into the first holder with room, holders by what they have in all. */
-static bool match(int64_t *requirements, uint32_t count, struct holder *holders,
-                  uint32_t holder_count)
+/* Largest requirement into the first bin with room, bins by what they have in all. */
+static bool first_fit_decreasing(int64_t *requirements, uint32_t count, struct bin *bins,
+                                 uint32_t holder_count)
 {
     orr_sort(requirements, count, sizeof *requirements, descending, NULL);
-    orr_sort(holders, holder_count, sizeof *holders, by_capacity, NULL);
+    orr_sort(bins, holder_count, sizeof *bins, by_capacity, NULL);
     for (uint32_t i = 0; i < count && requirements[i] > 0; i++) {
         uint32_t h = 0;
-        while (h < holder_count && holders[h].capacity >= requirements[i] &&
-               holders[h].capacity - holders[h].placed < requirements[i]) {
+        while (h < holder_count && bins[h].capacity >= requirements[i] &&
+               bins[h].capacity - bins[h].placed < requirements[i]) {
             h++;
         }
-        if (h == holder_count || holders[h].capacity < requirements[i]) {
+        if (h == holder_count || bins[h].capacity < requirements[i]) {
             return false;
         }
-        holders[h].placed += requirements[i];
+        bins[h].placed += requirements[i];
     }
     return true;
 }
 
 /* Filter of single nodes: every pending task needs one with enough GPUs. */
-static bool nodes_could_do(const struct orr_victim_search *search)
+static bool pass_node_filter(const struct orr_victim_search *search)
 {
     const int64_t *capacity = search->capacities.with;
     if (search->session->v017 != NULL) {
@@ -146,16 +146,16 @@ static bool nodes_could_do(const struct orr_victim_search *search)
         return search->capacities.each == 0 || search->capacities.fitting >= (int64_t)search->k;
     }
     const struct orr_session *session = search->session;
-    struct holder *holders = orr_alloc(session->node_count + (size_t)1, sizeof *holders);
+    struct bin *bins = orr_alloc(session->node_count + (size_t)1, sizeof *bins);
     int64_t *requirements = orr_alloc(search->k + (size_t)1, sizeof *requirements);
     for (uint32_t n = 0; n < session->node_count; n++) {
-        holders[n] = (struct holder){.capacity = capacity[n]};
+        bins[n] = (struct bin){.capacity = capacity[n]};
     }
     for (uint32_t i = 0; i < search->k; i++) {
         requirements[i] = orr_victim__pending_gpus(session, search->tasks.tasks[i]);
     }
-    const bool possible = match(requirements, search->k, holders, session->node_count);
-    orr_free(holders);
+    const bool possible = first_fit_decreasing(requirements, search->k, bins, session->node_count);
+    orr_free(bins);
     orr_free(requirements);
     return possible;
 }
@@ -185,42 +185,42 @@ const struct orr_topology_level *orr_victim__required_level(const struct orr_ses
     return topology == NULL ? NULL : orr_topology_find_level(topology, set->constraint.required);
 }
 
-static bool level_could_do(const struct orr_victim_search *search,
+static bool level_has_room(const struct orr_victim_search *search,
                            const struct orr_topology_level *level)
 {
     const struct orr_session *session = search->session;
     const struct orr_sjob *job = &session->jobs[search->job];
     if (session->v017 != NULL) {
-        return orr_victim__level_could_do_v017(search, level);
+        return orr_victim__level_has_room_v017(search, level);
     }
-    struct holder *holders = orr_zalloc(level->value_count + (size_t)1, sizeof *holders);
+    struct bin *bins = orr_zalloc(level->value_count + (size_t)1, sizeof *bins);
     int64_t *requirements = orr_alloc(job->set_count, sizeof *requirements);
     uint32_t count = 0;
     const int64_t *with = orr_capacities_of_level(&search->capacities, level)->with;
     for (uint32_t v = 0; v < level->value_count; v++) {
-        holders[v].capacity = with[v];
+        bins[v].capacity = with[v];
     }
     for (uint32_t s = job->first_set; s < job->first_set + job->set_count; s++) {
         if (orr_victim__required_level(session, &session->sets[s]) == level) {
             requirements[count++] = orr_victim__set_gpus(search, s);
         }
     }
-    const bool possible = match(requirements, count, holders, level->value_count);
-    orr_free(holders);
+    const bool possible = first_fit_decreasing(requirements, count, bins, level->value_count);
+    orr_free(bins);
     orr_free(requirements);
     return possible;
 }
 
 /* Filter of topology: the sets that must stay within a domain need domains with enough GPUs. Pod
  * sets are not looked at. */
-static bool domains_could_do(const struct orr_victim_search *search)
+static bool pass_topology_filter(const struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
     const struct orr_sjob *job = &session->jobs[search->job];
     for (uint32_t s = job->first_set; s < job->first_set + job->set_count; s++) {
         const struct orr_topology_level *level =
             orr_victim__required_level(session, &session->sets[s]);
-        if (level != NULL && !level_could_do(search, level)) {
+        if (level != NULL && !level_has_room(search, level)) {
             return false;
         }
     }
@@ -241,8 +241,9 @@ static bool some_victim_on(const struct orr_victim_search *search, const bool *a
     return false;
 }
 
-/* Filter of affinity: each task that names nodes must find one among those at window. */
-static bool affinity_could_do(const struct orr_victim_search *search)
+/* Filter of affinity: each pending task with node affinity needs an allowed node among the feasible
+ * ones and those of recorded and potential victims. */
+static bool pass_affinity_filter(const struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
     for (uint32_t i = 0; i < search->k && session->rules.predicates; i++) {
@@ -278,8 +279,8 @@ bool orr_victim__is_constrained(const struct orr_victim_search *search)
     return constrained;
 }
 
-bool orr_victim__plausible(const struct orr_victim_search *search)
+bool orr_victim__passes_filters(const struct orr_victim_search *search)
 {
-    return nodes_could_do(search) &&
-           (!search->constrained || (affinity_could_do(search) && domains_could_do(search)));
+    return pass_node_filter(search) &&
+           (!search->constrained || (pass_affinity_filter(search) && pass_topology_filter(search)));
 }

@@ -15,14 +15,14 @@
 
 /* --- preparing --- */
 
-void orr_victim__list_pending(struct orr_victim_search *search)
+void orr_victim__list_waiting(struct orr_victim_search *search)
 {
-    if (search->pending == NULL) {
-        search->pending = orr_order_waiting(search->session, search->job, &search->pending_count);
+    if (search->waiting == NULL) {
+        search->waiting = orr_order_waiting(search->session, search->job, &search->waiting_count);
     }
 }
 
-static void keep_sums(struct orr_victim_search *search)
+static void snapshot_queues(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
     search->held = orr_arena_take(&search->memory, session->queue_count, sizeof *search->held);
@@ -44,7 +44,7 @@ static void release_search(struct orr_victim_search *search)
     orr_free(search->candidates);
     orr_free(search->recorded.items);
     orr_free(search->next.items);
-    orr_task_list_release(&search->survivors);
+    orr_task_list_release(&search->actual_victims);
     orr_free(search->potential.items);
     orr_arena_release(&search->arena);
     orr_refute__give_back(search->session, &search->memory);
@@ -68,15 +68,15 @@ static int32_t filled_members(const struct orr_victim_search *search, uint32_t s
     return filled;
 }
 
-/* KAI adjustSubGroupsMinAvailable: in a clone with few of a job's pods, a pod set cannot need more
- * pods than it has there. One without any keeps its minimum, so it is not satisfied. */
+/* KAI adjustSubGroupsMinAvailable: in a partial job the minimum of a pod set is lowered to the pods
+ * it has there. A pod set without any keeps its minimum, so that it is not satisfied. */
 static int32_t clone_min(const struct orr_sset *set, int32_t filled)
 {
     const bool lowered = set->is_pods ? filled > 0 : set->min_stated;
     return lowered && filled < set->min ? filled : set->min;
 }
 
-/* A clone of the job with its active tasks and the first k of those it must get. */
+/* A partial job (KAI: partial pending job): its active tasks and its first k pending ones. */
 static void make_view(struct orr_victim_search *search, uint32_t k)
 {
     const struct orr_session *session = search->session;
@@ -121,13 +121,13 @@ static bool probe(struct orr_victim_search *search, uint32_t k)
     search->steps = 0;
     bool solved = false;
     do {
-        const bool plausible = orr_victim__plausible(search);
-        if (!plausible) {
-            orr_victim__reached(search, ORR_OUTCOME_FILTERED);
+        const bool passes = orr_victim__passes_filters(search);
+        if (!passes) {
+            orr_victim__raise_outcome(search, ORR_OUTCOME_FILTERED);
             orr_victim__report(search, &search->potential, ORR_OUTCOME_FILTERED);
         }
-        solved = plausible && orr_victim__try_state(search);
-    } while (!solved && !search->spent && !search->generator_spent &&
+        solved = passes && orr_victim__try_state(search);
+    } while (!solved && !search->budget_spent && !search->generator_budget_spent &&
              orr_victim__step(search, &order));
     orr_order_release(&order);
     return solved;
@@ -135,11 +135,13 @@ static bool probe(struct orr_victim_search *search, uint32_t k)
 
 /* --- what a success leaves for the next probe --- */
 
-void orr_victim__remember(struct orr_victim_search *search, const struct orr_victims *potential)
+void orr_victim__stage_recorded(struct orr_victim_search *search,
+                                const struct orr_victims *potential)
 {
     struct orr_session *session = search->session;
     const uint32_t groups = search->recorded_groups + session->job_count + search->steps + 1;
-    uint32_t *survives = orr_zalloc(groups, sizeof *survives); /* the group's new number + 1 */
+    /* of a group: 0, or 1 + the number it is recorded with, as some task of it stays evicted */
+    uint32_t *survives = orr_zalloc(groups, sizeof *survives);
     struct orr_victims all = {0};
     for (uint32_t i = 0; i < search->recorded.count; i++) {
         orr_victims_push(&all, &search->recorded.items[i]);
@@ -159,7 +161,7 @@ void orr_victim__remember(struct orr_victim_search *search, const struct orr_vic
         }
     }
     search->next.count = 0;
-    search->survivors.count = 0;
+    search->actual_victims.count = 0;
     for (uint32_t i = 0; i < all.count; i++) {
         const uint32_t task = all.items[i].task;
         const uint8_t status = session->v017 != NULL ? orr_victim__status_v017(session, &all, i)
@@ -170,7 +172,7 @@ void orr_victim__remember(struct orr_victim_search *search, const struct orr_vic
             orr_victims_push(&search->next, &victim);
         }
         if (status == ORR_TASK_RELEASING || status == ORR_TASK_PIPELINED) {
-            orr_task_list_push(&search->survivors, task);
+            orr_task_list_push(&search->actual_victims, task);
         }
     }
     orr_free(all.items);
@@ -205,16 +207,17 @@ static void forget_recorded(struct orr_victim_search *search)
            search->session->node_count * sizeof *search->feasible);
 }
 
-/* After the statement was taken back: the victims become recorded, their nodes feasible. */
-static void adopt(struct orr_victim_search *search)
+/* Behind the rollback of a success: its victims become the recorded ones, and the nodes that these
+ * are on now are feasible. */
+static void promote_next(struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
     forget_recorded(search);
     const struct orr_victims old = search->recorded;
     search->recorded = search->next;
     search->next = old;
-    for (uint32_t i = 0; i < search->survivors.count; i++) {
-        search->feasible[session->tasks[search->survivors.tasks[i]].live.node] = true;
+    for (uint32_t i = 0; i < search->actual_victims.count; i++) {
+        search->feasible[session->tasks[search->actual_victims.tasks[i]].live.node] = true;
     }
     orr_sort(search->recorded.items, search->recorded.count, sizeof *search->recorded.items,
              by_group, NULL);
@@ -231,7 +234,7 @@ static void adopt(struct orr_victim_search *search)
         search->recorded.items[i].group = search->recorded_groups - 1;
         search->is_recorded[search->recorded.items[i].task] = true;
     }
-    if (session->v017 == NULL) { /* which has them group by group */
+    if (session->v017 == NULL) { /* v0.17 keeps the recorded victims in the order of their groups */
         orr_sort(search->recorded.items, search->recorded.count, sizeof *search->recorded.items,
                  by_uid, session);
     }
@@ -243,7 +246,7 @@ static bool probe_and_take_back(struct orr_victim_search *search, uint32_t k, ui
         return false;
     }
     orr_session_rollback(search->session, checkpoint);
-    adopt(search);
+    promote_next(search);
     return true;
 }
 
@@ -286,11 +289,11 @@ static enum orr_search_result run_generators(struct orr_victim_search *search)
     struct orr_session *session = search->session;
     const struct orr_jobview whole = orr_jobview_whole(search->job);
     const uint32_t checkpoint = orr_session_checkpoint(session);
-    const uint32_t used = orr_jobview_count_all(session, whole, ORR_STATES_ACTIVE_USED);
-    for (int g = 0; g < ORR_GENERATORS && !search->spent; g++) {
+    const uint32_t active_before = orr_jobview_count_all(session, whole, ORR_STATES_ACTIVE_USED);
+    for (int g = 0; g < ORR_GENERATORS && !search->budget_spent; g++) {
         search->generator = (enum orr_generator)g;
         search->tried_by_generator = 0;
-        search->generator_spent = false;
+        search->generator_budget_spent = false;
         if (orr_refute__generator(search)) {
             continue;
         }
@@ -299,21 +302,22 @@ static enum orr_search_result run_generators(struct orr_victim_search *search)
         if (largest_prefix(search, checkpoint) == 0 || !probe(search, search->tasks.count)) {
             continue;
         }
-        /* KAI asks for all pod sets here, also for those the job could do without. */
+        /* KAI requires each pod set to be satisfied here, though the minimum of sets may need
+         * fewer. */
         if (orr_jobview_gang_satisfied(session, whole) &&
-            orr_jobview_count_all(session, whole, ORR_STATES_ACTIVE_USED) > used) {
+            orr_jobview_count_all(session, whole, ORR_STATES_ACTIVE_USED) > active_before) {
             return ORR_SEARCH_SOLVED;
         }
-        orr_victim__reached(search, ORR_OUTCOME_UNFINISHED);
+        orr_victim__raise_outcome(search, ORR_OUTCOME_UNFINISHED);
         if (session->rules.strict_v017) {
             /* A defect of v0.17: the statement is neither executed nor taken back. */
-            orr_session_abandon(session);
+            orr_session_leave_uncommitted(session);
             return ORR_SEARCH_ABANDONED;
         }
         orr_session_rollback(session, checkpoint);
         return ORR_SEARCH_FAILED;
     }
-    return search->spent ? ORR_SEARCH_SPENT : ORR_SEARCH_FAILED;
+    return search->budget_spent ? ORR_SEARCH_SPENT : ORR_SEARCH_FAILED;
 }
 
 static void prepare_search(struct orr_victim_search *search)
@@ -322,7 +326,7 @@ static void prepare_search(struct orr_victim_search *search)
     search->feasible =
         orr_arena_take(&search->memory, session->node_count, sizeof *search->feasible);
     search->constrained = orr_victim__is_constrained(search);
-    keep_sums(search);
+    snapshot_queues(search);
     orr_victim__open_capacities(search);
     if (search->candidates == NULL && search->candidate_count == 0) {
         orr_victim__find_candidates(search);
@@ -338,26 +342,26 @@ enum orr_search_result orr_victim_search(struct orr_session *session, enum orr_a
     orr_arena_init(&search.arena);
     orr_jobview_to_allocate(session, orr_jobview_whole(job), true, &search.tasks);
     search.demand = orr_session_demand(session, &search.tasks, session->min_gpu_memory_mib);
-    /* Where budgets count scenarios, those that cannot work count too. */
-    const bool all_tried = session->rules.literal || orr_victim__has_budget(&session->rules) ||
-                           session->rules.prune.off == (1u << ORR_PRUNERS) - 1;
+    /* A budget counts scenarios that cannot succeed too, so that none may be left out. */
+    const bool no_pruning = session->rules.literal || orr_victim__has_budget(&session->rules) ||
+                            session->rules.prune.off == (1u << ORR_PRUNERS) - 1;
     orr_victim__list_queues(&search);
     if (search.tasks.count == 0) {
-        orr_victim__find_candidates(&search);
+        orr_victim__find_candidates(&search); /* for the outcome */
     } else {
         make_first_view(&search);
-        if (!orr_refute__search(&search, all_tried)) {
+        if (!orr_refute__search(&search, no_pruning)) {
             prepare_search(&search);
             result = run_generators(&search);
         }
     }
     if (result == ORR_SEARCH_SOLVED) {
-        search.reached = ORR_OUTCOME_SOLVED;
+        search.outcome = ORR_OUTCOME_SOLVED;
     } else if (result == ORR_SEARCH_SPENT) {
-        search.reached = ORR_OUTCOME_SPENT;
+        search.outcome = ORR_OUTCOME_SPENT;
     }
     orr_refute__search_ended(&search, result);
-    session->jobs[job].outcomes[action] = search.reached;
+    session->jobs[job].outcomes[action] = search.outcome;
     release_search(&search);
     return result;
 }

@@ -57,7 +57,7 @@ static struct orr_order_entry *build_order(struct orr_victim_search *search,
     }
     orr_order_init(order, session, false, true);
     count = orr_order_prepare(order, views, count, entries);
-    orr_order_build_over(order, search->pending, search->pending_count, is_victim, entries, count);
+    orr_order_build_over(order, search->waiting, search->waiting_count, is_victim, entries, count);
     orr_free(views);
     *left = count;
     return entries;
@@ -155,7 +155,7 @@ bool orr_victim__simulate(struct orr_victim_search *search, const struct orr_vic
             list[count++] = n;
         }
     }
-    orr_victim__list_pending(search);
+    orr_victim__list_waiting(search);
     const uint32_t checkpoint = orr_session_checkpoint(session);
     const bool recorded_first = session->v017 != NULL;
     const bool evicted = evict_all(search, recorded_first ? &search->recorded : potential) &&
@@ -167,10 +167,10 @@ bool orr_victim__simulate(struct orr_victim_search *search, const struct orr_vic
      */
     const bool refused = placed && !solved && search->action != ORR_ACTION_CONSOLIDATION;
     const enum orr_outcome outcome = refused ? ORR_OUTCOME_REJECTED : ORR_OUTCOME_NOT_PLACED;
-    orr_victim__reached(search, outcome);
+    orr_victim__raise_outcome(search, outcome);
     orr_victim__report(search, potential, solved ? ORR_OUTCOME_SOLVED : outcome);
     if (solved) {
-        orr_victim__remember(search, potential);
+        orr_victim__stage_recorded(search, potential);
     } else {
         orr_session_rollback(session, checkpoint);
     }

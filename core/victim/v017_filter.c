@@ -16,7 +16,7 @@ static double whole_gpus(const struct orr_session *session, const struct orr_vec
 {
     double sum = orr_share_units(ORR_SHARE_GPU, vector->v[ORR_SLOT_GPU]);
     for (uint32_t s = ORR_SLOT_EXTENDED; s < session->slot_count; s++) {
-        sum += (double)(vector->v[s] * session->slot_g[s]);
+        sum += (double)(vector->v[s] * session->slot_quota_gpus[s]);
     }
     return sum;
 }
@@ -140,7 +140,7 @@ bool orr_victim__nodes_could_do_v017(const struct orr_victim_search *search)
     return possible;
 }
 
-bool orr_victim__level_could_do_v017(const struct orr_victim_search *search,
+bool orr_victim__level_has_room_v017(const struct orr_victim_search *search,
                                      const struct orr_topology_level *level)
 {
     const struct orr_session *session = search->session;

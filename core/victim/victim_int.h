@@ -91,12 +91,12 @@ struct orr_victim_search {
     bool *base_feasible;              /* by node */
     int64_t (*held)[ORR_SHARE_KINDS]; /* by queue, before anything was tried */
     int64_t (*nonpreemptible)[ORR_SHARE_KINDS];
-    const struct orr_order_entry *pending; /* all others that wait, in the order of building */
-    uint32_t pending_count;
+    const struct orr_order_entry *waiting; /* all others that wait, in the order of building */
+    uint32_t waiting_count;
     int64_t tried, tried_by_generator; /* scenarios of this job */
     struct orr_refuter refuter;
-    bool spent, generator_spent; /* one more was wanted than the budget allows */
-    uint64_t *failed;            /* fingerprints of scenarios that failed, hashed; 0: a free slot */
+    bool budget_spent, generator_budget_spent; /* one more was wanted than the budget allows */
+    uint64_t *failed; /* fingerprints of scenarios that failed, hashed; 0: a free slot */
     uint32_t failed_count, failed_slots;
     struct orr_capacities capacities;
     struct orr_victims chosen; /* of the scenario that is tried */
@@ -107,12 +107,12 @@ struct orr_victim_search {
     struct orr_victims recorded; /* carried from probe to probe; group numbers are dense */
     uint32_t recorded_groups;
     bool *is_recorded; /* by task; NULL until any was */
-    bool *feasible;    /* by node: base and the nodes of survivors */
+    bool *feasible;    /* by node: base and where recorded victims are now */
 
-    struct orr_victims next;        /* recorded for the next probe, should this one succeed */
-    uint8_t reached;                /* enum orr_outcome: how far the best scenario got */
-    bool constrained;               /* its tasks may not run everywhere */
-    struct orr_task_list survivors; /* victims that stayed evicted or were moved */
+    struct orr_victims next;             /* recorded for the next probe, should this one succeed */
+    uint8_t outcome;                     /* enum orr_outcome: how far the best scenario got */
+    bool constrained;                    /* its tasks may not run everywhere */
+    struct orr_task_list actual_victims; /* victims that stayed evicted or were moved */
 
     struct orr_arena arena; /* of the probe */
     uint32_t k;
@@ -124,18 +124,19 @@ struct orr_victim_search {
     uint32_t steps;
 };
 
-static inline void orr_victim__reached(struct orr_victim_search *search, enum orr_outcome outcome)
+static inline void orr_victim__raise_outcome(struct orr_victim_search *search,
+                                             enum orr_outcome outcome)
 {
-    search->reached = outcome > search->reached ? (uint8_t)outcome : search->reached;
+    search->outcome = outcome > search->outcome ? (uint8_t)outcome : search->outcome;
 }
 
 /* simulate.c: what became of a scenario, if somebody watches. */
 void orr_victim__report(const struct orr_victim_search *search, const struct orr_victims *potential,
                         enum orr_outcome outcome);
 
-/* search.c: fills `pending`, once a search. Asked before anything is evicted: nothing but victims
+/* search.c: fills `waiting`, once a search. Asked before anything is evicted: nothing but victims
  * and the preemptor changes during a search, so that all others wait as they do now. */
-void orr_victim__list_pending(struct orr_victim_search *search);
+void orr_victim__list_waiting(struct orr_victim_search *search);
 
 /* candidates.c: the ancestors of two queues on the first level, from the top, where they differ. */
 struct orr_queue_pair {
@@ -158,7 +159,7 @@ int orr_victim__compare_age(const struct orr_session *session, uint32_t a, uint3
 struct orr_order;
 /* order: of possible victims; all 0 before the first step of a probe. */
 bool orr_victim__step(struct orr_victim_search *search, struct orr_order *order);
-bool orr_victim__plausible(const struct orr_victim_search *search);
+bool orr_victim__passes_filters(const struct orr_victim_search *search);
 /* More than room decides whether a set is plausible. */
 bool orr_victim__is_constrained(const struct orr_victim_search *search);
 
@@ -183,7 +184,7 @@ void orr_victim__measure_again_v017(struct orr_victim_search *search);
 /* The filters of room, of nodes and of the domains of a level, with the sums of
  * v0.17. */
 bool orr_victim__nodes_could_do_v017(const struct orr_victim_search *search);
-bool orr_victim__level_could_do_v017(const struct orr_victim_search *search,
+bool orr_victim__level_has_room_v017(const struct orr_victim_search *search,
                                      const struct orr_topology_level *level);
 
 /* capacity.c: opened with the search, with what its nodes have free and which are feasible before
@@ -206,7 +207,8 @@ bool orr_victim__try_state(struct orr_victim_search *search);
 bool orr_victim__simulate(struct orr_victim_search *search, const struct orr_victims *potential);
 
 /* search.c: what a success, still in the statement, leaves for the next probe. */
-void orr_victim__remember(struct orr_victim_search *search, const struct orr_victims *potential);
+void orr_victim__stage_recorded(struct orr_victim_search *search,
+                                const struct orr_victims *potential);
 
 bool orr_victim__is_candidate_queue(const struct orr_victim_search *search, uint32_t queue);
 bool orr_victim__is_candidate(const struct orr_victim_search *search, uint32_t job);

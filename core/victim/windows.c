@@ -30,11 +30,11 @@ static bool afford(struct orr_victim_search *search)
 {
     const struct orr_scenario_budget *budget = &search->session->rules.scenario_budget;
     const bool greedy = search->generator == ORR_NODE_LOCAL_GREEDY;
-    search->spent = is_spent(search->session->scenarios_tried, budget->action) ||
-                    is_spent(search->tried, budget->job);
-    search->generator_spent = is_spent(
+    search->budget_spent = is_spent(search->session->scenarios_tried, budget->action) ||
+                           is_spent(search->tried, budget->job);
+    search->generator_budget_spent = is_spent(
         search->tried_by_generator, greedy ? budget->node_local_greedy : budget->multi_node_gang);
-    if (search->spent || search->generator_spent) {
+    if (search->budget_spent || search->generator_budget_spent) {
         return false;
     }
     search->session->scenarios_tried++;
@@ -121,7 +121,7 @@ static uint64_t mark_jobs_on(struct orr_victim_search *search, uint32_t node)
     const uint64_t number = ++search->session->node_scenarios;
     uint32_t at = c->since[node] == 0 ? ORR_NONE : c->last_on[node];
     for (; at != ORR_NONE; at = search->potential.items[at].before) {
-        search->session->jobs[search->potential.items[at].job].on_node = number;
+        search->session->jobs[search->potential.items[at].job].last_node_scenario = number;
     }
     return number;
 }
@@ -139,7 +139,7 @@ static bool try_node(struct orr_victim_search *search, uint32_t node)
     }
     for (uint32_t i = 0; i < search->potential.count; i++) {
         struct orr_victim victim = search->potential.items[i];
-        if (search->session->jobs[victim.job].on_node == number) {
+        if (search->session->jobs[victim.job].last_node_scenario == number) {
             victim.group = victim.job;
             orr_victims_push(&search->chosen, &victim);
         }

@@ -12,8 +12,9 @@
 #include <orrery/core/attempt.h>
 #include <orrery/core/statement.h>
 
-/* Part of the minimum of a pod set waits for resources: then all of the job waits with it. */
-static bool gang_must_wait(const struct orr_session *session, uint32_t index)
+/* A pod set whose minimum is pipelined in part: then all of the job is pipelined (KAI:
+ * ShouldPipelineJob). */
+static bool must_pipeline(const struct orr_session *session, uint32_t index)
 {
     const struct orr_sjob *job = &session->jobs[index];
     for (uint32_t s = job->first_set; s < job->first_set + job->set_count; s++) {
@@ -57,21 +58,21 @@ static bool allocate_job(struct orr_session *session, uint32_t index, struct orr
     struct orr_sjob *job = &session->jobs[index];
     const struct orr_jobview view = orr_jobview_whole(index);
     enum orr_fit_reason why;
-    const bool had_some = orr_jobview_count_all(session, view, ORR_STATES_ALLOCATED) > 0;
+    const bool had_allocated = orr_jobview_count_all(session, view, ORR_STATES_ALLOCATED) > 0;
     const bool placed = orr_attempt_job(session, view, nodes, false, &why);
     job->reason = (uint8_t)why;
     if (!placed) {
         report_unfit(session, ORR_LOOK_JOB, index, 0, why);
         return false;
     }
-    const bool waits = gang_must_wait(session, index);
-    report(session, ORR_LOOK_JOB, index, 0, waits ? "pipelined" : "placed",
-           waits ? "its GPUs are being freed" : "it starts");
-    if (waits) {
+    const bool pipelined = must_pipeline(session, index);
+    report(session, ORR_LOOK_JOB, index, 0, pipelined ? "pipelined" : "placed",
+           pipelined ? "its GPUs are being freed" : "it starts");
+    if (pipelined) {
         orr_session_pipeline_all(session, index, 0);
     }
     orr_session_commit(session, ORR_ACTION_ALLOCATE, ORR_NONE);
-    if (!waits && !had_some) {
+    if (!pipelined && !had_allocated) {
         job->last_start = session->now;
     }
     return true;
@@ -79,23 +80,24 @@ static bool allocate_job(struct orr_session *session, uint32_t index, struct orr
 
 static struct orr_node_list list_nodes(struct orr_session *session)
 {
-    return (struct orr_node_list){.nodes = orr_session_every_node(session),
+    return (struct orr_node_list){.nodes = orr_session_all_nodes(session),
                                   .count = session->node_count};
 }
 
-/* Within this action room only shrinks (where books are restored exactly), so what found no nodes
- * for one job finds none for a twin of it. Limits and quotas are a queue's own and say nothing
- * about others. */
-static bool twin_failed(const struct orr_session *session, const bool *failed, uint32_t index)
+/* Within this action room only shrinks (where books are restored exactly), so if one job found no
+ * nodes, no job of its placement class does. A failure by a queue's limit or quota says nothing of
+ * jobs of other queues. */
+static bool class_failed(const struct orr_session *session, const bool *failed, uint32_t index)
 {
     const struct orr_sjob *job = &session->jobs[index];
-    return session->v017 == NULL && job->twins != ORR_NONE && failed[job->twins] &&
+    return session->v017 == NULL && job->placement_class != ORR_NONE &&
+           failed[job->placement_class] &&
            orr_jobview_count_all(session, orr_jobview_whole(index), ORR_STATES_ACTIVE_USED) == 0;
 }
 
-/* Whether a failure says something about jobs that ask the same: not if a queue's limit or quota
- * may have kept single nodes from a shared request, whose cost differs from node to node. */
-static bool blames_nodes(const struct orr_session *session, const struct orr_sjob *job)
+/* The job failed for lack of room, so that others with equal requests fail too. That is not known
+ * where a queue's limit or quota may have excluded nodes on which a shared request costs more. */
+static bool lacks_room(const struct orr_session *session, const struct orr_sjob *job)
 {
     if (job->reason != ORR_FIT_POD_SCHEDULING_ERRORS) {
         return false;
@@ -110,17 +112,17 @@ static bool blames_nodes(const struct orr_session *session, const struct orr_sjo
     return !bounded;
 }
 
-/* As the rules are written. */
+/* The action as KAI writes it: every waiting job is attempted. */
 static void allocate_each(struct orr_session *session)
 {
     struct orr_order order;
     struct orr_jobview view;
-    bool *failed = orr_zalloc(session->twin_kinds, sizeof *failed);
+    bool *failed = orr_zalloc(session->placement_classes, sizeof *failed);
     const struct orr_node_list nodes = list_nodes(session);
     orr_kai__build_order(session, ORR_ACTION_ALLOCATE, &order);
     while (orr_order_pop(&order, &view)) {
         struct orr_sjob *job = &session->jobs[view.job];
-        if (twin_failed(session, failed, view.job)) {
+        if (class_failed(session, failed, view.job)) {
             job->reason = ORR_FIT_POD_SCHEDULING_ERRORS;
             report_unfit(session, ORR_LOOK_JOB, view.job, 0, ORR_FIT_POD_SCHEDULING_ERRORS);
             continue;
@@ -129,8 +131,8 @@ static void allocate_each(struct orr_session *session)
         if (placed && job->pending > 0) {
             orr_order_push(&order, view);
         }
-        if (!placed && job->twins != ORR_NONE && blames_nodes(session, job)) {
-            failed[job->twins] = true;
+        if (!placed && job->placement_class != ORR_NONE && lacks_room(session, job)) {
+            failed[job->placement_class] = true;
         }
     }
     orr_order_release(&order);
@@ -143,7 +145,7 @@ static bool may_start(struct orr_session *session, uint32_t lane)
 {
     struct orr_backlog *backlog = session->backlog;
     return orr_backlog_has_room(backlog, session, backlog->lanes[lane].of_class) &&
-           orr_backlog_law(session, lane) == ORR_FIT_NONE;
+           orr_backlog_bound(session, lane) == ORR_FIT_NONE;
 }
 
 struct lane_list {
@@ -151,9 +153,10 @@ struct lane_list {
     uint32_t count, capacity;
 };
 
-/* Lists the lanes worth looking at, and says why the others wait. Where a lane is open, each of its
- * jobs has a reason of its own. */
-static void list_lanes(struct orr_session *session, struct lane_list *open)
+/* Lists the open lanes, whose next job has room and passes no limit or quota, and gives the others
+ * their fit reason; each job of an open lane gets its own (ORR_FIT_REASONS). Clears the failures of
+ * classes. */
+static void classify_lanes(struct orr_session *session, struct lane_list *open)
 {
     struct orr_backlog *backlog = session->backlog;
     open->count = 0;
@@ -163,12 +166,12 @@ static void list_lanes(struct orr_session *session, struct lane_list *open)
             !class->failed && orr_backlog_has_room(backlog, session, backlog->active[c]);
         class->failed = false;
         for (uint32_t l = 0; l < class->lane_count; l++) {
-            const enum orr_fit_reason law = orr_backlog_law(session, class->lanes[l]);
+            const enum orr_fit_reason bound = orr_backlog_bound(session, class->lanes[l]);
             backlog->lanes[class->lanes[l]].reason =
-                (uint8_t)(law != ORR_FIT_NONE ? law
-                          : room              ? ORR_FIT_REASONS
-                                              : ORR_FIT_POD_SCHEDULING_ERRORS);
-            if (room && law == ORR_FIT_NONE) {
+                (uint8_t)(bound != ORR_FIT_NONE ? bound
+                          : room                ? ORR_FIT_REASONS
+                                                : ORR_FIT_POD_SCHEDULING_ERRORS);
+            if (room && bound == ORR_FIT_NONE) {
                 open->lanes = ORR_ROOM_FOR_ONE(open->lanes, open->count, open->capacity);
                 open->lanes[open->count++] = class->lanes[l];
             }
@@ -201,8 +204,9 @@ static void close_class(struct orr_session *session, struct orr_order *order, ui
     }
 }
 
-/* Several lanes, or jobs of which tasks may be left: as all would be popped. */
-static void walk(struct orr_session *session, struct lane_list *open, struct orr_node_list nodes)
+/* Several open lanes, or jobs that one attempt may place in part: pops in the literal order. */
+static void allocate_by_heaps(struct orr_session *session, struct lane_list *open,
+                              struct orr_node_list nodes)
 {
     struct orr_backlog *backlog = session->backlog;
     struct orr_jobview view;
@@ -219,14 +223,15 @@ static void walk(struct orr_session *session, struct lane_list *open, struct orr
                 orr_order_push(order, view);
             }
             close_lanes(session, order, open);
-        } else if (!backlog->classes[class].single && blames_nodes(session, job)) {
+        } else if (!backlog->classes[class].single && lacks_room(session, job)) {
             close_class(session, order, class);
         }
     }
 }
 
-/* One lane: whatever is popped before and between its jobs changes nothing. */
-static void walk_lane(struct orr_session *session, uint32_t index, struct orr_node_list nodes)
+/* With one open lane jobs of closed lanes, popped before and between its jobs, fail and change
+ * nothing, so that no heaps are built. */
+static void allocate_lane(struct orr_session *session, uint32_t index, struct orr_node_list nodes)
 {
     struct orr_backlog *backlog = session->backlog;
     const struct orr_lane *lane = &backlog->lanes[index];
@@ -235,27 +240,27 @@ static void walk_lane(struct orr_session *session, uint32_t index, struct orr_no
         const uint32_t job = lane->items[i].job;
         if (allocate_job(session, job, nodes)) {
             open = may_start(session, index);
-        } else if (blames_nodes(session, &session->jobs[job])) {
+        } else if (lacks_room(session, &session->jobs[job])) {
             backlog->classes[lane->of_class].failed = true;
             open = false;
         }
     }
 }
 
-static void walk_lanes(struct orr_session *session, struct lane_list *open)
+static void allocate_open_lanes(struct orr_session *session, struct lane_list *open)
 {
     const struct orr_backlog *backlog = session->backlog;
     const struct orr_class *class = &backlog->classes[backlog->lanes[open->lanes[0]].of_class];
     const struct orr_node_list all = list_nodes(session);
     if (open->count == 1 && !class->single && class->key.due == class->key.pending) {
-        walk_lane(session, open->lanes[0], all);
+        allocate_lane(session, open->lanes[0], all);
     } else {
-        walk(session, open, all);
+        allocate_by_heaps(session, open, all);
     }
 }
 
-/* Writes the lanes' reasons into their jobs. */
-static void tell_jobs(struct orr_session *session)
+/* Copies the lanes' reasons to their jobs. */
+static void copy_reasons(struct orr_session *session)
 {
     struct orr_backlog *backlog = session->backlog;
     for (uint32_t l = 0; l < backlog->lane_count; l++) {
@@ -269,7 +274,7 @@ static void tell_jobs(struct orr_session *session)
     }
 }
 
-/* Of jobs that were not tried: what speaks for all of a lane. */
+/* Reports one reason a lane for the jobs that were not attempted. */
 static void report_lanes(const struct orr_session *session)
 {
     const struct orr_backlog *backlog = session->backlog;
@@ -300,14 +305,15 @@ void orr_kai__allocate(struct orr_session *session)
     }
     struct orr_backlog *backlog = orr_backlog_sync(session);
     struct lane_list open = {0};
-    list_lanes(session, &open);
+    classify_lanes(session, &open);
     if (open.count > 0) {
-        walk_lanes(session, &open);
-        list_lanes(session, &open);
+        allocate_open_lanes(session, &open);
+        classify_lanes(session, &open);
     }
     report_lanes(session);
     if (backlog->borrowed || backlog->delayed_count > 0) {
-        tell_jobs(session); /* others have reasons of their own, or nobody can ask later */
+        /* delayed jobs have reasons of their own; a borrowed backlog is freed before it is read */
+        copy_reasons(session);
     }
     orr_free(open.lanes);
 }

@@ -45,7 +45,7 @@ struct kai {
     struct orr_kai_usage past;
     struct orr_kai_hooking hooking;
     bool changed; /* something happened since the last cycle, or it did something */
-    /* `divisions` of the session when its shares of a resource were reported last */
+    /* `share_generation` of the session when its shares of a resource were reported last */
     uint64_t reported[ORR_SHARE_KINDS];
     orr_ms due_ms;     /* a rule may let more through from here on, whatever shares do */
     uint32_t *waiting; /* jobs that may need a reason after the next cycle */
@@ -199,8 +199,9 @@ static uint32_t take_slot(struct kai *kai, const struct orr_view *view, uint32_t
         .preemptible = spec->preemptible != 0,
         .created_s = spec->submit_ms / 1000,
         .staleness_grace = ORR_MS_NONE,
-        .twins = shape->group_count == 1 && shape->set_count == 0 && !spec->scales ? spec->shape
-                                                                                   : ORR_NONE,
+        .placement_class = shape->group_count == 1 && shape->set_count == 0 && !spec->scales
+                               ? spec->shape
+                               : ORR_NONE,
         .sets = list.sets,
         .set_count = list.count,
         .task_count = shape->tasks};
@@ -582,10 +583,10 @@ static bool kai_shares_of(void *state, const struct orr_view *view, enum orr_sha
 {
     struct kai *kai = state;
     const double unit = kind == ORR_SHARE_GPU ? ORR_MGPU : 1.0;
-    if (kai->reported[kind] == kai->session.divisions) {
+    if (kai->reported[kind] == kai->session.share_generation) {
         return false;
     }
-    kai->reported[kind] = kai->session.divisions;
+    kai->reported[kind] = kai->session.share_generation;
     for (uint32_t q = 0; q < view->queues->count; q++) {
         const uint32_t in_session = kai->build.queue_of[q];
         if (in_session != ORR_NONE && view->queues->queues[q].child_count == 0) {

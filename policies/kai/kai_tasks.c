@@ -391,7 +391,7 @@ static uint32_t groups_on(struct orr_kai_tasks *tasks, const struct orr_view *vi
                           uint64_t devices, uint32_t groups[ORR_SHARED_DEVICES_MAX])
 {
     uint32_t *group_on = devices_of(tasks, view->cluster, node), count = 0;
-    uint32_t fresh = tasks->session->next_group;
+    uint32_t fresh = tasks->session->next_gpu_group;
     for (; devices != 0 && count < ORR_SHARED_DEVICES_MAX; devices &= devices - 1) {
         uint32_t *group = &group_on[__builtin_ctzll(devices)];
         *group = *group == ORR_NONE ? fresh++ : *group;

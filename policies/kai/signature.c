@@ -34,7 +34,7 @@ static uint64_t sign_pods(const struct orr_session *session, const struct orr_sj
     bool any = false;
     for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
         const struct orr_stask *task = &session->tasks[t];
-        if (task->set == set && !orr_status_in(task->opened, ORR_STATES_ACTIVE_ALLOCATED)) {
+        if (task->set == set && !orr_status_in(task->status_at_open, ORR_STATES_ACTIVE_ALLOCATED)) {
             pods += orr_scatter(task->constraint_key + 0x6f72u);
             any = true;
         }

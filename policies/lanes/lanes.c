@@ -32,8 +32,8 @@ void orr_lanes_release(struct orr_lanes *lanes)
     *lanes = (struct orr_lanes){0};
 }
 
-static struct orr_lane *lane_of(const struct orr_lanes *lanes, const struct orr_view *view,
-                                uint32_t job)
+static struct orr_queue_lane *lane_of(const struct orr_lanes *lanes, const struct orr_view *view,
+                                      uint32_t job)
 {
     const struct orr_job_spec *spec = &view->specs[job];
     uint32_t line = lanes->caps_mgpu == NULL ? 0 : spec->queue;
@@ -83,7 +83,7 @@ static void line_up(struct orr_lanes *lanes, const struct orr_view *view, struct
         return;
     }
     make_lanes(lanes, view);
-    struct orr_lane *lane = lane_of(lanes, view, who.subject);
+    struct orr_queue_lane *lane = lane_of(lanes, view, who.subject);
     lanes->waiting++;
     orr_heap_push(&lane->heap, who);
     if (orr_heap_top(&lane->heap)->subject == who.subject) {
@@ -156,7 +156,7 @@ void orr_lanes_event(struct orr_lanes *lanes, const struct orr_view *view, enum 
     note_fresh(lanes, job);
 }
 
-static void drop_head(struct orr_lanes *lanes, struct orr_lane *lane)
+static void drop_head(struct orr_lanes *lanes, struct orr_queue_lane *lane)
 {
     const uint32_t job = orr_heap_pop(&lane->heap).subject;
     orr_scaling_left(&lanes->scaling, job);
@@ -169,7 +169,7 @@ static bool is_gone(const struct orr_view *view, uint32_t job)
 }
 
 /* The first of a lane; those that are gone are dropped on the way. */
-static const struct orr_event *head_of(struct orr_lanes *lanes, struct orr_lane *lane,
+static const struct orr_event *head_of(struct orr_lanes *lanes, struct orr_queue_lane *lane,
                                        const struct orr_view *view)
 {
     const struct orr_event *top = orr_heap_top(&lane->heap);
@@ -182,12 +182,12 @@ static const struct orr_event *head_of(struct orr_lanes *lanes, struct orr_lane 
 }
 
 /* The lane whose head is first in the global order, among those not known to be blocked. */
-static struct orr_lane *first_lane(struct orr_lanes *lanes, const struct orr_view *view)
+static struct orr_queue_lane *first_lane(struct orr_lanes *lanes, const struct orr_view *view)
 {
-    struct orr_lane *best = NULL;
+    struct orr_queue_lane *best = NULL;
     const struct orr_event *first = NULL;
     for (uint32_t i = 0; lanes->waiting > 0 && i < lanes->lane_count; i++) {
-        struct orr_lane *lane = &lanes->lanes[i];
+        struct orr_queue_lane *lane = &lanes->lanes[i];
         const struct orr_event *top = head_of(lanes, lane, view);
         if (top != NULL && lane->verdict == ORR_REASON_NONE &&
             (first == NULL || top->at < first->at ||
@@ -252,7 +252,7 @@ static void explain_fresh(struct orr_lanes *lanes, const struct orr_view *view, 
             explain(lanes, view, txn, job, ORR_REASON_NEVER);
             continue;
         }
-        const struct orr_lane *lane = lane_of(lanes, view, job);
+        const struct orr_queue_lane *lane = lane_of(lanes, view, job);
         bool behind = !lanes->backfill && orr_heap_top(&lane->heap)->subject != job;
         explain(lanes, view, txn, job, behind ? ORR_REASON_HEAD_OF_LINE : lane->verdict);
     }
@@ -268,7 +268,7 @@ void orr_lanes_cycle(struct orr_lanes *lanes, const struct orr_view *view, struc
         lanes->lanes[i].verdict = ORR_REASON_NONE;
     }
     lanes->released = false;
-    struct orr_lane *lane;
+    struct orr_queue_lane *lane;
     while ((lane = first_lane(lanes, view)) != NULL) {
         uint32_t job = orr_heap_top(&lane->heap)->subject;
         lane->verdict = try_start(lanes, view, txn, job);

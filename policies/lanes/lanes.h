@@ -22,7 +22,7 @@ enum orr_lanes_order { /* ties by job: in order of submit */
                        ORR_LANES_PREDICTED /* least GPU time by the estimate */
 };
 
-struct orr_lane {
+struct orr_queue_lane {
     struct orr_heap heap;
     enum orr_reason verdict; /* of its head since room was last released; NONE: not known to fail */
 };
@@ -36,7 +36,7 @@ struct orr_lanes {
     const int64_t
         *caps_mgpu; /* most a line's queue may hold; NULL: no caps. Then a line is a queue */
     struct orr_placer *placer; /* borrowed, set by the policy; NULL: consolidated */
-    struct orr_lane *lanes;
+    struct orr_queue_lane *lanes;
     struct orr_heap outsize; /* by (key, job): larger than all their line may ever hold */
     uint32_t waiting;        /* jobs in all lanes */
     uint32_t withdrawn;      /* of these, such that are gone */

@@ -259,7 +259,7 @@ static const char *rough(double value, bool is_time, char out[40])
     return out;
 }
 
-static void print_spread(const char *what, const struct orr_spread *s, bool is_time)
+static void print_spread(const char *what, const struct orr_study_spread *s, bool is_time)
 {
     char mean[40], low[40], high[40], most[40], range[120] = "no interval";
     if (!isnan(s->low)) {
@@ -273,7 +273,7 @@ static void print_spread(const char *what, const struct orr_spread *s, bool is_t
     (void)printf("\n");
 }
 
-static void json_spread(struct orr_json *json, const char *key, const struct orr_spread *s)
+static void json_spread(struct orr_json *json, const char *key, const struct orr_study_spread *s)
 {
     orr_json_open(json, key, '{');
     orr_json_real(json, "mean", s->mean);

@@ -15,7 +15,7 @@ struct trace_edit {
     const char *output, *format, *to; /* to: native, swf, or NULL: by the suffix of the output */
     const char *from, *until, *key;
     struct orr_row_filter filter;
-    struct orr_scaling scaling;
+    struct orr_trace_scaling scaling;
     int64_t capacity;
     const char *cluster;    /* as given last */
     orr_ms step_ms, gap_ms; /* of fit */

@@ -162,7 +162,7 @@ static void come_true(struct case_world *world, const struct orr_session *sessio
             }
         }
     }
-    world->next_group = session->next_group;
+    world->next_gpu_group = session->next_gpu_group;
 }
 
 struct rounds {

@@ -41,8 +41,8 @@ static void number_group(struct case_world *world, const char *name)
 {
     int64_t number;
     const uint32_t id = orr_idmap_put(&world->groups, name, strlen(name), NULL);
-    world->numbered_groups +=
-        id == world->numbered_groups && orr_parse_i64(name, strlen(name), &number);
+    world->numbered_gpu_groups +=
+        id == world->numbered_gpu_groups && orr_parse_i64(name, strlen(name), &number);
 }
 
 /* Devices are numbered as the case's builder comes by them: of equal ones KAI takes the first that
@@ -63,7 +63,7 @@ static void number_groups(struct case_world *world)
         }
     }
     orr_free(jobs);
-    world->next_group = world->groups.count;
+    world->next_gpu_group = world->groups.count;
 }
 
 static bool is_shared(const struct conform_request *request)
@@ -97,7 +97,8 @@ static void init_task(struct case_world *world, const struct conform_job *job,
     for (uint32_t g = 0; holds && g < devices; g++) {
         const char *name = g < from->gpu_group_count ? from->gpu_groups[g] : NULL;
         task->groups[task->group_count++] =
-            name == NULL ? world->next_group++ : orr_idmap_find(&world->groups, name, strlen(name));
+            name == NULL ? world->next_gpu_group++
+                         : orr_idmap_find(&world->groups, name, strlen(name));
     }
 }
 
@@ -589,7 +590,7 @@ static void add_job(struct case_world *world, uint32_t j, struct orr_session *se
         .staleness_grace = conform_is_set(from->staleness_grace_period_s)
                                ? to_ms(from->staleness_grace_period_s)
                                : ORR_MS_NONE,
-        .twins = ORR_NONE,
+        .placement_class = ORR_NONE,
         .sets = sets.sets,
         .set_count = sets.count,
         .tasks = tasks,
@@ -613,8 +614,8 @@ void orr_conform__make_session(struct case_world *world, struct orr_session *ses
     add_nodes(world, session);
     add_topologies(world, session);
     add_queues(world->one, session);
-    session->next_group = world->next_group;
-    session->numbered_groups = world->numbered_groups;
+    session->next_gpu_group = world->next_gpu_group;
+    session->numbered_gpu_groups = world->numbered_gpu_groups;
     for (uint32_t j = 0; j < world->one->job_count; j++) {
         add_job(world, j, session);
     }

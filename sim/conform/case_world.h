@@ -23,9 +23,9 @@ struct case_world {
     struct case_task **tasks; /* by job, task */
     uint32_t *job_ids;        /* in the session of this round */
     struct orr_idmap groups;  /* names of shared devices, in byte order */
-    uint32_t next_group;
-    uint32_t numbered_groups;  /* the first ones, whose names are numbers */
-    struct orr_idmap profiles; /* MIG resources, in the order of the session's slots */
+    uint32_t next_gpu_group;
+    uint32_t numbered_gpu_groups; /* the first ones, whose names are numbers */
+    struct orr_idmap profiles;    /* MIG resources, in the order of the session's slots */
     orr_ms now;
 };
 

@@ -211,7 +211,7 @@ static void work_stretches(const struct orr_exec *exec, uint32_t job, struct orr
                            const struct orr_terms *terms, orr_ms now)
 {
     while (j->from_ms < now && j->pause == PAUSE_NONE) {
-        struct orr_stretch stretch = orr_exec__stretch(exec, job, j->done);
+        struct orr_exec_stretch stretch = orr_exec__stretch(exec, job, j->done);
         j->rate_ppm = stretch.rate_ppm;
         j->short_ppm = stretch.short_ppm;
         orr_ms end = stretch.last ? now : j->from_ms + until(terms, j, stretch.end);
@@ -632,7 +632,7 @@ static int64_t until_last(const struct orr_exec *exec, uint32_t job)
     struct orr_exec_job j = exec->jobs[job];
     const struct orr_terms *terms = orr_exec__terms(exec, job);
     int64_t step = terms->checkpoint_ms * ORR_PPM, ms = 0;
-    struct orr_stretch stretch = {.last = false};
+    struct orr_exec_stretch stretch = {.last = false};
     while (!stretch.last) {
         stretch = orr_exec__stretch(exec, job, j.done);
         j.rate_ppm = stretch.rate_ppm;

@@ -145,14 +145,14 @@ static uint32_t epoch_at(const struct orr_profile *profile, const struct epoch_w
     return epoch;
 }
 
-struct orr_stretch orr_exec__stretch(const struct orr_exec *exec, uint32_t job, int64_t done)
+struct orr_exec_stretch orr_exec__stretch(const struct orr_exec *exec, uint32_t job, int64_t done)
 {
     const struct orr_profile *profile = profile_of(exec, job);
     const struct epoch_job *e = &exec->epochs->jobs[job];
     const struct epoch_work *work = &exec->epochs->works[e->work];
     const uint32_t epoch = epoch_at(profile, work, done);
     int64_t of_best = pace_ppm(profile, epoch, e->pace, e->best, e->share_ppm);
-    return (struct orr_stretch){
+    return (struct orr_exec_stretch){
         .end = work->ends[epoch],
         .rate_ppm = pace_ppm(profile, epoch, e->pace, work->reference, e->share_ppm),
         .short_ppm = orr_exec__short_ppm(of_best, ORR_PPM),

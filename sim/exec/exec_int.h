@@ -69,13 +69,13 @@ int64_t orr_exec__epochs_rate_at(const struct orr_exec *exec, uint32_t job, int6
 int64_t orr_exec__done(const struct orr_exec *exec, uint32_t job);
 
 /* Outside of rounds: a stretch of work at one rate. */
-struct orr_stretch {
+struct orr_exec_stretch {
     int64_t end; /* of the job's work, ms x ppm at its reference placement */
     int64_t rate_ppm, short_ppm;
     bool last;
 };
 /* The one that begins at, or goes on from `done`. */
-struct orr_stretch orr_exec__stretch(const struct orr_exec *exec, uint32_t job, int64_t done);
+struct orr_exec_stretch orr_exec__stretch(const struct orr_exec *exec, uint32_t job, int64_t done);
 
 /* In rounds: as the simulators that published such tables. */
 bool orr_exec__in_rounds(const struct orr_exec *exec, uint32_t job); /* it has epochs, too */

@@ -24,12 +24,12 @@ const char *import_say(struct orr_snapshot *out, const char *format, ...)
 static const struct orr_fit_detail *detail_of(const struct orr_session *session, uint32_t index)
 {
     const struct orr_fit_detail *own = &session->details[index];
-    const uint32_t twins = session->jobs[index].twins;
-    if (own->asked > 0 || twins == ORR_NONE) {
+    const uint32_t placement_class = session->jobs[index].placement_class;
+    if (own->asked > 0 || placement_class == ORR_NONE) {
         return own;
     }
     for (uint32_t j = 0; j < session->job_count; j++) { /* one was asked for all of its kind */
-        if (session->jobs[j].twins == twins && session->details[j].asked > 0) {
+        if (session->jobs[j].placement_class == placement_class && session->details[j].asked > 0) {
             return &session->details[j];
         }
     }

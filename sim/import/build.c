@@ -74,7 +74,7 @@ static struct orr_vec to_vec(const struct builder *b, const struct import_vec *f
     for (uint32_t r = 0; r < IMPORT_RESOURCES_MAX; r++) {
         const uint32_t slot = b->slots[r];
         if (slot != ORR_NONE) {
-            const bool devices = slot == ORR_SLOT_GPU || b->session->slot_g[slot] > 0;
+            const bool devices = slot == ORR_SLOT_GPU || b->session->slot_quota_gpus[slot] > 0;
             const int64_t bound = devices ? DEVICES_MAX : most;
             vec.v[slot] = from->v[r] < bound ? from->v[r] : bound;
         }
@@ -338,7 +338,7 @@ static void place_pod(struct builder *b, const struct import_pod *pod)
     for (uint32_t g = 0; g < count; g++) { /* without a name it has the device for itself */
         groups[g] = g < pod->group_count
                         ? orr_idmap_find(&b->groups, pod->groups[g], strlen(pod->groups[g]))
-                        : session->next_group + g;
+                        : session->next_gpu_group + g;
     }
     orr_session_set_task(session, pod->task, (enum orr_task_status)pod->status, node, groups,
                          count);
@@ -386,7 +386,7 @@ static void add_job(struct builder *b, struct import_job *job)
                                            .created_s = job->created_s,
                                            .preemption_delay = job->preemption_delay,
                                            .staleness_grace = job->staleness_grace,
-                                           .twins = twins_of(b, job, tasks, count),
+                                           .placement_class = twins_of(b, job, tasks, count),
                                            .sets = sets,
                                            .set_count = job->set_count,
                                            .tasks = tasks,
@@ -439,7 +439,7 @@ static void add_loose_pods(struct builder *b)
         const struct orr_job_spec_tree spec = {.name = "",
                                                .queue = ORR_NONE,
                                                .staleness_grace = ORR_MS_NONE,
-                                               .twins = ORR_NONE,
+                                               .placement_class = ORR_NONE,
                                                .sets = sets,
                                                .set_count = 2,
                                                .tasks = tasks,
@@ -476,11 +476,11 @@ static void number_groups(struct builder *b)
     for (uint32_t i = 0; i < count; i++) {
         int64_t number;
         const uint32_t id = orr_idmap_put(&b->groups, names[i], strlen(names[i]), NULL);
-        b->session->numbered_groups +=
-            id == b->session->numbered_groups && orr_parse_i64(names[i], strlen(names[i]), &number);
+        b->session->numbered_gpu_groups += id == b->session->numbered_gpu_groups &&
+                                           orr_parse_i64(names[i], strlen(names[i]), &number);
     }
     orr_free(names);
-    b->session->next_group = b->groups.count;
+    b->session->next_gpu_group = b->groups.count;
 }
 
 void import_build(struct import_model *model, struct orr_session *session)

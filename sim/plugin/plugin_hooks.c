@@ -86,7 +86,7 @@ static bool guard_victim_filter(void *self, const struct orr_view *view, enum or
     return may;
 }
 
-/* *self is the object, as orr_kai_use_hooks was told. */
+/* *self is the object that was given to orr_kai_use_hooks. */
 static enum orr_status guard_open(const struct orr_host *host, const char *with,
                                   const struct orr_view *view, void **self, struct orr_err *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* replay_estimate.c - what schedulers are told of run times: `estimates` of a part.
+/* replay_estimate.c - run times that schedulers are given: `estimates` of a part.
  *
  * As users stated them, exact, or predicted from the user's last two jobs that were over by then
  * (Tsafrir, Etsion and Feitelson 2007); then scaled, and with noise. Nothing here ends a job.

@@ -116,7 +116,7 @@ orr_ms orr_replay__scaled_submit(const struct orr_world_part *part, orr_ms submi
 orr_ms orr_replay__copy(const struct orr_world_part *part, const struct orr_job_spec *spec);
 /* Rejects rows that wait for what never ends. */
 void orr_replay__drop_endless(struct orr_world *world);
-/* replay_estimate.c: what schedulers are told of run times, while specs have their rows' times. */
+/* replay_estimate.c: run times that schedulers are given, while specs have their rows' times. */
 void orr_replay__estimates(const struct orr_scenario *scenario, struct orr_world *world);
 /* Fills in holds and edges, once the jobs are sorted. */
 void orr_replay__holds(struct orr_world *world);

@@ -51,7 +51,7 @@ enum orr_status orr_replay__select(const struct orr_scenario *scenario, struct o
     if (status != ORR_OK || (is_one(words->jobs) && is_one(words->run) && is_one(words->gpus))) {
         return status;
     }
-    const struct orr_scaling scaling = {
+    const struct orr_trace_scaling scaling = {
         .arrivals = words->jobs, .run = words->run, .gpus = words->gpus};
     struct orr_row_filter all = orr_row_filter_all;
     all.seed = scenario->seed_first;

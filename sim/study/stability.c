@@ -255,11 +255,11 @@ static struct change change_of(const struct courses *base, const struct courses 
 
 /* Student's t over the repetitions; nothing here is below 0. Repetitions that all show the same
  * have no spread to make an interval of. */
-static struct orr_spread spread_of(const double *values, uint32_t count)
+static struct orr_study_spread spread_of(const double *values, uint32_t count)
 {
     double *zeros = orr_zalloc(count, sizeof *zeros);
     const struct orr_paired paired = orr_paired_t(zeros, values, count, 0.95);
-    struct orr_spread spread = {
+    struct orr_study_spread spread = {
         .mean = paired.difference, .low = paired.low < 0 ? 0 : paired.low, .high = paired.high};
     if (!(paired.high > paired.low)) {
         spread.low = spread.high = (double)NAN;

@@ -82,7 +82,7 @@ static uint32_t add_job(struct world *world, uint32_t queue, uint32_t pods, int6
                                            .preemptible = true,
                                            .created_s = NOW / 1000 - 100000 + world->jobs++,
                                            .staleness_grace = ORR_MS_NONE,
-                                           .twins = ORR_NONE,
+                                           .placement_class = ORR_NONE,
                                            .sets = sets,
                                            .set_count = 2,
                                            .tasks = tasks,

@@ -27,7 +27,7 @@ static void try_classes(const char *path)
         return;
     }
     for (uint32_t c = 0; c < classes.count; c++) {
-        const struct orr_class *class = &classes.items[c];
+        const struct orr_arrival_class *class = &classes.items[c];
         ORR_ASSERT(class->until_ms > class->from_ms && class->run_s.count > 0);
         ORR_ASSERT(orr_steps_at(&class->run_s, 0.0) <= orr_steps_at(&class->run_s, 1.0));
     }

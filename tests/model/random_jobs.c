@@ -82,9 +82,10 @@ static uint32_t add_ask(struct random_world *world, struct orr_session *session,
                         struct orr_ask *drawn)
 {
     *drawn = draw_ask(world);
-    drawn->mig_mgpu = drawn->kind == ORR_ASK_MIG ? drawn->request.v[world->mig_slot] *
-                                                       session->slot_g[world->mig_slot] * ORR_MGPU
-                                                 : 0;
+    drawn->mig_mgpu = drawn->kind == ORR_ASK_MIG
+                          ? drawn->request.v[world->mig_slot] *
+                                session->slot_quota_gpus[world->mig_slot] * ORR_MGPU
+                          : 0;
     return orr_session_add_ask(session, drawn);
 }
 
@@ -213,13 +214,13 @@ static uint32_t twins_of(const struct orr_session *session, const struct draft *
     const struct orr_ask *ask = &session->asks[draft->tasks[0].ask];
     for (uint32_t j = 0; j < session->job_count; j++) {
         const struct orr_sjob *job = &session->jobs[j];
-        if (job->twins != ORR_NONE && job->task_count == draft->task_count &&
+        if (job->placement_class != ORR_NONE && job->task_count == draft->task_count &&
             session->sets[job->first_set + 1].min == draft->sets[1].min &&
             memcmp(&session->asks[session->tasks[job->first_task].ask], ask, sizeof *ask) == 0) {
-            return job->twins;
+            return job->placement_class;
         }
     }
-    return session->twin_kinds;
+    return session->placement_classes;
 }
 
 /* --- where it runs --- */
@@ -273,7 +274,7 @@ static int64_t look_at_devices(const struct orr_session *session, uint32_t node,
             free -= ask->request.v[ORR_SLOT_GPU] / ORR_MGPU;
         }
         for (uint32_t g = 0; g < task->held.group_count; g++) {
-            const uint32_t id = session->group_ids[task->groups_at + ask->devices + g];
+            const uint32_t id = session->gpu_group_ids[task->gpu_groups_at + ask->devices + g];
             uint32_t at = 0;
             while (at < *count && devices[at].id != id) {
                 at++;
@@ -304,7 +305,7 @@ static bool draw_devices(struct random_world *world, struct orr_session *session
         }
     }
     for (; taken < ask->devices && free > 0; free--) {
-        groups[taken++] = session->next_group++;
+        groups[taken++] = session->next_gpu_group++;
     }
     return taken == ask->devices && need <= session->nodes[node].gpu_memory_mib;
 }
@@ -383,7 +384,7 @@ void random_job_add(struct random_world *world, struct orr_session *session, boo
         .preemption_delay = may(world, RANDOM_TIMES, 15) ? (orr_ms)below(world, 4) * 60000 : 0,
         .staleness_grace =
             may(world, RANDOM_TIMES, 15) ? (orr_ms)below(world, 2) * 60000 : ORR_MS_NONE,
-        .twins = twins_of(session, &draft),
+        .placement_class = twins_of(session, &draft),
         .sets = draft.sets,
         .set_count = draft.set_count,
         .tasks = draft.tasks,

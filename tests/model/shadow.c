@@ -254,7 +254,8 @@ static void print_job(const struct orr_session *session, uint32_t j, FILE *out)
         (void)fprintf(out, " status %u on %s", task->held.status,
                       task->held.node == ORR_NONE ? "-" : session->nodes[task->held.node].name);
         for (uint32_t g = 0; g < task->held.group_count; g++) {
-            (void)fprintf(out, " #%u", session->group_ids[task->groups_at + ask->devices + g]);
+            (void)fprintf(out, " #%u",
+                          session->gpu_group_ids[task->gpu_groups_at + ask->devices + g]);
         }
         (void)fputc('\n', out);
     }

@@ -298,7 +298,7 @@ static int64_t with_mig(const struct slow *slow, const struct orr_vec *amounts)
 {
     int64_t sum = amounts->v[ORR_SLOT_GPU];
     for (uint32_t s = ORR_SLOT_EXTENDED; s < slow->in->slot_count; s++) {
-        sum += amounts->v[s] * slow->in->slot_g[s] * ORR_MGPU;
+        sum += amounts->v[s] * slow->in->slot_quota_gpus[s] * ORR_MGPU;
     }
     return sum;
 }
@@ -370,7 +370,7 @@ static void load_tasks(struct slow *slow)
         now->group_count = from->held.group_count;
         const uint32_t room = orr_ask_is_shared(slow_ask(slow, t)) ? slow_ask(slow, t)->devices : 0;
         for (uint32_t g = 0; g < now->group_count; g++) {
-            now->groups[g] = in->group_ids[from->groups_at + room + g];
+            now->groups[g] = in->gpu_group_ids[from->gpu_groups_at + room + g];
         }
         if (now->node != ORR_NONE && slow_in(slow, t, ORR_STATES_ACTIVE_USED)) {
             now->quota_mgpu = slow_quota_on(slow, slow_ask(slow, t), now->node);
@@ -404,7 +404,7 @@ void slow_open(struct slow *slow, const struct orr_session *session, orr_ms now)
     (void)lay_out(slow, slow->block);
     slow->fair = orr_zalloc(session->queue_count + (size_t)1, sizeof *slow->fair);
     slow->preferred = orr_zalloc(session->set_count + (size_t)1, sizeof *slow->preferred);
-    slow->at.counters[SLOW_NEXT_GROUP] = session->next_group;
+    slow->at.counters[SLOW_NEXT_GROUP] = session->next_gpu_group;
     for (uint32_t n = 0; n < session->node_count; n++) {
         const struct orr_snode *node = &session->nodes[n];
         slow->at.nodes[n].idle = node->allocatable;

@@ -79,14 +79,14 @@ static bool type_agrees(const struct orr_ask *ask, const struct orr_snode *node)
 /* Would it get devices in use alone whose names are numbers? */
 static bool joins_numbered(const struct slow *slow, uint32_t task, uint32_t node)
 {
-    if (slow->in->numbered_groups == 0) {
+    if (slow->in->numbered_gpu_groups == 0) {
         return false;
     }
     struct slow thought = *slow; /* a fresh device would take the next number */
     struct slow_where where;
     bool joins = slow_choose(&thought, task, node, true, &where);
     for (uint32_t g = 0; g < where.group_count; g++) {
-        joins = joins && where.groups[g] < slow->in->numbered_groups;
+        joins = joins && where.groups[g] < slow->in->numbered_gpu_groups;
     }
     return joins;
 }

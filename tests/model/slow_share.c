@@ -37,7 +37,7 @@ static void sum_total(struct slow *slow)
         sum[ORR_SHARE_MEMORY] += can[ORR_SLOT_MEMORY] - less[ORR_SLOT_MEMORY];
         sum[ORR_SHARE_GPU] += can[ORR_SLOT_GPU] - less[ORR_SLOT_GPU];
         for (uint32_t s = ORR_SLOT_EXTENDED; s < in->slot_count; s++) {
-            sum[ORR_SHARE_GPU] += (can[s] - less[s]) * in->slot_g[s] * ORR_MGPU;
+            sum[ORR_SHARE_GPU] += (can[s] - less[s]) * in->slot_quota_gpus[s] * ORR_MGPU;
         }
     }
     for (unsigned k = 0; k < ORR_SHARE_KINDS; k++) {

@@ -138,7 +138,7 @@ static void assert_no_node_overfull(const struct tally *tally, const struct orr_
         for (uint32_t s = 0; s < session->slot_count; s++) {
             used.v[s] += s == ORR_SLOT_GPU && orr_ask_is_shared(ask) ? 0 : ask->request.v[s];
         }
-        const uint32_t *groups = session->group_ids + task->groups_at + ask->devices;
+        const uint32_t *groups = session->gpu_group_ids + task->gpu_groups_at + ask->devices;
         for (uint32_t g = 0; g < task->held.group_count; g++) {
             shared = use_device(devices, shared, groups[g], need_mib(ask, node));
         }
@@ -556,7 +556,7 @@ static uint32_t ping_pong_with(orr_ms min_runtime, orr_ms within)
             for (uint32_t q = 0; q < session.queue_count; q++) {
                 session.shares[q].resource[ORR_SHARE_GPU].usage = q == served ? 0 : 1;
             }
-            session.tree_stale = true;
+            session.tree_outdated = true;
             orr_session_open(&session, WORLD_NOW + (orr_ms)c * PERIOD_MS);
             orr_kai_cycle(&session);
             count = note_evictions(&session, evictions, count);

@@ -27,6 +27,8 @@ report 'only base/ knows Random123, sanitizers and system calls' \
      xargs grep -nE '<(Random123|sanitizer|unistd|errno)' || true)"
 report 'order/ and prune/ read a session: they include nothing that changes it' \
   "$(sources core/order core/prune | xargs grep -nE '<orrery/core/(session_build|statement)\.h>' || true)"
+report 'two structs of one name' \
+  "$(sources core policies sim traces analysis | xargs sed -n 's/^struct \(orr_[a-z0-9_]*\) {.*/\1/p' | sort | uniq -d)"
 report 'base/ includes core/' "$(sources core/base | xargs grep -n '<orrery/core/' || true)"
 
 # Headers in the order of the rooms; each may include those before it.

@@ -79,7 +79,7 @@ struct world_job {
     const struct orr_set_spec *sets; /* NULL: one pod set with `min` */
     uint32_t set_count;
     int32_t min;
-    uint32_t twins; /* jobs with one number above 0 ask the same */
+    uint32_t placement_class; /* jobs with one number above 0 ask the same */
 };
 
 /* Returns the job; its tasks are called NAME-a, NAME-b, ... */
@@ -103,8 +103,9 @@ static inline uint32_t world_job_add(struct orr_session *session, const struct w
         .priority = from->priority,
         .preemptible =
             from->priority<100, .created_s = WORLD_NOW / 1000 - 1000 + (int64_t)session->job_count,
-                           .staleness_grace = ORR_MS_NONE, .twins = from->twins> 0
-                ? from->twins - 1
+                           .staleness_grace = ORR_MS_NONE,
+                           .placement_class = from->placement_class> 0
+                ? from->placement_class - 1
                 : ORR_NONE,
         .sets = from->sets != NULL ? from->sets : plain,
         .set_count = from->sets != NULL ? from->set_count : 2,

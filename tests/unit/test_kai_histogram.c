@@ -144,8 +144,8 @@ static struct state draw(const struct family *family, struct orr_rng *rng)
 
 static bool hold_all(const struct family *family, const struct state *state)
 {
-    struct orr_histogram rooms = {0};
-    struct orr_histogram tasks = {0};
+    struct orr_room_histogram rooms = {0};
+    struct orr_room_histogram tasks = {0};
     for (uint32_t g = 1; g <= ORR_HISTOGRAM_GPUS; g++) {
         orr_histogram_add(&rooms, g, state->rooms[g]);
     }
@@ -219,7 +219,7 @@ static void place__fills_the_fullest_first(void **unused)
     struct orr_rng rng = orr_rng_stream(6, "places", 0);
     for (uint32_t w = 0; w < 1000; w++) {
         struct state state = {0};
-        struct orr_histogram rooms = {0};
+        struct orr_room_histogram rooms = {0};
         for (uint32_t n = 0; n < 20; n++) {
             const uint32_t room = below(&rng, ORR_HISTOGRAM_GPUS + 1);
             state.rooms[room]++;

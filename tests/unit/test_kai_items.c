@@ -499,7 +499,7 @@ static void abandoned__eviction_is_taken_back_to_what_was(void **state)
     orr_session_place(&session, task, to, ORR_TASK_PIPELINED, NULL, 0);
     orr_session_commit(&session, ORR_ACTION_CONSOLIDATION, ORR_NONE);
     orr_session_evict(&session, task);
-    orr_session_abandon(&session);
+    orr_session_leave_uncommitted(&session);
     assert_int_equal(world_status(&session, job, 0), ORR_TASK_RELEASING);
     orr_session_unevict(&session, task);
     assert_int_equal(world_status(&session, job, 0), ORR_TASK_PIPELINED);

@@ -128,7 +128,7 @@ static uint32_t literally_best(const struct orr_session *session, uint32_t task_
     const struct orr_stask *task = &session->tasks[task_index];
     struct orr_ranked_node enough[MAX_NODES];
     uint32_t all[MAX_NODES], best = ORR_NONE;
-    struct orr_spread spread;
+    struct orr_place_spread spread;
     double most = 0;
     for (uint32_t n = 0; n < session->node_count; n++) {
         all[n] = n;
@@ -164,7 +164,7 @@ static void step(struct rank_world *w)
 {
     struct orr_session *session = &w->session;
     const uint32_t job = below(w, session->job_count);
-    const struct orr_node_list all = {orr_session_every_node(session), session->node_count};
+    const struct orr_node_list all = {orr_session_all_nodes(session), session->node_count};
     enum orr_fit_reason why;
     switch (below(w, 8)) {
     case 0:

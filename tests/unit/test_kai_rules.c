@@ -527,9 +527,9 @@ static void defects__forget_the_copies_of_an_abandoned_statement(void **state)
     orr_session_open(&session, WORLD_NOW);
     assert_true(orr_session_evict(&session, task));
     assert_true(orr_session_evict(&session, task));
-    orr_session_abandon(&session);
+    orr_session_leave_uncommitted(&session);
     assert_true(orr_v017_place(&session, task, second, true, true, NULL, NULL));
-    orr_session_abandon(&session);
+    orr_session_leave_uncommitted(&session);
     assert_true(orr_session_evict(&session, task));
     assert_int_equal(session.tasks[task].live.node, second);
     orr_session_rollback(&session, 0);

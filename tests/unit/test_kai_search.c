@@ -132,12 +132,12 @@ static void add_job(struct world *world)
     const uint32_t odd = unlike ? (uint32_t)orr_rng_below(rng, count) : count;
     const int32_t min =
         world->kinds.elastic ? 1 + (int32_t)orr_rng_below(rng, count) : (int32_t)count;
-    struct twin *twins[2] = {&world->fast, &world->literal};
+    struct twin *placement_class[2] = {&world->fast, &world->literal};
     char name[16];
     (void)snprintf(name, sizeof name, "j%04u", (world->jobs * 7919) % 10000);
     world->jobs++;
     for (int i = 0; i < 2; i++) {
-        struct orr_session *session = &twins[i]->session;
+        struct orr_session *session = &placement_class[i]->session;
         const uint32_t ask =
             part ? world_ask_part(session, percent) : world_ask_whole(session, gpus);
         uint32_t asks[8];
@@ -145,7 +145,7 @@ static void add_job(struct world *world)
             asks[t] = t == odd ? world_ask_whole(session, rest) : ask;
         }
         (void)world_job_add(session, &(struct world_job){.name = name,
-                                                         .queue = twins[i]->leaves[leaf],
+                                                         .queue = placement_class[i]->leaves[leaf],
                                                          .priority = priority,
                                                          .asks = asks,
                                                          .count = count,

@@ -63,13 +63,14 @@ static void add_planned(struct orr_session *session, const uint32_t *leaves,
     for (uint32_t i = 0; i < planned->count; i++) {
         asks[i] = ask;
     }
-    (void)world_job_add(session, &(struct world_job){.name = planned->name,
-                                                     .queue = leaves[planned->queue],
-                                                     .priority = planned->priority,
-                                                     .asks = asks,
-                                                     .count = planned->count,
-                                                     .min = planned->min,
-                                                     .twins = with_twins && whole_gang ? kind : 0});
+    (void)world_job_add(
+        session, &(struct world_job){.name = planned->name,
+                                     .queue = leaves[planned->queue],
+                                     .priority = planned->priority,
+                                     .asks = asks,
+                                     .count = planned->count,
+                                     .min = planned->min,
+                                     .placement_class = with_twins && whole_gang ? kind : 0});
 }
 
 static struct plan_job draw_job(struct plan *plan)
@@ -90,13 +91,13 @@ static struct plan_job draw_job(struct plan *plan)
 
 static void copy_state(struct orr_session *to, struct orr_session *from)
 {
-    to->next_group = from->next_group;
+    to->next_gpu_group = from->next_gpu_group;
     for (uint32_t t = 0; t < from->task_count; t++) {
         const struct orr_stask *task = &from->tasks[t];
         orr_session_set_task(to, t, (enum orr_task_status)task->held.status, task->held.node,
                              orr_task_groups(from, task), task->held.group_count);
     }
-    to->next_group = from->next_group;
+    to->next_gpu_group = from->next_gpu_group;
     for (uint32_t j = 0; j < from->job_count; j++) {
         to->jobs[j].last_start = from->jobs[j].last_start;
         to->jobs[j].last_eviction = from->jobs[j].last_eviction;

@@ -173,8 +173,8 @@ static void fits__find_what_was_drawn(void **state)
     assert_int_equal(fitted.jobs, 1100);
     assert_int_equal(fitted.classes.count, 2);
     assert_true(fitted.between_bursts > 0.5);
-    const struct orr_class *class = &fitted.classes.items[1];
-    const struct orr_class *other = &fitted.classes.items[0];
+    const struct orr_arrival_class *class = &fitted.classes.items[1];
+    const struct orr_arrival_class *other = &fitted.classes.items[0];
     if (class->gpus != 4) {
         other = class;
         class = &fitted.classes.items[0];

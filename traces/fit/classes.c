@@ -166,7 +166,7 @@ static enum orr_status take_amount(const struct reading *reading, int column, in
     return ORR_OK;
 }
 
-static enum orr_status take_shape(const struct reading *reading, struct orr_class *class)
+static enum orr_status take_shape(const struct reading *reading, struct orr_arrival_class *class)
 {
     static const int counts[] = {GPUS, PODS, GPUS_PER_POD};
     uint32_t *const fields[] = {&class->gpus, &class->pods, &class->gpus_per_pod};
@@ -202,7 +202,7 @@ static enum orr_status take_shape(const struct reading *reading, struct orr_clas
     return has(reading, PODS) && class->pods == 0 ? wrong(reading, PODS, "a job has pods") : ORR_OK;
 }
 
-static enum orr_status take_window(const struct reading *reading, struct orr_class *class)
+static enum orr_status take_window(const struct reading *reading, struct orr_arrival_class *class)
 {
     const double from = number(reading, FROM), until = number(reading, UNTIL);
     const double bursts = number(reading, BURSTS);
@@ -227,8 +227,8 @@ static enum orr_status take_row(const struct reading *reading)
 {
     struct orr_classes *classes = reading->classes;
     classes->items = ORR_ROOM_FOR_ONE(classes->items, classes->count, classes->capacity);
-    struct orr_class *class = &classes->items[classes->count++];
-    *class = (struct orr_class){.line = reading->table->lines[reading->row]};
+    struct orr_arrival_class *class = &classes->items[classes->count++];
+    *class = (struct orr_arrival_class){.line = reading->table->lines[reading->row]};
     if (has(reading, QUEUE)) {
         const char *queue = reading->table->texts[QUEUE][reading->row];
         if (orr_name_written(queue, strlen(queue)) > ORR_NAME_MAX) {
@@ -336,7 +336,7 @@ static void put_text(const char *text, FILE *out)
     (void)putc('"', out);
 }
 
-static void put_shape(const struct orr_class *class, FILE *out)
+static void put_shape(const struct orr_arrival_class *class, FILE *out)
 {
     if (class->gpus > 0) {
         (void)fprintf(out, ",%u,,,", (unsigned)class->gpus);
@@ -363,7 +363,7 @@ void orr_classes_write(const struct orr_classes *classes, FILE *out)
     }
     (void)putc('\n', out);
     for (uint32_t i = 0; i < classes->count; i++) {
-        const struct orr_class *class = &classes->items[i];
+        const struct orr_arrival_class *class = &classes->items[i];
         put_text(class->queue != NULL ? class->queue : "", out);
         (void)fprintf(out, ",%s", class->has_kind ? orr_kind_name(class->kind) : "");
         put_shape(class, out);

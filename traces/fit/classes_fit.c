@@ -261,7 +261,7 @@ static int64_t mean_of(const struct fitting *fitting, const struct burst *bursts
 }
 
 static void give_tables(const struct fitting *fitting, const struct burst *bursts, uint32_t count,
-                        struct orr_class *class)
+                        struct orr_arrival_class *class)
 {
     struct orr_arena *arena = &fitting->out->classes.arena;
     const struct orr_classes_options *options = fitting->options;
@@ -301,16 +301,16 @@ static void give_class(struct fitting *fitting, const struct burst *bursts, uint
     const struct fact *fact = &fitting->facts[bursts[0].first];
     const orr_ms step = fitting->options->step_ms;
     classes->items = ORR_ROOM_FOR_ONE(classes->items, classes->count, classes->capacity);
-    struct orr_class *class = &classes->items[classes->count++];
-    *class = (struct orr_class){.kind = (enum orr_kind)fact->kind,
-                                .has_kind = fact->kind != ORR_KIND_UNKNOWN,
-                                .gpus = fact->gpus,
-                                .pods = fact->pods,
-                                .gpus_per_pod = fact->gpus_per_pod,
-                                .gpu_fraction_milli = fact->fraction_milli,
-                                .from_ms = fitting->first_ms,
-                                .until_ms = fitting->last_ms + 1,
-                                .bursts = count};
+    struct orr_arrival_class *class = &classes->items[classes->count++];
+    *class = (struct orr_arrival_class){.kind = (enum orr_kind)fact->kind,
+                                        .has_kind = fact->kind != ORR_KIND_UNKNOWN,
+                                        .gpus = fact->gpus,
+                                        .pods = fact->pods,
+                                        .gpus_per_pod = fact->gpus_per_pod,
+                                        .gpu_fraction_milli = fact->fraction_milli,
+                                        .from_ms = fitting->first_ms,
+                                        .until_ms = fitting->last_ms + 1,
+                                        .bursts = count};
     if (fact->queue != ORR_NONE) {
         const char *name = orr_idmap_name(&fitting->workload->queues, fact->queue);
         class->queue = orr_arena_strndup(&classes->arena, name, strlen(name));

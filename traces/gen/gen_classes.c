@@ -53,7 +53,7 @@ static enum orr_status weigh_hours(struct making *making, struct orr_err *err)
     const struct orr_gen *gen = making->gen;
     orr_ms first = ORR_MS_NONE, last = ORR_MS_NONE;
     for (uint32_t c = 0; c < making->classes->count; c++) {
-        const struct orr_class *class = &making->classes->items[c];
+        const struct orr_arrival_class *class = &making->classes->items[c];
         first = first == ORR_MS_NONE || class->from_ms < first ? class->from_ms : first;
         last = last == ORR_MS_NONE || class->until_ms > last ? class->until_ms : last;
     }
@@ -86,7 +86,7 @@ static double weight_until(const struct making *making, orr_ms at)
 }
 
 /* A time of the class's window, by the weights of the hours. */
-static orr_ms draw_time(const struct making *making, const struct orr_class *class)
+static orr_ms draw_time(const struct making *making, const struct orr_arrival_class *class)
 {
     const double u = gsl_rng_uniform(making->rng[STREAM_BURST]);
     const double from = weight_until(making, class->from_ms);
@@ -136,7 +136,7 @@ static enum orr_status too_many(const struct making *making, struct orr_err *err
 static enum orr_status draw_burst(struct making *making, uint32_t c, double quantile,
                                   struct orr_err *err)
 {
-    const struct orr_class *class = &making->classes->items[c];
+    const struct orr_arrival_class *class = &making->classes->items[c];
     const double wanted = class->jobs.count > 0 ? orr_steps_at(&class->jobs, quantile) : 1.0;
     const double more = gsl_rng_uniform(making->rng[STREAM_JOBS]);
     const uint32_t jobs = (uint32_t)(wanted + more);
@@ -174,7 +174,7 @@ static int by_like(const void *a, const void *b, void *context)
 }
 
 /* The jobs of a class get the values of its table by their ranks. */
-static void give_runs(struct making *making, const struct orr_class *class, uint32_t first)
+static void give_runs(struct making *making, const struct orr_arrival_class *class, uint32_t first)
 {
     const uint32_t count = making->count - first;
     struct made *jobs = making->jobs + first;
@@ -195,7 +195,7 @@ static enum orr_status draw_class(struct making *making, uint32_t c, char *const
                                   struct orr_err *err)
 {
     const struct orr_gen *gen = making->gen;
-    const struct orr_class *class = &making->classes->items[c];
+    const struct orr_arrival_class *class = &making->classes->items[c];
     for (int s = 0; s < STREAMS; s++) {
         orr_gsl_rng_point(making->rng[s], gen->seed, streams[s], c);
     }
@@ -226,7 +226,7 @@ static enum orr_status draw_class(struct making *making, uint32_t c, char *const
 
 /* What a class states that a row has no field for is one record for all its rows. */
 static void give_extra(const struct making *making, struct orr_workload *workload,
-                       struct orr_row *row, const struct orr_class *class, uint32_t *extra)
+                       struct orr_row *row, const struct orr_arrival_class *class, uint32_t *extra)
 {
     const bool none = class->gpu_fraction_milli == 0 && class->cpu_milli < 0 &&
                       class->mem_mib < 0 && making->gen->give_up_ms == ORR_MS_NONE;
@@ -248,7 +248,7 @@ static void give_row(const struct making *making, struct orr_workload *workload,
                      const struct made *job, uint32_t number, uint32_t *extras)
 {
     const struct orr_gen *gen = making->gen;
-    const struct orr_class *class = &making->classes->items[job->class];
+    const struct orr_arrival_class *class = &making->classes->items[job->class];
     struct orr_row *row = orr_workload_push(workload);
     char name[300];
     int bytes = snprintf(name, sizeof name, "%.200s-%u", gen->name, number);

@@ -225,7 +225,7 @@ static orr_ms scaled_span(orr_ms span, double by)
 
 /* False: too large. */
 static bool scale_row(struct orr_workload *workload, struct orr_row *row,
-                      const struct orr_scaling *scaling)
+                      const struct orr_trace_scaling *scaling)
 {
     row->run_ms = scaled_span(row->run_ms, scaling->run);
     row->time_limit_ms = scaled_span(row->time_limit_ms, scaling->run);
@@ -269,7 +269,7 @@ static void copy_row(struct orr_workload *workload, uint32_t r, uint32_t copy, u
 }
 
 uint64_t orr_workload_scale(struct orr_workload *workload, const struct orr_row_filter *filter,
-                            const struct orr_scaling *scaling)
+                            const struct orr_trace_scaling *scaling)
 {
     const uint32_t count = workload->count;
     const uint32_t whole = (uint32_t)floor(scaling->arrivals);

@@ -79,7 +79,7 @@ static uint32_t add_job(struct bench *bench, uint32_t queue, uint32_t gpus, uint
                                                         .preemptible = true,
                                                         .created_s = bench->now_s++,
                                                         .staleness_grace = ORR_MS_NONE,
-                                                        .twins = ORR_NONE,
+                                                        .placement_class = ORR_NONE,
                                                         .sets = sets,
                                                         .set_count = 2,
                                                         .tasks = specs,

@@ -154,7 +154,7 @@ bool orr_backlog_speaks_for(const struct orr_session *session, uint32_t job);
 bool orr_backlog_has_room(struct orr_backlog *backlog, const struct orr_session *session,
                           uint32_t of_class);
 /* What keeps jobs of the lane from an attempt whatever room there is; ORR_FIT_NONE: nothing. */
-enum orr_fit_reason orr_backlog_law(const struct orr_session *session, uint32_t lane);
+enum orr_fit_reason orr_backlog_bound(const struct orr_session *session, uint32_t lane);
 /* The job's fit error: its lane's, or its own. */
 enum orr_fit_reason orr_backlog_reason(const struct orr_session *session, uint32_t job);
 

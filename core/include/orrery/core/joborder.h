@@ -42,7 +42,7 @@ struct orr_order {
     /* for orders of what would be: */
     /* By queue: what it holds, or NULL: as it is. Between two pops it changes for the queue of the
      * job popped last and for those above alone, which are ranked again anyway. */
-    const int64_t (*supposed)[ORR_SHARE_KINDS];
+    const int64_t (*hypothetical)[ORR_SHARE_KINDS];
     struct orr_order_watch *watch; /* or NULL */
     /* over a backlog: */
     bool preemptible_only; /* other lanes are not part of it */
@@ -54,9 +54,10 @@ struct orr_order {
     bool *listed; /* by lane: in open_lanes, which holds all open ones and some more */
     uint32_t *open_lanes;
     uint32_t open_count, lane_capacity;
-    uint32_t last_leaf;        /* that gave the last job */
-    struct orr_demand seen[8]; /* heads with which it stayed on top since it came there */
-    uint32_t seen_count;
+    uint32_t last_leaf; /* that gave the last job */
+    struct orr_demand
+        compared_demands[8]; /* heads with which it stayed on top since it came there */
+    uint32_t compared_count;
 };
 
 void orr_order_init(struct orr_order *order, const struct orr_session *session, bool victims,
@@ -75,7 +76,7 @@ void orr_order_build_over(struct orr_order *order, const struct orr_order_entry 
                           const struct orr_order_entry *added, uint32_t added_count);
 /* Of such an order: the last of the queue's listed jobs that it has looked at, NULL: all of them.
  */
-const struct orr_order_entry *orr_order_reach(const struct orr_order *order, uint32_t queue);
+const struct orr_order_entry *orr_order_last_read(const struct orr_order *order, uint32_t queue);
 /* Entries in the canonical order of building; returns their number, at most count. */
 uint32_t orr_order_prepare(const struct orr_order *order, const struct orr_jobview *views,
                            uint32_t count, struct orr_order_entry *entries);

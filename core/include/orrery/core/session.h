@@ -5,11 +5,12 @@
  *   queues   shares (share.h) and what they hold, summed up to the roots
  *   jobs     a tree of sets over pod sets over tasks
  *   tasks    a status each, in two copies:
- *              held  what is true in the cluster: changed by commit and by external events
- *              live  what the running cycle supposes: changed by the statement, undone by rollback
+ *              held  what is true of the cluster: changed by commit and by external events
+ *              live  as the running cycle would have it: changed by the statement, undone by
+ * rollback
  *
  * Between cycles both copies agree. orr_session_open starts a cycle, the statement changes it,
- * orr_session_close forgets whatever was supposed and not committed (statement.h). A pipelined task
+ * orr_session_close undoes what was not committed (statement.h). A pipelined task
  * leaves no trace in the held copy: the next cycle decides about it afresh, as KAI does.
  */
 #ifndef ORR_CORE_SESSION_H
@@ -140,12 +141,14 @@ struct orr_sjob {
     struct orr_failed_search failed[ORR_ACTIONS];
     bool invalid;             /* removed: its tasks are gone */
     bool changed;             /* listed in the session's changed_jobs */
-    bool relisted;            /* listed in the session's relist */
+    bool outdated;            /* listed in the session's outdated_waiting */
     uint64_t task_generation; /* of the session's task_generation: when a live task last got another
                                  status */
-    uint32_t mark;            /* scratch of a search for victims */
-    uint64_t on_node;         /* the last of the session's node_scenarios that it has victims in */
-    uint32_t twins; /* jobs with the same number ask the same of every node; ORR_NONE: unknown */
+    uint32_t contender;       /* of a search for victims: its number among the contenders */
+    uint64_t
+        last_node_scenario; /* the last of the session's node_scenarios with victims of this job */
+    uint32_t placement_class; /* its placement class: jobs of one class have equal requirements on
+                       every node; ORR_NONE: not known */
 };
 
 /* --- the session --- */
@@ -173,7 +176,7 @@ struct orr_session {
     struct orr_session_rules rules;
     struct orr_watcher watcher;            /* gets jobs and victims by their indices here */
     const struct orr_session_hooks *hooks; /* borrowed; NULL: none */
-    struct orr_usage *usage; /* the past that k looks at, borrowed; NULL: none is kept */
+    struct orr_usage *usage; /* past use, weighed by rules.k; borrowed; NULL: none is kept */
     orr_ms now;
     struct orr_arena arena; /* names, specs */
     struct orr_snode *nodes;
@@ -182,34 +185,36 @@ struct orr_session {
     struct orr_share_queue *shares; /* parallel to queues */
     uint32_t queue_count, queue_capacity, share_capacity;
     struct orr_share_tree tree;
-    bool tree_stale;
-    uint64_t divisions; /* sets of siblings divided so far: while it stands, so do fair shares */
+    bool tree_outdated;
+    uint64_t share_generation; /* steps when the fair shares of a set of sibling queues are divided
+                                  anew */
     struct orr_ask *asks;
     uint32_t ask_count, ask_capacity;
     struct orr_sjob *jobs;
     uint32_t job_count, job_capacity;
-    uint64_t serials;    /* given to jobs so far */
-    uint32_t twin_kinds; /* one more than the highest `twins` of a job */
+    uint64_t serials;           /* given to jobs so far */
+    uint32_t placement_classes; /* one more than the highest `placement_class` of a job */
     struct orr_sset *sets;
     uint32_t set_count, set_capacity;
     struct orr_stask *tasks;
     uint32_t task_count, task_capacity;
-    uint32_t *group_ids;
-    uint32_t group_id_count, group_id_capacity;
-    uint32_t next_group;      /* the next fresh shared device */
-    uint32_t numbered_groups; /* shared devices below this one have numbers for names */
-    bool **filters;           /* by filter, node: may run there */
+    uint32_t *gpu_group_ids;
+    uint32_t gpu_group_id_count, gpu_group_id_capacity;
+    uint32_t next_gpu_group;      /* the next fresh shared device */
+    uint32_t numbered_gpu_groups; /* shared devices below this one have numbers for names */
+    bool **filters;               /* by filter, node: may run there */
     uint32_t filter_count, filter_capacity;
-    uint32_t workers[2]; /* filters of nodes for tasks without, with GPUs; ORR_NONE: all nodes */
+    uint32_t worker_filters[2]; /* filters: nodes for tasks without, and with, GPUs; ORR_NONE: all
+                                   nodes */
     struct orr_topology *topologies;
     uint32_t topology_count, topology_capacity;
     uint32_t slot_count;
-    struct orr_numa *numa;          /* records of zones; NULL: no node has any */
-    bool zone_aware[ORR_SLOTS_MAX]; /* some node's zones have the slot */
-    uint32_t zones_max;             /* of a node */
-    int64_t slot_g[ORR_SLOTS_MAX];  /* GPUs of quota of one unit: the g of a MIG profile */
-    double total[ORR_SHARE_KINDS];  /* of ready nodes */
-    struct orr_vec largest;         /* of each slot the most that a node offers */
+    struct orr_numa *numa;                  /* records of zones; NULL: no node has any */
+    bool zone_aware[ORR_SLOTS_MAX];         /* some node's zones have the slot */
+    uint32_t zones_max;                     /* of a node */
+    int64_t slot_quota_gpus[ORR_SLOTS_MAX]; /* GPUs of quota of one unit: the g of a MIG profile */
+    double total[ORR_SHARE_KINDS];          /* of ready nodes */
+    struct orr_vec largest;                 /* of each slot the most that a node offers */
     int64_t min_gpu_memory_mib, max_gpu_memory_mib; /* 0: no node states it */
     /* of the cycle */
     int64_t scenarios_tried; /* by the action that runs */
@@ -232,22 +237,22 @@ struct orr_session {
     /* order/waiting.c: who waits, in the order of building, but for jobs that changed since */
     struct orr_order_entry *waiting;
     uint32_t waiting_count, waiting_capacity;
-    uint32_t *relist; /* those */
-    uint32_t relist_count, relist_capacity;
+    uint32_t *outdated_waiting; /* those */
+    uint32_t outdated_count, outdated_capacity;
     int64_t waiting_mib;       /* min_gpu_memory_mib then */
     uint32_t *fingerprint_due; /* tasks that fingerprints of queues lack */
     uint32_t fingerprint_due_count, fingerprint_due_capacity;
     struct orr_backlog *backlog; /* backlog.h; NULL: none is kept */
-    uint64_t generations; /* the last one given by a backlog or by an index that is closed: none is
-                          given twice, since failures are remembered by them */
+    uint64_t last_generation; /* the highest number of a generation that a closed backlog or index
+                             issued; none is issued twice, as failed searches are known by them */
     struct orr_victim_index
         *victim_index;              /* what searches for victims keep, see victim.h; or NULL */
-    bool abandoned;                 /* this cycle left suppositions behind */
+    bool abandoned;                 /* this cycle left changes that were not committed */
     struct orr_v017 *v017;          /* what its defects need; NULL: they are not reproduced */
     struct orr_decision *decisions; /* of this cycle */
     uint32_t decision_count, decision_capacity;
     struct orr_fit_detail *details; /* by job, filled by allocate; NULL (as built): not wanted */
-    uint32_t *every_node;           /* all of them, in order; NULL until somebody asks */
+    uint32_t *all_nodes;            /* all of them, in order; NULL until somebody asks */
     struct orr_place_memory *place; /* what core/place keeps and lends to attempts */
 };
 
@@ -259,7 +264,7 @@ const struct orr_topology *orr_session_find_topology(const struct orr_session *s
 const struct orr_topology_level *orr_topology_find_level(const struct orr_topology *topology,
                                                          const char *name);
 /* All nodes in order, as long as none is added; the session's. */
-const uint32_t *orr_session_every_node(struct orr_session *session);
+const uint32_t *orr_session_all_nodes(struct orr_session *session);
 static inline const struct orr_ask *orr_task_ask(const struct orr_session *session,
                                                  const struct orr_stask *task)
 {
@@ -268,7 +273,7 @@ static inline const struct orr_ask *orr_task_ask(const struct orr_session *sessi
 static inline const uint32_t *orr_task_groups(const struct orr_session *session,
                                               const struct orr_stask *task)
 {
-    return session->group_ids + task->groups_at;
+    return session->gpu_group_ids + task->gpu_groups_at;
 }
 /* Accepted GPUs of quota if the task were on the node. */
 int64_t orr_session_quota_on(const struct orr_session *session, const struct orr_ask *ask,
@@ -276,18 +281,20 @@ int64_t orr_session_quota_on(const struct orr_session *session, const struct orr
 /* Brings the fingerprints of queues up to date: sums over their active tasks, the same again when
  * the same tasks are active in the same places. */
 void orr_session_update_fingerprints(struct orr_session *session);
-/* The job is not in the list of those that wait as it is now. */
-void orr_session_relist(struct orr_session *session, uint32_t job);
+/* The job's entry in the list of waiting jobs is missing or outdated; orr_order_waiting mends it.
+ */
+void orr_session_outdate_waiting(struct orr_session *session, uint32_t job);
 /* Device memory a shared request takes on a node, MiB. */
 int64_t orr_session_shared_need(const struct orr_ask *ask, const struct orr_snode *node);
 /* ceil to 1 % of a device, in milli-GPU; the quotient is IEEE double as KAI's. */
 int64_t orr_session_ceil_portion(int64_t need_mib, int64_t device_mib);
-/* Sums of 6.4 for solvers, milli-GPU: leftovers of shared devices and MIG included. */
+/* Idle and releasing GPUs as KAI's scenario filters count them, milli-GPU: what is left of shared
+ * devices, and MIG, included. */
 int64_t orr_session_idle_gpus(const struct orr_session *session, uint32_t node);
 int64_t orr_session_releasing_gpus(const struct orr_session *session, uint32_t node);
 /* Device memory that is idle or being released. */
 int64_t orr_session_free_mib(const struct orr_snode *node);
-struct orr_shared_gpu *orr_session_find_shared(struct orr_snode *node, uint32_t id);
+const struct orr_shared_gpu *orr_session_find_shared(const struct orr_snode *node, uint32_t id);
 /* KAI keeps a portion of a device in hundredths: milli-GPU. */
 int64_t orr_session_portion_mgpu(double portion);
 /* Whole GPUs of quota of one MIG instance, the g of its profile: "nvidia.com/mig-3g.20gb" is 3. */

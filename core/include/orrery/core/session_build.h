@@ -71,7 +71,7 @@ struct orr_job_spec_tree {
     bool preemptible;
     int64_t created_s;
     orr_ms preemption_delay, staleness_grace;
-    uint32_t twins; /* see orr_sjob; ORR_NONE: none known */
+    uint32_t placement_class; /* see orr_sjob; ORR_NONE: none known */
     const struct orr_set_spec *sets;
     uint32_t set_count;
     const struct orr_task_spec *tasks;

@@ -26,7 +26,7 @@ void orr_session_end_job(struct orr_session *session, uint32_t job);
 
 /* Rebuilds what changed, divides fair shares and forgets the last cycle's decisions. */
 void orr_session_open(struct orr_session *session, orr_ms now);
-/* Forgets what was supposed: live becomes held again. */
+/* Undoes what was not committed: the live copy becomes the held one again. */
 void orr_session_close(struct orr_session *session);
 
 /* The statement: every change can be taken back to a checkpoint until it is committed. */
@@ -36,8 +36,9 @@ static inline uint32_t orr_session_checkpoint(const struct orr_session *session)
 }
 void orr_session_rollback(struct orr_session *session, uint32_t checkpoint);
 void orr_session_commit(struct orr_session *session, enum orr_action action, uint32_t preemptor);
-/* Neither committed nor taken back: what a v0.17 search that fails its last check leaves. */
-void orr_session_abandon(struct orr_session *session);
+/* The statement's changes stay for the rest of the cycle, neither committed nor rolled back: a
+ * defect of v0.17, where a search that fails its last check leaves them. */
+void orr_session_leave_uncommitted(struct orr_session *session);
 /* status ALLOCATED or PIPELINED; groups for a shared request. */
 void orr_session_place(struct orr_session *session, uint32_t task, uint32_t node,
                        enum orr_task_status status, const uint32_t *groups, uint32_t group_count);
@@ -49,7 +50,8 @@ void orr_session_place_in_zones(struct orr_session *session, uint32_t task, uint
 bool orr_session_evict(struct orr_session *session, uint32_t task);
 /* Takes a virtual eviction back wherever in the statement it was made. */
 void orr_session_unevict(struct orr_session *session, uint32_t task);
-/* Turns the job's allocations since the checkpoint into pipelines. */
+/* The tasks of the job that were allocated since the checkpoint are pipelined instead (KAI:
+ * ConvertAllAllocatedToPipelined). */
 void orr_session_pipeline_all(struct orr_session *session, uint32_t job, uint32_t checkpoint);
 
 ORR_API_END

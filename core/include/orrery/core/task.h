@@ -80,7 +80,7 @@ struct orr_place {        /* where a task is */
     uint8_t status;       /* enum orr_task_status */
     uint32_t node;        /* ORR_NONE: nowhere */
     int64_t quota_mgpu;   /* accepted GPUs as queues count them */
-    uint32_t group_count; /* shared devices in group_ids */
+    uint32_t group_count; /* shared devices in gpu_group_ids */
 };
 
 struct orr_stask {
@@ -89,12 +89,12 @@ struct orr_stask {
     uint32_t nominated;      /* node, or ORR_NONE */
     uint64_t constraint_key; /* hash of all that limits where it may run, resources excluded */
     struct orr_place live, held;
-    uint8_t opened;       /* status when the cycle began, before anything was committed */
-    uint8_t unevicted;    /* while evicted in thought: the status to go back to */
-    bool is_virtual;      /* changed by a statement and not executed */
-    bool touched;         /* live may differ from held */
-    bool fingerprint_due; /* its queue's fingerprint lacks it */
-    uint32_t groups_at;   /* in group_ids: room for the live, then the held devices */
+    uint8_t status_at_open;         /* status when the cycle began, before anything was committed */
+    uint8_t status_before_eviction; /* while virtually evicted: the status before that */
+    bool is_virtual;                /* changed by a statement and not executed */
+    bool touched;                   /* live may differ from held */
+    bool fingerprint_due;           /* its queue's fingerprint lacks it */
+    uint32_t gpu_groups_at;         /* in gpu_group_ids: room for the live, then the held devices */
     uint32_t next_on_node, prev_on_node; /* tasks held by one node */
 };
 

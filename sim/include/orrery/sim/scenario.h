@@ -221,7 +221,7 @@ struct orr_scenario_filter {
     double min_gpus, max_gpus, sample;
 };
 
-struct orr_scenario_estimates { /* what schedulers are told of a part's run times */
+struct orr_scenario_estimates { /* the run times of a part that schedulers are given */
     const char *by;             /* user, exact, predicted */
     double scale;               /* a factor of that */
     double noise;               /* deviation of the logarithm of a drawn factor */

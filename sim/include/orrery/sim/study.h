@@ -202,7 +202,7 @@ struct orr_stability_options {
     uint32_t replicas;           /* at least 1 */
     struct orr_study_options study;
 };
-struct orr_spread {
+struct orr_study_spread {
     double mean, low, high, most; /* 95 % interval of the mean (Student's t); NAN: all are equal */
 };
 struct orr_stability {
@@ -213,9 +213,10 @@ struct orr_stability {
                              * a start, 1 - 0.05^(1/replicas) (about 3/replicas, rule of three);
                              * else NAN */
     uint64_t jobs;          /* of the window, services left out */
-    struct orr_spread changed_jobs;  /* share of them that start at another time, or in one only */
-    struct orr_spread changed_gpu_h; /* share of GPU-hours (asked x run time) of those */
-    struct orr_spread shift_s;       /* mean |difference| of these starts; 0 where there are none */
+    struct orr_study_spread
+        changed_jobs; /* share of them that start at another time, or in one only */
+    struct orr_study_spread changed_gpu_h; /* share of GPU-hours (asked x run time) of those */
+    struct orr_study_spread shift_s; /* mean |difference| of these starts; 0 where there are none */
     double most_shift_s;
 };
 enum orr_status orr_study_stability(const struct orr_stability_options *options,

@@ -18,7 +18,7 @@ struct orr_steps {
 /* The value at the quantile p (0..1). */
 double orr_steps_at(const struct orr_steps *steps, double p);
 
-struct orr_class {
+struct orr_arrival_class {
     const char *queue; /* NULL: the part's */
     enum orr_kind kind;
     bool has_kind; /* else the part's */
@@ -36,7 +36,7 @@ struct orr_class {
 };
 
 struct orr_classes {
-    struct orr_class *items;
+    struct orr_arrival_class *items;
     uint32_t count, capacity;
     struct orr_arena arena;
     char sha256[65]; /* of the file */

@@ -33,7 +33,7 @@ void orr_workload_cut(struct orr_workload *workload, const struct orr_row_filter
  * name of a job that is there already gets "~2", "~3", ... Returns how many did. */
 uint64_t orr_workload_add(struct orr_workload *workload, const struct orr_workload *more);
 
-struct orr_scaling {
+struct orr_trace_scaling {
     double arrivals;  /* rows that pass come so many times: each is kept or copied by a draw of its
                          own, copies within an hour of it; 1: as they are */
     double run, gpus; /* factors of run times (and limits), and of whole GPUs, at least 1 */
@@ -41,7 +41,7 @@ struct orr_scaling {
 /* Scales the rows that pass. A job made of pods gets more or fewer pods, a total another total;
  * parts of GPUs stay. Returns the rows left out because they would be too large. */
 uint64_t orr_workload_scale(struct orr_workload *workload, const struct orr_row_filter *filter,
-                            const struct orr_scaling *scaling);
+                            const struct orr_trace_scaling *scaling);
 
 /* Jobs, users, queues and groups lose their names: numbers by order of appearance, or, with a key,
  * the begin of HMAC-SHA256 of the name, the same in every file. Selectors, tolerations, profiles
