@@ -600,12 +600,12 @@ enum orr_status orr_scenario__change_all(struct orr_scenario__load *load,
         (void)snprintf(seed, sizeof seed, "%llu", (unsigned long long)options->seed);
         status = change_by_option(load, root, "--seed", "seeds", seed);
     }
+    if (status == ORR_OK) {
+        status = change_by_sets(load, root, "--set", options->sets, options->set_count);
+    }
     for (uint32_t i = 0; i < options->param_count && status == ORR_OK; i++) {
         status = change_by_argument(load, root, "--param", "policy.params.",
                                     param_from_here(load, options->params[i]));
-    }
-    if (status == ORR_OK) {
-        status = change_by_sets(load, root, "--set", options->sets, options->set_count);
     }
     return status;
 }
