@@ -192,7 +192,8 @@ static void put_lending(struct draw *d)
     }
     if (one_in(d, 3)) {
         static const char *const weights[] = {"0", "0.5", "2", NULL};
-        put(d, "local_queues", "{u%u: {weight: %s}}", below(d, 4), any(d, weights));
+        const char *weight = any(d, weights);
+        put(d, "local_queues", "{u%u: {weight: %s}}", below(d, 4), weight);
     }
 }
 

@@ -10,13 +10,19 @@
 #include <orrery/policies/kai.h>
 #include <orrery/policies/registry.h>
 
+static void configure(const struct orr_setting *settings, size_t count,
+                      struct orr_kai_params *params)
+{
+    struct orr_err err = {0};
+    if (orr_policy_configure(orr_policy_find("kai"), params, settings, count, &err) != ORR_OK) {
+        fail_msg("%s", err.text);
+    }
+}
+
 static struct orr_kai_params configured(const struct orr_setting *settings, size_t count)
 {
     struct orr_kai_params params;
-    struct orr_err err = {0};
-    if (orr_policy_configure(orr_policy_find("kai"), &params, settings, count, &err) != ORR_OK) {
-        fail_msg("%s", err.text);
-    }
+    configure(settings, count, &params);
     return params;
 }
 
@@ -132,7 +138,11 @@ static void words__of_later_versions_change_nothing(void **state)
     static const struct orr_setting later[] = {{"goMemLimit", "1Gi", NULL},
                                                {"goMemLimitRatio", "0.9", NULL},
                                                {"scenarioSearchCheckpoints.maxJobs", "0", NULL}};
-    const struct orr_kai_params with = configured(later, 3), without = configured(NULL, 0);
+    struct orr_kai_params with, without;
+    memset(&with, 0, sizeof with); /* what lies between the members too */
+    memset(&without, 0, sizeof without);
+    configure(later, 3, &with);
+    configure(NULL, 0, &without);
     assert_memory_equal(&with, &without, sizeof with);
 }
 
