@@ -120,7 +120,7 @@ static int ended(int code)
 static void keep_freed_memory(void)
 {
 #ifdef __GLIBC__
-    (void)mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    (void)mallopt(M_MMAP_THRESHOLD, 8 << 20);
     (void)mallopt(M_TRIM_THRESHOLD, 256 << 20);
 #endif
 }
