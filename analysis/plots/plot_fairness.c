@@ -67,8 +67,8 @@ static void deviation_plot(struct orr_plot *plot, const struct orr_plot_table *t
     for (uint32_t s = 0; s < table->slots.count; s++) {
         orr_plot__gp(plot, ", \\\n  ");
         orr_plot__data(plot, under);
-        orr_plot__gp(plot, "using 1:%u:%u with filledcurves fc rgb '%s' notitle", s + 2, s + 3,
-                     orr_plot__colour(s, table->slots.shown));
+        orr_plot__between(plot, table->bucket_ms, s + 2);
+        orr_plot__gp(plot, "fc rgb '%s' notitle", orr_plot__colour(s, table->slots.shown));
     }
     orr_plot__gp(plot, ", \\\n  0 with lines lw 1 lc rgb '#404040' notitle");
 }

@@ -100,6 +100,10 @@ void orr_plot__row(struct orr_plot *plot, const char *format, ...) ORR_PRINTF(2,
 uint32_t orr_plot__block(struct orr_plot *plot, const char *what);
 /* 'DATA' index N, as the start of a plot clause. */
 void orr_plot__data(struct orr_plot *plot, uint32_t block);
+/* Of a block with two rows a bucket, its ends: the area between a column and the next. */
+void orr_plot__between(struct orr_plot *plot, orr_ms bucket_ms, uint32_t column);
+/* Right end of the axes of a narrow picture, as a part of its width. */
+double orr_plot__narrow_right(const struct orr_plot *plot);
 /* A gnuplot string of at most max_chars characters; `tic` doubles % as tic labels need it. */
 void orr_plot__quote(struct orr_plot *plot, const char *text, uint32_t max_chars, bool tic);
 void orr_plot__start(struct orr_plot *plot, struct orr_plot_size size);

@@ -137,8 +137,8 @@ void orr_plot__layers_plot(struct orr_plot *plot, const struct orr_plot_layers *
         if (plot->term == ORR_PLOT_DUMB) {
             orr_plot__gp(plot, "using 1:%u with lines ", i + 3);
         } else {
-            orr_plot__gp(plot, "using 1:%u:%u with filledcurves fc rgb '%s' ", i + 2, i + 3,
-                         colours[i]);
+            orr_plot__between(plot, layers->bucket_ms, i + 2);
+            orr_plot__gp(plot, "fc rgb '%s' ", colours[i]);
         }
         if (names) {
             orr_plot__gp(plot, "title ");

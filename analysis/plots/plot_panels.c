@@ -34,7 +34,8 @@ void orr_plot__panel_above(struct orr_plot *plot, uint32_t entries, uint32_t let
         return;
     }
     orr_plot__legend_below(plot, entries, letters);
-    plot->panel_right = orr_plot__narrow(plot) ? 0.96 : orr_plot__legend_side(plot, letters) - 0.01;
+    plot->panel_right = orr_plot__narrow(plot) ? orr_plot__narrow_right(plot)
+                                               : orr_plot__legend_side(plot, letters) - 0.01;
     const struct panels of = panels_of(plot);
     orr_plot__gp(plot,
                  "set lmargin at screen %.4f\nset rmargin at screen %.4f\n"

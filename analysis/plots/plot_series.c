@@ -189,6 +189,18 @@ static void panel_name(struct orr_plot *plot, struct orr_plot_slots slots, uint3
     orr_plot__name(plot, shorts[slot]);
 }
 
+/* The largest round number up to `top`, whose double is above it. */
+static double one_number(double top)
+{
+    static const double round[] = {8, 6, 5, 4, 3, 2, 1.5, 1};
+    const double whole = pow(10, floor(log10(top)));
+    size_t i = 0;
+    while (i + 1 < sizeof round / sizeof round[0] && round[i] * whole > top) {
+        i++;
+    }
+    return round[i] * whole;
+}
+
 /* `part`: of the picture's width. */
 static void share_panel(struct orr_plot *plot, const struct orr_plot_table *table, uint32_t slot,
                         const struct orr_plot_peaks *peaks, int tics, double part)
@@ -201,7 +213,9 @@ static void share_panel(struct orr_plot *plot, const struct orr_plot_table *tabl
     }
     orr_plot__time_axis(plot, table->from, table->to, tics, false);
     orr_plot__gp(plot, "set yrange [0:%.9g]\n", top > 0 ? top * 1.08 : 1.0);
-    if (orr_plot__narrow(plot) && top > 0) { /* room for one or two numbers above 0 */
+    if (orr_plot__narrow(plot) && table->slots.count > 6 && top > 0) {
+        orr_plot__gp(plot, "set ytics %g\n", one_number(top));
+    } else if (orr_plot__narrow(plot) && top > 0) { /* room for one or two numbers above 0 */
         const double least = top / 2.5, whole = pow(10, floor(log10(least)));
         orr_plot__gp(plot, "set ytics %g\n",
                      least / whole > 5   ? 10 * whole

@@ -56,6 +56,15 @@ void orr_plot__data(struct orr_plot *plot, uint32_t block)
     orr_plot__gp(plot, " index %u ", block);
 }
 
+/* Where both curves rise at one x and were equal before, gnuplot looks for the point in which they
+ * cross and finds one at the end of the axis: a line of no width, which readers of PDF draw. So a
+ * bucket begins a millionth of its length late. */
+void orr_plot__between(struct orr_plot *plot, orr_ms bucket_ms, uint32_t column)
+{
+    orr_plot__gp(plot, "using ($1+(int($0)%%2==0)*%.9g):%u:%u with filledcurves ",
+                 (double)bucket_ms * 1e-9, column, column + 1);
+}
+
 /* Bytes of the UTF-8 character at `text`, 0 for what is none or cannot be printed. */
 static size_t utf8_bytes(const unsigned char *text)
 {
@@ -182,6 +191,12 @@ bool orr_plot__narrow(const struct orr_plot *plot)
 }
 
 #define LEGEND_SAMPLE 16 /* letters beside a name that gnuplot counts for its box and gaps */
+
+/* The name of the axis' last time, such as "06-04" or "day 14", stands half beside it. */
+double orr_plot__narrow_right(const struct orr_plot *plot)
+{
+    return 1 - 3.7 / plot->letters;
+}
 
 /* Columns that a legend of such names has below a picture. */
 static uint32_t columns_below(const struct orr_plot *plot, uint32_t letters)
@@ -357,11 +372,12 @@ void orr_plot__legend(struct orr_plot *plot, const char *title, uint32_t entries
     if (orr_plot__narrow(plot)) {
         orr_plot__legend_below(plot, entries, letters);
         orr_plot__gp(plot,
-                     "set rmargin at screen 0.96\nset bmargin at screen %.4f\n"
-                     "set key at screen 0.5,%.4f center top horizontal maxcols %u noinvert title "
-                     "\"%s\" center\n",
-                     plot->legend_top + 4.2 * plot->line, plot->legend_top, plot->legend_columns,
-                     title);
+                     "set rmargin at screen %.4f\nset bmargin at screen %.4f\n"
+                     "set key at screen 0.5,%.4f center top horizontal maxcols %u %s noinvert "
+                     "title \"%s\" center\n",
+                     orr_plot__narrow_right(plot), plot->legend_top + 4.2 * plot->line,
+                     plot->legend_top, plot->legend_columns,
+                     plot->legend_columns == 1 ? "width -8" : "", title);
         return;
     }
     const double right = orr_plot__legend_side(plot, letters);
@@ -459,8 +475,10 @@ const char *orr_plot__which_jobs(const struct orr_plot *plot)
 
 void orr_plot__nothing(struct orr_plot *plot, const char *why)
 {
-    orr_plot__gp(plot, "unset tics\nunset grid\nunset key\nset xrange [0:1]\nset yrange [0:1]\n"
-                       "set label 1 at graph 0.5,0.5 center ");
+    orr_plot__gp(
+        plot,
+        "unset border\nunset tics\nunset grid\nunset key\nset xrange [0:1]\nset yrange [0:1]\n"
+        "set label 1 at graph 0.5,0.5 center ");
     orr_plot__quote(plot, why, 200, false);
     orr_plot__row(plot, "# %s\n0.5 0.5\n", why);
     orr_plot__gp(plot, "\nplot ");

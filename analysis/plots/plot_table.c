@@ -314,8 +314,8 @@ void orr_plot__stack_plot(struct orr_plot *plot, const struct orr_plot_table *ta
     for (uint32_t s = 0; s < table->slots.count; s++) {
         orr_plot__gp(plot, s == 0 ? "plot " : ", \\\n  ");
         orr_plot__data(plot, block);
-        orr_plot__gp(plot, "using 1:%u:%u with filledcurves fc rgb '%s' ", s + 2, s + 3,
-                     orr_plot__colour(s, table->slots.shown));
+        orr_plot__between(plot, table->bucket_ms, s + 2);
+        orr_plot__gp(plot, "fc rgb '%s' ", orr_plot__colour(s, table->slots.shown));
         if (names) {
             orr_plot__gp(plot, "title ");
             orr_plot__slot_name(plot, table->slots, s, NULL);

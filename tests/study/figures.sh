@@ -173,6 +173,17 @@ for figure in allocation depth debt fairness gantt; do
     sed -n 's/.*viewBox="0 0 \([0-9]*\) \([0-9]*\)".*/\1 \2/p' "days/days-$figure.svg" | awk '{ exit $2 < 1.5 * $1 }' || fail "$figure: no room for 14 queues"
 done
 "$orrery" plot days.db depth share --width 84 --script -o days >out
+for width in 72 76 80; do
+    "$orrery" plot days.db wait-cdf jct-cdf -t pdf --width $width -o days >out 2>err || fail "curves of 14 queues in $width mm"
+    ! grep 'fitting plot titles' err || fail "a legend of curves without room in $width mm"
+done
+# Half of the name of the axis' last time stands beside it: 2.5 letters of 0.64 of 6 pt.
+awk '/^set rmargin at screen/ { n++; if ($NF > 1 - 2.5 * 0.64 * 6 / (84 / 25.4 * 72)) bad = 1 } END { exit bad || !n }' days/days-depth.gp || fail "the last time is cut: $(grep rmargin days/days-depth.gp)"
+# Low panels have one number above 0; no area has a line without width down to the end of its axis, which readers of PDF draw.
+awk '{ gsub(/[^0-9a-z.]/, " ") } /^set yrange/ { top = $4 } /^set ytics [0-9]/ { n++; if ($3 > top || 2 * $3 <= top) { print; bad = 1 } } END { exit bad || n < 8 }' days/days-share.gp >low || fail "share: numbers of a low panel: $(cat low)"
+bottom=$(grep -o 'M[0-9.]*,[0-9.]* L[0-9.]*,[0-9.]* L[0-9.]*,[0-9.]* M' days/days-fairness.svg | tail -n 1 | sed 's/.*L[0-9.]*,\([0-9.]*\) L.*/\1/')
+{ [ -n "$bottom" ] && grep -q '<polygon' days/days-fairness.svg; } || fail "fairness has no areas, or no axis"
+! grep '<polygon' days/days-fairness.svg | grep -q ",$bottom " || fail "fairness: $(grep '<polygon' days/days-fairness.svg | grep -c ",$bottom ") areas reach the end of the axis"
 [ "$(grep -m1 '^set xtics (' days/days-depth.gp | grep -o "'[^']*'" | wc -l)" -ge 3 ] || fail "$(grep -m1 '^set xtics (' days/days-depth.gp)"
 [ "$(sed -n "s/^set title '\(.*\)' offset.*/\1/p" days/days-share.gp | awk '{ if (length > n) n = length } END { print n }')" -le 26 ] || fail "share: names of panels beside each other meet"
 

@@ -107,4 +107,25 @@ worst=$(rows "$source/scenarios/mixed/README.md" 'policy | evictions | training'
 for part in chat code notebooks; do
     [ "$(metric seed.db attainment workload=$part workload | awk '{ print ($1 >= 0.9995) }')" = 1 ] || fail "mixed, kai: $part in time is not 1.000"
 done
+# Kueue beside it: its two columns are means of eight seeds; those of kai and of the differences would take half a minute more.
+kueue() { # FILE MORE...: the metrics of all seeds
+    file=$1
+    shift
+    for seed in 1 2 3 4 5 6 7 8; do
+        run kueue "$source/scenarios/mixed/mixed.yaml" --policy kueue --param reclaim_within_cohort=any --param within_cluster_queue=lower-priority --seed $seed "$@"
+        sqlite3 -separator ' ' kueue.db "SELECT name, value FROM metric WHERE scope = 'all'"
+    done >"$file"
+}
+mean_of() { # FILE METRIC
+    awk -v m="$2" '$1 == m { sum += $2; n++ } END { if (n == 8) printf "%.9g", sum / n }' "$1"
+}
+kueue plain
+kueue never --param topology_aware_scheduling=never
+rows "$source/scenarios/mixed/README.md" '| kai | kueue | difference' >beside
+for line in 'jobs that never started:unstarted' 'owed to queues:quota_debt_gpu_h' goodput:gpu_goodput occupancy:gpu_occupancy 'mean wait:wait_mean_s' evictions:evictions; do
+    row=$(grep "^${line%:*}" beside) || fail "mixed: no row ${line%:*}"
+    same "mixed, kueue: ${line%:*}" "$(cell "$row" 3)" "$(mean_of plain "${line#*:}")"
+    same "mixed, kueue without topology: ${line%:*}" "$(cell "$row" 5)" "$(mean_of never "${line#*:}")"
+done
+[ "$(wc -l <beside)" = 6 ] || fail "mixed: another number of rows beside kueue"
 printf 'tables\n'
