@@ -35,7 +35,7 @@ static const char head[] =
     "no-repeat}\n"
     "table{border-collapse:collapse;margin:.5rem 0;font-size:.9rem}\n"
     "th,td{padding:.25rem .7rem .25rem 0;text-align:left;border-bottom:1px solid var(--line);"
-    "vertical-align:top;white-space:nowrap}td.t{white-space:normal;min-width:8.5rem}"
+    "vertical-align:top;white-space:nowrap}td.t{white-space:normal;min-width:7.5rem}"
     "td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}\n"
     "th{font-weight:600;color:var(--soft);white-space:normal;vertical-align:bottom}\n"
     ".cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(10rem,1fr));gap:.6rem}\n"
