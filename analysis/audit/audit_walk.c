@@ -131,11 +131,9 @@ static void do_span(struct orr_audit_walk *walk, const struct orr_audit_deed *ev
     follow(walk, span->job);
 }
 
-/* Of any deed but a node's. */
-static uint32_t job_of(const struct orr_audit_walk *walk, const struct orr_audit_deed *event)
+static bool is_of_span(enum deed deed)
 {
-    const struct orr_schedule *schedule = walk->schedule;
-    switch ((enum deed)event->deed) {
+    switch (deed) {
     case SPAN_ENDS:
     case LEFT_BEFORE:
     case STARTS_BRIEFLY:
@@ -143,7 +141,19 @@ static uint32_t job_of(const struct orr_audit_walk *walk, const struct orr_audit
     case START:
     case START_AGAIN:
     case LEFT_BY_CYCLE:
-    case ENDS_BY_CYCLE: return schedule->spans[event->index].job;
+    case ENDS_BY_CYCLE: return true;
+    default: return false;
+    }
+}
+
+/* Of any deed but a node's. */
+static uint32_t job_of(const struct orr_audit_walk *walk, const struct orr_audit_deed *event)
+{
+    const struct orr_schedule *schedule = walk->schedule;
+    if (is_of_span((enum deed)event->deed)) {
+        return schedule->spans[event->index].job;
+    }
+    switch ((enum deed)event->deed) {
     case JOB_WANTS: return schedule->wants[event->index].job;
     case JOB_ABSENT:
     case JOB_BACK: return schedule->absences[event->index].job;
@@ -189,27 +199,15 @@ static void do_node(struct orr_audit_walk *walk, const struct orr_audit_deed *ev
 
 static void happen(struct orr_audit_walk *walk, const struct orr_audit_deed *event)
 {
-    switch ((enum deed)event->deed) {
-    case NODE_OUT:
-    case NODE_IN: do_node(walk, event); break;
-    case SPAN_ENDS:
-    case LEFT_BEFORE:
-    case STARTS_BRIEFLY:
-    case ENDS_BRIEFLY:
-    case START:
-    case START_AGAIN:
-    case LEFT_BY_CYCLE:
-    case ENDS_BY_CYCLE: do_span(walk, event); break;
-    case JOB_WANTS: do_want(walk, event); break;
-    case JOB_ENDS:
-    case JOB_COMES:
-    case JOB_COMES_BETWEEN:
-    case JOB_COMES_LATE:
-    case JOB_ABSENT:
-    case JOB_BACK:
-    case JOB_LEAVING:
-    case LEAVING_BY_CYCLE:
-    case JOB_ENDS_AT_ONCE: do_job(walk, event); break;
+    const enum deed deed = (enum deed)event->deed;
+    if (deed == NODE_OUT || deed == NODE_IN) {
+        do_node(walk, event);
+    } else if (is_of_span(deed)) {
+        do_span(walk, event);
+    } else if (deed == JOB_WANTS) {
+        do_want(walk, event);
+    } else {
+        do_job(walk, event);
     }
 }
 

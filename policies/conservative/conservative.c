@@ -50,10 +50,7 @@ struct conservative {
 };
 
 static const struct orr_param conservative_rows[] = {
-    {"placement", ORR_PARAM_CHOICE, offsetof(struct conservative_params, placer.choice), "default",
-     "", orr_placement_names, 0, 0, orr_placement_help},
-    {"typical_jobs", ORR_PARAM_INT, offsetof(struct conservative_params, placer.typical_jobs), "0",
-     "jobs", NULL, 0, 1e9, orr_typical_jobs_help},
+    ORR_PLACER_ROWS(struct conservative_params),
     {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
 
 static enum orr_status conservative_open(const struct orr_host *host, const void *params,

@@ -41,10 +41,7 @@ struct drf {
 static const struct orr_param drf_rows[] = {
     {"backfill", ORR_PARAM_BOOL, offsetof(struct drf_params, backfill), "true", "", NULL, 0, 0,
      "within a queue, start whatever fits in order; false: its first job blocks the rest"},
-    {"placement", ORR_PARAM_CHOICE, offsetof(struct drf_params, placer.choice), "default", "",
-     orr_placement_names, 0, 0, orr_placement_help},
-    {"typical_jobs", ORR_PARAM_INT, offsetof(struct drf_params, placer.typical_jobs), "0", "jobs",
-     NULL, 0, 1e9, orr_typical_jobs_help},
+    ORR_PLACER_ROWS(struct drf_params),
     {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
 
 static enum orr_status drf_open(const struct orr_host *host, const void *params,

@@ -53,10 +53,7 @@ static const struct orr_param easy_rows[] = {
      "no_spare: only what ends by the shadow may pass the head"},
     {"order", ORR_PARAM_CHOICE, offsetof(struct easy_params, order), "submit", "", order_names, 0,
      0, "who is first: by submit time, or by priority, the higher first"},
-    {"placement", ORR_PARAM_CHOICE, offsetof(struct easy_params, placer.choice), "default", "",
-     orr_placement_names, 0, 0, orr_placement_help},
-    {"typical_jobs", ORR_PARAM_INT, offsetof(struct easy_params, placer.typical_jobs), "0", "jobs",
-     NULL, 0, 1e9, orr_typical_jobs_help},
+    ORR_PLACER_ROWS(struct easy_params),
     {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
 
 static enum orr_status easy_open(const struct orr_host *host, const void *params,

@@ -50,10 +50,7 @@ static const struct orr_param edf_rows[] = {
      "whose deadline counts: of all, or of those for whom nobody admitted before would be late"},
     {"by", ORR_PARAM_CHOICE, offsetof(struct edf_params, by), "work", "", by_names, 0, 0,
      "what admission takes for the run time: the true one, or the user's estimate"},
-    {"placement", ORR_PARAM_CHOICE, offsetof(struct edf_params, placer.choice), "default", "",
-     orr_placement_names, 0, 0, orr_placement_help},
-    {"typical_jobs", ORR_PARAM_INT, offsetof(struct edf_params, placer.typical_jobs), "0", "jobs",
-     NULL, 0, 1e9, orr_typical_jobs_help},
+    ORR_PLACER_ROWS(struct edf_params),
     {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
 
 static bool has_deadline(const struct edf *edf, const struct orr_job_progress *p, uint32_t job)

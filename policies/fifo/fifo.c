@@ -27,10 +27,7 @@ static const struct orr_param fifo_rows[] = {
      "higher first, or by GPU time as estimated, the least first (QSSF)"},
     {"backfill", ORR_PARAM_BOOL, offsetof(struct fifo_params, backfill), "false", "", NULL, 0, 0,
      "start whatever fits in order; false: the first that does not fit blocks the rest"},
-    {"placement", ORR_PARAM_CHOICE, offsetof(struct fifo_params, placer.choice), "default", "",
-     orr_placement_names, 0, 0, orr_placement_help},
-    {"typical_jobs", ORR_PARAM_INT, offsetof(struct fifo_params, placer.typical_jobs), "0", "jobs",
-     NULL, 0, 1e9, orr_typical_jobs_help},
+    ORR_PLACER_ROWS(struct fifo_params),
     {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
 
 static enum orr_status fifo_open(const struct orr_host *host, const void *params,

@@ -61,10 +61,7 @@ static const char *const share_names[] = {"jobs", "queues", NULL};
 static const struct orr_param gavel_rows[] = {
     {"shares", ORR_PARAM_CHOICE, offsetof(struct gavel_params, shares), "jobs", "", share_names, 0,
      0, "who is to get equally much: jobs, or queues by their weights, and jobs within them"},
-    {"placement", ORR_PARAM_CHOICE, offsetof(struct gavel_params, placer.choice), "default", "",
-     orr_placement_names, 0, 0, orr_placement_help},
-    {"typical_jobs", ORR_PARAM_INT, offsetof(struct gavel_params, placer.typical_jobs), "0", "jobs",
-     NULL, 0, 1e9, orr_typical_jobs_help},
+    ORR_PLACER_ROWS(struct gavel_params),
     {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
 
 /* --- kinds of GPU --- */

@@ -39,10 +39,7 @@ struct gittins {
 static const struct orr_param gittins_rows[] = {
     {"levels", ORR_PARAM_INT, offsetof(struct gittins_params, levels), "256", "", NULL, 1, 10000,
      "attained services at which the index is worked out: quantiles of all jobs' services"},
-    {"placement", ORR_PARAM_CHOICE, offsetof(struct gittins_params, placer.choice), "default", "",
-     orr_placement_names, 0, 0, orr_placement_help},
-    {"typical_jobs", ORR_PARAM_INT, offsetof(struct gittins_params, placer.typical_jobs), "0",
-     "jobs", NULL, 0, 1e9, orr_typical_jobs_help},
+    ORR_PLACER_ROWS(struct gittins_params),
     {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
 
 double orr_gittins_cost(const double *services, uint32_t count, double a)

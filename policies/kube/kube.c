@@ -59,10 +59,7 @@ static const struct orr_param kube_rows[] = {
      "what a queue's pods may hold together: its GPU limit, its GPU quota, anything"},
     {"order", ORR_PARAM_CHOICE, offsetof(struct kube_params, order), "submit", "", order_names, 0,
      0, "whose pods are tried first: by submit time, or by priority, the higher first"},
-    {"placement", ORR_PARAM_CHOICE, offsetof(struct kube_params, placer.choice), "default", "",
-     orr_placement_names, 0, 0, orr_placement_help},
-    {"typical_jobs", ORR_PARAM_INT, offsetof(struct kube_params, placer.typical_jobs), "0", "jobs",
-     NULL, 0, 1e9, orr_typical_jobs_help},
+    ORR_PLACER_ROWS(struct kube_params),
     {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
 
 /* Of the shapes that came to be known. */

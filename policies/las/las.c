@@ -65,10 +65,7 @@ static const struct orr_param las_rows[] = {
     {"promote", ORR_PARAM_REAL, offsetof(struct las_params, promote), "0", "", NULL, 0, 1e6,
      "a paused job that has waited so many times as long as it ran goes back to the first queue; "
      "0: never"},
-    {"placement", ORR_PARAM_CHOICE, offsetof(struct las_params, placer.choice), "default", "",
-     orr_placement_names, 0, 0, orr_placement_help},
-    {"typical_jobs", ORR_PARAM_INT, offsetof(struct las_params, placer.typical_jobs), "0", "jobs",
-     NULL, 0, 1e9, orr_typical_jobs_help},
+    ORR_PLACER_ROWS(struct las_params),
     {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
 
 /* Returns how many there are, or ORR_NONE: the text is none of them. */

@@ -24,10 +24,7 @@ static const char *const by_names[] = {"work", "estimate", NULL};
 static const struct orr_param srtf_rows[] = {
     {"by", ORR_PARAM_CHOICE, offsetof(struct srtf_params, by), "work", "", by_names, 0, 0,
      "what is left of a job: of its true run time, or of its user's estimate"},
-    {"placement", ORR_PARAM_CHOICE, offsetof(struct srtf_params, placer.choice), "default", "",
-     orr_placement_names, 0, 0, orr_placement_help},
-    {"typical_jobs", ORR_PARAM_INT, offsetof(struct srtf_params, placer.typical_jobs), "0", "jobs",
-     NULL, 0, 1e9, orr_typical_jobs_help},
+    ORR_PLACER_ROWS(struct srtf_params),
     {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
 
 /* A service is never done, and would be starved for it: it goes first. */

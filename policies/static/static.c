@@ -30,10 +30,7 @@ static const struct orr_param static_rows[] = {
      0, "who is first in a queue: by submit time, or by priority, the higher first"},
     {"backfill", ORR_PARAM_BOOL, offsetof(struct static_params, backfill), "true", "", NULL, 0, 0,
      "within a queue, start whatever fits in order; false: its first job blocks the rest"},
-    {"placement", ORR_PARAM_CHOICE, offsetof(struct static_params, placer.choice), "default", "",
-     orr_placement_names, 0, 0, orr_placement_help},
-    {"typical_jobs", ORR_PARAM_INT, offsetof(struct static_params, placer.typical_jobs), "0",
-     "jobs", NULL, 0, 1e9, orr_typical_jobs_help},
+    ORR_PLACER_ROWS(struct static_params),
     {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
 
 /* A quota above the cluster is the cluster, and so is one that became unlimited while it ran;

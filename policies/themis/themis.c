@@ -54,10 +54,7 @@ static const struct orr_param themis_rows[] = {
      "how long a job keeps its GPUs before they are offered anew"},
     {"by", ORR_PARAM_CHOICE, offsetof(struct themis_params, by), "work", "", by_names, 0, 0,
      "how long a job takes: its true run time, or its user's estimate"},
-    {"placement", ORR_PARAM_CHOICE, offsetof(struct themis_params, placer.choice), "default", "",
-     orr_placement_names, 0, 0, orr_placement_help},
-    {"typical_jobs", ORR_PARAM_INT, offsetof(struct themis_params, placer.typical_jobs), "0",
-     "jobs", NULL, 0, 1e9, orr_typical_jobs_help},
+    ORR_PLACER_ROWS(struct themis_params),
     {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
 
 /* --- an auction --- */

@@ -116,7 +116,7 @@ static int ended(int code)
 }
 
 /* Arrays of a run come and go by the megabyte: pages given back would be touched anew by the next.
- */
+ * Those of runs of millions of jobs are given back all the same, as they are what the peak is. */
 static void keep_freed_memory(void)
 {
 #ifdef __GLIBC__

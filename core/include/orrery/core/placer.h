@@ -50,9 +50,16 @@ struct orr_placer_params {
     int64_t
         typical_jobs; /* fgd: typical tasks are those of the world's first so many jobs; 0: all */
 };
-/* For rows of parameters. */
 extern const char *const orr_placement_names[]; /* by choice, NULL-ended */
 extern const char orr_placement_help[], orr_typical_jobs_help[];
+/* The rows (param.h) of a policy whose parameters have a member `placer` of that type. */
+/* clang-format off */
+#define ORR_PLACER_ROWS(params)                                                                    \
+    {"placement", ORR_PARAM_CHOICE, offsetof(params, placer.choice), "default", "",                \
+     orr_placement_names, 0, 0, orr_placement_help},                                               \
+    {"typical_jobs", ORR_PARAM_INT, offsetof(params, placer.typical_jobs), "0", "jobs",            \
+     NULL, 0, 1e9, orr_typical_jobs_help}
+/* clang-format on */
 
 struct orr_placer;
 
