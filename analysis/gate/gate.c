@@ -70,6 +70,19 @@ static const char *amount(const char *unit, double value, bool change, char out[
     return out;
 }
 
+/* A change as a part of what the baseline has, " (+25 %)"; "" where that is nothing, or not known.
+ */
+static const char *part(double change, double baseline, char out[40])
+{
+    const double percent = 100 * change / fabs(baseline);
+    out[0] = '\0';
+    if (isfinite(percent)) {
+        (void)snprintf(out, 40, fabs(percent) < 1000 ? " (%s%.3g %%)" : " (%s%.0f %%)",
+                       percent > 0 ? "+" : "", fabs(percent) > 0 ? percent : 0.0);
+    }
+    return out;
+}
+
 /* Of a quantile that one side at least did not reach in some pair. */
 static void describe_reached(struct orr_gate_result *r, const struct orr_paired *paired)
 {
@@ -98,31 +111,35 @@ static void describe_reached(struct orr_gate_result *r, const struct orr_paired 
 }
 
 /* Before, after, the change and its interval as they are; the margin as what is still good enough.
- */
+ * Changes and the margin are percent of the baseline, too. */
 static void describe(struct orr_gate_result *r, const struct orr_paired *paired, bool by_itself,
                      enum orr_better better)
 {
     char before[48], after[48], change[48], low[48], high[48], margin[48], seen[48], range[100];
+    char change_part[40], margin_part[40], seen_part[40];
+    const double base = paired->base_mean, worse = better == ORR_BETTER_MORE ? -1 : 1;
     if (paired->lost + paired->found > 0 || (paired->n == 0 && paired->neither > 0)) {
         describe_reached(r, paired);
         return;
     }
     if (r->worse.n == 0 || isnan(r->worse.difference)) {
         (void)snprintf(r->text, sizeof r->text, "%s has no value in %s", r->rule->metric,
-                       isnan(paired->base_mean) && isnan(paired->other_mean) ? "either side"
-                       : isnan(paired->base_mean)                            ? "the baseline"
-                                                                             : "the new results");
+                       isnan(base) && isnan(paired->other_mean) ? "either side"
+                       : isnan(base)                            ? "the baseline"
+                                                                : "the new results");
         return;
     }
-    const int bytes = snprintf(r->text, sizeof r->text, "%s %s to %s: %s", r->rule->metric,
-                               amount(r->unit, paired->base_mean, false, before),
+    const int bytes = snprintf(r->text, sizeof r->text, "%s %s to %s: %s%s", r->rule->metric,
+                               amount(r->unit, base, false, before),
                                amount(r->unit, paired->other_mean, false, after),
-                               amount(r->unit, paired->difference, true, change));
+                               amount(r->unit, paired->difference, true, change),
+                               part(paired->difference, base, change_part));
     const size_t used = bytes < (int)sizeof r->text ? (size_t)bytes : sizeof r->text - 1;
-    (void)amount(r->unit, better == ORR_BETTER_MORE ? -r->margin : r->margin, true, margin);
+    (void)amount(r->unit, worse * r->margin, true, margin);
+    (void)part(worse * r->margin, base, margin_part);
     if (by_itself || isnan(r->worse.low)) {
-        (void)snprintf(r->text + used, sizeof r->text - used, "%s; allowed is %s",
-                       by_itself ? "" : ", too few replicas for an interval", margin);
+        (void)snprintf(r->text + used, sizeof r->text - used, "%s; allowed is %s%s",
+                       by_itself ? "" : ", too few replicas for an interval", margin, margin_part);
         return;
     }
     if (orr_paired_below_nothing(paired)) {
@@ -133,15 +150,16 @@ static void describe(struct orr_gate_result *r, const struct orr_paired *paired,
     }
     if (!(r->seen > r->margin)) {
         (void)snprintf(r->text + used, sizeof r->text - used,
-                       " (95 %% interval %s, n = %u); allowed is %s, and any more is seen", range,
-                       r->worse.n, margin);
+                       " (95 %% interval %s, n = %u); allowed is %s%s, and any more is seen", range,
+                       r->worse.n, margin, margin_part);
         return;
     }
     (void)snprintf(r->text + used, sizeof r->text - used,
-                   " (95 %% interval %s, n = %u); allowed is %s, seen in "
-                   "4 of 5 cases is %s",
-                   range, r->worse.n, margin,
-                   amount(r->unit, better == ORR_BETTER_MORE ? -r->seen : r->seen, true, seen));
+                   " (95 %% interval %s, n = %u); allowed is %s%s, seen in "
+                   "4 of 5 cases is %s%s",
+                   range, r->worse.n, margin, margin_part,
+                   amount(r->unit, worse * r->seen, true, seen),
+                   part(worse * r->seen, base, seen_part));
 }
 
 static void add_missing(struct orr_gate_result *r, const struct orr_paired *paired)

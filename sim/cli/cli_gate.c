@@ -550,20 +550,25 @@ static enum orr_status run_gate(struct gate *gate, struct orr_err *err)
 struct proposal {
     const struct orr_metric_def *metric;
     char margin[40];  /* "": no rule */
+    char allows[80];  /* the margin, as it is and in percent */
     char sees[80];    /* the least worsening that as many runs of each side show */
     const char *lack; /* without a rule: why */
     uint32_t open;    /* runs in which it was not reached */
 };
 
-/* `seen`: in the metric's unit. */
-static void say_seen(struct proposal *rule, double seen)
+/* A worsening in the metric's unit, and in percent of the runs' mean where that is not 0. */
+static void say_worsening(const struct orr_metric_def *metric, double by, double mean, char out[80])
 {
     char rough[24];
-    if (strcmp(rule->metric->unit, "s") == 0) {
-        (void)snprintf(rule->sees, sizeof rule->sees, "+%s", orr_format_rough(rough, seen));
+    const char *sign = metric->better == ORR_BETTER_MORE ? "-" : "+";
+    int used;
+    if (strcmp(metric->unit, "s") == 0) {
+        used = snprintf(out, 80, "+%s", orr_format_rough(rough, by));
     } else {
-        (void)snprintf(rule->sees, sizeof rule->sees, "%s%.3g",
-                       rule->metric->better == ORR_BETTER_MORE ? "-" : "+", seen);
+        used = snprintf(out, 80, "%s%.3g", by > 0 ? sign : "", by);
+    }
+    if (mean > 0 && by > 0) {
+        (void)snprintf(out + used, 80 - (size_t)used, " (%s%.3g %%)", sign, 100 * by / mean);
     }
 }
 
@@ -601,23 +606,27 @@ static void propose_rule(struct proposal *rule, const struct orr_paired *spread)
         return;
     }
     const double seen = orr_seen_with(error, spread->n, ORR_GATE_SURE, margin, ORR_GATE_POWER);
-    say_seen(rule, zero ? fmax(1, ceil(seen)) : seen);
+    say_worsening(rule->metric, margin, mean, rule->allows);
+    say_worsening(rule->metric, zero ? fmax(1, ceil(seen)) : seen, mean, rule->sees);
 }
 
 static void print_spec(const char *results, const struct proposal *rules, size_t count)
 {
     (void)printf(
         "# From %d runs of %s with shaken input.\napiVersion: orrery/v1alpha1\nkind: Gate\n"
-        "mode: statistical\nreplicas: %d\nshake: {submit: 60s, run: 0.01}\nrules: # the smallest "
-        "worsening that each sees in 4 of 5 cases (80 %% power) stands beside it\n",
+        "mode: statistical\nreplicas: %d\nshake: {submit: 60s, run: 0.01}\nrules: # beside each: "
+        "the "
+        "margin, and the smallest worsening that it sees in 4 of 5 cases (80 %% power); percent "
+        "are "
+        "of the mean of these runs\n",
         PROPOSE_REPLICAS, results, PROPOSE_REPLICAS);
     for (size_t r = 0; r < count; r++) {
         const char *name = rules[r].metric->name;
         if (rules[r].lack != NULL) {
             (void)printf("  # %s %s, and no rule\n", name, rules[r].lack);
         } else {
-            (void)printf("  %s: {metric: %s, margin: %s} # sees %s%s\n", name, name,
-                         rules[r].margin, rules[r].sees,
+            (void)printf("  %s: {metric: %s, margin: %s} # allows %s, sees %s%s\n", name, name,
+                         rules[r].margin, rules[r].allows, rules[r].sees,
                          rules[r].open > 0 ? "; not reached in some runs" : "");
         }
     }
