@@ -502,7 +502,9 @@ static void take_in(struct orr_backlog *backlog, struct orr_session *session, ui
     const uint32_t before = backlog->lane_of_job[index];
     const bool wait = waits(session, index);
     if (before != ORR_NONE) {
-        for (int a = 0; a < ORR_ACTIONS; a++) { /* it takes along its outcomes */
+        /* it takes along its reason and its outcomes */
+        session->jobs[index].reason = (uint8_t)orr_backlog_reason(session, index);
+        for (int a = 0; a < ORR_ACTIONS; a++) {
             session->jobs[index].outcomes[a] =
                 (uint8_t)orr_backlog_outcome(session, index, (enum orr_action)a);
         }

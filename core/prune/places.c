@@ -148,19 +148,20 @@ static struct orr_place_device *device_of(struct orr_places *places, uint32_t no
         d++;
     }
     if (d == places->device_count) {
-        const struct orr_snode *on = &places->session->nodes[node];
         places->devices =
             ORR_ROOM_FOR_ONE(places->devices, places->device_count, places->device_capacity);
-        places->devices[places->device_count++] =
-            (struct orr_place_device){.node = node,
-                                      .id = gpu->id,
-                                      .room_mib = orr_places__room_on(on, gpu),
-                                      .mib = on->gpu_memory_mib};
+        places->devices[places->device_count++] = (struct orr_place_device){
+            .node = node,
+            .id = gpu->id,
+            .room_mib = orr_places__room_on(&places->session->nodes[node], gpu),
+            .held_mib = gpu->allocated - gpu->releasing,
+            .whole = gpu->counted_releasing};
     }
     return &places->devices[d];
 }
 
-/* A device that nobody else uses is a whole one again. */
+/* A device of which nobody else holds memory is a whole one again, also if all that is moved from
+ * it holds none: a small part of little memory is rounded down to 0. */
 static void leave_devices(struct orr_places *places, const struct orr_stask *task, int64_t *gained)
 {
     const struct orr_session *session = places->session;
@@ -176,13 +177,14 @@ static void leave_devices(struct orr_places *places, const struct orr_stask *tas
         struct orr_place_device *device = device_of(places, task->live.node, gpu);
         const int64_t before = device->room_mib;
         device->room_mib += need;
-        if (before < device->mib && device->room_mib >= device->mib) {
-            gained[ORR_SLOT_GPU]++;
-            gained[ORR_PLACE_PARTS] -=
-                each > 0 ? before / each : 0; /* they count as those of the whole */
-        } else if (device->room_mib < device->mib) {
-            gained[ORR_PLACE_PARTS] += each > 0 ? device->room_mib / each - before / each : 0;
+        device->held_mib -= need;
+        if (device->whole) {
+            continue;
         }
+        device->whole = device->held_mib <= 0;
+        const int64_t after = device->whole ? 0 : device->room_mib; /* else counted as whole */
+        gained[ORR_SLOT_GPU] += device->whole;
+        gained[ORR_PLACE_PARTS] += each > 0 ? after / each - before / each : 0;
     }
 }
 

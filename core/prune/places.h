@@ -17,7 +17,8 @@ struct orr_measure {
 
 struct orr_place_device { /* shared, some of its tasks are moved */
     uint32_t node, id;
-    int64_t room_mib, mib;
+    int64_t room_mib, held_mib; /* what is free for parts; what the tasks that stay hold */
+    bool whole;                 /* counted among the whole GPUs */
 };
 
 struct orr_places {

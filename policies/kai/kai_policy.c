@@ -311,6 +311,7 @@ static void note_whole(const struct kai *kai, const struct orr_view *view, struc
 static void note_decided(struct kai *kai, const struct orr_view *view, struct orr_txn *txn)
 {
     struct orr_session *session = &kai->session;
+    (void)orr_backlog_sync(session); /* what was placed or pipelined has reasons of its own */
     for (uint32_t i = 0; i < session->decision_count; i++) {
         const struct orr_decision *d = &session->decisions[i];
         uint32_t slot = session->tasks[d->task].job;
@@ -330,7 +331,6 @@ static void note_decided(struct kai *kai, const struct orr_view *view, struct or
         }
     }
     note_whole(kai, view, txn);
-    (void)orr_backlog_sync(session); /* what was placed or pipelined has reasons of its own */
 }
 
 /* What it needs to start, as far as reasons go: an elastic job all of its pods, a job that scales

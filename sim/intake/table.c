@@ -72,15 +72,16 @@ static bool give_value(const struct intake_job_column *job, struct expr_row *row
             return fail_column(row, job->name, text);
         }
     }
+    if (value->kind == EXPR_TIME &&
+        (job->column == INTAKE_POD_GPUS || !orr_native_is_instant(job->column))) {
+        return fail_column(row, job->name, "it is a time, and no time belongs here");
+    }
     if (job->column == INTAKE_POD_GPUS) {
         good = give_pod_gpus(row, value, native, why);
         if (!good && why[0] == '\0') {
             return false;
         }
     } else if (value->kind == EXPR_TIME) {
-        if (!orr_native_is_instant(job->column)) {
-            return fail_column(row, job->name, "it is a time, and no time belongs here");
-        }
         good = orr_native_instant(native, job->column, value->at, true, why);
     } else if (orr_native_is_text(job->column)) {
         char text[64];

@@ -649,4 +649,77 @@ Y
     "$orrery" audit r.db >out || fail "not kept"
 }
 
+# A part of 0.001 of a GPU whose memory is not stated holds none of it: once it is moved its device is whole, of which
+# the pruner of places knew nothing, so that other decisions were taken than with --prune=off.
+case_parts_that_hold_no_memory() {
+    cat >s.yaml <<'Y'
+cluster: {pools: {p0: {nodes: 12, gpus: 3, cpu: 32, memory: 512GiB}}}
+queues:
+  qa: {gpu: [unlimited, 0, unlimited], reclaim_min_runtime: 1m}
+  qaa: {parent: qa, gpu: [1, 0, unlimited], priority: -5, reclaim_min_runtime: 34m}
+  qab: {parent: qa, gpu: [7.2, 1, unlimited]}
+  qac: {parent: qa, gpu: [2, 0.5, 7.2]}
+  qb: {gpu: [unlimited, 1, 8], cpu: [unlimited, 1, 64], max_runtime: 316s}
+  qba: {parent: qb, gpu: [1, 3, unlimited]}
+  qbb: {parent: qb, gpu: [1.8, 2, 2]}
+  qbd: {parent: qb, gpu: [7.2, 2, 2]}
+  qc: {gpu: [7.2, 1, unlimited], cpu: [64, 1, unlimited]}
+  qd: {gpu: [1, 1, unlimited], max_runtime: 15m, requeue_delay: 1m}
+  qe: {gpu: [1, 2, unlimited]}
+workload: [{name: main, trace: t.csv, kill_at_limit: true}]
+policy: {name: kai, params: {consolidation: "true"}}
+Y
+    cat >t.csv <<'T'
+job,submit_s,run_s,pods,gpus_per_pod,gpu_fraction,gpu_devices,cpu_milli,queue,priority,tolerations,time_limit_s,restart_s,after
+j115,0,600,4,1,,,,qbb,,,,1,
+job 23,0.5,60,1,1,,,100,qab,,,3600,,
+job 81,18,3600,3,1,,,16000,qd,,dedicated=ml:NoSchedule,,,
+job 62,36.5,60,1,1,,,100,qaa,50,,,,
+j12,64,600,2,,0.1,,,qc,,dedicated,,100,
+j83,71,4034.363,4,,0.284,,4000,qbd,,,60,,
+τ78,101,3600,1,1,,,100,qab,,,,,
+job 6,103,4340.697,1,1,,,,qbd,,dedicated=ml:NoSchedule,60,,
+j59,143,3600,2,1,,,,qc,,,,,
+τ52,160,600,1,1,,,,qc,,,,1,
+job 63,226,1634.166,2,2,,,4000,qab,,,3600,1,
+job 1,240.5,3600,1,1,,,,qe,200,,,1,
+j70,257,2688.775,4,1,,,,qaa,0,,,1,
+j113,275.5,5837,1,,1,,4000,qe,,,5847,1,
+job 24,279,4888.536,2,1,,,100,qaa,,,,,
+τ42,351,3600,1,1,,,4000,qba,60,,,1,
+job 16,429.5,3583.024,6,,1,,16000,qac,build-preemptible,,3600,,
+j85,435,600,1,2,,,16000,qba,,dedicated=ml:NoSchedule,60,1,
+j73,446,2893.075,1,,0.828,,16000,qac,50,,,1,
+job 94,462,4068.137,3,,0.001,,,qc,,dedicated=ml:NoSchedule,3600,1,
+τ39,510,60,1,1,,,100,qe,,,60,100,j30
+j80,543,3600,1,2,,,,qba,,,3610,,
+j30,548.5,1,1,,0.1,2,,qaa,60,,60,,
+j104,561,60,2,2,,,,qd,60,,3600,1,
+j54,567.5,1660.889,1,1,,,,qbd,,spot,,1,
+job 10,587,600,1,2,,,,qd,,,,100,
+T
+    "$orrery" run s.yaml -o off.db -q --prune=off
+    "$orrery" run s.yaml -o on.db -q
+    "$orrery" run s.yaml -o verified.db -q --prune=verify
+    for run in off on verified; do sqlite3 -readonly $run.db "SELECT digest FROM run"; done | uniq | wc -l | grep -qx 1 ||
+        fail "pruning changes decisions"
+}
+
+# What a search places and takes back left its class's list, and lost the reason why it waits: an autoscaled pool got nodes for
+# jobs over their queue's limit, with --prune=off alone.
+case_reason_after_a_search() {
+    cat >s.yaml <<'Y'
+cluster: {pools: {p0: {nodes: 4, gpus: 1}}}
+queues: {d: {gpu: [0, 1, 3]}, e: {gpu: [4, 1, unlimited]}}
+workload: [{name: t, trace: t.csv}]
+policy: {name: kai, params: {consolidation: "true"}}
+Y
+    printf 'job,submit_s,run_s,pods,gpus_per_pod,queue\nruns,0,600,2,1,d\nlater,10,60,2,1,d\nother,20,60,1,1,e\n' >t.csv
+    for prune in off verify; do
+        "$orrery" run s.yaml -o $prune.db -q --prune=$prune
+        reasons=$(sqlite3 -readonly $prune.db "SELECT DISTINCT r.code FROM reason_change AS c JOIN reason AS r ON r.id = c.reason")
+        [ "$reasons" = over-limit ] || fail "--prune=$prune: it waits for $reasons"
+    done
+}
+
 "case_$2"
