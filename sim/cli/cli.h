@@ -39,6 +39,7 @@ int orr_cli_calibrate(int argc, char **argv);
 int orr_cli_capacity(int argc, char **argv);
 int orr_cli_page(int argc, char **argv);
 int orr_cli_explain(int argc, char **argv);
+int orr_cli_faults(int argc, char **argv);
 int orr_cli_forecast(int argc, char **argv);
 int orr_cli_whatif(int argc, char **argv);
 int orr_cli_gate(int argc, char **argv);

@@ -31,6 +31,7 @@ static const struct orr_verb verbs[] = {
     {"forecast", "when the jobs start that wait at a moment, with intervals", orr_cli_forecast},
     {"whatif", "a scenario before and after a change: who gains, who loses", orr_cli_whatif},
     {"blame", "who made others wait: each user or queue taken away in turn", orr_cli_blame},
+    {"faults", "what the loss of each node, rack or block would have cost", orr_cli_faults},
     {"capacity", "the least nodes, quota or limit with which an objective holds", orr_cli_capacity},
     {"compare", "paired differences between policies or settings", orr_cli_compare},
     {"sweep", "an experiment of many runs: plan, run anywhere, merge", orr_cli_sweep},

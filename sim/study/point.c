@@ -452,6 +452,26 @@ static enum orr_status change_job(struct orr_world *world, const struct orr_job_
     return change->pods > 0 ? take_pods(world, &world->specs[job], change, err) : ORR_OK;
 }
 
+/* An outage as the scenario could have listed it, for each row of neighbours among the nodes. */
+static void lose_nodes(struct orr_world *world, const struct orr_node_loss *loss)
+{
+    world->outages = orr_realloc(world->outages, world->outage_count + loss->count + (size_t)1,
+                                 sizeof *world->outages);
+    for (uint32_t i = 0, end; i < loss->count; i = end) {
+        end = i + 1;
+        while (end < loss->count && loss->nodes[end] == loss->nodes[end - 1] + 1) {
+            end++;
+        }
+        world->outages[world->outage_count++] =
+            (struct orr_world_outage){.first_node = loss->nodes[i],
+                                      .node_count = end - i,
+                                      .closed_ms = loss->at_ms,
+                                      .begin_ms = loss->at_ms,
+                                      .end_ms = loss->end_ms,
+                                      .kind = ORR_OUTAGE_FAIL};
+    }
+}
+
 static enum orr_status prepare(const struct orr_point_options *options, struct orr_point *point,
                                struct orr_store **store, struct orr_err *err)
 {
@@ -488,6 +508,9 @@ enum orr_status orr_point_run(const struct orr_point_options *options, struct or
     }
     if (status == ORR_OK) {
         status = change_job(&point->world, &options->change, err);
+    }
+    if (status == ORR_OK && options->loss.count > 0) {
+        lose_nodes(&point->world, &options->loss);
     }
     if (status == ORR_OK) {
         if (options->built != NULL) {

@@ -232,3 +232,42 @@ FROM (
 WHERE more_ms > 0
 ORDER BY more_ms * mgpu DESC, more_ms DESC, job
 LIMIT 1;
+
+-- name: loss_window
+SELECT window_start_ms, window_end_ms, begin_ms, end_ms
+FROM run;
+
+-- name: loss_nodes
+-- the nodes of each domain of level ?1, or each by itself
+SELECT coalesce(d.domain, n.id), n.id, n.name, n.gpus
+FROM node AS n
+LEFT JOIN node_domain AS d ON d.node = n.id AND d.level = ?1
+WHERE d.node IS NOT NULL OR ?1 = 'node'
+ORDER BY 1, 2;
+
+-- name: loss_node_count
+SELECT count(*)
+FROM node;
+
+-- name: levels
+SELECT group_concat(level, ', ')
+FROM (SELECT level FROM node_domain GROUP BY level ORDER BY min(rowid));
+
+-- piece: wasted_in
+-- milli-GPU x ms that jobs held to no use
+SELECT total(preempt + reclaim + consolidate + stale_gang + node_failure + max_runtime + maintenance + checkpoint + restart
+  + waiting)
+
+-- name: loss_wasted
+-- GPU-hours more than without the loss (main)
+SELECT ((
+-- use: wasted_in
+FROM base.job_time) - (
+-- use: wasted_in
+FROM main.job_time)) / 3.6e9;
+
+-- name: loss_hit
+-- jobs that lost pods at ?1
+SELECT count(DISTINCT job)
+FROM base.eviction
+WHERE at_ms = ?1 AND cause = 'node failure';

@@ -17,9 +17,17 @@ struct orr_job_change {
     const char *without_user, *without_queue, *without_job;
 };
 
+/* Nodes that fail at a time beside all that the scenario says: for questions about it too. */
+struct orr_node_loss {
+    const uint32_t *nodes; /* by index */
+    uint32_t count;        /* 0: none do */
+    orr_ms at_ms, end_ms;
+};
+
 struct orr_point_options {
     struct orr_scenario_options scenario;
     struct orr_job_change change;
+    struct orr_node_loss loss;
     const char *output; /* results file; NULL: the scenario's name with .db */
     bool force, keep_partial, check_books;
     uint32_t allow_loss_ppm; /* as in orr_trace_options */
