@@ -143,7 +143,7 @@ static void print_sentence(const struct faults_cli *o, const struct orr_domain_l
                                                      : ", ",
                      orr_format_clock(when, losses->at_ms[m], losses->origin_ms));
     }
-    (void)printf(" (%llu runs in all).\n", (unsigned long long)losses->runs);
+    (void)printf(" (runs in all: %llu).\n", (unsigned long long)losses->runs);
 }
 
 static void print_answer(const struct faults_cli *o, const struct orr_domain_losses *losses)
