@@ -59,8 +59,11 @@ struct kq_prior { /* pods on a domain already */
     struct orr_pair *per_pod;
     int64_t count;
 };
+struct kq_waiting { /* why a workload has no quota */
+    const char *name, *reason;
+};
 struct kq_expected {
-    const char *unread; /* words of Kueue's own, and what its metrics say */
+    const char *unread; /* what Kueue's metrics say */
     /* cycle */
     const char **admitted, **finished;
     uint32_t admitted_count, finished_count;
@@ -68,6 +71,8 @@ struct kq_expected {
     uint32_t holding_count, assignment_count;
     struct orr_pair *evicted;
     uint32_t evicted_count;
+    struct kq_waiting *waiting;
+    uint32_t waiting_count;
     struct kq_names_list left, parked;
     bool states_admitted, states_holding, states_evicted, states_left, states_parked;
     /* preempt */

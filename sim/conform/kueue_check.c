@@ -162,6 +162,20 @@ static void check_evicted(const struct kq_world *world, uint32_t i, uint32_t rea
     }
 }
 
+static void check_waiting(const struct kq_world *world, uint32_t i, struct conform_outcome *outcome)
+{
+    const struct kq_expected *expected = &orr_conform__vector(world)->expected;
+    const char *name = world->from->workloads[i].name;
+    const char *got = orr_kueue_waits[orr_kueue_wait(world->kueue, world->ids[i])];
+    for (uint32_t w = 0; w < expected->waiting_count; w++) {
+        const struct kq_waiting *want = &expected->waiting[w];
+        if (strcmp(want->name, name) == 0 && strcmp(want->reason, got) != 0) {
+            orr_conform__say(outcome, ORR_CONFORM_FAILED, "%s: expected to wait for %s, got %s",
+                             name, want->reason, got);
+        }
+    }
+}
+
 static void check_list(const struct kq_world *world, uint32_t i, const struct kq_names_list *list,
                        bool is, const char *what, struct conform_outcome *outcome)
 {
@@ -189,6 +203,7 @@ void orr_conform__check_cycle(const struct kq_world *world, const uint32_t *evic
         if (expected->states_evicted) {
             check_evicted(world, i, evicted_by[i], outcome);
         }
+        check_waiting(world, i, outcome);
         if (expected->states_left) {
             check_list(world, i, &expected->left, orr_kueue_in_heap(world->kueue, world->ids[i]),
                        "in the heap", outcome);

@@ -440,6 +440,11 @@ static const struct conform_field prior_fields[] = {
 };
 SHAPE(prior, "prior usage", kq_prior, .defaults = NULL);
 
+static const struct conform_field waiting_fields[] = {
+    {"reason", CONFORM_STRING, true, AT(kq_waiting, reason)},
+};
+SHAPE(waiting, "a reason to wait", kq_waiting, .defaults = NULL);
+
 static const struct conform_field expected_fields[] = {
     {"admitted", CONFORM_STRINGS, false, AT(kq_expected, admitted),
      CNT(kq_expected, admitted_count)},
@@ -462,7 +467,8 @@ static const struct conform_field expected_fields[] = {
     {"usage", CONFORM_LIST, false, AT(kq_expected, usage), CNT(kq_expected, usage_count),
      .shape = &amount_shape},
     {"flavors", CONFORM_PAIRS, false, AT(kq_expected, flavors), CNT(kq_expected, flavor_count)},
-    {"waiting", CONFORM_JSON, false, AT(kq_expected, unread)},
+    {"waiting", CONFORM_MAP, false, AT(kq_expected, waiting), CNT(kq_expected, waiting_count),
+     .shape = &waiting_shape},
     {"skipped_preemptions", CONFORM_JSON, false, AT(kq_expected, unread)},
     {"recomputations", CONFORM_JSON, false, AT(kq_expected, unread)},
     {"available", CONFORM_CUSTOM, false, AT(kq_expected, available), .read = read_amounts},
