@@ -86,6 +86,16 @@ static void hold(struct orr_kueue *kueue, const struct kueue_entry *entry)
     orr_kueue__charge_entry(kueue, entry->workload);
 }
 
+/* The scheduler stopped: those that it did not come to are put back. */
+static void skip_rest(struct orr_kueue *kueue)
+{
+    for (uint32_t i = 0; i < kueue->entry_count; i++) {
+        if (!kueue->entries[i].processed) {
+            kueue->entries[i].requeue = KUEUE_FAILED_AFTER_NOMINATION;
+        }
+    }
+}
+
 static void settle(struct orr_kueue *kueue)
 {
     if (books_size(kueue) > 0) {
@@ -96,20 +106,48 @@ static void settle(struct orr_kueue *kueue)
         if (entry->second_pass) {
             if (entry->requeue == KUEUE_DONE && entry->assignment->mode == ORR_KUEUE_FIT) {
                 orr_kueue__move(kueue, entry->workload, entry->merged);
+            } else {
+                kueue->workloads[entry->workload].unhealthy_count = 0; /* until it is told again */
             }
             continue;
         }
         if (entry->requeue == KUEUE_DONE) {
             hold(kueue, entry);
-        } else {
+        } else if (entry->requeue != KUEUE_IN_HAND) {
             orr_kueue__requeue(kueue, entry);
             kueue->parked = kueue->parked || orr_kueue_is_parked(kueue, entry->workload);
         }
     }
 }
 
+void orr_kueue_block(struct orr_kueue *kueue, bool blocked)
+{
+    kueue->blocked = blocked;
+}
+
+uint32_t orr_kueue_in_hand(const struct orr_kueue *kueue)
+{
+    return kueue->in_hand;
+}
+
+void orr_kueue_admit_in_hand(struct orr_kueue *kueue, int64_t now)
+{
+    const uint32_t workload = kueue->in_hand;
+    ORR_ASSERT(workload != ORR_NONE && !kueue->blocked);
+    uint32_t at = 0;
+    while (kueue->entries[at].workload != workload || kueue->entries[at].second_pass) {
+        at++;
+    }
+    kueue->now = now;
+    kueue->in_hand = ORR_NONE;
+    kueue->decision_count = 0;
+    orr_kueue__admit(kueue, &kueue->entries[at]);
+    hold(kueue, &kueue->entries[at]);
+}
+
 bool orr_kueue_cycle(struct orr_kueue *kueue, int64_t now)
 {
+    ORR_ASSERT(kueue->in_hand == ORR_NONE);
     kueue->now = now;
     kueue->decision_count = kueue->chosen_count = 0;
     kueue->parked = false;
@@ -124,9 +162,11 @@ bool orr_kueue_cycle(struct orr_kueue *kueue, int64_t now)
     orr_kueue__snapshot_topologies(kueue);
     nominate_all(kueue);
     orr_kueue__sort_entries(kueue);
-    for (uint32_t entry; (entry = orr_kueue__next_entry(kueue)) != ORR_NONE;) {
+    for (uint32_t entry;
+         kueue->in_hand == ORR_NONE && (entry = orr_kueue__next_entry(kueue)) != ORR_NONE;) {
         orr_kueue__process(kueue, &kueue->entries[entry]);
     }
+    skip_rest(kueue);
     settle(kueue);
     kueue->heads = orr_realloc(kueue->heads, kueue->entry_count, sizeof *kueue->heads);
     for (uint32_t i = 0; i < kueue->entry_count; i++) {

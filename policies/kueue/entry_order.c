@@ -148,14 +148,16 @@ uint32_t orr_kueue__next_entry(struct orr_kueue *kueue)
         if (kueue->entries[i].processed) {
             continue;
         }
-        if (!kueue->spec->config.fair_sharing || kueue->tree->nodes[queue].parent == ORR_NONE) {
+        if (!kueue->spec->config.fair_sharing) {
             return i;
         }
         if (is_displaced(kueue, i)) {
             kueue->entries[i].processed = true;
             continue;
         }
-        return winner(kueue, kueue->tree->nodes[queue].root);
+        return kueue->tree->nodes[queue].parent == ORR_NONE
+                   ? i
+                   : winner(kueue, kueue->tree->nodes[queue].root);
     }
     return ORR_NONE;
 }

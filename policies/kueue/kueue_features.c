@@ -28,8 +28,9 @@ static const struct orr_feature features[] = {
      "alike__are_parked_together_and_on_arrival; run batch",
      NULL},
     {"wait-for-pods-ready", "supported",
-     "run pods_ready; run backoff; run recovery; test test_kueue backoff__outlasts_a_wake",
-     "but for blockAdmission"},
+     "run pods_ready; run backoff; run recovery; run block_admission; test test_kueue "
+     "backoff__outlasts_a_wake",
+     NULL},
     {"partial-admission", "supported",
      "vector TestScheduleForTAS/TAS workload gets scheduled as trimmed by partial admission",
      "of elastic jobs of one kind of pod"},
@@ -53,7 +54,7 @@ static const struct orr_feature features[] = {
      "slices within a gang are decided, runs have no words for them"},
     {"node-replacement", "supported",
      "vector TestFindTopologyAssignmentsMultiLayerReplacement/replacement fails when no capacity "
-     "in incomplete slice domain; run lost_nodes",
+     "in incomplete slice domain; run lost_nodes; run second_pass",
      NULL},
     {"elastic-slices", "decided", "vector own/a slice that shrinks keeps its first pods", NULL},
     {NULL, NULL, NULL, NULL}};

@@ -71,7 +71,8 @@ enum kueue_requeue {
     KUEUE_NO_CANDIDATES,
     KUEUE_FAILED_AFTER_NOMINATION,
     KUEUE_PENDING_PREEMPTION,
-    KUEUE_DONE /* admitted or evicted */
+    KUEUE_IN_HAND, /* it is admitted as soon as all that hold quota have their pods */
+    KUEUE_DONE     /* admitted or evicted */
 };
 
 struct kueue_entry {
@@ -106,7 +107,9 @@ struct orr_kueue {
     uint32_t *chosen; /* victims chosen in this cycle */
     uint32_t chosen_count, chosen_capacity;
     uint32_t *heads;
-    bool parked; /* somebody was, by the last cycle */
+    bool parked;      /* somebody was, by the last cycle */
+    bool blocked;     /* nobody is admitted until that is taken back */
+    uint32_t in_hand; /* who would have been: the first of the last cycle's; or ORR_NONE */
     struct orr_kueue_decision *decisions;
     uint32_t decision_count, decision_capacity;
 };
@@ -240,5 +243,6 @@ void orr_kueue__sort_entries(struct orr_kueue *kueue);
 void orr_kueue__nominate(struct orr_kueue *kueue, struct kueue_entry *entry,
                          const struct orr_kueue_assignment *pinned);
 void orr_kueue__process(struct orr_kueue *kueue, struct kueue_entry *entry);
+void orr_kueue__admit(struct orr_kueue *kueue, struct kueue_entry *entry);
 
 #endif

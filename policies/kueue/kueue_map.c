@@ -298,6 +298,7 @@ static void set_config(struct kueue_run *run)
 {
     struct orr_kueue_config *config = &run->spec.config;
     config->ignore_undeclared = true;
+    config->block_admission = run->params.wait_for_pods_ready && run->params.block_admission;
     config->fair_sharing = run->params.fair_sharing != KUEUE_FAIR_OFF;
     config->strategy_count = run->params.fair_sharing == KUEUE_FAIR_DEFAULT ? 2 : 1;
     config->strategies[0] = run->params.fair_sharing == KUEUE_FAIR_INITIAL

@@ -40,6 +40,9 @@ const struct orr_param orr_kueue__rows[] = {
      "queues at the top are in one cohort, which owns what of the nodes no queue has quota for"},
     {"wait_for_pods_ready", ORR_PARAM_BOOL, AT(wait_for_pods_ready), "true", "", NULL, 0, 0,
      "evict an admitted job whose pods are not all placed in time"},
+    {"block_admission", ORR_PARAM_BOOL, AT(block_admission), "false", "", NULL, 0, 0,
+     "admit nobody while pods of an admitted job are not all placed: one job starts after the "
+     "other"},
     {"timeout", ORR_PARAM_TIME, AT(timeout_ms), "30m", "", NULL, 0, 0,
      "how long its pods may take from its admission"},
     {"recovery_timeout", ORR_PARAM_TIME, AT(recovery_ms), "30m", "", NULL, 0, 0,

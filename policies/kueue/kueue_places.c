@@ -461,6 +461,12 @@ static uint32_t lost_nodes(const struct kueue_run *run, const struct orr_view *v
     return lost;
 }
 
+void orr_kueue__forget_loss(struct kueue_run *run, uint32_t job)
+{
+    run->jobs[job].second_pass_ms = ORR_MS_NEVER;
+    run->jobs[job].second_passes = 0;
+}
+
 enum kueue_loss orr_kueue__loss(struct kueue_run *run, const struct orr_view *view, uint32_t job)
 {
     struct kueue_job *is = &run->jobs[job];
@@ -478,7 +484,11 @@ enum kueue_loss orr_kueue__loss(struct kueue_run *run, const struct orr_view *vi
     if (is->second_pass_ms > view->now) {
         return KUEUE_LOSS_LATER;
     }
-    is->second_pass_ms = ORR_MS_NEVER;
+    const orr_ms delay = (orr_ms)KUEUE_SECOND_PASS_MS
+                         << (is->second_passes < 6 ? is->second_passes : 6);
+    is->second_passes++;
+    is->second_pass_ms =
+        view->now + (2 * delay < KUEUE_SECOND_PASS_MAX_MS ? 2 * delay : KUEUE_SECOND_PASS_MAX_MS);
     is->lost_node = run->spec.nodes[node].name;
     orr_kueue_set_unhealthy(run->kueue, is->workload, &is->lost_node, 1);
     return KUEUE_LOSS_DUE;

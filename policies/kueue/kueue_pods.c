@@ -260,7 +260,8 @@ void orr_kueue__place_pods_of_all(struct kueue_run *run, const struct orr_view *
             explain(view, txn, job, verdict);
             run->unplaced[kept++] = job;
         } else {
-            run->jobs[job].ready = true; /* a node that fails now starts the time of recovery */
+            /* a node that fails now starts the time of recovery */
+            orr_kueue__set_held(run, job, true, true);
             run->jobs[job].due_ms = ORR_MS_NEVER;
         }
     }

@@ -111,7 +111,8 @@ static void release(struct kueue_run *run, const struct orr_view *view, uint32_t
     orr_kueue_release(run->kueue, is->workload);
     orr_kueue__leave_line(run, job);
     wake_later(run, view->now, queue_of(run, view, job));
-    is->admitted = is->evicting = is->ready = false;
+    orr_kueue__set_held(run, job, false, false);
+    is->evicting = false;
 }
 
 /* Its pods are gone: it queues again, by its old place or by the time of its eviction. */
@@ -226,7 +227,7 @@ static void take_running(struct kueue_run *run, const struct orr_view *view, uin
     orr_free(usage);
     orr_free(flavors);
     orr_free(sets);
-    is->admitted = is->ready = true;
+    orr_kueue__set_held(run, job, true, true);
     is->admitted_ms = view->now;
 }
 
@@ -237,7 +238,7 @@ static void lose_pods(struct kueue_run *run, const struct orr_view *view, uint32
     if (is->ready && run->params.wait_for_pods_ready) {
         set_due(run, job, view->now + run->params.recovery_ms);
     }
-    is->ready = false;
+    orr_kueue__set_held(run, job, true, false);
     orr_kueue__line_up(run, view, job);
     orr_kueue__note_hurt(run, job);
 }
@@ -315,6 +316,7 @@ static void evict(struct kueue_run *run, const struct orr_view *view, struct orr
     is->due_ms = ORR_MS_NEVER;
     orr_kueue_set_evicted(run->kueue, is->workload, true);
     orr_kueue__leave_line(run, job);
+    orr_kueue__forget_loss(run, job);
     if (view->jobs[job].phase == ORR_JOB_RUNNING) {
         (void)orr_txn_evict_for(txn, job, cause, beneficiary);
     } else {
@@ -360,7 +362,7 @@ static bool keep_time(struct kueue_run *run, const struct orr_view *view, struct
         return true;
     }
     if (is->admitted && !is->evicting && is_ready(run, view, job)) {
-        is->ready = true;
+        orr_kueue__set_held(run, job, true, true);
         is->due_ms = ORR_MS_NEVER;
         return true;
     }
@@ -390,12 +392,12 @@ static void keep_losses(struct kueue_run *run, const struct orr_view *view, stru
     for (uint32_t i = 0; i < places->hurt_count; i++) {
         const uint32_t job = places->hurt[i];
         const enum kueue_loss loss = orr_kueue__loss(run, view, job);
-        run->jobs[job].hurt = loss == KUEUE_LOSS_LATER;
-        if (loss == KUEUE_LOSS_LATER) {
+        run->jobs[job].hurt = loss == KUEUE_LOSS_LATER || loss == KUEUE_LOSS_DUE;
+        if (run->jobs[job].hurt) {
             places->hurt[kept++] = job;
             continue;
         }
-        run->jobs[job].second_pass_ms = ORR_MS_NEVER;
+        orr_kueue__forget_loss(run, job);
         if (loss == KUEUE_LOSS_SEVERAL) {
             evict(run, view, txn, job, ORR_CAUSE_NODE_FAILURE, ORR_NONE);
         }
@@ -457,6 +459,7 @@ static enum orr_reason reason_of(enum orr_kueue_wait wait)
     case ORR_KUEUE_EXCEEDS_MAX_QUOTA: return ORR_REASON_MAX_QUOTA;
     case ORR_KUEUE_NO_MATCHING_FLAVOR: return ORR_REASON_NO_FLAVOR;
     case ORR_KUEUE_WAITING_FOR_PREEMPTED: return ORR_REASON_PIPELINED;
+    case ORR_KUEUE_WAITING_FOR_PODS_READY: return ORR_REASON_PODS_READY;
     case ORR_KUEUE_NOT_TRIED:
     case ORR_KUEUE_WAITING_FOR_QUOTA:
     case ORR_KUEUE_TOPOLOGY_PLACEMENT_FAILED:
@@ -508,9 +511,10 @@ static bool act(struct kueue_run *run, const struct orr_view *view, struct orr_t
                 decisions[i].by != ORR_NONE ? run->job_of[decisions[i].by] : ORR_NONE;
             evict(run, view, txn, job, cause_of(decisions[i].reason), by);
         } else if (decisions[i].deed == ORR_KUEUE_MOVE) {
+            orr_kueue__forget_loss(run, job);
             orr_kueue_grow_own_generation(run->kueue, is->workload);
         } else {
-            is->admitted = true;
+            orr_kueue__set_held(run, job, true, false);
             is->timed_out = false;
             is->admitted_ms = view->now;
             orr_kueue_grow_own_generation(run->kueue, is->workload);
@@ -525,12 +529,33 @@ static bool act(struct kueue_run *run, const struct orr_view *view, struct orr_t
     return count > 0;
 }
 
+/* blockAdmission: the scheduler stands still with a job in hand while pods of others are not
+ * placed.
+ */
+static bool next_cycle(struct kueue_run *run, const struct orr_view *view)
+{
+    orr_kueue_block(run->kueue, run->spec.config.block_admission && run->unready > 0);
+    return orr_kueue_in_hand(run->kueue) == ORR_NONE && orr_kueue_cycle(run->kueue, view->now);
+}
+
+/* Its pods are to be placed then. */
+static bool admit_in_hand(struct kueue_run *run, const struct orr_view *view, struct orr_txn *txn)
+{
+    if (orr_kueue_in_hand(run->kueue) == ORR_NONE || run->unready > 0) {
+        return false;
+    }
+    orr_kueue_block(run->kueue, false);
+    orr_kueue_admit_in_hand(run->kueue, view->now);
+    (void)act(run, view, txn);
+    return true;
+}
+
 /* Cycles take no time here: they go on until they would repeat themselves. */
 static void admit(struct kueue_run *run, const struct orr_view *view, struct orr_txn *txn)
 {
     uint64_t seen[16];
     uint32_t count = 0;
-    while (orr_kueue_cycle(run->kueue, view->now)) {
+    while (next_cycle(run, view)) {
         const uint64_t print = orr_kueue_print(run->kueue);
         bool again = false;
         const bool acted = act(run, view, txn);
@@ -549,15 +574,22 @@ static void admit(struct kueue_run *run, const struct orr_view *view, struct orr
     }
 }
 
+static enum orr_reason reason_of_fresh(const struct kueue_run *run, uint32_t workload, uint32_t job)
+{
+    if (!orr_kueue_in_heap(run->kueue, workload)) {
+        return reason_for(run, job);
+    }
+    return orr_kueue_in_hand(run->kueue) != ORR_NONE ? ORR_REASON_PODS_READY
+                                                     : ORR_REASON_HEAD_OF_LINE;
+}
+
 static void explain_fresh(struct kueue_run *run, const struct orr_view *view, struct orr_txn *txn)
 {
     for (uint32_t i = 0; i < run->fresh_count; i++) {
         const uint32_t job = run->fresh[i];
         const struct kueue_job *is = &run->jobs[job];
         if (!is->admitted && view->jobs[job].reason == ORR_REASON_NONE) {
-            explain(view, txn, job,
-                    orr_kueue_in_heap(run->kueue, is->workload) ? ORR_REASON_HEAD_OF_LINE
-                                                                : reason_for(run, job));
+            explain(view, txn, job, reason_of_fresh(run, is->workload, job));
         }
     }
     run->fresh_count = 0;
@@ -580,8 +612,10 @@ static void kueue_cycle(void *state, const struct orr_view *view, struct orr_txn
     orr_kueue__sample_usage(run, view->now);
     keep_times(run, view, txn);
     orr_kueue__keep_room(run, view);
-    admit(run, view, txn);
-    orr_kueue__place_pods_of_all(run, view, txn);
+    do {
+        admit(run, view, txn);
+        orr_kueue__place_pods_of_all(run, view, txn);
+    } while (admit_in_hand(run, view, txn));
     explain_fresh(run, view, txn);
     explain_backoffs(run, view, txn);
 }

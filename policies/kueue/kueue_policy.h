@@ -16,7 +16,7 @@ struct kueue_params {
     int64_t within, reclaim, borrow_within, strategy, fair_sharing, timestamp, placement, score;
     int64_t topology_aware;
     int64_t backoff_limit;
-    bool cluster_cohort, wait_for_pods_ready, admission_fair_sharing;
+    bool cluster_cohort, wait_for_pods_ready, block_admission, admission_fair_sharing;
     orr_ms timeout_ms, recovery_ms, backoff_base_ms, backoff_max_ms, requeue_batch_ms;
     orr_ms usage_half_life_ms, usage_sampling_ms;
     double usage_weights[ORR_SHARE_RESOURCES + 1]; /* the last of pods: 0 */
@@ -34,8 +34,9 @@ struct kueue_job {     /* of a run */
     /* admitted: when its pods must be ready; evicting: when its quota is free; waiting: when its
      * backoff ends */
     orr_ms due_ms;
-    bool hurt;             /* it may have lost nodes: it is in the list of those */
-    orr_ms second_pass_ms; /* when its lost pods get other nodes; ORR_MS_NEVER: none is due */
+    bool hurt;              /* it may have lost nodes: it is in the list of those */
+    orr_ms second_pass_ms;  /* when its lost pods get other nodes; ORR_MS_NEVER: none is due */
+    uint32_t second_passes; /* in vain, since it lost the node */
     const char *lost_node;
 };
 
@@ -89,8 +90,9 @@ struct kueue_run {
     enum orr_reason *verdicts; /* by shape's first lane + group, since room was last released */
     uint32_t *first_lane;
     uint32_t lane_count, shape_count;
-    bool released;   /* room was, since pods were last tried */
-    uint32_t *timed; /* jobs with a time that is due */
+    uint32_t unready; /* admitted jobs without all their pods, also those that lose them */
+    bool released;    /* room was, since pods were last tried */
+    uint32_t *timed;  /* jobs with a time that is due */
     uint32_t timed_count, timed_capacity;
     uint32_t *fresh; /* jobs that came since the last cycle */
     uint32_t fresh_count, fresh_capacity;
@@ -139,7 +141,9 @@ void orr_kueue__amounts(const struct orr_view *view, const struct orr_request *r
                         int64_t *amounts);
 
 /* kueue_places.c: topology-aware scheduling. */
-enum { KUEUE_SECOND_PASS_MS = 1000 };
+/* A second pass comes a second after the node was lost; one in vain is tried again after twice as
+ * long. */
+enum { KUEUE_SECOND_PASS_MS = 1000, KUEUE_SECOND_PASS_MAX_MS = 30000 };
 void orr_kueue__choose_places(struct kueue_run *run, const struct orr_view *view);
 void orr_kueue__open_places(struct kueue_run *run, const struct orr_view *view);
 void orr_kueue__close_places(struct kueue_run *run);
@@ -156,6 +160,7 @@ void orr_kueue__change_loose(struct kueue_run *run, const struct orr_view *view,
 void orr_kueue__find_places(struct kueue_run *run, const struct orr_view *view, uint32_t job,
                             uint32_t group, struct orr_kueue_held_set *set);
 void orr_kueue__note_hurt(struct kueue_run *run, uint32_t job);
+void orr_kueue__forget_loss(struct kueue_run *run, uint32_t job);
 enum kueue_loss {
     KUEUE_LOSS_NONE,
     KUEUE_LOSS_LATER,  /* its second pass is not due */
@@ -163,6 +168,17 @@ enum kueue_loss {
     KUEUE_LOSS_SEVERAL /* it is to be evicted */
 };
 enum kueue_loss orr_kueue__loss(struct kueue_run *run, const struct orr_view *view, uint32_t job);
+
+/* Holds quota and has its pods, or not: `unready` counts. */
+static inline void orr_kueue__set_held(struct kueue_run *run, uint32_t job, bool admitted,
+                                       bool ready)
+{
+    struct kueue_job *is = &run->jobs[job];
+    run->unready -= is->admitted && !is->ready;
+    is->admitted = admitted;
+    is->ready = ready;
+    run->unready += is->admitted && !is->ready;
+}
 
 /* kueue_pods.c: where admitted jobs' pods go. */
 void orr_kueue__line_up(struct kueue_run *run, const struct orr_view *view, uint32_t job);

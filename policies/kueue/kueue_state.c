@@ -4,10 +4,10 @@
 
 #include "kueue_int.h"
 
-const char *const orr_kueue_waits[] = {"PendingEvaluation",       "ExceedsMaxQuota",
-                                       "WaitingForQuota",         "NoMatchingFlavor",
-                                       "TopologyPlacementFailed", "WaitingForPreemptedWorkloads",
-                                       "WaitingForQuota",         "AdmissionGated"};
+const char *const orr_kueue_waits[] = {
+    "PendingEvaluation", "ExceedsMaxQuota",         "WaitingForQuota",
+    "NoMatchingFlavor",  "TopologyPlacementFailed", "WaitingForPreemptedWorkloads",
+    "WaitingForQuota",   "AdmissionGated",          "WaitingForPodsReady"};
 
 struct orr_kueue *orr_kueue_open(const struct orr_kueue_spec *spec, struct orr_quota_tree *tree)
 {
@@ -15,6 +15,7 @@ struct orr_kueue *orr_kueue_open(const struct orr_kueue_spec *spec, struct orr_q
     kueue->spec = spec;
     kueue->tree = tree;
     kueue->resources = spec->resource_count;
+    kueue->in_hand = ORR_NONE;
     kueue->queues = orr_zalloc((size_t)spec->queue_count + 1, sizeof *kueue->queues);
     kueue->locals = orr_zalloc((size_t)spec->local_queue_count + 1, sizeof *kueue->locals);
     for (uint32_t q = 0; q < spec->queue_count; q++) {

@@ -287,6 +287,7 @@ void orr_kueue_park(struct orr_kueue *kueue, uint32_t workload, bool backoff)
 void orr_kueue_drop(struct orr_kueue *kueue, uint32_t workload)
 {
     take_out(kueue, workload);
+    kueue->in_hand = kueue->in_hand == workload ? ORR_NONE : kueue->in_hand;
     struct kueue_queue *queue = queue_of(kueue, workload);
     if (queue->preemptor == workload) {
         queue->preemptor = ORR_NONE;

@@ -271,7 +271,7 @@ static void evict_targets(struct orr_kueue *kueue, struct kueue_entry *entry)
     orr_kueue__forget(kueue, entry->workload);
 }
 
-static void admit(struct orr_kueue *kueue, struct kueue_entry *entry)
+void orr_kueue__admit(struct orr_kueue *kueue, struct kueue_entry *entry)
 {
     push_decision(kueue, &(struct orr_kueue_decision){.deed = entry->second_pass ? ORR_KUEUE_MOVE
                                                                                  : ORR_KUEUE_ADMIT,
@@ -357,7 +357,11 @@ void orr_kueue__process(struct orr_kueue *kueue, struct kueue_entry *entry)
     take_usage(kueue, entry);
     if (assignment->mode == ORR_KUEUE_PREEMPT) {
         evict_targets(kueue, entry);
+    } else if (kueue->blocked && !entry->second_pass) {
+        kueue->in_hand = entry->workload;
+        fail(kueue, entry, KUEUE_IN_HAND, ORR_KUEUE_WAITING_FOR_PODS_READY);
     } else {
-        admit(kueue, entry);
+        orr_kueue__admit(kueue, entry);
+        kueue->blocked = kueue->spec->config.block_admission && !entry->second_pass;
     }
 }

@@ -156,6 +156,8 @@ static const char *words_of(enum orr_kueue_wait wait)
         return "it waits until the pods of those it preempts are gone";
     case ORR_KUEUE_LOST_RACE: return "others of the cycle took the quota first";
     case ORR_KUEUE_ADMISSION_GATED: return "its gate against preempting others is closed";
+    case ORR_KUEUE_WAITING_FOR_PODS_READY:
+        return "pods of an admitted workload are not ready, and blockAdmission waits for them";
     }
     return "";
 }

@@ -48,7 +48,10 @@ ORR_API_BEGIN
     X(TOPOLOGY_PLACEMENT, "topology-placement",                                                    \
       "not admitted: its queue has quota for it, but the topology has no place for its pods")      \
     X(ASSIGNED_NODES, "assigned-nodes",                                                            \
-      "admitted: the nodes that its pods were given are down, or their room is not free yet")
+      "admitted: the nodes that its pods were given are down, or their room is not free yet")      \
+    X(PODS_READY, "pods-ready",                                                                    \
+      "not admitted: pods of an admitted job are not all placed, and block_admission waits for "   \
+      "it")
 
 /* Limits that only Slurm has, under the names that squeue prints. */
 #define ORR_REASON_SLURM_LIST(X)                                                                   \

@@ -175,6 +175,8 @@ struct orr_kueue_config {
     uint32_t strategy_count;
     bool ignore_undeclared; /* quotaCheckStrategy IgnoreUndeclared */
     bool usage_based;       /* admission fair sharing */
+    bool block_admission;   /* waitForPodsReady.blockAdmission: after an admission the cycle stops
+                               before the next, until orr_kueue_block says otherwise */
     double half_life_s, sampling_s;
     const double *usage_weights; /* by resource */
     const double *usage_units;   /* by resource: amounts in one base unit (1000 for cpu) */
@@ -231,7 +233,8 @@ enum orr_kueue_wait { /* why a workload has no quota */
                       ORR_KUEUE_TOPOLOGY_PLACEMENT_FAILED,
                       ORR_KUEUE_WAITING_FOR_PREEMPTED,
                       ORR_KUEUE_LOST_RACE,
-                      ORR_KUEUE_ADMISSION_GATED
+                      ORR_KUEUE_ADMISSION_GATED,
+                      ORR_KUEUE_WAITING_FOR_PODS_READY /* blockAdmission */
 };
 extern const char *const orr_kueue_waits[];
 
@@ -313,6 +316,12 @@ struct orr_kueue_decision {
 /* One cycle at `now`; false: there was no head. Admitted workloads hold quota afterwards; victims
  * still do, and are not marked. The decisions live until the next cycle. */
 bool orr_kueue_cycle(struct orr_kueue *kueue, int64_t now);
+/* Does somebody who holds quota lack pods? While that is so, a cycle stops before it would admit:
+ * that workload is in hand, and there must be no other cycle until it is admitted or dropped. It
+ * keeps the assignment that it was given, whatever happens meanwhile. */
+void orr_kueue_block(struct orr_kueue *kueue, bool blocked);
+uint32_t orr_kueue_in_hand(const struct orr_kueue *kueue); /* or ORR_NONE */
+void orr_kueue_admit_in_hand(struct orr_kueue *kueue, int64_t now);
 const struct orr_kueue_decision *orr_kueue_decisions(const struct orr_kueue *kueue,
                                                      uint32_t *count);
 /* Whom the last cycle looked at. */
