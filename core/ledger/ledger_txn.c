@@ -42,6 +42,8 @@ struct orr_txn {
     uint32_t explanation_count, explanation_capacity;
     uint32_t *whole; /* jobs */
     uint32_t whole_count, whole_capacity;
+    struct orr_refusal wrong; /* what the next commit says */
+    bool has_wrong;
 };
 
 struct orr_txn *orr_txn_open(struct orr_ledger *ledger, uint32_t laws)
@@ -608,6 +610,12 @@ static uint32_t settle_all(struct orr_txn *txn, orr_ms now)
 
 bool orr_txn_commit(struct orr_txn *txn, orr_ms now, struct orr_refusal *refusal)
 {
+    if (txn->has_wrong) {
+        *refusal = txn->wrong;
+        txn->has_wrong = false;
+        orr_txn_rollback(txn, txn->committed);
+        return false;
+    }
     for (uint32_t i = txn->committed; i < txn->op_count; i++) {
         const struct op *op = &txn->ops[i];
         bool first = i == txn->committed || op[-1].kind != OP_PLACE || op[-1].job != op->job;
@@ -634,7 +642,8 @@ const struct orr_txn_decision *orr_txn_decisions(const struct orr_txn *txn, uint
 
 bool orr_txn_is_idle(const struct orr_txn *txn)
 {
-    return txn->op_count + txn->decision_count + txn->explanation_count + txn->whole_count == 0;
+    return txn->op_count + txn->decision_count + txn->explanation_count + txn->whole_count == 0 &&
+           !txn->has_wrong;
 }
 
 void orr_txn_end_cycle(struct orr_txn *txn)
@@ -661,11 +670,22 @@ const uint32_t *orr_txn_whole(const struct orr_txn *txn, uint32_t *count)
     return txn->whole;
 }
 
-/* Is it news? */
-static bool changes(const struct orr_txn *txn, uint32_t job, enum orr_reason reason)
+/* Is it news? What does not exist is refused by the commit. */
+static bool changes(struct orr_txn *txn, uint32_t job, enum orr_reason reason)
 {
-    return job < txn->ledger->world.job_count && (unsigned)reason < ORR_REASON_COUNT &&
-           txn->ledger->jobs[job].reason != reason;
+    const bool known = job < txn->ledger->world.job_count;
+    if (known && (unsigned)reason < ORR_REASON_COUNT) {
+        return txn->ledger->jobs[job].reason != reason;
+    }
+    if (!txn->has_wrong) {
+        txn->has_wrong = true;
+        txn->wrong = (struct orr_refusal){.job = known ? job : ORR_NONE};
+        (void)snprintf(txn->wrong.text, sizeof txn->wrong.text,
+                       known ? "is explained by reason %u, which does not exist"
+                             : "job %u is explained, which does not exist",
+                       known ? (unsigned)reason : (unsigned)job);
+    }
+    return false;
 }
 
 void orr_txn_explain_by(struct orr_txn *txn, uint32_t job, enum orr_reason reason,

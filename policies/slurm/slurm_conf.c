@@ -58,29 +58,54 @@ bool orr_slurm__yes(struct slurm_span text, bool *out)
            orr_slurm__is(text, "FALSE") || orr_slurm__is(text, "0");
 }
 
+static size_t blanks(struct slurm_span text, size_t at)
+{
+    while (at < text.bytes && strchr(" \t\r", text.at[at]) != NULL) {
+        at++;
+    }
+    return at;
+}
+
+static size_t word_end(struct slurm_span text, size_t at, const char *ends)
+{
+    bool quoted = false;
+    while (at < text.bytes && (quoted || strchr(ends, text.at[at]) == NULL)) {
+        quoted = text.at[at] == '"' ? !quoted : quoted;
+        at++;
+    }
+    return at;
+}
+
 bool orr_slurm__next_pair(struct slurm_span *line, struct slurm_span *name,
                           struct slurm_span *value)
 {
-    while (line->bytes > 0 && (*line->at == ' ' || *line->at == '\t' || *line->at == '\r')) {
-        line->at++;
-        line->bytes--;
+    const size_t begin = blanks(*line, 0), name_end = word_end(*line, begin, " \t\r=");
+    const size_t sign = blanks(*line, name_end);
+    size_t end = name_end;
+    *name = (struct slurm_span){line->at + begin, name_end - begin};
+    *value = (struct slurm_span){line->at + name_end, 0};
+    if (sign < line->bytes && line->at[sign] == '=') {
+        const size_t from = blanks(*line, sign + 1);
+        end = word_end(*line, from, " \t\r");
+        *value = (struct slurm_span){line->at + from, end - from};
     }
-    size_t end = 0;
-    bool quoted = false;
-    while (end < line->bytes && (quoted || strchr(" \t\r", line->at[end]) == NULL)) {
-        quoted = line->at[end] == '"' ? !quoted : quoted;
-        end++;
-    }
-    const struct slurm_span pair = {line->at, end};
-    line->at += end;
-    line->bytes -= end;
-    const char *sign = memchr(pair.at, '=', pair.bytes);
-    *name = (struct slurm_span){pair.at, sign == NULL ? pair.bytes : (size_t)(sign - pair.at)};
-    *value = orr_slurm__value_in(pair);
     if (value->bytes >= 2 && value->at[0] == '"' && value->at[value->bytes - 1] == '"') {
         *value = (struct slurm_span){value->at + 1, value->bytes - 2};
     }
-    return pair.bytes > 0;
+    line->at += end;
+    line->bytes -= end;
+    return end > begin;
+}
+
+/* A word without a value: the line is none of slurm.conf's. */
+static enum orr_status refuse(const struct slurm_reader *reader, struct slurm_span word)
+{
+    return orr_slurm__complain(
+        reader, word,
+        orr_slurm__is(word, "Include")
+            ? "names a file that is not read here: put its lines in its place"
+            : "is not KEY=VALUE, as the lines of slurm.conf are; a file is named by "
+              "slurm_conf.file=FILE");
 }
 
 static enum orr_status read_line(const struct slurm_reader *reader, struct slurm_span line)
@@ -99,20 +124,41 @@ static enum orr_status read_line(const struct slurm_reader *reader, struct slurm
         if (orr_slurm__is(name, "NodeName")) {
             return orr_slurm__read_weight(reader, value, line);
         }
-        status = orr_slurm__read_key(reader, name, value);
+        status = value.at == name.at + name.bytes ? refuse(reader, name)
+                                                  : orr_slurm__read_key(reader, name, value);
     }
     return status;
+}
+
+/* A line and those it goes on with, each behind a backslash; `text` moves behind them. */
+static struct slurm_span next_line(struct slurm_conf *conf, const char **text, uint32_t *lines)
+{
+    const char *from = *text;
+    size_t bytes = strcspn(from, "\n"), joints = 0;
+    for (; bytes > 0 && from[bytes] == '\n' && from[bytes - 1] == '\\'; joints++) {
+        bytes += 1 + strcspn(from + bytes + 1, "\n");
+    }
+    *lines += 1 + (uint32_t)joints;
+    *text = from + bytes + (from[bytes] == '\n');
+    char *line = orr_arena_strndup(&conf->arena, from, bytes);
+    size_t end = 0;
+    for (size_t i = 0; i < bytes; i++) {
+        const bool joint = line[i] == '\\' && i + 1 < bytes && line[i + 1] == '\n';
+        i += joint;
+        line[end] = line[i];
+        end += !joint;
+    }
+    return (struct slurm_span){line, end};
 }
 
 static enum orr_status read_lines(struct slurm_reader *reader, const char *text)
 {
     enum orr_status status = ORR_OK;
+    uint32_t lines = 0;
     reader->origin = "slurm_conf";
     while (*text != '\0' && status == ORR_OK) {
-        const size_t bytes = strcspn(text, "\n");
-        reader->line++;
-        status = read_line(reader, (struct slurm_span){text, bytes});
-        text += bytes + (text[bytes] == '\n');
+        reader->line = lines + 1;
+        status = read_line(reader, next_line(reader->conf, &text, &lines));
     }
     reader->line = 0;
     return status;

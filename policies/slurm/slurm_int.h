@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* slurm_int.h - the policy `slurm`: its data, and what its files do for each
- * other.
+/* slurm_int.h - the policy `slurm`: its data, and what its files do for each other.
  *
- *   conf       what slurm.conf, the associations and the QOS say: constant
- * after open job        what the policy knows of a job beside its spec; by
- * index of the run record     one entry of the queue: a job in one partition it
- * asked for rooms      what is free on each node: the ledger's `idle`, or an
- * image of a later time node set   bits by node index in 64-bit words; nodes
- * are in the order of the cluster
+ * - conf: what slurm.conf, the associations and the QOS say: constant after open.
+ * - job: what the policy knows of a job beside its spec; by index of the run.
+ * - record: one entry of the queue: a job in one partition it asked for.
+ * - rooms: what is free on each node: the ledger's `idle`, or an image of a later time.
+ * - node set: bits by node index in 64-bit words; nodes are in the order of the cluster.
  *
- * Times of Slurm are whole seconds of the epoch; here they are ms of the run's
- * clock. */
+ * Times of Slurm are whole seconds of the epoch; here they are ms of the run's clock. */
 #ifndef ORR_SLURM_INT_H
 #define ORR_SLURM_INT_H
 

@@ -304,6 +304,9 @@ int orr_cli_check(int argc, char **argv)
     if (status == ORR_OK) {
         status = orr_world_build(&scenario, options.allow_loss_ppm, warn, NULL, &world, &err);
     }
+    if (status == ORR_OK) {
+        status = orr_engine_try_policies(&world, shards, &err);
+    }
     const int code =
         status == ORR_OK ? judge(&scenario, &world, shards, &options.common) : orr_cli_fail(&err);
     orr_world_release(&world);

@@ -182,6 +182,25 @@ static void json_sentence(const char *text, void *context)
     orr_json_text(context, NULL, text);
 }
 
+/* Jobs that wait though nothing happens any more, and of which the policy does not say why: it lost
+ * sight of them. *first: one of them. */
+static uint32_t count_forgotten(const struct orr_report *r, uint32_t *first)
+{
+    const orr_ms horizon_ms = r->scenario->horizon_ms;
+    uint32_t count = 0;
+    if (r->run->status == ORR_RUN_INTERRUPTED ||
+        (horizon_ms != ORR_MS_NONE && r->run->end_ms >= r->world->begin_ms + horizon_ms)) {
+        return 0;
+    }
+    for (uint32_t j = 0; j < r->world->job_count; j++) {
+        const struct orr_job_state *job = &r->run->ledger->jobs[j];
+        if (job->phase == ORR_JOB_PENDING && job->reason == ORR_REASON_NONE) {
+            *first = count++ == 0 ? j : *first;
+        }
+    }
+    return count;
+}
+
 void orr_report_json(const struct orr_report *r, FILE *out)
 {
     static const char *const status_names[] = {"finished", "horizon", "interrupted"};
@@ -232,6 +251,11 @@ void orr_report_json(const struct orr_report *r, FILE *out)
     json_count(&json, "evictions", (int64_t)s->evictions);
     if (s->impatient) {
         json_count(&json, "gave_up", (int64_t)s->waits.gave_up);
+    }
+    uint32_t first = ORR_NONE;
+    const uint32_t forgotten = count_forgotten(r, &first);
+    if (forgotten > 0) {
+        json_count(&json, "forgotten", forgotten);
     }
     if (s->has_nevers) {
         json_count(&json, "never_startable", (int64_t)s->waits.never);
@@ -456,6 +480,20 @@ static void text_unheeded(const char *text, void *context)
     (void)fprintf(context, "not heeded  %s\n", text);
 }
 
+static void text_forgotten(const struct orr_report *r, FILE *out)
+{
+    char name[512];
+    uint32_t first = ORR_NONE;
+    const uint32_t count = count_forgotten(r, &first);
+    if (count > 0) {
+        (void)fprintf(out,
+                      "forgotten   %u job%s wait%s at the end, and the policy says of none why: "
+                      "first %.200s\n",
+                      count, ORR_PLURAL(count), ORR_ONE(count, "s", ""),
+                      orr_world_job_name(r->world, first, name, sizeof name));
+    }
+}
+
 /* Of all kinds, as the waits above are not of them. */
 static void text_nevers(const struct orr_report *r, FILE *out)
 {
@@ -574,6 +612,7 @@ void orr_report_text(const struct orr_report *r, FILE *out)
                           orr_rule_words((enum orr_rule)i));
         }
     }
+    text_forgotten(r, out);
     orr_point_unheeded(r->world, r->shards, text_unheeded, out);
     if (s->shard_count > 1) {
         text_shards(r, out);

@@ -150,6 +150,10 @@ static enum orr_status settle_cycle(struct engine *engine, struct orr_err *err)
     struct orr_refusal refusal;
     if (!orr_txn_commit(engine->txn, engine->view.now, &refusal)) {
         char name[512];
+        if (refusal.job == ORR_NONE) {
+            return orr_fail(err, ORR_POLICY, "policy %s at %lld ms: %s", engine->policy->name,
+                            (long long)engine->view.now, refusal.text);
+        }
         return orr_fail(err, ORR_POLICY, "policy %s at %lld ms, job %s: %s", engine->policy->name,
                         (long long)engine->view.now,
                         orr_world_job_name(engine->world, refusal.job, name, sizeof name),

@@ -18,6 +18,8 @@ struct pool { /* nodes that are alike */
     int64_t gpus, cpus, mem_mib;
     char model[NAME_BYTES];
     uint32_t nodes, down;
+    const char **names; /* of its nodes; the report's */
+    uint32_t name_count, name_capacity;
 };
 
 struct queue { /* a partition, or an account */
@@ -82,6 +84,20 @@ static bool has_word(struct orr_cell text, const char *word)
     return false;
 }
 
+static struct pool *pool_of(struct cluster *cluster, const struct pool *node)
+{
+    for (uint32_t p = 0; p < cluster->pool_count; p++) {
+        struct pool *pool = &cluster->pools[p];
+        if (pool->gpus == node->gpus && pool->cpus == node->cpus &&
+            pool->mem_mib == node->mem_mib && strcmp(pool->model, node->model) == 0) {
+            return pool;
+        }
+    }
+    cluster->pools = ORR_ROOM_FOR_ONE(cluster->pools, cluster->pool_count, cluster->pool_capacity);
+    cluster->pools[cluster->pool_count] = *node;
+    return &cluster->pools[cluster->pool_count++];
+}
+
 static void take_node(struct cluster *cluster, struct orr_cell record)
 {
     struct pool node = {0};
@@ -105,19 +121,14 @@ static void take_node(struct cluster *cluster, struct orr_cell record)
     char text[NAME_BYTES];
     copy_cell(text, name);
     const uint64_t hosts = slurm_hosts(text);
-    node.nodes = hosts > 0 ? (uint32_t)hosts : 1;
-    node.down = down ? node.nodes : 0;
-    for (uint32_t p = 0; p < cluster->pool_count; p++) {
-        struct pool *pool = &cluster->pools[p];
-        if (pool->gpus == node.gpus && pool->cpus == node.cpus && pool->mem_mib == node.mem_mib &&
-            strcmp(pool->model, node.model) == 0) {
-            pool->nodes += node.nodes;
-            pool->down += node.down;
-            return;
-        }
+    struct pool *pool = pool_of(cluster, &node);
+    pool->nodes += hosts > 0 ? (uint32_t)hosts : 1;
+    pool->down += !down ? 0 : hosts > 0 ? (uint32_t)hosts : 1;
+    if (strchr(text, '[') == NULL && strchr(text, ',') == NULL && text[0] != '\0') {
+        pool->names = ORR_ROOM_FOR_ONE(pool->names, pool->name_count, pool->name_capacity);
+        pool->names[pool->name_count++] =
+            orr_arena_strndup(&cluster->report->arena, text, strlen(text));
     }
-    cluster->pools = ORR_ROOM_FOR_ONE(cluster->pools, cluster->pool_count, cluster->pool_capacity);
-    cluster->pools[cluster->pool_count++] = node;
 }
 
 static struct queue *new_queue(struct queue **queues, uint32_t *count, uint32_t *capacity)
@@ -333,6 +344,16 @@ static enum orr_status take_file(struct cluster *cluster, const char *path, stru
 
 /* --- the scenario ---------------------------------------------------------------------------- */
 
+/* slurm.conf speaks of nodes by their names; those of a range are not told apart here. */
+static void put_names(const struct pool *pool, FILE *out)
+{
+    for (uint32_t n = 0; n < pool->name_count && pool->name_count == pool->nodes; n++) {
+        (void)fputs(n == 0 ? ", names: [" : n % 8 == 0 ? ",\n      " : ", ", out);
+        orr_put_quoted(out, pool->names[n]);
+        (void)fputs(n + 1 == pool->name_count ? "]" : "", out);
+    }
+}
+
 static void put_pools(const struct cluster *cluster, FILE *out)
 {
     (void)fprintf(out, "cluster:\n  pools:\n");
@@ -355,6 +376,7 @@ static void put_pools(const struct cluster *cluster, FILE *out)
         if (pool->mem_mib > 0) {
             (void)fprintf(out, ", memory: %lldMi", (long long)pool->mem_mib);
         }
+        put_names(pool, out);
         (void)fprintf(out, "}");
         if (pool->down > 0) {
             (void)fprintf(out, "  # %u of them were down or drained", (unsigned)pool->down);
@@ -477,6 +499,9 @@ static void put_all(struct cluster *cluster, const struct orr_intake_options *op
 
 static void release(struct cluster *cluster)
 {
+    for (uint32_t p = 0; p < cluster->pool_count; p++) {
+        orr_free(cluster->pools[p].names);
+    }
     orr_free(cluster->pools);
     orr_free(cluster->partitions);
     orr_free(cluster->accounts);

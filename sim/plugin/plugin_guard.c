@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* plugin_guard.c - calls into a shared object: where one crashes or does not return, the process
- * ends with a sentence that names it.
+/* plugin_guard.c - calls into a shared object: where one crashes, ends the process or does not
+ * return, the process ends with a sentence that names it.
  *
  * A timer looks each second whether the call is still the same, so that a call costs no system
  * call. */
@@ -9,7 +9,9 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -39,6 +41,32 @@ static bool is_hanging(void)
     return seconds >= limit_s;
 }
 
+/* The sentence, and the end of the process. */
+static _Noreturn void end_run(const char *did, bool late)
+{
+    if (at_end != NULL) {
+        at_end();
+    }
+    char digits[24];
+    size_t at = sizeof digits - 1;
+    digits[at] = '\0';
+    for (long rest = limit_s; rest > 0 && at > 0; rest /= 10) {
+        digits[--at] = (char)('0' + rest % 10);
+    }
+    say("orrery: policy ");
+    say(who);
+    say(did);
+    say(in_call);
+    in_call = NULL;
+    if (late) {
+        say(" within ");
+        say(digits + at);
+        say(" s (ORRERY_POLICY_TIMEOUT)");
+    }
+    say("; no results are kept\n");
+    _exit(orr_status_exit_code(ORR_PLUGIN));
+}
+
 static void on_signal(int signal)
 {
     if (signal == SIGALRM && !is_hanging()) {
@@ -53,29 +81,27 @@ static void on_signal(int signal)
         (void)raise(signal);
         return;
     }
-    if (at_end != NULL) {
-        at_end();
+    end_run(signal == SIGALRM   ? ": did not return from "
+            : signal == SIGABRT ? ": aborted in "
+                                : ": crashed in ",
+            signal == SIGALRM);
+}
+
+/* exit() and quick_exit() within a call. */
+static void on_exit_call(void)
+{
+    if (in_call != NULL) {
+        end_run(": ended the process in ", false);
     }
-    char digits[24];
-    size_t at = sizeof digits - 1;
-    digits[at] = '\0';
-    for (long rest = limit_s; rest > 0 && at > 0; rest /= 10) {
-        digits[--at] = (char)('0' + rest % 10);
-    }
-    say("orrery: policy ");
-    say(who);
-    if (signal == SIGALRM) {
-        say(": did not return from ");
-        say(in_call);
-        say(" within ");
-        say(digits + at);
-        say(" s (ORRERY_POLICY_TIMEOUT)");
-    } else {
-        say(signal == SIGABRT ? ": aborted in " : ": crashed in ");
-        say(in_call);
-    }
-    say("; no results are kept\n");
-    _exit(orr_status_exit_code(ORR_PLUGIN));
+}
+
+/* That of the C library, which runs no handler: a plug-in finds this one, as the symbols of the
+ * program go before those of its libraries. */
+ORR_EXPORT _Noreturn void _exit(int status)
+{
+    on_exit_call();
+    (void)syscall(SYS_exit_group, status);
+    __builtin_unreachable();
 }
 
 static void catch_signals(void)
@@ -98,9 +124,11 @@ static void tick(bool on)
     ticking = on;
 }
 
-static void in_child(void) /* which inherits no timer */
+/* A child inherits no timer; one that a plug-in forks is no call of this process. */
+static void in_child(void)
 {
     ticking = false;
+    in_call = NULL;
 }
 
 void orr_plugin__guard(void)
@@ -109,6 +137,8 @@ void orr_plugin__guard(void)
     if (!guarded) {
         guarded = true;
         catch_signals();
+        (void)atexit(on_exit_call);
+        (void)at_quick_exit(on_exit_call);
         (void)pthread_atfork(NULL, NULL, in_child);
     }
 }

@@ -193,9 +193,9 @@ static enum orr_status set_scalar(struct walk *walk, const struct orr_scenario__
     return ORR_OK;
 }
 
-/* A list, or a group that is more than its single values, written as in a file. */
-static enum orr_status set_structure(struct walk *walk, const struct orr_scenario__row *row,
-                                     struct orr_scenario__node *node)
+/* A value that is written as in a file. */
+static enum orr_status parse_value(struct walk *walk, const struct orr_scenario__node *node,
+                                   struct orr_scenario__node **made)
 {
     struct orr_scenario__load *load = walk->load;
     bool argument = walk->value_at.source->argument;
@@ -207,21 +207,29 @@ static enum orr_status set_structure(struct walk *walk, const struct orr_scenari
     source->shown = argument ? walk->value_at.source->text : walk->value;
     source->text = orr_scenario__format(load->arena, "%*s%s", pad, "", walk->value);
     source->bytes = strlen(source->text);
-    struct orr_scenario__node *made;
     struct orr_scenario__node *documents;
     enum orr_status status = orr_scenario__take_text(load, source);
     if (status == ORR_OK) {
         status = orr_scenario__parse(load, source, &documents);
     }
-    if (status != ORR_OK) {
-        return status;
+    if (status == ORR_OK && documents->child_count != 1) {
+        status = wrong_value(walk, node, "expected one value");
     }
-    if (documents->child_count != 1) {
-        return wrong_value(walk, node, "expected one value");
+    if (status == ORR_OK) {
+        *made = documents->children[0];
+        (*made)->key = node->key;
     }
-    made = documents->children[0];
-    made->key = node->key;
-    status = orr_scenario__shape(load, row, made);
+    return status;
+}
+
+/* A list, or a group that is more than its single values. */
+static enum orr_status set_structure(struct walk *walk, const struct orr_scenario__row *row,
+                                     struct orr_scenario__node *node)
+{
+    struct orr_scenario__load *load = walk->load;
+    struct orr_scenario__node *made;
+    enum orr_status status = parse_value(walk, node, &made);
+    status = status == ORR_OK ? orr_scenario__shape(load, row, made) : status;
     if (status != ORR_OK) {
         return status;
     }
@@ -252,6 +260,36 @@ static enum orr_scenario__type guess_type(const char *text)
         }
     }
     return ORR_TYPE_TEXT;
+}
+
+/* Is the value {file: NAME}, as a parameter's may be in a scenario? */
+static bool is_file(const struct walk *walk, struct orr_scenario__row const *row)
+{
+    const char *at = walk->value + strspn(walk->value, " ");
+    at += at[0] == '{';
+    return row->paths && walk->op == '=' && at != walk->value &&
+           strncmp(at + strspn(at, " \"'"), "file", 4) == 0;
+}
+
+static enum orr_status set_file(struct walk *walk, struct orr_scenario__node *node,
+                                const char *name)
+{
+    struct orr_scenario__load *load = walk->load;
+    struct orr_scenario__node *made = NULL, *file = NULL;
+    const enum orr_status status = parse_value(walk, node, &made);
+    if (status == ORR_OK && made->kind == ORR_NODE_MAP && made->child_count == 1) {
+        file = orr_scenario__find(made, "file");
+    }
+    if (status == ORR_OK && (file == NULL || file->text == NULL)) {
+        return wrong_value(walk, node, "expected {file: NAME}");
+    }
+    if (status == ORR_OK) {
+        file->note = walk->change->note;
+        orr_scenario__add(load, node, orr_scenario__format(load->arena, "%s.file", name),
+                          walk->value_at, file);
+        node->implied = false;
+    }
+    return status;
 }
 
 /* Params belong to the policy: any name will do here. */
@@ -329,7 +367,8 @@ static enum orr_status step(struct walk *walk, const struct orr_scenario__row *r
     switch (row->type) {
     case ORR_TYPE_GROUP: return step_group(walk, row, node, rest);
     case ORR_TYPE_NAMES: return step_names(walk, row, node, rest);
-    case ORR_TYPE_OPEN: return set_open(walk, node, rest);
+    case ORR_TYPE_OPEN:
+        return is_file(walk, row) ? set_file(walk, node, rest) : set_open(walk, node, rest);
     default: return finish(walk, row, node, rest);
     }
 }

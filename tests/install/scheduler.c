@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A scheduler around liborrery-core: two nodes of 8 GPUs, three jobs, policy kai. The text is C and
  * C++20. A real one tells the ledger what its cluster reports, and binds where this one prints.
- *   cc scheduler.c $(pkg-config --cflags --libs orrery-core) -o scheduler */
+ *   cc scheduler.c $(pkg-config --cflags --libs orrery-core) \
+ *      -Wl,-rpath,$(pkg-config --variable=libdir orrery-core) -o scheduler */
 #include <stdio.h>
 
 #include <orrery/policies/registry.h>

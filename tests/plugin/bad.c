@@ -2,10 +2,11 @@
 /* bad.c - a policy that does what no policy may: parameter `how` says what. Compiled with
  * OTHER_CONTRACT it is made for no host, with NO_ENTRY it is no policy. */
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <orrery/core/policy.h>
 
-enum { CRASH, HANG, ABORT, PART };
+enum { CRASH, HANG, ABORT, PART, EXIT, QUICK, UNDER, REASON, NO_JOB };
 
 struct params {
     int64_t how;
@@ -17,7 +18,8 @@ struct bad {
     uint32_t job;
 };
 
-static const char *const ways[] = {"crash", "hang", "abort", "part", NULL};
+static const char *const ways[] = {"crash", "hang",  "abort",  "part",   "exit",
+                                   "quick", "under", "reason", "no_job", NULL};
 
 static const struct orr_param rows[] = {
     {"how", ORR_PARAM_CHOICE, offsetof(struct params, how), "crash", "", ways, 0, 0, "its fault"},
@@ -56,6 +58,11 @@ static void bad_cycle(void *state, const struct orr_view *view, struct orr_txn *
         }
         break;
     case ABORT: abort();
+    case EXIT: exit(0);
+    case QUICK: quick_exit(0);
+    case UNDER: _exit(0);
+    case REASON: bad->host->explain(txn, bad->job, (enum orr_reason)250); break;
+    case NO_JOB: bad->host->explain(txn, 77, ORR_REASON_FRAGMENTED); break;
     default: (void)bad->host->place(txn, bad->job, 0, 1, 0); break; /* one pod of a gang */
     }
 }

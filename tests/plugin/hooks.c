@@ -2,6 +2,7 @@
 /* hooks.c - hooks of kai that do what `hooks_with` says. Compiled with OTHER_CONTRACT they are made
  * for no host, with NO_HOOK they have none. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <orrery/policies/kai_hooks.h>
@@ -49,6 +50,9 @@ static double hooks_node_score(void *state, const struct orr_view *view, uint32_
         *(volatile int *)nowhere = 1;
     }
     while (is(self, "hang") && for_ever) {
+    }
+    if (is(self, "exit")) {
+        exit(0);
     }
     return is(self, "nan") || !known ? (double)NAN
            : is(self, "score")       ? (double)node->idle_mgpu

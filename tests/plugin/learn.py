@@ -19,10 +19,10 @@ def features(observation, job):
     return observation[1 + 3 * job:4 + 3 * job]
 
 
-def choose(weights, observation, refused, waiting, draw):
+def choose(weights, observation, waiting, draw):
     """-> (action, what the weights' gradient of its log-chance is)"""
     free = observation[0] + 1e-9
-    jobs = [j for j in range(min(WINDOW, waiting)) if j not in refused and features(observation, j)[0] <= free]
+    jobs = [j for j in range(min(WINDOW, waiting)) if features(observation, j)[0] <= free]
     if not jobs:
         return WINDOW, None
     scores = [sum(w * f for w, f in zip(weights, features(observation, j))) for j in jobs]
@@ -38,17 +38,13 @@ def choose(weights, observation, refused, waiting, draw):
 def episode(env, weights, seed, draw):
     """-> (return, sum of gradients)"""
     observation, _ = env.reset(seed=seed)
-    gain, gradient, refused, waiting, over = 0.0, [0.0] * 3, set(), len(env.waiting), False
+    gain, gradient, waiting, over = 0.0, [0.0] * 3, len(env.waiting), False
     while not over:
-        action, step = choose(weights, observation, refused, waiting, draw)
+        action, step = choose(weights, observation, waiting, draw)
         observation, reward, over, _, info = env.step(action)
         gain += reward
         if step is not None:
             gradient = [g + s for g, s in zip(gradient, step)]
-        if action < WINDOW and info["waiting"] == waiting:
-            refused.add(action)  # no node has room for it now
-        else:
-            refused.clear()
         waiting = info["waiting"]
     return gain, gradient
 

@@ -93,6 +93,12 @@ case_object_aborts() {
     run_to 70 "$modules/bad.so" --param how=abort
     says 'bad.so: aborted in cycle; no results are kept'
 }
+case_object_exits() {
+    for how in exit quick under; do
+        run_to 70 "$modules/bad.so" --param how=$how
+        says 'bad.so: ended the process in cycle; no results are kept'
+    done
+}
 case_object_hangs() {
     export ORRERY_POLICY_TIMEOUT=1
     run_to 70 "$modules/bad.so" --param how=hang
@@ -101,6 +107,12 @@ case_object_hangs() {
 case_object_breaks_its_law() {
     run_to 70 "$modules/bad.so" --param how=part
     says 'policy bad'
+}
+case_object_explains_by_nothing() {
+    run_to 70 "$modules/bad.so" --param how=reason
+    says 'policy bad at 0 ms, job a: is explained by reason 250, which does not exist'
+    run_to 70 "$modules/bad.so" --param how=no_job
+    says 'policy bad at 0 ms: job 77 is explained, which does not exist'
 }
 case_wrong_timeout() {
     export ORRERY_POLICY_TIMEOUT=soon
@@ -189,6 +201,7 @@ case_hooks_wrong() {
     refuses_hooks 78 'has none of node_score, queue_order' --param "hooks=$modules/hooks_none.so"
     refuses_hooks 78 'hooks.so: its open failed and does not say why' --param "hooks=$modules/hooks.so" --param hooks_with=refuse
     refuses_hooks 70 'node_score returned a number that is not finite' --param "hooks=$modules/hooks.so" --param hooks_with=nan
+    refuses_hooks 70 'hooks.so: ended the process in node_score; no results are kept' --param "hooks=$modules/hooks.so" --param hooks_with=exit
     refuses_hooks 70 'hooks.so: crashed in node_score; no results are kept' --param "hooks=$modules/hooks.so" --param hooks_with=crash
     export ORRERY_POLICY_TIMEOUT=1
     refuses_hooks 70 'did not return from node_score within 1 s' --param "hooks=$modules/hooks.so" --param hooks_with=hang
@@ -260,10 +273,28 @@ for episode in range(2):
         total, steps = total + reward, steps + 1
     assert info["waiting"] == 0 and total < 0.0, (info, total)
     print(steps, round(total * 3600))
+row, info = env.reset(seed=1)
+env.step(0)  # a, 8 of 16 GPUs
+row, reward, over, cut, info = env.step(0)  # time passes: no job is there
+refusals, steps = 0, 2
+while not over:  # an agent that only ever wants the first job
+    row, reward, over, cut, info = env.step(0)
+    refusals, steps = refusals + info["refused"], steps + 1
+    assert steps < 100
+assert refusals > 0
 env.close()
 END
     python3 steps.py "$orrery" "$source/sim/plugin/examples" >out 2>err || fail 'steps.py'
     [ "$(sed -n 1p out)" = "$(sed -n 2p out)" ] || fail 'two episodes differ'
+}
+case_child_forgets_jobs() {
+    child "$hello" '{"place": 0}' '{"end": true}'
+    echo "while read -r answer; do echo '{\"end\": true}'; done" >>child.sh
+    run 'exec:sh child.sh' >/dev/null
+    "$orrery" run --trace trace.csv --cluster 2x8 --policy 'exec:sh child.sh' --force -o run.db >out
+    grep -q '^forgotten   3 jobs wait at the end, and the policy says of none why: first b$' out || fail "$(cat out)"
+    "$orrery" run --trace trace.csv --cluster 2x8 --policy fifo --force -o run.db >out
+    ! grep -q '^forgotten' out || fail 'fifo forgets none'
 }
 case_child_missing() {
     run_to 70 'exec:./nobody'

@@ -23,6 +23,26 @@ grep -q '^policy.params.slurm_conf .*= # lines that bear' out || fail 'show does
 
 sed 's/^PartitionName=.*/PartitionName=other Nodes=n1 Default=YES/' "$run/slurm.conf" >one.conf
 [ "$(digest file/scenario.yaml --param slurm_conf.file=one.conf)" != "$text" ] || fail 'the command line names another file'
+[ "$(digest file/scenario.yaml --set 'policy.params.slurm_conf={file: one.conf}')" = \
+    "$(digest file/scenario.yaml --param slurm_conf.file=one.conf)" ] || fail 'the file of a change is another one'
+printf 'PartitionName = other Nodes = n1 \\\n  Default=YES\n' >spaced.conf
+printf 'PartitionName=other Nodes=n1 Default=YES\n' >close.conf
+[ "$(digest file/scenario.yaml --param slurm_conf.file=spaced.conf)" = \
+    "$(digest file/scenario.yaml --param slurm_conf.file=close.conf)" ] || fail 'blanks around = and a joined line'
+# refused SENTENCE OPTION...: by run and by check
+refused() {
+    sentence=$1
+    shift
+    for verb in 'run --force -o run.db' check; do
+        code=0
+        "$orrery" $verb file/scenario.yaml "$@" >out 2>err || code=$?
+        [ "$code" -eq 65 ] || fail "$verb ends with $code, expected 65"
+        grep -q "$sentence" err || fail "$verb does not say: $sentence"
+    done
+}
+refused 'line 1: "one.conf" is not KEY=VALUE.*slurm_conf.file=FILE' --param slurm_conf=one.conf
+refused 'line 1: "Include" names a file that is not read here' --param 'slurm_conf=Include one.conf'
+refused 'line 1: "zz" ' --param 'slurm_conf=PartitionName=b Nodes=zz'
 
 echo 'PartitionName=b Nodes=zz' >>file/site/slurm.conf
 ! "$orrery" run file/scenario.yaml --force -o run.db >out 2>err || fail 'a partition of unknown nodes'

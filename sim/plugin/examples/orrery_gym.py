@@ -7,9 +7,9 @@
 
 Observation: the share of GPUs that are idle, then for each of the first `window` waiting jobs, in
 order of submit, its GPUs as a share of the cluster's, log10 of its work in s (over 6) and log10 of
-its wait (over 6); zeros where there is no job. Action i < window tries to start job i of those, action
-`window` lets time pass, `tick_s` at most. Reward: minus the jobs that waited, in job-hours, since the last step. Where
-gymnasium is not installed the class works alone, with spaces that only say their shape.
+its wait (over 6); zeros where there is no job. Action i < window starts job i of those; action `window`, a job
+that is not there and one without room (info["refused"]) let time pass, `tick_s` at most. Reward: minus the jobs that
+waited, in job-hours, since the last step. Where gymnasium is not installed the class works alone.
 """
 import json
 import math
@@ -73,16 +73,17 @@ class OrreryEnv(Base):
         return self._observe(), {}
 
     def step(self, action):
-        reward, over = 0.0, False
+        reward, over, refused = 0.0, False, False
         if action < self.window and action < len(self.waiting):
-            job = self.waiting[action]
-            self._say({"place": job})
-            if self._read()["ok"]:
-                self.waiting.remove(job)
-        else:
+            self._say({"place": self.waiting[action]})
+            refused = not self._read()["ok"]
+        if refused or action >= min(self.window, len(self.waiting)):
             self._say({"end": True, "wake_s": self.now + self.tick_s} if self.waiting else {"end": True})
             reward, over = self._cycle()
-        return self._observe(), reward, over, False, {"now_s": self.now, "waiting": len(self.waiting)}
+        else:
+            self.taken += self.jobs[self.waiting.pop(action)]["gpus"]
+        info = {"now_s": self.now, "waiting": len(self.waiting), "refused": refused}
+        return self._observe(), reward, over, False, info
 
     def close(self):
         if self.run is not None:
@@ -123,7 +124,7 @@ class OrreryEnv(Base):
                 return reward, True
             if self.now is not None:
                 reward -= len(self.waiting) * (message["now_s"] - self.now) / 3600.0
-            self.now = message["now_s"]
+            self.now, self.taken = message["now_s"], 0  # GPUs of jobs that were started since
             for node in message["nodes"]:
                 self.idle[node["node"]] = node["idle_gpus"]
             for event in message["events"]:
@@ -139,7 +140,7 @@ class OrreryEnv(Base):
             self._say({"end": True})
 
     def _observe(self):
-        row = [sum(self.idle.values()) / self.gpus]
+        row = [max(0.0, sum(self.idle.values()) - self.taken) / self.gpus]
         for job in (self.waiting + [None] * self.window)[:self.window]:
             spec = self.jobs.get(job)
             row += [0.0, 0.0, 0.0] if spec is None else [

@@ -257,8 +257,8 @@ enum {
 struct orr_txn;
 
 struct orr_refusal {
-    uint32_t job;
-    uint32_t law; /* the one broken */
+    uint32_t job; /* ORR_NONE: one that does not exist */
+    uint32_t law; /* the one broken; 0: none is */
     char text[160];
 };
 
@@ -331,8 +331,8 @@ const uint32_t *orr_txn_whole(const struct orr_txn *txn, uint32_t *count); /* of
 /* Ends a cycle: pipelined claims and the list of decisions are forgotten. */
 void orr_txn_end_cycle(struct orr_txn *txn);
 /* Says why a pending job stays; kept until it says otherwise or the job starts. A job or reason
- * that does not exist is passed over. The numbers that prove it are the ledger's, taken when the
- * reason changes. */
+ * that does not exist fails the next commit. The numbers that prove it are the ledger's, taken when
+ * the reason changes. */
 void orr_txn_explain(struct orr_txn *txn, uint32_t job, enum orr_reason reason);
 /* The same with numbers of the policy's own; make them from orr_ledger_prove. */
 void orr_txn_explain_by(struct orr_txn *txn, uint32_t job, enum orr_reason reason,

@@ -5,10 +5,11 @@
  * view and acts only through the transaction it is handed; every commit re-checks capacity and the
  * laws the policy declared, so a wrong policy is reported by name and never corrupts a run.
  *
- *   open    once, with its parameters filled in
- *   event   a job was submitted, finished, is pending again or lost tasks: keep your own order up
- * to date cycle   decide: place, evict, explain. What is not rolled back by then is committed wake
- * the earliest time it wants a cycle although nothing happened
+ * - open: once, with its parameters filled in.
+ * - event: a job was submitted, finished, is pending again or lost tasks: keep your own order up to
+ *   date.
+ * - cycle: decide: place, evict, explain. What is not rolled back by then is committed.
+ * - wake: the earliest time it wants a cycle although nothing happened.
  *
  * Growth is by size: new slots are appended, and a host treats slots beyond `size` as absent.
  */

@@ -190,6 +190,11 @@ struct orr_run {
 void orr_engine_policy_names(const struct orr_engine_shard *shards, uint32_t count, char *out,
                              size_t bytes);
 
+/* Opens the policy of each shard on the world and closes it again: fails as a run would as it
+ * begins. */
+enum orr_status orr_engine_try_policies(const struct orr_world *world,
+                                        const struct orr_engine_shard *shards,
+                                        struct orr_err *err) ORR_MUST_USE;
 enum orr_status orr_engine_run(const struct orr_world *world,
                                const struct orr_engine_options *options, struct orr_run *run,
                                struct orr_err *err) ORR_MUST_USE;
