@@ -154,23 +154,35 @@ static bool ends_in_gpu(const char *name)
     return bytes >= 3 && strcmp(name + bytes - 3, "gpu") == 0;
 }
 
-struct import_vec import_resources(struct import_model *model, const struct import_value *map)
+static bool has_key(const struct import_value *map, const char *key)
 {
-    struct import_vec vec = {{0}};
     IMPORT_EACH(item, map)
     {
-        if (item->kind == IMPORT_NULL) {
+        if (item->kind != IMPORT_NULL && strcmp(item->key, key) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Adds what a map asks for, without the names that `but` has. */
+static void add_resources(struct import_model *model, const struct import_value *map,
+                          const struct import_value *but, struct import_vec *vec)
+{
+    IMPORT_EACH(item, map)
+    {
+        if (item->kind == IMPORT_NULL || has_key(but, item->key)) {
             continue;
         }
         const bool cpu = strcmp(item->key, "cpu") == 0;
         int64_t amount = 0;
         const char *text = import_scalar(model->load, item);
         if (text[0] == '\0') {
-            return vec;
+            return;
         }
         if (!import_quantity(text, cpu ? 1000 : 1, &amount) || amount < 0) {
             import_fail(model->load, item, "%.100s: \"%.60s\" is not a quantity", item->key, text);
-            return vec;
+            return;
         }
         uint32_t slot = cpu                                ? IMPORT_CPU
                         : strcmp(item->key, "memory") == 0 ? IMPORT_MEMORY
@@ -178,9 +190,24 @@ struct import_vec import_resources(struct import_model *model, const struct impo
                         : ends_in_gpu(item->key)           ? IMPORT_GPU
                                                            : import_resource(model, item->key);
         if (slot != ORR_NONE) {
-            vec.v[slot] = bounded(vec.v[slot] + amount);
+            vec->v[slot] = bounded(vec->v[slot] + amount);
         }
     }
+}
+
+struct import_vec import_resources(struct import_model *model, const struct import_value *map)
+{
+    struct import_vec vec = {{0}};
+    add_resources(model, map, NULL, &vec);
+    return vec;
+}
+
+struct import_vec import_requests(struct import_model *model, const struct import_value *requests,
+                                  const struct import_value *limits)
+{
+    struct import_vec vec = {{0}};
+    add_resources(model, requests, NULL, &vec);
+    add_resources(model, limits, requests, &vec);
     return vec;
 }
 

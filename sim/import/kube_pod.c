@@ -23,10 +23,15 @@ static void take_larger(struct import_vec *to, const struct import_vec *from)
     }
 }
 
-/* What a container requests; KAI reads no limits (the API server makes them requests, too). */
+/* What a container requests. The API server takes a limit for a request that is missing
+ * (SetDefaults_Pod); objects written by hand have not been there yet. KAI itself reads no limits,
+ * so its snapshot is taken as it is. */
 static struct import_vec container_request(struct kube *kube, const struct import_value *container)
 {
-    return import_resources(kube->model, import_map(kube->load, container, "resources/requests"));
+    const struct import_value *limits =
+        kube->snapshot == NULL ? import_map(kube->load, container, "resources/limits") : NULL;
+    return import_requests(kube->model, import_map(kube->load, container, "resources/requests"),
+                           limits);
 }
 
 /* Containers and sidecars together, or the peak while the pod is being initialised: each init

@@ -198,6 +198,9 @@ bool import_quantity(const char *text, int64_t scale, int64_t *out);
 bool import_whole_quantity(const char *text, int64_t scale, int64_t *out);
 /* A map of resource names to quantities. GPUs of any vendor are one resource. */
 struct import_vec import_resources(struct import_model *model, const struct import_value *map);
+/* What a container requests; a limit (limits may be NULL) counts where no request has its name. */
+struct import_vec import_requests(struct import_model *model, const struct import_value *requests,
+                                  const struct import_value *limits);
 /* Slot of an extended resource; ORR_NONE: more kinds than there is room for. */
 uint32_t import_resource(struct import_model *model, const char *name);
 /* RFC 3339 with zone; false if it is no time. */

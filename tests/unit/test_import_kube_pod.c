@@ -19,19 +19,48 @@ static void request__sums_containers_and_sidecars_over_the_init_peak(void **stat
     (void)state;
     struct import_world world;
     const struct import_pod *pod = read_pod(
-        &world,
-        LIST "- {kind: Pod, metadata: {name: p}, spec: {schedulerName: kai-scheduler,\n"
-             "   overhead: {cpu: 100m},\n"
-             "   containers: [{resources: {requests: {cpu: 1}, limits: {cpu: 2, memory: 9Gi}}},\n"
-             "                {resources: {requests: {cpu: 500m}}}],\n"
-             "   initContainers: [{resources: {requests: {cpu: 3}}},\n"
-             "     {restartPolicy: Always, resources: {requests: {cpu: 1, memory: 1Mi}}},\n"
-             "     {resources: {requests: {cpu: 2500m, memory: 3Gi}}}]}}\n");
+        &world, LIST "- {kind: Pod, metadata: {name: p}, spec: {schedulerName: kai-scheduler,\n"
+                     "   overhead: {cpu: 100m},\n"
+                     "   containers: [{resources: {requests: {cpu: 1}, limits: {cpu: 2}}},\n"
+                     "                {resources: {requests: {cpu: 500m}}}],\n"
+                     "   initContainers: [{resources: {requests: {cpu: 3}}},\n"
+                     "     {restartPolicy: Always, resources: {requests: {cpu: 1, memory: 1Mi}}},\n"
+                     "     {resources: {requests: {cpu: 2500m, memory: 3Gi}}}]}}\n");
     /* running: 1 + 0.5 + 1; initialising: 3, then 1 + 2.5 */
     assert_int_equal(pod->request.vec.v[IMPORT_CPU], 3600);
     assert_int_equal(pod->request.vec.v[IMPORT_MEMORY], 3 * ORR_GIB + ORR_MIB);
     assert_int_equal(pod->request.vec.v[IMPORT_PODS], 1);
     assert_int_equal(pod->request.kind, ORR_ASK_NO_GPU);
+    import_world_release(&world);
+}
+
+static void request__is_a_limit_where_none_is_stated(void **state)
+{
+    (void)state;
+    static const char containers[] =
+        "containers: [{resources: {requests: {cpu: 1}, limits: {cpu: 2, memory: 1Gi, "
+        "nvidia.com/gpu: 2}}}], initContainers: [{resources: {limits: {nvidia.com/gpu: 1}}}]";
+    char text[1000];
+    struct import_world world;
+    (void)snprintf(text, sizeof text,
+                   LIST "- {kind: Pod, metadata: {name: p}, spec: {schedulerName: kai-scheduler, "
+                        "%s}}\n",
+                   containers);
+    const struct import_pod *pod = read_pod(&world, text);
+    assert_int_equal(pod->request.vec.v[IMPORT_CPU], 1000);
+    assert_int_equal(pod->request.vec.v[IMPORT_MEMORY], ORR_GIB);
+    assert_int_equal(pod->request.vec.v[IMPORT_GPU], 2);
+    assert_int_equal(pod->request.kind, ORR_ASK_WHOLE);
+    import_world_release(&world);
+    /* KAI reads requests alone, and its snapshot is what it read. */
+    (void)snprintf(text, sizeof text,
+                   "rawObjects: {nodes: [], podGroups: [{metadata: {name: g, namespace: n}, spec: "
+                   "{queue: q}}], pods: [{metadata: {name: p, namespace: n, annotations: "
+                   "{pod-group-name: g}}, spec: {schedulerName: kai-scheduler, %s}}]}\n",
+                   containers);
+    pod = read_pod(&world, text);
+    assert_int_equal(pod->request.vec.v[IMPORT_CPU], 1000);
+    assert_int_equal(pod->request.vec.v[IMPORT_GPU], 0);
     import_world_release(&world);
 }
 
@@ -451,6 +480,7 @@ int main(void)
         cmocka_unit_test(pods__of_no_job_hold_their_room),
         cmocka_unit_test(pods__of_no_job_hold_their_part_of_a_device),
         cmocka_unit_test(request__sums_containers_and_sidecars_over_the_init_peak),
+        cmocka_unit_test(request__is_a_limit_where_none_is_stated),
         cmocka_unit_test(request__quantities_round_up),
         cmocka_unit_test(request__annotations_replace_gpus),
         cmocka_unit_test(request__a_part_goes_before_MiB_and_with_devices_keeps_both),
