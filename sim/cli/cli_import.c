@@ -270,13 +270,23 @@ static enum orr_status read_known(const char *path, const struct import_options 
     return ORR_OK;
 }
 
-/* What a file is without a map: sacct's output, or a format that needs none. */
+static bool is_history(const struct import_options *o)
+{
+    return o->intake.map == NULL && (o->format != NULL ? strcmp(o->format, "history") == 0
+                                                       : orr_intake_is_history(o->files[0]));
+}
+
+/* What a file is without a map: a cluster's records over time, sacct's output, or a format that
+ * needs none. */
 static enum orr_status read_file(const struct import_options *o, FILE *out,
                                  struct orr_intake_report *report, struct orr_err *err)
 {
     const char *path = o->files[0];
     if (o->intake.map != NULL) {
         return orr_intake_table(path, &o->intake, out, report, err);
+    }
+    if (is_history(o)) {
+        return orr_intake_history(o->files, o->file_count, out, report, err);
     }
     if (o->format != NULL ? strcmp(o->format, "sacct") == 0 : orr_intake_is_sacct(path)) {
         return orr_intake_sacct(path, &o->intake, out, report, err);
@@ -613,7 +623,9 @@ int orr_cli_import(int argc, char **argv)
          0},
         {"maps", KEY_MAPS, 0, 0, "list the maps that are shipped", 0},
         {"format", KEY_FORMAT, "NAME", 0,
-         "sacct, or a format of traces, when suffix and header do not tell", 0},
+         "sacct, history (what a Kubernetes cluster's dumps, watch logs, audit logs and answers of "
+         "Prometheus say of its jobs), or a format of traces, when suffix and header do not tell",
+         0},
         {"zone", KEY_ZONE, "ZONE", 0,
          "of dates that state none, such as Asia/Shanghai or -08:00 (default: the map's, or UTC)",
          0},
@@ -670,10 +682,12 @@ int orr_cli_import(int argc, char **argv)
     if (o.maps) {
         return list_maps(&o);
     }
-    if (o.intake.map == NULL && o.format == NULL && orr_snapshot_is_one(o.files[0])) {
+    const bool history = is_history(&o);
+    if (!history && o.intake.map == NULL && o.format == NULL && orr_snapshot_is_one(o.files[0])) {
         return import_snapshot(&o, &err) == ORR_OK ? 0 : orr_cli_fail(&err);
     }
-    if (o.file_count > 1 || (o.intake.map == NULL && orr_intake_is_cluster(o.files[0]))) {
+    if (!history &&
+        (o.file_count > 1 || (o.intake.map == NULL && orr_intake_is_cluster(o.files[0])))) {
         return import_several(&o, &err) == ORR_OK ? 0 : orr_cli_fail(&err);
     }
     enum orr_status status =

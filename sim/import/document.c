@@ -26,7 +26,7 @@ static void append_line(const struct import_value *at, char *out, size_t room)
 {
     const struct import_file *file = at->file;
     const char *line = file->text, *end = file->text + file->bytes;
-    for (uint32_t n = 1; n < at->line && line < end; line++) {
+    for (uint32_t n = file->lines_before + 1; n < at->line && line < end; line++) {
         n += *line == '\n';
     }
     size_t used = strlen(out);
@@ -80,6 +80,7 @@ struct builder {
     struct frame frames[DEPTH_MAX];
     uint32_t depth, skipping; /* levels inside a value that is left out */
     bool keep_env;            /* AmlJobs state their size in a container's environment */
+    bool keep_statuses;       /* of containers: when they ended */
     uint32_t line, column;    /* of the latest event that had a place */
     uint32_t values;
     struct json_lines lines; /* of JSON */
@@ -114,9 +115,10 @@ static bool is_full(struct builder *builder)
 }
 
 /* Keys of Kubernetes objects that no rule looks at and that make up most of a snapshot. */
-static bool is_left_out(const char *key, size_t bytes)
+static bool is_left_out(const struct builder *builder, const char *key, size_t bytes)
 {
-    static const char *const keys[] = {"managedFields",
+    static const char *const keys[] = {"containerStatuses",
+                                       "managedFields",
                                        "envFrom",
                                        "volumeMounts",
                                        "command",
@@ -125,19 +127,18 @@ static bool is_left_out(const char *key, size_t bytes)
                                        "startupProbe",
                                        "lifecycle",
                                        "securityContext",
-                                       "containerStatuses",
                                        "initContainerStatuses",
                                        "images",
                                        "volumesInUse",
                                        "volumesAttached",
                                        "podIPs",
                                        "kubectl.kubernetes.io/last-applied-configuration"};
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+    for (size_t i = builder->keep_statuses; i < sizeof keys / sizeof keys[0]; i++) {
         if (strlen(keys[i]) == bytes && memcmp(keys[i], key, bytes) == 0) {
             return true;
         }
     }
-    return false;
+    return !builder->keep_env && bytes == 3 && memcmp(key, "env", 3) == 0;
 }
 
 static bool take_key(struct builder *builder, struct frame *frame, const char *text, size_t bytes)
@@ -152,8 +153,7 @@ static bool take_key(struct builder *builder, struct frame *frame, const char *t
         builder->key_texts[index] = orr_arena_strndup(builder->load->arena, text, bytes);
     }
     frame->key = builder->key_texts[index];
-    frame->left_out = is_left_out(text, bytes) ||
-                      (!builder->keep_env && bytes == 3 && memcmp(text, "env", 3) == 0);
+    frame->left_out = is_left_out(builder, text, bytes);
     if (frame->value->count < CHECKED_KEYS) {
         IMPORT_EACH(child, frame->value)
         {
@@ -271,6 +271,7 @@ static bool take_event(struct builder *builder, struct fy_event *event)
         builder->line = (uint32_t)mark->line + 1;
         builder->column = (uint32_t)mark->column + 1;
         json_lines_place(&builder->lines, &builder->line, &builder->column);
+        builder->line += builder->file->lines_before;
     }
     const bool opens = event->type == FYET_MAPPING_START || event->type == FYET_SEQUENCE_START;
     const bool closes = event->type == FYET_MAPPING_END || event->type == FYET_SEQUENCE_END;
@@ -301,6 +302,7 @@ static void syntax_error(struct builder *builder, struct fy_diag *diag, bool jso
         builder->line = (uint32_t)error->line;
         builder->column = (uint32_t)(error->column > 0 ? error->column : 1);
         json_lines_place(&builder->lines, &builder->line, &builder->column);
+        builder->line += builder->file->lines_before;
     }
     char what[300];
     (void)snprintf(what, sizeof what, "not %s%s%.200s", json ? "JSON" : "YAML",
@@ -350,7 +352,8 @@ static void run_parser(struct builder *builder, const char *text, size_t bytes, 
 /* The parser was not made for anything but clean text. */
 static bool is_clean(struct builder *builder, const char *text, size_t bytes, bool json)
 {
-    builder->line = builder->column = 1;
+    builder->line = builder->file->lines_before + 1;
+    builder->column = 1;
     for (size_t i = 0; i < bytes;) {
         const size_t n = orr_utf8_bytes(text + i, bytes - i);
         const unsigned char c = (unsigned char)text[i];
@@ -374,26 +377,43 @@ static bool is_clean(struct builder *builder, const char *text, size_t bytes, bo
     return true;
 }
 
-enum orr_status import_parse(struct import_load *load, const char *path, const char *text,
-                             size_t bytes, struct import_file **out)
+static size_t blanks_of(const char *text, size_t bytes)
 {
+    size_t blank = 0;
+    while (blank < bytes && text[blank] != '\0' && strchr(" \t\r\n", text[blank]) != NULL) {
+        blank++;
+    }
+    return blank;
+}
+
+static enum orr_status parse(struct import_load *load, const char *path,
+                             const struct import_part *part, bool keep_env,
+                             struct import_file **out)
+{
+    const char *text = part->text;
+    size_t bytes = part->bytes;
     if (bytes >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
         text += 3;
         bytes -= 3;
     }
     struct import_file *file = orr_arena_alloc(load->arena, 1, sizeof *file);
-    file->path = orr_arena_strndup(load->arena, path, strlen(path));
+    *file = (struct import_file){.path = orr_arena_strndup(load->arena, path, strlen(path)),
+                                 .lines_before = part->lines_before};
     if (bytes <= SHOWN_MAX) {
         file->text = orr_arena_strndup(load->arena, text, bytes);
         file->bytes = bytes;
     }
     struct builder *builder = orr_zalloc(1, sizeof *builder);
-    *builder = (struct builder){.load = load, .file = file, .line = 1, .column = 1};
-    builder->keep_env = strstr(text, "AZUREML_NODE_COUNT") != NULL;
+    *builder = (struct builder){.load = load,
+                                .file = file,
+                                .line = part->lines_before + 1,
+                                .column = 1,
+                                .keep_env = keep_env,
+                                .keep_statuses = part->statuses};
     orr_idmap_init(&builder->keys);
     builder->documents = new_value(builder, IMPORT_LIST);
     file->documents = builder->documents;
-    const size_t blank = strspn(text, " \t\r\n");
+    const size_t blank = blanks_of(text, bytes);
     const bool json = blank < bytes && (text[blank] == '{' || text[blank] == '[');
     if (blank < bytes && is_clean(builder, text, bytes, json)) {
         if (json) {
@@ -408,6 +428,39 @@ enum orr_status import_parse(struct import_load *load, const char *path, const c
     orr_free(builder);
     *out = file;
     return load->err->status;
+}
+
+enum orr_status import_parse(struct import_load *load, const char *path, const char *text,
+                             size_t bytes, struct import_file **out)
+{
+    const struct import_part part = {.text = text, .bytes = bytes};
+    return parse(load, path, &part, strstr(text, "AZUREML_NODE_COUNT") != NULL, out);
+}
+
+enum orr_status import_parse_part(struct import_load *load, const char *path,
+                                  const struct import_part *part, struct import_file **out)
+{
+    return parse(load, path, part, false, out);
+}
+
+size_t import_json_bytes(const char *text, size_t bytes)
+{
+    uint32_t depth = 0;
+    bool quoted = false;
+    for (size_t i = 0; i < bytes; i++) {
+        const char c = text[i];
+        if (quoted) {
+            i += c == '\\';
+            quoted = c != '"';
+        } else if (c == '"') {
+            quoted = true;
+        } else if (c == '{' || c == '[') {
+            depth++;
+        } else if ((c == '}' || c == ']') && --depth == 0) {
+            return i + 1;
+        }
+    }
+    return 0;
 }
 
 /* --- reading --- */

@@ -20,6 +20,7 @@ struct import_file {
     const char *path;
     const char *text; /* NULL: too large to show lines of */
     size_t bytes;
+    uint32_t lines_before;                /* in the file, where the text is a part of it */
     const struct import_value *documents; /* a list */
 };
 
@@ -52,6 +53,20 @@ void import_fail(struct import_load *load, const struct import_value *at, const 
 /* Reads all documents of a file; `text` is borrowed and may be freed afterwards. */
 enum orr_status import_parse(struct import_load *load, const char *path, const char *text,
                              size_t bytes, struct import_file **out) ORR_MUST_USE;
+
+/* The same of a part of a file, such as one line of a log, with so many lines before it; the text
+ * need not end in a NUL. `statuses`: with those of containers, which are left out otherwise. */
+struct import_part {
+    const char *text;
+    size_t bytes;
+    uint32_t lines_before;
+    bool statuses;
+};
+enum orr_status import_parse_part(struct import_load *load, const char *path,
+                                  const struct import_part *part,
+                                  struct import_file **out) ORR_MUST_USE;
+/* The bytes of the first JSON value of a text that begins with { or [; 0: it does not end. */
+size_t import_json_bytes(const char *text, size_t bytes);
 
 /* The value below a map by a path such as "metadata/labels"; NULL if absent or null. */
 const struct import_value *import_get(const struct import_value *map, const char *path);

@@ -273,7 +273,7 @@ bool kube_in_shard(struct kube *kube, const struct import_value *object)
     return in;
 }
 
-static void init(struct kube *kube, struct import_model *model)
+void kube_init(struct kube *kube, struct import_model *model)
 {
     *kube = (struct kube){.model = model,
                           .load = model->load,
@@ -297,7 +297,7 @@ static void init(struct kube *kube, struct import_model *model)
     orr_idmap_init(&kube->claims);
 }
 
-static void release(struct kube *kube)
+void kube_release(struct kube *kube)
 {
     for (int k = 0; k < KUBE_KINDS; k++) {
         orr_free(kube->lists[k].items);
@@ -323,7 +323,7 @@ void import_read_kube(struct import_model *model, struct import_file *const *fil
                       const struct orr_snapshot_options *options)
 {
     struct kube kube;
-    init(&kube, model);
+    kube_init(&kube, model);
     for (uint32_t f = 0; f < count; f++) {
         IMPORT_EACH(document, files[f]->documents)
         {
@@ -346,5 +346,5 @@ void import_read_kube(struct import_model *model, struct import_file *const *fil
                     kube.other_shards, ORR_PLURAL(kube.other_shards));
     }
     kube_note_left(&kube);
-    release(&kube);
+    kube_release(&kube);
 }

@@ -102,6 +102,14 @@ orr_ms kube_duration(struct kube *kube, const struct import_value *map, const ch
                      orr_ms fallback);
 bool kube_in_shard(struct kube *kube, const struct import_value *object);
 
+/* For one object at a time, without the lists: words are KAI's own, priority classes those it
+ * ships. */
+void kube_init(struct kube *kube, struct import_model *model);
+void kube_release(struct kube *kube);
+void kube_read_class(struct kube *kube, const struct import_value *object);
+/* What a pod asks for: its containers, claims and the annotations that share devices. */
+struct import_request kube_read_request(struct kube *kube, const struct import_value *pod);
+
 /* kube_left.c: a pod of another scheduler and the GPUs that it asks for, resources of a node; and
  * what is said of them in the end. */
 void kube_leave_pod(struct kube *kube, const struct import_value *pod, int64_t gpus);

@@ -27,21 +27,26 @@ bool kube_class_priority(const struct kube *kube, const char *name, int64_t *out
     return known;
 }
 
+void kube_read_class(struct kube *kube, const struct import_value *object)
+{
+    const char *name = kube_name(kube, object);
+    const int64_t value = import_int(kube->load, object, "value", 0);
+    bool added;
+    const uint32_t index = orr_idmap_put(&kube->classes, name, strlen(name), &added);
+    if (added) {
+        kube->class_values = ORR_ROOM_FOR_ONE(kube->class_values, index, kube->class_capacity);
+    }
+    kube->class_values[index] = (struct kube_class){value};
+    if (import_bool(kube->load, object, "globalDefault", false)) {
+        kube->default_priority = value;
+    }
+}
+
 void kube_read_classes(struct kube *kube)
 {
     const struct kube_list *list = &kube->lists[KUBE_PRIORITY_CLASS];
     for (uint32_t i = 0; i < list->count && import_ok(kube->load); i++) {
-        const char *name = kube_name(kube, list->items[i]);
-        const int64_t value = import_int(kube->load, list->items[i], "value", 0);
-        bool added;
-        const uint32_t index = orr_idmap_put(&kube->classes, name, strlen(name), &added);
-        if (added) {
-            kube->class_values = ORR_ROOM_FOR_ONE(kube->class_values, index, kube->class_capacity);
-        }
-        kube->class_values[index] = (struct kube_class){value};
-        if (import_bool(kube->load, list->items[i], "globalDefault", false)) {
-            kube->default_priority = value;
-        }
+        kube_read_class(kube, list->items[i]);
     }
 }
 

@@ -198,7 +198,7 @@ static int64_t count_claims(struct kube *kube, const struct import_value *pod)
     return gpus;
 }
 
-static struct import_request read_request(struct kube *kube, const struct import_value *pod)
+struct import_request kube_read_request(struct kube *kube, const struct import_value *pod)
 {
     struct import_request request = {.vec =
                                          sum_containers(kube, import_map(kube->load, pod, "spec"))};
@@ -567,7 +567,7 @@ static void read_pod(struct kube *kube, uint32_t i)
     pod->name = kube_name(kube, object);
     pod->uid = import_text(kube->load, object, "metadata/uid", pod->name);
     pod->subset = subset;
-    pod->request = read_request(kube, object);
+    pod->request = kube_read_request(kube, object);
     pod->node = node;
     pod->status = (uint8_t)status;
     pod->nominated = import_text(kube->load, object, "status/nominatedNodeName", NULL);

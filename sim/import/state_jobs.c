@@ -10,6 +10,7 @@
 #include <orrery/traces/durations.h>
 #include <orrery/traces/native.h>
 
+#include "kind.h"
 #include "state_int.h"
 
 #define FOREVER_MS ((orr_ms)3650 * 86400000)
@@ -56,23 +57,6 @@ static void add_pod(struct job *job, const struct import_model *model, uint32_t 
     if (held && pod->created_s * 1000 > job->since_ms) {
         job->since_ms = pod->created_s * 1000;
     }
-}
-
-static enum orr_kind kind_of(const struct import_job *job)
-{
-    static const char *const serves[] = {"Deployment",       "Service",  "LeaderWorkerSet",
-                                         "InferenceService", "Revision", "ReplicaSet"};
-    for (size_t i = 0; job->origin != NULL && i < sizeof serves / sizeof serves[0]; i++) {
-        if (strcmp(job->origin, serves[i]) == 0) {
-            return ORR_KIND_INFERENCE;
-        }
-    }
-    if (job->origin != NULL && strcmp(job->origin, "Notebook") == 0) {
-        return ORR_KIND_INTERACTIVE;
-    }
-    return job->priority >= 125   ? ORR_KIND_INFERENCE
-           : job->priority >= 100 ? ORR_KIND_INTERACTIVE
-                                  : ORR_KIND_TRAINING;
 }
 
 static orr_ms run_ms(struct writer *w, const struct job *job, orr_ms age_ms)
@@ -297,7 +281,9 @@ static void collect_pods(struct writer *w, struct job *job)
 
 static void write_job(struct writer *w, const struct import_job *is)
 {
-    struct job job = {.is = is, .kind = kind_of(is), .since_ms = is->created_s * 1000};
+    struct job job = {.is = is,
+                      .kind = import_kind_of(is->origin, is->priority),
+                      .since_ms = is->created_s * 1000};
     if (!w->left_out[is - w->model->jobs]) {
         collect_pods(w, &job);
     }

@@ -76,4 +76,11 @@ enum orr_status intake_table_text(const char *name, struct orr_cell text,
                                   struct orr_intake_report *report,
                                   struct orr_err *err) ORR_MUST_USE;
 
+struct history; /* history.h */
+void intake_history_open(struct history *history, struct orr_intake_report *report,
+                         struct orr_err *err);
+/* One file's text, with a final NUL that bytes does not count; errors are those of open's `err`. */
+void intake_history_text(struct history *history, const char *path, const char *text, size_t bytes);
+void intake_history_close(struct history *history);
+
 #endif

@@ -92,4 +92,17 @@ enum orr_status orr_intake_cluster(const char *const *paths, uint32_t count,
 /* Whether a file is one of those, by its first words. */
 bool orr_intake_is_cluster(const char *path);
 
+/* What a Kubernetes cluster's records over time say of its jobs, as a native trace with attempts:
+ * dumps of `kubectl get -o json` (what is in the next no more is gone; its name or the newest time
+ * in it says when it was made), logs of `kubectl get -w -o json`, audit logs of level
+ * RequestResponse, answers of Prometheus' range queries of kube-state-metrics and of KAI's. Any
+ * number of files, or folders of them, in any order; pods are merged by their uids. Memory grows
+ * with pods and with the largest object or dump. The rest as of orr_intake_table; rows of the
+ * report are jobs. */
+enum orr_status orr_intake_history(const char *const *paths, uint32_t count, FILE *out,
+                                   struct orr_intake_report *report,
+                                   struct orr_err *err) ORR_MUST_USE;
+/* A folder, or a file that begins as watch events, an audit log or an answer of Prometheus does. */
+bool orr_intake_is_history(const char *path);
+
 #endif
