@@ -94,6 +94,7 @@ struct orr_cli_options {
     const char *junit;        /* run: verdicts of `expect:`; NULL: nowhere */
     const char *at;           /* show: floor plan at that time; NULL: the scenario */
     bool force, keep_partial, resolved, check_books;
+    uint32_t replicas, jobs; /* run: 0: one run; 0: one a core */
     uint32_t allow_loss_ppm; /* as in orr_trace_options */
     uint64_t digest_every;
 };
@@ -131,6 +132,23 @@ void orr_cli_parse(int argc, char **argv, const char *doc, unsigned takes,
  * arguments into `list`; returns how many. */
 uint32_t orr_cli_parse_plain(int argc, char **argv, const char *args, const char *doc,
                              const char **list, uint32_t max, struct orr_cli_common *common);
+
+/* `run --replicas`: the exit code. */
+int orr_cli_replicas(const struct orr_cli_options *options, const struct orr_point_options *point);
+
+/* The points of merged sweeps, as orr_compare_options has them. */
+struct orr_cli_settings {
+    const char *const *paths, *const *labels;
+    const uint32_t *arms, *points;
+    uint32_t count;
+};
+/* Of the settings `arms` (those of the first one first), or of all where none is named. A setting
+ * is called by its file where there are several, `names`. Texts live in the arena. ORR_USAGE: a
+ * file is one run; ORR_DATA: there is no such setting, or no point has results. */
+enum orr_status orr_cli_settings(const char *const *files, const char *const *names, uint32_t count,
+                                 const char *const *arms, uint32_t arm_count,
+                                 struct orr_arena *arena, struct orr_cli_settings *settings,
+                                 struct orr_err *err) ORR_MUST_USE;
 
 /* ---- where answers that are files go; NULL: nowhere, which is fine ---- */
 /* A name that is to be put in place by renaming must not be a device, pipe or folder: as root that

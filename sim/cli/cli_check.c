@@ -302,7 +302,7 @@ int orr_cli_check(int argc, char **argv)
         status = orr_point_policies(&scenario, warn, NULL, &shards, &err);
     }
     if (status == ORR_OK) {
-        status = orr_world_build(&scenario, options.allow_loss_ppm, warn, NULL, &world, &err);
+        status = orr_world_build(&scenario, options.allow_loss_ppm, NULL, warn, NULL, &world, &err);
     }
     if (status == ORR_OK) {
         status = orr_engine_try_policies(&world, shards, &err);

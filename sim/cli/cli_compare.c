@@ -206,86 +206,33 @@ enum orr_status orr_cli_align(const char *const *paths, uint32_t count, uint32_t
 
 /* --- merged sweeps --- */
 
-static bool is_arm(const struct orr_merged_points *merged, uint32_t point, const char *arm)
+static bool any_merged(const struct compare_options *o)
 {
-    return strcmp(merged->labels[point], arm) == 0;
-}
-
-static enum orr_status check_arms(const struct compare_options *o,
-                                  const struct orr_merged_points *merged, struct orr_err *err)
-{
-    for (uint32_t a = 0; a < o->arm_count; a++) {
-        uint32_t p = 0;
-        while (p < merged->count && !is_arm(merged, p, o->arms[a])) {
-            p++;
-        }
-        if (p == merged->count) {
-            const char *near = orr_nearest(o->arms[a], merged->labels, merged->count);
-            return orr_fail(err, ORR_DATA,
-                            "%s: no setting of the sweep that has results is called \"%s\"%s%s%s",
-                            o->paths[0], o->arms[a], near != NULL ? "; did you mean \"" : "",
-                            near != NULL ? near : "", near != NULL ? "\"?" : "");
-        }
+    bool any = o->compare.path_count == 1; /* which is one, or says that it is none */
+    for (uint32_t i = 0; i < o->compare.path_count && !any; i++) {
+        any = orr_results_is_merged(o->paths[i]);
     }
-    return ORR_OK;
+    return any;
 }
 
-/* Points of the settings asked for, those of the base first; of all settings where none is named.
- */
-static void choose_points(struct compare_options *o, const struct orr_merged_points *merged,
-                          struct orr_arena *arena)
-{
-    const char **paths = orr_arena_alloc(arena, merged->count + (size_t)1, sizeof *paths);
-    const char **labels = orr_arena_alloc(arena, merged->count + (size_t)1, sizeof *labels);
-    uint32_t *arms = orr_arena_alloc(arena, merged->count + (size_t)1, sizeof *arms);
-    uint32_t *points = orr_arena_alloc(arena, merged->count + (size_t)1, sizeof *points);
-    uint32_t count = 0;
-    for (uint32_t a = 0; a < (o->arm_count > 0 ? o->arm_count : 1); a++) {
-        for (uint32_t p = 0; p < merged->count; p++) {
-            if (o->arm_count == 0 || is_arm(merged, p, o->arms[a])) {
-                paths[count] = o->paths[0];
-                labels[count] =
-                    orr_arena_strndup(arena, merged->labels[p], strlen(merged->labels[p]));
-                arms[count] = merged->arms[p];
-                points[count++] = merged->points[p];
-            }
-        }
-    }
-    o->compare.paths = paths;
-    o->compare.labels = labels;
-    o->compare.arms = arms;
-    o->compare.points = points;
-    o->compare.path_count = count;
-}
-
-/* One file: the settings of a merged sweep. */
+/* The settings of merged sweeps in place of results files. */
 static enum orr_status expand_merged(struct compare_options *o, struct orr_arena *arena,
                                      struct orr_err *err)
 {
-    struct orr_merged_points merged;
-    if (!orr_results_is_merged(o->paths[0])) {
-        struct orr_results in; /* a file that is not there or no results file says so itself */
-        orr_results_open(&in, o->paths[0], err);
-        const enum orr_status status = in.status;
-        orr_results_close(&in);
-        return status != ORR_OK ? status
-                                : orr_fail(err, ORR_USAGE,
-                                           "%s is one run: name the results files of at least two "
-                                           "settings, or a merged sweep",
-                                           o->paths[0]);
+    const char *names[ORR_CLI_LIST_MAX];
+    struct orr_cli_settings settings;
+    for (uint32_t i = 0; i < o->compare.path_count; i++) {
+        names[i] = label_of(o, i, arena);
     }
-    enum orr_status status = orr_results_points(o->paths[0], &merged, err);
-    if (status != ORR_OK) {
-        return status;
-    }
-    status = check_arms(o, &merged, err);
+    const enum orr_status status = orr_cli_settings(o->paths, names, o->compare.path_count, o->arms,
+                                                    o->arm_count, arena, &settings, err);
     if (status == ORR_OK) {
-        choose_points(o, &merged, arena);
+        o->compare.paths = settings.paths;
+        o->compare.labels = settings.labels;
+        o->compare.arms = settings.arms;
+        o->compare.points = settings.points;
+        o->compare.path_count = settings.count;
     }
-    if (status == ORR_OK && o->compare.path_count == 0) {
-        status = orr_fail(err, ORR_DATA, "%s: no point has results", o->paths[0]);
-    }
-    orr_merged_points_release(&merged);
     return status;
 }
 
@@ -468,11 +415,12 @@ int orr_cli_compare(int argc, char **argv)
         {0}};
     const struct argp parser = {rows,
                                 parse,
-                                "[LABEL=]R.db...\nEXPERIMENT.db",
+                                "[LABEL=]R.db...\n[LABEL=]EXPERIMENT.db...",
                                 "Compare settings in pairs of runs with the same seed: difference, "
                                 "95 % interval, p value (Holm over the settings), and a sentence. "
                                 "The setting of the first file is the base. EXPERIMENT.db is what "
-                                "`orrery sweep merge` wrote; its first setting is the base.",
+                                "`orrery run --replicas` or `orrery sweep merge` wrote; the first "
+                                "setting of the first one is the base.",
                                 orr_cli_everywhere,
                                 NULL,
                                 NULL};
@@ -492,7 +440,7 @@ int orr_cli_compare(int argc, char **argv)
     if (status == ORR_OK && o.replicas > 0) {
         status = run_replicas(&o, &progress, &replicas, &err);
     }
-    if (status == ORR_OK && o.compare.path_count == 1) {
+    if (status == ORR_OK && o.replicas == 0 && any_merged(&o)) {
         status = expand_merged(&o, &arena, &err);
     }
     if (status == ORR_OK && o.compare.points == NULL &&

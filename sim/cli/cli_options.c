@@ -30,7 +30,8 @@ enum {
     KEY_TRACE_CYCLES,
     KEY_RESOLVED,
     KEY_AT,
-    KEY_POLICY
+    KEY_POLICY,
+    KEY_REPLICAS
 };
 
 static const struct {
@@ -83,6 +84,13 @@ static const struct {
     {ORR_CLI_RUN,
      {"history", KEY_HISTORY, "TRACE", 0,
       "of a snapshot: run times of jobs like those that run and wait in it, given their ages", 4}},
+    {ORR_CLI_RUN,
+     {"replicas", KEY_REPLICAS, "N", 0,
+      "run N seeds from the scenario's own on into one merged file, as `sweep merge` writes it: "
+      "for "
+      "compare and report",
+      3}},
+    {ORR_CLI_RUN, {"jobs", 'j', "N", 0, "replicas side by side (default: one a core)", 3}},
     {ORR_CLI_RUN, {"keep-partial", KEY_KEEP, 0, 0, "store what there is when interrupted", 3}},
     {ORR_CLI_RUN,
      {"digest-every", KEY_DIGEST, "N", 0, "print the digest to stderr at every N events", 3}},
@@ -180,6 +188,23 @@ static error_t parse_input(int key, char *arg, struct argp_state *state, struct 
     }
 }
 
+/* What is of one run has no place beside many. */
+static void refuse_beside_replicas(const struct argp_state *state, const struct orr_cli_options *o)
+{
+    if (o->replicas == 0 && o->jobs > 0) {
+        argp_error(state, "-j needs --replicas");
+    }
+    if (o->replicas > 0 &&
+        (o->junit != NULL || o->trace_cycles != NULL || o->keep_partial || o->digest_every > 0)) {
+        argp_error(state, "--junit, --trace-cycles, --keep-partial and --digest-every are of one "
+                          "run, not of --replicas");
+    }
+    if (o->replicas > 0 && o->scenario.trace != NULL &&
+        strcmp(o->scenario.trace, "/dev/stdin") == 0) {
+        argp_error(state, "--trace -: each replica may read the trace again: give a file");
+    }
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct orr_cli_options *o = state->input;
@@ -200,6 +225,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         }
         o->trace_cycles = arg;
         return 0;
+    case KEY_REPLICAS: o->replicas = orr_cli_count(state, "--replicas", arg, 100000); return 0;
+    case 'j': o->jobs = orr_cli_count(state, "-j", arg, 10000); return 0;
     case KEY_JUNIT: o->junit = arg; return 0;
     case KEY_CHECK_BOOKS: o->check_books = true; return 0;
     case KEY_HISTORY: o->snapshot.history = arg; return 0;
@@ -217,6 +244,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (o->scenario.path == NULL && o->scenario.trace == NULL) {
             argp_error(state, "name a scenario file, or --trace and --cluster");
         }
+        refuse_beside_replicas(state, o);
         if (o->scenario.path == NULL && o->scenario.cluster_count == 0) {
             argp_error(state, "--trace needs a --cluster such as 112x8");
         }

@@ -170,6 +170,11 @@ int orr_cli_run(int argc, char **argv)
     if (status == ORR_OK) {
         status = orr_cli_output(s.options.junit, &err);
     }
+    if (status == ORR_OK && s.options.replicas > 0) {
+        const int replicated = orr_cli_replicas(&s.options, &options);
+        orr_cli_now_close(&s.options.snapshot);
+        return replicated;
+    }
     if (status == ORR_OK) {
         status = orr_point_run(&options, &s.point, &err);
     }

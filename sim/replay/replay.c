@@ -8,6 +8,7 @@
 
 #include <orrery/base/rng.h>
 #include <orrery/base/sort.h>
+#include <orrery/traces/shelf.h>
 
 #include "replay_int.h"
 
@@ -31,7 +32,8 @@ static void note_unheeded(struct orr_world_part *p, bool busy_heeded)
 
 /* Rows of a trace, of a generator, or the one of a service. */
 static enum orr_status read_part(const struct orr_scenario *scenario,
-                                 const struct orr_trace_options *options, struct orr_world_part *p,
+                                 const struct orr_trace_options *options,
+                                 struct orr_trace_shelf *shelf, struct orr_world_part *p,
                                  struct orr_err *err)
 {
     if (p->part->service.given) {
@@ -43,9 +45,10 @@ static enum orr_status read_part(const struct orr_scenario *scenario,
         }
         return status;
     }
-    enum orr_status status = p->part->generate.given
-                                 ? orr_world_generate(scenario, p->part, &p->workload, err)
-                                 : orr_trace_read(p->part->trace, options, &p->workload, err);
+    enum orr_status status =
+        p->part->generate.given
+            ? orr_world_generate(scenario, p->part, &p->workload, err)
+            : orr_trace_shelf_take(shelf, p->part->trace, options, &p->workload, err);
     if (status == ORR_OK) {
         status = orr_replay__select(scenario, p, err);
         if (status != ORR_OK) {
@@ -85,19 +88,38 @@ static enum orr_status check_reach(const struct orr_world_part *p, struct orr_er
                     moved ? "scale.arrivals and copies" : "the unit of the times");
 }
 
+static struct orr_trace_options options_of(const struct orr_scenario_part *part,
+                                           uint32_t allow_loss_ppm)
+{
+    return (struct orr_trace_options){.format = part->format,
+                                      .allow_loss_ppm = allow_loss_ppm,
+                                      .kill_at_limit = part->kill_at_limit,
+                                      .template_name = part->template};
+}
+
+void orr_world_shelve(const struct orr_scenario *scenario, uint32_t allow_loss_ppm,
+                      struct orr_trace_shelf *shelf)
+{
+    for (uint32_t i = 0; i < scenario->part_count; i++) {
+        const struct orr_scenario_part *part = &scenario->parts[i];
+        if (part->trace != NULL && !part->service.given && !part->generate.given) {
+            const struct orr_trace_options options = options_of(part, allow_loss_ppm);
+            orr_trace_shelf_put(shelf, part->trace, &options);
+        }
+    }
+}
+
 static enum orr_status read_parts(const struct orr_scenario *scenario, uint32_t allow_loss_ppm,
-                                  struct orr_world *world, struct orr_err *err)
+                                  struct orr_trace_shelf *shelf, struct orr_world *world,
+                                  struct orr_err *err)
 {
     uint32_t sources = 0;
     world->parts = orr_zalloc(scenario->part_count, sizeof *world->parts);
     for (uint32_t i = 0; i < scenario->part_count; i++) {
         struct orr_world_part *p = &world->parts[i];
         p->part = &scenario->parts[i];
-        struct orr_trace_options options = {.format = p->part->format,
-                                            .allow_loss_ppm = allow_loss_ppm,
-                                            .kill_at_limit = p->part->kill_at_limit,
-                                            .template_name = p->part->template};
-        enum orr_status status = read_part(scenario, &options, p, err);
+        const struct orr_trace_options options = options_of(p->part, allow_loss_ppm);
+        enum orr_status status = read_part(scenario, &options, shelf, p, err);
         if (status != ORR_OK) {
             if (status == ORR_NO_INPUT && scenario->path != NULL) {
                 orr_err_prefix(err, "%s", p->part->origin);
@@ -361,8 +383,8 @@ static orr_ms last_demand(const struct orr_world *world)
 }
 
 enum orr_status orr_world_build(const struct orr_scenario *scenario, uint32_t allow_loss_ppm,
-                                orr_world_warn_fn *warn, void *context, struct orr_world *world,
-                                struct orr_err *err)
+                                struct orr_trace_shelf *shelf, orr_world_warn_fn *warn,
+                                void *context, struct orr_world *world, struct orr_err *err)
 {
     *world = (struct orr_world){0};
     orr_shapes_init(&world->shapes);
@@ -374,7 +396,7 @@ enum orr_status orr_world_build(const struct orr_scenario *scenario, uint32_t al
     world->time_sliced = strcmp(scenario->sharing, "time_sliced") == 0;
     orr_replay__cluster(scenario, &world->cluster);
     orr_replay__queues(scenario, &world->cluster, &world->queues);
-    enum orr_status status = read_parts(scenario, allow_loss_ppm, world, err);
+    enum orr_status status = read_parts(scenario, allow_loss_ppm, shelf, world, err);
     if (status == ORR_OK) {
         make_jobs(scenario, world);
         for (uint32_t i = 0; i < world->part_count; i++) {

@@ -182,6 +182,10 @@ static enum orr_status write_all(struct orr_store *store, const struct orr_store
     if (status == ORR_OK) {
         status = orr_store__exec(store->db, orr_schema_sql, err);
     }
+    if (status == ORR_OK && input->totals_only) {
+        status = orr_store__write_totals(store->db, input, err);
+        return status == ORR_OK ? orr_store__exec(store->db, "COMMIT", err) : status;
+    }
     if (status == ORR_OK) {
         status = orr_store__job_source(store->db, input, err);
     }

@@ -16,6 +16,9 @@ enum orr_status orr_store__job_source(sqlite3 *db, const struct orr_store_input 
                                       struct orr_err *err);
 /* Does the row of its job hold all of a placement? */
 bool orr_store__is_inline(const struct orr_ledger *ledger, uint32_t placement);
+/* Those of totals_only alone. */
+enum orr_status orr_store__write_totals(sqlite3 *db, const struct orr_store_input *input,
+                                        struct orr_err *err);
 enum orr_status orr_store__write_rows(sqlite3 *db, const struct orr_store_input *input,
                                       struct orr_err *err);
 

@@ -560,3 +560,11 @@ enum orr_status orr_store__write_rows(sqlite3 *db, const struct orr_store_input 
                                                   orr_store__write_course};
     return write_tables(db, input, tables, sizeof tables / sizeof tables[0], err);
 }
+
+enum orr_status orr_store__write_totals(sqlite3 *db, const struct orr_store_input *input,
+                                        struct orr_err *err)
+{
+    static orr_store__write_fn *const tables[] = {write_run, write_queues, write_metrics,
+                                                  orr_store__write_expectations};
+    return write_tables(db, input, tables, sizeof tables / sizeof tables[0], err);
+}

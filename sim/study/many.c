@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #include <orrery/base/mem.h>
+#include <orrery/base/text.h>
+#include <orrery/traces/shelf.h>
 
 struct child { /* what a process says at its end */
     enum orr_status status;
@@ -29,7 +31,10 @@ struct slot {
     bool late;       /* it was */
 };
 
-enum { GRACE_MS = 10000 }; /* for a process that is stopped, to remove what it has not finished */
+enum {
+    GRACE_MS = 10000, /* for a process that is stopped, to remove what it has not finished */
+    KILLS_MOST = 3    /* of one task, from outside: then it is believed to be too large */
+};
 
 struct tasks { /* one of the three */
     const struct orr_point_options *points;
@@ -38,6 +43,8 @@ struct tasks { /* one of the three */
     void *context; /* of the work */
     uint32_t count;
     const struct orr_study_options *options;
+    struct orr_trace_shelf *shelf; /* for points; NULL: each reads its traces */
+    uint8_t *kills;                /* per task: how often its process was killed from outside */
 };
 
 static orr_ms monotonic_ms(void)
@@ -53,13 +60,16 @@ static void remember_unfinished(const char *temporary, void *context)
     orr_interrupt_unfinished(temporary);
 }
 
-static struct child run_point(const struct orr_point_options *given)
+static struct child run_point(const struct tasks *tasks, uint32_t task)
 {
     struct orr_point point;
     struct orr_err err = {0};
-    struct orr_point_options options = *given;
+    struct orr_point_options options = tasks->points[task];
+    options.force =
+        options.force || tasks->kills[task] > 0; /* it may have been done but for words */
     options.interrupted = orr_interrupt_catch();
     options.opened = remember_unfinished;
+    options.shelf = tasks->shelf;
     struct child verdict = {.status = orr_point_run(&options, &point, &err)};
     memcpy(verdict.text, err.text, sizeof verdict.text);
     return verdict;
@@ -93,7 +103,7 @@ static void be_a_task(const struct tasks *tasks, uint32_t task, int to)
     }
     const struct child verdict = tasks->work != NULL     ? run_work(tasks, task)
                                  : tasks->probes != NULL ? run_probe(&tasks->probes[task])
-                                                         : run_point(&tasks->points[task]);
+                                                         : run_point(tasks, task);
     const char *at = (const char *)&verdict;
     for (size_t left = sizeof verdict; left > 0;) {
         const ssize_t n = write(to, at, left);
@@ -133,8 +143,9 @@ static enum orr_status start(const struct tasks *tasks, uint32_t task, struct sl
     return ORR_OK;
 }
 
-/* What the process of a task said; false: nothing. */
-static bool hear(struct slot *slot, const volatile sig_atomic_t *interrupted, struct child *verdict)
+/* What the process of a task said; false: nothing. `killed` gets the signal that ended it, or 0. */
+static bool hear(struct slot *slot, const volatile sig_atomic_t *interrupted, struct child *verdict,
+                 int *killed)
 {
     size_t have = 0;
     while (have < sizeof *verdict) {
@@ -152,6 +163,7 @@ static bool hear(struct slot *slot, const volatile sig_atomic_t *interrupted, st
     while (waitpid(slot->pid, &ended, 0) < 0 && errno == EINTR) {
     }
     slot->pid = 0;
+    *killed = WIFSIGNALED(ended) ? WTERMSIG(ended) : 0;
     if (have < sizeof *verdict && WIFEXITED(ended) &&
         WEXITSTATUS(ended) == orr_status_exit_code(ORR_NO_MEMORY)) {
         verdict->status = ORR_NO_MEMORY;
@@ -163,12 +175,15 @@ static bool hear(struct slot *slot, const volatile sig_atomic_t *interrupted, st
     return have == sizeof *verdict;
 }
 
-/* What came of a task whose process has ended or says so. */
+/* What came of a task whose process has ended or says so. `again`: it was killed from outside, and
+ * has not been so too often. */
 static struct child verdict_of(const struct tasks *tasks, struct slot *slot,
-                               const volatile sig_atomic_t *interrupted)
+                               const volatile sig_atomic_t *interrupted, bool *again)
 {
+    int killed;
     struct child verdict = {.status = ORR_BUG};
-    const bool late = slot->late, whole = hear(slot, interrupted, &verdict);
+    const bool late = slot->late, whole = hear(slot, interrupted, &verdict, &killed);
+    *again = !late && !whole && killed == SIGKILL && ++tasks->kills[slot->task] < KILLS_MOST;
     if (late && (!whole || verdict.status == ORR_INTERRUPTED)) {
         verdict.status = ORR_INTERRUPTED;
         (void)snprintf(verdict.text, sizeof verdict.text, "stopped after %g s, the time limit",
@@ -177,6 +192,12 @@ static struct child verdict_of(const struct tasks *tasks, struct slot *slot,
         (void)snprintf(verdict.text, sizeof verdict.text,
                        "needs more than %.4g MiB, the memory limit",
                        (double)tasks->options->memory_bytes / (1 << 20));
+    } else if (!whole && killed == SIGKILL) {
+        verdict.status = ORR_NO_MEMORY;
+        (void)snprintf(verdict.text, sizeof verdict.text,
+                       "a run was killed %d times, as Linux does with what takes too much memory: "
+                       "-j says how many go side by side",
+                       KILLS_MOST);
     } else if (!whole) {
         verdict.status = ORR_BUG;
         (void)snprintf(verdict.text, sizeof verdict.text, "the run of %.800s ended without a word",
@@ -191,12 +212,16 @@ static struct child verdict_of(const struct tasks *tasks, struct slot *slot,
 /* Takes over what a task's process says: a probe that cannot be made is its own affair, and so is a
  * point whose end somebody listens for; else a point that fails is everybody's. */
 static enum orr_status collect(const struct tasks *tasks, struct slot *slot,
-                               const volatile sig_atomic_t *interrupted, struct orr_err *err)
+                               const volatile sig_atomic_t *interrupted, bool *again,
+                               struct orr_err *err)
 {
     const uint32_t task = slot->task;
-    const struct child verdict = verdict_of(tasks, slot, interrupted);
+    const struct child verdict = verdict_of(tasks, slot, interrupted, again);
     if (*interrupted) {
         return orr_fail(err, ORR_INTERRUPTED, "interrupted");
+    }
+    if (*again) {
+        return ORR_OK;
     }
     if (tasks->probes != NULL && verdict.status != ORR_BUG) {
         struct orr_probe *probe = &tasks->probes[task];
@@ -272,9 +297,10 @@ static struct slot *free_slot(struct slot *slots, uint32_t jobs)
     return i < jobs ? &slots[i] : NULL;
 }
 
-static enum orr_status run_all(const struct tasks *tasks, struct orr_err *err)
+static enum orr_status run_all(struct tasks *tasks, struct orr_err *err)
 {
     const struct orr_study_options *options = tasks->options;
+    uint32_t *again = orr_alloc(tasks->count + (size_t)1, sizeof *again), again_count = 0;
     uint32_t jobs = options->jobs > 0 ? options->jobs : 1;
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     if (options->jobs == 0 && cores > 1) {
@@ -286,44 +312,72 @@ static enum orr_status run_all(const struct tasks *tasks, struct orr_err *err)
     const volatile sig_atomic_t *interrupted = orr_interrupt_catch();
     enum orr_status status = *interrupted ? orr_fail(err, ORR_INTERRUPTED, "interrupted") : ORR_OK;
     uint32_t next = 0, done = 0, running = 0;
-    while (running > 0 || (status == ORR_OK && next < tasks->count)) {
-        if (status == ORR_OK && next < tasks->count && running < jobs) {
-            status = start(tasks, next++, free_slot(slots, jobs), err);
+    tasks->kills = orr_zalloc(tasks->count + (size_t)1, sizeof *tasks->kills);
+    while (running > 0 || (status == ORR_OK && (next < tasks->count || again_count > 0))) {
+        if (status == ORR_OK && (next < tasks->count || again_count > 0) && running < jobs) {
+            const uint32_t task = again_count > 0 ? again[--again_count] : next++;
+            status = start(tasks, task, free_slot(slots, jobs), err);
             running += status == ORR_OK;
             continue;
         }
+        bool is_killed = false;
         struct slot *slot = wait_for_one(slots, polled, jobs, interrupted);
-        const enum orr_status ended = collect(tasks, slot, interrupted, err);
+        const uint32_t task = slot->task;
+        const enum orr_status ended = collect(tasks, slot, interrupted, &is_killed, err);
         status = status == ORR_OK ? ended : status;
         running--;
+        if (is_killed) {
+            again[again_count++] = task;
+            continue;
+        }
         done++;
         if (options->progress != NULL) {
             options->progress(done, tasks->count, ORR_MS_NONE, options->context);
         }
     }
+    orr_free(tasks->kills);
+    orr_free(again);
     orr_free(polled);
     orr_free(slots);
     return status;
 }
 
+/* The traces of the first point, for all that read the same ones: a scenario that cannot be loaded
+ * is its own point's failure. */
+static void fill_shelf(struct orr_trace_shelf *shelf, const struct orr_point_options *point)
+{
+    struct orr_scenario scenario;
+    struct orr_err ignored = {0};
+    if (orr_scenario_load(&point->scenario, &scenario, &ignored) == ORR_OK) {
+        orr_world_shelve(&scenario, point->allow_loss_ppm, shelf);
+        orr_scenario_release(&scenario);
+    }
+}
+
 enum orr_status orr_study_run(const struct orr_point_options *points, uint32_t count,
                               const struct orr_study_options *options, struct orr_err *err)
 {
-    const struct tasks tasks = {.points = points, .count = count, .options = options};
-    return run_all(&tasks, err);
+    struct orr_trace_shelf shelf;
+    struct tasks tasks = {.points = points, .count = count, .options = options, .shelf = &shelf};
+    orr_trace_shelf_init(&shelf);
+    if (count > 1) {
+        fill_shelf(&shelf, &points[0]);
+    }
+    const enum orr_status status = run_all(&tasks, err);
+    orr_trace_shelf_release(&shelf);
+    return status;
 }
 
 enum orr_status orr_study_probe(struct orr_probe *probes, uint32_t count,
                                 const struct orr_study_options *options, struct orr_err *err)
 {
-    const struct tasks tasks = {.probes = probes, .count = count, .options = options};
+    struct tasks tasks = {.probes = probes, .count = count, .options = options};
     return run_all(&tasks, err);
 }
 
 enum orr_status orr_study_fork(orr_work_fn *work, void *context, uint32_t count,
                                const struct orr_study_options *options, struct orr_err *err)
 {
-    const struct tasks tasks = {
-        .work = work, .context = context, .count = count, .options = options};
+    struct tasks tasks = {.work = work, .context = context, .count = count, .options = options};
     return run_all(&tasks, err);
 }

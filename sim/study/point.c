@@ -329,6 +329,7 @@ static enum orr_status write_results(const struct orr_point_options *options,
                                     .views_sql = orr_views_sql,
                                     .meta = meta,
                                     .meta_count = 12 + point->run.pruned_count,
+                                    .totals_only = options->totals_only,
                                     .interrupted =
                                         options->keep_partial ? NULL : options->interrupted};
     const enum orr_status status = orr_store_write(store, &input, err);
@@ -354,9 +355,8 @@ static enum orr_status refuse_input(const char *output, const char *input, struc
                      output, input);
 }
 
-/* Results never take the place of what they are made from. */
-static enum orr_status refuse_inputs(const struct orr_scenario *scenario, const char *output,
-                                     struct orr_err *err)
+enum orr_status orr_point_refuse_inputs(const struct orr_scenario *scenario, const char *output,
+                                        struct orr_err *err)
 {
     enum orr_status status = refuse_input(output, scenario->path, err);
     for (const char **file = scenario->files; *file != NULL && status == ORR_OK; file++) {
@@ -482,7 +482,7 @@ static enum orr_status prepare(const struct orr_point_options *options, struct o
     }
     if (status == ORR_OK) {
         point->output = output_path(options, &point->scenario);
-        status = refuse_inputs(&point->scenario, point->output, err);
+        status = orr_point_refuse_inputs(&point->scenario, point->output, err);
     }
     if (status == ORR_OK) {
         status = orr_store_open(point->output, options->force, store, err);
@@ -502,8 +502,8 @@ enum orr_status orr_point_run(const struct orr_point_options *options, struct or
     enum orr_status status = prepare(options, point, &store, err);
     book(point, 1, &mark);
     if (status == ORR_OK) {
-        status = orr_world_build(&point->scenario, options->allow_loss_ppm, options->warn,
-                                 options->context, &point->world, err);
+        status = orr_world_build(&point->scenario, options->allow_loss_ppm, options->shelf,
+                                 options->warn, options->context, &point->world, err);
         book(point, 0, &mark);
     }
     if (status == ORR_OK) {
@@ -562,9 +562,9 @@ static enum orr_status build(const struct orr_scenario_options *scenario, struct
     if (status == ORR_OK) {
         status = orr_point_policies(&point->scenario, NULL, NULL, &point->shards, err);
     }
-    return status == ORR_OK
-               ? orr_world_build(&point->scenario, ORR_LOSS_ALL, NULL, NULL, &point->world, err)
-               : status;
+    return status == ORR_OK ? orr_world_build(&point->scenario, ORR_LOSS_ALL, NULL, NULL, NULL,
+                                              &point->world, err)
+                            : status;
 }
 
 enum orr_status orr_point_branch(const struct orr_point_options *options,

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* scratch.c - folders and files of a study. */
+#define _XOPEN_SOURCE 700 /* nftw */
 #include <orrery/sim/study.h>
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,19 +99,18 @@ enum orr_status orr_scratch_open(char *path, size_t bytes, struct orr_err *err)
                           path, strerror(error));
 }
 
-/* Only what this program puts there: files, no folders. */
+static int remove_one(const char *path, const struct stat *of, int kind, struct FTW *at)
+{
+    (void)of;
+    (void)kind;
+    (void)at;
+    (void)remove(path);
+    return 0;
+}
+
 void orr_scratch_remove(const char *path)
 {
-    DIR *dir = opendir(path);
-    for (const struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;) {
-        char file[4600];
-        (void)snprintf(file, sizeof file, "%s/%s", path, entry->d_name);
-        (void)unlink(file); /* . and .. are folders: not removed */
-    }
-    if (dir != NULL) {
-        (void)closedir(dir);
-    }
-    (void)rmdir(path);
+    (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 bool orr_same_file(const char *a, const char *b)

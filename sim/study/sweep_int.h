@@ -6,6 +6,7 @@
 #include <sqlite3.h>
 
 #include <orrery/sim/sweep.h>
+#include <orrery/sim/sweep_spec.h>
 
 #define ORR_SWEEP__MOST 1000000u /* points */
 
@@ -27,6 +28,12 @@ void orr_sweep__insert(struct orr_sweep__file *file, sqlite3_stmt *statement);
 /* Closes; with ORR_OK syncs it and puts it in its place, replacing what is there, else removes it.
  * Returns the first failure. All statements are finalized before. */
 enum orr_status orr_sweep__put_in_place(struct orr_sweep__file *file, enum orr_status status);
+
+/* orr_sweep_plan of an experiment in hand: `base` instead of the spec's base. `place` is the file
+ * from which the way to the scenario's folder starts; NULL: the plan. */
+enum orr_status orr_sweep__plan(const struct orr_sweep_spec *spec,
+                                const struct orr_scenario_options *base, const char *place,
+                                const char *folder, struct orr_err *err) ORR_MUST_USE;
 
 /* points/KEY with a suffix such as ".db". */
 void orr_sweep__path(const struct orr_sweep *sweep, uint32_t point, const char *suffix, char *path,

@@ -23,7 +23,8 @@ struct trace {
 
 struct plan {
     const struct orr_sweep_spec *spec;
-    const char *folder;
+    const struct orr_scenario_options *base; /* what every arm starts from */
+    const char *place; /* the file from which the way to the base's folder starts */
     struct orr_sweep__file file;
     sqlite3_stmt *add_arm, *add_value, *add_point, *add_input;
     struct orr_arena arena;
@@ -104,23 +105,38 @@ static enum orr_status add_arm(struct plan *plan, const struct orr_sweep_value *
                        values[i]->label);
         sets += values[i]->set_count;
     }
-    const char **bases = orr_arena_alloc(&plan->arena, sets + (size_t)1, sizeof *bases);
-    sets = 0;
+    struct orr_scenario_options options = *plan->base;
+    const char **bases =
+        orr_arena_alloc(&plan->arena, options.base_count + sets + (size_t)1, sizeof *bases);
+    const char **ends =
+        orr_arena_alloc(&plan->arena, options.set_count + shaken + (size_t)1, sizeof *ends);
+    sets = options.base_count;
+    for (uint32_t i = 0; i < sets; i++) {
+        bases[i] = options.bases[i];
+    }
     for (uint32_t i = 0; i < count; i++) {
         memcpy(bases + sets, values[i]->sets, values[i]->set_count * sizeof *bases);
         sets += values[i]->set_count;
     }
+    for (uint32_t i = 0; i < options.set_count + shaken; i++) {
+        ends[i] = i < options.set_count ? options.sets[i] : shakes[i - options.set_count];
+    }
+    options.bases = bases;
+    options.base_count = sets;
+    options.sets = ends;
+    options.set_count += shaken;
     struct orr_scenario scenario;
-    enum orr_status status =
-        orr_scenario_load(&(struct orr_scenario_options){.path = plan->spec->base,
-                                                         .bases = bases,
-                                                         .base_count = sets,
-                                                         .sets = shakes,
-                                                         .set_count = shaken},
-                          &scenario, plan->err);
+    enum orr_status status = orr_scenario_load(&options, &scenario, plan->err);
     if (status != ORR_OK) {
-        orr_err_prefix(plan->err, "%s: point %s", values[0]->origin, label);
+        if (count > 0) {
+            orr_err_prefix(plan->err, "%s: point %s", values[0]->origin, label);
+        }
         return status;
+    }
+    if (count == 0) { /* one setting, with nothing beside it to tell it from */
+        (void)snprintf(label, sizeof label, "%s%s%s", scenario.name,
+                       options.variant != NULL ? " " : "",
+                       options.variant != NULL ? options.variant : "");
     }
     char sum[ORR_SHA256_TEXT];
     status = arm_sum(plan, &scenario, sum);
@@ -148,7 +164,7 @@ static enum orr_status add_arms(struct plan *plan)
     const struct orr_sweep_spec *spec = plan->spec;
     const struct orr_sweep_value **values =
         orr_arena_alloc(&plan->arena, spec->axis_count + (size_t)1, sizeof *values);
-    uint64_t arms = spec->axis_count > 0;
+    uint64_t arms = spec->axis_count > 0 || spec->point_count == 0;
     for (uint32_t a = 0; a < spec->axis_count; a++) {
         arms *= spec->axes[a].value_count;
         if (arms * spec->replicas > ORR_SWEEP__MOST) {
@@ -192,16 +208,15 @@ static enum orr_status refuse_twins(struct plan *plan)
 }
 
 /* The row of the sweep and the names of its axes; the base alone says name and folder. */
-static enum orr_status add_sweep(struct plan *plan, const char *path)
+static enum orr_status add_sweep(struct plan *plan)
 {
     struct orr_scenario base;
-    enum orr_status status = orr_scenario_load(
-        &(struct orr_scenario_options){.path = plan->spec->base}, &base, plan->err);
+    enum orr_status status = orr_scenario_load(plan->base, &base, plan->err);
     if (status != ORR_OK) {
         return status;
     }
     char *folder = realpath(base.folder[0] != '\0' ? base.folder : ".", NULL), way[4096] = "";
-    if (folder == NULL || !orr_study__way(path, folder, way, sizeof way)) {
+    if (folder == NULL || !orr_study__way(plan->place, folder, way, sizeof way)) {
         way[0] = '\0';
     }
     sqlite3_stmt *row = orr_sweep__prepare(&plan->file, orr_sweep_sql__add_sweep);
@@ -243,7 +258,7 @@ static enum orr_status write_plan(struct plan *plan, const char *path)
         status = refuse_twins(plan);
     }
     if (status == ORR_OK) {
-        status = add_sweep(plan, path);
+        status = add_sweep(plan);
     }
     sqlite3_stmt *const all[] = {plan->add_arm, plan->add_value, plan->add_point, plan->add_input};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
@@ -262,7 +277,20 @@ static enum orr_status make_folder(const char *path, struct orr_err *err)
 enum orr_status orr_sweep_plan(const char *spec_path, const char *folder, struct orr_err *err)
 {
     struct orr_sweep_spec spec;
-    struct plan plan = {.spec = &spec, .folder = folder, .err = err};
+    enum orr_status status = orr_sweep_spec_load(spec_path, &spec, err);
+    if (status == ORR_OK) {
+        const struct orr_scenario_options base = {.path = spec.base};
+        status = orr_sweep__plan(&spec, &base, NULL, folder, err);
+        orr_sweep_spec_release(&spec);
+    }
+    return status;
+}
+
+enum orr_status orr_sweep__plan(const struct orr_sweep_spec *spec,
+                                const struct orr_scenario_options *base, const char *place,
+                                const char *folder, struct orr_err *err)
+{
+    struct plan plan = {.spec = spec, .base = base, .err = err};
     char path[4200], points[4200];
     (void)snprintf(path, sizeof path, "%s/plan.db", folder);
     (void)snprintf(points, sizeof points, "%s/points", folder);
@@ -270,11 +298,9 @@ enum orr_status orr_sweep_plan(const char *spec_path, const char *folder, struct
         return orr_fail(err, ORR_CANT_CREATE, "%s: holds a plan already; name another folder",
                         folder);
     }
-    enum orr_status status = orr_sweep_spec_load(spec_path, &spec, err);
-    if (status != ORR_OK) {
-        return status;
-    }
+    plan.place = place != NULL ? place : path;
     orr_arena_init(&plan.arena);
+    enum orr_status status;
     const bool is_new = mkdir(folder, 0777) == 0;
     status = is_new ? ORR_OK : make_folder(folder, err);
     if (status == ORR_OK) {
@@ -289,6 +315,5 @@ enum orr_status orr_sweep_plan(const char *spec_path, const char *folder, struct
     }
     orr_free(plan.traces);
     orr_arena_release(&plan.arena);
-    orr_sweep_spec_release(&spec);
     return status;
 }

@@ -30,7 +30,9 @@ struct orr_point_options {
     struct orr_node_loss loss;
     const char *output; /* results file; NULL: the scenario's name with .db */
     bool force, keep_partial, check_books;
-    uint32_t allow_loss_ppm; /* as in orr_trace_options */
+    bool totals_only;              /* as in orr_store_input */
+    struct orr_trace_shelf *shelf; /* as in orr_world_build */
+    uint32_t allow_loss_ppm;       /* as in orr_trace_options */
     uint64_t digest_every;
     /* NULL: nobody looks on. `built` is told the world before its first cycle. */
     const struct orr_cycle_trace *trace;
@@ -67,6 +69,10 @@ enum orr_status orr_point_policies(const struct orr_scenario *scenario, orr_worl
                                    void *context, struct orr_engine_shard **shards,
                                    struct orr_err *err) ORR_MUST_USE;
 void orr_point_policies_release(struct orr_engine_shard *shards, uint32_t count);
+
+/* Results never take the place of what they are made from: ORR_CANT_CREATE. */
+enum orr_status orr_point_refuse_inputs(const struct orr_scenario *scenario, const char *output,
+                                        struct orr_err *err) ORR_MUST_USE;
 
 /* When an invariant broke, or a policy a law of its own: keeps what shows it again as
  * NAME.bug.yaml in the scenario's folder and puts the command that runs it into the error. Else

@@ -30,6 +30,7 @@ struct orr_store_input {
     const struct orr_store_meta *meta;
     size_t meta_count;
     const volatile sig_atomic_t *interrupted; /* stop writing once it is not 0; or NULL */
+    bool totals_only; /* run, queues, metrics and expectations, which is what merged files hold */
 };
 
 struct orr_store;

@@ -68,4 +68,12 @@ struct orr_sweep_merged {
 enum orr_status orr_sweep_merge(const struct orr_sweep *sweep, const char *path, bool partial,
                                 struct orr_sweep_merged *merged, struct orr_err *err) ORR_MUST_USE;
 
+/* A scenario with `replicas` seeds from its own on, a process each, as a merged file of one
+ * setting at point->output, which is replaced: the same bytes whatever `study` says of processes.
+ * Of the point's options scenario, allow_loss_ppm, check_books and `warn` are looked at. Fails as
+ * orr_sweep_plan, orr_study_run and orr_sweep_merge do, and leaves nothing then. */
+enum orr_status orr_sweep_replicate(const struct orr_point_options *point, uint32_t replicas,
+                                    const struct orr_study_options *study,
+                                    struct orr_err *err) ORR_MUST_USE;
+
 #endif

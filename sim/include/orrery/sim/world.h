@@ -166,10 +166,16 @@ struct orr_world {
  * rejected, counted and shown; allow_loss_ppm as in orr_trace_options. `warn` (may be NULL) is
  * called for each note and for each block of shown rejections. On failure nothing is left. */
 typedef void orr_world_warn_fn(const char *text, void *context);
+struct orr_trace_shelf; /* traces read before; NULL: none are */
 enum orr_status orr_world_build(const struct orr_scenario *scenario, uint32_t allow_loss_ppm,
-                                orr_world_warn_fn *warn, void *context, struct orr_world *world,
+                                struct orr_trace_shelf *shelf, orr_world_warn_fn *warn,
+                                void *context, struct orr_world *world,
                                 struct orr_err *err) ORR_MUST_USE;
 void orr_world_release(struct orr_world *world);
+/* Reads the traces that orr_world_build would, for worlds that processes forked from this one
+ * build. */
+void orr_world_shelve(const struct orr_scenario *scenario, uint32_t allow_loss_ppm,
+                      struct orr_trace_shelf *shelf);
 
 /* The clock's 0 on the calendar for scenarios without a start: a Monday. */
 #define ORR_REPLAY_START ((orr_ms)1780272000000)
