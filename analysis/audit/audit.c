@@ -165,6 +165,7 @@ static uint32_t rules_of_shard(const struct orr_schedule *schedule, uint32_t sha
         rules &= ~BIT(ORDER);
     }
     rules &= discipline == NULL && schedule->shards[shard].scattered ? ~BIT(TOGETHER) : ~0u;
+    rules |= discipline == NULL && schedule->shards[shard].cells ? BIT(PART) : 0;
     /* it may fit, and the round not have begun, or the scheduler be at work or have a clock */
     rules &= schedule->in_rounds || schedule->takes_time ? ~BIT(HEAD) : ~0u;
     if (shard == 0 || discipline == NULL) {

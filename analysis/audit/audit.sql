@@ -14,7 +14,7 @@ SELECT scenario_resolved LIKE '% created: 2%' FROM run;
 SELECT id, name, policy,
   params LIKE '%' || n || 'backfill=true' || n || '%',
   params LIKE '%' || n || 'order=shortest' || n || '%' OR params LIKE '%' || n || 'order=priority' || n || '%' OR
-    params LIKE '%' || n || 'order=predicted' || n || '%',
+    params LIKE '%' || n || 'order=predicted' || n || '%' OR params LIKE '%' || n || 'placement=hived' || n || '%',
   params LIKE '%' || n || 'full_hierarchy_fairness=false' || n || '%',
   policy = 'kai' AND params NOT LIKE '%' || n || 'usage_db=off' || n || '%',
   params LIKE '%' || n || 'allow_consolidating_reclaim=false' || n || '%',
@@ -28,7 +28,8 @@ SELECT id, name, policy,
   params LIKE '%' || n || 'cluster_cohort=true' || n || '%',
   policy = 'kai' AND params LIKE '%' || n || 'plugins.proportion.enabled=false' || n || '%', policy = 'kueue',
   params LIKE '%' || n || 'plugins.topology.enabled=false' || n || '%' OR
-    params LIKE '%' || n || 'topology_aware_scheduling=never' || n || '%'
+    params LIKE '%' || n || 'topology_aware_scheduling=never' || n || '%',
+  policy <> 'static' AND params LIKE '%' || n || 'placement=hived' || n || '%'
 FROM (SELECT *, char(10) AS n, char(10) || policy_params || char(10) AS params FROM shard)
 ORDER BY id;
 

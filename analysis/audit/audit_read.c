@@ -120,6 +120,7 @@ static void load_shards(struct load *load)
             .reclaim = (enum orr_audit_preemption)sqlite3_column_int(row, 12),
             .cluster_cohort = sqlite3_column_int(row, 13) != 0,
             .scattered = sqlite3_column_int(row, 16) != 0,
+            .cells = sqlite3_column_int(row, 17) != 0,
             .boundless = sqlite3_column_int(row, 14) != 0,
             .borrows = sqlite3_column_int(row, 15) != 0};
         struct orr_audit_shard *shard = &schedule->shards[schedule->shard_count - 1];

@@ -137,10 +137,12 @@ static void judge_node(struct space *space, uint32_t n, orr_ms now)
     }
 }
 
-/* A part is the quota of a leaf, or, when no queue of the shard has one, an equal share. */
+/* A part is the quota of a leaf, or, when no queue of the shard has one, an equal share. Cells have
+ * no part where there is no bound. */
 static void find_parts(struct space *space)
 {
     const struct orr_schedule *schedule = space->schedule;
+    const bool cells = schedule->shards[0].cells;
     uint32_t leaves = 0;
     bool any = false;
     const uint32_t shard = schedule->node_count > 0 ? schedule->nodes[0].shard : 0;
@@ -151,7 +153,9 @@ static void find_parts(struct space *space)
         if (schedule->queues[q].parent != ORR_NONE) {
             space->part_gpus[schedule->queues[q].parent] = -1;
         }
-        any = any || (schedule->queues[q].shard == shard && space->queues[q].gpu_quota > 0);
+        any =
+            any || (schedule->queues[q].shard == shard &&
+                    (space->queues[q].gpu_quota > 0 || (cells && space->queues[q].gpu_quota < 0)));
     }
     for (uint32_t q = 0; q < schedule->queue_count; q++) {
         leaves += space->part_gpus[q] >= 0;
@@ -178,7 +182,9 @@ static void take_queue_changes(struct space *space, orr_ms until)
         queue->gpu_quota = change->gpu_quota;
         queue->gpu_limit = change->gpu_limit;
         space->excused[change->queue] = queue->gpu_limit >= 0 && held > queue->gpu_limit;
-        find_parts(space);
+        if (!schedule->shards[0].cells) {
+            find_parts(space);
+        }
     }
 }
 

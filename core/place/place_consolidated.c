@@ -379,8 +379,14 @@ static enum orr_reason place_next(struct orr_placer *placer, struct orr_txn *txn
     if (mgpu > shard->total_gpus * ORR_MGPU - shard->allocated_mgpu) {
         return ORR_REASON_NO_CAPACITY;
     }
-    return place_together(&gang, shape->span) ? ORR_REASON_NONE
-                                              : orr_place_why_not(ledger, shape, gang.tasks);
+    if (place_together(&gang, shape->span)) {
+        return ORR_REASON_NONE;
+    }
+    const struct orr_queue_use *use = &ledger->use[ledger->world.specs[job].queue];
+    const int64_t part = orr_placer_part_mgpu(placer, ledger->world.specs[job].queue);
+    return part - use->leaving_mgpu - use->allocated[ORR_SHARE_GPU] < mgpu
+               ? ORR_REASON_OVER_LIMIT
+               : orr_place_why_not(ledger, shape, gang.tasks);
 }
 
 enum orr_reason orr_place_next(struct orr_placer *placer, struct orr_txn *txn,

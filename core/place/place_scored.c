@@ -8,6 +8,8 @@
 #include <orrery/base/rng.h>
 #include <orrery/core/fragment.h>
 
+#include "place_cells.h"
+
 #define NO_ROOM   INT64_MIN
 #define MAX_SCORE 100
 #define KEPT      ((size_t)1 << 22) /* scores, over all kinds of task */
@@ -34,6 +36,7 @@ struct kind { /* of task */
 
 struct orr_placer {
     const struct orr_ledger *ledger;
+    struct orr_cells *cells; /* hived: then nothing of the rest; else NULL */
     score_fn *score;
     struct orr_placer_params params;
     uint64_t seed, choices;
@@ -62,6 +65,7 @@ const char *const orr_placement_names[] = {[ORR_PLACEMENT_DEFAULT] = "default",
                                            [ORR_PLACEMENT_BEST_FIT] = "best-fit",
                                            [ORR_PLACEMENT_WORST_FIT] = "worst-fit",
                                            [ORR_PLACEMENT_FGD] = "fgd",
+                                           [ORR_PLACEMENT_HIVED] = "hived",
                                            NULL};
 const char orr_placement_help[] =
     "which node a task goes to: as the policy does of itself, one of the other rules, or the one "
@@ -487,6 +491,9 @@ static struct orr_rng draws_of(const struct orr_placer *placer, uint32_t job)
 uint32_t orr_placer_choose(struct orr_placer *placer, uint32_t job, uint32_t group,
                            const struct orr_place_range *range, uint64_t *devices)
 {
+    if (placer->cells != NULL) {
+        return orr_cells_choose(placer->cells, job, group, range, devices);
+    }
     choose_typical(placer);
     struct kind *kind = kind_of(placer, job, group);
     refresh(placer, kind);
@@ -502,6 +509,16 @@ uint32_t orr_placer_choose(struct orr_placer *placer, uint32_t job, uint32_t gro
     return node;
 }
 
+bool orr_placer_has_parts(const struct orr_placer *placer)
+{
+    return placer != NULL && placer->cells != NULL;
+}
+
+int64_t orr_placer_part_mgpu(const struct orr_placer *placer, uint32_t queue)
+{
+    return orr_placer_has_parts(placer) ? orr_cells_part_mgpu(placer->cells, queue) : INT64_MAX;
+}
+
 /* --- opening --- */
 
 static score_fn *const scores[] = {[ORR_PLACEMENT_DEFAULT] = NULL,
@@ -512,12 +529,18 @@ static score_fn *const scores[] = {[ORR_PLACEMENT_DEFAULT] = NULL,
                                    [ORR_PLACEMENT_PACKING] = by_packing,
                                    [ORR_PLACEMENT_BEST_FIT] = by_best_fit,
                                    [ORR_PLACEMENT_WORST_FIT] = by_worst_fit,
-                                   [ORR_PLACEMENT_FGD] = by_fragmentation};
+                                   [ORR_PLACEMENT_FGD] = by_fragmentation,
+                                   [ORR_PLACEMENT_HIVED] = NULL};
 
 struct orr_placer *orr_placer_open(const struct orr_placer_params *params,
                                    const struct orr_ledger *ledger, uint64_t seed)
 {
     const struct orr_cluster *cluster = ledger->world.cluster;
+    if (params->choice == ORR_PLACEMENT_HIVED) {
+        struct orr_placer *placer = orr_zalloc(1, sizeof *placer);
+        placer->cells = orr_cells_open(ledger);
+        return placer;
+    }
     if (scores[params->choice] == NULL) {
         return NULL;
     }
@@ -545,6 +568,7 @@ void orr_placer_close(struct orr_placer *placer)
     if (placer == NULL) {
         return;
     }
+    orr_cells_close(placer->cells);
     for (uint32_t k = 0; k < placer->kind_count; k++) {
         orr_free(placer->kinds[k].worth);
     }

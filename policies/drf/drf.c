@@ -186,7 +186,8 @@ static void try_next(struct drf *drf, const struct orr_view *view, struct orr_tx
 {
     struct line *line = &drf->lines[leaf];
     const uint32_t job = line->jobs[line->at], shape = view->specs[job].shape;
-    const bool known = !view->specs[job].scales && drf->verdicts[shape] != ORR_REASON_NONE;
+    const bool known = !view->specs[job].scales && drf->verdicts[shape] != ORR_REASON_NONE &&
+                       !orr_placer_has_parts(drf->placer);
     const enum orr_reason reason = known ? (enum orr_reason)drf->verdicts[shape]
                                          : orr_place_next(drf->placer, txn, view->ledger, job);
     if (reason != ORR_REASON_NONE) {

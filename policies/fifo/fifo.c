@@ -37,9 +37,9 @@ static enum orr_status fifo_open(const struct orr_host *host, const void *params
     (void)err;
     const struct fifo_params *p = params;
     struct fifo *fifo = orr_zalloc(1, sizeof *fifo);
-    orr_lanes_init(&fifo->lanes, view, p->backfill, (enum orr_lanes_order)p->order, NULL);
     fifo->placer = orr_placer_open(&p->placer, view->ledger, view->seed);
-    fifo->lanes.placer = fifo->placer;
+    orr_lanes_init(&fifo->lanes, view, p->backfill, (enum orr_lanes_order)p->order, NULL,
+                   fifo->placer);
     *state = fifo;
     return ORR_OK;
 }
@@ -72,10 +72,12 @@ static void fifo_close(void *state)
 
 static uint32_t fifo_heeds(const void *params)
 {
-    const int64_t order = ((const struct fifo_params *)params)->order;
-    return order == ORR_LANES_PRIORITY                                   ? ORR_HEEDS_PRIORITY
-           : order == ORR_LANES_SHORTEST || order == ORR_LANES_PREDICTED ? ORR_HEEDS_WORK
-                                                                         : 0;
+    const struct fifo_params *p = params;
+    const uint32_t queues = p->placer.choice == ORR_PLACEMENT_HIVED ? ORR_HEEDS_QUEUES : 0;
+    const bool by_work = p->order == ORR_LANES_SHORTEST || p->order == ORR_LANES_PREDICTED;
+    return queues | (p->order == ORR_LANES_PRIORITY ? ORR_HEEDS_PRIORITY
+                     : by_work                      ? ORR_HEEDS_WORK
+                                                    : 0);
 }
 
 const struct orr_policy orr_policy_fifo = {

@@ -11,12 +11,14 @@ static void make_lanes(struct orr_lanes *lanes, const struct orr_view *view)
 }
 
 void orr_lanes_init(struct orr_lanes *lanes, const struct orr_view *view, bool backfill,
-                    enum orr_lanes_order order, const int64_t *caps_mgpu)
+                    enum orr_lanes_order order, const int64_t *caps_mgpu, struct orr_placer *placer)
 {
+    const bool by_queue = caps_mgpu != NULL || orr_placer_has_parts(placer);
     *lanes = (struct orr_lanes){.backfill = backfill,
                                 .order = order,
-                                .line_count = caps_mgpu == NULL ? 1 : view->queues->count,
-                                .caps_mgpu = caps_mgpu};
+                                .line_count = by_queue ? view->queues->count : 1,
+                                .caps_mgpu = caps_mgpu,
+                                .placer = placer};
     make_lanes(lanes, view);
 }
 
@@ -36,7 +38,7 @@ static struct orr_queue_lane *lane_of(const struct orr_lanes *lanes, const struc
                                       uint32_t job)
 {
     const struct orr_job_spec *spec = &view->specs[job];
-    uint32_t line = lanes->caps_mgpu == NULL ? 0 : spec->queue;
+    uint32_t line = lanes->line_count == 1 ? 0 : spec->queue;
     return &lanes->lanes[(lanes->backfill ? spec->shape : 0) * lanes->line_count + line];
 }
 

@@ -33,9 +33,8 @@ struct orr_lanes {
     uint32_t line_count; /* lane l of a strict order is line l's; else shape s has the lanes
                             [s * line_count, (s + 1) * line_count) */
     uint32_t lane_count, lane_capacity; /* grows with the shapes that come to be known */
-    const int64_t
-        *caps_mgpu; /* most a line's queue may hold; NULL: no caps. Then a line is a queue */
-    struct orr_placer *placer; /* borrowed, set by the policy; NULL: consolidated */
+    const int64_t *caps_mgpu;           /* most a line's queue may hold; NULL: no caps */
+    struct orr_placer *placer;          /* borrowed; NULL: consolidated */
     struct orr_queue_lane *lanes;
     struct orr_heap outsize; /* by (key, job): larger than all their line may ever hold */
     uint32_t waiting;        /* jobs in all lanes */
@@ -46,9 +45,11 @@ struct orr_lanes {
     uint32_t fresh_count, fresh_capacity;
 };
 
-/* One line, or with caps (borrowed, one for each queue) one for each queue. */
+/* One line; with caps (borrowed, one for each queue), or under a placer that gives queues parts of
+ * the cluster, one for each queue. */
 void orr_lanes_init(struct orr_lanes *lanes, const struct orr_view *view, bool backfill,
-                    enum orr_lanes_order order, const int64_t *caps_mgpu);
+                    enum orr_lanes_order order, const int64_t *caps_mgpu,
+                    struct orr_placer *placer);
 void orr_lanes_release(struct orr_lanes *lanes);
 /* A node came back, or went down: what found no room is tried again. */
 void orr_lanes_node(struct orr_lanes *lanes);

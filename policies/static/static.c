@@ -76,11 +76,10 @@ static enum orr_status static_open(const struct orr_host *host, const void *para
     partition->caps_mgpu = orr_zalloc(view->queues->count, sizeof *partition->caps_mgpu);
     fill_caps(view, partition->caps_mgpu);
     const struct static_params *p = params;
+    partition->placer = orr_placer_open(&p->placer, view->ledger, view->seed);
     orr_lanes_init(&partition->lanes, view, p->backfill,
                    p->order == ORDER_PRIORITY ? ORR_LANES_PRIORITY : ORR_LANES_SUBMIT,
-                   partition->caps_mgpu);
-    partition->placer = orr_placer_open(&p->placer, view->ledger, view->seed);
-    partition->lanes.placer = partition->placer;
+                   partition->caps_mgpu, partition->placer);
     *state = partition;
     return ORR_OK;
 }

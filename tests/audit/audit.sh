@@ -32,6 +32,7 @@ run fifo --trace "$log" --cluster 240x1 --split 1 --policy fifo
 run easy --trace "$log" --cluster 240x1 --split 1 --policy easy
 run reclaim "$source/scenarios/whatif/reclaim/reclaim.yaml" --policy kai
 run static "$source/scenarios/whatif/reclaim/reclaim.yaml" --policy static
+run cells "$source/scenarios/whatif/reclaim/reclaim.yaml" --policy drf --param placement=hived
 run kube "$source/scenarios/whatif/reclaim/reclaim.yaml" --policy kube --param namespace_quota=quota
 run kueue "$source/scenarios/whatif/kueue/cohorts.yaml" --variant reclaim
 cat >"$dir/flavors.csv" <<CSV
@@ -248,6 +249,7 @@ fault nodes share "DELETE FROM cordon"
 fault nodes reclaim "DELETE FROM cordon; DELETE FROM away"
 fault nodes down "INSERT INTO cordon SELECT node, start_ms, start_ms + 1 FROM job WHERE node IS NOT NULL LIMIT 1"
 fault static part "UPDATE queue SET gpu_quota = 8"
+fault cells part "UPDATE queue SET gpu_quota = 8"
 fault kube namespace "UPDATE queue SET gpu_quota = 8"
 fault kueue limit "UPDATE queue SET gpu_limit = 4 WHERE name = 'vision'"
 fault kueue victim "UPDATE eviction SET cause = 'preempt'"

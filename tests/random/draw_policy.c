@@ -154,9 +154,9 @@ static const struct {
 
 static void put_placement(struct draw *d)
 {
-    static const char *const choices[] = {"consolidated", "random",  "dot-product",
-                                          "clustering",   "packing", "best-fit",
-                                          "worst-fit",    "fgd",     NULL};
+    static const char *const choices[] = {"consolidated", "random",   "dot-product", "clustering",
+                                          "packing",      "best-fit", "worst-fit",   "fgd",
+                                          "hived",        NULL};
     put(d, "placement", "%s", any(d, choices));
     if (one_in(d, 4)) {
         put(d, "typical_jobs", "%u", below(d, 30));

@@ -1,7 +1,7 @@
 # core/ and policies/: the ledger against an oracle, placement, parameters, policies by hand.
 orr_unit_test(test_core_ledger_ops orr_core)
 target_sources(test_core_ledger_ops PRIVATE unit/core_oracle.c)
-foreach(thing ledger place placer param model constraints)
+foreach(thing ledger place placer cells param model constraints)
   orr_unit_test(test_core_${thing} orr_core)
 endforeach()
 foreach(policy contract conservative drf edf gittins fifo static easy kube las slurm srtf themis gavel)

@@ -164,6 +164,7 @@ struct orr_audit_shard {
     enum orr_audit_cap namespace_cap;
     enum orr_audit_preemption within, reclaim; /* of queues that state none */
     bool scattered;                            /* it does not heed topology */
+    bool cells; /* quotas, as they are at first, are parts of the cluster: placement hived */
     bool cluster_cohort; /* a cohort above those at the top owns GPUs that no queue has */
 };
 

@@ -23,6 +23,17 @@
  * / (1 + e^(growth/1000)) cut to a whole number; a task that shares one device takes the best
  * device by that score
  *
+ *   hived        no score: each leaf queue has a virtual cluster of buddy cells (HiveD: Zhao et
+ * al., OSDI'20), and its tasks go there and nowhere else. Cells are single GPUs, halves of halves
+ * of nodes, nodes, and levels of the topology whose domains hold equally many nodes of a kind. A
+ * queue's GPU quota is cut into cells, the largest first, when the placer is opened; where no queue
+ * of the shard has one, equal parts; a queue without bound gets what others leave. A cell is bound
+ * to a physical one of its size when a task needs it, and split from a larger one only if none of
+ * its level is free (Algorithm 1), so that whatever fits into a queue's cells has GPUs, whoever
+ * else is there. Within its cells a task goes where it opens the fewest devices, then to the
+ *                fullest node, then to the fullest cell. Guaranteed are GPUs, of nodes that are up:
+ *                not CPU and memory, nor nodes that a selector names
+ *
  * Under clustering and packing tasks without GPUs score alike everywhere. Costs a comparison for
  * each node, and a score for each that changed since a task of the kind was placed.
  */
@@ -42,7 +53,8 @@ enum orr_placement_choice {
     ORR_PLACEMENT_PACKING,
     ORR_PLACEMENT_BEST_FIT,
     ORR_PLACEMENT_WORST_FIT,
-    ORR_PLACEMENT_FGD
+    ORR_PLACEMENT_FGD,
+    ORR_PLACEMENT_HIVED
 };
 
 struct orr_placer_params {
@@ -67,6 +79,12 @@ struct orr_placer;
 struct orr_placer *orr_placer_open(const struct orr_placer_params *params,
                                    const struct orr_ledger *ledger, uint64_t seed);
 void orr_placer_close(struct orr_placer *placer);
+
+/* Does it give each queue a part of the cluster (hived)? Then what finds no room may be another
+ * queue's job's to have. NULL: no. */
+bool orr_placer_has_parts(const struct orr_placer *placer);
+/* The most that jobs of a queue may hold by that, milli-GPU; INT64_MAX where there are no parts. */
+int64_t orr_placer_part_mgpu(const struct orr_placer *placer, uint32_t queue);
 
 struct orr_place_range {   /* where a task may go besides what it asks for itself */
     const uint32_t *nodes; /* these; NULL: those with indices below `count` */
