@@ -88,7 +88,7 @@ void orr_plot__churn(struct orr_plot *plot)
     if (count > 0) {
         churn_panels(plot, &evictions, &lost);
     } else {
-        orr_plot__nothing(plot, "nothing was evicted in this part of the run");
+        orr_plot__nothing(plot, "nothing was evicted");
     }
     orr_plot__layers_close(&evictions);
     orr_plot__layers_close(&lost);
@@ -132,7 +132,7 @@ void orr_plot__reasons(struct orr_plot *plot)
     orr_plot__means_over(plot, layers.bucket_ms, "peaks");
     orr_plot__title(plot, "What waits and why", nevers > 0 ? extra : NULL);
     if (top <= 0) {
-        orr_plot__nothing(plot, "no job waited in this part of the run");
+        orr_plot__nothing(plot, "no job waited");
         orr_plot__peaks_close(&peaks);
         orr_plot__layers_close(&layers);
         return;
@@ -229,7 +229,8 @@ static void reasons_panels(struct orr_plot *to, struct orr_plot *runs,
         orr_plot__gp(to, i > 0 ? "unset label 92\n" : "");
         orr_plot__gp(to, "set label 92 ");
         orr_plot__name(to, runs[i].label);
-        orr_plot__gp(to, " at graph %s left front\n", dumb ? "0.03,0.85" : "0,1 offset 0.5,0.6");
+        orr_plot__gp(to, " at graph %s left front%s\n", dumb ? "0.03,0.85" : "0,1 offset 0.5,0.6",
+                     orr_plot__ink(to));
         if (i > 0) {
             orr_plot__gp(to, "unset title\n");
         }
@@ -258,7 +259,7 @@ void orr_plot__runs_reasons(struct orr_plot *to, struct orr_plot *runs)
     orr_plot__means_over(to, layers[0].bucket_ms, NULL);
     orr_plot__title(to, "GPUs that waiting jobs ask for, and why they wait", NULL);
     if (top <= 0) {
-        orr_plot__nothing(to, "no job waited in this part of the runs");
+        orr_plot__nothing(to, "no job waited");
     } else {
         reasons_panels(to, runs, layers, top);
     }

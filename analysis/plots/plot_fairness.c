@@ -136,13 +136,14 @@ void orr_plot__fairness(struct orr_plot *plot)
     }
     orr_plot__start(plot, orr_plot__panels_size(plot, 600, true));
     orr_plot__means_over(plot, table.bucket_ms, NULL);
+    plot->recorded = orr_plot__is_part(plot);
     orr_plot__title(plot,
                     plot->term == ORR_PLOT_DUMB
                         ? "Fairness: Jain index (above), GPUs above fair share"
                         : "Fairness: allocation against fair share",
                     extra[0] != '\0' ? extra : NULL);
     if (!any) {
-        orr_plot__nothing(plot, "no job was submitted in this part of the run");
+        orr_plot__nothing(plot, "no job was submitted");
     } else {
         fairness_panels(plot, &table);
     }
@@ -228,7 +229,7 @@ void orr_plot__debt(struct orr_plot *plot)
                         : "Quota debt: asked for within the quota and not held",
                     extra[0] != '\0' ? extra : NULL);
     if (!any) {
-        orr_plot__nothing(plot, "no job was submitted in this part of the run");
+        orr_plot__nothing(plot, "no job was submitted");
     } else if (!quotas) {
         orr_plot__nothing(plot, "no queue has a quota of GPUs");
     } else if (orr_plot__stack_top(&table, ORR_PLOT_DEBT) <= 0) {

@@ -14,8 +14,9 @@
 #include <unistd.h>
 
 struct orr_plot_files {
-    char dir[1200];   /* where results go */
-    char work[1300];  /* made for this figure */
+    char dir[1200];  /* where results go */
+    char work[1300]; /* made for this figure */
+    const char *figure;
     char stem[300];   /* STEM-FIGURE */
     char script[310]; /* stem.gp, stem.dat, stem.svg ... */
     char data[310], image[310];
@@ -47,6 +48,7 @@ static bool names_set(struct orr_plot *plot, struct orr_plot_files *files, const
     const char *dir = plot->options->dir != NULL ? plot->options->dir : ".";
     const char *stem = NULL;
     size_t bytes = 0;
+    files->figure = figure;
     stem_of(plot->in.path, &stem, &bytes);
     return bytes < 230 && fits(files->dir, sizeof files->dir, "%s", dir[0] != '\0' ? dir : ".") &&
            fits(files->work, sizeof files->work, "%s/.orrery-plot.XXXXXX", files->dir) &&
@@ -83,6 +85,7 @@ struct orr_plot_files *orr_plot__files_open(struct orr_plot *plot, const char *f
 {
     struct orr_plot_files *files = orr_zalloc(1, sizeof *files);
     plot->named = 0;
+    plot->nothing = NULL;
     if (!names_set(plot, files, figure)) {
         plot->in.status =
             orr_fail(plot->in.err, ORR_USAGE, "%s: the name is too long", plot->in.path);
@@ -254,11 +257,31 @@ static void forget_names(struct orr_plot *plot, const struct orr_plot_files *fil
     free(line);
 }
 
+/* Says why there is no figure, and that one which lies in its place is of an earlier run. */
+static void leave_out(struct orr_plot *plot, const struct orr_plot_files *files,
+                      orr_plot_report_fn *report, void *context)
+{
+    char path[1700], text[2000];
+    (void)snprintf(path, sizeof path, "%s/%s", files->dir, files->image);
+    const bool old = plot->term != ORR_PLOT_DUMB && access(path, F_OK) == 0;
+    (void)snprintf(text, sizeof text, "%s: %s%s%s%s%s", files->figure, plot->nothing,
+                   orr_plot__is_part(plot) ? " in the part of the run asked for" : "",
+                   old ? "; " : "", old ? files->image : "",
+                   old ? " there is of an earlier run" : "");
+    if (report != NULL) {
+        report(context, NULL, text);
+    }
+}
+
 static void finish(struct orr_plot *plot, const struct orr_plot_files *files,
                    orr_plot_report_fn *report, void *context)
 {
     static const char *const ends[] = {"</svg>", "IEND", "%%EOF", ""};
     char text[600];
+    if (plot->nothing != NULL) {
+        leave_out(plot, files, report, context);
+        return;
+    }
     if (plot->options->script) {
         keep(plot, files, files->script, NULL, report, context);
         keep(plot, files, files->data, NULL, report, context);

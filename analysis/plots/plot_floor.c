@@ -227,8 +227,8 @@ static void nodes_rows(struct orr_plot *plot, const struct plan *plan)
         }
         orr_plot__gp(plot, "set label '");
         orr_plot__gp(plot, place->domain == ORR_NONE ? "no rack" : "rack %u", place->domain);
-        orr_plot__gp(plot, "' at %.3f,%.3f left font ',%g'\n", place->x, place->y - 0.7,
-                     plot->small);
+        orr_plot__gp(plot, "' at %.3f,%.3f left font ',%g'%s\n", place->x, place->y - 0.7,
+                     plot->small, orr_plot__ink(plot));
     }
 }
 

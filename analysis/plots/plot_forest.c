@@ -169,7 +169,7 @@ static void forest_names(struct orr_plot *plot, const struct forest *forest)
         (void)snprintf(text, sizeof text, "%s%s to %s", percent, base, other);
         orr_plot__gp(plot, "set label ");
         orr_plot__quote(plot, text, dumb ? 34 : 60, false);
-        orr_plot__gp(plot, " at graph 1.02,first %u left\n", i);
+        orr_plot__gp(plot, " at graph 1.02,first %u left%s\n", i, orr_plot__ink(plot));
     }
 }
 

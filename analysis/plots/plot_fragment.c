@@ -271,8 +271,10 @@ static void fragments_panels(struct orr_plot *plot, struct fragments *all)
     orr_plot__heat_axis(plot, all->lanes, &all->heat, orr_plot__narrow(plot) ? 6 : 11);
     uint32_t block = orr_plot__heat_rows(plot, &all->heat);
     if (all->layers.totals[0] <= 0) { /* a scale would be made up */
-        orr_plot__gp(plot, "unset ytics\nset ylabel ''\n"
-                           "set label 1 at graph 0.5,0.5 center 'each node had none'\n");
+        orr_plot__gp(plot,
+                     "unset ytics\nset ylabel ''\n"
+                     "set label 1 at graph 0.5,0.5 center 'each node had none'%s\n",
+                     orr_plot__ink(plot));
     }
     orr_plot__heat_image(plot, block, orr_plot__heat_scale(&all->heat), "GPUs unusable",
                          "0 '#f7f7f2', 0.25 '#fdd0a2', 0.5 '#fd8d3c', 0.75 '#d94801', 1 '#7f2704'");

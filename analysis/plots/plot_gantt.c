@@ -260,7 +260,7 @@ static void boxes_plot(struct orr_plot *plot, const struct gantt *gantt)
         free(texts[s]);
     }
     if (drawn == 0) {
-        orr_plot__nothing(plot, "no job ran in this part of the run");
+        orr_plot__nothing(plot, "no job ran");
     }
     orr_plot__gp(plot, "\n");
 }
@@ -348,7 +348,7 @@ void orr_plot__gantt(struct orr_plot *plot)
     orr_plot__start(plot, (struct orr_plot_size){900, height, 100, 30, true});
     orr_plot__title(plot, "Who held which GPUs", gantt.rows < lanes.node_count ? extra : NULL);
     if (gantt.rows == 0 || boxes_within(&gantt, gantt.from, gantt.to) == 0) {
-        orr_plot__nothing(plot, "no job ran in this part of the run");
+        orr_plot__nothing(plot, "no job ran");
     } else {
         orr_plot__time_axis(plot, gantt.from, gantt.to, 7, true);
         lane_axis(plot, &gantt);

@@ -51,7 +51,9 @@ struct orr_plot {
     FILE *gp, *dat;
     const char *dat_name; /* as the script writes it */
     uint32_t blocks;      /* written to dat */
+    const char *nothing;  /* why the figure is left out; NULL: it is not */
     orr_ms bucket_ms;     /* what the next title says a value is the mean of; 0: nothing */
+    bool recorded;        /* and that the run recorded no shorter means */
     const char *thin;     /* and what a thin line is, as "peaks"; NULL: there is none */
     double letters;       /* that fit beside each other into the width of the picture */
     double line;          /* height of a line of text, as a part of the picture's */
@@ -94,8 +96,15 @@ struct orr_plot_size {
     bool names;         /* the legend names queues: a narrow picture, which has it below, is so much
                          * higher */
 };
+/* Writes a piece of the script, at most 1999 bytes. */
 void orr_plot__gp(struct orr_plot *plot, const char *format, ...) ORR_PRINTF(2, 3);
 void orr_plot__row(struct orr_plot *plot, const char *format, ...) ORR_PRINTF(2, 3);
+/* plot_shade.c: a colour "#rrggbb" of figures as it is on the page asked for, light or dark; and
+ * all of a piece of a script, in place. What users name is quoted, and passes neither. */
+const char *orr_plot__shade(const struct orr_plot *plot, const char *colour);
+void orr_plot__shaded(struct orr_plot *plot, char *script);
+/* What a label is written in, for the end of its command. */
+const char *orr_plot__ink(const struct orr_plot *plot);
 /* Starts a block of data under a comment; returns its index. */
 uint32_t orr_plot__block(struct orr_plot *plot, const char *what);
 /* 'DATA' index N, as the start of a plot clause. */
@@ -136,6 +145,7 @@ const char *orr_plot__colour(uint32_t rank, uint32_t shown);
 /* Columns of such a map: those of the terminal less names and margins. */
 uint32_t orr_plot__map_columns(void);
 void orr_plot__text_map(struct orr_plot *plot, uint32_t rows, orr_ms from, orr_ms to);
+/* The figure has nothing to show, and is left out; `why` is not copied. */
 void orr_plot__nothing(struct orr_plot *plot, const char *why);
 /* Range, tics and label of a time axis on x. `tics` is how many labels fit. */
 void orr_plot__time_axis(struct orr_plot *plot, orr_ms from, orr_ms to, int tics, bool label);

@@ -95,6 +95,7 @@ static bool tables_open(struct orr_plot *to, struct orr_plot *runs, struct orr_p
         any = any || some;
     }
     orr_plot__means_over(to, longest, NULL);
+    to->recorded = !exact && orr_plot__is_part(to);
     return any;
 }
 
@@ -178,7 +179,8 @@ static void part_of(const struct orr_plot *to, const struct orr_plot_table *tabl
 struct panel {
     const char *label;
     value_fn *value;
-    bool index; /* of at most 1: the axis begins at the tenth below the least */
+    bool index;               /* of at most 1: the axis begins at the tenth below the least */
+    enum orr_plot_value sums; /* there is nothing to show where it is 0 all along */
 };
 
 static void panel_draw(struct orr_plot *to, const struct orr_plot *runs,
@@ -196,6 +198,17 @@ static void panel_draw(struct orr_plot *to, const struct orr_plot *runs,
     orr_plot__runs_plot(to, runs, first, "", names, false);
 }
 
+/* Is anything of what a panel shows above 0? An index is. */
+static bool is_above_0(const struct orr_plot *to, const struct orr_plot_table *tables,
+                       const struct panel *panel)
+{
+    bool above = panel->index;
+    for (uint32_t i = 0; i < to->among && !above; i++) {
+        above = tables[i].buckets > 0 && orr_plot__stack_top(&tables[i], panel->sums) > 0;
+    }
+    return above;
+}
+
 static void panels_draw(struct orr_plot *to, struct orr_plot *runs, const char *what,
                         const struct panel panels[2], bool debts, const char *none)
 {
@@ -207,7 +220,7 @@ static void panels_draw(struct orr_plot *to, struct orr_plot *runs, const char *
     (void)snprintf(both, sizeof both, "%s (above), %s", panels[0].label, panels[1].label);
     orr_plot__start(to, orr_plot__panels_size(to, 560, false));
     orr_plot__title(to, dumb ? both : what, NULL);
-    if (!any) {
+    if (!any || !is_above_0(to, tables, &panels[0])) {
         orr_plot__nothing(to, none);
         tables_close(to, tables);
         return;
@@ -229,25 +242,27 @@ static void panels_draw(struct orr_plot *to, struct orr_plot *runs, const char *
 
 void orr_plot__runs_depth(struct orr_plot *to, struct orr_plot *runs)
 {
-    static const struct panel panels[2] = {{"jobs that wait", jobs, false},
-                                           {"GPUs they ask for", asked, false}};
-    panels_draw(to, runs, "What waits", panels, false, "no job was submitted in this part");
+    static const struct panel panels[2] = {{"jobs that wait", jobs, false, ORR_PLOT_JOBS},
+                                           {"GPUs they ask for", asked, false, ORR_PLOT_PENDING}};
+    panels_draw(to, runs, "What waits", panels, false, "no job waited");
 }
 
 void orr_plot__runs_fairness(struct orr_plot *to, struct orr_plot *runs)
 {
-    static const struct panel panels[2] = {{"Jain index", jain, true},
-                                           {"share deviation in %", deviation, false}};
+    static const struct panel panels[2] = {
+        {"Jain index", jain, true, ORR_PLOT_OVER},
+        {"share deviation in %", deviation, false, ORR_PLOT_OVER}};
     panels_draw(to, runs, "Fairness: allocation against fair share", panels, false,
-                "no job was submitted in this part");
+                "no job was submitted");
 }
 
 void orr_plot__runs_debt(struct orr_plot *to, struct orr_plot *runs)
 {
-    static const struct panel panels[2] = {{"GPUs owed", owed, false},
-                                           {"GPU-h owed so far", owed_so_far, false}};
+    static const struct panel panels[2] = {
+        {"GPUs owed", owed, false, ORR_PLOT_DEBT},
+        {"GPU-h owed so far", owed_so_far, false, ORR_PLOT_DEBT}};
     panels_draw(to, runs, "Quota debt: asked for within the quota and not held", panels, true,
-                "no job was submitted in this part");
+                "no queue waited while it held less than its quota");
 }
 
 static bool alike_capacity(const struct orr_plot *to, const struct orr_plot_table *tables)
@@ -271,7 +286,7 @@ void orr_plot__runs_allocation(struct orr_plot *to, struct orr_plot *runs)
     orr_plot__start(to, (struct orr_plot_size){900, 500, 100, 30, false});
     orr_plot__title(to, "Allocated GPUs", NULL);
     if (!any) {
-        orr_plot__nothing(to, "no job was submitted in this part of the runs");
+        orr_plot__nothing(to, "no job was submitted");
         tables_close(to, tables);
         return;
     }
@@ -343,7 +358,7 @@ void orr_plot__runs_churn(struct orr_plot *to, struct orr_plot *runs)
     orr_plot__means_over(to, bucket_ms, NULL);
     orr_plot__title(to, "Evictions and what they cost", NULL);
     if (count <= 0) {
-        orr_plot__nothing(to, "nothing was evicted in this part of the runs");
+        orr_plot__nothing(to, "nothing was evicted");
     } else {
         uint32_t blocks[2] = {ORR_NONE, ORR_NONE};
         for (uint32_t what = 0; what < 2; what++) {

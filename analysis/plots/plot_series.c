@@ -17,7 +17,7 @@ void orr_plot__allocation(struct orr_plot *plot)
     orr_plot__means_over(plot, table.bucket_ms, "peaks");
     orr_plot__title(plot, "Allocated GPUs by queue", NULL);
     if (!any) {
-        orr_plot__nothing(plot, "no job was submitted in this part of the run");
+        orr_plot__nothing(plot, "no job was submitted");
         orr_plot__table_close(&table);
         return;
     }
@@ -124,11 +124,17 @@ void orr_plot__depth(struct orr_plot *plot)
     struct orr_plot_table table;
     bool any = orr_plot__table_open(plot, &table, 10, true);
     bool dumb = plot->term == ORR_PLOT_DUMB;
+    char extra[60] = "";
+    const long long nevers = (long long)orr_results_int(&plot->in, orr_plots_sql__nevers, 0);
+    if (nevers > 0) {
+        (void)snprintf(extra, sizeof extra, "with %lld that never could start", nevers);
+    }
     orr_plot__start(plot, orr_plot__panels_size(plot, 560, true));
     orr_plot__means_over(plot, table.bucket_ms, "peaks");
-    orr_plot__title(plot, dumb ? "Waiting: jobs (above), GPUs they ask for" : "What waits", NULL);
-    if (!any) {
-        orr_plot__nothing(plot, "no job was submitted in this part of the run");
+    orr_plot__title(plot, dumb ? "Waiting: jobs (above), GPUs they ask for" : "What waits",
+                    nevers > 0 ? extra : NULL);
+    if (!any || orr_plot__stack_top(&table, ORR_PLOT_JOBS) <= 0) {
+        orr_plot__nothing(plot, any ? "no job waited" : "no job was submitted");
     } else if (dumb) {
         depth_dumb(plot, &table);
     } else {
@@ -235,9 +241,10 @@ static void share_panel(struct orr_plot *plot, const struct orr_plot_table *tabl
         orr_plot__data(plot, block);
         orr_plot__gp(plot, "using 1:3 with lines title 'fair share'");
     } else {
-        orr_plot__gp(plot,
-                     "using 1:(0):2 with filledcurves fc rgb '%s' fs solid 0.55 noborder,\\\n  ",
-                     colour);
+        orr_plot__gp(
+            plot,
+            "using 1:(0):2 with filledcurves fc rgb '%s' fs transparent solid 0.55 noborder,\\\n  ",
+            colour);
         orr_plot__data(plot, block);
         orr_plot__gp(plot, "using 1:6 with lines lw 0.6 lc rgb '%s',\\\n  ", colour);
         orr_plot__data(plot, block);
@@ -270,17 +277,19 @@ static void share_legend(struct orr_plot *plot, const struct orr_plot_table *tab
     const bool narrow = orr_plot__narrow(plot);
     orr_plot__gp(plot,
                  "unset title\nunset tics\nunset border\nunset grid\nunset ylabel\n"
-                 "unset xlabel\nset label 91 when at screen 0.5,%.4f center\n"
+                 "unset xlabel\nset label 91 when at screen 0.5,%.4f center%s\n"
                  "set lmargin at screen 0.02\nset rmargin at screen 0.98\n"
                  "set bmargin at screen 0.09\nset tmargin at screen 0.11\n"
                  "set key at screen 0.5,%.4f center %s horizontal maxcols %d\nset yrange [0:1]\n",
-                 narrow ? share_strip(plot) - plot->line : 0.085,
+                 narrow ? share_strip(plot) - plot->line : 0.085, orr_plot__ink(plot),
                  narrow ? share_strip(plot) - 1.8 * plot->line : 0.033, narrow ? "top" : "center",
                  narrow ? 1 : 5);
-    orr_plot__gp(plot, "plot -1 notitle, keyentry with boxes fc rgb '#8c8c8c' fs solid 0.55 title "
-                       "'allocated', \\\n"
-                       "  keyentry with lines lw 0.6 lc rgb '#8c8c8c' title 'peak', \\\n"
-                       "  keyentry with lines lw 1.3 lc rgb '#202020' title 'fair share'");
+    orr_plot__gp(
+        plot,
+        "plot -1 notitle, keyentry with boxes fc rgb '#8c8c8c' fs transparent solid 0.55 title "
+        "'allocated', \\\n"
+        "  keyentry with lines lw 0.6 lc rgb '#8c8c8c' title 'peak', \\\n"
+        "  keyentry with lines lw 1.3 lc rgb '#202020' title 'fair share'");
     if (table->policy_shares) {
         orr_plot__gp(plot, ", \\\n  keyentry with lines lw 1.3 dt 3 lc rgb '#606060' title "
                            "'share by the policy'");
@@ -344,7 +353,7 @@ void orr_plot__share(struct orr_plot *plot)
         (void)snprintf(extra, sizeof extra, "queue %s", plot->queues[0].name);
     } else if (any && table.exact) {
         char length[24];
-        (void)snprintf(extra, sizeof extra, "fair shares over %s",
+        (void)snprintf(extra, sizeof extra, "fair shares over %s, as recorded",
                        orr_format_rough(length, (double)plot->run.series_ms / 1000.0));
     }
     struct orr_plot_peaks peaks[ORR_PLOT_COLOURS + 1] = {0};
@@ -355,12 +364,12 @@ void orr_plot__share(struct orr_plot *plot)
     orr_plot__title(plot, dumb ? "Share of the largest queue" : "Quota, fair share and allocation",
                     extra[0] != '\0' ? extra : NULL);
     if (!any) {
-        orr_plot__nothing(plot, "no job was submitted in this part of the run");
+        orr_plot__nothing(plot, "no job was submitted");
     } else if (dumb) {
         orr_plot__gp(plot, "set ylabel 'GPUs'\n");
         share_panel(plot, &table, 0, peaks, 8, 1);
     } else {
-        orr_plot__gp(plot, "set multiplot title heading\nunset key\n");
+        orr_plot__gp(plot, "set multiplot title heading%s\nunset key\n", orr_plot__ink(plot));
         share_panels(plot, &table, peaks);
         orr_plot__time_axis(plot, table.from, table.to, 8, true);
         share_legend(plot, &table);

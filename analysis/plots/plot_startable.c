@@ -172,7 +172,7 @@ static void room_panels(struct orr_plot *to, struct orr_plot *runs, const char *
     orr_plot__means_over(to, longest, NULL);
     orr_plot__title(to, dumb ? both : what, extra);
     if (!any) {
-        orr_plot__nothing(to, "no node has GPUs in this part of the runs");
+        orr_plot__nothing(to, "no node has GPUs");
     } else {
         orr_plot__panel_above(to, to->among, orr_plot__runs_letters(to, runs));
         orr_plot__time_axis(to, from, end, 8, false);

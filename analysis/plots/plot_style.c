@@ -27,10 +27,20 @@ const char *orr_plot__colour(uint32_t rank, uint32_t shown)
 
 void orr_plot__gp(struct orr_plot *plot, const char *format, ...)
 {
+    char script[2000];
     va_list args;
     va_start(args, format);
-    (void)vfprintf(plot->gp, format, args);
+    (void)vsnprintf(script, sizeof script, format, args);
     va_end(args);
+    orr_plot__shaded(plot, script);
+    (void)fputs(script, plot->gp);
+}
+
+const char *orr_plot__ink(const struct orr_plot *plot)
+{
+    return plot->term == ORR_PLOT_DUMB ? ""
+           : plot->options->dark       ? " textcolor rgb '#f2f4f6'"
+                                       : " textcolor rgb '#000000'";
 }
 
 void orr_plot__row(struct orr_plot *plot, const char *format, ...)
@@ -281,11 +291,14 @@ void orr_plot__start(struct orr_plot *plot, struct orr_plot_size size)
                            "nomirror\n");
         return;
     }
-    orr_plot__gp(plot, "set border 3 lc rgb '#404040'\n"
-                       "set tics nomirror out textcolor rgb '#303030'\n"
-                       "set grid ytics lc rgb '#e2e2e2' lt 1 lw 1 back\n"
-                       "set style fill solid 1.0 noborder\n"
-                       "set key Left reverse samplen 1.6 spacing 1.15 vertical maxcols 1\n");
+    orr_plot__gp(plot,
+                 "set border 3 lc rgb '#404040'\n"
+                 "set tics nomirror out textcolor rgb '#303030'\n"
+                 "set grid ytics lc rgb '#e2e2e2' lt 1 lw 1 back\n"
+                 "set style fill solid 1.0 noborder\nset xlabel textcolor rgb '#000000'\n"
+                 "set ylabel textcolor rgb '#000000'\nset cblabel textcolor rgb '#000000'\n"
+                 "set key Left reverse samplen 1.6 spacing 1.15 vertical maxcols 1 textcolor rgb "
+                 "'#000000'\nset key title '' textcolor rgb '#000000'\n");
 }
 
 void orr_plot__means_over(struct orr_plot *plot, orr_ms bucket_ms, const char *thin)
@@ -300,12 +313,14 @@ static const char *means_note(struct orr_plot *plot, char out[80])
     char length[24];
     out[0] = '\0';
     if (plot->bucket_ms > 0) {
-        (void)snprintf(out, 80, "; means over %s%s%s",
+        (void)snprintf(out, 80, "; means over %s%s%s%s",
                        orr_format_rough(length, (double)plot->bucket_ms / 1000.0),
+                       plot->recorded ? ", as recorded" : "",
                        plot->thin != NULL ? ", thin line: " : "",
                        plot->thin != NULL ? plot->thin : "");
     }
     plot->bucket_ms = 0;
+    plot->recorded = false;
     return out;
 }
 
@@ -402,6 +417,15 @@ static void say_whole_names(struct orr_plot *plot, double letters)
     plot->named = 0;
 }
 
+/* The part of the picture's width that a title has: it is centred over axes beside a legend. */
+static double title_part(const struct orr_plot *plot)
+{
+    const struct orr_plot_slots slots = {.shown = plot->named};
+    const double part =
+        plot->named > 0 ? orr_plot__legend_side(plot, orr_plot__slots_letters(plot, slots)) : 1;
+    return orr_plot__narrow(plot) ? 0.7 : part < 0.79 ? part + 0.15 : 1;
+}
+
 void orr_plot__title(struct orr_plot *plot, const char *what, const char *extra)
 {
     char tail[300], length[40], means[80];
@@ -438,7 +462,7 @@ void orr_plot__title(struct orr_plot *plot, const char *what, const char *extra)
                    extra != NULL ? "; " : "", extra != NULL ? extra : "", means_note(plot, means));
     plot->title_lines = 0;
     orr_plot__gp(plot, "heading = ");
-    const double letters = plot->letters * (orr_plot__narrow(plot) ? 0.70 : 1);
+    const double letters = plot->letters * title_part(plot);
     wrap(plot, what, letters);
     orr_plot__gp(plot, ".\"\\n\".");
     wrap(plot, text, letters);
@@ -475,15 +499,7 @@ const char *orr_plot__which_jobs(const struct orr_plot *plot)
 
 void orr_plot__nothing(struct orr_plot *plot, const char *why)
 {
-    orr_plot__gp(
-        plot,
-        "unset border\nunset tics\nunset grid\nunset key\nset xrange [0:1]\nset yrange [0:1]\n"
-        "set label 1 at graph 0.5,0.5 center ");
-    orr_plot__quote(plot, why, 200, false);
-    orr_plot__row(plot, "# %s\n0.5 0.5\n", why);
-    orr_plot__gp(plot, "\nplot ");
-    orr_plot__data(plot, 0);
-    orr_plot__gp(plot, "using 1:2 with dots lc rgb '#ffffff' notitle\n");
+    plot->nothing = why;
 }
 
 double orr_plot__x(const struct orr_plot *plot, orr_ms at)

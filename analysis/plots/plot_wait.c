@@ -351,7 +351,7 @@ static void cdf_draw(struct orr_plot *plot, const struct measure *of)
                    never ? "never: could not have started" : "");
     orr_plot__title(plot, text, note[0] != '\0' ? note : NULL);
     if (sum->progress.jobs + sum->never == 0) {
-        orr_plot__nothing(plot, "no job was submitted within the window");
+        orr_plot__nothing(plot, "no job was submitted in the window");
         curves_close(&all);
         return;
     }
@@ -546,8 +546,8 @@ static void class_labels(struct orr_plot *plot, const struct class *classes)
             continue;
         }
         if (!orr_plot__narrow(plot)) {
-            orr_plot__gp(plot, "set label 'n %lld' at %u,graph 1.035 center font ',%g'\n", started,
-                         column, plot->small);
+            orr_plot__gp(plot, "set label 'n %lld' at %u,graph 1.035 center font ',%g'%s\n",
+                         started, column, plot->small, orr_plot__ink(plot));
         }
         if (left > 0) {
             (void)snprintf(red, sizeof red, "+%lld", left);
@@ -622,8 +622,7 @@ void orr_plot__size(struct orr_plot *plot)
     orr_plot__title(plot, "Wait by number of GPUs asked for", note[0] != '\0' ? note : NULL);
     uint32_t columns = class_rows(plot, classes, lowest, highest);
     if (columns == 0) {
-        orr_plot__gp(plot, "set xtics auto\n");
-        orr_plot__nothing(plot, "no job was submitted within the window");
+        orr_plot__nothing(plot, "no job was submitted in the window");
     } else {
         orr_plot__wait_axis(plot, 'y', lowest, highest);
         orr_plot__gp(plot, "set ylabel 'wait'\nset xlabel 'GPUs asked for%s'\n",
@@ -670,7 +669,7 @@ static void sizes_plot(struct orr_plot *to, const struct orr_plot *runs)
         } else {
             orr_plot__gp(to,
                          "using 1:3:2:6:5 with candlesticks whiskerbars 0.5 lw 1.2 lc rgb '%s' fs "
-                         "solid 0.5 border title ",
+                         "transparent solid 0.5 border title ",
                          orr_plot__colour(i, to->among));
         }
         orr_plot__name(to, runs[i].label);
@@ -720,8 +719,7 @@ void orr_plot__runs_size(struct orr_plot *to, struct orr_plot *runs)
                    left ? "at the top edge: not reached" : "");
     orr_plot__title(to, "Wait by number of GPUs asked for", note[0] != '\0' ? note : NULL);
     if (count == 0) {
-        orr_plot__gp(to, "set xtics auto\n");
-        orr_plot__nothing(to, "no job was submitted in this part of the runs");
+        orr_plot__nothing(to, "no job was submitted");
     } else {
         for (uint32_t i = 0; i < to->among; i++) {
             sizes_rows(to, classes + (size_t)i * CLASSES, columns, i, lowest, highest);

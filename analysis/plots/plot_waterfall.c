@@ -163,7 +163,7 @@ static void fall_names(struct orr_plot *plot, const struct waterfall *fall)
     for (uint32_t i = 0; narrow && i < fall->count; i++) {
         orr_plot__gp(plot, "set label ");
         orr_plot__quote(plot, fall->bars[i].name, 40, false);
-        orr_plot__gp(plot, " at graph 0.01,first %.2f left\n", i - 0.24);
+        orr_plot__gp(plot, " at graph 0.01,first %.2f left%s\n", i - 0.24, orr_plot__ink(plot));
     }
     orr_plot__gp(plot, narrow ? "" : "set ytics (");
     for (uint32_t i = 0; !narrow && i < fall->count; i++) {
@@ -176,12 +176,12 @@ static void fall_names(struct orr_plot *plot, const struct waterfall *fall)
                        "unset key\n");
     for (uint32_t i = 0; i < fall->count; i++) {
         double gpu_h = fall->bars[i].to - fall->bars[i].from;
-        orr_plot__gp(plot, "set label '%.1f %%  %.*f GPU-h' at graph 1.02,first %u left\n",
+        orr_plot__gp(plot, "set label '%.1f %%  %.*f GPU-h' at graph 1.02,first %u left%s\n",
                      100 * gpu_h / fall->capacity,
                      gpu_h < 1     ? 2
                      : gpu_h < 100 ? 1
                                    : 0,
-                     gpu_h, i);
+                     gpu_h, i, orr_plot__ink(plot));
     }
 }
 
@@ -199,7 +199,7 @@ static void fall_bars(struct orr_plot *plot, const struct waterfall *fall)
                       from > 0     ? to
                       : to > least ? to
                                    : least,
-                      bar->colour + 1, bar->to - bar->from);
+                      orr_plot__shade(plot, bar->colour) + 1, bar->to - bar->from);
         if (i + 1 < fall->count) {
             double at = (i == 0 || bar->from <= 0 ? bar->to : bar->from) * percent;
             orr_plot__gp(plot,

@@ -144,18 +144,6 @@ ORDER BY 6 DESC, 4 DESC, 2, 3;
 SELECT count(*)
 FROM recorded;
 
--- name: attempts
-SELECT (SELECT count(*) FROM attempt) + (SELECT count(*) FROM eviction);
-
--- name: reason_changes
-SELECT count(*)
-FROM reason_change;
-
--- name: debt
-SELECT sum(value) >= 0.05
-FROM metric
-WHERE name = 'quota_debt_gpu_h' AND scope = 'all';
-
 -- name: run
 SELECT name AS scenario, policy, seed, status, digest, orrery_version AS version
 FROM run;

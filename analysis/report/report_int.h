@@ -18,8 +18,11 @@ void orr_report__end(FILE *out);
  * rows. Rows beyond `most` are counted, not shown. */
 void orr_report__table(struct orr_results *in, const char *sql, uint32_t most, const char *empty,
                        FILE *out);
-/* An SVG file as part of the page; false if it is not there. */
-bool orr_report__svg(const char *path, FILE *out);
+/* An orr_plot_report_fn, whose context is an empty FILE: notes why figures are left out, as a
+ * paragraph that is to be ended if there is any. */
+void orr_report__left_out(void *context, const char *path, const char *message);
+/* An SVG file as part of the page. */
+void orr_report__svg(FILE *in, FILE *out);
 /* A number with as many digits as are worth reading, thousands apart; "-" for none. Returns out. */
 const char *orr_report__number(double value, char out[40]);
 /* "1 job", "256 jobs": a number with what it counts. Returns out. */

@@ -4,6 +4,7 @@
 #include "report_int.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <orrery/analysis/compare.h>
@@ -373,6 +374,10 @@ static void figures(const struct orr_report_options *options, const char *const 
         arms[i] = (struct orr_plot_arm){options->paths[i], labels[i]};
     }
     uint32_t count;
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *left_out = open_memstream(&text, &bytes);
+    ORR_ASSERT(left_out != NULL);
     const struct orr_plot_info *list = orr_plot_list(&count);
     for (uint32_t f = 0; f < count; f++) {
         struct orr_plot_options plot = ORR_PLOT_DEFAULTS;
@@ -384,11 +389,14 @@ static void figures(const struct orr_report_options *options, const char *const 
         plot.count = 1;
         plot.dir = options->scratch;
         plot.interrupted = options->interrupted;
-        if (orr_plot_runs(arms, shown, &plot, NULL, NULL, &ignored) == ORR_OK) {
+        if (orr_plot_runs(arms, shown, &plot, orr_report__left_out, left_out, &ignored) == ORR_OK) {
             orr_report__figure("compare", list[f].name, list[f].summary, options->scratch,
                                "beside-", out);
         }
     }
+    (void)fclose(left_out);
+    (void)fprintf(out, "%s%s", text, bytes > 0 ? ".</p>\n" : "");
+    free(text);
     if (shown < options->count) {
         (void)fprintf(out, "<p class=\"soft\">The figures show the first %u run%s.</p>\n", shown,
                       ORR_PLURAL(shown));

@@ -5,6 +5,7 @@
 #include "report_sql.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <orrery/analysis/metrics.h>
@@ -93,13 +94,17 @@ void orr_report__figure(const char *db_path, const char *name, const char *capti
 {
     char path[4600];
     figure_path(db_path, name, scratch, path, sizeof path);
-    (void)fprintf(out, "<figure id=\"%sfigure-%s\">\n", prefix, name);
-    if (orr_report__svg(path, out)) {
-        (void)fputs("<figcaption>", out);
-        orr_xml_text(out, caption);
-        (void)fputs("</figcaption>\n", out);
+    FILE *svg = fopen(path, "r");
+    if (svg == NULL) { /* it has nothing to show */
+        return;
     }
-    (void)fputs("</figure>\n", out);
+    (void)fprintf(out, "<figure id=\"%sfigure-%s\">\n", prefix, name);
+    orr_report__svg(svg, out);
+    (void)fclose(svg);
+    (void)remove(path); /* another run's file may have the same name */
+    (void)fputs("<figcaption>", out);
+    orr_xml_text(out, caption);
+    (void)fputs("</figcaption>\n</figure>\n", out);
 }
 
 static bool is_among(const char *name, const char *const *names)
@@ -112,19 +117,13 @@ static bool is_among(const char *name, const char *const *names)
     return false;
 }
 
-/* Figures that show nothing when a query gives 0. */
-static bool has_something(struct orr_results *in, const char *name)
+void orr_report__left_out(void *context, const char *path, const char *message)
 {
-    static const char *const needs[][2] = {{"qq", orr_report_sql__recorded},
-                                           {"churn", orr_report_sql__attempts},
-                                           {"reasons", orr_report_sql__reason_changes},
-                                           {"debt", orr_report_sql__debt}};
-    for (size_t i = 0; i < sizeof needs / sizeof needs[0]; i++) {
-        if (strcmp(needs[i][0], name) == 0) {
-            return orr_results_int(in, needs[i][1], 0) > 0;
-        }
+    FILE *left_out = context;
+    if (path == NULL) {
+        (void)fputs(ftell(left_out) > 0 ? "; " : "<p class=\"soft\">Not drawn: ", left_out);
+        orr_xml_text(left_out, message);
     }
-    return true;
 }
 
 static void figures(struct orr_results *in, const struct orr_report_options *report,
@@ -132,27 +131,24 @@ static void figures(struct orr_results *in, const struct orr_report_options *rep
 {
     struct orr_plot_options options = ORR_PLOT_DEFAULTS;
     struct orr_err err = {0};
-    uint32_t count, left = 0;
+    uint32_t count;
+    char *text = NULL;
+    size_t bytes = 0;
     const struct orr_plot_info *list = orr_plot_list(&count);
     const char **names = orr_alloc(count + (size_t)1, sizeof *names);
     for (uint32_t i = 0; i < count; i++) {
-        if (is_among(list[i].name, but)) {
-            continue;
-        }
-        if (has_something(in, list[i].name)) {
+        if (!is_among(list[i].name, but)) {
             names[options.count++] = list[i].name;
-        } else {
-            (void)fprintf(
-                out, "%s%s",
-                left++ == 0 ? "<p class=\"soft\">Not drawn, since there is nothing of it: " : ", ",
-                list[i].summary);
         }
     }
-    (void)fputs(left > 0 ? ".</p>\n" : "", out);
     options.figures = names;
     options.dir = report->scratch;
     options.interrupted = report->interrupted;
-    const enum orr_status status = orr_plot_run(in->path, &options, NULL, NULL, &err);
+    FILE *left_out = open_memstream(&text, &bytes);
+    ORR_ASSERT(left_out != NULL);
+    const enum orr_status status =
+        orr_plot_run(in->path, &options, orr_report__left_out, left_out, &err);
+    (void)fclose(left_out);
     if (status != ORR_OK) {
         (void)fputs("<p>No figures: ", out);
         orr_xml_text(out, status == ORR_UNAVAILABLE ? "gnuplot was not found." : err.text);
@@ -165,6 +161,8 @@ static void figures(struct orr_results *in, const struct orr_report_options *rep
             f++;
         }
     }
+    (void)fprintf(out, "%s%s", text, bytes > 0 ? ".</p>\n" : "");
+    free(text);
     orr_free(names);
 }
 

@@ -170,7 +170,7 @@ enum orr_status orr_cli_put_in_place(const char *beside, const char *path, const
 /* Makes the folder unless it is there. ORR_CANT_CREATE. */
 enum orr_status orr_cli_folder(const char *path, struct orr_err *err) ORR_MUST_USE;
 /* An orr_plot_report_fn: names a figure that was written, and what gnuplot complains of. */
-void orr_cli_plotted(void *context, const char *path, const char *warning);
+void orr_cli_plotted(void *context, const char *path, const char *message);
 /* The array `expectations`: what the scenario of a results file expects of it, and what held. */
 void orr_cli_expectations(struct orr_json *json, const char *results);
 

@@ -197,13 +197,17 @@ enum orr_status orr_cli_scenario(const struct orr_scenario_options *options,
     return orr_scenario_load(&loaded, scenario, err);
 }
 
-void orr_cli_plotted(void *context, const char *path, const char *warning)
+void orr_cli_plotted(void *context, const char *path, const char *message)
 {
     (void)context;
+    if (path == NULL) {
+        (void)fprintf(stderr, "not drawn: %s\n", message);
+        return;
+    }
     if (strcmp(path, "-") != 0) {
         (void)fprintf(stderr, "%s\n", path);
     }
-    if (warning != NULL) {
-        (void)fprintf(stderr, "gnuplot: %s\n", warning);
+    if (message != NULL) {
+        (void)fprintf(stderr, "gnuplot: %s\n", message);
     }
 }

@@ -101,6 +101,8 @@ struct plot_options {
     struct orr_plot_options plot;
     bool list;
     struct orr_json json; /* of the files, while they are written */
+    char *left_out[64];   /* "FIGURE: why", owned */
+    uint32_t left_count;
 };
 
 /* R.db, or NAME=R.db as in compare; a file whose own name has a = is meant as it is. */
@@ -136,6 +138,7 @@ static error_t parse_plot(int key, char *arg, struct argp_state *state)
     case 'f': o->plot.font = arg; return 0;
     case 'n': o->plot.no_title = true; return 0;
     case 's': o->plot.script = true; return 0;
+    case 'd': o->plot.dark = true; return 0;
     case 'l': o->list = true; return 0;
     case 'a': o->from = arg; return 0;
     case 'b': o->to = arg; return 0;
@@ -169,6 +172,18 @@ static void begin_files(struct plot_options *o)
 static void tell_file(void *context, const char *path, const char *warning)
 {
     struct plot_options *o = context;
+    if (path == NULL && !o->common.json) {
+        if (!o->common.quiet) {
+            (void)fprintf(stderr, "not drawn: %s\n", warning);
+        }
+        return;
+    }
+    if (path == NULL) {
+        if (o->left_count < sizeof o->left_out / sizeof o->left_out[0]) {
+            o->left_out[o->left_count++] = orr_strdup(warning);
+        }
+        return;
+    }
     if (o->common.json) {
         begin_files(o);
         orr_json_open(&o->json, NULL, '{');
@@ -183,6 +198,24 @@ static void tell_file(void *context, const char *path, const char *warning)
     if (warning != NULL) {
         (void)fprintf(stderr, "gnuplot: %s\n", warning);
     }
+}
+
+/* Ends the document. */
+static void end_files(struct plot_options *o)
+{
+    orr_json_close(&o->json, ']');
+    orr_json_open(&o->json, "not_drawn", '[');
+    for (uint32_t i = 0; i < o->left_count; i++) {
+        char *why = strstr(o->left_out[i], ": ");
+        *why = '\0';
+        orr_json_open(&o->json, NULL, '{');
+        orr_json_text(&o->json, "figure", o->left_out[i]);
+        orr_json_text(&o->json, "why", why + 2);
+        orr_json_close(&o->json, '}');
+        orr_free(o->left_out[i]);
+    }
+    orr_json_close(&o->json, ']');
+    orr_json_close(&o->json, '}');
 }
 
 static void list_figures(bool as_json)
@@ -219,6 +252,7 @@ int orr_cli_plot(int argc, char **argv)
          "for print: so many millimetres wide, letters of 6 pt (pdf without it: 174)", 0},
         {"font", 'f', "NAME[,PT]", 0, "letters, such as \"Times,8\" or \",8\"", 0},
         {"no-title", 'n', 0, 0, "without the title, for a caption elsewhere", 0},
+        {"dark", 'd', 0, 0, "for a dark page", 0},
         {"script", 's', 0, 0,
          "write gnuplot's script (.gp) and its data (.dat) instead of a figure", 0},
         {"list", 'l', 0, 0, "name the figures", 0},
@@ -231,7 +265,9 @@ int orr_cli_plot(int argc, char **argv)
         "R.db [FIGURE...]\nNAME=A.db NAME=B.db... [FIGURE...]\n--list",
         "Draw figures of a results file with gnuplot; all when none is named. Prints the names of "
         "the files written; --quiet does not. Of several results files each figure shows all runs "
-        "in one axes (compare-FIGURE.svg); --list says which figures can.",
+        "in one axes (compare-FIGURE.svg); --list says which figures can. A figure that has "
+        "nothing "
+        "to show is not drawn; a line says why.",
         orr_cli_everywhere,
         NULL,
         NULL};
@@ -260,8 +296,7 @@ int orr_cli_plot(int argc, char **argv)
         begin_files(&o);
     }
     if (o.json.depth > 0) { /* also what was written before a failure */
-        orr_json_close(&o.json, ']');
-        orr_json_close(&o.json, '}');
+        end_files(&o);
     }
     return status == ORR_OK ? 0 : orr_cli_fail(&err);
 }

@@ -17,10 +17,25 @@ done
 grep -q 'policy kai' narrow/g-depth.svg && fail "a title that nobody wanted"
 "$orrery" plot g.db depth >out
 grep -q 'policy kai' g-depth.svg || fail "no title"
-# Where nothing waits an axis ends at 1, and a title never parts a number from its unit.
+# A figure of nothing is not drawn, alone and among others, and a line or the document says why. What lies in its place
+# is of an earlier run.
 printf 'job,submit_s,run_s,gpus\na,0,3600,1\nb,90000,3600,1\n' >idle.csv
-"$orrery" run --trace idle.csv --cluster 1x8 -q --no-progress -o idle.db && "$orrery" plot idle.db depth allocation share --script --width 84 -o idle >out
-grep -q '^set yrange \[0:1\]' idle/idle-depth.gp && ! grep -q 'yrange.*e-0' idle/idle-depth.gp || fail "an axis without anything on it: $(grep yrange idle/idle-depth.gp)"
+"$orrery" run --trace idle.csv --cluster 1x8 -q --no-progress -o idle.db && "$orrery" plot idle.db >out 2>err
+for figure in depth debt churn reasons qq; do
+    grep -q "^not drawn: $figure: " err && ! grep -q "$figure" out && [ ! -e idle-$figure.svg ] || fail "$figure of nothing: $(cat out err)"
+done
+[ "$(grep -c svg out)" = 12 ] || fail "idle: $(cat out)"
+: >idle-churn.svg
+"$orrery" plot idle.db churn qq share --json 2>&1 >out | grep . && fail "sentences beside a document"
+[ "$(tr -d ' \n' <out)" = '{"files":[{"file":"idle-share.svg","warning":null}],"not_drawn":[{"figure":"churn","why":"nothingwasevicted;idle-churn.svgthereisofanearlierrun"},{"figure":"qq","why":"thetraceofthisrunrecordednostarts"}]}' ] ||
+    fail "the document of figures: $(cat out)"
+"$orrery" plot a=idle.db b=idle.db --from 1h -o idle >out 2>err
+for figure in depth debt churn reasons; do
+    grep -q "^not drawn: $figure: .* in the part of the run asked for" err || fail "$figure of nothing, of two runs: $(cat out err)"
+done
+# A title never parts a number from its unit.
+"$orrery" plot idle.db allocation share --script --width 84 -o idle >out
+! grep -q 'yrange.*e-0' idle/idle-share.gp || fail "an axis without anything on it: $(grep yrange idle/idle-share.gp)"
 for width in 60 64 68 72 76 80; do
     "$orrery" plot idle.db allocation --script --width $width -o "idle/$width" >out
 done
@@ -67,9 +82,9 @@ grep -q 'A research and develop… region west, batch' out || fail "a map of let
 
 # Two runs in one axes: a line each, named by what they differ in or as asked for.
 "$orrery" run "$source/scenarios/whatif/gang/gang.yaml" --policy fifo --quiet --no-progress -o f.db || [ $? = 1 ]
-"$orrery" plot g.db f.db -o both >out || fail "two runs"
+"$orrery" plot g.db f.db -o both >out 2>err || fail "two runs"
 for figure in allocation wait-cdf jct-cdf depth fairness debt churn size reasons waterfall startable fragmentation; do
-    grep -q "both/compare-$figure.svg" out || fail "no figure $figure of two runs"
+    grep -q "both/compare-$figure.svg" out || grep -q "^not drawn: $figure: " err || fail "no figure $figure of two runs"
 done
 for name in kai fifo; do grep -q ">$name  *[0-9]" both/compare-wait-cdf.svg || fail "no line of $name"; done
 "$orrery" plot before=g.db now=f.db wait-cdf -t pdf --width 84 >out
@@ -129,7 +144,7 @@ awk 'BEGIN { print "job,submit_s,run_s,gpus,queue"; for (i = 0; i < 400; i++) pr
 for figure in allocation depth debt share; do
     sed "s/'\.\"\\\\n\"\.'/ /g" ten/ten-$figure.gp | grep -q '^heading = .*; means over 60 s' || fail "$figure of 8 h: $(grep '^heading' ten/ten-$figure.gp)"
 done
-grep -q '^heading = .*fair shares over ' ten/ten-share.gp || fail "share does not say over how long fair shares are means"
+sed "s/'\.\"\\\\n\"\.'/ /g" ten/ten-share.gp | grep -q '^heading = .*fair shares over .*, as recorded' && sed "s/'\.\"\\\\n\"\.'/ /g" ten/ten-fairness.gp | grep -q '^heading = .*means over .*, as recorded' || fail "share does not say over how long fair shares are means"
 ten_area() { # FIGURE BLOCK: of its last column, in seconds times what it counts
     awk -v n="$2" '/^#/ { b++; next } b == n && NF > 1' "ten/ten-$1.dat" | awk 'NR % 2 { x = $1; next } { sum += ($1 - x) * $NF } END { printf "%.9g", sum }'
 }

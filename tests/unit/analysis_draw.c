@@ -12,11 +12,15 @@
 
 #include "analysis_fixture.h"
 
-static void report(void *context, const char *path, const char *warning)
+static void report(void *context, const char *path, const char *message)
 {
     (void)context;
-    (void)fprintf(stderr, "%s%s%s\n", path, warning != NULL ? ": " : "",
-                  warning != NULL ? warning : "");
+    if (path == NULL) {
+        (void)fprintf(stderr, "not drawn: %s\n", message);
+        return;
+    }
+    (void)fprintf(stderr, "%s%s%s\n", path, message != NULL ? ": " : "",
+                  message != NULL ? message : "");
 }
 
 static uint32_t number(const char *text)

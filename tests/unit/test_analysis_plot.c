@@ -3,6 +3,7 @@
 #include "test_main.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,18 +16,23 @@
 #include "analysis_fixture.h"
 
 struct seen {
-    int files, warnings;
-    char last[1000];
+    int files, warnings, left_out;
+    char last[1000], why[1000];
 };
 
-static void report(void *context, const char *path, const char *warning)
+static void report(void *context, const char *path, const char *message)
 {
     struct seen *seen = context;
+    if (path == NULL) {
+        seen->left_out++;
+        (void)snprintf(seen->why, sizeof seen->why, "%s", message);
+        return;
+    }
     seen->files++;
     (void)snprintf(seen->last, sizeof seen->last, "%s", path);
-    if (warning != NULL) {
+    if (message != NULL) {
         seen->warnings++;
-        print_error("%s: %s\n", path, warning);
+        print_error("%s: %s\n", path, message);
     }
 }
 
@@ -64,7 +70,7 @@ static bool holds(const char *path, const char *text)
     return found;
 }
 
-/* All of them are drawn when none is named. */
+/* All of them are drawn, or left out with a sentence, when none is named. */
 static uint32_t figures(void)
 {
     uint32_t count;
@@ -77,7 +83,7 @@ static void draw_all(const char *db, const char *term)
     struct seen seen;
     struct orr_err err;
     assert_int_equal(draw(db, term, NULL, &seen, &err), ORR_OK);
-    assert_int_equal(seen.files, figures());
+    assert_int_equal(seen.files + seen.left_out, figures());
     assert_int_equal(seen.warnings, 0);
 }
 
@@ -172,15 +178,106 @@ static void names__of_files_are_no_commands(void **state)
     assert_int_equal(access("| touch 'hit' $(touch hit) `touch hit`-share.svg", R_OK), 0);
 }
 
-static void figures__say_when_there_is_nothing(void **state)
+static void figures__of_nothing_are_left_out(void **state)
 {
     (void)state;
+    struct seen seen;
+    struct orr_err err;
     sqlite3 *db = fixture_open("empty.db");
     fixture_exec(db,
                  "INSERT INTO run VALUES(1,'none','finished','fifo','',1,'0','','','0',NULL,0,0,0,"
                  "0,0,1000,'stated')");
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
-    draw_all("empty.db", "svg");
+    assert_int_equal(draw("empty.db", "svg", NULL, &seen, &err), ORR_OK);
+    assert_int_equal(seen.files, 0);
+    assert_int_equal(seen.left_out, figures());
+    assert_int_equal(draw("empty.db", "svg", "churn", &seen, &err), ORR_OK);
+    assert_string_equal(seen.why, "churn: nothing was evicted");
+    FILE *old = fopen("empty-churn.svg", "w"); /* it stays, and the sentence says what it is */
+    assert_non_null(old);
+    (void)fclose(old);
+    assert_int_equal(draw("empty.db", "svg", "churn", &seen, &err), ORR_OK);
+    assert_string_equal(seen.why,
+                        "churn: nothing was evicted; empty-churn.svg there is of an earlier run");
+    assert_int_equal(access("empty-churn.svg", F_OK), 0);
+    assert_int_equal(remove("empty-churn.svg"), 0);
+}
+
+/* WCAG 2.2: relative luminance of "#rrggbb". */
+static double luminance(const char *colour)
+{
+    static const double weights[] = {0.2126, 0.7152, 0.0722};
+    double sum = 0;
+    for (int i = 0; i < 3; i++) {
+        const char part[] = {colour[1 + 2 * i], colour[2 + 2 * i], '\0'};
+        const double value = (double)strtol(part, NULL, 16) / 255;
+        sum += weights[i] * (value <= 0.04045 ? value / 12.92 : pow((value + 0.055) / 1.055, 2.4));
+    }
+    return sum;
+}
+
+/* The scripts of all figures: letters and lines stand out from a dark page, on which nothing is
+ * white, and what users name keeps its letters. */
+static void figures__are_drawn_for_a_dark_page(void **state)
+{
+    (void)state;
+    struct fixture fixture = {
+        .queues = 15, .nodes = 10, .jobs = 500, .days = 5, .origin_ms = 1, .strange_names = 1};
+    fixture_write("dark.db", &fixture);
+    sqlite3 *db = NULL;
+    assert_int_equal(sqlite3_open("dark.db", &db), SQLITE_OK);
+    fixture_exec(db, "UPDATE run SET name = 'night #ffffff'");
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    struct orr_plot_options options = ORR_PLOT_DEFAULTS;
+    struct seen seen = {0};
+    struct orr_err err = {.status = ORR_OK};
+    options.dark = true;
+    options.script = true;
+    assert_int_equal(orr_plot_run("dark.db", &options, report, &seen, &err), ORR_OK);
+    uint32_t count, scripts = 0, colours = 0;
+    const struct orr_plot_info *list = orr_plot_list(&count);
+    for (uint32_t f = 0; f < count; f++) {
+        char path[200];
+        (void)snprintf(path, sizeof path, "dark-%s.gp", list[f].name);
+        FILE *file = fopen(path, "r");
+        if (file == NULL) {
+            continue;
+        }
+        char *text = calloc(1, 1u << 20);
+        assert_non_null(text);
+        assert_true(fread(text, 1, (1u << 20) - 1, file) > 0);
+        (void)fclose(file);
+        scripts++;
+        assert_non_null(strstr(text, "background '#15181c'"));
+        assert_non_null(strstr(text, "night #ffffff"));
+        for (const char *at = text; (at = strstr(at, "color rgb '#")) != NULL; at += 12) {
+            assert_true((luminance(at + 11) + 0.05) / (luminance("#15181c") + 0.05) >= 4.5);
+            colours++;
+        }
+        for (const char *at = text; (at = strstr(at, "lc rgb '#")) != NULL; at += 9) {
+            const double contrast = (luminance(at + 8) + 0.05) / (luminance("#15181c") + 0.05);
+            const bool faint = strncmp(at + 8, "#2c3238", 7) == 0 || /* of a grid */
+                               strncmp(at + 8, "#15181c", 7) == 0;   /* between boxes */
+            if (contrast < 2.9 && !faint) {
+                fail_msg("%s: %.7s", path, at + 8);
+            }
+            colours++;
+        }
+        free(text);
+    }
+    assert_int_equal(scripts + (uint32_t)seen.left_out, count);
+    assert_true(scripts >= 14 && colours > 100);
+    static const char *const some[] = {"share", "allocation", "depth", "size", "floor"};
+    options.figures = some;
+    options.count = sizeof some / sizeof some[0];
+    options.script = false;
+    assert_int_equal(orr_plot_run("dark.db", &options, report, &seen, &err), ORR_OK);
+    for (uint32_t f = 0; f < options.count; f++) { /* gnuplot's own letters are black */
+        char path[200];
+        (void)snprintf(path, sizeof path, "dark-%s.svg", some[f]);
+        assert_false(holds(path, "fill=\"black\""));
+        assert_true(holds(path, "fill=\"rgb(242,244,246)\""));
+    }
 }
 
 static void window__may_lie_anywhere(void **state)
@@ -196,7 +293,7 @@ static void window__may_lie_anywhere(void **state)
         options.from_ms = windows[i][0];
         options.to_ms = windows[i][1];
         assert_int_equal(orr_plot_run("window.db", &options, report, &seen, &err), ORR_OK);
-        assert_int_equal(seen.files, figures());
+        assert_int_equal(seen.files + seen.left_out, figures());
         assert_int_equal(seen.warnings, 0);
     }
 }
@@ -236,7 +333,7 @@ static void gnuplot__absent_leaves_scripts(void **state)
     (void)remove("bare-size.svg");
     assert_int_equal(setenv("PATH", "/nonexistent", 1), 0);
     assert_int_equal(draw("bare.db", "svg", NULL, &seen, &err), ORR_UNAVAILABLE);
-    assert_int_equal(seen.files, 2 * figures());
+    assert_int_equal(seen.files, 2 * (figures() - (uint32_t)seen.left_out));
     assert_non_null(strstr(err.text, "bare-share.gp"));
     assert_non_null(strstr(err.text, "bare-gantt.gp"));
     assert_int_equal(access("bare-size.gp", R_OK), 0);
@@ -374,7 +471,8 @@ int main(void)
         cmocka_unit_test(figures__are_drawn_with_many_queues),
         cmocka_unit_test(names__survive),
         cmocka_unit_test(names__of_files_are_no_commands),
-        cmocka_unit_test(figures__say_when_there_is_nothing),
+        cmocka_unit_test(figures__of_nothing_are_left_out),
+        cmocka_unit_test(figures__are_drawn_for_a_dark_page),
         cmocka_unit_test(window__may_lie_anywhere),
         cmocka_unit_test(faults__are_told_apart),
         cmocka_unit_test(forest__draws_every_row),

@@ -31,6 +31,7 @@ struct orr_plot_options {
     double width_mm;            /* of a picture for print; 0: the figure's choice, for a screen */
     const char *font;           /* "NAME", "NAME,PT" or ",PT"; NULL: the choice of the terminal */
     bool no_title;              /* for a caption elsewhere */
+    bool dark;                  /* for a dark page */
     bool script;                /* keep gnuplot's script and data, and do not draw */
     orr_ms from_ms, to_ms; /* part of the run's clock to draw; ORR_MS_NONE: the figure chooses */
     uint32_t top; /* queues with a colour of their own, at most 12; 0: the figure's choice */
@@ -43,9 +44,10 @@ struct orr_plot_options {
         .from_ms = ORR_MS_NONE, .to_ms = ORR_MS_NONE                                               \
     }
 
-/* Called for every file written; `warning` is what gnuplot had to say, NULL when it was silent.
- * For a figure printed as text `path` is "-". */
-typedef void orr_plot_report_fn(void *context, const char *path, const char *warning);
+/* Called for every file written; `message` is what gnuplot had to say, NULL when it was silent.
+ * For a figure printed as text `path` is "-". For a figure that has nothing to show, and is left
+ * out, `path` is NULL and the message "FIGURE: why". */
+typedef void orr_plot_report_fn(void *context, const char *path, const char *message);
 
 /* Draws the figures asked for. Options and report may be NULL. Without gnuplot it writes
  * STEM-FIGURE.gp and .dat and returns ORR_UNAVAILABLE, naming them. Other failures: ORR_USAGE
