@@ -18,7 +18,9 @@
 
 #include <orrery/base/sort.h>
 
-enum { LEVELS = 24, BAD = UINT32_MAX };
+#define BAD UINT32_MAX
+
+enum { LEVELS = 24 };
 
 struct chain {
     uint32_t *nodes, count; /* in the order of their devices */

@@ -85,7 +85,7 @@ static void scene_open(struct scene *scene, struct orr_rng *rng)
     scene->queues = 2 + below(rng, QUEUES_MAX - 1);
     for (uint32_t q = 0; q < scene->queues; q++) {
         struct orr_queue queue = orr_queue_default();
-        char name[8];
+        char name[16];
         scene->quota[q] = q + 1 == scene->queues ? left : below(rng, left + 1);
         left -= scene->quota[q];
         queue.resources[ORR_SHARE_GPU].quota = scene->quota[q];
