@@ -4,3 +4,7 @@ target_include_directories(test_kai_properties PRIVATE ${CMAKE_CURRENT_SOURCE_DI
 target_link_libraries(test_kai_properties PRIVATE random_world orr_kai PkgConfig::CMOCKA)
 add_test(NAME prop.kai COMMAND test_kai_properties)
 set_tests_properties(prop.kai PROPERTIES LABELS quick)
+
+# Every registered policy times every invariant of matrix.sql.
+add_test(NAME prop.matrix COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/prop/matrix.sh $<TARGET_FILE:orrery> 1 2)
+set_tests_properties(prop.matrix PROPERTIES LABELS full ENVIRONMENT TMPDIR=${CMAKE_CURRENT_BINARY_DIR}) # 3 s
