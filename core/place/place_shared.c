@@ -12,10 +12,13 @@ bool orr_place__shared_matches(const struct orr_snode *node, const struct orr_sh
            node->gpu_memory_mib - gpu->allocated + gpu->releasing - need >= 0;
 }
 
-static int64_t matching(const struct orr_snode *node, int64_t need)
+/* Devices in use that can take the task, counted up to `most` as KAI does
+ * (fractionTaskGpusAllocatableDeviceCount): where the books have fewer than no whole devices, more
+ * of them do not help. */
+static int64_t matching(const struct orr_snode *node, int64_t need, int64_t most)
 {
     int64_t count = 0;
-    for (uint32_t i = 0; i < node->shared_count; i++) {
+    for (uint32_t i = 0; i < node->shared_count && count < most; i++) {
         count += orr_place__shared_matches(node, &node->shared[i], need);
     }
     return count;
@@ -42,8 +45,9 @@ bool orr_place__shared_fits(const struct orr_session *session, const struct orr_
         }
     }
     int64_t whole = node->idle.v[ORR_SLOT_GPU] + (idle_only ? 0 : node->releasing.v[ORR_SLOT_GPU]);
-    return floor_devices(whole) + matching(node, orr_session_shared_need(ask, node)) >=
-           (int64_t)ask->devices;
+    const int64_t devices = ask->devices;
+    return floor_devices(whole) + matching(node, orr_session_shared_need(ask, node), devices) >=
+           devices;
 }
 
 struct candidate {

@@ -220,10 +220,44 @@ static void index__names_the_node_that_ranking_all_would(void **state)
     assert_true(indexed > WORLDS * STEPS);
 }
 
+/* Two devices that others share have room for a task of a quarter. What v0.17 tried and took back
+ * may leave a node's books with fewer than no whole devices: then one device that would do counts
+ * as one, as in the real scheduler, and the second does not make up for what is lacking. */
+static void shared__takes_no_device_for_one_that_the_books_lack(void **state)
+{
+    (void)state;
+    struct orr_session session;
+    world_init(&session);
+    const uint32_t node = world_node(&session, "n", 2);
+    const uint32_t queue = world_queue(&session, "q", ORR_NONE, 2, -1, 0);
+    const uint32_t halves[2] = {world_ask_part(&session, 50), world_ask_part(&session, 50)};
+    const uint32_t job = world_job_add(
+        &session,
+        &(struct world_job){
+            .name = "j", .queue = queue, .priority = 50, .asks = halves, .count = 2, .min = 1});
+    for (uint32_t i = 0; i < 2; i++) {
+        orr_session_set_task(&session, world_task(&session, job, i), ORR_TASK_RUNNING, node, &i, 1);
+    }
+    const struct orr_ask quarter = {.kind = ORR_ASK_FRACTION,
+                                    .request = {.v = {1000, 1000000, 250, 1}},
+                                    .devices = 1,
+                                    .portion = 0.25};
+    orr_session_open(&session, WORLD_NOW);
+    struct orr_snode *books = &session.nodes[node];
+    assert_int_equal(books->idle.v[ORR_SLOT_GPU] + books->releasing.v[ORR_SLOT_GPU], 0);
+    assert_true(orr_place__shared_fits(&session, &quarter, books, false));
+    books->releasing.v[ORR_SLOT_GPU] = -ORR_MGPU;
+    assert_false(orr_place__shared_fits(&session, &quarter, books, false));
+    assert_true(orr_place__shared_fits(&session, &quarter, books, true));
+    orr_session_close(&session);
+    orr_session_release(&session);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(index__names_the_node_that_ranking_all_would),
+        cmocka_unit_test(shared__takes_no_device_for_one_that_the_books_lack),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
