@@ -17,13 +17,16 @@ static uint64_t sums_of(uint64_t sizes)
     return sums;
 }
 
-/* Sizes of a shape's pods as bits; all of them if some share devices or are too large to tell. */
+/* Sizes of a shape's pods as bits; all of them if some share devices or are too large to tell. A
+ * fraction of 1 shares nothing: it is so many whole devices. */
 static uint64_t sizes_of(const struct orr_shape *shape)
 {
     uint64_t sizes = 0;
     for (uint32_t g = 0; g < shape->group_count; g++) {
         const struct orr_request *request = &shape->groups[g].request;
-        if (request->gpu_ask == ORR_GPU_WHOLE && request->devices <= 64) {
+        const bool whole = request->gpu_ask == ORR_GPU_WHOLE ||
+                           (request->gpu_ask == ORR_GPU_FRACTION && request->portion >= ORR_MGPU);
+        if (whole && request->devices <= 64) {
             sizes |= (uint64_t)1 << (request->devices - 1);
         } else if (request->gpu_ask != ORR_GPU_NONE) {
             sizes = UINT64_MAX;

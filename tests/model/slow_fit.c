@@ -156,11 +156,13 @@ bool slow_group_matches(const struct slow_group *group, int64_t device_mib, int6
            !(group->allocated > 0 && group->allocated == group->releasing);
 }
 
-static uint32_t matching_groups(const struct slow *slow, uint32_t node, int64_t need)
+/* KAI stops at as many as are asked: no more of them make up for whole devices that are promised
+ * beyond what there is. */
+static uint32_t matching_groups(const struct slow *slow, uint32_t node, int64_t need, uint32_t most)
 {
     const struct slow_node *at = &slow->at.nodes[node];
     uint32_t count = 0;
-    for (uint32_t g = 0; g < at->group_count; g++) {
+    for (uint32_t g = 0; g < at->group_count && count < most; g++) {
         count += slow_group_matches(&at->groups[g], slow->in->nodes[node].gpu_memory_mib, need);
     }
     return count;
@@ -185,7 +187,7 @@ bool slow_fits(const struct slow *slow, uint32_t task, uint32_t node, bool idle_
     const int64_t gpus = idle_only ? idle : idle + at->releasing.v[ORR_SLOT_GPU];
     const double devices = floor((double)gpus / ORR_MGPU);
     return need <= slow->in->nodes[node].gpu_memory_mib &&
-           devices + matching_groups(slow, node, need) >= ask->devices;
+           devices + matching_groups(slow, node, need, ask->devices) >= ask->devices;
 }
 
 /* --- score --- */
@@ -251,7 +253,7 @@ static bool could_share(const struct slow *slow, const struct orr_ask *ask, uint
     } else if (ask->kind == ORR_ASK_WHOLE) {
         need = at->gpu_memory_mib;
     }
-    return matching_groups(slow, node, need) > 0;
+    return matching_groups(slow, node, need, 1) > 0;
 }
 
 double slow_score(const struct slow *slow, uint32_t task, uint32_t node, const bool *nodes)
