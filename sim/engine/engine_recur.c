@@ -17,10 +17,11 @@
 #include <orrery/base/mem.h>
 #include <orrery/base/sort.h>
 
-/* Evictions in which nobody ended before situations are looked at: most runs come to far fewer. */
-#define EVICTIONS         100
-#define EVICTIONS_OF_EACH 1 /* jobs and nodes */
-#define RETURNS           100
+/* Evictions in which nobody ended before situations are looked at: a look costs as much as to fold
+ * what is alive, a cycle that evicts far more. */
+#define EVICTIONS 30
+#define PARTIES   4 /* jobs and nodes for one more */
+#define RETURNS   20
 
 static bool forgets(const struct engine *engine)
 {
@@ -148,7 +149,7 @@ static bool is_due(const struct engine *engine)
 {
     const uint32_t count = engine->run->eviction_count, since = count - engine->endless.first;
     const uint64_t parties = (uint64_t)engine->world->job_count + engine->world->cluster.node_count;
-    return since > EVICTIONS + EVICTIONS_OF_EACH * parties && count != engine->recur.evictions;
+    return since > EVICTIONS + parties / PARTIES && count != engine->recur.evictions;
 }
 
 bool orr_engine__recurs(struct engine *engine)

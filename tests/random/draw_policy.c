@@ -163,7 +163,34 @@ static void put_placement(struct draw *d)
     }
 }
 
-static void put_params(struct draw *d, const char *policy)
+/* What a slurm.conf says, in a file of its own instead. */
+static void put_slurm_conf(struct draw *d, const char *text, uint32_t shard)
+{
+    char name[NAME_BYTES];
+    (void)snprintf(name, sizeof name, "slurm%u.conf", shard);
+    FILE *out = open_file(d, name);
+    for (; *text != '"'; text++) {
+        const bool line = text[0] == '\\' && text[1] == 'n';
+        (void)fputc(line ? '\n' : *text, out);
+        text += line;
+    }
+    (void)fputc('\n', out);
+    close_file(out);
+    put(d, "slurm_conf", "{file: %s}", name);
+}
+
+static void put_words(struct draw *d, const char *words, uint32_t shard)
+{
+    static const char conf[] = "slurm_conf: \"";
+    if (strncmp(words, conf, sizeof conf - 1) == 0 && one_in(d, 2)) {
+        put_slurm_conf(d, words + sizeof conf - 1, shard);
+        return;
+    }
+    (void)fprintf(d->out, "%s%s", d->first ? "" : ", ", words);
+    d->first = false;
+}
+
+static void put_params(struct draw *d, const char *policy, uint32_t shard)
 {
     uint32_t p = 0;
     while (strcmp(policies[p].name, policy) != 0) {
@@ -172,8 +199,7 @@ static void put_params(struct draw *d, const char *policy)
     open_inner(d, "params");
     for (uint32_t k = 0; k < policies[p].count; k++) {
         if (has(d, "params", 60) && one_in(d, policies[p].count > 6 ? 8 : 3)) {
-            (void)fprintf(d->out, "%s%s", d->first ? "" : ", ", any(d, policies[p].knobs[k].words));
-            d->first = false;
+            put_words(d, any(d, policies[p].knobs[k].words), shard);
         }
     }
     if (policies[p].places && has(d, "placement", 40)) {
@@ -206,7 +232,7 @@ void draw_policy(struct draw *d)
     stream(d, "policy");
     open_map(d, "policy");
     put(d, "name", "%s", d->policy[0]);
-    put_params(d, d->policy[0]);
+    put_params(d, d->policy[0], 0);
     if (d->shard_count == 1 && has(d, "latency", 15)) {
         put_latency(d);
     }
@@ -221,7 +247,7 @@ void draw_policy(struct draw *d)
             any_own = true;
             open_inner(d, name);
             put(d, "name", "%s", d->policy[s]);
-            put_params(d, d->policy[s]);
+            put_params(d, d->policy[s], s);
             close_map(d);
         }
     }

@@ -306,6 +306,16 @@ static void put_weighted_queues(struct draw *d)
     close_map(d);
 }
 
+/* A field of a CSV: quotes in it are doubled. */
+static void put_field(FILE *out, const char *text)
+{
+    (void)fputc('"', out);
+    for (; *text != '\0'; text++) {
+        (void)fputs(*text == '"' ? "\"\"" : (const char[]){*text, '\0'}, out);
+    }
+    (void)fputc('"', out);
+}
+
 /* A model: two classes of jobs, with all that a class can say. */
 static void put_classes(struct draw *d, uint32_t until_s)
 {
@@ -318,11 +328,13 @@ static void put_classes(struct draw *d, uint32_t until_s)
     (void)fputs("queue,kind,gpus,pods,gpus_per_pod,gpu_fraction,from_s,until_s,bursts,jobs,gap_s,"
                 "run_s,alike,users\n",
                 out);
-    (void)fprintf(out, "\"%s\",training,1,,,,0,%u,%u.5,1*3 %u,0 1*2 7,1 %.3f*2,0.8,0 3*2\n", queue,
-                  until_s, bursts, most, 1.0 + run_s);
-    (void)fprintf(out, "\"%s\",,,2,%u,,%u,%u,2,,,%.3f,,\n", queue, between(d, 0, 1), from_s,
-                  until_s, run_s);
-    (void)fprintf(out, "\"%s\",,,1,,0.5,%u,%u,1,2,0,5,,\n", queue, from_s, until_s);
+    put_field(out, queue);
+    (void)fprintf(out, ",training,1,,,,0,%u,%u.5,1*3 %u,0 1*2 7,1 %.3f*2,0.8,0 3*2\n", until_s,
+                  bursts, most, 1.0 + run_s);
+    put_field(out, queue);
+    (void)fprintf(out, ",,,2,%u,,%u,%u,2,,,%.3f,,\n", between(d, 0, 1), from_s, until_s, run_s);
+    put_field(out, queue);
+    (void)fprintf(out, ",,,1,,0.5,%u,%u,1,2,0,5,,\n", from_s, until_s);
     close_file(out);
     put(d, "classes", "classes.csv");
     put(d, "until", "%us", until_s);

@@ -41,8 +41,8 @@ policy: {name: kai, params: {queueDepthPerAction.allocate: 1}}
 END
 cp s.yaml round.yaml
 expect 78 "$orrery" run s.yaml -q -o r.db
-says 'the run does not come to an end: 01:1'
-says 'the latest 205 evictions (205 of them: reclaim, last v for w)'
+says 'the run does not come to an end: 00:18:'
+says 'the latest 52 evictions (52 of them: reclaim, last v for w)'
 clean
 # not if something is to happen hours later, nor if work is kept
 echo 'events: [{at: 12h, set: {queues.a.gpu.quota: 2, queues.b.gpu.quota: 1}}]' >>s.yaml
