@@ -90,8 +90,9 @@ static void run_cycles(struct admission_run *run, int64_t cycles, struct orr_adm
 {
     struct kq_world *world = &run->world;
     while (!out->quiet && (cycles == ORR_ADMISSION_QUIET || out->cycles < cycles)) {
-        if (!orr_kueue_cycle(world->kueue, out->now)) {
-            out->quiet = true; /* nobody is left to look at */
+        if (orr_kueue_in_hand(world->kueue) != ORR_NONE ||
+            !orr_kueue_cycle(world->kueue, out->now)) {
+            out->quiet = true; /* nobody is left to look at, or may be before pods are ready */
             break;
         }
         out->cycles++;
@@ -106,6 +107,7 @@ static void run_cycles(struct admission_run *run, int64_t cycles, struct orr_adm
 static void open_run(struct admission_run *run)
 {
     const uint32_t count = run->input->objects.workload_count;
+    bool unready = false;
     orr_kq_add_workloads(&run->world);
     run->fates = orr_zalloc((size_t)count + 1, sizeof *run->fates);
     run->stated = orr_zalloc((size_t)count + 1, sizeof *run->stated);
@@ -114,8 +116,11 @@ static void open_run(struct admission_run *run)
         if (run->world.ids[i] != ORR_NONE) {
             run->stated[run->world.ids[i]] = i;
             run->fates[i].held = orr_kueue_holds(run->world.kueue, run->world.ids[i]);
+            unready =
+                unready || (run->fates[i].held && !run->input->objects.workloads[i].is_ready);
         }
     }
+    orr_kueue_block(run->world.kueue, run->input->objects.config.block_admission && unready);
 }
 
 static enum orr_status decide(struct kueue_input *input, const struct orr_snapshot_options *options,

@@ -134,11 +134,7 @@ void import_kueue_configure(struct kueue_input *input, const struct import_value
     config->ignore_undeclared = strcmp(check, "IgnoreUndeclared") == 0;
     config->order_by_creation = strcmp(stamp, "Creation") == 0;
     input->excluded = import_list(load, object, "resources/excludeResourcePrefixes");
-    if (import_bool(load, object, "waitForPodsReady/blockAdmission", false)) {
-        import_note(input->model,
-                    "blockAdmission of waitForPodsReady is not heeded: a cycle admits "
-                    "while pods of others are not ready");
-    }
+    config->block_admission = import_bool(load, object, "waitForPodsReady/blockAdmission", false);
 }
 
 enum orr_status import_kueue_set(struct kueue_input *input, const char *text, struct orr_err *err)

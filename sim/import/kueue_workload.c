@@ -294,6 +294,7 @@ static void read_status(struct kueue_input *input, const struct import_value *ob
         read_admission(input, admission, workload);
         workload->reserved_s = import_kueue_time(input, reserved, "lastTransitionTime");
     }
+    workload->is_ready = find_condition(input, object, "PodsReady", "True") != NULL;
     workload->evicted = read_condition(input, find_condition(input, object, "Evicted", "True"));
     workload->reclaimable =
         import_kueue_array(input, pods != NULL ? pods->count : 0, sizeof *workload->reclaimable);

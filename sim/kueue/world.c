@@ -621,6 +621,7 @@ static void build_config(struct kq_world *world)
     struct orr_kueue_config *config = &world->spec.config;
     config->fair_sharing = from->config.fair_sharing;
     config->ignore_undeclared = from->config.ignore_undeclared;
+    config->block_admission = from->config.block_admission;
     config->strategies[0] = ORR_KUEUE_LESS_OR_EQUAL_TO_FINAL_SHARE;
     config->strategies[1] = ORR_KUEUE_LESS_THAN_INITIAL_SHARE;
     config->strategy_count = 2;

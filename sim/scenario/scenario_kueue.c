@@ -261,13 +261,8 @@ enum orr_status orr_scenario__convert_configuration(struct orr_scenario__load *l
 {
     const struct orr_scenario__node *ready = orr_scenario__below(object, "waitForPodsReady");
     const struct orr_scenario__node *requeue = orr_scenario__below(ready, "requeuingStrategy");
-    const char *block = orr_scenario__text_below(ready, "blockAdmission"),
-               *stamp = orr_scenario__text_below(requeue, "timestamp");
+    const char *stamp = orr_scenario__text_below(requeue, "timestamp");
     const char *enable = orr_scenario__text_below(ready, "enable");
-    if (block != NULL && strcmp(block, "true") == 0) {
-        return orr_scenario__fail(load, &orr_scenario__below(ready, "blockAdmission")->at,
-                                  "blockAdmission: a run does not start jobs one after the other");
-    }
     struct orr_scenario__node *map = orr_scenario__node(load, ORR_NODE_MAP, object->at);
     orr_scenario__add_text(load, map, "name", "kueue", object->at);
     struct orr_scenario__node *params = orr_scenario__add_map(load, map, "params", object->at);
@@ -276,6 +271,7 @@ enum orr_status orr_scenario__convert_configuration(struct orr_scenario__load *l
     if (enable != NULL) {
         orr_scenario__add_text(load, params, "wait_for_pods_ready", enable, ready->at);
     }
+    carry(load, ready, "blockAdmission", "", params, "block_admission");
     carry(load, ready, "timeout", "", params, "timeout");
     carry(load, ready,
           orr_scenario__below(ready, "recoveryTimeout") != NULL ? "recoveryTimeout" : "timeout", "",

@@ -174,7 +174,7 @@ struct kq_workload {
     struct kq_pod_set *sets;
     uint32_t set_count;
     struct kq_admission *admission;
-    bool quota_reserved, admitted, requeued, finished, active, single_pod;
+    bool quota_reserved, admitted, requeued, finished, active, single_pod, is_ready;
     struct kq_condition *evicted, *preempted;
     struct orr_pair *reclaimable, *annotations;
     uint32_t reclaimable_count, annotation_count;
@@ -196,6 +196,7 @@ struct kq_config {
     uint32_t strategy_count;
     struct kq_usage_config *usage;
     bool ignore_undeclared; /* quotaCheckStrategy IgnoreUndeclared */
+    bool block_admission;   /* waitForPodsReady.blockAdmission */
     bool order_by_creation; /* evicted for want of ready pods: by creation, not by eviction */
     const char *transformations;
 };
