@@ -27,6 +27,12 @@ struct key { /* what makes two shapes the same */
     uint32_t set_count;
 };
 
+static bool same_span(const struct orr_span *a, const struct orr_span *b)
+{
+    return a->required == b->required && a->preferred == b->preferred &&
+           a->slice_level == b->slice_level && a->slice_size == b->slice_size;
+}
+
 static uint64_t hash_key(const struct key *key)
 {
     struct orr_digest d = ORR_DIGEST_INIT;
@@ -63,7 +69,7 @@ static bool same_sets(const struct orr_shape *shape, const struct key *key)
     for (uint32_t s = 0; s < key->set_count; s++) {
         const struct orr_task_set *a = &shape->sets[s], *b = &key->sets[s];
         if (a->parent != b->parent || a->is_tasks != b->is_tasks || a->min != b->min ||
-            a->span.required != b->span.required || a->span.preferred != b->span.preferred) {
+            !same_span(&a->span, &b->span)) {
             return false;
         }
     }
@@ -74,8 +80,7 @@ static bool same_shape(const struct orr_shape *shape, const struct key *key)
 {
     if (shape->group_count != key->count || shape->min_tasks != key->min_tasks ||
         shape->set_count != key->set_count || !same_sets(shape, key) ||
-        shape->span.required != key->span.required ||
-        shape->span.preferred != key->span.preferred) {
+        !same_span(&shape->span, &key->span)) {
         return false;
     }
     for (uint32_t i = 0; i < key->count; i++) {
@@ -301,6 +306,15 @@ bool orr_shape_has(const struct orr_shape *shape, uint32_t set, uint32_t group)
         at = shape->sets[at].parent;
     }
     return at == set;
+}
+
+bool orr_shape_has_slices(const struct orr_shape *shape)
+{
+    bool slices = shape->span.slice_level > 0;
+    for (uint32_t s = 1; s < shape->set_count; s++) {
+        slices = slices || shape->sets[s].span.slice_level > 0;
+    }
+    return slices;
 }
 
 bool orr_shape_is_bound(const struct orr_shape *shape)

@@ -50,8 +50,8 @@ static const struct orr_feature features[] = {
     {"topology-aware-scheduling", "supported",
      "vector TestFindTopologyAssignments/BestFit: podset group workers spread across hosts; vector "
      "TestScheduleForTASPreemption/only low priority workload is preempted; run topology; run "
-     "topology_flavors",
-     "slices within a gang are decided, runs have no words for them"},
+     "topology_flavors; run slices",
+     "runs have one layer of slices, from templates"},
     {"node-replacement", "supported",
      "vector TestFindTopologyAssignmentsMultiLayerReplacement/replacement fails when no capacity "
      "in incomplete slice domain; run lost_nodes; run second_pass",

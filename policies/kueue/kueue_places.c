@@ -24,7 +24,8 @@ static bool some_ask(const struct orr_view *view)
     bool some = false;
     for (uint32_t s = 0; s < view->shapes->count && !some; s++) {
         const struct orr_shape *shape = &view->shapes->shapes[s];
-        some = shape->groups[0].request.shard == view->shard && orr_shape_is_bound(shape);
+        some = shape->groups[0].request.shard == view->shard &&
+               (orr_shape_is_bound(shape) || orr_shape_has_slices(shape));
     }
     return some;
 }
@@ -241,7 +242,7 @@ static struct orr_span span_of(const struct orr_shape *shape, uint32_t group)
 {
     uint32_t set = shape->set_count > 0 ? shape->groups[group].set : ORR_NONE;
     struct orr_span span = set == ORR_NONE ? shape->span : shape->sets[set].span;
-    while (set != ORR_NONE && span.required == 0 && span.preferred == 0) {
+    while (set != ORR_NONE && span.required == 0 && span.preferred == 0 && span.slice_level == 0) {
         set = shape->sets[set].parent;
         span = set == ORR_NONE ? shape->span : shape->sets[set].span;
     }
@@ -283,14 +284,23 @@ void orr_kueue__ask_places(struct kueue_run *run, const struct orr_view *view,
     if (run->places.on) {
         set->nodes = nodes_for(run, view, &shape->groups[group].request);
     }
-    if (run->spec.topology_count == 0 || (span.required == 0 && span.preferred == 0) ||
+    const uint32_t level = span.required > 0 ? span.required : span.preferred;
+    if (run->spec.topology_count == 0 || (level == 0 && span.slice_level == 0) ||
         !asks_counted(run, set->per_pod)) {
         return;
     }
+    const char *const *levels = run->spec.topologies[0].levels;
     struct orr_kueue_topology_request *request = orr_arena_alloc(&run->arena, 1, sizeof *request);
-    const uint32_t level = span.required > 0 ? span.required : span.preferred;
-    request->mode = span.required > 0 ? ORR_KUEUE_TOPOLOGY_REQUIRED : ORR_KUEUE_TOPOLOGY_PREFERRED;
-    request->level = run->spec.topologies[0].levels[level - 1];
+    request->mode = span.required > 0    ? ORR_KUEUE_TOPOLOGY_REQUIRED
+                    : span.preferred > 0 ? ORR_KUEUE_TOPOLOGY_PREFERRED
+                                         : ORR_KUEUE_TOPOLOGY_NONE;
+    request->level = level > 0 ? levels[level - 1] : NULL;
+    if (span.slice_level > 0) {
+        struct orr_kueue_layer *layer = orr_arena_alloc(&run->arena, 1, sizeof *layer);
+        *layer = (struct orr_kueue_layer){levels[span.slice_level - 1], span.slice_size};
+        request->layers = layer;
+        request->layer_count = 1;
+    }
     set->topology = request;
     set->group = is_led(shape) ? "gang" : NULL;
 }

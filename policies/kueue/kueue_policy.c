@@ -652,7 +652,8 @@ static uint32_t kueue_heeds(const void *params)
 {
     const struct kueue_params *p = params;
     return ORR_HEEDS_PRIORITY | ORR_HEEDS_QUEUES | ORR_HEEDS_SECONDS |
-           (p->topology_aware != KUEUE_TOPOLOGY_NEVER ? ORR_HEEDS_KIND_SPANS : 0);
+           (p->topology_aware != KUEUE_TOPOLOGY_NEVER ? ORR_HEEDS_KIND_SPANS | ORR_HEEDS_SLICES
+                                                      : 0);
 }
 
 static enum orr_status kueue_check(const void *params, struct orr_err *err)

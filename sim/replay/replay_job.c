@@ -205,12 +205,18 @@ static uint32_t level_number(const struct orr_cluster *cluster, const char *name
     return strcmp(name, "node") == 0 ? cluster->level_count + 1 : 0;
 }
 
+struct span_names {
+    const char *levels[3]; /* required, preferred, of slices; NULL: not stated */
+    uint32_t slice_size;
+};
+
 static bool read_span(struct orr_world *world, uint32_t part, const struct orr_row *row,
-                      const char *required, const char *preferred, struct orr_span *span)
+                      const struct span_names *stated, struct orr_span *span)
 {
-    const char *const names[] = {required, preferred};
-    uint32_t *const levels[] = {&span->required, &span->preferred};
-    for (int i = 0; i < 2; i++) {
+    const char *const *names = stated->levels;
+    uint32_t *const levels[] = {&span->required, &span->preferred, &span->slice_level};
+    span->slice_size = names[2] != NULL ? stated->slice_size : 0;
+    for (int i = 0; i < 3; i++) {
         *levels[i] = names[i] == NULL ? 0 : level_number(&world->cluster, names[i]);
         if (names[i] != NULL && *levels[i] == 0) {
             return reject(world, part, row, "the cluster has no topology level", names[i]);
@@ -220,7 +226,23 @@ static bool read_span(struct orr_world *world, uint32_t part, const struct orr_r
         return reject(world, part, row,
                       "topology_preferred is wider than topology_required:", names[1]);
     }
+    const uint32_t level = span->required > 0 ? span->required : span->preferred;
+    if (span->slice_level > 0 && span->slice_level < level) {
+        return reject(world, part, row, "slices are wider than the level that is asked:", names[2]);
+    }
     return true;
+}
+
+/* Whole slices alone: those of its own set, or of the next above that states a topology. */
+static bool whole_slices(const struct orr_replay_groups *groups, uint32_t group)
+{
+    uint32_t set = groups->items[group].set;
+    while (set != 0 && groups->sets[set].span.required == 0 &&
+           groups->sets[set].span.preferred == 0 && groups->sets[set].span.slice_level == 0) {
+        set = groups->sets[set].parent;
+    }
+    const struct orr_span *span = &groups->sets[set].span;
+    return span->slice_level == 0 || groups->items[group].count % span->slice_size == 0;
 }
 
 /* Of the whole gang, and of what roles state for themselves. */
@@ -234,12 +256,21 @@ static bool find_spans(struct orr_world *world, uint32_t part, const struct orr_
     if (extra == NULL) {
         return true;
     }
-    bool found =
-        read_span(world, part, row, extra->topology_required, extra->topology_preferred, span);
+    const struct span_names whole = {
+        {extra->topology_required, extra->topology_preferred, extra->slice_level},
+        extra->slice_size};
+    bool found = read_span(world, part, row, &whole, span);
     groups->sets[0].span = *span;
     for (uint32_t r = 0; roles != NULL && r < roles->role_count && found; r++) {
-        found = read_span(world, part, row, roles->roles[r].topology_required,
-                          roles->roles[r].topology_preferred, &groups->sets[r + 1].span);
+        const struct orr_scenario_role *role = &roles->roles[r];
+        const struct span_names own = {
+            {role->topology_required, role->topology_preferred, role->slice.level},
+            role->slice.size};
+        found = read_span(world, part, row, &own, &groups->sets[r + 1].span);
+    }
+    for (uint32_t g = 0; g < groups->count && found; g++) {
+        found = whole_slices(groups, g) ||
+                reject(world, part, row, "its pods are no whole number of slices", NULL);
     }
     return found;
 }

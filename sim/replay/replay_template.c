@@ -76,6 +76,8 @@ void orr_replay__apply_template(struct orr_workload *workload, struct orr_row *r
         extra->topology_required = template->topology_required;
         extra->topology_preferred = template->topology_preferred;
     }
+    extra->slice_level = template->slice.level;
+    extra->slice_size = template->slice.size;
     fill_text(&extra->profile, template->profile);
     fill_text(&extra->priority, template->priority);
     fill_time(&extra->checkpoint_ms, template->checkpoint_ms);

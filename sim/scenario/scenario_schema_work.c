@@ -246,9 +246,22 @@ _Static_assert(LENGTH(orr_scenario__part_rows) == ORR_SCENARIO__PART_ROWS, "as d
         .offset = offsetof(owner, min_subgroups)                                                   \
     }
 
+#define SLICE_ROWS(owner)                                                                          \
+    {.key = "level",                                                                               \
+     .type = ORR_TYPE_TEXT,                                                                        \
+     .required = true,                                                                             \
+     .offset = offsetof(owner, slice.level)},                                                      \
+    {                                                                                              \
+        .key = "size", .type = ORR_TYPE_COUNT, .required = true, .min = 1, .max = COUNT_MAX,       \
+        .offset = offsetof(owner, slice.size)                                                      \
+    }
+
+static const struct orr_scenario__row role_slice_rows[] = {SLICE_ROWS(struct orr_scenario_role)};
+static const struct orr_scenario__row slice_rows[] = {SLICE_ROWS(struct orr_scenario_template)};
 static const struct orr_scenario__row role_topology_rows[] = {
     {.key = "required", .type = ORR_TYPE_TEXT, ROLE(topology_required)},
     {.key = "preferred", .type = ORR_TYPE_TEXT, ROLE(topology_preferred)},
+    {GROUP("slice", role_slice_rows), .optional = true},
 };
 enum { ROLE_ROWS = 14 };
 static const struct orr_scenario__row role_rows[ROLE_ROWS]; /* a role may have roles */
@@ -269,6 +282,7 @@ static const struct orr_scenario__row role_rows[ROLE_ROWS] = {
 static const struct orr_scenario__row topology_rows[] = {
     {.key = "required", .type = ORR_TYPE_TEXT, TEMPLATE(topology_required)},
     {.key = "preferred", .type = ORR_TYPE_TEXT, TEMPLATE(topology_preferred)},
+    {GROUP("slice", slice_rows), .optional = true},
 };
 static const struct orr_scenario__row autoscale_rows[] = {
     {.key = "role", .type = ORR_TYPE_TEXT, .required = true, TEMPLATE(autoscale.role)},

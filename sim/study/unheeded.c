@@ -25,7 +25,7 @@ void orr_point_unheeded(const struct orr_world *world, const struct orr_engine_s
 {
     const uint32_t count = world->cluster.shards.count;
     struct {
-        uint32_t priorities, spans, mixed; /* mixed: of those, of gangs of several kinds of pods */
+        uint32_t priorities, spans, slices, mixed; /* mixed: of spans, several kinds of pods */
     } *jobs = orr_zalloc(count, sizeof *jobs);
     for (uint32_t j = 0; j < world->job_count; j++) {
         const struct orr_job_spec *spec = &world->specs[j];
@@ -34,6 +34,7 @@ void orr_point_unheeded(const struct orr_world *world, const struct orr_engine_s
         jobs[shard].priorities += extra != NULL && extra->priority != NULL;
         const struct orr_shape *shape = &world->shapes.shapes[spec->shape];
         jobs[shard].spans += orr_shape_is_bound(shape);
+        jobs[shard].slices += orr_shape_has_slices(shape);
         jobs[shard].mixed += orr_shape_is_bound(shape) && shape->group_count > 1;
     }
     for (uint32_t s = 0; s < count; s++) {
@@ -65,6 +66,14 @@ void orr_point_unheeded(const struct orr_world *world, const struct orr_engine_s
                            jobs[s].spans, ORR_PLURAL(jobs[s].spans),
                            ORR_ONE(jobs[s].spans, "its", "their"), policy->name,
                            ORR_ONE(jobs[s].spans, "its", "their"));
+            say(text, context);
+        }
+        if (jobs[s].slices > 0 &&
+            (orr_policy_heeds(policy, shards[s].params) & ORR_HEEDS_SLICES) == 0) {
+            (void)snprintf(text, sizeof text,
+                           "the slices that %u job%s ask%s for: policy %s does not look at them",
+                           jobs[s].slices, ORR_PLURAL(jobs[s].slices),
+                           ORR_ONE(jobs[s].slices, "s", ""), policy->name);
             say(text, context);
         }
     }

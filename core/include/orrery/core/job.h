@@ -49,9 +49,10 @@ struct orr_task_group {
 
 /* The part of the topology that all tasks of a gang must, or should, be in together: levels of the
  * cluster from 1, level_count + 1 is a single node; 0: not stated. A preferred level is below the
- * required one or the same. */
+ * required one or the same. Slices: each slice_size tasks of a kind are together in a domain of
+ * slice_level. */
 struct orr_span {
-    uint32_t required, preferred;
+    uint32_t required, preferred, slice_level, slice_size;
 };
 
 /* A part of a gang that needs some of its tasks, or some of the sets that are in it. Set 0 is the
@@ -103,6 +104,8 @@ uint32_t orr_shapes_put_sets(struct orr_shapes *shapes, const struct orr_task_gr
 bool orr_shape_satisfied(const struct orr_shape *shape, const uint32_t *tasks_of_group);
 /* Must, or should, its tasks be in one domain together, or those of a part of it? */
 bool orr_shape_is_bound(const struct orr_shape *shape);
+/* Does it, or one of its sets, ask for slices? */
+bool orr_shape_has_slices(const struct orr_shape *shape);
 /* The least of a resource (milli-CPU, bytes, milli-GPU; memory asks count 0) that a gang of this
  * shape holds when it starts: no choice among its tasks needs less. */
 int64_t orr_shape_least(const struct orr_shape *shape, enum orr_share_kind kind);

@@ -249,6 +249,11 @@ struct orr_scenario_part { /* one entry of `workload:` */
     const char *origin;
 };
 
+struct orr_scenario_slice { /* pods of a kind that are together, so many each */
+    const char *level;      /* NULL: none */
+    uint32_t size;
+};
+
 struct orr_scenario_role { /* of a template: pods, or roles of its own */
     const char *name;
     uint32_t parent;        /* index of the role it is part of, less than its own; ORR_NONE: none */
@@ -258,6 +263,7 @@ struct orr_scenario_role { /* of a template: pods, or roles of its own */
     /* over what the template or row states */
     const char *gpu_model, *node_selector, *tolerations;
     const char *topology_required, *topology_preferred;
+    struct orr_scenario_slice slice;
 };
 
 struct orr_scenario_stage { /* tasks that may run at once, after those of the one before */
@@ -284,6 +290,7 @@ struct orr_scenario_template { /* what a row or generator names to say what a jo
     const char *kind;       /* of rows that state none, nor does their part; NULL */
     const char *gpu_model, *node_selector, *tolerations;
     const char *topology_required, *topology_preferred;
+    struct orr_scenario_slice slice;
     const char *profile, *priority;
     const char *preemptible; /* "true", "false", NULL */
     orr_ms deadline_ms;      /* after the submit; or ORR_MS_NONE */

@@ -39,6 +39,8 @@ struct orr_row_extra {
     orr_ms give_up_ms; /* that it waits for its first start */
     /* what only its template states: there is no column */
     orr_ms deadline_after_ms; /* its submit */
+    const char *slice_level;
+    uint32_t slice_size;
     orr_ms checkpoint_cost_ms;
     orr_ms running_since_ms;
     orr_ms recorded_start_ms, recorded_end_ms;
