@@ -31,6 +31,7 @@ struct kueue_workload {
     uint32_t unhealthy_count;
     bool penalized;   /* its entry penalty was charged */
     bool lacks_place; /* as it was last looked at */
+    bool resumed;     /* the search for a flavor went on where the one before had ended */
 };
 
 struct kueue_lane { /* waiting workloads of one hash (and local queue) in order */

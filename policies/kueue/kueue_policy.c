@@ -492,8 +492,11 @@ static void explain_heads(struct kueue_run *run, const struct orr_view *view, st
     const uint32_t *heads = orr_kueue_heads(run->kueue, &count);
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t job = run->job_of[heads[i]];
-        if (!run->jobs[job].admitted) {
-            explain(view, txn, job, reason_for(run, job));
+        const enum orr_reason reason = reason_for(run, job);
+        /* that no other flavor takes it says nothing about the one that was tried before */
+        if (!run->jobs[job].admitted &&
+            !(reason == ORR_REASON_NO_FLAVOR && orr_kueue_resumed(run->kueue, heads[i]))) {
+            explain(view, txn, job, reason);
         }
     }
 }

@@ -264,6 +264,11 @@ bool orr_kueue_lacks_place(const struct orr_kueue *kueue, uint32_t workload)
     return kueue->workloads[workload].lacks_place;
 }
 
+bool orr_kueue_resumed(const struct orr_kueue *kueue, uint32_t workload)
+{
+    return kueue->workloads[workload].resumed;
+}
+
 enum orr_kueue_wait orr_kueue_wait(const struct orr_kueue *kueue, uint32_t workload)
 {
     return kueue->workloads[workload].wait;

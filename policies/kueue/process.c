@@ -126,6 +126,7 @@ void orr_kueue__nominate(struct orr_kueue *kueue, struct kueue_entry *entry,
     }
     struct trial full, fewer;
     orr_kueue__drop_outdated(kueue, entry->workload);
+    kueue->workloads[entry->workload].resumed = orr_kueue__pending_flavors(kueue, entry->workload);
     if (!try_counts(kueue, entry->workload, NULL, pinned, &full) &&
         may_reduce(kueue, entry->workload) && reduce(kueue, entry->workload, pinned, &fewer)) {
         full = fewer;

@@ -232,6 +232,203 @@ static void scan__goes_on_with_the_next_flavor(void **state)
     close_world(&world);
 }
 
+/* It is discarded once the queue has changed, unless the cycle just before left it. */
+static void scan__begins_anew_when_the_queue_has_changed(void **state)
+{
+    (void)state;
+    for (int change = 0; change < 2; change++) {
+        struct world world;
+        prepare(&world);
+        world.queues[0].groups = world.queues[1].groups = &two_flavors;
+        world.queues[0].within = world.queues[1].within = ORR_KUEUE_NEVER;
+        set_quota(&world, 0, 1, 4);
+        set_quota(&world, 1, 1, 4);
+        open_world(&world);
+        const uint32_t a = submit(&world, 0, 1, 0, 8), b = submit(&world, 1, 0, 1, 8);
+        run(&world, 1);
+        orr_kueue_release(world.kueue, a);
+        orr_kueue_park(world.kueue, b, false); /* b is not looked at in the next cycle */
+        (void)submit(&world, 2, 0, 2, 1);
+        run(&world, 1);
+        if (change != 0) {
+            orr_kueue_grow_generation(world.kueue, 1);
+        }
+        orr_kueue_queue(world.kueue, b);
+        run(&world, 1);
+        assert_int_equal(orr_kueue_held(world.kueue, b)[0].flavors[0], change == 0);
+        close_world(&world);
+    }
+}
+
+/* Neither one that comes nor one that is admitted, in its own queue or in another of the tree. */
+static void parked__are_not_woken_by_arrivals_and_admissions(void **state)
+{
+    (void)state;
+    struct world world;
+    prepare(&world);
+    world.queues[0].within = world.queues[1].within = ORR_KUEUE_NEVER;
+    open_world(&world);
+    (void)submit(&world, 0, 0, 0, 6);
+    run(&world, 1);
+    const uint32_t waits = submit(&world, 1, 0, 1, 4);
+    run(&world, 1);
+    assert_true(orr_kueue_is_parked(world.kueue, waits));
+    const uint32_t small = submit(&world, 1, 0, 2, 1), other = submit(&world, 0, 0, 3, 1);
+    run(&world, 1);
+    assert_true(orr_kueue_holds(world.kueue, small));
+    assert_true(orr_kueue_holds(world.kueue, other));
+    assert_true(orr_kueue_is_parked(world.kueue, waits));
+    close_world(&world);
+}
+
+/* In StrictFIFO nobody parks: the head stays the head, whatever keeps it. */
+static void strict__head_blocks_its_queue(void **state)
+{
+    (void)state;
+    struct world world;
+    prepare(&world);
+    world.queues[2].strict_fifo = true;
+    open_world(&world);
+    const uint32_t never = submit(&world, 2, 0, 0, 9), small = submit(&world, 2, 0, 1, 1);
+    run(&world, 3);
+    assert_int_equal(orr_kueue_wait(world.kueue, never), ORR_KUEUE_EXCEEDS_MAX_QUOTA);
+    assert_true(orr_kueue_in_heap(world.kueue, never));
+    assert_false(orr_kueue_holds(world.kueue, small));
+    close_world(&world);
+}
+
+/* A holder of flavor 0, whatever is free. */
+static uint32_t hold(struct world *world, uint32_t queue, int32_t priority, int64_t size)
+{
+    uint32_t flavor = 0;
+    int64_t usage = size;
+    const struct orr_kueue_held_set set = {
+        .count = 1, .flavors = &flavor, .usage = &usage, .topology_flavor = ORR_NONE};
+    const uint32_t id = submit(world, queue, priority, 0, size);
+    orr_kueue_hold(world->kueue, id, &set, 0);
+    return id;
+}
+
+/* a holds 3 of its 4 and may borrow 2 of a cohort of 10: its head of 4 finds nobody to preempt and
+ * has 4 + 2 - 3 = 3 kept for it, not 4. 10 - 3 - 3 are left to b's head of 4, which comes later. */
+static void reserve__keeps_no_more_than_the_queue_may_borrow(void **state)
+{
+    (void)state;
+    struct world world;
+    prepare(&world);
+    set_quota(&world, 1, 0, 1);
+    set_quota(&world, QUEUES, 0, 5);
+    world.tree.cells[orr_quota_at(&world.tree, 0, 0)].borrowing_limit = 2;
+    open_world(&world);
+    (void)hold(&world, 0, 5, 3);
+    const uint32_t first = submit(&world, 0, 5, 1, 4), second = submit(&world, 1, 0, 2, 4);
+    run(&world, 1);
+    assert_false(orr_kueue_holds(world.kueue, first));
+    assert_true(orr_kueue_holds(world.kueue, second));
+    close_world(&world);
+}
+
+/* Quota was cut under b: 4 + 5 are held of 8. a is at its nominal quota, not under it, so that it
+ * may preempt in its own queue only, and those 2 do not help. With 1 less it is under, and takes
+ * b's too. */
+static void preemption__of_borrowers_needs_a_queue_under_its_quota(void **state)
+{
+    (void)state;
+    for (int held = 1; held <= 2; held++) {
+        struct world world;
+        prepare(&world);
+        world.queues[0].reclaim = ORR_KUEUE_LOWER_PRIORITY;
+        open_world(&world);
+        (void)hold(&world, 0, 9, held);
+        (void)hold(&world, 0, 0, 2);
+        (void)hold(&world, 1, 0, 4);
+        (void)hold(&world, 1, 0, held == 2 ? 1 : 2);
+        (void)submit(&world, 0, 1, 1, held == 2 ? 2 : 3);
+        run(&world, 1);
+        assert_int_equal(evictions(&world), held == 2 ? 0 : 2);
+        close_world(&world);
+    }
+}
+
+/* Others go before those of the own queue, and before both those that are evicted already. */
+static void victims__are_of_other_queues_first(void **state)
+{
+    (void)state;
+    for (int evicted = 0; evicted < 2; evicted++) {
+        struct world world;
+        prepare(&world);
+        world.queues[0].reclaim = ORR_KUEUE_ANY;
+        open_world(&world);
+        const uint32_t own = hold(&world, 0, 0, 2);
+        const uint32_t other = hold(&world, 1, 3, 6);
+        orr_kueue_set_evicted(world.kueue, own, evicted != 0);
+        (void)submit(&world, 0, 4, 1, 2);
+        run(&world, 1);
+        uint32_t count;
+        const struct orr_kueue_decision *decisions = orr_kueue_decisions(world.kueue, &count);
+        assert_int_equal(count, evicted == 0);
+        assert_true(evicted != 0 || decisions[0].workload == other);
+        close_world(&world);
+    }
+}
+
+/* a and b own nothing of 6, which b holds. Of twice 3: for 3 a's share would be 500, as b's is
+ * without one of them. For 4 it would be 667: one may go as 667 is less than b's 1000, but no
+ * second one, and 3 are not enough. Where b holds 6 in one, that one is. */
+static void fair_sharing__takes_one_of_a_queue_in_its_second_strategy(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t held[2], asked;
+        uint32_t evictions;
+    } cases[] = {{{3, 3}, 3, 1}, {{3, 3}, 4, 0}, {{6, 0}, 4, 1}};
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        struct world world;
+        prepare(&world);
+        world.spec.config.fair_sharing = true;
+        world.spec.config.strategies[1] = ORR_KUEUE_LESS_THAN_INITIAL_SHARE;
+        world.spec.config.strategy_count = 2;
+        set_quota(&world, 0, 0, 0);
+        set_quota(&world, 1, 0, 0);
+        set_quota(&world, QUEUES, 0, 6);
+        world.queues[0].reclaim = ORR_KUEUE_ANY;
+        open_world(&world);
+        (void)hold(&world, 1, 0, cases[c].held[0]);
+        (void)hold(&world, 1, 0, cases[c].held[1]);
+        (void)submit(&world, 0, 0, 1, cases[c].asked);
+        run(&world, 1);
+        assert_int_equal(evictions(&world), cases[c].evictions);
+        close_world(&world);
+    }
+}
+
+/* blockAdmission: the second admission of a cycle waits with what it was assigned, and gets it
+ * although another has the quota by then. */
+static void block__admits_who_is_in_hand(void **state)
+{
+    (void)state;
+    struct world world;
+    prepare(&world);
+    world.spec.config.block_admission = true;
+    open_world(&world);
+    const uint32_t first = submit(&world, 0, 1, 0, 4), second = submit(&world, 1, 0, 1, 4);
+    const uint32_t third = submit(&world, 2, 0, 2, 4);
+    run(&world, 1);
+    assert_true(orr_kueue_holds(world.kueue, first));
+    assert_int_equal(orr_kueue_in_hand(world.kueue), second);
+    assert_int_equal(orr_kueue_wait(world.kueue, second), ORR_KUEUE_WAITING_FOR_PODS_READY);
+    assert_true(orr_kueue_in_heap(world.kueue, third));
+    orr_kueue_block(world.kueue, false);
+    orr_kueue_admit_in_hand(world.kueue, 2000);
+    assert_true(orr_kueue_holds(world.kueue, second));
+    orr_kueue_block(world.kueue, true);
+    run(&world, 1);
+    assert_int_equal(orr_kueue_in_hand(world.kueue), third);
+    orr_kueue_drop(world.kueue, third); /* it gave up */
+    assert_int_equal(orr_kueue_in_hand(world.kueue), ORR_NONE);
+    close_world(&world);
+}
+
 static void usage__decays_and_charges_entries(void **state)
 {
     (void)state;
@@ -287,6 +484,14 @@ int main(void)
         cmocka_unit_test(backoff__outlasts_a_wake),
         cmocka_unit_test(order__is_by_the_time_of_the_eviction_if_told),
         cmocka_unit_test(scan__goes_on_with_the_next_flavor),
+        cmocka_unit_test(scan__begins_anew_when_the_queue_has_changed),
+        cmocka_unit_test(parked__are_not_woken_by_arrivals_and_admissions),
+        cmocka_unit_test(strict__head_blocks_its_queue),
+        cmocka_unit_test(reserve__keeps_no_more_than_the_queue_may_borrow),
+        cmocka_unit_test(preemption__of_borrowers_needs_a_queue_under_its_quota),
+        cmocka_unit_test(victims__are_of_other_queues_first),
+        cmocka_unit_test(fair_sharing__takes_one_of_a_queue_in_its_second_strategy),
+        cmocka_unit_test(block__admits_who_is_in_hand),
         cmocka_unit_test(usage__decays_and_charges_entries),
         cmocka_unit_test(amounts__saturate),
         cmocka_unit_test(tree__in_a_circle_is_cut),
