@@ -393,8 +393,7 @@ void orr_kueue__requeue(struct orr_kueue *kueue, const struct kueue_entry *entry
                                         entry->requeue == KUEUE_PENDING_PREEMPTION;
     if (immediate || orr_kueue__pending_flavors(kueue, workload)) {
         insert(kueue, workload);
-    } else if (!strict &&
-               (entry->requeue == KUEUE_NO_FIT || entry->requeue == KUEUE_NO_CANDIDATES)) {
+    } else if (entry->requeue == KUEUE_NO_FIT || entry->requeue == KUEUE_NO_CANDIDATES) {
         park_alike(kueue, workload);
     } else {
         orr_kueue_park(kueue, workload, false);
