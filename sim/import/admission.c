@@ -116,8 +116,7 @@ static void open_run(struct admission_run *run)
         if (run->world.ids[i] != ORR_NONE) {
             run->stated[run->world.ids[i]] = i;
             run->fates[i].held = orr_kueue_holds(run->world.kueue, run->world.ids[i]);
-            unready =
-                unready || (run->fates[i].held && !run->input->objects.workloads[i].is_ready);
+            unready = unready || (run->fates[i].held && !run->input->objects.workloads[i].is_ready);
         }
     }
     orr_kueue_block(run->world.kueue, run->input->objects.config.block_admission && unready);

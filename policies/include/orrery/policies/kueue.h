@@ -335,8 +335,8 @@ enum orr_kueue_wait orr_kueue_wait(const struct orr_kueue *kueue, uint32_t workl
 /* When it was last looked at: was there quota, now or after preemption, but no place in the
  * topology? */
 bool orr_kueue_lacks_place(const struct orr_kueue *kueue, uint32_t workload);
-/* When it was last looked at: did the search for a flavor go on behind one that had been tried? Then
- * its reason is about the others alone. */
+/* When it was last looked at: did the search for a flavor go on behind one that had been tried?
+ * Then its reason is about the others alone. */
 bool orr_kueue_resumed(const struct orr_kueue *kueue, uint32_t workload);
 bool orr_kueue_in_heap(const struct orr_kueue *kueue, uint32_t workload);
 bool orr_kueue_is_parked(const struct orr_kueue *kueue, uint32_t workload);
