@@ -17,6 +17,7 @@ struct native {
     uint32_t present_count;
     struct native_memory memory;
     struct native_values values;
+    struct orr_idmap odd; /* names with U+FFFD as they are written, in the order of their jobs */
 };
 
 static bool parse_word(struct native *native, uint32_t line, enum native_column column,
@@ -96,6 +97,40 @@ static bool read_cell(struct native *native, uint32_t line, enum native_column c
     return orr_field_number(native->reader, line, &number, text, &values->number[column]);
 }
 
+static bool is_ascii(struct orr_text text)
+{
+    size_t i = 0;
+    while (i < text.bytes && (unsigned char)text.at[i] < 0x80) {
+        i++;
+    }
+    return i == text.bytes;
+}
+
+/* A name in which bytes that are no UTF-8 are written otherwise, or what they would be written as:
+ * another may be written like it, and as one they could not be told apart. */
+static bool is_written_like_another(struct native *native, struct orr_text name)
+{
+    char text[ORR_NAME_MAX + sizeof((struct orr_name_part){0}).text];
+    size_t bytes = 0;
+    bool odd = false, added;
+    if (is_ascii(name) ||
+        orr_idmap_find(&native->reader->workload->jobs, name.at, name.bytes) != ORR_NONE) {
+        return false;
+    }
+    while (name.bytes > 0) {
+        const struct orr_name_part part = orr_name_part(name.at, name.bytes);
+        odd = odd || (part.bytes >= 3 && memcmp(part.text, "\xef\xbf\xbd", 3) == 0);
+        memcpy(text + bytes, part.text, part.bytes);
+        bytes += part.bytes;
+        name = (struct orr_text){name.at + part.took, name.bytes - part.took};
+    }
+    if (!odd) {
+        return false;
+    }
+    (void)orr_idmap_put(&native->odd, text, bytes, &added);
+    return !added;
+}
+
 static void read_row(void *context, const struct orr_text *fields, uint32_t line)
 {
     struct native *native = context;
@@ -121,13 +156,20 @@ static void read_row(void *context, const struct orr_text *fields, uint32_t line
         orr_workload_reject(workload, file, line, "%s", fault);
         return;
     }
+    const struct orr_text name = fields[COL_job];
+    if (is_written_like_another(native, name)) {
+        orr_workload_reject(
+            workload, file, line,
+            "column job: \"%s\" is written like the name of an earlier row, as one of "
+            "them has bytes that are no UTF-8: rename it",
+            orr_text_show(name).text);
+        return;
+    }
     bool added;
-    uint32_t job =
-        orr_idmap_put(&workload->jobs, fields[COL_job].at, fields[COL_job].bytes, &added);
+    const uint32_t job = orr_idmap_put(&workload->jobs, name.at, name.bytes, &added);
     if (!added) { /* rows are in file order still, one for every name */
         orr_workload_reject(workload, file, line, "column job: \"%s\" is on line %u already",
-                            orr_text_show(fields[COL_job]).text,
-                            (unsigned)workload->rows[job].line);
+                            orr_text_show(name).text, (unsigned)workload->rows[job].line);
         return;
     }
     struct orr_row *row = orr_workload_push(workload);
@@ -170,7 +212,9 @@ enum orr_status orr_native_read(struct orr_reader *reader)
         .header = read_header,
     };
     struct native native = {.reader = reader};
+    orr_idmap_init(&native.odd);
     enum orr_status status = orr_csv_read(reader, &format, &native);
+    orr_idmap_release(&native.odd);
     if (status == ORR_OK && native.clock == CLOCK_DATES) {
         orr_reader_start_clock(reader->workload);
     }
