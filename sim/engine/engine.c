@@ -415,10 +415,13 @@ static void open_holds(struct engine *engine)
 {
     const struct orr_world *world = engine->world;
     engine->waits_for = orr_alloc(world->hold_count + (size_t)1, sizeof *engine->waits_for);
+    engine->thinks_until_ms =
+        orr_alloc(world->hold_count + (size_t)1, sizeof *engine->thinks_until_ms);
     engine->run->eligible_ms =
         orr_alloc(world->hold_count + (size_t)1, sizeof *engine->run->eligible_ms);
     for (uint32_t i = 0; i < world->hold_count; i++) {
         engine->waits_for[i] = world->holds[i].waits_for;
+        engine->thinks_until_ms[i] = ORR_MS_NONE;
         engine->run->eligible_ms[i] = ORR_MS_NONE;
     }
 }
@@ -673,6 +676,7 @@ enum orr_status orr_engine_run(const struct orr_world *world,
     orr_engine_shards_release(shards);
     orr_engine__recur_close(&engine);
     orr_free(engine.waits_for);
+    orr_free(engine.thinks_until_ms);
     orr_free(engine.steps);
     orr_free(engine.done_ms);
     orr_free(engine.delayed);

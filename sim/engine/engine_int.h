@@ -75,18 +75,19 @@ struct engine {
     uint32_t next_hold;         /* of the world: those before it have come */
     uint32_t next_queue_change; /* of the world: those before it are in force */
     uint32_t *waits_for;        /* per hold: jobs whose end it still waits for */
-    bool changed;               /* something happened since the last cycle */
-    orr_ms next_cycle_ms;       /* on a grid; ORR_MS_NEVER when none is due */
-    orr_ms last_cycle_ms;       /* ORR_MS_NONE: none yet */
-    orr_ms round_ms;            /* 0: not in rounds */
-    orr_ms *done_ms;        /* in rounds, per job that is done and holds its devices; else NONE */
-    orr_ms wake_ms;         /* the policy asked for it; ORR_MS_NEVER */
-    orr_ms queue_change_ms; /* when entitlements of queues change next; ORR_MS_NEVER */
-    orr_ms look_ms;         /* autoscaled pools are looked at; ORR_MS_NEVER */
-    orr_ms branch_ms;       /* the run is held behind the instants up to then; ORR_MS_NEVER */
-    bool branched;          /* and goes no further than that: it has left the world's course */
-    bool enough;            /* who branches it needs no more */
-    bool outlasts;          /* something may be left in the heap when no job is */
+    orr_ms *thinks_until_ms; /* per hold: from the last of these ends on; ORR_MS_NONE: none yet */
+    bool changed;            /* something happened since the last cycle */
+    orr_ms next_cycle_ms;    /* on a grid; ORR_MS_NEVER when none is due */
+    orr_ms last_cycle_ms;    /* ORR_MS_NONE: none yet */
+    orr_ms round_ms;         /* 0: not in rounds */
+    orr_ms *done_ms;         /* in rounds, per job that is done and holds its devices; else NONE */
+    orr_ms wake_ms;          /* the policy asked for it; ORR_MS_NEVER */
+    orr_ms queue_change_ms;  /* when entitlements of queues change next; ORR_MS_NEVER */
+    orr_ms look_ms;          /* autoscaled pools are looked at; ORR_MS_NEVER */
+    orr_ms branch_ms;        /* the run is held behind the instants up to then; ORR_MS_NEVER */
+    bool branched;           /* and goes no further than that: it has left the world's course */
+    bool enough;             /* who branches it needs no more */
+    bool outlasts;           /* something may be left in the heap when no job is */
     struct orr_scheduler scheduler;
     struct orr_faults faults;
     uint32_t fault_events;  /* in the heap: of random failures */

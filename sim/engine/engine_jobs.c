@@ -121,10 +121,12 @@ bool orr_engine__must_wait(struct engine *engine, uint32_t index)
         orr_engine__note_reason(engine, held->job, ORR_REASON_DEPENDENCY, &nothing);
         return true;
     }
-    engine->run->eligible_ms[index] = held->eligible_ms > now ? held->eligible_ms : now;
-    if (held->eligible_ms > now) {
+    const orr_ms thinks = engine->thinks_until_ms[index];
+    const orr_ms from = held->eligible_ms > thinks ? held->eligible_ms : thinks;
+    engine->run->eligible_ms[index] = from > now ? from : now;
+    if (from > now) {
         orr_engine__note_reason(engine, held->job, ORR_REASON_NOT_ELIGIBLE, &nothing);
-        push_arrival(engine, held->job, held->eligible_ms);
+        push_arrival(engine, held->job, from);
         return true;
     }
     return false;
@@ -146,6 +148,7 @@ static void free_dependents(struct engine *engine, uint32_t job)
     for (; low < world->edge_count && world->edges[low].job == job; low++) {
         uint32_t index = world->edges[low].hold;
         engine->waits_for[index]--;
+        engine->thinks_until_ms[index] = engine->view.now + world->holds[index].think_ms;
         if (engine->waits_for[index] == 0 && index < engine->next_hold &&
             !world->holds[index].refused) {
             if (!orr_engine__must_wait(engine, index)) {

@@ -53,7 +53,8 @@ static double deviation(const struct orr_scenario_spread *s)
                : s->sigma;
 }
 
-static enum orr_status read_empirical(struct plan *plan, const char *path, struct orr_err *err)
+static enum orr_status read_empirical(struct plan *plan, const char *path, struct orr_spread *out,
+                                      struct orr_err *err)
 {
     static const struct orr_table_column columns[] = {{"value_s", false, true},
                                                       {"weight", false, false}};
@@ -76,14 +77,15 @@ static enum orr_status read_empirical(struct plan *plan, const char *path, struc
     if (!(sum > 0.0)) {
         return orr_fail(err, ORR_DATA, "%s: no row has a weight above 0", path);
     }
-    plan->gen.run_s.kind = ORR_SPREAD_EMPIRICAL;
-    plan->gen.run_s.values = plan->table.numbers[0];
-    plan->gen.run_s.weights = sums;
-    plan->gen.run_s.count = rows;
+    out->kind = ORR_SPREAD_EMPIRICAL;
+    out->values = plan->table.numbers[0];
+    out->weights = sums;
+    out->count = rows;
     return ORR_OK;
 }
 
-static void take_quantiles(struct plan *plan, const struct orr_scenario_spread *s)
+static void take_quantiles(struct plan *plan, const struct orr_scenario_spread *s,
+                           struct orr_spread *out)
 {
     double *values = orr_arena_alloc(&plan->arena, s->quantile_count, sizeof *values);
     double *at = orr_arena_alloc(&plan->arena, s->quantile_count, sizeof *at);
@@ -91,27 +93,25 @@ static void take_quantiles(struct plan *plan, const struct orr_scenario_spread *
         values[i] = seconds(s->quantiles[i].value_ms);
         at[i] = s->quantiles[i].p;
     }
-    plan->gen.run_s.kind = ORR_SPREAD_QUANTILES;
-    plan->gen.run_s.values = values;
-    plan->gen.run_s.weights = at;
-    plan->gen.run_s.count = s->quantile_count;
+    out->kind = ORR_SPREAD_QUANTILES;
+    out->values = values;
+    out->weights = at;
+    out->count = s->quantile_count;
 }
 
 static enum orr_status take_spread(struct plan *plan, const struct orr_scenario_spread *s,
-                                   struct orr_err *err)
+                                   struct orr_spread *out, struct orr_err *err)
 {
-    struct orr_spread *out = &plan->gen.run_s;
-    plan->gen.has_run = s->given;
     if (!s->given) {
         return ORR_OK;
     }
     out->least = s->least_ms == ORR_MS_NONE ? 0.0 : seconds(s->least_ms);
     out->most = s->most_ms == ORR_MS_NONE ? 0.0 : seconds(s->most_ms);
     if (s->empirical != NULL) {
-        return read_empirical(plan, s->empirical, err);
+        return read_empirical(plan, s->empirical, out, err);
     }
     if (s->quantile_count > 0) {
-        take_quantiles(plan, s);
+        take_quantiles(plan, s, out);
     } else if (s->fixed_ms != ORR_MS_NONE) {
         *out = (struct orr_spread){.kind = ORR_SPREAD_FIXED, .a = seconds(s->fixed_ms)};
     } else if (s->median_ms > 0) {
@@ -202,7 +202,12 @@ enum orr_status orr_world_generate(const struct orr_scenario *scenario,
     plan.gen.queues = take_choices(&plan, g->queues, g->queue_count, false);
     plan.gen.sizes = take_choices(&plan, g->sizes, g->size_count, true);
     take_arrivals(&plan, part);
-    enum orr_status status = take_spread(&plan, &g->duration, err);
+    plan.gen.has_run = g->duration.given;
+    plan.gen.has_sessions = g->sessions;
+    enum orr_status status = take_spread(&plan, &g->duration, &plan.gen.run_s, err);
+    if (status == ORR_OK) {
+        status = take_spread(&plan, &g->think, &plan.gen.think_s, err);
+    }
     if (status == ORR_OK) {
         status = g->classes != NULL ? make_classes(&plan, part, workload, err)
                                     : orr_generate(&plan.gen, workload, err);

@@ -187,9 +187,12 @@ static enum orr_status fill_duration(struct orr_scenario__load *load,
     }
     spread->given = true;
     if (count_set(node, kinds, sizeof kinds / sizeof kinds[0]) != 1) {
-        return orr_scenario__fail(load, &node->at,
-                                  "duration: needs one of fixed, uniform, exponential, lognormal, "
-                                  "weibull, quantiles, empirical");
+        return strcmp(node->key, "think") == 0
+                   ? orr_scenario__fail(load, &node->at,
+                                        "think: needs one of fixed, exponential, lognormal")
+                   : orr_scenario__fail(load, &node->at,
+                                        "duration: needs one of fixed, uniform, exponential, "
+                                        "lognormal, weibull, quantiles, empirical");
     }
     const struct orr_scenario__node *quantiles = orr_scenario__find(node, "quantiles");
     const struct orr_scenario__node *lognormal = orr_scenario__find(node, "lognormal");
@@ -202,6 +205,27 @@ static enum orr_status fill_duration(struct orr_scenario__load *load,
     enum orr_status status = quantiles == NULL ? ORR_OK : fill_quantiles(load, quantiles, spread);
     return status == ORR_OK && lognormal != NULL ? check_lognormal(load, lognormal, spread)
                                                  : status;
+}
+
+/* Who waits for results says when jobs come. */
+static enum orr_status fill_session(struct orr_scenario__load *load,
+                                    const struct orr_scenario__node *node,
+                                    struct orr_scenario_generate *plan)
+{
+    const struct orr_scenario__node *session = orr_scenario__find(node, "session");
+    static const char *const rates[] = {"per_hour", "per_day", "per_user_day", "cron"};
+    const struct orr_scenario__node *arrivals = orr_scenario__find(node, "arrivals");
+    plan->sessions = true;
+    if (plan->users == 0 || orr_scenario__find(node, "duration") == NULL) {
+        return orr_scenario__fail(load, &session->at,
+                                  "session: needs users, who submit, and a duration");
+    }
+    if ((arrivals != NULL && count_set(arrivals, rates, 4) > 0) || plan->batch > 1) {
+        return orr_scenario__fail(load, &session->at,
+                                  "session: users submit one job after the other; arrivals and "
+                                  "batch are for those who do not wait");
+    }
+    return fill_duration(load, orr_scenario__find(session, "think"), &plan->think);
 }
 
 static enum orr_status fill_arrivals(struct orr_scenario__load *load,
@@ -257,11 +281,12 @@ static enum orr_status fill_classes(struct orr_scenario__load *load,
     const bool queues =
         is_set(node, "queues") && orr_scenario__find(node, "queues")->child_count > 0;
     if (queues || orr_scenario__find(node, "duration") != NULL || plan->users > 0 ||
-        plan->batch > 1 || (arrivals != NULL && count_set(arrivals, rates, 4) > 0)) {
-        return orr_scenario__fail(
-            load, &node->at,
-            "generate: classes say queues, users, duration, batch and rates of arrivals themselves "
-            "(scale.arrivals makes more or fewer of them)");
+        plan->batch > 1 || (arrivals != NULL && count_set(arrivals, rates, 4) > 0) ||
+        orr_scenario__find(node, "session") != NULL) {
+        return orr_scenario__fail(load, &node->at,
+                                  "generate: classes say queues, users, duration, session, batch "
+                                  "and rates of arrivals themselves "
+                                  "(scale.arrivals makes more or fewer of them)");
     }
     plan->classes = orr_scenario__join(load->arena, load->folder, plan->classes);
     enum orr_status status =
@@ -303,7 +328,9 @@ static enum orr_status fill_generate(struct orr_scenario__load *load,
                               &plan->queue_count);
     }
     if (status == ORR_OK) {
-        status = fill_arrivals(load, orr_scenario__find(node, "arrivals"), plan);
+        status = orr_scenario__find(node, "session") != NULL
+                     ? fill_session(load, node, plan)
+                     : fill_arrivals(load, orr_scenario__find(node, "arrivals"), plan);
     }
     if (status == ORR_OK) {
         status = fill_duration(load, orr_scenario__find(node, "duration"), &plan->duration);
@@ -467,6 +494,13 @@ static enum orr_status fill_part(struct orr_scenario__load *load,
             load, &scale->at,
             "scale.arrivals: arrivals.cron says when; generate.batch says how "
             "many come together");
+    }
+    if (generate != NULL && part->generate.sessions &&
+        (part->scale.arrivals < 1.0 || part->scale.arrivals > 1.0 || part->scale.run < 1.0 ||
+         part->scale.run > 1.0)) {
+        return orr_scenario__fail(load, &scale->at,
+                                  "scale: of a session, users say how many come, duration and "
+                                  "think how often");
     }
     const struct orr_scenario_estimates *estimates = &part->estimates;
     if (service != NULL && (estimates->scale < 1.0 || estimates->scale > 1.0 ||

@@ -88,6 +88,31 @@ static const struct orr_scenario__row duration_rows[] = {
     {.key = "max", .type = ORR_TYPE_DURATION, SPREAD(most_ms)},
 };
 
+#undef SPREAD
+#define SPREAD(field) .offset = offsetof(struct orr_scenario_part, generate.think.field)
+
+static const struct orr_scenario__row think_exponential_rows[] = {
+    {.key = "mean", .type = ORR_TYPE_DURATION, SPREAD(mean_ms), .required = true},
+};
+static const struct orr_scenario__row think_lognormal_rows[] = {
+    {.key = "median", .type = ORR_TYPE_DURATION, SPREAD(median_ms), .required = true},
+    {.key = "sigma", .type = ORR_TYPE_FACTOR, SPREAD(sigma)},
+    {.key = "mean", .type = ORR_TYPE_DURATION, SPREAD(log_mean_ms)},
+    {.key = "p90", .type = ORR_TYPE_DURATION, SPREAD(p90_ms)},
+    {.key = "p95", .type = ORR_TYPE_DURATION, SPREAD(p95_ms)},
+    {.key = "p99", .type = ORR_TYPE_DURATION, SPREAD(p99_ms)},
+};
+static const struct orr_scenario__row think_rows[] = {
+    {.key = "fixed", .type = ORR_TYPE_DURATION, SPREAD(fixed_ms)},
+    {GROUP("exponential", think_exponential_rows), .optional = true},
+    {GROUP("lognormal", think_lognormal_rows), .optional = true},
+    {.key = "min", .type = ORR_TYPE_DURATION, SPREAD(least_ms)},
+    {.key = "max", .type = ORR_TYPE_DURATION, SPREAD(most_ms)},
+};
+static const struct orr_scenario__row session_rows[] = {
+    {GROUP("think", think_rows), .prepare = orr_scenario__prepare_duration, .required = true},
+};
+
 /* ---- generators ---- */
 
 static const char *const patterns[] = {"poisson", "office-hours", NULL};
@@ -115,6 +140,7 @@ static const struct orr_scenario__row generate_rows[] = {
     {.key = "users", .type = ORR_TYPE_COUNT, .max = COUNT_MAX, PLAN(users)},
     {.key = "queues", .type = ORR_TYPE_OPEN, .optional = true},
     {GROUP("arrivals", arrival_rows)},
+    {GROUP("session", session_rows), .optional = true},
     {GROUP("duration", duration_rows), .prepare = orr_scenario__prepare_duration, .optional = true},
     {.key = "batch", .type = ORR_TYPE_COUNT, .fallback = "1", .min = 1, .max = 100000, PLAN(batch)},
     {.key = "from", .type = ORR_TYPE_DURATION, .fallback = "0s", PLAN(from_ms)},

@@ -58,6 +58,34 @@ md1) # M/D/1 at 70 %: rho / (2 (1 - rho)) services (Pollaczek, 1930; Khinchine, 
     theory=$(awk 'BEGIN {print 0.7 / (2 * 0.3) * 60}')
     mean_waits | within "$theory"
     ;;
+loop) # 12 users, 4 GPUs, exact mean value analysis of the closed queue (Reiser and Lavenberg, 1980; here by its states)
+    cat >loop.yaml <<YAML
+start: 2026-06-01T00:00:00Z
+horizon: 8d
+cluster: {pools: {p: {nodes: 1, gpus: 4}}}
+workload:
+- {name: jobs, generate: {sizes: {1: 1}, users: 12, session: {think: {exponential: {mean: 10m}}}, duration: {exponential: {mean: 6m}}}}
+policy: fifo
+YAML
+    theory() {
+        awk -v what="$1" 'BEGIN {
+            n = 12; c = 4; z = 600; s = 360; p = 1
+            for (k = 0; k <= n; k++) {
+                if (k > 0) p *= (n - k + 1) / z / ((k < c ? k : c) / s)
+                sum += p; there += k * p; served += p * (k < c ? k : c) / s
+            }
+            print what == "jobs" ? served / sum * 691200 : there / served}'
+    }
+    seed=1
+    while [ $seed -le 30 ]; do
+        "$orrery" run loop.yaml --seed $seed -o q.db --force -q
+        sqlite3 q.db "SELECT count(*) FROM job WHERE end_ms IS NOT NULL" >>jobs.txt
+        sqlite3 q.db "SELECT avg(j.end_ms - h.eligible_ms) / 1000 FROM job j JOIN hold h ON h.job = j.id WHERE j.end_ms IS NOT NULL" >>response.txt
+        seed=$((seed + 1))
+    done
+    within "$(theory jobs)" <jobs.txt
+    within "$(theory response)" <response.txt
+    ;;
 templates) # what a template says is what its row would say
     cat >base.yaml <<YAML
 cluster: {pools: {a: {nodes: 4, gpus: 8, gpu_model: A, rack_size: 2}, b: {nodes: 4, gpus: 8, gpu_model: B, rack_size: 2}}}

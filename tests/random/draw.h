@@ -118,6 +118,8 @@ void make_folder(const struct draw *d, const char *name);
 /* ---- draw_course.c: how long generated jobs run, when they and requests come ---- */
 
 void put_duration(struct draw *d);
+/* Who waits for the end of a job, and thinks, before the next. */
+void put_session(struct draw *d);
 void put_arrivals(struct draw *d, uint32_t until_s, bool users);
 void put_rate(struct draw *d, const char *file);
 

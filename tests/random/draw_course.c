@@ -50,6 +50,25 @@ void put_duration(struct draw *d)
     close_map(d);
 }
 
+/* Some users for whom few jobs fit into the span, so that chains are short. */
+void put_session(struct draw *d)
+{
+    const uint32_t think_s = d->span_s / 10 + 1;
+    open_inner(d, "session");
+    open_inner(d, "think");
+    switch (below(d, 5)) {
+    case 0: put(d, "fixed", "%us", think_s); break;
+    case 1: put(d, "exponential", "{mean: %us}", think_s); break;
+    default: put_lognormal(d, think_s); break;
+    }
+    put(d, "min", "%us", think_s / 4 + 1);
+    if (one_in(d, 2)) {
+        put(d, "max", "%us", 3 * think_s);
+    }
+    close_map(d);
+    close_map(d);
+}
+
 /* Own weights, or a pattern, by the clock of some place. */
 static void put_pattern(struct draw *d)
 {

@@ -33,6 +33,7 @@ enum column {
     LIMIT,
     DEADLINE,
     AFTER,
+    THINK,
     ELIGIBLE,
     GIVE_UP,
     PROFILE,
@@ -76,6 +77,7 @@ static const char *const names[COLUMNS] = {
     [DEADLINE] = "deadline_s",
     [AFTER] = "after",
     [ELIGIBLE] = "eligible_s",
+    [THINK] = "think_s",
     [GIVE_UP] = "give_up_s",
     [PROFILE] = "profile",
     [CHECKPOINT] = "checkpoint_s",
@@ -243,6 +245,9 @@ static void set_times(struct draw *d, struct row *row, uint32_t j)
         const uint32_t second = one_in(d, 12) ? j + 1 : below(d, j);
         (void)snprintf(row->cell[AFTER], sizeof row->cell[AFTER], "j%u%sj%u", first, between_them,
                        second);
+        if (one_in(d, 3)) {
+            set_number(row, THINK, length_s(d, d->span_s / 8.0));
+        }
     }
     if (has(d, "give-up", 25) && one_in(d, 4)) {
         set_number(row, GIVE_UP, 1.0 + length_s(d, d->span_s / 4.0));
@@ -356,9 +361,12 @@ void draw_swf(struct draw *d, const char *file, uint32_t jobs)
         const uint32_t state = below(d, 2);
         const uint32_t user = between(d, 1, 4);
         const uint32_t queue = between(d, 1, 3);
-        (void)fprintf(out, "%u %.0f %u %.0f %u -1 -1 %u %.0f -1 %u %u -1 -1 %u -1 -1 -1\n", j + 1,
+        const bool after = has(d, "sessions", 25) && one_in(d, 3);
+        const int before = after ? (int)below(d, j + 2) : -1; /* itself, too */
+        const int think_s = after ? (int)below(d, 90) - 1 : -1;
+        (void)fprintf(out, "%u %.0f %u %.0f %u -1 -1 %u %.0f -1 %u %u -1 -1 %u -1 %d %d\n", j + 1,
                       submit_s, wait_s, run_s, processors, processors, estimate_s, state, user,
-                      queue);
+                      queue, before, think_s);
     }
     close_trace(out, file);
 }

@@ -352,6 +352,7 @@ static void put_generate(struct draw *d)
         close_map(d);
         return;
     }
+    bool runs = true; /* a duration of its own */
     if (template == NULL || one_in(d, 3)) {
         put(d, "sizes", "{1: 3, 2: 1%s}", d->gpus > 8 && one_in(d, 3) ? ", 9: 1" : "");
         put_duration(d);
@@ -363,7 +364,8 @@ static void put_generate(struct draw *d)
             put(d, quoted(template->name), "%u", between(d, 1, 3));
             close_map(d);
         }
-        if (!template->run && !template->crew) {
+        runs = !template->run && !template->crew;
+        if (runs) {
             put_duration(d);
         }
     }
@@ -372,12 +374,18 @@ static void put_generate(struct draw *d)
     if (users) {
         put(d, "users", "%u", between(d, 1, 5));
     }
-    put_arrivals(d, until_s, users);
+    const bool session = has(d, "sessions", 40) && users && runs;
+    if (session) {
+        put_session(d);
+    } else {
+        put_arrivals(d, until_s, users);
+    }
     put(d, "until", "%us", until_s);
     if (one_in(d, 4)) {
         put(d, "from", "%us", below(d, until_s / 2 + 1));
     }
-    if (one_in(d, 4)) {
+    const bool batch = one_in(d, 4);
+    if (batch && !session) {
         put(d, "batch", "%u", between(d, 1, 4));
     }
     if (has(d, "give-up", 25)) {

@@ -142,6 +142,7 @@ static const struct extra_field extra_numbers[] = {
     {COL_busy, offsetof(struct orr_row_extra, busy_ppm)},
     {COL_deadline_s, offsetof(struct orr_row_extra, deadline_ms)},
     {COL_eligible_s, offsetof(struct orr_row_extra, eligible_ms)},
+    {COL_think_s, offsetof(struct orr_row_extra, think_ms)},
     {COL_give_up_s, offsetof(struct orr_row_extra, give_up_ms)},
     {COL_checkpoint_s, offsetof(struct orr_row_extra, checkpoint_ms)},
     {COL_restart_s, offsetof(struct orr_row_extra, restart_ms)},
@@ -255,6 +256,9 @@ const char *native_fault(const struct native_values *values)
     }
     if (!native_has(values, NATIVE_BIT(submit_s))) {
         return "column submit_s: is empty";
+    }
+    if (native_has(values, NATIVE_BIT(think_s)) && !native_has(values, NATIVE_BIT(after))) {
+        return "column think_s: needs after, the jobs whose end it counts from";
     }
     if (!native_has(values, NATIVE_BIT(run_s) | NATIVE_BIT(template))) {
         return "column run_s: is empty, and no template says what runs";

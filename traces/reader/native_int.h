@@ -60,6 +60,7 @@ enum native_type {
     X(time_limit_s, SPAN, "requested time: what schedulers know of run_s")                         \
     X(deadline_s, INSTANT, "when it is to be done")                                                \
     X(after, TEXT, "jobs whose end it waits for, joined by , or ;")                                \
+    X(think_s, SPAN, "with after: considered so long after the last of these ended")               \
     X(eligible_s, INSTANT, "when it is considered at the earliest")                                \
     X(give_up_s, SPAN, "leaves when it has waited so long for its first start")                    \
     X(profile, TEXT, "performance profile of the scenario")                                        \

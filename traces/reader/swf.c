@@ -3,6 +3,7 @@
  * kept: time 0 is the log's own. A processor is taken for a GPU. */
 #include "reader_int.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include <orrery/base/text.h>
@@ -24,7 +25,9 @@ enum {
     USER = 11,
     GROUP = 12,
     QUEUE = 14,
-    PARTITION = 15
+    PARTITION = 15,
+    PRECEDING = 16,
+    THINK = 17
 };
 
 enum { CANCELLED = 5 }; /* a status */
@@ -56,6 +59,7 @@ struct swf {
     struct swf_queue *queues;
     uint32_t queue_count, queue_capacity;
     uint64_t cancelled;     /* before they ran: left out */
+    uint64_t preceded;      /* rows that name the job before them */
     uint64_t longer;        /* rows with more than 18 fields */
     uint64_t no_processors; /* rows that state none: left out */
     int64_t *partitions;    /* of the rows taken, as long as none of them names a queue */
@@ -68,6 +72,7 @@ struct swf {
 /* What one line says; times in ms, -1 or less when not known. */
 struct swf_job {
     int64_t job, submit, wait, run, processors, limit, status, user, queue, group, partition;
+    int64_t preceding, think;
 };
 
 static inline bool is_blank(char c)
@@ -117,6 +122,10 @@ static bool parse_fields(struct orr_reader *reader, uint32_t line, const struct 
         !orr_field_number(reader, line, &partition_number, fields[PARTITION], &job->partition)) {
         return false;
     }
+    /* what is written there in many logs is no number, and says nothing */
+    job->preceding = job->think = -1;
+    (void)orr_parse_i64(fields[PRECEDING].at, fields[PRECEDING].bytes, &job->preceding);
+    (void)orr_parse_seconds(fields[THINK].at, fields[THINK].bytes, &job->think);
     job->processors = got;
     return got > 0 ||
            orr_field_number(reader, line, &requested, fields[REQUESTED], &job->processors);
@@ -227,6 +236,22 @@ static void add_truth(struct orr_workload *workload, struct orr_row *row, const 
     }
 }
 
+/* "Cannot start before the termination of this preceding job", and then its user thinks. */
+static void remember_preceding(struct swf *swf, struct orr_row *row, const struct swf_job *job)
+{
+    char name[24];
+    if (job->preceding <= 0) {
+        return;
+    }
+    struct orr_workload *workload = swf->reader->workload;
+    struct orr_row_extra *extra = orr_workload_extra(workload, row);
+    const int bytes = snprintf(name, sizeof name, "%" PRId64, job->preceding);
+    extra->after = orr_arena_strndup(&workload->arena, name, (size_t)bytes);
+    extra->think_ms =
+        job->think >= 0 && job->think <= ORR_DURATION_MAX_MS ? job->think : ORR_MS_NONE;
+    swf->preceded++;
+}
+
 static void add_job(struct swf *swf, uint32_t line, struct orr_text name, const struct swf_job *job)
 {
     struct orr_reader *reader = swf->reader;
@@ -257,7 +282,41 @@ static void add_job(struct swf *swf, uint32_t line, struct orr_text name, const 
     if (reader->options->swf_queue == ORR_SWF_QUEUE) {
         remember_partition(swf, row, job->partition);
     }
+    remember_preceding(swf, row, job);
     add_truth(workload, row, job);
+}
+
+/* Of jobs that are not in the log, or no row of it that was taken, nobody knows when they ended. */
+static void check_preceding(struct swf *swf)
+{
+    struct orr_workload *workload = swf->reader->workload;
+    uint64_t unknown = 0;
+    for (uint32_t r = 0; swf->preceded > 0 && r < workload->count; r++) {
+        const uint32_t at = workload->rows[r].extra;
+        struct orr_row_extra *extra = at > 0 ? &workload->extras[at - 1] : NULL;
+        if (extra == NULL || extra->after == NULL) {
+            continue;
+        }
+        const uint32_t before = orr_idmap_find(&workload->jobs, extra->after, strlen(extra->after));
+        if (before == ORR_NONE || before >= workload->rows[r].job) {
+            extra->after = NULL;
+            extra->think_ms = ORR_MS_NONE;
+            unknown++;
+        }
+    }
+    if (swf->preceded > unknown) {
+        orr_workload_note(
+            workload, swf->reader->file,
+            "jobs that wait for the end of the preceding one, and the think time after "
+            "it (fields 17, 18): %llu",
+            (unsigned long long)(swf->preceded - unknown));
+    }
+    if (unknown > 0) {
+        orr_workload_note(workload, swf->reader->file,
+                          "preceding jobs (field 17) that stand in no line before are passed over: "
+                          "%llu",
+                          (unsigned long long)unknown);
+    }
 }
 
 /* A word, of letters, digits, - and _, that no other queue of the header has, nor could have by its
@@ -452,6 +511,7 @@ enum orr_status orr_swf_read(struct orr_reader *reader)
     }
     if (status == ORR_OK) {
         take_partitions(&swf);
+        check_preceding(&swf);
     }
     orr_free(swf.carry);
     orr_free(swf.partitions);

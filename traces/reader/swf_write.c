@@ -85,11 +85,31 @@ static void write_header(const struct orr_workload *workload, bool queues_number
 }
 
 struct lost {
-    uint64_t fractions, none, pods, milliseconds;
+    uint64_t fractions, none, pods, milliseconds, after;
 };
 
+struct numbers {
+    int64_t *of;        /* per job: of its row, once that is written; -1 */
+    bool queues, users; /* names are numbers, and keep them */
+};
+
+/* The job that a row waits for; -1: none, or one that is no line before. */
+static int64_t preceding_of(const struct orr_workload *workload, const struct orr_row *row,
+                            const struct orr_row_extra *extra, const struct numbers *numbers,
+                            struct lost *lost)
+{
+    if (extra == NULL || extra->after == NULL) {
+        return -1;
+    }
+    const uint32_t job = orr_idmap_find(&workload->jobs, extra->after, strlen(extra->after));
+    const int64_t number = job == ORR_NONE ? -1 : numbers->of[job];
+    const bool fits = number > 0 && job != row->job; /* it was written already */
+    lost->after += !fits;
+    return fits ? number : -1;
+}
+
 static void write_job(const struct orr_workload *workload, uint32_t r, int64_t number,
-                      bool queues_numbered, bool users_numbered, struct lost *lost, FILE *out)
+                      const struct numbers *numbers, struct lost *lost, FILE *out)
 {
     const struct orr_row *row = &workload->rows[r];
     const struct orr_row_extra *extra = row->extra != 0 ? &workload->extras[row->extra - 1] : NULL;
@@ -103,42 +123,50 @@ static void write_job(const struct orr_workload *workload, uint32_t r, int64_t n
         fact.submit_ms % 1000 != 0 || (fact.run_ms != ORR_MS_NONE && fact.run_ms % 1000 != 0);
     const orr_ms wait = fact.start_ms == ORR_MS_NONE ? -1 : seconds(fact.start_ms - fact.submit_ms);
     const int64_t user = row->user == ORR_NONE ? -1
-                         : users_numbered      ? number_of(&workload->users, row->user, 'u')
+                         : numbers->users      ? number_of(&workload->users, row->user, 'u')
                                                : row->user + (int64_t)1;
     const int64_t queue = row->queue == ORR_NONE ? -1
-                          : queues_numbered      ? number_of(&workload->queues, row->queue, 'q')
+                          : numbers->queues      ? number_of(&workload->queues, row->queue, 'q')
                                                  : row->queue + (int64_t)1;
+    const int64_t before = preceding_of(workload, row, extra, numbers, lost);
+    const orr_ms think = before < 0 || extra->think_ms == ORR_MS_NONE ? -1000 : extra->think_ms;
+    numbers->of[row->job] = number;
     (void)fprintf(out,
                   "%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " -1 -1 %" PRId64
-                  " %" PRId64 " -1 %d %" PRId64 " -1 -1 %" PRId64 " -1 -1 -1\n",
+                  " %" PRId64 " -1 %d %" PRId64 " -1 -1 %" PRId64 " -1 %" PRId64 " %" PRId64 "\n",
                   number, seconds(fact.submit_ms), wait, seconds(fact.run_ms), gpus > 0 ? gpus : -1,
                   gpus > 0 ? gpus : -1, seconds(fact.limit_ms),
-                  status_of(extra != NULL ? extra->recorded_state : NULL), user, queue);
+                  status_of(extra != NULL ? extra->recorded_state : NULL), user, queue, before,
+                  think / 1000);
 }
 
 void orr_trace_write_swf(struct orr_workload *workload, FILE *out)
 {
-    const bool queues_numbered = all_numbered(&workload->queues, 'q');
-    const bool users_numbered = all_numbered(&workload->users, 'u');
+    const struct numbers numbers = {
+        .of = orr_alloc(workload->jobs.count + (size_t)1, sizeof(int64_t)),
+        .queues = all_numbered(&workload->queues, 'q'),
+        .users = all_numbered(&workload->users, 'u')};
     const bool jobs_numbered = jobs_are_numbers(workload);
     struct lost lost = {0};
-    write_header(workload, queues_numbered, out);
+    memset(numbers.of, 0xff, (workload->jobs.count + (size_t)1) * sizeof *numbers.of);
+    write_header(workload, numbers.queues, out);
     for (uint32_t r = 0; r < workload->count; r++) {
         const char *name = orr_idmap_name(&workload->jobs, workload->rows[r].job);
         int64_t number = r + (int64_t)1;
         if (jobs_numbered) {
             (void)orr_parse_i64(name, strlen(name), &number);
         }
-        write_job(workload, r, number, queues_numbered, users_numbered, &lost, out);
+        write_job(workload, r, number, &numbers, &lost, out);
     }
+    orr_free(numbers.of);
     const char *file = "swf";
     if (!jobs_numbered && workload->count > 0) {
         orr_workload_note(workload, file, "jobs lose their names: they are numbers from 1 on");
     }
-    if (!users_numbered && workload->users.count > 0) {
+    if (!numbers.users && workload->users.count > 0) {
         orr_workload_note(workload, file, "users lose their names: they are numbers from 1 on");
     }
-    for (uint32_t q = 0; !queues_numbered && q < workload->queues.count; q++) {
+    for (uint32_t q = 0; !numbers.queues && q < workload->queues.count; q++) {
         if (!is_word(orr_idmap_name(&workload->queues, q))) {
             orr_workload_note(workload, file,
                               "names of queues that are no words are not read back");
@@ -156,6 +184,11 @@ void orr_trace_write_swf(struct orr_workload *workload, FILE *out)
     if (lost.none > 0) {
         orr_workload_note(workload, file, "jobs without GPUs have no processors: %llu",
                           (unsigned long long)lost.none);
+    }
+    if (lost.after > 0) {
+        orr_workload_note(workload, file,
+                          "jobs that wait for several, or for later ones, wait for none: %llu",
+                          (unsigned long long)lost.after);
     }
     if (lost.milliseconds > 0) {
         orr_workload_note(workload, file, "times are rounded to seconds: of %llu job%s",

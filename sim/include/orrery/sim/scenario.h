@@ -169,6 +169,8 @@ struct orr_scenario_generate {
     const char *zone;
     double per_hour, per_day, per_user_day; /* one of them is above 0, or: */
     const char *cron;
+    bool sessions;                    /* or: who submits waits for the end of the job before */
+    struct orr_scenario_spread think; /* and thinks so long */
     struct orr_scenario_spread duration;
     orr_ms from_ms, until_ms; /* until: ORR_MS_NONE: the horizon */
     orr_ms give_up_ms;        /* ORR_MS_NONE: never */

@@ -46,6 +46,7 @@ struct orr_world_hold { /* a job that may not be considered when it is submitted
     uint32_t job;
     uint32_t waits_for; /* jobs whose end it waits for */
     orr_ms eligible_ms; /* nor before this time; its submit when it only waits for others */
+    orr_ms think_ms;    /* nor so long after the last of these ended */
     bool refused;       /* nor ever: it is larger than its queue allows */
     bool absent;        /* nor ever: it was taken away (orr_world_take_away) */
 };

@@ -92,10 +92,15 @@ struct orr_gen {
     orr_ms give_up_ms; /* that each waits for its first start; ORR_MS_NONE: for ever */
     uint32_t users;    /* jobs belong to "NAME-u1", ...; 0: to nobody */
     uint32_t batch;    /* jobs that come together as one group; 0 or 1: each by itself */
+    /* Instead of arrivals: each user submits when the job before has ended and the user has thought
+     * so long, seconds. Needs users and run_s. */
+    bool has_sessions;
+    struct orr_spread think_s;
 };
 
-/* Jobs "NAME-1", "NAME-2", ... in the order of their times. The workload is made here; on success
- * the caller releases it. */
+/* Jobs "NAME-1", "NAME-2", ... in the order of their times; of sessions "NAME-u1-1", "NAME-u1-2",
+ * ..., by their submits if nobody ever waited. The workload is made here; on success the caller
+ * releases it. */
 enum orr_status orr_generate(const struct orr_gen *gen, struct orr_workload *workload,
                              struct orr_err *err) ORR_MUST_USE;
 

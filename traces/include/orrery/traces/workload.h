@@ -37,6 +37,7 @@ struct orr_row_extra {
     int preemptible; /* 0, 1, or -1 */
     orr_ms deadline_ms, eligible_ms, checkpoint_ms, restart_ms;
     orr_ms give_up_ms; /* that it waits for its first start */
+    orr_ms think_ms;   /* from the end of the jobs of `after` until it is considered */
     /* what only its template states: there is no column */
     orr_ms deadline_after_ms; /* its submit */
     const char *slice_level;
