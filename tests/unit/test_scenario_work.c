@@ -157,7 +157,8 @@ static void errors__show_the_place(void **state)
     part_error(PART("{sizes: {8: 1}, arrivals: {cron: \"0 3 * * *\", pattern: office-hours}}"),
                "first.yaml:5:39: arrivals: cron says when; hours, days and pattern are for rates");
     part_error(PART("{classes: model.csv, users: 3}"),
-               "first.yaml:5:13: generate: classes say queues, users, duration, batch and rates of "
+               "first.yaml:5:13: generate: classes say queues, users, duration, session, batch and "
+               "rates of "
                "arrivals themselves (scale.arrivals makes more or fewer of them)");
     part_error(PART("{sizes: {8: 1}, arrivals: {per_user_day: 1}}"),
                "first.yaml:5:54: per_user_day: needs users");
