@@ -177,6 +177,7 @@ static void set_defaults(struct slurm_conf *conf, const struct orr_view *view)
                                 .bf_max_job_test = 500,
                                 .bf_max_job_array_resv = 20,
                                 .preempt_reorder_count = 1,
+                                .weight_default = 1,
                                 .default_partition = ORR_NONE};
     orr_arena_init(&conf->arena);
     orr_idmap_init(&conf->users);

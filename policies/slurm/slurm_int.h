@@ -63,6 +63,7 @@ struct slurm_partition {
     uint32_t min_nodes, max_nodes;
     bool down, lln, exclusive;
     uint8_t preempt_mode; /* enum slurm_preempt_mode */
+    orr_ms grace_ms;      /* of its jobs as victims of a higher tier */
     const char *qos_name;
     uint32_t qos; /* whose limits hold in it, or ORR_NONE */
     double billing[SLURM_TRES_COUNT];
@@ -166,8 +167,9 @@ struct slurm_conf {
     bool preempt_strict_order, preempt_youngest_first;
     struct slurm_partition *partitions;
     uint32_t partition_count, partition_capacity;
+    struct slurm_partition partition_default; /* of lines PartitionName=DEFAULT; no nodes: none */
     uint32_t default_partition;
-    int64_t *weight; /* per node */
+    int64_t *weight, weight_default; /* per node; of lines NodeName=DEFAULT */
     struct slurm_switch *switches;
     uint32_t switch_count, switch_capacity;
     uint32_t *leaf; /* per node: its switch, or ORR_NONE */

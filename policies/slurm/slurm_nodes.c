@@ -8,6 +8,12 @@
 
 #include "slurm_conf_int.h"
 
+/* Words of a node set. */
+static size_t set_words(const struct orr_view *view)
+{
+    return view == NULL ? 1 : (view->cluster->node_count + (size_t)63) / 64;
+}
+
 struct taking {
     const struct slurm_reader *reader;
     struct slurm_partition *partition; /* or NULL: weights */
@@ -50,6 +56,8 @@ static enum orr_status read_nodes(const struct slurm_reader *reader,
                                   struct slurm_partition *partition, struct slurm_span value)
 {
     struct taking taking = {reader, partition, 0, false, ""};
+    memset(partition->nodes, 0, set_words(reader->view) * 8); /* those of DEFAULT go */
+    partition->node_count = 0;
     if (orr_slurm__is(value, "ALL")) {
         if (reader->view != NULL) {
             orr_slurm__all_nodes(partition, reader->view);
@@ -107,11 +115,14 @@ static enum orr_status set_partition(const struct slurm_reader *reader, struct s
     if (orr_slurm__is(name, "MinNodes") || orr_slurm__is(name, "MaxNodes")) {
         status = partition_number(reader, value, &number);
         *(orr_slurm__is(name, "MinNodes") ? &p->min_nodes : &p->max_nodes) = (uint32_t)number;
+    } else if (orr_slurm__is(name, "GraceTime")) {
+        status = partition_number(reader, value, &number);
+        p->grace_ms = number * 1000;
     } else if (orr_slurm__is(name, "Default")) {
         if (!orr_slurm__yes(value, &on)) {
             return orr_slurm__complain(reader, value, "is not YES or NO");
         }
-        if (on) {
+        if (on && p != &reader->conf->partition_default) {
             reader->conf->default_partition = (uint32_t)(p - reader->conf->partitions);
         }
     } else if (orr_slurm__is(name, "State")) {
@@ -136,6 +147,27 @@ static enum orr_status set_partition(const struct slurm_reader *reader, struct s
     return status;
 }
 
+/* What a partition is before its line is read: what lines PartitionName=DEFAULT said so far. */
+static void begin_partition(struct slurm_conf *conf, const struct orr_view *view,
+                            struct slurm_partition *p)
+{
+    const size_t words_ = set_words(view);
+    uint64_t *nodes = orr_arena_alloc(&conf->arena, words_ + 1, 8);
+    memset(nodes, 0, (words_ + 1) * 8);
+    if (conf->partition_default.nodes != NULL) {
+        *p = conf->partition_default;
+        memcpy(nodes, p->nodes, words_ * 8);
+    } else {
+        *p = (struct slurm_partition){.priority_tier = 1,
+                                      .priority_job_factor = 1,
+                                      .max_time_ms = ORR_MS_NEVER,
+                                      .default_time_ms = ORR_MS_NONE,
+                                      .qos = ORR_NONE,
+                                      .max_nodes = UINT32_MAX};
+    }
+    p->nodes = nodes;
+}
+
 struct slurm_partition *orr_slurm__new_partition(struct slurm_conf *conf,
                                                  const struct orr_view *view,
                                                  struct slurm_span name)
@@ -143,32 +175,30 @@ struct slurm_partition *orr_slurm__new_partition(struct slurm_conf *conf,
     conf->partitions =
         ORR_ROOM_FOR_ONE(conf->partitions, conf->partition_count, conf->partition_capacity);
     struct slurm_partition *p = &conf->partitions[conf->partition_count++];
-    const size_t words_ = view == NULL ? 1 : (view->cluster->node_count + (size_t)63) / 64;
-    *p = (struct slurm_partition){.name = orr_arena_strndup(&conf->arena, name.at, name.bytes),
-                                  .nodes = orr_arena_alloc(&conf->arena, words_ + 1, 8),
-                                  .priority_tier = 1,
-                                  .priority_job_factor = 1,
-                                  .max_time_ms = ORR_MS_NEVER,
-                                  .default_time_ms = ORR_MS_NONE,
-                                  .qos = ORR_NONE,
-                                  .max_nodes = UINT32_MAX};
-    memset(p->nodes, 0, (words_ + 1) * 8);
+    begin_partition(conf, view, p);
+    p->name = orr_arena_strndup(&conf->arena, name.at, name.bytes);
     return p;
 }
 
 enum orr_status orr_slurm__read_partition(const struct slurm_reader *reader, struct slurm_span name,
                                           struct slurm_span rest)
 {
+    struct slurm_conf *conf = reader->conf;
     struct slurm_span key, value;
     enum orr_status status = ORR_OK;
-    if (reader->conf->partition_count == SLURM_PARTITIONS_MAX) {
+    struct slurm_partition *p = &conf->partition_default;
+    if (conf->partition_count == SLURM_PARTITIONS_MAX) {
         return orr_slurm__complain(reader, name,
                                    "is one partition too many: at most 64 are kept apart");
     }
-    if (orr_slurm__partition(reader->conf, name.at, name.bytes) != ORR_NONE) {
+    if (orr_slurm__partition(conf, name.at, name.bytes) != ORR_NONE) {
         return orr_slurm__complain(reader, name, "is there already");
     }
-    struct slurm_partition *p = orr_slurm__new_partition(reader->conf, reader->view, name);
+    if (!orr_slurm__is(name, "DEFAULT")) {
+        p = orr_slurm__new_partition(conf, reader->view, name);
+    } else if (p->nodes == NULL) {
+        begin_partition(conf, reader->view, p);
+    }
     while (status == ORR_OK && orr_slurm__next_pair(&rest, &key, &value)) {
         status = set_partition(reader, p, key, value);
     }
@@ -179,7 +209,7 @@ enum orr_status orr_slurm__read_partition(const struct slurm_reader *reader, str
 enum orr_status orr_slurm__read_weight(const struct slurm_reader *reader, struct slurm_span hosts,
                                        struct slurm_span rest)
 {
-    struct taking taking = {reader, NULL, 1, false, ""};
+    struct taking taking = {reader, NULL, reader->conf->weight_default, false, ""};
     struct slurm_span key, value;
     while (orr_slurm__next_pair(&rest, &key, &value)) {
         if (orr_slurm__is(key, "Weight") &&
@@ -188,8 +218,11 @@ enum orr_status orr_slurm__read_weight(const struct slurm_reader *reader, struct
             return orr_slurm__complain(reader, value, "is no weight");
         }
     }
-    return orr_slurm__is(hosts, "DEFAULT") ||
-                   orr_slurm__hosts(hosts.at, hosts.bytes, take_node, &taking)
+    if (orr_slurm__is(hosts, "DEFAULT")) {
+        reader->conf->weight_default = taking.weight;
+        return ORR_OK;
+    }
+    return orr_slurm__hosts(hosts.at, hosts.bytes, take_node, &taking)
                ? ORR_OK
                : orr_slurm__complain(reader, hosts, "is no list of nodes");
 }

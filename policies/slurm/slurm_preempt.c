@@ -7,7 +7,7 @@
  * and all is tried again. Victims are those on the nodes that were found at
  * last. They lose their nodes; the job itself starts by a later pass.
  *
- * A victim with a grace (GraceTime of its QOS) goes on, and dies at the next
+ * A victim with a grace (GraceTime of its partition or QOS) goes on, and dies at the next
  * attempt behind the grace, or at the controller's check of time limits each 30
  * s, even if nobody needs it then. */
 #include "slurm_int.h"
@@ -203,6 +203,14 @@ static void reorder(struct slurm *slurm, const struct orr_view *view, uint32_t n
 
 /* --- victims --- */
 
+static orr_ms grace_of(const struct slurm *slurm, const struct slurm_job *j)
+{
+    return slurm->conf.preempt_type == SLURM_PREEMPT_PARTITION_PRIO
+               ? slurm->conf.partitions[j->runs_in].grace_ms
+           : j->qos == ORR_NONE ? 0
+                                : slurm->conf.qos[j->qos].grace_ms;
+}
+
 static void end_victim(struct slurm *slurm, struct orr_txn *txn, uint32_t job, uint32_t preemptor)
 {
     struct slurm_job *j = &slurm->jobs[job];
@@ -231,7 +239,7 @@ bool orr_slurm__preempt(struct slurm *slurm, const struct orr_view *view, struct
     for (uint32_t v = 0; v < needed; v++) {
         const uint32_t job = slurm->victims[v].job;
         struct slurm_job *j = &slurm->jobs[job];
-        const orr_ms grace = j->qos == ORR_NONE ? 0 : slurm->conf.qos[j->qos].grace_ms;
+        const orr_ms grace = grace_of(slurm, j);
         if (nodes_of(view, job, slurm->found) == 0) {
             continue;
         }

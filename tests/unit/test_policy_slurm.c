@@ -217,6 +217,37 @@ static void faults__are_named_with_their_line(void **state)
     expect_fault("", "Account|User|ParentName|Share\nx||nobody|1\n", "no line before it");
 }
 
+static void default_lines__say_what_the_partitions_behind_them_have(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct slurm_params params;
+    struct slurm_conf conf;
+    struct orr_err err = {0};
+    fixture_init(&f, 2, 1);
+    fixture_open(&f, orr_policy_find("slurm"), NULL);
+    orr_params_init(orr_slurm__rows, &params);
+    params.slurm_conf = "PartitionName=a Nodes=ALL\n"
+                        "PartitionName=DEFAULT Nodes=ALL MaxTime=10 PriorityTier=3 GraceTime=40\n"
+                        "PartitionName=b\nPartitionName=c MaxTime=20 Default=YES\n"
+                        "PartitionName=default PriorityTier=4\nPartitionName=d Nodes=ALL\n";
+    assert_int_equal(orr_slurm__conf_read(&conf, &params, &f.view, &err), ORR_OK);
+    assert_int_equal(conf.partition_count, 4);
+    assert_int_equal(conf.default_partition, 2);
+    static const orr_ms max_min[] = {0, 10, 20, 10};
+    static const int64_t tiers[] = {1, 3, 3, 4};
+    for (uint32_t p = 0; p < 4; p++) {
+        assert_int_equal(conf.partitions[p].max_time_ms,
+                         p == 0 ? ORR_MS_NEVER : max_min[p] * 60000);
+        assert_int_equal(conf.partitions[p].priority_tier, tiers[p]);
+        assert_int_equal(conf.partitions[p].grace_ms, p == 0 ? 0 : 40000);
+        assert_true(slurm_has(conf.partitions[p].nodes, 1));
+        assert_int_equal(conf.partitions[p].node_count, 2);
+    }
+    orr_slurm__conf_release(&conf);
+    fixture_close(&f);
+}
+
 /* Nodes that are down, or switches that a job would rather not share, are no reason to give it up.
  */
 static void a_job_that_needs_a_node_that_is_down__starts_when_it_is_back(void **state)
@@ -267,6 +298,7 @@ int main(void)
         cmocka_unit_test(classic__is_what_sshare_printed),
         cmocka_unit_test(words__are_read_as_slurm_writes_them),
         cmocka_unit_test(faults__are_named_with_their_line),
+        cmocka_unit_test(default_lines__say_what_the_partitions_behind_them_have),
         cmocka_unit_test(a_job_that_needs_a_node_that_is_down__starts_when_it_is_back),
         cmocka_unit_test(parts_of_gpus__are_not_given_up_because_they_would_need_whole_ones),
     };
