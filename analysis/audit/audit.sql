@@ -211,13 +211,12 @@ SELECT count(*) FROM eviction;
 SELECT e.job, e.for_job, e.at_ms, e.cause, e.gone_ms, e.whole, e.pods, e.moved,
   e.gone_ms >= (SELECT end_ms FROM run) OR (j.state = 3 AND j.end_ms BETWEEN e.at_ms AND e.gone_ms),
   -- off a node that a pool which follows the jobs gives up: it looks between what is due and the cycle
-  e.cause = 'maintenance' AND e.gone_ms = e.at_ms AND EXISTS (
-    SELECT 1
+  e.cause = 'maintenance' AND e.gone_ms = e.at_ms AND (e.job, e.gone_ms) IN (
+    SELECT p.job, p.end_ms
     FROM placement AS p
     JOIN node AS n ON n.id = p.node
     JOIN pool AS o ON o.name = n.pool AND o.max_nodes IS NOT NULL
-    JOIN away AS w ON w.node = p.node AND w.from_ms = p.end_ms
-    WHERE p.job = e.job AND p.end_ms = e.gone_ms)
+    JOIN away AS w ON w.node = p.node AND w.from_ms = p.end_ms)
 FROM eviction AS e
 LEFT JOIN job AS j ON j.id = e.job
 ORDER BY e.at_ms, e.rowid;
