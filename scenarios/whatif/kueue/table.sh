@@ -61,3 +61,5 @@ echo
 table starved 'pretrain dev' kueue reclaim patient packed ideal
 echo
 table shares 'astro bio chem' kueue classic fair
+echo
+table flavors 'train tune' kueue reclaim own-first
