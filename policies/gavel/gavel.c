@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* gavel.c - heterogeneity-aware max-min fairness in rounds (Gavel: Narayanan et al., OSDI 2020).
+/* gavel.c - heterogeneity-aware scheduling in rounds (Gavel: Narayanan et al., OSDI 2020), by its
+ * objectives max-min fairness, finish-time fairness, makespan and throughput.
  *
  * When the jobs or the nodes change, each job is given the part of its time that it should run on
  * each model of GPU (gavel_lp.c), by how fast its profile says it runs there. At each round a job
@@ -17,14 +18,18 @@
 
 #include "../registry/policies_int.h"
 
-#define ROUND_MS   360000
-#define LEAST_NEED 1e-6
+#define ROUND_MS      360000
+#define LEAST_NEED    1e-6
+#define RHO_TOLERANCE 0.01
+#define STEP          0.13287712379549449 /* log2(10) / 25 */
 
 enum { KINDS = ORR_GAVEL_KINDS_MAX, NOWHERE = KINDS };
 enum { BY_JOB, BY_QUEUE };
+enum { MAX_MIN, FINISH_TIME_FAIRNESS, MAKESPAN, THROUGHPUT };
+enum { BY_WORK, BY_ESTIMATE };
 
 struct gavel_params {
-    int64_t shares;
+    int64_t shares, objective, by;
     struct orr_placer_params placer;
 };
 
@@ -58,7 +63,18 @@ struct gavel {
 
 static const char *const share_names[] = {"jobs", "queues", NULL};
 
+static const char *const objective_names[] = {"max-min", "finish-time-fairness", "makespan",
+                                              "throughput", NULL};
+static const char *const by_names[] = {"work", "estimate", NULL};
+
 static const struct orr_param gavel_rows[] = {
+    {"objective", ORR_PARAM_CHOICE, offsetof(struct gavel_params, objective), "max-min", "",
+     objective_names, 0, 0,
+     "what the times on each model are good for: equal levels, the largest finish-time fairness "
+     "rho "
+     "the least, the last job that is there done first, or the most work done"},
+    {"by", ORR_PARAM_CHOICE, offsetof(struct gavel_params, by), "work", "", by_names, 0, 0,
+     "where the objective looks at what is left of a job: the true work, or the user's estimate"},
     {"shares", ORR_PARAM_CHOICE, offsetof(struct gavel_params, shares), "jobs", "", share_names, 0,
      0, "who is to get equally much: jobs, or queues by their weights, and jobs within them"},
     ORR_PLACER_ROWS(struct gavel_params),
@@ -306,9 +322,73 @@ static double need_of(const struct gavel *gavel, const struct orr_view *view, ui
     return need > LEAST_NEED ? need : LEAST_NEED;
 }
 
+/* What is left of a job's work, its part of which is what it did before; ms at rate 1. */
+static double left_of(const struct gavel *gavel, const struct orr_view *view, uint32_t job)
+{
+    const struct orr_job_progress p = orr_view_progress(view, job);
+    const bool known = gavel->params.by == BY_WORK && p.work_ms != ORR_MS_NONE;
+    const orr_ms left = known ? p.work_ms - p.done_ms : p.estimated_left_ms;
+    return left > 1 ? (double)left : 1;
+}
+
+/* Of an objective that looks at what is left: rho takes for alone what all its work would take it
+ * on its equal part of every model, if as many jobs had always been there. */
+static void state_course(const struct gavel *gavel, const struct orr_view *view, uint32_t job,
+                         const double *gpus, double jobs, struct orr_gavel_class *class)
+{
+    const double left = left_of(gavel, view, job);
+    double rate = 0, parts = 0;
+    for (uint32_t k = 0; k < gavel->kinds; k++) {
+        const double part = gpus[k] / jobs / class->gpus;
+        rate += part * class->rate[k];
+        parts += part;
+    }
+    rate /= parts > 1 ? parts : 1;
+    class->need = 1;
+    if (gavel->params.objective == MAKESPAN) { /* so that jobs can be alike */
+        class->need = exp2(ceil(log2(left) / STEP) * STEP);
+    }
+    if (gavel->params.objective == FINISH_TIME_FAIRNESS) {
+        const double done = (double)orr_view_progress(view, job).done_ms;
+        class->left = left;
+        class->waited = (double)(view->now - view->specs[job].submit_ms);
+        class->alone = (left + done) / (rate > LEAST_NEED ? rate : LEAST_NEED);
+    }
+}
+
+static void solve(const struct gavel *gavel, struct orr_gavel_class *classes, uint32_t count,
+                  const double *gpus)
+{
+    double most = 0;
+    for (uint32_t k = 0; k < count; k++) {
+        most = classes[k].need > most ? classes[k].need : most;
+    }
+    switch (gavel->params.objective) {
+    case FINISH_TIME_FAIRNESS:
+        (void)orr_gavel_fair_finish(classes, count, gpus, gavel->kinds, RHO_TOLERANCE, STEP);
+        break;
+    case MAKESPAN:
+        for (uint32_t k = 0; k < count; k++) {
+            const double need = classes[k].need / most;
+            classes[k].need = need > LEAST_NEED ? need : LEAST_NEED;
+        }
+        (void)orr_gavel_raise_lowest(classes, count, gpus, gavel->kinds);
+        break;
+    case THROUGHPUT: (void)orr_gavel_most_work(classes, count, gpus, gavel->kinds); break;
+    default: orr_gavel_divide(classes, count, gpus, gavel->kinds);
+    }
+}
+
+static bool is_same(double a, double b)
+{
+    return !(fabs(a - b) > 1e-12 * fabs(a));
+}
+
 static bool is_like(const struct orr_gavel_class *a, const struct orr_gavel_class *b)
 {
-    bool like = !(fabs(a->gpus - b->gpus) > 0) && !(fabs(a->need - b->need) > 1e-12 * a->need);
+    bool like = is_same(a->left, b->left) && is_same(a->waited, b->waited) &&
+                is_same(a->alone, b->alone) && !(fabs(a->gpus - b->gpus) > 0) &&
+                is_same(a->need, b->need);
     for (uint32_t k = 0; k < KINDS && like; k++) {
         like = !(fabs(a->rate[k] - b->rate[k]) > 0);
     }
@@ -319,12 +399,14 @@ static void divide(struct gavel *gavel, const struct orr_view *view)
 {
     double gpus[KINDS];
     struct orr_gavel_class *classes = NULL;
-    uint32_t count = 0, capacity = 0;
+    uint32_t count = 0, capacity = 0, sharing = 0;
     uint32_t *class_of = orr_alloc(gavel->active_count + (size_t)1, sizeof *class_of);
     uint32_t *in_queue = orr_zalloc(view->queues->count + (size_t)1, sizeof *in_queue);
     list_gpus(gavel, view, gpus);
     for (uint32_t i = 0; i < gavel->active_count; i++) {
-        in_queue[view->specs[gavel->active[i]].queue] += shares_in(gavel, view, gavel->active[i]);
+        const bool in = shares_in(gavel, view, gavel->active[i]);
+        in_queue[view->specs[gavel->active[i]].queue] += in;
+        sharing += in;
     }
     for (uint32_t i = 0; i < gavel->active_count; i++) {
         const uint32_t job = gavel->active[i];
@@ -336,6 +418,9 @@ static void divide(struct gavel *gavel, const struct orr_view *view)
                                         .gpus = (double)size_of(view, job) / ORR_MGPU,
                                         .need = need_of(gavel, view, job, gpus, in_queue)};
         memcpy(class.rate, gavel->jobs[job].rate, sizeof class.rate);
+        if (gavel->params.objective != MAX_MIN) {
+            state_course(gavel, view, job, gpus, sharing, &class);
+        }
         uint32_t k = 0;
         while (k < count && !is_like(&classes[k], &class)) {
             k++;
@@ -348,7 +433,7 @@ static void divide(struct gavel *gavel, const struct orr_view *view)
         }
         class_of[i] = k;
     }
-    orr_gavel_divide(classes, count, gpus, gavel->kinds);
+    solve(gavel, classes, count, gpus);
     for (uint32_t i = 0; i < gavel->active_count; i++) {
         struct gavel_job *it = &gavel->jobs[gavel->active[i]];
         memset(it->time, 0, sizeof it->time);
@@ -544,15 +629,17 @@ static orr_ms gavel_wake(void *state, const struct orr_view *view)
 
 static uint32_t gavel_heeds(const void *params)
 {
-    return ((const struct gavel_params *)params)->shares == BY_QUEUE ? ORR_HEEDS_QUEUES : 0;
+    const struct gavel_params *p = params;
+    const bool by_left = p->objective == FINISH_TIME_FAIRNESS || p->objective == MAKESPAN;
+    return (p->shares == BY_QUEUE ? ORR_HEEDS_QUEUES : 0) | (by_left ? ORR_HEEDS_WORK : 0);
 }
 
 const struct orr_policy orr_policy_gavel = {
     .abi = ORR_POLICY_ABI,
     .size = sizeof orr_policy_gavel,
     .name = "gavel",
-    .summary =
-        "max-min fair times on each model of GPU by how fast jobs run there, in rounds (Gavel)",
+    .summary = "times on each model of GPU by how fast jobs run there, max-min fair or by another "
+               "objective, in rounds (Gavel)",
     .laws = ORR_LAW_GANG | ORR_LAW_SPAN | ORR_LAW_SPAN_PARTS,
     .params = gavel_rows,
     .params_bytes = sizeof(struct gavel_params),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* gavel_lp.c - max-min fair times by linear programs, one for each set of levels that cannot rise.
+/* gavel_lp.c - times by linear programs; for max-min fair ones a program for each set of levels
+ * that cannot rise.
  *
  * Variables: x(k, j), the part of its time that a job of class k runs on kind j; t, the level of
  * those classes that can still rise; u, 1 once the others have the levels they were found to have.
@@ -20,8 +21,9 @@
 
 #include <orrery/base/mem.h>
 
-#define EPS   1e-11
-#define PRICE 1e-9
+#define EPS      1e-11
+#define PRICE    1e-9
+#define RHO_MOST 1e12 /* beyond it nobody has GPUs */
 
 struct lp { /* a tableau without the columns of the basis */
     uint32_t rows, columns;
@@ -181,8 +183,8 @@ static void read_times(struct division *d)
     }
 }
 
-void orr_gavel_divide(struct orr_gavel_class *classes, uint32_t count, const double *gpus,
-                      uint32_t kinds)
+static struct division open_division(struct orr_gavel_class *classes, uint32_t count,
+                                     const double *gpus, uint32_t kinds)
 {
     struct division d = {.classes = classes,
                          .count = count,
@@ -197,18 +199,152 @@ void orr_gavel_divide(struct orr_gavel_class *classes, uint32_t count, const dou
     for (uint32_t k = 0; k < count; k++) {
         classes[k].level = 0;
     }
+    return d;
+}
+
+static void close_division(struct division *d)
+{
+    orr_free(d->lp.cells);
+    orr_free(d->lp.basis);
+    orr_free(d->lp.elsewhere);
+    orr_free(d->settled);
+}
+
+void orr_gavel_divide(struct orr_gavel_class *classes, uint32_t count, const double *gpus,
+                      uint32_t kinds)
+{
+    struct division d = open_division(classes, count, gpus, kinds);
     uint32_t left;
     do {
         write_program(&d);
-        maximize(lp);
+        maximize(&d.lp);
         read_times(&d);
         left = settle(&d) ? 0 : count + 1;
         for (uint32_t k = 0; k < count && left <= count; k++) {
             left += !d.settled[k];
         }
     } while (left > 0 && left <= count);
-    orr_free(lp->cells);
-    orr_free(lp->basis);
-    orr_free(lp->elsewhere);
-    orr_free(d.settled);
+    close_division(&d);
+}
+
+double orr_gavel_raise_lowest(struct orr_gavel_class *classes, uint32_t count, const double *gpus,
+                              uint32_t kinds)
+{
+    struct division d = open_division(classes, count, gpus, kinds);
+    write_program(&d);
+    maximize(&d.lp);
+    read_times(&d);
+    const double level = count == 0 ? 0 : row_of(&d.lp, d.lp.rows + 1)[d.lp.columns];
+    close_division(&d);
+    return level;
+}
+
+static bool is_group(const struct orr_gavel_class *group, const struct orr_gavel_class *class,
+                     double need, uint32_t kinds)
+{
+    bool same = !(fabs(group->need - need) > 0) && !(fabs(group->gpus - class->gpus) > 0);
+    for (uint32_t j = 0; j < kinds && same; j++) {
+        same = !(fabs(group->rate[j] - class->rate[j]) > 0);
+    }
+    return same;
+}
+
+struct fair_finish {
+    struct orr_gavel_class *classes, *groups; /* groups: of classes that need as much */
+    uint32_t *group_of;
+    uint32_t count, kinds;
+    const double *gpus;
+    double step;
+};
+
+/* Can every class end by rho times what it would need alone? Then sets their times. */
+static bool ends_by(struct fair_finish *f, double rho)
+{
+    uint32_t groups = 0;
+    for (uint32_t k = 0; k < f->count; k++) {
+        struct orr_gavel_class *class = &f->classes[k];
+        const double until = rho * class->alone - class->waited;
+        if (!(until > 0)) {
+            return false;
+        }
+        class->need = class->left / until;
+        class->need = f->step > 0 ? exp2(ceil(log2(class->need) / f->step) * f->step) : class->need;
+        uint32_t g = 0;
+        while (g < groups && !is_group(&f->groups[g], class, class->need, f->kinds)) {
+            g++;
+        }
+        if (g == groups) {
+            f->groups[groups++] = *class;
+        } else {
+            f->groups[g].jobs += class->jobs;
+        }
+        f->group_of[k] = g;
+    }
+    if (orr_gavel_raise_lowest(f->groups, groups, f->gpus, f->kinds) < 1 - 1e-9) {
+        return false;
+    }
+    for (uint32_t k = 0; k < f->count; k++) {
+        memcpy(f->classes[k].time, f->groups[f->group_of[k]].time, sizeof f->classes[k].time);
+    }
+    return true;
+}
+
+double orr_gavel_fair_finish(struct orr_gavel_class *classes, uint32_t count, const double *gpus,
+                             uint32_t kinds, double tolerance, double step)
+{
+    struct fair_finish f = {.classes = classes,
+                            .groups = orr_alloc(count + (size_t)1, sizeof *f.groups),
+                            .group_of = orr_alloc(count + (size_t)1, sizeof *f.group_of),
+                            .count = count,
+                            .kinds = kinds,
+                            .gpus = gpus,
+                            .step = step};
+    double low = 0, high = 1;
+    for (uint32_t k = 0; k < count; k++) {
+        memset(classes[k].time, 0, sizeof classes[k].time);
+        const double half = classes[k].waited / classes[k].alone;
+        high = 2 * half > high ? 2 * half : high;
+    }
+    while (count > 0 && high < RHO_MOST && !ends_by(&f, high)) {
+        low = high;
+        high *= 2;
+    }
+    while (count > 0 && high < RHO_MOST && high - low > tolerance * high) {
+        const double rho = (low + high) / 2;
+        if (ends_by(&f, rho)) {
+            high = rho;
+        } else {
+            low = rho;
+        }
+    }
+    orr_free(f.groups);
+    orr_free(f.group_of);
+    return count == 0 ? 0 : high;
+}
+
+/* The program without levels: only the sum is maximized. */
+static void write_sum(struct division *d)
+{
+    struct lp *lp = &d->lp;
+    write_program(d);
+    for (uint32_t k = 0; k < d->count; k++) {
+        memset(row_of(lp, d->count + d->kinds + k), 0, (lp->columns + 1) * sizeof *lp->cells);
+        for (uint32_t j = 0; j < d->kinds; j++) {
+            row_of(lp, lp->rows + 1)[k * d->kinds + j] =
+                -d->classes[k].rate[j] * d->classes[k].jobs * d->classes[k].gpus;
+        }
+    }
+    row_of(lp, lp->rows + 1)[d->count * d->kinds] = 0;
+}
+
+double orr_gavel_most_work(struct orr_gavel_class *classes, uint32_t count, const double *gpus,
+                           uint32_t kinds)
+{
+    struct division d = open_division(classes, count, gpus, kinds);
+    write_sum(&d);
+    maximize(&d.lp);
+    read_times(&d);
+    const double sum = row_of(&d.lp, d.lp.rows + 1)[d.lp.columns];
+    close_division(&d);
+    return sum;
 }

@@ -103,6 +103,75 @@ static void no_other_times__are_fairer(void **state)
     }
 }
 
+/* What an objective makes of times, the less the better. */
+enum goal { LOWEST_LEVEL, LARGEST_RHO, SUM };
+
+static double badness(const struct orr_gavel_class *classes, enum goal goal, double time[][KINDS])
+{
+    double worst = goal == SUM ? 0 : -HUGE_VAL;
+    for (uint32_t k = 0; k < CLASSES; k++) {
+        double done = 0;
+        for (uint32_t j = 0; j < KINDS; j++) {
+            done += time[k][j] * classes[k].rate[j];
+        }
+        const double rho = (classes[k].waited + classes[k].left / done) / classes[k].alone;
+        worst = goal == SUM            ? worst - done * classes[k].jobs * classes[k].gpus
+                : goal == LOWEST_LEVEL ? fmax(worst, -done / classes[k].need)
+                                       : fmax(worst, rho);
+    }
+    return worst;
+}
+
+static double solve(struct orr_gavel_class *classes, enum goal goal, const double *gpus)
+{
+    switch (goal) {
+    case LOWEST_LEVEL: return -orr_gavel_raise_lowest(classes, CLASSES, gpus, KINDS);
+    case LARGEST_RHO: return orr_gavel_fair_finish(classes, CLASSES, gpus, KINDS, 1e-6, 0);
+    case SUM: break;
+    }
+    return -orr_gavel_most_work(classes, CLASSES, gpus, KINDS);
+}
+
+/* The value that is returned is that of the times, and no times of a grid are better. */
+static void no_other_times__are_better(void **state)
+{
+    (void)state;
+    struct orr_rng rng = orr_rng_stream(3, "gavel", 0);
+    for (int n = 0; n < DRAWS; n++) {
+        struct orr_gavel_class classes[CLASSES];
+        double gpus[KINDS], time[CLASSES][KINDS], levels[CLASSES];
+        const enum goal goal = (enum goal)(n % 3);
+        draw(&rng, classes, CLASSES, KINDS, gpus);
+        gpus[0] = fmax(gpus[0], 1);
+        for (uint32_t k = 0; k < CLASSES; k++) {
+            classes[k].waited = (double)orr_rng_below(&rng, 50);
+            classes[k].left = 1 + (double)orr_rng_below(&rng, 100);
+            classes[k].alone = classes[k].left * (1 + (double)orr_rng_below(&rng, 4));
+        }
+        const double ours = solve(classes, goal, gpus);
+        for (uint32_t k = 0; k < CLASSES; k++) {
+            memcpy(time[k], classes[k].time, sizeof time[k]);
+        }
+        assert_true(levels_of(classes, CLASSES, KINDS, gpus, time, levels));
+        assert_true(fabs(badness(classes, goal, time) - ours) < 1e-5 * (1 + fabs(ours)));
+        uint32_t grid = 1;
+        for (int i = 0; i < CLASSES * KINDS; i++) {
+            grid *= STEPS + 1;
+        }
+        for (uint32_t g = 0; g < grid; g++) {
+            uint32_t rest = g;
+            for (uint32_t k = 0; k < CLASSES; k++) {
+                for (uint32_t j = 0; j < KINDS; j++, rest /= STEPS + 1) {
+                    time[k][j] = (double)(rest % (STEPS + 1)) / STEPS;
+                }
+            }
+            if (levels_of(classes, CLASSES, KINDS, gpus, time, levels)) {
+                assert_true(ours <= badness(classes, goal, time) + 1e-5 * (1 + fabs(ours)));
+            }
+        }
+    }
+}
+
 /* With one kind a class has min(1, t need / rate) of its time, for the t that uses all GPUs. */
 static void one_kind__is_filled_as_with_water(void **state)
 {
@@ -161,6 +230,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_other_times__are_fairer),
+        cmocka_unit_test(no_other_times__are_better),
         cmocka_unit_test(one_kind__is_filled_as_with_water),
         cmocka_unit_test(jobs_that_are_due_as_much__take_turns),
     };
