@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* edf: on one GPU, where pauses cost nothing, it keeps all deadlines exactly where that is possible
- * (the demand of no stretch of time is above its length), and admission takes exactly those that
- * keep it so. */
+/* edf: on several GPUs of a node everybody that a literal walk admits is in time. On one GPU, where
+ * pauses cost nothing, it keeps all deadlines exactly where that is possible (the demand of no
+ * stretch of time is above its length), and admission takes exactly those that keep it so. */
 #include "policy_fixture.h"
 
 #include <orrery/base/rng.h>
 #include <orrery/policies/registry.h>
 
-enum { JOBS = 8, WORLDS = 200 };
+enum { JOBS = 8, WORLDS = 200, GPUS = 4 };
 
 static orr_ms deadlines[JOBS]; /* of the world at hand; ORR_MS_NONE: none */
 
@@ -57,17 +57,17 @@ static uint32_t below(struct orr_rng *rng, uint32_t bound)
     return (uint32_t)orr_rng_below(rng, bound);
 }
 
-static void draw_world(uint64_t seed, struct fixture *f, orr_ms *works)
+static void draw_world(uint64_t seed, uint32_t gpus, struct fixture *f, orr_ms *works)
 {
-    struct orr_rng rng = orr_rng_stream(seed, "edf", 0);
+    struct orr_rng rng = orr_rng_stream(seed, "edf", gpus - 1);
     const uint32_t count = 2 + below(&rng, JOBS - 1);
     orr_ms submit = 0;
-    fixture_init(f, 1, 1);
+    fixture_init(f, 1, gpus);
     for (uint32_t j = 0; j < count; j++) {
         submit += below(&rng, 6);
         works[j] = 1 + below(&rng, 9);
         deadlines[j] = submit + works[j] + below(&rng, 25);
-        (void)fixture_job(f, submit, 1, 1, works[j]);
+        (void)fixture_job(f, submit, 1, gpus > 1 ? 1 + below(&rng, gpus) : 1, works[j]);
     }
 }
 
@@ -104,7 +104,7 @@ static void all_are_in_time__where_that_is_possible(void **state)
         struct fixture f;
         orr_ms works[JOBS];
         bool all[JOBS], kept = true;
-        draw_world(seed, &f, works);
+        draw_world(seed, 1, &f, works);
         memset(all, 1, sizeof all);
         const bool fits = demand_fits(&f, works, all);
         fixture_open(&f, orr_policy_find("edf"), NULL);
@@ -130,7 +130,7 @@ static void admission__takes_who_keeps_it_possible(void **state)
         struct fixture f;
         orr_ms works[JOBS];
         bool counts[JOBS] = {false};
-        draw_world(seed, &f, works);
+        draw_world(seed, 1, &f, works);
         for (uint32_t j = 0; j < f.world.job_count; j++) {
             counts[j] = true;
             counts[j] = demand_fits(&f, works, counts);
@@ -145,6 +145,66 @@ static void admission__takes_who_keeps_it_possible(void **state)
         fixture_close(&f);
     }
     assert_in_range(refused, WORLDS / 5, WORLDS * JOBS / 2);
+}
+
+/* Do those that count, and come no later than the last job, keep their deadlines if at each
+ * millisecond they are walked by deadline, and run where they fit into what is left? */
+static bool walk_is_in_time(const struct fixture *f, const orr_ms *works, const bool *counts,
+                            uint32_t last)
+{
+    orr_ms left[JOBS];
+    memcpy(left, works, sizeof left);
+    for (orr_ms now = 0; now < 500; now++) {
+        int64_t room = GPUS * ORR_MGPU;
+        bool walked[JOBS] = {false};
+        for (uint32_t n = 0; n <= last; n++) {
+            uint32_t first = ORR_NONE;
+            for (uint32_t j = 0; j <= last; j++) {
+                const bool there =
+                    counts[j] && !walked[j] && left[j] > 0 && f->world.specs[j].submit_ms <= now;
+                first = there && (first == ORR_NONE || deadlines[j] < deadlines[first]) ? j : first;
+            }
+            if (first == ORR_NONE) {
+                break;
+            }
+            const int64_t size = f->world.shapes.shapes[f->world.specs[first].shape].gpus_mgpu;
+            walked[first] = true;
+            if (deadlines[first] <= now) {
+                return false;
+            }
+            left[first] -= size <= room;
+            room -= size <= room ? size : 0;
+        }
+    }
+    return true;
+}
+
+static void who_was_admitted__is_in_time_on_several_gpus(void **state)
+{
+    (void)state;
+    static const char *const feasible[] = {"admission", "feasible", NULL};
+    uint32_t refused = 0, late = 0;
+    for (uint64_t seed = 1; seed <= WORLDS; seed++) {
+        struct fixture f;
+        orr_ms works[JOBS];
+        bool counts[JOBS] = {false};
+        draw_world(seed, GPUS, &f, works);
+        for (uint32_t j = 0; j < f.world.job_count; j++) {
+            counts[j] = true;
+            counts[j] = walk_is_in_time(&f, works, counts, j);
+            refused += !counts[j];
+        }
+        fixture_open(&f, orr_policy_find("edf"), feasible);
+        f.view.work = &work;
+        run_keeping_work(&f);
+        for (uint32_t j = 0; j < f.world.job_count; j++) {
+            assert_true(!counts[j] || in_time(&f, j));
+            late += !in_time(&f, j);
+        }
+        fixture_close(&f);
+    }
+    assert_in_range(refused, WORLDS / 10, WORLDS * JOBS / 2);
+    assert_in_range(late, 1, refused);
 }
 
 static void jobs_without_deadline__come_last_in_order(void **state)
@@ -168,6 +228,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_are_in_time__where_that_is_possible),
         cmocka_unit_test(admission__takes_who_keeps_it_possible),
+        cmocka_unit_test(who_was_admitted__is_in_time_on_several_gpus),
         cmocka_unit_test(jobs_without_deadline__come_last_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
