@@ -9,6 +9,7 @@
 #include <orrery/analysis/results.h>
 #include <orrery/traces/pack.h>
 
+#include "study_int.h"
 #include "study_sql.h"
 
 struct bundle {
@@ -84,6 +85,46 @@ static enum orr_status add_trace(struct bundle *bundle, const char *path, const 
     return ORR_OK;
 }
 
+const char *orr_study__part_file(const struct orr_scenario_part *part, uint32_t nth,
+                                 const char **key)
+{
+    static const char *const keys[] = {"generate.classes", "generate.duration.empirical",
+                                       "service.rate.file"};
+    const char *const paths[] = {part->generate.classes, part->generate.duration.empirical,
+                                 part->service.rate_file};
+    _Static_assert(sizeof keys / sizeof keys[0] == ORR_STUDY__PART_FILES, "a key each");
+    *key = keys[nth];
+    return paths[nth];
+}
+
+const char *orr_study__part_file_name(struct orr_arena *arena, const struct orr_scenario_part *part,
+                                      const char *key, const char *path)
+{
+    char name[300];
+    (void)snprintf(name, sizeof name, "%.60s-%.40s-%.130s", part->name, key, last_part(path));
+    return orr_pack_name(arena, "traces", name);
+}
+
+/* What made-up parts and services read beside traces. Results have no checksum of these. */
+static enum orr_status add_part_files(struct bundle *bundle, const struct orr_scenario_part *part)
+{
+    enum orr_status status = ORR_OK;
+    for (uint32_t n = 0; n < ORR_STUDY__PART_FILES && status == ORR_OK; n++) {
+        const char *key, *path = orr_study__part_file(part, n, &key);
+        char sha[ORR_SHA256_TEXT];
+        if (path == NULL || !bundle->options->with_traces) {
+            continue;
+        }
+        status = orr_file_sha256(path, sha, bundle->err);
+        if (status == ORR_OK) {
+            say(bundle, "  %s of part %s  %s  %s\n", key, part->name, sha, last_part(path));
+            (void)add(bundle, orr_study__part_file_name(&bundle->arena, part, key, path),
+                      orr_arena_strndup(&bundle->arena, path, strlen(path)), NULL);
+        }
+    }
+    return status;
+}
+
 static enum orr_status add_traces(struct bundle *bundle, struct orr_results *in)
 {
     struct orr_scenario_options again;
@@ -108,6 +149,9 @@ static enum orr_status add_traces(struct bundle *bundle, struct orr_results *in)
         if (bundle->options->with_traces && status == ORR_OK) {
             status = add_trace(bundle, path, sha);
         }
+    }
+    for (uint32_t p = 0; p < scenario.part_count && status == ORR_OK; p++) {
+        status = add_part_files(bundle, &scenario.parts[p]);
     }
     orr_scenario_release(&scenario);
     return status == ORR_OK ? in->status : status;

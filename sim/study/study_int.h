@@ -23,4 +23,13 @@ enum orr_status orr_study__help_cost(const char *results, const char *changed, c
 enum orr_status orr_study__check_rerun(const char *results, const char *again,
                                        struct orr_err *err) ORR_MUST_USE;
 
+/* Files that a part reads beside its trace: the nth of so many, and the key that names it; NULL:
+ * it reads none there. */
+enum { ORR_STUDY__PART_FILES = 3 };
+const char *orr_study__part_file(const struct orr_scenario_part *part, uint32_t nth,
+                                 const char **key);
+/* What such a file is called in a bundle. */
+const char *orr_study__part_file_name(struct orr_arena *arena, const struct orr_scenario_part *part,
+                                      const char *key, const char *path);
+
 #endif

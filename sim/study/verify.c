@@ -10,6 +10,7 @@
 #include <orrery/analysis/results.h>
 #include <orrery/traces/pack.h>
 
+#include "study_int.h"
 #include "study_sql.h"
 
 struct verify {
@@ -66,13 +67,17 @@ static enum orr_status pick(struct verify *verify)
     return ORR_OK;
 }
 
-/* Where the trace of a part is now: in the bundle, or in the folder given; NULL: where it was. */
-static const char *place_of(struct verify *verify, const char *trace, const char *sha)
+static const char *base_of(const char *path)
 {
-    const char *slash = strrchr(trace, '/'), *base = slash != NULL ? slash + 1 : trace;
-    char name[300], path[5000];
-    (void)snprintf(name, sizeof name, "%.12s-%.130s", sha, base);
-    const char *packed = orr_pack_name(&verify->arena, "traces", name);
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* Where a file of a part is now: in the bundle under that name, or in the folder given; NULL: where
+ * it was. */
+static const char *place_of(struct verify *verify, const char *file, const char *packed)
+{
+    char path[5000];
     for (uint32_t i = 0; i < verify->files.count; i++) {
         if (strcmp(verify->files.names[i], packed) == 0) {
             return verify->files.paths[i];
@@ -81,7 +86,7 @@ static const char *place_of(struct verify *verify, const char *trace, const char
     if (verify->options->traces == NULL) {
         return NULL;
     }
-    (void)snprintf(path, sizeof path, "%.4600s/%.300s", verify->options->traces, base);
+    (void)snprintf(path, sizeof path, "%.4600s/%.300s", verify->options->traces, base_of(file));
     return orr_arena_strndup(&verify->arena, path, strlen(path));
 }
 
@@ -96,6 +101,30 @@ static enum orr_status check_there(const struct verify *verify, const char *name
         verify->options->traces == NULL ? "; --traces DIR says where the traces are" : "");
 }
 
+static const char *trace_name(struct verify *verify, const char *trace, const char *sha)
+{
+    char name[300];
+    (void)snprintf(name, sizeof name, "%.12s-%.130s", sha, base_of(trace));
+    return orr_pack_name(&verify->arena, "traces", name);
+}
+
+/* The scenario reads the file of that key where it is now. `name`: of the results. */
+static enum orr_status point_at(struct verify *verify, const char *name,
+                                const struct orr_scenario_part *part, const char *key,
+                                const char *file, const char *packed, const char **set)
+{
+    const char *place = place_of(verify, file, packed);
+    char text[6000], whole[4200];
+    if (place == NULL) {
+        return check_there(verify, name, file);
+    }
+    const char *root = place[0] == '/' || getcwd(whole, sizeof whole) == NULL ? "" : whole;
+    const int used = snprintf(text, sizeof text, "workload.%s.%s=%s%s%s", part->name, key, root,
+                              root[0] != '\0' ? "/" : "", place);
+    *set = orr_arena_strndup(&verify->arena, text, (size_t)used);
+    return check_there(verify, name, place);
+}
+
 static enum orr_status point_at_traces(struct verify *verify, const char *name, const char *results,
                                        struct orr_scenario_options *again)
 {
@@ -105,24 +134,30 @@ static enum orr_status point_at_traces(struct verify *verify, const char *name, 
     if (status != ORR_OK) {
         return status;
     }
-    const char **sets =
-        orr_arena_alloc(&verify->arena, scenario.part_count + (size_t)1, sizeof *sets);
+    const char **sets = orr_arena_alloc(
+        &verify->arena, (1 + ORR_STUDY__PART_FILES) * (size_t)scenario.part_count + 1,
+        sizeof *sets);
     orr_results_open(&in, results, verify->err);
     sqlite3_stmt *row = orr_results_prepare(&in, orr_study_sql__hashes);
     for (uint32_t p = 0; orr_results_step(&in, row); p++) {
         const char *trace = p < scenario.part_count ? scenario.parts[p].trace : NULL;
-        const char *place =
-            trace != NULL ? place_of(verify, trace, orr_results_text(&in, row, 0)) : NULL;
         if (trace != NULL && status == ORR_OK) {
-            status = check_there(verify, name, place != NULL ? place : trace);
+            const char *packed = trace_name(verify, trace, orr_results_text(&in, row, 0));
+            status = point_at(verify, name, &scenario.parts[p], "trace", trace, packed,
+                              &sets[again->set_count]);
+            again->set_count += sets[again->set_count] != NULL;
         }
-        if (place != NULL) {
-            char text[6000];
-            char whole[4200];
-            const char *root = place[0] == '/' || getcwd(whole, sizeof whole) == NULL ? "" : whole;
-            int used = snprintf(text, sizeof text, "workload.%s.trace=%s%s%s",
-                                scenario.parts[p].name, root, root[0] != '\0' ? "/" : "", place);
-            sets[again->set_count++] = orr_arena_strndup(&verify->arena, text, (size_t)used);
+    }
+    for (uint32_t p = 0; p < scenario.part_count; p++) {
+        for (uint32_t n = 0; n < ORR_STUDY__PART_FILES && status == ORR_OK; n++) {
+            const struct orr_scenario_part *part = &scenario.parts[p];
+            const char *key, *file = orr_study__part_file(part, n, &key);
+            if (file != NULL) {
+                status = point_at(verify, name, part, key, file,
+                                  orr_study__part_file_name(&verify->arena, part, key, file),
+                                  &sets[again->set_count]);
+                again->set_count += sets[again->set_count] != NULL;
+            }
         }
     }
     again->sets = sets;

@@ -61,6 +61,22 @@ cp other/reclaim.csv .
 exits 65 'is not the trace that the run read' "$orrery" bundle kai.db --with-traces -o no.tar.zst
 rm reclaim.csv
 
+# What a made-up part reads goes along.
+mkdir gen
+printf 'value_s,weight\n60,1\n600,2\n' >gen/runs.csv
+cat >gen/made.yaml <<'Y'
+cluster: {pools: {p: {nodes: 1, gpus: 4}}}
+workload: [{name: made, generate: {sizes: {1: 1}, until: 6h, arrivals: {per_hour: 10}, duration: {empirical: runs.csv}}}]
+policy: fifo
+Y
+"$orrery" run gen/made.yaml -q --no-progress -o made.db
+"$orrery" bundle made.db --with-traces -o made.tar.gz
+"$orrery" bundle made.db -o bare.tar.gz
+mv gen gone
+exits 0 '^1 of 1 ' "$orrery" verify made.tar.gz --no-progress
+exits 66 'runs.csv' "$orrery" verify bare.tar.gz --no-progress
+exits 0 '^1 of 1 ' "$orrery" verify bare.tar.gz --traces gone --no-progress
+
 # What is wrong, in words, and nothing half made.
 exits 73 'force' "$orrery" bundle kai.db -o one.tar.zst
 exits 64 'tar.zst' "$orrery" bundle kai.db -o one.rar
