@@ -123,10 +123,11 @@ void orr_forecast__weigh_batches(struct orr_forecast__moment *moment)
     moment->batches = orr_zalloc(run->batch_count + (size_t)1, sizeof *moment->batches);
     for (uint32_t j = 0; j < moment->branch->next_arrival; j++) {
         const bool over = states[j].phase == ORR_JOB_FINISHED;
-        const orr_ms age = over ? run->world->specs[j].work_ms
-                           : orr_branch_works(moment->branch, j)
-                               ? orr_branch_done_ms(moment->branch, j)
-                               : 0;
+        const orr_ms age =
+            over ? run->world->specs[j].work_ms
+            : orr_branch_works(moment->branch, j) && !orr_world_knows_run(run->world, j)
+                ? orr_branch_done_ms(moment->branch, j)
+                : 0;
         if (over || age > 0) {
             weigh(moment, j, age, over);
         }

@@ -63,7 +63,7 @@ struct factors { /* of a batch, by phase */
     double of[ORR_FORECAST__PHASES];
 };
 
-/* Jobs that are not over have other work. */
+/* Jobs that are not over have other work, unless theirs is known. */
 static void draw_work(const struct orr_forecast__future *future)
 {
     const struct orr_forecast__moment *moment = future->moment;
@@ -71,7 +71,7 @@ static void draw_work(const struct orr_forecast__future *future)
     const struct orr_job_state *states = moment->branch->run->ledger->jobs;
     struct factors *all = orr_zalloc(moment->run->batch_count + (size_t)1, sizeof *all);
     for (uint32_t j = 0; j < moment->branch->next_arrival; j++) {
-        if (!orr_branch_works(moment->branch, j)) {
+        if (!orr_branch_works(moment->branch, j) || orr_world_knows_run(world, j)) {
             continue;
         }
         const uint32_t batch = moment->run->batch_of[j];

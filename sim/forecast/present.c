@@ -75,7 +75,7 @@ static struct orr_durations *look_back(const struct orr_forecast__run *run,
         const bool over = states[j].phase == ORR_JOB_FINISHED;
         if (over) {
             orr_durations_add(durations, &run->of[j], run->world->specs[j].work_ms, true);
-        } else if (orr_branch_works(branch, j)) {
+        } else if (orr_branch_works(branch, j) && !orr_world_knows_run(run->world, j)) {
             const orr_ms age = orr_branch_done_ms(branch, j);
             if (age > 0) {
                 orr_durations_add(durations, &run->of[j], age, false);

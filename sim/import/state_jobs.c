@@ -19,7 +19,7 @@
 #define HEADER                                                                                     \
     "job,submit_s,run_s,template,pods,gpus_per_pod,gpu_fraction,gpu_memory_mib,gpu_devices,"       \
     "cpu_milli,mem_mib,min_pods,queue,kind,priority,preemptible,node_selector,tolerations,"        \
-    "topology_required,topology_preferred,running_since_s,running_on\n"
+    "topology_required,topology_preferred,running_since_s,running_on,run_known\n"
 
 bool state_same_ask(const struct import_pod *a, const struct import_pod *b)
 {
@@ -59,9 +59,11 @@ static void add_pod(struct job *job, const struct import_model *model, uint32_t 
     }
 }
 
-static orr_ms run_ms(struct writer *w, const struct job *job, orr_ms age_ms)
+/* *known: nobody has to guess it. */
+static orr_ms run_ms(struct writer *w, const struct job *job, orr_ms age_ms, bool *known)
 {
     const struct orr_snapshot_rest *rest = w->rest;
+    *known = true;
     if (job->held > 0 && job->leaving == job->held) {
         state_note(w, "leaving", "jobs that are being deleted: they hold their room for 30 s more",
                    1);
@@ -72,6 +74,7 @@ static orr_ms run_ms(struct writer *w, const struct job *job, orr_ms age_ms)
         state_note(w, "services", "jobs that serve: they go on beyond the horizon", 1);
         return FOREVER_MS;
     }
+    *known = false;
     if (w->durations == NULL) {
         state_note(
             w, job->held > 0 ? "remaining" : "run-times",
@@ -179,7 +182,8 @@ static void write_row(struct writer *w, struct job *job)
     (void)fputc(',', w->trace);
     put_seconds(w->trace, submit);
     (void)fputc(',', w->trace);
-    put_seconds(w->trace, run_ms(w, job, job->on == NULL ? 0 : -since));
+    bool known;
+    put_seconds(w->trace, run_ms(w, job, job->on == NULL ? 0 : -since, &known));
     (void)fprintf(w->trace, ",%s", plain ? "" : state_template_of(w, job));
     if (plain) {
         put_shape(w, job);
@@ -209,7 +213,7 @@ static void write_row(struct writer *w, struct job *job)
     }
     (void)fputc(',', w->trace);
     put_cell(w->trace, job->on != NULL ? job->on : "");
-    (void)fputc('\n', w->trace);
+    (void)fputs(known ? ",true\n" : ",\n", w->trace);
 }
 
 /* The order in which KAI takes and gives up the pods of a job; a run has its own index for it. */

@@ -605,6 +605,13 @@ bool orr_world_states_limit(const struct orr_world *world, uint32_t job)
     return row->time_limit_ms != ORR_MS_NONE;
 }
 
+bool orr_world_knows_run(const struct orr_world *world, uint32_t job)
+{
+    const struct orr_row *row;
+    const struct orr_world_part *p = part_of(world, job, &row);
+    return row->extra != 0 && p->workload.extras[row->extra - 1].run_known == 1;
+}
+
 /* A copy's, or that of a job whose submit was moved or scaled, is as long after its submit. */
 orr_ms orr_world_deadline_ms(const struct orr_world *world, uint32_t job)
 {

@@ -43,6 +43,7 @@ enum column {
     BEGAN,
     ENDED,
     STATE,
+    KNOWN,
     SBATCH,
     NOTE,
     COLUMNS
@@ -85,6 +86,7 @@ static const char *const names[COLUMNS] = {
     [BUSY] = "busy",
     [BEGAN] = "recorded_start_s",
     [ENDED] = "recorded_end_s",
+    [KNOWN] = "run_known",
     [STATE] = "recorded_state",
     [SBATCH] = "sbatch",
     [NOTE] = "x_note",
@@ -195,6 +197,7 @@ static void set_owner(struct draw *d, struct row *row)
     }
     if (has(d, "priorities", 40) && one_in(d, 4)) {
         set(row, PREEMPTIBLE, one_in(d, 2) ? "true" : "false");
+        set(row, KNOWN, one_in(d, 2) ? "true" : "false");
     }
 }
 

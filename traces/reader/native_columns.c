@@ -305,6 +305,9 @@ static void take_extra(struct orr_workload *workload, struct orr_row *row,
         }
     }
     struct orr_row_extra *record = &workload->extras[row->extra - 1];
+    if (native_has(values, NATIVE_BIT(run_known))) {
+        record->run_known = (int)values->number[COL_run_known];
+    }
     if (native_has(values, NATIVE_BIT(preemptible))) {
         record->preemptible = (int)values->number[COL_preemptible];
     }
@@ -394,6 +397,9 @@ static void give_extra(struct native_values *values, const struct orr_row_extra 
         if (number != (is_time(column) ? ORR_MS_NONE : -1)) {
             give_number(values, column, number);
         }
+    }
+    if (record->run_known >= 0) {
+        give_number(values, COL_run_known, record->run_known);
     }
     if (record->preemptible >= 0) {
         give_number(values, COL_preemptible, record->preemptible);

@@ -71,6 +71,7 @@ enum native_type {
       "it runs since then, on running_on, when the run begins (begin of the scenario)")            \
     X(running_on, TEXT,                                                                            \
       "its pods by blanks: NODE, NODE*3 for three, NODE:0-3,6 on these GPUs; roles are cut by |")  \
+    X(run_known, SWITCH, "true: run_s is certain, and forecasts do not draw it")                   \
     X(recorded_start_s, INSTANT, "when it really started")                                         \
     X(recorded_end_s, INSTANT, "when it really ended")                                             \
     X(recorded_state, TEXT, "how it really ended")

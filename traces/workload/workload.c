@@ -154,6 +154,7 @@ struct orr_row_extra *orr_workload_extra(struct orr_workload *workload, struct o
             .min_pods = -1,
             .busy_ppm = -1,
             .preemptible = -1,
+            .run_known = -1,
             .deadline_ms = ORR_MS_NONE,
             .eligible_ms = ORR_MS_NONE,
             .give_up_ms = ORR_MS_NONE,

@@ -233,6 +233,8 @@ bool orr_world_pauses(const struct orr_scenario *scenario, uint32_t shard);
 const struct orr_row_extra *orr_world_job_extra(const struct orr_world *world, uint32_t job);
 /* Did its row state a time limit? Else nobody knew more of it than its run time says. */
 bool orr_world_states_limit(const struct orr_world *world, uint32_t job);
+/* Whether its run time is certain (run_known): nobody has to guess it. */
+bool orr_world_knows_run(const struct orr_world *world, uint32_t job);
 /* The time by which a job is to be done, or ORR_MS_NONE. */
 orr_ms orr_world_deadline_ms(const struct orr_world *world, uint32_t job);
 /* Takes jobs away, by job: they never come, nobody waits for their end, and all others stay as they

@@ -35,6 +35,7 @@ struct orr_row_extra {
     int64_t min_pods;
     int64_t busy_ppm;
     int preemptible; /* 0, 1, or -1 */
+    int run_known;   /* the same: its run time is certain */
     orr_ms deadline_ms, eligible_ms, checkpoint_ms, restart_ms;
     orr_ms give_up_ms; /* that it waits for its first start */
     orr_ms think_ms;   /* from the end of the jobs of `after` until it is considered */
