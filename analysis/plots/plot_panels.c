@@ -26,6 +26,14 @@ struct orr_plot_size orr_plot__panels_size(const struct orr_plot *plot, int heig
     return (struct orr_plot_size){900, orr_plot__narrow(plot) ? 1170 : height, 100, 34, names};
 }
 
+/* A column of the legend of panels, whose frame has no axes: gnuplot 5.4 counts each letter of a
+ * name for about two. Where it had fewer columns than room was left for, the last names would be
+ * cut. */
+static uint32_t panel_letters(uint32_t letters)
+{
+    return letters < 8 ? letters : 2 * letters - 7;
+}
+
 void orr_plot__panel_above(struct orr_plot *plot, uint32_t entries, uint32_t letters)
 {
     orr_plot__gp(plot, "set multiplot\nunset key\n");
@@ -33,7 +41,7 @@ void orr_plot__panel_above(struct orr_plot *plot, uint32_t entries, uint32_t let
         orr_plot__gp(plot, "set size 1,0.48\nset origin 0,0.52\n");
         return;
     }
-    orr_plot__legend_below(plot, entries, letters);
+    orr_plot__legend_below(plot, entries, panel_letters(letters));
     plot->panel_right = orr_plot__narrow(plot) ? orr_plot__narrow_right(plot)
                                                : orr_plot__legend_side(plot, letters) - 0.01;
     const struct panels of = panels_of(plot);

@@ -200,7 +200,7 @@ bool orr_plot__narrow(const struct orr_plot *plot)
            letters_of(plot->options->width_mm, points) < NARROW_LETTERS;
 }
 
-#define LEGEND_SAMPLE 16 /* letters beside a name that gnuplot counts for its box and gaps */
+#define LEGEND_SAMPLE 18 /* letters beside a name that gnuplot counts for its box and gaps */
 
 /* The name of the axis' last time, such as "06-04" or "day 14", stands half beside it. */
 double orr_plot__narrow_right(const struct orr_plot *plot)

@@ -101,7 +101,7 @@ const struct orr_param orr_slurm__rows[] = {
      NULL,                                                                                         \
      0,                                                                                            \
      0,                                                                                            \
-     help " (default: " fallback ")"},
+     sizeof fallback > 1 ? help " (default: " fallback ")" : help},
     KEY_LIST(X)
 #undef X
         {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};

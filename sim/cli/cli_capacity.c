@@ -401,8 +401,8 @@ int orr_cli_capacity(int argc, char **argv)
 {
     static const struct argp_option rows[] = {
         {0, 0, 0, 0, "What is asked:", 1},
-        {"vary", KEY_VARY, "PATH=FIRST..LAST[:STEP]", 0,
-         "what there may be more or less of, as of --set, and the amounts to choose from: "
+        {"vary", KEY_VARY, "PATH=AMOUNTS", 0,
+         "what there may be more or less of, as of --set, and FIRST..LAST or FIRST..LAST:STEP: "
          "cluster.pools.h100.nodes=40..120, queues.research.gpu.quota=64..512:8",
          1},
         {"objective", KEY_OBJECTIVE, "TEXT", 0,

@@ -114,8 +114,8 @@ static void print_policy(const struct orr_policy *policy)
         for (size_t i = 0; row->choices != NULL && row->choices[i] != NULL; i++) {
             (void)printf("%s %s", i == 0 ? "" : ",", row->choices[i]);
         }
-        (void)printf("%s%s; default %s)\n      %s\n", row->unit[0] == '\0' ? "" : ", ", row->unit,
-                     row->fallback[0] == '\0' ? "none" : row->fallback, row->help);
+        (void)printf("%s%s%s%s)\n      %s\n", row->unit[0] == '\0' ? "" : ", ", row->unit,
+                     row->fallback[0] == '\0' ? "" : "; default ", row->fallback, row->help);
         print_aliases(policy, row->name);
     }
     print_words(policy);

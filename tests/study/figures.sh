@@ -162,6 +162,18 @@ for entry in allocated peak 'fair share' quota; do grep -q ">$entry<" ten/ten-sh
 "$orrery" run ten.yaml --policy kai --force -q --no-progress -o ten.db && "$orrery" plot ten.db share -o ten >out
 for entry in allocated peak 'fair share' 'share by the policy' quota; do grep -q ">$entry<" ten/ten-share.svg || fail "share under kai: no $entry in its legend"; done
 
+# Whatever the length of names, the legend of panels in a column is whole.
+if command -v pdftotext >/dev/null; then
+    for letters in 11 12 15 18; do
+        one=$(printf "%0${letters}d" 1) two=$(printf "%0${letters}d" 2)
+        printf "job,queue,submit_s,run_s,gpus\na,q$one,0,4000,8\nb,q$two,0,4000,8\nc,q$one,10,4000,8\n" >names.csv
+        "$orrery" run --trace names.csv --cluster 1x8 -q --no-progress --force -o names.db && "$orrery" plot names.db depth --width 84 -t pdf >out
+        for entry in capacity peak "q$one" "q$two"; do
+            pdftotext names-depth.pdf - | grep -q "^$entry$" || fail "depth in a column: no $entry in the legend of names of $letters letters"
+        done
+    done
+fi
+
 # Nothing is cut in a column: lines of titles are as long as fit, legends of long names stand below, whole.
 awk 'BEGIN { print "job,submit_s,run_s,gpus,queue"; for (i = 0; i < 300; i++) print "j" i "," i * 50 ",3000," 1 + i % 4 ",research-department-vision-team-" i % 7 }' >long.csv
 "$orrery" run --trace long.csv --cluster 4x4 --policy kai -q --no-progress -o long.db

@@ -67,5 +67,13 @@ for columns in 20 60 79 120 200; do
 done
 [ "$(cat help-120)" -gt 90 ] && [ "$(cat help-120)" -le 120 ] && [ "$(cat help-60)" -le 60 ] && [ "$(cat help-20)" -le 60 ] ||
     fail "help is not as wide as COLUMNS: $(head help-*)"
+# No option is so long that its line begins where texts do, and what a parameter is without a value stands once.
+for verb in $("$orrery" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p'); do
+    ! "$orrery" "$verb" --help | grep '^ \{30,\}-' || fail "$verb --help: an option out of its column"
+done
+for policy in $("$orrery" policies -q | sed -n 's/^\([a-z][a-z-]*\) .*/\1/p'); do
+    "$orrery" policies "$policy" | awk -v policy="$policy" '/^  [^ ].* \(/ { n = gsub(/default/, "&"); next } n && /\(default: / { print policy ": two defaults: " $0; bad = 1 } /default none/ || /default: \)/ { print; bad = 1 } END { exit bad }' ||
+        fail "policies $policy"
+done
 
 printf 'on a terminal\n'
