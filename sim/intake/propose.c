@@ -29,7 +29,8 @@ static const char *const role_names[ROLES][14] = {
     [ROLE_PODS] = {"pods", "node_num", "num_nodes", "nodes", "nnodes", "worker_num", "inst_num",
                    "replicas", "num_workers", "num_nodes_alloc", "nodes_alloc", "num_pods"},
     [ROLE_QUEUE] = {"queue_name", "vc", "virtual_cluster", "partition", "queue", "account",
-                    "organization", "project", "cluster", "qos", "team", "namespace"},
+                    "organization", "project", "cluster", "qos", "team", "namespace", "department",
+                    "dept"},
     [ROLE_USER] = {"user", "user_id", "username", "user_name", "id_user", "owner", "uid"},
     [ROLE_KIND] = {"kind", "job_type", "type", "workload"},
     [ROLE_STATE] = {"recorded_state", "state", "status", "job_state", "pod_phase"},
@@ -56,8 +57,7 @@ void propose_fold(const char *name, char *out, size_t room)
     out[used] = '\0';
 }
 
-/* Seconds in the unit that a name ends with; 0: it names none. `bare`: the name without it. */
-static double unit_of(const char *name, char *bare, size_t room)
+double propose_unit(const char *name, char *bare, size_t room)
 {
     static const struct {
         const char *end;
@@ -97,7 +97,7 @@ static bool is_called(const char *name, const char *role)
     if (alike(folded, role)) {
         return true;
     }
-    if (unit_of(name, folded, sizeof folded) > 0 && alike(folded, role)) {
+    if (propose_unit(name, folded, sizeof folded) > 0 && alike(folded, role)) {
         return true;
     }
     const size_t before = strcspn(name, "(["); /* what is in brackets explains the rest */
@@ -241,7 +241,7 @@ static void put_run(FILE *out, const struct guess *guess)
     if (run != ORR_NONE) {
         const char *name = guess->names[run];
         char bare[200];
-        const double unit = unit_of(name, bare, sizeof bare);
+        const double unit = propose_unit(name, bare, sizeof bare);
         if (has_colons(guess, run)) {
             (void)fprintf(out, "  run_s: 'span(`%s`)'\n", name);
         } else if (unit >= 60) {

@@ -2,7 +2,8 @@
 /* propose_cells.c - a table whose header is of another language or house.
  *
  * A job is submitted before it starts and starts before it ends, whatever the columns are called:
- * dates that come in the same order in each row are these. GPUs have their name in every language.
+ * dates that come in the same order in each row are these. Units of time and GPUs have their names
+ * in every language.
  */
 #include <string.h>
 
@@ -112,6 +113,24 @@ static bool all_differ(const struct guess *guess, uint32_t column)
     return guess->rows > 1;
 }
 
+/* Beside the one date of a row, the only column of numbers that names a unit of time, "Laufzeit
+ * (min)", is how long the job ran. */
+static void take_run(struct guess *guess)
+{
+    uint32_t only = ORR_NONE, count = 0;
+    for (uint32_t c = 0; c < guess->count; c++) {
+        char bare[200];
+        if (!guess->used[c] && propose_unit(guess->names[c], bare, sizeof bare) > 0 &&
+            all_numbers(guess, c)) {
+            only = c;
+            count++;
+        }
+    }
+    if (count == 1) {
+        take(guess, ROLE_RUN, only);
+    }
+}
+
 void propose_from_cells(struct guess *guess)
 {
     if (guess->of[ROLE_SUBMIT] != ORR_NONE || guess->of[ROLE_START] != ORR_NONE ||
@@ -119,6 +138,9 @@ void propose_from_cells(struct guess *guess)
         return;
     }
     take_dates(guess);
+    if (guess->by_cells && guess->of[ROLE_RUN] == ORR_NONE && guess->of[ROLE_START] == ORR_NONE) {
+        take_run(guess);
+    }
     for (uint32_t c = 0; c < guess->count && guess->by_cells; c++) {
         char name[200];
         propose_fold(guess->names[c], name, sizeof name);

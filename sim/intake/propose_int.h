@@ -43,6 +43,8 @@ struct guess {
 
 /* Lower case, with one _ for all between words: "Runtime (s)" is runtime_s. */
 void propose_fold(const char *name, char *out, size_t room);
+/* Seconds in the unit that a name ends with; 0: it names none. `bare`: the name without it. */
+double propose_unit(const char *name, char *bare, size_t room);
 bool propose_means_nothing(struct orr_cell cell);
 /* The format of all times of a column; false: they are none. */
 bool propose_times(const struct guess *guess, uint32_t column, enum times_format *format);
