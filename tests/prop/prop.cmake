@@ -5,6 +5,13 @@ target_link_libraries(test_kai_properties PRIVATE random_world orr_kai PkgConfig
 add_test(NAME prop.kai COMMAND test_kai_properties)
 set_tests_properties(prop.kai PROPERTIES LABELS quick)
 
+# The same of Kueue's rules, on random cohort trees.
+add_executable(test_kueue_properties prop/test_kueue_properties.c)
+target_include_directories(test_kueue_properties PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/unit)
+target_link_libraries(test_kueue_properties PRIVATE orr_kueue PkgConfig::CMOCKA)
+add_test(NAME prop.kueue COMMAND test_kueue_properties)
+set_tests_properties(prop.kueue PROPERTIES LABELS quick)
+
 # Every registered policy times every invariant of matrix.sql.
 add_test(NAME prop.matrix COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/prop/matrix.sh $<TARGET_FILE:orrery> 1 2)
 set_tests_properties(prop.matrix PROPERTIES LABELS full ENVIRONMENT TMPDIR=${CMAKE_CURRENT_BINARY_DIR}) # 3 s
