@@ -134,6 +134,28 @@ static bool reserve(struct cycle *cycle, const struct slurm_record *record, orr_
     return true;
 }
 
+/* Nothing fits now, but would if others lost their nodes: they lose them, and a later pass or cycle
+ * starts the job, for which the nodes are kept from records behind it. */
+static bool preempt(struct cycle *cycle, const struct slurm_record *record)
+{
+    struct slurm *slurm = cycle->slurm;
+    const struct slurm_job *j = &slurm->jobs[record->job];
+    const struct slurm_partition *p = &slurm->conf.partitions[record->partition];
+    const orr_ms now = cycle->view->now;
+    const orr_ms lasts = orr_slurm__limit_ms(slurm, record->job, record->partition);
+    if (!orr_slurm__preempts(slurm) || j->core_placed) {
+        return false;
+    }
+    memcpy(slurm->usable, p->nodes, slurm->words * 8);
+    orr_slurm__plan_free(slurm, now, plus(now, lasts), slurm->usable);
+    if (orr_slurm__will_run(slurm, cycle->view, record->job, p, slurm->usable) <= now ||
+        !orr_slurm__preempt(slurm, cycle->view, cycle->txn, record, slurm->usable)) {
+        return false;
+    }
+    (void)reserve(cycle, record, now, lasts);
+    return true;
+}
+
 /* From one candidate time to the next; each is later than the one before. */
 static void test(struct cycle *cycle, const struct slurm_record *record)
 {
@@ -144,6 +166,9 @@ static void test(struct cycle *cycle, const struct slurm_record *record)
     const bool now_only = only_now(slurm, view, record);
     const orr_ms bound = orr_slurm__earliest(slurm, view, record->job, record->partition);
     orr_ms at = view->now;
+    if (preempt(cycle, record)) {
+        return;
+    }
     while (at < ORR_MS_NEVER && bound < ORR_MS_NEVER && !(now_only && bound > at)) {
         const orr_ms later = orr_slurm__plan_later(slurm, at);
         if (later < bound) { /* the nodes of the whole partition would not do before */
@@ -244,6 +269,7 @@ bool orr_slurm__backfill(struct slurm *slurm, const struct orr_view *view, struc
     for (uint32_t r = 0; !cycle.over && any_from(&cycle, r); r++) {
         const struct slurm_record record = slurm->queue[r];
         if (!orr_slurm__job_eligible(slurm, view, record.job) ||
+            slurm->jobs[record.job].preempting ||
             orr_slurm__barred(slurm, &record) != ORR_REASON_NONE ||
             (!conf->assoc_limit_stop && is_limited(slurm, view, &record, SLURM_AS_ASKED)) ||
             !within_depths(slurm, &record)) {

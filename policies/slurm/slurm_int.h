@@ -188,15 +188,16 @@ enum slurm_state { SLURM_UNKNOWN, SLURM_WAITS, SLURM_RUNS };
 struct slurm_job {
     uint8_t state; /* enum slurm_state */
     uint8_t partition_count, partitions[SLURM_JOB_PARTITIONS_MAX];
-    uint8_t runs_in;             /* partition */
-    bool exclusive;              /* wants whole nodes */
-    bool holds_whole;            /* of a running one: nobody else may use its nodes */
-    bool core_placed;            /* parts, levels or pods that come and go: core finds its
-                                    nodes */
-    bool no_requeue;             /* preempted, it is cancelled */
-    bool cancelled;              /* it was preempted for good */
-    bool is_lined;               /* its records are in the queue */
-    bool waits_array;            /* its array runs as many tasks as it may */
+    uint8_t runs_in;  /* partition */
+    bool exclusive;   /* wants whole nodes */
+    bool holds_whole; /* of a running one: nobody else may use its nodes */
+    bool core_placed; /* parts, levels or pods that come and go: core finds its
+                         nodes */
+    bool no_requeue;  /* preempted, it is cancelled */
+    bool cancelled;   /* it was preempted for good */
+    bool preempting;  /* the last main pass chose victims for it: backfill leaves it alone */
+    bool is_lined;    /* its records are in the queue */
+    bool waits_array; /* its array runs as many tasks as it may */
     uint32_t array, array_limit; /* ORR_NONE: no task of an array */
     int64_t nice, priority;      /* priority: set by its user, -1: not */
     uint32_t min_nodes, max_nodes;

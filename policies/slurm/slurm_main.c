@@ -34,6 +34,7 @@ void orr_slurm__started(struct slurm *slurm, const struct orr_view *view, uint32
     struct slurm_job *j = &slurm->jobs[job];
     const bool fresh = j->state != SLURM_RUNS;
     slurm->moves++;
+    j->preempting = false;
     if (j->is_lined &&
         (!view->specs[job].scales || orr_ledger_next_tasks(view->ledger, job) == 0)) {
         j->is_lined = false;
@@ -176,7 +177,7 @@ static void try_record(struct pass *pass, const struct slurm_record *record)
         return;
     }
     if (!any && enough) {
-        (void)orr_slurm__preempt(slurm, pass->view, pass->txn, record, slurm->usable);
+        j->preempting = orr_slurm__preempt(slurm, pass->view, pass->txn, record, slurm->usable);
     }
     if (!any && !j->core_placed &&
         !orr_slurm__select_ever(slurm, pass->view, record->job, record->partition)) {
@@ -263,6 +264,7 @@ void orr_slurm__main_pass(struct slurm *slurm, const struct orr_view *view, stru
         if (!full && seen++ > conf->default_queue_depth) {
             break;
         }
+        slurm->jobs[record.job].preempting = false;
         look_at(&pass, &record);
     }
     orr_slurm__queue_compact(slurm);
