@@ -346,6 +346,12 @@ static void leader_worker_set__a_group_for_each_index(void **state)
               LWS_POD("w", "3", ""),
           "pg-o-u-group-7 50 default-queue root(-1) segment-0(2) segment-0/leader(1) "
           "segment-0/workers(2) segment-1(2) l=leader w=segment-1\n");
+    /* One segment of all workers: the leader is counted among them, as v0.17 does. */
+    check(LIST OWNER("LeaderWorkerSet", "}, spec: {leaderWorkerTemplate: {size: 3, subGroupPolicy: "
+                                        "{subGroupSize: 2}}}}") LWS_POD("l", "0", "")
+              LWS_POD("w", "2", ""),
+          "pg-o-u-group-7 50 default-queue root(-1) segment-0(2) segment-0/leader(1) "
+          "segment-0/workers(3) l=leader w=workers\n");
     check(LIST OWNER("LeaderWorkerSet",
                      "}, spec: {leaderWorkerTemplate: {size: 5, subGroupPolicy: {subGroupSize: 2, "
                      "subGroupPolicyType: LeaderExcluded}}}}") LWS_POD("l", "0", "")
