@@ -25,20 +25,20 @@
 
 #include "flat_int.h"
 
-struct seen { /* a node */
-    bool looked_at;
+struct seen {           /* a node that is looked at */
     int32_t room, idle; /* idle is below zero where a pipelined victim was taken back */
+    uint32_t rank, node;
 };
 
 struct orr_dry_run {
     bool possible;
-    struct seen *nodes; /* by node; room and idle only while looked at */
-    uint32_t *roomy;    /* those with room before anything is tried */
+    uint32_t *roomy; /* nodes with room before anything is tried */
     uint32_t roomy_count;
-    uint32_t *open; /* those that are looked at */
+    struct seen *open; /* in a row, as each task asks all of them */
     uint32_t open_count;
+    uint32_t *at; /* by node: 1 + where it is in `open`, 0: not looked at */
     struct taken {
-        uint32_t node;
+        uint32_t at; /* in `open` */
         int32_t gpus;
     } * taken; /* by the attempt */
     uint32_t taken_count;
@@ -68,7 +68,7 @@ static struct orr_dry_run *open_run(struct orr_victim_search *search)
             const uint32_t tasks = session->jobs[j].task_count;
             most = tasks > most ? tasks : most;
         }
-        run->nodes = orr_arena_alloc(memory, session->node_count, sizeof *run->nodes);
+        run->at = orr_arena_alloc(memory, session->node_count, sizeof *run->at);
         run->open = orr_arena_take(memory, session->node_count, sizeof *run->open);
         run->roomy = orr_arena_take(memory, session->node_count, sizeof *run->roomy);
         for (uint32_t n = 0; n < session->node_count; n++) {
@@ -82,33 +82,35 @@ static struct orr_dry_run *open_run(struct orr_victim_search *search)
     return run;
 }
 
-static struct seen *look_at(struct orr_dry_run *run, const struct orr_victim_index *all,
+static struct seen *look_at(struct orr_dry_run *run, const struct orr_session *session,
                             uint32_t node)
 {
-    struct seen *seen = &run->nodes[node];
-    if (!seen->looked_at) {
-        *seen = (struct seen){.looked_at = true, .room = all->base[node], .idle = all->idle[node]};
-        run->open[run->open_count++] = node;
+    const struct orr_victim_index *all = session->victim_index;
+    if (run->at[node] == 0) {
+        run->open[run->open_count++] = (struct seen){.room = all->base[node],
+                                                     .idle = all->idle[node],
+                                                     .rank = session->nodes[node].rank,
+                                                     .node = node};
+        run->at[node] = run->open_count;
     }
-    return seen;
+    return &run->open[run->at[node] - 1];
 }
 
 /* False: GPUs alone do not tell what becomes of some victim. */
 static bool open_nodes(const struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
-    const struct orr_victim_index *all = session->victim_index;
     const struct orr_branches *s = search->refuter.branches;
     struct orr_dry_run *run = s->run;
     bool state = true;
     for (uint32_t i = 0; i < run->roomy_count; i++) {
         if (search->feasible[run->roomy[i]]) {
-            (void)look_at(run, all, run->roomy[i]);
+            (void)look_at(run, session, run->roomy[i]);
         }
     }
     for (uint32_t i = 0; state && i < s->taken_count; i++) {
         const struct orr_stask *task = &session->tasks[s->taken[i]];
-        struct seen *seen = look_at(run, all, task->live.node);
+        struct seen *seen = look_at(run, session, task->live.node);
         state = orr_flat__asks_whole_gpus(session, orr_task_ask(session, task));
         seen->room += gpus_of(session, s->taken[i]);
         /* Evicting gives back what it had not got: idle GPUs pay. */
@@ -120,27 +122,27 @@ static bool open_nodes(const struct orr_victim_search *search)
 static void close_nodes(struct orr_dry_run *run)
 {
     for (uint32_t i = 0; i < run->open_count; i++) {
-        run->nodes[run->open[i]].looked_at = false;
+        run->at[run->open[i].node] = 0;
     }
     run->open_count = 0;
 }
 
 /* --- placing --- */
 
+/* Where in `open` the node is that it goes to, or ORR_NONE. */
 static uint32_t find_node(const struct orr_dry_run *run, const struct orr_session *session,
                           int32_t gpus)
 {
+    const int32_t idle = session->rules.node_availability ? gpus : INT32_MIN;
     uint32_t best = ORR_NONE;
     uint64_t least = UINT64_MAX;
     for (uint32_t i = 0; i < run->open_count; i++) {
-        const struct seen *seen = &run->nodes[run->open[i]];
-        if (seen->room >= gpus) {
-            const bool later = session->rules.node_availability && seen->idle < gpus;
-            const uint64_t one = (uint64_t)later << 63 | (uint64_t)seen->room << 32 |
-                                 session->nodes[run->open[i]].rank;
-            best = one < least ? run->open[i] : best;
-            least = one < least ? one : least;
-        }
+        const struct seen *seen = &run->open[i];
+        const uint64_t later = seen->idle < idle;
+        const uint64_t one =
+            seen->room < gpus ? UINT64_MAX : later << 63 | (uint64_t)seen->room << 32 | seen->rank;
+        best = one < least ? i : best;
+        least = one < least ? one : least;
     }
     return best;
 }
@@ -148,16 +150,17 @@ static uint32_t find_node(const struct orr_dry_run *run, const struct orr_sessio
 static bool place_task(struct orr_dry_run *run, const struct orr_session *session, uint32_t task)
 {
     const int32_t gpus = gpus_of(session, task);
-    const uint32_t node = find_node(run, session, gpus);
-    if (node == ORR_NONE) {
+    const uint32_t at = find_node(run, session, gpus);
+    if (at == ORR_NONE) {
         return false;
     }
+    struct seen *seen = &run->open[at];
     const struct orr_place *live = &session->tasks[task].live;
     /* What comes back where it was pipelined is as if it had not been evicted. */
-    const bool spared = live->status == ORR_TASK_PIPELINED && live->node == node;
-    run->nodes[node].room -= gpus;
-    run->nodes[node].idle += spared ? gpus : 0;
-    run->taken[run->taken_count++] = (struct taken){.node = node, .gpus = spared ? -gpus : gpus};
+    const bool spared = live->status == ORR_TASK_PIPELINED && live->node == seen->node;
+    seen->room -= gpus;
+    seen->idle += spared ? gpus : 0;
+    run->taken[run->taken_count++] = (struct taken){.at = at, .gpus = spared ? -gpus : gpus};
     return true;
 }
 
@@ -173,8 +176,8 @@ static bool place_tasks(struct orr_dry_run *run, const struct orr_session *sessi
     while (!placed && run->taken_count > 0) {
         const struct taken *taken = &run->taken[--run->taken_count];
         const int32_t gpus = taken->gpus < 0 ? -taken->gpus : taken->gpus;
-        run->nodes[taken->node].room += gpus;
-        run->nodes[taken->node].idle -= taken->gpus < 0 ? gpus : 0;
+        run->open[taken->at].room += gpus;
+        run->open[taken->at].idle -= taken->gpus < 0 ? gpus : 0;
     }
     return placed;
 }

@@ -109,9 +109,7 @@ struct orr_flat_state {              /* flat_victims.c */
     struct orr_window windows[ORR_WINDOWS];
     uint32_t window_count; /* that were used */
     uint32_t first;        /* nodes of the first window */
-    uint32_t same;   /* so many able nodes are as they were in the last state that was tried, */
-    uint32_t tried;  /* which began with so many of them */
-    uint32_t *extra; /* by node: GPUs that gangs leave there; scratch */
+    uint32_t *extra;       /* by node: GPUs that gangs leave there; scratch */
 };
 
 /* What a scenario takes: the window's victims and the gangs that have a task on its nodes. */
@@ -280,9 +278,6 @@ bool orr_flat__refute_search(struct orr_victim_search *search);
 bool orr_victim__may_work(struct orr_victim_search *search, const struct orr_victims *potential);
 /* flat_victims.c: the next one joins the potential victims; false: there are none left. */
 bool orr_flat__take_next(struct orr_victim_search *search);
-/* The first so many of the nodes able to take a task bear what they did when windows that grow by
- * the same numbers were tried last. */
-uint32_t orr_flat__same_nodes(const struct orr_victim_search *search);
 /* The world is flat and no victims are recorded: more is known of potential ones. */
 bool orr_flat__is_usable(const struct orr_victim_search *search);
 /* No scenario of the state works; or none with the victims of the node alone. */

@@ -140,7 +140,6 @@ void orr_flat__start_state(const struct orr_victim_search *search)
     state->sizes = (struct orr_sizes){0};
     state->gang_count = state->looked_at = 0;
     state->changes++; /* no window is filled */
-    state->same = 0;
     memset(state->gangs_on, 0, nodes * sizeof *state->gangs_on);
 }
 
@@ -162,9 +161,6 @@ static void add_victim(struct orr_victim_search *search, const struct orr_conten
     state->gangs_on[node] += contender->tasks > 1;
     if (search->generator == ORR_MULTI_NODE_GANG) {
         orr_flat__follow(search, room, before);
-        const uint32_t now = orr_capacities_nth(c, node);
-        const uint32_t changed = before < now ? before : now;
-        state->same = changed < state->same ? changed : state->same;
     }
 }
 
@@ -195,15 +191,6 @@ bool orr_flat__take_next(struct orr_victim_search *search)
     orr_flat__count_size(&state->sizes, contender);
     search->steps++;
     return true;
-}
-
-uint32_t orr_flat__same_nodes(const struct orr_victim_search *search)
-{
-    struct orr_flat_state *state = search->refuter.flat->state;
-    const uint32_t same = state->tried == search->capacities.first ? state->same : 0;
-    state->tried = search->capacities.first;
-    state->same = UINT32_MAX;
-    return same;
 }
 
 bool orr_flat__gang_is_on(const struct orr_victim_search *search, uint32_t index, uint32_t from,

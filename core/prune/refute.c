@@ -213,13 +213,24 @@ bool orr_refute__node(struct orr_victim_search *search, uint32_t node)
            leaves_no_place(search, at, at + 1, ORR_NONE);
 }
 
+/* Windows that begin with as many nodes as those of the last state grow by the same numbers. As far
+ * as nodes bear what they did, their victims are the same. */
+static void find_same_nodes(struct orr_victim_search *search, uint32_t first)
+{
+    struct orr_refuter *refuter = &search->refuter;
+    const struct orr_session *session = search->session;
+    const bool kept = !refuter->all_tried && !session->rules.prune.verify && session->v017 == NULL;
+    const bool alike = kept && refuter->windows_from == first;
+    refuter->same_nodes = alike ? search->capacities.same : 0;
+    refuter->windows_from = first;
+}
+
 bool orr_refute__window(struct orr_victim_search *search, uint32_t from, uint32_t to, uint32_t nth)
 {
     struct orr_refuter *refuter = &search->refuter;
     enter(search, ORR_REFUTE_WINDOW);
     if (nth == 0) {
-        const bool kept = refuter->flat != NULL && !search->session->rules.prune.verify;
-        refuter->same_nodes = kept ? orr_flat__same_nodes(search) : 0;
+        find_same_nodes(search, to - from);
     }
     return (refuter->same_nodes > 0 && to - from <= refuter->same_nodes) ||
            cannot_regain(search, from, to, ORR_NONE) || leaves_no_place(search, from, to, nth);

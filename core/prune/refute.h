@@ -36,7 +36,8 @@ struct orr_refuter {      /* of a search; private to prune/ */
     bool simulated;       /* a scenario was */
     bool not_on_one_node; /* no scenario of a single node's victims works, for any prefix */
     bool branches_known;
-    uint32_t same_nodes;         /* so many of the window are as they were in the last state */
+    uint32_t same_nodes;         /* so many of the window are as they were in the last state, */
+    uint32_t windows_from;       /* whose first one had so many nodes */
     struct orr_flat *flat;       /* NULL: the world is not flat, or all is tried */
     bool no_places;              /* nothing is known of them */
     struct orr_places *places;   /* pruner "places"; NULL until asked */

@@ -128,6 +128,7 @@ void orr_victim__start_capacities(struct orr_victim_search *search)
     }
     c->elsewhere = 0;
     c->fitting = 0;
+    c->same = 0;
     for (uint32_t n = 0; n < session->node_count; n++) {
         c->elsewhere += search->feasible[n] ? c->with[n] : 0;
         c->fitting += fitting_in(c, c->with[n]);
@@ -156,6 +157,7 @@ uint32_t orr_victim__add_capacity(struct orr_victim_search *search, const struct
         return ORR_NONE;
     }
     const uint32_t before = c->since[node] == 0 ? ORR_NONE : c->last_on[node];
+    const uint32_t was = orr_capacities_nth(c, node);
     c->able -= c->since[node] != 0 && c->with[node] >= c->smallest;
     c->last_on[node] = search->potential.count;
     if (c->since[node] == 0) {
@@ -177,5 +179,8 @@ uint32_t orr_victim__add_capacity(struct orr_victim_search *search, const struct
         put(c, c->bearing[at + 1], at);
     }
     put(c, node, at);
+    const uint32_t is = orr_capacities_nth(c, node);
+    const uint32_t least = was < is ? was : is;
+    c->same = least < c->same ? least : c->same;
     return before;
 }

@@ -51,6 +51,7 @@ struct orr_capacities { /* capacity.c: milli-GPU */
     uint32_t *last_on; /* by node: the last potential victim there, if it bears any */
     uint32_t able;     /* bearing nodes that could take the smallest task: the last ones */
     uint32_t first;    /* of these, how many the first scenario of several nodes takes */
+    uint32_t same;     /* so many able nodes are as they were when windows were last tried */
     int64_t elsewhere; /* of feasible nodes without potential victims */
     /* of the probe's tasks */
     int64_t needed, smallest;

@@ -233,6 +233,7 @@ static bool try_multi_node(struct orr_victim_search *search)
             break;
         }
     }
+    c->same = c->first != ORR_NONE ? UINT32_MAX : c->same;
     return false;
 }
 
