@@ -64,7 +64,12 @@ static enum orr_status write_page(const struct orr_report_options *options, FILE
                                   struct orr_err *err)
 {
     enum orr_status status = ORR_OK;
-    orr_report__begin(out, options->paths[0], options->count > 1);
+    orr_report__begin(out, options->paths[0], options->count > 1 || options->settings != NULL);
+    if (options->settings != NULL) {
+        status = orr_report__settings(options, out, err);
+        orr_report__end(out);
+        return status;
+    }
     if (options->count > 1) {
         (void)fputs("<h1>Runs side by side</h1>\n<nav aria-label=\"sections\"><a href=\"#side\">"
                     "numbers</a><a href=\"#queues\">queues</a><a href=\"#changed\">what was "

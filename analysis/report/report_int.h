@@ -90,6 +90,9 @@ void orr_report__changes_short(const struct orr_report_options *options, uint32_
 /* report_many.c: what differs between several. */
 enum orr_status orr_report__many(const struct orr_report_options *options, FILE *out,
                                  struct orr_err *err);
+/* report_settings.c: all about merged sweeps. */
+enum orr_status orr_report__settings(const struct orr_report_options *options, FILE *out,
+                                     struct orr_err *err);
 /* Figures that runs side by side show beside each other; NULL at the end. */
 extern const char *const orr_report__beside[];
 

@@ -43,6 +43,7 @@ int orr_cli_faults(int argc, char **argv);
 int orr_cli_forecast(int argc, char **argv);
 int orr_cli_whatif(int argc, char **argv);
 int orr_cli_gate(int argc, char **argv);
+int orr_cli_growth(int argc, char **argv);
 int orr_cli_import(int argc, char **argv);
 int orr_cli_init(int argc, char **argv);
 int orr_cli_completion(int argc, char **argv);
@@ -94,8 +95,10 @@ struct orr_cli_options {
     const char *junit;        /* run: verdicts of `expect:`; NULL: nowhere */
     const char *at;           /* show: floor plan at that time; NULL: the scenario */
     bool force, keep_partial, resolved, check_books;
-    uint32_t replicas, jobs; /* run: 0: one run; 0: one a core */
-    uint32_t allow_loss_ppm; /* as in orr_trace_options */
+    uint32_t replicas, jobs;  /* run: 0: one run; 0: one a core */
+    orr_ms save_at_ms;        /* run: write a state then; ORR_MS_NONE: never */
+    const char *state, *from; /* run: its file; NULL: beside the results. The state to go on from */
+    uint32_t allow_loss_ppm;  /* as in orr_trace_options */
     uint64_t digest_every;
 };
 

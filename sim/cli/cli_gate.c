@@ -546,12 +546,15 @@ static enum orr_status run_gate(struct gate *gate, struct orr_err *err)
 
 #define PROPOSE_REPLICAS 20
 #define PROPOSE_MOST     30
+#define PROPOSE_PART     0.05 /* of the mean: a worsening that people want to see */
+#define PROPOSE_SEEDS    100000
 
 struct proposal {
     const struct orr_metric_def *metric;
     char margin[40];  /* "": no rule */
     char allows[80];  /* the margin, as it is and in percent */
     char sees[80];    /* the least worsening that as many runs of each side show */
+    char needs[80];   /* with how many replicas PROPOSE_PART of the mean is seen; "": of a count */
     const char *lack; /* without a rule: why */
     uint32_t open;    /* runs in which it was not reached */
 };
@@ -572,6 +575,44 @@ static void say_worsening(const struct orr_metric_def *metric, double by, double
     }
 }
 
+/* The margin that so many replicas are given, percent of the mean. */
+static double margin_percent(double mean, double deviation, uint32_t n)
+{
+    return fmax(1, ceil(1000 * 2 * deviation * sqrt(2.0 / n) / mean) / 10);
+}
+
+/* Would so many replicas of each side call a worsening by PROPOSE_PART regressed in 4 of 5 cases?
+ */
+static bool sees_part(double mean, double deviation, double least_margin, uint32_t n)
+{
+    const double margin = fmax(least_margin, mean * margin_percent(mean, deviation, n) / 100);
+    const double error = deviation * sqrt(2.0 / n);
+    return orr_seen_with(error, n, ORR_GATE_SURE, margin, ORR_GATE_POWER) <= PROPOSE_PART * mean;
+}
+
+/* More see what fewer see, so the least number is found by bisection. */
+static void say_needs(struct proposal *rule, double mean, double deviation, double least_margin)
+{
+    uint32_t below = 1, enough = 2;
+    while (enough < PROPOSE_SEEDS && !sees_part(mean, deviation, least_margin, enough)) {
+        below = enough;
+        enough *= 2;
+    }
+    if (!sees_part(mean, deviation, least_margin, enough)) {
+        (void)snprintf(rule->needs, sizeof rule->needs, "; no number of replicas sees 5 %%");
+        return;
+    }
+    while (enough - below > 1) {
+        const uint32_t middle = below + (enough - below) / 2;
+        if (sees_part(mean, deviation, least_margin, middle)) {
+            enough = middle;
+        } else {
+            below = middle;
+        }
+    }
+    (void)snprintf(rule->needs, sizeof rule->needs, "; 5 %% takes N = %u", (unsigned)enough);
+}
+
 /* A margin is what two sets of as many replicas could not be told apart by: twice the standard
  * error of the difference of their means; at least 1 %, and of a time at least a second, so that
  * one that is nearly nothing may stay so. Of jobs that do not start or end none more is allowed,
@@ -586,12 +627,12 @@ static void propose_rule(struct proposal *rule, const struct orr_paired *spread)
     const double mean = fabs(spread->difference), size = fabs(spread->effect);
     const double deviation = isfinite(size) && size > 0 ? mean / size : 0;
     const double error = deviation * sqrt(2.0 / spread->n);
-    const double percent = fmax(1, ceil(1000 * 2 * error / mean) / 10);
-    double margin;
+    double margin, percent;
     if (spread->n < 2) {
         rule->lack = rule->open > 0 ? "is not reached" : "has no value in most of them";
         return;
     }
+    percent = margin_percent(mean, deviation, spread->n);
     if (zero) {
         margin = ceil(2 * error);
         (void)snprintf(rule->margin, sizeof rule->margin, "%.0f", margin);
@@ -608,6 +649,9 @@ static void propose_rule(struct proposal *rule, const struct orr_paired *spread)
     const double seen = orr_seen_with(error, spread->n, ORR_GATE_SURE, margin, ORR_GATE_POWER);
     say_worsening(rule->metric, margin, mean, rule->allows);
     say_worsening(rule->metric, zero ? fmax(1, ceil(seen)) : seen, mean, rule->sees);
+    if (!zero && mean > 0) {
+        say_needs(rule, mean, deviation, is_time ? 1 : 0);
+    }
 }
 
 static void print_spec(const char *results, const struct proposal *rules, size_t count)
@@ -618,15 +662,15 @@ static void print_spec(const char *results, const struct proposal *rules, size_t
         "the "
         "margin, and the smallest worsening that it sees in 4 of 5 cases (80 %% power); percent "
         "are "
-        "of the mean of these runs\n",
+        "of the mean of these runs; then N, the replicas with which 5 %% is seen so\n",
         PROPOSE_REPLICAS, results, PROPOSE_REPLICAS);
     for (size_t r = 0; r < count; r++) {
         const char *name = rules[r].metric->name;
         if (rules[r].lack != NULL) {
             (void)printf("  # %s %s, and no rule\n", name, rules[r].lack);
         } else {
-            (void)printf("  %s: {metric: %s, margin: %s} # allows %s, sees %s%s\n", name, name,
-                         rules[r].margin, rules[r].allows, rules[r].sees,
+            (void)printf("  %s: {metric: %s, margin: %s} # allows %s, sees %s%s%s\n", name, name,
+                         rules[r].margin, rules[r].allows, rules[r].sees, rules[r].needs,
                          rules[r].open > 0 ? "; not reached in some runs" : "");
         }
     }

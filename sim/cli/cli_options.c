@@ -31,7 +31,10 @@ enum {
     KEY_RESOLVED,
     KEY_AT,
     KEY_POLICY,
-    KEY_REPLICAS
+    KEY_REPLICAS,
+    KEY_SAVE_AT,
+    KEY_STATE,
+    KEY_FROM
 };
 
 static const struct {
@@ -91,6 +94,16 @@ static const struct {
       "compare and report",
       3}},
     {ORR_CLI_RUN, {"jobs", 'j', "N", 0, "replicas side by side (default: one a core)", 3}},
+    {ORR_CLI_RUN,
+     {"save-at", KEY_SAVE_AT, "TIME", 0,
+      "write where the run stands before that time of its clock, such as 12d10h, for --from", 3}},
+    {ORR_CLI_RUN,
+     {"state", KEY_STATE, "FILE", 0, "where to (default: the results file with .state)", 3}},
+    {ORR_CLI_RUN,
+     {"from", KEY_FROM, "STATE", 0,
+      "in place of a scenario: the run that a state names, repeated up to its time and checked; "
+      "then every --set holds from there on, of quotas, weights, limits, priorities and nodes",
+      2}},
     {ORR_CLI_RUN, {"keep-partial", KEY_KEEP, 0, 0, "store what there is when interrupted", 3}},
     {ORR_CLI_RUN,
      {"digest-every", KEY_DIGEST, "N", 0, "print the digest to stderr at every N events", 3}},
@@ -205,6 +218,28 @@ static void refuse_beside_replicas(const struct argp_state *state, const struct 
     }
 }
 
+/* A state names all that a run is made from. */
+static void refuse_beside_state(const struct argp_state *state, const struct orr_cli_options *o)
+{
+    const struct orr_scenario_options *s = &o->scenario;
+    if (o->state != NULL && o->save_at_ms == ORR_MS_NONE) {
+        argp_error(state, "--state needs --save-at");
+    }
+    if (o->from != NULL &&
+        (s->path != NULL || s->trace != NULL || s->cluster_count > 0 || s->policy != NULL ||
+         s->param_count > 0 || s->variant != NULL || s->seed_given || s->copies > 0 ||
+         s->split != NULL || s->format != NULL)) {
+        argp_error(state, "--from names scenario, policy and seed already: beside it only --set "
+                          "says what is other from then on");
+    }
+    if (o->replicas > 0 && (o->from != NULL || o->save_at_ms != ORR_MS_NONE)) {
+        argp_error(state, "--from and --save-at are of one run, not of --replicas");
+    }
+    if (o->from != NULL && o->save_at_ms != ORR_MS_NONE) {
+        argp_error(state, "--save-at is of a run from its beginning, not of --from");
+    }
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct orr_cli_options *o = state->input;
@@ -227,6 +262,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_REPLICAS: o->replicas = orr_cli_count(state, "--replicas", arg, 100000); return 0;
     case 'j': o->jobs = orr_cli_count(state, "-j", arg, 10000); return 0;
+    case KEY_SAVE_AT:
+        if (!orr_parse_duration(arg, strlen(arg), &o->save_at_ms) || o->save_at_ms < 0) {
+            argp_error(state, "--save-at: \"%s\" is not a time such as 12d10h", arg);
+        }
+        return 0;
+    case KEY_STATE: o->state = arg; return 0;
+    case KEY_FROM: o->from = arg; return 0;
     case KEY_JUNIT: o->junit = arg; return 0;
     case KEY_CHECK_BOOKS: o->check_books = true; return 0;
     case KEY_HISTORY: o->snapshot.history = arg; return 0;
@@ -241,11 +283,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (o->at != NULL && o->scenario.path == NULL) {
             argp_error(state, "--at needs a results file");
         }
-        if (o->scenario.path == NULL && o->scenario.trace == NULL) {
+        refuse_beside_state(state, o);
+        if (o->scenario.path == NULL && o->scenario.trace == NULL && o->from == NULL) {
             argp_error(state, "name a scenario file, or --trace and --cluster");
         }
         refuse_beside_replicas(state, o);
-        if (o->scenario.path == NULL && o->scenario.cluster_count == 0) {
+        if (o->scenario.path == NULL && o->scenario.cluster_count == 0 && o->from == NULL) {
             argp_error(state, "--trace needs a --cluster such as 112x8");
         }
         return 0;
@@ -268,7 +311,8 @@ void orr_cli_parse(int argc, char **argv, const char *doc, unsigned takes,
                                            "A snapshot in place of a scenario:", 4},
                                           {0}};
     const struct argp parser = {chosen, parse, "[SCENARIO|-]", doc, children, NULL, NULL};
-    *options = (struct orr_cli_options){.takes_snapshot = (takes & ORR_CLI_RUN) != 0};
+    *options = (struct orr_cli_options){.takes_snapshot = (takes & ORR_CLI_RUN) != 0,
+                                        .save_at_ms = ORR_MS_NONE};
     (void)argp_parse(&parser, argc, argv, 0, NULL, options);
     options->scenario.clusters = options->clusters;
     options->scenario.sets = options->sets;

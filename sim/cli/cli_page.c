@@ -2,7 +2,9 @@
 /* cli_page.c - `orrery report`: one self-contained HTML page. */
 #include <string.h>
 
+#include <orrery/analysis/compare.h>
 #include <orrery/analysis/report.h>
+#include <orrery/analysis/results.h>
 #include <orrery/base/mem.h>
 #include <orrery/sim/study.h>
 
@@ -75,6 +77,31 @@ static char *words_of(const char *base, const char *other)
     return lines.text;
 }
 
+/* --- merged sweeps --- */
+
+/* Each file by its name without folder and suffix. */
+static enum orr_status list_settings(const struct page_options *o, struct orr_arena *arena,
+                                     struct orr_compare_options *options, struct orr_err *err)
+{
+    const char *names[ORR_CLI_LIST_MAX];
+    struct orr_cli_settings settings;
+    for (uint32_t i = 0; i < o->count; i++) {
+        const char *slash = strrchr(o->paths[i], '/');
+        const char *name = slash != NULL ? slash + 1 : o->paths[i];
+        names[i] = orr_arena_strndup(arena, name, strcspn(name, "."));
+    }
+    const enum orr_status status =
+        orr_cli_settings(o->paths, names, o->count, NULL, 0, arena, &settings, err);
+    if (status == ORR_OK) {
+        *options = (struct orr_compare_options){.paths = settings.paths,
+                                                .labels = settings.labels,
+                                                .arms = settings.arms,
+                                                .points = settings.points,
+                                                .path_count = settings.count};
+    }
+    return status;
+}
+
 static void answer(const struct page_options *o)
 {
     struct orr_json json = {.out = stdout};
@@ -102,7 +129,9 @@ int orr_cli_page(int argc, char **argv)
         "R.db...",
         "Write one self-contained HTML page: headline numbers, who waited and "
         "why, evictions and their cost, who borrowed from whom, figures, "
-        "provenance. Several results are put side by side.",
+        "provenance. Several results are put side by side. Of files that `orrery run --replicas` "
+        "or "
+        "`orrery sweep merge` wrote: what each setting came to, and what differs beyond chance.",
         orr_cli_everywhere,
         NULL,
         NULL};
@@ -111,13 +140,20 @@ int orr_cli_page(int argc, char **argv)
     char scratch[4200] = "";
     (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
     enum orr_status status = orr_cli_output(o.output, &err);
+    struct orr_compare_options settings = {0};
+    struct orr_arena arena; /* of the settings */
+    orr_arena_init(&arena);
+    const bool is_merged = orr_results_is_merged(o.paths[0]);
+    if (status == ORR_OK && is_merged) {
+        status = list_settings(&o, &arena, &settings, &err);
+    }
     if (status == ORR_OK) {
         status = orr_scratch_open(scratch, sizeof scratch, &err);
     }
     if (status == ORR_OK) {
         char *changes[ORR_CLI_LIST_MAX] = {NULL};
         const char *changed[ORR_CLI_LIST_MAX] = {NULL};
-        for (uint32_t i = 1; i < o.count; i++) {
+        for (uint32_t i = 1; i < o.count && !is_merged; i++) {
             changed[i] = changes[i] = words_of(o.paths[0], o.paths[i]);
         }
         char beside[4600];
@@ -128,7 +164,8 @@ int orr_cli_page(int argc, char **argv)
                                                    .beside = beside,
                                                    .scratch = scratch,
                                                    .interrupted = orr_interrupt_catch(),
-                                                   .changes = changed};
+                                                   .changes = changed,
+                                                   .settings = is_merged ? &settings : NULL};
         orr_interrupt_unfinished(beside);
         status = orr_report_write(&options, &err);
         orr_scratch_remove(scratch);
@@ -139,5 +176,6 @@ int orr_cli_page(int argc, char **argv)
     if (status == ORR_OK) {
         answer(&o);
     }
+    orr_arena_release(&arena);
     return status == ORR_OK ? 0 : orr_cli_fail(&err);
 }

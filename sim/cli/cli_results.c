@@ -6,6 +6,7 @@
 
 #include <orrery/analysis/export.h>
 #include <orrery/analysis/plot.h>
+#include <orrery/analysis/results.h>
 #include <orrery/base/text.h>
 #include <orrery/sim/conform.h>
 #include <orrery/sim/study.h>
@@ -99,6 +100,7 @@ struct plot_options {
     struct orr_plot_arm runs[ORR_PLOT_RUNS];
     uint32_t run_count;
     struct orr_plot_options plot;
+    struct orr_plot_settings settings;
     bool list;
     struct orr_json json; /* of the files, while they are written */
     char *left_out[64];   /* "FIGURE: why", owned */
@@ -142,8 +144,21 @@ static error_t parse_plot(int key, char *arg, struct argp_state *state)
     case 'l': o->list = true; return 0;
     case 'a': o->from = arg; return 0;
     case 'b': o->to = arg; return 0;
+    case 'm':
+        if (o->settings.metrics[1] != NULL) {
+            argp_error(state, "a figure of settings takes at most two metrics");
+        }
+        o->settings.metrics[o->settings.metrics[0] != NULL] = arg;
+        return 0;
+    case 'x':
+        if (o->settings.axes[1] != NULL) {
+            argp_error(state, "a map has two axes");
+        }
+        o->settings.axes[o->settings.axes[0] != NULL] = arg;
+        return 0;
     case ARGP_KEY_ARG:
-        if (!orr_plot_is_figure(arg) && (o->run_count == 0 || strpbrk(arg, "./=") != NULL)) {
+        if (!orr_plot_is_figure(arg) && !orr_plot_is_of_settings(arg) &&
+            (o->run_count == 0 || strpbrk(arg, "./=") != NULL)) {
             add_run(o, arg, state);
         } else if (o->plot.count < sizeof o->figures / sizeof o->figures[0]) {
             o->figures[o->plot.count++] = arg;
@@ -243,6 +258,27 @@ static void list_figures(bool as_json)
     orr_json_close(&json, '}');
 }
 
+/* Of a merged sweep: the figures named, or both. */
+static enum orr_status plot_settings(struct plot_options *o, struct orr_err *err)
+{
+    static const char *const all[] = {"map", "front"};
+    const char *const *figures = o->plot.count > 0 ? o->figures : all;
+    const uint32_t count = o->plot.count > 0 ? o->plot.count : 2;
+    enum orr_status status = ORR_OK;
+    for (uint32_t i = 0; i < count && status == ORR_OK; i++) {
+        struct orr_plot_settings what = o->settings;
+        what.metrics[0] = what.metrics[0] != NULL ? what.metrics[0] : "wait_p95_s";
+        what.metrics[1] = what.metrics[1] != NULL ? what.metrics[1] : "gpu_goodput";
+        status =
+            orr_plot_is_of_settings(figures[i])
+                ? orr_plot_settings(o->runs[0].path, figures[i], &what, &o->plot, tell_file, o, err)
+                : orr_fail(err, ORR_USAGE,
+                           "%s is a merged sweep: of those there are map and front; %s is of a run",
+                           o->runs[0].path, figures[i]);
+    }
+    return status;
+}
+
 int orr_cli_plot(int argc, char **argv)
 {
     static const struct argp_option rows[] = {
@@ -258,6 +294,11 @@ int orr_cli_plot(int argc, char **argv)
         {"list", 'l', 0, 0, "name the figures", 0},
         {"from", 'a', "TIME", 0, "draw from then on: " ORR_CLI_TIME_HELP, 0},
         {"to", 'b', "TIME", 0, "draw up to this time", 0},
+        {"metric", 'm', "NAME", 0,
+         "of a merged sweep: what `map` shows (default wait_p95_s), and twice what `front` does "
+         "(wait_p95_s and gpu_goodput)",
+         0},
+        {"axis", 'x', "NAME", 0, "of a merged sweep: twice, what `map` has down and across", 0},
         {0}};
     const struct argp parser = {
         rows,
@@ -266,8 +307,8 @@ int orr_cli_plot(int argc, char **argv)
         "Draw figures of a results file with gnuplot; all when none is named. Prints the names of "
         "the files written; --quiet does not. Of several results files each figure shows all runs "
         "in one axes (compare-FIGURE.svg); --list says which figures can. A figure that has "
-        "nothing "
-        "to show is not drawn; a line says why.",
+        "nothing to show is not drawn; a line says why. Of a merged sweep `map` shows a metric "
+        "over two axes, `front` the settings that no other beats in two metrics.",
         orr_cli_everywhere,
         NULL,
         NULL};
@@ -288,7 +329,8 @@ int orr_cli_plot(int argc, char **argv)
         status = orr_cli_time(o.runs[0].path, "--to", o.to, &o.plot.to_ms, &err);
     }
     if (status == ORR_OK) {
-        status = o.run_count == 1
+        status = o.run_count == 1 && orr_results_is_merged(o.runs[0].path) ? plot_settings(&o, &err)
+                 : o.run_count == 1
                      ? orr_plot_run(o.runs[0].path, &o.plot, tell_file, &o, &err)
                      : orr_plot_runs(o.runs, o.run_count, &o.plot, tell_file, &o, &err);
     }

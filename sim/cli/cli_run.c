@@ -4,6 +4,7 @@
 
 #include <orrery/base/text.h>
 #include <orrery/base/mem.h>
+#include <orrery/sim/state.h>
 #include <orrery/sim/study.h>
 
 #include "cli_now.h"
@@ -15,6 +16,8 @@ struct session { /* everything one run owns */
     struct orr_progress progress;
     double started_s;
     struct orr_cycle_lines lines;
+    struct orr_state from; /* with --from */
+    char state[4200];      /* file of --save-at */
 };
 
 static void warn(const char *text, void *context)
@@ -129,6 +132,74 @@ static void answer(const struct session *s)
     }
 }
 
+/* --- a run that is held --- */
+
+static enum orr_status save(void *context, const struct orr_point *point,
+                            const struct orr_held *held, struct orr_err *err)
+{
+    const struct session *s = context;
+    const enum orr_status status =
+        orr_state_write(s->state, point, held, s->options.allow_loss_ppm, err);
+    if (status == ORR_OK && !s->options.common.quiet) {
+        (void)fprintf(stderr, "state before %lld ms in %s: digest %016llx\n",
+                      (long long)held->at_ms, s->state, (unsigned long long)held->digest);
+    }
+    return status;
+}
+
+static enum orr_status check(void *context, const struct orr_point *point,
+                             const struct orr_held *held, struct orr_err *err)
+{
+    const struct session *s = context;
+    (void)point;
+    return orr_state_check(s->options.from, &s->from, held, err);
+}
+
+/* The scenario of a state, with what is set from its time on. */
+static enum orr_status take_state(struct session *s, struct orr_point_options *options,
+                                  struct orr_err *err)
+{
+    const struct orr_scenario_options given = s->options.scenario;
+    const enum orr_status status = orr_state_read(s->options.from, &s->from, err);
+    if (status == ORR_OK) {
+        options->scenario = (struct orr_scenario_options){.path = s->from.name,
+                                                          .text = s->from.text,
+                                                          .text_bytes = strlen(s->from.text),
+                                                          .folder = s->from.folder,
+                                                          .seed = s->from.seed,
+                                                          .seed_given = true,
+                                                          .laters = given.sets,
+                                                          .later_count = given.set_count,
+                                                          .later_ms = s->from.held.at_ms};
+        options->allow_loss_ppm = s->from.allow_loss_ppm;
+    }
+    return status;
+}
+
+/* Beside the results: NAME.state. */
+static enum orr_status name_state(struct session *s, struct orr_err *err)
+{
+    struct orr_scenario scenario;
+    const char *output = s->options.output;
+    if (s->options.state != NULL) {
+        (void)snprintf(s->state, sizeof s->state, "%s", s->options.state);
+        return orr_cli_output(s->options.state, err);
+    }
+    if (output != NULL) {
+        const char *dot = strrchr(output, '.'), *slash = strrchr(output, '/');
+        const bool suffix = dot != NULL && (slash == NULL || dot > slash);
+        (void)snprintf(s->state, sizeof s->state, "%.*s.state",
+                       (int)(suffix ? (size_t)(dot - output) : strlen(output)), output);
+        return ORR_OK;
+    }
+    const enum orr_status status = orr_scenario_load(&s->options.scenario, &scenario, err);
+    if (status == ORR_OK) {
+        (void)snprintf(s->state, sizeof s->state, "%s.state", scenario.name);
+        orr_scenario_release(&scenario);
+    }
+    return status;
+}
+
 int orr_cli_run(int argc, char **argv)
 {
     struct session s = {.started_s = orr_wall_seconds()};
@@ -148,22 +219,32 @@ int orr_cli_run(int argc, char **argv)
     if (status == ORR_OK && !s.options.common.quiet) {
         orr_cli_now_say(&s.options.snapshot, path, stderr);
     }
-    const struct orr_point_options options = {
-        .scenario = s.options.scenario,
-        .output = s.options.output,
-        .force = s.options.force,
-        .keep_partial = s.options.keep_partial,
-        .allow_loss_ppm = s.options.allow_loss_ppm,
-        .check_books = s.options.check_books,
-        .digest_every = s.options.digest_every,
-        .trace = s.options.trace_cycles != NULL ? &s.lines.trace : NULL,
-        .built = built,
-        .interrupted = orr_interrupt_catch(),
-        .opened = remember_unfinished,
-        .warn = warn,
-        .progress = draw,
-        .checkpoint = print_digest,
-        .context = &s};
+    struct orr_point_options options = {.scenario = s.options.scenario,
+                                        .output = s.options.output,
+                                        .force = s.options.force,
+                                        .keep_partial = s.options.keep_partial,
+                                        .allow_loss_ppm = s.options.allow_loss_ppm,
+                                        .check_books = s.options.check_books,
+                                        .digest_every = s.options.digest_every,
+                                        .trace =
+                                            s.options.trace_cycles != NULL ? &s.lines.trace : NULL,
+                                        .built = built,
+                                        .interrupted = orr_interrupt_catch(),
+                                        .opened = remember_unfinished,
+                                        .warn = warn,
+                                        .progress = draw,
+                                        .checkpoint = print_digest,
+                                        .context = &s};
+    struct orr_point_hold hold = {.at_ms = s.options.save_at_ms, .held = save, .context = &s};
+    if (status == ORR_OK && s.options.from != NULL) {
+        status = take_state(&s, &options, &err);
+        hold.at_ms = s.from.held.at_ms;
+        hold.held = check;
+    }
+    if (status == ORR_OK && s.options.save_at_ms != ORR_MS_NONE) {
+        status = name_state(&s, &err);
+    }
+    options.hold = hold.at_ms != ORR_MS_NONE ? &hold : NULL;
     if (status == ORR_OK) {
         status = orr_cli_output(s.options.output, &err);
     }
@@ -188,6 +269,7 @@ int orr_cli_run(int argc, char **argv)
         code = orr_cli_fail(&err);
     }
     orr_point_release(&s.point);
+    orr_state_release(&s.from);
     orr_cli_now_close(&s.options.snapshot);
     return code;
 }

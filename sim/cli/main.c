@@ -32,6 +32,7 @@ static const struct orr_verb verbs[] = {
     {"whatif", "a scenario before and after a change: who gains, who loses", orr_cli_whatif},
     {"blame", "who made others wait: each user or queue taken away in turn", orr_cli_blame},
     {"faults", "what the loss of each node, rack or block would have cost", orr_cli_faults},
+    {"growth", "the month in which each objective breaks when arrivals grow", orr_cli_growth},
     {"capacity", "the least nodes, quota or limit with which an objective holds", orr_cli_capacity},
     {"compare", "paired differences between policies or settings", orr_cli_compare},
     {"sweep", "an experiment of many runs: plan, run anywhere, merge", orr_cli_sweep},

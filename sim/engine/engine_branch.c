@@ -15,7 +15,8 @@ void orr_engine__branch(struct engine *engine)
     struct orr_branch branch = {
         .at_ms = at, .next_arrival = engine->next_arrival, .run = engine->run, .engine = engine};
     engine->branch_ms = branching->at(branching->context, &branch);
-    ORR_ASSERT(engine->branch_ms > at);
+    engine->enough = engine->branch_ms == ORR_MS_NONE;
+    ORR_ASSERT(engine->enough || engine->branch_ms > at);
 }
 
 bool orr_branch_works(const struct orr_branch *branch, uint32_t job)

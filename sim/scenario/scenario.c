@@ -104,6 +104,71 @@ static enum orr_status expect_more(struct orr_scenario__load *load, struct orr_s
     return status;
 }
 
+/* "PATH+=VALUE" as an event has it, PATH: +=VALUE. */
+static enum orr_status set_later(struct orr_scenario__load *load, struct orr_scenario__node *set,
+                                 const char *text)
+{
+    struct orr_scenario__at at;
+    enum orr_status status = orr_scenario__argument(load, "--set", text, &at);
+    const char *equals = strchr(text, '=');
+    if (status != ORR_OK) {
+        return status;
+    }
+    if (equals == NULL || equals == text) {
+        return orr_scenario__fail_as(load, ORR_USAGE, &at, "expected PATH=VALUE");
+    }
+    const bool has_operator = equals > text + 1 && strchr("+-*", equals[-1]) != NULL &&
+                              (equals[-1] != '*' || equals[-2] != '.');
+    const char *key =
+        orr_arena_strndup(load->arena, text, (size_t)(equals - text) - (has_operator ? 1 : 0));
+    if (orr_scenario__find(set, key) != NULL) {
+        return orr_scenario__fail_as(load, ORR_USAGE, &at, "\"%.80s\" is set twice", key);
+    }
+    const char *value = has_operator ? equals - 1 : equals + 1;
+    orr_scenario__add(load, set, key, at,
+                      orr_scenario__scalar(load,
+                                           orr_arena_strndup(load->arena, value, strlen(value)),
+                                           "command line", at));
+    return ORR_OK;
+}
+
+/* What is set while the run goes on, as an event behind those of the scenario. */
+static enum orr_status change_later(struct orr_scenario__load *load,
+                                    struct orr_scenario__node *root)
+{
+    const struct orr_scenario_options *options = load->options;
+    struct orr_scenario__node *events = orr_scenario__find(root, "events");
+    const struct orr_scenario__at at = root->at;
+    if (options->later_count == 0) {
+        return ORR_OK;
+    }
+    if (events == NULL || events->kind != ORR_NODE_MAP) { /* none are listed */
+        struct orr_scenario__node *none = orr_scenario__node(load, ORR_NODE_MAP, at);
+        none->whole = true;
+        if (events == NULL) {
+            orr_scenario__add(load, root, "events", at, none);
+            events = none;
+        } else {
+            orr_scenario__replace(events, none);
+        }
+    }
+    struct orr_scenario__node *event = orr_scenario__node(load, ORR_NODE_MAP, at);
+    struct orr_scenario__node *set = orr_scenario__node(load, ORR_NODE_MAP, at);
+    enum orr_status status = ORR_OK;
+    for (uint32_t i = 0; i < options->later_count && status == ORR_OK; i++) {
+        status = set_later(load, set, options->laters[i]);
+    }
+    orr_scenario__add(load, event, "at", at,
+                      orr_scenario__scalar(
+                          load,
+                          orr_scenario__format(load->arena, "%lldms", (long long)options->later_ms),
+                          "command line", at));
+    orr_scenario__add(load, event, "set", at, set);
+    orr_scenario__add(load, events,
+                      orr_scenario__format(load->arena, "%u", events->child_count + 1), at, event);
+    return status;
+}
+
 static enum orr_status load_all(const struct orr_scenario_options *options,
                                 struct orr_scenario *scenario, struct orr_err *err)
 {
@@ -133,6 +198,9 @@ static enum orr_status load_all(const struct orr_scenario_options *options,
     }
     if (status == ORR_OK) {
         status = expect_more(&load, root);
+    }
+    if (status == ORR_OK) {
+        status = change_later(&load, root);
     }
     if (status == ORR_OK) {
         status = orr_scenario__complete(&load, root); /* a list set whole may leave values out */

@@ -21,6 +21,7 @@
 #include <orrery/base/mem.h>
 #include <orrery/base/text.h>
 
+#include "study_int.h"
 #include "study_sql.h"
 
 #define SURE       0.95
@@ -150,30 +151,6 @@ static enum orr_status run_replicas(struct capacity_search *s, uint32_t index, c
     return status;
 }
 
-/* The objective in one run; true: it is kept. */
-static bool read_objective(struct capacity_search *s, struct orr_results *in,
-                           const struct orr_capacity_objective *objective, double *value)
-{
-    bool holds = false, known = false;
-    *value = (double)NAN;
-    sqlite3_stmt *row = orr_results_prepare(in, orr_study_sql__expectation);
-    if (row != NULL) {
-        (void)sqlite3_bind_text(row, 1, objective->text, -1, SQLITE_STATIC);
-    }
-    while (orr_results_step(in, row)) {
-        known = sqlite3_column_type(row, 1) != SQLITE_NULL;
-        holds = known && sqlite3_column_int(row, 1) != 0;
-        *value = sqlite3_column_type(row, 0) == SQLITE_NULL ? (double)NAN
-                                                            : sqlite3_column_double(row, 0);
-    }
-    if (in->status == ORR_OK && !known) {
-        in->status = orr_fail(s->err, ORR_SCENARIO,
-                              "objective %s: no run has that metric (`orrery metrics` lists them)",
-                              objective->text);
-    }
-    return holds;
-}
-
 static void add_value(struct orr_capacity_reading *reading, double *values, uint32_t *count,
                       double value, bool holds)
 {
@@ -211,7 +188,7 @@ static enum orr_status read_amount(struct capacity_search *s, struct orr_capacit
         orr_results_open(&in, paths[r], s->err);
         for (uint32_t i = 0; i < objectives && in.status == ORR_OK; i++) {
             double value;
-            const bool holds = read_objective(s, &in, &s->out->objectives[i], &value);
+            const bool holds = orr_study__read_objective(&in, s->out->objectives[i].text, &value);
             add_value(&readings[i], s->values + (size_t)i * replicas, &counts[i], value, holds);
             kept = kept && holds;
         }

@@ -2,6 +2,7 @@
 /* expect.c - whether what a scenario expects held in a run, by its results file. */
 #include <orrery/sim/study.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 #include <orrery/analysis/results.h>
 #include <orrery/base/text.h>
 
+#include "study_int.h"
 #include "study_sql.h"
 
 /* What there is instead: for a metric that is known with other labels those it has, else the
@@ -115,4 +117,26 @@ int orr_expect_check(const struct orr_scenario *scenario, const char *results,
     }
     orr_results_close(&in);
     return code;
+}
+
+bool orr_study__read_objective(struct orr_results *in, const char *text, double *value)
+{
+    bool holds = false, known = false;
+    *value = (double)NAN;
+    sqlite3_stmt *row = orr_results_prepare(in, orr_study_sql__expectation);
+    if (row != NULL) {
+        (void)sqlite3_bind_text(row, 1, text, -1, SQLITE_STATIC);
+    }
+    while (orr_results_step(in, row)) {
+        known = sqlite3_column_type(row, 1) != SQLITE_NULL;
+        holds = known && sqlite3_column_int(row, 1) != 0;
+        *value = sqlite3_column_type(row, 0) == SQLITE_NULL ? (double)NAN
+                                                            : sqlite3_column_double(row, 0);
+    }
+    if (in->status == ORR_OK && !known) {
+        in->status =
+            orr_fail(in->err, ORR_SCENARIO,
+                     "objective %s: no run has that metric (`orrery metrics` lists them)", text);
+    }
+    return holds;
 }

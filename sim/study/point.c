@@ -493,6 +493,49 @@ static enum orr_status prepare(const struct orr_point_options *options, struct o
     return status;
 }
 
+struct holding { /* a run that is held once */
+    const struct orr_point_hold *hold;
+    const struct orr_point *point;
+    struct orr_err *err;
+    enum orr_status status;
+    bool was_held;
+};
+
+static orr_ms hold_at(void *context, struct orr_branch *branch)
+{
+    struct holding *holding = context;
+    const struct orr_held held = {.at_ms = holding->hold->at_ms,
+                                  .events = branch->run->events,
+                                  .cycles = branch->run->cycles,
+                                  .digest = branch->run->ledger->digest.h};
+    holding->was_held = true;
+    holding->status =
+        holding->hold->held(holding->hold->context, holding->point, &held, holding->err);
+    return holding->status == ORR_OK ? ORR_MS_NEVER : ORR_MS_NONE;
+}
+
+static enum orr_status simulate_held(const struct orr_point_options *options,
+                                     struct orr_point *point, struct orr_err *err)
+{
+    const struct orr_point_hold *hold = options->hold;
+    struct holding holding = {.hold = hold, .point = point, .err = err};
+    const struct orr_branching branching = {
+        .at_ms = hold != NULL ? hold->at_ms - 1 : ORR_MS_NEVER, .at = hold_at, .context = &holding};
+    struct orr_err own = {0};
+    const enum orr_status status =
+        simulate(options, hold != NULL ? &branching : NULL, ORR_MS_NEVER, point, &own);
+    if (holding.status != ORR_OK) {
+        return holding.status;
+    }
+    if (status != ORR_OK) {
+        *err = own;
+        return status;
+    }
+    return hold == NULL || holding.was_held || point->run.status == ORR_RUN_INTERRUPTED
+               ? ORR_OK
+               : orr_fail(err, ORR_USAGE, "the run ends at its horizon, before that time");
+}
+
 enum orr_status orr_point_run(const struct orr_point_options *options, struct orr_point *point,
                               struct orr_err *err)
 {
@@ -516,7 +559,7 @@ enum orr_status orr_point_run(const struct orr_point_options *options, struct or
         if (options->built != NULL) {
             options->built(options->context, &point->world);
         }
-        status = simulate(options, NULL, ORR_MS_NEVER, point, err);
+        status = simulate_held(options, point, err);
         orr_bug_keep(&point->scenario, options, ORR_VERSION, err);
         book(point, 2, &mark);
     }

@@ -3,6 +3,7 @@
 #ifndef ORR_STUDY_INT_H
 #define ORR_STUDY_INT_H
 
+#include <orrery/analysis/results.h>
 #include <orrery/sim/study.h>
 
 /* The way from the folder of a file to another folder, such as "../data" or "."; false: one of them
@@ -31,5 +32,9 @@ const char *orr_study__part_file(const struct orr_scenario_part *part, uint32_t 
 /* What such a file is called in a bundle. */
 const char *orr_study__part_file_name(struct orr_arena *arena, const struct orr_scenario_part *part,
                                       const char *key, const char *path);
+
+/* What a run is expected to keep, by its text: true if it does. `value` is NAN where it was not
+ * reached; ORR_SCENARIO, as the status of the results: the run has no such metric. */
+bool orr_study__read_objective(struct orr_results *in, const char *text, double *value);
 
 #endif

@@ -16,7 +16,7 @@ static void fail(struct orr_sweep__file *file)
 }
 
 enum orr_status orr_sweep__create(struct orr_sweep__file *file, const char *path,
-                                  struct orr_err *err)
+                                  const char *schema, struct orr_err *err)
 {
     *file = (struct orr_sweep__file){.err = err};
     (void)snprintf(file->path, sizeof file->path, "%s", path);
@@ -33,7 +33,7 @@ enum orr_status orr_sweep__create(struct orr_sweep__file *file, const char *path
                      "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; "
                      "PRAGMA locking_mode=EXCLUSIVE; BEGIN;",
                      NULL, NULL, NULL) != SQLITE_OK ||
-        sqlite3_exec(file->db, orr_sweep_schema_sql, NULL, NULL, NULL) != SQLITE_OK) {
+        sqlite3_exec(file->db, schema, NULL, NULL, NULL) != SQLITE_OK) {
         fail(file);
         return orr_sweep__put_in_place(file, file->status);
     }

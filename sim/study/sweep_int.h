@@ -17,9 +17,9 @@ struct orr_sweep__file {
     struct orr_err *err;
 };
 
-/* A new file beside `path` with the tables of a sweep. ORR_CANT_CREATE. */
+/* A new file beside `path` with the tables of a schema. ORR_CANT_CREATE. */
 enum orr_status orr_sweep__create(struct orr_sweep__file *file, const char *path,
-                                  struct orr_err *err) ORR_MUST_USE;
+                                  const char *schema, struct orr_err *err) ORR_MUST_USE;
 /* NULL after a failure. The caller finalizes. */
 sqlite3_stmt *orr_sweep__prepare(struct orr_sweep__file *file, const char *sql);
 /* Steps a statement that returns no rows and makes it ready for the next; its values are unbound.
@@ -39,6 +39,6 @@ enum orr_status orr_sweep__plan(const struct orr_sweep_spec *spec,
 void orr_sweep__path(const struct orr_sweep *sweep, uint32_t point, const char *suffix, char *path,
                      size_t bytes);
 
-extern const char orr_sweep_schema_sql[];
+extern const char orr_sweep_schema_sql[], orr_state_schema_sql[];
 
 #endif

@@ -153,7 +153,7 @@ enum orr_status orr_sweep_merge(const struct orr_sweep *sweep, const char *path,
 {
     struct merge merge = {.sweep = sweep, .err = err};
     *merged = (struct orr_sweep_merged){0};
-    enum orr_status status = orr_sweep__create(&merge.file, path, err);
+    enum orr_status status = orr_sweep__create(&merge.file, path, orr_sweep_schema_sql, err);
     if (status != ORR_OK) {
         return status;
     }

@@ -245,7 +245,7 @@ static enum orr_status add_sweep(struct plan *plan)
 
 static enum orr_status write_plan(struct plan *plan, const char *path)
 {
-    enum orr_status status = orr_sweep__create(&plan->file, path, plan->err);
+    enum orr_status status = orr_sweep__create(&plan->file, path, orr_sweep_schema_sql, plan->err);
     if (status != ORR_OK) {
         return status;
     }

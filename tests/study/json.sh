@@ -61,6 +61,12 @@ at=$(jq '[.story[] | select(.event == "waits") | .at_s][0]' out)
 says 0 '.waits.reason != null and .since_s <= .at_s and .free_gpus <= .up_gpus' explain r.db sweep-05 --at "${at}s"
 says 0 '[.queues[] | select(.is_it) | .queue] == ["research"]' explain r.db sweep-05 --at "${at}s"
 
+# What losses cost, and how long the cluster does: of the worst domain, and of the month that breaks.
+says 0 '.each == "node" and .runs == 5 and (.domains[0].damage_gpu_h >= .domains[-1].damage_gpu_h)' faults r.db --each node --at 6h --for 1h --no-progress
+says 0 '.objectives[0] | .breaks_month == 0 and .holds_month == null and (.tried | length >= 2)' growth r.db --rate 50% --months 2 \
+    --objective 'wait_max_s <= 0' --no-progress
+says 0 '.replicas == 2 and ([.metrics[].metric] | index("wait_p95_s")) != null' run "$reclaim" --replicas 2 -o two.db --no-progress
+
 # A gate proposed by one run holds for it again.
 "$orrery" run "$reclaim" -o again.db -q --no-progress
 says 0 '.kind == "Gate" and (.rules.wait_p95_s.margin | test("^[0-9.]+%$"))' gate r.db --propose --no-progress

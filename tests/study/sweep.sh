@@ -78,8 +78,27 @@ exits 0 compare calm.db --arm "$base" --arm "$other" --json
 exits 65 compare calm.db --arm nobody
 exits 64 compare calm.db --replicas 3
 exits 64 compare "calm/points/$(sqlite3 calm.db "SELECT key FROM sweep_point LIMIT 1").db"
-exits 65 report calm.db -o r.html
-grep -q 'merged sweep.*orrery compare' err || fail "$(cat err)"
+exits 0 report calm.db -o r.html
+for word in 'What each came to' 'What differs' 'easy, 8</th>' 'worse off'; do
+    grep -q "$word" r.html || fail "the page has no $word"
+done
+mean=$(sqlite3 calm.db "SELECT printf('%.4g', avg(value) / 3600) FROM v_metrics WHERE metric = 'wait_p95_s' AND scope = 'all' AND policy = 'easy' AND size = '+=2'")
+exits 0 plot calm.db map -t dumb
+grep '^easy' out | grep -q " $mean\$" || fail "the map has not $mean: $(cat out)"
+exits 0 plot calm.db front -t dumb --metric wait_mean_s --metric makespan_s
+# whom no other beats in both, by a query of its own
+sqlite3 calm.db "WITH m AS (SELECT arm, avg(value) FILTER (WHERE metric = 'wait_mean_s') AS x, avg(value) FILTER (WHERE metric = 'makespan_s') AS y
+    FROM v_metrics WHERE scope = 'all' GROUP BY arm) SELECT arm FROM m AS a WHERE NOT EXISTS (SELECT 1 FROM m AS b
+    WHERE b.x <= a.x AND b.y <= a.y AND (b.x < a.x OR b.y < a.y)) ORDER BY x" >best
+sed 1d out | sed 's/  .*//' | cmp - best || fail "not the front: $(cat out best)"
+if command -v gnuplot >/dev/null; then
+    exits 0 plot calm.db -o figures
+    [ -s figures/calm-map.svg ] && [ -s figures/calm-front.svg ] || fail "no figures: $(ls figures)"
+    grep -q '<svg' r.html || fail "a page without figures"
+fi
+exits 64 plot calm.db depth
+exits 64 plot calm.db map --axis policy --axis nobody
+exits 65 plot calm.db map --metric nobody
 
 # Planned again: the same keys; a folder holds one plan.
 exits 0 sweep plan exp.yaml -o torn

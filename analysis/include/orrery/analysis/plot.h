@@ -77,6 +77,18 @@ enum orr_status orr_plot_forest(const struct orr_comparison *comparison,
                                 const struct orr_plot_options *options, orr_plot_report_fn *report,
                                 void *context, struct orr_err *err);
 
+struct orr_plot_settings {  /* of a merged sweep */
+    const char *metrics[2]; /* of all jobs; a map has one */
+    const char *axes[2];    /* of a map, down and across; NULL: the first two */
+};
+/* Draws "map", a metric's mean over two axes, or "front", two metrics of each setting, as
+ * DIR/STEM-map.svg or DIR/STEM-front.svg; "dumb" prints numbers. Failures as of orr_plot_run. */
+enum orr_status orr_plot_settings(const char *path, const char *figure,
+                                  const struct orr_plot_settings *what,
+                                  const struct orr_plot_options *options,
+                                  orr_plot_report_fn *report, void *context, struct orr_err *err);
+bool orr_plot_is_of_settings(const char *figure);
+
 /* A metric over amounts of something, with the bound it has to keep. Borrowed texts. */
 struct orr_plot_curve {
     const char *title, *amounts, *metric, *unit; /* unit "1": none */

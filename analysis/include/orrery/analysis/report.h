@@ -12,6 +12,8 @@
 #include <orrery/base/status.h>
 #include <orrery/base/units.h>
 
+struct orr_compare_options;
+
 struct orr_report_options {
     const char *const *paths; /* results files; the first is what others are held against */
     uint32_t count;
@@ -21,6 +23,8 @@ struct orr_report_options {
     /* Per file, what its scenario has other than the first one's, in words, a line each; "": it is
      * the same. NULL, or NULL entries: lines of the stored scenarios are shown instead. */
     const char *const *changes;
+    /* The points of merged sweeps, which are all files then; NULL: they are results of one run. */
+    const struct orr_compare_options *settings;
     const volatile sig_atomic_t *interrupted; /* not 0: stop, ORR_INTERRUPTED; or NULL */
 };
 

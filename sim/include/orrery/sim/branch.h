@@ -22,7 +22,9 @@ struct orr_branch {
 
 struct orr_branching { /* what a run tells somebody who branches it */
     orr_ms at_ms;      /* the first time; ORR_MS_NEVER: never */
-    /* The run is held at that time. Returns the next one, later, or ORR_MS_NEVER. */
+    /* The run is held at that time. Returns the next one, later, or ORR_MS_NEVER; ORR_MS_NONE: the
+     * run need not go on. A process that is forked here may return too, and is then a run of its
+     * own, to its end. */
     orr_ms (*at)(void *context, struct orr_branch *branch);
     /* A job started, again perhaps. True: the run need not go on. NULL: nobody wants to know. */
     bool (*started)(void *context, uint32_t job, orr_ms now);

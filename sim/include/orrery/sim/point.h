@@ -24,6 +24,19 @@ struct orr_node_loss {
     orr_ms at_ms, end_ms;
 };
 
+/* Where a run stands at a time: all before it has happened, nothing of it. */
+struct orr_held {
+    orr_ms at_ms;
+    uint64_t events, cycles, digest;
+};
+struct orr_point;
+struct orr_point_hold { /* somebody who looks at a run there; a failure ends it */
+    orr_ms at_ms;
+    enum orr_status (*held)(void *context, const struct orr_point *point,
+                            const struct orr_held *held, struct orr_err *err);
+    void *context;
+};
+
 struct orr_point_options {
     struct orr_scenario_options scenario;
     struct orr_job_change change;
@@ -37,6 +50,7 @@ struct orr_point_options {
     /* NULL: nobody looks on. `built` is told the world before its first cycle. */
     const struct orr_cycle_trace *trace;
     void (*built)(void *context, const struct orr_world *world);
+    const struct orr_point_hold *hold; /* or NULL; ORR_USAGE: the run ended before that time */
     const volatile sig_atomic_t *interrupted; /* or NULL */
     /* All may be NULL; `opened` is told the temporary file, for a handler that ends at once. */
     void (*opened)(const char *temporary, void *context);

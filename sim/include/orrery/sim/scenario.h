@@ -460,6 +460,10 @@ struct orr_scenario_options {
     const char *variant;       /* apply this named variant, or NULL */
     const char *const *params; /* --param NAME=VALUE, the same as --set policy.params.NAME=VALUE */
     uint32_t param_count;
+    /* As `sets`, but from later_ms of the run on: one event more, at the end of those listed */
+    const char *const *laters;
+    uint32_t later_count;
+    orr_ms later_ms;
     const char *const *expects; /* --objective: more of what the scenario expects, at its end */
     uint32_t expect_count;
     uint64_t seed; /* with seed_given */

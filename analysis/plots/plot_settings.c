@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* plot_settings.c - figures of the settings of a merged sweep: a metric over two axes as a map, and
+ * two metrics against each other with those settings that no other is better than in both. */
+#include "plot_int.h"
+
+#include <math.h>
+#include <string.h>
+
+#include <orrery/analysis/metrics.h>
+#include <orrery/analysis/spread.h>
+#include <orrery/base/sort.h>
+
+#define NUMBERS_MOST 150 /* cells of a map that have their numbers in them */
+#define NAMES_MOST   40  /* of a side of a map */
+#define NAMED_MOST   15  /* settings of a front with their names */
+
+struct unit { /* seconds as people read them */
+    double by;
+    const char *name;
+};
+
+static struct unit unit_of(const struct orr_spreads *spreads, const char *metric)
+{
+    double most = 0;
+    const char *name = "1";
+    for (uint32_t i = 0; i < spreads->count; i++) {
+        const struct orr_spread_row *s = &spreads->items[i];
+        if (strcmp(s->metric, metric) == 0) {
+            most = fabs(s->mean) > most ? fabs(s->mean) : most;
+            name = s->unit;
+        }
+    }
+    if (strcmp(name, "s") != 0) {
+        return (struct unit){1, strcmp(name, "1") == 0 ? "" : name};
+    }
+    return most < 120      ? (struct unit){1, "s"}
+           : most < 7200   ? (struct unit){60, "min"}
+           : most < 172800 ? (struct unit){3600, "h"}
+                           : (struct unit){86400, "days"};
+}
+
+static void label_of(char out[200], const char *metric, struct unit unit)
+{
+    (void)snprintf(out, 200, "%.120s%s%s", metric, unit.name[0] != '\0' ? ", in " : "", unit.name);
+}
+
+/* --- a map --- */
+
+struct map {
+    const struct orr_spreads *spreads;
+    const char *metric;
+    uint32_t x, y; /* axes */
+    const char **columns, **rows;
+    uint32_t column_count, row_count;
+    double *cells; /* [row][column], means over what the other axes say; NAN: none */
+};
+
+static uint32_t place(const char **names, uint32_t *count, const char *name)
+{
+    uint32_t i = 0;
+    while (i < *count && strcmp(names[i], name) != 0) {
+        i++;
+    }
+    if (i == *count) {
+        names[(*count)++] = name;
+    }
+    return i;
+}
+
+static void map_fill(struct map *map, struct orr_arena *arena)
+{
+    const struct orr_spreads *spreads = map->spreads;
+    const size_t most = spreads->arm_count + (size_t)1;
+    map->columns = orr_arena_alloc(arena, most, sizeof *map->columns);
+    map->rows = orr_arena_alloc(arena, most, sizeof *map->rows);
+    for (uint32_t a = 0; a < spreads->arm_count; a++) {
+        const char *const *values = spreads->arms[a].values;
+        if (values[map->x] != NULL && values[map->y] != NULL) {
+            (void)place(map->columns, &map->column_count, values[map->x]);
+            (void)place(map->rows, &map->row_count, values[map->y]);
+        }
+    }
+    const size_t cells = (size_t)map->row_count * map->column_count;
+    uint32_t *counts = orr_arena_alloc(arena, cells + 1, sizeof *counts);
+    map->cells = orr_arena_alloc(arena, cells + 1, sizeof *map->cells);
+    for (size_t c = 0; c < cells; c++) {
+        map->cells[c] = 0;
+        counts[c] = 0;
+    }
+    for (uint32_t a = 0; a < spreads->arm_count; a++) {
+        const char *const *values = spreads->arms[a].values;
+        const struct orr_spread_row *s = orr_spread_find(spreads, map->metric, "", a);
+        if (values[map->x] == NULL || values[map->y] == NULL || s == NULL || isnan(s->mean)) {
+            continue;
+        }
+        const size_t cell =
+            (size_t)place(map->rows, &map->row_count, values[map->y]) * map->column_count +
+            place(map->columns, &map->column_count, values[map->x]);
+        map->cells[cell] += s->mean;
+        counts[cell]++;
+    }
+    for (size_t c = 0; c < cells; c++) {
+        map->cells[c] = counts[c] > 0 ? map->cells[c] / counts[c] : (double)NAN;
+    }
+}
+
+/* Names of a side, every n-th where there are many. */
+static void map_names(struct orr_plot *plot, char side, const char *const *names, uint32_t count)
+{
+    const uint32_t most = orr_plot__narrow(plot) && side == 'x' ? NAMES_MOST / 4 : NAMES_MOST;
+    const uint32_t each = (count + most - 1) / most;
+    orr_plot__gp(plot, "set %ctics %s scale 0 (", side,
+                 side == 'x' && count > 12 ? "rotate by -40 left" : "");
+    for (uint32_t i = 0; i < count; i += each) {
+        orr_plot__gp(plot, "%s", i > 0 ? ", " : "");
+        orr_plot__quote(plot, names[i], 20, true);
+        orr_plot__gp(plot, " %u", i);
+    }
+    orr_plot__gp(plot, ")\n");
+}
+
+/* A terminal has no colours to count on: the numbers themselves. */
+static void map_text(struct orr_plot *plot, const struct map *map, struct unit unit)
+{
+    FILE *out = plot->options->out != NULL ? plot->options->out : stdout;
+    char label[200];
+    label_of(label, map->metric, unit);
+    (void)fprintf(out, "%s: %s down, %s across\n\n%-20s", label, map->spreads->axes[map->y],
+                  map->spreads->axes[map->x], "");
+    for (uint32_t c = 0; c < map->column_count; c++) {
+        (void)fprintf(out, " %10.10s", map->columns[c]);
+    }
+    for (uint32_t r = 0; r < map->row_count; r++) {
+        (void)fprintf(out, "\n%-20.20s", map->rows[r]);
+        for (uint32_t c = 0; c < map->column_count; c++) {
+            const double value = map->cells[(size_t)r * map->column_count + c];
+            (void)(isnan(value) ? fprintf(out, " %10s", "-")
+                                : fprintf(out, " %10.4g", value / unit.by));
+        }
+    }
+    (void)fprintf(out, "\n");
+}
+
+static void map_title(struct orr_plot *plot, const struct map *map)
+{
+    char title[300];
+    (void)snprintf(title, sizeof title, "%.100s: %.60s by %.60s%s", map->spreads->name,
+                   map->spreads->axes[map->y], map->spreads->axes[map->x],
+                   map->spreads->axis_count > 2 ? ", means over the other axes" : "");
+    if (!plot->options->no_title) {
+        orr_plot__gp(plot, "set title ");
+        orr_plot__quote(plot, title, 160, false);
+        orr_plot__gp(plot, "\n");
+    }
+}
+
+static void map_draw(struct orr_plot *plot, const struct map *map, struct unit unit)
+{
+    char label[200];
+    const uint32_t cells = map->column_count * map->row_count;
+    label_of(label, map->metric, unit);
+    orr_plot__start(plot, (struct orr_plot_size){900, 520, 100, 26, false});
+    map_title(plot, map);
+    map_names(plot, 'x', map->columns, map->column_count);
+    map_names(plot, 'y', map->rows, map->row_count);
+    orr_plot__gp(plot, "set xlabel ");
+    orr_plot__quote(plot, map->spreads->axes[map->x], 60, false);
+    orr_plot__gp(plot, "\nset ylabel ");
+    orr_plot__quote(plot, map->spreads->axes[map->y], 60, false);
+    orr_plot__gp(plot, "\nset cblabel ");
+    orr_plot__quote(plot, label, 100, false);
+    /* viridis (van der Walt, Smith 2015): even in lightness, so it reads in grey as well */
+    orr_plot__gp(plot,
+                 "\nset palette defined (0 '#440154', 1 '#3b528b', 2 '#21918c', 3 '#5ec962', 4 "
+                 "'#fde725')\nunset key\nunset grid\nset border 15\nset xrange [-0.5:%u.5]\n"
+                 "set yrange [%u.5:-0.5]\n",
+                 map->column_count - 1, map->row_count - 1);
+    const uint32_t block = orr_plot__block(plot, "column, row, mean");
+    double least = (double)INFINITY, most = -(double)INFINITY;
+    for (uint32_t c = 0; c < cells; c++) {
+        const double value = map->cells[c] / unit.by;
+        if (!isnan(value)) {
+            least = fmin(least, value);
+            most = fmax(most, value);
+            orr_plot__row(plot, "%u %u %.9g\n", c % map->column_count, c / map->column_count,
+                          value);
+        }
+    }
+    orr_plot__gp(plot, "set cbrange [%.9g:%.9g]\nplot ", least,
+                 most > least ? most : least + fmax(fabs(least), 1) * 1e-3);
+    orr_plot__data(plot, block);
+    orr_plot__gp(plot,
+                 "using 1:2:(0.5):(0.5):3 with boxxyerror fillstyle solid noborder lc palette");
+    if (cells <= NUMBERS_MOST) { /* black on what is light, white on what is dark */
+        const double middle = least + (most - least) * 0.6;
+        orr_plot__gp(plot, ", \\\n  ");
+        orr_plot__data(plot, block);
+        orr_plot__gp(plot,
+                     "using 1:2:(sprintf('%%.3g', $3)):($3 > %.9g ? 0x000000 : 0xffffff) with "
+                     "labels tc rgb variable",
+                     middle);
+    }
+    orr_plot__gp(plot, "\n");
+}
+
+/* The axis of that name, or number `otherwise`; ORR_NONE: there is none. */
+static uint32_t axis_of(const struct orr_spreads *spreads, const char *name, uint32_t otherwise)
+{
+    uint32_t a = 0;
+    if (name == NULL) {
+        return otherwise < spreads->axis_count ? otherwise : ORR_NONE;
+    }
+    while (a < spreads->axis_count && strcmp(spreads->axes[a], name) != 0) {
+        a++;
+    }
+    return a < spreads->axis_count ? a : ORR_NONE;
+}
+
+static enum orr_status check_metric(const struct orr_spreads *spreads, const char *path,
+                                    const char *metric, struct orr_err *err)
+{
+    for (uint32_t i = 0; i < spreads->count; i++) {
+        if (strcmp(spreads->items[i].metric, metric) == 0) {
+            return ORR_OK;
+        }
+    }
+    return orr_fail(err, ORR_DATA, "%s: no run has the metric \"%s\" (`orrery metrics` lists them)",
+                    path, metric);
+}
+
+static enum orr_status map_run(struct orr_plot *plot, const struct orr_spreads *spreads,
+                               const struct orr_plot_settings *what, orr_plot_report_fn *report,
+                               void *context)
+{
+    struct map map = {.spreads = spreads,
+                      .metric = what->metrics[0],
+                      .y = axis_of(spreads, what->axes[0], 0),
+                      .x = axis_of(spreads, what->axes[1], 1)};
+    if (map.x == ORR_NONE || map.y == ORR_NONE || map.x == map.y) {
+        return orr_fail(plot->in.err, ORR_USAGE,
+                        "%s: a map needs two axes of the sweep, and this one has %u", plot->in.path,
+                        (unsigned)spreads->axis_count);
+    }
+    struct orr_arena arena;
+    orr_arena_init(&arena);
+    map_fill(&map, &arena);
+    const struct unit unit = unit_of(spreads, map.metric);
+    if (plot->term == ORR_PLOT_DUMB) {
+        map_text(plot, &map, unit);
+    } else {
+        struct orr_plot_files *files = orr_plot__files_open(plot, "map");
+        if (files != NULL) {
+            map_draw(plot, &map, unit);
+            orr_plot__files_close(plot, files, report, context);
+        }
+    }
+    orr_arena_release(&arena);
+    return plot->in.status;
+}
+
+/* --- a front --- */
+
+struct front {
+    const struct orr_spread_row *x, *y;
+    uint32_t arm;
+    bool best; /* no setting is better in one and at least as good in the other */
+};
+
+static double turned(const char *metric, double value)
+{
+    return orr_metric_better(metric) == ORR_BETTER_MORE ? -value : value;
+}
+
+static bool beats(const struct front *a, const struct front *b)
+{
+    const double ax = turned(a->x->metric, a->x->mean), bx = turned(b->x->metric, b->x->mean);
+    const double ay = turned(a->y->metric, a->y->mean), by = turned(b->y->metric, b->y->mean);
+    return ax <= bx && ay <= by && (ax < bx || ay < by);
+}
+
+static int by_x(const void *a, const void *b, void *context)
+{
+    const struct front *p = a, *q = b;
+    (void)context;
+    return (p->x->mean > q->x->mean) - (p->x->mean < q->x->mean);
+}
+
+static uint32_t front_fill(const struct orr_spreads *spreads, const struct orr_plot_settings *what,
+                           struct front *points)
+{
+    uint32_t count = 0;
+    for (uint32_t a = 0; a < spreads->arm_count; a++) {
+        const struct orr_spread_row *x = orr_spread_find(spreads, what->metrics[0], "", a);
+        const struct orr_spread_row *y = orr_spread_find(spreads, what->metrics[1], "", a);
+        if (x != NULL && y != NULL && !isnan(x->mean) && !isnan(y->mean)) {
+            points[count++] = (struct front){x, y, a, true};
+        }
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t j = 0; j < count && points[i].best; j++) {
+            points[i].best = !beats(&points[j], &points[i]);
+        }
+    }
+    orr_sort(points, count, sizeof *points, by_x, NULL);
+    return count;
+}
+
+static void front_text(struct orr_plot *plot, const struct orr_spreads *spreads,
+                       const struct front *points, uint32_t count, const char *const labels[2],
+                       const struct unit units[2])
+{
+    FILE *out = plot->options->out != NULL ? plot->options->out : stdout;
+    (void)fprintf(out, "%-28s %24.24s %24.24s\n", "no other is better in both", labels[0],
+                  labels[1]);
+    for (uint32_t i = 0; i < count; i++) {
+        if (points[i].best) {
+            (void)fprintf(out, "%-28s %24.4g %24.4g\n", spreads->arms[points[i].arm].label,
+                          points[i].x->mean / units[0].by, points[i].y->mean / units[1].by);
+        }
+    }
+}
+
+static double or_else(double value, double otherwise)
+{
+    return isnan(value) ? otherwise : value;
+}
+
+static uint32_t front_rows(struct orr_plot *plot, const struct front *points, uint32_t count,
+                           const struct unit units[2], bool best)
+{
+    uint32_t block = ORR_NONE;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct orr_spread_row *x = points[i].x, *y = points[i].y;
+        if (points[i].best == best) {
+            block = block == ORR_NONE ? orr_plot__block(plot, "x, y, x low, x high, y low, y high")
+                                      : block;
+            orr_plot__row(plot, "%.9g %.9g %.9g %.9g %.9g %.9g\n", x->mean / units[0].by,
+                          y->mean / units[1].by, or_else(x->low, x->mean) / units[0].by,
+                          or_else(x->high, x->mean) / units[0].by,
+                          or_else(y->low, y->mean) / units[1].by,
+                          or_else(y->high, y->mean) / units[1].by);
+        }
+    }
+    return block;
+}
+
+/* Names stand on the side of the front on which there are no settings. */
+static void front_names(struct orr_plot *plot, const struct orr_spreads *spreads,
+                        const struct front *points, uint32_t count, const struct unit units[2])
+{
+    uint32_t best = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        best += points[i].best;
+    }
+    for (uint32_t i = 0; i < count && best <= NAMED_MOST; i++) {
+        const bool more_x = orr_metric_better(points[i].x->metric) == ORR_BETTER_MORE;
+        const bool more_y = orr_metric_better(points[i].y->metric) == ORR_BETTER_MORE;
+        if (points[i].best) {
+            orr_plot__gp(plot, "set label ");
+            orr_plot__quote(plot, spreads->arms[points[i].arm].label, 30, false);
+            orr_plot__gp(plot, " at %.9g,%.9g %s offset %g,%g textcolor rgb '#0072b2'\n",
+                         points[i].x->mean / units[0].by, points[i].y->mean / units[1].by,
+                         more_x ? "left" : "right", more_x ? 0.8 : -0.8, more_y ? 0.4 : -0.4);
+        }
+    }
+}
+
+static void front_draw(struct orr_plot *plot, const struct orr_spreads *spreads,
+                       const struct front *points, uint32_t count, const char *const labels[2],
+                       const struct unit units[2])
+{
+    char title[300];
+    orr_plot__start(plot, (struct orr_plot_size){900, 520, 100, 26, false});
+    (void)snprintf(title, sizeof title, "%.100s: settings that no other beats in both",
+                   spreads->name);
+    if (!plot->options->no_title) {
+        orr_plot__gp(plot, "set title ");
+        orr_plot__quote(plot, title, 160, false);
+        orr_plot__gp(plot, "\n");
+    }
+    orr_plot__gp(plot, "set xlabel ");
+    orr_plot__quote(plot, labels[0], 100, false);
+    orr_plot__gp(plot, "\nset ylabel ");
+    orr_plot__quote(plot, labels[1], 100, false);
+    orr_plot__gp(plot, "\nset offsets graph 0.18, graph 0.18, graph 0.08, graph 0.08\n");
+    front_names(plot, spreads, points, count, units);
+    orr_plot__legend(plot, "", 2, 22, false);
+    const uint32_t others = front_rows(plot, points, count, units, false);
+    const uint32_t best = front_rows(plot, points, count, units, true);
+    orr_plot__gp(plot, "plot ");
+    if (others != ORR_NONE) {
+        orr_plot__data(plot, others);
+        orr_plot__gp(plot, "using 1:2:3:4:5:6 with xyerrorbars pt 6 ps 0.7 lw 1 lc rgb '#a0a0a0' "
+                           "title 'another is better', \\\n  ");
+    }
+    orr_plot__data(plot, best);
+    orr_plot__gp(plot, "using 1:2 with lines lw 1 dt 2 lc rgb '#0072b2' notitle, \\\n  ");
+    orr_plot__data(plot, best);
+    orr_plot__gp(plot, "using 1:2:3:4:5:6 with xyerrorbars pt 7 ps 1.1 lw 1.6 lc rgb '#0072b2' "
+                       "title 'no other is'\n");
+}
+
+static enum orr_status front_run(struct orr_plot *plot, const struct orr_spreads *spreads,
+                                 const struct orr_plot_settings *what, orr_plot_report_fn *report,
+                                 void *context)
+{
+    struct front *points = orr_zalloc(spreads->arm_count + (size_t)1, sizeof *points);
+    const uint32_t count = front_fill(spreads, what, points);
+    char x[200], y[200];
+    const struct unit units[2] = {unit_of(spreads, what->metrics[0]),
+                                  unit_of(spreads, what->metrics[1])};
+    const char *const labels[2] = {x, y};
+    label_of(x, what->metrics[0], units[0]);
+    label_of(y, what->metrics[1], units[1]);
+    if (count == 0) {
+        plot->in.status =
+            orr_fail(plot->in.err, ORR_DATA, "%s: no setting has both metrics", plot->in.path);
+    } else if (plot->term == ORR_PLOT_DUMB) {
+        front_text(plot, spreads, points, count, labels, units);
+    } else {
+        struct orr_plot_files *files = orr_plot__files_open(plot, "front");
+        if (files != NULL) {
+            front_draw(plot, spreads, points, count, labels, units);
+            orr_plot__files_close(plot, files, report, context);
+        }
+    }
+    orr_free(points);
+    return plot->in.status;
+}
+
+bool orr_plot_is_of_settings(const char *figure)
+{
+    return strcmp(figure, "map") == 0 || strcmp(figure, "front") == 0;
+}
+
+enum orr_status orr_plot_settings(const char *path, const char *figure,
+                                  const struct orr_plot_settings *what,
+                                  const struct orr_plot_options *options,
+                                  orr_plot_report_fn *report, void *context, struct orr_err *err)
+{
+    struct orr_spreads spreads;
+    struct orr_plot plot = {.options = options, .in = {.path = path, .err = err}};
+    enum orr_status status = orr_plot__term(options->term, &plot.term, err);
+    status = status == ORR_OK ? orr_spreads_read(path, "all", &spreads, err) : status;
+    if (status != ORR_OK) {
+        return status;
+    }
+    const bool is_map = strcmp(figure, "map") == 0;
+    for (int m = 0; m < (is_map ? 1 : 2) && status == ORR_OK; m++) {
+        status = check_metric(&spreads, path, what->metrics[m], err);
+    }
+    if (status == ORR_OK) {
+        status = (is_map ? map_run : front_run)(&plot, &spreads, what, report, context);
+    }
+    orr_spreads_release(&spreads);
+    return status;
+}

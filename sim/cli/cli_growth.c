@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* cli_growth.c - `orrery growth`: how long does the cluster do when the load grows? */
+#include <math.h>
+#include <string.h>
+
+#include <orrery/analysis/compare.h>
+#include <orrery/base/text.h>
+#include <orrery/sim/growth.h>
+
+#include "cli.h"
+
+enum {
+    KEY_RATE = 256,
+    KEY_MONTHS,
+    KEY_OBJECTIVE,
+    KEY_REPLICAS,
+    KEY_NEEDED,
+    KEY_TRIES,
+    KEY_SET,
+    KEY_POLICY,
+    KEY_VARIANT,
+    KEY_SHAKE,
+    KEY_LOSS
+};
+
+enum { MONTHS_MAX = 600, REPLICAS_MAX = 1000 };
+
+struct growth_cli {
+    struct orr_cli_common common;
+    struct orr_growth_options ask;
+    const char *sets[ORR_CLI_LIST_MAX], *expects[ORR_CLI_LIST_MAX], *shake;
+    struct orr_progress progress;
+    struct orr_arena arena;
+};
+
+/* "5%" or "0.05", above 0. */
+static double take_rate(const struct argp_state *state, const char *text)
+{
+    const size_t bytes = strlen(text);
+    const bool percent = bytes > 0 && text[bytes - 1] == '%';
+    double rate = 0;
+    if (!orr_parse_double(text, bytes - percent, &rate) || !(rate > 0) ||
+        rate > (percent ? 1000 : 10)) {
+        argp_error(state, "--rate: \"%s\" is not a growth a month such as 5%% or 0.05", text);
+    }
+    return percent ? rate / 100 : rate;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct growth_cli *o = state->input;
+    struct orr_scenario_options *scenario = &o->ask.scenario;
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
+    case KEY_RATE: o->ask.rate = take_rate(state, arg); return 0;
+    case KEY_MONTHS: o->ask.months = orr_cli_count(state, "--months", arg, MONTHS_MAX); return 0;
+    case KEY_OBJECTIVE: orr_cli_append(state, o->expects, &scenario->expect_count, arg); return 0;
+    case KEY_REPLICAS:
+        o->ask.replicas = orr_cli_count(state, "--replicas", arg, REPLICAS_MAX);
+        return 0;
+    case KEY_NEEDED: o->ask.needed = orr_cli_count(state, "--needed", arg, REPLICAS_MAX); return 0;
+    case KEY_TRIES: o->ask.tries = orr_cli_count(state, "--tries", arg, MONTHS_MAX + 1); return 0;
+    case KEY_SET: orr_cli_append(state, o->sets, &scenario->set_count, arg); return 0;
+    case KEY_POLICY: scenario->policy = arg; return 0;
+    case KEY_VARIANT: scenario->variant = arg; return 0;
+    case KEY_SHAKE: o->shake = arg; return 0;
+    case KEY_LOSS: o->ask.allow_loss_ppm = orr_cli_loss(state, arg); return 0;
+    case 'j': o->ask.study.jobs = orr_cli_count(state, "-j", arg, 10000); return 0;
+    case ARGP_KEY_ARG:
+        if (scenario->path != NULL) {
+            argp_error(state, "one scenario at a time: \"%s\"?", arg);
+        }
+        scenario->path = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (scenario->path == NULL) {
+            argp_error(state, "name a scenario file or a results file");
+        }
+        if (!(o->ask.rate > 0)) {
+            argp_error(state, "--rate is missing: by how much arrivals grow a month, such as 5%%");
+        }
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static void draw(uint64_t done, uint64_t total, orr_ms now, void *context)
+{
+    orr_progress_draw(context, done, total, now);
+}
+
+static enum orr_status prepare(struct growth_cli *o, struct orr_err *err)
+{
+    struct orr_scenario_options *scenario = &o->ask.scenario;
+    struct orr_shake shake = {0};
+    enum orr_status status = ORR_OK;
+    if (orr_cli_is_results(scenario->path)) {
+        const struct orr_scenario_options given = *scenario;
+        status = orr_rerun_of(given.path, &o->arena, scenario, err);
+        scenario->policy = given.policy;
+        scenario->variant = given.variant;
+        scenario->set_count = given.set_count;
+        scenario->expect_count = given.expect_count;
+        o->ask.allow_loss_ppm = ORR_LOSS_ALL;
+    }
+    scenario->sets = o->sets;
+    scenario->expects = o->expects;
+    if (status == ORR_OK && o->shake != NULL) {
+        status = orr_shake_parse(o->shake, &shake, err);
+        scenario->bases = orr_shake_sets(&o->arena, &shake, &scenario->base_count);
+    }
+    return status;
+}
+
+/* --- the answer --- */
+
+static void text_objective(const struct growth_cli *o, const struct orr_growth *growth,
+                           const struct orr_growth_objective *of)
+{
+    char mean[40];
+    (void)printf("%s ", of->text);
+    if (of->breaks == ORR_NONE) {
+        (void)printf("holds in all of the months tried, up to %u (%.3g times the load)\n",
+                     (unsigned)growth->months, orr_growth_factor(&o->ask, growth->months));
+        return;
+    }
+    (void)printf("breaks in month %u, with %.3g times the load", (unsigned)of->breaks,
+                 orr_growth_factor(&o->ask, of->breaks));
+    if (!isnan(of->means[of->breaks])) {
+        (void)printf(": it is %s then",
+                     orr_compare_figure(of->unit, of->means[of->breaks], false, mean));
+    }
+    (void)printf("%s\n", of->holds == ORR_NONE ? "; it does not hold today" : "");
+    if (of->again != ORR_NONE) {
+        (void)printf("  not monotone: it holds in month %u again\n", (unsigned)of->again);
+    }
+}
+
+static void text_months(const struct growth_cli *o, const struct orr_growth *growth)
+{
+    (void)printf("\n%5s %8s", "month", "load");
+    for (uint32_t i = 0; i < growth->objective_count; i++) {
+        (void)printf("  %s", growth->objectives[i].text);
+    }
+    (void)printf("\n");
+    for (uint32_t m = 0; m <= growth->months; m++) {
+        if (!growth->tried[m]) {
+            continue;
+        }
+        (void)printf("%5u %8.3f", (unsigned)m, orr_growth_factor(&o->ask, m));
+        for (uint32_t i = 0; i < growth->objective_count; i++) {
+            const struct orr_growth_objective *of = &growth->objectives[i];
+            char cell[80], mean[40];
+            (void)snprintf(cell, sizeof cell, "%s%s",
+                           isnan(of->means[m])
+                               ? "not reached"
+                               : orr_compare_figure(of->unit, of->means[m], false, mean),
+                           of->kept[m] >= growth->needed ? "" : " breaks");
+            (void)printf("  %-*s", (int)strlen(of->text), cell);
+        }
+        (void)printf("\n");
+    }
+    (void)printf("\n%llu run%s; months between those were not tried\n",
+                 (unsigned long long)growth->runs, ORR_PLURAL(growth->runs));
+}
+
+static void json_answer(const struct growth_cli *o, const struct orr_growth *growth)
+{
+    struct orr_json json = {.out = stdout};
+    orr_json_open(&json, NULL, '{');
+    orr_json_real(&json, "rate", o->ask.rate);
+    orr_json_int(&json, "months", growth->months);
+    orr_json_int(&json, "replicas", growth->replicas);
+    orr_json_int(&json, "needed", growth->needed);
+    orr_json_int(&json, "runs", (int64_t)growth->runs);
+    orr_json_open(&json, "objectives", '[');
+    for (uint32_t i = 0; i < growth->objective_count; i++) {
+        const struct orr_growth_objective *of = &growth->objectives[i];
+        orr_json_open(&json, NULL, '{');
+        orr_json_text(&json, "objective", of->text);
+        /* null: none of the months tried */
+        orr_json_real(&json, "breaks_month", of->breaks != ORR_NONE ? of->breaks : (double)NAN);
+        orr_json_real(&json, "holds_month", of->holds != ORR_NONE ? of->holds : (double)NAN);
+        orr_json_bool(&json, "monotone", of->again == ORR_NONE);
+        orr_json_open(&json, "tried", '[');
+        for (uint32_t m = 0; m <= growth->months; m++) {
+            if (growth->tried[m]) {
+                orr_json_open(&json, NULL, '{');
+                orr_json_int(&json, "month", m);
+                orr_json_real(&json, "load", orr_growth_factor(&o->ask, m));
+                orr_json_real(&json, "mean", of->means[m]);
+                orr_json_int(&json, "kept", of->kept[m]);
+                orr_json_close(&json, '}');
+            }
+        }
+        orr_json_close(&json, ']');
+        orr_json_close(&json, '}');
+    }
+    orr_json_close(&json, ']');
+    orr_json_close(&json, '}');
+}
+
+int orr_cli_growth(int argc, char **argv)
+{
+    static const struct argp_option rows[] = {
+        {"rate", KEY_RATE, "SHARE", 0, "growth of arrivals a month: 5% or 0.05", 1},
+        {"months", KEY_MONTHS, "N", 0, "the last month looked at (default 36)", 1},
+        {"objective", KEY_OBJECTIVE, "TEXT", 0,
+         "what shall hold, as in `expect:`; may be given several times (default: the scenario's)",
+         1},
+        {"replicas", KEY_REPLICAS, "N", 0, "seeds of each month (default: the scenario's)", 1},
+        {"needed", KEY_NEEDED, "N", 0, "of which so many have to keep it (default: all)", 1},
+        {"tries", KEY_TRIES, "N", 0, "months to try at least for each objective", 1},
+        {"set", KEY_SET, "PATH=VALUE", 0, "change a value of the scenario first", 2},
+        {"policy", KEY_POLICY, "NAME", 0, "scheduling policy", 2},
+        {"variant", KEY_VARIANT, "NAME", 0, "apply a variant of the scenario", 2},
+        {"shake", KEY_SHAKE, "submit=T,run=P", 0, "move submits and run times at random", 2},
+        {"allow-loss", KEY_LOSS, "SHARE", OPTION_ARG_OPTIONAL, ORR_CLI_LOSS_HELP, 2},
+        {"jobs", 'j', "N", 0, "runs at a time (default: one a core)", 3},
+        {0}};
+    const struct argp parser = {
+        rows,
+        parse,
+        "SCENARIO|R.db",
+        "Find the month in which each objective breaks when arrivals grow by a rate every month: "
+        "month M has (1 + rate)^M times the arrivals of today, the same jobs closer together. "
+        "Bisects, then tries months that could disprove what it found.\v"
+        "Example: orrery growth mine.yaml --rate 5% --objective 'wait_p95_s{queue=research} <= 1h'",
+        orr_cli_everywhere,
+        NULL,
+        NULL};
+    struct growth_cli o = {.ask.months = 36};
+    struct orr_growth growth;
+    struct orr_err err = {0};
+    (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
+    orr_arena_init(&o.arena);
+    orr_progress_init(&o.progress, &o.common);
+    o.ask.study.progress = draw;
+    o.ask.study.context = &o.progress;
+    enum orr_status status = prepare(&o, &err);
+    if (status == ORR_OK) {
+        status = orr_growth_find(&o.ask, &growth, &err);
+        orr_progress_clear(&o.progress);
+        if (status == ORR_OK && o.common.json) {
+            json_answer(&o, &growth);
+        } else if (status == ORR_OK && !o.common.quiet) {
+            for (uint32_t i = 0; i < growth.objective_count; i++) {
+                text_objective(&o, &growth, &growth.objectives[i]);
+            }
+            text_months(&o, &growth);
+        }
+        orr_growth_release(&growth);
+    }
+    orr_arena_release(&o.arena);
+    return status == ORR_OK ? 0 : orr_cli_fail(&err);
+}
