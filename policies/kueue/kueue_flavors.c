@@ -176,6 +176,12 @@ static bool takes(const struct orr_flavor *flavor, uint32_t filter)
     return filter == 0 || (flavor->takes[filter >> 6] >> (filter & 63) & 1) != 0;
 }
 
+static bool has_model(const struct orr_flavor *flavor, uint32_t model)
+{
+    return model == ORR_NONE || flavor->models == NULL ||
+           (flavor->models[model >> 6] >> (model & 63) & 1) != 0;
+}
+
 const struct orr_kueue_term *orr_kueue__flavor_term(struct kueue_run *run,
                                                     const struct orr_view *view,
                                                     const struct orr_request *request)
@@ -186,7 +192,8 @@ const struct orr_kueue_term *orr_kueue__flavor_term(struct kueue_run *run,
     uint32_t count = 0;
     for (uint32_t f = 0; f < cluster->flavor_count; f++) {
         const struct orr_flavor *flavor = &cluster->flavors[f];
-        if (takes(flavor, request->selector) && takes(flavor, request->toleration)) {
+        if (takes(flavor, request->selector) && takes(flavor, request->toleration) &&
+            has_model(flavor, request->gpu_model)) {
             names[count++] = flavor->name;
         }
     }

@@ -164,6 +164,20 @@ static void make_flavors(const struct narrowings *from)
     }
 }
 
+static const uint64_t *models_of(struct orr_cluster *cluster, uint32_t flavor)
+{
+    uint64_t *models =
+        orr_arena_alloc(&cluster->arena, cluster->models.count / 64 + (size_t)1, sizeof *models);
+    for (uint32_t n = 0; n < cluster->node_count; n++) {
+        const uint32_t model = orr_cluster_type(cluster, n)->gpu_model;
+        if (model != ORR_NONE &&
+            orr_cluster_admits(cluster, cluster->flavors[flavor].narrowed[0], n)) {
+            models[model >> 6] |= (uint64_t)1 << (model & 63);
+        }
+    }
+    return models;
+}
+
 void orr_replay__flavors(struct orr_replay_nodes *nodes)
 {
     struct orr_cluster *cluster = nodes->cluster;
@@ -205,6 +219,11 @@ void orr_replay__flavors(struct orr_replay_nodes *nodes)
         first = next;
     }
     make_flavors(&all);
+    for (uint32_t f = 0; f < count; f++) {
+        if (scenario->flavors[f].pool_count > 0) {
+            cluster->flavors[f].models = models_of(cluster, f);
+        }
+    }
     orr_free(all.items);
     orr_free(all.bases);
     orr_free(all.own);

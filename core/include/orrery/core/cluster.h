@@ -105,6 +105,8 @@ struct orr_flavor { /* nodes that queues may have quota of apart: Kueue's Resour
      * are of the flavor; ORR_NONE: none was made */
     const uint32_t *narrowed;
     enum orr_flavor_topology topology;
+    /* bit m: a node of it has GPU model m. NULL: known by labels alone, whatever model tasks ask */
+    const uint64_t *models;
 };
 
 struct orr_cluster {
