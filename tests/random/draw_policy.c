@@ -87,7 +87,10 @@ static const struct knob drf[] = {{{"backfill: false", NULL}}};
 static const struct knob edf[] = {{{"admission: feasible", NULL}}, {{"by: estimate", NULL}}};
 static const struct knob gittins[] = {{{"levels: 1", "levels: 3", NULL}}};
 
-static const struct knob gavel[] = {{{"shares: queues", NULL}}};
+static const struct knob gavel[] = {
+    {{"shares: queues", NULL}},
+    {{"objective: makespan", "objective: finish-time-fairness", "objective: throughput", NULL}},
+    {{"by: estimate", NULL}}};
 static const struct knob themis[] = {{{"lease: 10s", "lease: 1m", "lease: 0s", NULL}},
                                      {{"fairness: 0", "fairness: 0.5", "fairness: 1", NULL}},
                                      {{"by: estimate", NULL}}};
