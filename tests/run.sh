@@ -94,9 +94,9 @@ if [ "${1:-}" = --all ]; then
     # Style is looked at once, and so are numbers in READMEs. Trials of a statistical rule and metrics of whole logs,
     # which the same lines compute of shorter runs, find nothing more under the sanitizers. gnuplot and SQLite's shell,
     # which are most of the time of figures, metrics and studies, are the same after another compiler, and what they
-    # read is: golden tests hold digests and key numbers of each build.
-    build asan && tests asan -E '^tidy\.|test_analysis_gate_long|^study\.(tables|ci|totals)$|^metrics\.(promises|easy|fifo)$|^generate\.(mmc|md1)$|golden\.kai_philly|test_kai_search_long'
-    build clang && tests clang -E '^tidy\.|test_analysis_(plot|gate_long)|^metrics\.|^study\.(tables|ci|gate|totals|report|compare|forecast|whatif)$|timeline\.state_at_begin|prune\.everything'
+    # read is: golden tests hold digests and key numbers of each build. Daemons of a real Slurm are started once.
+    build asan && tests asan -E '^tidy\.|test_analysis_gate_long|^study\.(tables|ci|totals)$|^metrics\.(promises|easy|fifo)$|^generate\.(mmc|md1)$|golden\.kai_philly|test_kai_search_long|^study\.slurm$'
+    build clang && tests clang -E '^tidy\.|test_analysis_(plot|gate_long)|^metrics\.|^study\.(tables|ci|gate|totals|report|compare|forecast|whatif)$|timeline\.state_at_begin|prune\.everything|^study\.slurm$'
     # The levels that are left: golden tests ran on gcc at -Og and -O1, and on clang at -O2.
     step digests env BUILDS='gcc-O3 clang-O0' sh tests/golden/digests.sh
     step readme first_command_on_a_clone
