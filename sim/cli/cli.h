@@ -207,6 +207,14 @@ enum orr_status orr_cli_scenario(const struct orr_scenario_options *options,
                                  struct orr_arena *arena, struct orr_scenario *scenario,
                                  struct orr_err *err) ORR_MUST_USE;
 
+/* Of a study whose scenario may be a results file, options that name what that ran, with its seed,
+ * and true in *from_results: its rows were counted then. What else is changed stays. `shake` (NULL:
+ * none) is read and put before what users set. Texts live in the arena. Fails as orr_rerun_of and
+ * orr_shake_parse do. */
+enum orr_status orr_cli_study_of(struct orr_scenario_options *options, const char *shake,
+                                 struct orr_arena *arena, bool *from_results,
+                                 struct orr_err *err) ORR_MUST_USE;
+
 /* What was changed from the baseline's scenario and files to those of other results, the first few
  * sentences; "" where nothing was, or it cannot be told. */
 void orr_cli_changes(const char *results, const char *baseline, char *text, size_t bytes);

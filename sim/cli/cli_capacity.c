@@ -120,37 +120,16 @@ static void draw(uint64_t done, uint64_t total, orr_ms now, void *context)
 
 /* --- what is asked --- */
 
-/* How the input is shaken, before what the user sets. */
-static enum orr_status shake_input(struct capacity_cli *o, struct orr_err *err)
-{
-    struct orr_scenario_options *scenario = &o->ask.scenario;
-    struct orr_shake shake = {0};
-    const enum orr_status status =
-        o->shake == NULL ? ORR_OK : orr_shake_parse(o->shake, &shake, err);
-    if (status == ORR_OK) {
-        scenario->bases = orr_shake_sets(&o->arena, &shake, &scenario->base_count);
-    }
-    return status;
-}
-
 static enum orr_status prepare(struct capacity_cli *o, struct orr_err *err)
 {
-    struct orr_scenario_options *scenario = &o->ask.scenario;
-    enum orr_status status = ORR_OK;
-    if (scenario->path != NULL && orr_cli_is_results(scenario->path)) {
-        const struct orr_scenario_options given = *scenario;
-        status = orr_rerun_of(given.path, &o->arena, scenario, err);
-        scenario->policy = given.policy;
-        scenario->variant = given.variant;
-        scenario->set_count = given.set_count;
-        scenario->expect_count = given.expect_count;
-        o->ask.allow_loss_ppm = ORR_LOSS_ALL;
-    }
-    scenario->sets = o->sets;
-    scenario->expects = o->expects;
-    scenario->clusters = o->clusters;
+    bool from_results;
+    o->ask.scenario.sets = o->sets;
+    o->ask.scenario.expects = o->expects;
+    o->ask.scenario.clusters = o->clusters;
+    enum orr_status status =
+        orr_cli_study_of(&o->ask.scenario, o->shake, &o->arena, &from_results, err);
+    o->ask.allow_loss_ppm = from_results ? ORR_LOSS_ALL : o->ask.allow_loss_ppm;
     o->ask.path = orr_arena_strndup(&o->arena, o->vary, strcspn(o->vary, "="));
-    status = status == ORR_OK ? shake_input(o, err) : status;
     status = status == ORR_OK ? orr_cli_folder(o->ask.keep, err) : status;
     const bool prints = o->term != NULL && strcmp(o->term, "dumb") == 0;
     status = status == ORR_OK && !prints ? orr_cli_folder(o->plot, err) : status;

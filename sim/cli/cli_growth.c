@@ -91,24 +91,12 @@ static void draw(uint64_t done, uint64_t total, orr_ms now, void *context)
 
 static enum orr_status prepare(struct growth_cli *o, struct orr_err *err)
 {
-    struct orr_scenario_options *scenario = &o->ask.scenario;
-    struct orr_shake shake = {0};
-    enum orr_status status = ORR_OK;
-    if (orr_cli_is_results(scenario->path)) {
-        const struct orr_scenario_options given = *scenario;
-        status = orr_rerun_of(given.path, &o->arena, scenario, err);
-        scenario->policy = given.policy;
-        scenario->variant = given.variant;
-        scenario->set_count = given.set_count;
-        scenario->expect_count = given.expect_count;
-        o->ask.allow_loss_ppm = ORR_LOSS_ALL;
-    }
-    scenario->sets = o->sets;
-    scenario->expects = o->expects;
-    if (status == ORR_OK && o->shake != NULL) {
-        status = orr_shake_parse(o->shake, &shake, err);
-        scenario->bases = orr_shake_sets(&o->arena, &shake, &scenario->base_count);
-    }
+    bool from_results;
+    o->ask.scenario.sets = o->sets;
+    o->ask.scenario.expects = o->expects;
+    const enum orr_status status =
+        orr_cli_study_of(&o->ask.scenario, o->shake, &o->arena, &from_results, err);
+    o->ask.allow_loss_ppm = from_results ? ORR_LOSS_ALL : o->ask.allow_loss_ppm;
     return status;
 }
 

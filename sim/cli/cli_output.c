@@ -197,6 +197,31 @@ enum orr_status orr_cli_scenario(const struct orr_scenario_options *options,
     return orr_scenario_load(&loaded, scenario, err);
 }
 
+enum orr_status orr_cli_study_of(struct orr_scenario_options *options, const char *shake,
+                                 struct orr_arena *arena, bool *from_results, struct orr_err *err)
+{
+    struct orr_shake how = {0};
+    enum orr_status status = ORR_OK;
+    *from_results = options->path != NULL && orr_cli_is_results(options->path);
+    if (*from_results) {
+        struct orr_scenario_options again;
+        status = orr_rerun_of(options->path, arena, &again, err);
+        if (status == ORR_OK) {
+            options->path = again.path;
+            options->text = again.text;
+            options->text_bytes = again.text_bytes;
+            options->folder = again.folder;
+            options->seed = again.seed;
+            options->seed_given = again.seed_given;
+        }
+    }
+    if (status == ORR_OK && shake != NULL) {
+        status = orr_shake_parse(shake, &how, err);
+        options->bases = orr_shake_sets(arena, &how, &options->base_count);
+    }
+    return status;
+}
+
 void orr_cli_plotted(void *context, const char *path, const char *message)
 {
     (void)context;

@@ -25,7 +25,6 @@
 #include "study_sql.h"
 
 #define SURE       0.95
-#define SEEDS_MOST 1000
 #define KNEE_LEAST 0.1 /* of the curve's height: what lies nearer to the line is no knee */
 
 struct capacity_search {
@@ -58,25 +57,21 @@ double orr_capacity_value(const struct orr_capacity_options *options, uint32_t i
 
 static enum orr_status list_objectives(struct capacity_search *s)
 {
-    struct orr_scenario scenario;
+    struct orr_study__objectives asked;
     struct orr_capacity *out = s->out;
-    enum orr_status status = orr_scenario_load(&s->options->scenario, &scenario, s->err);
+    const enum orr_status status = orr_study__list_objectives(
+        &s->options->scenario, s->options->replicas, s->options->needed, &asked, s->err);
     if (status != ORR_OK) {
         return status;
     }
-    const uint32_t added = s->options->scenario.expect_count;
-    const uint32_t first = added > 0 ? scenario.expect_count - added : 0;
-    out->objective_count = scenario.expect_count - first;
-    const uint64_t seeds = scenario.seed_last - scenario.seed_first + 1;
-    s->seed = scenario.seed_first;
-    out->replicas = s->options->replicas > 0 ? s->options->replicas
-                    : seeds > SEEDS_MOST     ? SEEDS_MOST
-                                             : (uint32_t)seeds;
-    out->needed = s->options->needed > 0 ? s->options->needed : out->replicas;
+    s->seed = asked.seed;
+    out->objective_count = asked.count;
+    out->replicas = asked.replicas;
+    out->needed = asked.needed;
     struct orr_capacity_objective *objectives =
-        orr_arena_alloc(&out->arena, out->objective_count + (size_t)1, sizeof *objectives);
-    for (uint32_t i = 0; i < out->objective_count; i++) {
-        const struct orr_scenario_expect *e = &scenario.expects[first + i];
+        orr_arena_alloc(&out->arena, asked.count, sizeof *objectives);
+    for (uint32_t i = 0; i < asked.count; i++) {
+        const struct orr_scenario_expect *e = &asked.scenario.expects[asked.first + i];
         const struct orr_metric_def *metric = orr_metric_find(e->metric);
         objectives[i] = (struct orr_capacity_objective){
             .text = orr_arena_strndup(&out->arena, e->text, strlen(e->text)),
@@ -87,18 +82,8 @@ static enum orr_status list_objectives(struct capacity_search *s)
             .bound = e->value};
     }
     out->objectives = objectives;
-    if (out->objective_count == 0) {
-        status = orr_fail(s->err, ORR_USAGE,
-                          "%s expects nothing: say what shall hold, such as --objective "
-                          "'wait_p95_s <= 1h'",
-                          scenario.name);
-    }
-    if (status == ORR_OK && out->needed > out->replicas) {
-        status = orr_fail(s->err, ORR_USAGE, "--needed %u is more than the %u replica%s",
-                          out->needed, out->replicas, ORR_PLURAL(out->replicas));
-    }
-    orr_scenario_release(&scenario);
-    return status;
+    orr_scenario_release(&asked.scenario);
+    return ORR_OK;
 }
 
 /* --- one amount --- */
@@ -124,23 +109,14 @@ static enum orr_status run_replicas(struct capacity_search *s, uint32_t index, c
     const struct orr_capacity_options *o = s->options;
     struct orr_arena arena;
     orr_arena_init(&arena);
-    const char **sets = orr_arena_alloc(&arena, o->scenario.set_count + (size_t)1, sizeof *sets);
-    struct orr_point_options *points = orr_arena_alloc(&arena, s->out->replicas, sizeof *points);
     char set[600];
-    const int bytes = snprintf(set, sizeof set, "%s=%.12g", o->path, orr_capacity_value(o, index));
-    for (uint32_t i = 0; i < o->scenario.set_count; i++) {
-        sets[i] = o->scenario.sets[i];
-    }
-    sets[o->scenario.set_count] = orr_arena_strndup(&arena, set, (size_t)bytes);
+    (void)snprintf(set, sizeof set, "%s=%.12g", o->path, orr_capacity_value(o, index));
+    struct orr_point_options *points =
+        orr_study__replicas(&arena, &o->scenario, set, s->seed, s->out->replicas);
     for (uint32_t r = 0; r < s->out->replicas; r++) {
-        points[r] = (struct orr_point_options){.scenario = o->scenario,
-                                               .output = paths[r],
-                                               .force = true,
-                                               .allow_loss_ppm = o->allow_loss_ppm};
-        points[r].scenario.sets = sets;
-        points[r].scenario.set_count = o->scenario.set_count + 1;
-        points[r].scenario.seed = s->seed + r;
-        points[r].scenario.seed_given = true;
+        points[r].output = paths[r];
+        points[r].force = true;
+        points[r].allow_loss_ppm = o->allow_loss_ppm;
     }
     struct orr_study_options study = o->study;
     study.progress = o->study.progress != NULL ? tell_progress : NULL;

@@ -21,8 +21,6 @@
 
 #include "study_int.h"
 
-#define SEEDS_MOST 1000
-
 struct growth_search {
     const struct orr_growth_options *options;
     struct orr_growth *out;
@@ -65,42 +63,27 @@ static void open_objective(struct growth_search *s, uint32_t i,
 
 static enum orr_status list_objectives(struct growth_search *s)
 {
-    struct orr_scenario scenario;
+    struct orr_study__objectives asked;
     struct orr_growth *out = s->out;
-    enum orr_status status = orr_scenario_load(&s->options->scenario, &scenario, s->err);
+    const enum orr_status status = orr_study__list_objectives(
+        &s->options->scenario, s->options->replicas, s->options->needed, &asked, s->err);
     if (status != ORR_OK) {
         return status;
     }
-    const uint32_t added = s->options->scenario.expect_count;
-    const uint32_t first = added > 0 ? scenario.expect_count - added : 0;
-    const uint64_t seeds = scenario.seed_last - scenario.seed_first + 1;
-    const size_t count = scenario.expect_count - first;
-    s->seed = scenario.seed_first;
-    out->objective_count = (uint32_t)count;
-    out->replicas = s->options->replicas > 0 ? s->options->replicas
-                    : seeds > SEEDS_MOST     ? SEEDS_MOST
-                                             : (uint32_t)seeds;
-    out->needed = s->options->needed > 0 ? s->options->needed : out->replicas;
-    s->objectives = orr_arena_alloc(&out->arena, count + 1, sizeof *s->objectives);
-    s->found = orr_arena_alloc(&out->arena, count + 1, sizeof *s->found);
-    s->means = orr_arena_alloc(&out->arena, count + 1, sizeof *s->means);
-    s->kept = orr_arena_alloc(&out->arena, count + 1, sizeof *s->kept);
-    for (uint32_t i = 0; i < count; i++) {
-        open_objective(s, i, &scenario.expects[first + i]);
+    s->seed = asked.seed;
+    out->objective_count = asked.count;
+    out->replicas = asked.replicas;
+    out->needed = asked.needed;
+    s->objectives = orr_arena_alloc(&out->arena, asked.count, sizeof *s->objectives);
+    s->found = orr_arena_alloc(&out->arena, asked.count, sizeof *s->found);
+    s->means = orr_arena_alloc(&out->arena, asked.count, sizeof *s->means);
+    s->kept = orr_arena_alloc(&out->arena, asked.count, sizeof *s->kept);
+    for (uint32_t i = 0; i < asked.count; i++) {
+        open_objective(s, i, &asked.scenario.expects[asked.first + i]);
     }
     out->objectives = s->objectives;
-    if (count == 0) {
-        status = orr_fail(s->err, ORR_USAGE,
-                          "%s expects nothing: say what shall hold, such as --objective "
-                          "'wait_p95_s <= 1h'",
-                          scenario.name);
-    }
-    if (status == ORR_OK && out->needed > out->replicas) {
-        status = orr_fail(s->err, ORR_USAGE, "--needed %u is more than the %u replica%s",
-                          out->needed, out->replicas, ORR_PLURAL(out->replicas));
-    }
-    orr_scenario_release(&scenario);
-    return status;
+    orr_scenario_release(&asked.scenario);
+    return ORR_OK;
 }
 
 /* --- one month --- */
@@ -113,35 +96,23 @@ static void tell_progress(uint64_t done, uint64_t total, orr_ms now, void *conte
 }
 
 static enum orr_status run_month(struct growth_search *s, uint32_t month, struct orr_arena *arena,
-                                 struct orr_point_options *points)
+                                 struct orr_point_options **points)
 {
     const struct orr_growth_options *o = s->options;
-    const struct orr_scenario_options *scenario = &o->scenario;
-    const char **sets = orr_arena_alloc(arena, scenario->set_count + (size_t)1, sizeof *sets);
-    char set[100];
-    const int bytes =
-        snprintf(set, sizeof set, "workload.*.scale.arrivals*=%.12g", orr_growth_factor(o, month));
-    for (uint32_t i = 0; i < scenario->set_count; i++) {
-        sets[i] = scenario->sets[i];
-    }
-    sets[scenario->set_count] = orr_arena_strndup(arena, set, (size_t)bytes);
+    char set[100], path[4400];
+    (void)snprintf(set, sizeof set, "workload.*.scale.arrivals*=%.12g",
+                   orr_growth_factor(o, month));
+    *points = orr_study__replicas(arena, &o->scenario, set, s->seed, s->out->replicas);
     for (uint32_t r = 0; r < s->out->replicas; r++) {
-        char path[4400];
         const int length = snprintf(path, sizeof path, "%s/%u-%u.db", s->scratch, month, r);
-        points[r] =
-            (struct orr_point_options){.scenario = *scenario,
-                                       .output = orr_arena_strndup(arena, path, (size_t)length),
-                                       .totals_only = true,
-                                       .allow_loss_ppm = o->allow_loss_ppm};
-        points[r].scenario.sets = sets;
-        points[r].scenario.set_count = scenario->set_count + 1;
-        points[r].scenario.seed = s->seed + r;
-        points[r].scenario.seed_given = true;
+        (*points)[r].output = orr_arena_strndup(arena, path, (size_t)length);
+        (*points)[r].totals_only = true;
+        (*points)[r].allow_loss_ppm = o->allow_loss_ppm;
     }
     struct orr_study_options study = o->study;
     study.progress = o->study.progress != NULL ? tell_progress : NULL;
     study.context = s;
-    const enum orr_status status = orr_study_run(points, s->out->replicas, &study, s->err);
+    const enum orr_status status = orr_study_run(*points, s->out->replicas, &study, s->err);
     s->out->runs += s->out->replicas;
     return status;
 }
@@ -169,11 +140,10 @@ static enum orr_status try_month(struct growth_search *s, uint32_t month)
     struct orr_arena arena;
     orr_arena_init(&arena);
     const uint32_t replicas = s->out->replicas, objectives = s->out->objective_count;
-    struct orr_point_options *points =
-        orr_arena_alloc(&arena, replicas + (size_t)1, sizeof *points);
+    struct orr_point_options *points;
     double *sums = orr_zalloc(objectives + (size_t)1, sizeof *sums);
     uint32_t *reached = orr_zalloc(objectives + (size_t)1, sizeof *reached);
-    enum orr_status status = run_month(s, month, &arena, points);
+    enum orr_status status = run_month(s, month, &arena, &points);
     for (uint32_t r = 0; r < replicas && status == ORR_OK; r++) {
         status = read_run(s, month, points[r].output, sums, reached);
         (void)unlink(points[r].output);

@@ -37,4 +37,25 @@ const char *orr_study__part_file_name(struct orr_arena *arena, const struct orr_
  * reached; ORR_SCENARIO, as the status of the results: the run has no such metric. */
 bool orr_study__read_objective(struct orr_results *in, const char *text, double *value);
 
+/* What a search for an amount is about (objectives.c): `expects` from `first` on, those that the
+ * options add, or else what the scenario expects. */
+struct orr_study__objectives {
+    struct orr_scenario scenario;
+    uint32_t first, count;
+    uint32_t replicas, needed; /* runs of an amount; how many of them have to keep an objective */
+    uint64_t seed;             /* of the first replica */
+};
+/* `replicas`, `needed`: 0: as many as the scenario has seeds, all. Fails as orr_scenario_load does;
+ * ORR_USAGE: nothing is expected, or more runs are needed than there are. The caller releases the
+ * scenario where it does not fail. */
+enum orr_status orr_study__list_objectives(const struct orr_scenario_options *options,
+                                           uint32_t replicas, uint32_t needed,
+                                           struct orr_study__objectives *out,
+                                           struct orr_err *err) ORR_MUST_USE;
+/* The replicas of one amount: points of the options with one setting more (copied) and seeds from
+ * `seed` on. In the arena; where they write is the caller's. */
+struct orr_point_options *orr_study__replicas(struct orr_arena *arena,
+                                              const struct orr_scenario_options *options,
+                                              const char *set, uint64_t seed, uint32_t count);
+
 #endif

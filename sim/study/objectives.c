@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* objectives.c - what capacity and growth search for, and the runs that they ask. */
+#include <string.h>
+
+#include <orrery/base/text.h>
+
+#include "study_int.h"
+
+#define SEEDS_MOST 1000
+
+enum orr_status orr_study__list_objectives(const struct orr_scenario_options *options,
+                                           uint32_t replicas, uint32_t needed,
+                                           struct orr_study__objectives *out, struct orr_err *err)
+{
+    *out = (struct orr_study__objectives){0};
+    enum orr_status status = orr_scenario_load(options, &out->scenario, err);
+    if (status != ORR_OK) {
+        return status;
+    }
+    const struct orr_scenario *scenario = &out->scenario;
+    const uint64_t seeds = scenario->seed_last - scenario->seed_first + 1;
+    out->first = options->expect_count > 0 ? scenario->expect_count - options->expect_count : 0;
+    out->count = scenario->expect_count - out->first;
+    out->seed = scenario->seed_first;
+    out->replicas = replicas > 0 ? replicas : seeds > SEEDS_MOST ? SEEDS_MOST : (uint32_t)seeds;
+    out->needed = needed > 0 ? needed : out->replicas;
+    if (out->count == 0) {
+        status = orr_fail(err, ORR_USAGE,
+                          "%s expects nothing: say what shall hold, such as --objective "
+                          "'wait_p95_s <= 1h'",
+                          scenario->name);
+    } else if (out->needed > out->replicas) {
+        status = orr_fail(err, ORR_USAGE, "--needed %u is more than the %u replica%s", out->needed,
+                          out->replicas, ORR_PLURAL(out->replicas));
+    }
+    if (status != ORR_OK) {
+        orr_scenario_release(&out->scenario);
+        *out = (struct orr_study__objectives){0};
+    }
+    return status;
+}
+
+struct orr_point_options *orr_study__replicas(struct orr_arena *arena,
+                                              const struct orr_scenario_options *options,
+                                              const char *set, uint64_t seed, uint32_t count)
+{
+    const char **sets = orr_arena_alloc(arena, options->set_count + (size_t)1, sizeof *sets);
+    struct orr_point_options *points = orr_arena_alloc(arena, count + (size_t)1, sizeof *points);
+    for (uint32_t i = 0; i < options->set_count; i++) {
+        sets[i] = options->sets[i];
+    }
+    sets[options->set_count] = orr_arena_strndup(arena, set, strlen(set));
+    for (uint32_t r = 0; r < count; r++) {
+        points[r] = (struct orr_point_options){.scenario = *options};
+        points[r].scenario.sets = sets;
+        points[r].scenario.set_count = options->set_count + 1;
+        points[r].scenario.seed = seed + r;
+        points[r].scenario.seed_given = true;
+    }
+    return points;
+}
