@@ -147,6 +147,9 @@ static void put_constraints(struct draw *d)
         open_inner(d, "topology");
         const char *how = one_in(d, 2) ? "required" : "preferred";
         put(d, how, "%s", level(d));
+        if (one_in(d, 4)) {
+            put(d, "slice", "{level: node, size: %u}", one_in(d, 3) ? 2u : 1u);
+        }
         close_map(d);
     }
     if (has(d, "labels", 25) && one_in(d, 4)) {
