@@ -110,8 +110,8 @@ expect 0 'digests are equal' easy.db --baseline baseline.db --spec exact.yaml
 for metric in never_startable unstarted unfinished; do
     grep -q "^  $metric: {metric: $metric, margin: 0} # allows 0, sees +1$" proposed.yaml || fail "no rule for $metric: $(cat proposed.yaml)"
 done
-grep -q 'sees in 4 of 5 cases (80 % power); percent are of the mean of these runs$' proposed.yaml || fail "no power: $(cat proposed.yaml)"
-grep -q '^  wait_p95_s: .*, margin: \([0-9.]*\)%} # allows +[0-9.]* [a-z]* (+\1 %), sees +[0-9.]* [a-z]* (+[0-9.]* %)$' proposed.yaml || fail "what wait_p95_s sees: $(cat proposed.yaml)"
+grep -q 'sees in 4 of 5 cases (80 % power); percent are of the mean of these runs; then N, the replicas with which 5 % is seen so$' proposed.yaml || fail "no power: $(cat proposed.yaml)"
+grep -q '^  wait_p95_s: .*, margin: \([0-9.]*\)%} # allows +[0-9.]* [a-z]* (+\1 %), sees +[0-9.]* [a-z]* (+[0-9.]* %); 5 % takes N = [0-9]*$' proposed.yaml || fail "what wait_p95_s sees: $(cat proposed.yaml)"
 expect 0 '^note: baseline (1 run) and new (1): jobs that had not ended 0 and 0, jobs that never started 0 and 0, jobs that never could start 0 and 0$' \
     fifo.db --baseline fifo.db --spec exact.yaml
 expect 1 'seen in 4 of 5 cases is +[0-9.]* [a-z]* (+[0-9.]* %)$' fifo.db --baseline easy.db --spec statistical.yaml --junit gate.xml --summary gate.md

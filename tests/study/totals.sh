@@ -16,8 +16,12 @@ near() { # WHAT A B: equal but for the digits that are printed
     awk -v a="$2" -v b="$3" 'BEGIN { d = a - b; m = a > b ? a : b; exit !(a != "" && b != "" && d * d <= (1e-4 * m + 1e-4) ^ 2) }' ||
         fail "$name: $1: $2 and $3"
 }
-data() { # FIGURE: its data, the blocks in order
+data() { # FIGURE: its data, the blocks in order; none where there is nothing to show, which is said
     PATH=$dir/none "$orrery" plot $name.db "$1" -o "$name-$1" >out 2>err || [ $? = 69 ] || fail "$name: plot $1"
+    if [ ! -f "$name-$1/$name-$1".dat ]; then
+        grep -q "^not drawn: $1: " out err || fail "$name: no figure $1, and no word of it"
+        mkdir -p "$name-$1" && echo "# no $1" | tee "$name-$1/$name-$1.gp" >"$name-$1/$name-$1".dat
+    fi
     cat "$name-$1/$name-$1".dat
 }
 query() {
@@ -118,8 +122,8 @@ others() {
     data nodes >/dev/null
     near 'figure nodes, GPU-s held' "$(awk -v end="$end" -v gpus="$(query 'SELECT sum(gpus) FROM node')" '!/^#/ && NF == 3 { sum += $3; column[$1]; row[$2] }
         END { for (c in column) columns++; for (r in row) rows++; printf "%.9g", sum / 100 * gpus / rows * end / 1000 / columns }' "$name-nodes/$name-nodes".dat)" "$held"
-    data churn >/dev/null
-    if [ "$(query 'SELECT count(*) > 0 FROM eviction')" = 1 ]; then
+    if [ "$(query 'SELECT count(*) > 0 FROM eviction')" = 1 ]; then # else there is no such figure
+        data churn >/dev/null
         near 'figure churn, evictions' "$(block churn 1 | area 0 | awk '{ print $1 / 3600 }')" "$(query 'SELECT count(*) FROM eviction')"
         near 'figure churn, GPU-h lost' "$(block churn 2 | awk 'END { print $NF }')" \
             "$(query 'SELECT total(preempt + reclaim + consolidate + stale_gang + node_failure + max_runtime) / 3.6e9 FROM job_time')"
