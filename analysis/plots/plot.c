@@ -11,7 +11,8 @@
 static const struct orr_plot_info infos[] = {
     {"share", "quota, fair share and allocation over time, a panel a queue", false},
     {"allocation", "allocated GPUs over time, stacked by queue", true},
-    {"wait-cdf", "how long jobs waited, as a cumulative share of jobs, by queue or kind", true},
+    {"wait-cdf", "how long jobs waited, as the share of jobs that still wait, by queue or kind",
+     true},
     {"jct-cdf", "time from submit to end, as a cumulative share of jobs, by queue or kind", true},
     {"depth", "jobs that wait and the GPUs they ask for, over time", true},
     {"reasons", "the GPUs that waiting jobs ask for over time, by why they wait", true},

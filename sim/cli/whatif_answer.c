@@ -258,11 +258,32 @@ static void print_line(const char *text, void *context)
     (void)fprintf(context, "%s\n", text);
 }
 
+/* "fifo backfill=true"; where shards have their own: "a: kai, b: fifo backfill=true". */
+static void print_policy(const struct orr_scenario *base, FILE *out)
+{
+    const struct orr_scenario_shard whole = {
+        .policy = base->policy, .params = base->params, .param_count = base->param_count};
+    const uint32_t count = base->shard_count > 1 ? base->shard_count : 1;
+    for (uint32_t s = 0; s < count; s++) {
+        const struct orr_scenario_shard *shard = count > 1 ? &base->shards[s] : &whole;
+        (void)fprintf(out, "%s%s%s%s", s > 0 ? ", " : "", count > 1 ? shard->name : "",
+                      count > 1 ? ": " : "", shard->policy);
+        for (uint32_t p = 0; p < shard->param_count; p++) {
+            const char *value = shard->params[p].value;
+            const size_t shown = strcspn(value, "\n"); /* a slurm.conf has many lines */
+            (void)fprintf(out, " %s=%.*s%s", shard->params[p].name, shown < 40 ? (int)shown : 40,
+                          value, shown > 40 || value[shown] != '\0' ? ".." : "");
+        }
+    }
+}
+
 static void print_text(struct whatif *w, const struct answers *answers, FILE *out)
 {
-    (void)fprintf(out, "%s: base against %u %s, %u %s each on shared draws\n", w->base.name,
-                  w->arm_count - 1, w->arm_count == 2 ? "change" : "changes", w->seed_count,
-                  ORR_ONE(w->seed_count, "seed", "seeds"));
+    (void)fprintf(out, "%s: base against %u %s, %u %s each on shared draws; base under ",
+                  w->base.name, w->arm_count - 1, w->arm_count == 2 ? "change" : "changes",
+                  w->seed_count, ORR_ONE(w->seed_count, "seed", "seeds"));
+    print_policy(&w->base, out);
+    (void)fputc('\n', out);
     if (answers->all.one_trace && w->seed_count > 1) {
         (void)fputs("  all seeds give the same run, since nothing here is drawn: --shake "
                     "submit=60s,run=1% moves the jobs of the trace\n",

@@ -152,7 +152,7 @@ bool propose_means_nothing(struct orr_cell cell)
     return false;
 }
 
-bool propose_times(const struct guess *guess, uint32_t column, enum times_format *format)
+bool propose_times(struct guess *guess, uint32_t column, enum times_format *format)
 {
     struct orr_cell *given = orr_arena_alloc(guess->arena, SAMPLE_ROWS, sizeof *given);
     uint32_t count = 0;
@@ -161,7 +161,7 @@ bool propose_times(const struct guess *guess, uint32_t column, enum times_format
             given[count++] = guess->cells[column][r];
         }
     }
-    return count > 0 && times_guess(given, count, format);
+    return count > 0 && times_guess(given, count, format, &guess->either[column]);
 }
 
 static void find_roles(struct guess *guess)
@@ -188,6 +188,25 @@ static void find_roles(struct guess *guess)
         }
         guess->of[ROLE_QUEUE] = numbers ? ORR_NONE : queue;
         guess->used[queue] = !numbers;
+    }
+}
+
+/* Where one column tells days from months, the others of the table are written so too. */
+static void agree_on_dates(struct guess *guess)
+{
+    enum times_format known = TIMES_FORMATS;
+    for (uint32_t role = ROLE_SUBMIT; role <= ROLE_END; role++) {
+        const enum times_format format = guess->formats[role];
+        if (guess->of[role] != ORR_NONE && !guess->either[guess->of[role]] &&
+            (format == TIMES_DAY_FIRST || format == TIMES_MONTH_FIRST)) {
+            known = format;
+        }
+    }
+    for (uint32_t role = ROLE_SUBMIT; role <= ROLE_END && known != TIMES_FORMATS; role++) {
+        if (guess->of[role] != ORR_NONE && guess->either[guess->of[role]]) {
+            guess->formats[role] = known;
+            guess->either[guess->of[role]] = false;
+        }
     }
 }
 
@@ -289,7 +308,10 @@ static void put_times(FILE *out, const struct guess *guess)
         if (guess->of[role] != ORR_NONE) {
             (void)fprintf(out, "  ");
             put_text(out, guess->names[guess->of[role]]);
-            (void)fprintf(out, ": %s\n", times_names[guess->formats[role]]);
+            (void)fprintf(out, ": %s%s\n", times_names[guess->formats[role]],
+                          guess->either[guess->of[role]]
+                              ? "  # day and month may be the other way round: no row tells"
+                              : "");
         }
     }
 }
@@ -453,6 +475,7 @@ enum orr_status orr_intake_propose(const char *path, const struct orr_intake_opt
     if (status == ORR_OK) {
         find_roles(guess);
         propose_from_cells(guess);
+        agree_on_dates(guess);
         status = check_known(guess, path, err);
     }
     char *text = NULL;

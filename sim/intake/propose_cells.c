@@ -17,7 +17,7 @@ struct dated {
     orr_ms at[SAMPLE_ROWS]; /* ORR_MS_NONE: not given */
 };
 
-static bool read_dates(const struct guess *guess, uint32_t column, struct dated *dated)
+static bool read_dates(struct guess *guess, uint32_t column, struct dated *dated)
 {
     struct times *times;
     struct orr_err err;

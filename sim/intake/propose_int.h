@@ -5,7 +5,7 @@
 
 #include "intake_int.h"
 
-#define SAMPLE_ROWS 200
+#define SAMPLE_ROWS 2000
 
 /* What a column of a table may be; names as propose_fold makes them, with or without a unit, best
  * first.
@@ -35,6 +35,7 @@ struct guess {
     uint32_t of[ROLES];               /* column of the file, ORR_NONE: none */
     enum times_format formats[ROLES]; /* of the roles that are times */
     bool dated[ROLES], used[ORR_RECORDS_COLUMNS];
+    bool either[ORR_RECORDS_COLUMNS]; /* dates whose day and month may be the other way round */
     struct orr_cell *cells[ORR_RECORDS_COLUMNS]; /* of the sample, by column */
     uint32_t rows;
     bool by_cells; /* dates are known by their order, not by their names */
@@ -47,7 +48,7 @@ void propose_fold(const char *name, char *out, size_t room);
 double propose_unit(const char *name, char *bare, size_t room);
 bool propose_means_nothing(struct orr_cell cell);
 /* The format of all times of a column; false: they are none. */
-bool propose_times(const struct guess *guess, uint32_t column, enum times_format *format);
+bool propose_times(struct guess *guess, uint32_t column, enum times_format *format);
 /* propose_cells.c: where no date is known by its name, roles by what stands in the cells. */
 void propose_from_cells(struct guess *guess);
 

@@ -257,21 +257,34 @@ static enum times_format guess_clock(orr_ms as_seconds)
     return s > 631152000000000 && s < 4102444800000000 ? TIMES_EPOCH_US : TIMES_SECONDS;
 }
 
-bool times_guess(const struct orr_cell *texts, uint32_t count, enum times_format *out)
+/* From the first to the last of all texts; ORR_MS_NONE: not all are of the format. */
+static orr_ms span_in(enum times_format format, const struct orr_cell *texts, uint32_t count)
 {
-    static const enum times_format dates[] = {TIMES_DATE, TIMES_DAY_FIRST, TIMES_MONTH_FIRST};
-    orr_ms at;
-    for (size_t d = 0; d < sizeof dates / sizeof dates[0]; d++) {
-        struct times times = {.format = dates[d]};
-        uint32_t good = 0;
-        while (good < count && times_read(&times, texts[good], &at)) {
-            good++;
+    struct times times = {.format = format};
+    orr_ms at, first = 0, last = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!times_read(&times, texts[i], &at)) {
+            return ORR_MS_NONE;
         }
-        if (count > 0 && good == count) {
-            *out = dates[d];
-            return true;
-        }
+        first = i == 0 || at < first ? at : first;
+        last = i == 0 || at > last ? at : last;
     }
+    return count > 0 ? last - first : ORR_MS_NONE;
+}
+
+bool times_guess(const struct orr_cell *texts, uint32_t count, enum times_format *out, bool *either)
+{
+    const orr_ms year = span_in(TIMES_DATE, texts, count);
+    const orr_ms day = span_in(TIMES_DAY_FIRST, texts, count);
+    const orr_ms month = span_in(TIMES_MONTH_FIRST, texts, count);
+    *either = year == ORR_MS_NONE && day != ORR_MS_NONE && month != ORR_MS_NONE;
+    if (year != ORR_MS_NONE || day != ORR_MS_NONE || month != ORR_MS_NONE) {
+        *out = year != ORR_MS_NONE                                            ? TIMES_DATE
+               : day != ORR_MS_NONE && (month == ORR_MS_NONE || day <= month) ? TIMES_DAY_FIRST
+                                                                              : TIMES_MONTH_FIRST;
+        return true;
+    }
+    orr_ms at;
     enum times_format all = TIMES_SECONDS;
     for (uint32_t i = 0; i < count; i++) {
         if (!orr_parse_seconds(texts[i].at, texts[i].bytes, &at)) {
