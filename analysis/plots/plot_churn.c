@@ -51,7 +51,7 @@ static void churn_panels(struct orr_plot *plot, struct orr_plot_layers *eviction
     orr_plot__panel_below(plot);
     orr_plot__time_axis(plot, lost->from, lost->to, 8, true);
     double top = orr_plot__layers_top(lost);
-    orr_plot__ylabel(plot, "lost GPU-hours so far", orr_plot__panel_height(plot));
+    orr_plot__ylabel(plot, "GPU-hours lost", orr_plot__panel_height(plot));
     orr_plot__gp(plot, "set yrange [0:%.9g]\n", top > 0 ? top * 1.06 : 1.0);
     orr_plot__layers_plot(plot, lost, dumb);
     if (!dumb) {

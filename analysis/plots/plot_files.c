@@ -224,11 +224,11 @@ static void absent(struct orr_plot *plot, const struct orr_plot_files *files)
 
 /* An SVG without the names that gnuplot gives it, which a browser shows beside the pointer:
  * "Gnuplot" of the picture, "gnuplot_plot_1" or the words of its command of a line. Names of a
- * legend stay. */
-static void forget_names(struct orr_plot *plot, const struct orr_plot_files *files)
+ * legend stay. Images, the cells of heat maps, are not to be smoothed into each other. */
+static void amend_svg(struct orr_plot *plot, const struct orr_plot_files *files)
 {
     static const char numbered[] = "<title>gnuplot_plot_", command[] = "' index ";
-    static const char picture[] = "<title>Gnuplot</title>";
+    static const char picture[] = "<title>Gnuplot</title>", image[] = "<image ";
     char from[1700], to[1700];
     char *line = NULL;
     size_t room = 0;
@@ -241,6 +241,9 @@ static void forget_names(struct orr_plot *plot, const struct orr_plot_files *fil
         if (end != NULL && (strncmp(title, numbered, strlen(numbered)) == 0 ||
                             (title[strlen("<title>")] == '\'' && strstr(title, command) != NULL))) {
             (void)fprintf(out, "%.*s%s", (int)(title - line), line, end + strlen("</title>"));
+        } else if (strncmp(line, image, strlen(image)) == 0) {
+            (void)fprintf(out, "%sstyle='image-rendering:pixelated' %s", image,
+                          line + strlen(image));
         } else if (strncmp(line, picture, strlen(picture)) != 0) {
             (void)fputs(line, out);
         }
@@ -307,7 +310,7 @@ static void finish(struct orr_plot *plot, const struct orr_plot_files *files,
                      warning != NULL ? warning : "");
     } else {
         if (plot->term == ORR_PLOT_SVG) {
-            forget_names(plot, files);
+            amend_svg(plot, files);
         }
         keep(plot, files, files->image, warning, report, context);
     }

@@ -375,7 +375,7 @@ void orr_plot__runs_churn(struct orr_plot *to, struct orr_plot *runs)
         orr_plot__runs_plot(to, runs, blocks[0], "", false, false);
         orr_plot__panel_below(to);
         orr_plot__time_axis(to, from, end, 8, true);
-        orr_plot__ylabel(to, "lost GPU-hours so far", orr_plot__panel_height(to));
+        orr_plot__ylabel(to, "GPU-hours lost", orr_plot__panel_height(to));
         orr_plot__gp(to, "set yrange [0:%.9g]\n", tops[1] > 0 ? tops[1] * 1.06 : 1.0);
         orr_plot__runs_plot(to, runs, blocks[1], "", dumb, false);
         if (!dumb) {

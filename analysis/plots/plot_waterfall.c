@@ -333,14 +333,11 @@ static void parts_plot(struct orr_plot *to, const double *gpu_h, const bool *has
     orr_plot__gp(to, "\n");
 }
 
-static void parts_draw(struct orr_plot *to, const struct orr_plot *runs, const double *gpu_h)
+static void parts_draw(struct orr_plot *to, const struct orr_plot *runs, const double *gpu_h,
+                       const bool *has)
 {
-    bool has[PARTS] = {false};
     uint32_t letters = 8, count = 0;
     for (uint32_t p = 0; p < PARTS; p++) {
-        for (uint32_t i = 0; i < to->among; i++) {
-            has[p] = has[p] || gpu_h[(size_t)i * PARTS + p] > 0;
-        }
         const uint32_t length = has[p] ? (uint32_t)strlen(part_name(p)) : 0;
         letters = length > letters ? length : letters;
         count += has[p];
@@ -362,14 +359,22 @@ static void parts_draw(struct orr_plot *to, const struct orr_plot *runs, const d
 void orr_plot__runs_waterfall(struct orr_plot *to, struct orr_plot *runs)
 {
     double *gpu_h = orr_zalloc((size_t)to->among * PARTS, sizeof *gpu_h);
-    bool any = false;
+    bool any = false, has[PARTS] = {false};
     for (uint32_t i = 0; i < to->among; i++) {
         struct waterfall fall = {.count = 0};
         fall_load(&runs[i], &fall);
         any = any || (fall.capacity > 0 && runs[i].run.jobs > 0);
         parts_take(&fall, gpu_h + (size_t)i * PARTS);
     }
-    orr_plot__start(to, (struct orr_plot_size){900, 220 + 50 * (int)to->among, 100,
+    int named = 0;
+    for (uint32_t p = 0; p < PARTS; p++) {
+        for (uint32_t i = 0; i < to->among; i++) {
+            has[p] = has[p] || gpu_h[(size_t)i * PARTS + p] > 0;
+        }
+        named += has[p];
+    }
+    const int bars = 220 + 50 * (int)to->among, legend = 190 + 26 * named;
+    orr_plot__start(to, (struct orr_plot_size){900, bars > legend ? bars : legend, 100,
                                                14 + 3 * (int)to->among, false});
     orr_plot__title(to, "Where the GPU time went",
                     orr_plot__is_part(to) ? "of a part of it; what became of the work is known of "
@@ -378,7 +383,7 @@ void orr_plot__runs_waterfall(struct orr_plot *to, struct orr_plot *runs)
     if (!any) {
         orr_plot__nothing(to, "no job was submitted");
     } else {
-        parts_draw(to, runs, gpu_h);
+        parts_draw(to, runs, gpu_h, has);
     }
     orr_free(gpu_h);
 }
