@@ -390,7 +390,7 @@ static uint32_t first_said(const struct history *h, const struct one *one, size_
     return name;
 }
 
-static void put_names(struct out *out, const struct one *one)
+static void put_names(struct out *out, const struct one *one, char *text, size_t bytes)
 {
     struct history *h = out->h;
     const struct history_job *job = &h->jobs[one->job];
@@ -400,7 +400,6 @@ static void put_names(struct out *out, const struct one *one)
     const int64_t priority = job->has_group        ? job->priority
                              : first->has_priority ? first->priority
                                                    : 50;
-    char text[24];
     put_name(out, OUT_QUEUE,
              job->queue != ORR_NONE ? job->queue
                                     : first_said(h, one, offsetof(struct history_pod, queue)));
@@ -409,7 +408,7 @@ static void put_names(struct out *out, const struct one *one)
              orr_kind_name(import_kind_of(
                  origin != ORR_NONE ? orr_idmap_name(&h->names, origin) : NULL, priority)));
     if (known) {
-        (void)snprintf(text, sizeof text, "%" PRId64, priority);
+        (void)snprintf(text, bytes, "%" PRId64, priority);
         put_text(out, OUT_PRIORITY, text);
     }
     if (job->has_preemptible) {
@@ -438,7 +437,8 @@ static void put_row(struct out *out, const struct one *one)
     struct history *h = out->h;
     struct orr_intake_report *report = h->report;
     const struct attempt *last = &one->attempts[one->attempt_count - 1];
-    char name[800], attempts[1600];
+    /* The row keeps texts where they are until it is written. */
+    char name[800], attempts[1600], priority[24];
     orr_native_clear(out->row);
     put_time(out, OUT_SUBMIT, one->submit_ms);
     put_number(out, OUT_RUN, last->end_ms - last->start_ms, 1000);
@@ -448,7 +448,7 @@ static void put_row(struct out *out, const struct one *one)
         put_number(out, OUT_GPUS, one->gpus, 1);
         out->mixed++;
     }
-    put_names(out, one);
+    put_names(out, one, priority, sizeof priority);
     put_time(out, OUT_START, one->attempts[0].start_ms);
     put_time(out, OUT_END, last->end_ms);
     put_text(out, OUT_STATE, last->state);
