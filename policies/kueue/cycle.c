@@ -107,7 +107,7 @@ static void settle(struct orr_kueue *kueue)
             if (entry->requeue == KUEUE_DONE && entry->assignment->mode == ORR_KUEUE_FIT) {
                 orr_kueue__move(kueue, entry->workload, entry->merged);
             } else {
-                kueue->workloads[entry->workload].unhealthy_count = 0; /* until it is told again */
+                kueue->workloads[entry->workload].unhealthy_count = 0; /* until the next pass */
             }
             continue;
         }
