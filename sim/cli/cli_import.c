@@ -288,6 +288,9 @@ static enum orr_status read_file(const struct import_options *o, FILE *out,
     if (is_history(o)) {
         return orr_intake_history(o->files, o->file_count, out, report, err);
     }
+    if (o->format != NULL ? strcmp(o->format, "steps") == 0 : orr_intake_is_steps(path)) {
+        return orr_intake_steps(path, NULL, out, report, err);
+    }
     if (o->format != NULL ? strcmp(o->format, "sacct") == 0 : orr_intake_is_sacct(path)) {
         return orr_intake_sacct(path, &o->intake, out, report, err);
     }
@@ -489,6 +492,83 @@ static enum orr_status import_several(struct import_options *o, struct orr_err *
     return status;
 }
 
+/* --- jobs by steps ---------------------------------------------------------------------------- */
+
+/* Of several files the list of jobs; NULL: none is one. */
+static const char *find_steps(const struct import_options *o, const char **rates, uint32_t *count)
+{
+    const char *jobs = NULL;
+    *count = 0;
+    for (uint32_t f = 0; f < o->file_count; f++) {
+        if (jobs == NULL && orr_intake_is_steps(o->files[f])) {
+            jobs = o->files[f];
+        } else {
+            rates[(*count)++] = o->files[f];
+        }
+    }
+    return jobs;
+}
+
+/* Jobs and the rates of their steps: jobs.csv, profiles.yaml and its tables in a folder. */
+static enum orr_status write_steps(const struct import_options *o, const char *jobs,
+                                   const struct orr_intake_rates *rates,
+                                   struct orr_intake_report *report, struct orr_err *err)
+{
+    struct part trace = {.out = NULL}, profiles = {.out = NULL}, steps = {.out = NULL},
+                epochs = {.out = NULL};
+    enum orr_status status = orr_cli_folder(o->output, err);
+    status = status == ORR_OK ? open_part(o, "jobs.csv", &trace, err) : status;
+    status = status == ORR_OK ? open_part(o, "profiles.yaml", &profiles, err) : status;
+    status = status == ORR_OK ? open_part(o, "steps.csv", &steps, err) : status;
+    if (status == ORR_OK && orr_intake_rates_have_epochs(rates)) {
+        status = open_part(o, "epochs.csv", &epochs, err);
+    }
+    orr_intake_report_init(report, jobs);
+    if (status == ORR_OK) {
+        orr_intake_report_release(report);
+        status = orr_intake_steps(jobs, rates, trace.out, report, err);
+    }
+    if (status == ORR_OK) {
+        status = orr_intake_check_loss(report, o->allow_loss_ppm, err);
+    }
+    if (status == ORR_OK) {
+        orr_intake_rates_write(rates, profiles.out);
+        orr_intake_rates_write_steps(rates, steps.out);
+        orr_intake_note(report, "a scenario takes them by profiles: {from: profiles.yaml} and "
+                                "workload: [{trace: jobs.csv}]");
+    }
+    if (status == ORR_OK && epochs.out != NULL) {
+        orr_intake_rates_write_epochs(rates, epochs.out);
+    }
+    status = close_part(o, &epochs, status, err);
+    status = close_part(o, &steps, status, err);
+    status = close_part(o, &profiles, status, err);
+    return close_part(o, &trace, status, err);
+}
+
+static enum orr_status import_steps(struct import_options *o, const char *jobs,
+                                    const char *const *paths, uint32_t count, struct orr_err *err)
+{
+    struct orr_intake_report report;
+    struct orr_intake_rates *rates = NULL;
+    if (o->output == NULL || to_stdout(o)) {
+        return orr_fail(err, ORR_USAGE, "-o FOLDER is needed: jobs and rates become several files");
+    }
+    enum orr_status status = orr_intake_rates_read(paths, count, &rates, err);
+    if (status != ORR_OK) {
+        return status;
+    }
+    status = write_steps(o, jobs, rates, &report, err);
+    if (status == ORR_OK && o->common.json) {
+        print_json(o, &report);
+    } else if (status == ORR_OK && !o->common.quiet) {
+        print_text(o, &report, stdout);
+    }
+    orr_intake_report_release(&report);
+    orr_intake_rates_free(rates);
+    return status;
+}
+
 /* --- a snapshot ------------------------------------------------------------------------------ */
 
 static void print_state(const struct import_options *o, const struct orr_snapshot_state *state)
@@ -623,7 +703,8 @@ int orr_cli_import(int argc, char **argv)
          0},
         {"maps", KEY_MAPS, 0, 0, "list the maps that are shipped", 0},
         {"format", KEY_FORMAT, "NAME", 0,
-         "sacct, history (what a Kubernetes cluster's dumps, watch logs, audit logs and answers of "
+         "sacct, steps (jobs of Gavel, Shockwave, Pollux or Sia), history (what a Kubernetes "
+         "cluster's dumps, watch logs, audit logs and answers of "
          "Prometheus say of its jobs), or a format of traces, when suffix and header do not tell",
          0},
         {"zone", KEY_ZONE, "ZONE", 0,
@@ -681,6 +762,12 @@ int orr_cli_import(int argc, char **argv)
     (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
     if (o.maps) {
         return list_maps(&o);
+    }
+    const char *rates[ORR_CLI_LIST_MAX], *steps = NULL;
+    uint32_t rate_count = 0;
+    if (o.file_count > 1 && o.intake.map == NULL && o.format == NULL &&
+        (steps = find_steps(&o, rates, &rate_count)) != NULL) {
+        return import_steps(&o, steps, rates, rate_count, &err) == ORR_OK ? 0 : orr_cli_fail(&err);
     }
     const bool history = is_history(&o);
     if (!history && o.intake.map == NULL && o.format == NULL && orr_snapshot_is_one(o.files[0])) {

@@ -32,6 +32,12 @@ for log in KTH-SP2-1996-2.1:27992 HPC2N-2002-2.2:202871 SDSC-BLUE-2000-4.2:24330
     has "${log%%:*}" "rows      ${log##*:} read" "$data/swf/${log%%:*}-cln.swf.gz" --allow-loss=any
 done
 has blue 'interactive' "$data/swf/SDSC-BLUE-2000-4.2-cln.swf.gz" --allow-loss=any
+gavel=$data/gavel-msr
+has gavel 'rows      2000 read, 2000 kept' "$gavel/seed0-ee9e8c.trace.gz" "$gavel/simulation_throughputs.json.gz" -o gavel
+has gavel '(52.2 d)' "$gavel/seed0-ee9e8c.trace.gz" "$gavel/simulation_throughputs.json.gz" -o gavel --force
+# 373 jobs have no rate of their number of GPUs on V100: 371 have more than were measured, two have 7
+grep -q '371 jobs have more GPUs than any rate of its kind' out || fail "gavel: $(cat out)"
+[ "$(awk -F, '$4 == 7' gavel/jobs.csv | wc -l)" = 2 ] || fail 'gavel: not two jobs of 7 GPUs'
 samples=$data/slurm-samples
 has sacct 'rows      4 read, 2 kept' "$samples/sample-sacct-one-multiline.txt"
 has sacct 'sizes     median 256 GPUs, 90 % 1024' "$samples/sample-sacct-one-multiline.txt"

@@ -92,6 +92,31 @@ enum orr_status orr_intake_cluster(const char *const *paths, uint32_t count,
 /* Whether a file is one of those, by its first words. */
 bool orr_intake_is_cluster(const char *path);
 
+/* Tables of measured step rates: Gavel's JSON by GPU model, or CSV as profiles of a scenario have
+ * it (profile, placement, step_s or steps_per_s; profile, end, gain), several put together. *out is
+ * the caller's to free; NULL on failure: ORR_NO_INPUT, ORR_IO, ORR_DATA with the place. */
+struct orr_intake_rates;
+enum orr_status orr_intake_rates_read(const char *const *paths, uint32_t count,
+                                      struct orr_intake_rates **out,
+                                      struct orr_err *err) ORR_MUST_USE;
+void orr_intake_rates_free(struct orr_intake_rates *rates); /* NULL does nothing */
+bool orr_intake_rates_have_epochs(const struct orr_intake_rates *rates);
+/* As profiles of a scenario: the file of profiles, which names steps.csv and epochs.csv beside it,
+ * and these. */
+void orr_intake_rates_write(const struct orr_intake_rates *rates, FILE *out);
+void orr_intake_rates_write_steps(const struct orr_intake_rates *rates, FILE *out);
+void orr_intake_rates_write_epochs(const struct orr_intake_rates *rates, FILE *out);
+
+/* Whether a file is a list of jobs that state their work in steps: of Gavel or Shockwave (cells
+ * between tabs, no header), or of Pollux and Sia (CSV). */
+bool orr_intake_is_steps(const char *path);
+/* Reads it. A job is as long as its steps, or the epochs of its application, take on the reference
+ * of its rates, and names its profile; rates NULL: as long as its row says, where it does. The rest
+ * as of orr_intake_table. */
+enum orr_status orr_intake_steps(const char *path, const struct orr_intake_rates *rates, FILE *out,
+                                 struct orr_intake_report *report,
+                                 struct orr_err *err) ORR_MUST_USE;
+
 /* What a Kubernetes cluster's records over time say of its jobs, as a native trace with attempts:
  * dumps of `kubectl get -o json` (what is in the next no more is gone; its name or the newest time
  * in it says when it was made), logs of `kubectl get -w -o json`, audit logs of level
