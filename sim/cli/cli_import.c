@@ -157,6 +157,11 @@ static void print_text(const struct import_options *o, const struct orr_intake_r
     print_drops(report, out);
     if (report->is_series) {
         print_series(report, out);
+    } else if (report->is_nodes) {
+        (void)fprintf(out, "  cluster   %llu node%s of %u kind%s, %lld GPU%s\n",
+                      (unsigned long long)report->nodes, ORR_PLURAL(report->nodes),
+                      (unsigned)report->pools, ORR_PLURAL(report->pools), (long long)report->gpus,
+                      ORR_PLURAL(report->gpus));
     } else {
         stat_text(&view, out);
     }
@@ -200,6 +205,10 @@ static void print_json(const struct import_options *o, const struct orr_intake_r
             orr_json_real(&json, report->columns[c], report->sums[c]);
         }
         orr_json_close(&json, '}');
+    } else if (report->is_nodes) {
+        orr_json_int(&json, "nodes", (int64_t)report->nodes);
+        orr_json_int(&json, "gpus", report->gpus);
+        orr_json_int(&json, "pools", report->pools);
     } else {
         stat_json(&view, &json);
     }

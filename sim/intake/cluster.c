@@ -8,32 +8,22 @@
 #include <orrery/sim/yaml.h>
 #include <orrery/traces/source.h>
 
-#include "intake_int.h"
+#include "pools.h"
 #include "slurm_text.h"
 
 #define FILE_BYTES_MAX ((size_t)256 << 20)
-#define NAME_BYTES     128
-
-struct pool { /* nodes that are alike */
-    int64_t gpus, cpus, mem_mib;
-    char model[NAME_BYTES];
-    uint32_t nodes, down;
-    const char **names; /* of its nodes; the report's */
-    uint32_t name_count, name_capacity;
-};
 
 struct queue { /* a partition, or an account */
-    char name[NAME_BYTES], parent[NAME_BYTES], comment[300];
+    char name[INTAKE_NAME_BYTES], parent[INTAKE_NAME_BYTES], comment[300];
     int64_t weight, limit; /* limit -1: none */
     int64_t priority;      /* tier of a partition; -1: none */
 };
 
 struct cluster {
     struct orr_intake_report *report;
-    struct pool *pools;
+    struct intake_pools pools;
     struct queue *partitions, *accounts;
-    uint32_t pool_count, pool_capacity, partition_count, partition_capacity, account_count,
-        account_capacity;
+    uint32_t partition_count, partition_capacity, account_count, account_capacity;
     uint32_t cpu_nodes, down;
     bool users; /* associations of users were left out */
 };
@@ -58,15 +48,6 @@ static struct orr_cell value_of(struct orr_cell record, const char *key)
     return (struct orr_cell){"", 0};
 }
 
-static void copy_cell(char out[NAME_BYTES], struct orr_cell cell)
-{
-    const size_t bytes = cell.bytes < NAME_BYTES - 1 ? cell.bytes : NAME_BYTES - 1;
-    if (bytes > 0) {
-        memcpy(out, cell.at, bytes);
-    }
-    out[bytes] = '\0';
-}
-
 static int64_t integer_or(struct orr_cell cell, int64_t otherwise)
 {
     int64_t number;
@@ -84,23 +65,9 @@ static bool has_word(struct orr_cell text, const char *word)
     return false;
 }
 
-static struct pool *pool_of(struct cluster *cluster, const struct pool *node)
-{
-    for (uint32_t p = 0; p < cluster->pool_count; p++) {
-        struct pool *pool = &cluster->pools[p];
-        if (pool->gpus == node->gpus && pool->cpus == node->cpus &&
-            pool->mem_mib == node->mem_mib && strcmp(pool->model, node->model) == 0) {
-            return pool;
-        }
-    }
-    cluster->pools = ORR_ROOM_FOR_ONE(cluster->pools, cluster->pool_count, cluster->pool_capacity);
-    cluster->pools[cluster->pool_count] = *node;
-    return &cluster->pools[cluster->pool_count++];
-}
-
 static void take_node(struct cluster *cluster, struct orr_cell record)
 {
-    struct pool node = {0};
+    struct intake_pool node = {0};
     const struct orr_cell name = value_of(record, "NodeName");
     struct slurm_gpus gpus = slurm_gres_gpus(value_of(record, "Gres"));
     if (!gpus.given) {
@@ -115,20 +82,20 @@ static void take_node(struct cluster *cluster, struct orr_cell record)
     }
     cluster->down += down;
     node.gpus = gpus.count;
-    node.cpus = integer_or(value_of(record, "CPUTot"), integer_or(value_of(record, "CPUs"), 0));
+    const int64_t cpus =
+        integer_or(value_of(record, "CPUTot"), integer_or(value_of(record, "CPUs"), 0));
+    node.cpu_milli = cpus > 0 && cpus <= 1000000 ? cpus * 1000 : 0;
     node.mem_mib = integer_or(value_of(record, "RealMemory"), 0);
-    copy_cell(node.model, gpus.type);
-    char text[NAME_BYTES];
-    copy_cell(text, name);
+    intake_copy_name(node.model, gpus.type);
+    char text[INTAKE_NAME_BYTES];
+    intake_copy_name(text, name);
     const uint64_t hosts = slurm_hosts(text);
-    struct pool *pool = pool_of(cluster, &node);
-    pool->nodes += hosts > 0 ? (uint32_t)hosts : 1;
-    pool->down += !down ? 0 : hosts > 0 ? (uint32_t)hosts : 1;
-    if (strchr(text, '[') == NULL && strchr(text, ',') == NULL && text[0] != '\0') {
-        pool->names = ORR_ROOM_FOR_ONE(pool->names, pool->name_count, pool->name_capacity);
-        pool->names[pool->name_count++] =
-            orr_arena_strndup(&cluster->report->arena, text, strlen(text));
-    }
+    const bool single = strchr(text, '[') == NULL && strchr(text, ',') == NULL && text[0] != '\0';
+    node.nodes = hosts > 0 ? (uint32_t)hosts : 1;
+    node.down = down ? node.nodes : 0;
+    intake_pools_add(&cluster->pools, &node,
+                     single ? orr_arena_strndup(&cluster->report->arena, text, strlen(text))
+                            : NULL);
 }
 
 static struct queue *new_queue(struct queue **queues, uint32_t *count, uint32_t *capacity)
@@ -145,7 +112,7 @@ static void take_partition(struct cluster *cluster, struct orr_cell record)
         new_queue(&cluster->partitions, &cluster->partition_count, &cluster->partition_capacity);
     const struct orr_cell limit = value_of(record, "MaxTime");
     const struct orr_cell preempt = value_of(record, "PreemptMode");
-    copy_cell(queue->name, value_of(record, "PartitionName"));
+    intake_copy_name(queue->name, value_of(record, "PartitionName"));
     queue->priority = integer_or(value_of(record, "PriorityTier"), -1);
     (void)snprintf(queue->comment, sizeof queue->comment,
                    "%lld node%s, MaxTime=%.*s, PriorityTier=%lld, PreemptMode=%.*s",
@@ -208,8 +175,8 @@ static void on_account(void *context, const struct orr_cell *cells, uint32_t lin
     }
     struct queue *queue =
         new_queue(&cluster->accounts, &cluster->account_count, &cluster->account_capacity);
-    copy_cell(queue->name, of[AS_ACCOUNT]);
-    copy_cell(queue->parent, of[AS_PARENT]);
+    intake_copy_name(queue->name, of[AS_ACCOUNT]);
+    intake_copy_name(queue->parent, of[AS_PARENT]);
     queue->weight = integer_or(of[AS_SHARE], 1);
     queue->weight = queue->weight > 0 && queue->weight < 1000000000 ? queue->weight : 1;
     const struct slurm_gpus limit = slurm_tres_gpus(of[AS_TRES]);
@@ -344,47 +311,6 @@ static enum orr_status take_file(struct cluster *cluster, const char *path, stru
 
 /* --- the scenario ---------------------------------------------------------------------------- */
 
-/* slurm.conf speaks of nodes by their names; those of a range are not told apart here. */
-static void put_names(const struct pool *pool, FILE *out)
-{
-    for (uint32_t n = 0; n < pool->name_count && pool->name_count == pool->nodes; n++) {
-        (void)fputs(n == 0 ? ", names: [" : n % 8 == 0 ? ",\n      " : ", ", out);
-        orr_put_quoted(out, pool->names[n]);
-        (void)fputs(n + 1 == pool->name_count ? "]" : "", out);
-    }
-}
-
-static void put_pools(const struct cluster *cluster, FILE *out)
-{
-    (void)fprintf(out, "cluster:\n  pools:\n");
-    for (uint32_t p = 0; p < cluster->pool_count; p++) {
-        const struct pool *pool = &cluster->pools[p];
-        char name[NAME_BYTES + 40];
-        (void)snprintf(name, sizeof name, "%s-%u", pool->model[0] != '\0' ? pool->model : "gpu",
-                       (unsigned)p + 1);
-        (void)fprintf(out, "    ");
-        orr_put_quoted(out, name);
-        (void)fprintf(out, ": {nodes: %u, gpus: %lld", (unsigned)pool->nodes,
-                      (long long)pool->gpus);
-        if (pool->model[0] != '\0') {
-            (void)fprintf(out, ", gpu_model: ");
-            orr_put_quoted(out, pool->model);
-        }
-        if (pool->cpus > 0) {
-            (void)fprintf(out, ", cpu: %lld", (long long)pool->cpus);
-        }
-        if (pool->mem_mib > 0) {
-            (void)fprintf(out, ", memory: %lldMi", (long long)pool->mem_mib);
-        }
-        put_names(pool, out);
-        (void)fprintf(out, "}");
-        if (pool->down > 0) {
-            (void)fprintf(out, "  # %u of them were down or drained", (unsigned)pool->down);
-        }
-        (void)putc('\n', out);
-    }
-}
-
 static bool is_queue(const struct queue *queues, uint32_t count, const char *name)
 {
     for (uint32_t q = 0; q < count; q++) {
@@ -451,7 +377,7 @@ static void put_queues(const struct cluster *cluster, bool by_account, const str
 static void add_notes(struct cluster *cluster, bool by_account)
 {
     struct orr_intake_report *report = cluster->report;
-    if (cluster->pool_count == 0) {
+    if (cluster->pools.count == 0) {
         orr_intake_note(report, "no node with GPUs is given (`scontrol -o show node`): fill in "
                                 "cluster.pools");
     }
@@ -482,8 +408,8 @@ static void put_all(struct cluster *cluster, const struct orr_intake_options *op
 {
     const bool by_account = options->queue != NULL && strcmp(options->queue, "account") == 0;
     (void)fprintf(out, "apiVersion: orrery/v1alpha1\nkind: Scenario\n");
-    put_pools(cluster, out);
-    if (cluster->pool_count == 0) {
+    intake_pools_put(&cluster->pools, out); /* slurm.conf speaks of nodes by their names */
+    if (cluster->pools.count == 0) {
         (void)fprintf(out, "    gpu: {nodes: 0, gpus: 0}  # no node was given: fill in\n");
     }
     put_queues(cluster, by_account, seen, out);
@@ -499,10 +425,7 @@ static void put_all(struct cluster *cluster, const struct orr_intake_options *op
 
 static void release(struct cluster *cluster)
 {
-    for (uint32_t p = 0; p < cluster->pool_count; p++) {
-        orr_free(cluster->pools[p].names);
-    }
-    orr_free(cluster->pools);
+    intake_pools_release(&cluster->pools);
     orr_free(cluster->partitions);
     orr_free(cluster->accounts);
 }
@@ -538,10 +461,7 @@ enum orr_status orr_intake_cluster(const char *const *paths, uint32_t count,
         }
         orr_free(text);
     }
-    *gpus = 0;
-    for (uint32_t p = 0; p < cluster.pool_count; p++) {
-        *gpus += cluster.pools[p].gpus * cluster.pools[p].nodes;
-    }
+    *gpus = intake_pools_gpus(&cluster.pools);
     if (status == ORR_OK) {
         put_all(&cluster, options, trace, queues, out);
     }

@@ -55,6 +55,7 @@ struct expr_row {
     const struct expr_table *table;
     const struct orr_cell *cells; /* by index in `used` */
     struct orr_arena *scratch;    /* of texts made for this row */
+    uint64_t number;              /* of the row, from 1 */
     char reason[120], why[300];   /* of a failure: without and with the values at hand */
 };
 

@@ -222,6 +222,13 @@ static bool call_nothing(const struct expr *call, struct expr_row *row, struct e
     return true;
 }
 
+static bool call_row(const struct expr *call, struct expr_row *row, struct expr_value *out)
+{
+    (void)call;
+    *out = (struct expr_value){.kind = EXPR_NUMBER, .num = (int64_t)row->number, .den = 1};
+    return true;
+}
+
 static bool call_number(const struct expr *call, struct expr_row *row, struct expr_value *out)
 {
     return expr_eval(call->args[0], row, out) && expr__as_number(row, call->args[0], out);
@@ -250,4 +257,5 @@ const struct expr_function expr__functions[EXPR_FUNCTIONS] = {
     {"ceil", 1, 1, call_ceil},      {"round", 1, 1, call_round},    {"part", 3, 3, call_part},
     {"pair", 2, 2, call_pair},      {"span", 1, 1, call_span},      {"given", 1, 1, call_given},
     {"number", 1, 1, call_number},  {"lower", 1, 1, call_lower},    {"nothing", 0, 0, call_nothing},
+    {"row", 0, 0, call_row},
 };

@@ -56,7 +56,7 @@ struct expr_function {
     expr_call *call;
 };
 
-enum { EXPR_FUNCTIONS = 12 };
+enum { EXPR_FUNCTIONS = 13 };
 extern const struct expr_function expr__functions[EXPR_FUNCTIONS];
 
 /* num / den, without a common factor; false where it leaves 64 bits. */

@@ -30,6 +30,17 @@ struct intake_drop_rule {
     const char *because;
 };
 
+/* What a table of nodes says of each: its columns by their names in a map. */
+enum intake_node_column {
+    INTAKE_NODE_NAME,
+    INTAKE_NODE_GPUS,
+    INTAKE_NODE_MODEL,
+    INTAKE_NODE_CPU,
+    INTAKE_NODE_MEM,
+    INTAKE_NODE_COLUMNS
+};
+extern const char *const intake_node_columns[INTAKE_NODE_COLUMNS];
+
 struct intake_map {
     const char *name, *about;
     struct orr_records_options table;
@@ -44,6 +55,9 @@ struct intake_map {
     const struct expr *sums[8];
     const char *sum_names[8];
     uint32_t sum_count;
+    /* a cluster of nodes instead of jobs */
+    const struct expr *nodes[INTAKE_NODE_COLUMNS]; /* NULL: not given */
+    bool is_nodes;
 };
 
 struct intake_file; /* a map that is read, its columns not yet looked up */

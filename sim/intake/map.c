@@ -200,7 +200,7 @@ enum orr_status intake_map_read(struct orr_arena *arena, const struct orr_intake
                         path);
     }
     CHECK_KEYS(load, root, "apiVersion", "kind", "about", "table", "zone", "times", "drop", "jobs",
-               "series");
+               "series", "nodes");
     const char *kind = import_text(load, root, "kind", "");
     if (import_ok(load) && strcmp(kind, "TraceMap") != 0) {
         import_fail(load, import_get(root, "kind") != NULL ? import_get(root, "kind") : root,
@@ -383,6 +383,26 @@ static void read_series(struct intake_file *file, const struct import_value *ser
     }
 }
 
+const char *const intake_node_columns[INTAKE_NODE_COLUMNS] = {
+    [INTAKE_NODE_NAME] = "name",       [INTAKE_NODE_GPUS] = "gpus",
+    [INTAKE_NODE_MODEL] = "gpu_model", [INTAKE_NODE_CPU] = "cpu_milli",
+    [INTAKE_NODE_MEM] = "mem_mib",
+};
+
+static void read_nodes(struct intake_file *file, const struct import_value *nodes,
+                       struct intake_map *map)
+{
+    check_keys(&file->load, nodes, intake_node_columns, INTAKE_NODE_COLUMNS);
+    map->is_nodes = true;
+    for (int c = 0; c < INTAKE_NODE_COLUMNS; c++) {
+        const struct import_value *value = import_get(nodes, intake_node_columns[c]);
+        map->nodes[c] = value != NULL ? parse_at(file, value, map) : NULL;
+    }
+    if (import_ok(&file->load) && map->nodes[INTAKE_NODE_GPUS] == NULL) {
+        import_fail(&file->load, nodes, "gpus: EXPRESSION is needed here: how many a node has");
+    }
+}
+
 enum orr_status intake_map_bind(struct intake_file *file, const struct orr_records *records,
                                 const struct orr_intake_options *options, struct intake_map *map,
                                 struct orr_err *err)
@@ -402,8 +422,10 @@ enum orr_status intake_map_bind(struct intake_file *file, const struct orr_recor
     }
     const struct import_value *jobs = import_map(load, file->root, "jobs");
     const struct import_value *series = import_map(load, file->root, "series");
-    if (import_ok(load) && (jobs == NULL) == (series == NULL)) {
-        import_fail(load, file->root, "either jobs: or series: is needed: what a row becomes");
+    const struct import_value *nodes = import_map(load, file->root, "nodes");
+    if (import_ok(load) && (jobs != NULL) + (series != NULL) + (nodes != NULL) != 1) {
+        import_fail(load, file->root,
+                    "one of jobs:, series: and nodes: is needed: what a row becomes");
     }
     IMPORT_EACH(job, jobs)
     {
@@ -411,6 +433,9 @@ enum orr_status intake_map_bind(struct intake_file *file, const struct orr_recor
     }
     if (series != NULL && import_ok(load)) {
         read_series(file, series, map);
+    }
+    if (nodes != NULL && import_ok(load)) {
+        read_nodes(file, nodes, map);
     }
     return err->status;
 }

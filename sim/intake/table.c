@@ -4,9 +4,10 @@
 
 #include <orrery/base/text.h>
 
-#include "intake_int.h"
+#include "pools.h"
 
-#define STEPS_MAX ((uint64_t)1 << 24)
+#define STEPS_MAX      ((uint64_t)1 << 24)
+#define NODE_GPUS_MOST 10000 /* that a pool of a scenario may have */
 
 /* --- one row --------------------------------------------------------------------------------- */
 
@@ -132,6 +133,7 @@ struct reading {
     struct orr_idmap jobs;
     uint64_t columns;
     bool has_job, any;
+    struct intake_pools pools; /* of a table of nodes */
     /* series */
     double *sums; /* step by step, sum_count each */
     uint64_t steps, step_capacity;
@@ -295,14 +297,116 @@ static void take_request(struct reading *reading, struct expr_row *row, uint32_t
     report->kept++;
 }
 
+/* --- a row is a node --- */
+
+/* A whole number from 0 to `most`; 0 where the map or the row says nothing. */
+static bool whole(struct reading *reading, struct expr_row *row, enum intake_node_column column,
+                  int64_t most, int64_t *out)
+{
+    const struct expr *expr = reading->map->nodes[column];
+    struct expr_value value = {0};
+    *out = 0;
+    if (expr == NULL) {
+        return true;
+    }
+    if (!expr_eval(expr, row, &value)) {
+        return false;
+    }
+    if (value.kind == EXPR_TEXT && expr_number(value.text, &value.num, &value.den)) {
+        value.kind = EXPR_NUMBER;
+    }
+    *out = value.kind == EXPR_NUMBER ? value.num : 0;
+    if (value.kind == EXPR_NOTHING ||
+        (value.kind == EXPR_NUMBER && value.den == 1 && *out >= 0 && *out <= most)) {
+        return true;
+    }
+    char reason[80];
+    (void)snprintf(reason, sizeof reason, "%s is no whole number from 0 to %lld",
+                   intake_node_columns[column], (long long)most);
+    return expr_fail(row, reason, "%s", reason);
+}
+
+static bool text_of(struct reading *reading, struct expr_row *row, enum intake_node_column column,
+                    struct orr_cell *out)
+{
+    const struct expr *expr = reading->map->nodes[column];
+    struct expr_value value = {0};
+    char number[24];
+    *out = (struct orr_cell){"", 0};
+    if (expr == NULL) {
+        return true;
+    }
+    if (!expr_eval(expr, row, &value)) {
+        return false;
+    }
+    if (value.kind == EXPR_NUMBER && value.den == 1) {
+        const int bytes = snprintf(number, sizeof number, "%lld", (long long)value.num);
+        *out = (struct orr_cell){orr_arena_strndup(row->scratch, number, (size_t)bytes),
+                                 (size_t)bytes};
+    } else if (value.kind == EXPR_TEXT) {
+        *out = value.text;
+    }
+    return true;
+}
+
+static void take_node(struct reading *reading, struct expr_row *row, uint32_t line)
+{
+    struct orr_intake_report *report = reading->report;
+    struct intake_pool node = {.nodes = 1};
+    struct orr_cell model, name;
+    bool added = true;
+    if (!whole(reading, row, INTAKE_NODE_GPUS, NODE_GPUS_MOST, &node.gpus) ||
+        !whole(reading, row, INTAKE_NODE_CPU, INT64_MAX / 4096, &node.cpu_milli) ||
+        !whole(reading, row, INTAKE_NODE_MEM, INT64_MAX / 4096, &node.mem_mib) ||
+        !text_of(reading, row, INTAKE_NODE_MODEL, &model) ||
+        !text_of(reading, row, INTAKE_NODE_NAME, &name)) {
+        orr_intake_drop(report, false, row->reason, line, row->why);
+        return;
+    }
+    if (name.bytes > 0) {
+        (void)orr_idmap_put(&reading->jobs, name.at, name.bytes, &added);
+    }
+    if (!added) {
+        orr_intake_drop(report, false, "the name of the node is in an earlier row", line,
+                        "the name of the node is in an earlier row");
+        return;
+    }
+    if (node.gpus > 0) {
+        intake_copy_name(node.model, model);
+    }
+    intake_pools_add(&reading->pools, &node,
+                     name.bytes > 0 ? orr_arena_strndup(&report->arena, name.at, name.bytes)
+                                    : NULL);
+    report->kept++;
+}
+
+static void write_nodes(struct reading *reading)
+{
+    struct orr_intake_report *report = reading->report;
+    report->is_nodes = true;
+    report->nodes = intake_pools_nodes(&reading->pools);
+    report->gpus = intake_pools_gpus(&reading->pools);
+    report->pools = reading->pools.count;
+    if (reading->out != NULL) {
+        (void)fprintf(reading->out, "apiVersion: orrery/v1alpha1\nkind: Scenario\n");
+        intake_pools_put(&reading->pools, reading->out);
+        (void)fprintf(reading->out,
+                      "workload: [{name: jobs, trace: jobs.csv}]  # the jobs, beside this file\n"
+                      "policy: {name: fifo, params: {backfill: true}}  # `orrery policies` lists "
+                      "all\n");
+    }
+}
+
 static void on_row(void *context, const struct orr_cell *cells, uint32_t line)
 {
     struct reading *reading = context;
-    struct expr_row row = {
-        .table = &reading->map->columns, .cells = cells, .scratch = &reading->scratch};
-    reading->report->rows++;
+    struct expr_row row = {.table = &reading->map->columns,
+                           .cells = cells,
+                           .scratch = &reading->scratch,
+                           .number = ++reading->report->rows};
     if (!is_dropped(reading, &row, line)) {
         reading->map->step_ms > 0 ? take_request(reading, &row, line)
+        : reading->map->is_nodes  ? take_node(reading, &row, line)
                                   : take_job(reading, &row, line);
     }
     orr_arena_reset(&reading->scratch);
@@ -360,6 +464,9 @@ static void write_header(struct reading *reading)
         reading->report->step_ms = map->step_ms;
         return;
     }
+    if (map->is_nodes) {
+        return;
+    }
     reading->columns = (uint64_t)1 << orr_native_column("job");
     for (uint32_t j = 0; j < map->job_count; j++) {
         const uint32_t column = map->jobs[j].column;
@@ -393,6 +500,10 @@ static enum orr_status read_rows(struct orr_records *records, const struct intak
     if (status == ORR_OK && map->step_ms > 0) {
         write_series(&reading);
     }
+    if (status == ORR_OK && map->is_nodes) {
+        write_nodes(&reading);
+    }
+    intake_pools_release(&reading.pools);
     orr_native_row_free(reading.native);
     orr_idmap_release(&reading.jobs);
     orr_arena_release(&reading.scratch);

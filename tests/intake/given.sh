@@ -24,6 +24,23 @@ cut -d, -f1,2 rate.csv | cmp - "$source/traces/data/azure-llm-code-2023.csv" || 
 openb=$data/openb/openb_pod_list_default.csv.gz
 has openb 'rows      8152 read, 7255 kept' "$openb" --map openb
 has openb '897 rows: was never scheduled' "$openb" --map openb
+has fill '6086.8 in the busiest hour if every job ran at once' "$openb" --map openb-fill -o jobs.csv
+for nodes in 'openb/openb_node_list_all_node.csv:openb-nodes:1523 nodes of 27 kinds, 6212' 'openb/openb_node_list_gpu_node.csv:openb-nodes:1213 nodes of 15 kinds, 6212' \
+    'pai-machines/pai_machine_spec.csv.gz:pai-machines:1897 nodes of 7 kinds, 6742' 'alibaba-spot-nodes/node_info_df.csv.gz:spot-2026-nodes:4278 nodes of 10 kinds, 10412'; do
+    map=${nodes#*:}
+    has "${map%%:*}" "cluster   ${map#*:} GPUs" "$data/${nodes%%:*}" --map "${map%%:*}" -o cluster.yaml --force
+    cp cluster.yaml "${map%%:*}.yaml"
+done
+for pool in '"T4-2": {nodes: 497, gpus: 2' '{nodes: 798, gpus: 2, gpu_model: "P100"' '{nodes: 280, gpus: 8, gpu_model: "MISC"' '{nodes: 135, gpus: 8, gpu_model: "V100M32"' '{nodes: 83, gpus: 0'; do
+    grep -qF "$pool" pai-machines.yaml || fail "pai: no pool $pool"
+done
+for pool in '{nodes: 2492, gpus: 1, gpu_model: "A10", cpu: 128' '{nodes: 901, gpus: 1, gpu_model: "GPU-series-1", cpu: 192' '{nodes: 432, gpus: 8, gpu_model: "A100-SXM4-80GB"' '{nodes: 219, gpus: 8, gpu_model: "H800"'; do
+    grep -qF "$pool" spot-2026-nodes.yaml || fail "spot: no pool $pool"
+done
+# filled in the order of the list: 98 % are asked for, and what is left over is in pieces that no pod fits into
+cp openb-nodes.yaml cluster.yaml
+"$orrery" run cluster.yaml --set horizon=8152s -o fill.db --no-progress >out 2>err || fail "fill: $(cat err)"
+grep -q '^drain .*: 0.914 of GPU time was allocated' out || fail "fill: $(cat out)"
 philly=$data/philly/philly.csv.gz
 has philly 'rows      82247 read, 82247 kept' "$philly" --map auto -o philly.csv -q
 has philly 'demand    978078 GPU-hours' "$philly"

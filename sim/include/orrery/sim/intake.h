@@ -35,6 +35,11 @@ struct orr_intake_report {
     const char *columns[8];
     uint32_t column_count;
     orr_ms step_ms, first_ms, last_ms;
+    /* of a table of nodes */
+    bool is_nodes;
+    uint64_t nodes;
+    int64_t gpus;
+    uint32_t pools; /* kinds of nodes */
     struct orr_arena arena;
 };
 void orr_intake_report_init(struct orr_intake_report *report, const char *file);
