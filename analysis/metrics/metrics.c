@@ -23,6 +23,7 @@
 #define PAIRS    ORR_METRIC_PAIRS
 #define OF_ALL   ORR_METRIC_OF_CAPACITY
 #define CARD     ORR_METRIC_CARD
+#define BY_QUOTA ORR_METRIC_BY_QUOTA
 #define CARD_IF  (ORR_METRIC_CARD | ORR_METRIC_CARD_IF)
 
 /* The order is that of the table people read: jobs, waits, completion, use, fairness, evictions. */
@@ -198,8 +199,8 @@ const struct orr_metric_def orr_metric_table[] = {
      "share of GPU time held of the busiest node / mean over nodes, in the window"},
     {"node_load_cv", "1", NONE, 0, "spread of the load of nodes", "all",
      "standard deviation / mean over nodes of the share of GPU time held, in the window"},
-    {"fairness_jain", "1", MORE, HEADLINE | GATED | SAID | CARD, "Jain's index (1: fair)",
-     "all, shard",
+    {"fairness_jain", "1", MORE, HEADLINE | GATED | SAID | CARD | BY_QUOTA,
+     "Jain's index (1: fair)", "all, shard",
      "Jain's index of allocated / entitled GPU time over queues with demand (equality); entitled: "
      "weighted max-min of demands by an oracle apart from the policy"},
     {"fairness_satisfaction", "1", MORE, 0, "Jain's index, capped", "all, shard",
@@ -207,7 +208,8 @@ const struct orr_metric_def orr_metric_table[] = {
     {"user_fairness_jain", "1", MORE, 0, "Jain's index of users", "all, where users have names",
      "Jain's index over users of GPU time held / (held + asked for by jobs that waited), in the "
      "window"},
-    {"share_deviation", "1", LESS, HEADLINE | SHARE, "deviation from fair share", "all, shard",
+    {"share_deviation", "1", LESS, HEADLINE | SHARE | BY_QUOTA, "deviation from fair share",
+     "all, shard",
      "integral of sum over queues of |allocated - entitled| / (2 x capacity x window)"},
     {"cpu_share_deviation", "1", LESS, SHARE, "deviation from fair share of CPU",
      "all, shard, where queues have quotas or limits of CPU and all nodes a limit",
@@ -232,37 +234,37 @@ const struct orr_metric_def orr_metric_table[] = {
     {"policy_share_mean", "GPU", NONE, WHOLE, "fair share by the policy",
      "queue, where the policy has fair shares",
      "mean in the window of the fair share of the whole queue that the policy itself goes by"},
-    {"quota_debt_gpu_h", "GPU-h", LESS, HEADLINE | WHATIF | QUEUES | SAID | WHOLE | CARD,
+    {"quota_debt_gpu_h", "GPU-h", LESS, HEADLINE | WHATIF | QUEUES | SAID | WHOLE | CARD | BY_QUOTA,
      "GPU-hours owed within quota", "all, queue, shard",
      "integral of max(0, min(demand, quota) - allocated) over whole queues, in the window: the sum "
      "of the three that follow"},
-    {"quota_debt_impossible_gpu_h", "GPU-h", LESS, WHOLE, "quota debt that nothing could pay",
-     "all, queue, shard",
+    {"quota_debt_impossible_gpu_h", "GPU-h", LESS, WHOLE | BY_QUOTA,
+     "quota debt that nothing could pay", "all, queue, shard",
      "part of quota_debt_gpu_h: more than the queue could hold on the empty cluster, by its limits "
      "and the sizes of its pods (pods of 3 fill 6 of 8 GPUs)"},
-    {"quota_debt_down_gpu_h", "GPU-h", LESS, WHOLE, "quota debt while nodes were down",
+    {"quota_debt_down_gpu_h", "GPU-h", LESS, WHOLE | BY_QUOTA, "quota debt while nodes were down",
      "all, queue, shard", "part of the rest: while nodes of its shard were down"},
-    {"quota_debt_blocked_gpu_h", "GPU-h", LESS, WHOLE, "quota debt that others were in the way of",
-     "all, queue, shard",
+    {"quota_debt_blocked_gpu_h", "GPU-h", LESS, WHOLE | BY_QUOTA,
+     "quota debt that others were in the way of", "all, queue, shard",
      "the rest of quota_debt_gpu_h, the policy's own: while others, or their placement, were in "
      "the "
      "way"},
-    {"starvation_p99_s", "s", LESS, 0, "99 % starvation at most", "all",
+    {"starvation_p99_s", "s", LESS, BY_QUOTA, "99 % starvation at most", "all",
      "time a job waited (again after evictions) while its queue would have been within its quota "
      "with it, of jobs that fit into the quota; nearest rank (Kaplan-Meier when some wait still)"},
-    {"starvation_max_s", "s", LESS, 0, "longest starvation", "all",
+    {"starvation_max_s", "s", LESS, BY_QUOTA, "longest starvation", "all",
      "most time a job waited while its queue would have been within its quota with it; of jobs "
      "that "
      "wait still, so far"},
-    {"starved", "jobs", LESS, 0, "starved jobs", "all",
+    {"starved", "jobs", LESS, BY_QUOTA, "starved jobs", "all",
      "jobs that waited at all while their queue would have been within its quota with them"},
-    {"ftf_quota_max", "1", LESS, 0, "most finish-time unfairness by quota", "all",
+    {"ftf_quota_max", "1", LESS, BY_QUOTA, "most finish-time unfairness by quota", "all",
      "most of (end - submit) / time alone on its queue's quota (run time x max(1, GPUs / quota); "
      "all "
      "GPUs where there is no quota)"},
-    {"ftf_quota_p95", "1", LESS, 0, "95 % finish-time unfairness by quota", "all",
+    {"ftf_quota_p95", "1", LESS, BY_QUOTA, "95 % finish-time unfairness by quota", "all",
      "95 % quantile (nearest rank) of what ftf_quota_max is the most of"},
-    {"ftf_quota_above", "1", LESS, SHARE, "jobs unfairly late by quota", "all",
+    {"ftf_quota_above", "1", LESS, SHARE | BY_QUOTA, "jobs unfairly late by quota", "all",
      "share of jobs of queues with a quota for which it is above 1"},
     {"ftf_themis_max", "1", LESS, 0, "most finish-time unfairness (Themis)", "all",
      "most of (end - submit) / (run time x max(1, jobs / GPUs)), jobs: submitted and not ended in "

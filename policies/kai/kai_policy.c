@@ -640,7 +640,8 @@ static uint32_t kai_heeds(const void *params)
                          p->hooks[0] == '\0' && p->ageing_ms == 0 &&
                          p->victim_order != ORR_KAI_VICTIMS_LOST_WORK;
     return ORR_HEEDS_QUEUES | ORR_HEEDS_SECONDS | ORR_HEEDS_MIN_RUNTIME |
-           (no_past ? ORR_HEEDS_NO_PAST : 0) | (p->plugins.priority ? ORR_HEEDS_PRIORITY : 0);
+           (no_past ? ORR_HEEDS_NO_PAST : 0) | (p->plugins.priority ? ORR_HEEDS_PRIORITY : 0) |
+           (p->plugins.proportion ? ORR_HEEDS_QUOTAS : 0);
 }
 
 static bool kai_failed(void *state, struct orr_err *err)

@@ -402,7 +402,9 @@ static bool kube_shares(void *state, const struct orr_view *view, double *mgpu)
 
 static uint32_t kube_heeds(const void *params)
 {
-    return ((const struct kube_params *)params)->order == ORDER_PRIORITY ? ORR_HEEDS_PRIORITY : 0;
+    const struct kube_params *p = params;
+    return (p->order == ORDER_PRIORITY ? ORR_HEEDS_PRIORITY : 0) |
+           (p->namespace_quota == CAP_QUOTA ? ORR_HEEDS_QUOTAS : 0);
 }
 
 /* All pods of a gang count against the namespace before it starts. */

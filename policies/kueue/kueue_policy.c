@@ -654,7 +654,7 @@ static void kueue_queue(void *state, const struct orr_view *view, uint32_t queue
 static uint32_t kueue_heeds(const void *params)
 {
     const struct kueue_params *p = params;
-    return ORR_HEEDS_PRIORITY | ORR_HEEDS_QUEUES | ORR_HEEDS_SECONDS |
+    return ORR_HEEDS_PRIORITY | ORR_HEEDS_QUEUES | ORR_HEEDS_SECONDS | ORR_HEEDS_QUOTAS |
            (p->topology_aware != KUEUE_TOPOLOGY_NEVER ? ORR_HEEDS_KIND_SPANS | ORR_HEEDS_SLICES
                                                       : 0);
 }

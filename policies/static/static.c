@@ -137,7 +137,7 @@ static void static_close(void *state)
 static uint32_t static_heeds(const void *params)
 {
     const bool priority = ((const struct static_params *)params)->order == ORDER_PRIORITY;
-    return ORR_HEEDS_QUEUES | (priority ? ORR_HEEDS_PRIORITY : 0);
+    return ORR_HEEDS_QUEUES | ORR_HEEDS_QUOTAS | (priority ? ORR_HEEDS_PRIORITY : 0);
 }
 
 /* A part is GPUs of all a job's tasks, which start together; but of one that scales its gang. */

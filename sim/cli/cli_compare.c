@@ -278,7 +278,31 @@ static void json_cell(struct orr_json *json, const struct orr_comparison *c, uin
     orr_json_close(json, '}');
 }
 
-static void print_json(const struct orr_comparison *c)
+/* What a quota does to numbers under a policy that does not look at it, once for each arm. */
+static void each_quota_note(const struct compare_options *o, orr_say_fn *say, void *context)
+{
+    char last[600] = "";
+    for (uint32_t i = 1; o->compare.points == NULL && i < o->compare.path_count; i++) {
+        char text[600];
+        if (orr_quotas_unheeded(o->compare.paths[0], o->compare.paths[i], text, sizeof text) &&
+            strcmp(text, last) != 0) {
+            say(text, context);
+            (void)snprintf(last, sizeof last, "%s", text);
+        }
+    }
+}
+
+static void json_note(const char *text, void *context)
+{
+    orr_json_text(context, NULL, text);
+}
+
+static void text_note(const char *text, void *context)
+{
+    (void)fprintf(context, "note: %s\n", text);
+}
+
+static void print_json(const struct compare_options *o, const struct orr_comparison *c)
 {
     struct orr_json json = {.out = stdout};
     orr_json_open(&json, NULL, '{');
@@ -306,6 +330,9 @@ static void print_json(const struct orr_comparison *c)
             json_cell(&json, c, m, a);
         }
     }
+    orr_json_close(&json, ']');
+    orr_json_open(&json, "notes", '[');
+    each_quota_note(o, json_note, &json);
     orr_json_close(&json, ']');
     orr_json_close(&json, '}');
 }
@@ -352,12 +379,15 @@ static void answer(const struct compare_options *o, const struct orr_comparison 
     struct orr_cli_colour colour;
     FILE *out = orr_cli_colour_begin(&colour, plain ? &none : &o->common, stdout);
     if (o->common.json) {
-        print_json(c);
+        print_json(o, c);
     } else if (o->format == ORR_COMPARE_TEXT && !o->all && o->compare.scope != NULL &&
                strcmp(o->compare.scope, "all") != 0) {
         orr_comparison_print_short(c, out);
     } else {
         orr_comparison_print(c, o->format, out);
+    }
+    if (!o->common.json) { /* of tables for programs beside the answer */
+        each_quota_note(o, text_note, o->format == ORR_COMPARE_TEXT ? out : stderr);
     }
     orr_cli_colour_end(&colour);
     (void)fflush(stdout); /* where both go to one place, what follows comes after the answer */

@@ -311,7 +311,11 @@ static enum orr_status judge(struct gate *gate, const char *const *paths, uint32
         status =
             judge_aligned(gate, aligned.count > 0 ? aligned.paths : paths, baselines, count, err);
         const char *const *used = aligned.count > 0 ? aligned.paths : paths;
+        char text[600];
         note_jobs(gate, used, baselines, count);
+        if (orr_quotas_unheeded(used[0], used[baselines], text, sizeof text)) {
+            note(gate, text);
+        }
         if (status == ORR_OK && baselines > 1 && baselines < count - 1) {
             status = note_jitter(gate, used, baselines, count, err);
         }

@@ -212,6 +212,11 @@ static void say_notes(const struct whatif *w, uint32_t arm, orr_say_fn *say, voi
     }
     orr_results_close(&in);
     orr_results_close(&base);
+    char text[600];
+    if (orr_quotas_unheeded(w->paths[0], w->paths[(size_t)arm * w->seed_count], text,
+                            sizeof text)) {
+        say(text, context);
+    }
 }
 
 static void print_table(const struct whatif *w, const struct answers *answers, uint32_t arm,

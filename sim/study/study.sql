@@ -271,3 +271,23 @@ FROM main.job_time)) / 3.6e9;
 SELECT count(DISTINCT job)
 FROM base.eviction
 WHERE at_ms = ?1 AND cause = 'node failure';
+
+-- name: shards
+SELECT policy, policy_params
+FROM shard
+ORDER BY id;
+
+-- name: quotas
+-- of all queues in one text, with their changes
+SELECT (
+    SELECT group_concat(text, char(10))
+    FROM (
+      SELECT name || ' ' || gpu_quota AS text
+      FROM queue
+      UNION ALL
+      SELECT q.name || ' ' || c.at_ms || ' ' || c.gpu_quota
+      FROM queue_change AS c
+      JOIN queue AS q ON q.id = c.queue
+      ORDER BY 1)),
+  digest
+FROM run;

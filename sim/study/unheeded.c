@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* unheeded.c - what jobs state and the policy of their shard does not look at. */
-#include <orrery/base/text.h>
-#include <orrery/sim/point.h>
-
+/* unheeded.c - what jobs and queues state and the policy of their shard does not look at. */
 #include <stdio.h>
 #include <string.h>
+
+#include <orrery/analysis/compare.h>
+#include <orrery/analysis/metrics.h>
+#include <orrery/analysis/results.h>
+#include <orrery/base/text.h>
+#include <orrery/policies/registry.h>
+#include <orrery/sim/point.h>
+#include <orrery/sim/study.h>
+
+#include "study_sql.h"
 
 /* Parameters of built-in policies say `order=priority`; of others nobody knows. */
 static bool could_order(const struct orr_policy *policy)
@@ -18,6 +25,39 @@ static bool could_order(const struct orr_policy *policy)
         }
     }
     return found;
+}
+
+/* Of any policy: cells that are kept for queues are as many as their quotas say. */
+static bool heeds_quotas(const struct orr_policy *policy, const void *params)
+{
+    bool heeded = (orr_policy_heeds(policy, params) & ORR_HEEDS_QUOTAS) != 0;
+    for (const struct orr_param *row = policy->params; row->name != NULL && !heeded; row++) {
+        char value[40];
+        if (strcmp(row->name, "placement") == 0) {
+            orr_params_format(row, params, value, sizeof value);
+            heeded = strcmp(value, "hived") == 0;
+        }
+    }
+    return heeded;
+}
+
+static void say_quotas(const struct orr_world *world, uint32_t shard, const char *policy,
+                       orr_say_fn *say, void *context)
+{
+    uint32_t count = 0;
+    for (uint32_t q = 0; q < world->queues.count; q++) {
+        const struct orr_queue *queue = &world->queues.queues[q];
+        count += queue->shard == shard && queue->resources[ORR_SHARE_GPU].quota > 0.0;
+    }
+    if (count > 0) {
+        char text[300];
+        (void)snprintf(text, sizeof text,
+                       "the GPU quota%s that %u queue%s state%s: policy %s does not look at %s, "
+                       "only metrics such as quota_debt_gpu_h do",
+                       ORR_PLURAL(count), count, ORR_PLURAL(count), ORR_ONE(count, "s", ""), policy,
+                       ORR_ONE(count, "it", "them"));
+        say(text, context);
+    }
 }
 
 void orr_point_unheeded(const struct orr_world *world, const struct orr_engine_shard *shards,
@@ -68,6 +108,9 @@ void orr_point_unheeded(const struct orr_world *world, const struct orr_engine_s
                            ORR_ONE(jobs[s].spans, "its", "their"));
             say(text, context);
         }
+        if (!heeds_quotas(policy, shards[s].params)) {
+            say_quotas(world, s, policy->name, say, context);
+        }
         if (jobs[s].slices > 0 &&
             (orr_policy_heeds(policy, shards[s].params) & ORR_HEEDS_SLICES) == 0) {
             (void)snprintf(text, sizeof text,
@@ -78,4 +121,100 @@ void orr_point_unheeded(const struct orr_world *world, const struct orr_engine_s
         }
     }
     orr_free(jobs);
+}
+
+/* --- of results --- */
+
+/* The built-in policy of a shard that looks at no quota, in `name`; of others nobody knows. */
+static bool any_unheeding(struct orr_results *in, char name[60])
+{
+    bool found = false;
+    sqlite3_stmt *row = orr_results_prepare(in, orr_study_sql__shards);
+    while (orr_results_step(in, row)) {
+        const struct orr_policy *policy = orr_policy_find(orr_results_text(in, row, 0));
+        if (policy == NULL || found) {
+            continue;
+        }
+        char *params = orr_zalloc(policy->params_bytes + 1, 1);
+        const char *lines = orr_results_text(in, row, 1);
+        orr_params_init(policy->params, params);
+        for (const char *at = lines; *at != '\0';) {
+            const size_t bytes = strcspn(at, "\n");
+            char *line = orr_arena_strndup(&in->arena, at, bytes);
+            char *value = strchr(line, '=');
+            if (value != NULL) {
+                struct orr_err ignored = {0};
+                *value++ = '\0';
+                if (orr_params_set(policy->params, params, line, value, &ignored) != ORR_OK) {
+                    ignored = (struct orr_err){0}; /* a line of a longer text is no parameter */
+                }
+            }
+            at += bytes + (at[bytes] == '\n');
+        }
+        found = !heeds_quotas(policy, params);
+        (void)snprintf(name, 60, "%s", policy->name);
+        orr_free(params);
+    }
+    return found;
+}
+
+/* "quota_debt_gpu_h, starved": those that a quota measures and that differ, at most three. */
+static uint32_t differing(const char *const paths[2], char *names, size_t bytes)
+{
+    uint32_t count = 0;
+    size_t used = 0;
+    names[0] = '\0';
+    for (const struct orr_metric_def *m = orr_metric_table; m->name != NULL; m++) {
+        struct orr_reading values[2];
+        struct orr_err ignored = {0};
+        if ((m->uses & ORR_METRIC_BY_QUOTA) != 0 &&
+            orr_metric_values(paths, 2, m->name, "all", "", values, &ignored) == ORR_OK &&
+            (values[0].value < values[1].value || values[0].value > values[1].value)) {
+            if (count < 3) {
+                used += (size_t)snprintf(names + used, bytes - used, "%s%s", count > 0 ? ", " : "",
+                                         m->name);
+            }
+            count++;
+        }
+    }
+    if (count > 3) {
+        (void)snprintf(names + used, bytes - used, " and %u more", count - 3);
+    }
+    return count;
+}
+
+bool orr_quotas_unheeded(const char *base, const char *other, char *text, size_t bytes)
+{
+    const char *const paths[2] = {base, other};
+    char policy[60] = "", names[200], *quotas[2] = {NULL, NULL}, *digests[2] = {NULL, NULL};
+    bool unheeded = false;
+    struct orr_arena arena;
+    orr_arena_init(&arena);
+    for (int i = 0; i < 2; i++) {
+        struct orr_results in;
+        struct orr_err ignored = {0};
+        orr_results_open(&in, paths[i], &ignored);
+        sqlite3_stmt *row = orr_results_prepare(&in, orr_study_sql__quotas);
+        while (orr_results_step(&in, row)) {
+            const char *stated = orr_results_text(&in, row, 0);
+            const char *digest = orr_results_text(&in, row, 1);
+            quotas[i] = orr_arena_strndup(&arena, stated, strlen(stated));
+            digests[i] = orr_arena_strndup(&arena, digest, strlen(digest));
+        }
+        unheeded = unheeded || any_unheeding(&in, policy);
+        orr_results_close(&in);
+    }
+    const bool told =
+        unheeded && quotas[0] != NULL && quotas[1] != NULL && strcmp(quotas[0], quotas[1]) != 0;
+    const uint32_t count = told ? differing(paths, names, sizeof names) : 0;
+    if (count > 0) {
+        (void)snprintf(
+            text, bytes,
+            "quotas differ, and policy %s does not look at them: %s %s measured by "
+            "quotas, and change%s with them even where no job does%s",
+            policy, names, ORR_ONE(count, "is", "are"), ORR_ONE(count, "s", ""),
+            strcmp(digests[0], digests[1]) == 0 ? " (here none does: both runs are the same)" : "");
+    }
+    orr_arena_release(&arena);
+    return count > 0;
 }

@@ -178,4 +178,23 @@ code=0
 grep -q '^  all seeds give the same run, since nothing here is drawn: --shake' out || fail "seeds that draw nothing"
 "$orrery" whatif both.yaml --policy easy --seeds 3 --shake submit=60s --no-progress >out
 ! grep -q 'all seeds give the same run' out || fail "seeds that are shaken are said to be the same"
+# Quotas that the policy does not look at: the debt by them falls, and it is said why, in every answer.
+printf 'cluster: {pools: {p: {nodes: 1, gpus: 8}}}\nqueues: {x: {gpu: {quota: 8}}, y: {}}\nworkload: [{name: t, trace: owed.csv}]\npolicy: fifo\n' >owed.yaml
+printf 'job,submit_s,run_s,gpus,queue\na,0,3600,8,y\nb,0,3600,8,x\n' >owed.csv
+unheeded='policy fifo does not look at them: .*quota_debt_gpu_h.* (here none does: both runs are the same)'
+"$orrery" check owed.yaml 2>&1 | grep -q '^not heeded *the GPU quota that 1 queue states: policy fifo does not look at it' || fail "check: quotas that fifo does not look at"
+"$orrery" whatif owed.yaml --set queues.x.gpu.quota=4 --no-progress >out
+grep -q "^  quotas differ, and $unheeded" out || fail "whatif: quotas that fifo does not look at: $(cat out)"
+"$orrery" whatif owed.yaml --set queues.x.gpu.quota=4 --no-progress --json | jq -e --arg text "$unheeded" '.changes[0].notes | any(test($text | gsub("[()]"; "."; "g")))' >/dev/null || fail "whatif --json: quotas"
+for quota in 8 4; do "$orrery" run owed.yaml --set queues.x.gpu.quota=$quota -q -o owed-$quota.db; done
+"$orrery" compare owed-8.db owed-4.db 2>/dev/null | grep -q "^note: quotas differ, and $unheeded" || fail "compare: quotas that fifo does not look at"
+"$orrery" compare owed-8.db owed-4.db --json 2>/dev/null | jq -e '.notes | length == 1' >/dev/null || fail "compare --json: quotas"
+printf 'apiVersion: orrery/v1alpha1\nkind: Gate\nmode: fixed\nrules: {debt: {metric: quota_debt_gpu_h, margin: 0}}\n' >owed-gate.yaml
+"$orrery" gate owed-4.db --baseline owed-8.db --spec owed-gate.yaml | grep -q "^note: quotas differ, and $unheeded" || fail "gate: quotas that fifo does not look at"
+# Under a policy that does, and where jobs keep cells by quota, nothing is said.
+for policy in kai static "params: {placement: hived}"; do
+    sed "s/^policy: .*/policy: $(case $policy in p*) echo "{name: fifo, $policy}" ;; *) echo "$policy" ;; esac)/" owed.yaml >heeded.yaml
+    "$orrery" whatif heeded.yaml --set queues.x.gpu.quota=4 --no-progress >out
+    ! grep -q 'quotas differ' out || fail "$policy looks at quotas: $(cat out)"
+done
 printf 'what if\n'

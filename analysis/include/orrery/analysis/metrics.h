@@ -41,7 +41,10 @@ enum orr_metric_use { /* bits */
                       ORR_METRIC_OF_CAPACITY = 1u << 12,
                       /* a card at the head of a report; IF: only of a run that has it */
                       ORR_METRIC_CARD = 1u << 13,
-                      ORR_METRIC_CARD_IF = 1u << 14
+                      ORR_METRIC_CARD_IF = 1u << 14,
+                      /* measured by queues' quotas: another quota makes it another number, whatever
+                       * jobs do */
+                      ORR_METRIC_BY_QUOTA = 1u << 15
 };
 
 struct orr_metric_def {

@@ -92,6 +92,10 @@ enum orr_status orr_rerun_of(const char *results, struct orr_arena *arena,
                              struct orr_scenario_options *options,
                              struct orr_err *err) ORR_MUST_USE;
 
+/* Of two results files whose quotas differ, one at least under a policy that does not look at
+ * quotas: the sentence that says which metrics change by that alone. False: none is needed. */
+bool orr_quotas_unheeded(const char *base, const char *other, char *text, size_t bytes);
+
 /* The resolved text of a scenario with one part more at the end of its workload, a trace; in the
  * arena. */
 const char *orr_study_with_part(const char *text, const char *name, const char *trace,
