@@ -109,6 +109,16 @@ void orr_world_shelve(const struct orr_scenario *scenario, uint32_t allow_loss_p
     }
 }
 
+static void say_missing(const struct orr_scenario_part *part, struct orr_err *err)
+{
+    const struct orr_err why = *err;
+    *err = (struct orr_err){0};
+    (void)orr_fail(err, why.status,
+                   "%s: %s (a path is taken from the folder of the scenario: copy the file along, "
+                   "or name another by --set workload.%s.trace=FILE)",
+                   part->origin, why.text, part->name);
+}
+
 static enum orr_status read_parts(const struct orr_scenario *scenario, uint32_t allow_loss_ppm,
                                   struct orr_trace_shelf *shelf, struct orr_world *world,
                                   struct orr_err *err)
@@ -122,7 +132,7 @@ static enum orr_status read_parts(const struct orr_scenario *scenario, uint32_t 
         enum orr_status status = read_part(scenario, &options, shelf, p, err);
         if (status != ORR_OK) {
             if (status == ORR_NO_INPUT && scenario->path != NULL) {
-                orr_err_prefix(err, "%s", p->part->origin);
+                say_missing(p->part, err);
             }
             return status;
         }

@@ -6,7 +6,6 @@
  */
 #include "scenario_int.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -111,20 +110,6 @@ static const char *folder_above(struct orr_arena *arena, const char *folder)
     return orr_scenario__folder(arena, folder);
 }
 
-/* share/orrery/scenarios beside the folder that the program is in; NULL: the system does not say
- * where that is. */
-static const char *installed_scenarios(struct orr_arena *arena)
-{
-    char program[PATH_MAX];
-    const ssize_t bytes = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (bytes < 0) {
-        return NULL;
-    }
-    program[bytes] = '\0';
-    const char *prefix = orr_scenario__folder(arena, orr_scenario__folder(arena, program));
-    return orr_scenario__format(arena, "%s/share/orrery/scenarios", prefix);
-}
-
 static const char *find_node_type(struct orr_scenario__load *load, const char *type)
 {
     const char *file = orr_scenario__format(load->arena, "node-types/%s.yaml", type);
@@ -141,9 +126,7 @@ static const char *find_node_type(struct orr_scenario__load *load, const char *t
         const char *path = orr_scenario__join(load->arena, load->options->node_types, file);
         return access(path, R_OK) == 0 ? path : NULL;
     }
-    const char *installed = installed_scenarios(load->arena);
-    const char *path = installed == NULL ? NULL : orr_scenario__join(load->arena, installed, file);
-    return path != NULL && access(path, R_OK) == 0 ? path : NULL;
+    return orr_scenario__shipped(load->arena, file);
 }
 
 static enum orr_status read_node_type(struct orr_scenario__load *load,

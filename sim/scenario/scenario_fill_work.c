@@ -200,7 +200,7 @@ static enum orr_status fill_duration(struct orr_scenario__load *load,
         return orr_scenario__fail(load, &node->at, "uniform: to is before from");
     }
     if (spread->empirical != NULL) {
-        spread->empirical = orr_scenario__join(load->arena, load->folder, spread->empirical);
+        spread->empirical = orr_scenario__data(load->arena, load->folder, spread->empirical);
     }
     enum orr_status status = quantiles == NULL ? ORR_OK : fill_quantiles(load, quantiles, spread);
     return status == ORR_OK && lognormal != NULL ? check_lognormal(load, lognormal, spread)
@@ -288,7 +288,7 @@ static enum orr_status fill_classes(struct orr_scenario__load *load,
                                   "and rates of arrivals themselves "
                                   "(scale.arrivals makes more or fewer of them)");
     }
-    plan->classes = orr_scenario__join(load->arena, load->folder, plan->classes);
+    plan->classes = orr_scenario__data(load->arena, load->folder, plan->classes);
     enum orr_status status =
         fill_weights(load, orr_scenario__find(arrivals, "hours"), 24, &plan->hours);
     return status == ORR_OK
@@ -376,7 +376,7 @@ static enum orr_status fill_service(struct orr_scenario__load *load,
     struct orr_scenario_service *service = &part->service;
     const struct orr_scenario__node *rate = orr_scenario__find(node, "rate");
     service->given = true;
-    service->rate_file = orr_scenario__join(load->arena, load->folder, service->rate_file);
+    service->rate_file = orr_scenario__data(load->arena, load->folder, service->rate_file);
     if (scenario->horizon_ms == ORR_MS_NONE) {
         return orr_scenario__fail(load, &node->at,
                                   "service: when does it end? Give the scenario a horizon");
@@ -470,7 +470,7 @@ static enum orr_status fill_part(struct orr_scenario__load *load,
         return status;
     }
     if (part->trace != NULL) {
-        part->trace = orr_scenario__join(load->arena, load->folder, part->trace);
+        part->trace = orr_scenario__data(load->arena, load->folder, part->trace);
         part->label = part->trace;
         return ORR_OK;
     }

@@ -153,6 +153,12 @@ enum orr_status orr_scenario__argument(struct orr_scenario__load *load, const ch
 char *orr_scenario__format(struct orr_arena *arena, const char *format, ...) ORR_PRINTF(2, 3);
 const char *orr_scenario__folder(struct orr_arena *arena, const char *path);
 const char *orr_scenario__join(struct orr_arena *arena, const char *folder, const char *path);
+/* scenario_shipped.c: a file of that name among the scenarios and traces that are installed with
+ * the program, or in the sources that it was built from; NULL: there is none. */
+const char *orr_scenario__shipped(struct orr_arena *arena, const char *name);
+/* A file as named from a folder. One that is not there is looked for by its path below "../" among
+ * those: a scenario that ships with the program may be copied to anywhere. */
+const char *orr_scenario__data(struct orr_arena *arena, const char *folder, const char *name);
 enum orr_status orr_scenario__fail(const struct orr_scenario__load *load,
                                    const struct orr_scenario__at *at, const char *format, ...)
     ORR_PRINTF(3, 4);

@@ -40,7 +40,7 @@ static enum orr_status read_profiles(struct orr_scenario__load *load,
     if (from->kind != ORR_NODE_SCALAR || from->text == NULL) {
         return orr_scenario__wrong_kind(load, from, "a file name");
     }
-    const char *path = orr_scenario__join(load->arena, from->at.source->folder, from->text);
+    const char *path = orr_scenario__data(load->arena, from->at.source->folder, from->text);
     const struct orr_scenario__source *source;
     struct orr_scenario__node *file;
     enum orr_status status = orr_scenario__read(load, path, &from->at, &source);
@@ -177,10 +177,10 @@ static enum orr_status fill_profile(struct orr_scenario__load *load,
     profile->name = node->key;
     profile->origin = orr_scenario__origin(load->arena, node);
     if (profile->table != NULL) {
-        profile->table = orr_scenario__join(load->arena, load->folder, profile->table);
+        profile->table = orr_scenario__data(load->arena, load->folder, profile->table);
     }
     if (profile->epochs != NULL) {
-        profile->epochs = orr_scenario__join(load->arena, load->folder, profile->epochs);
+        profile->epochs = orr_scenario__data(load->arena, load->folder, profile->epochs);
     }
     enum orr_status status = fill_values(load, orr_scenario__find(node, "compute"), false,
                                          &profile->computes, &profile->compute_count);

@@ -15,6 +15,17 @@ share=$prefix/share/orrery
 
 orrery run "$share/scenarios/whatif/reclaim/reclaim.yaml" -q --no-progress -o r.db 2>err || fail "an installed scenario does not run: $(cat err)"
 orrery check "$share/scenarios/first/first.yaml" >out 2>err || fail "the first scenario: $(cat err)"
+# Copied elsewhere, what ships with the program is found; a trace beside it is not, and the error says what to do.
+mkdir copied
+cp "$share/scenarios/first/first.yaml" "$share/scenarios/mixed/mixed.yaml" "$share/scenarios/whatif/lending/lending.yaml" copied
+for scenario in first mixed; do
+    orrery check copied/$scenario.yaml >out 2>err || fail "a copy of $scenario: $(cat err)"
+done
+code=0
+orrery check copied/lending.yaml >out 2>err || code=$?
+{ [ "$code" = 66 ] && grep -q '^orrery: copied/lending.yaml:[0-9:]*: copied/lending.csv: No such file or directory .*--set workload.day.trace=FILE' err; } ||
+    fail "exit $code: a copy without its trace: $(cat err)"
+orrery check copied/lending.yaml --set "workload.day.trace=$share/scenarios/whatif/lending/lending.csv" >out 2>err || fail "what the error says: $(cat err)"
 printf 'job,submit_s,run_s,gpus\na,0,60,8\n' >jobs.csv
 cat >typed.yaml <<'YAML'
 apiVersion: orrery/v1alpha1
