@@ -67,6 +67,9 @@ bool expr_holds(const struct expr *expr, struct expr_row *row, bool *out);
 bool expr_fail(struct expr_row *row, const char *reason, const char *format, ...) ORR_PRINTF(3, 4);
 /* "123", "0.5", "1e3" as a fraction. */
 bool expr_number(struct orr_cell text, int64_t *num, int64_t *den);
+/* The same of a number as people write it, whose decimal mark is `mark`, a point or a comma;
+ * thousands may be parted by the other one, a space or an apostrophe: "1,234.5", "1.234,5". */
+bool expr_written_number(struct orr_cell text, char mark, int64_t *num, int64_t *den);
 /* orr_text_like in any case. */
 bool expr_like(struct orr_cell text, const char *patterns);
 /* A text made fit for a sentence. */

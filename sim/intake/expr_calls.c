@@ -229,8 +229,30 @@ static bool call_row(const struct expr *call, struct expr_row *row, struct expr_
     return true;
 }
 
+/* With a decimal mark of numbers as people write them: number("1.234,5", ","). */
 static bool call_number(const struct expr *call, struct expr_row *row, struct expr_value *out)
 {
+    if (call->arg_count == 2) {
+        struct orr_cell text = {0}, mark = {0};
+        bool none = false, no_mark = false;
+        struct expr_value number = {.kind = EXPR_NUMBER};
+        *out = (struct expr_value){0};
+        if (!text_of(call->args[0], row, &text, &none) ||
+            !text_of(call->args[1], row, &mark, &no_mark) || none) {
+            return none || row->why[0] == '\0';
+        }
+        if (no_mark || mark.bytes != 1 || (mark.at[0] != '.' && mark.at[0] != ',')) {
+            return expr_fail(row, "the decimal mark of number is \".\" or \",\"",
+                             "the decimal mark of number is \".\" or \",\"");
+        }
+        if (!expr_written_number(text, mark.at[0], &number.num, &number.den)) {
+            return expr_fail(row, "a number is not written as the map says",
+                             "column %.60s: \"%s\" is not a number with the decimal mark %c",
+                             expr__name(call->args[0]), expr_show(text).text, mark.at[0]);
+        }
+        *out = number;
+        return true;
+    }
     return expr_eval(call->args[0], row, out) && expr__as_number(row, call->args[0], out);
 }
 
@@ -256,6 +278,6 @@ const struct expr_function expr__functions[EXPR_FUNCTIONS] = {
     {"min", 1, ARGS_MAX, call_min}, {"max", 1, ARGS_MAX, call_max}, {"floor", 1, 1, call_floor},
     {"ceil", 1, 1, call_ceil},      {"round", 1, 1, call_round},    {"part", 3, 3, call_part},
     {"pair", 2, 2, call_pair},      {"span", 1, 1, call_span},      {"given", 1, 1, call_given},
-    {"number", 1, 1, call_number},  {"lower", 1, 1, call_lower},    {"nothing", 0, 0, call_nothing},
+    {"number", 1, 2, call_number},  {"lower", 1, 1, call_lower},    {"nothing", 0, 0, call_nothing},
     {"row", 0, 0, call_row},
 };

@@ -63,6 +63,46 @@ bool expr__number(struct expr_row *row, wide num, wide den, struct expr_value *o
     return true;
 }
 
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+bool expr_written_number(struct orr_cell text, char mark, int64_t *num, int64_t *den)
+{
+    char plain[64];
+    size_t used = 0, digits = 0;
+    char parts = '\0'; /* what stands between thousands */
+    bool whole = true;
+    for (size_t i = 0; i < text.bytes; i++) {
+        const char c = text.at[i];
+        if (used + 1 >= sizeof plain) {
+            return false;
+        }
+        if (whole && c == mark) { /* of parted thousands the last has three digits */
+            if (parts != '\0' && digits != 3) {
+                return false;
+            }
+            whole = false;
+            plain[used++] = '.';
+        } else if (whole && (c == ' ' || c == '\'' || c == (mark == ',' ? '.' : ','))) {
+            const bool first = parts == '\0';
+            if ((first ? digits == 0 || digits > 3 : digits != 3 || c != parts)) {
+                return false;
+            }
+            parts = c;
+            digits = 0;
+        } else if (is_digit(c) || (i == 0 && (c == '-' || c == '+'))) {
+            digits += is_digit(c);
+            plain[used++] = c;
+        } else {
+            return false;
+        }
+    }
+    return !(whole && parts != '\0' && digits != 3) &&
+           expr_number((struct orr_cell){plain, used}, num, den);
+}
+
 bool expr_number(struct orr_cell text, int64_t *num, int64_t *den)
 {
     const char *at = text.at, *end = text.at + text.bytes;

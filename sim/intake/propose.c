@@ -107,6 +107,45 @@ static bool is_called(const char *name, const char *role)
     return alike(folded, role);
 }
 
+/* Is it GPUs in whatever words: "gpus_requested", "Number of GPUs"? `had`: those that it got. */
+static bool means_gpus(const char *name, bool had)
+{
+    static const char *const beside[] = {"num",   "number", "of",      "no",        "nr",
+                                         "n",     "count",  "total",   "requested", "req",
+                                         "asked", "needed", "required"};
+    static const char *const got[] = {"allocated", "alloc", "assigned", "used"};
+    char folded[200];
+    uint32_t gpus = 0, others = 0, gots = 0;
+    propose_fold(name, folded, sizeof folded);
+    for (char *rest = NULL, *word = strtok_r(folded, "_", &rest); word != NULL;
+         word = strtok_r(NULL, "_", &rest)) {
+        bool known = strcmp(word, "gpu") == 0 || strcmp(word, "gpus") == 0;
+        gpus += known;
+        for (size_t i = 0; i < sizeof beside / sizeof beside[0]; i++) {
+            known = known || strcmp(word, beside[i]) == 0;
+        }
+        for (size_t i = 0; i < sizeof got / sizeof got[0]; i++) {
+            const bool is = strcmp(word, got[i]) == 0;
+            gots += is;
+            known = known || is;
+        }
+        others += !known;
+    }
+    return gpus == 1 && others == 0 && (gots > 0) == had;
+}
+
+static uint32_t find_gpus(const struct guess *guess)
+{
+    for (int had = 0; had < 2; had++) { /* what was asked for before what was given */
+        for (uint32_t c = 0; c < guess->count; c++) {
+            if (!guess->used[c] && means_gpus(guess->names[c], had != 0)) {
+                return c;
+            }
+        }
+    }
+    return ORR_NONE;
+}
+
 static uint32_t find_role(const struct guess *guess, enum role role)
 {
     for (size_t n = 0; n < sizeof role_names[role] / sizeof role_names[role][0]; n++) {
@@ -116,7 +155,7 @@ static uint32_t find_role(const struct guess *guess, enum role role)
             }
         }
     }
-    return ORR_NONE;
+    return role == ROLE_GPUS ? find_gpus(guess) : ORR_NONE;
 }
 
 static void on_sample(void *context, const struct orr_cell *cells, uint32_t line)
@@ -164,13 +203,54 @@ bool propose_times(struct guess *guess, uint32_t column, enum times_format *form
     return count > 0 && times_guess(given, count, format, &guess->either[column]);
 }
 
+/* Can all of a column be read with that decimal mark ('\0': as plain numbers)? */
+static bool are_numbers(const struct guess *guess, uint32_t column, char mark)
+{
+    int64_t num, den;
+    uint32_t count = 0;
+    for (uint32_t r = 0; r < guess->rows; r++) {
+        const struct orr_cell cell = guess->cells[column][r];
+        if (!propose_means_nothing(cell)) {
+            count++;
+            if (!(mark == '\0' ? expr_number(cell, &num, &den)
+                               : expr_written_number(cell, mark, &num, &den))) {
+                return false;
+            }
+        }
+    }
+    return count > 0;
+}
+
+/* Columns of numbers as people write them. Where some have one mark for certain, as 1,5, those that
+ * could have either have it, too. */
+static void find_marks(struct guess *guess)
+{
+    bool points = false, commas = false;
+    for (uint32_t c = 0; c < guess->count; c++) {
+        const bool plain = are_numbers(guess, c, '\0');
+        const bool point = !plain && are_numbers(guess, c, '.');
+        const bool comma = !plain && are_numbers(guess, c, ',');
+        guess->mark[c] = point ? '.' : comma ? ',' : '\0';
+        guess->either_mark[c] = point && comma;
+        points = points || (point && !comma);
+        commas = commas || (comma && !point);
+    }
+    for (uint32_t c = 0; c < guess->count && points != commas; c++) {
+        guess->mark[c] = guess->either_mark[c] && commas ? ',' : guess->mark[c];
+        guess->either_mark[c] = false;
+    }
+}
+
 static void find_roles(struct guess *guess)
 {
+    find_marks(guess);
     for (uint32_t role = 0; role < ROLES; role++) {
         guess->of[role] = find_role(guess, (enum role)role);
         const bool time = role >= ROLE_SUBMIT && role <= ROLE_END;
-        if (guess->of[role] != ORR_NONE && time &&
-            !propose_times(guess, guess->of[role], &guess->formats[role])) {
+        if (guess->of[role] != ORR_NONE && time && guess->mark[guess->of[role]] != '\0') {
+            guess->formats[role] = TIMES_FORMATS; /* numbers that an expression reads */
+        } else if (guess->of[role] != ORR_NONE && time &&
+                   !propose_times(guess, guess->of[role], &guess->formats[role])) {
             guess->of[role] = ORR_NONE;
         }
         if (guess->of[role] != ORR_NONE) {
@@ -234,13 +314,50 @@ static void put_text(FILE *out, const char *text)
     (void)putc('"', out);
 }
 
+/* A column within an expression; in `out`. */
+static const char *column_value(const struct guess *guess, uint32_t column, char out[300])
+{
+    const char mark = guess->mark[column];
+    (void)snprintf(out, 300, mark != '\0' ? "number(`%.200s`, \"%c\")" : "`%.200s`",
+                   guess->names[column], mark);
+    return out;
+}
+
+/* Behind a value of that column. */
+static const char *mark_note(const struct guess *guess, uint32_t column)
+{
+    return guess->either_mark[column] ? "  # 1,234 is 1234; \",\" for \".\" would make it 1.234"
+                                      : "";
+}
+
+/* Names of jobs, queues and users stay as they are. */
+static bool is_number_role(enum role role)
+{
+    static const enum role texts[] = {ROLE_JOB,  ROLE_QUEUE, ROLE_USER,
+                                      ROLE_KIND, ROLE_STATE, ROLE_MODEL};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        if (role == texts[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void put_column(FILE *out, const struct guess *guess, const char *native, enum role role)
 {
-    if (guess->of[role] != ORR_NONE) {
-        (void)fprintf(out, "  %s: ", native);
-        put_text(out, guess->names[guess->of[role]]);
-        (void)putc('\n', out);
+    const uint32_t column = guess->of[role];
+    char value[300];
+    if (column == ORR_NONE) {
+        return;
     }
+    (void)fprintf(out, "  %s: ", native);
+    if (guess->mark[column] != '\0' && is_number_role(role)) {
+        (void)fprintf(out, "'%s'%s\n", column_value(guess, column, value),
+                      mark_note(guess, column));
+        return;
+    }
+    put_text(out, guess->names[column]);
+    (void)putc('\n', out);
 }
 
 static bool has_colons(const struct guess *guess, uint32_t column)
@@ -259,19 +376,23 @@ static void put_run(FILE *out, const struct guess *guess)
     const uint32_t start = guess->of[ROLE_START], end = guess->of[ROLE_END];
     if (run != ORR_NONE) {
         const char *name = guess->names[run];
-        char bare[200];
+        char bare[200], value[300];
         const double unit = propose_unit(name, bare, sizeof bare);
         if (has_colons(guess, run)) {
             (void)fprintf(out, "  run_s: 'span(`%s`)'\n", name);
         } else if (unit >= 60) {
-            (void)fprintf(out, "  run_s: '`%s` * %.0f'\n", name, unit);
+            (void)fprintf(out, "  run_s: '%s * %.0f'%s\n", column_value(guess, run, value), unit,
+                          mark_note(guess, run));
         } else if (unit > 0 && unit < 1) {
-            (void)fprintf(out, "  run_s: '`%s` / 1000'\n", name);
+            (void)fprintf(out, "  run_s: '%s / 1000'%s\n", column_value(guess, run, value),
+                          mark_note(guess, run));
         } else {
             put_column(out, guess, "run_s", ROLE_RUN);
         }
     } else if (start != ORR_NONE && end != ORR_NONE) {
-        (void)fprintf(out, "  run_s: '`%s` - `%s`'\n", guess->names[end], guess->names[start]);
+        char from[300], to[300];
+        (void)fprintf(out, "  run_s: '%s - %s'\n", column_value(guess, end, to),
+                      column_value(guess, start, from));
     }
 }
 
@@ -283,8 +404,9 @@ static void put_shape(FILE *out, const struct guess *guess)
         put_column(out, guess, "pod_gpus", ROLE_POD_GPUS);
     } else if (gpus != ORR_NONE && pods != ORR_NONE) {
         put_column(out, guess, "pods", ROLE_PODS);
-        (void)fprintf(out, "  pod_gpus: '`%s` / `%s`'  # the total, evenly\n", guess->names[gpus],
-                      guess->names[pods]);
+        char all[300], of[300];
+        (void)fprintf(out, "  pod_gpus: '%s / %s'  # the total, evenly\n",
+                      column_value(guess, gpus, all), column_value(guess, pods, of));
     } else {
         put_column(out, guess, "gpus", ROLE_GPUS);
     }
@@ -292,9 +414,10 @@ static void put_shape(FILE *out, const struct guess *guess)
 
 static void put_times(FILE *out, const struct guess *guess)
 {
-    bool dates = false;
+    bool dates = false, any = false;
     for (uint32_t role = ROLE_SUBMIT; role <= ROLE_END; role++) {
-        if (guess->of[role] != ORR_NONE) {
+        if (guess->of[role] != ORR_NONE && guess->formats[role] < TIMES_FORMATS) {
+            any = true;
             dates = dates || guess->formats[role] <= TIMES_MONTH_FIRST;
         }
     }
@@ -302,10 +425,13 @@ static void put_times(FILE *out, const struct guess *guess)
         (void)fprintf(out, "zone: UTC  # of dates that state none, such as Asia/Shanghai or "
                            "-08:00\n");
     }
+    if (!any) {
+        return;
+    }
     (void)fprintf(out, "times:  # date, day-first, month-first, epoch, epoch-ms, epoch-us, "
                        "seconds\n");
     for (uint32_t role = ROLE_SUBMIT; role <= ROLE_END; role++) {
-        if (guess->of[role] != ORR_NONE) {
+        if (guess->of[role] != ORR_NONE && guess->formats[role] < TIMES_FORMATS) {
             (void)fprintf(out, "  ");
             put_text(out, guess->names[guess->of[role]]);
             (void)fprintf(out, ": %s%s\n", times_names[guess->formats[role]],

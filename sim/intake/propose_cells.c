@@ -90,6 +90,9 @@ static void take_dates(struct guess *guess)
 static bool all_numbers(const struct guess *guess, uint32_t column)
 {
     int64_t num, den;
+    if (guess->mark[column] != '\0') {
+        return true;
+    }
     for (uint32_t r = 0; r < guess->rows; r++) {
         if (!propose_means_nothing(guess->cells[column][r]) &&
             !expr_number(guess->cells[column][r], &num, &den)) {

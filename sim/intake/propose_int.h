@@ -36,6 +36,8 @@ struct guess {
     enum times_format formats[ROLES]; /* of the roles that are times */
     bool dated[ROLES], used[ORR_RECORDS_COLUMNS];
     bool either[ORR_RECORDS_COLUMNS]; /* dates whose day and month may be the other way round */
+    char mark[ORR_RECORDS_COLUMNS];   /* decimal mark of numbers that are not plain; else '\0' */
+    bool either_mark[ORR_RECORDS_COLUMNS];       /* 1,234 and no more tells: taken for thousands */
     struct orr_cell *cells[ORR_RECORDS_COLUMNS]; /* of the sample, by column */
     uint32_t rows;
     bool by_cells; /* dates are known by their order, not by their names */

@@ -89,7 +89,9 @@ static bool reject_number(struct orr_reader *reader, uint32_t line, const struct
         why = "is not given";
     } else if (!has_number_shape(text)) {
         why = memchr(text.at, ':', text.bytes) != NULL ? "is a time of day, not a number of seconds"
-                                                       : "is not a number";
+              : memchr(text.at, ',', text.bytes) != NULL
+                  ? "is not a number (`orrery import --map auto` reads commas)"
+                  : "is not a number";
     } else if (text.at[0] == '-' && number->min >= 0) {
         why = "is negative";
     } else if (number->scale == 1 && memchr(text.at, '.', text.bytes) != NULL &&
