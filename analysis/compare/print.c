@@ -250,6 +250,14 @@ void orr_comparison_sentence(const struct orr_comparison *c, uint32_t metric, ui
     }
 }
 
+/* Is there a difference beyond jitter that blocks do not show? */
+static bool differ_only_here(const struct orr_comparison *c, uint32_t m, uint32_t arm)
+{
+    const struct orr_paired *beside = &c->beside[(size_t)m * c->arm_count + arm];
+    return orr_compare_verdict(&c->metrics[m], orr_comparison_cell(c, m, arm)) >= ORR_ON_BETTER &&
+           orr_compare_verdict(&c->metrics[m], beside) == ORR_ON_OPEN;
+}
+
 void orr_comparison_jitter(const struct orr_comparison *c,
                            void (*say)(const char *text, void *context), void *context)
 {
@@ -275,7 +283,12 @@ void orr_comparison_jitter(const struct orr_comparison *c,
         for (uint32_t a = 1; a < c->arm_count; a++) {
             if (orr_paired_pairs(orr_comparison_cell(&blocks, m, a)) > 0) {
                 orr_comparison_sentence(&blocks, m, a, sentence, sizeof sentence);
-                (void)snprintf(text, sizeof text, "  %s", sentence);
+                (void)snprintf(text, sizeof text, "  %s%s", sentence,
+                               differ_only_here(c, m, a)
+                                   ? " Both hold: on this trace the difference is more than "
+                                     "jitter, but it is not steady from part to part, so that "
+                                     "another trace like it may show none."
+                                   : "");
                 say(text, context);
             }
         }

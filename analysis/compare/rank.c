@@ -24,12 +24,13 @@ static void forget_parts_of_capacity(struct orr_comparison *c)
     }
 }
 
-static void keep_most(struct orr_comparison *c, const char *label, double gpu_h)
+static void keep_held(struct orr_comparison *c, const char *label, uint32_t arm, double gpu_h)
 {
     for (uint32_t m = 0; m < c->metric_count; m++) {
         struct orr_compare_metric *metric = &c->metrics[m];
-        if (strcmp(metric->label, label) == 0 && !(metric->gpu_h >= gpu_h)) {
-            metric->gpu_h = gpu_h;
+        if (strcmp(metric->label, label) == 0) {
+            metric->gpu_h = metric->gpu_h >= gpu_h ? metric->gpu_h : gpu_h;
+            c->held[(size_t)m * c->arm_count + arm] += gpu_h / c->arms[arm].runs;
         }
     }
 }
@@ -40,6 +41,9 @@ void orr_compare__weigh(struct orr_compare_load *load)
     const char *scope = load->options->scope != NULL ? load->options->scope : "all";
     int64_t first_gpus = 0;
     bool same_gpus = true;
+    const size_t cells = (size_t)c->metric_count * c->arm_count;
+    c->held = orr_arena_alloc(&c->arena, cells + 1, sizeof *c->held);
+    memset(c->held, 0, cells * sizeof *c->held);
     for (uint32_t m = 0; m < c->metric_count; m++) {
         c->metrics[m].gpu_h = (double)NAN;
     }
@@ -52,7 +56,8 @@ void orr_compare__weigh(struct orr_compare_load *load)
             (void)sqlite3_bind_text(row, 1, scope, -1, SQLITE_STATIC);
         }
         while (orr_results_step(&in, row)) {
-            keep_most(c, orr_results_text(&in, row, 0), sqlite3_column_double(row, 1));
+            keep_held(c, orr_results_text(&in, row, 0), load->runs[r].arm,
+                      sqlite3_column_double(row, 1));
         }
         const int64_t gpus = orr_results_int(&in, orr_rank_sql__gpus, 0);
         first_gpus = r == 0 ? gpus : first_gpus;
@@ -152,7 +157,7 @@ static bool has_harm(const struct orr_comparison *c)
 }
 
 static struct ranked *group_of(struct ranked *list, uint32_t *count, uint32_t from,
-                               const struct orr_comparison *c, uint32_t m)
+                               const struct orr_comparison *c, uint32_t m, uint32_t arm)
 {
     for (uint32_t i = from; i < *count; i++) {
         if (strcmp(list[i].group.label, c->metrics[m].label) == 0) {
@@ -164,7 +169,9 @@ static struct ranked *group_of(struct ranked *list, uint32_t *count, uint32_t fr
     made->group = (struct orr_group_change){.of = c,
                                             .label = c->metrics[m].label,
                                             .shown = c->metrics[m].shown,
-                                            .gpu_h = c->metrics[m].gpu_h};
+                                            .gpu_h = c->metrics[m].gpu_h,
+                                            .before_gpu_h = c->held[(size_t)m * c->arm_count],
+                                            .after_gpu_h = c->held[(size_t)m * c->arm_count + arm]};
     (*count)++;
     return made;
 }
@@ -175,7 +182,7 @@ static void rank_one(const struct orr_comparison *c, uint32_t arm, struct ranked
     const bool harm = has_harm(c);
     const uint32_t from = *count;
     for (uint32_t m = 0; m < c->metric_count; m++) {
-        struct ranked *r = group_of(list, count, from, c, m);
+        struct ranked *r = group_of(list, count, from, c, m, arm);
         struct row_change change;
         if ((!harm || orr_metric_is(c->metrics[m].name, ORR_METRIC_HARM)) &&
             row_change(c, m, arm, &change)) {
@@ -293,16 +300,29 @@ static void print_row(const struct orr_comparison *c, uint32_t m, uint32_t arm, 
     }
 }
 
+/* "12 GPU-h", or of both sides where they differ, "12 -> 9.5 GPU-h"; "": not known. */
+static const char *hours_of(const struct orr_group_change *g, char out[64])
+{
+    char sides[2][24];
+    const double hours[2] = {g->before_gpu_h, g->after_gpu_h};
+    out[0] = '\0';
+    for (int i = 0; i < 2; i++) {
+        (void)snprintf(sides[i], sizeof sides[i], hours[i] < 100 ? "%.3g" : "%.0f", hours[i]);
+    }
+    if (g->gpu_h >= 0) {
+        const bool same = strcmp(sides[0], sides[1]) == 0;
+        (void)snprintf(out, 64, "%s%s%s GPU-h", same ? "" : sides[0], same ? "" : " -> ", sides[1]);
+    }
+    return out;
+}
+
 static void print_group(const struct orr_group_change *g, uint32_t arm, int width, FILE *out)
 {
-    char label[320], hours[32] = "";
+    char label[320], hours[64];
     orr_label_words(g->shown, label, sizeof label);
-    if (g->gpu_h >= 0) {
-        (void)snprintf(hours, sizeof hours, g->gpu_h < 100 ? "%.3g GPU-h" : "%.0f GPU-h", g->gpu_h);
-    }
     (void)fprintf(out, "    ");
     orr_pad(out, label, width);
-    (void)fprintf(out, " %14s  ", hours);
+    (void)fprintf(out, " %22s  ", hours_of(g, hours));
     for (uint32_t i = 0; i < g->row_count; i++) {
         (void)fputs(i > 0 ? ", " : "", out);
         print_row(g->of, g->rows[i], arm, out);
@@ -324,7 +344,8 @@ static void print_side(const struct orr_comparison_ranking *r, bool is_better, u
     }
     (void)fprintf(out, " %u of %u", count, r->groups);
     if (r->gpu_h > 0) {
-        (void)fprintf(out, ", with %.3g %% of the GPU-hours", 100 * gpu_h / r->gpu_h);
+        (void)fprintf(out, ", with %.3g %% of the GPU-hours (of each the most of any run)",
+                      100 * gpu_h / r->gpu_h);
     }
     (void)fputc('\n', out);
     for (uint32_t i = 0; i < shown; i++) {

@@ -39,16 +39,19 @@ static void print_case(const struct orr_junit *junit, const struct orr_junit_cas
         place(out, one->origin);
     }
     (void)fprintf(out, " time=\"%.3f\">\n    ", junit->time_s / junit->count);
+    char text[2000];
+    (void)snprintf(text, sizeof text, "%s: %s", one->word, one->text);
     if (one->verdict == ORR_JUNIT_PASS) {
         (void)fputs("<system-out>", out);
-        orr_xml_text(out, one->text);
+        orr_xml_text(out, text);
         (void)fputs("</system-out>\n", out);
     } else {
         const char *tag = one->verdict == ORR_JUNIT_FAILURE ? "failure" : "error";
         (void)fprintf(out, "<%s", tag);
-        attribute(out, "message", one->text);
+        attribute(out, "type", one->word);
+        attribute(out, "message", text);
         (void)fputc('>', out); /* some show the message, some what stands here */
-        orr_xml_text(out, one->text);
+        orr_xml_text(out, text);
         (void)fprintf(out, "</%s>\n", tag);
     }
     (void)fputs("  </testcase>\n", out);

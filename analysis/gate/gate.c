@@ -268,7 +268,8 @@ void orr_gate_print_junit(const struct orr_gate_result *results, uint32_t count,
         cases[i] = (struct orr_junit_case){.name = results[i].rule->name,
                                            .text = results[i].text,
                                            .origin = results[i].rule->origin,
-                                           .verdict = verdicts[results[i].verdict]};
+                                           .verdict = verdicts[results[i].verdict],
+                                           .word = orr_gate_word(results[i].verdict)};
     }
     orr_junit_print(&(struct orr_junit){.suite = "orrery gate",
                                         .classname = "orrery.gate",

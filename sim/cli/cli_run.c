@@ -58,6 +58,7 @@ struct expected { /* what came of `expect:` */
 static void report(const struct orr_scenario_expect *expect, enum orr_junit_verdict verdict,
                    const char *text, void *context)
 {
+    static const char *const words[] = {"holds", "does not hold", "not known"};
     struct expected *expected = context;
     if (verdict != ORR_JUNIT_PASS) {
         (void)fprintf(stderr, "orrery: %s\n", text);
@@ -66,7 +67,8 @@ static void report(const struct orr_scenario_expect *expect, enum orr_junit_verd
         (struct orr_junit_case){.name = expect != NULL ? expect->text : "results can be read",
                                 .text = orr_arena_strndup(&expected->arena, text, strlen(text)),
                                 .origin = expect != NULL ? expect->origin : NULL,
-                                .verdict = verdict};
+                                .verdict = verdict,
+                                .word = words[verdict]};
 }
 
 static void write_junit(FILE *out, const void *context)

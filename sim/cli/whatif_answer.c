@@ -344,7 +344,9 @@ static void json_side(struct orr_json *json, const char *name, const struct orr_
     for (uint32_t i = 0; i < count; i++) {
         orr_json_open(json, NULL, '{');
         orr_json_text(json, "of", items[i].label);
-        orr_json_real(json, "gpu_h", items[i].gpu_h);
+        orr_json_real(json, "gpu_h", items[i].gpu_h); /* the most of any run */
+        orr_json_real(json, "gpu_h_before", items[i].before_gpu_h);
+        orr_json_real(json, "gpu_h_after", items[i].after_gpu_h);
         orr_json_close(json, '}');
     }
     orr_json_close(json, ']');

@@ -60,7 +60,7 @@ expect 0 '; allowed is +[0-9.]* [a-z]* (+2 %), and any more is seen$' easy.db --
 expect 1 '^regressed$' fifo.db --baseline easy.db --spec statistical.yaml --junit gate.xml --summary gate.md
 grep -Eq '<testsuite name="orrery gate" tests="2" failures="2" errors="0" time="[0-9.]+">' gate.xml || fail "JUnit"
 grep -Eq 'classname="orrery.gate" name="jct of all" file="statistical.yaml" line="8" time="[0-9.]+">' gate.xml || fail "JUnit: a case's place and time"
-grep -Eq '<failure message="(wait_p95_s .* allowed is .*)">\1</failure>' gate.xml || fail "JUnit: a failure's text"
+grep -Eq '<failure type="regressed" message="(regressed: wait_p95_s .* allowed is .*)">\1</failure>' gate.xml || fail "JUnit: a failure's text"
 
 # The same of what a scenario expects, also of what holds and of what the run does not have.
 cat >expect.yaml <<YAML
@@ -72,7 +72,9 @@ YAML
 code=0
 "$orrery" run expect.yaml -q --junit expect.xml 2>err || code=$?
 [ "$code" = 78 ] && grep -q 'tests="3" failures="1" errors="1" time="' expect.xml || fail "JUnit of expect, exit $code: $(cat err expect.xml)"
-grep -q '<system-out>wait_p95_s &lt;= 1000d: it is .*s)</system-out>' expect.xml || fail "JUnit of what holds"
+grep -q '<system-out>holds: wait_p95_s &lt;= 1000d: it is .*s)</system-out>' expect.xml || fail "JUnit of what holds"
+grep -q '<failure type="does not hold" message="does not hold: ' expect.xml || fail "JUnit of what does not hold: $(cat expect.xml)"
+grep -q '<error type="not known" message="not known: ' expect.xml || fail "JUnit of what is not known: $(cat expect.xml)"
 grep -Eq 'classname="orrery.expect" name="wait_p95_s &lt; 0s" file="expect.yaml" line="4" time="[0-9.]+">' expect.xml || fail "JUnit: the place of what is expected"
 ! command -v xmllint >/dev/null || xmllint --noout expect.xml gate.xml || fail "JUnit is not XML"
 grep -q '| jct of all | \*\*regressed\*\* |' gate.md || fail "Markdown"

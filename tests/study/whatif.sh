@@ -23,7 +23,7 @@ expect() {
 gang=$source/scenarios/whatif/gang/gang.yaml
 expect 0 'worse off: nobody' "$gang" --variant weight
 expect 1 'worse off: 1 of 2, with' "$gang" --variant off
-grep -q '^ *pretrain training  *[0-9]* GPU-h  p95 wait 1 s -> 17.3 h (+17.3 h)' out || fail "who loses: $(cat out)"
+grep -q '^ *pretrain training  *96 -> 0 GPU-h  p95 wait 1 s -> 17.3 h (+17.3 h)' out || fail "who loses: $(cat out)"
 expect 1 'off: .*gang.yaml:20:3: expect: wait_max_s{queue=pretrain} <= 5 is false' "$gang" --variant off
 expect 1 'base against 5 changes' "$gang"
 expect 0 'worse off: nobody' "$gang" --set cluster.pools.h100.nodes+=2
@@ -165,6 +165,11 @@ for how in '--shake submit=60s,run=1%' '--set shake.submit=60s --set shake.run=0
     grep -q '^  wait_mean_s: .*interval' out || fail "$how: no interval from blocks"
     ! grep -q '^    shake' out || fail "$how: the shaking is called a change"
 done
+# A difference beyond jitter that blocks do not show is said to be both.
+"$orrery" whatif --trace days.csv --cluster 4x8 --set policy.params.order=shortest --shake submit=60s --seeds 4 --no-progress >out
+grep -q '^  wait_p95_s .* [+-][0-9.]* h to [+-][0-9.]* h$' out || fail "p95 differs beyond jitter: $(cat out)"
+grep -q '^  wait_p95_s: no difference .* Both hold: on this trace the difference is more than jitter' out || fail "blocks that say otherwise: $(cat out)"
+! grep -q '^  wait_mean_s: .*Both hold' out || fail "blocks that say the same: $(cat out)"
 "$orrery" whatif --trace days.csv --cluster 4x8 --policy easy --shake submit=60s --seeds 3 --json --no-progress >out
 jq -e '.jitter and ([.changes[0].rows[] | select(.metric == "wait_mean_s" and .of == "") | .blocks_high > .blocks_low] == [true])' out >/dev/null || fail "JSON: blocks"
 "$orrery" whatif --trace days.csv --cluster 4x8 --policy easy --seeds 3 --no-progress >out

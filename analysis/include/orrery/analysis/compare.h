@@ -55,6 +55,8 @@ struct orr_comparison {
     uint32_t arm_count;
     struct orr_compare_metric *metrics;
     uint32_t metric_count;
+    double
+        *held; /* GPU-hours as in orr_compare_metric, metric * arm_count + arm: means over runs */
     struct orr_paired *cells; /* metric * arm_count + arm; p adjusted by Holm over the arms */
     double level;
     uint32_t pairs;  /* most pairs of equal seed any arm has with the base */
@@ -105,8 +107,9 @@ enum orr_verdict_on orr_compare_verdict(const struct orr_compare_metric *metric,
 struct orr_group_change {
     const struct orr_comparison *of;
     const char *label, *shown;
-    double gpu_h;                  /* as in orr_compare_metric */
-    uint32_t rows[ORR_GROUP_ROWS]; /* metrics that say it, the worst first, then the best */
+    double gpu_h;                     /* as in orr_compare_metric */
+    double before_gpu_h, after_gpu_h; /* NAN: not known, or nobody's */
+    uint32_t rows[ORR_GROUP_ROWS];    /* metrics that say it, the worst first, then the best */
     uint32_t row_count;
 };
 struct orr_comparison_ranking {

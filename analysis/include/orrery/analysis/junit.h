@@ -12,6 +12,7 @@ struct orr_junit_case {
     const char *name, *text; /* text: what was seen, also of what passed */
     const char *origin;      /* "file:line:col" that asks for it; NULL: nothing does */
     enum orr_junit_verdict verdict;
+    const char *word; /* the verdict's name: the type of what did not pass, and before the text */
 };
 
 struct orr_junit {
