@@ -19,7 +19,7 @@ struct orr_plot_files {
     const char *figure;
     char stem[300];   /* STEM-FIGURE */
     char script[310]; /* stem.gp, stem.dat, stem.svg ... */
-    char data[310], image[310];
+    char data[310], image[310], caption[320];
     char data_in_script[320];
 };
 
@@ -56,6 +56,7 @@ static bool names_set(struct orr_plot *plot, struct orr_plot_files *files, const
            fits(files->script, sizeof files->script, "%s.gp", files->stem) &&
            fits(files->data, sizeof files->data, "%s.dat", files->stem) &&
            fits(files->image, sizeof files->image, "%s.%s", files->stem, suffixes[plot->term]) &&
+           fits(files->caption, sizeof files->caption, "%s.caption", files->stem) &&
            fits(files->data_in_script, sizeof files->data_in_script, "./%s", files->data);
 }
 
@@ -72,7 +73,8 @@ static FILE *create(struct orr_plot *plot, const struct orr_plot_files *files, c
 
 static void work_remove(const struct orr_plot_files *files)
 {
-    const char *const names[] = {files->script, files->data, files->image, "messages"};
+    const char *const names[] = {files->script, files->data, files->image, files->caption,
+                                 "messages"};
     char path[1700];
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         (void)snprintf(path, sizeof path, "%s/%s", files->work, names[i]);
@@ -86,6 +88,7 @@ struct orr_plot_files *orr_plot__files_open(struct orr_plot *plot, const char *f
     struct orr_plot_files *files = orr_zalloc(1, sizeof *files);
     plot->named = 0;
     plot->nothing = NULL;
+    plot->caption[0] = '\0';
     if (!names_set(plot, files, figure)) {
         plot->in.status =
             orr_fail(plot->in.err, ORR_USAGE, "%s: the name is too long", plot->in.path);
@@ -328,6 +331,20 @@ static void close_written(struct orr_plot *plot, FILE *file, const char *name)
     }
 }
 
+/* What stood in the title, beside the figure or its script. */
+static void keep_caption(struct orr_plot *plot, const struct orr_plot_files *files,
+                         orr_plot_report_fn *report, void *context)
+{
+    FILE *out = create(plot, files, files->caption);
+    if (out != NULL) {
+        (void)fputs(plot->caption, out);
+        close_written(plot, out, files->caption);
+    }
+    if (plot->in.status == ORR_OK) {
+        keep(plot, files, files->caption, NULL, report, context);
+    }
+}
+
 void orr_plot__files_close(struct orr_plot *plot, struct orr_plot_files *files,
                            orr_plot_report_fn *report, void *context)
 {
@@ -337,6 +354,10 @@ void orr_plot__files_close(struct orr_plot *plot, struct orr_plot_files *files,
     plot->dat = NULL;
     if (plot->in.status == ORR_OK) {
         finish(plot, files, report, context);
+    }
+    if (plot->in.status == ORR_OK && plot->nothing == NULL && plot->caption[0] != '\0' &&
+        plot->term != ORR_PLOT_DUMB) {
+        keep_caption(plot, files, report, context);
     }
     work_remove(files);
     orr_free(files);

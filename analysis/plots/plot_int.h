@@ -59,6 +59,7 @@ struct orr_plot {
     double line;          /* height of a line of text, as a part of the picture's */
     double small;         /* size of small letters, in the terminal's unit */
     uint32_t title_lines;
+    char caption[1600];      /* what the title of a figure without one would say; "" for none */
     uint32_t legend_columns; /* of a narrow picture, which has its legend below */
     double panel_right;      /* of two panels */
     double legend_top;       /* and so high, as a part of the picture's height */
@@ -96,7 +97,7 @@ struct orr_plot_size {
     bool names;         /* the legend names queues: a narrow picture, which has it below, is so much
                          * higher */
 };
-/* Writes a piece of the script, at most 1999 bytes. */
+/* Writes a piece of the script. */
 void orr_plot__gp(struct orr_plot *plot, const char *format, ...) ORR_PRINTF(2, 3);
 void orr_plot__row(struct orr_plot *plot, const char *format, ...) ORR_PRINTF(2, 3);
 /* plot_shade.c: a colour "#rrggbb" of figures as it is on the page asked for, light or dark; and

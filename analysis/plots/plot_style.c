@@ -27,13 +27,22 @@ const char *orr_plot__colour(uint32_t rank, uint32_t shown)
 
 void orr_plot__gp(struct orr_plot *plot, const char *format, ...)
 {
-    char script[2000];
-    va_list args;
+    char little[2000], *script = little;
+    va_list args, again;
     va_start(args, format);
-    (void)vsnprintf(script, sizeof script, format, args);
+    va_copy(again, args);
+    const int length = vsnprintf(little, sizeof little, format, args);
     va_end(args);
+    if (length >= (int)sizeof little) {
+        script = orr_alloc((size_t)length + 1, 1);
+        (void)vsnprintf(script, (size_t)length + 1, format, again);
+    }
+    va_end(again);
     orr_plot__shaded(plot, script);
     (void)fputs(script, plot->gp);
+    if (script != little) {
+        orr_free(script);
+    }
 }
 
 const char *orr_plot__ink(const struct orr_plot *plot)
@@ -417,6 +426,21 @@ static void say_whole_names(struct orr_plot *plot, double letters)
     plot->named = 0;
 }
 
+/* What a title would say, for the file beside a figure without one. */
+static void caption(struct orr_plot *plot, const char *what, const char *text)
+{
+    const size_t room = sizeof plot->caption;
+    size_t used = (size_t)snprintf(plot->caption, room, "%.300s\n%.700s\n", what, text);
+    for (uint32_t q = 0; q < plot->named && used < room; q++) {
+        const struct orr_plot_queue *queue = &plot->queues[q];
+        if (strcmp(queue->name, queue->whole) != 0) {
+            used += (size_t)snprintf(plot->caption + used, room - used, "%s: %.400s\n", queue->name,
+                                     queue->whole);
+        }
+    }
+    plot->named = 0;
+}
+
 /* The part of the picture's width that a title has: it is centred over axes beside a legend. */
 static double title_part(const struct orr_plot *plot)
 {
@@ -430,10 +454,6 @@ void orr_plot__title(struct orr_plot *plot, const char *what, const char *extra)
 {
     char tail[300], length[40], means[80];
     const struct orr_plot_source *run = &plot->run;
-    if (plot->options->no_title) {
-        orr_plot__gp(plot, "heading = ''\n");
-        return;
-    }
     const double minutes = (double)(run->end - run->zero) / 60000.0;
     (void)snprintf(length, sizeof length,
                    minutes >= 2880  ? "%.1f days"
@@ -461,6 +481,11 @@ void orr_plot__title(struct orr_plot *plot, const char *what, const char *extra)
                                                          : ", interrupted",
                    extra != NULL ? "; " : "", extra != NULL ? extra : "", means_note(plot, means));
     plot->title_lines = 0;
+    if (plot->options->no_title) {
+        caption(plot, what, text);
+        orr_plot__gp(plot, "heading = ''\n");
+        return;
+    }
     orr_plot__gp(plot, "heading = ");
     const double letters = plot->letters * title_part(plot);
     wrap(plot, what, letters);

@@ -287,7 +287,7 @@ int orr_cli_plot(int argc, char **argv)
         {"width", 'w', "MM", 0,
          "for print: so many millimetres wide, letters of 6 pt (pdf without it: 174)", 0},
         {"font", 'f', "NAME[,PT]", 0, "letters, such as \"Times,8\" or \",8\"", 0},
-        {"no-title", 'n', 0, 0, "without the title, for a caption elsewhere", 0},
+        {"no-title", 'n', 0, 0, "without the title, which goes to FIGURE.caption beside it", 0},
         {"dark", 'd', 0, 0, "for a dark page", 0},
         {"script", 's', 0, 0,
          "write gnuplot's script (.gp) and its data (.dat) instead of a figure", 0},

@@ -11,6 +11,9 @@ command -v gnuplot >/dev/null || exit 77
 
 "$orrery" run "$source/scenarios/whatif/gang/gang.yaml" --quiet --no-progress -o g.db
 "$orrery" plot g.db --width 84 --no-title -o narrow >out || fail "figures of a column"
+# What a title would say is in a file beside the figure without it.
+grep -q 'policy .*, [0-9]* jobs in ' narrow/g-debt.caption && grep -q '^narrow/g-debt.caption$' out || fail "no caption: $(cat narrow/g-debt.caption out)"
+! grep -q 'policy .* jobs in ' narrow/g-debt.svg || fail "a title where none is wanted"
 for file in narrow/*.svg; do # 84 mm are 317.5 pixels of CSS
     grep -q 'width="31[78]"' "$file" || fail "$file is not 84 mm wide: $(head -c 300 "$file")"
 done
