@@ -237,6 +237,26 @@ static const char *stem_of(struct orr_plot *run)
                              dot != NULL && dot != stem ? (size_t)(dot - stem) : strlen(stem));
 }
 
+/* Runs are called by what tells all of them apart: their policies, their scenarios' names, their
+ * files' names, and their paths at last. */
+static void name_runs(struct orr_plot *runs, const struct orr_plot_arm *arms, uint32_t count,
+                      bool other_policies, bool other_names)
+{
+    bool other_stems = true;
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t j = 0; j < i; j++) {
+            other_stems = other_stems && strcmp(stem_of(&runs[i]), stem_of(&runs[j])) != 0;
+        }
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        runs[i].label = arms[i].label != NULL ? arms[i].label
+                        : other_policies      ? runs[i].run.policy
+                        : other_names         ? runs[i].run.name
+                        : other_stems         ? stem_of(&runs[i])
+                                              : runs[i].in.path;
+    }
+}
+
 /* What the figure says of all runs together; `to` has their time axis. */
 static void join_runs(struct orr_plot *to, struct orr_plot *runs, const struct orr_plot_arm *arms,
                       uint32_t count)
@@ -253,11 +273,8 @@ static void join_runs(struct orr_plot *to, struct orr_plot *runs, const struct o
         to->run.origin = run->origin == to->run.origin ? run->origin : ORR_MS_NONE;
         to->run.status = strcmp(run->status, "finished") != 0 ? run->status : to->run.status;
         same_jobs = same_jobs && run->jobs == to->run.jobs;
-        runs[i].label = arms[i].label != NULL ? arms[i].label
-                        : other_policies      ? run->policy
-                        : other_names         ? run->name
-                                              : stem_of(&runs[i]);
     }
+    name_runs(runs, arms, count, other_policies, other_names);
     to->run.jobs = same_jobs ? to->run.jobs : -1;
     to->run.name = same_name ? to->run.name : NULL;
     to->run.policy = same_policy ? to->run.policy : NULL;

@@ -37,6 +37,10 @@ static void one_run(const struct orr_report_options *options, uint32_t index,
     if (options->count > 1) {
         (void)snprintf(prefix, sizeof prefix, "run%u-", index + 1);
         (void)fputs("<details><summary>", out);
+        if (options->labels != NULL && options->labels[index] != NULL) {
+            orr_xml_text(out, options->labels[index]);
+            (void)fputs(": ", out);
+        }
         orr_xml_text(out, options->paths[index]);
         (void)fputs("</summary>\n", out);
     }

@@ -403,9 +403,10 @@ static void figures(const struct orr_report_options *options, const char *const 
     }
 }
 
-/* A file is called by its name, unless two have the same. */
+/* A file is called as was given, else by its name, unless two have the same. */
 static void name_files(const struct orr_report_options *options, const char **labels)
 {
+    const char *const *given = options->labels;
     for (uint32_t i = 0; i < options->count; i++) {
         const char *slash = strrchr(options->paths[i], '/');
         labels[i] = slash != NULL ? slash + 1 : options->paths[i];
@@ -417,6 +418,9 @@ static void name_files(const struct orr_report_options *options, const char **la
                 labels[j] = options->paths[j];
             }
         }
+    }
+    for (uint32_t i = 0; given != NULL && i < options->count; i++) {
+        labels[i] = given[i] != NULL ? given[i] : labels[i];
     }
 }
 

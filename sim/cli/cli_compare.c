@@ -52,17 +52,11 @@ static error_t parse_format(struct argp_state *state, const char *text,
     return EINVAL;
 }
 
-/* "LABEL=R.db" or "R.db". */
 static error_t add_path(struct argp_state *state, struct compare_options *o, char *arg)
 {
-    char *equals = strchr(arg, '=');
-    const char *slash = strchr(arg, '/');
-    const bool labelled = equals != NULL && (slash == NULL || equals < slash);
-    if (labelled) {
-        *equals = '\0';
-    }
-    orr_cli_append(state, o->paths, &o->compare.path_count, labelled ? equals + 1 : arg);
-    o->labels[o->compare.path_count - 1] = labelled ? arg : NULL;
+    const char *label, *path = orr_cli_labelled(arg, &label);
+    orr_cli_append(state, o->paths, &o->compare.path_count, path);
+    o->labels[o->compare.path_count - 1] = label;
     return 0;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <orrery/base/mem.h>
 #include <orrery/base/text.h>
@@ -116,6 +117,19 @@ static const struct {
      {"at", KEY_AT, "TIME", 0, "of results: the floor plan then, " ORR_CLI_TIME_HELP, 3}},
 };
 #define ROWS (sizeof rows / sizeof rows[0])
+
+const char *orr_cli_labelled(char *arg, const char **label)
+{
+    char *equals = strchr(arg, '=');
+    const char *slash = strchr(arg, '/');
+    *label = NULL;
+    if (equals == NULL || (slash != NULL && slash < equals) || access(arg, F_OK) == 0) {
+        return arg;
+    }
+    *equals = '\0';
+    *label = equals > arg ? arg : NULL;
+    return equals + 1;
+}
 
 void orr_cli_append(struct argp_state *state, const char **list, uint32_t *count, const char *value)
 {

@@ -12,10 +12,24 @@
 
 struct page_options {
     const char *paths[ORR_CLI_LIST_MAX];
+    const char *labels[ORR_CLI_LIST_MAX]; /* NULL: none was given */
     uint32_t count;
     const char *output;
     struct orr_cli_common common;
 };
+
+static void add_path(struct page_options *o, char *arg, struct argp_state *state)
+{
+    const char *label;
+    const char *path = orr_cli_labelled(arg, &label);
+    for (uint32_t i = 0; label != NULL && i < o->count; i++) {
+        if (o->labels[i] != NULL && strcmp(o->labels[i], label) == 0) {
+            argp_error(state, "two runs are called \"%s\"", label);
+        }
+    }
+    orr_cli_append(state, o->paths, &o->count, path);
+    o->labels[o->count - 1] = label;
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -23,7 +37,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
     case 'o': o->output = arg; return 0;
-    case ARGP_KEY_ARG: orr_cli_append(state, o->paths, &o->count, arg); return 0;
+    case ARGP_KEY_ARG: add_path(o, arg, state); return 0;
     case ARGP_KEY_END:
         if (o->count == 0) {
             argp_error(state, "name a results file");
@@ -88,7 +102,8 @@ static enum orr_status list_settings(const struct page_options *o, struct orr_ar
     for (uint32_t i = 0; i < o->count; i++) {
         const char *slash = strrchr(o->paths[i], '/');
         const char *name = slash != NULL ? slash + 1 : o->paths[i];
-        names[i] = orr_arena_strndup(arena, name, strcspn(name, "."));
+        names[i] = o->labels[i] != NULL ? o->labels[i]
+                                        : orr_arena_strndup(arena, name, strcspn(name, "."));
     }
     const enum orr_status status =
         orr_cli_settings(o->paths, names, o->count, NULL, 0, arena, &settings, err);
@@ -126,7 +141,7 @@ int orr_cli_page(int argc, char **argv)
     const struct argp parser = {
         rows,
         parse,
-        "R.db...",
+        "[NAME=]R.db...",
         "Write one self-contained HTML page: headline numbers, who waited and "
         "why, evictions and their cost, who borrowed from whom, figures, "
         "provenance. Several results are put side by side. Of files that `orrery run --replicas` "
@@ -159,6 +174,7 @@ int orr_cli_page(int argc, char **argv)
         char beside[4600];
         orr_beside(o.output, beside, sizeof beside);
         const struct orr_report_options options = {.paths = o.paths,
+                                                   .labels = o.labels,
                                                    .count = o.count,
                                                    .output = o.output,
                                                    .beside = beside,

@@ -107,19 +107,18 @@ struct plot_options {
     uint32_t left_count;
 };
 
-/* R.db, or NAME=R.db as in compare; a file whose own name has a = is meant as it is. */
 static void add_run(struct plot_options *o, char *arg, struct argp_state *state)
 {
     if (o->run_count == ORR_PLOT_RUNS) {
         argp_error(state, "one axes takes at most %d runs", ORR_PLOT_RUNS);
         return;
     }
-    char *equals = access(arg, F_OK) != 0 ? strchr(arg, '=') : NULL;
     struct orr_plot_arm *run = &o->runs[o->run_count++];
-    *run = (struct orr_plot_arm){.path = equals != NULL ? equals + 1 : arg};
-    if (equals != NULL && equals > arg) {
-        *equals = '\0';
-        run->label = arg;
+    run->path = orr_cli_labelled(arg, &run->label);
+    for (struct orr_plot_arm *other = o->runs; other < run && run->label != NULL; other++) {
+        if (other->label != NULL && strcmp(other->label, run->label) == 0) {
+            argp_error(state, "two runs are called \"%s\"", run->label);
+        }
     }
 }
 

@@ -14,6 +14,13 @@ command -v gnuplot >/dev/null || exit 77
 # What a title would say is in a file beside the figure without it.
 grep -q 'policy .*, [0-9]* jobs in ' narrow/g-debt.caption && grep -q '^narrow/g-debt.caption$' out || fail "no caption: $(cat narrow/g-debt.caption out)"
 ! grep -q 'policy .* jobs in ' narrow/g-debt.svg || fail "a title where none is wanted"
+# Variants of one policy and scenario are told apart, at last by where they are; two of one name are refused.
+mkdir off && "$orrery" run "$source/scenarios/whatif/gang/gang.yaml" --variant off -q --no-progress -o off/g.db
+"$orrery" plot g.db off/g.db depth -o variants >out
+for name in g.db off/g.db; do grep -q ">$name<" variants/compare-depth.svg || fail "no $name in a legend of variants"; done
+code=0
+"$orrery" plot a=g.db a=off/g.db depth >out 2>err || code=$?
+{ [ "$code" = 64 ] && grep -q 'two runs are called "a"' err; } || fail "exit $code: two runs of one name: $(cat err)"
 for file in narrow/*.svg; do # 84 mm are 317.5 pixels of CSS
     grep -q 'width="31[78]"' "$file" || fail "$file is not 84 mm wide: $(head -c 300 "$file")"
 done

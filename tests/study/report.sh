@@ -14,6 +14,9 @@ orrery=$1 work=$2 source=$3
 for id in waits load evictions lending figures trust provenance; do
     grep -q "<h2 id=\"$id\">" kai.html || fail "no section $id"
 done
+# Runs side by side go by the names that are given, as in compare and plot.
+"$orrery" report today=kai.db simple=fifo.db -o named.html
+grep -q '<summary>today: kai.db</summary>' named.html && grep -q '>simple<' named.html && ! grep -q '>fifo.db<' named.html || fail "names of runs are not those given"
 # What a reader asks first is answered in words, at the top.
 grep -q 'Job <b>sweep-11</b> of queue <b>research</b> (4 GPUs) waited <b>15.8 h</b>, mostly because' kai.html ||
     fail "who waited is not said"

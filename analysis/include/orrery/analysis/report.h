@@ -15,7 +15,8 @@
 struct orr_compare_options;
 
 struct orr_report_options {
-    const char *const *paths; /* results files; the first is what others are held against */
+    const char *const *paths;  /* results files; the first is what others are held against */
+    const char *const *labels; /* what each is called; NULL, or NULL entries: as its file */
     uint32_t count;
     const char *output;  /* the page */
     const char *beside;  /* where it is written before it takes its place; nothing may be there */
