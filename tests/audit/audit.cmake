@@ -14,11 +14,14 @@ foreach(policy fifo easy static las kube)
     COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/audit/random.sh $<TARGET_FILE:orrery> 1 10 ${policy})
   set_tests_properties(audit.random_${policy} PROPERTIES LABELS quick TIMEOUT 300)
 endforeach()
-foreach(from 1 19 61 121)
+foreach(from 1 20 61 121)
   add_test(NAME audit.random_${from}
     COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/audit/random.sh $<TARGET_FILE:orrery> ${from} 6)
   set_tests_properties(audit.random_${from} PROPERTIES LABELS quick TIMEOUT 300)
 endforeach()
+
+add_test(NAME audit.random_19 COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/audit/random.sh $<TARGET_FILE:orrery> 19 1)
+set_tests_properties(audit.random_19 PROPERTIES LABELS quick)
 
 # orr_verdict_test(NAME LOG SCHEDULE RULES BROKEN)
 function(orr_verdict_test name log schedule rules broken)
@@ -33,4 +36,5 @@ orr_verdict_test(easy_exact hpc2n-exact hpc2n-exact.easy easy 0)
 orr_verdict_test(easy_no_spare hpc2n-exact hpc2n-exact.easy-no-spare easy 0)
 orr_verdict_test(easy_unguarded hpc2n-exact hpc2n-exact.easy-unguarded easy 250)
 # Seconds each: 80 planted faults, and random worlds of kai beyond the first.
-orr_full(audit.planted audit.shares_of_others audit.random_1 audit.random_61 audit.random_121)
+orr_full(audit.planted audit.shares_of_others audit.random_1 audit.random_20 audit.random_61 audit.random_121
+  audit.random_las audit.random_static)

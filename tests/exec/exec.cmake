@@ -9,4 +9,5 @@ endforeach()
 # last thing that happens, not with what is over already.
 orr_cases(exec)
 # Seconds each, of many rows or jobs; the small ones of each kind stay quick.
-orr_full(exec.autoscale_many exec.changes_many exec.changes_gangs)
+orr_full(exec.autoscale_many exec.changes_many exec.changes_gangs exec.autoscale_drain exec.endless_failures
+  exec.changes_limit exec.changes_grow exec.changes_order exec.failures_availability)

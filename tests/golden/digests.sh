@@ -5,15 +5,22 @@
 #
 #   digests.sh [BUILD_DIR]      default build/digests; kept, so that a second call is quick
 #
-# BUILDS names them (default "gcc-O0 gcc-O3 clang-O0 clang-O3"), JOBS the jobs of make (default 2).
+# BUILDS names them (default "gcc-O0 gcc-O3 clang-O0 clang-O3"); one with a slash is a program that somebody
+# built already. JOBS: the jobs of make (default 2).
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 build=${1:-$root/build/digests}
+builds=${BUILDS:-gcc-O0 gcc-O3 clang-O0 clang-O3}
 differs=
 
-for name in ${BUILDS:-gcc-O0 gcc-O3 clang-O0 clang-O3}; do
+program() { case $1 in */*) echo "$1" ;; *) echo "$build/$1/orrery" ;; esac }
+said() { echo "$build/said-$(echo "$1" | tr / _)"; }
+compare() { sh "$here/golden.sh" "$(program "$1")" >"$(said "$1")" 2>&1; }
+
+for name in $builds; do
+    case $name in */*) continue ;; esac
     dir=$build/$name
     mkdir -p "$dir"
     cmake -S "$root" -B "$dir" -DCMAKE_C_COMPILER="${name%-*}" -DCMAKE_BUILD_TYPE=Debug \
@@ -21,24 +28,25 @@ for name in ${BUILDS:-gcc-O0 gcc-O3 clang-O0 clang-O3}; do
         cmake --build "$dir" -j "${JOBS:-2}" --target orrery >>"$dir/log" 2>&1 ||
         { cat "$dir/log"; exit 1; }
 done
+mkdir -p "$build"
 # Two at a time: each is one process.
 running=
-for name in ${BUILDS:-gcc-O0 gcc-O3 clang-O0 clang-O3} ''; do
+for name in $builds ''; do
     if [ -n "$running" ]; then
-        [ -z "$name" ] || sh "$here/golden.sh" "$build/$name/orrery" >"$build/$name/said" 2>&1 || differs="$differs $name"
+        [ -z "$name" ] || compare "$name" || differs="$differs $name"
         wait "$pid" || differs="$differs $running"
         running=
     elif [ -n "$name" ]; then
         running=$name
-        sh "$here/golden.sh" "$build/$name/orrery" >"$build/$name/said" 2>&1 &
+        compare "$name" &
         pid=$!
     fi
 done
-for name in ${BUILDS:-gcc-O0 gcc-O3 clang-O0 clang-O3}; do
+for name in $builds; do
     case " $differs " in
     *" $name "*)
         printf '%s: DIFFERS\n' "$name"
-        cat "$build/$name/said"
+        cat "$(said "$name")"
         ;;
     *) printf '%s: equal\n' "$name" ;;
     esac

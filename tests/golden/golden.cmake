@@ -7,6 +7,7 @@ foreach(case philly_fifo philly_backfill philly_crowded philly_shortest philly_m
   set_tests_properties(golden.${case} PROPERTIES LABELS quick TIMEOUT 300
     ENVIRONMENT TMPDIR=${CMAKE_CURRENT_BINARY_DIR})
 endforeach()
+orr_full(golden.philly_copies golden.kueue_philly golden.kueue_fair) # a second each
 
 # The decisions of policy kai: the trials of searches that were refuted unseen must change none.
 foreach(case kai_philly kai_factory kai_mixed kai_plain kai_departments kai_deep kai_limits kai_cpu

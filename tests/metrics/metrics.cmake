@@ -5,6 +5,7 @@ foreach(name never scaling ties resources own_others rates fifo easy kai stories
   set_tests_properties(metrics.${name} PROPERTIES LABELS quick TIMEOUT 300
     ENVIRONMENT TMPDIR=${CMAKE_CURRENT_BINARY_DIR})
 endforeach()
-# Seconds each: a whole published log a policy. metrics.spread, .stories recompute smaller runs.
+# Seconds each: a whole published log a policy. metrics.spread, .energy, .drain recompute smaller runs.
 orr_full(metrics.fifo metrics.easy metrics.promises metrics.elastic metrics.rates metrics.warmup metrics.books
-  metrics.shares metrics.patience metrics.cut metrics.kai metrics.notices)
+  metrics.shares metrics.patience metrics.cut metrics.kai metrics.notices metrics.stories metrics.scaling metrics.room
+  metrics.resources metrics.at_once)

@@ -37,5 +37,5 @@ target_include_directories(test_shadow_random PRIVATE ${CMAKE_CURRENT_SOURCE_DIR
 target_link_libraries(test_shadow_random PRIVATE slow_model random_world orr_kai PkgConfig::CMOCKA)
 add_test(NAME model.random COMMAND test_shadow_random)
 set_tests_properties(model.random PROPERTIES LABELS quick)
-add_test(NAME model.random_long COMMAND test_shadow_random 501 1000)
-set_tests_properties(model.random_long PROPERTIES LABELS full) # the next 1000 worlds
+add_test(NAME model.random_long COMMAND test_shadow_random 151 1350)
+set_tests_properties(model.random_long PROPERTIES LABELS full) # the next 1350 worlds

@@ -17,7 +17,7 @@
 #include "random_world.h"
 #include "shadow.h"
 
-#define QUICK_WORLDS 500
+#define QUICK_WORLDS 150
 #define TREE_WORLDS  100
 #define CYCLES       3
 

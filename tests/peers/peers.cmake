@@ -82,6 +82,20 @@ foreach(gpus 2490 1000 600)
   orr_peer_test(counts.${gpus}_nodes_of_one counts.sh ${philly} ${gpus}x1 "${counts_${gpus}}" --split 1)
 endforeach()
 
+# More seeds and sizes of what stays quick with one: half a second to two each.
+set(more philly3d.srtf backfill.micro tiresias.load tiresias.notices counts.notices fgd.run.random fgd.run.notices)
+foreach(gpus 2490 1000 600)
+  list(APPEND more counts.${gpus}_nodes_of_one)
+endforeach()
+list(APPEND more counts.2490_one_node counts.600_one_node)
+foreach(seed 42 43 44)
+  foreach(policy fgd dotprod gpupacking gpuclustering bestfit)
+    list(APPEND more fgd.run.${policy}_${seed})
+  endforeach()
+endforeach()
+list(REMOVE_ITEM more fgd.run.bestfit_42)
+list(TRANSFORM more PREPEND peers.)
+
 # The comparison itself: another policy's schedule and a wrong number must be noticed.
 orr_backfill_test(notices_starts hpc2n-clean hpc2n-clean.easy "jobs=3145" --policy fifo)
 set_tests_properties(peers.backfill.notices_starts PROPERTIES
@@ -92,3 +106,4 @@ set_tests_properties(peers.counts.notices PROPERTIES
 orr_peer_test(tiresias.notices tiresias.sh ${tiresias} 0.5 2091.49 "jobs=80" --set execution.startup=29s)
 set_tests_properties(peers.tiresias.notices PROPERTIES
   PASS_REGULAR_EXPRESSION "job [^ ]+ took [0-9]+ s, expected [0-9]+ s.*[0-9]+ differ")
+orr_full(${more})

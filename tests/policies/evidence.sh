@@ -14,7 +14,7 @@ while read -r kind first second; do
     test)
       file="$source/tests/unit/$first.c"
       { [ -f "$file" ] && grep -q "^static void $second(" "$file" &&
-        grep -q "cmocka_unit_test($second)" "$file"; } ||
+        grep -qE "cmocka_unit_test(_prestate)?\($second[,)]" "$file"; } ||
         { echo "no test $second in $first"; bad=1; } ;;
     vector)
       grep -rqF "\"$first${second:+ $second}\"" "$source/tests/kueue/vectors" "$source/tests/kueue/own" ||

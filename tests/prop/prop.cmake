@@ -4,6 +4,8 @@ target_include_directories(test_kai_properties PRIVATE ${CMAKE_CURRENT_SOURCE_DI
 target_link_libraries(test_kai_properties PRIVATE random_world orr_kai PkgConfig::CMOCKA)
 add_test(NAME prop.kai COMMAND test_kai_properties)
 set_tests_properties(prop.kai PROPERTIES LABELS quick)
+add_test(NAME prop.kai_long COMMAND test_kai_properties 301 1000)
+set_tests_properties(prop.kai_long PROPERTIES LABELS full) # the next 1000 worlds
 
 # The same of Kueue's rules, on random cohort trees.
 add_executable(test_kueue_properties prop/test_kueue_properties.c)

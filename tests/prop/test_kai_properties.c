@@ -16,7 +16,7 @@
 #include <orrery/core/session_build.h>
 #include <orrery/core/statement.h>
 
-#define WORLDS        1000
+#define WORLDS        300
 #define CYCLES        6
 #define PERIOD_MS     30000
 #define MAX_QUEUES    64

@@ -6,5 +6,5 @@ foreach(path ${cases})
     COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/robust/run.sh $<TARGET_FILE:orrery> ${path})
   set_tests_properties(robust.${case} PROPERTIES LABELS quick SKIP_RETURN_CODE 77 TIMEOUT 120)
 endforeach()
-# 2 to 5 s each.
-orr_full(robust.endless robust.init_trace_output robust.odd_results robust.hangup robust.nodes_in_a_row)
+# 1 to 5 s each.
+orr_full(robust.audit_restart robust.audit_at_once robust.overwrite_input robust.snapshot_memory robust.never_submitted robust.endless robust.init_trace_output robust.odd_results robust.hangup robust.nodes_in_a_row)

@@ -53,12 +53,10 @@ for header in core/include/orrery/core/*.h; do
 done
 
 report 'a public header that C++ and the shared library do not see: ORR_API_BEGIN, ORR_API_END' \
-  "$(find core/include core/base/include policies/include -name '*.h' | sort | while read -r header; do
-    grep -q '^ORR_API_BEGIN$' "$header" && grep -q '^ORR_API_END$' "$header" || echo "$header"
-  done | grep -v '/units\.h$' || true)"
+  "$(find core/include core/base/include policies/include -name '*.h' -not -name units.h | sort |
+     xargs grep -cE '^ORR_API_(BEGIN|END)$' | grep -v ':2$' || true)"
 
-for file in $(sources core policies tests/plugin traces/gen); do
-  head -n 1 "$file" | grep -q 'SPDX-License-Identifier: GPL-3.0-or-later' ||
-    report 'no licence on the first line' "$file"
-done
+report 'no licence on the first line' \
+  "$(sources core policies tests/plugin traces/gen |
+     xargs awk 'FNR == 1 && !/SPDX-License-Identifier: GPL-3.0-or-later/ { print FILENAME }')"
 exit $bad

@@ -28,3 +28,4 @@ target_link_libraries(test_analysis_paired PRIVATE m)
 orr_unit_test(test_analysis_gate orr_analysis)
 target_link_libraries(test_analysis_gate PRIVATE m)
 orr_long_test(test_analysis_gate 200)
+orr_full(unit.test_analysis_paired unit.test_analysis_gate) # a second each: trials of statistics

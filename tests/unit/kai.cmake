@@ -2,6 +2,7 @@
 # The test reads cases through the loader's own header, which needs the parser's.
 pkg_check_modules(CONFORM_FYAML REQUIRED IMPORTED_TARGET libfyaml)
 orr_unit_test(test_share_divide orr_share)
+orr_long_test(test_share_divide 20000)
 orr_unit_test(test_share_usage orr_share)
 orr_unit_test(test_conform orr_conform orr_share PkgConfig::CONFORM_FYAML)
 target_compile_definitions(test_conform PRIVATE ORR_TEST_CASES="${CMAKE_CURRENT_SOURCE_DIR}/conformance")

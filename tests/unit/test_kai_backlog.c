@@ -243,7 +243,7 @@ static void cycle__with_a_backlog_decides_as_without(void **state)
 /* test_kai_backlog [WORLDS] */
 int main(int argc, char **argv)
 {
-    uint32_t worlds = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 30;
+    uint32_t worlds = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 20;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_prestate(allocate__over_lanes_is_the_literal_heap, &worlds),
         cmocka_unit_test_prestate(cycle__with_a_backlog_decides_as_without, &worlds),

@@ -271,7 +271,7 @@ static void search__decides_as_a_literal_one(void **state)
  * shows. */
 int main(int argc, char **argv)
 {
-    uint32_t worlds = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 20;
+    uint32_t worlds = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 10;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_prestate(search__decides_as_a_literal_one, &worlds)};
     return cmocka_run_group_tests(tests, NULL, NULL);

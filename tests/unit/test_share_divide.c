@@ -357,11 +357,11 @@ static void expect_same(const struct orr_share_queue *a, const struct orr_share_
 
 static void share__equals_the_reference_on_random_trees(void **state)
 {
-    (void)state;
+    const uint64_t trees = *(const uint64_t *)*state;
     struct orr_share_queue fast[MAX_QUEUES], slow[MAX_QUEUES];
     struct orr_share_tree tree;
     orr_share_tree_init(&tree);
-    for (uint64_t round = 0; round < 20000; round++) {
+    for (uint64_t round = 0; round < trees; round++) {
         uint64_t seed = round * 977 + 1;
         uint32_t count = random_tree(fast, &seed);
         double total[] = {amount(&seed) * 4, amount(&seed) * 10, amount(&seed) * 3};
@@ -469,8 +469,10 @@ static void share__touching_one_leaf_divides_one_set(void **state)
     orr_share_tree_release(&tree);
 }
 
-int main(void)
+/* test_share_divide [TREES] */
+int main(int argc, char **argv)
 {
+    uint64_t trees = argc > 1 ? strtoull(argv[1], NULL, 10) : 4000;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(share__odd_unit_goes_to_the_older_queue),
         cmocka_unit_test(share__what_one_does_not_need_is_handed_out_again),
@@ -485,7 +487,7 @@ int main(void)
         cmocka_unit_test(share__children_divide_what_the_parent_got),
         cmocka_unit_test(share__no_queues_is_fine),
         cmocka_unit_test(share__helpers),
-        cmocka_unit_test(share__equals_the_reference_on_random_trees),
+        cmocka_unit_test_prestate(share__equals_the_reference_on_random_trees, &trees),
         cmocka_unit_test(share__conserves_on_random_trees),
         cmocka_unit_test(share__redivide_equals_divide),
         cmocka_unit_test(share__touching_one_leaf_divides_one_set),

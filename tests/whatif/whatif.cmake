@@ -8,7 +8,7 @@ endforeach()
 
 add_test(NAME whatif.topology_table COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/whatif/topology.sh
   $<TARGET_FILE:orrery> ${PROJECT_SOURCE_DIR}/scenarios/whatif/topology)
-set_tests_properties(whatif.topology_table PROPERTIES LABELS quick TIMEOUT 300
+set_tests_properties(whatif.topology_table PROPERTIES LABELS full TIMEOUT 300
   ENVIRONMENT TMPDIR=${CMAKE_CURRENT_BINARY_DIR})
 
 add_test(NAME whatif.kueue_table COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/whatif/kueue.sh
