@@ -148,7 +148,7 @@ static bool preempt(struct cycle *cycle, const struct slurm_record *record)
     }
     memcpy(slurm->usable, p->nodes, slurm->words * 8);
     orr_slurm__plan_free(slurm, now, plus(now, lasts), slurm->usable);
-    if (orr_slurm__will_run(slurm, cycle->view, record->job, p, slurm->usable) <= now ||
+    if (orr_slurm__will_run(slurm, cycle->view, record->job, p, slurm->usable, now) <= now ||
         !orr_slurm__preempt(slurm, cycle->view, cycle->txn, record, slurm->usable)) {
         return false;
     }
@@ -177,7 +177,7 @@ static void test(struct cycle *cycle, const struct slurm_record *record)
         }
         memcpy(slurm->usable, p->nodes, slurm->words * 8);
         orr_slurm__plan_free(slurm, at, plus(at, lasts), slurm->usable);
-        const orr_ms free = orr_slurm__will_run(slurm, view, record->job, p, slurm->usable);
+        const orr_ms free = orr_slurm__will_run(slurm, view, record->job, p, slurm->usable, later);
         const orr_ms begin = free > at ? free : at;
         if ((begin <= view->now && start(cycle, record)) || now_only) {
             return;
@@ -260,10 +260,33 @@ static void explain_limit(const struct cycle *cycle, const struct slurm_record *
     }
 }
 
+/* Behind how many records bf_max_job_test is reached at the latest: those count that nothing but
+ * what is looked at before the cycle can pass over. */
+static uint32_t within_reach(const struct slurm *slurm, const struct orr_view *view)
+{
+    const struct slurm_conf *conf = &slurm->conf;
+    if ((conf->enforce_limits && !conf->assoc_limit_stop) || conf->bf_max_job_part > 0 ||
+        conf->bf_max_job_user > 0 || conf->bf_max_job_assoc > 0 || conf->bf_max_job_user_part > 0) {
+        return slurm->queue_count;
+    }
+    int64_t counted = 0;
+    for (uint32_t r = 0; r < slurm->queue_count; r++) {
+        const struct slurm_record *record = &slurm->queue[r];
+        const struct slurm_job *j = &slurm->jobs[record->job];
+        counted += j->array == ORR_NONE && j->partition_count == 1 && !j->preempting &&
+                   orr_slurm__job_eligible(slurm, view, record->job) &&
+                   orr_slurm__barred(slurm, record) == ORR_REASON_NONE;
+        if (counted >= conf->bf_max_job_test) {
+            return r + 1;
+        }
+    }
+    return slurm->queue_count;
+}
+
 bool orr_slurm__backfill(struct slurm *slurm, const struct orr_view *view, struct orr_txn *txn)
 {
     struct cycle cycle = {
-        .slurm = slurm, .view = view, .txn = txn, .fewer = true, .last = slurm->queue_count};
+        .slurm = slurm, .view = view, .txn = txn, .fewer = true, .last = within_reach(slurm, view)};
     const struct slurm_conf *conf = &slurm->conf;
     begin_cycle(slurm, view);
     for (uint32_t r = 0; !cycle.over && any_from(&cycle, r); r++) {

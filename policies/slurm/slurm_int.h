@@ -288,6 +288,14 @@ struct slurm_depth { /* records that were tested in this cycle, by number of wha
     uint32_t capacity;
 };
 
+struct slurm_held { /* what a running job holds on one node */
+    orr_ms end_ms;
+    uint32_t running; /* its place among those that run */
+    uint32_t node;
+    struct orr_room room;
+    bool frees; /* it holds the node whole */
+};
+
 struct slurm_bound { /* of a shape: when its tasks have room, if all nodes of the partition are free
                         of plans */
     uint64_t moves, changes; /* as of which state */
@@ -331,7 +339,10 @@ struct slurm {
     struct orr_room *image;         /* rooms at a later time */
     uint64_t *imaged, image_number; /* per node: the image that holds it */
     uint64_t moves;                 /* grows when a job starts or stops */
-    struct slurm_bound *bounds;     /* per shape */
+    struct slurm_held *held;        /* of all that run, in their order, ... */
+    uint32_t held_count, held_capacity;
+    uint64_t held_moves, held_changes; /* ... as of which state */
+    struct slurm_bound *bounds;        /* per shape */
     uint32_t bound_capacity;
     struct slurm_depth depths[SLURM_DEPTHS];
     uint32_t *part_planned; /* per partition: plans of this cycle */
@@ -479,9 +490,10 @@ bool orr_slurm__select_ever(struct slurm *slurm, const struct orr_view *view, ui
 
 /* slurm_will_run.c */
 /* When could it start on these nodes, as the limits of those that run have it?
- * ORR_MS_NEVER: not. slurm->seats says where. */
+ * ORR_MS_NEVER: not by that time. slurm->seats says where. */
 orr_ms orr_slurm__will_run(struct slurm *slurm, const struct orr_view *view, uint32_t job,
-                           const struct slurm_partition *partition, const uint64_t *usable);
+                           const struct slurm_partition *partition, const uint64_t *usable,
+                           orr_ms by);
 /* The time before which no part of the partition's nodes holds it; ORR_MS_NEVER: none ever does. */
 orr_ms orr_slurm__earliest(struct slurm *slurm, const struct orr_view *view, uint32_t job,
                            uint32_t partition);

@@ -80,6 +80,7 @@ static void slurm_close(void *state)
     orr_free(slurm->exclusive);
     orr_free(slurm->imaged);
     orr_free(slurm->freed);
+    orr_free(slurm->held);
     orr_free(slurm->bounds);
     orr_free(slurm->part_planned);
     orr_free(slurm->planned_from);

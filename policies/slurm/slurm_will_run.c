@@ -9,12 +9,55 @@
 
 #include <string.h>
 
+/* --- what those that run hold --- */
+
+/* A device that tasks share is not counted as free when one of them ends: the estimate is late. */
+static struct orr_room room_held(const struct orr_request *request, uint32_t tasks)
+{
+    const int32_t devices = request->gpu_ask == ORR_GPU_WHOLE ? (int32_t)request->devices : 0;
+    return (struct orr_room){request->cpu_milli * tasks, request->mem_bytes * tasks,
+                             devices * (int32_t)tasks, (int32_t)tasks};
+}
+
+static void add_held(struct slurm *slurm, const struct orr_view *view, uint32_t running)
+{
+    const uint32_t job = slurm->running[running];
+    const struct orr_placement *placements = view->ledger->placements;
+    for (uint32_t p = view->jobs[job].placement; p != ORR_NONE; p = placements[p].next) {
+        const struct orr_request *request =
+            &slurm_shape(view, job)->groups[placements[p].group].request;
+        const struct orr_room room = room_held(request, orr_placement_each(&placements[p]));
+        for (uint32_t n = 0; n <= placements[p].more_nodes; n++) {
+            slurm->held = ORR_ROOM_FOR_ONE(slurm->held, slurm->held_count, slurm->held_capacity);
+            slurm->held[slurm->held_count++] =
+                (struct slurm_held){slurm->jobs[job].end_ms, running, placements[p].node + n, room,
+                                    slurm->jobs[job].holds_whole};
+        }
+    }
+}
+
+static void list_held(struct slurm *slurm, const struct orr_view *view)
+{
+    if (slurm->held_moves == slurm->moves && slurm->held_changes == view->ledger->changes) {
+        return;
+    }
+    slurm->held_moves = slurm->moves;
+    slurm->held_changes = view->ledger->changes;
+    slurm->held_count = 0;
+    for (uint32_t r = 0; r < slurm->running_count; r++) {
+        add_held(slurm, view, r);
+    }
+}
+
+/* --- one test --- */
+
 struct test {
     struct slurm *slurm;
     const struct orr_view *view;
     const uint64_t *usable;
     struct slurm_want want; /* of the first group: what it needs, the job needs */
     int64_t tasks, nodes;   /* that usable nodes could take; nodes that take any */
+    orr_ms by;              /* a later time is of no use */
 };
 
 static const struct orr_room *room_of(const struct test *test, uint32_t node)
@@ -34,6 +77,7 @@ static void begin_test(struct test *test, uint32_t job, const struct slurm_parti
     slurm->image_number++;
     slurm->in_image = true;
     test->want = orr_slurm__want(slurm, test->view, job, partition, 0);
+    list_held(slurm, test->view);
     for (uint32_t w = 0; w < slurm->words; w++) {
         for (uint64_t bits = test->usable[w]; bits != 0; bits &= bits - 1) {
             const uint32_t n = w * 64 + (uint32_t)__builtin_ctzll(bits);
@@ -45,46 +89,42 @@ static void begin_test(struct test *test, uint32_t job, const struct slurm_parti
     }
 }
 
-/* Gives a node of the image what tasks of a job hold there. A device that tasks share is not
- * counted as free when one of them ends: the estimate is late. */
-static void give(struct test *test, uint32_t node, const struct orr_request *request, int64_t tasks,
-                 bool frees)
+/* Gives a node of the image what a job holds there. */
+static void give(struct test *test, const struct slurm_held *held)
 {
     struct slurm *slurm = test->slurm;
-    struct orr_request whole = *request;
-    const int64_t before =
-        orr_slurm__tasks_on(slurm, test->view, node, room_of(test, node), &test->want);
-    slurm->image[node] = *room_of(test, node);
+    const uint32_t node = held->node;
+    struct orr_room room = *room_of(test, node);
+    const int64_t before = orr_slurm__tasks_on(slurm, test->view, node, &room, &test->want);
+    room.cpu_milli += held->room.cpu_milli;
+    room.mem_bytes += held->room.mem_bytes;
+    room.gpus += held->room.gpus;
+    room.pods += held->room.pods;
+    slurm->image[node] = room;
     slurm->imaged[node] = slurm->image_number;
-    whole.devices = request->gpu_ask == ORR_GPU_WHOLE ? request->devices : 0;
-    orr_slurm__take(&slurm->image[node], &whole, -tasks);
-    slurm->freed[node] = frees ? slurm->image_number : slurm->freed[node];
-    const int64_t after =
-        orr_slurm__tasks_on(slurm, test->view, node, &slurm->image[node], &test->want);
+    slurm->freed[node] = held->frees ? slurm->image_number : slurm->freed[node];
+    const int64_t after = orr_slurm__tasks_on(slurm, test->view, node, &room, &test->want);
     test->tasks += after - before;
     test->nodes += (after > 0) - (before > 0);
 }
 
-/* Takes a running job out of the usable nodes; false: it holds nothing there. */
-static bool remove_job(struct test *test, uint32_t job)
+/* Takes the job whose holdings begin at *at out of the usable nodes, and goes on to the next one's.
+ * False: it holds nothing there. */
+static bool remove_job(struct test *test, uint32_t *at)
 {
-    const struct orr_shape *shape = slurm_shape(test->view, job);
-    const struct orr_ledger *ledger = test->view->ledger;
+    const struct slurm *slurm = test->slurm;
+    const uint32_t running = slurm->held[*at].running;
     bool any = false;
-    for (uint32_t p = test->view->jobs[job].placement; p != ORR_NONE;
-         p = ledger->placements[p].next) {
-        const struct orr_placement *placement = &ledger->placements[p];
-        const int64_t each = orr_placement_each(placement);
-        for (uint32_t n = placement->node; n <= placement->node + placement->more_nodes; n++) {
-            if (slurm_has(test->usable, n)) {
-                any = true;
-                give(test, n, &shape->groups[placement->group].request, each,
-                     test->slurm->jobs[job].holds_whole);
-            }
+    for (; *at < slurm->held_count && slurm->held[*at].running == running; ++*at) {
+        if (slurm_has(test->usable, slurm->held[*at].node)) {
+            any = true;
+            give(test, &slurm->held[*at]);
         }
     }
     return any;
 }
+
+/* --- windows of time --- */
 
 static bool fits(struct test *test, uint32_t job, const struct slurm_partition *partition)
 {
@@ -109,28 +149,29 @@ static orr_ms up_to_30_s(const struct orr_view *view, orr_ms at)
     return over == 0 ? at : at + step - over;
 }
 
-/* Removes the jobs of one window from the image. *last: when the last of them
- * ends; ORR_MS_NEVER: nobody was left to remove. */
-static uint32_t remove_window(struct test *test, uint32_t from, orr_ms window, orr_ms *last)
+/* Removes the jobs of one window, from the one whose holdings begin at *at on. When the last of
+ * them ends; ORR_MS_NEVER: later than test->by. */
+static orr_ms remove_window(struct test *test, uint32_t *at, orr_ms window)
 {
     const struct slurm *slurm = test->slurm;
-    orr_ms until = ORR_MS_NEVER;
-    *last = ORR_MS_NEVER;
-    uint32_t r = from;
-    for (uint32_t removed = 0; r < slurm->running_count && removed <= 200; r++) {
-        const orr_ms end = slurm->jobs[slurm->running[r]].end_ms;
-        if (end >= ORR_MS_NEVER / 2) { /* this one and those behind it never end */
-            return slurm->running_count;
-        }
+    orr_ms until = ORR_MS_NEVER, last = ORR_MS_NEVER;
+    for (uint32_t removed = 0; *at < slurm->held_count && removed <= 200;) {
+        const orr_ms end = slurm->held[*at].end_ms;
         if (end > until) {
             break;
         }
-        if (remove_job(test, slurm->running[r])) {
+        const bool late = end > test->by;
+        const bool held = !(late && removed == 0) && remove_job(test, at);
+        if (late && (removed == 0 || held)) {
+            *at = slurm->held_count;
+            return ORR_MS_NEVER;
+        }
+        if (held) {
             until = removed++ == 0 ? up_to_30_s(test->view, end) + window : until;
-            *last = end;
+            last = end;
         }
     }
-    return r;
+    return last;
 }
 
 static orr_ms find_time(struct test *test, uint32_t job, const struct slurm_partition *partition)
@@ -141,9 +182,9 @@ static orr_ms find_time(struct test *test, uint32_t job, const struct slurm_part
     if (fits(test, job, partition)) {
         return view->now;
     }
-    orr_ms window = 30000, last = view->now;
-    for (uint32_t r = 0; r < slurm->running_count && last < ORR_MS_NEVER;) {
-        r = remove_window(test, r, window, &last);
+    orr_ms window = 30000;
+    for (uint32_t at = 0; at < slurm->held_count;) {
+        const orr_ms last = remove_window(test, &at, window);
         window = slurm->conf.bf_window_linear_ms > 0 ? window + slurm->conf.bf_window_linear_ms
                                                      : window * 2;
         if (last < ORR_MS_NEVER && fits(test, job, partition)) {
@@ -154,9 +195,11 @@ static orr_ms find_time(struct test *test, uint32_t job, const struct slurm_part
 }
 
 orr_ms orr_slurm__will_run(struct slurm *slurm, const struct orr_view *view, uint32_t job,
-                           const struct slurm_partition *partition, const uint64_t *usable)
+                           const struct slurm_partition *partition, const uint64_t *usable,
+                           orr_ms by)
 {
     struct test test = {.slurm = slurm, .view = view, .usable = usable};
+    test.by = by < ORR_MS_NEVER / 2 ? by : ORR_MS_NEVER / 2 - 1; /* some never end */
     const orr_ms time = find_time(&test, job, partition);
     slurm->in_image = false;
     return time;
@@ -179,12 +222,12 @@ orr_ms orr_slurm__earliest(struct slurm *slurm, const struct orr_view *view, uin
     struct test test = {.slurm = slurm, .view = view, .usable = p->nodes};
     begin_test(&test, job, p);
     orr_ms earliest = is_enough(&test) ? view->now : ORR_MS_NEVER;
-    for (uint32_t r = 0; r < slurm->running_count && earliest == ORR_MS_NEVER; r++) {
-        const orr_ms end = slurm->jobs[slurm->running[r]].end_ms;
+    for (uint32_t at = 0; at < slurm->held_count && earliest == ORR_MS_NEVER;) {
+        const orr_ms end = slurm->held[at].end_ms;
         if (end >= ORR_MS_NEVER / 2) {
             break;
         }
-        (void)remove_job(&test, slurm->running[r]);
+        (void)remove_job(&test, &at);
         earliest = is_enough(&test) ? end : ORR_MS_NEVER;
     }
     slurm->in_image = false;
