@@ -86,12 +86,13 @@ static void sum_finish(const struct orr_world *world, const struct orr_run *run,
         }
         const bool over = state->phase == ORR_JOB_FINISHED;
         const orr_ms until = over ? state->end_ms : orr_summary__seen_until(run, j);
+        const orr_ms submit = orr_run_submit_ms(world, run, j);
         jcts.jobs[jcts.count++] = j;
-        jcts.keys[j] = orr_tally__key(until - spec->submit_ms, !over);
+        jcts.keys[j] = orr_tally__key(until - submit, !over);
         if (!over) {
             continue;
         }
-        double took = (double)(state->end_ms - spec->submit_ms), work = (double)spec->work_ms;
+        double took = (double)(state->end_ms - submit), work = (double)spec->work_ms;
         double gpus = mgpu > ORR_MGPU ? mgpu / ORR_MGPU : 1.0;
         bsld += slowdown(took, work, BSLD60_TAU_MS);
         of_kind[spec->kind] += slowdown(took, work, BSLD_TAU_MS);

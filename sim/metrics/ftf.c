@@ -43,12 +43,13 @@ static uint32_t shard_of(const struct orr_world *world, uint32_t job)
 
 /* GPUs of the queue's own when the job came: its quota, without one all GPUs of its shard. 0: none.
  */
-static double own_mgpu(const struct orr_world *world, const struct orr_run *run,
-                       const struct orr_job_spec *spec)
+static double own_mgpu(const struct orr_world *world, const struct orr_run *run, uint32_t job)
 {
+    const struct orr_job_spec *spec = &world->specs[job];
     uint32_t shard = world->queues.queues[spec->queue].shard;
-    double quota =
-        orr_world_entitlement_at(world, spec->queue, ORR_SHARE_GPU, spec->submit_ms)->quota;
+    double quota = orr_world_entitlement_at(world, spec->queue, ORR_SHARE_GPU,
+                                            orr_run_submit_ms(world, run, job))
+                       ->quota;
     return quota < 0.0 ? (double)run->fold.shard_capacity_mgpu[shard] : quota * ORR_MGPU;
 }
 
@@ -69,6 +70,24 @@ static void crowd_until(struct crowd *crowd, orr_ms at)
     crowd->at = at;
 }
 
+/* Jobs in the order in which they were submitted, that of their rows unless users waited for
+ * results. Caller frees. */
+static uint32_t *by_submit(const struct orr_world *world, const struct orr_run *run,
+                           orr_ms *submits)
+{
+    uint32_t *jobs = orr_alloc(world->job_count + (size_t)1, sizeof *jobs);
+    bool is_sorted = true;
+    for (uint32_t j = 0; j < world->job_count; j++) {
+        jobs[j] = j;
+        submits[j] = orr_run_submit_ms(world, run, j);
+        is_sorted = is_sorted && (j == 0 || submits[j - 1] <= submits[j]);
+    }
+    if (!is_sorted) {
+        orr_sort_ids_by_i64(jobs, world->job_count, submits, sizeof *submits);
+    }
+    return jobs;
+}
+
 /* Walks over submits and ends in order of time and gives, for each job that finished, the integral
  * over its life of how many jobs its shard had. Caller frees. */
 static uint64_t *crowd_job_ms(const struct orr_world *world, const struct orr_run *run,
@@ -78,6 +97,8 @@ static uint64_t *crowd_job_ms(const struct orr_world *world, const struct orr_ru
     uint64_t *job_ms = orr_alloc(world->job_count + (size_t)1, sizeof *job_ms);
     uint32_t *jobs = orr_alloc(world->job_count + (size_t)1, sizeof *jobs);
     uint32_t count = 0, next = 0;
+    orr_ms *submits = orr_alloc(world->job_count + (size_t)1, sizeof *submits);
+    uint32_t *comers = by_submit(world, run, submits);
     for (uint32_t j = 0; j < world->job_count; j++) {
         if (states[j].phase == ORR_JOB_FINISHED || states[j].phase == ORR_JOB_WITHDRAWN) {
             jobs[count++] = j;
@@ -88,11 +109,12 @@ static uint64_t *crowd_job_ms(const struct orr_world *world, const struct orr_ru
     }
     for (uint32_t e = 0; e <= count; e++) {
         orr_ms until = e < count ? states[jobs[e]].end_ms : ORR_MS_NEVER;
-        for (; next < world->job_count && world->specs[next].submit_ms <= until; next++) {
-            struct crowd *crowd = &crowds[shard_of(world, next)];
-            if (states[next].phase != ORR_JOB_FUTURE) {
-                crowd_until(crowd, world->specs[next].submit_ms);
-                job_ms[next] = crowd->job_ms;
+        for (; next < world->job_count && submits[comers[next]] <= until; next++) {
+            const uint32_t j = comers[next];
+            struct crowd *crowd = &crowds[shard_of(world, j)];
+            if (states[j].phase != ORR_JOB_FUTURE) {
+                crowd_until(crowd, submits[j]);
+                job_ms[j] = crowd->job_ms;
                 crowd->now++;
                 crowd->total++;
             }
@@ -106,6 +128,8 @@ static uint64_t *crowd_job_ms(const struct orr_world *world, const struct orr_ru
         }
     }
     orr_free(jobs);
+    orr_free(comers);
+    orr_free(submits);
     return job_ms;
 }
 
@@ -116,13 +140,14 @@ static double rho_of(const struct orr_world *world, const struct orr_run *run,
 {
     const struct orr_job_spec *spec = &world->specs[job];
     const uint32_t shard = shard_of(world, job);
-    const double took = (double)(run->ledger->jobs[job].end_ms - spec->submit_ms);
+    const double took =
+        (double)(run->ledger->jobs[job].end_ms - orr_run_submit_ms(world, run, job));
     const double gpus = (double)run->fold.shard_capacity_mgpu[shard] / ORR_MGPU;
     double asked, has; /* how much a fair part is less than what the job, or all of them, ask */
     switch (form) {
     case ORR_FTF_QUOTA:
         asked = (double)world->shapes.shapes[spec->shape].gpus_mgpu;
-        has = own_mgpu(world, run, spec);
+        has = own_mgpu(world, run, job);
         break;
     case ORR_FTF_THEMIS:
         asked = (double)job_ms[job] / took;

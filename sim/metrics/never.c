@@ -45,6 +45,16 @@ static void suspect(struct search *search, uint32_t job, orr_ms from_ms)
         (struct suspect){.never = {.job = job, .bar = {.queue = ORR_NONE}}, .from_ms = from_ms};
 }
 
+/* A job whose user waits for results is not there before it is submitted; nothing is known of that
+ * before a run (orr_never_foresee). */
+static orr_ms considered_from(const struct search *search, uint32_t hold)
+{
+    const struct orr_world_hold *held = &search->world->holds[hold];
+    return held->by_user && search->run->eligible_ms != NULL
+               ? orr_run_submit_ms(search->world, search->run, held->job)
+               : held->eligible_ms;
+}
+
 static void list_suspects(struct search *search)
 {
     const struct orr_world *world = search->world;
@@ -61,7 +71,7 @@ static void list_suspects(struct search *search)
             s->judged = true;
             s->never.bar.reason = ORR_REASON_LARGEST_JOB;
         } else if (never_started(search->run, j, held)) {
-            suspect(search, j, held ? world->holds[hold].eligible_ms : world->specs[j].submit_ms);
+            suspect(search, j, held ? considered_from(search, hold) : world->specs[j].submit_ms);
         }
     }
 }

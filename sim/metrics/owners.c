@@ -167,11 +167,13 @@ static void judge_batches(const struct orr_world *world, const struct orr_run *r
         uint32_t b = orr_idmap_put(&names, name, strlen(name), &added);
         if (added) {
             batches = ORR_ROOM_FOR_ONE(batches, b, capacity);
-            batches[b] = (struct batch){.submit_ms = world->specs[j].submit_ms,
+            batches[b] = (struct batch){.submit_ms = orr_run_submit_ms(world, run, j),
                                         .end_ms = world->specs[j].submit_ms,
                                         .enter_ms = orr_world_enter_ms(world, j)};
         }
-        const orr_ms enter = orr_world_enter_ms(world, j);
+        const orr_ms enter = orr_world_enter_ms(world, j),
+                     submit = orr_run_submit_ms(world, run, j);
+        batches[b].submit_ms = submit < batches[b].submit_ms ? submit : batches[b].submit_ms;
         batches[b].enter_ms = enter < batches[b].enter_ms ? enter : batches[b].enter_ms;
         batches[b].never = batches[b].never || orr_summary__is_never(run, j);
         if (state->phase != ORR_JOB_FINISHED && state->phase != ORR_JOB_WITHDRAWN) {

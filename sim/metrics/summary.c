@@ -108,7 +108,7 @@ static void sum_jobs(const struct orr_world *world, const struct orr_run *run,
             spec->kind == ORR_KIND_INFERENCE) {
             continue;
         }
-        double response = (double)(state->end_ms - spec->submit_ms);
+        double response = (double)(state->end_ms - orr_run_submit_ms(world, run, j));
         double service =
             (double)(spec->work_ms > BSLD_TAU_MS ? spec->work_ms : (orr_ms)BSLD_TAU_MS);
         bsld += response / service > 1.0 ? response / service : 1.0;

@@ -45,7 +45,7 @@ static uint32_t heed_of(const struct orr_world *world, const struct orr_run *run
 
 static int64_t time_of(const struct orr_world *world, const struct orr_run *run, uint32_t job)
 {
-    return heed_of(world, run, job) & ORR_HEEDS_SECONDS ? world->specs[job].submit_ms / 1000
+    return heed_of(world, run, job) & ORR_HEEDS_SECONDS ? orr_run_submit_ms(world, run, job) / 1000
                                                         : orr_run_eligible_ms(world, run, job);
 }
 

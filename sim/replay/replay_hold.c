@@ -237,7 +237,8 @@ static void hold_part(struct orr_world *world, uint32_t part)
         world->holds[world->hold_count++] = (struct orr_world_hold){
             .job = j,
             .eligible_ms = eligible,
-            .think_ms = extra->think_ms == ORR_MS_NONE ? 0 : extra->think_ms};
+            .think_ms = extra->think_ms == ORR_MS_NONE ? 0 : extra->think_ms,
+            .by_user = extra->think_ms != ORR_MS_NONE};
         if (extra->after != NULL) {
             add_edges(world, p, extra->after, row_of_job, job_of_row + (size_t)copy * rows,
                       world->hold_count - 1);
@@ -282,6 +283,7 @@ static void sort_holds(struct orr_world *world)
             sorted[kept - 1].absent = sorted[kept - 1].absent || hold->absent;
             sorted[kept - 1].waits_for += hold->waits_for;
             sorted[kept - 1].think_ms += hold->think_ms; /* one of them has none */
+            sorted[kept - 1].by_user = sorted[kept - 1].by_user || hold->by_user;
         } else {
             sorted[kept++] = *hold;
         }

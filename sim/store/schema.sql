@@ -99,7 +99,7 @@ CREATE TABLE job(
   kind INTEGER NOT NULL,            -- see `kind`
   pods INTEGER NOT NULL,
   mgpu INTEGER NOT NULL,            -- asked, all pods together
-  submit_ms INTEGER NOT NULL,
+  submit_ms INTEGER NOT NULL,       -- of whoever waited for results first: when that was over; not yet: the earliest there could be
   enter_ms INTEGER,                 -- from when on it counts: its submit, or run.begin_ms if it waited then; NULL: it ran before
   start_ms INTEGER,                 -- first start of the whole gang
   end_ms INTEGER,

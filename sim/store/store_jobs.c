@@ -190,7 +190,9 @@ static int cursor_column(sqlite3_vtab_cursor *at, sqlite3_context *context, int 
     case COL_KIND: sqlite3_result_int(context, spec->kind); break;
     case COL_PODS: sqlite3_result_int64(context, shape->tasks); break;
     case COL_MGPU: sqlite3_result_int64(context, shape->gpus_mgpu); break;
-    case COL_SUBMIT: sqlite3_result_int64(context, spec->submit_ms); break;
+    case COL_SUBMIT:
+        sqlite3_result_int64(context, orr_run_submit_ms(input->world, input->run, job));
+        break;
     case COL_ENTER: {
         const orr_ms enter = orr_world_enter_ms(input->world, job);
         if (enter != ORR_MS_NONE) {

@@ -80,7 +80,7 @@ YAML
     while [ $seed -le 30 ]; do
         "$orrery" run loop.yaml --seed $seed -o q.db --force -q
         sqlite3 q.db "SELECT count(*) FROM job WHERE end_ms IS NOT NULL" >>jobs.txt
-        sqlite3 q.db "SELECT avg(j.end_ms - h.eligible_ms) / 1000 FROM job j JOIN hold h ON h.job = j.id WHERE j.end_ms IS NOT NULL" >>response.txt
+        sqlite3 q.db "SELECT value FROM metric WHERE name = 'jct_mean_s' AND scope = 'all'" >>response.txt
         seed=$((seed + 1))
     done
     within "$(theory jobs)" <jobs.txt

@@ -203,6 +203,8 @@ enum orr_status orr_engine_run(const struct orr_world *world,
 uint64_t orr_engine_setbacks(const struct orr_world *world);
 /* From when on a job was considered: its submit, unless it was held back; ORR_MS_NONE: never. */
 orr_ms orr_run_eligible_ms(const struct orr_world *world, const struct orr_run *run, uint32_t job);
+/* When it was submitted: as its row says, unless its user waited for results first. */
+orr_ms orr_run_submit_ms(const struct orr_world *world, const struct orr_run *run, uint32_t job);
 void orr_run_release(struct orr_run *run);
 
 #endif

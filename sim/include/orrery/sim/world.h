@@ -49,6 +49,7 @@ struct orr_world_hold { /* a job that may not be considered when it is submitted
     orr_ms think_ms;    /* nor so long after the last of these ended */
     bool refused;       /* nor ever: it is larger than its queue allows */
     bool absent;        /* nor ever: it was taken away (orr_world_take_away) */
+    bool by_user;       /* what holds it back is its user, who submits it only then */
 };
 
 struct orr_queue_rules {  /* about single jobs of a queue, inherited ones included */
