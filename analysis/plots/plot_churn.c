@@ -46,13 +46,13 @@ static void churn_panels(struct orr_plot *plot, struct orr_plot_layers *eviction
     orr_plot__time_axis(plot, evictions->from, evictions->to, 8, false);
     orr_plot__window_marks(plot, evictions->from, evictions->to);
     orr_plot__ylabel(plot, "evictions per hour", orr_plot__panel_height(plot));
-    orr_plot__gp(plot, "set yrange [0:%.9g]\n", orr_plot__layers_top(evictions) * 1.06 + 1e-6);
+    orr_plot__panel_y(plot, orr_plot__layers_top(evictions), false);
     orr_plot__layers_plot(plot, evictions, false);
     orr_plot__panel_below(plot);
     orr_plot__time_axis(plot, lost->from, lost->to, 8, true);
     double top = orr_plot__layers_top(lost);
     orr_plot__ylabel(plot, "GPU-hours lost", orr_plot__panel_height(plot));
-    orr_plot__gp(plot, "set yrange [0:%.9g]\n", top > 0 ? top * 1.06 : 1.0);
+    orr_plot__panel_y(plot, top, false);
     orr_plot__layers_plot(plot, lost, dumb);
     if (!dumb) {
         orr_plot__panel_legend(plot, "cause");
@@ -212,9 +212,9 @@ static void reasons_panels(struct orr_plot *to, struct orr_plot *runs,
         letters = length > letters ? length : letters;
     }
     orr_plot__panel_above(to, layers->count, letters);
-    const double first = 1 - (to->title_lines + 0.8) * to->line;
+    const double first = 1 - (to->title_lines + 1.1) * to->line;
     const double last = (orr_plot__narrow(to) ? to->legend_top : 0) + 4.2 * to->line;
-    orr_plot__gp(to, "set yrange [0:%.9g]\n", top * 1.06 + 1e-6);
+    orr_plot__panel_y(to, top, false);
     for (uint32_t i = 0; i < count; i++) {
         const double height = (first - last) / count, upper = first - i * height;
         orr_plot__time_axis(to, layers[i].from, layers[i].to, 8, i + 1 == count);
@@ -224,7 +224,7 @@ static void reasons_panels(struct orr_plot *to, struct orr_plot *runs,
                          i + 1 == count ? "set key bottom outside center horizontal\n" : "");
         } else {
             orr_plot__gp(to, "set tmargin at screen %.4f\nset bmargin at screen %.4f\n",
-                         upper - 1.5 * to->line, upper - height + 0.9 * to->line);
+                         upper - 2.1 * to->line, upper - height + 0.9 * to->line);
         }
         orr_plot__gp(to, i > 0 ? "unset label 92\n" : "");
         orr_plot__gp(to, "set label 92 ");

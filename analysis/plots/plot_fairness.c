@@ -56,13 +56,13 @@ static void deviation_plot(struct orr_plot *plot, const struct orr_plot_table *t
 {
     uint32_t over = orr_plot__stack_rows(plot, table, ORR_PLOT_OVER);
     uint32_t under = under_rows(plot, table);
-    double above = orr_plot__stack_top(table, ORR_PLOT_OVER) * 1.06;
-    double below = orr_plot__stack_top(table, ORR_PLOT_UNDER) * 1.06;
+    double above = orr_plot__stack_top(table, ORR_PLOT_OVER);
+    double below = orr_plot__stack_top(table, ORR_PLOT_UNDER);
     double most = above > below ? above : below;
     double least = plot->run.capacity_gpus / 50; /* what is next to nothing looks like it */
     most = most > least ? most : least;
     orr_plot__ylabel(plot, "GPUs above share", orr_plot__panel_height(plot));
-    orr_plot__gp(plot, "set yrange [%.9g:%.9g]\n", most > 0 ? -most : -1, most > 0 ? most : 1);
+    orr_plot__panel_y(plot, most, true);
     orr_plot__stack_plot(plot, table, over, false);
     for (uint32_t s = 0; s < table->slots.count; s++) {
         orr_plot__gp(plot, ", \\\n  ");
@@ -109,7 +109,8 @@ static void fairness_panels(struct orr_plot *plot, const struct orr_plot_table *
     }
     least = floor(10 * least - 1e-9) / 10;
     orr_plot__ylabel(plot, "Jain index", orr_plot__panel_height(plot));
-    orr_plot__gp(plot, "set yrange [%.1f:%.9g]\nplot ", least, 1 + 0.04 * (1 - least));
+    orr_plot__gp(plot, "set yrange [%.1f:%.9g]\n%splot ", least, 1 + 0.04 * (1 - least),
+                 orr_plot__narrow(plot) && least < 0.5 ? "set ytics 0.2\n" : "");
     orr_plot__data(plot, jain);
     orr_plot__gp(plot, "using 1:2 with lines %s notitle", dumb ? "" : "lw 1.4 lc rgb '#202020'");
     orr_plot__panel_below(plot);
@@ -166,7 +167,7 @@ static void debt_panel(struct orr_plot *plot, const struct orr_plot_table *table
                        double top)
 {
     orr_plot__ylabel(plot, label, orr_plot__panel_height(plot));
-    orr_plot__gp(plot, "set yrange [0:%.9g]\n", top > 0 ? top * 1.06 : 1.0);
+    orr_plot__panel_y(plot, top, false);
     if (plot->term == ORR_PLOT_DUMB) {
         orr_plot__text_lines(plot, table, ORR_PLOT_DEBT);
     } else {

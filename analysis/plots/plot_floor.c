@@ -77,7 +77,7 @@ static void plan_lay(const struct orr_plot *plot, struct plan *plan)
         tallest = run > tallest ? run : tallest;
     }
     const bool racks = plan->racks > 1;
-    plan->names = count <= 120 && !narrow;
+    plan->names = count <= (narrow ? 64 : 120);
     plan->name_width = plan->names ? widest * 0.55 + 1 : 0;
     const double wide = widest + plan->name_width + 1.2, rack_high = tallest * 1.25 + 2;
     const uint32_t columns = racks ? columns_for(shape, plan->racks, wide, rack_high)

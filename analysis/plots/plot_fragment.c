@@ -247,7 +247,8 @@ static void fragments_panels(struct orr_plot *plot, struct fragments *all)
     orr_plot__layers_means(&all->layers, 1.0 / ORR_MGPU);
     double top = orr_plot__layers_top(&all->layers);
     orr_plot__panel_above(plot, 2, 14);
-    orr_plot__time_axis(plot, all->heat.from, all->heat.to, 8, false);
+    const int tics = orr_plot__narrow(plot) ? 4 : 8; /* a scale is beside the axis */
+    orr_plot__time_axis(plot, all->heat.from, all->heat.to, tics, false);
     orr_plot__window_marks(plot, all->heat.from, all->heat.to);
     if (orr_plot__narrow(plot)) {
         orr_plot__gp(plot,
@@ -258,7 +259,8 @@ static void fragments_panels(struct orr_plot *plot, struct fragments *all)
         orr_plot__gp(plot,
                      "set key at screen 0.80,graph 1 left top invert title 'free GPUs' left\n");
     }
-    orr_plot__gp(plot, "set ylabel 'free GPUs'\nset yrange [0:%.9g]\n", top > 0 ? top * 1.06 : 1.0);
+    orr_plot__gp(plot, "set ylabel 'free GPUs'\n");
+    orr_plot__panel_y(plot, top, false);
     uint32_t stack = orr_plot__layers_rows(plot, &all->layers);
     orr_plot__gp(plot, "plot ");
     orr_plot__data(plot, stack);
@@ -267,7 +269,7 @@ static void fragments_panels(struct orr_plot *plot, struct fragments *all)
     orr_plot__gp(plot, "using 1:3:4 with filledcurves fc rgb '#d4d4d0' title 'usable'");
     orr_plot__panel_below(plot);
     orr_plot__gp(plot, "unset arrow 90\nunset arrow 91\n");
-    orr_plot__time_axis(plot, all->heat.from, all->heat.to, 8, true);
+    orr_plot__time_axis(plot, all->heat.from, all->heat.to, tics, true);
     orr_plot__heat_axis(plot, all->lanes, &all->heat, orr_plot__narrow(plot) ? 6 : 11);
     uint32_t block = orr_plot__heat_rows(plot, &all->heat);
     if (all->layers.totals[0] <= 0) { /* a scale would be made up */

@@ -218,11 +218,18 @@ static void box_rows(struct orr_plot *plot, const struct gantt *gantt, FILE **fi
     orr_free(stacks);
 }
 
-static void boxes_clause(struct orr_plot *plot, const struct gantt *gantt, uint32_t slot, bool cuts)
+/* `marks`: of attempts cut short, 0 for the boxes of a queue. Many are small, so that they do not
+ * run together. */
+static void boxes_clause(struct orr_plot *plot, const struct gantt *gantt, uint32_t slot,
+                         uint32_t marks)
 {
-    if (cuts) {
-        orr_plot__gp(plot, "using 1:2 with points pt 2 ps 0.7 lw 1.4 lc rgb '#000000' title "
-                           "'cut short'");
+    if (marks > 0) {
+        const bool narrow = orr_plot__narrow(plot);
+        const uint32_t few = narrow ? 15 : 40, some = narrow ? 60 : 160;
+        orr_plot__gp(plot, "using 1:2 with points pt 2 ps %s lc rgb '#000000' title 'cut short'",
+                     marks <= few    ? "0.7 lw 1.4"
+                     : marks <= some ? "0.45 lw 1"
+                                     : "0.3 lw 0.8");
         return;
     }
     orr_plot__gp(plot,
@@ -255,7 +262,11 @@ static void boxes_plot(struct orr_plot *plot, const struct gantt *gantt)
             (void)fwrite(texts[s], 1, bytes[s], plot->dat);
             orr_plot__gp(plot, drawn++ == 0 ? "plot " : ", \\\n  ");
             orr_plot__data(plot, block);
-            boxes_clause(plot, gantt, s, s == cuts);
+            uint32_t marks = 0;
+            for (size_t i = 0; s == cuts && i < bytes[s]; i++) {
+                marks += texts[s][i] == '\n';
+            }
+            boxes_clause(plot, gantt, s, marks);
         }
         free(texts[s]);
     }

@@ -126,6 +126,8 @@ void orr_plot__legend(struct orr_plot *plot, const char *title, uint32_t entries
                       bool invert);
 double orr_plot__legend_side(const struct orr_plot *plot, uint32_t letters);
 void orr_plot__legend_below(struct orr_plot *plot, uint32_t entries, uint32_t letters);
+/* The same of one in a frame of its own, which is as wide as the page. */
+void orr_plot__legend_of_page(struct orr_plot *plot, uint32_t entries, uint32_t letters);
 /* A label of y, on several lines where the axis is short: the part of the picture that it has. */
 void orr_plot__ylabel(struct orr_plot *plot, const char *text, double part);
 /* Letters of a name that users gave; the longest one of the slots' names. */
@@ -287,6 +289,9 @@ void orr_plot__panel_above(struct orr_plot *plot, uint32_t entries, uint32_t let
 void orr_plot__panel_below(struct orr_plot *plot);
 /* Of each, as a part of the picture's. */
 double orr_plot__panel_height(const struct orr_plot *plot);
+/* A panel's axis from 0, or from -top, up to a little above `top`: of a narrow picture with as many
+ * numbers as its height holds, thousands as k. */
+void orr_plot__panel_y(struct orr_plot *plot, double top, bool both_ways);
 /* Starts the plot command that has the legend only; entries follow, then _close. */
 void orr_plot__panel_legend(struct orr_plot *plot, const char *title);
 void orr_plot__panel_close(struct orr_plot *plot);
@@ -297,6 +302,7 @@ struct orr_plot_layers {
     uint32_t count, buckets;
     orr_ms from, to, bucket_ms;
     const char *names[ORR_PLOT_LAYERS];
+    uint32_t colours[ORR_PLOT_LAYERS];
     double totals[ORR_PLOT_LAYERS]; /* of what was added, cut to what is drawn */
     double *cells;                  /* [layer][bucket] */
 };

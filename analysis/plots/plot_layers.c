@@ -10,6 +10,37 @@ static const char *const colours[ORR_PLOT_LAYERS] = {
     "#99ddff", "#aaaa00", "#b58ecc", "#c9a27e", "#8899aa", "#dddddd",
 };
 
+/* What is met most has a colour of its own wherever it is met, so that figures of several runs read
+ * alike; the others one by their name, unless that is taken. */
+static uint32_t colour_of(const struct orr_plot_layers *layers, const char *name)
+{
+    static const char *const usual[][ORR_PLOT_LAYERS - 1] = {
+        {"no capacity", "head of line", "fragmented", "over limit", "reserved", "gang partial",
+         "non preemptible over quota", "topology", "pipelined", "constrained", "dependency"},
+        {"reclaim", "preempt", "consolidate", "node failure", "maintenance", "max runtime",
+         "stale gang"}};
+    const uint32_t others = ORR_PLOT_LAYERS - 1;
+    uint32_t colour = 0;
+    for (const char *c = name; *c != '\0'; c++) {
+        colour = (colour * 31 + (unsigned char)*c) % others;
+    }
+    for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++) {
+        for (uint32_t k = 0; k < others && usual[i][k] != NULL; k++) {
+            colour = strcmp(usual[i][k], name) == 0 ? k : colour;
+        }
+    }
+    for (uint32_t tried = 0; tried < others; tried++, colour = (colour + 1) % others) {
+        bool taken = false;
+        for (uint32_t i = 0; i < layers->count; i++) {
+            taken = taken || layers->colours[i] == colour;
+        }
+        if (!taken) {
+            return colour;
+        }
+    }
+    return others;
+}
+
 void orr_plot__layers_open(struct orr_plot_layers *layers, orr_ms from, orr_ms to, uint32_t most)
 {
     static const orr_ms lengths[] = {1,       1000,     10000,    60000,    300000,   900000,
@@ -43,6 +74,7 @@ uint32_t orr_plot__layer(struct orr_plot_layers *layers, const char *name)
         layers->names[ORR_PLOT_LAYERS - 1] = "others";
         return ORR_PLOT_LAYERS - 1;
     }
+    layers->colours[layers->count] = colour_of(layers, name);
     layers->names[layers->count] = name;
     return layers->count++;
 }
@@ -138,7 +170,7 @@ void orr_plot__layers_plot(struct orr_plot *plot, const struct orr_plot_layers *
             orr_plot__gp(plot, "using 1:%u with lines ", i + 3);
         } else {
             orr_plot__between(plot, layers->bucket_ms, i + 2);
-            orr_plot__gp(plot, "fc rgb '%s' ", colours[i]);
+            orr_plot__gp(plot, "fc rgb '%s' ", colours[layers->colours[i]]);
         }
         if (names) {
             orr_plot__gp(plot, "title ");
@@ -152,7 +184,8 @@ void orr_plot__layers_plot(struct orr_plot *plot, const struct orr_plot_layers *
 void orr_plot__layers_keys(struct orr_plot *plot, const struct orr_plot_layers *layers)
 {
     for (uint32_t i = layers->count; i-- > 0;) {
-        orr_plot__gp(plot, ", \\\n  keyentry with boxes fc rgb '%s' title ", colours[i]);
+        orr_plot__gp(plot, ", \\\n  keyentry with boxes fc rgb '%s' title ",
+                     colours[layers->colours[i]]);
         orr_plot__quote(plot, layers->names[i], 28, false);
     }
 }

@@ -21,7 +21,7 @@ void orr_plot__nodes(struct orr_plot *plot)
     if (heat.rows == 0 || lanes.held_count == 0) {
         orr_plot__nothing(plot, "no job started");
     } else {
-        orr_plot__time_axis(plot, heat.from, heat.to, 8, true);
+        orr_plot__time_axis(plot, heat.from, heat.to, orr_plot__narrow(plot) ? 4 : 8, true);
         orr_plot__heat_axis(plot, &lanes, &heat, 21);
         if (dumb) {
             orr_plot__heat_text(plot, &heat);

@@ -2,6 +2,8 @@
 /* plot_panels.c - two panels above each other, with one legend to the right of both, or below. */
 #include "plot_int.h"
 
+#include <math.h>
+
 /* Ends of the panels and of their legend, as parts of the picture. */
 struct panels {
     double left, right, top, upper, lower, bottom;
@@ -26,14 +28,6 @@ struct orr_plot_size orr_plot__panels_size(const struct orr_plot *plot, int heig
     return (struct orr_plot_size){900, orr_plot__narrow(plot) ? 1170 : height, 100, 34, names};
 }
 
-/* A column of the legend of panels, whose frame has no axes: gnuplot 5.4 counts each letter of a
- * name for about two. Where it had fewer columns than room was left for, the last names would be
- * cut. */
-static uint32_t panel_letters(uint32_t letters)
-{
-    return letters < 8 ? letters : 2 * letters - 7;
-}
-
 void orr_plot__panel_above(struct orr_plot *plot, uint32_t entries, uint32_t letters)
 {
     orr_plot__gp(plot, "set multiplot\nunset key\n");
@@ -41,7 +35,7 @@ void orr_plot__panel_above(struct orr_plot *plot, uint32_t entries, uint32_t let
         orr_plot__gp(plot, "set size 1,0.48\nset origin 0,0.52\n");
         return;
     }
-    orr_plot__legend_below(plot, entries, panel_letters(letters));
+    orr_plot__legend_of_page(plot, entries, letters);
     plot->panel_right = orr_plot__narrow(plot) ? orr_plot__narrow_right(plot)
                                                : orr_plot__legend_side(plot, letters) - 0.01;
     const struct panels of = panels_of(plot);
@@ -57,6 +51,28 @@ double orr_plot__panel_height(const struct orr_plot *plot)
     return of.top - of.upper;
 }
 
+/* The least of 1, 2, 5, 10, ... of which no more than `most` make `range`. */
+static double round_step(double range, double most)
+{
+    const double least = range / most, whole = pow(10, floor(log10(least)));
+    const double part = least / whole;
+    return whole * (part <= 1 ? 1 : part <= 2 ? 2 : part <= 5 ? 5 : 10);
+}
+
+void orr_plot__panel_y(struct orr_plot *plot, double top, bool both_ways)
+{
+    const double most = top > 0 ? top * 1.06 : 1;
+    orr_plot__gp(plot, "set yrange [%.9g:%.9g]\n", both_ways ? -most : 0.0, most);
+    if (orr_plot__narrow(plot)) {
+        const double fit = orr_plot__panel_height(plot) / (1.4 * plot->line);
+        orr_plot__gp(plot, "set ytics %.9g\nset format y '%s'\n",
+                     round_step(both_ways ? 2 * most : most, fit > 2 ? fit : 2),
+                     most < 10000     ? "%h"
+                     : most < 1000000 ? "%.0s%c"
+                                      : "%.1s%c");
+    }
+}
+
 void orr_plot__panel_below(struct orr_plot *plot)
 {
     const struct panels of = panels_of(plot);
@@ -70,7 +86,8 @@ void orr_plot__panel_below(struct orr_plot *plot)
                  of.bottom);
 }
 
-/* A frame without axes over both panels, only for its legend: it has the height of the page. */
+/* A frame without axes over both panels, only for its legend: it has the height of the page, and
+ * where that is below, its width, by which gnuplot counts columns. */
 void orr_plot__panel_legend(struct orr_plot *plot, const char *title)
 {
     const struct panels of = panels_of(plot);
@@ -80,7 +97,9 @@ void orr_plot__panel_legend(struct orr_plot *plot, const char *title)
                  of.top);
     if (orr_plot__narrow(plot)) {
         orr_plot__gp(
-            plot, "set key at screen 0.5,%.4f center top horizontal maxcols %u title '%s' center\n",
+            plot,
+            "set lmargin at screen 0.01\nset rmargin at screen 0.99\n"
+            "set key at screen 0.5,%.4f center top horizontal maxcols %u title '%s' center\n",
             plot->legend_top, plot->legend_columns, title);
     } else {
         orr_plot__gp(plot, "set key at screen %.4f,graph 1 left top title '%s' left\n",

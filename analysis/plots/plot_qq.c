@@ -60,6 +60,12 @@ static uint32_t write_curve(struct orr_plot *plot, struct waits *waits, const ch
     return block;
 }
 
+/* Of the longest entry of the legend. */
+static uint32_t letters_of(const struct orr_plot *plot, uint32_t shown)
+{
+    return orr_plot__slots_letters(plot, (struct orr_plot_slots){.shown = shown, .count = shown});
+}
+
 void orr_plot__qq(struct orr_plot *plot)
 {
     struct waits all = {0}, queues[QUEUES] = {{0}};
@@ -86,9 +92,9 @@ void orr_plot__qq(struct orr_plot *plot)
         }
         orr_plot__wait_axis(plot, 'x', 1, highest);
         orr_plot__wait_axis(plot, 'y', 1, highest);
-        orr_plot__gp(plot,
-                     "set xlabel 'recorded wait'\nset ylabel 'simulated wait'\nset grid\n"
-                     "set key top left\nplot x with lines dt 2 lc rgb '#606060' title 'equal'");
+        orr_plot__legend(plot, "queue", shown + 2, letters_of(plot, shown), false);
+        orr_plot__gp(plot, "set xlabel 'recorded wait'\nset ylabel 'simulated wait'\nset grid\n"
+                           "plot x with lines dt 2 lc rgb '#606060' title 'equal'");
         for (uint32_t q = 0; q < shown; q++) {
             if (queues[q].count > 0) {
                 orr_plot__gp(plot, ", \\\n  ");

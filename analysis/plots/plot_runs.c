@@ -193,7 +193,7 @@ static void panel_draw(struct orr_plot *to, const struct orr_plot *runs,
     if (panel->index) {
         orr_plot__gp(to, "set yrange [%.1f:%.9g]\n", least, 1 + 0.04 * (1 - least));
     } else {
-        orr_plot__gp(to, "set yrange [0:%.9g]\n", top > 0 ? top * 1.06 : 1.0);
+        orr_plot__panel_y(to, top, false);
     }
     orr_plot__runs_plot(to, runs, first, "", names, false);
 }
@@ -276,6 +276,16 @@ static bool alike_capacity(const struct orr_plot *to, const struct orr_plot_tabl
     return true;
 }
 
+/* The run that ends last. */
+static uint32_t longest(const struct orr_plot *to, const struct orr_plot_table *tables)
+{
+    uint32_t last = 0;
+    for (uint32_t i = 1; i < to->among; i++) {
+        last = tables[i].to > tables[last].to ? i : last;
+    }
+    return last;
+}
+
 void orr_plot__runs_allocation(struct orr_plot *to, struct orr_plot *runs)
 {
     const bool dumb = to->term == ORR_PLOT_DUMB;
@@ -300,7 +310,7 @@ void orr_plot__runs_allocation(struct orr_plot *to, struct orr_plot *runs)
     orr_plot__runs_plot(to, runs, line, "", true, false);
     if (alike_capacity(to, tables)) {
         orr_plot__gp(to, ", \\\n  ");
-        orr_plot__data(to, there);
+        orr_plot__data(to, there + longest(to, tables)); /* it ends with the axis */
         orr_plot__gp(to, "using 1:2 with lines %s title 'capacity'",
                      dumb ? "" : "dt 2 lw 1.4 lc rgb '#000000'");
     } else if (!dumb) {
@@ -312,14 +322,17 @@ void orr_plot__runs_allocation(struct orr_plot *to, struct orr_plot *runs)
     tables_close(to, tables);
 }
 
-/* All causes together: a block of x and the sum of a bucket, or of all buckets up to it. */
-static uint32_t layers_total(struct orr_plot *to, const struct orr_plot_layers *layers, bool so_far,
-                             double *top)
+/* All causes together: a block of x and the sum of a bucket, or of all buckets up to it, until the
+ * run ends. */
+static uint32_t layers_total(struct orr_plot *to, const struct orr_plot_layers *layers, orr_ms end,
+                             bool so_far, double *top)
 {
     const uint32_t block = orr_plot__block(to, so_far ? "seconds, GPU-hours lost so far"
                                                       : "seconds, evictions per hour");
     double sum = 0;
-    for (uint32_t b = 0; b < layers->buckets; b++) {
+    end = end < layers->to ? end : layers->to;
+    for (uint32_t b = 0; b < layers->buckets && layers->from + (orr_ms)b * layers->bucket_ms < end;
+         b++) {
         double value = 0;
         for (uint32_t l = 0; l < layers->count; l++) {
             value += layers->cells[(size_t)l * layers->buckets + b];
@@ -328,8 +341,7 @@ static uint32_t layers_total(struct orr_plot *to, const struct orr_plot_layers *
         *top = sum > *top ? sum : *top;
         for (int side = 0; side < 2; side++) {
             const orr_ms at = layers->from + ((orr_ms)b + side) * layers->bucket_ms;
-            orr_plot__row(to, "%.3f %.6g\n", orr_plot__x(to, at < layers->to ? at : layers->to),
-                          sum);
+            orr_plot__row(to, "%.3f %.6g\n", orr_plot__x(to, at < end ? at : end), sum);
         }
     }
     return block;
@@ -363,20 +375,20 @@ void orr_plot__runs_churn(struct orr_plot *to, struct orr_plot *runs)
         uint32_t blocks[2] = {ORR_NONE, ORR_NONE};
         for (uint32_t what = 0; what < 2; what++) {
             for (uint32_t i = 0; i < to->among; i++) {
-                const uint32_t block =
-                    layers_total(to, &both[(size_t)2 * i + what], what == 1, &tops[what]);
+                const uint32_t block = layers_total(to, &both[(size_t)2 * i + what],
+                                                    runs[i].run.end, what == 1, &tops[what]);
                 blocks[what] = i == 0 ? block : blocks[what];
             }
         }
         orr_plot__panel_above(to, to->among, orr_plot__runs_letters(to, runs));
         orr_plot__time_axis(to, from, end, 8, false);
         orr_plot__ylabel(to, "evictions per hour", orr_plot__panel_height(to));
-        orr_plot__gp(to, "set yrange [0:%.9g]\n", tops[0] * 1.06 + 1e-6);
+        orr_plot__panel_y(to, tops[0], false);
         orr_plot__runs_plot(to, runs, blocks[0], "", false, false);
         orr_plot__panel_below(to);
         orr_plot__time_axis(to, from, end, 8, true);
         orr_plot__ylabel(to, "GPU-hours lost", orr_plot__panel_height(to));
-        orr_plot__gp(to, "set yrange [0:%.9g]\n", tops[1] > 0 ? tops[1] * 1.06 : 1.0);
+        orr_plot__panel_y(to, tops[1], false);
         orr_plot__runs_plot(to, runs, blocks[1], "", dumb, false);
         if (!dumb) {
             orr_plot__panel_legend(to, "run");

@@ -71,7 +71,7 @@ static void depth_panels(struct orr_plot *plot, const struct orr_plot_table *tab
     orr_plot__panel_above(plot, table->slots.count + 2,
                           orr_plot__slots_letters(plot, table->slots));
     orr_plot__ylabel(plot, "jobs that wait", orr_plot__panel_height(plot));
-    orr_plot__gp(plot, "set yrange [0:%.9g]\n", job_peaks.top > 0 ? job_peaks.top * 1.06 : 1.0);
+    orr_plot__panel_y(plot, job_peaks.top, false);
     orr_plot__time_axis(plot, table->from, table->to, 8, false);
     orr_plot__window_marks(plot, table->from, table->to);
     orr_plot__stack_plot(plot, table, jobs, false);
@@ -82,7 +82,7 @@ static void depth_panels(struct orr_plot *plot, const struct orr_plot_table *tab
     orr_plot__panel_below(plot);
     orr_plot__ylabel(plot, "GPUs they ask for", orr_plot__panel_height(plot));
     const double most = near && capacity > top ? capacity : top;
-    orr_plot__gp(plot, "set yrange [0:%.9g]\n", most > 0 ? most * 1.06 : 1.0);
+    orr_plot__panel_y(plot, most, false);
     orr_plot__time_axis(plot, table->from, table->to, 8, true);
     orr_plot__stack_plot(plot, table, gpus, false);
     orr_plot__peaks_plot(plot, most_gpus, false);
@@ -283,7 +283,7 @@ static void share_legend(struct orr_plot *plot, const struct orr_plot_table *tab
                  "set key at screen 0.5,%.4f center %s horizontal maxcols %d\nset yrange [0:1]\n",
                  narrow ? share_strip(plot) - plot->line : 0.085, orr_plot__ink(plot),
                  narrow ? share_strip(plot) - 1.8 * plot->line : 0.033, narrow ? "top" : "center",
-                 narrow ? 1 : 5);
+                 narrow ? 2 : 5);
     orr_plot__gp(
         plot,
         "plot -1 notitle, keyentry with boxes fc rgb '#8c8c8c' fs transparent solid 0.55 title "

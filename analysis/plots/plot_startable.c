@@ -149,7 +149,7 @@ static void room_panel(struct orr_plot *to, struct orr_plot *runs, struct steps 
         steps[i].top = 0;
     }
     orr_plot__ylabel(to, panel->label, orr_plot__panel_height(to));
-    orr_plot__gp(to, "set yrange [0:%.9g]\n", top > 0 ? top * 1.06 : 1.0);
+    orr_plot__panel_y(to, top, false);
     orr_plot__runs_plot(to, runs, first, "", names, false);
 }
 

@@ -209,7 +209,10 @@ bool orr_plot__narrow(const struct orr_plot *plot)
            letters_of(plot->options->width_mm, points) < NARROW_LETTERS;
 }
 
-#define LEGEND_SAMPLE 18 /* letters beside a name that gnuplot counts for its box and gaps */
+#define LEGEND_SAMPLE           18 /* letters beside a name that gnuplot counts for its box and gaps */
+/* What gnuplot 5.4 counts for an entry of a frame as wide as the page, found by trying: of a PDF 10
+ * letters make three columns in 66, 11 to 18 make two. */
+#define LEGEND_OF_PAGE(letters) (1.25 * (letters) + 9.5)
 
 /* The name of the axis' last time, such as "06-04" or "day 14", stands half beside it. */
 double orr_plot__narrow_right(const struct orr_plot *plot)
@@ -218,9 +221,9 @@ double orr_plot__narrow_right(const struct orr_plot *plot)
 }
 
 /* Columns that a legend of such names has below a picture. */
-static uint32_t columns_below(const struct orr_plot *plot, uint32_t letters)
+static uint32_t columns_of(const struct orr_plot *plot, double letters)
 {
-    const double fit = plot->letters / (letters + LEGEND_SAMPLE);
+    const double fit = plot->letters / letters;
     return fit < 1 ? 1 : fit > 4 ? 4 : (uint32_t)fit;
 }
 
@@ -233,7 +236,7 @@ static double legend_more(const struct orr_plot *plot, double line_mm, double wi
 {
     const uint32_t named = plot->queue_count < LEGEND_NAMES ? plot->queue_count : LEGEND_NAMES;
     const struct orr_plot_slots slots = {.shown = named, .others = plot->queue_count - named};
-    const uint32_t columns = columns_below(plot, orr_plot__slots_letters(plot, slots));
+    const uint32_t columns = columns_of(plot, orr_plot__slots_letters(plot, slots) + LEGEND_SAMPLE);
     const uint32_t entries = named + 3; /* and others, peak, capacity */
     const uint32_t rows = (entries + columns - 1) / columns;
     return rows > LEGEND_ROWS ? (rows - LEGEND_ROWS) * LEGEND_LINE * line_mm / width_mm : 0;
@@ -369,12 +372,22 @@ double orr_plot__legend_side(const struct orr_plot *plot, uint32_t letters)
     return right < 0.5 ? 0.5 : right > 0.79 ? 0.79 : right;
 }
 
-void orr_plot__legend_below(struct orr_plot *plot, uint32_t entries, uint32_t letters)
+static void legend_below(struct orr_plot *plot, uint32_t entries, uint32_t columns)
 {
-    plot->legend_columns = columns_below(plot, letters);
+    plot->legend_columns = columns;
     const uint32_t rows = (entries + plot->legend_columns - 1) / plot->legend_columns + 1;
     plot->legend_top = (rows * LEGEND_LINE + 0.5) * plot->line;
     plot->legend_top = plot->legend_top < 0.5 ? plot->legend_top : 0.5;
+}
+
+void orr_plot__legend_below(struct orr_plot *plot, uint32_t entries, uint32_t letters)
+{
+    legend_below(plot, entries, columns_of(plot, letters + LEGEND_SAMPLE));
+}
+
+void orr_plot__legend_of_page(struct orr_plot *plot, uint32_t entries, uint32_t letters)
+{
+    legend_below(plot, entries, columns_of(plot, LEGEND_OF_PAGE(letters)));
 }
 
 void orr_plot__ylabel(struct orr_plot *plot, const char *text, double part)
@@ -699,11 +712,19 @@ void orr_plot__window_marks(struct orr_plot *plot, orr_ms from, orr_ms to)
     if (plot->term == ORR_PLOT_DUMB) {
         return;
     }
+    const orr_ms half =
+        (orr_ms)((double)(to - from) * 9 / (plot->letters * AXIS_PART)); /* a name */
     if (starts) {
-        time_mark(plot, 91, "end of warm-up", start, near ? "right" : "center");
+        time_mark(plot, 91, "end of warm-up", start,
+                  start - from < half ? "left"
+                  : near              ? "right"
+                                      : "center");
     }
     if (ends) {
-        time_mark(plot, 90, "last submit", end, near ? "left" : "center");
+        time_mark(plot, 90, "last submit", end,
+                  to - end < half ? "right"
+                  : near          ? "left"
+                                  : "center");
     }
 }
 
