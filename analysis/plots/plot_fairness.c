@@ -197,7 +197,7 @@ static void debt_panels(struct orr_plot *plot, struct orr_plot_table *table,
                orr_plot__stack_top(table, ORR_PLOT_DEBT));
     if (!dumb) {
         orr_plot__panel_legend(plot, "queue");
-        orr_plot__gp(plot, ", \\\n  keyentry with lines lw 0.6 lc rgb '#404040' title 'peak'");
+        orr_plot__gp(plot, ", \\\n  keyentry with lines lw 1.2 lc rgb '#404040' title 'peak'");
         orr_plot__slot_keys(plot, table->slots);
     }
     orr_plot__panel_close(plot);

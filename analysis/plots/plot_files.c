@@ -225,6 +225,20 @@ static void absent(struct orr_plot *plot, const struct orr_plot_files *files)
     plot->in.status = ORR_UNAVAILABLE;
 }
 
+static const char polygon[] = "<polygon";
+
+/* Is it a step of the bar beside a heat map? Pages turn those on their own, as they do the map. */
+static bool is_of_scale(const char *line)
+{
+    unsigned red = 0, green = 0, blue = 0;
+    char colour[24];
+    if (sscanf(line, " <polygon fill = 'rgb(%u, %u, %u)'", &red, &green, &blue) != 3) {
+        return false;
+    }
+    (void)snprintf(colour, sizeof colour, "#%02x%02x%02x", red & 255, green & 255, blue & 255);
+    return !orr_plot__is_named(colour);
+}
+
 /* An SVG without the names that gnuplot gives it, which a browser shows beside the pointer:
  * "Gnuplot" of the picture, "gnuplot_plot_1" or the words of its command of a line. Names of a
  * legend stay. Images, the cells of heat maps, are not to be smoothed into each other. */
@@ -244,6 +258,9 @@ static void amend_svg(struct orr_plot *plot, const struct orr_plot_files *files)
         if (end != NULL && (strncmp(title, numbered, strlen(numbered)) == 0 ||
                             (title[strlen("<title>")] == '\'' && strstr(title, command) != NULL))) {
             (void)fprintf(out, "%.*s%s", (int)(title - line), line, end + strlen("</title>"));
+        } else if (is_of_scale(line)) {
+            (void)fprintf(out, "%s class='scale'%s", polygon,
+                          strstr(line, polygon) + strlen(polygon));
         } else if (strncmp(line, image, strlen(image)) == 0) {
             (void)fprintf(out, "%sstyle='image-rendering:pixelated' %s", image,
                           line + strlen(image));

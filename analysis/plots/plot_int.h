@@ -104,6 +104,8 @@ void orr_plot__row(struct orr_plot *plot, const char *format, ...) ORR_PRINTF(2,
  * all of a piece of a script, in place. What users name is quoted, and passes neither. */
 const char *orr_plot__shade(const struct orr_plot *plot, const char *colour);
 void orr_plot__shaded(struct orr_plot *plot, char *script);
+/* Is it, as "#rrggbb", one that figures name, and not one between those of a scale? */
+bool orr_plot__is_named(const char *colour);
 /* What a label is written in, for the end of its command. */
 const char *orr_plot__ink(const struct orr_plot *plot);
 /* Starts a block of data under a comment; returns its index. */
@@ -309,6 +311,8 @@ struct orr_plot_layers {
 /* `to` is beyond `from`; `most` limits the buckets, which are minutes, hours or days. */
 void orr_plot__layers_open(struct orr_plot_layers *layers, orr_ms from, orr_ms to, uint32_t most);
 void orr_plot__layers_close(struct orr_plot_layers *layers);
+/* Is it a layer's colour, as "#rrggbb"? */
+bool orr_plot__layers_have(const char *colour);
 /* The layer of that name, made if there is none; the last one takes all when they are too many. */
 uint32_t orr_plot__layer(struct orr_plot_layers *layers, const char *name);
 /* Adds amount x ms of an interval to the buckets it covers, cut to what is drawn. */

@@ -10,6 +10,16 @@ static const char *const colours[ORR_PLOT_LAYERS] = {
     "#99ddff", "#aaaa00", "#b58ecc", "#c9a27e", "#8899aa", "#dddddd",
 };
 
+bool orr_plot__layers_have(const char *colour)
+{
+    for (size_t i = 0; i < ORR_PLOT_LAYERS; i++) {
+        if (strcmp(colours[i], colour) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* What is met most has a colour of its own wherever it is met, so that figures of several runs read
  * alike; the others one by their name, unless that is taken. */
 static uint32_t colour_of(const struct orr_plot_layers *layers, const char *name)

@@ -98,7 +98,7 @@ static void depth_panels(struct orr_plot *plot, const struct orr_plot_table *tab
         orr_plot__gp(plot, ", \\\n  keyentry with lines dt 2 lw 1.6 lc rgb '#000000' title "
                            "'capacity'");
     }
-    orr_plot__gp(plot, ", \\\n  keyentry with lines lw 0.6 lc rgb '#404040' title 'peak'");
+    orr_plot__gp(plot, ", \\\n  keyentry with lines lw 1.2 lc rgb '#404040' title 'peak'");
     orr_plot__slot_keys(plot, table->slots);
     orr_plot__panel_close(plot);
 }
@@ -288,7 +288,7 @@ static void share_legend(struct orr_plot *plot, const struct orr_plot_table *tab
         plot,
         "plot -1 notitle, keyentry with boxes fc rgb '#8c8c8c' fs transparent solid 0.55 title "
         "'allocated', \\\n"
-        "  keyentry with lines lw 0.6 lc rgb '#8c8c8c' title 'peak', \\\n"
+        "  keyentry with lines lw 1.2 lc rgb '#8c8c8c' title 'peak', \\\n"
         "  keyentry with lines lw 1.3 lc rgb '#202020' title 'fair share'");
     if (table->policy_shares) {
         orr_plot__gp(plot, ", \\\n  keyentry with lines lw 1.3 dt 3 lc rgb '#606060' title "

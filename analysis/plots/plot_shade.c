@@ -7,6 +7,7 @@
  */
 #include "plot_int.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const struct {
@@ -38,6 +39,43 @@ const char *orr_plot__shade(const struct orr_plot *plot, const char *colour)
         }
     }
     return colour;
+}
+
+bool orr_plot__is_named(const char *colour)
+{
+    for (size_t i = 0; i < sizeof shades / sizeof shades[0]; i++) {
+        if (strcmp(colour, shades[i].light) == 0 || strcmp(colour, shades[i].dark) == 0) {
+            return true;
+        }
+    }
+    return orr_plot__layers_have(colour);
+}
+
+/* gnuplot's SVG writes a colour in three ways. */
+static void rule(FILE *out, const char *within, const char *property, const char *light,
+                 const char *dark)
+{
+    unsigned red = 0, green = 0, blue = 0;
+    ORR_ASSERT(sscanf(light, "#%2x%2x%2x", &red, &green, &blue) == 3);
+    (void)fprintf(out,
+                  "%s [%s=\"rgb(%u,%u,%u)\"],%s [%s=\"rgb(%3u, %3u, %3u)\"],%s [%s=\"%s\" "
+                  "i]{%s:%s}\n",
+                  within, property, red, green, blue, within, property, red, green, blue, within,
+                  property, light, property, dark);
+}
+
+void orr_plot_dark_css(FILE *out, const char *within)
+{
+    for (size_t i = 0; i < sizeof shades / sizeof shades[0]; i++) {
+        rule(out, within, "fill", shades[i].light, shades[i].dark);
+        rule(out, within, "stroke", shades[i].light, shades[i].dark);
+    }
+    for (size_t i = 0; i < 2; i++) { /* of the page and of what is written on it, also by name */
+        (void)fprintf(out, "%s [color=\"%s\" i]{color:%s}%s [%s=%s]{%s:%s}\n", within,
+                      shades[i].light, shades[i].dark, within, i == 0 ? "fill" : "color",
+                      i == 0 ? "white" : "black", i == 0 ? "fill" : "color", shades[i].dark);
+    }
+    (void)fprintf(out, "%s [stroke=black]{stroke:%s}\n", within, shades[1].dark);
 }
 
 void orr_plot__shaded(struct orr_plot *plot, char *script)

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include <orrery/analysis/plot.h>
 #include <orrery/base/text.h>
 
 static const char head[] =
@@ -14,8 +15,7 @@ static const char head[] =
     "mark:#0b62a8}\n"
     "@media (prefers-color-scheme:dark){:root{--ink:#e6e8ea;--soft:#a4acb5;--line:#3a4048;"
     "--page:#15181c;--card:#1f242a;--shade:#fff5;--mark:#7db8ee}"
-    "figure{background:#15181c !important}figcaption{color:var(--soft) !important}"
-    "figure svg{filter:invert(.91) hue-rotate(180deg)}}\n"
+    "figure svg image,figure svg .scale{filter:invert(.91) hue-rotate(180deg)}}\n"
     "th[tabindex]{cursor:pointer}th[aria-sort=descending]::after{content:\" \\2193\"}"
     "th[aria-sort=ascending]::after{content:\" \\2191\"}\n"
     "body{margin:0 auto;max-width:66rem;padding:1rem 1.2rem 4rem;background:var(--page);"
@@ -28,7 +28,7 @@ static const char head[] =
     "dl.short dt{font-weight:600}dl.short dd{margin:0}dl.short dd>p:first-child{margin-top:0}\n"
     "@media (max-width:44rem){dl.short{grid-template-columns:1fr;gap:.1rem}dl.short dd{margin-"
     "bottom:.7rem}body{padding:1rem .8rem 4rem}}\n"
-    ".wide,figure{overflow-x:auto}.wide{background:linear-gradient(90deg,var(--page) 40%,"
+    ".wide,figure{overflow-x:auto;background:linear-gradient(90deg,var(--page) 40%,"
     "transparent) 0 0/2rem 100% no-repeat local,linear-gradient(270deg,var(--page) 40%,transparent)"
     " 100% 0/2rem 100% no-repeat local,linear-gradient(90deg,var(--shade),transparent) 0 0/.9rem"
     " 100% no-repeat,linear-gradient(270deg,var(--shade),transparent) 100% 0/.9rem 100% "
@@ -41,9 +41,11 @@ static const char head[] =
     ".cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(10rem,1fr));gap:.6rem}\n"
     ".card{background:var(--card);border-radius:.4rem;padding:.5rem .8rem}.card b{display:block;"
     "font-size:1.25rem}.card small{display:block;color:var(--soft);line-height:1.3}\n"
-    "figure{margin:1rem 0;background:#fff;border-radius:.4rem;padding:.4rem}"
+    "figure{margin:1rem 0;border-radius:.4rem;padding:.4rem}figure svg>g>rect[fill=\"#ffffff\" "
+    "i]{fill:"
+    "none}"
     "figure svg{width:100%;max-width:62rem;min-width:42rem;height:auto;display:block;margin:auto}"
-    "figcaption{color:#444;font-size:.85rem;padding:.2rem .4rem}\n"
+    "figcaption{color:var(--soft);font-size:.85rem;padding:.2rem .4rem}\n"
     ".pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(34rem,100%),1fr));gap:"
     "0 1rem}.pair figure{margin:.3rem 0;min-width:0}\n"
     "details{margin:.6rem 0}summary{cursor:pointer}:focus-visible{outline:2px solid var(--mark);"
@@ -87,7 +89,12 @@ static const char sorting[] =
 
 void orr_report__begin(FILE *out, const char *title, bool wide)
 {
-    (void)fprintf(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n%s<title>", head);
+    (void)fprintf(out,
+                  "<!doctype html>\n<html lang=\"en\">\n<head>\n%s"
+                  "<style>\n@media (prefers-color-scheme:dark){\n",
+                  head);
+    orr_plot_dark_css(out, "figure svg");
+    (void)fputs("}\n</style>\n<title>", out);
     orr_xml_text(out, title);
     (void)fprintf(out, "</title>\n</head>\n<body%s>\n<main>\n", wide ? " class=\"many\"" : "");
 }

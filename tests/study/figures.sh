@@ -184,6 +184,11 @@ if command -v pdftotext >/dev/null; then
     done
 fi
 
+# Panels of many queues keep half of the picture of a column.
+awk 'BEGIN { print "job,queue,submit_s,run_s,gpus"; for (i = 0; i < 300; i++) printf "j%d,team-%d,%d,90000,8\n", i, i % 15, i * 600 }' >teams.csv
+"$orrery" run --trace teams.csv --cluster 4x8 -q --no-progress -o teams.db && "$orrery" plot teams.db depth -t pdf --width 84 --script >out
+awk '/^set tmargin/ { top = $NF } /^set bmargin/ { high += top - $NF } END { exit !(high > 0.35) }' teams-depth.gp || fail "low panels: $(grep margin teams-depth.gp)"
+grep -q "maxcols 2 title 'queue'" teams-depth.gp || fail "a legend of one column: $(grep 'set key' teams-depth.gp)"
 # Nothing is cut in a column: lines of titles are as long as fit, legends of long names stand below, whole.
 awk 'BEGIN { print "job,submit_s,run_s,gpus,queue"; for (i = 0; i < 300; i++) print "j" i "," i * 50 ",3000," 1 + i % 4 ",research-department-vision-team-" i % 7 }' >long.csv
 "$orrery" run --trace long.csv --cluster 4x4 --policy kai -q --no-progress -o long.db
@@ -215,7 +220,7 @@ for width in 72 76 80; do
     ! grep 'fitting plot titles' err || fail "a legend of curves without room in $width mm"
 done
 # Half of the name of the axis' last time stands beside it: 2.5 letters of 0.64 of 6 pt.
-awk '/^set rmargin at screen/ { n++; if ($NF > 1 - 2.5 * 0.64 * 6 / (84 / 25.4 * 72)) bad = 1 } END { exit bad || !n }' days/days-depth.gp || fail "the last time is cut: $(grep rmargin days/days-depth.gp)"
+awk '/^unset tics/ { exit } /^set rmargin at screen/ { n++; if ($NF > 1 - 2.5 * 0.64 * 6 / (84 / 25.4 * 72)) bad = 1 } END { exit bad || !n }' days/days-depth.gp || fail "the last time is cut: $(grep rmargin days/days-depth.gp)"
 # Low panels have one number above 0; no area has a line without width down to the end of its axis, which readers of PDF draw.
 awk '{ gsub(/[^0-9a-z.]/, " ") } /^set yrange/ { top = $4 } /^set ytics [0-9]/ { n++; if ($3 > top || 2 * $3 <= top) { print; bad = 1 } } END { exit bad || n < 8 }' days/days-share.gp >low || fail "share: numbers of a low panel: $(cat low)"
 bottom=$(grep -o 'M[0-9.]*,[0-9.]* L[0-9.]*,[0-9.]* L[0-9.]*,[0-9.]* M' days/days-fairness.svg | tail -n 1 | sed 's/.*L[0-9.]*,\([0-9.]*\) L.*/\1/')

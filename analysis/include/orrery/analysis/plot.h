@@ -20,6 +20,10 @@ struct orr_plot_info {
     bool of_runs;        /* it can show several runs in one axes */
 };
 
+/* Rules of CSS by which the SVG of figures that were drawn for a light page has the colours of
+ * `dark` within elements that the selector names. */
+void orr_plot_dark_css(FILE *out, const char *within);
+
 /* All figures in the order they are drawn. */
 const struct orr_plot_info *orr_plot_list(uint32_t *count);
 
