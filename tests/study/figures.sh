@@ -15,7 +15,7 @@ command -v gnuplot >/dev/null || exit 77
 grep -q 'policy .*, [0-9]* jobs in ' narrow/g-debt.caption && grep -q '^narrow/g-debt.caption$' out || fail "no caption: $(cat narrow/g-debt.caption out)"
 ! grep -q 'policy .* jobs in ' narrow/g-debt.svg || fail "a title where none is wanted"
 # Variants of one policy and scenario are told apart, at last by where they are; two of one name are refused.
-mkdir off && "$orrery" run "$source/scenarios/whatif/gang/gang.yaml" --variant off -q --no-progress -o off/g.db
+mkdir off && "$orrery" run "$source/scenarios/whatif/gang/gang.yaml" --variant weight -q --no-progress -o off/g.db
 "$orrery" plot g.db off/g.db depth -o variants >out
 for name in g.db off/g.db; do grep -q ">$name<" variants/compare-depth.svg || fail "no $name in a legend of variants"; done
 code=0
