@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include <orrery/analysis/plot.h>
 #include <orrery/base/text.h>
 #include <orrery/sim/forecast.h>
 
@@ -26,7 +27,9 @@ enum {
     KEY_POLICY,
     KEY_PARAM,
     KEY_SET,
-    KEY_VARIANT
+    KEY_VARIANT,
+    KEY_PLOT,
+    KEY_TERM
 };
 
 enum { FUTURES_MAX = 100000, MOMENTS_MAX = 10000, JOBS_SHOWN = 20 };
@@ -35,6 +38,7 @@ struct forecast_options {
     struct orr_cli_common common;
     struct orr_forecast_options ask;
     const char *clusters[ORR_CLI_LIST_MAX], *sets[ORR_CLI_LIST_MAX], *params[ORR_CLI_LIST_MAX];
+    const char *plot, *term;
     bool all, arrivals_given;
     struct orr_cli_now now;
 };
@@ -91,6 +95,9 @@ static void look_at_end(struct argp_state *state, struct forecast_options *o)
     if (o->ask.moments > 0 && (o->ask.job != NULL || o->ask.row != NULL)) {
         argp_error(state, "--check-against is about all jobs that wait: no --job, no --row");
     }
+    if (o->ask.moments > 0 && (o->plot != NULL || o->term != NULL)) {
+        argp_error(state, "--check-against has no figure: no --plot, no --term");
+    }
     if (o->ask.job != NULL && o->ask.row != NULL) {
         argp_error(state, "--job waits already, --row comes now: one of them");
     }
@@ -133,6 +140,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->ask.seed = (uint64_t)seed;
         return 0;
     case KEY_ALL: o->all = true; return 0;
+    case KEY_PLOT: o->plot = arg; return 0;
+    case KEY_TERM: o->term = arg; return 0;
     case 'j': o->ask.study.jobs = orr_cli_count(state, "-j", arg, 10000); return 0;
     case ARGP_KEY_ARG:
         if (o->ask.scenario.path != NULL) {
@@ -158,7 +167,8 @@ static const char *until(char *out, const struct orr_forecast_options *ask, orr_
     char text[32];
     const bool beyond = then == ORR_MS_NEVER;
     (void)orr_format_rough(text, (double)(beyond ? ask->horizon_ms : then - now) / 1000.0);
-    (void)snprintf(out, 40, "%s%s", beyond ? "> " : "", then == now ? "now" : text);
+    (void)snprintf(out, 40, "%s%s", beyond ? "> " : "",
+                   !beyond && then - now < 1000 ? "now" : text);
     return out;
 }
 
@@ -172,6 +182,45 @@ static void print_job(const struct orr_forecast_options *ask, const struct orr_f
                  until(median, ask, forecast->at_ms, job->median_ms),
                  until(high, ask, forecast->at_ms, job->high_ms), 100.0 * job->within_hour,
                  100.0 * job->not_started, job->code);
+}
+
+/* What one job waits for, and what would be without it. */
+static void print_changes(const struct forecast_options *o, const struct orr_forecast *forecast)
+{
+    const orr_ms now = forecast->at_ms;
+    char low[40], median[40], high[40];
+    (void)printf("\nIt waits: %s.\n", forecast->jobs[0].reason);
+    if (forecast->pool_count > 0) {
+        (void)fputs("It starts on", stdout);
+        for (uint32_t p = 0; p < forecast->pool_count; p++) {
+            (void)printf("%s pool %s in %.0f %%", p == 0 ? "" : ",", forecast->pools[p].name,
+                         100.0 * forecast->pools[p].share);
+        }
+        (void)fputs(" of the futures;", stdout);
+        (void)printf(
+            " in %.0f %% right after a job that has not come yet, in %.0f %% after the end "
+            "of none.\n",
+            100.0 * forecast->after_later, 100.0 * forecast->after_none);
+    }
+    if (forecast->change_count == 0) {
+        return;
+    }
+    (void)printf("\n%-20s %-14s %5s %-8s %14s   %s\n%-64s   %10s %10s %10s\n", "starts right after",
+                 "queue", "GPUs", "now", "of the futures", "were that job gone at once", "",
+                 "10 % in", "half in", "90 % in");
+    for (uint32_t c = 0; c < forecast->change_count; c++) {
+        const struct orr_forecast_change *change = &forecast->changes[c];
+        (void)printf("%-20.20s %-14.14s %5g %-8s %12.0f %%   %10s %10s %10s\n", change->job,
+                     change->queue, change->gpus, change->running ? "runs" : "waits",
+                     100.0 * change->share, until(low, &o->ask, now, change->low_ms),
+                     until(median, &o->ask, now, change->median_ms),
+                     until(high, &o->ask, now, change->high_ms));
+    }
+}
+
+static bool is_of_one(const struct forecast_options *o, const struct orr_forecast *forecast)
+{
+    return (o->ask.job != NULL || o->ask.row != NULL) && forecast->job_count == 1;
 }
 
 static void print_forecast(const struct forecast_options *o, const struct orr_forecast *forecast)
@@ -200,6 +249,9 @@ static void print_forecast(const struct forecast_options *o, const struct orr_fo
     }
     if (shown < forecast->job_count) {
         (void)printf("%u more: --all, or --job NAME\n", forecast->job_count - shown);
+    }
+    if (is_of_one(o, forecast)) {
+        print_changes(o, forecast);
     }
 }
 
@@ -288,6 +340,35 @@ static void json_jobs(struct orr_json *json, const struct orr_forecast *forecast
     orr_json_close(json, ']');
 }
 
+static void json_changes(struct orr_json *json, const struct orr_forecast *forecast)
+{
+    orr_json_open(json, "changes", '[');
+    for (uint32_t c = 0; c < forecast->change_count; c++) {
+        const struct orr_forecast_change *change = &forecast->changes[c];
+        orr_json_open(json, NULL, '{');
+        orr_json_text(json, "without", change->job);
+        orr_json_text(json, "queue", change->queue);
+        orr_json_real(json, "gpus", change->gpus);
+        orr_json_bool(json, "running", change->running);
+        orr_json_real(json, "starts_right_after", change->share);
+        json_time(json, "start_p10_s", change->low_ms);
+        json_time(json, "start_p50_s", change->median_ms);
+        json_time(json, "start_p90_s", change->high_ms);
+        orr_json_close(json, '}');
+    }
+    orr_json_close(json, ']');
+    orr_json_real(json, "starts_after_later_job", forecast->after_later);
+    orr_json_real(json, "starts_after_no_end", forecast->after_none);
+    orr_json_open(json, "pools", '[');
+    for (uint32_t p = 0; p < forecast->pool_count; p++) {
+        orr_json_open(json, NULL, '{');
+        orr_json_text(json, "pool", forecast->pools[p].name);
+        orr_json_real(json, "starts_there", forecast->pools[p].share);
+        orr_json_close(json, '}');
+    }
+    orr_json_close(json, ']');
+}
+
 static void print_json(const struct forecast_options *o, const struct orr_forecast *forecast)
 {
     struct orr_json json = {.out = stdout};
@@ -298,8 +379,59 @@ static void print_json(const struct forecast_options *o, const struct orr_foreca
         json_score(&json, &forecast->score);
     } else {
         json_jobs(&json, forecast);
+        if (is_of_one(o, forecast)) {
+            json_changes(&json, forecast);
+        }
     }
     orr_json_close(&json, '}');
+}
+
+/* --- the figure --- */
+
+static double seconds_until(orr_ms now, orr_ms then)
+{
+    return then == ORR_MS_NEVER ? (double)INFINITY : (double)(then - now) / 1000.0;
+}
+
+static enum orr_status plot_starts(const struct forecast_options *o, struct orr_forecast *forecast,
+                                   struct orr_err *err)
+{
+    struct orr_plot_options options = ORR_PLOT_DEFAULTS;
+    const uint32_t jobs =
+        o->all || forecast->job_count <= JOBS_SHOWN ? forecast->job_count : JOBS_SHOWN;
+    struct orr_plot_start *starts = orr_arena_alloc(
+        &forecast->arena, jobs + forecast->change_count + (size_t)1, sizeof *starts);
+    const orr_ms now = forecast->at_ms;
+    char title[160], at[40];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < jobs; i++) {
+        const struct orr_forecast_job *job = &forecast->jobs[i];
+        starts[count++] = (struct orr_plot_start){.name = job->name,
+                                                  .low_s = seconds_until(now, job->low_ms),
+                                                  .median_s = seconds_until(now, job->median_ms),
+                                                  .high_s = seconds_until(now, job->high_ms)};
+    }
+    for (uint32_t c = 0; c < forecast->change_count; c++) {
+        const struct orr_forecast_change *change = &forecast->changes[c];
+        char name[80];
+        (void)snprintf(name, sizeof name, "without %.60s", change->job);
+        starts[count++] =
+            (struct orr_plot_start){.name = orr_arena_strndup(&forecast->arena, name, strlen(name)),
+                                    .low_s = seconds_until(now, change->low_ms),
+                                    .median_s = seconds_until(now, change->median_ms),
+                                    .high_s = seconds_until(now, change->high_ms),
+                                    .is_change = true};
+    }
+    (void)orr_format_clock(at, now, forecast->origin_ms);
+    (void)snprintf(title, sizeof title, "When jobs start that wait at %s, %u of %u", at,
+                   (unsigned)jobs, (unsigned)forecast->job_count);
+    const struct orr_plot_starts what = {.title = title,
+                                         .rows = starts,
+                                         .count = count,
+                                         .horizon_s = (double)o->ask.horizon_ms / 1000.0};
+    options.dir = o->plot;
+    options.term = o->term;
+    return orr_plot_starts(&what, &options, orr_cli_plotted, NULL, err);
 }
 
 static const struct argp_option rows[] = {
@@ -327,7 +459,9 @@ static const struct argp_option rows[] = {
      "forecasts of N earlier moments first (default 20), whose misses set the width of the "
      "intervals; with --check-against earlier moments do, unless N is 0",
      1},
-    {"all", KEY_ALL, 0, 0, "print all jobs, not only the first 20", 1},
+    {"all", KEY_ALL, 0, 0, "print, or draw, all jobs, not only the first 20", 1},
+    {"plot", KEY_PLOT, "DIR", 0, "draw the intervals there (forecast-starts.svg)", 1},
+    {"term", KEY_TERM, "svg|png|pdf|dumb", 0, "what --plot draws (default svg)", 1},
     {0, 'j', "N", 0, "processes at a time (default one a core)", 1},
     {0, 0, 0, 0, "What to run:", 2},
     {"policy", KEY_POLICY, "NAME", 0, "scheduling policy", 2},
@@ -368,6 +502,9 @@ int orr_cli_forecast(int argc, char **argv)
     o.ask.scenario.params = o.params;
     orr_cli_now_init(&o.now);
     argp_parse(&argp, argc, argv, 0, NULL, &o);
+    if (o.plot != NULL && orr_cli_folder(o.plot, &err) != ORR_OK) {
+        return orr_cli_fail(&err);
+    }
     orr_progress_init(&progress, &o.common);
     o.ask.study.progress = draw;
     o.ask.study.context = &progress;
@@ -387,6 +524,9 @@ int orr_cli_forecast(int argc, char **argv)
         print_json(&o, &forecast);
     } else if (status == ORR_OK) {
         (o.ask.moments > 0 ? print_score : print_forecast)(&o, &forecast);
+    }
+    if (status == ORR_OK && (o.plot != NULL || o.term != NULL) && forecast.job_count > 0) {
+        status = plot_starts(&o, &forecast, &err);
     }
     orr_forecast_release(&forecast);
     orr_cli_now_close(&o.now);

@@ -50,6 +50,18 @@ void orr_branch_rework(struct orr_branch *branch, uint32_t job)
     }
 }
 
+void orr_branch_take_out(struct orr_branch *branch, uint32_t job)
+{
+    struct engine *engine = branch->engine;
+    if (orr_engine__waits(engine, job)) {
+        engine->give_up_events++;
+        orr_heap_push(&engine->heap,
+                      (struct orr_event){.at = branch->at_ms + 1,
+                                         .subject = job,
+                                         .class_seq = orr_engine__class_and(CLASS_GIVE_UP, 0)});
+    }
+}
+
 void orr_branch_expect(struct orr_branch *branch)
 {
     orr_engine__expect_arrival(branch->engine, branch->next_arrival);

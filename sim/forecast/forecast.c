@@ -49,6 +49,9 @@ static bool hear_in_future(struct orr_forecast__future *future, uint32_t job, or
     }
     if (low < moment->count && moment->jobs[low] == job && starts[low] == ORR_MS_NEVER) {
         starts[low] = now;
+        if (moment->causes != NULL) {
+            moment->causes[future->number] = orr_forecast__cause(moment, job, now);
+        }
         future->left--;
     }
     return future->left == 0;
@@ -163,6 +166,59 @@ static enum orr_status run_futures(struct forecast *f, struct orr_forecast__mome
     return orr_study_fork(live, &all, futures, &study, f->err);
 }
 
+/* Memory of all processes; NULL with an error. */
+static void *share(size_t bytes, struct orr_err *err)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        (void)orr_fail(err, ORR_NO_MEMORY, "no memory for the futures: %s", strerror(errno));
+        return NULL;
+    }
+    return memory;
+}
+
+/* The same futures without a job that is ahead. */
+static enum orr_status run_without(struct forecast *f, const struct orr_forecast__moment *moment,
+                                   const struct orr_forecast__stretch *stretch,
+                                   struct orr_forecast_change *change)
+{
+    struct orr_forecast__moment without = *moment;
+    struct orr_forecast_job job = {0};
+    const uint32_t futures = f->options->futures;
+    int64_t *starts = orr_alloc(futures, sizeof *starts);
+    without.starts = NULL;
+    without.causes = NULL;
+    without.gone = change->id;
+    const enum orr_status status = run_futures(f, &without);
+    if (status == ORR_OK) {
+        say_times(&without, 0, starts, &job);
+        orr_forecast__widen(stretch, moment->branch->at_ms, f->options->horizon_ms, &job);
+        change->low_ms = job.low_ms;
+        change->median_ms = job.median_ms;
+        change->high_ms = job.high_ms;
+    }
+    if (without.starts != NULL) {
+        (void)munmap(without.starts, (size_t)futures * sizeof(orr_ms));
+    }
+    orr_free(starts);
+    return status;
+}
+
+/* Of one job that is asked about: what it waits for, and what would be without that. */
+static enum orr_status say_changes(struct forecast *f, const struct orr_forecast__moment *moment)
+{
+    struct orr_forecast__stretch stretch = {1.0, 1.0};
+    if (f->options->rehearsals > 0) {
+        stretch = orr_forecast__stretch(f->check, moment->branch->at_ms);
+    }
+    enum orr_status status = ORR_OK;
+    orr_forecast__changes(moment, f->out);
+    for (uint32_t c = 0; c < f->out->change_count && status == ORR_OK; c++) {
+        status = run_without(f, moment, &stretch, &f->out->changes[c]);
+    }
+    return status;
+}
+
 /* Is it what was asked for, and no rehearsal? */
 static bool is_asked(const struct forecast *f, const struct orr_forecast__moment *moment)
 {
@@ -251,8 +307,22 @@ static enum orr_status forecast_at(struct forecast *f, struct orr_branch *branch
     } else if (!knows_enough(&moment)) {
         moment.count = 0;
     }
+    const size_t cause_bytes = (size_t)f->options->futures * sizeof *moment.causes;
+    if (status == ORR_OK && asked && f->run.job != NULL && !moment.at_once) {
+        moment.causes = share(cause_bytes, f->err);
+        status = moment.causes != NULL ? ORR_OK : ORR_NO_MEMORY;
+    }
+    for (uint32_t i = 0; moment.causes != NULL && i < f->options->futures; i++) {
+        moment.causes[i] = (struct orr_forecast__cause){ORR_NONE, ORR_NONE};
+    }
     if (status == ORR_OK && moment.count > 0) {
         status = run_futures(f, &moment);
+    }
+    if (status == ORR_OK && moment.causes != NULL) {
+        status = say_changes(f, &moment);
+    }
+    if (moment.causes != NULL) {
+        (void)munmap(moment.causes, cause_bytes);
     }
     if (status == ORR_OK) {
         note_present(f, &moment);

@@ -32,6 +32,11 @@ struct orr_forecast__batch {             /* at a moment, by phase of a run */
 };
 
 /* What is known at a moment, and asked. */
+struct orr_forecast__cause { /* of a start */
+    uint32_t ended;          /* job that ended right before it; ORR_NONE: none did */
+    uint32_t pool;           /* where it is; ORR_NONE: it did not start */
+};
+
 struct orr_forecast__moment {
     const struct orr_forecast__run *run;
     struct orr_branch *branch;
@@ -46,6 +51,9 @@ struct orr_forecast__moment {
     uint32_t count;
     bool at_once;   /* the job that is submitted now has started already */
     orr_ms *starts; /* shared by the futures: [future][job], ORR_MS_NEVER: not started */
+    /* of one job that is asked about: shared by the futures, [future]; NULL: nobody asks why */
+    struct orr_forecast__cause *causes;
+    uint32_t gone; /* job that is taken out at the moment; ORR_NONE: none is */
 };
 
 /* in the future */
@@ -89,6 +97,11 @@ enum orr_status orr_forecast__add_row(const struct orr_forecast_options *options
                                       const char *folder, struct orr_arena *arena,
                                       struct orr_scenario_options *scenario, const char **job,
                                       struct orr_err *err) ORR_MUST_USE;
+
+/* changes.c: why it starts now, in a future; and what all futures say of it, for `out`. */
+struct orr_forecast__cause orr_forecast__cause(const struct orr_forecast__moment *moment,
+                                               uint32_t job, orr_ms now);
+void orr_forecast__changes(const struct orr_forecast__moment *moment, struct orr_forecast *out);
 
 /* futures.c */
 /* Room behind the jobs of a world for all that may come in a future. */

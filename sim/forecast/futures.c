@@ -63,6 +63,19 @@ struct factors { /* of a batch, by phase */
     double of[ORR_FORECAST__PHASES];
 };
 
+/* The job is taken out: it leaves the line, or its work is done. */
+static void end_now(const struct orr_forecast__future *future, uint32_t job)
+{
+    const struct orr_forecast__moment *moment = future->moment;
+    if (moment->branch->run->ledger->jobs[job].phase == ORR_JOB_RUNNING &&
+        orr_branch_works(moment->branch, job)) {
+        moment->run->world->specs[job].work_ms = orr_branch_done_ms(moment->branch, job) + 1;
+        orr_branch_rework(moment->branch, job);
+    } else {
+        orr_branch_take_out(moment->branch, job);
+    }
+}
+
 /* Jobs that are not over have other work, unless theirs is known. */
 static void draw_work(const struct orr_forecast__future *future)
 {
@@ -71,6 +84,10 @@ static void draw_work(const struct orr_forecast__future *future)
     const struct orr_job_state *states = moment->branch->run->ledger->jobs;
     struct factors *all = orr_zalloc(moment->run->batch_count + (size_t)1, sizeof *all);
     for (uint32_t j = 0; j < moment->branch->next_arrival; j++) {
+        if (j == moment->gone) {
+            end_now(future, j);
+            continue;
+        }
         if (!orr_branch_works(moment->branch, j) || orr_world_knows_run(world, j)) {
             continue;
         }

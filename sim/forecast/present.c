@@ -158,7 +158,8 @@ enum orr_status orr_forecast__look_at_one(struct orr_forecast__moment *moment, s
 void orr_forecast__look(const struct orr_forecast__run *run, struct orr_branch *branch,
                         uint32_t nth, struct orr_forecast__moment *moment)
 {
-    *moment = (struct orr_forecast__moment){.run = run, .branch = branch, .nth = nth};
+    *moment =
+        (struct orr_forecast__moment){.run = run, .branch = branch, .nth = nth, .gone = ORR_NONE};
     list_waiting(moment);
     count_days(moment);
     if (moment->count > 0) {

@@ -39,7 +39,20 @@ forecast $certain --arrivals none --futures 60 --json
 [ "$(jq '[.jobs[] | select(.job == "waits")][0].within_1h >= 0.9' out)" = true ] || fail "chance within an hour"
 forecast $certain --arrivals none --job next
 grep -q '^next .*1.7 h .*insufficient\|^next .*1.7 h' out || fail "--job next"
-grep -q '^waits' out && fail "--job next tells of others"
+sed '/^starts right after/,$d' out | grep -q '^waits' && fail "--job next tells of others"
+# What would change it: it starts when the one before it has ended, and were that gone, when the one that runs does. That
+# one gone at once, the other has the node for an hour first.
+forecast $certain --arrivals none --futures 20 --job next --json --plot figures --term dumb
+jq -s '.[0]' out >one.json 2>/dev/null || sed '/^}/q' out >one.json
+[ "$(jq -c '[.changes[] | [.without, .queue, .gpus, .running, .starts_right_after, .start_p10_s, .start_p90_s]]' one.json)" = \
+    '[["waits","q",8,false,1,147600,147600]]' ] || fail "changes of next: $(jq -c .changes one.json)"
+[ "$(jq -c '[.pools, .starts_after_later_job, .starts_after_no_end]' one.json)" = '[[{"pool":"c1","starts_there":1}],0,0]' ] || fail "where next starts"
+grep -q 'without waits |' out || fail "a figure in the terminal: $(cat out)"
+forecast $certain --arrivals none --futures 20 --job waits
+grep -q '^runs  *q  *8 runs  *100 %  *now  *now  *now$' out || fail "without what runs: $(cat out)"
+forecast $certain --arrivals none --futures 20 --plot figures
+grep -q '>next<' figures/forecast-starts.svg && grep -q '>waits<' figures/forecast-starts.svg || fail "figure"
+refuses 64 'has no figure' --trace certain.csv --cluster 1x8 --policy fifo --check-against=3 --plot figures
 # Nothing comes: the horizon cuts what is not there.
 forecast $certain --arrivals none --horizon 10min --json
 [ "$(jq '[.jobs[] | .not_started == 1 and .start_p50_s == null] | all' out)" = true ] || fail "beyond the horizon"

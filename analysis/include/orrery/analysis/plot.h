@@ -109,4 +109,21 @@ enum orr_status orr_plot_curve(const struct orr_plot_curve *curve,
                                const struct orr_plot_options *options, orr_plot_report_fn *report,
                                void *context, struct orr_err *err);
 
+/* When jobs may start, seconds after a moment; INFINITY: beyond the horizon. Borrowed texts. */
+struct orr_plot_starts {
+    const char *title;
+    const struct orr_plot_start {
+        const char *name;
+        double low_s, median_s,
+            high_s;     /* by then 10 %, 50 %, 90 % of the futures have it started */
+        bool is_change; /* what would be of the row above */
+    } * rows;           /* from the top down */
+    uint32_t count;
+    double horizon_s;
+};
+/* Draws them as DIR/forecast-starts.svg. Options as of orr_plot_forest, failures as above. */
+enum orr_status orr_plot_starts(const struct orr_plot_starts *starts,
+                                const struct orr_plot_options *options, orr_plot_report_fn *report,
+                                void *context, struct orr_err *err);
+
 #endif

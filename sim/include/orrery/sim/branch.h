@@ -38,6 +38,8 @@ orr_ms orr_branch_done_ms(const struct orr_branch *branch, uint32_t job);
 bool orr_branch_works(const struct orr_branch *branch, uint32_t job);
 /* The spec of a running job has other work than before, more than is done. */
 void orr_branch_rework(struct orr_branch *branch, uint32_t job);
+/* A job that waits gives up right after the branch. */
+void orr_branch_take_out(struct orr_branch *branch, uint32_t job);
 /* Jobs from next_arrival on are others. */
 void orr_branch_expect(struct orr_branch *branch);
 /* Lets the run go on from the branch, to until_ms or until `started` has heard enough; the caller's

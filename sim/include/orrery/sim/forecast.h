@@ -40,6 +40,22 @@ struct orr_forecast_job {
                                           moment; not by the horizon */
 };
 
+/* A job whose end comes right before the start of the one that is asked about, and what would be if
+ * it were gone at the moment. */
+struct orr_forecast_change {
+    uint32_t id;
+    const char *job, *queue;
+    double gpus;
+    bool running;                      /* at the moment; else it waits too */
+    double share;                      /* of the futures in which it is this one */
+    orr_ms low_ms, median_ms, high_ms; /* of the start, without it; as of the job */
+};
+struct orr_forecast_pool {
+    const char *name;
+    double share; /* of the futures in which it starts there */
+};
+enum { ORR_FORECAST_CHANGES = 3 };
+
 struct orr_forecast_score {  /* of forecasts held against what came */
     uint64_t forecasts;      /* job and moment */
     uint32_t moments;        /* that had some */
@@ -60,6 +76,11 @@ struct orr_forecast {
     uint32_t days;                    /* of the past that arrivals are drawn from; 0: none are */
     struct orr_forecast_job *jobs;    /* in the order of submits */
     uint32_t job_count;
+    /* of one job that is asked about, with `job` or `row`; the most frequent first */
+    struct orr_forecast_change changes[ORR_FORECAST_CHANGES];
+    struct orr_forecast_pool pools[ORR_FORECAST_CHANGES];
+    uint32_t change_count, pool_count;
+    double after_later, after_none;  /* shares: after the end of a job that comes later; of none */
     struct orr_forecast_score score; /* of a check */
     struct orr_arena arena;
 };
