@@ -28,6 +28,9 @@ static struct orr_v017_record *set(struct orr_session *session, uint32_t index, 
     const struct orr_stask *task = &session->tasks[index];
     struct orr_v017_record *record = find(session, index, node);
     if (record == NULL) {
+        record = find(session, index, ORR_NONE); /* else a task's list grows with every move */
+    }
+    if (record == NULL) {
         v017->records = ORR_ROOM_FOR_ONE(v017->records, v017->record_count, v017->record_capacity);
         record = &v017->records[v017->record_count];
         record->next = v017->first_record[index];
