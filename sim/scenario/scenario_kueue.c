@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include <orrery/base/text.h>
+
 const struct orr_scenario__node *orr_scenario__below(const struct orr_scenario__node *map,
                                                      const char *key)
 {
@@ -19,6 +21,26 @@ const char *orr_scenario__text_below(const struct orr_scenario__node *map, const
 {
     const struct orr_scenario__node *child = orr_scenario__below(map, key);
     return child != NULL && child->kind == ORR_NODE_SCALAR ? child->text : NULL;
+}
+
+/* Weights of queues are quantities: 1, 500m. */
+enum orr_status orr_scenario__read_weight(struct orr_scenario__load *load,
+                                          const struct orr_scenario__node *spec, const char **out)
+{
+    const struct orr_scenario__node *value =
+        orr_scenario__below(orr_scenario__below(spec, "fairSharing"), "weight");
+    const char *text = value != NULL && value->kind == ORR_NODE_SCALAR ? value->text : "";
+    int64_t milli;
+    *out = NULL;
+    if (value == NULL) {
+        return ORR_OK;
+    }
+    if (!orr_parse_cpu(text, strlen(text), &milli) || milli < 0) {
+        return orr_scenario__fail(
+            load, &value->at, "fairSharing.weight: \"%.80s\" is no quantity of 0 or more", text);
+    }
+    *out = orr_scenario__format(load->arena, "%.15g", (double)milli / 1000.0);
+    return ORR_OK;
 }
 
 bool orr_scenario__is_kueue_object(const struct orr_scenario__node *object)
@@ -290,15 +312,10 @@ enum orr_status orr_scenario__convert_configuration(struct orr_scenario__load *l
 
 /* --- local queues --- */
 
-static const struct orr_scenario__node *weight_of(const struct orr_scenario__node *object)
-{
-    return orr_scenario__below(
-        orr_scenario__below(orr_scenario__below(object, "spec"), "fairSharing"), "weight");
-}
-
 static void keep_local_queue(struct orr_scenario__load *load, struct orr_scenario__node *object)
 {
-    if (weight_of(object) == NULL) {
+    const struct orr_scenario__node *spec = orr_scenario__below(object, "spec");
+    if (orr_scenario__below(orr_scenario__below(spec, "fairSharing"), "weight") == NULL) {
         return; /* it is one of weight 1, as every user is */
     }
     if (load->local_objects == NULL) {
@@ -315,11 +332,14 @@ enum orr_status orr_scenario__settle_local_queues(struct orr_scenario__load *loa
         const struct orr_scenario__node *object = objects->children[i];
         const char *name =
             orr_scenario__text_below(orr_scenario__below(object, "metadata"), "name");
-        const char *of =
-            orr_scenario__text_below(orr_scenario__below(object, "spec"), "clusterQueue");
+        const struct orr_scenario__node *spec = orr_scenario__below(object, "spec");
+        const char *of = orr_scenario__text_below(spec, "clusterQueue"), *weight;
         struct orr_scenario__node *queue = of == NULL ? NULL : orr_scenario__find(queues, of);
-        const char *weight = weight_of(object)->text;
-        if (queue == NULL || name == NULL || weight == NULL) {
+        const enum orr_status status = orr_scenario__read_weight(load, spec, &weight);
+        if (status != ORR_OK) {
+            return status;
+        }
+        if (queue == NULL || name == NULL) {
             return orr_scenario__fail(load, &object->at,
                                       "a LocalQueue with a weight needs metadata.name, and in "
                                       "spec.clusterQueue one of the ClusterQueues that are given");

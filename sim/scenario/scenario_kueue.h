@@ -16,6 +16,9 @@ void orr_scenario__add_text(struct orr_scenario__load *load, struct orr_scenario
 struct orr_scenario__node *orr_scenario__add_map(struct orr_scenario__load *load,
                                                  struct orr_scenario__node *map, const char *key,
                                                  struct orr_scenario__at at);
+/* The weight that a ClusterQueue, Cohort or LocalQueue states, as a number; NULL: none. */
+enum orr_status orr_scenario__read_weight(struct orr_scenario__load *load,
+                                          const struct orr_scenario__node *spec, const char **out);
 
 /* Is there a Cohort object of the name? */
 bool orr_scenario__has_cohort(struct orr_scenario__load *load, const char *name);

@@ -192,9 +192,9 @@ enum orr_status orr_scenario__add_holder(struct orr_scenario__load *load, const 
                  : orr_scenario__text_below(spec, cohort ? "parent" : "cohort"); /* v1beta1 */
     holder->stated = true;
     holder->queue = queue;
-    holder->weight = orr_scenario__text_below(orr_scenario__below(spec, "fairSharing"), "weight");
     write_parent(load, queue, parent);
-    return read_quotas(load, spec, &holder->own);
+    const enum orr_status status = orr_scenario__read_weight(load, spec, &holder->weight);
+    return status == ORR_OK ? read_quotas(load, spec, &holder->own) : status;
 }
 
 /* --- what a cohort has with those below it --- */

@@ -65,6 +65,7 @@ struct draw {
     uint32_t queue_count;
     char flavors[POOLS][NAME_BYTES]; /* one a pool */
     bool flavored;                   /* some queue is */
+    bool configured;                 /* an object of Kueue says what the policy is */
     struct draw_template templates[TEMPLATES];
     uint32_t template_count;
     char profiles[PROFILES][NAME_BYTES];
@@ -134,6 +135,9 @@ void draw_extends(struct draw *d);  /* draw_run.c: which file has what follows *
 void draw_frame(struct draw *d);    /* draw_run.c: times, shards and policies; writes times */
 void draw_cluster(struct draw *d);  /* draw_cluster.c */
 void draw_queues(struct draw *d);   /* draw_queues.c */
+/* draw_kueue.c: is the tree of queues one of Kueue's objects? Writes them. */
+bool kueue_objects(const struct draw *d);
+void draw_kueue_objects(struct draw *d);
 void draw_profiles(struct draw *d); /* draw_work.c */
 void draw_templates(struct draw *d);
 void draw_workload(struct draw *d);

@@ -232,6 +232,9 @@ static void put_latency(struct draw *d)
 
 void draw_policy(struct draw *d)
 {
+    if (d->configured) {
+        return;
+    }
     stream(d, "policy");
     open_map(d, "policy");
     put(d, "name", "%s", d->policy[0]);

@@ -320,6 +320,10 @@ void draw_queues(struct draw *d)
         draw_kai_queues(d);
         return;
     }
+    if (kueue_objects(d)) {
+        draw_kueue_objects(d);
+        return;
+    }
     if (has(d, "flavors", 20)) {
         stream(d, "flavors");
         d->flavored = true;

@@ -6,10 +6,10 @@
 
 static const char *any_policy(struct draw *d)
 {
-    static const char *const policies[] = {"kai",   "kai",          "kai",    "kueue",   "kube",
-                                           "kube",  "static",       "easy",   "fifo",    "las",
-                                           "srtf",  "conservative", "edf",    "gittins", "drf",
-                                           "slurm", "slurm",        "themis", "gavel",   NULL};
+    static const char *const policies[] = {
+        "kai",  "kai",   "kai",   "kueue",  "kube",         "kube",  "static",
+        "easy", "fifo",  "las",   "srtf",   "conservative", "edf",   "gittins",
+        "drf",  "slurm", "slurm", "themis", "gavel",        "kueue", NULL};
     return any(d, policies);
 }
 

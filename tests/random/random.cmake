@@ -1,5 +1,5 @@
 # Random scenarios over all features, judged by everything that can: see README.md.
-add_executable(draw random/draw.c random/draw_cluster.c random/draw_queues.c random/draw_course.c random/draw_work.c
+add_executable(draw random/draw.c random/draw_cluster.c random/draw_queues.c random/draw_kueue.c random/draw_course.c random/draw_work.c
   random/draw_trace.c random/draw_state.c random/draw_policy.c random/draw_run.c)
 target_link_libraries(draw PRIVATE orr_core)
 add_executable(undrawn random/undrawn.c)
