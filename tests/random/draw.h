@@ -131,10 +131,10 @@ const char *node_name(const struct draw *d, const struct draw_pool *pool, uint32
 
 /* ---- sections, in this order ---- */
 
-void draw_extends(struct draw *d);  /* draw_run.c: which file has what follows */
-void draw_frame(struct draw *d);    /* draw_run.c: times, shards and policies; writes times */
-void draw_cluster(struct draw *d);  /* draw_cluster.c */
-void draw_queues(struct draw *d);   /* draw_queues.c */
+void draw_extends(struct draw *d); /* draw_run.c: which file has what follows */
+void draw_frame(struct draw *d);   /* draw_run.c: times, shards and policies; writes times */
+void draw_cluster(struct draw *d); /* draw_cluster.c */
+void draw_queues(struct draw *d);  /* draw_queues.c */
 /* draw_kueue.c: is the tree of queues one of Kueue's objects? Writes them. */
 bool kueue_objects(const struct draw *d);
 void draw_kueue_objects(struct draw *d);
