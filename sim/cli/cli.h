@@ -42,6 +42,7 @@ int orr_cli_explain(int argc, char **argv);
 int orr_cli_faults(int argc, char **argv);
 int orr_cli_forecast(int argc, char **argv);
 int orr_cli_whatif(int argc, char **argv);
+int orr_cli_tune(int argc, char **argv);
 int orr_cli_gate(int argc, char **argv);
 int orr_cli_growth(int argc, char **argv);
 int orr_cli_import(int argc, char **argv);

@@ -34,6 +34,8 @@ static const struct orr_verb verbs[] = {
     {"faults", "what the loss of each node, rack or block would have cost", orr_cli_faults},
     {"growth", "the month in which each objective breaks when arrivals grow", orr_cli_growth},
     {"capacity", "the least nodes, quota or limit with which an objective holds", orr_cli_capacity},
+    {"tune", "quotas that meet objectives of several queues, and what they cost whom",
+     orr_cli_tune},
     {"compare", "paired differences between policies or settings", orr_cli_compare},
     {"sweep", "an experiment of many runs: plan, run anywhere, merge", orr_cli_sweep},
     {"gate", "hold results against a baseline: pass, regressed or inconclusive", orr_cli_gate},

@@ -110,9 +110,10 @@ static enum orr_status run_replicas(struct capacity_search *s, uint32_t index, c
     struct orr_arena arena;
     orr_arena_init(&arena);
     char set[600];
+    const char *const sets = set;
     (void)snprintf(set, sizeof set, "%s=%.12g", o->path, orr_capacity_value(o, index));
     struct orr_point_options *points =
-        orr_study__replicas(&arena, &o->scenario, set, s->seed, s->out->replicas);
+        orr_study__replicas(&arena, &o->scenario, &sets, 1, s->seed, s->out->replicas);
     for (uint32_t r = 0; r < s->out->replicas; r++) {
         points[r].output = paths[r];
         points[r].force = true;

@@ -100,9 +100,10 @@ static enum orr_status run_month(struct growth_search *s, uint32_t month, struct
 {
     const struct orr_growth_options *o = s->options;
     char set[100], path[4400];
+    const char *const sets = set;
     (void)snprintf(set, sizeof set, "workload.*.scale.arrivals*=%.12g",
                    orr_growth_factor(o, month));
-    *points = orr_study__replicas(arena, &o->scenario, set, s->seed, s->out->replicas);
+    *points = orr_study__replicas(arena, &o->scenario, &sets, 1, s->seed, s->out->replicas);
     for (uint32_t r = 0; r < s->out->replicas; r++) {
         const int length = snprintf(path, sizeof path, "%s/%u-%u.db", s->scratch, month, r);
         (*points)[r].output = orr_arena_strndup(arena, path, (size_t)length);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* objectives.c - what capacity and growth search for, and the runs that they ask. */
+/* objectives.c - what capacity, growth and tune search for, and the runs that they ask. */
 #include <string.h>
 
 #include <orrery/base/text.h>
@@ -42,18 +42,22 @@ enum orr_status orr_study__list_objectives(const struct orr_scenario_options *op
 
 struct orr_point_options *orr_study__replicas(struct orr_arena *arena,
                                               const struct orr_scenario_options *options,
-                                              const char *set, uint64_t seed, uint32_t count)
+                                              const char *const *sets, uint32_t set_count,
+                                              uint64_t seed, uint32_t count)
 {
-    const char **sets = orr_arena_alloc(arena, options->set_count + (size_t)1, sizeof *sets);
+    const uint32_t all_count = options->set_count + set_count;
+    const char **all = orr_arena_alloc(arena, all_count + (size_t)1, sizeof *all);
     struct orr_point_options *points = orr_arena_alloc(arena, count + (size_t)1, sizeof *points);
     for (uint32_t i = 0; i < options->set_count; i++) {
-        sets[i] = options->sets[i];
+        all[i] = options->sets[i];
     }
-    sets[options->set_count] = orr_arena_strndup(arena, set, strlen(set));
+    for (uint32_t i = 0; i < set_count; i++) {
+        all[options->set_count + i] = orr_arena_strndup(arena, sets[i], strlen(sets[i]));
+    }
     for (uint32_t r = 0; r < count; r++) {
         points[r] = (struct orr_point_options){.scenario = *options};
-        points[r].scenario.sets = sets;
-        points[r].scenario.set_count = options->set_count + 1;
+        points[r].scenario.sets = all;
+        points[r].scenario.set_count = all_count;
         points[r].scenario.seed = seed + r;
         points[r].scenario.seed_given = true;
     }

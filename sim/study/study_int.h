@@ -52,10 +52,11 @@ enum orr_status orr_study__list_objectives(const struct orr_scenario_options *op
                                            uint32_t replicas, uint32_t needed,
                                            struct orr_study__objectives *out,
                                            struct orr_err *err) ORR_MUST_USE;
-/* The replicas of one amount: points of the options with one setting more (copied) and seeds from
- * `seed` on. In the arena; where they write is the caller's. */
+/* The replicas of one amount: points of the options with these settings more (copied) and seeds
+ * from `seed` on. In the arena; where they write is the caller's. */
 struct orr_point_options *orr_study__replicas(struct orr_arena *arena,
                                               const struct orr_scenario_options *options,
-                                              const char *set, uint64_t seed, uint32_t count);
+                                              const char *const *sets, uint32_t set_count,
+                                              uint64_t seed, uint32_t count);
 
 #endif

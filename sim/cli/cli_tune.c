@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* cli_tune.c - `orrery tune`: which quotas meet the objectives of several queues, and at whose
+ * cost?
+ */
+#include <math.h>
+#include <string.h>
+
+#include <orrery/analysis/compare.h>
+#include <orrery/base/sort.h>
+#include <orrery/base/text.h>
+#include <orrery/sim/tune.h>
+
+#include "cli.h"
+
+enum {
+    KEY_OBJECTIVE = 256,
+    KEY_QUEUE,
+    KEY_STEP,
+    KEY_WEIGHTS,
+    KEY_REPLICAS,
+    KEY_NEEDED,
+    KEY_TRIES,
+    KEY_SET,
+    KEY_POLICY,
+    KEY_VARIANT,
+    KEY_SHAKE,
+    KEY_LOSS,
+    KEY_ALL
+};
+
+enum { REPLICAS_MAX = 1000, TRIES_MAX = 100000, SHOWN = 5 };
+
+struct tune_cli {
+    struct orr_cli_common common;
+    struct orr_tune_options ask;
+    const char *sets[ORR_CLI_LIST_MAX], *expects[ORR_CLI_LIST_MAX], *queues[ORR_CLI_LIST_MAX];
+    const char *shake;
+    bool all;
+    struct orr_progress progress;
+    struct orr_arena arena;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct tune_cli *o = state->input;
+    struct orr_scenario_options *scenario = &o->ask.scenario;
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
+    case KEY_OBJECTIVE: orr_cli_append(state, o->expects, &scenario->expect_count, arg); return 0;
+    case KEY_QUEUE: orr_cli_append(state, o->queues, &o->ask.queue_count, arg); return 0;
+    case KEY_STEP: o->ask.step = orr_cli_count(state, "--step", arg, 1000000); return 0;
+    case KEY_WEIGHTS: o->ask.weights = true; return 0;
+    case KEY_REPLICAS:
+        o->ask.replicas = orr_cli_count(state, "--replicas", arg, REPLICAS_MAX);
+        return 0;
+    case KEY_NEEDED: o->ask.needed = orr_cli_count(state, "--needed", arg, REPLICAS_MAX); return 0;
+    case KEY_TRIES: o->ask.tries = orr_cli_count(state, "--tries", arg, TRIES_MAX); return 0;
+    case KEY_SET: orr_cli_append(state, o->sets, &scenario->set_count, arg); return 0;
+    case KEY_POLICY: scenario->policy = arg; return 0;
+    case KEY_VARIANT: scenario->variant = arg; return 0;
+    case KEY_SHAKE: o->shake = arg; return 0;
+    case KEY_LOSS: o->ask.allow_loss_ppm = orr_cli_loss(state, arg); return 0;
+    case KEY_ALL: o->all = true; return 0;
+    case 'j': o->ask.study.jobs = orr_cli_count(state, "-j", arg, 10000); return 0;
+    case ARGP_KEY_ARG:
+        if (scenario->path != NULL) {
+            argp_error(state, "one scenario at a time: \"%s\"?", arg);
+        }
+        scenario->path = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (scenario->path == NULL) {
+            argp_error(state, "name a scenario file or a results file");
+        }
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static void draw(uint64_t done, uint64_t total, orr_ms now, void *context)
+{
+    orr_progress_draw(context, done, total, now);
+}
+
+static enum orr_status prepare(struct tune_cli *o, struct orr_err *err)
+{
+    bool from_results;
+    o->ask.queues = o->queues;
+    o->ask.scenario.sets = o->sets;
+    o->ask.scenario.expects = o->expects;
+    const enum orr_status status =
+        orr_cli_study_of(&o->ask.scenario, o->shake, &o->arena, &from_results, err);
+    o->ask.allow_loss_ppm = from_results ? ORR_LOSS_ALL : o->ask.allow_loss_ppm;
+    return status;
+}
+
+/* --- the answer --- */
+
+/* Of the front: those that keep all in the most runs first, then as they were found. */
+static int by_kept(const void *a, const void *b, void *context)
+{
+    const struct orr_tune *tune = *(const struct orr_tune *const *)context;
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    const uint32_t of_x = tune->settings[x].kept_all, of_y = tune->settings[y].kept_all;
+    return of_x != of_y ? (of_x < of_y) - (of_x > of_y) : (x > y) - (x < y);
+}
+
+static uint32_t list_front(const struct orr_tune *tune, uint32_t *front)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < tune->count; i++) {
+        if (tune->settings[i].on_front) {
+            front[count++] = i;
+        }
+    }
+    orr_sort(front, count, sizeof *front, by_kept, &tune);
+    return count;
+}
+
+static void print_changes(const struct orr_tune *tune, const struct orr_tune_setting *setting)
+{
+    const struct orr_tune_setting *base = &tune->settings[0];
+    const char *between = "";
+    for (uint32_t q = 0; q < tune->queue_count; q++) {
+        if (setting->quotas[q] != base->quotas[q]) {
+            (void)printf("%s%s quota %.12g -> %.12g", between, tune->queues[q], base->quotas[q],
+                         setting->quotas[q]);
+            between = ", ";
+        }
+        if (setting->weights[q] != base->weights[q]) {
+            (void)printf("%s%s weight %.12g -> %.12g", between, tune->queues[q], base->weights[q],
+                         setting->weights[q]);
+            between = ", ";
+        }
+    }
+    (void)printf("%s", between[0] == '\0' ? "as the scenario has them" : "");
+}
+
+static const char *mean_of(const struct orr_tune *tune, const struct orr_tune_setting *setting,
+                           uint32_t objective, char out[40])
+{
+    return isnan(setting->means[objective])
+               ? "not reached"
+               : orr_compare_figure(tune->objectives[objective].unit, setting->means[objective],
+                                    false, out);
+}
+
+static void print_objectives(const struct orr_tune *tune, const struct orr_tune_setting *setting)
+{
+    for (uint32_t i = 0; i < tune->objective_count; i++) {
+        char mean[40], base[40];
+        (void)printf("  %-44s %s", tune->objectives[i].text, mean_of(tune, setting, i, mean));
+        if (setting != &tune->settings[0]) {
+            (void)printf(", before %s", mean_of(tune, &tune->settings[0], i, base));
+        }
+        (void)printf(" (kept in %u of %u run%s)\n", setting->kept[i], tune->replicas,
+                     ORR_PLURAL(tune->replicas));
+    }
+}
+
+/* Which queues lose and gain beside the scenario as it is. */
+static enum orr_status print_costs(const struct orr_tune *tune,
+                                   const struct orr_tune_setting *setting, struct orr_arena *arena,
+                                   struct orr_err *err)
+{
+    const uint32_t replicas = tune->replicas;
+    const char **paths = orr_arena_alloc(arena, 2 * (size_t)replicas, sizeof *paths);
+    const char **labels = orr_arena_alloc(arena, 2 * (size_t)replicas, sizeof *labels);
+    uint32_t *arms = orr_arena_alloc(arena, 2 * (size_t)replicas, sizeof *arms);
+    for (uint32_t i = 0; i < 2 * replicas; i++) {
+        arms[i] = i >= replicas;
+        paths[i] = arms[i] == 0 ? tune->settings[0].paths[i] : setting->paths[i - replicas];
+        labels[i] = arms[i] == 0 ? "before" : "tuned";
+    }
+    const struct orr_compare_options options = {.paths = paths,
+                                                .path_count = 2 * replicas,
+                                                .labels = labels,
+                                                .arms = arms,
+                                                .scope = "queue",
+                                                .may_be_empty = true};
+    struct orr_comparison queues;
+    const enum orr_status status = orr_compare(&options, &queues, err);
+    if (status == ORR_OK) {
+        const struct orr_comparison *const of = &queues;
+        const struct orr_comparison_ranking ranking = orr_comparison_rank(&of, 1, 1, arena);
+        orr_comparison_print_ranking(&ranking, 1, 3, stdout);
+    }
+    orr_comparison_release(&queues);
+    return status;
+}
+
+static bool is_as_before(const struct orr_tune *tune, const struct orr_tune_setting *setting)
+{
+    for (uint32_t i = 0; i < tune->objective_count; i++) {
+        const double mean = setting->means[i], before = tune->settings[0].means[i];
+        if (isnan(mean) != isnan(before) || mean < before || mean > before) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void print_head(const struct orr_tune *tune, uint32_t front)
+{
+    uint32_t meet = 0, as_before = 0;
+    for (uint32_t i = 0; i < tune->count; i++) {
+        meet += tune->settings[i].kept_all >= tune->needed;
+        as_before += is_as_before(tune, &tune->settings[i]);
+    }
+    if (meet > 0) {
+        (void)printf("%u of the %u setting%s tried keep%s all objectives", meet, tune->count,
+                     ORR_PLURAL(tune->count), meet == 1 ? "s" : "");
+    } else {
+        (void)printf("None of the %u setting%s tried keeps all objectives", tune->count,
+                     ORR_PLURAL(tune->count));
+    }
+    if (tune->replicas > 1) {
+        (void)printf(" in %u of %u run%s", tune->needed, tune->replicas,
+                     ORR_PLURAL(tune->replicas));
+    }
+    (void)printf("; %u %s beaten by no other in any objective without losing in another.\n", front,
+                 front == 1 ? "is" : "are");
+    (void)printf("%s Quota moved by %.12g GPU%s at last, and its sum stays. Between settings tried "
+                 "nothing is known.\n",
+                 tune->exhausted ? "No neighbour of these is left to try."
+                                 : "More --tries may find better ones.",
+                 tune->step, ORR_PLURAL(tune->step));
+    if (as_before == tune->count && tune->count > 1) {
+        (void)printf(
+            "No setting changes any objective: these quotas do not bind, or the policy does "
+            "not look at them.\n");
+    }
+    if (tune->replicas == 1) {
+        (void)printf("One run of each: how much of it is chance is not known (--replicas 5 --shake "
+                     "submit=60s,run=1%%).\n");
+    }
+}
+
+static enum orr_status print_answer(struct tune_cli *o, const struct orr_tune *tune,
+                                    struct orr_err *err)
+{
+    uint32_t *front = orr_arena_alloc(&o->arena, tune->count + (size_t)1, sizeof *front);
+    const uint32_t count = list_front(tune, front);
+    const uint32_t shown = o->all || count < SHOWN ? count : SHOWN;
+    enum orr_status status = ORR_OK;
+    print_head(tune, count);
+    (void)printf("\nbefore\n");
+    print_objectives(tune, &tune->settings[0]);
+    for (uint32_t i = 0; i < shown && status == ORR_OK; i++) {
+        const struct orr_tune_setting *setting = &tune->settings[front[i]];
+        (void)printf("\n");
+        print_changes(tune, setting);
+        (void)printf("\n");
+        if (front[i] > 0) {
+            print_objectives(tune, setting);
+            status = print_costs(tune, setting, &o->arena, err);
+        }
+    }
+    if (shown < count) {
+        (void)printf("\n%u more on the front: --all\n", count - shown);
+    }
+    return status;
+}
+
+static void json_setting(struct orr_json *json, const struct orr_tune *tune,
+                         const struct orr_tune_setting *setting)
+{
+    orr_json_open(json, NULL, '{');
+    orr_json_bool(json, "front", setting->on_front);
+    orr_json_int(json, "kept", setting->kept_all);
+    orr_json_open(json, "queues", '[');
+    for (uint32_t q = 0; q < tune->queue_count; q++) {
+        orr_json_open(json, NULL, '{');
+        orr_json_text(json, "queue", tune->queues[q]);
+        orr_json_real(json, "quota", setting->quotas[q]);
+        orr_json_real(json, "weight", setting->weights[q]);
+        orr_json_close(json, '}');
+    }
+    orr_json_close(json, ']');
+    orr_json_open(json, "objectives", '[');
+    for (uint32_t i = 0; i < tune->objective_count; i++) {
+        orr_json_open(json, NULL, '{');
+        orr_json_real(json, "mean", setting->means[i]); /* null: not reached in some run */
+        orr_json_int(json, "kept", setting->kept[i]);
+        orr_json_close(json, '}');
+    }
+    orr_json_close(json, ']');
+    orr_json_close(json, '}');
+}
+
+static void print_json(const struct orr_tune *tune)
+{
+    struct orr_json json = {.out = stdout};
+    orr_json_open(&json, NULL, '{');
+    orr_json_int(&json, "replicas", tune->replicas);
+    orr_json_int(&json, "needed", tune->needed);
+    orr_json_int(&json, "runs", (int64_t)tune->runs);
+    orr_json_real(&json, "step_gpus", tune->step);
+    orr_json_bool(&json, "exhausted", tune->exhausted);
+    orr_json_open(&json, "objectives", '[');
+    for (uint32_t i = 0; i < tune->objective_count; i++) {
+        orr_json_text(&json, NULL, tune->objectives[i].text);
+    }
+    orr_json_close(&json, ']');
+    orr_json_open(&json, "settings", '[');
+    for (uint32_t i = 0; i < tune->count; i++) {
+        json_setting(&json, tune, &tune->settings[i]);
+    }
+    orr_json_close(&json, ']');
+    orr_json_close(&json, '}');
+}
+
+int orr_cli_tune(int argc, char **argv)
+{
+    static const struct argp_option rows[] = {
+        {"objective", KEY_OBJECTIVE, "TEXT", 0,
+         "what shall hold, as in `expect:`; may be given several times (default: the scenario's)",
+         1},
+        {"queue", KEY_QUEUE, "NAME", 0,
+         "whose quota may move; may be given several times (default: of all queues without "
+         "children)",
+         1},
+        {"step", KEY_STEP, "GPUS", 0,
+         "GPUs that move at first (default: a quarter of the largest quota); halved down to 1", 1},
+        {"weights", KEY_WEIGHTS, 0, 0, "double and halve over-quota weights too", 1},
+        {"replicas", KEY_REPLICAS, "N", 0, "runs of each setting (default: the scenario's seeds)",
+         1},
+        {"needed", KEY_NEEDED, "K", 0, "of these must keep the objectives (default: all)", 1},
+        {"tries", KEY_TRIES, "N", 0, "settings to try at most (default 60)", 1},
+        {"all", KEY_ALL, 0, 0, "show the whole front, not the first five", 1},
+        {"set", KEY_SET, "PATH=VALUE", 0, "change a value of the scenario first", 2},
+        {"policy", KEY_POLICY, "NAME", 0, "scheduling policy", 2},
+        {"variant", KEY_VARIANT, "NAME", 0, "apply a variant of the scenario", 2},
+        {"shake", KEY_SHAKE, "submit=T,run=P", 0, "move submits and run times at random", 2},
+        {"allow-loss", KEY_LOSS, "SHARE", OPTION_ARG_OPTIONAL, ORR_CLI_LOSS_HELP, 2},
+        {"jobs", 'j', "N", 0, "runs at a time (default: one a core)", 3},
+        {0}};
+    const struct argp parser = {
+        rows,
+        parse,
+        "SCENARIO|R.db",
+        "Look for quotas of GPUs with which the objectives of several queues hold: moves quota "
+        "from "
+        "one queue to another, keeps the settings that no other beats, tries their neighbours, and "
+        "says of each what it costs whom.\v"
+        "Example: orrery tune mine.yaml --objective 'wait_p95_s{queue=research} <= 1h' "
+        "--objective 'wait_p95_s{queue=prod} <= 10min' --replicas 5 --shake submit=60s,run=1%",
+        orr_cli_everywhere,
+        NULL,
+        NULL};
+    struct tune_cli o = {.ask.tries = 60};
+    struct orr_tune tune;
+    struct orr_err err = {0};
+    (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
+    orr_arena_init(&o.arena);
+    orr_progress_init(&o.progress, &o.common);
+    o.ask.study.progress = draw;
+    o.ask.study.context = &o.progress;
+    enum orr_status status = prepare(&o, &err);
+    if (status == ORR_OK) {
+        status = orr_tune_find(&o.ask, &tune, &err);
+        orr_progress_clear(&o.progress);
+        if (status == ORR_OK && o.common.json) {
+            print_json(&tune);
+        } else if (status == ORR_OK && !o.common.quiet) {
+            status = print_answer(&o, &tune, &err);
+        }
+        orr_tune_release(&tune);
+    }
+    orr_arena_release(&o.arena);
+    return status == ORR_OK ? 0 : orr_cli_fail(&err);
+}
