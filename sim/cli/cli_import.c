@@ -779,7 +779,8 @@ int orr_cli_import(int argc, char **argv)
         return import_steps(&o, steps, rates, rate_count, &err) == ORR_OK ? 0 : orr_cli_fail(&err);
     }
     const bool history = is_history(&o);
-    if (!history && o.intake.map == NULL && o.format == NULL && orr_snapshot_is_one(o.files[0])) {
+    if (!history && o.intake.map == NULL && o.format == NULL && !orr_intake_is_sacct(o.files[0]) &&
+        orr_snapshot_is_one(o.files[0])) {
         return import_snapshot(&o, &err) == ORR_OK ? 0 : orr_cli_fail(&err);
     }
     if (!history &&

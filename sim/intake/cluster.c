@@ -19,13 +19,17 @@ struct queue { /* a partition, or an account */
     int64_t priority;      /* tier of a partition; -1: none */
 };
 
+enum queue_kind { QUEUE_PARTITION, QUEUE_ACCOUNT, QUEUE_QOS };
+
 struct cluster {
     struct orr_intake_report *report;
     struct intake_pools pools;
-    struct queue *partitions, *accounts;
-    uint32_t partition_count, partition_capacity, account_count, account_capacity;
+    struct queue *partitions, *accounts, *qos;
+    uint32_t qos_count, qos_capacity, partition_count, partition_capacity, account_count,
+        account_capacity;
     uint32_t cpu_nodes, down;
-    bool users; /* associations of users were left out */
+    uint32_t qos_users, qos_preempts; /* that say what is not modelled */
+    bool users;                       /* associations of users were left out */
 };
 
 /* --- key=value records ----------------------------------------------------------------------- */
@@ -249,9 +253,90 @@ static enum orr_status take_accounts(struct cluster *cluster, const char *path,
     return status;
 }
 
+/* --- sacctmgr show qos --- */
+
+enum { QOS_NAME, QOS_PRIORITY, QOS_GROUP, QOS_USER, QOS_PREEMPT, QOS_COLUMNS };
+static const char *const qos_columns[QOS_COLUMNS] = {
+    [QOS_NAME] = "Name",      [QOS_PRIORITY] = "Priority", [QOS_GROUP] = "GrpTRES",
+    [QOS_USER] = "MaxTRESPU", [QOS_PREEMPT] = "Preempt",
+};
+
+struct qos_read {
+    struct cluster *cluster;
+    uint32_t of[QOS_COLUMNS]; /* ORR_NONE: the file has none */
+};
+
+static struct orr_cell qos_cell(const struct qos_read *read, const struct orr_cell *cells, int at)
+{
+    return read->of[at] == ORR_NONE ? (struct orr_cell){"", 0} : cells[read->of[at]];
+}
+
+static void on_qos(void *context, const struct orr_cell *cells, uint32_t line)
+{
+    struct qos_read *read = context;
+    struct cluster *cluster = read->cluster;
+    const struct orr_cell name = qos_cell(read, cells, QOS_NAME);
+    const struct slurm_gpus gpus = slurm_tres_gpus(qos_cell(read, cells, QOS_GROUP));
+    (void)line;
+    if (name.bytes == 0) {
+        return;
+    }
+    struct queue *queue = new_queue(&cluster->qos, &cluster->qos_count, &cluster->qos_capacity);
+    intake_copy_name(queue->name, name);
+    queue->priority = integer_or(qos_cell(read, cells, QOS_PRIORITY), 0);
+    queue->limit = gpus.given ? gpus.count : -1;
+    cluster->qos_users += slurm_tres_gpus(qos_cell(read, cells, QOS_USER)).given;
+    cluster->qos_preempts += qos_cell(read, cells, QOS_PREEMPT).bytes > 0;
+    (void)snprintf(queue->comment, sizeof queue->comment, "QOS, priority %lld",
+                   (long long)queue->priority);
+}
+
+static void on_bad_qos(void *context, uint32_t line, const char *why)
+{
+    const struct qos_read *read = context;
+    orr_intake_drop(read->cluster->report, false, "the row is none of a QOS", line, why);
+}
+
+static bool is_qos_header(const struct orr_records *records)
+{
+    uint32_t count;
+    const char *const *names = orr_records_names(records, &count);
+    return column_of(names, count, "Name", "Name") != ORR_NONE &&
+           column_of(names, count, "Priority", "Priority") != ORR_NONE &&
+           (column_of(names, count, "GrpTRES", "GrpTRES") != ORR_NONE ||
+            column_of(names, count, "UsageFactor", "UsageFactor") != ORR_NONE);
+}
+
+static enum orr_status take_qos(struct cluster *cluster, const char *path, struct orr_cell text,
+                                struct orr_err *err)
+{
+    struct qos_read read = {.cluster = cluster};
+    struct orr_records *records;
+    const struct orr_records_options options = {.plain = true, .delimiter = "|"};
+    const char *wanted[QOS_COLUMNS];
+    uint32_t count, wanted_count = 0;
+    enum orr_status status =
+        orr_records_open_memory(path, text.at, text.bytes, &options, &records, err);
+    if (status != ORR_OK) {
+        return status;
+    }
+    const char *const *names = orr_records_names(records, &count);
+    for (int c = 0; c < QOS_COLUMNS; c++) {
+        const uint32_t column = column_of(names, count, qos_columns[c], qos_columns[c]);
+        read.of[c] = column == ORR_NONE ? ORR_NONE : wanted_count;
+        if (column != ORR_NONE) {
+            wanted[wanted_count++] = names[column];
+        }
+    }
+    const struct orr_records_sink sink = {&read, on_qos, on_bad_qos};
+    status = orr_records_read(records, wanted, wanted_count, &sink, err);
+    orr_records_close(records);
+    return status;
+}
+
 /* --- files ----------------------------------------------------------------------------------- */
 
-enum content { CONTENT_OTHER, CONTENT_RECORDS, CONTENT_ACCOUNTS };
+enum content { CONTENT_OTHER, CONTENT_RECORDS, CONTENT_ACCOUNTS, CONTENT_QOS };
 
 static enum content content_of(const char *path, const char *text, size_t bytes)
 {
@@ -272,8 +357,9 @@ static enum content content_of(const char *path, const char *text, size_t bytes)
     uint32_t count;
     const char *const *names = orr_records_names(records, &count);
     const bool accounts = is_assoc_header(records) || (count == 8 && strcmp(names[1], "root") == 0);
+    const bool qos = !accounts && is_qos_header(records);
     orr_records_close(records);
-    return accounts ? CONTENT_ACCOUNTS : CONTENT_OTHER;
+    return accounts ? CONTENT_ACCOUNTS : qos ? CONTENT_QOS : CONTENT_OTHER;
 }
 
 static enum orr_status read_text(const char *path, char **text, size_t *bytes, struct orr_err *err)
@@ -301,12 +387,14 @@ static enum orr_status take_file(struct cluster *cluster, const char *path, stru
     switch (content_of(path, text.at, text.bytes)) {
     case CONTENT_RECORDS: take_records(cluster, text.at, text.bytes); return ORR_OK;
     case CONTENT_ACCOUNTS: return take_accounts(cluster, path, text, err);
+    case CONTENT_QOS: return take_qos(cluster, path, text, err);
     case CONTENT_OTHER: break;
     }
-    return orr_fail(err, ORR_DATA,
-                    "%s:1: is neither `scontrol show node` or `show partition` nor `sacctmgr show "
-                    "assoc -P`",
-                    path);
+    return orr_fail(
+        err, ORR_DATA,
+        "%s:1: is neither `scontrol show node` or `show partition` nor `sacctmgr -P show "
+        "assoc` or `show qos`",
+        path);
 }
 
 /* --- the scenario ---------------------------------------------------------------------------- */
@@ -341,11 +429,15 @@ static void put_queue(FILE *out, const struct queue *queues, uint32_t count, uin
     (void)fprintf(out, "}%s%s\n", queue->comment[0] != '\0' ? "  # " : "", queue->comment);
 }
 
-static void put_queues(const struct cluster *cluster, bool by_account, const struct orr_idmap *seen,
-                       FILE *out)
+static void put_queues(const struct cluster *cluster, enum queue_kind kind,
+                       const struct orr_idmap *seen, FILE *out)
 {
-    const struct queue *queues = by_account ? cluster->accounts : cluster->partitions;
-    const uint32_t count = by_account ? cluster->account_count : cluster->partition_count;
+    const struct queue *queues = kind == QUEUE_ACCOUNT ? cluster->accounts
+                                 : kind == QUEUE_QOS   ? cluster->qos
+                                                       : cluster->partitions;
+    const uint32_t count = kind == QUEUE_ACCOUNT ? cluster->account_count
+                           : kind == QUEUE_QOS   ? cluster->qos_count
+                                                 : cluster->partition_count;
     (void)fprintf(out, "# [quota, over-quota weight, limit] in GPUs. Slurm promises nobody a "
                        "share: every quota is "
                        "0 here.\n# Put what was agreed in its place.\nqueues:\n");
@@ -371,6 +463,25 @@ static void put_queues(const struct cluster *cluster, bool by_account, const str
     }
     if (put == 0) {
         (void)fprintf(out, "  default: {gpu: [0, 1, unlimited]}\n");
+    }
+}
+
+static void add_qos_notes(struct cluster *cluster, bool are_queues)
+{
+    struct orr_intake_report *report = cluster->report;
+    if (cluster->qos_count > 0 && !are_queues) {
+        orr_intake_note(report,
+                        "%u QOS %s not taken: --queue qos makes queues of them, with their GrpTRES "
+                        "as limits; policy slurm reads the same file (sacctmgr.file)",
+                        (unsigned)cluster->qos_count, ORR_ONE(cluster->qos_count, "is", "are"));
+    }
+    if (are_queues && cluster->qos_users > 0) {
+        orr_intake_note(report, "%u QOS limit%s what a user may hold, which is left out",
+                        (unsigned)cluster->qos_users, ORR_ONE(cluster->qos_users, "s", ""));
+    }
+    if (are_queues && cluster->qos_preempts > 0) {
+        orr_intake_note(report, "%u QOS preempt%s others, which is left out",
+                        (unsigned)cluster->qos_preempts, ORR_ONE(cluster->qos_preempts, "s", ""));
     }
 }
 
@@ -406,13 +517,16 @@ static void add_notes(struct cluster *cluster, bool by_account)
 static void put_all(struct cluster *cluster, const struct orr_intake_options *options,
                     const char *trace, const struct orr_idmap *seen, FILE *out)
 {
-    const bool by_account = options->queue != NULL && strcmp(options->queue, "account") == 0;
+    const char *queue = options->queue != NULL ? options->queue : "";
+    const enum queue_kind kind = strcmp(queue, "account") == 0 ? QUEUE_ACCOUNT
+                                 : strcmp(queue, "qos") == 0   ? QUEUE_QOS
+                                                               : QUEUE_PARTITION;
     (void)fprintf(out, "apiVersion: orrery/v1alpha1\nkind: Scenario\n");
     intake_pools_put(&cluster->pools, out); /* slurm.conf speaks of nodes by their names */
     if (cluster->pools.count == 0) {
         (void)fprintf(out, "    gpu: {nodes: 0, gpus: 0}  # no node was given: fill in\n");
     }
-    put_queues(cluster, by_account, seen, out);
+    put_queues(cluster, kind, seen, out);
     if (trace != NULL) {
         (void)fprintf(out, "workload:\n- {name: jobs, trace: ");
         orr_put_quoted(out, trace);
@@ -420,7 +534,8 @@ static void put_all(struct cluster *cluster, const struct orr_intake_options *op
     }
     (void)fprintf(
         out, "policy: {name: fifo, params: {backfill: true}}  # `orrery policies` lists all\n");
-    add_notes(cluster, by_account);
+    add_notes(cluster, kind == QUEUE_ACCOUNT);
+    add_qos_notes(cluster, kind == QUEUE_QOS);
 }
 
 static void release(struct cluster *cluster)
@@ -428,6 +543,7 @@ static void release(struct cluster *cluster)
     intake_pools_release(&cluster->pools);
     orr_free(cluster->partitions);
     orr_free(cluster->accounts);
+    orr_free(cluster->qos);
 }
 
 enum orr_status intake_cluster_text(const char *path, struct orr_cell text,

@@ -6,8 +6,13 @@
 
 #include <orrery/base/text.h>
 
+#include <orrery/traces/source.h>
+
 #include "intake_int.h"
+#include "sacct_json.h"
 #include "slurm_text.h"
+
+#define JSON_BYTES_MAX ((size_t)4 << 30)
 
 #define COLUMN_LIST(X)                                                                             \
     X(JobID)                                                                                       \
@@ -668,6 +673,10 @@ bool orr_intake_is_sacct(const char *path)
         return false;
     }
     uint32_t count, known = 0;
+    if (sacct_json_is(orr_records_head(records))) {
+        orr_records_close(records);
+        return true;
+    }
     const char *const *names = orr_records_names(records, &count);
     const bool id =
         find_name(names, count, "JobIDRaw") != NULL || find_name(names, count, "JobID") != NULL;
@@ -684,12 +693,10 @@ bool orr_intake_is_sacct(const char *path)
     return id && known >= 3 && spread;
 }
 
-static enum orr_status find_columns(struct sacct *sacct, const struct orr_records *records,
+static enum orr_status find_columns(struct sacct *sacct, const char *const *names, uint32_t count,
                                     const char **wanted, uint32_t *wanted_count,
                                     struct orr_err *err)
 {
-    uint32_t count;
-    const char *const *names = orr_records_names(records, &count);
     for (uint32_t c = 0; c < COLUMNS; c++) {
         sacct->of[c] = ORR_NONE;
         sacct->columns[c] = find_name(names, count, column_names[c]);
@@ -745,47 +752,85 @@ static enum orr_status open_table(const char *path, struct orr_cell text,
                : orr_records_open_memory(path, text.at, text.bytes, table, records, err);
 }
 
+static enum orr_status read_json(struct sacct *sacct, const char *path, struct orr_cell text,
+                                 struct orr_err *err)
+{
+    const char *wanted[COLUMNS];
+    uint32_t count = 0;
+    const struct orr_records_sink sink = {sacct, on_row, on_bad};
+    enum orr_status status =
+        find_columns(sacct, sacct_json_columns, SACCT_JSON_COLUMNS, wanted, &count, err);
+    ORR_ASSERT(count == SACCT_JSON_COLUMNS); /* in the same order: cells need no map */
+    if (status == ORR_OK) {
+        status = sacct_json_read(path, text, &sink, err);
+    }
+    return status;
+}
+
+static enum orr_status read_columns(struct sacct *sacct, const char *path, struct orr_cell text,
+                                    struct orr_err *err)
+{
+    struct orr_records *records = NULL;
+    struct orr_records_options table = {.plain = true, .delimiter = sacct->options->delimiter};
+    const char *wanted[COLUMNS];
+    uint32_t wanted_count = 0, count;
+    enum orr_status status = open_table(path, text, &table, &records, err);
+    if (status == ORR_OK) { /* once more: which column may hold delimiters is known by now */
+        const char *const *names = orr_records_names(records, &count);
+        const char *name = free_text(names, count);
+        table.free_text = name == NULL ? NULL : orr_arena_strndup(sacct->arena, name, strlen(name));
+        orr_records_close(records);
+        records = NULL;
+        status = open_table(path, text, &table, &records, err);
+    }
+    if (status == ORR_OK) {
+        const char *const *names = orr_records_names(records, &count);
+        status = find_columns(sacct, names, count, wanted, &wanted_count, err);
+    }
+    if (status == ORR_OK) {
+        const struct orr_records_sink sink = {sacct, on_row, on_bad};
+        status = orr_records_read(records, wanted, wanted_count, &sink, err);
+    }
+    if (status == ORR_OK) {
+        memcpy(sacct->report->sha256, orr_records_sha256(records), sizeof sacct->report->sha256);
+    }
+    orr_records_close(records);
+    return status;
+}
+
+static bool file_is_json(const char *path)
+{
+    struct orr_records *records;
+    struct orr_err err = {0};
+    const struct orr_records_options options = {.plain = true};
+    if (orr_records_open(path, &options, &records, &err) != ORR_OK) {
+        return false;
+    }
+    const bool is = sacct_json_is(orr_records_head(records));
+    orr_records_close(records);
+    return is;
+}
+
 enum orr_status intake_sacct_text(const char *path, struct orr_cell text,
                                   const struct orr_intake_options *options, FILE *out,
                                   struct orr_intake_report *report, struct orr_err *err)
 {
-    struct orr_records *records = NULL;
-    struct orr_records_options table = {.plain = true, .delimiter = options->delimiter};
-    const char *wanted[COLUMNS];
-    uint32_t wanted_count = 0, count;
     orr_intake_report_init(report, path);
     struct sacct sacct = {.options = options, .report = report, .arena = &report->arena};
     orr_idmap_init(&sacct.ids);
     orr_idmap_init(&sacct.names);
     enum orr_status status =
         times_make(&report->arena, TIMES_DATE, options->zone, &sacct.dates, err);
+    report->about = "sacct, Slurm's accounting";
     if (status == ORR_OK) {
-        status = open_table(path, text, &table, &records, err);
-    }
-    if (status == ORR_OK) { /* once more: which column may hold delimiters is known by now */
-        const char *const *names = orr_records_names(records, &count);
-        const char *name = free_text(names, count);
-        table.free_text =
-            name == NULL ? NULL : orr_arena_strndup(&report->arena, name, strlen(name));
-        orr_records_close(records);
-        records = NULL;
-        status = open_table(path, text, &table, &records, err);
+        status = sacct_json_is(text) ? read_json(&sacct, path, text, err)
+                                     : read_columns(&sacct, path, text, err);
     }
     if (status == ORR_OK) {
-        status = find_columns(&sacct, records, wanted, &wanted_count, err);
-    }
-    if (status == ORR_OK) {
-        const struct orr_records_sink sink = {&sacct, on_row, on_bad};
-        report->about = "sacct, Slurm's accounting";
-        status = orr_records_read(records, wanted, wanted_count, &sink, err);
-    }
-    if (status == ORR_OK) {
-        memcpy(report->sha256, orr_records_sha256(records), sizeof report->sha256);
         report->is_dated = !sacct.is_clock;
         put_jobs(&sacct, out);
         add_notes(&sacct);
     }
-    orr_records_close(records);
     orr_free(sacct.jobs);
     orr_free(sacct.attempts);
     orr_idmap_release(&sacct.ids);
@@ -796,5 +841,17 @@ enum orr_status intake_sacct_text(const char *path, struct orr_cell text,
 enum orr_status orr_intake_sacct(const char *path, const struct orr_intake_options *options,
                                  FILE *out, struct orr_intake_report *report, struct orr_err *err)
 {
-    return intake_sacct_text(path, (struct orr_cell){NULL, 0}, options, out, report, err);
+    char *text = NULL;
+    size_t bytes = 0;
+    if (!file_is_json(path)) {
+        return intake_sacct_text(path, (struct orr_cell){NULL, 0}, options, out, report, err);
+    }
+    enum orr_status status = orr_source_read_all(path, JSON_BYTES_MAX, &text, &bytes, err);
+    if (status == ORR_OK) {
+        status = intake_sacct_text(path, (struct orr_cell){text, bytes}, options, out, report, err);
+    } else {
+        orr_intake_report_init(report, path);
+    }
+    orr_free(text);
+    return status;
 }
