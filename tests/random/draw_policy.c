@@ -51,7 +51,11 @@ static const struct knob kai[] = {
     {{"plugins.proportion.enabled: false", "plugins.predicates.enabled: false",
       "plugins.nodeplacement.enabled: false", "plugins.taskorder.enabled: false",
       "plugins.gpupack.enabled: false, plugins.gpuspread.enabled: false", NULL}},
-    {{"actions.preempt.priority: 900", "actions.allocate.enabled: false",
+    {{"plugins.kubeflow.enabled: false", "plugins.ray.enabled: false",
+      "plugins.nominatednode.enabled: false", NULL}},
+    {{"prune: verify", NULL}}, /* what is refuted is tried too, and must fail */
+    {{"actions.preempt.priority: 900", "actions.consolidation.priority: 700",
+      "actions.allocate.priority: 350", "actions.allocate.enabled: false",
       "actions.stalegangeviction.enabled: false, actions.reclaim.priority: 600", NULL}},
     {{"strict_v017: false", "strict_v017: true", NULL}},
     {{"victim_order: fewest-gpus", "victim_order: most-gpus", "victim_order: lost-work", NULL}},
@@ -68,15 +72,23 @@ static const struct knob fifo[] = {
 static const struct knob kueue[] = {
     {{"within_cluster_queue: lower-priority", "within_cluster_queue: lower-or-newer-equal-priority",
       NULL}},
-    {{"reclaim_within_cohort: any", "reclaim_within_cohort: lower-priority", NULL}},
+    {{"reclaim_within_cohort: any", "reclaim_within_cohort: lower-priority",
+      "reclaim_within_cohort: any, borrow_within_cohort: lower-priority", NULL}},
     {{"queueing_strategy: strict-fifo", NULL}},
     {{"fair_sharing: default", "fair_sharing: final-share", "fair_sharing: initial-share", NULL}},
     {{"cluster_cohort: false", NULL}},
     {{"wait_for_pods_ready: false", "timeout: 1m", "timeout: 10m", NULL}},
-    {{"backoff_base: 10s", "backoff_limit: 2", NULL}},
+    {{"block_admission: true", NULL}},
+    {{"recovery_timeout: 20s", "recovery_timeout: 5m", NULL}},
+    {{"backoff_base: 10s", "backoff_limit: 2", "backoff_max: 30s", NULL}},
+    {{"requeuing_timestamp: creation", NULL}},
+    {{"requeue_batch: 0s", "requeue_batch: 7s", NULL}},
     {{"placement: ideal", "score: most-allocated", NULL}},
     {{"admission_fair_sharing: true", "admission_fair_sharing: true, usage_half_life_time: 1m",
-      "admission_fair_sharing: true, usage_sampling_interval: 20s", NULL}},
+      "admission_fair_sharing: true, usage_sampling_interval: 20s",
+      "admission_fair_sharing: true, usage_weight_gpu: 0.5, usage_weight_cpu: 1, "
+      "usage_weight_memory: 2",
+      NULL}},
     {{"topology_aware_scheduling: always", "topology_aware_scheduling: never", NULL}}};
 static const struct knob las[] = {
     {{"threshold_gpu_s: 60", "threshold_gpu_s: 1000", "thresholds_gpu_s: \"20, 100, 500\"", NULL}},
@@ -114,7 +126,7 @@ static const struct knob slurm[] = {
     {{"PriorityWeightPartition: 300", "PriorityWeightTRES: \"CPU=10,GRES/gpu=100\"", NULL}},
     {{"PriorityFavorSmall: \"YES\"", NULL}},
     {{"PriorityFlags: \"ACCRUE_ALWAYS,SMALL_RELATIVE_TO_TIME\"", "PriorityFlags: \"NO_FAIR_TREE\"",
-      NULL}},
+      "FairShareDampeningFactor: 3, PriorityFlags: \"NO_FAIR_TREE\"", NULL}},
     {{"slurm_conf: \"PartitionName=a Nodes=ALL PriorityTier=2\\nPartitionName=b Nodes=ALL "
       "Default=YES PriorityJobFactor=5 MaxTime=1\"",
       "slurm_conf: \"PartitionName=a Nodes=ALL OverSubscribe=EXCLUSIVE\\nPartitionName=b Nodes=ALL "
@@ -124,7 +136,11 @@ static const struct knob slurm[] = {
       "slurm_conf: \"PreemptType=preempt/partition_prio\\nPreemptMode=CANCEL\\nPartitionName=a "
       "Nodes=ALL PriorityTier=2\\nPartitionName=b Nodes=ALL Default=YES\"",
       NULL}},
-    {{"PriorityWeightFairshare: 5000", NULL}},
+    {{"PriorityWeightFairshare: 5000",
+      "PriorityWeightFairshare: 5000, PriorityDecayHalfLife: \"00:02:00\"",
+      "PriorityWeightFairshare: 5000, PriorityUsageResetPeriod: DAILY", NULL}},
+    {{"slurmctld_start: 3s", NULL}},
+    {{"PreemptExemptTime: \"00:00:30\"", NULL}},
     {{"sacctmgr: \"Name|Priority|MaxJobsPU|GrpTRES\\nnormal|5|2|gres/gpu=9\", "
       "AccountingStorageEnforce: limits, PriorityWeightQOS: 100",
       "sacctmgr: \"Name|Priority|MaxTRESPU|GrpTRESRunMins|MaxTRESPerNode\\nnormal|5|gres/gpu=6|"

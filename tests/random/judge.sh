@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Sourced. judge FOLDER: runs s.yaml there and whatever can judge the results; prints one line: `right`,
-# `empty` (no job is left to run), or what is wrong. Needs $orrery, $here and $limit (seconds a program).
+# `empty` (no job is left to run), or what is wrong. Needs $orrery, $here and $limit (seconds of CPU a program; ten times as long on the clock).
 
 # try NAME CODES PROGRAM...: runs it; unless its exit code is among CODES the scenario is judged wrong.
 try() {
     name=$1 codes=$2 code=0
     shift 2
-    timeout -k 5 "$limit" "$@" >"$name.out" 2>"$name.err" </dev/null || code=$?
+    (ulimit -t "$limit" && exec timeout -k 5 "${limit}0" "$@") >"$name.out" 2>"$name.err" </dev/null || code=$?
     case " $codes " in
     *" $code "*) return 0 ;;
     esac
     if [ "$code" -eq 124 ] || [ "$code" -eq 137 ]; then
-        echo "$name: beyond $limit s"
+        echo "$name: beyond $limit s of CPU"
     else
         echo "$name: exit $code: $(cat "$name.err" "$name.out" | grep -v '^ *$' | head -n "${ORR_RANDOM_LINES:-3}" | cut -c 1-300 | tr '\n' '|')"
     fi
@@ -38,14 +38,17 @@ made_again() {
         { echo "recompute: $(tail -n 1 recompute.out): $(sed -n 2,4p recompute.out | tr '\n' ';')"; return 1; }
 }
 
-# What can never start is known before anything runs, with the reasons (needs jq). A run that was cut may not have come to all.
+# What can never start is known before anything runs, with the reasons (needs jq). A run that was cut may not have come to all;
+# one that waits for others may come when an event has taken its nodes.
 foreseen() {
     try check '0 1' "$orrery" check s.yaml --allow-loss --json $options || return 1
     command -v jq >/dev/null || return 0
     before=$(jq -r '.never | to_entries[] | "\(.key)|\(.value)"' check.out | sort)
     after=$(sqlite3 -readonly r.db 'SELECT r.code, count(*) FROM never AS n JOIN reason AS r ON r.id = n.reason GROUP BY r.code' | sort)
     cut=$(sqlite3 -readonly r.db "SELECT status = 'horizon' FROM run")
-    [ "$before" = "$after" ] || { [ "$cut" = 1 ] && [ "$(jq .never_startable check.out)" -gt "$(sqlite3 -readonly r.db 'SELECT count(*) FROM never')" ]; } ||
+    foreseen=$(jq .never_startable check.out) found=$(sqlite3 -readonly r.db 'SELECT count(*) FROM never')
+    [ "$before" = "$after" ] || { [ "$cut" = 1 ] && [ "$foreseen" -gt "$found" ]; } ||
+        { [ "$foreseen" -lt "$found" ] && grep -qs 'set: {cluster.pools' s.yaml base.yaml; } ||
         { echo "check: never $before, the run: $after" | tr '\n' ' '; return 1; }
 }
 
