@@ -125,11 +125,7 @@ static void curve_axes(struct orr_plot *plot, const struct orr_plot_curve *curve
         orr_plot__gp(plot, "\nset yrange [0:*]\n");
     }
     orr_plot__gp(plot, "set offsets graph 0.02, graph 0.12, graph 0.1, 0\n");
-    if (!plot->options->no_title) {
-        orr_plot__gp(plot, "set title ");
-        orr_plot__quote(plot, curve->title, 160, false);
-        orr_plot__gp(plot, "\n");
-    }
+    orr_plot__plain_title(plot, curve->title);
 }
 
 static void curve_draw(struct orr_plot *plot, const struct orr_plot_curve *curve)

@@ -145,6 +145,8 @@ const char *orr_plot__which_jobs(const struct orr_plot *plot);
 void orr_plot__means_over(struct orr_plot *plot, orr_ms bucket_ms, const char *thin);
 /* "set title" of two lines: what it is, and which run. `extra` may be NULL. */
 void orr_plot__title(struct orr_plot *plot, const char *what, const char *extra);
+/* "set title" of a figure that is of no single run: one line. */
+void orr_plot__plain_title(struct orr_plot *plot, const char *text);
 const char *orr_plot__colour(uint32_t rank, uint32_t shown);
 /* Ends a script for "dumb" whose data is one block of: row, quoted text of a row. */
 /* Columns of such a map: those of the terminal less names and margins. */

@@ -231,7 +231,7 @@ static void share_panel(struct orr_plot *plot, const struct orr_plot_table *tabl
     if (plot->term != ORR_PLOT_DUMB) {
         orr_plot__gp(plot, "set title ");
         panel_name(plot, table->slots, slot, part);
-        orr_plot__gp(plot, " offset 0,-0.9\n");
+        orr_plot__gp(plot, " offset 0,-0.9%s\n", orr_plot__ink(plot));
     }
     orr_plot__gp(plot, "plot ");
     const char *colour = orr_plot__colour(slot, table->slots.shown);

@@ -147,11 +147,7 @@ static void map_title(struct orr_plot *plot, const struct map *map)
     (void)snprintf(title, sizeof title, "%.100s: %.60s by %.60s%s", map->spreads->name,
                    map->spreads->axes[map->y], map->spreads->axes[map->x],
                    map->spreads->axis_count > 2 ? ", means over the other axes" : "");
-    if (!plot->options->no_title) {
-        orr_plot__gp(plot, "set title ");
-        orr_plot__quote(plot, title, 160, false);
-        orr_plot__gp(plot, "\n");
-    }
+    orr_plot__plain_title(plot, title);
 }
 
 static void map_draw(struct orr_plot *plot, const struct map *map, struct unit unit)
@@ -344,11 +340,12 @@ static uint32_t front_rows(struct orr_plot *plot, const struct front *points, ui
     return block;
 }
 
-/* Names stand on the side of the front on which there are no settings. */
+/* Names stand on the side of the front on which there are no settings; in a column every second one
+ * on the other, where it is further from the next. */
 static void front_names(struct orr_plot *plot, const struct orr_spreads *spreads,
                         const struct front *points, uint32_t count, const struct unit units[2])
 {
-    uint32_t best = 0;
+    uint32_t best = 0, named = 0;
     for (uint32_t i = 0; i < count; i++) {
         best += points[i].best;
     }
@@ -356,11 +353,13 @@ static void front_names(struct orr_plot *plot, const struct orr_spreads *spreads
         const bool more_x = orr_metric_better(points[i].x->metric) == ORR_BETTER_MORE;
         const bool more_y = orr_metric_better(points[i].y->metric) == ORR_BETTER_MORE;
         if (points[i].best) {
+            const bool other = orr_plot__narrow(plot) && named++ % 2 == 1;
+            const bool right = more_x != other, above = more_y != other;
             orr_plot__gp(plot, "set label ");
             orr_plot__quote(plot, spreads->arms[points[i].arm].label, 30, false);
             orr_plot__gp(plot, " at %.9g,%.9g %s offset %g,%g textcolor rgb '#0072b2'\n",
                          points[i].x->mean / units[0].by, points[i].y->mean / units[1].by,
-                         more_x ? "left" : "right", more_x ? 0.8 : -0.8, more_y ? 0.4 : -0.4);
+                         right ? "left" : "right", right ? 0.8 : -0.8, above ? 0.4 : -0.4);
         }
     }
 }
@@ -373,11 +372,7 @@ static void front_draw(struct orr_plot *plot, const struct orr_spreads *spreads,
     orr_plot__start(plot, (struct orr_plot_size){900, 520, 100, 26, false});
     (void)snprintf(title, sizeof title, "%.100s: settings that no other beats in both",
                    spreads->name);
-    if (!plot->options->no_title) {
-        orr_plot__gp(plot, "set title ");
-        orr_plot__quote(plot, title, 160, false);
-        orr_plot__gp(plot, "\n");
-    }
+    orr_plot__plain_title(plot, title);
     orr_plot__gp(plot, "set xlabel ");
     orr_plot__quote(plot, labels[0], 100, false);
     orr_plot__gp(plot, "\nset ylabel ");

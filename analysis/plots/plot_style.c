@@ -509,6 +509,15 @@ void orr_plot__title(struct orr_plot *plot, const char *what, const char *extra)
                  plot->term == ORR_PLOT_DUMB ? "" : " textcolor rgb '#202020'");
 }
 
+void orr_plot__plain_title(struct orr_plot *plot, const char *text)
+{
+    if (!plot->options->no_title) {
+        orr_plot__gp(plot, "set title ");
+        orr_plot__quote(plot, text, 160, false);
+        orr_plot__gp(plot, "%s\n", orr_plot__ink(plot));
+    }
+}
+
 bool orr_plot__is_part(const struct orr_plot *plot)
 {
     return plot->options->from_ms != ORR_MS_NONE || plot->options->to_ms != ORR_MS_NONE;

@@ -214,6 +214,8 @@ done
 for figure in allocation depth debt fairness gantt; do
     sed -n 's/.*viewBox="0 0 \([0-9]*\) \([0-9]*\)".*/\1 \2/p' "days/days-$figure.svg" | awk '{ exit $2 < 1.5 * $1 }' || fail "$figure: no room for 14 queues"
 done
+"$orrery" plot days.db share depth --dark --script -o days >out
+! grep -hE '^set (multiplot )?title' days/days-share.gp days/days-depth.gp | grep -v textcolor || fail "a title in the colour of a light page"
 "$orrery" plot days.db depth share --width 84 --script -o days >out
 for width in 72 76 80; do
     "$orrery" plot days.db wait-cdf jct-cdf -t pdf --width $width -o days >out 2>err || fail "curves of 14 queues in $width mm"
