@@ -47,6 +47,9 @@ bool orr_place__shared_fits(const struct orr_session *session, const struct orr_
 bool orr_place__choose_devices(struct orr_session *session, const struct orr_ask *ask,
                                const struct orr_snode *node, bool pipeline_only,
                                struct orr_device_choice *choice);
+/* The task has just these, or shares none. */
+bool orr_place__same_devices(const struct orr_session *session, const struct orr_stask *task,
+                             const struct orr_device_choice *choice);
 
 /* The devices that a shared request would get are all in use already and have numbers for names. */
 bool orr_place__joins_numbered(const struct orr_session *session, const struct orr_ask *ask,

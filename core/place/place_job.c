@@ -12,11 +12,12 @@
 
 #include "place_int.h"
 
-static bool same_devices(const struct orr_session *session, const struct orr_stask *task,
-                         const struct orr_device_choice *choice)
+bool orr_place__same_devices(const struct orr_session *session, const struct orr_stask *task,
+                             const struct orr_device_choice *choice)
 {
-    const uint32_t devices = orr_task_ask(session, task)->devices;
-    bool same = task->live.group_count == devices;
+    const struct orr_ask *ask = orr_task_ask(session, task);
+    const uint32_t devices = orr_ask_is_shared(ask) ? ask->devices : 0;
+    bool same = devices == 0 || task->live.group_count == devices;
     for (uint32_t i = 0; same && i < devices; i++) {
         same = orr_task_groups(session, task)[i] == choice->groups[i];
     }
@@ -29,8 +30,7 @@ static bool returns(const struct orr_session *session, uint32_t index, uint32_t 
 {
     const struct orr_stask *task = &session->tasks[index];
     return task->live.status == ORR_TASK_RELEASING && task->is_virtual && task->live.node == node &&
-           (!orr_ask_is_shared(orr_task_ask(session, task)) ||
-            same_devices(session, task, choice)) &&
+           orr_place__same_devices(session, task, choice) &&
            (zones == NULL || memcmp(orr_task_zones(session, index), zones->zones,
                                     session->zones_max * sizeof *zones->zones) == 0);
 }

@@ -24,7 +24,7 @@ static bool is_even_part(const struct orr_session *session, const struct orr_ask
     return even;
 }
 
-static bool is_simple(const struct orr_session *session, const struct orr_stask *task)
+bool orr_branches__is_simple(const struct orr_session *session, const struct orr_stask *task)
 {
     const struct orr_ask *ask = orr_task_ask(session, task);
     const bool active = orr_status_in(task->live.status, ORR_STATES_ACTIVE_ALLOCATED);
@@ -50,7 +50,7 @@ static enum kind kind_of(const struct orr_session *session, const struct orr_bra
     const bool gang = sets[1].min == (int32_t)job->task_count;
     for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
         const struct orr_stask *task = &session->tasks[t];
-        if (!is_simple(session, task) ||
+        if (!orr_branches__is_simple(session, task) ||
             (!gang && task->ask != session->tasks[job->first_task].ask)) {
             return OTHER;
         }
@@ -191,16 +191,6 @@ static void list_branches(const struct orr_session *session, struct orr_branches
     }
 }
 
-static bool asks_whole_gpus(const struct orr_victim_search *search)
-{
-    bool whole = true;
-    for (uint32_t i = 0; whole && i < search->tasks.count; i++) {
-        const struct orr_stask *task = &search->session->tasks[search->tasks.tasks[i]];
-        whole = !orr_ask_is_shared(orr_task_ask(search->session, task));
-    }
-    return whole; /* another may find room where no whole GPU is free */
-}
-
 /* NULL: the pruner knows nothing of such a world. */
 static struct orr_branches *open_branches(struct orr_victim_search *search)
 {
@@ -208,8 +198,7 @@ static struct orr_branches *open_branches(struct orr_victim_search *search)
     struct orr_arena *memory = &search->memory;
     if (!session->rules.proportion || session->abandoned || session->backlog == NULL ||
         session->backlog->queue_count != session->queue_count ||
-        session->backlog->unready_count > 0 || !asks_whole_gpus(search) ||
-        orr_victim_index_now(session)->uncounted_nodes > 0) {
+        session->backlog->unready_count > 0 || orr_victim_index_now(session)->uncounted_nodes > 0) {
         return NULL;
     }
     struct orr_branches *s = orr_arena_alloc(memory, 1, sizeof *s);

@@ -59,6 +59,8 @@ struct orr_branches { /* of a search */
 
 /* NULL: nothing is known of such a world. */
 struct orr_branches *orr_branches__of(struct orr_victim_search *search);
+/* Of one that asks whole GPUs, none, or parts that cost the same on every device. */
+bool orr_branches__is_simple(const struct orr_session *session, const struct orr_stask *task);
 /* It is known what the job is given when it is served as a victim. */
 bool orr_branches__knows(const struct orr_session *session, struct orr_branches *s, uint32_t job);
 /* Of such a job: how many tasks once it lost so many, the rest of its gang or, if it has that, one

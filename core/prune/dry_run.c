@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Pruner "dry-run" outside flat worlds: served in fair order on counts of free GPUs, the preemptor
+/* Pruner "dry-run" outside flat worlds: served in fair order on the books of nodes, the preemptor
  * finds no place; or, in consolidation, one of the victims does not; or reclaim's validator refuses
  * what those lose that find none.
  *
  * The order is the literal one over the whole tree of queues, of what queues would hold. Where GPUs
  * decide on every node (victim_index.c) a task takes, of the nodes that are looked at and have room
- * for it, one where that is idle now before others, then the fullest, then the first by name. A
+ * for it, one where that is idle now before others, then the fullest, then the first by name. On
+ * all other nodes, where devices are shared or something else may be short, it is sketched
+ * (place_sketch.c): books and choices are the literal ones, on the nodes that a simulation opens. A
  * victim that comes back is held against the limits above it as the preemptor is: once that has its
  * place, a queue above both may hold too much for both.
  *
@@ -32,7 +34,9 @@ struct seen {           /* a node that is looked at */
 
 struct orr_dry_run {
     bool possible;
-    uint32_t *roomy; /* nodes with room before anything is tried */
+    struct orr_sketch *sketch; /* NULL: GPUs decide on every node */
+    uint32_t *nodes;           /* with a sketch: those that are open */
+    uint32_t *roomy;           /* nodes with room before anything is tried */
     uint32_t roomy_count;
     struct seen *open; /* in a row, as each task asks all of them */
     uint32_t open_count;
@@ -55,13 +59,46 @@ static int32_t gpus_of(const struct orr_session *session, uint32_t task)
                      ORR_MGPU);
 }
 
+static bool is_sketched(const struct orr_session *session, uint32_t task)
+{
+    const struct orr_ask *ask = orr_task_ask(session, &session->tasks[task]);
+    return orr_ask_is_shared(ask) ||
+           (ask->kind == ORR_ASK_WHOLE && ask->request.v[ORR_SLOT_GPU] > 0 &&
+            ask->request.v[ORR_SLOT_GPU] % ORR_MGPU == 0);
+}
+
+/* A sketch tells where its tasks go, and where others go before. */
+static bool may_be_sketched(const struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    bool may = session->v017 == NULL && session->numa == NULL &&
+               (session->hooks == NULL || session->hooks->node_score == NULL) &&
+               orr_flat__only_pod_set(session, &session->jobs[search->job]) != ORR_NONE;
+    for (uint32_t i = 0; may && i < search->tasks.count; i++) {
+        const uint32_t t = search->tasks.tasks[i];
+        may = session->tasks[t].live.status == ORR_TASK_PENDING &&
+              t == search->tasks.tasks[0] + i && is_sketched(session, t) &&
+              orr_branches__is_simple(session, &session->tasks[t]);
+    }
+    for (uint32_t n = 0; may && n < session->node_count; n++) {
+        may = session->nodes[n].idle.v[ORR_SLOT_GPU] % ORR_MGPU == 0 &&
+              session->nodes[n].releasing.v[ORR_SLOT_GPU] % ORR_MGPU == 0;
+    }
+    return may;
+}
+
 static struct orr_dry_run *open_run(struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
     struct orr_arena *memory = &search->memory;
     struct orr_dry_run *run = orr_arena_alloc(memory, 1, sizeof *run);
-    run->possible = orr_flat__rules_allow(session) && orr_flat__is_preemptor(search) &&
-                    orr_victim_index_now(session)->odd_nodes == 0;
+    const bool counts =
+        orr_victim_index_now(session)->odd_nodes == 0 && orr_flat__is_preemptor(search);
+    run->possible = orr_flat__rules_allow(session) && (counts || may_be_sketched(search));
+    if (run->possible && !counts) {
+        run->sketch = &session->victim_index->sketch;
+        run->nodes = orr_arena_take(memory, session->node_count, sizeof *run->nodes);
+    }
     if (run->possible) {
         uint32_t most = search->tasks.count;
         for (uint32_t j = 0; j < session->job_count; j++) {
@@ -96,6 +133,36 @@ static struct seen *look_at(struct orr_dry_run *run, const struct orr_session *s
     return &run->open[run->at[node] - 1];
 }
 
+static void open_node(struct orr_dry_run *run, uint32_t node)
+{
+    if (run->at[node] == 0) {
+        run->nodes[run->open_count++] = node;
+        run->at[node] = run->open_count;
+    }
+}
+
+static bool open_sketch(const struct orr_victim_search *search)
+{
+    struct orr_session *session = search->session;
+    const struct orr_branches *s = search->refuter.branches;
+    struct orr_dry_run *run = s->run;
+    bool known = true;
+    orr_sketch_start(run->sketch, session);
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        if (search->feasible[n]) {
+            open_node(run, n);
+        }
+    }
+    for (uint32_t i = 0; known && i < s->taken_count; i++) {
+        open_node(run, session->tasks[s->taken[i]].live.node);
+        known = is_sketched(session, s->taken[i]);
+        if (known) {
+            orr_sketch_evict(run->sketch, s->taken[i]);
+        }
+    }
+    return known;
+}
+
 /* False: GPUs alone do not tell what becomes of some victim. */
 static bool open_nodes(const struct orr_victim_search *search)
 {
@@ -103,6 +170,9 @@ static bool open_nodes(const struct orr_victim_search *search)
     const struct orr_branches *s = search->refuter.branches;
     struct orr_dry_run *run = s->run;
     bool state = true;
+    if (run->sketch != NULL) {
+        return open_sketch(search);
+    }
     for (uint32_t i = 0; i < run->roomy_count; i++) {
         if (search->feasible[run->roomy[i]]) {
             (void)look_at(run, session, run->roomy[i]);
@@ -122,7 +192,10 @@ static bool open_nodes(const struct orr_victim_search *search)
 static void close_nodes(struct orr_dry_run *run)
 {
     for (uint32_t i = 0; i < run->open_count; i++) {
-        run->at[run->open[i].node] = 0;
+        run->at[run->sketch != NULL ? run->nodes[i] : run->open[i].node] = 0;
+    }
+    if (run->sketch != NULL) {
+        orr_sketch_rollback(run->sketch, 0);
     }
     run->open_count = 0;
 }
@@ -164,11 +237,31 @@ static bool place_task(struct orr_dry_run *run, const struct orr_session *sessio
     return true;
 }
 
-/* All or none. */
-static bool place_tasks(struct orr_dry_run *run, const struct orr_session *session,
-                        const uint32_t *tasks, uint32_t count)
+static bool sketch_tasks(const struct orr_branches *s, const uint32_t *tasks, uint32_t count)
 {
+    struct orr_dry_run *run = s->run;
+    const struct orr_node_list open = {.nodes = run->nodes, .count = run->open_count};
+    const size_t before = run->sketch->count;
     bool placed = true;
+    for (uint32_t i = 0; placed && i < count; i++) {
+        placed = orr_sketch_place(run->sketch, tasks[i], s->is_lost[tasks[i]], open);
+    }
+    if (!placed) {
+        orr_sketch_rollback(run->sketch, before);
+    }
+    return placed;
+}
+
+/* All or none. */
+static bool place_tasks(const struct orr_victim_search *search, const uint32_t *tasks,
+                        uint32_t count)
+{
+    const struct orr_session *session = search->session;
+    struct orr_dry_run *run = search->refuter.branches->run;
+    bool placed = true;
+    if (run->sketch != NULL) {
+        return sketch_tasks(search->refuter.branches, tasks, count);
+    }
     run->taken_count = 0;
     for (uint32_t i = 0; placed && i < count; i++) {
         placed = place_task(run, session, tasks[i]);
@@ -250,8 +343,8 @@ static enum orr_outcome serve(struct orr_victim_search *search, const struct orr
     bool placed = false;
     for (; left > 0 && orr_order_pop(order, &view); left--) {
         if (view.job == search->job) {
-            placed = !is_over_capacity(search) &&
-                     place_tasks(s->run, session, search->tasks.tasks, search->k);
+            placed =
+                !is_over_capacity(search) && place_tasks(search, search->tasks.tasks, search->k);
             if (!placed) {
                 return ORR_OUTCOME_NOT_PLACED;
             }
@@ -265,7 +358,7 @@ static enum orr_outcome serve(struct orr_victim_search *search, const struct orr
         struct orr_branch_victim *victim = &s->victims[s->slot_of[view.job] - 1];
         const bool back =
             !passes_limit(search, session->jobs[victim->job].queue, &victim->demand) &&
-            place_tasks(s->run, session, &s->tasks[victim->due_at], victim->due);
+            place_tasks(search, &s->tasks[victim->due_at], victim->due);
         if (all_must && (!back || victim->due < victim->lost)) {
             return ORR_OUTCOME_NOT_PLACED;
         }
@@ -338,9 +431,6 @@ static enum orr_outcome serve_branches(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
     const struct orr_branches *s = search->refuter.branches;
-    if (!line_up(search)) {
-        return ORR_OUTCOME_SOLVED;
-    }
     for (;;) {
         struct line *line = next_line(session, s->run);
         if (line == NULL) {
@@ -350,7 +440,7 @@ static enum orr_outcome serve_branches(struct orr_victim_search *search)
         const bool own = job == search->job;
         const struct orr_branch_victim *victim = own ? NULL : &s->victims[s->slot_of[job] - 1];
         const bool placed =
-            place_tasks(s->run, session, own ? search->tasks.tasks : &s->tasks[victim->due_at],
+            place_tasks(search, own ? search->tasks.tasks : &s->tasks[victim->due_at],
                         own ? search->k : victim->due);
         if (own || !placed) {
             return own && !placed ? ORR_OUTCOME_NOT_PLACED : ORR_OUTCOME_SOLVED;
@@ -398,10 +488,15 @@ enum orr_outcome orr_victim__run_dry(struct orr_victim_search *search,
         s->run = open_run(search);
     }
     enum orr_outcome outcome = ORR_OUTCOME_SOLVED;
-    for (uint32_t way = 0; way < 2 && outcome == ORR_OUTCOME_SOLVED && s->run->possible; way++) {
-        if (open_nodes(search)) {
-            outcome = way == 0 ? serve_branches(search) : serve_tree(search, potential);
-        }
+    if (!s->run->possible) {
+        return outcome;
+    }
+    if (line_up(search)) {
+        outcome = open_nodes(search) ? serve_branches(search) : outcome;
+        close_nodes(s->run);
+    }
+    if (outcome == ORR_OUTCOME_SOLVED) {
+        outcome = open_nodes(search) ? serve_tree(search, potential) : outcome;
         close_nodes(s->run);
     }
     return outcome;

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include <orrery/core/attempt.h>
 #include <orrery/core/backlog.h>
 #include <orrery/core/queueorder.h>
 
@@ -196,8 +197,9 @@ struct orr_turns {        /* what came of playing a branch, branch_turns.c */
 struct orr_victim_index {
     struct orr_queue_index *queues;
     uint32_t queue_count, node_count;
-    uint64_t generations; /* given so far */
-    bool min_runtime;     /* some queue has one of its own */
+    uint64_t generations;     /* given so far */
+    bool min_runtime;         /* some queue has one of its own */
+    struct orr_sketch sketch; /* dry_run.c */
     /* nodes */
     uint64_t nodes_seen; /* session's clock when they were looked at */
     uint32_t ask_count;  /* asks in `densest` */

@@ -31,7 +31,7 @@
 
 /* --- what is free --- */
 
-int64_t orr_places__room_on(const struct orr_snode *node, const struct orr_shared_gpu *gpu)
+static int64_t room_on(const struct orr_snode *node, const struct orr_shared_gpu *gpu)
 {
     const int64_t room = node->gpu_memory_mib - gpu->allocated + gpu->releasing;
     return gpu->used == 0 || gpu->allocated == gpu->releasing || room < 0 ? 0 : room;
@@ -46,7 +46,7 @@ static int64_t parts_on(const struct orr_places *places, uint32_t index)
         return 0;
     }
     for (uint32_t i = 0; i < node->shared_count; i++) {
-        count += orr_places__room_on(node, &node->shared[i]) / each;
+        count += room_on(node, &node->shared[i]) / each;
     }
     return count;
 }
@@ -150,12 +150,12 @@ static struct orr_place_device *device_of(struct orr_places *places, uint32_t no
     if (d == places->device_count) {
         places->devices =
             ORR_ROOM_FOR_ONE(places->devices, places->device_count, places->device_capacity);
-        places->devices[places->device_count++] = (struct orr_place_device){
-            .node = node,
-            .id = gpu->id,
-            .room_mib = orr_places__room_on(&places->session->nodes[node], gpu),
-            .held_mib = gpu->allocated - gpu->releasing,
-            .whole = gpu->counted_releasing};
+        places->devices[places->device_count++] =
+            (struct orr_place_device){.node = node,
+                                      .id = gpu->id,
+                                      .room_mib = room_on(&places->session->nodes[node], gpu),
+                                      .held_mib = gpu->allocated - gpu->releasing,
+                                      .whole = gpu->counted_releasing};
     }
     return &places->devices[d];
 }

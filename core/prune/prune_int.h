@@ -29,10 +29,6 @@ bool orr_victim__over_limit(const struct orr_victim_search *search);
 bool orr_victim__passes_filter(const struct orr_session *session, const struct orr_victims *victims,
                                int64_t enough);
 
-/* places.c: MiB free on a shared device; nothing of one that is released as a whole and counts as
- * such. */
-int64_t orr_places__room_on(const struct orr_snode *node, const struct orr_shared_gpu *gpu);
-
 /* How consolidation would end for a job that waits, from the nodes, the candidates and what its
  * first task asks alone: how queues stand, who waits and where else tasks may not go can only make
  * it worse. NOT_TRIED: not known. */
@@ -63,10 +59,6 @@ bool orr_victim__cannot_regain(struct orr_victim_search *search, uint32_t from, 
  * of a state is served before the preemptor, comes back, and leaves it too little. */
 void orr_victim__start_count(struct orr_victim_search *search);
 bool orr_victim__all_given_back(struct orr_victim_search *search);
-
-/* served_first_tree.c: the scenario's victims, which were taken apart, leave too few GPUs when the
- * preemptor is served. */
-bool orr_victim__leaves_too_little(struct orr_victim_search *search);
 
 /* reach.c, outside flat worlds: an order over lists was popped; a queue's jobs were looked at up to
  * one, NULL: all. True: further than before. */

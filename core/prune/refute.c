@@ -255,9 +255,6 @@ static enum orr_outcome ask_branches(struct orr_victim_search *search,
     }
     if (loses_too_much(search, potential)) {
         outcome = ORR_OUTCOME_REJECTED;
-    } else if (search->action != ORR_ACTION_CONSOLIDATION &&
-               REFUTES(search, ORR_PRUNER_SERVED_FIRST, orr_victim__leaves_too_little(search))) {
-        outcome = ORR_OUTCOME_NOT_PLACED;
     } else if (orr_prune__is_on(search, ORR_PRUNER_DRY_RUN)) {
         const enum orr_outcome would = orr_victim__run_dry(search, potential);
         const bool fails = would != ORR_OUTCOME_SOLVED;

@@ -26,7 +26,6 @@ enum orr_refute_level { /* what was refuted and is tried all the same while prun
 struct orr_flat;
 struct orr_branches;
 struct orr_given_back;
-struct orr_leavings;
 struct orr_places;
 struct orr_domains;
 struct orr_losses;
@@ -46,7 +45,6 @@ struct orr_refuter {      /* of a search; private to prune/ */
     bool places_enough, domains_enough; /* all of a state moved leave enough, so more will, too */
     struct orr_branches *branches;      /* branches.h; NULL: nothing is known of such a world */
     struct orr_given_back *given;       /* served_first_any.c; NULL until asked */
-    struct orr_leavings *leavings;      /* served_first_tree.c; NULL until asked */
     uint64_t world;                     /* fingerprint of all that the search reads; 0: not known:
                                          * in trees without who waits */
     enum orr_refute_level level;

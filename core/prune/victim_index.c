@@ -36,6 +36,7 @@ void orr_victim_forget(struct orr_session *session)
     if (all->order.session != NULL) {
         orr_order_release(&all->order);
     }
+    orr_sketch_release(&all->sketch);
     orr_arena_release(&all->arena);
     orr_free(all);
     session->victim_index = NULL;

@@ -49,7 +49,7 @@ case_limits() { same limits && refutes; }
 case_cpu() { same cpu; }
 case_cpu_short() { same cpu-short; }
 case_elastic() { same elastic && refutes; }
-case_fractions() { same fractions && refutes served-first; }
+case_fractions() { same fractions && refutes dry-run; }
 case_kinds() { same kinds && refutes; }
 case_topology() { same topology && refutes; }
 case_demands() { # victims behind more demands than a flat world tells apart

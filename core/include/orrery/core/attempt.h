@@ -33,6 +33,25 @@ bool orr_node_admits_ask(const struct orr_session *session, const struct orr_ask
 enum orr_misfit orr_node_misfit(const struct orr_session *session, const struct orr_stask *task,
                                 uint32_t node);
 
+/* What an attempt would do to nodes, tried on their books alone: tasks, queues and the statement
+ * stay as they are. Everything is to be taken back before anybody else looks at the nodes. */
+struct orr_sketch {
+    struct orr_session *session;
+    unsigned char *saved; /* a node's books before each step */
+    size_t count, capacity;
+    uint32_t next_gpu_group;
+};
+void orr_sketch_start(struct orr_sketch *sketch, struct orr_session *session);
+/* The task, which is active on a node, is being released from now on. */
+void orr_sketch_evict(struct orr_sketch *sketch, uint32_t task);
+/* Pipelines a task of whole GPUs or parts of them on the best of the nodes, as a simulation would;
+ * one that was evicted may come back as if it had not been. False: it fits on none. */
+bool orr_sketch_place(struct orr_sketch *sketch, uint32_t task, bool evicted,
+                      struct orr_node_list nodes);
+/* Takes back all that was done since `count` was this. */
+void orr_sketch_rollback(struct orr_sketch *sketch, size_t count);
+void orr_sketch_release(struct orr_sketch *sketch);
+
 ORR_API_END
 
 #endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Placing tried on the books of nodes alone.
+ *
+ * The same books, devices and scores as in an attempt, for sessions where the placement packs GPUs
+ * and no zones, nominations, preferences or plugins have a say. What is left out is what a
+ * statement does beside: states of tasks, sums of queues, indexes of nodes, explanations. */
+#include <orrery/core/attempt.h>
+
+#include <string.h>
+
+#include "place_int.h"
+#include "session_int.h"
+
+struct step { /* what was done last to a node; its books before it follow */
+    size_t before;
+    uint32_t node, shared_count;
+};
+
+static size_t vector_bytes(const struct orr_session *session)
+{
+    return session->slot_count * sizeof(int64_t);
+}
+
+static void save_node(struct orr_sketch *sketch, uint32_t index)
+{
+    const struct orr_snode *node = &sketch->session->nodes[index];
+    const size_t vector = vector_bytes(sketch->session);
+    const size_t shared = node->shared_count * sizeof *node->shared;
+    const size_t bytes = 3 * vector + shared + sizeof(struct step);
+    if (sketch->count + bytes > sketch->capacity) {
+        sketch->capacity = orr_grow(sketch->capacity, sketch->count + bytes);
+        sketch->saved = orr_realloc(sketch->saved, sketch->capacity, 1);
+    }
+    const struct step step = {
+        .before = sketch->count, .node = index, .shared_count = node->shared_count};
+    unsigned char *at = sketch->saved + sketch->count;
+    memcpy(at, node->idle.v, vector);
+    memcpy(at + vector, node->used.v, vector);
+    memcpy(at + 2 * vector, node->releasing.v, vector);
+    if (shared > 0) {
+        memcpy(at + 3 * vector, node->shared, shared);
+    }
+    memcpy(at + 3 * vector + shared, &step, sizeof step);
+    sketch->count += bytes;
+}
+
+void orr_sketch_rollback(struct orr_sketch *sketch, size_t count)
+{
+    const size_t vector = vector_bytes(sketch->session);
+    while (sketch->count > count) {
+        struct step step;
+        memcpy(&step, sketch->saved + sketch->count - sizeof step, sizeof step);
+        struct orr_snode *node = &sketch->session->nodes[step.node];
+        const unsigned char *at = sketch->saved + step.before;
+        memcpy(node->idle.v, at, vector);
+        memcpy(node->used.v, at + vector, vector);
+        memcpy(node->releasing.v, at + 2 * vector, vector);
+        node->shared_count = step.shared_count;
+        if (step.shared_count > 0) {
+            memcpy(node->shared, at + 3 * vector, step.shared_count * sizeof *node->shared);
+        }
+        sketch->count = step.before;
+    }
+    if (count == 0) {
+        sketch->session->next_gpu_group = sketch->next_gpu_group;
+    }
+}
+
+void orr_sketch_start(struct orr_sketch *sketch, struct orr_session *session)
+{
+    sketch->session = session;
+    sketch->next_gpu_group = session->next_gpu_group;
+    sketch->count = 0;
+}
+
+void orr_sketch_release(struct orr_sketch *sketch)
+{
+    orr_free(sketch->saved);
+    *sketch = (struct orr_sketch){0};
+}
+
+/* From one state to another, on the devices that the task has. */
+static void move(struct orr_sketch *sketch, const struct orr_stask *task, uint8_t from, uint8_t to)
+{
+    struct orr_session *session = sketch->session;
+    const struct orr_ask *ask = orr_task_ask(session, task);
+    const uint32_t *groups = orr_task_groups(session, task);
+    save_node(sketch, task->live.node);
+    orr_session__book(session, task->live.node, ask, from, groups, task->live.group_count, -1);
+    orr_session__book(session, task->live.node, ask, to, groups, task->live.group_count, 1);
+}
+
+void orr_sketch_evict(struct orr_sketch *sketch, uint32_t index)
+{
+    const struct orr_stask *task = &sketch->session->tasks[index];
+    move(sketch, task, task->live.status, ORR_TASK_RELEASING);
+}
+
+/* False: most nodes, and the ask does not fit there. */
+static bool may_fit(const struct orr_ask *ask, const struct orr_snode *node, int64_t free)
+{
+    bool may = free >= (orr_ask_is_shared(ask) ? ORR_MGPU : ask->request.v[ORR_SLOT_GPU]);
+    if (!may && orr_ask_is_shared(ask)) {
+        const int64_t need = orr_session_shared_need(ask, node);
+        for (uint32_t i = 0; !may && i < node->shared_count; i++) {
+            may = orr_place__shared_matches(node, &node->shared[i], need);
+        }
+    }
+    return may;
+}
+
+struct rated {
+    uint32_t node, rank;
+    int32_t points;
+    int64_t free;
+};
+
+static bool is_better(const struct rated *a, const struct rated *b, bool packs)
+{
+    if (b->node == ORR_NONE || a->points != b->points) {
+        return b->node == ORR_NONE || a->points > b->points;
+    }
+    return packs && a->free != b->free ? a->free < b->free : a->rank < b->rank;
+}
+
+/* Packing is worth less than any other point. It is worth nothing where no node has more than no
+ * GPU free, if one has just that (orr_place__packed_score). */
+static uint32_t best_of(const struct orr_session *session, const struct orr_ask *ask,
+                        struct orr_node_list nodes)
+{
+    struct rated packed = {.node = ORR_NONE}, unpacked = {.node = ORR_NONE};
+    int64_t most = INT64_MIN;
+    for (uint32_t i = 0; i < nodes.count; i++) {
+        const uint32_t n = nodes.nodes[i];
+        const struct orr_snode *node = &session->nodes[n];
+        const int64_t free = orr_place__free(node, ask);
+        most = node->allocatable.v[ORR_SLOT_GPU] > 0 && free > most ? free : most;
+        if (may_fit(ask, node, free) && orr_place__fits_ask(session, ask, n)) {
+            const struct rated one = {.node = n,
+                                      .rank = node->rank,
+                                      .points = orr_place__points(session, ask, n),
+                                      .free = free};
+            packed = is_better(&one, &packed, true) ? one : packed;
+            unpacked = is_better(&one, &unpacked, false) ? one : unpacked;
+        }
+    }
+    return most == 0 ? unpacked.node : packed.node;
+}
+
+bool orr_sketch_place(struct orr_sketch *sketch, uint32_t index, bool evicted,
+                      struct orr_node_list nodes)
+{
+    struct orr_session *session = sketch->session;
+    const struct orr_stask *task = &session->tasks[index];
+    const struct orr_ask *ask = orr_task_ask(session, task);
+    const uint32_t node = best_of(session, ask, nodes);
+    struct orr_device_choice choice = {.pipeline = true};
+    if (node == ORR_NONE ||
+        (orr_ask_is_shared(ask) &&
+         !orr_place__choose_devices(session, ask, &session->nodes[node], true, &choice))) {
+        return false;
+    }
+    if (evicted && task->live.node == node && orr_place__same_devices(session, task, &choice)) {
+        move(sketch, task, ORR_TASK_RELEASING, task->live.status);
+        return true;
+    }
+    save_node(sketch, node);
+    orr_session__book(session, node, ask, ORR_TASK_PIPELINED, choice.groups, ask->devices, 1);
+    return true;
+}
