@@ -37,4 +37,4 @@ orr_verdict_test(easy_no_spare hpc2n-exact hpc2n-exact.easy-no-spare easy 0)
 orr_verdict_test(easy_unguarded hpc2n-exact hpc2n-exact.easy-unguarded easy 250)
 # Seconds each: 80 planted faults, and random worlds of kai beyond the first.
 orr_full(audit.planted audit.shares_of_others audit.random_1 audit.random_20 audit.random_61 audit.random_121
-  audit.random_las audit.random_static)
+  audit.random_las audit.random_static audit.random_easy audit.random_kube)

@@ -10,4 +10,4 @@ endforeach()
 orr_cases(exec)
 # Seconds each, of many rows or jobs; the small ones of each kind stay quick.
 orr_full(exec.autoscale_many exec.changes_many exec.changes_gangs exec.autoscale_drain exec.endless_failures
-  exec.changes_limit exec.changes_grow exec.changes_order exec.failures_availability)
+  exec.changes_limit exec.changes_grow exec.changes_order exec.changes_quota exec.autoscale_follow exec.failures_availability)

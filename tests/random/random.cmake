@@ -22,5 +22,5 @@ orr_shell_cases(random random/found.sh $<TARGET_FILE:orrery>)
 get_property(found DIRECTORY PROPERTY TESTS)
 list(FILTER found INCLUDE REGEX "^random\\.")
 list(REMOVE_ITEM found random.nobody_comes random.parts_that_hold_no_memory random.behind_one_that_gives_up
-  random.held_back_until_too_late random.foreign_pods_leave random.backlog_with_epochs random.empty_shard)
+  random.held_back_until_too_late random.held_back_to_the_end)
 orr_full(${found})

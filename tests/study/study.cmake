@@ -20,6 +20,6 @@ add_test(NAME study.slurm COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/study/slurm.sh 
   ${CMAKE_CURRENT_BINARY_DIR}/study ${PROJECT_SOURCE_DIR})
 set_tests_properties(study.fork study.slurm PROPERTIES LABELS full TIMEOUT 300 SKIP_RETURN_CODE 77)
 orr_cases(study)
-# Seconds each: many runs. Numbers of each are checked in unit tests; openmetrics, perfetto and init stay quick.
+# Seconds each: many runs. Numbers of each are checked in unit tests; perfetto and init stay quick.
 orr_full(study.growth study.calibrate study.ci study.compare study.explain study.figures study.forecast study.gate study.json study.json_fails study.json_results study.json_scenarios study.report study.tables study.totals study.totals_others study.tune study.whatif
-  study.replicas study.sweep study.bundle study.capacity study.display_names study.terminal study.cycles study.blame study.faults)
+  study.replicas study.sweep study.bundle study.capacity study.display_names study.terminal study.cycles study.blame study.faults study.openmetrics)
