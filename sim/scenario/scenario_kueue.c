@@ -105,23 +105,30 @@ static void write_fungibility(struct orr_scenario__load *load,
     }
 }
 
+/* Nobody starts in a queue that is stopped, which no run would tell apart from one that is full. */
+static enum orr_status refuse_stopped(struct orr_scenario__load *load, const char *kind,
+                                      const struct orr_scenario__node *spec)
+{
+    const char *stop = orr_scenario__text_below(spec, "stopPolicy");
+    return stop == NULL || strcmp(stop, "None") == 0
+               ? ORR_OK
+               : orr_scenario__fail(load, &orr_scenario__below(spec, "stopPolicy")->at,
+                                    "a %s that is stopped (%.80s) starts nothing: leave it out",
+                                    kind, stop);
+}
+
 static enum orr_status convert_cluster_queue(struct orr_scenario__load *load, const char *name,
                                              const struct orr_scenario__node *object,
                                              struct orr_scenario__node *out)
 {
     const struct orr_scenario__node *spec = orr_scenario__below(object, "spec");
-    const char *stop = orr_scenario__text_below(spec, "stopPolicy"),
-               *strategy = orr_scenario__text_below(spec, "queueingStrategy");
+    const char *strategy = orr_scenario__text_below(spec, "queueingStrategy");
     struct orr_scenario__node *queue = orr_scenario__node(load, ORR_NODE_MAP, object->at);
     queue->whole = true;
     enum orr_status status = orr_scenario__add_holder(load, name, false, spec, queue);
+    status = status == ORR_OK ? refuse_stopped(load, "ClusterQueue", spec) : status;
     if (status != ORR_OK) {
         return status;
-    }
-    if (stop != NULL && strcmp(stop, "None") != 0) {
-        return orr_scenario__fail(
-            load, &orr_scenario__below(spec, "stopPolicy")->at,
-            "a ClusterQueue that is stopped (%.80s) starts nothing: leave it out", stop);
     }
     orr_scenario__add_text(load, queue, "strategy", strategy != NULL ? strategy : "BestEffortFIFO",
                            object->at);
@@ -312,16 +319,20 @@ enum orr_status orr_scenario__convert_configuration(struct orr_scenario__load *l
 
 /* --- local queues --- */
 
-static void keep_local_queue(struct orr_scenario__load *load, struct orr_scenario__node *object)
+static enum orr_status keep_local_queue(struct orr_scenario__load *load,
+                                        struct orr_scenario__node *object)
 {
     const struct orr_scenario__node *spec = orr_scenario__below(object, "spec");
-    if (orr_scenario__below(orr_scenario__below(spec, "fairSharing"), "weight") == NULL) {
-        return; /* it is one of weight 1, as every user is */
+    const enum orr_status status = refuse_stopped(load, "LocalQueue", spec);
+    if (status != ORR_OK ||
+        orr_scenario__below(orr_scenario__below(spec, "fairSharing"), "weight") == NULL) {
+        return status; /* it is one of weight 1, as every user is */
     }
     if (load->local_objects == NULL) {
         load->local_objects = orr_scenario__node(load, ORR_NODE_LIST, object->at);
     }
     orr_scenario__add(load, load->local_objects, NULL, object->at, object);
+    return ORR_OK;
 }
 
 enum orr_status orr_scenario__settle_local_queues(struct orr_scenario__load *load,
@@ -382,8 +393,7 @@ enum orr_status orr_scenario__convert_kueue(struct orr_scenario__load *load,
         return convert_flavor(load, object);
     }
     if (orr_scenario__is_kind(object, "LocalQueue")) {
-        keep_local_queue(load, object);
-        return ORR_OK;
+        return keep_local_queue(load, object);
     }
     const bool cohort = orr_scenario__is_kind(object, "Cohort");
     if (!cohort && !orr_scenario__is_kind(object, "ClusterQueue")) {
