@@ -105,7 +105,7 @@ if [ "${1:-}" = --all ]; then
     # behaviour of the same sources, which both presets above looked at.
     build clang && tests clang -L quick -E '^tidy\.' && tests clang -L full -R '^(golden|case|peers|random|unit)\.' -E '_long$|test_analysis_'
     # What users build is gcc at -O3 across files: the clone's program. With clang at -O0 these are the levels that are
-    # left: golden tests ran on gcc at -Og, with sanitizers and without, and on clang at -O2.
+    # left: golden tests ran on gcc at -Og, at -O1 under the sanitizers, and on clang at -O3.
     step readme first_command_on_a_clone
     step digests env BUILDS="$root/build/clone/build/user/orrery clang-O0" sh tests/golden/digests.sh
     rm -rf build/clone
