@@ -15,8 +15,8 @@
 static void add_entry(struct orr_kueue *kueue, uint32_t workload, bool second_pass)
 {
     kueue->entries = ORR_ROOM_FOR_ONE(kueue->entries, kueue->entry_count, kueue->entry_capacity);
-    kueue->entries[kueue->entry_count++] =
-        (struct kueue_entry){.workload = workload, .second_pass = second_pass};
+    kueue->entries[kueue->entry_count++] = (struct kueue_entry){
+        .workload = workload, .replaced = ORR_NONE, .second_pass = second_pass};
 }
 
 static bool collect_heads(struct orr_kueue *kueue)
@@ -79,8 +79,14 @@ static void hold(struct orr_kueue *kueue, const struct kueue_entry *entry)
         for (uint32_t r = 0; r < kueue->resources; r++) {
             const size_t at = (size_t)s * kueue->resources + r;
             held[s].flavors[r] = assignment->flavored[at].flavor;
-            held[s].usage[r] = held[s].flavors[r] != ORR_NONE ? assignment->requests[at] : 0;
+            held[s].usage[r] =
+                held[s].flavors[r] != ORR_NONE
+                    ? orr_kueue__whole_request(kueue, entry->workload, s, r, assignment->counts[s])
+                    : 0;
         }
+    }
+    if (entry->replaced != ORR_NONE && orr_kueue_holds(kueue, entry->replaced)) {
+        orr_kueue_release(kueue, entry->replaced); /* no pod is counted twice */
     }
     orr_kueue_hold(kueue, entry->workload, held, kueue->now);
     orr_kueue__charge_entry(kueue, entry->workload);

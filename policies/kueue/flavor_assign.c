@@ -37,41 +37,62 @@ struct demand { /* of pod sets decided together, in one resource group */
 int64_t orr_kueue__full_count(const struct orr_kueue *kueue, uint32_t workload, uint32_t set)
 {
     const struct orr_kueue_new *is = &kueue->workloads[workload].is;
-    return is->pod_sets[set].count - (is->reclaimable != NULL ? is->reclaimable[set] : 0);
+    const int64_t *pods = kueue->workloads[workload].pods;
+    return (pods != NULL ? pods[set] : is->pod_sets[set].count) -
+           (is->reclaimable != NULL ? is->reclaimable[set] : 0);
+}
+
+uint32_t orr_kueue__replaced(const struct orr_kueue *kueue, uint32_t workload)
+{
+    const uint32_t old = kueue->workloads[workload].is.replaces;
+    return old != ORR_NONE && kueue->workloads[old].held != NULL && !kueue->workloads[old].hidden
+               ? old
+               : ORR_NONE;
 }
 
 static int64_t replaced_usage(const struct orr_kueue *kueue, uint32_t workload, uint32_t set,
                               uint32_t resource)
 {
-    const uint32_t old = kueue->workloads[workload].is.replaces;
-    if (old == ORR_NONE || kueue->workloads[old].held == NULL ||
-        set >= kueue->workloads[old].is.pod_set_count) {
-        return 0;
-    }
-    return kueue->workloads[old].held[set].usage[resource];
+    const uint32_t old = orr_kueue__replaced(kueue, workload);
+    return old == ORR_NONE || set >= kueue->workloads[old].is.pod_set_count
+               ? 0
+               : orr_kueue__held_usage(kueue, old, set, resource);
 }
 
-int64_t orr_kueue__request(const struct orr_kueue *kueue, uint32_t workload, uint32_t set,
-                           uint32_t resource, int64_t count)
+static bool counts_pods(const struct orr_kueue *kueue, uint32_t queue)
 {
-    const struct orr_kueue_new *is = &kueue->workloads[workload].is;
-    const int64_t per_pod = is->pod_sets[set].per_pod[resource];
-    if (resource == kueue->spec->pods_resource) {
-        const struct orr_kueue_queue *queue = &kueue->spec->queues[is->queue];
-        for (uint32_t g = 0; g < queue->group_count; g++) {
-            for (uint32_t r = 0; r < queue->groups[g].resource_count; r++) {
-                if (queue->groups[g].resources[r] == resource) {
-                    return count - replaced_usage(kueue, workload, set, resource);
-                }
+    const struct orr_kueue_queue *is = &kueue->spec->queues[queue];
+    for (uint32_t g = 0; g < is->group_count; g++) {
+        for (uint32_t r = 0; r < is->groups[g].resource_count; r++) {
+            if (is->groups[g].resources[r] == kueue->spec->pods_resource) {
+                return true;
             }
         }
     }
-    if (per_pod == ORR_KUEUE_NOT_ASKED) {
-        return ORR_KUEUE_NOT_ASKED;
+    return false;
+}
+
+int64_t orr_kueue__whole_request(const struct orr_kueue *kueue, uint32_t workload, uint32_t set,
+                                 uint32_t resource, int64_t count)
+{
+    const struct orr_kueue_new *is = &kueue->workloads[workload].is;
+    const int64_t per_pod = is->pod_sets[set].per_pod[resource];
+    if (resource == kueue->spec->pods_resource && counts_pods(kueue, is->queue)) {
+        return count;
     }
-    const int64_t asked = orr_quota_sub(orr_quota_times(per_pod, count),
-                                        replaced_usage(kueue, workload, set, resource));
-    return asked > 0 ? asked : 0;
+    return per_pod == ORR_KUEUE_NOT_ASKED ? per_pod : orr_quota_times(per_pod, count);
+}
+
+/* An elastic slice asks what it has more than the one that it replaces. */
+static int64_t request(const struct orr_kueue *kueue, uint32_t workload, uint32_t set,
+                       uint32_t resource, int64_t count)
+{
+    const int64_t whole = orr_kueue__whole_request(kueue, workload, set, resource, count);
+    if (whole == ORR_KUEUE_NOT_ASKED) {
+        return whole;
+    }
+    const int64_t more = orr_quota_sub(whole, replaced_usage(kueue, workload, set, resource));
+    return more > 0 ? more : 0;
 }
 
 /* --- which of two is better --- */
@@ -217,8 +238,8 @@ static bool is_other_slice(const struct assigner *assigner, const struct demand 
                            uint32_t flavor)
 {
     const struct orr_kueue *kueue = assigner->kueue;
-    const uint32_t old = kueue->workloads[assigner->workload].is.replaces;
-    if (old == ORR_NONE || kueue->workloads[old].held == NULL) {
+    const uint32_t old = orr_kueue__replaced(kueue, assigner->workload);
+    if (old == ORR_NONE) {
         return false;
     }
     for (uint32_t s = 0; s < demand->set_count; s++) {
@@ -496,7 +517,7 @@ static struct orr_kueue_assignment *start(struct assigner *assigner)
                              : orr_kueue__full_count(kueue, assigner->workload, s);
         for (uint32_t r = 0; r < kueue->resources; r++) {
             const size_t at = (size_t)s * kueue->resources + r;
-            out->requests[at] = orr_kueue__request(kueue, assigner->workload, s, r, out->counts[s]);
+            out->requests[at] = request(kueue, assigner->workload, s, r, out->counts[s]);
             out->flavored[at].flavor = ORR_NONE;
         }
     }

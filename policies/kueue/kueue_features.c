@@ -56,7 +56,10 @@ static const struct orr_feature features[] = {
      "vector TestFindTopologyAssignmentsMultiLayerReplacement/replacement fails when no capacity "
      "in incomplete slice domain; run lost_nodes; run second_pass",
      NULL},
-    {"elastic-slices", "decided", "vector own/a slice that shrinks keeps its first pods", NULL},
+    {"elastic-slices", "supported",
+     "run elastic; test test_kueue slice__asks_the_difference_and_is_counted_once; vector own/a "
+     "slice that shrinks keeps its first pods",
+     "of services and of workers that follow their backlog; also with a topology"},
     {NULL, NULL, NULL, NULL}};
 
 const struct orr_feature *orr_kueue_features(void)

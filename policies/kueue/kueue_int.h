@@ -13,6 +13,7 @@ enum kueue_place { KUEUE_OUT, KUEUE_HEAP, KUEUE_BULK_PARKED, KUEUE_PARKED, KUEUE
 
 struct kueue_workload {
     struct orr_kueue_new is;
+    int64_t *pods;                   /* by pod set, of elastic ones; NULL: those of the sets */
     struct orr_kueue_held_set *held; /* by pod set, or NULL: no quota */
     struct orr_kueue_amount *usage;  /* held */
     uint32_t usage_count;
@@ -78,6 +79,7 @@ enum kueue_requeue {
 
 struct kueue_entry {
     uint32_t workload;
+    uint32_t replaced; /* the slice whose quota it gets; ORR_NONE */
     bool second_pass, processed, nominated;
     const struct orr_kueue_assignment *assignment;
     const struct orr_kueue_target *targets;
@@ -149,9 +151,12 @@ struct kueue_choice {      /* how to assign */
 };
 struct orr_kueue_assignment *orr_kueue__assign(struct orr_kueue *kueue, uint32_t workload,
                                                const struct kueue_choice *choice);
-int64_t orr_kueue__request(const struct orr_kueue *kueue, uint32_t workload, uint32_t set,
-                           uint32_t resource, int64_t count);
+/* Of all its pods, also where a slice asks for some of them alone. */
+int64_t orr_kueue__whole_request(const struct orr_kueue *kueue, uint32_t workload, uint32_t set,
+                                 uint32_t resource, int64_t count);
 int64_t orr_kueue__full_count(const struct orr_kueue *kueue, uint32_t workload, uint32_t set);
+/* The slice that it takes over from, as long as that holds quota; ORR_NONE otherwise. */
+uint32_t orr_kueue__replaced(const struct orr_kueue *kueue, uint32_t workload);
 
 /* flavor_memory.c */
 void orr_kueue__remember(struct orr_kueue *kueue, uint32_t workload,
@@ -203,6 +208,8 @@ void orr_kueue__fair(struct kueue_problem *problem, struct kueue_targets *target
 /* kueue_state.c */
 void orr_kueue__off_books(struct orr_kueue *kueue, uint32_t workload);
 void orr_kueue__on_books(struct orr_kueue *kueue, uint32_t workload);
+int64_t orr_kueue__held_usage(const struct orr_kueue *kueue, uint32_t workload, uint32_t set,
+                              uint32_t resource);
 /* Its pods are elsewhere now. */
 void orr_kueue__move(struct orr_kueue *kueue, uint32_t workload,
                      const struct orr_kueue_held_set *merged);
@@ -223,8 +230,12 @@ bool orr_kueue__uses_topology(const struct orr_kueue *kueue, uint32_t workload,
 /* Places all pod sets; `empty`: as if nobody ran. False: some cannot be. */
 bool orr_kueue__place_all(struct orr_kueue *kueue, uint32_t workload,
                           struct orr_kueue_assignment *assignment, bool empty, bool keep);
-bool orr_kueue__topology_has_room(const struct orr_kueue *kueue, uint32_t workload,
+bool orr_kueue__topology_has_room(struct orr_kueue *kueue, uint32_t workload,
                                   const struct orr_kueue_assignment *assignment);
+/* Adds the pods of placed sets in the flavors' snapshots; those that a slice takes over are among
+ * them. */
+void orr_kueue__occupy(struct orr_kueue *kueue, uint32_t workload,
+                       const struct orr_kueue_held_set *placed);
 /* Adds (or, with -1, takes off) the pods of placed sets in the flavors' snapshots. */
 void orr_kueue__occupy_sets(struct orr_kueue *kueue, uint32_t workload,
                             const struct orr_kueue_held_set *sets, int64_t sign, bool held);

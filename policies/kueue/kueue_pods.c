@@ -107,14 +107,17 @@ static enum orr_reason place_assigned(const struct kueue_run *run, const struct 
 {
     const struct orr_kueue_held_set *held =
         &orr_kueue_held(run->kueue, run->jobs[job].workload)[group];
+    int64_t missing =
+        orr_kueue__pods_due(run, view, job, group) - orr_kueue__pods_held(view, job, group);
     bool all = true;
     for (uint32_t d = 0; d < held->domain_count; d++) {
         const struct orr_kueue_domain *domain = &held->domains[d];
         const uint32_t node = orr_kueue_leaf_node(run->kueue, held->topology_flavor, domain->leaf);
         bool placed = true;
         for (int64_t has = orr_kueue__pods_on(view, job, group, node);
-             placed && has < domain->count; has++) {
+             placed && has < domain->count && missing > 0; has++) {
             placed = orr_txn_place(txn, job, group, 1, node);
+            missing -= placed;
         }
         all = all && placed;
     }
@@ -136,7 +139,7 @@ static enum orr_reason place_group(struct kueue_run *run, const struct orr_view 
     run->places.stale = run->places.stale || run->places.mixed;
     const struct orr_request request = request_of(run, view, job, group);
     const struct orr_task_group *own = &view->shapes->shapes[view->specs[job].shape].groups[group];
-    const int64_t wanted = orr_kueue_held(run->kueue, run->jobs[job].workload)[group].count;
+    const int64_t wanted = orr_kueue__pods_due(run, view, job, group);
     for (int64_t held = orr_kueue__pods_held(view, job, group); held < wanted; held++) {
         const uint32_t node = run->params.score == KUEUE_SCORE_LEAST
                                   ? orr_ledger_most_idle(view->ledger, &request)
@@ -188,7 +191,7 @@ static enum orr_reason place_job(struct kueue_run *run, const struct orr_view *v
     return worst;
 }
 
-/* Its shape on the nodes of the flavors that it was admitted with. */
+/* Its shape on the nodes of the flavors that it was admitted with, with the pods that it got. */
 static enum orr_reason place_narrowed(const struct kueue_run *run, const struct orr_view *view,
                                       struct orr_txn *txn, uint32_t job)
 {
@@ -197,6 +200,10 @@ static enum orr_reason place_narrowed(const struct kueue_run *run, const struct 
     for (uint32_t g = 0; g < shape.group_count; g++) {
         groups[g] = shape.groups[g];
         groups[g].request = request_of(run, view, job, g);
+        groups[g].count = (uint32_t)orr_kueue__pods_due(run, view, job, g);
+        const uint32_t fewer = shape.groups[g].count - groups[g].count;
+        shape.tasks -= fewer;
+        shape.gpus_mgpu -= (int64_t)fewer * orr_request_mgpu(&groups[g].request);
     }
     shape.groups = groups;
     enum orr_reason reason = orr_place_consolidated_as(txn, view->ledger, job, &shape);
@@ -252,8 +259,9 @@ void orr_kueue__place_pods_of_all(struct kueue_run *run, const struct orr_view *
     run->released = false;
     for (uint32_t i = 0; i < run->unplaced_count; i++) {
         const uint32_t job = run->unplaced[i];
-        const bool whole =
-            run->params.placement == KUEUE_PLACE_IDEAL && !any_assigned(run, view, job);
+        const bool whole = run->params.placement == KUEUE_PLACE_IDEAL &&
+                           !any_assigned(run, view, job) && !view->specs[job].scales &&
+                           view->jobs[job].phase != ORR_JOB_RUNNING;
         const enum orr_reason verdict =
             whole ? place_whole(run, view, txn, job) : place_job(run, view, txn, job);
         if (verdict != ORR_REASON_NONE) {

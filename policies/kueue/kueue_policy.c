@@ -14,8 +14,6 @@
 #include "../registry/policies_int.h"
 #include "kueue_policy.h"
 
-#define SECOND ((orr_ms)1000)
-
 static enum orr_status kueue_open(const struct orr_host *host, const void *params,
                                   const struct orr_view *view, void **state, struct orr_err *err)
 {
@@ -67,7 +65,7 @@ static void kueue_close(void *state)
 
 /* --- between cycles --- */
 
-static void wake_later(struct kueue_run *run, orr_ms now, uint32_t queue)
+void orr_kueue__wake_later(struct kueue_run *run, orr_ms now, uint32_t queue)
 {
     struct kueue_wake *wake = &run->wakes[run->tree.nodes[queue].root];
     if (wake->at_ms == ORR_MS_NEVER) {
@@ -78,7 +76,7 @@ static void wake_later(struct kueue_run *run, orr_ms now, uint32_t queue)
 static void wake_all(struct kueue_run *run, orr_ms now)
 {
     for (uint32_t q = 0; q < run->spec.queue_count; q++) {
-        wake_later(run, now, q);
+        orr_kueue__wake_later(run, now, q);
     }
 }
 
@@ -110,7 +108,7 @@ static void release(struct kueue_run *run, const struct orr_view *view, uint32_t
     orr_kueue__change_loose(run, view, job, false);
     orr_kueue_release(run->kueue, is->workload);
     orr_kueue__leave_line(run, job);
-    wake_later(run, view->now, queue_of(run, view, job));
+    orr_kueue__wake_later(run, view->now, queue_of(run, view, job));
     orr_kueue__set_held(run, job, false, false);
     is->evicting = false;
 }
@@ -121,8 +119,12 @@ static void requeue(struct kueue_run *run, const struct orr_view *view, uint32_t
     struct kueue_job *is = &run->jobs[job];
     release(run, view, job);
     is->due_ms = ORR_MS_NEVER;
+    if (is->slice != ORR_NONE) {
+        orr_kueue__take_over(run, job);
+    }
+    orr_kueue__follow(run, view, job);
     if (!is->timed_out) {
-        orr_kueue_queue(run->kueue, is->workload);
+        orr_kueue__enqueue(run, view, job);
         return;
     }
     if (run->params.backoff_limit >= 0 && is->timeouts > (uint32_t)run->params.backoff_limit) {
@@ -137,42 +139,16 @@ static void requeue(struct kueue_run *run, const struct orr_view *view, uint32_t
 static void finish_eviction(struct kueue_run *run, const struct orr_view *view, uint32_t job)
 {
     if (run->jobs[job].evicted_ms == view->now) {
-        set_due(run, job, view->now + SECOND);
+        set_due(run, job, view->now + ORR_KUEUE_SECOND);
     } else {
         requeue(run, view, job);
     }
 }
 
-static void add(struct kueue_run *run, const struct orr_view *view, uint32_t job)
-{
-    const struct orr_job_spec *spec = &view->specs[job];
-    struct kueue_job *is = &run->jobs[job];
-    const orr_ms came = is->workload == ORR_NONE ? spec->submit_ms : view->now;
-    const struct orr_kueue_new workload = {
-        .queue = queue_of(run, view, job),
-        .local_queue = orr_kueue__local_queue(run, job),
-        .priority = spec->priority,
-        .rank = job,
-        .created = came / SECOND * SECOND,
-        .hash = (uint64_t)spec->shape << 32 | (uint32_t)spec->priority,
-        .pod_sets = orr_kueue__sets_of(run, view, spec->shape),
-        .pod_set_count = view->shapes->shapes[spec->shape].group_count,
-        .replaces = ORR_NONE};
-    *is = (struct kueue_job){.workload = orr_kueue_add(run->kueue, &workload),
-                             .hurt = is->hurt,
-                             .due_ms = ORR_MS_NEVER,
-                             .second_pass_ms = ORR_MS_NEVER};
-    while (run->job_of_capacity <= is->workload) {
-        run->job_of_capacity = (uint32_t)orr_grow(run->job_of_capacity, is->workload + 1);
-        run->job_of = orr_realloc(run->job_of, run->job_of_capacity, sizeof *run->job_of);
-    }
-    run->job_of[is->workload] = job;
-}
-
 static void submit(struct kueue_run *run, const struct orr_view *view, uint32_t job)
 {
-    add(run, view, job);
-    orr_kueue_queue(run->kueue, run->jobs[job].workload);
+    orr_kueue__add_job(run, view, job);
+    orr_kueue__enqueue(run, view, job);
     run->fresh = ORR_ROOM_FOR_ONE(run->fresh, run->fresh_count, run->fresh_capacity);
     run->fresh[run->fresh_count++] = job;
 }
@@ -206,7 +182,7 @@ static void set_running(const struct kueue_run *run, const struct orr_view *view
 static void take_running(struct kueue_run *run, const struct orr_view *view, uint32_t job)
 {
     const uint32_t groups = view->shapes->shapes[view->specs[job].shape].group_count;
-    add(run, view, job);
+    orr_kueue__add_job(run, view, job);
     struct kueue_job *is = &run->jobs[job];
     const struct orr_kueue_pod_set *asked = orr_kueue__sets_of(run, view, view->specs[job].shape);
     struct orr_kueue_held_set *sets = orr_zalloc(groups, sizeof *sets);
@@ -229,6 +205,17 @@ static void take_running(struct kueue_run *run, const struct orr_view *view, uin
     orr_free(sets);
     orr_kueue__set_held(run, job, true, true);
     is->admitted_ms = view->now;
+    orr_kueue__follow(run, view, job);
+}
+
+static bool is_ready(const struct kueue_run *run, const struct orr_view *view, uint32_t job)
+{
+    const uint32_t groups = view->shapes->shapes[view->specs[job].shape].group_count;
+    int64_t due = 0;
+    for (uint32_t g = 0; g < groups; g++) {
+        due += orr_kueue__pods_due(run, view, job, g);
+    }
+    return view->jobs[job].phase == ORR_JOB_RUNNING && (int64_t)view->jobs[job].placed_tasks >= due;
 }
 
 /* It lost pods by nobody's decision here: its controller makes them anew, its quota stays. */
@@ -246,6 +233,7 @@ static void lose_pods(struct kueue_run *run, const struct orr_view *view, uint32
 static void end(struct kueue_run *run, const struct orr_view *view, uint32_t job)
 {
     struct kueue_job *is = &run->jobs[job];
+    orr_kueue__hold_slice_back(run, job);
     if (is->admitted) {
         release(run, view, job);
     } else {
@@ -278,8 +266,11 @@ static void kueue_event(void *state, const struct orr_view *view, enum orr_job_e
         end(run, view, job);
     } else if (is->admitted && is->evicting && !orr_kueue__has_pods(view, job)) {
         finish_eviction(run, view, job);
-    } else if (is->admitted && !is->evicting) {
-        lose_pods(run, view, job);
+    } else if (!is->evicting) {
+        orr_kueue__follow(run, view, job);
+        if (is->admitted && (event != ORR_JOB_CHANGED || !is_ready(run, view, job))) {
+            lose_pods(run, view, job);
+        }
     }
 }
 
@@ -315,9 +306,10 @@ static void evict(struct kueue_run *run, const struct orr_view *view, struct orr
     is->evicted_ms = view->now;
     is->due_ms = ORR_MS_NEVER;
     orr_kueue_set_evicted(run->kueue, is->workload, true);
+    orr_kueue__hold_slice_back(run, job);
     orr_kueue__leave_line(run, job);
     orr_kueue__forget_loss(run, job);
-    if (view->jobs[job].phase == ORR_JOB_RUNNING) {
+    if (view->jobs[job].phase == ORR_JOB_RUNNING && orr_kueue__has_pods(view, job)) {
         (void)orr_txn_evict_for(txn, job, cause, beneficiary);
     } else {
         evict_parts(view, txn, job, cause, beneficiary);
@@ -329,18 +321,6 @@ static void evict(struct kueue_run *run, const struct orr_view *view, struct orr
 
 /* --- time --- */
 
-static bool is_ready(const struct kueue_run *run, const struct orr_view *view, uint32_t job)
-{
-    const struct orr_kueue_held_set *held = orr_kueue_held(run->kueue, run->jobs[job].workload);
-    const uint32_t groups = view->shapes->shapes[view->specs[job].shape].group_count;
-    int64_t wanted = 0;
-    for (uint32_t g = 0; g < groups; g++) {
-        wanted += held[g].count;
-    }
-    return view->jobs[job].phase == ORR_JOB_RUNNING &&
-           (int64_t)view->jobs[job].placed_tasks >= wanted;
-}
-
 static void time_out(struct kueue_run *run, const struct orr_view *view, struct orr_txn *txn,
                      uint32_t job)
 {
@@ -348,7 +328,8 @@ static void time_out(struct kueue_run *run, const struct orr_view *view, struct 
     is->timed_out = true;
     is->timeouts++;
     if (run->params.timestamp == 0) {
-        orr_kueue_set_order(run->kueue, is->workload, view->now / SECOND * SECOND);
+        orr_kueue_set_order(run->kueue, is->workload,
+                            view->now / ORR_KUEUE_SECOND * ORR_KUEUE_SECOND);
     }
     evict(run, view, txn, job, ORR_CAUSE_PREEMPT, ORR_NONE);
 }
@@ -379,7 +360,7 @@ static bool keep_time(struct kueue_run *run, const struct orr_view *view, struct
         return is->due_ms == ORR_MS_NEVER;
     }
     is->timed_out = false;
-    orr_kueue_queue(run->kueue, is->workload);
+    orr_kueue__enqueue(run, view, job);
     return true;
 }
 
@@ -394,10 +375,12 @@ static void keep_losses(struct kueue_run *run, const struct orr_view *view, stru
         const enum kueue_loss loss = orr_kueue__loss(run, view, job);
         run->jobs[job].hurt = loss == KUEUE_LOSS_LATER || loss == KUEUE_LOSS_DUE;
         if (run->jobs[job].hurt) {
+            orr_kueue__hold_slice_back(run, job);
             places->hurt[kept++] = job;
             continue;
         }
         orr_kueue__forget_loss(run, job);
+        orr_kueue__let_slice_go_on(run, job);
         if (loss == KUEUE_LOSS_SEVERAL) {
             evict(run, view, txn, job, ORR_CAUSE_NODE_FAILURE, ORR_NONE);
         }
@@ -501,6 +484,28 @@ static void explain_heads(struct kueue_run *run, const struct orr_view *view, st
     }
 }
 
+/* It was admitted, or its slice was. */
+static void begin(struct kueue_run *run, const struct orr_view *view, uint32_t job)
+{
+    struct kueue_job *is = &run->jobs[job];
+    if (is->slice != ORR_NONE) {
+        orr_kueue__take_over(run, job);
+        run->places.stale = run->places.stale || run->places.mixed;
+    } else {
+        orr_kueue__change_loose(run, view, job, true);
+    }
+    orr_kueue__set_held(run, job, true, false);
+    is->timed_out = false;
+    is->admitted_ms = view->now;
+    orr_kueue_grow_own_generation(run->kueue, is->workload);
+    orr_kueue__settle_usage(run, job, view->now);
+    orr_kueue__line_up(run, view, job);
+    if (run->params.wait_for_pods_ready) {
+        set_due(run, job, view->now + run->params.timeout_ms);
+    }
+    orr_kueue__follow(run, view, job);
+}
+
 /* True: something was decided. */
 static bool act(struct kueue_run *run, const struct orr_view *view, struct orr_txn *txn)
 {
@@ -516,17 +521,10 @@ static bool act(struct kueue_run *run, const struct orr_view *view, struct orr_t
         } else if (decisions[i].deed == ORR_KUEUE_MOVE) {
             orr_kueue__forget_loss(run, job);
             orr_kueue_grow_own_generation(run->kueue, is->workload);
+        } else if (decisions[i].deed == ORR_KUEUE_FINISH) {
+            orr_kueue__wake_later(run, view->now, queue_of(run, view, job));
         } else {
-            orr_kueue__set_held(run, job, true, false);
-            is->timed_out = false;
-            is->admitted_ms = view->now;
-            orr_kueue_grow_own_generation(run->kueue, is->workload);
-            orr_kueue__settle_usage(run, job, view->now);
-            orr_kueue__change_loose(run, view, job, true);
-            orr_kueue__line_up(run, view, job);
-            if (run->params.wait_for_pods_ready) {
-                set_due(run, job, view->now + run->params.timeout_ms);
-            }
+            begin(run, view, job);
         }
     }
     return count > 0;
@@ -591,7 +589,8 @@ static void explain_fresh(struct kueue_run *run, const struct orr_view *view, st
     for (uint32_t i = 0; i < run->fresh_count; i++) {
         const uint32_t job = run->fresh[i];
         const struct kueue_job *is = &run->jobs[job];
-        if (!is->admitted && view->jobs[job].reason == ORR_REASON_NONE) {
+        if (!is->admitted && view->jobs[job].reason == ORR_REASON_NONE &&
+            orr_kueue__wants_pods(view, job)) {
             explain(view, txn, job, reason_of_fresh(run, is->workload, job));
         }
     }
@@ -647,7 +646,7 @@ static void kueue_queue(void *state, const struct orr_view *view, uint32_t queue
     orr_kueue__set_quotas(run, view);
     for (uint32_t q = 0; q < run->spec.queue_count; q++) {
         orr_kueue_grow_generation(run->kueue, q);
-        wake_later(run, view->now, q);
+        orr_kueue__wake_later(run, view->now, q);
     }
 }
 
@@ -689,7 +688,7 @@ const struct orr_policy orr_policy_kueue = {
     .wake = kueue_wake,
     .close = kueue_close,
     .check = kueue_check,
-    .abilities = ORR_ABLE_LOSSES,
+    .abilities = ORR_ABLE_SCALE | ORR_ABLE_LOSSES,
     .node = kueue_node,
     .queue = kueue_queue,
     .heeds = kueue_heeds,

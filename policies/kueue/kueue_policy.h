@@ -23,8 +23,12 @@ struct kueue_params {
 };
 extern const struct orr_param orr_kueue__rows[];
 
+#define ORR_KUEUE_SECOND ((orr_ms)1000) /* times of its API are whole seconds */
+
 struct kueue_job {     /* of a run */
     uint32_t workload; /* ORR_NONE: it is not queued, or not any more */
+    uint32_t slice;    /* what waits to take over from it with other pods; ORR_NONE */
+    bool elastic;      /* its pods come and go, and are admitted by slices */
     bool admitted;     /* it holds quota */
     bool evicting;     /* it loses its pods, then its quota */
     bool timed_out;    /* because they were not ready in time */
@@ -118,6 +122,26 @@ uint32_t orr_kueue__flavor_there(const struct kueue_run *run, const struct orr_v
 /* The filter of nodes where pods of the set may go. */
 uint32_t orr_kueue__allowed(const struct kueue_run *run, const struct orr_view *view,
                             const struct orr_kueue_held_set *held, uint32_t allowed);
+
+/* kueue_slices.c: a job's workloads. */
+void orr_kueue__add_job(struct kueue_run *run, const struct orr_view *view, uint32_t job);
+/* Into the queue, if it wants any pods now. */
+void orr_kueue__enqueue(struct kueue_run *run, const struct orr_view *view, uint32_t job);
+bool orr_kueue__wants_pods(const struct orr_view *view, uint32_t job);
+/* Pods of a group that an admitted job is to have: those it wants, as far as it was granted them.
+ */
+int64_t orr_kueue__pods_due(const struct kueue_run *run, const struct orr_view *view, uint32_t job,
+                            uint32_t group);
+/* What the job wants may have changed. */
+void orr_kueue__follow(struct kueue_run *run, const struct orr_view *view, uint32_t job);
+/* Its slice is its workload now: that one was admitted, or the other is gone. */
+void orr_kueue__take_over(struct kueue_run *run, uint32_t job);
+/* Its slice must not be admitted: the job is evicted, ends, or lost a node. */
+void orr_kueue__hold_slice_back(struct kueue_run *run, uint32_t job);
+void orr_kueue__let_slice_go_on(struct kueue_run *run, uint32_t job);
+
+/* kueue_policy.c: the tree of the queue is woken, in a while. */
+void orr_kueue__wake_later(struct kueue_run *run, orr_ms now, uint32_t queue);
 
 /* kueue_usage.c: admission fair sharing. */
 void orr_kueue__open_usage(struct kueue_run *run, const struct orr_view *view);

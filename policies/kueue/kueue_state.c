@@ -54,6 +54,7 @@ void orr_kueue_close(struct orr_kueue *kueue)
     for (uint32_t w = 0; w < kueue->count; w++) {
         free_held(&kueue->workloads[w]);
         orr_free(kueue->workloads[w].tried);
+        orr_free(kueue->workloads[w].pods);
     }
     for (uint32_t q = 0; q < kueue->spec->queue_count; q++) {
         orr_kueue__close_queue(&kueue->queues[q]);
@@ -91,7 +92,8 @@ void orr_kueue_set_order(struct orr_kueue *kueue, uint32_t workload, int64_t at)
 
 /* --- quota that is held --- */
 
-/* Of pods that ended for good nothing is used; division comes first, as in Kueue. */
+/* Of pods that ended for good, or are not wanted any more, nothing is used; division comes first,
+ * as in Kueue. */
 static int64_t usage_of(const struct orr_kueue *kueue, uint32_t workload, uint32_t set,
                         const struct orr_kueue_held_set *held, uint32_t resource)
 {
@@ -99,6 +101,12 @@ static int64_t usage_of(const struct orr_kueue *kueue, uint32_t workload, uint32
     return remaining < held->count && held->count > 0
                ? orr_quota_times(held->usage[resource] / held->count, remaining)
                : held->usage[resource];
+}
+
+int64_t orr_kueue__held_usage(const struct orr_kueue *kueue, uint32_t workload, uint32_t set,
+                              uint32_t resource)
+{
+    return usage_of(kueue, workload, set, &kueue->workloads[workload].held[set], resource);
 }
 
 static struct orr_kueue_amount *sum_usage(const struct orr_kueue *kueue, uint32_t workload,
@@ -214,6 +222,65 @@ void orr_kueue__move(struct orr_kueue *kueue, uint32_t workload,
     }
     orr_kueue__occupy_sets(kueue, workload, is->held, 1, true);
     is->unhealthy_count = 0;
+}
+
+int64_t orr_kueue_pods(const struct orr_kueue *kueue, uint32_t workload, uint32_t set)
+{
+    const struct orr_kueue_held_set *held = kueue->workloads[workload].held;
+    const int64_t asked = orr_kueue__full_count(kueue, workload, set);
+    return held != NULL && held[set].count < asked ? held[set].count : asked;
+}
+
+/* Pods that a holder gave up count no more, also if it wants them back: those are another slice's.
+ */
+static void shrink(struct orr_kueue *kueue, uint32_t workload)
+{
+    struct kueue_workload *is = &kueue->workloads[workload];
+    account(kueue, workload, false);
+    for (uint32_t s = 0; s < is->is.pod_set_count; s++) {
+        for (uint32_t r = 0; r < kueue->resources; r++) {
+            is->held[s].usage[r] = usage_of(kueue, workload, s, &is->held[s], r);
+        }
+        is->held[s].count = orr_kueue_pods(kueue, workload, s);
+    }
+    orr_free(is->usage);
+    is->usage = sum_usage(kueue, workload, is->held, &is->usage_count);
+    account(kueue, workload, true);
+    kueue->queues[is->is.queue].generation++;
+}
+
+void orr_kueue_set_pods(struct orr_kueue *kueue, uint32_t workload, const int64_t *counts,
+                        uint64_t hash)
+{
+    struct kueue_workload *is = &kueue->workloads[workload];
+    const bool waits = is->place != KUEUE_OUT && is->place != KUEUE_BACKOFF;
+    if (waits) {
+        orr_kueue_drop(kueue, workload); /* it is another workload to its lane */
+    }
+    orr_free(is->pods);
+    is->pods = copy(counts, is->is.pod_set_count, sizeof *counts);
+    is->is.hash = hash;
+    if (waits) {
+        orr_kueue_queue(kueue, workload);
+    }
+    if (is->held != NULL) {
+        shrink(kueue, workload);
+    }
+}
+
+void orr_kueue_drop_pods(struct orr_kueue *kueue, uint32_t workload, uint32_t set, uint32_t domain,
+                         int64_t count)
+{
+    struct kueue_workload *is = &kueue->workloads[workload];
+    struct orr_kueue_held_set *held = &is->held[set];
+    orr_kueue__occupy_sets(kueue, workload, is->held, -1, true);
+    held->domains[domain].count -= count;
+    if (held->domains[domain].count == 0) {
+        held->domain_count--;
+        memmove(&held->domains[domain], &held->domains[domain + 1],
+                (held->domain_count - domain) * sizeof *held->domains);
+    }
+    orr_kueue__occupy_sets(kueue, workload, is->held, 1, true);
 }
 
 const struct orr_kueue_held_set *orr_kueue_held(const struct orr_kueue *kueue, uint32_t workload)

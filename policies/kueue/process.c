@@ -45,7 +45,8 @@ static bool may_reduce(const struct orr_kueue *kueue, uint32_t workload)
         some = some || (is->pod_sets[s].min_count >= 0 &&
                         is->pod_sets[s].min_count < is->pod_sets[s].count);
     }
-    return some && is->replaces == ORR_NONE && !kueue->spec->config.no_partial_admission;
+    return some && is->replaces == ORR_NONE && kueue->workloads[workload].pods == NULL &&
+           !kueue->spec->config.no_partial_admission;
 }
 
 static int64_t least_of(const struct orr_kueue_pod_set *set)
@@ -126,6 +127,7 @@ void orr_kueue__nominate(struct orr_kueue *kueue, struct kueue_entry *entry,
     }
     struct trial full, fewer;
     orr_kueue__drop_outdated(kueue, entry->workload);
+    entry->replaced = orr_kueue__replaced(kueue, entry->workload);
     kueue->workloads[entry->workload].resumed = orr_kueue__pending_flavors(kueue, entry->workload);
     if (!try_counts(kueue, entry->workload, NULL, pinned, &full) &&
         may_reduce(kueue, entry->workload) && reduce(kueue, entry->workload, pinned, &fewer)) {
@@ -190,7 +192,7 @@ static bool overlaps(struct orr_kueue *kueue, const struct kueue_entry *entry)
             return true;
         }
     }
-    return false;
+    return entry->replaced != ORR_NONE && kueue->workloads[entry->replaced].marked == mark;
 }
 
 /* Assigns anew from the flavors it was nominated with; `without_chosen`: as if all victims so far
@@ -224,7 +226,7 @@ static void take_usage(struct orr_kueue *kueue, const struct kueue_entry *entry)
                        assignment->usage[u].cell, assignment->usage[u].amount);
     }
     if (assignment->placed != NULL) {
-        orr_kueue__occupy_sets(kueue, entry->workload, assignment->placed, 1, false);
+        orr_kueue__occupy(kueue, entry->workload, assignment->placed);
     }
 }
 
@@ -252,7 +254,7 @@ static void reserve(struct orr_kueue *kueue, const struct kueue_entry *entry)
         orr_quota_take(kueue->tree, queue, cell, amount);
     }
     if (assignment->placed != NULL) {
-        orr_kueue__occupy_sets(kueue, entry->workload, assignment->placed, 1, false);
+        orr_kueue__occupy(kueue, entry->workload, assignment->placed);
     }
 }
 
@@ -274,6 +276,13 @@ static void evict_targets(struct orr_kueue *kueue, struct kueue_entry *entry)
 
 void orr_kueue__admit(struct orr_kueue *kueue, struct kueue_entry *entry)
 {
+    if (entry->replaced != ORR_NONE) {
+        push_decision(kueue,
+                      &(struct orr_kueue_decision){.deed = ORR_KUEUE_FINISH,
+                                                   .workload = entry->replaced,
+                                                   .by = entry->workload,
+                                                   .reason = ORR_KUEUE_WORKLOAD_SLICE_REPLACED});
+    }
     push_decision(kueue, &(struct orr_kueue_decision){.deed = entry->second_pass ? ORR_KUEUE_MOVE
                                                                                  : ORR_KUEUE_ADMIT,
                                                       .workload = entry->workload,

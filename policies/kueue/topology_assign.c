@@ -241,10 +241,28 @@ static int64_t count_pods(const struct orr_kueue_domain *domains, uint32_t count
     return pods;
 }
 
-static bool is_stale(const struct orr_kueue_pod_set *set)
+struct previous { /* where pods of a set are already */
+    const struct orr_kueue_domain *domains;
+    uint32_t count;
+};
+
+/* As stated, or those of the slice that it takes over from. */
+static struct previous previous_of(const struct orr_kueue *kueue, uint32_t workload, uint32_t set)
 {
-    for (uint32_t d = 0; d < set->previous_count; d++) {
-        if (set->previous[d].leaf == ORR_NONE) {
+    const struct orr_kueue_pod_set *is = &kueue->workloads[workload].is.pod_sets[set];
+    const uint32_t old = orr_kueue__replaced(kueue, workload);
+    if (is->previous_count > 0 || old == ORR_NONE ||
+        kueue->workloads[old].held[set].topology_flavor == ORR_NONE) {
+        return (struct previous){is->previous, is->previous_count};
+    }
+    const struct orr_kueue_held_set *held = &kueue->workloads[old].held[set];
+    return (struct previous){held->domains, held->domain_count};
+}
+
+static bool is_stale(const struct previous *previous)
+{
+    for (uint32_t d = 0; d < previous->count; d++) {
+        if (previous->domains[d].leaf == ORR_NONE) {
             return true;
         }
     }
@@ -252,26 +270,26 @@ static bool is_stale(const struct orr_kueue_pod_set *set)
 }
 
 /* Do the pods of the slice before stay? Not if a domain is gone or slices were not whole. */
-static bool keeps_previous(const struct orr_kueue_pod_set *workers,
-                           const struct orr_kueue_pod_set *leader, int64_t count)
+static bool keeps_previous(const struct orr_kueue_pod_set *workers, const struct previous *previous,
+                           const struct previous *of_leader, int64_t count)
 {
     const struct orr_kueue_topology_request *request = workers->topology;
     const int64_t size = request != NULL && request->layer_count > 0 ? request->layers[0].size : 1;
-    return workers->previous_count > 0 && !is_stale(workers) &&
-           (leader == NULL || !is_stale(leader)) &&
-           (size <= 1 || (count % size == 0 &&
-                          count_pods(workers->previous, workers->previous_count) % size == 0));
+    return previous->count > 0 && !is_stale(previous) && !is_stale(of_leader) &&
+           (size <= 1 ||
+            (count % size == 0 && count_pods(previous->domains, previous->count) % size == 0));
 }
 
 /* The first pods of the slice before, up to `count`. */
 static void keep(struct orr_kueue *kueue, struct kueue_topology *topology,
-                 const struct orr_kueue_pod_set *set, int64_t count, struct orr_kueue_held_set *out)
+                 const struct orr_kueue_pod_set *set, const struct previous *previous,
+                 int64_t count, struct orr_kueue_held_set *out)
 {
     struct orr_kueue_domain *domains =
-        orr_arena_alloc(&kueue->arena, (size_t)set->previous_count + 1, sizeof *domains);
+        orr_arena_alloc(&kueue->arena, (size_t)previous->count + 1, sizeof *domains);
     *out = (struct orr_kueue_held_set){.topology_flavor = topology->flavor, .domains = domains};
-    for (uint32_t d = 0; d < set->previous_count && count > 0; d++) {
-        domains[out->domain_count] = set->previous[d];
+    for (uint32_t d = 0; d < previous->count && count > 0; d++) {
+        domains[out->domain_count] = previous->domains[d];
         if (domains[out->domain_count].count > count) {
             domains[out->domain_count].count = count;
         }
@@ -301,12 +319,15 @@ static bool place_pair(struct orr_kueue *kueue, uint32_t workload, struct kueue_
                               .within = ORR_NONE};
     struct kueue_found found;
     struct orr_kueue_held_set kept = {0};
-    const bool elastic = keeps_previous(pods.workers, pods.leader, pods.count);
+    const struct previous previous = previous_of(kueue, workload, pair.workers);
+    const struct previous of_leader =
+        pods.leader != NULL ? previous_of(kueue, workload, pair.leader) : (struct previous){0};
+    const bool elastic = keeps_previous(pods.workers, &previous, &of_leader, pods.count);
     if (elastic) {
-        keep(kueue, topology, pods.workers, pods.count, &kept);
+        keep(kueue, topology, pods.workers, &previous, pods.count, &kept);
         pods.count -= count_pods(kept.domains, kept.domain_count);
-        if (pods.leader != NULL && pods.leader->previous_count > 0) {
-            keep(kueue, topology, pods.leader, counts[pair.leader], &out[pair.leader]);
+        if (of_leader.count > 0) {
+            keep(kueue, topology, pods.leader, &of_leader, counts[pair.leader], &out[pair.leader]);
             pods.leader = NULL;
         }
         if (pods.count == 0) {
@@ -371,11 +392,20 @@ static bool place_on(struct orr_kueue *kueue, uint32_t workload,
     return true;
 }
 
-bool orr_kueue__place_all(struct orr_kueue *kueue, uint32_t workload,
-                          struct orr_kueue_assignment *assignment, bool empty, bool keep)
+/* The pods that a slice takes over are among its own: they do not stand in its way. */
+static void lift_replaced(struct orr_kueue *kueue, uint32_t workload, int64_t sign)
+{
+    const uint32_t old = orr_kueue__replaced(kueue, workload);
+    if (old != ORR_NONE) {
+        orr_kueue__occupy_sets(kueue, old, kueue->workloads[old].held, sign, false);
+    }
+}
+
+static bool place_sets(struct orr_kueue *kueue, uint32_t workload,
+                       const struct orr_kueue_assignment *assignment, bool empty,
+                       struct orr_kueue_held_set *placed)
 {
     const struct orr_kueue_new *is = &kueue->workloads[workload].is;
-    struct orr_kueue_held_set *placed = new_sets(kueue, is->pod_set_count);
     for (uint32_t s = 0; s < is->pod_set_count; s++) {
         if (set_uses_topology(kueue, workload, assignment, s) &&
             flavor_of(kueue, assignment, s) == ORR_NONE) {
@@ -389,14 +419,32 @@ bool orr_kueue__place_all(struct orr_kueue *kueue, uint32_t workload,
             return false;
         }
     }
-    if (keep) {
-        assignment->placed = placed;
-    }
     return true;
 }
 
-bool orr_kueue__topology_has_room(const struct orr_kueue *kueue, uint32_t workload,
-                                  const struct orr_kueue_assignment *assignment)
+bool orr_kueue__place_all(struct orr_kueue *kueue, uint32_t workload,
+                          struct orr_kueue_assignment *assignment, bool empty, bool keep)
+{
+    struct orr_kueue_held_set *placed =
+        new_sets(kueue, kueue->workloads[workload].is.pod_set_count);
+    lift_replaced(kueue, workload, -1);
+    const bool found = place_sets(kueue, workload, assignment, empty, placed);
+    lift_replaced(kueue, workload, 1);
+    if (found && keep) {
+        assignment->placed = placed;
+    }
+    return found;
+}
+
+void orr_kueue__occupy(struct orr_kueue *kueue, uint32_t workload,
+                       const struct orr_kueue_held_set *placed)
+{
+    lift_replaced(kueue, workload, -1);
+    orr_kueue__occupy_sets(kueue, workload, placed, 1, false);
+}
+
+static bool has_room(const struct orr_kueue *kueue, uint32_t workload,
+                     const struct orr_kueue_assignment *assignment)
 {
     const struct orr_kueue_new *is = &kueue->workloads[workload].is;
     for (uint32_t s = 0; assignment->placed != NULL && s < is->pod_set_count; s++) {
@@ -415,6 +463,15 @@ bool orr_kueue__topology_has_room(const struct orr_kueue *kueue, uint32_t worklo
         }
     }
     return true;
+}
+
+bool orr_kueue__topology_has_room(struct orr_kueue *kueue, uint32_t workload,
+                                  const struct orr_kueue_assignment *assignment)
+{
+    lift_replaced(kueue, workload, -1);
+    const bool room = has_room(kueue, workload, assignment);
+    lift_replaced(kueue, workload, 1);
+    return room;
 }
 
 /* --- holders that lost a node --- */

@@ -39,11 +39,12 @@ YAML
     "$orrery" run run.yaml -o run.db --force -q --no-progress --check-books 2>err || fail "$1, seed $2: $(cat err)"
 }
 
-for p in fifo easy static kube las kai; do
+for p in fifo easy static kube las kai kueue; do
     for seed in 1 2 3 4; do
         run_random $p $seed
         [ $p = kube ] || "$orrery" audit run.db >out || fail "$p, seed $seed: $(cat out)"
-        sql "SELECT count(*) FROM job WHERE kind = 3 AND attempts > 0" 3
+        # under Kueue one that wants all its queue has from the first may never find that room free at once
+        sql "SELECT sum(attempts > 0 OR ('$p' = 'kueue' AND name = 'w')) FROM job WHERE kind = 3" 3
         # never more than it wanted at that time, but for those in their grace
         sql "SELECT count(*) FROM wanted AS w WHERE w.pods < (SELECT total(p.pods) FROM v_placements AS p
              WHERE p.job = w.job AND p.start_ms <= w.at_ms AND coalesce(p.end_ms, 9e18) > w.at_ms)" 0

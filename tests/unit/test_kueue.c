@@ -475,9 +475,151 @@ static void tree__in_a_circle_is_cut(void **state)
     orr_quota_release(&world.tree);
 }
 
+/* --- elastic slices --- */
+
+/* A workload of `count` pods of one unit each, queued; it takes over from `replaces`. */
+static uint32_t submit_pods(struct world *world, uint32_t queue, int32_t priority, int64_t created,
+                            int64_t count, uint32_t replaces)
+{
+    static const struct orr_kueue_pod_set many = {
+        .name = "main", .count = 9, .min_count = -1, .per_pod = &sizes[1]};
+    const struct orr_kueue_new workload = {.queue = queue,
+                                           .local_queue = ORR_NONE,
+                                           .priority = priority,
+                                           .rank = world->ranks++,
+                                           .created = created,
+                                           .pod_sets = &many,
+                                           .pod_set_count = 1,
+                                           .replaces = replaces};
+    const uint32_t id = orr_kueue_add(world->kueue, &workload);
+    orr_kueue_set_pods(world->kueue, id, &count, 1000 + (uint64_t)count);
+    orr_kueue_queue(world->kueue, id);
+    return id;
+}
+
+static int64_t used(const struct world *world, uint32_t node)
+{
+    return world->tree.usage[orr_quota_at(&world->tree, node, 0)];
+}
+
+static void slice__asks_the_difference_and_is_counted_once(void **state)
+{
+    (void)state;
+    struct world world;
+    prepare(&world);
+    open_world(&world);
+    const uint32_t old = submit_pods(&world, 2, 0, 0, 3, ORR_NONE);
+    run(&world, 1);
+    const uint32_t slice = submit_pods(&world, 2, 0, 1, 4, old);
+    run(&world, 1);
+    uint32_t count;
+    const struct orr_kueue_decision *decisions = orr_kueue_decisions(world.kueue, &count);
+    assert_int_equal(count, 2);
+    assert_int_equal(decisions[0].deed, ORR_KUEUE_FINISH);
+    assert_int_equal(decisions[0].workload, old);
+    assert_int_equal(decisions[0].by, slice);
+    assert_int_equal(decisions[1].deed, ORR_KUEUE_ADMIT);
+    assert_false(orr_kueue_holds(world.kueue, old));
+    assert_int_equal(orr_kueue_pods(world.kueue, slice, 0), 4);
+    assert_int_equal(used(&world, 2), 4);
+    orr_kueue_release(world.kueue, slice);
+    assert_int_equal(used(&world, 2), 0);
+    close_world(&world);
+}
+
+static void slice__that_does_not_fit_waits_whole(void **state)
+{
+    (void)state;
+    struct world world;
+    prepare(&world);
+    open_world(&world);
+    const uint32_t old = submit_pods(&world, 2, 0, 0, 2, ORR_NONE);
+    run(&world, 1);
+    const uint32_t slice = submit_pods(&world, 2, 0, 1, 5, old);
+    run(&world, 1);
+    assert_true(orr_kueue_holds(world.kueue, old));
+    assert_int_equal(used(&world, 2), 2);
+    const int64_t fewer = 4; /* it asks for less, and is looked at again at once */
+    orr_kueue_set_pods(world.kueue, slice, &fewer, 1004);
+    run(&world, 1);
+    assert_true(orr_kueue_holds(world.kueue, slice));
+    assert_int_equal(used(&world, 2), 4);
+    close_world(&world);
+}
+
+static void slice__that_shrinks_frees_its_quota(void **state)
+{
+    (void)state;
+    struct world world;
+    prepare(&world);
+    open_world(&world);
+    const uint32_t workload = submit_pods(&world, 2, 0, 0, 4, ORR_NONE);
+    run(&world, 1);
+    const int64_t fewer = 1, more = 3;
+    orr_kueue_set_pods(world.kueue, workload, &fewer, 1001);
+    assert_int_equal(used(&world, 2), 1);
+    assert_int_equal(orr_kueue_pods(world.kueue, workload, 0), 1);
+    const uint32_t other = submit(&world, 2, 0, 1, 3);
+    run(&world, 1);
+    assert_true(orr_kueue_holds(world.kueue, other));
+    orr_kueue_release(world.kueue, other);
+    orr_kueue_set_pods(world.kueue, workload, &more, 1003);
+    assert_int_equal(used(&world, 2), 1); /* what it gave up is a slice's to get */
+    close_world(&world);
+}
+
+/* b takes back what a borrowed from it, in the cycle in which a's slice is to take over. b's turn
+ * is first, as it borrows nothing: the slice cannot count on what is evicted. */
+static void slice__waits_where_the_one_before_is_a_victim(void **state)
+{
+    (void)state;
+    struct world world;
+    prepare(&world);
+    world.queues[1].reclaim = ORR_KUEUE_ANY;
+    open_world(&world);
+    const uint32_t old = submit_pods(&world, 0, 9, 0, 5, ORR_NONE);
+    run(&world, 1);
+    const uint32_t slice = submit_pods(&world, 0, 9, 1, 6, old);
+    const uint32_t other = submit(&world, 1, 1, 2, 4);
+    run(&world, 1);
+    assert_int_equal(evictions(&world), 1);
+    assert_true(orr_kueue_holds(world.kueue, old));
+    assert_false(orr_kueue_holds(world.kueue, slice));
+    assert_true(orr_kueue_in_heap(world.kueue, slice) || orr_kueue_is_parked(world.kueue, slice));
+    assert_false(orr_kueue_holds(world.kueue, other));
+    close_world(&world);
+}
+
+/* In hand while another's pods are missing, it takes over only when it is admitted. */
+static void slice__in_hand_takes_over_later(void **state)
+{
+    (void)state;
+    struct world world;
+    prepare(&world);
+    world.spec.config.block_admission = true;
+    open_world(&world);
+    const uint32_t old = submit_pods(&world, 2, 0, 0, 2, ORR_NONE);
+    run(&world, 1);
+    const uint32_t slice = submit_pods(&world, 2, 0, 1, 4, old);
+    orr_kueue_block(world.kueue, true);
+    run(&world, 1);
+    assert_int_equal(orr_kueue_in_hand(world.kueue), slice);
+    assert_true(orr_kueue_holds(world.kueue, old));
+    orr_kueue_block(world.kueue, false);
+    orr_kueue_admit_in_hand(world.kueue, 2000);
+    assert_false(orr_kueue_holds(world.kueue, old));
+    assert_int_equal(used(&world, 2), 4);
+    close_world(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slice__asks_the_difference_and_is_counted_once),
+        cmocka_unit_test(slice__that_does_not_fit_waits_whole),
+        cmocka_unit_test(slice__that_shrinks_frees_its_quota),
+        cmocka_unit_test(slice__waits_where_the_one_before_is_a_victim),
+        cmocka_unit_test(slice__in_hand_takes_over_later),
         cmocka_unit_test(preemptor__stays_first_in_best_effort),
         cmocka_unit_test(parked__wake_with_their_whole_tree),
         cmocka_unit_test(alike__are_parked_together_and_on_arrival),

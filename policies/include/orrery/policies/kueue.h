@@ -246,7 +246,8 @@ struct orr_kueue_new {           /* a workload as it is added */
     uint64_t hash; /* equal for workloads that are decided alike */
     const struct orr_kueue_pod_set *pod_sets;
     uint32_t pod_set_count;
-    uint32_t replaces;          /* elastic slice: the workload it takes over from; ORR_NONE */
+    uint32_t replaces;          /* elastic slice: the workload that it takes over from, with the
+                                   same pod sets; ORR_NONE */
     const int64_t *reclaimable; /* pods that ended for good, by pod set; NULL: none */
     bool preemption_gated;
     bool wrong_namespace; /* the queue does not take it */
@@ -268,6 +269,16 @@ const struct orr_kueue_held_set *orr_kueue_held(const struct orr_kueue *kueue, u
 bool orr_kueue_holds(const struct orr_kueue *kueue, uint32_t workload);
 /* Its quota is free; nobody is woken. */
 void orr_kueue_release(struct orr_kueue *kueue, uint32_t workload);
+/* An elastic workload's pods from now on, by pod set (copied), and its hash with these: of one that
+ * waits, what it asks; of a holder fewer pods free their quota, and more do not count until a slice
+ * (`replaces`) gets them. It is never admitted with fewer. */
+void orr_kueue_set_pods(struct orr_kueue *kueue, uint32_t workload, const int64_t *counts,
+                        uint64_t hash);
+/* So many pods of a holder are no more in that domain of a set; one without pods is gone. */
+void orr_kueue_drop_pods(struct orr_kueue *kueue, uint32_t workload, uint32_t set, uint32_t domain,
+                         int64_t count);
+/* Pods of a set that it asks, or that count against its quota. */
+int64_t orr_kueue_pods(const struct orr_kueue *kueue, uint32_t workload, uint32_t set);
 /* An eviction is under way; the quota is still held. */
 void orr_kueue_set_evicted(struct orr_kueue *kueue, uint32_t workload, bool evicted);
 /* When it counts as queued, if not when it was created. */
@@ -303,13 +314,13 @@ double orr_kueue_local_usage(const struct orr_kueue *kueue, uint32_t local_queue
 enum orr_kueue_deed {
     ORR_KUEUE_ADMIT,
     ORR_KUEUE_EVICT,
-    ORR_KUEUE_FINISH, /* an elastic slice that another took over */
+    ORR_KUEUE_FINISH, /* its quota went over to the elastic slice that is admitted next */
     ORR_KUEUE_MOVE    /* pods of a failed node go elsewhere */
 };
 struct orr_kueue_decision {
     enum orr_kueue_deed deed;
     uint32_t workload;
-    uint32_t by;                  /* evict: for whom */
+    uint32_t by;                  /* evict: for whom; finish: the slice */
     enum orr_kueue_reason reason; /* evict */
 };
 
