@@ -117,15 +117,23 @@ ORDER BY q.id;
 SELECT count(DISTINCT flavor) FROM flavor_node;
 
 -- name: flavored_count
-SELECT count(*) FROM queue_flavor WHERE resource = 'gpu';
+SELECT (SELECT count(*) FROM queue_flavor) + (SELECT count(*) FROM queue_bound);
 
 -- name: flavored
--- a flavor is the number of those with a smaller name
-SELECT queue, at_ms, CASE flavor WHEN '' THEN NULL ELSE
-  (SELECT count(DISTINCT n.flavor) FROM flavor_node AS n WHERE n.flavor < queue_flavor.flavor) END, quota, bound, lend
-FROM queue_flavor
-WHERE resource = 'gpu'
-ORDER BY at_ms, rowid;
+-- a flavor is the number of those with a smaller name, a resource its place in enum orr_audit_resource; bounds of CPU and
+-- memory are of all nodes, what a queue lends of them stands beside flavors
+SELECT queue, at_ms, flavor, resource, quota, bound, lend
+FROM (
+  SELECT queue, at_ms, CASE flavor WHEN '' THEN NULL ELSE
+      (SELECT count(DISTINCT n.flavor) FROM flavor_node AS n WHERE n.flavor < queue_flavor.flavor) END AS flavor,
+    CASE resource WHEN 'cpu' THEN 0 WHEN 'memory' THEN 1 ELSE 2 END AS resource, quota, bound, lend, 0 AS late, rowid AS nr
+  FROM queue_flavor
+  UNION ALL
+  SELECT b.queue, b.at_ms, NULL, CASE b.resource WHEN 'cpu' THEN 0 ELSE 1 END, b.quota, b.bound, -1, 1, b.rowid
+  FROM queue_bound AS b
+  WHERE b.at_ms IS NOT NULL OR NOT EXISTS (
+    SELECT 1 FROM queue_flavor AS f WHERE f.queue = b.queue AND f.flavor = '' AND f.resource = b.resource))
+ORDER BY at_ms, late, nr;
 
 -- name: flavor_node_count
 SELECT count(*) FROM flavor_node;
@@ -151,7 +159,7 @@ SELECT count(*) FROM job WHERE state > 0;
 -- name: jobs
 SELECT j.id, j.name, w.from_ms, j.start_ms, j.end_ms, j.estimate_ms, j.mgpu, j.pods, j.queue, j.evictions,
   j.state, j.min_pods, p.job IS NOT NULL,
-  t.useful + t.preempt + t.reclaim + t.consolidate + t.stale_gang + t.node_failure + t.max_runtime + t.maintenance
+  t.useful + t.preempt + t.reclaim + t.consolidate + t.stale_gang + t.node_failure + t.max_runtime + t.maintenance + t.pods_not_ready
     + t.checkpoint + t.restart + t.waiting,
   h.job IS NOT NULL AND h.eligible_ms IS NULL, a.mib, a.devices, a.kinds > 1, a.in_parts,
   a.choosy OR j.id IN (SELECT job FROM reason_change WHERE level IS NOT NULL), h.eligible_ms IS NOT NULL,
@@ -186,7 +194,7 @@ SELECT count(*) FROM v_placements;
 SELECT p.job, p.nr, p.node, p.pods, p.mgpu, p.devices, p.start_ms, p.end_ms,
   CASE WHEN j.node IS NOT NULL THEN s.beyond
        WHEN a.gpus > 1 AND coalesce(a.gpu_mgpu, 0) < 1000 THEN p.mgpu * (a.gpus - 1) / a.gpus ELSE 0 END,
-  p.ask, CASE WHEN a.level IS NOT NULL THEN coalesce(d.domain, p.node) END
+  p.ask, CASE WHEN a.level IS NOT NULL THEN coalesce(d.domain, p.node) END, p.pods * a.cpu_milli, p.pods * a.mem_bytes
 FROM v_placements AS p
 LEFT JOIN job AS j ON j.id = p.job
 LEFT JOIN ask AS a ON a.shape = j.shape AND a.nr = p.ask

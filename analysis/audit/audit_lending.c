@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* audit_lending.c - kueue: what queues hold of each flavor's GPUs, against quotas that cohorts lend
- * and borrow.
+/* audit_lending.c - kueue: what queues hold of each flavor's GPUs, CPUs and memory, against quotas
+ * that cohorts lend and borrow.
  *
- * Of each queue and cohort, by flavor:
+ * Resource by resource, of each queue and cohort, by flavor:
  *   subtree   own quota, and of each below what it lends of its subtree
  *   usage     what it holds, or those below it hold beyond what they keep to themselves
  *   law       usage <= subtree + what it may borrow; without anybody above: usage <= subtree
@@ -17,7 +17,8 @@
 
 #define UNLIMITED DBL_MAX
 
-struct cell {                  /* of a queue and flavor, in devices */
+struct cell {                  /* of a queue and flavor, in devices, milli-CPU or bytes */
+    bool stated;               /* it has some: nobody is held to what a queue does not count */
     double quota, limit, lend; /* as stated; UNLIMITED */
     double whole;              /* quota with all below it: stated, or their sum where it is more */
     double subtree, kept, usage; /* kept: of the subtree, lent to nobody */
@@ -27,9 +28,10 @@ struct cell {                  /* of a queue and flavor, in devices */
 struct lending {
     struct orr_audit_run *run;
     const struct orr_schedule *schedule;
-    uint32_t columns;    /* flavors, and all nodes alike as the last */
-    struct cell *cells;  /* queue * columns + flavor; behind the queues the cohort above them all */
-    double *gpus;        /* by flavor: of its nodes */
+    enum orr_audit_resource kind;
+    uint32_t columns;   /* flavors, and all nodes alike as the last */
+    struct cell *cells; /* queue * columns + flavor; behind the queues the cohort above them all */
+    double *gpus; /* by flavor: of its nodes; what no queue has of them the cohort above owns */
     uint32_t *flavor_of; /* by node; ORR_NONE: of none */
     bool *inner, *flavored_below;
     bool *open;     /* by root: its tree is not judged any more */
@@ -133,8 +135,8 @@ static void settle(struct lending *lending)
                 hand_up(lending, q, f, &quota);
             }
         }
-        const double spare = quota < lending->gpus[f] ? lending->gpus[f] - quota : 0;
-        top->subtree = sum_of(top->lent, spare);
+        const bool owns = lending->kind == ORR_AUDIT_GPU && quota < lending->gpus[f];
+        top->subtree = sum_of(top->lent, owns ? lending->gpus[f] - quota : 0);
     }
 }
 
@@ -161,12 +163,15 @@ static void judge_cell(struct lending *lending, uint32_t queue, uint32_t flavor,
     bool *reported = &lending->reported[(size_t)queue * lending->columns + flavor];
     lending->run->verdict->examined[ORR_AUDIT_LENDING]++;
     if (over && !*reported) {
+        static const char *const units[] = {
+            [ORR_AUDIT_GPU] = "GPUs", [ORR_AUDIT_CPU] = "milli-CPU", [ORR_AUDIT_MEMORY] = "bytes"};
         const bool all = queue == lending->schedule->queue_count;
+        const bool one = lending->kind == ORR_AUDIT_GPU && cell->usage == 1;
         orr_audit__found(
             lending->run, ORR_AUDIT_LENDING, now,
-            "%s%s: %g GPU%s%s count, and no more than %g may with what can be borrowed",
+            "%s%s: %.15g %s%s count, and no more than %.15g may with what can be borrowed",
             all ? "all queues" : "queue ", all ? "" : lending->schedule->queues[queue].name,
-            cell->usage, ORR_PLURAL(cell->usage),
+            cell->usage, one ? "GPU" : units[lending->kind],
             flavor + 1 == lending->columns ? "" : " of a flavor", most);
     }
     *reported = over;
@@ -186,19 +191,27 @@ static void set_cell(struct lending *lending, uint32_t queue, uint32_t flavor, d
     }
 }
 
+/* Are its quotas of all nodes alike? */
+static bool is_plain(const struct lending *lending, uint32_t queue)
+{
+    return !lending->schedule->queues[queue].flavored && !lending->flavored_below[queue];
+}
+
 static void take_change(struct lending *lending, const struct orr_audit_queue_change *change)
 {
     const struct orr_schedule *schedule = lending->schedule;
-    if (!schedule->queues[change->queue].flavored && !lending->flavored_below[change->queue]) {
+    const bool plain = is_plain(lending, change->queue), gpus = lending->kind == ORR_AUDIT_GPU;
+    if (plain && gpus) {
         set_cell(lending, change->queue, lending->columns - 1, amount_of(change->gpu_quota),
                  amount_of(change->gpu_limit));
     }
     for (uint32_t f = 0; f < schedule->flavored_count; f++) {
         const struct orr_audit_flavored *flavored = &schedule->flavored[f];
+        const bool all = flavored->flavor == ORR_NONE;
         if (flavored->queue == change->queue && flavored->at_ms == change->at_ms &&
-            flavored->flavor != ORR_NONE) {
-            set_cell(lending, change->queue, flavored->flavor, amount_of(flavored->gpu_quota),
-                     amount_of(flavored->gpu_limit));
+            flavored->kind == lending->kind && (!all || (plain && !gpus))) {
+            set_cell(lending, change->queue, all ? lending->columns - 1 : flavored->flavor,
+                     amount_of(flavored->quota), amount_of(flavored->limit));
         }
     }
 }
@@ -216,15 +229,25 @@ static void take_changes(struct lending *lending, orr_ms until)
     }
 }
 
-/* Which column a span counts for; ORR_NONE: it cannot be told. */
+static double amount_held(const struct lending *lending, const struct orr_audit_span *span)
+{
+    return lending->kind == ORR_AUDIT_GPU   ? (double)span->mgpu / ORR_MGPU
+           : lending->kind == ORR_AUDIT_CPU ? (double)span->cpu_milli
+                                            : (double)span->mem_bytes;
+}
+
+/* Which column a span counts for; ORR_NONE: none, or it cannot be told. */
 static uint32_t column_of(const struct lending *lending, const struct orr_audit_span *span)
 {
     const struct orr_schedule *schedule = lending->schedule;
     const uint32_t queue = schedule->jobs[span->job].queue;
-    if (queue == ORR_NONE || !schedule->queues[queue].flavored) {
-        return queue == ORR_NONE ? ORR_NONE : lending->columns - 1;
+    if (queue == ORR_NONE) {
+        return ORR_NONE;
     }
-    return span->node == ORR_NONE ? ORR_NONE : lending->flavor_of[span->node];
+    const uint32_t flavor = !schedule->queues[queue].flavored ? lending->columns - 1
+                            : span->node == ORR_NONE          ? ORR_NONE
+                                                              : lending->flavor_of[span->node];
+    return flavor != ORR_NONE && cell_at(lending, queue, flavor)->stated ? flavor : ORR_NONE;
 }
 
 static void take(struct lending *lending, const struct orr_audit_edge *edge)
@@ -233,9 +256,9 @@ static void take(struct lending *lending, const struct orr_audit_edge *edge)
     const struct orr_audit_span *span = &schedule->spans[edge->span];
     const uint32_t flavor = column_of(lending, span);
     if (flavor != ORR_NONE && edge->kind != ORR_AUDIT_LEAVES) { /* what is in its grace counts */
-        const double gpus = (double)span->mgpu / ORR_MGPU;
+        const double held = amount_held(lending, span);
         book(lending, schedule->jobs[span->job].queue, flavor,
-             edge->kind == ORR_AUDIT_TAKES ? gpus : -gpus);
+             edge->kind == ORR_AUDIT_TAKES ? held : -held);
     }
 }
 
@@ -245,7 +268,7 @@ static void judge(struct lending *lending, const struct orr_audit_edge *edge)
     const struct orr_audit_span *span = &schedule->spans[edge->span];
     const uint32_t flavor = column_of(lending, span);
     uint32_t queue = schedule->jobs[span->job].queue;
-    if (edge->kind != ORR_AUDIT_TAKES || span->mgpu == 0 || flavor == ORR_NONE) {
+    if (edge->kind != ORR_AUDIT_TAKES || flavor == ORR_NONE || amount_held(lending, span) <= 0) {
         return;
     }
     bool *open = &lending->open[root_of(lending, queue)];
@@ -294,13 +317,41 @@ static void set_flavors(struct lending *lending)
     }
 }
 
-/* What it does not state is 0, or all it may lend. */
+/* Of queues without flavors: GPUs as they state them, other resources without bound. */
+static void set_plain_cell(struct lending *lending, uint32_t queue)
+{
+    const struct orr_audit_queue *is = &lending->schedule->queues[queue];
+    struct cell *cell = cell_at(lending, queue, lending->columns - 1);
+    const bool gpus = lending->kind == ORR_AUDIT_GPU;
+    cell->stated = true;
+    cell->quota = gpus ? amount_of(is->gpu_quota) : UNLIMITED;
+    cell->limit = gpus ? amount_of(is->gpu_limit) : UNLIMITED;
+}
+
+static void take_stated(struct lending *lending, const struct orr_audit_flavored *stated)
+{
+    const bool all = stated->flavor == ORR_NONE;
+    if (stated->at_ms != ORR_MS_NONE || stated->kind != lending->kind ||
+        (all && !is_plain(lending, stated->queue))) {
+        return;
+    }
+    struct cell *cell =
+        cell_at(lending, stated->queue, all ? lending->columns - 1 : stated->flavor);
+    cell->lend = amount_of(stated->lend);
+    cell->stated = true;
+    if (!all || lending->kind != ORR_AUDIT_GPU) {
+        cell->quota = amount_of(stated->quota);
+        cell->limit = amount_of(stated->limit);
+    }
+}
+
+/* What it does not state is 0, or all it may lend; of GPUs it counts those of every flavor. */
 static void set_cells(struct lending *lending)
 {
     const struct orr_schedule *schedule = lending->schedule;
-    const uint32_t last = lending->columns - 1;
     for (uint32_t c = 0; c < (schedule->queue_count + 1) * lending->columns; c++) {
-        lending->cells[c] = (struct cell){.limit = UNLIMITED, .lend = UNLIMITED};
+        lending->cells[c] = (struct cell){
+            .stated = lending->kind == ORR_AUDIT_GPU, .limit = UNLIMITED, .lend = UNLIMITED};
     }
     for (uint32_t q = schedule->queue_count; q-- > 0;) {
         const struct orr_audit_queue *queue = &schedule->queues[q];
@@ -310,32 +361,32 @@ static void set_cells(struct lending *lending)
         if (queue->parent != ORR_NONE) {
             lending->inner[queue->parent] = true;
         }
-        if (!queue->flavored && !lending->flavored_below[q]) {
-            cell_at(lending, q, last)->quota = amount_of(queue->gpu_quota);
-            cell_at(lending, q, last)->limit = amount_of(queue->gpu_limit);
+        if (is_plain(lending, q)) {
+            set_plain_cell(lending, q);
         }
     }
     for (uint32_t i = 0; i < schedule->flavored_count; i++) {
-        const struct orr_audit_flavored *flavored = &schedule->flavored[i];
-        const bool all = flavored->flavor == ORR_NONE;
-        struct cell *cell = cell_at(lending, flavored->queue, all ? last : flavored->flavor);
-        if (flavored->at_ms == ORR_MS_NONE) {
-            cell->lend = amount_of(flavored->gpu_lend);
-            cell->quota = all ? cell->quota : amount_of(flavored->gpu_quota);
-            cell->limit = all ? cell->limit : amount_of(flavored->gpu_limit);
-        }
+        take_stated(lending, &schedule->flavored[i]);
     }
 }
 
-void orr_audit__lending(struct orr_audit_run *run)
+/* Some queue states something of it. */
+static bool is_counted(const struct orr_schedule *schedule, enum orr_audit_resource kind)
+{
+    bool counted = kind == ORR_AUDIT_GPU;
+    for (uint32_t i = 0; i < schedule->flavored_count && !counted; i++) {
+        counted = schedule->flavored[i].kind == kind;
+    }
+    return counted;
+}
+
+static void judge_kind(struct orr_audit_run *run, enum orr_audit_resource kind)
 {
     const struct orr_schedule *schedule = run->schedule;
-    if (!orr_audit__on(run, ORR_AUDIT_LENDING) || schedule->queue_count == 0) {
-        return;
-    }
     const size_t queues = schedule->queue_count + (size_t)1;
     struct lending lending = {.run = run,
                               .schedule = schedule,
+                              .kind = kind,
                               .columns = schedule->flavor_count + 1,
                               .shard = schedule->node_count > 0 ? schedule->nodes[0].shard : 0};
     lending.cells = orr_zalloc(queues * lending.columns, sizeof *lending.cells);
@@ -358,4 +409,14 @@ void orr_audit__lending(struct orr_audit_run *run)
     orr_free(lending.inner);
     orr_free(lending.open);
     orr_free(lending.reported);
+}
+
+void orr_audit__lending(struct orr_audit_run *run)
+{
+    const bool judged = orr_audit__on(run, ORR_AUDIT_LENDING) && run->schedule->queue_count > 0;
+    for (int kind = 0; judged && kind < ORR_AUDIT_RESOURCES; kind++) {
+        if (is_counted(run->schedule, (enum orr_audit_resource)kind)) {
+            judge_kind(run, (enum orr_audit_resource)kind);
+        }
+    }
 }

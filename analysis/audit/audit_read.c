@@ -280,13 +280,14 @@ static void load_flavors(struct load *load)
         const bool all = sqlite3_column_type(row, 2) == SQLITE_NULL;
         const uint32_t flavor = all ? ORR_NONE : (uint32_t)sqlite3_column_int64(row, 2);
         if (queue != ORR_NONE && (all || flavor < schedule->flavor_count)) {
-            schedule->flavored[schedule->flavored_count++] =
-                (struct orr_audit_flavored){.queue = queue,
-                                            .at_ms = time_or(row, 1, ORR_MS_NONE),
-                                            .flavor = flavor,
-                                            .gpu_quota = sqlite3_column_double(row, 3),
-                                            .gpu_limit = sqlite3_column_double(row, 4),
-                                            .gpu_lend = sqlite3_column_double(row, 5)};
+            schedule->flavored[schedule->flavored_count++] = (struct orr_audit_flavored){
+                .queue = queue,
+                .at_ms = time_or(row, 1, ORR_MS_NONE),
+                .flavor = flavor,
+                .kind = (enum orr_audit_resource)sqlite3_column_int(row, 3),
+                .quota = sqlite3_column_double(row, 4),
+                .limit = sqlite3_column_double(row, 5),
+                .lend = sqlite3_column_double(row, 6)};
         }
     }
     row = orr_results_prepare(&load->in, orr_audit_sql__flavor_nodes);
@@ -376,6 +377,8 @@ static void load_spans(struct load *load)
                                     .node = node,
                                     .pods = (uint32_t)sqlite3_column_int64(row, 3),
                                     .mgpu = sqlite3_column_int64(row, 4),
+                                    .cpu_milli = sqlite3_column_int64(row, 11),
+                                    .mem_bytes = sqlite3_column_int64(row, 12),
                                     .beyond_first_mgpu = sqlite3_column_int64(row, 8),
                                     .devices = (uint64_t)sqlite3_column_int64(row, 5),
                                     .has_devices = sqlite3_column_type(row, 5) != SQLITE_NULL,
@@ -442,7 +445,8 @@ static void load_evictions(struct load *load)
             .pods = (uint32_t)sqlite3_column_int64(row, 6),
             .moved = (uint32_t)sqlite3_column_int64(row, 7),
             .whole = whole,
-            .in_cycle = action_of(cause) != ORR_AUDIT_BY_OTHER || strcmp(cause, "stale gang") == 0,
+            .in_cycle = action_of(cause) != ORR_AUDIT_BY_OTHER ||
+                        strcmp(cause, "stale gang") == 0 || strcmp(cause, "pods not ready") == 0,
             .gone_late = sqlite3_column_int(row, 9) != 0,
             .by = action_of(cause)};
     }

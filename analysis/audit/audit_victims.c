@@ -48,6 +48,22 @@ static bool lets(enum orr_audit_preemption policy, int64_t winner, int64_t victi
     return victim <= winner;
 }
 
+/* Are two queues in one tree of cohorts? */
+static bool share_a_cohort(const struct orr_schedule *schedule, uint32_t a, uint32_t b)
+{
+    const uint32_t queues[] = {a, b};
+    uint32_t roots[2];
+    for (int i = 0; i < 2; i++) {
+        uint32_t path[DEPTH_MAX];
+        roots[i] = path_of(schedule, queues[i], path) > 0 ? path[0] : ORR_NONE;
+    }
+    if (roots[0] == ORR_NONE || roots[1] == ORR_NONE || roots[0] == roots[1]) {
+        return true; /* or nobody can tell */
+    }
+    return schedule->shards[0].cluster_cohort && !schedule->queues[roots[0]].apart &&
+           !schedule->queues[roots[1]].apart;
+}
+
 /* Under kueue, whose queues say whom their jobs may preempt. */
 static void check_policy(struct orr_audit_run *run, const struct orr_audit_eviction *eviction)
 {
@@ -66,6 +82,14 @@ static void check_policy(struct orr_audit_run *run, const struct orr_audit_evict
     const enum orr_audit_preemption otherwise =
         same ? schedule->shards[0].within : schedule->shards[0].reclaim;
     const enum orr_audit_preemption policy = stated != ORR_AUDIT_NOT_STATED ? stated : otherwise;
+    if (!same && victim->queue != ORR_NONE &&
+        !share_a_cohort(schedule, winner->queue, victim->queue)) {
+        orr_audit__found(run, ORR_AUDIT_VICTIM, eviction->at_ms,
+                         "job %s of queue %s is evicted for job %s of queue %s, which is in no "
+                         "cohort with it",
+                         victim->name, queue_name(schedule, victim->queue), winner->name,
+                         queue->name);
+    }
     if (!lets(policy, winner->priority, victim->priority)) {
         orr_audit__found(run, ORR_AUDIT_VICTIM, eviction->at_ms,
                          "job %s of priority %lld is evicted for job %s of priority %lld, whose "

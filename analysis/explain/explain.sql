@@ -241,7 +241,7 @@ ORDER BY span DESC
 LIMIT 5;
 
 -- name: gpu_hours
-SELECT useful, preempt + reclaim + consolidate + stale_gang + node_failure + max_runtime + maintenance,
+SELECT useful, preempt + reclaim + consolidate + stale_gang + node_failure + max_runtime + maintenance + pods_not_ready,
   checkpoint + restart, waiting, slow, idle
 FROM job_time
 WHERE job = ?1;

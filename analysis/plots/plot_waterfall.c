@@ -111,12 +111,15 @@ static void bar_total(struct waterfall *fall, const char *name, const char *colo
     }
 }
 
+enum { LOST_WORK = 8 }; /* the first of these; the rest was not work */
 static const char *const lost[] = {"lost: preempted",
                                    "lost: reclaimed",
                                    "lost: consolidated",
                                    "lost: stale gangs",
                                    "lost: node failures",
                                    "lost: longest run time",
+                                   "lost: maintenance",
+                                   "lost: pods not ready",
                                    "held by parts of gangs",
                                    "writing checkpoints",
                                    "restarting",
@@ -150,7 +153,7 @@ static void fall_load(struct orr_plot *plot, struct waterfall *fall)
         for (uint32_t i = 0; i < sizeof lost / sizeof lost[0]; i++) {
             double gpu_h = sqlite3_column_double(row, (int)i) / (3600000.0 * ORR_MGPU);
             any = any || gpu_h > 0;
-            bar_minus(fall, lost[i], gpu_h, i < 6 ? "#d55e00" : "#cc79a7");
+            bar_minus(fall, lost[i], gpu_h, i < LOST_WORK ? "#d55e00" : "#cc79a7");
         }
     }
     bar_total(fall, any ? "goodput" : "goodput (nothing was lost)", "#009e73");

@@ -12,6 +12,8 @@ SELECT e.cause, min(e.at_ms, r.end_ms - 1), min(e.gone_ms, r.end_ms - 1),
                WHEN 'stale gang' THEN t.stale_gang
                WHEN 'node failure' THEN t.node_failure
                WHEN 'max runtime' THEN t.max_runtime
+               WHEN 'maintenance' THEN t.maintenance
+               WHEN 'pods not ready' THEN t.pods_not_ready
                ELSE 0 END / 3600000000.0 / count(*) OVER (PARTITION BY e.job, e.cause)
 FROM eviction AS e
 CROSS JOIN run AS r
@@ -213,7 +215,7 @@ CROSS JOIN run AS r;
 
 -- name: lost
 SELECT total(preempt), total(reclaim), total(consolidate), total(stale_gang), total(node_failure),
-  total(max_runtime), total(waiting), total(checkpoint), total(restart), total(idle), total(slow)
+  total(max_runtime), total(maintenance), total(pods_not_ready), total(waiting), total(checkpoint), total(restart), total(idle), total(slow)
 FROM job_time;
 
 -- How long jobs waited or took: jobs of services apart; of jobs that never could have started no curve tells, they are

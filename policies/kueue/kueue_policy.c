@@ -331,7 +331,7 @@ static void time_out(struct kueue_run *run, const struct orr_view *view, struct 
         orr_kueue_set_order(run->kueue, is->workload,
                             view->now / ORR_KUEUE_SECOND * ORR_KUEUE_SECOND);
     }
-    evict(run, view, txn, job, ORR_CAUSE_PREEMPT, ORR_NONE);
+    evict(run, view, txn, job, ORR_CAUSE_PODS_NOT_READY, ORR_NONE);
 }
 
 /* What is due of one job; true: its time is over with. */

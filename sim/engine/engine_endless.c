@@ -64,7 +64,7 @@ static bool were_decided(const struct orr_run *run, uint32_t from)
     uint32_t counts[ORR_CAUSE_COUNT] = {0};
     count_causes(run, from, counts);
     return counts[ORR_CAUSE_PREEMPT] + counts[ORR_CAUSE_RECLAIM] + counts[ORR_CAUSE_CONSOLIDATE] +
-               counts[ORR_CAUSE_MAX_RUNTIME] >
+               counts[ORR_CAUSE_MAX_RUNTIME] + counts[ORR_CAUSE_PODS_NOT_READY] >
            (run->eviction_count - from) / 2;
 }
 
@@ -155,6 +155,8 @@ static const char *advice(const struct engine *engine, enum orr_cause cause)
     case ORR_CAUSE_CONSOLIDATE:
         return "a horizon, its jobs checkpoints, or policy.params.consolidation false";
     case ORR_CAUSE_MAX_RUNTIME: return "a horizon, or its queues a longer max_runtime";
+    case ORR_CAUSE_PODS_NOT_READY:
+        return "a horizon, policy.params.backoff_limit, or a longer policy.params.timeout";
     default: return "a horizon, or its jobs checkpoints";
     }
 }

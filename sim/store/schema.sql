@@ -197,7 +197,7 @@ CREATE TABLE job_time(
   useful INTEGER NOT NULL,
   preempt INTEGER NOT NULL, reclaim INTEGER NOT NULL, consolidate INTEGER NOT NULL, -- lost, by cause
   stale_gang INTEGER NOT NULL, node_failure INTEGER NOT NULL, max_runtime INTEGER NOT NULL,
-  maintenance INTEGER NOT NULL,
+  maintenance INTEGER NOT NULL, pods_not_ready INTEGER NOT NULL,
   checkpoint INTEGER NOT NULL, restart INTEGER NOT NULL, -- overhead
   waiting INTEGER NOT NULL,         -- held by pods while the rest of the gang had no place, or until the round ended
   slow INTEGER NOT NULL,            -- of useful: what a rate below the best for its GPUs took away

@@ -255,7 +255,7 @@ FROM (SELECT level FROM node_domain GROUP BY level ORDER BY min(rowid));
 
 -- piece: wasted_in
 -- milli-GPU x ms that jobs held to no use
-SELECT total(preempt + reclaim + consolidate + stale_gang + node_failure + max_runtime + maintenance + checkpoint + restart
+SELECT total(preempt + reclaim + consolidate + stale_gang + node_failure + max_runtime + maintenance + pods_not_ready + checkpoint + restart
   + waiting)
 
 -- name: loss_wasted

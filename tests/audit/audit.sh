@@ -55,6 +55,29 @@ workload: [{name: t, trace: flavors.csv}]
 policy: kueue
 YAML
 run flavors "$dir/flavors.yaml"
+# CPU and memory: of all nodes in a and b, of flavors in c and d. a1 and c1 borrow, so that others wait.
+cat >"$dir/bounds.csv" <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,cpu_milli,mem_mib,queue
+a1,0,100,3,1,2000,4096,a
+a2,1,100,2,1,2000,4096,a
+b1,2,100,1,1,2000,4096,b
+c1,0,100,3,1,2000,4096,c
+c2,1,100,2,1,2000,4096,c
+d1,2,100,1,1,2000,4096,d
+CSV
+cat >"$dir/bounds.yaml" <<YAML
+cluster: {pools: {p: {nodes: 8, gpus: 8, cpu: 64, memory: 512Gi}}}
+queues:
+  x: {}
+  y: {}
+  a: {parent: x, gpu: [8, 1, 8], cpu: [4, 1, 8], memory: [100Gi, 1, 100Gi]}
+  b: {parent: x, gpu: [8, 1, 8], cpu: [4, 1, 4], memory: [100Gi, 1, 100Gi]}
+  c: {parent: y, flavors: {p: {gpu: [8, 1, 8], cpu: [4, 1, 8], memory: [100Gi, 1, 100Gi]}}}
+  d: {parent: y, flavors: {p: {gpu: [8, 1, 8], cpu: [4, 1, 4], memory: [100Gi, 1, 100Gi]}}}
+workload: [{name: t, trace: bounds.csv}]
+policy: {name: kueue, params: {cluster_cohort: false}}
+YAML
+run bounds "$dir/bounds.yaml"
 run racks "$source/scenarios/whatif/topology/topology.yaml" --policy kai
 run topology "$source/scenarios/whatif/topology/topology.yaml" --policy kueue
 run preempt "$source/scenarios/whatif/inference/inference.yaml" --policy kai
@@ -260,6 +283,13 @@ fault flavors lending "UPDATE queue_flavor SET lend = 0 WHERE queue = (SELECT id
 fault flavors lending "UPDATE flavor_node SET flavor = 'h100' WHERE node = (SELECT max(node) FROM flavor_node)"
 fault flavors victim "UPDATE queue_lending SET reclaim = 'LowerPriority'; UPDATE job SET priority = 9 WHERE name LIKE 'a_'"
 fault flavors victim "UPDATE queue_lending SET within = 'Never'"
+fault bounds lending "UPDATE queue_bound SET bound = 5000 WHERE resource = 'cpu' AND queue = (SELECT id FROM queue WHERE name = 'a')"
+fault bounds lending "UPDATE queue_bound SET quota = 1000, bound = 1000 WHERE resource = 'cpu' AND queue = (SELECT id FROM queue WHERE name = 'b')"
+fault bounds lending "UPDATE queue_bound SET quota = 4e9, bound = 4e9 WHERE resource = 'memory' AND queue = (SELECT id FROM queue WHERE name = 'a')"
+fault bounds lending "UPDATE queue_flavor SET bound = 5000 WHERE resource = 'cpu' AND queue = (SELECT id FROM queue WHERE name = 'c')"
+fault bounds lending "UPDATE queue_flavor SET lend = 0 WHERE resource = 'cpu' AND queue = (SELECT id FROM queue WHERE name = 'd')"
+fault bounds lending "UPDATE queue_flavor SET quota = 4e9, bound = 4e9 WHERE resource = 'memory' AND queue = (SELECT id FROM queue WHERE name = 'c')"
+fault kueue victim "UPDATE shard SET policy_params = replace(policy_params, 'cluster_cohort=true', 'cluster_cohort=false'); UPDATE queue SET parent = NULL"
 fault racks together "UPDATE node_domain SET domain = node"
 fault topology together "UPDATE node_domain SET domain = node"
 fault topology together "UPDATE ask SET level = 'node' WHERE pods > 1"

@@ -47,8 +47,8 @@ FROM (SELECT id AS job, attempts AS nr, node, mgpu, last_start_ms AS start_ms,
       FROM placement AS p JOIN node AS n ON n.id BETWEEN p.node AND p.node + p.nodes - 1) AS p
 CROSS JOIN run AS r;
 CREATE TEMP TABLE spent AS
-SELECT job, useful - slow - idle AS good, useful, preempt + reclaim + consolidate + stale_gang + node_failure + max_runtime + maintenance AS lost,
-       useful + preempt + reclaim + consolidate + stale_gang + node_failure + max_runtime + maintenance + checkpoint + restart + waiting AS total
+SELECT job, useful - slow - idle AS good, useful, preempt + reclaim + consolidate + stale_gang + node_failure + max_runtime + maintenance + pods_not_ready AS lost,
+       useful + preempt + reclaim + consolidate + stale_gang + node_failure + max_runtime + maintenance + pods_not_ready + checkpoint + restart + waiting AS total
 FROM job_time;
 CREATE UNIQUE INDEX temp.spent_job ON spent(job);
 
@@ -173,9 +173,9 @@ UNION ALL SELECT 'restart_gpu_h', 'all', '', total(restart) / 3.6e9, (SELECT tot
 INSERT INTO made
 SELECT 'lost_gpu_h', 'cause', 'cause=' || c.column1,
        (SELECT sum(CASE c.column1 WHEN 'preempt' THEN preempt WHEN 'reclaim' THEN reclaim
-                   WHEN 'consolidate' THEN consolidate WHEN 'stale gang' THEN stale_gang WHEN 'node failure' THEN node_failure WHEN 'maintenance' THEN maintenance ELSE max_runtime END)
+                   WHEN 'consolidate' THEN consolidate WHEN 'stale gang' THEN stale_gang WHEN 'node failure' THEN node_failure WHEN 'maintenance' THEN maintenance WHEN 'pods not ready' THEN pods_not_ready ELSE max_runtime END)
         FROM job_time) / 3.6e9 AS hours, (SELECT total(whole) FROM eviction)
-FROM (VALUES('preempt'), ('reclaim'), ('consolidate'), ('stale gang'), ('node failure'), ('max runtime'), ('maintenance')) AS c WHERE hours > 0;
+FROM (VALUES('preempt'), ('reclaim'), ('consolidate'), ('stale gang'), ('node failure'), ('max runtime'), ('maintenance'), ('pods not ready')) AS c WHERE hours > 0;
 INSERT INTO made
 SELECT 'evictions', 'queue', g.label, (SELECT total(l.evictions) FROM lost AS l WHERE l.queue = g.queue AND l.kind = g.kind),
        g.n

@@ -22,7 +22,7 @@ UNION ALL
 SELECT 'conservation', count(*), sum(held <> books)
 FROM (SELECT sum(h.mgpu * (h.end_ms - h.start_ms)) AS held,
         coalesce(t.useful + t.preempt + t.reclaim + t.consolidate + t.stale_gang + t.node_failure + t.max_runtime +
-          t.maintenance + t.checkpoint + t.restart + t.waiting, j.mgpu * j.work_ms) AS books
+          t.maintenance + t.pods_not_ready + t.checkpoint + t.restart + t.waiting, j.mgpu * j.work_ms) AS books
       FROM held AS h JOIN job AS j ON j.id = h.job LEFT JOIN job_time AS t ON t.job = j.id GROUP BY h.job)
 UNION ALL
 SELECT 'work', count(*), sum(coalesce(t.useful, j.mgpu * j.work_ms) <> j.mgpu * j.work_ms)

@@ -62,7 +62,7 @@ sqlite3 *fixture_open(const char *path)
     fixture_exec(db, "PRAGMA journal_mode = off; PRAGMA synchronous = off");
     fixture_exec(db, fixture_schema);
     fixture_exec(db, orr_views_sql);
-    fixture_exec(db, "PRAGMA user_version = 17");
+    fixture_exec(db, "PRAGMA user_version = 18");
     return db;
 }
 
@@ -332,7 +332,7 @@ static void write_jobs(struct making *making)
     sqlite3_stmt *evictions =
         prepared(making->db, "INSERT INTO eviction VALUES(?1,?2,?2,'reclaim',1,1,NULL,NULL,0)");
     sqlite3_stmt *times =
-        prepared(making->db, "INSERT INTO job_time VALUES(?1,?2,0,?3,0,0,0,0,0,0,0,0,0,0)");
+        prepared(making->db, "INSERT INTO job_time VALUES(?1,?2,0,?3,0,0,0,0,0,0,0,0,0,0,0)");
     for (uint32_t i = 0; i < making->fixture->jobs; i++) {
         const struct made *job = &making->jobs[i];
         write_job(making, jobs, i);

@@ -44,9 +44,10 @@ struct orr_audit_job {
 /* A run of pods of one attempt on one node. */
 struct orr_audit_span {
     uint32_t job, nr;
-    uint32_t node;             /* index, or ORR_NONE: not known where */
-    uint32_t pods;             /* 0: not known */
-    int64_t mgpu;              /* held */
+    uint32_t node; /* index, or ORR_NONE: not known where */
+    uint32_t pods; /* 0: not known */
+    int64_t mgpu;  /* held */
+    int64_t cpu_milli, mem_bytes;
     int64_t beyond_first_mgpu; /* of that: on all but the first of several devices a pod shares */
     uint64_t devices;          /* bit mask */
     bool has_devices;          /* else devices says nothing */
@@ -184,11 +185,14 @@ struct orr_audit_queue {
     enum orr_audit_preemption within, reclaim;
 };
 
-struct orr_audit_flavored { /* what a queue has of a flavor's GPUs from a time on */
+enum orr_audit_resource { ORR_AUDIT_CPU, ORR_AUDIT_MEMORY, ORR_AUDIT_GPU, ORR_AUDIT_RESOURCES };
+
+struct orr_audit_flavored { /* what a queue has of a flavor's resource from a time on */
     orr_ms at_ms;           /* ORR_MS_NONE: at the start */
     uint32_t queue;
-    uint32_t flavor;                       /* ORR_NONE: all nodes; then only `lend` counts */
-    double gpu_quota, gpu_limit, gpu_lend; /* devices; < 0: unlimited */
+    uint32_t flavor; /* ORR_NONE: all nodes; of GPUs then only `lend` counts */
+    enum orr_audit_resource kind;
+    double quota, limit, lend; /* devices, milli-CPU, bytes; < 0: unlimited */
 };
 
 struct orr_audit_flavor_node {
@@ -272,8 +276,8 @@ void orr_schedule_release(struct orr_schedule *schedule);
     X(DOWN, "down", "nothing is placed or stays on a node that is down or away")                   \
     X(LIMIT, "limit", "no queue is above its limit")                                               \
     X(LENDING, "lending",                                                                          \
-      "no queue or cohort holds more of a flavor than its quota, what it may borrow and what "     \
-      "others lend")                                                                               \
+      "no queue or cohort holds more GPUs, CPUs or memory of a flavor than its quota, what it "    \
+      "may borrow and what others lend")                                                           \
     X(TOGETHER, "together", "pods that must be in one domain of the topology together are")        \
     X(QUOTA, "quota", "what may not be preempted starts within the quotas above it")               \
     X(SHARE, "share", "fair shares that are stored are what demand and weights make due")          \

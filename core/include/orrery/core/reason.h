@@ -292,7 +292,8 @@ const char *orr_rule_words(enum orr_rule rule);
     X(STALE_GANG, "stale gang")                                                                    \
     X(NODE_FAILURE, "node failure")                                                                \
     X(MAX_RUNTIME, "max runtime")                                                                  \
-    X(MAINTENANCE, "maintenance")
+    X(MAINTENANCE, "maintenance")                                                                  \
+    X(PODS_NOT_READY, "pods not ready")
 
 enum orr_cause {
 #define X(name, words) ORR_CAUSE_##name,
