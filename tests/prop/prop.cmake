@@ -7,12 +7,15 @@ set_tests_properties(prop.kai PROPERTIES LABELS quick)
 add_test(NAME prop.kai_long COMMAND test_kai_properties 301 1000)
 set_tests_properties(prop.kai_long PROPERTIES LABELS full) # the next 1000 worlds
 
-# The same of Kueue's rules, on random cohort trees.
-add_executable(test_kueue_properties prop/test_kueue_properties.c)
-target_include_directories(test_kueue_properties PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/unit)
-target_link_libraries(test_kueue_properties PRIVATE orr_kueue PkgConfig::CMOCKA)
+# The same of Kueue's rules, on random cohort trees; and one cycle by a slow model.
+foreach(test kueue_properties kueue_model)
+  add_executable(test_${test} prop/test_${test}.c)
+  target_include_directories(test_${test} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/unit)
+  target_link_libraries(test_${test} PRIVATE orr_kueue PkgConfig::CMOCKA)
+endforeach()
 add_test(NAME prop.kueue COMMAND test_kueue_properties)
-set_tests_properties(prop.kueue PROPERTIES LABELS quick)
+add_test(NAME prop.kueue_model COMMAND test_kueue_model)
+set_tests_properties(prop.kueue prop.kueue_model PROPERTIES LABELS quick)
 
 # Every registered policy times every invariant of matrix.sql.
 add_test(NAME prop.matrix COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/prop/matrix.sh $<TARGET_FILE:orrery> 1 2)
