@@ -16,7 +16,7 @@ CREATE TABLE run(
   clock_origin_ms INTEGER,          -- ms since 1970 of time 0: the scenario's start, else the trace's; NULL: neither has one
   begin_ms INTEGER NOT NULL,        -- decisions begin: the first submit, or the scenario's begin; what is before was given
   window_start_ms INTEGER NOT NULL, -- metrics cover this window: end of warm-up ...
-  window_end_ms INTEGER NOT NULL,   -- ... to the last submit; after it comes the drain
+  window_end_ms INTEGER NOT NULL,   -- ... to the last submit of the rows (of whoever waits for results the earliest there could be); after it comes the drain
   end_ms INTEGER NOT NULL,          -- last event
   capacity_mgpu INTEGER NOT NULL,   -- of all nodes, those included that join later or leave (`away`)
   series_ms INTEGER NOT NULL,       -- length of one bucket of `series`

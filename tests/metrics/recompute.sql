@@ -129,6 +129,8 @@ SELECT 'gave_up', scope, label, total(gave_up AND NOT never), total(NOT never) F
 WHERE EXISTS(SELECT 1 FROM metric WHERE name = 'gave_up') GROUP BY scope, label;
 
 -- ---- jobs ----
+-- From when on there is anything to measure. Whoever waits for results submits later than the run may begin.
+CREATE TEMP TABLE origin AS SELECT min(r.begin_ms, coalesce((SELECT min(submit_ms) FROM job), r.begin_ms)) AS at_ms FROM run AS r;
 INSERT INTO made
 SELECT 'jobs', 'all', '', count(*), count(*) FROM job
 UNION ALL SELECT 'finished', 'all', '', total(state = 3), count(*) FROM job
@@ -719,7 +721,7 @@ CREATE TEMP TABLE shut AS SELECT node, from_ms, coalesce(to_ms, 9e18) AS to_ms F
 CREATE TEMP TABLE node_at AS
 WITH a AS (
   SELECT node, at FROM slice UNION SELECT node, from_ms FROM shut UNION SELECT node, to_ms FROM shut
-  UNION SELECT id, (SELECT min(submit_ms) FROM job) FROM node
+  UNION SELECT id, at_ms FROM node CROSS JOIN origin
 )
 SELECT a.node, a.at, EXISTS (SELECT 1 FROM shut AS o WHERE o.node = a.node AND o.from_ms <= a.at AND o.to_ms > a.at) AS down
 FROM a JOIN node AS n ON n.id = a.node WHERE a.at < (SELECT end_ms FROM run);
@@ -941,7 +943,7 @@ CREATE TEMP TABLE left_at AS
 WITH c AS (
   SELECT j.queue, h.start_ms AS at, h.mgpu FROM held AS h JOIN job AS j ON j.id = h.job WHERE h.to_ms > h.start_ms
   UNION ALL SELECT j.queue, h.to_ms, -h.mgpu FROM held AS h JOIN job AS j ON j.id = h.job WHERE h.to_ms > h.start_ms
-  UNION ALL SELECT queue, (SELECT min(submit_ms) FROM job), 0 FROM leaf
+  UNION ALL SELECT queue, at_ms, 0 FROM leaf CROSS JOIN origin
   UNION ALL SELECT queue, at_ms, 0 FROM queue_change
 ),
 s AS (SELECT queue, at, sum(mgpu) AS mgpu FROM c GROUP BY queue, at),

@@ -40,6 +40,15 @@ Y
     right 0
 }
 
+# The first row waits for the results of a later one: the run begins before anybody submits.
+case_first_waits_for_results() {
+    mkdir 0
+    printf 'cluster: {pools: {p: {nodes: 2, gpus: 2}}}\nworkload: [{name: t, trace: t.csv}]\n' >0/s.yaml
+    printf 'job,submit_s,run_s,gpus_per_pod,after,think_s\na,0,10,1,b,5\nb,100,10,1,,\n' >0/t.csv
+    right 0
+    has "begin_ms = 0 AND (SELECT min(submit_ms) FROM job) = 100000 FROM run"
+}
+
 # A node of which foreign pods hold devices leaves: only its others leave the capacity.
 case_foreign_pods_leave() {
     mkdir 0
