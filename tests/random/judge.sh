@@ -73,9 +73,9 @@ told_again() {
 judge() (
     cd "$1"
     options=$(cat options)
-    try run '0 1 65 78' "$orrery" run s.yaml -o r.db -q --check-books --allow-loss $options || return 0
+    try run '0 1 64 65 78' "$orrery" run s.yaml -o r.db -q --check-books --allow-loss $options || return 0
     if [ ! -e r.db ]; then
-        if grep -Eq 'no job is left to run|under kueue a cohort owns|Kueue has only limits on|must be of flavors too|preemption.borrow (needs|has no place)' run.err; then
+        if grep -Eq 'no job is left to run|under kueue a cohort owns|Kueue has only limits on|must be of flavors too|(preemption.borrow|borrow_within_cohort) (needs|has no place)' run.err; then
             echo empty
         elif grep -q 'the run does not come to an end: .* give the scenario a horizon' run.err; then
             echo right # refused as endless, which it says how to mend
