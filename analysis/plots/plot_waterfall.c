@@ -296,9 +296,11 @@ static void parts_take(const struct waterfall *fall, double gpu_h[PARTS])
 
 static const char *part_colour(uint32_t part)
 {
-    static const char *const colours[PARTS] = {
-        "#009e73", "#0072b2", "#d55e00", "#f0a080", "#882255", "#8c6d31", "#332288", "#999933",
-        "#cc79a7", "#ddcc77", "#44aa99", "#88ccee", "#aa4499", "#e69f00", "#d4d4d0", "#606060"};
+    static const char *const colours[] = {"#009e73", "#0072b2", "#d55e00", "#f0a080", "#882255",
+                                          "#8c6d31", "#332288", "#999933", "#56b4e9", "#7f2704",
+                                          "#cc79a7", "#ddcc77", "#44aa99", "#88ccee", "#aa4499",
+                                          "#e69f00", "#d4d4d0", "#606060"};
+    _Static_assert(sizeof colours / sizeof colours[0] == PARTS, "a colour for each part");
     return colours[part];
 }
 
