@@ -119,8 +119,10 @@ static int64_t room_for(const struct placing *placing, const struct orr_kueue_po
         int64_t left = orr_quota_sub(topology->free[at], topology->assumed[at]);
         left = placing->pods->empty ? left : orr_quota_sub(left, topology->used[at]);
         left = before != NULL ? orr_quota_sub(left, pod_request(placing, before, r)) : left;
-        const int64_t fits = left > 0 ? left / asked : 0;
-        room = fits < room ? fits : room;
+        if (left < asked) { /* most leaves of a full cluster */
+            return 0;
+        }
+        room = left / asked < room ? left / asked : room;
     }
     return room == INT64_MAX ? INT32_MAX : room;
 }
