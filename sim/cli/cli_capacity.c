@@ -8,37 +8,16 @@
 #include <orrery/base/text.h>
 #include <orrery/sim/capacity.h>
 
-#include "cli.h"
+#include "cli_search.h"
 
-enum {
-    KEY_VARY = 256,
-    KEY_OBJECTIVE,
-    KEY_LARGEST,
-    KEY_REPLICAS,
-    KEY_NEEDED,
-    KEY_TRIES,
-    KEY_SHAKE,
-    KEY_SET,
-    KEY_POLICY,
-    KEY_VARIANT,
-    KEY_TRACE,
-    KEY_FORMAT,
-    KEY_CLUSTER,
-    KEY_LOSS,
-    KEY_KEEP,
-    KEY_PLOT,
-    KEY_TERM
-};
+enum { KEY_VARY = ORR_CLI_SEARCH_KEYS, KEY_LARGEST, KEY_TRIES, KEY_KEEP, KEY_PLOT, KEY_TERM };
 
-enum { REPLICAS_MAX = 1000, TRIES_MAX = 100000 };
+enum { TRIES_MAX = 100000 };
 
 struct capacity_cli {
-    struct orr_cli_common common;
+    struct orr_cli_search search;
     struct orr_capacity_options ask;
-    const char *clusters[ORR_CLI_LIST_MAX], *sets[ORR_CLI_LIST_MAX], *expects[ORR_CLI_LIST_MAX];
-    const char *vary, *shake, *plot, *term;
-    struct orr_progress progress;
-    struct orr_arena arena;
+    const char *vary, *plot, *term;
 };
 
 /* PATH=FIRST..LAST[:STEP] */
@@ -67,44 +46,15 @@ static void take_range(struct argp_state *state, struct capacity_cli *o, const c
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct capacity_cli *o = state->input;
-    struct orr_scenario_options *scenario = &o->ask.scenario;
     switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
+    case ARGP_KEY_INIT: state->child_inputs[0] = &o->search; return 0;
     case KEY_VARY: take_range(state, o, arg); return 0;
-    case KEY_OBJECTIVE: orr_cli_append(state, o->expects, &scenario->expect_count, arg); return 0;
     case KEY_LARGEST: o->ask.largest = true; return 0;
-    case KEY_REPLICAS:
-        o->ask.replicas = orr_cli_count(state, "--replicas", arg, REPLICAS_MAX);
-        return 0;
-    case KEY_NEEDED: o->ask.needed = orr_cli_count(state, "--needed", arg, REPLICAS_MAX); return 0;
     case KEY_TRIES: o->ask.tries = orr_cli_count(state, "--tries", arg, TRIES_MAX); return 0;
-    case KEY_SHAKE: o->shake = arg; return 0;
-    case KEY_SET: orr_cli_append(state, o->sets, &scenario->set_count, arg); return 0;
-    case KEY_POLICY: scenario->policy = arg; return 0;
-    case KEY_VARIANT: scenario->variant = arg; return 0;
-    case KEY_TRACE:
-        if (strcmp(arg, "-") == 0) {
-            argp_error(state, "--trace -: each run reads the trace again: give a file");
-        }
-        scenario->trace = arg;
-        return 0;
-    case KEY_FORMAT: scenario->format = arg; return 0;
-    case KEY_CLUSTER: orr_cli_append(state, o->clusters, &scenario->cluster_count, arg); return 0;
-    case KEY_LOSS: o->ask.allow_loss_ppm = orr_cli_loss(state, arg); return 0;
     case KEY_KEEP: o->ask.keep = arg; return 0;
     case KEY_PLOT: o->plot = arg; return 0;
     case KEY_TERM: o->term = arg; return 0;
-    case 'j': o->ask.study.jobs = orr_cli_count(state, "-j", arg, 10000); return 0;
-    case ARGP_KEY_ARG:
-        if (scenario->path != NULL) {
-            argp_error(state, "one scenario at a time: \"%s\"?", arg);
-        }
-        scenario->path = arg;
-        return 0;
     case ARGP_KEY_END:
-        if (scenario->path == NULL && scenario->trace == NULL) {
-            argp_error(state, "name a scenario file, a results file, or --trace T --cluster NxG");
-        }
         if (o->vary == NULL) {
             argp_error(state, "--vary is missing: what there may be more or less of");
         }
@@ -113,23 +63,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-static void draw(uint64_t done, uint64_t total, orr_ms now, void *context)
-{
-    orr_progress_draw(context, done, total, now);
-}
-
 /* --- what is asked --- */
 
 static enum orr_status prepare(struct capacity_cli *o, struct orr_err *err)
 {
-    bool from_results;
-    o->ask.scenario.sets = o->sets;
-    o->ask.scenario.expects = o->expects;
-    o->ask.scenario.clusters = o->clusters;
-    enum orr_status status =
-        orr_cli_study_of(&o->ask.scenario, o->shake, &o->arena, &from_results, err);
-    o->ask.allow_loss_ppm = from_results ? ORR_LOSS_ALL : o->ask.allow_loss_ppm;
-    o->ask.path = orr_arena_strndup(&o->arena, o->vary, strcspn(o->vary, "="));
+    enum orr_status status = orr_cli_search_prepare(&o->search, err);
+    o->ask.scenario = o->search.scenario;
+    o->ask.study = o->search.study;
+    o->ask.replicas = o->search.replicas;
+    o->ask.needed = o->search.needed;
+    o->ask.allow_loss_ppm = o->search.allow_loss_ppm;
+    o->ask.path = orr_arena_strndup(&o->search.arena, o->vary, strcspn(o->vary, "="));
     status = status == ORR_OK ? orr_cli_folder(o->ask.keep, err) : status;
     const bool prints = o->term != NULL && strcmp(o->term, "dumb") == 0;
     status = status == ORR_OK && !prints ? orr_cli_folder(o->plot, err) : status;
@@ -348,7 +292,7 @@ static enum orr_status plot_curve(struct capacity_cli *o, const struct orr_capac
 {
     struct orr_plot_options options = ORR_PLOT_DEFAULTS;
     struct orr_plot_curve_point *points =
-        orr_arena_alloc(&o->arena, c->amount_count + (size_t)1, sizeof *points);
+        orr_arena_alloc(&o->search.arena, c->amount_count + (size_t)1, sizeof *points);
     char title[200], metric[200];
     for (uint32_t i = 0; i < c->amount_count; i++) {
         const struct orr_capacity_amount *amount = &c->amounts[i];
@@ -384,33 +328,14 @@ int orr_cli_capacity(int argc, char **argv)
          "what there may be more or less of, as of --set, and FIRST..LAST or FIRST..LAST:STEP: "
          "cluster.pools.h100.nodes=40..120, queues.research.gpu.quota=64..512:8",
          1},
-        {"objective", KEY_OBJECTIVE, "TEXT", 0,
-         "what shall hold, in the words of a scenario's expect: 'wait_p95_s{queue=research} <= "
-         "1h'; may be given several times (default: all that the scenario expects)",
-         1},
         {"largest", KEY_LARGEST, 0, 0,
          "less is safer, as of a load: look for the most with which the objectives hold", 1},
-        {"replicas", KEY_REPLICAS, "N", 0, "runs of each amount (default: the scenario's seeds)",
-         1},
-        {"needed", KEY_NEEDED, "K", 0, "of these must keep the objectives (default: all)", 1},
         {"tries", KEY_TRIES, "N", 0,
          "amounts to try at least, beyond what the search needs: they show the curve, and where "
          "the "
          "answer is not monotone (default: a fifth of them)",
          1},
-        {0, 0, 0, 0, "Of what:", 2},
-        {"set", KEY_SET, "PATH=VALUE", 0, "change a value of the scenario", 2},
-        {"policy", KEY_POLICY, "NAME", 0, "another policy", 2},
-        {"variant", KEY_VARIANT, "NAME", 0, "a variant of the scenario", 2},
-        {"trace", KEY_TRACE, "FILE", 0, "a trace, with --cluster, instead of a scenario", 2},
-        {"format", KEY_FORMAT, "NAME", 0, "its format, when suffix and header do not tell", 2},
-        {"cluster", KEY_CLUSTER, "NxG[:MODEL]", 0, "N nodes of G GPUs; may be given several times",
-         2},
-        {"shake", KEY_SHAKE, "submit=T,run=P", 0,
-         "move submits and run times at random by up to T and P, such as submit=60s,run=1%", 2},
-        {"allow-loss", KEY_LOSS, "SHARE", OPTION_ARG_OPTIONAL, ORR_CLI_LOSS_HELP, 2},
         {0, 0, 0, 0, "Output:", 3},
-        {"jobs", 'j', "N", 0, "runs at a time (default: one a core)", 3},
         {"keep", KEY_KEEP, "DIR", 0, "keep the results in this folder", 3},
         {"plot", KEY_PLOT, "DIR", 0, "draw the curve of the first objective there", 3},
         {"term", KEY_TERM, "svg|png|pdf|dumb", 0, "what --plot draws (default svg)", 3},
@@ -421,26 +346,22 @@ int orr_cli_capacity(int argc, char **argv)
         "[SCENARIO|R.db]",
         "Find the least amount of something (nodes, a quota, a limit) with which objectives hold, "
         "in far fewer runs than there are amounts. Exit code 1: no amount of the range does.",
-        orr_cli_everywhere,
+        orr_cli_searching,
         NULL,
         NULL};
     struct capacity_cli o = {0};
     struct orr_capacity capacity = {0};
     struct orr_err err = {0};
     (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
-    orr_progress_init(&o.progress, &o.common);
-    orr_arena_init(&o.arena);
-    o.ask.study.progress = draw;
-    o.ask.study.context = &o.progress;
     enum orr_status status = prepare(&o, &err);
     status = status == ORR_OK ? orr_capacity_find(&o.ask, &capacity, &err) : status;
-    orr_progress_clear(&o.progress);
+    orr_progress_clear(&o.search.progress);
     if (status == ORR_OK) {
-        (o.common.json ? print_json : print_answer)(&o, &capacity);
+        (o.search.common.json ? print_json : print_answer)(&o, &capacity);
         status = o.plot != NULL ? plot_curve(&o, &capacity, &err) : ORR_OK;
     }
     const int code = capacity.from == ORR_NONE ? 1 : 0;
     orr_capacity_release(&capacity);
-    orr_arena_release(&o.arena);
+    orr_cli_search_release(&o.search);
     return status == ORR_OK ? code : orr_cli_fail(&err);
 }

@@ -7,30 +7,15 @@
 #include <orrery/base/text.h>
 #include <orrery/sim/growth.h>
 
-#include "cli.h"
+#include "cli_search.h"
 
-enum {
-    KEY_RATE = 256,
-    KEY_MONTHS,
-    KEY_OBJECTIVE,
-    KEY_REPLICAS,
-    KEY_NEEDED,
-    KEY_TRIES,
-    KEY_SET,
-    KEY_POLICY,
-    KEY_VARIANT,
-    KEY_SHAKE,
-    KEY_LOSS
-};
+enum { KEY_RATE = ORR_CLI_SEARCH_KEYS, KEY_MONTHS, KEY_TRIES };
 
-enum { MONTHS_MAX = 600, REPLICAS_MAX = 1000 };
+enum { MONTHS_MAX = 600 };
 
 struct growth_cli {
-    struct orr_cli_common common;
+    struct orr_cli_search search;
     struct orr_growth_options ask;
-    const char *sets[ORR_CLI_LIST_MAX], *expects[ORR_CLI_LIST_MAX], *shake;
-    struct orr_progress progress;
-    struct orr_arena arena;
 };
 
 /* "5%" or "0.05", above 0. */
@@ -49,33 +34,12 @@ static double take_rate(const struct argp_state *state, const char *text)
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct growth_cli *o = state->input;
-    struct orr_scenario_options *scenario = &o->ask.scenario;
     switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
+    case ARGP_KEY_INIT: state->child_inputs[0] = &o->search; return 0;
     case KEY_RATE: o->ask.rate = take_rate(state, arg); return 0;
     case KEY_MONTHS: o->ask.months = orr_cli_count(state, "--months", arg, MONTHS_MAX); return 0;
-    case KEY_OBJECTIVE: orr_cli_append(state, o->expects, &scenario->expect_count, arg); return 0;
-    case KEY_REPLICAS:
-        o->ask.replicas = orr_cli_count(state, "--replicas", arg, REPLICAS_MAX);
-        return 0;
-    case KEY_NEEDED: o->ask.needed = orr_cli_count(state, "--needed", arg, REPLICAS_MAX); return 0;
     case KEY_TRIES: o->ask.tries = orr_cli_count(state, "--tries", arg, MONTHS_MAX + 1); return 0;
-    case KEY_SET: orr_cli_append(state, o->sets, &scenario->set_count, arg); return 0;
-    case KEY_POLICY: scenario->policy = arg; return 0;
-    case KEY_VARIANT: scenario->variant = arg; return 0;
-    case KEY_SHAKE: o->shake = arg; return 0;
-    case KEY_LOSS: o->ask.allow_loss_ppm = orr_cli_loss(state, arg); return 0;
-    case 'j': o->ask.study.jobs = orr_cli_count(state, "-j", arg, 10000); return 0;
-    case ARGP_KEY_ARG:
-        if (scenario->path != NULL) {
-            argp_error(state, "one scenario at a time: \"%s\"?", arg);
-        }
-        scenario->path = arg;
-        return 0;
     case ARGP_KEY_END:
-        if (scenario->path == NULL) {
-            argp_error(state, "name a scenario file or a results file");
-        }
         if (!(o->ask.rate > 0)) {
             argp_error(state, "--rate is missing: by how much arrivals grow a month, such as 5%%");
         }
@@ -84,19 +48,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-static void draw(uint64_t done, uint64_t total, orr_ms now, void *context)
-{
-    orr_progress_draw(context, done, total, now);
-}
-
 static enum orr_status prepare(struct growth_cli *o, struct orr_err *err)
 {
-    bool from_results;
-    o->ask.scenario.sets = o->sets;
-    o->ask.scenario.expects = o->expects;
-    const enum orr_status status =
-        orr_cli_study_of(&o->ask.scenario, o->shake, &o->arena, &from_results, err);
-    o->ask.allow_loss_ppm = from_results ? ORR_LOSS_ALL : o->ask.allow_loss_ppm;
+    const enum orr_status status = orr_cli_search_prepare(&o->search, err);
+    o->ask.scenario = o->search.scenario;
+    o->ask.study = o->search.study;
+    o->ask.replicas = o->search.replicas;
+    o->ask.needed = o->search.needed;
+    o->ask.allow_loss_ppm = o->search.allow_loss_ppm;
     return status;
 }
 
@@ -193,45 +152,30 @@ int orr_cli_growth(int argc, char **argv)
     static const struct argp_option rows[] = {
         {"rate", KEY_RATE, "SHARE", 0, "growth of arrivals a month: 5% or 0.05", 1},
         {"months", KEY_MONTHS, "N", 0, "the last month looked at (default 36)", 1},
-        {"objective", KEY_OBJECTIVE, "TEXT", 0,
-         "what shall hold, as in `expect:`; may be given several times (default: the scenario's)",
-         1},
-        {"replicas", KEY_REPLICAS, "N", 0, "seeds of each month (default: the scenario's)", 1},
-        {"needed", KEY_NEEDED, "N", 0, "of which so many have to keep it (default: all)", 1},
         {"tries", KEY_TRIES, "N", 0, "months to try at least for each objective", 1},
-        {"set", KEY_SET, "PATH=VALUE", 0, "change a value of the scenario first", 2},
-        {"policy", KEY_POLICY, "NAME", 0, "scheduling policy", 2},
-        {"variant", KEY_VARIANT, "NAME", 0, "apply a variant of the scenario", 2},
-        {"shake", KEY_SHAKE, "submit=T,run=P", 0, "move submits and run times at random", 2},
-        {"allow-loss", KEY_LOSS, "SHARE", OPTION_ARG_OPTIONAL, ORR_CLI_LOSS_HELP, 2},
-        {"jobs", 'j', "N", 0, "runs at a time (default: one a core)", 3},
         {0}};
     const struct argp parser = {
         rows,
         parse,
-        "SCENARIO|R.db",
+        "[SCENARIO|R.db]",
         "Find the month in which each objective breaks when arrivals grow by a rate every month: "
         "month M has (1 + rate)^M times the arrivals of today, the same jobs closer together. "
         "Bisects, then tries months that could disprove what it found.\v"
         "Example: orrery growth mine.yaml --rate 5% --objective 'wait_p95_s{queue=research} <= 1h'",
-        orr_cli_everywhere,
+        orr_cli_searching,
         NULL,
         NULL};
     struct growth_cli o = {.ask.months = 36};
     struct orr_growth growth;
     struct orr_err err = {0};
     (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
-    orr_arena_init(&o.arena);
-    orr_progress_init(&o.progress, &o.common);
-    o.ask.study.progress = draw;
-    o.ask.study.context = &o.progress;
     enum orr_status status = prepare(&o, &err);
     if (status == ORR_OK) {
         status = orr_growth_find(&o.ask, &growth, &err);
-        orr_progress_clear(&o.progress);
-        if (status == ORR_OK && o.common.json) {
+        orr_progress_clear(&o.search.progress);
+        if (status == ORR_OK && o.search.common.json) {
             json_answer(&o, &growth);
-        } else if (status == ORR_OK && !o.common.quiet) {
+        } else if (status == ORR_OK && !o.search.common.quiet) {
             for (uint32_t i = 0; i < growth.objective_count; i++) {
                 text_objective(&o, &growth, &growth.objectives[i]);
             }
@@ -239,6 +183,6 @@ int orr_cli_growth(int argc, char **argv)
         }
         orr_growth_release(&growth);
     }
-    orr_arena_release(&o.arena);
+    orr_cli_search_release(&o.search);
     return status == ORR_OK ? 0 : orr_cli_fail(&err);
 }

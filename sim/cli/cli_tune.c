@@ -10,87 +10,42 @@
 #include <orrery/base/text.h>
 #include <orrery/sim/tune.h>
 
-#include "cli.h"
+#include "cli_search.h"
 
-enum {
-    KEY_OBJECTIVE = 256,
-    KEY_QUEUE,
-    KEY_STEP,
-    KEY_WEIGHTS,
-    KEY_REPLICAS,
-    KEY_NEEDED,
-    KEY_TRIES,
-    KEY_SET,
-    KEY_POLICY,
-    KEY_VARIANT,
-    KEY_SHAKE,
-    KEY_LOSS,
-    KEY_ALL
-};
+enum { KEY_QUEUE = ORR_CLI_SEARCH_KEYS, KEY_STEP, KEY_WEIGHTS, KEY_TRIES, KEY_ALL };
 
-enum { REPLICAS_MAX = 1000, TRIES_MAX = 100000, SHOWN = 5 };
+enum { TRIES_MAX = 100000, STEP_MAX = 1000000, SHOWN = 5 };
 
 struct tune_cli {
-    struct orr_cli_common common;
+    struct orr_cli_search search;
     struct orr_tune_options ask;
-    const char *sets[ORR_CLI_LIST_MAX], *expects[ORR_CLI_LIST_MAX], *queues[ORR_CLI_LIST_MAX];
-    const char *shake;
+    const char *queues[ORR_CLI_LIST_MAX];
     bool all;
-    struct orr_progress progress;
-    struct orr_arena arena;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct tune_cli *o = state->input;
-    struct orr_scenario_options *scenario = &o->ask.scenario;
     switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
-    case KEY_OBJECTIVE: orr_cli_append(state, o->expects, &scenario->expect_count, arg); return 0;
+    case ARGP_KEY_INIT: state->child_inputs[0] = &o->search; return 0;
     case KEY_QUEUE: orr_cli_append(state, o->queues, &o->ask.queue_count, arg); return 0;
-    case KEY_STEP: o->ask.step = orr_cli_count(state, "--step", arg, 1000000); return 0;
+    case KEY_STEP: o->ask.step = orr_cli_count(state, "--step", arg, STEP_MAX); return 0;
     case KEY_WEIGHTS: o->ask.weights = true; return 0;
-    case KEY_REPLICAS:
-        o->ask.replicas = orr_cli_count(state, "--replicas", arg, REPLICAS_MAX);
-        return 0;
-    case KEY_NEEDED: o->ask.needed = orr_cli_count(state, "--needed", arg, REPLICAS_MAX); return 0;
     case KEY_TRIES: o->ask.tries = orr_cli_count(state, "--tries", arg, TRIES_MAX); return 0;
-    case KEY_SET: orr_cli_append(state, o->sets, &scenario->set_count, arg); return 0;
-    case KEY_POLICY: scenario->policy = arg; return 0;
-    case KEY_VARIANT: scenario->variant = arg; return 0;
-    case KEY_SHAKE: o->shake = arg; return 0;
-    case KEY_LOSS: o->ask.allow_loss_ppm = orr_cli_loss(state, arg); return 0;
     case KEY_ALL: o->all = true; return 0;
-    case 'j': o->ask.study.jobs = orr_cli_count(state, "-j", arg, 10000); return 0;
-    case ARGP_KEY_ARG:
-        if (scenario->path != NULL) {
-            argp_error(state, "one scenario at a time: \"%s\"?", arg);
-        }
-        scenario->path = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (scenario->path == NULL) {
-            argp_error(state, "name a scenario file or a results file");
-        }
-        return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
 
-static void draw(uint64_t done, uint64_t total, orr_ms now, void *context)
-{
-    orr_progress_draw(context, done, total, now);
-}
-
 static enum orr_status prepare(struct tune_cli *o, struct orr_err *err)
 {
-    bool from_results;
+    const enum orr_status status = orr_cli_search_prepare(&o->search, err);
     o->ask.queues = o->queues;
-    o->ask.scenario.sets = o->sets;
-    o->ask.scenario.expects = o->expects;
-    const enum orr_status status =
-        orr_cli_study_of(&o->ask.scenario, o->shake, &o->arena, &from_results, err);
-    o->ask.allow_loss_ppm = from_results ? ORR_LOSS_ALL : o->ask.allow_loss_ppm;
+    o->ask.scenario = o->search.scenario;
+    o->ask.study = o->search.study;
+    o->ask.replicas = o->search.replicas;
+    o->ask.needed = o->search.needed;
+    o->ask.allow_loss_ppm = o->search.allow_loss_ppm;
     return status;
 }
 
@@ -239,7 +194,7 @@ static void print_head(const struct orr_tune *tune, uint32_t front)
 static enum orr_status print_answer(struct tune_cli *o, const struct orr_tune *tune,
                                     struct orr_err *err)
 {
-    uint32_t *front = orr_arena_alloc(&o->arena, tune->count + (size_t)1, sizeof *front);
+    uint32_t *front = orr_arena_alloc(&o->search.arena, tune->count + (size_t)1, sizeof *front);
     const uint32_t count = list_front(tune, front);
     const uint32_t shown = o->all || count < SHOWN ? count : SHOWN;
     enum orr_status status = ORR_OK;
@@ -253,7 +208,7 @@ static enum orr_status print_answer(struct tune_cli *o, const struct orr_tune *t
         (void)printf("\n");
         if (front[i] > 0) {
             print_objectives(tune, setting);
-            status = print_costs(tune, setting, &o->arena, err);
+            status = print_costs(tune, setting, &o->search.arena, err);
         }
     }
     if (shown < count) {
@@ -313,9 +268,6 @@ static void print_json(const struct orr_tune *tune)
 int orr_cli_tune(int argc, char **argv)
 {
     static const struct argp_option rows[] = {
-        {"objective", KEY_OBJECTIVE, "TEXT", 0,
-         "what shall hold, as in `expect:`; may be given several times (default: the scenario's)",
-         1},
         {"queue", KEY_QUEUE, "NAME", 0,
          "whose quota may move; may be given several times (default: of all queues without "
          "children)",
@@ -323,50 +275,37 @@ int orr_cli_tune(int argc, char **argv)
         {"step", KEY_STEP, "GPUS", 0,
          "GPUs that move at first (default: a quarter of the largest quota); halved down to 1", 1},
         {"weights", KEY_WEIGHTS, 0, 0, "double and halve over-quota weights too", 1},
-        {"replicas", KEY_REPLICAS, "N", 0, "runs of each setting (default: the scenario's seeds)",
-         1},
-        {"needed", KEY_NEEDED, "K", 0, "of these must keep the objectives (default: all)", 1},
         {"tries", KEY_TRIES, "N", 0, "settings to try at most (default 60)", 1},
         {"all", KEY_ALL, 0, 0, "show the whole front, not the first five", 1},
-        {"set", KEY_SET, "PATH=VALUE", 0, "change a value of the scenario first", 2},
-        {"policy", KEY_POLICY, "NAME", 0, "scheduling policy", 2},
-        {"variant", KEY_VARIANT, "NAME", 0, "apply a variant of the scenario", 2},
-        {"shake", KEY_SHAKE, "submit=T,run=P", 0, "move submits and run times at random", 2},
-        {"allow-loss", KEY_LOSS, "SHARE", OPTION_ARG_OPTIONAL, ORR_CLI_LOSS_HELP, 2},
-        {"jobs", 'j', "N", 0, "runs at a time (default: one a core)", 3},
         {0}};
     const struct argp parser = {
         rows,
         parse,
-        "SCENARIO|R.db",
+        "[SCENARIO|R.db]",
         "Look for quotas of GPUs with which the objectives of several queues hold: moves quota "
         "from "
         "one queue to another, keeps the settings that no other beats, tries their neighbours, and "
         "says of each what it costs whom.\v"
         "Example: orrery tune mine.yaml --objective 'wait_p95_s{queue=research} <= 1h' "
         "--objective 'wait_p95_s{queue=prod} <= 10min' --replicas 5 --shake submit=60s,run=1%",
-        orr_cli_everywhere,
+        orr_cli_searching,
         NULL,
         NULL};
     struct tune_cli o = {.ask.tries = 60};
     struct orr_tune tune;
     struct orr_err err = {0};
     (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
-    orr_arena_init(&o.arena);
-    orr_progress_init(&o.progress, &o.common);
-    o.ask.study.progress = draw;
-    o.ask.study.context = &o.progress;
     enum orr_status status = prepare(&o, &err);
     if (status == ORR_OK) {
         status = orr_tune_find(&o.ask, &tune, &err);
-        orr_progress_clear(&o.progress);
-        if (status == ORR_OK && o.common.json) {
+        orr_progress_clear(&o.search.progress);
+        if (status == ORR_OK && o.search.common.json) {
             print_json(&tune);
-        } else if (status == ORR_OK && !o.common.quiet) {
+        } else if (status == ORR_OK && !o.search.common.quiet) {
             status = print_answer(&o, &tune, &err);
         }
         orr_tune_release(&tune);
     }
-    orr_arena_release(&o.arena);
+    orr_cli_search_release(&o.search);
     return status == ORR_OK ? 0 : orr_cli_fail(&err);
 }
