@@ -11,11 +11,11 @@ orrery=$(realpath "$1") work=${TMPDIR:-/tmp} case=$(cd "$(dirname "$2")" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 . "$(dirname "$0")/../scratch.sh"
 
-# expect CODE COMMAND...: runs it into the files out and err, and for a minute at most.
+# expect CODE COMMAND...: runs it into the files out and err, and for three minutes at most.
 expect() {
     wanted=$1 code=0
     shift
-    timeout 60 "$@" >out 2>err </dev/null || code=$?
+    timeout 180 "$@" >out 2>err </dev/null || code=$?
     [ "$code" -eq "$wanted" ] || fail "exit code $code, expected $wanted: $*"
 }
 # says TEXT: err has it. prints TEXT: out has it.
