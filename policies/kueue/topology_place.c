@@ -157,11 +157,16 @@ static bool takes_pods(const struct placing *placing, uint32_t leaf)
             orr_kueue__matches(set, node->labels, node->label_count, false));
 }
 
+static bool has_scores(const struct placing *placing)
+{
+    return placing->kueue->spec->config.prefer_affinity && placing->topology->by_host;
+}
+
 static int64_t score_of(const struct placing *placing, uint32_t leaf)
 {
     const struct kueue_topology *topology = placing->topology;
     const struct orr_kueue_node *node = &placing->kueue->spec->nodes[topology->node_of[leaf]];
-    return placing->kueue->spec->config.prefer_affinity && topology->by_host
+    return has_scores(placing)
                ? orr_kueue__preference(placing->pods->workers, node->labels, node->label_count)
                : 0;
 }
@@ -181,11 +186,11 @@ static void count_leaves(const struct placing *placing)
     struct kueue_topology *topology = placing->topology;
     for (uint32_t leaf = 0; leaf < topology->leaf_count; leaf++) {
         struct kueue_domain *domain = &topology->domains[kueue_first_leaf(topology) + leaf];
+        const int64_t room = room_for(placing, placing->pods->workers, leaf, NULL);
         domain->pods = domain->pods_with_leader = domain->leader = domain->score = 0;
-        if (takes_pods(placing, leaf)) {
+        if ((room > 0 || placing->lead > 0 || has_scores(placing)) && takes_pods(placing, leaf)) {
             domain->score = score_of(placing, leaf);
-            domain->pods = room_for(placing, placing->pods->workers, leaf, NULL);
-            domain->pods_with_leader = domain->pods;
+            domain->pods = domain->pods_with_leader = room;
             if (placing->lead > 0 && room_for(placing, placing->pods->leader, leaf, NULL) > 0) {
                 domain->leader = 1;
                 domain->pods_with_leader =
