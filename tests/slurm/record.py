@@ -4,8 +4,8 @@
 
 A set-up is a folder with slurm.conf (the lines that bear on decisions, its nodes and partitions), accounts.txt (lines
 "# sacctmgr ..." say what sacctmgr is told, CLUSTER standing for the cluster) and jobs.csv (submit_offset_planned says when
-they are submitted). What comes of it is written there: cluster, accounts.txt, jobs.csv and REP/starts.csv; so any record
-of runs/ can be made again.
+they are submitted). What comes of it is written there: cluster, accounts.txt, jobs.csv, REP/starts.csv, and where there are
+some REP/refused.csv (jobs that sbatch was not to submit) and REP/sprio.csv; so any record of runs/ can be made again.
 
 It needs Debian's slurmctld, slurmd, slurm-client, slurmdbd, munge and mariadb-server, and root (jobs are submitted for other
 users: u1 to u6 stand for system users, see USERS). All daemons listen on this machine only, keep their files below DIR and
@@ -199,10 +199,10 @@ def tell(setup, cluster):
     with open(f"{setup}/accounts.txt", "w", encoding="utf-8") as out:
         out.writelines(f"# sacctmgr {line}\n" for line in commands)
         out.write(with_names(output(f"sacctmgr -P show assoc cluster={cluster} format=Account,User,ParentName,Share,"
-                                    "GrpTRES,MaxJobs,GrpJobs,MaxTRES,MaxWall,QOS,DefaultQOS"), back))
+                                    "GrpTRES,MaxJobs,GrpJobs,MaxTRES,MaxWall,QOS,DefaultQOS,MaxSubmitJobs,GrpSubmitJobs"), back))
         out.write(output("sacctmgr -P show qos format=Name,Priority,GraceTime,Preempt,PreemptExemptTime,PreemptMode,Flags,"
                          "UsageFactor,GrpTRES,GrpJobs,MaxTRES,MaxTRESPU,MaxJobsPU,MaxTRESPA,MaxJobsPA,MaxTRESPerNode,"
-                         "MinTRES,MaxWall,GrpWall"))
+                         "MinTRES,MaxWall,GrpWall,MaxSubmitPU,MaxSubmitPA,GrpSubmit"))
 
 
 def submit(job, ids):
@@ -219,8 +219,24 @@ def submit(job, ids):
     command += shlex.split(job["gpus"]) + shlex.split(extra) + ["--wrap", f"exec sleep {job['run_s']}"]
     told = subprocess.run(command, capture_output=True, text=True)
     if told.returncode:
-        raise SystemExit(f"{job['name']}: {told.stderr}")
-    return told.stdout.strip().split(";")[0]
+        return "", told.stderr.strip().splitlines()[0].replace("sbatch: error: ", "")
+    return told.stdout.strip().split(";")[0], ""
+
+
+def priorities(names, at, found):
+    """What sprio prints of those that wait: seconds, job, priority; it refuses priority/basic."""
+    told = subprocess.run(["sprio", "-h", "-o", "%i|%Y"], capture_output=True, text=True)
+    for line in told.stdout.splitlines():
+        number, priority = line.split("|")
+        name = names.get(number.split("_")[0].strip())
+        if name:
+            found.append([f"{at:.1f}", name, priority.strip()])
+
+
+def write_rows(path, head, rows):
+    if rows:
+        with open(path, "w", encoding="utf-8") as out:
+            csv.writer(out, lineterminator="\n").writerows([head, *rows])
 
 
 def starts_in(log, origin, names):
@@ -249,12 +265,19 @@ def record(rig, setup, rep):
         tell(setup, cluster)
         jobs = list(csv.DictReader(open(f"{setup}/jobs.csv", encoding="utf-8")))
         origin = int(time.time()) + 2
-        ids, names = {}, {}
+        ids, names, refused, sprio = {}, {}, [], []
         for job in jobs:
-            time.sleep(max(0, origin + float(job["submit_offset_planned"]) - time.time()))
+            due = origin + float(job["submit_offset_planned"])
+            if due - time.time() > 2.5:
+                time.sleep(due - 1 - time.time())
+                priorities(names, time.time() - origin, sprio)
+            time.sleep(max(0, due - time.time()))
             job["submit_offset_real"] = f"{time.time() - origin:.2f}"
-            ids[job["name"]] = job["jobid"] = submit(job, ids)
+            ids[job["name"]], why = submit(job, ids)
+            job["jobid"] = ids[job["name"]]
             names[job["jobid"]] = job["name"]
+            if why:
+                refused.append([job["name"], why])
         end = time.time() + 240
         while output("squeue -h") and time.time() < end:
             time.sleep(1)
@@ -266,6 +289,8 @@ def record(rig, setup, rep):
             writer = csv.DictWriter(out, columns, lineterminator="\n")
             writer.writeheader()
             writer.writerows(jobs)
+        write_rows(f"{setup}/{rep}/refused.csv", ["job", "why"], refused)
+        write_rows(f"{setup}/{rep}/sprio.csv", ["at_s", "job", "priority"], sprio)
         os.environ["SLURM_TIME_FORMAT"] = "%s"
         time.sleep(3)
         ends = {}
