@@ -29,6 +29,31 @@ static orr_ms plus(orr_ms at, orr_ms by)
 
 /* --- one record --- */
 
+/* Tells who watches what became of a record; planned_ms NULL: it has no plan. */
+static void tell(const struct cycle *cycle, const struct slurm_record *record, const char *result,
+                 const char *why, const orr_ms *planned_ms)
+{
+    const struct slurm_seats *seats = &cycle->slurm->seats;
+    const int64_t priority = record->priority;
+    if (!orr_is_watched(&cycle->slurm->watcher)) {
+        return;
+    }
+    uint32_t *nodes = orr_alloc(seats->count + (size_t)1, sizeof *nodes), count = 0;
+    for (uint32_t i = 0; planned_ms != NULL && i < seats->count; i++) {
+        nodes[count++] = seats->seats[i].node;
+    }
+    orr_report_look(&cycle->slurm->watcher, &(struct orr_look){.kind = ORR_LOOK_JOB,
+                                                               .action = "backfill",
+                                                               .result = result,
+                                                               .why = why,
+                                                               .job = record->job,
+                                                               .priority = &priority,
+                                                               .planned_ms = planned_ms,
+                                                               .nodes = nodes,
+                                                               .node_count = count});
+    orr_free(nodes);
+}
+
 static bool is_limited(const struct slurm *slurm, const struct orr_view *view,
                        const struct slurm_record *record, enum slurm_phase phase)
 {
@@ -48,12 +73,14 @@ static bool start(struct cycle *cycle, const struct slurm_record *record)
         if (is_limited(slurm, cycle->view, record, SLURM_BEFORE) ||
             is_limited(slurm, cycle->view, record, SLURM_BEHIND)) {
             orr_txn_rollback(cycle->txn, begin);
+            tell(cycle, record, "limit", "a limit of its QOS or association holds it back", NULL);
             return true; /* it plans nothing */
         }
         any = true;
         orr_slurm__started(slurm, cycle->view, record->job, record->partition);
     }
     if (any) {
+        tell(cycle, record, "started", NULL, NULL);
         cycle->fewer = true;
         cycle->started++;
         cycle->over =
@@ -113,7 +140,9 @@ static bool any_from(struct cycle *cycle, uint32_t from)
             cycle->last--;
         }
     }
-    return cycle->last > from;
+    return cycle->last > from ||
+           (orr_is_watched(&cycle->slurm->watcher) &&
+            from < cycle->slurm->queue_count); /* who watches sees all plans */
 }
 
 /* Plans it from a time on; false: plans before it take one of its nodes. */
@@ -125,6 +154,8 @@ static bool reserve(struct cycle *cycle, const struct slurm_record *record, orr_
     if (!orr_slurm__plan(slurm, cycle->view, begin, plus(begin, lasts))) {
         return false;
     }
+    tell(cycle, record, "planned", "it has nodes from then on, if all others run to their limits",
+         &begin);
     cycle->fewer = true;
     j->planned_pass = slurm->pass;
     slurm->part_planned[record->partition]++;
@@ -152,6 +183,7 @@ static bool preempt(struct cycle *cycle, const struct slurm_record *record)
         !orr_slurm__preempt(slurm, cycle->view, cycle->txn, record, slurm->usable)) {
         return false;
     }
+    tell(cycle, record, "preempts", "others lose their nodes for it", NULL);
     (void)reserve(cycle, record, now, lasts);
     return true;
 }
@@ -179,18 +211,23 @@ static void test(struct cycle *cycle, const struct slurm_record *record)
         orr_slurm__plan_free(slurm, at, plus(at, lasts), slurm->usable);
         const orr_ms free = orr_slurm__will_run(slurm, view, record->job, p, slurm->usable, later);
         const orr_ms begin = free > at ? free : at;
-        if ((begin <= view->now && start(cycle, record)) || now_only) {
+        if (begin <= view->now && start(cycle, record)) {
             return;
+        }
+        if (now_only) {
+            break;
         }
         if (free == ORR_MS_NEVER || later < begin) {
             at = later;
             continue;
         }
         if (begin > view->now + slurm->conf.bf_window_ms) {
+            tell(cycle, record, "beyond-window", "it has no room within bf_window", NULL);
             return;
         }
         if (slurm->slot_count >= slurm->conf.bf_node_space_size) {
             cycle->over = true;
+            tell(cycle, record, "table-full", "bf_node_space_size plans are made", NULL);
             return;
         }
         if (reserve(cycle, record, begin, lasts)) {
@@ -198,6 +235,9 @@ static void test(struct cycle *cycle, const struct slurm_record *record)
         }
         at = begin > at ? begin : later;
     }
+    tell(cycle, record, now_only ? "only-now" : "no-room",
+         now_only ? "it may start now or not at all, and has no room" : "no time has room for it",
+         NULL);
 }
 
 /* --- depths: bf_max_job_user and others --- */
@@ -289,6 +329,9 @@ bool orr_slurm__backfill(struct slurm *slurm, const struct orr_view *view, struc
         .slurm = slurm, .view = view, .txn = txn, .fewer = true, .last = within_reach(slurm, view)};
     const struct slurm_conf *conf = &slurm->conf;
     begin_cycle(slurm, view);
+    orr_report_look(
+        &slurm->watcher,
+        &(struct orr_look){.kind = ORR_LOOK_ACTION, .action = "backfill", .job = ORR_NONE});
     for (uint32_t r = 0; !cycle.over && any_from(&cycle, r); r++) {
         const struct slurm_record record = slurm->queue[r];
         if (!orr_slurm__job_eligible(slurm, view, record.job) ||

@@ -307,6 +307,7 @@ struct slurm_bound { /* of a shape: when its tasks have room, if all nodes of th
 struct slurm {
     struct slurm_conf conf;
     const struct slurm_params *params;
+    struct orr_watcher watcher;
     struct orr_idmap users; /* who submitted a job so far */
     struct orr_idmap arrays;
     struct slurm_array *array;

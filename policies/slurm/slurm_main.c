@@ -134,15 +134,18 @@ static uint32_t nodes_left(const struct slurm *slurm, const struct slurm_partiti
     return count;
 }
 
-static void hold_back(struct pass *pass, const struct slurm_record *record, enum orr_reason limit)
+static enum orr_reason hold_back(struct pass *pass, const struct slurm_record *record,
+                                 enum orr_reason limit)
 {
     orr_slurm__explain(pass->view, pass->txn, record->job, limit, ORR_NONE);
     if (pass->slurm->conf.assoc_limit_stop) {
         close_partition(pass, record);
     }
+    return limit;
 }
 
-static void try_record(struct pass *pass, const struct slurm_record *record)
+/* Why it waits; ORR_REASON_NONE: it started. */
+static enum orr_reason try_record(struct pass *pass, const struct slurm_record *record)
 {
     struct slurm *slurm = pass->slurm;
     struct slurm_job *j = &slurm->jobs[record->job];
@@ -158,8 +161,7 @@ static void try_record(struct pass *pass, const struct slurm_record *record)
             orr_slurm__limits(slurm, pass->view, record->job, record->partition, SLURM_BEHIND);
         if (limit != ORR_REASON_NONE) {
             orr_txn_rollback(pass->txn, begin);
-            hold_back(pass, record, limit);
-            return;
+            return hold_back(pass, record, limit);
         }
         any = true;
         orr_slurm__started(slurm, pass->view, record->job, record->partition);
@@ -167,14 +169,13 @@ static void try_record(struct pass *pass, const struct slurm_record *record)
     }
     pass->started += any;
     if (served) {
-        return;
+        return ORR_REASON_NONE;
     }
     const enum orr_reason limit =
         any ? ORR_REASON_NONE
             : orr_slurm__limits(slurm, pass->view, record->job, record->partition, SLURM_AS_ASKED);
     if (limit != ORR_REASON_NONE) { /* limits go before room: it blocks nobody */
-        hold_back(pass, record, limit);
-        return;
+        return hold_back(pass, record, limit);
     }
     if (!any && enough) {
         j->preempting = orr_slurm__preempt(slurm, pass->view, pass->txn, record, slurm->usable);
@@ -183,15 +184,16 @@ static void try_record(struct pass *pass, const struct slurm_record *record)
         !orr_slurm__select_ever(slurm, pass->view, record->job, record->partition)) {
         j->hopeless |= (uint64_t)1 << record->partition;
         orr_slurm__explain(pass->view, pass->txn, record->job, ORR_REASON_NEVER, ORR_NONE);
-        return;
+        return ORR_REASON_NEVER;
     }
-    orr_slurm__explain(pass->view, pass->txn, record->job, why_not(pass->view, record->job),
-                       ORR_NONE);
+    const enum orr_reason why = why_not(pass->view, record->job);
+    orr_slurm__explain(pass->view, pass->txn, record->job, why, ORR_NONE);
     if (j->array != ORR_NONE) {
         slurm->array[j->array].rejected_pass = slurm->pass;
         slurm->array[j->array].rejected_in = record->partition;
     }
     close_partition(pass, record);
+    return why;
 }
 
 static bool array_rejected(const struct slurm *slurm, const struct slurm_record *record)
@@ -215,6 +217,21 @@ static void explain_behind(struct pass *pass, const struct slurm_record *record)
     }
 }
 
+/* Tells who watches what became of a record; reason NONE: `result` says it. */
+static void tell(const struct slurm *slurm, const struct slurm_record *record,
+                 enum orr_reason reason, const char *result)
+{
+    const int64_t priority = record->priority;
+    const bool reasoned = reason != ORR_REASON_NONE;
+    orr_report_look(&slurm->watcher,
+                    &(struct orr_look){.kind = ORR_LOOK_JOB,
+                                       .action = "main",
+                                       .result = reasoned ? orr_reason_code(reason) : result,
+                                       .why = reasoned ? orr_reason_words(reason) : NULL,
+                                       .job = record->job,
+                                       .priority = &priority});
+}
+
 static void look_at(struct pass *pass, const struct slurm_record *record)
 {
     struct slurm *slurm = pass->slurm;
@@ -224,11 +241,14 @@ static void look_at(struct pass *pass, const struct slurm_record *record)
     }
     if (slurm->failed[record->partition] || array_rejected(slurm, record)) {
         explain_behind(pass, record);
+        bar = ORR_REASON_HEAD_OF_LINE;
     } else if (bar != ORR_REASON_NONE) {
         orr_slurm__explain(pass->view, pass->txn, record->job, bar, ORR_NONE);
     } else {
-        try_record(pass, record);
+        bar = try_record(pass, record);
     }
+    const bool preempts = slurm->jobs[record->job].preempting;
+    tell(slurm, record, preempts ? ORR_REASON_NONE : bar, preempts ? "preempts" : "started");
 }
 
 static void begin_pass(struct slurm *slurm)
@@ -246,6 +266,8 @@ void orr_slurm__main_pass(struct slurm *slurm, const struct orr_view *view, stru
     const struct slurm_conf *conf = &slurm->conf;
     int64_t seen = 0;
     begin_pass(slurm);
+    orr_report_look(&slurm->watcher,
+                    &(struct orr_look){.kind = ORR_LOOK_ACTION, .action = "main", .job = ORR_NONE});
     for (uint32_t r = 0; r < slurm->queue_count; r++) {
         const struct slurm_record record = slurm->queue[r];
         if (!orr_slurm__job_eligible(slurm, view, record.job)) {

@@ -387,6 +387,12 @@ static uint32_t slurm_heeds(const void *params)
     return ORR_HEEDS_SECONDS;
 }
 
+static void slurm_watch(void *state, const struct orr_watcher *watcher)
+{
+    struct slurm *slurm = state;
+    slurm->watcher = *watcher;
+}
+
 const struct orr_policy orr_policy_slurm = {
     .abi = ORR_POLICY_ABI,
     .size = sizeof orr_policy_slurm,
@@ -405,4 +411,5 @@ const struct orr_policy orr_policy_slurm = {
     .node = slurm_node,
     .abilities = ORR_ABLE_SCALE | ORR_ABLE_JOINED,
     .heeds = slurm_heeds,
+    .watch = slurm_watch,
 };

@@ -8,13 +8,22 @@
 #include "cells.h"
 #include "cli.h"
 #include "cli_admission.h"
+#include "cli_decide.h"
+#include "cli_now.h"
 
-enum { OPTION_SHARD = 256, OPTION_CYCLES }; /* have no short form */
+enum {
+    OPTION_SHARD = 256,
+    OPTION_CYCLES,
+    OPTION_REMAINING,
+    OPTION_RUN_TIME
+}; /* have no short form */
 
 struct schedule_options {
     struct orr_snapshot_options run;
     const char *paths[ORR_CLI_LIST_MAX], *params[ORR_CLI_LIST_MAX];
-    int64_t cycles; /* 0: not stated */
+    const char *now;             /* as typed, or NULL */
+    orr_ms remaining_ms, run_ms; /* ORR_MS_NONE: not stated */
+    int64_t cycles;              /* 0: not stated */
     struct orr_cli_common common;
 };
 
@@ -23,16 +32,30 @@ static bool is_kueue(const struct schedule_options *options)
     return options->run.policy != NULL && strcmp(options->run.policy, "kueue") == 0;
 }
 
-static void check_schedule(const struct schedule_options *options, struct argp_state *state)
+/* By a run: no snapshot of KAI's or Kueue's own objects alone. */
+static bool is_run(const struct schedule_options *options)
+{
+    const char *policy = options->run.policy;
+    const bool of_snapshots = policy == NULL || strcmp(policy, "kai") == 0;
+    return !is_kueue(options) &&
+           (!of_snapshots ||
+            (options->run.path_count == 1 && orr_snapshot_is_scenario(options->run.paths[0])));
+}
+
+static void check_schedule(struct schedule_options *options, struct argp_state *state)
 {
     if (options->run.path_count == 0) {
-        argp_error(state, "name a snapshot");
+        argp_error(state, "name a snapshot, or a scenario");
     }
     if (options->cycles != 0 && !is_kueue(options)) {
         argp_error(state, "--cycles: only kueue decides several cycles on one state");
     }
     if (options->run.shard != NULL && is_kueue(options)) {
         argp_error(state, "--shard: Kueue has no shards");
+    }
+    if (options->now != NULL && !is_run(options) &&
+        !orr_parse_timestamp(options->now, strlen(options->now), &options->run.now)) {
+        argp_error(state, "\"%s\" is not a time such as 2026-06-01T12:00:00Z", options->now);
     }
 }
 
@@ -50,11 +73,9 @@ static error_t parse_schedule(int key, char *arg, struct argp_state *state)
             argp_error(state, "--cycles %s: a number above 0, or quiet", arg);
         }
         return 0;
-    case 'n':
-        if (!orr_parse_timestamp(arg, strlen(arg), &o->run.now)) {
-            argp_error(state, "\"%s\" is not a time such as 2026-06-01T12:00:00Z", arg);
-        }
-        return 0;
+    case 'n': o->now = arg; return 0;
+    case OPTION_REMAINING: o->remaining_ms = orr_cli_span(state, "--remaining", arg); return 0;
+    case OPTION_RUN_TIME: o->run_ms = orr_cli_span(state, "--run-time", arg); return 0;
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
     case ARGP_KEY_ARG:
         orr_cli_append(state, o->paths, &o->run.path_count,
@@ -381,39 +402,64 @@ static void print_text(const struct orr_snapshot *s, bool quiet, bool verbose)
 int orr_cli_schedule(int argc, char **argv)
 {
     static const struct argp_option rows[] = {
-        {"policy", 'p', "NAME", 0, "kai (default), or kueue for Kueue's own objects", 0},
+        {"policy", 'p', "NAME", 0,
+         "kai (default), kueue for Kueue's own objects, or any other that `orrery policies` lists",
+         0},
         {"set", 's', "NAME=VALUE", 0,
          "a parameter of the policy, with kueue a feature gate; several allowed", 0},
         {"shard", OPTION_SHARD, "VALUE", 0,
          "value of the node-pool label of the shard (default: the snapshot's, else objects without "
          "the label)",
          0},
-        {"now", 'n', "TIME", 0, "when the cycle runs (default: the newest time in the input)", 0},
+        {"now", 'n', "TIME", 0,
+         "when the cycle runs (default: the newest time in the input; of a scenario, where its "
+         "decisions begin)",
+         0},
+        {"remaining", OPTION_REMAINING, "DURATION", 0,
+         "jobs of a snapshot that run go on for so long (default 1h); kai and kueue do not ask", 0},
+        {"run-time", OPTION_RUN_TIME, "DURATION", 0,
+         "jobs of a snapshot that wait run for so long (default --remaining)", 0},
         {"cycles", OPTION_CYCLES, "N|quiet", 0,
          "with kueue: cycles to run, or until one decides nothing new (default 1)", 0},
         {0}};
     const struct argp parser = {
         rows,
         parse_schedule,
-        "SNAPSHOT...",
+        "SNAPSHOT...\nSCENARIO",
         "Run one scheduling cycle on a cluster's present state and say what it decides, and why "
         "the other jobs wait.\vSNAPSHOT is KAI's snapshot.zip, one or several files that `kubectl "
         "get -o json` (or yaml) wrote, or a Snapshot in YAML; - is standard input; "
         "with --policy kueue it is Kueue's objects (ClusterQueue, Workload and the others), in the "
         "same forms. "
         "sim/import/README.md describes all of them. "
+        "A SCENARIO is decided on by its own policy or the one that is named: its state at --now, "
+        "up to which it is run. Policies that are neither kai nor kueue take both; of slurm the "
+        "main pass and backfill are told, with priorities and planned starts. "
         "With --quiet only decisions and waiting jobs are told, with --verbose also what pods "
         "without a PodGroup were grouped into. "
         "`orrery policies kai` says which features are supported and what shows it.",
         orr_cli_everywhere,
         NULL,
         NULL};
-    struct schedule_options o = {.run = {.now = ORR_MS_NONE}};
+    struct schedule_options o = {
+        .run = {.now = ORR_MS_NONE}, .remaining_ms = ORR_MS_NONE, .run_ms = ORR_MS_NONE};
     struct orr_snapshot schedule;
     struct orr_err err = {0};
-    (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
     o.run.paths = o.paths;
     o.run.params = o.params;
+    (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
+    if (is_run(&o)) {
+        const struct orr_cli_decide ask = {.paths = o.paths,
+                                           .path_count = o.run.path_count,
+                                           .policy = o.run.policy,
+                                           .params = o.params,
+                                           .param_count = o.run.param_count,
+                                           .shard = o.run.shard,
+                                           .at = o.now,
+                                           .remaining_ms = o.remaining_ms,
+                                           .run_ms = o.run_ms};
+        return orr_cli_decide(&ask, &o.common);
+    }
     if (is_kueue(&o)) {
         return orr_cli_admission(&o.run, o.cycles != 0 ? o.cycles : 1, &o.common);
     }

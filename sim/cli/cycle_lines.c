@@ -102,6 +102,24 @@ static void put_victims(struct orr_cycle_lines *lines, const struct orr_look *lo
     orr_json_close(json, ']');
 }
 
+/* By what number a job stood in line, and when and where it is to start. */
+static void put_plan(struct orr_cycle_lines *lines, const struct orr_look *look)
+{
+    struct orr_json *json = &lines->json;
+    if (look->priority != NULL) {
+        orr_json_int(json, "priority", *look->priority);
+    }
+    if (look->planned_ms != NULL) {
+        orr_json_seconds(json, "planned_s", *look->planned_ms);
+        orr_json_open(json, "nodes", '[');
+        for (uint32_t n = 0; n < look->node_count; n++) {
+            orr_json_text(json, NULL,
+                          orr_idmap_name(&lines->world->cluster.node_names, look->nodes[n]));
+        }
+        orr_json_close(json, ']');
+    }
+}
+
 static void look(void *context, const struct orr_look *look)
 {
     static const char *const events[] = {[ORR_LOOK_ACTION] = "action",
@@ -126,6 +144,7 @@ static void look(void *context, const struct orr_look *look)
         if (look->kind == ORR_LOOK_JOB) {
             orr_json_int(json, "scenarios", (int64_t)look->scenarios);
             orr_json_int(json, "refuted", (int64_t)look->refuted);
+            put_plan(lines, look);
         }
     }
     orr_json_close(json, '}');

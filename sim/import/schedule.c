@@ -388,15 +388,33 @@ static bool is_scenario(const char *head)
     return false;
 }
 
-bool orr_snapshot_is_one(const char *path)
+static size_t read_head(const char *path, char *head, size_t most)
 {
-    char head[4096];
     FILE *file = fopen(path, "rb");
-    const size_t bytes = file == NULL ? 0 : fread(head, 1, sizeof head - 1, file);
+    const size_t bytes = file == NULL ? 0 : fread(head, 1, most - 1, file);
     if (file != NULL) {
         (void)fclose(file);
     }
     head[bytes] = '\0';
+    return bytes;
+}
+
+bool orr_snapshot_is_scenario(const char *path)
+{
+    static const char *const keys[] = {"kind: Scenario", "\ncluster:", "\nworkload:", "\nextends:"};
+    char head[4096] = "\n";
+    (void)read_head(path, head + 1, sizeof head - 1);
+    bool found = head[1] == '{' && is_scenario(head);
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        found = found || strstr(head, keys[i]) != NULL;
+    }
+    return found && !orr_snapshot_is_one(path);
+}
+
+bool orr_snapshot_is_one(const char *path)
+{
+    char head[4096];
+    const size_t bytes = read_head(path, head, sizeof head);
     if (strlen(path) > 4 && strcmp(path + strlen(path) - 4, ".zip") == 0 && bytes > 43 &&
         memcmp(head, "PK", 2) == 0) { /* one file, named in its header */
         return memcmp(head + 30, "snapshot.json", 13) == 0;

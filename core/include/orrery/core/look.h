@@ -26,6 +26,12 @@ struct orr_look { /* ids are the caller's; texts are constants */
     const uint32_t *victims;  /* SCENARIO: the jobs of its victims, one entry a pod */
     uint32_t victim_count;
     uint64_t scenarios, refuted; /* JOB: simulated for it, and refuted by pruners without that */
+    /* JOB, of policies that have them; NULL: nothing to say. By what number it stood in line, when
+     * it is to start and on which nodes, as far as that is planned. */
+    const int64_t *priority;
+    const orr_ms *planned_ms;
+    const uint32_t *nodes;
+    uint32_t node_count;
 };
 typedef void orr_look_fn(void *context, const struct orr_look *look);
 

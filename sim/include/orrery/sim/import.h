@@ -147,6 +147,8 @@ struct orr_snapshot_state {
 /* Does the file begin as a snapshot does: KAI's, a list of Kubernetes objects, or one of our own? A
  * packed one is known by its name (.json.gz and such). A file that cannot be read is none. */
 bool orr_snapshot_is_one(const char *path);
+/* Does it begin as a scenario does? */
+bool orr_snapshot_is_scenario(const char *path);
 /* The snapshot as a scenario that begins now, and the trace of its jobs, which the scenario names
  * `trace_name`. `out` is released in any case. ORR_NO_INPUT, ORR_DATA, ORR_USAGE. */
 enum orr_status orr_snapshot_write(const struct orr_snapshot_options *options,
