@@ -146,6 +146,7 @@ static void judge(struct orr_audit_run *run, const struct orr_schedule *schedule
     orr_audit__course(run);
     orr_audit__victims(run);
     orr_audit__order(run);
+    orr_audit__reserved(run);
 }
 
 /* The rules one shard is judged by; adds their name to the verdict's. */
@@ -166,6 +167,7 @@ static uint32_t rules_of_shard(const struct orr_schedule *schedule, uint32_t sha
     }
     rules &= discipline == NULL && schedule->shards[shard].scattered ? ~BIT(TOGETHER) : ~0u;
     rules |= discipline == NULL && schedule->shards[shard].cells ? BIT(PART) : 0;
+    rules |= discipline == NULL && schedule->shards[shard].reserves ? BIT(RESERVATION) : 0;
     /* it may fit, and the round not have begun, or the scheduler be at work or have a clock */
     rules &= schedule->in_rounds || schedule->takes_time ? ~BIT(HEAD) : ~0u;
     if (shard == 0 || discipline == NULL) {

@@ -29,7 +29,9 @@ SELECT id, name, policy,
   policy = 'kai' AND params LIKE '%' || n || 'plugins.proportion.enabled=false' || n || '%', policy = 'kueue',
   params LIKE '%' || n || 'plugins.topology.enabled=false' || n || '%' OR
     params LIKE '%' || n || 'topology_aware_scheduling=never' || n || '%',
-  policy <> 'static' AND params LIKE '%' || n || 'placement=hived' || n || '%'
+  policy <> 'static' AND params LIKE '%' || n || 'placement=hived' || n || '%',
+  policy = 'kai' AND params LIKE '%' || n || 'reservation=%' AND params NOT LIKE '%' || n || 'reservation=0s' || n || '%' AND
+    params LIKE '%' || n || 'plugins.numa.enabled=false' || n || '%'
 FROM (SELECT *, char(10) AS n, char(10) || policy_params || char(10) AS params FROM shard)
 ORDER BY id;
 
@@ -44,6 +46,18 @@ SELECT count(*) FROM reason_change WHERE reason = (SELECT id FROM reason WHERE c
 
 -- name: promises
 SELECT job, from_ms, to_ms FROM v_reason_intervals WHERE reason = 'pipelined';
+
+-- name: reservation_count
+SELECT count(*) FROM reason_change WHERE ahead IS NOT NULL AND reason = (SELECT id FROM reason WHERE code = 'reserved');
+
+-- name: reservations
+-- of jobs that a level of the topology does not bind
+SELECT DISTINCT c.ahead, c.at_ms
+FROM reason_change AS c
+JOIN job AS j ON j.id = c.ahead
+WHERE c.reason = (SELECT id FROM reason WHERE code = 'reserved')
+  AND NOT EXISTS (SELECT 1 FROM ask AS a WHERE a.shape = j.shape AND a.level IS NOT NULL)
+ORDER BY c.at_ms, c.ahead;
 
 -- name: run_end
 SELECT end_ms FROM run;

@@ -40,6 +40,8 @@ void orr_audit__course(struct orr_audit_run *run);
 void orr_audit__victims(struct orr_audit_run *run);
 /* ORDER, HEAD, PROMISE: who waits, instant by instant. */
 void orr_audit__order(struct orr_audit_run *run);
+/* RESERVATION: what starts while nodes are kept for a job. */
+void orr_audit__reserved(struct orr_audit_run *run);
 
 /* The two queues at which the paths from the root to a and b part, or the last both have. */
 struct orr_audit_pair {

@@ -121,6 +121,7 @@ static void load_shards(struct load *load)
             .cluster_cohort = sqlite3_column_int(row, 13) != 0,
             .scattered = sqlite3_column_int(row, 16) != 0,
             .cells = sqlite3_column_int(row, 17) != 0,
+            .reserves = sqlite3_column_int(row, 18) != 0,
             .boundless = sqlite3_column_int(row, 14) != 0,
             .borrows = sqlite3_column_int(row, 15) != 0};
         struct orr_audit_shard *shard = &schedule->shards[schedule->shard_count - 1];
@@ -503,6 +504,23 @@ static void load_promises(struct load *load)
     }
 }
 
+static void load_reservations(struct load *load)
+{
+    struct orr_schedule *schedule = load->schedule;
+    const uint32_t room = count_rows(load, orr_audit_sql__reservation_count);
+    schedule->reservations =
+        orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->reservations);
+    sqlite3_stmt *row =
+        room > 0 ? orr_results_prepare(&load->in, orr_audit_sql__reservations) : NULL;
+    while (room > 0 && orr_results_step(&load->in, row) && schedule->reservation_count < room) {
+        const uint32_t job = find_job(load, sqlite3_column_int64(row, 0));
+        if (job != ORR_NONE) {
+            schedule->reservations[schedule->reservation_count++] =
+                (struct orr_audit_reservation){job, sqlite3_column_int64(row, 1)};
+        }
+    }
+}
+
 static int by_span(const void *a, const void *b, void *context)
 {
     const struct orr_audit_span *x = a, *y = b;
@@ -545,6 +563,7 @@ enum orr_status orr_schedule_load(const char *db_path, struct orr_schedule *sche
     load_cuts(&load);
     load_evictions(&load);
     load_promises(&load);
+    load_reservations(&load);
     load_absences(&load);
     load_wants(&load);
     orr_sort(schedule->spans, schedule->span_count, sizeof *schedule->spans, by_span, NULL);

@@ -123,6 +123,9 @@ void orr_audit__part(const struct orr_schedule *schedule, uint32_t shard, struct
     part->promises =
         take_rows(&rows, schedule->promises, &part->promise_count, sizeof *part->promises,
                   offsetof(struct orr_audit_promise, job), rows.job_at);
+    part->reservations = take_rows(&rows, schedule->reservations, &part->reservation_count,
+                                   sizeof *part->reservations,
+                                   offsetof(struct orr_audit_reservation, job), rows.job_at);
     part->absences =
         take_rows(&rows, schedule->absences, &part->absence_count, sizeof *part->absences,
                   offsetof(struct orr_audit_absence, job), rows.job_at);

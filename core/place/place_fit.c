@@ -161,8 +161,11 @@ bool orr_place__over_capacity_on(const struct orr_session *session, const struct
 
 bool orr_place__fits(const struct orr_session *session, const struct orr_stask *task, uint32_t node)
 {
+    const struct orr_session_hooks *hooks = session->hooks;
     return orr_place__fits_ask(session, orr_task_ask(session, task), node) &&
-           !orr_place__over_capacity_on(session, task, node);
+           !orr_place__over_capacity_on(session, task, node) &&
+           (hooks == NULL || hooks->node_filter == NULL ||
+            hooks->node_filter(hooks->self, (uint32_t)(task - session->tasks), node));
 }
 
 bool orr_place__asks_same(const struct orr_session *session, uint32_t ask, uint32_t other)

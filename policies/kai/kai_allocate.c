@@ -99,8 +99,9 @@ static bool class_failed(const struct orr_session *session, const bool *failed, 
  * where a queue's limit or quota may have excluded nodes on which a shared request costs more. */
 static bool lacks_room(const struct orr_session *session, const struct orr_sjob *job)
 {
-    if (job->reason != ORR_FIT_POD_SCHEDULING_ERRORS) {
-        return false;
+    const bool filtered = session->hooks != NULL && session->hooks->node_filter != NULL;
+    if (job->reason != ORR_FIT_POD_SCHEDULING_ERRORS || filtered) {
+        return false; /* a filter of nodes may tell jobs of a class apart */
     }
     if (!orr_ask_is_shared(orr_task_ask(session, &session->tasks[job->first_task]))) {
         return true;

@@ -106,6 +106,12 @@ static bool victim_filter(void *context, enum orr_action action, uint32_t preemp
                                     h->job_of_slot[victim]);
 }
 
+static bool node_filter(void *context, uint32_t task, uint32_t node)
+{
+    struct orr_kai_hooking *h = context;
+    return orr_kai__reserve_admits(&h->reserve, task, node);
+}
+
 static void list_queues(struct orr_kai_hooking *h, const struct orr_view *view,
                         const struct orr_kai_build *build)
 {
@@ -145,7 +151,11 @@ enum orr_status orr_kai__hooking_open(struct orr_kai_hooking *h, const struct or
 {
     const bool ages = params->ageing_ms > 0;
     const bool orders = params->victim_order != ORR_KAI_VICTIMS_AS_KAI;
-    if (params->hooks[0] == '\0' && !ages && !orders) {
+    const bool reserves = params->reservation_ms > 0;
+    orr_kai__reserve_open(&h->reserve, params, session);
+    h->params = params;
+    h->always = params->hooks[0] != '\0' || ages || orders;
+    if (!h->always && !reserves) {
         return ORR_OK;
     }
     if (params->hooks[0] != '\0' && params->loaded == NULL) {
@@ -153,13 +163,15 @@ enum orr_status orr_kai__hooking_open(struct orr_kai_hooking *h, const struct or
                         params->hooks);
     }
     h->plugin = params->hooks[0] != '\0' ? params->loaded : NULL;
-    h->params = params;
     h->session = session;
     h->first_ask = build->first_ask;
     list_queues(h, view, build);
     h->hooks = (struct orr_session_hooks){.self = h};
     h->hooks.job_order = ages ? job_order : NULL;
     h->hooks.victim_order = orders ? victim_order : NULL;
+    if (reserves) {
+        h->hooks.node_filter = node_filter;
+    }
     session->hooks = &h->hooks;
     return h->plugin == NULL ? ORR_OK : open_plugin(h, host, view, err);
 }
@@ -170,6 +182,21 @@ void orr_kai__hooking_close(struct orr_kai_hooking *h)
         h->plugin->close(h->self);
     }
     orr_free(h->queue_in_run);
+    orr_kai__reserve_close(&h->reserve);
+}
+
+void orr_kai__hooking_begin(struct orr_kai_hooking *h, const struct orr_view *view,
+                            const uint32_t *job_of_slot)
+{
+    h->view = view;
+    h->job_of_slot = job_of_slot;
+    if (h->params->reservation_ms == 0) {
+        return;
+    }
+    orr_kai__reserve(&h->reserve, view, job_of_slot);
+    const bool on = h->always || h->reserve.holder != ORR_NONE;
+    h->session->hooks = on ? &h->hooks : NULL;
+    h->session->rules.literal = on;
 }
 
 bool orr_kai__hooking_failed(const struct orr_kai_hooking *h, struct orr_err *err)

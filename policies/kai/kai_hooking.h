@@ -5,6 +5,7 @@
 #define ORR_KAI_HOOKING_H
 
 #include "kai_build.h"
+#include "kai_reserve.h"
 
 struct orr_kai_hooking {
     const struct orr_kai_hooks *plugin; /* NULL: none */
@@ -13,7 +14,9 @@ struct orr_kai_hooking {
     bool opened;
     const char *fault; /* what it did that no hook may; NULL: nothing */
     struct orr_session_hooks hooks;
-    const struct orr_session *session;
+    struct orr_kai_reserve reserve; /* opened if `reservation` asks for it */
+    bool always; /* something but the reservation is hooked: every cycle is literal */
+    struct orr_session *session;
     uint32_t *queue_in_run; /* by queue of the session */
     const uint32_t *first_ask;
     const struct orr_view *view; /* of the cycle, as job_of_slot */
@@ -27,6 +30,9 @@ enum orr_status orr_kai__hooking_open(struct orr_kai_hooking *hooking, const str
                                       const struct orr_kai_build *build,
                                       struct orr_session *session, struct orr_err *err);
 void orr_kai__hooking_close(struct orr_kai_hooking *hooking);
+/* A cycle begins in an open session. Without a reservation and other hooks it is not literal. */
+void orr_kai__hooking_begin(struct orr_kai_hooking *hooking, const struct orr_view *view,
+                            const uint32_t *job_of_slot);
 bool orr_kai__hooking_failed(const struct orr_kai_hooking *hooking, struct orr_err *err);
 
 #endif

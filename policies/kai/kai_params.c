@@ -137,6 +137,9 @@ const struct orr_param orr_kai__rows[] = {
     ROW("ageing", ORR_PARAM_TIME, ageing_ms, "0s", "", NULL, 0, 0,
         "not KAI's: a job that waits goes up one priority in its queue's order each time it waited "
         "so long; nobody is preempted for it. 0s: never"),
+    ROW("reservation", ORR_PARAM_TIME, reservation_ms, "0s", "", NULL, 0, 0,
+        "not KAI's: of the jobs that waited so long the first has nodes kept for it from when it "
+        "fits by estimates; others start there only if they end by then. 0s: never"),
     ROW("hooks", ORR_PARAM_TEXT, hooks, "", "", NULL, 0, 0,
         "a .so that adds a score of nodes, orders or a filter of victims (kai_hooks.h); a relative "
         "path starts where that of a policy does"),
@@ -364,6 +367,11 @@ enum orr_status orr_kai__check(const void *params, struct orr_err *err)
         return orr_fail(err, ORR_SCENARIO,
                         "prune: \"%.*s\" is not on, off, verify or -NAME of a pruner (%s, ...)",
                         (int)strcspn(bad, ", "), bad, orr_pruner_name((enum orr_pruner)0));
+    }
+    if (p->reservation_ms > 0 && p->strict_v017 == STRICT_TRUE) {
+        return orr_fail(err, ORR_SCENARIO,
+                        "reservation: not together with strict_v017: true, in which what is tried "
+                        "leaves traces");
     }
     return orr_kai__usage_params(params, 0, &ignored, err);
 }

@@ -11,10 +11,11 @@
 #define ORR_KAI_PERIOD_MS 1000 /* between two cycles */
 
 struct orr_kai_params {
-    const char *actions;  /* in order */
-    const char *prune;    /* see prune.h */
-    int64_t victim_order; /* enum orr_kai_victim_order */
-    orr_ms ageing_ms;     /* 0: none */
+    const char *actions;   /* in order */
+    const char *prune;     /* see prune.h */
+    int64_t victim_order;  /* enum orr_kai_victim_order */
+    orr_ms ageing_ms;      /* 0: none */
+    orr_ms reservation_ms; /* 0: none */
     const char *hooks, *hooks_with;
     const struct orr_kai_hooks *loaded; /* what `hooks` names; no rows of their own */
     void *loaded_self;

@@ -170,11 +170,17 @@ static void list_sets(const struct orr_view *view, const struct orr_shape *shape
  * priority; here a job's pods are of its class. */
 static void mark_class(struct kai *kai, const struct orr_view *view, uint32_t slot, uint32_t job)
 {
+    const struct orr_kai_reserve *reserve = &kai->hooking.reserve;
     const struct orr_job_spec *spec = &view->specs[job];
     const struct orr_shape *shape = &view->shapes->shapes[spec->shape];
     const struct orr_sjob *sjob = &kai->session.jobs[slot];
     struct orr_digest class = ORR_DIGEST_INIT;
     orr_digest_fold(&class, (uint64_t)(int64_t)spec->priority);
+    if (kai->params.reservation_ms >
+        0) { /* its estimate decides where it may go; the holder's not */
+        const bool holds = reserve->holder == slot;
+        orr_digest_fold(&class, holds ? UINT64_MAX : (uint64_t)spec->estimate_ms);
+    }
     for (uint32_t t = sjob->first_task, g = 0; t < sjob->first_task + sjob->task_count; t++) {
         struct orr_stask *task = &kai->session.tasks[t];
         while (task->ask != kai->build.first_ask[spec->shape] + g) {
@@ -347,6 +353,9 @@ static enum orr_reason reason_of(struct kai *kai, const struct orr_view *view, u
     if (kai->pipelined[kai->slot_of_job[job]] == kai->cycle) {
         return ORR_REASON_PIPELINED;
     }
+    if (orr_kai__reserve_delays(&kai->hooking.reserve, kai->slot_of_job[job])) {
+        return ORR_REASON_RESERVED;
+    }
     switch (orr_backlog_reason(&kai->session, kai->slot_of_job[job])) {
     case ORR_FIT_OVER_LIMIT: return ORR_REASON_OVER_LIMIT;
     case ORR_FIT_NON_PREEMPTIBLE_OVER_QUOTA: return ORR_REASON_NON_PREEMPTIBLE_OVER_QUOTA;
@@ -407,6 +416,7 @@ static void explain(struct kai *kai, const struct orr_view *view, struct orr_txn
     if (reason == ORR_REASON_NON_PREEMPTIBLE_OVER_QUOTA) {
         prove_quota(kai, view, job, &proof);
     }
+    proof.ahead = reason == ORR_REASON_RESERVED ? kai->hooking.reserve.holder_job : ORR_NONE;
     proof.consolidation =
         (uint8_t)orr_backlog_outcome(&kai->session, slot, ORR_ACTION_CONSOLIDATION);
     proof.reclaim = (uint8_t)orr_backlog_outcome(&kai->session, slot, ORR_ACTION_RECLAIM);
@@ -467,11 +477,27 @@ static void explain_waiting(struct kai *kai, const struct orr_view *view, struct
     }
 }
 
+/* A job is another class while it has the reservation. */
+static void begin_hooks(struct kai *kai, const struct orr_view *view)
+{
+    const struct orr_kai_reserve *reserve = &kai->hooking.reserve;
+    const uint32_t before = reserve->holder, job_before = reserve->holder_job;
+    orr_kai__hooking_begin(&kai->hooking, view, kai->job_of_slot);
+    if (kai->params.reservation_ms == 0 || reserve->holder == before ||
+        !kai->session.rules.use_signatures) {
+        return;
+    }
+    if (before != ORR_NONE && kai->slot_of_job[job_before] == before) {
+        mark_class(kai, view, before, job_before);
+    }
+    if (reserve->holder != ORR_NONE) {
+        mark_class(kai, view, reserve->holder, reserve->holder_job);
+    }
+}
+
 static void kai_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)
 {
     struct kai *kai = state;
-    kai->hooking.view = view;
-    kai->hooking.job_of_slot = kai->job_of_slot;
     orr_session_open(&kai->session, view->now);
     if (kai->past.on && !orr_kai__usage_moved_shares(&kai->past, &kai->session) && !kai->changed &&
         view->now < kai->due_ms) {
@@ -479,7 +505,9 @@ static void kai_cycle(void *state, const struct orr_view *view, struct orr_txn *
         return; /* usage was read again and made no difference */
     }
     kai->cycle++;
+    begin_hooks(kai, view);
     orr_kai_run(&kai->session, kai->actions, kai->action_count);
+    orr_kai__reserve_settle(&kai->hooking.reserve);
     kai->tasks.job_of = kai->job_of_slot;
     orr_kai__tasks_hand_over(&kai->tasks, view, txn, kai->build.first_ask);
     note_decided(kai, view, txn);
@@ -619,6 +647,10 @@ static enum orr_status kai_audit(void *state, const struct orr_view *view, struc
     if (status != ORR_OK) {
         return status;
     }
+    status = orr_kai__reserve_audit(&kai->hooking.reserve, view, err);
+    if (status != ORR_OK) {
+        return status;
+    }
     kai->tasks.job_of = kai->job_of_slot;
     return orr_kai__tasks_audit(&kai->tasks, view, kai->slot_of_job, err);
 }
@@ -637,7 +669,7 @@ static uint32_t kai_heeds(const void *params)
 {
     const struct orr_kai_params *p = params;
     const bool no_past = (p->usage_db == ORR_KAI_USAGE_OFF || p->k_value <= 0) &&
-                         p->hooks[0] == '\0' && p->ageing_ms == 0 &&
+                         p->hooks[0] == '\0' && p->ageing_ms == 0 && p->reservation_ms == 0 &&
                          p->victim_order != ORR_KAI_VICTIMS_LOST_WORK;
     return ORR_HEEDS_QUEUES | ORR_HEEDS_SECONDS | ORR_HEEDS_MIN_RUNTIME |
            (no_past ? ORR_HEEDS_NO_PAST : 0) | (p->plugins.priority ? ORR_HEEDS_PRIORITY : 0) |

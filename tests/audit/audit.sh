@@ -55,6 +55,20 @@ workload: [{name: t, trace: flavors.csv}]
 policy: kueue
 YAML
 run flavors "$dir/flavors.yaml"
+cat >"$dir/reserved.csv" <<CSV
+job,submit_s,run_s,pods,gpus_per_pod
+long,0,100,1,4
+wide,5,100,2,4
+early,10,60,1,4
+late,20,60,1,2
+short,21,20,1,2
+CSV
+cat >"$dir/reserved.yaml" <<YAML
+cluster: {pools: {p: {nodes: 2, gpus: 4}}}
+workload: [{name: t, trace: reserved.csv}]
+policy: {name: kai, params: {reservation: 30s}}
+YAML
+run reserved "$dir/reserved.yaml"
 # CPU and memory: of all nodes in a and b, of flavors in c and d. a1 and c1 borrow, so that others wait.
 cat >"$dir/bounds.csv" <<CSV
 job,submit_s,run_s,pods,gpus_per_pod,cpu_milli,mem_mib,queue
@@ -310,6 +324,7 @@ fault fifo head "UPDATE job SET end_ms = end_ms + 60000, start_ms = start_ms + 6
 fault easy head "UPDATE job SET end_ms = end_ms + 60000, start_ms = start_ms + 60000 WHERE id = $waited"
 fault choosy-fifo head "UPDATE job SET end_ms = end_ms + 60000, start_ms = start_ms + 60000 WHERE name = 'e'"
 fault easy promise "UPDATE job SET estimate_ms = estimate_ms * 50"
+fault reserved reservation "UPDATE job SET estimate_ms = 40000 WHERE name = 'short'"
 
 # The same jobs by a scheduler that keeps no promise: what a stored run and a list of starts say.
 "$orrery" run --trace "$log" --cluster 240x1 --split 1 --policy easy --param variant=unguarded --quiet \

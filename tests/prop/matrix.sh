@@ -48,23 +48,28 @@ world() { # SEED: nodes of two kinds, three queues, gangs; a node fails in every
 
 broken=0 looked=0
 wrong() {
-    echo "world $seed, policy $policy: $*"
+    echo "world $seed, policy $as: $*"
     broken=$((broken + 1))
 }
 one_run() { # FILE OPTIONS...
     file=$1
     shift
+    [ "$policy" = "$as" ] || set -- "$@" --param "${as#*,}"
     "$orrery" run s.yaml --policy "$policy" -o "$file" -q --force "$@" >out 2>err
 }
-policies=$("$orrery" policies | awk 'NF == 0 { exit } { print $1 }')
+# all there are, and again with a parameter that promises something of its own
+policies="$("$orrery" policies | awk 'NF == 0 { exit } { print $1 }') kai,reservation=60s"
+reservations=0
 seed=$from
 while [ "$seed" -lt $((from + count)) ]; do
     world "$seed"
-    for policy in $policies; do
+    for as in $policies; do
+        policy=${as%%,*}
         one_run r.db --check-books || { wrong "the run: $(head -n 1 err)"; continue; }
-        one_run again.db || fail "world $seed, policy $policy: a second run fails"
+        one_run again.db || fail "world $seed, policy $as: a second run fails"
         "$orrery" audit r.db >audit.txt || wrong "audit: $(grep ' at ' audit.txt | head -n 1)"
         grep -q "^rules of $policy: kept" audit.txt || wrong "audit has no rules of its own for it"
+        reservations=$((reservations + $(awk '$1 == "reservation" { n = $2 } END { print n + 0 }' audit.txt)))
         for db in r again; do
             sqlite3 -readonly $db.db 'SELECT digest FROM run; SELECT * FROM v_placements ORDER BY 1, 2, 3, 6, 7' >$db.txt
         done
@@ -79,4 +84,5 @@ while [ "$seed" -lt $((from + count)) ]; do
     seed=$((seed + 1))
 done
 [ "$looked" -gt 0 ] || fail 'nothing was looked at'
+[ "$reservations" -gt 0 ] || fail 'no reservation was looked at'
 [ "$broken" -eq 0 ] && echo "$count worlds, $(echo "$policies" | wc -w) policies, $(wc -l <rows.txt) invariants: $looked looks, none broken"

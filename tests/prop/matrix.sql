@@ -27,6 +27,7 @@ FROM (SELECT sum(h.mgpu * (h.end_ms - h.start_ms)) AS held,
 UNION ALL
 SELECT 'work', count(*), sum(coalesce(t.useful, j.mgpu * j.work_ms) <> j.mgpu * j.work_ms)
 FROM job AS j LEFT JOIN job_time AS t ON t.job = j.id
-WHERE j.state = 3 AND j.id NOT IN (SELECT job FROM tried WHERE held <> pods) -- those went on with fewer pods for a while
+WHERE j.state = 3 -- others went on with fewer pods for a while
+  AND j.id NOT IN (SELECT job FROM tried WHERE held <> pods) AND j.id NOT IN (SELECT job FROM eviction WHERE NOT whole)
 UNION ALL
 SELECT 'starvation', count(*), sum(state <> 3) FROM job WHERE id NOT IN (SELECT job FROM never);

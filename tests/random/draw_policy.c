@@ -57,7 +57,8 @@ static const struct knob kai[] = {
     {{"actions.preempt.priority: 900", "actions.consolidation.priority: 700",
       "actions.allocate.priority: 350", "actions.allocate.enabled: false",
       "actions.stalegangeviction.enabled: false, actions.reclaim.priority: 600", NULL}},
-    {{"strict_v017: false", "strict_v017: true", NULL}},
+    /* together they are refused */
+    {{"strict_v017: false", "strict_v017: true", "reservation: 10s", "reservation: 2m", NULL}},
     {{"victim_order: fewest-gpus", "victim_order: most-gpus", "victim_order: lost-work", NULL}},
     {{"ageing: 10s", "ageing: 1m", NULL}},
 };

@@ -91,6 +91,12 @@ struct orr_audit_promise {
     orr_ms from_ms, to_ms;
 };
 
+/* An instant at which somebody was kept back because nodes are kept for the job. */
+struct orr_audit_reservation {
+    uint32_t job;
+    orr_ms at_ms;
+};
+
 /* A time in which a job was neither held nor considered: queued again, but later. */
 struct orr_audit_absence {
     uint32_t job;
@@ -165,7 +171,8 @@ struct orr_audit_shard {
     enum orr_audit_cap namespace_cap;
     enum orr_audit_preemption within, reclaim; /* of queues that state none */
     bool scattered;                            /* it does not heed topology */
-    bool cells; /* quotas, as they are at first, are parts of the cluster: placement hived */
+    bool cells;    /* quotas, as they are at first, are parts of the cluster: placement hived */
+    bool reserves; /* keeps nodes for a job that waited too long */
     bool cluster_cohort; /* a cohort above those at the top owns GPUs that no queue has */
 };
 
@@ -229,6 +236,8 @@ struct orr_schedule {
     uint32_t eviction_count;
     struct orr_audit_promise *promises;
     uint32_t promise_count;
+    struct orr_audit_reservation *reservations; /* by time, each once */
+    uint32_t reservation_count;
     struct orr_audit_absence *absences;
     uint32_t absence_count;
     struct orr_audit_want *wants; /* in the order in which they came */
@@ -290,7 +299,8 @@ void orr_schedule_release(struct orr_schedule *schedule);
       "reclaim takes from queues above their share, or quota for those within")                    \
     X(ORDER, "order", "no job starts before one that was submitted earlier")                       \
     X(HEAD, "head", "the first of those that wait starts as soon as it fits")                      \
-    X(PROMISE, "promise", "no job that overtakes delays the reservation of the first that waits")
+    X(PROMISE, "promise", "no job that overtakes delays the reservation of the first that waits")  \
+    X(RESERVATION, "reservation", "no job that starts delays the one that nodes are kept for")
 
 enum orr_audit_rule {
 #define X(id, name, words) ORR_AUDIT_##id,

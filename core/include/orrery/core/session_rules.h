@@ -55,6 +55,8 @@ struct orr_session_hooks {
     int (*job_order)(void *self, uint32_t a, uint32_t b);
     int (*victim_order)(void *self, uint32_t a, uint32_t b);
     bool (*victim_filter)(void *self, enum orr_action action, uint32_t preemptor, uint32_t victim);
+    /* False: the task stays off a node that would take it, in attempts and simulations. */
+    bool (*node_filter)(void *self, uint32_t task, uint32_t node);
 };
 
 ORR_API_END
