@@ -54,13 +54,15 @@ static const struct {
     {"slurm", BASE | BIT(GANG) | BIT(TOGETHER), false},
     {"themis", BASE | BIT(GANG) | BIT(TOGETHER), false},
     {"gavel", BASE | BIT(GANG) | BIT(TOGETHER), true},
+    {"pollux", BASE | BIT(GANG) | BIT(TOGETHER), true},
     {"kube", BASE | BIT(NAMESPACE), false},
     {"kueue", BASE | BIT(TOGETHER) | BIT(LIMIT) | BIT(LENDING) | BIT(VICTIM),
      false}, /* pods are placed one by one: no gang */
 };
 const char *const orr_audit_disciplines[] = {
-    "base", "fcfs", "fifo",    "easy",  "kai",    "static", "las",  "srtf",  "conservative",
-    "drf",  "edf",  "gittins", "slurm", "themis", "gavel",  "kube", "kueue", NULL};
+    "base",  "fcfs",         "fifo", "easy",  "kai",     "static", "las",
+    "srtf",  "conservative", "drf",  "edf",   "gittins", "slurm",  "themis",
+    "gavel", "pollux",       "kube", "kueue", NULL};
 
 uint32_t orr_audit_rules_of(const char *discipline)
 {

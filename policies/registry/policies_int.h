@@ -19,6 +19,7 @@ extern const struct orr_policy orr_policy_edf;
 extern const struct orr_policy orr_policy_gittins;
 extern const struct orr_policy orr_policy_slurm;
 extern const struct orr_policy orr_policy_gavel;
+extern const struct orr_policy orr_policy_pollux;
 extern const struct orr_policy orr_policy_themis;
 
 #endif

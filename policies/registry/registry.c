@@ -11,7 +11,7 @@ const struct orr_policy *const *orr_policies(size_t *count)
         &orr_policy_fifo,         &orr_policy_easy,   &orr_policy_static,  &orr_policy_kube,
         &orr_policy_kai,          &orr_policy_las,    &orr_policy_kueue,   &orr_policy_srtf,
         &orr_policy_conservative, &orr_policy_edf,    &orr_policy_gittins, &orr_policy_drf,
-        &orr_policy_slurm,        &orr_policy_themis, &orr_policy_gavel};
+        &orr_policy_slurm,        &orr_policy_themis, &orr_policy_gavel,   &orr_policy_pollux};
     *count = sizeof all / sizeof all[0];
     return all;
 }

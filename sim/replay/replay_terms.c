@@ -35,7 +35,8 @@ static orr_ms first_of(orr_ms row, orr_ms kind, orr_ms all)
 
 bool orr_world_pauses(const struct orr_scenario *scenario, uint32_t shard)
 {
-    static const char *const pausing[] = {"las", "srtf", "edf", "gittins", "themis", "gavel"};
+    static const char *const pausing[] = {"las",    "srtf",  "edf",   "gittins",
+                                          "themis", "gavel", "pollux"};
     const char *name = shard < scenario->shard_count ? scenario->shards[shard].policy : NULL;
     bool pauses = false;
     for (size_t i = 0; i < sizeof pausing / sizeof pausing[0] && name != NULL; i++) {

@@ -104,6 +104,8 @@ static const struct knob gavel[] = {
     {{"shares: queues", NULL}},
     {{"objective: makespan", "objective: finish-time-fairness", "objective: throughput", NULL}},
     {{"by: estimate", NULL}}};
+static const struct knob pollux[] = {{{"power: 0", "power: 1", "power: -3", NULL}},
+                                     {{"restart_delay: 0s", "restart_delay: 10m", NULL}}};
 static const struct knob themis[] = {{{"lease: 10s", "lease: 1m", "lease: 0s", NULL}},
                                      {{"fairness: 0", "fairness: 0.5", "fairness: 1", NULL}},
                                      {{"by: estimate", NULL}}};
@@ -168,6 +170,7 @@ static const struct {
                 {"edf", edf, sizeof edf / sizeof edf[0], true},
                 {"gittins", gittins, sizeof gittins / sizeof gittins[0], true},
                 {"gavel", gavel, sizeof gavel / sizeof gavel[0], true},
+                {"pollux", pollux, sizeof pollux / sizeof pollux[0], true},
                 {"themis", themis, sizeof themis / sizeof themis[0], true},
                 {"slurm", slurm, sizeof slurm / sizeof slurm[0], false},
                 {"kueue", kueue, sizeof kueue / sizeof kueue[0], false}};

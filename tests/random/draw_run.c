@@ -7,9 +7,9 @@
 static const char *any_policy(struct draw *d)
 {
     static const char *const policies[] = {
-        "kai",  "kai",   "kai",   "kueue",  "kube",         "kube",  "static",
-        "easy", "fifo",  "las",   "srtf",   "conservative", "edf",   "gittins",
-        "drf",  "slurm", "slurm", "themis", "gavel",        "kueue", NULL};
+        "kai",   "kai",    "kai",   "kueue",        "kube",  "kube",    "static", "easy",
+        "fifo",  "las",    "srtf",  "conservative", "edf",   "gittins", "drf",    "slurm",
+        "slurm", "themis", "gavel", "pollux",       "kueue", NULL};
     return any(d, policies);
 }
 

@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* pollux.c - as many GPUs for each job as make the power mean of all speedups the most, in rounds
+ * (Pollux: Qiao et al., OSDI 2021).
+ *
+ * An elastic job may have any number of its pods from its gang upwards, any other job all or none.
+ * Its speedup with some is the rate that its profile has there, over that on an equal part of the
+ * GPUs. At each round all are divided anew (pollux_divide.c); a job whose number changes is paused
+ * and starts again in the same round, and counts for less with a new number, by what restarts took
+ * of its life so far. */
+#include "pollux.h"
+
+#include <math.h>
+
+#include <orrery/base/mem.h>
+#include <orrery/core/place.h>
+#include <orrery/core/placer.h>
+
+#include "../registry/policies_int.h"
+
+#define ROUND_MS      60000
+#define LEAST_SPEEDUP 1e-3 /* of a job that gets nothing, so that a power below 0 has a sum */
+#define MOST_JOBS     4    /* for each GPU: those that came later wait */
+
+struct pollux_params {
+    double power;
+    orr_ms delay_ms;
+    struct orr_placer_params placer;
+};
+
+struct rates { /* of a shape's jobs by pods, for the job at hand */
+    double *rate;
+    uint32_t capacity;
+};
+
+struct pollux {
+    struct pollux_params params;
+    uint32_t *active, active_count, active_capacity; /* as they came */
+    uint32_t *pods;                                  /* by job: what this round chose */
+    uint32_t job_capacity;
+    struct orr_pollux_job *jobs;
+    uint32_t *who; /* beside jobs */
+    uint32_t count, jobs_capacity, who_capacity;
+    struct orr_pollux_choice *choices;
+    uint32_t *pods_of_choice;
+    uint32_t choice_count, choice_capacity, pods_capacity;
+    struct orr_seat *seats;
+    uint32_t seat_capacity;
+    uint32_t *models, model_count, model_capacity; /* of the shard's GPUs */
+    struct rates rates;
+    orr_ms paused_ms;
+    struct orr_placer *placer;
+};
+
+static const struct orr_param pollux_rows[] = {
+    {"power", ORR_PARAM_REAL, offsetof(struct pollux_params, power), "-1", "", NULL, -10, 1,
+     "exponent of the mean of speedups: 1 is their sum, 0 their geometric mean, the lower the "
+     "fairer"},
+    {"restart_delay", ORR_PARAM_TIME, offsetof(struct pollux_params, delay_ms), "30s", "", NULL, 0,
+     0, "what a change of a job's GPUs is taken to cost it"},
+    ORR_PLACER_ROWS(struct pollux_params),
+    {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
+
+static enum orr_status pollux_open(const struct orr_host *host, const void *params,
+                                   const struct orr_view *view, void **state, struct orr_err *err)
+{
+    (void)host;
+    (void)err;
+    struct pollux *pollux = orr_zalloc(1, sizeof *pollux);
+    pollux->params = *(const struct pollux_params *)params;
+    pollux->paused_ms = ORR_MS_NONE;
+    pollux->placer = orr_placer_open(&pollux->params.placer, view->ledger, view->seed);
+    for (uint32_t n = 0; n < view->cluster->node_count; n++) {
+        const struct orr_node_type *type = orr_cluster_type(view->cluster, n);
+        uint32_t m = 0;
+        while (m < pollux->model_count && pollux->models[m] != type->gpu_model) {
+            m++;
+        }
+        if (m == pollux->model_count && type->gpus > 0 && type->shard == view->shard) {
+            pollux->models = ORR_ROOM_FOR_ONE(pollux->models, m, pollux->model_capacity);
+            pollux->models[pollux->model_count++] = type->gpu_model;
+        }
+    }
+    *state = pollux;
+    return ORR_OK;
+}
+
+static void pollux_close(void *state)
+{
+    struct pollux *pollux = state;
+    orr_free(pollux->active);
+    orr_free(pollux->pods);
+    orr_free(pollux->jobs);
+    orr_free(pollux->who);
+    orr_free(pollux->choices);
+    orr_free(pollux->pods_of_choice);
+    orr_free(pollux->seats);
+    orr_free(pollux->models);
+    orr_free(pollux->rates.rate);
+    orr_placer_close(pollux->placer);
+    orr_free(pollux);
+}
+
+static void pollux_event(void *state, const struct orr_view *view, enum orr_job_event event,
+                         uint32_t job)
+{
+    struct pollux *pollux = state;
+    if (event == ORR_JOB_SUBMITTED || event == ORR_JOB_STARTED) {
+        pollux->pods =
+            orr_zgrow(pollux->pods, &pollux->job_capacity, view->job_count, sizeof *pollux->pods);
+        pollux->active =
+            ORR_ROOM_FOR_ONE(pollux->active, pollux->active_count, pollux->active_capacity);
+        pollux->active[pollux->active_count++] = job;
+    } else if (event == ORR_JOB_ENDED) {
+        uint32_t kept = 0;
+        for (uint32_t i = 0; i < pollux->active_count; i++) {
+            pollux->active[kept] = pollux->active[i];
+            kept += pollux->active[i] != job;
+        }
+        pollux->active_count = kept;
+    }
+}
+
+static const struct orr_shape *shape_of(const struct orr_view *view, uint32_t job)
+{
+    return &view->shapes->shapes[view->specs[job].shape];
+}
+
+static bool runs(const struct orr_view *view, uint32_t job)
+{
+    return view->jobs[job].phase == ORR_JOB_RUNNING;
+}
+
+/* Held for good: nobody may pause it. */
+static bool stays(const struct orr_view *view, uint32_t job)
+{
+    return runs(view, job) && (!view->specs[job].preemptible || view->specs[job].scales);
+}
+
+/* Any number of its pods from the gang on may run. */
+static bool is_elastic(const struct orr_view *view, uint32_t job)
+{
+    const struct orr_shape *shape = shape_of(view, job);
+    return shape->group_count == 1 && shape->set_count == 0 && shape->min_tasks < shape->tasks &&
+           !orr_shape_is_bound(shape) && !view->specs[job].scales;
+}
+
+static uint32_t fewest_pods(const struct orr_view *view, uint32_t job)
+{
+    return is_elastic(view, job) ? shape_of(view, job)->min_tasks : shape_of(view, job)->tasks;
+}
+
+/* Whole GPUs that so many pods count for. */
+static uint32_t gpus_of(const struct orr_view *view, uint32_t job, uint32_t pods)
+{
+    const struct orr_shape *shape = shape_of(view, job);
+    const int64_t mgpu = shape->gpus_mgpu / shape->tasks * pods;
+    return (uint32_t)(((pods == shape->tasks ? shape->gpus_mgpu : mgpu) + ORR_MGPU - 1) / ORR_MGPU);
+}
+
+/* --- how fast with how many --- */
+
+static bool admits(const struct orr_view *view, const struct orr_request *request, uint32_t node,
+                   uint32_t model)
+{
+    const struct orr_node_type *type = orr_cluster_type(view->cluster, node);
+    return type->shard == view->shard && type->gpus > 0 && type->gpu_model == model &&
+           (request->gpu_model == ORR_NONE || request->gpu_model == model) &&
+           orr_cluster_admits(view->cluster, request->selector, node) &&
+           orr_cluster_admits(view->cluster, request->toleration, node) &&
+           orr_cluster_admits(view->cluster, request->allowed, node);
+}
+
+/* The rate of so many pods of an elastic job on as few nodes of one model as hold them, empty in
+ * thought; 0: there are too few of them. */
+static double rate_on(struct pollux *pollux, const struct orr_view *view, uint32_t job,
+                      uint32_t pods, uint32_t model)
+{
+    const struct orr_request *request = &shape_of(view, job)->groups[0].request;
+    const int64_t each = orr_request_mgpu(request);
+    uint32_t count = 0, left = pods;
+    for (uint32_t n = 0; n < view->cluster->node_count && left > 0; n++) {
+        const int64_t fit =
+            (int64_t)orr_cluster_type(view->cluster, n)->gpus * ORR_MGPU / (each > 0 ? each : 1);
+        const uint32_t tasks = fit < (int64_t)left ? (uint32_t)fit : left;
+        if (tasks > 0 && admits(view, request, n, model)) {
+            pollux->seats = ORR_ROOM_FOR_ONE(pollux->seats, count, pollux->seat_capacity);
+            pollux->seats[count++] = (struct orr_seat){n, 0, tasks};
+            left -= tasks;
+        }
+    }
+    return left > 0 ? 0 : (double)orr_view_rate_at(view, job, pollux->seats, count) / 1e6;
+}
+
+static double best_rate(struct pollux *pollux, const struct orr_view *view, uint32_t job,
+                        uint32_t pods)
+{
+    double best = 0;
+    for (uint32_t m = 0; m < pollux->model_count; m++) {
+        const double rate = rate_on(pollux, view, job, pods, pollux->models[m]);
+        best = rate > best ? rate : best;
+    }
+    return best;
+}
+
+/* --- dividing --- */
+
+/* What is left of a speedup with another number of GPUs: of the job's life so far, what restarts
+ * and one more do not take. */
+static double kept_of(const struct pollux *pollux, const struct orr_view *view, uint32_t job)
+{
+    const struct orr_job_state *state = &view->jobs[job];
+    if (state->attempts == 0) {
+        return 1;
+    }
+    const double life = (double)(view->now - view->specs[job].submit_ms);
+    const double delay = (double)pollux->params.delay_ms;
+    const double kept = (life - (state->attempts - 1) * delay) / (life + delay);
+    return kept > LEAST_SPEEDUP ? (kept < 1 ? kept : 1) : LEAST_SPEEDUP;
+}
+
+static void add_choice(struct pollux *pollux, uint32_t pods, uint32_t gpus, double speedup)
+{
+    pollux->choices =
+        ORR_ROOM_FOR_ONE(pollux->choices, pollux->choice_count, pollux->choice_capacity);
+    pollux->pods_of_choice =
+        ORR_ROOM_FOR_ONE(pollux->pods_of_choice, pollux->choice_count, pollux->pods_capacity);
+    pollux->pods_of_choice[pollux->choice_count] = pods;
+    pollux->choices[pollux->choice_count++] = (struct orr_pollux_choice){
+        gpus,
+        orr_pollux_worth(speedup > LEAST_SPEEDUP ? speedup : LEAST_SPEEDUP, pollux->params.power)};
+}
+
+/* The rate on an equal part: between whole numbers of pods, and below the gang, in proportion. */
+static double fair_rate(const struct rates *rates, uint32_t fewest, uint32_t pods, double fair)
+{
+    if (fair <= fewest) {
+        return rates->rate[0] * fair / fewest;
+    }
+    const uint32_t whole = fair < pods ? (uint32_t)fair : pods;
+    const double at = rates->rate[whole - fewest];
+    const double next = whole < pods ? rates->rate[whole + 1 - fewest] : at;
+    return at + (next - at) * (fair < pods ? fair - whole : 0);
+}
+
+/* A job's choices: none, or so many pods. `part`: GPUs of an equal part. */
+static void list_choices(struct pollux *pollux, const struct orr_view *view, uint32_t job,
+                         double part, uint32_t gpus)
+{
+    const uint32_t pods = shape_of(view, job)->tasks, fewest = fewest_pods(view, job);
+    const double kept = kept_of(pollux, view, job);
+    const uint32_t now = runs(view, job) ? view->jobs[job].placed_tasks : 0;
+    pollux->jobs = ORR_ROOM_FOR_ONE(pollux->jobs, pollux->count, pollux->jobs_capacity);
+    pollux->who = ORR_ROOM_FOR_ONE(pollux->who, pollux->count, pollux->who_capacity);
+    struct orr_pollux_job *it = &pollux->jobs[pollux->count];
+    pollux->who[pollux->count++] = job;
+    *it = (struct orr_pollux_job){.first = pollux->choice_count};
+    add_choice(pollux, 0, 0, 0);
+    pollux->rates.rate = orr_zgrow(pollux->rates.rate, &pollux->rates.capacity,
+                                   pods - fewest + (size_t)1, sizeof *pollux->rates.rate);
+    for (uint32_t p = fewest; p <= pods; p++) {
+        pollux->rates.rate[p - fewest] =
+            is_elastic(view, job) ? best_rate(pollux, view, job, p) : 1;
+    }
+    const double each = (double)gpus_of(view, job, pods) / pods;
+    const double fair = fair_rate(&pollux->rates, fewest, pods, part / each);
+    for (uint32_t p = fewest; p <= pods && p - fewest < UINT16_MAX; p++) {
+        const double speedup = fair > 0 ? pollux->rates.rate[p - fewest] / fair : 1;
+        if (gpus_of(view, job, p) <= gpus) {
+            add_choice(pollux, p, gpus_of(view, job, p), p == now ? speedup : speedup * kept);
+        }
+    }
+    it->count = pollux->choice_count - it->first;
+}
+
+/* GPUs that are idle, or held by jobs that may be paused. */
+static uint32_t count_gpus(const struct pollux *pollux, const struct orr_view *view)
+{
+    int64_t mgpu = orr_view_room(view)->idle_gpus * ORR_MGPU;
+    for (uint32_t i = 0; i < pollux->active_count; i++) {
+        const uint32_t job = pollux->active[i];
+        if (runs(view, job) && !stays(view, job)) {
+            mgpu += shape_of(view, job)->gpus_mgpu / shape_of(view, job)->tasks *
+                    view->jobs[job].placed_tasks;
+        }
+    }
+    return (uint32_t)(mgpu / ORR_MGPU);
+}
+
+static bool shares_in(const struct orr_view *view, uint32_t job)
+{
+    return shape_of(view, job)->gpus_mgpu > 0 && !stays(view, job) &&
+           (runs(view, job) || view->jobs[job].phase == ORR_JOB_PENDING);
+}
+
+static void divide(struct pollux *pollux, const struct orr_view *view)
+{
+    const uint32_t gpus = count_gpus(pollux, view);
+    uint32_t sharing = 0;
+    for (uint32_t i = 0; i < pollux->active_count; i++) {
+        sharing += shares_in(view, pollux->active[i]);
+        pollux->pods[pollux->active[i]] = 0;
+    }
+    const uint32_t most = gpus * MOST_JOBS + 1;
+    pollux->count = pollux->choice_count = 0;
+    for (uint32_t i = 0; i < pollux->active_count && pollux->count < most; i++) {
+        if (shares_in(view, pollux->active[i])) {
+            list_choices(pollux, view, pollux->active[i], (double)gpus / sharing, gpus);
+        }
+    }
+    orr_pollux_divide(pollux->jobs, pollux->count, pollux->choices, gpus);
+    for (uint32_t k = 0; k < pollux->count; k++) {
+        const struct orr_pollux_job *it = &pollux->jobs[k];
+        pollux->pods[pollux->who[k]] = pollux->pods_of_choice[it->first + it->chosen];
+    }
+}
+
+/* --- a round --- */
+
+/* True if there is none. */
+static bool pause_others(const struct pollux *pollux, const struct orr_view *view,
+                         struct orr_txn *txn)
+{
+    bool none = true;
+    for (uint32_t i = 0; i < pollux->active_count; i++) {
+        const uint32_t job = pollux->active[i];
+        if (runs(view, job) && shares_in(view, job) &&
+            pollux->pods[job] != view->jobs[job].placed_tasks) {
+            (void)orr_txn_evict(txn, job, ORR_CAUSE_PREEMPT);
+            none = false;
+        }
+    }
+    return none;
+}
+
+/* The emptiest node for the next pods of several, the fullest for one alone. */
+static uint32_t best_node(const struct orr_view *view, const struct orr_request *request,
+                          bool alone)
+{
+    const struct orr_room *idle = view->ledger->idle;
+    uint32_t best = ORR_NONE;
+    for (uint32_t n = 0; n < view->cluster->node_count; n++) {
+        const bool better = best == ORR_NONE || (alone ? idle[n].gpus < idle[best].gpus
+                                                       : idle[n].gpus > idle[best].gpus);
+        if (better && orr_cluster_type(view->cluster, n)->shard == view->shard &&
+            orr_ledger_room_for(view->ledger, n, request) > 0) {
+            best = n;
+        }
+    }
+    return best;
+}
+
+static bool place_pods(const struct orr_view *view, struct orr_txn *txn, uint32_t job,
+                       uint32_t pods)
+{
+    const struct orr_request *request = &shape_of(view, job)->groups[0].request;
+    const uint32_t before = orr_txn_checkpoint(txn);
+    for (uint32_t left = pods; left > 0;) {
+        const uint32_t node = best_node(view, request, pods == 1);
+        const uint32_t room =
+            node == ORR_NONE ? 0 : orr_ledger_room_for(view->ledger, node, request);
+        const uint32_t tasks = room < left ? room : left;
+        if (tasks == 0 || !orr_txn_place(txn, job, 0, tasks, node)) {
+            orr_txn_rollback(txn, before);
+            return false;
+        }
+        left -= tasks;
+    }
+    return true;
+}
+
+/* As many pods as were chosen, or, where nodes are too full for them, the most that fit. */
+static enum orr_reason start(const struct pollux *pollux, const struct orr_view *view,
+                             struct orr_txn *txn, uint32_t job)
+{
+    const uint32_t fewest = fewest_pods(view, job);
+    if (shape_of(view, job)->gpus_mgpu > 0 && pollux->pods[job] == 0) {
+        return ORR_REASON_NO_CAPACITY;
+    }
+    if (!is_elastic(view, job)) {
+        return orr_place_all(pollux->placer, txn, view->ledger, job);
+    }
+    uint32_t pods =
+        shape_of(view, job)->gpus_mgpu > 0 ? pollux->pods[job] : shape_of(view, job)->tasks;
+    while (pods >= fewest && !place_pods(view, txn, job, pods)) {
+        pods--;
+    }
+    return pods >= fewest ? ORR_REASON_NONE
+                          : orr_place_why_not(view->ledger, shape_of(view, job), fewest);
+}
+
+static void pollux_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)
+{
+    struct pollux *pollux = state;
+    if (pollux->paused_ms != view->now) {
+        divide(pollux, view);
+        if (!pause_others(pollux, view, txn)) {
+            pollux->paused_ms = view->now;
+            return;
+        }
+    }
+    for (uint32_t i = 0; i < pollux->active_count; i++) {
+        const uint32_t job = pollux->active[i];
+        if (view->jobs[job].phase == ORR_JOB_PENDING) {
+            const enum orr_reason reason = start(pollux, view, txn, job);
+            if (reason != ORR_REASON_NONE && view->jobs[job].reason != reason) {
+                orr_txn_explain(txn, job, reason);
+            }
+        }
+    }
+}
+
+/* What a change costs goes by a job's age, so that another round may choose otherwise. */
+static orr_ms pollux_wake(void *state, const struct orr_view *view)
+{
+    const struct pollux *pollux = state;
+    bool pauses = false;
+    for (uint32_t i = 0; i < pollux->active_count; i++) {
+        const uint32_t job = pollux->active[i];
+        pauses = pauses || (runs(view, job) && shares_in(view, job));
+    }
+    return pauses ? view->now + ROUND_MS : ORR_MS_NEVER;
+}
+
+const struct orr_policy orr_policy_pollux = {
+    .abi = ORR_POLICY_ABI,
+    .size = sizeof orr_policy_pollux,
+    .name = "pollux",
+    .summary = "as many GPUs for elastic jobs as make the power mean of speedups the most, in "
+               "rounds (Pollux)",
+    .laws = ORR_LAW_GANG | ORR_LAW_SPAN | ORR_LAW_SPAN_PARTS,
+    .params = pollux_rows,
+    .params_bytes = sizeof(struct pollux_params),
+    .open = pollux_open,
+    .event = pollux_event,
+    .cycle = pollux_cycle,
+    .wake = pollux_wake,
+    .close = pollux_close,
+    .abilities = ORR_ABLE_JOINED | ORR_ABLE_PARTS,
+    .round_ms = ROUND_MS,
+};
