@@ -3,6 +3,7 @@
 #include "test_traces.h"
 
 #include <orrery/base/mem.h>
+#include <orrery/base/rng.h>
 
 #define HEAD "job,submit_s,run_s,gpus\n"
 
@@ -220,6 +221,54 @@ static void lengths__that_are_absurd_reject_or_refuse(void **state)
     orr_free(text);
 }
 
+/* Rows whose lines end in a CR alone go through libcsv, all others are split where they lie: what
+ * is read is the same. */
+static void lines__that_are_split_read_as_libcsv_has_them(void **state)
+{
+    (void)state;
+    static const char *const pieces[] = {
+        "a",       "b",        "c1",        "0",         "1",  "10",       ",",    ",",
+        ",0,1,1",  ",0,1,1\n", "\n",        " ",         "\t", "\"",       "\"\"", "\"d\"",
+        "\"e,f\"", "\r\n",     "\"g\"\"\"", "x,0,1,1\n", "y",  "z",        "\n\n", " \t\n",
+        "\"1\",0", "\"h\ni\"", "é",         "\xff\n",    "-1", "\n\"j\",",
+    };
+    enum { TEXTS = 6000, PIECES = sizeof pieces / sizeof pieces[0] };
+    struct orr_rng rng = orr_rng_stream(1, "csv", 0);
+    uint32_t taken = 0;
+    for (int i = 0; i < TEXTS; i++) {
+        char split[400] = HEAD, whole[400];
+        for (uint64_t n = orr_rng_below(&rng, 16); n > 0; n--) {
+            (void)strcat(split, pieces[orr_rng_below(&rng, PIECES)]);
+        }
+        size_t bytes = 0;
+        for (const char *at = split; *at != '\0'; at++) {
+            if (*at != '\n' || bytes == 0 || at[-1] != '\r') {
+                whole[bytes++] = *at == '\n' ? '\r' : *at;
+            }
+        }
+        struct orr_trace_options options = {.allow_loss_ppm = ORR_LOSS_ALL};
+        struct orr_workload one, other;
+        struct orr_err err = {0}, other_err = {0};
+        const enum orr_status status =
+            orr_trace_read_memory("t.csv", split, strlen(split), &options, &one, &err);
+        assert_int_equal(orr_trace_read_memory("t.csv", whole, bytes, &options, &other, &other_err),
+                         status);
+        assert_string_equal(err.text, other_err.text);
+        if (status == ORR_OK) {
+            assert_string_equal(one.rejects.shown, other.rejects.shown);
+            assert_int_equal(one.count, other.count);
+            for (uint32_t r = 0; r < one.count; r++) {
+                assert_int_equal(one.rows[r].line, other.rows[r].line);
+                assert_int_equal(one.rows[r].gpus, other.rows[r].gpus);
+            }
+            taken += one.count;
+            orr_workload_release(&one);
+            orr_workload_release(&other);
+        }
+    }
+    assert_true(taken > TEXTS / 10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -234,6 +283,7 @@ int main(void)
         cmocka_unit_test(headers__alone_are_a_trace_without_jobs),
         cmocka_unit_test(formats__are_found_or_refused),
         cmocka_unit_test(lengths__that_are_absurd_reject_or_refuse),
+        cmocka_unit_test(lines__that_are_split_read_as_libcsv_has_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

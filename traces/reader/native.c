@@ -136,6 +136,8 @@ static void read_row(void *context, const struct orr_text *fields, uint32_t line
     struct native *native = context;
     struct orr_workload *workload = native->reader->workload;
     const char *file = native->reader->file;
+    const struct orr_text name = fields[COL_job];
+    const uint64_t sought = orr_idmap_seek(&workload->jobs, name.at, name.bytes);
     native->values.given = 0;
     for (uint32_t i = 0; i < native->present_count; i++) {
         enum native_column column = native->present[i];
@@ -156,7 +158,6 @@ static void read_row(void *context, const struct orr_text *fields, uint32_t line
         orr_workload_reject(workload, file, line, "%s", fault);
         return;
     }
-    const struct orr_text name = fields[COL_job];
     if (is_written_like_another(native, name)) {
         orr_workload_reject(
             workload, file, line,
@@ -166,7 +167,7 @@ static void read_row(void *context, const struct orr_text *fields, uint32_t line
         return;
     }
     bool added;
-    const uint32_t job = orr_idmap_put(&workload->jobs, name.at, name.bytes, &added);
+    const uint32_t job = orr_idmap_put_sought(&workload->jobs, name.at, name.bytes, sought, &added);
     if (!added) { /* rows are in file order still, one for every name */
         orr_workload_reject(workload, file, line, "column job: \"%s\" is on line %u already",
                             orr_text_show(name).text, (unsigned)workload->rows[job].line);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* CSV rows with their place. libcsv reports fields and ends of rows but no positions, so physical
- * lines are counted here: every unquoted line end is reported (CSV_REPALL_NL), and line ends inside
- * quoted fields are looked for once a file has shown a quote. CR LF counts once. */
+/* CSV rows with their place. Lines that are whole in their block and have nothing difficult are
+ * split where they lie (split_line); all others go through libcsv, which reports fields and ends of
+ * rows but no positions, so physical lines are counted here: every unquoted line end is reported
+ * (CSV_REPALL_NL), and line ends inside quoted fields are looked for once a file has shown a quote.
+ * CR LF counts once. */
 #include "reader_int.h"
 
 #include <stdio.h>
@@ -23,6 +25,7 @@ struct csv {
     const struct orr_csv_format *format;
     void *context;
     struct csv_parser parser;
+    char delimiter;
     uint8_t known_of[FILE_COLUMNS_MAX]; /* column of the file -> of the format */
     uint32_t column_count;              /* of the file */
     uint32_t field_count;               /* of this row so far */
@@ -37,6 +40,9 @@ struct csv {
     bool careful;           /* quotes or NULs were seen: look into the fields */
     bool has_nul, too_long; /* of this row */
     bool skipping;          /* to the end of a line that is no CSV */
+    int between_rows;       /* state of the parser where a row may begin */
+    const char *last_line;  /* behind the last line feed of the block */
+    bool stops[256];        /* bytes that end a plain field, or make its line difficult */
     enum orr_status status;
 };
 
@@ -260,6 +266,65 @@ static void on_field(void *data, size_t bytes, void *context)
     csv->fields[csv->known_of[column]] = (struct orr_text){copy, bytes};
 }
 
+/* A quoted field of a line that split_line splits, without its quotes; NULL: difficult. */
+static const char *split_quoted(const char *at, struct orr_text *field)
+{
+    const char *start = ++at;
+    while (*at != '"' && *at != '\n' && *at != '\r' && *at != '\0') {
+        at++;
+    }
+    *field = (struct orr_text){start, (size_t)(at - start)};
+    return *at == '"' ? at + 1 : NULL;
+}
+
+/* A field without quotes, without the blanks around it, as libcsv has it. */
+static const char *split_bare(const struct csv *csv, const char *at, struct orr_text *field)
+{
+    const char *start = at;
+    while (!csv->stops[(unsigned char)*at]) {
+        at++;
+    }
+    const char *end = at;
+    while (start < end && (*start == ' ' || *start == '\t')) {
+        start++;
+    }
+    while (start < end && (end[-1] == ' ' || end[-1] == '\t')) {
+        end--;
+    }
+    *field = (struct orr_text){start, (size_t)(end - start)};
+    return at;
+}
+
+/* Splits the line at `at` into fields that lie in the block: they live until the block does. There
+ * is a line feed somewhere. Returns what is behind the line, or NULL, with the row as it was
+ * before, where it is difficult: a quote in a field, a quoted field over lines, a CR alone, a NUL,
+ * a row that is too long. */
+static const char *split_line(struct csv *csv, const char *at)
+{
+    const char *const line = at;
+    uint32_t count = 0;
+    struct orr_text field;
+    do {
+        at += count > 0; /* the delimiter */
+        at = *at == '"' ? split_quoted(at, &field) : split_bare(csv, at, &field);
+        if (at == NULL) {
+            return NULL;
+        }
+        const uint8_t known = count < csv->column_count ? csv->known_of[count] : COLUMN_IGNORED;
+        if (known != COLUMN_IGNORED) {
+            csv->fields[known] = field;
+        }
+        count++;
+    } while (*at == csv->delimiter);
+    at += *at == '\r';
+    if (*at != '\n' || (size_t)(at - line) > ROW_BYTES - SHORT_FIELD) {
+        return NULL;
+    }
+    /* a line of blanks has no field */
+    csv->field_count = count == 1 && field.bytes == 0 && *line != '"' ? 0 : count;
+    return at + 1;
+}
+
 static void reject_row(struct csv *csv, uint32_t line, uint32_t count)
 {
     struct orr_workload *workload = csv->reader->workload;
@@ -302,9 +367,8 @@ static void init_parser(struct csv *csv)
         csv_init(&csv->parser, CSV_STRICT | CSV_STRICT_FINI | CSV_REPALL_NL | CSV_APPEND_NULL);
     ORR_ASSERT(failed == 0);
     csv_set_blk_size(&csv->parser, 4096);
-    if (csv->format->delimiter != '\0') {
-        csv_set_delim(&csv->parser, (unsigned char)csv->format->delimiter);
-    }
+    csv_set_delim(&csv->parser, (unsigned char)csv->delimiter);
+    csv->between_rows = csv->parser.pstate;
 }
 
 /* A file without a header has that of its format. */
@@ -365,13 +429,36 @@ static size_t skip_line(struct csv *csv, struct orr_text text)
     return bytes;
 }
 
+/* Rows of lines that are not difficult. Returns their bytes. */
+static size_t parse_plain(struct csv *csv, struct orr_text text)
+{
+    const char *at = text.at, *next;
+    while (at < csv->last_line && csv->status == ORR_OK && (next = split_line(csv, at)) != NULL) {
+        on_row('\n', csv);
+        at = next;
+    }
+    return (size_t)(at - text.at);
+}
+
+/* Whether the next byte begins a row behind the header. */
+static bool is_between_rows(const struct csv *csv)
+{
+    return csv->header_done && !csv->after_cr && csv->parser.pstate == csv->between_rows;
+}
+
 static size_t parse_some(struct csv *csv, struct orr_text text)
 {
     if (csv->skipping) {
         return skip_line(csv, text);
     }
-    /* the header line by line, so that the callbacks can change behind it */
-    size_t bytes = csv->header_done ? text.bytes : line_bytes(text);
+    if (is_between_rows(csv)) {
+        const size_t plain = parse_plain(csv, text);
+        if (plain > 0) {
+            return plain;
+        }
+    }
+    /* line by line: the callbacks change behind the header, and the next line may be plain */
+    size_t bytes = line_bytes(text);
     size_t used = csv->header_done ? csv_parse(&csv->parser, text.at, bytes, on_field, on_row, csv)
                                    : csv_parse(&csv->parser, text.at, bytes, on_header_field,
                                                on_header_row, csv);
@@ -388,6 +475,10 @@ static void parse_block(struct csv *csv, struct orr_text block)
 {
     csv->careful = csv->careful || memchr(block.at, '"', block.bytes) != NULL ||
                    memchr(block.at, '\0', block.bytes) != NULL;
+    csv->last_line = block.at + block.bytes;
+    while (csv->last_line > block.at && csv->last_line[-1] != '\n') {
+        csv->last_line--;
+    }
     while (block.bytes > 0 && csv->status == ORR_OK) {
         size_t used = parse_some(csv, block);
         block.at += used;
@@ -420,6 +511,9 @@ enum orr_status orr_csv_read(struct orr_reader *reader, const struct orr_csv_for
 {
     ORR_ASSERT(format->column_count <= ORR_CSV_COLUMNS_MAX);
     struct csv csv = {.reader = reader, .format = format, .context = context};
+    csv.delimiter = format->delimiter != '\0' ? format->delimiter : ',';
+    csv.stops['"'] = csv.stops['\r'] = csv.stops['\n'] = csv.stops['\0'] = true;
+    csv.stops[(unsigned char)csv.delimiter] = true;
     for (uint32_t i = 0; i < ORR_CSV_COLUMNS_MAX; i++) {
         csv.fields[i].at = "";
     }

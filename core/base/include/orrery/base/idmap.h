@@ -15,9 +15,9 @@ ORR_API_BEGIN
 struct orr_idmap {
     char *text; /* names, each with a final NUL */
     size_t text_bytes, text_capacity;
-    uint64_t *name_at; /* offset of name i in text (40 bits) and bits of its hash (24) */
+    uint64_t *name_at; /* offset of name i in text */
     uint32_t count, capacity;
-    uint32_t *slots; /* index + 1, or 0; size is a power of two */
+    uint32_t *slots; /* 0, or index + 1 below bits of the hash; their number is a power of two */
     uint32_t slot_count;
 };
 
@@ -25,6 +25,11 @@ void orr_idmap_init(struct orr_idmap *map);
 void orr_idmap_release(struct orr_idmap *map);
 /* Index of the name, added if new; *added (may be NULL) tells which. */
 uint32_t orr_idmap_put(struct orr_idmap *map, const char *name, size_t bytes, bool *added);
+/* The same in two steps: what seek returns is for put_sought, some work later, when the slot of the
+ * name has come into the cache. */
+uint64_t orr_idmap_seek(const struct orr_idmap *map, const char *name, size_t bytes);
+uint32_t orr_idmap_put_sought(struct orr_idmap *map, const char *name, size_t bytes,
+                              uint64_t sought, bool *added);
 /* Index of the name or ORR_NONE. */
 uint32_t orr_idmap_find(const struct orr_idmap *map, const char *name, size_t bytes);
 /* The name of an index; borrowed until the next put. */
