@@ -66,8 +66,16 @@ uint64_t orr_idmap_seek(const struct orr_idmap *map, const char *name, size_t by
     return hash;
 }
 
+void orr_idmap_settle(struct orr_idmap *map)
+{
+    orr_free(map->slots);
+    map->slots = NULL;
+    map->slot_count = 0;
+}
+
 uint32_t orr_idmap_find(const struct orr_idmap *map, const char *name, size_t bytes)
 {
+    ORR_ASSERT(map->count == 0 || map->slot_count > 0);
     if (map->count == 0) {
         return ORR_NONE;
     }
@@ -108,6 +116,7 @@ uint32_t orr_idmap_put(struct orr_idmap *map, const char *name, size_t bytes, bo
 uint32_t orr_idmap_put_sought(struct orr_idmap *map, const char *name, size_t bytes, uint64_t hash,
                               bool *added)
 {
+    ORR_ASSERT(map->count == 0 || map->slot_count > 0);
     if (map->text_bytes + bytes + 1 > map->text_capacity) {
         map->text_capacity = orr_grow(map->text_capacity, map->text_bytes + bytes + 1);
         map->text = orr_realloc(map->text, map->text_capacity, 1);

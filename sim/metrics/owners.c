@@ -43,7 +43,7 @@ static void users_open(const struct orr_world *world, const struct orr_summary *
     for (uint32_t j = 0; j < world->job_count; j++) {
         const uint32_t p = orr_world_part_of(world, j);
         const struct orr_world_part *part = &world->parts[p];
-        const uint32_t user = part->workload.rows[world->specs[j].source - part->first_source].user;
+        const uint32_t user = part->rows[world->specs[j].source - part->first_source].user;
         if (user != ORR_NONE && known[p][user] == ORR_NONE) {
             const char *name = orr_idmap_name(&part->workload.users, user);
             known[p][user] = orr_idmap_put(&users->names, name, strlen(name), NULL);

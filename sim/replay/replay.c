@@ -392,6 +392,32 @@ static orr_ms last_demand(const struct orr_world *world)
     return last;
 }
 
+static void keep_of_rows(struct orr_world_part *p)
+{
+    struct orr_workload *workload = &p->workload;
+    p->rows = orr_alloc(workload->count, sizeof *p->rows);
+    for (uint32_t r = 0; r < workload->count; r++) {
+        const struct orr_row *row = &workload->rows[r];
+        p->rows[r] = (struct orr_world_row){.job = row->job,
+                                            .user = row->user,
+                                            .extra = row->extra & INT32_MAX,
+                                            .states_limit = row->time_limit_ms != ORR_MS_NONE};
+        if (row->extra != 0 && workload->extras[row->extra - 1].deadline_ms != ORR_MS_NONE) {
+            struct orr_row_extra *extra = &workload->extras[row->extra - 1];
+            extra->deadline_after_ms = extra->deadline_ms - row->submit_ms;
+        }
+    }
+}
+
+/* Jobs have the rest of their rows, and names are only read from now on: of a trace of millions
+ * this is a fifth of the memory. */
+static void forget_rows(struct orr_workload *workload)
+{
+    orr_free(workload->rows);
+    workload->rows = NULL;
+    orr_idmap_settle(&workload->jobs);
+}
+
 enum orr_status orr_world_build(const struct orr_scenario *scenario, uint32_t allow_loss_ppm,
                                 struct orr_trace_shelf *shelf, orr_world_warn_fn *warn,
                                 void *context, struct orr_world *world, struct orr_err *err)
@@ -410,6 +436,7 @@ enum orr_status orr_world_build(const struct orr_scenario *scenario, uint32_t al
     if (status == ORR_OK) {
         make_jobs(scenario, world);
         for (uint32_t i = 0; i < world->part_count; i++) {
+            keep_of_rows(&world->parts[i]);
             note_unheeded(&world->parts[i], world->time_sliced || heeds_busy(scenario));
         }
         status = orr_replay__load_profiles(world, scenario, err);
@@ -443,6 +470,9 @@ enum orr_status orr_world_build(const struct orr_scenario *scenario, uint32_t al
     }
     world->first_submit_ms = world->specs[0].submit_ms;
     world->last_submit_ms = last_demand(world);
+    for (uint32_t i = 0; i < world->part_count; i++) {
+        forget_rows(&world->parts[i].workload);
+    }
     orr_replay__state(scenario, world);
     orr_replay__events(scenario, world);
     return ORR_OK;
@@ -452,6 +482,7 @@ void orr_world_release(struct orr_world *world)
 {
     for (uint32_t i = 0; i < world->part_count; i++) {
         orr_workload_release(&world->parts[i].workload);
+        orr_free(world->parts[i].rows);
         orr_replay__drop_service(world->parts[i].service);
     }
     orr_free(world->parts);
@@ -558,10 +589,10 @@ uint32_t orr_world_part_of(const struct orr_world *world, uint32_t job)
 }
 
 static const struct orr_world_part *part_of(const struct orr_world *world, uint32_t job,
-                                            const struct orr_row **row)
+                                            const struct orr_world_row **row)
 {
     const struct orr_world_part *p = &world->parts[orr_world_part_of(world, job)];
-    *row = &p->workload.rows[world->specs[job].source - p->first_source];
+    *row = &p->rows[world->specs[job].source - p->first_source];
     return p;
 }
 
@@ -587,7 +618,7 @@ static const char *name_in_run(const struct orr_world *world, const struct orr_w
 const char *orr_world_job_name(const struct orr_world *world, uint32_t job, char *buffer,
                                size_t bytes)
 {
-    const struct orr_row *row;
+    const struct orr_world_row *row;
     const struct orr_world_part *p = part_of(world, job, &row);
     return name_in_run(world, p, job, orr_idmap_name(&p->workload.jobs, row->job), buffer, bytes);
 }
@@ -595,7 +626,7 @@ const char *orr_world_job_name(const struct orr_world *world, uint32_t job, char
 const char *orr_world_job_group(const struct orr_world *world, uint32_t job, char *buffer,
                                 size_t bytes)
 {
-    const struct orr_row *row;
+    const struct orr_world_row *row;
     const struct orr_world_part *p = part_of(world, job, &row);
     const char *group = row->extra == 0 ? NULL : p->workload.extras[row->extra - 1].group;
     return group == NULL ? NULL : name_in_run(world, p, job, group, buffer, bytes);
@@ -603,21 +634,21 @@ const char *orr_world_job_group(const struct orr_world *world, uint32_t job, cha
 
 const char *orr_world_job_user(const struct orr_world *world, uint32_t job)
 {
-    const struct orr_row *row;
+    const struct orr_world_row *row;
     const struct orr_world_part *p = part_of(world, job, &row);
     return row->user == ORR_NONE ? NULL : orr_idmap_name(&p->workload.users, row->user);
 }
 
 bool orr_world_states_limit(const struct orr_world *world, uint32_t job)
 {
-    const struct orr_row *row;
+    const struct orr_world_row *row;
     (void)part_of(world, job, &row);
-    return row->time_limit_ms != ORR_MS_NONE;
+    return row->states_limit;
 }
 
 bool orr_world_knows_run(const struct orr_world *world, uint32_t job)
 {
-    const struct orr_row *row;
+    const struct orr_world_row *row;
     const struct orr_world_part *p = part_of(world, job, &row);
     return row->extra != 0 && p->workload.extras[row->extra - 1].run_known == 1;
 }
@@ -625,22 +656,18 @@ bool orr_world_knows_run(const struct orr_world *world, uint32_t job)
 /* A copy's, or that of a job whose submit was moved or scaled, is as long after its submit. */
 orr_ms orr_world_deadline_ms(const struct orr_world *world, uint32_t job)
 {
-    const struct orr_row *row;
+    const struct orr_world_row *row;
     const struct orr_world_part *p = part_of(world, job, &row);
     const struct orr_row_extra *extra =
         row->extra == 0 ? NULL : &p->workload.extras[row->extra - 1];
-    if (extra == NULL ||
-        (extra->deadline_ms == ORR_MS_NONE && extra->deadline_after_ms == ORR_MS_NONE)) {
-        return ORR_MS_NONE;
-    }
-    return world->specs[job].submit_ms + (extra->deadline_ms == ORR_MS_NONE
-                                              ? extra->deadline_after_ms
-                                              : extra->deadline_ms - row->submit_ms);
+    return extra == NULL || extra->deadline_after_ms == ORR_MS_NONE
+               ? ORR_MS_NONE
+               : world->specs[job].submit_ms + extra->deadline_after_ms;
 }
 
 const struct orr_row_extra *orr_world_job_extra(const struct orr_world *world, uint32_t job)
 {
-    const struct orr_row *row;
+    const struct orr_world_row *row;
     const struct orr_world_part *p = part_of(world, job, &row);
     return row->extra == 0 ? NULL : &p->workload.extras[row->extra - 1];
 }

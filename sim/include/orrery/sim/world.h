@@ -31,12 +31,19 @@ struct orr_world_service { /* of a part that is an inference service: one job */
     uint32_t step_count;
 };
 
+struct orr_world_row {   /* what is asked of a row once it is a job */
+    uint32_t job, user;  /* index in the workload's names; user: or ORR_NONE */
+    uint32_t extra : 31; /* index + 1 in the workload's extras, or 0 */
+    uint32_t states_limit : 1;
+};
+
 struct orr_world_part {                   /* one part of the workload */
     const struct orr_scenario_part *part; /* borrowed from the scenario */
-    struct orr_workload workload;
-    struct orr_world_service *service; /* NULL: it is none */
-    uint32_t first_source;             /* spec.source of its row 0 */
-    orr_ms copy_span_ms;               /* from one copy to the next */
+    struct orr_workload workload;         /* without its rows, once the world is built */
+    struct orr_world_row *rows;           /* as many */
+    struct orr_world_service *service;    /* NULL: it is none */
+    uint32_t first_source;                /* spec.source of its row 0 */
+    orr_ms copy_span_ms;                  /* from one copy to the next */
     orr_ms copy_lead_ms; /* free before the first submit of a copy, and after its last */
     orr_ms first_submit_ms;
     orr_ms scale_from_ms; /* arrivals after it are scaled: its first submit, or the run's begin */

@@ -32,6 +32,8 @@ uint32_t orr_idmap_put_sought(struct orr_idmap *map, const char *name, size_t by
                               uint64_t sought, bool *added);
 /* Index of the name or ORR_NONE. */
 uint32_t orr_idmap_find(const struct orr_idmap *map, const char *name, size_t bytes);
+/* From now on names are read by their index only: the table that finds them is given back. */
+void orr_idmap_settle(struct orr_idmap *map);
 /* The name of an index; borrowed until the next put. */
 const char *orr_idmap_name(const struct orr_idmap *map, uint32_t index);
 
