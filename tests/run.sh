@@ -1,8 +1,8 @@
 #!/bin/sh
 # Installs what is missing, builds and runs the tests. The last line says `N passed, N failed`.
 # usage: sh tests/run.sh [--all]
-#   --all   also: address and undefined-behaviour sanitizers, clang, the same digests from gcc at -O3
-#           and clang at -O0, and the README's first command on a clone
+#   --all   also: clang with address and undefined-behaviour sanitizers, the same digests from gcc and
+#           clang at -O3, and the README's first command on a clone
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root"
@@ -90,24 +90,17 @@ LC_ALL=C TMPDIR=$root/build/tmp
 export LC_ALL TMPDIR
 build debug && tests debug
 if [ "${1:-}" = --all ]; then
-    # Under the sanitizers it is enough that every line runs: more seeds, worlds, rows or sizes of what other tests run
-    # find nothing more there (_long, whole logs, trials of a statistical rule, studies of many runs, searches of large
-    # worlds with each pruner on and off, goldens that take seconds). Style is looked at once, and so are numbers in
-    # READMEs, drawn text, and programs that are not ours: gnuplot draws every figure, a policy in Python learns, a real
-    # Slurm runs.
-    build asan && tests asan -E "$(echo "^tidy\\.|_long$|^unit\\.test_analysis_plot$|^plugin\\.learn$|^kueue\\.objects_vectors$
-        |^study\\.(tables|ci|totals|totals_others|slurm|gate|whatif)$|^generate\\.(mmc|md1)$|^random\\.(same_text|every_key)$
-        |^metrics\\.(promises|easy|fifo|kai|elastic|warmup|shares|rates|patience|books|cut|notices)$
-        |^golden\\.(kai_philly|kai_factory|kai_mixed|philly_copies)$|^prune\\.(everything|mixed)$
-        |^peers\\.(fgd\\.run\\..*_4[34]|counts\\.(600|1000)_nodes_of_one|counts\\.2490.*)$" | tr -d ' \n')"
-    # Another compiler may order and round otherwise, which shows in numbers and decisions: the quick tests of every
-    # room, and whatever compares whole runs with published or stored ones. The rest is text, memory and undefined
-    # behaviour of the same sources, which both presets above looked at.
-    build clang && tests clang -L quick -E '^tidy\.' && tests clang -L full -R '^(golden|case|peers|random|unit)\.' -E '_long$|test_analysis_'
-    # What users build is gcc at -O3 across files: the clone's program. With clang at -O0 these are the levels that are
-    # left: golden tests ran on gcc at -Og, at -O1 under the sanitizers, and on clang at -O3.
+    # The other compiler and the sanitizers in one build: the quick tests of every room, what attacks the program, random
+    # scenarios, and each verb that runs a scenario several times. The rest of `full` are more seeds, worlds, rows or sizes
+    # of the same lines, numbers in READMEs, drawn text, and programs that are not ours.
+    build asan && tests asan -L quick -E '^tidy\.' &&
+        tests asan -L full -R "$(echo '^(random|robust|hostile|exec|prop|kinds|services|timeline|unit)\.|^model\.random
+            |^study\.(blame|bundle|capacity|compare|explain|faults|forecast|growth|replicas|sweep|tune)$' | tr -d ' \n')" \
+            -E '_long$|^unit\.test_analysis_plot$|^random\.(same_text|every_key|seeds_81|seeds_121)$'
+    # What users build is gcc at -O3 across files: the clone's program. Golden tests ran on gcc at -Og, the quick ones on
+    # clang at -O1; clang at -O3 is what is left. Tables in READMEs take many runs, hence the fast program.
     step readme first_command_on_a_clone
-    step digests env BUILDS="$root/build/clone/build/user/orrery clang-O0" sh tests/golden/digests.sh
+    step digests env BUILDS="$root/build/clone/build/user/orrery clang-O3" sh tests/golden/digests.sh
     rm -rf build/clone
 fi
 over=yes

@@ -92,7 +92,7 @@ static void read_places(struct orr_results *in, struct floor *floor)
     }
 }
 
-/* The holds of a node; sets *count. */
+/* The holds of a node, NULL if it has none; sets *count. */
 static const struct hold *holds_of(const struct floor *floor, int64_t node, uint32_t *count)
 {
     uint32_t low = 0, high = floor->hold_count;
@@ -108,7 +108,7 @@ static const struct hold *holds_of(const struct floor *floor, int64_t node, uint
     while (low + *count < floor->hold_count && floor->holds[low + *count].node == node) {
         *count += 1;
     }
-    return floor->holds + low;
+    return *count > 0 ? floor->holds + low : NULL;
 }
 
 /* --- as text --- */

@@ -9,7 +9,8 @@ set -eu
 orrery=$1 work=$2 source=$3
 . "$(dirname "$0")/../scratch.sh"
 
-log=$source/tests/peers/backfill/hpc2n-exact.swf.gz
+log=log.swf
+gzip -dc "$source/tests/peers/backfill/hpc2n-exact.swf.gz" | awk '/^;/ || ++n <= 1200' >log.swf
 run() {
     out=$1
     shift
@@ -55,7 +56,7 @@ awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next }
             if (part < -0.0101 || part > 0.0101) bad++
         }
     }
-    END { exit !(n == 3145 && bad == 0 && sum / n > -2 && sum / n < 2) }' plain.csv a.csv ||
+    END { exit !(n == 1200 && bad == 0 && sum / n > -2 && sum / n < 2) }' plain.csv a.csv ||
     fail "a shaken input is not within its bounds"
 
 # Pairs by seed, from files and from replicas.
@@ -114,7 +115,7 @@ done
 cat >cut.yaml <<YAML
 cluster: {pools: {p: {nodes: 140, gpus: 1}}}
 workload: [{name: log, trace: "$log", split: 1}]
-horizon: 30d
+horizon: 26d
 YAML
 for policy in fifo easy; do
     "$orrery" run cut.yaml --policy $policy --allow-loss --quiet --no-progress -o cut-$policy.db 2>cut.err
