@@ -101,6 +101,9 @@ bool orr_place__spread_holds(const struct orr_session *session, const struct orr
  * alone, 10 apart or more; of binpack or spread. */
 int32_t orr_place__points(const struct orr_session *session, const struct orr_ask *ask,
                           uint32_t node);
+/* No less than these points, whatever fits where: for a look that costs next to nothing. */
+int32_t orr_place__points_most(const struct orr_session *session, const struct orr_ask *ask,
+                               const struct orr_snode *node);
 double orr_place__packed_score(bool counts, int64_t free, const struct orr_place_spread *spread);
 double orr_place__placement_score(const struct orr_session *session, const struct orr_ask *ask,
                                   const struct orr_snode *node,

@@ -130,6 +130,15 @@ static bool can_share(const struct orr_ask *ask, const struct orr_snode *node)
     return false;
 }
 
+int32_t orr_place__points_most(const struct orr_session *session, const struct orr_ask *ask,
+                               const struct orr_snode *node)
+{
+    const struct orr_session_rules *rules = &session->rules;
+    return (rules->gpu_sharing_order && node->shared_count > 0 ? SCORE_SHARING : 0) +
+           (rules->node_availability ? SCORE_IDLE : 0) +
+           (ask->kind == ORR_ASK_NO_GPU ? SCORE_CPU_NODE : 0);
+}
+
 int32_t orr_place__points(const struct orr_session *session, const struct orr_ask *ask,
                           uint32_t node_index)
 {

@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include <orrery/base/sort.h>
+
 #include "place_int.h"
 #include "session_int.h"
 
@@ -42,6 +44,7 @@ static void save_node(struct orr_sketch *sketch, uint32_t index)
     }
     memcpy(at + 3 * vector + shared, &step, sizeof step);
     sketch->count += bytes;
+    sketch->changes++;
 }
 
 void orr_sketch_rollback(struct orr_sketch *sketch, size_t count)
@@ -60,6 +63,7 @@ void orr_sketch_rollback(struct orr_sketch *sketch, size_t count)
             memcpy(node->shared, at + 3 * vector, step.shared_count * sizeof *node->shared);
         }
         sketch->count = step.before;
+        sketch->last_ask = ORR_NONE;
     }
     if (count == 0) {
         sketch->session->next_gpu_group = sketch->next_gpu_group;
@@ -71,11 +75,13 @@ void orr_sketch_start(struct orr_sketch *sketch, struct orr_session *session)
     sketch->session = session;
     sketch->next_gpu_group = session->next_gpu_group;
     sketch->count = 0;
+    sketch->last_ask = ORR_NONE;
 }
 
 void orr_sketch_release(struct orr_sketch *sketch)
 {
     orr_free(sketch->saved);
+    orr_free(sketch->like);
     *sketch = (struct orr_sketch){0};
 }
 
@@ -125,8 +131,8 @@ static bool is_better(const struct rated *a, const struct rated *b, bool packs)
 
 /* Packing is worth less than any other point. It is worth nothing where no node has more than no
  * GPU free, if one has just that (orr_place__packed_score). */
-static uint32_t best_of(const struct orr_session *session, const struct orr_ask *ask,
-                        struct orr_node_list nodes)
+static uint32_t best_shared(const struct orr_session *session, const struct orr_ask *ask,
+                            struct orr_node_list nodes)
 {
     struct rated packed = {.node = ORR_NONE}, unpacked = {.node = ORR_NONE};
     int64_t most = INT64_MIN;
@@ -147,13 +153,139 @@ static uint32_t best_of(const struct orr_session *session, const struct orr_ask 
     return most == 0 ? unpacked.node : packed.node;
 }
 
+/* --- whole GPUs: where they fit, packing counts. The pods of a gang are mostly equal, and each
+ * changes only the node it goes to: nodes as good as the best are kept for the next. --- */
+
+static bool is_like(const struct rated *a, const struct rated *b)
+{
+    return a->node != ORR_NONE && a->points == b->points && a->free == b->free;
+}
+
+static void keep_like(struct orr_sketch *sketch, const struct rated *one)
+{
+    if (sketch->like_count == sketch->like_capacity) {
+        sketch->like_capacity = orr_grow(sketch->like_capacity, sketch->like_count + (size_t)1);
+        sketch->like = orr_realloc(sketch->like, sketch->like_capacity, sizeof *sketch->like);
+    }
+    sketch->like[sketch->like_count++] =
+        (struct orr_sketch_like){.node = one->node, .rank = one->rank};
+}
+
+/* What the node is worth; node ORR_NONE: it has no room. */
+static struct rated rate(const struct orr_session *session, const struct orr_ask *ask, uint32_t n)
+{
+    const struct orr_snode *node = &session->nodes[n];
+    struct rated one = {.node = ORR_NONE};
+    if (orr_place__fits_ask(session, ask, n)) {
+        one = (struct rated){.node = n,
+                             .rank = node->rank,
+                             .points = orr_place__points(session, ask, n),
+                             .free = orr_place__free(node, ask)};
+    }
+    return one;
+}
+
+/* Most nodes are seen to be no better from what they could have at most. */
+static struct rated look_at_all(struct orr_sketch *sketch, const struct orr_ask *ask,
+                                struct orr_node_list nodes)
+{
+    const struct orr_session *session = sketch->session;
+    struct rated best = {.node = ORR_NONE};
+    sketch->like_count = 0;
+    for (uint32_t i = 0; i < nodes.count; i++) {
+        const struct orr_snode *node = &session->nodes[nodes.nodes[i]];
+        struct rated one = {.node = nodes.nodes[i],
+                            .rank = node->rank,
+                            .free = orr_place__free(node, ask)};
+        if (!may_fit(ask, node, one.free)) {
+            continue;
+        }
+        one.points = orr_place__points_most(session, ask, node);
+        if (is_better(&one, &best, true)) {
+            one = rate(session, ask, one.node);
+        }
+        if (one.node != ORR_NONE && is_better(&one, &best, true)) {
+            const struct rated before = best;
+            best = one;
+            if (is_like(&before, &best)) {
+                keep_like(sketch, &before);
+            } else {
+                sketch->like_count = 0;
+            }
+        } else if (is_like(&one, &best)) {
+            keep_like(sketch, &one);
+        }
+    }
+    sketch->like_next = 0;
+    sketch->like_points = best.points;
+    sketch->like_free = best.free;
+    return best;
+}
+
+static int by_rank(const void *a, const void *b, void *context)
+{
+    const struct orr_sketch_like *x = a, *y = b;
+    (void)context;
+    return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+/* The best of those kept; of some only what they could have is known. */
+static struct rated first_like(struct orr_sketch *sketch, const struct orr_ask *ask)
+{
+    struct rated one = {.node = ORR_NONE};
+    if (sketch->like_next == 0) {
+        orr_sort(sketch->like, sketch->like_count, sizeof *sketch->like, by_rank, NULL);
+    }
+    while (one.node == ORR_NONE && sketch->like_next < sketch->like_count) {
+        one = rate(sketch->session, ask, sketch->like[sketch->like_next].node);
+        if (one.node == ORR_NONE || one.points < sketch->like_points) {
+            one.node = ORR_NONE;
+            sketch->like_next++;
+        }
+    }
+    return one;
+}
+
+/* For a pod like the last one; node ORR_NONE: perhaps one that is worth less than those kept. */
+static struct rated best_again(struct orr_sketch *sketch, const struct orr_ask *ask)
+{
+    const struct rated last = rate(sketch->session, ask, sketch->last_node);
+    const struct rated like = first_like(sketch, ask);
+    if (like.node != ORR_NONE && (last.node == ORR_NONE || is_better(&like, &last, true))) {
+        sketch->like_next++;
+        return like;
+    }
+    const bool worse =
+        last.points < sketch->like_points ||
+        (last.points == sketch->like_points && last.free > sketch->like_free);
+    return last.node == ORR_NONE || worse ? (struct rated){.node = ORR_NONE} : last;
+}
+
+static uint32_t best_whole(struct orr_sketch *sketch, uint32_t ask_index,
+                           struct orr_node_list nodes)
+{
+    const struct orr_ask *ask = &sketch->session->asks[ask_index];
+    struct rated best = {.node = ORR_NONE};
+    if (sketch->last_ask == ask_index && sketch->last_change == sketch->changes) {
+        best = best_again(sketch, ask);
+    }
+    if (best.node == ORR_NONE) {
+        best = look_at_all(sketch, ask, nodes);
+    }
+    sketch->last_ask = ask_index;
+    sketch->last_node = best.node;
+    sketch->last_change = sketch->changes + 1; /* if it goes there */
+    return best.node;
+}
+
 bool orr_sketch_place(struct orr_sketch *sketch, uint32_t index, bool evicted,
                       struct orr_node_list nodes)
 {
     struct orr_session *session = sketch->session;
     const struct orr_stask *task = &session->tasks[index];
     const struct orr_ask *ask = orr_task_ask(session, task);
-    const uint32_t node = best_of(session, ask, nodes);
+    const uint32_t node = ask->kind == ORR_ASK_WHOLE ? best_whole(sketch, task->ask, nodes)
+                                                     : best_shared(session, ask, nodes);
     struct orr_device_choice choice = {.pipeline = true};
     if (node == ORR_NONE ||
         (orr_ask_is_shared(ask) &&

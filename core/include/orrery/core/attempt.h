@@ -40,12 +40,23 @@ struct orr_sketch {
     unsigned char *saved; /* a node's books before each step */
     size_t count, capacity;
     uint32_t next_gpu_group;
+    /* The last pod of whole GPUs: what it asked, its node, and `changes` once it was there. Nodes
+     * may have been as good as the best that was there then, `like_points` and `like_free`. */
+    uint32_t last_ask, last_node;
+    uint64_t changes, last_change;
+    int64_t like_free;
+    int32_t like_points;
+    struct orr_sketch_like {
+        uint32_t node, rank;
+    } * like;
+    size_t like_count, like_next, like_capacity;
 };
 void orr_sketch_start(struct orr_sketch *sketch, struct orr_session *session);
 /* The task, which is active on a node, is being released from now on. */
 void orr_sketch_evict(struct orr_sketch *sketch, uint32_t task);
 /* Pipelines a task of whole GPUs or parts of them on the best of the nodes, as a simulation would;
- * one that was evicted may come back as if it had not been. False: it fits on none. */
+ * one that was evicted may come back as if it had not been. False: it fits on none. From the first
+ * of them to orr_sketch_start the list is the same. */
 bool orr_sketch_place(struct orr_sketch *sketch, uint32_t task, bool evicted,
                       struct orr_node_list nodes);
 /* Takes back all that was done since `count` was this. */
