@@ -194,9 +194,8 @@ static struct rated look_at_all(struct orr_sketch *sketch, const struct orr_ask 
     sketch->like_count = 0;
     for (uint32_t i = 0; i < nodes.count; i++) {
         const struct orr_snode *node = &session->nodes[nodes.nodes[i]];
-        struct rated one = {.node = nodes.nodes[i],
-                            .rank = node->rank,
-                            .free = orr_place__free(node, ask)};
+        struct rated one = {
+            .node = nodes.nodes[i], .rank = node->rank, .free = orr_place__free(node, ask)};
         if (!may_fit(ask, node, one.free)) {
             continue;
         }
@@ -255,9 +254,8 @@ static struct rated best_again(struct orr_sketch *sketch, const struct orr_ask *
         sketch->like_next++;
         return like;
     }
-    const bool worse =
-        last.points < sketch->like_points ||
-        (last.points == sketch->like_points && last.free > sketch->like_free);
+    const bool worse = last.points < sketch->like_points ||
+                       (last.points == sketch->like_points && last.free > sketch->like_free);
     return last.node == ORR_NONE || worse ? (struct rated){.node = ORR_NONE} : last;
 }
 

@@ -19,7 +19,8 @@ enum {
     KEY_FORMAT,
     KEY_CLUSTER,
     KEY_SHAKE,
-    KEY_ALL
+    KEY_ALL,
+    KEY_AT
 };
 
 #define SEEDS_MAX 1000
@@ -36,6 +37,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         }
         return 0;
     case KEY_SHAKE: o->shake = arg; return 0;
+    case KEY_AT:
+        if (!orr_parse_duration(arg, strlen(arg), &o->at_ms) || o->at_ms < 0) {
+            argp_error(state, "--at: \"%s\" is no time of the run, such as 12d10h", arg);
+        }
+        return 0;
     case KEY_SEED:
         if (!orr_parse_i64(arg, strlen(arg), &o->seed) || o->seed < 0) {
             argp_error(state, "--seed: \"%s\" is not a whole number from 0 on", arg);
@@ -67,6 +73,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (o->path == NULL && o->trace == NULL) {
             argp_error(state, "name a scenario file, a results file, or --trace T --cluster NxG");
+        }
+        if (o->at_ms != ORR_MS_NONE &&
+            (o->set_count == 0 || o->policy_count + o->variant_count > 0)) {
+            argp_error(state, "--at says from when on --set holds: a policy or variant holds from "
+                              "the beginning");
         }
         return 0;
     default: return ARGP_ERR_UNKNOWN;
@@ -192,6 +203,33 @@ static enum orr_status list_arms(struct whatif *w, struct orr_err *err)
     return ORR_OK;
 }
 
+/* Only queues can change without being felt before: more nodes are other racks. */
+static bool is_of_queues(const struct whatif_options *o)
+{
+    bool queues = true;
+    for (uint32_t i = 0; i < o->set_count && queues; i++) {
+        queues = strncmp(o->sets[i], "queues.", 7) == 0;
+    }
+    return queues;
+}
+
+/* What --set says, from the beginning or from a time on, up to which it is the base's run. */
+static void set(const struct whatif *w, struct orr_point_options *point, uint32_t arm,
+                uint32_t base)
+{
+    const struct whatif_options *o = w->options;
+    const uint32_t count = arm > 0 ? o->set_count : 0;
+    if (o->at_ms == ORR_MS_NONE) {
+        point->scenario.sets = o->sets;
+        point->scenario.set_count = count;
+    } else {
+        point->scenario.laters = o->sets;
+        point->scenario.later_count = count;
+        point->scenario.later_ms = o->at_ms;
+        point->trunk = arm > 0 && is_of_queues(o) ? base + 1 : 0;
+    }
+}
+
 static enum orr_status list_points(struct whatif *w, struct orr_err *err)
 {
     const struct whatif_options *o = w->options;
@@ -228,8 +266,7 @@ static enum orr_status list_points(struct whatif *w, struct orr_err *err)
                                                 w->is_results ? ORR_LOSS_ALL : o->allow_loss_ppm};
         point->scenario.variant = w->changes[arm].variant;
         point->scenario.policy = w->changes[arm].policy;
-        point->scenario.sets = o->sets;
-        point->scenario.set_count = arm > 0 ? o->set_count : 0;
+        set(w, point, arm, p % w->seed_count);
         point->scenario.seed = seed;
         point->scenario.seed_given = true;
     }
@@ -266,6 +303,10 @@ int orr_cli_whatif(int argc, char **argv)
          "another policy, without the parameters of the old one; several are alternatives", 1},
         {"variant", KEY_VARIANT, "NAME", 0,
          "a variant of the scenario; several are alternatives (nothing given: all of them)", 1},
+        {"at", KEY_AT, "TIME", 0,
+         "every --set holds from this time of the run's clock on, such as 12d10h: of quotas, "
+         "weights, limits, priorities and nodes",
+         1},
         {0, 0, 0, 0, "What it is changed from:", 2},
         {"base", KEY_BASE, "PATH=VALUE", 0,
          "what is other today than the scenario says, before and after the change: policy=static, "
@@ -301,7 +342,7 @@ int orr_cli_whatif(int argc, char **argv)
         orr_cli_everywhere,
         NULL,
         NULL};
-    struct whatif_options o = {.seed = -1};
+    struct whatif_options o = {.seed = -1, .at_ms = ORR_MS_NONE};
     struct whatif w = {.options = &o};
     struct orr_err err = {0};
     int code = 0;

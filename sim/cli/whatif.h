@@ -13,6 +13,7 @@ struct whatif_options {
     const char *bases[ORR_CLI_LIST_MAX], *clusters[ORR_CLI_LIST_MAX];
     uint32_t set_count, variant_count, policy_count, base_count, cluster_count, seeds, jobs;
     int64_t seed; /* the first; -1: the scenario's */
+    orr_ms at_ms; /* from when on --set holds; ORR_MS_NONE: always */
     bool all;     /* every row, not only those who lose and gain most */
     struct orr_cli_common common;
     uint32_t allow_loss_ppm;

@@ -76,7 +76,7 @@ static void run_arrivals(struct engine *engine)
     }
 }
 
-static orr_ms queue_change_ms(const struct engine *engine)
+orr_ms orr_engine__queue_change_ms(const struct engine *engine)
 {
     const struct orr_world *world = engine->world;
     return engine->next_queue_change < world->queue_change_count
@@ -90,7 +90,7 @@ static void run_owed(struct engine *engine)
     const struct orr_world *world = engine->world;
     struct orr_run *run = engine->run;
     orr_fold_before_queue_change(&run->fold, engine->view.now);
-    while (queue_change_ms(engine) == engine->view.now) {
+    while (orr_engine__queue_change_ms(engine) == engine->view.now) {
         const struct orr_world_queue_change *change =
             &world->queue_changes[engine->next_queue_change++];
         struct orr_queue *queue = &run->queues->queues[change->queue];
@@ -101,7 +101,7 @@ static void run_owed(struct engine *engine)
         orr_fold_queue_change(&run->fold, change->queue);
         orr_policy_notify_queue(engine->policy, engine->state, &engine->view, change->queue);
     }
-    engine->queue_change_ms = queue_change_ms(engine);
+    engine->queue_change_ms = orr_engine__queue_change_ms(engine);
     engine->changed = true;
 }
 
@@ -374,6 +374,7 @@ enum orr_status orr_engine__loop(struct engine *engine, struct orr_err *err)
         orr_ms next = next_instant(engine);
         if (next > engine->branch_ms) {
             orr_engine__branch(engine);
+            next = next_instant(engine); /* there may be something between */
         }
         if (engine->enough) {
             return ORR_OK;
@@ -652,7 +653,7 @@ enum orr_status orr_engine_run(const struct orr_world *world,
     open_holds(&engine);
     engine.steps = orr_zalloc(world->part_count + (size_t)1, sizeof *engine.steps);
     engine.follows = world->terms.crew_count > 0 || orr_world_has_services(world);
-    engine.queue_change_ms = queue_change_ms(&engine);
+    engine.queue_change_ms = orr_engine__queue_change_ms(&engine);
     orr_engine__expect_arrival(&engine, 0);
     orr_engine__state_open(&engine);
     engine.done_ms = round_ms > 0 ? orr_alloc(world->job_count, sizeof *engine.done_ms) : NULL;

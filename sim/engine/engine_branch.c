@@ -62,6 +62,14 @@ void orr_branch_take_out(struct orr_branch *branch, uint32_t job)
     }
 }
 
+void orr_branch_owe(struct orr_branch *branch)
+{
+    struct engine *engine = branch->engine;
+    engine->queue_change_ms = orr_engine__queue_change_ms(engine);
+    engine->outlasts = true;
+    orr_engine__recur_forget(engine);
+}
+
 void orr_branch_expect(struct orr_branch *branch)
 {
     orr_engine__expect_arrival(branch->engine, branch->next_arrival);

@@ -123,6 +123,8 @@ static inline uint32_t orr_engine__class_and(enum event_class class, uint32_t in
     return (uint32_t) class << 24 | (incarnation & 0xffffff);
 }
 
+/* engine.c: when queues change next, or ORR_MS_NEVER. */
+orr_ms orr_engine__queue_change_ms(const struct engine *engine);
 /* engine.c: the run to its end, or to where it is to be held; arrivals from this job on. */
 enum orr_status orr_engine__loop(struct engine *engine, struct orr_err *err) ORR_MUST_USE;
 void orr_engine__expect_arrival(struct engine *engine, uint32_t job);
@@ -140,6 +142,8 @@ bool orr_engine__is_stuck(struct engine *engine);
  * its end? */
 bool orr_engine__recurs(struct engine *engine);
 void orr_engine__recur_close(struct engine *engine);
+/* What will happen is another than it was: nothing that was can be told to come back. */
+void orr_engine__recur_forget(struct engine *engine);
 /* ORR_SCENARIO: says what keeps it from ending. */
 enum orr_status orr_engine__refuse_endless(const struct engine *engine, struct orr_err *err);
 /* Some job was started as often as its state can count. */

@@ -144,6 +144,12 @@ void orr_engine__recur_close(struct engine *engine)
     orr_free(engine->recur.alive);
 }
 
+void orr_engine__recur_forget(struct engine *engine)
+{
+    orr_free(engine->recur.alive);
+    engine->recur = (struct engine_recur){0};
+}
+
 /* Is it time to look: after an instant with evictions, once there were many? */
 static bool is_due(const struct engine *engine)
 {

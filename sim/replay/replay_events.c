@@ -34,6 +34,13 @@ static void fill_queue_changes(const struct orr_scenario *scenario, struct orr_w
     }
 }
 
+void orr_world_change_queues(struct orr_world *world, const struct orr_scenario *scenario)
+{
+    orr_free(world->queue_changes);
+    world->queue_change_count = 0;
+    fill_queue_changes(scenario, world);
+}
+
 /* The nodes of a pool that are there are its first ones, as a run begins. */
 static void fill_pools(const struct orr_scenario *scenario, struct orr_world *world)
 {

@@ -17,11 +17,7 @@
 #include <orrery/base/text.h>
 #include <orrery/traces/shelf.h>
 
-struct child { /* what a process says at its end */
-    enum orr_status status;
-    orr_ms start_ms; /* of a probe */
-    char text[sizeof((struct orr_err *)0)->text];
-};
+#include "study_int.h"
 
 struct slot {
     pid_t pid; /* 0: free */
@@ -43,6 +39,9 @@ struct tasks { /* one of the three */
     void *context; /* of the work */
     uint32_t count;
     const struct orr_study_options *options;
+    const uint32_t *first; /* of points: by task, those that share the run of no other */
+    uint32_t point_count;
+    uint32_t width;                /* processes a task may have at work at a time */
     struct orr_trace_shelf *shelf; /* for points; NULL: each reads its traces */
     uint8_t *kills;                /* per task: how often its process was killed from outside */
 };
@@ -60,35 +59,58 @@ static void remember_unfinished(const char *temporary, void *context)
     orr_interrupt_unfinished(temporary);
 }
 
-static struct child run_point(const struct tasks *tasks, uint32_t task)
+static struct orr_point_options options_of(const struct tasks *tasks, uint32_t task, uint32_t point)
 {
-    struct orr_point point;
-    struct orr_err err = {0};
-    struct orr_point_options options = tasks->points[task];
+    struct orr_point_options options = tasks->points[point];
     options.force =
         options.force || tasks->kills[task] > 0; /* it may have been done but for words */
     options.interrupted = orr_interrupt_catch();
     options.opened = remember_unfinished;
     options.shelf = tasks->shelf;
-    struct child verdict = {.status = orr_point_run(&options, &point, &err)};
-    memcpy(verdict.text, err.text, sizeof verdict.text);
+    return options;
+}
+
+/* The points whose trunk this one is. */
+static uint32_t list_others(const struct tasks *tasks, uint32_t task,
+                            struct orr_point_options *others)
+{
+    const uint32_t point = tasks->first[task];
+    uint32_t count = 0;
+    for (uint32_t p = 0; p < tasks->point_count; p++) {
+        if (tasks->points[p].trunk == point + 1) {
+            others[count++] = options_of(tasks, task, p);
+        }
+    }
+    return count;
+}
+
+static struct orr_study__verdict run_point(const struct tasks *tasks, uint32_t task)
+{
+    struct orr_point_options options = options_of(tasks, task, tasks->first[task]);
+    struct orr_point_options *others = orr_alloc(tasks->point_count + (size_t)1, sizeof *others);
+    const uint32_t count = list_others(tasks, task, others);
+    const struct orr_study__verdict verdict =
+        count == 0 ? orr_study__run_alone(&options)
+                   : orr_study__run_trunk(&options, others, count, tasks->width);
+    orr_free(others);
     return verdict;
 }
 
-static struct child run_probe(const struct orr_probe *given)
+static struct orr_study__verdict run_probe(const struct orr_probe *given)
 {
     struct orr_probe probe = *given;
     struct orr_err err = {0};
-    struct child verdict = {.status = orr_point_probe(&probe, orr_interrupt_catch(), &err)};
+    struct orr_study__verdict verdict = {.status =
+                                             orr_point_probe(&probe, orr_interrupt_catch(), &err)};
     verdict.start_ms = probe.start_ms;
     memcpy(verdict.text, err.text, sizeof verdict.text);
     return verdict;
 }
 
-static struct child run_work(const struct tasks *tasks, uint32_t task)
+static struct orr_study__verdict run_work(const struct tasks *tasks, uint32_t task)
 {
     struct orr_err err = {0};
-    struct child verdict = {.status = tasks->work(tasks->context, task, &err)};
+    struct orr_study__verdict verdict = {.status = tasks->work(tasks->context, task, &err)};
     memcpy(verdict.text, err.text, sizeof verdict.text);
     return verdict;
 }
@@ -101,9 +123,10 @@ static void be_a_task(const struct tasks *tasks, uint32_t task, int to)
                                     .rlim_max = tasks->options->memory_bytes};
         (void)setrlimit(RLIMIT_AS, &most);
     }
-    const struct child verdict = tasks->work != NULL     ? run_work(tasks, task)
-                                 : tasks->probes != NULL ? run_probe(&tasks->probes[task])
-                                                         : run_point(tasks, task);
+    const struct orr_study__verdict verdict = tasks->work != NULL ? run_work(tasks, task)
+                                              : tasks->probes != NULL
+                                                  ? run_probe(&tasks->probes[task])
+                                                  : run_point(tasks, task);
     const char *at = (const char *)&verdict;
     for (size_t left = sizeof verdict; left > 0;) {
         const ssize_t n = write(to, at, left);
@@ -144,8 +167,8 @@ static enum orr_status start(const struct tasks *tasks, uint32_t task, struct sl
 }
 
 /* What the process of a task said; false: nothing. `killed` gets the signal that ended it, or 0. */
-static bool hear(struct slot *slot, const volatile sig_atomic_t *interrupted, struct child *verdict,
-                 int *killed)
+static bool hear(struct slot *slot, const volatile sig_atomic_t *interrupted,
+                 struct orr_study__verdict *verdict, int *killed)
 {
     size_t have = 0;
     while (have < sizeof *verdict) {
@@ -177,11 +200,11 @@ static bool hear(struct slot *slot, const volatile sig_atomic_t *interrupted, st
 
 /* What came of a task whose process has ended or says so. `again`: it was killed from outside, and
  * has not been so too often. */
-static struct child verdict_of(const struct tasks *tasks, struct slot *slot,
-                               const volatile sig_atomic_t *interrupted, bool *again)
+static struct orr_study__verdict verdict_of(const struct tasks *tasks, struct slot *slot,
+                                            const volatile sig_atomic_t *interrupted, bool *again)
 {
     int killed;
-    struct child verdict = {.status = ORR_BUG};
+    struct orr_study__verdict verdict = {.status = ORR_BUG};
     const bool late = slot->late, whole = hear(slot, interrupted, &verdict, &killed);
     *again = !late && !whole && killed == SIGKILL && ++tasks->kills[slot->task] < KILLS_MOST;
     if (late && (!whole || verdict.status == ORR_INTERRUPTED)) {
@@ -203,7 +226,7 @@ static struct child verdict_of(const struct tasks *tasks, struct slot *slot,
         (void)snprintf(verdict.text, sizeof verdict.text, "the run of %.800s ended without a word",
                        tasks->work != NULL     ? "a future"
                        : tasks->probes != NULL ? tasks->probes[slot->task].job
-                                               : tasks->points[slot->task].output);
+                                               : tasks->points[tasks->first[slot->task]].output);
     }
     verdict.text[sizeof verdict.text - 1] = '\0';
     return verdict;
@@ -216,7 +239,7 @@ static enum orr_status collect(const struct tasks *tasks, struct slot *slot,
                                struct orr_err *err)
 {
     const uint32_t task = slot->task;
-    const struct child verdict = verdict_of(tasks, slot, interrupted, again);
+    const struct orr_study__verdict verdict = verdict_of(tasks, slot, interrupted, again);
     if (*interrupted) {
         return orr_fail(err, ORR_INTERRUPTED, "interrupted");
     }
@@ -231,7 +254,8 @@ static enum orr_status collect(const struct tasks *tasks, struct slot *slot,
         return ORR_OK;
     }
     if (tasks->options->ended != NULL && tasks->work == NULL) {
-        tasks->options->ended(task, verdict.status, verdict.text, tasks->options->context);
+        const uint32_t point = tasks->first != NULL ? tasks->first[task] : task;
+        tasks->options->ended(point, verdict.status, verdict.text, tasks->options->context);
         return ORR_OK;
     }
     return verdict.status == ORR_OK ? ORR_OK : orr_fail(err, verdict.status, "%s", verdict.text);
@@ -306,6 +330,7 @@ static enum orr_status run_all(struct tasks *tasks, struct orr_err *err)
     if (options->jobs == 0 && cores > 1) {
         jobs = (uint32_t)cores;
     }
+    tasks->width = tasks->count > 0 && jobs > tasks->count ? jobs / tasks->count : 1;
     jobs = jobs < tasks->count ? jobs : tasks->count;
     struct slot *slots = orr_zalloc(jobs + (size_t)1, sizeof *slots);
     struct pollfd *polled = orr_zalloc(jobs + (size_t)1, sizeof *polled);
@@ -358,13 +383,24 @@ enum orr_status orr_study_run(const struct orr_point_options *points, uint32_t c
                               const struct orr_study_options *options, struct orr_err *err)
 {
     struct orr_trace_shelf shelf;
-    struct tasks tasks = {.points = points, .count = count, .options = options, .shelf = &shelf};
+    uint32_t *first = orr_alloc(count + (size_t)1, sizeof *first);
+    struct tasks tasks = {.points = points,
+                          .point_count = count,
+                          .first = first,
+                          .options = options,
+                          .shelf = &shelf};
+    for (uint32_t p = 0; p < count; p++) {
+        if (points[p].trunk == 0) {
+            first[tasks.count++] = p;
+        }
+    }
     orr_trace_shelf_init(&shelf);
     if (count > 1) {
         fill_shelf(&shelf, &points[0]);
     }
     const enum orr_status status = run_all(&tasks, err);
     orr_trace_shelf_release(&shelf);
+    orr_free(first);
     return status;
 }
 

@@ -472,6 +472,20 @@ static void lose_nodes(struct orr_world *world, const struct orr_node_loss *loss
     }
 }
 
+static enum orr_status open_results(const struct orr_point_options *options,
+                                    const struct orr_point *point, struct orr_store **store,
+                                    struct orr_err *err)
+{
+    enum orr_status status = orr_point_refuse_inputs(&point->scenario, point->output, err);
+    if (status == ORR_OK) {
+        status = orr_store_open(point->output, options->force, store, err);
+    }
+    if (status == ORR_OK && options->opened != NULL) {
+        options->opened(orr_store_temporary(*store), options->context);
+    }
+    return status;
+}
+
 static enum orr_status prepare(const struct orr_point_options *options, struct orr_point *point,
                                struct orr_store **store, struct orr_err *err)
 {
@@ -482,106 +496,152 @@ static enum orr_status prepare(const struct orr_point_options *options, struct o
     }
     if (status == ORR_OK) {
         point->output = output_path(options, &point->scenario);
-        status = orr_point_refuse_inputs(&point->scenario, point->output, err);
-    }
-    if (status == ORR_OK) {
-        status = orr_store_open(point->output, options->force, store, err);
-    }
-    if (status == ORR_OK && options->opened != NULL) {
-        options->opened(orr_store_temporary(*store), options->context);
+        status = open_results(options, point, store, err);
     }
     return status;
 }
 
-struct holding { /* a run that is held once */
-    const struct orr_point_hold *hold;
-    const struct orr_point *point;
+struct course { /* of a run; from where it splits on perhaps as another point */
+    const struct orr_point_options *options;
+    struct orr_point *point;
+    struct orr_store *store;
+    double mark; /* CPU time at the end of the step before */
     struct orr_err *err;
-    enum orr_status status;
+    enum orr_status status; /* of whoever held it */
     bool was_held;
 };
 
 static orr_ms hold_at(void *context, struct orr_branch *branch)
 {
-    struct holding *holding = context;
-    const struct orr_held held = {.at_ms = holding->hold->at_ms,
+    struct course *course = context;
+    const struct orr_point_hold *hold = course->options->hold;
+    const struct orr_held held = {.at_ms = hold->at_ms,
                                   .events = branch->run->events,
                                   .cycles = branch->run->cycles,
                                   .digest = branch->run->ledger->digest.h};
-    holding->was_held = true;
-    holding->status =
-        holding->hold->held(holding->hold->context, holding->point, &held, holding->err);
-    return holding->status == ORR_OK ? ORR_MS_NEVER : ORR_MS_NONE;
+    course->was_held = true;
+    course->status = hold->held(hold->context, course->point, &held, course->err);
+    return course->status == ORR_OK ? ORR_MS_NEVER : ORR_MS_NONE;
 }
 
-static enum orr_status simulate_held(const struct orr_point_options *options,
-                                     struct orr_point *point, struct orr_err *err)
+/* Goes on as another point, in a process of its own: the scenario that was stays, as the world's
+ * names are in it, and so does the file of its results, which is not this process's. */
+static enum orr_status become(struct course *course, const struct orr_point_options *options,
+                              struct orr_branch *branch)
 {
+    struct orr_point *point = course->point;
+    course->options = options;
+    course->store = NULL;
+    enum orr_status status = orr_scenario_load(&options->scenario, &point->scenario, course->err);
+    if (status == ORR_OK) {
+        point->output = output_path(options, &point->scenario);
+        status = open_results(options, point, &course->store, course->err);
+    }
+    if (status == ORR_OK) {
+        orr_world_change_queues(&point->world, &point->scenario);
+        orr_branch_owe(branch);
+    }
+    return status;
+}
+
+static orr_ms split_at(void *context, struct orr_branch *branch)
+{
+    struct course *course = context;
+    const struct orr_point_others *others = course->options->others;
+    const struct orr_ledger *ledger = branch->run->ledger;
+    const bool over = branch->next_arrival == course->point->world.job_count &&
+                      ledger->pending_jobs == 0 && ledger->running_jobs == 0;
+    const struct orr_point_options *other = over ? NULL : others->split(others->context);
+    course->status = other != NULL ? become(course, other, branch) : ORR_OK;
+    return course->status == ORR_OK ? ORR_MS_NEVER : ORR_MS_NONE;
+}
+
+static enum orr_status simulate_held(struct course *course)
+{
+    const struct orr_point_options *options = course->options;
     const struct orr_point_hold *hold = options->hold;
-    struct holding holding = {.hold = hold, .point = point, .err = err};
-    const struct orr_branching branching = {
-        .at_ms = hold != NULL ? hold->at_ms - 1 : ORR_MS_NEVER, .at = hold_at, .context = &holding};
+    struct orr_branching branching = {.at_ms = ORR_MS_NEVER, .context = course};
+    if (hold != NULL) {
+        branching.at_ms = hold->at_ms - 1;
+        branching.at = hold_at;
+    } else if (options->others != NULL) {
+        branching.at_ms = options->others->at_ms - 1;
+        branching.at = split_at;
+    }
     struct orr_err own = {0};
-    const enum orr_status status =
-        simulate(options, hold != NULL ? &branching : NULL, ORR_MS_NEVER, point, &own);
-    if (holding.status != ORR_OK) {
-        return holding.status;
+    const enum orr_status status = simulate(options, branching.at != NULL ? &branching : NULL,
+                                            ORR_MS_NEVER, course->point, &own);
+    if (course->status != ORR_OK) {
+        return course->status;
     }
     if (status != ORR_OK) {
-        *err = own;
+        *course->err = own;
         return status;
     }
-    return hold == NULL || holding.was_held || point->run.status == ORR_RUN_INTERRUPTED
+    return hold == NULL || course->was_held || course->point->run.status == ORR_RUN_INTERRUPTED
                ? ORR_OK
-               : orr_fail(err, ORR_USAGE, "the run ends at its horizon, before that time");
+               : orr_fail(course->err, ORR_USAGE, "the run ends at its horizon, before that time");
 }
 
-enum orr_status orr_point_run(const struct orr_point_options *options, struct orr_point *point,
-                              struct orr_err *err)
+/* The world, with all that a question changes in it. */
+static enum orr_status build_world(const struct orr_point_options *options, struct orr_point *point,
+                                   struct orr_err *err)
 {
-    double mark = orr_cpu_seconds();
-    struct orr_store *store = NULL;
-    *point = (struct orr_point){0};
-    enum orr_status status = prepare(options, point, &store, err);
-    book(point, 1, &mark);
-    if (status == ORR_OK) {
-        status = orr_world_build(&point->scenario, options->allow_loss_ppm, options->shelf,
-                                 options->warn, options->context, &point->world, err);
-        book(point, 0, &mark);
-    }
+    enum orr_status status =
+        orr_world_build(&point->scenario, options->allow_loss_ppm, options->shelf, options->warn,
+                        options->context, &point->world, err);
     if (status == ORR_OK) {
         status = change_job(&point->world, &options->change, err);
     }
     if (status == ORR_OK && options->loss.count > 0) {
         lose_nodes(&point->world, &options->loss);
     }
+    return status;
+}
+
+/* What came of the run, and its results file. */
+static enum orr_status tell(struct course *course)
+{
+    const struct orr_point_options *options = course->options;
+    struct orr_point *point = course->point;
+    if (point->run.status == ORR_RUN_INTERRUPTED && !options->keep_partial) {
+        return orr_fail(course->err, ORR_INTERRUPTED,
+                        "interrupted; no results are kept (--keep-partial stores what there is)");
+    }
+    orr_never_find(&point->world, point->shards, &point->run);
+    orr_summary_make(&point->world, &point->run, &point->summary);
+    if (point->scenario.shard_count == 1 && strcmp(point->shards[0].policy->name, "easy") == 0) {
+        orr_promises_judge(&point->world, &point->run, &point->summary.promises);
+    }
+    book(point, 3, &course->mark);
+    const enum orr_status status = write_results(options, point, course->store, course->err);
+    course->store = NULL; /* closed in any case */
+    book(point, 4, &course->mark);
+    return status;
+}
+
+enum orr_status orr_point_run(const struct orr_point_options *options, struct orr_point *point,
+                              struct orr_err *err)
+{
+    struct course course = {
+        .options = options, .point = point, .mark = orr_cpu_seconds(), .err = err};
+    *point = (struct orr_point){0};
+    enum orr_status status = prepare(options, point, &course.store, err);
+    book(point, 1, &course.mark);
+    if (status == ORR_OK) {
+        status = build_world(options, point, err);
+        book(point, 0, &course.mark);
+    }
     if (status == ORR_OK) {
         if (options->built != NULL) {
             options->built(options->context, &point->world);
         }
-        status = simulate_held(options, point, err);
-        orr_bug_keep(&point->scenario, options, ORR_VERSION, err);
-        book(point, 2, &mark);
+        status = simulate_held(&course);
+        orr_bug_keep(&point->scenario, course.options, ORR_VERSION, err);
+        book(point, 2, &course.mark);
     }
-    if (status == ORR_OK && point->run.status == ORR_RUN_INTERRUPTED && !options->keep_partial) {
-        status = orr_fail(err, ORR_INTERRUPTED,
-                          "interrupted; no results are kept (--keep-partial stores what there is)");
-    }
-    if (status == ORR_OK) {
-        orr_never_find(&point->world, point->shards, &point->run);
-        orr_summary_make(&point->world, &point->run, &point->summary);
-        if (point->scenario.shard_count == 1 &&
-            strcmp(point->shards[0].policy->name, "easy") == 0) {
-            orr_promises_judge(&point->world, &point->run, &point->summary.promises);
-        }
-        book(point, 3, &mark);
-    }
-    if (status == ORR_OK) {
-        status = write_results(options, point, store, err);
-        store = NULL; /* closed in any case */
-        book(point, 4, &mark);
-    }
-    orr_store_abandon(store);
+    status = status == ORR_OK ? tell(&course) : status;
+    orr_store_abandon(course.store);
     return status;
 }
 

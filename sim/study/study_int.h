@@ -24,6 +24,19 @@ enum orr_status orr_study__help_cost(const char *results, const char *changed, c
 enum orr_status orr_study__check_rerun(const char *results, const char *again,
                                        struct orr_err *err) ORR_MUST_USE;
 
+struct orr_study__verdict { /* what a process says at its end */
+    enum orr_status status;
+    bool done;       /* it said it, of one that shares a run */
+    orr_ms start_ms; /* of a probe */
+    char text[sizeof((struct orr_err *)0)->text];
+};
+/* trunk.c: a point by itself; and one that others are up to a time, each in a process of its own
+ * from there on, `width` of all at a time. The first failure of any. */
+struct orr_study__verdict orr_study__run_alone(const struct orr_point_options *options);
+struct orr_study__verdict orr_study__run_trunk(const struct orr_point_options *options,
+                                               struct orr_point_options *others, uint32_t count,
+                                               uint32_t width);
+
 /* Files that a part reads beside its trace: the nth of so many, and the key that names it; NULL:
  * it reads none there. */
 enum { ORR_STUDY__PART_FILES = 3 };

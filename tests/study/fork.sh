@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A run that is held at a time goes on as one that is not: in a process forked there, and from a state that was saved.
+# A run that is held at a time goes on as one that is not: in a process forked there, from a state that was saved, and as the
+# changed run of a whatif that shares it.
 #
 #   fork.sh ORRERY WORK_DIR SOURCE_DIR FORK_TIMES DRAW [TIMES SEEDS]
-# TIMES random times of each of SEEDS random scenarios (services, failures, elastic gangs, rounds, past usage, ...) under every
-# policy. More: 100 10.
+# TIMES random times of ten scenarios, which say what they are for, and of SEEDS random ones under every policy; of the ten under
+# their own policy alone where no TIMES are given. More: 100 10.
 set -eu
 
-orrery=$1 work=$2 source=$3 fork_times=$4 draw=$5 times=${6:-3} seeds=${7:-3}
+orrery=$1 work=$2 source=$3 fork_times=$4 draw=$5 times=${6:-3} seeds=${7:-3} soak=${6:-}
 . "$(dirname "$0")/../scratch.sh"
 
 exits() { # CODE COMMAND...
@@ -18,7 +19,7 @@ exits() { # CODE COMMAND...
 }
 digest() { sqlite3 "$1" "SELECT digest FROM run"; }
 
-# Forked: the scenarios that say what they are for, under policies of each kind; then random ones under all.
+# Forked.
 ran=0 refused=0
 held() { # SCENARIO POLICY SEED
     code=0
@@ -29,7 +30,7 @@ held() { # SCENARIO POLICY SEED
     *) fail "$1 under $2 goes on otherwise where it is held (seed $3): exit $code" ;;
     esac
 }
-policies=$("$orrery" policies | sed -n 's/^\([a-z]*\)  *[^ ].*/\1/p' | sed '/^orrery$/d')
+policies=$("$orrery" policies | sed -n '/^$/q; s/^\([a-z]*\) .*/\1/p')
 [ "$(printf '%s\n' "$policies" | wc -l)" -ge 15 ] || fail "not all policies: $policies"
 seed=1
 while [ "$seed" -le "$seeds" ]; do
@@ -39,8 +40,52 @@ while [ "$seed" -le "$seeds" ]; do
     for policy in $policies; do held "d$seed/s.yaml" "$policy" "$seed"; done
     seed=$((seed + 1))
 done
-for name in inference gang hoarding turns; do held "$source/scenarios/whatif/$name/$name.yaml" - 1; done
+named=
+for name in inference turns burst gang hoarding lending reclaim; do # services, time-aware fairness, pools that follow the jobs, ...
+    named="$named $source/scenarios/whatif/$name/$name.yaml"
+done
+for name in failures elastic rounds; do named="$named $source/tests/study/forks/$name.yaml"; done
+for scenario in $named; do
+    held "$scenario" - 1
+    for policy in ${soak:+$policies}; do held "$scenario" "$policy" 1; done
+done
 [ "$ran" -gt "$refused" ] || fail "$ran ran, $refused were refused"
+
+# Shared by a whatif: what a queue is from some time on, held against the whole run with that event; all tables, not only the digest.
+shared=0 apart=0
+tables() { # FILE: all that decisions and metrics are, but for what the scenario says and how long it took
+    sqlite3 "$1" .dump | sed '/^INSERT INTO run\(_meta\)\{0,1\} VALUES/d'
+    sqlite3 "$1" "SELECT digest, status FROM run"
+}
+shares() { # SCENARIO POLICY SEED
+    grep -q '^queues:' "$1" || return 0
+    "$orrery" run "$1" --policy "$2" --seed 7 -o base.db --force --no-progress -q >out 2>err || [ $? -eq 1 ] || return 0
+    queue=$(sqlite3 base.db "SELECT name FROM queue WHERE id IN (SELECT queue FROM job) ORDER BY id LIMIT 1")
+    at=$(sqlite3 base.db "SELECT CAST(end_ms * (($3 * 37) % 100) / 100 AS INTEGER) FROM run")
+    change="queues.$queue.gpu.weight*=3" more="queues.$queue.priority=$((90 + $3 * 20))"
+    rm -rf kept base.state
+    code=0
+    "$orrery" whatif "$1" --base "policy=$2" --seed 7 --seeds 1 --at "${at}ms" --set "$change" --set "$more" --keep kept \
+        --allow-loss=any --no-progress -q >out 2>err || code=$?
+    [ "$code" -le 1 ] || { apart=$((apart + 1)) && cat err >>apart && return 0; }
+    "$orrery" run "$1" --policy "$2" --seed 7 -o base.db --force --save-at "${at}ms" --no-progress -q >out 2>err || [ $? -eq 1 ] ||
+        fail "$1 under $2 is not held at $at ms: $(cat err)"
+    "$orrery" run --from base.state --set "$change" --set "$more" -o unshared.db --force --no-progress -q >out 2>err || [ $? -eq 1 ] ||
+        fail "$1 under $2, $change at $at ms: $(cat err)"
+    tables unshared.db >unshared.sql
+    tables kept/1-set-7.db >shared.sql
+    cmp -s unshared.sql shared.sql || fail "$1 under $2, $change at $at ms: the shared run is another: $(diff unshared.sql shared.sql | head -5)"
+    [ "$(digest base.db)" = "$(digest kept/0-base-7.db)" ] || fail "$1 under $2: the run that is shared is another"
+    shared=$((shared + 1))
+}
+turn=0
+for scenario in $named "$dir"/d*/s.yaml; do
+    for policy in $policies; do # a few of them, others each time, where no soak is asked for
+        turn=$((turn + 1))
+        [ -z "$soak" ] && [ $((turn % 13)) -ne 0 ] || shares "$scenario" "$policy" $((turn % 11 + 1))
+    done
+done
+[ "$shared" -gt "$apart" ] || fail "$shared shared, $apart could not be: $(cat apart)"
 
 # Saved: a quota that changes in the middle as if the scenario had listed it.
 cp "$source"/scenarios/whatif/reclaim/* .
@@ -75,4 +120,5 @@ exits 0 run --trace t.csv --cluster 1x1 --policy fifo -o t.db --save-at 1m -q --
 printf 'c,60,100,1,1\n' >>t.csv
 exits 65 run --from t.state -o no.db --no-progress
 grep -q 't.csv: is not the trace' err || fail "$(cat err)"
-printf '%s scenarios and policies held at %s times, %s refused\n' "$ran" "$times" "$refused"
+printf '%s scenarios and policies held at %s times, %s refused; %s shared a run, %s cannot change so\n' "$ran" "$times" "$refused" \
+    "$shared" "$apart"

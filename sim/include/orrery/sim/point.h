@@ -37,6 +37,17 @@ struct orr_point_hold { /* somebody who looks at a run there; a failure ends it 
     void *context;
 };
 
+/* Points that are this one up to a time, from which on their queues change (`laters` of their
+ * scenarios, of queues alone). */
+struct orr_point_options;
+struct orr_point_others {
+    orr_ms at_ms;
+    /* The run stands there. Makes processes of the others; NULL in the one that it was. Not called
+     * where nothing is left to run by then. */
+    const struct orr_point_options *(*split)(void *context);
+    void *context;
+};
+
 struct orr_point_options {
     struct orr_scenario_options scenario;
     struct orr_job_change change;
@@ -50,7 +61,12 @@ struct orr_point_options {
     /* NULL: nobody looks on. `built` is told the world before its first cycle. */
     const struct orr_cycle_trace *trace;
     void (*built)(void *context, const struct orr_world *world);
-    const struct orr_point_hold *hold; /* or NULL; ORR_USAGE: the run ended before that time */
+    /* At most one of them, or NULL. ORR_USAGE: a run that is to be held ended before that time */
+    const struct orr_point_hold *hold;
+    const struct orr_point_others *others;
+    /* For orr_study_run: index + 1 of the point that it is until scenario.later_ms, whose run it
+     * then shares; 0: none */
+    uint32_t trunk;
     const volatile sig_atomic_t *interrupted; /* or NULL */
     /* All may be NULL; `opened` is told the temporary file, for a handler that ends at once. */
     void (*opened)(const char *temporary, void *context);

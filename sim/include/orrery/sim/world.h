@@ -186,6 +186,10 @@ void orr_world_release(struct orr_world *world);
 void orr_world_shelve(const struct orr_scenario *scenario, uint32_t allow_loss_ppm,
                       struct orr_trace_shelf *shelf);
 
+/* What the scenario makes of queues while the run goes on, in place of what this world has: one
+ * that is the world's but for that. */
+void orr_world_change_queues(struct orr_world *world, const struct orr_scenario *scenario);
+
 /* The clock's 0 on the calendar for scenarios without a start: a Monday. */
 #define ORR_REPLAY_START ((orr_ms)1780272000000)
 
