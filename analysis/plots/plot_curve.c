@@ -124,7 +124,7 @@ static void curve_axes(struct orr_plot *plot, const struct orr_plot_curve *curve
     } else {
         orr_plot__gp(plot, "\nset yrange [0:*]\n");
     }
-    orr_plot__gp(plot, "set offsets graph 0.02, graph 0.12, graph 0.1, 0\n");
+    orr_plot__gp(plot, "set autoscale xfix\nset offsets graph 0.02, graph 0.12, graph 0.1, 0\n");
     orr_plot__plain_title(plot, curve->title);
 }
 

@@ -296,6 +296,8 @@ double orr_plot__panel_height(const struct orr_plot *plot);
 /* A panel's axis from 0, or from -top, up to a little above `top`: of a narrow picture with as many
  * numbers as its height holds, thousands as k. */
 void orr_plot__panel_y(struct orr_plot *plot, double top, bool both_ways);
+/* The least of 1, 2, 5, 10, ... of which no more than `most` make `range`. */
+double orr_plot__round_step(double range, double most);
 /* Starts the plot command that has the legend only; entries follow, then _close. */
 void orr_plot__panel_legend(struct orr_plot *plot, const char *title);
 void orr_plot__panel_close(struct orr_plot *plot);
@@ -351,6 +353,27 @@ void orr_plot__startable(struct orr_plot *plot);
 void orr_plot__waterfall(struct orr_plot *plot);
 void orr_plot__jct_cdf(struct orr_plot *plot);
 void orr_plot__floor(struct orr_plot *plot);
+
+/* plot_settings.c: seconds as people read them, a metric's name with them. */
+struct orr_plot_unit {
+    double by;
+    const char *name;
+};
+struct orr_spreads;
+struct orr_plot_unit orr_plot__unit_of(const struct orr_spreads *spreads, const char *metric);
+void orr_plot__unit_label(char out[200], const char *metric, struct orr_plot_unit unit);
+/* The axis of that name, or number `otherwise` without one; ORR_NONE: there is none. */
+uint32_t orr_plot__axis_of(const struct orr_spreads *spreads, const char *name, uint32_t otherwise);
+/* Values of an axis as they come; the place of one, which is added where it is new. */
+struct orr_plot_values {
+    const char **names;
+    uint32_t count;
+};
+uint32_t orr_plot__value(struct orr_plot_values *values, const char *name);
+/* plot_multiples.c */
+enum orr_status orr_plot__multiples(struct orr_plot *plot, const struct orr_spreads *spreads,
+                                    const struct orr_plot_settings *what,
+                                    orr_plot_report_fn *report, void *context);
 
 /* plot_runs.c: the longest of what they are called. */
 uint32_t orr_plot__runs_letters(const struct orr_plot *to, const struct orr_plot *runs);

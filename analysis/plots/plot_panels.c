@@ -51,8 +51,7 @@ double orr_plot__panel_height(const struct orr_plot *plot)
     return of.top - of.upper;
 }
 
-/* The least of 1, 2, 5, 10, ... of which no more than `most` make `range`. */
-static double round_step(double range, double most)
+double orr_plot__round_step(double range, double most)
 {
     const double least = range / most, whole = pow(10, floor(log10(least)));
     const double part = least / whole;
@@ -66,7 +65,7 @@ void orr_plot__panel_y(struct orr_plot *plot, double top, bool both_ways)
     if (orr_plot__narrow(plot)) {
         const double fit = orr_plot__panel_height(plot) / (1.4 * plot->line);
         orr_plot__gp(plot, "set ytics %.9g\nset format y '%s'\n",
-                     round_step(both_ways ? 2 * most : most, fit > 2 ? fit : 2),
+                     orr_plot__round_step(both_ways ? 2 * most : most, fit > 2 ? fit : 2),
                      most < 10000     ? "%h"
                      : most < 1000000 ? "%.0s%c"
                                       : "%.1s%c");

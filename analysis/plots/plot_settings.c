@@ -14,12 +14,7 @@
 #define NAMES_MOST   40  /* of a side of a map */
 #define NAMED_MOST   15  /* settings of a front with their names */
 
-struct unit { /* seconds as people read them */
-    double by;
-    const char *name;
-};
-
-static struct unit unit_of(const struct orr_spreads *spreads, const char *metric)
+struct orr_plot_unit orr_plot__unit_of(const struct orr_spreads *spreads, const char *metric)
 {
     double most = 0;
     const char *name = "1";
@@ -31,15 +26,15 @@ static struct unit unit_of(const struct orr_spreads *spreads, const char *metric
         }
     }
     if (strcmp(name, "s") != 0) {
-        return (struct unit){1, strcmp(name, "1") == 0 ? "" : name};
+        return (struct orr_plot_unit){1, strcmp(name, "1") == 0 ? "" : name};
     }
-    return most < 120      ? (struct unit){1, "s"}
-           : most < 7200   ? (struct unit){60, "min"}
-           : most < 172800 ? (struct unit){3600, "h"}
-                           : (struct unit){86400, "days"};
+    return most < 120      ? (struct orr_plot_unit){1, "s"}
+           : most < 7200   ? (struct orr_plot_unit){60, "min"}
+           : most < 172800 ? (struct orr_plot_unit){3600, "h"}
+                           : (struct orr_plot_unit){86400, "days"};
 }
 
-static void label_of(char out[200], const char *metric, struct unit unit)
+void orr_plot__unit_label(char out[200], const char *metric, struct orr_plot_unit unit)
 {
     (void)snprintf(out, 200, "%.120s%s%s", metric, unit.name[0] != '\0' ? ", in " : "", unit.name);
 }
@@ -50,19 +45,18 @@ struct map {
     const struct orr_spreads *spreads;
     const char *metric;
     uint32_t x, y; /* axes */
-    const char **columns, **rows;
-    uint32_t column_count, row_count;
+    struct orr_plot_values columns, rows;
     double *cells; /* [row][column], means over what the other axes say; NAN: none */
 };
 
-static uint32_t place(const char **names, uint32_t *count, const char *name)
+uint32_t orr_plot__value(struct orr_plot_values *values, const char *name)
 {
     uint32_t i = 0;
-    while (i < *count && strcmp(names[i], name) != 0) {
+    while (i < values->count && strcmp(values->names[i], name) != 0) {
         i++;
     }
-    if (i == *count) {
-        names[(*count)++] = name;
+    if (i == values->count) {
+        values->names[values->count++] = name;
     }
     return i;
 }
@@ -71,16 +65,16 @@ static void map_fill(struct map *map, struct orr_arena *arena)
 {
     const struct orr_spreads *spreads = map->spreads;
     const size_t most = spreads->arm_count + (size_t)1;
-    map->columns = orr_arena_alloc(arena, most, sizeof *map->columns);
-    map->rows = orr_arena_alloc(arena, most, sizeof *map->rows);
+    map->columns.names = orr_arena_alloc(arena, most, sizeof *map->columns.names);
+    map->rows.names = orr_arena_alloc(arena, most, sizeof *map->rows.names);
     for (uint32_t a = 0; a < spreads->arm_count; a++) {
         const char *const *values = spreads->arms[a].values;
         if (values[map->x] != NULL && values[map->y] != NULL) {
-            (void)place(map->columns, &map->column_count, values[map->x]);
-            (void)place(map->rows, &map->row_count, values[map->y]);
+            (void)orr_plot__value(&map->columns, values[map->x]);
+            (void)orr_plot__value(&map->rows, values[map->y]);
         }
     }
-    const size_t cells = (size_t)map->row_count * map->column_count;
+    const size_t cells = (size_t)map->rows.count * map->columns.count;
     uint32_t *counts = orr_arena_alloc(arena, cells + 1, sizeof *counts);
     map->cells = orr_arena_alloc(arena, cells + 1, sizeof *map->cells);
     for (size_t c = 0; c < cells; c++) {
@@ -94,8 +88,8 @@ static void map_fill(struct map *map, struct orr_arena *arena)
             continue;
         }
         const size_t cell =
-            (size_t)place(map->rows, &map->row_count, values[map->y]) * map->column_count +
-            place(map->columns, &map->column_count, values[map->x]);
+            (size_t)orr_plot__value(&map->rows, values[map->y]) * map->columns.count +
+            orr_plot__value(&map->columns, values[map->x]);
         map->cells[cell] += s->mean;
         counts[cell]++;
     }
@@ -120,20 +114,20 @@ static void map_names(struct orr_plot *plot, char side, const char *const *names
 }
 
 /* A terminal has no colours to count on: the numbers themselves. */
-static void map_text(struct orr_plot *plot, const struct map *map, struct unit unit)
+static void map_text(struct orr_plot *plot, const struct map *map, struct orr_plot_unit unit)
 {
     FILE *out = plot->options->out != NULL ? plot->options->out : stdout;
     char label[200];
-    label_of(label, map->metric, unit);
+    orr_plot__unit_label(label, map->metric, unit);
     (void)fprintf(out, "%s: %s down, %s across\n\n%-20s", label, map->spreads->axes[map->y],
                   map->spreads->axes[map->x], "");
-    for (uint32_t c = 0; c < map->column_count; c++) {
-        (void)fprintf(out, " %10.10s", map->columns[c]);
+    for (uint32_t c = 0; c < map->columns.count; c++) {
+        (void)fprintf(out, " %10.10s", map->columns.names[c]);
     }
-    for (uint32_t r = 0; r < map->row_count; r++) {
-        (void)fprintf(out, "\n%-20.20s", map->rows[r]);
-        for (uint32_t c = 0; c < map->column_count; c++) {
-            const double value = map->cells[(size_t)r * map->column_count + c];
+    for (uint32_t r = 0; r < map->rows.count; r++) {
+        (void)fprintf(out, "\n%-20.20s", map->rows.names[r]);
+        for (uint32_t c = 0; c < map->columns.count; c++) {
+            const double value = map->cells[(size_t)r * map->columns.count + c];
             (void)(isnan(value) ? fprintf(out, " %10s", "-")
                                 : fprintf(out, " %10.4g", value / unit.by));
         }
@@ -150,15 +144,15 @@ static void map_title(struct orr_plot *plot, const struct map *map)
     orr_plot__plain_title(plot, title);
 }
 
-static void map_draw(struct orr_plot *plot, const struct map *map, struct unit unit)
+static void map_draw(struct orr_plot *plot, const struct map *map, struct orr_plot_unit unit)
 {
     char label[200];
-    const uint32_t cells = map->column_count * map->row_count;
-    label_of(label, map->metric, unit);
+    const uint32_t cells = map->columns.count * map->rows.count;
+    orr_plot__unit_label(label, map->metric, unit);
     orr_plot__start(plot, (struct orr_plot_size){900, 520, 100, 26, false});
     map_title(plot, map);
-    map_names(plot, 'x', map->columns, map->column_count);
-    map_names(plot, 'y', map->rows, map->row_count);
+    map_names(plot, 'x', map->columns.names, map->columns.count);
+    map_names(plot, 'y', map->rows.names, map->rows.count);
     orr_plot__gp(plot, "set xlabel ");
     orr_plot__quote(plot, map->spreads->axes[map->x], 60, false);
     orr_plot__gp(plot, "\nset ylabel ");
@@ -170,7 +164,7 @@ static void map_draw(struct orr_plot *plot, const struct map *map, struct unit u
                  "\nset palette defined (0 '#440154', 1 '#3b528b', 2 '#21918c', 3 '#5ec962', 4 "
                  "'#fde725')\nunset key\nunset grid\nset border 15\nset xrange [-0.5:%u.5]\n"
                  "set yrange [%u.5:-0.5]\n",
-                 map->column_count - 1, map->row_count - 1);
+                 map->columns.count - 1, map->rows.count - 1);
     const uint32_t block = orr_plot__block(plot, "column, row, mean");
     double least = (double)INFINITY, most = -(double)INFINITY;
     for (uint32_t c = 0; c < cells; c++) {
@@ -178,7 +172,7 @@ static void map_draw(struct orr_plot *plot, const struct map *map, struct unit u
         if (!isnan(value)) {
             least = fmin(least, value);
             most = fmax(most, value);
-            orr_plot__row(plot, "%u %u %.9g\n", c % map->column_count, c / map->column_count,
+            orr_plot__row(plot, "%u %u %.9g\n", c % map->columns.count, c / map->columns.count,
                           value);
         }
     }
@@ -192,15 +186,15 @@ static void map_draw(struct orr_plot *plot, const struct map *map, struct unit u
         orr_plot__gp(plot, ", \\\n  ");
         orr_plot__data(plot, block);
         orr_plot__gp(plot,
-                     "using 1:2:(sprintf('%%.3g', $3)):($3 > %.9g ? 0x000000 : 0xffffff) with "
-                     "labels tc rgb variable",
-                     middle);
+                     "using 1:2:(sprintf(abs($3) < %.9g ? '%%.1g' : '%%.3g', $3)):($3 > %.9g ? "
+                     "0x000000 : 0xffffff) with labels tc rgb variable",
+                     fmax(fabs(least), fabs(most)) / 100, middle);
     }
     orr_plot__gp(plot, "\n");
 }
 
 /* The axis of that name, or number `otherwise`; ORR_NONE: there is none. */
-static uint32_t axis_of(const struct orr_spreads *spreads, const char *name, uint32_t otherwise)
+uint32_t orr_plot__axis_of(const struct orr_spreads *spreads, const char *name, uint32_t otherwise)
 {
     uint32_t a = 0;
     if (name == NULL) {
@@ -230,8 +224,8 @@ static enum orr_status map_run(struct orr_plot *plot, const struct orr_spreads *
 {
     struct map map = {.spreads = spreads,
                       .metric = what->metrics[0],
-                      .y = axis_of(spreads, what->axes[0], 0),
-                      .x = axis_of(spreads, what->axes[1], 1)};
+                      .y = orr_plot__axis_of(spreads, what->axes[0], 0),
+                      .x = orr_plot__axis_of(spreads, what->axes[1], 1)};
     if (map.x == ORR_NONE || map.y == ORR_NONE || map.x == map.y) {
         return orr_fail(plot->in.err, ORR_USAGE,
                         "%s: a map needs two axes of the sweep, and this one has %u", plot->in.path,
@@ -240,7 +234,7 @@ static enum orr_status map_run(struct orr_plot *plot, const struct orr_spreads *
     struct orr_arena arena;
     orr_arena_init(&arena);
     map_fill(&map, &arena);
-    const struct unit unit = unit_of(spreads, map.metric);
+    const struct orr_plot_unit unit = orr_plot__unit_of(spreads, map.metric);
     if (plot->term == ORR_PLOT_DUMB) {
         map_text(plot, &map, unit);
     } else {
@@ -259,7 +253,8 @@ static enum orr_status map_run(struct orr_plot *plot, const struct orr_spreads *
 struct front {
     const struct orr_spread_row *x, *y;
     uint32_t arm;
-    bool best; /* no setting is better in one and at least as good in the other */
+    bool best;        /* no setting is better in one and at least as good in the other */
+    double right, up; /* where it is, as parts of the axes that all need */
 };
 
 static double turned(const char *metric, double value)
@@ -289,7 +284,7 @@ static uint32_t front_fill(const struct orr_spreads *spreads, const struct orr_p
         const struct orr_spread_row *x = orr_spread_find(spreads, what->metrics[0], "", a);
         const struct orr_spread_row *y = orr_spread_find(spreads, what->metrics[1], "", a);
         if (x != NULL && y != NULL && !isnan(x->mean) && !isnan(y->mean)) {
-            points[count++] = (struct front){x, y, a, true};
+            points[count++] = (struct front){.x = x, .y = y, .arm = a, .best = true};
         }
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -303,7 +298,7 @@ static uint32_t front_fill(const struct orr_spreads *spreads, const struct orr_p
 
 static void front_text(struct orr_plot *plot, const struct orr_spreads *spreads,
                        const struct front *points, uint32_t count, const char *const labels[2],
-                       const struct unit units[2])
+                       const struct orr_plot_unit units[2])
 {
     FILE *out = plot->options->out != NULL ? plot->options->out : stdout;
     (void)fprintf(out, "%-28s %24.24s %24.24s\n", "no other is better in both", labels[0],
@@ -322,7 +317,7 @@ static double or_else(double value, double otherwise)
 }
 
 static uint32_t front_rows(struct orr_plot *plot, const struct front *points, uint32_t count,
-                           const struct unit units[2], bool best)
+                           const struct orr_plot_unit units[2], bool best)
 {
     uint32_t block = ORR_NONE;
     for (uint32_t i = 0; i < count; i++) {
@@ -340,23 +335,65 @@ static uint32_t front_rows(struct orr_plot *plot, const struct front *points, ui
     return block;
 }
 
+#define SAME 0.02 /* of an axis: points so near each other are one to the eye */
+
+static bool is_same(const struct front *a, const struct front *b)
+{
+    return a->best && b->best && fabs(a->right - b->right) < SAME && fabs(a->up - b->up) < SAME;
+}
+
+/* Settings that are best and in one place have one name, that of the first of them. */
+static bool is_first(const struct front *points, uint32_t at)
+{
+    bool first = points[at].best;
+    for (uint32_t i = 0; i < at && first; i++) {
+        first = !is_same(&points[i], &points[at]);
+    }
+    return first;
+}
+
+static uint32_t front_named(const struct front *points, uint32_t count)
+{
+    uint32_t named = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        named += is_first(points, i);
+    }
+    return named <= NAMED_MOST ? named : 0;
+}
+
+static void front_name(const struct orr_spreads *spreads, const struct front *points,
+                       uint32_t count, uint32_t at, char out[80])
+{
+    uint32_t same = 0;
+    for (uint32_t i = at + 1; i < count; i++) {
+        same += is_same(&points[at], &points[i]);
+    }
+    const char *label = spreads->arms[points[at].arm].label;
+    if (same > 0) {
+        (void)snprintf(out, 80, "%.30s and %u more", label, same);
+    } else {
+        (void)snprintf(out, 80, "%.60s", label);
+    }
+}
+
 /* Names stand on the side of the front on which there are no settings; in a column every second one
  * on the other, where it is further from the next. */
 static void front_names(struct orr_plot *plot, const struct orr_spreads *spreads,
-                        const struct front *points, uint32_t count, const struct unit units[2])
+                        const struct front *points, uint32_t count,
+                        const struct orr_plot_unit units[2])
 {
-    uint32_t best = 0, named = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        best += points[i].best;
-    }
-    for (uint32_t i = 0; i < count && best <= NAMED_MOST; i++) {
+    uint32_t named = 0;
+    const bool any = front_named(points, count) > 0;
+    for (uint32_t i = 0; i < count && any; i++) {
         const bool more_x = orr_metric_better(points[i].x->metric) == ORR_BETTER_MORE;
         const bool more_y = orr_metric_better(points[i].y->metric) == ORR_BETTER_MORE;
-        if (points[i].best) {
+        if (is_first(points, i)) {
+            char name[80];
             const bool other = orr_plot__narrow(plot) && named++ % 2 == 1;
             const bool right = more_x != other, above = more_y != other;
+            front_name(spreads, points, count, i, name);
             orr_plot__gp(plot, "set label ");
-            orr_plot__quote(plot, spreads->arms[points[i].arm].label, 30, false);
+            orr_plot__quote(plot, name, 30, false);
             orr_plot__gp(plot, " at %.9g,%.9g %s offset %g,%g textcolor rgb '#0072b2'\n",
                          points[i].x->mean / units[0].by, points[i].y->mean / units[1].by,
                          right ? "left" : "right", right ? 0.8 : -0.8, above ? 0.4 : -0.4);
@@ -364,9 +401,64 @@ static void front_names(struct orr_plot *plot, const struct orr_spreads *spreads
     }
 }
 
+static double front_mean(const struct front *point, char axis)
+{
+    return axis == 'x' ? point->x->mean : point->y->mean;
+}
+
+/* By the means: the interval of two replicas can be wider than all of them together, and goes out
+ * of the picture. */
+static void front_range(struct orr_plot *plot, struct front *points, uint32_t count, char axis,
+                        double by, double before, double behind)
+{
+    double least = (double)INFINITY, most = -(double)INFINITY;
+    for (uint32_t i = 0; i < count; i++) {
+        least = fmin(least, front_mean(&points[i], axis));
+        most = fmax(most, front_mean(&points[i], axis));
+    }
+    const double span = most > least ? most - least : fmax(fabs(most), 1);
+    for (uint32_t i = 0; i < count; i++) {
+        *(axis == 'x' ? &points[i].right : &points[i].up) =
+            (front_mean(&points[i], axis) - least) / span;
+    }
+    orr_plot__gp(plot, "set %crange [%.9g:%.9g]\n", axis, (least - span * before) / by,
+                 (most + span * behind) / by);
+}
+
+#define AXES_PART 0.62 /* of the picture's width, beside the legend */
+#define ROOM      0.04
+
+/* The room that the longest name needs beside the axis, as a part of it. */
+static double front_room(const struct orr_plot *plot, const struct orr_spreads *spreads,
+                         const struct front *points, uint32_t count)
+{
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < count && front_named(points, count) > 0; i++) {
+        char name[80];
+        front_name(spreads, points, count, i, name);
+        const uint32_t letters = is_first(points, i) ? (uint32_t)strlen(name) : 0;
+        most = letters > most ? letters : most;
+    }
+    const double part = (most < 30 ? most : 30) / (plot->letters * AXES_PART);
+    return fmax(ROOM, part < 0.5 ? part / (1 - part) : 1);
+}
+
+/* Room for names is where they stand: in a column on both sides. */
+static void front_axes(struct orr_plot *plot, const struct orr_spreads *spreads,
+                       struct front *points, uint32_t count, const struct orr_plot_unit units[2])
+{
+    const bool more_x = orr_metric_better(points[0].x->metric) == ORR_BETTER_MORE;
+    const bool both = orr_plot__narrow(plot);
+    front_range(plot, points, count, 'x', units[0].by, 0, 0); /* places first: names hang on them */
+    front_range(plot, points, count, 'y', units[1].by, 0.1, 0.1);
+    const double room = front_room(plot, spreads, points, count);
+    front_range(plot, points, count, 'x', units[0].by, more_x && !both ? ROOM : room,
+                more_x || both ? room : ROOM);
+}
+
 static void front_draw(struct orr_plot *plot, const struct orr_spreads *spreads,
-                       const struct front *points, uint32_t count, const char *const labels[2],
-                       const struct unit units[2])
+                       struct front *points, uint32_t count, const char *const labels[2],
+                       const struct orr_plot_unit units[2])
 {
     char title[300];
     orr_plot__start(plot, (struct orr_plot_size){900, 520, 100, 26, false});
@@ -377,7 +469,8 @@ static void front_draw(struct orr_plot *plot, const struct orr_spreads *spreads,
     orr_plot__quote(plot, labels[0], 100, false);
     orr_plot__gp(plot, "\nset ylabel ");
     orr_plot__quote(plot, labels[1], 100, false);
-    orr_plot__gp(plot, "\nset offsets graph 0.18, graph 0.18, graph 0.08, graph 0.08\n");
+    orr_plot__gp(plot, "\n");
+    front_axes(plot, spreads, points, count, units);
     front_names(plot, spreads, points, count, units);
     orr_plot__legend(plot, "", 2, 22, false);
     const uint32_t others = front_rows(plot, points, count, units, false);
@@ -385,13 +478,14 @@ static void front_draw(struct orr_plot *plot, const struct orr_spreads *spreads,
     orr_plot__gp(plot, "plot ");
     if (others != ORR_NONE) {
         orr_plot__data(plot, others);
-        orr_plot__gp(plot, "using 1:2:3:4:5:6 with xyerrorbars pt 6 ps 0.7 lw 1 lc rgb '#a0a0a0' "
-                           "title 'another is better', \\\n  ");
+        orr_plot__gp(plot,
+                     "using %s pt 6 ps 0.7 lw 1 lc rgb '#a0a0a0' title 'another is better', \\\n  ",
+                     count <= NAMED_MOST ? "1:2:3:4:5:6 with xyerrorbars" : "1:2 with points");
     }
     orr_plot__data(plot, best);
     orr_plot__gp(plot, "using 1:2 with lines lw 1 dt 2 lc rgb '#0072b2' notitle, \\\n  ");
     orr_plot__data(plot, best);
-    orr_plot__gp(plot, "using 1:2:3:4:5:6 with xyerrorbars pt 7 ps 1.1 lw 1.6 lc rgb '#0072b2' "
+    orr_plot__gp(plot, "using 1:2:3:4:5:6 with xyerrorbars pt 7 ps 1.1 lw 1 lc rgb '#0072b2' "
                        "title 'no other is'\n");
 }
 
@@ -402,11 +496,11 @@ static enum orr_status front_run(struct orr_plot *plot, const struct orr_spreads
     struct front *points = orr_zalloc(spreads->arm_count + (size_t)1, sizeof *points);
     const uint32_t count = front_fill(spreads, what, points);
     char x[200], y[200];
-    const struct unit units[2] = {unit_of(spreads, what->metrics[0]),
-                                  unit_of(spreads, what->metrics[1])};
+    const struct orr_plot_unit units[2] = {orr_plot__unit_of(spreads, what->metrics[0]),
+                                           orr_plot__unit_of(spreads, what->metrics[1])};
     const char *const labels[2] = {x, y};
-    label_of(x, what->metrics[0], units[0]);
-    label_of(y, what->metrics[1], units[1]);
+    orr_plot__unit_label(x, what->metrics[0], units[0]);
+    orr_plot__unit_label(y, what->metrics[1], units[1]);
     if (count == 0) {
         plot->in.status =
             orr_fail(plot->in.err, ORR_DATA, "%s: no setting has both metrics", plot->in.path);
@@ -425,7 +519,8 @@ static enum orr_status front_run(struct orr_plot *plot, const struct orr_spreads
 
 bool orr_plot_is_of_settings(const char *figure)
 {
-    return strcmp(figure, "map") == 0 || strcmp(figure, "front") == 0;
+    return strcmp(figure, "map") == 0 || strcmp(figure, "front") == 0 ||
+           strcmp(figure, "multiples") == 0;
 }
 
 enum orr_status orr_plot_settings(const char *path, const char *figure,
@@ -440,12 +535,15 @@ enum orr_status orr_plot_settings(const char *path, const char *figure,
     if (status != ORR_OK) {
         return status;
     }
-    const bool is_map = strcmp(figure, "map") == 0;
-    for (int m = 0; m < (is_map ? 1 : 2) && status == ORR_OK; m++) {
+    const bool is_front = strcmp(figure, "front") == 0;
+    for (int m = 0; m < (is_front ? 2 : 1) && status == ORR_OK; m++) {
         status = check_metric(&spreads, path, what->metrics[m], err);
     }
     if (status == ORR_OK) {
-        status = (is_map ? map_run : front_run)(&plot, &spreads, what, report, context);
+        status = (is_front ? front_run
+                  : strcmp(figure, "map") == 0
+                      ? map_run
+                      : orr_plot__multiples)(&plot, &spreads, what, report, context);
     }
     orr_spreads_release(&spreads);
     return status;

@@ -257,12 +257,12 @@ static void list_figures(bool as_json)
     orr_json_close(&json, '}');
 }
 
-/* Of a merged sweep: the figures named, or both. */
+/* Of a merged sweep: the figures named, or all. */
 static enum orr_status plot_settings(struct plot_options *o, struct orr_err *err)
 {
-    static const char *const all[] = {"map", "front"};
+    static const char *const all[] = {"map", "front", "multiples"};
     const char *const *figures = o->plot.count > 0 ? o->figures : all;
-    const uint32_t count = o->plot.count > 0 ? o->plot.count : 2;
+    const uint32_t count = o->plot.count > 0 ? o->plot.count : sizeof all / sizeof all[0];
     enum orr_status status = ORR_OK;
     for (uint32_t i = 0; i < count && status == ORR_OK; i++) {
         struct orr_plot_settings what = o->settings;
@@ -272,7 +272,8 @@ static enum orr_status plot_settings(struct plot_options *o, struct orr_err *err
             orr_plot_is_of_settings(figures[i])
                 ? orr_plot_settings(o->runs[0].path, figures[i], &what, &o->plot, tell_file, o, err)
                 : orr_fail(err, ORR_USAGE,
-                           "%s is a merged sweep: of those there are map and front; %s is of a run",
+                           "%s is a merged sweep: of those there are map, front and "
+                           "multiples; %s is of a run",
                            o->runs[0].path, figures[i]);
     }
     return status;
@@ -294,10 +295,14 @@ int orr_cli_plot(int argc, char **argv)
         {"from", 'a', "TIME", 0, "draw from then on: " ORR_CLI_TIME_HELP, 0},
         {"to", 'b', "TIME", 0, "draw up to this time", 0},
         {"metric", 'm', "NAME", 0,
-         "of a merged sweep: what `map` shows (default wait_p95_s), and twice what `front` does "
-         "(wait_p95_s and gpu_goodput)",
+         "of a merged sweep: what `map` and `multiples` show (default wait_p95_s), and twice what "
+         "`front` does (wait_p95_s and gpu_goodput)",
          0},
-        {"axis", 'x', "NAME", 0, "of a merged sweep: twice, what `map` has down and across", 0},
+        {"axis", 'x', "NAME", 0,
+         "of a merged sweep: twice, what `map` has down and across, and `multiples` a panel for "
+         "and "
+         "across (the first and the last; a line for each value of the next)",
+         0},
         {0}};
     const struct argp parser = {
         rows,
@@ -307,7 +312,8 @@ int orr_cli_plot(int argc, char **argv)
         "the files written; --quiet does not. Of several results files each figure shows all runs "
         "in one axes (compare-FIGURE.svg); --list says which figures can. A figure that has "
         "nothing to show is not drawn; a line says why. Of a merged sweep `map` shows a metric "
-        "over two axes, `front` the settings that no other beats in two metrics.",
+        "over two axes, `front` the settings that no other beats in two metrics, `multiples` a "
+        "metric over one axis in a panel for each value of another.",
         orr_cli_everywhere,
         NULL,
         NULL};

@@ -91,9 +91,12 @@ sqlite3 calm.db "WITH m AS (SELECT arm, avg(value) FILTER (WHERE metric = 'wait_
     FROM v_metrics WHERE scope = 'all' GROUP BY arm) SELECT arm FROM m AS a WHERE NOT EXISTS (SELECT 1 FROM m AS b
     WHERE b.x <= a.x AND b.y <= a.y AND (b.x < a.x OR b.y < a.y)) ORDER BY x" >best
 sed 1d out | sed 's/  .*//' | cmp - best || fail "not the front: $(cat out best)"
+exits 0 plot calm.db multiples -t dumb --axis size --axis policy
+sed -n '/^size +=2/,/^$/p' out | tail -n 1 | grep -q " $mean" || fail "the panel has not $mean: $(cat out)"
+exits 64 plot calm.db multiples --axis policy --axis policy
 if command -v gnuplot >/dev/null; then
     exits 0 plot calm.db -o figures
-    [ -s figures/calm-map.svg ] && [ -s figures/calm-front.svg ] || fail "no figures: $(ls figures)"
+    [ -s figures/calm-map.svg ] && [ -s figures/calm-front.svg ] && [ -s figures/calm-multiples.svg ] || fail "no figures: $(ls figures)"
     grep -q '<svg' r.html || fail "a page without figures"
 fi
 exits 64 plot calm.db depth

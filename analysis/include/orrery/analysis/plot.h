@@ -83,10 +83,13 @@ enum orr_status orr_plot_forest(const struct orr_comparison *comparison,
 
 struct orr_plot_settings {  /* of a merged sweep */
     const char *metrics[2]; /* of all jobs; a map has one */
-    const char *axes[2];    /* of a map, down and across; NULL: the first two */
+    /* of a map, down and across; NULL: the first two. Of multiples, panels and across; NULL: the
+     * first and the last */
+    const char *axes[2];
 };
-/* Draws "map", a metric's mean over two axes, or "front", two metrics of each setting, as
- * DIR/STEM-map.svg or DIR/STEM-front.svg; "dumb" prints numbers. Failures as of orr_plot_run. */
+/* Draws "map", a metric's mean over two axes, "front", two metrics of each setting, or "multiples",
+ * a metric over one axis in a panel for each value of another, as DIR/STEM-map.svg and so on;
+ * "dumb" prints numbers. Failures as of orr_plot_run. */
 enum orr_status orr_plot_settings(const char *path, const char *figure,
                                   const struct orr_plot_settings *what,
                                   const struct orr_plot_options *options,
