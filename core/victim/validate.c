@@ -25,15 +25,87 @@ struct ledger { /* what was taken so far */
     bool asked[ORR_SHARE_KINDS]; /* resources of the request; MIG instances are no GPUs here */
 };
 
-static int by_owner(const void *a, const void *b, void *context)
+static int by_set(const void *a, const void *b, void *context)
 {
     const struct orr_session *session = context;
-    const struct orr_stask *l = &session->tasks[((const struct loss *)a)->task];
-    const struct orr_stask *r = &session->tasks[((const struct loss *)b)->task];
-    if (l->job == r->job) {
-        return strcmp(session->sets[l->set].name, session->sets[r->set].name);
+    const uint32_t l = session->tasks[((const struct loss *)a)->task].set;
+    const uint32_t r = session->tasks[((const struct loss *)b)->task].set;
+    return strcmp(session->sets[l].name, session->sets[r].name);
+}
+
+static int by_owner(const void *a, const void *b, void *context)
+{
+    return orr_victim__compare_owners(context, *(const uint32_t *)a, *(const uint32_t *)b);
+}
+
+void orr_victim__open_owners(struct orr_victim_search *search)
+{
+    const size_t most = search->session->task_count + (size_t)1;
+    struct orr_loss_owners *owners = orr_arena_alloc(&search->memory, 1, sizeof *owners);
+    owners->jobs = orr_arena_take(&search->memory, most, sizeof *owners->jobs);
+    owners->first = orr_arena_take(&search->memory, most, sizeof *owners->first);
+    owners->last = orr_arena_take(&search->memory, most, sizeof *owners->last);
+    owners->with = orr_arena_alloc(&search->memory, most / 64 + 1, sizeof *owners->with);
+    owners->rank =
+        orr_arena_take(&search->memory, search->session->job_count, sizeof *owners->rank);
+    search->owners = owners;
+}
+
+/* The candidates once a search, or where they are not listed, the victims. */
+static void rank_owners(const struct orr_victim_search *search,
+                        const struct orr_victims *const lists[2])
+{
+    struct orr_loss_owners *owners = search->owners;
+    const struct orr_session *session = search->session;
+    uint32_t count = 0;
+    if (owners->are_ranked) {
+        return;
     }
-    return orr_victim__compare_owners(session, l->job, r->job);
+    owners->are_ranked = search->candidates != NULL;
+    for (uint32_t c = 0; owners->are_ranked && c < search->candidate_count; c++) {
+        owners->jobs[count++] = search->candidates[c].job;
+    }
+    for (int l = 0; l < 2 && !owners->are_ranked; l++) {
+        for (uint32_t i = 0; i < lists[l]->count; i++) {
+            owners->jobs[count++] = session->tasks[lists[l]->items[i].task].job;
+        }
+    }
+    orr_sort(owners->jobs, count, sizeof *owners->jobs, by_owner, (void *)(uintptr_t)session);
+    for (uint32_t i = 0; i < count; i++) {
+        owners->rank[owners->jobs[i]] = i;
+    }
+}
+
+/* The tasks of a job in a row, jobs as they are ranked. */
+static void list_by_owner(const struct orr_victim_search *search,
+                          const struct orr_victims *const lists[2], struct loss *losses,
+                          uint32_t *next)
+{
+    struct orr_loss_owners *owners = search->owners;
+    const uint32_t all = lists[0]->count + lists[1]->count;
+    uint32_t most = 0, listed = 0;
+    for (uint32_t i = 0; i < all; i++) {
+        const struct orr_victims *list = lists[i >= lists[0]->count];
+        const uint32_t at = i < lists[0]->count ? i : i - lists[0]->count;
+        const uint32_t rank = owners->rank[search->session->tasks[list->items[at].task].job];
+        const uint64_t bit = UINT64_C(1) << (rank & 63u);
+        *((owners->with[rank / 64] & bit) == 0 ? &owners->first[rank] : &next[owners->last[rank]]) =
+            i;
+        owners->with[rank / 64] |= bit;
+        owners->last[rank] = i;
+        next[i] = ORR_NONE;
+        most = rank > most ? rank : most;
+    }
+    for (uint32_t w = 0; all > 0 && w <= most / 64; w++) {
+        for (; owners->with[w] != 0; owners->with[w] &= owners->with[w] - 1) {
+            uint32_t i = owners->first[64 * w + (uint32_t)__builtin_ctzll(owners->with[w])];
+            for (; i != ORR_NONE; i = next[i]) {
+                const bool recorded = i >= lists[0]->count;
+                losses[listed++].task =
+                    lists[recorded]->items[recorded ? i - lists[0]->count : i].task;
+            }
+        }
+    }
 }
 
 /* By queue, job and pod set; within one the potential victims as they came, then recorded ones. */
@@ -41,16 +113,21 @@ static struct loss *list_losses(const struct orr_victim_search *search,
                                 const struct orr_victims *potential, uint32_t *count)
 {
     const struct orr_session *session = search->session;
-    struct loss *losses =
-        orr_alloc(potential->count + (size_t)search->recorded.count, sizeof *losses);
-    *count = 0;
-    for (uint32_t i = 0; i < potential->count; i++) {
-        losses[(*count)++] = (struct loss){.task = potential->items[i].task};
+    const struct orr_victims *const lists[2] = {potential, &search->recorded};
+    *count = potential->count + search->recorded.count;
+    struct loss *losses = orr_zalloc(*count + (size_t)1, sizeof *losses);
+    uint32_t *next = orr_alloc(*count + (size_t)1, sizeof *next);
+    rank_owners(search, lists);
+    list_by_owner(search, lists, losses, next);
+    orr_free(next);
+    for (uint32_t i = 0, end; i < *count; i = end) {
+        const uint32_t job = session->tasks[losses[i].task].job;
+        for (end = i + 1; end < *count && session->tasks[losses[end].task].job == job; end++) {
+        }
+        if (session->jobs[job].set_count > 2) {
+            orr_sort(losses + i, end - i, sizeof *losses, by_set, (void *)(uintptr_t)session);
+        }
     }
-    for (uint32_t i = 0; i < search->recorded.count; i++) {
-        losses[(*count)++] = (struct loss){.task = search->recorded.items[i].task};
-    }
-    orr_sort(losses, *count, sizeof *losses, by_owner, (void *)(uintptr_t)session);
     for (uint32_t i = 0, nth = 0; i < *count; i++) {
         const uint32_t set = session->tasks[losses[i].task].set;
         nth = i > 0 && session->tasks[losses[i - 1].task].set == set ? nth + 1 : 0;
