@@ -460,31 +460,6 @@ static void next_listed(const struct orr_order *order, struct orr_order_node *le
     }
 }
 
-/* The only top-level queue, as it would be compared with others now. */
-static void watch_root(struct orr_order *order, bool building)
-{
-    const struct orr_order_node *root = &order->nodes[ORR_ORDER_ROOT];
-    struct orr_order_watch *watch = order->watch;
-    if (watch == NULL || root->child_count == 0) {
-        return;
-    }
-    const struct orr_queue_rank rank = *rank_of(order, root->children[0]);
-    if (!building) {
-        const bool worse =
-            !watch->popped || orr_queue_compare_numbers(order->session, &watch->worst, &rank) < 0;
-        watch->worst = worse ? rank : watch->worst;
-        watch->popped = true;
-        return;
-    }
-    if (!watch->built || orr_queue_compare_numbers(order->session, &rank, &watch->least) < 0) {
-        watch->least = rank;
-    }
-    if (!watch->built || orr_queue_compare_numbers(order->session, &watch->most, &rank) < 0) {
-        watch->most = rank;
-    }
-    watch->built = true;
-}
-
 /* A leaf with the listed jobs [from, to) and those that were added, best first. */
 static void add_leaf(struct orr_order *order, uint32_t queue, uint32_t from, uint32_t to,
                      const struct orr_order_entry *added, uint32_t added_count)
@@ -504,7 +479,6 @@ static void add_leaf(struct orr_order *order, uint32_t queue, uint32_t from, uin
     order->node_of_queue[queue] = leaf;
     orr_order__link(order, leaf);
     orr_order__mark_path(order, leaf);
-    watch_root(order, true);
 }
 
 void orr_order_build_over(struct orr_order *order, const struct orr_order_entry *list,
@@ -629,7 +603,6 @@ bool orr_order_pop(struct orr_order *order, struct orr_jobview *view)
     while (!found && order->nodes[ORR_ORDER_ROOT].child_count > 0 && orr_order__any_open(order)) {
         uint32_t at = ORR_ORDER_ROOT;
         bool compared = true;
-        watch_root(order, false);
         while (order->nodes[at].child_count > 0) {
             at = settle_top(order, at, &compared);
         }

@@ -15,11 +15,8 @@
  * asked about that much first: whatever else is lost only leaves a queue less when a unit is taken.
  * It does not tell whether the preemptor finds a place, so it is asked once a scenario was
  * rejected, when how far this one gets no longer counts.
- *
- * First branches are served as they were played (branch_turns.c), which is what happens as long as
- * every victim comes back; where one does not, the order is asked anew.
  */
-#include "branches.h"
+#include "apart.h"
 
 #include <string.h>
 
@@ -46,11 +43,6 @@ struct orr_dry_run {
         int32_t gpus;
     } * taken; /* by the attempt */
     uint32_t taken_count;
-    struct line { /* of a branch: who is served as long as everybody comes back */
-        struct orr_turn turns[ORR_TURNS_KEPT];
-        uint32_t count, at;
-    } * lines;
-    uint32_t line_count;
 };
 
 static int32_t gpus_of(const struct orr_session *session, uint32_t task)
@@ -78,7 +70,7 @@ static bool may_be_sketched(const struct orr_victim_search *search)
         const uint32_t t = search->tasks.tasks[i];
         may = session->tasks[t].live.status == ORR_TASK_PENDING &&
               t == search->tasks.tasks[0] + i && is_sketched(session, t) &&
-              orr_branches__is_simple(session, &session->tasks[t]);
+              orr_apart__is_simple(session, &session->tasks[t]);
     }
     for (uint32_t n = 0; may && n < session->node_count; n++) {
         may = session->nodes[n].idle.v[ORR_SLOT_GPU] % ORR_MGPU == 0 &&
@@ -114,7 +106,6 @@ static struct orr_dry_run *open_run(struct orr_victim_search *search)
             }
         }
         run->taken = orr_arena_take(memory, most, sizeof *run->taken);
-        run->lines = orr_arena_take(memory, search->refuter.branches->count, sizeof *run->lines);
     }
     return run;
 }
@@ -144,7 +135,7 @@ static void open_node(struct orr_dry_run *run, uint32_t node)
 static bool open_sketch(const struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
-    const struct orr_branches *s = search->refuter.branches;
+    const struct orr_apart *s = search->refuter.apart;
     struct orr_dry_run *run = s->run;
     bool known = true;
     orr_sketch_start(run->sketch, session);
@@ -167,7 +158,7 @@ static bool open_sketch(const struct orr_victim_search *search)
 static bool open_nodes(const struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
-    const struct orr_branches *s = search->refuter.branches;
+    const struct orr_apart *s = search->refuter.apart;
     struct orr_dry_run *run = s->run;
     bool state = true;
     if (run->sketch != NULL) {
@@ -237,7 +228,7 @@ static bool place_task(struct orr_dry_run *run, const struct orr_session *sessio
     return true;
 }
 
-static bool sketch_tasks(const struct orr_branches *s, const uint32_t *tasks, uint32_t count)
+static bool sketch_tasks(const struct orr_apart *s, const uint32_t *tasks, uint32_t count)
 {
     struct orr_dry_run *run = s->run;
     const struct orr_node_list open = {.nodes = run->nodes, .count = run->open_count};
@@ -257,10 +248,10 @@ static bool place_tasks(const struct orr_victim_search *search, const uint32_t *
                         uint32_t count)
 {
     const struct orr_session *session = search->session;
-    struct orr_dry_run *run = search->refuter.branches->run;
+    struct orr_dry_run *run = search->refuter.apart->run;
     bool placed = true;
     if (run->sketch != NULL) {
-        return sketch_tasks(search->refuter.branches, tasks, count);
+        return sketch_tasks(search->refuter.apart, tasks, count);
     }
     run->taken_count = 0;
     for (uint32_t i = 0; placed && i < count; i++) {
@@ -282,7 +273,7 @@ static bool place_tasks(const struct orr_victim_search *search, const uint32_t *
 static bool may_lose(const struct orr_victim_search *search, const struct orr_victims *potential,
                      bool at_least)
 {
-    struct orr_branches *s = search->refuter.branches;
+    struct orr_apart *s = search->refuter.apart;
     for (uint32_t v = 0; v < s->victim_count; v++) {
         const uint32_t *due = &s->tasks[s->victims[v].due_at];
         for (uint32_t i = 0; i < s->victims[v].due; i++) {
@@ -300,7 +291,7 @@ static bool may_lose(const struct orr_victim_search *search, const struct orr_vi
 bool orr_victim__loses_too_much(const struct orr_victim_search *search,
                                 const struct orr_victims *potential)
 {
-    const struct orr_branches *s = search->refuter.branches;
+    const struct orr_apart *s = search->refuter.apart;
     bool any = false;
     for (uint32_t v = 0; v < s->victim_count; v++) {
         any = any || s->victims[v].lost > s->victims[v].due;
@@ -315,7 +306,7 @@ static bool passes_limit(const struct orr_victim_search *search, uint32_t q,
     const struct orr_session *session = search->session;
     bool over = false;
     for (; q != ORR_NONE && session->rules.proportion; q = session->shares[q].parent) {
-        const int64_t *holds = search->refuter.branches->hypothetical[q];
+        const int64_t *holds = search->refuter.apart->hypothetical[q];
         for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
             const double limit = session->shares[q].resource[kind].limit;
             over = over || (limit != ORR_UNLIMITED && orr_demand_asks(demand, kind) &&
@@ -336,7 +327,7 @@ static enum orr_outcome serve(struct orr_victim_search *search, const struct orr
                               struct orr_order *order, uint32_t left, bool *charged)
 {
     const struct orr_session *session = search->session;
-    struct orr_branches *s = search->refuter.branches;
+    struct orr_apart *s = search->refuter.apart;
     const bool all_must = search->action == ORR_ACTION_CONSOLIDATION;
     const bool weighed = search->action == ORR_ACTION_RECLAIM && session->rules.proportion;
     struct orr_jobview view;
@@ -351,11 +342,11 @@ static enum orr_outcome serve(struct orr_victim_search *search, const struct orr
             if (!all_must && !weighed) {
                 return ORR_OUTCOME_SOLVED;
             }
-            orr_branches__charge(session, s, session->jobs[view.job].queue, &search->demand, 1);
+            orr_apart__charge(session, s, session->jobs[view.job].queue, &search->demand, 1);
             *charged = true;
             continue;
         }
-        struct orr_branch_victim *victim = &s->victims[s->slot_of[view.job] - 1];
+        struct orr_apart_victim *victim = &s->victims[s->slot_of[view.job] - 1];
         const bool back =
             !passes_limit(search, session->jobs[victim->job].queue, &victim->demand) &&
             place_tasks(search, &s->tasks[victim->due_at], victim->due);
@@ -363,7 +354,7 @@ static enum orr_outcome serve(struct orr_victim_search *search, const struct orr
             return ORR_OUTCOME_NOT_PLACED;
         }
         if (back) {
-            orr_branches__give_back(session, s, victim);
+            orr_apart__give_back(session, s, victim);
         }
     }
     if (!placed) {
@@ -373,109 +364,30 @@ static enum orr_outcome serve(struct orr_victim_search *search, const struct orr
                                                           : ORR_OUTCOME_SOLVED;
 }
 
-/* --- branch by branch --- */
-
-/* False: what comes of playing the branches is not known as far as it matters. */
-static bool line_up(struct orr_victim_search *search)
-{
-    struct orr_branches *s = search->refuter.branches;
-    struct orr_dry_run *run = s->run;
-    run->line_count = 0;
-    for (uint32_t i = 0; i < s->count; i++) {
-        if (i != s->own && s->branches[i].first == ORR_NONE) {
-            continue;
-        }
-        const struct orr_turns *turns = orr_branches__turns(search, &s->branches[i]);
-        struct line *line = &run->lines[run->line_count++];
-        if (turns->count > ORR_TURNS_KEPT || turns->count == 0 ||
-            (i == s->own ? turns->turns[turns->count - 1].job != search->job
-                         : !turns->all_served)) {
-            return false;
-        }
-        line->at = 0;
-        line->count = turns->count;
-        memcpy(line->turns, turns->turns, turns->count * sizeof *turns->turns);
-    }
-    return orr_branches__is_heap(search);
-}
-
-static bool is_ahead(const struct orr_session *session, const struct line *a, const struct line *b)
-{
-    return orr_queue_compare_ranks(session, &a->turns[a->at].worst, &b->turns[b->at].worst) < 0;
-}
-
-/* The branch that is served next; NULL: it is not for sure. Between branches of equal numbers the
- * queues decide, two by two: it has to be ahead of each other one. */
-static struct line *next_line(const struct orr_session *session, const struct orr_dry_run *run)
-{
-    struct line *best = NULL;
-    for (uint32_t i = 0; i < run->line_count; i++) {
-        struct line *line = &run->lines[i];
-        if (line->at < line->count && (best == NULL || is_ahead(session, line, best))) {
-            best = line;
-        }
-    }
-    for (uint32_t i = 0; i < run->line_count; i++) {
-        const struct line *line = &run->lines[i];
-        if (line != best && line->at < line->count && !is_ahead(session, best, line)) {
-            return NULL;
-        }
-    }
-    return best;
-}
-
-/* Sides as they were played: one is served up to a pop before the others come to one if all its
- * ranks until then are better than the worst of theirs (branch_turns.c). SOLVED: somebody does not
- * come back, or more is to be known. */
-static enum orr_outcome serve_branches(struct orr_victim_search *search)
-{
-    const struct orr_session *session = search->session;
-    const struct orr_branches *s = search->refuter.branches;
-    for (;;) {
-        struct line *line = next_line(session, s->run);
-        if (line == NULL) {
-            return ORR_OUTCOME_SOLVED;
-        }
-        const uint32_t job = line->turns[line->at++].job;
-        const bool own = job == search->job;
-        const struct orr_branch_victim *victim = own ? NULL : &s->victims[s->slot_of[job] - 1];
-        const bool placed =
-            place_tasks(search, own ? search->tasks.tasks : &s->tasks[victim->due_at],
-                        own ? search->k : victim->due);
-        if (own || !placed) {
-            return own && !placed ? ORR_OUTCOME_NOT_PLACED : ORR_OUTCOME_SOLVED;
-        }
-    }
-}
-
-/* --- over the whole tree --- */
-
 static enum orr_outcome serve_tree(struct orr_victim_search *search,
                                    const struct orr_victims *potential)
 {
     const struct orr_session *session = search->session;
-    struct orr_branches *s = search->refuter.branches;
+    struct orr_apart *s = search->refuter.apart;
     uint32_t left;
     bool charged = false;
     struct orr_order *order = orr_victim_index_order(search->session);
     orr_victim__list_waiting(search);
     orr_order_restart(order);
     for (uint32_t v = 0; v < s->victim_count; v++) {
-        s->victims[v].next = v + 1 < s->victim_count ? v + 1 : ORR_NONE;
-        orr_branches__evict(session, s, &s->victims[v]);
+        orr_apart__evict(session, s, &s->victims[v]);
     }
-    const struct orr_order_entry *served = orr_branches__entries(search, order, 0, true, &left);
+    const struct orr_order_entry *served = orr_apart__entries(search, order, &left);
     order->hypothetical = (const int64_t(*)[ORR_SHARE_KINDS])s->hypothetical;
-    order->watch = NULL;
-    orr_order_build_over(order, search->waiting, search->waiting_count, orr_branches__unlisted(s),
+    orr_order_build_over(order, search->waiting, search->waiting_count, orr_apart__unlisted(s),
                          served, left);
     const enum orr_outcome outcome = serve(search, potential, order, left, &charged);
     orr_reach__note(session, order);
     if (charged) {
-        orr_branches__charge(session, s, session->jobs[search->job].queue, &search->demand, -1);
+        orr_apart__charge(session, s, session->jobs[search->job].queue, &search->demand, -1);
     }
     for (uint32_t v = 0; v < s->victim_count; v++) {
-        orr_branches__restore(session, s, &s->victims[v]);
+        orr_apart__restore(session, s, &s->victims[v]);
     }
     return outcome;
 }
@@ -483,7 +395,7 @@ static enum orr_outcome serve_tree(struct orr_victim_search *search,
 enum orr_outcome orr_victim__run_dry(struct orr_victim_search *search,
                                      const struct orr_victims *potential)
 {
-    struct orr_branches *s = search->refuter.branches;
+    struct orr_apart *s = search->refuter.apart;
     if (s->run == NULL) {
         s->run = open_run(search);
     }
@@ -491,13 +403,9 @@ enum orr_outcome orr_victim__run_dry(struct orr_victim_search *search,
     if (!s->run->possible) {
         return outcome;
     }
-    if (line_up(search)) {
-        outcome = open_nodes(search) ? serve_branches(search) : outcome;
-        close_nodes(s->run);
+    if (open_nodes(search)) {
+        outcome = serve_tree(search, potential);
     }
-    if (outcome == ORR_OUTCOME_SOLVED) {
-        outcome = open_nodes(search) ? serve_tree(search, potential) : outcome;
-        close_nodes(s->run);
-    }
+    close_nodes(s->run);
     return outcome;
 }

@@ -182,18 +182,6 @@ struct orr_queue_index { /* a queue */
     struct orr_reach reach;
 };
 
-#define ORR_TURNS_KEPT 256
-struct orr_turns {        /* what came of playing a branch, branch_turns.c */
-    uint64_t fingerprint; /* of all that was read */
-    bool all_served;      /* its victims; on the preemptor's branch before the preemptor */
-    struct orr_order_watch watch;
-    uint32_t count, last; /* who was served, and how the branch had ranked at worst until then */
-    struct orr_turn {
-        uint32_t job;
-        struct orr_queue_rank worst;
-    } turns[ORR_TURNS_KEPT]; /* the first ones */
-};
-
 struct orr_victim_index {
     struct orr_queue_index *queues;
     uint32_t queue_count, node_count;
@@ -234,9 +222,8 @@ struct orr_victim_index {
     uint8_t *refuted_asks;
     uint32_t refuted_ask_count;
     uint64_t *aggregates; /* fingerprints of some that were made; the last bit says what came out */
-    struct orr_turns *turns; /* some that were found out, by fingerprint */
-    struct orr_order order;  /* lent to one after another */
-    struct orr_arena arena;  /* lent to one search after another */
+    struct orr_order order; /* lent to one after another */
+    struct orr_arena arena; /* lent to one search after another */
 };
 
 /* The session's, nodes and fingerprints brought up to date; made when first asked for. */
@@ -247,8 +234,6 @@ uint64_t orr_victim_index_generation_of(const struct orr_session *session, uint3
 struct orr_queue_index *orr_victim_index_in(struct orr_session *session, uint32_t queue);
 /* Where a aggregate of this fingerprint is kept, if any is; another one may be there. */
 uint64_t *orr_victim_index_aggregate(const struct orr_session *session, uint64_t fingerprint);
-/* The same for what came of playing a branch. */
-struct orr_turns *orr_victim_index_turns(struct orr_session *session, uint64_t fingerprint);
 /* An order for what would be, of those that wait as they do. */
 struct orr_order *orr_victim_index_order(struct orr_session *session);
 /* Whom time alone may make a victim. */

@@ -55,15 +55,17 @@ void orr_victim__start_losses(struct orr_victim_search *search);
 bool orr_victim__cannot_regain_on(struct orr_victim_search *search, uint32_t node);
 bool orr_victim__cannot_regain(struct orr_victim_search *search, uint32_t from, uint32_t to);
 
-/* Outside flat worlds, served_first_any.c: a probe starts; and whoever is a victim in some scenario
- * of a state is served before the preemptor, comes back, and leaves it too little. */
+/* Outside flat worlds, served_first.c: a probe starts; and the preemptor finds too little when its
+ * turn comes, in all scenarios of a state, or in one whose victims were taken apart (apart.h).
+ */
 void orr_victim__start_count(struct orr_victim_search *search);
-bool orr_victim__all_given_back(struct orr_victim_search *search);
+bool orr_victim__state_leaves_too_little(struct orr_victim_search *search);
+bool orr_victim__leaves_too_little(struct orr_victim_search *search);
 
 /* reach.c, outside flat worlds: an order over lists was popped; a queue's jobs were looked at up to
- * one, NULL: all. True: further than before. */
+ * one, NULL: all. */
 void orr_reach__note(const struct orr_session *session, const struct orr_order *order);
-bool orr_reach__note_entry(const struct orr_session *session, uint32_t queue,
+void orr_reach__note_entry(const struct orr_session *session, uint32_t queue,
                            const struct orr_order_entry *last);
 /* Of those who wait in the queue, as far as they were ever looked at. */
 void orr_reach__fingerprint(uint64_t *sum, const struct orr_session *session, uint32_t queue);
@@ -73,7 +75,7 @@ void orr_reach__fingerprint(uint64_t *sum, const struct orr_session *session, ui
 bool orr_victim__loses_too_much(const struct orr_victim_search *search,
                                 const struct orr_victims *potential);
 
-/* How a scenario would end outside flat worlds, whose victims were taken apart (branches.h).
+/* How a scenario would end outside flat worlds, whose victims were taken apart (apart.h).
  * SOLVED: it has to be simulated. */
 enum orr_outcome orr_victim__run_dry(struct orr_victim_search *search,
                                      const struct orr_victims *potential);

@@ -7,11 +7,10 @@
  * goes back. Somebody who comes to wait behind the one it shows when popping ends is not read.
  *
  * So of each queue the furthest job is kept that any order has looked at since, and fingerprints of
- * failed searches and of branches that were served alone (failure_memo.c, branch_turns.c) have the
- * jobs up to there. They have the place itself, too: what an order that went less far has found
- * holds for one that goes further, but not the other way round. Jobs that came in the same second
- * as the furthest one are taken in: names are not looked at. Where all were looked at any change
- * counts, and the first one ends that.
+ * failed searches (failure_memo.c) have the jobs up to there. They have the place itself, too: what
+ * an order that went less far has found holds for one that goes further, but not the other way
+ * round. Jobs that came in the same second as the furthest one are taken in: names are not looked
+ * at. Where all were looked at any change counts, and the first one ends that.
  */
 #include "flat_int.h"
 
@@ -28,17 +27,7 @@ static int compare(const struct orr_session *session, const struct orr_reach *a,
     return (a->created_s > b->created_s) - (a->created_s < b->created_s);
 }
 
-static bool raise(const struct orr_session *session, uint32_t queue, const struct orr_reach *to)
-{
-    struct orr_reach *reach = &session->victim_index->queues[queue].reach;
-    if (reach->all || (reach->any && !to->all && compare(session, to, reach) <= 0)) {
-        return false;
-    }
-    *reach = *to;
-    return true;
-}
-
-bool orr_reach__note_entry(const struct orr_session *session, uint32_t queue,
+void orr_reach__note_entry(const struct orr_session *session, uint32_t queue,
                            const struct orr_order_entry *last)
 {
     struct orr_reach to = {.any = true, .all = last == NULL};
@@ -49,13 +38,16 @@ bool orr_reach__note_entry(const struct orr_session *session, uint32_t queue,
         to.elastic_state = last->elastic_state;
         to.created_s = session->jobs[last->view.job].created_s;
     }
-    return raise(session, queue, &to);
+    struct orr_reach *reach = &session->victim_index->queues[queue].reach;
+    if (!reach->all && (!reach->any || to.all || compare(session, &to, reach) > 0)) {
+        *reach = to;
+    }
 }
 
 void orr_reach__note(const struct orr_session *session, const struct orr_order *order)
 {
     for (uint32_t q = 0; q < session->backlog->queue_count; q++) {
-        (void)orr_reach__note_entry(session, q, orr_order_last_read(order, q));
+        orr_reach__note_entry(session, q, orr_order_last_read(order, q));
     }
 }
 

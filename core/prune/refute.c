@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which pruner is asked when: the search, a state, a window of nodes, a scenario. */
-#include "branches.h"
+#include "apart.h"
 #include "flat_int.h"
 
 /* The pruner is on and refutes what it is asked. `argument` is looked at only then. */
@@ -147,7 +147,8 @@ static bool leaves_nothing(struct orr_victim_search *search, uint32_t node)
                           node == ORR_NONE ? orr_flat__refute_state(search)
                                            : orr_flat__refute_node(search, node));
     } else if (search->refuter.flat == NULL && !search->refuter.all_tried && node == ORR_NONE) {
-        nothing = REFUTES(search, ORR_PRUNER_SERVED_FIRST, orr_victim__all_given_back(search));
+        nothing =
+            REFUTES(search, ORR_PRUNER_SERVED_FIRST, orr_victim__state_leaves_too_little(search));
     }
     if (nothing) {
         orr_victim__raise_outcome(search, ORR_OUTCOME_NOT_PLACED);
@@ -246,14 +247,16 @@ static bool loses_too_much(struct orr_victim_search *search, const struct orr_vi
            REFUTES(search, ORR_PRUNER_DRY_RUN, orr_victim__loses_too_much(search, potential));
 }
 
-static enum orr_outcome ask_branches(struct orr_victim_search *search,
-                                     const struct orr_victims *potential)
+static enum orr_outcome ask_apart(struct orr_victim_search *search,
+                                  const struct orr_victims *potential)
 {
     enum orr_outcome outcome = ORR_OUTCOME_SOLVED;
-    if (!orr_branches__take(search, potential)) {
+    if (!orr_apart__take(search, potential)) {
         return outcome;
     }
-    if (loses_too_much(search, potential)) {
+    if (REFUTES(search, ORR_PRUNER_SERVED_FIRST, orr_victim__leaves_too_little(search))) {
+        outcome = ORR_OUTCOME_NOT_PLACED;
+    } else if (loses_too_much(search, potential)) {
         outcome = ORR_OUTCOME_REJECTED;
     } else if (orr_prune__is_on(search, ORR_PRUNER_DRY_RUN)) {
         const enum orr_outcome would = orr_victim__run_dry(search, potential);
@@ -266,8 +269,8 @@ static enum orr_outcome ask_branches(struct orr_victim_search *search,
 static bool is_refuted_in_tree(struct orr_victim_search *search,
                                const struct orr_victims *potential)
 {
-    const enum orr_outcome outcome = ask_branches(search, potential);
-    orr_branches__forget(search);
+    const enum orr_outcome outcome = ask_apart(search, potential);
+    orr_apart__forget(search);
     if (outcome != ORR_OUTCOME_SOLVED) {
         orr_victim__raise_outcome(search, outcome);
     }

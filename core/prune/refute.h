@@ -24,7 +24,7 @@ enum orr_refute_level { /* what was refuted and is tried all the same while prun
 };
 
 struct orr_flat;
-struct orr_branches;
+struct orr_apart;
 struct orr_given_back;
 struct orr_places;
 struct orr_domains;
@@ -34,7 +34,7 @@ struct orr_refuter {      /* of a search; private to prune/ */
     bool no_search;       /* `reached` was known before any candidate was looked for */
     bool simulated;       /* a scenario was */
     bool not_on_one_node; /* no scenario of a single node's victims works, for any prefix */
-    bool branches_known;
+    bool apart_known;
     uint32_t same_nodes;         /* so many of the window are as they were in the last state, */
     uint32_t windows_from;       /* whose first one had so many nodes */
     struct orr_flat *flat;       /* NULL: the world is not flat, or all is tried */
@@ -43,8 +43,8 @@ struct orr_refuter {      /* of a search; private to prune/ */
     struct orr_domains *domains; /* pruner "domains"; NULL until asked */
     struct orr_losses *losses;   /* pruner "regain"; NULL until asked */
     bool places_enough, domains_enough; /* all of a state moved leave enough, so more will, too */
-    struct orr_branches *branches;      /* branches.h; NULL: nothing is known of such a world */
-    struct orr_given_back *given;       /* served_first_any.c; NULL until asked */
+    struct orr_apart *apart;            /* apart.h; NULL: nothing is known of such a world */
+    struct orr_given_back *given;       /* served_first.c; NULL until asked */
     uint64_t world;                     /* fingerprint of all that the search reads; 0: not known:
                                          * in trees without who waits */
     enum orr_refute_level level;

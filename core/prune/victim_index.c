@@ -32,7 +32,6 @@ void orr_victim_forget(struct orr_session *session)
     orr_free(all->gained_at);
     orr_free(all->oldest.contenders);
     orr_free(all->aggregates);
-    orr_free(all->turns);
     if (all->order.session != NULL) {
         orr_order_release(&all->order);
     }
@@ -545,17 +544,6 @@ uint64_t *orr_victim_index_aggregate(const struct orr_session *session, uint64_t
         all->aggregates = orr_zalloc(SKETCHES, sizeof *all->aggregates);
     }
     return &all->aggregates[(fingerprint >> 8) % SKETCHES];
-}
-
-#define TURNS (1u << 11)
-
-struct orr_turns *orr_victim_index_turns(struct orr_session *session, uint64_t fingerprint)
-{
-    struct orr_victim_index *all = session->victim_index;
-    if (all->turns == NULL) {
-        all->turns = orr_zalloc(TURNS, sizeof *all->turns);
-    }
-    return &all->turns[(fingerprint >> 8) % TURNS];
 }
 
 struct orr_order *orr_victim_index_order(struct orr_session *session)

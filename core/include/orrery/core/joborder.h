@@ -20,12 +20,6 @@ struct orr_order_entry {
 };
 
 struct orr_order_node;
-struct orr_order_watch { /* how the only top-level queue of an order ranks, the best and worst */
-    bool built;          /* while it was built: */
-    struct orr_queue_rank least, most;
-    bool popped; /* whenever one of its jobs was popped: */
-    struct orr_queue_rank worst;
-};
 struct orr_order {
     const struct orr_session *session;
     bool victims;  /* worst first */
@@ -43,7 +37,6 @@ struct orr_order {
     /* By queue: what it holds, or NULL: as it is. Between two pops it changes for the queue of the
      * job popped last and for those above alone, which are ranked again anyway. */
     const int64_t (*hypothetical)[ORR_SHARE_KINDS];
-    struct orr_order_watch *watch; /* or NULL */
     /* over a backlog: */
     bool preemptible_only; /* other lanes are not part of it */
     uint32_t alone;        /* the only lane that is open, while there are no heaps; or ORR_NONE */

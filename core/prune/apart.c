@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The victims of a scenario by top-level queue: what each lost and is given when it is served. */
-#include "branches.h"
+/* The victims of a scenario: what each lost and is given when it is served. */
+#include "apart.h"
 
 #include <string.h>
 
@@ -24,7 +24,7 @@ static bool is_even_part(const struct orr_session *session, const struct orr_ask
     return even;
 }
 
-bool orr_branches__is_simple(const struct orr_session *session, const struct orr_stask *task)
+bool orr_apart__is_simple(const struct orr_session *session, const struct orr_stask *task)
 {
     const struct orr_ask *ask = orr_task_ask(session, task);
     const bool active = orr_status_in(task->live.status, ORR_STATES_ACTIVE_ALLOCATED);
@@ -37,7 +37,7 @@ bool orr_branches__is_simple(const struct orr_session *session, const struct orr
 
 /* Of jobs of one pod set without constraints that have their minimum, and whose tasks are all
  * active unless they are all alike. */
-static enum kind kind_of(const struct orr_session *session, const struct orr_branches *s,
+static enum kind kind_of(const struct orr_session *session, const struct orr_apart *s,
                          uint32_t index)
 {
     const struct orr_sjob *job = &session->jobs[index];
@@ -50,7 +50,7 @@ static enum kind kind_of(const struct orr_session *session, const struct orr_bra
     const bool gang = sets[1].min == (int32_t)job->task_count;
     for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
         const struct orr_stask *task = &session->tasks[t];
-        if (!orr_branches__is_simple(session, task) ||
+        if (!orr_apart__is_simple(session, task) ||
             (!gang && task->ask != session->tasks[job->first_task].ask)) {
             return OTHER;
         }
@@ -58,7 +58,7 @@ static enum kind kind_of(const struct orr_session *session, const struct orr_bra
     return KNOWN;
 }
 
-bool orr_branches__knows(const struct orr_session *session, struct orr_branches *s, uint32_t job)
+bool orr_apart__knows(const struct orr_session *session, struct orr_apart *s, uint32_t job)
 {
     if (s->kind[job] == UNKNOWN) {
         s->kind[job] = (uint8_t)kind_of(session, s, job);
@@ -66,7 +66,7 @@ bool orr_branches__knows(const struct orr_session *session, struct orr_branches 
     return s->kind[job] == KNOWN;
 }
 
-uint32_t orr_branches__due(const struct orr_session *session, uint32_t index, uint32_t lost)
+uint32_t orr_apart__due(const struct orr_session *session, uint32_t index, uint32_t lost)
 {
     const struct orr_sjob *job = &session->jobs[index];
     const int32_t min = session->sets[job->first_set + 1].min;
@@ -74,12 +74,12 @@ uint32_t orr_branches__due(const struct orr_session *session, uint32_t index, ui
     return left < min ? (uint32_t)(min - left) : 1;
 }
 
-static void list_tasks(const struct orr_session *session, struct orr_branches *s,
-                       struct orr_branch_victim *victim)
+static void list_tasks(const struct orr_session *session, struct orr_apart *s,
+                       struct orr_apart_victim *victim)
 {
     const struct orr_sjob *job = &session->jobs[victim->job];
     const uint32_t end = job->first_task + job->task_count;
-    const uint32_t due = orr_branches__due(session, victim->job, victim->lost);
+    const uint32_t due = orr_apart__due(session, victim->job, victim->lost);
     const int32_t min = session->sets[job->first_set + 1].min;
     const int32_t left = (int32_t)(job->active - victim->lost);
     victim->elastic_state = (left > min) - (left < min);
@@ -100,15 +100,9 @@ static void list_tasks(const struct orr_session *session, struct orr_branches *s
     }
 }
 
-/* --- the victims of a scenario, branch by branch --- */
+/* --- the victims of a scenario --- */
 
-static uint64_t fingerprint_of(const struct orr_session *session, uint32_t task)
-{
-    const struct orr_sjob *job = &session->jobs[session->tasks[task].job];
-    return orr_scatter(orr_scatter(job->serial << 20 ^ (task - job->first_task)) + job->active);
-}
-
-static bool add_victims(const struct orr_session *session, struct orr_branches *s,
+static bool add_victims(const struct orr_session *session, struct orr_apart *s,
                         const struct orr_victims *victims)
 {
     for (uint32_t i = 0; i < victims->count; i++) {
@@ -118,34 +112,28 @@ static bool add_victims(const struct orr_session *session, struct orr_branches *
             s->is_lost[task]) {
             return false;
         }
-        if (!orr_branches__knows(session, s, job)) {
+        if (!orr_apart__knows(session, s, job)) {
             return false;
         }
         if (s->slot_of[job] == 0) {
-            struct orr_queue_branch *branch = &s->branches[s->branch_of[session->jobs[job].queue]];
-            s->victims[s->victim_count] =
-                (struct orr_branch_victim){.job = job,
-                                           .branch = s->branch_of[session->jobs[job].queue],
-                                           .next = branch->first};
-            branch->first = s->victim_count++;
+            s->victims[s->victim_count++] = (struct orr_apart_victim){.job = job};
             s->slot_of[job] = s->victim_count;
             s->is_victim[job] = true;
             s->any_waits = s->any_waits || session->jobs[job].pending > 0;
         }
-        struct orr_branch_victim *victim = &s->victims[s->slot_of[job] - 1];
+        struct orr_apart_victim *victim = &s->victims[s->slot_of[job] - 1];
         orr_session_add_demand(session, orr_task_ask(session, &session->tasks[task]),
                                session->min_gpu_memory_mib, &victim->lost_demand);
         victim->lost++;
         s->is_lost[task] = true;
         s->taken[s->taken_count++] = task;
-        s->branches[victim->branch].victims += fingerprint_of(session, task);
     }
     return true;
 }
 
-void orr_branches__forget(struct orr_victim_search *search)
+void orr_apart__forget(struct orr_victim_search *search)
 {
-    struct orr_branches *s = search->refuter.branches;
+    struct orr_apart *s = search->refuter.apart;
     if (s == NULL) {
         return;
     }
@@ -155,8 +143,6 @@ void orr_branches__forget(struct orr_victim_search *search)
     for (uint32_t v = 0; v < s->victim_count; v++) {
         s->slot_of[s->victims[v].job] = 0;
         s->is_victim[s->victims[v].job] = false;
-        s->branches[s->victims[v].branch].victims = 0;
-        s->branches[s->victims[v].branch].first = ORR_NONE;
     }
     s->victim_count = s->task_count = s->taken_count = 0;
     s->any_waits = false;
@@ -164,7 +150,7 @@ void orr_branches__forget(struct orr_victim_search *search)
 
 /* --- opening --- */
 
-static void find_overfull(const struct orr_session *session, struct orr_branches *s)
+static void find_overfull(const struct orr_session *session, struct orr_apart *s)
 {
     for (uint32_t q = 0; q < session->queue_count; q++) { /* parents come before children */
         const uint32_t parent = session->shares[q].parent;
@@ -178,21 +164,8 @@ static void find_overfull(const struct orr_session *session, struct orr_branches
     }
 }
 
-static void list_branches(const struct orr_session *session, struct orr_branches *s)
-{
-    for (uint32_t q = 0; q < session->queue_count; q++) {
-        const uint32_t parent = session->shares[q].parent;
-        if (parent == ORR_NONE) {
-            s->branches[s->count] =
-                (struct orr_queue_branch){.queue = q, .is_queue = true, .first = ORR_NONE};
-        }
-        s->branch_of[q] = parent == ORR_NONE ? s->count++ : s->branch_of[parent];
-        s->branches[s->branch_of[q]].is_queue = parent == ORR_NONE;
-    }
-}
-
 /* NULL: the pruner knows nothing of such a world. */
-static struct orr_branches *open_branches(struct orr_victim_search *search)
+static struct orr_apart *open_apart(struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
     struct orr_arena *memory = &search->memory;
@@ -201,9 +174,7 @@ static struct orr_branches *open_branches(struct orr_victim_search *search)
         session->backlog->unready_count > 0 || orr_victim_index_now(session)->uncounted_nodes > 0) {
         return NULL;
     }
-    struct orr_branches *s = orr_arena_alloc(memory, 1, sizeof *s);
-    s->branches = orr_arena_take(memory, session->queue_count, sizeof *s->branches);
-    s->branch_of = orr_arena_take(memory, session->queue_count, sizeof *s->branch_of);
+    struct orr_apart *s = orr_arena_alloc(memory, 1, sizeof *s);
     s->overfull = orr_arena_take(memory, session->queue_count, sizeof *s->overfull);
     s->kind = orr_arena_alloc(memory, session->job_count, sizeof *s->kind);
     s->slot_of = orr_arena_alloc(memory, session->job_count, sizeof *s->slot_of);
@@ -220,31 +191,24 @@ static struct orr_branches *open_branches(struct orr_victim_search *search)
     s->place = orr_arena_take(memory, session->job_count, sizeof *s->place);
     s->hypothetical = orr_arena_take(memory, session->queue_count, sizeof *s->hypothetical);
     memcpy(s->hypothetical, search->held, session->queue_count * sizeof *s->hypothetical);
-    list_branches(session, s);
     find_overfull(session, s);
-    const struct orr_sjob *job = &session->jobs[search->job];
-    s->own = s->branch_of[job->queue];
-    s->preemptor = job->serial;
-    for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
-        orr_fingerprint_word(&s->preemptor, session->tasks[t].live.status);
-    }
     return s;
 }
 
 /* --- a scenario --- */
 
-struct orr_branches *orr_branches__of(struct orr_victim_search *search)
+struct orr_apart *orr_apart__of(struct orr_victim_search *search)
 {
-    if (!search->refuter.branches_known) {
-        search->refuter.branches_known = true;
-        search->refuter.branches = open_branches(search);
+    if (!search->refuter.apart_known) {
+        search->refuter.apart_known = true;
+        search->refuter.apart = open_apart(search);
     }
-    return search->refuter.branches;
+    return search->refuter.apart;
 }
 
-bool orr_branches__take(struct orr_victim_search *search, const struct orr_victims *potential)
+bool orr_apart__take(struct orr_victim_search *search, const struct orr_victims *potential)
 {
-    struct orr_branches *s = orr_branches__of(search);
+    struct orr_apart *s = orr_apart__of(search);
     if (s == NULL || potential->count + search->recorded.count == 0 ||
         !add_victims(search->session, s, potential) ||
         !add_victims(search->session, s, &search->recorded)) {
@@ -256,8 +220,8 @@ bool orr_branches__take(struct orr_victim_search *search, const struct orr_victi
     return true;
 }
 
-void orr_branches__charge(const struct orr_session *session, struct orr_branches *s, uint32_t queue,
-                          const struct orr_demand *demand, int64_t sign)
+void orr_apart__charge(const struct orr_session *session, struct orr_apart *s, uint32_t queue,
+                       const struct orr_demand *demand, int64_t sign)
 {
     for (uint32_t q = queue; q != ORR_NONE; q = session->shares[q].parent) {
         for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
@@ -266,34 +230,34 @@ void orr_branches__charge(const struct orr_session *session, struct orr_branches
     }
 }
 
-void orr_branches__evict(const struct orr_session *session, struct orr_branches *s,
-                         struct orr_branch_victim *victim)
+void orr_apart__evict(const struct orr_session *session, struct orr_apart *s,
+                      struct orr_apart_victim *victim)
 {
-    orr_branches__charge(session, s, session->jobs[victim->job].queue, &victim->lost_demand, -1);
+    orr_apart__charge(session, s, session->jobs[victim->job].queue, &victim->lost_demand, -1);
     victim->back = false;
 }
 
-void orr_branches__give_back(const struct orr_session *session, struct orr_branches *s,
-                             struct orr_branch_victim *victim)
+void orr_apart__give_back(const struct orr_session *session, struct orr_apart *s,
+                          struct orr_apart_victim *victim)
 {
-    orr_branches__charge(session, s, session->jobs[victim->job].queue, &victim->demand, 1);
+    orr_apart__charge(session, s, session->jobs[victim->job].queue, &victim->demand, 1);
     victim->back = true;
 }
 
-void orr_branches__restore(const struct orr_session *session, struct orr_branches *s,
-                           struct orr_branch_victim *victim)
+void orr_apart__restore(const struct orr_session *session, struct orr_apart *s,
+                        struct orr_apart_victim *victim)
 {
     const uint32_t queue = session->jobs[victim->job].queue;
-    orr_branches__charge(session, s, queue, &victim->lost_demand, 1);
+    orr_apart__charge(session, s, queue, &victim->lost_demand, 1);
     if (victim->back) {
-        orr_branches__charge(session, s, queue, &victim->demand, -1);
+        orr_apart__charge(session, s, queue, &victim->demand, -1);
     }
 }
 
 /* Once for each number of tasks that the preemptor is tried with. */
 static void line_up(struct orr_victim_search *search, const struct orr_order *order)
 {
-    struct orr_branches *s = search->refuter.branches;
+    struct orr_apart *s = search->refuter.apart;
     s->line_count = orr_order_prepare(order, &search->view, 1, s->line);
     s->own_place = ORR_NONE;
     for (uint32_t c = 0; c < search->candidate_count; c++) {
@@ -309,25 +273,24 @@ static void line_up(struct orr_victim_search *search, const struct orr_order *or
     s->line_for = search->k;
 }
 
-static void pick(struct orr_branches *s, uint32_t place)
+static void pick(struct orr_apart *s, uint32_t place)
 {
     s->in_line[place / 64] |= UINT64_C(1) << (place & 63u);
 }
 
-struct orr_order_entry *orr_branches__entries(struct orr_victim_search *search,
-                                              const struct orr_order *order, uint32_t first,
-                                              bool own, uint32_t *count)
+struct orr_order_entry *orr_apart__entries(struct orr_victim_search *search,
+                                           const struct orr_order *order, uint32_t *count)
 {
-    struct orr_branches *s = search->refuter.branches;
+    struct orr_apart *s = search->refuter.apart;
     bool sorted = true;
     if (s->line_for != search->k) {
         line_up(search, order);
     }
-    for (uint32_t v = first; v != ORR_NONE; v = s->victims[v].next) {
+    for (uint32_t v = 0; v < s->victim_count; v++) {
         pick(s, s->place[s->victims[v].job]);
         sorted = sorted && s->victims[v].elastic_state < 0;
     }
-    if (own && s->own_place != ORR_NONE) {
+    if (s->own_place != ORR_NONE) {
         pick(s, s->own_place);
     }
     *count = 0;
@@ -337,7 +300,7 @@ struct orr_order_entry *orr_branches__entries(struct orr_victim_search *search,
             struct orr_order_entry *entry = &s->served[(*count)++];
             *entry = s->line[place];
             if (place != s->own_place) {
-                const struct orr_branch_victim *victim =
+                const struct orr_apart_victim *victim =
                     &s->victims[s->slot_of[entry->view.job] - 1];
                 entry->elastic_state = victim->elastic_state;
                 entry->demand = victim->demand;

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* apart.h - the victims of a scenario one by one, outside flat worlds. */
+#ifndef ORR_PRUNE_APART_H
+#define ORR_PRUNE_APART_H
+
+#include "prune_int.h"
+
+struct orr_apart_victim {
+    uint32_t job;
+    bool back; /* it was served: */
+    /* tasks it lost, and those it is given when it is served, in `tasks` below */
+    uint32_t lost, lost_at, due, due_at;
+    int elastic_state; /* without what it lost */
+    struct orr_demand lost_demand, demand;
+};
+
+struct orr_dry_run;
+struct orr_apart {     /* of a search */
+    bool *overfull;    /* by queue: it or one above it holds more than its limit */
+    uint8_t *kind;     /* by job: enum kind, apart.c */
+    uint32_t *slot_of; /* by job: in `victims`, while it is one */
+    bool *is_victim;   /* by job: the same */
+    bool any_waits;    /* some victim has tasks that wait, so that it is in the lists too */
+    struct orr_apart_victim *victims;
+    uint32_t victim_count;
+    bool *is_lost;   /* by task */
+    uint32_t *taken; /* lost tasks as they came */
+    uint32_t taken_count;
+    uint32_t *tasks; /* of victim after victim */
+    uint32_t task_count;
+    bool *is_back;                            /* by task: scratch of dry_run.c, all false between */
+    int64_t (*hypothetical)[ORR_SHARE_KINDS]; /* by queue: what it holds now */
+    /* The preemptor and the candidates, as if all had lost their gangs, in the order of building */
+    struct orr_order_entry *line;
+    uint32_t line_count, line_for; /* made for so many of the preemptor's tasks; 0: not yet */
+    uint32_t *place;               /* in there: by job; */
+    uint32_t own_place;            /* of the preemptor, ORR_NONE: it is not served */
+    uint64_t *in_line;             /* a bit for each place: scratch, all 0 between */
+    struct orr_order_entry *served;
+    struct orr_dry_run *run; /* dry_run.c; NULL: not asked for yet */
+};
+
+/* NULL: nothing is known of such a world. */
+struct orr_apart *orr_apart__of(struct orr_victim_search *search);
+/* Of one that asks whole GPUs, none, or parts that cost the same on every device. */
+bool orr_apart__is_simple(const struct orr_session *session, const struct orr_stask *task);
+/* It is known what the job is given when it is served as a victim. */
+bool orr_apart__knows(const struct orr_session *session, struct orr_apart *s, uint32_t job);
+/* Of such a job: how many tasks once it lost so many, the rest of its gang or, if it has that, one
+ * task more (orr_jobview_to_allocate). */
+uint32_t orr_apart__due(const struct orr_session *session, uint32_t job, uint32_t lost);
+
+/* Takes the scenario's victims apart. False: it is not known what some of them is given when it is
+ * served. To be forgotten in either case. */
+bool orr_apart__take(struct orr_victim_search *search, const struct orr_victims *potential);
+void orr_apart__forget(struct orr_victim_search *search);
+
+/* The entries of the scenario's victims and of the preemptor in the order of building; until the
+ * next call. */
+struct orr_order_entry *orr_apart__entries(struct orr_victim_search *search,
+                                           const struct orr_order *order, uint32_t *count);
+/* What queues would hold once the victim is evicted, then with what it is due, then as it is. */
+void orr_apart__evict(const struct orr_session *session, struct orr_apart *s,
+                      struct orr_apart_victim *victim);
+void orr_apart__give_back(const struct orr_session *session, struct orr_apart *s,
+                          struct orr_apart_victim *victim);
+void orr_apart__restore(const struct orr_session *session, struct orr_apart *s,
+                        struct orr_apart_victim *victim);
+/* The queue and those above it hold so much more (1) or less (-1). */
+void orr_apart__charge(const struct orr_session *session, struct orr_apart *s, uint32_t queue,
+                       const struct orr_demand *demand, int64_t sign);
+/* Who is left out of the lists of those that wait, by job; NULL: nobody is in them. */
+static inline const bool *orr_apart__unlisted(const struct orr_apart *s)
+{
+    return s->any_waits ? s->is_victim : NULL;
+}
+
+#endif

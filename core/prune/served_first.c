@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Pruner "served-first" outside flat worlds, reclaim, where all queues are siblings: when its turn
+ * comes the preemptor finds too little. Asked of all scenarios of a state at once, then of each.
+ *
+ * 1. Whose turn comes first. The preemptor's queue has no victims, so that it is popped with the
+ * ranks of those who wait before the preemptor and of the preemptor itself: let K be the worst of
+ * them. While u of what another queue lost is not given back, it holds that much less than now, and
+ * its best job would bring it to
+ *    - of a victim: u less and what that victim is given, and never more than it holds now;
+ *    - of a job that waits before a victim: u less and what the job asks.
+ * A rank only grows with both. If the worst of these ranks is better than K, less than u is not
+ * given back when the preemptor is popped, or all victims of the queue had their turn: let the
+ * largest amount for which that is not so be its overhang. A queue's jobs are built best first, so
+ * that its rank stays the same while the heap is built, and the first among siblings is popped.
+ * 2. What is not given back. A job of which `lost` tasks are victims is given the rest of its gang
+ * or, if it has that, one task more (apart.c); what it is not given only grows with what it lost.
+ * So of each queue it is at most the overhang or, once all had their turn, what they are not due,
+ * and never more than was lost.
+ * 3. Who finds no place. Let no task of a victim ask more of anything than any of the preemptor's,
+ * nor have it more tasks. If it finds no place in its turn, neither does the preemptor, as its
+ * tasks would have taken the places of the preemptor's. Nor is a place lacking, where GPUs alone
+ * decide, for tasks of one GPU, or if all of a scenario's find places whatever the order
+ * (histogram.c). Of other victims everything counts as lost.
+ *
+ * So the preemptor finds what is free now and at most these sums, in milli-GPU, parts of devices
+ * included. Portions have to be exact on every size of device.
+ */
+#include "apart.h"
+
+#include <string.h>
+
+#include "flat_int.h"
+#include "histogram.h"
+
+struct held_back { /* of victims, by queue: GPUs they lost, and those they are not due */
+    int64_t lost, not_due;
+};
+
+struct heads { /* of a queue while one of its victims is not served: the most that its best job asks
+                */
+    bool known;
+    int64_t victim_mgpu;
+    struct orr_demand waiting;
+    int64_t step_mgpu; /* what is not given back is a multiple; 0: nobody loses anything */
+};
+
+struct orr_given_back {
+    bool siblings; /* all queues are */
+    uint32_t k;    /* the state is of so many of the preemptor's tasks; 0: of none */
+    uint32_t seen; /* potential victims that are counted */
+    bool known;
+    uint32_t *lost;   /* by job: tasks */
+    uint32_t *losers; /* jobs with any */
+    uint32_t loser_count;
+    struct held_back *state, *scenario; /* by queue */
+    int64_t state_large;                /* lost by victims that may find no place */
+    int64_t free;                       /* -1: not summed up yet */
+    uint32_t asked_k;                   /* what follows is known for so many tasks */
+    int32_t *freed;                     /* by node: GPUs; scratch, all 0 between */
+    int64_t *least;                     /* by slot: of the preemptor's tasks; NULL: unlike others */
+    struct heads *heads;                /* by queue */
+    int64_t *overhang;                  /* by queue, for as many tasks; INT64_MAX: all */
+    bool ordered;                       /* they are known */
+};
+
+/* --- whose turn comes first --- */
+
+static struct orr_demand demand_of(const struct orr_session *session, uint32_t task)
+{
+    struct orr_demand demand = {0};
+    orr_session_add_demand(session, orr_task_ask(session, &session->tasks[task]),
+                           session->min_gpu_memory_mib, &demand);
+    return demand;
+}
+
+static int32_t gpus_of(const struct orr_session *session, uint32_t task)
+{
+    return (int32_t)(orr_task_ask(session, &session->tasks[task])->request.v[ORR_SLOT_GPU] /
+                     ORR_MGPU);
+}
+
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+    while (b != 0) {
+        const int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* A candidate as the last one to be served: with as much left as may be. */
+static struct orr_order_entry last_entry(const struct orr_session *session, uint32_t index)
+{
+    const struct orr_sjob *job = &session->jobs[index];
+    const int32_t more = (int32_t)job->active - 1 - session->sets[job->first_set + 1].min;
+    return (struct orr_order_entry){.view = orr_jobview_whole(index),
+                                    .elastic_state = (more > 0) - (more < 0)};
+}
+
+static void note_victim(const struct orr_session *session, uint32_t index, struct heads *heads)
+{
+    const struct orr_sjob *job = &session->jobs[index];
+    int64_t all = 0;
+    for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
+        const int64_t one = demand_of(session, t).v[ORR_SHARE_GPU];
+        heads->step_mgpu = common_divisor(heads->step_mgpu, one);
+        all += one;
+    }
+    heads->victim_mgpu = all > heads->victim_mgpu ? all : heads->victim_mgpu;
+}
+
+static void raise(struct orr_demand *most, const struct orr_demand *one)
+{
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+        most->v[kind] = one->v[kind] > most->v[kind] ? one->v[kind] : most->v[kind];
+    }
+}
+
+static void find_heads(struct orr_victim_search *search, uint32_t queue, struct heads *heads)
+{
+    const struct orr_session *session = search->session;
+    struct orr_order_entry last = {.view = {.job = ORR_NONE}};
+    const struct orr_order_entry *behind = NULL;
+    heads->known = true;
+    for (uint32_t c = 0; c < search->candidate_count; c++) {
+        const uint32_t job = search->candidates[c].job;
+        if (session->jobs[job].queue != queue) {
+            continue;
+        }
+        heads->known = heads->known && orr_apart__knows(session, search->refuter.apart, job);
+        if (!heads->known) {
+            return;
+        }
+        const struct orr_order_entry entry = last_entry(session, job);
+        const bool later =
+            last.view.job == ORR_NONE || orr_order_compare_jobs(session, &last, &entry) < 0;
+        last = later ? entry : last;
+        note_victim(session, job, heads);
+    }
+    for (uint32_t i = 0; last.view.job != ORR_NONE && i < search->waiting_count; i++) {
+        const struct orr_order_entry *waiting = &search->waiting[i];
+        const bool here = session->jobs[waiting->view.job].queue == queue && behind == NULL;
+        const bool before = here && orr_order_compare_jobs(session, waiting, &last) < 0;
+        behind = here && !before ? waiting : behind;
+        if (before) {
+            raise(&heads->waiting, &waiting->demand);
+        }
+    }
+    if (last.view.job != ORR_NONE) {
+        orr_reach__note_entry(session, queue, behind);
+    }
+}
+
+/* While `out` milli-GPU are not given back, whatever job is the queue's best. */
+static bool is_ahead(const struct orr_session *session, uint32_t queue, const struct heads *heads,
+                     int64_t out, const struct orr_queue_rank *latest)
+{
+    int64_t holds[ORR_SHARE_KINDS];
+    memcpy(holds, session->queues[queue].allocated, sizeof holds);
+    const int64_t most = holds[ORR_SHARE_GPU];
+    holds[ORR_SHARE_GPU] = out > heads->victim_mgpu ? most - out + heads->victim_mgpu : most;
+    const struct orr_queue_rank victim =
+        orr_queue_rank_of(session, &(struct orr_queue_claim){.queue = queue, .allocated = holds});
+    holds[ORR_SHARE_GPU] = most - out;
+    const struct orr_queue_rank waiting = orr_queue_rank_of(
+        session,
+        &(struct orr_queue_claim){.queue = queue, .allocated = holds, .job = &heads->waiting});
+    return orr_queue_compare_amounts(session, &victim, latest) < 0 &&
+           orr_queue_compare_amounts(session, &waiting, latest) < 0;
+}
+
+static int64_t find_overhang(const struct orr_session *session, uint32_t queue,
+                             const struct heads *heads, const struct orr_queue_rank *latest)
+{
+    int64_t low = 1, high = session->queues[queue].allocated[ORR_SHARE_GPU];
+    if (heads->step_mgpu == 0 || is_ahead(session, queue, heads, heads->step_mgpu, latest)) {
+        return 0;
+    }
+    if (high < low || !is_ahead(session, queue, heads, high, latest)) {
+        return INT64_MAX;
+    }
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (is_ahead(session, queue, heads, middle, latest)) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return (low - 1) / heads->step_mgpu * heads->step_mgpu;
+}
+
+static void take_worse(const struct orr_session *session, uint32_t queue,
+                       const struct orr_demand *job, struct orr_queue_rank *worst)
+{
+    const struct orr_queue_rank rank =
+        orr_queue_rank_of(session, &(struct orr_queue_claim){.queue = queue, .job = job});
+    *worst = orr_queue_compare_amounts(session, worst, &rank) < 0 ? rank : *worst;
+}
+
+/* The worst rank of its queue until the preemptor is popped. False: it is not served. */
+static bool find_latest(struct orr_victim_search *search, struct orr_queue_rank *latest)
+{
+    const struct orr_session *session = search->session;
+    const uint32_t queue = session->jobs[search->job].queue;
+    const struct orr_order_entry *behind = NULL;
+    struct orr_order_entry own;
+    if (orr_order_prepare(orr_victim_index_order(search->session), &search->view, 1, &own) == 0) {
+        return false;
+    }
+    *latest =
+        orr_queue_rank_of(session, &(struct orr_queue_claim){.queue = queue, .job = &own.demand});
+    for (uint32_t i = 0; i < search->waiting_count; i++) {
+        const struct orr_order_entry *waiting = &search->waiting[i];
+        if (behind != NULL || session->jobs[waiting->view.job].queue != queue) {
+            continue;
+        }
+        behind = orr_order_compare_jobs(session, waiting, &own) > 0 ? waiting : NULL;
+        if (behind == NULL) {
+            take_worse(session, queue, &waiting->demand, latest);
+        }
+    }
+    orr_reach__note_entry(session, queue, behind);
+    return true;
+}
+
+static bool find_overhangs(struct orr_victim_search *search, struct orr_given_back *given)
+{
+    const struct orr_session *session = search->session;
+    struct orr_queue_rank latest;
+    if (!find_latest(search, &latest)) {
+        return false;
+    }
+    for (uint32_t q = 0; q < session->queue_count; q++) {
+        struct heads *heads = &given->heads[q];
+        if (!heads->known) {
+            find_heads(search, q, heads);
+        }
+        given->overhang[q] = heads->known ? find_overhang(session, q, heads, &latest) : INT64_MAX;
+    }
+    return true;
+}
+
+/* --- what is not given back --- */
+
+static bool is_exact(const struct orr_session *session, const struct orr_ask *ask)
+{
+    const struct orr_victim_index *all = session->victim_index;
+    bool exact = ask->kind == ORR_ASK_WHOLE || (ask->kind == ORR_ASK_FRACTION && ask->devices == 1);
+    for (uint32_t i = 0; exact && ask->kind != ORR_ASK_WHOLE && i < all->device_size_count; i++) {
+        const struct orr_snode *node = &session->nodes[all->device_sizes[i]];
+        exact = orr_session_shared_need(ask, node) * ORR_MGPU ==
+                ask->request.v[ORR_SLOT_GPU] * node->gpu_memory_mib;
+    }
+    return exact && orr_flat__goes_anywhere(session, ask);
+}
+
+/* NULL: they are not to be compared with others. */
+static int64_t *find_least(struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    int64_t *least = orr_arena_take(&search->memory, session->slot_count, sizeof *least);
+    for (uint32_t i = 0; i < search->k; i++) {
+        const struct orr_ask *ask = orr_task_ask(session, &session->tasks[search->tasks.tasks[i]]);
+        if (ask->request.v[ORR_SLOT_GPU] == 0 || !is_exact(session, ask)) {
+            return NULL;
+        }
+        for (uint32_t slot = 0; slot < session->slot_count; slot++) {
+            const int64_t one = ask->request.v[slot];
+            least[slot] = i == 0 || one < least[slot] ? one : least[slot];
+        }
+    }
+    return least;
+}
+
+/* Where GPUs alone decide, tasks of one find places as before, wherever others went. */
+static bool asks_one_each(const struct orr_session *session, const struct orr_sjob *job)
+{
+    bool one = session->victim_index->odd_nodes == 0;
+    for (uint32_t t = job->first_task; one && t < job->first_task + job->task_count; t++) {
+        const struct orr_ask *ask = orr_task_ask(session, &session->tasks[t]);
+        one = ask->request.v[ORR_SLOT_GPU] == ORR_MGPU && orr_flat__asks_whole_gpus(session, ask);
+    }
+    return one;
+}
+
+/* If the job finds no place when it is served, nor does the preemptor. */
+static bool is_small(const struct orr_victim_search *search, uint32_t index, uint32_t lost)
+{
+    const struct orr_session *session = search->session;
+    const struct orr_sjob *job = &session->jobs[index];
+    const int64_t *least = search->refuter.given->least;
+    bool small = orr_apart__due(session, index, lost) <= search->k;
+    for (uint32_t t = job->first_task; small && t < job->first_task + job->task_count; t++) {
+        small = session->tasks[t].ask == session->tasks[job->first_task].ask;
+    }
+    const struct orr_ask *one = orr_task_ask(session, &session->tasks[job->first_task]);
+    small = small && is_exact(session, one);
+    for (uint32_t slot = 0; small && slot < session->slot_count; slot++) {
+        small = one->request.v[slot] <= least[slot];
+    }
+    return small || asks_one_each(session, job);
+}
+
+/* Of a job that lost so many tasks, all that counts. Only elastic jobs are not due everything, and
+ * their tasks are alike. */
+static void charge(const struct orr_victim_search *search, struct held_back *by_queue,
+                   int64_t *large, uint32_t job, uint32_t lost, int64_t sign)
+{
+    const struct orr_session *session = search->session;
+    if (lost == 0) {
+        return;
+    }
+    const int64_t each = demand_of(session, session->jobs[job].first_task).v[ORR_SHARE_GPU];
+    const int64_t due = orr_apart__due(session, job, lost);
+    by_queue[session->jobs[job].queue].not_due += sign * ((int64_t)lost - due) * each;
+    *large += is_small(search, job, lost) ? 0 : sign * (int64_t)lost * each;
+}
+
+static void count(struct orr_victim_search *search, struct orr_given_back *given,
+                  const struct orr_victim *victim)
+{
+    const struct orr_session *session = search->session;
+    const struct orr_stask *task = &session->tasks[victim->task];
+    given->known = given->known && orr_apart__knows(session, search->refuter.apart, victim->job) &&
+                   orr_status_in(task->live.status, ORR_STATES_ACTIVE_ALLOCATED);
+    if (!given->known) {
+        return;
+    }
+    uint32_t *lost = &given->lost[victim->job];
+    if (*lost == 0) {
+        given->losers[given->loser_count++] = victim->job;
+    }
+    charge(search, given->state, &given->state_large, victim->job, *lost, -1);
+    ++*lost;
+    charge(search, given->state, &given->state_large, victim->job, *lost, 1);
+    given->state[session->jobs[victim->job].queue].lost +=
+        demand_of(session, victim->task).v[ORR_SHARE_GPU];
+}
+
+static void count_state(struct orr_victim_search *search, struct orr_given_back *given)
+{
+    const uint32_t queues = search->session->queue_count;
+    if (given->k == 0) {
+        while (given->loser_count > 0) {
+            given->lost[given->losers[--given->loser_count]] = 0;
+        }
+        memset(given->state, 0, queues * sizeof *given->state);
+        given->k = search->k;
+        given->known = true;
+        given->seen = 0;
+        given->state_large = 0;
+        for (uint32_t i = 0; i < search->recorded.count; i++) {
+            count(search, given, &search->recorded.items[i]);
+        }
+    }
+    for (; given->seen < search->potential.count; given->seen++) {
+        count(search, given, &search->potential.items[given->seen]);
+    }
+}
+
+/* Whatever the order in which they are served, all of the scenario's victims find places: GPUs
+ * decide, and as none is idle, a task goes where the least room is that will do (histogram.c). */
+static bool all_find_places(const struct orr_victim_search *search, struct orr_given_back *given)
+{
+    const struct orr_session *session = search->session;
+    const struct orr_victim_index *all = session->victim_index;
+    const struct orr_apart *s = search->refuter.apart;
+    struct orr_room_histogram rooms = {.some = 0}, tasks = {.some = 0};
+    bool whole = all->odd_nodes == 0 && all->most_idle <= 0;
+    for (uint32_t i = 0; whole && i < s->taken_count; i++) {
+        const struct orr_stask *task = &session->tasks[s->taken[i]];
+        whole = orr_flat__asks_whole_gpus(session, orr_task_ask(session, task));
+    }
+    if (!whole) {
+        return false;
+    }
+    for (uint32_t i = 0; i < s->taken_count; i++) {
+        const struct orr_stask *task = &session->tasks[s->taken[i]];
+        given->freed[task->live.node] += gpus_of(session, s->taken[i]);
+    }
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        if (given->freed[n] > 0 || search->feasible[n]) {
+            orr_histogram_add(&rooms, (uint32_t)(all->base[n] + given->freed[n]), 1);
+            given->freed[n] = 0;
+        }
+    }
+    for (uint32_t v = 0; v < s->victim_count; v++) {
+        for (uint32_t i = 0; i < s->victims[v].due; i++) {
+            const uint32_t task = s->tasks[s->victims[v].due_at + i];
+            orr_histogram_add(&tasks, (uint32_t)gpus_of(session, task), 1);
+        }
+    }
+    return orr_histogram__hold_all(&rooms, &tasks);
+}
+
+/* --- what is free --- */
+
+static int64_t sum_up_free(const struct orr_session *session)
+{
+    int64_t free = 0;
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        const struct orr_snode *node = &session->nodes[n];
+        const int64_t whole = node->idle.v[ORR_SLOT_GPU] + node->releasing.v[ORR_SLOT_GPU];
+        free += whole > 0 ? whole : 0;
+        for (uint32_t i = 0; i < node->shared_count; i++) {
+            const struct orr_shared_gpu *gpu = &node->shared[i];
+            const int64_t left = node->gpu_memory_mib - gpu->allocated + gpu->releasing;
+            free += gpu->counted_releasing || left <= 0
+                        ? 0
+                        : (left * ORR_MGPU + node->gpu_memory_mib - 1) / node->gpu_memory_mib;
+        }
+    }
+    return free;
+}
+
+/* --- answers --- */
+
+static struct orr_given_back *given_of(struct orr_victim_search *search)
+{
+    struct orr_given_back *given = search->refuter.given;
+    if (given == NULL) {
+        const uint32_t jobs = search->session->job_count;
+        const uint32_t queues = search->session->queue_count;
+        given = orr_arena_alloc(&search->memory, 1, sizeof *given);
+        given->lost = orr_arena_alloc(&search->memory, jobs, sizeof *given->lost);
+        given->losers = orr_arena_take(&search->memory, jobs, sizeof *given->losers);
+        given->state = orr_arena_alloc(&search->memory, queues, sizeof *given->state);
+        given->scenario = orr_arena_alloc(&search->memory, queues, sizeof *given->scenario);
+        given->heads = orr_arena_alloc(&search->memory, queues, sizeof *given->heads);
+        given->overhang = orr_arena_alloc(&search->memory, queues, sizeof *given->overhang);
+        given->freed =
+            orr_arena_alloc(&search->memory, search->session->node_count, sizeof *given->freed);
+        given->free = -1;
+        given->siblings = true;
+        for (uint32_t q = 0; q < queues; q++) {
+            given->siblings = given->siblings && search->session->shares[q].parent == ORR_NONE;
+        }
+        search->refuter.given = given;
+    }
+    return given;
+}
+
+/* NULL: nothing is known. */
+static struct orr_given_back *open_given(struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    if (search->action != ORR_ACTION_RECLAIM || !orr_flat__rules_allow(session) ||
+        session->v017 != NULL || orr_apart__of(search) == NULL) {
+        return NULL;
+    }
+    struct orr_given_back *given = given_of(search);
+    if (!given->siblings) {
+        return NULL;
+    }
+    if (given->asked_k != search->k) {
+        given->asked_k = search->k;
+        given->least = find_least(search);
+        given->free = given->free < 0 ? sum_up_free(session) : given->free;
+        given->ordered = false;
+        if (given->least != NULL && given->free < search->demand.v[ORR_SHARE_GPU]) {
+            orr_victim__list_waiting(search);
+            given->ordered = find_overhangs(search, given);
+        }
+    }
+    return given->ordered ? given : NULL;
+}
+
+/* What the preemptor finds at most, if everybody finds a place. */
+static int64_t sum_up_found(const struct orr_victim_search *search,
+                            const struct orr_given_back *given, const struct held_back *by_queue)
+{
+    const uint32_t own = search->session->jobs[search->job].queue;
+    int64_t found = given->free;
+    if (by_queue[own].lost > 0) {
+        return INT64_MAX; /* its ranks are others then */
+    }
+    for (uint32_t q = 0; q < search->session->queue_count; q++) {
+        const int64_t over = given->overhang[q];
+        const int64_t most = over > by_queue[q].not_due ? over : by_queue[q].not_due;
+        found += most < by_queue[q].lost ? most : by_queue[q].lost;
+    }
+    return found;
+}
+
+void orr_victim__start_count(struct orr_victim_search *search)
+{
+    if (search->refuter.given != NULL) {
+        search->refuter.given->k = 0;
+    }
+}
+
+bool orr_victim__state_leaves_too_little(struct orr_victim_search *search)
+{
+    struct orr_given_back *given = open_given(search);
+    if (given == NULL) {
+        return false;
+    }
+    count_state(search, given);
+    return given->known && sum_up_found(search, given, given->state) <
+                               search->demand.v[ORR_SHARE_GPU] - given->state_large;
+}
+
+bool orr_victim__leaves_too_little(struct orr_victim_search *search)
+{
+    const struct orr_apart *s = search->refuter.apart;
+    const int64_t asked = search->demand.v[ORR_SHARE_GPU];
+    struct orr_given_back *given = open_given(search);
+    int64_t large = 0;
+    if (given == NULL) {
+        return false;
+    }
+    memset(given->scenario, 0, search->session->queue_count * sizeof *given->scenario);
+    for (uint32_t v = 0; v < s->victim_count; v++) {
+        const struct orr_apart_victim *victim = &s->victims[v];
+        charge(search, given->scenario, &large, victim->job, victim->lost, 1);
+        given->scenario[search->session->jobs[victim->job].queue].lost +=
+            victim->lost_demand.v[ORR_SHARE_GPU];
+    }
+    const int64_t found = sum_up_found(search, given, given->scenario);
+    return found < asked && (large < asked - found || all_find_places(search, given));
+}
