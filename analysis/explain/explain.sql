@@ -191,7 +191,8 @@ FROM (
   FROM reason_change
   WHERE job = ?1 AND reason <> (SELECT id FROM reason WHERE code = 'gave-up')
   UNION ALL
-  SELECT end_ms, 6, iif(state = 4, 'left', 'ended'), id
+  SELECT end_ms, 6, iif(state <> 4, 'ended', iif(id IN (SELECT n.job FROM never AS n JOIN reason AS r ON r.id = n.reason
+                WHERE r.words LIKE '%: refused at submit:%'), 'refused', 'left')), id
   FROM job
   WHERE id = ?1 AND end_ms IS NOT NULL)
 ORDER BY at_ms, turn, id;

@@ -345,6 +345,8 @@ static void say_event(const struct event *event, FILE *out)
         orr_explain__say_reason(&event->reason, out);
     } else if (strcmp(event->what, "left") == 0) {
         (void)fputs("leaves: it has waited as long as it was ready to", out);
+    } else if (strcmp(event->what, "refused") == 0) {
+        (void)fputs("leaves: it was refused", out);
     } else {
         (void)fputs("ends", out);
     }
@@ -456,7 +458,7 @@ static void say(const struct story *story, FILE *out)
     say_events(story, out);
     if (story->job.start_ms == ORR_MS_NONE) {
         (void)fputs("  It never started.\n", out);
-        if (story->never != NULL) {
+        if (story->never != NULL && strstr(story->never, "refused at submit") == NULL) {
             (void)fprintf(out, "  It never could have, were the cluster empty: %s\n", story->never);
         }
     }

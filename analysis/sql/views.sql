@@ -93,7 +93,10 @@ SELECT j.name AS job, q.name AS queue, j.user AS user, k.name AS kind, j.pods AS
        (j.end_ms - j.start_ms) / 1000.0 AS run_s,
        CASE WHEN j.state = 0 AND h.job IS NOT NULL AND j.submit_ms <= (SELECT end_ms FROM run)
               THEN 'held back' WHEN j.state = 0 THEN 'not submitted' WHEN j.state = 1 THEN 'pending'
-            WHEN j.state = 2 THEN 'running' WHEN j.state = 4 THEN 'gave up' ELSE 'finished' END AS state,
+            WHEN j.state = 2 THEN 'running' WHEN j.state = 4 THEN
+              CASE WHEN j.id IN (SELECT v.job FROM never AS v JOIN reason AS w ON w.id = v.reason
+                                 WHERE w.words LIKE '%: refused at submit:%') THEN 'refused' ELSE 'gave up' END
+            ELSE 'finished' END AS state,
        j.evictions AS evictions,
        CASE WHEN j.node IS NOT NULL THEN n.name || ':' || printf('%g', j.mgpu / 1000.0)
             ELSE s.nodes END AS nodes

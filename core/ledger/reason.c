@@ -5,7 +5,7 @@ const char *orr_reason_code(enum orr_reason reason)
 {
     static const char *const codes[ORR_REASON_COUNT] = {
 #define X(name, code, words) [ORR_REASON_##name] = (code),
-        ORR_REASON_LIST(X) ORR_REASON_SLURM_LIST(X)
+        ORR_REASON_LIST(X) ORR_REASON_SLURM_LIST(X) ORR_REASON_REFUSED_LIST(X)
 #undef X
     };
     return codes[reason];
@@ -18,7 +18,7 @@ const char *orr_reason_words(enum orr_reason reason)
         ORR_REASON_LIST(X)
 #undef X
 #define X(name, code, words) [ORR_REASON_##name] = code ": " words,
-            ORR_REASON_SLURM_LIST(X)
+            ORR_REASON_SLURM_LIST(X) ORR_REASON_REFUSED_LIST(X)
 #undef X
     };
     return texts[reason];

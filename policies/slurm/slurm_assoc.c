@@ -77,7 +77,7 @@ static enum orr_status complain(const struct table *table, struct span text, con
 
 static void no_limits(struct slurm_limits *limits)
 {
-    limits->jobs = -1;
+    limits->jobs = limits->submits = -1;
     limits->wall_ms = ORR_MS_NEVER;
     for (int t = 0; t < SLURM_TRES_COUNT; t++) {
         limits->tres[t] = -1;
@@ -103,30 +103,40 @@ static bool read_tres_limits(struct span text, double *out)
     return true;
 }
 
-/* Columns by scope: resources under two names, jobs, wall time. */
+/* Columns by scope: resources under two names, jobs that run, wall time, jobs that wait or run
+ * under two. */
 struct columns {
-    const char *tres, *tres2, *jobs, *wall;
+    const char *tres, *tres2, *jobs, *wall, *submits, *submits2;
 };
 static const struct columns of_qos[SLURM_SCOPES] = {
-    [SLURM_GROUP] = {"GrpTRES", "", "GrpJobs", "GrpWall"},
-    [SLURM_USER] = {"MaxTRESPU", "MaxTRESPerUser", "MaxJobsPU", ""},
-    [SLURM_ACCOUNT] = {"MaxTRESPA", "MaxTRESPerAccount", "MaxJobsPA", ""},
-    [SLURM_PER_JOB] = {"MaxTRES", "MaxTRESPerJob", "", "MaxWall"},
-    [SLURM_PER_NODE] = {"MaxTRESPerNode", "MaxTRESPN", "", ""},
-    [SLURM_LEAST] = {"MinTRES", "MinTRESPerJob", "", ""},
-    [SLURM_GROUP_MINUTES] = {"GrpTRESMins", "", "", ""},
-    [SLURM_RUN_MINUTES] = {"GrpTRESRunMins", "", "", ""},
-    [SLURM_JOB_MINUTES] = {"MaxTRESMins", "MaxTRESMinsPerJob", "", ""}};
+    [SLURM_GROUP] = {"GrpTRES", "", "GrpJobs", "GrpWall", "GrpSubmit", "GrpSubmitJobs"},
+    [SLURM_USER] = {"MaxTRESPU", "MaxTRESPerUser", "MaxJobsPU", "", "MaxSubmitPU",
+                    "MaxSubmitJobsPU"},
+    [SLURM_ACCOUNT] = {"MaxTRESPA", "MaxTRESPerAccount", "MaxJobsPA", "", "MaxSubmitPA",
+                       "MaxSubmitJobsPA"},
+    [SLURM_PER_JOB] = {"MaxTRES", "MaxTRESPerJob", "", "MaxWall", "", ""},
+    [SLURM_PER_NODE] = {"MaxTRESPerNode", "MaxTRESPN", "", "", "", ""},
+    [SLURM_LEAST] = {"MinTRES", "MinTRESPerJob", "", "", "", ""},
+    [SLURM_GROUP_MINUTES] = {"GrpTRESMins", "", "", "", "", ""},
+    [SLURM_RUN_MINUTES] = {"GrpTRESRunMins", "", "", "", "", ""},
+    [SLURM_JOB_MINUTES] = {"MaxTRESMins", "MaxTRESMinsPerJob", "", "", "", ""}};
 static const struct columns of_assoc[SLURM_SCOPES] = {
-    [SLURM_GROUP] = {"GrpTRES", "", "GrpJobs", "GrpWall"},
-    [SLURM_USER] = {"", "", "MaxJobs", ""},
-    [SLURM_ACCOUNT] = {"", "", "", ""},
-    [SLURM_PER_JOB] = {"MaxTRES", "MaxTRESPerJob", "", "MaxWall"},
-    [SLURM_PER_NODE] = {"MaxTRESPerNode", "MaxTRESPN", "", ""},
-    [SLURM_LEAST] = {"", "", "", ""},
-    [SLURM_GROUP_MINUTES] = {"GrpTRESMins", "", "", ""},
-    [SLURM_RUN_MINUTES] = {"GrpTRESRunMins", "", "", ""},
-    [SLURM_JOB_MINUTES] = {"MaxTRESMins", "MaxTRESMinsPerJob", "", ""}};
+    [SLURM_GROUP] = {"GrpTRES", "", "GrpJobs", "GrpWall", "GrpSubmit", "GrpSubmitJobs"},
+    [SLURM_USER] = {"", "", "MaxJobs", "", "MaxSubmit", "MaxSubmitJobs"},
+    [SLURM_ACCOUNT] = {"", "", "", "", "", ""},
+    [SLURM_PER_JOB] = {"MaxTRES", "MaxTRESPerJob", "", "MaxWall", "", ""},
+    [SLURM_PER_NODE] = {"MaxTRESPerNode", "MaxTRESPN", "", "", "", ""},
+    [SLURM_LEAST] = {"", "", "", "", "", ""},
+    [SLURM_GROUP_MINUTES] = {"GrpTRESMins", "", "", "", "", ""},
+    [SLURM_RUN_MINUTES] = {"GrpTRESRunMins", "", "", "", "", ""},
+    [SLURM_JOB_MINUTES] = {"MaxTRESMins", "MaxTRESMinsPerJob", "", "", "", ""}};
+
+/* Nothing: no limit. */
+static bool read_count(struct span text, int64_t *out)
+{
+    *out = -1;
+    return text.bytes == 0 || (orr_parse_i64(text.at, text.bytes, out) && *out >= 0);
+}
 
 static enum orr_status read_limits(const struct table *table, const struct columns *columns,
                                    struct slurm_limits *limits)
@@ -134,15 +144,15 @@ static enum orr_status read_limits(const struct table *table, const struct colum
     for (int s = 0; s < SLURM_SCOPES; s++) {
         const struct span list = cell_or(table, columns[s].tres, columns[s].tres2);
         const struct span count = cell(table, columns[s].jobs), wall = cell(table, columns[s].wall);
-        int64_t number;
+        const struct span submits = cell_or(table, columns[s].submits, columns[s].submits2);
         no_limits(&limits[s]);
         if (!read_tres_limits(list, limits[s].tres)) {
             return complain(table, list, "are no limits such as cpu=4,gres/gpu=2");
         }
-        if (count.bytes > 0 && (!orr_parse_i64(count.at, count.bytes, &number) || number < 0)) {
-            return complain(table, count, "is no number of jobs");
+        if (!read_count(count, &limits[s].jobs) || !read_count(submits, &limits[s].submits)) {
+            return complain(table, read_count(count, &limits[s].jobs) ? submits : count,
+                            "is no number of jobs");
         }
-        limits[s].jobs = count.bytes > 0 ? number : -1;
         if (wall.bytes > 0 && !orr_slurm__time(wall.at, wall.bytes, &limits[s].wall_ms)) {
             return complain(table, wall, "is no time");
         }
@@ -193,6 +203,7 @@ static enum orr_status read_qos(const struct table *table)
     }
     qos->within = orr_text_like(mode.at, mode.bytes, "*WITHIN*", true);
     qos->over_partition = orr_text_like(flags.at, flags.bytes, "*OverPartQOS*", true);
+    qos->denies = orr_text_like(flags.at, flags.bytes, "*DenyOnLimit*", true);
     qos->no_decay = orr_text_like(flags.at, flags.bytes, "*NoDecay*", true);
     qos->mode = orr_slurm__preempt_mode(mode.at, mode.bytes);
     return read_limits(table, of_qos, qos->limits);

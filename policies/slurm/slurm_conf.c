@@ -248,6 +248,10 @@ void orr_slurm__conf_release(struct slurm_conf *conf)
     orr_free(conf->weight);
     orr_free(conf->switches);
     orr_free(conf->leaf);
+    for (uint32_t q = 0; q < conf->qos_count; q++) {
+        orr_free(conf->qos[q].submitted.of_user);
+        orr_free(conf->qos[q].submitted.of_account);
+    }
     orr_free(conf->qos);
     orr_free(conf->assocs);
     orr_idmap_release(&conf->users);

@@ -146,6 +146,10 @@ static bool find(struct slurm_search *search, const struct slurm_want *want)
             continue;
         }
         for (uint32_t i = run.first; i < run.end && (left.tasks > 0 || left.nodes > 0); i++) {
+            if (left.most == 1 && search->candidates[i].tasks < left.tasks) {
+                search->candidates[i].tasks = 0; /* the last node must take all that is left */
+                continue;
+            }
             orr_slurm__seat(search, i, want->group, &left);
         }
     }

@@ -87,8 +87,15 @@ enum slurm_scope {                      /* whom a limit counts */
 
 struct slurm_limits { /* below 0, ORR_MS_NEVER: none */
     int64_t jobs;     /* that run */
+    int64_t submits;  /* that wait or run */
     orr_ms wall_ms;
     double tres[SLURM_TRES_COUNT];
+};
+
+struct slurm_submitted { /* jobs of a QOS that wait or run */
+    uint32_t all;
+    uint32_t *of_user, user_capacity;       /* by user_id of their association + 1 */
+    uint32_t *of_account, account_capacity; /* by the association above theirs + 1 */
 };
 
 struct slurm_qos {
@@ -100,6 +107,8 @@ struct slurm_qos {
     bool within;                /* jobs of higher priority preempt others of the same QOS */
     bool over_partition;        /* its limits go before those of the partition's QOS */
     bool no_decay;
+    bool denies; /* DenyOnLimit: jobs that pass a limit by themselves */
+    struct slurm_submitted submitted;
     double usage_factor, usage;
     double used_minutes[SLURM_TRES_COUNT], used_wall_ms; /* decayed */
     struct slurm_limits limits[SLURM_SCOPES];
@@ -114,8 +123,9 @@ struct slurm_assoc { /* of an account, or of a user in an account; parents first
     const char *user; /* NULL: an account */
     uint32_t user_id; /* in conf.users */
     double shares;
-    bool as_parent; /* shares=parent */
-    uint32_t qos;   /* its default one, or ORR_NONE */
+    bool as_parent;     /* shares=parent */
+    uint32_t qos;       /* its default one, or ORR_NONE */
+    uint32_t submitted; /* jobs of it and below that wait or run */
     const char *default_qos;
     struct slurm_limits limits[SLURM_SCOPES];
     double used_minutes[SLURM_TRES_COUNT], used_wall_ms; /* decayed */
@@ -131,8 +141,12 @@ struct slurm_switch {
     uint32_t parent; /* ORR_NONE: the top */
 };
 
+enum slurm_part_limits { SLURM_PART_LIMITS_NO, SLURM_PART_LIMITS_ANY, SLURM_PART_LIMITS_ALL };
+
 struct slurm_conf {
     struct orr_arena arena;
+    uint8_t part_limits;   /* enum slurm_part_limits: what a job of several must keep at submit */
+    double max_array_size; /* tasks; 0: not stated, and any number is taken */
     bool sched_backfill, multifactor, has_bf_interval;
     uint8_t preempt_type, preempt_mode;
     double weight_age, weight_assoc, weight_fairshare, weight_jobsize, weight_partition, weight_qos;
@@ -198,6 +212,7 @@ struct slurm_job {
     bool preempting;  /* the last main pass chose victims for it: backfill leaves it alone */
     bool is_lined;    /* its records are in the queue */
     bool waits_array; /* its array runs as many tasks as it may */
+    bool submitted;   /* it counts among those that wait or run */
     uint32_t array, array_limit; /* ORR_NONE: no task of an array */
     int64_t nice, priority;      /* priority: set by its user, -1: not */
     uint32_t min_nodes, max_nodes;
@@ -314,6 +329,8 @@ struct slurm {
     uint32_t array_capacity;
     struct slurm_job *jobs;
     uint32_t job_capacity;
+    uint32_t *fresh; /* jobs that came since the last cycle, in order: not yet taken */
+    uint32_t fresh_count, fresh_capacity;
     struct slurm_record *queue; /* in order; records of jobs that left are taken
                                    out behind a pass */
     uint32_t queue_count, queue_capacity;
@@ -431,6 +448,18 @@ enum slurm_phase {                /* which limits are looked at */
 /* The limit that keeps a job from running now in a partition; ORR_REASON_NONE: none does. */
 enum orr_reason orr_slurm__limits(const struct slurm *slurm, const struct orr_view *view,
                                   uint32_t job, uint32_t partition, enum slurm_phase phase);
+
+/* By itself, were nothing else there: DenyOnLimit. */
+bool orr_slurm__passes_alone(const struct slurm *slurm, const struct orr_view *view, uint32_t job,
+                             uint32_t partition);
+
+/* slurm_submit.c */
+/* Why sbatch does not take `count` jobs at once, the tasks of one array, or one job;
+ * ORR_REASON_NONE: it does. */
+enum orr_reason orr_slurm__refusal(const struct slurm *slurm, const struct orr_view *view,
+                                   const uint32_t *jobs, uint32_t count);
+/* A job counts among those that wait or run from now on, or no more. */
+void orr_slurm__count_submit(struct slurm *slurm, uint32_t job, bool in);
 
 /* slurm_job.c */
 /* Reads what the job was submitted with; what makes no sense is passed over. */

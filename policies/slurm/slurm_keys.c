@@ -21,6 +21,7 @@ enum key_type {
     KEY_SELECT,
     KEY_ENFORCE,
     KEY_RESET,
+    KEY_PART_LIMITS,
     KEY_TRES,
     KEY_SCHEDULER
 };
@@ -49,6 +50,10 @@ enum key_type {
     X(AccountingStorageEnforce, ENFORCE, enforce_limits, "",                                       \
       "limits (or safe): limits of QOS and associations hold, and all usage is "                   \
       "booked")                                                                                    \
+    X(EnforcePartLimits, PART_LIMITS, part_limits, "NO",                                           \
+      "ALL, ANY: a job that passes time or nodes of its partitions is refused at submit")          \
+    X(MaxArraySize, WEIGHT, max_array_size, "0",                                                   \
+      "tasks of an array, more are refused at submit; 0: any number")                              \
     X(PreemptType, PREEMPT_TYPE, preempt_type, "preempt/none",                                     \
       "preempt/partition_prio or preempt/qos: who may take whose nodes")                           \
     X(PreemptMode, PREEMPT_MODE, preempt_mode, "OFF", "REQUEUE, CANCEL, SUSPEND,GANG or OFF")      \
@@ -156,6 +161,25 @@ static enum orr_status read_reset(const struct slurm_reader *reader, struct slur
     return orr_slurm__complain(reader, value, "is no PriorityUsageResetPeriod");
 }
 
+static enum orr_status read_part_limits(const struct slurm_reader *reader, struct slurm_span value,
+                                        uint8_t *out)
+{
+    static const struct {
+        const char *word;
+        uint8_t limits;
+    } known[] = {{"NO", SLURM_PART_LIMITS_NO},
+                 {"ANY", SLURM_PART_LIMITS_ANY},
+                 {"ALL", SLURM_PART_LIMITS_ALL},
+                 {"YES", SLURM_PART_LIMITS_ALL}};
+    for (size_t k = 0; k < sizeof known / sizeof known[0]; k++) {
+        if (orr_slurm__is(value, known[k].word)) {
+            *out = known[k].limits;
+            return ORR_OK;
+        }
+    }
+    return orr_slurm__complain(reader, value, "is not ALL, ANY or NO");
+}
+
 uint8_t orr_slurm__preempt_mode(const char *text, size_t bytes)
 {
     static const struct {
@@ -221,6 +245,7 @@ static enum orr_status set_key(const struct slurm_reader *reader, const struct k
         }
         return ORR_OK;
     }
+    case KEY_PART_LIMITS: return read_part_limits(reader, value, (uint8_t *)at);
     case KEY_RESET: return read_reset(reader, value, (uint8_t *)at);
     case KEY_ENFORCE:
         *(bool *)(void *)at = orr_text_like(value.at, value.bytes, "*limits*|*safe*|*all*", true);

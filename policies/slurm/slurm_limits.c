@@ -71,6 +71,7 @@ struct walk {
     orr_ms now;
     uint32_t job, partition;
     enum slurm_phase phase;
+    bool alone;                    /* as if nothing else ran or had run */
     double tres[SLURM_TRES_COUNT]; /* that the job would hold */
     double minutes;                /* of its limit */
     bool hidden[SLURM_SCOPES][2 + SLURM_TRES_COUNT];
@@ -134,7 +135,7 @@ static struct held add_up(const struct walk *walk, const struct source *source,
                           enum slurm_scope scope)
 {
     struct held held = {0};
-    for (uint32_t r = 0; r < walk->slurm->running_count; r++) {
+    for (uint32_t r = 0; r < walk->slurm->running_count && !walk->alone; r++) {
         const struct slurm_job *other = &walk->slurm->jobs[walk->slurm->running[r]];
         if (counts(walk, source, scope, walk->slurm->running[r])) {
             const double minutes =
@@ -213,11 +214,15 @@ static enum orr_reason check_scope(struct walk *walk, const struct source *sourc
         return ORR_REASON_NONE;
     }
     const struct held held = add_up(walk, source, scope);
-    if (limits->jobs >= 0 && look(walk, source, scope, 0) && held.jobs + 1 > limits->jobs) {
+    if (walk->alone && scope == SLURM_GROUP_MINUTES) {
+        return ORR_REASON_NONE;
+    }
+    if (!walk->alone && limits->jobs >= 0 && look(walk, source, scope, 0) &&
+        held.jobs + 1 > limits->jobs) {
         return name[0];
     }
-    if (limits->wall_ms < ORR_MS_NEVER && look(walk, source, scope, 1) &&
-        passes_time(walk, source, scope, limits->wall_ms)) {
+    if (limits->wall_ms < ORR_MS_NEVER && !(walk->alone && scope == SLURM_GROUP) &&
+        look(walk, source, scope, 1) && passes_time(walk, source, scope, limits->wall_ms)) {
         return name[1];
     }
     for (int t = 0; t < SLURM_TRES_COUNT; t++) {
@@ -248,32 +253,53 @@ static enum orr_reason check_qos(struct walk *walk, uint32_t qos)
     return check(walk, &source);
 }
 
-enum orr_reason orr_slurm__limits(const struct slurm *slurm, const struct orr_view *view,
-                                  uint32_t job, uint32_t partition, enum slurm_phase phase)
+static enum orr_reason walk_all(struct walk *walk)
 {
-    const struct slurm_conf *conf = &slurm->conf;
-    const struct slurm_job *j = &slurm->jobs[job];
-    if (!conf->enforce_limits) {
-        return ORR_REASON_NONE;
-    }
-    struct walk walk = {
-        .slurm = slurm, .now = view->now, .job = job, .partition = partition, .phase = phase};
-    walk.minutes = (double)orr_slurm__limit_ms(slurm, job, partition) / 60000;
-    memcpy(walk.tres, j->tres, sizeof walk.tres);
-    if (phase == SLURM_BEHIND && !j->core_placed) {
-        orr_slurm__amounts_of_seats(slurm, view, job, partition, walk.tres);
-    }
+    const struct slurm_conf *conf = &walk->slurm->conf;
+    const struct slurm_job *j = &walk->slurm->jobs[walk->job];
+    const uint32_t partition = walk->partition;
     const uint32_t of_partition =
         conf->partitions[partition].qos == j->qos ? ORR_NONE : conf->partitions[partition].qos;
     const bool own_first = j->qos != ORR_NONE && conf->qos[j->qos].over_partition;
-    enum orr_reason found = check_qos(&walk, own_first ? j->qos : of_partition);
-    found = found != ORR_REASON_NONE ? found : check_qos(&walk, own_first ? of_partition : j->qos);
+    enum orr_reason found = check_qos(walk, own_first ? j->qos : of_partition);
+    found = found != ORR_REASON_NONE ? found : check_qos(walk, own_first ? of_partition : j->qos);
     for (uint32_t a = j->assoc; a != ORR_NONE && found == ORR_REASON_NONE;
          a = conf->assocs[a].parent) {
         const struct slurm_assoc *assoc = &conf->assocs[a];
         const struct source source = {assoc->limits, ORR_NONE, a, assoc->used_minutes,
                                       assoc->used_wall_ms};
-        found = check(&walk, &source);
+        found = check(walk, &source);
     }
     return found;
+}
+
+static struct walk walk_of(const struct slurm *slurm, const struct orr_view *view, uint32_t job,
+                           uint32_t partition, enum slurm_phase phase)
+{
+    struct walk walk = {
+        .slurm = slurm, .now = view->now, .job = job, .partition = partition, .phase = phase};
+    walk.minutes = (double)orr_slurm__limit_ms(slurm, job, partition) / 60000;
+    memcpy(walk.tres, slurm->jobs[job].tres, sizeof walk.tres);
+    return walk;
+}
+
+enum orr_reason orr_slurm__limits(const struct slurm *slurm, const struct orr_view *view,
+                                  uint32_t job, uint32_t partition, enum slurm_phase phase)
+{
+    if (!slurm->conf.enforce_limits) {
+        return ORR_REASON_NONE;
+    }
+    struct walk walk = walk_of(slurm, view, job, partition, phase);
+    if (phase == SLURM_BEHIND && !slurm->jobs[job].core_placed) {
+        orr_slurm__amounts_of_seats(slurm, view, job, partition, walk.tres);
+    }
+    return walk_all(&walk);
+}
+
+bool orr_slurm__passes_alone(const struct slurm *slurm, const struct orr_view *view, uint32_t job,
+                             uint32_t partition)
+{
+    struct walk walk = walk_of(slurm, view, job, partition, SLURM_AS_ASKED);
+    walk.alone = true;
+    return walk_all(&walk) != ORR_REASON_NONE;
 }

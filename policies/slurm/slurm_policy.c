@@ -71,6 +71,7 @@ static void slurm_close(void *state)
     orr_free(slurm->array);
     orr_free(slurm->jobs);
     orr_free(slurm->queue);
+    orr_free(slurm->fresh);
     orr_free(slurm->running);
     orr_free(slurm->left);
     orr_free(slurm->usable);
@@ -175,6 +176,7 @@ static void stop(struct slurm *slurm, const struct orr_view *view, uint32_t job)
 {
     struct slurm_job *j = &slurm->jobs[job];
     slurm->moves++;
+    orr_slurm__count_submit(slurm, job, false);
     if (j->state == SLURM_RUNS) {
         orr_slurm__usage_end(slurm, job, view->now);
         leave_running(slurm, job);
@@ -198,6 +200,8 @@ static void submit(struct slurm *slurm, const struct orr_view *view, uint32_t jo
     j->state = SLURM_WAITS;
     orr_slurm__priority_new(slurm, view, job);
     orr_slurm__queue_add(slurm, job);
+    slurm->fresh = ORR_ROOM_FOR_ONE(slurm->fresh, slurm->fresh_count, slurm->fresh_capacity);
+    slurm->fresh[slurm->fresh_count++] = job;
     slurm->asked = true;
     if (j->switches > 0 && j->submit_ms + j->switch_wait_ms < slurm->next_begin_ms) {
         slurm->next_begin_ms = j->submit_ms + j->switch_wait_ms;
@@ -215,6 +219,7 @@ static void requeue(struct slurm *slurm, const struct orr_view *view, uint32_t j
         slurm->cancelled[slurm->cancelled_count++] = job;
         return;
     }
+    orr_slurm__count_submit(slurm, job, true);
     j->state = SLURM_WAITS;
     j->submit_ms = view->now;
     j->begin_ms = j->accrue_ms = view->now + REQUEUE_DELAY_MS;
@@ -245,12 +250,18 @@ static void slurm_event(void *state, const struct orr_view *view, enum orr_job_e
     slurm->changed = slurm->changed_since_full = true;
     switch (event) {
     case ORR_JOB_SUBMITTED: submit(slurm, view, job); break;
-    case ORR_JOB_ENDED: stop(slurm, view, job); break;
+    case ORR_JOB_ENDED:
+        if (slurm->jobs[job].state != SLURM_UNKNOWN) { /* else it was refused */
+            stop(slurm, view, job);
+        }
+        break;
     case ORR_JOB_REQUEUED: requeue(slurm, view, job); break;
     case ORR_JOB_CHANGED: change(slurm, view, job); break;
     case ORR_JOB_STARTED:
     default:
         submit(slurm, view, job);
+        slurm->fresh_count--;
+        orr_slurm__count_submit(slurm, job, true);
         leave_queue(slurm, job);
         slurm->seats.count = 0; /* its nodes are not the policy's choice */
         orr_slurm__started(slurm, view, job, slurm->jobs[job].partitions[0]);
@@ -265,6 +276,40 @@ static void slurm_node(void *state, const struct orr_view *view, uint32_t node)
     (void)node;
     slurm->moves++;
     slurm->asked = slurm->changed = slurm->changed_since_full = true;
+}
+
+/* --- what was submitted --- */
+
+/* Jobs of one array that came at once, from the first on. */
+static uint32_t array_count(const struct slurm *slurm, uint32_t first)
+{
+    const uint32_t array = slurm->jobs[slurm->fresh[first]].array;
+    uint32_t count = 1;
+    while (array != ORR_NONE && first + count < slurm->fresh_count &&
+           slurm->jobs[slurm->fresh[first + count]].array == array) {
+        count++;
+    }
+    return count;
+}
+
+/* Takes the jobs that came since the last cycle, or refuses them. */
+static void take_fresh(struct slurm *slurm, const struct orr_view *view, struct orr_txn *txn)
+{
+    for (uint32_t f = 0; f < slurm->fresh_count;) {
+        const uint32_t *jobs = &slurm->fresh[f], count = array_count(slurm, f);
+        const enum orr_reason refusal = orr_slurm__refusal(slurm, view, jobs, count);
+        for (uint32_t i = 0; i < count; i++) {
+            if (refusal == ORR_REASON_NONE) {
+                orr_slurm__count_submit(slurm, jobs[i], true);
+            } else {
+                leave_queue(slurm, jobs[i]);
+                slurm->jobs[jobs[i]].state = SLURM_UNKNOWN;
+                orr_slurm__explain(view, txn, jobs[i], refusal, ORR_NONE);
+            }
+        }
+        f += count;
+    }
+    slurm->fresh_count = 0;
 }
 
 /* --- clocks --- */
@@ -338,6 +383,7 @@ static void slurm_cycle(void *state, const struct orr_view *view, struct orr_txn
 {
     struct slurm *slurm = state;
     orr_slurm__priority_ticks(slurm, view);
+    take_fresh(slurm, view, txn);
     look_at_begins(slurm, view->now);
     for (; slurm->cancelled_count > 0; slurm->cancelled_count--) {
         orr_slurm__explain(view, txn, slurm->cancelled[slurm->cancelled_count - 1],

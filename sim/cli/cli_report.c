@@ -494,22 +494,38 @@ static void text_forgotten(const struct orr_report *r, FILE *out)
     }
 }
 
+static void text_reasons(const uint64_t *of, bool refused, FILE *out)
+{
+    for (int i = 0, shown = 0; i < ORR_REASON_COUNT; i++) {
+        const enum orr_reason reason = (enum orr_reason)i;
+        if (of[i] > 0 && orr_reason_refuses(reason) == refused) {
+            const char *words = orr_reason_words(reason), *colon = strstr(words, "submit: ");
+            (void)fprintf(out, "%s %llu %s (%s)", shown++ > 0 ? "," : "", (unsigned long long)of[i],
+                          orr_reason_code(reason),
+                          refused && colon != NULL ? colon + strlen("submit: ") : words);
+        }
+    }
+}
+
 /* Of all kinds, as the waits above are not of them. */
 static void text_nevers(const struct orr_report *r, FILE *out)
 {
     uint64_t of[ORR_REASON_COUNT] = {0};
+    uint32_t refused = 0;
     for (uint32_t i = 0; i < r->run->never_count; i++) {
         of[r->run->nevers[i].bar.reason]++;
+        refused += orr_reason_refuses(r->run->nevers[i].bar.reason);
     }
-    (void)fprintf(out,
-                  "never       %u job%s could not have started at any time:", r->run->never_count,
-                  ORR_PLURAL(r->run->never_count));
-    for (int i = 0, shown = 0; i < ORR_REASON_COUNT; i++) {
-        if (of[i] > 0) {
-            (void)fprintf(out, "%s %llu %s (%s)", shown++ > 0 ? "," : "", (unsigned long long)of[i],
-                          orr_reason_code((enum orr_reason)i),
-                          orr_reason_words((enum orr_reason)i));
-        }
+    const uint32_t never = r->run->never_count - refused;
+    if (never > 0) {
+        (void)fprintf(out, "never       %u job%s could not have started at any time:", never,
+                      ORR_PLURAL(never));
+        text_reasons(of, false, out);
+        (void)fputs(refused > 0 ? "\n" : "", out);
+    }
+    if (refused > 0) {
+        (void)fprintf(out, "refused     %u job%s at submit:", refused, ORR_PLURAL(refused));
+        text_reasons(of, true, out);
     }
     const uint64_t counted = r->summary->waits.never;
     if (counted != r->run->never_count) { /* metrics and gates know those of the window only */

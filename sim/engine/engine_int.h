@@ -169,6 +169,8 @@ void orr_engine__reach_limit(struct engine *engine, uint32_t job, uint32_t attem
 /* Its patience is over: does it still wait for its first start? */
 bool orr_engine__waits(const struct engine *engine, uint32_t job);
 void orr_engine__give_up(struct engine *engine, uint32_t job);
+/* The policy does not take it, as its reason says. */
+void orr_engine__refuse(struct engine *engine, uint32_t job);
 /* Its placements changed while it goes on: another finish makes the planned one stale. */
 void orr_engine__replan(struct engine *engine, uint32_t job, enum orr_cause cause);
 /* It runs, and its work is another: the finish that was planned is stale. */

@@ -268,17 +268,11 @@ bool orr_engine__waits(const struct engine *engine, uint32_t job)
     return state->phase == ORR_JOB_PENDING && state->attempts == 0;
 }
 
-/* What waits for its end need not wait for it any more. */
-void orr_engine__give_up(struct engine *engine, uint32_t job)
+/* It leaves without having run. What waits for its end need not wait for it any more. */
+static void withdraw(struct engine *engine, uint32_t job)
 {
-    engine->give_up_events--;
-    if (!orr_engine__waits(engine, job)) {
-        return;
-    }
-    const struct orr_proof nothing = orr_no_proof();
     const struct holding had = holding_of(engine, job);
     orr_ms now = engine->view.now;
-    orr_engine__note_reason(engine, job, ORR_REASON_GAVE_UP, &nothing);
     orr_ledger_withdraw(engine->ledger, job, now);
     if (engine->exec != NULL) {
         orr_exec_finish(engine->exec, job, now, now);
@@ -288,6 +282,23 @@ void orr_engine__give_up(struct engine *engine, uint32_t job)
     orr_engine__count_event(engine, CLASS_GIVE_UP, job);
     tell_end(engine, job);
     free_holds(engine, job);
+}
+
+void orr_engine__give_up(struct engine *engine, uint32_t job)
+{
+    engine->give_up_events--;
+    if (orr_engine__waits(engine, job)) {
+        const struct orr_proof nothing = orr_no_proof();
+        orr_engine__note_reason(engine, job, ORR_REASON_GAVE_UP, &nothing);
+        withdraw(engine, job);
+    }
+}
+
+void orr_engine__refuse(struct engine *engine, uint32_t job)
+{
+    if (orr_engine__waits(engine, job)) {
+        withdraw(engine, job);
+    }
 }
 
 static void note_attempt(struct engine *engine, const struct orr_job_state *state, uint32_t job,

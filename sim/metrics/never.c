@@ -38,6 +38,13 @@ static bool never_started(const struct orr_run *run, uint32_t job, bool held)
            (state->phase == ORR_JOB_PENDING && state->first_start_ms == ORR_MS_NONE);
 }
 
+/* By the policy, at its submit: known of runs only. */
+static bool was_refused(const struct orr_run *run, uint32_t job)
+{
+    const struct orr_job_state *state = &run->ledger->jobs[job];
+    return state->phase == ORR_JOB_WITHDRAWN && orr_reason_refuses((enum orr_reason)state->reason);
+}
+
 static void suspect(struct search *search, uint32_t job, orr_ms from_ms)
 {
     search->suspects = ORR_ROOM_FOR_ONE(search->suspects, search->count, search->capacity);
@@ -70,6 +77,11 @@ static void list_suspects(struct search *search)
             struct suspect *s = &search->suspects[search->count - 1];
             s->judged = true;
             s->never.bar.reason = ORR_REASON_LARGEST_JOB;
+        } else if (was_refused(search->run, j)) {
+            suspect(search, j, world->specs[j].submit_ms);
+            struct suspect *s = &search->suspects[search->count - 1];
+            s->judged = true;
+            s->never.bar.reason = (enum orr_reason)search->run->ledger->jobs[j].reason;
         } else if (never_started(search->run, j, held)) {
             suspect(search, j, held ? considered_from(search, hold) : world->specs[j].submit_ms);
         }
@@ -144,7 +156,8 @@ static void judge(struct search *search, orr_ms until_ms)
 {
     for (uint32_t i = 0; i < search->count; i++) {
         struct suspect *s = &search->suspects[i];
-        if (s->cleared || s->from_ms >= until_ms || s->never.bar.reason == ORR_REASON_LARGEST_JOB) {
+        if (s->cleared || s->from_ms >= until_ms || s->never.bar.reason == ORR_REASON_LARGEST_JOB ||
+            orr_reason_refuses(s->never.bar.reason)) {
             continue;
         }
         const struct orr_bar bar = bar_of(search, s->never.job);
@@ -245,9 +258,10 @@ static void add(struct orr_run *run, const struct orr_never *never)
 /* It comes, and leaves when it has waited as long as it is ready to: who waits for it goes on. */
 static bool leaves(const struct orr_world *world, const struct orr_never *never)
 {
-    return world->terms.items[world->specs[never->job].terms].give_up_ms > 0 &&
-           never->bar.reason != ORR_REASON_DEPENDENCY &&
-           never->bar.reason != ORR_REASON_LARGEST_JOB;
+    return orr_reason_refuses(never->bar.reason) ||
+           (world->terms.items[world->specs[never->job].terms].give_up_ms > 0 &&
+            never->bar.reason != ORR_REASON_DEPENDENCY &&
+            never->bar.reason != ORR_REASON_LARGEST_JOB);
 }
 
 /* Who waits for the end of such a job. Jobs wait for earlier rows or later ones: until none is

@@ -51,5 +51,7 @@ END {
                 start[order[k]] < start[job])
                 differs(order[k] " starts before " job)
     }
+    for (job in start) # refused at submit, or never started by the end of the record
+        if (start[job] != "" && !(job in real) && start[job] <= last_real) differs(job " starts at " start[job] ", but is no start of the record")
     if (!different) print "equal"
 }

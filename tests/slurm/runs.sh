@@ -32,6 +32,9 @@ for run in "$runs"/*/; do
         "$orrery" export "$name-$rep/run.db" jobs >jobs.csv
         interval=$(sed -n 's/.*bf_interval=\([0-9]*\).*/\1/p' "$run/slurm.conf")
         awk -v INTERVAL="${interval:-30}" -f "$here/cells.awk" -f "$here/compare.awk" "$run/$rep/starts.csv" "$run/$other/starts.csv" jobs.csv >diff
+        sqlite3 "$name-$rep/run.db" "SELECT job FROM v_jobs WHERE state = 'refused'" | sed 's/_[0-9]*$//' | sort -u >told
+        [ -f "$run/$rep/refused.csv" ] && sed '1d; s/,.*//' "$run/$rep/refused.csv" | sort >refused || : >refused
+        cmp -s told refused || echo "refused: $(tr '\n' ' ' <told)not $(tr '\n' ' ' <refused)" >>diff
         if [ "$(cat diff)" = equal ]; then
             echo "$name $rep" >>found
         else

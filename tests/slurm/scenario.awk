@@ -54,6 +54,7 @@ function put(job, cell, suffix, array,    extra, tasks, c, nodes_asked, limit, r
     nodes_asked = cell[column["nodes"]]
     c = cell[column["cpus_per_task"]] == "" ? 1 : cell[column["cpus_per_task"]]
     tasks = cell[column["ntasks"]] == "" ? (nodes_asked == "" ? 1 : nodes_asked) : cell[column["ntasks"]]
+    if (nodes_asked == 1 && tasks > 1 && cell[column["gpus"]] ~ /--gres=/) { c *= tasks; tasks = 1 } # GPUs of the node, not of a task
     limit = cell[column["limit_min"]] == "" ? 31536000 : cell[column["limit_min"]] * 60
     run = cell[column["run_s"]] + 0.7 # until its epilog is over and the controller knows: 0.3 to 1.3 s were seen
     if (state[job suffix] == "TIMEOUT") run = ended[job suffix] - began[job suffix]
@@ -87,7 +88,8 @@ END {
         extra = cell[column["extra"]]
         if (extra ~ /dependency=/) {
             match(extra, /@[^@]*@/)
-            after[job] = substr(extra, RSTART + 1, RLENGTH - 2)
+            of = substr(extra, RSTART + 1, RLENGTH - 2)
+            after[job] = of in elements ? elements[of] : of
         }
         array = option(extra, "array")
         if (array == "") {
@@ -97,6 +99,9 @@ END {
         limit = ""
         if (index(array, "%")) { limit = substr(array, index(array, "%")); sub(/%.*/, "", array) }
         split(array, range, "-")
-        for (t = range[1]; t <= (2 in range ? range[2] : range[1]); t++) put(job, cell, "_" t, job limit)
+        for (t = range[1]; t <= (2 in range ? range[2] : range[1]); t++) {
+            elements[job] = elements[job] (elements[job] == "" ? "" : ";") job "_" t
+            put(job, cell, "_" t, job limit)
+        }
     }
 }

@@ -331,7 +331,8 @@ const uint32_t *orr_txn_whole(const struct orr_txn *txn, uint32_t *count); /* of
 /* Ends a cycle: pipelined claims and the list of decisions are forgotten. */
 void orr_txn_end_cycle(struct orr_txn *txn);
 /* Says why a pending job stays; kept until it says otherwise or the job starts. A job or reason
- * that does not exist fails the next commit. The numbers that prove it are the ledger's, taken when
+ * that does not exist fails the next commit. With a reason that refuses (orr_reason_refuses) a job
+ * that never started leaves for good. The numbers that prove it are the ledger's, taken when
  * the reason changes. */
 void orr_txn_explain(struct orr_txn *txn, uint32_t job, enum orr_reason reason);
 /* The same with numbers of the policy's own; make them from orr_ledger_prove. */

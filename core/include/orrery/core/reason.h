@@ -199,12 +199,35 @@ ORR_API_BEGIN
       "as many tasks of its array run as its user allowed")                                        \
     X(BEGIN_TIME, "BeginTime", "it was queued again, and may not start before its begin time")
 
+/* What a scheduler says of a job that it does not take: who is told one of these leaves at once. */
+#define ORR_REASON_REFUSED_LIST(X)                                                                 \
+    X(QOS_GRP_SUBMIT_JOBS_LIMIT, "QOSGrpSubmitJobsLimit",                                          \
+      "refused at submit: as many jobs of its QOS waited and ran as it allows")                    \
+    X(MAX_SUBMIT_JOBS_PER_ACCOUNT, "MaxSubmitJobsPerAccount",                                      \
+      "refused at submit: as many jobs of its account waited and ran as its QOS allows")           \
+    X(QOS_MAX_SUBMIT_JOB_PER_USER_LIMIT, "QOSMaxSubmitJobPerUserLimit",                            \
+      "refused at submit: as many jobs of its user waited and ran as its QOS allows")              \
+    X(ASSOC_GRP_SUBMIT_JOBS_LIMIT, "AssocGrpSubmitJobsLimit",                                      \
+      "refused at submit: as many jobs of its association waited and ran as it allows")            \
+    X(ASSOC_MAX_SUBMIT_JOB_LIMIT, "AssocMaxSubmitJobLimit",                                        \
+      "refused at submit: as many jobs of its user waited and ran as the association allows")      \
+    X(DENY_ON_LIMIT, "DenyOnLimit",                                                                \
+      "refused at submit: by itself it passes a limit, and its QOS denies such jobs")              \
+    X(ENFORCE_PART_LIMITS, "EnforcePartLimits",                                                    \
+      "refused at submit: its partition has no such time or number of nodes")                      \
+    X(MAX_ARRAY_SIZE, "MaxArraySize", "refused at submit: its array has more tasks than one may")
+
 enum orr_reason {
 #define X(name, code, words) ORR_REASON_##name,
-    ORR_REASON_LIST(X) ORR_REASON_SLURM_LIST(X)
+    ORR_REASON_LIST(X) ORR_REASON_SLURM_LIST(X) ORR_REASON_REFUSED_LIST(X)
 #undef X
         ORR_REASON_COUNT
 };
+
+static inline bool orr_reason_refuses(enum orr_reason reason)
+{
+    return reason >= ORR_REASON_QOS_GRP_SUBMIT_JOBS_LIMIT && reason < ORR_REASON_COUNT;
+}
 
 const char *orr_reason_code(enum orr_reason reason);
 const char *orr_reason_words(enum orr_reason reason);

@@ -10,8 +10,9 @@
  * or it waits for the end of such a job that does not give up, or its policy takes no jobs in its
  * queue. Outages that end, and other jobs, prove nothing: when those end that a job waits for does
  * not matter, nor whether they did before the run was over. So all of it is known before anything
- * runs. A row that the cluster could not hold even with all nodes there will ever be is no job at
- * all: it was rejected.
+ * runs. To them come those that the policy refused at their submit (ORR_REASON_REFUSED_LIST), which
+ * a run alone tells. A row that the cluster could not hold even with all nodes there will ever be
+ * is no job at all: it was rejected.
  */
 #ifndef ORR_SIM_NEVER_H
 #define ORR_SIM_NEVER_H

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* slurm_submit.c - what sbatch is refused: limits of jobs that wait and run together, and what can
+ * be told of a job alone where slurm.conf or its QOS wants it told at once.
+ *
+ * As for those that run, the QOS of the partition goes before the job's, and a limit of a QOS hides
+ * the same one of associations. An array is taken or refused as a whole. */
+#include "slurm_int.h"
+
+static uint32_t user_of(const struct slurm_conf *conf, uint32_t assoc)
+{
+    return assoc == ORR_NONE || conf->assocs[assoc].user_id == ORR_NONE
+               ? 0
+               : conf->assocs[assoc].user_id + 1;
+}
+
+static uint32_t account_of(const struct slurm_conf *conf, uint32_t assoc)
+{
+    return assoc == ORR_NONE || conf->assocs[assoc].parent == ORR_NONE
+               ? 0
+               : conf->assocs[assoc].parent + 1;
+}
+
+/* The QOS of its partition, if that is another, and its own: in the order in which they are asked.
+ */
+static void qos_of(const struct slurm_conf *conf, const struct slurm_job *job, uint32_t qos[2])
+{
+    const uint32_t of_partition = conf->partitions[job->partitions[0]].qos;
+    const bool own_first = job->qos != ORR_NONE && conf->qos[job->qos].over_partition;
+    qos[own_first] = of_partition == job->qos ? ORR_NONE : of_partition;
+    qos[!own_first] = job->qos;
+}
+
+/* --- counts --- */
+
+static void count_at(uint32_t **counts, uint32_t *capacity, uint32_t at, bool in)
+{
+    *counts = orr_zgrow(*counts, capacity, at + (size_t)1, sizeof **counts);
+    (*counts)[at] = in ? (*counts)[at] + 1 : (*counts)[at] - 1;
+}
+
+void orr_slurm__count_submit(struct slurm *slurm, uint32_t job, bool in)
+{
+    struct slurm_conf *conf = &slurm->conf;
+    struct slurm_job *j = &slurm->jobs[job];
+    uint32_t qos[2];
+    if (j->submitted == in) {
+        return;
+    }
+    j->submitted = in;
+    qos_of(conf, j, qos);
+    for (int q = 0; q < 2; q++) {
+        if (qos[q] != ORR_NONE) {
+            struct slurm_submitted *of = &conf->qos[qos[q]].submitted;
+            of->all = in ? of->all + 1 : of->all - 1;
+            count_at(&of->of_user, &of->user_capacity, user_of(conf, j->assoc), in);
+            count_at(&of->of_account, &of->account_capacity, account_of(conf, j->assoc), in);
+        }
+    }
+    for (uint32_t a = j->assoc; a != ORR_NONE; a = conf->assocs[a].parent) {
+        conf->assocs[a].submitted += in ? 1 : UINT32_MAX;
+    }
+}
+
+static uint32_t count_of(const uint32_t *counts, uint32_t capacity, uint32_t at)
+{
+    return at < capacity ? counts[at] : 0;
+}
+
+/* --- limits on what is submitted --- */
+
+struct hidden { /* limits that a QOS has set */
+    bool group, user;
+};
+
+static bool is_over(int64_t limit, uint32_t there, uint32_t more)
+{
+    return limit >= 0 && (int64_t)there + more > limit;
+}
+
+static enum orr_reason check_qos(const struct slurm_conf *conf, const struct slurm_qos *qos,
+                                 uint32_t assoc, uint32_t count, struct hidden *hidden)
+{
+    const struct slurm_submitted *there = &qos->submitted;
+    const int64_t group = qos->limits[SLURM_GROUP].submits;
+    const int64_t account = qos->limits[SLURM_ACCOUNT].submits;
+    const int64_t user = qos->limits[SLURM_USER].submits;
+    if (!hidden->group && is_over(group, there->all, count)) {
+        return ORR_REASON_QOS_GRP_SUBMIT_JOBS_LIMIT;
+    }
+    if (!hidden->user &&
+        is_over(account,
+                count_of(there->of_account, there->account_capacity, account_of(conf, assoc)),
+                count)) {
+        return ORR_REASON_MAX_SUBMIT_JOBS_PER_ACCOUNT;
+    }
+    if (!hidden->user &&
+        is_over(user, count_of(there->of_user, there->user_capacity, user_of(conf, assoc)),
+                count)) {
+        return ORR_REASON_QOS_MAX_SUBMIT_JOB_PER_USER_LIMIT;
+    }
+    hidden->group = hidden->group || group >= 0;
+    hidden->user = hidden->user || user >= 0 || account >= 0;
+    return ORR_REASON_NONE;
+}
+
+/* Limits of groups hold at every level, that of the user's jobs as the nearest sets it. */
+static enum orr_reason check_assocs(const struct slurm_conf *conf, uint32_t assoc, uint32_t count,
+                                    struct hidden *hidden)
+{
+    const uint32_t own = assoc == ORR_NONE ? 0 : conf->assocs[assoc].submitted;
+    for (; assoc != ORR_NONE; assoc = conf->assocs[assoc].parent) {
+        const struct slurm_assoc *a = &conf->assocs[assoc];
+        if (!hidden->group && is_over(a->limits[SLURM_GROUP].submits, a->submitted, count)) {
+            return ORR_REASON_ASSOC_GRP_SUBMIT_JOBS_LIMIT;
+        }
+        if (!hidden->user && is_over(a->limits[SLURM_USER].submits, own, count)) {
+            return ORR_REASON_ASSOC_MAX_SUBMIT_JOB_LIMIT;
+        }
+        hidden->user = hidden->user || a->limits[SLURM_USER].submits >= 0;
+    }
+    return ORR_REASON_NONE;
+}
+
+static enum orr_reason check_counts(const struct slurm *slurm, const struct slurm_job *job,
+                                    uint32_t count)
+{
+    const struct slurm_conf *conf = &slurm->conf;
+    struct hidden hidden = {false, false};
+    enum orr_reason found = ORR_REASON_NONE;
+    uint32_t qos[2];
+    qos_of(conf, job, qos);
+    for (int q = 0; q < 2 && found == ORR_REASON_NONE; q++) {
+        if (qos[q] != ORR_NONE) {
+            found = check_qos(conf, &conf->qos[qos[q]], job->assoc, count, &hidden);
+        }
+    }
+    return found != ORR_REASON_NONE ? found : check_assocs(conf, job->assoc, count, &hidden);
+}
+
+/* --- what is told of a job alone --- */
+
+static bool keeps_limits(const struct slurm_job *job, const struct slurm_partition *partition)
+{
+    const bool in_time =
+        job->limit_ms <= partition->max_time_ms || job->limit_ms >= ORR_MS_NEVER / 2;
+    return in_time && job->min_nodes <= partition->max_nodes &&
+           job->min_nodes <= partition->node_count;
+}
+
+static bool has_partitions(const struct slurm_conf *conf, const struct slurm_job *job)
+{
+    uint32_t kept = 0;
+    for (uint32_t p = 0; p < job->partition_count; p++) {
+        kept += keeps_limits(job, &conf->partitions[job->partitions[p]]);
+    }
+    return conf->part_limits == SLURM_PART_LIMITS_NO || kept == job->partition_count ||
+           (conf->part_limits == SLURM_PART_LIMITS_ANY && kept > 0);
+}
+
+enum orr_reason orr_slurm__refusal(const struct slurm *slurm, const struct orr_view *view,
+                                   const uint32_t *jobs, uint32_t count)
+{
+    const struct slurm_conf *conf = &slurm->conf;
+    const struct slurm_job *job = &slurm->jobs[jobs[0]];
+    if (job->array != ORR_NONE && conf->max_array_size > 0 && count > conf->max_array_size) {
+        return ORR_REASON_MAX_ARRAY_SIZE;
+    }
+    if (!has_partitions(conf, job)) {
+        return ORR_REASON_ENFORCE_PART_LIMITS;
+    }
+    if (!conf->enforce_limits) {
+        return ORR_REASON_NONE;
+    }
+    if (job->qos != ORR_NONE && conf->qos[job->qos].denies &&
+        orr_slurm__passes_alone(slurm, view, jobs[0], job->partitions[0])) {
+        return ORR_REASON_DENY_ON_LIMIT;
+    }
+    return check_counts(slurm, job, count);
+}
