@@ -183,6 +183,7 @@ static bool preempt(struct cycle *cycle, const struct slurm_record *record)
         !orr_slurm__preempt(slurm, cycle->view, cycle->txn, record, slurm->usable)) {
         return false;
     }
+    slurm->shut_cycle++; /* there is more room than before */
     tell(cycle, record, "preempts", "others lose their nodes for it", NULL);
     (void)reserve(cycle, record, now, lasts);
     return true;
@@ -201,9 +202,11 @@ static void test(struct cycle *cycle, const struct slurm_record *record)
     if (preempt(cycle, record)) {
         return;
     }
-    while (at < ORR_MS_NEVER && bound < ORR_MS_NEVER && !(now_only && bound > at)) {
+    const orr_ms shut = orr_slurm__shut_until(slurm, view, record->job, lasts);
+    while (at < ORR_MS_NEVER && bound < ORR_MS_NEVER && !(now_only && (bound > at || shut >= at))) {
         const orr_ms later = orr_slurm__plan_later(slurm, at);
-        if (later < bound) { /* the nodes of the whole partition would not do before */
+        /* the nodes of the whole partition would not do before, or one like it was here before */
+        if (later < bound || later <= shut) {
             at = later;
             continue;
         }
@@ -211,6 +214,9 @@ static void test(struct cycle *cycle, const struct slurm_record *record)
         orr_slurm__plan_free(slurm, at, plus(at, lasts), slurm->usable);
         const orr_ms free = orr_slurm__will_run(slurm, view, record->job, p, slurm->usable, later);
         const orr_ms begin = free > at ? free : at;
+        if (free == ORR_MS_NEVER && !slurm->was_enough) {
+            orr_slurm__shut(slurm, view, record->job, lasts, later);
+        }
         if (begin <= view->now && start(cycle, record)) {
             return;
         }
@@ -273,6 +279,7 @@ static bool within_depths(struct slurm *slurm, const struct slurm_record *record
 static void begin_cycle(struct slurm *slurm, const struct orr_view *view)
 {
     slurm->pass++;
+    slurm->shut_cycle++;
     orr_slurm__plan_none(slurm, view);
     memset(slurm->part_planned, 0, slurm->conf.partition_count * sizeof *slurm->part_planned);
     for (int d = 0; d < SLURM_DEPTHS; d++) {

@@ -311,12 +311,19 @@ struct slurm_held { /* what a running job holds on one node */
     bool frees; /* it holds the node whole */
 };
 
+struct slurm_shut { /* in this cycle of backfill no time until then has nodes for so long */
+    orr_ms lasts_ms, until_ms;
+};
+
 struct slurm_bound { /* of a shape: when its tasks have room, if all nodes of the partition are free
                         of plans */
     uint64_t moves, changes; /* as of which state */
     uint32_t partition, min_nodes;
     bool exclusive;
     orr_ms earliest_ms;
+    uint64_t shut_cycle; /* shut holds in this cycle; of the same partition, nodes and exclusive */
+    struct slurm_shut *shut; /* the longer it lasts the later: those that say no more are gone */
+    uint32_t shut_count, shut_capacity;
 };
 
 struct slurm {
@@ -361,6 +368,9 @@ struct slurm {
     uint32_t held_count, held_capacity;
     uint64_t held_moves, held_changes; /* ... as of which state */
     struct slurm_bound *bounds;        /* per shape */
+    uint64_t
+        shut_cycle;  /* number of the cycle of backfill, or of the part of it since an eviction */
+    bool was_enough; /* the last test had room for all tasks at some time */
     uint32_t bound_capacity;
     struct slurm_depth depths[SLURM_DEPTHS];
     uint32_t *part_planned; /* per partition: plans of this cycle */
@@ -527,6 +537,15 @@ orr_ms orr_slurm__will_run(struct slurm *slurm, const struct orr_view *view, uin
 /* The time before which no part of the partition's nodes holds it; ORR_MS_NEVER: none ever does. */
 orr_ms orr_slurm__earliest(struct slurm *slurm, const struct orr_view *view, uint32_t job,
                            uint32_t partition);
+
+/* The time until which, as was found in this cycle, no time has nodes of the partition for the job
+ * that are free of plans as long as it lasts; ORR_MS_NONE: nothing is known. Asked behind
+ * orr_slurm__earliest of the same job. */
+orr_ms orr_slurm__shut_until(const struct slurm *slurm, const struct orr_view *view, uint32_t job,
+                             orr_ms lasts);
+/* That was found now. */
+void orr_slurm__shut(struct slurm *slurm, const struct orr_view *view, uint32_t job, orr_ms lasts,
+                     orr_ms until);
 
 /* slurm_plan.c */
 /* Forgets all plans. */

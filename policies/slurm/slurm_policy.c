@@ -82,6 +82,9 @@ static void slurm_close(void *state)
     orr_free(slurm->imaged);
     orr_free(slurm->freed);
     orr_free(slurm->held);
+    for (uint32_t b = 0; b < slurm->bound_capacity; b++) {
+        orr_free(slurm->bounds[b].shut);
+    }
     orr_free(slurm->bounds);
     orr_free(slurm->part_planned);
     orr_free(slurm->planned_from);

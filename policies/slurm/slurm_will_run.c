@@ -132,6 +132,7 @@ static bool fits(struct test *test, uint32_t job, const struct slurm_partition *
     if (!is_enough(test)) {
         return false;
     }
+    slurm->was_enough = true;
     for (uint32_t n = 0; n < test->view->cluster->node_count; n++) {
         if (slurm->imaged[n] != slurm->image_number) {
             slurm->image[n] = test->view->ledger->idle[n];
@@ -191,6 +192,7 @@ static orr_ms find_time(struct test *test, uint32_t job, const struct slurm_part
             return last > view->now ? last : view->now + 1000;
         }
     }
+    test->slurm->was_enough = slurm->was_enough || is_enough(test);
     return ORR_MS_NEVER;
 }
 
@@ -200,6 +202,7 @@ orr_ms orr_slurm__will_run(struct slurm *slurm, const struct orr_view *view, uin
 {
     struct test test = {.slurm = slurm, .view = view, .usable = usable};
     test.by = by < ORR_MS_NEVER / 2 ? by : ORR_MS_NEVER / 2 - 1; /* some never end */
+    slurm->was_enough = false;
     const orr_ms time = find_time(&test, job, partition);
     slurm->in_image = false;
     return time;
@@ -231,7 +234,50 @@ orr_ms orr_slurm__earliest(struct slurm *slurm, const struct orr_view *view, uin
         earliest = is_enough(&test) ? end : ORR_MS_NEVER;
     }
     slurm->in_image = false;
-    *bound = (struct slurm_bound){slurm->moves, view->ledger->changes, partition,
-                                  j->min_nodes, j->exclusive,          earliest};
+    const bool same = bound->partition == partition && bound->min_nodes == j->min_nodes &&
+                      bound->exclusive == j->exclusive;
+    bound->moves = slurm->moves;
+    bound->changes = view->ledger->changes;
+    bound->partition = partition;
+    bound->min_nodes = j->min_nodes;
+    bound->exclusive = j->exclusive;
+    bound->earliest_ms = earliest;
+    bound->shut_cycle = same ? bound->shut_cycle : 0;
     return earliest;
+}
+
+/* --- what tests of a cycle found --- */
+
+orr_ms orr_slurm__shut_until(const struct slurm *slurm, const struct orr_view *view, uint32_t job,
+                             orr_ms lasts)
+{
+    const struct slurm_bound *bound = &slurm->bounds[view->specs[job].shape];
+    orr_ms until = ORR_MS_NONE;
+    for (uint32_t i = 0; bound->shut_cycle == slurm->shut_cycle && i < bound->shut_count; i++) {
+        until = bound->shut[i].lasts_ms <= lasts ? bound->shut[i].until_ms : until;
+    }
+    return until;
+}
+
+void orr_slurm__shut(struct slurm *slurm, const struct orr_view *view, uint32_t job, orr_ms lasts,
+                     orr_ms until)
+{
+    struct slurm_bound *bound = &slurm->bounds[view->specs[job].shape];
+    if (bound->shut_cycle != slurm->shut_cycle) {
+        bound->shut_cycle = slurm->shut_cycle;
+        bound->shut_count = 0;
+    }
+    uint32_t at = 0, end;
+    while (at < bound->shut_count && bound->shut[at].lasts_ms < lasts) {
+        at++;
+    }
+    for (end = at; end < bound->shut_count && bound->shut[end].until_ms <= until; end++) {
+    }
+    if (at == end) {
+        bound->shut = ORR_ROOM_FOR_ONE(bound->shut, bound->shut_count, bound->shut_capacity);
+    }
+    memmove(&bound->shut[at + 1], &bound->shut[end],
+            (bound->shut_count - end) * sizeof *bound->shut);
+    bound->shut_count = bound->shut_count - (end - at) + 1;
+    bound->shut[at] = (struct slurm_shut){lasts, until};
 }
