@@ -35,6 +35,16 @@ for run in "$runs"/*/; do
         sqlite3 "$name-$rep/run.db" "SELECT job FROM v_jobs WHERE state = 'refused'" | sed 's/_[0-9]*$//' | sort -u >told
         [ -f "$run/$rep/refused.csv" ] && sed '1d; s/,.*//' "$run/$rep/refused.csv" | sort >refused || : >refused
         cmp -s told refused || echo "refused: $(tr '\n' ' ' <told)not $(tr '\n' ' ' <refused)" >>diff
+        if [ -f "$run/$rep/sprio.csv" ]; then # what the policy told last of a job that waits; elements of an array are alike
+            (cd "$name-$rep" && "$orrery" run scenario.yaml -q --no-progress --force --trace-cycles 1..1000000 -o told.db) |
+                sed -n 's/.*"at_s": *\([0-9.]*\),.*"event": *"job",.*"job": *"\([A-Za-z0-9]*\)[^"]*",.*"priority": *\([0-9]*\).*/\1,\2,\3/p' >told.csv
+            awk -F, 'FNR == 1 { file++ } file == 1 { n++; at[n] = $1; job[n] = $2; told[n] = $3 }
+                file == 2 && FNR > 1 { last = ""; for (i = 1; i <= n; i++) if (job[i] == $2 && at[i] <= $1) last = told[i]
+                    if (last == "") next
+                    known++
+                    if (last != $3) print "at " $1 " " $2 " has priority " last ", not " $3 }
+                END { if (!known) print "no priority is told" }' told.csv "$run/$rep/sprio.csv" >>diff
+        fi
         if [ "$(cat diff)" = equal ]; then
             echo "$name $rep" >>found
         else
