@@ -3,6 +3,7 @@
 #include "cli_decide.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include <orrery/base/text.h>
 #include <orrery/sim/decide.h>
@@ -187,7 +188,8 @@ static enum orr_status open_state(const struct orr_cli_decide *ask, struct orr_c
                         "policy %s decides on one file: a scenario, or a snapshot with all objects",
                         ask->policy);
     }
-    if (!orr_snapshot_is_one(ask->paths[0]) && !orr_snapshot_is_scenario(ask->paths[0])) {
+    if (access(ask->paths[0], R_OK) == 0 && !orr_snapshot_is_one(ask->paths[0]) &&
+        !orr_snapshot_is_scenario(ask->paths[0])) {
         return orr_fail(err, ORR_DATA,
                         "%s: policy %s decides on a scenario, KAI's snapshot, a List of Kubernetes "
                         "objects or a Snapshot; this is none",

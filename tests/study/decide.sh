@@ -49,6 +49,9 @@ grep -q '^at 00:30:00: 4 nodes' out || fail "later: $(cat out)"
 ! "$orrery" schedule s.yaml --policy fifo --now 2026-01-01T00:00:00Z 2>err || fail 'a date without a calendar'
 grep -q -- '--now 2026.*which this run does not have' err || fail "$(cat err)"
 
+! "$orrery" schedule --policy fifo missing.yaml 2>err || fail 'a file that is not there'
+grep -q 'missing.yaml: No such file' err || fail "a file that is not there: $(cat err)"
+
 # Who watches sees all plans, not only those that keep somebody from starting; that changes no decision.
 "$orrery" run s.yaml --no-progress --quiet -o plain.db
 "$orrery" run s.yaml --no-progress --quiet --trace-cycles 1..1000000 -o told.db >told.jsonl
