@@ -99,8 +99,10 @@ static bool class_failed(const struct orr_session *session, const bool *failed, 
  * where a queue's limit or quota may have excluded nodes on which a shared request costs more. */
 static bool lacks_room(const struct orr_session *session, const struct orr_sjob *job)
 {
-    const bool filtered = session->hooks != NULL && session->hooks->node_filter != NULL;
-    if (job->reason != ORR_FIT_POD_SCHEDULING_ERRORS || filtered) {
+    const struct orr_session_hooks *hooks = session->hooks;
+    if (job->reason != ORR_FIT_POD_SCHEDULING_ERRORS ||
+        (hooks != NULL && hooks->was_filtered != NULL &&
+         hooks->was_filtered(hooks->self, (uint32_t)(job - session->jobs)))) {
         return false; /* a filter of nodes may tell jobs of a class apart */
     }
     if (!orr_ask_is_shared(orr_task_ask(session, &session->tasks[job->first_task]))) {

@@ -112,6 +112,12 @@ static bool node_filter(void *context, uint32_t task, uint32_t node)
     return orr_kai__reserve_admits(&h->reserve, task, node);
 }
 
+static bool was_filtered(void *context, uint32_t slot)
+{
+    const struct orr_kai_hooking *h = context;
+    return orr_kai__reserve_denied(&h->reserve, slot);
+}
+
 static void list_queues(struct orr_kai_hooking *h, const struct orr_view *view,
                         const struct orr_kai_build *build)
 {
@@ -171,6 +177,7 @@ enum orr_status orr_kai__hooking_open(struct orr_kai_hooking *h, const struct or
     h->hooks.victim_order = orders ? victim_order : NULL;
     if (reserves) {
         h->hooks.node_filter = node_filter;
+        h->hooks.was_filtered = was_filtered;
     }
     session->hooks = &h->hooks;
     return h->plugin == NULL ? ORR_OK : open_plugin(h, host, view, err);

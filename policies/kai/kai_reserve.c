@@ -9,7 +9,7 @@
  *
  * So what was promised still holds in the next cycle, unless estimates are exceeded or nodes are
  * lost; a job that ends early makes it earlier. While victims leave, the reservation stays as it
- * is: their room is somebody's who would not get it otherwise, and would evict again. Kept are
+ * is, and who is to get their room is not kept off it: it would evict again. Kept are
  * nodes, not what a queue may hold: a job gets no reservation while a limit or quota keeps it, nor
  * if it asks for more than its queue's fair share, as others would take the room back. Nor while
  * one of higher priority waits in its queue, which goes first. */
@@ -24,6 +24,7 @@ void orr_kai__reserve_open(struct orr_kai_reserve *r, const struct orr_kai_param
 {
     *r = (struct orr_kai_reserve){.params = params,
                                   .session = session,
+                                  .cycle = 1,
                                   .holder = ORR_NONE,
                                   .holder_job = ORR_NONE,
                                   .from_ms = ORR_MS_NEVER};
@@ -36,6 +37,8 @@ void orr_kai__reserve_close(struct orr_kai_reserve *r)
     orr_free(r->denied);
     orr_free(r->denied_in);
     orr_free(r->would_fit_in);
+    orr_free(r->promised);
+    orr_free(r->excused_in);
     orr_free(r->releases);
 }
 
@@ -152,7 +155,7 @@ static bool starves(const struct orr_kai_reserve *r, uint32_t slot, const int32_
     return waits(r, slot) && sjob->priority >= most[sjob->queue] &&
            r->view->jobs[job].placed_tasks == 0 && !r->view->specs[job].scales &&
            r->view->now - waits_since(r, slot) >= r->params->reservation_ms &&
-           orr_jobview_ready(r->session, orr_jobview_whole(slot)) && lacks_only_room(r, slot);
+           orr_jobview_ready(r->session, orr_jobview_whole(slot));
 }
 
 /* --- the reservation --- */
@@ -286,8 +289,10 @@ static void choose(struct orr_kai_reserve *r, struct starving *starving, uint32_
     r->holder = ORR_NONE;
     for (uint32_t i = 0; i < count && r->holder == ORR_NONE; i++) {
         const uint32_t class = r->session->jobs[starving[i].slot].placement_class;
-        if ((class == ORR_NONE || !failed[class]) && !reserve_for(r, starving[i].slot) &&
-            class != ORR_NONE) {
+        release(r, 0); /* limits and quotas are those of now */
+        const bool may =
+            (class == ORR_NONE || !failed[class]) && lacks_only_room(r, starving[i].slot);
+        if (may && !reserve_for(r, starving[i].slot) && class != ORR_NONE) {
             failed[class] = true;
         }
     }
@@ -300,7 +305,7 @@ static void decide(struct orr_kai_reserve *r, struct starving *starving, uint32_
     const uint32_t checkpoint = orr_session_checkpoint(r->session);
     r->looking = true;
     const bool stays = r->holder != ORR_NONE && is_among(starving, count, r->holder_job) &&
-                       is_moving(r) && still_holds(r);
+                       lacks_only_room(r, r->holder) && is_moving(r) && still_holds(r);
     if (!stays) {
         choose(r, starving, count);
     }
@@ -320,6 +325,9 @@ void orr_kai__reserve(struct orr_kai_reserve *r, const struct orr_view *view,
     r->denied_in = orr_zgrow(r->denied_in, &r->denied_in_capacity, slots, sizeof *r->denied_in);
     r->would_fit_in =
         orr_zgrow(r->would_fit_in, &r->would_fit_in_capacity, slots, sizeof *r->would_fit_in);
+    r->excused_in = orr_zgrow(r->excused_in, &r->excused_in_capacity, slots, sizeof *r->excused_in);
+    r->promised = orr_zgrow(r->promised, &r->promised_capacity, r->session->task_count + (size_t)1,
+                            sizeof *r->promised);
     int32_t *most = list_priorities(r);
     struct starving *starving = NULL;
     uint32_t count = 0, capacity = 0;
@@ -371,10 +379,25 @@ static bool is_incomplete(const struct orr_kai_reserve *r, uint32_t slot)
            !orr_jobview_gang_satisfied(r->session, orr_jobview_whole(slot));
 }
 
+/* Did victims leave the node for its sake? Tasks of a job may change places. */
+static bool is_promised(const struct orr_kai_reserve *r, uint32_t slot, uint32_t node)
+{
+    const struct orr_sjob *job = &r->session->jobs[slot];
+    bool found = false;
+    for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
+        found = found || (r->promised[t].in + 1 == r->cycle && r->promised[t].node == node);
+    }
+    return found;
+}
+
 bool orr_kai__reserve_admits(struct orr_kai_reserve *r, uint32_t task, uint32_t node)
 {
     const struct orr_stask *it = &r->session->tasks[task];
     if (r->looking || r->holder == ORR_NONE || !r->kept[node] || it->job == r->holder) {
+        return true;
+    }
+    if (is_promised(r, it->job, node)) {
+        r->excused_in[it->job] = r->cycle;
         return true;
     }
     const bool runs = orr_status_in(it->held.status, ORR_STATES_ACTIVE_ALLOCATED);
@@ -393,12 +416,22 @@ bool orr_kai__reserve_admits(struct orr_kai_reserve *r, uint32_t task, uint32_t 
 
 void orr_kai__reserve_settle(struct orr_kai_reserve *r)
 {
+    if (r->params->reservation_ms == 0) {
+        return;
+    }
     r->evicted = false;
     for (uint32_t i = 0; i < r->session->decision_count; i++) {
         const struct orr_decision *d = &r->session->decisions[i];
         r->evicted = r->evicted || (d->kind == ORR_DECISION_EVICT &&
                                     orr_status_in(r->session->tasks[d->task].status_at_open,
                                                   ORR_STATES_ACTIVE_ALLOCATED));
+    }
+    for (uint32_t i = 0; r->evicted && i < r->session->decision_count; i++) {
+        const struct orr_decision *d = &r->session->decisions[i];
+        if (d->kind == ORR_DECISION_PIPELINE) {
+            r->promised[d->task].in = r->cycle;
+            r->promised[d->task].node = d->node;
+        }
     }
     r->looking = true;
     for (uint32_t i = 0; i < r->denied_count; i++) {
@@ -416,6 +449,11 @@ void orr_kai__reserve_settle(struct orr_kai_reserve *r)
     r->looking = false;
 }
 
+bool orr_kai__reserve_denied(const struct orr_kai_reserve *r, uint32_t slot)
+{
+    return slot < r->denied_in_capacity && r->denied_in[slot] == r->cycle;
+}
+
 bool orr_kai__reserve_delays(const struct orr_kai_reserve *r, uint32_t slot)
 {
     return r->holder != ORR_NONE && slot < r->would_fit_in_capacity &&
@@ -425,21 +463,25 @@ bool orr_kai__reserve_delays(const struct orr_kai_reserve *r, uint32_t slot)
 enum orr_status orr_kai__reserve_audit(const struct orr_kai_reserve *r, const struct orr_view *view,
                                        struct orr_err *err)
 {
-    for (uint32_t j = 0; r->holder != ORR_NONE && view->now == r->at_ms && j < view->job_count;
-         j++) {
-        const bool started =
-            view->jobs[j].phase == ORR_JOB_RUNNING && view->jobs[j].start_ms == r->at_ms;
-        if (!started || j == r->holder_job || ends_in_time(r, j, r->at_ms)) {
+    const bool holds = r->holder != ORR_NONE && view->now == r->at_ms;
+    for (uint32_t slot = 0; holds && slot < r->session->job_count; slot++) {
+        const uint32_t j = r->job_of_slot[slot];
+        const bool started = !r->session->jobs[slot].invalid &&
+                             view->jobs[j].phase == ORR_JOB_RUNNING &&
+                             view->jobs[j].start_ms == r->at_ms;
+        if (!started || j == r->holder_job || r->excused_in[slot] == r->cycle ||
+            ends_in_time(r, j, r->at_ms)) {
             continue;
         }
         const struct orr_placement *placements = view->ledger->placements;
         for (uint32_t p = view->jobs[j].placement; p != ORR_NONE; p = placements[p].next) {
             for (uint32_t n = 0; n <= placements[p].more_nodes; n++) {
-                if (r->kept[placements[p].node + n]) {
+                const uint32_t node = placements[p].node + n;
+                if (r->kept[node]) {
                     return orr_fail(err, ORR_BUG,
                                     "kai: job %u started at %lld ms on node %u, which is kept for "
                                     "job %u from %lld ms on",
-                                    j, (long long)r->at_ms, placements[p].node + n, r->holder_job,
+                                    j, (long long)r->at_ms, node, r->holder_job,
                                     (long long)r->from_ms);
                 }
             }

@@ -30,6 +30,13 @@ struct orr_kai_reserve {
     uint32_t denied_in_capacity;
     uint64_t *would_fit_in; /* by slot: the cycle in which it would have had a place but for that */
     uint32_t would_fit_in_capacity;
+    struct orr_kai_promised {
+        uint64_t in; /* the cycle that last said so */
+        uint32_t node;
+    } * promised; /* by task: where it would get room of victims */
+    uint32_t promised_capacity;
+    uint64_t *excused_in; /* by slot: the cycle in which it got such room on a node that is kept */
+    uint32_t excused_in_capacity;
     uint64_t cycle;
     struct orr_kai_release *releases; /* by (at, slot) */
     uint32_t release_count, release_capacity, released;
@@ -47,6 +54,8 @@ void orr_kai__reserve(struct orr_kai_reserve *reserve, const struct orr_view *vi
 void orr_kai__reserve_settle(struct orr_kai_reserve *reserve);
 /* `node_filter` of the session's hooks. */
 bool orr_kai__reserve_admits(struct orr_kai_reserve *reserve, uint32_t task, uint32_t node);
+/* Was the job of the slot kept off a node in this cycle? */
+bool orr_kai__reserve_denied(const struct orr_kai_reserve *reserve, uint32_t slot);
 /* Does the job of the slot wait for no other reason than the reservation? */
 bool orr_kai__reserve_delays(const struct orr_kai_reserve *reserve, uint32_t slot);
 /* ORR_BUG: somebody started in the last cycle who is still on a node that is kept when the holder

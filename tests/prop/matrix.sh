@@ -58,7 +58,7 @@ one_run() { # FILE OPTIONS...
     "$orrery" run s.yaml --policy "$policy" -o "$file" -q --force "$@" >out 2>err
 }
 # all there are, and again with a parameter that promises something of its own
-policies="$("$orrery" policies | awk 'NF == 0 { exit } { print $1 }') kai,reservation=60s"
+policies="$("$orrery" policies | awk 'NF == 0 { exit } { print $1 }') kai,reservation=100s"
 reservations=0
 seed=$from
 while [ "$seed" -lt $((from + count)) ]; do

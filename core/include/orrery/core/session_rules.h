@@ -57,6 +57,8 @@ struct orr_session_hooks {
     bool (*victim_filter)(void *self, enum orr_action action, uint32_t preemptor, uint32_t victim);
     /* False: the task stays off a node that would take it, in attempts and simulations. */
     bool (*node_filter)(void *self, uint32_t task, uint32_t node);
+    /* Did it keep tasks of the job off some node in this cycle? */
+    bool (*was_filtered)(void *self, uint32_t job);
 };
 
 ORR_API_END
