@@ -61,21 +61,12 @@ static inline int64_t key_at(const void *keys, size_t stride, uint32_t id)
     return key;
 }
 
-void orr_sort_ids_by_i64(uint32_t *ids, uint32_t count, const void *keys, size_t stride)
+/* Least digit first, to and fro between ids and a buffer for as many. `differ`: bits in which keys
+ * differ. */
+static void radix(uint32_t *ids, uint32_t count, const void *keys, size_t stride, uint64_t differ,
+                  uint32_t *buffer)
 {
-    uint64_t differ = 0;
-    bool sorted = true;
-    int64_t last = INT64_MIN;
-    for (uint32_t i = 0; i < count; i++) {
-        const int64_t key = key_at(keys, stride, ids[i]);
-        differ |= biased(key) ^ biased(key_at(keys, stride, ids[0]));
-        sorted = sorted && last <= key;
-        last = key;
-    }
-    if (sorted) {
-        return;
-    }
-    uint32_t *buffer = orr_alloc(count, sizeof *buffer), *a = ids, *b = buffer;
+    uint32_t *a = ids, *b = buffer;
     for (unsigned shift = 0; shift < 64; shift += DIGIT_BITS) {
         if ((differ >> shift & (DIGITS - 1)) == 0) {
             continue;
@@ -99,6 +90,34 @@ void orr_sort_ids_by_i64(uint32_t *ids, uint32_t count, const void *keys, size_t
     }
     if (a != ids) {
         memcpy(ids, a, count * sizeof *ids);
+    }
+}
+
+void orr_sort_ids_by_i64(uint32_t *ids, uint32_t count, const void *keys, size_t stride)
+{
+    uint64_t differ = 0;
+    bool sorted = true;
+    int64_t last = INT64_MIN;
+    for (uint32_t i = 0; i < count; i++) {
+        const int64_t key = key_at(keys, stride, ids[i]);
+        differ |= biased(key) ^ biased(key_at(keys, stride, ids[0]));
+        sorted = sorted && last <= key;
+        last = key;
+    }
+    if (sorted) {
+        return;
+    }
+    /* by halves, the first of which is then merged from the buffer: it need not be larger */
+    const uint32_t half = count / 2;
+    uint32_t *buffer = orr_alloc(count - half, sizeof *buffer);
+    radix(ids, half, keys, stride, differ, buffer);
+    radix(ids + half, count - half, keys, stride, differ, buffer);
+    memcpy(buffer, ids, half * sizeof *ids);
+    uint32_t left = 0, right = half;
+    for (uint32_t out = 0; left < half; out++) {
+        const bool first = right == count ||
+                           key_at(keys, stride, buffer[left]) <= key_at(keys, stride, ids[right]);
+        ids[out] = first ? buffer[left++] : ids[right++];
     }
     orr_free(buffer);
 }

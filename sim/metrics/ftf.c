@@ -7,9 +7,10 @@
 
 #include "summary_int.h"
 
-struct form { /* one of the three */
-    double *rho;
-    uint32_t count;
+/* Of a job its integral, or of the values of a form one: there may be as many as jobs. */
+union job_value {
+    uint64_t job_ms;
+    double rho;
 };
 
 /* The value of the nearest rank. */
@@ -19,20 +20,20 @@ static double quantile(double *values, uint32_t count, double share)
     return orr_select(values, count, rank < 1.0 ? 0 : (uint32_t)rank - 1);
 }
 
-static struct orr_ftf form_result(struct form *form)
+static struct orr_ftf form_result(union job_value *values, uint32_t count)
 {
-    struct orr_ftf result = {(double)NAN, (double)NAN, (double)NAN, form->count};
+    struct orr_ftf result = {(double)NAN, (double)NAN, (double)NAN, count};
     uint32_t above = 0;
-    if (form->count == 0) {
+    if (count == 0) {
         return result;
     }
-    result.max = form->rho[0];
-    for (uint32_t i = 0; i < form->count; i++) {
-        result.max = form->rho[i] > result.max ? form->rho[i] : result.max;
-        above += form->rho[i] > 1.0;
+    result.max = values[0].rho;
+    for (uint32_t i = 0; i < count; i++) {
+        result.max = values[i].rho > result.max ? values[i].rho : result.max;
+        above += values[i].rho > 1.0;
     }
-    result.above = (double)above / (double)form->count;
-    result.p95 = quantile(form->rho, form->count, 0.95);
+    result.above = (double)above / (double)count;
+    result.p95 = quantile(&values[0].rho, count, 0.95);
     return result;
 }
 
@@ -70,35 +71,50 @@ static void crowd_until(struct crowd *crowd, orr_ms at)
     crowd->at = at;
 }
 
-/* Jobs in the order in which they were submitted, that of their rows unless users waited for
- * results. Caller frees. */
-static uint32_t *by_submit(const struct orr_world *world, const struct orr_run *run,
-                           orr_ms *submits)
+/* Jobs in the order in which they were submitted, which is that of their rows (NULL) unless users
+ * waited for results. Caller frees. */
+static uint32_t *by_submit(const struct orr_world *world, const struct orr_run *run)
 {
-    uint32_t *jobs = orr_alloc(world->job_count + (size_t)1, sizeof *jobs);
-    bool is_sorted = true;
+    uint32_t sorted = 1;
+    while (sorted < world->job_count &&
+           orr_run_submit_ms(world, run, sorted - 1) <= orr_run_submit_ms(world, run, sorted)) {
+        sorted++;
+    }
+    if (sorted >= world->job_count) {
+        return NULL;
+    }
+    uint32_t *jobs = orr_alloc(world->job_count, sizeof *jobs);
+    orr_ms *submits = orr_alloc(world->job_count, sizeof *submits);
     for (uint32_t j = 0; j < world->job_count; j++) {
         jobs[j] = j;
         submits[j] = orr_run_submit_ms(world, run, j);
-        is_sorted = is_sorted && (j == 0 || submits[j - 1] <= submits[j]);
     }
-    if (!is_sorted) {
-        orr_sort_ids_by_i64(jobs, world->job_count, submits, sizeof *submits);
-    }
+    orr_sort_ids_by_i64(jobs, world->job_count, submits, sizeof *submits);
+    orr_free(submits);
     return jobs;
+}
+
+/* A job that comes: its integral is what its shard had until then. */
+static void crowd_join(const struct orr_world *world, const struct orr_run *run,
+                       struct crowd *crowds, uint32_t job, union job_value *values)
+{
+    if (run->ledger->jobs[job].phase != ORR_JOB_FUTURE) {
+        struct crowd *crowd = &crowds[shard_of(world, job)];
+        crowd_until(crowd, orr_run_submit_ms(world, run, job));
+        values[job].job_ms = crowd->job_ms;
+        crowd->now++;
+        crowd->total++;
+    }
 }
 
 /* Walks over submits and ends in order of time and gives, for each job that finished, the integral
  * over its life of how many jobs its shard had. Caller frees. */
-static uint64_t *crowd_job_ms(const struct orr_world *world, const struct orr_run *run,
-                              struct crowd *crowds)
+static union job_value *crowd_job_ms(const struct orr_world *world, const struct orr_run *run,
+                                     struct crowd *crowds)
 {
     const struct orr_job_state *states = run->ledger->jobs;
-    uint64_t *job_ms = orr_alloc(world->job_count + (size_t)1, sizeof *job_ms);
     uint32_t *jobs = orr_alloc(world->job_count + (size_t)1, sizeof *jobs);
     uint32_t count = 0, next = 0;
-    orr_ms *submits = orr_alloc(world->job_count + (size_t)1, sizeof *submits);
-    uint32_t *comers = by_submit(world, run, submits);
     for (uint32_t j = 0; j < world->job_count; j++) {
         if (states[j].phase == ORR_JOB_FINISHED || states[j].phase == ORR_JOB_WITHDRAWN) {
             jobs[count++] = j;
@@ -107,35 +123,33 @@ static uint64_t *crowd_job_ms(const struct orr_world *world, const struct orr_ru
     if (count > 0) {
         orr_sort_ids_by_i64(jobs, count, &states->end_ms, sizeof *states);
     }
+    uint32_t *comers = by_submit(world, run);
+    union job_value *values = orr_alloc(world->job_count + (size_t)1, sizeof *values);
     for (uint32_t e = 0; e <= count; e++) {
-        orr_ms until = e < count ? states[jobs[e]].end_ms : ORR_MS_NEVER;
-        for (; next < world->job_count && submits[comers[next]] <= until; next++) {
-            const uint32_t j = comers[next];
-            struct crowd *crowd = &crowds[shard_of(world, j)];
-            if (states[j].phase != ORR_JOB_FUTURE) {
-                crowd_until(crowd, submits[j]);
-                job_ms[j] = crowd->job_ms;
-                crowd->now++;
-                crowd->total++;
+        const orr_ms until = e < count ? states[jobs[e]].end_ms : ORR_MS_NEVER;
+        for (; next < world->job_count; next++) {
+            const uint32_t j = comers != NULL ? comers[next] : next;
+            if (orr_run_submit_ms(world, run, j) > until) {
+                break;
             }
+            crowd_join(world, run, crowds, j, values);
         }
         if (e < count) {
-            uint32_t j = jobs[e];
+            const uint32_t j = jobs[e];
             struct crowd *crowd = &crowds[shard_of(world, j)];
             crowd_until(crowd, until);
-            job_ms[j] = crowd->job_ms - job_ms[j];
+            values[j].job_ms = crowd->job_ms - values[j].job_ms;
             crowd->now--;
         }
     }
     orr_free(jobs);
     orr_free(comers);
-    orr_free(submits);
-    return job_ms;
+    return values;
 }
 
 /* NAN: the form says nothing of the job. */
 static double rho_of(const struct orr_world *world, const struct orr_run *run,
-                     const struct crowd *crowds, const uint64_t *job_ms, enum orr_ftf_form form,
+                     const struct crowd *crowds, uint64_t job_ms, enum orr_ftf_form form,
                      uint32_t job)
 {
     const struct orr_job_spec *spec = &world->specs[job];
@@ -150,7 +164,7 @@ static double rho_of(const struct orr_world *world, const struct orr_run *run,
         has = own_mgpu(world, run, job);
         break;
     case ORR_FTF_THEMIS:
-        asked = (double)job_ms[job] / took;
+        asked = (double)job_ms / took;
         has = gpus;
         break;
     default: asked = (double)crowds[shard].total; has = gpus;
@@ -158,26 +172,35 @@ static double rho_of(const struct orr_world *world, const struct orr_run *run,
     return has > 0.0 ? took / ((double)spec->work_ms * at_least_1(asked / has)) : (double)NAN;
 }
 
+/* The values of a form take the place of the integrals, which only Themis' form looks at. */
+static uint32_t rho_of_jobs(const struct orr_world *world, const struct orr_run *run,
+                            const struct orr_summary *summary, const struct crowd *crowds,
+                            enum orr_ftf_form form, union job_value *values)
+{
+    uint32_t count = 0;
+    for (uint32_t j = 0; j < world->job_count; j++) {
+        if (orr_summary__in_window(world, run, summary, j) &&
+            world->specs[j].kind != ORR_KIND_INFERENCE &&
+            run->ledger->jobs[j].phase == ORR_JOB_FINISHED && world->specs[j].work_ms > 0) {
+            const double rho = rho_of(world, run, crowds, values[j].job_ms, form, j);
+            values[count].rho = rho;
+            count += isnan(rho) ? 0 : 1;
+        }
+    }
+    return count;
+}
+
 void orr_summary__ftf(const struct orr_world *world, const struct orr_run *run,
                       struct orr_summary *summary)
 {
+    static const enum orr_ftf_form forms[] = {ORR_FTF_THEMIS, ORR_FTF_QUOTA, ORR_FTF_SHOCKWAVE};
+    _Static_assert(sizeof forms / sizeof forms[0] == ORR_FTF_COUNT, "each form, Themis' first");
     struct crowd *crowds = orr_zalloc(run->fold.shard_count, sizeof *crowds);
-    uint64_t *job_ms = crowd_job_ms(world, run, crowds);
-    struct form form = {.rho = orr_alloc(world->job_count + (size_t)1, sizeof *form.rho)};
+    union job_value *values = crowd_job_ms(world, run, crowds);
     for (uint32_t f = 0; f < ORR_FTF_COUNT; f++) {
-        form.count = 0;
-        for (uint32_t j = 0; j < world->job_count; j++) {
-            if (orr_summary__in_window(world, run, summary, j) &&
-                world->specs[j].kind != ORR_KIND_INFERENCE &&
-                run->ledger->jobs[j].phase == ORR_JOB_FINISHED && world->specs[j].work_ms > 0) {
-                const double rho = rho_of(world, run, crowds, job_ms, (enum orr_ftf_form)f, j);
-                form.rho[form.count] = rho;
-                form.count += isnan(rho) ? 0 : 1;
-            }
-        }
-        summary->ftf[f] = form_result(&form);
+        const uint32_t count = rho_of_jobs(world, run, summary, crowds, forms[f], values);
+        summary->ftf[forms[f]] = form_result(values, count);
     }
-    orr_free(form.rho);
-    orr_free(job_ms);
+    orr_free(values);
     orr_free(crowds);
 }
