@@ -52,7 +52,8 @@ static void check_round_trip(const struct orr_workload *first)
         ORR_ASSERT(a->time_limit_ms == b->time_limit_ms && a->kind == b->kind);
         ORR_ASSERT(a->gpus == b->gpus && a->pods == b->pods);
         ORR_ASSERT(a->gpus_per_pod == b->gpus_per_pod);
-        ORR_ASSERT(a->extra != 0 || b->extra == 0); /* an extra that states nothing is not written */
+        ORR_ASSERT(a->extra != 0 ||
+                   b->extra == 0); /* an extra that states nothing is not written */
         ORR_ASSERT(is_same_name(orr_idmap_name(&first->jobs, a->job),
                                 orr_idmap_name(&second.jobs, b->job)));
     }
