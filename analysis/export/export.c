@@ -132,6 +132,7 @@ static enum orr_status copy_rows(struct orr_results *in, const char *table, cons
 {
     sqlite3_stmt *rows = NULL, *line = NULL;
     struct orr_json json = {.out = out};
+    orr_results_make_views(in, sql);
     if (sqlite3_prepare_v2(in->db, sql, -1, &rows, NULL) != SQLITE_OK) {
         return orr_fail(err, ORR_DATA, "%s: %s", in->path, sqlite3_errmsg(in->db));
     }

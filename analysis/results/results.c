@@ -33,9 +33,40 @@ static void db_failed(struct orr_results *results)
     }
 }
 
+/* The program's own views, under the names of those in the file, which they hide: a view that
+ * somebody changed may never end. They take longer than most statements, hence only before the
+ * first that names one. */
+static void shadow_views(struct orr_results *results)
+{
+    static const char begin[] = "CREATE VIEW ";
+    char *sql = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&sql, &bytes);
+    ORR_ASSERT(out != NULL);
+    const char *rest = orr_views_sql;
+    for (const char *at; (at = strstr(rest, begin)) != NULL; rest = at + strlen(begin)) {
+        (void)fprintf(out, "%.*sCREATE TEMP VIEW ", (int)(at - rest), rest);
+    }
+    (void)fputs(rest, out);
+    (void)fclose(out);
+    if (sqlite3_exec(results->db, sql, NULL, NULL, NULL) != SQLITE_OK) {
+        db_failed(results);
+    }
+    free(sql);
+}
+
+void orr_results_make_views(struct orr_results *results, const char *sql)
+{
+    if (results->status == ORR_OK && results->lacks_views && strstr(sql, "v_") != NULL) {
+        results->lacks_views = false;
+        shadow_views(results);
+    }
+}
+
 sqlite3_stmt *orr_results_prepare(struct orr_results *results, const char *sql)
 {
     sqlite3_stmt *row = NULL;
+    orr_results_make_views(results, sql);
     if (results->status == ORR_OK &&
         sqlite3_prepare_v2(results->db, sql, -1, &row, NULL) != SQLITE_OK) {
         db_failed(results);
@@ -180,30 +211,6 @@ static void check_version(struct orr_results *results)
     }
 }
 
-/* The program's own views, under the names of those in the file, which they hide: a view that
- * somebody changed may never end. */
-static void shadow_views(struct orr_results *results)
-{
-    static const char begin[] = "CREATE VIEW ";
-    char *sql = NULL;
-    size_t bytes = 0;
-    if (results->status != ORR_OK) {
-        return;
-    }
-    FILE *out = open_memstream(&sql, &bytes);
-    ORR_ASSERT(out != NULL);
-    const char *rest = orr_views_sql;
-    for (const char *at; (at = strstr(rest, begin)) != NULL; rest = at + strlen(begin)) {
-        (void)fprintf(out, "%.*sCREATE TEMP VIEW ", (int)(at - rest), rest);
-    }
-    (void)fputs(rest, out);
-    (void)fclose(out);
-    if (sqlite3_exec(results->db, sql, NULL, NULL, NULL) != SQLITE_OK) {
-        db_failed(results);
-    }
-    free(sql);
-}
-
 static void open_database(struct orr_results *results, const char *path, struct orr_err *err)
 {
     *results = (struct orr_results){.path = path, .err = err, .origin_ms = ORR_MS_NONE};
@@ -234,7 +241,7 @@ void orr_results_open(struct orr_results *results, const char *path, struct orr_
     check_version(results);
     check_shape(results);
     results->origin_ms = orr_results_int(results, orr_results_sql__origin, ORR_MS_NONE);
-    shadow_views(results);
+    results->lacks_views = true;
 }
 
 bool orr_results_is_merged(const char *path)

@@ -239,7 +239,7 @@ static bool is_moving(const struct orr_kai_reserve *r)
     return leaves;
 }
 
-/* Is the job still due on the nodes that are kept for it, when it was said? */
+/* Does the job still fit on the nodes that are kept for it, at the time that was reserved? */
 static bool still_holds(struct orr_kai_reserve *r)
 {
     uint32_t *nodes = orr_alloc(r->session->node_count + (size_t)1, sizeof *nodes);

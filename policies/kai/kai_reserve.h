@@ -20,7 +20,7 @@ struct orr_kai_reserve {
     uint32_t holder; /* slot of the job that nodes are kept for, ORR_NONE: nobody; and its job */
     uint32_t holder_job;
     orr_ms from_ms;   /* by estimates it starts then at the latest */
-    orr_ms at_ms;     /* of the cycle that said so */
+    orr_ms at_ms;     /* of the cycle that placed it there */
     bool *kept;       /* by node */
     bool evicted;     /* somebody was, in the last cycle */
     bool looking;     /* the cycle tries what would be: nobody is kept off */
@@ -31,7 +31,7 @@ struct orr_kai_reserve {
     uint64_t *would_fit_in; /* by slot: the cycle in which it would have had a place but for that */
     uint32_t would_fit_in_capacity;
     struct orr_kai_promised {
-        uint64_t in; /* the cycle that last said so */
+        uint64_t in; /* the cycle that last found it so */
         uint32_t node;
     } * promised; /* by task: where it would get room of victims */
     uint32_t promised_capacity;

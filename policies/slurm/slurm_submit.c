@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* slurm_submit.c - what sbatch is refused: limits of jobs that wait and run together, and what can
- * be told of a job alone where slurm.conf or its QOS wants it told at once.
+ * be judged of a job alone where slurm.conf or its QOS wants it refused at once.
  *
  * As for those that run, the QOS of the partition goes before the job's, and a limit of a QOS hides
  * the same one of associations. An array is taken or refused as a whole. */
@@ -137,7 +137,7 @@ static enum orr_reason check_counts(const struct slurm *slurm, const struct slur
     return found != ORR_REASON_NONE ? found : check_assocs(conf, job->assoc, count, &hidden);
 }
 
-/* --- what is told of a job alone --- */
+/* --- what is judged of a job alone --- */
 
 static bool keeps_limits(const struct slurm_job *job, const struct slurm_partition *partition)
 {

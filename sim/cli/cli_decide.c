@@ -54,7 +54,7 @@ static void print_json(const struct orr_decided *decided)
         if (wait->has_priority) {
             orr_json_int(&json, "priority", wait->priority);
         }
-        orr_json_text(&json, "told", wait->told);
+        orr_json_text(&json, "result", wait->result);
         orr_json_seconds(&json, "planned_s", wait->planned_ms);
         orr_json_text(&json, "planned_nodes", wait->nodes);
         orr_json_close(&json, '}');
@@ -233,8 +233,9 @@ static enum orr_status decide_now(const struct orr_cli_decide *ask, struct orr_c
 static void print_assumption(const struct orr_cli_decide *ask, const struct orr_cli_now *now)
 {
     if (now->is_one && ask->remaining_ms == ORR_MS_NONE) {
-        (void)printf("\nnote: how long jobs run is in no snapshot: policies that ask were told 1h "
-                     "from now on (--remaining, --run-time)\n");
+        (void)printf(
+            "\nnote: how long jobs run is in no snapshot: policies that need it count with 1h "
+            "from now on (--remaining, --run-time)\n");
     }
 }
 

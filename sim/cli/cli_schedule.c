@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include <orrery/base/text.h>
+#include <orrery/policies/registry.h>
 #include <orrery/sim/import.h>
+#include <orrery/sim/plugin.h>
 
 #include "cells.h"
 #include "cli.h"
@@ -46,6 +48,10 @@ static void check_schedule(struct schedule_options *options, struct argp_state *
 {
     if (options->run.path_count == 0) {
         argp_error(state, "name a snapshot, or a scenario");
+    }
+    const char *policy = options->run.policy;
+    if (policy != NULL && orr_policy_find(policy) == NULL && !orr_plugin_is(policy)) {
+        argp_error(state, "unknown policy \"%s\"; `orrery policies` lists them", policy);
     }
     if (options->cycles != 0 && !is_kueue(options)) {
         argp_error(state, "--cycles: only kueue decides several cycles on one state");
@@ -434,7 +440,7 @@ int orr_cli_schedule(int argc, char **argv)
         "sim/import/README.md describes all of them. "
         "A SCENARIO is decided on by its own policy or the one that is named: its state at --now, "
         "up to which it is run. Policies that are neither kai nor kueue take both; of slurm the "
-        "main pass and backfill are told, with priorities and planned starts. "
+        "main pass and backfill are reported, with priorities and planned starts. "
         "With --quiet only decisions and waiting jobs are told, with --verbose also what pods "
         "without a PodGroup were grouped into. "
         "`orrery policies kai` says which features are supported and what shows it.",

@@ -14,7 +14,6 @@
 #include <orrery/core/session_build.h>
 #include <orrery/core/statement.h>
 #include <orrery/policies/kai.h>
-#include <orrery/policies/kai_hooks.h>
 #include <orrery/policies/registry.h>
 #include <orrery/traces/source.h>
 
@@ -174,6 +173,31 @@ static bool is_true(const struct orr_policy *policy, const void *params, const c
     return true;
 }
 
+/* What the policy of a run adds to KAI's rules, which a single session does not know: refused
+ * where it is set. */
+static enum orr_status refuse_of_runs(const struct orr_policy *policy, const void *params,
+                                      struct orr_err *err)
+{
+    static const char *const names[] = {"hooks", "victim_order", "ageing", "reservation"};
+    void *defaults = orr_zalloc(1, policy->params_bytes);
+    enum orr_status status = ORR_OK;
+    orr_params_init(policy->params, defaults);
+    for (const struct orr_param *row = policy->params; row->name != NULL; row++) {
+        for (size_t i = 0; i < sizeof names / sizeof *names && status == ORR_OK; i++) {
+            char text[256], usual[256];
+            orr_params_format(row, params, text, sizeof text);
+            orr_params_format(row, defaults, usual, sizeof usual);
+            if (strcmp(row->name, names[i]) == 0 && strcmp(text, usual) != 0) {
+                status = orr_fail(err, ORR_USAGE,
+                                  "%s: heeded in runs only; run the snapshot: orrery run SNAPSHOT",
+                                  row->name);
+            }
+        }
+    }
+    orr_free(defaults);
+    return status;
+}
+
 static void run_cycle(struct import_model *model, const struct orr_policy *policy,
                       const void *params, struct orr_snapshot *out)
 {
@@ -221,9 +245,8 @@ static enum orr_status schedule(struct import_model *model,
     }
     void *params = orr_zalloc(1, policy->params_bytes);
     status = configure(model, policy, options, params, err);
-    if (status == ORR_OK && orr_kai_hooks_named(params)[0] != '\0') {
-        status = orr_fail(err, ORR_USAGE,
-                          "hooks: heeded in runs only; run the snapshot: orrery run SNAPSHOT");
+    if (status == ORR_OK) {
+        status = refuse_of_runs(policy, params, err);
     }
     if (status == ORR_OK) {
         out->policy = policy->name;

@@ -3,8 +3,8 @@
  *
  *   orr_point_branch     the run, held at the moment
  *     begin, look, decided  what the cycles say as they happen
- *     hold               has anything been said? else a second more, as a policy has clocks of its
- * own list_waits           of the ledger as the cycles leave it
+ *     hold               a second more while nothing was decided: a policy has clocks of its own
+ *   list_waits           of the ledger as the cycles leave it
  */
 #include <orrery/sim/decide.h>
 
@@ -18,7 +18,7 @@
 
 enum { SECONDS_MOST = 60 };
 
-struct told { /* of a job, by the last action that looked at it */
+struct outcome { /* of a job, by the last action that looked at it */
     const char *action, *result, *nodes;
     bool has_priority;
     int64_t priority;
@@ -32,10 +32,10 @@ struct deciding {
     struct orr_branching branching;
     struct orr_cycle_trace trace;
     const struct orr_ledger *ledger;
-    struct told *told; /* by job */
+    struct outcome *outcomes; /* by job */
     orr_ms now;
     uint32_t running, seconds;
-    bool said; /* something was decided or explained */
+    bool decided; /* or explained: a cycle did something */
 };
 
 static const char *keep(struct deciding *d, const char *text)
@@ -84,13 +84,13 @@ static const char *nodes_of(struct deciding *d, uint32_t job)
     return kept;
 }
 
-/* --- told by cycles --- */
+/* --- what cycles report --- */
 
 static void begin(void *context, uint64_t cycle, orr_ms now, const struct orr_ledger *ledger)
 {
     struct deciding *d = context;
     (void)cycle;
-    d->running = d->said ? d->running : ledger->running_jobs;
+    d->running = d->decided ? d->running : ledger->running_jobs;
     d->ledger = ledger;
     d->now = now;
 }
@@ -99,13 +99,13 @@ static void look(void *context, const struct orr_look *look)
 {
     struct deciding *d = context;
     if (look->kind == ORR_LOOK_JOB && look->job != ORR_NONE) {
-        struct told *told = &d->told[look->job];
-        *told =
-            (struct told){.action = look->action,
-                          .result = look->result,
-                          .has_priority = look->priority != NULL || told->has_priority,
-                          .priority = look->priority != NULL ? *look->priority : told->priority,
-                          .planned_ms = look->planned_ms != NULL ? *look->planned_ms : ORR_MS_NONE};
+        struct outcome *outcome = &d->outcomes[look->job];
+        *outcome = (struct outcome){
+            .action = look->action,
+            .result = look->result,
+            .has_priority = look->priority != NULL || outcome->has_priority,
+            .priority = look->priority != NULL ? *look->priority : outcome->priority,
+            .planned_ms = look->planned_ms != NULL ? *look->planned_ms : ORR_MS_NONE};
         char text[512];
         FILE *out = fmemopen(text, sizeof text - 1, "w");
         ORR_ASSERT(out != NULL);
@@ -114,18 +114,18 @@ static void look(void *context, const struct orr_look *look)
             put_node(d, out, n == 0, look->nodes[n], 1);
         }
         (void)fclose(out);
-        told->nodes = look->node_count > 0 ? keep(d, text) : NULL;
+        outcome->nodes = look->node_count > 0 ? keep(d, text) : NULL;
     }
 }
 
 /* The first word is that of the moment. */
 static void say(struct deciding *d)
 {
-    if (!d->said) {
+    if (!d->decided) {
         d->out->at_ms = d->now;
         d->out->running = d->running;
     }
-    d->said = true;
+    d->decided = true;
 }
 
 static void decided(void *context, const struct orr_txn_decision *one)
@@ -142,7 +142,7 @@ static void decided(void *context, const struct orr_txn_decision *one)
     out->ones = ORR_ROOM_FOR_ONE(out->ones, out->one_count, out->one_capacity);
     out->ones[out->one_count++] = (struct orr_decided_one){
         .deed = deeds[one->deed],
-        .action = d->told[whose].action,
+        .action = d->outcomes[whose].action,
         .job = job_name(d, one->job),
         .queue = queue_name(d, one->job),
         .nodes = takes ? "" : nodes_of(d, one->job),
@@ -165,8 +165,8 @@ static void explained(void *context, const struct orr_explanation *explanation)
 static orr_ms hold(void *context, struct orr_branch *branch)
 {
     struct deciding *d = context;
-    d->out->running = d->said ? d->out->running : branch->run->ledger->running_jobs;
-    return d->said || d->seconds++ == SECONDS_MOST ? ORR_MS_NONE : branch->at_ms + 1000;
+    d->out->running = d->decided ? d->out->running : branch->run->ledger->running_jobs;
+    return d->decided || d->seconds++ == SECONDS_MOST ? ORR_MS_NONE : branch->at_ms + 1000;
 }
 
 static enum orr_status ready(void *context, struct orr_point *point, struct orr_err *err)
@@ -180,7 +180,7 @@ static enum orr_status ready(void *context, struct orr_point *point, struct orr_
                         "--now %s: neither a time of the run such as 12d or 3h, nor a date%s", at,
                         d->out->origin_ms == ORR_MS_NONE ? ", which this run does not have" : "");
     }
-    d->told = orr_zalloc(point->world.job_count + (size_t)1, sizeof *d->told);
+    d->outcomes = orr_zalloc(point->world.job_count + (size_t)1, sizeof *d->outcomes);
     d->trace.from_ms = from;
     d->branching.at_ms = from;
     d->out->at_ms = from;
@@ -193,7 +193,7 @@ static void list_waits(struct deciding *d)
     struct orr_decided *out = d->out;
     out->waits = orr_arena_alloc(&out->arena, ledger->pending_jobs + (size_t)1, sizeof *out->waits);
     for (uint32_t j = 0; j < d->point.world.job_count; j++) {
-        const struct told *told = &d->told[j];
+        const struct outcome *outcome = &d->outcomes[j];
         const enum orr_reason reason = (enum orr_reason)ledger->jobs[j].reason;
         if (ledger->jobs[j].phase != ORR_JOB_PENDING) {
             continue;
@@ -204,12 +204,12 @@ static void list_waits(struct deciding *d)
             .reason = reason == ORR_REASON_NONE ? "none" : orr_reason_code(reason),
             .why =
                 reason == ORR_REASON_NONE ? "nothing looked at it yet" : orr_reason_words(reason),
-            .told = told->result,
-            .nodes = told->nodes,
+            .result = outcome->result,
+            .nodes = outcome->nodes,
             .pods = d->point.world.shapes.shapes[d->point.world.specs[j].shape].tasks,
-            .has_priority = told->has_priority,
-            .priority = told->priority,
-            .planned_ms = told->result != NULL ? told->planned_ms : ORR_MS_NONE};
+            .has_priority = outcome->has_priority,
+            .priority = outcome->priority,
+            .planned_ms = outcome->result != NULL ? outcome->planned_ms : ORR_MS_NONE};
     }
 }
 
@@ -247,7 +247,7 @@ enum orr_status orr_decide(const struct orr_decide_options *options, struct orr_
         list_waits(&d);
         count_cluster(&d);
     }
-    orr_free(d.told);
+    orr_free(d.outcomes);
     orr_point_release(&d.point);
     return status;
 }

@@ -26,7 +26,7 @@ enum orr_status orr_study__check_rerun(const char *results, const char *again,
 
 struct orr_study__verdict { /* what a process says at its end */
     enum orr_status status;
-    bool done;       /* it said it, of one that shares a run */
+    bool done;       /* it came to its end, of one that shares a run */
     orr_ms start_ms; /* of a probe */
     char text[sizeof((struct orr_err *)0)->text];
 };

@@ -35,7 +35,7 @@ static void wait_for(struct trunk *trunk, uint32_t nth)
     const volatile sig_atomic_t *interrupted = orr_interrupt_catch();
     int ended = 0;
     while (trunk->pids[nth] > 0 && waitpid(trunk->pids[nth], &ended, 0) < 0 && errno == EINTR) {
-        if (*interrupted) { /* perhaps nobody else told it */
+        if (*interrupted) { /* the signal may have reached this process alone */
             (void)kill(trunk->pids[nth], SIGTERM);
         }
     }

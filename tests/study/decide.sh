@@ -42,7 +42,7 @@ for policy in fifo easy conservative las srtf gittins drf kube; do
     sqlite3 r.db "SELECT name FROM job WHERE start_ms = 0 ORDER BY name" >ran
     cmp -s told ran || fail "$policy: told $(cat told), ran $(cat ran)"
     "$orrery" schedule "$source/scenarios/snapshot/two-queues.yaml" --policy $policy >out || fail "$policy of a snapshot"
-    grep -q 'were told 1h from now on' out || fail "$policy: what it assumes"
+    grep -q 'count with 1h from now on' out || fail "$policy: what it assumes"
 done
 "$orrery" schedule s.yaml --policy fifo --now 30m >out
 grep -q '^at 00:30:00: 4 nodes' out || fail "later: $(cat out)"

@@ -22,6 +22,7 @@ struct orr_results {
     struct orr_err *err;     /* borrowed; may be NULL */
     struct orr_arena arena;  /* of orr_results_text */
     orr_ms origin_ms;        /* of the clock, since 1970; ORR_MS_NONE: there is no calendar */
+    bool lacks_views;        /* the program's own were not made yet */
     bool for_people;         /* orr_results_queue gives display names; the caller sets it */
     struct orr_idmap queues; /* names, once orr_results_shown was asked ... */
     const char **shown;      /* ... and the display name of each */
@@ -31,6 +32,9 @@ struct orr_results {
  * ORR_DATA (not a results file, another version), ORR_IO. Close it in any case. */
 void orr_results_open(struct orr_results *results, const char *path, struct orr_err *err);
 void orr_results_close(struct orr_results *results);
+/* Makes the program's own views, which hide those in the file, if a statement names one:
+ * orr_results_prepare does so, who prepares by another way calls this before. */
+void orr_results_make_views(struct orr_results *results, const char *sql);
 
 /* What `sweep merge` writes: metrics of many runs, no jobs. False for all else. */
 bool orr_results_is_merged(const char *path);

@@ -199,7 +199,7 @@ ORR_API_BEGIN
       "as many tasks of its array run as its user allowed")                                        \
     X(BEGIN_TIME, "BeginTime", "it was queued again, and may not start before its begin time")
 
-/* What a scheduler says of a job that it does not take: who is told one of these leaves at once. */
+/* Why a scheduler refuses a job at submit: a job with one of these reasons leaves at once. */
 #define ORR_REASON_REFUSED_LIST(X)                                                                 \
     X(QOS_GRP_SUBMIT_JOBS_LIMIT, "QOSGrpSubmitJobsLimit",                                          \
       "refused at submit: as many jobs of its QOS waited and ran as it allows")                    \

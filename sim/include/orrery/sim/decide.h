@@ -24,7 +24,7 @@ struct orr_decided_one {
 struct orr_decided_wait {
     const char *job, *queue;
     const char *reason, *why;
-    const char *told; /* how it ended in the last action that looked at it, or NULL */
+    const char *result; /* how it ended in the last action that looked at it, or NULL */
     const char *nodes;
     uint32_t pods;
     bool has_priority;
