@@ -176,8 +176,8 @@ static void mark_class(struct kai *kai, const struct orr_view *view, uint32_t sl
     const struct orr_sjob *sjob = &kai->session.jobs[slot];
     struct orr_digest class = ORR_DIGEST_INIT;
     orr_digest_fold(&class, (uint64_t)(int64_t)spec->priority);
-    if (kai->params.reservation_ms >
-        0) { /* its estimate decides where it may go; the holder's not */
+    if (kai->params.reservation_ms > 0) {
+        /* the estimate of a job decides on which kept nodes it may go, not that of the holder */
         const bool holds = reserve->holder == slot;
         orr_digest_fold(&class, holds ? UINT64_MAX : (uint64_t)spec->estimate_ms);
     }

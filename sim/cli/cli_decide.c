@@ -142,7 +142,7 @@ static void print_waits(const struct orr_decided *decided)
             (void)printf("%-12s", "-");
         }
         orr_cells_put(wait->reason, reason);
-        (void)fputs(wait->why, stdout);
+        orr_cells_plain(wait->why);
         print_plan(decided, wait);
         (void)putchar('\n');
     }

@@ -62,7 +62,7 @@ void orr_branch_take_out(struct orr_branch *branch, uint32_t job)
     }
 }
 
-void orr_branch_owe(struct orr_branch *branch)
+void orr_branch_refresh(struct orr_branch *branch)
 {
     struct engine *engine = branch->engine;
     engine->queue_change_ms = orr_engine__queue_change_ms(engine);

@@ -539,7 +539,7 @@ static enum orr_status become(struct course *course, const struct orr_point_opti
     }
     if (status == ORR_OK) {
         orr_world_change_queues(&point->world, &point->scenario);
-        orr_branch_owe(branch);
+        orr_branch_refresh(branch);
     }
     return status;
 }
@@ -600,7 +600,7 @@ static enum orr_status build_world(const struct orr_point_options *options, stru
 }
 
 /* What came of the run, and its results file. */
-static enum orr_status tell(struct course *course)
+static enum orr_status conclude(struct course *course)
 {
     const struct orr_point_options *options = course->options;
     struct orr_point *point = course->point;
@@ -640,7 +640,7 @@ enum orr_status orr_point_run(const struct orr_point_options *options, struct or
         orr_bug_keep(&point->scenario, course.options, ORR_VERSION, err);
         book(point, 2, &course.mark);
     }
-    status = status == ORR_OK ? tell(&course) : status;
+    status = status == ORR_OK ? conclude(&course) : status;
     orr_store_abandon(course.store);
     return status;
 }

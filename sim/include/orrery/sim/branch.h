@@ -41,7 +41,7 @@ void orr_branch_rework(struct orr_branch *branch, uint32_t job);
 /* A job that waits gives up right after the branch. */
 void orr_branch_take_out(struct orr_branch *branch, uint32_t job);
 /* The world's list of changes of queues is another from the branch on, and not empty. */
-void orr_branch_owe(struct orr_branch *branch);
+void orr_branch_refresh(struct orr_branch *branch);
 /* Jobs from next_arrival on are others. */
 void orr_branch_expect(struct orr_branch *branch);
 /* Lets the run go on from the branch, to until_ms or until `started` has heard enough; the caller's
