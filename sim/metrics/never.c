@@ -327,19 +327,33 @@ static void search_all(struct search *search)
     orr_free(search->held);
 }
 
+/* Per job: whether it waits for the end of a listed job, at first or at second hand. */
+static bool *behind_any(const struct orr_world *world, const bool *listed)
+{
+    bool *behind = orr_zalloc(world->job_count + (size_t)1, sizeof *behind);
+    for (bool found = true; found;) {
+        found = false;
+        for (uint32_t e = 0; e < world->edge_count; e++) {
+            const uint32_t job = world->edges[e].job,
+                           after = world->holds[world->edges[e].hold].job;
+            if ((listed[job] || behind[job]) && !behind[after]) {
+                behind[after] = found = true;
+            }
+        }
+    }
+    return behind;
+}
+
 /* Of barred jobs that wait for others: those behind one that can never start are known by now. The
  * others are added that are behind none of this list; returns how many are left. */
 static uint32_t add_first(const struct orr_world *world, struct orr_run *run,
                           struct orr_never *barred, uint32_t count)
 {
     bool *listed = orr_zalloc(world->job_count + (size_t)1, sizeof *listed);
-    bool *behind = orr_zalloc(world->job_count + (size_t)1, sizeof *behind);
     for (uint32_t i = 0; i < count; i++) {
         listed[barred[i].job] = orr_never_of(run, barred[i].job) == NULL;
     }
-    for (uint32_t e = 0; e < world->edge_count; e++) {
-        behind[world->holds[world->edges[e].hold].job] |= listed[world->edges[e].job];
-    }
+    bool *behind = behind_any(world, listed);
     uint32_t left = 0;
     for (uint32_t i = 0; i < count; i++) {
         const struct orr_never never = barred[i];

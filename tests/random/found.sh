@@ -731,4 +731,20 @@ Y
     done
 }
 
+# The last job waits for one that waits for one that passes its queue's quota, and passes it too: `check` named the quota,
+# the run the dependency.
+case_dependency_at_second_hand() {
+    mkdir 3
+    cat >3/s.yaml <<'Y'
+cluster: {pools: {p: {nodes: 1, gpus: 2}}}
+queues: {q: {gpu: [0, 1, unlimited]}}
+workload: [{name: t, trace: t.csv}]
+policy: kai
+Y
+    printf 'job,submit_s,run_s,gpus_per_pod,kind,queue,after\nruns,0,5,1,training,q,\nover,1,5,1,interactive,q,runs\n' >3/t.csv
+    printf 'waits,2,5,1,training,q,over\nboth,3,5,1,interactive,q,waits\n' >>3/t.csv
+    right 3 # its number is one of those whose `check` is compared
+    has "group_concat(r.code, ' ') = 'non-preemptible-over-quota dependency dependency' FROM never AS n JOIN reason AS r ON r.id = n.reason"
+}
+
 "case_$2"
