@@ -270,7 +270,7 @@ static uint32_t best_whole(struct orr_sketch *sketch, uint32_t ask_index,
     if (best.node == ORR_NONE) {
         best = look_at_all(sketch, ask, nodes);
     }
-    sketch->last_ask = ask_index;
+    sketch->last_ask = best.node == ORR_NONE ? ORR_NONE : ask_index;
     sketch->last_node = best.node;
     sketch->last_change = sketch->changes + 1; /* if it goes there */
     return best.node;

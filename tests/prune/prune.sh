@@ -52,6 +52,12 @@ case_elastic() { same elastic && refutes; }
 case_fractions() { same fractions && refutes dry-run; }
 case_kinds() { same kinds && refutes; }
 case_topology() { same topology && refutes; }
+case_few_nodes() { # what a large cluster rarely comes to: a pod that fits nowhere between others that do
+    rows=600 nodes=4
+    for world in plain departments deep limits cpu cpu-short elastic fractions kinds topology everything; do
+        same "$world"
+    done
+}
 case_demands() { # victims behind more demands than a flat world tells apart
     awk -v OFS=, 'BEGIN {
         print "job", "submit_s", "run_s", "pods", "gpus_per_pod", "queue", "kind", "cpu_milli"
