@@ -3,10 +3,17 @@
  * one for each phase of a run (piecewise: what the first minutes do says nothing of the next day).
  *
  * In phase k a batch has an unknown factor Z on the hazard of all its jobs, gamma distributed with
- * mean 1 and variance theta. What its jobs have survived of the phase (the sum H of their
+ * mean 1 and variance theta. What its jobs have survived of the phase (the sum G of their
  * cumulative hazards) and how many of them ended in it (d) make the factor known better: Z is gamma
- * with shape 1/theta + d and rate 1/theta + H. Theta is taken from the batches of the past by
- * moments: of M = d - H the square is, in the mean, H + theta H^2. */
+ * with shape 1/theta + d and rate 1/theta + G.
+ *
+ * Curves of like jobs are of jobs of all batches, so a hazard H that is read from them is what is
+ * left when the factor is averaged out: exp(-H) = E exp(-Z G) = (1 + theta G)^(-1/theta). Hence
+ * G = (exp(theta H) - 1) / theta: with H in its place, jobs of which nothing else is known would
+ * live longer than their curve.
+ *
+ * Theta is taken from pairs of jobs of one batch: of M = ended - H of two of them the product is,
+ * in the mean, theta times that of their H. */
 #include "forecast_int.h"
 
 #include <math.h>
@@ -86,55 +93,114 @@ static uint32_t phase_of(orr_ms run)
     return phase;
 }
 
-/* The variance of a phase's factor, within bounds. */
-static double theta_of(const struct orr_forecast__batch *batches, uint32_t count, uint32_t phase)
+/* The hazard given the factor, from that of a curve, and back. */
+static double given(double hazard, double theta)
 {
-    double over = 0.0, square = 0.0;
-    for (uint32_t b = 0; b < count; b++) {
-        const double hazard = batches[b].hazard[phase], off = batches[b].ended[phase] - hazard;
-        over += off * off - hazard;
-        square += hazard * hazard;
-    }
-    return square > 0.0 ? fmin(fmax(over / square, 0.01), 10.0) : 1.0;
+    return expm1(fmin(theta * hazard, 500.0)) / theta;
 }
 
-/* What a job has survived, and how it ended, to its batch. */
-static void weigh(const struct orr_forecast__moment *moment, uint32_t job, orr_ms run, bool over)
+static double averaged(double hazard, double theta)
 {
-    struct orr_forecast__batch *batch = &moment->batches[moment->run->batch_of[job]];
-    const uint32_t last = phase_of(run);
+    return log1p(theta * hazard) / theta;
+}
+
+struct run_seen {
+    uint32_t job, last; /* last: phase that it is in, or ended in */
+    bool over;
+    double hazards[ORR_FORECAST__PHASES]; /* of its curve, survived in each phase */
+};
+
+/* What a job has survived, and how it ended. False: it has not run, or nobody knows anew. */
+static bool see(const struct orr_forecast__moment *moment, uint32_t job, struct run_seen *seen)
+{
+    const struct orr_forecast__run *run = moment->run;
+    const struct orr_branch *branch = moment->branch;
+    seen->over = branch->run->ledger->jobs[job].phase == ORR_JOB_FINISHED;
+    const bool counts = orr_branch_works(branch, job) && !orr_world_knows_run(run->world, job);
+    const orr_ms ran = seen->over ? run->world->specs[job].work_ms
+                       : counts   ? orr_branch_done_ms(branch, job)
+                                  : 0;
     orr_ms until[ORR_FORECAST__PHASES];
-    double hazards[ORR_FORECAST__PHASES], before = 0.0;
-    for (uint32_t k = 0; k <= last; k++) {
-        until[k] = k < last ? phase_end[k] : run;
+    double before = 0.0;
+    if (!seen->over && ran <= 0) {
+        return false;
     }
-    orr_durations_hazards(moment->durations, &moment->run->of[job], until, last + 1, hazards);
-    for (uint32_t k = 0; k <= last; k++) {
-        batch->hazard[k] += hazards[k] - before;
-        before = hazards[k];
+    seen->job = job;
+    seen->last = phase_of(ran);
+    for (uint32_t k = 0; k <= seen->last; k++) {
+        until[k] = k < seen->last ? phase_end[k] : ran;
     }
-    batch->ended[last] += over;
+    orr_durations_hazards(moment->durations, &run->of[job], until, seen->last + 1, seen->hazards);
+    for (uint32_t k = 0; k <= seen->last; k++) {
+        const double hazard = seen->hazards[k] - before;
+        before = seen->hazards[k];
+        seen->hazards[k] = hazard;
+    }
+    return true;
 }
 
+struct pairs { /* of a batch, in a phase: sums, and sums of squares, of its jobs */
+    double off, off_squares, hazard, hazard_squares;
+};
+
+/* The variance of each phase's factor, within bounds. */
+static void estimate_theta(const struct pairs *pairs, uint32_t batches, double *theta)
+{
+    for (uint32_t k = 0; k < ORR_FORECAST__PHASES; k++) {
+        double over = 0.0, under = 0.0;
+        for (uint32_t b = 0; b < batches; b++) {
+            const struct pairs *of = &pairs[(size_t)b * ORR_FORECAST__PHASES + k];
+            over += of->off * of->off - of->off_squares;
+            under += of->hazard * of->hazard - of->hazard_squares;
+        }
+        theta[k] = under > 0.0 ? fmin(fmax(over / under, 0.01), 10.0) : 1.0;
+    }
+}
+
+static void add_to_pairs(const struct run_seen *seen, struct pairs *of)
+{
+    for (uint32_t k = 0; k <= seen->last; k++) {
+        const double hazard = seen->hazards[k];
+        const double off = (seen->over && k == seen->last) - hazard;
+        of[k].off += off;
+        of[k].off_squares += off * off;
+        of[k].hazard += hazard;
+        of[k].hazard_squares += hazard * hazard;
+    }
+}
+
+static void add_to_batch(const struct run_seen *seen, const double *theta,
+                         struct orr_forecast__batch *batch)
+{
+    for (uint32_t k = 0; k <= seen->last; k++) {
+        batch->hazard[k] += given(seen->hazards[k], theta[k]);
+    }
+    batch->ended[seen->last] += seen->over;
+}
+
+/* Curves of what began lately say nothing of batches that are long over. */
 void orr_forecast__weigh_batches(struct orr_forecast__moment *moment)
 {
     const struct orr_forecast__run *run = moment->run;
-    const struct orr_job_state *states = moment->branch->run->ledger->jobs;
+    const uint32_t past = moment->branch->next_arrival;
+    struct run_seen *seen = orr_alloc(past + (size_t)1, sizeof *seen);
+    struct pairs *pairs =
+        orr_zalloc((size_t)run->batch_count * ORR_FORECAST__PHASES + 1, sizeof *pairs);
+    uint32_t count = 0;
     moment->batches = orr_zalloc(run->batch_count + (size_t)1, sizeof *moment->batches);
-    for (uint32_t j = 0; j < moment->branch->next_arrival; j++) {
-        const bool over = states[j].phase == ORR_JOB_FINISHED;
-        const orr_ms age =
-            over ? run->world->specs[j].work_ms
-            : orr_branch_works(moment->branch, j) && !orr_world_knows_run(run->world, j)
-                ? orr_branch_done_ms(moment->branch, j)
-                : 0;
-        if (over || age > 0) {
-            weigh(moment, j, age, over);
+    for (uint32_t j = 0; j < past; j++) {
+        if (see(moment, j, &seen[count]) &&
+            (!seen[count].over || orr_forecast__is_recent(moment->branch, j))) {
+            add_to_pairs(&seen[count], &pairs[(size_t)run->batch_of[j] * ORR_FORECAST__PHASES]);
+            count++;
         }
     }
-    for (uint32_t k = 0; k < ORR_FORECAST__PHASES; k++) {
-        moment->theta[k] = theta_of(moment->batches, run->batch_count, k);
+    estimate_theta(pairs, run->batch_count, moment->theta);
+    for (uint32_t i = 0; i < count; i++) {
+        add_to_batch(&seen[i], moment->theta, &moment->batches[run->batch_of[seen[i].job]]);
     }
+    orr_free(pairs);
+    orr_free(seen);
 }
 
 void orr_forecast__factors(const struct orr_forecast__moment *moment, uint32_t batch,
@@ -159,12 +225,19 @@ orr_ms orr_forecast__run_time(const struct orr_forecast__moment *moment, uint32_
                               const double *factors, double fall)
 {
     const struct orr_duration_of *of = &moment->run->of[job];
-    double falls[ORR_FORECAST__PHASES], before = 0.0, left = fall;
-    orr_durations_falls(moment->durations, of, age, phase_end, ORR_FORECAST__PHASES, falls);
+    double falls[ORR_FORECAST__PHASES], begin, at = 0.0, left = fall;
+    const orr_ms none = 0;
     uint32_t k = phase_of(age);
-    while (k + 1 < ORR_FORECAST__PHASES && left > factors[k] * (falls[k] - before)) {
-        left -= factors[k] * (falls[k] - before);
-        before = falls[k++];
+    orr_durations_falls(moment->durations, of, age, phase_end, ORR_FORECAST__PHASES, falls);
+    orr_durations_falls(moment->durations, of, age, k > 0 ? &phase_end[k - 1] : &none, 1, &begin);
+    for (;; k++) {
+        const double theta = moment->theta[k], now = given(at - begin, theta);
+        const double phase = factors[k] * (given(falls[k] - begin, theta) - now);
+        if (k + 1 == ORR_FORECAST__PHASES || left <= phase) {
+            at = begin + averaged(now + left / factors[k], theta);
+            return orr_durations_at_fall(moment->durations, of, age, at);
+        }
+        left -= phase;
+        begin = at = falls[k];
     }
-    return orr_durations_at_fall(moment->durations, of, age, before + left / factors[k]);
 }

@@ -27,7 +27,7 @@ struct orr_forecast__run {
 enum { ORR_FORECAST__PHASES = 8 }; /* of a run */
 
 struct orr_forecast__batch {             /* at a moment, by phase of a run */
-    double hazard[ORR_FORECAST__PHASES]; /* survived by its jobs, together */
+    double hazard[ORR_FORECAST__PHASES]; /* survived by its jobs, together, given its factor */
     double ended[ORR_FORECAST__PHASES];  /* of them */
 };
 
@@ -75,6 +75,9 @@ void orr_forecast__look_release(struct orr_forecast__moment *moment);
 struct orr_duration_of *orr_forecast__kinds(const struct orr_world *world,
                                             const struct orr_workload *history,
                                             struct orr_duration_of **history_of);
+
+/* Did the job begin to run lately? */
+bool orr_forecast__is_recent(const struct orr_branch *branch, uint32_t job);
 
 /* batches.c: jobs that are alike and come within an hour of each other are one. The batch of each
  * job of a world; caller frees. */

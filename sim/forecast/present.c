@@ -8,6 +8,8 @@
 #include <orrery/base/mem.h>
 
 enum { DAYS_MOST = 28 }; /* of the past that stand for what comes */
+/* Run times drift: jobs that began within so many days are asked first. */
+enum { RECENT_DAYS = 14 };
 
 static uint32_t number_of(struct orr_idmap *names, const char *name)
 {
@@ -65,6 +67,12 @@ struct orr_duration_of *orr_forecast__kinds(const struct orr_world *world,
     return of;
 }
 
+bool orr_forecast__is_recent(const struct orr_branch *branch, uint32_t job)
+{
+    const orr_ms start = branch->run->ledger->jobs[job].first_start_ms;
+    return start != ORR_MS_NONE && branch->at_ms - start <= RECENT_DAYS * ORR_FORECAST__DAY;
+}
+
 /* What ended until now, and the ages of what did not. */
 static struct orr_durations *look_back(const struct orr_forecast__run *run,
                                        const struct orr_branch *branch)
@@ -73,13 +81,14 @@ static struct orr_durations *look_back(const struct orr_forecast__run *run,
     struct orr_durations *durations = orr_durations_open();
     for (uint32_t j = 0; j < branch->next_arrival; j++) {
         const bool over = states[j].phase == ORR_JOB_FINISHED;
-        if (over) {
-            orr_durations_add(durations, &run->of[j], run->world->specs[j].work_ms, true);
-        } else if (orr_branch_works(branch, j) && !orr_world_knows_run(run->world, j)) {
-            const orr_ms age = orr_branch_done_ms(branch, j);
-            if (age > 0) {
-                orr_durations_add(durations, &run->of[j], age, false);
-            }
+        const bool counts =
+            over || (orr_branch_works(branch, j) && !orr_world_knows_run(run->world, j));
+        const orr_ms ran = over     ? run->world->specs[j].work_ms
+                           : counts ? orr_branch_done_ms(branch, j)
+                                    : 0;
+        if (over || ran > 0) {
+            (orr_forecast__is_recent(branch, j) ? orr_durations_add_recent : orr_durations_add)(
+                durations, &run->of[j], ran, over);
         }
     }
     for (uint32_t r = 0; run->history != NULL && r < run->history->count; r++) {

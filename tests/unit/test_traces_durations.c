@@ -205,6 +205,31 @@ static void falls__lead_back_to_run_times(void **state)
     orr_durations_close(durations);
 }
 
+/* Run times of before are 100 times those of lately, but for a user's own, who is known better. */
+static void recent_jobs__are_asked_first(void **state)
+{
+    (void)state;
+    struct orr_durations *durations = orr_durations_open();
+    const struct orr_duration_of mine = like(7, 3, 8, ORR_MS_NONE);
+    const struct orr_duration_of other = like(ORR_NONE, 4, 8, ORR_MS_NONE);
+    add_ladder(durations, plain, 1000, 100);
+    add_ladder(durations, mine, 50, 40);
+    for (int i = 1; i <= 40; i++) {
+        orr_durations_add_recent(durations, &other, 10 * (orr_ms)i, true);
+    }
+    orr_durations_sort(durations);
+    assert_int_equal(orr_durations_quantile(durations, &plain, 0, 0.99).run_ms, 400);
+    assert_int_equal(orr_durations_quantile(durations, &plain, 0, 0.99).group, ORR_DURATION_SIZE);
+    assert_int_equal(orr_durations_quantile(durations, &mine, 0, 0.99).run_ms, 2000);
+    assert_int_equal(orr_durations_quantile(durations, &plain, 300, 0.99).group, ORR_DURATION_LIKE);
+    assert_int_equal(orr_durations_quantile(durations, &plain, 300, 0.99).run_ms, 99000);
+    double fall = 0.0;
+    const orr_ms before = 100; /* the age: a fall behind it is below 0 */
+    orr_durations_falls(durations, &plain, 200, &before, 1, &fall);
+    assert_true(fabs(fall - log(21.0 / 31.0)) < 1e-9);
+    orr_durations_close(durations);
+}
+
 static void nothing_seen__is_said(void **state)
 {
     (void)state;
@@ -258,6 +283,7 @@ int main(void)
         cmocka_unit_test(draws__come_from_the_jobs_own_stream),
         cmocka_unit_test(hazards__count_what_ends),
         cmocka_unit_test(falls__lead_back_to_run_times),
+        cmocka_unit_test(recent_jobs__are_asked_first),
         cmocka_unit_test(nothing_seen__is_said),
         cmocka_unit_test(quantiles__invert_what_was_seen),
     };

@@ -20,7 +20,7 @@ struct seen {
     struct key key;
     int64_t run_ms;
     int64_t length; /* ms; with a limit ppm of it */
-    bool ended;
+    bool ended, recent;
 };
 
 struct group {
@@ -49,6 +49,7 @@ struct orr_durations {
     struct seen *seen;
     uint32_t count, capacity;
     struct level levels[ORR_DURATION_GROUPS];
+    struct level recent[ORR_DURATION_GROUPS]; /* of what began lately */
 };
 
 const char *orr_duration_group_name(enum orr_duration_group group)
@@ -67,12 +68,18 @@ struct orr_durations *orr_durations_open(void)
     return orr_zalloc(1, sizeof(struct orr_durations));
 }
 
+static void release_level(struct level *level)
+{
+    orr_free(level->groups);
+    orr_free(level->slots);
+    orr_free(level->steps);
+}
+
 void orr_durations_close(struct orr_durations *durations)
 {
     for (int l = 0; durations != NULL && l < ORR_DURATION_GROUPS; l++) {
-        orr_free(durations->levels[l].groups);
-        orr_free(durations->levels[l].slots);
-        orr_free(durations->levels[l].steps);
+        release_level(&durations->levels[l]);
+        release_level(&durations->recent[l]);
     }
     if (durations != NULL) {
         orr_free(durations->seen);
@@ -111,14 +118,27 @@ static int64_t length_of(const struct orr_duration_of *of, orr_ms run_ms)
     return run_ms <= 0 ? 0 : is_limited(of) ? scale(run_ms, ORR_PPM, of->limit_ms) : run_ms;
 }
 
-void orr_durations_add(struct orr_durations *durations, const struct orr_duration_of *of,
-                       orr_ms run_ms, bool ended)
+static void add(struct orr_durations *durations, const struct orr_duration_of *of, orr_ms run_ms,
+                bool ended, bool recent)
 {
     durations->seen = ORR_ROOM_FOR_ONE(durations->seen, durations->count, durations->capacity);
     durations->seen[durations->count++] = (struct seen){.key = key_of(of),
                                                         .run_ms = run_ms > 0 ? run_ms : 0,
                                                         .length = length_of(of, run_ms),
-                                                        .ended = ended};
+                                                        .ended = ended,
+                                                        .recent = recent};
+}
+
+void orr_durations_add(struct orr_durations *durations, const struct orr_duration_of *of,
+                       orr_ms run_ms, bool ended)
+{
+    add(durations, of, run_ms, ended, false);
+}
+
+void orr_durations_add_recent(struct orr_durations *durations, const struct orr_duration_of *of,
+                              orr_ms run_ms, bool ended)
+{
+    add(durations, of, run_ms, ended, true);
 }
 
 /* Among all jobs those with a limit and those without are together, by their lengths in ms. */
@@ -221,13 +241,15 @@ static void make_curve(struct step *steps, uint32_t count)
     }
 }
 
+/* Of all that was seen, or of what is recent. */
 static void make_level(const struct orr_durations *durations, const uint32_t *order,
-                       enum orr_duration_group which, struct level *level)
+                       enum orr_duration_group which, bool recent, struct level *level)
 {
     uint32_t *group = orr_alloc(durations->count + (size_t)1, sizeof *group);
     for (uint32_t i = 0; i < durations->count; i++) {
+        const struct seen *seen = &durations->seen[order[i]];
         struct key key;
-        const bool known = at_level(which, &durations->seen[order[i]].key, &key);
+        const bool known = (seen->recent || !recent) && at_level(which, &seen->key, &key);
         group[i] = known ? put_group(level, &key) : ORR_NONE;
         if (known) {
             level->groups[group[i]].count++;
@@ -273,17 +295,18 @@ void orr_durations_sort(struct orr_durations *durations)
     uint32_t *by_ms = order_by(durations, true), *by_length = order_by(durations, false);
     for (int l = 0; l < ORR_DURATION_GROUPS; l++) {
         const enum orr_duration_group which = (enum orr_duration_group)l;
-        make_level(durations, in_ms(which, true) ? by_ms : by_length, which, &durations->levels[l]);
+        const uint32_t *order = in_ms(which, true) ? by_ms : by_length;
+        make_level(durations, order, which, false, &durations->levels[l]);
+        make_level(durations, order, which, true, &durations->recent[l]);
     }
     orr_free(by_ms);
     orr_free(by_length);
 }
 
 /* NULL: nothing of the kind was seen. */
-static const struct group *find_group(const struct orr_durations *durations,
-                                      enum orr_duration_group which, const struct key *all)
+static const struct group *find_group(const struct level *level, enum orr_duration_group which,
+                                      const struct key *all)
 {
-    const struct level *level = &durations->levels[which];
     struct key key;
     if (level->slot_count == 0 || !at_level(which, all, &key)) {
         return NULL;
@@ -357,25 +380,42 @@ struct curve { /* of the group that is asked */
     int64_t age; /* in its unit */
 };
 
+/* The curve of a group of that level, if there is one. */
+static void ask_level(const struct level *level, enum orr_duration_group which,
+                      const struct orr_duration_of *of, orr_ms age_ms, struct curve *curve)
+{
+    const struct key all = key_of(of);
+    const struct group *group = find_group(level, which, &all);
+    if (group == NULL) {
+        return;
+    }
+    curve->group = which;
+    curve->steps = &level->steps[group->first];
+    curve->count = group->count;
+    curve->age = in_ms(which, is_limited(of)) ? age_ms : length_of(of, age_ms);
+    const uint32_t from = steps_until(curve->steps, curve->count, curve->age);
+    curve->ended =
+        from == curve->count ? 0 : curve->steps[from].ended_later + curve->steps[from].ended;
+}
+
+/* The user says more than the time, and the time more than what is asked for. */
+static const struct ask {
+    enum orr_duration_group group;
+    bool recent;
+} asks[] = {
+    {ORR_DURATION_USER_LIKE, true}, {ORR_DURATION_USER_LIKE, false}, {ORR_DURATION_USER, true},
+    {ORR_DURATION_USER, false},     {ORR_DURATION_LIKE, true},       {ORR_DURATION_SIZE, true},
+    {ORR_DURATION_KIND, true},      {ORR_DURATION_ALL, true},        {ORR_DURATION_LIKE, false},
+    {ORR_DURATION_SIZE, false},     {ORR_DURATION_KIND, false},      {ORR_DURATION_ALL, false}};
+
 /* Count 0: nothing was seen. */
 static struct curve find_curve(const struct orr_durations *durations,
                                const struct orr_duration_of *of, orr_ms age_ms)
 {
     struct curve curve = {.group = ORR_DURATION_ALL};
-    const struct key all = key_of(of);
-    const bool limited = is_limited(of);
-    for (int l = 0; l < ORR_DURATION_GROUPS && curve.ended < ORR_DURATION_ENOUGH; l++) {
-        const struct group *group = find_group(durations, (enum orr_duration_group)l, &all);
-        if (group == NULL) {
-            continue;
-        }
-        curve.group = (enum orr_duration_group)l;
-        curve.steps = &durations->levels[l].steps[group->first];
-        curve.count = group->count;
-        curve.age = in_ms(curve.group, limited) ? age_ms : length_of(of, age_ms);
-        const uint32_t from = steps_until(curve.steps, curve.count, curve.age);
-        curve.ended =
-            from == curve.count ? 0 : curve.steps[from].ended_later + curve.steps[from].ended;
+    for (size_t i = 0; i < sizeof asks / sizeof asks[0] && curve.ended < ORR_DURATION_ENOUGH; i++) {
+        const struct level *levels = asks[i].recent ? durations->recent : durations->levels;
+        ask_level(&levels[asks[i].group], asks[i].group, of, age_ms, &curve);
     }
     return curve;
 }
@@ -432,7 +472,7 @@ void orr_durations_falls(const struct orr_durations *durations, const struct orr
     const double before = from == 0 ? 0.0 : curve.steps[from - 1].fall;
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t to = steps_within(&curve, of, until_ms[i]);
-        falls[i] = to <= from ? 0.0 : curve.steps[to - 1].fall - before;
+        falls[i] = (to == 0 ? 0.0 : curve.steps[to - 1].fall) - before;
     }
 }
 

@@ -46,6 +46,10 @@ void orr_durations_close(struct orr_durations *durations);
 /* A job that ended after run_ms, or has run for so long. Run times below 0 count as 0. */
 void orr_durations_add(struct orr_durations *durations, const struct orr_duration_of *of,
                        orr_ms run_ms, bool ended);
+/* The same of a job that began lately. Run times drift: such jobs are asked before all of their
+ * user, and before all of the groups that know no user. */
+void orr_durations_add_recent(struct orr_durations *durations, const struct orr_duration_of *of,
+                              orr_ms run_ms, bool ended);
 /* Call it once after the last add and before the first draw: O(count). */
 void orr_durations_sort(struct orr_durations *durations);
 
@@ -72,9 +76,9 @@ struct orr_duration_draw orr_durations_draw(const struct orr_durations *duration
  * in the mean the number of them that ended. 0 where nothing was seen. */
 void orr_durations_hazards(const struct orr_durations *durations, const struct orr_duration_of *of,
                            const orr_ms *until_ms, uint32_t count, double *hazards);
-/* How far the logarithm of survival falls from the age until each of these run times, in the group
- * that a draw asks; with a factor Z on its hazard a job lives on with chance exp(-Z x fall). One
- * more than was seen is taken to live on behind every time. */
+/* How far the logarithm of survival falls from the age until each of these run times (below 0:
+ * before the age), in the group that a draw asks; with a factor Z on its hazard a job lives on with
+ * chance exp(-Z x fall). One more than was seen is taken to live on behind every time. */
 void orr_durations_falls(const struct orr_durations *durations, const struct orr_duration_of *of,
                          orr_ms age_ms, const orr_ms *until_ms, uint32_t count, double *falls);
 /* The run time at which it has fallen so far; behind the longest by the rule of
