@@ -28,6 +28,7 @@ enum {
     KEY_PARAM,
     KEY_SET,
     KEY_VARIANT,
+    KEY_THEN,
     KEY_PLOT,
     KEY_TERM
 };
@@ -38,6 +39,7 @@ struct forecast_options {
     struct orr_cli_common common;
     struct orr_forecast_options ask;
     const char *clusters[ORR_CLI_LIST_MAX], *sets[ORR_CLI_LIST_MAX], *params[ORR_CLI_LIST_MAX];
+    const char *thens[ORR_FORECAST_THENS];
     const char *plot, *term;
     bool all, arrivals_given;
     struct orr_cli_now now;
@@ -57,6 +59,14 @@ static void take_arrivals(struct argp_state *state, struct forecast_options *o, 
     }
     o->ask.arrivals = strcmp(text, "model") == 0;
     o->arrivals_given = true;
+}
+
+static void take_then(struct argp_state *state, struct forecast_options *o, const char *text)
+{
+    if (o->ask.then_count == ORR_FORECAST_THENS) {
+        argp_error(state, "--then: more than %d", (int)ORR_FORECAST_THENS);
+    }
+    o->thens[o->ask.then_count++] = text;
 }
 
 static error_t parse_scenario(int key, char *arg, struct argp_state *state)
@@ -98,6 +108,9 @@ static void look_at_end(struct argp_state *state, struct forecast_options *o)
     if (o->ask.moments > 0 && (o->plot != NULL || o->term != NULL)) {
         argp_error(state, "--check-against has no figure: no --plot, no --term");
     }
+    if (o->ask.then_count > 0 && o->ask.job == NULL && o->ask.row == NULL) {
+        argp_error(state, "--then is about one job: --job, or --row");
+    }
     if (o->ask.job != NULL && o->ask.row != NULL) {
         argp_error(state, "--job waits already, --row comes now: one of them");
     }
@@ -115,6 +128,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_AT: o->ask.at = arg; return 0;
     case KEY_JOB: o->ask.job = arg; return 0;
     case KEY_ROW: o->ask.row = arg; return 0;
+    case KEY_THEN: take_then(state, o, arg); return 0;
     case KEY_FUTURES:
         o->ask.futures = orr_cli_count(state, "--futures", arg, FUTURES_MAX);
         return 0;
@@ -218,6 +232,24 @@ static void print_changes(const struct forecast_options *o, const struct orr_for
     }
 }
 
+/* When it would start if the scenario were another from now on. */
+static void print_thens(const struct forecast_options *o, const struct orr_forecast *forecast)
+{
+    const orr_ms now = forecast->at_ms;
+    char low[40], median[40], high[40];
+    if (forecast->then_count == 0) {
+        return;
+    }
+    (void)printf("\n%-64s   %10s %10s %10s\n", "if this held from now on", "10 % in", "half in",
+                 "90 % in");
+    for (uint32_t i = 0; i < forecast->then_count; i++) {
+        const struct orr_forecast_then *then = &forecast->thens[i];
+        (void)printf(
+            "%-64s   %10s %10s %10s\n", then->change, until(low, &o->ask, now, then->low_ms),
+            until(median, &o->ask, now, then->median_ms), until(high, &o->ask, now, then->high_ms));
+    }
+}
+
 static bool is_of_one(const struct forecast_options *o, const struct orr_forecast *forecast)
 {
     return (o->ask.job != NULL || o->ask.row != NULL) && forecast->job_count == 1;
@@ -252,6 +284,7 @@ static void print_forecast(const struct forecast_options *o, const struct orr_fo
     }
     if (is_of_one(o, forecast)) {
         print_changes(o, forecast);
+        print_thens(o, forecast);
     }
 }
 
@@ -369,6 +402,21 @@ static void json_changes(struct orr_json *json, const struct orr_forecast *forec
     orr_json_close(json, ']');
 }
 
+static void json_thens(struct orr_json *json, const struct orr_forecast *forecast)
+{
+    orr_json_open(json, "thens", '[');
+    for (uint32_t i = 0; i < forecast->then_count; i++) {
+        const struct orr_forecast_then *then = &forecast->thens[i];
+        orr_json_open(json, NULL, '{');
+        orr_json_text(json, "then", then->change);
+        json_time(json, "start_p10_s", then->low_ms);
+        json_time(json, "start_p50_s", then->median_ms);
+        json_time(json, "start_p90_s", then->high_ms);
+        orr_json_close(json, '}');
+    }
+    orr_json_close(json, ']');
+}
+
 static void print_json(const struct forecast_options *o, const struct orr_forecast *forecast)
 {
     struct orr_json json = {.out = stdout};
@@ -381,6 +429,7 @@ static void print_json(const struct forecast_options *o, const struct orr_foreca
         json_jobs(&json, forecast);
         if (is_of_one(o, forecast)) {
             json_changes(&json, forecast);
+            json_thens(&json, forecast);
         }
     }
     orr_json_close(&json, '}');
@@ -445,6 +494,10 @@ static const struct argp_option rows[] = {
      "gpus=16,queue=research,user=ann,run_s=7200 (run_s 3600 unless given: only those who go by "
      "estimates look at it)",
      1},
+    {"then", KEY_THEN, "PATH=VALUE", 0,
+     "of --job or --row: also when it would start if this held from the moment on (beside a node "
+     "more where it starts most often and, where quotas count, a quota higher by its GPUs)",
+     1},
     {"arrivals", KEY_ARRIVALS, "none|model", 0,
      "what comes after the moment: days of the past, drawn anew (model, the default), or nothing "
      "(the default of a snapshot)",
@@ -499,6 +552,7 @@ int orr_cli_forecast(int argc, char **argv)
     struct orr_err err = {0};
     o.ask.scenario.clusters = o.clusters;
     o.ask.scenario.sets = o.sets;
+    o.ask.thens = o.thens;
     o.ask.scenario.params = o.params;
     orr_cli_now_init(&o.now);
     argp_parse(&argp, argc, argv, 0, NULL, &o);

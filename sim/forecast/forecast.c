@@ -308,7 +308,7 @@ static enum orr_status forecast_at(struct forecast *f, struct orr_branch *branch
         moment.count = 0;
     }
     const size_t cause_bytes = (size_t)f->options->futures * sizeof *moment.causes;
-    if (status == ORR_OK && asked && f->run.job != NULL && !moment.at_once) {
+    if (status == ORR_OK && asked && f->run.job != NULL && !moment.at_once && !f->options->plain) {
         moment.causes = share(cause_bytes, f->err);
         status = moment.causes != NULL ? ORR_OK : ORR_NO_MEMORY;
     }
@@ -374,7 +374,9 @@ static enum orr_status refuse_clairvoyant(const struct forecast *f, struct orr_e
 {
     for (uint32_t s = 0; s < f->point.scenario.shard_count; s++) {
         const struct orr_engine_shard *shard = &f->point.shards[s];
-        if ((orr_policy_heeds(shard->policy, shard->params) & ORR_HEEDS_WORK) != 0) {
+        const uint32_t heeds = orr_policy_heeds(shard->policy, shard->params);
+        f->out->heeds_quotas |= (heeds & ORR_HEEDS_QUOTAS) != 0;
+        if ((heeds & ORR_HEEDS_WORK) != 0) {
             return orr_fail(err, ORR_SCENARIO,
                             "policy %s orders jobs by run times, which nobody knows beforehand: "
                             "there is nothing to forecast from",
@@ -534,6 +536,10 @@ enum orr_status orr_forecast_make(const struct orr_forecast_options *options,
     orr_free(f.run.of);
     orr_free(f.run.history_of);
     orr_free(f.moments);
+    if (status == ORR_OK && forecast->job_count == 1 && !options->plain &&
+        (options->job != NULL || options->row != NULL)) {
+        status = orr_forecast__thens(options, forecast, err);
+    }
     return status;
 }
 

@@ -106,6 +106,10 @@ struct orr_forecast__cause orr_forecast__cause(const struct orr_forecast__moment
                                                uint32_t job, orr_ms now);
 void orr_forecast__changes(const struct orr_forecast__moment *moment, struct orr_forecast *out);
 
+/* thens.c: the forecast of one job again, with the scenario another from the moment on. */
+enum orr_status orr_forecast__thens(const struct orr_forecast_options *options,
+                                    struct orr_forecast *out, struct orr_err *err) ORR_MUST_USE;
+
 /* futures.c */
 /* Room behind the jobs of a world for all that may come in a future. */
 void orr_forecast__make_room(struct orr_world *world, orr_ms horizon_ms);

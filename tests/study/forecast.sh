@@ -50,6 +50,33 @@ jq -s '.[0]' out >one.json 2>/dev/null || sed '/^}/q' out >one.json
 grep -q 'without waits |' out || fail "a figure in the terminal: $(cat out)"
 forecast $certain --arrivals none --futures 20 --job waits
 grep -q '^runs  *q  *8 runs  *100 %  *now  *now  *now$' out || fail "without what runs: $(cat out)"
+# What would change it of the scenario: a node more takes the one before it, so that it starts when what runs has ended; two take both.
+forecast $certain --arrivals none --futures 20 --job waits --then cluster.pools.c1.nodes+=2 --json
+[ "$(jq -c '[.thens[] | [.then, .start_p10_s, .start_p90_s]]' out)" = \
+    '[["cluster.pools.c1.nodes+=1",145200.001,145200.001],["cluster.pools.c1.nodes+=2",145200.001,145200.001]]' ] || fail "then: $(jq -c .thens out)"
+forecast $certain --arrivals none --futures 20 --job next --then cluster.pools.c1.nodes+=2
+grep -q '^cluster.pools.c1.nodes+=1  *40.0 min ' out && grep -q '^cluster.pools.c1.nodes+=2  *now ' out || fail "then, of next: $(cat out)"
+forecast $certain --arrivals none --futures 20 --row gpus=8,queue=q --then cluster.pools.c1.nodes+=3 --json
+[ "$(jq -c '.thens[1].start_p90_s' out)" = 145200.001 ] || fail "then, of a row: $(jq -c .thens out)"
+refuses 64 "about one job" $certain --then cluster.pools.c1.nodes+=2
+refuses 78 "pools" $certain --arrivals none --futures 2 --job waits --then cluster.pools.nowhere.nodes+=2
+# A queue without a quota waits until another's job ends on one of two nodes; with one it reclaims a node at once.
+cat >quota.yaml <<EOF
+apiVersion: orrery/v1alpha1
+kind: Scenario
+cluster: {pools: {p: {nodes: 2, gpus: 8}}}
+queues: {big: {gpu: [8, 1, unlimited]}, small: {gpu: [0, 0, unlimited]}}
+workload: [{name: w, trace: quota.csv}]
+policy: {name: kai}
+EOF
+awk 'BEGIN {
+    print "job,submit_s,run_s,gpus,queue,user"
+    for (i = 0; i < 30; i++) print "a" i "," i * 10 ",40000,8,big,u"
+    print "asks,565000,100,8,small,v"
+}' >quota.csv
+forecast quota.yaml --at 566000 --arrivals none --futures 20 --rehearse 0 --job asks --json --no-progress
+[ "$(jq -c '[.jobs[0].start_p50_s >= 600000, [.thens[] | [.then, .start_p90_s < 566300]]]' out)" = \
+    '[true,[["cluster.pools.p.nodes+=1",true],["queues.small.gpu.quota+=8",true]]]' ] || fail "then, of a quota: $(jq -c '[.jobs, .thens]' out)"
 forecast $certain --arrivals none --futures 20 --plot figures
 grep -q '>next<' figures/forecast-starts.svg && grep -q '>waits<' figures/forecast-starts.svg || fail "figure"
 refuses 64 'has no figure' --trace certain.csv --cluster 1x8 --policy fifo --check-against=3 --plot figures

@@ -14,14 +14,18 @@
 
 struct orr_forecast_options {
     struct orr_scenario_options scenario;
-    const char *at;      /* the moment, as orr_parse_clock reads it; with moments NULL */
-    orr_ms horizon_ms;   /* after the moment: futures go no further */
-    uint32_t futures;    /* at least 1 */
-    uint64_t seed;       /* of what is drawn */
-    bool arrivals;       /* jobs come after the moment; else none */
-    const char *job;     /* NULL: all that wait */
-    const char *row;     /* "COLUMN=VALUE,...": instead, a job that is submitted at the moment; what
-                            it does not say of job and run_s is "yours" and an hour. NULL: none */
+    const char *at;    /* the moment, as orr_parse_clock reads it; with moments NULL */
+    orr_ms horizon_ms; /* after the moment: futures go no further */
+    uint32_t futures;  /* at least 1 */
+    uint64_t seed;     /* of what is drawn */
+    bool arrivals;     /* jobs come after the moment; else none */
+    const char *job;   /* NULL: all that wait */
+    const char *row;   /* "COLUMN=VALUE,...": instead, a job that is submitted at the moment; what
+                          it does not say of job and run_s is "yours" and an hour. NULL: none */
+    const char *const *thens; /* of `job` or `row`: changes, PATH=VALUE as of orr_scenario_options,
+                                 that hold from the moment on, one at a time */
+    uint32_t then_count;
+    bool plain;          /* of `job` or `row`: only when it starts, not what would change that */
     const char *history; /* trace whose run times count beside those that ended; NULL: none */
     uint32_t rehearsals; /* forecasts of moments before that one, whose misses set the width of
                             intervals; in a check those of earlier moments do, unless this is 0 */
@@ -50,11 +54,18 @@ struct orr_forecast_change {
     double share;                      /* of the futures in which it is this one */
     orr_ms low_ms, median_ms, high_ms; /* of the start, without it; as of the job */
 };
+/* A change of the scenario that holds from the moment on, and what would be then. */
+struct orr_forecast_then {
+    const char *change;                /* PATH+=VALUE */
+    orr_ms low_ms, median_ms, high_ms; /* of the start; as of the job */
+};
 struct orr_forecast_pool {
     const char *name;
     double share; /* of the futures in which it starts there */
 };
 enum { ORR_FORECAST_CHANGES = 3 };
+
+enum { ORR_FORECAST_THENS = 16 }; /* that may be asked for */
 
 struct orr_forecast_score {  /* of forecasts held against what came */
     uint64_t forecasts;      /* job and moment */
@@ -80,6 +91,10 @@ struct orr_forecast {
     struct orr_forecast_change changes[ORR_FORECAST_CHANGES];
     struct orr_forecast_pool pools[ORR_FORECAST_CHANGES];
     uint32_t change_count, pool_count;
+    struct orr_forecast_then *thens; /* a node more where it starts most often, its queue's quota
+                                        higher by its GPUs, and what is asked for */
+    uint32_t then_count;
+    bool heeds_quotas;               /* a policy that runs looks at quotas */
     double after_later, after_none;  /* shares: after the end of a job that comes later; of none */
     struct orr_forecast_score score; /* of a check */
     struct orr_arena arena;
