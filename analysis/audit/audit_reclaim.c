@@ -213,6 +213,35 @@ static uint32_t moved_of(const struct orr_audit_walk *walk,
                                                                                : eviction->pods;
 }
 
+/* Pods of an eviction that are taken for good. */
+static uint32_t taken_of(const struct orr_audit_walk *walk,
+                         const struct orr_audit_eviction *eviction)
+{
+    const uint32_t moved = walk->schedule->shards[0].counts_moved ? 0 : moved_of(walk, eviction);
+    return moved >= eviction->pods ? 0 : eviction->pods - moved;
+}
+
+/* Of a job of several kinds each kind has an eviction, and what it loses of its gang to a taker is
+ * one unit; how much of it is above the gang is not known. */
+static int64_t taken_together(const struct orr_audit_walk *walk, uint32_t e)
+{
+    const struct orr_schedule *schedule = walk->schedule;
+    const struct orr_audit_eviction *like = &schedule->evictions[e];
+    int64_t mgpu = 0;
+    uint32_t from = e;
+    while (from > 0 && schedule->evictions[from - 1].at_ms == like->at_ms) {
+        from--;
+    }
+    for (; from < schedule->eviction_count && schedule->evictions[from].at_ms == like->at_ms;
+         from++) {
+        const struct orr_audit_eviction *eviction = &schedule->evictions[from];
+        if (eviction->job == like->job && eviction->for_job == like->for_job) {
+            mgpu += eviction->mgpu * taken_of(walk, eviction) / eviction->pods;
+        }
+    }
+    return mgpu;
+}
+
 /* What an eviction takes away: pods above the gang one by one, then the gang. */
 static void count_loss(struct orr_audit_takings *t, uint32_t e)
 {
@@ -220,8 +249,8 @@ static void count_loss(struct orr_audit_takings *t, uint32_t e)
     const struct orr_schedule *schedule = walk->schedule;
     const struct orr_audit_eviction *eviction = &schedule->evictions[e];
     const struct orr_audit_job *job = &schedule->jobs[eviction->job];
-    const uint32_t moved = schedule->shards[0].counts_moved ? 0 : moved_of(walk, eviction);
-    if (eviction->by != ORR_AUDIT_BY_RECLAIM || moved >= eviction->pods || job->queue == ORR_NONE ||
+    const uint32_t for_good = taken_of(walk, eviction);
+    if (eviction->by != ORR_AUDIT_BY_RECLAIM || for_good == 0 || job->queue == ORR_NONE ||
         schedule->jobs[eviction->for_job].queue == ORR_NONE) {
         return;
     }
@@ -234,10 +263,11 @@ static void count_loss(struct orr_audit_takings *t, uint32_t e)
     if (l == t->loss_count) {
         t->losses[t->loss_count++] = (struct loss){.queue = queue, .eviction = e};
     }
-    const uint32_t taken = may_be_shared(walk, eviction) ? 1 : eviction->pods - moved;
+    const uint32_t taken = may_be_shared(walk, eviction) ? 1 : for_good;
     const int64_t mgpu = eviction->mgpu * taken / eviction->pods;
-    const uint32_t core = job->mixed || job->min_pods > taken ? taken : job->min_pods;
-    const int64_t unit = mgpu * (core > 0 ? core : 1) / taken;
+    const uint32_t core = job->min_pods > taken ? taken : job->min_pods;
+    const int64_t unit =
+        job->mixed ? taken_together(walk, e) : mgpu * (core > 0 ? core : 1) / taken;
     t->losses[l].mgpu += mgpu;
     t->losses[l].largest_mgpu = unit > t->losses[l].largest_mgpu ? unit : t->losses[l].largest_mgpu;
 }

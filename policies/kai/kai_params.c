@@ -140,6 +140,9 @@ const struct orr_param orr_kai__rows[] = {
     ROW("reservation", ORR_PARAM_TIME, reservation_ms, "0s", "", NULL, 0, 0,
         "not KAI's: of the jobs that waited so long the first has nodes kept for it from when it "
         "fits by estimates; others start there only if they end by then. 0s: never"),
+    ROW("resize_pods", ORR_PARAM_BOOL, resize_pods, "false", "", NULL, 0, 0,
+        "not KAI's: a pod whose template states min_gpus_per_pod runs with any number of GPUs from "
+        "that to gpus_per_pod, all on its node, and gains and loses them without a restart"),
     ROW("hooks", ORR_PARAM_TEXT, hooks, "", "", NULL, 0, 0,
         "a .so that adds a score of nodes, orders or a filter of victims (kai_hooks.h); a relative "
         "path starts where that of a policy does"),
@@ -372,6 +375,11 @@ enum orr_status orr_kai__check(const void *params, struct orr_err *err)
         return orr_fail(err, ORR_SCENARIO,
                         "reservation: not together with strict_v017: true, in which what is tried "
                         "leaves traces");
+    }
+    if (p->resize_pods && !p->plugins.topology) {
+        return orr_fail(err, ORR_SCENARIO,
+                        "resize_pods: needs plugins.topology.enabled, which keeps what a pod gains "
+                        "on its node");
     }
     return orr_kai__usage_params(params, 0, &ignored, err);
 }

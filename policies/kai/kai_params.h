@@ -26,6 +26,7 @@ struct orr_kai_params {
         bool nodeplacement, gpupack, gpuspread;
     } plugins;
     bool full_hierarchy_fairness;
+    bool resize_pods;
     int64_t queue_depth[ORR_ACTIONS]; /* -1: unlimited */
     struct orr_scenario_budget budget;
     bool allocate, reclaim, preempt, stale_gang;

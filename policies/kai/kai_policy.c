@@ -673,7 +673,8 @@ static uint32_t kai_heeds(const void *params)
                          p->victim_order != ORR_KAI_VICTIMS_LOST_WORK;
     return ORR_HEEDS_QUEUES | ORR_HEEDS_SECONDS | ORR_HEEDS_MIN_RUNTIME |
            (no_past ? ORR_HEEDS_NO_PAST : 0) | (p->plugins.priority ? ORR_HEEDS_PRIORITY : 0) |
-           (p->plugins.proportion ? ORR_HEEDS_QUOTAS : 0);
+           (p->plugins.proportion ? ORR_HEEDS_QUOTAS : 0) |
+           (p->resize_pods ? ORR_HEEDS_POD_SIZES : 0);
 }
 
 static bool kai_failed(void *state, struct orr_err *err)

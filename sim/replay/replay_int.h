@@ -67,7 +67,7 @@ void orr_replay__drop_service(struct orr_world_service *service);
 void orr_replay__share_pods(struct orr_row *row, struct orr_row_extra *extra,
                             const struct orr_scenario_pods *pods);
 
-enum { ORR_REPLAY_GROUPS = 16 }; /* task groups of one job */
+enum { ORR_REPLAY_GROUPS = 16 }; /* kinds of pods of one job */
 /* NULL when there is none of the name. */
 const struct orr_scenario_template *orr_replay__template(const struct orr_scenario *scenario,
                                                          const char *name);
@@ -75,8 +75,8 @@ const struct orr_scenario_template *orr_replay__template(const struct orr_scenar
 void orr_replay__apply_template(struct orr_workload *workload, struct orr_row *row,
                                 const struct orr_scenario_template *template);
 struct orr_replay_groups { /* of one job, on the way to its shape */
-    struct orr_task_group items[ORR_REPLAY_GROUPS];
-    const struct orr_scenario_role *roles[ORR_REPLAY_GROUPS]; /* of each; NULL: none */
+    struct orr_task_group items[ORR_SETS_MAX];
+    const struct orr_scenario_role *roles[ORR_SETS_MAX]; /* of each; NULL: none */
     uint32_t count;
     struct orr_task_set sets[ORR_SETS_MAX];
     uint32_t set_count; /* 0: any min_tasks are a gang */
@@ -86,6 +86,11 @@ struct orr_replay_groups { /* of one job, on the way to its shape */
 void orr_replay__roles(const struct orr_scenario_template *template,
                        struct orr_replay_groups *groups);
 
+/* Has each pod of whole GPUs run with any number of them from `least` on, on its node; 0: with all.
+ * Pods stay as they are where a job has roles, an elastic number of pods, slices, or more pods than
+ * a shape has sets. `span` is that of the whole job, node_level the topology's level of nodes. */
+void orr_replay__resize(struct orr_replay_groups *groups, uint32_t least, uint32_t node_level,
+                        struct orr_span span);
 /* With all its workers, of a template that has a backlog. */
 orr_ms orr_replay__crew_run_ms(const struct orr_scenario_template *template);
 /* The number of its crew in the world's terms, added if new. */

@@ -78,6 +78,7 @@ void orr_replay__apply_template(struct orr_workload *workload, struct orr_row *r
     }
     extra->slice_level = template->slice.level;
     extra->slice_size = template->slice.size;
+    extra->min_gpus = template->min_gpus;
     fill_text(&extra->profile, template->profile);
     fill_text(&extra->priority, template->priority);
     fill_time(&extra->checkpoint_ms, template->checkpoint_ms);

@@ -694,6 +694,21 @@ static enum orr_status check_priority(const struct orr_scenario__load *load,
                               node->text);
 }
 
+static enum orr_status check_sizes_of_pods(const struct orr_scenario__load *load,
+                                           const struct orr_scenario__node *node,
+                                           const struct orr_scenario_template *template)
+{
+    const struct orr_scenario_pods *pods = &template->pods;
+    const bool shares = pods->gpu_fraction > 0.0 || pods->gpu_memory_mib > 0;
+    if (template->min_gpus > 0 && (shares || (pods->gpus > 0 && template->min_gpus > pods->gpus))) {
+        return orr_scenario__fail(load, &orr_scenario__find(node, "min_gpus_per_pod")->at,
+                                  "min_gpus_per_pod: %u of %u whole GPU%s",
+                                  (unsigned)template->min_gpus, (unsigned)pods->gpus,
+                                  ORR_PLURAL(pods->gpus));
+    }
+    return ORR_OK;
+}
+
 enum orr_status orr_scenario__fill_templates(struct orr_scenario__load *load,
                                              struct orr_scenario *scenario,
                                              const struct orr_scenario__node *templates)
@@ -710,6 +725,9 @@ enum orr_status orr_scenario__fill_templates(struct orr_scenario__load *load,
         template->name = node->key;
         template->origin = orr_scenario__origin(load->arena, node);
         status = check_pods(load, node, &template->pods);
+        if (status == ORR_OK) {
+            status = check_sizes_of_pods(load, node, template);
+        }
         if (status == ORR_OK) {
             status = check_priority(load, node);
         }

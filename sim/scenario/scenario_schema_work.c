@@ -325,6 +325,11 @@ static const char *const switches[] = {"true", "false", NULL};
 
 const struct orr_scenario__row orr_scenario__template_rows[] = {
     PODS_ROWS(struct orr_scenario_template, pods),
+    {.key = "min_gpus_per_pod",
+     .type = ORR_TYPE_COUNT,
+     .max = 10000,
+     .of_pods = true,
+     TEMPLATE(min_gpus)},
     {.key = "roles",
      .type = ORR_TYPE_NAMES,
      .rows = role_rows,

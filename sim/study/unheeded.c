@@ -60,12 +60,43 @@ static void say_quotas(const struct orr_world *world, uint32_t shard, const char
     }
 }
 
+/* Its template says how few GPUs its pods may run with, and they run with all. */
+static bool keeps_sizes(const struct orr_world *world, uint32_t job)
+{
+    const struct orr_row_extra *extra = orr_world_job_extra(world, job);
+    const struct orr_shape *shape = &world->shapes.shapes[world->specs[job].shape];
+    bool more = false;
+    for (uint32_t g = 0; g < shape->group_count; g++) {
+        const struct orr_request *request = &shape->groups[g].request;
+        more = more || (extra != NULL && request->gpu_ask == ORR_GPU_WHOLE &&
+                        request->devices > extra->min_gpus);
+    }
+    return more && extra->min_gpus > 0 && shape->set_count == 0;
+}
+
+static void say_sizes(uint32_t count, const struct orr_policy *policy, const void *params,
+                      orr_say_fn *say, void *context)
+{
+    const bool heeds = (orr_policy_heeds(policy, params) & ORR_HEEDS_POD_SIZES) != 0;
+    char text[300];
+    (void)snprintf(text, sizeof text,
+                   "the least GPUs that pods of %u job%s may run with: policy %s %s", count,
+                   ORR_PLURAL(count), policy->name,
+                   heeds ? "keeps the sizes of more than 63 pods, of elastic numbers of pods, and "
+                           "of jobs that the run begins with"
+                   : strcmp(policy->name, "kai") == 0
+                       ? "does not look at them unless its parameter resize_pods is true"
+                       : "does not look at them");
+    say(text, context);
+}
+
 void orr_point_unheeded(const struct orr_world *world, const struct orr_engine_shard *shards,
                         orr_say_fn *say, void *context)
 {
     const uint32_t count = world->cluster.shards.count;
     struct {
-        uint32_t priorities, spans, slices, mixed; /* mixed: of spans, several kinds of pods */
+        uint32_t priorities, spans, slices, sizes;
+        uint32_t mixed; /* of spans, several kinds of pods */
     } *jobs = orr_zalloc(count, sizeof *jobs);
     for (uint32_t j = 0; j < world->job_count; j++) {
         const struct orr_job_spec *spec = &world->specs[j];
@@ -75,6 +106,7 @@ void orr_point_unheeded(const struct orr_world *world, const struct orr_engine_s
         const struct orr_shape *shape = &world->shapes.shapes[spec->shape];
         jobs[shard].spans += orr_shape_is_bound(shape);
         jobs[shard].slices += orr_shape_has_slices(shape);
+        jobs[shard].sizes += keeps_sizes(world, j);
         jobs[shard].mixed += orr_shape_is_bound(shape) && shape->group_count > 1;
     }
     for (uint32_t s = 0; s < count; s++) {
@@ -110,6 +142,9 @@ void orr_point_unheeded(const struct orr_world *world, const struct orr_engine_s
         }
         if (!heeds_quotas(policy, shards[s].params)) {
             say_quotas(world, s, policy->name, say, context);
+        }
+        if (jobs[s].sizes > 0) {
+            say_sizes(jobs[s].sizes, policy, shards[s].params, say, context);
         }
         if (jobs[s].slices > 0 &&
             (orr_policy_heeds(policy, shards[s].params) & ORR_HEEDS_SLICES) == 0) {

@@ -21,3 +21,7 @@ set_tests_properties(prop.kueue prop.kueue_model PROPERTIES LABELS quick)
 # Every registered policy times every invariant of matrix.sql.
 add_test(NAME prop.matrix COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/prop/matrix.sh $<TARGET_FILE:orrery> 1 2)
 set_tests_properties(prop.matrix PROPERTIES LABELS full ENVIRONMENT TMPDIR=${CMAKE_CURRENT_BINARY_DIR}) # 3 s
+
+# Pods whose GPUs change while they run.
+add_test(NAME prop.resize COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/prop/resize.sh $<TARGET_FILE:orrery>)
+set_tests_properties(prop.resize PROPERTIES LABELS full ENVIRONMENT TMPDIR=${CMAKE_CURRENT_BINARY_DIR}) # 3 s

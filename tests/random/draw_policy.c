@@ -43,8 +43,7 @@ static const struct knob kai[] = {
       "scenarioSearchBudgets.nodeLocalGreedy: 1", "scenarioSearchBudgets.multiNodeGang: 2", NULL}},
     {{"full_hierarchy_fairness: false", NULL}},
     {{"plugins.priority.enabled: false", "plugins.elastic.enabled: false",
-      "plugins.topology.enabled: false", "plugins.minruntime.enabled: false",
-      "plugins.gpusharingorder.enabled: false", NULL}},
+      "plugins.minruntime.enabled: false", "plugins.gpusharingorder.enabled: false", NULL}},
     {{"plugins.subgrouporder.enabled: false", "plugins.nodeavailability.enabled: false",
       "plugins.resourcetype.enabled: false", NULL}},
     {{"plugins.numa.enabled: true", NULL}},
@@ -224,6 +223,11 @@ static void put_params(struct draw *d, const char *policy, uint32_t shard)
         if (has(d, "params", 60) && one_in(d, policies[p].count > 6 ? 8 : 3)) {
             put_words(d, any(d, policies[p].knobs[k].words), shard);
         }
+    }
+    if (strcmp(policy, "kai") == 0 && has(d, "resize", 40) && one_in(d, 2)) {
+        put(d, "resize_pods", "true"); /* refused without topology */
+    } else if (strcmp(policy, "kai") == 0 && has(d, "params", 60) && one_in(d, 8)) {
+        put(d, "plugins.topology.enabled", "false");
     }
     if (policies[p].places && has(d, "placement", 40)) {
         put_placement(d);

@@ -107,9 +107,11 @@ void draw_profiles(struct draw *d)
 
 /* ---- templates ---- */
 
-static void put_pods(struct draw *d, uint32_t pods_most)
+/* Returns whole GPUs of each, 0: they ask another way. */
+static uint32_t put_pods(struct draw *d, uint32_t pods_most)
 {
     const uint32_t pods = between(d, 1, pods_most);
+    uint32_t gpus = 0;
     if (pods > 1 || one_in(d, 2)) {
         put(d, "pods", "%u", pods);
     }
@@ -124,13 +126,15 @@ static void put_pods(struct draw *d, uint32_t pods_most)
     } else if (has(d, "shares", 35) && one_in(d, 4)) {
         put(d, "gpu_memory", "%uGi", between(d, 1, 50));
     } else if (!one_in(d, 8)) {
-        put(d, "gpus_per_pod", "%u", between(d, 1, one_in(d, 3) ? d->gpus_most : 2));
+        gpus = between(d, 1, one_in(d, 3) ? d->gpus_most : 2);
+        put(d, "gpus_per_pod", "%u", gpus);
     } else if (has(d, "cpu", 35)) {
         put(d, "cpu", "%u", between(d, 1, 4));
     }
     if (has(d, "cpu", 35) && one_in(d, 4)) {
         put(d, "memory", "%uGi", between(d, 1, 20));
     }
+    return gpus;
 }
 
 static const char *level(struct draw *d)
@@ -174,7 +178,7 @@ static void put_roles(struct draw *d, uint32_t depth)
         if (depth < 3 && has(d, "nested-roles", 50) && one_in(d, 3)) {
             put_roles(d, depth + 1);
         } else {
-            put_pods(d, 3);
+            (void)put_pods(d, 3);
         }
         put_constraints(d);
         close_map(d);
@@ -250,7 +254,10 @@ static void draw_template(struct draw *d, uint32_t t)
     } else if (template->roles) {
         put_roles(d, 1);
     } else {
-        put_pods(d, 4);
+        const uint32_t gpus = put_pods(d, 4);
+        if (gpus > 0 && has(d, "resize", 40)) {
+            put(d, "min_gpus_per_pod", "%u", between(d, 1, gpus));
+        }
     }
     if (template->run) {
         put(d, "run", "%s", span(length_s(d, d->span_s / 2.0)));

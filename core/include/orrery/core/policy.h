@@ -223,8 +223,9 @@ enum {
     /* of topology what each kind of a job's pods asks by itself, and of a gang of several kinds the
      * same of each; without ORR_LAW_SPAN */
     ORR_HEEDS_KIND_SPANS = 1u << 6,
-    ORR_HEEDS_SLICES = 1u << 7, /* of topology also slices */
-    ORR_HEEDS_QUOTAS = 1u << 8  /* queues' GPU quotas */
+    ORR_HEEDS_SLICES = 1u << 7,   /* of topology also slices */
+    ORR_HEEDS_QUOTAS = 1u << 8,   /* queues' GPU quotas */
+    ORR_HEEDS_POD_SIZES = 1u << 9 /* how few GPUs a pod may run with */
 };
 
 /* Of a policy able of ORR_ABLE_STALE_GANGS: how long after the first cycle that finds a gang below

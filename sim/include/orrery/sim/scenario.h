@@ -285,6 +285,7 @@ struct orr_scenario_autoscale { /* workers that follow their job's own backlog *
 struct orr_scenario_template { /* what a row or generator names to say what a job asks */
     const char *name;
     struct orr_scenario_pods pods; /* without roles */
+    uint32_t min_gpus;             /* that each of these may run with; 0: all it asks */
     const struct orr_scenario_role *roles;
     uint32_t role_count;
     struct orr_scenario_autoscale autoscale;

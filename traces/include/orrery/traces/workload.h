@@ -43,6 +43,7 @@ struct orr_row_extra {
     orr_ms deadline_after_ms; /* its submit */
     const char *slice_level;
     uint32_t slice_size;
+    uint32_t min_gpus; /* that a pod may run with, of its template; 0: all it asks */
     orr_ms checkpoint_cost_ms;
     orr_ms running_since_ms;
     orr_ms recorded_start_ms, recorded_end_ms;
