@@ -51,6 +51,8 @@ static void add_nodes(const struct orr_view *view, struct orr_session *session)
         }
         spec.gpu_count = type->gpus;
         spec.gpu_memory_mib = type->gpu_memory_mib;
+        spec.is_mig = type->is_mig;
+        spec.mig_strategy = type->mig_strategy;
         spec.allocatable.v[ORR_SLOT_CPU] = orr_kai__bounded(type->allocatable.v[ORR_RES_CPU]);
         spec.allocatable.v[ORR_SLOT_MEMORY] = orr_kai__bounded(type->allocatable.v[ORR_RES_MEMORY]);
         spec.allocatable.v[ORR_SLOT_GPU] = (int64_t)type->gpus * ORR_MGPU;

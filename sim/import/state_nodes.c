@@ -124,6 +124,29 @@ static const char *domain_of(const struct writer *w, const struct import_node *n
     return w->levels[level] == NULL ? NULL : import_label(node->labels, w->levels[level]);
 }
 
+/* Labels by which a run knows a MIG node; what pods select by is written anyway. */
+static const char *put_mig(struct writer *w, const struct import_node *node, const char *comma,
+                           FILE *out)
+{
+    static const char *const strategies[] = {NULL, "none", "single", "mixed"};
+    const char *const labels[][2] = {
+        {"node-role.kubernetes.io/mig-enabled", node->is_mig ? "true" : NULL},
+        {"nvidia.com/mig.strategy", strategies[node->mig_strategy]}};
+    for (size_t i = 0; i < 2 && node->is_mig; i++) {
+        const char *key = labels[i][0];
+        const bool written = orr_idmap_find(&w->keys, key, strlen(key)) != ORR_NONE &&
+                             import_label(node->labels, key) != NULL;
+        if (labels[i][1] != NULL && !written) {
+            (void)fputs(comma, out);
+            orr_put_quoted(out, key);
+            (void)fputs(": ", out);
+            orr_put_quoted(out, labels[i][1]);
+            comma = ", ";
+        }
+    }
+    return comma;
+}
+
 /* The lines of the pool that the node is of, but for how many there are. */
 static char *describe(struct writer *w, uint32_t n)
 {
@@ -175,6 +198,7 @@ static char *describe(struct writer *w, uint32_t n)
             comma = ", ";
         }
     }
+    comma = put_mig(w, node, comma, out);
     for (uint32_t a = 0; a < w->affinities.count; a++) {
         if (import_affinity_admits(w->affine[a]->affinity, node)) {
             (void)fprintf(out, "%saffinity-%u: \"yes\"", comma, (unsigned)a + 1);

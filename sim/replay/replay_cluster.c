@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <orrery/core/session.h>
+
 static int64_t amount_or_unlimited(int64_t amount)
 {
     return amount < 0 ? ORR_AMOUNT_UNLIMITED : amount;
@@ -33,6 +35,28 @@ static enum orr_device_choice device_choice(const char *word)
     return strcmp(word, "lowest") == 0 ? ORR_DEVICES_LOWEST
            : strcmp(word, "numa") == 0 ? ORR_DEVICES_ALIGNED
                                        : ORR_DEVICES_PACKED;
+}
+
+/* "": the pool has no such label. */
+static const char *label_of(const struct orr_scenario_pool *pool, const char *key)
+{
+    for (uint32_t i = 0; i < pool->label_count; i++) {
+        if (strcmp(pool->labels[i].key, key) == 0) {
+            return pool->labels[i].value;
+        }
+    }
+    return "";
+}
+
+/* By the labels that KAI goes by. */
+static void note_mig(const struct orr_scenario_pool *pool, struct orr_node_type *type)
+{
+    const char *strategy = label_of(pool, "nvidia.com/mig.strategy");
+    type->is_mig = strcmp(label_of(pool, "node-role.kubernetes.io/mig-enabled"), "true") == 0;
+    type->mig_strategy = strcmp(strategy, "mixed") == 0    ? ORR_MIG_MIXED
+                         : strcmp(strategy, "single") == 0 ? ORR_MIG_SINGLE
+                         : strcmp(strategy, "none") == 0   ? ORR_MIG_NONE
+                                                           : ORR_MIG_UNKNOWN;
 }
 
 static void add_pool(const struct orr_scenario *scenario, const struct orr_scenario_pool *pool,
@@ -66,6 +90,7 @@ static void add_pool(const struct orr_scenario *scenario, const struct orr_scena
                                          [ORR_RES_MEMORY] = pool->foreign_mem_bytes,
                                          [ORR_RES_GPU] = (int64_t)pool->foreign_gpus * ORR_MGPU,
                                          [ORR_RES_PODS] = pool->foreign_pods}};
+    note_mig(pool, &type);
     uint32_t index = orr_cluster_add_type(cluster, &type);
     for (uint32_t n = 0; n < pool->nodes_most; n++) {
         char name[300];

@@ -57,7 +57,9 @@ struct orr_node_type {
     uint8_t device_choice;               /* enum orr_device_choice */
     uint32_t numa_zones;                 /* equal parts of what a node has; 0: not stated */
     enum orr_numa_policy numa_policy;
-    bool numa_by_pod; /* scope pod, not container */
+    bool numa_by_pod;     /* scope pod, not container */
+    bool is_mig;          /* its devices are cut into MIG instances */
+    uint8_t mig_strategy; /* enum orr_mig_strategy */
 };
 
 struct orr_node {
