@@ -375,7 +375,7 @@ enum orr_status orr_engine__loop(struct engine *engine, struct orr_err *err)
             return ORR_OK;
         }
         orr_ms next = next_instant(engine);
-        if (next > engine->branch_ms) {
+        while (next > engine->branch_ms && !engine->enough) {
             orr_engine__branch(engine);
             next = next_instant(engine); /* there may be something between */
         }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* fork_times.c - a run held at random times: a process forked at each of them goes on to the end,
- * and must come to the digest of the run that nobody held.
+ * and must come to the digest of the run that nobody held. Each time is held, also where several lie
+ * between two events, and none after an event behind it.
  *
  *   fork_times SCENARIO POLICY TIMES SEED
  * POLICY "-" is the scenario's own. Exit 0: all are equal; 1: one is not; 77: the scenario cannot
@@ -23,6 +24,7 @@ struct fork_times {
     bool is_child;
     uint64_t digest; /* of the run that nobody held */
     uint32_t other;  /* children that came elsewhere */
+    uint32_t late;   /* times at which something behind them had happened */
 };
 
 static enum orr_status begin(void *context, struct orr_point *point, struct orr_err *err)
@@ -36,7 +38,7 @@ static enum orr_status begin(void *context, struct orr_point *point, struct orr_
 static orr_ms held(void *context, struct orr_branch *branch)
 {
     struct fork_times *times = context;
-    (void)branch;
+    times->late += branch->run->end_ms > branch->at_ms && branch->run->events > 0;
     (void)fflush(NULL);
     const pid_t pid = fork();
     if (pid == 0) { /* goes on alone, to the end of the run and to what the caller does then */
@@ -108,10 +110,10 @@ int main(int argc, char **argv)
     draw_times(&times, (uint32_t)strtoul(argv[3], NULL, 10), strtoull(argv[4], NULL, 10), end_ms);
     const enum orr_status status = run(&options, &times, times.at_ms[0], &digest, &end_ms);
     orr_free(times.at_ms);
-    const bool same = status == ORR_OK && digest == times.digest;
+    const bool same = status == ORR_OK && digest == times.digest && times.late == 0;
     if (times.is_child) {
         _exit(same ? 0 : 1);
     }
-    (void)printf("%u times, %u otherwise\n", times.next, times.other);
-    return same && times.other == 0 ? 0 : 1;
+    (void)printf("%u times, %u otherwise, %u late\n", times.next, times.other, times.late);
+    return same && times.other == 0 && times.next == times.count ? 0 : 1;
 }
