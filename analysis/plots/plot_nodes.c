@@ -27,7 +27,7 @@ void orr_plot__nodes(struct orr_plot *plot)
             orr_plot__heat_text(plot, &heat);
         } else {
             uint32_t block = orr_plot__heat_rows(plot, &heat);
-            orr_plot__gp(plot, "set rmargin at screen %g\n", orr_plot__narrow(plot) ? 0.76 : 0.86);
+            orr_plot__gp(plot, "set rmargin at screen %g\n", orr_plot__narrow(plot) ? 0.76 : 0.84);
             orr_plot__heat_image(plot, block, 100, "GPUs held",
                                  "0 '#f7f7f2', 0.25 '#c3dbea', 0.5 '#6baed6', 0.75 '#2171b5', "
                                  "1 '#08264d'");

@@ -742,10 +742,10 @@ void orr_plot__wait_axis(struct orr_plot *plot, char axis, double lowest, double
     static const struct {
         double at;
         const char *name;
-    } names[] = {{0.001, "1 ms"},     {0.01, "10 ms"}, {0.1, "0.1 s"},   {1, "1 s"},
-                 {10, "10 s"},        {60, "1 min"},   {600, "10 min"},  {3600, "1 h"},
-                 {21600, "6 h"},      {86400, "1 d"},  {864000, "10 d"}, {8640000, "100 d"},
-                 {86400000, "1000 d"}};
+    } names[] = {{0.001, "1 ms"},   {0.01, "10 ms"},    {0.1, "0.1 s"},      {1, "1 s"},
+                 {10, "10 s"},      {60, "1 min"},      {600, "10 min"},     {3600, "1 h"},
+                 {21600, "6 h"},    {86400, "1 d"},     {259200, "3 d"},     {864000, "10 d"},
+                 {2592000, "30 d"}, {8640000, "100 d"}, {86400000, "1000 d"}};
     orr_plot__gp(plot, "set logscale %c\nset %crange [%.9g:%.9g]\nset %ctics ('<%g %s' %.9g", axis,
                  axis, lowest / 3, highest, axis, lowest < 1 ? lowest * 1000 : lowest,
                  lowest < 1 ? "ms" : "s", lowest / 3);
