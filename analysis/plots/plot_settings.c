@@ -12,7 +12,7 @@
 
 #define NUMBERS_MOST 150 /* cells of a map that have their numbers in them */
 #define NAMES_MOST   40  /* of a side of a map */
-#define NAMED_MOST   15  /* settings of a front with their names */
+#define NAMED_MOST   15  /* settings of a front with their names, and with intervals */
 
 struct orr_plot_unit orr_plot__unit_of(const struct orr_spreads *spreads, const char *metric)
 {
@@ -98,13 +98,26 @@ static void map_fill(struct map *map, struct orr_arena *arena)
     }
 }
 
+#define SIDE_PART 0.7 /* of the picture's width, beside the scale */
+
+/* Do names below the map need more than its width? */
+static bool is_wide(const struct orr_plot *plot, const char *const *names, uint32_t count,
+                    uint32_t each)
+{
+    double longest = 0;
+    for (uint32_t i = 0; i < count; i += each) {
+        longest = fmax(longest, fmin(20, (double)strlen(names[i])));
+    }
+    return (longest + 2) * ((count + each - 1) / each) > plot->letters * SIDE_PART;
+}
+
 /* Names of a side, every n-th where there are many. */
 static void map_names(struct orr_plot *plot, char side, const char *const *names, uint32_t count)
 {
     const uint32_t most = orr_plot__narrow(plot) && side == 'x' ? NAMES_MOST / 4 : NAMES_MOST;
     const uint32_t each = (count + most - 1) / most;
     orr_plot__gp(plot, "set %ctics %s scale 0 (", side,
-                 side == 'x' && count > 12 ? "rotate by -40 left" : "");
+                 side == 'x' && is_wide(plot, names, count, each) ? "rotate by -40 left" : "");
     for (uint32_t i = 0; i < count; i += each) {
         orr_plot__gp(plot, "%s", i > 0 ? ", " : "");
         orr_plot__quote(plot, names[i], 20, true);
@@ -352,13 +365,14 @@ static bool is_first(const struct front *points, uint32_t at)
     return first;
 }
 
-static uint32_t front_named(const struct front *points, uint32_t count)
+/* Of many every n-th has its name: they lie along the front. */
+static uint32_t front_each(const struct front *points, uint32_t count)
 {
-    uint32_t named = 0;
+    uint32_t first = 0;
     for (uint32_t i = 0; i < count; i++) {
-        named += is_first(points, i);
+        first += is_first(points, i);
     }
-    return named <= NAMED_MOST ? named : 0;
+    return first > NAMED_MOST ? (first + NAMED_MOST - 1) / NAMED_MOST : 1;
 }
 
 static void front_name(const struct orr_spreads *spreads, const struct front *points,
@@ -382,12 +396,12 @@ static void front_names(struct orr_plot *plot, const struct orr_spreads *spreads
                         const struct front *points, uint32_t count,
                         const struct orr_plot_unit units[2])
 {
-    uint32_t named = 0;
-    const bool any = front_named(points, count) > 0;
-    for (uint32_t i = 0; i < count && any; i++) {
+    uint32_t named = 0, first = 0;
+    const uint32_t each = front_each(points, count);
+    for (uint32_t i = 0; i < count; i++) {
         const bool more_x = orr_metric_better(points[i].x->metric) == ORR_BETTER_MORE;
         const bool more_y = orr_metric_better(points[i].y->metric) == ORR_BETTER_MORE;
-        if (is_first(points, i)) {
+        if (is_first(points, i) && first++ % each == 0) {
             char name[80];
             const bool other = orr_plot__narrow(plot) && named++ % 2 == 1;
             const bool right = more_x != other, above = more_y != other;
@@ -423,6 +437,11 @@ static void front_range(struct orr_plot *plot, struct front *points, uint32_t co
     }
     orr_plot__gp(plot, "set %crange [%.9g:%.9g]\n", axis, (least - span * before) / by,
                  (most + span * behind) / by);
+    if (least >= 0) { /* names may need room where there are no values */
+        orr_plot__gp(plot, "set %ctics 0,%.9g\n", axis,
+                     orr_plot__round_step(span * (1 + before + behind) / by,
+                                          orr_plot__narrow(plot) ? 4 : 8));
+    }
 }
 
 #define AXES_PART 0.62 /* of the picture's width, beside the legend */
@@ -433,7 +452,7 @@ static double front_room(const struct orr_plot *plot, const struct orr_spreads *
                          const struct front *points, uint32_t count)
 {
     uint32_t most = 0;
-    for (uint32_t i = 0; i < count && front_named(points, count) > 0; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         char name[80];
         front_name(spreads, points, count, i, name);
         const uint32_t letters = is_first(points, i) ? (uint32_t)strlen(name) : 0;
@@ -461,9 +480,15 @@ static void front_draw(struct orr_plot *plot, const struct orr_spreads *spreads,
                        const struct orr_plot_unit units[2])
 {
     char title[300];
+    bool intervals = false;
+    for (uint32_t i = 0; i < count; i++) {
+        intervals = intervals || points[i].x->high > points[i].x->low ||
+                    points[i].y->high > points[i].y->low;
+    }
     orr_plot__start(plot, (struct orr_plot_size){900, 520, 100, 26, false});
-    (void)snprintf(title, sizeof title, "%.100s: settings that no other beats in both",
-                   spreads->name);
+    (void)snprintf(title, sizeof title, "%.100s: settings that no other beats in both%s",
+                   spreads->name,
+                   intervals && !orr_plot__narrow(plot) ? "; bars: 95 % interval of the mean" : "");
     orr_plot__plain_title(plot, title);
     orr_plot__gp(plot, "set xlabel ");
     orr_plot__quote(plot, labels[0], 100, false);
