@@ -232,6 +232,8 @@ void orr_progress_init(struct orr_progress *progress, const struct orr_cli_commo
 /* `now`: ORR_MS_NONE where what is done has no clock in common. */
 void orr_progress_draw(struct orr_progress *progress, uint64_t done, uint64_t total, orr_ms now);
 void orr_progress_clear(struct orr_progress *progress);
+/* For studies: a line that one of their processes was killed and its run begins again. */
+void orr_cli_again(void);
 
 /* Repeats runs whose warm-ups differ with the longest, and says so; `aligned` has count 0 where
  * they are equal. Fails as orr_align_warmups does. */

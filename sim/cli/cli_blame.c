@@ -166,6 +166,7 @@ int orr_cli_blame(int argc, char **argv)
     (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
     orr_progress_init(&o.progress, &o.common);
     o.ask.study.progress = draw;
+    o.ask.study.again = orr_cli_again;
     o.ask.study.context = &o.progress;
     const enum orr_status status = orr_blame_find(&o.ask, &blame, &err);
     orr_progress_clear(&o.progress);

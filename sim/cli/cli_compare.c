@@ -155,7 +155,7 @@ static enum orr_status run_replicas(struct compare_options *o, struct orr_progre
     struct orr_replica_options options = {
         .replicas = o->replicas,
         .keep = o->keep,
-        .study = {.jobs = o->jobs, .progress = draw, .context = progress}};
+        .study = {.jobs = o->jobs, .progress = draw, .again = orr_cli_again, .context = progress}};
     enum orr_status status =
         o->shake != NULL ? orr_shake_parse(o->shake, &options.shake, err) : ORR_OK;
     if (status == ORR_OK) {
@@ -183,7 +183,8 @@ enum orr_status orr_cli_align(const char *const *paths, uint32_t count, uint32_t
                               struct orr_progress *progress, bool quiet,
                               struct orr_replicas *aligned, struct orr_err *err)
 {
-    const struct orr_study_options study = {.jobs = jobs, .progress = draw, .context = progress};
+    const struct orr_study_options study = {
+        .jobs = jobs, .progress = draw, .again = orr_cli_again, .context = progress};
     struct orr_study_span warmups;
     const enum orr_status status = orr_align_warmups(paths, count, &study, aligned, &warmups, err);
     orr_progress_clear(progress);

@@ -245,6 +245,7 @@ int orr_cli_faults(int argc, char **argv)
     (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
     orr_progress_init(&o.progress, &o.common);
     o.ask.study.progress = draw;
+    o.ask.study.again = orr_cli_again;
     o.ask.study.context = &o.progress;
     enum orr_status status = read_moments(&o, &err);
     status = status == ORR_OK ? orr_domain_loss_find(&o.ask, &losses, &err) : status;

@@ -561,6 +561,7 @@ int orr_cli_forecast(int argc, char **argv)
     }
     orr_progress_init(&progress, &o.common);
     o.ask.study.progress = draw;
+    o.ask.study.again = orr_cli_again;
     o.ask.study.context = &progress;
     const char *path = o.ask.scenario.path;
     o.now.history = o.ask.history;

@@ -52,6 +52,14 @@ void orr_progress_draw(struct orr_progress *progress, uint64_t done, uint64_t to
     (void)fflush(stderr);
 }
 
+void orr_cli_again(void)
+{
+    (void)fprintf(stderr,
+                  "%sorrery: a run was killed (SIGKILL, as Linux does when memory ends) and begins "
+                  "again\n",
+                  isatty(STDERR_FILENO) ? "\r\033[K" : "");
+}
+
 void orr_progress_clear(struct orr_progress *progress)
 {
     if (progress->on && progress->last_s > 0.0) {

@@ -161,7 +161,7 @@ int orr_cli_replicas(const struct orr_cli_options *o, const struct orr_point_opt
     struct orr_point_options options = *point;
     orr_progress_init(&progress, &o->common);
     const struct orr_study_options study = {
-        .jobs = o->jobs, .progress = draw, .context = &progress};
+        .jobs = o->jobs, .progress = draw, .again = orr_cli_again, .context = &progress};
     enum orr_status status = output_of(o, path, sizeof path, &err);
     options.output = path;
     if (status == ORR_OK) {

@@ -95,6 +95,7 @@ enum orr_status orr_cli_search_prepare(struct orr_cli_search *o, struct orr_err 
     orr_arena_init(&o->arena);
     orr_progress_init(&o->progress, &o->common);
     o->study.progress = draw;
+    o->study.again = orr_cli_again;
     o->study.context = &o->progress;
     o->scenario.sets = o->sets;
     o->scenario.expects = o->expects;

@@ -238,8 +238,10 @@ static int run(const struct sweep_options *o, const struct orr_sweep *sweep)
         first = index * count;
     }
     orr_progress_init(&progress, &o->common);
-    const struct orr_study_options study = {
-        .jobs = is_part && o->jobs == 0 ? 1 : o->jobs, .progress = draw, .context = &progress};
+    const struct orr_study_options study = {.jobs = is_part && o->jobs == 0 ? 1 : o->jobs,
+                                            .progress = draw,
+                                            .again = orr_cli_again,
+                                            .context = &progress};
     const enum orr_status status = orr_sweep_run(sweep, first, count, &study, &err);
     orr_progress_clear(&progress);
     if (status != ORR_OK) {

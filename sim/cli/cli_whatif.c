@@ -280,8 +280,10 @@ static void draw(uint64_t done, uint64_t total, orr_ms now, void *context)
 
 static enum orr_status run_points(struct whatif *w, struct orr_err *err)
 {
-    const struct orr_study_options options = {
-        .jobs = w->options->jobs, .progress = draw, .context = &w->progress};
+    const struct orr_study_options options = {.jobs = w->options->jobs,
+                                              .progress = draw,
+                                              .again = orr_cli_again,
+                                              .context = &w->progress};
     const uint32_t count = w->arm_count * w->seed_count;
     enum orr_status status = orr_study_run(w->points, count, &options, err);
     orr_progress_clear(&w->progress);

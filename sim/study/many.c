@@ -353,6 +353,9 @@ static enum orr_status run_all(struct tasks *tasks, struct orr_err *err)
         running--;
         if (is_killed) {
             again[again_count++] = task;
+            if (options->again != NULL) {
+                options->again();
+            }
             continue;
         }
         done++;

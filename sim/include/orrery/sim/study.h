@@ -38,6 +38,9 @@ struct orr_study_options {
     /* Gets what came of each point, in the order in which they end; then a failure stops no other
      * point. NULL: the first failure ends the study. */
     void (*ended)(uint32_t point, enum orr_status status, const char *text, void *context);
+    /* A process was killed from outside (SIGKILL) and its work begins again; NULL: nobody hears it.
+     */
+    void (*again)(void);
     void *context;
     orr_ms time_ms;        /* after which a process is stopped (ORR_INTERRUPTED); 0: no limit */
     uint64_t memory_bytes; /* of address space that a process may take; 0: no limit */
