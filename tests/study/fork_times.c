@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* fork_times.c - a run held at random times: a process forked at each of them goes on to the end,
- * and must come to the digest of the run that nobody held. Each time is held, also where several lie
- * between two events, and none after an event behind it.
+ * and must come to the digest of the run that nobody held. Each time is held, also where several
+ * lie between two events, and none after an event behind it.
  *
  *   fork_times SCENARIO POLICY TIMES SEED
  * POLICY "-" is the scenario's own. Exit 0: all are equal; 1: one is not; 77: the scenario cannot

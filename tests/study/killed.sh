@@ -32,8 +32,12 @@ torn() { # COMMAND...: two of its processes are killed; its output is in torn.ou
     while [ $kills -lt 2 ] && kill -0 "$victim" 2>killed; do
         child=$(pgrep -P "$victim" | sort -n | tail -1)
         if [ "$(pgrep -P "$victim" | wc -l)" -ge 2 ] && kill -STOP "$child" 2>killed; then
-            [ "$(ps -o stat= -p "$child" | cut -c1)" != T ] || kills=$((kills + 1))
-            kill -9 "$child" 2>killed || true
+            if [ "$(ps -o stat= -p "$child" | cut -c1)" = T ]; then
+                kill -9 "$child"
+                kills=$((kills + 1))
+            else # not yet, or it has ended
+                kill -CONT "$child" 2>killed || true
+            fi
         fi
     done
     [ $kills -gt 0 ] || fail "no process was killed: orrery $*"
