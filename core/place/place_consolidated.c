@@ -436,10 +436,11 @@ enum orr_reason orr_place_all(struct orr_placer *placer, struct orr_txn *txn,
     return place_all(placer, txn, ledger, job, shape_of(ledger, job));
 }
 
-enum orr_reason orr_place_consolidated_as(struct orr_txn *txn, const struct orr_ledger *ledger,
-                                          uint32_t job, const struct orr_shape *shape)
+enum orr_reason orr_place_all_as(struct orr_placer *placer, struct orr_txn *txn,
+                                 const struct orr_ledger *ledger, uint32_t job,
+                                 const struct orr_shape *shape)
 {
-    return place_all(NULL, txn, ledger, job, shape);
+    return place_all(placer, txn, ledger, job, shape);
 }
 
 enum orr_reason orr_place_consolidated(struct orr_txn *txn, const struct orr_ledger *ledger,

@@ -206,7 +206,7 @@ static enum orr_reason place_narrowed(const struct kueue_run *run, const struct 
         shape.gpus_mgpu -= (int64_t)fewer * orr_request_mgpu(&groups[g].request);
     }
     shape.groups = groups;
-    enum orr_reason reason = orr_place_consolidated_as(txn, view->ledger, job, &shape);
+    enum orr_reason reason = orr_place_all_as(NULL, txn, view->ledger, job, &shape);
     const bool narrow = reason == ORR_REASON_NODE_TYPES || reason == ORR_REASON_CONSTRAINED;
     for (uint32_t g = 0; narrow && g < shape.group_count && reason != ORR_REASON_FLAVOR_NODES;
          g++) {

@@ -263,9 +263,10 @@ static void list_choices(struct pollux *pollux, const struct orr_view *view, uin
     }
     const double each = (double)gpus_of(view, job, pods) / pods;
     const double fair = fair_rate(&pollux->rates, fewest, pods, part / each);
+    const int64_t cells_mgpu = orr_placer_part_mgpu(pollux->placer, view->specs[job].queue);
     for (uint32_t p = fewest; p <= pods && p - fewest < UINT16_MAX; p++) {
         const double speedup = fair > 0 ? pollux->rates.rate[p - fewest] / fair : 1;
-        if (gpus_of(view, job, p) <= gpus) {
+        if (gpus_of(view, job, p) <= gpus && gpus_of(view, job, p) <= cells_mgpu / ORR_MGPU) {
             add_choice(pollux, p, gpus_of(view, job, p), p == now ? speedup : speedup * kept);
         }
     }
@@ -349,10 +350,24 @@ static uint32_t best_node(const struct orr_view *view, const struct orr_request 
     return best;
 }
 
-static bool place_pods(const struct orr_view *view, struct orr_txn *txn, uint32_t job,
-                       uint32_t pods)
+/* Where parameter `placement` has them. */
+static enum orr_reason place_by_choice(const struct pollux *pollux, const struct orr_view *view,
+                                       struct orr_txn *txn, uint32_t job, uint32_t pods)
 {
-    const struct orr_request *request = &shape_of(view, job)->groups[0].request;
+    struct orr_shape shape = *shape_of(view, job);
+    struct orr_task_group group = shape.groups[0];
+    group.count = pods;
+    shape.groups = &group;
+    shape.gpus_mgpu = shape.gpus_mgpu / shape.tasks * pods;
+    shape.tasks = shape.min_tasks = pods;
+    return orr_place_all_as(pollux->placer, txn, view->ledger, job, &shape);
+}
+
+static enum orr_reason place_emptiest(const struct orr_view *view, struct orr_txn *txn,
+                                      uint32_t job, uint32_t pods)
+{
+    const struct orr_shape *shape = shape_of(view, job);
+    const struct orr_request *request = &shape->groups[0].request;
     const uint32_t before = orr_txn_checkpoint(txn);
     for (uint32_t left = pods; left > 0;) {
         const uint32_t node = best_node(view, request, pods == 1);
@@ -361,31 +376,35 @@ static bool place_pods(const struct orr_view *view, struct orr_txn *txn, uint32_
         const uint32_t tasks = room < left ? room : left;
         if (tasks == 0 || !orr_txn_place(txn, job, 0, tasks, node)) {
             orr_txn_rollback(txn, before);
-            return false;
+            return orr_place_why_not(view->ledger, shape, pods);
         }
         left -= tasks;
     }
-    return true;
+    return ORR_REASON_NONE;
 }
 
 /* As many pods as were chosen, or, where nodes are too full for them, the most that fit. */
+static enum orr_reason start_elastic(const struct pollux *pollux, const struct orr_view *view,
+                                     struct orr_txn *txn, uint32_t job)
+{
+    enum orr_reason reason = ORR_REASON_NO_CAPACITY;
+    uint32_t pods =
+        shape_of(view, job)->gpus_mgpu > 0 ? pollux->pods[job] : shape_of(view, job)->tasks;
+    for (; pods >= fewest_pods(view, job) && reason != ORR_REASON_NONE; pods--) {
+        reason = pollux->placer != NULL ? place_by_choice(pollux, view, txn, job, pods)
+                                        : place_emptiest(view, txn, job, pods);
+    }
+    return reason;
+}
+
 static enum orr_reason start(const struct pollux *pollux, const struct orr_view *view,
                              struct orr_txn *txn, uint32_t job)
 {
-    const uint32_t fewest = fewest_pods(view, job);
     if (shape_of(view, job)->gpus_mgpu > 0 && pollux->pods[job] == 0) {
         return ORR_REASON_NO_CAPACITY;
     }
-    if (!is_elastic(view, job)) {
-        return orr_place_all(pollux->placer, txn, view->ledger, job);
-    }
-    uint32_t pods =
-        shape_of(view, job)->gpus_mgpu > 0 ? pollux->pods[job] : shape_of(view, job)->tasks;
-    while (pods >= fewest && !place_pods(view, txn, job, pods)) {
-        pods--;
-    }
-    return pods >= fewest ? ORR_REASON_NONE
-                          : orr_place_why_not(view->ledger, shape_of(view, job), fewest);
+    return is_elastic(view, job) ? start_elastic(pollux, view, txn, job)
+                                 : orr_place_all(pollux->placer, txn, view->ledger, job);
 }
 
 static void pollux_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)

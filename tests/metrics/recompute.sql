@@ -1132,9 +1132,9 @@ SELECT iif(o.resource = 'cpu', 'policy_cpu_share_deviation', 'policy_mem_share_d
 FROM whole AS w JOIN own_other AS o ON w.shard IS NULL OR o.shard = w.shard GROUP BY o.resource, w.scope, w.label;
 
 -- ---- starts that hung on equal times ----
--- What each policy's order looks at: kai, static and drf serve queues apart, kai goes by whole seconds of submits.
+-- What each policy's order looks at: kai, static, drf and, in cells of virtual clusters, fifo serve queues apart, kai goes by whole seconds of submits.
 CREATE TEMP TABLE rank_of AS
-SELECT j.id AS job, CASE WHEN s.policy IN ('kai', 'kueue', 'static', 'drf') OR s.policy_params LIKE '%shares=queues%' THEN 'queue ' || j.queue ELSE 'shard ' || s.id END AS line,
+SELECT j.id AS job, CASE WHEN s.policy IN ('kai', 'kueue', 'static', 'drf') OR s.policy_params LIKE '%shares=queues%' OR (s.policy = 'fifo' AND s.policy_params LIKE '%placement=hived%') THEN 'queue ' || j.queue ELSE 'shard ' || s.id END AS line,
        CASE WHEN s.policy = 'kueue' OR iif(s.policy = 'kai', s.policy_params NOT LIKE '%plugins.priority.enabled=false%', s.policy_params LIKE '%order=priority%') THEN j.priority ELSE 0 END AS priority,
        CASE WHEN s.policy IN ('srtf', 'themis') OR s.policy_params LIKE '%order=shortest%' OR s.policy_params LIKE '%order=predicted%'
               OR (s.policy = 'gavel' AND (s.policy_params LIKE '%objective=makespan%' OR s.policy_params LIKE '%objective=finish-time-fairness%')) THEN j.work_ms ELSE 0 END AS work_ms,
@@ -1239,7 +1239,7 @@ SELECT * FROM j WHERE NOT EXISTS (
                     WHERE u.queue = j.queue AND (j.full OR u.above = j.queue) AND ((o.top >= 0 AND j.gang > o.top * 1000) OR (j.fast AND o.quota >= 0 AND j.gang > o.quota * 1000))));
 INSERT INTO wrong
 SELECT 'job ' || b.job, 'never', 'barred', 'could start' FROM barred AS b WHERE b.sure AND b.job NOT IN (SELECT job FROM never)
-  AND NOT EXISTS (SELECT 1 FROM run WHERE status <> 'finished' AND scenario_resolved LIKE '%' || char(10) || '      queues.%')
+  AND NOT EXISTS (SELECT 1 FROM run WHERE status <> 'finished' AND replace(scenario_resolved, '"', '') LIKE '%' || char(10) || '      queues.%')
 UNION ALL
 SELECT 'job ' || n.job, 'never', 'could start', 'barred' FROM never AS n JOIN job AS j ON j.id = n.job JOIN leaf AS l ON l.queue = j.queue JOIN shard AS s ON s.id = l.shard
 WHERE s.policy = 'kai' AND n.resource = 'gpu' AND n.job NOT IN (SELECT job FROM barred) AND NOT EXISTS (SELECT 1 FROM away) -- or nodes left first

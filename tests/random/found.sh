@@ -747,4 +747,32 @@ Y
     has "group_concat(r.code, ' ') = 'non-preemptible-over-quota dependency dependency' FROM never AS n JOIN reason AS r ON r.id = n.reason"
 }
 
+# Under pollux a job whose pods change in number went to the emptiest nodes whatever `placement` has: beyond its queue's cells.
+case_cells_of_elastic() {
+    mkdir 0
+    cat >0/s.yaml <<'Y'
+cluster: {pools: {p: {nodes: 2, gpus: 2}}}
+queues: {a: {gpu: [2, 1, unlimited]}, b: {gpu: [2, 1, unlimited]}}
+workload: [{name: t, trace: t.csv}]
+policy: {name: pollux, params: {placement: hived}}
+Y
+    printf 'job,submit_s,run_s,pods,min_pods,gpus_per_pod,queue\ne,0,100,4,3,1,a\nf,50,100,3,2,1,b\n' >0/t.csv
+    right 0
+    has "group_concat(start_ms IS NULL) = '1,0' FROM job"
+}
+
+# Under fifo each virtual cluster is a line of its own, so that no start hangs on the order of rows of two queues.
+case_ties_of_cells() {
+    mkdir 0
+    cat >0/s.yaml <<'Y'
+cluster: {pools: {p: {nodes: 2, gpus: 2}}}
+queues: {a: {gpu: [2, 1, unlimited]}, b: {gpu: [2, 1, unlimited]}}
+workload: [{name: t, trace: t.csv}]
+policy: {name: fifo, params: {placement: hived}}
+Y
+    printf 'job,submit_s,run_s,gpus_per_pod,queue\nfirst,0,50,2,b\na,10,10,2,a\nb,10,10,2,b\n' >0/t.csv
+    right 0
+    has "value = 0 FROM metric WHERE name = 'tied_starts' AND scope = 'all'"
+}
+
 "case_$2"

@@ -20,14 +20,15 @@ ORR_API_BEGIN
 enum orr_reason orr_place_consolidated(struct orr_txn *txn, const struct orr_ledger *ledger,
                                        uint32_t job);
 
-/* The same with another shape than the job's own: like it, but its requests may be on fewer nodes.
- */
-enum orr_reason orr_place_consolidated_as(struct orr_txn *txn, const struct orr_ledger *ledger,
-                                          uint32_t job, const struct orr_shape *shape);
-
 /* The same where a placer says to which node each task goes; NULL: consolidated. */
 enum orr_reason orr_place_all(struct orr_placer *placer, struct orr_txn *txn,
                               const struct orr_ledger *ledger, uint32_t job);
+
+/* The same with another shape than the job's own: like it, but with fewer tasks, or requests that
+ * may be on fewer nodes. */
+enum orr_reason orr_place_all_as(struct orr_placer *placer, struct orr_txn *txn,
+                                 const struct orr_ledger *ledger, uint32_t job,
+                                 const struct orr_shape *shape);
 
 /* The same of what a job asks at once: all or nothing of the gang or of the one task that a job
  * which scales lacks next, and of all tasks of any other. */
