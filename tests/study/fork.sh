@@ -59,7 +59,7 @@ tables() { # FILE: all that decisions and metrics are, but for what the scenario
 }
 shares() { # SCENARIO POLICY SEED
     grep -q '^queues:' "$1" || return 0
-    "$orrery" run "$1" --policy "$2" --seed 7 -o base.db --force --no-progress -q >out 2>err || [ $? -eq 1 ] || return 0
+    "$orrery" run "$1" --set "policy=$2" --seed 7 -o base.db --force --allow-loss=any --no-progress -q >out 2>err || [ $? -eq 1 ] || return 0
     queue=$(sqlite3 base.db "SELECT name FROM queue WHERE id IN (SELECT queue FROM job) ORDER BY id LIMIT 1")
     at=$(sqlite3 base.db "SELECT CAST(end_ms * (($3 * 37) % 100) / 100 AS INTEGER) FROM run")
     change="queues.$queue.gpu.weight*=3" more="queues.$queue.priority=$((90 + $3 * 20))"
@@ -68,9 +68,9 @@ shares() { # SCENARIO POLICY SEED
     "$orrery" whatif "$1" --base "policy=$2" --seed 7 --seeds 1 --at "${at}ms" --set "$change" --set "$more" --keep kept \
         --allow-loss=any --no-progress -q >out 2>err || code=$?
     [ "$code" -le 1 ] || { apart=$((apart + 1)) && cat err >>apart && return 0; }
-    "$orrery" run "$1" --policy "$2" --seed 7 -o base.db --force --save-at "${at}ms" --no-progress -q >out 2>err || [ $? -eq 1 ] ||
+    "$orrery" run "$1" --set "policy=$2" --seed 7 -o base.db --force --allow-loss=any --save-at "${at}ms" --no-progress -q >out 2>err || [ $? -eq 1 ] ||
         fail "$1 under $2 is not held at $at ms: $(cat err)"
-    "$orrery" run --from base.state --set "$change" --set "$more" -o unshared.db --force --no-progress -q >out 2>err || [ $? -eq 1 ] ||
+    "$orrery" run --from base.state --set "$change" --set "$more" -o unshared.db --force --allow-loss=any --no-progress -q >out 2>err || [ $? -eq 1 ] ||
         fail "$1 under $2, $change at $at ms: $(cat err)"
     tables unshared.db >unshared.sql
     tables kept/1-set-7.db >shared.sql
