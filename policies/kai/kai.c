@@ -112,7 +112,11 @@ static void evict_stale(struct orr_session *session)
 {
     struct orr_backlog *backlog = orr_backlog_sync(session);
     uint32_t kept = 0;
-    for (uint32_t j = 0; session->rules.literal && j < session->job_count; j++) {
+    const bool all = session->rules.literal && !session->rules.by_filter;
+    if (backlog->stale_count > 0) {
+        orr_kai__attempt_unheard(session);
+    }
+    for (uint32_t j = 0; all && j < session->job_count; j++) {
         (void)check_stale(session, j);
     }
     orr_sort(backlog->stale_jobs, backlog->stale_count, sizeof(uint32_t), by_index, NULL);

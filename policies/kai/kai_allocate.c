@@ -296,19 +296,40 @@ static void report_lanes(const struct orr_session *session)
     }
 }
 
+/* Each job gets a reason of its own. */
+static void allocate_literally(struct orr_session *session)
+{
+    for (uint32_t i = 0; i < session->backlog->filled_count; i++) {
+        session->backlog->lanes[session->backlog->filled[i]].reason = ORR_FIT_REASONS;
+    }
+    session->backlog->unheard = false;
+    allocate_each(session);
+}
+
+void orr_kai__attempt_unheard(struct orr_session *session)
+{
+    if (session->backlog->unheard) {
+        allocate_literally(session);
+    }
+}
+
 void orr_kai__allocate(struct orr_session *session)
 {
-    if (session->rules.literal || session->abandoned || session->details != NULL ||
+    const bool literal = session->rules.literal && !session->rules.by_filter;
+    if (literal || session->abandoned || session->details != NULL ||
         session->rules.queue_depth[ORR_ACTION_ALLOCATE] >= 0) {
-        for (uint32_t i = 0; i < session->backlog->filled_count; i++) {
-            session->backlog->lanes[session->backlog->filled[i]].reason = ORR_FIT_REASONS;
-        }
-        allocate_each(session);
+        allocate_literally(session);
         return;
     }
     struct orr_backlog *backlog = orr_backlog_sync(session);
     struct lane_list open = {0};
     classify_lanes(session, &open);
+    backlog->unheard = session->rules.by_filter;
+    if (open.count > 0 && session->rules.by_filter) {
+        orr_free(open.lanes);
+        allocate_literally(session);
+        return;
+    }
     if (open.count > 0) {
         allocate_open_lanes(session, &open);
         classify_lanes(session, &open);

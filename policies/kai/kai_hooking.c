@@ -204,6 +204,7 @@ void orr_kai__hooking_begin(struct orr_kai_hooking *h, const struct orr_view *vi
     const bool on = h->always || h->reserve.holder != ORR_NONE;
     h->session->hooks = on ? &h->hooks : NULL;
     h->session->rules.literal = on;
+    h->session->rules.by_filter = on && !h->always;
 }
 
 bool orr_kai__hooking_failed(const struct orr_kai_hooking *h, struct orr_err *err)

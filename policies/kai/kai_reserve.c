@@ -261,23 +261,24 @@ struct starving {
     uint32_t job, slot;
 };
 
-static int by_wait(const void *a, const void *b, void *context)
+static bool waits_longer(const struct starving *a, const struct starving *b)
 {
-    const struct starving *x = a, *y = b;
-    (void)context;
-    if (x->since != y->since) {
-        return x->since < y->since ? -1 : 1;
-    }
-    return (x->job > y->job) - (x->job < y->job);
+    return a->since != b->since ? a->since < b->since : a->job < b->job;
 }
 
-static bool is_among(const struct starving *starving, uint32_t count, uint32_t job)
+/* A heap: who has waited longest is at 0. */
+static void sift(struct starving *heap, uint32_t count, uint32_t at)
 {
-    bool found = false;
-    for (uint32_t i = 0; i < count; i++) {
-        found = found || starving[i].job == job;
+    const struct starving own = heap[at];
+    for (uint32_t below = 2 * at + 1; below < count; below = 2 * at + 1) {
+        below += below + 1 < count && waits_longer(&heap[below + 1], &heap[below]);
+        if (!waits_longer(&heap[below], &own)) {
+            break;
+        }
+        heap[at] = heap[below];
+        at = below;
     }
-    return found;
+    heap[at] = own;
 }
 
 /* Gives it to the first of those that starve, the one that has waited longest, for whom there is
@@ -285,27 +286,31 @@ static bool is_among(const struct starving *starving, uint32_t count, uint32_t j
 static void choose(struct orr_kai_reserve *r, struct starving *starving, uint32_t count)
 {
     bool *failed = orr_zalloc(r->session->placement_classes + (size_t)1, sizeof *failed);
-    orr_sort(starving, count, sizeof *starving, by_wait, NULL);
+    for (uint32_t i = count / 2; i-- > 0;) {
+        sift(starving, count, i);
+    }
     r->holder = ORR_NONE;
-    for (uint32_t i = 0; i < count && r->holder == ORR_NONE; i++) {
-        const uint32_t class = r->session->jobs[starving[i].slot].placement_class;
+    while (count > 0 && r->holder == ORR_NONE) { /* few are looked at, mostly one */
+        const uint32_t slot = starving[0].slot;
+        const uint32_t class = r->session->jobs[slot].placement_class;
+        starving[0] = starving[--count];
+        sift(starving, count, 0);
         release(r, 0); /* limits and quotas are those of now */
-        const bool may =
-            (class == ORR_NONE || !failed[class]) && lacks_only_room(r, starving[i].slot);
-        if (may && !reserve_for(r, starving[i].slot) && class != ORR_NONE) {
+        const bool may = (class == ORR_NONE || !failed[class]) && lacks_only_room(r, slot);
+        if (may && !reserve_for(r, slot) && class != ORR_NONE) {
             failed[class] = true;
         }
     }
     orr_free(failed);
 }
 
-static void decide(struct orr_kai_reserve *r, struct starving *starving, uint32_t count)
+/* `starving` is theirs to reorder; `held`: the holder is among them. */
+static void decide(struct orr_kai_reserve *r, struct starving *starving, uint32_t count, bool held)
 {
     list_releases(r);
     const uint32_t checkpoint = orr_session_checkpoint(r->session);
     r->looking = true;
-    const bool stays = r->holder != ORR_NONE && is_among(starving, count, r->holder_job) &&
-                       lacks_only_room(r, r->holder) && is_moving(r) && still_holds(r);
+    const bool stays = held && lacks_only_room(r, r->holder) && is_moving(r) && still_holds(r);
     if (!stays) {
         choose(r, starving, count);
     }
@@ -331,14 +336,16 @@ void orr_kai__reserve(struct orr_kai_reserve *r, const struct orr_view *view,
     int32_t *most = list_priorities(r);
     struct starving *starving = NULL;
     uint32_t count = 0, capacity = 0;
+    bool held = false;
     for (uint32_t slot = 0; slot < r->session->job_count; slot++) {
         if (starves(r, slot, most)) {
             starving = ORR_ROOM_FOR_ONE(starving, count, capacity);
             starving[count++] = (struct starving){waits_since(r, slot), job_of_slot[slot], slot};
+            held = held || (r->holder != ORR_NONE && job_of_slot[slot] == r->holder_job);
         }
     }
     if (count > 0) {
-        decide(r, starving, count);
+        decide(r, starving, count, held);
     } else {
         r->holder = ORR_NONE;
     }

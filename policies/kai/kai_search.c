@@ -391,9 +391,9 @@ static void search_lanes(struct walk *walk)
 static bool lanes_will_do(const struct orr_session *session, enum orr_action action)
 {
     const struct orr_backlog *backlog = session->backlog;
-    return !session->rules.literal && session->rules.use_signatures && !session->abandoned &&
-           session->rules.queue_depth[action] < 0 && backlog->delayed_count == 0 &&
-           (action != ORR_ACTION_PREEMPT || session->rules.priority);
+    return (!session->rules.literal || session->rules.by_filter) && session->rules.use_signatures &&
+           !session->abandoned && session->rules.queue_depth[action] < 0 &&
+           backlog->delayed_count == 0 && (action != ORR_ACTION_PREEMPT || session->rules.priority);
 }
 
 /* Of jobs that no search was made for: what speaks for all of a lane. */
@@ -417,15 +417,22 @@ static void report_lanes(const struct orr_session *session, enum orr_action acti
     }
 }
 
+static void search_literally(struct orr_session *session, enum orr_action action)
+{
+    const struct orr_backlog *backlog = session->backlog;
+    for (uint32_t i = 0; i < backlog->filled_count; i++) {
+        backlog->lanes[backlog->filled[i]].outcomes[action] = ORR_OUTCOME_OWN;
+    }
+    search_for_each(session, action);
+}
+
 static void search(struct orr_session *session, enum orr_action action)
 {
     struct orr_backlog *backlog = orr_backlog_sync(session);
     backlog->round++;
     if (!lanes_will_do(session, action)) {
-        for (uint32_t i = 0; i < backlog->filled_count; i++) {
-            backlog->lanes[backlog->filled[i]].outcomes[action] = ORR_OUTCOME_OWN;
-        }
-        search_for_each(session, action);
+        orr_kai__attempt_unheard(session);
+        search_literally(session, action);
         return;
     }
     for (uint32_t i = 0; i < backlog->filled_count; i++) {
@@ -434,7 +441,13 @@ static void search(struct orr_session *session, enum orr_action action)
         lane->round[action] = backlog->round;
     }
     struct walk walk = {.session = session, .backlog = backlog, .action = action};
-    if (ask_gates(&walk) && !all_in_vain(&walk)) {
+    const bool any = ask_gates(&walk);
+    if (any && session->rules.by_filter) {
+        orr_kai__attempt_unheard(session);
+        search_literally(session, action);
+        return;
+    }
+    if (any && !all_in_vain(&walk)) {
         search_lanes(&walk);
     }
     report_lanes(session, action);
