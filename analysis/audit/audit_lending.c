@@ -267,12 +267,16 @@ static void judge(struct lending *lending, const struct orr_audit_edge *edge)
     const struct orr_schedule *schedule = lending->schedule;
     const struct orr_audit_span *span = &schedule->spans[edge->span];
     const uint32_t flavor = column_of(lending, span);
-    uint32_t queue = schedule->jobs[span->job].queue;
+    const struct orr_audit_job *job = &schedule->jobs[span->job];
+    uint32_t queue = job->queue;
     if (edge->kind != ORR_AUDIT_TAKES || flavor == ORR_NONE || amount_held(lending, span) <= 0) {
         return;
     }
     bool *open = &lending->open[root_of(lending, queue)];
-    *open = *open || edge->at_ms < schedule->begin_ms; /* what was given may be too much */
+    const bool given =
+        edge->at_ms < schedule->begin_ms ||
+        (job->given && span->start_ms == edge->at_ms && job->start_ms == edge->at_ms);
+    *open = *open || given; /* what was given may be too much */
     for (; queue != ORR_NONE && !*open; queue = parent_of(lending, queue)) {
         judge_cell(lending, queue, flavor, edge->at_ms);
     }

@@ -1242,7 +1242,8 @@ SELECT 'job ' || b.job, 'never', 'barred', 'could start' FROM barred AS b WHERE 
   AND NOT EXISTS (SELECT 1 FROM run WHERE status <> 'finished' AND replace(scenario_resolved, '"', '') LIKE '%' || char(10) || '      queues.%')
 UNION ALL
 SELECT 'job ' || n.job, 'never', 'could start', 'barred' FROM never AS n JOIN job AS j ON j.id = n.job JOIN leaf AS l ON l.queue = j.queue JOIN shard AS s ON s.id = l.shard
-WHERE s.policy = 'kai' AND n.resource = 'gpu' AND n.job NOT IN (SELECT job FROM barred) AND NOT EXISTS (SELECT 1 FROM away) -- or nodes left first
+WHERE s.policy = 'kai' AND n.resource = 'gpu' AND n.job NOT IN (SELECT job FROM barred) AND NOT EXISTS (SELECT 1 FROM away) -- or nodes left first, or never were
+  AND NOT EXISTS (SELECT 1 FROM run WHERE scenario_resolved LIKE '%keep_impossible: true%')
   AND j.shape IN (SELECT shape FROM ask GROUP BY shape HAVING count(*) = 1);
 -- The views read quantiles off the same curves: of all, of a kind, of a queue whose jobs are of one kind.
 CREATE TEMP TABLE curve AS SELECT * FROM v_wait_cdf;

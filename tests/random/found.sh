@@ -775,4 +775,19 @@ Y
     has "value = 0 FROM metric WHERE name = 'tied_starts' AND scope = 'all'"
 }
 
+# What runs since the begin itself was given too: it may be more than its queue could borrow.
+case_lending_of_a_state() {
+    mkdir 0
+    cat >0/s.yaml <<'Y'
+begin: 10s
+cluster: {pools: {p: {nodes: 1, gpus: 2}}}
+queues: {q: {gpu: [2, 1, 2]}, r: {gpu: [0, 1, 0]}}
+workload: [{name: t, trace: t.csv}, {name: state, trace: state.csv}]
+policy: kueue
+Y
+    printf 'job,submit_s,run_s,gpus_per_pod,queue\nj,20,10,1,q\n' >0/t.csv
+    printf 'job,submit_s,run_s,gpus_per_pod,pods,queue,running_since_s,running_on\non,10,5,1,1,r,10,n0001:0-0\n' >0/state.csv
+    right 0
+}
+
 "case_$2"
