@@ -204,6 +204,7 @@ enum orr_status orr_engine__refuse_endless(const struct engine *engine, struct o
     for (int c = 0; c < ORR_CAUSE_COUNT; c++) {
         most = counts[c] > counts[most] ? (enum orr_cause)c : most;
     }
+    const bool by_pools = counts[most] == 0 && engine->endless.resizes > 0;
     if (tries_in_vain(engine)) {
         (void)snprintf(evicted, sizeof evicted, "%u cycle%s that the policy asked for",
                        engine->endless.vain, ORR_PLURAL(engine->endless.vain));
@@ -213,6 +214,9 @@ enum orr_status orr_engine__refuse_endless(const struct engine *engine, struct o
                        run->eviction_count - engine->endless.first,
                        ORR_PLURAL(run->eviction_count - engine->endless.first), counts[most],
                        orr_cause_words(most), jobs);
+    } else if (by_pools) {
+        (void)snprintf(evicted, sizeof evicted, "%u node%s that joined autoscaled pools or left",
+                       engine->endless.resizes, ORR_PLURAL(engine->endless.resizes));
     } else {
         (void)snprintf(evicted, sizeof evicted, "%u failure%s of nodes", run->outage_count,
                        ORR_PLURAL(run->outage_count));
@@ -225,5 +229,6 @@ enum orr_status orr_engine__refuse_endless(const struct engine *engine, struct o
                     ORR_PLURAL(engine->ledger->pending_jobs + engine->ledger->running_jobs),
                     ORR_ONE(engine->ledger->pending_jobs + engine->ledger->running_jobs,
                             "waits or runs", "wait or run"),
-                    evicted, tries_in_vain(engine) ? "a horizon" : advice(engine, most));
+                    evicted,
+                    tries_in_vain(engine) || by_pools ? "a horizon" : advice(engine, most));
 }

@@ -36,6 +36,7 @@ struct engine_endless { /* what happened since a job last came, ended or left */
     uint32_t vain;      /* cycles in a row after which nobody ran, or got on without a decision */
     uint32_t first;     /* eviction since then */
     uint32_t from;      /* eviction since the last look at whether anybody got on */
+    uint32_t resizes;   /* nodes that joined autoscaled pools or left them since then */
     bool looked;        /* there was one, */
     orr_ms since_ms;    /* at this time, */
     uint64_t kept;      /* with so much work done for good */
@@ -45,7 +46,7 @@ struct engine_recur { /* see engine_recur.c */
     bool watches;     /* since a job last came, ended or left */
     uint32_t *alive;  /* jobs that wait or run since then; NULL: never looked */
     uint32_t alive_count;
-    uint32_t evictions;   /* of the run at the last look */
+    uint32_t seen;        /* evictions and resizes since then, at the last look */
     uint64_t held;        /* the situation that later ones are compared with, */
     uint32_t looks, left; /* for so many looks, of which so many are left; */
     uint32_t returns;     /* as often as it came back */
@@ -261,6 +262,8 @@ void orr_engine__pools_look(struct engine *engine);
 void orr_engine__pools_wake(struct engine *engine);
 /* A node that was ordered is there. */
 void orr_engine__pools_join(struct engine *engine, uint32_t node);
+/* What looks at them go by, with all times counted from now. */
+uint64_t orr_engine__pools_situation(const struct engine *engine);
 
 /* engine_drain.c: nodes of autoscaled pools that hold little are emptied; without a pool that says
  * so they do nothing */

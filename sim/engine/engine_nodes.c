@@ -124,6 +124,7 @@ static void set_away(struct engine *engine, uint32_t node, bool away)
 {
     const struct orr_node_type *type = orr_cluster_type(&engine->world->cluster, node);
     int64_t mgpu = node_mgpu(engine, node);
+    engine->endless.resizes += engine->pools != NULL;
     orr_ledger_set_away(engine->ledger, node, away);
     orr_fold_capacity(&engine->run->fold, type->shard, engine->view.now, away ? -mgpu : mgpu);
 }

@@ -11,6 +11,7 @@
  * that is the policy's. */
 #include "engine_int.h"
 
+#include <orrery/base/digest.h>
 #include <orrery/base/mem.h>
 #include <orrery/base/sort.h>
 #include <orrery/core/place.h>
@@ -532,4 +533,17 @@ void orr_engine__pools_wake(struct engine *engine)
     pools->seen = now;
     orr_ms look = on_grid(engine, engine->view.now + 1);
     engine->look_ms = look < engine->look_ms ? look : engine->look_ms;
+}
+
+uint64_t orr_engine__pools_situation(const struct engine *engine)
+{
+    const struct orr_engine_pools *pools = engine->pools;
+    struct orr_digest digest = ORR_DIGEST_INIT;
+    for (uint32_t n = 0; n < engine->world->cluster.node_count; n++) {
+        const orr_ms idle = pools->idle_since[n];
+        orr_digest_fold(&digest, (uint64_t)engine->ledger->away[n] << 1 | pools->ordered[n]);
+        orr_digest_fold(&digest,
+                        idle == ORR_MS_NONE ? UINT64_MAX : (uint64_t)(engine->view.now - idle));
+    }
+    return digest.h;
 }

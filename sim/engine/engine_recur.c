@@ -10,15 +10,18 @@
  *
  * Found as R. P. Brent finds cycles (An improved Monte Carlo factorization algorithm, BIT 20,
  * 1980): one situation is held against those after it, and replaced after twice as many as the last
- * one. Jobs that wait or run are the same ones from a job's coming, end or leaving to the next. */
+ * one. Jobs that wait or run are the same ones from a job's coming, end or leaving to the next.
+ *
+ * What goes round are evictions, or nodes that an autoscaled pool gets for jobs that do not start
+ * there, and gives back. */
 #include "engine_int.h"
 
 #include <orrery/base/digest.h>
 #include <orrery/base/mem.h>
 #include <orrery/base/sort.h>
 
-/* Evictions in which nobody ended before situations are looked at: a look costs as much as to fold
- * what is alive, a cycle that evicts far more. */
+/* Evictions, and nodes that came or left, in which nobody ended before situations are looked at: a
+ * look costs as much as to fold what is alive, a cycle that evicts far more. */
 #define EVICTIONS 30
 #define PARTIES   4 /* jobs and nodes for one more */
 #define RETURNS   20
@@ -110,6 +113,10 @@ static uint64_t situation(const struct engine *engine)
     orr_digest_fold(&digest, in_grid(engine->view.now, engine->policy->cycle_ms));
     orr_digest_fold(&digest, in_grid(engine->view.now, engine->round_ms));
     orr_digest_fold(&digest, sum_of_events(engine));
+    if (engine->pools != NULL) {
+        orr_digest_fold(&digest, in_grid(engine->view.now, engine->world->look_ms));
+        orr_digest_fold(&digest, orr_engine__pools_situation(engine));
+    }
     for (uint32_t i = 0; i < engine->recur.alive_count; i++) {
         fold_job(engine, engine->recur.alive[i], &digest);
     }
@@ -150,12 +157,19 @@ void orr_engine__recur_forget(struct engine *engine)
     engine->recur = (struct engine_recur){0};
 }
 
-/* Is it time to look: after an instant with evictions, once there were many? */
+/* How long a pool's node has held little is not in a situation. */
+static uint32_t seen_since(const struct engine *engine)
+{
+    return engine->run->eviction_count - engine->endless.first +
+           (engine->drain == NULL ? engine->endless.resizes : 0);
+}
+
+/* Is it time to look: after an instant with evictions or resizes, once there were many? */
 static bool is_due(const struct engine *engine)
 {
-    const uint32_t count = engine->run->eviction_count, since = count - engine->endless.first;
+    const uint32_t since = seen_since(engine);
     const uint64_t parties = (uint64_t)engine->world->job_count + engine->world->cluster.node_count;
-    return since > EVICTIONS + parties / PARTIES && count != engine->recur.evictions;
+    return since > EVICTIONS + parties / PARTIES && since != engine->recur.seen;
 }
 
 bool orr_engine__recurs(struct engine *engine)
@@ -164,7 +178,7 @@ bool orr_engine__recurs(struct engine *engine)
     if (!is_due(engine) || !forgets(engine)) {
         return false;
     }
-    recur->evictions = engine->run->eviction_count;
+    recur->seen = seen_since(engine);
     if (!recur->watches) {
         list_alive(engine);
         hold(recur, situation(engine), 1);

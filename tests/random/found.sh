@@ -790,4 +790,21 @@ Y
     right 0
 }
 
+# A pool gets nodes for jobs that its policy does not look at, as one before them is over its queue's quota, and gives them
+# back, for ever.
+case_pool_goes_round() {
+    cat >s.yaml <<'Y'
+cluster: {pools: {p: {nodes: 0, gpus: 2, gpu_memory: 40Gi, autoscale: {min: 0, max: 5, provision: 20s, idle: 45s}}}}
+queues: {a: {gpu: [6, 1, unlimited]}, b: {gpu: [7, 1, unlimited]}, c: {gpu: [2, 1, unlimited]}}
+workload: [{name: t, trace: t.csv, copies: 3}]
+policy: {name: kai, params: {queueDepthPerAction.allocate: 1}}
+Y
+    printf 'job,submit_s,run_s,pods,gpus_per_pod,gpu_memory_mib,queue,kind\n' >t.csv
+    printf 'm,179,31,5,,9216,c,training\nn,176,60,3,0,,b,unknown\nover,464,60,4,2,,b,inference\n' >>t.csv
+    code=0
+    (ulimit -t 20 && exec "$orrery" run s.yaml -o r.db -q) 2>err || code=$?
+    [ "$code" = 78 ] || fail "exit $code"
+    grep -q 'does not come to an end: .* nodes that joined autoscaled pools or left; give the scenario a horizon$' err || fail "not named"
+}
+
 "case_$2"
