@@ -137,6 +137,12 @@ static void judge_node(struct space *space, uint32_t n, orr_ms now)
     }
 }
 
+/* Once parts of inner queues are below 0. */
+static bool is_leaf(const struct space *space, uint32_t queue)
+{
+    return space->part_gpus[queue] >= 0;
+}
+
 /* A part is the quota of a leaf, or, when no queue of the shard has one, an equal share. Cells have
  * no part where there is no bound. */
 static void find_parts(struct space *space)
@@ -153,9 +159,11 @@ static void find_parts(struct space *space)
         if (schedule->queues[q].parent != ORR_NONE) {
             space->part_gpus[schedule->queues[q].parent] = -1;
         }
-        any =
-            any || (schedule->queues[q].shard == shard &&
-                    (space->queues[q].gpu_quota > 0 || (cells && space->queues[q].gpu_quota < 0)));
+    }
+    for (uint32_t q = 0; q < schedule->queue_count; q++) {
+        const double quota = space->queues[q].gpu_quota;
+        const bool counts = schedule->queues[q].shard == shard && (!cells || is_leaf(space, q));
+        any = any || (counts && (quota > 0 || (cells && quota < 0)));
     }
     for (uint32_t q = 0; q < schedule->queue_count; q++) {
         leaves += space->part_gpus[q] >= 0;

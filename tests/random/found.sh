@@ -807,4 +807,32 @@ Y
     grep -q 'does not come to an end: .* nodes that joined autoscaled pools or left; give the scenario a horizon$' err || fail "not named"
 }
 
+# What runs since the begin itself overtook nobody.
+case_order_of_a_state() {
+    mkdir 0
+    cat >0/s.yaml <<'Y'
+begin: 10s
+cluster: {pools: {p: {nodes: 1, gpus: 2}}}
+workload: [{name: t, trace: t.csv}, {name: state, trace: state.csv}]
+policy: fifo
+Y
+    printf 'job,submit_s,run_s,gpus_per_pod\nj,1,10,2\n' >0/t.csv
+    printf 'job,submit_s,run_s,gpus_per_pod,pods,running_since_s,running_on\non,10,5,1,1,10,n0001:0-0\n' >0/state.csv
+    right 0
+}
+
+# The quota of a queue above others is no cell of theirs: without quotas of their own they have equal parts.
+case_cells_below_a_quota() {
+    mkdir 0
+    cat >0/s.yaml <<'Y'
+cluster: {pools: {p: {nodes: 2, gpus: 2}}}
+queues: {a: {gpu: [2, 1, unlimited]}, b: {parent: a, gpu: [0, 1, unlimited]}, c: {parent: a, gpu: [0, 1, unlimited]}}
+workload: [{name: t, trace: t.csv}]
+policy: {name: fifo, params: {placement: hived}}
+Y
+    printf 'job,submit_s,run_s,gpus_per_pod,queue\nj,1,10,2,b\nk,1,10,2,c\n' >0/t.csv
+    right 0
+    has "count(start_ms) = 2 FROM job"
+}
+
 "case_$2"
