@@ -39,18 +39,32 @@ static const struct orr_shape *shape_of(const struct orr_ledger *ledger, uint32_
     return &ledger->world.shapes->shapes[ledger->world.specs[job].shape];
 }
 
-/* When it was evicted, or ended. Where several evictions could have taken it, the last. */
+/* When an attempt started; ORR_MS_NEVER: it never did. */
+static orr_ms start_of(const struct gangs *g, uint32_t job, uint32_t attempt)
+{
+    const struct orr_job_state *state = &g->run->ledger->jobs[job];
+    const uint32_t first = orr_by_job_first(&g->attempts, job),
+                   ended = orr_by_job_first(&g->attempts, job + 1) - first;
+    return attempt >= 1 && attempt <= ended
+               ? g->run->attempts[g->attempts.rows[first + attempt - 1]].start_ms
+           : attempt == state->attempts ? state->start_ms
+                                        : ORR_MS_NEVER;
+}
+
+/* When it was evicted, or ended. Where several evictions could have taken it, the last before the
+ * job's next attempt. */
 static orr_ms kept_until(const struct gangs *g, const struct orr_placement *placement)
 {
     const orr_ms end = orr_account__end_of(g->run, placement);
     if (placement->cause == ORR_CAUSE_NONE) {
         return end;
     }
+    const orr_ms next = start_of(g, placement->job, placement->attempt + 1u);
     for (uint32_t e = orr_by_job_first(&g->evictions, placement->job + 1);
          e-- > orr_by_job_first(&g->evictions, placement->job);) {
         const struct orr_eviction *eviction = &g->run->evictions[g->evictions.rows[e]];
         if (eviction->at_ms >= placement->since_ms && eviction->at_ms <= end &&
-            eviction->gone_ms >= end) {
+            eviction->at_ms < next && eviction->gone_ms >= end) {
             return eviction->at_ms;
         }
     }
@@ -90,18 +104,6 @@ static orr_ms reprieved(const struct gangs *g, uint32_t job, orr_ms since, orr_m
         }
     }
     return since;
-}
-
-/* When an attempt started; ORR_MS_NEVER: it never did. */
-static orr_ms start_of(const struct gangs *g, uint32_t job, uint32_t attempt)
-{
-    const struct orr_job_state *state = &g->run->ledger->jobs[job];
-    const uint32_t first = orr_by_job_first(&g->attempts, job),
-                   ended = orr_by_job_first(&g->attempts, job + 1) - first;
-    return attempt >= 1 && attempt <= ended
-               ? g->run->attempts[g->attempts.rows[first + attempt - 1]].start_ms
-           : attempt == state->attempts ? state->start_ms
-                                        : ORR_MS_NEVER;
 }
 
 static bool is_complete(const struct gangs *g, const struct orr_shape *shape, uint32_t sum)
