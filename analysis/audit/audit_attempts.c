@@ -56,12 +56,6 @@ static void check_times(struct orr_audit_run *run, const struct orr_audit_job *j
     }
 }
 
-/* The run began with it: it may have lost pods before. */
-static bool was_given(const struct orr_audit_job *job, const struct attempt *a)
-{
-    return job->given && a->first_ms == job->start_ms;
-}
-
 static void check_gang(struct orr_audit_run *run, const struct orr_audit_job *job,
                        const struct attempt *a)
 {
@@ -69,12 +63,14 @@ static void check_gang(struct orr_audit_run *run, const struct orr_audit_job *jo
         return;
     }
     run->verdict->examined[ORR_AUDIT_GANG]++;
-    if ((a->pods < job->min_pods && !was_given(job, a)) || a->pods > job->pods) {
+    if ((a->pods < job->min_pods && !orr_audit__was_given(job, a->first_ms)) ||
+        a->pods > job->pods) {
         orr_audit__found(run, ORR_AUDIT_GANG, a->first_ms,
                          "job %s starts with %u pod%s; its gang is %u of %u", job->name, a->pods,
                          ORR_PLURAL(a->pods), job->min_pods, job->pods);
     }
-    if (job->min_pods == job->pods && a->last_start_ms != a->first_ms && !was_given(job, a)) {
+    if (job->min_pods == job->pods && a->last_start_ms != a->first_ms &&
+        !orr_audit__was_given(job, a->first_ms)) {
         orr_audit__found(run, ORR_AUDIT_GANG, a->first_ms,
                          "pods of job %s start up to %.3f s apart", job->name,
                          (double)(a->last_start_ms - a->first_ms) / 1000.0);
@@ -157,7 +153,8 @@ static void check_amount(struct orr_audit_run *run, const struct orr_audit_job *
     }
     run->verdict->examined[ORR_AUDIT_AMOUNT]++;
     const int64_t mgpu = most_held(run->schedule->spans, from, to, a->first_end_ms);
-    const bool whole = !was_given(job, a) && (started || orr_audit__on(run, ORR_AUDIT_GANG));
+    const bool whole =
+        !orr_audit__was_given(job, a->first_ms) && (started || orr_audit__on(run, ORR_AUDIT_GANG));
     if (mgpu > job->mgpu || (whole && mgpu < job->mgpu)) {
         orr_audit__found(run, ORR_AUDIT_AMOUNT, a->first_ms, "job %s holds %g GPU%s and asked %g",
                          job->name, (double)mgpu / ORR_MGPU, ORR_PLURAL((double)mgpu / ORR_MGPU),

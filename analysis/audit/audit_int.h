@@ -104,6 +104,13 @@ struct orr_audit_edge {
     uint32_t span;
     enum { ORR_AUDIT_GIVES, ORR_AUDIT_LEAVES, ORR_AUDIT_TAKES } kind;
 };
+/* What runs since `start_ms` ran as the run began, so that nobody started it; the instant of the
+ * begin itself is no exception. */
+static inline bool orr_audit__was_given(const struct orr_audit_job *job, orr_ms start_ms)
+{
+    return job->given && start_ms == job->start_ms;
+}
+
 /* Edges in time order, at one instant what is given back first, then what leaves its queue. Caller
  * frees. Spans that end before they start (TIMES says so) have none. */
 struct orr_audit_edge *orr_audit__edges(const struct orr_schedule *schedule, size_t *count);

@@ -273,9 +273,7 @@ static void judge(struct lending *lending, const struct orr_audit_edge *edge)
         return;
     }
     bool *open = &lending->open[root_of(lending, queue)];
-    const bool given =
-        edge->at_ms < schedule->begin_ms ||
-        (job->given && span->start_ms == edge->at_ms && job->start_ms == edge->at_ms);
+    const bool given = orr_audit__was_given(job, span->start_ms);
     *open = *open || given; /* what was given may be too much */
     for (; queue != ORR_NONE && !*open; queue = parent_of(lending, queue)) {
         judge_cell(lending, queue, flavor, edge->at_ms);

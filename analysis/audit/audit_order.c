@@ -112,8 +112,8 @@ static void overtake(struct order *order, uint32_t ahead, const uint32_t *jobs, 
     orr_ms promised = judged && count > 0 ? shadow(order, now) : ORR_MS_NEVER;
     for (uint32_t i = 0; i < count; i++) {
         begin(order, jobs[i]);
-        if (schedule->jobs[jobs[i]].given && now == schedule->begin_ms) {
-            continue; /* it runs since the begin itself: nobody started it */
+        if (orr_audit__was_given(&schedule->jobs[jobs[i]], now)) {
+            continue;
         }
         if (orr_audit__on(order->run, ORR_AUDIT_ORDER)) {
             orr_audit__found(order->run, ORR_AUDIT_ORDER, now, "job %s starts before job %s",

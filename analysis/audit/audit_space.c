@@ -301,7 +301,7 @@ static void judge_queues(struct space *space, const struct orr_audit_span *span,
 {
     const struct orr_schedule *schedule = space->schedule;
     const struct orr_audit_job *job = &schedule->jobs[span->job];
-    if (job->given && span->start_ms == now && job->start_ms == now) {
+    if (span->start_ms == now && orr_audit__was_given(job, now)) {
         excuse_given(space, job->queue);
         return;
     }

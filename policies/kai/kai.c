@@ -114,7 +114,7 @@ static void evict_stale(struct orr_session *session)
     uint32_t kept = 0;
     const bool all = session->rules.literal && !session->rules.by_filter;
     if (backlog->stale_count > 0) {
-        orr_kai__attempt_unheard(session);
+        orr_kai__attempt_skipped(session);
     }
     for (uint32_t j = 0; all && j < session->job_count; j++) {
         (void)check_stale(session, j);

@@ -302,13 +302,13 @@ static void allocate_literally(struct orr_session *session)
     for (uint32_t i = 0; i < session->backlog->filled_count; i++) {
         session->backlog->lanes[session->backlog->filled[i]].reason = ORR_FIT_REASONS;
     }
-    session->backlog->unheard = false;
+    session->backlog->attempts_skipped = false;
     allocate_each(session);
 }
 
-void orr_kai__attempt_unheard(struct orr_session *session)
+void orr_kai__attempt_skipped(struct orr_session *session)
 {
-    if (session->backlog->unheard) {
+    if (session->backlog->attempts_skipped) {
         allocate_literally(session);
     }
 }
@@ -324,7 +324,7 @@ void orr_kai__allocate(struct orr_session *session)
     struct orr_backlog *backlog = orr_backlog_sync(session);
     struct lane_list open = {0};
     classify_lanes(session, &open);
-    backlog->unheard = session->rules.by_filter;
+    backlog->attempts_skipped = session->rules.by_filter;
     if (open.count > 0 && session->rules.by_filter) {
         orr_free(open.lanes);
         allocate_literally(session);

@@ -36,6 +36,6 @@ void orr_kai__search(struct orr_session *session, enum orr_action action);
 void orr_kai__allocate(struct orr_session *session);
 /* Before an action may change something: attempts each job that lanes spoke for under a filter of
  * nodes, which finds no room, but may say whom it kept off. */
-void orr_kai__attempt_unheard(struct orr_session *session);
+void orr_kai__attempt_skipped(struct orr_session *session);
 
 #endif

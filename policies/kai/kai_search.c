@@ -431,7 +431,7 @@ static void search(struct orr_session *session, enum orr_action action)
     struct orr_backlog *backlog = orr_backlog_sync(session);
     backlog->round++;
     if (!lanes_will_do(session, action)) {
-        orr_kai__attempt_unheard(session);
+        orr_kai__attempt_skipped(session);
         search_literally(session, action);
         return;
     }
@@ -443,7 +443,7 @@ static void search(struct orr_session *session, enum orr_action action)
     struct walk walk = {.session = session, .backlog = backlog, .action = action};
     const bool any = ask_gates(&walk);
     if (any && session->rules.by_filter) {
-        orr_kai__attempt_unheard(session);
+        orr_kai__attempt_skipped(session);
         search_literally(session, action);
         return;
     }

@@ -263,10 +263,11 @@ static void list_choices(struct pollux *pollux, const struct orr_view *view, uin
     }
     const double each = (double)gpus_of(view, job, pods) / pods;
     const double fair = fair_rate(&pollux->rates, fewest, pods, part / each);
-    const int64_t cells_mgpu = orr_placer_part_mgpu(pollux->placer, view->specs[job].queue);
+    const int64_t cells = orr_placer_part_mgpu(pollux->placer, view->specs[job].queue) / ORR_MGPU;
+    const int64_t most = cells < gpus ? cells : gpus;
     for (uint32_t p = fewest; p <= pods && p - fewest < UINT16_MAX; p++) {
         const double speedup = fair > 0 ? pollux->rates.rate[p - fewest] / fair : 1;
-        if (gpus_of(view, job, p) <= gpus && gpus_of(view, job, p) <= cells_mgpu / ORR_MGPU) {
+        if (gpus_of(view, job, p) <= most) {
             add_choice(pollux, p, gpus_of(view, job, p), p == now ? speedup : speedup * kept);
         }
     }

@@ -157,7 +157,8 @@ void orr_engine__recur_forget(struct engine *engine)
     engine->recur = (struct engine_recur){0};
 }
 
-/* How long a pool's node has held little is not in a situation. */
+/* Evictions, and resizes of autoscaled pools: not where pools drain nodes, since a situation does
+ * not fold for how long a node has held little. */
 static uint32_t seen_since(const struct engine *engine)
 {
     return engine->run->eviction_count - engine->endless.first +

@@ -114,12 +114,7 @@ struct run_seen {
 static bool see(const struct orr_forecast__moment *moment, uint32_t job, struct run_seen *seen)
 {
     const struct orr_forecast__run *run = moment->run;
-    const struct orr_branch *branch = moment->branch;
-    seen->over = branch->run->ledger->jobs[job].phase == ORR_JOB_FINISHED;
-    const bool counts = orr_branch_works(branch, job) && !orr_world_knows_run(run->world, job);
-    const orr_ms ran = seen->over ? run->world->specs[job].work_ms
-                       : counts   ? orr_branch_done_ms(branch, job)
-                                  : 0;
+    const orr_ms ran = orr_forecast__ran_ms(run, moment->branch, job, &seen->over);
     orr_ms until[ORR_FORECAST__PHASES];
     double before = 0.0;
     if (!seen->over && ran <= 0) {

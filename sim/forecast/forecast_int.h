@@ -76,6 +76,9 @@ struct orr_duration_of *orr_forecast__kinds(const struct orr_world *world,
                                             const struct orr_workload *history,
                                             struct orr_duration_of **history_of);
 
+/* How long the job has run, or ran until it ended; 0: not yet, or its run is known anyway. */
+orr_ms orr_forecast__ran_ms(const struct orr_forecast__run *run, const struct orr_branch *branch,
+                            uint32_t job, bool *over);
 /* Did the job begin to run lately? */
 bool orr_forecast__is_recent(const struct orr_branch *branch, uint32_t job);
 

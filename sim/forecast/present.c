@@ -73,19 +73,26 @@ bool orr_forecast__is_recent(const struct orr_branch *branch, uint32_t job)
     return start != ORR_MS_NONE && branch->at_ms - start <= RECENT_DAYS * ORR_FORECAST__DAY;
 }
 
+orr_ms orr_forecast__ran_ms(const struct orr_forecast__run *run, const struct orr_branch *branch,
+                            uint32_t job, bool *over)
+{
+    *over = branch->run->ledger->jobs[job].phase == ORR_JOB_FINISHED;
+    if (*over) {
+        return run->world->specs[job].work_ms;
+    }
+    return orr_branch_works(branch, job) && !orr_world_knows_run(run->world, job)
+               ? orr_branch_done_ms(branch, job)
+               : 0;
+}
+
 /* What ended until now, and the ages of what did not. */
 static struct orr_durations *look_back(const struct orr_forecast__run *run,
                                        const struct orr_branch *branch)
 {
-    const struct orr_job_state *states = branch->run->ledger->jobs;
     struct orr_durations *durations = orr_durations_open();
     for (uint32_t j = 0; j < branch->next_arrival; j++) {
-        const bool over = states[j].phase == ORR_JOB_FINISHED;
-        const bool counts =
-            over || (orr_branch_works(branch, j) && !orr_world_knows_run(run->world, j));
-        const orr_ms ran = over     ? run->world->specs[j].work_ms
-                           : counts ? orr_branch_done_ms(branch, j)
-                                    : 0;
+        bool over;
+        const orr_ms ran = orr_forecast__ran_ms(run, branch, j, &over);
         if (over || ran > 0) {
             (orr_forecast__is_recent(branch, j) ? orr_durations_add_recent : orr_durations_add)(
                 durations, &run->of[j], ran, over);

@@ -48,8 +48,10 @@ static bool was_refused(const struct orr_run *run, uint32_t job)
 static void suspect(struct search *search, uint32_t job, orr_ms from_ms)
 {
     search->suspects = ORR_ROOM_FOR_ONE(search->suspects, search->count, search->capacity);
+    const orr_ms begin_ms = search->world->begin_ms; /* nothing starts before */
     search->suspects[search->count++] =
-        (struct suspect){.never = {.job = job, .bar = {.queue = ORR_NONE}}, .from_ms = from_ms};
+        (struct suspect){.never = {.job = job, .bar = {.queue = ORR_NONE}},
+                         .from_ms = from_ms > begin_ms ? from_ms : begin_ms};
 }
 
 /* A job whose user waits for results is not there before it is submitted; nothing is known of that

@@ -86,6 +86,8 @@ struct orr_replay_groups { /* of one job, on the way to its shape */
 void orr_replay__roles(const struct orr_scenario_template *template,
                        struct orr_replay_groups *groups);
 
+/* Does the policy of a shard resize pods whose templates say how few GPUs they may run with? */
+bool orr_replay__resizes(const struct orr_scenario *scenario, uint32_t shard);
 /* Has each pod of whole GPUs run with any number of them from `least` on, on its node; 0: with all.
  * Pods stay as they are where a job has roles, an elastic number of pods, slices, or more pods than
  * a shape has sets. `span` is that of the whole job, node_level the topology's level of nodes. */

@@ -436,7 +436,7 @@ bool orr_replay__job(struct orr_world *world, struct orr_replay_nodes *nodes, ui
             return reject(world, part, row, "give_up_s must be above 0", NULL);
         }
         groups.min_tasks = extra->min_pods > 0 ? (uint32_t)extra->min_pods : 0;
-        if (extra->running_since_ms == ORR_MS_NONE && orr_world_resizes(nodes->scenario, shard)) {
+        if (extra->running_since_ms == ORR_MS_NONE && orr_replay__resizes(nodes->scenario, shard)) {
             orr_replay__resize(&groups, extra->min_gpus, world->cluster.level_count + 1, span);
         }
     }

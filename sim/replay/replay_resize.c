@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-bool orr_world_resizes(const struct orr_scenario *scenario, uint32_t shard)
+bool orr_replay__resizes(const struct orr_scenario *scenario, uint32_t shard)
 {
     bool resizes = false;
     if (shard < scenario->shard_count && strcmp(scenario->shards[shard].policy, "kai") == 0) {

@@ -835,4 +835,21 @@ Y
     has "count(start_ms) = 2 FROM job"
 }
 
+# A job whose user waits for results could come before its queue's limit fell, but nothing starts before the run begins:
+# `check` did not name it.
+case_limit_before_the_begin() {
+    mkdir 3
+    cat >3/s.yaml <<'Y'
+begin: 100s
+cluster: {pools: {p: {nodes: 1, gpus: 4}}}
+queues: {q: {gpu: [4, 1, 4]}}
+workload: [{name: t, trace: t.csv}]
+policy: kai
+events: [{at: 50s, set: {queues.q.gpu.limit: 1}}]
+Y
+    printf 'job,submit_s,run_s,gpus_per_pod,queue,user,after,think_s\na,0,10,1,q,u,,\nj,1,10,2,q,u,a,5\n' >3/t.csv
+    right 3
+    has "count(*) = 1 FROM never"
+}
+
 "case_$2"

@@ -51,30 +51,6 @@ sqlite3 one.db "SELECT value FROM point_metric WHERE name = 'wait_mean_s' AND sc
         if (NR != 5 || off(m, s[1]) || off(m - h, s[2]) || off(m + h, s[3]) || off(least, s[4]) || off(most, s[5])) print NR, m, m - h, m + h, said }' >off
 [ ! -s off ] || fail "not the mean and interval: $(cat off)"
 
-# The last child is a run, the first one looks after the scratch folder. It is stopped first: one that has ended is not.
-long="--set workload.w.copies=4 --replicas 4 -j 2 -q --no-progress"
-# shellcheck disable=SC2086
-"$orrery" run s.yaml $long -o calm.db 2>err || true
-# shellcheck disable=SC2086
-"$orrery" run s.yaml $long -o torn.db 2>err &
-victim=$! kills=0
-while [ $kills -lt 2 ] && kill -0 "$victim" 2>killed; do
-    child=$(pgrep -P "$victim" | sort -n | tail -1)
-    if [ "$(pgrep -P "$victim" | wc -l)" -ge 2 ] && kill -STOP "$child" 2>killed; then
-        if [ "$(ps -o stat= -p "$child" | cut -c1)" = T ]; then
-            kill -9 "$child"
-            kills=$((kills + 1))
-        else # not yet, or it has ended
-            kill -CONT "$child" 2>killed || true
-        fi
-    fi
-done
-[ $kills -gt 0 ] || fail "no run was killed"
-code=0
-wait "$victim" || code=$?
-[ "$code" = 1 ] || fail "exit $code after two runs were killed: $(cat err)"
-cmp calm.db torn.db || fail "killed runs change the file"
-
 # A run that fails ends it, and nothing is left of it; of one that is killed neither.
 exits 65 run s.yaml --replicas 3 -o no.db --no-progress --set cluster.pools.p.nodes=1 --set cluster.pools.p.gpus=1
 [ ! -e no.db ] || fail "half a file"

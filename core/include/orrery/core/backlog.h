@@ -104,8 +104,9 @@ struct orr_holding { /* a job as its queue's holders count it */
 };
 
 struct orr_backlog {
-    bool borrowed; /* for one cycle only */
-    bool unheard;  /* for allocate: under a filter of nodes no job was attempted in this cycle */
+    bool borrowed;         /* for one cycle only */
+    bool attempts_skipped; /* for allocate: under a filter of nodes no job was attempted in this
+                              cycle */
     struct orr_rooms rooms;
     struct orr_class *classes;
     uint32_t class_count, class_capacity;

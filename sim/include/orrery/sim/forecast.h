@@ -56,7 +56,7 @@ struct orr_forecast_change {
 };
 /* A change of the scenario that holds from the moment on, and what would be then. */
 struct orr_forecast_then {
-    const char *change;                /* PATH+=VALUE */
+    const char *change;                /* PATH=VALUE, or += and the like */
     orr_ms low_ms, median_ms, high_ms; /* of the start; as of the job */
 };
 struct orr_forecast_pool {

@@ -180,8 +180,6 @@ enum orr_status orr_world_build(const struct orr_scenario *scenario, uint32_t al
                                 struct orr_trace_shelf *shelf, orr_world_warn_fn *warn,
                                 void *context, struct orr_world *world,
                                 struct orr_err *err) ORR_MUST_USE;
-/* Does the policy of a shard resize pods whose templates say how few GPUs they may run with? */
-bool orr_world_resizes(const struct orr_scenario *scenario, uint32_t shard);
 void orr_world_release(struct orr_world *world);
 /* Reads the traces that orr_world_build would, for worlds that processes forked from this one
  * build. */
