@@ -46,6 +46,7 @@ FROM (SELECT id AS job, attempts AS nr, node, mgpu, last_start_ms AS start_ms,
       SELECT p.job, p.nr, n.id, p.mgpu, p.start_ms, coalesce(p.end_ms, (SELECT end_ms FROM run)), p.pods, p.devices, p.ask, p.end_ms IS NOT NULL
       FROM placement AS p JOIN node AS n ON n.id BETWEEN p.node AND p.node + p.nodes - 1) AS p
 CROSS JOIN run AS r;
+CREATE INDEX temp.held_job ON held(job, start_ms);
 CREATE TEMP TABLE spent AS
 SELECT job, useful - slow - idle AS good, useful, preempt + reclaim + consolidate + stale_gang + node_failure + max_runtime + maintenance + pods_not_ready AS lost,
        useful + preempt + reclaim + consolidate + stale_gang + node_failure + max_runtime + maintenance + pods_not_ready + checkpoint + restart + waiting AS total
