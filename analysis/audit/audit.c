@@ -56,7 +56,7 @@ static const struct {
     {"gavel", BASE | BIT(GANG) | BIT(TOGETHER), true},
     {"pollux", BASE | BIT(GANG) | BIT(TOGETHER), true},
     {"kube", BASE | BIT(NAMESPACE), false},
-    {"kueue", BASE | BIT(TOGETHER) | BIT(LIMIT) | BIT(LENDING) | BIT(VICTIM),
+    {"kueue", BASE | BIT(TOGETHER) | BIT(LENDING) | BIT(VICTIM),
      false}, /* pods are placed one by one: no gang */
 };
 const char *const orr_audit_disciplines[] = {

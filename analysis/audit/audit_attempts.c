@@ -127,13 +127,12 @@ static int64_t most_held(const struct orr_audit_span *spans, uint32_t from, uint
     }
     for (uint32_t s = from; s < to && early < to - from; s++) {
         int64_t held = 0;
-        /* a job without length ends as its last pods start, with those it had */
-        const orr_ms after =
-            spans[s].end_ms == spans[s].start_ms ? spans[s].start_ms - 1 : spans[s].start_ms;
+        /* a job without length ends as its last pods start, with those it had and kept */
+        const orr_ms at = spans[s].start_ms, kept_from = at - (spans[s].end_ms == at);
         for (uint32_t o = from; o < to; o++) {
-            const bool there = spans[o].start_ms < spans[s].start_ms
-                                   ? spans[o].end_ms > after
-                                   : spans[o].start_ms == spans[s].start_ms;
+            const orr_ms after = spans[o].eviction == ORR_NONE ? kept_from : at;
+            const bool there =
+                spans[o].start_ms < at ? spans[o].end_ms > after : spans[o].start_ms == at;
             held += there ? spans[o].mgpu : 0;
         }
         most = held > most ? held : most;

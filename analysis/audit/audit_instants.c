@@ -5,14 +5,21 @@
 
 #include <orrery/base/sort.h>
 
+/* What the span says of whether its job ends as it starts: pods that come back from another place
+ * as the job ends were started by the cycle of that instant, whatever its other pods held; pods
+ * that are taken again there say nothing against those that were held for some time. */
+static int weight(const struct orr_audit_span *span)
+{
+    return span->end_ms > span->start_ms ? 1 : span->eviction == ORR_NONE ? 2 : 0;
+}
+
 void orr_audit__find_at_once(const struct orr_schedule *schedule, bool *at_once)
 {
-    for (int held = 0; held < 2; held++) { /* what was held for some time has the last word */
+    for (int word = 0; word <= 2; word++) { /* the heaviest has the last word */
         for (uint32_t s = 0; s < schedule->span_count; s++) {
             const struct orr_audit_span *span = &schedule->spans[s];
-            if (span->end_ms == schedule->jobs[span->job].end_ms &&
-                (span->end_ms > span->start_ms) == (held == 1)) {
-                at_once[span->job] = held == 0;
+            if (span->end_ms == schedule->jobs[span->job].end_ms && weight(span) == word) {
+                at_once[span->job] = word != 1;
             }
         }
     }

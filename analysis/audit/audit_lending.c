@@ -34,11 +34,12 @@ struct lending {
     double *gpus; /* by flavor: of its nodes; what no queue has of them the cohort above owns */
     uint32_t *flavor_of; /* by node; ORR_NONE: of none */
     bool *inner, *flavored_below;
-    bool *open;     /* by root: its tree is not judged any more */
-    bool *reported; /* by cell: it is over, and that was said */
-    bool several;   /* some node is of several flavors */
-    uint32_t shard; /* whose queues these are */
-    uint32_t next;  /* of the schedule's changes */
+    bool *open;       /* by root: its tree is not judged any more */
+    bool *reported;   /* by cell: it is over, and that was said */
+    bool several;     /* some node is of several flavors */
+    int64_t most_mib; /* of a device of the shard; 0: none is known */
+    uint32_t shard;   /* whose queues these are */
+    uint32_t next;    /* of the schedule's changes */
 };
 
 static struct cell *cell_at(const struct lending *lending, uint32_t queue, uint32_t flavor)
@@ -229,9 +230,22 @@ static void take_changes(struct lending *lending, orr_ms until)
     }
 }
 
+/* A pod that asks for memory of a device counts as what it is of the largest device, wherever it
+ * runs: it is admitted before it has a node. Pods that ask in several ways are not told apart: none
+ * of such a job counts. */
+static double gpus_counted(const struct lending *lending, const struct orr_audit_span *span)
+{
+    const struct orr_audit_job *job = &lending->schedule->jobs[span->job];
+    const int64_t mgpu = job->mib <= 0 || lending->most_mib <= 0 ? span->mgpu
+                         : job->mixed                            ? 0
+                                                                 : span->pods * job->devices *
+                                            orr_audit__memory_mgpu(job->mib, lending->most_mib);
+    return (double)mgpu / ORR_MGPU;
+}
+
 static double amount_held(const struct lending *lending, const struct orr_audit_span *span)
 {
-    return lending->kind == ORR_AUDIT_GPU   ? (double)span->mgpu / ORR_MGPU
+    return lending->kind == ORR_AUDIT_GPU   ? gpus_counted(lending, span)
            : lending->kind == ORR_AUDIT_CPU ? (double)span->cpu_milli
                                             : (double)span->mem_bytes;
 }
@@ -306,6 +320,7 @@ static void set_flavors(struct lending *lending)
     for (uint32_t n = 0; n < schedule->node_count; n++) {
         const struct orr_audit_node *node = &schedule->nodes[n];
         lending->flavor_of[n] = ORR_NONE;
+        lending->most_mib = node->gpu_mib > lending->most_mib ? node->gpu_mib : lending->most_mib;
         if (schedule->flavor_count == 0) { /* else flavors divide them */
             lending->gpus[lending->columns - 1] += (double)(node->gpus - node->foreign_gpus);
         }

@@ -119,11 +119,10 @@ static void load_shards(struct load *load)
             .within = (enum orr_audit_preemption)sqlite3_column_int(row, 11),
             .reclaim = (enum orr_audit_preemption)sqlite3_column_int(row, 12),
             .cluster_cohort = sqlite3_column_int(row, 13) != 0,
-            .scattered = sqlite3_column_int(row, 16) != 0,
-            .cells = sqlite3_column_int(row, 17) != 0,
-            .reserves = sqlite3_column_int(row, 18) != 0,
-            .boundless = sqlite3_column_int(row, 14) != 0,
-            .borrows = sqlite3_column_int(row, 15) != 0};
+            .scattered = sqlite3_column_int(row, 15) != 0,
+            .cells = sqlite3_column_int(row, 16) != 0,
+            .reserves = sqlite3_column_int(row, 17) != 0,
+            .boundless = sqlite3_column_int(row, 14) != 0};
         struct orr_audit_shard *shard = &schedule->shards[schedule->shard_count - 1];
         shard->k = shard->k > 0 ? shard->k : 0;
         shard->obscure =
@@ -238,8 +237,7 @@ static void load_queues(struct load *load)
             .within = (enum orr_audit_preemption)sqlite3_column_int(row, 11),
             .reclaim = (enum orr_audit_preemption)sqlite3_column_int(row, 12),
             .outside = schedule->shards[shard].flat && parent == ORR_NONE,
-            .boundless = schedule->shards[shard].boundless,
-            .borrows = schedule->shards[shard].borrows};
+            .boundless = schedule->shards[shard].boundless};
         schedule->queue_count++;
     }
 }

@@ -196,30 +196,10 @@ static void take_queue_changes(struct space *space, orr_ms until)
     }
 }
 
-/* Kueue: what a queue owns, or all below it; without bound it is as much as the limit says. */
-static double owns(const struct space *space, uint32_t q)
-{
-    const struct orr_audit_queue *queue = &space->queues[q];
-    const double most = queue->gpu_limit >= 0 ? queue->gpu_limit : (double)INFINITY;
-    double below = 0;
-    for (uint32_t child = q + 1; child < space->schedule->queue_count; child++) {
-        below += space->queues[child].parent == q ? owns(space, child) : 0;
-    }
-    return fmax(queue->gpu_quota >= 0 ? queue->gpu_quota : most, below);
-}
-
-/* Kueue has only limits on what is borrowed: where a change leaves a limit below the quota, the
- * quota is what may be held. */
-static double limit_of(const struct space *space, uint32_t q)
-{
-    const double limit = space->queues[q].gpu_limit;
-    return space->queues[q].borrows && limit >= 0 ? fmax(limit, owns(space, q)) : limit;
-}
-
 static void judge_queue(struct space *space, uint32_t q, bool starts, orr_ms now)
 {
     const struct orr_audit_queue *queue = &space->queues[q];
-    const double limit = limit_of(space, q);
+    const double limit = queue->gpu_limit;
     if (limit < 0 || queue->boundless) {
         return;
     }

@@ -288,7 +288,7 @@ fault nodes down "INSERT INTO cordon SELECT node, start_ms, start_ms + 1 FROM jo
 fault static part "UPDATE queue SET gpu_quota = 8"
 fault cells part "UPDATE queue SET gpu_quota = 8"
 fault kube namespace "UPDATE queue SET gpu_quota = 8"
-fault kueue limit "UPDATE queue SET gpu_limit = 4 WHERE name = 'vision'"
+fault kueue lending "UPDATE queue SET gpu_limit = 4 WHERE name = 'vision'"
 fault kueue victim "UPDATE eviction SET cause = 'preempt'"
 fault kueue victim "UPDATE shard SET policy_params = replace(policy_params, 'reclaim_within_cohort=any', 'reclaim_within_cohort=never')"
 fault kueue lending "INSERT INTO queue_flavor SELECT id, NULL, '', 'gpu', gpu_quota, gpu_limit, 0 FROM queue WHERE parent IS NULL"

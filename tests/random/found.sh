@@ -16,6 +16,44 @@ right() {
 }
 has() { [ "$(sqlite3 r.db "SELECT $1")" = 1 ] || fail "not so: $1"; }
 
+# A pod of a job without length gets another place and comes back as the job ends, beside one that stayed: it holds no more
+# than it asked, and the cycle that brought it back saw all it asks.
+case_moved_as_it_ends() {
+    mkdir 0
+    cat >0/s.yaml <<'Y'
+cluster: {pools: {a: {nodes: 1, gpus: 2, labels: {p: a}}, b: {nodes: 1, gpus: 2, labels: {p: b}}, c: {nodes: 1, gpus: 2, labels: {p: c}}}}
+workload: [{name: t, trace: t.csv}]
+policy: kai
+execution: {startup: 10s, grace: 20s}
+Y
+    cat >0/t.csv <<'C'
+job,submit_s,run_s,pods,gpus_per_pod,priority,kind,node_selector
+fa,0,0,1,1,50,training,p=a
+fb,0,1000,1,1,50,training,p=b
+fc,0,0,1,1,50,training,p=c
+gc,0,1000,1,1,50,training,p=c
+v,3,0,2,1,50,training,
+h,10.5,100,1,2,60,training,
+C
+    right 0
+    has "count(*) = 1 FROM placement AS p JOIN job AS j ON j.id = p.job WHERE j.name = 'v' AND p.start_ms = p.end_ms AND p.start_ms = j.end_ms"
+}
+
+# Kueue counts a pod that asks for memory of a device as what it is of the largest one, also where it holds more of a smaller.
+case_memory_of_the_largest() {
+    mkdir 0
+    cat >0/s.yaml <<'Y'
+cluster: {pools: {small: {nodes: 1, gpus: 2, gpu_memory: 40Gi}, large: {nodes: 1, gpus: 2, gpu_memory: 80Gi}}}
+queues: {q: {gpu: [1, 1, 1]}}
+workload: [{name: t, trace: t.csv}]
+policy: kueue
+events: [{at: 1s, fail: pool/large, for: 50s}]
+Y
+    printf 'job,submit_s,run_s,gpu_memory_mib,queue\na,5,100,30720,q\nb,5,100,30720,q\n' >0/t.csv
+    right 0
+    has "sum(held) > 1000 FROM (SELECT sum(mgpu) AS held FROM v_placements)"
+}
+
 # Pods that ask for memory of GPUs hold parts of devices: they count in what queues hold.
 case_memory_is_held() {
     mkdir 0

@@ -162,7 +162,6 @@ struct orr_audit_shard {
     bool overtakes;            /* later ones may pass where they fit */
     bool flat;                 /* queues are judged without those above them */
     bool boundless;            /* the policy heeds no quotas, limits and fair shares */
-    bool borrows;              /* limits bound what queues borrow beside their quotas */
     bool by_usage;             /* shares depend on what queues used before ... */
     bool obscure;              /* ... in a way that is not re-derived here */
     struct orr_audit_window window;
@@ -186,7 +185,6 @@ struct orr_audit_queue {
     bool other_bounds; /* of CPU or memory, at some time */
     bool outside;      /* takes no part in the division: flat, and without a parent */
     bool boundless;    /* its shard is */
-    bool borrows;      /* its shard's limits do so */
     bool apart;        /* at the top: in no cohort with the others there */
     bool flavored;     /* its quota is of flavors */
     enum orr_audit_preemption within, reclaim;
