@@ -1221,14 +1221,15 @@ WHERE m.n <> x.n;
 -- barred so. What the scenario lists after the end of the run may lift a bar too, and is no queue_change: where it
 -- sets queues and the run was cut short, nobody is said to be barred for good. Of jobs that were held back, what the
 -- run made of `after` and `eligible_s` together is known, and only the second counts: at any time from the submit on
--- (`sure`), or from when it was considered (its last time at the latest).
+-- (`sure`), or from when it was considered (its last time at the latest), never before the run begins.
 CREATE TEMP TABLE barred AS
 WITH c AS (
-  SELECT j.*, h.job IS NOT NULL AND h.eligible_ms IS NULL AS held, coalesce(h.eligible_ms, CASE WHEN h.job IS NULL THEN j.submit_ms ELSE r.end_ms END) AS late_ms
+  SELECT j.*, h.job IS NOT NULL AND h.eligible_ms IS NULL AS held, max(j.submit_ms, r.begin_ms) AS early_ms,
+         max(coalesce(h.eligible_ms, CASE WHEN h.job IS NULL THEN j.submit_ms ELSE r.end_ms END), r.begin_ms) AS late_ms
   FROM job AS j CROSS JOIN run AS r LEFT JOIN hold AS h ON h.job = j.id WHERE j.submit_ms <= r.end_ms
 ),
 j AS (
-  SELECT f.column1 AS sure, j.id AS job, j.queue, CASE f.column1 WHEN 1 THEN j.submit_ms ELSE j.late_ms END AS from_ms, j.min_pods * a.gpus * a.gpu_mgpu AS gang,
+  SELECT f.column1 AS sure, j.id AS job, j.queue, CASE f.column1 WHEN 1 THEN j.early_ms ELSE j.late_ms END AS from_ms, j.min_pods * a.gpus * a.gpu_mgpu AS gang,
          j.id IN (SELECT job FROM non_preemptible) AS fast, s.policy_params LIKE '%full_hierarchy_fairness=true%' AS full
   FROM c AS j CROSS JOIN (VALUES (0), (1)) AS f JOIN ask AS a ON a.shape = j.shape JOIN leaf AS l ON l.queue = j.queue JOIN shard AS s ON s.id = l.shard
   WHERE j.start_ms IS NULL AND (j.held OR j.state IN (1, 4)) AND s.policy = 'kai' AND s.policy_params LIKE '%plugins.proportion.enabled=true%'
