@@ -1167,8 +1167,8 @@ n AS (SELECT count(*) AS n FROM b),
 m AS (SELECT d.batch, avg(b.y) AS mean, count(*) AS n FROM b AS d JOIN b ON b.batch >= d.batch GROUP BY d.batch),
 e AS (SELECT m.batch, total((b.y - m.mean) * (b.y - m.mean)) / (m.n * m.n) AS error
       FROM m JOIN b ON b.batch >= m.batch CROSS JOIN n WHERE m.batch <= n.n / 2 GROUP BY m.batch)
-SELECT CASE WHEN n.n >= 10 AND e.batch < n.n / 2 -- jobs that all come at once have no warm-up: their window is the makespan
-                 AND (r.scenario_resolved LIKE '%' || char(10) || '    service:' || char(10) || '%' OR (SELECT max(submit_ms) > r.begin_ms FROM job)) THEN r.begin_ms + e.batch * 5 * r.series_ms END AS at_ms
+SELECT CASE WHEN n.n >= 10 AND e.batch < n.n / 2 -- jobs that all come at once have no warm-up, but services: their window is the makespan
+                 AND (EXISTS(SELECT 1 FROM metric AS m JOIN job AS j ON m.label = 'workload=' || j.name WHERE m.name = 'requests') OR (SELECT max(submit_ms) > r.begin_ms FROM job)) THEN r.begin_ms + e.batch * 5 * r.series_ms END AS at_ms
 FROM e CROSS JOIN n CROSS JOIN run AS r -- of errors that are equal but for rounding the first
 WHERE e.error <= (SELECT min(error) * (1 + 1e-9) + 1e-9 FROM e) ORDER BY e.batch LIMIT 1;
 
