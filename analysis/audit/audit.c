@@ -169,6 +169,9 @@ static uint32_t rules_of_shard(const struct orr_schedule *schedule, uint32_t sha
     }
     rules &= discipline == NULL && schedule->shards[shard].scattered ? ~BIT(TOGETHER) : ~0u;
     rules |= discipline == NULL && schedule->shards[shard].cells ? BIT(PART) : 0;
+    const bool evicts =
+        schedule->shards[shard].cells && schedule->shards[shard].opportunistic_below > INT32_MIN;
+    rules |= discipline == NULL && evicts ? BIT(OPPORTUNISTIC) : 0;
     rules |= discipline == NULL && schedule->shards[shard].reserves ? BIT(RESERVATION) : 0;
     /* it may fit, and the round not have begun, or the scheduler be at work or have a clock */
     rules &= schedule->in_rounds || schedule->takes_time ? ~BIT(HEAD) : ~0u;

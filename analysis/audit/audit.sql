@@ -31,7 +31,9 @@ SELECT id, name, policy,
     params LIKE '%' || n || 'topology_aware_scheduling=never' || n || '%',
   policy <> 'static' AND params LIKE '%' || n || 'placement=hived' || n || '%',
   policy = 'kai' AND params LIKE '%' || n || 'reservation=%' AND params NOT LIKE '%' || n || 'reservation=0s' || n || '%' AND
-    params LIKE '%' || n || 'plugins.numa.enabled=false' || n || '%'
+    params LIKE '%' || n || 'plugins.numa.enabled=false' || n || '%',
+  CASE WHEN instr(params, n || 'opportunistic_below=') > 0
+       THEN CAST(substr(params, instr(params, n || 'opportunistic_below=') + 21) AS INTEGER) ELSE -2147483648 END
 FROM (SELECT *, char(10) AS n, char(10) || policy_params || char(10) AS params FROM shard)
 ORDER BY id;
 

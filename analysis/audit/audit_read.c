@@ -122,6 +122,7 @@ static void load_shards(struct load *load)
             .scattered = sqlite3_column_int(row, 15) != 0,
             .cells = sqlite3_column_int(row, 16) != 0,
             .reserves = sqlite3_column_int(row, 17) != 0,
+            .opportunistic_below = sqlite3_column_int64(row, 18),
             .boundless = sqlite3_column_int(row, 14) != 0};
         struct orr_audit_shard *shard = &schedule->shards[schedule->shard_count - 1];
         shard->k = shard->k > 0 ? shard->k : 0;

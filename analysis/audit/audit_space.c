@@ -26,6 +26,7 @@ struct space {
     int64_t *queue_mgpu;            /* children included */
     int64_t *firm_mgpu;             /* of it, by what may not be preempted */
     int64_t *grace_mgpu;            /* held by what was evicted, to the end of its grace */
+    int64_t *loose_mgpu;            /* of both, by opportunistic jobs: no part has to hold them */
     double *part_gpus;              /* fixed part of a leaf; < 0: it has none */
     struct orr_audit_queue *queues; /* with the entitlements of the instant */
     uint32_t queue_changes;         /* of the schedule's: next that comes into force */
@@ -76,6 +77,11 @@ static void apply(struct space *space, const struct orr_audit_edge *edge)
     }
     if (edge->kind == ORR_AUDIT_LEAVES) {
         return;
+    }
+    const struct orr_audit_job *job = &schedule->jobs[span->job];
+    if (job->queue != ORR_NONE && orr_audit__on(space->run, ORR_AUDIT_OPPORTUNISTIC) &&
+        job->priority < schedule->shards[0].opportunistic_below) {
+        space->loose_mgpu[job->queue] += mgpu;
     }
     space->held_mgpu += mgpu;
     if (span->node != ORR_NONE) {
@@ -235,7 +241,8 @@ static void judge_quota(struct space *space, uint32_t q, orr_ms now)
 
 static void judge_part(struct space *space, uint32_t q, orr_ms now)
 {
-    const double held = (double)(space->queue_mgpu[q] + space->grace_mgpu[q]) / ORR_MGPU;
+    const double held =
+        (double)(space->queue_mgpu[q] + space->grace_mgpu[q] - space->loose_mgpu[q]) / ORR_MGPU;
     if (space->part_gpus[q] < 0) {
         return;
     }
@@ -369,6 +376,7 @@ void orr_audit__space(struct orr_audit_run *run)
     space.queue_mgpu = orr_zalloc(queues, sizeof *space.queue_mgpu);
     space.firm_mgpu = orr_zalloc(queues, sizeof *space.firm_mgpu);
     space.grace_mgpu = orr_zalloc(queues, sizeof *space.grace_mgpu);
+    space.loose_mgpu = orr_zalloc(queues, sizeof *space.loose_mgpu);
     space.part_gpus = orr_zalloc(queues, sizeof *space.part_gpus);
     space.over =
         orr_zalloc((size_t)schedule->node_count + schedule->queue_count + 1, sizeof *space.over);
@@ -381,6 +389,7 @@ void orr_audit__space(struct orr_audit_run *run)
     find_parts(&space);
     walk(&space, edges, count);
     orr_free(space.grace_mgpu);
+    orr_free(space.loose_mgpu);
     orr_free(space.part_gpus);
     orr_free(space.firm_mgpu);
     orr_free(space.changed);

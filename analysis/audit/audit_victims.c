@@ -130,8 +130,38 @@ static void check(struct orr_audit_run *run, const struct orr_audit_eviction *ev
     }
 }
 
+/* In cells of virtual clusters. */
+static void check_opportunistic(struct orr_audit_run *run,
+                                const struct orr_audit_eviction *eviction)
+{
+    const struct orr_schedule *schedule = run->schedule;
+    const int64_t below = schedule->shards[0].opportunistic_below;
+    const struct orr_audit_job *victim = &schedule->jobs[eviction->job];
+    run->verdict->examined[ORR_AUDIT_OPPORTUNISTIC]++;
+    if (victim->priority >= below) {
+        orr_audit__found(run, ORR_AUDIT_OPPORTUNISTIC, eviction->at_ms,
+                         "job %s is evicted for another, and its priority %lld is not below %lld",
+                         victim->name, (long long)victim->priority, (long long)below);
+    }
+    if (eviction->for_job == ORR_NONE) {
+        return;
+    }
+    const struct orr_audit_job *winner = &schedule->jobs[eviction->for_job];
+    if (winner->priority < below) {
+        orr_audit__found(run, ORR_AUDIT_OPPORTUNISTIC, eviction->at_ms,
+                         "job %s is evicted for job %s, whose priority %lld is below %lld",
+                         victim->name, winner->name, (long long)winner->priority, (long long)below);
+    }
+}
+
 void orr_audit__victims(struct orr_audit_run *run)
 {
+    for (uint32_t e = 0;
+         e < run->schedule->eviction_count && orr_audit__on(run, ORR_AUDIT_OPPORTUNISTIC); e++) {
+        if (run->schedule->evictions[e].by == ORR_AUDIT_BY_PREEMPT) {
+            check_opportunistic(run, &run->schedule->evictions[e]);
+        }
+    }
     if (!orr_audit__on(run, ORR_AUDIT_VICTIM)) {
         return;
     }

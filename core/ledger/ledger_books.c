@@ -143,6 +143,12 @@ uint32_t orr_ledger_room_for(const struct orr_ledger *ledger, uint32_t node,
     return tasks;
 }
 
+uint32_t orr_ledger_tasks_in(const struct orr_ledger *ledger, uint32_t node,
+                             const struct orr_request *request, const struct orr_room *room)
+{
+    return orr_ledger__may_use(ledger, node, request) ? orr_books__tasks_in(room, request) : 0;
+}
+
 /* Fullest shared device with room, else the lowest free one, as often as the task has devices. */
 static uint64_t pick_shared(const struct orr_ledger *ledger, uint32_t node, uint32_t count,
                             int64_t portion)

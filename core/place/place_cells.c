@@ -59,7 +59,8 @@ struct orr_cells {
     uint32_t chosen;          /* node of the last choice, or ORR_NONE */
     struct candidate *candidates;
     uint32_t candidate_count, candidate_capacity;
-    bool *in_range; /* by node: scratch */
+    bool *in_range;                          /* by node: scratch */
+    struct orr_opportunistic *opportunistic; /* NULL: nobody is */
 };
 
 /* --- chains --- */
@@ -183,9 +184,16 @@ static uint32_t node_of(const struct chain *chain, uint32_t device)
     return chain->nodes[(device - chain->first) / chain->gpus];
 }
 
-static uint64_t free_on(const struct orr_cells *cells, uint32_t node)
+static uint64_t idle_on(const struct orr_cells *cells, uint32_t node)
 {
     return cells->ledger->down[node] ? 0 : cells->ledger->free_devices[node];
+}
+
+/* Those that a guaranteed job may have. */
+static uint64_t free_on(const struct orr_cells *cells, uint32_t node)
+{
+    return cells->opportunistic == NULL ? idle_on(cells, node)
+                                        : orr_opportunistic_free(cells->opportunistic, node);
 }
 
 /* Is nothing bound in it and, if so asked, every device idle now? */
@@ -405,17 +413,29 @@ static void release_device(struct orr_cells *cells, uint32_t device)
     }
 }
 
-/* Devices that nobody uses any more are no longer taken. */
+/* Devices that no guaranteed job has or waits for. */
+static uint64_t unused_on(const struct orr_cells *cells, uint32_t node)
+{
+    const uint64_t unused =
+        cells->ledger->free_devices[node] | cells->ledger->withheld_devices[node];
+    return cells->opportunistic == NULL
+               ? unused
+               : (unused | orr_opportunistic_devices(cells->opportunistic, node)) &
+                     ~orr_opportunistic_seats(cells->opportunistic, node);
+}
+
+/* Devices that nobody uses any more are no longer taken. A seat that is given up is no change of
+ * the ledger. */
 static void follow(struct orr_cells *cells)
 {
     const struct orr_ledger *ledger = cells->ledger;
     for (uint32_t n = 0; n < ledger->world.cluster->node_count; n++) {
-        if (cells->chain_of[n] == ORR_NONE ||
-            (n != cells->chosen && ledger->changed[n] < cells->seen)) {
+        if (cells->chain_of[n] == ORR_NONE || (cells->opportunistic == NULL && n != cells->chosen &&
+                                               ledger->changed[n] < cells->seen)) {
             continue;
         }
         const struct chain *chain = &cells->chains[cells->chain_of[n]];
-        const uint64_t unused = ledger->free_devices[n] | ledger->withheld_devices[n];
+        const uint64_t unused = unused_on(cells, n);
         for (uint32_t d = 0; d < chain->gpus; d++) {
             const uint32_t device = chain->first + cells->place_of[n] * chain->gpus + d;
             if (cells->taken[device] != 0 && (unused >> d & 1) != 0) {
@@ -450,19 +470,30 @@ static uint64_t mask_of(const struct chain *chain, uint32_t first, uint32_t coun
     return all << ((first - chain->first) % chain->gpus);
 }
 
-/* Of the mask those in use by sharing tasks that have room for another. */
+/* What sharing tasks use of a device. */
+static int64_t shared_mgpu(const struct orr_ledger *ledger, uint32_t node, uint32_t device)
+{
+    return ledger->device_mgpu == NULL
+               ? 0
+               : ledger->device_mgpu[(size_t)node * ledger->world.cluster->max_gpus + device];
+}
+
+/* Of the mask those in use by sharing guaranteed tasks that have room for another. */
 static uint64_t shared_with_room(const struct orr_cells *cells, uint32_t node, uint64_t mask,
                                  int64_t portion)
 {
     const struct orr_ledger *ledger = cells->ledger;
     uint64_t found = 0;
-    if (ledger->device_mgpu == NULL || ledger->down[node]) {
+    if (ledger->down[node]) {
         return 0;
     }
-    const int16_t *used = &ledger->device_mgpu[(size_t)node * ledger->world.cluster->max_gpus];
     for (uint64_t left = mask; left != 0; left &= left - 1) {
         const uint32_t d = (uint32_t)__builtin_ctzll(left);
-        found |= used[d] > 0 && ORR_MGPU - used[d] >= portion ? (uint64_t)1 << d : 0;
+        const int64_t used = cells->opportunistic == NULL
+                                 ? shared_mgpu(ledger, node, d)
+                                 : orr_opportunistic_shared_mgpu(cells->opportunistic, node, d,
+                                                                 shared_mgpu(ledger, node, d));
+        found |= used > 0 && ORR_MGPU - used >= portion ? (uint64_t)1 << d : 0;
     }
     return found;
 }
@@ -555,7 +586,10 @@ static bool may_go(const struct orr_cells *cells, const struct orr_request *requ
                    const struct orr_place_range *range)
 {
     const struct orr_node_type *type = orr_cluster_type(cells->ledger->world.cluster, node);
-    return cells->in_range[node] && orr_ledger_room_for(cells->ledger, node, request) > 0 &&
+    const bool room = cells->opportunistic == NULL
+                          ? orr_ledger_room_for(cells->ledger, node, request) > 0
+                          : orr_opportunistic_room_for(cells->opportunistic, node, request);
+    return cells->in_range[node] && room &&
            (range->most_mgpu == INT64_MAX ||
             orr_request_task_mgpu(request, type) <= range->most_mgpu);
 }
@@ -657,9 +691,13 @@ static uint64_t pick_devices(const struct orr_cells *cells, const struct candida
     while (chain->devices[level] < count) {
         level++;
     }
-    return left == 0 ? picked
-                     : picked | pick(chain, free_on(cells, node) & mask, level,
-                                     (first - chain->first) % chain->gpus, left);
+    const uint32_t from = (first - chain->first) % chain->gpus;
+    const uint64_t free = free_on(cells, node) & mask, idle = free & idle_on(cells, node);
+    const uint32_t idle_count = (uint32_t)__builtin_popcountll(idle);
+    if (left > idle_count) { /* the rest are those of opportunistic jobs */
+        return picked | idle | pick(chain, free & ~idle, level, from, left - idle_count);
+    }
+    return left == 0 ? picked : picked | pick(chain, idle, level, from, left);
 }
 
 static void take(struct orr_cells *cells, const struct candidate *candidate, uint32_t node,
@@ -675,14 +713,21 @@ static void take(struct orr_cells *cells, const struct candidate *candidate, uin
     cells->chosen = node;
 }
 
+/* Devices that guaranteed jobs leave. */
+static int32_t left_on(const struct orr_cells *cells, uint32_t node)
+{
+    return cells->opportunistic == NULL || cells->chain_of[node] == ORR_NONE
+               ? cells->ledger->idle[node].gpus
+               : __builtin_popcountll(free_on(cells, node));
+}
+
 /* A task without GPUs is in no cell: the node with the fewest idle devices. */
 static uint32_t without_gpus(const struct orr_cells *cells, const struct orr_request *request,
                              const struct orr_place_range *range)
 {
     uint32_t best = ORR_NONE;
     for (uint32_t n = 0; n < cells->ledger->world.cluster->node_count; n++) {
-        const bool fewer =
-            best == ORR_NONE || cells->ledger->idle[n].gpus < cells->ledger->idle[best].gpus;
+        const bool fewer = best == ORR_NONE || left_on(cells, n) < left_on(cells, best);
         best = fewer && may_go(cells, request, n, range) ? n : best;
     }
     return best;
@@ -695,27 +740,40 @@ static bool is_within_part(const struct orr_cells *cells, const struct cell *cel
     const struct orr_queue_use *use = &cells->ledger->use[cell->queue];
     const uint32_t node = cells->chains[cell->chain].nodes[0];
     const struct orr_node_type *type = orr_cluster_type(cells->ledger->world.cluster, node);
-    const int64_t held = use->allocated[ORR_SHARE_GPU] + use->leaving_mgpu;
+    const int64_t others = cells->opportunistic == NULL
+                               ? 0
+                               : orr_opportunistic_mgpu(cells->opportunistic, cell->queue);
+    const int64_t held = use->allocated[ORR_SHARE_GPU] + use->leaving_mgpu - others;
     return held + orr_request_task_mgpu(task->request, type) <= cells->part_mgpu[cell->queue];
 }
 
-uint32_t orr_cells_choose(struct orr_cells *cells, uint32_t job, uint32_t group,
-                          const struct orr_place_range *range, uint64_t *devices)
+static struct task start_choice(struct orr_cells *cells, uint32_t job, uint32_t group,
+                                const struct orr_place_range *range)
 {
     const struct orr_ledger_world *world = &cells->ledger->world;
-    const struct orr_job_spec *spec = &world->specs[job];
-    struct task task = {.request = &world->shapes->shapes[spec->shape].groups[group].request};
+    const uint32_t shape = world->specs[job].shape;
+    struct task task = {.request = &world->shapes->shapes[shape].groups[group].request};
     task.shares = task.request->gpu_ask != ORR_GPU_WHOLE;
-    *devices = 0;
+    if (cells->opportunistic != NULL) {
+        orr_opportunistic_look(cells->opportunistic);
+    }
     follow(cells);
     memset(cells->in_range, false, world->cluster->node_count);
     for (uint32_t i = 0; i < range->count; i++) {
         cells->in_range[range->nodes == NULL ? i : range->nodes[i]] = true;
     }
+    return task;
+}
+
+uint32_t orr_cells_choose(struct orr_cells *cells, uint32_t job, uint32_t group,
+                          const struct orr_place_range *range, uint64_t *devices)
+{
+    struct task task = start_choice(cells, job, group, range);
+    *devices = 0;
     if (task.request->gpu_ask == ORR_GPU_NONE) {
         return without_gpus(cells, task.request, range);
     }
-    list_candidates(cells, spec->queue, &task);
+    list_candidates(cells, cells->ledger->world.specs[job].queue, &task);
     for (struct candidate *it = next_candidate(cells); it != NULL; it = next_candidate(cells)) {
         const struct cell *cell = &cells->cells[it->cell];
         if (!is_within_part(cells, cell, &task) ||
@@ -732,4 +790,94 @@ uint32_t orr_cells_choose(struct orr_cells *cells, uint32_t job, uint32_t group,
         }
     }
     return ORR_NONE;
+}
+
+/* --- opportunistic jobs --- */
+
+void orr_cells_set_opportunistic(struct orr_cells *cells, struct orr_opportunistic *opportunistic)
+{
+    cells->opportunistic = opportunistic;
+}
+
+/* Of free devices of a node so many, the highest of the smallest buddies that have enough. */
+static uint64_t pick_high(const struct chain *chain, uint64_t free, uint32_t asked)
+{
+    uint64_t picked = 0, mirrored = 0;
+    uint32_t level = 0;
+    while (chain->devices[level] < chain->gpus) {
+        level++;
+    }
+    for (uint32_t d = 0; d < chain->gpus; d++) {
+        mirrored |= (free >> d & 1) << (chain->gpus - 1 - d);
+    }
+    mirrored = pick(chain, mirrored, level, 0, asked);
+    for (uint32_t d = 0; d < chain->gpus; d++) {
+        picked |= (mirrored >> d & 1) << (chain->gpus - 1 - d);
+    }
+    return picked;
+}
+
+/* Devices of a node for an opportunistic task; 0: there are too few. It shares with its like. */
+static uint64_t pick_loose(const struct orr_cells *cells, uint32_t node, const struct task *task)
+{
+    const struct orr_ledger *ledger = cells->ledger;
+    const struct orr_node_type *type = orr_cluster_type(ledger->world.cluster, node);
+    const int64_t portion = orr_request_portion_mgpu(task->request, type);
+    const uint64_t free = idle_on(cells, node);
+    uint32_t left = task->request->devices;
+    uint64_t picked = 0, theirs = orr_opportunistic_devices(cells->opportunistic, node);
+    for (; task->shares && theirs != 0 && left > 0; theirs &= theirs - 1) {
+        const uint32_t d = (uint32_t)__builtin_ctzll(theirs);
+        const int64_t used = shared_mgpu(ledger, node, d);
+        const bool fits = used > 0 && ORR_MGPU - used >= portion;
+        picked |= fits ? (uint64_t)1 << d : 0;
+        left -= fits;
+    }
+    if ((uint32_t)__builtin_popcountll(free) < left) {
+        return 0;
+    }
+    return left == 0 ? picked
+                     : picked | pick_high(&cells->chains[cells->chain_of[node]], free, left);
+}
+
+struct loose {                  /* what an opportunistic task finds on a node */
+    int32_t theirs, guaranteed; /* devices that others of its kind, and guaranteed jobs, have */
+};
+
+static struct loose loose_on(const struct orr_cells *cells, uint32_t node)
+{
+    const int32_t gpus = (int32_t)orr_cluster_type(cells->ledger->world.cluster, node)->gpus;
+    const int32_t theirs =
+        __builtin_popcountll(orr_opportunistic_devices(cells->opportunistic, node));
+    return (struct loose){.theirs = theirs,
+                          .guaranteed = gpus - theirs - cells->ledger->idle[node].gpus};
+}
+
+uint32_t orr_cells_choose_opportunistic(struct orr_cells *cells, uint32_t job, uint32_t group,
+                                        const struct orr_place_range *range, uint64_t *devices)
+{
+    const struct task task = start_choice(cells, job, group, range);
+    const bool any = task.request->gpu_ask == ORR_GPU_NONE;
+    uint32_t best = ORR_NONE;
+    struct loose of_best = {0};
+    *devices = 0;
+    for (uint32_t n = cells->ledger->world.cluster->node_count; n-- > 0;) {
+        const struct orr_node_type *type = orr_cluster_type(cells->ledger->world.cluster, n);
+        const struct loose here = loose_on(cells, n);
+        const bool better = best == ORR_NONE || here.theirs > of_best.theirs ||
+                            (here.theirs == of_best.theirs && here.guaranteed < of_best.guaranteed);
+        if (!better || !cells->in_range[n] || (!any && cells->chain_of[n] == ORR_NONE) ||
+            orr_ledger_room_for(cells->ledger, n, task.request) == 0 ||
+            (range->most_mgpu != INT64_MAX &&
+             orr_request_task_mgpu(task.request, type) > range->most_mgpu)) {
+            continue;
+        }
+        const uint64_t picked = any ? 0 : pick_loose(cells, n, &task);
+        if (any || picked != 0) {
+            best = n;
+            of_best = here;
+            *devices = picked;
+        }
+    }
+    return best;
 }

@@ -3,7 +3,7 @@
 #ifndef ORR_PLACE_CELLS_H
 #define ORR_PLACE_CELLS_H
 
-#include <orrery/core/placer.h>
+#include "place_opportunistic.h"
 
 struct orr_cells;
 
@@ -15,6 +15,13 @@ void orr_cells_close(struct orr_cells *cells);
  * forgotten at the next one. */
 uint32_t orr_cells_choose(struct orr_cells *cells, uint32_t job, uint32_t group,
                           const struct orr_place_range *range, uint64_t *devices);
+/* The same for a job that no cells bound: on the node where such jobs have the most devices, of
+ * equal ones where guaranteed jobs have the fewest, then the last; its highest devices. So it is
+ * far from where the next cells are bound. */
+uint32_t orr_cells_choose_opportunistic(struct orr_cells *cells, uint32_t job, uint32_t group,
+                                        const struct orr_place_range *range, uint64_t *devices);
+/* From now on guaranteed jobs choose as if those were not there. Borrowed; NULL: nobody is. */
+void orr_cells_set_opportunistic(struct orr_cells *cells, struct orr_opportunistic *opportunistic);
 /* Of all cells of a queue. */
 int64_t orr_cells_part_mgpu(const struct orr_cells *cells, uint32_t queue);
 

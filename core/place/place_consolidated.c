@@ -7,6 +7,8 @@
 
 #include <orrery/base/sort.h>
 
+#include "place_opportunistic.h"
+
 struct domain { /* of one level: nodes at [0, count) */
     const uint32_t *nodes;
     uint32_t count;
@@ -22,7 +24,8 @@ struct gang { /* or a part of it */
     uint32_t tasks;              /* of its one group, where it scales; 0: all tasks of all groups */
     const struct domain *domain; /* NULL: the whole cluster */
     struct orr_placer *placer;   /* says where each task goes; NULL: consolidated */
-    int64_t most_mgpu;           /* that its queue may hold of GPUs; INT64_MAX: anything */
+    struct orr_opportunistic *evicts; /* those that go for it; NULL: nobody does */
+    int64_t most_mgpu;                /* that its queue may hold of GPUs; INT64_MAX: anything */
 };
 
 static bool has_group(const struct gang *gang, uint32_t group)
@@ -101,6 +104,9 @@ static bool place_scored(const struct gang *gang, uint32_t group, uint32_t left)
         .most_mgpu = is_bounded(gang, request) ? next_most_mgpu(gang, request, left) : INT64_MAX};
     uint64_t devices;
     const uint32_t node = orr_placer_choose(gang->placer, gang->job, group, &range, &devices);
+    if (node != ORR_NONE && gang->evicts != NULL) {
+        return orr_opportunistic_place(gang->evicts, gang->txn, gang->job, group, node, devices);
+    }
     return node != ORR_NONE &&
            (devices != 0 ? orr_txn_place_on(gang->txn, gang->job, group, node, devices)
                          : orr_txn_place(gang->txn, gang->job, group, 1, node));
@@ -174,6 +180,10 @@ static bool place_groups(const struct gang *gang)
 {
     const struct orr_shape *shape = gang->shape;
     uint32_t checkpoint = orr_txn_checkpoint(gang->txn);
+    struct orr_opportunistic_mark mark = {0};
+    if (gang->evicts != NULL) {
+        mark = orr_opportunistic_mark(gang->evicts);
+    }
     bool parts = gang->set != ORR_NONE;
     bool placed = !parts || (place_members(gang, true) && place_members(gang, false));
     for (uint32_t g = 0; g < shape->group_count && placed; g++) {
@@ -181,6 +191,9 @@ static bool place_groups(const struct gang *gang)
     }
     if (!placed) {
         orr_txn_rollback(gang->txn, checkpoint);
+    }
+    if (!placed && gang->evicts != NULL) {
+        orr_opportunistic_undo(gang->evicts, mark);
     }
     return placed;
 }
@@ -221,12 +234,27 @@ static bool is_inside(const struct gang *gang, uint32_t level, uint32_t domain)
                                    orr_cluster_domain(cluster, around->level, around->nodes[0]));
 }
 
+/* Idle devices of a domain, and those that others leave for the gang. */
+static int64_t idle_in(const struct gang *gang, uint32_t level, uint32_t d)
+{
+    const struct orr_ledger *ledger = gang->ledger;
+    if (gang->evicts == NULL) {
+        return level > ledger->world.cluster->level_count ? ledger->idle[d].gpus
+                                                          : ledger->domains[level - 1][d].idle_gpus;
+    }
+    const struct domain domain = domain_of(ledger->world.cluster, level, &d);
+    int64_t idle = 0;
+    for (uint32_t i = 0; i < domain.count; i++) {
+        idle += __builtin_popcountll(orr_opportunistic_free(gang->evicts, domain.nodes[i]));
+    }
+    return idle;
+}
+
 /* Domains of a level (from 1; the last is single nodes) with enough idle devices for what the gang
  * asks in whole devices, the tightest first. Caller frees. */
 static struct candidate *list_candidates(const struct gang *gang, uint32_t level, uint32_t *count)
 {
-    const struct orr_ledger *ledger = gang->ledger;
-    const struct orr_cluster *cluster = ledger->world.cluster;
+    const struct orr_cluster *cluster = gang->ledger->world.cluster;
     bool single = level > cluster->level_count;
     uint32_t domains = single ? cluster->node_count : cluster->levels[level - 1].domain_count;
     int64_t need = 0;
@@ -238,7 +266,7 @@ static struct candidate *list_candidates(const struct gang *gang, uint32_t level
     struct candidate *list = orr_alloc(domains + (size_t)1, sizeof *list);
     *count = 0;
     for (uint32_t d = 0; d < domains; d++) {
-        int64_t idle = single ? ledger->idle[d].gpus : ledger->domains[level - 1][d].idle_gpus;
+        int64_t idle = idle_in(gang, level, d);
         if (idle >= need && is_inside(gang, level, d)) {
             list[(*count)++] = (struct candidate){.idle_gpus = idle, .domain = d};
         }
@@ -362,6 +390,24 @@ static struct gang gang_of(struct orr_placer *placer, struct orr_txn *txn,
                          .most_mgpu = INT64_MAX};
 }
 
+/* False: it is opportunistic, and others wait for what those leave. */
+static bool start_attempt(struct orr_opportunistic *o, struct gang *gang)
+{
+    if (!orr_opportunistic_has(o, gang->job)) {
+        gang->evicts = o;
+        orr_opportunistic_begin(o);
+        return true;
+    }
+    orr_opportunistic_note(o, gang->job);
+    return !orr_opportunistic_waits(o);
+}
+
+/* What opportunistic jobs of a queue, or of all, hold and would leave for the gang. */
+static int64_t leaves_mgpu(const struct gang *gang, uint32_t queue)
+{
+    return gang->evicts == NULL ? 0 : orr_opportunistic_mgpu(gang->evicts, queue);
+}
+
 static enum orr_reason place_next(struct orr_placer *placer, struct orr_txn *txn,
                                   const struct orr_ledger *ledger, uint32_t job,
                                   const struct orr_shape *shape)
@@ -376,17 +422,28 @@ static enum orr_reason place_next(struct orr_placer *placer, struct orr_txn *txn
             return ORR_REASON_NONE;
         }
     }
-    if (mgpu > shard->total_gpus * ORR_MGPU - shard->allocated_mgpu) {
+    const uint32_t checkpoint = orr_txn_checkpoint(txn), queue = ledger->world.specs[job].queue;
+    struct orr_opportunistic *o = orr_placer__opportunistic(placer);
+    if (o != NULL && !start_attempt(o, &gang)) {
+        return ORR_REASON_RESERVED;
+    }
+    const int64_t free = shard->total_gpus * ORR_MGPU - shard->allocated_mgpu;
+    if (mgpu > free + leaves_mgpu(&gang, ORR_NONE)) {
         return ORR_REASON_NO_CAPACITY;
     }
-    if (place_together(&gang, shape->span)) {
-        return ORR_REASON_NONE;
+    const uint32_t tasks = gang.tasks > 0 ? gang.tasks : shape->tasks;
+    if ((gang.evicts != NULL && orr_opportunistic_again(o, txn, job, tasks)) ||
+        place_together(&gang, shape->span)) {
+        return gang.evicts == NULL ? ORR_REASON_NONE
+                                   : orr_opportunistic_settle(o, txn, job, checkpoint);
     }
-    const struct orr_queue_use *use = &ledger->use[ledger->world.specs[job].queue];
-    const int64_t part = orr_placer_part_mgpu(placer, ledger->world.specs[job].queue);
-    return part - use->leaving_mgpu - use->allocated[ORR_SHARE_GPU] < mgpu
-               ? ORR_REASON_OVER_LIMIT
-               : orr_place_why_not(ledger, shape, gang.tasks);
+    const struct orr_queue_use *use = &ledger->use[queue];
+    const int64_t part =
+        o != NULL && gang.evicts == NULL ? INT64_MAX : orr_placer_part_mgpu(placer, queue);
+    const int64_t held =
+        use->leaving_mgpu + use->allocated[ORR_SHARE_GPU] - leaves_mgpu(&gang, queue);
+    return part - held < mgpu ? ORR_REASON_OVER_LIMIT
+                              : orr_place_why_not(ledger, shape, gang.tasks);
 }
 
 enum orr_reason orr_place_next(struct orr_placer *placer, struct orr_txn *txn,

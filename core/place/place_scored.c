@@ -36,7 +36,8 @@ struct kind { /* of task */
 
 struct orr_placer {
     const struct orr_ledger *ledger;
-    struct orr_cells *cells; /* hived: then nothing of the rest; else NULL */
+    struct orr_cells *cells; /* hived: then it and the next are all there is; else NULL */
+    struct orr_opportunistic *opportunistic; /* NULL: no job is */
     score_fn *score;
     struct orr_placer_params params;
     uint64_t seed, choices;
@@ -492,7 +493,9 @@ uint32_t orr_placer_choose(struct orr_placer *placer, uint32_t job, uint32_t gro
                            const struct orr_place_range *range, uint64_t *devices)
 {
     if (placer->cells != NULL) {
-        return orr_cells_choose(placer->cells, job, group, range, devices);
+        return orr_placer_is_opportunistic(placer, job)
+                   ? orr_cells_choose_opportunistic(placer->cells, job, group, range, devices)
+                   : orr_cells_choose(placer->cells, job, group, range, devices);
     }
     choose_typical(placer);
     struct kind *kind = kind_of(placer, job, group);
@@ -519,6 +522,35 @@ int64_t orr_placer_part_mgpu(const struct orr_placer *placer, uint32_t queue)
     return orr_placer_has_parts(placer) ? orr_cells_part_mgpu(placer->cells, queue) : INT64_MAX;
 }
 
+/* --- opportunistic jobs --- */
+
+void orr_placer_set_opportunistic(struct orr_placer *placer, int64_t below)
+{
+    placer->opportunistic = orr_opportunistic_open(placer->ledger, below);
+    orr_cells_set_opportunistic(placer->cells, placer->opportunistic);
+}
+
+bool orr_placer_is_opportunistic(const struct orr_placer *placer, uint32_t job)
+{
+    return placer != NULL && placer->opportunistic != NULL &&
+           orr_opportunistic_has(placer->opportunistic, job);
+}
+
+void orr_placer_note_opportunistic(struct orr_placer *placer, uint32_t job)
+{
+    orr_opportunistic_note(placer->opportunistic, job);
+}
+
+void orr_placer_new_cycle(struct orr_placer *placer)
+{
+    orr_opportunistic_new_cycle(placer->opportunistic);
+}
+
+struct orr_opportunistic *orr_placer__opportunistic(const struct orr_placer *placer)
+{
+    return placer == NULL ? NULL : placer->opportunistic;
+}
+
 /* --- opening --- */
 
 static score_fn *const scores[] = {[ORR_PLACEMENT_DEFAULT] = NULL,
@@ -538,6 +570,7 @@ struct orr_placer *orr_placer_open(const struct orr_placer_params *params,
     const struct orr_cluster *cluster = ledger->world.cluster;
     if (params->choice == ORR_PLACEMENT_HIVED) {
         struct orr_placer *placer = orr_zalloc(1, sizeof *placer);
+        placer->ledger = ledger;
         placer->cells = orr_cells_open(ledger);
         return placer;
     }
@@ -568,6 +601,7 @@ void orr_placer_close(struct orr_placer *placer)
     if (placer == NULL) {
         return;
     }
+    orr_opportunistic_close(placer->opportunistic);
     orr_cells_close(placer->cells);
     for (uint32_t k = 0; k < placer->kind_count; k++) {
         orr_free(placer->kinds[k].worth);

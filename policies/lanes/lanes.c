@@ -30,6 +30,7 @@ void orr_lanes_release(struct orr_lanes *lanes)
     orr_heap_release(&lanes->outsize);
     orr_free(lanes->lanes);
     orr_free(lanes->fresh);
+    orr_free(lanes->seated);
     orr_free(lanes->scaling.lined);
     *lanes = (struct orr_lanes){0};
 }
@@ -241,12 +242,53 @@ static void explain(const struct orr_lanes *lanes, const struct orr_view *view, 
     orr_txn_explain_by(txn, job, reason, &proof);
 }
 
+static bool is_seated(const struct orr_lanes *lanes, uint32_t job)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < lanes->seated_count && !found; i++) {
+        found = lanes->seated[i].subject == job;
+    }
+    return found;
+}
+
+/* The head of a lane has its place, and waits for who leaves it: the lane goes on. */
+static void seat_head(struct orr_lanes *lanes, struct orr_queue_lane *lane)
+{
+    lanes->seated = ORR_ROOM_FOR_ONE(lanes->seated, lanes->seated_count, lanes->seated_capacity);
+    lanes->seated[lanes->seated_count++] = orr_heap_pop(&lane->heap);
+    lanes->waiting--;
+    lane->verdict = ORR_REASON_NONE;
+}
+
+/* In their order, those that have places first. Who lost it, or wants more, is lined up again. */
+static void try_seated(struct orr_lanes *lanes, const struct orr_view *view, struct orr_txn *txn)
+{
+    const uint32_t count = lanes->seated_count;
+    lanes->seated_count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct orr_event who = lanes->seated[i];
+        if (is_gone(view, who.subject)) {
+            orr_scaling_left(&lanes->scaling, who.subject);
+            lanes->withdrawn--;
+            continue;
+        }
+        const enum orr_reason reason = try_start(lanes, view, txn, who.subject);
+        if (reason == ORR_REASON_PIPELINED) {
+            lanes->seated[lanes->seated_count++] = who;
+        } else if (reason == ORR_REASON_NONE && orr_scaling_is_served(view, who.subject)) {
+            orr_scaling_left(&lanes->scaling, who.subject);
+        } else {
+            line_up(lanes, view, who);
+        }
+    }
+}
+
 /* Tells the jobs that came since the last cycle, and still wait, why. */
 static void explain_fresh(struct orr_lanes *lanes, const struct orr_view *view, struct orr_txn *txn)
 {
     for (uint32_t i = 0; i < lanes->fresh_count; i++) {
         uint32_t job = lanes->fresh[i];
-        if (view->jobs[job].placed_tasks > 0 || is_gone(view, job) ||
+        if (view->jobs[job].placed_tasks > 0 || is_gone(view, job) || is_seated(lanes, job) ||
             (view->specs[job].scales && !orr_scaling_is_lined(&lanes->scaling, job))) {
             continue;
         }
@@ -263,19 +305,23 @@ static void explain_fresh(struct orr_lanes *lanes, const struct orr_view *view, 
 
 void orr_lanes_cycle(struct orr_lanes *lanes, const struct orr_view *view, struct orr_txn *txn)
 {
-    if (lanes->waiting + lanes->fresh_count == 0) {
+    if (lanes->waiting + lanes->fresh_count + lanes->seated_count == 0) {
         return; /* what may have been released is for who comes: a new head is not blocked */
     }
     for (uint32_t i = 0; lanes->released && i < lanes->lane_count; i++) {
         lanes->lanes[i].verdict = ORR_REASON_NONE;
     }
     lanes->released = false;
+    try_seated(lanes, view, txn);
     struct orr_queue_lane *lane;
     while ((lane = first_lane(lanes, view)) != NULL) {
         uint32_t job = orr_heap_top(&lane->heap)->subject;
         lane->verdict = try_start(lanes, view, txn, job);
         if (lane->verdict != ORR_REASON_NONE) {
             explain(lanes, view, txn, job, lane->verdict);
+            if (lane->verdict == ORR_REASON_PIPELINED) {
+                seat_head(lanes, lane);
+            }
         } else if (orr_scaling_is_served(view, job)) {
             drop_head(lanes, lane);
         }

@@ -36,9 +36,11 @@ struct orr_lanes {
     const int64_t *caps_mgpu;           /* most a line's queue may hold; NULL: no caps */
     struct orr_placer *placer;          /* borrowed; NULL: consolidated */
     struct orr_queue_lane *lanes;
-    struct orr_heap outsize; /* by (key, job): larger than all their line may ever hold */
-    uint32_t waiting;        /* jobs in all lanes */
-    uint32_t withdrawn;      /* of these, such that are gone */
+    struct orr_heap outsize;  /* by (key, job): larger than all their line may ever hold */
+    uint32_t waiting;         /* jobs in all lanes */
+    uint32_t withdrawn;       /* of these, such that are gone */
+    struct orr_event *seated; /* out of their lanes, in order: their places are kept (placer.h) */
+    uint32_t seated_count, seated_capacity;
     struct orr_scaling scaling;
     bool released;   /* room came free since the last cycle */
     uint32_t *fresh; /* jobs that came since the last cycle */

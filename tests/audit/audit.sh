@@ -33,6 +33,20 @@ run easy --trace "$log" --cluster 240x1 --split 1 --policy easy
 run reclaim "$source/scenarios/whatif/reclaim/reclaim.yaml" --policy kai
 run static "$source/scenarios/whatif/reclaim/reclaim.yaml" --policy static
 run cells "$source/scenarios/whatif/reclaim/reclaim.yaml" --policy drf --param placement=hived
+cat >"$dir/loose.csv" <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,queue,priority
+o1,0,100,1,4,a,-1
+o2,1,100,1,4,a,-1
+g1,10,50,1,4,a,0
+g2,20,50,1,4,b,0
+CSV
+cat >"$dir/loose.yaml" <<YAML
+cluster: {pools: {p: {nodes: 2, gpus: 4}}}
+queues: {a: {gpu: [4, 1, unlimited]}, b: {gpu: [4, 1, unlimited]}}
+workload: [{name: t, trace: loose.csv}]
+policy: {name: fifo, params: {placement: hived, opportunistic_below: 0}}
+YAML
+run loose "$dir/loose.yaml"
 run kube "$source/scenarios/whatif/reclaim/reclaim.yaml" --policy kube --param namespace_quota=quota
 run kueue "$source/scenarios/whatif/kueue/cohorts.yaml" --variant reclaim
 cat >"$dir/flavors.csv" <<CSV
@@ -324,6 +338,9 @@ fault fifo head "UPDATE job SET end_ms = end_ms + 60000, start_ms = start_ms + 6
 fault easy head "UPDATE job SET end_ms = end_ms + 60000, start_ms = start_ms + 60000 WHERE id = $waited"
 fault choosy-fifo head "UPDATE job SET end_ms = end_ms + 60000, start_ms = start_ms + 60000 WHERE name = 'e'"
 fault easy promise "UPDATE job SET estimate_ms = estimate_ms * 50"
+fault loose opportunistic "UPDATE job SET priority = 0 WHERE name = 'o1'"
+fault loose opportunistic "UPDATE job SET priority = -1 WHERE name = 'g2'"
+fault loose part "UPDATE job SET priority = 0 WHERE name LIKE 'o%'"
 fault reserved reservation "UPDATE job SET estimate_ms = 40000 WHERE name = 'short'"
 
 # The same jobs by a scheduler that keeps no promise: what a stored run and a list of starts say.

@@ -22,6 +22,10 @@ set_tests_properties(prop.kueue prop.kueue_model PROPERTIES LABELS quick)
 add_test(NAME prop.matrix COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/prop/matrix.sh $<TARGET_FILE:orrery> 1 2)
 set_tests_properties(prop.matrix PROPERTIES LABELS full ENVIRONMENT TMPDIR=${CMAKE_CURRENT_BINARY_DIR}) # 3 s
 
+# Opportunistic jobs in HiveD's cells, whom guaranteed ones do not notice.
+add_test(NAME prop.opportunistic COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/prop/opportunistic.sh $<TARGET_FILE:orrery>)
+set_tests_properties(prop.opportunistic PROPERTIES LABELS full ENVIRONMENT TMPDIR=${CMAKE_CURRENT_BINARY_DIR}) # 5 s
+
 # Pods whose GPUs change while they run.
 add_test(NAME prop.resize COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/prop/resize.sh $<TARGET_FILE:orrery>)
 set_tests_properties(prop.resize PROPERTIES LABELS full ENVIRONMENT TMPDIR=${CMAKE_CURRENT_BINARY_DIR}) # 3 s

@@ -174,12 +174,17 @@ static const struct {
                 {"slurm", slurm, sizeof slurm / sizeof slurm[0], false},
                 {"kueue", kueue, sizeof kueue / sizeof kueue[0], false}};
 
-static void put_placement(struct draw *d)
+static void put_placement(struct draw *d, bool opportunistic)
 {
+    static const char *const bounds[] = {"0", "51", "100", "2147483647", NULL};
     static const char *const choices[] = {"consolidated", "random",   "dot-product", "clustering",
                                           "packing",      "best-fit", "worst-fit",   "fgd",
                                           "hived",        NULL};
-    put(d, "placement", "%s", any(d, choices));
+    const char *choice = opportunistic && one_in(d, 3) ? "hived" : any(d, choices);
+    put(d, "placement", "%s", choice);
+    if (opportunistic && strcmp(choice, "hived") == 0 && !one_in(d, 3)) {
+        put(d, "opportunistic_below", "%s", any(d, bounds));
+    }
     if (one_in(d, 4)) {
         put(d, "typical_jobs", "%u", below(d, 30));
     }
@@ -230,7 +235,7 @@ static void put_params(struct draw *d, const char *policy, uint32_t shard)
         put(d, "plugins.topology.enabled", "false");
     }
     if (policies[p].places && has(d, "placement", 40)) {
-        put_placement(d);
+        put_placement(d, strcmp(policy, "fifo") == 0);
     }
     close_map(d);
 }

@@ -170,9 +170,10 @@ struct orr_audit_shard {
     enum orr_audit_cap namespace_cap;
     enum orr_audit_preemption within, reclaim; /* of queues that state none */
     bool scattered;                            /* it does not heed topology */
-    bool cells;    /* quotas, as they are at first, are parts of the cluster: placement hived */
-    bool reserves; /* keeps nodes for a job that waited too long */
-    bool cluster_cohort; /* a cohort above those at the top owns GPUs that no queue has */
+    bool cells; /* quotas, as they are at first, are parts of the cluster: placement hived */
+    int64_t opportunistic_below; /* priority: jobs of a lower one have no part; INT32_MIN: nobody */
+    bool reserves;               /* keeps nodes for a job that waited too long */
+    bool cluster_cohort;         /* a cohort above those at the top owns GPUs that no queue has */
 };
 
 struct orr_audit_queue {
@@ -298,7 +299,9 @@ void orr_schedule_release(struct orr_schedule *schedule);
     X(ORDER, "order", "no job starts before one that was submitted earlier")                       \
     X(HEAD, "head", "the first of those that wait starts as soon as it fits")                      \
     X(PROMISE, "promise", "no job that overtakes delays the reservation of the first that waits")  \
-    X(RESERVATION, "reservation", "no job that starts delays the one that nodes are kept for")
+    X(RESERVATION, "reservation", "no job that starts delays the one that nodes are kept for")     \
+    X(OPPORTUNISTIC, "opportunistic",                                                              \
+      "only opportunistic jobs are evicted for others, and only for guaranteed ones")
 
 enum orr_audit_rule {
 #define X(id, name, words) ORR_AUDIT_##id,

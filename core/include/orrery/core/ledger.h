@@ -209,6 +209,10 @@ uint32_t orr_ledger_most_idle(const struct orr_ledger *ledger, const struct orr_
  * one of a sharing request, none on nodes it may not be on (GPU model, selector, taints). */
 uint32_t orr_ledger_room_for(const struct orr_ledger *ledger, uint32_t node,
                              const struct orr_request *request);
+/* How many would if so much of the node were idle; devices of tasks that share them are not looked
+ * at. */
+uint32_t orr_ledger_tasks_in(const struct orr_ledger *ledger, uint32_t node,
+                             const struct orr_request *request, const struct orr_room *room);
 /* milli-GPU that the request takes of one device of a node (KAI 6.2: memory rounds up to 1 %). */
 int64_t orr_request__shared_mgpu(const struct orr_request *request,
                                  const struct orr_node_type *type);

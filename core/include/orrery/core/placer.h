@@ -86,6 +86,21 @@ bool orr_placer_has_parts(const struct orr_placer *placer);
 /* The most that jobs of a queue may hold by that, milli-GPU; INT64_MAX where there are no parts. */
 int64_t orr_placer_part_mgpu(const struct orr_placer *placer, uint32_t queue);
 
+/* hived: jobs of a lower priority are opportunistic (HiveD, section 3; hivedscheduler's -1). They
+ * go to free devices of any cell, far from those that are bound next, and leave, with all their
+ * tasks (ORR_CAUSE_PREEMPT), for a job that its queue's cells allow. Such a job is then PIPELINED,
+ * and its place is kept: others go on as if it were there, and it is tried first in each cycle.
+ * Until it is placed no opportunistic job is (RESERVED). Guaranteed jobs are where and, without
+ * graces, when they would be without opportunistic ones. Call it before anything is placed. */
+void orr_placer_set_opportunistic(struct orr_placer *placer, int64_t below);
+/* False also for NULL and where no job is. */
+bool orr_placer_is_opportunistic(const struct orr_placer *placer, uint32_t job);
+/* An opportunistic job runs by nobody's decision here. */
+void orr_placer_note_opportunistic(struct orr_placer *placer, uint32_t job);
+/* A cycle begins, of a placer with opportunistic jobs: places of jobs that are gone are kept no
+ * more. */
+void orr_placer_new_cycle(struct orr_placer *placer);
+
 struct orr_place_range {   /* where a task may go besides what it asks for itself */
     const uint32_t *nodes; /* these; NULL: those with indices below `count` */
     uint32_t count;
