@@ -1136,7 +1136,8 @@ FROM whole AS w JOIN own_other AS o ON w.shard IS NULL OR o.shard = w.shard GROU
 -- What each policy's order looks at: kai, static, drf and, in cells of virtual clusters, fifo serve queues apart, kai goes by whole seconds of submits.
 CREATE TEMP TABLE rank_of AS
 SELECT j.id AS job, CASE WHEN s.policy IN ('kai', 'kueue', 'static', 'drf') OR s.policy_params LIKE '%shares=queues%' OR (s.policy = 'fifo' AND s.policy_params LIKE '%placement=hived%') THEN 'queue ' || j.queue ELSE 'shard ' || s.id END AS line,
-       CASE WHEN s.policy = 'kueue' OR iif(s.policy = 'kai', s.policy_params NOT LIKE '%plugins.priority.enabled=false%', s.policy_params LIKE '%order=priority%') THEN j.priority ELSE 0 END AS priority,
+       CASE WHEN s.policy = 'kueue' OR iif(s.policy = 'kai', s.policy_params NOT LIKE '%plugins.priority.enabled=false%',
+         s.policy_params LIKE '%order=priority%' OR (s.policy_params LIKE '%placement=hived%' AND s.policy_params LIKE '%opportunistic_below=%' AND s.policy_params NOT LIKE '%opportunistic_below=-2147483648%')) THEN j.priority ELSE 0 END AS priority,
        CASE WHEN s.policy IN ('srtf', 'themis') OR s.policy_params LIKE '%order=shortest%' OR s.policy_params LIKE '%order=predicted%'
               OR (s.policy = 'gavel' AND (s.policy_params LIKE '%objective=makespan%' OR s.policy_params LIKE '%objective=finish-time-fairness%')) THEN j.work_ms ELSE 0 END AS work_ms,
        CASE WHEN s.policy IN ('kai', 'kueue', 'slurm') THEN j.submit_ms / 1000 ELSE coalesce(h.eligible_ms, j.submit_ms) END AS at,
