@@ -57,12 +57,41 @@ static uint32_t slot_of(const struct orr_idmap *map, const char *name, size_t by
     return slot;
 }
 
+/* By length, then by bytes: what counts up rises so. */
+static int order_of(const struct orr_idmap *map, uint32_t index, const char *name, size_t bytes)
+{
+    const size_t own = name_bytes(map, index);
+    return own != bytes ? (own > bytes) - (own < bytes)
+                        : memcmp(map->text + map->name_at[index], name, bytes);
+}
+
+static bool rises_with(const struct orr_idmap *map, const char *name, size_t bytes)
+{
+    return map->count == 0 || order_of(map, map->count - 1, name, bytes) < 0;
+}
+
+/* Of names that rise: the first that is not less, or their number. */
+static uint32_t place_of(const struct orr_idmap *map, const char *name, size_t bytes)
+{
+    uint32_t low = 0, high = map->count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (order_of(map, middle, name, bytes) < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
 uint64_t orr_idmap_seek(const struct orr_idmap *map, const char *name, size_t bytes)
 {
-    const uint64_t hash = orr_hash_bytes(name, bytes);
-    if (map->slot_count > 0) {
-        __builtin_prefetch(&map->slots[(uint32_t)hash & (map->slot_count - 1)]);
+    if (!map->has_table) {
+        return 0;
     }
+    const uint64_t hash = orr_hash_bytes(name, bytes);
+    __builtin_prefetch(&map->slots[(uint32_t)hash & (map->slot_count - 1)]);
     return hash;
 }
 
@@ -75,10 +104,11 @@ void orr_idmap_settle(struct orr_idmap *map)
 
 uint32_t orr_idmap_find(const struct orr_idmap *map, const char *name, size_t bytes)
 {
-    ORR_ASSERT(map->count == 0 || map->slot_count > 0);
-    if (map->count == 0) {
-        return ORR_NONE;
+    if (!map->has_table) {
+        const uint32_t index = place_of(map, name, bytes);
+        return index < map->count && order_of(map, index, name, bytes) == 0 ? index : ORR_NONE;
     }
+    ORR_ASSERT(map->slot_count > 0);
     const uint32_t slot = slot_of(map, name, bytes, orr_hash_bytes(name, bytes));
     return map->slots[slot] == 0 ? ORR_NONE : (map->slots[slot] & (map->slot_count - 1)) - 1;
 }
@@ -89,9 +119,13 @@ uint32_t orr_idmap_find(const struct orr_idmap *map, const char *name, size_t by
 static void rehash(struct orr_idmap *map)
 {
     uint64_t hashes[AHEAD];
-    map->slot_count = map->slot_count == 0 ? 64 : map->slot_count * 2;
+    map->slot_count = map->slot_count == 0 ? 64 : map->slot_count;
+    while (map->count + (map->count >> 1) >= map->slot_count) {
+        map->slot_count *= 2;
+    }
+    map->has_table = true;
     orr_free(map->slots);
-    map->slots = orr_zalloc(map->slot_count, sizeof *map->slots);
+    map->slots = orr_zalloc_near(map->slot_count, sizeof *map->slots);
     const uint32_t mask = map->slot_count - 1;
     for (uint32_t i = 0; i < map->count + AHEAD; i++) {
         if (i >= AHEAD) {
@@ -110,33 +144,45 @@ static void rehash(struct orr_idmap *map)
 
 uint32_t orr_idmap_put(struct orr_idmap *map, const char *name, size_t bytes, bool *added)
 {
-    return orr_idmap_put_sought(map, name, bytes, orr_hash_bytes(name, bytes), added);
+    return orr_idmap_put_sought(map, name, bytes, orr_idmap_seek(map, name, bytes), added);
 }
 
-uint32_t orr_idmap_put_sought(struct orr_idmap *map, const char *name, size_t bytes, uint64_t hash,
-                              bool *added)
+static uint32_t append(struct orr_idmap *map, const char *name, size_t bytes)
 {
-    ORR_ASSERT(map->count == 0 || map->slot_count > 0);
     if (map->text_bytes + bytes + 1 > map->text_capacity) {
         map->text_capacity = orr_grow(map->text_capacity, map->text_bytes + bytes + 1);
         map->text = orr_realloc(map->text, map->text_capacity, 1);
-    }
-    if (map->count + (map->count >> 1) >= map->slot_count) {
-        rehash(map);
-    }
-    uint32_t slot = slot_of(map, name, bytes, hash);
-    bool is_new = map->slots[slot] == 0;
-    if (added != NULL) {
-        *added = is_new;
-    }
-    if (!is_new) {
-        return (map->slots[slot] & (map->slot_count - 1)) - 1;
     }
     map->name_at = ORR_ROOM_FOR_ONE(map->name_at, map->count, map->capacity);
     map->name_at[map->count] = map->text_bytes;
     memcpy(map->text + map->text_bytes, name, bytes);
     map->text[map->text_bytes + bytes] = '\0';
     map->text_bytes += bytes + 1;
-    map->slots[slot] = tag_of(map, hash) | ++map->count;
-    return map->count - 1;
+    return map->count++;
+}
+
+uint32_t orr_idmap_put_sought(struct orr_idmap *map, const char *name, size_t bytes,
+                              uint64_t sought, bool *added)
+{
+    ORR_ASSERT(!map->has_table || map->slot_count > 0);
+    const bool rises = !map->has_table && rises_with(map, name, bytes);
+    if (added != NULL) {
+        *added = rises;
+    }
+    if (rises) {
+        return append(map, name, bytes);
+    }
+    if (!map->has_table || map->count + (map->count >> 1) >= map->slot_count) {
+        rehash(map);
+    }
+    const uint64_t hash = sought != 0 ? sought : orr_hash_bytes(name, bytes);
+    const uint32_t slot = slot_of(map, name, bytes, hash);
+    const bool is_new = map->slots[slot] == 0;
+    if (added != NULL) {
+        *added = is_new;
+    }
+    if (is_new) {
+        map->slots[slot] = tag_of(map, hash) | (append(map, name, bytes) + 1);
+    }
+    return (map->slots[slot] & (map->slot_count - 1)) - 1;
 }

@@ -29,6 +29,19 @@
 #define BLOCK_BYTES ((size_t)64 * 1024)
 #define ALIGNMENT   ((size_t)16)
 
+static struct orr_mem_large large; /* resize NULL: the heap alone */
+
+void orr_mem_large(const struct orr_mem_large *use)
+{
+    large = *use;
+}
+
+static bool is_large(const void *old, size_t bytes)
+{
+    return large.resize != NULL &&
+           (bytes >= large.least_bytes || (old != NULL && large.holds(old)));
+}
+
 static void *checked(void *memory)
 {
     if (memory == NULL) {
@@ -44,13 +57,28 @@ void *orr_alloc(size_t count, size_t size)
 
 void *orr_zalloc(size_t count, size_t size)
 {
+    void *array = size > 0 && count <= SIZE_MAX / size && is_large(NULL, count * size)
+                      ? large.resize(NULL, count * size)
+                      : NULL;
+    return array != NULL ? array : orr_zalloc_near(count, size);
+}
+
+void *orr_zalloc_near(size_t count, size_t size)
+{
     return checked(calloc(count > 0 ? count : 1, size));
 }
 
 void *orr_realloc(void *old, size_t count, size_t size)
 {
     ORR_ASSERT(size == 0 || count <= SIZE_MAX / size);
-    size_t bytes = count * size;
+    const size_t bytes = count * size;
+    if (is_large(old, bytes)) {
+        const bool own = old != NULL && large.holds(old);
+        void *array = large.resize(old, bytes);
+        if (array != NULL || own) {
+            return checked(array);
+        }
+    }
     return checked(realloc(old, bytes > 0 ? bytes : 1));
 }
 
@@ -69,7 +97,9 @@ char *orr_strdup(const char *text)
 
 void orr_free(void *memory)
 {
-    free(memory);
+    if (large.resize == NULL || !large.release(memory)) {
+        free(memory);
+    }
 }
 
 size_t orr_grow(size_t capacity, size_t need)
@@ -145,7 +175,7 @@ static void free_blocks(struct orr_arena_block *block)
     while (block != NULL) {
         struct orr_arena_block *next = block->next;
         UNPOISON(block_start(block), block->bytes);
-        free(block);
+        orr_free(block);
         block = next;
     }
 }

@@ -101,6 +101,7 @@ struct orr_cli_options {
     const char *state, *from; /* run: its file; NULL: beside the results. The state to go on from */
     uint32_t allow_loss_ppm;  /* as in orr_trace_options */
     uint64_t digest_every;
+    size_t spill_bytes; /* run: arrays from this size on lie in files */
 };
 
 /* For parsers of options: one more in a list of ORR_CLI_LIST_MAX; a number from 1 to `max`. Wrong

@@ -35,7 +35,8 @@ enum {
     KEY_REPLICAS,
     KEY_SAVE_AT,
     KEY_STATE,
-    KEY_FROM
+    KEY_FROM,
+    KEY_SPILL
 };
 
 static const struct {
@@ -109,6 +110,11 @@ static const struct {
     {ORR_CLI_RUN,
      {"digest-every", KEY_DIGEST, "N", 0, "print the digest to stderr at every N events", 3}},
     {ORR_CLI_RUN,
+     {"spill", KEY_SPILL, "SIZE", 0,
+      "arrays of so many bytes and more lie in files without a name in the folder of the results "
+      "(default 128Mi; none: all in memory)",
+      3}},
+    {ORR_CLI_RUN,
      {"check-books", KEY_CHECK_BOOKS, 0, 0,
       "recompute every book after every cycle; slow, for finding faults", 3}},
     {ORR_CLI_LOOK,
@@ -116,7 +122,9 @@ static const struct {
     {ORR_CLI_LOOK,
      {"at", KEY_AT, "TIME", 0, "of results: the floor plan then, " ORR_CLI_TIME_HELP, 3}},
 };
-#define ROWS (sizeof rows / sizeof rows[0])
+#define SPILL_LEAST   (1 << 20)
+#define SPILL_DEFAULT ((size_t)128 << 20)
+#define ROWS          (sizeof rows / sizeof rows[0])
 
 const char *orr_cli_labelled(char *arg, const char **label)
 {
@@ -254,6 +262,19 @@ static void refuse_beside_state(const struct argp_state *state, const struct orr
     }
 }
 
+static size_t spill_of(const struct argp_state *state, const char *arg)
+{
+    int64_t bytes = 0;
+    if (strcmp(arg, "none") == 0) {
+        return SIZE_MAX;
+    }
+    if (!orr_parse_memory(arg, strlen(arg), &bytes) || bytes < SPILL_LEAST) {
+        argp_error(state, "--spill: \"%s\" is neither a size such as 128Mi, 1Mi at least, nor none",
+                   arg);
+    }
+    return (size_t)bytes;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct orr_cli_options *o = state->input;
@@ -285,6 +306,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_FROM: o->from = arg; return 0;
     case KEY_JUNIT: o->junit = arg; return 0;
     case KEY_CHECK_BOOKS: o->check_books = true; return 0;
+    case KEY_SPILL: o->spill_bytes = spill_of(state, arg); return 0;
     case KEY_HISTORY: o->snapshot.history = arg; return 0;
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &o->common;
@@ -326,7 +348,8 @@ void orr_cli_parse(int argc, char **argv, const char *doc, unsigned takes,
                                           {0}};
     const struct argp parser = {chosen, parse, "[SCENARIO|-]", doc, children, NULL, NULL};
     *options = (struct orr_cli_options){.takes_snapshot = (takes & ORR_CLI_RUN) != 0,
-                                        .save_at_ms = ORR_MS_NONE};
+                                        .save_at_ms = ORR_MS_NONE,
+                                        .spill_bytes = SPILL_DEFAULT};
     (void)argp_parse(&parser, argc, argv, 0, NULL, options);
     options->scenario.clusters = options->clusters;
     options->scenario.sets = options->sets;

@@ -9,6 +9,7 @@
 
 #include "cli_now.h"
 #include "cycle_lines.h"
+#include "spill.h"
 
 struct session { /* everything one run owns */
     struct orr_cli_options options;
@@ -259,6 +260,7 @@ int orr_cli_run(int argc, char **argv)
         return replicated;
     }
     if (status == ORR_OK) {
+        orr_spill_begin(s.options.output != NULL ? s.options.output : "", s.options.spill_bytes);
         status = orr_point_run(&options, &s.point, &err);
     }
     orr_progress_clear(&s.progress);

@@ -63,16 +63,54 @@ static void growth__keeps_every_index(void **state)
     struct orr_idmap map;
     char name[32];
     orr_idmap_init(&map);
-    for (uint32_t i = 0; i < NAMES; i++) {
+    assert_int_equal(put(&map, "job-first", NULL), 0); /* longer than the next: a table is made */
+    for (uint32_t i = 1; i < NAMES; i++) {
         (void)snprintf(name, sizeof name, "job-%u", (unsigned)i);
         assert_int_equal(put(&map, name, NULL), i);
     }
-    for (uint32_t i = 0; i < NAMES; i++) {
+    assert_true(map.has_table);
+    for (uint32_t i = 1; i < NAMES; i++) {
         (void)snprintf(name, sizeof name, "job-%u", (unsigned)i);
         assert_int_equal(find(&map, name), i);
         assert_string_equal(orr_idmap_name(&map, i), name);
     }
     assert_int_equal(find(&map, "job-200000"), ORR_NONE);
+    orr_idmap_release(&map);
+}
+
+/* Names that rise have no table until one does not; what was held until then is found in it. */
+static void rising_names__need_no_table(void **state)
+{
+    (void)state;
+    enum { NAMES = 1200 };
+    struct orr_idmap map;
+    char name[32];
+    bool added = true;
+    orr_idmap_init(&map);
+    for (uint32_t i = 0; i < NAMES; i++) { /* j0, j2, ... : of one to four digits */
+        (void)snprintf(name, sizeof name, "j%u", (unsigned)(2 * i));
+        assert_int_equal(put(&map, name, NULL), i);
+        assert_int_equal(find(&map, name), i);
+    }
+    assert_false(map.has_table);
+    assert_int_equal(find(&map, "j2401"), ORR_NONE);
+    assert_int_equal(find(&map, "j1"), ORR_NONE);
+    assert_int_equal(find(&map, ""), ORR_NONE);
+    const uint64_t sought = orr_idmap_seek(&map, "j12", 3); /* before there is a table */
+    assert_int_equal(put(&map, "j7", &added), NAMES);
+    assert_true(added && map.has_table);
+    assert_int_equal(orr_idmap_put_sought(&map, "j12", 3, sought, &added), 6);
+    assert_false(added);
+    for (uint32_t i = 0; i < NAMES; i++) {
+        (void)snprintf(name, sizeof name, "j%u", (unsigned)(2 * i));
+        assert_int_equal(put(&map, name, &added), i);
+        assert_false(added);
+    }
+    orr_idmap_release(&map);
+    orr_idmap_init(&map);
+    assert_int_equal(put(&map, "a", NULL), 0);
+    assert_int_equal(put(&map, "a", &added), 0); /* the last once more */
+    assert_false(added);
     orr_idmap_release(&map);
 }
 
@@ -84,7 +122,7 @@ static void collisions__are_told_apart(void **state)
     orr_idmap_init(&map);
     char name[32], other[32] = "";
     uint32_t held = 0;
-    for (unsigned i = 0; held < 30; i++) {
+    for (unsigned i = 100000; held < 30; i--) { /* falling: with a table */
         (void)snprintf(name, sizeof name, "c%u", i);
         if ((orr_hash_bytes(name, strlen(name)) & 63) != 5) {
             continue;
@@ -127,6 +165,7 @@ int main(void)
         cmocka_unit_test(index__is_the_order_of_first_appearance),
         cmocka_unit_test(prefixes__are_other_names),
         cmocka_unit_test(growth__keeps_every_index),
+        cmocka_unit_test(rising_names__need_no_table),
         cmocka_unit_test(collisions__are_told_apart),
         cmocka_unit_test(names__may_hold_any_byte),
     };

@@ -14,10 +14,26 @@ ORR_API_BEGIN
 /* Never return NULL for count > 0; contents are undefined (alloc) or zero (zalloc). */
 void *orr_alloc(size_t count, size_t size) ORR_MUST_USE;
 void *orr_zalloc(size_t count, size_t size) ORR_MUST_USE;
+/* Zeros, on the heap whatever their size: for tables that are touched all over in turn. */
+void *orr_zalloc_near(size_t count, size_t size) ORR_MUST_USE;
 void *orr_realloc(void *old, size_t count, size_t size) ORR_MUST_USE;
 char *orr_strdup(const char *text) ORR_MUST_USE;
 char *orr_strndup(const char *text, size_t bytes) ORR_MUST_USE;
 void orr_free(void *memory);
+
+/* Where arrays lie that are large, if not on the heap: a program with more of them than memory maps
+ * files. A state of the process, as the heap is. */
+struct orr_mem_large {
+    size_t least_bytes; /* from which on it is asked */
+    /* An array of so many bytes: what `old`, of the heap or of its own, holds, then zeros where it
+     * makes a new one. NULL: there is no room, `old` stays as it is; one of the heap may then be
+     * resized there. */
+    void *(*resize)(void *old, size_t bytes);
+    bool (*holds)(const void *array);
+    bool (*release)(void *array); /* false: it is not its own */
+};
+/* Copies what it is given. Before any array of that size; not while other threads allocate. */
+void orr_mem_large(const struct orr_mem_large *large);
 
 /* The capacity to grow to so that `need` fits: by at least half more, so pushing is amortised O(1).
  */
