@@ -144,6 +144,7 @@ static void judge(struct orr_audit_run *run, const struct orr_schedule *schedule
     orr_audit__nodes(run);
     orr_audit__space(run);
     orr_audit__together(run);
+    orr_audit__resize(run);
     orr_audit__lending(run);
     orr_audit__course(run);
     orr_audit__victims(run);
@@ -169,6 +170,7 @@ static uint32_t rules_of_shard(const struct orr_schedule *schedule, uint32_t sha
     }
     rules &= discipline == NULL && schedule->shards[shard].scattered ? ~BIT(TOGETHER) : ~0u;
     rules |= discipline == NULL && schedule->shards[shard].cells ? BIT(PART) : 0;
+    rules |= discipline == NULL && schedule->shards[shard].resizes ? BIT(RESIZE) : 0;
     const bool evicts =
         schedule->shards[shard].cells && schedule->shards[shard].opportunistic_below > INT32_MIN;
     rules |= discipline == NULL && evicts ? BIT(OPPORTUNISTIC) : 0;

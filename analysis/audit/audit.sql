@@ -33,7 +33,9 @@ SELECT id, name, policy,
   policy = 'kai' AND params LIKE '%' || n || 'reservation=%' AND params NOT LIKE '%' || n || 'reservation=0s' || n || '%' AND
     params LIKE '%' || n || 'plugins.numa.enabled=false' || n || '%',
   CASE WHEN instr(params, n || 'opportunistic_below=') > 0
-       THEN CAST(substr(params, instr(params, n || 'opportunistic_below=') + 21) AS INTEGER) ELSE -2147483648 END
+       THEN CAST(substr(params, instr(params, n || 'opportunistic_below=') + 21) AS INTEGER) ELSE -2147483648 END,
+  policy = 'kai' AND params LIKE '%' || n || 'resize_pods=true' || n || '%' AND
+    (SELECT scenario_resolved LIKE '% min_gpus_per_pod: %' FROM run)
 FROM (SELECT *, char(10) AS n, char(10) || policy_params || char(10) AS params FROM shard)
 ORDER BY id;
 
@@ -60,6 +62,17 @@ JOIN job AS j ON j.id = c.ahead
 WHERE c.reason = (SELECT id FROM reason WHERE code = 'reserved')
   AND NOT EXISTS (SELECT 1 FROM ask AS a WHERE a.shape = j.shape AND a.level IS NOT NULL)
 ORDER BY c.at_ms, c.ahead;
+
+-- name: resized
+-- jobs whose equal pods are a kind each, of single GPUs on one node, some of which the pod can do without; not those of
+-- which a pod was placed elsewhere
+SELECT j.id, j.min_pods / count(*), max(a.pods)
+FROM job AS j
+JOIN ask AS a ON a.shape = j.shape
+WHERE j.min_pods < j.pods AND j.id NOT IN (SELECT job FROM eviction WHERE moved > 0)
+GROUP BY j.id
+HAVING min(a.level IS 'node' AND a.gpus = 1 AND a.gpu_mgpu IS 1000) AND min(a.pods) = max(a.pods) AND
+  j.min_pods % count(*) = 0;
 
 -- name: run_end
 SELECT end_ms FROM run;

@@ -32,6 +32,8 @@ void orr_audit__nodes(struct orr_audit_run *run);
 void orr_audit__space(struct orr_audit_run *run);
 /* TOGETHER: pods of an attempt in one domain. */
 void orr_audit__together(struct orr_audit_run *run);
+/* RESIZE: what each pod has, attempt by attempt. */
+void orr_audit__resize(struct orr_audit_run *run);
 /* LENDING: usage against quotas in the tree of cohorts, flavor by flavor. */
 void orr_audit__lending(struct orr_audit_run *run);
 /* SHARE, RECLAIM: what queues held, asked and were due when a cycle began. */

@@ -123,6 +123,7 @@ static void load_shards(struct load *load)
             .cells = sqlite3_column_int(row, 16) != 0,
             .reserves = sqlite3_column_int(row, 17) != 0,
             .opportunistic_below = sqlite3_column_int64(row, 18),
+            .resizes = sqlite3_column_int(row, 19) != 0,
             .boundless = sqlite3_column_int(row, 14) != 0};
         struct orr_audit_shard *shard = &schedule->shards[schedule->shard_count - 1];
         shard->k = shard->k > 0 ? shard->k : 0;
@@ -487,6 +488,22 @@ static void load_wants(struct load *load)
     }
 }
 
+static void load_resized(struct load *load)
+{
+    bool any = false;
+    for (uint32_t s = 0; s < load->schedule->shard_count; s++) {
+        any = any || load->schedule->shards[s].resizes;
+    }
+    sqlite3_stmt *row = any ? orr_results_prepare(&load->in, orr_audit_sql__resized) : NULL;
+    while (any && orr_results_step(&load->in, row)) {
+        const uint32_t job = find_job(load, sqlite3_column_int64(row, 0));
+        if (job != ORR_NONE) {
+            load->schedule->jobs[job].least_gpus = (uint32_t)sqlite3_column_int64(row, 1);
+            load->schedule->jobs[job].most_gpus = (uint32_t)sqlite3_column_int64(row, 2);
+        }
+    }
+}
+
 static void load_promises(struct load *load)
 {
     struct orr_schedule *schedule = load->schedule;
@@ -562,6 +579,7 @@ enum orr_status orr_schedule_load(const char *db_path, struct orr_schedule *sche
     load_cuts(&load);
     load_evictions(&load);
     load_promises(&load);
+    load_resized(&load);
     load_reservations(&load);
     load_absences(&load);
     load_wants(&load);

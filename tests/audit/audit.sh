@@ -33,6 +33,20 @@ run easy --trace "$log" --cluster 240x1 --split 1 --policy easy
 run reclaim "$source/scenarios/whatif/reclaim/reclaim.yaml" --policy kai
 run static "$source/scenarios/whatif/reclaim/reclaim.yaml" --policy static
 run cells "$source/scenarios/whatif/reclaim/reclaim.yaml" --policy drf --param placement=hived
+cat >"$dir/resized.csv" <<CSV
+job,submit_s,run_s,template,pods,gpus_per_pod,queue
+grows,0,100,soft,1,6,a
+other,10,40,,1,4,b
+CSV
+cat >"$dir/resized.yaml" <<YAML
+cluster: {pools: {p: {nodes: 1, gpus: 8}}}
+queues: {a: {gpu: [4, 1, unlimited]}, b: {gpu: [4, 1, unlimited]}}
+profiles: {linear: {kind: speedup, speedup: {1: 1, 8: 8}}}
+templates: {soft: {min_gpus_per_pod: 2, profile: linear}}
+workload: [{name: t, trace: resized.csv}]
+policy: {name: kai, params: {resize_pods: true, default_reclaim_min_runtime: 0s}}
+YAML
+run resized "$dir/resized.yaml"
 cat >"$dir/loose.csv" <<CSV
 job,submit_s,run_s,pods,gpus_per_pod,queue,priority
 o1,0,100,1,4,a,-1
@@ -338,6 +352,9 @@ fault fifo head "UPDATE job SET end_ms = end_ms + 60000, start_ms = start_ms + 6
 fault easy head "UPDATE job SET end_ms = end_ms + 60000, start_ms = start_ms + 60000 WHERE id = $waited"
 fault choosy-fifo head "UPDATE job SET end_ms = end_ms + 60000, start_ms = start_ms + 60000 WHERE name = 'e'"
 fault easy promise "UPDATE job SET estimate_ms = estimate_ms * 50"
+fault resized resize "UPDATE job SET min_pods = 5 WHERE name = 'grows'"
+fault resized resize "DELETE FROM placement WHERE job = 0 AND devices > 1"
+fault resized resize "UPDATE ask SET pods = 5 WHERE level = 'node'"
 fault loose opportunistic "UPDATE job SET priority = 0 WHERE name = 'o1'"
 fault loose opportunistic "UPDATE job SET priority = -1 WHERE name = 'g2'"
 fault loose part "UPDATE job SET priority = 0 WHERE name LIKE 'o%'"

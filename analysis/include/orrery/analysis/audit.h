@@ -20,9 +20,11 @@ struct orr_audit_job {
     orr_ms estimate_ms;      /* what the user said it would take */
     int64_t mgpu;            /* asked, all pods together */
     uint32_t pods, min_pods; /* the gang is min_pods of them */
-    uint32_t queue;          /* index, or ORR_NONE */
-    uint32_t evictions;      /* as the schedule counts them */
-    uint32_t leaving;        /* of them, whose grace was not over when the run ended */
+    uint32_t least_gpus,
+        most_gpus;      /* of each pod, of one whose pods' GPUs change; 0: they do not */
+    uint32_t queue;     /* index, or ORR_NONE */
+    uint32_t evictions; /* as the schedule counts them */
+    uint32_t leaving;   /* of them, whose grace was not over when the run ended */
     int64_t priority;
     bool finished;
     bool firm;      /* may not be evicted for others */
@@ -172,6 +174,7 @@ struct orr_audit_shard {
     bool scattered;                            /* it does not heed topology */
     bool cells; /* quotas, as they are at first, are parts of the cluster: placement hived */
     int64_t opportunistic_below; /* priority: jobs of a lower one have no part; INT32_MIN: nobody */
+    bool resizes;                /* GPUs of pods change */
     bool reserves;               /* keeps nodes for a job that waited too long */
     bool cluster_cohort;         /* a cohort above those at the top owns GPUs that no queue has */
 };
@@ -300,6 +303,7 @@ void orr_schedule_release(struct orr_schedule *schedule);
     X(HEAD, "head", "the first of those that wait starts as soon as it fits")                      \
     X(PROMISE, "promise", "no job that overtakes delays the reservation of the first that waits")  \
     X(RESERVATION, "reservation", "no job that starts delays the one that nodes are kept for")     \
+    X(RESIZE, "resize", "a pod whose GPUs change has its least at any time, and no more than all") \
     X(OPPORTUNISTIC, "opportunistic",                                                              \
       "only opportunistic jobs are evicted for others, and only for guaranteed ones")
 
