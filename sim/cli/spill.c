@@ -30,7 +30,7 @@
 
 #define ARRAYS_MAX 256
 #define MAPPED     8 /* times least_bytes: so much of the files is mapped before it is handed back */
-#define PAUSE_NS   50000000L
+#define PAUSE_NS   10000000L
 
 struct array {
     char *at;
