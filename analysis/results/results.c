@@ -12,6 +12,12 @@
 
 #include "results_sql.h"
 
+static bool is_scenario(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot != NULL && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0);
+}
+
 static void db_failed(struct orr_results *results)
 {
     if (results->status != ORR_OK) {
@@ -23,7 +29,11 @@ static void db_failed(struct orr_results *results)
     }
     if (code == SQLITE_NOTADB) {
         results->status =
-            orr_fail(results->err, ORR_DATA, "%s: not a results file (not SQLite)", results->path);
+            orr_fail(results->err, ORR_DATA,
+                     is_scenario(results->path)
+                         ? "%s: a scenario, and no results file: run it first (orrery run, -o R.db)"
+                         : "%s: not a results file (not SQLite)",
+                     results->path);
     } else if (code == SQLITE_IOERR || code == SQLITE_BUSY || code == SQLITE_CANTOPEN) {
         results->status =
             orr_fail(results->err, ORR_IO, "%s: %s", results->path, sqlite3_errmsg(results->db));

@@ -10,7 +10,7 @@
 
 #include "cli_search.h"
 
-enum { KEY_VARY = ORR_CLI_SEARCH_KEYS, KEY_LARGEST, KEY_TRIES, KEY_KEEP, KEY_PLOT, KEY_TERM };
+enum { KEY_VARY = ORR_CLI_SEARCH_KEYS, KEY_LARGEST, KEY_TRIES, KEY_KEEP, KEY_PLOT };
 
 enum { TRIES_MAX = 100000 };
 
@@ -53,7 +53,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_TRIES: o->ask.tries = orr_cli_count(state, "--tries", arg, TRIES_MAX); return 0;
     case KEY_KEEP: o->ask.keep = arg; return 0;
     case KEY_PLOT: o->plot = arg; return 0;
-    case KEY_TERM: o->term = arg; return 0;
+    case 't': o->term = arg; return 0;
     case ARGP_KEY_END:
         if (o->vary == NULL) {
             argp_error(state, "--vary is missing: what there may be more or less of");
@@ -338,7 +338,7 @@ int orr_cli_capacity(int argc, char **argv)
         {0, 0, 0, 0, "Output:", 3},
         {"keep", KEY_KEEP, "DIR", 0, "keep the results in this folder", 3},
         {"plot", KEY_PLOT, "DIR", 0, "draw the curve of the first objective there", 3},
-        {"term", KEY_TERM, "svg|png|pdf|dumb", 0, "what --plot draws (default svg)", 3},
+        {"term", 't', "svg|png|pdf|dumb", 0, "what --plot draws (default svg)", 3},
         {0}};
     const struct argp parser = {
         rows,

@@ -20,7 +20,6 @@ enum {
     KEY_SHAKE,
     KEY_FORMAT,
     KEY_PLOT,
-    KEY_TERM,
     KEY_KEEP,
     KEY_ALL,
     KEY_ARM
@@ -94,7 +93,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_PLOT: o->plot = arg; return 0;
     case KEY_ALL: o->all = true; return 0;
     case KEY_ARM: orr_cli_append(state, o->arms, &o->arm_count, arg); return 0;
-    case KEY_TERM: o->term = arg; return 0;
+    case 't': o->term = arg; return 0;
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
     case ARGP_KEY_ARG: return add_path(state, o, arg);
     case ARGP_KEY_END:
@@ -436,7 +435,7 @@ int orr_cli_compare(int argc, char **argv)
          1},
         {"plot", KEY_PLOT, "DIR", 0, "draw the differences into this folder (compare-forest.svg)",
          3},
-        {"term", KEY_TERM, "svg|png|dumb", 0, "what --plot draws (default svg)", 3},
+        {"term", 't', "svg|png|dumb", 0, "what --plot draws (default svg)", 3},
         {0}};
     const struct argp parser = {rows,
                                 parse,

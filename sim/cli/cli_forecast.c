@@ -29,8 +29,7 @@ enum {
     KEY_SET,
     KEY_VARIANT,
     KEY_THEN,
-    KEY_PLOT,
-    KEY_TERM
+    KEY_PLOT
 };
 
 enum { FUTURES_MAX = 100000, MOMENTS_MAX = 10000, JOBS_SHOWN = 20 };
@@ -155,7 +154,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_ALL: o->all = true; return 0;
     case KEY_PLOT: o->plot = arg; return 0;
-    case KEY_TERM: o->term = arg; return 0;
+    case 't': o->term = arg; return 0;
     case 'j': o->ask.study.jobs = orr_cli_count(state, "-j", arg, 10000); return 0;
     case ARGP_KEY_ARG:
         if (o->ask.scenario.path != NULL) {
@@ -514,7 +513,7 @@ static const struct argp_option rows[] = {
      1},
     {"all", KEY_ALL, 0, 0, "print, or draw, all jobs, not only the first 20", 1},
     {"plot", KEY_PLOT, "DIR", 0, "draw the intervals there (forecast-starts.svg)", 1},
-    {"term", KEY_TERM, "svg|png|pdf|dumb", 0, "what --plot draws (default svg)", 1},
+    {"term", 't', "svg|png|pdf|dumb", 0, "what --plot draws (default svg)", 1},
     {0, 'j', "N", 0, "processes at a time (default one a core)", 1},
     {0, 0, 0, 0, "What to run:", 2},
     {"policy", KEY_POLICY, "NAME", 0, "scheduling policy", 2},

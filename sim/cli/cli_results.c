@@ -18,6 +18,7 @@
 struct export_options {
     struct orr_cli_common common;
     const char *path, *table, *format;
+    const char *output; /* NULL: standard output */
 };
 
 typedef enum orr_status export_run(const char *path, FILE *out, struct orr_err *err);
@@ -36,6 +37,7 @@ static error_t parse_export(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
     case 'f': o->format = arg; return 0;
+    case 'o': o->output = arg; return 0;
     case ARGP_KEY_ARG:
         if (o->path == NULL) {
             o->path = arg;
@@ -60,19 +62,53 @@ static error_t parse_export(int key, char *arg, struct argp_state *state)
     }
 }
 
+static enum orr_status export_to(const struct export_options *o, FILE *out, struct orr_err *err)
+{
+    const char *format = o->common.json ? "json" : o->format != NULL ? o->format : "csv";
+    export_run *whole = whole_run(o->table);
+    return whole != NULL ? whole(o->path, out, err)
+                         : orr_export_table(o->path, o->table, format, out, err);
+}
+
+static enum orr_status export_to_file(const struct export_options *o, struct orr_err *err)
+{
+    char beside[4400];
+    enum orr_status status = orr_cli_output(o->output, err);
+    if (status != ORR_OK) {
+        return status;
+    }
+    orr_cli_beside(o->output, beside, sizeof beside);
+    FILE *out = fopen(beside, "wx");
+    if (out == NULL) {
+        return orr_fail(err, ORR_CANT_CREATE, "%s: %s", o->output, strerror(errno));
+    }
+    status = export_to(o, out, err);
+    const bool lost = ferror(out) != 0;
+    if ((fclose(out) != 0 || lost) && status == ORR_OK) {
+        status = orr_fail(err, ORR_IO, "%s: %s", o->output, strerror(errno));
+    }
+    if (status == ORR_OK) {
+        return orr_cli_put_in_place(beside, o->output, NULL, err);
+    }
+    (void)unlink(beside);
+    return status;
+}
+
 int orr_cli_export(int argc, char **argv)
 {
-    static const struct argp_option rows[] = {{"format", 'f', "csv|jsonl|json|swf|schema", 0,
-                                               "default csv; json is what --json prints; swf "
-                                               "only for jobs; schema: names and types of "
-                                               "the columns of csv (Table Schema)",
-                                               0},
-                                              {0}};
+    static const struct argp_option rows[] = {
+        {"format", 'f', "csv|jsonl|json|swf|schema", 0,
+         "default csv; json is what --json prints; swf "
+         "only for jobs; schema: names and types of "
+         "the columns of csv (Table Schema)",
+         0},
+        {"output", 'o', "FILE", 0, "file to write (default: standard output)", 0},
+        {0}};
     const struct argp parser = {
         rows,
         parse_export,
         "R.db TABLE",
-        "Write a table or view of a results file to standard output. `jobs` is one row a job with "
+        "Write a table or view of a results file. `jobs` is one row a job with "
         "names and seconds; any other table or view goes by its own name; `openmetrics` is the "
         "series and evictions under KAI's metric names, with times; `perfetto` is the whole run "
         "for "
@@ -83,11 +119,8 @@ int orr_cli_export(int argc, char **argv)
     struct export_options o = {0};
     struct orr_err err = {0};
     (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
-    const char *format = o.common.json ? "json" : o.format != NULL ? o.format : "csv";
-    export_run *whole = whole_run(o.table);
-    enum orr_status status = whole != NULL
-                                 ? whole(o.path, stdout, &err)
-                                 : orr_export_table(o.path, o.table, format, stdout, &err);
+    const enum orr_status status =
+        o.output != NULL ? export_to_file(&o, &err) : export_to(&o, stdout, &err);
     return status == ORR_OK ? 0 : orr_cli_fail(&err);
 }
 

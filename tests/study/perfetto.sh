@@ -34,6 +34,13 @@ policy: kai
 YAML
 "$orrery" run run.yaml -q --no-progress -o run.db >out 2>&1 || fail "$(cat out)"
 "$orrery" export run.db perfetto >run.json
+"$orrery" export run.db perfetto -o same.json && cmp run.json same.json || fail 'another file with -o'
+code=0
+"$orrery" export run.db perfetto -o run.db 2>err || code=$?
+[ "$code" = 73 ] && grep -q 'is an input too' err || fail "its results as output: exit code $code"
+code=0
+"$orrery" export run.db nosuch -o gone.csv 2>err || code=$?
+[ "$code" = 65 ] && [ ! -e gone.csv ] && [ -z "$(ls -A | grep '^gone')" ] || fail 'something of a file that failed'
 sqlite3 run.db >wanted <<'SQL'
 SELECT 'job ' || count(*) || ' ' || sum((coalesce(p.end_ms, r.end_ms) - p.start_ms) * p.mgpu) FROM v_placements AS p CROSS JOIN run AS r;
 SELECT 'down ' || count(*) FROM outage;
