@@ -226,6 +226,9 @@ static enum orr_status run_cycle(struct engine *engine, struct orr_err *err)
     engine->wake_ms = engine->policy->wake == NULL
                           ? ORR_MS_NEVER
                           : engine->policy->wake(engine->state, &engine->view);
+    if (orr_policy_failed(engine->policy, engine->state, err)) {
+        return ORR_PLUGIN;
+    }
     if (engine->round_ms > 0 && engine->wake_ms != ORR_MS_NEVER) {
         orr_ms past = engine->wake_ms > engine->view.now ? engine->wake_ms - 1 : engine->view.now;
         engine->wake_ms = orr_round_end(past, engine->round_ms);
@@ -354,6 +357,16 @@ static enum orr_status run_instant(struct engine *engine, orr_ms now, struct orr
     return ORR_OK;
 }
 
+/* Nothing waits, runs or is to come, and the policy wishes for a cycle all the same. */
+static bool is_wish_alone(const struct engine *engine, orr_ms next)
+{
+    return next == engine->wake_ms && engine->ledger->pending_jobs == 0 &&
+           engine->ledger->running_jobs == 0 && engine->next_arrival == engine->world->job_count &&
+           engine->heap.count == 0 && engine->next_cycle_ms == ORR_MS_NEVER &&
+           engine->queue_change_ms == ORR_MS_NEVER && engine->look_ms == ORR_MS_NEVER &&
+           engine->running_ms == ORR_MS_NEVER;
+}
+
 static void report_progress(const struct engine *engine)
 {
     const struct orr_engine_options *options = engine->options;
@@ -382,7 +395,8 @@ enum orr_status orr_engine__loop(struct engine *engine, struct orr_err *err)
         if (engine->enough) {
             return ORR_OK;
         }
-        if (next == ORR_MS_NEVER || (engine->outlasts && orr_engine__only_faults_left(engine))) {
+        if (next == ORR_MS_NEVER || is_wish_alone(engine, next) ||
+            (engine->outlasts && orr_engine__only_faults_left(engine))) {
             return ORR_OK;
         }
         if (next > options->horizon_ms) {

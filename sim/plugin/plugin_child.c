@@ -544,9 +544,13 @@ static void child_cycle(void *state, const struct orr_view *view, struct orr_txn
     if (status == ORR_OK) {
         tell_cycle(child, view);
     }
+    orr_pipe_begin_cycle(&child->pipe);
+    orr_plugin__ask(child->pipe.pid);
     while (status == ORR_OK && !turn.done) {
         status = take_turn(&turn);
     }
+    orr_plugin__ask(0);
+    orr_pipe_end_cycle(&child->pipe);
     if (status != ORR_OK) {
         child->host->rollback(txn, before);
     }

@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,24 @@ static volatile sig_atomic_t calls, calls_seen, seconds; /* of the same call, so
 static volatile sig_atomic_t ticking;                    /* in this process */
 static void (*volatile at_end)(void);
 static struct sigaction before_abort; /* who hears of a bug of this program */
+
+static volatile pid_t asked; /* the child process whose cycle it is; 0: none */
+
+void orr_plugin__ask(pid_t child)
+{
+    asked = child;
+}
+
+bool orr_plugin_abandon(void)
+{
+    const pid_t child = asked;
+    if (child > 0) {
+        (void)kill(-child, SIGKILL);
+    }
+    const bool in_one = child > 0 || in_call != NULL;
+    in_call = NULL; /* the end of the process is not its doing */
+    return in_one;
+}
 
 void orr_plugin_at_end(void (*clean)(void))
 {
@@ -104,10 +123,21 @@ ORR_EXPORT _Noreturn void _exit(int status)
     __builtin_unreachable();
 }
 
+/* For a call that has used up the stack. Where there is one already, as of a sanitizer, it does. */
+static void lay_second_stack(void)
+{
+    static max_align_t room[(1 << 16) / sizeof(max_align_t)];
+    stack_t before;
+    if (sigaltstack(NULL, &before) == 0 && (before.ss_flags & SS_DISABLE) != 0) {
+        (void)sigaltstack(&(stack_t){.ss_sp = room, .ss_size = sizeof room}, NULL);
+    }
+}
+
 static void catch_signals(void)
 {
     static const int caught[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGALRM};
-    const struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_NODEFER | SA_RESTART};
+    const struct sigaction action = {.sa_handler = on_signal,
+                                     .sa_flags = SA_NODEFER | SA_RESTART | SA_ONSTACK};
     struct sigaction before;
     for (size_t i = 0; i < sizeof caught / sizeof caught[0]; i++) {
         (void)sigaction(caught[i], &action, NULL);
@@ -136,6 +166,7 @@ void orr_plugin__guard(void)
     static bool guarded;
     if (!guarded) {
         guarded = true;
+        lay_second_stack();
         catch_signals();
         (void)atexit(on_exit_call);
         (void)at_quick_exit(on_exit_call);

@@ -139,13 +139,13 @@ static enum orr_status load(struct orr_plugin__hooks *made, const char *folder, 
 {
     orr_kai_hooks_entry_fn *entry;
     void *symbol;
-    const enum orr_status status = orr_plugin__library_open(made->name, folder, ORR_KAI_HOOKS_ENTRY,
-                                                            "hooks", &made->library, &symbol, err);
+    const enum orr_status status =
+        orr_plugin__library_open(made->name, folder, ORR_KAI_HOOKS_ENTRY, "hooks", made->timeout_s,
+                                 &made->library, &symbol, err);
     if (status != ORR_OK) {
         return status;
     }
     memcpy(&entry, &symbol, sizeof entry); /* ISO C has no cast from object to function */
-    orr_plugin__guard();
     enter(made, ORR_KAI_HOOKS_ENTRY);
     made->own = entry(ORR_KAI_HOOKS_ABI);
     orr_plugin__leave();

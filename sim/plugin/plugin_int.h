@@ -2,6 +2,8 @@
 #ifndef ORR_SIM_PLUGIN_INT_H
 #define ORR_SIM_PLUGIN_INT_H
 
+#include <sys/types.h>
+
 #include <orrery/base/mem.h>
 #include <orrery/sim/plugin.h>
 
@@ -34,15 +36,18 @@ void orr_plugin__guard(void);
 void orr_plugin__enter(const char *name, int64_t timeout_s, const char *call);
 void orr_plugin__leave(void);
 void orr_plugin__unguard(void);
+/* A cycle of a child process begins; 0: it is over. */
+void orr_plugin__ask(pid_t child);
 /* The status that a call returned, with a sentence in any case. */
 enum orr_status orr_plugin__said(enum orr_status status, const char *what, const char *name,
                                  const char *call, struct orr_err *err);
 
 /* plugin_library.c: the symbol of a shared object; errors name the object, and `is_no` what it is
- * not. *library is NULL, or to be closed, whatever comes of it. */
+ * not. *library is NULL, or to be closed, whatever comes of it. Its constructors are under guard.
+ */
 enum orr_status orr_plugin__library_open(const char *name, const char *folder, const char *symbol,
-                                         const char *is_no, void **library, void **found,
-                                         struct orr_err *err);
+                                         const char *is_no, int64_t timeout_s, void **library,
+                                         void **found, struct orr_err *err);
 
 /* ORRERY_POLICY_TIMEOUT, or the default; seconds. */
 enum orr_status orr_plugin__timeout_s(int64_t *seconds, struct orr_err *err);

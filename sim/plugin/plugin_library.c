@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 enum orr_status orr_plugin__library_open(const char *name, const char *folder, const char *symbol,
-                                         const char *is_no, void **library, void **found,
-                                         struct orr_err *err)
+                                         const char *is_no, int64_t timeout_s, void **library,
+                                         void **found, struct orr_err *err)
 {
     char path[4200];
     const bool here = name[0] == '/' || folder[0] == '\0';
@@ -18,7 +18,10 @@ enum orr_status orr_plugin__library_open(const char *name, const char *folder, c
     if (access(path, F_OK) != 0) {
         return orr_fail(err, ORR_NO_INPUT, "%s %s: there is no file %s", is_no, name, path);
     }
+    orr_plugin__guard();
+    orr_plugin__enter(name, timeout_s, "its loading");
     *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    orr_plugin__leave();
     if (*library == NULL) {
         return orr_fail(err, ORR_SCENARIO, "%s %s: cannot be loaded: %s", is_no, name, dlerror());
     }

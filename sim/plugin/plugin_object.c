@@ -22,6 +22,7 @@ struct orr_plugin__object {
 struct guarded { /* the state that the host holds */
     struct orr_plugin__object *object;
     void *state;
+    struct orr_err fault; /* of its wish for a cycle; the run ends of it */
 };
 
 static struct orr_plugin__object *object_of(const void *params)
@@ -38,6 +39,8 @@ static const void *own_params(const void *params)
 {
     return (const char *)params + HEAD;
 }
+
+#define HAS(policy, slot) ((policy)->size > offsetof(struct orr_policy, slot) && (policy)->slot)
 
 /* The call, and what it returns. */
 #define GUARDED(type, object, name, call)                                                          \
@@ -90,8 +93,18 @@ static void guard_cycle(void *state, const struct orr_view *view, struct orr_txn
 
 static orr_ms guard_wake(void *state, const struct orr_view *view)
 {
-    const struct guarded *g = state;
-    GUARDED(orr_ms, g->object, "wake", g->object->own->wake(g->state, view));
+    struct guarded *g = state;
+    enter(g->object, "wake");
+    const orr_ms wake = g->object->own->wake(g->state, view);
+    orr_plugin__leave();
+    if (wake > view->now) {
+        return wake;
+    }
+    (void)orr_fail(&g->fault, ORR_PLUGIN,
+                   "policy %s: its wake returned %lld ms, which is not after now (%lld ms); "
+                   "ORR_MS_NEVER is no wish; no results are kept",
+                   g->object->name, (long long)wake, (long long)view->now);
+    return ORR_MS_NEVER;
 }
 
 static void guard_close(void *state)
@@ -147,6 +160,12 @@ static bool guard_pruned(void *state, uint32_t nth, struct orr_policy_pruned *pr
 static bool guard_failed(void *state, struct orr_err *err)
 {
     const struct guarded *g = state;
+    if (g->fault.status != ORR_OK) {
+        return orr_fail(err, ORR_PLUGIN, "%s", g->fault.text) != ORR_OK;
+    }
+    if (!HAS(g->object->own, failed)) {
+        return false;
+    }
     GUARDED(bool, g->object, "failed", g->object->own->failed(g->state, err));
 }
 
@@ -191,7 +210,6 @@ static struct orr_bar guard_bars(const void *params, const struct orr_view *view
 
 /* --- loading --- */
 
-#define HAS(policy, slot)  ((policy)->size > offsetof(struct orr_policy, slot) && (policy)->slot)
 #define GUARD(slot, guard) (made->policy.slot = HAS(own, slot) ? (guard) : NULL)
 
 static void put_guards(struct orr_plugin__object *made)
@@ -225,6 +243,7 @@ static void put_guards(struct orr_plugin__object *made)
     made->policy.event = guard_event;
     made->policy.cycle = guard_cycle;
     made->policy.close = guard_close;
+    made->policy.failed = guard_failed;
     GUARD(wake, guard_wake);
     GUARD(check, guard_check);
     GUARD(laws_with, guard_laws);
@@ -238,8 +257,25 @@ static void put_guards(struct orr_plugin__object *made)
     GUARD(cost, guard_cost);
     GUARD(shares_of, guard_shares_of);
     GUARD(pruned, guard_pruned);
-    GUARD(failed, guard_failed);
     GUARD(watch, guard_watch);
+}
+
+/* Is each default a value of its parameter? */
+static enum orr_status look_at_rows(const char *name, const struct orr_policy *own,
+                                    struct orr_err *err)
+{
+    void *values = orr_zalloc(own->params_bytes + 1, 1);
+    struct orr_err wrong = {0};
+    enum orr_status status = ORR_OK;
+    for (const struct orr_param *row = own->params; status == ORR_OK && row->name != NULL; row++) {
+        status = row->fallback == NULL && row->type != ORR_PARAM_TEXT
+                     ? orr_fail(&wrong, ORR_SCENARIO, "parameter %s: has no default", row->name)
+                     : orr_params_set(own->params, values, row->name, row->fallback, &wrong);
+    }
+    orr_free(values);
+    return status == ORR_OK
+               ? ORR_OK
+               : orr_fail(err, ORR_SCENARIO, "policy %s: the default of %s", name, wrong.text);
 }
 
 /* Whatever it returned as its table: nothing of it is used before it has been looked at. */
@@ -266,7 +302,7 @@ static enum orr_status look_at(const char *name, const struct orr_policy *own, s
                         : own->close == NULL   ? "close"
                                                : NULL;
     return lacks == NULL
-               ? ORR_OK
+               ? look_at_rows(name, own, err)
                : orr_fail(err, ORR_SCENARIO, "policy %s: its table has no `%s`", name, lacks);
 }
 
@@ -275,13 +311,13 @@ static enum orr_status load(struct orr_plugin__object *made, const char *folder,
 {
     orr_policy_entry_fn *entry;
     void *symbol;
-    const enum orr_status status = orr_plugin__library_open(made->name, folder, ORR_POLICY_ENTRY,
-                                                            "policy", &made->library, &symbol, err);
+    const enum orr_status status =
+        orr_plugin__library_open(made->name, folder, ORR_POLICY_ENTRY, "policy", made->timeout_s,
+                                 &made->library, &symbol, err);
     if (status != ORR_OK) {
         return status;
     }
     memcpy(&entry, &symbol, sizeof entry); /* ISO C has no cast from object to function */
-    orr_plugin__guard();
     enter(made, ORR_POLICY_ENTRY);
     made->own = entry(ORR_POLICY_ABI);
     orr_plugin__leave();

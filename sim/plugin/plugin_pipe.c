@@ -159,9 +159,24 @@ static enum orr_status say_all(struct orr_pipe *pipe, int64_t until, struct orr_
     return ORR_OK;
 }
 
+void orr_pipe_begin_cycle(struct orr_pipe *pipe)
+{
+    pipe->cycle_until_ms = now_ms() + pipe->timeout_s * 1000;
+}
+
+void orr_pipe_end_cycle(struct orr_pipe *pipe)
+{
+    pipe->cycle_until_ms = 0;
+}
+
 enum orr_status orr_pipe_line(struct orr_pipe *pipe, char **line, struct orr_err *err)
 {
-    const int64_t until = now_ms() + pipe->timeout_s * 1000;
+    const int64_t now = now_ms();
+    const int64_t until =
+        pipe->cycle_until_ms > 0 ? pipe->cycle_until_ms : now + pipe->timeout_s * 1000;
+    if (now >= until) {
+        return fail_late(pipe, "end its cycle", err);
+    }
     if (pipe->taken > 0) {
         memmove(pipe->line, pipe->line + pipe->taken, pipe->used - pipe->taken);
         pipe->used -= pipe->taken;

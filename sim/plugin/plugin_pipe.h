@@ -18,6 +18,7 @@ struct orr_pipe {
     char *line; /* what was read: lines, and the begin of one */
     size_t used, taken, room;
     int64_t timeout_s;
+    int64_t cycle_until_ms; /* of the monotonic clock; 0: no cycle is under way */
 };
 
 /* Starts `sh -c COMMAND` in a process group of its own; its errors go to this one's stderr. */
@@ -25,6 +26,9 @@ enum orr_status orr_pipe_open(struct orr_pipe *pipe, const char *name, const cha
                               int64_t timeout_s, struct orr_err *err);
 /* Hangs up; who is still there a second later is killed, and whatever it started with it. */
 void orr_pipe_close(struct orr_pipe *pipe);
+/* From here to the end of the cycle all lines together may take no longer than the timeout. */
+void orr_pipe_begin_cycle(struct orr_pipe *pipe);
+void orr_pipe_end_cycle(struct orr_pipe *pipe);
 /* Says what was gathered; then the next line, without its end, until the next call. ORR_POLICY
  * names the policy: it is gone, took longer than the timeout, or wrote a line of over a MiB. */
 enum orr_status orr_pipe_line(struct orr_pipe *pipe, char **line, struct orr_err *err);

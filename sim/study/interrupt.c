@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* interrupt.c - Ctrl-C, SIGTERM, a closed terminal: the first one ends in order what runs, a second
- * one at once. */
+ * one at once; so does the first while a policy from outside is at work. */
+#include <orrery/sim/plugin.h>
 #include <orrery/sim/study.h>
 
 #include <stdio.h>
@@ -14,7 +15,7 @@ static char unfinished[4096];
 static void on_signal(int signal)
 {
     (void)signal;
-    if (interrupted || at_once) {
+    if (interrupted || at_once || orr_plugin_abandon()) {
         (void)unlink(unfinished);
         _exit(orr_status_exit_code(ORR_INTERRUPTED));
     }

@@ -6,7 +6,29 @@
 
 #include <orrery/core/policy.h>
 
-enum { CRASH, HANG, ABORT, PART, EXIT, QUICK, UNDER, REASON, NO_JOB };
+enum {
+    CRASH,
+    HANG,
+    ABORT,
+    PART,
+    EXIT,
+    QUICK,
+    UNDER,
+    REASON,
+    NO_JOB,
+    DEEP,
+    WAKE_NONE,
+    WAKE_0,
+    WAKE_NOW,
+    WAKE_PAST,
+    TIMER
+};
+
+#ifdef BAD_DEFAULT
+#define FALLBACK "maybe"
+#else
+#define FALLBACK "crash"
+#endif
 
 struct params {
     int64_t how;
@@ -18,11 +40,12 @@ struct bad {
     uint32_t job;
 };
 
-static const char *const ways[] = {"crash", "hang",  "abort",  "part",   "exit",
-                                   "quick", "under", "reason", "no_job", NULL};
+static const char *const ways[] = {"crash",    "hang",      "abort",  "part", "exit",      "quick",
+                                   "under",    "reason",    "no_job", "deep", "wake_none", "wake_0",
+                                   "wake_now", "wake_past", "timer",  NULL};
 
 static const struct orr_param rows[] = {
-    {"how", ORR_PARAM_CHOICE, offsetof(struct params, how), "crash", "", ways, 0, 0, "its fault"},
+    {"how", ORR_PARAM_CHOICE, offsetof(struct params, how), FALLBACK, "", ways, 0, 0, "its fault"},
     {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
 
 static enum orr_status bad_open(const struct orr_host *host, const void *params,
@@ -45,10 +68,26 @@ static void bad_event(void *state, const struct orr_view *view, enum orr_job_eve
     ((struct bad *)state)->job = job;
 }
 
+/* Uses up the stack. */
+static int deeper(volatile int *above)
+{
+    volatile int room[1024];
+    room[0] = *above + 1;
+    return room[0] == 0 ? 0 : deeper(room) + room[0];
+}
+
+#ifdef BAD_CONSTRUCTOR
+__attribute__((constructor)) static void crash_at_loading(void)
+{
+    volatile uintptr_t nowhere = sizeof(int);
+    *(volatile int *)nowhere = 1;
+}
+#endif
+
 static void bad_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)
 {
-    (void)view;
     struct bad *bad = state;
+    volatile int bottom = 0;
     volatile bool for_ever = true;
     volatile uintptr_t nowhere = sizeof(int); /* not 0, which a sanitizer reports by itself */
     switch (bad->params.how) {
@@ -62,8 +101,32 @@ static void bad_cycle(void *state, const struct orr_view *view, struct orr_txn *
     case QUICK: quick_exit(0);
     case UNDER: _exit(0);
     case REASON: bad->host->explain(txn, bad->job, (enum orr_reason)250); break;
+    case DEEP: (void)deeper(&bottom); break;
+    case WAKE_NONE:
+    case WAKE_0:
+    case WAKE_NOW:
+    case WAKE_PAST: break;
+    case TIMER:
+        for (uint32_t job = 0; job < view->job_count; job++) {
+            if (view->jobs[job].phase == ORR_JOB_PENDING) {
+                (void)bad->host->place_consolidated(txn, view->ledger, job);
+            }
+        }
+        break;
     case NO_JOB: bad->host->explain(txn, 77, ORR_REASON_FRAGMENTED); break;
     default: (void)bad->host->place(txn, bad->job, 0, 1, 0); break; /* one pod of a gang */
+    }
+}
+
+static orr_ms bad_wake(void *state, const struct orr_view *view)
+{
+    switch (((struct bad *)state)->params.how) {
+    case WAKE_NONE: return ORR_MS_NONE;
+    case WAKE_0: return 0;
+    case WAKE_NOW: return view->now;
+    case WAKE_PAST: return view->now - 1;
+    case TIMER: return view->now + 600000;
+    default: return ORR_MS_NEVER;
     }
 }
 
@@ -89,6 +152,7 @@ ORR_EXPORT const struct orr_policy *orr_policy_entry(uint32_t host_abi)
                                              .open = bad_open,
                                              .event = bad_event,
                                              .cycle = bad_cycle,
+                                             .wake = bad_wake,
                                              .close = bad_close};
 #ifdef OTHER_CONTRACT
     host_abi++;

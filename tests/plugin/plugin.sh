@@ -104,6 +104,87 @@ case_object_hangs() {
     run_to 70 "$modules/bad.so" --param how=hang
     says 'bad.so: did not return from cycle within 1 s'
 }
+case_object_uses_up_the_stack() {
+    run_to 70 "$modules/bad.so" --param how=deep
+    says 'bad.so: crashed in cycle; no results are kept'
+}
+case_object_crashes_at_loading() {
+    run_to 70 "$modules/bad_constructor.so"
+    says 'bad_constructor.so: crashed in its loading; no results are kept'
+}
+case_object_wakes_before() {
+    for how in none 0 now past; do
+        run_to 70 "$modules/bad.so" --param how=wake_$how
+        says "bad.so: its wake returned"
+        says 'which is not after now (0 ms)'
+    done
+}
+case_object_wakes_for_ever() {
+    run_to 0 "$modules/bad.so" --param how=timer
+    [ "$(starts)" = 'a@0 b@10 c@60 d@60' ] || fail "starts: $(starts)"
+}
+case_object_wrong_default() {
+    run_to 78 "$modules/bad_default.so"
+    says 'bad_default.so: the default of parameter how: "maybe" is not crash or'
+    code=0
+    "$orrery" policies "$modules/bad_default.so" >out 2>err || code=$?
+    [ "$code" -eq 78 ] || fail "exit code $code of policies, expected 78"
+    says 'the default of parameter how'
+}
+# a policy that does not end its cycle, and the first signal
+ends_at_a_signal() {
+    for signal in INT TERM; do
+        "$orrery" run --trace trace.csv --cluster 2x8 -q -o run.db --policy "$@" 2>err </dev/null &
+        pid=$!
+        sleep 1
+        kill -s "$signal" "$pid"
+        code=0
+        wait "$pid" || code=$?
+        [ "$code" -eq 130 ] || fail "exit code $code, expected 130"
+        [ -z "$(find . -name '*.db*')" ] || fail "results were left: $(ls)"
+    done
+}
+case_object_hangs_and_a_signal() {
+    ends_at_a_signal "$modules/bad.so" --param how=hang
+}
+case_child_asks_and_a_signal() {
+    child "$hello"
+    echo "while echo '{\"explain\": 0, \"reason\": \"reserved\"}'; do read -r answer; done" >>child.sh
+    ends_at_a_signal 'exec:sh child.sh'
+}
+case_child_never_ends() {
+    export ORRERY_POLICY_TIMEOUT=1
+    child "$hello"
+    cp child.sh begin.sh
+    echo "while echo '{\"explain\": 0, \"reason\": \"reserved\"}'; do read -r answer; done" >>child.sh
+    run_to 70 'exec:sh child.sh'
+    says 'exec:sh child.sh: did not end its cycle within 1 s'
+    cp begin.sh child.sh
+    echo "exec yes '{\"explain\": 0, \"reason\": \"reserved\"}'" >>child.sh # and reads nothing
+    run_to 70 'exec:sh child.sh'
+    says 'within 1 s'
+}
+case_child_wakes_for_ever() {
+    printf 'read -r hello\necho %s\n' "'$hello'" >child.sh
+    cat >>child.sh <<'END'
+read -r open
+now=0
+while read -r cycle; do
+    for job in $(printf '%s' "$cycle" | grep -o '"submitted", *"job": *[0-9]*' | grep -o '[0-9]*$'); do
+        printf '{"place": %s}\n' "$job"
+        read -r answer
+    done
+    now=$((now + 600))
+    printf '{"end": true, "wake_s": %s}\n' "$((now + 100000))"
+done
+END
+    cat >trace.csv <<'END'
+job,submit_s,run_s,pods,gpus_per_pod
+a,0,100,1,4
+END
+    run_to 0 'exec:sh child.sh'
+    [ "$(starts)" = 'a@0' ] || fail "starts: $(starts)"
+}
 case_object_breaks_its_law() {
     run_to 70 "$modules/bad.so" --param how=part
     says 'policy bad'

@@ -60,7 +60,8 @@ class OrreryEnv(Base):
         child = f"exec:cat '{said}' & exec cat >'{told}'"  # the run starts it; we are at the other ends
         self.run = subprocess.Popen(
             self.command + seeds + ["--policy", child, "-o", os.path.join(self.folder, "run.db")],
-            stderr=subprocess.PIPE, text=True)
+            stderr=subprocess.PIPE, text=True,
+            env={"ORRERY_POLICY_TIMEOUT": "86400", **os.environ})  # an agent learns between its steps
         # The child's shell opens both at once; a run that fails before it does never would.
         self.told, self.said = self._open(told, os.O_RDONLY), self._open(said, os.O_WRONLY)
         self.jobs, self.waiting, self.idle, self.now = {}, [], {}, None

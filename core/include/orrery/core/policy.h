@@ -152,6 +152,10 @@ typedef enum orr_status orr_policy_open_fn(const struct orr_host *host, const vo
 typedef void orr_policy_event_fn(void *state, const struct orr_view *view, enum orr_job_event event,
                                  uint32_t job);
 typedef void orr_policy_cycle_fn(void *state, const struct orr_view *view, struct orr_txn *txn);
+/* Asked after each cycle: when it wants the next one although nothing happens until then, in
+ * absolute ms of the run's clock (that of view->now), after view->now; the next answer takes its
+ * place. ORR_MS_NEVER: no wish. A run in which nothing waits, runs or is to come ends all the same.
+ */
 typedef orr_ms orr_policy_wake_fn(void *state, const struct orr_view *view);
 typedef void orr_policy_close_fn(void *state);
 /* Parameters that are fine one by one but not together. */

@@ -34,5 +34,8 @@ const struct orr_policy *orr_plugin_policy(const struct orr_plugin *plugin);
 void orr_plugin_bind(struct orr_plugin *plugin, void *params);
 /* What is done before a crash or a hang ends the process: to be safe in a signal handler. */
 void orr_plugin_at_end(void (*clean)(void));
+/* For a signal handler that is to end the process: is a plug-in at work, whose call or cycle may
+ * have no end? Then its child process is killed and its call given up: end the process. */
+bool orr_plugin_abandon(void);
 
 #endif
