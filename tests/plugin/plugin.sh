@@ -368,6 +368,36 @@ END
     python3 steps.py "$orrery" "$source/sim/plugin/examples" >out 2>err || fail 'steps.py'
     [ "$(sed -n 1p out)" = "$(sed -n 2p out)" ] || fail 'two episodes differ'
 }
+case_child_environment_expects() { # an expectation that is false is no failure of the episode
+    need_python
+    mkdir tmp
+    cat >s.yaml <<'END'
+cluster: {pools: {p: {nodes: 2, gpus: 8}}}
+workload: [{name: t, trace: trace.csv}]
+expect: [wait_p95_s <= 1]
+END
+    cat >numpy.py <<'END'
+float32 = "float32"
+def array(row, dtype):
+    return (dtype, row)
+END
+    cat >steps.py <<'END'
+import sys
+sys.path[:0] = [".", sys.argv[2]]
+from orrery_gym import OrreryEnv
+env = OrreryEnv("s.yaml", window=3, orrery=sys.argv[1])
+row, info = env.reset(seed=1)
+assert row[0] == "float32" and len(row[1]) == 10, row
+over = False
+while not over:
+    row, reward, over, cut, info = env.step(0)
+    if not over and info["refused"]:
+        env.step(3)
+env.close()
+END
+    TMPDIR=$PWD/tmp python3 steps.py "$orrery" "$source/sim/plugin/examples" >out 2>err || fail 'steps.py'
+    [ -z "$(ls tmp)" ] || fail "left behind: $(ls tmp)"
+}
 case_child_forgets_jobs() {
     child "$hello" '{"place": 0}' '{"end": true}'
     echo "while read -r answer; do echo '{\"end\": true}'; done" >>child.sh

@@ -9,7 +9,8 @@ Observation: the share of GPUs that are idle, then for each of the first `window
 order of submit, its GPUs as a share of the cluster's, log10 of its work in s (over 6) and log10 of
 its wait (over 6); zeros where there is no job. Action i < window starts job i of those; action `window`, a job
 that is not there and one without room (info["refused"]) let time pass, `tick_s` at most. Reward: minus the jobs that
-waited, in job-hours, since the last step. Where gymnasium is not installed the class works alone.
+waited, in job-hours, since the last step. Where gymnasium is not installed the class works
+alone; observations are arrays of numpy (float32) where that is installed, else lists.
 """
 import json
 import math
@@ -18,6 +19,11 @@ import random
 import shutil
 import subprocess
 import tempfile
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
 
 try:
     import gymnasium
@@ -52,6 +58,7 @@ class OrreryEnv(Base):
         if Base is not object:
             super().reset(seed=seed)
         self.close()
+        self.told, self.said = None, None
         self.folder = tempfile.mkdtemp(prefix="orrery-gym-")
         told, said = os.path.join(self.folder, "told"), os.path.join(self.folder, "said")
         os.mkfifo(told)
@@ -68,6 +75,8 @@ class OrreryEnv(Base):
         self._read()  # hello
         self._say({"protocol": 1, "name": "gym", "heeds": ["work"]})
         world = self._read()
+        if world is None:
+            raise RuntimeError(self._end()[1])
         self.idle = {n["node"]: n["idle_gpus"] for n in world["nodes"]}
         self.gpus = sum(n["gpus"] for n in world["nodes"]) or 1
         self._cycle()
@@ -88,11 +97,20 @@ class OrreryEnv(Base):
 
     def close(self):
         if self.run is not None:
-            self.said.close()
-            self.told.close()
-            self.run.communicate()
-            shutil.rmtree(self.folder)
-            self.run = None
+            self._end()
+
+    def _end(self):
+        """Hangs up, waits for the run and removes its folder; -> (exit code, what it wrote to stderr)"""
+        run, self.run = self.run, None
+        for end in (self.said, self.told):
+            try:
+                if end is not None:
+                    end.close()
+            except OSError:  # the run is gone and did not read it all
+                pass
+        errors = run.communicate()[1]
+        shutil.rmtree(self.folder, ignore_errors=True)
+        return run.returncode, errors
 
     def _open(self, path, flags):
         while True:
@@ -102,7 +120,7 @@ class OrreryEnv(Base):
                 return os.fdopen(end, "r" if flags == os.O_RDONLY else "w")
             except OSError:  # nobody reads it yet
                 if self.run.poll() is not None:
-                    raise RuntimeError(self.run.communicate()[1]) from None
+                    raise RuntimeError(self._end()[1]) from None
 
     def _say(self, message):
         self.said.write(json.dumps(message) + "\n")
@@ -120,8 +138,9 @@ class OrreryEnv(Base):
         while True:
             message = self._read()
             if message is None:
-                if self.run.wait() != 0:
-                    raise RuntimeError(self.run.communicate()[1])
+                code, errors = self._end()
+                if code not in (0, 1):  # 1: the run is whole, an expectation of the scenario is false
+                    raise RuntimeError(errors)
                 return reward, True
             if self.now is not None:
                 reward -= len(self.waiting) * (message["now_s"] - self.now) / 3600.0
@@ -148,4 +167,4 @@ class OrreryEnv(Base):
                 min(1.0, spec["gpus"] / self.gpus),
                 min(1.0, math.log10(1.0 + (spec["work_s"] or 0.0)) / 6.0),
                 min(1.0, math.log10(1.0 + max(0.0, self.now - spec["submit_s"])) / 6.0)]
-        return row
+        return row if numpy is None else numpy.array(row, dtype=numpy.float32)
