@@ -26,7 +26,8 @@ SELECT id, name, policy,
   CASE WHEN params LIKE '%' || n || 'reclaim_within_cohort=any' || n || '%' THEN 4
        ELSE 1 + (params LIKE '%' || n || 'reclaim_within_cohort=lower-priority' || n || '%') END,
   params LIKE '%' || n || 'cluster_cohort=true' || n || '%',
-  policy = 'kai' AND params LIKE '%' || n || 'plugins.proportion.enabled=false' || n || '%',
+  policy = 'kai' AND (params LIKE '%' || n || 'plugins.proportion.enabled=false' || n || '%' OR -- the second: of what shares devices
+    params LIKE '%' || n || 'plugins.predicates.enabled=false' || n || '%'),
   params LIKE '%' || n || 'plugins.topology.enabled=false' || n || '%' OR
     params LIKE '%' || n || 'topology_aware_scheduling=never' || n || '%',
   policy <> 'static' AND params LIKE '%' || n || 'placement=hived' || n || '%',

@@ -113,7 +113,9 @@ const struct orr_param orr_kai__rows[] = {
     PLUGIN(resourcetype, "prefer nodes without GPUs for pods that ask none"),
     PLUGIN(minruntime, "keep young jobs safe as the min-runtimes say"),
     PLUGIN(topology, "heed topology constraints"),
-    PLUGIN(predicates, "ask whether a node admits a pod: selectors, taints, worker labels"),
+    PLUGIN(predicates, "ask whether a node admits a pod: selectors, taints, worker labels; and the "
+                       "limits of queues, "
+                       "of what shares devices"),
     PLUGIN(proportion, "divide the cluster among queues: fair shares, quotas, limits"),
     PLUGIN(taskorder, "order the pods of a job by their priority label"),
     PLUGIN(kubeflow, "order Kubeflow's masters before other pods"),

@@ -662,7 +662,9 @@ static uint32_t kai_laws(const void *params)
 {
     const struct orr_kai_params *p = params;
     return ORR_LAW_GANG |
-           (p->full_hierarchy_fairness && p->plugins.proportion ? ORR_LAW_LIMIT : 0) |
+           (p->full_hierarchy_fairness && p->plugins.proportion && p->plugins.predicates
+                ? ORR_LAW_LIMIT
+                : 0) |
            (p->plugins.topology ? ORR_LAW_SPAN : 0);
 }
 

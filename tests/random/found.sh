@@ -74,6 +74,20 @@ C
     [ "$code" = 78 ] && grep -q 'cycles that the policy asked for; give the scenario a horizon' err || fail "exit code $code: $(cat err)"
 }
 
+# KAI asks for the limits of queues in the plugin predicates where pods share devices: without it they are passed.
+case_limit_without_predicates() {
+    mkdir 0
+    cat >0/s.yaml <<'Y'
+cluster: {pools: {a: {nodes: 4, gpus: 4, gpu_memory: 40Gi}, b: {nodes: 1, gpus: 8, gpu_memory: 16Gi}}}
+queues: {q0: {gpu: [11, 3, unlimited]}, q1: {parent: q0, gpu: [18, 0.5, 4]}}
+workload: [{name: t, trace: t.csv, queue: q1}]
+policy: {name: kai, params: {gpu_strategy: spread, plugins.predicates.enabled: false}}
+Y
+    printf 'job,submit_s,run_s,pods,gpu_fraction,gpu_memory_mib\na,2126,402,2,0.9,\nb,2357,98,7,,10240\n' >0/t.csv
+    right 0
+    has "max(mgpu) > 4000 FROM (SELECT sum(mgpu) AS mgpu FROM v_placements)"
+}
+
 # Pods that ask for memory of GPUs hold parts of devices: they count in what queues hold.
 case_memory_is_held() {
     mkdir 0

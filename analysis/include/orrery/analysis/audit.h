@@ -163,7 +163,7 @@ struct orr_audit_shard {
     bool other_order;          /* its one order is not that of submits */
     bool overtakes;            /* later ones may pass where they fit */
     bool flat;                 /* queues are judged without those above them */
-    bool boundless;            /* the policy heeds no quotas, limits and fair shares */
+    bool boundless;            /* the policy does not heed all quotas, limits and shares */
     bool by_usage;             /* shares depend on what queues used before ... */
     bool obscure;              /* ... in a way that is not re-derived here */
     struct orr_audit_window window;
