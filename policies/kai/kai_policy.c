@@ -509,10 +509,9 @@ static void kai_cycle(void *state, const struct orr_view *view, struct orr_txn *
     orr_kai_run(&kai->session, kai->actions, kai->action_count);
     orr_kai__reserve_settle(&kai->hooking.reserve);
     kai->tasks.job_of = kai->job_of_slot;
-    const uint32_t before = orr_txn_checkpoint(txn);
     orr_kai__tasks_hand_over(&kai->tasks, view, txn, kai->build.first_ask);
     note_decided(kai, view, txn);
-    kai->changed = orr_txn_checkpoint(txn) > before; /* what is pipelined is so anew each cycle */
+    kai->changed = kai->session.decision_count > 0;
     orr_kai__usage_update_all(&kai->past, view);
     orr_session_close(&kai->session);
     orr_kai__tasks_settle(&kai->tasks, view);

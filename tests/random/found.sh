@@ -54,26 +54,6 @@ Y
     has "sum(held) > 1000 FROM (SELECT sum(mgpu) AS held FROM v_placements)"
 }
 
-# Consolidation before allocate pipelines the same jobs in every cycle that past use asks for: such cycles cost nothing until the run is
-# called endless.
-case_pipelined_in_vain() {
-    cat >s.yaml <<'Y'
-cluster: {pools: {p: {nodes: 4, gpus: 4}}}
-templates: {t: {pods: 3, gpus_per_pod: 1, preemptible: "true", checkpoint: 1s, checkpoint_cost: 3s, restart: 500ms}}
-workload: [{name: t, trace: t.csv}]
-policy: {name: kai, params: {usage_db: prometheus, window_size: 10m, query_resolution: 7s, fetch_interval: 20s, actions.consolidation.priority: 700}}
-Y
-    cat >t.csv <<'C'
-job,submit_s,run_s,template,pods,gpus_per_pod,kind,checkpoint_s,restart_s
-j15,403,240,t,,,inference,,
-j17,403,180,t,,,,60,60
-j18,531,0,,1,2,,,
-C
-    code=0
-    (ulimit -t 3 && "$orrery" run s.yaml -o r.db -q 2>err) || code=$?
-    [ "$code" = 78 ] && grep -q 'cycles that the policy asked for; give the scenario a horizon' err || fail "exit code $code: $(cat err)"
-}
-
 # KAI asks for the limits of queues in the plugin predicates where pods share devices: without it they are passed.
 case_limit_without_predicates() {
     mkdir 0
