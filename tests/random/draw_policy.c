@@ -230,10 +230,11 @@ static void put_params(struct draw *d, const char *policy, uint32_t shard)
         }
     }
     if (strcmp(policy, "kai") == 0 && has(d, "resize", 40) && one_in(d, 2)) {
-        put(d, "resize_pods", "true");
-        put(d, "plugins.topology.enabled", "true"); /* refused without; a shard may inherit that */
+        put(d, "resize_pods", "true"); /* refused without topology; shards inherit either */
+        put(d, "plugins.topology.enabled", "true");
     } else if (strcmp(policy, "kai") == 0 && has(d, "params", 60) && one_in(d, 8)) {
         put(d, "plugins.topology.enabled", "false");
+        put(d, "resize_pods", "false");
     }
     if (policies[p].places && has(d, "placement", 40)) {
         put_placement(d, strcmp(policy, "fifo") == 0);
