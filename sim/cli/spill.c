@@ -43,6 +43,7 @@ static struct {
     pthread_mutex_t lock; /* of arrays: the thread that hands back reads them */
     struct array arrays[ARRAYS_MAX];
     uint32_t count;
+    bool hands_back; /* the thread does: from the first array on */
     size_t page, most_bytes;
     char folder[4200];
 } spill = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -71,10 +72,51 @@ static int open_file(void)
     return file;
 }
 
+/* Pages of files that are in memory as the process's own. */
+static size_t mapped_bytes(int statm)
+{
+    char text[128];
+    size_t all = 0, resident = 0, shared = 0;
+    const ssize_t got = pread(statm, text, sizeof text - 1, 0);
+    text[got > 0 ? got : 0] = '\0';
+    return sscanf(text, "%zu %zu %zu", &all, &resident, &shared) == 3 ? shared * spill.page : 0;
+}
+
+static void *hand_back(void *unused)
+{
+    const struct timespec pause = {.tv_nsec = PAUSE_NS};
+    const int statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    while (statm >= 0) {
+        (void)nanosleep(&pause, NULL);
+        if (mapped_bytes(statm) <= spill.most_bytes) {
+            continue;
+        }
+        (void)pthread_mutex_lock(&spill.lock);
+        for (uint32_t i = 0; i < spill.count; i++) {
+            (void)madvise(spill.arrays[i].at, spill.arrays[i].bytes, MADV_DONTNEED);
+        }
+        (void)pthread_mutex_unlock(&spill.lock);
+    }
+    return unused;
+}
+
+/* Signals are for the thread that runs. False: there is no second one. */
+static bool start_handing_back(void)
+{
+    sigset_t all, before;
+    pthread_t thread;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    const bool started = pthread_create(&thread, NULL, hand_back, NULL) == 0;
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return started && pthread_detach(thread) == 0;
+}
+
 /* Room on the disk is taken at once: a write to a mapping that finds none would end the program. */
 static void *map_new(size_t bytes)
 {
-    const int file = spill.count < ARRAYS_MAX ? open_file() : -1;
+    spill.hands_back = spill.hands_back || start_handing_back();
+    const int file = spill.hands_back && spill.count < ARRAYS_MAX ? open_file() : -1;
     if (file < 0 || fallocate(file, 0, 0, (off_t)bytes) != 0) {
         (void)(file < 0 ? 0 : close(file));
         return NULL;
@@ -154,34 +196,6 @@ static void *resize(void *old, size_t bytes)
     return at;
 }
 
-/* Pages of files that are in memory as the process's own. */
-static size_t mapped_bytes(int statm)
-{
-    char text[128];
-    size_t all = 0, resident = 0, shared = 0;
-    const ssize_t got = pread(statm, text, sizeof text - 1, 0);
-    text[got > 0 ? got : 0] = '\0';
-    return sscanf(text, "%zu %zu %zu", &all, &resident, &shared) == 3 ? shared * spill.page : 0;
-}
-
-static void *hand_back(void *unused)
-{
-    const struct timespec pause = {.tv_nsec = PAUSE_NS};
-    const int statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-    while (statm >= 0) {
-        (void)nanosleep(&pause, NULL);
-        if (mapped_bytes(statm) <= spill.most_bytes) {
-            continue;
-        }
-        (void)pthread_mutex_lock(&spill.lock);
-        for (uint32_t i = 0; i < spill.count; i++) {
-            (void)madvise(spill.arrays[i].at, spill.arrays[i].bytes, MADV_DONTNEED);
-        }
-        (void)pthread_mutex_unlock(&spill.lock);
-    }
-    return unused;
-}
-
 void orr_spill_begin(const char *results, size_t least_bytes)
 {
     const char *slash = strrchr(results, '/');
@@ -192,14 +206,6 @@ void orr_spill_begin(const char *results, size_t least_bytes)
                    slash == NULL ? "." : results);
     spill.page = (size_t)sysconf(_SC_PAGESIZE);
     spill.most_bytes = least_bytes < SIZE_MAX / MAPPED ? least_bytes * MAPPED : SIZE_MAX;
-    sigset_t all, before;
-    pthread_t thread;
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the thread that runs */
-    if (pthread_create(&thread, NULL, hand_back, NULL) == 0) {
-        (void)pthread_detach(thread);
-        orr_mem_large(&(struct orr_mem_large){
-            .least_bytes = least_bytes, .resize = resize, .holds = holds, .release = release});
-    }
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    orr_mem_large(&(struct orr_mem_large){
+        .least_bytes = least_bytes, .resize = resize, .holds = holds, .release = release});
 }
