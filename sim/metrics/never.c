@@ -23,6 +23,7 @@ struct search {
     struct orr_queues queues; /* as the scenario has them at a time; names borrowed */
     struct orr_shapes gangs;  /* of the world's shapes, as few tasks as start; borrowed in part */
     struct orr_task_group *groups; /* of single groups with fewer tasks */
+    struct orr_task_set *sets;     /* of shapes whose topology the policy does not look at */
     bool *gone;         /* per node; NULL: every job that was kept has nodes that hold it */
     bool *held;         /* per shape: the nodes there are could hold it */
     bool nodes_changed; /* since `held` was worked out, or it never was */
@@ -90,17 +91,49 @@ static void list_suspects(struct search *search)
     }
 }
 
+/* Does the policy of its shard hold the whole gang together as the shape states it? */
+static bool heeds_spans(const struct search *search, const struct orr_shape *shape)
+{
+    const struct orr_engine_shard *shard = &search->shards[shape->groups[0].request.shard];
+    if ((orr_policy_laws(shard->policy, shard->params) & ORR_LAW_SPAN) != 0) {
+        return true;
+    }
+    const uint32_t heeds = orr_policy_heeds(shard->policy, shard->params);
+    return (heeds & ORR_HEEDS_KIND_SPANS) != 0 && shape->group_count == 1;
+}
+
+/* The gang, and its sets in `sets`, without topology; returns where the next sets go. */
+static struct orr_task_set *unbind(struct orr_shape *gang, struct orr_task_set *sets)
+{
+    gang->span = (struct orr_span){0};
+    for (uint32_t s = 0; s < gang->set_count; s++) {
+        sets[s] = gang->sets[s];
+        sets[s].span = (struct orr_span){0};
+    }
+    gang->sets = gang->set_count > 0 ? sets : NULL;
+    return sets + gang->set_count;
+}
+
 /* An elastic job of one group starts with its minimum. Of one with roles all tasks count only when
  * all are needed: which of them go first is up to the policy. */
 static void make_gangs(struct search *search)
 {
     const struct orr_shapes *shapes = &search->world->shapes;
+    size_t set_count = 1;
+    for (uint32_t s = 0; s < shapes->count; s++) {
+        set_count += shapes->shapes[s].set_count;
+    }
     search->gangs = (struct orr_shapes){.count = shapes->count};
     search->gangs.shapes = orr_alloc(shapes->count + (size_t)1, sizeof *search->gangs.shapes);
     search->groups = orr_alloc(shapes->count + (size_t)1, sizeof *search->groups);
+    search->sets = orr_alloc(set_count, sizeof *search->sets);
+    struct orr_task_set *sets = search->sets;
     for (uint32_t s = 0; s < shapes->count; s++) {
         struct orr_shape *gang = &search->gangs.shapes[s];
         *gang = shapes->shapes[s];
+        if (!heeds_spans(search, gang)) {
+            sets = unbind(gang, sets);
+        }
         if (gang->group_count == 1 && gang->set_count == 0) {
             search->groups[s] = gang->groups[0];
             search->groups[s].count = gang->min_tasks;
@@ -325,6 +358,7 @@ static void search_all(struct search *search)
     orr_free(search->queues.queues);
     orr_free(search->gangs.shapes);
     orr_free(search->groups);
+    orr_free(search->sets);
     orr_free(search->gone);
     orr_free(search->held);
 }
