@@ -62,22 +62,46 @@ static void doubt(struct orr_schedule *schedule, uint32_t index, uint32_t from, 
     eviction->mgpu += eviction->open ? left * least : 0;
 }
 
-/* Spans from..to of its job: those that end with the grace, then those that something ended before.
- */
+/* Does a later eviction of its job end the span? */
+static bool ends_with_later(const struct orr_schedule *schedule, uint32_t index,
+                            const struct orr_audit_span *span)
+{
+    for (uint32_t e = index + 1; e < schedule->eviction_count; e++) {
+        const struct orr_audit_eviction *later = &schedule->evictions[e];
+        if (later->at_ms > span->end_ms) {
+            return false;
+        }
+        if (later->job == span->job && later->gone_ms == span->end_ms) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool fits(const struct orr_schedule *schedule, uint32_t index,
+                 const struct orr_audit_span *span, int pass)
+{
+    const struct orr_audit_eviction *eviction = &schedule->evictions[index];
+    if (pass == 0) {
+        return span->end_ms == eviction->gone_ms ||
+               (span->end_ms == ORR_MS_NEVER && eviction->gone_ms >= schedule->end_ms);
+    }
+    return span->end_ms <= eviction->gone_ms &&
+           (pass == 2 || !ends_with_later(schedule, index, span));
+}
+
+/* Spans from..to of its job: those that end with the grace, those that something ended before, and
+ * last those that may as well be of a later eviction. */
 static void settle(struct orr_schedule *schedule, uint32_t index, uint32_t from, uint32_t to)
 {
     const struct orr_audit_eviction *eviction = &schedule->evictions[index];
     const uint32_t nr = attempt_of(schedule, eviction, from, to);
     uint32_t left = eviction->pods;
-    for (int pass = 0; pass < 2; pass++) {
+    for (int pass = 0; pass < 3; pass++) {
         for (uint32_t s = to; s-- > from && (left > 0 || eviction->whole);) {
             struct orr_audit_span *span = &schedule->spans[s];
-            const bool ends_with_it =
-                span->end_ms == eviction->gone_ms ||
-                (span->end_ms == ORR_MS_NEVER && eviction->gone_ms >= schedule->end_ms);
-            const bool fits = pass == 0 ? ends_with_it : span->end_ms <= eviction->gone_ms;
-            if ((fits || eviction->whole) && span->nr == nr && may_be_of(span, eviction) &&
-                (eviction->whole || span->pods <= left)) {
+            if (span->nr == nr && may_be_of(span, eviction) &&
+                (eviction->whole || (span->pods <= left && fits(schedule, index, span, pass)))) {
                 left -= span->pods < left ? span->pods : left;
                 take(schedule, index, span);
             }
