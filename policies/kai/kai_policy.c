@@ -50,6 +50,8 @@ struct kai {
     orr_ms due_ms;     /* a rule may let more through from here on, whatever shares do */
     uint32_t *waiting; /* jobs that may need a reason after the next cycle */
     uint32_t waiting_count, waiting_capacity;
+    uint32_t *whole; /* gangs that note_whole() named in the last whole cycle */
+    uint32_t whole_count, whole_capacity;
     uint64_t cycle;      /* counts cycles, without those that decided nothing anew */
     uint64_t *pipelined; /* per slot: the last cycle that left its job with pipelined tasks */
     struct orr_watcher watcher; /* gets the session's steps, with jobs of the run */
@@ -75,6 +77,7 @@ static void kai_close(void *state)
     orr_free(kai->pipelined);
     orr_kai__build_release(&kai->build);
     orr_free(kai->waiting);
+    orr_free(kai->whole);
     orr_free(kai);
 }
 
@@ -299,15 +302,18 @@ static void kai_event(void *state, const struct orr_view *view, enum orr_job_eve
 
 /* Gangs below their minimum to which an action gave what they lack, and a later one took it: to KAI
  * they are not stale, and will be only from the next cycle on. */
-static void note_whole(const struct kai *kai, const struct orr_view *view, struct orr_txn *txn)
+static void note_whole(struct kai *kai, const struct orr_view *view, struct orr_txn *txn)
 {
     const struct orr_session *session = &kai->session;
+    kai->whole_count = 0;
     for (uint32_t i = 0; i < session->decision_count; i++) {
         const struct orr_decision *d = &session->decisions[i];
         const uint32_t slot = session->tasks[d->task].job, job = kai->job_of_slot[slot];
         if (d->kind != ORR_DECISION_EVICT && view->jobs[job].phase == ORR_JOB_RUNNING &&
             session->jobs[slot].stale_since == ORR_MS_NONE &&
             !orr_ledger_is_complete(view->ledger, job)) {
+            kai->whole = ORR_ROOM_FOR_ONE(kai->whole, kai->whole_count, kai->whole_capacity);
+            kai->whole[kai->whole_count++] = job;
             orr_txn_note_whole(txn, job);
         }
     }
@@ -502,16 +508,20 @@ static void kai_cycle(void *state, const struct orr_view *view, struct orr_txn *
     if (kai->past.on && !orr_kai__usage_moved_shares(&kai->past, &kai->session) && !kai->changed &&
         view->now < kai->due_ms) {
         orr_session_close(&kai->session);
-        return; /* usage was read again and made no difference */
+        for (uint32_t i = 0; i < kai->whole_count; i++) {
+            orr_txn_note_whole(txn, kai->whole[i]);
+        }
+        return; /* usage was read again and made no difference: KAI would do the same again */
     }
     kai->cycle++;
     begin_hooks(kai, view);
     orr_kai_run(&kai->session, kai->actions, kai->action_count);
     orr_kai__reserve_settle(&kai->hooking.reserve);
     kai->tasks.job_of = kai->job_of_slot;
+    const uint32_t before = orr_txn_checkpoint(txn);
     orr_kai__tasks_hand_over(&kai->tasks, view, txn, kai->build.first_ask);
+    kai->changed = orr_txn_checkpoint(txn) > before; /* what is pipelined is so anew each cycle */
     note_decided(kai, view, txn);
-    kai->changed = kai->session.decision_count > 0;
     orr_kai__usage_update_all(&kai->past, view);
     orr_session_close(&kai->session);
     orr_kai__tasks_settle(&kai->tasks, view);

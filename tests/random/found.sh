@@ -904,4 +904,90 @@ Y
     has "count(*) = 1 FROM never"
 }
 
+# The pods of a graced eviction were gone with their node before the grace was over, and the others with theirs: the audit took
+# those for the ones that left, and made other shares (441019).
+case_gone_before_the_grace() {
+    mkdir 0
+    cat >0/s.yaml <<'Y'
+cluster: {pools: {a: {nodes: 1, gpus: 2}, b: {nodes: 1, gpus: 2}, c: {nodes: 2, gpus: 2}}}
+queues: {q: {gpu: [8, 1, unlimited]}}
+workload: [{name: t, trace: t.csv}]
+policy: {name: kai, params: {actions: allocate}}
+execution: {grace: 20s}
+events:
+- {at: 10s, maintain: a-0001, for: 100s}
+- {at: 12s, fail: a-0001, for: 1s}
+- {at: 15s, fail: b-0001, for: 1s}
+Y
+    printf 'job,submit_s,run_s,pods,gpus_per_pod,kind,queue\nj,1,60,4,1,training,q\n' >0/t.csv
+    right 0
+    has "mgpu = 4000 FROM fair_share WHERE at_ms = 12000"
+}
+
+# kube places pods without the topology that their jobs ask for: what could be nowhere together starts, and `check` named
+# it as never (440471, 450059).
+case_check_without_topology() {
+    mkdir 3
+    cat >3/s.yaml <<'Y'
+cluster: {pools: {a: {nodes: 2, gpus: 2, shard: k}, b: {nodes: 2, gpus: 2, shard: f}}}
+queues: {kq: {shard: k}, fq: {shard: f}}
+templates:
+  roles: {roles: {x: {pods: 2, gpus_per_pod: 2, topology: {required: node}}, y: {pods: 1, gpus_per_pod: 0}}}
+workload: [{name: t, trace: t.csv, keep_impossible: true}]
+policy: {name: kube, shards: {f: {name: fifo}}}
+Y
+    cat >3/t.csv <<'C'
+job,submit_s,run_s,pods,gpus_per_pod,topology_required,queue,template
+j,1,10,4,1,node,kq,
+r,15,10,,,,kq,roles
+k,1,10,4,1,node,fq,
+C
+    right 3
+    has "count(*) = 1 AND min(j.name) = 'k' FROM never AS n JOIN job AS j ON j.id = n.job"
+}
+
+# Consolidation before allocate pipelines the same jobs in every cycle that past use asks for: such cycles cost nothing until
+# the run is called endless (330872).
+case_pipelined_in_vain() {
+    cat >s.yaml <<'Y'
+cluster: {pools: {p: {nodes: 4, gpus: 4}}}
+templates: {t: {pods: 3, gpus_per_pod: 1, preemptible: "true", checkpoint: 1s, checkpoint_cost: 3s, restart: 500ms}}
+workload: [{name: t, trace: t.csv}]
+policy: {name: kai, params: {usage_db: prometheus, window_size: 10m, query_resolution: 7s, fetch_interval: 20s, actions.consolidation.priority: 700}}
+Y
+    cat >t.csv <<'C'
+job,submit_s,run_s,template,pods,gpus_per_pod,kind,checkpoint_s,restart_s
+j15,403,240,t,,,inference,,
+j17,403,180,t,,,,60,60
+j18,531,0,,1,2,,,
+C
+    code=0
+    (ulimit -t 3 && "$orrery" run s.yaml -o r.db -q 2>err) || code=$?
+    [ "$code" = 78 ] && grep -q 'cycles that the policy asked for; give the scenario a horizon' err || fail "exit code $code: $(cat err)"
+}
+
+# Allocate makes a gang whole that reclaim takes pods of again, in each cycle: KAI never calls it stale. A cycle that was left
+# out, as past use moved no share, would have done the same (400022).
+case_whole_in_each_cycle() {
+    mkdir 0
+    cat >0/s.yaml <<'Y'
+horizon: 5007s
+cluster: {pools: {p0: {nodes: 6, gpus: 4}}}
+queues: {q6: {gpu: [0, 1, unlimited]}, q7: {gpu: [0, 0.5, unlimited]}, q8: {parent: q6, gpu: [2, 0, unlimited]}}
+workload: [{name: w2, trace: t.csv}]
+policy: {name: kai, params: {usage_db: prometheus, window_size: 90s, fetch_interval: 1s, query_resolution: 1s, default_staleness_grace: 5s, queueDepthPerAction.allocate: 1}}
+events: [{at: 1677s, set: {cluster.pools.p0.nodes: 0}, taken: maintain}, {at: 2068s, set: {cluster.pools.p0.nodes: +=2}}]
+Y
+    cat >0/t.csv <<'C'
+job,submit_s,run_s,pods,gpus_per_pod,queue,checkpoint_s
+j10,1677,2,5,2,q8,
+j12,1855,310,1,1,q7,
+j13,2063,549,1,1,q8,
+j17,1414,384,1,4,q7,90.5
+j22,2018,220.5,4,1,q7,
+C
+    right 0
+    has "count(*) = 5 FROM job"
+}
+
 "case_$2"
