@@ -64,7 +64,8 @@ static enum orr_status import(const struct audit_options *o, struct orr_schedule
     if (status != ORR_OK) {
         return status;
     }
-    status = orr_world_build(&scenario, o->allow_loss_ppm, NULL, warn, NULL, &world, err);
+    const struct orr_world_options given = {.allow_loss_ppm = o->allow_loss_ppm, .warn = warn};
+    status = orr_world_build(&scenario, &given, &world, err);
     if (status == ORR_OK) {
         status = orr_schedule_import(&world, o->schedule, schedule, err);
         orr_world_release(&world);

@@ -302,7 +302,9 @@ int orr_cli_check(int argc, char **argv)
         status = orr_point_policies(&scenario, warn, NULL, &shards, &err);
     }
     if (status == ORR_OK) {
-        status = orr_world_build(&scenario, options.allow_loss_ppm, NULL, warn, NULL, &world, &err);
+        const struct orr_world_options given = {.allow_loss_ppm = options.allow_loss_ppm,
+                                                .warn = warn};
+        status = orr_world_build(&scenario, &given, &world, &err);
     }
     if (status == ORR_OK) {
         status = orr_engine_try_policies(&world, shards, &err);

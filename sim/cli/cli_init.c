@@ -372,7 +372,8 @@ static char *compose(const struct init_options *o, const struct size *size, stru
     }
     if (status == ORR_OK) {
         /* what this cluster cannot take is reported, however much it is */
-        status = orr_world_build(&scenario, ORR_LOSS_ALL, NULL, warn, NULL, &world, err);
+        const struct orr_world_options all = {.allow_loss_ppm = ORR_LOSS_ALL, .warn = warn};
+        status = orr_world_build(&scenario, &all, &world, err);
     }
     if (status == ORR_OK) {
         FILE *out = open_memstream(&text, &bytes);

@@ -398,8 +398,11 @@ static void look(uint64_t done, uint64_t total, orr_ms now, void *context)
 
 static struct orr_point_options options_of(struct forecast *f)
 {
-    return (struct orr_point_options){
-        .scenario = f->scenario, .interrupted = &f->stop, .progress = look, .context = f};
+    return (struct orr_point_options){.scenario = f->scenario,
+                                      .interrupted = &f->stop,
+                                      .reading_interrupted = f->interrupted,
+                                      .progress = look,
+                                      .context = f};
 }
 
 /* --- the first run: when did somebody wait? --- */
@@ -506,7 +509,8 @@ enum orr_status orr_forecast_make(const struct orr_forecast_options *options,
     orr_arena_init(&forecast->arena);
     f.interrupted = orr_interrupt_catch();
     if (options->history != NULL) {
-        status = orr_trace_read(options->history, NULL, &f.history, err);
+        const struct orr_trace_options read = {.interrupted = f.interrupted};
+        status = orr_trace_read(options->history, &read, &f.history, err);
         f.run.history = status == ORR_OK ? &f.history : NULL;
     }
     if (status == ORR_OK) {

@@ -89,22 +89,22 @@ static enum orr_status check_reach(const struct orr_world_part *p, struct orr_er
 }
 
 static struct orr_trace_options options_of(const struct orr_scenario_part *part,
-                                           uint32_t allow_loss_ppm)
+                                           const struct orr_world_options *world)
 {
     return (struct orr_trace_options){.format = part->format,
-                                      .allow_loss_ppm = allow_loss_ppm,
+                                      .allow_loss_ppm = world->allow_loss_ppm,
+                                      .interrupted = world->interrupted,
                                       .kill_at_limit = part->kill_at_limit,
                                       .template_name = part->template};
 }
 
-void orr_world_shelve(const struct orr_scenario *scenario, uint32_t allow_loss_ppm,
-                      struct orr_trace_shelf *shelf)
+void orr_world_shelve(const struct orr_scenario *scenario, const struct orr_world_options *world)
 {
     for (uint32_t i = 0; i < scenario->part_count; i++) {
         const struct orr_scenario_part *part = &scenario->parts[i];
         if (part->trace != NULL && !part->service.given && !part->generate.given) {
-            const struct orr_trace_options options = options_of(part, allow_loss_ppm);
-            orr_trace_shelf_put(shelf, part->trace, &options);
+            const struct orr_trace_options options = options_of(part, world);
+            orr_trace_shelf_put(world->shelf, part->trace, &options);
         }
     }
 }
@@ -119,8 +119,8 @@ static void say_missing(const struct orr_scenario_part *part, struct orr_err *er
                    part->origin, why.text, part->name);
 }
 
-static enum orr_status read_parts(const struct orr_scenario *scenario, uint32_t allow_loss_ppm,
-                                  struct orr_trace_shelf *shelf, struct orr_world *world,
+static enum orr_status read_parts(const struct orr_scenario *scenario,
+                                  const struct orr_world_options *given, struct orr_world *world,
                                   struct orr_err *err)
 {
     uint32_t sources = 0;
@@ -128,8 +128,8 @@ static enum orr_status read_parts(const struct orr_scenario *scenario, uint32_t 
     for (uint32_t i = 0; i < scenario->part_count; i++) {
         struct orr_world_part *p = &world->parts[i];
         p->part = &scenario->parts[i];
-        const struct orr_trace_options options = options_of(p->part, allow_loss_ppm);
-        enum orr_status status = read_part(scenario, &options, shelf, p, err);
+        const struct orr_trace_options options = options_of(p->part, given);
+        enum orr_status status = read_part(scenario, &options, given->shelf, p, err);
         if (status != ORR_OK) {
             if (status == ORR_NO_INPUT && scenario->path != NULL) {
                 say_missing(p->part, err);
@@ -418,9 +418,9 @@ static void forget_rows(struct orr_workload *workload)
     orr_idmap_settle(&workload->jobs);
 }
 
-enum orr_status orr_world_build(const struct orr_scenario *scenario, uint32_t allow_loss_ppm,
-                                struct orr_trace_shelf *shelf, orr_world_warn_fn *warn,
-                                void *context, struct orr_world *world, struct orr_err *err)
+enum orr_status orr_world_build(const struct orr_scenario *scenario,
+                                const struct orr_world_options *options, struct orr_world *world,
+                                struct orr_err *err)
 {
     *world = (struct orr_world){0};
     orr_shapes_init(&world->shapes);
@@ -432,7 +432,7 @@ enum orr_status orr_world_build(const struct orr_scenario *scenario, uint32_t al
     world->time_sliced = strcmp(scenario->sharing, "time_sliced") == 0;
     orr_replay__cluster(scenario, &world->cluster);
     orr_replay__queues(scenario, &world->cluster, &world->queues);
-    enum orr_status status = read_parts(scenario, allow_loss_ppm, shelf, world, err);
+    enum orr_status status = read_parts(scenario, options, world, err);
     if (status == ORR_OK) {
         make_jobs(scenario, world);
         for (uint32_t i = 0; i < world->part_count; i++) {
@@ -454,10 +454,10 @@ enum orr_status orr_world_build(const struct orr_scenario *scenario, uint32_t al
         orr_replay__holds(world);
         for (uint32_t i = 0; i < world->part_count && status == ORR_OK; i++) {
             status = orr_trace_check_loss(&world->parts[i].workload, world->parts[i].part->label,
-                                          allow_loss_ppm, err);
+                                          options->allow_loss_ppm, err);
         }
         if (status == ORR_OK) { /* else the error shows what was rejected */
-            warn_of(world, warn, context);
+            warn_of(world, options->warn, options->context);
         }
     }
     if (status == ORR_OK && world->job_count == 0) {

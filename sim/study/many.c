@@ -377,7 +377,10 @@ static void fill_shelf(struct orr_trace_shelf *shelf, const struct orr_point_opt
     struct orr_scenario scenario;
     struct orr_err ignored = {0};
     if (orr_scenario_load(&point->scenario, &scenario, &ignored) == ORR_OK) {
-        orr_world_shelve(&scenario, point->allow_loss_ppm, shelf);
+        const struct orr_world_options options = {.allow_loss_ppm = point->allow_loss_ppm,
+                                                  .interrupted = orr_interrupt_catch(),
+                                                  .shelf = shelf};
+        orr_world_shelve(&scenario, &options);
         orr_scenario_release(&scenario);
     }
 }

@@ -587,9 +587,17 @@ static enum orr_status simulate_held(struct course *course)
 static enum orr_status build_world(const struct orr_point_options *options, struct orr_point *point,
                                    struct orr_err *err)
 {
-    enum orr_status status =
-        orr_world_build(&point->scenario, options->allow_loss_ppm, options->shelf, options->warn,
-                        options->context, &point->world, err);
+    const struct orr_world_options given = {.allow_loss_ppm = options->allow_loss_ppm,
+                                            .interrupted = options->interrupted,
+                                            .shelf = options->shelf,
+                                            .warn = options->warn,
+                                            .context = options->context};
+    enum orr_status status = orr_world_build(&point->scenario, &given, &point->world, err);
+    if (status == ORR_INTERRUPTED) { /* there is no run whose part could be kept */
+        *err = (struct orr_err){0};
+        return orr_fail(err, status,
+                        "interrupted while the traces were read; there are no results");
+    }
     if (status == ORR_OK) {
         status = change_job(&point->world, &options->change, err);
     }
@@ -658,15 +666,17 @@ void orr_point_release(struct orr_point *point)
 /* --- runs without results --- */
 
 /* What such a run starts from; rows that cannot run are left out without a word. */
-static enum orr_status build(const struct orr_scenario_options *scenario, struct orr_point *point,
+static enum orr_status build(const struct orr_scenario_options *scenario,
+                             const volatile sig_atomic_t *interrupted, struct orr_point *point,
                              struct orr_err *err)
 {
     enum orr_status status = orr_scenario_load(scenario, &point->scenario, err);
     if (status == ORR_OK) {
         status = orr_point_policies(&point->scenario, NULL, NULL, &point->shards, err);
     }
-    return status == ORR_OK ? orr_world_build(&point->scenario, ORR_LOSS_ALL, NULL, NULL, NULL,
-                                              &point->world, err)
+    const struct orr_world_options given = {.allow_loss_ppm = ORR_LOSS_ALL,
+                                            .interrupted = interrupted};
+    return status == ORR_OK ? orr_world_build(&point->scenario, &given, &point->world, err)
                             : status;
 }
 
@@ -677,7 +687,7 @@ enum orr_status orr_point_branch(const struct orr_point_options *options,
                                  struct orr_point *point, struct orr_err *err)
 {
     *point = (struct orr_point){0};
-    enum orr_status status = build(&options->scenario, point, err);
+    enum orr_status status = build(&options->scenario, options->reading_interrupted, point, err);
     if (status == ORR_OK) {
         status = ready(branching->context, point, err);
     }
@@ -715,7 +725,7 @@ enum orr_status orr_point_probe(struct orr_probe *probe, const volatile sig_atom
     const struct orr_point_options options = {
         .interrupted = &watching.stop, .progress = look, .context = &watching};
     probe->start_ms = ORR_MS_NONE;
-    enum orr_status status = build(&probe->scenario, &point, err);
+    enum orr_status status = build(&probe->scenario, interrupted, &point, err);
     if (status == ORR_OK) {
         status = change_job(&point.world, &probe->change, err);
     }

@@ -33,7 +33,7 @@ static void make_world(struct orr_scenario *scenario, struct orr_world *world, i
     const struct orr_scenario_options options = {
         .path = "fuzz.yaml", .text = text, .text_bytes = strlen(text)};
     ORR_ASSERT(orr_scenario_load(&options, scenario, &err) == ORR_OK);
-    ORR_ASSERT(orr_world_build(scenario, 0, NULL, NULL, NULL, world, &err) == ORR_OK);
+    ORR_ASSERT(orr_world_build(scenario, &(struct orr_world_options){0}, world, &err) == ORR_OK);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)

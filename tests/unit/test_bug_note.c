@@ -60,7 +60,8 @@ static void broken_law__is_kept_with_what_shows_it_again(void **state)
     const struct orr_engine_shard shard = {.policy = &wrong};
     write_file("t.csv", "job,submit_s,run_s,pods,gpus_per_pod\nj,5,10,2,1\n");
     load_good("seeds: 7\n" POOLS WORKLOAD, &scenario);
-    assert_int_equal(orr_world_build(&scenario, false, NULL, NULL, NULL, &world, &err), ORR_OK);
+    assert_int_equal(orr_world_build(&scenario, &(struct orr_world_options){0}, &world, &err),
+                     ORR_OK);
     const struct orr_engine_options options = {
         .shards = &shard, .horizon_ms = ORR_MS_NEVER, .seed = scenario.seed_first};
     assert_int_equal(orr_engine_run(&world, &options, &run, &err), ORR_POLICY);

@@ -196,7 +196,7 @@ enum orr_status orr_pack_read(const char *path, const char *folder, struct orr_a
 {
     *files = (struct orr_unpacked){0};
     struct orr_input input;
-    enum orr_status status = orr_input_open(path, &input, err);
+    enum orr_status status = orr_input_open(path, NULL, &input, err);
     if (status != ORR_OK) {
         return status;
     }

@@ -11,10 +11,22 @@
 
 #define READ_BYTES ((size_t)128 * 1024)
 
-enum orr_status orr_input_open(const char *path, struct orr_input *input, struct orr_err *err)
+static bool is_interrupted(const struct orr_input *input)
+{
+    return input->interrupted != NULL && *input->interrupted != 0;
+}
+
+enum orr_status orr_input_open(const char *path, const volatile sig_atomic_t *interrupted,
+                               struct orr_input *input, struct orr_err *err)
 {
     struct stat stat;
-    *input = (struct orr_input){.fd = open(path, O_RDONLY | O_CLOEXEC)};
+    *input = (struct orr_input){.interrupted = interrupted};
+    do { /* a pipe that nobody writes to yet is waited for */
+        input->fd = is_interrupted(input) ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+    } while (input->fd < 0 && !is_interrupted(input) && errno == EINTR);
+    if (input->fd < 0 && is_interrupted(input)) {
+        return orr_fail(err, ORR_INTERRUPTED, "%s: interrupted", path);
+    }
     if (input->fd < 0) {
         return orr_fail(err, ORR_NO_INPUT, "%s: %s", path, strerror(errno));
     }
@@ -41,10 +53,11 @@ void orr_input_close(struct orr_input *input)
  */
 static ssize_t read_behind(struct orr_input *input, size_t have)
 {
-    ssize_t got;
-    do {
+    ssize_t got = -1;
+    errno = EINTR;
+    while (got < 0 && errno == EINTR && !is_interrupted(input)) {
         got = read(input->fd, input->raw + have, READ_BYTES - have);
-    } while (got < 0 && errno == EINTR);
+    }
     if (got < 0) {
         input->read_errno = errno;
         return -1;

@@ -8,6 +8,8 @@
 #ifndef ORR_TRACES_INPUT_H
 #define ORR_TRACES_INPUT_H
 
+#include <signal.h>
+
 #include <archive.h>
 #include <zlib.h>
 
@@ -17,18 +19,21 @@
 
 struct orr_input {
     int fd;
-    int read_errno;        /* the file, not its contents, failed; else 0 */
-    int64_t file_bytes;    /* read so far, as they lie on disk */
-    struct sha256_ctx sha; /* of those */
-    unsigned char *raw;    /* what was read last */
-    unsigned char *text;   /* what was made of it; NULL: not gzip */
+    int read_errno; /* the file, not its contents, failed; EINTR: interrupted; else 0 */
+    const volatile sig_atomic_t *interrupted; /* or NULL */
+    int64_t file_bytes;                       /* read so far, as they lie on disk */
+    struct sha256_ctx sha;                    /* of those */
+    unsigned char *raw;                       /* what was read last */
+    unsigned char *text;                      /* what was made of it; NULL: not gzip */
     z_stream gzip;
     bool started, over; /* over: the last member has ended */
 };
 
-/* ORR_NO_INPUT names what is wrong with the path. On failure there is nothing to close. */
-enum orr_status orr_input_open(const char *path, struct orr_input *input,
-                               struct orr_err *err) ORR_MUST_USE;
+/* ORR_NO_INPUT names what is wrong with the path. On failure there is nothing to close. Once
+ * `interrupted` (or NULL) is not 0 nothing more is read: opening fails with ORR_INTERRUPTED, a read
+ * with read_errno EINTR. */
+enum orr_status orr_input_open(const char *path, const volatile sig_atomic_t *interrupted,
+                               struct orr_input *input, struct orr_err *err) ORR_MUST_USE;
 void orr_input_close(struct orr_input *input);
 /* An archive that undoes what else there is; formats are the caller's. Only decompressors that are
  * code in libarchive: the others run programs, and which one would be the file's choice. */

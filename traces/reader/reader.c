@@ -261,7 +261,8 @@ enum orr_status orr_trace_read(const char *path, const struct orr_trace_options 
 {
     struct orr_source *source;
     *workload = (struct orr_workload){.clock_origin_ms = ORR_MS_NONE};
-    enum orr_status status = orr_source_open(path, &source, err);
+    enum orr_status status =
+        orr_source_open(path, options != NULL ? options->interrupted : NULL, &source, err);
     return status == ORR_OK ? read_source(path, source, options, workload, err) : status;
 }
 

@@ -28,8 +28,9 @@ bool orr_text_is(struct orr_text text, const char *word);
 
 struct orr_source; /* an open file, or text in memory */
 
-enum orr_status orr_source_open(const char *path, struct orr_source **out,
-                                struct orr_err *err) ORR_MUST_USE;
+/* `interrupted` as in orr_trace_options; it is looked at before each read of the file. */
+enum orr_status orr_source_open(const char *path, const volatile sig_atomic_t *interrupted,
+                                struct orr_source **out, struct orr_err *err) ORR_MUST_USE;
 struct orr_source *orr_source_open_memory(const void *bytes, size_t count) ORR_MUST_USE;
 void orr_source_close(struct orr_source *source);
 /* The next block of decompressed text, borrowed until the next call; no bytes at the end. A

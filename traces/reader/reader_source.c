@@ -36,6 +36,10 @@ static enum orr_status archive_fault(struct orr_source *source, const char **rea
     }
     const char *what = archive_error_string(source->archive);
     bool of_file = source->input.read_errno != 0;
+    if (source->input.read_errno == EINTR) { /* only who asked for it hears of that */
+        *reason = "interrupted";
+        return ORR_INTERRUPTED;
+    }
     (void)snprintf(
         source->reason, sizeof source->reason, "%s%s",
         of_file ? "" : "cannot be decompressed: ", what != NULL ? what : "damaged or cut short");
@@ -52,10 +56,11 @@ static struct archive *open_archive(void)
     return archive;
 }
 
-enum orr_status orr_source_open(const char *path, struct orr_source **out, struct orr_err *err)
+enum orr_status orr_source_open(const char *path, const volatile sig_atomic_t *interrupted,
+                                struct orr_source **out, struct orr_err *err)
 {
     struct orr_source *source = orr_zalloc(1, sizeof *source);
-    enum orr_status status = orr_input_open(path, &source->input, err);
+    enum orr_status status = orr_input_open(path, interrupted, &source->input, err);
     if (status != ORR_OK) {
         orr_free(source);
         return status;
@@ -205,7 +210,7 @@ enum orr_status orr_source_read_all(const char *path, size_t most, char **text, 
                                     struct orr_err *err)
 {
     struct orr_source *source = NULL;
-    enum orr_status status = orr_source_open(path, &source, err);
+    enum orr_status status = orr_source_open(path, NULL, &source, err);
     char *all = NULL;
     size_t used = 0, capacity = 0;
     struct orr_text block = {"", 1};

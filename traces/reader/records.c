@@ -234,7 +234,7 @@ enum orr_status orr_records_open(const char *path, const struct orr_records_opti
 {
     struct orr_source *source;
     *out = NULL;
-    const enum orr_status status = orr_source_open(path, &source, err);
+    const enum orr_status status = orr_source_open(path, NULL, &source, err);
     return status == ORR_OK ? open_source(path, source, options, out, err) : status;
 }
 

@@ -136,7 +136,7 @@ enum orr_status orr_table_read(const char *path, const struct orr_table_column *
     struct orr_source *source;
     ORR_ASSERT(column_count <= ORR_TABLE_COLUMNS);
     *table = (struct orr_table){0};
-    enum orr_status status = orr_source_open(path, &source, err);
+    enum orr_status status = orr_source_open(path, NULL, &source, err);
     if (status != ORR_OK) {
         return status;
     }

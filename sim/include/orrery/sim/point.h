@@ -68,6 +68,8 @@ struct orr_point_options {
      * then shares; 0: none */
     uint32_t trunk;
     const volatile sig_atomic_t *interrupted; /* or NULL */
+    /* of orr_point_branch: the same while traces are read, where `interrupted` has other causes */
+    const volatile sig_atomic_t *reading_interrupted;
     /* All may be NULL; `opened` is told the temporary file, for a handler that ends at once. */
     void (*opened)(const char *temporary, void *context);
     orr_world_warn_fn *warn;

@@ -7,6 +7,8 @@
 #ifndef ORR_SIM_WORLD_H
 #define ORR_SIM_WORLD_H
 
+#include <signal.h>
+
 #include <orrery/core/job.h>
 #include <orrery/core/queue.h>
 #include <orrery/core/reason.h>
@@ -172,19 +174,23 @@ struct orr_world {
 };
 
 /* Reads the traces and builds everything. Rows that this cluster or these queues cannot take are
- * rejected, counted and shown; allow_loss_ppm as in orr_trace_options. `warn` (may be NULL) is
- * called for each note and for each block of shown rejections. On failure nothing is left. */
+ * rejected, counted and shown. On failure nothing is left. */
 typedef void orr_world_warn_fn(const char *text, void *context);
-struct orr_trace_shelf; /* traces read before; NULL: none are */
-enum orr_status orr_world_build(const struct orr_scenario *scenario, uint32_t allow_loss_ppm,
-                                struct orr_trace_shelf *shelf, orr_world_warn_fn *warn,
-                                void *context, struct orr_world *world,
+struct orr_trace_shelf;
+struct orr_world_options {
+    uint32_t allow_loss_ppm;                  /* as in orr_trace_options */
+    const volatile sig_atomic_t *interrupted; /* reading ends once it is not 0; or NULL */
+    struct orr_trace_shelf *shelf;            /* traces read before; NULL: none are */
+    orr_world_warn_fn *warn; /* gets each note and each block of shown rejections; or NULL */
+    void *context;           /* of warn */
+};
+enum orr_status orr_world_build(const struct orr_scenario *scenario,
+                                const struct orr_world_options *options, struct orr_world *world,
                                 struct orr_err *err) ORR_MUST_USE;
 void orr_world_release(struct orr_world *world);
-/* Reads the traces that orr_world_build would, for worlds that processes forked from this one
- * build. */
-void orr_world_shelve(const struct orr_scenario *scenario, uint32_t allow_loss_ppm,
-                      struct orr_trace_shelf *shelf);
+/* Reads the traces that orr_world_build would into options->shelf, for worlds that processes forked
+ * from this one build. */
+void orr_world_shelve(const struct orr_scenario *scenario, const struct orr_world_options *options);
 
 /* What the scenario makes of queues while the run goes on, in place of what this world has: one
  * that is the world's but for that. */

@@ -8,6 +8,7 @@
 #ifndef ORR_TRACES_READER_H
 #define ORR_TRACES_READER_H
 
+#include <signal.h>
 #include <stdio.h>
 
 #include <orrery/traces/workload.h>
@@ -24,6 +25,8 @@ struct orr_trace_options {
     enum orr_swf_queue swf_queue; /* SWF: the field that is the queue; QUEUE: where no row has one,
                                      the partition */
     const char *template_name;    /* of rows that name none; NULL: none. Borrowed */
+    /* The read ends once it is not 0; NULL: it cannot be interrupted */
+    const volatile sig_atomic_t *interrupted;
 };
 
 /* Reads, validates, sorts. Plain, .gz, .zst, .xz, .bz2 and .zip (with one file in it) are told
@@ -32,6 +35,7 @@ struct orr_trace_options {
  *   ORR_NO_INPUT  the file is missing, unreadable or a directory
  *   ORR_IO        reading failed part way
  *   ORR_USAGE     options.format names no format
+ *   ORR_INTERRUPTED
  *   ORR_DATA      everything else: the sentence has file and line */
 enum orr_status orr_trace_read(const char *path, const struct orr_trace_options *options,
                                struct orr_workload *workload, struct orr_err *err) ORR_MUST_USE;
