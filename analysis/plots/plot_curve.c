@@ -107,6 +107,32 @@ static void draw_points(struct orr_plot *plot, uint32_t block, bool holds)
     }
 }
 
+/* All amounts, with room for the words beside the last one; the bound has the width of the axis. */
+static void amount_axis(struct orr_plot *plot, const struct orr_plot_curve *curve)
+{
+    double least = INFINITY, most = -INFINITY;
+    for (uint32_t i = 0; i < curve->count; i++) {
+        least = fmin(least, curve->points[i].x);
+        most = fmax(most, curve->points[i].x);
+    }
+    if (most - least <= 10 && most - least >= 1 && least == floor(least)) {
+        orr_plot__gp(plot, "set xtics 1\n");
+    }
+    const double span = most > least ? most - least : fmax(fabs(most), 1);
+    orr_plot__gp(plot, "set xrange [%.12g:%.12g]\nset offsets 0, 0, graph 0.1, 0\n",
+                 least - 0.02 * span, most + 0.12 * span);
+}
+
+/* A terminal has no room for the name of the upright axis beside it. */
+static void title(struct orr_plot *plot, const struct orr_plot_curve *curve, const char *label)
+{
+    char text[400];
+    const bool dumb = plot->term == ORR_PLOT_DUMB;
+    (void)snprintf(text, sizeof text, "%s%s%.120s", curve->title, dumb ? "; " : "",
+                   dumb ? label : "");
+    orr_plot__plain_title(plot, text);
+}
+
 static void curve_axes(struct orr_plot *plot, const struct orr_plot_curve *curve,
                        struct scale scale)
 {
@@ -122,10 +148,12 @@ static void curve_axes(struct orr_plot *plot, const struct orr_plot_curve *curve
         orr_plot__gp(plot, "\n");
         orr_plot__wait_axis(plot, 'y', scale.lowest, scale.highest);
     } else {
-        orr_plot__gp(plot, "\nset yrange [0:*]\n");
+        orr_plot__gp(plot, "\nset yrange [0:*]\n%s",
+                     plot->term == ORR_PLOT_DUMB ? "set border back\n"
+                                                 : ""); /* under values of 0 */
     }
-    orr_plot__gp(plot, "set autoscale xfix\nset offsets graph 0.02, graph 0.12, graph 0.1, 0\n");
-    orr_plot__plain_title(plot, curve->title);
+    amount_axis(plot, curve);
+    title(plot, curve, label);
 }
 
 static void curve_draw(struct orr_plot *plot, const struct orr_plot_curve *curve)

@@ -75,7 +75,9 @@ void orr_plot__qq(struct orr_plot *plot)
     const bool dumb = plot->term == ORR_PLOT_DUMB;
     read_waits(plot, &all, queues, shown);
     orr_plot__start(plot, (struct orr_plot_size){760, 620, 100, 34, false});
-    orr_plot__title(plot, "Simulated against recorded waits", "each point one quantile");
+    char extra[60];
+    (void)snprintf(extra, sizeof extra, "each point one of up to %d quantiles", QUANTILES);
+    orr_plot__title(plot, "Simulated against recorded waits", extra);
     if (all.count == 0) {
         orr_plot__nothing(plot, "the trace of this run recorded no starts");
     } else {
@@ -99,14 +101,15 @@ void orr_plot__qq(struct orr_plot *plot)
             if (queues[q].count > 0) {
                 orr_plot__gp(plot, ", \\\n  ");
                 orr_plot__data(plot, blocks[q]);
-                orr_plot__gp(plot, "using 1:2 with points pt 7 ps 0.4 lc rgb '%s' title ",
-                             orr_plot__colour(q, shown));
+                /* on a terminal the kind of point is a letter: all jobs are A */
+                orr_plot__gp(plot, "using 1:2 with points pt %u ps 0.6 lc rgb '%s' title ",
+                             dumb ? q + 2 : 7, orr_plot__colour(q, shown));
                 orr_plot__name(plot, plot->queues[q].name);
             }
         }
         orr_plot__gp(plot, ", \\\n  ");
         orr_plot__data(plot, block);
-        orr_plot__gp(plot, "using 1:2 with points pt %d ps 0.6 lc rgb '#202020' title 'all jobs'\n",
+        orr_plot__gp(plot, "using 1:2 with points pt %d ps 0.9 lc rgb '#202020' title 'all jobs'\n",
                      dumb ? 1 : 6);
     }
     for (uint32_t q = 0; q < QUEUES; q++) {

@@ -15,19 +15,27 @@ struct time_axis {
     double end; /* in that unit */
 };
 
+/* Does a row end beyond the horizon? */
+static bool is_open(const struct orr_plot_starts *starts)
+{
+    bool open = false;
+    for (uint32_t i = 0; i < starts->count; i++) {
+        open = open || isinf(starts->rows[i].high_s);
+    }
+    return open;
+}
+
 static struct time_axis axis_of(const struct orr_plot_starts *starts)
 {
     double most = 1.0;
-    bool open = false;
     for (uint32_t i = 0; i < starts->count; i++) {
         const double ends[] = {starts->rows[i].low_s, starts->rows[i].median_s,
                                starts->rows[i].high_s};
         for (int e = 0; e < 3; e++) {
-            open = open || isinf(ends[e]);
             most = !isinf(ends[e]) && ends[e] > most ? ends[e] : most;
         }
     }
-    most = open ? starts->horizon_s : most;
+    most = is_open(starts) ? starts->horizon_s : most;
     const struct time_axis axis = most < 120      ? (struct time_axis){1, "s", 0}
                                   : most < 7200   ? (struct time_axis){60, "min", 0}
                                   : most < 172800 ? (struct time_axis){3600, "h", 0}
@@ -69,7 +77,7 @@ static uint32_t row_block(struct orr_plot *plot, const struct orr_plot_starts *s
         }
         if (isinf(row->high_s) && plot->term != ORR_PLOT_DUMB) {
             orr_plot__gp(plot,
-                         "set arrow from first %.9g,%u to graph 1.02,first %u lw 1.6 lc rgb '%s'\n",
+                         "set arrow from first %.9g,%u to graph 1,first %u lw 1.6 lc rgb '%s'\n",
                          place(axis, row->low_s), i, i, are_changes ? "#d55e00" : "#0072b2");
         }
     }
@@ -101,7 +109,9 @@ static void starts_draw(struct orr_plot *plot, const struct orr_plot_starts *sta
     orr_plot__start(plot, (struct orr_plot_size){900, 170 + 26 * rows, 100, 12 + 2 * rows, false});
     orr_plot__gp(plot, "set xlabel ");
     char label[120];
-    (void)snprintf(label, sizeof label, "start after the moment, in %s", axis.unit);
+    const bool arrows = is_open(starts) && plot->term != ORR_PLOT_DUMB;
+    (void)snprintf(label, sizeof label, "start after the moment, in %s%s", axis.unit,
+                   arrows ? " (arrows: beyond the horizon)" : "");
     orr_plot__quote(plot, label, 120, false);
     orr_plot__gp(plot, "\nset xrange [0:%.9g]\nset yrange [%.1f:-0.8]\nset ytics (",
                  axis.end * 1.05, rows - 0.4);
@@ -116,7 +126,7 @@ static void starts_draw(struct orr_plot *plot, const struct orr_plot_starts *sta
         orr_plot__quote(plot, starts->title, 160, false);
         orr_plot__gp(plot, "\n");
     }
-    orr_plot__legend(plot, "10 to 90 %", 2, 18, false);
+    orr_plot__legend(plot, "median, 10 to 90 %", 2, 18, false);
     const uint32_t plain = row_block(plot, starts, &axis, false);
     const uint32_t changes = row_block(plot, starts, &axis, true);
     draw_rows(plot, plain, false, true);

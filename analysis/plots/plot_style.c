@@ -681,6 +681,8 @@ void orr_plot__time_axis(struct orr_plot *plot, orr_ms from, orr_ms to, int tics
         return;
     }
     orr_ms first = from - plot->run.zero, last = to - plot->run.zero;
+    /* figures of one run begin at one place, whatever is recorded of its first moments */
+    first = plot->options->from_ms == ORR_MS_NONE && first > 0 && first < last / 50 ? 0 : first;
     orr_ms step = tic_step(last - first, tics);
     step = step > 0 ? step : 1;
     orr_plot__gp(plot, "set xrange [%.3f:%.3f]\nset xtics (", (double)first / 1000,

@@ -302,8 +302,9 @@ static enum orr_status plot_curve(struct capacity_cli *o, const struct orr_capac
                                                   .high = amount->readings[0].high,
                                                   .holds = amount->kept >= c->needed};
     }
-    (void)snprintf(title, sizeof title, "%.120s, %u run%s of each amount", c->objectives[0].text,
-                   c->replicas, ORR_PLURAL(c->replicas));
+    (void)snprintf(title, sizeof title, "%.110s, %u run%s of each amount%s", c->objectives[0].text,
+                   c->replicas, ORR_PLURAL(c->replicas),
+                   c->replicas > 1 ? ": means, 95 % intervals" : "");
     (void)snprintf(metric, sizeof metric, "%.90s%s%.90s", c->objectives[0].metric,
                    c->objectives[0].label[0] != '\0' ? " " : "", c->objectives[0].label);
     const struct orr_plot_curve curve = {.title = title,

@@ -471,8 +471,13 @@ static enum orr_status plot_starts(const struct forecast_options *o, struct orr_
                                     .is_change = true};
     }
     (void)orr_format_clock(at, now, forecast->origin_ms);
-    (void)snprintf(title, sizeof title, "When jobs start that wait at %s, %u of %u", at,
-                   (unsigned)jobs, (unsigned)forecast->job_count);
+    if (is_of_one(o, forecast)) {
+        (void)snprintf(title, sizeof title, "When job %.60s starts, as seen at %s",
+                       forecast->jobs[0].name, at);
+    } else {
+        (void)snprintf(title, sizeof title, "When jobs start that wait at %s, %u of %u", at,
+                       (unsigned)jobs, (unsigned)forecast->job_count);
+    }
     const struct orr_plot_starts what = {.title = title,
                                          .rows = starts,
                                          .count = count,

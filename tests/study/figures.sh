@@ -234,4 +234,18 @@ bottom=$(grep -o 'M[0-9.]*,[0-9.]* L[0-9.]*,[0-9.]* L[0-9.]*,[0-9.]* M' days/day
 "$orrery" plot long.db waterfall --from 1h --to 2h --script -o long >out
 [ "$(awk '!/^#/ && NF > 3 && $1 == 0 { print $5 }' long/long-waterfall.dat)" = 16 ] || fail "an hour of 16 GPUs is not 16 GPU-hours"
 
+# On a terminal each queue of qq has a letter of its own. Figures of one run begin at its start, though the first job comes later.
+awk 'BEGIN { print "job,queue,submit_s,run_s,gpus,recorded_start_s"; for (i = 0; i < 200; i++) { s = 700 + 600 * i; print "j" i ",q" i % 3 "," s ",9000,4," s + 17 * i } }' >recorded.csv
+"$orrery" run --trace recorded.csv --cluster 5x8 -q --no-progress -o recorded.db
+"$orrery" plot recorded.db qq -t dumb >out
+for letter in 'A *all jobs' 'B *q' 'C *q' 'D *q'; do grep -q "$letter" out || fail "qq: no $letter: $(tail -n 4 out)"; done
+"$orrery" plot recorded.db allocation reasons --script -o recorded >out
+for figure in allocation reasons; do grep -q '^set xrange \[0.000:' recorded/recorded-$figure.gp || fail "$figure begins at $(grep '^set xrange' recorded/recorded-$figure.gp)"; done
+# The curve of capacity on a terminal: its bound is as wide as the axis, the title has the unit, a value of 0 is not hidden by the axis, whole amounts have whole numbers.
+"$orrery" capacity --trace recorded.csv --cluster 5x8 --policy fifo --vary cluster.pools.c1.nodes=6..9 --objective 'wait_p95_s <= 1h' -t dumb --plot . --no-progress >out
+grep -q '1 run of each amount; wait_p95_s, in ' out || fail "curve: no unit: $(cat out)"
+grep -q '^ *1 [*]*##*[*]* *$' out || fail "curve: the bound ends early: $(cat out)"
+grep -q '^ *0 +-*#*O#*O-*+' out || fail "curve: values of 0 are hidden: $(cat out)"
+grep -q '^ *6  *7  *8  *9 *$' out || fail "curve: no whole numbers: $(cat out)"
+
 printf 'drawn\n'
