@@ -448,12 +448,19 @@ static bool has_live_event(const struct engine *engine)
     return live;
 }
 
+/* Does the policy wish for a cycle in which it may still decide something? */
+static bool is_wish_of_use(const struct engine *engine)
+{
+    return engine->wake_ms != ORR_MS_NEVER &&
+           engine->ledger->pending_jobs + engine->ledger->running_jobs > 0;
+}
+
 /* What waits now waits for ever, unless the end of something listed makes room, a quota grows, or
  * nodes are ordered. What is over already must not prolong the run. */
 bool orr_engine__only_faults_left(const struct engine *engine)
 {
     if (engine->next_arrival < engine->world->job_count || engine->failed_nodes > 0 ||
-        engine->next_cycle_ms != ORR_MS_NEVER || engine->wake_ms != ORR_MS_NEVER) {
+        engine->next_cycle_ms != ORR_MS_NEVER || is_wish_of_use(engine)) {
         return false;
     }
     const bool looks = engine->look_ms != ORR_MS_NEVER;

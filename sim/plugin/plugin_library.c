@@ -16,7 +16,10 @@ enum orr_status orr_plugin__library_open(const char *name, const char *folder, c
     (void)snprintf(path, sizeof path, "%s%s%s", here ? "" : folder, join, name);
     *library = NULL;
     if (access(path, F_OK) != 0) {
-        return orr_fail(err, ORR_NO_INPUT, "%s %s: there is no file %s", is_no, name, path);
+        const bool nor_here = !here && access(name, F_OK) != 0;
+        return orr_fail(err, ORR_NO_INPUT, "%s %s: there is no file %s%s%s%s", is_no, name, path,
+                        nor_here ? ", nor " : "", nor_here ? name : "",
+                        nor_here ? " in the current folder" : "");
     }
     orr_plugin__guard();
     orr_plugin__enter(name, timeout_s, "its loading");

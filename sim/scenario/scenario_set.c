@@ -401,13 +401,36 @@ enum orr_status orr_scenario__change(struct orr_scenario__load *load,
     return status;
 }
 
+/* A shared object is where the user is, if there is one; else it is looked for from the scenario's
+ * folder, as one that a scenario names. */
+static const char *from_here(const char *policy, char *path)
+{
+    const size_t bytes = strlen(policy);
+    const bool is_object = bytes > 3 && strcmp(policy + bytes - 3, ".so") == 0;
+    return is_object && realpath(policy, path) != NULL ? path : policy;
+}
+
+/* The same for PATH=VALUE of a policy's name and parameters (kai's `hooks`). */
+static const char *argument_from_here(const struct orr_scenario__load *load, const char *below,
+                                      const char *text)
+{
+    const size_t sign = strcspn(text, "=");
+    char path[PATH_MAX];
+    if (text[sign] == '\0' || (below[0] == '\0' && strncmp(text, "policy", 6) != 0)) {
+        return text;
+    }
+    return orr_scenario__format(load->arena, "%.*s%s", (int)sign + 1, text,
+                                from_here(text + sign + 1, path));
+}
+
 /* PATH=VALUE, PATH+=VALUE, ... of one option of the command line. */
 static enum orr_status change_by_argument(struct orr_scenario__load *load,
                                           struct orr_scenario__node *root, const char *option,
                                           const char *below, const char *text)
 {
     struct orr_scenario__at at;
-    enum orr_status status = orr_scenario__argument(load, option, text, &at);
+    enum orr_status status =
+        orr_scenario__argument(load, option, argument_from_here(load, below, text), &at);
     if (status != ORR_OK) {
         return status;
     }
@@ -544,25 +567,6 @@ static void forget_params(const struct orr_scenario__node *root, const char *pol
     }
 }
 
-/* A shared object is where the user is; names in a scenario start in its folder. */
-static const char *from_here(const char *policy, char *path)
-{
-    const size_t bytes = strlen(policy);
-    const bool is_object = bytes > 3 && strcmp(policy + bytes - 3, ".so") == 0;
-    return is_object && realpath(policy, path) != NULL ? path : policy;
-}
-
-/* The same for a parameter that names one (kai's `hooks`). */
-static const char *param_from_here(struct orr_scenario__load *load, const char *param)
-{
-    static const char hooks[] = "hooks=";
-    const size_t head = sizeof hooks - 1;
-    char path[PATH_MAX];
-    return strncmp(param, hooks, head) != 0
-               ? param
-               : orr_scenario__format(load->arena, "%s%s", hooks, from_here(param + head, path));
-}
-
 /* One named by --policy is meant for all shards. */
 static void forget_shards(const struct orr_scenario__node *root)
 {
@@ -643,8 +647,7 @@ enum orr_status orr_scenario__change_all(struct orr_scenario__load *load,
         status = change_by_sets(load, root, "--set", options->sets, options->set_count);
     }
     for (uint32_t i = 0; i < options->param_count && status == ORR_OK; i++) {
-        status = change_by_argument(load, root, "--param", "policy.params.",
-                                    param_from_here(load, options->params[i]));
+        status = change_by_argument(load, root, "--param", "policy.params.", options->params[i]);
     }
     return status;
 }

@@ -64,6 +64,35 @@ policy: {name: widest_first.so, params: {narrow: true}}
 END
     "$orrery" run s/s.yaml -q -o run.db || fail 'a name in a scenario starts in its folder'
 }
+# a scenario in a folder, started from the one above it
+from_above() {
+    mkdir s
+    cp trace.csv s
+    cat >s/s.yaml <<'END'
+cluster: {pools: {p: {nodes: 2, gpus: 8}}}
+workload: [{name: t, trace: trace.csv}]
+policy: {name: fifo}
+END
+}
+case_object_from_the_current_folder() {
+    from_above
+    cp "$modules/widest_first.so" "$modules/lost_work.so" .
+    "$orrery" run s/s.yaml --set policy.name=./widest_first.so -q -o run.db || fail '--set of a name'
+    "$orrery" run s/s.yaml --set policy=widest_first.so -q --force -o run.db || fail '--set of the short name'
+    "$orrery" run s/s.yaml --set policy.name=kai --set policy.params.hooks=./lost_work.so -q --force -o run.db ||
+        fail '--set of hooks'
+    "$orrery" whatif s/s.yaml --base policy.name=./widest_first.so --set policy.name=easy >out 2>err ||
+        fail "whatif --base: $(cat err)"
+}
+case_object_missing_names_both_paths() {
+    from_above
+    for option in --policy=./nobody.so --set=policy.name=./nobody.so; do
+        code=0
+        "$orrery" run s/s.yaml "$option" -q -o run.db >out 2>err || code=$?
+        [ "$code" -eq 66 ] || fail "exit code $code, expected 66"
+        says 'there is no file s/./nobody.so, nor ./nobody.so in the current folder'
+    done
+}
 case_object_wrong_parameter() {
     run_to 78 "$modules/widest_first.so" --param narow=true
     says 'did you mean "narrow"?'
@@ -121,6 +150,16 @@ case_object_wakes_before() {
 }
 case_object_wakes_for_ever() {
     run_to 0 "$modules/bad.so" --param how=timer
+    [ "$(starts)" = 'a@0 b@10 c@60 d@60' ] || fail "starts: $(starts)"
+}
+case_object_wakes_for_ever_where_nodes_fail() {
+    cat >s.yaml <<'END'
+cluster: {pools: {p: {nodes: 2, gpus: 8}}, failures: {mtbf: 10d, repair: {median: 10m}}}
+workload: [{name: t, trace: trace.csv}]
+END
+    code=0
+    timeout 20 "$orrery" run s.yaml --policy "$modules/bad.so" --param how=timer -q -o run.db >out 2>err || code=$?
+    [ "$code" -eq 0 ] || fail "exit code $code, expected 0"
     [ "$(starts)" = 'a@0 b@10 c@60 d@60' ] || fail "starts: $(starts)"
 }
 case_object_wrong_default() {
