@@ -12,7 +12,16 @@ SELECT
   coalesce(json_extract(?1, '$.limit'), 0),
   coalesce(json_extract(?1, '$.cycle_s'), 0.0),
   coalesce(json_extract(?1, '$.round_s'), 0.0),
-  coalesce(json_extract(?1, '$.heeds'), '[]');
+  coalesce(json_extract(?1, '$.topology'), 0),
+  coalesce(json_extract(?1, '$.topology_parts'), 0);
+
+-- name: members
+SELECT key, type
+FROM json_each(?1);
+
+-- name: heeds
+SELECT value
+FROM json_each(?1, '$.heeds');
 
 -- name: message
 SELECT

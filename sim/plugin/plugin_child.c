@@ -11,6 +11,7 @@
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <orrery/analysis/json.h>
 
@@ -20,7 +21,7 @@
 #define PROTOCOL 1
 #define HEAD     sizeof(max_align_t) /* parameters: a pointer to the child, then texts */
 
-enum query { IS_OBJECT, HELLO, MESSAGE, SEATS, JOBS, QUERIES };
+enum query { IS_OBJECT, HELLO, MEMBERS, HEEDS, MESSAGE, SEATS, JOBS, QUERIES };
 
 struct queued_event {
     uint32_t job;
@@ -110,9 +111,86 @@ static bool take_seconds(sqlite3_stmt *row, int column, orr_ms *out)
     return *out >= 0;
 }
 
+/* Is the word one of a list, in which blanks part them? */
+static bool is_among(const char *word, const char *list)
+{
+    const size_t bytes = strlen(word);
+    const char *at = strstr(list, word);
+    while (at != NULL && ((at > list && at[-1] != ' ') || (at[bytes] != ' ' && at[bytes] != 0))) {
+        at = strstr(at + 1, word);
+    }
+    return bytes > 0 && at != NULL;
+}
+
+static const struct member {
+    const char *name, *types, *what;
+} members[] = {{"protocol", "integer", "1"},
+               {"name", "text", "a word"},
+               {"gang", "true false null", "true or false"},
+               {"limit", "true false null", "true or false"},
+               {"topology", "true false null", "true or false"},
+               {"topology_parts", "true false null", "true or false"},
+               {"cycle_s", "integer real null", "seconds"},
+               {"round_s", "integer real null", "seconds"},
+               {"heeds", "array null", "a list of words"}};
+
+/* Has it members that a hello does not have, or of another type? */
+static enum orr_status look_at_members(struct orr_plugin__child *child, const char *line)
+{
+    enum orr_status status = ORR_OK;
+    for (sqlite3_stmt *row = ask(child, MEMBERS, line); row != NULL && status == ORR_OK;
+         row = sqlite3_step(row) == SQLITE_ROW ? row : NULL) {
+        const char *key = (const char *)sqlite3_column_text(row, 0);
+        const char *type = (const char *)sqlite3_column_text(row, 1);
+        const struct member *found = NULL;
+        char why[300];
+        for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+            found = strcmp(members[i].name, key) == 0 ? &members[i] : found;
+        }
+        if (found == NULL) {
+            (void)snprintf(why, sizeof why,
+                           "its hello has no member \"%.60s\"; the members are protocol, name, "
+                           "gang, limit, topology, topology_parts, cycle_s, round_s, heeds",
+                           key);
+            status = refuse(child, line, why);
+        } else if (!is_among(type, found->types)) {
+            (void)snprintf(why, sizeof why, "its \"%s\" is not %s", key, found->what);
+            status = refuse(child, line, why);
+        }
+    }
+    return status;
+}
+
+/* The words in the order of ORR_HEEDS_*. */
+static enum orr_status take_heeds(struct orr_plugin__child *child, const char *line)
+{
+    static const char *const words[] = {"priority",    "queues",   "work",       "seconds",
+                                        "min-runtime", "no-past",  "kind-spans", "slices",
+                                        "quotas",      "pod-sizes"};
+    enum orr_status status = ORR_OK;
+    for (sqlite3_stmt *row = ask(child, HEEDS, line); row != NULL && status == ORR_OK;
+         row = sqlite3_step(row) == SQLITE_ROW ? row : NULL) {
+        const char *word = (const char *)sqlite3_column_text(row, 0);
+        uint32_t bit = 0;
+        for (uint32_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+            bit |= word != NULL && strcmp(words[i], word) == 0 ? 1u << i : 0u;
+        }
+        child->heeds |= bit;
+        if (bit == 0) {
+            char why[300];
+            (void)snprintf(why, sizeof why,
+                           "its \"heeds\" has no word \"%.60s\"; the words are priority, queues, "
+                           "work, seconds, min-runtime, no-past, kind-spans, slices, quotas, "
+                           "pod-sizes",
+                           word == NULL ? "null" : word);
+            status = refuse(child, line, why);
+        }
+    }
+    return status;
+}
+
 static enum orr_status take_hello(struct orr_plugin__child *child, char *line)
 {
-    static const char *const words[] = {"\"priority\"", "\"queues\"", "\"work\"", "\"seconds\""};
     sqlite3_stmt *row = ask(child, HELLO, line);
     if (row == NULL || is_null(row, 0) || sqlite3_column_int(row, 0) != PROTOCOL) {
         return refuse(child, line, "its \"protocol\" is not 1, the one that this program speaks");
@@ -124,16 +202,16 @@ static enum orr_status take_hello(struct orr_plugin__child *child, char *line)
     (void)snprintf(child->own_name, sizeof child->own_name, "%s", name);
     child->policy.name = child->own_name;
     child->policy.laws = (sqlite3_column_int(row, 2) != 0 ? ORR_LAW_GANG : 0u) |
-                         (sqlite3_column_int(row, 3) != 0 ? ORR_LAW_LIMIT : 0u);
-    if (!take_seconds(row, 4, &child->policy.cycle_ms) ||
-        !take_seconds(row, 5, &child->policy.round_ms)) {
-        return refuse(child, line, "\"cycle_s\" and \"round_s\" are seconds, 0 or more");
+                         (sqlite3_column_int(row, 3) != 0 ? ORR_LAW_LIMIT : 0u) |
+                         (sqlite3_column_int(row, 6) != 0 ? ORR_LAW_SPAN : 0u) |
+                         (sqlite3_column_int(row, 7) != 0 ? ORR_LAW_SPAN_PARTS : 0u);
+    const bool timed = take_seconds(row, 4, &child->policy.cycle_ms) &&
+                       take_seconds(row, 5, &child->policy.round_ms);
+    enum orr_status status = look_at_members(child, line);
+    if (status == ORR_OK && !timed) {
+        status = refuse(child, line, "\"cycle_s\" and \"round_s\" are seconds, 0 or more");
     }
-    const char *heeds = (const char *)sqlite3_column_text(row, 6);
-    for (uint32_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        child->heeds |= heeds != NULL && strstr(heeds, words[i]) != NULL ? 1u << i : 0;
-    }
-    return ORR_OK;
+    return status == ORR_OK ? take_heeds(child, line) : status;
 }
 
 static struct orr_json begin(struct orr_plugin__child *child, const char *type)
@@ -604,6 +682,8 @@ static enum orr_status open_reader(struct orr_plugin__child *child)
 {
     static const char *const texts[] = {[IS_OBJECT] = orr_plugin_sql__is_object,
                                         [HELLO] = orr_plugin_sql__hello,
+                                        [MEMBERS] = orr_plugin_sql__members,
+                                        [HEEDS] = orr_plugin_sql__heeds,
                                         [MESSAGE] = orr_plugin_sql__message,
                                         [SEATS] = orr_plugin_sql__seats,
                                         [JOBS] = orr_plugin_sql__jobs};
@@ -646,11 +726,14 @@ enum orr_status orr_plugin__child_open(const char *name, const struct orr_settin
         status = orr_pipe_open(&child->pipe, child->name, name + sizeof ORR_PLUGIN_CHILD - 1,
                                timeout_s, &child->err);
     }
+    char here[4096];
     if (status == ORR_OK) {
         status = greet(child, settings, count);
     }
     if (status != ORR_OK) {
-        orr_fail(err, status, "%s", child->err.text);
+        const bool known = getcwd(here, sizeof here) != NULL;
+        orr_fail(err, status, "%s; its command was started in %s", child->err.text,
+                 known ? here : "the current folder");
         orr_plugin__child_close(child);
         return status;
     }

@@ -507,6 +507,46 @@ case_child_no_name() {
     run_to 70 'exec:sh child.sh'
     says 'its "name" is no word'
 }
+# what is wrong with its first line
+hello_refused() {
+    child "$1"
+    run_to 70 'exec:sh child.sh'
+    says "$2"
+}
+case_child_unknown_member() {
+    hello_refused '{"protocol": 1, "name": "mine", "gangs": true}' \
+        'its hello has no member "gangs"; the members are protocol, name, gang, limit, topology, '
+    hello_refused '{"protocol": 1, "name": "mine", "gang": "no"}' 'its "gang" is not true or false'
+    hello_refused '{"protocol": 1, "name": "mine", "heeds": ["prio"]}' 'its "heeds" has no word "prio"; the words are priority, '
+    hello_refused '{"protocol": 1, "name": "mine", "heeds": "work"}' 'its "heeds" is not a list of words'
+}
+case_child_heeds_topology() { # two pods that require one rack, put into two
+    cat >s.yaml <<'END'
+cluster: {pools: {p: {nodes: 2, gpus: 4, rack_size: 1, block_size: 2}}}
+workload: [{name: t, trace: trace.csv}]
+END
+    printf 'job,submit_s,run_s,pods,gpus_per_pod,topology_required\na,0,100,2,2,rack\n' >trace.csv
+    child '{"protocol": 1, "name": "mine"}' '{"place": 0, "on": [[0, 1], [1, 1]]}' '{"end": true}' '{"end": true}'
+    "$orrery" run s.yaml --policy 'exec:sh child.sh' --force -o run.db >out 2>err || fail 'a child that does not heed it'
+    grep -q 'the topology that 1 job or its roles ask for: policy mine places its pods without it' out || fail 'no note'
+    child '{"protocol": 1, "name": "mine", "topology": true}' '{"place": 0, "on": [[0, 1], [1, 1]]}' '{"end": true}'
+    code=0
+    "$orrery" run s.yaml --policy 'exec:sh child.sh' --force -o run.db >out 2>err || code=$?
+    [ "$code" -eq 70 ] || fail "exit code $code, expected 70"
+    says 'policy mine at 0 ms, job a: '
+}
+case_child_started_elsewhere() { # again from another folder: the error says from which
+    child "$hello" '{"place": 0}' '{"end": true}'
+    echo "while read -r answer; do echo '{\"end\": true}'; done" >>child.sh
+    run_to 0 'exec:sh child.sh' --force
+    cp run.db twice.db
+    mkdir other
+    cd other
+    code=0
+    "$orrery" compare ../run.db ../twice.db --replicas 2 >out 2>err || code=$?
+    [ "$code" -eq 70 ] || fail "exit code $code, expected 70"
+    says "; its command was started in $PWD"
+}
 case_child_endless_line() {
     printf 'read -r hello\nyes x | tr -d "\\n"\n' >child.sh
     run_to 70 'exec:sh child.sh'
