@@ -203,19 +203,8 @@ static enum orr_status list_arms(struct whatif *w, struct orr_err *err)
     return ORR_OK;
 }
 
-/* Only queues can change without being felt before: more nodes are other racks. */
-static bool is_of_queues(const struct whatif_options *o)
-{
-    bool queues = true;
-    for (uint32_t i = 0; i < o->set_count && queues; i++) {
-        queues = strncmp(o->sets[i], "queues.", 7) == 0;
-    }
-    return queues;
-}
-
-/* What --set says, from the beginning or from a time on, up to which it is the base's run. */
-static void set(const struct whatif *w, struct orr_point_options *point, uint32_t arm,
-                uint32_t base)
+/* What --set says, from the beginning or from a time on. */
+static void set(const struct whatif *w, struct orr_point_options *point, uint32_t arm)
 {
     const struct whatif_options *o = w->options;
     const uint32_t count = arm > 0 ? o->set_count : 0;
@@ -226,8 +215,32 @@ static void set(const struct whatif *w, struct orr_point_options *point, uint32_
         point->scenario.laters = o->sets;
         point->scenario.later_count = count;
         point->scenario.later_ms = o->at_ms;
-        point->trunk = arm > 0 && is_of_queues(o) ? base + 1 : 0;
     }
+}
+
+/* A change of events alone is its base's run up to the first that differs. A scenario that cannot
+ * be loaded says so when it is to run. */
+static void share_runs(struct whatif *w)
+{
+    struct orr_scenario base, changed;
+    struct orr_err ignored = {0};
+    if (orr_scenario_load(&w->points[0].scenario, &base, &ignored) != ORR_OK) {
+        return;
+    }
+    for (uint32_t arm = 1; arm < w->arm_count; arm++) {
+        struct orr_point_options *points = &w->points[(size_t)arm * w->seed_count];
+        ignored = (struct orr_err){0};
+        if (orr_scenario_load(&points[0].scenario, &changed, &ignored) != ORR_OK) {
+            continue;
+        }
+        const orr_ms until = orr_study_shared_until(&base, &changed);
+        for (uint32_t s = 0; s < w->seed_count && until != ORR_MS_NONE; s++) {
+            points[s].trunk = s + 1;
+            points[s].trunk_until_ms = until;
+        }
+        orr_scenario_release(&changed);
+    }
+    orr_scenario_release(&base);
 }
 
 static enum orr_status list_points(struct whatif *w, struct orr_err *err)
@@ -266,10 +279,11 @@ static enum orr_status list_points(struct whatif *w, struct orr_err *err)
                                                 w->is_results ? ORR_LOSS_ALL : o->allow_loss_ppm};
         point->scenario.variant = w->changes[arm].variant;
         point->scenario.policy = w->changes[arm].policy;
-        set(w, point, arm, p % w->seed_count);
+        set(w, point, arm);
         point->scenario.seed = seed;
         point->scenario.seed_given = true;
     }
+    share_runs(w);
     return status;
 }
 

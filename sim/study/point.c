@@ -551,9 +551,13 @@ static orr_ms split_at(void *context, struct orr_branch *branch)
     const struct orr_ledger *ledger = branch->run->ledger;
     const bool over = branch->next_arrival == course->point->world.job_count &&
                       ledger->pending_jobs == 0 && ledger->running_jobs == 0;
-    const struct orr_point_options *other = over ? NULL : others->split(others->context);
+    orr_ms next_ms = ORR_MS_NEVER;
+    const struct orr_point_options *other = over ? NULL : others->split(others->context, &next_ms);
     course->status = other != NULL ? become(course, other, branch) : ORR_OK;
-    return course->status == ORR_OK ? ORR_MS_NEVER : ORR_MS_NONE;
+    if (course->status != ORR_OK) {
+        return ORR_MS_NONE;
+    }
+    return other == NULL && next_ms != ORR_MS_NEVER ? next_ms - 1 : ORR_MS_NEVER;
 }
 
 static enum orr_status simulate_held(struct course *course)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -27,7 +28,8 @@ struct trunk {
     pid_t *pids;                         /* 0: it has ended, or has not begun */
     struct orr_study__verdict *verdicts; /* memory of all these processes */
     uint32_t count, width;
-    uint32_t me; /* the one that this process is; ORR_NONE: the trunk */
+    uint32_t next; /* of the others: the first that is still this run */
+    uint32_t me;   /* the one that this process is; ORR_NONE: the trunk */
 };
 
 static void wait_for(struct trunk *trunk, uint32_t nth)
@@ -65,10 +67,12 @@ static bool make_process(struct trunk *trunk, uint32_t nth)
 }
 
 /* As many at a time as it may have; then it goes on itself. */
-static const struct orr_point_options *split(void *context)
+static const struct orr_point_options *split(void *context, orr_ms *next_ms)
 {
     struct trunk *trunk = context;
-    for (uint32_t i = 0; i < trunk->count; i++) {
+    const orr_ms now = trunk->others[trunk->next].trunk_until_ms;
+    while (trunk->next < trunk->count && trunk->others[trunk->next].trunk_until_ms == now) {
+        const uint32_t i = trunk->next++;
         if (i + 1 >= trunk->width && trunk->width > 1) {
             wait_for(trunk, i + 1 - trunk->width);
         }
@@ -79,7 +83,15 @@ static const struct orr_point_options *split(void *context)
             wait_for(trunk, i);
         }
     }
+    *next_ms =
+        trunk->next < trunk->count ? trunk->others[trunk->next].trunk_until_ms : ORR_MS_NEVER;
     return NULL;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct orr_point_options *x = a, *y = b;
+    return (x->trunk_until_ms > y->trunk_until_ms) - (x->trunk_until_ms < y->trunk_until_ms);
 }
 
 static void end_as_other(struct trunk *trunk, const struct orr_study__verdict *verdict)
@@ -122,8 +134,9 @@ struct orr_study__verdict orr_study__run_trunk(const struct orr_point_options *o
 {
     struct orr_point_options own = *options;
     struct trunk trunk = {.others = others, .count = count, .width = width, .me = ORR_NONE};
+    qsort(others, count, sizeof *others, by_time);
     const struct orr_point_others branch = {
-        .at_ms = others[0].scenario.later_ms, .split = split, .context = &trunk};
+        .at_ms = others[0].trunk_until_ms, .split = split, .context = &trunk};
     const size_t bytes = count * sizeof *trunk.verdicts;
     void *shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED) {

@@ -103,6 +103,43 @@ echo 'events: [{at: 6h, set: {queues.research.gpu.quota: -=2}}]' >>listed.yaml
 [ "$(digest less.db)" = "$(digest listed.db)" ] || fail "what is set from then on is not an event of that time"
 [ "$(digest less.db)" != "$(digest whole.db)" ] || fail "the change changes nothing"
 
+printf 'job,queue,submit_s,run_s,gpus\n' >t2.csv
+awk 'BEGIN { for (i = 0; i < 300; i++) print "j" i "," substr("ab", i % 2 + 1, 1) "," i * 50 ",700," 1 + i % 4 }' >>t2.csv
+printf 'cluster: {pools: {p: {nodes: 5, gpus: 8}}}\nqueues: {a: {gpu: [20, 1, 40]}, b: {gpu: [20, 1, 40]}}\nworkload: [{name: t, trace: t2.csv}]\n' >t.yaml
+# Variants that differ by events of queues alone share what is before the first that differs, each from its own time on; all tables are
+# those of the variant by itself. One with an event of nodes shares nothing, and neither does a policy that is a process of its own.
+quota='queues.research.gpu.quota'
+sed '/^variants:/,$d' s.yaml >variants.yaml
+cat >>variants.yaml <<END
+events:
+- {at: 3h, set: {$quota: -=1}}
+- {at: 6h, set: {$quota: -=2}}
+- {at: 9h, set: {queues.research.priority: 150}}
+- {at: 12h, fail: n0001, for: 1h}
+variants:
+  late: {events.3.at: 10h}
+  middle: {events.2.set.$quota: 3}
+  both: {events.2.at: 8h, events.3.set.queues.research.priority: 140}
+  early: {events.1.at: 1h}
+  nodes: {events.4.at: 8h}
+END
+for jobs in 1 2 8; do
+    rm -rf kept
+    "$orrery" whatif variants.yaml --seeds 2 -j $jobs --keep kept -q --no-progress >out 2>err || [ $? -eq 1 ] || fail "variants: $(cat err)"
+    differing=0
+    for variant in late middle both early nodes; do
+        "$orrery" run variants.yaml --variant $variant --seed 1 -o alone.db --force -q --no-progress 2>err || [ $? -eq 1 ] || fail "$variant: $(cat err)"
+        tables alone.db >alone.sql
+        tables kept/*-$variant-1.db >shared.sql
+        cmp -s alone.sql shared.sql || fail "variant $variant, -j $jobs: the shared run is another: $(diff alone.sql shared.sql | head -5)"
+        [ "$(digest alone.db)" = "$(digest kept/0-base-1.db)" ] || differing=$((differing + 1))
+    done
+    [ $differing -ge 3 ] || fail "$differing of 5 variants decide otherwise than the base"
+done
+if python3 -c '' 2>/dev/null; then
+    exits 0 whatif t.yaml --base "policy=exec:python3 $source/sim/plugin/examples/shortest_first.py" --at 1h --set queues.b.gpu.weight=3 --no-progress
+fi
+
 # One that does not come there is refused; so is what cannot change in the middle, and what a state says already.
 cp r.state lie.state
 sqlite3 lie.state "UPDATE state SET digest = '0123456789abcdef'"

@@ -42,9 +42,10 @@ struct orr_point_hold { /* somebody who looks at a run there; a failure ends it 
 struct orr_point_options;
 struct orr_point_others {
     orr_ms at_ms;
-    /* The run stands there. Makes processes of the others; NULL in the one that it was. Not called
+    /* The run stands there. Makes processes of those that are others from then on; NULL in the one
+     * that it was, which gets the time of the next ones, ORR_MS_NEVER: there are none. Not called
      * where nothing is left to run by then. */
-    const struct orr_point_options *(*split)(void *context);
+    const struct orr_point_options *(*split)(void *context, orr_ms *next_ms);
     void *context;
 };
 
@@ -64,9 +65,10 @@ struct orr_point_options {
     /* At most one of them, or NULL. ORR_USAGE: a run that is to be held ended before that time */
     const struct orr_point_hold *hold;
     const struct orr_point_others *others;
-    /* For orr_study_run: index + 1 of the point that it is until scenario.later_ms, whose run it
-     * then shares; 0: none */
+    /* For orr_study_run: index + 1 of the point that it is until trunk_until_ms, whose run it then
+     * shares; 0: none */
     uint32_t trunk;
+    orr_ms trunk_until_ms;                    /* see orr_study_shared_until */
     const volatile sig_atomic_t *interrupted; /* or NULL */
     /* of orr_point_branch: the same while traces are read, where `interrupted` has other causes */
     const volatile sig_atomic_t *reading_interrupted;

@@ -95,6 +95,11 @@ enum orr_status orr_rerun_of(const char *results, struct orr_arena *arena,
                              struct orr_scenario_options *options,
                              struct orr_err *err) ORR_MUST_USE;
 
+/* Until when two scenarios of one seed, checked, are one run: the time of the first event that is
+ * in one alone. ORR_MS_NONE: they share nothing, for something else is different, or an event of
+ * nodes is, or b changes no queue, or a policy is a child process. */
+orr_ms orr_study_shared_until(const struct orr_scenario *a, const struct orr_scenario *b);
+
 /* Of two results files whose quotas differ, one at least under a policy that does not look at
  * quotas: the sentence that says which metrics change by that alone. False: none is needed. */
 bool orr_quotas_unheeded(const char *base, const char *other, char *text, size_t bytes);
