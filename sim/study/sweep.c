@@ -127,8 +127,12 @@ enum orr_status orr_sweep_open(const char *folder, struct orr_sweep *sweep, stru
     sweep->folder = orr_arena_strndup(&sweep->arena, folder, strlen(folder));
     (void)snprintf(path, sizeof path, "%s/plan.db", folder);
     enum orr_status status =
-        access(path, R_OK) == 0
-            ? ORR_OK
+        access(path, R_OK) == 0 ? ORR_OK
+        : errno == ENOTDIR
+            ? orr_fail(err, ORR_NO_INPUT,
+                       "%s: a file, and no folder of a plan: `orrery sweep plan EXP.yaml -o DIR` "
+                       "makes one",
+                       folder)
             : orr_fail(err, ORR_NO_INPUT, "%s: %s; `orrery sweep plan` makes it", path,
                        strerror(errno));
     if (status == ORR_OK && sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK) {
