@@ -48,7 +48,8 @@ struct kai {
     /* `share_generation` of the session when its shares of a resource were reported last */
     uint64_t reported[ORR_SHARE_KINDS];
     orr_ms due_ms;     /* a rule may let more through from here on, whatever shares do */
-    uint32_t *waiting; /* jobs that may need a reason after the next cycle */
+    uint32_t *waiting; /* jobs that may need a reason after the next cycle, each once */
+    bool *is_waiting;  /* per slot: its job is among them */
     uint32_t waiting_count, waiting_capacity;
     uint32_t *whole; /* gangs that note_whole() named in the last whole cycle */
     uint32_t whole_count, whole_capacity;
@@ -77,6 +78,7 @@ static void kai_close(void *state)
     orr_free(kai->pipelined);
     orr_kai__build_release(&kai->build);
     orr_free(kai->waiting);
+    orr_free(kai->is_waiting);
     orr_free(kai->whole);
     orr_free(kai);
 }
@@ -241,7 +243,9 @@ static void submit(struct kai *kai, const struct orr_view *view, uint32_t job)
         kai->job_of_slot =
             orr_realloc(kai->job_of_slot, kai->slot_capacity, sizeof *kai->job_of_slot);
         kai->pipelined = orr_realloc(kai->pipelined, kai->slot_capacity, sizeof *kai->pipelined);
+        kai->is_waiting = orr_realloc(kai->is_waiting, kai->slot_capacity, sizeof *kai->is_waiting);
     }
+    kai->is_waiting[slot] = false;
     kai->job_of_slot[slot] = job;
     kai->pipelined[slot] = 0;
 }
@@ -249,8 +253,12 @@ static void submit(struct kai *kai, const struct orr_view *view, uint32_t job)
 /* The job's reason is reported after the next cycle, whatever was reported of its lane. */
 static void expect_news(struct kai *kai, uint32_t job)
 {
-    kai->waiting = ORR_ROOM_FOR_ONE(kai->waiting, kai->waiting_count, kai->waiting_capacity);
-    kai->waiting[kai->waiting_count++] = job;
+    bool *is_waiting = &kai->is_waiting[kai->slot_of_job[job]];
+    if (!*is_waiting) {
+        kai->waiting = ORR_ROOM_FOR_ONE(kai->waiting, kai->waiting_count, kai->waiting_capacity);
+        kai->waiting[kai->waiting_count++] = job;
+        *is_waiting = true;
+    }
 }
 
 static void kai_event(void *state, const struct orr_view *view, enum orr_job_event event,
@@ -465,9 +473,13 @@ static void explain_waiting(struct kai *kai, const struct orr_view *view, struct
     memset(kai->why_not, ORR_REASON_NONE, kai->shape_count);
     for (uint32_t i = 0; i < kai->waiting_count; i++) {
         uint32_t job = kai->waiting[i];
+        const uint32_t slot = kai->slot_of_job[job];
         const struct orr_job_state *state = &view->jobs[job];
-        if (state->phase != ORR_JOB_PENDING || state->placed_tasks > 0 ||
-            kai->slot_of_job[job] == ORR_NONE) {
+        if (slot == ORR_NONE) {
+            continue;
+        }
+        kai->is_waiting[slot] = false;
+        if (state->phase != ORR_JOB_PENDING || state->placed_tasks > 0) {
             continue;
         }
         explain(kai, view, txn, job);
@@ -475,6 +487,7 @@ static void explain_waiting(struct kai *kai, const struct orr_view *view, struct
          * nothing new to say */
         if (speaker_of(kai, job) == ORR_NONE || state->reason == ORR_REASON_PIPELINED) {
             kai->waiting[kept++] = job;
+            kai->is_waiting[slot] = true;
         }
     }
     kai->waiting_count = kept;

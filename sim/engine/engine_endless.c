@@ -14,7 +14,7 @@
 #define EVICTIONS         10000
 #define EVICTIONS_OF_EACH 10
 /* Of cycles that nothing but the policy's own wish brought about: far more than what it forgets or
- * waits for in a while has. */
+ * waits for in a while has. Of nodes that pools get and give back while nobody runs, as many. */
 #define CYCLES            100000
 
 static uint64_t parties_of(const struct orr_world *world)
@@ -110,6 +110,14 @@ static bool tries_in_vain(const struct engine *engine)
            engine->look_ms == ORR_MS_NEVER;
 }
 
+/* Nobody runs or is to come, and pools get nodes that help none of those who wait. */
+static bool resizes_in_vain(const struct engine *engine)
+{
+    return engine->endless.resizes > CYCLES + SETBACKS_OF_EACH * parties_of(engine->world) &&
+           engine->ledger->running_jobs == 0 && engine->next_arrival == engine->world->job_count &&
+           engine->queue_change_ms == ORR_MS_NEVER;
+}
+
 /* A job was started as often as can be, and nobody got to an end meanwhile. */
 static bool wears_out(const struct engine *engine)
 {
@@ -120,8 +128,8 @@ static bool wears_out(const struct engine *engine)
 bool orr_engine__is_stuck(struct engine *engine)
 {
     return setbacks(engine->run) - engine->endless.setbacks > orr_engine_setbacks(engine->world) ||
-           wears_out(engine) || tries_in_vain(engine) || orr_engine__recurs(engine) ||
-           goes_round(engine, parties_of(engine->world));
+           wears_out(engine) || tries_in_vain(engine) || resizes_in_vain(engine) ||
+           orr_engine__recurs(engine) || goes_round(engine, parties_of(engine->world));
 }
 
 bool orr_engine__is_worn(const struct engine *engine)

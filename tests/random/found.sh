@@ -990,4 +990,20 @@ C
     has "count(*) = 5 FROM job"
 }
 
+# Under strict_v017 parts of a device wait beside nodes that come for them and go again: nobody runs and nothing is to come. The
+# policy had a job that it pipelined among those to explain once more after each cycle (460534: beyond 60 s of CPU).
+case_pools_in_vain() {
+    cat >s.yaml <<'Y'
+cluster: {pools: {p: {nodes: 0, gpus: 4, autoscale: {min: 0, max: 3, provision: 20s, idle: 60s}}}}
+queues: {q: {gpu: [25, 1, unlimited]}}
+workload: [{name: t, trace: t.csv, queue: q}]
+policy: {name: kai, params: {usage_db: prometheus, window_size: 5m, half_life_period: 30s, query_resolution: 50s, fetch_interval: 50s, queueDepthPerAction.allocate: 1, strict_v017: true}}
+Y
+    printf 'job,submit_s,run_s,pods,gpus_per_pod,gpu_fraction,kind\na,0,5,1,,0.5,unknown\nb,0,5,1,,0.5,unknown\n' >t.csv
+    printf 'c,10,71,1,1,,training\nd,20,71,1,1,,training\ne,30,71,1,1,,training\nf,40,70,2,1,,unknown\n' >>t.csv
+    code=0
+    (ulimit -t 60 && exec "$orrery" run s.yaml -o r.db -q) 2>err || code=$?
+    [ "$code" = 78 ] && grep -q 'nodes that joined autoscaled pools or left; give the scenario a horizon' err || fail "exit $code: $(cat err)"
+}
+
 "case_$2"
