@@ -5,6 +5,7 @@
  * backwards. Rolling back costs what was done, never what exists. */
 #include "ledger_int.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -101,11 +102,42 @@ static uint32_t tasks_left(const struct orr_ledger *ledger, uint32_t job, uint32
     return left;
 }
 
-/* Is there such a job, group and node, and are so many tasks left? */
+/* The first of what a cycle asked that makes no sense; the next commit says it. */
+static void note_wrong(struct orr_txn *txn, uint32_t job, const char *format, ...) ORR_PRINTF(3, 4);
+static void note_wrong(struct orr_txn *txn, uint32_t job, const char *format, ...)
+{
+    if (!txn->has_wrong) {
+        va_list args;
+        va_start(args, format);
+        txn->has_wrong = true;
+        txn->wrong = (struct orr_refusal){.job = job};
+        (void)vsnprintf(txn->wrong.text, sizeof txn->wrong.text, format, args);
+        va_end(args);
+    }
+}
+
+/* Is there such a job? Notes as wrong also one that is not submitted yet or is over; one that is
+ * evicted and in its grace cannot be placed either, which is no fault. */
+static bool is_there(struct orr_txn *txn, uint32_t job, const char *what)
+{
+    if (job >= txn->ledger->world.job_count) {
+        note_wrong(txn, ORR_NONE, "job %u is %s, which does not exist", (unsigned)job, what);
+        return false;
+    }
+    const uint8_t phase = txn->ledger->jobs[job].phase;
+    if (phase == ORR_JOB_FUTURE) {
+        note_wrong(txn, job, "is %s, but is not submitted yet", what);
+    } else if (phase == ORR_JOB_FINISHED || phase == ORR_JOB_WITHDRAWN) {
+        note_wrong(txn, job, "is %s, but is over", what);
+    }
+    return true;
+}
+
+/* Are there such a group and node, and so many tasks left? */
 static bool can_act(const struct orr_ledger *ledger, uint32_t job, uint32_t group, uint32_t tasks,
                     uint32_t node)
 {
-    if (job >= ledger->world.job_count || node >= ledger->world.cluster->node_count) {
+    if (node >= ledger->world.cluster->node_count) {
         return false;
     }
     uint8_t phase = ledger->jobs[job].phase;
@@ -118,7 +150,7 @@ static bool place(struct orr_txn *txn, uint32_t job, uint32_t group, uint32_t ta
                   uint64_t devices)
 {
     struct orr_ledger *ledger = txn->ledger;
-    if (!can_act(ledger, job, group, tasks, node)) {
+    if (!is_there(txn, job, "placed") || !can_act(ledger, job, group, tasks, node)) {
         return false;
     }
     struct orr_job_state *state = &ledger->jobs[job];
@@ -183,7 +215,7 @@ bool orr_txn_pipeline(struct orr_txn *txn, uint32_t job, uint32_t group, uint32_
                       uint32_t node)
 {
     struct orr_ledger *ledger = txn->ledger;
-    if (!can_act(ledger, job, group, tasks, node)) {
+    if (!is_there(txn, job, "pipelined") || !can_act(ledger, job, group, tasks, node)) {
         return false;
     }
     const struct orr_request *request = orr_ledger__request(ledger, job, group);
@@ -265,7 +297,7 @@ bool orr_txn_evict_for(struct orr_txn *txn, uint32_t job, enum orr_cause cause,
                        uint32_t beneficiary)
 {
     struct orr_ledger *ledger = txn->ledger;
-    if (job >= ledger->world.job_count || ledger->jobs[job].phase != ORR_JOB_RUNNING) {
+    if (!is_there(txn, job, "evicted") || ledger->jobs[job].phase != ORR_JOB_RUNNING) {
         return false;
     }
     struct op op = {.job = job, .cause = (uint8_t)cause, .whole = true, .beneficiary = beneficiary};
@@ -292,7 +324,7 @@ bool orr_txn_evict_tasks(struct orr_txn *txn, uint32_t job, uint32_t placement, 
                          enum orr_cause cause, uint32_t beneficiary)
 {
     struct orr_ledger *ledger = txn->ledger;
-    if (placement >= ledger->placement_count || tasks == 0) {
+    if (!is_there(txn, job, "evicted") || placement >= ledger->placement_count || tasks == 0) {
         return false;
     }
     const struct orr_placement *from = &ledger->placements[placement];
@@ -677,13 +709,10 @@ static bool changes(struct orr_txn *txn, uint32_t job, enum orr_reason reason)
     if (known && (unsigned)reason < ORR_REASON_COUNT) {
         return txn->ledger->jobs[job].reason != reason;
     }
-    if (!txn->has_wrong) {
-        txn->has_wrong = true;
-        txn->wrong = (struct orr_refusal){.job = known ? job : ORR_NONE};
-        (void)snprintf(txn->wrong.text, sizeof txn->wrong.text,
-                       known ? "is explained by reason %u, which does not exist"
-                             : "job %u is explained, which does not exist",
-                       known ? (unsigned)reason : (unsigned)job);
+    if (known) {
+        note_wrong(txn, job, "is explained by reason %u, which does not exist", (unsigned)reason);
+    } else {
+        note_wrong(txn, ORR_NONE, "job %u is explained, which does not exist", (unsigned)job);
     }
     return false;
 }

@@ -21,7 +21,11 @@ enum {
     WAKE_0,
     WAKE_NOW,
     WAKE_PAST,
-    TIMER
+    TIMER,
+    PLACE_NOBODY,
+    PLACE_FUTURE,
+    EVICT_NOBODY,
+    EVICT_FUTURE
 };
 
 #ifdef BAD_DEFAULT
@@ -40,9 +44,11 @@ struct bad {
     uint32_t job;
 };
 
-static const char *const ways[] = {"crash",    "hang",      "abort",  "part", "exit",      "quick",
-                                   "under",    "reason",    "no_job", "deep", "wake_none", "wake_0",
-                                   "wake_now", "wake_past", "timer",  NULL};
+static const char *const ways[] = {"crash",        "hang",         "abort",        "part",
+                                   "exit",         "quick",        "under",        "reason",
+                                   "no_job",       "deep",         "wake_none",    "wake_0",
+                                   "wake_now",     "wake_past",    "timer",        "place_nobody",
+                                   "place_future", "evict_nobody", "evict_future", NULL};
 
 static const struct orr_param rows[] = {
     {"how", ORR_PARAM_CHOICE, offsetof(struct params, how), FALLBACK, "", ways, 0, 0, "its fault"},
@@ -113,6 +119,10 @@ static void bad_cycle(void *state, const struct orr_view *view, struct orr_txn *
             }
         }
         break;
+    case PLACE_NOBODY: (void)bad->host->place(txn, 77, 0, 1, 0); break;
+    case PLACE_FUTURE: (void)bad->host->place_on(txn, bad->job + 1, 0, 0, 1); break;
+    case EVICT_NOBODY: (void)bad->host->evict(txn, 77, ORR_CAUSE_PREEMPT); break;
+    case EVICT_FUTURE: (void)bad->host->evict(txn, bad->job + 1, ORR_CAUSE_PREEMPT); break;
     case NO_JOB: bad->host->explain(txn, 77, ORR_REASON_FRAGMENTED); break;
     default: (void)bad->host->place(txn, bad->job, 0, 1, 0); break; /* one pod of a gang */
     }

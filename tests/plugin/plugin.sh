@@ -234,6 +234,16 @@ case_object_explains_by_nothing() {
     run_to 70 "$modules/bad.so" --param how=no_job
     says 'policy bad at 0 ms: job 77 is explained, which does not exist'
 }
+case_object_acts_on_nobody() {
+    run_to 70 "$modules/bad.so" --param how=place_nobody
+    says 'policy bad at 0 ms: job 77 is placed, which does not exist'
+    run_to 70 "$modules/bad.so" --param how=place_future
+    says 'policy bad at 0 ms, job b: is placed, but is not submitted yet'
+    run_to 70 "$modules/bad.so" --param how=evict_nobody
+    says 'policy bad at 0 ms: job 77 is evicted, which does not exist'
+    run_to 70 "$modules/bad.so" --param how=evict_future
+    says 'policy bad at 0 ms, job b: is evicted, but is not submitted yet'
+}
 case_wrong_timeout() {
     export ORRERY_POLICY_TIMEOUT=soon
     run_to 64 "$modules/widest_first.so"

@@ -278,8 +278,9 @@ void orr_txn_take_as_given(struct orr_txn *txn, bool as_given);
 void orr_txn_join_nodes(struct orr_txn *txn);
 void orr_txn_close(struct orr_txn *txn);
 /* Places tasks of a group on a node. False, and nothing done, when the node has no room now, the
- * tasks may not be on it (GPU model, selector, taints), or there are no such job, node, group or
- * tasks left to place. */
+ * tasks may not be on it (GPU model, selector, taints), or there are no such node, group or tasks
+ * left to place. A job that does not exist, is not submitted yet or is over has the next commit
+ * refuse all; so it is with `pipeline` and `evict`. */
 bool orr_txn_place(struct orr_txn *txn, uint32_t job, uint32_t group, uint32_t tasks,
                    uint32_t node);
 /* The same for one task on exactly these devices of the node (a bit mask). */
