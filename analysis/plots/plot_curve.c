@@ -110,7 +110,7 @@ static void draw_points(struct orr_plot *plot, uint32_t block, bool holds)
 /* All amounts, with room for the words beside the last one; the bound has the width of the axis. */
 static void amount_axis(struct orr_plot *plot, const struct orr_plot_curve *curve)
 {
-    double least = INFINITY, most = -INFINITY;
+    double least = (double)INFINITY, most = -(double)INFINITY;
     for (uint32_t i = 0; i < curve->count; i++) {
         least = fmin(least, curve->points[i].x);
         most = fmax(most, curve->points[i].x);
