@@ -98,6 +98,18 @@ static void turn(const struct orr_starve *starve, struct slot *slot, orr_ms at)
     slot->turns[slot->count++] = (struct turn){at, before};
 }
 
+/* Does another change of its instant take the place of the queue's i-th? */
+static bool is_replaced(const struct orr_world *world, uint32_t count, uint32_t i)
+{
+    const struct orr_world_queue_change *changes = world->queue_changes;
+    for (uint32_t k = i + 1; k < count && changes[k].at_ms == changes[i].at_ms; k++) {
+        if (changes[k].queue == changes[i].queue) {
+            return true;
+        }
+    }
+    return false;
+}
+
 struct orr_starve *orr_starve__open(const struct orr_world *world, const struct orr_run *run,
                                     const struct orr_summary *summary)
 {
@@ -111,6 +123,9 @@ struct orr_starve *orr_starve__open(const struct orr_world *world, const struct 
         holder->most = holder->quota;
     }
     for (uint32_t i = 0; i < run->queue_change_count; i++) {
+        if (is_replaced(world, run->queue_change_count, i)) {
+            continue; /* that quota held for no time */
+        }
         struct holder *holder = &starve->queues[world->queue_changes[i].queue];
         int64_t quota = quota_mgpu(&world->queue_changes[i].resources[ORR_SHARE_GPU]);
         holder->most = quota < 0 || holder->most < 0 ? -1

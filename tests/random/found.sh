@@ -1006,4 +1006,33 @@ Y
     [ "$code" = 78 ] && grep -q 'nodes that joined autoscaled pools or left; give the scenario a horizon' err || fail "exit $code: $(cat err)"
 }
 
+# Two events change a queue at one time: the quota of the first held for no time, and nobody was within it (480384).
+case_quota_for_no_time() {
+    mkdir 0
+    cat >0/s.yaml <<'Y'
+cluster: {pools: {p: {nodes: 1, gpus: 8}}}
+queues: {q: {gpu: [1, 1, unlimited]}}
+workload: [{name: t, trace: t.csv, queue: q}]
+policy: fifo
+events: [{at: 20s, set: {queues.q.gpu.quota: 8}}, {at: 20s, set: {queues.q.gpu.quota: 2}}]
+Y
+    printf 'job,submit_s,run_s,gpus_per_pod\na,0,30,8\nb,5,10,4\n' >0/t.csv
+    right 0
+    has "sum(n) = 0 FROM metric WHERE name = 'starved' AND scope = 'all'"
+}
+
+# Nobody finished, and the first row's user waits for results: recompute.sql took a later submit for the first (490066).
+case_first_submit_of_a_user() {
+    mkdir 0
+    cat >0/s.yaml <<'Y'
+horizon: 5s
+cluster: {pools: {p: {nodes: 1, gpus: 1}}}
+workload: [{name: t, trace: t.csv}]
+policy: fifo
+Y
+    printf 'job,submit_s,run_s,gpus_per_pod,user,after,think_s\nb,2,60,1,u,,\na,1,60,1,u,b,5\n' >0/t.csv
+    right 0
+    has "value = 1 FROM metric WHERE name = 'makespan_s'"
+}
+
 "case_$2"
