@@ -1025,12 +1025,13 @@ Y
 case_first_submit_of_a_user() {
     mkdir 0
     cat >0/s.yaml <<'Y'
-horizon: 5s
+horizon: 6s
 cluster: {pools: {p: {nodes: 1, gpus: 1}}}
 workload: [{name: t, trace: t.csv}]
 policy: fifo
+events: [{at: 1s, fail: n0001, for: 100s}]
 Y
-    printf 'job,submit_s,run_s,gpus_per_pod,user,after,think_s\nb,2,60,1,u,,\na,1,60,1,u,b,5\n' >0/t.csv
+    printf 'job,submit_s,run_s,gpus_per_pod,user,after,think_s,give_up_s\nb,2,60,1,u,,,1\na,1,60,1,u,b,1,\n' >0/t.csv
     right 0
     has "value = 1 FROM metric WHERE name = 'makespan_s'"
 }
