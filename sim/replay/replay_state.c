@@ -82,7 +82,8 @@ static bool next_seat(struct seat_reader *reader, struct orr_world_seat *seat, i
         .group = reader->group, .node = orr_idmap_find(&reader->cluster->node_names, text, name)};
     *pods = 1;
     if (seat->node == ORR_NONE) {
-        return fail(reader, "running_on: the cluster has no such node");
+        return fail(reader, "running_on: the cluster has no such node; one that is taken away goes "
+                            "by an event, or by whatif --at");
     }
     const struct orr_task_group *group = &reader->shape->groups[reader->group];
     const char *more = text + name + 1;

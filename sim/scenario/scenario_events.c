@@ -100,7 +100,7 @@ static bool is_node(const struct orr_scenario *scenario, const struct orr_scenar
 {
     size_t bytes = strlen(pool->name);
     const char *digits = name + 1;
-    for (uint32_t n = 0; n < pool->name_count; n++) {
+    for (uint32_t n = 0; n < pool->name_count && n < pool->nodes_most; n++) {
         if (strcmp(pool->names[n], name) == 0) {
             *number = n + 1;
             return true;

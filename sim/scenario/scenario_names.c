@@ -21,11 +21,6 @@ static enum orr_status check_node_names(const struct orr_scenario__load *load,
     for (uint32_t p = 0; p < scenario->pool_count && status == ORR_OK; p++) {
         const struct orr_scenario_pool *pool = &scenario->pools[p];
         const struct orr_scenario__node *at = orr_scenario__find(pools->children[p], "names");
-        if (pool->name_count > pool->nodes_most) {
-            status = orr_scenario__fail(load, &at->at, "names: %u for %u node%s",
-                                        (unsigned)pool->name_count, (unsigned)pool->nodes_most,
-                                        ORR_PLURAL(pool->nodes_most));
-        }
         for (uint32_t n = 0; n < pool->name_count && status == ORR_OK; n++) {
             bool added;
             (void)orr_idmap_put(&names, pool->names[n], strlen(pool->names[n]), &added);

@@ -124,11 +124,29 @@ static void tell_pauses(const struct orr_scenario *scenario, uint32_t shard,
     }
 }
 
+/* Another number of nodes, as of --set, may leave names of the scenario without one. */
+static void tell_names(const struct orr_scenario *scenario, orr_world_warn_fn *warn, void *context)
+{
+    for (uint32_t p = 0; warn != NULL && p < scenario->pool_count; p++) {
+        const struct orr_scenario_pool *pool = &scenario->pools[p];
+        if (pool->name_count > pool->nodes_most) {
+            const uint32_t left = pool->name_count - pool->nodes_most;
+            char line[300];
+            (void)snprintf(line, sizeof line,
+                           "pool %.100s: the last %u of its %u names %s no node's, as it has %u\n",
+                           pool->name, (unsigned)left, (unsigned)pool->name_count,
+                           ORR_ONE(left, "is", "are"), (unsigned)pool->nodes_most);
+            warn(line, context);
+        }
+    }
+}
+
 enum orr_status orr_point_policies(const struct orr_scenario *scenario, orr_world_warn_fn *warn,
                                    void *context, struct orr_engine_shard **shards,
                                    struct orr_err *err)
 {
     *shards = orr_zalloc(scenario->shard_count, sizeof **shards);
+    tell_names(scenario, warn, context);
     for (uint32_t s = 0; s < scenario->shard_count; s++) {
         enum orr_status status =
             open_policy(&scenario->shards[s], scenario->folder, &(*shards)[s], err);
