@@ -60,11 +60,18 @@ static int64_t step_mgpu(const struct orr_view *view, uint32_t job)
     return orr_lanes_least_mgpu(view, job, orr_ledger_next_tasks(view->ledger, job));
 }
 
-/* Larger than all its line may ever hold: it would block the line for ever. */
+/* Larger than all its line may ever hold: it would block the line for ever. A job that scales may
+ * want nothing for a while, which makes its gang no smaller. */
 static bool never_fits(const struct orr_lanes *lanes, const struct orr_view *view, uint32_t job)
 {
-    return lanes->caps_mgpu != NULL &&
-           step_mgpu(view, job) > lanes->caps_mgpu[view->specs[job].queue];
+    if (lanes->caps_mgpu == NULL) {
+        return false;
+    }
+    uint32_t tasks = orr_ledger_next_tasks(view->ledger, job);
+    if (tasks == 0 && view->jobs[job].phase == ORR_JOB_PENDING) {
+        tasks = orr_scaling__shape(view, job)->min_tasks;
+    }
+    return orr_lanes_least_mgpu(view, job, tasks) > lanes->caps_mgpu[view->specs[job].queue];
 }
 
 void orr_lanes_node(struct orr_lanes *lanes)

@@ -1036,4 +1036,56 @@ Y
     has "value = 1 FROM metric WHERE name = 'makespan_s'"
 }
 
+# A service whose gang is larger than static ever lets its queue hold wants nothing any more when the policy looks: it crashed
+# (492824).
+case_service_beyond_its_part() {
+    mkdir 0
+    cat >0/s.yaml <<'Y'
+horizon: 100s
+cluster: {pools: {p: {nodes: 2, gpus: 1}}}
+queues: {q: {gpu: [2, 1, unlimited]}, none: {gpu: [0, 0, unlimited]}}
+workload:
+- {name: t, trace: t.csv, queue: q}
+- {name: w, queue: none, service: {gpus_per_pod: 1, replicas: 0..1, rate: {file: rate.csv}, target_utilisation: 0.3, service_time: 2195ms, concurrency: 3, load: 0s, scale_interval: 1s, scale_down_window: 0s}}
+policy: {name: static, params: {backfill: false}}
+execution: {round: 5s}
+Y
+    printf 'job,submit_s,run_s,gpus_per_pod\nj,1,10,1\n' >0/t.csv
+    printf 'time_s,rate\n0,0\n2,0\n4,0\n6,6.2\n8,0\n' >0/rate.csv
+    right 0
+    has "count(*) = 0 FROM placement AS p JOIN job AS j ON j.id = p.job WHERE j.name <> 't/j' AND j.name <> 'j'"
+}
+
+# A node leaves at the instant in which a job on it ends, whose pod comes back elsewhere for no time: the audit took the new place
+# for the one that was lost, and all for held together (492335).
+case_back_for_no_time() {
+    mkdir 0
+    cat >0/s.yaml <<'Y'
+cluster: {pools: {a: {nodes: 1, gpus: 2}, b: {nodes: 2, gpus: 2}, c: {nodes: 1, gpus: 2}}}
+workload: [{name: t, trace: t.csv}]
+policy: kai
+execution: {startup: 60s}
+events: [{at: 32s, maintain: a-0001, for: 10s}]
+Y
+    printf 'job,submit_s,run_s,pods,gpus_per_pod,kind\nj,1,0,3,2,training\n' >0/t.csv
+    right 0
+    has "count(*) = 1 FROM placement WHERE start_ms = end_ms"
+}
+
+# A job that may not come back before a run was cut did not come back at its end: the audit counted what it asks (492562).
+case_absent_at_the_end() {
+    mkdir 0
+    cat >0/s.yaml <<'Y'
+horizon: 60s
+cluster: {pools: {p: {nodes: 1, gpus: 4}}}
+queues: {q: {gpu: [8, 1, unlimited], max_runtime: 20s, requeue_delay: 90s}}
+workload: [{name: t, trace: t.csv, queue: q}]
+policy: kai
+execution: {checkpoint: 5s}
+Y
+    printf 'job,submit_s,run_s,gpus_per_pod,kind\na,1,100,2,training\nb,61,10,1,training\n' >0/t.csv
+    right 0
+    has "mgpu = 1000 FROM fair_share WHERE at_ms = 61000"
+}
+
 "case_$2"
