@@ -44,7 +44,16 @@ ORDER BY id;
 SELECT count(*) FROM reason_change WHERE reason = (SELECT id FROM reason WHERE code = 'requeue-delay');
 
 -- name: absences
-SELECT job, from_ms, to_ms FROM v_reason_intervals WHERE reason = 'requeue-delay';
+-- the end of a run that was cut ends none
+SELECT i.job, i.from_ms,
+  CASE WHEN i.to_ms < r.end_ms
+         OR EXISTS (SELECT 1 FROM reason_change AS c WHERE c.job = i.job AND c.at_ms = r.end_ms)
+         OR EXISTS (SELECT 1 FROM v_attempts AS a WHERE a.job = i.job AND a.start_ms = r.end_ms)
+         OR EXISTS (SELECT 1 FROM job AS j WHERE j.id = i.job AND j.state = 4 AND j.end_ms = r.end_ms)
+       THEN i.to_ms END
+FROM v_reason_intervals AS i
+CROSS JOIN run AS r
+WHERE i.reason = 'requeue-delay';
 
 -- name: promise_count
 SELECT count(*) FROM reason_change WHERE reason = (SELECT id FROM reason WHERE code = 'pipelined');

@@ -78,26 +78,29 @@ static bool ends_with_later(const struct orr_schedule *schedule, uint32_t index,
     return false;
 }
 
+enum pass { ENDS_WITH_IT_OLD, ENDS_WITH_IT, ENDS_BEFORE, MAY_BE_LATER, PASSES };
+
 static bool fits(const struct orr_schedule *schedule, uint32_t index,
-                 const struct orr_audit_span *span, int pass)
+                 const struct orr_audit_span *span, enum pass pass)
 {
     const struct orr_audit_eviction *eviction = &schedule->evictions[index];
-    if (pass == 0) {
-        return span->end_ms == eviction->gone_ms ||
-               (span->end_ms == ORR_MS_NEVER && eviction->gone_ms >= schedule->end_ms);
+    if (pass <= ENDS_WITH_IT) {
+        return (pass == ENDS_WITH_IT || span->start_ms < eviction->at_ms) &&
+               (span->end_ms == eviction->gone_ms ||
+                (span->end_ms == ORR_MS_NEVER && eviction->gone_ms >= schedule->end_ms));
     }
     return span->end_ms <= eviction->gone_ms &&
-           (pass == 2 || !ends_with_later(schedule, index, span));
+           (pass == MAY_BE_LATER || !ends_with_later(schedule, index, span));
 }
 
-/* Spans from..to of its job: those that end with the grace, those that something ended before, and
- * last those that may as well be of a later eviction. */
+/* Spans from..to of its job: those that end with the grace, the ones that its instant began last;
+ * those that something ended before; and last those that may as well be of a later eviction. */
 static void settle(struct orr_schedule *schedule, uint32_t index, uint32_t from, uint32_t to)
 {
     const struct orr_audit_eviction *eviction = &schedule->evictions[index];
     const uint32_t nr = attempt_of(schedule, eviction, from, to);
     uint32_t left = eviction->pods;
-    for (int pass = 0; pass < 3; pass++) {
+    for (enum pass pass = 0; pass < PASSES; pass++) {
         for (uint32_t s = to; s-- > from && (left > 0 || eviction->whole);) {
             struct orr_audit_span *span = &schedule->spans[s];
             if (span->nr == nr && may_be_of(span, eviction) &&
@@ -106,7 +109,7 @@ static void settle(struct orr_schedule *schedule, uint32_t index, uint32_t from,
                 take(schedule, index, span);
             }
         }
-        if (pass == 0 && left > 0) {
+        if (pass == ENDS_WITH_IT && left > 0) {
             doubt(schedule, index, from, to, nr, left);
         }
     }
