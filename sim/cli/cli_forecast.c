@@ -29,7 +29,8 @@ enum {
     KEY_SET,
     KEY_VARIANT,
     KEY_THEN,
-    KEY_PLOT
+    KEY_PLOT,
+    KEY_LOSS
 };
 
 enum { FUTURES_MAX = 100000, MOMENTS_MAX = 10000, JOBS_SHOWN = 20 };
@@ -80,6 +81,7 @@ static error_t parse_scenario(int key, char *arg, struct argp_state *state)
     case KEY_PARAM: orr_cli_append(state, o->params, &scenario->param_count, arg); return 0;
     case KEY_SET: orr_cli_append(state, o->sets, &scenario->set_count, arg); return 0;
     case KEY_VARIANT: scenario->variant = arg; return 0;
+    case KEY_LOSS: o->ask.allow_loss_ppm = orr_cli_loss(state, arg); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -165,6 +167,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END: look_at_end(state, o); return 0;
     default: return parse_scenario(key, arg, state);
     }
+}
+
+static void warn(const char *text, void *context)
+{
+    (void)context;
+    (void)fputs(text, stderr);
 }
 
 static void draw(uint64_t done, uint64_t total, orr_ms now, void *context)
@@ -525,6 +533,7 @@ static const struct argp_option rows[] = {
     {"param", KEY_PARAM, "NAME=VALUE", 0, "a parameter of the policy", 2},
     {"set", KEY_SET, "PATH=VALUE", 0, "change a value of the scenario", 2},
     {"variant", KEY_VARIANT, "NAME", 0, "a variant of the scenario", 2},
+    {"allow-loss", KEY_LOSS, "SHARE", OPTION_ARG_OPTIONAL, ORR_CLI_LOSS_HELP, 2},
     {"trace", KEY_TRACE, "FILE", 0, "without a scenario: the trace", 2},
     {"format", KEY_FORMAT, "NAME", 0, "its format", 2},
     {"cluster", KEY_CLUSTER, "NxG[:MODEL]", 0, "and nodes; may be given several times", 2},
@@ -567,6 +576,7 @@ int orr_cli_forecast(int argc, char **argv)
     o.ask.study.progress = draw;
     o.ask.study.again = orr_cli_again;
     o.ask.study.context = &progress;
+    o.ask.warn = o.common.quiet ? NULL : warn;
     const char *path = o.ask.scenario.path;
     o.now.history = o.ask.history;
     enum orr_status status = orr_cli_now_open(&o.now, true, &o.ask.scenario, &err);

@@ -10,7 +10,7 @@
 
 #include "cli.h"
 
-enum { KEY_INDEX = 256, KEY_CHUNK, KEY_PARTIAL, KEY_ENGINE, KEY_SLOTS, KEY_FORCE };
+enum { KEY_INDEX = 256, KEY_CHUNK, KEY_PARTIAL, KEY_ENGINE, KEY_SLOTS, KEY_FORCE, KEY_LOSS };
 
 enum { INCOMPLETE = 75 }; /* EX_TEMPFAIL: points are missing; the same command goes on */
 
@@ -18,6 +18,7 @@ struct sweep_options {
     struct orr_cli_common common;
     const char *what, *path, *output, *engine;
     uint32_t jobs, index, chunk, slots;
+    uint32_t allow_loss_ppm;
     bool has_index, partial, force;
 };
 
@@ -79,6 +80,7 @@ static error_t parse_sweep(int key, char *arg, struct argp_state *state)
     case KEY_PARTIAL: o->partial = true; return 0;
     case KEY_ENGINE: o->engine = arg; return 0;
     case KEY_FORCE: o->force = true; return 0;
+    case KEY_LOSS: o->allow_loss_ppm = orr_cli_loss(state, arg); return 0;
     case ARGP_KEY_ARG:
         if (o->what == NULL) {
             o->what = arg;
@@ -170,7 +172,7 @@ static int plan(const struct sweep_options *o)
 {
     struct orr_err err = {0};
     struct orr_sweep sweep;
-    enum orr_status status = orr_sweep_plan(o->path, o->output, &err);
+    enum orr_status status = orr_sweep_plan(o->path, o->output, o->allow_loss_ppm, &err);
     if (status == ORR_OK) {
         status = orr_sweep_open(o->output, &sweep, &err);
     }
@@ -374,6 +376,8 @@ int orr_cli_sweep(int argc, char **argv)
         {"index", KEY_INDEX, "I", 0, "exec: which task, from 0 on", 0},
         {"chunk", KEY_CHUNK, "N", 0, "exec, submit: points a task (default 1)", 0},
         {"partial", KEY_PARTIAL, 0, 0, "merge: leave out points without results", 0},
+        {"allow-loss", KEY_LOSS, "SHARE", OPTION_ARG_OPTIONAL,
+         "plan: in each run, " ORR_CLI_LOSS_HELP, 0},
         {"force", KEY_FORCE, 0, 0, "merge: replace the file", 0},
         {"engine", KEY_ENGINE, "NAME", 0, "submit: slurm, parallel or kubernetes", 0},
         {"slots", KEY_SLOTS, "N", 0, "submit: tasks at a time (default 50)", 0},

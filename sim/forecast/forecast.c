@@ -28,6 +28,7 @@ struct forecast {
     char scratch[4200];                   /* folder of the row; "": there is none */
     const volatile sig_atomic_t *interrupted;
     volatile sig_atomic_t stop;
+    bool has_read;          /* the traces: remarks on them were made */
     enum orr_status status; /* of what was done while the run was held */
     struct orr_err *err;
 };
@@ -396,13 +397,27 @@ static void look(uint64_t done, uint64_t total, orr_ms now, void *context)
     f->stop = f->stop || *f->interrupted;
 }
 
+static void warn(const char *text, void *context)
+{
+    const struct forecast *f = context;
+    f->options->warn(text, f->options->warn_context);
+}
+
+/* The traces are read for each run; remarks on them are made once. */
 static struct orr_point_options options_of(struct forecast *f)
 {
-    return (struct orr_point_options){.scenario = f->scenario,
-                                      .interrupted = &f->stop,
-                                      .reading_interrupted = f->interrupted,
-                                      .progress = look,
-                                      .context = f};
+    const bool warns = f->options->warn != NULL && !f->has_read;
+    f->has_read = true;
+    return (struct orr_point_options){
+        .scenario = f->scenario,
+        /* a row that is asked about is a trace of its own, and may
+         * be one that cannot run */
+        .allow_loss_ppm = f->options->row != NULL ? ORR_LOSS_ALL : f->options->allow_loss_ppm,
+        .warn = warns ? warn : NULL,
+        .interrupted = &f->stop,
+        .reading_interrupted = f->interrupted,
+        .progress = look,
+        .context = f};
 }
 
 /* --- the first run: when did somebody wait? --- */

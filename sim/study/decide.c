@@ -237,7 +237,8 @@ enum orr_status orr_decide(const struct orr_decide_options *options, struct orr_
                                        .to = UINT64_MAX,
                                        .to_ms = ORR_MS_NEVER,
                                        .context = &d};
-    const struct orr_point_options run = {.scenario = options->scenario, .trace = &d.trace};
+    const struct orr_point_options run = {
+        .scenario = options->scenario, .allow_loss_ppm = ORR_LOSS_ALL, .trace = &d.trace};
     enum orr_status status = orr_point_branch(&run, &d.branching, ready, &d.point, err);
     if (status == ORR_OK) {
         char policy[256];

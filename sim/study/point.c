@@ -687,19 +687,17 @@ void orr_point_release(struct orr_point *point)
 
 /* --- runs without results --- */
 
-/* What such a run starts from; rows that cannot run are left out without a word. */
+/* What such a run starts from. */
 static enum orr_status build(const struct orr_scenario_options *scenario,
-                             const volatile sig_atomic_t *interrupted, struct orr_point *point,
+                             const struct orr_world_options *given, struct orr_point *point,
                              struct orr_err *err)
 {
     enum orr_status status = orr_scenario_load(scenario, &point->scenario, err);
     if (status == ORR_OK) {
-        status = orr_point_policies(&point->scenario, NULL, NULL, &point->shards, err);
+        status =
+            orr_point_policies(&point->scenario, given->warn, given->context, &point->shards, err);
     }
-    const struct orr_world_options given = {.allow_loss_ppm = ORR_LOSS_ALL,
-                                            .interrupted = interrupted};
-    return status == ORR_OK ? orr_world_build(&point->scenario, &given, &point->world, err)
-                            : status;
+    return status == ORR_OK ? orr_world_build(&point->scenario, given, &point->world, err) : status;
 }
 
 enum orr_status orr_point_branch(const struct orr_point_options *options,
@@ -709,7 +707,11 @@ enum orr_status orr_point_branch(const struct orr_point_options *options,
                                  struct orr_point *point, struct orr_err *err)
 {
     *point = (struct orr_point){0};
-    enum orr_status status = build(&options->scenario, options->reading_interrupted, point, err);
+    const struct orr_world_options given = {.allow_loss_ppm = options->allow_loss_ppm,
+                                            .interrupted = options->reading_interrupted,
+                                            .warn = options->warn,
+                                            .context = options->context};
+    enum orr_status status = build(&options->scenario, &given, point, err);
     if (status == ORR_OK) {
         status = ready(branching->context, point, err);
     }
@@ -746,8 +748,11 @@ enum orr_status orr_point_probe(struct orr_probe *probe, const volatile sig_atom
     struct watch watching = {.run = &point.run, .interrupted = interrupted};
     const struct orr_point_options options = {
         .interrupted = &watching.stop, .progress = look, .context = &watching};
+    /* the run that it follows was allowed to reject what it did */
+    const struct orr_world_options given = {.allow_loss_ppm = ORR_LOSS_ALL,
+                                            .interrupted = interrupted};
     probe->start_ms = ORR_MS_NONE;
-    enum orr_status status = build(&probe->scenario, interrupted, &point, err);
+    enum orr_status status = build(&probe->scenario, &given, &point, err);
     if (status == ORR_OK) {
         status = change_job(&point.world, &probe->change, err);
     }

@@ -69,6 +69,7 @@ static enum orr_status read_head(struct orr_sweep *sweep, sqlite3 *db, const cha
         sweep->arm_count = (uint32_t)sqlite3_column_int64(row, 6);
         sweep->time_ms = sqlite3_column_int64(row, 7);
         sweep->memory_bytes = (uint64_t)sqlite3_column_int64(row, 8);
+        sweep->allow_loss_ppm = (uint32_t)sqlite3_column_int64(row, 9);
     }
     return status == ORR_OK && (!found || sweep->point_count > ORR_SWEEP__MOST ||
                                 sweep->arm_count > ORR_SWEEP__MOST)
@@ -268,6 +269,7 @@ enum orr_status orr_sweep_run(const struct orr_sweep *sweep, uint32_t first, uin
                                                     .seed = point->seed,
                                                     .seed_given = true},
                                        .output = orr_arena_strndup(&arena, path, strlen(path)),
+                                       .allow_loss_ppm = sweep->allow_loss_ppm,
                                        .force = true}; /* another who runs it writes the same */
     }
     struct todo todo = {sweep, points, options};

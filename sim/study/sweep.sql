@@ -3,7 +3,7 @@
 
 -- name: add_sweep
 INSERT INTO sweep
-VALUES(1,?1,?2,?3,?4,?5,?6,?7,?8,?9);
+VALUES(1,?1,?2,?3,?4,?5,?6,?7,?8,?9,?10);
 
 -- name: add_input
 INSERT OR IGNORE INTO sweep_input
@@ -36,7 +36,8 @@ ORDER BY a.id
 LIMIT 1;
 
 -- name: sweep
-SELECT name, orrery_version, results_schema, folder, folder_way, points, arms, time_ms, memory_bytes
+SELECT name, orrery_version, results_schema, folder, folder_way, points, arms, time_ms, memory_bytes,
+  allow_loss_ppm
 FROM sweep;
 
 -- name: inputs
@@ -102,7 +103,7 @@ VALUES(?1,?2);
 SELECT * FROM sweep ORDER BY rowid;
 
 -- name: copy_sweep
-INSERT INTO sweep VALUES(?,?,?,?,?,?,?,?,?,?);
+INSERT INTO sweep VALUES(?,?,?,?,?,?,?,?,?,?,?);
 
 -- name: read_sweep_input
 SELECT * FROM sweep_input ORDER BY rowid;

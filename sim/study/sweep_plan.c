@@ -229,6 +229,7 @@ static enum orr_status add_sweep(struct plan *plan)
     sqlite3_bind_int64(row, 7, plan->arms);
     sqlite3_bind_int64(row, 8, plan->spec->time_ms);
     sqlite3_bind_int64(row, 9, plan->spec->memory_bytes);
+    sqlite3_bind_int64(row, 10, plan->spec->allow_loss_ppm);
     orr_sweep__insert(&plan->file, row);
     (void)sqlite3_finalize(row);
     row = orr_sweep__prepare(&plan->file, orr_sweep_sql__add_axis);
@@ -274,12 +275,14 @@ static enum orr_status make_folder(const char *path, struct orr_err *err)
                : orr_fail(err, ORR_CANT_CREATE, "%s: %s", path, strerror(errno));
 }
 
-enum orr_status orr_sweep_plan(const char *spec_path, const char *folder, struct orr_err *err)
+enum orr_status orr_sweep_plan(const char *spec_path, const char *folder, uint32_t allow_loss_ppm,
+                               struct orr_err *err)
 {
     struct orr_sweep_spec spec;
     enum orr_status status = orr_sweep_spec_load(spec_path, &spec, err);
     if (status == ORR_OK) {
         const struct orr_scenario_options base = {.path = spec.base};
+        spec.allow_loss_ppm = allow_loss_ppm;
         status = orr_sweep__plan(&spec, &base, NULL, folder, err);
         orr_sweep_spec_release(&spec);
     }

@@ -25,7 +25,7 @@ static struct orr_point_options *runs_of(const struct orr_sweep *sweep,
                                                           .seed = of->seed,
                                                           .seed_given = true},
                                              .output = orr_arena_strndup(arena, path, strlen(path)),
-                                             .allow_loss_ppm = point->allow_loss_ppm,
+                                             .allow_loss_ppm = sweep->allow_loss_ppm,
                                              .check_books = point->check_books,
                                              .totals_only = true,
                                              .warn = i == 0 ? point->warn : NULL,
@@ -37,7 +37,8 @@ static struct orr_point_options *runs_of(const struct orr_sweep *sweep,
 enum orr_status orr_sweep_replicate(const struct orr_point_options *point, uint32_t replicas,
                                     const struct orr_study_options *study, struct orr_err *err)
 {
-    const struct orr_sweep_spec spec = {.replicas = replicas};
+    const struct orr_sweep_spec spec = {.replicas = replicas,
+                                        .allow_loss_ppm = point->allow_loss_ppm};
     struct orr_sweep sweep = {0};
     struct orr_sweep_merged merged;
     struct orr_arena arena;

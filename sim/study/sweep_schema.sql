@@ -8,7 +8,8 @@ CREATE TABLE sweep(
   folder TEXT NOT NULL,             -- of the base, where its traces' names start ...
   folder_way TEXT NOT NULL,         -- ... and the way there from the plan; '': none is known
   points INTEGER NOT NULL, arms INTEGER NOT NULL,
-  time_ms INTEGER NOT NULL, memory_bytes INTEGER NOT NULL -- limits of a run; 0: none
+  time_ms INTEGER NOT NULL, memory_bytes INTEGER NOT NULL, -- limits of a run; 0: none
+  allow_loss_ppm INTEGER NOT NULL   -- of rows that may be rejected in a run; 0: 1 %
 );
 CREATE TABLE sweep_input(            -- traces that points read, as they were when it was planned
   path TEXT PRIMARY KEY, sha256 TEXT NOT NULL

@@ -149,3 +149,9 @@ forecast --trace past.csv --cluster 1x8 --policy fifo --check-against=12 --futur
     fail "forecasts of the past"
 forecast --trace past.csv --cluster 1x8 --policy fifo --check-against=2 --futures 5 --no-progress
 grep -q '80 % intervals cover' out || fail "forecasts of the past in words"
+
+# Rows that cannot run: more than 1 % of them need a word, and what was left out is shown once.
+{ cat past.csv; for i in $(seq 30); do echo "broken$i,1,no number,1,q,u"; done; } >torn.csv
+refuses 65 'more than 1 % (--allow-loss accepts that)' --trace torn.csv --cluster 1x8 --policy fifo --at $now --futures 5 --no-progress
+forecast --trace torn.csv --cluster 1x8 --policy fifo --at $now --futures 5 --no-progress --allow-loss=5%
+[ "$(grep -c 'rows rejected' err)" = 1 ] || fail "what was left out is not shown once: $(cat err)"

@@ -103,6 +103,17 @@ exits 64 plot calm.db depth
 exits 64 plot calm.db map --axis policy --axis nobody
 exits 65 plot calm.db map --metric nobody
 
+# A plan says how many rows its runs may reject.
+{ cat trace.csv; printf 'x,1,none,1,1\ny,1,none,1,1\n'; } >lossy.csv
+sed 's/trace.csv/lossy.csv/' base.yaml >lossy.yaml
+printf 'kind: Sweep\nbase: lossy.yaml\naxes: {policy: {policy.name: [fifo, easy]}}\n' >lossy_exp.yaml
+exits 0 sweep plan lossy_exp.yaml -o lossy
+exits 75 sweep run lossy --no-progress
+grep -q 'allow-loss' out || fail "not said: $(cat out)"
+exits 0 sweep plan lossy_exp.yaml -o lossless --allow-loss=5%
+exits 0 sweep run lossless --no-progress
+exits 0 sweep merge lossless -o lossless.db
+
 # Planned again: the same keys; a folder holds one plan.
 exits 0 sweep plan exp.yaml -o torn
 [ "$(sqlite3 torn/plan.db "SELECT group_concat(key) FROM sweep_point")" = "$(sqlite3 calm/plan.db "SELECT group_concat(key) FROM sweep_point")" ] ||

@@ -30,6 +30,9 @@ struct orr_forecast_options {
     uint32_t rehearsals; /* forecasts of moments before that one, whose misses set the width of
                             intervals; in a check those of earlier moments do, unless this is 0 */
     uint32_t moments;    /* of a check against what came; 0: none */
+    uint32_t allow_loss_ppm; /* as in orr_trace_options */
+    orr_world_warn_fn *warn; /* as in orr_world_options; or NULL */
+    void *warn_context;
     struct orr_study_options study;
 };
 

@@ -30,15 +30,17 @@ struct orr_sweep {
     struct orr_sweep_point *points; /* in the order of the plan: number i is index i */
     const char **scenarios;         /* an arm's resolved text */
     uint32_t point_count, arm_count;
-    orr_ms time_ms;        /* limits of a run; 0: none */
-    uint64_t memory_bytes; /* 0: none */
+    orr_ms time_ms;          /* limits of a run; 0: none */
+    uint64_t memory_bytes;   /* 0: none */
+    uint32_t allow_loss_ppm; /* as in orr_trace_options */
     struct orr_arena arena;
 };
 
 /* Writes the plan of an experiment (sweep_spec.h) into a folder that has none yet, and makes the
- * folder. Every scenario is resolved and checked. ORR_CANT_CREATE, ORR_IO, and what
- * orr_sweep_spec_load and orr_scenario_load fail with; then nothing is left. */
-enum orr_status orr_sweep_plan(const char *spec, const char *folder,
+ * folder. Every scenario is resolved and checked; its runs may reject allow_loss_ppm of the rows,
+ * as in orr_trace_options. ORR_CANT_CREATE, ORR_IO, and what orr_sweep_spec_load and
+ * orr_scenario_load fail with; then nothing is left. */
+enum orr_status orr_sweep_plan(const char *spec, const char *folder, uint32_t allow_loss_ppm,
                                struct orr_err *err) ORR_MUST_USE;
 
 /* The plan in a folder, unless another version of the program made it. ORR_NO_INPUT, ORR_DATA. On

@@ -30,8 +30,9 @@ struct orr_sweep_spec {
     uint32_t replicas; /* seeds from the base's own on */
     orr_ms shake_submit_ms;
     double shake_run;
-    orr_ms time_ms;       /* limit of a run; 0: none */
-    int64_t memory_bytes; /* limit of a run; 0: none */
+    orr_ms time_ms;          /* limit of a run; 0: none */
+    int64_t memory_bytes;    /* limit of a run; 0: none */
+    uint32_t allow_loss_ppm; /* as in orr_trace_options; the experiment does not state it */
     struct orr_arena arena;
 };
 
