@@ -115,30 +115,60 @@ enum orr_job_event {
                         of SUBMITTED, at the time since which it runs, before the first cycle */
 };
 
-/* What the host lends, so that a module linked to nothing can be a policy. */
+/* What the host lends, so that a module linked to nothing can be a policy. Jobs, nodes and groups
+ * are indices, as in the view; a statement (orr_txn) and a view are those of the call that the
+ * policy is in, and neither they nor what they point to is kept. ledger.h and place.h say more of
+ * the function that each member is. */
 struct orr_host {
-    uint32_t abi, size;
+    uint32_t abi, size; /* ORR_POLICY_ABI of the host; bytes of this struct, which only grows */
+
+    /* --- what a cycle decides; ledger.h: orr_txn_ and the name --- */
+    /* Tasks of a group of the job's shape on one node, now. False, and nothing done: no room there,
+     * not allowed there, or not so many left. With ORR_LAW_GANG a job that waits gets its whole
+     * gang in one cycle; a job that does not exist, is not submitted or is over ends the run. */
     bool (*place)(struct orr_txn *, uint32_t job, uint32_t group, uint32_t tasks, uint32_t node);
+    /* The same on room that is idle or being released: nobody else gets it in this cycle. */
     bool (*pipeline)(struct orr_txn *, uint32_t job, uint32_t group, uint32_t tasks, uint32_t node);
-    bool (*evict)(struct orr_txn *, uint32_t job, enum orr_cause cause);
+    bool (*evict)(struct orr_txn *, uint32_t job,
+                  enum orr_cause cause); /* false: it does not run */
+    /* A mark, and all since it taken back. */
     uint32_t (*checkpoint)(const struct orr_txn *);
     void (*rollback)(struct orr_txn *, uint32_t checkpoint);
+    /* Why a pending job stays; holds until the next reason or its start. */
     void (*explain)(struct orr_txn *, uint32_t job, enum orr_reason reason);
+
+    /* --- where a job could go; place.h and ledger.h: orr_place_ and orr_ledger_ --- */
+    /* Places all tasks of the job on as few nodes as can be, as its topology asks: NONE, or why
+     * nothing was placed. */
     enum orr_reason (*place_consolidated)(struct orr_txn *, const struct orr_ledger *,
                                           uint32_t job);
+    /* The node with the fewest idle devices that fits so many tasks, the one with the most idle
+     * devices that fits one; ORR_NONE: there is none. Then how many tasks a node fits. */
     uint32_t (*best_fit)(const struct orr_ledger *, const struct orr_request *, uint32_t tasks);
     uint32_t (*most_idle)(const struct orr_ledger *, const struct orr_request *);
     uint32_t (*room_for)(const struct orr_ledger *, uint32_t node, const struct orr_request *);
-    void *(*alloc)(size_t count, size_t size); /* dies when out of memory */
+
+    /* --- memory of the policy: count elements of size bytes, all 0; ends the program when there is
+     * none left. The policy frees what it got. --- */
+    void *(*alloc)(size_t count, size_t size);
     void (*free)(void *);
+
+    /* The numbers behind a reason, as the books are now; and `explain` with numbers of the policy's
+     * own, made from these. */
     struct orr_proof (*prove)(const struct orr_ledger *, uint32_t job, enum orr_reason reason);
     void (*explain_by)(struct orr_txn *, uint32_t job, enum orr_reason reason,
                        const struct orr_proof *proof);
+
+    /* --- as above, more exactly --- */
     bool (*place_on)(struct orr_txn *, uint32_t job, uint32_t group, uint32_t node,
-                     uint64_t devices);
-    bool (*evict_for)(struct orr_txn *, uint32_t job, enum orr_cause cause, uint32_t beneficiary);
+                     uint64_t devices); /* one task, on the devices of this mask */
+    bool (*evict_for)(struct orr_txn *, uint32_t job, enum orr_cause cause,
+                      uint32_t beneficiary); /* for the sake of this job; ORR_NONE: of none */
     bool (*evict_tasks)(struct orr_txn *, uint32_t job, uint32_t placement, uint32_t tasks,
-                        enum orr_cause cause, uint32_t beneficiary);
+                        enum orr_cause cause,
+                        uint32_t beneficiary); /* of one placement; the job goes on */
+
+    /* --- how jobs get on: what orr_view_progress and orr_view_rate_at (ppm) return --- */
     struct orr_job_progress (*progress)(const struct orr_view *, uint32_t job);
     int64_t (*rate_at)(const struct orr_view *, uint32_t job, const struct orr_seat *,
                        uint32_t count);
