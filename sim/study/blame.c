@@ -61,9 +61,10 @@ static enum orr_status list_suspects(struct blame *b)
         status = o->name != NULL
                      ? orr_fail(b->err, ORR_DATA, "%s: no %s \"%s\" that ran", o->results,
                                 words[o->by], o->name)
-                     : orr_fail(b->err, ORR_DATA, "%s: no job that ran has a %s%s", o->results,
-                                words[o->by],
-                                o->by == ORR_BLAME_USER ? ": ask --by queue, or --by job" : "");
+                     : orr_fail(b->err, ORR_DATA, "%s: %s", o->results,
+                                o->by == ORR_BLAME_USER
+                                    ? "no job that ran has a user: ask --by queue, or --by job"
+                                    : "no job ran, so that nobody made others wait");
     }
     return status;
 }
