@@ -134,7 +134,10 @@ static void step(struct scene *scene, struct orr_rng *rng, orr_ms now)
     } else if (phase == ORR_JOB_PENDING || phase == ORR_JOB_FUTURE) {
         for (bool again = below(rng, 3) == 0; again; again = below(rng, 2) == 0) {
             const uint32_t before = orr_txn_checkpoint(shared->txn); /* tried by another queue */
-            (void)start(shared, below(rng, JOBS));
+            const uint32_t other = below(rng, JOBS);
+            if (shared->ledger->jobs[other].phase != ORR_JOB_FINISHED) {
+                (void)start(shared, other);
+            }
             orr_txn_rollback(shared->txn, before);
         }
         assert_int_equal(start(shared, job) == ORR_REASON_NONE,
