@@ -116,6 +116,8 @@ const char *orr_cli_labelled(char *arg, const char **label);
 #define ORR_CLI_LOSS_HELP                                                                          \
     "go on when more than 1 % of the rows are rejected, up to this share: 5%, 0.05 or any (any "   \
     "where none is given)"
+/* An orr_world_warn_fn: remarks on what is read go to standard error. */
+void orr_cli_warn(const char *text, void *context);
 /* The share of --allow-loss=SHARE, also as the next word; ORR_LOSS_ALL where none is given. */
 uint32_t orr_cli_loss(struct argp_state *state, const char *text);
 

@@ -48,12 +48,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-static void warn(const char *text, void *context)
-{
-    (void)context;
-    (void)fputs(text, stderr);
-}
-
 /* The world's names are copied, so it need not outlive this. */
 static enum orr_status import(const struct audit_options *o, struct orr_schedule *schedule,
                               struct orr_err *err)
@@ -64,7 +58,8 @@ static enum orr_status import(const struct audit_options *o, struct orr_schedule
     if (status != ORR_OK) {
         return status;
     }
-    const struct orr_world_options given = {.allow_loss_ppm = o->allow_loss_ppm, .warn = warn};
+    const struct orr_world_options given = {.allow_loss_ppm = o->allow_loss_ppm,
+                                            .warn = orr_cli_warn};
     status = orr_world_build(&scenario, &given, &world, err);
     if (status == ORR_OK) {
         status = orr_schedule_import(&world, o->schedule, schedule, err);

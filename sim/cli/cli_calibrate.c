@@ -171,12 +171,6 @@ static void print_json(const struct orr_calibration *c, const char *sentence)
     orr_json_close(&json, '}');
 }
 
-static void warn(const char *text, void *context)
-{
-    (void)context;
-    (void)fputs(text, stderr);
-}
-
 static void draw(uint64_t done, uint64_t total, orr_ms now, void *context)
 {
     orr_progress_draw(context, done, total, now);
@@ -232,7 +226,7 @@ int orr_cli_calibrate(int argc, char **argv)
                                         .output = o.output,
                                         .force = o.force,
                                         .allow_loss_ppm = o.allow_loss_ppm,
-                                        .warn = o.common.quiet ? NULL : warn,
+                                        .warn = o.common.quiet ? NULL : orr_cli_warn,
                                         .interrupted = orr_interrupt_catch(),
                                         .progress = draw,
                                         .context = &progress};

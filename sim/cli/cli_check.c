@@ -276,12 +276,6 @@ static int judge(const struct orr_scenario *scenario, const struct orr_world *wo
     return code;
 }
 
-static void warn(const char *text, void *context)
-{
-    (void)context;
-    (void)fputs(text, stderr);
-}
-
 int orr_cli_check(int argc, char **argv)
 {
     struct orr_cli_options options;
@@ -299,11 +293,11 @@ int orr_cli_check(int argc, char **argv)
         0, &options);
     enum orr_status status = orr_scenario_load(&options.scenario, &scenario, &err);
     if (status == ORR_OK) {
-        status = orr_point_policies(&scenario, warn, NULL, &shards, &err);
+        status = orr_point_policies(&scenario, orr_cli_warn, NULL, &shards, &err);
     }
     if (status == ORR_OK) {
         const struct orr_world_options given = {.allow_loss_ppm = options.allow_loss_ppm,
-                                                .warn = warn};
+                                                .warn = orr_cli_warn};
         status = orr_world_build(&scenario, &given, &world, &err);
     }
     if (status == ORR_OK) {

@@ -169,12 +169,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-static void warn(const char *text, void *context)
-{
-    (void)context;
-    (void)fputs(text, stderr);
-}
-
 static void draw(uint64_t done, uint64_t total, orr_ms now, void *context)
 {
     orr_progress_draw(context, done, total, now);
@@ -576,7 +570,7 @@ int orr_cli_forecast(int argc, char **argv)
     o.ask.study.progress = draw;
     o.ask.study.again = orr_cli_again;
     o.ask.study.context = &progress;
-    o.ask.warn = o.common.quiet ? NULL : warn;
+    o.ask.warn = o.common.quiet ? NULL : orr_cli_warn;
     const char *path = o.ask.scenario.path;
     o.now.history = o.ask.history;
     enum orr_status status = orr_cli_now_open(&o.now, true, &o.ask.scenario, &err);

@@ -352,12 +352,6 @@ static enum orr_status write_scenario(FILE *out, const struct init_options *o,
 
 /* --- the verb --------------------------------------------------------------------------------- */
 
-static void warn(const char *text, void *context)
-{
-    (void)context;
-    (void)fputs(text, stderr);
-}
-
 /* The text, or NULL; caller frees it. */
 static char *compose(const struct init_options *o, const struct size *size, struct orr_err *err)
 {
@@ -368,11 +362,11 @@ static char *compose(const struct init_options *o, const struct size *size, stru
     size_t bytes = 0;
     enum orr_status status = orr_scenario_load(&o->scenario, &scenario, err);
     if (status == ORR_OK) { /* is there such a policy? */
-        status = orr_point_policies(&scenario, warn, NULL, &shards, err);
+        status = orr_point_policies(&scenario, orr_cli_warn, NULL, &shards, err);
     }
     if (status == ORR_OK) {
         /* what this cluster cannot take is reported, however much it is */
-        const struct orr_world_options all = {.allow_loss_ppm = ORR_LOSS_ALL, .warn = warn};
+        const struct orr_world_options all = {.allow_loss_ppm = ORR_LOSS_ALL, .warn = orr_cli_warn};
         status = orr_world_build(&scenario, &all, &world, err);
     }
     if (status == ORR_OK) {

@@ -181,6 +181,12 @@ static bool parse_share(const char *text, uint32_t *ppm)
     return true;
 }
 
+void orr_cli_warn(const char *text, void *context)
+{
+    (void)context;
+    (void)fputs(text, stderr);
+}
+
 uint32_t orr_cli_loss(struct argp_state *state, const char *text)
 {
     uint32_t ppm = ORR_LOSS_ALL;
