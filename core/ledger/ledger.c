@@ -80,9 +80,16 @@ void orr_ledger_know(struct orr_ledger *ledger, const struct orr_job_spec *specs
             ledger->unwanted =
                 orr_realloc(ledger->unwanted, ledger->job_capacity, sizeof *ledger->unwanted);
         }
+        if (ledger->suspended != NULL) {
+            ledger->suspended =
+                orr_realloc(ledger->suspended, ledger->job_capacity, sizeof *ledger->suspended);
+        }
     }
     if (job_count > known) {
         memset(&ledger->jobs[known], 0, (job_count - known) * sizeof *ledger->jobs);
+        if (ledger->suspended != NULL) {
+            memset(&ledger->suspended[known], 0, (job_count - known) * sizeof *ledger->suspended);
+        }
         if (ledger->unwanted != NULL) {
             memset(&ledger->unwanted[known], 0, (job_count - known) * sizeof *ledger->unwanted);
         }
@@ -96,6 +103,7 @@ void orr_ledger_close(struct orr_ledger *ledger)
     if (ledger != NULL) {
         orr_free(ledger->jobs);
         orr_free(ledger->unwanted);
+        orr_free(ledger->suspended);
         orr_free(ledger->placements);
         orr_arena_release(&ledger->arena);
         orr_free(ledger);
@@ -146,9 +154,17 @@ void orr_ledger__releasing(struct orr_ledger *ledger, uint32_t node, struct orr_
 void orr_ledger__releasing_of(struct orr_ledger *ledger, const struct orr_request *request,
                               const struct orr_placement *placement, int sign)
 {
-    const struct orr_room room = orr_books__room(request, orr_placement_each(placement));
+    const struct orr_room room = orr_books__held(ledger, request, placement);
     for (uint32_t n = 0; n <= placement->more_nodes; n++) {
         orr_ledger__releasing(ledger, placement->node + n, room, sign);
+    }
+}
+
+/* It holds nothing any more: there is nothing to give back that it gave before. */
+static void forget_suspended(struct orr_ledger *ledger, uint32_t job)
+{
+    if (ledger->suspended != NULL) {
+        ledger->suspended[job] = false;
     }
 }
 
@@ -176,6 +192,7 @@ void orr_ledger_finish_late(struct orr_ledger *ledger, uint32_t job, orr_ms end,
         end_placement(ledger, &ledger->placements[p], now);
     }
     ledger->running_jobs -= state->phase == ORR_JOB_RUNNING;
+    forget_suspended(ledger, job);
     state->phase = ORR_JOB_FINISHED;
     state->end_ms = end;
 }
@@ -317,6 +334,7 @@ uint32_t orr_ledger_release(struct orr_ledger *ledger, uint32_t job, orr_ms now)
     state->leaving_tasks -= released;
     if (state->phase == ORR_JOB_RELEASING && state->placement == ORR_NONE) {
         state->phase = ORR_JOB_PENDING;
+        forget_suspended(ledger, job);
         ledger->pending_jobs++;
         orr_use__pending(ledger, job, 1);
     }

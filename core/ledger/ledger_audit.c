@@ -78,7 +78,7 @@ static bool add_devices(struct audit *a, const struct orr_placement *placement, 
 static bool add_nodes(struct audit *a, const struct orr_placement *placement,
                       const struct orr_request *request)
 {
-    const struct orr_room room = orr_books__room(request, orr_placement_each(placement));
+    const struct orr_room room = orr_books__held(a->ledger, request, placement);
     for (uint32_t n = placement->node; n <= placement->node + placement->more_nodes; n++) {
         add_room(&a->used[n], &room);
         if (request->gpu_ask != ORR_GPU_NONE) {

@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include <orrery/base/mem.h>
+
 static bool is_sharing(const struct orr_request *request)
 {
     return request->gpu_ask == ORR_GPU_FRACTION || request->gpu_ask == ORR_GPU_MEMORY;
@@ -287,6 +289,57 @@ bool orr_books__take(struct orr_ledger *ledger, const struct orr_request *reques
     return true;
 }
 
+struct orr_room orr_books__held(const struct orr_ledger *ledger, const struct orr_request *request,
+                                const struct orr_placement *placement)
+{
+    struct orr_room room = orr_books__room(request, orr_placement_each(placement));
+    room.cpu_milli = orr_ledger_is_suspended(ledger, placement->job) ? 0 : room.cpu_milli;
+    return room;
+}
+
+/* Adds sign * the CPU that the job's tasks ask to what its nodes have idle. */
+static void charge_cpu(struct orr_ledger *ledger, uint32_t job, int sign)
+{
+    for (uint32_t p = ledger->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
+        const struct orr_placement *placement = &ledger->placements[p];
+        const int64_t cpu = orr_placement_each(placement) *
+                            orr_ledger__request(ledger, job, placement->group)->cpu_milli;
+        for (uint32_t n = placement->node; n <= placement->node + placement->more_nodes; n++) {
+            unheld(ledger, n)->cpu_milli += sign * cpu;
+            orr_index__move(ledger, n, ledger->idle[n].gpus);
+        }
+    }
+}
+
+/* Is no node of the job short of CPU? Pipelined tasks have claims on what is idle. */
+static bool has_cpu(struct orr_ledger *ledger, uint32_t job)
+{
+    for (uint32_t p = ledger->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
+        const struct orr_placement *placement = &ledger->placements[p];
+        for (uint32_t n = placement->node; n <= placement->node + placement->more_nodes; n++) {
+            const int64_t claimed = ledger->releasing[n].cpu_milli;
+            if (unheld(ledger, n)->cpu_milli + (claimed < 0 ? claimed : 0) < 0) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+bool orr_books__set_suspended(struct orr_ledger *ledger, uint32_t job, bool suspended)
+{
+    if (ledger->suspended == NULL) {
+        ledger->suspended = orr_zalloc(ledger->job_capacity, sizeof *ledger->suspended);
+    }
+    charge_cpu(ledger, job, suspended ? 1 : -1);
+    if (!suspended && !has_cpu(ledger, job)) {
+        charge_cpu(ledger, job, 1);
+        return false;
+    }
+    ledger->suspended[job] = suspended;
+    return true;
+}
+
 static void give_node(struct orr_ledger *ledger, const struct orr_request *request, uint32_t node,
                       uint64_t devices, uint32_t tasks)
 {
@@ -308,6 +361,9 @@ void orr_books__give(struct orr_ledger *ledger, const struct orr_request *reques
     const uint32_t each = orr_placement_each(placement);
     for (uint32_t n = 0; n <= placement->more_nodes; n++) {
         give_node(ledger, request, placement->node + n, placement->devices, each);
+        if (orr_ledger_is_suspended(ledger, placement->job)) { /* it gave its CPU before */
+            unheld(ledger, placement->node + n)->cpu_milli -= each * request->cpu_milli;
+        }
     }
 }
 

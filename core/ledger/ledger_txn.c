@@ -13,7 +13,9 @@ enum op_kind {
     OP_PLACE,
     OP_PIPELINE,
     OP_LEAVE, /* a placement, or what was split off one, is leaving */
-    OP_EVICT  /* the job is: follows the OP_LEAVE of all it had */
+    OP_EVICT, /* the job is: follows the OP_LEAVE of all it had */
+    OP_SUSPEND,
+    OP_RESUME
 };
 
 struct op {
@@ -24,7 +26,7 @@ struct op {
     uint32_t job;
     uint32_t node, tasks, group; /* PLACE, PIPELINE */
     uint32_t placement;          /* LEAVE: what leaves */
-    uint32_t beneficiary;        /* LEAVE, EVICT */
+    uint32_t beneficiary;        /* LEAVE, EVICT, SUSPEND */
     uint32_t moved;              /* EVICT, LEAVE without one: tasks that get another place */
 };
 
@@ -34,6 +36,7 @@ struct orr_txn {
     const uint32_t *shard_laws; /* per shard; NULL: the same everywhere */
     bool joins;                 /* placements on nodes in a row, at each commit */
     bool as_given;              /* what is placed runs, its gang complete or not */
+    bool suspends;              /* jobs may be suspended */
     struct op *ops;
     uint32_t op_count, op_capacity;
     uint32_t committed; /* ops before this one are committed; only pipelines are kept there */
@@ -63,6 +66,11 @@ void orr_txn_set_shard_laws(struct orr_txn *txn, const uint32_t *laws)
 void orr_txn_take_as_given(struct orr_txn *txn, bool as_given)
 {
     txn->as_given = as_given;
+}
+
+void orr_txn_let_suspend(struct orr_txn *txn)
+{
+    txn->suspends = true;
 }
 
 void orr_txn_join_nodes(struct orr_txn *txn)
@@ -142,6 +150,7 @@ static bool can_act(const struct orr_ledger *ledger, uint32_t job, uint32_t grou
     }
     uint8_t phase = ledger->jobs[job].phase;
     return (phase == ORR_JOB_PENDING || phase == ORR_JOB_RUNNING) &&
+           !orr_ledger_is_suspended(ledger, job) &&
            group < orr_ledger__shape(ledger, job)->group_count && tasks > 0 &&
            tasks <= tasks_left(ledger, job, group);
 }
@@ -348,6 +357,36 @@ bool orr_txn_evict_tasks(struct orr_txn *txn, uint32_t job, uint32_t placement, 
     return true;
 }
 
+/* Suspends the job, or has it go on. */
+static bool set_suspended(struct orr_txn *txn, const struct op *op, const char *what)
+{
+    struct orr_ledger *ledger = txn->ledger;
+    const bool suspends = op->kind == OP_SUSPEND;
+    if (!txn->suspends) {
+        note_wrong(txn, op->job, "is %s by a policy that does not say that it suspends jobs", what);
+    }
+    if (!is_there(txn, op->job, what) || ledger->jobs[op->job].phase != ORR_JOB_RUNNING ||
+        orr_ledger_is_suspended(ledger, op->job) == suspends ||
+        ledger->jobs[op->job].leaving_tasks > 0 ||
+        !orr_books__set_suspended(ledger, op->job, suspends)) {
+        return false;
+    }
+    journal(txn, *op);
+    return true;
+}
+
+bool orr_txn_suspend(struct orr_txn *txn, uint32_t job, uint32_t beneficiary)
+{
+    return set_suspended(
+        txn, &(struct op){.kind = OP_SUSPEND, .job = job, .beneficiary = beneficiary}, "suspended");
+}
+
+bool orr_txn_resume(struct orr_txn *txn, uint32_t job)
+{
+    return set_suspended(txn, &(struct op){.kind = OP_RESUME, .job = job, .beneficiary = ORR_NONE},
+                         "resumed");
+}
+
 void orr_txn_note_moved(struct orr_txn *txn, uint32_t tasks)
 {
     ORR_ASSERT(txn->op_count > txn->committed);
@@ -361,6 +400,13 @@ uint32_t orr_txn_checkpoint(const struct orr_txn *txn)
     return txn->op_count;
 }
 
+static void undo_suspended(struct orr_ledger *ledger, const struct op *op)
+{
+    const bool undone = orr_books__set_suspended(ledger, op->job, op->kind == OP_RESUME);
+    ORR_ASSERT(undone); /* what was done since is undone already: there is the CPU it had */
+    (void)undone;
+}
+
 void orr_txn_rollback(struct orr_txn *txn, uint32_t checkpoint)
 {
     ORR_ASSERT(checkpoint >= txn->committed && checkpoint <= txn->op_count);
@@ -371,6 +417,8 @@ void orr_txn_rollback(struct orr_txn *txn, uint32_t checkpoint)
         case OP_PIPELINE: claim(txn->ledger, op, -1); break;
         case OP_LEAVE: undo_leave(txn->ledger, op); break;
         case OP_EVICT: txn->ledger->jobs[op->job].phase = ORR_JOB_RUNNING; break;
+        case OP_SUSPEND:
+        case OP_RESUME: undo_suspended(txn->ledger, op); break;
         }
     }
 }
@@ -481,11 +529,9 @@ static bool lawful(const struct orr_txn *txn, uint32_t job, struct orr_refusal *
 
 static void decide(struct orr_txn *txn, struct orr_txn_decision decision)
 {
-    static const uint8_t code[] = {[ORR_DEED_START] = 2,
-                                   [ORR_DEED_EVICT] = 3,
-                                   [ORR_DEED_HOLD] = 4,
-                                   [ORR_DEED_GROW] = 5,
-                                   [ORR_DEED_SHRINK] = 6};
+    static const uint8_t code[] = {
+        [ORR_DEED_START] = 2,  [ORR_DEED_EVICT] = 3,   [ORR_DEED_HOLD] = 4,  [ORR_DEED_GROW] = 5,
+        [ORR_DEED_SHRINK] = 6, [ORR_DEED_SUSPEND] = 7, [ORR_DEED_RESUME] = 8};
     txn->decisions = ORR_ROOM_FOR_ONE(txn->decisions, txn->decision_count, txn->decision_capacity);
     txn->decisions[txn->decision_count++] = decision;
     orr_digest_fold(&txn->ledger->digest, (uint64_t)(code[decision.deed]) << 56 |
@@ -611,6 +657,15 @@ static uint32_t settle_run_left(struct orr_txn *txn, uint32_t i)
     return i;
 }
 
+static void settle_suspended(struct orr_txn *txn, const struct op *op)
+{
+    decide(txn, (struct orr_txn_decision){.job = op->job,
+                                          .beneficiary = op->beneficiary,
+                                          .tasks = txn->ledger->jobs[op->job].placed_tasks,
+                                          .deed = op->kind == OP_SUSPEND ? ORR_DEED_SUSPEND
+                                                                         : ORR_DEED_RESUME});
+}
+
 /* How many placements the commit makes, one after the other at the end of all; 0: others are among
  * them. */
 static uint32_t placements_made(const struct orr_txn *txn)
@@ -635,6 +690,8 @@ static uint32_t settle_all(struct orr_txn *txn, orr_ms now)
         case OP_LEAVE:
         case OP_EVICT: i = settle_run_left(txn, i); break;
         case OP_PIPELINE: txn->ops[kept++] = txn->ops[i]; break;
+        case OP_SUSPEND:
+        case OP_RESUME: settle_suspended(txn, &txn->ops[i]); break;
         }
     }
     return kept;

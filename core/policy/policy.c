@@ -29,6 +29,8 @@ const struct orr_host *orr_policy_host(void)
         .place_on = orr_txn_place_on,
         .evict_for = orr_txn_evict_for,
         .evict_tasks = orr_txn_evict_tasks,
+        .suspend = orr_txn_suspend,
+        .resume = orr_txn_resume,
         .progress = orr_view_progress,
         .rate_at = orr_view_rate_at,
     };
@@ -91,6 +93,11 @@ int64_t orr_view_rate_at(const struct orr_view *view, uint32_t job, const struct
 uint32_t orr_policy_laws(const struct orr_policy *policy, const void *params)
 {
     return HAS(policy, laws_with) ? policy->laws_with(params) : policy->laws;
+}
+
+bool orr_policy_suspends(const struct orr_policy *policy, const void *params)
+{
+    return HAS(policy, suspends) && policy->suspends(params);
 }
 
 orr_ms orr_policy_stale_grace_ms(const struct orr_policy *policy, const void *params)

@@ -60,6 +60,14 @@ static bool is_limited(const struct slurm *slurm, const struct orr_view *view,
     return orr_slurm__limits(slurm, view, record->job, record->partition, phase) != ORR_REASON_NONE;
 }
 
+static void count_start(struct cycle *cycle)
+{
+    const int64_t most = cycle->slurm->conf.bf_max_job_start;
+    cycle->fewer = true;
+    cycle->started++;
+    cycle->over = most > 0 && cycle->started >= most;
+}
+
 static bool start(struct cycle *cycle, const struct slurm_record *record)
 {
     struct slurm *slurm = cycle->slurm;
@@ -81,10 +89,7 @@ static bool start(struct cycle *cycle, const struct slurm_record *record)
     }
     if (any) {
         tell(cycle, record, "started", NULL, NULL);
-        cycle->fewer = true;
-        cycle->started++;
-        cycle->over =
-            slurm->conf.bf_max_job_start > 0 && cycle->started >= slurm->conf.bf_max_job_start;
+        count_start(cycle);
     }
     return any;
 }
@@ -165,6 +170,25 @@ static bool reserve(struct cycle *cycle, const struct slurm_record *record, orr_
     return true;
 }
 
+/* Others give it their CPUs, and it starts. */
+static bool suspend(struct cycle *cycle, const struct slurm_record *record)
+{
+    struct slurm *slurm = cycle->slurm;
+    const enum orr_reason why =
+        orr_slurm__suspend(slurm, cycle->view, cycle->txn, record, slurm->usable);
+    if (why == ORR_REASON_NO_CAPACITY) {
+        return false;
+    }
+    slurm->shut_cycle++;
+    if (why != ORR_REASON_NONE) {
+        tell(cycle, record, "limit", "a limit of its QOS or association holds it back", NULL);
+        return true; /* it plans nothing */
+    }
+    tell(cycle, record, "started", "others are suspended for it", NULL);
+    count_start(cycle);
+    return true;
+}
+
 /* Nothing fits now, but would if others lost their nodes: they lose them, and a later pass or cycle
  * starts the job, for which the nodes are kept from records behind it. */
 static bool preempt(struct cycle *cycle, const struct slurm_record *record)
@@ -179,9 +203,11 @@ static bool preempt(struct cycle *cycle, const struct slurm_record *record)
     }
     memcpy(slurm->usable, p->nodes, slurm->words * 8);
     orr_slurm__plan_free(slurm, now, plus(now, lasts), slurm->usable);
-    if (orr_slurm__will_run(slurm, cycle->view, record->job, p, slurm->usable, now) <= now ||
-        !orr_slurm__preempt(slurm, cycle->view, cycle->txn, record, slurm->usable)) {
+    if (orr_slurm__will_run(slurm, cycle->view, record->job, p, slurm->usable, now) <= now) {
         return false;
+    }
+    if (!orr_slurm__preempt(slurm, cycle->view, cycle->txn, record, slurm->usable)) {
+        return suspend(cycle, record);
     }
     slurm->shut_cycle++; /* there is more room than before */
     tell(cycle, record, "preempts", "others lose their nodes for it", NULL);

@@ -231,6 +231,8 @@ struct slurm_job {
     double held[SLURM_TRES_COUNT]; /* of a running one: what it was given, whole nodes included */
     orr_ms grace_end_ms;           /* a victim in its grace; ORR_MS_NEVER: it is none */
     orr_ms end_ms;                 /* of a running one: when its limit ends */
+    orr_ms suspended_ms;           /* since when it is suspended; ORR_MS_NONE: it is not */
+    bool kept;                     /* a suspended one: its CPUs are kept from the record at hand */
 };
 
 struct slurm_record {
@@ -303,6 +305,12 @@ struct slurm_depth { /* records that were tested in this cycle, by number of wha
     uint32_t capacity;
 };
 
+struct slurm_kept { /* of a node: what suspended jobs get back that the record at hand may not
+                       preempt */
+    int64_t cpu_milli;
+    bool whole;
+};
+
 struct slurm_held { /* what a running job holds on one node */
     orr_ms end_ms;
     uint32_t running; /* its place among those that run */
@@ -318,6 +326,7 @@ struct slurm_shut { /* in this cycle of backfill no time until then has nodes fo
 struct slurm_bound { /* of a shape: when its tasks have room, if all nodes of the partition are free
                         of plans */
     uint64_t moves, changes; /* as of which state */
+    uint64_t kept_key;
     uint32_t partition, min_nodes;
     bool exclusive;
     orr_ms earliest_ms;
@@ -343,6 +352,12 @@ struct slurm {
     uint32_t queue_count, queue_capacity;
     uint32_t *running; /* jobs, by the end of their limits, then in order of start */
     uint32_t running_count, running_capacity;
+    uint32_t
+        *suspended; /* of those that run: the higher tier or QOS first, then in order of start */
+    uint32_t suspended_count, suspended_capacity;
+    struct slurm_kept *kept; /* per node, of the record at hand; all 0 unless kept_any */
+    bool kept_any;
+    uint64_t kept_key; /* equal: the same is kept from it, as long as `moves` is the same */
     int64_t next_basic;
     /* clocks */
     orr_ms start_ms;     /* of slurmctld */
@@ -563,12 +578,36 @@ bool orr_slurm__preempts(const struct slurm *slurm); /* at all? */
 /* By tier or QOS; where the victim runs, or would, is victim->partition. */
 bool orr_slurm__can_preempt(const struct slurm *slurm, const struct slurm_record *record,
                             const struct slurm_record *victim);
+/* Lists the running jobs that a record may preempt in slurm->victims, those that would be
+ * suspended or all others, the first to go first; how many they are. */
+uint32_t orr_slurm__list_victims(struct slurm *slurm, const struct orr_view *view,
+                                 const struct slurm_record *record, bool suspended);
 /* Evicts others for a record, or begins their grace; false: that would not help
  * it. */
 bool orr_slurm__preempt(struct slurm *slurm, const struct orr_view *view, struct orr_txn *txn,
                         const struct slurm_record *record, const uint64_t *usable);
 /* Ends victims whose grace was over by a check of time limits. */
 void orr_slurm__end_graces(struct slurm *slurm, const struct orr_view *view, struct orr_txn *txn);
+
+/* slurm_suspend.c */
+/* Has any preemption the mode SUSPEND? */
+bool orr_slurm__suspends(const struct slurm_conf *conf);
+/* From now on rooms are looked at for this job in this partition: CPUs of suspended jobs that it
+ * may not preempt are taken. */
+void orr_slurm__keep_from(struct slurm *slurm, const struct orr_view *view, uint32_t job,
+                          uint32_t partition);
+/* Suspends others for a record and starts it on their CPUs: ORR_REASON_NONE. Else a limit of its
+ * QOS or association, or ORR_REASON_NO_CAPACITY: that would not help it. */
+enum orr_reason orr_slurm__suspend(struct slurm *slurm, const struct orr_view *view,
+                                   struct orr_txn *txn, const struct slurm_record *record,
+                                   const uint64_t *usable);
+/* Those whose CPUs are idle go on. */
+void orr_slurm__resume(struct slurm *slurm, const struct orr_view *view, struct orr_txn *txn);
+/* The job is not suspended any more. */
+void orr_slurm__forget_suspended(struct slurm *slurm, uint32_t job);
+
+/* slurm_policy.c: by node, the jobs that run and hold it whole. */
+void orr_slurm__count_exclusive(struct slurm *slurm, const struct orr_view *view);
 
 /* slurm_topology.c */
 bool orr_slurm__find_in_tree(const struct slurm *slurm, struct slurm_search *search,

@@ -56,7 +56,8 @@ enum key_type {
       "tasks of an array, more are refused at submit; 0: any number")                              \
     X(PreemptType, PREEMPT_TYPE, preempt_type, "preempt/none",                                     \
       "preempt/partition_prio or preempt/qos: who may take whose nodes")                           \
-    X(PreemptMode, PREEMPT_MODE, preempt_mode, "OFF", "REQUEUE, CANCEL, SUSPEND,GANG or OFF")      \
+    X(PreemptMode, PREEMPT_MODE, preempt_mode, "OFF",                                              \
+      "REQUEUE, CANCEL, SUSPEND,GANG (CPUs alone, no GPUs) or OFF")                                \
     X(PreemptExemptTime, TIME, preempt_exempt_ms, "0",                                             \
       "how long a job runs before it may be preempted; of a QOS: its own")                         \
     X(PriorityWeightTRES, TRES, weight_tres, "", "weights by resource: CPU=300,GRES/gpu=1000")     \

@@ -47,6 +47,7 @@ void orr_slurm__started(struct slurm *slurm, const struct orr_view *view, uint32
     j->state = SLURM_RUNS;
     j->runs_in = (uint8_t)partition;
     j->start_ms = view->now;
+    j->suspended_ms = ORR_MS_NONE;
     memcpy(j->held, j->tres, sizeof j->held);
     if (!j->core_placed) {
         orr_slurm__amounts_of_seats(slurm, view, job, partition, j->held);
@@ -179,6 +180,16 @@ static enum orr_reason try_record(struct pass *pass, const struct slurm_record *
     }
     if (!any && enough) {
         j->preempting = orr_slurm__preempt(slurm, pass->view, pass->txn, record, slurm->usable);
+        const enum orr_reason why =
+            j->preempting ? ORR_REASON_NO_CAPACITY
+                          : orr_slurm__suspend(slurm, pass->view, pass->txn, record, slurm->usable);
+        if (why == ORR_REASON_NONE) {
+            pass->started++;
+            return ORR_REASON_NONE;
+        }
+        if (why != ORR_REASON_NO_CAPACITY) {
+            return hold_back(pass, record, why);
+        }
     }
     if (!any && !j->core_placed &&
         !orr_slurm__select_ever(slurm, pass->view, record->job, record->partition)) {

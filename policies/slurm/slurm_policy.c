@@ -73,6 +73,8 @@ static void slurm_close(void *state)
     orr_free(slurm->queue);
     orr_free(slurm->fresh);
     orr_free(slurm->running);
+    orr_free(slurm->suspended);
+    orr_free(slurm->kept);
     orr_free(slurm->left);
     orr_free(slurm->usable);
     orr_free(slurm->failed);
@@ -129,6 +131,7 @@ static enum orr_status slurm_open(const struct orr_host *host, const void *param
     slurm->planned_from = orr_zalloc(nodes + (size_t)1, sizeof *slurm->planned_from);
     slurm->part_planned = orr_zalloc(slurm->conf.partition_count, sizeof *slurm->part_planned);
     slurm->exclusive = orr_zalloc(nodes + (size_t)1, sizeof *slurm->exclusive);
+    slurm->kept = orr_zalloc(nodes + (size_t)1, sizeof *slurm->kept);
     slurm->start_ms = slurm->params->slurmctld_start_ms;
     slurm->last_tick_ms = slurm->last_pass_ms = ORR_MS_NONE;
     slurm->last_backfill_ms = slurm->start_ms; /* its thread sleeps first */
@@ -160,13 +163,15 @@ static void leave_running(struct slurm *slurm, uint32_t job)
 
 /* Exclusive nodes of those that run, counted anew: what a job held is gone when
  * it has ended. */
-static void count_exclusive(struct slurm *slurm, const struct orr_view *view)
+void orr_slurm__count_exclusive(struct slurm *slurm, const struct orr_view *view)
 {
     memset(slurm->exclusive, 0, view->cluster->node_count * sizeof *slurm->exclusive);
     for (uint32_t r = 0; r < slurm->running_count; r++) {
         const uint32_t job = slurm->running[r];
         const struct orr_ledger *ledger = view->ledger;
-        for (uint32_t p = view->jobs[job].placement; slurm->jobs[job].holds_whole && p != ORR_NONE;
+        const bool whole =
+            slurm->jobs[job].holds_whole && slurm->jobs[job].suspended_ms == ORR_MS_NONE;
+        for (uint32_t p = view->jobs[job].placement; whole && p != ORR_NONE;
              p = ledger->placements[p].next) {
             for (uint32_t n = 0; n <= ledger->placements[p].more_nodes; n++) {
                 slurm->exclusive[ledger->placements[p].node + n]++;
@@ -183,11 +188,12 @@ static void stop(struct slurm *slurm, const struct orr_view *view, uint32_t job)
     if (j->state == SLURM_RUNS) {
         orr_slurm__usage_end(slurm, job, view->now);
         leave_running(slurm, job);
+        orr_slurm__forget_suspended(slurm, job);
         if (j->array != ORR_NONE) {
             slurm->array[j->array].running--;
         }
         if (j->holds_whole) {
-            count_exclusive(slurm, view);
+            orr_slurm__count_exclusive(slurm, view);
         }
     }
     j->state = SLURM_UNKNOWN;
@@ -392,6 +398,7 @@ static void slurm_cycle(void *state, const struct orr_view *view, struct orr_txn
         orr_slurm__explain(view, txn, slurm->cancelled[slurm->cancelled_count - 1],
                            ORR_REASON_CANCELLED, ORR_NONE);
     }
+    orr_slurm__resume(slurm, view, txn);
     orr_slurm__end_graces(slurm, view, txn);
     const bool full = full_due(slurm, view->now) == view->now;
     const bool at_tick = full || main_due(slurm, view->now) == view->now;
@@ -436,6 +443,16 @@ static uint32_t slurm_heeds(const void *params)
     return ORR_HEEDS_SECONDS;
 }
 
+static bool slurm_suspends(const void *params)
+{
+    struct slurm_conf conf;
+    struct orr_err err;
+    const bool read = orr_slurm__conf_read(&conf, params, NULL, &err) == ORR_OK;
+    const bool suspends = read && orr_slurm__suspends(&conf);
+    orr_slurm__conf_release(&conf);
+    return suspends;
+}
+
 static void slurm_watch(void *state, const struct orr_watcher *watcher)
 {
     struct slurm *slurm = state;
@@ -461,4 +478,5 @@ const struct orr_policy orr_policy_slurm = {
     .abilities = ORR_ABLE_SCALE | ORR_ABLE_JOINED,
     .heeds = slurm_heeds,
     .watch = slurm_watch,
+    .suspends = slurm_suspends,
 };

@@ -103,22 +103,31 @@ static int by_shared_nodes(const void *a, const void *b, void *context)
     return (x->shared < y->shared) - (x->shared > y->shared);
 }
 
-static uint32_t list_victims(struct slurm *slurm, const struct orr_view *view,
-                             const struct slurm_record *record)
+/* May it be evicted, or suspended, for a record? */
+static bool is_victim(const struct slurm *slurm, const struct orr_view *view,
+                      const struct slurm_record *record, uint32_t job, bool suspended)
+{
+    const struct slurm_job *j = &slurm->jobs[job];
+    const uint8_t mode = mode_of(slurm, job);
+    const struct slurm_record victim = {job, j->runs_in,
+                                        orr_slurm__priority(slurm, job, j->runs_in)};
+    const bool goes = suspended ? mode == SLURM_MODE_SUSPEND && j->suspended_ms == ORR_MS_NONE &&
+                                      !view->specs[job].scales
+                                : mode == SLURM_MODE_REQUEUE || mode == SLURM_MODE_CANCEL;
+    return goes && view->specs[job].preemptible && view->jobs[job].phase == ORR_JOB_RUNNING &&
+           !is_exempt(slurm, j, view->now) && orr_slurm__can_preempt(slurm, record, &victim) &&
+           nodes_of(view, job, slurm->conf.partitions[record->partition].nodes) > 0;
+}
+
+uint32_t orr_slurm__list_victims(struct slurm *slurm, const struct orr_view *view,
+                                 const struct slurm_record *record, bool suspended)
 {
     const struct slurm_conf *conf = &slurm->conf;
-    const struct slurm_partition *p = &conf->partitions[record->partition];
     uint32_t count = 0;
     for (uint32_t r = 0; r < slurm->running_count; r++) {
         const uint32_t job = slurm->running[r];
         const struct slurm_job *j = &slurm->jobs[job];
-        const struct slurm_record victim = {job, j->runs_in,
-                                            orr_slurm__priority(slurm, job, j->runs_in)};
-        const uint8_t mode = mode_of(slurm, job);
-        if (!view->specs[job].preemptible || view->jobs[job].phase != ORR_JOB_RUNNING ||
-            (mode != SLURM_MODE_REQUEUE && mode != SLURM_MODE_CANCEL) ||
-            is_exempt(slurm, j, view->now) || !orr_slurm__can_preempt(slurm, record, &victim) ||
-            nodes_of(view, job, p->nodes) == 0) {
+        if (!is_victim(slurm, view, record, job, suspended)) {
             continue;
         }
         const int64_t rank = conf->preempt_type == SLURM_PREEMPT_QOS && j->qos != ORR_NONE
@@ -127,8 +136,9 @@ static uint32_t list_victims(struct slurm *slurm, const struct orr_view *view,
         slurm->victims = ORR_ROOM_FOR_ONE(slurm->victims, count, slurm->victim_capacity);
         slurm->victims[count++] = (struct slurm_victim){
             job, 0,
-            conf->preempt_youngest_first ? -(j->start_ms / 1000)
-                                         : rank * 65536 + nodes_of(view, job, NULL)};
+            suspended                      ? (conf->preempt_type == SLURM_PREEMPT_QOS ? 0 : rank)
+            : conf->preempt_youngest_first ? -(j->start_ms / 1000)
+                                           : rank * 65536 + nodes_of(view, job, NULL)};
     }
     orr_sort(slurm->victims, count, sizeof *slurm->victims, by_key, NULL);
     return count;
@@ -227,7 +237,8 @@ static orr_ms next_check(const struct slurm *slurm, orr_ms at)
 bool orr_slurm__preempt(struct slurm *slurm, const struct orr_view *view, struct orr_txn *txn,
                         const struct slurm_record *record, const uint64_t *usable)
 {
-    const uint32_t count = orr_slurm__preempts(slurm) ? list_victims(slurm, view, record) : 0;
+    const uint32_t count =
+        orr_slurm__preempts(slurm) ? orr_slurm__list_victims(slurm, view, record, false) : 0;
     uint32_t needed = count == 0 ? 0 : take_out(slurm, view, record, usable, count);
     if (needed == 0) {
         return false;

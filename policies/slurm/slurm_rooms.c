@@ -61,6 +61,20 @@ static bool is_idle(const struct orr_view *view, uint32_t node, const struct orr
            room->gpus == full.gpus;
 }
 
+static bool keeps(const struct slurm *slurm)
+{
+    return slurm->kept_any && !slurm->ever;
+}
+
+/* Without what is kept from the record at hand. */
+static struct orr_room left_of(const struct slurm *slurm, uint32_t node,
+                               const struct orr_room *room)
+{
+    struct orr_room left = *room;
+    left.cpu_milli -= keeps(slurm) ? slurm->kept[node].cpu_milli : 0;
+    return left;
+}
+
 /* --- candidates --- */
 
 static struct slurm_candidate candidate_of(const struct slurm *slurm, const struct orr_view *view,
@@ -89,11 +103,13 @@ static struct slurm_candidate candidate_of(const struct slurm *slurm, const stru
 int64_t orr_slurm__tasks_on(const struct slurm *slurm, const struct orr_view *view, uint32_t node,
                             const struct orr_room *room, const struct slurm_want *want)
 {
-    const int64_t tasks = tasks_in(room, want->request);
-    const bool held = slurm->exclusive[node] > 0 &&
-                      !(slurm->in_image && slurm->freed[node] == slurm->image_number);
+    const struct orr_room left = left_of(slurm, node, room);
+    const int64_t tasks = tasks_in(&left, want->request);
+    const bool freed = slurm->in_image && slurm->freed[node] == slurm->image_number;
+    const bool held =
+        (slurm->exclusive[node] > 0 || (keeps(slurm) && slurm->kept[node].whole)) && !freed;
     return tasks > 0 && !held && admits(slurm, view, node, want->request) &&
-                   (!want->whole || is_idle(view, node, room))
+                   (!want->whole || is_idle(view, node, &left))
                ? tasks
                : 0;
 }
@@ -108,8 +124,9 @@ void orr_slurm__list_candidates(const struct slurm *slurm, const struct orr_view
             const uint32_t node = w * 64 + (uint32_t)__builtin_ctzll(bits);
             const int64_t tasks = orr_slurm__tasks_on(slurm, view, node, &rooms[node], want);
             if (tasks > 0) {
+                const struct orr_room left = left_of(slurm, node, &rooms[node]);
                 search->candidates[search->count++] =
-                    candidate_of(slurm, view, node, tasks, &rooms[node], want);
+                    candidate_of(slurm, view, node, tasks, &left, want);
             }
         }
     }

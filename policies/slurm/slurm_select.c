@@ -62,6 +62,7 @@ bool orr_slurm__select(struct slurm *slurm, const struct orr_view *view, uint32_
                        struct orr_room *rooms)
 {
     const struct orr_shape *shape = slurm_shape(view, job);
+    orr_slurm__keep_from(slurm, view, job, (uint32_t)(partition - slurm->conf.partitions));
     slurm->seats.count = 0;
     for (uint32_t g = 0; g < shape->group_count; g++) {
         const struct slurm_want want = orr_slurm__want(slurm, view, job, partition, g);
@@ -120,6 +121,17 @@ void orr_slurm__amounts_of_seats(const struct slurm *slurm, const struct orr_vie
     }
 }
 
+/* Core does not know of suspended jobs that get their CPUs back. */
+static bool leaves_what_is_kept(const struct slurm *slurm, const struct orr_view *view,
+                                const struct orr_placement *placement)
+{
+    const struct slurm_kept *kept = &slurm->kept[placement->node];
+    const struct orr_shape *shape = slurm_shape(view, placement->job);
+    return !slurm->kept_any ||
+           (!kept->whole && (shape->groups[placement->group].request.cpu_milli == 0 ||
+                             view->ledger->idle[placement->node].cpu_milli >= kept->cpu_milli));
+}
+
 /* Core's choice, if it stays within the usable nodes. */
 static bool place_by_core(struct slurm *slurm, const struct orr_view *view, struct orr_txn *txn,
                           uint32_t job, const uint64_t *usable)
@@ -130,7 +142,8 @@ static bool place_by_core(struct slurm *slurm, const struct orr_view *view, stru
          p = view->ledger->placements[p].next) {
         const struct orr_placement *placement = &view->ledger->placements[p];
         within = placement->since_ms != ORR_MS_NONE ||
-                 (slurm_has(usable, placement->node) && slurm->exclusive[placement->node] == 0);
+                 (slurm_has(usable, placement->node) && slurm->exclusive[placement->node] == 0 &&
+                  leaves_what_is_kept(slurm, view, placement));
     }
     if (!within) {
         orr_txn_rollback(txn, begin);
@@ -143,6 +156,7 @@ bool orr_slurm__select_now(struct slurm *slurm, const struct orr_view *view, str
                            const uint64_t *usable)
 {
     if (slurm->jobs[job].core_placed) {
+        orr_slurm__keep_from(slurm, view, job, (uint32_t)(partition - slurm->conf.partitions));
         return place_by_core(slurm, view, txn, job, usable);
     }
     copy_idle(slurm, view);

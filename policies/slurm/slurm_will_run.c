@@ -76,6 +76,7 @@ static void begin_test(struct test *test, uint32_t job, const struct slurm_parti
     struct slurm *slurm = test->slurm;
     slurm->image_number++;
     slurm->in_image = true;
+    orr_slurm__keep_from(slurm, test->view, job, (uint32_t)(partition - slurm->conf.partitions));
     test->want = orr_slurm__want(slurm, test->view, job, partition, 0);
     list_held(slurm, test->view);
     for (uint32_t w = 0; w < slurm->words; w++) {
@@ -89,6 +90,12 @@ static void begin_test(struct test *test, uint32_t job, const struct slurm_parti
     }
 }
 
+static bool gave_cpu(const struct slurm *slurm, const struct slurm_held *held)
+{
+    const struct slurm_job *j = &slurm->jobs[slurm->running[held->running]];
+    return j->suspended_ms != ORR_MS_NONE && !j->kept;
+}
+
 /* Gives a node of the image what a job holds there. */
 static void give(struct test *test, const struct slurm_held *held)
 {
@@ -96,7 +103,8 @@ static void give(struct test *test, const struct slurm_held *held)
     const uint32_t node = held->node;
     struct orr_room room = *room_of(test, node);
     const int64_t before = orr_slurm__tasks_on(slurm, test->view, node, &room, &test->want);
-    room.cpu_milli += held->room.cpu_milli;
+    /* what a suspended job gave is in the room, unless it is kept from the job of this test */
+    room.cpu_milli += gave_cpu(slurm, held) ? 0 : held->room.cpu_milli;
     room.mem_bytes += held->room.mem_bytes;
     room.gpus += held->room.gpus;
     room.pods += held->room.pods;
@@ -217,9 +225,10 @@ orr_ms orr_slurm__earliest(struct slurm *slurm, const struct orr_view *view, uin
     struct slurm_bound *bound = &slurm->bounds[shape];
     const struct slurm_partition *p = &slurm->conf.partitions[partition];
     const struct slurm_job *j = &slurm->jobs[job];
+    orr_slurm__keep_from(slurm, view, job, partition);
     if (bound->moves == slurm->moves && bound->changes == view->ledger->changes &&
-        bound->partition == partition && bound->min_nodes == j->min_nodes &&
-        bound->exclusive == j->exclusive) {
+        bound->kept_key == slurm->kept_key && bound->partition == partition &&
+        bound->min_nodes == j->min_nodes && bound->exclusive == j->exclusive) {
         return bound->earliest_ms;
     }
     struct test test = {.slurm = slurm, .view = view, .usable = p->nodes};
@@ -235,7 +244,8 @@ orr_ms orr_slurm__earliest(struct slurm *slurm, const struct orr_view *view, uin
     }
     slurm->in_image = false;
     const bool same = bound->partition == partition && bound->min_nodes == j->min_nodes &&
-                      bound->exclusive == j->exclusive;
+                      bound->exclusive == j->exclusive && bound->kept_key == slurm->kept_key;
+    bound->kept_key = slurm->kept_key;
     bound->moves = slurm->moves;
     bound->changes = view->ledger->changes;
     bound->partition = partition;

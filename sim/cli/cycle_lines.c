@@ -168,11 +168,10 @@ static void put_nodes(struct orr_cycle_lines *lines, uint32_t job)
 
 static void decided(void *context, const struct orr_txn_decision *d)
 {
-    static const char *const deeds[] = {[ORR_DEED_START] = "start",
-                                        [ORR_DEED_HOLD] = "hold",
-                                        [ORR_DEED_GROW] = "grow",
-                                        [ORR_DEED_SHRINK] = "shrink",
-                                        [ORR_DEED_EVICT] = "evict"};
+    static const char *const deeds[] = {
+        [ORR_DEED_START] = "start",   [ORR_DEED_HOLD] = "hold",   [ORR_DEED_GROW] = "grow",
+        [ORR_DEED_SHRINK] = "shrink", [ORR_DEED_EVICT] = "evict", [ORR_DEED_SUSPEND] = "suspend",
+        [ORR_DEED_RESUME] = "resume"};
     struct orr_cycle_lines *lines = context;
     struct orr_json *json = open_line(lines, deeds[d->deed]);
     const bool takes = d->deed == ORR_DEED_SHRINK || d->deed == ORR_DEED_EVICT;
@@ -184,6 +183,8 @@ static void decided(void *context, const struct orr_txn_decision *d)
         orr_json_text(json, "cause", orr_cause_words((enum orr_cause)d->cause));
         put_job(lines, "for_job", d->beneficiary);
         orr_json_int(json, "moved", d->moved);
+    } else if (d->deed == ORR_DEED_SUSPEND) {
+        put_job(lines, "for_job", d->beneficiary);
     } else {
         put_nodes(lines, d->job);
     }

@@ -549,6 +549,15 @@ static bool begins_in_part(const struct orr_world *world)
     return false;
 }
 
+static bool suspends(const struct orr_engine_options *options, uint32_t shards)
+{
+    bool any = false;
+    for (uint32_t s = 0; s < (shards > 0 ? shards : 1); s++) {
+        any = any || orr_policy_suspends(options->shards[s].policy, options->shards[s].params);
+    }
+    return any;
+}
+
 static struct orr_exec *open_exec(const struct orr_world *world,
                                   const struct orr_engine_options *options,
                                   const struct orr_latency *latency, orr_ms round_ms,
@@ -564,7 +573,8 @@ static struct orr_exec *open_exec(const struct orr_world *world,
                     world->resize_count > 0 || begins_in_part(world),
         .latency = !orr_latency_is_ideal(latency),
         .services = orr_world_has_services(world),
-        .time_sliced = world->time_sliced};
+        .time_sliced = world->time_sliced,
+        .suspends = suspends(options, world->cluster.shards.count)};
     return orr_exec_open(ledger, &setting);
 }
 
@@ -654,6 +664,9 @@ enum orr_status orr_engine_run(const struct orr_world *world,
     if (orr_policy_able(runner.policy, ORR_ABLE_JOINED)) {
         orr_txn_join_nodes(engine.txn);
     }
+    if (suspends(options, shard_count)) {
+        orr_txn_let_suspend(engine.txn);
+    }
     engine.view = (struct orr_view){.cluster = &world->cluster,
                                     .queues = run->queues,
                                     .shapes = &world->shapes,
@@ -697,6 +710,7 @@ enum orr_status orr_engine_run(const struct orr_world *world,
     orr_free(engine.thinks_until_ms);
     orr_free(engine.steps);
     orr_free(engine.done_ms);
+    orr_free(engine.suspended);
     orr_free(engine.delayed);
     orr_heap_release(&engine.heap);
     if (status == ORR_BUG || status == ORR_POLICY) {
@@ -737,6 +751,7 @@ void orr_run_release(struct orr_run *run)
     orr_free(run->cycled_ms);
     orr_free(run->stale_grace_ms);
     orr_free(run->evictions);
+    orr_free(run->suspensions);
     orr_free(run->outages);
     orr_free(run->cordons);
     orr_free(run->times);

@@ -108,7 +108,9 @@ struct engine {
     uint32_t emptying_count;
     struct orr_engine_pools *pools; /* NULL: none is autoscaled */
     struct orr_engine_drain *drain; /* NULL: nothing is moved to empty a node */
-    orr_ms instant_ms;              /* the last one, for counting distinct times */
+    uint32_t *suspended;            /* of run->suspensions: those that last */
+    uint32_t suspended_count, suspended_capacity;
+    orr_ms instant_ms; /* the last one, for counting distinct times */
     struct engine_endless endless;
     struct engine_recur recur;
     uint32_t worn_job;       /* started as often as a job can be; ORR_NONE */
@@ -183,6 +185,12 @@ void orr_engine__want_room(struct engine *engine, uint32_t job);
 void orr_engine__end(struct engine *engine, uint32_t job);
 /* Of a service: which pods ceased to serve now, if some were evicted. */
 void orr_engine__note_left(struct engine *engine, uint32_t job);
+
+/* engine_suspend.c */
+void orr_engine__suspend(struct engine *engine, const struct orr_txn_decision *decision);
+void orr_engine__resume(struct engine *engine, uint32_t job);
+/* It is evicted or ends; nothing if it is not suspended. */
+void orr_engine__end_suspension(struct engine *engine, uint32_t job);
 
 /* engine_follow.c: jobs whose pods come and go while they run */
 /* Who schedules the job. */

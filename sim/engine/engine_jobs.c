@@ -168,6 +168,7 @@ static void free_holds(struct engine *engine, uint32_t job)
 /* A job that was done at `done` gives back what it holds. */
 static inline void leave(struct engine *engine, uint32_t job, orr_ms done)
 {
+    orr_engine__end_suspension(engine, job);
     const struct orr_shape *shape = shape_of(engine, job);
     const struct holding had = holding_of(engine, job);
     orr_ms now = engine->view.now;
@@ -483,6 +484,9 @@ void orr_engine__lose_tasks(struct engine *engine, const struct orr_txn_decision
                               .whole = whole,
                               .gone_ms = gone};
     engine->outlasts = true; /* its finish is stale */
+    if (whole) {
+        orr_engine__end_suspension(engine, job);
+    }
     orr_engine__note_left(engine, job);
     orr_ledger_set_release(engine->ledger, job, gone);
     if (!whole) {
@@ -525,6 +529,15 @@ static bool tell_started(const struct engine *engine, uint32_t job)
            branching->started(branching->context, job, engine->view.now);
 }
 
+static void take_suspension(struct engine *engine, const struct orr_txn_decision *decision)
+{
+    if (decision->deed == ORR_DEED_SUSPEND) {
+        orr_engine__suspend(engine, decision);
+    } else {
+        orr_engine__resume(engine, decision->job);
+    }
+}
+
 /* What the policy's commits mean for time: finishes to come, room to be released. */
 void orr_engine__take_decisions(struct engine *engine)
 {
@@ -532,6 +545,10 @@ void orr_engine__take_decisions(struct engine *engine)
     const struct orr_txn_decision *decisions = orr_txn_decisions(engine->txn, &count);
     for (uint32_t i = 0; i < count; i++) {
         const struct orr_txn_decision *d = &decisions[i];
+        if (d->deed == ORR_DEED_SUSPEND || d->deed == ORR_DEED_RESUME) { /* these take no time */
+            take_suspension(engine, d);
+            continue;
+        }
         bool places = d->deed != ORR_DEED_EVICT && d->deed != ORR_DEED_SHRINK;
         if (places) {
             orr_fold_change(&engine->run->fold, engine->world->specs[d->job].queue,
@@ -558,6 +575,8 @@ void orr_engine__take_decisions(struct engine *engine)
                 engine->view.now + delay +
                     engine->world->terms.items[engine->world->specs[d->job].terms].grace_ms);
             break;
+        case ORR_DEED_SUSPEND:
+        case ORR_DEED_RESUME: break;
         }
     }
     if (count > 0 && engine->scheduler.period_ms > 0) {

@@ -12,9 +12,10 @@ enum mode {
     MODE_IDLE,    /* holds nothing, or only what leaves */
     MODE_WAITING, /* holds part of a gang that never was complete */
     MODE_WORKING,
-    MODE_STALLED, /* below its minimum */
-    MODE_CLOSING, /* evicted, and working until its last checkpoint has to begin */
-    MODE_SERVING  /* a service: each pod that it keeps is of use by itself, until it is over */
+    MODE_STALLED,   /* below its minimum */
+    MODE_SUSPENDED, /* works no more until it is resumed */
+    MODE_CLOSING,   /* evicted, and working until its last checkpoint has to begin */
+    MODE_SERVING    /* a service: each pod that it keeps is of use by itself, until it is over */
 };
 
 enum pause { PAUSE_NONE, PAUSE_RESTART, PAUSE_CHECKPOINT };
@@ -28,6 +29,7 @@ struct orr_exec_job {
     orr_ms bound_ms;       /* no progress and no pause before */
     orr_ms ready_ms;       /* the pause ends here */
     orr_ms work_until_ms;  /* CLOSING */
+    orr_ms suspended_ms;   /* SUSPENDED: since when */
     int64_t mgpu, leaving; /* held by tasks that stay, and by those that leave */
     int64_t unsaved_slow;  /* of unsaved: what a rate below the best took away */
     int64_t rate_ppm;
@@ -67,7 +69,7 @@ static int64_t target_of(const struct orr_exec *exec, uint32_t job)
 
 static bool needed(const struct orr_ledger *ledger, const struct orr_exec_setting *setting)
 {
-    if (setting->failures || setting->latency || setting->services) {
+    if (setting->failures || setting->latency || setting->services || setting->suspends) {
         return true;
     }
     const struct orr_terms_table *terms = setting->terms;
@@ -291,6 +293,7 @@ static void settle(struct orr_exec *exec, uint32_t job, orr_ms now)
     switch ((enum mode)j->mode) {
     case MODE_IDLE: j->from_ms = now; break;
     case MODE_WAITING:
+    case MODE_SUSPENDED:
         j->time.waiting += j->mgpu * wall;
         j->from_ms = now;
         break;
@@ -446,7 +449,8 @@ static void move(struct orr_exec *exec, uint32_t job)
 {
     const struct orr_job_state *state = &exec->ledger->jobs[job];
     orr_exec__leave(exec, job);
-    if (state->phase == ORR_JOB_RUNNING && orr_ledger_is_complete(exec->ledger, job)) {
+    if (state->phase == ORR_JOB_RUNNING && !orr_ledger_is_suspended(exec->ledger, job) &&
+        orr_ledger_is_complete(exec->ledger, job)) {
         orr_exec__join(exec, job);
     }
 }
@@ -542,13 +546,39 @@ bool orr_exec_evict(struct orr_exec *exec, uint32_t job, orr_ms now, orr_ms rele
         return target_of(exec, job) == all_of(exec, job) &&
                orr_exec_finish_ms(exec, job) <= j->work_until_ms;
     }
-    if (j->mode == MODE_WORKING) {
+    if (j->mode == MODE_WORKING || j->mode == MODE_SUSPENDED) {
         interrupt(exec, job, cause);
     }
     j->mode = MODE_IDLE;
     count_held(exec, job);
     orr_exec__leave(exec, job);
     return false;
+}
+
+void orr_exec_suspend(struct orr_exec *exec, uint32_t job, orr_ms now)
+{
+    struct orr_exec_job *j = &exec->jobs[job];
+    settle(exec, job, now);
+    if (j->mode == MODE_WORKING) {
+        j->mode = MODE_SUSPENDED;
+        j->suspended_ms = now;
+        orr_exec__leave(exec, job);
+    }
+}
+
+void orr_exec_resume(struct orr_exec *exec, uint32_t job, orr_ms now)
+{
+    struct orr_exec_job *j = &exec->jobs[job];
+    settle(exec, job, now);
+    if (j->mode == MODE_SUSPENDED) {
+        const orr_ms away = now - j->suspended_ms;
+        const bool bound = j->bound_ms <= j->suspended_ms;
+        j->mode = MODE_WORKING;
+        j->ready_ms += away;
+        j->bound_ms += bound ? 0 : away;
+        move(exec, job);
+        take_rate(exec, job, now);
+    }
 }
 
 void orr_exec_release(struct orr_exec *exec, uint32_t job, orr_ms now)
@@ -719,6 +749,13 @@ static orr_ms start_costs(const struct orr_exec *exec, uint32_t job)
     return exec->ledger->jobs[job].attempts > 0 ? terms->restart_ms : terms->startup_ms;
 }
 
+/* Of one that is suspended. */
+static orr_ms pause_left(const struct orr_exec_job *j)
+{
+    const orr_ms ready = j->pause != PAUSE_NONE ? j->ready_ms : j->bound_ms;
+    return ready > j->suspended_ms ? ready - j->suspended_ms : 0;
+}
+
 void orr_exec_progress(const struct orr_exec *exec, uint32_t job, orr_ms now,
                        struct orr_job_progress *progress)
 {
@@ -739,8 +776,11 @@ void orr_exec_progress(const struct orr_exec *exec, uint32_t job, orr_ms now,
         progress->kept_ms = j.saved / ORR_PPM;
         progress->rate_ppm = j.rate_ppm;
     }
+    const bool suspended = j.mode == MODE_SUSPENDED;
     const orr_ms ready = works ? work_from(&exec->jobs[job]) : 0;
-    progress->pause_ms = works ? (ready > now ? ready - now : 0) : start_costs(exec, job);
+    progress->pause_ms = works       ? (ready > now ? ready - now : 0)
+                         : suspended ? pause_left(&j)
+                                     : start_costs(exec, job);
     progress->kept_ms = keeps || j.mode == MODE_SERVING ? progress->done_ms : progress->kept_ms;
     progress->rate_ppm =
         works && j.pause == PAUSE_NONE && j.bound_ms <= now ? progress->rate_ppm : 0;

@@ -202,6 +202,12 @@ static orr_ms guard_stale_grace_ms(const void *params)
     GUARDED(orr_ms, object, "stale_grace_ms", object->own->stale_grace_ms(own_params(params)));
 }
 
+static bool guard_suspends(const void *params)
+{
+    const struct orr_plugin__object *object = object_of(params);
+    GUARDED(bool, object, "suspends", object->own->suspends(own_params(params)));
+}
+
 static struct orr_bar guard_bars(const void *params, const struct orr_view *view, uint32_t job)
 {
     const struct orr_plugin__object *object = object_of(params);
@@ -258,6 +264,7 @@ static void put_guards(struct orr_plugin__object *made)
     GUARD(shares_of, guard_shares_of);
     GUARD(pruned, guard_pruned);
     GUARD(watch, guard_watch);
+    GUARD(suspends, guard_suspends);
 }
 
 /* Is each default a value of its parameter? */

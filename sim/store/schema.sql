@@ -181,6 +181,11 @@ CREATE TABLE eviction(               -- of a whole job, or of some pods of one t
   used INTEGER,
   moved INTEGER NOT NULL            -- of the pods, those that the same decision gave another place
 );
+CREATE TABLE suspension(             -- times in which a job kept what it held, except for its CPU, and made no progress
+  job INTEGER NOT NULL, from_ms INTEGER NOT NULL,
+  to_ms INTEGER,                    -- it went on, was evicted or ended; NULL: suspended when the run ended
+  for_job INTEGER                   -- for whose sake; NULL: not told
+);
 CREATE TABLE outage(                 -- of nodes
   node INTEGER NOT NULL, from_ms INTEGER NOT NULL, to_ms INTEGER -- NULL: down at the end
 );
@@ -199,7 +204,7 @@ CREATE TABLE job_time(
   stale_gang INTEGER NOT NULL, node_failure INTEGER NOT NULL, max_runtime INTEGER NOT NULL,
   maintenance INTEGER NOT NULL, pods_not_ready INTEGER NOT NULL,
   checkpoint INTEGER NOT NULL, restart INTEGER NOT NULL, -- overhead
-  waiting INTEGER NOT NULL,         -- held by pods while the rest of the gang had no place, or until the round ended
+  waiting INTEGER NOT NULL,         -- held by pods while the rest of the gang had no place, until the round ended, or while the job was suspended
   slow INTEGER NOT NULL,            -- of useful: what a rate below the best for its GPUs took away
   idle INTEGER NOT NULL             -- of the rest of useful: what a session or a service's replica left idle
 );

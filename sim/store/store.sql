@@ -65,6 +65,9 @@ INSERT INTO wanted VALUES(?,?,?,?);
 -- name: eviction
 INSERT INTO eviction VALUES(?,?,?,?,?,?,?,?,?);
 
+-- name: suspension
+INSERT INTO suspension VALUES(?,?,?,?);
+
 -- name: away
 INSERT INTO away VALUES(?,?,?);
 

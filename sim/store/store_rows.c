@@ -407,6 +407,21 @@ static enum orr_status write_evictions(sqlite3 *db, const struct orr_store_input
     return writer_close(&w);
 }
 
+static enum orr_status write_suspensions(sqlite3 *db, const struct orr_store_input *in,
+                                         struct orr_err *err)
+{
+    struct writer w = writer_open(db, orr_store_sql__suspension, err);
+    for (uint32_t i = 0; i < in->run->suspension_count && w.status == ORR_OK; i++) {
+        const struct orr_suspension *s = &in->run->suspensions[i];
+        put_int(&w, s->job);
+        put_int(&w, s->from_ms);
+        put_int_or_null(&w, s->to_ms != ORR_MS_NEVER, s->to_ms);
+        put_int_or_null(&w, s->beneficiary != ORR_NONE, s->beneficiary);
+        put_row(&w);
+    }
+    return writer_close(&w);
+}
+
 /* Of one of the two kinds. */
 static enum orr_status write_out(sqlite3 *db, const struct orr_store_input *in, bool away,
                                  struct orr_err *err)
@@ -552,6 +567,7 @@ enum orr_status orr_store__write_rows(sqlite3 *db, const struct orr_store_input 
                                                   write_attempts,
                                                   write_wanted,
                                                   write_evictions,
+                                                  write_suspensions,
                                                   write_times,
                                                   write_outages,
                                                   write_metrics,

@@ -130,11 +130,10 @@ static void say(struct deciding *d)
 
 static void decided(void *context, const struct orr_txn_decision *one)
 {
-    static const char *const deeds[] = {[ORR_DEED_START] = "start",
-                                        [ORR_DEED_HOLD] = "hold",
-                                        [ORR_DEED_GROW] = "grow",
-                                        [ORR_DEED_SHRINK] = "shrink",
-                                        [ORR_DEED_EVICT] = "evict"};
+    static const char *const deeds[] = {
+        [ORR_DEED_START] = "start",   [ORR_DEED_HOLD] = "hold",   [ORR_DEED_GROW] = "grow",
+        [ORR_DEED_SHRINK] = "shrink", [ORR_DEED_EVICT] = "evict", [ORR_DEED_SUSPEND] = "suspend",
+        [ORR_DEED_RESUME] = "resume"};
     struct deciding *d = context;
     struct orr_decided *out = d->out;
     const bool takes = one->deed == ORR_DEED_SHRINK || one->deed == ORR_DEED_EVICT;

@@ -8,6 +8,20 @@ set -eu
 orrery=$(realpath "$1") work=$2 runs=$(realpath "$3") equal=$4 here=$(cd "$(dirname "$0")" && pwd)
 [ "$equal" = - ] || equal=$(realpath "$equal")
 . "$here/../scratch.sh"
+# Runs the scenario of a folder, again as long as jobs are suspended at other times than before: sleeps sleep on.
+replay() (
+    cd "$1" && cp jobs.csv submitted.csv && : >before
+    for turn in 1 2 3 4 5 6 7 8; do
+        "$orrery" run scenario.yaml --no-progress --check-books --force -o run.db >out 2>err || return
+        sqlite3 -separator , run.db "SELECT name, start_ms / 1e3, from_ms / 1e3, coalesce(to_ms, 1e12) / 1e3
+            FROM suspension JOIN job ON job.id = job ORDER BY job, from_ms" >suspended
+        ! cmp -s suspended before || return 0
+        cp suspended before
+        awk -f "$here/sleeps.awk" suspended submitted.csv >jobs.csv
+    done
+    echo "turn $turn suspends at other times yet" >err
+    return 1
+)
 for run in "$runs"/*/; do
     name=$(basename "$run")
     for rep in r1 r2; do
@@ -23,7 +37,7 @@ for run in "$runs"/*/; do
         awk -v OUT="$name-$rep" -f "$here/cells.awk" -f "$here/scenario.awk" file=cluster "$run/cluster" file=accounts "$run/accounts.txt" \
             file=conf "$run/slurm.conf" file=topology "$topology" file=released "$released" \
             file=starts "$run/$rep/starts.csv" file=jobs "$jobs"
-        (cd "$name-$rep" && "$orrery" run scenario.yaml --no-progress --check-books -o run.db >out 2>err) || {
+        replay "$name-$rep" || {
             cat "$name-$rep/err"
             echo "$name $rep fails"
             continue
@@ -31,10 +45,16 @@ for run in "$runs"/*/; do
         "$orrery" audit "$name-$rep/run.db" >out 2>err || fail "audit of $name $rep"
         "$orrery" export "$name-$rep/run.db" jobs >jobs.csv
         interval=$(sed -n 's/.*bf_interval=\([0-9]*\).*/\1/p' "$run/slurm.conf")
+        [ ! -f "$run/SLICED" ] || interval=1000000
         awk -v INTERVAL="${interval:-30}" -f "$here/cells.awk" -f "$here/compare.awk" "$run/$rep/starts.csv" "$run/$other/starts.csv" jobs.csv >diff
         sqlite3 "$name-$rep/run.db" "SELECT job FROM v_jobs WHERE state = 'refused'" | sed 's/_[0-9]*$//' | sort -u >told
         [ -f "$run/$rep/refused.csv" ] && sed '1d; s/,.*//' "$run/$rep/refused.csv" | sort >refused || : >refused
         cmp -s told refused || echo "refused: $(tr '\n' ' ' <told)not $(tr '\n' ' ' <refused)" >>diff
+        if [ -f "$run/$rep/suspended.csv" ]; then
+            sqlite3 -separator , "$name-$rep/run.db" "SELECT name, (SELECT coalesce(sum(to_ms - from_ms), 0) / 1e3 FROM suspension WHERE job = id)
+                FROM job" | awk -F, 'NR == FNR { is[$1] = $2; next } FNR > 1 && ((d = is[$1] - $2) > 2 || d < -2) {
+                    print $1 " is suspended for " is[$1] " s, not " $2 }' - "$run/$rep/suspended.csv" >>diff
+        fi
         if [ -f "$run/$rep/sprio.csv" ]; then # what the policy told last of a job that waits; elements of an array are alike
             (cd "$name-$rep" && "$orrery" run scenario.yaml -q --no-progress --force --trace-cycles 1..1000000 -o told.db) |
                 sed -n 's/.*"at_s": *\([0-9.]*\),.*"event": *"job",.*"job": *"\([A-Za-z0-9]*\)[^"]*",.*"priority": *\([0-9]*\).*/\1,\2,\3/p' >told.csv

@@ -108,6 +108,7 @@ struct orr_ledger {
     struct orr_ledger_world world;
     struct orr_job_state *jobs;
     uint32_t *unwanted;         /* per job; NULL: no job has any; orr_ledger_unwanted */
+    bool *suspended;            /* per job; NULL: none ever was; orr_ledger_is_suspended */
     struct orr_room *idle;      /* per node */
     struct orr_room *releasing; /* per node; below zero when pipelined tasks claim idle room */
     uint64_t *free_devices;     /* per node; bit set: nobody uses the device */
@@ -156,6 +157,12 @@ void orr_ledger_set_unwanted(struct orr_ledger *ledger, uint32_t job, uint32_t t
 static inline uint32_t orr_ledger_unwanted(const struct orr_ledger *ledger, uint32_t job)
 {
     return ledger->unwanted == NULL ? 0 : ledger->unwanted[job];
+}
+/* Is the job suspended? It runs on in the books and holds what it held, except for its CPU, which
+ * is idle; it makes no progress. */
+static inline bool orr_ledger_is_suspended(const struct orr_ledger *ledger, uint32_t job)
+{
+    return ledger->suspended != NULL && ledger->suspended[job];
 }
 /* Tasks that a job which scales wants, and neither holds nor is losing. */
 uint32_t orr_ledger_lacks(const struct orr_ledger *ledger, uint32_t job);
@@ -273,6 +280,8 @@ void orr_txn_set_shard_laws(struct orr_txn *txn, const uint32_t *laws);
  * is placed: the state that a run begins from is given. Its laws are switched off apart from this.
  */
 void orr_txn_take_as_given(struct orr_txn *txn, bool as_given);
+/* Jobs may be suspended; else doing so has the next commit refuse all. */
+void orr_txn_let_suspend(struct orr_txn *txn);
 /* Commits may join what a job that cannot shrink got on nodes in a row to one placement. Then
  * nobody may keep the index of a placement past a commit. */
 void orr_txn_join_nodes(struct orr_txn *txn);
@@ -300,6 +309,13 @@ bool orr_txn_evict_for(struct orr_txn *txn, uint32_t job, enum orr_cause cause,
  * there, or that is a part of what is on several nodes (orr_ledger_part). */
 bool orr_txn_evict_tasks(struct orr_txn *txn, uint32_t job, uint32_t placement, uint32_t tasks,
                          enum orr_cause cause, uint32_t beneficiary);
+/* Suspends a running job: its CPU becomes idle, all else it holds stays its own, and it makes no
+ * progress. For the sake of a job, or ORR_NONE. False, and nothing done: it does not run, is
+ * suspended already, or tasks of it are leaving. */
+bool orr_txn_suspend(struct orr_txn *txn, uint32_t job, uint32_t beneficiary);
+/* A suspended job goes on where it is, on the devices it had. False, and nothing done: it is not
+ * suspended, tasks of it are leaving, or a node of it has too little idle CPU. */
+bool orr_txn_resume(struct orr_txn *txn, uint32_t job);
 /* Of the tasks that the eviction just made takes, so many get another place by the same decision.
  * For the record only: nothing is claimed for them. */
 void orr_txn_note_moved(struct orr_txn *txn, uint32_t tasks);
@@ -309,16 +325,18 @@ void orr_txn_rollback(struct orr_txn *txn, uint32_t checkpoint);
 bool orr_txn_commit(struct orr_txn *txn, orr_ms now, struct orr_refusal *refusal) ORR_MUST_USE;
 /* What the commits of this cycle did, in order; borrowed until the next cycle. */
 enum orr_deed {
-    ORR_DEED_START,  /* the gang has its tasks: it runs */
-    ORR_DEED_HOLD,   /* tasks were placed, but the gang is not complete */
-    ORR_DEED_GROW,   /* tasks were added to a job that runs */
-    ORR_DEED_SHRINK, /* some of its tasks were evicted */
-    ORR_DEED_EVICT   /* all of them */
+    ORR_DEED_START,   /* the gang has its tasks: it runs */
+    ORR_DEED_HOLD,    /* tasks were placed, but the gang is not complete */
+    ORR_DEED_GROW,    /* tasks were added to a job that runs */
+    ORR_DEED_SHRINK,  /* some of its tasks were evicted */
+    ORR_DEED_EVICT,   /* all of them */
+    ORR_DEED_SUSPEND, /* it keeps its tasks, and gives its CPU */
+    ORR_DEED_RESUME
 };
 struct orr_txn_decision {
     uint32_t job;
-    uint32_t beneficiary; /* of an eviction: for whose sake, or ORR_NONE */
-    uint32_t tasks;       /* placed or evicted now; EVICT: all it had */
+    uint32_t beneficiary; /* of an eviction or suspension: for whose sake, or ORR_NONE */
+    uint32_t tasks;       /* placed or evicted now; EVICT, SUSPEND, RESUME: all it had */
     uint32_t moved;       /* of tasks evicted now: get another place by the same decision */
     uint8_t deed;         /* enum orr_deed */
     uint8_t cause;        /* enum orr_cause of an eviction */

@@ -172,6 +172,11 @@ struct orr_host {
     struct orr_job_progress (*progress)(const struct orr_view *, uint32_t job);
     int64_t (*rate_at)(const struct orr_view *, uint32_t job, const struct orr_seat *,
                        uint32_t count);
+
+    /* --- by policies that say so (`suspends`): a job stays where it is, gives its CPU and makes no
+     * progress, until it goes on; ledger.h --- */
+    bool (*suspend)(struct orr_txn *, uint32_t job, uint32_t beneficiary);
+    bool (*resume)(struct orr_txn *, uint32_t job);
 };
 const struct orr_host *orr_policy_host(void);
 
@@ -238,6 +243,9 @@ typedef bool orr_policy_pruned_fn(void *state, uint32_t nth, struct orr_policy_p
 /* Asked after each cycle: can it not go on? Then it says why (ORR_PLUGIN), and the run ends there
  * without results. */
 typedef bool orr_policy_failed_fn(void *state, struct orr_err *err);
+
+/* May it suspend jobs with these parameters? Who does not say so must not. */
+typedef bool orr_policy_suspends_fn(const void *params);
 
 /* For parameters that switch a law off: the laws that hold with these. */
 typedef uint32_t orr_policy_laws_fn(const void *params);
@@ -315,6 +323,7 @@ struct orr_policy {
     orr_policy_pruned_fn *pruned;       /* may be NULL: it has no pruners */
     orr_policy_watch_fn *watch;         /* may be NULL: only what it decides can be seen */
     orr_policy_failed_fn *failed;       /* may be NULL: it can always go on */
+    orr_policy_suspends_fn *suspends;   /* may be NULL: it suspends none */
 };
 
 /* How long its rounds are; 0: it does not act in rounds. */
@@ -393,6 +402,8 @@ static inline bool orr_policy_hears_changes(const struct orr_policy *policy,
 
 /* What commits of a run with these parameters are held to. */
 uint32_t orr_policy_laws(const struct orr_policy *policy, const void *params);
+/* False for a policy that suspends none. */
+bool orr_policy_suspends(const struct orr_policy *policy, const void *params);
 /* How long it leaves gangs that run below their minimum, 0 for policies that do not see to them:
  * those are evicted at once. */
 orr_ms orr_policy_stale_grace_ms(const struct orr_policy *policy, const void *params);

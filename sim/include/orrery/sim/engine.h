@@ -73,6 +73,12 @@ struct orr_asked_change { /* of a job whose pods come and go: from then on it as
     uint32_t job, pods;
 };
 
+struct orr_suspension { /* of a job that keeps what it holds, except for its CPU */
+    uint32_t job;
+    uint32_t beneficiary;  /* for whose sake; ORR_NONE: not told */
+    orr_ms from_ms, to_ms; /* it went on, or was evicted; ORR_MS_NEVER: neither in this run */
+};
+
 struct orr_pod_left { /* pods of a service, one placement, are leaving: they serve no more */
     uint32_t placement;
     orr_ms at_ms;
@@ -153,6 +159,8 @@ struct orr_run {
     uint32_t attempt_count, attempt_capacity;
     struct orr_eviction *evictions; /* in order */
     uint32_t eviction_count, eviction_capacity;
+    struct orr_suspension *suspensions; /* in order of from_ms */
+    uint32_t suspension_count, suspension_capacity;
     struct orr_outage *outages; /* in order of from_ms */
     uint32_t outage_count, outage_capacity;
     struct orr_cordon *cordons; /* in order of to_ms */

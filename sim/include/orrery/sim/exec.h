@@ -30,8 +30,8 @@ struct orr_job_time { /* mGPU x ms; the sum of all but slow and idle is what it 
     int64_t lost[ORR_CAUSE_COUNT]; /* worked for nothing, or held without work, because of this */
     int64_t checkpoint;            /* writing checkpoints */
     int64_t restart;               /* starting again */
-    int64_t waiting; /* held by pods that wait: for the rest of their gang, to be bound, or for the
-                        round to end */
+    int64_t waiting; /* held by pods that wait: for the rest of their gang, to be bound, for the
+                        round to end, or until their suspended job goes on */
 };
 int64_t orr_job_time_sum(const struct orr_job_time *time);
 /* Of what it held: the work that is kept, at the best rate; what goodput counts. */
@@ -76,6 +76,7 @@ struct orr_exec_setting { /* all borrowed */
     bool latency;                        /* what is decided takes time to take effect */
     bool services;                       /* there are some */
     bool time_sliced; /* tasks on one device share its time, not only its memory */
+    bool suspends;    /* jobs may be suspended */
 };
 
 /* NULL if the run needs none: see above. */
@@ -94,6 +95,10 @@ void orr_exec_bind(struct orr_exec *exec, uint32_t job, orr_ms ready);
  * that: then its finish stands. */
 bool orr_exec_evict(struct orr_exec *exec, uint32_t job, orr_ms now, orr_ms release,
                     enum orr_cause cause);
+/* The job holds what it has without progress from `now` on, until it goes on where it was: pauses
+ * go on with it. */
+void orr_exec_suspend(struct orr_exec *exec, uint32_t job, orr_ms now);
+void orr_exec_resume(struct orr_exec *exec, uint32_t job, orr_ms now);
 /* Jobs whose neighbours on links or devices changed since the last call, ascending; borrowed until
  * then. Call it once an instant, and orr_exec_rerate for each. */
 const uint32_t *orr_exec_affected(struct orr_exec *exec, uint32_t *count);
