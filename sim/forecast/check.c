@@ -196,19 +196,41 @@ static double scaled(orr_ms at, orr_ms now)
     return log1p((double)(at > now ? at - now : 0) / 60000.0);
 }
 
-/* What it missed by, as far as that is known now; false: it is not. */
-static bool miss_of(const struct forecast_of *forecast, orr_ms now, double *low, double *high)
+/* What is beyond the horizon, from a moment, is at it: futures do not go further. */
+static double place(orr_ms at, orr_ms now, orr_ms horizon_ms)
 {
-    const double least = 0.02;
+    return scaled(at - now > horizon_ms ? now + horizon_ms : at, now);
+}
+
+struct sides { /* of an interval, from its median */
+    double middle, low, high;
+};
+
+/* A side of no width, for all futures agree or are beyond the horizon, is one too: what is sure by
+ * them alone is known to a fifth of the time. */
+static struct sides sides_of(orr_ms low, orr_ms median, orr_ms high, orr_ms now, orr_ms horizon_ms)
+{
+    const double least = 0.2, middle = place(median, now, horizon_ms);
+    return (struct sides){.middle = middle,
+                          .low = fmax(middle - place(low, now, horizon_ms), least),
+                          .high = fmax(place(high, now, horizon_ms) - middle, least)};
+}
+
+/* What it missed by, as far as that is known now; false: it is not. */
+static bool miss_of(const struct forecast_of *forecast, orr_ms now, orr_ms horizon_ms, double *low,
+                    double *high)
+{
+    const orr_ms then = forecast->now_ms, end = then + horizon_ms;
+    const orr_ms last = forecast->plain_high_ms < end ? forecast->plain_high_ms : end;
     const bool open = forecast->start_ms > now;
-    if (forecast->median_ms == ORR_MS_NEVER || forecast->plain_high_ms == ORR_MS_NEVER ||
-        (open && now <= forecast->plain_high_ms)) {
+    if (open && now <= last) {
         return false;
     }
-    const double middle = scaled(forecast->median_ms, forecast->now_ms);
-    const double off = scaled(open ? now : forecast->start_ms, forecast->now_ms) - middle;
-    *low = -off / fmax(middle - scaled(forecast->plain_low_ms, forecast->now_ms), least);
-    *high = off / fmax(scaled(forecast->plain_high_ms, forecast->now_ms) - middle, least);
+    const struct sides sides = sides_of(forecast->plain_low_ms, forecast->median_ms,
+                                        forecast->plain_high_ms, then, horizon_ms);
+    const double off = place(open ? now : forecast->start_ms, then, horizon_ms) - sides.middle;
+    *low = -off / sides.low;
+    *high = off / sides.high;
     return true;
 }
 
@@ -238,7 +260,8 @@ static double nine_of_ten(struct miss *misses, uint32_t count)
 }
 
 /* A moment at which many wait counts as that of some. */
-static void list_misses(const struct orr_forecast__check *check, orr_ms now, struct misses *misses)
+static void list_misses(const struct orr_forecast__check *check, orr_ms now, orr_ms horizon_ms,
+                        struct misses *misses)
 {
     for (uint32_t first = 0, next = 0; first < check->forecast_count; first = next) {
         const uint32_t before = misses->count;
@@ -246,8 +269,8 @@ static void list_misses(const struct orr_forecast__check *check, orr_ms now, str
                            check->forecasts[next].moment == check->forecasts[first].moment;
              next++) {
             const uint32_t at = misses->count;
-            misses->count +=
-                miss_of(&check->forecasts[next], now, &misses->low[at].by, &misses->high[at].by);
+            misses->count += miss_of(&check->forecasts[next], now, horizon_ms, &misses->low[at].by,
+                                     &misses->high[at].by);
         }
         const uint32_t jobs = misses->count - before;
         misses->moments += jobs > 0;
@@ -259,13 +282,13 @@ static void list_misses(const struct orr_forecast__check *check, orr_ms now, str
 }
 
 struct orr_forecast__stretch orr_forecast__stretch(const struct orr_forecast__check *check,
-                                                   orr_ms now)
+                                                   orr_ms now, orr_ms horizon_ms)
 {
     struct orr_forecast__stretch stretch = {1.0, 1.0};
     struct misses misses = {
         .low = orr_zalloc(check->forecast_count + (size_t)1, sizeof *misses.low),
         .high = orr_zalloc(check->forecast_count + (size_t)1, sizeof *misses.high)};
-    list_misses(check, now, &misses);
+    list_misses(check, now, horizon_ms, &misses);
     if (misses.moments >= MOMENTS_LEAST) {
         stretch.low = nine_of_ten(misses.low, misses.count);
         stretch.high = nine_of_ten(misses.high, misses.count);
@@ -275,23 +298,21 @@ struct orr_forecast__stretch orr_forecast__stretch(const struct orr_forecast__ch
     return stretch;
 }
 
-/* A time as far from the middle as that, times the stretch. */
-static orr_ms moved(orr_ms at, double middle, double stretch, orr_ms now)
+/* The time at a place on that scale. */
+static orr_ms time_at(double place, orr_ms now)
 {
-    const double to = middle + stretch * (scaled(at, now) - middle);
-    return stretch == 1.0 ? at : now + (orr_ms)(60000.0 * expm1(fmax(to, 0.0)) + 0.5);
+    return now + (orr_ms)(60000.0 * expm1(fmax(place, 0.0)) + 0.5);
 }
 
 void orr_forecast__widen(const struct orr_forecast__stretch *stretch, orr_ms now, orr_ms horizon_ms,
                          struct orr_forecast_job *job)
 {
-    if (job->median_ms == ORR_MS_NEVER) {
-        return;
+    const struct sides sides = sides_of(job->low_ms, job->median_ms, job->high_ms, now, horizon_ms);
+    if (stretch->low != 1.0) {
+        job->low_ms = time_at(sides.middle - stretch->low * sides.low, now);
     }
-    const double middle = scaled(job->median_ms, now);
-    job->low_ms = moved(job->low_ms, middle, stretch->low, now);
-    if (job->high_ms != ORR_MS_NEVER) {
-        const orr_ms high = moved(job->high_ms, middle, stretch->high, now);
+    if (stretch->high != 1.0 && job->high_ms != ORR_MS_NEVER) {
+        const orr_ms high = time_at(sides.middle + stretch->high * sides.high, now);
         job->high_ms = high - now > horizon_ms ? ORR_MS_NEVER : high;
     }
 }

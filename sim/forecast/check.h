@@ -31,7 +31,7 @@ struct orr_forecast__stretch {
     double low, high;
 };
 struct orr_forecast__stretch orr_forecast__stretch(const struct orr_forecast__check *check,
-                                                   orr_ms now);
+                                                   orr_ms now, orr_ms horizon_ms);
 void orr_forecast__widen(const struct orr_forecast__stretch *stretch, orr_ms now, orr_ms horizon_ms,
                          struct orr_forecast_job *job);
 /* Forecasts of a job at a moment: the one that is printed, and that of the futures alone. */

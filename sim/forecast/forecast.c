@@ -210,7 +210,7 @@ static enum orr_status say_changes(struct forecast *f, const struct orr_forecast
 {
     struct orr_forecast__stretch stretch = {1.0, 1.0};
     if (f->options->rehearsals > 0) {
-        stretch = orr_forecast__stretch(f->check, moment->branch->at_ms);
+        stretch = orr_forecast__stretch(f->check, moment->branch->at_ms, f->options->horizon_ms);
     }
     enum orr_status status = ORR_OK;
     orr_forecast__changes(moment, f->out);
@@ -246,7 +246,7 @@ static void hand_over(struct forecast *f, const struct orr_forecast__moment *mom
     int64_t *starts = orr_alloc(f->options->futures, sizeof *starts);
     struct orr_forecast_job *jobs = orr_arena_alloc(&f->out->arena, moment->count, sizeof *jobs);
     if (f->options->rehearsals > 0) {
-        stretch = orr_forecast__stretch(f->check, now);
+        stretch = orr_forecast__stretch(f->check, now, f->options->horizon_ms);
     }
     for (uint32_t i = 0; i < moment->count; i++) {
         say_times(moment, i, starts, &jobs[i]);
