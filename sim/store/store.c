@@ -202,22 +202,32 @@ static enum orr_status write_all(struct orr_store *store, const struct orr_store
                             : status;
 }
 
+static enum orr_status fail(struct orr_store *store, enum orr_status status, struct orr_err *err)
+{
+    orr_err_prefix(err, "%s", store->path);
+    orr_store_abandon(store);
+    return status;
+}
+
 enum orr_status orr_store_write(struct orr_store *store, const struct orr_store_input *input,
                                 struct orr_err *err)
 {
     enum orr_status status = write_all(store, input, err);
-    if (status == ORR_OK) {
-        if (sqlite3_close(store->db) == SQLITE_OK) {
-            store->db = NULL;
-            status = put_in_place(store, err);
-        } else {
-            status = orr_store__failed(store->db, err);
-        }
+    if (status == ORR_OK && sqlite3_close(store->db) != SQLITE_OK) {
+        status = orr_store__failed(store->db, err);
     }
     if (status != ORR_OK) {
-        orr_err_prefix(err, "%s", store->path);
-        orr_store_abandon(store);
-        return status;
+        return fail(store, status, err);
+    }
+    store->db = NULL;
+    return ORR_OK;
+}
+
+enum orr_status orr_store_keep(struct orr_store *store, struct orr_err *err)
+{
+    const enum orr_status status = put_in_place(store, err);
+    if (status != ORR_OK) {
+        return fail(store, status, err);
     }
     store_free(store);
     return ORR_OK;

@@ -25,7 +25,12 @@ struct slot {
     uint32_t task;
     orr_ms until_ms; /* monotonic: then it is stopped; ORR_MS_NONE: never */
     bool late;       /* it was */
+    bool written;    /* it only syncs its file: another one works beside it */
 };
+
+/* What a process writes to its pipe: at most once that its run is in a file that is to be synced,
+ * which takes as long as the disk does and no CPU time; at its end, before its verdict. */
+enum { SAYS_WRITTEN = 'w', SAYS_END = 'e' };
 
 enum {
     GRACE_MS = 10000, /* for a process that is stopped, to remove what it has not finished */
@@ -51,6 +56,27 @@ static orr_ms monotonic_ms(void)
     struct timespec now;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
     return (orr_ms)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static bool write_whole(int to, const void *bytes, size_t count)
+{
+    const char *at = bytes;
+    while (count > 0) {
+        const ssize_t n = write(to, at, count);
+        if (n <= 0 && errno != EINTR) {
+            return false;
+        }
+        at += n > 0 ? n : 0;
+        count -= n > 0 ? (size_t)n : 0;
+    }
+    return true;
+}
+
+static void tell_written(void *context)
+{
+    const int *to = context;
+    const char says = SAYS_WRITTEN;
+    (void)write_whole(*to, &says, 1); /* who is not there to hear it gets no verdict either */
 }
 
 static void remember_unfinished(const char *temporary, void *context)
@@ -84,11 +110,13 @@ static uint32_t list_others(const struct tasks *tasks, uint32_t task,
     return count;
 }
 
-static struct orr_study__verdict run_point(const struct tasks *tasks, uint32_t task)
+static struct orr_study__verdict run_point(const struct tasks *tasks, uint32_t task, int to)
 {
     struct orr_point_options options = options_of(tasks, task, tasks->first[task]);
     struct orr_point_options *others = orr_alloc(tasks->point_count + (size_t)1, sizeof *others);
     const uint32_t count = list_others(tasks, task, others);
+    options.written = count == 0 ? tell_written : NULL; /* those that share it come after it */
+    options.written_context = &to;
     const struct orr_study__verdict verdict =
         count == 0 ? orr_study__run_alone(&options)
                    : orr_study__run_trunk(&options, others, count, tasks->width);
@@ -126,17 +154,9 @@ static void be_a_task(const struct tasks *tasks, uint32_t task, int to)
     const struct orr_study__verdict verdict = tasks->work != NULL ? run_work(tasks, task)
                                               : tasks->probes != NULL
                                                   ? run_probe(&tasks->probes[task])
-                                                  : run_point(tasks, task);
-    const char *at = (const char *)&verdict;
-    for (size_t left = sizeof verdict; left > 0;) {
-        const ssize_t n = write(to, at, left);
-        if (n <= 0 && errno != EINTR) {
-            _exit(1);
-        }
-        at += n > 0 ? n : 0;
-        left -= n > 0 ? (size_t)n : 0;
-    }
-    _exit(0);
+                                                  : run_point(tasks, task, to);
+    const char says = SAYS_END;
+    _exit(write_whole(to, &says, 1) && write_whole(to, &verdict, sizeof verdict) ? 0 : 1);
 }
 
 static enum orr_status start(const struct tasks *tasks, uint32_t task, struct slot *slot,
@@ -164,6 +184,15 @@ static enum orr_status start(const struct tasks *tasks, uint32_t task, struct sl
                           .task = task,
                           .until_ms = limit_ms > 0 ? monotonic_ms() + limit_ms : ORR_MS_NONE};
     return ORR_OK;
+}
+
+/* The next thing that the process of a task says, or 0 where it ended without a word. */
+static char hear_what(const struct slot *slot)
+{
+    char says = 0;
+    while (read(slot->from, &says, 1) < 0 && errno == EINTR) {
+    }
+    return says;
 }
 
 /* What the process of a task said; false: nothing. `killed` gets the signal that ended it, or 0. */
@@ -262,11 +291,11 @@ static enum orr_status collect(const struct tasks *tasks, struct slot *slot,
 }
 
 /* The time until which to wait at most: -1 without limits. */
-static int patience_ms(const struct slot *slots, uint32_t jobs)
+static int patience_ms(const struct slot *slots, uint32_t count)
 {
     const orr_ms now = monotonic_ms();
     orr_ms least = ORR_MS_NONE;
-    for (uint32_t i = 0; i < jobs; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         if (slots[i].pid != 0 && slots[i].until_ms != ORR_MS_NONE) {
             const orr_ms left = slots[i].until_ms > now ? slots[i].until_ms - now : 0;
             least = least == ORR_MS_NONE || left < least ? left : least;
@@ -276,10 +305,10 @@ static int patience_ms(const struct slot *slots, uint32_t jobs)
 }
 
 /* Asks who is over its time to end, and ends it when it does not. */
-static void stop_late(struct slot *slots, uint32_t jobs)
+static void stop_late(struct slot *slots, uint32_t count)
 {
     const orr_ms now = monotonic_ms();
-    for (uint32_t i = 0; i < jobs; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         struct slot *slot = &slots[i];
         if (slot->pid != 0 && slot->until_ms != ORR_MS_NONE && now >= slot->until_ms) {
             (void)kill(slot->pid, slot->late ? SIGKILL : SIGTERM);
@@ -289,84 +318,128 @@ static void stop_late(struct slot *slots, uint32_t jobs)
     }
 }
 
+struct crew { /* the processes of a study */
+    struct slot *slots;
+    struct pollfd *polled;
+    uint32_t slot_count, jobs;
+    uint32_t running, working; /* processes; those of them that need CPU time */
+    uint32_t *again;           /* tasks whose processes were killed */
+    uint32_t again_count;
+    uint32_t next, done; /* tasks */
+};
+
 /* Waits until the process of some task has something to say; returns its slot. An interrupt is
  * handed on to all. */
-static struct slot *wait_for_one(struct slot *slots, struct pollfd *polled, uint32_t jobs,
-                                 const volatile sig_atomic_t *interrupted)
+static struct slot *wait_for_one(struct crew *crew, const volatile sig_atomic_t *interrupted)
 {
+    struct slot *slots = crew->slots;
     for (;;) {
-        for (uint32_t i = 0; i < jobs; i++) {
-            polled[i] =
+        for (uint32_t i = 0; i < crew->slot_count; i++) {
+            crew->polled[i] =
                 (struct pollfd){.fd = slots[i].pid != 0 ? slots[i].from : -1, .events = POLLIN};
             if (*interrupted && slots[i].pid != 0) { /* perhaps nobody else told it */
                 (void)kill(slots[i].pid, SIGTERM);
             }
         }
-        const int ready = poll(polled, jobs, patience_ms(slots, jobs));
-        for (uint32_t i = 0; ready > 0 && i < jobs; i++) {
-            if (polled[i].revents != 0) {
+        const int ready =
+            poll(crew->polled, crew->slot_count, patience_ms(slots, crew->slot_count));
+        for (uint32_t i = 0; ready > 0 && i < crew->slot_count; i++) {
+            if (crew->polled[i].revents != 0) {
                 return &slots[i];
             }
         }
-        stop_late(slots, jobs);
+        stop_late(slots, crew->slot_count);
     }
 }
 
-static struct slot *free_slot(struct slot *slots, uint32_t jobs)
+/* There are as many that only sync as there are at work, at most. */
+static struct slot *free_slot(const struct crew *crew)
 {
     uint32_t i = 0;
-    while (i < jobs && slots[i].pid != 0) {
+    while (i < crew->slot_count && crew->slots[i].pid != 0) {
         i++;
     }
-    return i < jobs ? &slots[i] : NULL;
+    return i < crew->slot_count && crew->working < crew->jobs ? &crew->slots[i] : NULL;
+}
+
+static uint32_t crew_open(struct crew *crew, const struct tasks *tasks)
+{
+    uint32_t jobs = tasks->options->jobs > 0 ? tasks->options->jobs : 1;
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    if (tasks->options->jobs == 0 && cores > 1) {
+        jobs = (uint32_t)cores;
+    }
+    const uint32_t most = jobs < tasks->count ? jobs : tasks->count;
+    *crew = (struct crew){.jobs = most, .slot_count = 2 * most};
+    crew->slots = orr_zalloc(crew->slot_count + (size_t)1, sizeof *crew->slots);
+    crew->polled = orr_zalloc(crew->slot_count + (size_t)1, sizeof *crew->polled);
+    crew->again = orr_alloc(tasks->count + (size_t)1, sizeof *crew->again);
+    return jobs;
+}
+
+static void crew_close(struct crew *crew)
+{
+    orr_free(crew->again);
+    orr_free(crew->polled);
+    orr_free(crew->slots);
+}
+
+/* Hears some process: then there may be room for the next one, or a task is done. */
+static enum orr_status take_word(struct crew *crew, struct tasks *tasks,
+                                 const volatile sig_atomic_t *interrupted, struct orr_err *err)
+{
+    const struct orr_study_options *options = tasks->options;
+    struct slot *slot = wait_for_one(crew, interrupted);
+    const uint32_t task = slot->task;
+    if (hear_what(slot) == SAYS_WRITTEN) {
+        slot->written = true;
+        crew->working--;
+        return ORR_OK;
+    }
+    bool is_killed = false;
+    crew->working -= slot->written ? 0 : 1;
+    crew->running--;
+    const enum orr_status status = collect(tasks, slot, interrupted, &is_killed, err);
+    if (is_killed) {
+        crew->again[crew->again_count++] = task;
+        if (options->again != NULL) {
+            options->again();
+        }
+        return status;
+    }
+    crew->done++;
+    if (options->progress != NULL) {
+        options->progress(crew->done, tasks->count, ORR_MS_NONE, options->context);
+    }
+    return status;
 }
 
 static enum orr_status run_all(struct tasks *tasks, struct orr_err *err)
 {
-    const struct orr_study_options *options = tasks->options;
-    uint32_t *again = orr_alloc(tasks->count + (size_t)1, sizeof *again), again_count = 0;
-    uint32_t jobs = options->jobs > 0 ? options->jobs : 1;
-    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    if (options->jobs == 0 && cores > 1) {
-        jobs = (uint32_t)cores;
-    }
-    tasks->width = tasks->count > 0 && jobs > tasks->count ? jobs / tasks->count : 1;
-    jobs = jobs < tasks->count ? jobs : tasks->count;
-    struct slot *slots = orr_zalloc(jobs + (size_t)1, sizeof *slots);
-    struct pollfd *polled = orr_zalloc(jobs + (size_t)1, sizeof *polled);
+    struct crew crew;
+    const uint32_t jobs = crew_open(&crew, tasks);
     const volatile sig_atomic_t *interrupted = orr_interrupt_catch();
     enum orr_status status = *interrupted ? orr_fail(err, ORR_INTERRUPTED, "interrupted") : ORR_OK;
-    uint32_t next = 0, done = 0, running = 0;
+    tasks->width = tasks->count > 0 && jobs > tasks->count ? jobs / tasks->count : 1;
     tasks->kills = orr_zalloc(tasks->count + (size_t)1, sizeof *tasks->kills);
-    while (running > 0 || (status == ORR_OK && (next < tasks->count || again_count > 0))) {
-        if (status == ORR_OK && (next < tasks->count || again_count > 0) && running < jobs) {
-            const uint32_t task = again_count > 0 ? again[--again_count] : next++;
-            status = start(tasks, task, free_slot(slots, jobs), err);
-            running += status == ORR_OK;
-            continue;
-        }
-        bool is_killed = false;
-        struct slot *slot = wait_for_one(slots, polled, jobs, interrupted);
-        const uint32_t task = slot->task;
-        const enum orr_status ended = collect(tasks, slot, interrupted, &is_killed, err);
-        status = status == ORR_OK ? ended : status;
-        running--;
-        if (is_killed) {
-            again[again_count++] = task;
-            if (options->again != NULL) {
-                options->again();
-            }
-            continue;
-        }
-        done++;
-        if (options->progress != NULL) {
-            options->progress(done, tasks->count, ORR_MS_NONE, options->context);
+    for (;;) {
+        const bool more = status == ORR_OK && (crew.next < tasks->count || crew.again_count > 0);
+        struct slot *slot = more ? free_slot(&crew) : NULL;
+        if (slot != NULL) {
+            const uint32_t task =
+                crew.again_count > 0 ? crew.again[--crew.again_count] : crew.next++;
+            status = start(tasks, task, slot, err);
+            crew.running += status == ORR_OK;
+            crew.working += status == ORR_OK;
+        } else if (crew.running > 0) {
+            const enum orr_status ended = take_word(&crew, tasks, interrupted, err);
+            status = status == ORR_OK ? ended : status;
+        } else {
+            break;
         }
     }
     orr_free(tasks->kills);
-    orr_free(again);
-    orr_free(polled);
-    orr_free(slots);
+    crew_close(&crew);
     return status;
 }
 

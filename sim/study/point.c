@@ -629,6 +629,16 @@ static enum orr_status build_world(const struct orr_point_options *options, stru
     return status;
 }
 
+static void release_run(struct orr_point *point)
+{
+    orr_summary_release(&point->summary);
+    orr_run_release(&point->run);
+    orr_world_release(&point->world);
+    point->summary = (struct orr_summary){0};
+    point->run = (struct orr_run){0};
+    point->world = (struct orr_world){0};
+}
+
 /* What came of the run, and its results file. */
 static enum orr_status conclude(struct course *course)
 {
@@ -644,8 +654,16 @@ static enum orr_status conclude(struct course *course)
         orr_promises_judge(&point->world, &point->run, &point->summary.promises);
     }
     book(point, 3, &course->mark);
-    const enum orr_status status = write_results(options, point, course->store, course->err);
+    struct orr_store *store = course->store;
     course->store = NULL; /* closed in any case */
+    enum orr_status status = write_results(options, point, store, course->err);
+    if (status == ORR_OK) {
+        if (options->written != NULL) {
+            release_run(point);
+            options->written(options->written_context);
+        }
+        status = orr_store_keep(store, course->err);
+    }
     book(point, 4, &course->mark);
     return status;
 }
@@ -677,9 +695,7 @@ enum orr_status orr_point_run(const struct orr_point_options *options, struct or
 
 void orr_point_release(struct orr_point *point)
 {
-    orr_summary_release(&point->summary);
-    orr_run_release(&point->run);
-    orr_world_release(&point->world);
+    release_run(point);
     orr_point_policies_release(point->shards, point->scenario.shard_count);
     orr_scenario_release(&point->scenario);
     orr_free(point->output);

@@ -78,6 +78,10 @@ struct orr_point_options {
     void (*progress)(uint64_t done, uint64_t total, orr_ms now, void *context);
     void (*checkpoint)(uint64_t events, orr_ms now, uint64_t digest, void *context);
     void *context;
+    /* NULL, or who hears that the run is in its temporary file, which is then synced and named:
+     * no more CPU time is needed. World, run and summary are released before. */
+    void (*written)(void *written_context);
+    void *written_context;
 };
 
 #define ORR_POINT_PHASES 5 /* read, prepare, simulate, summarise, store */

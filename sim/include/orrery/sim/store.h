@@ -41,10 +41,12 @@ enum orr_status orr_store_open(const char *path, bool force, struct orr_store **
                                struct orr_err *err) ORR_MUST_USE;
 /* The temporary file's path, for a signal handler that ends the process at once. */
 const char *orr_store_temporary(const struct orr_store *store);
-/* Writes everything and puts the file in its place. Closes the store in any case. ORR_IO, or
- * ORR_INTERRUPTED. */
+/* Writes everything into the temporary file. ORR_IO, or ORR_INTERRUPTED, which closes the store. */
 enum orr_status orr_store_write(struct orr_store *store, const struct orr_store_input *input,
                                 struct orr_err *err) ORR_MUST_USE;
+/* Syncs what was written and puts the file in its place. Closes the store in any case. ORR_IO, or
+ * ORR_CANT_CREATE. */
+enum orr_status orr_store_keep(struct orr_store *store, struct orr_err *err) ORR_MUST_USE;
 /* Gives up: the temporary file goes. NULL is allowed. */
 void orr_store_abandon(struct orr_store *store);
 const char *orr_store_sqlite_version(void);
