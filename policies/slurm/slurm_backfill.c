@@ -119,21 +119,20 @@ static bool could_start(const struct cycle *cycle, const struct slurm_record *re
     if (j->core_placed || orr_slurm__preempts(slurm)) {
         return true;
     }
-    if (orr_slurm__earliest(slurm, cycle->view, record->job, record->partition) >
-        cycle->view->now) {
-        return false;
-    }
     const orr_ms lasts = orr_slurm__limit_ms(slurm, record->job, record->partition);
     const orr_ms until = plus(cycle->view->now, lasts);
     const struct slurm_want want = orr_slurm__want(slurm, cycle->view, record->job, p, 0);
-    int64_t tasks = 0;
-    for (uint32_t n = 0; n < cycle->view->cluster->node_count && tasks < want.tasks; n++) {
-        if (slurm->planned_from[n] > until && slurm_has(p->nodes, n)) {
-            tasks +=
-                orr_slurm__tasks_on(slurm, cycle->view, n, &cycle->view->ledger->idle[n], &want);
+    int64_t tasks = 0, nodes = 0;
+    for (uint32_t s = orr_slurm__profile(slurm, cycle->view, record->job, p, &want)->first;
+         s != ORR_NONE && slurm->steps[s].ended == 0; s = slurm->steps[s].next) {
+        const uint32_t node = slurm->steps[s].node;
+        if (slurm->planned_from[node] > until && slurm_has(p->nodes, node)) {
+            tasks += slurm->steps[s].tasks;
+            nodes++;
         }
     }
-    return tasks >= want.tasks && !is_limited(slurm, cycle->view, record, SLURM_AS_ASKED);
+    return tasks >= want.tasks && nodes >= want.min_nodes &&
+           !is_limited(slurm, cycle->view, record, SLURM_AS_ASKED);
 }
 
 /* Can any record from one on start now? */
@@ -224,18 +223,17 @@ static void test(struct cycle *cycle, const struct slurm_record *record)
     const orr_ms lasts = orr_slurm__limit_ms(slurm, record->job, record->partition);
     const bool now_only = only_now(slurm, view, record);
     const orr_ms bound = orr_slurm__earliest(slurm, view, record->job, record->partition);
-    orr_ms at = view->now;
     if (preempt(cycle, record)) {
         return;
     }
+    /* the nodes of the whole partition would not do before, or one like it was here before */
     const orr_ms shut = orr_slurm__shut_until(slurm, view, record->job, lasts);
-    while (at < ORR_MS_NEVER && bound < ORR_MS_NEVER && !(now_only && (bound > at || shut >= at))) {
+    const orr_ms first = bound > shut ? bound : plus(shut, 1);
+    orr_ms at = first < ORR_MS_NEVER && !now_only ? orr_slurm__plan_before(slurm, view->now, first)
+                : first <= view->now              ? view->now
+                                                  : ORR_MS_NEVER;
+    while (at < ORR_MS_NEVER) {
         const orr_ms later = orr_slurm__plan_later(slurm, at);
-        /* the nodes of the whole partition would not do before, or one like it was here before */
-        if (later < bound || later <= shut) {
-            at = later;
-            continue;
-        }
         memcpy(slurm->usable, p->nodes, slurm->words * 8);
         orr_slurm__plan_free(slurm, at, plus(at, lasts), slurm->usable);
         const orr_ms free = orr_slurm__will_run(slurm, view, record->job, p, slurm->usable, later);

@@ -200,6 +200,7 @@ extern const struct orr_param orr_slurm__rows[];
 enum slurm_state { SLURM_UNKNOWN, SLURM_WAITS, SLURM_RUNS };
 
 struct slurm_job {
+    /* what passes and cycles look at of each record is together */
     uint8_t state; /* enum slurm_state */
     uint8_t partition_count, partitions[SLURM_JOB_PARTITIONS_MAX];
     uint8_t runs_in;  /* partition */
@@ -214,19 +215,20 @@ struct slurm_job {
     bool waits_array; /* its array runs as many tasks as it may */
     bool submitted;   /* it counts among those that wait or run */
     uint32_t array, array_limit; /* ORR_NONE: no task of an array */
-    int64_t nice, priority;      /* priority: set by its user, -1: not */
+    int64_t priority;            /* set by its user, -1: not */
+    orr_ms begin_ms, limit_ms;   /* limit ORR_MS_NEVER: none */
+    uint64_t hopeless;           /* bit by partition: not even its empty nodes could hold the job */
     uint32_t min_nodes, max_nodes;
+    int64_t nice;
     uint32_t switches;     /* at most so many leaf switches, 0: any ... */
     orr_ms switch_wait_ms; /* ... until it has waited so long */
     uint32_t assoc, qos;   /* or ORR_NONE */
     uint32_t user;         /* of the run, from 1 on; 0: not stated */
     uint64_t planned_pass; /* the backfill cycle in which it was planned last */
     orr_ms start_ms;       /* of a running one */
-    orr_ms submit_ms, begin_ms, accrue_ms, limit_ms; /* limit ORR_MS_NEVER: none */
-    int64_t basic;                                   /* priority/basic: its number, without nice */
-    double age, fair_share;                          /* factor, as of the last tick */
-    uint64_t hopeless;             /* bit by partition: not even its empty nodes could hold
-                                      the job */
+    orr_ms submit_ms, accrue_ms;
+    int64_t basic;                 /* priority/basic: its number, without nice */
+    double age, fair_share;        /* factor, as of the last tick */
     double tres[SLURM_TRES_COUNT]; /* asked: CPUs, MiB, devices, nodes at least */
     double held[SLURM_TRES_COUNT]; /* of a running one: what it was given, whole nodes included */
     orr_ms grace_end_ms;           /* a victim in its grace; ORR_MS_NEVER: it is none */
@@ -313,10 +315,27 @@ struct slurm_kept { /* of a node: what suspended jobs get back that the record a
 
 struct slurm_held { /* what a running job holds on one node */
     orr_ms end_ms;
-    uint32_t running; /* its place among those that run */
+    uint32_t running;      /* its place among those that run */
+    uint32_t node, before; /* the one before it on the node, or ORR_NONE */
+    struct orr_room room;  /* what is free there when it and those before it have ended */
+    bool freed;            /* one of these held the node whole */
+};
+
+struct slurm_step { /* a node takes more tasks of a shape */
+    orr_ms at;      /* ORR_MS_NONE: as it is idle now */
+    uint32_t next;  /* of the shape, or ORR_NONE */
+    uint32_t ended; /* behind so many of slurm->held */
     uint32_t node;
-    struct orr_room room;
-    bool frees; /* it holds the node whole */
+    int32_t tasks; /* more than before */
+    int8_t nodes;  /* 1: it took none before */
+};
+
+struct slurm_profile {       /* of a shape: what its nodes take as those that run end */
+    uint64_t moves, changes; /* as of which state */
+    uint64_t kept_key;
+    bool whole;           /* idle nodes only */
+    uint32_t first, last; /* steps, in order; or ORR_NONE */
+    uint32_t listed;      /* of slurm->held */
 };
 
 struct slurm_shut { /* in this cycle of backfill no time until then has nodes for so long */
@@ -330,6 +349,7 @@ struct slurm_bound { /* of a shape: when its tasks have room, if all nodes of th
     uint32_t partition, min_nodes;
     bool exclusive;
     orr_ms earliest_ms;
+    struct slurm_profile profile;
     uint64_t shut_cycle; /* shut holds in this cycle; of the same partition, nodes and exclusive */
     struct slurm_shut *shut; /* the longer it lasts the later: those that say no more are gone */
     uint32_t shut_count, shut_capacity;
@@ -372,17 +392,22 @@ struct slurm {
     uint64_t pass;        /* number of the main pass or backfill cycle */
     uint32_t taken_out;   /* records in the queue whose jobs do not wait any more */
     /* scratch */
-    uint32_t words;                 /* of a node set */
-    uint64_t *left, *usable;        /* main pass: nodes not withdrawn; of one record */
-    bool *failed;                   /* per partition */
-    uint32_t *part_seen;            /* per partition: records seen in this pass */
-    struct orr_room *image;         /* rooms at a later time */
-    uint64_t *imaged, image_number; /* per node: the image that holds it */
-    uint64_t moves;                 /* grows when a job starts or stops */
-    struct slurm_held *held;        /* of all that run, in their order, ... */
+    uint32_t words;          /* of a node set */
+    uint64_t *left, *usable; /* main pass: nodes not withdrawn; of one record */
+    bool *failed;            /* per partition */
+    uint32_t *part_seen;     /* per partition: records seen in this pass */
+    struct orr_room *image;  /* rooms at a later time */
+    uint64_t image_number;
+    uint64_t *roomy;         /* nodes of the image that can have tasks */
+    uint64_t moves;          /* grows when a job starts or stops */
+    struct slurm_held *held; /* of all that run, in their order, ... */
     uint32_t held_count, held_capacity;
-    uint64_t held_moves, held_changes; /* ... as of which state */
-    struct slurm_bound *bounds;        /* per shape */
+    uint64_t held_moves, held_changes, held_kept_key; /* ... as of which state */
+    uint32_t *last_held;      /* per node: the last of them there, or ORR_NONE */
+    struct slurm_step *steps; /* of all profiles of that state */
+    uint32_t step_count, step_capacity;
+    uint64_t step_moves, step_changes;
+    struct slurm_bound *bounds; /* per shape */
     uint64_t
         shut_cycle;  /* number of the cycle of backfill, or of the part of it since an eviction */
     bool was_enough; /* the last test had room for all tasks at some time */
@@ -543,6 +568,22 @@ void orr_slurm__amounts_of_seats(const struct slurm *slurm, const struct orr_vie
 bool orr_slurm__select_ever(struct slurm *slurm, const struct orr_view *view, uint32_t job,
                             uint32_t partition);
 
+/* slurm_profile.c */
+/* What a node has free behind one of slurm->held there; ORR_NONE: now. */
+struct orr_room orr_slurm__room_behind(const struct slurm *slurm, const struct orr_view *view,
+                                       uint32_t node, uint32_t held);
+/* The profile of a job's shape as of now, with what is idle at least; the first group counts.
+ * Borrowed until the next call. */
+struct slurm_profile *orr_slurm__profile(struct slurm *slurm, const struct orr_view *view,
+                                         uint32_t job, const struct slurm_partition *partition,
+                                         const struct slurm_want *want);
+/* The step behind the last one of a profile, if there is one by a time; ORR_NONE: there is none. */
+uint32_t orr_slurm__next_step(struct slurm *slurm, const struct orr_view *view,
+                              const struct slurm_want *want, struct slurm_profile *profile,
+                              orr_ms by);
+/* Lists slurm->held as of now. */
+void orr_slurm__list_held(struct slurm *slurm, const struct orr_view *view);
+
 /* slurm_will_run.c */
 /* When could it start on these nodes, as the limits of those that run have it?
  * ORR_MS_NEVER: not by that time. slurm->seats says where. */
@@ -570,6 +611,9 @@ void orr_slurm__plan_free(const struct slurm *slurm, orr_ms from, orr_ms until, 
 /* The end of the first slot from a time on behind which there are other nodes: the time to look
  * again; ORR_MS_NEVER: none. */
 orr_ms orr_slurm__plan_later(const struct slurm *slurm, orr_ms from);
+/* The last time from one on, but before a bound, from which there are other nodes; else the first.
+ */
+orr_ms orr_slurm__plan_before(const struct slurm *slurm, orr_ms from, orr_ms bound);
 /* Plans slurm->seats; false: a plan takes one of them in that time. */
 bool orr_slurm__plan(struct slurm *slurm, const struct orr_view *view, orr_ms from, orr_ms until);
 

@@ -234,6 +234,9 @@ static void tell(const struct slurm *slurm, const struct slurm_record *record,
 {
     const int64_t priority = record->priority;
     const bool reasoned = reason != ORR_REASON_NONE;
+    if (!orr_is_watched(&slurm->watcher)) {
+        return;
+    }
     orr_report_look(&slurm->watcher,
                     &(struct orr_look){.kind = ORR_LOOK_JOB,
                                        .action = "main",
@@ -246,17 +249,20 @@ static void tell(const struct slurm *slurm, const struct slurm_record *record,
 static void look_at(struct pass *pass, const struct slurm_record *record)
 {
     struct slurm *slurm = pass->slurm;
-    enum orr_reason bar = orr_slurm__barred(slurm, record);
-    if (bar == ORR_REASON_NONE) {
-        bar = orr_slurm__limits(slurm, pass->view, record->job, record->partition, SLURM_BEFORE);
-    }
+    enum orr_reason bar = ORR_REASON_HEAD_OF_LINE;
     if (slurm->failed[record->partition] || array_rejected(slurm, record)) {
         explain_behind(pass, record);
-        bar = ORR_REASON_HEAD_OF_LINE;
-    } else if (bar != ORR_REASON_NONE) {
-        orr_slurm__explain(pass->view, pass->txn, record->job, bar, ORR_NONE);
     } else {
-        bar = try_record(pass, record);
+        bar = orr_slurm__barred(slurm, record);
+        if (bar == ORR_REASON_NONE) {
+            bar =
+                orr_slurm__limits(slurm, pass->view, record->job, record->partition, SLURM_BEFORE);
+        }
+        if (bar != ORR_REASON_NONE) {
+            orr_slurm__explain(pass->view, pass->txn, record->job, bar, ORR_NONE);
+        } else {
+            bar = try_record(pass, record);
+        }
     }
     const bool preempts = slurm->jobs[record->job].preempting;
     tell(slurm, record, preempts ? ORR_REASON_NONE : bar, preempts ? "preempts" : "started");

@@ -88,15 +88,31 @@ void orr_slurm__plan_none(struct slurm *slurm, const struct orr_view *view)
     (void)slot_at(slurm, down_to_resolution(slurm, view, view->now));
 }
 
+/* Has the slot behind one nodes that it has not? */
+static bool gains(const struct slurm *slurm, uint32_t slot)
+{
+    return !is_subset(slurm->slots[slot].nodes, slurm->slots[slot + 1].nodes, slurm->words);
+}
+
 orr_ms orr_slurm__plan_later(const struct slurm *slurm, orr_ms from)
 {
     for (uint32_t s = slot_around(slurm, from); s + 1 < slurm->slot_count; s++) {
-        if (end_of_slot(slurm, s) > from &&
-            !is_subset(slurm->slots[s].nodes, slurm->slots[s + 1].nodes, slurm->words)) {
+        if (end_of_slot(slurm, s) > from && gains(slurm, s)) {
             return end_of_slot(slurm, s);
         }
     }
     return ORR_MS_NEVER;
+}
+
+orr_ms orr_slurm__plan_before(const struct slurm *slurm, orr_ms from, orr_ms bound)
+{
+    for (uint32_t s = slot_around(slurm, bound - 1); s > 0 && slurm->slots[s].begin_ms > from;
+         s--) {
+        if (gains(slurm, s - 1)) {
+            return slurm->slots[s].begin_ms;
+        }
+    }
+    return from;
 }
 
 void orr_slurm__plan_free(const struct slurm *slurm, orr_ms from, orr_ms until, uint64_t *nodes)

@@ -81,9 +81,11 @@ static void slurm_close(void *state)
     orr_free(slurm->part_seen);
     orr_free(slurm->image);
     orr_free(slurm->exclusive);
-    orr_free(slurm->imaged);
+    orr_free(slurm->roomy);
     orr_free(slurm->freed);
     orr_free(slurm->held);
+    orr_free(slurm->last_held);
+    orr_free(slurm->steps);
     for (uint32_t b = 0; b < slurm->bound_capacity; b++) {
         orr_free(slurm->bounds[b].shut);
     }
@@ -110,6 +112,7 @@ static enum orr_status slurm_open(const struct orr_host *host, const void *param
     struct slurm *slurm = orr_zalloc(1, sizeof *slurm);
     const uint32_t nodes = view->cluster->node_count;
     slurm->params = params;
+    slurm->moves = 1;
     orr_idmap_init(&slurm->users);
     orr_idmap_init(&slurm->arrays);
     const enum orr_status status = orr_slurm__conf_read(&slurm->conf, params, view, err);
@@ -127,7 +130,8 @@ static enum orr_status slurm_open(const struct orr_host *host, const void *param
     slurm->image = orr_zalloc(nodes + (size_t)1, sizeof *slurm->image);
     slurm->candidates = orr_zalloc(2 * (nodes + (size_t)1), sizeof *slurm->candidates);
     slurm->freed = orr_zalloc(nodes + (size_t)1, sizeof *slurm->freed);
-    slurm->imaged = orr_zalloc(nodes + (size_t)1, sizeof *slurm->imaged);
+    slurm->roomy = orr_zalloc(slurm->words + (size_t)1, sizeof *slurm->roomy);
+    slurm->last_held = orr_zalloc(nodes + (size_t)1, sizeof *slurm->last_held);
     slurm->planned_from = orr_zalloc(nodes + (size_t)1, sizeof *slurm->planned_from);
     slurm->part_planned = orr_zalloc(slurm->conf.partition_count, sizeof *slurm->part_planned);
     slurm->exclusive = orr_zalloc(nodes + (size_t)1, sizeof *slurm->exclusive);

@@ -47,12 +47,13 @@ void orr_slurm__queue_compact(struct slurm *slurm)
     if (slurm->taken_out == 0) {
         return;
     }
-    uint32_t kept = 0;
-    for (uint32_t r = 0; r < slurm->queue_count; r++) {
+    uint32_t kept = 0, r = 0;
+    for (; r < slurm->queue_count && r - kept < slurm->taken_out; r++) {
         slurm->queue[kept] = slurm->queue[r];
         kept += slurm->jobs[slurm->queue[r].job].is_lined;
     }
-    slurm->queue_count = kept;
+    memmove(&slurm->queue[kept], &slurm->queue[r], (slurm->queue_count - r) * sizeof *slurm->queue);
+    slurm->queue_count -= r - kept;
     slurm->taken_out = 0;
 }
 

@@ -1,53 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* slurm_will_run.c - when a job could start: those that run are taken out of an image of the nodes
- * by the end of their limits, window by window of time, until it fits.
+/* slurm_will_run.c - when a job could start: those that run are taken out of the usable nodes by
+ * the end of their limits, window by window of time, until it fits.
  *
- * The image holds only nodes that were touched (slurm->imaged); all others are as they are idle.
- * The tasks that the usable nodes could take are counted as the image changes, so that the selector
- * is asked only when they are enough. */
+ * The profile of its shape says behind whose end there is room for enough tasks; the selector is
+ * asked from the window on in which that is. */
 #include "slurm_int.h"
 
 #include <string.h>
 
-/* --- what those that run hold --- */
-
-/* A device that tasks share is not counted as free when one of them ends: the estimate is late. */
-static struct orr_room room_held(const struct orr_request *request, uint32_t tasks)
-{
-    const int32_t devices = request->gpu_ask == ORR_GPU_WHOLE ? (int32_t)request->devices : 0;
-    return (struct orr_room){request->cpu_milli * tasks, request->mem_bytes * tasks,
-                             devices * (int32_t)tasks, (int32_t)tasks};
-}
-
-static void add_held(struct slurm *slurm, const struct orr_view *view, uint32_t running)
-{
-    const uint32_t job = slurm->running[running];
-    const struct orr_placement *placements = view->ledger->placements;
-    for (uint32_t p = view->jobs[job].placement; p != ORR_NONE; p = placements[p].next) {
-        const struct orr_request *request =
-            &slurm_shape(view, job)->groups[placements[p].group].request;
-        const struct orr_room room = room_held(request, orr_placement_each(&placements[p]));
-        for (uint32_t n = 0; n <= placements[p].more_nodes; n++) {
-            slurm->held = ORR_ROOM_FOR_ONE(slurm->held, slurm->held_count, slurm->held_capacity);
-            slurm->held[slurm->held_count++] =
-                (struct slurm_held){slurm->jobs[job].end_ms, running, placements[p].node + n, room,
-                                    slurm->jobs[job].holds_whole};
-        }
-    }
-}
-
-static void list_held(struct slurm *slurm, const struct orr_view *view)
-{
-    if (slurm->held_moves == slurm->moves && slurm->held_changes == view->ledger->changes) {
-        return;
-    }
-    slurm->held_moves = slurm->moves;
-    slurm->held_changes = view->ledger->changes;
-    slurm->held_count = 0;
-    for (uint32_t r = 0; r < slurm->running_count; r++) {
-        add_held(slurm, view, r);
-    }
-}
+enum { MOST_IN_WINDOW = 201 }; /* jobs */
 
 /* --- one test --- */
 
@@ -55,99 +16,110 @@ struct test {
     struct slurm *slurm;
     const struct orr_view *view;
     const uint64_t *usable;
-    struct slurm_want want; /* of the first group: what it needs, the job needs */
-    int64_t tasks, nodes;   /* that usable nodes could take; nodes that take any */
     orr_ms by;              /* a later time is of no use */
+    struct slurm_want want; /* of the first group: what it needs, the job needs */
+    struct slurm_profile *profile;
 };
 
-static const struct orr_room *room_of(const struct test *test, uint32_t node)
+static struct test test_of(struct slurm *slurm, const struct orr_view *view, uint32_t job,
+                           const struct slurm_partition *partition, const uint64_t *usable)
 {
-    return test->slurm->imaged[node] == test->slurm->image_number ? &test->slurm->image[node]
-                                                                  : &test->view->ledger->idle[node];
+    struct test test = {.slurm = slurm, .view = view, .usable = usable};
+    test.by = ORR_MS_NEVER / 2 - 1; /* some never end */
+    test.want = orr_slurm__want(slurm, view, job, partition, 0);
+    test.profile = orr_slurm__profile(slurm, view, job, partition, &test.want);
+    return test;
 }
 
-static bool is_enough(const struct test *test)
+/* The step behind another (ORR_NONE: the first) by then; ORR_NONE: there is none. */
+static uint32_t next_step(const struct test *test, uint32_t step)
 {
-    return test->tasks >= test->want.tasks && test->nodes >= test->want.min_nodes;
+    const struct slurm *slurm = test->slurm;
+    const uint32_t known = step == ORR_NONE ? test->profile->first : slurm->steps[step].next;
+    return known == ORR_NONE
+               ? orr_slurm__next_step(test->slurm, test->view, &test->want, test->profile, test->by)
+           : slurm->steps[known].at <= test->by ? known
+                                                : ORR_NONE;
 }
 
-static void begin_test(struct test *test, uint32_t job, const struct slurm_partition *partition)
+/* How many of slurm->held have to end until the usable nodes take all tasks; ORR_NONE: they do not
+ * by then. */
+static uint32_t enough_behind(const struct test *test)
 {
-    struct slurm *slurm = test->slurm;
-    slurm->image_number++;
-    slurm->in_image = true;
-    orr_slurm__keep_from(slurm, test->view, job, (uint32_t)(partition - slurm->conf.partitions));
-    test->want = orr_slurm__want(slurm, test->view, job, partition, 0);
-    list_held(slurm, test->view);
-    for (uint32_t w = 0; w < slurm->words; w++) {
-        for (uint64_t bits = test->usable[w]; bits != 0; bits &= bits - 1) {
-            const uint32_t n = w * 64 + (uint32_t)__builtin_ctzll(bits);
-            const int64_t tasks = orr_slurm__tasks_on(slurm, test->view, n,
-                                                      &test->view->ledger->idle[n], &test->want);
-            test->tasks += tasks;
-            test->nodes += tasks > 0;
+    const struct slurm *slurm = test->slurm;
+    int64_t tasks = 0, nodes = 0;
+    for (uint32_t s = next_step(test, ORR_NONE); s != ORR_NONE; s = next_step(test, s)) {
+        const struct slurm_step *step = &slurm->steps[s];
+        if (slurm_has(test->usable, step->node)) {
+            tasks += step->tasks;
+            nodes += step->nodes;
+            if (tasks >= test->want.tasks && nodes >= test->want.min_nodes) {
+                return step->ended;
+            }
         }
     }
+    return ORR_NONE;
 }
 
-static bool gave_cpu(const struct slurm *slurm, const struct slurm_held *held)
-{
-    const struct slurm_job *j = &slurm->jobs[slurm->running[held->running]];
-    return j->suspended_ms != ORR_MS_NONE && !j->kept;
-}
-
-/* Gives a node of the image what a job holds there. */
-static void give(struct test *test, const struct slurm_held *held)
-{
-    struct slurm *slurm = test->slurm;
-    const uint32_t node = held->node;
-    struct orr_room room = *room_of(test, node);
-    const int64_t before = orr_slurm__tasks_on(slurm, test->view, node, &room, &test->want);
-    /* what a suspended job gave is in the room, unless it is kept from the job of this test */
-    room.cpu_milli += gave_cpu(slurm, held) ? 0 : held->room.cpu_milli;
-    room.mem_bytes += held->room.mem_bytes;
-    room.gpus += held->room.gpus;
-    room.pods += held->room.pods;
-    slurm->image[node] = room;
-    slurm->imaged[node] = slurm->image_number;
-    slurm->freed[node] = held->frees ? slurm->image_number : slurm->freed[node];
-    const int64_t after = orr_slurm__tasks_on(slurm, test->view, node, &room, &test->want);
-    test->tasks += after - before;
-    test->nodes += (after > 0) - (before > 0);
-}
-
-/* Takes the job whose holdings begin at *at out of the usable nodes, and goes on to the next one's.
- * False: it holds nothing there. */
-static bool remove_job(struct test *test, uint32_t *at)
+/* Goes on from a job whose holdings begin at *at to the next one's. False: it holds none of the
+ * usable nodes. */
+static bool pass_job(const struct test *test, uint32_t *at)
 {
     const struct slurm *slurm = test->slurm;
     const uint32_t running = slurm->held[*at].running;
     bool any = false;
     for (; *at < slurm->held_count && slurm->held[*at].running == running; ++*at) {
-        if (slurm_has(test->usable, slurm->held[*at].node)) {
-            any = true;
-            give(test, &slurm->held[*at]);
-        }
+        any = any || slurm_has(test->usable, slurm->held[*at].node);
     }
     return any;
 }
 
+/* What a node has free when the first `ended` of slurm->held have ended. */
+static void set_image(struct slurm *slurm, const struct orr_view *view, uint32_t node,
+                      uint32_t ended)
+{
+    uint32_t held = slurm->last_held[node];
+    while (held != ORR_NONE && held >= ended) {
+        held = slurm->held[held].before;
+    }
+    slurm->image[node] = orr_slurm__room_behind(slurm, view, node, held);
+    slurm->freed[node] = held != ORR_NONE && slurm->held[held].freed ? slurm->image_number : 0;
+}
+
 /* --- windows of time --- */
 
-static bool fits(struct test *test, uint32_t job, const struct slurm_partition *partition)
+/* The usable nodes that can have tasks of the job then: of one group those of its profile. */
+static void list_nodes(const struct test *test, uint32_t job, uint32_t ended, uint64_t *nodes)
+{
+    const struct slurm *slurm = test->slurm;
+    if (slurm_shape(test->view, job)->group_count > 1) {
+        memcpy(nodes, test->usable, slurm->words * sizeof *nodes);
+        return;
+    }
+    memset(nodes, 0, slurm->words * sizeof *nodes);
+    for (uint32_t s = next_step(test, ORR_NONE); s != ORR_NONE && slurm->steps[s].ended <= ended;
+         s = next_step(test, s)) {
+        const uint32_t node = slurm->steps[s].node;
+        nodes[node >> 6] |= test->usable[node >> 6] & (uint64_t)1 << (node & 63);
+    }
+}
+
+static bool fits(const struct test *test, uint32_t job, const struct slurm_partition *partition,
+                 uint32_t ended)
 {
     struct slurm *slurm = test->slurm;
-    if (!is_enough(test)) {
-        return false;
-    }
-    slurm->was_enough = true;
-    for (uint32_t n = 0; n < test->view->cluster->node_count; n++) {
-        if (slurm->imaged[n] != slurm->image_number) {
-            slurm->image[n] = test->view->ledger->idle[n];
-            slurm->imaged[n] = slurm->image_number;
+    list_nodes(test, job, ended, slurm->roomy);
+    slurm->image_number++;
+    for (uint32_t w = 0; w < slurm->words; w++) {
+        for (uint64_t bits = slurm->roomy[w]; bits != 0; bits &= bits - 1) {
+            set_image(slurm, test->view, w * 64 + (uint32_t)__builtin_ctzll(bits), ended);
         }
     }
-    return orr_slurm__select(slurm, test->view, job, partition, test->usable, slurm->image);
+    slurm->in_image = true;
+    const bool found =
+        orr_slurm__select(slurm, test->view, job, partition, slurm->roomy, slurm->image);
+    slurm->in_image = false;
+    return found;
 }
 
 /* The next multiple of 30 s of the epoch, or the time itself. */
@@ -158,49 +130,75 @@ static orr_ms up_to_30_s(const struct orr_view *view, orr_ms at)
     return over == 0 ? at : at + step - over;
 }
 
-/* Removes the jobs of one window, from the one whose holdings begin at *at on. When the last of
- * them ends; ORR_MS_NEVER: later than test->by. */
-static orr_ms remove_window(struct test *test, uint32_t *at, orr_ms window)
+/* The first of slurm->held from one on that ends later. */
+static uint32_t later_than(const struct slurm *slurm, uint32_t from, orr_ms until)
 {
-    const struct slurm *slurm = test->slurm;
-    orr_ms until = ORR_MS_NEVER, last = ORR_MS_NEVER;
-    for (uint32_t removed = 0; *at < slurm->held_count && removed <= 200;) {
-        const orr_ms end = slurm->held[*at].end_ms;
-        if (end > until) {
-            break;
-        }
-        const bool late = end > test->by;
-        const bool held = !(late && removed == 0) && remove_job(test, at);
-        if (late && (removed == 0 || held)) {
-            *at = slurm->held_count;
-            return ORR_MS_NEVER;
-        }
-        if (held) {
-            until = removed++ == 0 ? up_to_30_s(test->view, end) + window : until;
-            last = end;
-        }
+    uint32_t low = from, high = slurm->held_count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        const bool by = slurm->held[middle].end_ms <= until;
+        low = by ? middle + 1 : low;
+        high = by ? high : middle;
     }
-    return last;
+    return low;
 }
 
-static orr_ms find_time(struct test *test, uint32_t job, const struct slurm_partition *partition)
+/* Where a window ends that begins with one of slurm->held: at most 201 jobs are in it. */
+static uint32_t end_of_window(const struct test *test, uint32_t first, orr_ms window)
 {
     const struct slurm *slurm = test->slurm;
-    const struct orr_view *view = test->view;
-    begin_test(test, job, partition);
-    if (fits(test, job, partition)) {
-        return view->now;
+    const orr_ms until = up_to_30_s(test->view, slurm->held[first].end_ms) + window;
+    const uint32_t end = later_than(slurm, first, until);
+    uint32_t at = first;
+    for (uint32_t jobs = 0; end - first > MOST_IN_WINDOW && at < end && jobs < MOST_IN_WINDOW;) {
+        jobs += pass_job(test, &at);
+    }
+    return end - first > MOST_IN_WINDOW ? at : end;
+}
+
+/* Takes the jobs of one window out, from the one whose holdings begin at *at on. When the last of
+ * them ends; ORR_MS_NEVER: later than test->by. */
+static orr_ms pass_window(const struct test *test, uint32_t *at, orr_ms window)
+{
+    const struct slurm *slurm = test->slurm;
+    uint32_t first = *at;
+    while (first < slurm->held_count && !slurm_has(test->usable, slurm->held[first].node)) {
+        first++;
+    }
+    *at = slurm->held_count;
+    if (first == slurm->held_count || slurm->held[first].end_ms > test->by) {
+        return ORR_MS_NEVER;
+    }
+    const uint32_t end = end_of_window(test, first, window);
+    uint32_t last = end - 1;
+    while (!slurm_has(test->usable, slurm->held[last].node)) {
+        last--;
+    }
+    if (slurm->held[last].end_ms > test->by) {
+        return ORR_MS_NEVER;
+    }
+    *at = end;
+    return slurm->held[last].end_ms;
+}
+
+static orr_ms find_time(const struct test *test, uint32_t job,
+                        const struct slurm_partition *partition, uint32_t enough)
+{
+    const struct slurm *slurm = test->slurm;
+    const orr_ms now = test->view->now;
+    if (enough == 0 && fits(test, job, partition, 0)) {
+        return now;
     }
     orr_ms window = 30000;
+    orr_slurm__list_held(test->slurm, test->view);
     for (uint32_t at = 0; at < slurm->held_count;) {
-        const orr_ms last = remove_window(test, &at, window);
+        const orr_ms last = pass_window(test, &at, window);
         window = slurm->conf.bf_window_linear_ms > 0 ? window + slurm->conf.bf_window_linear_ms
                                                      : window * 2;
-        if (last < ORR_MS_NEVER && fits(test, job, partition)) {
-            return last > view->now ? last : view->now + 1000;
+        if (last < ORR_MS_NEVER && at >= enough && fits(test, job, partition, at)) {
+            return last > now ? last : now + 1000;
         }
     }
-    test->slurm->was_enough = slurm->was_enough || is_enough(test);
     return ORR_MS_NEVER;
 }
 
@@ -208,12 +206,11 @@ orr_ms orr_slurm__will_run(struct slurm *slurm, const struct orr_view *view, uin
                            const struct slurm_partition *partition, const uint64_t *usable,
                            orr_ms by)
 {
-    struct test test = {.slurm = slurm, .view = view, .usable = usable};
-    test.by = by < ORR_MS_NEVER / 2 ? by : ORR_MS_NEVER / 2 - 1; /* some never end */
-    slurm->was_enough = false;
-    const orr_ms time = find_time(&test, job, partition);
-    slurm->in_image = false;
-    return time;
+    struct test test = test_of(slurm, view, job, partition, usable);
+    test.by = by < test.by ? by : test.by;
+    const uint32_t enough = enough_behind(&test);
+    slurm->was_enough = enough != ORR_NONE;
+    return slurm->was_enough ? find_time(&test, job, partition, enough) : ORR_MS_NEVER;
 }
 
 orr_ms orr_slurm__earliest(struct slurm *slurm, const struct orr_view *view, uint32_t job,
@@ -231,18 +228,11 @@ orr_ms orr_slurm__earliest(struct slurm *slurm, const struct orr_view *view, uin
         bound->min_nodes == j->min_nodes && bound->exclusive == j->exclusive) {
         return bound->earliest_ms;
     }
-    struct test test = {.slurm = slurm, .view = view, .usable = p->nodes};
-    begin_test(&test, job, p);
-    orr_ms earliest = is_enough(&test) ? view->now : ORR_MS_NEVER;
-    for (uint32_t at = 0; at < slurm->held_count && earliest == ORR_MS_NEVER;) {
-        const orr_ms end = slurm->held[at].end_ms;
-        if (end >= ORR_MS_NEVER / 2) {
-            break;
-        }
-        (void)remove_job(&test, &at);
-        earliest = is_enough(&test) ? end : ORR_MS_NEVER;
-    }
-    slurm->in_image = false;
+    const struct test test = test_of(slurm, view, job, p, p->nodes);
+    const uint32_t enough = enough_behind(&test);
+    const orr_ms earliest = enough == ORR_NONE ? ORR_MS_NEVER
+                            : enough == 0      ? view->now
+                                               : slurm->held[enough - 1].end_ms;
     const bool same = bound->partition == partition && bound->min_nodes == j->min_nodes &&
                       bound->exclusive == j->exclusive && bound->kept_key == slurm->kept_key;
     bound->kept_key = slurm->kept_key;
