@@ -254,7 +254,7 @@ struct slurm_seats {
 
 struct slurm_victim { /* a job that may lose its nodes */
     uint32_t job;
-    uint32_t shared; /* nodes of the set found that it holds */
+    uint32_t shared; /* nodes of the set found that it holds; to be suspended: is it needed? */
     int64_t key;     /* the lowest goes first */
 };
 
@@ -376,6 +376,8 @@ struct slurm {
         *suspended; /* of those that run: the higher tier or QOS first, then in order of start */
     uint32_t suspended_count, suspended_capacity;
     struct slurm_kept *kept; /* per node, of the record at hand; all 0 unless kept_any */
+    bool overtaken;          /* one of them went on while another of a higher rank did not */
+    int64_t *given;          /* per node: CPUs of those that are to be suspended */
     bool kept_any;
     uint64_t kept_key; /* equal: the same is kept from it, as long as `moves` is the same */
     int64_t next_basic;

@@ -75,6 +75,7 @@ static void slurm_close(void *state)
     orr_free(slurm->running);
     orr_free(slurm->suspended);
     orr_free(slurm->kept);
+    orr_free(slurm->given);
     orr_free(slurm->left);
     orr_free(slurm->usable);
     orr_free(slurm->failed);
@@ -136,6 +137,7 @@ static enum orr_status slurm_open(const struct orr_host *host, const void *param
     slurm->part_planned = orr_zalloc(slurm->conf.partition_count, sizeof *slurm->part_planned);
     slurm->exclusive = orr_zalloc(nodes + (size_t)1, sizeof *slurm->exclusive);
     slurm->kept = orr_zalloc(nodes + (size_t)1, sizeof *slurm->kept);
+    slurm->given = orr_zalloc(nodes + (size_t)1, sizeof *slurm->given);
     slurm->start_ms = slurm->params->slurmctld_start_ms;
     slurm->last_tick_ms = slurm->last_pass_ms = ORR_MS_NONE;
     slurm->last_backfill_ms = slurm->start_ms; /* its thread sleeps first */
@@ -417,6 +419,7 @@ static void slurm_cycle(void *state, const struct orr_view *view, struct orr_txn
         slurm->changed = orr_slurm__backfill(slurm, view, txn);
         slurm->last_backfill_ms = view->now;
     }
+    orr_slurm__resume(slurm, view, txn);
     orr_slurm__queue_compact(slurm);
 }
 

@@ -112,7 +112,7 @@ static bool is_victim(const struct slurm *slurm, const struct orr_view *view,
     const struct slurm_record victim = {job, j->runs_in,
                                         orr_slurm__priority(slurm, job, j->runs_in)};
     const bool goes = suspended ? mode == SLURM_MODE_SUSPEND && j->suspended_ms == ORR_MS_NONE &&
-                                      !view->specs[job].scales
+                                      !view->specs[job].scales && view->jobs[job].leaving_tasks == 0
                                 : mode == SLURM_MODE_REQUEUE || mode == SLURM_MODE_CANCEL;
     return goes && view->specs[job].preemptible && view->jobs[job].phase == ORR_JOB_RUNNING &&
            !is_exempt(slurm, j, view->now) && orr_slurm__can_preempt(slurm, record, &victim) &&

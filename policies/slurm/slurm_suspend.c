@@ -53,20 +53,22 @@ static void keep(struct slurm *slurm, const struct orr_view *view, uint32_t job)
     }
 }
 
-void orr_slurm__keep_from(struct slurm *slurm, const struct orr_view *view, uint32_t job,
-                          uint32_t partition)
+/* Rooms are looked at as they are. */
+static void keep_nothing(struct slurm *slurm, const struct orr_view *view)
 {
-    if (slurm->suspended_count == 0 && !slurm->kept_any) {
-        slurm->kept_key = 0;
-        return;
-    }
-    const struct slurm_record record = record_of(slurm, job, partition);
     if (slurm->kept_any) {
         memset(slurm->kept, 0, view->cluster->node_count * sizeof *slurm->kept);
     }
     slurm->kept_any = false;
     slurm->kept_key = 0;
+}
+
+void orr_slurm__keep_from(struct slurm *slurm, const struct orr_view *view, uint32_t job,
+                          uint32_t partition)
+{
+    keep_nothing(slurm, view);
     for (uint32_t s = 0; s < slurm->suspended_count; s++) {
+        const struct slurm_record record = record_of(slurm, job, partition);
         struct slurm_job *other = &slurm->jobs[slurm->suspended[s]];
         other->kept = is_kept(slurm, &record, slurm->suspended[s]);
         slurm->kept_key = slurm->kept_key * 31 + (other->kept ? 2 : 1);
@@ -118,58 +120,6 @@ void orr_slurm__forget_suspended(struct slurm *slurm, uint32_t job)
     slurm->jobs[job].suspended_ms = ORR_MS_NONE;
 }
 
-/* --- they go on --- */
-
-/* Does nobody who runs hold a node whole that the job is on, or a part of one it holds whole? */
-static bool is_alone_where_it_must(const struct slurm *slurm, const struct orr_view *view,
-                                   uint32_t job)
-{
-    const struct orr_placement *placements = view->ledger->placements;
-    for (uint32_t p = view->jobs[job].placement; p != ORR_NONE; p = placements[p].next) {
-        for (uint32_t n = placements[p].node; n <= placements[p].node + placements[p].more_nodes;
-             n++) {
-            const struct orr_room full = orr_slurm__full_room(orr_cluster_type(view->cluster, n));
-            if (slurm->exclusive[n] > 0 || (slurm->jobs[job].holds_whole &&
-                                            view->ledger->idle[n].cpu_milli < full.cpu_milli)) {
-                return false;
-            }
-        }
-    }
-    return true;
-}
-
-/* The end of its limit is later by the time it was suspended. */
-static void put_off_end(struct slurm *slurm, uint32_t job, orr_ms by)
-{
-    struct slurm_job *j = &slurm->jobs[job];
-    j->end_ms = j->end_ms < ORR_MS_NEVER / 2 ? j->end_ms + by : j->end_ms;
-    uint32_t at = 0;
-    while (slurm->running[at] != job) {
-        at++;
-    }
-    for (; at + 1 < slurm->running_count && slurm->jobs[slurm->running[at + 1]].end_ms <= j->end_ms;
-         at++) {
-        slurm->running[at] = slurm->running[at + 1];
-    }
-    slurm->running[at] = job;
-}
-
-void orr_slurm__resume(struct slurm *slurm, const struct orr_view *view, struct orr_txn *txn)
-{
-    for (uint32_t s = 0; s < slurm->suspended_count;) {
-        const uint32_t job = slurm->suspended[s];
-        if (!is_alone_where_it_must(slurm, view, job) || !orr_txn_resume(txn, job)) {
-            s++;
-            continue;
-        }
-        put_off_end(slurm, job, view->now - slurm->jobs[job].suspended_ms);
-        orr_slurm__forget_suspended(slurm, job);
-        orr_slurm__count_exclusive(slurm, view);
-        slurm->moves++;
-        slurm->changed = slurm->changed_since_full = true;
-    }
-}
-
 /* --- for the sake of a record --- */
 
 /* Gives the image the CPUs of the candidates with the key of one, from that on; returns the first
@@ -216,7 +166,8 @@ static uint32_t give_until_it_fits(struct slurm *slurm, const struct orr_view *v
     return found ? given : 0;
 }
 
-/* CPUs that the seats of a node take, beyond those that are idle there and not kept from it. */
+/* CPUs that the seats of a node take, beyond those that are idle there, not kept from the job, or
+ * given by those chosen so far; at most 0 on a node without a seat. */
 static int64_t lacks(const struct slurm *slurm, const struct orr_view *view, uint32_t job,
                      uint32_t node)
 {
@@ -228,33 +179,109 @@ static int64_t lacks(const struct slurm *slurm, const struct orr_view *view, uin
         seated = seated || seat->node == node;
         cpu += seat->node == node ? seat->tasks * shape->groups[seat->group].request.cpu_milli : 0;
     }
-    return seated ? cpu - view->ledger->idle[node].cpu_milli +
-                        (slurm->kept_any ? slurm->kept[node].cpu_milli : 0)
-                  : 0;
+    const int64_t idle = view->ledger->idle[node].cpu_milli + slurm->given[node] -
+                         (slurm->kept_any ? slurm->kept[node].cpu_milli : 0);
+    return seated ? cpu - idle : INT64_MIN / 2;
 }
 
-/* Does the record's job need the victim's CPUs, or a node that only one of them may be on? */
+static bool has_seat(const struct slurm *slurm, uint32_t node)
+{
+    for (uint32_t s = 0; s < slurm->seats.count; s++) {
+        if (slurm->seats.seats[s].node == node) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int64_t cpu_on(const struct orr_view *view, uint32_t job, uint32_t node)
+{
+    const struct orr_placement *placements = view->ledger->placements;
+    int64_t cpu = 0;
+    for (uint32_t p = view->jobs[job].placement; p != ORR_NONE; p = placements[p].next) {
+        cpu += orr_placement_is_on(&placements[p], node)
+                   ? slurm_shape(view, job)->groups[placements[p].group].request.cpu_milli *
+                         orr_placement_each(&placements[p])
+                   : 0;
+    }
+    return cpu;
+}
+
+/* Has the record's job too few CPUs without those of the victim, which are given (`chosen`) or are
+ * not yet? Or does one of them hold whole nodes? */
 static bool is_in_the_way(const struct slurm *slurm, const struct orr_view *view,
-                          const struct slurm_record *record, uint32_t victim)
+                          const struct slurm_record *record, uint32_t victim, bool chosen)
 {
     const bool whole = slurm->jobs[record->job].exclusive || slurm->jobs[victim].holds_whole ||
                        slurm->conf.partitions[record->partition].exclusive;
     const struct orr_placement *placements = view->ledger->placements;
     for (uint32_t p = view->jobs[victim].placement; p != ORR_NONE; p = placements[p].next) {
-        const bool gives =
-            slurm_shape(view, victim)->groups[placements[p].group].request.cpu_milli > 0;
         for (uint32_t n = placements[p].node; n <= placements[p].node + placements[p].more_nodes;
              n++) {
-            bool seated = false;
-            for (uint32_t s = 0; s < slurm->seats.count && whole; s++) {
-                seated = seated || slurm->seats.seats[s].node == n;
-            }
-            if (seated || (gives && lacks(slurm, view, record->job, n) > 0)) {
+            const int64_t cpu = cpu_on(view, victim, n);
+            if ((whole && has_seat(slurm, n)) ||
+                (cpu > 0 && lacks(slurm, view, record->job, n) + (chosen ? cpu : 0) > 0)) {
                 return true;
             }
         }
     }
     return false;
+}
+
+/* Adds sign * its CPUs to those given. */
+static void give(struct slurm *slurm, const struct orr_view *view, uint32_t victim, int sign)
+{
+    const struct orr_placement *placements = view->ledger->placements;
+    for (uint32_t p = view->jobs[victim].placement; p != ORR_NONE; p = placements[p].next) {
+        const int64_t cpu =
+            slurm_shape(view, victim)->groups[placements[p].group].request.cpu_milli *
+            orr_placement_each(&placements[p]);
+        for (uint32_t n = 0; n <= placements[p].more_nodes; n++) {
+            slurm->given[placements[p].node + n] += sign * cpu;
+        }
+    }
+}
+
+/* Of the candidates those that are suspended, at the head of the list; how many. The oldest are
+ * taken until it is enough, then the youngest are spared without which it is. */
+static uint32_t choose(struct slurm *slurm, const struct orr_view *view,
+                       const struct slurm_record *record, uint32_t count)
+{
+    uint32_t chosen = 0, kept = 0;
+    memset(slurm->given, 0, view->cluster->node_count * sizeof *slurm->given);
+    for (uint32_t v = 0; v < count; v++) {
+        const struct slurm_victim victim = slurm->victims[v];
+        if (is_in_the_way(slurm, view, record, victim.job, false)) {
+            give(slurm, view, victim.job, 1);
+            slurm->victims[chosen++] = victim;
+        }
+    }
+    for (uint32_t v = chosen; v-- > 0;) {
+        slurm->victims[v].shared = is_in_the_way(slurm, view, record, slurm->victims[v].job, true);
+        if (!slurm->victims[v].shared) {
+            give(slurm, view, slurm->victims[v].job, -1);
+        }
+    }
+    for (uint32_t v = 0; v < chosen; v++) {
+        slurm->victims[kept] = slurm->victims[v];
+        kept += slurm->victims[v].shared;
+    }
+    return kept;
+}
+
+/* Suspends of the candidates those that the job on slurm->seats needs; how many. */
+static uint32_t suspend_needed(struct slurm *slurm, const struct orr_view *view,
+                               struct orr_txn *txn, const struct slurm_record *record,
+                               uint32_t count)
+{
+    count = choose(slurm, view, record, count);
+    for (uint32_t v = 0; v < count; v++) {
+        if (orr_txn_suspend(txn, slurm->victims[v].job, record->job)) {
+            note_suspended(slurm, slurm->victims[v].job, view->now);
+        }
+    }
+    orr_slurm__count_exclusive(slurm, view);
+    return count;
 }
 
 static bool place_seats(const struct slurm *slurm, struct orr_txn *txn, uint32_t job)
@@ -286,22 +313,121 @@ enum orr_reason orr_slurm__suspend(struct slurm *slurm, const struct orr_view *v
         return limit;
     }
     const uint32_t begin = orr_txn_checkpoint(txn);
-    uint32_t suspended = 0;
-    for (uint32_t v = 0; v < count; v++) {
-        const struct slurm_victim victim = slurm->victims[v];
-        if (is_in_the_way(slurm, view, record, victim.job) &&
-            orr_txn_suspend(txn, victim.job, record->job)) {
-            slurm->victims[suspended++] = victim;
-        }
-    }
+    count = suspend_needed(slurm, view, txn, record, count);
     if (!place_seats(slurm, txn, record->job)) {
         orr_txn_rollback(txn, begin);
+        for (uint32_t v = 0; v < count; v++) {
+            orr_slurm__forget_suspended(slurm, slurm->victims[v].job);
+        }
+        orr_slurm__count_exclusive(slurm, view);
         return ORR_REASON_NO_CAPACITY;
     }
-    for (uint32_t v = 0; v < suspended; v++) {
-        note_suspended(slurm, slurm->victims[v].job, view->now);
-    }
-    orr_slurm__count_exclusive(slurm, view);
     orr_slurm__started(slurm, view, record->job, record->partition);
     return ORR_REASON_NONE;
+}
+
+/* --- they go on --- */
+
+/* Does nobody who runs hold a node whole that the job is on, or a part of one it holds whole? */
+static bool is_alone_where_it_must(const struct slurm *slurm, const struct orr_view *view,
+                                   uint32_t job)
+{
+    const struct orr_placement *placements = view->ledger->placements;
+    for (uint32_t p = view->jobs[job].placement; p != ORR_NONE; p = placements[p].next) {
+        for (uint32_t n = placements[p].node; n <= placements[p].node + placements[p].more_nodes;
+             n++) {
+            const struct orr_room full = orr_slurm__full_room(orr_cluster_type(view->cluster, n));
+            if (slurm->exclusive[n] > 0 || (slurm->jobs[job].holds_whole &&
+                                            view->ledger->idle[n].cpu_milli < full.cpu_milli)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* The end of its limit is later by the time it was suspended. */
+static void put_off_end(struct slurm *slurm, uint32_t job, orr_ms by)
+{
+    struct slurm_job *j = &slurm->jobs[job];
+    j->end_ms = j->end_ms < ORR_MS_NEVER / 2 ? j->end_ms + by : j->end_ms;
+    uint32_t at = 0;
+    while (slurm->running[at] != job) {
+        at++;
+    }
+    for (; at + 1 < slurm->running_count && slurm->jobs[slurm->running[at + 1]].end_ms <= j->end_ms;
+         at++) {
+        slurm->running[at] = slurm->running[at + 1];
+    }
+    slurm->running[at] = job;
+}
+
+static void go_on(struct slurm *slurm, const struct orr_view *view, uint32_t job)
+{
+    put_off_end(slurm, job, view->now - slurm->jobs[job].suspended_ms);
+    orr_slurm__forget_suspended(slurm, job);
+    orr_slurm__count_exclusive(slurm, view);
+    slurm->moves++;
+    slurm->changed = slurm->changed_since_full = true;
+}
+
+static bool try_to_go_on(const struct slurm *slurm, const struct orr_view *view,
+                         struct orr_txn *txn, uint32_t job)
+{
+    return is_alone_where_it_must(slurm, view, job) && orr_txn_resume(txn, job);
+}
+
+static void seat_where_it_is(struct slurm *slurm, const struct orr_view *view, uint32_t job)
+{
+    const struct orr_placement *placements = view->ledger->placements;
+    slurm->seats.count = 0;
+    for (uint32_t p = view->jobs[job].placement; p != ORR_NONE; p = placements[p].next) {
+        for (uint32_t n = 0; n <= placements[p].more_nodes; n++) {
+            slurm->seats.seats =
+                ORR_ROOM_FOR_ONE(slurm->seats.seats, slurm->seats.count, slurm->seats.capacity);
+            slurm->seats.seats[slurm->seats.count++] = (struct slurm_seat){
+                placements[p].node + n, placements[p].group, orr_placement_each(&placements[p])};
+        }
+    }
+}
+
+/* It goes on instead of jobs of a lower rank that went on before it: those are suspended again. */
+static bool take_back(struct slurm *slurm, const struct orr_view *view, struct orr_txn *txn,
+                      uint32_t job)
+{
+    const struct slurm_record record = record_of(slurm, job, slurm->jobs[job].runs_in);
+    const uint32_t listed = orr_slurm__list_victims(slurm, view, &record, true);
+    const uint32_t begin = orr_txn_checkpoint(txn);
+    uint32_t count = 0;
+    for (uint32_t v = 0; v < listed; v++) {
+        slurm->victims[count] = slurm->victims[v];
+        count += rank_of(slurm, slurm->victims[v].job) < rank_of(slurm, job);
+    }
+    keep_nothing(slurm, view);
+    seat_where_it_is(slurm, view, job);
+    count = suspend_needed(slurm, view, txn, &record, count);
+    if (count > 0 && try_to_go_on(slurm, view, txn, job)) {
+        return true;
+    }
+    orr_txn_rollback(txn, begin);
+    for (uint32_t v = 0; v < count; v++) {
+        orr_slurm__forget_suspended(slurm, slurm->victims[v].job);
+    }
+    orr_slurm__count_exclusive(slurm, view);
+    return false;
+}
+
+void orr_slurm__resume(struct slurm *slurm, const struct orr_view *view, struct orr_txn *txn)
+{
+    slurm->overtaken = slurm->overtaken && slurm->suspended_count > 0;
+    for (uint32_t s = 0; s < slurm->suspended_count;) {
+        const uint32_t job = slurm->suspended[s];
+        if (!try_to_go_on(slurm, view, txn, job) &&
+            !(slurm->overtaken && take_back(slurm, view, txn, job))) {
+            s++;
+            continue;
+        }
+        go_on(slurm, view, job);
+        slurm->overtaken = slurm->overtaken || s > 0;
+    }
 }

@@ -512,7 +512,7 @@ bool orr_exec_change(struct orr_exec *exec, uint32_t job, orr_ms now, enum orr_c
                 interrupt(exec, job, ORR_CAUSE_STALE_GANG);
                 j->mode = MODE_STALLED;
             }
-        } else if (!complete && j->mode == MODE_WORKING) {
+        } else if (!complete && (j->mode == MODE_WORKING || j->mode == MODE_SUSPENDED)) {
             /* it grew in the commit that took other tasks from it: that decision follows */
             if (cause != ORR_CAUSE_NONE) {
                 interrupt(exec, job, cause);

@@ -29,3 +29,7 @@ set_tests_properties(prop.opportunistic PROPERTIES LABELS full ENVIRONMENT TMPDI
 # Pods whose GPUs change while they run.
 add_test(NAME prop.resize COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/prop/resize.sh $<TARGET_FILE:orrery>)
 set_tests_properties(prop.resize PROPERTIES LABELS full ENVIRONMENT TMPDIR=${CMAKE_CURRENT_BINARY_DIR}) # 3 s
+
+# Jobs that are suspended (PreemptMode=SUSPEND of slurm).
+add_test(NAME prop.suspend COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/prop/suspend.sh $<TARGET_FILE:orrery>)
+set_tests_properties(prop.suspend PROPERTIES LABELS full ENVIRONMENT TMPDIR=${CMAKE_CURRENT_BINARY_DIR}) # 6 s

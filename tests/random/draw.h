@@ -57,6 +57,7 @@ struct draw {
     uint32_t shard_count;
     const char *policy[SHARDS]; /* [0] is the scenario's as well */
     bool statics;               /* some policy is static: quotas are numbers */
+    bool suspends;              /* under slurm jobs suspend others: for CPUs, which are scarce */
     struct draw_pool pools[POOLS];
     uint32_t pool_count, gpus, gpus_most; /* gpus: of all nodes; most of one node */
     bool racks, blocks, zones;            /* levels there are */

@@ -53,8 +53,9 @@ static void put_numa(struct draw *d, struct draw_pool *pool)
 
 static void put_room(struct draw *d, struct draw_pool *pool)
 {
-    if (has(d, "cpu", 35) && one_in(d, 2)) {
-        const uint32_t cpus = (pool->gpus + 1) * between(d, 1, 8);
+    const bool states = has(d, "cpu", 35) && one_in(d, 2);
+    if (states || d->suspends) {
+        const uint32_t cpus = (pool->gpus + 1) * between(d, 1, d->suspends ? 3 : 8);
         pool->cpu = true;
         put(d, "cpu", "%u", cpus);
         if (one_in(d, 2)) {

@@ -190,6 +190,44 @@ static void put_placement(struct draw *d, bool opportunistic)
     }
 }
 
+/* Jobs that suspend others: a partition for each queue, of tiers 1 to 3; or two QOS. */
+static void put_suspending(struct draw *d, uint32_t shard)
+{
+    static const char *const modes[] = {"",
+                                        "",
+                                        "",
+                                        " PreemptMode=SUSPEND",
+                                        " PreemptMode=CANCEL",
+                                        " PreemptMode=REQUEUE",
+                                        " OverSubscribe=EXCLUSIVE",
+                                        NULL};
+    static const char *const cluster[] = {"SUSPEND,GANG", "SUSPEND,GANG", "REQUEUE,GANG", NULL};
+    const bool by_qos = one_in(d, 3);
+    char name[NAME_BYTES];
+    (void)snprintf(name, sizeof name, "slurm%u.conf", shard);
+    FILE *out = open_file(d, name);
+    (void)fprintf(out, "PreemptType=preempt/%s\n", by_qos ? "qos" : "partition_prio");
+    (void)fprintf(out, "PreemptMode=%s\n", any(d, cluster));
+    (void)fprintf(out, "PartitionName=a Nodes=ALL PriorityTier=2%s\n", any(d, modes));
+    (void)fprintf(out, "PartitionName=b Nodes=ALL Default=YES\n");
+    for (uint32_t q = 0; q < d->queue_count; q++) {
+        const struct draw_queue *queue = &d->queues[q];
+        if (queue->leaf && queue->plain && (d->shard_count == 1 || queue->shard == shard)) {
+            const uint32_t tier = between(d, 1, 3);
+            (void)fprintf(out, "PartitionName=%s Nodes=ALL PriorityTier=%u%s\n", queue->name, tier,
+                          any(d, modes));
+        }
+    }
+    close_file(out);
+    put(d, "slurm_conf", "{file: %s}", name);
+    if (by_qos) {
+        put(d, "sacctmgr",
+            "\"Name|Priority|Preempt|PreemptMode\\nlow|1||%s\\nnormal|5|low|\\n"
+            "high|9|low,normal|\"",
+            one_in(d, 2) ? "suspend" : "");
+    }
+}
+
 /* What a slurm.conf says, in a file of its own instead. */
 static void put_slurm_conf(struct draw *d, const char *text, uint32_t shard)
 {
@@ -224,9 +262,17 @@ static void put_params(struct draw *d, const char *policy, uint32_t shard)
         p++;
     }
     open_inner(d, "params");
+    const bool suspends = strcmp(policy, "slurm") == 0 && d->suspends;
+    if (suspends) {
+        put_suspending(d, shard);
+    }
     for (uint32_t k = 0; k < policies[p].count; k++) {
         if (has(d, "params", 60) && one_in(d, policies[p].count > 6 ? 8 : 3)) {
-            put_words(d, any(d, policies[p].knobs[k].words), shard);
+            const char *words = any(d, policies[p].knobs[k].words);
+            if (!suspends ||
+                (strncmp(words, "slurm_conf", 10) != 0 && strncmp(words, "sacctmgr", 8) != 0)) {
+                put_words(d, words, shard);
+            }
         }
     }
     if (strcmp(policy, "kai") == 0 && has(d, "resize", 40) && one_in(d, 2)) {

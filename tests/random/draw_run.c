@@ -57,6 +57,7 @@ void draw_frame(struct draw *d)
     for (uint32_t s = 0; s < d->shard_count; s++) {
         d->policy[s] = s > 0 && one_in(d, 3) ? d->policy[0] : any_policy(d);
         d->statics = d->statics || strcmp(d->policy[s], "static") == 0;
+        d->suspends = d->suspends || (strcmp(d->policy[s], "slurm") == 0 && has(d, "suspend", 60));
     }
     draw_times(d);
 }

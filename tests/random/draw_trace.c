@@ -142,9 +142,12 @@ static void set_shape(struct draw *d, struct row *row)
         set_share(d, row);
     } else {
         set_number(row, GPUS_PER_POD,
-                   one_in(d, 12) ? 0 : between(d, 1, one_in(d, 3) ? d->gpus_most + 1 : 2));
+                   one_in(d, d->suspends ? 2 : 12)
+                       ? 0
+                       : between(d, 1, one_in(d, 3) ? d->gpus_most + 1 : 2));
     }
-    if (has(d, "cpu", 35) && one_in(d, 2)) {
+    const bool states = has(d, "cpu", 35) && one_in(d, 2);
+    if (states || d->suspends) {
         set_number(row, CPU, 500.0 * below(d, 9));
         set_number(row, MEM, one_in(d, 2) ? 0.0 : 1024.0 * below(d, 30));
     }
@@ -342,6 +345,8 @@ void draw_trace(struct draw *d, const char *file, uint32_t jobs)
                                                   "--array=first",
                                                   "--priority=7",
                                                   "--array=second%1 --partition=b",
+                                                  "--qos=high",
+                                                  "--qos=low",
                                                   NULL};
             set(&row, SBATCH, any(d, options));
         }

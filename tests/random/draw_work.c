@@ -128,8 +128,11 @@ static uint32_t put_pods(struct draw *d, uint32_t pods_most)
     } else if (!one_in(d, 8)) {
         gpus = between(d, 1, one_in(d, 3) ? d->gpus_most : 2);
         put(d, "gpus_per_pod", "%u", gpus);
-    } else if (has(d, "cpu", 35)) {
+    } else if (has(d, "cpu", 35) && !d->suspends) {
         put(d, "cpu", "%u", between(d, 1, 4));
+    }
+    if (d->suspends) {
+        put(d, "cpu", "%u", between(d, 1, 3));
     }
     if (has(d, "cpu", 35) && one_in(d, 4)) {
         put(d, "memory", "%uGi", between(d, 1, 20));
@@ -562,6 +565,33 @@ static void draw_part(struct draw *d, uint32_t part)
     (void)fputs("}\n", d->out);
 }
 
+/* Jobs of all queues with plain names that ask CPUs alone, several at each instant. */
+static void put_contenders(struct draw *d, const char *file)
+{
+    static const char *const options[] = {"", "", "--qos=low", "--qos=high", "--exclusive", NULL};
+    stream(d, "contenders");
+    FILE *out = open_file(d, file);
+    (void)fputs("job,submit_s,run_s,pods,gpus_per_pod,cpu_milli,queue,sbatch\n", out);
+    const uint32_t jobs = between(d, 10, 80);
+    for (uint32_t j = 0; j < jobs; j++) {
+        const uint32_t leaf = d->queue_count == 0 ? 0 : any_leaf(d);
+        const char *queue = d->queue_count == 0 ? "" : d->queues[leaf].name;
+        const double submit_s = instant_s(d);
+        const double run_s = length_s(d, d->span_s / 2.0);
+        const bool wide = one_in(d, 3);
+        const uint32_t pods = between(d, 1, wide ? 4 : 1);
+        const bool large = one_in(d, 2);
+        const uint32_t cpus = between(d, 1, large ? d->gpus_most + 1 : 3);
+        const char *option = any(d, options);
+        if (d->queue_count == 0 || d->queues[leaf].plain) {
+            (void)fprintf(out, "c%u,%g,%g,%u,0,%u,%s,%s\n", j, submit_s, run_s, pods, 1000 * cpus,
+                          queue, option);
+        }
+    }
+    close_file(out);
+    (void)fprintf(d->out, "- {name: contenders, trace: %s}\n", file);
+}
+
 void draw_workload(struct draw *d)
 {
     stream(d, "workload");
@@ -572,6 +602,9 @@ void draw_workload(struct draw *d)
         (void)snprintf(name, sizeof name, "part.%u", p);
         stream(d, name);
         draw_part(d, p);
+    }
+    if (d->suspends) {
+        put_contenders(d, "contenders.csv");
     }
     stream(d, "state");
     if (d->begin_s > 0 && draw_state(d, "state.csv")) {

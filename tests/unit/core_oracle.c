@@ -69,6 +69,11 @@ static bool holds(const struct oracle *o, uint32_t job)
     return o->jobs[job].piece_count > 0 && o->jobs[job].phase != ORR_JOB_FINISHED;
 }
 
+static int64_t given_cpu(const struct oracle *o, uint32_t job, const struct oracle_piece *piece)
+{
+    return o->jobs[job].suspended ? piece->tasks * request_of(o, job, piece->group)->cpu_milli : 0;
+}
+
 struct orr_room oracle_idle(const struct oracle *o, uint32_t node)
 {
     const struct orr_node_type *type = type_of(o, node);
@@ -88,6 +93,7 @@ struct orr_room oracle_idle(const struct oracle *o, uint32_t node)
             const struct oracle_piece *piece = &o->jobs[j].pieces[p];
             if (piece->node == node) {
                 charge(&room, request_of(o, j, piece->group), piece->tasks, -1);
+                room.cpu_milli += given_cpu(o, j, piece);
             }
         }
     }
@@ -108,6 +114,7 @@ struct orr_room oracle_releasing(const struct oracle *o, uint32_t node)
             if (piece->leaving && piece->node == node) {
                 const struct orr_request *request = request_of(o, j, piece->group);
                 charge(&room, request, piece->tasks, 1);
+                room.cpu_milli -= given_cpu(o, j, piece);
                 room.gpus += whole_devices(request, piece->tasks);
             }
         }
@@ -263,8 +270,9 @@ static bool sensible(const struct oracle *o, uint32_t job, uint32_t group, uint3
 {
     return job < o->world->job_count &&
            (o->jobs[job].phase == ORR_JOB_PENDING || o->jobs[job].phase == ORR_JOB_RUNNING) &&
-           node < o->world->cluster.node_count && group < shape_of(o, job)->group_count &&
-           tasks > 0 && tasks <= left_of_group(o, job, group);
+           !o->jobs[job].suspended && node < o->world->cluster.node_count &&
+           group < shape_of(o, job)->group_count && tasks > 0 &&
+           tasks <= left_of_group(o, job, group);
 }
 
 bool oracle_place(struct oracle *o, uint32_t job, uint32_t group, uint32_t tasks, uint32_t node)
@@ -310,6 +318,39 @@ bool oracle_pipeline(struct oracle *o, uint32_t job, uint32_t group, uint32_t ta
     return true;
 }
 
+/* Does it run, with nothing of it leaving? */
+static bool runs_whole(const struct oracle *o, uint32_t job)
+{
+    bool whole = o->jobs[job].phase == ORR_JOB_RUNNING;
+    for (uint32_t p = 0; p < o->jobs[job].piece_count; p++) {
+        whole = whole && !o->jobs[job].pieces[p].leaving;
+    }
+    return whole;
+}
+
+bool oracle_suspend(struct oracle *o, uint32_t job)
+{
+    const bool can = runs_whole(o, job) && !o->jobs[job].suspended;
+    o->jobs[job].suspended = o->jobs[job].suspended || can;
+    return can;
+}
+
+bool oracle_resume(struct oracle *o, uint32_t job)
+{
+    if (!runs_whole(o, job) || !o->jobs[job].suspended) {
+        return false;
+    }
+    o->jobs[job].suspended = false;
+    bool fits = true;
+    for (uint32_t p = 0; p < o->jobs[job].piece_count; p++) {
+        const uint32_t node = o->jobs[job].pieces[p].node;
+        const int64_t claimed = oracle_releasing(o, node).cpu_milli;
+        fits = fits && oracle_idle(o, node).cpu_milli + (claimed < 0 ? claimed : 0) >= 0;
+    }
+    o->jobs[job].suspended = !fits;
+    return fits;
+}
+
 void oracle_free(struct oracle *o, uint32_t job, uint8_t phase)
 {
     uint32_t kept = 0;
@@ -332,6 +373,7 @@ void oracle_free(struct oracle *o, uint32_t job, uint8_t phase)
         }
     }
     o->jobs[job].piece_count = kept;
+    o->jobs[job].suspended = false;
     o->jobs[job].phase = phase;
 }
 

@@ -18,6 +18,7 @@ struct oracle_piece {
 struct oracle_job {
     uint8_t phase;
     bool placed; /* something of it since the last commit */
+    bool suspended;
     uint32_t piece_count;
     struct oracle_piece pieces[ORACLE_PIECES];
 };
@@ -53,6 +54,9 @@ void oracle_free(struct oracle *o, uint32_t job, uint8_t phase);
 /* The `tasks` tasks with the highest devices of a piece leave; false if it has no such number. */
 bool oracle_evict_tasks(struct oracle *o, uint32_t job, uint32_t piece, uint32_t tasks);
 void oracle_evict(struct oracle *o, uint32_t job);
+/* Gives the job's CPU, or takes it back; false: it cannot. */
+bool oracle_suspend(struct oracle *o, uint32_t job);
+bool oracle_resume(struct oracle *o, uint32_t job);
 
 uint32_t oracle_best_fit(const struct oracle *o, const struct orr_request *request, uint32_t tasks);
 uint32_t oracle_most_idle(const struct oracle *o, const struct orr_request *request);

@@ -12,7 +12,8 @@
 
 enum { JOBS = 260, CHECKPOINTS = 4 };
 
-enum { JOINS = 1, WHOLE_JOBS = 2 }; /* commits join nodes in a row; no part of a job is evicted */
+/* commits join nodes in a row; no part of a job is evicted; jobs are suspended and go on */
+enum { JOINS = 1, WHOLE_JOBS = 2, SUSPENDS = 4 };
 
 struct play {
     struct core_world world;
@@ -24,6 +25,7 @@ struct play {
     orr_ms now;
     uint32_t next_job;
     uint32_t refusals, commits, rollbacks, evictions, partial_evictions, parted;
+    uint32_t suspensions, resumptions, refused_resumptions;
 };
 
 static uint32_t below(struct play *p, uint32_t bound)
@@ -177,6 +179,9 @@ static void play_open(struct play *p, unsigned kind, uint64_t seed, uint32_t law
     p->txn = orr_txn_open(p->ledger, laws);
     if ((how & JOINS) != 0) {
         orr_txn_join_nodes(p->txn);
+    }
+    if ((how & SUSPENDS) != 0) {
+        orr_txn_let_suspend(p->txn);
     }
     oracle_open(&p->oracle, &p->world);
 }
@@ -332,6 +337,10 @@ static struct bytes copy_books(const struct orr_ledger *ledger)
                             ledger->pending_jobs,        ledger->running_jobs,
                             ledger->placement_count,     ledger->claims};
     put(&out, sums, sizeof sums);
+    for (uint32_t j = 0; j < ledger->world.job_count; j++) {
+        const bool suspended = orr_ledger_is_suspended(ledger, j);
+        put(&out, &suspended, sizeof suspended);
+    }
     put(&out, &ledger->digest, sizeof ledger->digest);
     return out;
 }
@@ -481,6 +490,30 @@ static void op_evict_tasks(struct play *p)
     p->partial_evictions++;
 }
 
+/* Of a job that runs, or any: its devices and placements are as before. */
+static void op_suspend(struct play *p)
+{
+    const uint32_t job = some_job(p, below(p, 9) == 0 ? ORR_JOB_PENDING : ORR_JOB_RUNNING);
+    if (job == ORR_NONE) {
+        return;
+    }
+    const uint32_t placement = p->ledger->jobs[job].placement;
+    const bool was = p->oracle.jobs[job].suspended;
+    const bool resumes = below(p, 4) == 0 ? !was : was;
+    if (resumes) {
+        const bool done = oracle_resume(&p->oracle, job);
+        assert_int_equal(orr_txn_resume(p->txn, job), done);
+        p->resumptions += done;
+        p->refused_resumptions += was && !done;
+    } else {
+        const bool done = oracle_suspend(&p->oracle, job);
+        assert_int_equal(orr_txn_suspend(p->txn, job, ORR_NONE), done);
+        p->suspensions += done;
+    }
+    assert_int_equal(p->ledger->jobs[job].placement, placement);
+    assert_int_equal(orr_ledger_is_suspended(p->ledger, job), p->oracle.jobs[job].suspended);
+}
+
 static bool over_limit(const struct play *p, uint32_t job)
 {
     static const double unit[] = {1.0, 1.0, 1000.0};
@@ -551,6 +584,10 @@ static void transaction(struct play *p)
     books[0] = copy_books(p->ledger);
     marks[0] = orr_txn_checkpoint(p->txn);
     for (uint32_t ops = 1 + below(p, 14); ops > 0; ops--) {
+        if ((p->how & SUSPENDS) != 0 && below(p, 3) == 0) {
+            op_suspend(p);
+            continue;
+        }
         uint32_t what = below(p, 20);
         if (what < 6 && p->how != 0) {
             op_place_gang(p);
@@ -664,6 +701,8 @@ static uint64_t run_how(unsigned kind, uint64_t seed, uint32_t laws, uint32_t st
     assert_true(p.commits > 0 && p.rollbacks > 0 && p.evictions > 0);
     assert_true(p.partial_evictions > 0 || (how & WHOLE_JOBS) != 0);
     assert_true((how & JOINS) == 0 || p.parted > 0);
+    assert_true((how & SUSPENDS) == 0 ||
+                (p.suspensions > 0 && p.resumptions > 0 && p.refused_resumptions > 0));
     assert_true(laws == 0 || p.refusals > 0);
     uint64_t digest = p.ledger->digest.h;
     play_close(&p);
@@ -714,6 +753,16 @@ static void joined_placements__equal_the_oracle(void **state)
     }
 }
 
+static void suspended_jobs__equal_the_oracle(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 3; seed++) {
+        (void)run_how(0, seed, 0, 220, 1, SUSPENDS);
+        (void)run_how(0, seed, ORR_LAW_GANG, 220, 1, SUSPENDS);
+        (void)run_how(3, seed, ORR_LAW_GANG, 150, 3, JOINS | SUSPENDS);
+    }
+}
+
 static void digest__is_that_of_placements_not_joined(void **state)
 {
     (void)state;
@@ -727,6 +776,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mixed_nodes__equal_the_oracle),
+        cmocka_unit_test(suspended_jobs__equal_the_oracle),
         cmocka_unit_test(large_nodes__equal_the_oracle),
         cmocka_unit_test(thousands_of_nodes__equal_the_oracle),
         cmocka_unit_test(digest__is_a_function_of_what_was_done),

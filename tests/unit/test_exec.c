@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* sim/exec against a walk that takes one ms at a time: finish, and every mGPU x ms by what became
- * of it. Jobs are evicted, shrink, grow and lose members of their gang at random times. */
+ * of it. Jobs are evicted, suspended, shrink, grow and lose
+ * members of their gang at random times. */
 #include "test_main.h"
 
 #include <string.h>
@@ -18,7 +19,7 @@ struct walk { /* the job once more, ms by ms */
     int64_t pause; /* ms of pause left */
     bool writing, started;
     uint32_t min, kept, leaving;
-    enum { OUT, WORK, STALL, CLOSE } mode;
+    enum { OUT, WORK, STALL, CLOSE, HALT } mode;
     int64_t close_work; /* ms of work left in the grace */
     enum orr_cause cause;
     struct orr_job_time time;
@@ -98,6 +99,8 @@ static void walk_ms(struct walk *w)
     w->time.lost[w->cause] += (int64_t)w->leaving * ORR_MGPU;
     if (w->mode == STALL) {
         w->time.lost[ORR_CAUSE_STALE_GANG] += mgpu;
+    } else if (w->mode == HALT) {
+        w->time.waiting += mgpu;
     } else if ((w->mode == WORK || (w->mode == CLOSE && w->close_work > 0)) && w->pause > 0) {
         *(w->writing ? &w->time.checkpoint : &w->time.restart) += mgpu;
         w->close_work--;
@@ -119,7 +122,7 @@ static orr_ms walk_finish(const struct play *p)
 {
     struct walk w = p->walk;
     orr_ms at = p->now;
-    if (w.mode == OUT || w.mode == STALL) {
+    if (w.mode == OUT || w.mode == STALL || w.mode == HALT) {
         return ORR_MS_NEVER;
     }
     while ((w.progress < w.work || w.pause > 0) && at < p->now + 10000) {
@@ -153,7 +156,8 @@ static void play_open(struct play *p, uint64_t seed)
     p->table = (struct orr_terms_table){.items = &p->terms, .count = 1};
     p->ledger = core_world_open(&p->world);
     p->txn = orr_txn_open(p->ledger, 0);
-    const struct orr_exec_setting setting = {.terms = &p->table};
+    orr_txn_let_suspend(p->txn);
+    const struct orr_exec_setting setting = {.terms = &p->table, .suspends = true};
     p->exec = orr_exec_open(p->ledger, &setting);
     assert_non_null(p->exec);
     orr_ledger_submit(p->ledger, 0);
@@ -215,7 +219,7 @@ static void lose_some(struct play *p)
     w->kept -= tasks;
     w->leaving += tasks;
     w->cause = ORR_CAUSE_NODE_FAILURE;
-    if (w->kept < w->min && w->mode == WORK) {
+    if (w->kept < w->min && (w->mode == WORK || w->mode == HALT)) {
         walk_break(w, ORR_CAUSE_NODE_FAILURE);
         w->mode = STALL;
     }
@@ -240,7 +244,7 @@ static void evict(struct play *p)
         w->close_work = span;
         assert_int_equal(p->stands, walk_finish(p) <= p->now + span);
     } else {
-        if (w->mode == WORK) {
+        if (w->mode == WORK || w->mode == HALT) {
             walk_break(w, ORR_CAUSE_RECLAIM);
         }
         w->mode = OUT;
@@ -248,6 +252,21 @@ static void evict(struct play *p)
         w->kept = 0;
         assert_false(p->stands);
     }
+}
+
+/* Suspends it, or has it go on. */
+static void halt(struct play *p)
+{
+    struct walk *w = &p->walk;
+    const bool resumes = orr_ledger_is_suspended(p->ledger, 0);
+    if (w->leaving > 0 || (w->mode != WORK && !resumes)) {
+        return;
+    }
+    assert_true(resumes ? orr_txn_resume(p->txn, 0) : orr_txn_suspend(p->txn, 0, ORR_NONE));
+    commit(p);
+    walk_reached(w);
+    (resumes ? orr_exec_resume : orr_exec_suspend)(p->exec, 0, p->now);
+    w->mode = !resumes ? HALT : w->mode == HALT ? WORK : w->mode;
 }
 
 static void release(struct play *p)
@@ -290,7 +309,10 @@ static uint32_t live(uint64_t seed)
             release(&p);
         }
         bool may_break = interruptions < 8 && p.ledger->jobs[0].phase == ORR_JOB_RUNNING;
-        if (p.walk.mode != CLOSE && p.walk.leaving == 0 && below(&p, 6) == 0) {
+        const bool suspended = orr_ledger_is_suspended(p.ledger, 0);
+        if (below(&p, 12) == 0) {
+            halt(&p);
+        } else if (p.walk.mode != CLOSE && p.walk.leaving == 0 && !suspended && below(&p, 6) == 0) {
             place(&p);
         } else if (may_break && below(&p, 40) == 0) {
             evict(&p);
