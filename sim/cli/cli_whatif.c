@@ -2,6 +2,7 @@
 /* cli_whatif.c - `orrery whatif`: a scenario and changes of it, on the same draws. */
 #include <string.h>
 
+#include <orrery/base/mem.h>
 #include <orrery/base/text.h>
 
 #include "whatif.h"
@@ -218,29 +219,42 @@ static void set(const struct whatif *w, struct orr_point_options *point, uint32_
     }
 }
 
-/* A change of events alone is its base's run up to the first that differs. A scenario that cannot
- * be loaded says so when it is to run. */
+/* The runs of an arm are those of an earlier one up to the first event that differs: of the one
+ * with which they share most, which shares none itself. */
+static void share_arm(struct whatif *w, const struct orr_scenario *scenarios, uint32_t arm)
+{
+    struct orr_point_options *points = &w->points[(size_t)arm * w->seed_count];
+    uint32_t with = 0;
+    orr_ms until = ORR_MS_NONE;
+    for (uint32_t other = 0; other < arm; other++) {
+        const bool is_own = w->points[(size_t)other * w->seed_count].trunk == 0;
+        const orr_ms one = is_own && scenarios[other].resolved_yaml != NULL
+                               ? orr_study_shared_until(&scenarios[other], &scenarios[arm])
+                               : ORR_MS_NONE;
+        with = one > until ? other : with;
+        until = one > until ? one : until;
+    }
+    for (uint32_t s = 0; s < w->seed_count && until != ORR_MS_NONE; s++) {
+        points[s].trunk = with * w->seed_count + s + 1;
+        points[s].trunk_until_ms = until;
+    }
+}
+
+/* A scenario that cannot be loaded says so when it is to run. */
 static void share_runs(struct whatif *w)
 {
-    struct orr_scenario base, changed;
-    struct orr_err ignored = {0};
-    if (orr_scenario_load(&w->points[0].scenario, &base, &ignored) != ORR_OK) {
-        return;
-    }
-    for (uint32_t arm = 1; arm < w->arm_count; arm++) {
-        struct orr_point_options *points = &w->points[(size_t)arm * w->seed_count];
-        ignored = (struct orr_err){0};
-        if (orr_scenario_load(&points[0].scenario, &changed, &ignored) != ORR_OK) {
-            continue;
+    struct orr_scenario *scenarios = orr_zalloc(w->arm_count + (size_t)1, sizeof *scenarios);
+    for (uint32_t arm = 0; arm < w->arm_count; arm++) {
+        struct orr_err ignored = {0};
+        const struct orr_point_options *first = &w->points[(size_t)arm * w->seed_count];
+        if (orr_scenario_load(&first->scenario, &scenarios[arm], &ignored) == ORR_OK) {
+            share_arm(w, scenarios, arm);
         }
-        const orr_ms until = orr_study_shared_until(&base, &changed);
-        for (uint32_t s = 0; s < w->seed_count && until != ORR_MS_NONE; s++) {
-            points[s].trunk = s + 1;
-            points[s].trunk_until_ms = until;
-        }
-        orr_scenario_release(&changed);
     }
-    orr_scenario_release(&base);
+    for (uint32_t arm = 0; arm < w->arm_count; arm++) {
+        orr_scenario_release(&scenarios[arm]);
+    }
+    orr_free(scenarios);
 }
 
 static enum orr_status list_points(struct whatif *w, struct orr_err *err)

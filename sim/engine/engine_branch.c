@@ -66,6 +66,7 @@ void orr_branch_refresh(struct orr_branch *branch)
 {
     struct engine *engine = branch->engine;
     engine->queue_change_ms = orr_engine__queue_change_ms(engine);
+    orr_engine__list_anew(engine, branch->at_ms);
     engine->outlasts = true;
     orr_engine__recur_forget(engine);
 }

@@ -240,6 +240,8 @@ void orr_engine__nodes_close(struct engine *engine);
 /* The unit of random failures fails, or is repaired: with it all its nodes. */
 void orr_engine__change_capacity(struct engine *engine, uint32_t unit, bool down);
 /* A step of what the scenario lists. */
+/* The world's outages are others behind a time: what was planned goes, what they say comes. */
+void orr_engine__list_anew(struct engine *engine, orr_ms after_ms);
 void orr_engine__run_listed(struct engine *engine, uint32_t index, uint32_t step);
 /* A step of nodes that join or leave. */
 void orr_engine__run_resize(struct engine *engine, uint32_t index, uint32_t step);

@@ -382,6 +382,41 @@ static void open_away(struct engine *engine)
     }
 }
 
+/* The steps of what the scenario lists, those behind a time. */
+static void plan_listed(struct engine *engine, orr_ms after_ms)
+{
+    const struct orr_world *world = engine->world;
+    for (uint32_t i = 0; i < world->outage_count; i++) {
+        const struct orr_world_outage *it = &world->outages[i];
+        if (it->closed_ms < it->begin_ms && it->closed_ms > after_ms) {
+            plan_step(engine, i, ORR_ENGINE__LISTED, STEP_CLOSE, it->closed_ms);
+        }
+        if (it->begin_ms > after_ms) {
+            plan_step(engine, i, ORR_ENGINE__LISTED, STEP_BEGIN, it->begin_ms);
+        }
+        if (it->end_ms > after_ms) {
+            plan_step(engine, i, ORR_ENGINE__LISTED, STEP_END, it->end_ms);
+        }
+    }
+}
+
+void orr_engine__list_anew(struct engine *engine, orr_ms after_ms)
+{
+    struct orr_heap kept;
+    orr_heap_init(&kept);
+    while (engine->heap.count > 0) {
+        const struct orr_event event = orr_heap_pop(&engine->heap);
+        if (event.class_seq >> 24 == CLASS_CAPACITY && (event.class_seq & ORR_ENGINE__LISTED)) {
+            engine->listed_events--;
+        } else {
+            orr_heap_push(&kept, event);
+        }
+    }
+    orr_heap_release(&engine->heap);
+    engine->heap = kept;
+    plan_listed(engine, after_ms);
+}
+
 void orr_engine__nodes_open(struct engine *engine)
 {
     const struct orr_world *world = engine->world;
@@ -398,14 +433,7 @@ void orr_engine__nodes_open(struct engine *engine)
     for (uint32_t u = 0; u < engine->faults.unit_count; u++) {
         plan_fault(engine, u, true);
     }
-    for (uint32_t i = 0; i < world->outage_count; i++) {
-        const struct orr_world_outage *it = &world->outages[i];
-        if (it->closed_ms < it->begin_ms) {
-            plan_step(engine, i, ORR_ENGINE__LISTED, STEP_CLOSE, it->closed_ms);
-        }
-        plan_step(engine, i, ORR_ENGINE__LISTED, STEP_BEGIN, it->begin_ms);
-        plan_step(engine, i, ORR_ENGINE__LISTED, STEP_END, it->end_ms);
-    }
+    plan_listed(engine, ORR_MS_NONE);
     engine->outlasts =
         engine->fault_events + engine->listed_events + world->queue_change_count > 0 ||
         engine->pools != NULL || engine->exec != NULL || world->rules != NULL;

@@ -34,13 +34,6 @@ static void fill_queue_changes(const struct orr_scenario *scenario, struct orr_w
     }
 }
 
-void orr_world_change_queues(struct orr_world *world, const struct orr_scenario *scenario)
-{
-    orr_free(world->queue_changes);
-    world->queue_change_count = 0;
-    fill_queue_changes(scenario, world);
-}
-
 /* The nodes of a pool that are there are its first ones, as a run begins. */
 static void fill_pools(const struct orr_scenario *scenario, struct orr_world *world)
 {
@@ -78,6 +71,28 @@ static enum orr_outage_kind kind_of(const char *deed)
     return strcmp(deed, "fail") == 0    ? ORR_OUTAGE_FAIL
            : strcmp(deed, "drain") == 0 ? ORR_OUTAGE_DRAIN
                                         : ORR_OUTAGE_MAINTAIN;
+}
+
+static void fill_outages(const struct orr_scenario *scenario, struct orr_world *world)
+{
+    world->outages = orr_alloc(scenario->event_count + (size_t)1, sizeof *world->outages);
+    for (uint32_t i = 0; i < scenario->event_count; i++) {
+        const struct orr_scenario_event *event = &scenario->events[i];
+        if (event->node_count == 0) {
+            continue; /* it sets something */
+        }
+        orr_ms notice = event->notice_ms == ORR_MS_NONE ? 0 : event->notice_ms;
+        orr_ms end = later(event->at_ms, event->for_ms);
+        world->outages[world->outage_count++] =
+            (struct orr_world_outage){.first_node = event->first_node,
+                                      .node_count = event->node_count,
+                                      .closed_ms = not_before(world, event->at_ms - notice),
+                                      .begin_ms = not_before(world, event->at_ms),
+                                      .end_ms = end == ORR_MS_NEVER ? end : not_before(world, end),
+                                      .kind = event->fail != NULL       ? ORR_OUTAGE_FAIL
+                                              : event->maintain != NULL ? ORR_OUTAGE_MAINTAIN
+                                                                        : ORR_OUTAGE_DRAIN};
+    }
 }
 
 /* Those that join are the next ones, those that leave the last. */
@@ -118,22 +133,14 @@ void orr_replay__events(const struct orr_scenario *scenario, struct orr_world *w
     fill_queue_changes(scenario, world);
     fill_pools(scenario, world);
     fill_resizes(scenario, world);
-    world->outages = orr_alloc(scenario->event_count + (size_t)1, sizeof *world->outages);
-    for (uint32_t i = 0; i < scenario->event_count; i++) {
-        const struct orr_scenario_event *event = &scenario->events[i];
-        if (event->node_count == 0) {
-            continue; /* it sets something */
-        }
-        orr_ms notice = event->notice_ms == ORR_MS_NONE ? 0 : event->notice_ms;
-        orr_ms end = later(event->at_ms, event->for_ms);
-        world->outages[world->outage_count++] =
-            (struct orr_world_outage){.first_node = event->first_node,
-                                      .node_count = event->node_count,
-                                      .closed_ms = not_before(world, event->at_ms - notice),
-                                      .begin_ms = not_before(world, event->at_ms),
-                                      .end_ms = end == ORR_MS_NEVER ? end : not_before(world, end),
-                                      .kind = event->fail != NULL       ? ORR_OUTAGE_FAIL
-                                              : event->maintain != NULL ? ORR_OUTAGE_MAINTAIN
-                                                                        : ORR_OUTAGE_DRAIN};
-    }
+    fill_outages(scenario, world);
+}
+
+void orr_world_change_events(struct orr_world *world, const struct orr_scenario *scenario)
+{
+    orr_free(world->queue_changes);
+    orr_free(world->outages);
+    world->queue_change_count = world->outage_count = 0;
+    fill_queue_changes(scenario, world);
+    fill_outages(scenario, world);
 }

@@ -556,7 +556,7 @@ static enum orr_status become(struct course *course, const struct orr_point_opti
         status = open_results(options, point, &course->store, course->err);
     }
     if (status == ORR_OK) {
-        orr_world_change_queues(&point->world, &point->scenario);
+        orr_world_change_events(&point->world, &point->scenario);
         orr_branch_refresh(branch);
     }
     return status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* shared.c - until when two scenarios are one run: those that differ by events of queues alone. */
+/* shared.c - until when two scenarios are one run: those that differ by events alone. */
 #include <orrery/sim/study.h>
 
 #include <string.h>
@@ -17,30 +17,15 @@ static bool is_same_text(const char *a, const char *b)
     return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
-/* Racks, and the parts of policy static, are made of all nodes that there will be; when nodes fail
- * and close is planned as a run begins. */
-static bool have_same_nodes(const struct orr_scenario *a, const struct orr_scenario *b)
+static orr_ms earlier(orr_ms a, orr_ms b)
 {
-    uint32_t i = 0, j = 0;
-    for (;; i++, j++) {
-        while (i < a->event_count && a->events[i].node_count == 0) {
-            i++; /* it sets something */
-        }
-        while (j < b->event_count && b->events[j].node_count == 0) {
-            j++;
-        }
-        if (i == a->event_count || j == b->event_count) {
-            break;
-        }
-        const struct orr_scenario_event *x = &a->events[i], *y = &b->events[j];
-        if (x->at_ms != y->at_ms || x->first_node != y->first_node ||
-            x->node_count != y->node_count || x->for_ms != y->for_ms ||
-            x->notice_ms != y->notice_ms || (x->fail != NULL) != (y->fail != NULL) ||
-            (x->drain != NULL) != (y->drain != NULL)) {
-            return false;
-        }
-    }
-    bool same = i == a->event_count && j == b->event_count && a->resize_count == b->resize_count;
+    return a < b ? a : b;
+}
+
+/* Racks, and the parts of policy static, are made of all nodes that there will be. */
+static bool have_same_resizes(const struct orr_scenario *a, const struct orr_scenario *b)
+{
+    bool same = a->resize_count == b->resize_count;
     for (uint32_t r = 0; r < a->resize_count && same; r++) {
         const struct orr_scenario_resize *x = &a->resizes[r], *y = &b->resizes[r];
         same = x->at_ms == y->at_ms && x->pool == y->pool && x->before == y->before &&
@@ -48,6 +33,69 @@ static bool have_same_nodes(const struct orr_scenario *a, const struct orr_scena
                is_same_text(x->taken, y->taken);
     }
     return same;
+}
+
+/* The first event of nodes from the ith on, or the count: others set something. */
+static uint32_t next_of_nodes(const struct orr_scenario *scenario, uint32_t i)
+{
+    while (i < scenario->event_count && scenario->events[i].node_count == 0) {
+        i++;
+    }
+    return i;
+}
+
+/* Does the scenario take nodes away? The work of evicted jobs is then booked from the beginning. */
+static bool loses_nodes(const struct orr_scenario *scenario)
+{
+    return scenario->mtbf_ms > 0 || scenario->resize_count > 0 ||
+           next_of_nodes(scenario, 0) < scenario->event_count;
+}
+
+static bool are_same_outages(const struct orr_scenario_event *x, const struct orr_scenario_event *y)
+{
+    return x->at_ms == y->at_ms && x->first_node == y->first_node &&
+           x->node_count == y->node_count && x->for_ms == y->for_ms &&
+           x->notice_ms == y->notice_ms && (x->fail != NULL) == (y->fail != NULL) &&
+           (x->drain != NULL) == (y->drain != NULL);
+}
+
+static orr_ms closes_ms(const struct orr_scenario *scenario, uint32_t i)
+{
+    if (i == scenario->event_count) {
+        return ORR_MS_NEVER;
+    }
+    const struct orr_scenario_event *event = &scenario->events[i];
+    return event->at_ms - (event->notice_ms == ORR_MS_NONE ? 0 : event->notice_ms);
+}
+
+/* When the first outage begins that only one of them has. Events are known by their place among
+ * those of nodes: it is their number in the engine. */
+static orr_ms first_outage_ms(const struct orr_scenario *a, const struct orr_scenario *b)
+{
+    uint32_t i = next_of_nodes(a, 0), j = next_of_nodes(b, 0);
+    orr_ms first = ORR_MS_NEVER;
+    while (i < a->event_count || j < b->event_count) {
+        const bool both = i < a->event_count && j < b->event_count;
+        if (!both || !are_same_outages(&a->events[i], &b->events[j])) {
+            first = earlier(first, earlier(closes_ms(a, i), closes_ms(b, j)));
+        }
+        i = i < a->event_count ? next_of_nodes(a, i + 1) : i;
+        j = j < b->event_count ? next_of_nodes(b, j + 1) : j;
+    }
+    return first;
+}
+
+/* Does the scenario still change something at a time or later? A run in which nothing changes any
+ * more may be over earlier. */
+static bool changes_from(const struct orr_scenario *scenario, orr_ms from_ms)
+{
+    const uint32_t count = scenario->queue_change_count;
+    bool any = count > 0 && scenario->queue_changes[count - 1].at_ms >= from_ms;
+    for (uint32_t i = next_of_nodes(scenario, 0); i < scenario->event_count && !any;
+         i = next_of_nodes(scenario, i + 1)) {
+        any = scenario->events[i].at_ms >= from_ms;
+    }
+    return any;
 }
 
 static bool are_same_amounts(const struct orr_scenario_amounts *a,
@@ -96,8 +144,8 @@ static bool bounds(const struct orr_scenario *scenario, int resource)
     return any;
 }
 
-/* The time of the first change that only one of them has. */
-static orr_ms first_difference_ms(const struct orr_scenario *a, const struct orr_scenario *b)
+/* The time of the first change of a queue that only one of them has. */
+static orr_ms first_change_ms(const struct orr_scenario *a, const struct orr_scenario *b)
 {
     uint32_t i = 0;
     while (i < a->queue_change_count && i < b->queue_change_count &&
@@ -106,7 +154,7 @@ static orr_ms first_difference_ms(const struct orr_scenario *a, const struct orr
     }
     const orr_ms of_a = i < a->queue_change_count ? a->queue_changes[i].at_ms : ORR_MS_NEVER;
     const orr_ms of_b = i < b->queue_change_count ? b->queue_changes[i].at_ms : ORR_MS_NEVER;
-    return of_a < of_b ? of_a : of_b;
+    return earlier(of_a, of_b);
 }
 
 /* A policy that is another process cannot be at two runs at a time. */
@@ -121,13 +169,14 @@ static bool has_child(const struct orr_scenario *scenario)
 
 orr_ms orr_study_shared_until(const struct orr_scenario *a, const struct orr_scenario *b)
 {
-    /* where nothing changes any more a run may be over earlier */
-    bool shared = b->queue_change_count > 0 && !has_child(a);
+    bool shared = !has_child(a);
     (void)orr_scenario_diff(a, b, hear, &shared);
-    shared = shared && have_same_nodes(a, b);
+    shared = shared && have_same_resizes(a, b) && loses_nodes(a) == loses_nodes(b);
     for (int r = 0; r < ORR_SCENARIO_RESOURCES && shared; r++) {
         shared = r == ORR_SCENARIO_GPU || bounds(a, r) == bounds(b, r);
     }
-    const orr_ms until = shared ? first_difference_ms(a, b) : ORR_MS_NONE;
-    return until == ORR_MS_NEVER ? ORR_MS_NONE : until;
+    const orr_ms until =
+        shared ? earlier(first_change_ms(a, b), first_outage_ms(a, b)) : ORR_MS_NEVER;
+    const bool outlasts = loses_nodes(b) ? changes_from(b, until) : b->queue_change_count > 0;
+    return until != ORR_MS_NEVER && outlasts ? until : ORR_MS_NONE;
 }

@@ -78,14 +78,41 @@ shares() { # SCENARIO POLICY SEED
     [ "$(digest base.db)" = "$(digest kept/0-base-7.db)" ] || fail "$1 under $2: the run that is shared is another"
     shared=$((shared + 1))
 }
+# The same of events of nodes: a failure at another time, nodes that are closed earlier, for longer, or are others.
+lost=0
+loses() { # SCENARIO POLICY SEED
+    "$orrery" run "$1" --set "policy=$2" --seed 7 -o base.db --force --allow-loss=any --no-progress -q >out 2>err || [ $? -eq 1 ] || return 0
+    first=$(sqlite3 base.db "SELECT name FROM node ORDER BY id LIMIT 1") last=$(sqlite3 base.db "SELECT name FROM node ORDER BY id DESC LIMIT 1")
+    sqlite3 -separator ' ' base.db "WITH p AS (SELECT begin_ms, (end_ms - begin_ms) / 100 AS part FROM run)
+        SELECT begin_ms + part * (20 + $3), begin_ms + part * (40 + $3), begin_ms + part * (60 + $3), begin_ms + part * (80 + $3) FROM p" >times
+    read -r one two three four <times
+    nodes=$(mktemp "$dir/nodes.XXXXXX.yaml")
+    echo "{extends: '$1', events: [{at: ${one}ms, fail: $first, for: ${two}ms}, {at: ${three}ms, maintain: $last, for: 1h}]}" >"$nodes"
+    case $(($3 % 3)) in
+    0) set -- "$nodes" "$2" events.2.at="${two}ms" events.2.for=3h ;;
+    1) set -- "$nodes" "$2" events.2.notice=10m events.2.for="${four}ms" ;;
+    2) set -- "$nodes" "$2" events.2.maintain="$first" events.1.for=1h ;;
+    esac
+    rm -rf kept
+    "$orrery" whatif "$1" --base "policy=$2" --seed 7 --seeds 1 --set "$3" --set "$4" --keep kept --allow-loss=any --no-progress -q >out 2>err ||
+        [ $? -eq 1 ] || return 0
+    "$orrery" run "$1" --set "policy=$2" --set "$3" --set "$4" --seed 7 -o alone.db --force --allow-loss=any --no-progress -q >out 2>err ||
+        [ $? -eq 1 ] || fail "$1 under $2, $3, $4: $(cat err)"
+    tables alone.db >alone.sql
+    tables kept/1-set-7.db >shared.sql
+    cmp -s alone.sql shared.sql || fail "$1 under $2, $3, $4: the shared run is another: $(diff alone.sql shared.sql | head -5)"
+    lost=$((lost + 1))
+}
 turn=0
 for scenario in $named "$dir"/d*/s.yaml; do
     for policy in $policies; do # a few of them, others each time, where no soak is asked for
         turn=$((turn + 1))
         [ -z "$soak" ] && [ $((turn % 13)) -ne 0 ] || shares "$scenario" "$policy" $((turn % 11 + 1))
+        [ -z "$soak" ] && [ $((turn % 17)) -ne 5 ] || loses "$scenario" "$policy" $((turn % 11 + 1))
     done
 done
 [ "$shared" -gt "$apart" ] || fail "$shared shared, $apart could not be: $(cat apart)"
+[ "$lost" -ge 5 ] || fail "$lost scenarios lost nodes"
 
 # Saved: a quota that changes in the middle as if the scenario had listed it.
 cp "$source"/scenarios/whatif/reclaim/* .
@@ -106,8 +133,8 @@ echo 'events: [{at: 6h, set: {queues.research.gpu.quota: -=2}}]' >>listed.yaml
 printf 'job,queue,submit_s,run_s,gpus\n' >t2.csv
 awk 'BEGIN { for (i = 0; i < 300; i++) print "j" i "," substr("ab", i % 2 + 1, 1) "," i * 50 ",700," 1 + i % 4 }' >>t2.csv
 printf 'cluster: {pools: {p: {nodes: 5, gpus: 8}}}\nqueues: {a: {gpu: [20, 1, 40]}, b: {gpu: [20, 1, 40]}}\nworkload: [{name: t, trace: t2.csv}]\n' >t.yaml
-# Variants that differ by events of queues alone share what is before the first that differs, each from its own time on; all tables are
-# those of the variant by itself. One with an event of nodes shares nothing, and neither does a policy that is a process of its own.
+# Variants that differ by events alone share what is before the first that differs, each from its own time on; all tables are those of
+# the variant by itself. What adds nodes shares nothing, and neither does a policy that is a process of its own.
 quota='queues.research.gpu.quota'
 sed '/^variants:/,$d' s.yaml >variants.yaml
 cat >>variants.yaml <<END
@@ -116,25 +143,29 @@ events:
 - {at: 6h, set: {$quota: -=2}}
 - {at: 9h, set: {queues.research.priority: 150}}
 - {at: 12h, fail: n0001, for: 1h}
+- {at: 14h, maintain: n0002, for: 2h, notice: 1h}
 variants:
   late: {events.3.at: 10h}
   middle: {events.2.set.$quota: 3}
   both: {events.2.at: 8h, events.3.set.queues.research.priority: 140}
   early: {events.1.at: 1h}
   nodes: {events.4.at: 8h}
+  longer: {events.4.for: 5h}
+  noticed: {events.5.notice: 4h}
+  elsewhere: {events.5.maintain: n0001, events.3.at: 11h}
 END
 for jobs in 1 2 8; do
     rm -rf kept
     "$orrery" whatif variants.yaml --seeds 2 -j $jobs --keep kept -q --no-progress >out 2>err || [ $? -eq 1 ] || fail "variants: $(cat err)"
     differing=0
-    for variant in late middle both early nodes; do
+    for variant in late middle both early nodes longer noticed elsewhere; do
         "$orrery" run variants.yaml --variant $variant --seed 1 -o alone.db --force -q --no-progress 2>err || [ $? -eq 1 ] || fail "$variant: $(cat err)"
         tables alone.db >alone.sql
         tables kept/*-$variant-1.db >shared.sql
         cmp -s alone.sql shared.sql || fail "variant $variant, -j $jobs: the shared run is another: $(diff alone.sql shared.sql | head -5)"
         [ "$(digest alone.db)" = "$(digest kept/0-base-1.db)" ] || differing=$((differing + 1))
     done
-    [ $differing -ge 3 ] || fail "$differing of 5 variants decide otherwise than the base"
+    [ $differing -ge 5 ] || fail "$differing of 8 variants decide otherwise than the base"
 done
 if python3 -c '' 2>/dev/null; then
     exits 0 whatif t.yaml --base "policy=exec:python3 $source/sim/plugin/examples/shortest_first.py" --at 1h --set queues.b.gpu.weight=3 --no-progress
@@ -157,5 +188,5 @@ exits 0 run --trace t.csv --cluster 1x1 --policy fifo -o t.db --save-at 1m -q --
 printf 'c,60,100,1,1\n' >>t.csv
 exits 65 run --from t.state -o no.db --no-progress
 grep -q 't.csv: is not the trace' err || fail "$(cat err)"
-printf '%s scenarios and policies held at %s times, %s refused; %s shared a run, %s cannot change so\n' "$ran" "$times" "$refused" \
-    "$shared" "$apart"
+printf '%s scenarios and policies held at %s times, %s refused; %s shared a run, %s cannot change so, %s lost nodes\n' "$ran" "$times" "$refused" \
+    "$shared" "$apart" "$lost"

@@ -36,6 +36,34 @@ static void events_of_queues__share_what_is_before(void **state)
     assert_int_equal(shared(base, base), ORR_MS_NONE); /* nothing is different */
 }
 
+#define NODE(at, what) "{at: " at ", " what ", for: 1h}"
+
+static void events_of_nodes__share_what_is_before(void **state)
+{
+    (void)state;
+    const char *base = BASE "events: [" NODE("2h", "fail: n0001") "]\n";
+    assert_int_equal(shared(base, BASE "events: [" NODE("4h", "fail: n0001") "]\n"), 2 * 3600000);
+    assert_int_equal(shared(base, BASE "events: [" NODE("2h", "drain: n0001") "]\n"), 2 * 3600000);
+    assert_int_equal(shared(base, BASE "events: [" NODE("2h", "fail: n0001") ", " NODE(
+                                      "5h", "maintain: n0002") "]\n"),
+                     5 * 3600000);
+    /* from its notice on the node takes nothing */
+    assert_int_equal(shared(base, BASE "events: [" NODE("2h", "fail: n0001") ", " NODE(
+                                      "5h", "maintain: n0002, notice: 2h") "]\n"),
+                     3 * 3600000);
+    /* an event is known by its place in the list */
+    assert_int_equal(shared(base, BASE "events: [" NODE("6h", "fail: n0002") ", " NODE(
+                                      "2h", "fail: n0001") "]\n"),
+                     2 * 3600000);
+    assert_int_equal(
+        shared(base, BASE "events: [" QUOTA("4h", "5") ", " NODE("2h", "fail: n0001") "]\n"),
+        4 * 3600000);
+    /* without an event to come the run may be over before */
+    const char *more =
+        BASE "events: [" NODE("2h", "fail: n0001") ", " NODE("5h", "fail: n0002") "]\n";
+    assert_int_equal(shared(more, base), ORR_MS_NONE);
+}
+
 static void other_changes__share_nothing(void **state)
 {
     (void)state;
@@ -43,6 +71,7 @@ static void other_changes__share_nothing(void **state)
     assert_int_equal(shared(base, BASE), ORR_MS_NONE);
     assert_int_equal(shared(base, BASE "policy: easy\nevents: [" QUOTA("2h", "5") "]\n"),
                      ORR_MS_NONE);
+    /* the books of who loses nodes are others from the beginning */
     assert_int_equal(shared(base, BASE "events: [" QUOTA("1h", "5") ", {at: 2h, fail: n0001}]\n"),
                      ORR_MS_NONE);
     assert_int_equal(shared(base, BASE "events: [" QUOTA(
@@ -62,6 +91,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_of_queues__share_what_is_before),
+        cmocka_unit_test(events_of_nodes__share_what_is_before),
         cmocka_unit_test(other_changes__share_nothing),
     };
     enter_folder("study_shared");

@@ -4,7 +4,7 @@
  * The engine has run all instants up to that time and none behind it. A process that was forked
  * then has a run of its own: it may change the specs of its world and let the run go on. What may
  * be changed: the work of jobs that are not over, estimates of jobs that wait, and all of jobs that
- * have not come, which stay sorted by their submits; changes of queues from then on.
+ * have not come, which stay sorted by their submits; changes of queues and outages from then on.
  */
 #ifndef ORR_SIM_BRANCH_H
 #define ORR_SIM_BRANCH_H
@@ -40,7 +40,8 @@ bool orr_branch_works(const struct orr_branch *branch, uint32_t job);
 void orr_branch_rework(struct orr_branch *branch, uint32_t job);
 /* A job that waits gives up right after the branch. */
 void orr_branch_take_out(struct orr_branch *branch, uint32_t job);
-/* The world's list of changes of queues is another from the branch on, and not empty. */
+/* The world's lists of changes of queues and of outages are others from the branch on, and one of
+ * them is not empty. What lies before it keeps its place in the list. */
 void orr_branch_refresh(struct orr_branch *branch);
 /* Jobs from next_arrival on are others. */
 void orr_branch_expect(struct orr_branch *branch);

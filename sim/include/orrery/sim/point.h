@@ -37,8 +37,8 @@ struct orr_point_hold { /* somebody who looks at a run there; a failure ends it 
     void *context;
 };
 
-/* Points that are this one up to a time, from which on their queues change (`laters` of their
- * scenarios, of queues alone). */
+/* Points that are this one up to a time, from which on other things happen to their queues and
+ * nodes. */
 struct orr_point_options;
 struct orr_point_others {
     orr_ms at_ms;

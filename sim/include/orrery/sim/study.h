@@ -96,8 +96,9 @@ enum orr_status orr_rerun_of(const char *results, struct orr_arena *arena,
                              struct orr_err *err) ORR_MUST_USE;
 
 /* Until when two scenarios of one seed, checked, are one run: the time of the first event that is
- * in one alone. ORR_MS_NONE: they share nothing, for something else is different, or an event of
- * nodes is, or b changes no queue, or a policy is a child process. */
+ * in one alone. ORR_MS_NONE: they share nothing, for something else is different, or the number of
+ * nodes is, or nodes are lost in one of them alone, or b has no event from then on, or a policy is
+ * a child process. */
 orr_ms orr_study_shared_until(const struct orr_scenario *a, const struct orr_scenario *b);
 
 /* Of two results files whose quotas differ, one at least under a policy that does not look at

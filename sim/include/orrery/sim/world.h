@@ -192,9 +192,9 @@ void orr_world_release(struct orr_world *world);
  * from this one build. */
 void orr_world_shelve(const struct orr_scenario *scenario, const struct orr_world_options *options);
 
-/* What the scenario makes of queues while the run goes on, in place of what this world has: one
- * that is the world's but for that. */
-void orr_world_change_queues(struct orr_world *world, const struct orr_scenario *scenario);
+/* What happens to queues and nodes while the run goes on, in place of what this world has; the
+ * scenario is the world's but for that, and adds and takes no nodes otherwise. */
+void orr_world_change_events(struct orr_world *world, const struct orr_scenario *scenario);
 
 /* The clock's 0 on the calendar for scenarios without a start: a Monday. */
 #define ORR_REPLAY_START ((orr_ms)1780272000000)
