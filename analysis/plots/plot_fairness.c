@@ -185,7 +185,7 @@ static void debt_panels(struct orr_plot *plot, struct orr_plot_table *table,
     orr_plot__time_axis(plot, table->from, table->to, 8, false);
     orr_plot__window_marks(plot, table->from, table->to);
     const uint32_t most = dumb ? 0 : orr_plot__peaks_rows(plot, peaks);
-    debt_panel(plot, table, "GPUs owed",
+    debt_panel(plot, table, "GPUs not held",
                dumb ? orr_plot__stack_top(table, ORR_PLOT_DEBT) : peaks->top);
     if (!dumb) {
         orr_plot__peaks_plot(plot, most, false);
@@ -193,7 +193,7 @@ static void debt_panels(struct orr_plot *plot, struct orr_plot_table *table,
     debt_sum(table);
     orr_plot__panel_below(plot);
     orr_plot__time_axis(plot, table->from, table->to, 8, true);
-    debt_panel(plot, table, dumb ? "GPU-h, sum" : "GPU-h owed so far",
+    debt_panel(plot, table, dumb ? "GPU-h, sum" : "GPU-h so far",
                orr_plot__stack_top(table, ORR_PLOT_DEBT));
     if (!dumb) {
         orr_plot__panel_legend(plot, "queue");

@@ -29,7 +29,9 @@ struct plan {
     struct place *places;
     uint32_t *order; /* of nodes: by rack */
     uint32_t racks;
-    bool names; /* of nodes */
+    bool names;    /* of nodes */
+    bool *gone;    /* per node: down then, or no part of the cluster */
+    uint32_t lost; /* GPUs of these */
     double name_width, width, height;
     orr_ms at;
 };
@@ -205,14 +207,51 @@ static void boxes_texts(const struct plan *plan, FILE **files, uint32_t frames)
     orr_free(used);
 }
 
+static void gone_load(struct plan *plan)
+{
+    const struct orr_plot_lanes *lanes = plan->lanes;
+    plan->gone = orr_zalloc((size_t)lanes->node_count + 1, sizeof *plan->gone);
+    for (uint32_t i = 0; i < lanes->gap_count; i++) {
+        const struct orr_plot_gap *gap = &lanes->gaps[i];
+        const bool now = gap->from <= plan->at && gap->to > plan->at;
+        plan->lost += now && !plan->gone[gap->node] ? lanes->nodes[gap->node].gpus : 0;
+        plan->gone[gap->node] = plan->gone[gap->node] || now;
+    }
+}
+
+static void node_row(struct orr_plot *plot, const struct plan *plan, uint32_t node)
+{
+    const struct place *place = &plan->places[node];
+    const uint32_t gpus = plan->lanes->nodes[node].gpus;
+    orr_plot__row(plot, "%.3f %.3f %.3f %.3f\n", place->x,
+                  place->x + (gpus < MOST_GPUS ? gpus : MOST_GPUS), place->y, place->y + 1);
+}
+
+/* Over the free ones. */
+static void gone_plot(struct orr_plot *plot, const struct plan *plan, const char *boxes)
+{
+    if (plan->lost == 0) {
+        return;
+    }
+    const uint32_t block = orr_plot__block(plot, "nodes that are down or away: as above");
+    for (uint32_t i = 0; i < plan->lanes->node_count; i++) {
+        if (plan->gone[i]) {
+            node_row(plot, plan, i);
+        }
+    }
+    orr_plot__gp(plot, ", \\\n  ");
+    orr_plot__data(plot, block);
+    orr_plot__gp(plot,
+                 "%s fc rgb '#ffffff' fs solid 1.0 border lc rgb '#bcbcb8' title 'down or away'",
+                 boxes);
+}
+
 static void nodes_rows(struct orr_plot *plot, const struct plan *plan)
 {
     (void)orr_plot__block(plot, "nodes: left, right, top, bottom in cells");
     for (uint32_t i = 0; i < plan->lanes->node_count; i++) {
         const struct place *place = &plan->places[i];
-        uint32_t gpus = plan->lanes->nodes[i].gpus;
-        orr_plot__row(plot, "%.3f %.3f %.3f %.3f\n", place->x,
-                      place->x + (gpus < MOST_GPUS ? gpus : MOST_GPUS), place->y, place->y + 1);
+        node_row(plot, plan, i);
         if (plan->names) {
             orr_plot__gp(plot, "set label ");
             orr_plot__quote(plot, plan->lanes->nodes[i].name, 9, false);
@@ -241,6 +280,7 @@ static void floor_plot(struct orr_plot *plot, const struct plan *plan, char **te
     orr_plot__data(plot, 0);
     orr_plot__gp(plot, "%s fc rgb '#ecece8' fs solid 1.0 border lc rgb '#bcbcb8' title 'free'",
                  boxes);
+    gone_plot(plot, plan, boxes);
     for (uint32_t s = 0; s <= frames; s++) {
         if (bytes[s] == 0) {
             continue;
@@ -265,12 +305,14 @@ static void floor_plot(struct orr_plot *plot, const struct plan *plan, char **te
 /* For terminals of characters: a letter a GPU. */
 static void floor_text(struct orr_plot *plot, const struct plan *plan)
 {
-    enum { LETTERS = 26, LINES = 60 };
+    enum { LETTERS = ORR_PLOT_LETTERS, LINES = 60 };
     const int width = orr_text_columns(100);
     const struct orr_plot_lanes *lanes = plan->lanes;
     char *cells = orr_alloc((size_t)lanes->node_count * MOST_GPUS + 1, 1);
     double *used = orr_zalloc((size_t)lanes->node_count * MOST_GPUS + 1, sizeof *used);
-    memset(cells, '.', (size_t)lanes->node_count * MOST_GPUS);
+    for (uint32_t i = 0; i < lanes->node_count; i++) {
+        memset(cells + (size_t)i * MOST_GPUS, plan->gone[i] ? '-' : '.', MOST_GPUS);
+    }
     for (uint32_t i = 0; i < lanes->held_count; i++) {
         const struct orr_plot_held *held = &lanes->held[i];
         if (!held_then(plan, held)) {
@@ -332,7 +374,7 @@ static void floor_picture(struct orr_plot *plot, const struct plan *plan)
     }
     orr_plot__gp(plot, "unset tics\nunset border\nunset grid\nset lmargin at screen 0.02\n"
                        "set bmargin at screen 0.03\n");
-    orr_plot__legend(plot, "queue", plan->slots.count + 2,
+    orr_plot__legend(plot, "queue", plan->slots.count + 2 + (plan->lost > 0 ? 1 : 0),
                      orr_plot__slots_letters(plot, plan->slots) > 15
                          ? orr_plot__slots_letters(plot, plan->slots)
                          : 15,
@@ -361,16 +403,21 @@ void orr_plot__floor(struct orr_plot *plot)
         plot->options->from_ms != ORR_MS_NONE ? plot->options->from_ms : orr_plot__busiest(plot);
     racks_load(plot, &plan);
     plan_lay(plot, &plan);
+    gone_load(&plan);
     double held = 0;
     for (uint32_t i = 0; i < lanes.held_count; i++) {
         held += held_then(&plan, &lanes.held[i]) ? (double)lanes.held[i].mgpu / ORR_MGPU : 0;
     }
-    char what[120], clock[60];
+    char what[120], clock[60], extra[80] = "";
     (void)orr_format_clock(clock, plan.at, plot->run.origin);
     (void)snprintf(what, sizeof what, "Who held which GPUs at %s: %g of %g", clock, held,
                    plot->run.capacity_gpus);
     orr_plot__start(plot, (struct orr_plot_size){1000, 560, 100, 30, true});
-    orr_plot__title(plot, what, NULL);
+    if (plan.lost > 0) {
+        (void)snprintf(extra, sizeof extra, "%u GPU%s down or away%s", plan.lost,
+                       ORR_PLURAL(plan.lost), plot->term == ORR_PLOT_DUMB ? " (-)" : "");
+    }
+    orr_plot__title(plot, what, plan.lost > 0 ? extra : NULL);
     if (lanes.node_count == 0) {
         orr_plot__nothing(plot, "there are no GPUs");
     } else if (plot->term == ORR_PLOT_DUMB) {
@@ -378,6 +425,7 @@ void orr_plot__floor(struct orr_plot *plot)
     } else {
         floor_picture(plot, &plan);
     }
+    orr_free(plan.gone);
     orr_free(plan.places);
     orr_free(plan.order);
     orr_plot__lanes_close(&lanes);

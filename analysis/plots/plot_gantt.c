@@ -218,6 +218,39 @@ static void box_rows(struct orr_plot *plot, const struct gantt *gantt, FILE **fi
     orr_free(stacks);
 }
 
+static bool is_gap_within(const struct gantt *gantt, const struct orr_plot_gap *gap)
+{
+    return gantt->row[gap->node] != ORR_NONE && gap->from < gantt->to && gap->to > gantt->from;
+}
+
+static uint32_t gaps_within(const struct gantt *gantt)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < gantt->lanes->gap_count; i++) {
+        count += is_gap_within(gantt, &gantt->lanes->gaps[i]);
+    }
+    return count;
+}
+
+/* Parts of a node's lane in which it is down, or no part of the cluster, are not there. */
+static void gaps_plot(struct orr_plot *plot, const struct gantt *gantt)
+{
+    uint32_t drawn = gantt->rows;
+    for (uint32_t i = 0; i < gantt->lanes->gap_count; i++) {
+        const struct orr_plot_gap *gap = &gantt->lanes->gaps[i];
+        if (is_gap_within(gantt, gap)) {
+            const double row = gantt->row[gap->node];
+            orr_plot__gp(plot,
+                         "set object %u rectangle from %.3f,%.3f to %.3f,%.3f behind fc rgb "
+                         "'#ffffff' fs solid 1.0 noborder\n",
+                         ++drawn,
+                         orr_plot__x(plot, gap->from > gantt->from ? gap->from : gantt->from),
+                         row - 0.42, orr_plot__x(plot, gap->to < gantt->to ? gap->to : gantt->to),
+                         row + 0.42);
+        }
+    }
+}
+
 /* `marks`: of attempts cut short, 0 for the boxes of a queue. Many are small, so that they do not
  * run together. */
 static void boxes_clause(struct orr_plot *plot, const struct gantt *gantt, uint32_t slot,
@@ -272,6 +305,15 @@ static void boxes_plot(struct orr_plot *plot, const struct gantt *gantt)
     }
     if (drawn == 0) {
         orr_plot__nothing(plot, "no job ran");
+    } else {
+        orr_plot__gp(plot,
+                     ", \\\n  keyentry with boxes fc rgb '#f1f1ef' fs solid 1.0 border lc rgb "
+                     "'#bcbcb8' title 'free'");
+    }
+    if (drawn > 0 && gaps_within(gantt) > 0) {
+        orr_plot__gp(plot,
+                     ", \\\n  keyentry with boxes fc rgb '#ffffff' fs solid 1.0 border lc rgb "
+                     "'#bcbcb8' title 'down or away'");
     }
     orr_plot__gp(plot, "\n");
 }
@@ -279,7 +321,7 @@ static void boxes_plot(struct orr_plot *plot, const struct gantt *gantt)
 /* For terminals of characters: a letter for the queue that held most of a cell. */
 static void letters_plot(struct orr_plot *plot, const struct gantt *gantt)
 {
-    enum { LETTERS = 26 };
+    enum { LETTERS = ORR_PLOT_LETTERS };
     const uint32_t columns = orr_plot__map_columns();
     const struct orr_plot_lanes *lanes = gantt->lanes;
     double width = (double)(gantt->to - gantt->from) / columns;
@@ -306,7 +348,10 @@ static void letters_plot(struct orr_plot *plot, const struct gantt *gantt)
             for (uint32_t k = 1; k < LETTERS; k++) {
                 best = cell[k] > cell[best] ? k : best;
             }
-            orr_plot__row(plot, "%c", cell[best] > 0 ? (char)('A' + best) : '.');
+            orr_plot__row(plot, "%c",
+                          cell[best] <= 0      ? '.'
+                          : best + 1 < LETTERS ? (char)('A' + best)
+                                               : '+');
         }
         orr_plot__row(plot, "\"\n");
     }
@@ -339,6 +384,7 @@ static void lane_axis(struct orr_plot *plot, const struct gantt *gantt)
                      "fc rgb '#f1f1ef' fs solid 1.0 noborder\n",
                      r + 1, r - 0.42, r + 0.42);
     }
+    gaps_plot(plot, gantt);
 }
 
 void orr_plot__gantt(struct orr_plot *plot)
@@ -366,7 +412,8 @@ void orr_plot__gantt(struct orr_plot *plot)
         if (dumb) {
             letters_plot(plot, &gantt);
         } else {
-            orr_plot__legend(plot, "queue", gantt.slots.count + 1,
+            orr_plot__legend(plot, "queue",
+                             gantt.slots.count + 2 + (gaps_within(&gantt) > 0 ? 1 : 0),
                              orr_plot__slots_letters(plot, gantt.slots), false);
             boxes_plot(plot, &gantt);
         }

@@ -407,6 +407,9 @@ void orr_plot__churn_load(struct orr_plot *plot, struct orr_plot_layers *evictio
 /* Where the run was busiest, from the series (the middle of the run without one). */
 orr_ms orr_plot__busiest(struct orr_plot *plot);
 
+/* Of a text: letters for the first queues, and one sign for all others. */
+enum { ORR_PLOT_LETTERS = 26 };
+
 /* plot_lanes.c: nodes, and who held what on them. */
 struct orr_plot_node {
     int64_t id;
@@ -422,10 +425,15 @@ struct orr_plot_held {
     uint32_t rank;    /* of the queue */
     bool cut;         /* the attempt was cut short */
 };
+struct orr_plot_gap { /* the node is down, or no part of the cluster */
+    orr_ms from, to;
+    uint32_t node; /* index */
+};
 struct orr_plot_lanes {
     struct orr_plot_node *nodes; /* those with GPUs */
     struct orr_plot_held *held;  /* by start */
-    uint32_t node_count, node_room, held_count, held_room;
+    struct orr_plot_gap *gaps;   /* by time */
+    uint32_t node_count, node_room, held_count, held_room, gap_count, gap_room;
 };
 void orr_plot__lanes_open(struct orr_plot *plot, struct orr_plot_lanes *lanes);
 void orr_plot__lanes_close(struct orr_plot_lanes *lanes);

@@ -20,6 +20,21 @@ uint32_t orr_plot__lanes_node(const struct orr_plot_lanes *lanes, int64_t id)
     return ORR_NONE;
 }
 
+static void gaps_load(struct orr_plot *plot, struct orr_plot_lanes *lanes)
+{
+    sqlite3_stmt *row = orr_results_prepare(&plot->in, orr_plots_sql__gaps);
+    while (orr_results_step(&plot->in, row)) {
+        const struct orr_plot_gap gap = {
+            .node = orr_plot__lanes_node(lanes, sqlite3_column_int64(row, 0)),
+            .from = sqlite3_column_int64(row, 1),
+            .to = sqlite3_column_int64(row, 2)};
+        if (gap.node != ORR_NONE && gap.from < gap.to) {
+            lanes->gaps = ORR_ROOM_FOR_ONE(lanes->gaps, lanes->gap_count, lanes->gap_room);
+            lanes->gaps[lanes->gap_count++] = gap;
+        }
+    }
+}
+
 void orr_plot__lanes_open(struct orr_plot *plot, struct orr_plot_lanes *lanes)
 {
     *lanes = (struct orr_plot_lanes){0};
@@ -33,6 +48,7 @@ void orr_plot__lanes_open(struct orr_plot *plot, struct orr_plot_lanes *lanes)
             .gpus = gpus < 1024 ? (uint32_t)gpus : 1024,
         };
     }
+    gaps_load(plot, lanes);
     row = orr_results_prepare(&plot->in, orr_plots_sql__lanes);
     while (orr_results_step(&plot->in, row)) {
         struct orr_plot_held held = {
@@ -59,4 +75,5 @@ void orr_plot__lanes_close(struct orr_plot_lanes *lanes)
 {
     orr_free(lanes->nodes);
     orr_free(lanes->held);
+    orr_free(lanes->gaps);
 }

@@ -343,6 +343,17 @@ static bool parts_number(const char *text, size_t at)
            strcspn(text + at + 1, " ;,:") <= 5;
 }
 
+/* Where a line of text ends that has to go on: behind the last clause, where the rest fits below.
+ */
+static size_t clause_end(const char *text, size_t end, size_t most)
+{
+    size_t clause = 0;
+    for (size_t i = 1; i < end && text[end] != '\0'; i++) {
+        clause = text[i] == ' ' && text[i - 1] == ';' ? i : clause;
+    }
+    return clause > 0 && strlen(text + clause) <= most ? clause : end;
+}
+
 /* Text as strings of gnuplot, at most so many letters a line but for words that are longer; counts
  * lines of the title. */
 static void wrap(struct orr_plot *plot, const char *text, double letters)
@@ -357,6 +368,7 @@ static void wrap(struct orr_plot *plot, const char *text, double letters)
             }
         }
         char line[800];
+        end = clause_end(text, end, most);
         (void)snprintf(line, sizeof line, "%.*s", (int)end, text);
         orr_plot__gp(plot, more ? ".\"\\n\"." : "");
         orr_plot__quote(plot, line, 300, false);
@@ -844,5 +856,6 @@ void orr_plot__letters(struct orr_plot *plot, struct orr_plot_slots slots)
         orr_plot__gp(plot, ".'%s%c '.", names > 0 ? "  " : "", (char)('A' + names));
         orr_plot__quote(plot, plot->queues[names].name, ORR_PLOT_NAME, false);
     }
-    orr_plot__gp(plot, "%s\n", plot->queue_count > names ? ".' ...'" : "");
+    orr_plot__gp(plot, "%s%s\n", plot->queue_count > names ? ".' ...'" : "",
+                 plot->queue_count >= ORR_PLOT_LETTERS ? ".'  + others'" : "");
 }

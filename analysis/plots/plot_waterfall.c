@@ -179,8 +179,10 @@ static void fall_names(struct orr_plot *plot, const struct waterfall *fall)
                        "unset key\n");
     for (uint32_t i = 0; i < fall->count; i++) {
         double gpu_h = fall->bars[i].to - fall->bars[i].from;
-        orr_plot__gp(plot, "set label '%.1f %%  %.*f GPU-h' at graph 1.02,first %u left%s\n",
-                     100 * gpu_h / fall->capacity,
+        const double part = 100 * gpu_h / fall->capacity;
+        const bool tiny = part > 0 && part < 0.05; /* no bar is 0.0 % */
+        orr_plot__gp(plot, "set label '%s%.1f %%  %.*f GPU-h' at graph 1.02,first %u left%s\n",
+                     tiny ? "<" : "", tiny ? 0.1 : part,
                      gpu_h < 1     ? 2
                      : gpu_h < 100 ? 1
                                    : 0,

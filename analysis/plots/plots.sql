@@ -119,6 +119,12 @@ CROSS JOIN run;
 -- name: nodes
 SELECT id, name, gpus FROM node WHERE gpus > 0 ORDER BY id;
 
+-- name: gaps
+SELECT g.node, g.from_ms, coalesce(g.to_ms, r.end_ms + 1)
+FROM (SELECT node, from_ms, to_ms FROM outage UNION ALL SELECT node, from_ms, to_ms FROM away) AS g
+CROSS JOIN run AS r
+ORDER BY g.from_ms, g.node;
+
 -- name: lanes
 SELECT p.node, p.start_ms, coalesce(p.end_ms, r.end_ms), p.mgpu, p.devices, j.queue, a.job IS NOT NULL, p.job,
   p.pods * k.cpu_milli
