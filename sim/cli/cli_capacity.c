@@ -10,7 +10,7 @@
 
 #include "cli_search.h"
 
-enum { KEY_VARY = ORR_CLI_SEARCH_KEYS, KEY_LARGEST, KEY_TRIES, KEY_KEEP, KEY_PLOT };
+enum { KEY_VARY = ORR_CLI_SEARCH_KEYS, KEY_LARGEST, KEY_TRIES, KEY_KEEP, KEY_PLOT, KEY_AT };
 
 enum { TRIES_MAX = 100000 };
 
@@ -49,6 +49,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->search; return 0;
     case KEY_VARY: take_range(state, o, arg); return 0;
+    case KEY_AT:
+        o->ask.later = true;
+        if (!orr_parse_duration(arg, strlen(arg), &o->ask.at_ms) || o->ask.at_ms < 0) {
+            argp_error(state, "--at: \"%s\" is no time of the run, such as 12d10h", arg);
+        }
+        return 0;
     case KEY_LARGEST: o->ask.largest = true; return 0;
     case KEY_TRIES: o->ask.tries = orr_cli_count(state, "--tries", arg, TRIES_MAX); return 0;
     case KEY_KEEP: o->ask.keep = arg; return 0;
@@ -225,6 +231,11 @@ static void print_table(const struct capacity_cli *o, const struct orr_capacity 
 
 static void print_answer(const struct capacity_cli *o, const struct orr_capacity *c)
 {
+    char clock[60];
+    if (o->ask.later) {
+        (void)printf("From %s on, for what is submitted from then on:\n",
+                     orr_format_clock(clock, o->ask.at_ms, ORR_MS_NONE));
+    }
     print_sentence(o, c);
     if (c->knee != ORR_NONE) {
         (void)printf("The curve of %s has its knee at %.12g (Kneedle, of the amounts tried).\n",
@@ -331,6 +342,11 @@ int orr_cli_capacity(int argc, char **argv)
          1},
         {"largest", KEY_LARGEST, 0, 0,
          "less is safer, as of a load: look for the most with which the objectives hold", 1},
+        {"at", KEY_AT, "TIME", 0,
+         "the amount holds from this time of the run's clock on, such as 12d10h: of quotas, "
+         "weights, limits, priorities and nodes. The warm-up lasts as long at least, so that "
+         "metrics are of what is submitted from then on",
+         1},
         {"tries", KEY_TRIES, "N", 0,
          "amounts to try at least, beyond what the search needs: they show the curve, and where "
          "the "

@@ -31,6 +31,7 @@ struct capacity_search {
     const struct orr_capacity_options *options;
     struct orr_capacity *out;
     uint64_t seed;
+    orr_ms warmup_ms; /* of the scenario */
     uint32_t count, tries;
     uint8_t *found;                      /* enum orr_capacity_found, by index in the range */
     struct orr_capacity_amount *amounts; /* by index in the range */
@@ -65,6 +66,7 @@ static enum orr_status list_objectives(struct capacity_search *s)
         return status;
     }
     s->seed = asked.seed;
+    s->warmup_ms = asked.scenario.warmup_ms;
     out->objective_count = asked.count;
     out->replicas = asked.replicas;
     out->needed = asked.needed;
@@ -109,12 +111,20 @@ static enum orr_status run_replicas(struct capacity_search *s, uint32_t index, c
     const struct orr_capacity_options *o = s->options;
     struct orr_arena arena;
     orr_arena_init(&arena);
-    char set[600];
-    const char *const sets = set;
+    char set[600], warmup[60];
+    const char *const amount = set, *const window = warmup;
+    const bool sets_window = o->later && s->warmup_ms < o->at_ms;
     (void)snprintf(set, sizeof set, "%s=%.12g", o->path, orr_capacity_value(o, index));
+    (void)snprintf(warmup, sizeof warmup, "warmup=%lldms", (long long)o->at_ms);
     struct orr_point_options *points =
-        orr_study__replicas(&arena, &o->scenario, &sets, 1, s->seed, s->out->replicas);
+        orr_study__replicas(&arena, &o->scenario, o->later ? &window : &amount,
+                            o->later ? sets_window : 1, s->seed, s->out->replicas);
     for (uint32_t r = 0; r < s->out->replicas; r++) {
+        if (o->later) {
+            points[r].scenario.laters = &amount;
+            points[r].scenario.later_count = 1;
+            points[r].scenario.later_ms = o->at_ms;
+        }
         points[r].output = paths[r];
         points[r].force = true;
         points[r].allow_loss_ppm = o->allow_loss_ppm;

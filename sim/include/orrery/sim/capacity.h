@@ -35,6 +35,8 @@ struct orr_capacity_options {
     const char *path;         /* what is varied, as of --set */
     double first, last, step; /* amounts: first, first + step, ... up to last */
     bool largest;             /* less is safer: look for the most of it, as of a load */
+    bool later;   /* the amount holds from at_ms on, as an event that sets it; metrics */
+    orr_ms at_ms; /* then cover what is submitted so long after the begin, or later */
     /* Runs of an amount, by seeds from the scenario's first one on (0: as many as it has), and how
      * many of them have to keep the objectives (0: all). */
     uint32_t replicas, needed;
