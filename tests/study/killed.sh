@@ -70,4 +70,17 @@ for how in calm torn; do
     calm sweep merge "$how.sweep" -o "$how-merged.db"
 done
 cmp calm-merged.db torn-merged.db || fail "killed points change the merged file"
+
+# The program alone is killed: its processes bring their runs to an end.
+"$orrery" sweep plan exp.yaml -o alone -q
+"$orrery" sweep run alone -j 2 -q --no-progress 2>alone.err &
+victim=$! tries=0
+while [ "$(pgrep -P "$victim" | wc -l)" -lt 2 ]; do :; done
+kill -9 "$victim"
+wait "$victim" 2>killed || true
+until [ "$(find alone/points -name '*.db' | wc -l)" -eq 2 ]; do
+    sleep 0.2
+    tries=$((tries + 1))
+    [ $tries -lt 300 ] || fail "results are lost with the program that started the runs: $(ls alone/points)"
+done
 [ -z "$(ls -A tmp)" ] || fail "left in the temporary folder: $(ls tmp)"
