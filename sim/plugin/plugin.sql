@@ -13,15 +13,16 @@ SELECT
   coalesce(json_extract(?1, '$.cycle_s'), 0.0),
   coalesce(json_extract(?1, '$.round_s'), 0.0),
   coalesce(json_extract(?1, '$.topology'), 0),
-  coalesce(json_extract(?1, '$.topology_parts'), 0);
+  coalesce(json_extract(?1, '$.topology_parts'), 0),
+  coalesce(json_extract(?1, '$.shares'), 0);
 
 -- name: members
 SELECT key, type
 FROM json_each(?1);
 
--- name: heeds
+-- name: words
 SELECT value
-FROM json_each(?1, '$.heeds');
+FROM json_each(?1, '$.' || ?2);
 
 -- name: message
 SELECT
@@ -40,7 +41,8 @@ SELECT
   json_extract(?1, '$.rate'),
   json_type(?1, '$.end'),
   json_type(?1, '$.wake_s'),
-  json_extract(?1, '$.wake_s');
+  json_extract(?1, '$.wake_s'),
+  json_type(?1, '$.shares');
 
 -- name: seats
 SELECT
@@ -49,6 +51,14 @@ SELECT
   json_type(value, '$[1]'),
   json_extract(value, '$[1]')
 FROM json_each(?1, '$.on');
+
+-- name: shares
+SELECT
+  json_type(value, '$[0]'),
+  json_extract(value, '$[0]'),
+  json_type(value, '$[1]'),
+  json_extract(value, '$[1]')
+FROM json_each(?1, '$.shares');
 
 -- name: jobs
 SELECT type, value

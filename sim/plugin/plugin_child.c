@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <orrery/analysis/json.h>
+#include <orrery/core/bar.h>
 
 #include "plugin_pipe.h"
 #include "plugin_sql.h"
@@ -21,7 +22,9 @@
 #define PROTOCOL 1
 #define HEAD     sizeof(max_align_t) /* parameters: a pointer to the child, then texts */
 
-enum query { IS_OBJECT, HELLO, MEMBERS, HEEDS, MESSAGE, SEATS, JOBS, QUERIES };
+enum query { IS_OBJECT, HELLO, MEMBERS, WORDS, MESSAGE, SEATS, SHARES, JOBS, QUERIES };
+
+enum { BARS_LIMIT = 1u << 0, BARS_QUOTA = 1u << 1 };
 
 struct queued_event {
     uint32_t job;
@@ -36,7 +39,9 @@ struct orr_plugin__child {
     struct orr_pipe pipe;
     sqlite3 *db; /* no file: it takes JSON apart */
     sqlite3_stmt *queries[QUERIES];
-    uint32_t heeds;
+    uint32_t heeds, bars; /* ORR_HEEDS_*, BARS_* */
+    double *shares;       /* per queue: mgpu; below 0: none */
+    bool shares_changed;
     const struct orr_host *host;
     struct queued_event *events;
     uint32_t event_count, event_capacity;
@@ -96,6 +101,20 @@ static enum orr_status read_object(struct orr_plugin__child *child, char **line)
 
 /* --- the first words --- */
 
+static bool child_shares(void *state, const struct orr_view *view, double *mgpu)
+{
+    struct orr_plugin__child *child = state;
+    const bool changed = child->shares_changed;
+    for (uint32_t q = 0; q < view->queues->count && changed; q++) {
+        if (view->queues->queues[q].child_count == 0 &&
+            view->queues->queues[q].shard == view->shard) {
+            mgpu[q] = child->shares[q];
+        }
+    }
+    child->shares_changed = false;
+    return changed;
+}
+
 static bool is_word(const char *name)
 {
     const size_t bytes = strlen(name);
@@ -122,6 +141,18 @@ static bool is_among(const char *word, const char *list)
     return bytes > 0 && at != NULL;
 }
 
+/* Which of the list it is, from 0. */
+static uint32_t number_of(const char *word, const char *list)
+{
+    const size_t bytes = strlen(word);
+    uint32_t number = 0;
+    while (strncmp(list, word, bytes) != 0 || (list[bytes] != ' ' && list[bytes] != 0)) {
+        list = strchr(list, ' ') + 1;
+        number++;
+    }
+    return number;
+}
+
 static const struct member {
     const char *name, *types, *what;
 } members[] = {{"protocol", "integer", "1"},
@@ -132,7 +163,10 @@ static const struct member {
                {"topology_parts", "true false null", "true or false"},
                {"cycle_s", "integer real null", "seconds"},
                {"round_s", "integer real null", "seconds"},
-               {"heeds", "array null", "a list of words"}};
+               {"heeds", "array null", "a list of words"},
+               {"abilities", "array null", "a list of words"},
+               {"bars", "array null", "a list of words"},
+               {"shares", "true false null", "true or false"}};
 
 /* Has it members that a hello does not have, or of another type? */
 static enum orr_status look_at_members(struct orr_plugin__child *child, const char *line)
@@ -150,7 +184,8 @@ static enum orr_status look_at_members(struct orr_plugin__child *child, const ch
         if (found == NULL) {
             (void)snprintf(why, sizeof why,
                            "its hello has no member \"%.60s\"; the members are protocol, name, "
-                           "gang, limit, topology, topology_parts, cycle_s, round_s, heeds",
+                           "gang, limit, topology, topology_parts, cycle_s, round_s, heeds, "
+                           "abilities, bars, shares",
                            key);
             status = refuse(child, line, why);
         } else if (!is_among(type, found->types)) {
@@ -161,32 +196,39 @@ static enum orr_status look_at_members(struct orr_plugin__child *child, const ch
     return status;
 }
 
-/* The words in the order of ORR_HEEDS_*. */
-static enum orr_status take_heeds(struct orr_plugin__child *child, const char *line)
+/* A member that is a list of words. In `words` blanks part them; the nth stands for bit n. */
+static enum orr_status take_words(struct orr_plugin__child *child, const char *line,
+                                  const char *member, const char *words, uint32_t *bits)
 {
-    static const char *const words[] = {"priority",    "queues",   "work",       "seconds",
-                                        "min-runtime", "no-past",  "kind-spans", "slices",
-                                        "quotas",      "pod-sizes"};
     enum orr_status status = ORR_OK;
-    for (sqlite3_stmt *row = ask(child, HEEDS, line); row != NULL && status == ORR_OK;
+    (void)sqlite3_reset(child->queries[WORDS]);
+    (void)sqlite3_bind_text(child->queries[WORDS], 2, member, -1, SQLITE_STATIC);
+    for (sqlite3_stmt *row = ask(child, WORDS, line); row != NULL && status == ORR_OK;
          row = sqlite3_step(row) == SQLITE_ROW ? row : NULL) {
         const char *word = (const char *)sqlite3_column_text(row, 0);
-        uint32_t bit = 0;
-        for (uint32_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-            bit |= word != NULL && strcmp(words[i], word) == 0 ? 1u << i : 0u;
-        }
-        child->heeds |= bit;
-        if (bit == 0) {
-            char why[300];
-            (void)snprintf(why, sizeof why,
-                           "its \"heeds\" has no word \"%.60s\"; the words are priority, queues, "
-                           "work, seconds, min-runtime, no-past, kind-spans, slices, quotas, "
-                           "pod-sizes",
-                           word == NULL ? "null" : word);
+        if (word == NULL || strchr(word, ' ') != NULL || !is_among(word, words)) {
+            char why[400];
+            (void)snprintf(why, sizeof why, "its \"%s\" has no word \"%.60s\"; the words are %s",
+                           member, word == NULL ? "null" : word, words);
             status = refuse(child, line, why);
+        } else {
+            *bits |= 1u << number_of(word, words);
         }
     }
     return status;
+}
+
+/* Lists of words, each in the order of its bits. */
+static enum orr_status take_lists(struct orr_plugin__child *child, const char *line)
+{
+    static const char heeds[] = "priority queues work seconds min-runtime no-past kind-spans "
+                                "slices quotas pod-sizes";
+    static const char abilities[] = "stale-gangs parts scale losses";
+    enum orr_status status = take_words(child, line, "heeds", heeds, &child->heeds);
+    if (status == ORR_OK) {
+        status = take_words(child, line, "abilities", abilities, &child->policy.abilities);
+    }
+    return status == ORR_OK ? take_words(child, line, "bars", "limit quota", &child->bars) : status;
 }
 
 static enum orr_status take_hello(struct orr_plugin__child *child, char *line)
@@ -205,13 +247,14 @@ static enum orr_status take_hello(struct orr_plugin__child *child, char *line)
                          (sqlite3_column_int(row, 3) != 0 ? ORR_LAW_LIMIT : 0u) |
                          (sqlite3_column_int(row, 6) != 0 ? ORR_LAW_SPAN : 0u) |
                          (sqlite3_column_int(row, 7) != 0 ? ORR_LAW_SPAN_PARTS : 0u);
+    child->policy.shares = sqlite3_column_int(row, 8) != 0 ? child_shares : NULL;
     const bool timed = take_seconds(row, 4, &child->policy.cycle_ms) &&
                        take_seconds(row, 5, &child->policy.round_ms);
     enum orr_status status = look_at_members(child, line);
     if (status == ORR_OK && !timed) {
         status = refuse(child, line, "\"cycle_s\" and \"round_s\" are seconds, 0 or more");
     }
-    return status == ORR_OK ? take_heeds(child, line) : status;
+    return status == ORR_OK ? take_lists(child, line) : status;
 }
 
 static struct orr_json begin(struct orr_plugin__child *child, const char *type)
@@ -340,6 +383,8 @@ static void tell_cycle(struct orr_plugin__child *child, const struct orr_view *v
         orr_json_int(&json, "job", it->job);
         if (it->event == ORR_JOB_SUBMITTED || it->event == ORR_JOB_STARTED) {
             tell_job(&json, view, it->job);
+        } else if (it->event == ORR_JOB_CHANGED) {
+            orr_json_int(&json, "next_pods", orr_ledger_next_tasks(view->ledger, it->job));
         }
         orr_json_close(&json, '}');
     }
@@ -541,6 +586,33 @@ static enum orr_status do_rate(const struct turn *t, sqlite3_stmt *row)
     return status;
 }
 
+/* [[queue, GPUs or null], ...]; the other queues keep theirs. */
+static enum orr_status take_shares(const struct turn *t)
+{
+    struct orr_plugin__child *child = t->child;
+    const struct orr_queues *queues = t->view->queues;
+    if (child->policy.shares == NULL) {
+        return refuse(child, t->line, "its hello does not say that it has \"shares\"");
+    }
+    for (sqlite3_stmt *row = ask(child, SHARES, t->line); row != NULL;
+         row = sqlite3_step(row) == SQLITE_ROW ? row : NULL) {
+        const int64_t q = sqlite3_column_int64(row, 1);
+        const double gpus = is_null(row, 3) ? -1.0 : sqlite3_column_double(row, 3);
+        const char *type = (const char *)sqlite3_column_text(row, 2);
+        const bool number = type != NULL && is_among(type, "integer real null");
+        if (!is_integer(row, 0) || q < 0 || q >= queues->count || !number ||
+            queues->queues[q].child_count > 0 || queues->queues[q].shard != t->view->shard ||
+            (gpus < 0.0 && !is_null(row, 3)) || gpus > 1e9) {
+            return refuse(child, t->line,
+                          "\"shares\" is a list of [queue, GPUs], of queues that hold jobs");
+        }
+        const double mgpu = gpus < 0.0 ? -1.0 : gpus * ORR_MGPU;
+        child->shares_changed = child->shares_changed || child->shares[q] != mgpu;
+        child->shares[q] = mgpu;
+    }
+    return ORR_OK;
+}
+
 static enum orr_status do_end(struct turn *t, sqlite3_stmt *row)
 {
     orr_ms wake = ORR_MS_NEVER;
@@ -553,7 +625,7 @@ static enum orr_status do_end(struct turn *t, sqlite3_stmt *row)
     }
     t->child->wake_ms = wake;
     t->done = true;
-    return ORR_OK;
+    return is_null(row, 16) ? ORR_OK : take_shares(t);
 }
 
 /* One line. Values of a row are gone as soon as another line is read. */
@@ -598,6 +670,10 @@ static enum orr_status child_open(const struct orr_host *host, const void *param
     child->host = host;
     child->wake_ms = ORR_MS_NEVER;
     child->idle_sent = orr_zalloc(view->cluster->node_count, sizeof *child->idle_sent);
+    child->shares = orr_alloc(view->queues->count + (size_t)1, sizeof *child->shares);
+    for (uint32_t q = 0; q < view->queues->count; q++) {
+        child->shares[q] = -1.0;
+    }
     tell_world(child, view);
     *state = child;
     return ORR_OK;
@@ -645,6 +721,8 @@ static void child_close(void *state)
     struct orr_plugin__child *child = state;
     orr_free(child->idle_sent);
     child->idle_sent = NULL;
+    orr_free(child->shares);
+    child->shares = NULL;
 }
 
 static bool child_failed(void *state, struct orr_err *err)
@@ -652,6 +730,19 @@ static bool child_failed(void *state, struct orr_err *err)
     const struct orr_plugin__child *child = state;
     return child->err.status != ORR_OK &&
            orr_fail(err, ORR_PLUGIN, "%s", child->err.text) != ORR_OK;
+}
+
+/* The first queue from a job's own upwards whose limit, or quota, is less than its gang asks. */
+static struct orr_bar child_bars(const void *params, const struct orr_view *view, uint32_t job)
+{
+    const struct orr_plugin__child *child = *(struct orr_plugin__child *const *)params;
+    const bool of_quota = (child->bars & BARS_QUOTA) != 0 && !view->specs[job].preemptible;
+    struct orr_bar bar = {.reason = ORR_REASON_NONE};
+    if ((child->bars & BARS_LIMIT) != 0) {
+        bar = orr_bar_of_queues(view, job, true, true);
+    }
+    return bar.reason == ORR_REASON_NONE && of_quota ? orr_bar_of_queues(view, job, false, true)
+                                                     : bar;
 }
 
 static uint32_t child_heeds(const void *params)
@@ -680,13 +771,11 @@ static void make_rows(struct orr_plugin__child *child, const struct orr_setting 
 
 static enum orr_status open_reader(struct orr_plugin__child *child)
 {
-    static const char *const texts[] = {[IS_OBJECT] = orr_plugin_sql__is_object,
-                                        [HELLO] = orr_plugin_sql__hello,
-                                        [MEMBERS] = orr_plugin_sql__members,
-                                        [HEEDS] = orr_plugin_sql__heeds,
-                                        [MESSAGE] = orr_plugin_sql__message,
-                                        [SEATS] = orr_plugin_sql__seats,
-                                        [JOBS] = orr_plugin_sql__jobs};
+    static const char *const texts[] = {
+        [IS_OBJECT] = orr_plugin_sql__is_object, [HELLO] = orr_plugin_sql__hello,
+        [MEMBERS] = orr_plugin_sql__members,     [WORDS] = orr_plugin_sql__words,
+        [MESSAGE] = orr_plugin_sql__message,     [SEATS] = orr_plugin_sql__seats,
+        [SHARES] = orr_plugin_sql__shares,       [JOBS] = orr_plugin_sql__jobs};
     bool good = sqlite3_open(":memory:", &child->db) == SQLITE_OK;
     for (int q = 0; q < QUERIES && good; q++) {
         good = sqlite3_prepare_v2(child->db, texts[q], -1, &child->queries[q], NULL) == SQLITE_OK;
@@ -718,6 +807,7 @@ enum orr_status orr_plugin__child_open(const char *name, const struct orr_settin
                                         .wake = child_wake,
                                         .close = child_close,
                                         .heeds = child_heeds,
+                                        .bars = child_bars,
                                         .abilities = ORR_ABLE_JOINED,
                                         .failed = child_failed};
     make_rows(child, settings, count);
@@ -752,6 +842,7 @@ void orr_plugin__child_close(struct orr_plugin__child *child)
     }
     (void)sqlite3_close(child->db);
     orr_free(child->idle_sent);
+    orr_free(child->shares);
     orr_free(child->events);
     orr_free(child->seats);
     orr_free(child->rows);

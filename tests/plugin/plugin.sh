@@ -527,8 +527,61 @@ case_child_unknown_member() {
     hello_refused '{"protocol": 1, "name": "mine", "gangs": true}' \
         'its hello has no member "gangs"; the members are protocol, name, gang, limit, topology, '
     hello_refused '{"protocol": 1, "name": "mine", "gang": "no"}' 'its "gang" is not true or false'
-    hello_refused '{"protocol": 1, "name": "mine", "heeds": ["prio"]}' 'its "heeds" has no word "prio"; the words are priority, '
+    hello_refused '{"protocol": 1, "name": "mine", "heeds": ["prio"]}' 'its "heeds" has no word "prio"; the words are priority queues '
     hello_refused '{"protocol": 1, "name": "mine", "heeds": "work"}' 'its "heeds" is not a list of words'
+}
+case_child_wrong_lists() {
+    hello_refused '{"protocol": 1, "name": "mine", "abilities": ["part"]}' \
+        'its "abilities" has no word "part"; the words are stale-gangs parts scale losses'
+    hello_refused '{"protocol": 1, "name": "mine", "bars": ["limit", "gpus"]}' 'its "bars" has no word "gpus"; the words are limit quota'
+    hello_refused '{"protocol": 1, "name": "mine", "shares": 1}' 'its "shares" is not true or false'
+    refused '{"end": true, "shares": [[0, 1]]}' 'its hello does not say that it has "shares"'
+    hello='{"protocol": 1, "name": "mine", "shares": true}'
+    for shares in '[[7, 1]]' '[[0, -1]]' '[["a", 1]]' '[[0]]' '[0]'; do
+        refused "{\"end\": true, \"shares\": $shares}" '"shares" is a list of [queue, GPUs], of queues that hold jobs'
+    done
+}
+# what_it_hears MEMBERS: places all it hears of; its share grows by a GPU a cycle. Job a loses a pod with its node, b passes the limit of its queue.
+what_it_hears() {
+    cat >s.yaml <<'END'
+cluster: {pools: {p: {nodes: 2, gpus: 4}}, failures: {mtbf: 30m, repair: {median: 4m}}}
+queues: {a: {gpu: [4, 1, 6]}}
+workload: [{name: t, trace: trace.csv}]
+horizon: 2h
+warmup: 0s
+END
+    printf 'job,submit_s,run_s,pods,min_pods,gpus_per_pod,queue\na,0,20000,2,1,3,a\nb,5,100,2,2,4,a\n' >trace.csv
+    cat >child.sh <<END
+read -r hello
+echo '{"protocol": 1, "name": "mine"$1}'
+n=0
+while read -r line; do
+    echo "\$line" >>heard
+    case \$line in *submitted* | *'"changed"'*) echo '{"place": 0}' && read -r answer ;; esac
+    n=\$((n + 1))
+    case \$line in *'"cycle"'*) echo "{\"end\": true${2-}}" ;; esac
+done
+END
+    rm -f heard
+    "$orrery" run s.yaml --policy 'exec:sh child.sh' --force -o run.db >out 2>err || fail "$(cat err)"
+}
+case_child_abilities() {
+    what_it_hears ''
+    ! grep -q '"event":"changed"' heard || fail 'it hears of changes'
+    grep -q '"event":"requeued","job":0' heard || fail 'a job that lost a pod goes on'
+    what_it_hears ', "abilities": ["losses"]'
+    grep -q '"event":"changed","job":0,"next_pods":1' heard || fail 'it does not hear what job a lacks'
+}
+case_child_bars() {
+    what_it_hears ''
+    [ "$("$orrery" export run.db never | wc -l)" -le 1 ] || fail 'a bar that nobody declared'
+    what_it_hears ', "bars": ["limit"]'
+    "$orrery" export run.db never | grep -q '8000,6000' || fail "never: $("$orrery" export run.db never)"
+}
+case_child_shares() {
+    what_it_hears ', "shares": true' ', \"shares\": [[0, $n]]'
+    "$orrery" export run.db fair_share | head -n 3 >shares
+    printf 'queue,at_ms,mgpu\n0,0,2000\n0,5000,3000\n' | cmp -s - shares || fail "shares: $(cat shares)"
 }
 case_child_heeds_topology() { # two pods that require one rack, put into two
     cat >s.yaml <<'END'
