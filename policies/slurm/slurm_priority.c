@@ -90,14 +90,20 @@ uint32_t orr_slurm__priority(const struct slurm *slurm, uint32_t job, uint32_t p
     return sum < 1 ? 1 : sum > PRIORITY_MOST ? (uint32_t)PRIORITY_MOST : (uint32_t)sum;
 }
 
+/* slurmctld counts ages in whole seconds. */
+static orr_ms whole_seconds(orr_ms at)
+{
+    return at - ((at % 1000) + 1000) % 1000;
+}
+
 static void take_factors(struct slurm *slurm, struct slurm_job *job, orr_ms now)
 {
-    const orr_ms since =
-        (slurm->conf.priority_flags & SLURM_ACCRUE_ALWAYS) != 0 ? job->submit_ms : job->accrue_ms;
+    const bool always = (slurm->conf.priority_flags & SLURM_ACCRUE_ALWAYS) != 0;
+    const orr_ms waited =
+        whole_seconds(now) - whole_seconds(always ? job->submit_ms : job->accrue_ms);
     const orr_ms most = slurm->conf.max_age_ms;
-    const bool old = now - since >= most;
     job->fair_share = job->assoc == ORR_NONE ? 0 : slurm->conf.assocs[job->assoc].fair_share;
-    job->age = old ? 1 : now <= since || most <= 0 ? 0 : (double)(now - since) / (double)most;
+    job->age = waited >= most ? 1 : waited <= 0 || most <= 0 ? 0 : (double)waited / (double)most;
 }
 
 void orr_slurm__priority_new(struct slurm *slurm, const struct orr_view *view, uint32_t job)

@@ -32,10 +32,15 @@ for run in "$runs"/*/; do
         [ -f "$run/$other/starts.csv" ] || other=$rep
         released=/dev/null
         [ ! -f "$run/released.csv" ] || released=$run/released.csv
+        start=/dev/null
+        [ ! -f "$run/$rep/slurmctld_start" ] || start=$run/$rep/slurmctld_start
+        ended=/dev/null
+        [ ! -f "$run/$rep/ended" ] || ended=$run/$rep/ended
         topology=/dev/null
         [ ! -f "$run/topology.conf" ] || topology=$run/topology.conf
         awk -v OUT="$name-$rep" -f "$here/cells.awk" -f "$here/scenario.awk" file=cluster "$run/cluster" file=accounts "$run/accounts.txt" \
-            file=conf "$run/slurm.conf" file=topology "$topology" file=released "$released" \
+            file=conf "$run/slurm.conf" file=topology "$topology" file=released "$released" file=start "$start" \
+            file=ended "$ended" \
             file=starts "$run/$rep/starts.csv" file=jobs "$jobs"
         replay "$name-$rep" || {
             cat "$name-$rep/err"

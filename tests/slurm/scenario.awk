@@ -34,6 +34,8 @@ file == "starts" && FNR > 1 {
     if (cell[4] != "never") { began[cell[2]] = cell[4]; ended[cell[2]] = cell[7]; state[cell[2]] = cell[8] }
 }
 file == "topology" { switches[++switch_lines] = $0 }
+file == "start" { before = $1 } # whole seconds from slurmctld's start to the first submit, rounded up
+file == "ended" { until[$1] } # in the second of its end its epilog is over too: usage counts whole seconds
 file == "released" { split($0, pair, ","); released[pair[1]] = pair[2] }
 file == "jobs" && FNR == 1 { n = cells($0, cell); for (i = 1; i <= n; i++) column[cell[i]] = i; next }
 file == "jobs" {
@@ -57,6 +59,7 @@ function put(job, cell, suffix, array,    extra, tasks, c, nodes_asked, limit, r
     if (nodes_asked == 1 && tasks > 1 && cell[column["gpus"]] ~ /--gres=/) { c *= tasks; tasks = 1 } # GPUs of the node, not of a task
     limit = cell[column["limit_min"]] == "" ? 31536000 : cell[column["limit_min"]] * 60
     run = cell[column["run_s"]] + 0.7 # until its epilog is over and the controller knows: 0.3 to 1.3 s were seen
+    if (job suffix in until) run = ended[job suffix] + 0.99 - began[job suffix]
     if (state[job suffix] == "TIMEOUT") run = ended[job suffix] - began[job suffix]
     options = "--partition=" cell[column["partition"]]
     if (cell[column["partition"]] == "") options = ""
@@ -75,7 +78,7 @@ END {
     printf "apiVersion: orrery/v1alpha1\nkind: Scenario\ncluster:\n  pools:\n" >OUT "/scenario.yaml"
     for (i = 1; i <= nodes; i++)
         printf "    p-%s: {nodes: 1, gpus: %d, cpu: %d, names: [%s]}\n", name[i], gpus[i], cpus[i], name[i] >OUT "/scenario.yaml"
-    printf "workload:\n- {name: jobs, trace: jobs.csv}\npolicy:\n  name: slurm\n  params:\n    slurmctld_start: %.2fs\n    slurm_conf: |\n", phase - 5 >OUT "/scenario.yaml"
+    printf "workload:\n- {name: jobs, trace: jobs.csv}\npolicy:\n  name: slurm\n  params:\n    slurmctld_start: %.2fs\n    slurm_conf: |\n", phase - (before == "" ? 5 : before) >OUT "/scenario.yaml"
     for (i = 1; i <= conf_lines; i++) printf "      %s\n", conf[i] >OUT "/scenario.yaml"
     for (i = 1; i <= switch_lines; i++) printf "      %s\n", switches[i] >OUT "/scenario.yaml"
     print "    sacctmgr: |" >OUT "/scenario.yaml"
