@@ -108,11 +108,14 @@ SELECT clock_origin_ms FROM run;
 SELECT count(*) FROM node;
 
 -- name: nodes
-SELECT n.id, n.name, n.gpus, coalesce(f.gpus, 0), s.shard, coalesce(n.gpu_mib, 0)
+SELECT n.id, n.name, n.gpus - n.mig_gpus, coalesce(f.gpus, 0), s.shard, coalesce(n.gpu_mib, 0), n.mig_gpus
 FROM node AS n
 LEFT JOIN foreign_pods AS f ON f.node = n.id
 LEFT JOIN shard_pool AS s ON s.pool = n.pool
 ORDER BY n.id;
+
+-- name: instances
+SELECT node, profile, instances FROM mig ORDER BY node, profile;
 
 -- name: outage_count
 SELECT (SELECT count(*) FROM outage) + (SELECT count(*) FROM away) + (SELECT count(*) FROM cordon);
@@ -132,8 +135,11 @@ ORDER BY 1, 2;
 SELECT count(DISTINCT at_ms) FROM v_capacity;
 
 -- name: totals
-SELECT at_ms, sum(gpus - before)
-FROM (SELECT at_ms, gpus, lag(gpus, 1, 0) OVER (PARTITION BY pool ORDER BY at_ms) AS before FROM v_capacity)
+-- devices: KAI's metrics of usage do not see MIG instances
+WITH m AS (SELECT pool, gpus - mig_gpus AS devices, gpus FROM node GROUP BY pool)
+SELECT at_ms, sum((gpus - before) / (SELECT coalesce(nullif(m.gpus, 0), 1) FROM m WHERE m.pool = c.pool)
+  * (SELECT m.devices FROM m WHERE m.pool = c.pool))
+FROM (SELECT at_ms, pool, gpus, lag(gpus, 1, 0) OVER (PARTITION BY pool ORDER BY at_ms) AS before FROM v_capacity) AS c
 GROUP BY at_ms
 ORDER BY at_ms;
 
@@ -217,7 +223,7 @@ LEFT JOIN hold AS h ON h.job = j.id
 LEFT JOIN (
   SELECT shape, max(coalesce(gpu_mib, 0)) AS mib, max(gpus) AS devices, count(*) AS kinds,
     max(gpus > 0 AND coalesce(gpu_mgpu, 0) < 1000) AS in_parts,
-    max(bound OR gpu_model IS NOT NULL
+    max(bound OR gpu_model IS NOT NULL OR instances > 0
         OR (cpu_milli > 0 AND EXISTS (SELECT 1 FROM node WHERE cpu_milli IS NOT NULL))
         OR (mem_bytes > 0 AND EXISTS (SELECT 1 FROM node WHERE mem_bytes IS NOT NULL))
         OR EXISTS (SELECT 1 FROM node WHERE pods IS NOT NULL)) AS choosy
@@ -231,17 +237,19 @@ SELECT count(*) FROM v_placements;
 
 -- name: spans
 SELECT p.job, p.nr, p.node, p.pods, p.mgpu, p.devices, p.start_ms, p.end_ms,
-  CASE WHEN j.node IS NOT NULL THEN s.beyond
+  CASE WHEN a.instances > 0 AND j.node IS NULL THEN p.mgpu
+       WHEN j.node IS NOT NULL THEN s.beyond
        WHEN a.gpus > 1 AND coalesce(a.gpu_mgpu, 0) < 1000 THEN p.mgpu * (a.gpus - 1) / a.gpus ELSE 0 END,
-  p.ask, CASE WHEN a.level IS NOT NULL THEN coalesce(d.domain, p.node) END, p.pods * a.cpu_milli, p.pods * a.mem_bytes
+  p.ask, CASE WHEN a.level IS NOT NULL THEN coalesce(d.domain, p.node) END, p.pods * a.cpu_milli, p.pods * a.mem_bytes,
+  p.pods * coalesce(a.instances, 0), coalesce(a.mig_profile, '')
 FROM v_placements AS p
 LEFT JOIN job AS j ON j.id = p.job
 LEFT JOIN ask AS a ON a.shape = j.shape AND a.nr = p.ask
 LEFT JOIN node_domain AS d ON d.node = p.node AND d.level = a.level
 LEFT JOIN (
-  SELECT shape, sum(pods * (gpus - 1) * gpu_mgpu) AS beyond
+  SELECT shape, sum(pods * CASE WHEN instances > 0 THEN mig_mgpu ELSE (gpus - 1) * gpu_mgpu END) AS beyond
   FROM ask
-  WHERE gpus > 1 AND gpu_mgpu < 1000
+  WHERE instances > 0 OR (gpus > 1 AND gpu_mgpu < 1000)
   GROUP BY shape) AS s ON s.shape = j.shape
 ORDER BY p.job, p.nr, p.node;
 

@@ -322,7 +322,7 @@ static void set_flavors(struct lending *lending)
         lending->flavor_of[n] = ORR_NONE;
         lending->most_mib = node->gpu_mib > lending->most_mib ? node->gpu_mib : lending->most_mib;
         if (schedule->flavor_count == 0) { /* else flavors divide them */
-            lending->gpus[lending->columns - 1] += (double)(node->gpus - node->foreign_gpus);
+            lending->gpus[lending->columns - 1] += (double)orr_audit__counted_gpus(node);
         }
     }
     for (uint32_t i = 0; i < schedule->flavor_node_count; i++) {
@@ -330,7 +330,7 @@ static void set_flavors(struct lending *lending)
         const struct orr_audit_node *node = &schedule->nodes[of->node];
         lending->several = lending->several || lending->flavor_of[of->node] != ORR_NONE;
         lending->flavor_of[of->node] = of->flavor;
-        lending->gpus[of->flavor] += (double)(node->gpus - node->foreign_gpus);
+        lending->gpus[of->flavor] += (double)orr_audit__counted_gpus(node);
     }
 }
 

@@ -299,10 +299,11 @@ void orr_audit__order(struct orr_audit_run *run)
                           .heads = stays && orr_audit__on(run, ORR_AUDIT_HEAD),
                           .promises = stays && orr_audit__on(run, ORR_AUDIT_PROMISE)};
     for (uint32_t n = 0; n < schedule->node_count; n++) {
-        const int64_t gpus = schedule->nodes[n].gpus - schedule->nodes[n].foreign_gpus;
+        const int64_t gpus = orr_audit__counted_gpus(&schedule->nodes[n]);
         order.idle_mgpu += gpus * ORR_MGPU;
         /* whatever is free on the only node is in one place */
-        order.heads = order.heads && (gpus <= 1 || schedule->node_count == 1);
+        order.heads = order.heads && (gpus <= 1 || schedule->node_count == 1) &&
+                      schedule->nodes[n].mig_gpus == 0;
     }
     for (uint32_t j = 0; j < schedule->job_count; j++) {
         order.heads = order.heads && !schedule->jobs[j].in_parts;

@@ -36,6 +36,7 @@ static void add(struct ids *ids, int64_t id)
 }
 
 struct load {
+    struct orr_idmap profiles; /* MIG profiles */
     struct orr_results in;
     uint32_t *job_at; /* of jobs, once they are sorted by id: index in the schedule */
     struct orr_schedule *schedule;
@@ -172,7 +173,28 @@ static void load_nodes(struct load *load)
                                     .gpus = sqlite3_column_int64(row, 2),
                                     .foreign_gpus = sqlite3_column_int64(row, 3),
                                     .gpu_mib = sqlite3_column_int64(row, 5),
-                                    .shard = shard_in(load, row, 4)};
+                                    .shard = shard_in(load, row, 4),
+                                    .mig_gpus = sqlite3_column_int64(row, 6)};
+    }
+}
+
+/* Past the last there is room for, profiles share it. */
+static uint32_t profile_in(struct load *load, sqlite3_stmt *row, int column)
+{
+    const char *name = orr_results_text(&load->in, row, column);
+    const uint32_t profile = orr_idmap_put(&load->profiles, name, strlen(name), NULL);
+    return profile < ORR_AUDIT_PROFILES_MAX ? profile : ORR_AUDIT_PROFILES_MAX - 1;
+}
+
+static void load_instances(struct load *load)
+{
+    sqlite3_stmt *row = orr_results_prepare(&load->in, orr_audit_sql__instances);
+    while (orr_results_step(&load->in, row)) {
+        const uint32_t node = find(&load->nodes, sqlite3_column_int64(row, 0));
+        const uint32_t profile = profile_in(load, row, 1);
+        if (node != ORR_NONE) {
+            load->schedule->nodes[node].mig[profile] += sqlite3_column_int64(row, 2);
+        }
     }
 }
 
@@ -380,7 +402,7 @@ static void load_spans(struct load *load)
                                     .mgpu = sqlite3_column_int64(row, 4),
                                     .cpu_milli = sqlite3_column_int64(row, 11),
                                     .mem_bytes = sqlite3_column_int64(row, 12),
-                                    .beyond_first_mgpu = sqlite3_column_int64(row, 8),
+                                    .unmetered_mgpu = sqlite3_column_int64(row, 8),
                                     .devices = (uint64_t)sqlite3_column_int64(row, 5),
                                     .has_devices = sqlite3_column_type(row, 5) != SQLITE_NULL,
                                     .start_ms = sqlite3_column_int64(row, 6),
@@ -388,6 +410,8 @@ static void load_spans(struct load *load)
                                     .leaves_ms = time_or(row, 7, ORR_MS_NEVER),
                                     .eviction = ORR_NONE,
                                     .kind = (uint32_t)sqlite3_column_int64(row, 9),
+                                    .instances = (uint32_t)sqlite3_column_int64(row, 13),
+                                    .mig_profile = profile_in(load, row, 14),
                                     .domain = sqlite3_column_type(row, 10) == SQLITE_NULL
                                                   ? ORR_NONE
                                                   : (uint32_t)sqlite3_column_int64(row, 10)};
@@ -561,6 +585,7 @@ enum orr_status orr_schedule_load(const char *db_path, struct orr_schedule *sche
                                   struct orr_err *err)
 {
     struct load load = {.schedule = schedule};
+    orr_idmap_init(&load.profiles);
     *schedule = (struct orr_schedule){0};
     orr_arena_init(&schedule->arena);
     orr_results_open(&load.in, db_path, err);
@@ -568,6 +593,7 @@ enum orr_status orr_schedule_load(const char *db_path, struct orr_schedule *sche
     load_shards(&load);
     load_rounds(&load);
     load_nodes(&load);
+    load_instances(&load);
     load_outages(&load);
     load_totals(&load);
     load_queues(&load);
@@ -593,6 +619,7 @@ enum orr_status orr_schedule_load(const char *db_path, struct orr_schedule *sche
     orr_free(load.queues.ids);
     orr_free(load.shards.ids);
     orr_free(load.job_at);
+    orr_idmap_release(&load.profiles);
     if (status != ORR_OK) {
         orr_schedule_release(schedule);
     }

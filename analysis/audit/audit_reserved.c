@@ -185,6 +185,9 @@ static bool can_count(const struct orr_schedule *schedule)
     for (uint32_t j = 0; j < schedule->job_count; j++) {
         whole = whole && !schedule->jobs[j].in_parts && schedule->jobs[j].mib == 0;
     }
+    for (uint32_t n = 0; n < schedule->node_count; n++) {
+        whole = whole && schedule->nodes[n].mig_gpus == 0;
+    }
     return whole;
 }
 

@@ -22,6 +22,7 @@ struct space {
     const struct orr_schedule *schedule;
     int64_t capacity_mgpu, held_mgpu;
     int64_t *node_mgpu;
+    int64_t *node_instances;        /* of MIG: node * ORR_AUDIT_PROFILES_MAX + profile */
     int64_t *device_mgpu;           /* node * DEVICES_MAX + device */
     int64_t *queue_mgpu;            /* children included */
     int64_t *firm_mgpu;             /* of it, by what may not be preempted */
@@ -61,6 +62,12 @@ static void apply_to_queues(struct space *space, const struct orr_audit_span *sp
     }
 }
 
+static int64_t *instances_of(const struct space *space, const struct orr_audit_span *span)
+{
+    const size_t at = (size_t)span->node * ORR_AUDIT_PROFILES_MAX + span->mig_profile;
+    return &space->node_instances[at];
+}
+
 /* Books one end of a span. What it takes of each of its devices is equal. From its eviction on it
  * is no part of its queue, to the end of the grace it holds its devices. */
 static void apply(struct space *space, const struct orr_audit_edge *edge)
@@ -86,6 +93,8 @@ static void apply(struct space *space, const struct orr_audit_edge *edge)
     space->held_mgpu += mgpu;
     if (span->node != ORR_NONE) {
         space->node_mgpu[span->node] += mgpu;
+        *instances_of(space, span) +=
+            edge->kind == ORR_AUDIT_TAKES ? span->instances : -(int64_t)span->instances;
     }
     if (!knows_devices(schedule, span)) {
         return;
@@ -134,12 +143,26 @@ static void judge_devices(struct space *space, const struct orr_audit_span *span
 static void judge_node(struct space *space, uint32_t n, orr_ms now)
 {
     const struct orr_audit_node *node = &space->schedule->nodes[n];
-    const int64_t gpus = node->gpus - node->foreign_gpus;
+    const int64_t gpus = orr_audit__counted_gpus(node);
     space->run->verdict->examined[ORR_AUDIT_CAPACITY]++;
     if (goes_over(&space->over[n], space->node_mgpu[n] > gpus * ORR_MGPU)) {
         orr_audit__found(space->run, ORR_AUDIT_CAPACITY, now,
                          "%s holds %g of its %" PRId64 " GPU%s", node->name,
                          (double)space->node_mgpu[n] / ORR_MGPU, gpus, ORR_PLURAL(gpus));
+    }
+}
+
+/* What starts finds instances of its profile that nobody holds. */
+static void judge_instances(struct space *space, const struct orr_audit_span *span, orr_ms now)
+{
+    const struct orr_audit_node *node = &space->schedule->nodes[span->node];
+    const int64_t held = *instances_of(space, span), has = node->mig[span->mig_profile];
+    space->run->verdict->examined[ORR_AUDIT_CAPACITY]++;
+    if (held > has) {
+        orr_audit__found(space->run, ORR_AUDIT_CAPACITY, now,
+                         "%" PRId64 " MIG instances of a profile are held of %s, which has %" PRId64
+                         ", when job %s takes some",
+                         held, node->name, has, space->schedule->jobs[span->job].name);
     }
 }
 
@@ -318,6 +341,9 @@ static void judge_instant(struct space *space, orr_ms now)
         const struct orr_audit_span *span = &schedule->spans[space->changed[i]];
         if (span->node != ORR_NONE && orr_audit__on(space->run, ORR_AUDIT_CAPACITY)) {
             judge_node(space, span->node, now);
+            if (span->start_ms == now && span->instances > 0) {
+                judge_instances(space, span, now);
+            }
         }
         if (span->start_ms == now && knows_devices(schedule, span) &&
             orr_audit__on(space->run, ORR_AUDIT_DEVICES)) {
@@ -367,10 +393,11 @@ void orr_audit__space(struct orr_audit_run *run)
     size_t count;
     struct orr_audit_edge *edges = orr_audit__edges(schedule, &count);
     for (uint32_t n = 0; n < schedule->node_count; n++) {
-        space.capacity_mgpu +=
-            (schedule->nodes[n].gpus - schedule->nodes[n].foreign_gpus) * ORR_MGPU;
+        space.capacity_mgpu += orr_audit__counted_gpus(&schedule->nodes[n]) * ORR_MGPU;
     }
     space.node_mgpu = orr_zalloc(schedule->node_count + (size_t)1, sizeof *space.node_mgpu);
+    space.node_instances = orr_zalloc((size_t)schedule->node_count * ORR_AUDIT_PROFILES_MAX + 1,
+                                      sizeof *space.node_instances);
     space.device_mgpu =
         orr_zalloc((size_t)schedule->node_count * DEVICES_MAX + 1, sizeof *space.device_mgpu);
     space.queue_mgpu = orr_zalloc(queues, sizeof *space.queue_mgpu);
@@ -399,5 +426,6 @@ void orr_audit__space(struct orr_audit_run *run)
     orr_free(space.queue_mgpu);
     orr_free(space.device_mgpu);
     orr_free(space.node_mgpu);
+    orr_free(space.node_instances);
     orr_free(edges);
 }

@@ -97,7 +97,7 @@ static void hold(struct orr_audit_walk *walk, const struct orr_audit_span *span,
     job->held_mgpu += sign * span->mgpu;
     job->held_pods += (uint32_t)sign * span->pods;
     orr_audit__add_up(walk, span->job, walk->held, sign * span->mgpu);
-    orr_audit__add_up(walk, span->job, walk->shared, sign * span->beyond_first_mgpu);
+    orr_audit__add_up(walk, span->job, walk->shared, sign * span->unmetered_mgpu);
 }
 
 static void leave(struct orr_audit_walk *walk, const struct orr_audit_span *span, int sign)
@@ -194,7 +194,7 @@ static void do_node(struct orr_audit_walk *walk, const struct orr_audit_deed *ev
     const bool was_up = walk->down[n] == 0;
     walk->down[n] += event->deed == NODE_OUT ? 1 : (uint32_t)-1;
     walk->capacity_mgpu +=
-        ((walk->down[n] == 0) - was_up) * (node->gpus - node->foreign_gpus) * ORR_MGPU;
+        ((walk->down[n] == 0) - was_up) * orr_audit__counted_gpus(node) * ORR_MGPU;
 }
 
 static void happen(struct orr_audit_walk *walk, const struct orr_audit_deed *event)
@@ -592,8 +592,7 @@ void orr_audit__course(struct orr_audit_run *run)
     walk.queues = orr_alloc(queues, sizeof *walk.queues);
     memcpy(walk.queues, schedule->queues, schedule->queue_count * sizeof *walk.queues);
     for (uint32_t n = 0; n < schedule->node_count; n++) {
-        walk.capacity_mgpu +=
-            (schedule->nodes[n].gpus - schedule->nodes[n].foreign_gpus) * ORR_MGPU;
+        walk.capacity_mgpu += orr_audit__counted_gpus(&schedule->nodes[n]) * ORR_MGPU;
         note_memory(&walk, schedule->nodes[n].gpu_mib);
     }
     if (schedule->shards[0].by_usage && !schedule->shards[0].obscure) {

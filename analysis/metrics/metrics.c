@@ -145,7 +145,8 @@ const struct orr_metric_def orr_metric_table[] = {
      "GPU time held", "all, shard", "allocated GPU time / available GPU time, in the window"},
     {"gpu_touched", "1", MORE, SHARE | OF_ALL, "GPU time touched",
      "all, where jobs ask for parts of GPUs",
-     "time of GPUs that held something, however little / available GPU time, in the window"},
+     "time of GPUs that held something, however little, and of held MIG instances / available GPU "
+     "time, in the window"},
     {"cpu_occupancy", "1", MORE, SHARE | OF_ALL, "CPU time held",
      "all, where nodes have a limit, jobs ask",
      "allocated CPU time / CPU time of nodes that were up, of nodes with a limit to it, in the "
@@ -154,6 +155,10 @@ const struct orr_metric_def orr_metric_table[] = {
      "all, where nodes have a limit, jobs ask",
      "allocated memory x time / memory x time of nodes that were up, of nodes with a limit to it, "
      "in the window"},
+    {"mig_occupancy", "1", MORE, SHARE | OF_ALL, "MIG instances held",
+     "all, where nodes have MIG instances",
+     "MIG instances held x time / MIG instances of nodes that were up x time, in the window; an "
+     "instance counts as many GPUs as the g of its profile"},
     {"gpu_goodput", "1", MORE, HEADLINE | WHATIF | SAID | SHARE | OF_ALL | CARD, "GPU time useful",
      "all, shard",
      "useful GPU time at the best rate / available GPU time, in the window, at most occupancy: "

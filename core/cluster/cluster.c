@@ -10,6 +10,7 @@ void orr_cluster_init(struct orr_cluster *cluster)
     orr_idmap_init(&cluster->pools);
     orr_idmap_init(&cluster->models);
     orr_idmap_init(&cluster->shards);
+    orr_idmap_init(&cluster->mig_profiles);
     orr_arena_init(&cluster->arena);
 }
 
@@ -23,15 +24,49 @@ void orr_cluster_release(struct orr_cluster *cluster)
     orr_idmap_release(&cluster->pools);
     orr_idmap_release(&cluster->models);
     orr_idmap_release(&cluster->shards);
+    orr_idmap_release(&cluster->mig_profiles);
     orr_arena_release(&cluster->arena);
     *cluster = (struct orr_cluster){0};
+}
+
+bool orr_mig_parse(const char *text, char profile[ORR_MIG_NAME_MAX], uint32_t *instances)
+{
+    const size_t bytes = strcspn(text, "*");
+    const char *digit = text + bytes + (text[bytes] == '*');
+    *instances = text[bytes] == '*' ? 0 : 1;
+    if (bytes >= ORR_MIG_NAME_MAX) {
+        return false;
+    }
+    memcpy(profile, text, bytes);
+    profile[bytes] = '\0';
+    for (; *digit >= '0' && *digit <= '9' && *instances < 1000; digit++) {
+        *instances = *instances * 10 + (uint32_t)(*digit - '0');
+    }
+    return *digit == '\0' && *instances > 0 && *instances < 1000 && orr_mig_gpus(profile) > 0;
+}
+
+uint32_t orr_cluster_mig_profile(struct orr_cluster *cluster, const char *name)
+{
+    const uint32_t gpus = orr_mig_gpus(name);
+    const uint32_t known = orr_idmap_find(&cluster->mig_profiles, name, strlen(name));
+    if (known != ORR_NONE || gpus == 0 || cluster->mig_profiles.count == ORR_MIG_PROFILES_MAX) {
+        return known;
+    }
+    cluster->mig_mgpu[cluster->mig_profiles.count] = (int64_t)gpus * ORR_MGPU;
+    return orr_idmap_put(&cluster->mig_profiles, name, strlen(name), NULL);
 }
 
 uint32_t orr_cluster_add_type(struct orr_cluster *cluster, const struct orr_node_type *type)
 {
     cluster->types = ORR_ROOM_FOR_ONE(cluster->types, cluster->type_count, cluster->type_capacity);
     cluster->types[cluster->type_count] = *type;
-    cluster->types[cluster->type_count].nodes = 0;
+    struct orr_node_type *own = &cluster->types[cluster->type_count];
+    int64_t mgpu = 0;
+    for (uint32_t p = 0; p < cluster->mig_profiles.count; p++) {
+        mgpu += own->mig[p] * cluster->mig_mgpu[p];
+    }
+    own->mig_gpus = (uint32_t)(mgpu / ORR_MGPU);
+    own->nodes = 0;
     return cluster->type_count++;
 }
 
@@ -48,7 +83,7 @@ uint32_t orr_cluster_add_node(struct orr_cluster *cluster, const char *name, con
     cluster->node_count++;
     cluster->types[type].nodes++;
     uint32_t gpus = cluster->types[type].gpus;
-    cluster->total_gpus += gpus - orr_node_type_foreign_gpus(&cluster->types[type]);
+    cluster->total_gpus += orr_node_type_counted_gpus(&cluster->types[type]);
     cluster->max_gpus = gpus > cluster->max_gpus ? gpus : cluster->max_gpus;
     return index;
 }

@@ -47,6 +47,7 @@ static uint64_t hash_key(const struct key *key)
         orr_digest_fold(&d, r->gpu_model);
         orr_digest_fold(&d, (uint64_t)r->selector << 32 | r->toleration);
         orr_digest_fold(&d, (uint64_t)r->allowed << 32 | r->shard);
+        orr_digest_fold(&d, (uint64_t)r->instances << 16 | r->mig_profile);
     }
     for (uint32_t s = 0; s < key->set_count; s++) {
         const struct orr_task_set *set = &key->sets[s];
@@ -61,7 +62,8 @@ static bool same_request(const struct orr_request *a, const struct orr_request *
     return a->gpu_ask == b->gpu_ask && a->devices == b->devices && a->portion == b->portion &&
            a->cpu_milli == b->cpu_milli && a->mem_bytes == b->mem_bytes &&
            a->gpu_model == b->gpu_model && a->selector == b->selector &&
-           a->toleration == b->toleration && a->shard == b->shard && a->allowed == b->allowed;
+           a->toleration == b->toleration && a->shard == b->shard && a->allowed == b->allowed &&
+           a->instances == b->instances && a->mig_profile == b->mig_profile;
 }
 
 static bool same_sets(const struct orr_shape *shape, const struct key *key)
@@ -121,7 +123,7 @@ int64_t orr_request_mgpu(const struct orr_request *request)
     switch ((enum orr_gpu_ask)request->gpu_ask) {
     case ORR_GPU_WHOLE: return (int64_t)request->devices * ORR_MGPU;
     case ORR_GPU_FRACTION: return (int64_t)request->devices * request->portion;
-    case ORR_GPU_NONE:
+    case ORR_GPU_NONE: return request->mig_mgpu;
     case ORR_GPU_MEMORY: break;
     }
     return 0;

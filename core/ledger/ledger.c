@@ -12,11 +12,15 @@ struct orr_room orr_ledger__empty_node(const struct orr_node_type *type)
 {
     const int64_t *all = type->allocatable.v, *taken = type->foreign.v;
     int64_t pods = all[ORR_RES_PODS] - taken[ORR_RES_PODS];
-    return (struct orr_room){.cpu_milli = room_or_unlimited(all[ORR_RES_CPU] - taken[ORR_RES_CPU]),
-                             .mem_bytes =
-                                 room_or_unlimited(all[ORR_RES_MEMORY] - taken[ORR_RES_MEMORY]),
-                             .gpus = (int32_t)orr_node_type_own_gpus(type),
-                             .pods = pods >= INT32_MAX / 2 ? INT32_MAX / 2 : (int32_t)pods};
+    struct orr_room room = {.cpu_milli = room_or_unlimited(all[ORR_RES_CPU] - taken[ORR_RES_CPU]),
+                            .mem_bytes =
+                                room_or_unlimited(all[ORR_RES_MEMORY] - taken[ORR_RES_MEMORY]),
+                            .gpus = (int32_t)orr_node_type_own_gpus(type),
+                            .pods = pods >= INT32_MAX / 2 ? INT32_MAX / 2 : (int32_t)pods};
+    for (int p = 0; p < ORR_MIG_PROFILES_MAX; p++) {
+        room.mig[p] = (int16_t)type->mig[p];
+    }
+    return room;
 }
 
 static uint64_t low_bits(uint32_t count)
@@ -59,9 +63,12 @@ struct orr_ledger *orr_ledger_open(const struct orr_ledger_world *world)
         const struct orr_node_type *type = orr_cluster_type(cluster, n);
         ledger->idle[n] = orr_ledger__empty_node(type);
         ledger->free_devices[n] = orr_ledger__our_devices(type);
-        ledger->shards[type->shard].total_gpus += ledger->idle[n].gpus;
-        ledger->shards[type->shard].most_gpus += ledger->idle[n].gpus;
-        ledger->shards[type->shard].idle_gpus += ledger->idle[n].gpus;
+        struct orr_shard_room *shard = &ledger->shards[type->shard];
+        shard->total_gpus += orr_node_type_counted_gpus(type);
+        shard->most_gpus += orr_node_type_counted_gpus(type);
+        shard->mig_gpus += type->mig_gpus;
+        shard->idle_gpus += ledger->idle[n].gpus;
+        shard->idle_mig_mgpu += (int64_t)type->mig_gpus * ORR_MGPU;
     }
     orr_node_set__init(&ledger->sharing, &ledger->arena, nodes);
     orr_index__open(ledger);
@@ -143,11 +150,7 @@ void orr_ledger_submit(struct orr_ledger *ledger, uint32_t job)
 /* Takes a room out of what a node is releasing (sign +1), or puts it in (-1). */
 void orr_ledger__releasing(struct orr_ledger *ledger, uint32_t node, struct orr_room room, int sign)
 {
-    struct orr_room *releasing = &ledger->releasing[node];
-    releasing->cpu_milli -= sign * room.cpu_milli;
-    releasing->mem_bytes -= sign * room.mem_bytes;
-    releasing->gpus -= sign * room.gpus;
-    releasing->pods -= sign * room.pods;
+    orr_room_add(&ledger->releasing[node], &room, -sign);
 }
 
 /* The same of all nodes of a placement. */
@@ -276,6 +279,9 @@ void orr_ledger_set_down(struct orr_ledger *ledger, uint32_t node, bool down)
     uint64_t *from_devices = down ? &ledger->free_devices[node] : &ledger->withheld_devices[node];
     ORR_ASSERT(ledger->down[node] != down);
     ledger->down[node] = down;
+    const int64_t mig_mgpu = orr_room_mig_mgpu(ledger->world.cluster, from);
+    ledger->shards[orr_cluster_type(ledger->world.cluster, node)->shard].idle_mig_mgpu +=
+        down ? -mig_mgpu : mig_mgpu;
     *to = *from;
     *from = (struct orr_room){0};
     *to_devices = *from_devices;
@@ -292,7 +298,7 @@ bool orr_ledger_is_vacant(const struct orr_ledger *ledger, uint32_t node)
 void orr_ledger_set_away(struct orr_ledger *ledger, uint32_t node, bool away)
 {
     const struct orr_node_type *type = orr_cluster_type(ledger->world.cluster, node);
-    int64_t gpus = orr_node_type_own_gpus(type);
+    int64_t gpus = orr_node_type_counted_gpus(type);
     ORR_ASSERT(ledger->away[node] != away && orr_ledger_is_vacant(ledger, node));
     ledger->away[node] = away;
     ledger->shards[type->shard].total_gpus += away ? -gpus : gpus;

@@ -29,14 +29,6 @@ static bool equal(const struct audit *a, const char *what, const char *of, int64
     return book == truth;
 }
 
-static void add_room(struct orr_room *sum, const struct orr_room *room)
-{
-    sum->cpu_milli += room->cpu_milli;
-    sum->mem_bytes += room->mem_bytes;
-    sum->gpus += room->gpus;
-    sum->pods += room->pods;
-}
-
 static void add_use(struct audit *a, uint32_t queue, bool pending, const int64_t *amounts)
 {
     for (uint32_t q = queue; q != ORR_NONE; q = a->ledger->world.queues->queues[q].parent) {
@@ -80,13 +72,13 @@ static bool add_nodes(struct audit *a, const struct orr_placement *placement,
 {
     const struct orr_room room = orr_books__held(a->ledger, request, placement);
     for (uint32_t n = placement->node; n <= placement->node + placement->more_nodes; n++) {
-        add_room(&a->used[n], &room);
+        orr_room_add(&a->used[n], &room, 1);
         if (request->gpu_ask != ORR_GPU_NONE) {
             const size_t stride = a->cluster->max_gpus + (size_t)1;
             a->hosted[n * stride + orr_request_class(request)] += orr_placement_each(placement);
         }
         if (placement->hold != ORR_HOLD_KEPT) {
-            add_room(&a->releasing[n], &room);
+            orr_room_add(&a->releasing[n], &room, 1);
         }
         if (!equal(a, "tasks on a node they may not use",
                    orr_idmap_name(&a->cluster->node_names, n),
@@ -96,6 +88,15 @@ static bool add_nodes(struct audit *a, const struct orr_placement *placement,
         }
     }
     return true;
+}
+
+/* The part of what tasks hold that KAI's metric of past usage does not see. */
+static int64_t unmetered_of(const struct orr_request *request, int64_t mgpu)
+{
+    const bool parts = request->gpu_ask != ORR_GPU_WHOLE && request->devices > 1;
+    return request->instances > 0 ? mgpu
+           : parts                ? mgpu / request->devices * (request->devices - 1)
+                                  : 0;
 }
 
 static bool add_job(struct audit *a, uint32_t job)
@@ -141,12 +142,9 @@ static bool add_job(struct audit *a, uint32_t job)
         if (kept) {
             a->shards[orr_cluster_type(a->cluster, placement->node)->shard].allocated_mgpu += mgpu;
             add_use(a, queue, false, (const int64_t[]){room.cpu_milli, room.mem_bytes, mgpu});
-            if (request->gpu_ask != ORR_GPU_WHOLE && request->devices > 1) {
-                int64_t beyond = mgpu / request->devices * (request->devices - 1);
-                for (uint32_t q = queue; q != ORR_NONE;
-                     q = ledger->world.queues->queues[q].parent) {
-                    a->use[q].beyond_first_mgpu += beyond;
-                }
+            const int64_t unmetered = unmetered_of(request, mgpu);
+            for (uint32_t q = queue; q != ORR_NONE; q = ledger->world.queues->queues[q].parent) {
+                a->use[q].unmetered_mgpu += unmetered;
             }
         } else {
             for (uint32_t q = queue; q != ORR_NONE; q = ledger->world.queues->queues[q].parent) {
@@ -202,6 +200,25 @@ static bool set_has(const struct orr_node_set *set, uint32_t node)
            (set->summary[node >> 12] >> (node >> 6 & 63) & 1) != 0;
 }
 
+static bool check_instances(const struct audit *a, const char *what, const char *name,
+                            const struct orr_room *room, const struct orr_room *truth)
+{
+    bool ok = true;
+    for (uint32_t p = 0; p < ORR_MIG_PROFILES_MAX && ok; p++) {
+        ok = equal(a, what, name, room->mig[p], truth->mig[p]);
+    }
+    return ok;
+}
+
+static bool is_over(const struct orr_room *left)
+{
+    bool over = left->gpus < 0;
+    for (uint32_t p = 0; p < ORR_MIG_PROFILES_MAX; p++) {
+        over = over || left->mig[p] < 0;
+    }
+    return over;
+}
+
 /* What should be idle, or withheld: the one that is not has nothing. */
 static bool check_room(const struct audit *a, const char *name, const struct orr_room *room,
                        const struct orr_room *truth)
@@ -209,7 +226,8 @@ static bool check_room(const struct audit *a, const char *name, const struct orr
     return equal(a, "idle devices", name, room->gpus, truth->gpus) &&
            equal(a, "idle milli-CPU", name, room->cpu_milli, truth->cpu_milli) &&
            equal(a, "idle memory", name, room->mem_bytes, truth->mem_bytes) &&
-           equal(a, "idle pods", name, room->pods, truth->pods);
+           equal(a, "idle pods", name, room->pods, truth->pods) &&
+           check_instances(a, "idle MIG instances", name, room, truth);
 }
 
 static bool check_hosted(const struct audit *a, uint32_t node, const char *name)
@@ -236,19 +254,19 @@ static bool check_node(const struct audit *a, uint32_t node)
     if (!check_devices(a, node, &sharing)) {
         return false;
     }
-    left.gpus -= used->gpus + sharing;
-    left.cpu_milli -= used->cpu_milli;
-    left.mem_bytes -= used->mem_bytes;
-    left.pods -= used->pods;
+    orr_room_add(&left, used, -1);
+    left.gpus -= sharing;
     int32_t whole = down ? 0 : left.gpus;
     const struct orr_type_index *index = &ledger->types[a->cluster->nodes[node].type];
-    return equal(a, "devices below zero", name, left.gpus < 0, 0) && check_hosted(a, node, name) &&
+    return equal(a, "devices or MIG instances below zero", name, is_over(&left), 0) &&
+           check_hosted(a, node, name) &&
            check_room(a, name, &ledger->idle[node], down ? &nothing : &left) &&
            check_room(a, name, &ledger->withheld[node], down ? &left : &nothing) &&
            equal(a, "releasing devices", name, releasing->gpus, freed->gpus) &&
            equal(a, "releasing milli-CPU", name, releasing->cpu_milli, freed->cpu_milli) &&
            equal(a, "releasing memory", name, releasing->mem_bytes, freed->mem_bytes) &&
            equal(a, "releasing pods", name, releasing->pods, freed->pods) &&
+           check_instances(a, "releasing MIG instances", name, releasing, freed) &&
            equal(a, "mark of sharing", name, set_has(&ledger->sharing, node), sharing > 0) &&
            equal(a, "place in the index", name, set_has(&index->by_idle[whole], node), 1) &&
            equal(a, "mark of the index", name, (index->filled[whole >> 6] >> (whole & 63)) & 1, 1);
@@ -306,8 +324,8 @@ static bool check_queue(const struct audit *a, uint32_t queue)
         }
     }
     return equal(a, "leaving from the jobs", name, book->leaving_mgpu, truth->leaving_mgpu) &&
-           equal(a, "allocated beyond first devices to the jobs", name, book->beyond_first_mgpu,
-                 truth->beyond_first_mgpu);
+           equal(a, "allocated unmetered to the jobs", name, book->unmetered_mgpu,
+                 truth->unmetered_mgpu);
 }
 
 static bool check_shards(const struct audit *a)
@@ -315,8 +333,9 @@ static bool check_shards(const struct audit *a)
     for (uint32_t n = 0; n < a->cluster->node_count; n++) {
         const struct orr_node_type *type = orr_cluster_type(a->cluster, n);
         struct orr_shard_room *truth = &a->shards[type->shard];
-        int64_t gpus = orr_node_type_own_gpus(type);
+        int64_t gpus = orr_node_type_counted_gpus(type);
         truth->idle_gpus += a->ledger->idle[n].gpus;
+        truth->idle_mig_mgpu += orr_room_mig_mgpu(a->cluster, &a->ledger->idle[n]);
         truth->total_gpus += a->ledger->away[n] ? 0 : gpus;
         if (a->ledger->away[n] && !orr_ledger_is_vacant(a->ledger, n)) {
             return equal(a, "nodes in use that are not there", NULL, 1, 0);
@@ -325,6 +344,8 @@ static bool check_shards(const struct audit *a)
     for (uint32_t s = 0; s <= a->cluster->shards.count; s++) {
         const struct orr_shard_room *book = &a->ledger->shards[s], *truth = &a->shards[s];
         if (!equal(a, "idle devices", "a shard", book->idle_gpus, truth->idle_gpus) ||
+            !equal(a, "what idle MIG instances count", "a shard", book->idle_mig_mgpu,
+                   truth->idle_mig_mgpu) ||
             !equal(a, "devices", "a shard", book->total_gpus, truth->total_gpus) ||
             !equal(a, "allocated milli-GPU", "a shard", book->allocated_mgpu,
                    truth->allocated_mgpu)) {

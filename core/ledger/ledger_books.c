@@ -55,6 +55,10 @@ static void charge_room(struct orr_room *idle, const struct orr_request *request
     idle->mem_bytes -= tasks * request->mem_bytes;
     idle->gpus -= request->gpu_ask == ORR_GPU_WHOLE ? tasks * (int32_t)request->devices : 0;
     idle->pods -= tasks;
+    if (request->instances > 0) {
+        int16_t *instances = &idle->mig[request->mig_profile];
+        *instances = (int16_t)(*instances - tasks * request->instances);
+    }
 }
 
 struct orr_room orr_books__room(const struct orr_request *request, uint32_t tasks)
@@ -79,6 +83,11 @@ uint32_t orr_books__tasks_in(const struct orr_room *room, const struct orr_reque
         int64_t fit = room->mem_bytes / request->mem_bytes;
         tasks = fit < tasks ? (uint32_t)(fit > 0 ? fit : 0) : tasks;
     }
+    if (request->instances > 0) {
+        const int32_t idle = room->mig[request->mig_profile];
+        const uint32_t fit = idle > 0 ? (uint32_t)idle / request->instances : 0;
+        tasks = fit < tasks ? fit : tasks;
+    }
     return tasks;
 }
 
@@ -91,6 +100,10 @@ static struct orr_room unclaimed(const struct orr_ledger *ledger, uint32_t node)
     room.mem_bytes += releasing->mem_bytes < 0 ? releasing->mem_bytes : 0;
     room.gpus += releasing->gpus < 0 ? releasing->gpus : 0;
     room.pods += releasing->pods < 0 ? releasing->pods : 0;
+    for (int p = 0; p < ORR_MIG_PROFILES_MAX; p++) {
+        const int claimed = releasing->mig[p] < 0 ? releasing->mig[p] : 0;
+        room.mig[p] = (int16_t)(room.mig[p] + claimed);
+    }
     return room;
 }
 
@@ -284,6 +297,7 @@ bool orr_books__take(struct orr_ledger *ledger, const struct orr_request *reques
         ledger->free_devices[node] &= ~placement->devices;
     }
     charge_room(&ledger->idle[node], request, (int32_t)placement->tasks);
+    ledger->shards[type->shard].idle_mig_mgpu -= placement->tasks * request->mig_mgpu;
     count_hosted(ledger, request, node, (int32_t)placement->tasks);
     orr_index__move(ledger, node, before);
     return true;
@@ -351,6 +365,10 @@ static void give_node(struct orr_ledger *ledger, const struct orr_request *reque
         *unheld_devices(ledger, node) |= devices;
     }
     charge_room(unheld(ledger, node), request, -(int32_t)tasks);
+    if (!ledger->down[node]) {
+        const uint32_t shard = orr_cluster_type(ledger->world.cluster, node)->shard;
+        ledger->shards[shard].idle_mig_mgpu += tasks * request->mig_mgpu;
+    }
     count_hosted(ledger, request, node, -(int32_t)tasks);
     orr_index__move(ledger, node, before);
 }
@@ -387,10 +405,12 @@ void orr_use__allocated(struct orr_ledger *ledger, const struct orr_request *req
     int64_t mgpu = tasks * orr_request_task_mgpu(request, type);
     ledger->shards[type->shard].allocated_mgpu += mgpu;
     add_use(ledger, queue, false, tasks * request->cpu_milli, tasks * request->mem_bytes, mgpu);
-    if (is_sharing(request) && request->devices > 1) {
-        int64_t beyond = mgpu - tasks * orr_request_portion_mgpu(request, type);
+    if ((is_sharing(request) && request->devices > 1) || request->instances > 0) {
+        const bool first = request->instances == 0; /* its first device is metered */
+        const int64_t unmetered =
+            first ? mgpu - tasks * orr_request_portion_mgpu(request, type) : mgpu;
         for (uint32_t q = queue; q != ORR_NONE; q = ledger->world.queues->queues[q].parent) {
-            ledger->use[q].beyond_first_mgpu += beyond;
+            ledger->use[q].unmetered_mgpu += unmetered;
         }
     }
 }

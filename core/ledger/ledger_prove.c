@@ -3,6 +3,16 @@
  * binds. Asked only when a job's reason changes. */
 #include "ledger_int.h"
 
+/* What is idle of a node for a request: its devices, or its MIG instances of the profile asked. */
+static int64_t idle_mgpu(const struct orr_ledger *ledger, uint32_t node,
+                         const struct orr_request *request)
+{
+    const struct orr_room *idle = &ledger->idle[node];
+    return request->instances == 0 ? idle->gpus * (int64_t)ORR_MGPU
+                                   : idle->mig[request->mig_profile] *
+                                         ledger->world.cluster->mig_mgpu[request->mig_profile];
+}
+
 /* The most idle devices of one node of a shard. */
 static uint32_t largest_hole(const struct orr_ledger *ledger, uint32_t shard)
 {
@@ -22,7 +32,7 @@ static void prove_room(const struct orr_ledger *ledger, const struct orr_shape *
     const struct orr_cluster *cluster = ledger->world.cluster;
     const struct orr_request *request = &shape->groups[0].request;
     if (request->gpu_model == ORR_NONE && request->selector == 0 && request->toleration == 0 &&
-        request->allowed == 0) {
+        request->allowed == 0 && request->instances == 0) {
         const struct orr_shard_room *shard = &ledger->shards[request->shard];
         proof->free_mgpu = shard->total_gpus * ORR_MGPU - shard->allocated_mgpu;
         proof->hole_mgpu = (int64_t)largest_hole(ledger, request->shard) * ORR_MGPU;
@@ -31,7 +41,7 @@ static void prove_room(const struct orr_ledger *ledger, const struct orr_shape *
     proof->free_mgpu = proof->hole_mgpu = 0;
     for (uint32_t n = 0; n < cluster->node_count; n++) {
         if (orr_ledger__may_use(ledger, n, request)) {
-            int64_t idle = (int64_t)ledger->idle[n].gpus * ORR_MGPU;
+            const int64_t idle = idle_mgpu(ledger, n, request);
             proof->free_mgpu += idle;
             proof->hole_mgpu = idle > proof->hole_mgpu ? idle : proof->hole_mgpu;
         }
@@ -69,13 +79,13 @@ static void prove_domain(const struct orr_ledger *ledger, const struct orr_shape
     int64_t *idle = orr_zalloc(domains + (size_t)1, sizeof *idle);
     for (uint32_t n = 0; n < cluster->node_count; n++) {
         bool usable = orr_ledger__may_use(ledger, n, request);
-        idle[orr_cluster_domain(cluster, level, n)] += usable ? ledger->idle[n].gpus : 0;
+        idle[orr_cluster_domain(cluster, level, n)] += usable ? idle_mgpu(ledger, n, request) : 0;
     }
     proof->level = level;
     for (uint32_t d = 0; d < domains; d++) {
-        if (idle[d] * ORR_MGPU > proof->domain_mgpu) {
+        if (idle[d] > proof->domain_mgpu) {
             proof->domain = d;
-            proof->domain_mgpu = idle[d] * ORR_MGPU;
+            proof->domain_mgpu = idle[d];
         }
     }
     orr_free(idle);

@@ -228,12 +228,8 @@ bool orr_txn_pipeline(struct orr_txn *txn, uint32_t job, uint32_t group, uint32_
         return false;
     }
     const struct orr_request *request = orr_ledger__request(ledger, job, group);
-    const struct orr_room *idle = &ledger->idle[node];
-    const struct orr_room *releasing = &ledger->releasing[node];
-    struct orr_room both = {.cpu_milli = idle->cpu_milli + releasing->cpu_milli,
-                            .mem_bytes = idle->mem_bytes + releasing->mem_bytes,
-                            .gpus = idle->gpus + releasing->gpus,
-                            .pods = idle->pods + releasing->pods};
+    struct orr_room both = ledger->idle[node];
+    orr_room_add(&both, &ledger->releasing[node], 1);
     if (!orr_ledger__may_use(ledger, node, request) ||
         tasks > orr_books__tasks_in(&both, request)) {
         return false;

@@ -309,7 +309,8 @@ static void list_wants(const struct orr_cells *cells, bool unbounded, int64_t *w
             leaves += queue->shard == s && queue->child_count == 0;
             any = any || (queue->shard == s && queue->child_count == 0 && (quota > 0 || quota < 0));
         }
-        const int64_t most = cells->ledger->shards[s].most_gpus;
+        const struct orr_shard_room *shard = &cells->ledger->shards[s];
+        const int64_t most = shard->most_gpus - shard->mig_gpus; /* cells are of devices */
         for (uint32_t q = 0; q < world->queues->count; q++) {
             const struct orr_queue *queue = &world->queues->queues[q];
             const double quota = queue->resources[ORR_SHARE_GPU].quota;

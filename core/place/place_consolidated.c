@@ -316,12 +316,14 @@ static bool place_together(const struct gang *gang, struct orr_span span)
     return span.required <= around && place_groups(gang);
 }
 
-/* Idle devices of the nodes of its shard that two of its filters admit, and `allowed` besides. */
+/* Idle devices of the nodes of its shard that two of its filters admit, and `allowed` besides; of a
+ * request for MIG instances idle ones of its profile. */
 static int64_t idle_within(const struct orr_ledger *ledger, const struct orr_request *request,
                            uint32_t allowed)
 {
     const struct orr_cluster *cluster = ledger->world.cluster;
-    if (request->selector == 0 && request->toleration == 0 && allowed == 0) {
+    if (request->selector == 0 && request->toleration == 0 && allowed == 0 &&
+        request->instances == 0) {
         return ledger->shards[request->shard].idle_gpus;
     }
     int64_t idle = 0;
@@ -330,7 +332,9 @@ static int64_t idle_within(const struct orr_ledger *ledger, const struct orr_req
                         orr_cluster_admits(cluster, request->selector, n) &&
                         orr_cluster_admits(cluster, request->toleration, n) &&
                         orr_cluster_admits(cluster, allowed, n);
-        idle += admitted ? ledger->idle[n].gpus : 0;
+        const int64_t here = request->instances == 0 ? ledger->idle[n].gpus
+                                                     : ledger->idle[n].mig[request->mig_profile];
+        idle += admitted ? here : 0;
     }
     return idle;
 }
@@ -345,11 +349,16 @@ enum orr_reason orr_place_why_not(const struct orr_ledger *ledger, const struct 
 {
     for (uint32_t g = 0; g < shape->group_count; g++) {
         const struct orr_request *request = &shape->groups[g].request;
-        int64_t asked = (int64_t)request->devices * (tasks > 0 ? tasks : shape->groups[g].count);
+        int64_t asked =
+            (int64_t)orr_request_units(request) * (tasks > 0 ? tasks : shape->groups[g].count);
         bool narrowed = request->selector > 0 || request->toleration > 0 || request->allowed > 0;
-        if (!narrowed || request->gpu_ask != ORR_GPU_WHOLE ||
+        if ((!narrowed && request->instances == 0) ||
+            (request->gpu_ask != ORR_GPU_WHOLE && request->instances == 0) ||
             orr_place_allowed_idle(ledger, request) >= asked) {
             continue;
+        }
+        if (!narrowed) {
+            return ORR_REASON_NO_CAPACITY;
         }
         return idle_within(ledger, request, 0) >= asked ? ORR_REASON_NODE_TYPES
                                                         : ORR_REASON_CONSTRAINED;

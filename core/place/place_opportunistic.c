@@ -94,6 +94,8 @@ static void add_room(struct orr_room *room, const struct orr_request *request, i
     room->cpu_milli += tasks * request->cpu_milli;
     room->mem_bytes += tasks * request->mem_bytes;
     room->pods += (int32_t)tasks;
+    room->mig[request->mig_profile] =
+        (int16_t)(room->mig[request->mig_profile] + tasks * request->instances);
 }
 
 static void add_placement(struct orr_opportunistic *o, const struct orr_placement *placement)
@@ -121,9 +123,7 @@ static void add_seat(struct orr_opportunistic *o, const struct seat *seat)
 {
     struct on_node *at = &o->nodes[seat->node];
     at->seats |= seat->devices;
-    at->kept.cpu_milli += seat->room.cpu_milli;
-    at->kept.mem_bytes += seat->room.mem_bytes;
-    at->kept.pods += seat->room.pods;
+    orr_room_add(&at->kept, &seat->room, 1);
     at->seat_count++;
     o->mgpu[o->ledger->world.specs[seat->job].queue] -= seat->mgpu;
 }
@@ -181,10 +181,8 @@ static struct orr_room room_with(const struct orr_opportunistic *o, uint32_t nod
                                  const struct orr_room *theirs)
 {
     struct orr_room room = o->ledger->idle[node];
-    const struct orr_room *kept = &o->nodes[node].kept;
-    room.cpu_milli += theirs->cpu_milli - kept->cpu_milli;
-    room.mem_bytes += theirs->mem_bytes - kept->mem_bytes;
-    room.pods += theirs->pods - kept->pods;
+    orr_room_add(&room, theirs, 1);
+    orr_room_add(&room, &o->nodes[node].kept, -1);
     room.gpus = __builtin_popcountll(orr_opportunistic_free(o, node));
     return room;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <orrery/base/digest.h>
+#include <orrery/core/cluster.h>
 #include <orrery/core/defects.h>
 
 /* --- shared devices: cost --- */
@@ -28,11 +29,7 @@ int64_t orr_session_mig_gpus(const char *resource)
     while (*at != '\0' && strncmp(at, "mig-", 4) != 0) {
         at++;
     }
-    int64_t gpus = 0;
-    for (at = *at != '\0' ? at + 4 : resource; *at >= '0' && *at <= '9' && gpus < 1000; at++) {
-        gpus = gpus * 10 + (*at - '0');
-    }
-    return gpus;
+    return orr_mig_gpus(*at != '\0' ? at + 4 : resource);
 }
 
 int64_t orr_session_shared_need(const struct orr_ask *ask, const struct orr_snode *node)

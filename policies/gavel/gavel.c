@@ -180,6 +180,9 @@ static bool seat_all(const struct gavel *gavel, const struct orr_view *view, uin
     for (uint32_t g = 0; g < shape->group_count; g++) {
         const struct orr_request *request = &shape->groups[g].request;
         const int64_t each = orr_request_mgpu(request);
+        if (request->instances > 0) { /* MIG instances are of no model's devices */
+            return false;
+        }
         for (uint32_t left = shape->groups[g].count; left > 0; n++) {
             while (n < view->cluster->node_count && gavel->kind_of_node[n] != kind) {
                 n++;

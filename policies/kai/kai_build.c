@@ -42,6 +42,10 @@ static void add_zones(const struct orr_node_type *type, const struct orr_node_sp
  * to KAI as if they were not there. */
 static void add_nodes(const struct orr_view *view, struct orr_session *session)
 {
+    for (uint32_t p = 0; p < view->cluster->mig_profiles.count; p++) {
+        const uint32_t slot = orr_session_add_slot(session, view->cluster->mig_mgpu[p] / ORR_MGPU);
+        ORR_ASSERT(slot == ORR_SLOT_EXTENDED + p);
+    }
     for (uint32_t n = 0; n < view->cluster->node_count; n++) {
         const struct orr_node_type *type = orr_cluster_type(view->cluster, n);
         struct orr_node_spec spec = {.name = orr_idmap_name(&view->cluster->node_names, n)};
@@ -57,6 +61,9 @@ static void add_nodes(const struct orr_view *view, struct orr_session *session)
         spec.allocatable.v[ORR_SLOT_MEMORY] = orr_kai__bounded(type->allocatable.v[ORR_RES_MEMORY]);
         spec.allocatable.v[ORR_SLOT_GPU] = (int64_t)type->gpus * ORR_MGPU;
         spec.allocatable.v[ORR_SLOT_PODS] = orr_kai__bounded(type->allocatable.v[ORR_RES_PODS]);
+        for (uint32_t p = 0; p < view->cluster->mig_profiles.count; p++) {
+            spec.allocatable.v[ORR_SLOT_EXTENDED + p] = type->mig[p];
+        }
         const uint32_t index = orr_session_add_node(session, &spec);
         add_foreign(type, session, index);
         if (type->numa_zones > 0) {
@@ -131,6 +138,8 @@ _Static_assert((int)ORR_GPU_NONE == (int)ORR_ASK_NO_GPU &&
                    (int)ORR_GPU_FRACTION == (int)ORR_ASK_FRACTION &&
                    (int)ORR_GPU_MEMORY == (int)ORR_ASK_MEMORY,
                "enum orr_gpu_ask is the start of enum orr_gpu_kind");
+/* A slot for each MIG profile, by their numbers. */
+_Static_assert(ORR_SLOT_EXTENDED + ORR_MIG_PROFILES_MAX <= ORR_SLOTS_MAX, "profiles have slots");
 
 /* Filters of the session by what is asked for; few, so a list. */
 struct filter_cache {
@@ -247,7 +256,7 @@ static void add_asks(const struct orr_view *view, struct orr_session *session,
             const struct orr_request *r = &shape->groups[g].request;
             bool shared = r->gpu_ask == ORR_GPU_FRACTION || r->gpu_ask == ORR_GPU_MEMORY;
             struct orr_ask ask = {
-                .kind = r->gpu_ask,
+                .kind = r->instances > 0 ? ORR_ASK_MIG : r->gpu_ask,
                 .devices = shared ? r->devices : 0,
                 .guaranteed = r->cpu_milli > 0 && r->mem_bytes > 0,
                 .affinity =
@@ -255,7 +264,10 @@ static void add_asks(const struct orr_view *view, struct orr_session *session,
                 .tolerance = session_filter(view, session, &cache, ORR_NONE, r->toleration, 0)};
             ask.request.v[ORR_SLOT_CPU] = r->cpu_milli;
             ask.request.v[ORR_SLOT_MEMORY] = r->mem_bytes;
-            ask.request.v[ORR_SLOT_GPU] = orr_request_mgpu(r);
+            ask.request.v[ORR_SLOT_GPU] = r->instances > 0 ? 0 : orr_request_mgpu(r);
+            if (r->instances > 0) {
+                ask.request.v[ORR_SLOT_EXTENDED + r->mig_profile] = r->instances;
+            }
             ask.request.v[ORR_SLOT_PODS] = 1;
             ask.portion = r->gpu_ask == ORR_GPU_FRACTION ? (double)r->portion / ORR_MGPU : 0.0;
             ask.memory_mib = r->gpu_ask == ORR_GPU_MEMORY ? r->portion : 0;

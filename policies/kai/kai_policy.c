@@ -382,7 +382,7 @@ static enum orr_reason reason_of(struct kai *kai, const struct orr_view *view, u
     case ORR_FIT_REASONS: break;
     }
     const uint32_t shape = view->specs[job].shape;
-    if (asked_mgpu(view, job) > orr_view_room(view)->idle_gpus * ORR_MGPU) {
+    if (asked_mgpu(view, job) > orr_shard_idle_mgpu(orr_view_room(view))) {
         return ORR_REASON_NO_CAPACITY;
     }
     if (view->specs[job].scales) { /* another job of its shape may ask for all */

@@ -10,8 +10,7 @@ static void update(struct orr_kai_usage *past, const struct orr_view *view, uint
     double allocated[ORR_SHARE_KINDS];
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
         const struct orr_queue_use *use = &view->ledger->use[queue];
-        int64_t sampled =
-            use->allocated[kind] - (kind == ORR_SHARE_GPU ? use->beyond_first_mgpu : 0);
+        int64_t sampled = use->allocated[kind] - (kind == ORR_SHARE_GPU ? use->unmetered_mgpu : 0);
         allocated[kind] = orr_share_units(kind, sampled);
         allocated[kind] = past->whole_units ? ceil(allocated[kind]) : allocated[kind];
     }

@@ -284,13 +284,16 @@ static enum orr_reason place_pod(const struct kube *kube, const struct orr_view 
     if (orr_view_room(view)->idle_gpus < (int64_t)request->devices) {
         return ORR_REASON_NO_CAPACITY;
     }
-    if (orr_place_allowed_idle(view->ledger, request) >= (int64_t)request->devices) {
+    const int64_t asked = orr_request_units(request);
+    if (orr_place_allowed_idle(view->ledger, request) >= asked) {
         return ORR_REASON_FRAGMENTED;
     }
     struct orr_request anywhere = *request;
     anywhere.allowed = 0;
-    bool elsewhere = orr_place_allowed_idle(view->ledger, &anywhere) >= (int64_t)request->devices;
-    return elsewhere ? ORR_REASON_NODE_TYPES : ORR_REASON_CONSTRAINED;
+    bool elsewhere = orr_place_allowed_idle(view->ledger, &anywhere) >= asked;
+    return elsewhere                                            ? ORR_REASON_NODE_TYPES
+           : request->selector == 0 && request->toleration == 0 ? ORR_REASON_NO_CAPACITY
+                                                                : ORR_REASON_CONSTRAINED;
 }
 
 static void explain(const struct kube *kube, const struct orr_view *view, struct orr_txn *txn,

@@ -23,7 +23,7 @@ static int64_t gpus_of(const struct orr_view *view, const struct orr_flavor *fla
         const struct orr_node_type *type = orr_cluster_type(view->cluster, n);
         const bool counts =
             type->shard == view->shard && orr_cluster_admits(view->cluster, flavor->narrowed[0], n);
-        gpus += counts ? orr_node_type_own_gpus(type) : 0;
+        gpus += counts ? orr_node_type_counted_gpus(type) : 0;
     }
     return gpus;
 }

@@ -307,6 +307,19 @@ static void set_config(struct kueue_run *run)
     config->strategies[1] = ORR_KUEUE_LESS_THAN_INITIAL_SHARE;
 }
 
+static bool asks_instances(const struct orr_view *view)
+{
+    bool asks = false;
+    for (uint32_t s = 0; s < view->shapes->count; s++) {
+        const struct orr_shape *shape = &view->shapes->shapes[s];
+        for (uint32_t g = 0; g < shape->group_count; g++) {
+            const struct orr_request *request = &shape->groups[g].request;
+            asks = asks || (request->shard == view->shard && request->instances > 0);
+        }
+    }
+    return asks;
+}
+
 enum orr_status orr_kueue__map(struct kueue_run *run, const struct orr_view *view,
                                struct orr_err *err)
 {
@@ -333,6 +346,12 @@ enum orr_status orr_kueue__map(struct kueue_run *run, const struct orr_view *vie
             orr_kueue__unmap(run);
             return status;
         }
+    }
+    if (run->places.on && asks_instances(view)) {
+        orr_kueue__unmap(run);
+        return orr_fail(err, ORR_DATA,
+                        "kueue: jobs ask for MIG instances, which are not counted by node where "
+                        "flavors have a topology: topology_aware_scheduling=never places by room");
     }
     (void)orr_quota_build(&run->tree, NULL);
     orr_kueue__set_quotas(run, view);

@@ -74,21 +74,21 @@ static enum orr_reason why_not(const struct orr_view *view, const struct orr_req
                                uint32_t allowed)
 {
     struct orr_request anywhere = *request, of_any_flavor = *request;
+    const int64_t asked = orr_request_units(request);
     anywhere.allowed = 0;
     of_any_flavor.allowed = allowed;
     if (orr_view_room(view)->idle_gpus < (int64_t)request->devices) {
         return ORR_REASON_NO_CAPACITY;
     }
-    if (orr_place_allowed_idle(view->ledger, request) >= (int64_t)request->devices) {
+    if (orr_place_allowed_idle(view->ledger, request) >= asked) {
         return ORR_REASON_FRAGMENTED;
     }
     if (allowed != request->allowed &&
-        orr_place_allowed_idle(view->ledger, &of_any_flavor) >= (int64_t)request->devices) {
+        orr_place_allowed_idle(view->ledger, &of_any_flavor) >= asked) {
         return ORR_REASON_FLAVOR_NODES;
     }
-    return orr_place_allowed_idle(view->ledger, &anywhere) >= (int64_t)request->devices
-               ? ORR_REASON_NODE_TYPES
-               : ORR_REASON_CONSTRAINED;
+    return orr_place_allowed_idle(view->ledger, &anywhere) >= asked ? ORR_REASON_NODE_TYPES
+                                                                    : ORR_REASON_CONSTRAINED;
 }
 
 /* What a group's pods ask now: nodes of the flavors that it was admitted with. */

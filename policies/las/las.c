@@ -277,7 +277,7 @@ static void demote(struct las *las, const struct orr_view *view)
 /* What those share that run now or could start now; those that may not be paused have theirs. */
 static int64_t room_to_share(struct las *las, const struct orr_view *view)
 {
-    int64_t left = orr_view_room(view)->idle_gpus * ORR_MGPU;
+    int64_t left = orr_shard_idle_mgpu(orr_view_room(view));
     for (uint32_t q = 0; q < las->queues; q++) {
         for (uint32_t i = 0; i < las->lines[q].count; i++) {
             uint32_t job = las->lines[q].jobs[i];

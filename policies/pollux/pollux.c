@@ -274,13 +274,24 @@ static void list_choices(struct pollux *pollux, const struct orr_view *view, uin
     it->count = pollux->choice_count - it->first;
 }
 
+/* A job without devices, be it of MIG instances, has all its pods or none. */
+static bool asks_devices(const struct orr_view *view, uint32_t job)
+{
+    const struct orr_shape *shape = shape_of(view, job);
+    bool asks = false;
+    for (uint32_t g = 0; g < shape->group_count; g++) {
+        asks = asks || shape->groups[g].request.devices > 0;
+    }
+    return asks && shape->gpus_mgpu > 0;
+}
+
 /* GPUs that are idle, or held by jobs that may be paused. */
 static uint32_t count_gpus(const struct pollux *pollux, const struct orr_view *view)
 {
     int64_t mgpu = orr_view_room(view)->idle_gpus * ORR_MGPU;
     for (uint32_t i = 0; i < pollux->active_count; i++) {
         const uint32_t job = pollux->active[i];
-        if (runs(view, job) && !stays(view, job)) {
+        if (runs(view, job) && !stays(view, job) && asks_devices(view, job)) {
             mgpu += shape_of(view, job)->gpus_mgpu / shape_of(view, job)->tasks *
                     view->jobs[job].placed_tasks;
         }
@@ -290,7 +301,7 @@ static uint32_t count_gpus(const struct pollux *pollux, const struct orr_view *v
 
 static bool shares_in(const struct orr_view *view, uint32_t job)
 {
-    return shape_of(view, job)->gpus_mgpu > 0 && !stays(view, job) &&
+    return asks_devices(view, job) && !stays(view, job) &&
            (runs(view, job) || view->jobs[job].phase == ORR_JOB_PENDING);
 }
 
@@ -389,8 +400,7 @@ static enum orr_reason start_elastic(const struct pollux *pollux, const struct o
                                      struct orr_txn *txn, uint32_t job)
 {
     enum orr_reason reason = ORR_REASON_NO_CAPACITY;
-    uint32_t pods =
-        shape_of(view, job)->gpus_mgpu > 0 ? pollux->pods[job] : shape_of(view, job)->tasks;
+    uint32_t pods = asks_devices(view, job) ? pollux->pods[job] : shape_of(view, job)->tasks;
     for (; pods >= fewest_pods(view, job) && reason != ORR_REASON_NONE; pods--) {
         reason = pollux->placer != NULL ? place_by_choice(pollux, view, txn, job, pods)
                                         : place_emptiest(view, txn, job, pods);
@@ -401,7 +411,7 @@ static enum orr_reason start_elastic(const struct pollux *pollux, const struct o
 static enum orr_reason start(const struct pollux *pollux, const struct orr_view *view,
                              struct orr_txn *txn, uint32_t job)
 {
-    if (shape_of(view, job)->gpus_mgpu > 0 && pollux->pods[job] == 0) {
+    if (asks_devices(view, job) && pollux->pods[job] == 0) {
         return ORR_REASON_NO_CAPACITY;
     }
     return is_elastic(view, job) ? start_elastic(pollux, view, txn, job)

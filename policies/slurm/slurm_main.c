@@ -109,7 +109,7 @@ struct pass {
 static enum orr_reason why_not(const struct orr_view *view, uint32_t job)
 {
     const struct orr_shape *shape = slurm_shape(view, job);
-    return shape->gpus_mgpu > orr_ledger_shard_of(view->ledger, shape)->idle_gpus * ORR_MGPU
+    return shape->gpus_mgpu > orr_shard_idle_mgpu(orr_ledger_shard_of(view->ledger, shape))
                ? ORR_REASON_NO_CAPACITY
                : orr_place_why_not(view->ledger, shape, 0);
 }

@@ -36,7 +36,7 @@ static void add_node(const struct orr_view *view, uint32_t node, double *amounts
     amounts[SLURM_MEM] = endless_mem || amounts[SLURM_MEM] < 0
                              ? -1
                              : amounts[SLURM_MEM] + (double)mem / (double)ORR_MIB;
-    amounts[SLURM_GPU] += (double)type->gpus;
+    amounts[SLURM_GPU] += (double)(type->gpus + type->mig_gpus);
     amounts[SLURM_NODE] += 1;
 }
 

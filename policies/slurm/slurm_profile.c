@@ -18,6 +18,8 @@ static void add_held_room(struct orr_room *room, const struct orr_request *reque
     room->mem_bytes += request->mem_bytes * tasks;
     room->gpus += devices * (int32_t)tasks;
     room->pods += (int32_t)tasks;
+    room->mig[request->mig_profile] =
+        (int16_t)(room->mig[request->mig_profile] + request->instances * (int32_t)tasks);
 }
 
 static void add_held(struct slurm *slurm, const struct orr_view *view, uint32_t running)

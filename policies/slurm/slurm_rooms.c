@@ -6,16 +6,23 @@
  * the ones that give more of the GPUs the job asks. */
 #include "slurm_int.h"
 
+#include <string.h>
+
 /* --- rooms --- */
 
 struct orr_room orr_slurm__full_room(const struct orr_node_type *type)
 {
     const struct orr_amounts *all = &type->allocatable, *foreign = &type->foreign;
     const int64_t pods = all->v[ORR_RES_PODS] - foreign->v[ORR_RES_PODS];
-    return (struct orr_room){all->v[ORR_RES_CPU] - foreign->v[ORR_RES_CPU],
-                             all->v[ORR_RES_MEMORY] - foreign->v[ORR_RES_MEMORY],
-                             (int32_t)orr_node_type_own_gpus(type),
-                             pods > INT32_MAX ? INT32_MAX : (int32_t)pods};
+    struct orr_room room = {all->v[ORR_RES_CPU] - foreign->v[ORR_RES_CPU],
+                            all->v[ORR_RES_MEMORY] - foreign->v[ORR_RES_MEMORY],
+                            (int32_t)orr_node_type_own_gpus(type),
+                            pods > INT32_MAX ? INT32_MAX : (int32_t)pods,
+                            {0}};
+    for (int p = 0; p < ORR_MIG_PROFILES_MAX; p++) {
+        room.mig[p] = (int16_t)type->mig[p];
+    }
+    return room;
 }
 
 static bool admits(const struct slurm *slurm, const struct orr_view *view, uint32_t node,
@@ -43,6 +50,9 @@ static int64_t tasks_in(const struct orr_room *room, const struct orr_request *r
     tasks = request->cpu_milli > 0 ? least(tasks, room->cpu_milli / request->cpu_milli) : tasks;
     tasks = request->mem_bytes > 0 ? least(tasks, room->mem_bytes / request->mem_bytes) : tasks;
     tasks = request->devices > 0 ? least(tasks, room->gpus / (int64_t)request->devices) : tasks;
+    tasks = request->instances > 0
+                ? least(tasks, room->mig[request->mig_profile] / request->instances)
+                : tasks;
     return tasks > 0 ? tasks : 0;
 }
 
@@ -52,13 +62,15 @@ void orr_slurm__take(struct orr_room *room, const struct orr_request *request, i
     room->mem_bytes -= request->mem_bytes * tasks;
     room->gpus -= (int32_t)(request->devices * tasks);
     room->pods -= (int32_t)tasks;
+    room->mig[request->mig_profile] =
+        (int16_t)(room->mig[request->mig_profile] - request->instances * tasks);
 }
 
 static bool is_idle(const struct orr_view *view, uint32_t node, const struct orr_room *room)
 {
     const struct orr_room full = orr_slurm__full_room(orr_cluster_type(view->cluster, node));
     return room->cpu_milli == full.cpu_milli && room->mem_bytes == full.mem_bytes &&
-           room->gpus == full.gpus;
+           room->gpus == full.gpus && memcmp(room->mig, full.mig, sizeof full.mig) == 0;
 }
 
 static bool keeps(const struct slurm *slurm)

@@ -91,7 +91,7 @@ bool orr_walk_may_pause(const struct orr_walk *walk, const struct orr_view *view
 
 int64_t orr_walk_room(const struct orr_walk *walk, const struct orr_view *view)
 {
-    int64_t left = orr_view_room(view)->idle_gpus * ORR_MGPU;
+    int64_t left = orr_shard_idle_mgpu(orr_view_room(view));
     for (uint32_t i = 0; i < walk->running.count; i++) {
         const uint32_t job = walk->running.jobs[i];
         left += orr_walk_may_pause(walk, view, job) ? orr_walk_size(view, job) : 0;

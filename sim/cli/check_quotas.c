@@ -139,7 +139,7 @@ static double gpus_of(const struct quotas *q, uint32_t shard)
         const struct orr_node_type *type =
             pool->node_count == 0 ? NULL : orr_cluster_type(&q->world->cluster, pool->first_node);
         if (type != NULL && type->shard == shard) {
-            const int64_t each = orr_node_type_own_gpus(type);
+            const int64_t each = orr_node_type_counted_gpus(type);
             gpus += (double)each * (pool->autoscaled ? pool->max : q->nodes[p]);
         }
     }

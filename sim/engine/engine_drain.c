@@ -75,12 +75,13 @@ orr_ms orr_engine__drain_since(const struct engine *engine, uint32_t node)
     return engine->drain->since[node];
 }
 
-/* Devices that are held, wholly or in part. */
+/* Devices that are held, wholly or in part, and what held MIG instances count. */
 static int64_t held_gpus(const struct engine *engine, uint32_t node, int64_t *all)
 {
     const struct orr_node_type *type = orr_cluster_type(&engine->world->cluster, node);
-    *all = orr_node_type_own_gpus(type);
-    return *all - engine->ledger->idle[node].gpus;
+    const struct orr_room *idle = &engine->ledger->idle[node];
+    *all = orr_node_type_counted_gpus(type);
+    return *all - idle->gpus - orr_room_mig_mgpu(&engine->world->cluster, idle) / ORR_MGPU;
 }
 
 /* Which nodes hold something and little; are there any? */

@@ -116,7 +116,7 @@ static void for_jobs_on(struct engine *engine, struct range nodes, each_job_fn *
 static int64_t node_mgpu(const struct engine *engine, uint32_t node)
 {
     const struct orr_node_type *type = orr_cluster_type(&engine->world->cluster, node);
-    return (int64_t)orr_node_type_own_gpus(type) * ORR_MGPU;
+    return (int64_t)orr_node_type_counted_gpus(type) * ORR_MGPU;
 }
 
 /* A node joins the cluster, or leaves it: vacant, and closed before and after. */

@@ -52,7 +52,8 @@ static double energy_kwh(const struct orr_world *world, const struct orr_world_p
     for (uint32_t n = pool->first_node; n < pool->first_node + pool->node_count; n++) {
         up_ms += use->up_ms[n];
         held_mgpu += use->held_mgpu[n];
-        gpus = orr_cluster_type(&world->cluster, n)->gpus;
+        const struct orr_node_type *type = orr_cluster_type(&world->cluster, n);
+        gpus = type->gpus + type->mig_gpus;
     }
     double above_idle_w = (double)(pool->full_power_w - pool->idle_power_w);
     double held_ms = gpus > 0.0 ? (double)held_mgpu / (gpus * ORR_MGPU) : 0.0; /* of whole nodes */

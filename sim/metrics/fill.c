@@ -35,17 +35,29 @@ static uint64_t sizes_of(const struct orr_shape *shape)
     return sizes;
 }
 
+static bool asks_instances(const struct orr_shape *shape)
+{
+    bool asks = false;
+    for (uint32_t g = 0; g < shape->group_count; g++) {
+        asks = asks || shape->groups[g].request.instances > 0;
+    }
+    return asks;
+}
+
 void orr_fill_mgpu(const struct orr_world *world, int64_t *mgpu)
 {
     const struct orr_cluster *cluster = &world->cluster;
     const struct orr_shapes *shapes = &world->shapes;
     uint64_t *sizes = orr_zalloc(world->queues.count, sizeof *sizes);
+    bool *mig = orr_zalloc(world->queues.count, sizeof *mig); /* some job asks instances */
     uint64_t *of_shape = orr_alloc(shapes->count + (size_t)1, sizeof *of_shape);
     for (uint32_t s = 0; s < shapes->count; s++) {
         of_shape[s] = sizes_of(&shapes->shapes[s]);
     }
     for (uint32_t j = 0; j < world->job_count; j++) {
-        sizes[world->specs[j].queue] |= of_shape[world->specs[j].shape];
+        const uint32_t queue = world->specs[j].queue;
+        sizes[queue] |= of_shape[world->specs[j].shape];
+        mig[queue] = mig[queue] || asks_instances(&shapes->shapes[world->specs[j].shape]);
     }
     orr_free(of_shape);
     for (uint32_t q = 0; q < world->queues.count; q++) {
@@ -57,10 +69,12 @@ void orr_fill_mgpu(const struct orr_world *world, int64_t *mgpu)
             while (most > 0 && most <= 64 && (sums >> (most - 1) & 1) == 0) {
                 most--;
             }
+            most += mig[q] ? type->mig_gpus : 0;
             mgpu[q] += type->shard == world->queues.queues[q].shard
                            ? (int64_t)type->nodes * most * ORR_MGPU
                            : 0;
         }
     }
     orr_free(sizes);
+    orr_free(mig);
 }

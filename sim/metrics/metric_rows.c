@@ -84,6 +84,9 @@ static void emit_all(const struct orr_emitter *to, const struct orr_summary *s)
     if (!isnan(s->mem_occupancy)) {
         orr_metric__emit(to, "mem_occupancy", s->mem_occupancy, 1);
     }
+    if (!isnan(s->mig_occupancy)) {
+        orr_metric__emit(to, "mig_occupancy", s->mig_occupancy, 1);
+    }
     orr_metric__emit(to, "fairness_jain", s->fairness_jain, s->wanting_queues);
     orr_metric__emit(to, "fairness_satisfaction", s->fairness_satisfaction, s->wanting_queues);
     orr_metric__emit(to, "share_deviation", s->share_deviation, 1);

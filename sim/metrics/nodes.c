@@ -41,7 +41,7 @@ void orr_summary__nodes(const struct orr_world *world, const struct orr_run *run
     orr_ms *there_ms =
         orr_summary__there(world, run, summary->window_start_ms, summary->window_end_ms);
     for (uint32_t n = 0; n < world->cluster.node_count; n++) {
-        double gpus = orr_node_type_own_gpus(orr_cluster_type(&world->cluster, n));
+        double gpus = orr_node_type_counted_gpus(orr_cluster_type(&world->cluster, n));
         there_ms[n] = gpus > 0 ? there_ms[n] : 0;
         spread->nodes += gpus > 0 && (there_ms[n] > 0 || span <= 0.0);
         if (there_ms[n] > 0) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* occupy.c - use of CPU and memory, of nodes that have a limit to it, without what foreign pods
- * hold. */
+/* occupy.c - use of CPU, memory and MIG instances; of CPU and memory of nodes that have a limit to
+ * it, without what foreign pods hold. */
 #include <math.h>
 
 #include <orrery/sim/account.h>
@@ -26,7 +26,8 @@ static double amount_of(const struct orr_node_type *type, enum orr_resource reso
 }
 
 static void add_nodes(const struct orr_world *world, const struct orr_run *run,
-                      struct orr_summary *summary, struct amount *cpu, struct amount *memory)
+                      struct orr_summary *summary, struct amount *cpu, struct amount *memory,
+                      struct amount *mig)
 {
     orr_ms from = summary->window_start_ms, to = summary->window_end_ms;
     orr_ms *up_ms = orr_summary__there(world, run, from, to);
@@ -44,6 +45,7 @@ static void add_nodes(const struct orr_world *world, const struct orr_run *run,
         const double bytes = amount_of(type, ORR_RES_MEMORY) * ms;
         cpu->available += cpus;
         memory->available += bytes;
+        mig->available += (double)type->mig_gpus * ORR_MGPU * ms;
         of_shard[ORR_SHARE_CPU] += cpus;
         of_shard[ORR_SHARE_MEMORY] += bytes;
     }
@@ -73,12 +75,13 @@ void orr_summary__occupied(const struct orr_world *world, const struct orr_run *
                            struct orr_summary *summary)
 {
     const struct orr_ledger *ledger = run->ledger;
-    struct amount cpu = {0}, memory = {0};
+    struct amount cpu = {0}, memory = {0}, mig = {.asked = true};
     for (uint32_t s = 0; s < world->shapes.count; s++) {
         cpu.asked = cpu.asked || world->shapes.shapes[s].cpu_milli > 0;
         memory.asked = memory.asked || world->shapes.shapes[s].mem_bytes > 0;
     }
-    for (uint32_t p = 0; p < ledger->placement_count && (cpu.asked || memory.asked); p++) {
+    const bool any = cpu.asked || memory.asked || world->cluster.mig_profiles.count > 0;
+    for (uint32_t p = 0; p < ledger->placement_count && any; p++) {
         const struct orr_placement *placement = &ledger->placements[p];
         const struct orr_shape *shape = &world->shapes.shapes[world->specs[placement->job].shape];
         const struct orr_request *request = &shape->groups[placement->group].request;
@@ -91,10 +94,13 @@ void orr_summary__occupied(const struct orr_world *world, const struct orr_run *
         memory.held += has[ORR_RES_MEMORY] < ORR_AMOUNT_UNLIMITED
                            ? (double)request->mem_bytes * tasks_ms
                            : 0.0;
+        mig.held += (double)request->mig_mgpu * tasks_ms;
     }
-    add_nodes(world, run, summary, &cpu, &memory);
+    add_nodes(world, run, summary, &cpu, &memory, &mig);
     summary->cpu_occupancy = part(&cpu);
     summary->mem_occupancy = part(&memory);
+    summary->mig_occupancy = part(&mig);
+    summary->mig_held_mgpu_ms = mig.held;
     deviate(world, run, summary, ORR_SHARE_CPU);
     deviate(world, run, summary, ORR_SHARE_MEMORY);
 }

@@ -40,7 +40,7 @@ double orr_summary__out(const struct orr_world *world, const struct orr_run *run
         from = from > stretch.from_ms ? from : stretch.from_ms;
         to = to < stretch.to_ms ? to : stretch.to_ms;
         if (from < to && outage->away == away && (shard == ORR_NONE || type->shard == shard)) {
-            out += (double)(to - from) * orr_node_type_own_gpus(type) * ORR_MGPU;
+            out += (double)(to - from) * orr_node_type_counted_gpus(type) * ORR_MGPU;
         }
     }
     return out;

@@ -16,7 +16,8 @@ struct orr_space;
 struct orr_piece { /* what some tasks of a job hold on a node */
     uint32_t node;
     uint64_t devices; /* bit mask; 0: not known */
-    int64_t mgpu, cpu_milli;
+    int64_t mgpu;     /* of devices */
+    int64_t cpu_milli;
 };
 
 struct orr_space *orr_space__open(const struct orr_world *world, const struct orr_run *run);

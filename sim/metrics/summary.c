@@ -344,8 +344,8 @@ static double touched_part(const struct orr_summary *summary)
     for (uint32_t s = 0; s < summary->shard_count; s++) {
         available += summary->shards[s].available[ORR_SHARE_GPU];
     }
-    return available > 0.0 ? summary->room.touched_gpus_mean * ORR_MGPU * span / available
-                           : (double)NAN;
+    const double touched = summary->room.touched_gpus_mean * ORR_MGPU * span;
+    return available > 0.0 ? (touched + summary->mig_held_mgpu_ms) / available : (double)NAN;
 }
 
 void orr_summary_make(const struct orr_world *world, const struct orr_run *run,

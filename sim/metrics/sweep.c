@@ -178,7 +178,7 @@ static void hold(struct sweep *sweep, uint32_t index, bool start, orr_ms at)
     for (uint32_t n = 0; n <= placement->more_nodes; n++) {
         const struct orr_piece piece = {.node = placement->node + n,
                                         .devices = placement->devices,
-                                        .mgpu = each * task_mgpu,
+                                        .mgpu = each * (task_mgpu - request->mig_mgpu),
                                         .cpu_milli = each * request->cpu_milli};
         orr_space__hold(sweep->space, &piece, start);
     }

@@ -235,6 +235,25 @@ static void say_where(const struct orr_world *world, const struct orr_shape *sha
     }
 }
 
+/* The first request for more MIG instances than a node has; NULL: there is none. */
+static const struct orr_request *lacks_instances(const struct orr_world *world,
+                                                 const struct orr_shape *shape)
+{
+    for (uint32_t g = 0; g < shape->group_count; g++) {
+        const struct orr_request *request = &shape->groups[g].request;
+        uint32_t most = 0;
+        for (uint32_t t = 0; t < world->cluster.type_count; t++) {
+            const struct orr_node_type *type = &world->cluster.types[t];
+            const uint32_t here = type->nodes > 0 ? type->mig[request->mig_profile] : 0;
+            most = here > most ? here : most;
+        }
+        if (request->instances > most) {
+            return request;
+        }
+    }
+    return NULL;
+}
+
 /* ": a pod asks 16 GPUs, and no node has more than 8", where that is why; else nothing. */
 static void say_too_large(const struct orr_world *world, const struct orr_shape *shape, char *text,
                           size_t bytes)
@@ -249,7 +268,12 @@ static void say_too_large(const struct orr_world *world, const struct orr_shape 
         largest = type->nodes > 0 && type->gpus > largest ? type->gpus : largest;
     }
     text[0] = '\0';
-    if (asked > largest) {
+    const struct orr_request *lacking = lacks_instances(world, shape);
+    if (lacking != NULL) {
+        (void)snprintf(text, bytes, ": a pod asks %u MIG instance%s %s, and no node has as many",
+                       (unsigned)lacking->instances, ORR_PLURAL(lacking->instances),
+                       orr_idmap_name(&world->cluster.mig_profiles, lacking->mig_profile));
+    } else if (asked > largest) {
         (void)snprintf(text, bytes, ": a pod asks %u GPU%s, and no node has more than %u", asked,
                        ORR_PLURAL(asked), largest);
     }
@@ -280,7 +304,7 @@ static void drop_impossible(struct orr_world *world)
         const uint32_t tasks = spec->scales ? shape->min_tasks : shape->tasks;
         const int64_t gpus = shape->gpus_mgpu / (spec->scales ? shape->tasks : 1) *
                              (spec->scales ? tasks : 1) / ORR_MGPU;
-        char where[400], too_large[80];
+        char where[400], too_large[120];
         say_where(world, shape, where, sizeof where);
         say_too_large(world, shape, too_large, sizeof too_large);
         orr_workload_reject(

@@ -3,6 +3,7 @@
 #include "replay_int.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <orrery/core/session.h>
@@ -48,11 +49,19 @@ static const char *label_of(const struct orr_scenario_pool *pool, const char *ke
     return "";
 }
 
-/* By the labels that KAI goes by. */
-static void note_mig(const struct orr_scenario_pool *pool, struct orr_node_type *type)
+/* As KAI takes it: a label says whether it is a MIG node, else its instances do. */
+static void note_mig(const struct orr_scenario_pool *pool, struct orr_cluster *cluster,
+                     struct orr_node_type *type)
 {
-    const char *strategy = label_of(pool, "nvidia.com/mig.strategy");
-    type->is_mig = strcmp(label_of(pool, "node-role.kubernetes.io/mig-enabled"), "true") == 0;
+    const char *strategy =
+        pool->mig_strategy != NULL ? pool->mig_strategy : label_of(pool, "nvidia.com/mig.strategy");
+    const char *enabled = label_of(pool, "node-role.kubernetes.io/mig-enabled");
+    for (uint32_t m = 0; m < pool->mig_count; m++) {
+        const uint32_t profile = orr_cluster_mig_profile(cluster, pool->mig[m].key);
+        type->mig[profile] = (uint16_t)strtoul(pool->mig[m].value, NULL, 10);
+        type->is_mig = type->is_mig || type->mig[profile] > 0;
+    }
+    type->is_mig = *enabled == '\0' ? type->is_mig : strcmp(enabled, "true") == 0;
     type->mig_strategy = strcmp(strategy, "mixed") == 0    ? ORR_MIG_MIXED
                          : strcmp(strategy, "single") == 0 ? ORR_MIG_SINGLE
                          : strcmp(strategy, "none") == 0   ? ORR_MIG_NONE
@@ -90,7 +99,7 @@ static void add_pool(const struct orr_scenario *scenario, const struct orr_scena
                                          [ORR_RES_MEMORY] = pool->foreign_mem_bytes,
                                          [ORR_RES_GPU] = (int64_t)pool->foreign_gpus * ORR_MGPU,
                                          [ORR_RES_PODS] = pool->foreign_pods}};
-    note_mig(pool, &type);
+    note_mig(pool, cluster, &type);
     uint32_t index = orr_cluster_add_type(cluster, &type);
     for (uint32_t n = 0; n < pool->nodes_most; n++) {
         char name[300];

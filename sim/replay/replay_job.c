@@ -113,9 +113,6 @@ static bool make_groups(struct orr_world *world, uint32_t part, const struct orr
 {
     const struct orr_workload *workload = &world->parts[part].workload;
     const struct orr_row_extra *extra = row->extra == 0 ? NULL : &workload->extras[row->extra - 1];
-    if (extra != NULL && extra->mig_profile != NULL) {
-        return reject(world, part, row, "MIG profiles are not supported by this version", NULL);
-    }
     if (row->pods == 0) {
         if (largest_node(&world->cluster, shard) == 0) {
             return reject(world, part, row, "asks GPUs, and the cluster has none", NULL);
@@ -145,6 +142,31 @@ static bool make_groups(struct orr_world *world, uint32_t part, const struct orr
 static const char *first_text(const char *own, const char *other)
 {
     return own != NULL ? own : other;
+}
+
+/* What the row, or its role, asks of MIG. */
+static bool read_instances(struct orr_world *world, uint32_t part, const struct orr_row *row,
+                           const char *stated, struct orr_request *request)
+{
+    char name[ORR_MIG_NAME_MAX];
+    uint32_t instances;
+    if (stated == NULL) {
+        return true;
+    }
+    if (!orr_mig_parse(stated, name, &instances)) {
+        return reject(
+            world, part, row,
+            "mig_profile is no profile such as 1g.5gb, nor 1g.5gb*2 for two instances:", stated);
+    }
+    const uint32_t profile = orr_cluster_mig_profile(&world->cluster, name);
+    if (profile == ORR_NONE) {
+        return reject(world, part, row, "pools and jobs before it have 12 other MIG profiles than",
+                      name);
+    }
+    request->instances = (uint16_t)instances;
+    request->mig_profile = (uint16_t)profile;
+    request->mig_mgpu = instances * world->cluster.mig_mgpu[profile];
+    return true;
 }
 
 /* Which nodes the tasks of a group may be on: GPU model (one, or alternatives A|B), selector,
@@ -187,8 +209,12 @@ static bool constrain(struct orr_world *world, struct orr_replay_nodes *nodes, u
         row->extra == 0 ? &nothing : &workload->extras[row->extra - 1];
     bool done = true;
     for (uint32_t g = 0; g < groups->count && done; g++) {
-        done = constrain_group(world, nodes, part, row, extra, groups->roles[g],
-                               &groups->items[g].request);
+        const struct orr_scenario_role *role = groups->roles[g];
+        struct orr_request *request = &groups->items[g].request;
+        done =
+            read_instances(world, part, row,
+                           role == NULL ? extra->mig_profile : role->pods.mig_profile, request) &&
+            constrain_group(world, nodes, part, row, extra, role, request);
     }
     return done;
 }

@@ -49,6 +49,7 @@ void orr_replay__share_pods(struct orr_row *row, struct orr_row_extra *extra,
             extra->gpu_fraction_milli = (int64_t)(pods->gpu_fraction * ORR_MGPU + 0.5);
         }
         fill_number(&extra->gpu_memory_mib, pods->gpu_memory_mib);
+        fill_text(&extra->mig_profile, pods->mig_profile);
         fill_number(&extra->gpu_devices, pods->gpu_devices);
     } else if (row->gpus_per_pod == ORR_NONE) {
         row->gpus_per_pod = 0;

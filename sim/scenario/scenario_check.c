@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include <orrery/base/idmap.h>
+#include <orrery/base/text.h>
+#include <orrery/core/cluster.h>
 
 struct names {
     const char **known;
@@ -361,6 +363,39 @@ static enum orr_status check_foreign(const struct orr_scenario__load *load,
     return ORR_OK;
 }
 
+/* A node has no more of one profile than 7 for each of 1000 GPUs. */
+#define INSTANCES_MOST 7000
+
+static enum orr_status check_instances(const struct orr_scenario__load *load,
+                                       const struct orr_scenario *scenario,
+                                       const struct orr_scenario__node *pools)
+{
+    struct orr_cluster profiles;
+    enum orr_status status = ORR_OK;
+    orr_cluster_init(&profiles);
+    for (uint32_t p = 0; p < scenario->pool_count; p++) {
+        const struct orr_scenario__node *mig = orr_scenario__find(pools->children[p], "mig");
+        for (uint32_t m = 0; mig != NULL && m < mig->child_count && status == ORR_OK; m++) {
+            const struct orr_scenario__node *of = mig->children[m];
+            int64_t count;
+            if (orr_mig_gpus(of->key) == 0) {
+                status = orr_scenario__fail(
+                    load, &of->at, "mig: \"%.80s\" is no MIG profile such as 3g.20gb", of->key);
+            } else if (of->text == NULL || !orr_parse_i64(of->text, strlen(of->text), &count) ||
+                       count < 0 || count > INSTANCES_MOST) {
+                status = orr_scenario__fail(load, &of->at,
+                                            "mig: a node has from 0 to %d instances %.80s",
+                                            INSTANCES_MOST, of->key);
+            } else if (orr_cluster_mig_profile(&profiles, of->key) == ORR_NONE) {
+                status = orr_scenario__fail(load, &of->at, "mig: more than %d MIG profiles",
+                                            (int)ORR_MIG_PROFILES_MAX);
+            }
+        }
+    }
+    orr_cluster_release(&profiles);
+    return status;
+}
+
 static enum orr_status check_devices(const struct orr_scenario__load *load,
                                      const struct orr_scenario *scenario,
                                      const struct orr_scenario__node *pools)
@@ -489,6 +524,9 @@ enum orr_status orr_scenario__check(const struct orr_scenario__load *load,
     }
     if (status == ORR_OK) {
         status = check_devices(load, scenario, orr_scenario__find(cluster, "pools"));
+    }
+    if (status == ORR_OK) {
+        status = check_instances(load, scenario, orr_scenario__find(cluster, "pools"));
     }
     if (status == ORR_OK) {
         status = check_power(load, scenario, orr_scenario__find(cluster, "pools"));

@@ -88,6 +88,10 @@ static void fill_pools(struct orr_arena *arena, struct orr_scenario *scenario,
         }
         pool->names = texts;
         pool->name_count = names->child_count;
+        const struct orr_scenario__node *mig = orr_scenario__find(pools->children[i], "mig");
+        if (mig != NULL) {
+            pool->mig = orr_scenario__labels(arena, mig, &pool->mig_count);
+        }
         pool->labels = orr_scenario__labels(arena, orr_scenario__find(pools->children[i], "labels"),
                                             &pool->label_count);
         pool->taints = orr_scenario__taints(arena, orr_scenario__find(pools->children[i], "taints"),

@@ -342,15 +342,24 @@ static enum orr_status check_pods(const struct orr_scenario__load *load,
                                   const struct orr_scenario__node *node,
                                   const struct orr_scenario_pods *pods)
 {
-    static const char *const ways[] = {"gpus_per_pod", "gpu_fraction", "gpu_memory"};
+    static const char *const ways[] = {"gpus_per_pod", "gpu_fraction", "gpu_memory", "mig_profile"};
     uint32_t asked = 0;
     asked += pods->gpus > 0;
     asked += pods->gpu_fraction > 0.0;
     asked += pods->gpu_memory_mib > 0;
+    asked += pods->mig_profile != NULL;
     if (asked > 1) {
         return orr_scenario__fail(load, &node->at,
-                                  "%.80s: only one of %s, %s and %s says what its pods ask",
-                                  node->key, ways[0], ways[1], ways[2]);
+                                  "%.80s: only one of %s, %s, %s and %s says what its pods ask",
+                                  node->key, ways[0], ways[1], ways[2], ways[3]);
+    }
+    char profile[ORR_MIG_NAME_MAX];
+    uint32_t instances;
+    if (pods->mig_profile != NULL && !orr_mig_parse(pods->mig_profile, profile, &instances)) {
+        return orr_scenario__fail(load, &orr_scenario__find(node, ways[3])->at,
+                                  "mig_profile: \"%.80s\" is no MIG profile such as 1g.5gb, or "
+                                  "1g.5gb*2 for two instances",
+                                  pods->mig_profile);
     }
     if (pods->gpu_fraction > 1.0) {
         return orr_scenario__fail(load, &orr_scenario__find(node, ways[1])->at,
@@ -535,7 +544,7 @@ static enum orr_status check_set(const struct orr_scenario__load *load,
     const struct orr_scenario__row *role = orr_scenario__role_row();
     for (uint32_t i = 0; i < role->row_count; i++) {
         const struct orr_scenario__node *value = orr_scenario__find(node, role->rows[i].key);
-        if (role->rows[i].of_pods && value->text != NULL) {
+        if (role->rows[i].of_pods && value != NULL && value->text != NULL) {
             return orr_scenario__fail(load, &value->at,
                                       "%s: role \"%.80s\" has roles of its own, and no other pods",
                                       role->rows[i].key, node->key);
@@ -699,7 +708,8 @@ static enum orr_status check_sizes_of_pods(const struct orr_scenario__load *load
                                            const struct orr_scenario_template *template)
 {
     const struct orr_scenario_pods *pods = &template->pods;
-    const bool shares = pods->gpu_fraction > 0.0 || pods->gpu_memory_mib > 0;
+    const bool shares =
+        pods->gpu_fraction > 0.0 || pods->gpu_memory_mib > 0 || pods->mig_profile != NULL;
     if (template->min_gpus > 0 && (shares || (pods->gpus > 0 && template->min_gpus > pods->gpus))) {
         return orr_scenario__fail(load, &orr_scenario__find(node, "min_gpus_per_pod")->at,
                                   "min_gpus_per_pod: %u of %u whole GPU%s",

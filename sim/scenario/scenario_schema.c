@@ -39,6 +39,7 @@ static const char *const levels[] = {"zone", "block", "rack", "node", NULL};
 static const char *const numa_policies[] = {"none", "best-effort", "restricted", "single-numa-node",
                                             NULL};
 static const char *const device_choices[] = {"nvlink", "lowest", "numa", NULL};
+static const char *const mig_strategies[] = {"mixed", "single", NULL};
 static const char *const numa_scopes[] = {"container", "pod", NULL};
 
 /* what a node type may say; the rest of a pool is about the cluster */
@@ -76,6 +77,12 @@ static const char *const numa_scopes[] = {"container", "pod", NULL};
         {.key = "price", .type = ORR_TYPE_WEIGHT, .fallback = "0", POOL(price)},                   \
         {.key = "idle_power", .type = ORR_TYPE_POWER, POOL(idle_power_w)},                         \
         {.key = "full_power", .type = ORR_TYPE_POWER, POOL(full_power_w)},                         \
+        {.key = "mig", .type = ORR_TYPE_OPEN, .optional = true},                                   \
+        {.key = "mig_strategy",                                                                    \
+         .type = ORR_TYPE_CHOICE,                                                                  \
+         .choices = mig_strategies,                                                                \
+         .optional = true,                                                                         \
+         POOL(mig_strategy)},                                                                      \
         {.key = "labels", .type = ORR_TYPE_OPEN},                                                  \
     {                                                                                              \
         .key = "taints", .type = ORR_TYPE_WORDS                                                    \

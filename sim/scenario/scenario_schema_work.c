@@ -29,6 +29,11 @@
          .type = ORR_TYPE_DEVICE_MEMORY,                                                           \
          .of_pods = true,                                                                          \
          .offset = offsetof(owner, path.gpu_memory_mib)},                                          \
+        {.key = "mig_profile",                                                                     \
+         .type = ORR_TYPE_TEXT,                                                                    \
+         .optional = true,                                                                         \
+         .of_pods = true,                                                                          \
+         .offset = offsetof(owner, path.mig_profile)},                                             \
         {.key = "gpu_devices",                                                                     \
          .type = ORR_TYPE_COUNT,                                                                   \
          .fallback = "1",                                                                          \
@@ -289,7 +294,7 @@ static const struct orr_scenario__row role_topology_rows[] = {
     {.key = "preferred", .type = ORR_TYPE_TEXT, ROLE(topology_preferred)},
     {GROUP("slice", role_slice_rows), .optional = true},
 };
-enum { ROLE_ROWS = 14 };
+enum { ROLE_ROWS = 15 };
 static const struct orr_scenario__row role_rows[ROLE_ROWS]; /* a role may have roles */
 static const struct orr_scenario__row role_rows[ROLE_ROWS] = {
     PODS_ROWS(struct orr_scenario_role, pods),

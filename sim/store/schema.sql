@@ -31,10 +31,15 @@ CREATE TABLE input(                  -- files that were read
 );
 CREATE TABLE node(
   id INTEGER PRIMARY KEY, name TEXT NOT NULL, pool TEXT NOT NULL,
-  gpus INTEGER NOT NULL, gpu_model TEXT, cpu_milli INTEGER, mem_bytes INTEGER, -- NULL: unlimited
+  gpus INTEGER NOT NULL,            -- its devices, and what its MIG instances count: g each
+  gpu_model TEXT, cpu_milli INTEGER, mem_bytes INTEGER, -- NULL: unlimited
   gpu_mib INTEGER,                  -- memory of each GPU; NULL: not stated
-  pods INTEGER                      -- so many at a time, foreign ones among them; NULL: unlimited
+  pods INTEGER,                     -- so many at a time, foreign ones among them; NULL: unlimited
+  mig_gpus INTEGER NOT NULL         -- of gpus: what MIG instances count
 );
+CREATE TABLE mig(                    -- MIG instances of nodes that have some
+  node INTEGER NOT NULL, profile TEXT NOT NULL, instances INTEGER NOT NULL, PRIMARY KEY(node, profile)
+) WITHOUT ROWID;
 CREATE TABLE foreign_pods(           -- of another scheduler: what they hold of a node, for good
   node INTEGER PRIMARY KEY, gpus INTEGER NOT NULL, -- the first devices
   cpu_milli INTEGER NOT NULL, mem_bytes INTEGER NOT NULL
@@ -125,7 +130,10 @@ CREATE TABLE ask(                    -- what equal pods of a job ask for; jobs a
   gpu_model TEXT,                   -- NULL: any
   shard INTEGER NOT NULL,           -- whose nodes
   bound INTEGER NOT NULL,           -- selectors, taints or its queue rule nodes out: which, by `barred`; 0: none
-  level TEXT                        -- of the topology (or node): these pods must be in one domain of it; NULL: they need not
+  level TEXT,                       -- of the topology (or node): these pods must be in one domain of it; NULL: they need not
+  instances INTEGER NOT NULL,       -- of MIG, of each pod; then gpus is 0
+  mig_profile TEXT,                 -- of them, such as 3g.20gb; NULL: none are asked
+  mig_mgpu INTEGER NOT NULL         -- what these count: 1000 times g each
 );
 CREATE TABLE barred(                 -- nodes that are ruled out for pods whose `ask` has this number
   bound INTEGER NOT NULL, node INTEGER NOT NULL

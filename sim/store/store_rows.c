@@ -107,7 +107,7 @@ static enum orr_status write_nodes(sqlite3 *db, const struct orr_store_input *in
         put_int(&w, n);
         put_text(&w, orr_idmap_name(&cluster->node_names, n));
         put_text(&w, orr_idmap_name(&cluster->pools, cluster->nodes[n].pool));
-        put_int(&w, type->gpus);
+        put_int(&w, type->gpus + type->mig_gpus);
         put_text(&w, type->gpu_model == ORR_NONE
                          ? NULL
                          : orr_idmap_name(&cluster->models, type->gpu_model));
@@ -115,6 +115,7 @@ static enum orr_status write_nodes(sqlite3 *db, const struct orr_store_input *in
         put_int_or_null(&w, mem < ORR_AMOUNT_UNLIMITED, mem);
         put_int_or_null(&w, type->gpu_memory_mib > 0, type->gpu_memory_mib);
         put_int_or_null(&w, pods < ORR_AMOUNT_UNLIMITED, pods);
+        put_int(&w, type->mig_gpus);
         put_row(&w);
     }
     enum orr_status status = writer_close(&w);
@@ -129,6 +130,25 @@ static enum orr_status write_nodes(sqlite3 *db, const struct orr_store_input *in
     }
     enum orr_status domains = writer_close(&d);
     return status != ORR_OK ? status : domains;
+}
+
+static enum orr_status write_instances(sqlite3 *db, const struct orr_store_input *in,
+                                       struct orr_err *err)
+{
+    const struct orr_cluster *cluster = &in->world->cluster;
+    struct writer w = writer_open(db, orr_store_sql__mig, err);
+    for (uint32_t n = 0; n < cluster->node_count; n++) {
+        const struct orr_node_type *type = orr_cluster_type(cluster, n);
+        for (uint32_t p = 0; p < cluster->mig_profiles.count; p++) {
+            if (type->mig[p] > 0) {
+                put_int(&w, n);
+                put_text(&w, orr_idmap_name(&cluster->mig_profiles, p));
+                put_int(&w, type->mig[p]);
+                put_row(&w);
+            }
+        }
+    }
+    return writer_close(&w);
 }
 
 static enum orr_status write_foreign(sqlite3 *db, const struct orr_store_input *in,
@@ -555,6 +575,7 @@ enum orr_status orr_store__write_rows(sqlite3 *db, const struct orr_store_input 
                                                   write_inputs,
                                                   write_meta,
                                                   write_nodes,
+                                                  write_instances,
                                                   write_foreign,
                                                   write_pools,
                                                   write_queues,

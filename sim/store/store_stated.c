@@ -100,6 +100,11 @@ static enum orr_status write_asks(sqlite3 *db, const struct orr_store_input *in,
             put_int(&w, numbers[at++]);
             const uint32_t level = required_level(&shapes->shapes[s], group);
             put_text(&w, level == 0 ? NULL : orr_cluster_level_name(&in->world->cluster, level));
+            put_int(&w, request->instances);
+            put_text(&w, request->instances == 0 ? NULL
+                                                 : orr_idmap_name(&in->world->cluster.mig_profiles,
+                                                                  request->mig_profile));
+            put_int(&w, request->mig_mgpu);
             put_row(&w);
         }
     }

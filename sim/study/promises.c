@@ -55,8 +55,11 @@ static void list_nodes(const struct orr_world *world, struct orr_schedule *sched
     schedule->node_count = cluster->node_count;
     for (uint32_t n = 0; n < cluster->node_count; n++) {
         const struct orr_node_type *type = orr_cluster_type(cluster, n);
-        schedule->nodes[n] = (struct orr_audit_node){
-            .name = "", .gpus = type->gpus, .foreign_gpus = orr_node_type_foreign_gpus(type)};
+        schedule->nodes[n] =
+            (struct orr_audit_node){.name = "",
+                                    .gpus = type->gpus,
+                                    .foreign_gpus = orr_node_type_foreign_gpus(type),
+                                    .mig_gpus = type->mig_gpus};
     }
 }
 

@@ -288,7 +288,7 @@ fault share reclaim "UPDATE queue SET gpu_quota = -1 WHERE name = 'a'"
 fault share reclaim "UPDATE queue SET gpu_limit = 5 WHERE name = 'b'; UPDATE queue SET gpu_weight = 3 WHERE name = 'a'"
 fault share reclaim "UPDATE job SET submit_ms = submit_ms + 10000000, start_ms = start_ms + 10000000, end_ms = end_ms + 10000000,
     last_start_ms = last_start_ms + 10000000 WHERE name IN ('b4', 'b5', 'b6')"
-fault share reclaim "INSERT INTO node SELECT id + 10, name || 'x', pool, gpus, gpu_model, cpu_milli, mem_bytes, gpu_mib, pods FROM node"
+fault share reclaim "INSERT INTO node SELECT id + 10, name || 'x', pool, gpus, gpu_model, cpu_milli, mem_bytes, gpu_mib, pods, mig_gpus FROM node"
 fault share reclaim "INSERT INTO queue_change SELECT id, 130000, priority, 12, gpu_limit, gpu_weight FROM queue WHERE name = 'a'"
 fault share reclaim "UPDATE job SET queue = 2 WHERE name IN ('a1', 'a2', 'a3', 'a4')"
 fault share reclaim "INSERT INTO eviction SELECT id, 160000, 180000, 'reclaim', 1, 1, (SELECT id FROM job WHERE name = 'b6'), 0, 0

@@ -102,6 +102,44 @@ YAML
     has "sum(checkpoint) > 0 FROM job_time"
 }
 
+# Instances of MIG beside whole and shared devices, on nodes that fail, in pools that state their power.
+case_mig() {
+    awk 'BEGIN {
+        print "job,submit_s,run_s,pods,min_pods,gpus_per_pod,gpu_fraction,mig_profile,cpu_milli,queue,time_limit_s"
+        seed = 8
+        split("1g.5gb 3g.20gb 1g.5gb*2 2g.10gb", of, " ")
+        for (i = 0; i < 150; i++) {
+            seed = (seed * 1103515245 + 12345) % 2147483648; x = int(seed / 65536)
+            t += x % 40; pods = 1 + x % 3; way = x % 5; run = 20 + x % 700
+            printf "j%d,%d,%d,%d,%d,%s,%s,%s,%s,%s,%d\n", i, t, run, pods, (pods < 3 ? pods : 2), way == 0 ? 1 + x % 4 : "",
+                way == 1 ? "0." (1 + x % 9) : "", (way > 1 ? of[1 + int(x / 5) % 4] : ""), 100, substr("ab", 1 + int(x / 7) % 2, 1), run
+        }
+    }' >trace.csv
+    cat >run.yaml <<YAML
+cluster:
+  pools:
+    cut: {nodes: 2, gpus: 0, mig: {3g.20gb: 2, 1g.5gb: 4}, mig_strategy: mixed, idle_power: 300W, full_power: 900W}
+    both: {nodes: 2, gpus: 4, mig: {1g.5gb: 3, 2g.10gb: 2}, idle_power: 300W, full_power: 900W}
+    whole: {nodes: 2, gpus: 4}
+queues: {a: {gpu: [12, 1, unlimited]}, b: {gpu: [12, 2, 20]}}
+workload: [{name: t, trace: trace.csv}]
+policy: {name: kai}
+YAML
+    for policy in kai fifo easy conservative kube slurm static las drf srtf pollux gavel kueue; do
+        holds 80 run.yaml --policy "$policy" --check-books
+        has "count(*) = 1 AND value > 0.2 AND value < 1 FROM metric WHERE name = 'mig_occupancy'"
+        has "count(*) > 20 FROM v_placements AS p JOIN job AS j ON j.id = p.job JOIN ask AS a ON a.shape = j.shape WHERE a.instances > 0"
+        has "count(*) = 0 FROM input WHERE rows_rejected > 0"
+        "$orrery" audit run.db >said || fail "$policy: $(cat said)"
+    done
+    sed -i 's/^  pools:/  failures: {mtbf: 3h, repair: {median: 10m}}\n&/' run.yaml
+    for policy in kai fifo kube; do
+        holds 80 run.yaml --policy "$policy" --check-books
+        has "count(*) > 0 FROM outage"
+        "$orrery" audit run.db >said || fail "$policy: $(cat said)"
+    done
+}
+
 # Elastic gangs under limits below quotas, partial gangs (kube), rounds (las), nodes that fail, jobs that leave.
 case_elastic() {
     for seed in 1 2 3; do

@@ -11,9 +11,10 @@
 .separator " | "
 PRAGMA temp_store = MEMORY;
 
--- Nodes with the GPUs that are there for jobs, not with those of foreign pods.
+-- Nodes with the GPUs that are there for jobs, not with those of foreign pods; MIG instances count among `gpus`, and are no `devices`.
 CREATE TEMP TABLE node AS
 SELECT n.id, n.name, n.pool, n.gpus - coalesce(f.gpus, 0) AS gpus, n.gpus AS built_gpus, coalesce(f.gpus, 0) AS foreign_gpus,
+       n.gpus - n.mig_gpus AS built_devices, n.gpus - n.mig_gpus - coalesce(f.gpus, 0) AS devices, n.mig_gpus,
        n.gpu_model, n.cpu_milli, coalesce(f.cpu_milli, 0) AS foreign_cpu, n.mem_bytes, coalesce(f.mem_bytes, 0) AS foreign_mem, n.gpu_mib
 FROM main.node AS n LEFT JOIN foreign_pods AS f ON f.node = n.id;
 CREATE UNIQUE INDEX temp.node_id ON node(id);
@@ -37,7 +38,7 @@ FROM queue AS q JOIN shard_queue AS s ON s.queue = q.id WHERE q.leaf;
 -- ---- what was held, and for nothing ----
 CREATE TEMP TABLE held AS
 SELECT p.*, max(0, min(p.to_ms, r.window_end_ms) - max(p.start_ms, r.window_start_ms)) AS inside_ms,
-       (SELECT p.pods * a.gpus * coalesce(a.gpu_mgpu, 0) FROM ask AS a JOIN job AS j ON j.shape = a.shape WHERE j.id = p.job AND a.nr = p.ask)
+       (SELECT p.pods * (a.gpus * coalesce(a.gpu_mgpu, 0) + a.mig_mgpu) FROM ask AS a JOIN job AS j ON j.shape = a.shape WHERE j.id = p.job AND a.nr = p.ask)
          AS asked -- memory of devices is asked of no size: it counts 0 while it waits
 FROM (SELECT id AS job, attempts AS nr, node, mgpu, last_start_ms AS start_ms,
              coalesce(end_ms, (SELECT end_ms FROM run)) AS to_ms, pods, devices, 0 AS ask, end_ms IS NOT NULL AS over
@@ -350,12 +351,13 @@ CREATE TEMP TABLE usable AS
 WITH RECURSIVE f(queue, gpus) AS (
   SELECT queue, 0 FROM leaf
   UNION SELECT f.queue, f.gpus + p.gpus FROM f JOIN pod_size AS p ON p.queue = f.queue AND NOT p.shares
-  WHERE f.gpus + p.gpus <= (SELECT max(gpus) FROM node)
+  WHERE f.gpus + p.gpus <= (SELECT max(devices) FROM node)
 )
 SELECT l.queue, l.shard,
        total(CASE WHEN EXISTS (SELECT 1 FROM pod_size AS p WHERE p.queue = l.queue AND p.shares) OR n.gpus > 64 THEN n.gpus
-                  ELSE (SELECT max(f.gpus) FROM f WHERE f.queue = l.queue AND f.gpus <= n.gpus) END * n.nodes) * 1000 AS mgpu
-FROM leaf AS l JOIN (SELECT p.shard, n.gpus, count(*) AS nodes FROM node AS n JOIN shard_pool AS p ON p.pool = n.pool GROUP BY 1, 2) AS n
+                  ELSE (SELECT max(f.gpus) FROM f WHERE f.queue = l.queue AND f.gpus <= n.gpus) END * n.nodes
+             + n.mig_gpus * n.nodes * EXISTS (SELECT 1 FROM job AS j JOIN ask AS a ON a.shape = j.shape WHERE j.queue = l.queue AND a.instances > 0)) * 1000 AS mgpu
+FROM leaf AS l JOIN (SELECT p.shard, n.devices AS gpus, n.mig_gpus, count(*) AS nodes FROM node AS n JOIN shard_pool AS p ON p.pool = n.pool GROUP BY 1, 2, 3) AS n
   ON n.shard = l.shard GROUP BY l.queue;
 CREATE TEMP TABLE above AS -- a queue and all above it
 WITH RECURSIVE u(queue, above) AS (
@@ -731,7 +733,7 @@ CREATE TEMP TABLE device_at AS
 SELECT i.node, i.at, b.d, CASE WHEN b.d < 0 THEN coalesce(n.cpu_milli, 9000000000000000) - n.foreign_cpu
                                WHEN b.d < n.foreign_gpus THEN 0 ELSE 1000 END
        - coalesce(sum(s.much) OVER (PARTITION BY i.node, b.d ORDER BY i.at), 0) AS free
-FROM node_at AS i JOIN node AS n ON n.id = i.node JOIN (SELECT d FROM bit UNION ALL SELECT -1) AS b ON b.d < n.built_gpus
+FROM node_at AS i JOIN node AS n ON n.id = i.node JOIN (SELECT d FROM bit UNION ALL SELECT -1) AS b ON b.d < n.built_devices
 LEFT JOIN slice AS s ON s.node = i.node AND s.at = i.at AND s.d = b.d;
 -- Alike states are judged once: the free parts of the devices in ascending order, and the free CPU.
 CREATE TEMP TABLE state_at AS
@@ -741,7 +743,7 @@ FROM (SELECT * FROM device_at ORDER BY node, at, free) AS v GROUP BY v.node, v.a
 CREATE UNIQUE INDEX temp.state_at_i ON state_at(node, at);
 CREATE TEMP TABLE kind_of AS -- `first`: of the nodes that are alike, here and in whom they take
 WITH n AS (
-  SELECT n.id AS node, n.gpus, n.gpu_model AS model, n.gpu_mib / 100 * 100 AS mib, p.shard,
+  SELECT n.id AS node, n.devices AS gpus, n.gpu_model AS model, n.gpu_mib / 100 * 100 AS mib, p.shard,
          (SELECT group_concat(b.bound) FROM (SELECT bound FROM barred WHERE node = n.id ORDER BY bound) AS b) AS barred
   FROM node AS n JOIN shard_pool AS p ON p.pool = n.pool
 )
@@ -836,9 +838,9 @@ CROSS JOIN (VALUES('startable_gang_mean_gpus'), ('startable_gang_least_gpus')) A
 
 -- ---- how far gangs were spread ----
 CREATE TEMP TABLE wired AS -- NVLink joins parts of a node (islands), a node, or several nodes of a pool in a row
-SELECT n.id AS node, n.pool, CASE WHEN p.nvlink_gpus < n.built_gpus THEN p.nvlink_gpus ELSE 64 END AS island,
-       n.pool || ' ' || CASE WHEN p.nvlink_gpus > n.built_gpus AND n.built_gpus > 0
-         THEN (row_number() OVER (PARTITION BY n.pool ORDER BY n.id) - 1) / (p.nvlink_gpus / n.built_gpus) ELSE n.id END AS joined
+SELECT n.id AS node, n.pool, CASE WHEN p.nvlink_gpus < n.built_devices THEN p.nvlink_gpus ELSE 64 END AS island,
+       n.pool || ' ' || CASE WHEN p.nvlink_gpus > n.built_devices AND n.built_devices > 0
+         THEN (row_number() OVER (PARTITION BY n.pool ORDER BY n.id) - 1) / (p.nvlink_gpus / n.built_devices) ELSE n.id END AS joined
 FROM node AS n LEFT JOIN pool AS p ON p.name = n.pool;
 CREATE TEMP TABLE gang AS -- devices of the last attempt as it began; a service is none
 SELECT DISTINCT j.id AS job, h.node, b.d, b.d / w.island AS island, w.joined
@@ -902,10 +904,16 @@ UNION ALL
 SELECT 'mem_occupancy', 'all', '', (SELECT total(a.mem * 1.0 * a.inside_ms) FROM asked AS a JOIN node AS n ON n.id = a.node WHERE n.mem_bytes IS NOT NULL)
          / total(mem * 1.0 * ms), 1 FROM up_ms WHERE EXISTS (SELECT 1 FROM ask WHERE mem_bytes > 0) GROUP BY NULL HAVING total(mem * 1.0 * ms) > 0
 UNION ALL
+SELECT 'mig_occupancy', 'all', '',
+       (SELECT total(p.pods * a.mig_mgpu * 1.0 * p.inside_ms) FROM held AS p JOIN job AS j ON j.id = p.job JOIN ask AS a ON a.shape = j.shape AND a.nr = p.ask)
+         / total(n.mig_gpus * 1000.0 * u.ms), 1
+FROM up_ms AS u JOIN node AS n ON n.id = u.node GROUP BY NULL HAVING total(n.mig_gpus * u.ms) > 0
+UNION ALL
 SELECT 'gpu_touched', 'all', '',
-       (SELECT total((n.gpus - s.whole) * max(0, min(s.upto, r.window_end_ms) - max(s.at, r.window_start_ms)))
+       ((SELECT total(p.pods * a.mig_mgpu * p.inside_ms) FROM held AS p JOIN job AS j ON j.id = p.job JOIN ask AS a ON a.shape = j.shape AND a.nr = p.ask) / 1000.0
+        + (SELECT total((n.devices - s.whole) * max(0, min(s.upto, r.window_end_ms) - max(s.at, r.window_start_ms)))
         FROM (SELECT node, at, whole, lead(at, 1, (SELECT end_ms FROM run)) OVER (PARTITION BY node ORDER BY at) AS upto FROM state_at) AS s
-        JOIN node AS n ON n.id = s.node CROSS JOIN run AS r) * 1000 / nullif((SELECT available FROM whole WHERE scope = 'all'), 0), 1
+        JOIN node AS n ON n.id = s.node CROSS JOIN run AS r)) * 1000 / nullif((SELECT available FROM whole WHERE scope = 'all'), 0), 1
 WHERE EXISTS (SELECT 1 FROM ask WHERE gpu_mib IS NOT NULL OR (gpu_mgpu < 1000 AND gpus > 0))
 UNION ALL
 SELECT 'throughput_gpus', 'all', '', total(mgpu / 1000.0 * work_ms) / nullif((SELECT window_end_ms - window_start_ms FROM run), 0), count(*)
@@ -1231,7 +1239,7 @@ WITH c AS (
   FROM job AS j CROSS JOIN run AS r LEFT JOIN hold AS h ON h.job = j.id WHERE j.submit_ms <= r.end_ms
 ),
 j AS (
-  SELECT f.column1 AS sure, j.id AS job, j.queue, CASE f.column1 WHEN 1 THEN j.early_ms ELSE j.late_ms END AS from_ms, j.min_pods * a.gpus * a.gpu_mgpu AS gang,
+  SELECT f.column1 AS sure, j.id AS job, j.queue, CASE f.column1 WHEN 1 THEN j.early_ms ELSE j.late_ms END AS from_ms, j.min_pods * (a.gpus * a.gpu_mgpu + a.mig_mgpu) AS gang,
          j.id IN (SELECT job FROM non_preemptible) AS fast, s.policy_params LIKE '%full_hierarchy_fairness=true%' AS full
   FROM c AS j CROSS JOIN (VALUES (0), (1)) AS f JOIN ask AS a ON a.shape = j.shape JOIN leaf AS l ON l.queue = j.queue JOIN shard AS s ON s.id = l.shard
   WHERE j.start_ms IS NULL AND (j.held OR j.state IN (1, 4)) AND s.policy = 'kai' AND s.policy_params LIKE '%plugins.proportion.enabled=true%'

@@ -61,6 +61,7 @@ struct draw {
     struct draw_pool pools[POOLS];
     uint32_t pool_count, gpus, gpus_most; /* gpus: of all nodes; most of one node */
     bool racks, blocks, zones;            /* levels there are */
+    bool mig;                             /* some pool has instances */
     const char *topology;                 /* its name, as written */
     struct draw_queue queues[QUEUES];
     uint32_t queue_count;
@@ -94,6 +95,8 @@ const char *any(struct draw *d, const char *const *list);
 double instant_s(struct draw *d);
 /* A length from 0 to about `most` seconds: often 0, 1, or round. */
 double length_s(struct draw *d, double most);
+/* MIG instances that a pod asks, as rows and templates write them. */
+const char *mig_profile(struct draw *d);
 /* A name, now and then an odd one; `n` makes it unique. True if it can stand in a path. */
 bool make_name(struct draw *d, char *name, const char *stem, uint32_t n);
 

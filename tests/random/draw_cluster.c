@@ -193,6 +193,28 @@ static void put_type(struct draw *d, uint32_t p)
     put(d, "type", "type%u", p);
 }
 
+const char *mig_profile(struct draw *d)
+{
+    static const char *const profiles[] = {"1g.5gb",  "1g.5gb",  "3g.20gb", "1g.5gb*2",
+                                           "2g.10gb", "7g.40gb", NULL};
+    return any(d, profiles);
+}
+
+static void put_instances(struct draw *d)
+{
+    static const char *const strategies[] = {"mixed", "single", NULL};
+    d->mig = true;
+    if (one_in(d, 3)) {
+        put(d, "mig", "{1g.5gb: %u}", between(d, 1, 7));
+    } else {
+        const uint32_t small = between(d, 1, 4), large = below(d, 3);
+        put(d, "mig", "{1g.5gb: %u, 3g.20gb: %u, 2g.10gb: 2}", small, large);
+    }
+    if (one_in(d, 2)) {
+        put(d, "mig_strategy", "%s", any(d, strategies));
+    }
+}
+
 static void draw_pool(struct draw *d, uint32_t p)
 {
     static const uint32_t sizes[] = {1, 2, 4, 8};
@@ -222,6 +244,9 @@ static void draw_pool(struct draw *d, uint32_t p)
     put_place(d, pool, p);
     put_names(d, pool, p);
     put_cost(d, pool);
+    if (has(d, "mig", 14) && one_in(d, 2)) {
+        put_instances(d);
+    }
     end_map(d);
     d->gpus += pool->nodes_most * pool->gpus;
     d->gpus_most = pool->gpus > d->gpus_most ? pool->gpus : d->gpus_most;

@@ -17,6 +17,7 @@ enum column {
     GPU_FRACTION,
     GPU_MEMORY,
     GPU_DEVICES,
+    MIG,
     CPU,
     MEM,
     QUEUE,
@@ -61,6 +62,7 @@ static const char *const names[COLUMNS] = {
     [GPU_FRACTION] = "gpu_fraction",
     [GPU_MEMORY] = "gpu_memory_mib",
     [GPU_DEVICES] = "gpu_devices",
+    [MIG] = "mig_profile",
     [CPU] = "cpu_milli",
     [MEM] = "mem_mib",
     [QUEUE] = "queue",
@@ -138,7 +140,9 @@ static void set_shape(struct draw *d, struct row *row)
     if (has(d, "elastic", 40) && one_in(d, 2)) {
         set_number(row, MIN_PODS, between(d, 1, pods));
     }
-    if (has(d, "shares", 35) && one_in(d, 2)) {
+    if (d->mig && one_in(d, 3)) {
+        set(row, MIG, mig_profile(d));
+    } else if (has(d, "shares", 35) && one_in(d, 2)) {
         set_share(d, row);
     } else {
         set_number(row, GPUS_PER_POD,

@@ -118,7 +118,9 @@ static uint32_t put_pods(struct draw *d, uint32_t pods_most)
     if (has(d, "elastic", 40) && one_in(d, 2)) {
         put(d, "min", "%u", between(d, 1, pods));
     }
-    if (has(d, "shares", 35) && one_in(d, 3)) {
+    if (d->mig && one_in(d, 4)) {
+        put(d, "mig_profile", "%s", mig_profile(d));
+    } else if (has(d, "shares", 35) && one_in(d, 3)) {
         put(d, "gpu_fraction", "0.%u", between(d, 1, 9));
         if (one_in(d, 4)) {
             put(d, "gpu_devices", "2");
@@ -430,6 +432,8 @@ static void put_service(struct draw *d, uint32_t part)
         if (one_in(d, 3)) {
             put(d, "gpu_devices", "2");
         }
+    } else if (d->mig) {
+        put(d, "mig_profile", "%s", mig_profile(d));
     } else {
         put(d, "gpus_per_pod", "%u", between(d, 1, 2));
         if (one_in(d, 4)) {

@@ -75,7 +75,7 @@ judge() (
     options=$(cat options)
     try run '0 1 64 65 78' "$orrery" run s.yaml -o r.db -q --check-books --allow-loss $options || return 0
     if [ ! -e r.db ]; then
-        if grep -Eq 'no job is left to run|under kueue a cohort owns|Kueue has only limits on|must be of flavors too|(preemption.borrow|borrow_within_cohort) (needs|has no place)|not together with strict_v017' run.err; then
+        if grep -Eq 'no job is left to run|under kueue a cohort owns|Kueue has only limits on|must be of flavors too|(preemption.borrow|borrow_within_cohort) (needs|has no place)|not together with strict_v017|kueue: jobs ask for MIG instances' run.err; then
             echo empty
         elif grep -q 'the run does not come to an end: .* give the scenario a horizon' run.err; then
             echo right # refused as endless, which it says how to mend

@@ -62,7 +62,7 @@ sqlite3 *fixture_open(const char *path)
     fixture_exec(db, "PRAGMA journal_mode = off; PRAGMA synchronous = off");
     fixture_exec(db, fixture_schema);
     fixture_exec(db, orr_views_sql);
-    fixture_exec(db, "PRAGMA user_version = 19");
+    fixture_exec(db, "PRAGMA user_version = 20");
     return db;
 }
 
@@ -364,7 +364,7 @@ static void write_jobs(struct making *making)
         }
     }
     fixture_exec(making->db, "INSERT INTO ask SELECT DISTINCT shape,0,pods,mgpu/pods/1000,1000,"
-                             "NULL,0,0,NULL,0,0,NULL FROM job");
+                             "NULL,0,0,NULL,0,0,NULL,0,NULL,0 FROM job");
     (void)sqlite3_finalize(jobs);
     (void)sqlite3_finalize(placements);
     (void)sqlite3_finalize(attempts);
@@ -482,8 +482,8 @@ static void write_rest(struct making *making, int64_t step)
                  "INSERT INTO queue VALUES(0,'root','root',NULL,0,100,-1,-1,1);"
                  "INSERT INTO reason VALUES(1,'no_capacity','too few GPUs are free'),"
                  "(2,'fragmented','the free GPUs are on too many nodes')");
-    sqlite3_stmt *row =
-        prepared(making->db, "INSERT INTO node VALUES(?1,?2,'main',8,'a100',NULL,NULL,NULL,NULL)");
+    sqlite3_stmt *row = prepared(
+        making->db, "INSERT INTO node VALUES(?1,?2,'main',8,'a100',NULL,NULL,NULL,NULL,0)");
     for (uint32_t n = 0; n < fixture->nodes; n++) {
         char name[60];
         (void)snprintf(name, sizeof name, fixture->strange_names && n == 1 ? "n_%%d'%u" : "n%04u",

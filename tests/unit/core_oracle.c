@@ -62,6 +62,8 @@ static void charge(struct orr_room *room, const struct orr_request *request, uin
     room->cpu_milli += sign * request->cpu_milli * tasks;
     room->mem_bytes += sign * request->mem_bytes * tasks;
     room->pods += sign * (int32_t)tasks;
+    room->mig[request->mig_profile] =
+        (int16_t)(room->mig[request->mig_profile] + sign * (int)(request->instances * tasks));
 }
 
 static bool holds(const struct oracle *o, uint32_t job)
@@ -80,6 +82,7 @@ struct orr_room oracle_idle(const struct oracle *o, uint32_t node)
     const int64_t *can = type->allocatable.v;
     struct orr_room room = {.cpu_milli = can[ORR_RES_CPU], .mem_bytes = can[ORR_RES_MEMORY]};
     room.pods = can[ORR_RES_PODS] > 1000000 ? INT32_MAX / 2 : (int32_t)can[ORR_RES_PODS];
+    memcpy(room.mig, type->mig, sizeof room.mig);
     const int32_t *device = devices_of(o, node);
     if (type->gpus > 64) {
         room.gpus = (int32_t)type->gpus - device[0];
@@ -158,7 +161,8 @@ static int64_t portion_on(const struct orr_node_type *type, const struct orr_req
 
 int64_t oracle_task_mgpu(const struct oracle *o, const struct orr_request *request, uint32_t node)
 {
-    return portion_on(type_of(o, node), request) * request->devices;
+    return portion_on(type_of(o, node), request) * request->devices +
+           request->instances * o->world->cluster.mig_mgpu[request->mig_profile];
 }
 
 static int32_t least(int32_t a, int32_t b)
@@ -181,6 +185,18 @@ static bool sharing(const struct orr_request *request)
     return request->gpu_ask == ORR_GPU_FRACTION || request->gpu_ask == ORR_GPU_MEMORY;
 }
 
+static bool lacks_instances(const struct orr_room *left, const struct orr_request *request)
+{
+    return request->instances > 0 && left->mig[request->mig_profile] < 0;
+}
+
+static bool lacks_with(const struct orr_room *left, const struct orr_room *going,
+                       const struct orr_request *request)
+{
+    const uint16_t profile = request->mig_profile;
+    return request->instances > 0 && left->mig[profile] + going->mig[profile] < 0;
+}
+
 /* Fits when it leaves idle room at zero or above, and claims of pipelined tasks covered. */
 bool oracle_fits(const struct oracle *o, uint32_t node, const struct orr_request *request,
                  uint32_t tasks)
@@ -195,7 +211,8 @@ bool oracle_fits(const struct oracle *o, uint32_t node, const struct orr_request
     if (idle.cpu_milli < 0 || idle.mem_bytes < 0 || idle.pods < 0 ||
         (idle.cpu_milli + going.cpu_milli < 0 && request->cpu_milli > 0) ||
         (idle.mem_bytes + going.mem_bytes < 0 && request->mem_bytes > 0) ||
-        idle.pods + going.pods < 0) {
+        idle.pods + going.pods < 0 || lacks_instances(&idle, request) ||
+        (going.mig[request->mig_profile] < 0 && lacks_with(&idle, &going, request))) {
         return false;
     }
     if (!sharing(request)) {
@@ -309,7 +326,8 @@ bool oracle_pipeline(struct oracle *o, uint32_t job, uint32_t group, uint32_t ta
     charge(&room, request, tasks, -1);
     if ((request->gpu_model != ORR_NONE && request->gpu_model != type->gpu_model) ||
         room.cpu_milli + going.cpu_milli < 0 || room.mem_bytes + going.mem_bytes < 0 ||
-        room.pods + going.pods < 0 || room.gpus + going.gpus < whole_devices(request, tasks)) {
+        room.pods + going.pods < 0 || room.gpus + going.gpus < whole_devices(request, tasks) ||
+        lacks_with(&room, &going, request)) {
         return false;
     }
     o->claims = ORR_ROOM_FOR_ONE(o->claims, o->claim_count, o->claim_capacity);
@@ -503,8 +521,9 @@ struct orr_queue_use oracle_use(const struct oracle *o, uint32_t queue)
             int64_t task_mgpu = oracle_task_mgpu(o, request, piece->node);
             use.allocated[2] += piece->tasks * task_mgpu;
             if (request->gpu_ask == ORR_GPU_FRACTION || request->gpu_ask == ORR_GPU_MEMORY) {
-                use.beyond_first_mgpu += piece->tasks * (task_mgpu - task_mgpu / request->devices);
+                use.unmetered_mgpu += piece->tasks * (task_mgpu - task_mgpu / request->devices);
             }
+            use.unmetered_mgpu += request->instances > 0 ? piece->tasks * task_mgpu : 0;
         }
         const struct orr_shape *shape = shape_of(o, j);
         for (uint32_t g = 0; job->phase == ORR_JOB_PENDING && g < shape->group_count; g++) {
@@ -515,6 +534,8 @@ struct orr_queue_use oracle_use(const struct oracle *o, uint32_t queue)
             use.pending[0] += shape->groups[g].count * request->cpu_milli;
             use.pending[1] += shape->groups[g].count * request->mem_bytes;
             use.pending[2] += shape->groups[g].count * portion * request->devices;
+            use.pending[2] += shape->groups[g].count * request->instances *
+                              o->world->cluster.mig_mgpu[request->mig_profile];
         }
     }
     return use;

@@ -19,8 +19,9 @@ static const char rows[] =
     "INSERT INTO queue VALUES(0,'root','root',NULL,0,100,-1,-1,1),(1,'a','a',0,1,100,8,-1,1),"
     "(2,'b_''x\"','b_''x\"',0,1,100,8,-1,1),(3,'idle','idle',0,1,100,8,-1,1);"
     "INSERT INTO node "
-    "VALUES(0,'n0001','p',8,NULL,NULL,NULL,NULL,NULL),(1,'n0002','p',8,NULL,NULL,NULL,NULL,NULL),"
-    "(2,'cpu','p',0,NULL,NULL,NULL,NULL,NULL);"
+    "VALUES(0,'n0001','p',8,NULL,NULL,NULL,NULL,NULL,0),"
+    "(1,'n0002','p',8,NULL,NULL,NULL,NULL,NULL,0),"
+    "(2,'cpu','p',0,NULL,NULL,NULL,NULL,NULL,0);"
     "INSERT INTO reason VALUES(1,'no_capacity','full'),(2,'fragmented','in pieces');"
     "INSERT INTO job VALUES"
     "(1,'j1',1,'u',0,1,2000,0,0,0,10000,10000,10000,3,0,0,3,1,0,1,0,50),"
@@ -33,10 +34,10 @@ static const char rows[] =
     "INSERT INTO placement VALUES(2,1,0,2,1,8000,255,10000,30500,0)," /* on two nodes in a row */
     "(5,1,0,1,1,4000,15,40000,50000,0);"
     "INSERT INTO ask "
-    "VALUES(0,0,1,2,1000,NULL,0,0,NULL,0,0,NULL),(1,0,2,8,1000,NULL,0,0,NULL,0,0,NULL),"
-    "(2,0,1,1,500,NULL,0,0,NULL,0,0,NULL),(3,0,1,8,1000,NULL,0,0,NULL,0,0,NULL),(4,0,1,4,1000,NULL,"
-    "0,0,NULL,"
-    "0,0,NULL);"
+    "VALUES(0,0,1,2,1000,NULL,0,0,NULL,0,0,NULL,0,NULL,0),"
+    "(1,0,2,8,1000,NULL,0,0,NULL,0,0,NULL,0,NULL,0),(2,0,1,1,500,NULL,0,0,NULL,0,0,NULL,0,NULL,0),"
+    "(3,0,1,8,1000,NULL,0,0,NULL,0,0,NULL,0,NULL,0),"
+    "(4,0,1,4,1000,NULL,0,0,NULL,0,0,NULL,0,NULL,0);"
     "INSERT INTO reason_change(job,at_ms,reason) "
     "VALUES(4,3000,1),(4,20000,2),(2,1000,1),(3,30500,1);";
 

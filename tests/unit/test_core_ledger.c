@@ -605,6 +605,8 @@ static void audit__finds_every_wrong_book(void **state)
         TRIPS(ledger->idle[n].cpu_milli);
         TRIPS(ledger->idle[n].mem_bytes);
         TRIPS(ledger->idle[n].pods);
+        TRIPS(ledger->idle[n].mig[0]);
+        TRIPS(ledger->releasing[n].mig[1]);
         TRIPS(ledger->releasing[n].gpus);
         TRIPS(ledger->releasing[n].cpu_milli);
         TRIPS(ledger->releasing[n].mem_bytes);
@@ -623,8 +625,9 @@ static void audit__finds_every_wrong_book(void **state)
         TRIPS(ledger->use[0].allocated[r]);
         TRIPS(ledger->use[0].pending[r]);
     }
-    TRIPS(ledger->use[0].beyond_first_mgpu);
+    TRIPS(ledger->use[0].unmetered_mgpu);
     TRIPS(ledger->shards[0].idle_gpus);
+    TRIPS(ledger->shards[0].idle_mig_mgpu);
     TRIPS(ledger->shards[0].allocated_mgpu);
     TRIPS(ledger->pending_jobs);
     TRIPS(ledger->running_jobs);

@@ -76,6 +76,11 @@ static void build_nodes(struct core_world *world, unsigned kind)
         type = core_type(8, 3); /* domains 3 + 3 + 2 */
         set_bounds(&type, 16000, 64 * ORR_GIB, 12);
         core_world_nodes(world, 3, type);
+        type = core_type(1, 1);
+        type.mig[orr_cluster_mig_profile(&world->cluster, "3g.20gb")] = 4;
+        type.mig[orr_cluster_mig_profile(&world->cluster, "1g.5gb")] = 9;
+        set_bounds(&type, 64000, 512 * ORR_GIB, 10);
+        core_world_nodes(world, 2, type);
         type = core_type(0, 0);
         set_bounds(&type, 128000, 900 * ORR_GIB, 60);
         core_world_nodes(world, 2, type);
@@ -114,6 +119,12 @@ static struct orr_request random_request(struct play *p)
     }
     if (request.portion > 0 && request.devices > 3) {
         request.devices = 2;
+    }
+    const uint32_t profiles = p->world.cluster.mig_profiles.count;
+    if (request.gpu_ask == ORR_GPU_NONE && profiles > 0 && below(p, 3) > 0) {
+        request.mig_profile = (uint16_t)below(p, profiles);
+        request.instances = (uint16_t)(1 + below(p, 3));
+        request.mig_mgpu = request.instances * p->world.cluster.mig_mgpu[request.mig_profile];
     }
     request.cpu_milli = below(p, 3) == 0 ? 500 * (1 + below(p, 12)) : 0;
     request.mem_bytes = below(p, 3) == 0 ? ORR_GIB * (1 + below(p, 40)) : 0;
@@ -202,6 +213,7 @@ static void same_room(const struct orr_room *a, const struct orr_room *b)
     assert_int_equal(a->mem_bytes, b->mem_bytes);
     assert_int_equal(a->gpus, b->gpus);
     assert_int_equal(a->pods, b->pods);
+    assert_memory_equal(a->mig, b->mig, sizeof a->mig);
 }
 
 static void check_node(const struct play *p, uint32_t node)

@@ -198,7 +198,8 @@ static void errors__show_the_place(void **state)
     part_error(SERVICE("{replicas: 2, rate: {scale: 2}, service_time: 1s}"),
                "first.yaml:6:26: rate: \"file\" is missing");
     part_error("templates: {t: {gpus_per_pod: 1, gpu_fraction: 0.5}}\n" POOLS WORKLOAD,
-               "first.yaml:1:16: t: only one of gpus_per_pod, gpu_fraction and gpu_memory says "
+               "first.yaml:1:16: t: only one of gpus_per_pod, gpu_fraction, gpu_memory and "
+               "mig_profile says "
                "what its pods ask");
     part_error("templates: {t: {pods: 2, min: 3}}\n" POOLS WORKLOAD,
                "first.yaml:1:31: min: 3 of 2 pods");

@@ -38,7 +38,7 @@ enum native_type {
     X(gpu_memory_mib, AMOUNT, "memory of each of gpu_devices GPUs, for each pod")                  \
     X(gpu_devices, COUNT,                                                                          \
       "GPUs that a pod shares, beside gpu_fraction or gpu_memory_mib; default 1")                  \
-    X(mig_profile, TEXT, "MIG instance of each pod, such as 1g.5gb")                               \
+    X(mig_profile, TEXT, "MIG instances of each pod: 1g.5gb, 1g.5gb*2")                            \
     X(cpu_milli, AMOUNT, "CPU of each pod; default 0")                                             \
     X(mem_mib, AMOUNT, "memory of each pod; default 0")                                            \
     X(min_pods, COUNT, "pods that must run together, fewer for an elastic job; default all")       \

@@ -50,15 +50,17 @@ struct orr_audit_span {
     uint32_t pods; /* 0: not known */
     int64_t mgpu;  /* held */
     int64_t cpu_milli, mem_bytes;
-    int64_t beyond_first_mgpu; /* of that: on all but the first of several devices a pod shares */
-    uint64_t devices;          /* bit mask */
-    bool has_devices;          /* else devices says nothing */
+    /* of mgpu: on all but the first of several devices a pod shares, and of MIG instances */
+    int64_t unmetered_mgpu;
+    uint64_t devices; /* bit mask */
+    bool has_devices; /* else devices says nothing */
     orr_ms start_ms;
     orr_ms end_ms;     /* ORR_MS_NEVER: still held at the end */
     orr_ms leaves_ms;  /* when it was evicted, else its end: no part of its queue any more */
     uint32_t eviction; /* index of that, or ORR_NONE */
     uint32_t kind;     /* of the job's pods */
-    uint32_t domain;   /* that all of the kind must be in together; ORR_NONE: they need not */
+    uint32_t instances, mig_profile; /* of MIG; 0: none */
+    uint32_t domain; /* that all of the kind must be in together; ORR_NONE: they need not */
 };
 
 /* An attempt that was cut short. */
@@ -113,11 +115,15 @@ struct orr_audit_want {
     int64_t mgpu;
 };
 
+enum { ORR_AUDIT_PROFILES_MAX = 12 }; /* MIG profiles of a schedule */
+
 struct orr_audit_node {
     const char *name;
     int64_t gpus;
     int64_t foreign_gpus; /* of them, the first ones, held by pods of another scheduler */
-    int64_t gpu_mib;      /* memory of each; 0: not known */
+    int64_t mig_gpus;     /* what its MIG instances count */
+    int64_t mig[ORR_AUDIT_PROFILES_MAX]; /* instances, by profile */
+    int64_t gpu_mib;                     /* memory of each; 0: not known */
     uint32_t shard;
 };
 

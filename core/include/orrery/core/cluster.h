@@ -28,7 +28,21 @@ enum orr_resource {
     ORR_RES_COUNT
 };
 
+enum { ORR_MIG_PROFILES_MAX = 12 }; /* MIG profiles of a cluster */
+
 #define ORR_AMOUNT_UNLIMITED (INT64_MAX / 4) /* allocatable without a bound */
+
+/* GPUs that an instance of a MIG profile counts, in quotas and in sums: its g (KAI 1.1), 3 of
+ * 3g.20gb. 0: the text begins with no number from 1 to 999 before a g. */
+static inline uint32_t orr_mig_gpus(const char *profile)
+{
+    uint32_t gpus = 0;
+    const char *at = profile;
+    for (; *at >= '0' && *at <= '9' && gpus < 1000; at++) {
+        gpus = gpus * 10 + (uint32_t)(*at - '0');
+    }
+    return *at == 'g' && gpus < 1000 ? gpus : 0;
+}
 
 struct orr_amounts {
     int64_t v[ORR_RES_COUNT];
@@ -57,9 +71,11 @@ struct orr_node_type {
     uint8_t device_choice;               /* enum orr_device_choice */
     uint32_t numa_zones;                 /* equal parts of what a node has; 0: not stated */
     enum orr_numa_policy numa_policy;
-    bool numa_by_pod;     /* scope pod, not container */
-    bool is_mig;          /* its devices are cut into MIG instances */
-    uint8_t mig_strategy; /* enum orr_mig_strategy */
+    bool numa_by_pod;                   /* scope pod, not container */
+    bool is_mig;                        /* its devices are cut into MIG instances */
+    uint8_t mig_strategy;               /* enum orr_mig_strategy */
+    uint16_t mig[ORR_MIG_PROFILES_MAX]; /* MIG instances, by profile of the cluster */
+    uint32_t mig_gpus; /* GPUs that they count: the sum of their profiles' g; set as it is added */
 };
 
 struct orr_node {
@@ -93,6 +109,11 @@ static inline uint32_t orr_node_type_own_gpus(const struct orr_node_type *type)
 {
     return type->gpus - orr_node_type_foreign_gpus(type);
 }
+/* GPUs that a node of the type counts for jobs: its devices and its MIG instances. */
+static inline uint32_t orr_node_type_counted_gpus(const struct orr_node_type *type)
+{
+    return orr_node_type_own_gpus(type) + type->mig_gpus;
+}
 
 enum orr_flavor_topology { /* is it placed by the cluster's topology? */
                            ORR_FLAVOR_TOPOLOGY_NOT_STATED,
@@ -124,13 +145,23 @@ struct orr_cluster {
     uint32_t flavor_count;
     struct orr_idmap node_names, pools, models;
     struct orr_idmap shards;
-    uint32_t max_gpus;  /* devices of the largest node */
-    int64_t total_gpus; /* devices, without those that foreign pods hold */
+    struct orr_idmap mig_profiles;          /* such as 3g.20gb */
+    int64_t mig_mgpu[ORR_MIG_PROFILES_MAX]; /* by profile: what an instance counts, 1000 times g */
+    uint32_t max_gpus;                      /* devices of the largest node */
+    /* what all nodes count: devices, without those that foreign pods hold, and MIG instances */
+    int64_t total_gpus;
     struct orr_arena arena;
 };
 
 void orr_cluster_init(struct orr_cluster *cluster);
 void orr_cluster_release(struct orr_cluster *cluster);
+enum { ORR_MIG_NAME_MAX = 32 }; /* of a profile, with the byte that ends it */
+/* What a pod asks as users write it: a profile, or PROFILE*N for N instances. False: it is neither.
+ */
+bool orr_mig_parse(const char *text, char profile[ORR_MIG_NAME_MAX], uint32_t *instances);
+/* The number of a MIG profile, which is new to the cluster if need be. ORR_NONE: the name is none,
+ * or there are ORR_MIG_PROFILES_MAX others. */
+uint32_t orr_cluster_mig_profile(struct orr_cluster *cluster, const char *name);
 uint32_t orr_cluster_add_type(struct orr_cluster *cluster, const struct orr_node_type *type);
 /* Adds a node; the name must be new. Returns its index: nodes keep the order they came in. */
 uint32_t orr_cluster_add_node(struct orr_cluster *cluster, const char *name, const char *pool,

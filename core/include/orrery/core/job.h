@@ -27,19 +27,29 @@ enum orr_gpu_ask {
 
 struct orr_request {  /* of one task */
     uint8_t gpu_ask;  /* enum orr_gpu_ask */
-    uint32_t devices; /* 0 exactly when nothing of a GPU is asked */
+    uint32_t devices; /* 0 exactly when nothing of a device is asked */
     int64_t portion;  /* FRACTION: milli-GPU, MEMORY: MiB; 0 for WHOLE */
     int64_t cpu_milli, mem_bytes;
-    uint32_t gpu_model; /* index in cluster models, or ORR_NONE: any */
-    uint32_t shard;     /* of the cluster: nodes of others are none of its business */
+    uint16_t instances;   /* of MIG; then it asks no devices, ORR_GPU_NONE */
+    uint16_t mig_profile; /* of them, in the cluster; 0 without instances */
+    int64_t mig_mgpu;     /* what they count together */
+    uint32_t gpu_model;   /* index in cluster models, or ORR_NONE: any */
+    uint32_t shard;       /* of the cluster: nodes of others are none of its business */
     /* numbers of cluster filters; 0: any node */
     uint32_t selector;   /* nodes whose labels it asks for */
     uint32_t toleration; /* nodes whose taints it tolerates */
     uint32_t allowed;    /* nodes its queue may use */
 };
 
-/* milli-GPU of one task; a memory ask depends on the node, so it counts nothing here (KAI 1.1) */
+/* milli-GPU of one task, MIG instances by their g; a memory ask depends on the node, so it counts
+ * nothing here (KAI 1.1) */
 int64_t orr_request_mgpu(const struct orr_request *request);
+
+/* What of a node's GPUs one task asks, in whole units: devices, or MIG instances. */
+static inline uint32_t orr_request_units(const struct orr_request *request)
+{
+    return request->instances > 0 ? request->instances : request->devices;
+}
 
 struct orr_task_group {
     struct orr_request request;

@@ -28,7 +28,19 @@ struct orr_room { /* on one node */
     int64_t cpu_milli, mem_bytes;
     int32_t gpus; /* whole devices */
     int32_t pods;
+    int16_t mig[ORR_MIG_PROFILES_MAX]; /* instances, by profile of the cluster */
 };
+
+static inline void orr_room_add(struct orr_room *sum, const struct orr_room *room, int sign)
+{
+    sum->cpu_milli += sign * room->cpu_milli;
+    sum->mem_bytes += sign * room->mem_bytes;
+    sum->gpus += sign * room->gpus;
+    sum->pods += sign * room->pods;
+    for (int p = 0; p < ORR_MIG_PROFILES_MAX; p++) {
+        sum->mig[p] = (int16_t)(sum->mig[p] + sign * room->mig[p]);
+    }
+}
 
 enum orr_hold { ORR_HOLD_KEPT, ORR_HOLD_LEAVING, ORR_HOLD_ENDED };
 
@@ -68,6 +80,17 @@ struct orr_node_set { /* nodes as a bitmap with a bitmap of its non-empty words 
     uint32_t count;
 };
 
+/* What the MIG instances of a room count. */
+static inline int64_t orr_room_mig_mgpu(const struct orr_cluster *cluster,
+                                        const struct orr_room *room)
+{
+    int64_t mgpu = 0;
+    for (uint32_t p = 0; p < cluster->mig_profiles.count; p++) {
+        mgpu += room->mig[p] * cluster->mig_mgpu[p];
+    }
+    return mgpu;
+}
+
 struct orr_shard_room;
 struct orr_type_index {           /* the nodes of one type by idle devices */
     struct orr_node_set *by_idle; /* gpus + 1 sets */
@@ -80,8 +103,9 @@ struct orr_queue_use {
     int64_t allocated[ORR_SHARE_RESOURCES]; /* milli-CPU, bytes, milli-GPU; children included */
     int64_t pending[ORR_SHARE_RESOURCES];   /* asked by jobs that wait */
     int64_t leaving_mgpu;                   /* held by tasks in a grace; not in allocated */
-    int64_t beyond_first_mgpu; /* of allocated, on devices of sharing tasks beyond their first: not
-                                * in KAI's metric of past usage (KAI 7) */
+    /* of allocated: on devices of sharing tasks beyond their first, and of MIG instances. Neither
+     * is in KAI's metric of past usage (KAI 7) */
+    int64_t unmetered_mgpu;
 };
 
 struct orr_domain_room { /* of one topology domain */
@@ -90,11 +114,21 @@ struct orr_domain_room { /* of one topology domain */
 };
 
 struct orr_shard_room { /* of one shard of the cluster */
-    int64_t total_gpus; /* devices of nodes that are not away, without those of foreign pods */
-    int64_t most_gpus;  /* the same if none were away */
-    int64_t idle_gpus;  /* whole devices */
+    /* devices of nodes that are not away, without those of foreign pods, and what MIG instances
+     * count there */
+    int64_t total_gpus;
+    int64_t most_gpus;     /* the same if none were away */
+    int64_t mig_gpus;      /* of most_gpus, what instances count */
+    int64_t idle_gpus;     /* whole devices */
+    int64_t idle_mig_mgpu; /* what idle MIG instances count */
     int64_t allocated_mgpu;
 };
+
+/* What idle devices and idle MIG instances count together. */
+static inline int64_t orr_shard_idle_mgpu(const struct orr_shard_room *room)
+{
+    return room->idle_gpus * ORR_MGPU + room->idle_mig_mgpu;
+}
 
 struct orr_ledger_world { /* all borrowed; constant but for orr_ledger_know */
     const struct orr_cluster *cluster;
@@ -232,7 +266,7 @@ static inline int64_t orr_request_portion_mgpu(const struct orr_request *request
 static inline int64_t orr_request_task_mgpu(const struct orr_request *request,
                                             const struct orr_node_type *type)
 {
-    return (int64_t)request->devices * orr_request_portion_mgpu(request, type);
+    return (int64_t)request->devices * orr_request_portion_mgpu(request, type) + request->mig_mgpu;
 }
 
 /* Tasks that hold so many whole devices are a class of their own, from 1; class 0 are those that

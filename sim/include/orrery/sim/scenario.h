@@ -53,6 +53,9 @@ struct orr_scenario_pool {
     uint32_t foreign_gpus;
     int64_t foreign_cpu_milli, foreign_mem_bytes;
     uint32_t foreign_pods;
+    struct orr_scenario_label *mig; /* MIG instances of a node: profile, count */
+    uint32_t mig_count;
+    const char *mig_strategy; /* mixed or single; NULL: as labels say */
     struct orr_scenario_label *labels;
     uint32_t label_count;
     struct orr_scenario_taint *taints;
@@ -183,6 +186,7 @@ struct orr_scenario_pods { /* equal pods */
     double gpu_fraction;    /* of each of gpu_devices; 0: none */
     int64_t gpu_memory_mib; /* of each of gpu_devices; 0: none */
     uint32_t gpu_devices;
+    const char *mig_profile;      /* MIG instances of each pod: 1g.5gb, or 1g.5gb*2; NULL: none */
     int64_t cpu_milli, mem_bytes; /* of each pod; 0: nothing stated */
 };
 

@@ -229,9 +229,11 @@ struct orr_summary {
     bool resized;                  /* nodes joined the cluster or left it */
     double capacity_gpu_h; /* of nodes while they were part of the cluster, inside the window */
     double gpu_available;  /* part of the GPU time inside the window in which nodes were up */
-    double gpu_occupancy, gpu_goodput;   /* of available GPU time inside the window */
-    double gpu_touched;                  /* of it: of devices that held something */
+    double gpu_occupancy, gpu_goodput; /* of available GPU time inside the window */
+    double gpu_touched; /* of it: of devices that held something, and of MIG instances */
     double cpu_occupancy, mem_occupancy; /* of nodes with a limit; NAN: none has, or nobody asks */
+    double mig_occupancy;                /* of MIG instances by their g; NAN: there are none */
+    double mig_held_mgpu_ms;             /* of them, in the window */
     bool divides[ORR_SHARE_GPU];         /* queues divide CPU, memory */
     double other_deviation[ORR_SHARE_GPU]; /* then: share_deviation of it; NAN: none was there */
     struct orr_extents extents;
