@@ -179,6 +179,12 @@ static void write_all(struct writer *w)
     for (uint32_t n = 0; n < model->node_count; n++) {
         w->order[n] = n;
         w->out->gpus += (double)model->nodes[n].allocatable.v[IMPORT_GPU];
+        for (uint32_t r = 0; r < model->resources.count; r++) {
+            w->out->gpus += state_counts_profile(model, r)
+                                ? (double)(model->nodes[n].allocatable.v[IMPORT_EXTENDED + r] *
+                                           orr_mig_gpus(state_profile_of(model, r)))
+                                : 0.0;
+        }
     }
     orr_sort(w->order, model->node_count, sizeof *w->order, by_name, w);
     w->out->nodes = model->node_count;

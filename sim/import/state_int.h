@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include <orrery/core/cluster.h>
 #include <orrery/traces/durations.h>
 #include <orrery/traces/workload.h>
 
@@ -90,6 +91,13 @@ bool state_waits(const struct import_pod *pod);
 uint32_t state_set_of(const struct import_job *job, const struct import_pod *pod);
 
 /* --- state_part.c --- */
+
+/* The MIG profile that a resource is, such as 3g.20gb; NULL: it is none that runs count. */
+const char *state_profile_of(const struct import_model *model, uint32_t resource);
+/* Is it the resource of a profile that the scenario's pools state: one of the first so many? */
+bool state_counts_profile(const struct import_model *model, uint32_t resource);
+/* What the pod asks of MIG, as rows write it, in the arena of the load; NULL: nothing. */
+const char *state_instances_of(struct writer *w, const struct import_pod *pod);
 
 /* What these jobs hold is among the foreign pods. */
 void state_leave_out_jobs(struct writer *w);

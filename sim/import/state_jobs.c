@@ -17,7 +17,8 @@
 #define LEAVES_MS  30000 /* what is being deleted */
 
 #define HEADER                                                                                     \
-    "job,submit_s,run_s,template,pods,gpus_per_pod,gpu_fraction,gpu_memory_mib,gpu_devices,"       \
+    "job,submit_s,run_s,template,pods,gpus_per_pod,gpu_fraction,gpu_memory_mib,gpu_devices,mig_"   \
+    "profile,"                                                                                     \
     "cpu_milli,mem_mib,min_pods,queue,kind,priority,preemptible,node_selector,tolerations,"        \
     "topology_required,topology_preferred,running_since_s,running_on,run_known\n"
 
@@ -153,15 +154,19 @@ static void put_shape(struct writer *w, const struct job *job)
     const struct ask *ask = &job->asks[0];
     const struct import_request *request = &w->model->pods[ask->first].request;
     const uint32_t min = state_min_of(job, ask->set);
+    const char *instances = state_instances_of(w, &w->model->pods[ask->first]);
     (void)fprintf(w->trace, ",%u,", (unsigned)ask->pods);
     if (request->kind == ORR_ASK_FRACTION) {
         (void)fprintf(w->trace, ",%.3f,,%u", request->portion, (unsigned)request->devices);
     } else if (request->kind == ORR_ASK_MEMORY) {
         (void)fprintf(w->trace, ",,%" PRId64 ",%u", request->memory_mib,
                       (unsigned)request->devices);
+    } else if (instances != NULL) {
+        (void)fprintf(w->trace, ",,,");
     } else {
         (void)fprintf(w->trace, "%" PRId64 ",,,", request->vec.v[IMPORT_GPU]);
     }
+    (void)fprintf(w->trace, ",%s", instances == NULL ? "" : instances);
     (void)fprintf(w->trace, ",%" PRId64 ",%" PRId64 ",", request->vec.v[IMPORT_CPU],
                   request->vec.v[IMPORT_MEMORY] / ORR_MIB);
     if (min < ask->pods) {
@@ -188,7 +193,7 @@ static void write_row(struct writer *w, struct job *job)
     if (plain) {
         put_shape(w, job);
     } else {
-        (void)fputs(",,,,,,,,", w->trace);
+        (void)fputs(",,,,,,,,,", w->trace);
     }
     (void)fputc(',', w->trace);
     put_cell(w->trace, is->queue);

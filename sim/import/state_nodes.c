@@ -40,7 +40,7 @@ void state_collect_amounts(struct writer *w)
              p = w->model->pods[p].next) {
             for (uint32_t r = 0; r < w->model->resources.count; r++) {
                 const int64_t least = w->model->pods[p].request.vec.v[IMPORT_EXTENDED + r];
-                if (least > 0) {
+                if (least > 0 && !state_counts_profile(w->model, r)) {
                     (void)state_amount_of(w, IMPORT_EXTENDED + r, least);
                     asks = true;
                 }
@@ -124,15 +124,41 @@ static const char *domain_of(const struct writer *w, const struct import_node *n
     return w->levels[level] == NULL ? NULL : import_label(node->labels, w->levels[level]);
 }
 
+static bool has_instances(const struct import_model *model, const struct import_node *node)
+{
+    bool has = false;
+    for (uint32_t r = 0; r < model->resources.count; r++) {
+        has =
+            has || (state_counts_profile(model, r) && node->allocatable.v[IMPORT_EXTENDED + r] > 0);
+    }
+    return has;
+}
+
+/* MIG instances of a node that foreign pods leave. */
+static void put_instances(const struct writer *w, uint32_t n, FILE *out)
+{
+    const char *comma = ", mig: {";
+    for (uint32_t r = 0; r < w->model->resources.count; r++) {
+        const int64_t left = w->places[n].left[IMPORT_EXTENDED + r];
+        if (state_counts_profile(w->model, r) && left > 0) {
+            (void)fputs(comma, out);
+            orr_put_quoted(out, state_profile_of(w->model, r));
+            (void)fprintf(out, ": %" PRId64, left);
+            comma = ", ";
+        }
+    }
+    (void)fputs(comma[2] == 'm' ? "" : "}", out);
+}
+
 /* Labels by which a run knows a MIG node; what pods select by is written anyway. */
 static const char *put_mig(struct writer *w, const struct import_node *node, const char *comma,
                            FILE *out)
 {
     static const char *const strategies[] = {NULL, "none", "single", "mixed"};
     const char *const labels[][2] = {
-        {"node-role.kubernetes.io/mig-enabled", node->is_mig ? "true" : NULL},
+        {"node-role.kubernetes.io/mig-enabled", node->is_mig ? "true" : "false"},
         {"nvidia.com/mig.strategy", strategies[node->mig_strategy]}};
-    for (size_t i = 0; i < 2 && node->is_mig; i++) {
+    for (size_t i = 0; i < 2 && (node->is_mig || has_instances(w->model, node)); i++) {
         const char *key = labels[i][0];
         const bool written = orr_idmap_find(&w->keys, key, strlen(key)) != ORR_NONE &&
                              import_label(node->labels, key) != NULL;
@@ -172,6 +198,7 @@ static char *describe(struct writer *w, uint32_t n)
         (void)fprintf(out, ", memory: %" PRId64 "B", node->allocatable.v[IMPORT_MEMORY]);
     }
     (void)fprintf(out, ", pods: %" PRId64, node->allocatable.v[IMPORT_PODS]);
+    put_instances(w, n, out);
     for (uint32_t l = 0; l < LEVELS; l++) {
         const char *domain = domain_of(w, node, l);
         if (domain != NULL) { /* a rack is another in another block */

@@ -15,21 +15,50 @@ static bool has_queue(const struct import_model *model, const struct import_job 
     return leaf;
 }
 
-static bool is_mig(const struct import_model *model, uint32_t resource)
+const char *state_profile_of(const struct import_model *model, uint32_t resource)
 {
-    return strstr(orr_idmap_name(&model->resources, resource), "/mig-") != NULL;
+    const char *mig = strstr(orr_idmap_name(&model->resources, resource), "/mig-");
+    return mig != NULL && orr_mig_gpus(mig + 5) > 0 ? mig + 5 : NULL;
 }
 
-static bool asks_mig(const struct import_model *model, const struct import_job *job)
+bool state_counts_profile(const struct import_model *model, uint32_t resource)
 {
-    for (uint32_t p = job->first_pod; p != ORR_NONE; p = model->pods[p].next) {
-        for (uint32_t r = 0; r < model->resources.count; r++) {
-            if (model->pods[p].request.vec.v[IMPORT_EXTENDED + r] > 0 && is_mig(model, r)) {
-                return true;
-            }
+    uint32_t before = 0;
+    for (uint32_t r = 0; r < resource; r++) {
+        before += state_profile_of(model, r) != NULL;
+    }
+    return before < ORR_MIG_PROFILES_MAX && state_profile_of(model, resource) != NULL;
+}
+
+const char *state_instances_of(struct writer *w, const struct import_pod *pod)
+{
+    for (uint32_t r = 0; r < w->model->resources.count; r++) {
+        const int64_t count = pod->request.vec.v[IMPORT_EXTENDED + r];
+        const char *profile = state_profile_of(w->model, r);
+        if (count > 0 && profile != NULL) {
+            return count == 1 ? profile
+                              : import_format(w->load, "%s*%lld", profile, (long long)count);
         }
     }
-    return false;
+    return NULL;
+}
+
+/* Pods of a run ask instances of one profile. */
+static bool asks_odd_instances(const struct import_model *model, const struct import_job *job)
+{
+    bool odd = false;
+    for (uint32_t p = job->first_pod; p != ORR_NONE; p = model->pods[p].next) {
+        uint32_t profiles = 0;
+        for (uint32_t r = 0; r < model->resources.count; r++) {
+            const char *name = orr_idmap_name(&model->resources, r);
+            const bool asks = model->pods[p].request.vec.v[IMPORT_EXTENDED + r] > 0 &&
+                              strstr(name, "/mig-") != NULL;
+            profiles += asks;
+            odd = odd || (asks && !state_counts_profile(model, r));
+        }
+        odd = odd || profiles > 1;
+    }
+    return odd;
 }
 
 /* Are all pods of the job there that it needs, as KAI counts them before it looks at it? */
@@ -85,10 +114,10 @@ void state_leave_out_jobs(struct writer *w)
         } else if (!has_queue(model, job)) {
             state_note(w, "queues",
                        "jobs of a queue that is not there, or has children: they are left out", 1);
-        } else if (asks_mig(model, job)) {
+        } else if (asks_odd_instances(model, job)) {
             state_note(w, "mig",
-                       "jobs that ask for MIG instances: they are left out, for runs do not know "
-                       "them yet",
+                       "jobs whose pods ask for MIG instances of several profiles, or of one that "
+                       "runs do not count: they are left out",
                        1);
         } else if (!holds_pods(model, job) && !is_ready(model, job)) {
             state_note(w, "missing-pods",
@@ -104,6 +133,9 @@ void state_leave_out_jobs(struct writer *w)
 
 static void add_foreign(struct place *place, const struct import_vec *held, int64_t gpus)
 {
+    for (uint32_t r = IMPORT_EXTENDED; r < IMPORT_RESOURCES_MAX; r++) {
+        place->left[r] -= held->v[r];
+    }
     place->foreign[0] += held->v[IMPORT_CPU];
     place->foreign[1] += held->v[IMPORT_MEMORY];
     place->foreign[2] += gpus;
@@ -167,7 +199,9 @@ void state_collect_foreign(struct writer *w)
         struct place *place = &w->places[n];
         const int64_t gpus = model->nodes[n].allocatable.v[IMPORT_GPU];
         place->foreign[2] = place->foreign[2] > gpus ? gpus : place->foreign[2];
-        memcpy(place->left, model->nodes[n].allocatable.v, sizeof place->left);
+        for (uint32_t r = 0; r < IMPORT_RESOURCES_MAX; r++) {
+            place->left[r] += model->nodes[n].allocatable.v[r];
+        }
         place->left[IMPORT_CPU] -= place->foreign[0];
         place->left[IMPORT_MEMORY] -= place->foreign[1];
         place->left[IMPORT_GPU] -= place->foreign[2];

@@ -32,7 +32,7 @@ char *state_selector_of(struct writer *w, const struct import_pod *pod)
     }
     for (uint32_t r = 0; r < w->model->resources.count; r++) {
         const int64_t least = pod->request.vec.v[IMPORT_EXTENDED + r];
-        if (least > 0) {
+        if (least > 0 && !state_counts_profile(w->model, r)) {
             (void)fprintf(out, "%sresource-%u=yes", mark,
                           (unsigned)state_amount_of(w, IMPORT_EXTENDED + r, least) + 1);
             mark = ";";
@@ -164,6 +164,7 @@ static void put_role(struct writer *w, FILE *out, const struct job *job, const s
     }
     const struct import_pod *pod = &w->model->pods[ask->first];
     const struct import_request *request = &pod->request;
+    const char *instances = state_instances_of(w, pod);
     char *selector = state_selector_of(w, pod), *tolerations = state_tolerations_of(pod);
     (void)fprintf(out, "{pods: %u, min: %u, cpu: %" PRId64 "m, memory: %" PRId64 "Mi",
                   (unsigned)ask->pods, (unsigned)min, request->vec.v[IMPORT_CPU],
@@ -174,6 +175,8 @@ static void put_role(struct writer *w, FILE *out, const struct job *job, const s
     } else if (request->kind == ORR_ASK_MEMORY) {
         (void)fprintf(out, ", gpu_memory: %" PRId64 "Mi, gpu_devices: %u", request->memory_mib,
                       (unsigned)request->devices);
+    } else if (instances != NULL) {
+        (void)fprintf(out, ", mig_profile: \"%s\"", instances);
     } else {
         (void)fprintf(out, ", gpus_per_pod: %" PRId64, request->vec.v[IMPORT_GPU]);
     }

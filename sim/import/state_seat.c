@@ -8,10 +8,17 @@
 
 #define NO_DEVICE 64u
 
-static bool fits(const struct place *place, const struct import_vec *asked)
+/* Of other resources a run counts MIG instances alone. */
+static bool is_counted(const struct import_model *model, uint32_t resource)
 {
-    for (uint32_t r = 0; r < IMPORT_EXTENDED; r++) { /* a run counts no others */
-        if (r != IMPORT_GPU && asked->v[r] > 0 && asked->v[r] > place->left[r]) {
+    return resource < model->resources.count && state_counts_profile(model, resource);
+}
+
+static bool fits(const struct writer *w, const struct place *place, const struct import_vec *asked)
+{
+    for (uint32_t r = 0; r < IMPORT_RESOURCES_MAX; r++) {
+        const bool counts = r < IMPORT_EXTENDED || is_counted(w->model, r - IMPORT_EXTENDED);
+        if (counts && r != IMPORT_GPU && asked->v[r] > 0 && asked->v[r] > place->left[r]) {
             return false;
         }
     }
@@ -157,7 +164,7 @@ static bool seat_pod(struct writer *w, struct job *job, const struct import_pod 
     const uint32_t n = state_find_node(w, pod->node);
     uint64_t mask = 0;
     if (n == ORR_NONE || w->model->nodes[n].allocatable.v[IMPORT_GPU] > 64 ||
-        !fits(&w->places[n], &pod->request.vec) || !seat_devices(w, pod, n, &mask)) {
+        !fits(w, &w->places[n], &pod->request.vec) || !seat_devices(w, pod, n, &mask)) {
         return false;
     }
     for (uint32_t r = 0; r < IMPORT_RESOURCES_MAX; r++) {
