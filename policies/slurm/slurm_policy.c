@@ -132,7 +132,10 @@ static enum orr_status slurm_open(const struct orr_host *host, const void *param
     slurm->candidates = orr_zalloc(2 * (nodes + (size_t)1), sizeof *slurm->candidates);
     slurm->freed = orr_zalloc(nodes + (size_t)1, sizeof *slurm->freed);
     slurm->roomy = orr_zalloc(slurm->words + (size_t)1, sizeof *slurm->roomy);
-    slurm->last_held = orr_zalloc(nodes + (size_t)1, sizeof *slurm->last_held);
+    slurm->last_held = orr_alloc(nodes + (size_t)1, sizeof *slurm->last_held);
+    for (uint32_t n = 0; n < nodes; n++) { /* where nothing was held yet the list is not made */
+        slurm->last_held[n] = ORR_NONE;
+    }
     slurm->planned_from = orr_zalloc(nodes + (size_t)1, sizeof *slurm->planned_from);
     slurm->part_planned = orr_zalloc(slurm->conf.partition_count, sizeof *slurm->part_planned);
     slurm->exclusive = orr_zalloc(nodes + (size_t)1, sizeof *slurm->exclusive);
