@@ -26,7 +26,8 @@ void orr_forecast__check_started(struct orr_forecast__check *check, uint32_t job
 orr_ms orr_forecast__naive(const struct orr_forecast__check *check, uint32_t queue, uint32_t gpus,
                            orr_ms submit, orr_ms now);
 /* How much wider, or narrower, intervals must be, each side for itself, so that those of the past
- * would have held 80 % of the starts: 1 where too little is known. */
+ * would have held 80 % of the starts: 1 where too little is known. All have one horizon, and what
+ * is beyond it counts as at it. */
 struct orr_forecast__stretch {
     double low, high;
 };
