@@ -58,31 +58,30 @@ static int64_t free_on(const struct orr_snode *node, uint32_t slot)
 
 /* --- sums --- */
 
-static void add_to_domains(struct orr_domain_sums *sums, const struct orr_topology *topology,
-                           uint32_t node, uint32_t column, int64_t more)
+static void add_to_domains(struct orr_domain_sums *sums, uint32_t node, uint32_t column,
+                           int64_t more)
 {
     uint32_t first = 1;
     sums->of_domain[column] += more; /* the root */
-    for (uint32_t l = 0; l < topology->level_count; l++) {
-        const uint32_t domain = first + topology->levels[l].domain_of_node[node];
+    for (uint32_t l = 0; l < sums->level_count; l++) {
+        const uint32_t domain = first + sums->levels[l].domain_of_node[node];
         sums->of_domain[(size_t)domain * sums->columns + column] += more;
-        first += topology->levels[l].domain_count;
+        first += sums->levels[l].domain_count;
     }
 }
 
-static void look_at(struct orr_domain_sums *sums, const struct orr_session *session,
-                    const struct orr_topology *topology, uint32_t n)
+static void look_at(struct orr_domain_sums *sums, const struct orr_session *session, uint32_t n)
 {
     const struct orr_snode *node = &session->nodes[n];
     int64_t *before = &sums->on_node[(size_t)n * sums->columns];
-    if (!orr_domain_has(topology, n)) {
+    if (sums->levels[sums->level_count - 1].domain_of_node[n] == ORR_NONE) {
         return;
     }
     for (uint32_t c = 0; c < sums->columns; c++) {
         const uint32_t s = sums->slots[c];
         const int64_t now = s == ORR_NONE ? pods_on(session, &sums->max, node) : free_on(node, s);
         if (now != before[c]) {
-            add_to_domains(sums, topology, n, c, now - before[c]);
+            add_to_domains(sums, n, c, now - before[c]);
             before[c] = now;
         }
     }
@@ -110,6 +109,7 @@ static struct orr_domain_sums *new_sums(const struct orr_session *session,
     struct orr_domain_sums *sums =
         orr_zalloc(1, sizeof *sums + rows * columns * sizeof sums->on_node[0]);
     sums->levels = topology->levels;
+    sums->level_count = topology->level_count;
     sums->node_count = session->node_count;
     sums->max = *max;
     sums->columns = 1;
@@ -122,7 +122,7 @@ static struct orr_domain_sums *new_sums(const struct orr_session *session,
     sums->on_node = (int64_t *)(void *)(sums + 1);
     sums->of_domain = sums->on_node + (size_t)session->node_count * columns;
     for (uint32_t n = 0; n < session->node_count; n++) {
-        look_at(sums, session, topology, n);
+        look_at(sums, session, n);
     }
     sums->seen = session->node_generation;
     return sums;
@@ -163,9 +163,22 @@ static uint32_t free_place(struct orr_session *session)
     return oldest;
 }
 
+/* In a sketch books of nodes change without their generation. */
+static void look_at_touched(struct orr_domain_sums *sums, const struct orr_session *session,
+                            const struct orr_sketch *sketch)
+{
+    size_t from = sums->sketch_run == sketch->run ? sums->sketch_touched : 0;
+    for (; from < sketch->touched_count; from++) {
+        look_at(sums, session, sketch->touched[from]);
+    }
+    sums->sketch_run = sketch->run;
+    sums->sketch_touched = from;
+}
+
 const struct orr_domain_sums *orr_domain_sums_of(struct orr_session *session,
                                                  const struct orr_topology *topology,
-                                                 const struct orr_vec *max)
+                                                 const struct orr_vec *max,
+                                                 const struct orr_sketch *sketch)
 {
     struct orr_domain_sums *sums = NULL;
     for (uint32_t i = 0; i < session->place->domain_sum_count && sums == NULL; i++) {
@@ -179,9 +192,23 @@ const struct orr_domain_sums *orr_domain_sums_of(struct orr_session *session,
     }
     for (uint32_t n = session->newest_node;
          n != ORR_NONE && session->nodes[n].changed_at > sums->seen; n = session->nodes[n].older) {
-        look_at(sums, session, topology, n);
+        look_at(sums, session, n);
     }
     sums->seen = session->node_generation;
     sums->asked_at = ++session->place->questions;
+    if (sketch != NULL) {
+        look_at_touched(sums, session, sketch);
+    }
     return sums;
+}
+
+void orr_domain_sums__leave(struct orr_session *session, const struct orr_sketch *sketch)
+{
+    for (uint32_t i = 0; i < session->place->domain_sum_count; i++) {
+        struct orr_domain_sums *sums = session->place->domain_sums[i];
+        if (sums->sketch_run == sketch->run) {
+            sums->sketch_touched = 0;
+            look_at_touched(sums, session, sketch);
+        }
+    }
 }

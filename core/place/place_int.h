@@ -33,7 +33,12 @@ struct orr_allocation {
     struct orr_task_list tasks;
     bool pipeline_only;
     enum orr_fit_reason why;
+    struct orr_sketch *sketch; /* on the books of nodes alone; NULL: in the session */
+    const bool *evicted;       /* with a sketch: tasks that are being released, by task */
 };
+/* The attempt's tasks of the pod set, in its sketch. False: some found no node, others may have. */
+bool orr_sketch__place_set(const struct orr_allocation *attempt, uint32_t set,
+                           struct orr_node_list nodes);
 
 /* Devices chosen for a shared request on one node. */
 struct orr_device_choice {
@@ -177,17 +182,24 @@ static inline bool orr_domain_has(const struct orr_topology *topology, uint32_t 
 
 struct orr_domain_sums { /* what domains have left for tasks of which `max` is the largest */
     const struct orr_topology_level *levels; /* of which topology */
+    uint32_t level_count;
     struct orr_vec max;
     uint32_t node_count;
     uint64_t seen, asked_at;
+    uint64_t sketch_run;   /* the last one in which they were asked for, */
+    size_t sketch_touched; /* and what they know of its nodes */
     /* Column 0: how many such tasks fit; then what is free of each slot that `max` asks for. */
     uint32_t columns, slots[ORR_SLOTS_MAX + 1];
     int64_t *on_node, *of_domain; /* by row, column; domains level by level after the root, 0 */
 };
-/* Up to date. `max` asks for more than pods. The session's, until it is asked again. */
+/* Up to date, with what the sketch did if there is one. `max` asks for more than pods. The
+ * session's, until it is asked again. */
 const struct orr_domain_sums *orr_domain_sums_of(struct orr_session *session,
                                                  const struct orr_topology *topology,
-                                                 const struct orr_vec *max);
+                                                 const struct orr_vec *max,
+                                                 const struct orr_sketch *sketch);
+/* What the sketch did was taken back. */
+void orr_domain_sums__leave(struct orr_session *session, const struct orr_sketch *sketch);
 
 struct orr_subsets { /* the node sets to try for a set of a job, one after the other */
     const struct orr_topology *topology;

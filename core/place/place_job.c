@@ -87,6 +87,9 @@ static bool place_task(struct orr_allocation *attempt, uint32_t index, struct or
 static bool place_tasks(struct orr_allocation *attempt, uint32_t set, struct orr_node_list nodes)
 {
     struct orr_ranking ranking;
+    if (attempt->sketch != NULL) {
+        return orr_sketch__place_set(attempt, set, nodes);
+    }
     orr_ranking_open(&ranking, attempt->session, nodes);
     bool placed = true;
     for (uint32_t i = 0; placed && i < attempt->tasks.count; i++) {
@@ -141,6 +144,21 @@ static bool allocate_within(struct orr_allocation *attempt, uint32_t set,
                                                : allocate_members(attempt, set, nodes);
 }
 
+static size_t checkpoint(const struct orr_allocation *attempt)
+{
+    return attempt->sketch != NULL ? attempt->sketch->count
+                                   : orr_session_checkpoint(attempt->session);
+}
+
+static void roll_back(const struct orr_allocation *attempt, size_t checkpoint)
+{
+    if (attempt->sketch != NULL) {
+        orr_sketch_rollback(attempt->sketch, checkpoint);
+    } else {
+        orr_session_rollback(attempt->session, (uint32_t)checkpoint);
+    }
+}
+
 static bool allocate_set(struct orr_allocation *attempt, uint32_t set, struct orr_node_list nodes)
 {
     struct orr_session *session = attempt->session;
@@ -155,13 +173,33 @@ static bool allocate_set(struct orr_allocation *attempt, uint32_t set, struct or
     bool placed = false;
     orr_subsets_open(attempt, set, nodes, &subsets);
     while (!placed && orr_subsets_next(&subsets, &subset)) {
-        const uint32_t checkpoint = orr_session_checkpoint(session);
+        const size_t before = checkpoint(attempt);
         placed = allocate_within(attempt, set, subset);
         if (!placed) {
-            orr_session_rollback(session, checkpoint);
+            roll_back(attempt, before);
         }
     }
     orr_subsets_release(&subsets);
+    return placed;
+}
+
+bool orr_sketch_job(struct orr_sketch *sketch, struct orr_jobview view, struct orr_task_list tasks,
+                    const bool *evicted, struct orr_node_list nodes)
+{
+    struct orr_session *session = sketch->session;
+    struct orr_allocation attempt = {.session = session,
+                                     .view = view,
+                                     .tasks = tasks,
+                                     .pipeline_only = true,
+                                     .sketch = sketch,
+                                     .evicted = evicted};
+    const size_t before = sketch->count;
+    sketch->open = nodes.nodes;
+    const bool placed = allocate_set(&attempt, session->jobs[view.job].first_set, nodes);
+    orr_place__clear_preferred(session, view.job);
+    if (!placed) {
+        orr_sketch_rollback(sketch, before);
+    }
     return placed;
 }
 

@@ -2,7 +2,8 @@
 /* Placing tried on the books of nodes alone.
  *
  * The same books, devices and scores as in an attempt, for sessions where the placement packs GPUs
- * and no zones, nominations, preferences or plugins have a say. What is left out is what a
+ * and no zones, nominations or plugins have a say. Sets and domains of topologies are those of an
+ * attempt (place_job.c). What is left out is what a
  * statement does beside: states of tasks, sums of queues, indexes of nodes, explanations. */
 #include <orrery/core/attempt.h>
 
@@ -21,6 +22,16 @@ struct step { /* what was done last to a node; its books before it follow */
 static size_t vector_bytes(const struct orr_session *session)
 {
     return session->slot_count * sizeof(int64_t);
+}
+
+static void touch(struct orr_sketch *sketch, uint32_t node)
+{
+    if (sketch->touched_count == sketch->touched_capacity) {
+        sketch->touched_capacity = orr_grow(sketch->touched_capacity, sketch->touched_count + 1);
+        sketch->touched =
+            orr_realloc(sketch->touched, sketch->touched_capacity, sizeof *sketch->touched);
+    }
+    sketch->touched[sketch->touched_count++] = node;
 }
 
 static void save_node(struct orr_sketch *sketch, uint32_t index)
@@ -45,6 +56,7 @@ static void save_node(struct orr_sketch *sketch, uint32_t index)
     memcpy(at + 3 * vector + shared, &step, sizeof step);
     sketch->count += bytes;
     sketch->changes++;
+    touch(sketch, index);
 }
 
 void orr_sketch_rollback(struct orr_sketch *sketch, size_t count)
@@ -64,9 +76,11 @@ void orr_sketch_rollback(struct orr_sketch *sketch, size_t count)
         }
         sketch->count = step.before;
         sketch->last_ask = ORR_NONE;
+        touch(sketch, step.node);
     }
     if (count == 0) {
         sketch->session->next_gpu_group = sketch->next_gpu_group;
+        orr_domain_sums__leave(sketch->session, sketch);
     }
 }
 
@@ -75,6 +89,8 @@ void orr_sketch_start(struct orr_sketch *sketch, struct orr_session *session)
     sketch->session = session;
     sketch->next_gpu_group = session->next_gpu_group;
     sketch->count = 0;
+    sketch->touched_count = 0;
+    sketch->run++;
     sketch->last_ask = ORR_NONE;
 }
 
@@ -82,6 +98,7 @@ void orr_sketch_release(struct orr_sketch *sketch)
 {
     orr_free(sketch->saved);
     orr_free(sketch->like);
+    orr_free(sketch->touched);
     *sketch = (struct orr_sketch){0};
 }
 
@@ -129,11 +146,18 @@ static bool is_better(const struct rated *a, const struct rated *b, bool packs)
     return packs && a->free != b->free ? a->free < b->free : a->rank < b->rank;
 }
 
+/* Whole numbers, as points are. */
+static int32_t preferred_points(const struct orr_sketch *sketch, uint32_t node)
+{
+    return (int32_t)orr_preferred_score(sketch->preferred, node);
+}
+
 /* Packing is worth less than any other point. It is worth nothing where no node has more than no
  * GPU free, if one has just that (orr_place__packed_score). */
-static uint32_t best_shared(const struct orr_session *session, const struct orr_ask *ask,
+static uint32_t best_shared(const struct orr_sketch *sketch, const struct orr_ask *ask,
                             struct orr_node_list nodes)
 {
+    const struct orr_session *session = sketch->session;
     struct rated packed = {.node = ORR_NONE}, unpacked = {.node = ORR_NONE};
     int64_t most = INT64_MIN;
     for (uint32_t i = 0; i < nodes.count; i++) {
@@ -144,7 +168,8 @@ static uint32_t best_shared(const struct orr_session *session, const struct orr_
         if (may_fit(ask, node, free) && orr_place__fits_ask(session, ask, n)) {
             const struct rated one = {.node = n,
                                       .rank = node->rank,
-                                      .points = orr_place__points(session, ask, n),
+                                      .points = orr_place__points(session, ask, n) +
+                                                preferred_points(sketch, n),
                                       .free = free};
             packed = is_better(&one, &packed, true) ? one : packed;
             unpacked = is_better(&one, &unpacked, false) ? one : unpacked;
@@ -172,14 +197,16 @@ static void keep_like(struct orr_sketch *sketch, const struct rated *one)
 }
 
 /* What the node is worth; node ORR_NONE: it has no room. */
-static struct rated rate(const struct orr_session *session, const struct orr_ask *ask, uint32_t n)
+static struct rated rate(const struct orr_sketch *sketch, const struct orr_ask *ask, uint32_t n)
 {
+    const struct orr_session *session = sketch->session;
     const struct orr_snode *node = &session->nodes[n];
     struct rated one = {.node = ORR_NONE};
     if (orr_place__fits_ask(session, ask, n)) {
         one = (struct rated){.node = n,
                              .rank = node->rank,
-                             .points = orr_place__points(session, ask, n),
+                             .points =
+                                 orr_place__points(session, ask, n) + preferred_points(sketch, n),
                              .free = orr_place__free(node, ask)};
     }
     return one;
@@ -199,9 +226,10 @@ static struct rated look_at_all(struct orr_sketch *sketch, const struct orr_ask 
         if (!may_fit(ask, node, one.free)) {
             continue;
         }
-        one.points = orr_place__points_most(session, ask, node);
+        one.points =
+            orr_place__points_most(session, ask, node) + preferred_points(sketch, one.node);
         if (is_better(&one, &best, true)) {
-            one = rate(session, ask, one.node);
+            one = rate(sketch, ask, one.node);
         }
         if (one.node != ORR_NONE && is_better(&one, &best, true)) {
             const struct rated before = best;
@@ -236,7 +264,7 @@ static struct rated first_like(struct orr_sketch *sketch, const struct orr_ask *
         orr_sort(sketch->like, sketch->like_count, sizeof *sketch->like, by_rank, NULL);
     }
     while (one.node == ORR_NONE && sketch->like_next < sketch->like_count) {
-        one = rate(sketch->session, ask, sketch->like[sketch->like_next].node);
+        one = rate(sketch, ask, sketch->like[sketch->like_next].node);
         if (one.node == ORR_NONE || one.points < sketch->like_points) {
             one.node = ORR_NONE;
             sketch->like_next++;
@@ -248,7 +276,7 @@ static struct rated first_like(struct orr_sketch *sketch, const struct orr_ask *
 /* For a pod like the last one; node ORR_NONE: perhaps one that is worth less than those kept. */
 static struct rated best_again(struct orr_sketch *sketch, const struct orr_ask *ask)
 {
-    const struct rated last = rate(sketch->session, ask, sketch->last_node);
+    const struct rated last = rate(sketch, ask, sketch->last_node);
     const struct rated like = first_like(sketch, ask);
     if (like.node != ORR_NONE && (last.node == ORR_NONE || is_better(&like, &last, true))) {
         sketch->like_next++;
@@ -276,14 +304,15 @@ static uint32_t best_whole(struct orr_sketch *sketch, uint32_t ask_index,
     return best.node;
 }
 
-bool orr_sketch_place(struct orr_sketch *sketch, uint32_t index, bool evicted,
-                      struct orr_node_list nodes)
+/* False: it fits on none of the nodes. */
+static bool place(struct orr_sketch *sketch, uint32_t index, bool evicted,
+                  struct orr_node_list nodes)
 {
     struct orr_session *session = sketch->session;
     const struct orr_stask *task = &session->tasks[index];
     const struct orr_ask *ask = orr_task_ask(session, task);
     const uint32_t node = ask->kind == ORR_ASK_WHOLE ? best_whole(sketch, task->ask, nodes)
-                                                     : best_shared(session, ask, nodes);
+                                                     : best_shared(sketch, ask, nodes);
     struct orr_device_choice choice = {.pipeline = true};
     if (node == ORR_NONE ||
         (orr_ask_is_shared(ask) &&
@@ -297,4 +326,24 @@ bool orr_sketch_place(struct orr_sketch *sketch, uint32_t index, bool evicted,
     save_node(sketch, node);
     orr_session__book(session, node, ask, ORR_TASK_PIPELINED, choice.groups, ask->devices, 1);
     return true;
+}
+
+bool orr_sketch__place_set(const struct orr_allocation *attempt, uint32_t set,
+                           struct orr_node_list nodes)
+{
+    const struct orr_session *session = attempt->session;
+    struct orr_sketch *sketch = attempt->sketch;
+    const bool narrowed = nodes.nodes != sketch->open;
+    bool placed = true;
+    sketch->last_ask = narrowed ? ORR_NONE : sketch->last_ask;
+    for (uint32_t i = 0; placed && i < attempt->tasks.count; i++) {
+        const uint32_t task = attempt->tasks.tasks[i];
+        if (session->tasks[task].set == set) {
+            sketch->preferred = orr_place__preferred_by(session, &session->tasks[task]);
+            placed = place(sketch, task, attempt->evicted[task], nodes);
+        }
+    }
+    sketch->last_ask = narrowed ? ORR_NONE : sketch->last_ask;
+    sketch->preferred = NULL;
+    return placed;
 }

@@ -369,8 +369,9 @@ static bool *find_active_domains(const struct search *search)
     for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
         const struct orr_stask *active = &session->tasks[t];
         if (!orr_status_in(active->live.status, ORR_STATES_ACTIVE_ALLOCATED) ||
-            active->live.node == ORR_NONE || !belongs_to_search(search, t) ||
-            !orr_jobview_has(session, search->attempt->view, t)) {
+            active->live.node == ORR_NONE ||
+            (search->attempt->evicted != NULL && search->attempt->evicted[t]) ||
+            !belongs_to_search(search, t) || !orr_jobview_has(session, search->attempt->view, t)) {
             continue;
         }
         bool receives = false;
@@ -446,8 +447,9 @@ void orr_subsets_open(struct orr_allocation *attempt, uint32_t set, struct orr_n
     number_domains(&search);
     sum_tasks(&search);
     if (find_lowest_common(&search)) {
-        search.sums =
-            search.pods_only ? NULL : orr_domain_sums_of(session, search.topology, &search.max);
+        search.sums = search.pods_only ? NULL
+                                       : orr_domain_sums_of(session, search.topology, &search.max,
+                                                            attempt->sketch);
         search.ratio[search.lowest_common] = ratio_of(&search, search.lowest_common);
         if (fits(&search, search.lowest_common_level, search.lowest_common)) {
             find_candidates(&search);

@@ -35,15 +35,24 @@ bool orr_apart__is_simple(const struct orr_session *session, const struct orr_st
                    : task->live.status == ORR_TASK_PENDING || !orr_task_may_allocate(task, true));
 }
 
-/* Of jobs of one pod set without constraints that have their minimum, and whose tasks are all
- * active unless they are all alike. */
+bool orr_apart__is_constrained(const struct orr_session *session, uint32_t index)
+{
+    const struct orr_sjob *job = &session->jobs[index];
+    bool constrained = false;
+    for (uint32_t s = job->first_set; s < job->first_set + job->set_count; s++) {
+        constrained = constrained || session->sets[s].constraint.topology != NULL;
+    }
+    return constrained && session->rules.topology;
+}
+
+/* Of jobs of one pod set that have their minimum, and whose tasks are all active unless they are
+ * all alike. */
 static enum kind kind_of(const struct orr_session *session, const struct orr_apart *s,
                          uint32_t index)
 {
     const struct orr_sjob *job = &session->jobs[index];
     const struct orr_sset *sets = &session->sets[job->first_set];
-    if (job->set_count != 2 || !sets[1].is_pods || sets[0].constraint.topology != NULL ||
-        sets[1].constraint.topology != NULL || (int32_t)job->active < sets[1].min ||
+    if (job->set_count != 2 || !sets[1].is_pods || (int32_t)job->active < sets[1].min ||
         !session->queues[job->queue].usable || s->overfull[job->queue]) {
         return OTHER;
     }
@@ -120,6 +129,7 @@ static bool add_victims(const struct orr_session *session, struct orr_apart *s,
             s->slot_of[job] = s->victim_count;
             s->is_victim[job] = true;
             s->any_waits = s->any_waits || session->jobs[job].pending > 0;
+            s->any_constrained = s->any_constrained || orr_apart__is_constrained(session, job);
         }
         struct orr_apart_victim *victim = &s->victims[s->slot_of[job] - 1];
         orr_session_add_demand(session, orr_task_ask(session, &session->tasks[task]),
@@ -145,7 +155,7 @@ void orr_apart__forget(struct orr_victim_search *search)
         s->is_victim[s->victims[v].job] = false;
     }
     s->victim_count = s->task_count = s->taken_count = 0;
-    s->any_waits = false;
+    s->any_waits = s->any_constrained = false;
 }
 
 /* --- opening --- */

@@ -15,12 +15,13 @@ struct orr_apart_victim {
 };
 
 struct orr_dry_run;
-struct orr_apart {     /* of a search */
-    bool *overfull;    /* by queue: it or one above it holds more than its limit */
-    uint8_t *kind;     /* by job: enum kind, apart.c */
-    uint32_t *slot_of; /* by job: in `victims`, while it is one */
-    bool *is_victim;   /* by job: the same */
-    bool any_waits;    /* some victim has tasks that wait, so that it is in the lists too */
+struct orr_apart {        /* of a search */
+    bool *overfull;       /* by queue: it or one above it holds more than its limit */
+    uint8_t *kind;        /* by job: enum kind, apart.c */
+    uint32_t *slot_of;    /* by job: in `victims`, while it is one */
+    bool *is_victim;      /* by job: the same */
+    bool any_waits;       /* some victim has tasks that wait, so that it is in the lists too */
+    bool any_constrained; /* some victim has a constraint of topology */
     struct orr_apart_victim *victims;
     uint32_t victim_count;
     bool *is_lost;   /* by task */
@@ -44,6 +45,8 @@ struct orr_apart {     /* of a search */
 struct orr_apart *orr_apart__of(struct orr_victim_search *search);
 /* Of one that asks whole GPUs, none, or parts that cost the same on every device. */
 bool orr_apart__is_simple(const struct orr_session *session, const struct orr_stask *task);
+/* It must stay in a domain of a topology or prefers to. */
+bool orr_apart__is_constrained(const struct orr_session *session, uint32_t job);
 /* It is known what the job is given when it is served as a victim. */
 bool orr_apart__knows(const struct orr_session *session, struct orr_apart *s, uint32_t job);
 /* Of such a job: how many tasks once it lost so many, the rest of its gang or, if it has that, one

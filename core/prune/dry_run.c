@@ -6,10 +6,11 @@
  * The order is the literal one over the whole tree of queues, of what queues would hold. Where GPUs
  * decide on every node (victim_index.c) a task takes, of the nodes that are looked at and have room
  * for it, one where that is idle now before others, then the fullest, then the first by name. On
- * all other nodes, where devices are shared or something else may be short, it is sketched
- * (place_sketch.c): books and choices are the literal ones, on the nodes that a simulation opens. A
- * victim that comes back is held against the limits above it as the preemptor is: once that has its
- * place, a queue above both may hold too much for both.
+ * all other nodes, where devices are shared or something else may be short, and wherever somebody
+ * has to stay in a domain of a topology or prefers to, it is sketched (place_sketch.c): books and
+ * choices are the literal ones, on the nodes that a simulation opens. A victim that comes back is
+ * held against the limits above it as the preemptor is: once that has its place, a queue above both
+ * may hold too much for both.
  *
  * Where victims lose more than they are given back when they are served, the validator's units are
  * asked about that much first: whatever else is lost only leaves a queue less when a unit is taken.
@@ -30,8 +31,9 @@ struct seen {           /* a node that is looked at */
 };
 
 struct orr_dry_run {
-    bool possible;
-    struct orr_sketch *sketch; /* NULL: GPUs decide on every node */
+    bool by_counts;            /* GPUs decide on every node for all that have no topology */
+    bool by_sketch;            /* of the preemptor it is known what a sketch would do */
+    struct orr_sketch *sketch; /* of the scenario; NULL: GPUs are counted */
     uint32_t *nodes;           /* with a sketch: those that are open */
     uint32_t *roomy;           /* nodes with room before anything is tried */
     uint32_t roomy_count;
@@ -59,13 +61,22 @@ static bool is_sketched(const struct orr_session *session, uint32_t task)
             ask->request.v[ORR_SLOT_GPU] % ORR_MGPU == 0);
 }
 
+static bool has_one_pod_set(const struct orr_session *session, const struct orr_sjob *job)
+{
+    bool one = orr_prune__only_pod_set(session, job) != ORR_NONE;
+    for (uint32_t s = job->first_set; one && s < job->first_set + job->set_count; s++) {
+        one = session->sets[s].is_pods || session->sets[s].min == 1;
+    }
+    return one;
+}
+
 /* A sketch tells where its tasks go, and where others go before. */
 static bool may_be_sketched(const struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
     bool may = session->v017 == NULL && session->numa == NULL &&
                (session->hooks == NULL || session->hooks->node_score == NULL) &&
-               orr_flat__only_pod_set(session, &session->jobs[search->job]) != ORR_NONE;
+               has_one_pod_set(session, &session->jobs[search->job]);
     for (uint32_t i = 0; may && i < search->tasks.count; i++) {
         const uint32_t t = search->tasks.tasks[i];
         may = session->tasks[t].live.status == ORR_TASK_PENDING &&
@@ -84,14 +95,12 @@ static struct orr_dry_run *open_run(struct orr_victim_search *search)
     struct orr_session *session = search->session;
     struct orr_arena *memory = &search->memory;
     struct orr_dry_run *run = orr_arena_alloc(memory, 1, sizeof *run);
-    const bool counts =
-        orr_victim_index_now(session)->odd_nodes == 0 && orr_flat__is_preemptor(search);
-    run->possible = orr_flat__rules_allow(session) && (counts || may_be_sketched(search));
-    if (run->possible && !counts) {
-        run->sketch = &session->victim_index->sketch;
+    const bool allowed = orr_flat__rules_allow(session);
+    run->by_counts =
+        allowed && orr_victim_index_now(session)->odd_nodes == 0 && orr_flat__is_preemptor(search);
+    run->by_sketch = allowed && may_be_sketched(search);
+    if (run->by_counts || run->by_sketch) {
         run->nodes = orr_arena_take(memory, session->node_count, sizeof *run->nodes);
-    }
-    if (run->possible) {
         uint32_t most = search->tasks.count;
         for (uint32_t j = 0; j < session->job_count; j++) {
             const uint32_t tasks = session->jobs[j].task_count;
@@ -138,6 +147,7 @@ static bool open_sketch(const struct orr_victim_search *search)
     const struct orr_apart *s = search->refuter.apart;
     struct orr_dry_run *run = s->run;
     bool known = true;
+    run->sketch = &session->victim_index->sketch;
     orr_sketch_start(run->sketch, session);
     for (uint32_t n = 0; n < session->node_count; n++) {
         if (search->feasible[n]) {
@@ -161,8 +171,8 @@ static bool open_nodes(const struct orr_victim_search *search)
     const struct orr_apart *s = search->refuter.apart;
     struct orr_dry_run *run = s->run;
     bool state = true;
-    if (run->sketch != NULL) {
-        return open_sketch(search);
+    if (!run->by_counts || s->any_constrained) {
+        return run->by_sketch && open_sketch(search);
     }
     for (uint32_t i = 0; i < run->roomy_count; i++) {
         if (search->feasible[run->roomy[i]]) {
@@ -188,6 +198,7 @@ static void close_nodes(struct orr_dry_run *run)
     if (run->sketch != NULL) {
         orr_sketch_rollback(run->sketch, 0);
     }
+    run->sketch = NULL;
     run->open_count = 0;
 }
 
@@ -228,30 +239,18 @@ static bool place_task(struct orr_dry_run *run, const struct orr_session *sessio
     return true;
 }
 
-static bool sketch_tasks(const struct orr_apart *s, const uint32_t *tasks, uint32_t count)
-{
-    struct orr_dry_run *run = s->run;
-    const struct orr_node_list open = {.nodes = run->nodes, .count = run->open_count};
-    const size_t before = run->sketch->count;
-    bool placed = true;
-    for (uint32_t i = 0; placed && i < count; i++) {
-        placed = orr_sketch_place(run->sketch, tasks[i], s->is_lost[tasks[i]], open);
-    }
-    if (!placed) {
-        orr_sketch_rollback(run->sketch, before);
-    }
-    return placed;
-}
-
 /* All or none. */
-static bool place_tasks(const struct orr_victim_search *search, const uint32_t *tasks,
-                        uint32_t count)
+static bool place_tasks(const struct orr_victim_search *search, struct orr_jobview view,
+                        uint32_t *tasks, uint32_t count)
 {
     const struct orr_session *session = search->session;
-    struct orr_dry_run *run = search->refuter.apart->run;
+    const struct orr_apart *s = search->refuter.apart;
+    struct orr_dry_run *run = s->run;
     bool placed = true;
     if (run->sketch != NULL) {
-        return sketch_tasks(search->refuter.apart, tasks, count);
+        return orr_sketch_job(
+            run->sketch, view, (struct orr_task_list){.tasks = tasks, .count = count}, s->is_lost,
+            (struct orr_node_list){.nodes = run->nodes, .count = run->open_count});
     }
     run->taken_count = 0;
     for (uint32_t i = 0; placed && i < count; i++) {
@@ -334,8 +333,8 @@ static enum orr_outcome serve(struct orr_victim_search *search, const struct orr
     bool placed = false;
     for (; left > 0 && orr_order_pop(order, &view); left--) {
         if (view.job == search->job) {
-            placed =
-                !is_over_capacity(search) && place_tasks(search, search->tasks.tasks, search->k);
+            placed = !is_over_capacity(search) &&
+                     place_tasks(search, search->view, search->tasks.tasks, search->k);
             if (!placed) {
                 return ORR_OUTCOME_NOT_PLACED;
             }
@@ -349,7 +348,7 @@ static enum orr_outcome serve(struct orr_victim_search *search, const struct orr
         struct orr_apart_victim *victim = &s->victims[s->slot_of[view.job] - 1];
         const bool back =
             !passes_limit(search, session->jobs[victim->job].queue, &victim->demand) &&
-            place_tasks(search, &s->tasks[victim->due_at], victim->due);
+            place_tasks(search, view, &s->tasks[victim->due_at], victim->due);
         if (all_must && (!back || victim->due < victim->lost)) {
             return ORR_OUTCOME_NOT_PLACED;
         }
@@ -400,7 +399,7 @@ enum orr_outcome orr_victim__run_dry(struct orr_victim_search *search,
         s->run = open_run(search);
     }
     enum orr_outcome outcome = ORR_OUTCOME_SOLVED;
-    if (!s->run->possible) {
+    if (!s->run->by_counts && !s->run->by_sketch) {
         return outcome;
     }
     if (open_nodes(search)) {

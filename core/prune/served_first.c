@@ -17,10 +17,10 @@
  * So of each queue it is at most the overhang or, once all had their turn, what they are not due,
  * and never more than was lost.
  * 3. Who finds no place. Let no task of a victim ask more of anything than any of the preemptor's,
- * nor have it more tasks. If it finds no place in its turn, neither does the preemptor, as its
- * tasks would have taken the places of the preemptor's. Nor is a place lacking, where GPUs alone
- * decide, for tasks of one GPU, or if all of a scenario's find places whatever the order
- * (histogram.c). Of other victims everything counts as lost.
+ * nor have it more tasks, nor a constraint of topology. If it finds no place in its turn, neither
+ * does the preemptor, as its tasks would have taken the places of the preemptor's. Nor is a place
+ * lacking, where GPUs alone decide, for tasks of one GPU, or if all of a scenario's find places
+ * whatever the order (histogram.c). Of other victims everything counts as lost.
  *
  * So the preemptor finds what is free now and at most these sums, in milli-GPU, parts of devices
  * included. Portions have to be exact on every size of device.
@@ -300,7 +300,7 @@ static bool is_small(const struct orr_victim_search *search, uint32_t index, uin
     for (uint32_t slot = 0; small && slot < session->slot_count; slot++) {
         small = one->request.v[slot] <= least[slot];
     }
-    return small || asks_one_each(session, job);
+    return (small || asks_one_each(session, job)) && !orr_apart__is_constrained(session, index);
 }
 
 /* Of a job that lost so many tasks, all that counts. Only elastic jobs are not due everything, and
@@ -368,7 +368,7 @@ static bool all_find_places(const struct orr_victim_search *search, struct orr_g
     const struct orr_victim_index *all = session->victim_index;
     const struct orr_apart *s = search->refuter.apart;
     struct orr_room_histogram rooms = {.some = 0}, tasks = {.some = 0};
-    bool whole = all->odd_nodes == 0 && all->most_idle <= 0;
+    bool whole = all->odd_nodes == 0 && all->most_idle <= 0 && !s->any_constrained;
     for (uint32_t i = 0; whole && i < s->taken_count; i++) {
         const struct orr_stask *task = &session->tasks[s->taken[i]];
         whole = orr_flat__asks_whole_gpus(session, orr_task_ask(session, task));

@@ -44,21 +44,29 @@ struct orr_sketch {
      * may have been as good as the best that was there then, `like_points` and `like_free`. */
     uint32_t last_ask, last_node;
     uint64_t changes, last_change;
+    const uint32_t *open;                  /* the nodes given, of which pods may have a part */
+    const struct orr_preferred *preferred; /* by the pods that are placed now; NULL: nothing */
     int64_t like_free;
     int32_t like_points;
     struct orr_sketch_like {
         uint32_t node, rank;
     } * like;
     size_t like_count, like_next, like_capacity;
+    /* Nodes in the order in which their books changed, also back; each start is a run of its own.
+     */
+    uint32_t *touched;
+    size_t touched_count, touched_capacity;
+    uint64_t run;
 };
 void orr_sketch_start(struct orr_sketch *sketch, struct orr_session *session);
 /* The task, which is active on a node, is being released from now on. */
 void orr_sketch_evict(struct orr_sketch *sketch, uint32_t task);
-/* Pipelines a task of whole GPUs or parts of them on the best of the nodes, as a simulation would;
- * one that was evicted may come back as if it had not been. False: it fits on none. From the first
- * of them to orr_sketch_start the list is the same. */
-bool orr_sketch_place(struct orr_sketch *sketch, uint32_t task, bool evicted,
-                      struct orr_node_list nodes);
+/* Pipelines these tasks of the job, each of whole GPUs or parts of them, on the best of the nodes,
+ * as an attempt of a simulation would, within domains of topologies; those that are `evicted`, by
+ * task, may come back as if they had not been. False: nothing is changed. From the first job to
+ * orr_sketch_start the list is the same. */
+bool orr_sketch_job(struct orr_sketch *sketch, struct orr_jobview view, struct orr_task_list tasks,
+                    const bool *evicted, struct orr_node_list nodes);
 /* Takes back all that was done since `count` was this. */
 void orr_sketch_rollback(struct orr_sketch *sketch, size_t count);
 void orr_sketch_release(struct orr_sketch *sketch);
