@@ -21,6 +21,9 @@ uint32_t orr_prune__only_pod_set(const struct orr_session *session, const struct
 bool orr_victim__failed_before(struct orr_victim_search *search);
 void orr_victim__note_failure(struct orr_victim_search *search);
 
+/* gang.c: how the probe of all tasks would end, once one task can be had; SOLVED: it may. */
+enum orr_outcome orr_victim__refute_gang(struct orr_victim_search *search);
+
 /* limit.c: asked of a search of consolidation or reclaim. */
 bool orr_victim__over_limit(const struct orr_victim_search *search);
 

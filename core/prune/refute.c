@@ -81,6 +81,20 @@ bool orr_refute__generator(const struct orr_victim_search *search)
            !search->session->rules.prune.verify;
 }
 
+bool orr_refute__gang(struct orr_victim_search *search)
+{
+    if (search->refuter.all_tried || !orr_prune__is_on(search, ORR_PRUNER_GANG)) {
+        return false;
+    }
+    const enum orr_outcome outcome = orr_victim__refute_gang(search);
+    search->refuter.level = ORR_REFUTE_SEARCH;
+    if (!orr_prune__refutes(search, ORR_PRUNER_GANG, outcome != ORR_OUTCOME_SOLVED)) {
+        return false;
+    }
+    orr_victim__raise_outcome(search, outcome);
+    return true;
+}
+
 enum orr_outcome orr_victim_refute_class(struct orr_session *session, enum orr_action action,
                                          uint32_t job, const struct orr_ask *first,
                                          const struct orr_demand *demand)
@@ -197,9 +211,9 @@ static bool cannot_regain(struct orr_victim_search *search, uint32_t from, uint3
 bool orr_refute__state(struct orr_victim_search *search)
 {
     enter(search, ORR_REFUTE_STATE);
-    if (search->refuter.not_on_one_node && search->potential.count > 0) {
-        orr_victim__raise_outcome(search, ORR_OUTCOME_NOT_PLACED);
-    }
+    search->refuter.tried_on_one_node =
+        search->refuter.tried_on_one_node ||
+        (search->refuter.not_on_one_node && search->potential.count > 0);
     /* What single nodes' victims leave is asked of each scenario: there are few. */
     return (search->generator == ORR_MULTI_NODE_GANG && state_lacks_domain(search)) ||
            state_lacks_places(search) ||
@@ -317,6 +331,9 @@ void orr_refute__search_ended(struct orr_victim_search *search, enum orr_search_
     } else if (result == ORR_SEARCH_FAILED) {
         if (search->candidate_count == 0 && !search->refuter.no_search) {
             search->outcome = ORR_OUTCOME_NO_CANDIDATES;
+        }
+        if (search->refuter.tried_on_one_node) {
+            orr_victim__raise_outcome(search, ORR_OUTCOME_NOT_PLACED);
         }
         orr_victim__note_failure(search);
     }

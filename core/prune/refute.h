@@ -29,11 +29,12 @@ struct orr_given_back;
 struct orr_places;
 struct orr_domains;
 struct orr_losses;
-struct orr_refuter {      /* of a search; private to prune/ */
-    bool all_tried;       /* scenarios are counted, or nothing is pruned: none is left out */
-    bool no_search;       /* `reached` was known before any candidate was looked for */
-    bool simulated;       /* a scenario was */
-    bool not_on_one_node; /* no scenario of a single node's victims works, for any prefix */
+struct orr_refuter {        /* of a search; private to prune/ */
+    bool all_tried;         /* scenarios are counted, or nothing is pruned: none is left out */
+    bool no_search;         /* `reached` was known before any candidate was looked for */
+    bool simulated;         /* a scenario was */
+    bool not_on_one_node;   /* no scenario of a single node's victims works, for any prefix; */
+    bool tried_on_one_node; /* there would have been one */
     bool apart_known;
     uint32_t same_nodes;         /* so many of the window are as they were in the last state, */
     uint32_t windows_from;       /* whose first one had so many nodes */
@@ -55,6 +56,8 @@ struct orr_refuter {      /* of a search; private to prune/ */
  * is to be left out. */
 bool orr_refute__search(struct orr_victim_search *search, bool all_tried);
 bool orr_refute__generator(const struct orr_victim_search *search);
+/* Of a preemptor of several tasks, of which the generator has found a place for one. */
+bool orr_refute__gang(struct orr_victim_search *search);
 /* A probe begins: its view is made, nothing is evicted. */
 void orr_refute__start_probe(struct orr_victim_search *search);
 /* The potential victims so far, whatever part of them is tried. */

@@ -53,6 +53,16 @@ static bool any_recorded(const struct orr_victim_search *search, const struct or
     return false;
 }
 
+void orr_victim__accumulate(struct orr_victim_search *search, uint32_t task)
+{
+    const struct orr_stask *of = &search->session->tasks[task];
+    struct orr_victim victim = {
+        .task = task, .group = search->steps, .node = of->live.node, .job = of->job};
+    victim.before =
+        orr_victim__add_capacity(search, &victim, orr_victim__freed(search->session, task));
+    orr_victims_push(&search->potential, &victim);
+}
+
 /* Takes the next part of the next victim. Part of a job that is recorded already brings nothing
  * new: the rest of the job goes back and the next one is taken. False: there are none left. */
 bool orr_victim__step(struct orr_victim_search *search, struct orr_order *order)
@@ -75,14 +85,7 @@ bool orr_victim__step(struct orr_victim_search *search, struct orr_order *order)
         const bool known = any_recorded(search, &tasks);
         if (!known) {
             for (uint32_t i = 0; i < tasks.count; i++) {
-                struct orr_victim victim = {.task = tasks.tasks[i],
-                                            .group = search->steps,
-                                            .node =
-                                                search->session->tasks[tasks.tasks[i]].live.node,
-                                            .job = view.job};
-                victim.before = orr_victim__add_capacity(
-                    search, &victim, orr_victim__freed(search->session, victim.task));
-                orr_victims_push(&search->potential, &victim);
+                orr_victim__accumulate(search, tasks.tasks[i]);
             }
             search->steps++;
             stepped = true;

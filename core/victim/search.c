@@ -107,9 +107,8 @@ static void make_first_view(struct orr_victim_search *search)
     make_view(search, 1);
 }
 
-static bool probe(struct orr_victim_search *search, uint32_t k)
+void orr_victim__start_probe(struct orr_victim_search *search, uint32_t k)
 {
-    struct orr_order order = {0};
     orr_arena_reset(&search->arena);
     make_view(search, k);
     orr_refute__start_probe(search);
@@ -119,6 +118,12 @@ static bool probe(struct orr_victim_search *search, uint32_t k)
     }
     search->potential.count = 0;
     search->steps = 0;
+}
+
+static bool probe(struct orr_victim_search *search, uint32_t k)
+{
+    struct orr_order order = {0};
+    orr_victim__start_probe(search, k);
     bool solved = false;
     do {
         const bool passes = orr_victim__passes_filters(search);
@@ -240,9 +245,16 @@ static void promote_next(struct orr_victim_search *search)
     }
 }
 
+/* How far a search gets is the matter of its probes of all tasks, or of the first one where not
+ * even one task can be had. */
 static bool probe_and_take_back(struct orr_victim_search *search, uint32_t k, uint32_t checkpoint)
 {
-    if (!probe(search, k)) {
+    const uint8_t outcome = search->outcome;
+    const bool solved = probe(search, k);
+    if (k < search->tasks.count && (solved || k > 1)) {
+        search->outcome = outcome;
+    }
+    if (!solved) {
         return false;
     }
     orr_session_rollback(search->session, checkpoint);
@@ -250,7 +262,7 @@ static bool probe_and_take_back(struct orr_victim_search *search, uint32_t k, ui
     return true;
 }
 
-/* The largest prefix that can be had: doubling, then halving between. */
+/* The largest prefix that can be had: doubling, then halving between. 0 too if all will not. */
 static uint32_t largest_prefix(struct orr_victim_search *search, uint32_t checkpoint)
 {
     const uint32_t all = search->tasks.count;
@@ -264,6 +276,9 @@ static uint32_t largest_prefix(struct orr_victim_search *search, uint32_t checkp
         good = k;
         if (k == all) {
             return all;
+        }
+        if (k == 1 && orr_refute__gang(search)) {
+            return 0;
         }
     }
     while (good > 0 && bad - good > 1) {

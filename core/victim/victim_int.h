@@ -167,6 +167,8 @@ int orr_victim__compare_age(const struct orr_session *session, uint32_t a, uint3
 
 /* accumulate.c: growing the set of victims, and which sets are worth a simulation. */
 struct orr_order;
+/* The task is one more of the step's potential victims. */
+void orr_victim__accumulate(struct orr_victim_search *search, uint32_t task);
 /* order: of possible victims; all 0 before the first step of a probe. */
 bool orr_victim__step(struct orr_victim_search *search, struct orr_order *order);
 bool orr_victim__passes_filters(const struct orr_victim_search *search);
@@ -216,6 +218,8 @@ bool orr_victim__try_state(struct orr_victim_search *search);
  * `potential` say which of them belong together. */
 bool orr_victim__simulate(struct orr_victim_search *search, const struct orr_victims *potential);
 
+/* search.c: the preemptor's first k tasks, no potential victims. */
+void orr_victim__start_probe(struct orr_victim_search *search, uint32_t k);
 /* search.c: what a success, still in the statement, leaves for the next probe. */
 void orr_victim__stage_recorded(struct orr_victim_search *search,
                                 const struct orr_victims *potential);

@@ -19,6 +19,7 @@ ORR_API_BEGIN
     X(FAILED_BEFORE, "failed-before",                                                              \
       "the search failed before, and all that it would read is as it was")                         \
     X(LIMIT, "limit", "the preemptor's queue would pass its limit whoever is a victim")            \
+    X(GANG, "gang", "one of the preemptor's tasks can be had, but not all, whoever is a victim")   \
     X(PLACES, "places", "whoever is moved, there are fewer places than tasks that need one")       \
     X(DOMAINS, "domains",                                                                          \
       "no domain the preemptor must stay within has places for it, whoever is a victim")           \
