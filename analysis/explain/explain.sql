@@ -162,6 +162,13 @@ LEFT JOIN job AS f ON f.id = e.for_job
 LEFT JOIN queue AS q ON q.id = f.queue
 WHERE e.rowid = ?1;
 
+-- name: suspension
+SELECT k.name, q.name
+FROM suspension AS s
+LEFT JOIN job AS k ON k.id = s.for_job
+LEFT JOIN queue AS q ON q.id = k.queue
+WHERE s.rowid = ?1;
+
 -- name: events
 SELECT at_ms, what, id
 FROM (
@@ -186,6 +193,15 @@ FROM (
   SELECT at_ms, 3, 'evicted', rowid
   FROM eviction
   WHERE job = ?1
+  UNION ALL
+  SELECT from_ms, 7, 'suspended', rowid
+  FROM suspension
+  WHERE job = ?1
+  UNION ALL
+  SELECT s.to_ms, 2, 'resumed', s.rowid
+  FROM suspension AS s
+  WHERE s.job = ?1 AND s.to_ms < (SELECT coalesce(end_ms, 9e18) FROM job WHERE id = ?1)
+    AND NOT EXISTS (SELECT 1 FROM eviction WHERE job = ?1 AND whole AND at_ms = s.to_ms)
   UNION ALL
   SELECT at_ms, 4, 'waits', rowid
   FROM reason_change

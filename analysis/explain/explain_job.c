@@ -33,7 +33,8 @@ struct eviction {
 
 struct event { /* what happened to the job, at a time */
     orr_ms at_ms;
-    const char *what; /* submitted, eligible, started, grew, evicted, waits, left, ended */
+    /* submitted, eligible, started, grew, evicted, suspended, resumed, waits, left, ended */
+    const char *what;
     struct start start;
     struct eviction eviction;
     struct explain_reason reason;
@@ -118,6 +119,15 @@ static void read_eviction(struct orr_results *in, int64_t id, struct eviction *e
     }
 }
 
+static void read_suspension(struct orr_results *in, int64_t id, struct eviction *eviction)
+{
+    sqlite3_stmt *row = orr_explain__query(in, orr_explain_sql__suspension, &id, 1);
+    while (orr_results_step(in, row)) {
+        *eviction = (struct eviction){.for_job = orr_explain__text(in, row, 0),
+                                      .for_queue = orr_results_queue(in, row, 1)};
+    }
+}
+
 static void read_reason(struct orr_results *in, int64_t id, struct explain_reason *reason)
 {
     sqlite3_stmt *row = orr_explain__query(in, orr_explain_sql__reason, &id, 1);
@@ -147,6 +157,8 @@ static void read_events(struct orr_results *in, struct story *story)
         } else if (strcmp(event->what, "evicted") == 0) {
             read_eviction(in, id, &event->eviction);
             lost = event->eviction.whole ? 0 : lost + event->eviction.pods;
+        } else if (strcmp(event->what, "suspended") == 0) {
+            read_suspension(in, id, &event->eviction);
         } else if (strcmp(event->what, "waits") == 0) {
             read_reason(in, id, &event->reason);
         }
@@ -327,6 +339,15 @@ static void say_eviction(const struct eviction *e, FILE *out)
     }
 }
 
+static void say_suspension(const struct eviction *e, FILE *out)
+{
+    (void)fputs("is suspended: it keeps its place, and gives its CPUs", out);
+    if (e->for_job != NULL) {
+        (void)fprintf(out, " to job %s of %s", e->for_job,
+                      e->for_queue != NULL ? e->for_queue : "?");
+    }
+}
+
 static void say_event(const struct event *event, FILE *out)
 {
     if (strcmp(event->what, "submitted") == 0) {
@@ -340,6 +361,10 @@ static void say_event(const struct event *event, FILE *out)
         say_grown(&event->start, out);
     } else if (strcmp(event->what, "evicted") == 0) {
         say_eviction(&event->eviction, out);
+    } else if (strcmp(event->what, "suspended") == 0) {
+        say_suspension(&event->eviction, out);
+    } else if (strcmp(event->what, "resumed") == 0) {
+        (void)fputs("goes on where it was", out);
     } else if (strcmp(event->what, "waits") == 0) {
         (void)fputs("waits: ", out);
         orr_explain__say_reason(&event->reason, out);
@@ -517,6 +542,9 @@ static void json_events(const struct story *story, struct orr_json *json)
             json_nodes(&event->start, json);
         } else if (strcmp(event->what, "evicted") == 0) {
             json_eviction(&event->eviction, json);
+        } else if (strcmp(event->what, "suspended") == 0) {
+            orr_json_text(json, "for_job", event->eviction.for_job);
+            orr_json_text(json, "for_queue", event->eviction.for_queue);
         } else if (strcmp(event->what, "waits") == 0) {
             orr_explain__json_reason(&event->reason, json);
         }

@@ -297,6 +297,10 @@ const struct orr_metric_def orr_metric_table[] = {
      "all", "evictions of whole jobs by GPU time held, of the run"},
     {"ping_pong_evictions", "evictions", LESS, 0, "evictions soon after another", "all",
      "of a whole job within 1 h of its last one, of the run"},
+    {"suspensions", "suspensions", LESS, 0, "suspensions", "all, where jobs are suspended",
+     "of jobs that keep all they hold but their CPU (table suspension), of the run"},
+    {"suspended_h", "h", LESS, 0, "hours that jobs were suspended", "all, where jobs are suspended",
+     "sum over these suspensions, to the end of the run where they last, of the run"},
     {"lost_gpu_h", "GPU-h", LESS, HEADLINE | SAID | CARD, "GPU-hours lost",
      "all, queue, shard, cause", "held for work that was lost, or in a grace, of the run"},
     {"checkpoint_gpu_h", "GPU-h", LESS, 0, "GPU-hours writing checkpoints", "all",
@@ -304,8 +308,8 @@ const struct orr_metric_def orr_metric_table[] = {
     {"restart_gpu_h", "GPU-h", LESS, 0, "GPU-hours starting again", "all",
      "held while jobs started again, of the run"},
     {"gang_wait_gpu_h", "GPU-h", LESS, 0, "GPU-hours waiting for a gang", "all",
-     "held by pods of gangs that were not complete yet, of jobs that were not bound yet, or until "
-     "their round ended, of the run"},
+     "held by pods of gangs that were not complete yet, of jobs that were not bound yet, until "
+     "their round ended, or while they were suspended, of the run"},
     {"slow_gpu_h", "GPU-h", LESS, 0, "GPU-hours taken by slow rates",
      "all, where jobs have profiles or share devices",
      "useful GPU time that rates below the best took away: spread, links, neighbours"},

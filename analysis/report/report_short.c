@@ -295,6 +295,19 @@ static void most_taken_from(struct orr_results *in, FILE *out)
     }
 }
 
+/* Suspended jobs keep all they did: they cost nothing but time. */
+static void say_suspensions(struct orr_results *in, FILE *out)
+{
+    const double suspensions = orr_report__metric(in, "suspensions");
+    char number[40];
+    if (suspensions > 0) {
+        (void)fprintf(out, "%s suspended, for ",
+                      orr_report__count(suspensions, "time a job was", "times jobs were", number));
+        (void)fprintf(out, "%s hours together; they kept their GPUs and work. ",
+                      orr_report__number(orr_report__metric(in, "suspended_h"), number));
+    }
+}
+
 static void answer_evictions(struct orr_results *in, FILE *out)
 {
     const double lost = orr_report__metric(in, "lost_gpu_h");
@@ -303,6 +316,7 @@ static void answer_evictions(struct orr_results *in, FILE *out)
     const int64_t cut = orr_results_int(in, orr_report_sql__cut_short, 0);
     const double held = (double)orr_results_int(in, orr_report_sql__used_gpu_h, 0);
     char number[40];
+    say_suspensions(in, out);
     if (cut == 0 && !(lost > 0) && orr_results_int(in, orr_report_sql__evictions, 0) == 0) {
         (void)fputs("Nothing was evicted, and no node failed under a job. ", out);
         return;

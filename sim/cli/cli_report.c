@@ -249,6 +249,10 @@ void orr_report_json(const struct orr_report *r, FILE *out)
     }
     json_outside(&json, s);
     json_count(&json, "evictions", (int64_t)s->evictions);
+    if (s->suspensions > 0) {
+        json_count(&json, "suspensions", (int64_t)s->suspensions);
+        json_metric(&json, "suspended_h", s->suspended_h);
+    }
     if (s->impatient) {
         json_count(&json, "gave_up", (int64_t)s->waits.gave_up);
     }
@@ -608,6 +612,10 @@ void orr_report_text(const struct orr_report *r, FILE *out)
     if (s->evictions > 0) {
         (void)fprintf(out, "evictions   %llu, %s GPU-h lost\n", (unsigned long long)s->evictions,
                       gpu_hours(s->lost_gpu_h, a));
+    }
+    if (s->suspensions > 0) {
+        (void)fprintf(out, "suspensions %llu, %s h; who is suspended keeps its GPUs and memory\n",
+                      (unsigned long long)s->suspensions, gpu_hours(s->suspended_h, a));
     }
     if (s->latent) {
         char name[64];

@@ -96,6 +96,10 @@ static void emit_all(const struct orr_emitter *to, const struct orr_summary *s)
     orr_metric__emit(to, "evictions", (double)s->evictions, s->jobs);
     orr_metric__emit(to, "partial_evictions", (double)s->partial_evictions, s->jobs);
     orr_metric__emit(to, "wasted_evictions", (double)s->wasted_evictions, s->evictions);
+    if (s->suspensions > 0) {
+        orr_metric__emit(to, "suspensions", (double)s->suspensions, s->jobs);
+        orr_metric__emit(to, "suspended_h", s->suspended_h, s->suspensions);
+    }
     orr_metric__emit(to, "lost_gpu_h", s->lost_gpu_h, s->evictions);
     orr_metric__emit(to, "checkpoint_gpu_h", s->checkpoint_gpu_h, s->jobs);
     orr_metric__emit(to, "restart_gpu_h", s->restart_gpu_h, s->evictions);

@@ -182,6 +182,12 @@ static void sum_lost(const struct orr_world *world, const struct orr_run *run,
         summary->slow_gpu_h += (double)time->slow / MGPU_MS_PER_GPU_H;
         summary->idle_gpu_h += (double)time->idle / MGPU_MS_PER_GPU_H;
     }
+    for (uint32_t i = 0; i < run->suspension_count; i++) {
+        const struct orr_suspension *s = &run->suspensions[i];
+        const orr_ms to = s->to_ms == ORR_MS_NEVER ? run->end_ms : s->to_ms;
+        summary->suspensions++;
+        summary->suspended_h += (double)(to - s->from_ms) / 3.6e6;
+    }
     for (uint32_t i = 0; i < run->eviction_count; i++) {
         const struct orr_eviction *e = &run->evictions[i];
         const struct orr_job_spec *spec = &world->specs[e->job];

@@ -167,6 +167,8 @@ INSERT INTO made
 SELECT 'evictions', 'all', '', total(whole), (SELECT count(*) FROM job) FROM eviction
 UNION ALL SELECT 'partial_evictions', 'all', '', total(NOT whole), (SELECT count(*) FROM job) FROM eviction
 UNION ALL SELECT 'wasted_evictions', 'all', '', total(for_job IS NOT NULL AND NOT used), total(whole) FROM eviction
+UNION ALL SELECT 'suspensions', 'all', '', n, (SELECT count(*) FROM job) FROM (SELECT count(*) AS n FROM suspension) WHERE n > 0
+UNION ALL SELECT 'suspended_h', 'all', '', h, n FROM (SELECT count(*) AS n, sum(coalesce(to_ms, (SELECT end_ms FROM run)) - from_ms) / 3.6e6 AS h FROM suspension) WHERE n > 0
 UNION ALL SELECT 'lost_gpu_h', 'all', '', total(lost) / 3.6e9, total(evictions) FROM lost
 UNION ALL SELECT 'checkpoint_gpu_h', 'all', '', total(checkpoint) / 3.6e9, (SELECT count(*) FROM job) FROM job_time
 UNION ALL SELECT 'slow_gpu_h', 'all', '', (SELECT total(slow) FROM job_time) / 3.6e9, (SELECT count(*) FROM job)
@@ -596,7 +598,7 @@ WITH e AS (
   JOIN shard_queue AS l ON l.queue = j.queue JOIN shard AS s ON s.id = l.shard WHERE e.work_ms > 0
 ),
 f(form, rho) AS (
-  SELECT 'quota', jct_ms / (work_ms * max(1.0, mgpu / 1000.0 / CASE WHEN quota < 0 THEN gpus ELSE quota END)) FROM e WHERE quota <> 0
+  SELECT 'quota', jct_ms / (work_ms * max(1.0, mgpu / 1000.0 / CASE WHEN quota < 0 THEN gpus ELSE quota END)) FROM e WHERE quota > 0 OR (quota < 0 AND gpus > 0)
   UNION ALL SELECT 'themis', jct_ms / (work_ms * max(1.0, around / gpus)) FROM e WHERE gpus > 0
   UNION ALL SELECT 'shockwave', jct_ms / (work_ms * max(1.0, jobs / gpus)) FROM e WHERE gpus > 0
 )

@@ -1089,4 +1089,18 @@ Y
     has "mgpu = 1000 FROM fair_share WHERE at_ms = 61000"
 }
 
+# Backfill looked at a job of two kinds of pods before anything had run, and read what nothing held (613006).
+case_backfill_of_kinds_first() {
+    mkdir 0
+    cat >0/s.yaml <<'Y'
+cluster: {pools: {a: {nodes: 1, gpus: 2, cpu: 8}}}
+templates: {t: {roles: {x: {pods: 1, gpus_per_pod: 1}, y: {pods: 1, cpu: 2}}}}
+workload: [{name: w, trace: t.csv}]
+policy: {name: slurm, params: {SchedulerParameters: "sched_interval=-1,bf_interval=2"}}
+Y
+    printf 'job,submit_s,run_s,template\nj,0,10,t\n' >0/t.csv
+    right 0
+    has "count(*) = 1 FROM job WHERE state = 3"
+}
+
 "case_$2"

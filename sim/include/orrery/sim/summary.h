@@ -239,6 +239,8 @@ struct orr_summary {
     struct orr_extents extents;
     struct orr_speeds speeds;
     uint64_t evictions;                           /* of whole jobs */
+    uint64_t suspensions;                         /* of jobs; 0: the next is nothing either */
+    double suspended_h;                           /* job-hours */
     uint64_t partial_evictions, wasted_evictions; /* of some pods; made for a job in vain */
     struct orr_finish finish;
     struct orr_ftf ftf[ORR_FTF_COUNT];
