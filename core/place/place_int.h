@@ -24,6 +24,7 @@ struct orr_place_memory { /* of a session; each thing behind a pointer is one pi
     struct orr_domain_sums **domain_sums;
     uint32_t domain_sum_count, domain_sum_capacity;
     uint64_t questions;                  /* to either so far */
+    uint64_t sketch_runs;                /* of all sketches of the session */
     struct orr_spread_index *spreads[2]; /* of CPU, of GPUs */
 };
 
@@ -186,8 +187,8 @@ struct orr_domain_sums { /* what domains have left for tasks of which `max` is t
     struct orr_vec max;
     uint32_t node_count;
     uint64_t seen, asked_at;
-    uint64_t sketch_run;   /* the last one in which they were asked for, */
-    size_t sketch_touched; /* and what they know of its nodes */
+    uint64_t sketch_run;   /* of the sketch that asked last, */
+    size_t sketch_touched; /* and how many of its `touched` are in the sums */
     /* Column 0: how many such tasks fit; then what is free of each slot that `max` asks for. */
     uint32_t columns, slots[ORR_SLOTS_MAX + 1];
     int64_t *on_node, *of_domain; /* by row, column; domains level by level after the root, 0 */

@@ -3,8 +3,8 @@
  *
  * The same books, devices and scores as in an attempt, for sessions where the placement packs GPUs
  * and no zones, nominations or plugins have a say. Sets and domains of topologies are those of an
- * attempt (place_job.c). What is left out is what a
- * statement does beside: states of tasks, sums of queues, indexes of nodes, explanations. */
+ * attempt (place_job.c). What is left out is what a statement does beside: states of tasks, sums of
+ * queues, indexes of nodes, explanations. */
 #include <orrery/core/attempt.h>
 
 #include <string.h>
@@ -90,7 +90,7 @@ void orr_sketch_start(struct orr_sketch *sketch, struct orr_session *session)
     sketch->next_gpu_group = session->next_gpu_group;
     sketch->count = 0;
     sketch->touched_count = 0;
-    sketch->run++;
+    sketch->run = ++session->place->sketch_runs;
     sketch->last_ask = ORR_NONE;
 }
 

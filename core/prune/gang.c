@@ -44,18 +44,31 @@ static void accumulate(struct orr_victim_search *search)
     }
 }
 
+static bool lacks_places(struct orr_victim_search *search)
+{
+    return search->action == ORR_ACTION_CONSOLIDATION &&
+           orr_prune__is_on(search, ORR_PRUNER_PLACES) &&
+           orr_victim__lacks_places(search, &search->potential);
+}
+
+static bool lacks_domain(struct orr_victim_search *search)
+{
+    return orr_prune__is_on(search, ORR_PRUNER_DOMAINS) &&
+           orr_victim__lacks_domain(search, &search->potential);
+}
+
+bool orr_victim__knows_gang(const struct orr_victim_search *search)
+{
+    return search->candidates != NULL && is_alike(search);
+}
+
 enum orr_outcome orr_victim__refute_gang(struct orr_victim_search *search)
 {
     enum orr_outcome outcome = ORR_OUTCOME_SOLVED;
-    if (search->candidates == NULL || !is_alike(search)) {
-        return outcome;
-    }
     accumulate(search);
     if (!orr_victim__passes_filters(search)) {
         outcome = ORR_OUTCOME_FILTERED;
-    } else if ((search->action == ORR_ACTION_CONSOLIDATION &&
-                orr_victim__lacks_places(search, &search->potential)) ||
-               orr_victim__lacks_domain(search, &search->potential)) {
+    } else if (lacks_places(search) || lacks_domain(search)) {
         outcome = ORR_OUTCOME_NOT_PLACED;
     }
     return outcome;

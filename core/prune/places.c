@@ -313,24 +313,24 @@ static void need_places(struct orr_places *places, const struct orr_ask *ask)
 
 /* --- of all candidates, before a search --- */
 
-bool orr_victim__passes_filter(const struct orr_session *session, const struct orr_victims *victims,
-                               int64_t enough)
+int64_t orr_victim__count_fitting(const struct orr_session *session,
+                                  const struct orr_victims *victims, int64_t enough)
 {
     int64_t *freed = orr_zalloc(session->node_count, sizeof *freed);
-    bool passes = enough <= 0;
+    int64_t fitting = enough <= 0 ? INT64_MAX : 0;
     for (uint32_t i = 0; i < victims->count; i++) {
         const uint32_t task = victims->items[i].task;
         if (is_moved(&session->tasks[task])) {
             freed[session->tasks[task].live.node] += orr_victim__freed(session, task);
         }
     }
-    for (uint32_t n = 0; n < session->node_count && !passes; n++) {
-        passes =
-            freed[n] + orr_session_idle_gpus(session, n) + orr_session_releasing_gpus(session, n) >=
-            enough;
+    for (uint32_t n = 0; n < session->node_count && enough > 0; n++) {
+        const int64_t with =
+            freed[n] + orr_session_idle_gpus(session, n) + orr_session_releasing_gpus(session, n);
+        fitting += with >= enough ? with / enough : 0;
     }
     orr_free(freed);
-    return passes;
+    return fitting;
 }
 
 void orr_victim__list_tasks(const struct orr_session *session, uint32_t index,
@@ -359,9 +359,9 @@ static enum orr_outcome foresee(struct orr_session *session, const struct orr_as
     const struct moved moved = {.lists = {&candidates, &none}};
     enum orr_outcome outcome = ORR_OUTCOME_NOT_TRIED;
     if (lacks_any(&places, &moved)) {
-        const bool passes = orr_victim__passes_filter(
+        const int64_t fitting = orr_victim__count_fitting(
             session, &candidates, first->request.v[ORR_SLOT_GPU] + first->mig_mgpu);
-        outcome = passes ? ORR_OUTCOME_NOT_PLACED : ORR_OUTCOME_FILTERED;
+        outcome = fitting > 0 ? ORR_OUTCOME_NOT_PLACED : ORR_OUTCOME_FILTERED;
     }
     orr_free(places.devices);
     orr_free(candidates.items);

@@ -21,16 +21,19 @@ uint32_t orr_prune__only_pod_set(const struct orr_session *session, const struct
 bool orr_victim__failed_before(struct orr_victim_search *search);
 void orr_victim__note_failure(struct orr_victim_search *search);
 
-/* gang.c: how the probe of all tasks would end, once one task can be had; SOLVED: it may. */
+/* gang.c: the candidates are listed, and the preemptor's tasks ask as many GPUs. */
+bool orr_victim__knows_gang(const struct orr_victim_search *search);
+/* Of such a search, how the probe of all tasks would end, once one task can be had; SOLVED: it may.
+ */
 enum orr_outcome orr_victim__refute_gang(struct orr_victim_search *search);
 
 /* limit.c: asked of a search of consolidation or reclaim. */
 bool orr_victim__over_limit(const struct orr_victim_search *search);
 
-/* places.c: with all these victims together some node would pass KAI's filter of single nodes for a
- * task of so many milli-GPU. */
-bool orr_victim__passes_filter(const struct orr_session *session, const struct orr_victims *victims,
-                               int64_t enough);
+/* places.c: with all these victims together so many tasks of so many milli-GPU would pass KAI's
+ * filter of single nodes; INT64_MAX: any number. */
+int64_t orr_victim__count_fitting(const struct orr_session *session,
+                                  const struct orr_victims *victims, int64_t enough);
 
 /* How consolidation would end for a job that waits, from the nodes, the candidates and what its
  * first task asks alone: how queues stand, who waits and where else tasks may not go can only make

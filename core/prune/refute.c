@@ -17,22 +17,43 @@ static void enter(struct orr_victim_search *search, enum orr_refute_level level)
 
 /* --- searches --- */
 
-/* Whoever is a victim, the preemptor's queue would pass a limit. */
-static bool is_over_limit(struct orr_victim_search *search)
+/* How a search ends that a limit lets have no more than some of its tasks. SOLVED: that hangs on
+ * whether it can have one, of which the filter passes while all of them do not pass. */
+static enum orr_outcome end_at_limit(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
+    const uint32_t *tasks = search->tasks.tasks;
+    const int64_t each = orr_victim__pending_gpus(session, tasks[0]);
     struct orr_victims all = {0};
-    if (!REFUTES(search, ORR_PRUNER_LIMIT, orr_victim__over_limit(search))) {
-        return false;
+    bool alike = true;
+    for (uint32_t i = 1; i < search->tasks.count && alike; i++) {
+        alike = orr_victim__pending_gpus(session, tasks[i]) == each;
     }
     orr_victim__find_candidates(search);
     for (uint32_t c = 0; c < search->candidate_count; c++) {
         orr_victim__list_tasks(session, search->candidates[c].job, &all);
     }
-    const bool passes = orr_victim__passes_filter(
-        session, &all, orr_victim__pending_gpus(session, search->tasks.tasks[0]));
-    orr_victim__raise_outcome(search, passes ? ORR_OUTCOME_NOT_PLACED : ORR_OUTCOME_FILTERED);
+    const int64_t fitting = orr_victim__count_fitting(session, &all, each);
     orr_free(all.items);
+    if (fitting == 0) {
+        return ORR_OUTCOME_FILTERED;
+    }
+    return alike && fitting >= (int64_t)search->tasks.count ? ORR_OUTCOME_NOT_PLACED
+                                                            : ORR_OUTCOME_SOLVED;
+}
+
+/* Whoever is a victim, the preemptor's queue would pass a limit. */
+static bool is_over_limit(struct orr_victim_search *search)
+{
+    if (!orr_prune__is_on(search, ORR_PRUNER_LIMIT)) {
+        return false;
+    }
+    const enum orr_outcome outcome =
+        orr_victim__over_limit(search) ? end_at_limit(search) : ORR_OUTCOME_SOLVED;
+    if (!orr_prune__refutes(search, ORR_PRUNER_LIMIT, outcome != ORR_OUTCOME_SOLVED)) {
+        return false;
+    }
+    orr_victim__raise_outcome(search, outcome);
     return true;
 }
 
@@ -83,7 +104,8 @@ bool orr_refute__generator(const struct orr_victim_search *search)
 
 bool orr_refute__gang(struct orr_victim_search *search)
 {
-    if (search->refuter.all_tried || !orr_prune__is_on(search, ORR_PRUNER_GANG)) {
+    if (search->refuter.all_tried || !orr_prune__is_on(search, ORR_PRUNER_GANG) ||
+        !orr_victim__knows_gang(search)) {
         return false;
     }
     const enum orr_outcome outcome = orr_victim__refute_gang(search);

@@ -29,12 +29,12 @@ struct orr_given_back;
 struct orr_places;
 struct orr_domains;
 struct orr_losses;
-struct orr_refuter {        /* of a search; private to prune/ */
-    bool all_tried;         /* scenarios are counted, or nothing is pruned: none is left out */
-    bool no_search;         /* `reached` was known before any candidate was looked for */
-    bool simulated;         /* a scenario was */
-    bool not_on_one_node;   /* no scenario of a single node's victims works, for any prefix; */
-    bool tried_on_one_node; /* there would have been one */
+struct orr_refuter {      /* of a search; private to prune/ */
+    bool all_tried;       /* scenarios are counted, or nothing is pruned: none is left out */
+    bool no_search;       /* `outcome` was known before any candidate was looked for */
+    bool simulated;       /* a scenario was */
+    bool not_on_one_node; /* no scenario of the victims of a single node works; NodeLocalGreedy, */
+    bool tried_on_one_node; /* which was left out, would have tried one */
     bool apart_known;
     uint32_t same_nodes;         /* so many of the window are as they were in the last state, */
     uint32_t windows_from;       /* whose first one had so many nodes */

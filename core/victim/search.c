@@ -245,8 +245,8 @@ static void promote_next(struct orr_victim_search *search)
     }
 }
 
-/* How far a search gets is the matter of its probes of all tasks, or of the first one where not
- * even one task can be had. */
+/* How far a search gets is the furthest that a generator gets with all tasks or, where it cannot
+ * have even one, with that one. */
 static bool probe_and_take_back(struct orr_victim_search *search, uint32_t k, uint32_t checkpoint)
 {
     const uint8_t outcome = search->outcome;
@@ -262,7 +262,8 @@ static bool probe_and_take_back(struct orr_victim_search *search, uint32_t k, ui
     return true;
 }
 
-/* The largest prefix that can be had: doubling, then halving between. 0 too if all will not. */
+/* The largest prefix that can be had: doubling, then halving between. 0 too if it is known that all
+ * cannot be had. */
 static uint32_t largest_prefix(struct orr_victim_search *search, uint32_t checkpoint)
 {
     const uint32_t all = search->tasks.count;

@@ -44,7 +44,7 @@ struct orr_sketch {
      * may have been as good as the best that was there then, `like_points` and `like_free`. */
     uint32_t last_ask, last_node;
     uint64_t changes, last_change;
-    const uint32_t *open;                  /* the nodes given, of which pods may have a part */
+    const uint32_t *open; /* the whole list; within a domain pods have a part of it */
     const struct orr_preferred *preferred; /* by the pods that are placed now; NULL: nothing */
     int64_t like_free;
     int32_t like_points;

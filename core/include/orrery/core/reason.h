@@ -233,7 +233,8 @@ const char *orr_reason_code(enum orr_reason reason);
 const char *orr_reason_words(enum orr_reason reason);
 
 /* How one of KAI's searches for victims ended for a job that still waits (the order is how far it
- * got), with all tasks that it is due; if not even one can be had, how far that one got. */
+ * got): the furthest that one of its generators got with all tasks that it is due or, where it
+ * could not have even one, with that one. */
 #define ORR_OUTCOME_LIST(X)                                                                        \
     X(NOT_TRIED, "not-tried", "the action did not look at it")                                     \
     X(DELAYED, "preemption-delay", "its preemption delay has not elapsed")                         \
