@@ -363,7 +363,7 @@ static bool set_suspended(struct orr_txn *txn, const struct op *op, const char *
     }
     if (!is_there(txn, op->job, what) || ledger->jobs[op->job].phase != ORR_JOB_RUNNING ||
         orr_ledger_is_suspended(ledger, op->job) == suspends ||
-        ledger->jobs[op->job].leaving_tasks > 0 ||
+        ledger->jobs[op->job].leaving_tasks > 0 || ledger->world.specs[op->job].scales ||
         !orr_books__set_suspended(ledger, op->job, suspends)) {
         return false;
     }

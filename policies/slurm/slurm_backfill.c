@@ -304,6 +304,9 @@ static void begin_cycle(struct slurm *slurm, const struct orr_view *view)
 {
     slurm->pass++;
     slurm->shut_cycle++;
+    /* Jobs of a shape that take turns in what is kept from them leave steps that nobody reads. */
+    slurm->moves +=
+        slurm->step_count > 64 * ((size_t)view->cluster->node_count + slurm->held_count);
     orr_slurm__plan_none(slurm, view);
     memset(slurm->part_planned, 0, slurm->conf.partition_count * sizeof *slurm->part_planned);
     for (int d = 0; d < SLURM_DEPTHS; d++) {

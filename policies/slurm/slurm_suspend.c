@@ -17,13 +17,16 @@
 bool orr_slurm__suspends(const struct slurm_conf *conf)
 {
     bool any = conf->preempt_mode == SLURM_MODE_SUSPEND;
+    if (conf->preempt_type == SLURM_PREEMPT_NONE || conf->preempt_mode == SLURM_MODE_OFF) {
+        return false;
+    }
     for (uint32_t p = 0; p < conf->partition_count; p++) {
         any = any || conf->partitions[p].preempt_mode == SLURM_MODE_SUSPEND;
     }
     for (uint32_t q = 0; q < conf->qos_count; q++) {
         any = any || conf->qos[q].mode == SLURM_MODE_SUSPEND;
     }
-    return any && conf->preempt_type != SLURM_PREEMPT_NONE && conf->preempt_mode != SLURM_MODE_OFF;
+    return any;
 }
 
 /* --- what is kept from a record --- */
@@ -166,6 +169,13 @@ static uint32_t give_until_it_fits(struct slurm *slurm, const struct orr_view *v
     return found ? given : 0;
 }
 
+/* Also of a node that takes nothing new: what runs there goes on. */
+static int64_t idle_cpu(const struct orr_view *view, uint32_t node)
+{
+    const struct orr_ledger *ledger = view->ledger;
+    return ledger->down[node] ? ledger->withheld[node].cpu_milli : ledger->idle[node].cpu_milli;
+}
+
 /* CPUs that the seats of a node take, beyond those that are idle there, not kept from the job, or
  * given by those chosen so far; at most 0 on a node without a seat. */
 static int64_t lacks(const struct slurm *slurm, const struct orr_view *view, uint32_t job,
@@ -179,7 +189,7 @@ static int64_t lacks(const struct slurm *slurm, const struct orr_view *view, uin
         seated = seated || seat->node == node;
         cpu += seat->node == node ? seat->tasks * shape->groups[seat->group].request.cpu_milli : 0;
     }
-    const int64_t idle = view->ledger->idle[node].cpu_milli + slurm->given[node] -
+    const int64_t idle = idle_cpu(view, node) + slurm->given[node] -
                          (slurm->kept_any ? slurm->kept[node].cpu_milli : 0);
     return seated ? cpu - idle : INT64_MIN / 2;
 }
@@ -307,8 +317,11 @@ enum orr_reason orr_slurm__suspend(struct slurm *slurm, const struct orr_view *v
     if (count == 0) {
         return ORR_REASON_NO_CAPACITY;
     }
-    const enum orr_reason limit =
-        orr_slurm__limits(slurm, view, record->job, record->partition, SLURM_BEHIND);
+    enum orr_reason limit =
+        orr_slurm__limits(slurm, view, record->job, record->partition, SLURM_BEFORE);
+    if (limit == ORR_REASON_NONE) {
+        limit = orr_slurm__limits(slurm, view, record->job, record->partition, SLURM_BEHIND);
+    }
     if (limit != ORR_REASON_NONE) {
         return limit;
     }
@@ -337,8 +350,8 @@ static bool is_alone_where_it_must(const struct slurm *slurm, const struct orr_v
         for (uint32_t n = placements[p].node; n <= placements[p].node + placements[p].more_nodes;
              n++) {
             const struct orr_room full = orr_slurm__full_room(orr_cluster_type(view->cluster, n));
-            if (slurm->exclusive[n] > 0 || (slurm->jobs[job].holds_whole &&
-                                            view->ledger->idle[n].cpu_milli < full.cpu_milli)) {
+            if (slurm->exclusive[n] > 0 ||
+                (slurm->jobs[job].holds_whole && idle_cpu(view, n) < full.cpu_milli)) {
                 return false;
             }
         }

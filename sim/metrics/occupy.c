@@ -71,6 +71,48 @@ static void deviate(const struct orr_world *world, const struct orr_run *run,
     orr_free(apart);
 }
 
+/* Of nodes with a limit to it. */
+static double cpu_of(const struct orr_world *world, const struct orr_placement *placement)
+{
+    const struct orr_shape *shape = &world->shapes.shapes[world->specs[placement->job].shape];
+    const struct orr_node_type *type = orr_cluster_type(&world->cluster, placement->node);
+    return type->allocatable.v[ORR_RES_CPU] < ORR_AMOUNT_UNLIMITED
+               ? (double)shape->groups[placement->group].request.cpu_milli *
+                     (double)placement->tasks
+               : 0.0;
+}
+
+/* CPU time that jobs placed in the window gave while they were suspended. */
+static double cpu_given(const struct orr_world *world, const struct orr_run *run,
+                        const struct orr_summary *summary)
+{
+    const struct orr_ledger *ledger = run->ledger;
+    const uint32_t count = run->suspension_count;
+    uint32_t *last = orr_zalloc(world->job_count, sizeof *last); /* by job: 1 + its last one */
+    uint32_t *before = orr_alloc(count + (size_t)1, sizeof *before);
+    double given = 0.0;
+    for (uint32_t s = 0; s < count; s++) {
+        before[s] = last[run->suspensions[s].job];
+        last[run->suspensions[s].job] = s + 1;
+    }
+    for (uint32_t p = 0; p < ledger->placement_count; p++) {
+        const struct orr_placement *placement = &ledger->placements[p];
+        for (uint32_t s = last[placement->job]; s != 0; s = before[s - 1]) {
+            const struct orr_suspension *one = &run->suspensions[s - 1];
+            const orr_ms from =
+                one->from_ms > summary->window_start_ms ? one->from_ms : summary->window_start_ms;
+            const orr_ms to =
+                one->to_ms < summary->window_end_ms ? one->to_ms : summary->window_end_ms;
+            given += from < to ? cpu_of(world, placement) *
+                                     (double)orr_placement_ms(run, placement, from, to)
+                               : 0.0;
+        }
+    }
+    orr_free(last);
+    orr_free(before);
+    return given;
+}
+
 void orr_summary__occupied(const struct orr_world *world, const struct orr_run *run,
                            struct orr_summary *summary)
 {
@@ -96,6 +138,7 @@ void orr_summary__occupied(const struct orr_world *world, const struct orr_run *
                            : 0.0;
         mig.held += (double)request->mig_mgpu * tasks_ms;
     }
+    cpu.held -= run->suspension_count > 0 ? cpu_given(world, run, summary) : 0.0;
     add_nodes(world, run, summary, &cpu, &memory, &mig);
     summary->cpu_occupancy = part(&cpu);
     summary->mem_occupancy = part(&memory);

@@ -53,12 +53,16 @@ SELECT
 FROM json_each(?1, '$.on');
 
 -- name: shares
+-- what is no list in a list has no type, which is refused
 SELECT
-  json_type(value, '$[0]'),
-  json_extract(value, '$[0]'),
-  json_type(value, '$[1]'),
-  json_extract(value, '$[1]')
-FROM json_each(?1, '$.shares');
+  json_type(pair, '$[0]'),
+  json_extract(pair, '$[0]'),
+  json_type(pair, '$[1]'),
+  json_extract(pair, '$[1]')
+FROM (
+  SELECT iif(type = 'array' AND json_type(?1, '$.shares') = 'array', value, '[]') AS pair
+  FROM json_each(?1, '$.shares')
+);
 
 -- name: jobs
 SELECT type, value

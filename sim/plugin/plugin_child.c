@@ -134,11 +134,11 @@ static bool take_seconds(sqlite3_stmt *row, int column, orr_ms *out)
 static bool is_among(const char *word, const char *list)
 {
     const size_t bytes = strlen(word);
-    const char *at = strstr(list, word);
+    const char *at = bytes > 0 ? strstr(list, word) : NULL;
     while (at != NULL && ((at > list && at[-1] != ' ') || (at[bytes] != ' ' && at[bytes] != 0))) {
         at = strstr(at + 1, word);
     }
-    return bytes > 0 && at != NULL;
+    return at != NULL;
 }
 
 /* Which of the list it is, from 0. */

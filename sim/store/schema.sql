@@ -192,7 +192,7 @@ CREATE TABLE eviction(               -- of a whole job, or of some pods of one t
 CREATE TABLE suspension(             -- times in which a job kept what it held, except for its CPU, and made no progress
   job INTEGER NOT NULL, from_ms INTEGER NOT NULL,
   to_ms INTEGER,                    -- it went on, was evicted or ended; NULL: suspended when the run ended
-  for_job INTEGER                   -- for whose sake; NULL: not told
+  for_job INTEGER                   -- for whose sake; NULL: the policy named none
 );
 CREATE TABLE outage(                 -- of nodes
   node INTEGER NOT NULL, from_ms INTEGER NOT NULL, to_ms INTEGER -- NULL: down at the end

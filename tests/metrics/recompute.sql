@@ -900,7 +900,11 @@ CREATE TEMP TABLE asked AS
 SELECT h.node, h.inside_ms, h.pods * a.cpu_milli AS cpu, h.pods * a.mem_bytes AS mem
 FROM held AS h JOIN job AS j ON j.id = h.job JOIN ask AS a ON a.shape = j.shape AND a.nr = h.ask;
 INSERT INTO made
-SELECT 'cpu_occupancy', 'all', '', (SELECT total(a.cpu * 1.0 * a.inside_ms) FROM asked AS a JOIN node AS n ON n.id = a.node WHERE n.cpu_milli IS NOT NULL)
+SELECT 'cpu_occupancy', 'all', '', ((SELECT total(a.cpu * 1.0 * a.inside_ms) FROM asked AS a JOIN node AS n ON n.id = a.node WHERE n.cpu_milli IS NOT NULL)
+         - (SELECT total(h.pods * a.cpu_milli * 1.0 *
+                         max(0, min(h.to_ms, coalesce(s.to_ms, r.end_ms), r.window_end_ms) - max(h.start_ms, s.from_ms, r.window_start_ms)))
+            FROM suspension AS s JOIN held AS h ON h.job = s.job JOIN job AS j ON j.id = h.job JOIN ask AS a ON a.shape = j.shape AND a.nr = h.ask
+            JOIN node AS n ON n.id = h.node AND n.cpu_milli IS NOT NULL CROSS JOIN run AS r))
          / total(cpu * 1.0 * ms), 1 FROM up_ms WHERE EXISTS (SELECT 1 FROM ask WHERE cpu_milli > 0) GROUP BY NULL HAVING total(cpu * 1.0 * ms) > 0
 UNION ALL
 SELECT 'mem_occupancy', 'all', '', (SELECT total(a.mem * 1.0 * a.inside_ms) FROM asked AS a JOIN node AS n ON n.id = a.node WHERE n.mem_bytes IS NOT NULL)

@@ -533,11 +533,12 @@ case_child_unknown_member() {
 case_child_wrong_lists() {
     hello_refused '{"protocol": 1, "name": "mine", "abilities": ["part"]}' \
         'its "abilities" has no word "part"; the words are stale-gangs parts scale losses'
+    hello_refused '{"protocol": 1, "name": "mine", "abilities": [""]}' 'its "abilities" has no word ""'
     hello_refused '{"protocol": 1, "name": "mine", "bars": ["limit", "gpus"]}' 'its "bars" has no word "gpus"; the words are limit quota'
     hello_refused '{"protocol": 1, "name": "mine", "shares": 1}' 'its "shares" is not true or false'
     refused '{"end": true, "shares": [[0, 1]]}' 'its hello does not say that it has "shares"'
     hello='{"protocol": 1, "name": "mine", "shares": true}'
-    for shares in '[[7, 1]]' '[[0, -1]]' '[["a", 1]]' '[[0]]' '[0]'; do
+    for shares in '[[7, 1]]' '[[0, -1]]' '[["a", 1]]' '[[0]]' '[0]' '[[0, 4], "x"]' '["[0, 5]"]' '{"a": [0, 1]}'; do
         refused "{\"end\": true, \"shares\": $shares}" '"shares" is a list of [queue, GPUs], of queues that hold jobs'
     done
 }

@@ -345,7 +345,7 @@ bool orr_txn_evict_tasks(struct orr_txn *txn, uint32_t job, uint32_t placement, 
                          enum orr_cause cause, uint32_t beneficiary);
 /* Suspends a running job: its CPU becomes idle, all else it holds stays its own, and it makes no
  * progress. For the sake of a job, or ORR_NONE. False, and nothing done: it does not run, is
- * suspended already, or tasks of it are leaving. */
+ * suspended already, scales, or tasks of it are leaving. */
 bool orr_txn_suspend(struct orr_txn *txn, uint32_t job, uint32_t beneficiary);
 /* A suspended job goes on where it is, on the devices it had. False, and nothing done: it is not
  * suspended, tasks of it are leaving, or a node of it has too little idle CPU. */

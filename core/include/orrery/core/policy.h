@@ -244,7 +244,7 @@ typedef bool orr_policy_pruned_fn(void *state, uint32_t nth, struct orr_policy_p
  * without results. */
 typedef bool orr_policy_failed_fn(void *state, struct orr_err *err);
 
-/* May it suspend jobs with these parameters? Who does not say so must not. */
+/* May it suspend jobs with these parameters? If not, a commit that does ends the run. */
 typedef bool orr_policy_suspends_fn(const void *params);
 
 /* For parameters that switch a law off: the laws that hold with these. */

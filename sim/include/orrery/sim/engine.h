@@ -75,8 +75,8 @@ struct orr_asked_change { /* of a job whose pods come and go: from then on it as
 
 struct orr_suspension { /* of a job that keeps what it holds, except for its CPU */
     uint32_t job;
-    uint32_t beneficiary;  /* for whose sake; ORR_NONE: not told */
-    orr_ms from_ms, to_ms; /* it went on, or was evicted; ORR_MS_NEVER: neither in this run */
+    uint32_t beneficiary;  /* for whose sake; ORR_NONE: the policy named none */
+    orr_ms from_ms, to_ms; /* it went on, was evicted or ended; ORR_MS_NEVER: not in this run */
 };
 
 struct orr_pod_left { /* pods of a service, one placement, are leaving: they serve no more */
