@@ -149,8 +149,9 @@ const struct orr_metric_def orr_metric_table[] = {
      "time, in the window"},
     {"cpu_occupancy", "1", MORE, SHARE | OF_ALL, "CPU time held",
      "all, where nodes have a limit, jobs ask",
-     "allocated CPU time / CPU time of nodes that were up, of nodes with a limit to it, in the "
-     "window"},
+     "allocated CPU time, without that of suspended jobs, / CPU time of nodes that were up, of "
+     "nodes "
+     "with a limit to it, in the window"},
     {"mem_occupancy", "1", MORE, SHARE | OF_ALL, "memory held",
      "all, where nodes have a limit, jobs ask",
      "allocated memory x time / memory x time of nodes that were up, of nodes with a limit to it, "
@@ -218,7 +219,7 @@ const struct orr_metric_def orr_metric_table[] = {
      "integral of sum over queues of |allocated - entitled| / (2 x capacity x window)"},
     {"cpu_share_deviation", "1", LESS, SHARE, "deviation from fair share of CPU",
      "all, shard, where queues have quotas or limits of CPU and all nodes a limit",
-     "share_deviation of CPU, from the same oracle"},
+     "share_deviation of CPU, from the same oracle; a suspended job's CPU counts as its queue's"},
     {"mem_share_deviation", "1", LESS, SHARE, "deviation from fair share of memory",
      "all, shard, where queues have quotas or limits of memory and all nodes a limit",
      "share_deviation of memory, from the same oracle"},
