@@ -42,6 +42,14 @@ static enum orr_outcome end_at_limit(struct orr_victim_search *search)
                                                             : ORR_OUTCOME_SOLVED;
 }
 
+/* A search that goes on lists its candidates itself, in flat worlds none. */
+static void forget_candidates(struct orr_victim_search *search)
+{
+    orr_free(search->candidates);
+    search->candidates = NULL;
+    search->candidate_count = 0;
+}
+
 /* Whoever is a victim, the preemptor's queue would pass a limit. */
 static bool is_over_limit(struct orr_victim_search *search)
 {
@@ -51,6 +59,7 @@ static bool is_over_limit(struct orr_victim_search *search)
     const enum orr_outcome outcome =
         orr_victim__over_limit(search) ? end_at_limit(search) : ORR_OUTCOME_SOLVED;
     if (!orr_prune__refutes(search, ORR_PRUNER_LIMIT, outcome != ORR_OUTCOME_SOLVED)) {
+        forget_candidates(search);
         return false;
     }
     orr_victim__raise_outcome(search, outcome);
