@@ -160,6 +160,7 @@ enum orr_status orr_plot_run(const char *db_path, const struct orr_plot_options 
         return status;
     }
     orr_results_open(&plot.in, db_path, err);
+    orr_results_interruptible(&plot.in, plot.options->interrupted);
     orr_plot__open(&plot);
     uint32_t count = plot.options->count > 0 ? plot.options->count : FIGURES;
     bool absent = false;
@@ -324,6 +325,7 @@ enum orr_status orr_plot_runs(const struct orr_plot_arm *arms, uint32_t count,
         runs[i].options = to.options;
         runs[i].term = to.term;
         orr_results_open(&runs[i].in, arms[i].path, err);
+        orr_results_interruptible(&runs[i].in, to.options->interrupted);
         orr_plot__open(&runs[i]);
         status = runs[i].in.status;
     }

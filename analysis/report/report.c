@@ -85,6 +85,7 @@ static enum orr_status write_page(const struct orr_report_options *options, FILE
     for (uint32_t i = 0; i < options->count && status == ORR_OK; i++) {
         struct orr_results in;
         orr_results_open(&in, options->paths[i], err);
+        orr_results_interruptible(&in, options->interrupted);
         if (in.status == ORR_OK) {
             one_run(options, i, &in, out);
         }

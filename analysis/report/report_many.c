@@ -347,6 +347,7 @@ static enum orr_status in_short(const struct side *side, FILE *out, struct orr_e
         for (uint32_t a = 0; a < all->arm_count && status == ORR_OK; a++) {
             struct orr_results in;
             orr_results_open(&in, side->options->paths[a], err);
+            orr_results_interruptible(&in, side->options->interrupted);
             label_of(all, a, out);
             struct orr_report_lending lending = {0};
             if (q == ORR_REPORT_LENDING) {

@@ -27,7 +27,9 @@ static void db_failed(struct orr_results *results)
     if (code == SQLITE_NOMEM) {
         orr_out_of_memory();
     }
-    if (code == SQLITE_NOTADB) {
+    if (code == SQLITE_INTERRUPT) {
+        results->status = orr_fail(results->err, ORR_INTERRUPTED, "interrupted");
+    } else if (code == SQLITE_NOTADB) {
         results->status =
             orr_fail(results->err, ORR_DATA,
                      is_scenario(results->path)
@@ -252,6 +254,22 @@ void orr_results_open(struct orr_results *results, const char *path, struct orr_
     check_shape(results);
     results->origin_ms = orr_results_int(results, orr_results_sql__origin, ORR_MS_NONE);
     results->lacks_views = true;
+}
+
+/* SQLite asks every so many of its instructions whether to go on. */
+static int is_interrupted(void *context)
+{
+    const struct orr_results *results = context;
+    return *results->interrupted != 0;
+}
+
+void orr_results_interruptible(struct orr_results *results,
+                               const volatile sig_atomic_t *interrupted)
+{
+    results->interrupted = interrupted;
+    if (interrupted != NULL && results->db != NULL) {
+        sqlite3_progress_handler(results->db, 100000, is_interrupted, results);
+    }
 }
 
 bool orr_results_is_merged(const char *path)

@@ -7,6 +7,8 @@
 #ifndef ORR_ANALYSIS_RESULTS_H
 #define ORR_ANALYSIS_RESULTS_H
 
+#include <signal.h>
+
 #include <sqlite3.h>
 
 #include <orrery/base/idmap.h>
@@ -19,11 +21,12 @@ struct orr_results {
     sqlite3 *db;
     const char *path; /* borrowed */
     enum orr_status status;
-    struct orr_err *err;     /* borrowed; may be NULL */
-    struct orr_arena arena;  /* of orr_results_text */
-    orr_ms origin_ms;        /* of the clock, since 1970; ORR_MS_NONE: there is no calendar */
-    bool lacks_views;        /* the program's own were not made yet */
-    bool for_people;         /* orr_results_queue gives display names; the caller sets it */
+    struct orr_err *err;    /* borrowed; may be NULL */
+    struct orr_arena arena; /* of orr_results_text */
+    orr_ms origin_ms;       /* of the clock, since 1970; ORR_MS_NONE: there is no calendar */
+    bool lacks_views;       /* the program's own were not made yet */
+    bool for_people;        /* orr_results_queue gives display names; the caller sets it */
+    const volatile sig_atomic_t *interrupted;
     struct orr_idmap queues; /* names, once orr_results_shown was asked ... */
     const char **shown;      /* ... and the display name of each */
 };
@@ -32,6 +35,9 @@ struct orr_results {
  * ORR_DATA (not a results file, another version), ORR_IO. Close it in any case. */
 void orr_results_open(struct orr_results *results, const char *path, struct orr_err *err);
 void orr_results_close(struct orr_results *results);
+/* Queries end soon after `interrupted` (borrowed; NULL: never) is not 0, with ORR_INTERRUPTED. */
+void orr_results_interruptible(struct orr_results *results,
+                               const volatile sig_atomic_t *interrupted);
 /* Makes the program's own views, which hide those in the file, if a statement names one:
  * orr_results_prepare does so, who prepares by another way calls this before. */
 void orr_results_make_views(struct orr_results *results, const char *sql);
