@@ -5,11 +5,32 @@
 
 #include <orrery/base/mem.h>
 
-#define DIGIT_BITS 11
-#define DIGITS     (1u << DIGIT_BITS)
+#define DIGIT_BITS    11
+#define DIGITS        (1u << DIGIT_BITS)
 
-static void merge(char *out, const char *left, const char *middle, const char *end, size_t size,
-                  orr_compare_fn *compare, void *context)
+/* Runs of so many items are sorted by insertion, larger ones merged of them. */
+#define RUN           8
+#define MOST_INSERTED 256 /* bytes of an item */
+
+static inline void insert_items(char *items, size_t count, size_t size, orr_compare_fn *compare,
+                                void *context)
+{
+    char kept[MOST_INSERTED];
+    for (size_t i = 1; i < count; i++) {
+        size_t at = i;
+        while (at > 0 && compare(items + i * size, items + (at - 1) * size, context) < 0) {
+            at--;
+        }
+        if (at < i) {
+            memcpy(kept, items + i * size, size);
+            memmove(items + (at + 1) * size, items + at * size, (i - at) * size);
+            memcpy(items + at * size, kept, size);
+        }
+    }
+}
+
+static inline void merge(char *out, const char *left, const char *middle, const char *end,
+                         size_t size, orr_compare_fn *compare, void *context)
 {
     const char *right = middle;
     while (left < middle && right < end) {
@@ -23,14 +44,19 @@ static void merge(char *out, const char *left, const char *middle, const char *e
     memcpy(out, right, (size_t)(end - right));
 }
 
-void orr_sort(void *items, size_t count, size_t size, orr_compare_fn *compare, void *context)
+static inline void sort_items(char *items, size_t count, size_t size, orr_compare_fn *compare,
+                              void *context)
 {
-    if (count < 2) {
+    const size_t run = size <= MOST_INSERTED ? RUN : 1;
+    for (size_t i = 0; run > 1 && i < count; i += run) {
+        insert_items(items + i * size, i + run < count ? run : count - i, size, compare, context);
+    }
+    if (count <= run) {
         return;
     }
     char *a = items;
     char *b = orr_alloc(count, size);
-    for (size_t width = 1; width < count; width *= 2) {
+    for (size_t width = run; width < count; width *= 2) {
         for (size_t i = 0; i < count; i += 2 * width) {
             size_t middle = i + width < count ? i + width : count;
             size_t end = i + 2 * width < count ? i + 2 * width : count;
@@ -46,6 +72,16 @@ void orr_sort(void *items, size_t count, size_t size, orr_compare_fn *compare, v
         b = a;
     }
     orr_free(b);
+}
+
+void orr_sort(void *items, size_t count, size_t size, orr_compare_fn *compare, void *context)
+{
+    /* Most are sorts of ids: with their size known, copies are single instructions. */
+    if (size == sizeof(uint32_t)) {
+        sort_items(items, count, sizeof(uint32_t), compare, context);
+    } else {
+        sort_items(items, count, size, compare, context);
+    }
 }
 
 /* Order-preserving map of int64 to uint64. */

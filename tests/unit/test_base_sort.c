@@ -46,6 +46,57 @@ static void insertion(struct item *items, uint32_t count)
     }
 }
 
+static int by_key_of_id(const void *a, const void *b, void *context)
+{
+    const int64_t *keys = context;
+    const int64_t x = keys[*(const uint32_t *)a], y = keys[*(const uint32_t *)b];
+    return (x > y) - (x < y);
+}
+
+struct large { /* too large to be inserted */
+    int64_t key;
+    uint32_t at;
+    char pad[300];
+};
+
+static int by_large_key(const void *a, const void *b, void *context)
+{
+    const struct large *x = a, *y = b;
+    (void)context;
+    return (x->key > y->key) - (x->key < y->key);
+}
+
+static void sorts__are_stable_whatever_the_size(void **state)
+{
+    (void)state;
+    for (uint64_t round = 0; round < 120; round++) {
+        struct orr_rng rng = orr_rng_stream(1, "sort of sizes", round);
+        const uint32_t count = (uint32_t)round < 40 ? (uint32_t)round : 200;
+        struct item *expected = orr_zalloc(count + (size_t)1, sizeof *expected);
+        struct large *large = orr_zalloc(count + (size_t)1, sizeof *large);
+        int64_t *keys = orr_zalloc(count + (size_t)1, sizeof *keys);
+        uint32_t *ids = orr_zalloc(count + (size_t)1, sizeof *ids);
+        for (uint32_t i = 0; i < count; i++) {
+            ids[i] = i;
+            keys[i] = random_key(&rng, round);
+            expected[i] = (struct item){.key = keys[i], .at = i};
+            large[i] = (struct large){.key = keys[i], .at = i};
+        }
+        insertion(expected, count);
+        orr_sort(ids, count, sizeof *ids, by_key_of_id, keys);
+        orr_sort(large, count, sizeof *large, by_large_key, NULL);
+        for (uint32_t i = 0; i < count; i++) {
+            assert_int_equal(ids[i], expected[i].at);
+            assert_int_equal(large[i].at, expected[i].at);
+            assert_int_equal(large[i].key, expected[i].key);
+        }
+        orr_free(ids);
+        orr_free(keys);
+        orr_free(large);
+        orr_free(expected);
+    }
+}
+
 static void sorts__equal_insertion_sort(void **state)
 {
     (void)state;
@@ -103,6 +154,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sorts__equal_insertion_sort),
+        cmocka_unit_test(sorts__are_stable_whatever_the_size),
         cmocka_unit_test(sorted_input__stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
