@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Pruner "served-first" outside flat worlds, reclaim, where all queues are siblings: when its turn
- * comes the preemptor finds too little. Asked of all scenarios of a state at once, then of each.
+/* Pruner "served-first" outside flat worlds, reclaim: when its turn comes the preemptor finds too
+ * little. Asked of all scenarios of a state at once, then of each. What follows is of victims in
+ * queues that are siblings of the preemptor's; what others lose counts as found.
  *
  * 1. Whose turn comes first. The preemptor's queue has no victims, so that it is popped with the
  * ranks of those who wait before the preemptor and of the preemptor itself: let K be the worst of
@@ -45,7 +46,6 @@ struct heads { /* of a queue while one of its victims is not served: the most th
 };
 
 struct orr_given_back {
-    bool siblings; /* all queues are */
     uint32_t k;    /* the state is of so many of the preemptor's tasks; 0: of none */
     uint32_t seen; /* potential victims that are counted */
     bool known;
@@ -232,8 +232,13 @@ static bool find_overhangs(struct orr_victim_search *search, struct orr_given_ba
     if (!find_latest(search, &latest)) {
         return false;
     }
+    const uint32_t parent = session->shares[session->jobs[search->job].queue].parent;
     for (uint32_t q = 0; q < session->queue_count; q++) {
         struct heads *heads = &given->heads[q];
+        given->overhang[q] = INT64_MAX;
+        if (session->shares[q].parent != parent) {
+            continue;
+        }
         if (!heads->known) {
             find_heads(search, q, heads);
         }
@@ -433,10 +438,6 @@ static struct orr_given_back *given_of(struct orr_victim_search *search)
         given->freed =
             orr_arena_alloc(&search->memory, search->session->node_count, sizeof *given->freed);
         given->free = -1;
-        given->siblings = true;
-        for (uint32_t q = 0; q < queues; q++) {
-            given->siblings = given->siblings && search->session->shares[q].parent == ORR_NONE;
-        }
         search->refuter.given = given;
     }
     return given;
@@ -451,9 +452,6 @@ static struct orr_given_back *open_given(struct orr_victim_search *search)
         return NULL;
     }
     struct orr_given_back *given = given_of(search);
-    if (!given->siblings) {
-        return NULL;
-    }
     if (given->asked_k != search->k) {
         given->asked_k = search->k;
         given->least = find_least(search);
