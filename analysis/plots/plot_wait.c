@@ -600,6 +600,25 @@ static void size_boxes(struct orr_plot *plot, uint32_t columns)
                        "  keyentry with lines lw 3 lc rgb '#101010' title 'median'\n");
 }
 
+/* What the labels above the boxes mean; a picture of characters has none, and states the sums. */
+static void size_note(const struct orr_plot *plot, int64_t left, int64_t never, char *note,
+                      size_t bytes)
+{
+    const char *part = orr_plot__which_jobs(plot);
+    char labels[80] = "";
+    if (plot->term == ORR_PLOT_DUMB && left + never > 0) {
+        (void)snprintf(labels, sizeof labels, "%lld jobs not started, %lld never could",
+                       (long long)left, (long long)never);
+    } else if (never > 0) {
+        (void)snprintf(labels, sizeof labels,
+                       "red: + not started (at the top edge: not reached), ! never could");
+    } else if (left > 0) {
+        (void)snprintf(labels, sizeof labels, "red: not started (at the top edge: not reached)");
+    }
+    (void)snprintf(note, bytes, "%s%s%s", part, part[0] != '\0' && labels[0] != '\0' ? "; " : "",
+                   labels);
+}
+
 void orr_plot__size(struct orr_plot *plot)
 {
     struct class classes[CLASSES] = {0};
@@ -612,13 +631,8 @@ void orr_plot__size(struct orr_plot *plot)
         never += classes[i].never;
     }
     orr_plot__start(plot, (struct orr_plot_size){900, 500, 100, 30, false});
-    const char *part = orr_plot__which_jobs(plot);
     char note[160];
-    (void)snprintf(note, sizeof note, "%s%s%s", part,
-                   part[0] != '\0' && (left > 0 || never > 0) ? "; " : "",
-                   never > 0  ? "red: + not started (at the top edge: not reached), ! never could"
-                   : left > 0 ? "red: not started (at the top edge: not reached)"
-                              : "");
+    size_note(plot, left, never, note, sizeof note);
     orr_plot__title(plot, "Wait by number of GPUs asked for", note[0] != '\0' ? note : NULL);
     uint32_t columns = class_rows(plot, classes, lowest, highest);
     if (columns == 0) {
