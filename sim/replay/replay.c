@@ -254,6 +254,37 @@ static const struct orr_request *lacks_instances(const struct orr_world *world,
     return NULL;
 }
 
+/* The instances of a MIG profile that there are, and those that the gang's pods ask. */
+struct instances {
+    uint32_t profile; /* ORR_NONE: there are enough of each */
+    uint64_t asked, there;
+};
+
+/* The first profile of which all nodes together have fewer instances than a gang of all its pods
+ * asks. */
+static struct instances count_instances(const struct orr_world *world,
+                                        const struct orr_shape *shape)
+{
+    for (uint32_t g = 0; g < shape->group_count && shape->min_tasks == shape->tasks; g++) {
+        const struct orr_request *request = &shape->groups[g].request;
+        struct instances count = {.profile = request->mig_profile};
+        for (uint32_t i = 0; i < shape->group_count; i++) {
+            const struct orr_task_group *group = &shape->groups[i];
+            count.asked += group->request.mig_profile == request->mig_profile
+                               ? (uint64_t)group->count * group->request.instances
+                               : 0;
+        }
+        for (uint32_t t = 0; t < world->cluster.type_count; t++) {
+            const struct orr_node_type *type = &world->cluster.types[t];
+            count.there += (uint64_t)type->nodes * type->mig[request->mig_profile];
+        }
+        if (request->instances > 0 && count.asked > count.there) {
+            return count;
+        }
+    }
+    return (struct instances){.profile = ORR_NONE};
+}
+
 /* ": a pod asks 16 GPUs, and no node has more than 8", where that is why; else nothing. */
 static void say_too_large(const struct orr_world *world, const struct orr_shape *shape, char *text,
                           size_t bytes)
@@ -269,10 +300,16 @@ static void say_too_large(const struct orr_world *world, const struct orr_shape 
     }
     text[0] = '\0';
     const struct orr_request *lacking = lacks_instances(world, shape);
+    const struct instances count = count_instances(world, shape);
     if (lacking != NULL) {
         (void)snprintf(text, bytes, ": a pod asks %u MIG instance%s %s, and no node has as many",
                        (unsigned)lacking->instances, ORR_PLURAL(lacking->instances),
                        orr_idmap_name(&world->cluster.mig_profiles, lacking->mig_profile));
+    } else if (count.profile != ORR_NONE) {
+        (void)snprintf(text, bytes, ": it asks %llu MIG instances %s, and there %s %llu",
+                       (unsigned long long)count.asked,
+                       orr_idmap_name(&world->cluster.mig_profiles, count.profile),
+                       count.there == 1 ? "is" : "are", (unsigned long long)count.there);
     } else if (asked > largest) {
         (void)snprintf(text, bytes, ": a pod asks %u GPU%s, and no node has more than %u", asked,
                        ORR_PLURAL(asked), largest);

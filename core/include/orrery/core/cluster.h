@@ -33,7 +33,7 @@ enum { ORR_MIG_PROFILES_MAX = 12 }; /* MIG profiles of a cluster */
 #define ORR_AMOUNT_UNLIMITED (INT64_MAX / 4) /* allocatable without a bound */
 
 /* GPUs that an instance of a MIG profile counts, in quotas and in sums: its g (KAI 1.1), 3 of
- * 3g.20gb. 0: the text begins with no number from 1 to 999 before a g. */
+ * 3g.20gb. 0: the text begins with no number from 1 to 999 before "g.". */
 static inline uint32_t orr_mig_gpus(const char *profile)
 {
     uint32_t gpus = 0;
@@ -41,7 +41,7 @@ static inline uint32_t orr_mig_gpus(const char *profile)
     for (; *at >= '0' && *at <= '9' && gpus < 1000; at++) {
         gpus = gpus * 10 + (uint32_t)(*at - '0');
     }
-    return *at == 'g' && gpus < 1000 ? gpus : 0;
+    return at[0] == 'g' && at[1] == '.' && gpus < 1000 ? gpus : 0;
 }
 
 struct orr_amounts {
