@@ -10,6 +10,8 @@
 #include <math.h>
 #include <string.h>
 
+#include <orrery/base/text.h>
+
 #define MOST_STEPS 700 /* of a curve: about one a pixel */
 #define MOST_KINDS 8
 /* What is measured of a job: queries of the ends of the axis and of all times, and the column of
@@ -607,8 +609,8 @@ static void size_note(const struct orr_plot *plot, int64_t left, int64_t never, 
     const char *part = orr_plot__which_jobs(plot);
     char labels[80] = "";
     if (plot->term == ORR_PLOT_DUMB && left + never > 0) {
-        (void)snprintf(labels, sizeof labels, "%lld jobs not started, %lld never could",
-                       (long long)left, (long long)never);
+        (void)snprintf(labels, sizeof labels, "%lld job%s not started, %lld never could",
+                       (long long)left, ORR_PLURAL(left), (long long)never);
     } else if (never > 0) {
         (void)snprintf(labels, sizeof labels,
                        "red: + not started (at the top edge: not reached), ! never could");
