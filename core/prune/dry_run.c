@@ -40,6 +40,10 @@ struct orr_dry_run {
     struct seen *open; /* in a row, as each task asks all of them */
     uint32_t open_count;
     uint32_t *at; /* by node: 1 + where it is in `open`, 0: not looked at */
+    /* Of the preemptor's tasks the least GPUs of one, 0: some ask none; and how many such tasks all
+     * open nodes have room for. */
+    int32_t least_gpus;
+    int64_t places;
     struct taken {
         uint32_t at; /* in `open` */
         int32_t gpus;
@@ -119,6 +123,35 @@ static struct orr_dry_run *open_run(struct orr_victim_search *search)
     return run;
 }
 
+/* What it counts is that of as many tasks as are tried. */
+static void count_places(const struct orr_victim_search *search, struct orr_dry_run *run)
+{
+    run->least_gpus = INT32_MAX;
+    for (uint32_t i = 0; i < search->k; i++) {
+        const int32_t gpus = gpus_of(search->session, search->tasks.tasks[i]);
+        run->least_gpus = gpus < run->least_gpus ? gpus : run->least_gpus;
+    }
+    run->places = 0;
+    for (uint32_t i = 0; i < run->open_count && run->least_gpus > 0; i++) {
+        run->places += run->open[i].room > 0 ? run->open[i].room / run->least_gpus : 0;
+    }
+}
+
+static void take_room(struct orr_dry_run *run, struct seen *seen, int32_t gpus)
+{
+    const int32_t before = seen->room;
+    seen->room -= gpus;
+    if (run->least_gpus > 0) {
+        run->places += seen->room / run->least_gpus - before / run->least_gpus;
+    }
+}
+
+/* Room for the preemptor only shrinks as victims come back. */
+static bool is_hopeless(const struct orr_victim_search *search, const struct orr_dry_run *run)
+{
+    return run->sketch == NULL && run->least_gpus > 0 && run->places < (int64_t)search->k;
+}
+
 static struct seen *look_at(struct orr_dry_run *run, const struct orr_session *session,
                             uint32_t node)
 {
@@ -187,6 +220,7 @@ static bool open_nodes(const struct orr_victim_search *search)
         /* Evicting gives back what it had not got: idle GPUs pay. */
         seen->idle -= task->live.status == ORR_TASK_PIPELINED ? gpus_of(session, s->taken[i]) : 0;
     }
+    count_places(search, run);
     return state;
 }
 
@@ -233,7 +267,7 @@ static bool place_task(struct orr_dry_run *run, const struct orr_session *sessio
     const struct orr_place *live = &session->tasks[task].live;
     /* What comes back where it was pipelined is as if it had not been evicted. */
     const bool spared = live->status == ORR_TASK_PIPELINED && live->node == seen->node;
-    seen->room -= gpus;
+    take_room(run, seen, gpus);
     seen->idle += spared ? gpus : 0;
     run->taken[run->taken_count++] = (struct taken){.at = at, .gpus = spared ? -gpus : gpus};
     return true;
@@ -259,7 +293,7 @@ static bool place_tasks(const struct orr_victim_search *search, struct orr_jobvi
     while (!placed && run->taken_count > 0) {
         const struct taken *taken = &run->taken[--run->taken_count];
         const int32_t gpus = taken->gpus < 0 ? -taken->gpus : taken->gpus;
-        run->open[taken->at].room += gpus;
+        take_room(run, &run->open[taken->at], -gpus);
         run->open[taken->at].idle -= taken->gpus < 0 ? gpus : 0;
     }
     return placed;
@@ -354,6 +388,9 @@ static enum orr_outcome serve(struct orr_victim_search *search, const struct orr
         }
         if (back) {
             orr_apart__give_back(session, s, victim);
+            if (!placed && is_hopeless(search, s->run)) {
+                return ORR_OUTCOME_NOT_PLACED;
+            }
         }
     }
     if (!placed) {
@@ -403,7 +440,8 @@ enum orr_outcome orr_victim__run_dry(struct orr_victim_search *search,
         return outcome;
     }
     if (open_nodes(search)) {
-        outcome = serve_tree(search, potential);
+        outcome =
+            is_hopeless(search, s->run) ? ORR_OUTCOME_NOT_PLACED : serve_tree(search, potential);
     }
     close_nodes(s->run);
     return outcome;
