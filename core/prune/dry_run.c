@@ -40,10 +40,12 @@ struct orr_dry_run {
     struct seen *open; /* in a row, as each task asks all of them */
     uint32_t open_count;
     uint32_t *at; /* by node: 1 + where it is in `open`, 0: not looked at */
-    /* Of the preemptor's tasks the least GPUs of one, 0: some ask none; and how many such tasks all
-     * open nodes have room for. */
+    /* Of the preemptor's tasks the least GPUs of one, 0: some ask none, or parts; and how many such
+     * tasks all open nodes have room for. */
     int32_t least_gpus;
     int64_t places;
+    int32_t *places_on;  /* with a sketch: by node, */
+    size_t seen_touched; /* after so many changes of nodes */
     struct taken {
         uint32_t at; /* in `open` */
         int32_t gpus;
@@ -111,6 +113,7 @@ static struct orr_dry_run *open_run(struct orr_victim_search *search)
             most = tasks > most ? tasks : most;
         }
         run->at = orr_arena_alloc(memory, session->node_count, sizeof *run->at);
+        run->places_on = orr_arena_take(memory, session->node_count, sizeof *run->places_on);
         run->open = orr_arena_take(memory, session->node_count, sizeof *run->open);
         run->roomy = orr_arena_take(memory, session->node_count, sizeof *run->roomy);
         for (uint32_t n = 0; n < session->node_count; n++) {
@@ -123,17 +126,47 @@ static struct orr_dry_run *open_run(struct orr_victim_search *search)
     return run;
 }
 
-/* What it counts is that of as many tasks as are tried. */
+/* What a sketched node has room for, by its GPUs alone. */
+static int32_t places_on(const struct orr_dry_run *run, const struct orr_session *session,
+                         uint32_t node)
+{
+    const struct orr_snode *at = &session->nodes[node];
+    const int64_t gpus = (at->idle.v[ORR_SLOT_GPU] + at->releasing.v[ORR_SLOT_GPU]) / ORR_MGPU;
+    return gpus > 0 ? (int32_t)gpus / run->least_gpus : 0;
+}
+
+/* For as many of the preemptor's tasks as are tried. */
 static void count_places(const struct orr_victim_search *search, struct orr_dry_run *run)
 {
+    const struct orr_session *session = search->session;
     run->least_gpus = INT32_MAX;
     for (uint32_t i = 0; i < search->k; i++) {
-        const int32_t gpus = gpus_of(search->session, search->tasks.tasks[i]);
+        const uint32_t task = search->tasks.tasks[i];
+        const bool parts = orr_ask_is_shared(orr_task_ask(session, &session->tasks[task]));
+        const int32_t gpus = parts ? 0 : gpus_of(session, task);
         run->least_gpus = gpus < run->least_gpus ? gpus : run->least_gpus;
     }
     run->places = 0;
+    run->seen_touched = run->sketch != NULL ? run->sketch->touched_count : 0;
     for (uint32_t i = 0; i < run->open_count && run->least_gpus > 0; i++) {
-        run->places += run->open[i].room > 0 ? run->open[i].room / run->least_gpus : 0;
+        if (run->sketch == NULL) {
+            run->places += run->open[i].room > 0 ? run->open[i].room / run->least_gpus : 0;
+        } else {
+            const uint32_t n = run->nodes[i];
+            run->places += run->places_on[n] = places_on(run, session, n);
+        }
+    }
+}
+
+/* After a job was sketched. */
+static void recount_places(const struct orr_session *session, struct orr_dry_run *run)
+{
+    const struct orr_sketch *sketch = run->sketch;
+    for (; run->least_gpus > 0 && run->seen_touched < sketch->touched_count; run->seen_touched++) {
+        const uint32_t n = sketch->touched[run->seen_touched];
+        const int32_t now = places_on(run, session, n);
+        run->places += now - run->places_on[n];
+        run->places_on[n] = now;
     }
 }
 
@@ -149,7 +182,7 @@ static void take_room(struct orr_dry_run *run, struct seen *seen, int32_t gpus)
 /* Room for the preemptor only shrinks as victims come back. */
 static bool is_hopeless(const struct orr_victim_search *search, const struct orr_dry_run *run)
 {
-    return run->sketch == NULL && run->least_gpus > 0 && run->places < (int64_t)search->k;
+    return run->least_gpus > 0 && run->places < (int64_t)search->k;
 }
 
 static struct seen *look_at(struct orr_dry_run *run, const struct orr_session *session,
@@ -194,6 +227,7 @@ static bool open_sketch(const struct orr_victim_search *search)
             orr_sketch_evict(run->sketch, s->taken[i]);
         }
     }
+    count_places(search, run);
     return known;
 }
 
@@ -282,9 +316,11 @@ static bool place_tasks(const struct orr_victim_search *search, struct orr_jobvi
     struct orr_dry_run *run = s->run;
     bool placed = true;
     if (run->sketch != NULL) {
-        return orr_sketch_job(
+        placed = orr_sketch_job(
             run->sketch, view, (struct orr_task_list){.tasks = tasks, .count = count}, s->is_lost,
             (struct orr_node_list){.nodes = run->nodes, .count = run->open_count});
+        recount_places(session, run);
+        return placed;
     }
     run->taken_count = 0;
     for (uint32_t i = 0; placed && i < count; i++) {
