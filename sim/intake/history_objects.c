@@ -93,8 +93,9 @@ static uint32_t mig_of(struct history *h, const struct import_request *request)
 {
     for (uint32_t r = 0; r < h->model.resources.count; r++) {
         const char *mig = strstr(orr_idmap_name(&h->model.resources, r), "/mig-");
-        if (mig != NULL && request->vec.v[IMPORT_EXTENDED + r] > 0) {
-            return history_name(h, mig + 5);
+        const int64_t instances = request->vec.v[IMPORT_EXTENDED + r];
+        if (mig != NULL && instances > 0) {
+            return history_instances(h, mig + 5, instances);
         }
     }
     return ORR_NONE;
