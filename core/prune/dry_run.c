@@ -12,6 +12,10 @@
  * held against the limits above it as the preemptor is: once that has its place, a queue above both
  * may hold too much for both.
  *
+ * Room only shrinks as victims come back. Once the nodes that are looked at have fewer places for
+ * tasks of as few GPUs as the preemptor's smallest than it has tasks, it finds none, whatever
+ * comes.
+ *
  * Where victims lose more than they are given back when they are served, the validator's units are
  * asked about that much first: whatever else is lost only leaves a queue less when a unit is taken.
  * It does not tell whether the preemptor finds a place, so it is asked once a scenario was
