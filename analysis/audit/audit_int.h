@@ -106,14 +106,14 @@ struct orr_audit_edge {
     uint32_t span;
     enum { ORR_AUDIT_GIVES, ORR_AUDIT_LEAVES, ORR_AUDIT_TAKES } kind;
 };
-/* What runs since `start_ms` ran as the run began, so that nobody started it; the instant of the
- * begin itself is no exception. */
 /* GPUs that a node has for jobs: devices, and what its MIG instances count. */
 static inline int64_t orr_audit__counted_gpus(const struct orr_audit_node *node)
 {
     return node->gpus - node->foreign_gpus + node->mig_gpus;
 }
 
+/* What runs since `start_ms` ran as the run began, so that nobody started it; the instant of the
+ * begin itself is no exception. */
 static inline bool orr_audit__was_given(const struct orr_audit_job *job, orr_ms start_ms)
 {
     return job->given && start_ms == job->start_ms;

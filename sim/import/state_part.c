@@ -43,18 +43,19 @@ const char *state_instances_of(struct writer *w, const struct import_pod *pod)
     return NULL;
 }
 
-/* Pods of a run ask instances of one profile. */
+/* Pods of a run ask instances of one profile, up to 999 in a row. */
 static bool asks_odd_instances(const struct import_model *model, const struct import_job *job)
 {
     bool odd = false;
     for (uint32_t p = job->first_pod; p != ORR_NONE; p = model->pods[p].next) {
+        const struct import_request *request = &model->pods[p].request;
         uint32_t profiles = 0;
         for (uint32_t r = 0; r < model->resources.count; r++) {
             const char *name = orr_idmap_name(&model->resources, r);
-            const bool asks = model->pods[p].request.vec.v[IMPORT_EXTENDED + r] > 0 &&
-                              strstr(name, "/mig-") != NULL;
+            const int64_t count = request->vec.v[IMPORT_EXTENDED + r];
+            const bool asks = count > 0 && strstr(name, "/mig-") != NULL;
             profiles += asks;
-            odd = odd || (asks && !state_counts_profile(model, r));
+            odd = odd || (asks && (count > 999 || !state_counts_profile(model, r)));
         }
         odd = odd || profiles > 1;
     }
@@ -115,10 +116,11 @@ void state_leave_out_jobs(struct writer *w)
             state_note(w, "queues",
                        "jobs of a queue that is not there, or has children: they are left out", 1);
         } else if (asks_odd_instances(model, job)) {
-            state_note(w, "mig",
-                       "jobs whose pods ask for MIG instances of several profiles, or of one that "
-                       "runs do not count: they are left out",
-                       1);
+            state_note(
+                w, "mig",
+                "jobs whose pods ask for MIG instances of several profiles, of one that runs "
+                "do not count, or for more than 999: they are left out",
+                1);
         } else if (!holds_pods(model, job) && !is_ready(model, job)) {
             state_note(w, "missing-pods",
                        "jobs of which fewer pods are there, without scheduling gates, than they "
