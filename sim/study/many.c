@@ -397,6 +397,7 @@ static enum orr_status take_word(struct crew *crew, struct tasks *tasks,
     const uint32_t task = slot->task;
     if (hear_what(slot) == SAYS_WRITTEN) {
         slot->written = true;
+        slot->until_ms = ORR_MS_NONE; /* the limit is of the run, not of the disk */
         crew->working--;
         return ORR_OK;
     }
