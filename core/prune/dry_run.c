@@ -131,7 +131,7 @@ static struct orr_dry_run *open_run(struct orr_victim_search *search)
 }
 
 /* What a sketched node has room for, by its GPUs alone. */
-static int32_t places_on(const struct orr_dry_run *run, const struct orr_session *session,
+static int32_t places_of(const struct orr_dry_run *run, const struct orr_session *session,
                          uint32_t node)
 {
     const struct orr_snode *at = &session->nodes[node];
@@ -157,7 +157,7 @@ static void count_places(const struct orr_victim_search *search, struct orr_dry_
             run->places += run->open[i].room > 0 ? run->open[i].room / run->least_gpus : 0;
         } else {
             const uint32_t n = run->nodes[i];
-            run->places += run->places_on[n] = places_on(run, session, n);
+            run->places += run->places_on[n] = places_of(run, session, n);
         }
     }
 }
@@ -168,7 +168,7 @@ static void recount_places(const struct orr_session *session, struct orr_dry_run
     const struct orr_sketch *sketch = run->sketch;
     for (; run->least_gpus > 0 && run->seen_touched < sketch->touched_count; run->seen_touched++) {
         const uint32_t n = sketch->touched[run->seen_touched];
-        const int32_t now = places_on(run, session, n);
+        const int32_t now = places_of(run, session, n);
         run->places += now - run->places_on[n];
         run->places_on[n] = now;
     }

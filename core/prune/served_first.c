@@ -235,14 +235,12 @@ static bool find_overhangs(struct orr_victim_search *search, struct orr_given_ba
     const uint32_t parent = session->shares[session->jobs[search->job].queue].parent;
     for (uint32_t q = 0; q < session->queue_count; q++) {
         struct heads *heads = &given->heads[q];
-        given->overhang[q] = INT64_MAX;
-        if (session->shares[q].parent != parent) {
-            continue;
-        }
-        if (!heads->known) {
+        const bool is_sibling = session->shares[q].parent == parent;
+        if (is_sibling && !heads->known) {
             find_heads(search, q, heads);
         }
-        given->overhang[q] = heads->known ? find_overhang(session, q, heads, &latest) : INT64_MAX;
+        given->overhang[q] =
+            is_sibling && heads->known ? find_overhang(session, q, heads, &latest) : INT64_MAX;
     }
     return true;
 }

@@ -148,6 +148,12 @@ uint32_t import_resource(struct import_model *model, const char *name)
     return IMPORT_EXTENDED + index;
 }
 
+const char *import_instances(struct import_load *load, const char *profile, int64_t count)
+{
+    return count <= 1 ? import_format(load, "%s", profile)
+                      : import_format(load, "%s*%lld", profile, (long long)count);
+}
+
 static bool ends_in_gpu(const char *name)
 {
     const size_t bytes = strlen(name);

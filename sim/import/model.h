@@ -203,6 +203,8 @@ struct import_vec import_requests(struct import_model *model, const struct impor
                                   const struct import_value *limits);
 /* Slot of an extended resource; ORR_NONE: more kinds than there is room for. */
 uint32_t import_resource(struct import_model *model, const char *name);
+/* So many MIG instances of a profile, as a trace writes them: 1g.5gb, 1g.5gb*2. */
+const char *import_instances(struct import_load *load, const char *profile, int64_t count);
 /* RFC 3339 with zone; false if it is no time. */
 bool import_time(const char *text, orr_ms *out);
 /* Go's durations: "1h30m", "60s"; false if it is none. */

@@ -36,8 +36,7 @@ const char *state_instances_of(struct writer *w, const struct import_pod *pod)
         const int64_t count = pod->request.vec.v[IMPORT_EXTENDED + r];
         const char *profile = state_profile_of(w->model, r);
         if (count > 0 && profile != NULL) {
-            return count == 1 ? profile
-                              : import_format(w->load, "%s*%lld", profile, (long long)count);
+            return import_instances(w->load, profile, count);
         }
     }
     return NULL;

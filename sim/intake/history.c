@@ -25,12 +25,6 @@ uint32_t history_name(struct history *h, const char *text)
                                            : orr_idmap_put(&h->names, text, strlen(text), NULL);
 }
 
-uint32_t history_instances(struct history *h, const char *profile, int64_t count)
-{
-    return history_name(
-        h, count == 1 ? profile : import_format(&h->load, "%.60s*%lld", profile, (long long)count));
-}
-
 void history_saw(struct history *h, orr_ms at)
 {
     h->newest = at != ORR_MS_NONE && (h->newest == ORR_MS_NONE || at > h->newest) ? at : h->newest;

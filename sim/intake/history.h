@@ -84,8 +84,6 @@ struct history {
 
 /* Index of a text among names; ORR_NONE for NULL and "". */
 uint32_t history_name(struct history *h, const char *text);
-/* So many MIG instances of a profile, as a trace writes them: 1g.5gb*2. */
-uint32_t history_instances(struct history *h, const char *profile, int64_t count);
 struct history_pod *history_pod(struct history *h, const char *uid);
 /* The job of a key, made if need be; `space` and `name` are borrowed. */
 uint32_t history_job(struct history *h, const char *key, const char *space, const char *name);

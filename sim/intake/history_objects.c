@@ -95,7 +95,7 @@ static uint32_t mig_of(struct history *h, const struct import_request *request)
         const char *mig = strstr(orr_idmap_name(&h->model.resources, r), "/mig-");
         const int64_t instances = request->vec.v[IMPORT_EXTENDED + r];
         if (mig != NULL && instances > 0) {
-            return history_instances(h, mig + 5, instances);
+            return history_name(h, import_instances(&h->load, mig + 5, instances));
         }
     }
     return ORR_NONE;

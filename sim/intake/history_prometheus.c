@@ -138,7 +138,8 @@ static void add_request(struct history *h, struct history_pod *pod, const char *
             *c = *c == '_' ? '.' : *c;
         }
         pod->shape.kind = ORR_ASK_MIG;
-        pod->shape.mig = history_instances(h, profile, (int64_t)(series->last + 0.5));
+        pod->shape.mig =
+            history_name(h, import_instances(&h->load, profile, (int64_t)(series->last + 0.5)));
     } else if (bytes >= 3 && strcmp(resource + bytes - 3, "gpu") == 0 && series->last <= 1e6) {
         pod->shape.gpus += (int64_t)(series->last + 0.5);
         pod->shape.kind = pod->shape.kind == ORR_ASK_NO_GPU ? ORR_ASK_WHOLE : pod->shape.kind;

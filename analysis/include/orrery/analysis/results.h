@@ -26,9 +26,9 @@ struct orr_results {
     orr_ms origin_ms;       /* of the clock, since 1970; ORR_MS_NONE: there is no calendar */
     bool lacks_views;       /* the program's own were not made yet */
     bool for_people;        /* orr_results_queue gives display names; the caller sets it */
-    const volatile sig_atomic_t *interrupted;
-    struct orr_idmap queues; /* names, once orr_results_shown was asked ... */
-    const char **shown;      /* ... and the display name of each */
+    const volatile sig_atomic_t *interrupted; /* borrowed; orr_results_interruptible */
+    struct orr_idmap queues;                  /* names, once orr_results_shown was asked ... */
+    const char **shown;                       /* ... and the display name of each */
 };
 
 /* Read-only, refused unless its schema is the one known here: ORR_NO_INPUT (missing, unreadable),
