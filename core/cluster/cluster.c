@@ -29,22 +29,6 @@ void orr_cluster_release(struct orr_cluster *cluster)
     *cluster = (struct orr_cluster){0};
 }
 
-bool orr_mig_parse(const char *text, char profile[ORR_MIG_NAME_MAX], uint32_t *instances)
-{
-    const size_t bytes = strcspn(text, "*");
-    const char *digit = text + bytes + (text[bytes] == '*');
-    *instances = text[bytes] == '*' ? 0 : 1;
-    if (bytes >= ORR_MIG_NAME_MAX) {
-        return false;
-    }
-    memcpy(profile, text, bytes);
-    profile[bytes] = '\0';
-    for (; *digit >= '0' && *digit <= '9' && *instances < 1000; digit++) {
-        *instances = *instances * 10 + (uint32_t)(*digit - '0');
-    }
-    return *digit == '\0' && *instances > 0 && *instances < 1000 && orr_mig_gpus(profile) > 0;
-}
-
 uint32_t orr_cluster_mig_profile(struct orr_cluster *cluster, const char *name)
 {
     const uint32_t gpus = orr_mig_gpus(name);

@@ -176,6 +176,7 @@ static void write_all(struct writer *w)
     const struct import_model *model = w->model;
     w->order = orr_alloc(model->node_count + (size_t)1, sizeof *w->order);
     w->places = orr_zalloc(model->node_count + (size_t)1, sizeof *w->places);
+    state_leave_out_instances(w);
     for (uint32_t n = 0; n < model->node_count; n++) {
         w->order[n] = n;
         w->out->gpus += (double)model->nodes[n].allocatable.v[IMPORT_GPU];

@@ -99,6 +99,8 @@ bool state_counts_profile(const struct import_model *model, uint32_t resource);
 /* What the pod asks of MIG, as rows write it, in the arena of the load; NULL: nothing. */
 const char *state_instances_of(struct writer *w, const struct import_pod *pod);
 
+/* Takes from the nodes the instances that a pool cannot state. */
+void state_leave_out_instances(struct writer *w);
 /* What these jobs hold is among the foreign pods. */
 void state_leave_out_jobs(struct writer *w);
 /* Pods of other schedulers, and ours that no job here has. */

@@ -61,6 +61,34 @@ static bool asks_odd_instances(const struct import_model *model, const struct im
     return odd;
 }
 
+/* A run counts so many profiles of MIG, and so many instances of each on a node. */
+void state_leave_out_instances(struct writer *w)
+{
+    struct import_model *model = w->model;
+    uint64_t left_out = 0;
+    for (uint32_t n = 0; n < model->node_count; n++) {
+        for (uint32_t r = 0; r < model->resources.count; r++) {
+            int64_t *there = &model->nodes[n].allocatable.v[IMPORT_EXTENDED + r];
+            const bool of_mig = strstr(orr_idmap_name(&model->resources, r), "/mig-") != NULL;
+            if (of_mig && *there > 0 &&
+                (*there > ORR_MIG_INSTANCES_MAX || !state_counts_profile(model, r))) {
+                *there = 0;
+                left_out++;
+            }
+        }
+    }
+    if (left_out > 0) {
+        state_note(
+            w, "mig-nodes",
+            import_format(w->load,
+                          "MIG instances of nodes, of a profile that runs do not count (they "
+                          "count %d, with names such as 1g.5gb or 1g.10gb.me) or more than "
+                          "%d of one on a node: they are left out",
+                          (int)ORR_MIG_PROFILES_MAX, (int)ORR_MIG_INSTANCES_MAX),
+            left_out);
+    }
+}
+
 /* Are all pods of the job there that it needs, as KAI counts them before it looks at it? */
 static bool is_ready(const struct import_model *model, const struct import_job *job)
 {

@@ -96,6 +96,9 @@ void history_see(struct history *h, const struct import_value *object, orr_ms at
 /* An event of an audit log, or of `kubectl get --output-watch-events`. */
 void history_see_audit(struct history *h, const struct import_value *event);
 void history_see_watch(struct history *h, const struct import_value *event);
+/* What a pod asks that asks so many instances of a MIG profile beside what it `had` (ORR_NONE:
+ * nothing): text as rows have it, or with a comma if they are of several profiles. */
+uint32_t history_mig(struct history *h, uint32_t had, const char *profile, int64_t count);
 /* history_prometheus.c: the answer of a range query. */
 void history_see_samples(struct history *h, const struct import_value *answer);
 /* history_jobs.c: rows of all jobs, by submit; `file` may be NULL. */

@@ -11,6 +11,7 @@
 
 #include <orrery/base/sort.h>
 #include <orrery/base/text.h>
+#include <orrery/core/cluster.h>
 #include <orrery/traces/native.h>
 
 #include "history.h"
@@ -484,6 +485,17 @@ static bool is_of_kai(const struct history *h, const struct one *one)
            !h->pods[one->pods[0]].sampled;
 }
 
+/* Can no row state what its pods ask of MIG? */
+static bool asks_odd_instances(const struct history *h, const struct one *one)
+{
+    const struct history_shape *shape = one->shape == ORR_NONE ? NULL : &h->pods[one->shape].shape;
+    char profile[ORR_MIG_NAME_MAX];
+    uint32_t instances;
+    return shape != NULL && shape->kind == ORR_ASK_MIG &&
+           (shape->mig == ORR_NONE ||
+            !orr_mig_parse(orr_idmap_name(&h->names, shape->mig), profile, &instances));
+}
+
 static void make_job(struct out *out, struct one *one, struct change *changes)
 {
     struct history *h = out->h;
@@ -518,6 +530,10 @@ static void make_job(struct out *out, struct one *one, struct change *changes)
         drop(out, one, true, "had not ended");
     } else if (one->shape == ORR_NONE && one->gpus == 0) {
         drop(out, one, false, "its pods ask for different parts of GPUs");
+    } else if (asks_odd_instances(h, one)) {
+        drop(out, one, false,
+             "its pods ask MIG instances of several profiles, of a name that is none such as "
+             "1g.5gb, or more than 999");
     } else {
         put_row(out, one);
     }

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <orrery/core/cluster.h>
+
 #include "history.h"
 
 /* --- times of a pod --- */
@@ -89,16 +91,32 @@ static void take_times(struct history *h, const struct import_value *pod, struct
 
 /* --- its shape --- */
 
+uint32_t history_mig(struct history *h, uint32_t had, const char *profile, int64_t count)
+{
+    const char *more = import_instances(&h->load, profile, count);
+    char same[ORR_MIG_NAME_MAX];
+    uint32_t before;
+    if (had == ORR_NONE) {
+        return history_name(h, more);
+    }
+    const char *earlier = orr_idmap_name(&h->names, had);
+    if (orr_mig_parse(earlier, same, &before) && strcmp(same, profile) == 0) {
+        return history_name(h, import_instances(&h->load, profile, before + count));
+    }
+    return history_name(h, import_format(&h->load, "%s,%s", earlier, more));
+}
+
 static uint32_t mig_of(struct history *h, const struct import_request *request)
 {
+    uint32_t asked = ORR_NONE;
     for (uint32_t r = 0; r < h->model.resources.count; r++) {
         const char *mig = strstr(orr_idmap_name(&h->model.resources, r), "/mig-");
         const int64_t instances = request->vec.v[IMPORT_EXTENDED + r];
         if (mig != NULL && instances > 0) {
-            return history_name(h, import_instances(&h->load, mig + 5, instances));
+            asked = history_mig(h, asked, mig + 5, instances);
         }
     }
-    return ORR_NONE;
+    return asked;
 }
 
 static struct history_shape shape_of(struct history *h, const struct import_request *request)

@@ -132,14 +132,12 @@ static void add_request(struct history *h, struct history_pod *pod, const char *
     } else if (strcmp(resource, "memory") == 0) {
         pod->shape.mem_mib += (int64_t)(series->last / (double)ORR_MIB + 0.5);
     } else if (mig != NULL) { /* nvidia_com_mig_1g_10gb */
-        char profile[64];
-        (void)snprintf(profile, sizeof profile, "%.60s", mig + 5);
+        char *profile = orr_arena_strndup(h->load.arena, mig + 5, strlen(mig + 5));
         for (char *c = profile; *c != '\0'; c++) {
             *c = *c == '_' ? '.' : *c;
         }
         pod->shape.kind = ORR_ASK_MIG;
-        pod->shape.mig =
-            history_name(h, import_instances(&h->load, profile, (int64_t)(series->last + 0.5)));
+        pod->shape.mig = history_mig(h, pod->shape.mig, profile, (int64_t)(series->last + 0.5));
     } else if (bytes >= 3 && strcmp(resource + bytes - 3, "gpu") == 0 && series->last <= 1e6) {
         pod->shape.gpus += (int64_t)(series->last + 0.5);
         pod->shape.kind = pod->shape.kind == ORR_ASK_NO_GPU ? ORR_ASK_WHOLE : pod->shape.kind;

@@ -90,7 +90,7 @@ struct sacct {
     struct times *dates;
     bool clock_known, is_clock; /* times are seconds of a clock of their own */
     bool has_dates;
-    uint64_t pending_tasks, running, shards, het, mig;
+    uint64_t pending_tasks, running, shards, het;
 };
 
 static struct orr_cell cell_of(const struct sacct *sacct, enum column column)

@@ -160,8 +160,11 @@ static bool read_instances(struct orr_world *world, uint32_t part, const struct 
     }
     const uint32_t profile = orr_cluster_mig_profile(&world->cluster, name);
     if (profile == ORR_NONE) {
-        return reject(world, part, row, "pools and jobs before it have 12 other MIG profiles than",
-                      name);
+        char text[120];
+        (void)snprintf(text, sizeof text,
+                       "pools and jobs before it have %d other MIG profiles than",
+                       (int)ORR_MIG_PROFILES_MAX);
+        return reject(world, part, row, text, name);
     }
     request->instances = (uint16_t)instances;
     request->mig_profile = (uint16_t)profile;

@@ -363,9 +363,6 @@ static enum orr_status check_foreign(const struct orr_scenario__load *load,
     return ORR_OK;
 }
 
-/* A node has no more of one profile than 7 for each of 1000 GPUs. */
-#define INSTANCES_MOST 7000
-
 static enum orr_status check_instances(const struct orr_scenario__load *load,
                                        const struct orr_scenario *scenario,
                                        const struct orr_scenario__node *pools)
@@ -379,13 +376,13 @@ static enum orr_status check_instances(const struct orr_scenario__load *load,
             const struct orr_scenario__node *of = mig->children[m];
             int64_t count;
             if (orr_mig_gpus(of->key) == 0) {
-                status = orr_scenario__fail(
-                    load, &of->at, "mig: \"%.80s\" is no MIG profile such as 3g.20gb", of->key);
+                status = orr_scenario__no_mig(load, &of->key_at, "mig", of->key,
+                                              "3g.20gb or 1g.10gb+me");
             } else if (of->text == NULL || !orr_parse_i64(of->text, strlen(of->text), &count) ||
-                       count < 0 || count > INSTANCES_MOST) {
+                       count < 0 || count > ORR_MIG_INSTANCES_MAX) {
                 status = orr_scenario__fail(load, &of->at,
                                             "mig: a node has from 0 to %d instances %.80s",
-                                            INSTANCES_MOST, of->key);
+                                            (int)ORR_MIG_INSTANCES_MAX, of->key);
             } else if (orr_cluster_mig_profile(&profiles, of->key) == ORR_NONE) {
                 status = orr_scenario__fail(load, &of->at, "mig: more than %d MIG profiles",
                                             (int)ORR_MIG_PROFILES_MAX);

@@ -338,6 +338,27 @@ static enum orr_status fill_generate(struct orr_scenario__load *load,
     return status == ORR_OK ? check_until(load, scenario, node, plan) : status;
 }
 
+static enum orr_status check_instances(const struct orr_scenario__load *load,
+                                       const struct orr_scenario__node *node,
+                                       const struct orr_scenario_pods *pods)
+{
+    char profile[ORR_MIG_NAME_MAX];
+    uint32_t instances;
+    if (!orr_mig_parse(pods->mig_profile, profile, &instances)) {
+        return orr_scenario__no_mig(load, &orr_scenario__find(node, "mig_profile")->at,
+                                    "mig_profile", pods->mig_profile,
+                                    "1g.5gb, or 1g.5gb*2 for two instances");
+    }
+    if (pods->gpu_devices > 1) { /* 1 is its default, which stored scenarios spell out */
+        return orr_scenario__fail(load, &orr_scenario__find(node, "gpu_devices")->at,
+                                  "gpu_devices: goes with gpu_fraction or gpu_memory; %u instances "
+                                  "are mig_profile: %s*%u",
+                                  (unsigned)pods->gpu_devices, profile,
+                                  (unsigned)pods->gpu_devices);
+    }
+    return ORR_OK;
+}
+
 static enum orr_status check_pods(const struct orr_scenario__load *load,
                                   const struct orr_scenario__node *node,
                                   const struct orr_scenario_pods *pods)
@@ -353,13 +374,11 @@ static enum orr_status check_pods(const struct orr_scenario__load *load,
                                   "%.80s: only one of %s, %s, %s and %s says what its pods ask",
                                   node->key, ways[0], ways[1], ways[2], ways[3]);
     }
-    char profile[ORR_MIG_NAME_MAX];
-    uint32_t instances;
-    if (pods->mig_profile != NULL && !orr_mig_parse(pods->mig_profile, profile, &instances)) {
-        return orr_scenario__fail(load, &orr_scenario__find(node, ways[3])->at,
-                                  "mig_profile: \"%.80s\" is no MIG profile such as 1g.5gb, or "
-                                  "1g.5gb*2 for two instances",
-                                  pods->mig_profile);
+    if (pods->mig_profile != NULL) {
+        const enum orr_status status = check_instances(load, node, pods);
+        if (status != ORR_OK) {
+            return status;
+        }
     }
     if (pods->gpu_fraction > 1.0) {
         return orr_scenario__fail(load, &orr_scenario__find(node, ways[1])->at,
@@ -625,6 +644,11 @@ static enum orr_status fill_template_roles(struct orr_scenario__load *load,
     enum orr_status status = check_subgroups(load, node, template->min_subgroups, members);
     if (status != ORR_OK || members == 0) {
         return status;
+    }
+    if (template->pods.mig_profile != NULL) {
+        return orr_scenario__fail(load, &orr_scenario__find(node, "mig_profile")->at,
+                                  "mig_profile: the template has roles, and each of them says what "
+                                  "its pods ask");
     }
     struct orr_scenario_role *made =
         orr_arena_alloc(load->arena, count_roles(roles) + (size_t)1, sizeof *made);

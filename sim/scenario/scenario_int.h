@@ -246,6 +246,10 @@ enum orr_status orr_scenario__shape_scalar(struct orr_scenario__load *load,
 enum orr_status orr_scenario__no_such(const struct orr_scenario__load *load,
                                       const struct orr_scenario__at *at, const char *what,
                                       const char *word, const char *const *known, size_t count);
+/* The text is no MIG profile; `such` is what would be one. */
+enum orr_status orr_scenario__no_mig(const struct orr_scenario__load *load,
+                                     const struct orr_scenario__at *at, const char *key,
+                                     const char *text, const char *such);
 enum orr_status orr_scenario__wrong_kind(const struct orr_scenario__load *load,
                                          const struct orr_scenario__node *node, const char *wanted);
 const char *orr_scenario__key(const struct orr_scenario__node *node);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include <orrery/base/text.h>
+#include <orrery/core/cluster.h>
 
 #define LISTED_KEYS   16 /* more known names than these are not repeated in an error */
 #define JOINED_VALUES 64 /* of a list that becomes one text */
@@ -53,6 +54,25 @@ enum orr_status orr_scenario__no_such(const struct orr_scenario__load *load,
     }
     return orr_scenario__fail(load, at, "unknown %s \"%.80s\"%s%s", what, word, list,
                               used > 0 ? ")" : "");
+}
+
+enum orr_status orr_scenario__no_mig(const struct orr_scenario__load *load,
+                                     const struct orr_scenario__at *at, const char *key,
+                                     const char *text, const char *such)
+{
+    if (text[0] == '"' || text[0] == '\'') { /* of --set, where they are part of the text */
+        return orr_scenario__fail(load, at,
+                                  "%s: %.80s is in quotes, which are no part of a MIG profile: "
+                                  "leave them out",
+                                  key, text);
+    }
+    if (strcspn(text, "*") >= ORR_MIG_NAME_MAX) {
+        return orr_scenario__fail(
+            load, at, "%s: \"%.80s\" is no MIG profile such as %s: longer than %d bytes", key, text,
+            such, (int)ORR_MIG_NAME_MAX - 1);
+    }
+    return orr_scenario__fail(load, at, "%s: \"%.80s\" is no MIG profile such as %s", key, text,
+                              such);
 }
 
 static enum orr_status unknown_key(const struct orr_scenario__load *load,

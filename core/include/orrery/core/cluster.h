@@ -28,21 +28,13 @@ enum orr_resource {
     ORR_RES_COUNT
 };
 
-enum { ORR_MIG_PROFILES_MAX = 12 }; /* MIG profiles of a cluster */
+enum {
+    ORR_MIG_PROFILES_MAX = 12,    /* MIG profiles of a cluster */
+    ORR_MIG_INSTANCES_MAX = 7000, /* of one profile on a node: 7 for each of 1000 GPUs */
+    ORR_MIG_NAME_MAX = 32         /* of a profile, with the byte that ends it */
+};
 
 #define ORR_AMOUNT_UNLIMITED (INT64_MAX / 4) /* allocatable without a bound */
-
-/* GPUs that an instance of a MIG profile counts, in quotas and in sums: its g (KAI 1.1), 3 of
- * 3g.20gb. 0: the text begins with no number from 1 to 999 before "g.". */
-static inline uint32_t orr_mig_gpus(const char *profile)
-{
-    uint32_t gpus = 0;
-    const char *at = profile;
-    for (; *at >= '0' && *at <= '9' && gpus < 1000; at++) {
-        gpus = gpus * 10 + (uint32_t)(*at - '0');
-    }
-    return at[0] == 'g' && at[1] == '.' && gpus < 1000 ? gpus : 0;
-}
 
 struct orr_amounts {
     int64_t v[ORR_RES_COUNT];
@@ -155,7 +147,11 @@ struct orr_cluster {
 
 void orr_cluster_init(struct orr_cluster *cluster);
 void orr_cluster_release(struct orr_cluster *cluster);
-enum { ORR_MIG_NAME_MAX = 32 }; /* of a profile, with the byte that ends it */
+/* GPUs that an instance of a MIG profile counts, in quotas and in sums: its g (KAI 1.1), 3 of
+ * 3g.20gb. A profile is such a name, of less than ORR_MIG_NAME_MAX bytes, or one with attributes
+ * behind it, +me, +me.all, -me or +gfx; Kubernetes writes a dot in place of the plus. 0: the text
+ * is none. */
+uint32_t orr_mig_gpus(const char *profile);
 /* What a pod asks as users write it: a profile, or PROFILE*N for N instances. False: it is neither.
  */
 bool orr_mig_parse(const char *text, char profile[ORR_MIG_NAME_MAX], uint32_t *instances);
