@@ -20,11 +20,13 @@ FROM placement AS p LEFT JOIN node AS n ON n.id BETWEEN p.node AND p.node + p.no
 
 CREATE VIEW v_typical AS
 -- The most frequent kinds of pod that together make 95 % of the pods of the trace: what fragmentation
--- is measured by (room, unusable_gpus_mean). share: of these pods. Columns as in ask.
+-- is measured by (room, unusable_gpus_mean). share: of these pods. Columns as in ask. Fragmentation is
+-- of devices: pods that ask MIG instances are left out.
 WITH kinds AS (
   SELECT a.gpus, a.gpu_mgpu, a.gpu_mib, a.cpu_milli, a.gpu_model, a.shard, a.bound, sum(a.pods * j.jobs) AS pods,
          min(a.shape * 64 + a.nr) AS first
   FROM ask AS a JOIN (SELECT shape, count(*) AS jobs FROM job GROUP BY shape) AS j ON j.shape = a.shape
+  WHERE a.instances = 0
   GROUP BY a.gpus, a.gpu_mgpu, a.gpu_mib, a.cpu_milli, a.gpu_model, a.shard, a.bound
 ),
 ranked AS (

@@ -27,6 +27,9 @@ static bool is_same(const struct orr_request *a, const struct orr_request *b)
 void orr_typical_add(struct orr_typical *typical, const struct orr_request *request, uint64_t count)
 {
     uint32_t t = 0;
+    if (request->instances > 0) {
+        return; /* what is free of devices is not for it, as little as instances are for others */
+    }
     while (t < typical->count && !is_same(&typical->tasks[t].request, request)) {
         t++;
     }

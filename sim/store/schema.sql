@@ -266,10 +266,10 @@ CREATE TABLE series(
 );
 CREATE TABLE room(                    -- free GPUs, means over buckets of run.series_ms
   at_ms INTEGER NOT NULL,           -- start of the bucket
-  idle_mgpu REAL NOT NULL,          -- free, of nodes that are up
+  idle_mgpu REAL NOT NULL,          -- free devices, of nodes that are up; MIG instances are not in it
   unusable_mgpu REAL NOT NULL       -- of that, what a typical task could not use (FGD): see v_typical
 );
-CREATE TABLE startable(              -- GPUs of the largest gang of whole nodes that could start in one domain
+CREATE TABLE startable(              -- devices of the largest gang of whole nodes that could start in one domain
   at_ms INTEGER NOT NULL,           -- start of the bucket
   level TEXT NOT NULL,              -- cluster (of each shard), a level of the topology, node (most GPUs free on one)
   mean_gpus REAL NOT NULL, least_gpus INTEGER NOT NULL

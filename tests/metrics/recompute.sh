@@ -130,6 +130,7 @@ YAML
         has "count(*) = 1 AND value > 0.2 AND value < 1 FROM metric WHERE name = 'mig_occupancy'"
         has "count(*) > 20 FROM v_placements AS p JOIN job AS j ON j.id = p.job JOIN ask AS a ON a.shape = j.shape WHERE a.instances > 0"
         has "count(*) = 0 FROM input WHERE rows_rejected > 0"
+        has "count(*) > 0 AND sum(gpus = 0) = 0 FROM v_typical"
         "$orrery" audit run.db >said || fail "$policy: $(cat said)"
     done
     sed -i 's/^  pools:/  failures: {mtbf: 3h, repair: {median: 10m}}\n&/' run.yaml

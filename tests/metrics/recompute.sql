@@ -697,16 +697,18 @@ root(nr, value) AS ( -- by Newton's steps: not every build of sqlite3 has sqrt()
 SELECT 'node_load_cv', 'all', '', (SELECT value FROM root WHERE nr = 60), count(*) FROM load;
 
 -- ---- free room, device by device ----
--- The kinds of pod that make 95 % of the trace's.
+-- The kinds of pod that make 95 % of the trace's, but for those of MIG: room is of devices.
 CREATE TEMP TABLE typical AS
 WITH k AS (
   SELECT a.gpus, a.gpu_mgpu AS part, a.gpu_mib AS mib, a.cpu_milli AS cpu, a.gpu_model, a.shard, a.bound, sum(a.pods) AS pods,
          min(a.shape * 64 + a.nr) AS first
-  FROM job AS j JOIN ask AS a ON a.shape = j.shape GROUP BY 1, 2, 3, 4, 5, 6, 7
+  FROM job AS j JOIN ask AS a ON a.shape = j.shape WHERE a.instances = 0
+  GROUP BY 1, 2, 3, 4, 5, 6, 7
 ),
 r AS (SELECT *, row_number() OVER (ORDER BY pods DESC, cpu DESC, coalesce(part, mib) DESC, gpus DESC, first) AS nr FROM k)
 SELECT r.*, (SELECT total(b.pods) FROM r AS b WHERE b.nr < r.nr) AS before FROM r;
-DELETE FROM typical WHERE before * 100 >= 95 * (SELECT sum(pods) FROM job) OR nr > 256;
+DELETE FROM typical
+WHERE before * 100 >= 95 * (SELECT sum(a.pods) FROM job AS j JOIN ask AS a ON a.shape = j.shape WHERE a.instances = 0) OR nr > 256;
 CREATE TEMP TABLE bit AS
 WITH RECURSIVE b(d) AS (SELECT 0 UNION ALL SELECT d + 1 FROM b WHERE d < 63) SELECT d FROM b;
 CREATE TEMP TABLE slice AS -- taken (or given back) of a device at a time; d -1: of the CPU

@@ -4,7 +4,8 @@
  * The measure of FGD (Weng et al., "Beware of Fragmentation", USENIX ATC'23): a typical task is one
  * drawn from the tasks of the trace. Where it cannot run, all that is free of the node's GPUs is
  * unusable to it; where it can, that on devices with less free than it takes of one. A node's
- * fragmentation is the mean over typical tasks. Memory is not considered, as there.
+ * fragmentation is the mean over typical tasks. Memory is not considered, as there. It is of
+ * devices: tasks that ask MIG instances are no typical ones, and free instances are not in it.
  */
 #ifndef ORR_CORE_FRAGMENT_H
 #define ORR_CORE_FRAGMENT_H
@@ -26,7 +27,7 @@ struct orr_typical_task {
 struct orr_typical {
     struct orr_typical_task *tasks;
     uint32_t count;
-    uint64_t chosen, all; /* tasks: of these kinds, of the whole trace */
+    uint64_t chosen, all; /* tasks: of these kinds, of all in the trace but those of MIG */
 };
 
 /* Of all tasks of the jobs of a world, or of its first `jobs`. Of kinds that are equally frequent
@@ -34,8 +35,9 @@ struct orr_typical {
  * FGD's programs), else those of the first shape. Release it. */
 void orr_typical_of_jobs(const struct orr_ledger_world *world, uint32_t jobs, bool by_nodes,
                          struct orr_typical *typical);
-/* The same of tasks that are passed one after the other, before orr_typical_choose. All zero at
- * first. Without a cluster (NULL) models and selectors decide no tie. */
+/* The same of tasks that are passed one after the other, before orr_typical_choose; those that ask
+ * MIG instances are passed over. All zero at first. Without a cluster (NULL) models and selectors
+ * decide no tie. */
 void orr_typical_add(struct orr_typical *typical, const struct orr_request *request,
                      uint64_t count);
 void orr_typical_choose(struct orr_typical *typical, const struct orr_cluster *cluster);
