@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* plot_floor.c - floor: who holds what at one time, nodes rack by rack.
  *
- * A node is a strip, a GPU a cell of it. Cells a job holds next to each other are one box; a share
+ * A node is a strip, a GPU a cell of it; behind its devices are its MIG instances, as many cells
+ * each as their g. Cells a job holds next to each other are one box; a share
  * of a GPU fills as much of the cell's height. Boxes of jobs on more than one node have a black
  * frame.
  */
@@ -106,10 +107,24 @@ static bool held_then(const struct plan *plan, const struct orr_plot_held *held)
     return held->start <= plan->at && held->end > plan->at;
 }
 
+/* Cells of its node that the placement may have: devices, or those of a MIG instance. */
+static uint32_t cells_of(const struct plan *plan, const struct orr_plot_held *held)
+{
+    const struct orr_plot_node *node = &plan->lanes->nodes[held->node];
+    const uint32_t cells = held->instance ? node->gpus : node->devices;
+    return cells < MOST_GPUS ? cells : MOST_GPUS;
+}
+
 /* Devices of nodes that do not count them fill from the left. */
 static uint64_t devices_of(const struct orr_plot_held *held, const double *used, uint32_t gpus)
 {
     uint64_t devices = held->devices;
+    if (held->instance) {
+        for (uint32_t d = held->cell; d < gpus && d - held->cell < held->mgpu / ORR_MGPU; d++) {
+            devices |= (uint64_t)1 << d;
+        }
+        return devices;
+    }
     int64_t left = devices == 0 ? held->mgpu : 0;
     for (uint32_t d = 0; d < gpus && left > 0; d++) {
         double room = 1 - used[d];
@@ -132,8 +147,7 @@ static void box_write(FILE *out, const struct place *place, uint32_t first, uint
 static void boxes_write(const struct plan *plan, const struct orr_plot_held *held, double *used,
                         FILE *fill, FILE *frame)
 {
-    uint32_t gpus = plan->lanes->nodes[held->node].gpus;
-    gpus = gpus < MOST_GPUS ? gpus : MOST_GPUS;
+    uint32_t gpus = cells_of(plan, held);
     uint64_t devices = devices_of(held, used, gpus), bits = devices;
     uint32_t count = 0;
     for (; bits != 0; bits &= bits - 1) {
@@ -159,30 +173,44 @@ static void boxes_write(const struct plan *plan, const struct orr_plot_held *hel
     }
 }
 
+struct seat {
+    int64_t job;
+    uint32_t node;
+};
+
 static int by_job(const void *a, const void *b)
 {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
+    const struct seat *x = a, *y = b;
+    return (x->job > y->job) - (x->job < y->job);
 }
 
-/* Jobs that hold something on more than one node then: ascending, one entry a placement too many.
- */
-static int64_t *spread_jobs(const struct plan *plan, uint32_t *count)
+static int by_seat(const void *a, const void *b)
+{
+    const struct seat *x = a, *y = b;
+    const int order = by_job(a, b);
+    return order != 0 ? order : (x->node > y->node) - (x->node < y->node);
+}
+
+/* Jobs that hold something on more than one node then: ascending, one entry a node too many. */
+static struct seat *spread_jobs(const struct plan *plan, uint32_t *count)
 {
     const struct orr_plot_lanes *lanes = plan->lanes;
-    int64_t *jobs = orr_alloc((size_t)lanes->held_count + 1, sizeof *jobs);
+    struct seat *jobs = orr_alloc((size_t)lanes->held_count + 1, sizeof *jobs);
     uint32_t all = 0;
     *count = 0;
     for (uint32_t i = 0; i < lanes->held_count; i++) {
         if (held_then(plan, &lanes->held[i])) {
-            jobs[all++] = lanes->held[i].job;
+            jobs[all++] = (struct seat){lanes->held[i].job, lanes->held[i].node};
         }
     }
-    qsort(jobs, all, sizeof *jobs, by_job);
-    for (uint32_t i = 1; i < all; i++) {
-        if (jobs[i] == jobs[i - 1]) {
-            jobs[(*count)++] = jobs[i];
+    qsort(jobs, all, sizeof *jobs, by_seat);
+    struct seat before = {.job = -1};
+    for (uint32_t i = 0; i < all; i++) {
+        const struct seat now = jobs[i];
+        if (now.job == before.job && now.node != before.node) {
+            jobs[(*count)++] = now;
         }
+        before = now;
     }
     return jobs;
 }
@@ -193,13 +221,14 @@ static void boxes_texts(const struct plan *plan, FILE **files, uint32_t frames)
     const struct orr_plot_lanes *lanes = plan->lanes;
     double *used = orr_zalloc((size_t)lanes->node_count * MOST_GPUS + 1, sizeof *used);
     uint32_t spread = 0;
-    int64_t *jobs = spread_jobs(plan, &spread);
+    struct seat *jobs = spread_jobs(plan, &spread);
     for (uint32_t i = 0; i < lanes->held_count; i++) {
         const struct orr_plot_held *held = &lanes->held[i];
         if (!held_then(plan, held)) {
             continue;
         }
-        bool gang = bsearch(&held->job, jobs, spread, sizeof *jobs, by_job) != NULL;
+        const struct seat seat = {.job = held->job};
+        bool gang = bsearch(&seat, jobs, spread, sizeof *jobs, by_job) != NULL;
         boxes_write(plan, held, used + (size_t)held->node * MOST_GPUS,
                     files[orr_plot__slot(plan->slots, held->rank)], gang ? files[frames] : NULL);
     }
@@ -225,6 +254,28 @@ static void node_row(struct orr_plot *plot, const struct plan *plan, uint32_t no
     const uint32_t gpus = plan->lanes->nodes[node].gpus;
     orr_plot__row(plot, "%.3f %.3f %.3f %.3f\n", place->x,
                   place->x + (gpus < MOST_GPUS ? gpus : MOST_GPUS), place->y, place->y + 1);
+}
+
+/* Free instances have another grey than free devices. */
+static void cuts_plot(struct orr_plot *plot, const struct plan *plan, const char *boxes)
+{
+    if (plan->lanes->profiles == NULL) {
+        return;
+    }
+    const uint32_t block = orr_plot__block(plot, "MIG instances of nodes: as above");
+    for (uint32_t i = 0; i < plan->lanes->node_count; i++) {
+        const struct orr_plot_node *node = &plan->lanes->nodes[i];
+        const struct place *place = &plan->places[i];
+        if (node->gpus > node->devices && node->devices < MOST_GPUS) {
+            orr_plot__row(plot, "%.3f %.3f %.3f %.3f\n", place->x + node->devices,
+                          place->x + (node->gpus < MOST_GPUS ? node->gpus : MOST_GPUS), place->y,
+                          place->y + 1);
+        }
+    }
+    orr_plot__gp(plot, ", \\\n  ");
+    orr_plot__data(plot, block);
+    orr_plot__gp(plot, "%s fc rgb '#dfe5ee' fs solid 1.0 border lc rgb '#bcbcb8' title 'free, MIG'",
+                 boxes);
 }
 
 /* Over the free ones. */
@@ -280,6 +331,7 @@ static void floor_plot(struct orr_plot *plot, const struct plan *plan, char **te
     orr_plot__data(plot, 0);
     orr_plot__gp(plot, "%s fc rgb '#ecece8' fs solid 1.0 border lc rgb '#bcbcb8' title 'free'",
                  boxes);
+    cuts_plot(plot, plan, boxes);
     gone_plot(plot, plan, boxes);
     for (uint32_t s = 0; s <= frames; s++) {
         if (bytes[s] == 0) {
@@ -311,7 +363,11 @@ static void floor_text(struct orr_plot *plot, const struct plan *plan)
     char *cells = orr_alloc((size_t)lanes->node_count * MOST_GPUS + 1, 1);
     double *used = orr_zalloc((size_t)lanes->node_count * MOST_GPUS + 1, sizeof *used);
     for (uint32_t i = 0; i < lanes->node_count; i++) {
-        memset(cells + (size_t)i * MOST_GPUS, plan->gone[i] ? '-' : '.', MOST_GPUS);
+        for (uint32_t d = 0; d < MOST_GPUS; d++) {
+            cells[(size_t)i * MOST_GPUS + d] = plan->gone[i]                  ? '-'
+                                               : d >= lanes->nodes[i].devices ? ':'
+                                                                              : '.';
+        }
     }
     for (uint32_t i = 0; i < lanes->held_count; i++) {
         const struct orr_plot_held *held = &lanes->held[i];
@@ -319,9 +375,7 @@ static void floor_text(struct orr_plot *plot, const struct plan *plan)
             continue;
         }
         size_t at = (size_t)held->node * MOST_GPUS;
-        uint64_t devices = devices_of(
-            held, used + at,
-            lanes->nodes[held->node].gpus < MOST_GPUS ? lanes->nodes[held->node].gpus : MOST_GPUS);
+        uint64_t devices = devices_of(held, used + at, cells_of(plan, held));
         for (uint32_t d = 0; d < MOST_GPUS; d++) {
             if ((devices >> d & 1) != 0) {
                 used[at + d] = 1;
@@ -374,11 +428,12 @@ static void floor_picture(struct orr_plot *plot, const struct plan *plan)
     }
     orr_plot__gp(plot, "unset tics\nunset border\nunset grid\nset lmargin at screen 0.02\n"
                        "set bmargin at screen 0.03\n");
-    orr_plot__legend(plot, "queue", plan->slots.count + 2 + (plan->lost > 0 ? 1 : 0),
-                     orr_plot__slots_letters(plot, plan->slots) > 15
-                         ? orr_plot__slots_letters(plot, plan->slots)
-                         : 15,
-                     false);
+    orr_plot__legend(
+        plot, "queue",
+        plan->slots.count + 2 + (plan->lost > 0 ? 1 : 0) + (plan->lanes->profiles != NULL ? 1 : 0),
+        orr_plot__slots_letters(plot, plan->slots) > 15 ? orr_plot__slots_letters(plot, plan->slots)
+                                                        : 15,
+        false);
     if (orr_plot__narrow(plot)) { /* there is no axis between it and its legend */
         orr_plot__gp(plot, "set bmargin at screen %.4f\n", plot->legend_top + plot->line);
     }
@@ -390,10 +445,37 @@ static void floor_picture(struct orr_plot *plot, const struct plan *plan)
     }
 }
 
+/* What the title says beside who held how much. */
+static void floor_notes(const struct plan *plan, bool dumb, char *text, size_t room)
+{
+    uint32_t beyond = 0;
+    int used = 0;
+    text[0] = '\0';
+    for (uint32_t i = 0; i < plan->lanes->held_count; i++) {
+        const struct orr_plot_held *held = &plan->lanes->held[i];
+        beyond += held->instance && held->cell >= MOST_GPUS && held_then(plan, held);
+    }
+    if (plan->lost > 0) {
+        used += snprintf(text, room, "%u GPU%s down or away%s", plan->lost, ORR_PLURAL(plan->lost),
+                         dumb ? " (-)" : "");
+    }
+    if (plan->lanes->profiles != NULL) {
+        used +=
+            snprintf(text + used, room - (size_t)used, "%sMIG instances%s behind devices: %.120s",
+                     used > 0 ? "; " : "", dumb ? " (:)" : "", plan->lanes->profiles);
+    }
+    if (beyond > 0) {
+        (void)snprintf(text + used, room - (size_t)used,
+                       "%s%u held MIG instance%s behind 64 GPUs of a node %s not drawn",
+                       used > 0 ? "; " : "", beyond, ORR_PLURAL(beyond),
+                       ORR_ONE(beyond, "is", "are"));
+    }
+}
+
 void orr_plot__floor(struct orr_plot *plot)
 {
     struct orr_plot_lanes lanes;
-    orr_plot__lanes_open(plot, &lanes);
+    orr_plot__lanes_open(plot, &lanes, false);
     struct plan plan = {.lanes = &lanes, .slots = orr_plot__slots(plot, 10)};
     plan.places = orr_alloc((size_t)lanes.node_count + 1, sizeof *plan.places);
     for (uint32_t i = 0; i < lanes.node_count; i++) {
@@ -408,16 +490,13 @@ void orr_plot__floor(struct orr_plot *plot)
     for (uint32_t i = 0; i < lanes.held_count; i++) {
         held += held_then(&plan, &lanes.held[i]) ? (double)lanes.held[i].mgpu / ORR_MGPU : 0;
     }
-    char what[120], clock[60], extra[80] = "";
+    char what[120], clock[60], extra[320];
     (void)orr_format_clock(clock, plan.at, plot->run.origin);
     (void)snprintf(what, sizeof what, "Who held which GPUs at %s: %g of %g", clock, held,
                    plot->run.capacity_gpus);
     orr_plot__start(plot, (struct orr_plot_size){1000, 560, 100, 30, true});
-    if (plan.lost > 0) {
-        (void)snprintf(extra, sizeof extra, "%u GPU%s down or away%s", plan.lost,
-                       ORR_PLURAL(plan.lost), plot->term == ORR_PLOT_DUMB ? " (-)" : "");
-    }
-    orr_plot__title(plot, what, plan.lost > 0 ? extra : NULL);
+    floor_notes(&plan, plot->term == ORR_PLOT_DUMB, extra, sizeof extra);
+    orr_plot__title(plot, what, extra[0] != '\0' ? extra : NULL);
     if (lanes.node_count == 0) {
         orr_plot__nothing(plot, "there are no GPUs");
     } else if (plot->term == ORR_PLOT_DUMB) {

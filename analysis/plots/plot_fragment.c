@@ -6,8 +6,9 @@
  * v_typical. On a node where it cannot run (devices, CPU, GPU model, shard) all that is free is
  * unusable to it; where it can, devices with less free than it needs of one. A node's value is the
  * mean over typical pods; it changes only when something on the node starts or ends, so the
- * integrals are exact. Selectors, and the memory of devices, are not in the results: there the sums
- * below are less.
+ * integrals are exact. It is of devices: MIG instances, and pods that ask them, are left out but
+ * for the CPU that these hold. Selectors, and the memory of devices, are not in the results: there
+ * the sums below are less.
  */
 #include "plot_int.h"
 #include "plots_sql.h"
@@ -238,7 +239,10 @@ static void typical(const struct fragments *all, char *out, size_t room)
         used += more > 0 ? (size_t)more : 0;
     }
     if (all->task_count > 3 && used < room) {
-        (void)snprintf(out + used, room - used, " ...");
+        used += (size_t)snprintf(out + used, room - used, " ...");
+    }
+    if (all->lanes->profiles != NULL && used < room) {
+        (void)snprintf(out + used, room - used, "; MIG instances are left out");
     }
 }
 
@@ -289,7 +293,7 @@ void orr_plot__fragmentation(struct orr_plot *plot)
     struct fragments all = {.lanes = &lanes};
     bool dumb = plot->term == ORR_PLOT_DUMB;
     char extra[160];
-    orr_plot__lanes_open(plot, &lanes);
+    orr_plot__lanes_open(plot, &lanes, true);
     outages_load(plot, &lanes);
     cpu_load(plot, &lanes);
     tasks_load(plot, &all);

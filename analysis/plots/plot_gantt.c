@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* plot_gantt.c - gantt: who held which GPUs in a part of the run.
  *
- * A lane is a node, divided by its GPUs. Boxes take the lanes of their devices; where devices are
- * not counted one by one, the lowest lanes that are free. Without a window asked for, the widest
- * one around the busiest moment is drawn that needs no more than MOST_BOXES.
+ * A lane is a node, divided by its GPUs: its devices, then its MIG instances, each as high as its
+ * g. Boxes take the lanes of their devices; where devices are not counted one by one, the lowest
+ * lanes that are free. Without a window asked for, the widest one around the busiest moment is
+ * drawn that needs no more than MOST_BOXES.
  */
 #include "plot_int.h"
 
@@ -15,6 +16,8 @@
 
 #define MOST_BOXES 2000
 #define MOST_NODES 40
+#define PAD        0.08      /* of a lane, above and below what it has */
+#define CUT        "#dfe5ee" /* MIG instances that are free */
 
 struct gantt {
     const struct orr_plot_lanes *lanes;
@@ -76,9 +79,14 @@ struct part {
 };
 
 /* Parts of the node's height for one placement; neighbours are joined. Returns how many. */
-static uint32_t parts_of(struct stack *stack, const struct orr_plot_held *held, uint32_t gpus,
+static uint32_t parts_of(struct stack *stack, const struct orr_plot_held *held, uint32_t all,
                          struct part *parts)
 {
+    if (held->instance) {
+        const int64_t low = (int64_t)held->cell * ORR_MGPU;
+        parts[0] = (struct part){low, low + held->mgpu};
+        return 1;
+    }
     uint32_t devices = (uint32_t)((held->mgpu + ORR_MGPU - 1) / ORR_MGPU);
     if (held->devices != 0) {
         devices = 0;
@@ -90,7 +98,7 @@ static uint32_t parts_of(struct stack *stack, const struct orr_plot_held *held, 
     each = each < ORR_MGPU ? each : ORR_MGPU;
     uint32_t count = 0, found = 0;
     stack_expire(stack, held->start);
-    for (uint32_t d = 0; d < gpus && found < devices; d++) {
+    for (uint32_t d = 0; d < all && found < devices; d++) {
         int64_t low = (int64_t)d * ORR_MGPU;
         bool named = held->devices != 0;
         if (named && (d >= 64 || (held->devices >> d & 1) == 0)) {
@@ -194,12 +202,13 @@ static void box_rows(struct orr_plot *plot, const struct gantt *gantt, FILE **fi
         if (!inside(gantt, held)) {
             continue;
         }
-        uint32_t gpus = lanes->nodes[held->node].gpus;
+        const uint32_t gpus = lanes->nodes[held->node].gpus;
         struct part parts[64];
-        uint32_t count = parts_of(&stacks[held->node], held, gpus, parts);
+        uint32_t count =
+            parts_of(&stacks[held->node], held, lanes->nodes[held->node].devices, parts);
         orr_ms from = held->start > gantt->from ? held->start : gantt->from;
         orr_ms to = held->end < gantt->to ? held->end : gantt->to;
-        double pad = 0.08, scale = (1 - 2 * pad) / (gpus * (double)ORR_MGPU);
+        double pad = PAD, scale = (1 - 2 * pad) / (gpus * (double)ORR_MGPU);
         for (uint32_t k = 0; k < count; k++) {
             double row = gantt->row[held->node] - 0.5 + pad;
             (void)fprintf(files[orr_plot__slot(gantt->slots, held->rank)], "%.3f %.3f %.5f %.5f\n",
@@ -232,10 +241,25 @@ static uint32_t gaps_within(const struct gantt *gantt)
     return count;
 }
 
+/* The part of a node's lane that is its MIG instances. */
+static void cuts_plot(struct orr_plot *plot, const struct gantt *gantt)
+{
+    for (uint32_t r = 0; r < gantt->rows; r++) {
+        const struct orr_plot_node *node = &gantt->lanes->nodes[gantt->nodes[r]];
+        if (node->gpus > node->devices) {
+            const double top = r - 0.5 + PAD + (1 - 2 * PAD) * node->devices / node->gpus;
+            orr_plot__gp(plot,
+                         "set object %u rectangle from graph 0,first %.3f to graph 1,first %.3f "
+                         "behind fc rgb '" CUT "' fs solid 1.0 noborder\n",
+                         gantt->rows + r + 1, top, r + 0.42);
+        }
+    }
+}
+
 /* Parts of a node's lane in which it is down, or no part of the cluster, are not there. */
 static void gaps_plot(struct orr_plot *plot, const struct gantt *gantt)
 {
-    uint32_t drawn = gantt->rows;
+    uint32_t drawn = 2 * gantt->rows;
     for (uint32_t i = 0; i < gantt->lanes->gap_count; i++) {
         const struct orr_plot_gap *gap = &gantt->lanes->gaps[i];
         if (is_gap_within(gantt, gap)) {
@@ -309,6 +333,10 @@ static void boxes_plot(struct orr_plot *plot, const struct gantt *gantt)
         orr_plot__gp(plot,
                      ", \\\n  keyentry with boxes fc rgb '#f1f1ef' fs solid 1.0 border lc rgb "
                      "'#bcbcb8' title 'free'");
+    }
+    if (drawn > 0 && gantt->lanes->profiles != NULL) {
+        orr_plot__gp(plot, ", \\\n  keyentry with boxes fc rgb '" CUT
+                           "' fs solid 1.0 border lc rgb '#bcbcb8' title 'free, MIG'");
     }
     if (drawn > 0 && gaps_within(gantt) > 0) {
         orr_plot__gp(plot,
@@ -384,26 +412,41 @@ static void lane_axis(struct orr_plot *plot, const struct gantt *gantt)
                      "fc rgb '#f1f1ef' fs solid 1.0 noborder\n",
                      r + 1, r - 0.42, r + 0.42);
     }
+    cuts_plot(plot, gantt);
     gaps_plot(plot, gantt);
+}
+
+/* What the title says beside: which nodes, and which instances are below their devices. */
+static void gantt_notes(const struct gantt *gantt, char *text, size_t room)
+{
+    const uint32_t all = gantt->lanes->node_count;
+    int used = 0;
+    text[0] = '\0';
+    if (gantt->rows < all) {
+        used = snprintf(text, room, "%u of %u node%s", gantt->rows, all, ORR_PLURAL(all));
+    }
+    if (gantt->lanes->profiles != NULL) {
+        (void)snprintf(text + used, room - (size_t)used, "%sMIG instances below devices: %.120s",
+                       used > 0 ? "; " : "", gantt->lanes->profiles);
+    }
 }
 
 void orr_plot__gantt(struct orr_plot *plot)
 {
     struct orr_plot_lanes lanes;
     bool dumb = plot->term == ORR_PLOT_DUMB;
-    orr_plot__lanes_open(plot, &lanes);
+    orr_plot__lanes_open(plot, &lanes, false);
     struct gantt gantt = {.lanes = &lanes, .slots = orr_plot__slots(plot, 10)};
     gantt.row = orr_alloc((size_t)lanes.node_count + 1, sizeof *gantt.row);
     gantt.nodes = orr_alloc((size_t)lanes.node_count + 1, sizeof *gantt.nodes);
     choose_nodes(&gantt, dumb ? 20 : MOST_NODES);
     choose_window(plot, &gantt);
     fit_rows(&gantt);
-    char extra[80];
-    (void)snprintf(extra, sizeof extra, "%u of %u node%s", gantt.rows, lanes.node_count,
-                   ORR_PLURAL(lanes.node_count));
+    char extra[240];
+    gantt_notes(&gantt, extra, sizeof extra);
     int height = gantt.rows > 24 ? 720 : 500;
     orr_plot__start(plot, (struct orr_plot_size){900, height, 100, 30, true});
-    orr_plot__title(plot, "Who held which GPUs", gantt.rows < lanes.node_count ? extra : NULL);
+    orr_plot__title(plot, "Who held which GPUs", extra[0] != '\0' ? extra : NULL);
     if (gantt.rows == 0 || boxes_within(&gantt, gantt.from, gantt.to) == 0) {
         orr_plot__nothing(plot, "no job ran");
     } else {
@@ -413,7 +456,8 @@ void orr_plot__gantt(struct orr_plot *plot)
             letters_plot(plot, &gantt);
         } else {
             orr_plot__legend(plot, "queue",
-                             gantt.slots.count + 2 + (gaps_within(&gantt) > 0 ? 1 : 0),
+                             gantt.slots.count + 2 + (gaps_within(&gantt) > 0 ? 1 : 0) +
+                                 (lanes.profiles != NULL ? 1 : 0),
                              orr_plot__slots_letters(plot, gantt.slots), false);
             boxes_plot(plot, &gantt);
         }

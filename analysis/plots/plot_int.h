@@ -414,7 +414,7 @@ enum { ORR_PLOT_LETTERS = 26 };
 struct orr_plot_node {
     int64_t id;
     char *name;
-    uint32_t gpus;
+    uint32_t gpus, devices; /* devices: of gpus; the others are what its MIG instances count */
 };
 struct orr_plot_held {
     orr_ms start, end;
@@ -423,6 +423,8 @@ struct orr_plot_held {
     uint64_t devices; /* 0: not counted one by one */
     uint32_t node;    /* index */
     uint32_t rank;    /* of the queue */
+    uint32_t cell;    /* of a MIG instance: its first GPU of the node, behind all devices; else 0 */
+    bool instance;    /* it is one MIG instance: a placement of several is as many */
     bool cut;         /* the attempt was cut short */
 };
 struct orr_plot_gap { /* the node is down, or no part of the cluster */
@@ -433,9 +435,12 @@ struct orr_plot_lanes {
     struct orr_plot_node *nodes; /* those with GPUs */
     struct orr_plot_held *held;  /* by start */
     struct orr_plot_gap *gaps;   /* by time */
+    const char *profiles;        /* of MIG instances, as a node has them; NULL: there are none */
     uint32_t node_count, node_room, held_count, held_room, gap_count, gap_room;
 };
-void orr_plot__lanes_open(struct orr_plot *plot, struct orr_plot_lanes *lanes);
+/* Which instance of a profile a job has is not in the results: the first that is free.
+ * `devices_only`: of nodes with devices; what holds MIG instances holds no more than its CPU. */
+void orr_plot__lanes_open(struct orr_plot *plot, struct orr_plot_lanes *lanes, bool devices_only);
 void orr_plot__lanes_close(struct orr_plot_lanes *lanes);
 /* Index of the node with that id, or ORR_NONE. */
 uint32_t orr_plot__lanes_node(const struct orr_plot_lanes *lanes, int64_t id);

@@ -3,6 +3,10 @@
 #include "plot_int.h"
 #include "plots_sql.h"
 
+#include <string.h>
+
+#define MOST_CELLS 1024 /* GPUs of a node that are looked at */
+
 uint32_t orr_plot__lanes_node(const struct orr_plot_lanes *lanes, int64_t id)
 {
     uint32_t low = 0, high = lanes->node_count;
@@ -35,21 +39,119 @@ static void gaps_load(struct orr_plot *plot, struct orr_plot_lanes *lanes)
     }
 }
 
-void orr_plot__lanes_open(struct orr_plot *plot, struct orr_plot_lanes *lanes)
+/* MIG instances of one profile of a node, in the order of their cells. */
+struct cut {
+    uint32_t node, first, count; /* first: cell of the node */
+    uint32_t gpus;               /* each */
+    const char *profile;
+    orr_ms *until; /* per instance: it is held until then */
+};
+
+struct cuts {
+    struct cut *items;
+    uint32_t count, room;
+};
+
+static void cuts_load(struct orr_plot *plot, const struct orr_plot_lanes *lanes, struct cuts *cuts)
 {
-    *lanes = (struct orr_plot_lanes){0};
+    sqlite3_stmt *row = orr_results_prepare(&plot->in, orr_plots_sql__instances);
+    while (orr_results_step(&plot->in, row)) {
+        struct cut cut = {.node = orr_plot__lanes_node(lanes, sqlite3_column_int64(row, 0)),
+                          .profile = orr_results_text(&plot->in, row, 1),
+                          .count = (uint32_t)sqlite3_column_int64(row, 2),
+                          .gpus = (uint32_t)sqlite3_column_int64(row, 3)};
+        if (cut.node == ORR_NONE) {
+            continue;
+        }
+        const struct cut *last = cuts->count > 0 ? &cuts->items[cuts->count - 1] : NULL;
+        cut.first = last != NULL && last->node == cut.node ? last->first + last->count * last->gpus
+                                                           : lanes->nodes[cut.node].devices;
+        cut.until = orr_zalloc((size_t)cut.count + 1, sizeof *cut.until);
+        cuts->items = ORR_ROOM_FOR_ONE(cuts->items, cuts->count, cuts->room);
+        cuts->items[cuts->count++] = cut;
+    }
+}
+
+static void cuts_close(struct cuts *cuts)
+{
+    for (uint32_t c = 0; c < cuts->count; c++) {
+        orr_free(cuts->items[c].until);
+    }
+    orr_free(cuts->items);
+}
+
+static struct cut *cut_find(const struct cuts *cuts, uint32_t node, const char *profile)
+{
+    for (uint32_t c = 0; c < cuts->count && profile != NULL; c++) {
+        if (cuts->items[c].node == node && strcmp(cuts->items[c].profile, profile) == 0) {
+            return &cuts->items[c];
+        }
+    }
+    return NULL;
+}
+
+static const char *profiles_of(struct orr_plot *plot)
+{
+    sqlite3_stmt *row = orr_results_prepare(&plot->in, orr_plots_sql__profiles);
+    const char *profiles = NULL;
+    while (orr_results_step(&plot->in, row)) {
+        if (sqlite3_column_type(row, 0) != SQLITE_NULL) {
+            profiles = orr_results_text(&plot->in, row, 0);
+        }
+    }
+    return profiles;
+}
+
+static void held_add(struct orr_plot_lanes *lanes, const struct orr_plot_held *held)
+{
+    lanes->held = ORR_ROOM_FOR_ONE(lanes->held, lanes->held_count, lanes->held_room);
+    lanes->held[lanes->held_count++] = *held;
+}
+
+/* One entry an instance: the first ones that are free, as placements come by start. */
+static void instances_add(struct orr_plot_lanes *lanes, struct cut *cut, uint32_t count,
+                          struct orr_plot_held held)
+{
+    held.instance = true;
+    held.mgpu = cut == NULL ? 0 : (int64_t)cut->gpus * ORR_MGPU;
+    for (uint32_t i = 0; cut != NULL && i < cut->count && count > 0; i++) {
+        if (cut->until[i] <= held.start) {
+            cut->until[i] = held.end;
+            held.cell = cut->first + i * cut->gpus;
+            held_add(lanes, &held);
+            held.cpu_milli = 0; /* the first has that of all */
+            count--;
+        }
+    }
+}
+
+static void nodes_load(struct orr_plot *plot, struct orr_plot_lanes *lanes, bool devices_only)
+{
     sqlite3_stmt *row = orr_results_prepare(&plot->in, orr_plots_sql__nodes);
     while (orr_results_step(&plot->in, row)) {
-        lanes->nodes = ORR_ROOM_FOR_ONE(lanes->nodes, lanes->node_count, lanes->node_room);
-        int64_t gpus = sqlite3_column_int64(row, 2);
-        lanes->nodes[lanes->node_count++] = (struct orr_plot_node){
-            .id = sqlite3_column_int64(row, 0),
-            .name = orr_results_text(&plot->in, row, 1),
-            .gpus = gpus < 1024 ? (uint32_t)gpus : 1024,
-        };
+        const int64_t devices = sqlite3_column_int64(row, 3);
+        const int64_t gpus = devices_only ? devices : sqlite3_column_int64(row, 2);
+        if (gpus > 0) {
+            lanes->nodes = ORR_ROOM_FOR_ONE(lanes->nodes, lanes->node_count, lanes->node_room);
+            lanes->nodes[lanes->node_count++] = (struct orr_plot_node){
+                .id = sqlite3_column_int64(row, 0),
+                .name = orr_results_text(&plot->in, row, 1),
+                .gpus = gpus < MOST_CELLS ? (uint32_t)gpus : MOST_CELLS,
+                .devices = devices < MOST_CELLS ? (uint32_t)devices : MOST_CELLS,
+            };
+        }
     }
+}
+
+void orr_plot__lanes_open(struct orr_plot *plot, struct orr_plot_lanes *lanes, bool devices_only)
+{
+    struct cuts cuts = {0};
+    *lanes = (struct orr_plot_lanes){0};
+    nodes_load(plot, lanes, devices_only);
     gaps_load(plot, lanes);
-    row = orr_results_prepare(&plot->in, orr_plots_sql__lanes);
+    lanes->profiles = profiles_of(plot);
+    cuts_load(plot, lanes, &cuts);
+    sqlite3_stmt *row = orr_results_prepare(&plot->in, orr_plots_sql__lanes);
     while (orr_results_step(&plot->in, row)) {
         struct orr_plot_held held = {
             .node = orr_plot__lanes_node(lanes, sqlite3_column_int64(row, 0)),
@@ -62,13 +164,23 @@ void orr_plot__lanes_open(struct orr_plot *plot, struct orr_plot_lanes *lanes)
             .job = sqlite3_column_int64(row, 7),
             .cpu_milli = sqlite3_column_int64(row, 8),
         };
+        const uint32_t instances = (uint32_t)sqlite3_column_int64(row, 9);
         if (held.node == ORR_NONE || held.rank == ORR_NONE || held.mgpu <= 0 ||
             held.end <= held.start) {
             continue;
         }
-        lanes->held = ORR_ROOM_FOR_ONE(lanes->held, lanes->held_count, lanes->held_room);
-        lanes->held[lanes->held_count++] = held;
+        if (instances == 0) {
+            held_add(lanes, &held);
+        } else if (devices_only) {
+            held.mgpu = 0;
+            held_add(lanes, &held);
+        } else {
+            instances_add(lanes,
+                          cut_find(&cuts, held.node, (const char *)sqlite3_column_text(row, 10)),
+                          instances, held);
+        }
     }
+    cuts_close(&cuts);
 }
 
 void orr_plot__lanes_close(struct orr_plot_lanes *lanes)

@@ -7,7 +7,7 @@ void orr_plot__nodes(struct orr_plot *plot)
     struct orr_plot_lanes lanes;
     struct orr_plot_heat heat;
     bool dumb = plot->term == ORR_PLOT_DUMB;
-    orr_plot__lanes_open(plot, &lanes);
+    orr_plot__lanes_open(plot, &lanes, false);
     orr_plot__heat_open(plot, &lanes, &heat);
     for (uint32_t i = 0; i < lanes.held_count; i++) {
         const struct orr_plot_held *held = &lanes.held[i];

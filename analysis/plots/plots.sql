@@ -117,7 +117,14 @@ FROM (SELECT * FROM outage UNION ALL SELECT * FROM away)
 CROSS JOIN run;
 
 -- name: nodes
-SELECT id, name, gpus FROM node WHERE gpus > 0 ORDER BY id;
+SELECT id, name, gpus, gpus - mig_gpus FROM node WHERE gpus > 0 ORDER BY id;
+
+-- name: profiles
+SELECT group_concat(profile, ', ')
+FROM (SELECT DISTINCT profile FROM mig WHERE instances > 0 ORDER BY CAST(profile AS INTEGER) DESC, profile);
+
+-- name: instances
+SELECT node, profile, instances, CAST(profile AS INTEGER) FROM mig WHERE instances > 0 ORDER BY node, 4 DESC, profile;
 
 -- name: gaps
 SELECT g.node, g.from_ms, coalesce(g.to_ms, r.end_ms + 1)
@@ -127,7 +134,7 @@ ORDER BY g.from_ms, g.node;
 
 -- name: lanes
 SELECT p.node, p.start_ms, coalesce(p.end_ms, r.end_ms), p.mgpu, p.devices, j.queue, a.job IS NOT NULL, p.job,
-  p.pods * k.cpu_milli
+  p.pods * k.cpu_milli, coalesce(p.pods * k.instances, 0), k.mig_profile
 FROM v_placements AS p
 JOIN job AS j ON j.id = p.job
 CROSS JOIN run AS r

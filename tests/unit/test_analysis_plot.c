@@ -406,6 +406,46 @@ static void sums__are_those_worked_by_hand(void **state)
     assert_true(holds("hand-jct-cdf.dat", "\n3600 33.3333\n14400 100\n"));
 }
 
+/* A node of 4 devices, 3g.20gb and 1g.5gb: an hour a pod of one device, then one of four; all the
+ * time a pod of each profile. */
+static void instances__are_drawn_behind_devices(void **state)
+{
+    (void)state;
+    struct seen seen;
+    struct orr_err err;
+    sqlite3 *db = fixture_open("cut.db");
+    fixture_exec(
+        db, "INSERT INTO run VALUES(1,'cut','finished','fifo','',1,'0','','','0',NULL,0,0,7200000,"
+            "7200000,8000,3600000,'stated');"
+            "INSERT INTO kind VALUES(2,'training');"
+            "INSERT INTO queue VALUES(1,'a','a',NULL,1,100,4,-1,1),(2,'b','b',NULL,1,100,4,-1,1);"
+            "INSERT INTO node VALUES(0,'n1','main',8,'a100',NULL,NULL,NULL,NULL,4);"
+            "INSERT INTO mig VALUES(0,'1g.5gb',1),(0,'3g.20gb',1);"
+            "INSERT INTO job VALUES"
+            "(0,'j0',1,'u',2,1,1000,0,0,0,3600000,3600000,3600000,3,0,0,1,1,0,1,0,50),"
+            "(1,'j1',1,'u',2,1,4000,0,0,3600000,7200000,3600000,3600000,3,0,0,15,1,3600000,1,1,50),"
+            "(2,'j2',2,'u',2,1,3000,0,0,0,7200000,7200000,7200000,3,0,0,NULL,1,0,1,2,50),"
+            "(3,'j3',2,'u',2,1,1000,0,0,0,7200000,7200000,7200000,3,0,0,NULL,1,0,1,3,50);"
+            "INSERT INTO ask VALUES(0,0,1,1,1000,NULL,0,0,NULL,0,0,NULL,0,NULL,0),"
+            "(1,0,1,4,1000,NULL,0,0,NULL,0,0,NULL,0,NULL,0),"
+            "(2,0,1,0,0,NULL,0,0,NULL,0,0,NULL,1,'3g.20gb',3000),"
+            "(3,0,1,0,0,NULL,0,0,NULL,0,0,NULL,1,'1g.5gb',1000);"
+            "INSERT INTO room VALUES(0,3000,1500),(3600000,0,0);");
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    assert_int_equal(draw("cut.db", "svg", NULL, &seen, &err), ORR_UNAVAILABLE);
+    /* Devices are the upper half of the lane, then come 3 and 1 of the lower one. */
+    assert_true(holds("cut-gantt.dat", "\n0.000 3600.000 -0.42000 -0.31500\n"));
+    assert_true(holds("cut-gantt.dat", "\n3600.000 7200.000 -0.42000 0.00000\n"));
+    assert_true(holds("cut-gantt.dat", "\n0.000 7200.000 0.00000 0.31500\n"));
+    assert_true(holds("cut-gantt.dat", "\n0.000 7200.000 0.31500 0.42000\n"));
+    assert_true(holds("cut-floor.dat", "\n9.440 12.360 0.0000 1.0000\n"));
+    assert_true(holds("cut-floor.dat", "\n12.440 13.360 0.0000 1.0000\n"));
+    /* Of the 4 devices 3 are free and of no use to pods of 4, which are half of the typical ones.
+     */
+    assert_true(holds("cut-fragmentation.dat", " 0 37.5\n"));
+    assert_true(holds("cut-fragmentation.gp", "MIG instances are left out"));
+}
+
 static void forest__draws_every_row(void **state)
 {
     (void)state;
@@ -479,6 +519,7 @@ int main(void)
         cmocka_unit_test(forest__draws_every_row),
         cmocka_unit_test(gnuplot__absent_leaves_scripts), /* it takes PATH away */
         cmocka_unit_test(sums__are_those_worked_by_hand), /* from the data it leaves */
+        cmocka_unit_test(instances__are_drawn_behind_devices),
     };
     int code = skip_without_gnuplot();
     return code != 0 ? code : cmocka_run_group_tests(tests, NULL, NULL);
