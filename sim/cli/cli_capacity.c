@@ -229,12 +229,28 @@ static void print_table(const struct capacity_cli *o, const struct orr_capacity 
     }
 }
 
+/* From when on the amount holds, and of what the metrics are. */
+static void print_window(const struct capacity_cli *o, const struct orr_capacity *c)
+{
+    char at[64], first[64], last[64];
+    (void)printf("From %s on, for what is submitted from ",
+                 orr_format_clock(at, o->ask.at_ms, ORR_MS_NONE));
+    if (c->measured_last_ms == o->ask.at_ms) {
+        (void)printf("then on:\n");
+    } else if (c->measured_last_ms == c->measured_first_ms) {
+        (void)printf("%s on, where metrics begin:\n",
+                     orr_format_clock(first, c->measured_first_ms, ORR_MS_NONE));
+    } else {
+        (void)printf("%s to %s on, where metrics begin, by run:\n",
+                     orr_format_clock(first, c->measured_first_ms, ORR_MS_NONE),
+                     orr_format_clock(last, c->measured_last_ms, ORR_MS_NONE));
+    }
+}
+
 static void print_answer(const struct capacity_cli *o, const struct orr_capacity *c)
 {
-    char clock[60];
     if (o->ask.later) {
-        (void)printf("From %s on, for what is submitted from then on:\n",
-                     orr_format_clock(clock, o->ask.at_ms, ORR_MS_NONE));
+        print_window(o, c);
     }
     print_sentence(o, c);
     if (c->knee != ORR_NONE) {
@@ -259,6 +275,11 @@ static void print_json(const struct capacity_cli *o, const struct orr_capacity *
     struct orr_json json = {.out = stdout};
     orr_json_open(&json, NULL, '{');
     orr_json_text(&json, "path", o->ask.path);
+    if (o->ask.later) {
+        orr_json_seconds(&json, "at_s", o->ask.at_ms);
+        orr_json_seconds(&json, "window_start_first_s", c->measured_first_ms);
+        orr_json_seconds(&json, "window_start_last_s", c->measured_last_ms);
+    }
     put_index(&json, "holds_from", c, c->from);
     put_index(&json, "fails_at", c, c->fails);
     put_index(&json, "least_that_holds", c, c->least);
@@ -344,8 +365,8 @@ int orr_cli_capacity(int argc, char **argv)
          "less is safer, as of a load: look for the most with which the objectives hold", 1},
         {"at", KEY_AT, "TIME", 0,
          "the amount holds from this time of the run's clock on, such as 12d10h: of quotas, "
-         "weights, limits, priorities and nodes. The warm-up lasts as long at least, so that "
-         "metrics are of what is submitted from then on",
+         "weights, limits, priorities and nodes. Metrics are of what is submitted from then on, "
+         "or from the end of the warm-up on if that is later",
          1},
         {"tries", KEY_TRIES, "N", 0,
          "amounts to try at least, beyond what the search needs: they show the curve, and where "

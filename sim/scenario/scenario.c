@@ -109,7 +109,9 @@ static enum orr_status set_later(struct orr_scenario__load *load, struct orr_sce
                                  const char *text)
 {
     struct orr_scenario__at at;
-    enum orr_status status = orr_scenario__argument(load, "--set", text, &at);
+    const char *option = load->options->later_option;
+    enum orr_status status =
+        orr_scenario__argument(load, option != NULL ? option : "--set", text, &at);
     const char *equals = strchr(text, '=');
     if (status != ORR_OK) {
         return status;
@@ -157,6 +159,9 @@ static enum orr_status change_later(struct orr_scenario__load *load,
     enum orr_status status = ORR_OK;
     for (uint32_t i = 0; i < options->later_count && status == ORR_OK; i++) {
         status = set_later(load, set, options->laters[i]);
+    }
+    if (set->child_count > 0) { /* errors about the event point at what sets it */
+        event->at = set->at = set->children[0]->key_at;
     }
     orr_scenario__add(load, event, "at", at,
                       orr_scenario__scalar(

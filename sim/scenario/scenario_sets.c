@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <orrery/base/sort.h>
+#include <orrery/base/text.h>
 
 struct step { /* an event that sets something */
     const struct orr_scenario__node *node;
@@ -236,6 +237,66 @@ static enum orr_status note_pools(const struct orr_scenario__load *trial,
     return ORR_OK;
 }
 
+/* "queues.*.gpu" and "queues.research.gpu.quota": the same value, or one that holds the other. */
+static bool overlap(const char *a, const char *b)
+{
+    while (*a != '\0' && *b != '\0') {
+        const size_t of_a = strcspn(a, "."), of_b = strcspn(b, ".");
+        const bool any = (of_a == 1 && *a == '*') || (of_b == 1 && *b == '*');
+        if (!any && (of_a != of_b || memcmp(a, b, of_a) != 0)) {
+            return false;
+        }
+        a += of_a + (a[of_a] == '.');
+        b += of_b + (b[of_b] == '.');
+    }
+    return true;
+}
+
+/* What the caller sets from a time on is to stay: the first value of the step that would change it,
+ * or NULL. */
+static const struct orr_scenario__node *find_undoing(const struct orr_scenario__node *laters,
+                                                     const struct step *step)
+{
+    const struct orr_scenario__node *set = orr_scenario__find(step->node, "set");
+    for (uint32_t i = 0; i < set->child_count; i++) {
+        for (uint32_t l = 0; l < laters->child_count; l++) {
+            if (overlap(laters->children[l]->key, set->children[i]->key)) {
+                return set->children[i];
+            }
+        }
+    }
+    return NULL;
+}
+
+/* The caller's event is the last one that is listed. */
+static enum orr_status check_stays(const struct orr_scenario__load *load,
+                                   const struct orr_scenario__node *events,
+                                   const struct step *steps, uint32_t count)
+{
+    const struct orr_scenario_options *options = load->options;
+    if (options->later_count == 0 || !options->later_stays) {
+        return ORR_OK;
+    }
+    const struct orr_scenario__node *laters =
+        orr_scenario__find(events->children[events->child_count - 1], "set");
+    for (uint32_t i = 0; i < count; i++) {
+        const struct orr_scenario__node *undoing =
+            steps[i].event.at_ms > options->later_ms ? find_undoing(laters, &steps[i]) : NULL;
+        if (undoing != NULL) {
+            char at[64], event[64];
+            return orr_scenario__fail_as(
+                load, ORR_USAGE, &undoing->key_at,
+                "at %s this event sets \"%.80s\" again, after %s %s: leave it out, or ask from "
+                "then "
+                "on",
+                orr_format_clock(event, steps[i].event.at_ms, ORR_MS_NONE), undoing->key,
+                options->later_option != NULL ? options->later_option : "--set",
+                orr_format_clock(at, options->later_ms, ORR_MS_NONE));
+        }
+    }
+    return ORR_OK;
+}
+
 static enum orr_status run_steps(struct orr_scenario__load *trial, struct orr_scenario *scenario,
                                  struct orr_scenario__node *root, const struct step *steps,
                                  uint32_t count)
@@ -278,9 +339,10 @@ enum orr_status orr_scenario__fill_sets(const struct orr_scenario__load *load,
     trial.arena = &arena;
     trial.nodes = 0;
     uint32_t count;
-    const struct step *steps = list_steps(&arena, orr_scenario__find(root, "events"), &count);
-    enum orr_status status = ORR_OK;
-    if (count > 0) {
+    const struct orr_scenario__node *events = orr_scenario__find(root, "events");
+    const struct step *steps = list_steps(&arena, events, &count);
+    enum orr_status status = check_stays(load, events, steps, count);
+    if (status == ORR_OK && count > 0) {
         status = run_steps(&trial, scenario, orr_scenario__copy(&trial, root), steps, count);
     }
     orr_arena_release(&arena);

@@ -31,7 +31,6 @@ struct capacity_search {
     const struct orr_capacity_options *options;
     struct orr_capacity *out;
     uint64_t seed;
-    orr_ms warmup_ms; /* of the scenario */
     uint32_t count, tries;
     uint8_t *found;                      /* enum orr_capacity_found, by index in the range */
     struct orr_capacity_amount *amounts; /* by index in the range */
@@ -66,7 +65,6 @@ static enum orr_status list_objectives(struct capacity_search *s)
         return status;
     }
     s->seed = asked.seed;
-    s->warmup_ms = asked.scenario.warmup_ms;
     out->objective_count = asked.count;
     out->replicas = asked.replicas;
     out->needed = asked.needed;
@@ -111,19 +109,19 @@ static enum orr_status run_replicas(struct capacity_search *s, uint32_t index, c
     const struct orr_capacity_options *o = s->options;
     struct orr_arena arena;
     orr_arena_init(&arena);
-    char set[600], warmup[60];
-    const char *const amount = set, *const window = warmup;
-    const bool sets_window = o->later && s->warmup_ms < o->at_ms;
+    char set[600];
+    const char *const amount = set;
     (void)snprintf(set, sizeof set, "%s=%.12g", o->path, orr_capacity_value(o, index));
-    (void)snprintf(warmup, sizeof warmup, "warmup=%lldms", (long long)o->at_ms);
-    struct orr_point_options *points =
-        orr_study__replicas(&arena, &o->scenario, o->later ? &window : &amount,
-                            o->later ? sets_window : 1, s->seed, s->out->replicas);
+    struct orr_point_options *points = orr_study__replicas(
+        &arena, &o->scenario, &amount, o->later ? 0 : 1, s->seed, s->out->replicas);
     for (uint32_t r = 0; r < s->out->replicas; r++) {
         if (o->later) {
             points[r].scenario.laters = &amount;
             points[r].scenario.later_count = 1;
             points[r].scenario.later_ms = o->at_ms;
+            points[r].scenario.later_option = "--at";
+            points[r].scenario.later_stays = true;
+            points[r].measured_from_ms = o->at_ms;
         }
         points[r].output = paths[r];
         points[r].force = true;
@@ -159,6 +157,23 @@ static void summarise(struct orr_capacity_reading *reading, const double *values
     orr_free(zeros);
 }
 
+/* Where the windows of all runs begin: the first and the last of them. */
+static void read_window(struct capacity_search *s, struct orr_results *in)
+{
+    struct orr_capacity *out = s->out;
+    sqlite3_stmt *row = orr_results_prepare(in, orr_study_sql__window_start);
+    while (orr_results_step(in, row)) {
+        const orr_ms from_ms = sqlite3_column_int64(row, 0);
+        const bool is_first = out->measured_first_ms == ORR_MS_NONE;
+        if (is_first || from_ms < out->measured_first_ms) {
+            out->measured_first_ms = from_ms;
+        }
+        if (is_first || from_ms > out->measured_last_ms) {
+            out->measured_last_ms = from_ms;
+        }
+    }
+}
+
 /* What the results of an amount say; `kept` is counted, and readings are by objective. */
 static enum orr_status read_amount(struct capacity_search *s, struct orr_capacity_amount *amount,
                                    const char *const *paths)
@@ -185,6 +200,7 @@ static enum orr_status read_amount(struct capacity_search *s, struct orr_capacit
             run_cost = sqlite3_column_type(row, 0) == SQLITE_NULL ? (double)NAN
                                                                   : sqlite3_column_double(row, 0);
         }
+        read_window(s, &in);
         amount->kept += kept;
         cost += run_cost / replicas;
         status = in.status;
@@ -301,7 +317,7 @@ enum orr_status orr_capacity_find(const struct orr_capacity_options *options,
                                   struct orr_capacity *out, struct orr_err *err)
 {
     struct capacity_search s = {.options = options, .out = out, .err = err};
-    *out = (struct orr_capacity){0};
+    *out = (struct orr_capacity){.measured_first_ms = ORR_MS_NONE, .measured_last_ms = ORR_MS_NONE};
     orr_arena_init(&out->arena);
     s.count = orr_capacity_count(options->first, options->last, options->step);
     if (s.count < 2) {

@@ -605,6 +605,55 @@ static enum orr_status simulate_held(struct course *course)
                : orr_fail(course->err, ORR_USAGE, "the run ends at its horizon, before that time");
 }
 
+/* What the results state, so that whoever runs them again measures the same. */
+static enum orr_status state_warmup(const struct orr_point_options *options, orr_ms warmup_ms,
+                                    struct orr_scenario *scenario, struct orr_err *err)
+{
+    struct orr_scenario stated;
+    struct orr_scenario_options again = options->scenario;
+    char warmup[48];
+    const char **sets = orr_alloc(again.set_count + (size_t)1, sizeof *sets);
+    (void)snprintf(warmup, sizeof warmup, "warmup=%lldms", (long long)warmup_ms);
+    for (uint32_t i = 0; i < again.set_count; i++) {
+        sets[i] = again.sets[i];
+    }
+    sets[again.set_count++] = warmup;
+    again.sets = sets;
+    const enum orr_status status = orr_scenario_load(&again, &stated, err);
+    orr_free(sets);
+    if (status == ORR_OK) {
+        scenario->warmup_ms = stated.warmup_ms;
+        scenario->resolved_yaml =
+            orr_arena_strndup(&scenario->arena, stated.resolved_yaml, strlen(stated.resolved_yaml));
+        orr_scenario_release(&stated);
+    }
+    return status;
+}
+
+/* Metrics begin at a time of the run's clock: only the world knows how far behind its begin that
+ * is. */
+static enum orr_status measure_from(const struct orr_point_options *options,
+                                    struct orr_point *point, struct orr_err *err)
+{
+    struct orr_scenario *scenario = &point->scenario;
+    const orr_ms from_ms = options->measured_from_ms, begin_ms = point->world.begin_ms;
+    const orr_ms last_ms = point->world.last_submit_ms;
+    const orr_ms warmup_ms = scenario->warmup_ms != ORR_MS_NONE ? scenario->warmup_ms : 0;
+    char from[64], end[64];
+    (void)orr_format_clock(from, from_ms, ORR_MS_NONE);
+    if (from_ms > last_ms) {
+        return orr_fail(err, ORR_USAGE,
+                        "--at %s: nothing is submitted from then on: the last submit is at %s",
+                        from, orr_format_clock(end, last_ms, ORR_MS_NONE));
+    }
+    if (scenario->horizon_ms != ORR_MS_NONE && from_ms >= begin_ms + scenario->horizon_ms) {
+        return orr_fail(err, ORR_USAGE, "--at %s: the run ends before, at its horizon, %s", from,
+                        orr_format_clock(end, begin_ms + scenario->horizon_ms, ORR_MS_NONE));
+    }
+    return from_ms - begin_ms > warmup_ms ? state_warmup(options, from_ms - begin_ms, scenario, err)
+                                          : ORR_OK;
+}
+
 /* The world, with all that a question changes in it. */
 static enum orr_status build_world(const struct orr_point_options *options, struct orr_point *point,
                                    struct orr_err *err)
@@ -625,6 +674,9 @@ static enum orr_status build_world(const struct orr_point_options *options, stru
     }
     if (status == ORR_OK && options->loss.count > 0) {
         lose_nodes(&point->world, &options->loss);
+    }
+    if (status == ORR_OK && options->measured_from_ms > 0) {
+        status = measure_from(options, point, err);
     }
     return status;
 }

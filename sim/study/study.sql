@@ -150,6 +150,10 @@ WHERE more_ms >= 1000
 ORDER BY more_ms DESC, job
 LIMIT 1;
 
+-- name: window_start
+SELECT window_start_ms
+FROM run;
+
 -- name: run_cost
 SELECT value
 FROM metric

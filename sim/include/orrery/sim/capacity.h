@@ -35,8 +35,8 @@ struct orr_capacity_options {
     const char *path;         /* what is varied, as of --set */
     double first, last, step; /* amounts: first, first + step, ... up to last */
     bool largest;             /* less is safer: look for the most of it, as of a load */
-    bool later;   /* the amount holds from at_ms on, as an event that sets it; metrics */
-    orr_ms at_ms; /* then cover what is submitted so long after the begin, or later */
+    bool later;   /* the amount holds from at_ms of the run's clock on, as an event that sets it; */
+    orr_ms at_ms; /* metrics then cover what is submitted from at_ms on, or later */
     /* Runs of an amount, by seeds from the scenario's first one on (0: as many as it has), and how
      * many of them have to keep the objectives (0: all). */
     uint32_t replicas, needed;
@@ -67,6 +67,8 @@ struct orr_capacity {
     const struct orr_capacity_amount *amounts; /* that were tried, ascending by value */
     uint32_t amount_count;
     uint32_t count;            /* of all amounts in the range */
+    orr_ms measured_first_ms;  /* metrics are of what is submitted from then on, by the run where */
+    orr_ms measured_last_ms;   /* that is earliest and by the one where it is latest */
     uint32_t replicas, needed; /* as in the options, or their defaults */
     /* Indices of `amounts`; ORR_NONE: none. `from`: with it and all tried ones beyond the
      * objectives hold; `fails`: its neighbour that fails; `least`: the nearest to the other end

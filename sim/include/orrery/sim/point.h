@@ -58,6 +58,10 @@ struct orr_point_options {
     bool totals_only;              /* as in orr_store_input */
     struct orr_trace_shelf *shelf; /* as in orr_world_build */
     uint32_t allow_loss_ppm;       /* as in orr_trace_options */
+    /* Metrics begin at this time of the run's clock, or later where the warm-up is longer: the
+     * scenario's `warmup` becomes what that takes. 0: as the scenario says. ORR_USAGE, which names
+     * --at: nothing is submitted from then on. */
+    orr_ms measured_from_ms;
     uint64_t digest_every;
     /* NULL: nobody looks on. `built` is told the world before its first cycle. */
     const struct orr_cycle_trace *trace;

@@ -465,10 +465,14 @@ struct orr_scenario_options {
     const char *variant;       /* apply this named variant, or NULL */
     const char *const *params; /* --param NAME=VALUE, the same as --set policy.params.NAME=VALUE */
     uint32_t param_count;
-    /* As `sets`, but from later_ms of the run on: one event more, at the end of those listed */
+    /* As `sets`, but from later_ms of the run on: one event more, at the end of those listed.
+     * Errors call them by `later_option` (NULL: --set). `later_stays`: ORR_USAGE where an event of
+     * the scenario changes one of the same things after later_ms. */
     const char *const *laters;
     uint32_t later_count;
     orr_ms later_ms;
+    const char *later_option;
+    bool later_stays;
     const char *const *expects; /* --objective: more of what the scenario expects, at its end */
     uint32_t expect_count;
     uint64_t seed; /* with seed_given */
