@@ -396,9 +396,19 @@ static bool set_priority(struct orr_world *world, uint32_t part, const struct or
     return true;
 }
 
+static bool asks_instances(const struct orr_replay_groups *groups)
+{
+    bool asks = false;
+    for (uint32_t g = 0; g < groups->count; g++) {
+        asks = asks || groups->items[g].request.instances > 0;
+    }
+    return asks;
+}
+
 /* How long a job runs is stated once: by its backlog, or by the epochs of its profile. */
 static bool check_profile(struct orr_world *world, const struct orr_scenario *scenario,
-                          uint32_t part, const struct orr_row *row, bool backlog)
+                          uint32_t part, const struct orr_row *row, bool backlog,
+                          const struct orr_replay_groups *groups)
 {
     const struct orr_workload *workload = &world->parts[part].workload;
     const char *name = row->extra == 0 ? NULL : workload->extras[row->extra - 1].profile;
@@ -408,6 +418,11 @@ static bool check_profile(struct orr_world *world, const struct orr_scenario *sc
     const uint32_t profile = orr_replay__find_profile(scenario, name);
     if (profile == ORR_NONE) {
         return reject(world, part, row, "the scenario has no profile", name);
+    }
+    if (asks_instances(groups) && orr_scenario_profile_of_devices(&scenario->profiles[profile])) {
+        return reject(world, part, row,
+                      "its pods ask MIG instances (mig_profile), and of whole GPUs is profile",
+                      name);
     }
     return !backlog || scenario->profiles[profile].epochs == NULL ||
            reject(world, part, row,
@@ -478,7 +493,7 @@ bool orr_replay__job(struct orr_world *world, struct orr_replay_nodes *nodes, ui
                       : orr_shapes_put_within(&world->shapes, groups.items, groups.count,
                                               groups.min_tasks, span);
     spec->source = p->first_source + row_index;
-    if (!check_profile(world, nodes->scenario, part, row, backlog)) {
+    if (!check_profile(world, nodes->scenario, part, row, backlog, &groups)) {
         return false;
     }
     spec->terms =

@@ -468,6 +468,39 @@ static enum orr_status check_autoscale(const struct orr_scenario__load *load,
     return ORR_OK;
 }
 
+/* A MIG profile that its pods, or those of one of its roles, ask; NULL: none. */
+static const char *instances_of(const struct orr_scenario_template *template)
+{
+    const char *asked = template->pods.mig_profile;
+    for (uint32_t r = 0; r < template->role_count && asked == NULL; r++) {
+        asked = template->roles[r].pods.mig_profile;
+    }
+    return asked;
+}
+
+static enum orr_status check_rates(const struct orr_scenario__load *load,
+                                   const struct orr_scenario *scenario,
+                                   const struct orr_scenario__node *templates)
+{
+    for (uint32_t t = 0; t < scenario->template_count; t++) {
+        const struct orr_scenario_template *template = &scenario->templates[t];
+        const char *asked = instances_of(template);
+        for (uint32_t p = 0; p < scenario->profile_count; p++) {
+            const struct orr_scenario_profile *profile = &scenario->profiles[p];
+            if (asked != NULL && template->profile != NULL &&
+                strcmp(template->profile, profile->name) == 0 &&
+                orr_scenario_profile_of_devices(profile)) {
+                return orr_scenario__fail(
+                    load, &orr_scenario__find(templates->children[t], "profile")->at,
+                    "profile: %.80s (%s) is of whole GPUs, and pods with mig_profile: %.40s have "
+                    "none; kinds fixed and speedup are for them too",
+                    template->profile, profile->kind, asked);
+            }
+        }
+    }
+    return ORR_OK;
+}
+
 static enum orr_status check_times(const struct orr_scenario__load *load,
                                    const struct orr_scenario *scenario,
                                    const struct orr_scenario__node *root)
@@ -499,6 +532,9 @@ enum orr_status orr_scenario__check(const struct orr_scenario__load *load,
     }
     if (status == ORR_OK) {
         status = check_parts(load, parts, queues, orr_scenario__find(root, "templates"));
+    }
+    if (status == ORR_OK) {
+        status = check_rates(load, scenario, orr_scenario__find(root, "templates"));
     }
     if (status == ORR_OK) {
         status = orr_scenario__check_flavors(load, scenario, root);

@@ -52,7 +52,7 @@ static void draw_profile(struct draw *d, uint32_t p)
 {
     static const char *const algorithms[] = {"ring", "tree", "hierarchical", NULL};
     open_map(d, "  %s", quoted(d->profiles[p]));
-    switch (below(d, 5)) {
+    switch (below(d, d->mig ? 3 : 5)) { /* those of devices are refused for jobs of MIG */
     case 0: put(d, "kind", "fixed"); break;
     case 1:
         put(d, "kind", "speedup");

@@ -11,6 +11,8 @@
 
 #include <limits.h>
 
+#include <string.h>
+
 #include <orrery/base/mem.h>
 #include <orrery/base/status.h>
 #include <orrery/core/param.h>
@@ -338,6 +340,12 @@ struct orr_scenario_profile { /* how placement becomes a rate */
     double misaligned; /* rate of a misaligned placement; 0: as any other */
     const char *origin;
 };
+
+/* Do its rates go by the devices that a job has, so that they are none of MIG instances? */
+static inline bool orr_scenario_profile_of_devices(const struct orr_scenario_profile *profile)
+{
+    return strcmp(profile->kind, "table") == 0 || strcmp(profile->kind, "allreduce") == 0;
+}
 
 struct orr_scenario_expect {
     const char *text; /* as written: METRIC{label=value,...} OP NUMBER */
