@@ -10,11 +10,13 @@
 #include <unistd.h>
 
 #include <orrery/base/mem.h>
+#include <orrery/sim/temporary.h>
 
 #define INTERRUPT_EVERY 100000 /* steps of SQLite's machine: about 2 ms */
 
 struct orr_store {
     char *path, *temporary;
+    int lock; /* descriptor of the temporary file; -1: none was made */
     bool force;
     sqlite3 *db;
 };
@@ -26,6 +28,9 @@ const char *orr_store_sqlite_version(void)
 
 static void store_free(struct orr_store *store)
 {
+    if (store->lock >= 0) {
+        (void)close(store->lock);
+    }
     orr_free(store->path);
     orr_free(store->temporary);
     orr_free(store);
@@ -35,7 +40,9 @@ void orr_store_abandon(struct orr_store *store)
 {
     if (store != NULL) {
         (void)sqlite3_close(store->db);
-        (void)unlink(store->temporary);
+        if (store->lock >= 0) {
+            (void)unlink(store->temporary);
+        }
         store_free(store);
     }
 }
@@ -69,14 +76,28 @@ enum orr_status orr_store__exec(sqlite3 *db, const char *sql, struct orr_err *er
                                                                 : orr_store__failed(db, err);
 }
 
+/* The temporary file, in store->temporary. */
+static enum orr_status make_file(struct orr_store *store, struct orr_err *err)
+{
+    const size_t bytes = strlen(store->path) + 60;
+    char *path = orr_alloc(bytes, 1);
+    store->temporary = orr_alloc(bytes, 1);
+    /* "file:" at the begin of a name would be a URI to SQLite */
+    (void)snprintf(path, bytes, "%s%s", strncmp(store->path, "file:", 5) == 0 ? "./" : "",
+                   store->path);
+    store->lock = orr_temporary_open(path, store->temporary, bytes);
+    orr_free(path);
+    return store->lock >= 0 ? ORR_OK
+                            : orr_fail(err, ORR_CANT_CREATE, "%s: cannot create: %s", store->path,
+                                       strerror(errno));
+}
+
 static enum orr_status open_database(struct orr_store *store, struct orr_err *err)
 {
-    int fd = open(store->temporary, O_CREAT | O_EXCL | O_RDWR, 0666);
-    if (fd < 0) {
-        return orr_fail(err, ORR_CANT_CREATE, "%s: cannot create: %s", store->path,
-                        strerror(errno));
+    const enum orr_status status = make_file(store, err);
+    if (status != ORR_OK) {
+        return status;
     }
-    (void)close(fd);
     /* one thread uses it, so it needs no locks */
     if (sqlite3_open_v2(store->temporary, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
                         NULL) != SQLITE_OK) {
@@ -101,13 +122,9 @@ enum orr_status orr_store_open(const char *path, bool force, struct orr_store **
                         "%s: exists already; --force overwrites it, -o names another", path);
     }
     struct orr_store *store = orr_zalloc(1, sizeof *store);
-    size_t bytes = strlen(path) + 40;
     store->path = orr_strdup(path);
-    store->temporary = orr_alloc(bytes, 1);
+    store->lock = -1;
     store->force = force;
-    /* "file:" at the begin of a name would be a URI to SQLite */
-    (void)snprintf(store->temporary, bytes, "%s%s.tmp.%ld",
-                   strncmp(path, "file:", 5) == 0 ? "./" : "", path, (long)getpid());
     enum orr_status status = open_database(store, err);
     if (status != ORR_OK) {
         orr_store_abandon(store);

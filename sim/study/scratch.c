@@ -2,6 +2,7 @@
 /* scratch.c - folders and files of a study. */
 #define _XOPEN_SOURCE 700 /* nftw */
 #include <orrery/sim/study.h>
+#include <orrery/sim/temporary.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -128,7 +129,7 @@ bool orr_is_taken(const char *path)
 
 void orr_beside(const char *path, char *beside, size_t bytes)
 {
-    (void)snprintf(beside, bytes, "%s.tmp.%ld", path, (long)getpid());
+    orr_temporary_name(path, beside, bytes);
 }
 
 static bool copy_bytes(FILE *in, FILE *out)

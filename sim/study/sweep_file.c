@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <orrery/sim/temporary.h>
+
 #include "sweep_int.h"
 
 static void fail(struct orr_sweep__file *file)
@@ -20,8 +22,7 @@ enum orr_status orr_sweep__create(struct orr_sweep__file *file, const char *path
 {
     *file = (struct orr_sweep__file){.err = err};
     (void)snprintf(file->path, sizeof file->path, "%s", path);
-    orr_beside(path, file->temporary, sizeof file->temporary);
-    const int fd = open(file->temporary, O_CREAT | O_EXCL | O_RDWR, 0666);
+    const int fd = orr_temporary_open(path, file->temporary, sizeof file->temporary);
     if (fd < 0) {
         return orr_fail(err, ORR_CANT_CREATE, "%s: %s", file->temporary, strerror(errno));
     }
