@@ -244,8 +244,14 @@ static int run(const struct sweep_options *o, const struct orr_sweep *sweep)
                                             .progress = draw,
                                             .again = orr_cli_again,
                                             .context = &progress};
+    uint32_t stale = orr_sweep_remove_stale(sweep, first, count);
     const enum orr_status status = orr_sweep_run(sweep, first, count, &study, &err);
+    stale += orr_sweep_remove_stale(sweep, first, count);
     orr_progress_clear(&progress);
+    if (stale > 0 && !o->common.quiet) {
+        (void)fprintf(stderr, "orrery: removed %u temporary file%s of killed processes\n",
+                      (unsigned)stale, ORR_PLURAL(stale));
+    }
     if (status != ORR_OK) {
         return orr_cli_fail(&err);
     }
@@ -333,7 +339,7 @@ static int submit(const struct sweep_options *o, const struct orr_sweep *sweep)
                      "  podFailurePolicy:\n"
                      "    rules:\n"
                      "    - {action: FailIndex, onExitCodes: {operator: In, values: [64, 65, 66, "
-                     "75, 78]}}\n"
+                     "78]}}\n"
                      "  template:\n"
                      "    spec:\n"
                      "      restartPolicy: Never\n"

@@ -72,12 +72,17 @@ static bool write_whole(int to, const void *bytes, size_t count)
     return true;
 }
 
+/* What is written needs the disk alone: an interrupt, which a terminal sends to all processes, does
+ * not throw it away. */
 static void tell_written(void *context)
 {
     const int *to = context;
     const char says = SAYS_WRITTEN;
     const struct sigaction ignore = {.sa_handler = SIG_IGN};
     struct sigaction before;
+    (void)sigaction(SIGINT, &ignore, NULL);
+    (void)sigaction(SIGTERM, &ignore, NULL);
+    (void)sigaction(SIGHUP, &ignore, NULL);
     (void)sigaction(SIGPIPE, &ignore, &before); /* who listens was killed: the results stay */
     (void)write_whole(*to, &says, 1);
     (void)sigaction(SIGPIPE, &before, NULL);

@@ -3,12 +3,14 @@
 #include <orrery/base/text.h>
 #include <orrery/sim/sweep.h>
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <orrery/sim/store.h>
+#include <orrery/sim/temporary.h>
 #include <orrery/traces/pack.h>
 
 #include "study_int.h"
@@ -183,6 +185,41 @@ enum orr_sweep_state orr_sweep_state(const struct orr_sweep *sweep, uint32_t poi
     why[strcspn(why, "\n")] = '\0';
     (void)fclose(in);
     return ORR_SWEEP_FAILED;
+}
+
+/* "KEY.db.tmp.": of a point of these. */
+static bool is_temporary_of(const struct orr_sweep *sweep, uint32_t first, uint32_t count,
+                            const char *name)
+{
+    static const char infix[] = ".db.tmp.";
+    const size_t key_bytes = ORR_SWEEP_KEY - 1;
+    bool is = false;
+    if (strlen(name) <= key_bytes || strncmp(name + key_bytes, infix, sizeof infix - 1) != 0) {
+        return false;
+    }
+    for (uint32_t i = first; i < sweep->point_count && i - first < count && !is; i++) {
+        is = memcmp(name, sweep->points[i].key, key_bytes) == 0;
+    }
+    return is;
+}
+
+uint32_t orr_sweep_remove_stale(const struct orr_sweep *sweep, uint32_t first, uint32_t count)
+{
+    char path[4700];
+    uint32_t removed = 0;
+    (void)snprintf(path, sizeof path, "%s/points", sweep->folder);
+    DIR *folder = opendir(path);
+    const struct dirent *entry;
+    while (folder != NULL && (entry = readdir(folder)) != NULL) {
+        if (is_temporary_of(sweep, first, count, entry->d_name)) {
+            (void)snprintf(path, sizeof path, "%s/points/%s", sweep->folder, entry->d_name);
+            removed += orr_temporary_remove_stale(path);
+        }
+    }
+    if (folder != NULL) {
+        (void)closedir(folder);
+    }
+    return removed;
 }
 
 struct todo { /* who listens to the runs of a sweep */

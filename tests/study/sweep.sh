@@ -127,6 +127,8 @@ while [ "$(find torn/points -name '*.db' | wc -l)" -lt 1 ]; do :; done
 pkill -9 -P "$victim" 2>killed || true
 kill -9 "$victim" 2>killed || true
 wait "$victim" 2>killed || true
+: >"torn/points/$(sqlite3 torn/plan.db "SELECT key FROM sweep_point WHERE id = 9").db.tmp.1"
+: >torn/points/nobodys.db.tmp.1
 SLURM_ARRAY_TASK_ID=4 "$orrery" sweep exec torn --chunk 2 --no-progress
 JOB_COMPLETION_INDEX=1 "$orrery" sweep exec torn --chunk 2 --no-progress
 exits 0 sweep exec torn --index 4 --chunk 2 --no-progress
@@ -139,6 +141,10 @@ if [ "$(find torn/points -name '*.db' | wc -l)" -lt 10 ]; then
 fi
 exits 0 sweep run torn --no-progress
 exits 0 sweep merge torn -o torn.db --force
+[ "$(ls torn/points/*.tmp.*)" = torn/points/nobodys.db.tmp.1 ] || fail "left behind: $(ls torn/points)"
+: >"torn/points/$(sqlite3 torn/plan.db "SELECT key FROM sweep_point WHERE id = 9").db.tmp.1"
+exits 0 sweep run torn --no-progress
+grep -q 'removed 1 temporary file of killed processes' err || fail "not said: $(cat err)"
 cmp calm.db torn.db || fail "the merged file is another"
 exits 73 sweep merge torn -o torn.db
 
@@ -172,3 +178,4 @@ for engine in slurm parallel kubernetes; do
     grep -q "sweep.*exec" out || fail "$engine: $(cat out)"
 done
 grep -q 'completions: 4$' out || fail "ten points, three a task: $(cat out)"
+grep -q 'FailIndex.*values: \[64, 65, 66, 78\]' out || fail "a point that can be tried again fails for good: $(cat out)"

@@ -61,6 +61,11 @@ enum orr_status orr_sweep_run(const struct orr_sweep *sweep, uint32_t first, uin
                               const struct orr_study_options *options,
                               struct orr_err *err) ORR_MUST_USE;
 
+/* Removes what killed processes have left of these points, and returns how many files that were. A
+ * process that lives holds a lock on its file, on other machines too, as far as the file system
+ * shares locks. */
+uint32_t orr_sweep_remove_stale(const struct orr_sweep *sweep, uint32_t first, uint32_t count);
+
 struct orr_sweep_merged {
     uint32_t points, holes;
 };
