@@ -46,6 +46,7 @@ struct orr_plugin__child {
     struct queued_event *events;
     uint32_t event_count, event_capacity;
     int32_t *idle_sent; /* per node: GPUs */
+    int16_t *mig_sent;  /* per node and MIG profile: instances; NULL: there are no profiles */
     struct orr_seat *seats;
     uint32_t seat_count, seat_capacity;
     orr_ms wake_ms;
@@ -290,6 +291,44 @@ static double gpus_of(int64_t mgpu)
     return (double)mgpu / ORR_MGPU;
 }
 
+/* So many instances of each MIG profile that the node has. */
+static void tell_instances(struct orr_json *json, const struct orr_cluster *cluster,
+                           const char *key, const struct orr_node_type *type, const int16_t *count)
+{
+    orr_json_open(json, key, '{');
+    for (uint32_t p = 0; p < cluster->mig_profiles.count; p++) {
+        if (type->mig[p] > 0) {
+            orr_json_int(json, orr_idmap_name(&cluster->mig_profiles, p),
+                         count == NULL ? type->mig[p] : count[p]);
+        }
+    }
+    orr_json_close(json, '}');
+}
+
+/* Has the node other idle GPUs or instances than the child knows? It is to be said now. */
+static bool note_idle(struct orr_plugin__child *child, const struct orr_view *view, uint32_t node)
+{
+    const struct orr_room *idle = &view->ledger->idle[node];
+    bool changed = idle->gpus != child->idle_sent[node];
+    child->idle_sent[node] = idle->gpus;
+    for (uint32_t p = 0; child->mig_sent != NULL && p < view->cluster->mig_profiles.count; p++) {
+        int16_t *sent = &child->mig_sent[(size_t)node * ORR_MIG_PROFILES_MAX + p];
+        changed = changed || *sent != idle->mig[p];
+        *sent = idle->mig[p];
+    }
+    return changed;
+}
+
+static void tell_idle(const struct orr_plugin__child *child, struct orr_json *json,
+                      const struct orr_view *view, uint32_t node)
+{
+    orr_json_int(json, "idle_gpus", child->idle_sent[node]);
+    if (child->mig_sent != NULL) {
+        tell_instances(json, view->cluster, "idle_mig", orr_cluster_type(view->cluster, node),
+                       &child->mig_sent[(size_t)node * ORR_MIG_PROFILES_MAX]);
+    }
+}
+
 static void tell_world(struct orr_plugin__child *child, const struct orr_view *view)
 {
     const struct orr_cluster *cluster = view->cluster;
@@ -298,7 +337,7 @@ static void tell_world(struct orr_plugin__child *child, const struct orr_view *v
     orr_json_open(&json, "nodes", '[');
     for (uint32_t n = 0; n < cluster->node_count; n++) {
         const struct orr_node_type *type = orr_cluster_type(cluster, n);
-        child->idle_sent[n] = view->ledger->idle[n].gpus;
+        (void)note_idle(child, view, n);
         if (type->shard != view->shard) {
             continue;
         }
@@ -309,7 +348,10 @@ static void tell_world(struct orr_plugin__child *child, const struct orr_view *v
         orr_json_text(
             &json, "model",
             type->gpu_model == ORR_NONE ? NULL : orr_idmap_name(&cluster->models, type->gpu_model));
-        orr_json_int(&json, "idle_gpus", view->ledger->idle[n].gpus);
+        if (child->mig_sent != NULL) {
+            tell_instances(&json, cluster, "mig", type, NULL);
+        }
+        tell_idle(child, &json, view, n);
         orr_json_close(&json, '}');
     }
     orr_json_close(&json, ']');
@@ -342,7 +384,13 @@ static void tell_job(struct orr_json *json, const struct orr_view *view, uint32_
     for (uint32_t g = 0; g < shape->group_count; g++) {
         orr_json_open(json, NULL, '{');
         orr_json_int(json, "pods", shape->groups[g].count);
-        orr_json_real(json, "gpus_per_pod", gpus_of(orr_request_mgpu(&shape->groups[g].request)));
+        const struct orr_request *request = &shape->groups[g].request;
+        orr_json_real(json, "gpus_per_pod", gpus_of(orr_request_mgpu(request)));
+        if (request->instances > 0) {
+            orr_json_text(json, "mig_profile",
+                          orr_idmap_name(&view->cluster->mig_profiles, request->mig_profile));
+            orr_json_int(json, "instances", request->instances);
+        }
         orr_json_close(json, '}');
     }
     orr_json_close(json, ']');
@@ -392,12 +440,10 @@ static void tell_cycle(struct orr_plugin__child *child, const struct orr_view *v
     orr_json_close(&json, ']');
     orr_json_open(&json, "nodes", '[');
     for (uint32_t n = 0; n < view->cluster->node_count; n++) {
-        if (view->ledger->idle[n].gpus != child->idle_sent[n] &&
-            orr_cluster_type(view->cluster, n)->shard == view->shard) {
-            child->idle_sent[n] = view->ledger->idle[n].gpus;
+        if (orr_cluster_type(view->cluster, n)->shard == view->shard && note_idle(child, view, n)) {
             orr_json_open(&json, NULL, '{');
             orr_json_int(&json, "node", n);
-            orr_json_int(&json, "idle_gpus", child->idle_sent[n]);
+            tell_idle(child, &json, view, n);
             orr_json_close(&json, '}');
         }
     }
@@ -670,6 +716,10 @@ static enum orr_status child_open(const struct orr_host *host, const void *param
     child->host = host;
     child->wake_ms = ORR_MS_NEVER;
     child->idle_sent = orr_zalloc(view->cluster->node_count, sizeof *child->idle_sent);
+    child->mig_sent = view->cluster->mig_profiles.count == 0
+                          ? NULL
+                          : orr_zalloc((size_t)view->cluster->node_count * ORR_MIG_PROFILES_MAX,
+                                       sizeof *child->mig_sent);
     child->shares = orr_alloc(view->queues->count + (size_t)1, sizeof *child->shares);
     for (uint32_t q = 0; q < view->queues->count; q++) {
         child->shares[q] = -1.0;
@@ -721,6 +771,8 @@ static void child_close(void *state)
     struct orr_plugin__child *child = state;
     orr_free(child->idle_sent);
     child->idle_sent = NULL;
+    orr_free(child->mig_sent);
+    child->mig_sent = NULL;
     orr_free(child->shares);
     child->shares = NULL;
 }

@@ -373,6 +373,94 @@ case_child_runs() {
     run_to 0 'exec:sh child.sh'
     [ "$(starts)" = 'a@0 b@15 c@30 d@40' ] || fail "starts: $(starts)"
 }
+# Pods of MIG instances go where the child has seen that there are some; every count is the one it reckons itself.
+mig_world() {
+    cat >s.yaml <<'END'
+cluster: {pools: {a: {nodes: 2, gpus: 2, mig: {1g.5gb: 3}}, b: {nodes: 1, gpus: 0, mig: {3g.20gb: 2}}, c: {nodes: 1, gpus: 4}}}
+workload: [{name: t, trace: mig.csv}]
+END
+    cat >mig.csv <<'END'
+job,submit_s,run_s,pods,gpus_per_pod,mig_profile
+a,0,100,2,,1g.5gb*2
+b,10,50,2,,3g.20gb
+c,20,30,1,2,
+d,30,40,2,,1g.5gb
+e,40,10,1,,1g.5gb*2
+END
+}
+case_child_hears_of_instances() {
+    need_python
+    mig_world
+    cat >first_fit.py <<'END'
+import json, sys
+def ask(message):
+    print(json.dumps(message), flush=True)
+    return json.loads(sys.stdin.readline())
+told = open("told", "w")
+hello = sys.stdin.readline()
+print('{"protocol": 1, "name": "first-fit"}', flush=True)
+nodes, jobs, waiting, held = {}, {}, [], {}
+for line in sys.stdin:
+    told.write(line)
+    told.flush()
+    message = json.loads(line)
+    for node in message["nodes"]:
+        nodes.setdefault(node["node"], {}).update(node)
+    if message["type"] == "open":
+        continue
+    for event in message["events"]:
+        job = event["job"]
+        if event["event"] == "submitted":
+            jobs[job] = event
+            waiting.append(job)
+        elif event["event"] == "ended":
+            held.pop(job)
+    for n, node in nodes.items():
+        for profile, count in node.get("mig", {}).items():
+            used = sum(k for seats in held.values() for m, p, k in seats if (m, p) == (n, profile))
+            assert node["idle_mig"][profile] == count - used, (message, node, held)
+    taken = {}  # in this cycle: the next one says what is idle then
+    for job in list(waiting):
+        group, on, left = jobs[job]["groups"][0], [], jobs[job]["pods"]
+        profile, each = group.get("mig_profile"), group.get("instances")
+        for n, node in nodes.items():
+            room = (node["idle_mig"].get(profile, 0) - taken.get((n, profile), 0)) // each if profile else node["idle_gpus"] // int(group["gpus_per_pod"])
+            if min(room, left) > 0:
+                on.append([n, min(room, left)])
+                left -= min(room, left)
+        if left == 0:
+            assert ask({"place": job, "on": on})["ok"]
+            waiting.remove(job)
+            held[job] = [(n, profile, pods * each) for n, pods in on] if profile else []
+            for n, profile, count in held[job]:
+                taken[n, profile] = taken.get((n, profile), 0) + count
+    print('{"end": true}', flush=True)
+END
+    "$orrery" run s.yaml --policy 'exec:python3 first_fit.py' -q -o run.db 2>err || fail "exit code $?"
+    [ "$(starts)" = 'a@0 b@10 c@20 d@30 e@100' ] || fail "starts: $(starts)"
+    grep -F -q '"gpus":2,"model":null,"mig":{"1g.5gb":3},"idle_gpus":2,"idle_mig":{"1g.5gb":3}}' told || fail "nodes: $(sed -n 1p told)"
+    grep -F -q '"gpus":4,"model":null,"mig":{},"idle_gpus":4,"idle_mig":{}}' told || fail "nodes: $(sed -n 1p told)"
+    grep -F -q '"groups":[{"pods":2,"gpus_per_pod":2,"mig_profile":"1g.5gb","instances":2}]' told || fail "groups: $(sed -n 2p told)"
+    grep -F -q '"groups":[{"pods":1,"gpus_per_pod":2}]' told || fail 'groups of devices'
+    "$orrery" run --trace trace.csv --cluster 2x8 --policy 'exec:python3 first_fit.py' -q -o plain.db 2>err || fail 'without instances'
+    ! grep mig told || fail 'without instances'
+}
+case_child_environment_of_instances() {
+    need_python
+    mig_world
+    cat >steps.py <<'END'
+import sys
+sys.path.insert(0, sys.argv[2])
+from orrery_gym import OrreryEnv
+env = OrreryEnv("s.yaml", window=2, orrery=sys.argv[1])
+row, info = env.reset(seed=1)
+assert row[0] == 1.0 and abs(row[1] - 4 / 20) < 1e-6, row  # 8 devices, 6 of 1g and 2 of 3g
+row, reward, over, cut, info = env.step(0)
+assert abs(row[0] - 16 / 20) < 1e-6, row
+env.close()
+END
+    python3 steps.py "$orrery" "$source/sim/plugin/examples" >out 2>err || fail 'steps.py'
+}
 case_child_example() {
     need_python
     run_to 0 fifo --param order=shortest --param backfill=true

@@ -45,6 +45,11 @@ except ImportError:
             return random.randrange(self.n)
 
 
+def counted(devices, instances):
+    """GPUs of a node: its devices, and MIG instances by their g (3 of a 3g.20gb)"""
+    return devices + sum(int(profile.split("g")[0]) * n for profile, n in (instances or {}).items())
+
+
 class OrreryEnv(Base):
     metadata = {"render_modes": []}
 
@@ -77,8 +82,8 @@ class OrreryEnv(Base):
         world = self._read()
         if world is None:
             raise RuntimeError(self._end()[1])
-        self.idle = {n["node"]: n["idle_gpus"] for n in world["nodes"]}
-        self.gpus = sum(n["gpus"] for n in world["nodes"]) or 1
+        self.idle = {n["node"]: counted(n["idle_gpus"], n.get("idle_mig")) for n in world["nodes"]}
+        self.gpus = sum(counted(n["gpus"], n.get("mig")) for n in world["nodes"]) or 1
         self._cycle()
         return self._observe(), {}
 
@@ -146,7 +151,7 @@ class OrreryEnv(Base):
                 reward -= len(self.waiting) * (message["now_s"] - self.now) / 3600.0
             self.now, self.taken = message["now_s"], 0  # GPUs of jobs that were started since
             for node in message["nodes"]:
-                self.idle[node["node"]] = node["idle_gpus"]
+                self.idle[node["node"]] = counted(node["idle_gpus"], node.get("idle_mig"))
             for event in message["events"]:
                 job = event["job"]
                 if event["event"] == "submitted":
