@@ -172,6 +172,30 @@ static struct orr_cell text_or_none(const struct native_values *values, enum nat
                : (struct orr_cell){"", 0};
 }
 
+/* A number from 1 to 999 at `at`, and *at behind it; 0: there is none. */
+static int64_t small_number(const struct orr_cell *cell, size_t *at)
+{
+    int64_t number = 0;
+    for (; *at < cell->bytes && cell->at[*at] >= '0' && cell->at[*at] <= '9' && number < 1000;
+         (*at)++) {
+        number = number * 10 + (cell->at[*at] - '0');
+    }
+    return number < 1000 ? number : 0;
+}
+
+/* What MIG instances of a pod count in a run: 1g.5gb*2 two GPUs, the g of each. */
+static int64_t instances_mgpu(const struct orr_cell *cell)
+{
+    size_t at = 0;
+    const int64_t gpus = small_number(cell, &at);
+    while (at < cell->bytes && cell->at[at] != '*') {
+        at++;
+    }
+    const bool several = at < cell->bytes;
+    at += several;
+    return gpus * ORR_MGPU * (several ? small_number(cell, &at) : 1);
+}
+
 static void fact_of(const struct native_values *values, struct orr_job_fact *fact)
 {
     *fact = (struct orr_job_fact){
@@ -194,6 +218,10 @@ static void fact_of(const struct native_values *values, struct orr_job_fact *fac
         const int64_t devices =
             native_has(values, NATIVE_BIT(gpu_devices)) ? values->number[COL_gpu_devices] : 1;
         fact->mgpu = values->number[COL_gpu_fraction] * devices * fact->pods;
+    } else if (native_has(values, NATIVE_BIT(mig_profile))) {
+        const struct orr_cell asked = text_or_none(values, COL_mig_profile);
+        fact->mgpu = instances_mgpu(&asked) * fact->pods;
+        fact->of_instances = true;
     }
 }
 

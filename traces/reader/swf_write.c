@@ -85,7 +85,7 @@ static void write_header(const struct orr_workload *workload, bool queues_number
 }
 
 struct lost {
-    uint64_t fractions, none, pods, milliseconds, after;
+    uint64_t fractions, instances, none, pods, milliseconds, after;
 };
 
 struct numbers {
@@ -117,6 +117,7 @@ static void write_job(const struct orr_workload *workload, uint32_t r, int64_t n
     orr_workload_fact(workload, row, &fact);
     const int64_t gpus = (fact.mgpu + ORR_MGPU - 1) / ORR_MGPU;
     lost->fractions += fact.mgpu % ORR_MGPU != 0;
+    lost->instances += fact.of_instances;
     lost->none += gpus == 0;
     lost->pods += row->gpus == 0 && fact.pods > 1;
     lost->milliseconds +=
@@ -176,6 +177,11 @@ void orr_trace_write_swf(struct orr_workload *workload, FILE *out)
     if (lost.fractions > 0) {
         orr_workload_note(workload, file, "jobs with parts of GPUs have whole ones: %llu",
                           (unsigned long long)lost.fractions);
+    }
+    if (lost.instances > 0) {
+        orr_workload_note(workload, file,
+                          "jobs of MIG instances have as many whole GPUs as these count: %llu",
+                          (unsigned long long)lost.instances);
     }
     if (lost.pods > 0) {
         orr_workload_note(workload, file, "jobs of several pods are a total of GPUs: %llu",

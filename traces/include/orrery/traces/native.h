@@ -44,7 +44,9 @@ struct orr_job_fact {
     orr_ms submit_ms, run_ms; /* run ORR_MS_NONE: not stated */
     orr_ms start_ms, end_ms;  /* recorded; ORR_MS_NONE: not known */
     orr_ms limit_ms;
-    int64_t mgpu; /* of all its pods; 0 also where memory or a template says it */
+    int64_t mgpu; /* of all its pods, MIG instances by their g; 0 also where memory or a template
+                     says it */
+    bool of_instances; /* these are of MIG */
     uint32_t pods;
     enum orr_kind kind;
     struct orr_cell queue, user; /* no bytes: not known */
