@@ -346,6 +346,26 @@ static void boxes_plot(struct orr_plot *plot, const struct gantt *gantt)
     orr_plot__gp(plot, "\n");
 }
 
+/* How much of each column the node of each row is down or away, in ms. */
+static double *gone_by_column(const struct gantt *gantt, uint32_t columns)
+{
+    const struct orr_plot_lanes *lanes = gantt->lanes;
+    const double width = (double)(gantt->to - gantt->from) / columns;
+    double *gone = orr_zalloc((size_t)gantt->rows * columns + 1, sizeof *gone);
+    orr_ms *until = orr_zalloc((size_t)lanes->node_count + 1, sizeof *until);
+    for (uint32_t i = 0; i < lanes->gap_count; i++) {
+        const struct orr_plot_gap gap = orr_plot__lanes_gap(lanes, i, until);
+        for (uint32_t c = 0; is_gap_within(gantt, &gap) && c < columns; c++) {
+            double low = (double)gantt->from + c * width, high = low + width;
+            low = low > (double)gap.from ? low : (double)gap.from;
+            high = high < (double)gap.to ? high : (double)gap.to;
+            gone[(size_t)gantt->row[gap.node] * columns + c] += high > low ? high - low : 0;
+        }
+    }
+    orr_free(until);
+    return gone;
+}
+
 /* For terminals of characters: a letter for the queue that held most of a cell. */
 static void letters_plot(struct orr_plot *plot, const struct gantt *gantt)
 {
@@ -354,6 +374,7 @@ static void letters_plot(struct orr_plot *plot, const struct gantt *gantt)
     const struct orr_plot_lanes *lanes = gantt->lanes;
     double width = (double)(gantt->to - gantt->from) / columns;
     double *held = orr_zalloc((size_t)gantt->rows * columns * LETTERS, sizeof *held);
+    double *gone = gone_by_column(gantt, columns);
     for (uint32_t i = 0; i < lanes->held_count; i++) {
         const struct orr_plot_held *one = &lanes->held[i];
         for (uint32_t c = 0; inside(gantt, one) && c < columns; c++) {
@@ -376,14 +397,16 @@ static void letters_plot(struct orr_plot *plot, const struct gantt *gantt)
             for (uint32_t k = 1; k < LETTERS; k++) {
                 best = cell[k] > cell[best] ? k : best;
             }
+            const bool is_gone = gone[(size_t)r * columns + c] > width / 2;
             orr_plot__row(plot, "%c",
-                          cell[best] <= 0      ? '.'
+                          cell[best] <= 0      ? (is_gone ? '-' : '.')
                           : best + 1 < LETTERS ? (char)('A' + best)
                                                : '+');
         }
         orr_plot__row(plot, "\"\n");
     }
     orr_free(held);
+    orr_free(gone);
     orr_plot__letters(plot, gantt->slots);
     orr_plot__text_map(plot, gantt->rows, gantt->from, gantt->to);
 }
@@ -416,8 +439,9 @@ static void lane_axis(struct orr_plot *plot, const struct gantt *gantt)
     gaps_plot(plot, gantt);
 }
 
-/* What the title says beside: which nodes, and which instances are below their devices. */
-static void gantt_notes(const struct gantt *gantt, char *text, size_t room)
+/* What the title says beside: which nodes, which instances are below their devices, and what no
+ * legend says. */
+static void gantt_notes(const struct gantt *gantt, bool dumb, char *text, size_t room)
 {
     const uint32_t all = gantt->lanes->node_count;
     int used = 0;
@@ -426,8 +450,11 @@ static void gantt_notes(const struct gantt *gantt, char *text, size_t room)
         used = snprintf(text, room, "%u of %u node%s", gantt->rows, all, ORR_PLURAL(all));
     }
     if (gantt->lanes->profiles != NULL) {
-        (void)snprintf(text + used, room - (size_t)used, "%sMIG instances below devices: %.120s",
-                       used > 0 ? "; " : "", gantt->lanes->profiles);
+        used += snprintf(text + used, room - (size_t)used, "%sMIG instances below devices: %.120s",
+                         used > 0 ? "; " : "", gantt->lanes->profiles);
+    }
+    if (dumb && gaps_within(gantt) > 0) {
+        (void)snprintf(text + used, room - (size_t)used, "%s-: down or away", used > 0 ? "; " : "");
     }
 }
 
@@ -443,7 +470,7 @@ void orr_plot__gantt(struct orr_plot *plot)
     choose_window(plot, &gantt);
     fit_rows(&gantt);
     char extra[240];
-    gantt_notes(&gantt, extra, sizeof extra);
+    gantt_notes(&gantt, dumb, extra, sizeof extra);
     int height = gantt.rows > 24 ? 720 : 500;
     orr_plot__start(plot, (struct orr_plot_size){900, height, 100, 30, true});
     orr_plot__title(plot, "Who held which GPUs", extra[0] != '\0' ? extra : NULL);

@@ -8,21 +8,22 @@
 
 #define MOST_ROWS    100
 #define MOST_COLUMNS 260
+#define LEAST_SHOWN  0.5 /* %: less than that is blank */
 
 static orr_ms column_start(const struct orr_plot_heat *heat, uint32_t column)
 {
     return heat->from + (heat->to - heat->from) * (orr_ms)column / (orr_ms)heat->columns;
 }
 
-void orr_plot__heat_add(struct orr_plot_heat *heat, uint32_t node, orr_ms from, orr_ms to,
-                        double mgpu)
+static void add_to(double *cells, const struct orr_plot_heat *heat, uint32_t node, orr_ms from,
+                   orr_ms to, double mgpu)
 {
     orr_ms start = from > heat->from ? from : heat->from;
     orr_ms end = to < heat->to ? to : heat->to;
     if (start >= end) {
         return;
     }
-    double *row = heat->cells + (size_t)(node / heat->per_row) * heat->columns;
+    double *row = cells + (size_t)(node / heat->per_row) * heat->columns;
     double width = (double)(heat->to - heat->from) / heat->columns;
     uint32_t column = (uint32_t)((double)(start - heat->from) / width);
     column = column > 0 ? column - 1 : 0;
@@ -34,6 +35,38 @@ void orr_plot__heat_add(struct orr_plot_heat *heat, uint32_t node, orr_ms from, 
             row[column] += mgpu * (double)(last - first);
         }
     }
+}
+
+void orr_plot__heat_add(struct orr_plot_heat *heat, uint32_t node, orr_ms from, orr_ms to,
+                        double mgpu)
+{
+    add_to(heat->cells, heat, node, from, to, mgpu);
+}
+
+bool orr_plot__heat_gaps(struct orr_plot_heat *heat, const struct orr_plot_lanes *lanes)
+{
+    orr_ms *until = orr_zalloc((size_t)lanes->node_count + 1, sizeof *until);
+    heat->away = orr_zalloc((size_t)heat->rows * heat->columns + 1, sizeof *heat->away);
+    for (uint32_t i = 0; i < lanes->gap_count; i++) {
+        const struct orr_plot_gap gap = orr_plot__lanes_gap(lanes, i, until);
+        add_to(heat->away, heat, gap.node, gap.from, gap.to,
+               (double)lanes->nodes[gap.node].gpus * ORR_MGPU);
+    }
+    orr_free(until);
+    bool any = false;
+    for (size_t i = 0; i < (size_t)heat->rows * heat->columns; i++) {
+        any = any || heat->away[i] > 0;
+    }
+    return any;
+}
+
+/* Percent are known then. */
+static bool is_away(const struct orr_plot_heat *heat, uint32_t row, uint32_t column)
+{
+    const size_t at = (size_t)row * heat->columns + column;
+    const orr_ms length = column_start(heat, column + 1) - column_start(heat, column);
+    return heat->away != NULL && heat->cells[at] < LEAST_SHOWN &&
+           heat->away[at] > heat->gpus[row] * ORR_MGPU * (double)length / 2;
 }
 
 void orr_plot__heat_open(struct orr_plot *plot, const struct orr_plot_lanes *lanes,
@@ -59,6 +92,7 @@ void orr_plot__heat_open(struct orr_plot *plot, const struct orr_plot_lanes *lan
 void orr_plot__heat_close(struct orr_plot_heat *heat)
 {
     orr_free(heat->cells);
+    orr_free(heat->away);
     orr_free(heat->gpus);
 }
 
@@ -107,6 +141,27 @@ uint32_t orr_plot__heat_rows(struct orr_plot *plot, const struct orr_plot_heat *
     return block;
 }
 
+void orr_plot__heat_away(struct orr_plot *plot, const struct orr_plot_heat *heat)
+{
+    uint32_t drawn = 0;
+    for (uint32_t r = 0; r < heat->rows; r++) {
+        for (uint32_t c = 0, end; c < heat->columns; c = end) {
+            end = c + 1;
+            if (!is_away(heat, r, c)) {
+                continue;
+            }
+            while (end < heat->columns && is_away(heat, r, end)) {
+                end++;
+            }
+            orr_plot__gp(plot,
+                         "set object %u rectangle from %.3f,%.1f to %.3f,%.1f front fc rgb "
+                         "'#b9b4ac' fs solid 1.0 noborder\n",
+                         ++drawn, orr_plot__x(plot, column_start(heat, c)), r - 0.5,
+                         orr_plot__x(plot, column_start(heat, end)), r + 0.5);
+        }
+    }
+}
+
 void orr_plot__heat_text(struct orr_plot *plot, const struct orr_plot_heat *heat)
 {
     static const char ramp[] = " .:-=+*#%@";
@@ -116,7 +171,10 @@ void orr_plot__heat_text(struct orr_plot *plot, const struct orr_plot_heat *heat
         for (uint32_t c = 0; c < heat->columns; c++) {
             double use = heat->cells[(size_t)r * heat->columns + c];
             int shade = (int)(use / 10.0001);
-            orr_plot__row(plot, "%c", shade == 0 && use >= 0.5 ? '.' : ramp[shade]);
+            orr_plot__row(plot, "%c",
+                          is_away(heat, r, c)                ? 'x'
+                          : shade == 0 && use >= LEAST_SHOWN ? '.'
+                                                             : ramp[shade]);
         }
         orr_plot__row(plot, "\"\n");
     }

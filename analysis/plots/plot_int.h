@@ -442,6 +442,10 @@ struct orr_plot_lanes {
  * `devices_only`: of nodes with devices; what holds MIG instances holds no more than its CPU. */
 void orr_plot__lanes_open(struct orr_plot *plot, struct orr_plot_lanes *lanes, bool devices_only);
 void orr_plot__lanes_close(struct orr_plot_lanes *lanes);
+/* The part of a gap that is in no earlier one of its node. `until`: of each node, 0 at the start.
+ */
+struct orr_plot_gap orr_plot__lanes_gap(const struct orr_plot_lanes *lanes, uint32_t gap,
+                                        orr_ms *until);
 /* Index of the node with that id, or ORR_NONE. */
 uint32_t orr_plot__lanes_node(const struct orr_plot_lanes *lanes, int64_t id);
 
@@ -450,6 +454,7 @@ struct orr_plot_heat {
     uint32_t rows, columns, per_row; /* per_row: nodes that share a row */
     orr_ms from, to;
     double *cells; /* [row][column], milli-GPU ms, then percent */
+    double *away;  /* the same of nodes that are down or no part of the cluster; NULL: not drawn */
     double *gpus;  /* of a row */
 };
 void orr_plot__heat_open(struct orr_plot *plot, const struct orr_plot_lanes *lanes,
@@ -457,6 +462,9 @@ void orr_plot__heat_open(struct orr_plot *plot, const struct orr_plot_lanes *lan
 void orr_plot__heat_close(struct orr_plot_heat *heat);
 void orr_plot__heat_add(struct orr_plot_heat *heat, uint32_t node, orr_ms from, orr_ms to,
                         double mgpu);
+/* Cells in which nothing is held and most GPUs are down or away are drawn as such from now on.
+ * True: there are nodes that are. */
+bool orr_plot__heat_gaps(struct orr_plot_heat *heat, const struct orr_plot_lanes *lanes);
 /* Sums become percent of the GPU-time of a cell. */
 void orr_plot__heat_percent(struct orr_plot_heat *heat);
 /* The axis of nodes with at most `most` names; then either text for dumb, which is block 0, or rows
@@ -464,6 +472,8 @@ void orr_plot__heat_percent(struct orr_plot_heat *heat);
 void orr_plot__heat_axis(struct orr_plot *plot, const struct orr_plot_lanes *lanes,
                          const struct orr_plot_heat *heat, uint32_t most);
 void orr_plot__heat_text(struct orr_plot *plot, const struct orr_plot_heat *heat);
+/* Grey, over the image. */
+void orr_plot__heat_away(struct orr_plot *plot, const struct orr_plot_heat *heat);
 uint32_t orr_plot__heat_rows(struct orr_plot *plot, const struct orr_plot_heat *heat);
 /* The end of a scale on which the highest cell can be told from 0: 5, 10, 25, 50 or 100 %. */
 int orr_plot__heat_scale(const struct orr_plot_heat *heat);

@@ -183,6 +183,17 @@ void orr_plot__lanes_open(struct orr_plot *plot, struct orr_plot_lanes *lanes, b
     cuts_close(&cuts);
 }
 
+struct orr_plot_gap orr_plot__lanes_gap(const struct orr_plot_lanes *lanes, uint32_t gap,
+                                        orr_ms *until)
+{
+    struct orr_plot_gap one = lanes->gaps[gap];
+    orr_ms *end = &until[one.node];
+    one.from = one.from > *end ? one.from : *end;
+    one.to = one.to > one.from ? one.to : one.from;
+    *end = one.to;
+    return one;
+}
+
 void orr_plot__lanes_close(struct orr_plot_lanes *lanes)
 {
     orr_free(lanes->nodes);

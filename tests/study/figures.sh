@@ -90,6 +90,24 @@ grep -q '>q[12]<' people.html && fail "the report writes what people do not read
 "$orrery" plot people.db nodes gantt -t dumb >out
 grep -q 'A research and develop… region west, batch' out || fail "a map of letters cuts names: $(grep -a 'A research' out)"
 
+# A node that is down is not free, nor idle: it is so in pictures and in their texts, once where two outages overlap.
+cat >down.yaml <<'END'
+cluster: {pools: {p: {nodes: 3, gpus: 8}}}
+workload: [{name: t, trace: down.csv}]
+policy: fifo
+events: [{at: 300s, fail: n0002, for: 400s}, {at: 500s, maintain: n0002, for: 200s}]
+END
+printf 'job,submit_s,run_s,pods,gpus_per_pod\na,0,100,3,8\nb,1000,200,3,8\n' >down.csv
+"$orrery" run down.yaml -q -o down.db
+COLUMNS=100 "$orrery" plot down.db gantt -t dumb >out
+grep -Eq 'n0002 .*A\.+-{20,30}\.+A' out && grep -q ' -: down or away' out && ! grep -q 'n000[13] .*A.*-' out || fail "a node that is down: $(cat out)"
+COLUMNS=100 "$orrery" plot down.db nodes -t dumb >out
+grep -Eq 'n0002 .*@ +x{20,30} +[^ x]' out && grep -q ' x: down or away' out && ! grep -q 'n000[13] .*x' out || fail "a node that is down: $(cat out)"
+"$orrery" plot down.db nodes --script -o down >out
+[ "$(grep -c 'rectangle from 30[0-9.]*,0.5 to 70[0-9.]*,1.5 front' down/down-nodes.gp)" = 1 ] || fail "a node that is down: $(grep object down/down-nodes.gp)"
+"$orrery" plot people.db nodes gantt -t dumb >out
+! grep -q 'down or away' out || fail "nothing is down: $(cat out)"
+
 # Two runs in one axes: a line each, named by what they differ in or as asked for.
 "$orrery" run "$source/scenarios/whatif/gang/gang.yaml" --policy fifo --quiet --no-progress -o f.db || [ $? = 1 ]
 "$orrery" plot g.db f.db -o both >out 2>err || fail "two runs"
