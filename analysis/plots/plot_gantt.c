@@ -275,6 +275,19 @@ static void gaps_plot(struct orr_plot *plot, const struct gantt *gantt)
     }
 }
 
+/* Of boxes; those of the many instances of a node are no higher than a line is wide. */
+static const char *border_of(const struct gantt *gantt)
+{
+    uint32_t gpus = 0;
+    for (uint32_t r = 0; r < gantt->rows; r++) {
+        const uint32_t here = gantt->lanes->nodes[gantt->nodes[r]].gpus;
+        gpus = here > gpus ? here : gpus;
+    }
+    return gpus > 16 && gpus * gantt->rows > 80 ? "noborder"
+           : gantt->rows > 12                   ? "border lc rgb '#ffffff' lw 0.2"
+                                                : "border lc rgb '#ffffff' lw 0.5";
+}
+
 /* `marks`: of attempts cut short, 0 for the boxes of a queue. Many are small, so that they do not
  * run together. */
 static void boxes_clause(struct orr_plot *plot, const struct gantt *gantt, uint32_t slot,
@@ -289,10 +302,8 @@ static void boxes_clause(struct orr_plot *plot, const struct gantt *gantt, uint3
                                      : "0.3 lw 0.8");
         return;
     }
-    orr_plot__gp(plot,
-                 "using 1:3:1:2:3:4 with boxxyerror fc rgb '%s' fs solid 1.0 border lc rgb "
-                 "'#ffffff' lw %s title ",
-                 orr_plot__colour(slot, gantt->slots.shown), gantt->rows > 12 ? "0.2" : "0.5");
+    orr_plot__gp(plot, "using 1:3:1:2:3:4 with boxxyerror fc rgb '%s' fs solid 1.0 %s title ",
+                 orr_plot__colour(slot, gantt->slots.shown), border_of(gantt));
     orr_plot__slot_name(plot, gantt->slots, slot, NULL);
 }
 

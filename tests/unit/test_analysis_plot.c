@@ -444,6 +444,15 @@ static void instances__are_drawn_behind_devices(void **state)
      */
     assert_true(holds("cut-fragmentation.dat", " 0 37.5\n"));
     assert_true(holds("cut-fragmentation.gp", "MIG instances are left out"));
+    /* White borders of boxes as low as those of a hundred instances would hide them. */
+    assert_true(holds("cut-gantt.gp", "fs solid 1.0 border lc rgb '#ffffff' lw 0.5 title"));
+    assert_int_equal(sqlite3_open("cut.db", &db), SQLITE_OK);
+    fixture_exec(db, "UPDATE node SET gpus = 104, mig_gpus = 100;"
+                     "UPDATE mig SET instances = 97 WHERE profile = '1g.5gb'");
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    assert_int_equal(draw("cut.db", "svg", NULL, &seen, &err), ORR_UNAVAILABLE);
+    assert_true(holds("cut-gantt.gp", "fs solid 1.0 noborder title 'b'") ||
+                holds("cut-gantt.gp", "fs solid 1.0 noborder title \"b\""));
 }
 
 static void forest__draws_every_row(void **state)
