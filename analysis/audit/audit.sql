@@ -214,7 +214,7 @@ SELECT j.id, j.name, w.from_ms, j.start_ms, j.end_ms, j.estimate_ms, j.mgpu, j.p
     FROM hold AS b
     JOIN reason_change AS c ON c.job = b.job AND c.at_ms = b.eligible_ms
     JOIN reason AS n ON n.id = c.reason AND n.code NOT IN ('dependency', 'not-eligible')),
-  j.enter_ms IS NULL, j.priority
+  j.enter_ms IS NULL, j.priority, coalesce(a.mig_profile, ''), a.of_kinds, coalesce(a.instances, 0)
 FROM job AS j
 JOIN v_waits AS w ON w.job = j.id
 LEFT JOIN non_preemptible AS p ON p.job = j.id
@@ -222,8 +222,10 @@ LEFT JOIN job_time AS t ON t.job = j.id
 LEFT JOIN hold AS h ON h.job = j.id
 LEFT JOIN (
   SELECT shape, max(coalesce(gpu_mib, 0)) AS mib, max(gpus) AS devices, count(*) AS kinds,
-    max(gpus > 0 AND coalesce(gpu_mgpu, 0) < 1000) AS in_parts,
-    max(bound OR gpu_model IS NOT NULL OR instances > 0
+    max(gpus > 0 AND coalesce(gpu_mgpu, 0) < 1000) AS in_parts, max(mig_profile) AS mig_profile,
+    count(DISTINCT CASE WHEN instances > 0 THEN mig_profile WHEN gpus > 0 THEN '' END) > 1 AS of_kinds,
+    sum(pods * instances) AS instances,
+    max(bound OR gpu_model IS NOT NULL
         OR (cpu_milli > 0 AND EXISTS (SELECT 1 FROM node WHERE cpu_milli IS NOT NULL))
         OR (mem_bytes > 0 AND EXISTS (SELECT 1 FROM node WHERE mem_bytes IS NOT NULL))
         OR EXISTS (SELECT 1 FROM node WHERE pods IS NOT NULL)) AS choosy

@@ -5,11 +5,11 @@
  * of submission. The head is the first that still waits after that. Its shadow is the first instant
  * at which it would fit if everything that runs kept to its estimate; what runs past its estimate
  * is supposed to end now. (Reference EASY: Feitelson and Weil 1998, one reservation, recomputed
- * each pass.) GPUs are counted over the whole cluster, as if interchangeable. HEAD asks whether the
- * head fits on nodes only where that is a matter of counting: each has one GPU, or there is one
- * node, GPUs are held whole, and the head asks for nothing else. Neither that nor PROMISE is judged
- * where nodes come and go, or jobs ask for GPU memory: what is free, and when, is then not told by
- * jobs alone. */
+ * each pass.) GPUs are counted over the whole cluster, as if interchangeable, MIG instances of each
+ * profile by themselves. HEAD asks whether the head fits on nodes only where that is a matter of
+ * counting: each has one GPU, or there is one node, GPUs are held whole, and the head asks for
+ * nothing else. Neither that nor PROMISE is judged where nodes come and go, jobs ask for GPU memory
+ * or a gang for devices and instances: jobs alone do not say then what is free, and when. */
 #include "audit_int.h"
 
 #include <orrery/base/text.h>
@@ -17,14 +17,16 @@
 
 struct run_item {
     orr_ms end_ms; /* estimated */
-    int64_t mgpu;
+    int64_t amount;
 };
+
+enum { KINDS = 1 + ORR_AUDIT_PROFILES_MAX };
 
 struct order {
     struct orr_audit_run *run;
     const struct orr_schedule *schedule;
-    int64_t idle_mgpu;
-    uint32_t *by_start; /* jobs that ran */
+    int64_t idle[KINDS]; /* of devices milli-GPU, of MIG profiles instances */
+    uint32_t *by_start;  /* jobs that ran */
     uint32_t started_count, next_start;
     uint32_t *by_end;
     uint32_t ended_count, next_end;
@@ -36,6 +38,12 @@ struct order {
     struct run_item *items; /* scratch */
     bool heads, promises;   /* HEAD, PROMISE are judged */
 };
+
+/* What a job asks of its kind. */
+static int64_t amount_of(const struct orr_audit_job *job)
+{
+    return job->gpu_kind == 0 ? job->mgpu : job->instances;
+}
 
 static orr_ms estimated_end(const struct order *order, uint32_t job, orr_ms now)
 {
@@ -53,19 +61,21 @@ static int by_end(const void *a, const void *b, void *context)
 /* The head's shadow with what runs now. */
 static orr_ms shadow(struct order *order, orr_ms now)
 {
-    const int64_t asked = order->schedule->jobs[order->head].mgpu;
-    int64_t idle = order->idle_mgpu;
+    const struct orr_audit_job *jobs = order->schedule->jobs, *head = &jobs[order->head];
+    const int64_t asked = amount_of(head);
+    int64_t idle = order->idle[head->gpu_kind];
     if (idle >= asked) {
         return now;
     }
     for (uint32_t i = 0; i < order->running_count; i++) {
         const uint32_t job = order->running[i];
         order->items[i] =
-            (struct run_item){estimated_end(order, job, now), order->schedule->jobs[job].mgpu};
+            (struct run_item){estimated_end(order, job, now),
+                              jobs[job].gpu_kind == head->gpu_kind ? amount_of(&jobs[job]) : 0};
     }
     orr_sort(order->items, order->running_count, sizeof *order->items, by_end, NULL);
     for (uint32_t i = 0; i < order->running_count; i++) {
-        idle += order->items[i].mgpu;
+        idle += order->items[i].amount;
         if (idle >= asked) {
             return order->items[i].end_ms;
         }
@@ -80,7 +90,8 @@ static void begin(struct order *order, uint32_t job)
     }
     order->slot[job] = order->running_count;
     order->running[order->running_count++] = job;
-    order->idle_mgpu -= order->schedule->jobs[job].mgpu;
+    const struct orr_audit_job *own = &order->schedule->jobs[job];
+    order->idle[own->gpu_kind] -= amount_of(own);
 }
 
 static void finish(struct order *order, uint32_t job)
@@ -88,7 +99,8 @@ static void finish(struct order *order, uint32_t job)
     const uint32_t last = order->running[--order->running_count];
     order->running[order->slot[job]] = last;
     order->slot[last] = order->slot[job];
-    order->idle_mgpu += order->schedule->jobs[job].mgpu;
+    const struct orr_audit_job *own = &order->schedule->jobs[job];
+    order->idle[own->gpu_kind] += amount_of(own);
 }
 
 /* What ends as it starts held its GPUs for a while within the instant, as long as its estimate for
@@ -197,11 +209,14 @@ static void judge_head(struct order *order, orr_ms now)
         return;
     }
     order->run->verdict->examined[ORR_AUDIT_HEAD]++;
-    if (order->idle_mgpu >= head->mgpu) {
+    const int64_t idle = order->idle[head->gpu_kind];
+    if (idle >= amount_of(head)) {
+        const double unit = head->gpu_kind == 0 ? ORR_MGPU : 1;
+        const double asked = (double)amount_of(head) / unit;
         orr_audit__found(order->run, ORR_AUDIT_HEAD, now,
-                         "job %s waits first in line for %g GPU%s while %g are idle", head->name,
-                         (double)head->mgpu / ORR_MGPU, ORR_PLURAL((double)head->mgpu / ORR_MGPU),
-                         (double)order->idle_mgpu / ORR_MGPU);
+                         "job %s waits first in line for %g %s%s while %g are idle", head->name,
+                         asked, head->gpu_kind == 0 ? "GPU" : "MIG instance", ORR_PLURAL(asked),
+                         (double)idle / unit);
     }
 }
 
@@ -299,15 +314,19 @@ void orr_audit__order(struct orr_audit_run *run)
                           .heads = stays && orr_audit__on(run, ORR_AUDIT_HEAD),
                           .promises = stays && orr_audit__on(run, ORR_AUDIT_PROMISE)};
     for (uint32_t n = 0; n < schedule->node_count; n++) {
-        const int64_t gpus = orr_audit__counted_gpus(&schedule->nodes[n]);
-        order.idle_mgpu += gpus * ORR_MGPU;
+        const struct orr_audit_node *node = &schedule->nodes[n];
+        order.idle[0] += (node->gpus - node->foreign_gpus) * ORR_MGPU;
+        for (uint32_t p = 0; p < ORR_AUDIT_PROFILES_MAX; p++) {
+            order.idle[1 + p] += node->mig[p];
+        }
         /* whatever is free on the only node is in one place */
-        order.heads = order.heads && (gpus <= 1 || schedule->node_count == 1) &&
-                      schedule->nodes[n].mig_gpus == 0;
+        const bool few = node->gpus - node->foreign_gpus <= 1 && node->mig_gpus == 0;
+        order.heads = order.heads && (few || schedule->node_count == 1);
     }
     for (uint32_t j = 0; j < schedule->job_count; j++) {
-        order.heads = order.heads && !schedule->jobs[j].in_parts;
-        order.promises = order.promises && schedule->jobs[j].mib == 0;
+        const struct orr_audit_job *job = &schedule->jobs[j];
+        order.heads = order.heads && !job->in_parts && !job->of_kinds;
+        order.promises = order.promises && job->mib == 0 && !job->of_kinds;
     }
     const size_t jobs = schedule->job_count + (size_t)1;
     order.by_start = sorted(schedule, false, &order.started_count);

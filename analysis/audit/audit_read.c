@@ -186,6 +186,13 @@ static uint32_t profile_in(struct load *load, sqlite3_stmt *row, int column)
     return profile < ORR_AUDIT_PROFILES_MAX ? profile : ORR_AUDIT_PROFILES_MAX - 1;
 }
 
+/* See orr_audit_job; without a profile there are devices alone. */
+static uint32_t kind_in(struct load *load, sqlite3_stmt *row, int column)
+{
+    const bool instances = orr_results_text(&load->in, row, column)[0] != '\0';
+    return instances ? 1 + profile_in(load, row, column) : 0;
+}
+
 static void load_instances(struct load *load)
 {
     sqlite3_stmt *row = orr_results_prepare(&load->in, orr_audit_sql__instances);
@@ -375,7 +382,10 @@ static void load_jobs(struct load *load)
                                    .was_held = sqlite3_column_int(row, 20) != 0,
                                    .unseen = sqlite3_column_int(row, 21) != 0,
                                    .given = sqlite3_column_int(row, 22) != 0,
-                                   .priority = sqlite3_column_int64(row, 23)};
+                                   .priority = sqlite3_column_int64(row, 23),
+                                   .gpu_kind = kind_in(load, row, 24),
+                                   .of_kinds = sqlite3_column_int(row, 25) != 0,
+                                   .instances = sqlite3_column_int64(row, 26)};
     }
     sort_jobs(load);
 }
@@ -394,6 +404,7 @@ static void load_spans(struct load *load)
                   sqlite3_column_int64(row, job == ORR_NONE ? 0 : 2));
             continue;
         }
+        const uint32_t kind = kind_in(load, row, 14);
         schedule->spans[schedule->span_count++] =
             (struct orr_audit_span){.job = job,
                                     .nr = (uint32_t)sqlite3_column_int64(row, 1),
@@ -411,7 +422,7 @@ static void load_spans(struct load *load)
                                     .eviction = ORR_NONE,
                                     .kind = (uint32_t)sqlite3_column_int64(row, 9),
                                     .instances = (uint32_t)sqlite3_column_int64(row, 13),
-                                    .mig_profile = profile_in(load, row, 14),
+                                    .mig_profile = kind > 0 ? kind - 1 : 0,
                                     .domain = sqlite3_column_type(row, 10) == SQLITE_NULL
                                                   ? ORR_NONE
                                                   : (uint32_t)sqlite3_column_int64(row, 10)};

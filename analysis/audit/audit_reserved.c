@@ -94,7 +94,7 @@ static uint32_t list_held(struct reserved *r, orr_ms now, bool after)
         const bool here =
             after ? span->end_ms > now : span->start_ms < now && (span->end_ms > now || evicted);
         const bool leaves = span->leaves_ms < now || (after && span->leaves_ms == now);
-        if (here) {
+        if (here && span->instances == 0) {
             r->held[count++] = (struct held){leaves ? now : estimated_end(r, r->active[i], now),
                                              span->node, span->mgpu / ORR_MGPU};
         }
@@ -163,7 +163,7 @@ static void judge(struct reserved *r, const struct orr_audit_reservation *reserv
     const orr_ms now = reservation->at_ms;
     const int64_t each = job->pods > 0 ? job->mgpu / job->pods / ORR_MGPU : 0;
     advance(r, now);
-    if (job->choosy || job->mixed || job->scales || each == 0 ||
+    if (job->choosy || job->mixed || job->gpu_kind > 0 || job->scales || each == 0 ||
         !is_judged(r, reservation->job, now)) {
         return;
     }
@@ -184,9 +184,6 @@ static bool can_count(const struct orr_schedule *schedule)
     bool whole = schedule->outage_count == 0 && !schedule->in_rounds && !schedule->takes_time;
     for (uint32_t j = 0; j < schedule->job_count; j++) {
         whole = whole && !schedule->jobs[j].in_parts && schedule->jobs[j].mib == 0;
-    }
-    for (uint32_t n = 0; n < schedule->node_count; n++) {
-        whole = whole && schedule->nodes[n].mig_gpus == 0;
     }
     return whole;
 }

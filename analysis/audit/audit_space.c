@@ -27,7 +27,7 @@ struct space {
     int64_t *queue_mgpu;            /* children included */
     int64_t *firm_mgpu;             /* of it, by what may not be preempted */
     int64_t *grace_mgpu;            /* held by what was evicted, to the end of its grace */
-    int64_t *loose_mgpu;            /* of both, by opportunistic jobs: no part has to hold them */
+    int64_t *loose_mgpu;            /* of both: of opportunistic jobs, and MIG instances of cells */
     double *part_gpus;              /* fixed part of a leaf; < 0: it has none */
     struct orr_audit_queue *queues; /* with the entitlements of the instant */
     uint32_t queue_changes;         /* of the schedule's: next that comes into force */
@@ -86,8 +86,10 @@ static void apply(struct space *space, const struct orr_audit_edge *edge)
         return;
     }
     const struct orr_audit_job *job = &schedule->jobs[span->job];
-    if (job->queue != ORR_NONE && orr_audit__on(space->run, ORR_AUDIT_OPPORTUNISTIC) &&
-        job->priority < schedule->shards[0].opportunistic_below) {
+    const bool opportunistic = orr_audit__on(space->run, ORR_AUDIT_OPPORTUNISTIC) &&
+                               job->priority < schedule->shards[0].opportunistic_below;
+    const bool in_no_cell = schedule->shards[0].cells && span->instances > 0; /* those of devices */
+    if (job->queue != ORR_NONE && (opportunistic || in_no_cell)) {
         space->loose_mgpu[job->queue] += mgpu;
     }
     space->held_mgpu += mgpu;
@@ -180,6 +182,10 @@ static void find_parts(struct space *space)
     const bool cells = schedule->shards[0].cells;
     uint32_t leaves = 0;
     bool any = false;
+    int64_t capacity_mgpu = space->capacity_mgpu;
+    for (uint32_t n = 0; cells && n < schedule->node_count; n++) {
+        capacity_mgpu -= schedule->nodes[n].mig_gpus * ORR_MGPU; /* cells are of devices */
+    }
     const uint32_t shard = schedule->node_count > 0 ? schedule->nodes[0].shard : 0;
     for (uint32_t q = 0; q < schedule->queue_count; q++) {
         space->part_gpus[q] = schedule->queues[q].shard == shard ? 0 : -1;
@@ -201,7 +207,7 @@ static void find_parts(struct space *space)
         if (space->part_gpus[q] >= 0) {
             space->part_gpus[q] =
                 any ? space->queues[q].gpu_quota
-                    : (double)(space->capacity_mgpu / ORR_MGPU / (int64_t)(leaves + (leaves == 0)));
+                    : (double)(capacity_mgpu / ORR_MGPU / (int64_t)(leaves + (leaves == 0)));
         }
     }
 }

@@ -97,6 +97,7 @@ bool orr_explain__job(struct orr_results *in, const char *name, struct explain_j
                                     .pods = sqlite3_column_int64(row, 7),
                                     .min_pods = sqlite3_column_int64(row, 8),
                                     .state = orr_results_text(in, row, 14),
+                                    .mig_profile = orr_explain__text(in, row, 15),
                                     .evictions = sqlite3_column_int64(row, 9),
                                     .submit_ms = orr_explain__time(row, 10),
                                     .start_ms = orr_explain__time(row, 11),
@@ -113,11 +114,13 @@ void orr_explain__say_job(const struct explain_job *job, FILE *out)
 {
     char asked[40];
     const bool kind = strcmp(job->kind_name, "unknown") != 0;
-    (void)fprintf(out, "Job %s of queue %s%s%s%s%s%s asks %s in %lld pod%s%s", job->name,
-                  job->queue_name, job->user[0] != '\0' ? ", user " : "", job->user,
-                  kind ? " (" : "", kind ? job->kind_name : "", kind ? ")" : "",
-                  orr_explain__gpus(job->gpus, asked), (long long)job->pods, ORR_PLURAL(job->pods),
-                  job->pods == 1 || job->min_pods < job->pods ? "" : ", all together");
+    (void)fprintf(
+        out, "Job %s of queue %s%s%s%s%s%s asks %s%s%s in %lld pod%s%s", job->name, job->queue_name,
+        job->user[0] != '\0' ? ", user " : "", job->user, kind ? " (" : "",
+        kind ? job->kind_name : "", kind ? ")" : "", orr_explain__gpus(job->gpus, asked),
+        job->mig_profile != NULL ? " of MIG instances " : "",
+        job->mig_profile != NULL ? job->mig_profile : "", (long long)job->pods,
+        ORR_PLURAL(job->pods), job->pods == 1 || job->min_pods < job->pods ? "" : ", all together");
     if (job->min_pods < job->pods) {
         (void)fprintf(out, ", at least %lld at a time", (long long)job->min_pods);
     }
@@ -131,6 +134,9 @@ void orr_explain__json_job(const struct explain_job *job, struct orr_json *json)
     orr_json_text(json, "user", job->user);
     orr_json_text(json, "kind", job->kind_name);
     orr_json_real(json, "asked_gpus", job->gpus);
+    if (job->mig_profile != NULL) {
+        orr_json_text(json, "mig_profile", job->mig_profile);
+    }
     orr_json_int(json, "pods", job->pods);
     orr_json_int(json, "min_pods", job->min_pods);
 }
@@ -158,7 +164,8 @@ void orr_explain__reason(struct orr_results *in, sqlite3_stmt *row, int first,
     }
 }
 
-void orr_explain__say_reason(const struct explain_reason *r, FILE *out)
+void orr_explain__say_reason(const struct explain_job *job, const struct explain_reason *r,
+                             FILE *out)
 {
     static const char *const gates[EXPLAIN_ACTIONS] = {"fewer GPUs are free in total than it asks",
                                                        "its queue's fair share does not cover it",
@@ -173,10 +180,14 @@ void orr_explain__say_reason(const struct explain_reason *r, FILE *out)
         }
     }
     if (!isnan(r->free_gpus)) {
-        (void)fprintf(out, "; free on nodes it may use: %s", orr_explain__gpus(r->free_gpus, gpus));
+        (void)fprintf(out, "; free on nodes it may use: %s%s%s",
+                      orr_explain__gpus(r->free_gpus, gpus),
+                      job->mig_profile != NULL ? " of MIG instances " : "",
+                      job->mig_profile != NULL ? job->mig_profile : "");
     }
     if (!isnan(r->hole_gpus)) {
-        (void)fprintf(out, ", at most %g whole on one node", r->hole_gpus);
+        (void)fprintf(out, ", at most %g %son one node", r->hole_gpus,
+                      job->mig_profile != NULL ? "" : "whole ");
     }
     if (r->level != NULL && !isnan(r->domain_gpus)) {
         (void)fprintf(out, ", at most %g in one %s", r->domain_gpus, r->level);

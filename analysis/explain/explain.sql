@@ -87,7 +87,8 @@ LIMIT 200;
 
 -- name: job
 SELECT j.id, j.queue, j.name, q.name, k.name, j.user, j.mgpu / 1000.0, j.pods, j.min_pods, j.evictions,
-  w.from_ms, j.start_ms, j.end_ms, r.end_ms, (SELECT v.state FROM v_jobs AS v WHERE v.job = j.name)
+  w.from_ms, j.start_ms, j.end_ms, r.end_ms, (SELECT v.state FROM v_jobs AS v WHERE v.job = j.name),
+  (SELECT a.mig_profile FROM ask AS a WHERE a.shape = j.shape ORDER BY a.nr LIMIT 1)
 FROM job AS j
 LEFT JOIN queue AS q ON q.id = j.queue
 LEFT JOIN kind AS k ON k.id = j.kind

@@ -62,7 +62,7 @@ static void say(const struct at *at, FILE *out)
     (void)fprintf(out, "At %s it waits, for %s for this reason (numbers of when it began): ",
                   orr_results_when(at->in, at->at_ms, clock),
                   orr_explain__span(at->at_ms - at->since_ms, since));
-    orr_explain__say_reason(&at->reason, out);
+    orr_explain__say_reason(&at->job, &at->reason, out);
     (void)fprintf(out, ".\nThen %g of the %s that were up were free.\n", at->free_gpus,
                   orr_explain__gpus(at->up_gpus, up));
     (void)fprintf(out, "Its queue and those beside it then:\n");

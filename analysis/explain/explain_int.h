@@ -29,6 +29,7 @@ const char *orr_explain__text(struct orr_results *in, sqlite3_stmt *row, int col
 struct explain_job {
     int64_t id, queue;
     const char *name, *queue_name, *kind_name, *user, *state; /* state: as v_jobs has it */
+    const char *mig_profile; /* whose instances its first pods ask; NULL: none */
     double gpus;
     int64_t pods, min_pods, evictions;
     orr_ms submit_ms, start_ms, end_ms, run_end_ms; /* ORR_MS_NONE: never */
@@ -55,7 +56,8 @@ struct explain_reason {
 void orr_explain__reason(struct orr_results *in, sqlite3_stmt *row, int first,
                          struct explain_reason *reason);
 /* A sentence without a full stop. */
-void orr_explain__say_reason(const struct explain_reason *reason, FILE *out);
+void orr_explain__say_reason(const struct explain_job *job, const struct explain_reason *reason,
+                             FILE *out);
 void orr_explain__json_reason(const struct explain_reason *reason, struct orr_json *json);
 
 /* --- queues at a time --- */

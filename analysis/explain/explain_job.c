@@ -348,7 +348,7 @@ static void say_suspension(const struct eviction *e, FILE *out)
     }
 }
 
-static void say_event(const struct event *event, FILE *out)
+static void say_event(const struct explain_job *job, const struct event *event, FILE *out)
 {
     if (strcmp(event->what, "submitted") == 0) {
         (void)fputs("is submitted", out);
@@ -367,7 +367,7 @@ static void say_event(const struct event *event, FILE *out)
         (void)fputs("goes on where it was", out);
     } else if (strcmp(event->what, "waits") == 0) {
         (void)fputs("waits: ", out);
-        orr_explain__say_reason(&event->reason, out);
+        orr_explain__say_reason(job, &event->reason, out);
     } else if (strcmp(event->what, "left") == 0) {
         (void)fputs("leaves: it has waited as long as it was ready to", out);
     } else if (strcmp(event->what, "refused") == 0) {
@@ -389,7 +389,7 @@ static void say_events(const struct story *story, FILE *out)
         (void)fprintf(out, "  %-20s %s%-9s ", orr_results_when(story->in, event->at_ms, clock),
                       later[0] != '\0' ? "+" : " ", later);
         before = event->at_ms;
-        say_event(event, out);
+        say_event(&story->job, event, out);
         (void)fputc('\n', out);
     }
 }

@@ -137,7 +137,9 @@ static struct orr_shape make_shape(struct orr_shapes *shapes, const struct orr_t
     memcpy(shape.groups, groups, count * sizeof *groups);
     for (uint32_t i = 0; i < count; i++) {
         shape.tasks += groups[i].count;
-        shape.gpus_mgpu += groups[i].count * orr_request_mgpu(&groups[i].request);
+        const int64_t mgpu = groups[i].count * orr_request_mgpu(&groups[i].request);
+        shape.gpus_mgpu += mgpu;
+        shape.gpus.mgpu[orr_request_gpu_kind(&groups[i].request)] += mgpu;
         shape.cpu_milli += groups[i].count * groups[i].request.cpu_milli;
         shape.mem_bytes += groups[i].count * groups[i].request.mem_bytes;
     }

@@ -35,6 +35,26 @@ uint64_t orr_ledger__our_devices(const struct orr_node_type *type)
                : low_bits(type->gpus) & ~low_bits(orr_node_type_foreign_gpus(type));
 }
 
+/* Adds what a node of the type counts to what is free of its shard, or with -1 takes it off. */
+static void add_free(struct orr_ledger *ledger, const struct orr_node_type *type, int sign)
+{
+    struct orr_gpus *free = &ledger->shards[type->shard].free;
+    free->mgpu[0] += sign * (int64_t)orr_node_type_own_gpus(type) * ORR_MGPU;
+    for (uint32_t p = 0; p < ledger->world.cluster->mig_profiles.count; p++) {
+        free->mgpu[1 + p] += sign * type->mig[p] * ledger->world.cluster->mig_mgpu[p];
+    }
+}
+
+static void add_idle_mig(struct orr_ledger *ledger, uint32_t node, const struct orr_room *room,
+                         int sign)
+{
+    const struct orr_cluster *cluster = ledger->world.cluster;
+    struct orr_shard_room *shard = &ledger->shards[orr_cluster_type(cluster, node)->shard];
+    for (uint32_t p = 0; p < cluster->mig_profiles.count; p++) {
+        shard->idle_mig_mgpu[p] += sign * room->mig[p] * cluster->mig_mgpu[p];
+    }
+}
+
 struct orr_ledger *orr_ledger_open(const struct orr_ledger_world *world)
 {
     struct orr_ledger *ledger = orr_zalloc(1, sizeof *ledger);
@@ -68,7 +88,8 @@ struct orr_ledger *orr_ledger_open(const struct orr_ledger_world *world)
         shard->most_gpus += orr_node_type_counted_gpus(type);
         shard->mig_gpus += type->mig_gpus;
         shard->idle_gpus += ledger->idle[n].gpus;
-        shard->idle_mig_mgpu += (int64_t)type->mig_gpus * ORR_MGPU;
+        add_free(ledger, type, 1);
+        add_idle_mig(ledger, n, &ledger->idle[n], 1);
     }
     orr_node_set__init(&ledger->sharing, &ledger->arena, nodes);
     orr_index__open(ledger);
@@ -209,6 +230,18 @@ uint32_t orr_ledger_lacks(const struct orr_ledger *ledger, uint32_t job)
     return wanted > has ? wanted - has : 0;
 }
 
+struct orr_gpus orr_ledger_gpus(const struct orr_ledger *ledger, uint32_t job, uint32_t tasks)
+{
+    const struct orr_shape *shape = orr_ledger__shape(ledger, job);
+    if (!ledger->world.specs[job].scales) {
+        return shape->gpus;
+    }
+    const struct orr_request *request = &shape->groups[0].request; /* the only one */
+    struct orr_gpus gpus = {0};
+    gpus.mgpu[orr_request_gpu_kind(request)] = tasks * orr_request_mgpu(request);
+    return gpus;
+}
+
 uint32_t orr_ledger_next_tasks(const struct orr_ledger *ledger, uint32_t job)
 {
     const struct orr_job_state *state = &ledger->jobs[job];
@@ -279,9 +312,7 @@ void orr_ledger_set_down(struct orr_ledger *ledger, uint32_t node, bool down)
     uint64_t *from_devices = down ? &ledger->free_devices[node] : &ledger->withheld_devices[node];
     ORR_ASSERT(ledger->down[node] != down);
     ledger->down[node] = down;
-    const int64_t mig_mgpu = orr_room_mig_mgpu(ledger->world.cluster, from);
-    ledger->shards[orr_cluster_type(ledger->world.cluster, node)->shard].idle_mig_mgpu +=
-        down ? -mig_mgpu : mig_mgpu;
+    add_idle_mig(ledger, node, from, down ? -1 : 1);
     *to = *from;
     *from = (struct orr_room){0};
     *to_devices = *from_devices;
@@ -302,6 +333,7 @@ void orr_ledger_set_away(struct orr_ledger *ledger, uint32_t node, bool away)
     ORR_ASSERT(ledger->away[node] != away && orr_ledger_is_vacant(ledger, node));
     ledger->away[node] = away;
     ledger->shards[type->shard].total_gpus += away ? -gpus : gpus;
+    add_free(ledger, type, away ? -1 : 1);
 }
 
 void orr_ledger_replan(struct orr_ledger *ledger, uint32_t job)

@@ -13,7 +13,7 @@ struct audit {
     int64_t *shared;                   /* per node and device: milli-GPU */
     uint32_t *hosted;                  /* per node and class */
     struct orr_queue_use *use;         /* per queue */
-    struct orr_shard_room *shards;     /* allocated_mgpu and idle_gpus */
+    struct orr_shard_room *shards;     /* without most_gpus and mig_gpus */
     uint32_t pending_jobs, running_jobs;
     struct orr_err *err;
 };
@@ -140,15 +140,20 @@ static bool add_job(struct audit *a, uint32_t job)
             placement->tasks *
             orr_request_task_mgpu(request, orr_cluster_type(a->cluster, placement->node));
         if (kept) {
-            a->shards[orr_cluster_type(a->cluster, placement->node)->shard].allocated_mgpu += mgpu;
+            struct orr_shard_room *shard =
+                &a->shards[orr_cluster_type(a->cluster, placement->node)->shard];
+            shard->allocated_mgpu += mgpu;
+            shard->free.mgpu[orr_request_gpu_kind(request)] -= mgpu;
             add_use(a, queue, false, (const int64_t[]){room.cpu_milli, room.mem_bytes, mgpu});
             const int64_t unmetered = unmetered_of(request, mgpu);
             for (uint32_t q = queue; q != ORR_NONE; q = ledger->world.queues->queues[q].parent) {
                 a->use[q].unmetered_mgpu += unmetered;
+                a->use[q].held_mig_mgpu += placement->tasks * request->mig_mgpu;
             }
         } else {
             for (uint32_t q = queue; q != ORR_NONE; q = ledger->world.queues->queues[q].parent) {
                 a->use[q].leaving_mgpu += mgpu;
+                a->use[q].held_mig_mgpu += placement->tasks * request->mig_mgpu;
             }
         }
     }
@@ -324,6 +329,8 @@ static bool check_queue(const struct audit *a, uint32_t queue)
         }
     }
     return equal(a, "leaving from the jobs", name, book->leaving_mgpu, truth->leaving_mgpu) &&
+           equal(a, "MIG instances held by the jobs", name, book->held_mig_mgpu,
+                 truth->held_mig_mgpu) &&
            equal(a, "allocated unmetered to the jobs", name, book->unmetered_mgpu,
                  truth->unmetered_mgpu);
 }
@@ -335,8 +342,14 @@ static bool check_shards(const struct audit *a)
         struct orr_shard_room *truth = &a->shards[type->shard];
         int64_t gpus = orr_node_type_counted_gpus(type);
         truth->idle_gpus += a->ledger->idle[n].gpus;
-        truth->idle_mig_mgpu += orr_room_mig_mgpu(a->cluster, &a->ledger->idle[n]);
-        truth->total_gpus += a->ledger->away[n] ? 0 : gpus;
+        const bool here = !a->ledger->away[n];
+        truth->total_gpus += here ? gpus : 0;
+        truth->free.mgpu[0] += here ? (int64_t)orr_node_type_own_gpus(type) * ORR_MGPU : 0;
+        for (uint32_t p = 0; p < a->cluster->mig_profiles.count; p++) {
+            const int64_t each = a->cluster->mig_mgpu[p];
+            truth->free.mgpu[1 + p] += here ? type->mig[p] * each : 0;
+            truth->idle_mig_mgpu[p] += a->ledger->idle[n].mig[p] * each;
+        }
         if (a->ledger->away[n] && !orr_ledger_is_vacant(a->ledger, n)) {
             return equal(a, "nodes in use that are not there", NULL, 1, 0);
         }
@@ -344,12 +357,18 @@ static bool check_shards(const struct audit *a)
     for (uint32_t s = 0; s <= a->cluster->shards.count; s++) {
         const struct orr_shard_room *book = &a->ledger->shards[s], *truth = &a->shards[s];
         if (!equal(a, "idle devices", "a shard", book->idle_gpus, truth->idle_gpus) ||
-            !equal(a, "what idle MIG instances count", "a shard", book->idle_mig_mgpu,
-                   truth->idle_mig_mgpu) ||
             !equal(a, "devices", "a shard", book->total_gpus, truth->total_gpus) ||
             !equal(a, "allocated milli-GPU", "a shard", book->allocated_mgpu,
                    truth->allocated_mgpu)) {
             return false;
+        }
+        for (uint32_t k = 0; k < ORR_GPU_KINDS; k++) {
+            if (!equal(a, "free milli-GPU by kind", "a shard", book->free.mgpu[k],
+                       truth->free.mgpu[k]) ||
+                (k > 0 && !equal(a, "what idle MIG instances count", "a shard",
+                                 book->idle_mig_mgpu[k - 1], truth->idle_mig_mgpu[k - 1]))) {
+                return false;
+            }
         }
     }
     return true;

@@ -297,7 +297,10 @@ bool orr_books__take(struct orr_ledger *ledger, const struct orr_request *reques
         ledger->free_devices[node] &= ~placement->devices;
     }
     charge_room(&ledger->idle[node], request, (int32_t)placement->tasks);
-    ledger->shards[type->shard].idle_mig_mgpu -= placement->tasks * request->mig_mgpu;
+    if (request->instances > 0) {
+        ledger->shards[type->shard].idle_mig_mgpu[request->mig_profile] -=
+            placement->tasks * request->mig_mgpu;
+    }
     count_hosted(ledger, request, node, (int32_t)placement->tasks);
     orr_index__move(ledger, node, before);
     return true;
@@ -365,9 +368,9 @@ static void give_node(struct orr_ledger *ledger, const struct orr_request *reque
         *unheld_devices(ledger, node) |= devices;
     }
     charge_room(unheld(ledger, node), request, -(int32_t)tasks);
-    if (!ledger->down[node]) {
+    if (!ledger->down[node] && request->instances > 0) {
         const uint32_t shard = orr_cluster_type(ledger->world.cluster, node)->shard;
-        ledger->shards[shard].idle_mig_mgpu += tasks * request->mig_mgpu;
+        ledger->shards[shard].idle_mig_mgpu[request->mig_profile] += tasks * request->mig_mgpu;
     }
     count_hosted(ledger, request, node, -(int32_t)tasks);
     orr_index__move(ledger, node, before);
@@ -404,13 +407,16 @@ void orr_use__allocated(struct orr_ledger *ledger, const struct orr_request *req
     int64_t tasks = sign * (int64_t)placement->tasks;
     int64_t mgpu = tasks * orr_request_task_mgpu(request, type);
     ledger->shards[type->shard].allocated_mgpu += mgpu;
+    ledger->shards[type->shard].free.mgpu[orr_request_gpu_kind(request)] -= mgpu;
     add_use(ledger, queue, false, tasks * request->cpu_milli, tasks * request->mem_bytes, mgpu);
     if ((is_sharing(request) && request->devices > 1) || request->instances > 0) {
         const bool first = request->instances == 0; /* its first device is metered */
         const int64_t unmetered =
             first ? mgpu - tasks * orr_request_portion_mgpu(request, type) : mgpu;
+        const int64_t mig_mgpu = tasks * request->mig_mgpu;
         for (uint32_t q = queue; q != ORR_NONE; q = ledger->world.queues->queues[q].parent) {
             ledger->use[q].unmetered_mgpu += unmetered;
+            ledger->use[q].held_mig_mgpu += mig_mgpu;
         }
     }
 }
@@ -437,6 +443,7 @@ void orr_use__leaving(struct orr_ledger *ledger, const struct orr_request *reque
     for (uint32_t q = ledger->world.specs[placement->job].queue; q != ORR_NONE;
          q = ledger->world.queues->queues[q].parent) {
         ledger->use[q].leaving_mgpu += mgpu;
+        ledger->use[q].held_mig_mgpu += sign * (int64_t)placement->tasks * request->mig_mgpu;
     }
 }
 

@@ -202,9 +202,30 @@ static uint32_t first_shared(const struct orr_ledger *ledger, const struct orr_r
     return node;
 }
 
+/* The node with the fewest idle instances of the profile asked that takes the tasks, or with the
+ * most. Instances have no index: few nodes have some. */
+static uint32_t by_instances(const struct orr_ledger *ledger, const struct orr_request *request,
+                             uint32_t tasks, bool most_idle)
+{
+    uint32_t best = ORR_NONE;
+    int best_idle = 0;
+    for (uint32_t n = 0; n < ledger->world.cluster->node_count; n++) {
+        const int idle = orr_ledger_idle_units(ledger, n, request);
+        const bool better = best == ORR_NONE || (most_idle ? idle > best_idle : idle < best_idle);
+        if (idle > 0 && better && orr_ledger_room_for(ledger, n, request) >= tasks) {
+            best = n;
+            best_idle = idle;
+        }
+    }
+    return best;
+}
+
 uint32_t orr_ledger_best_fit(const struct orr_ledger *ledger, const struct orr_request *request,
                              uint32_t tasks)
 {
+    if (request->instances > 0) {
+        return by_instances(ledger, request, tasks, false);
+    }
     bool shares = request->gpu_ask == ORR_GPU_FRACTION || request->gpu_ask == ORR_GPU_MEMORY;
     if (shares) {
         uint32_t node = first_shared(ledger, request, tasks);
@@ -236,6 +257,9 @@ uint32_t orr_ledger_best_fit(const struct orr_ledger *ledger, const struct orr_r
 
 uint32_t orr_ledger_most_idle(const struct orr_ledger *ledger, const struct orr_request *request)
 {
+    if (request->instances > 0) {
+        return by_instances(ledger, request, 1, true);
+    }
     uint32_t best = ORR_NONE, best_idle = 0;
     uint32_t need = devices_needed(request, 1);
     for (uint32_t t = 0; t < ledger->world.cluster->type_count; t++) {

@@ -7,10 +7,9 @@
 static int64_t idle_mgpu(const struct orr_ledger *ledger, uint32_t node,
                          const struct orr_request *request)
 {
-    const struct orr_room *idle = &ledger->idle[node];
-    return request->instances == 0 ? idle->gpus * (int64_t)ORR_MGPU
-                                   : idle->mig[request->mig_profile] *
-                                         ledger->world.cluster->mig_mgpu[request->mig_profile];
+    const int64_t each =
+        request->instances > 0 ? ledger->world.cluster->mig_mgpu[request->mig_profile] : ORR_MGPU;
+    return orr_ledger_idle_units(ledger, node, request) * each;
 }
 
 /* The most idle devices of one node of a shard. */
@@ -34,7 +33,7 @@ static void prove_room(const struct orr_ledger *ledger, const struct orr_shape *
     if (request->gpu_model == ORR_NONE && request->selector == 0 && request->toleration == 0 &&
         request->allowed == 0 && request->instances == 0) {
         const struct orr_shard_room *shard = &ledger->shards[request->shard];
-        proof->free_mgpu = shard->total_gpus * ORR_MGPU - shard->allocated_mgpu;
+        proof->free_mgpu = shard->free.mgpu[0];
         proof->hole_mgpu = (int64_t)largest_hole(ledger, request->shard) * ORR_MGPU;
         return;
     }

@@ -744,7 +744,8 @@ static bool is_within_part(const struct orr_cells *cells, const struct cell *cel
     const int64_t others = cells->opportunistic == NULL
                                ? 0
                                : orr_opportunistic_mgpu(cells->opportunistic, cell->queue);
-    const int64_t held = use->allocated[ORR_SHARE_GPU] + use->leaving_mgpu - others;
+    const int64_t held =
+        use->allocated[ORR_SHARE_GPU] + use->leaving_mgpu - use->held_mig_mgpu - others;
     return held + orr_request_task_mgpu(task->request, type) <= cells->part_mgpu[cell->queue];
 }
 

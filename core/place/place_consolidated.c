@@ -45,14 +45,15 @@ static uint32_t node_within(const struct orr_ledger *ledger, const struct domain
     const struct orr_cluster *cluster = ledger->world.cluster;
     const uint32_t count = domain == NULL ? cluster->node_count : domain->count;
     uint32_t best = ORR_NONE;
+    int32_t best_idle = 0;
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t node = domain == NULL ? i : domain->nodes[i];
-        const int32_t idle = ledger->idle[node].gpus;
-        const bool better = best == ORR_NONE || (most_idle ? idle > ledger->idle[best].gpus
-                                                           : idle < ledger->idle[best].gpus);
+        const int32_t idle = orr_ledger_idle_units(ledger, node, request);
+        const bool better = best == ORR_NONE || (most_idle ? idle > best_idle : idle < best_idle);
         if (better && orr_ledger_room_for(ledger, node, request) > 0 &&
             orr_request_task_mgpu(request, orr_cluster_type(cluster, node)) <= most_mgpu) {
             best = node;
+            best_idle = idle;
         }
     }
     return best;
@@ -332,9 +333,7 @@ static int64_t idle_within(const struct orr_ledger *ledger, const struct orr_req
                         orr_cluster_admits(cluster, request->selector, n) &&
                         orr_cluster_admits(cluster, request->toleration, n) &&
                         orr_cluster_admits(cluster, allowed, n);
-        const int64_t here = request->instances == 0 ? ledger->idle[n].gpus
-                                                     : ledger->idle[n].mig[request->mig_profile];
-        idle += admitted ? here : 0;
+        idle += admitted ? orr_ledger_idle_units(ledger, n, request) : 0;
     }
     return idle;
 }
@@ -411,22 +410,16 @@ static bool start_attempt(struct orr_opportunistic *o, struct gang *gang)
     return !orr_opportunistic_waits(o);
 }
 
-/* What opportunistic jobs of a queue, or of all, hold and would leave for the gang. */
-static int64_t leaves_mgpu(const struct gang *gang, uint32_t queue)
-{
-    return gang->evicts == NULL ? 0 : orr_opportunistic_mgpu(gang->evicts, queue);
-}
-
 static enum orr_reason place_next(struct orr_placer *placer, struct orr_txn *txn,
                                   const struct orr_ledger *ledger, uint32_t job,
                                   const struct orr_shape *shape)
 {
     const struct orr_shard_room *shard = orr_ledger_shard_of(ledger, shape);
     struct gang gang = gang_of(placer, txn, ledger, job, shape);
-    int64_t mgpu = shape->gpus_mgpu;
+    struct orr_gpus asked = shape->gpus; /* the caller's shape may ask less than the job's */
     if (ledger->world.specs[job].scales) {
         gang.tasks = orr_ledger_next_tasks(ledger, job);
-        mgpu = mgpu / shape->tasks * gang.tasks;
+        asked = orr_ledger_gpus(ledger, job, gang.tasks);
         if (gang.tasks == 0) {
             return ORR_REASON_NONE;
         }
@@ -436,8 +429,11 @@ static enum orr_reason place_next(struct orr_placer *placer, struct orr_txn *txn
     if (o != NULL && !start_attempt(o, &gang)) {
         return ORR_REASON_RESERVED;
     }
-    const int64_t free = shard->total_gpus * ORR_MGPU - shard->allocated_mgpu;
-    if (mgpu > free + leaves_mgpu(&gang, ORR_NONE)) {
+    struct orr_gpus free = shard->free;
+    if (gang.evicts != NULL) {
+        orr_gpus_add(&free, orr_opportunistic_gpus(gang.evicts), 1);
+    }
+    if (!orr_gpus_hold(&free, &asked)) {
         return ORR_REASON_NO_CAPACITY;
     }
     const uint32_t tasks = gang.tasks > 0 ? gang.tasks : shape->tasks;
@@ -449,10 +445,11 @@ static enum orr_reason place_next(struct orr_placer *placer, struct orr_txn *txn
     const struct orr_queue_use *use = &ledger->use[queue];
     const int64_t part =
         o != NULL && gang.evicts == NULL ? INT64_MAX : orr_placer_part_mgpu(placer, queue);
-    const int64_t held =
-        use->leaving_mgpu + use->allocated[ORR_SHARE_GPU] - leaves_mgpu(&gang, queue);
-    return part - held < mgpu ? ORR_REASON_OVER_LIMIT
-                              : orr_place_why_not(ledger, shape, gang.tasks);
+    const int64_t held = use->leaving_mgpu + use->allocated[ORR_SHARE_GPU] - use->held_mig_mgpu -
+                         (gang.evicts == NULL ? 0 : orr_opportunistic_mgpu(gang.evicts, queue));
+    return asked.mgpu[0] > 0 && part - held < asked.mgpu[0]
+               ? ORR_REASON_OVER_LIMIT
+               : orr_place_why_not(ledger, shape, gang.tasks);
 }
 
 enum orr_reason orr_place_next(struct orr_placer *placer, struct orr_txn *txn,

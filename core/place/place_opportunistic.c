@@ -25,8 +25,8 @@ struct orr_opportunistic {
     uint32_t *jobs; /* all that hold something are among them */
     uint32_t job_count, job_capacity;
     struct on_node *nodes;
-    int64_t *mgpu; /* by queue: of opportunistic jobs, less of seats */
-    int64_t sum_mgpu;
+    int64_t *mgpu; /* of devices, by queue: of opportunistic jobs, less of seats */
+    struct orr_gpus sum;
     struct seat *seats; /* those kept, then those of the attempt */
     uint32_t kept, seat_count, seat_capacity;
     uint32_t *victims; /* of the attempt */
@@ -105,11 +105,13 @@ static void add_placement(struct orr_opportunistic *o, const struct orr_placemen
     const uint32_t queue = o->ledger->world.specs[placement->job].queue;
     const uint32_t each = orr_placement_each(placement);
     for (uint32_t n = placement->node; n <= placement->node + placement->more_nodes; n++) {
-        const int64_t mgpu = each * orr_request_task_mgpu(request, orr_cluster_type(cluster, n));
+        const struct orr_node_type *type = orr_cluster_type(cluster, n);
+        const int64_t mgpu = each * orr_request_task_mgpu(request, type);
+        const uint32_t kind = orr_request_gpu_kind(request);
         o->nodes[n].devices |= placement->devices;
         add_room(&o->nodes[n].room, request, each);
-        o->mgpu[queue] += mgpu;
-        o->sum_mgpu += mgpu;
+        o->mgpu[queue] += kind == 0 ? mgpu : 0;
+        o->sum.mgpu[kind] += mgpu;
     }
 }
 
@@ -133,7 +135,7 @@ void orr_opportunistic_look(struct orr_opportunistic *o)
     const struct orr_ledger *ledger = o->ledger;
     memset(o->nodes, 0, ledger->world.cluster->node_count * sizeof *o->nodes);
     memset(o->mgpu, 0, ledger->world.queues->count * sizeof *o->mgpu);
-    o->sum_mgpu = 0;
+    o->sum = (struct orr_gpus){0};
     for (uint32_t i = 0; i < o->job_count; i++) {
         const uint32_t job = o->jobs[i];
         for (uint32_t p = first_held(o, job); p != ORR_NONE; p = ledger->placements[p].next) {
@@ -200,7 +202,12 @@ bool orr_opportunistic_room_for(const struct orr_opportunistic *o, uint32_t node
 
 int64_t orr_opportunistic_mgpu(const struct orr_opportunistic *o, uint32_t queue)
 {
-    return queue == ORR_NONE ? o->sum_mgpu : o->mgpu[queue];
+    return o->mgpu[queue];
+}
+
+const struct orr_gpus *orr_opportunistic_gpus(const struct orr_opportunistic *o)
+{
+    return &o->sum;
 }
 
 /* --- victims --- */
@@ -308,7 +315,7 @@ static void take_seat(struct orr_opportunistic *o, struct seat seat)
 {
     const struct orr_request *request = request_of(o, seat.job, seat.group);
     const struct orr_node_type *type = orr_cluster_type(o->ledger->world.cluster, seat.node);
-    seat.mgpu = orr_request_task_mgpu(request, type);
+    seat.mgpu = orr_request_gpu_kind(request) == 0 ? orr_request_task_mgpu(request, type) : 0;
     seat.each_mgpu = orr_request_portion_mgpu(request, type);
     seat.room = (struct orr_room){0};
     add_room(&seat.room, request, 1);

@@ -40,9 +40,10 @@ int64_t orr_opportunistic_shared_mgpu(const struct orr_opportunistic *o, uint32_
  * share them. */
 bool orr_opportunistic_room_for(const struct orr_opportunistic *o, uint32_t node,
                                 const struct orr_request *request);
-/* What opportunistic jobs of a queue hold, less what seats of its others do, milli-GPU; ORR_NONE:
- * opportunistic jobs of all queues, and no seats. */
+/* What opportunistic jobs of a queue hold of devices, less what seats of its others do. */
 int64_t orr_opportunistic_mgpu(const struct orr_opportunistic *o, uint32_t queue);
+/* What opportunistic jobs of all queues hold. */
+const struct orr_gpus *orr_opportunistic_gpus(const struct orr_opportunistic *o);
 
 /* Begins a guaranteed job's attempt, up to `settle`, or the next one if it fails. */
 void orr_opportunistic_begin(struct orr_opportunistic *o);

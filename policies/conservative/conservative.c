@@ -37,14 +37,19 @@ struct step { /* so much is free from `at` to the next one */
     int64_t free;
 };
 
+struct course { /* of what is free of one kind of GPU */
+    struct step *steps;
+    uint32_t count, capacity;
+};
+
 struct conservative {
     struct conservative_params params;
     struct reservation *waiting; /* in order of submit */
     uint32_t waiting_count, waiting_capacity;
     struct running *running;
     uint32_t running_count, running_capacity;
-    struct step *steps; /* scratch */
-    uint32_t step_count, step_capacity;
+    struct course courses[ORR_GPU_KINDS]; /* scratch */
+    uint32_t kinds;                       /* of them, that the cluster has */
     struct orr_scaling scaling;
     struct orr_placer *placer;
 };
@@ -62,6 +67,7 @@ static enum orr_status conservative_open(const struct orr_host *host, const void
     struct conservative *c = orr_zalloc(1, sizeof *c);
     c->params = *(const struct conservative_params *)params;
     c->placer = orr_placer_open(&c->params.placer, view->ledger, view->seed);
+    c->kinds = 1 + view->cluster->mig_profiles.count;
     *state = c;
     return ORR_OK;
 }
@@ -71,7 +77,9 @@ static void conservative_close(void *state)
     struct conservative *c = state;
     orr_free(c->waiting);
     orr_free(c->running);
-    orr_free(c->steps);
+    for (uint32_t k = 0; k < c->kinds; k++) {
+        orr_free(c->courses[k].steps);
+    }
     orr_free(c->scaling.lined);
     orr_placer_close(c->placer);
     orr_free(c);
@@ -147,79 +155,91 @@ static void conservative_event(void *state, const struct orr_view *view, enum or
 /* --- what is free when --- */
 
 /* The step that begins at a time, made of the one around it if there is none. */
-static uint32_t step_at(struct conservative *c, orr_ms at)
+static uint32_t step_at(struct course *course, orr_ms at)
 {
-    uint32_t low = 0, high = c->step_count;
+    uint32_t low = 0, high = course->count;
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;
-        low = c->steps[middle].at < at ? middle + 1 : low;
-        high = c->steps[middle].at < at ? high : middle;
+        low = course->steps[middle].at < at ? middle + 1 : low;
+        high = course->steps[middle].at < at ? high : middle;
     }
-    if (low < c->step_count && c->steps[low].at == at) {
+    if (low < course->count && course->steps[low].at == at) {
         return low;
     }
-    c->steps = ORR_ROOM_FOR_ONE(c->steps, c->step_count, c->step_capacity);
-    memmove(&c->steps[low + 1], &c->steps[low], (c->step_count - low) * sizeof *c->steps);
-    c->steps[low] = (struct step){at, c->steps[low - 1].free}; /* the first is at now, or before */
-    c->step_count++;
+    course->steps = ORR_ROOM_FOR_ONE(course->steps, course->count, course->capacity);
+    memmove(&course->steps[low + 1], &course->steps[low],
+            (course->count - low) * sizeof *course->steps);
+    /* the first is at now, or before */
+    course->steps[low] = (struct step){at, course->steps[low - 1].free};
+    course->count++;
     return low;
 }
 
-static void charge(struct conservative *c, orr_ms from, orr_ms until, int64_t mgpu)
+static void charge(struct conservative *c, orr_ms from, orr_ms until, const struct orr_gpus *gpus,
+                   int sign)
 {
-    if (from >= until || mgpu == 0) {
-        return;
-    }
-    const uint32_t first = step_at(c, from), last = step_at(c, until);
-    for (uint32_t i = first; i < last; i++) {
-        c->steps[i].free -= mgpu;
+    for (uint32_t k = 0; k < c->kinds && from < until; k++) {
+        if (gpus->mgpu[k] == 0) {
+            continue;
+        }
+        struct course *course = &c->courses[k];
+        const uint32_t first = step_at(course, from), last = step_at(course, until);
+        for (uint32_t i = first; i < last; i++) {
+            course->steps[i].free -= sign * gpus->mgpu[k];
+        }
     }
 }
 
-/* The first time from which so much stays free for so long; NEVER: there is none. */
-static orr_ms earliest(const struct conservative *c, int64_t mgpu, orr_ms lasts)
+/* The first time, not before `from`, from which so much stays free for so long; NEVER: there is
+ * none. */
+static orr_ms earliest_of(const struct course *course, orr_ms from, int64_t mgpu, orr_ms lasts)
 {
-    uint32_t from = 0;
-    for (uint32_t i = 0; i < c->step_count; i++) {
-        if (c->steps[i].free < mgpu) {
-            from = i + 1;
-        } else if (i + 1 == c->step_count ||
-                   c->steps[i + 1].at >= later(c->steps[from].at, lasts)) {
-            return c->steps[from].at;
+    orr_ms at = from;
+    for (uint32_t i = 0; i < course->count; i++) {
+        const bool last = i + 1 == course->count;
+        if (!last && course->steps[i + 1].at <= from) {
+            continue;
+        }
+        if (course->steps[i].free < mgpu) {
+            at = last ? ORR_MS_NEVER : course->steps[i + 1].at;
+        } else if (last || course->steps[i + 1].at >= later(at, lasts)) {
+            return at;
         }
     }
     return ORR_MS_NEVER;
 }
 
-static int64_t size_of(const struct orr_view *view, uint32_t job)
+/* The same for all kinds that are asked: each may put it off until none does. */
+static orr_ms earliest(const struct conservative *c, orr_ms now, const struct orr_gpus *gpus,
+                       orr_ms lasts)
 {
-    return orr_scaling_step_mgpu(view, job);
-}
-
-/* What a job that runs gives back when it ends. */
-static int64_t held_by(const struct orr_view *view, uint32_t job)
-{
-    const struct orr_shape *shape = &view->shapes->shapes[view->specs[job].shape];
-    return !view->specs[job].scales
-               ? shape->gpus_mgpu
-               : shape->gpus_mgpu / shape->tasks * view->jobs[job].placed_tasks;
+    orr_ms at = now;
+    for (uint32_t k = 0; k < c->kinds && at < ORR_MS_NEVER; k++) {
+        const orr_ms of_kind =
+            gpus->mgpu[k] > 0 ? earliest_of(&c->courses[k], at, gpus->mgpu[k], lasts) : at;
+        k = of_kind > at && k > 0 ? UINT32_MAX : k; /* once more from the first */
+        at = of_kind;
+    }
+    return at;
 }
 
 static void charge_running(struct conservative *c, const struct orr_view *view)
 {
-    const struct orr_shard_room *room = orr_view_room(view);
-    const int64_t free = room->total_gpus * ORR_MGPU - room->allocated_mgpu;
-    int64_t held = 0;
+    struct orr_gpus free = orr_view_room(view)->free;
     for (uint32_t i = 0; i < c->running_count; i++) {
-        held += held_by(view, c->running[i].job);
+        const struct orr_gpus held = orr_scaling_held(view, c->running[i].job);
+        orr_gpus_add(&free, &held, 1);
     }
-    c->step_count = 0;
-    c->steps = ORR_ROOM_FOR_ONE(c->steps, 0, c->step_capacity);
-    c->steps[c->step_count++] = (struct step){view->now, free + held};
+    for (uint32_t k = 0; k < c->kinds; k++) {
+        struct course *course = &c->courses[k];
+        course->count = 0;
+        course->steps = ORR_ROOM_FOR_ONE(course->steps, 0, course->capacity);
+        course->steps[course->count++] = (struct step){view->now, free.mgpu[k]};
+    }
     for (uint32_t i = 0; i < c->running_count; i++) {
         const orr_ms until = c->running[i].until;
-        charge(c, view->now, until > view->now ? until : view->now + 1,
-               held_by(view, c->running[i].job));
+        const struct orr_gpus held = orr_scaling_held(view, c->running[i].job);
+        charge(c, view->now, until > view->now ? until : view->now + 1, &held, 1);
     }
 }
 
@@ -231,12 +251,15 @@ static bool charge_reserved(struct conservative *c, const struct orr_view *view)
         struct reservation *r = &c->waiting[i];
         if (r->from < ORR_MS_NEVER) {
             r->from = r->from > view->now ? r->from : view->now;
-            charge(c, r->from, later(r->from, lasts(view, r->job)), size_of(view, r->job));
+            const struct orr_gpus size = orr_scaling_step(view, r->job);
+            charge(c, r->from, later(r->from, lasts(view, r->job)), &size, 1);
         }
     }
     bool holds = true;
-    for (uint32_t i = 0; i < c->step_count; i++) {
-        holds = holds && c->steps[i].free >= 0;
+    for (uint32_t k = 0; k < c->kinds; k++) {
+        for (uint32_t i = 0; i < c->courses[k].count; i++) {
+            holds = holds && c->courses[k].steps[i].free >= 0;
+        }
     }
     return holds;
 }
@@ -245,14 +268,14 @@ static bool charge_reserved(struct conservative *c, const struct orr_view *view)
 
 static void reserve(struct conservative *c, const struct orr_view *view, struct reservation *r)
 {
-    const int64_t mgpu = size_of(view, r->job);
+    const struct orr_gpus size = orr_scaling_step(view, r->job);
     const orr_ms needs = lasts(view, r->job);
     if (r->from < ORR_MS_NEVER) {
-        charge(c, r->from, later(r->from, needs), -mgpu);
+        charge(c, r->from, later(r->from, needs), &size, -1);
     }
-    r->from = earliest(c, mgpu, needs);
+    r->from = earliest(c, view->now, &size, needs);
     if (r->from < ORR_MS_NEVER) {
-        charge(c, r->from, later(r->from, needs), mgpu);
+        charge(c, r->from, later(r->from, needs), &size, 1);
     }
 }
 
@@ -289,7 +312,6 @@ static bool start(struct conservative *c, const struct orr_view *view, struct or
 static void conservative_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)
 {
     struct conservative *c = state;
-    const struct orr_shard_room *room = orr_view_room(view);
     charge_running(c, view);
     if (!charge_reserved(c, view)) {
         for (uint32_t i = 0; i < c->waiting_count; i++) {
@@ -300,7 +322,6 @@ static void conservative_cycle(void *state, const struct orr_view *view, struct 
     uint32_t kept = 0;
     for (uint32_t i = 0; i < c->waiting_count; i++) {
         struct reservation *r = &c->waiting[i];
-        const int64_t free = room->total_gpus * ORR_MGPU - room->allocated_mgpu;
         reserve(c, view, r);
         if (r->from <= view->now) {
             if (start(c, view, txn, r->job)) {
@@ -308,8 +329,9 @@ static void conservative_cycle(void *state, const struct orr_view *view, struct 
                 continue;
             }
         } else {
-            explain(view, txn, r->job,
-                    size_of(view, r->job) > free ? ORR_REASON_NO_CAPACITY : ORR_REASON_RESERVED,
+            const struct orr_gpus size = orr_scaling_step(view, r->job);
+            const bool fits = orr_gpus_hold(&orr_view_room(view)->free, &size);
+            explain(view, txn, r->job, fits ? ORR_REASON_RESERVED : ORR_REASON_NO_CAPACITY,
                     kept > 0 ? c->waiting[0].job : ORR_NONE);
         }
         c->waiting[kept++] = *r;

@@ -114,24 +114,9 @@ static void remove_release(struct easy *easy, orr_ms at, uint32_t job)
     }
 }
 
-/* What it needs to start, or, of a job that scales, next. */
-static int64_t size_of(const struct orr_view *view, uint32_t job)
-{
-    return orr_scaling_step_mgpu(view, job);
-}
-
 static bool is_gpuless(const struct orr_view *view, uint32_t job)
 {
     return view->shapes->shapes[view->specs[job].shape].gpus_mgpu == 0;
-}
-
-/* What it gives back when it ends. */
-static int64_t held_by(const struct orr_view *view, uint32_t job)
-{
-    const struct orr_shape *shape = &view->shapes->shapes[view->specs[job].shape];
-    return !view->specs[job].scales
-               ? shape->gpus_mgpu
-               : shape->gpus_mgpu / shape->tasks * view->jobs[job].placed_tasks;
 }
 
 /* At the end, or behind the last of no lower priority that came before. */
@@ -189,12 +174,6 @@ static void easy_event(void *state, const struct orr_view *view, enum orr_job_ev
     }
 }
 
-static int64_t free_mgpu(const struct orr_view *view)
-{
-    const struct orr_shard_room *room = orr_view_room(view);
-    return room->total_gpus * ORR_MGPU - room->allocated_mgpu;
-}
-
 static enum orr_reason try_start(struct easy *easy, const struct orr_view *view,
                                  struct orr_txn *txn, uint32_t job)
 {
@@ -220,40 +199,39 @@ static bool is_served(struct easy *easy, const struct orr_view *view, uint32_t j
 
 struct reservation {
     orr_ms shadow;
-    int64_t spare; /* milli-GPU */
+    struct orr_gpus spare;
 };
 
 static struct reservation reserve(const struct easy *easy, const struct orr_view *view,
                                   uint32_t job)
 {
-    int64_t need = size_of(view, job);
-    int64_t free = free_mgpu(view);
-    if (free >= need) { /* enough in all, but scattered: nothing may take from what it needs */
-        return (struct reservation){.shadow = view->now, .spare = free - need};
-    }
-    uint32_t i = 0;
-    while (i < easy->running_count) {
-        orr_ms at = easy->running[i].at > view->now ? easy->running[i].at : view->now;
+    const struct orr_gpus need = orr_scaling_step(view, job);
+    struct orr_gpus free = orr_view_room(view)->free;
+    orr_ms at = view->now; /* enough in all, but scattered: nothing may take from what it needs */
+    for (uint32_t i = 0; !orr_gpus_hold(&free, &need);) {
+        if (i == easy->running_count) {
+            return (struct reservation){.shadow = ORR_MS_NEVER};
+        }
+        at = easy->running[i].at > view->now ? easy->running[i].at : view->now;
         for (; i < easy->running_count && easy->running[i].at <= at; i++) {
-            free += held_by(view, easy->running[i].job);
-        }
-        if (free >= need) {
-            return (struct reservation){.shadow = at, .spare = free - need};
+            const struct orr_gpus held = orr_scaling_held(view, easy->running[i].job);
+            orr_gpus_add(&free, &held, 1);
         }
     }
-    return (struct reservation){.shadow = ORR_MS_NEVER, .spare = 0};
+    orr_gpus_add(&free, &need, -1);
+    return (struct reservation){.shadow = at, .spare = free};
 }
 
 /* May this job pass the head? Uses up the spare when it runs past the shadow. */
 static bool may_pass(const struct easy *easy, const struct orr_view *view, uint32_t job,
-                     const struct reservation *reservation)
+                     const struct orr_gpus *size, const struct reservation *reservation)
 {
     if (easy->params.variant == VARIANT_UNGUARDED) {
         return true;
     }
     bool ends = view->now + view->specs[job].estimate_ms <= reservation->shadow;
     bool spare =
-        easy->params.variant == VARIANT_REFERENCE && size_of(view, job) <= reservation->spare;
+        easy->params.variant == VARIANT_REFERENCE && orr_gpus_hold(&reservation->spare, size);
     return ends || spare;
 }
 
@@ -268,21 +246,31 @@ static void explain(const struct easy *easy, const struct orr_view *view, struct
     }
 }
 
+static bool something_is_free(const struct orr_view *view)
+{
+    bool free = false;
+    for (int k = 0; k < ORR_GPU_KINDS; k++) {
+        free = free || orr_view_room(view)->free.mgpu[k] > 0;
+    }
+    return free;
+}
+
 static void backfill(struct easy *easy, const struct orr_view *view, struct orr_txn *txn)
 {
     struct reservation reservation = reserve(easy, view, easy->pending[easy->head]);
     uint32_t kept = easy->head + 1;
     for (uint32_t i = easy->head + 1; i < easy->end; i++) {
         uint32_t job = easy->pending[i];
-        int64_t size = size_of(view, job);
+        const struct orr_gpus size = orr_scaling_step(view, job);
         enum orr_reason reason = ORR_REASON_NO_CAPACITY;
-        if (size <= free_mgpu(view)) {
-            reason = may_pass(easy, view, job, &reservation) ? try_start(easy, view, txn, job)
-                                                             : ORR_REASON_RESERVED;
+        if (orr_gpus_hold(&orr_view_room(view)->free, &size)) {
+            reason = may_pass(easy, view, job, &size, &reservation)
+                         ? try_start(easy, view, txn, job)
+                         : ORR_REASON_RESERVED;
         }
         if (reason == ORR_REASON_NONE) {
             bool past = view->now + view->specs[job].estimate_ms > reservation.shadow;
-            reservation.spare -= past ? size : 0;
+            orr_gpus_add(&reservation.spare, &size, past ? -1 : 0);
             i = is_served(easy, view, job) ? i : i - 1; /* its next step */
         } else {
             explain(easy, view, txn, job, reason);
@@ -304,7 +292,7 @@ static void easy_cycle(void *state, const struct orr_view *view, struct orr_txn 
         easy->head += is_served(easy, view, easy->pending[easy->head]);
     }
     if (easy->head < easy->end) {
-        if (free_mgpu(view) > 0 || easy->gpuless > 0) {
+        if (something_is_free(view) || easy->gpuless > 0) {
             backfill(easy, view, txn);
         } else { /* nothing can start: only the newcomers need a reason */
             uint32_t from = easy->explained > easy->head ? easy->explained : easy->head + 1;

@@ -25,7 +25,7 @@ struct edf_params {
 
 struct edf_task { /* in thought */
     orr_ms deadline, left;
-    int64_t mgpu;
+    const struct orr_gpus *gpus;
     uint32_t job;
     bool runs_on; /* it may not be paused, and has its GPUs */
 };
@@ -134,7 +134,7 @@ static uint32_t list_tasks(struct edf *edf, const struct orr_view *view)
             edf->tasks[count++] =
                 (struct edf_task){.deadline = p.deadline_ms,
                                   .left = (left > 0 ? left : 0) + p.pause_ms,
-                                  .mgpu = orr_walk_size(view, job),
+                                  .gpus = orr_walk_size(view, job),
                                   .job = job,
                                   .runs_on = view->jobs[job].phase == ORR_JOB_RUNNING &&
                                              !orr_walk_may_pause(&edf->walk, view, job)};
@@ -146,19 +146,20 @@ static uint32_t list_tasks(struct edf *edf, const struct orr_view *view)
 
 /* The walk in thought at one time: who runs until the next is done. Returns how long that is;
  * NEVER: nobody runs. */
-static orr_ms walk_once(const struct edf_task *tasks, uint32_t count, int64_t room, bool *runs)
+static orr_ms walk_once(const struct edf_task *tasks, uint32_t count, struct orr_gpus room,
+                        bool *runs)
 {
     orr_ms until = ORR_MS_NEVER;
     for (uint32_t i = 0; i < count; i++) {
-        runs[i] = tasks[i].runs_on || tasks[i].mgpu <= room;
-        room -= runs[i] && !tasks[i].runs_on ? tasks[i].mgpu : 0;
+        runs[i] = tasks[i].runs_on || orr_gpus_hold(&room, tasks[i].gpus);
+        orr_gpus_add(&room, tasks[i].gpus, runs[i] && !tasks[i].runs_on ? -1 : 0);
         until = runs[i] && tasks[i].left < until ? tasks[i].left : until;
     }
     return until;
 }
 
 /* Is nobody late? Uses the tasks up. */
-static bool all_in_time(struct edf_task *tasks, uint32_t count, int64_t room, orr_ms now)
+static bool all_in_time(struct edf_task *tasks, uint32_t count, struct orr_gpus room, orr_ms now)
 {
     bool *runs = orr_alloc(count + (size_t)1, sizeof *runs), in_time = true;
     while (count > 0 && in_time) {

@@ -76,8 +76,8 @@ static void make_levels(struct gittins *g, const struct orr_view *view)
     for (uint32_t j = 0; j < view->job_count; j++) {
         const struct orr_job_spec *spec = &view->specs[j];
         if (!spec->scales && spec->work_ms >= 0) {
-            services[count++] =
-                (double)orr_walk_size(view, j) / (double)ORR_MGPU * (double)spec->work_ms;
+            services[count++] = (double)view->shapes->shapes[spec->shape].gpus_mgpu /
+                                (double)ORR_MGPU * (double)spec->work_ms;
         }
     }
     orr_sort(services, count, sizeof *services, ascending, NULL);

@@ -355,11 +355,10 @@ static void note_decided(struct kai *kai, const struct orr_view *view, struct or
 
 /* What it needs to start, as far as reasons go: an elastic job all of its pods, a job that scales
  * its gang. */
-static int64_t asked_mgpu(const struct orr_view *view, uint32_t job)
+static struct orr_gpus asked_of(const struct orr_view *view, uint32_t job)
 {
-    const struct orr_shape *shape = &view->shapes->shapes[view->specs[job].shape];
-    return view->specs[job].scales ? shape->gpus_mgpu / shape->tasks * shape->min_tasks
-                                   : shape->gpus_mgpu;
+    const uint32_t gang = view->shapes->shapes[view->specs[job].shape].min_tasks;
+    return orr_ledger_gpus(view->ledger, job, gang);
 }
 
 static enum orr_reason reason_of(struct kai *kai, const struct orr_view *view, uint32_t job)
@@ -382,7 +381,8 @@ static enum orr_reason reason_of(struct kai *kai, const struct orr_view *view, u
     case ORR_FIT_REASONS: break;
     }
     const uint32_t shape = view->specs[job].shape;
-    if (asked_mgpu(view, job) > orr_shard_idle_mgpu(orr_view_room(view))) {
+    const struct orr_gpus idle = orr_shard_idle(orr_view_room(view)), asked = asked_of(view, job);
+    if (!orr_gpus_hold(&idle, &asked)) {
         return ORR_REASON_NO_CAPACITY;
     }
     if (view->specs[job].scales) { /* another job of its shape may ask for all */
@@ -401,7 +401,8 @@ static void prove_quota(const struct kai *kai, const struct orr_view *view, uint
                         struct orr_proof *proof)
 {
     const struct orr_session *session = &kai->session;
-    int64_t asked = asked_mgpu(view, job);
+    const struct orr_gpus gpus = asked_of(view, job);
+    const int64_t asked = orr_gpus_sum(&gpus);
     for (uint32_t q = view->specs[job].queue; q != ORR_NONE; q = view->queues->queues[q].parent) {
         uint32_t in_session = kai->build.queue_of[q];
         if (in_session == ORR_NONE) {

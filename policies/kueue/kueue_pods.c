@@ -203,7 +203,9 @@ static enum orr_reason place_narrowed(const struct kueue_run *run, const struct 
         groups[g].count = (uint32_t)orr_kueue__pods_due(run, view, job, g);
         const uint32_t fewer = shape.groups[g].count - groups[g].count;
         shape.tasks -= fewer;
-        shape.gpus_mgpu -= (int64_t)fewer * orr_request_mgpu(&groups[g].request);
+        const int64_t mgpu = (int64_t)fewer * orr_request_mgpu(&groups[g].request);
+        shape.gpus_mgpu -= mgpu;
+        shape.gpus.mgpu[orr_request_gpu_kind(&groups[g].request)] -= mgpu;
     }
     shape.groups = groups;
     enum orr_reason reason = orr_place_all_as(NULL, txn, view->ledger, job, &shape);

@@ -54,13 +54,16 @@ static inline bool orr_scaling_is_served(const struct orr_view *view, uint32_t j
     return !view->specs[job].scales || orr_ledger_next_tasks(view->ledger, job) == 0;
 }
 
-/* What the job asks at once; a memory ask counts 0. */
-static inline int64_t orr_scaling_step_mgpu(const struct orr_view *view, uint32_t job)
+/* What the job asks at once. */
+static inline struct orr_gpus orr_scaling_step(const struct orr_view *view, uint32_t job)
 {
-    const struct orr_shape *shape = orr_scaling__shape(view, job);
-    return !view->specs[job].scales
-               ? shape->gpus_mgpu
-               : shape->gpus_mgpu / shape->tasks * orr_ledger_next_tasks(view->ledger, job);
+    return orr_ledger_gpus(view->ledger, job, orr_ledger_next_tasks(view->ledger, job));
+}
+
+/* What it gives back when it ends. */
+static inline struct orr_gpus orr_scaling_held(const struct orr_view *view, uint32_t job)
+{
+    return orr_ledger_gpus(view->ledger, job, view->jobs[job].placed_tasks);
 }
 
 /* Does it wait with nothing, so that there is a reason to tell? */

@@ -141,28 +141,32 @@ static int64_t task_mgpu(const struct orr_view *view, uint32_t job)
 }
 
 /* What it holds, or asks to start. */
-static int64_t size_of(const struct orr_view *view, uint32_t job)
+static struct orr_gpus size_of(const struct orr_view *view, uint32_t job)
 {
-    if (!view->specs[job].scales) {
-        return view->shapes->shapes[view->specs[job].shape].gpus_mgpu;
-    }
-    return running(view, job) ? task_mgpu(view, job) * view->jobs[job].placed_tasks
-                              : orr_scaling_step_mgpu(view, job);
+    return running(view, job) ? orr_scaling_held(view, job) : orr_scaling_step(view, job);
 }
 
-/* Of what is left in a round: what a job that scales, and runs in it, takes above that. */
-static int64_t growth_of(const struct orr_view *view, uint32_t job, int64_t left)
+static int64_t total_mgpu(const struct orr_view *view, uint32_t job)
+{
+    const struct orr_gpus size = size_of(view, job);
+    return orr_gpus_sum(&size);
+}
+
+/* Takes from what is left in a round what a job that scales, and runs in it, gets above its size.
+ */
+static void grow(const struct orr_view *view, uint32_t job, struct orr_gpus *left)
 {
     const struct orr_shape *shape = &view->shapes->shapes[view->specs[job].shape];
     const int64_t each = task_mgpu(view, job);
     if (!view->specs[job].scales || each == 0) {
-        return 0;
+        return;
     }
+    int64_t *of_kind = &left->mgpu[orr_request_gpu_kind(&shape->groups[0].request)];
     const bool starts = view->jobs[job].phase == ORR_JOB_PENDING;
     const int64_t more =
         orr_ledger_lacks(view->ledger, job) - (starts ? (int64_t)shape->min_tasks : 0);
-    const int64_t room = left / each;
-    return more <= 0 || room <= 0 ? 0 : each * (more < room ? more : room);
+    const int64_t room = *of_kind / each;
+    *of_kind -= more <= 0 || room <= 0 ? 0 : each * (more < room ? more : room);
 }
 
 static void append(struct line *line, uint32_t job)
@@ -215,7 +219,7 @@ static int64_t attained(const struct las *las, const struct orr_view *view, uint
 static orr_ms demoted_at(const struct las *las, const struct orr_view *view, uint32_t queue,
                          uint32_t job)
 {
-    int64_t mgpu = size_of(view, job);
+    const int64_t mgpu = total_mgpu(view, job);
     if (!running(view, job) || mgpu == 0 || view->specs[job].scales) {
         return ORR_MS_NEVER;
     }
@@ -226,7 +230,7 @@ static orr_ms demoted_at(const struct las *las, const struct orr_view *view, uin
 /* When a paused job of a queue but the first will have waited long enough. */
 static orr_ms promoted_at(const struct las *las, const struct orr_view *view, uint32_t job)
 {
-    const int64_t mgpu = size_of(view, job);
+    const int64_t mgpu = total_mgpu(view, job);
     const struct orr_job_state *state = &view->jobs[job];
     if (!(las->params.promote > 0) || state->phase != ORR_JOB_PENDING || state->evictions == 0 ||
         mgpu == 0) {
@@ -275,14 +279,17 @@ static void demote(struct las *las, const struct orr_view *view)
 /* --- who runs --- */
 
 /* What those share that run now or could start now; those that may not be paused have theirs. */
-static int64_t room_to_share(struct las *las, const struct orr_view *view)
+static struct orr_gpus room_to_share(struct las *las, const struct orr_view *view)
 {
-    int64_t left = orr_shard_idle_mgpu(orr_view_room(view));
+    struct orr_gpus left = orr_shard_idle(orr_view_room(view));
     for (uint32_t q = 0; q < las->queues; q++) {
         for (uint32_t i = 0; i < las->lines[q].count; i++) {
             uint32_t job = las->lines[q].jobs[i];
             las->runs[job] = running(view, job) && !view->specs[job].preemptible;
-            left += running(view, job) && !las->runs[job] ? size_of(view, job) : 0;
+            if (running(view, job) && !las->runs[job]) {
+                const struct orr_gpus size = size_of(view, job);
+                orr_gpus_add(&left, &size, 1);
+            }
         }
     }
     return left;
@@ -291,7 +298,7 @@ static int64_t room_to_share(struct las *las, const struct orr_view *view)
 /* Chooses who runs in this round; true if nobody has to be paused for it. */
 static bool walk(struct las *las, const struct orr_view *view, struct orr_txn *txn)
 {
-    int64_t left = room_to_share(las, view);
+    struct orr_gpus left = room_to_share(las, view);
     uint32_t newcomer = ORR_NONE; /* the first that starts */
     bool pauses = false;
     for (uint32_t q = 0; q < las->queues; q++) {
@@ -299,15 +306,16 @@ static bool walk(struct las *las, const struct orr_view *view, struct orr_txn *t
             uint32_t job = las->lines[q].jobs[i];
             uint8_t phase = view->jobs[job].phase;
             if (las->runs[job]) {
-                left -= growth_of(view, job, left);
+                grow(view, job, &left);
                 continue;
             }
             if (phase != ORR_JOB_RUNNING && phase != ORR_JOB_PENDING) {
                 continue;
             }
-            if (size_of(view, job) <= left) {
-                left -= size_of(view, job);
-                left -= growth_of(view, job, left);
+            const struct orr_gpus size = size_of(view, job);
+            if (orr_gpus_hold(&left, &size)) {
+                orr_gpus_add(&left, &size, -1);
+                grow(view, job, &left);
                 las->runs[job] = true;
                 newcomer = newcomer == ORR_NONE && phase == ORR_JOB_PENDING ? job : newcomer;
             } else if (phase == ORR_JOB_RUNNING) {

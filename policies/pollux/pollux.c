@@ -153,8 +153,9 @@ static uint32_t fewest_pods(const struct orr_view *view, uint32_t job)
 static uint32_t gpus_of(const struct orr_view *view, uint32_t job, uint32_t pods)
 {
     const struct orr_shape *shape = shape_of(view, job);
-    const int64_t mgpu = shape->gpus_mgpu / shape->tasks * pods;
-    return (uint32_t)(((pods == shape->tasks ? shape->gpus_mgpu : mgpu) + ORR_MGPU - 1) / ORR_MGPU);
+    const int64_t mgpu = shape->gpus.mgpu[0] / shape->tasks * pods;
+    return (uint32_t)(((pods == shape->tasks ? shape->gpus.mgpu[0] : mgpu) + ORR_MGPU - 1) /
+                      ORR_MGPU);
 }
 
 /* --- how fast with how many --- */
@@ -282,7 +283,7 @@ static bool asks_devices(const struct orr_view *view, uint32_t job)
     for (uint32_t g = 0; g < shape->group_count; g++) {
         asks = asks || shape->groups[g].request.devices > 0;
     }
-    return asks && shape->gpus_mgpu > 0;
+    return asks && shape->gpus.mgpu[0] > 0;
 }
 
 /* GPUs that are idle, or held by jobs that may be paused. */
@@ -292,8 +293,8 @@ static uint32_t count_gpus(const struct pollux *pollux, const struct orr_view *v
     for (uint32_t i = 0; i < pollux->active_count; i++) {
         const uint32_t job = pollux->active[i];
         if (runs(view, job) && !stays(view, job) && asks_devices(view, job)) {
-            mgpu += shape_of(view, job)->gpus_mgpu / shape_of(view, job)->tasks *
-                    view->jobs[job].placed_tasks;
+            mgpu += shape_of(view, job)->gpus.mgpu[0] * view->jobs[job].placed_tasks /
+                    shape_of(view, job)->tasks;
         }
     }
     return (uint32_t)(mgpu / ORR_MGPU);
@@ -371,6 +372,7 @@ static enum orr_reason place_by_choice(const struct pollux *pollux, const struct
     group.count = pods;
     shape.groups = &group;
     shape.gpus_mgpu = shape.gpus_mgpu / shape.tasks * pods;
+    shape.gpus = (struct orr_gpus){.mgpu = {shape.gpus_mgpu}}; /* those of instances do not share */
     shape.tasks = shape.min_tasks = pods;
     return orr_place_all_as(pollux->placer, txn, view->ledger, job, &shape);
 }

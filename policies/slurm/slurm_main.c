@@ -109,9 +109,9 @@ struct pass {
 static enum orr_reason why_not(const struct orr_view *view, uint32_t job)
 {
     const struct orr_shape *shape = slurm_shape(view, job);
-    return shape->gpus_mgpu > orr_shard_idle_mgpu(orr_ledger_shard_of(view->ledger, shape))
-               ? ORR_REASON_NO_CAPACITY
-               : orr_place_why_not(view->ledger, shape, 0);
+    const struct orr_gpus idle = orr_shard_idle(orr_ledger_shard_of(view->ledger, shape));
+    return orr_gpus_hold(&idle, &shape->gpus) ? orr_place_why_not(view->ledger, shape, 0)
+                                              : ORR_REASON_NO_CAPACITY;
 }
 
 static void close_partition(struct pass *pass, const struct slurm_record *record)

@@ -153,6 +153,24 @@ static void list_bidders(struct themis *themis, const struct orr_view *view)
     orr_sort(themis->bidders, themis->bidder_count, sizeof *themis->bidders, worst_first, themis);
 }
 
+/* Each kind of GPU is auctioned by itself: who asks none of it wins there. Of the first so many
+ * bidders `won` has who wins everywhere. */
+static void auction_kinds(const struct themis *themis, const struct orr_view *view,
+                          struct orr_themis_bid *bids, uint32_t count, bool *won)
+{
+    const struct orr_gpus room = orr_walk_room(&themis->walk, view);
+    for (uint32_t kind = 0; kind <= view->cluster->mig_profiles.count; kind++) {
+        for (uint32_t i = 0; i < count; i++) {
+            const int64_t mgpu = orr_walk_size(view, themis->bidders[i])->mgpu[kind];
+            bids[i].gpus = (mgpu + ORR_MGPU - 1) / ORR_MGPU;
+        }
+        orr_themis_auction(bids, count, room.mgpu[kind] / ORR_MGPU);
+        for (uint32_t i = 0; i < count; i++) {
+            won[i] = (won[i] || kind == 0) && bids[i].wins;
+        }
+    }
+}
+
 /* Ranks: winners, then the others, each the worst off first. */
 static void hold_auction(struct themis *themis, const struct orr_view *view)
 {
@@ -161,25 +179,25 @@ static void hold_auction(struct themis *themis, const struct orr_view *view)
     uint32_t offered = (uint32_t)part;
     offered = offered < 1 && themis->bidder_count > 0 ? 1 : offered;
     struct orr_themis_bid *bids = orr_alloc(offered + (size_t)1, sizeof *bids);
+    bool *won = orr_alloc(offered + (size_t)1, sizeof *won);
     for (uint32_t i = 0; i < offered; i++) {
         const uint32_t job = themis->bidders[i];
         double alone;
         const double lived = (double)(view->now - view->specs[job].submit_ms);
         const double end = lived + left_ms(themis, view, job, &alone);
         const double later = (double)(themis->params.lease_ms > 0 ? themis->params.lease_ms : 1);
-        bids[i] =
-            (struct orr_themis_bid){.gpus = (orr_walk_size(view, job) + ORR_MGPU - 1) / ORR_MGPU,
-                                    .gain = log(1 + later / (end > 1 ? end : 1))};
+        bids[i].gain = log(1 + later / (end > 1 ? end : 1));
     }
-    orr_themis_auction(bids, offered, orr_walk_room(&themis->walk, view) / ORR_MGPU);
+    auction_kinds(themis, view, bids, offered, won);
     uint32_t rank = 1;
     for (int winners = 1; winners >= 0; winners--) {
         for (uint32_t i = 0; i < themis->bidder_count; i++) {
-            if ((i < offered && bids[i].wins) == (winners == 1)) {
+            if ((i < offered && won[i]) == (winners == 1)) {
                 themis->tenures[themis->bidders[i]].rank = rank++;
             }
         }
     }
+    orr_free(won);
     orr_free(bids);
 }
 

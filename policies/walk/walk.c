@@ -78,9 +78,9 @@ uint32_t orr_walk_order(struct orr_walk *walk, const struct orr_view *view)
     return count;
 }
 
-int64_t orr_walk_size(const struct orr_view *view, uint32_t job)
+const struct orr_gpus *orr_walk_size(const struct orr_view *view, uint32_t job)
 {
-    return view->shapes->shapes[view->specs[job].shape].gpus_mgpu;
+    return &view->shapes->shapes[view->specs[job].shape].gpus;
 }
 
 bool orr_walk_may_pause(const struct orr_walk *walk, const struct orr_view *view, uint32_t job)
@@ -89,12 +89,14 @@ bool orr_walk_may_pause(const struct orr_walk *walk, const struct orr_view *view
            (walk->keeps == NULL || !walk->keeps(walk->self, view, job));
 }
 
-int64_t orr_walk_room(const struct orr_walk *walk, const struct orr_view *view)
+struct orr_gpus orr_walk_room(const struct orr_walk *walk, const struct orr_view *view)
 {
-    int64_t left = orr_shard_idle_mgpu(orr_view_room(view));
+    struct orr_gpus left = orr_shard_idle(orr_view_room(view));
     for (uint32_t i = 0; i < walk->running.count; i++) {
         const uint32_t job = walk->running.jobs[i];
-        left += orr_walk_may_pause(walk, view, job) ? orr_walk_size(view, job) : 0;
+        if (orr_walk_may_pause(walk, view, job)) {
+            orr_gpus_add(&left, orr_walk_size(view, job), 1);
+        }
     }
     return left;
 }
@@ -103,7 +105,7 @@ int64_t orr_walk_room(const struct orr_walk *walk, const struct orr_view *view)
 static bool choose(struct orr_walk *walk, const struct orr_view *view, struct orr_txn *txn)
 {
     const uint32_t count = orr_walk_order(walk, view);
-    int64_t left = orr_walk_room(walk, view);
+    struct orr_gpus left = orr_walk_room(walk, view);
     bool pauses = false;
     walk->chosen.count = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -112,8 +114,8 @@ static bool choose(struct orr_walk *walk, const struct orr_view *view, struct or
         if (runs && !orr_walk_may_pause(walk, view, job)) {
             continue;
         }
-        if (orr_walk_size(view, job) <= left) {
-            left -= orr_walk_size(view, job);
+        if (orr_gpus_hold(&left, orr_walk_size(view, job))) {
+            orr_gpus_add(&left, orr_walk_size(view, job), -1);
             if (!runs) {
                 append(&walk->chosen, job);
             }

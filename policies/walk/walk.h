@@ -51,9 +51,9 @@ void orr_walk_event(struct orr_walk *walk, enum orr_job_event event, uint32_t jo
 void orr_walk_cycle(struct orr_walk *walk, const struct orr_view *view, struct orr_txn *txn);
 /* Puts all jobs in order, in walk->order; returns their number. */
 uint32_t orr_walk_order(struct orr_walk *walk, const struct orr_view *view);
-/* milli-GPU that those share that wait, or run and may be paused. */
-int64_t orr_walk_room(const struct orr_walk *walk, const struct orr_view *view);
-int64_t orr_walk_size(const struct orr_view *view, uint32_t job);
+/* What those share that wait, or run and may be paused. */
+struct orr_gpus orr_walk_room(const struct orr_walk *walk, const struct orr_view *view);
+const struct orr_gpus *orr_walk_size(const struct orr_view *view, uint32_t job);
 /* Of a job that runs: preemptible, no service, and nothing keeps it. */
 bool orr_walk_may_pause(const struct orr_walk *walk, const struct orr_view *view, uint32_t job);
 

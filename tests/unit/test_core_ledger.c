@@ -627,7 +627,8 @@ static void audit__finds_every_wrong_book(void **state)
     }
     TRIPS(ledger->use[0].unmetered_mgpu);
     TRIPS(ledger->shards[0].idle_gpus);
-    TRIPS(ledger->shards[0].idle_mig_mgpu);
+    TRIPS(ledger->shards[0].idle_mig_mgpu[0]);
+    TRIPS(ledger->shards[0].free.mgpu[0]);
     TRIPS(ledger->shards[0].allocated_mgpu);
     TRIPS(ledger->pending_jobs);
     TRIPS(ledger->running_jobs);

@@ -12,6 +12,8 @@
 #include <orrery/base/mem.h>
 #include <orrery/base/status.h>
 
+enum { ORR_AUDIT_PROFILES_MAX = 12 }; /* MIG profiles of a schedule */
+
 struct orr_audit_job {
     const char *name;
     orr_ms submit_ms;
@@ -37,10 +39,13 @@ struct orr_audit_job {
     bool in_parts;    /* a pod of it asks for less than whole devices */
     bool choosy;      /* it asks for more than devices: CPU or memory that a node may lack, a model,
                          a place */
-    bool given;       /* it ran before the run began: its first attempt is nobody's decision */
-    bool scales;      /* its pods come and go: what it asks is in `wants` */
-    bool has_books;   /* else the next says nothing */
-    int64_t mgpu_ms;  /* GPU time that its causes add up to, mGPU x ms */
+    uint32_t gpu_kind; /* what it asks GPUs of: 0 devices, 1 + p MIG instances of profile p */
+    bool of_kinds;     /* of several: gpu_kind is then one of them */
+    int64_t instances; /* asked, of all pods */
+    bool given;        /* it ran before the run began: its first attempt is nobody's decision */
+    bool scales;       /* its pods come and go: what it asks is in `wants` */
+    bool has_books;    /* else the next says nothing */
+    int64_t mgpu_ms;   /* GPU time that its causes add up to, mGPU x ms */
 };
 
 /* A run of pods of one attempt on one node. */
@@ -114,8 +119,6 @@ struct orr_audit_want {
     uint32_t pods;
     int64_t mgpu;
 };
-
-enum { ORR_AUDIT_PROFILES_MAX = 12 }; /* MIG profiles of a schedule */
 
 struct orr_audit_node {
     const char *name;

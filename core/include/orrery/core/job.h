@@ -45,6 +45,45 @@ struct orr_request {  /* of one task */
  * nothing here (KAI 1.1) */
 int64_t orr_request_mgpu(const struct orr_request *request);
 
+/* milli-GPU by what cannot stand in for one another: devices, and MIG instances of each profile of
+ * the cluster by what they count. */
+enum { ORR_GPU_KINDS = 1 + ORR_MIG_PROFILES_MAX };
+struct orr_gpus {
+    int64_t mgpu[ORR_GPU_KINDS]; /* [0] devices, [1 + p] instances of profile p */
+};
+
+static inline void orr_gpus_add(struct orr_gpus *sum, const struct orr_gpus *more, int64_t times)
+{
+    for (int k = 0; k < ORR_GPU_KINDS; k++) {
+        sum->mgpu[k] += times * more->mgpu[k];
+    }
+}
+
+static inline int64_t orr_gpus_sum(const struct orr_gpus *gpus)
+{
+    int64_t mgpu = 0;
+    for (int k = 0; k < ORR_GPU_KINDS; k++) {
+        mgpu += gpus->mgpu[k];
+    }
+    return mgpu;
+}
+
+/* Is there enough of each kind that is asked? */
+static inline bool orr_gpus_hold(const struct orr_gpus *room, const struct orr_gpus *asked)
+{
+    for (int k = 0; k < ORR_GPU_KINDS; k++) {
+        if (asked->mgpu[k] > 0 && asked->mgpu[k] > room->mgpu[k]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static inline uint32_t orr_request_gpu_kind(const struct orr_request *request)
+{
+    return request->instances > 0 ? 1u + request->mig_profile : 0;
+}
+
 /* What of a node's GPUs one task asks, in whole units: devices, or MIG instances. */
 static inline uint32_t orr_request_units(const struct orr_request *request)
 {
@@ -83,6 +122,7 @@ struct orr_shape {
     struct orr_task_set *sets;    /* parents first */
     uint32_t set_count;           /* 0: any min_tasks of the tasks are a gang */
     int64_t gpus_mgpu;            /* of all tasks; memory asks count 0 */
+    struct orr_gpus gpus;         /* the same by kind */
     int64_t cpu_milli, mem_bytes; /* of all tasks */
     struct orr_span span;
 };

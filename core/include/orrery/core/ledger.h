@@ -103,6 +103,7 @@ struct orr_queue_use {
     int64_t allocated[ORR_SHARE_RESOURCES]; /* milli-CPU, bytes, milli-GPU; children included */
     int64_t pending[ORR_SHARE_RESOURCES];   /* asked by jobs that wait */
     int64_t leaving_mgpu;                   /* held by tasks in a grace; not in allocated */
+    int64_t held_mig_mgpu;                  /* of allocated and leaving_mgpu, of MIG instances */
     /* of allocated: on devices of sharing tasks beyond their first, and of MIG instances. Neither
      * is in KAI's metric of past usage (KAI 7) */
     int64_t unmetered_mgpu;
@@ -117,17 +118,24 @@ struct orr_shard_room { /* of one shard of the cluster */
     /* devices of nodes that are not away, without those of foreign pods, and what MIG instances
      * count there */
     int64_t total_gpus;
-    int64_t most_gpus;     /* the same if none were away */
-    int64_t mig_gpus;      /* of most_gpus, what instances count */
-    int64_t idle_gpus;     /* whole devices */
-    int64_t idle_mig_mgpu; /* what idle MIG instances count */
+    int64_t most_gpus; /* the same if none were away */
+    int64_t mig_gpus;  /* of most_gpus, what instances count */
+    int64_t idle_gpus; /* whole devices */
     int64_t allocated_mgpu;
+    /* by kind: total_gpus without allocated_mgpu, so what leaves counts as free, and a shared
+     * device by what is left of it */
+    struct orr_gpus free;
+    int64_t idle_mig_mgpu[ORR_MIG_PROFILES_MAX]; /* instances of nodes that are not down */
 };
 
-/* What idle devices and idle MIG instances count together. */
-static inline int64_t orr_shard_idle_mgpu(const struct orr_shard_room *room)
+/* What a job that starts now finds: whole devices and instances of nodes that are not down. */
+static inline struct orr_gpus orr_shard_idle(const struct orr_shard_room *room)
 {
-    return room->idle_gpus * ORR_MGPU + room->idle_mig_mgpu;
+    struct orr_gpus idle = {.mgpu = {room->idle_gpus * ORR_MGPU}};
+    for (int p = 0; p < ORR_MIG_PROFILES_MAX; p++) {
+        idle.mgpu[1 + p] = room->idle_mig_mgpu[p];
+    }
+    return idle;
 }
 
 struct orr_ledger_world { /* all borrowed; constant but for orr_ledger_know */
@@ -198,6 +206,8 @@ static inline bool orr_ledger_is_suspended(const struct orr_ledger *ledger, uint
 {
     return ledger->suspended != NULL && ledger->suspended[job];
 }
+/* What so many tasks of a job that scales ask, and all tasks of any other. Memory asks count 0. */
+struct orr_gpus orr_ledger_gpus(const struct orr_ledger *ledger, uint32_t job, uint32_t tasks);
 /* Tasks that a job which scales wants, and neither holds nor is losing. */
 uint32_t orr_ledger_lacks(const struct orr_ledger *ledger, uint32_t job);
 /* What it asks at once: its gang as long as it has less than that, then one task after the other.
@@ -239,12 +249,21 @@ static inline const struct orr_shard_room *orr_ledger_shard_of(const struct orr_
 
 /* ---- reading: which node? All return ORR_NONE when there is none. ---- */
 
-/* The node with the fewest idle devices that fits `tasks` tasks of the request, lowest index first.
+/* Idle on a node of what a request counts in: whole devices, or instances of its MIG profile. */
+static inline int32_t orr_ledger_idle_units(const struct orr_ledger *ledger, uint32_t node,
+                                            const struct orr_request *request)
+{
+    const struct orr_room *idle = &ledger->idle[node];
+    return request->instances > 0 ? idle->mig[request->mig_profile] : idle->gpus;
+}
+
+/* The node with the fewest idle devices, or instances of the profile asked, that fits `tasks` tasks
+ * of the request, lowest index first.
  * Tasks that share devices are asked for one at a time (more fit nowhere), and go before all others
  * to the lowest node where devices that are shared already have room. */
 uint32_t orr_ledger_best_fit(const struct orr_ledger *ledger, const struct orr_request *request,
                              uint32_t tasks);
-/* The node with the most idle devices that fits at least one task, lowest index first. */
+/* The node with the most of these that fits at least one task, lowest index first. */
 uint32_t orr_ledger_most_idle(const struct orr_ledger *ledger, const struct orr_request *request);
 /* How many tasks of the request fit into a node's idle room that no pipelined task claims; at most
  * one of a sharing request, none on nodes it may not be on (GPU model, selector, taints). */
