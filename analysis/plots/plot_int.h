@@ -67,6 +67,7 @@ struct orr_plot {
      * how many they are (else 0). */
     const char *label;
     uint32_t among;
+    struct orr_plot_series *series; /* plot_table.c: of the figure before; NULL: none yet */
 };
 
 /* plot.c: the terminal of that name, svg for NULL; ORR_USAGE. */
@@ -224,6 +225,8 @@ void orr_plot__table_debts(struct orr_plot *plot, struct orr_plot_table *table,
 void orr_plot__table_held(struct orr_plot *plot, const struct orr_plot_table *table,
                           struct orr_plot_peaks *peaks);
 void orr_plot__table_close(struct orr_plot_table *table);
+/* What one figure has read of `series` is kept for the next ones, until this. */
+void orr_plot__series_close(struct orr_plot *plot);
 double *orr_plot__cell(const struct orr_plot_table *table, enum orr_plot_value value, uint32_t slot,
                        uint32_t bucket);
 /* Of all queues together. */

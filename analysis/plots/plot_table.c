@@ -10,9 +10,11 @@
 #include <math.h>
 
 #include <orrery/analysis/course.h>
+#include <orrery/base/mem.h>
 
 #define MOST_BUCKETS 500
 #define DUMB_BUCKETS 80
+#define MOST_KEPT    400000 /* rows of series, 40 MB */
 
 double *orr_plot__cell(const struct orr_plot_table *table, enum orr_plot_value value, uint32_t slot,
                        uint32_t bucket)
@@ -63,7 +65,51 @@ double orr_plot__jain(const struct orr_plot_table *table, uint32_t bucket)
                               : (double)NAN;
 }
 
-static void table_fill(struct orr_plot *plot, struct orr_plot_table *table)
+/* A queue in a bucket: integrals over it, in the order of enum orr_plot_value. */
+struct series_row {
+    uint32_t bucket, rank;
+    bool has_policy_share;
+    double values[ORR_PLOT_VALUES];
+};
+
+struct orr_plot_series {
+    orr_ms from, to, bucket_ms;
+    struct series_row *rows;
+    uint32_t count, room;
+    bool whole; /* false: there were more rows than are kept */
+};
+
+void orr_plot__series_close(struct orr_plot *plot)
+{
+    if (plot->series != NULL) {
+        orr_free(plot->series->rows);
+        orr_free(plot->series);
+        plot->series = NULL;
+    }
+}
+
+static void row_add(struct orr_plot_table *table, const struct series_row *row)
+{
+    const uint32_t slot = orr_plot__slot(table->slots, row->rank);
+    for (int v = 0; v < ORR_PLOT_VALUES; v++) {
+        *orr_plot__cell(table, (enum orr_plot_value)v, slot, row->bucket) += row->values[v];
+    }
+    ratio_add(&table->ratios[row->bucket], row->values[ORR_PLOT_ALLOCATED],
+              row->values[ORR_PLOT_SHARE]);
+    table->policy_shares = table->policy_shares || row->has_policy_share;
+}
+
+static void row_keep(struct orr_plot_series *series, const struct series_row *row)
+{
+    series->whole = series->whole && series->count < MOST_KEPT;
+    if (series->whole) {
+        series->rows = ORR_ROOM_FOR_ONE(series->rows, series->count, series->room);
+        series->rows[series->count++] = *row;
+    }
+}
+
+static void series_read(struct orr_plot *plot, struct orr_plot_table *table,
+                        struct orr_plot_series *series)
 {
     sqlite3_stmt *row = orr_results_prepare(&plot->in, orr_plots_sql__series_table);
     if (row != NULL) {
@@ -74,20 +120,38 @@ static void table_fill(struct orr_plot *plot, struct orr_plot_table *table)
         (void)sqlite3_bind_int64(row, 5, table->to < plot->run.end ? table->to : plot->run.end);
     }
     while (orr_results_step(&plot->in, row)) {
-        int64_t bucket = sqlite3_column_int64(row, 0);
-        uint32_t rank = orr_plot__rank(plot, sqlite3_column_int64(row, 1));
-        if (rank == ORR_NONE || bucket < 0 || bucket >= table->buckets) {
+        const int64_t bucket = sqlite3_column_int64(row, 0);
+        struct series_row one = {.rank = orr_plot__rank(plot, sqlite3_column_int64(row, 1))};
+        if (one.rank == ORR_NONE || bucket < 0 || bucket >= table->buckets) {
             continue;
         }
-        uint32_t slot = orr_plot__slot(table->slots, rank);
+        one.bucket = (uint32_t)bucket;
+        one.has_policy_share = sqlite3_column_type(row, 6) != SQLITE_NULL;
         for (int v = 0; v < ORR_PLOT_VALUES; v++) {
-            *orr_plot__cell(table, (enum orr_plot_value)v, slot, (uint32_t)bucket) +=
-                sqlite3_column_double(row, 2 + v);
+            one.values[v] = sqlite3_column_double(row, 2 + v);
         }
-        ratio_add(&table->ratios[bucket], sqlite3_column_double(row, 2),
-                  sqlite3_column_double(row, 5));
-        table->policy_shares = table->policy_shares || sqlite3_column_type(row, 6) != SQLITE_NULL;
+        row_add(table, &one);
+        row_keep(series, &one);
     }
+}
+
+/* Figures of one command mostly have the same buckets, and other slots. */
+static void table_fill(struct orr_plot *plot, struct orr_plot_table *table)
+{
+    const struct orr_plot_series *kept = plot->series;
+    if (kept != NULL && kept->whole && kept->from == table->from && kept->to == table->to &&
+        kept->bucket_ms == table->bucket_ms) {
+        for (uint32_t i = 0; i < kept->count; i++) {
+            row_add(table, &kept->rows[i]);
+        }
+        return;
+    }
+    orr_plot__series_close(plot);
+    plot->series = orr_zalloc(1, sizeof *plot->series);
+    *plot->series = (struct orr_plot_series){
+        .from = table->from, .to = table->to, .bucket_ms = table->bucket_ms, .whole = true};
+    series_read(plot, table, plot->series);
+    plot->series->whole = plot->series->whole && plot->in.status == ORR_OK;
 }
 
 static void capacity_spread(struct orr_plot_table *table, orr_ms from, orr_ms to, double gpus)

@@ -182,9 +182,8 @@ WHERE s.at_ms >= ?1 AND s.at_ms < ?3
 GROUP BY 1, 2;
 
 -- name: jobs_steps
-SELECT q.id, d.at_ms, lead(d.at_ms) OVER (PARTITION BY d.queue ORDER BY d.at_ms), d.pending_jobs
-FROM v_queue_depth AS d
-JOIN queue AS q ON q.name = d.queue;
+SELECT queue, at_ms, lead(at_ms) OVER (PARTITION BY queue ORDER BY at_ms), pending_jobs
+FROM v_queue_depth;
 
 -- name: share_means
 SELECT queue, at_ms, share_mgpu / 1000.0, policy_share_mgpu / 1000.0

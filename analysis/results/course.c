@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "results_sql.h"
 
+#include <string.h>
+
 #include <orrery/analysis/course.h>
 
 void orr_course_open(struct orr_results *in, struct orr_course *course)
@@ -13,6 +15,7 @@ void orr_course_open(struct orr_results *in, struct orr_course *course)
     course->held_mgpu = orr_zalloc(room, sizeof *course->held_mgpu);
     course->waits_mgpu = orr_zalloc(room, sizeof *course->waits_mgpu);
     course->quota_mgpu = orr_zalloc(room, sizeof *course->quota_mgpu);
+    orr_idmap_init(&course->keys);
     sqlite3_stmt *row = orr_results_prepare(in, orr_results_sql__leaf_queues);
     while (orr_results_step(in, row) && course->queue_count + 1 < room) {
         const uint32_t q = course->queue_count++;
@@ -20,27 +23,20 @@ void orr_course_open(struct orr_results *in, struct orr_course *course)
         course->names[q] = orr_results_text(in, row, 1);
         course->quota_mgpu[q] = sqlite3_column_double(row, 2);
         course->shards[q] = sqlite3_column_int64(row, 3);
+        const char *key = orr_results_text(in, row, 4);
+        (void)orr_idmap_put(&course->keys, key, strlen(key), NULL);
     }
 }
 
-uint32_t orr_course_queue(const struct orr_course *course, int64_t id)
+uint32_t orr_course_named(const struct orr_course *course, const char *name)
 {
-    uint32_t low = 0, high = course->queue_count;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (course->ids[middle] < id) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < course->queue_count && course->ids[low] == id ? low : ORR_NONE;
+    return name != NULL ? orr_idmap_find(&course->keys, name, strlen(name)) : ORR_NONE;
 }
 
 static void take(struct orr_course *course, sqlite3_stmt *row)
 {
     double *const values[] = {course->held_mgpu, course->waits_mgpu, course->quota_mgpu};
-    const uint32_t q = orr_course_queue(course, sqlite3_column_int64(row, 1));
+    const uint32_t q = orr_course_named(course, (const char *)sqlite3_column_text(row, 1));
     if (q != ORR_NONE) {
         values[sqlite3_column_int(row, 2)][q] = sqlite3_column_double(row, 3);
     }
@@ -73,6 +69,7 @@ void orr_course_close(struct orr_course *course)
     orr_free(course->held_mgpu);
     orr_free(course->waits_mgpu);
     orr_free(course->quota_mgpu);
+    orr_idmap_release(&course->keys);
     *course = (struct orr_course){0};
 }
 

@@ -2,23 +2,20 @@
 -- What several kinds of answers ask of a results file; ../sql/named_sql.cmake makes each a C string.
 
 -- name: leaf_queues
-SELECT q.id, q.display_name, q.gpu_quota * 1000, coalesce(s.shard, -1)
+SELECT q.id, q.display_name, q.gpu_quota * 1000, coalesce(s.shard, -1), q.name
 FROM queue AS q
 LEFT JOIN shard_queue AS s ON s.queue = q.id
 WHERE q.leaf
 ORDER BY q.id;
 
 -- name: course
--- Changes of leaf queues in order; what: 0 held, 1 waited for, 2 quota.
-SELECT c.at_ms AS at_ms, q.id, c.what AS what, c.value
-FROM (
-  SELECT at_ms, queue, 0 AS what, allocated_mgpu AS value FROM v_allocation
-  UNION ALL
-  SELECT at_ms, queue, 1, pending_mgpu FROM v_queue_depth) AS c
-JOIN queue AS q ON q.name = c.queue
-WHERE q.leaf
+-- Changes of queues in order, with their names: SQLite would look for the name of each change in all
+-- queues. what: 0 held, 1 waited for, 2 quota.
+SELECT at_ms AS at_ms, queue, 0 AS what, allocated_mgpu FROM v_allocation
 UNION ALL
-SELECT from_ms, queue, 2, gpu_quota * 1000 FROM v_owed
+SELECT at_ms, queue, 1, pending_mgpu FROM v_queue_depth
+UNION ALL
+SELECT o.from_ms, q.name, 2, o.gpu_quota * 1000 FROM v_owed AS o JOIN queue AS q ON q.id = o.queue
 ORDER BY at_ms, what DESC;
 
 -- name: display_names

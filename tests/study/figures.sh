@@ -108,6 +108,17 @@ grep -Eq 'n0002 .*@ +x{20,30} +[^ x]' out && grep -q ' x: down or away' out && !
 "$orrery" plot people.db nodes gantt -t dumb >out
 ! grep -q 'down or away' out || fail "nothing is down: $(cat out)"
 
+# Figures of one command share what they have read: each is the one that is drawn alone.
+for part in '' '--from 1m --to 6m'; do
+    # shellcheck disable=SC2086
+    "$orrery" plot g.db share fairness allocation depth debt $part --script -o together >out
+    for figure in debt depth allocation fairness share; do
+        # shellcheck disable=SC2086
+        "$orrery" plot g.db $figure $part --script -o alone >out
+        cmp together/g-$figure.dat alone/g-$figure.dat && cmp together/g-$figure.gp alone/g-$figure.gp || fail "$figure $part: not as it is alone"
+    done
+done
+
 # Two runs in one axes: a line each, named by what they differ in or as asked for.
 "$orrery" run "$source/scenarios/whatif/gang/gang.yaml" --policy fifo --quiet --no-progress -o f.db || [ $? = 1 ]
 "$orrery" plot g.db f.db -o both >out 2>err || fail "two runs"

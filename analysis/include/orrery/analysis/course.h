@@ -7,13 +7,15 @@
 #define ORR_ANALYSIS_COURSE_H
 
 #include <orrery/analysis/results.h>
+#include <orrery/base/idmap.h>
 
 struct orr_course { /* of all leaf queues, by id */
     uint32_t queue_count;
     int64_t *ids, *shards; /* shard -1: of none */
     char **names;          /* in the arena of the results */
     double *held_mgpu, *waits_mgpu;
-    double *quota_mgpu; /* < 0: unlimited */
+    double *quota_mgpu;    /* < 0: unlimited */
+    struct orr_idmap keys; /* their unique names, by the same index */
 };
 
 /* GPUs that queue q asks for within its quota and does not hold. */
@@ -28,7 +30,7 @@ void orr_course_open(struct orr_results *in, struct orr_course *course);
 void orr_course_walk(struct orr_results *in, struct orr_course *course, orr_ms from_ms,
                      orr_ms to_ms, orr_course_fn *step, void *context);
 void orr_course_close(struct orr_course *course);
-/* The queue with that id, or ORR_NONE. */
-uint32_t orr_course_queue(const struct orr_course *course, int64_t id);
+/* The leaf queue of that unique name, or ORR_NONE. */
+uint32_t orr_course_named(const struct orr_course *course, const char *name);
 
 #endif
