@@ -200,7 +200,7 @@ static bool place_groups(const struct gang *gang)
 }
 
 struct candidate {
-    int64_t idle_gpus;
+    int64_t idle_mgpu; /* of the kinds that the gang asks */
     uint32_t domain;
 };
 
@@ -208,8 +208,8 @@ static int tightest_first(const void *a, const void *b, void *context)
 {
     const struct candidate *x = a, *y = b;
     (void)context;
-    if (x->idle_gpus != y->idle_gpus) {
-        return x->idle_gpus < y->idle_gpus ? -1 : 1;
+    if (x->idle_mgpu != y->idle_mgpu) {
+        return x->idle_mgpu < y->idle_mgpu ? -1 : 1;
     }
     return x->domain < y->domain ? -1 : x->domain > y->domain;
 }
@@ -251,25 +251,68 @@ static int64_t idle_in(const struct gang *gang, uint32_t level, uint32_t d)
     return idle;
 }
 
-/* Domains of a level (from 1; the last is single nodes) with enough idle devices for what the gang
- * asks in whole devices, the tightest first. Caller frees. */
+/* What the gang asks in whole devices and in MIG instances; are there any of these? */
+static bool need_of(const struct gang *gang, struct orr_gpus *need)
+{
+    bool mig = false;
+    *need = (struct orr_gpus){0};
+    for (uint32_t g = 0; g < gang->shape->group_count; g++) {
+        const struct orr_request *request = &gang->shape->groups[g].request;
+        const bool counts = request->gpu_ask == ORR_GPU_WHOLE || request->instances > 0;
+        if (counts && has_group(gang, g)) {
+            mig = mig || request->instances > 0;
+            need->mgpu[orr_request_gpu_kind(request)] +=
+                count_of(gang, g) * orr_request_mgpu(request);
+        }
+    }
+    return mig;
+}
+
+/* Adds the idle instances of a domain, and those that others leave for the gang. */
+static void add_idle_instances(const struct gang *gang, uint32_t level, uint32_t d,
+                               struct orr_gpus *idle)
+{
+    const struct orr_cluster *cluster = gang->ledger->world.cluster;
+    const struct domain domain = domain_of(cluster, level, &d);
+    for (uint32_t i = 0; i < domain.count; i++) {
+        for (uint32_t p = 0; p < cluster->mig_profiles.count; p++) {
+            const uint32_t node = domain.nodes[i];
+            const int32_t instances = gang->evicts == NULL
+                                          ? gang->ledger->idle[node].mig[p]
+                                          : orr_opportunistic_instances(gang->evicts, node, p);
+            idle->mgpu[1 + p] += instances * cluster->mig_mgpu[p];
+        }
+    }
+}
+
+static int64_t sum_of_asked(const struct orr_gpus *idle, const struct orr_gpus *need)
+{
+    int64_t sum = 0;
+    for (int k = 0; k < ORR_GPU_KINDS; k++) {
+        sum += need->mgpu[k] > 0 ? idle->mgpu[k] : 0;
+    }
+    return sum;
+}
+
+/* Domains of a level (from 1; the last is single nodes) with enough idle for what the gang asks in
+ * whole devices and MIG instances, the tightest first. Caller frees. */
 static struct candidate *list_candidates(const struct gang *gang, uint32_t level, uint32_t *count)
 {
     const struct orr_cluster *cluster = gang->ledger->world.cluster;
     bool single = level > cluster->level_count;
     uint32_t domains = single ? cluster->node_count : cluster->levels[level - 1].domain_count;
-    int64_t need = 0;
-    for (uint32_t g = 0; g < gang->shape->group_count; g++) {
-        const struct orr_task_group *group = &gang->shape->groups[g];
-        bool whole = group->request.gpu_ask == ORR_GPU_WHOLE && has_group(gang, g);
-        need += whole ? (int64_t)group->request.devices * count_of(gang, g) : 0;
-    }
+    struct orr_gpus need;
+    const bool mig = need_of(gang, &need);
     struct candidate *list = orr_alloc(domains + (size_t)1, sizeof *list);
     *count = 0;
     for (uint32_t d = 0; d < domains; d++) {
-        int64_t idle = idle_in(gang, level, d);
-        if (idle >= need && is_inside(gang, level, d)) {
-            list[(*count)++] = (struct candidate){.idle_gpus = idle, .domain = d};
+        struct orr_gpus idle = {.mgpu = {idle_in(gang, level, d) * ORR_MGPU}};
+        if (mig) {
+            add_idle_instances(gang, level, d, &idle);
+        }
+        if (orr_gpus_hold(&idle, &need) && is_inside(gang, level, d)) {
+            const int64_t tight = mig ? sum_of_asked(&idle, &need) : idle.mgpu[0];
+            list[(*count)++] = (struct candidate){.idle_mgpu = tight, .domain = d};
         }
     }
     orr_sort(list, *count, sizeof *list, tightest_first, NULL);

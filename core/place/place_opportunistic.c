@@ -189,6 +189,12 @@ static struct orr_room room_with(const struct orr_opportunistic *o, uint32_t nod
     return room;
 }
 
+int32_t orr_opportunistic_instances(const struct orr_opportunistic *o, uint32_t node,
+                                    uint32_t profile)
+{
+    return room_with(o, node, &o->nodes[node].room).mig[profile];
+}
+
 bool orr_opportunistic_room_for(const struct orr_opportunistic *o, uint32_t node,
                                 const struct orr_request *request)
 {
@@ -255,13 +261,51 @@ static void add_victim(struct orr_opportunistic *o, uint32_t job)
     o->victims[o->victim_count++] = job;
 }
 
-/* Of those on a node that are to stay the one which started last; ORR_NONE: there is none. */
-static uint32_t last_started(const struct orr_opportunistic *o, uint32_t node)
+/* What a room lacks for a task; devices that tasks share are not counted. */
+struct lack {
+    bool cpu, memory, pods, devices, instances;
+};
+
+static struct lack lack_of(const struct orr_room *room, const struct orr_request *request)
 {
+    return (struct lack){
+        .cpu = request->cpu_milli > 0 &&
+               room->cpu_milli<request->cpu_milli, .memory = request->mem_bytes> 0 &&
+               room->mem_bytes < request->mem_bytes,
+        .pods = room->pods < 1,
+        .devices = request->gpu_ask == ORR_GPU_WHOLE &&
+                   room->gpus<(int32_t)request->devices, .instances = request->instances> 0 &&
+                   room->mig[request->mig_profile] < request->instances};
+}
+
+/* Does the job hold some of it on the node? */
+static bool holds_some(const struct orr_opportunistic *o, uint32_t job, uint32_t node,
+                       const struct orr_request *asked, const struct lack *lack)
+{
+    const struct orr_ledger *ledger = o->ledger;
+    bool some = false;
+    for (uint32_t p = first_held(o, job); p != ORR_NONE && !some; p = ledger->placements[p].next) {
+        const struct orr_placement *placement = &ledger->placements[p];
+        const struct orr_request *held = request_of(o, job, placement->group);
+        const bool same_profile = held->instances > 0 && held->mig_profile == asked->mig_profile;
+        some = placement->hold == ORR_HOLD_KEPT && orr_placement_is_on(placement, node) &&
+               (lack->pods || (lack->cpu && held->cpu_milli > 0) ||
+                (lack->memory && held->mem_bytes > 0) || (lack->devices && held->devices > 0) ||
+                (lack->instances && same_profile));
+    }
+    return some;
+}
+
+/* Of those on a node that are to stay, and hold some of what is lacking there, the one which
+ * started last; ORR_NONE: there is none. */
+static uint32_t last_started(const struct orr_opportunistic *o, uint32_t node,
+                             const struct orr_request *request, const struct orr_room *room)
+{
+    const struct lack lack = lack_of(room, request);
     uint32_t last = ORR_NONE;
     for (uint32_t i = 0; i < o->job_count; i++) {
         const uint32_t job = o->jobs[i];
-        if (holds(o, job, node, 0) && !is_victim(o, job)) {
+        if (holds_some(o, job, node, request, &lack) && !is_victim(o, job)) {
             const orr_ms at = o->ledger->jobs[job].start_ms;
             const orr_ms before = last == ORR_NONE ? at : o->ledger->jobs[last].start_ms;
             last = last == ORR_NONE || at > before || (at == before && job > last) ? job : last;
@@ -290,7 +334,7 @@ static bool find_victims(struct orr_opportunistic *o, uint32_t node, uint64_t de
         if (orr_ledger_tasks_in(o->ledger, node, request, &room) > 0) {
             return true;
         }
-        const uint32_t next = last_started(o, node);
+        const uint32_t next = last_started(o, node, request, &room);
         if (next == ORR_NONE) {
             return false;
         }

@@ -42,6 +42,9 @@ bool orr_opportunistic_room_for(const struct orr_opportunistic *o, uint32_t node
                                 const struct orr_request *request);
 /* What opportunistic jobs of a queue hold of devices, less what seats of its others do. */
 int64_t orr_opportunistic_mgpu(const struct orr_opportunistic *o, uint32_t queue);
+/* Idle instances of a MIG profile on a node, with those that opportunistic jobs hold. */
+int32_t orr_opportunistic_instances(const struct orr_opportunistic *o, uint32_t node,
+                                    uint32_t profile);
 /* What opportunistic jobs of all queues hold. */
 const struct orr_gpus *orr_opportunistic_gpus(const struct orr_opportunistic *o);
 

@@ -322,7 +322,8 @@ static bool is_same(const struct orr_request *a, const struct orr_request *b)
     return a->gpu_ask == b->gpu_ask && a->devices == b->devices && a->portion == b->portion &&
            a->cpu_milli == b->cpu_milli && a->mem_bytes == b->mem_bytes &&
            a->gpu_model == b->gpu_model && a->shard == b->shard && a->selector == b->selector &&
-           a->toleration == b->toleration && a->allowed == b->allowed;
+           a->toleration == b->toleration && a->allowed == b->allowed &&
+           a->instances == b->instances && a->mig_profile == b->mig_profile;
 }
 
 static uint32_t find_kind(struct orr_placer *placer, const struct orr_request *request)
@@ -382,11 +383,22 @@ static struct kind *kind_of(struct orr_placer *placer, uint32_t job, uint32_t gr
     return kind;
 }
 
+/* Scores look at devices. For MIG instances a node counts by those of the profile that are idle. */
+static struct worth by_instances(const struct orr_placer *placer, const struct kind *kind,
+                                 uint32_t node)
+{
+    const int64_t idle = orr_ledger_idle_units(placer->ledger, node, &kind->request);
+    return (struct worth){.score = placer->score == by_worst_fit ? idle : -idle};
+}
+
 static struct worth worth_of(struct orr_placer *placer, const struct kind *kind, uint32_t node)
 {
     const struct orr_ledger *ledger = placer->ledger;
     if (orr_ledger_room_for(ledger, node, &kind->request) == 0) {
         return (struct worth){.score = NO_ROOM};
+    }
+    if (kind->request.instances > 0) {
+        return by_instances(placer, kind, node);
     }
     const struct asked asked = {.request = &kind->request,
                                 .node = node,

@@ -120,7 +120,8 @@ static void capacity_of(const struct orr_view *view, double *capacity)
     for (uint32_t t = 0; t < view->cluster->type_count; t++) {
         const struct orr_node_type *type = &view->cluster->types[t];
         for (int r = 0; r < ORR_SHARE_KINDS && type->shard == view->shard && type->nodes > 0; r++) {
-            const int64_t each = type->allocatable.v[slots[r]] - type->foreign.v[slots[r]];
+            const int64_t mig = slots[r] == ORR_RES_GPU ? (int64_t)type->mig_gpus * ORR_MGPU : 0;
+            const int64_t each = type->allocatable.v[slots[r]] - type->foreign.v[slots[r]] + mig;
             const bool endless = type->allocatable.v[slots[r]] >= ORR_AMOUNT_UNLIMITED;
             capacity[r] =
                 endless || capacity[r] < 0 ? -1 : capacity[r] + (double)each * (double)type->nodes;

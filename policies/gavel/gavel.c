@@ -159,12 +159,16 @@ static bool stays(const struct gavel *gavel, const struct orr_view *view, uint32
            (!view->specs[job].preemptible || view->specs[job].scales || gavel->jobs[job].mixed);
 }
 
-/* Where most of its first placement is; NOWHERE: not on GPUs of the shard. */
+/* Where most of the first placement is that is of devices; NOWHERE: not on GPUs of the shard. */
 static uint8_t kind_held(const struct gavel *gavel, const struct orr_view *view, uint32_t job)
 {
-    const uint32_t placement = view->jobs[job].placement;
-    return placement == ORR_NONE ? NOWHERE
-                                 : gavel->kind_of_node[view->ledger->placements[placement].node];
+    const struct orr_placement *placements = view->ledger->placements;
+    uint32_t p = view->jobs[job].placement;
+    while (p != ORR_NONE &&
+           shape_of(view, job)->groups[placements[p].group].request.instances > 0) {
+        p = placements[p].next;
+    }
+    return p == ORR_NONE ? NOWHERE : gavel->kind_of_node[placements[p].node];
 }
 
 /* --- how fast where --- */
@@ -291,7 +295,8 @@ static void list_gpus(const struct gavel *gavel, const struct orr_view *view, do
         const uint32_t job = gavel->active[i];
         const uint8_t held = stays(gavel, view, job) ? kind_held(gavel, view, job) : NOWHERE;
         if (held < KINDS) {
-            const double left = gpus[held] - (double)size_of(view, job) / ORR_MGPU;
+            const int64_t mgpu = shape_of(view, job)->gpus.mgpu[0];
+            const double left = gpus[held] - (double)mgpu / ORR_MGPU;
             gpus[held] = left > 0 ? left : 0;
         }
     }

@@ -275,7 +275,8 @@ static void list_choices(struct pollux *pollux, const struct orr_view *view, uin
     it->count = pollux->choice_count - it->first;
 }
 
-/* A job without devices, be it of MIG instances, has all its pods or none. */
+/* A job without devices, be it of MIG instances, starts with as many pods as fit, and keeps them.
+ */
 static bool asks_devices(const struct orr_view *view, uint32_t job)
 {
     const struct orr_shape *shape = shape_of(view, job);
@@ -350,14 +351,15 @@ static bool pause_others(const struct pollux *pollux, const struct orr_view *vie
 static uint32_t best_node(const struct orr_view *view, const struct orr_request *request,
                           bool alone)
 {
-    const struct orr_room *idle = view->ledger->idle;
     uint32_t best = ORR_NONE;
+    int32_t best_idle = 0;
     for (uint32_t n = 0; n < view->cluster->node_count; n++) {
-        const bool better = best == ORR_NONE || (alone ? idle[n].gpus < idle[best].gpus
-                                                       : idle[n].gpus > idle[best].gpus);
+        const int32_t idle = orr_ledger_idle_units(view->ledger, n, request);
+        const bool better = best == ORR_NONE || (alone ? idle < best_idle : idle > best_idle);
         if (better && orr_cluster_type(view->cluster, n)->shard == view->shard &&
             orr_ledger_room_for(view->ledger, n, request) > 0) {
             best = n;
+            best_idle = idle;
         }
     }
     return best;
