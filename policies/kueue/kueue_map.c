@@ -307,17 +307,38 @@ static void set_config(struct kueue_run *run)
     config->strategies[1] = ORR_KUEUE_LESS_THAN_INITIAL_SHARE;
 }
 
-static bool asks_instances(const struct orr_view *view)
+/* Of a job of the shard the profile whose instances it asks, or ORR_NONE. */
+static uint32_t profile_asked(const struct orr_view *view, uint32_t job)
 {
-    bool asks = false;
-    for (uint32_t s = 0; s < view->shapes->count; s++) {
-        const struct orr_shape *shape = &view->shapes->shapes[s];
-        for (uint32_t g = 0; g < shape->group_count; g++) {
-            const struct orr_request *request = &shape->groups[g].request;
-            asks = asks || (request->shard == view->shard && request->instances > 0);
-        }
+    const struct orr_shape *shape = &view->shapes->shapes[view->specs[job].shape];
+    uint32_t profile = ORR_NONE;
+    for (uint32_t g = 0; g < shape->group_count && profile == ORR_NONE; g++) {
+        const struct orr_request *request = &shape->groups[g].request;
+        const bool asks = request->shard == view->shard && request->instances > 0;
+        profile = asks ? request->mig_profile : ORR_NONE;
     }
-    return asks;
+    return profile;
+}
+
+/* A topology counts devices by node, no instances. */
+static enum orr_status refuse_instances(const struct orr_view *view, struct orr_err *err)
+{
+    uint32_t first = ORR_NONE, jobs = 0;
+    for (uint32_t j = 0; j < view->job_count; j++) {
+        const bool asks = profile_asked(view, j) != ORR_NONE;
+        first = asks && first == ORR_NONE ? j : first;
+        jobs += asks;
+    }
+    if (jobs == 0) {
+        return ORR_OK;
+    }
+    return orr_fail(err, ORR_DATA,
+                    "kueue: %u job%s MIG instances, the first one %s, submitted at %.3f s, and "
+                    "flavors have a topology, within which instances are not counted; "
+                    "--param topology_aware_scheduling=never places by room",
+                    jobs, jobs == 1 ? " asks" : "s ask",
+                    orr_idmap_name(&view->cluster->mig_profiles, profile_asked(view, first)),
+                    (double)view->specs[first].submit_ms / 1000.0);
 }
 
 enum orr_status orr_kueue__map(struct kueue_run *run, const struct orr_view *view,
@@ -347,11 +368,10 @@ enum orr_status orr_kueue__map(struct kueue_run *run, const struct orr_view *vie
             return status;
         }
     }
-    if (run->places.on && asks_instances(view)) {
+    status = run->places.on ? refuse_instances(view, err) : ORR_OK;
+    if (status != ORR_OK) {
         orr_kueue__unmap(run);
-        return orr_fail(err, ORR_DATA,
-                        "kueue: jobs ask for MIG instances, which are not counted by node where "
-                        "flavors have a topology: topology_aware_scheduling=never places by room");
+        return status;
     }
     (void)orr_quota_build(&run->tree, NULL);
     orr_kueue__set_quotas(run, view);

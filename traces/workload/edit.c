@@ -223,6 +223,14 @@ static orr_ms scaled_span(orr_ms span, double by)
     return span == ORR_MS_NONE ? ORR_MS_NONE : scaled > 3e15 ? (orr_ms)3e15 : (orr_ms)floor(scaled);
 }
 
+/* Pods share devices, or ask MIG instances. */
+static bool asks_parts(const struct orr_workload *workload, const struct orr_row *row)
+{
+    const struct orr_row_extra *extra = row->extra == 0 ? NULL : &workload->extras[row->extra - 1];
+    return extra != NULL && (extra->gpu_fraction_milli > 0 || extra->gpu_memory_mib > 0 ||
+                             extra->mig_profile != NULL);
+}
+
 /* False: too large. */
 static bool scale_row(struct orr_workload *workload, struct orr_row *row,
                       const struct orr_trace_scaling *scaling)
@@ -233,7 +241,8 @@ static bool scale_row(struct orr_workload *workload, struct orr_row *row,
         row->gpus = scaled_count(row->gpus, scaling->gpus);
     } else if (row->gpus_per_pod != ORR_NONE && row->gpus_per_pod > 0 && row->pods <= 1) {
         row->gpus_per_pod = scaled_count(row->gpus_per_pod, scaling->gpus);
-    } else if (row->gpus_per_pod != ORR_NONE && row->gpus_per_pod > 0) {
+    } else if ((row->gpus_per_pod != ORR_NONE && row->gpus_per_pod > 0) ||
+               (row->pods > 1 && asks_parts(workload, row))) {
         row->pods = scaled_count(row->pods, scaling->gpus);
         if (row->extra != 0) {
             struct orr_row_extra *extra = &workload->extras[row->extra - 1];
