@@ -512,6 +512,9 @@ struct orr_queue_use oracle_use(const struct oracle *o, uint32_t queue)
         for (uint32_t p = 0; p < job->piece_count; p++) {
             const struct oracle_piece *piece = &job->pieces[p];
             const struct orr_request *request = request_of(o, j, piece->group);
+            if (request->instances > 0) {
+                use.held_mig_mgpu += piece->tasks * oracle_task_mgpu(o, request, piece->node);
+            }
             if (piece->leaving) {
                 use.leaving_mgpu += piece->tasks * oracle_task_mgpu(o, request, piece->node);
                 continue;
