@@ -448,6 +448,13 @@ static bool shares_already(const struct oracle *o, uint32_t node, const struct o
            shared_with_room(o, node, portion_on(type, request)) >= request->devices;
 }
 
+/* Of what the request counts in. */
+static int32_t idle_units(const struct oracle *o, uint32_t node, const struct orr_request *request)
+{
+    const struct orr_room idle = oracle_idle(o, node);
+    return request->instances > 0 ? idle.mig[request->mig_profile] : idle.gpus;
+}
+
 uint32_t oracle_best_fit(const struct oracle *o, const struct orr_request *request, uint32_t tasks)
 {
     uint32_t best = ORR_NONE;
@@ -459,7 +466,7 @@ uint32_t oracle_best_fit(const struct oracle *o, const struct orr_request *reque
         }
     }
     for (uint32_t n = 0; n < nodes; n++) {
-        int32_t idle = oracle_idle(o, n).gpus;
+        int32_t idle = idle_units(o, n, request);
         if (idle < fewest && oracle_fits(o, n, request, tasks)) {
             best = n;
             fewest = idle;
@@ -473,7 +480,7 @@ uint32_t oracle_most_idle(const struct oracle *o, const struct orr_request *requ
     uint32_t best = ORR_NONE;
     int32_t most = -1;
     for (uint32_t n = 0; n < o->world->cluster.node_count; n++) {
-        int32_t idle = oracle_idle(o, n).gpus;
+        int32_t idle = idle_units(o, n, request);
         if (idle > most && oracle_fits(o, n, request, 1)) {
             best = n;
             most = idle;
