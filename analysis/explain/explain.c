@@ -98,6 +98,7 @@ bool orr_explain__job(struct orr_results *in, const char *name, struct explain_j
                                     .min_pods = sqlite3_column_int64(row, 8),
                                     .state = orr_results_text(in, row, 14),
                                     .mig_profile = orr_explain__text(in, row, 15),
+                                    .kinds = orr_explain__text(in, row, 16),
                                     .evictions = sqlite3_column_int64(row, 9),
                                     .submit_ms = orr_explain__time(row, 10),
                                     .start_ms = orr_explain__time(row, 11),
@@ -114,13 +115,16 @@ void orr_explain__say_job(const struct explain_job *job, FILE *out)
 {
     char asked[40];
     const bool kind = strcmp(job->kind_name, "unknown") != 0;
-    (void)fprintf(
-        out, "Job %s of queue %s%s%s%s%s%s asks %s%s%s in %lld pod%s%s", job->name, job->queue_name,
-        job->user[0] != '\0' ? ", user " : "", job->user, kind ? " (" : "",
-        kind ? job->kind_name : "", kind ? ")" : "", orr_explain__gpus(job->gpus, asked),
-        job->mig_profile != NULL ? " of MIG instances " : "",
-        job->mig_profile != NULL ? job->mig_profile : "", (long long)job->pods,
-        ORR_PLURAL(job->pods), job->pods == 1 || job->min_pods < job->pods ? "" : ", all together");
+    (void)fprintf(out, "Job %s of queue %s%s%s%s%s%s asks %s", job->name, job->queue_name,
+                  job->user[0] != '\0' ? ", user " : "", job->user, kind ? " (" : "",
+                  kind ? job->kind_name : "", kind ? ")" : "", orr_explain__gpus(job->gpus, asked));
+    if (job->mig_profile != NULL) {
+        (void)fprintf(out, " of MIG instances %s", job->mig_profile);
+    } else if (job->kinds != NULL) {
+        (void)fprintf(out, " (%s)", job->kinds);
+    }
+    (void)fprintf(out, " in %lld pod%s%s", (long long)job->pods, ORR_PLURAL(job->pods),
+                  job->pods == 1 || job->min_pods < job->pods ? "" : ", all together");
     if (job->min_pods < job->pods) {
         (void)fprintf(out, ", at least %lld at a time", (long long)job->min_pods);
     }
@@ -180,14 +184,15 @@ void orr_explain__say_reason(const struct explain_job *job, const struct explain
         }
     }
     if (!isnan(r->free_gpus)) {
-        (void)fprintf(out, "; free on nodes it may use: %s%s%s",
+        (void)fprintf(out, "; free on nodes it may use%s: %s%s%s",
+                      job->kinds != NULL ? ", of the kind it lacks first" : "",
                       orr_explain__gpus(r->free_gpus, gpus),
                       job->mig_profile != NULL ? " of MIG instances " : "",
                       job->mig_profile != NULL ? job->mig_profile : "");
     }
     if (!isnan(r->hole_gpus)) {
         (void)fprintf(out, ", at most %g %son one node", r->hole_gpus,
-                      job->mig_profile != NULL ? "" : "whole ");
+                      job->mig_profile != NULL || job->kinds != NULL ? "" : "whole ");
     }
     if (r->level != NULL && !isnan(r->domain_gpus)) {
         (void)fprintf(out, ", at most %g in one %s", r->domain_gpus, r->level);

@@ -88,7 +88,16 @@ LIMIT 200;
 -- name: job
 SELECT j.id, j.queue, j.name, q.name, k.name, j.user, j.mgpu / 1000.0, j.pods, j.min_pods, j.evictions,
   w.from_ms, j.start_ms, j.end_ms, r.end_ms, (SELECT v.state FROM v_jobs AS v WHERE v.job = j.name),
-  (SELECT a.mig_profile FROM ask AS a WHERE a.shape = j.shape ORDER BY a.nr LIMIT 1)
+  (SELECT CASE WHEN count(DISTINCT coalesce(a.mig_profile, '')) = 1 THEN max(a.mig_profile) END
+   FROM ask AS a WHERE a.shape = j.shape AND (a.gpus > 0 OR a.instances > 0)),
+  (SELECT CASE WHEN count(*) > 1 THEN group_concat(kind, ' and ') END
+   FROM (
+     SELECT printf('%g', sum(a.pods * iif(a.instances > 0, a.mig_mgpu, a.gpus * coalesce(a.gpu_mgpu, 1000))) / 1000.0)
+       || coalesce(' of MIG instances ' || a.mig_profile, '') AS kind
+     FROM ask AS a
+     WHERE a.shape = j.shape AND (a.gpus > 0 OR a.instances > 0)
+     GROUP BY coalesce(a.mig_profile, '')
+     ORDER BY coalesce(a.mig_profile, '')))
 FROM job AS j
 LEFT JOIN queue AS q ON q.id = j.queue
 LEFT JOIN kind AS k ON k.id = j.kind

@@ -24,12 +24,26 @@ static uint32_t largest_hole(const struct orr_ledger *ledger, uint32_t shard)
     return most;
 }
 
-/* The nodes that the first task group may use; equal groups name the same. */
+/* The first task group of a kind of GPUs of which too few are idle, else the first one. */
+static const struct orr_request *request_lacking(const struct orr_ledger *ledger,
+                                                 const struct orr_shape *shape)
+{
+    const struct orr_gpus idle = orr_shard_idle(orr_ledger_shard_of(ledger, shape));
+    for (uint32_t g = 0; g < shape->group_count; g++) {
+        const uint32_t kind = orr_request_gpu_kind(&shape->groups[g].request);
+        if (shape->gpus.mgpu[kind] > idle.mgpu[kind]) {
+            return &shape->groups[g].request;
+        }
+    }
+    return &shape->groups[0].request;
+}
+
+/* The nodes that this task group may use; equal groups name the same. */
 static void prove_room(const struct orr_ledger *ledger, const struct orr_shape *shape,
                        struct orr_proof *proof)
 {
     const struct orr_cluster *cluster = ledger->world.cluster;
-    const struct orr_request *request = &shape->groups[0].request;
+    const struct orr_request *request = request_lacking(ledger, shape);
     if (request->gpu_model == ORR_NONE && request->selector == 0 && request->toleration == 0 &&
         request->allowed == 0 && request->instances == 0) {
         const struct orr_shard_room *shard = &ledger->shards[request->shard];

@@ -166,7 +166,7 @@ static void auction_kinds(const struct themis *themis, const struct orr_view *vi
         }
         orr_themis_auction(bids, count, room.mgpu[kind] / ORR_MGPU);
         for (uint32_t i = 0; i < count; i++) {
-            won[i] = (won[i] || kind == 0) && bids[i].wins;
+            won[i] = (kind == 0 || won[i]) && bids[i].wins;
         }
     }
 }
