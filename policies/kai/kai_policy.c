@@ -57,6 +57,7 @@ struct kai {
     uint64_t *pipelined; /* per slot: the last cycle that left its job with pipelined tasks */
     struct orr_watcher watcher; /* gets the session's steps, with jobs of the run */
     uint8_t *why_not; /* per shape: enum orr_reason after this cycle; NONE: not asked yet */
+    bool strategies;  /* some nodes state one for MIG */
 };
 
 static void kai_close(void *state)
@@ -98,6 +99,10 @@ static enum orr_status kai_open(const struct orr_host *host, const void *params,
     kai->shape_count = view->shapes->count;
     kai->free_slots = orr_zalloc(kai->shape_count, sizeof *kai->free_slots);
     kai->why_not = orr_zalloc(kai->shape_count, sizeof *kai->why_not);
+    for (uint32_t t = 0; t < view->cluster->type_count; t++) {
+        kai->strategies =
+            kai->strategies || view->cluster->types[t].mig_strategy != ORR_MIG_UNKNOWN;
+    }
     kai->due_ms = ORR_MS_NEVER;
     kai->tasks.session = &kai->session;
     *state = kai;
@@ -361,6 +366,24 @@ static struct orr_gpus asked_of(const struct orr_view *view, uint32_t job)
     return orr_ledger_gpus(view->ledger, job, gang);
 }
 
+/* Do strategies of MIG, which the ledger does not heed, keep its first pod from every node with
+ * room for it? */
+static bool is_kept_out(const struct kai *kai, const struct orr_view *view, uint32_t job)
+{
+    const struct orr_session *session = &kai->session;
+    const uint32_t first = session->jobs[kai->slot_of_job[job]].first_task;
+    const struct orr_ask *ask = orr_task_ask(session, &session->tasks[first]);
+    const struct orr_request *request =
+        &view->shapes->shapes[view->specs[job].shape].groups[0].request;
+    bool any = false, admitted = false;
+    for (uint32_t n = 0; kai->strategies && n < view->cluster->node_count && !admitted; n++) {
+        const bool room = orr_ledger_room_for(view->ledger, n, request) > 0;
+        any = any || room;
+        admitted = room && orr_node_admits_ask(session, ask, n);
+    }
+    return any && !admitted;
+}
+
 static enum orr_reason reason_of(struct kai *kai, const struct orr_view *view, uint32_t job)
 {
     if (kai->pipelined[kai->slot_of_job[job]] == kai->cycle) {
@@ -384,6 +407,9 @@ static enum orr_reason reason_of(struct kai *kai, const struct orr_view *view, u
     const struct orr_gpus idle = orr_shard_idle(orr_view_room(view)), asked = asked_of(view, job);
     if (!orr_gpus_hold(&idle, &asked)) {
         return ORR_REASON_NO_CAPACITY;
+    }
+    if (is_kept_out(kai, view, job)) {
+        return ORR_REASON_CONSTRAINED;
     }
     if (view->specs[job].scales) { /* another job of its shape may ask for all */
         return orr_place_why_not(view->ledger, &view->shapes->shapes[shape],
@@ -428,6 +454,9 @@ static void explain(struct kai *kai, const struct orr_view *view, struct orr_txn
     }
     const uint32_t slot = kai->slot_of_job[job];
     struct orr_proof proof = orr_ledger_prove(view->ledger, job, reason);
+    if (reason == ORR_REASON_CONSTRAINED && is_kept_out(kai, view, job)) {
+        proof.free_mgpu = proof.hole_mgpu = 0;
+    }
     if (reason == ORR_REASON_NON_PREEMPTIBLE_OVER_QUOTA) {
         prove_quota(kai, view, job, &proof);
     }

@@ -22,7 +22,7 @@ ORR_API_BEGIN
     X(PIPELINED, "pipelined", "its GPUs are being freed")                                          \
     X(NEVER, "never", "no empty cluster of these nodes could hold it")                             \
     X(CONSTRAINED, "constrained",                                                                  \
-      "enough GPUs are free, but not on nodes that its selector and taints allow")                 \
+      "enough GPUs are free, but not on nodes that its selector, taints and MIG strategies allow") \
     X(TOPOLOGY, "topology",                                                                        \
       "enough GPUs are free, but not together in one domain of the level it requires")             \
     X(DEPENDENCY, "dependency", "it waits for the end of other jobs")                              \
