@@ -24,14 +24,33 @@ static uint32_t largest_hole(const struct orr_ledger *ledger, uint32_t shard)
     return most;
 }
 
-/* The first task group of a kind of GPUs of which too few are idle, else the first one. */
+/* Do all tasks of a group fit where nodes have room, if others leave it to them? */
+static bool fits_alone(const struct orr_ledger *ledger, const struct orr_task_group *group)
+{
+    uint64_t fit = 0;
+    for (uint32_t n = 0; n < ledger->world.cluster->node_count && fit < group->count; n++) {
+        fit += orr_ledger_room_for(ledger, n, &group->request);
+    }
+    return fit >= group->count;
+}
+
+/* The first task group of a kind of GPUs of which too few are idle; else, of a gang of several
+ * kinds, the first whose tasks do not fit; else the first one. */
 static const struct orr_request *request_lacking(const struct orr_ledger *ledger,
                                                  const struct orr_shape *shape)
 {
     const struct orr_gpus idle = orr_shard_idle(orr_ledger_shard_of(ledger, shape));
+    const uint32_t first_kind = orr_request_gpu_kind(&shape->groups[0].request);
+    bool several = false;
     for (uint32_t g = 0; g < shape->group_count; g++) {
         const uint32_t kind = orr_request_gpu_kind(&shape->groups[g].request);
+        several = several || kind != first_kind;
         if (shape->gpus.mgpu[kind] > idle.mgpu[kind]) {
+            return &shape->groups[g].request;
+        }
+    }
+    for (uint32_t g = 0; several && g < shape->group_count; g++) {
+        if (!fits_alone(ledger, &shape->groups[g])) {
             return &shape->groups[g].request;
         }
     }
