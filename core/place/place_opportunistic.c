@@ -268,14 +268,12 @@ struct lack {
 
 static struct lack lack_of(const struct orr_room *room, const struct orr_request *request)
 {
-    return (struct lack){
-        .cpu = request->cpu_milli > 0 &&
-               room->cpu_milli<request->cpu_milli, .memory = request->mem_bytes> 0 &&
-               room->mem_bytes < request->mem_bytes,
-        .pods = room->pods < 1,
-        .devices = request->gpu_ask == ORR_GPU_WHOLE &&
-                   room->gpus<(int32_t)request->devices, .instances = request->instances> 0 &&
-                   room->mig[request->mig_profile] < request->instances};
+    struct lack lack = {.pods = room->pods < 1};
+    lack.cpu = request->cpu_milli > 0 && room->cpu_milli < request->cpu_milli;
+    lack.memory = request->mem_bytes > 0 && room->mem_bytes < request->mem_bytes;
+    lack.devices = request->gpu_ask == ORR_GPU_WHOLE && room->gpus < (int32_t)request->devices;
+    lack.instances = request->instances > 0 && room->mig[request->mig_profile] < request->instances;
+    return lack;
 }
 
 /* Does the job hold some of it on the node? */

@@ -209,15 +209,15 @@ static orr_ms earliest_of(const struct course *course, orr_ms from, int64_t mgpu
     return ORR_MS_NEVER;
 }
 
-/* The same for all kinds that are asked: each may put it off until none does. */
+/* The same for all kinds that are asked: in turns, until none of them puts it off. */
 static orr_ms earliest(const struct conservative *c, orr_ms now, const struct orr_gpus *gpus,
                        orr_ms lasts)
 {
     orr_ms at = now;
-    for (uint32_t k = 0; k < c->kinds && at < ORR_MS_NEVER; k++) {
+    for (uint32_t k = 0, agree = 0; agree < c->kinds && at < ORR_MS_NEVER; k = (k + 1) % c->kinds) {
         const orr_ms of_kind =
             gpus->mgpu[k] > 0 ? earliest_of(&c->courses[k], at, gpus->mgpu[k], lasts) : at;
-        k = of_kind > at && k > 0 ? UINT32_MAX : k; /* once more from the first */
+        agree = of_kind > at ? 1 : agree + 1;
         at = of_kind;
     }
     return at;

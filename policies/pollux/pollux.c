@@ -374,7 +374,8 @@ static enum orr_reason place_by_choice(const struct pollux *pollux, const struct
     group.count = pods;
     shape.groups = &group;
     shape.gpus_mgpu = shape.gpus_mgpu / shape.tasks * pods;
-    shape.gpus = (struct orr_gpus){.mgpu = {shape.gpus_mgpu}}; /* those of instances do not share */
+    shape.gpus = (struct orr_gpus){0};
+    shape.gpus.mgpu[orr_request_gpu_kind(&group.request)] = shape.gpus_mgpu;
     shape.tasks = shape.min_tasks = pods;
     return orr_place_all_as(pollux->placer, txn, view->ledger, job, &shape);
 }
