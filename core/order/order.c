@@ -362,6 +362,14 @@ static int by_queue(const struct orr_session *session, uint32_t a, uint32_t b)
     return (share_a->name_rank > share_b->name_rank) - (share_a->name_rank < share_b->name_rank);
 }
 
+int orr_order_compare_built(const struct orr_session *session, const struct orr_order_entry *a,
+                            const struct orr_order_entry *b)
+{
+    const int sign =
+        by_queue(session, session->jobs[a->view.job].queue, session->jobs[b->view.job].queue);
+    return sign != 0 ? sign : orr_order_compare_jobs(session, a, b);
+}
+
 /* The canonical order of building: queues by age and name, in each the best job first. */
 static int by_build_order(const void *a, const void *b, void *context)
 {
@@ -499,13 +507,6 @@ void orr_order_build_over(struct orr_order *order, const struct orr_order_entry 
         i = to;
         k = last;
     }
-}
-
-const struct orr_order_entry *orr_order_last_read(const struct orr_order *order, uint32_t queue)
-{
-    const uint32_t leaf = order->node_of_queue[queue];
-    const bool ahead = leaf != ORR_NONE && order->nodes[leaf].head.lane != ORR_NONE;
-    return ahead ? &order->nodes[leaf].head.entry : NULL;
 }
 
 void orr_order_build(struct orr_order *order, const struct orr_jobview *views, uint32_t count)

@@ -98,7 +98,7 @@ static void fingerprint_runs(const struct orr_victim_search *search)
         uint64_t *fingerprint = &aggregate->runs[r].fingerprint;
         *fingerprint = fingerprint_demand(&contender->demand);
         orr_fingerprint_word(fingerprint,
-                             orr_victim_index_generation_of(search->session, leaf->queue));
+                             orr_victim_index_fingerprint_of(search->session, leaf->queue));
         orr_fingerprint_word(fingerprint, (uint64_t)leaf->queue << 2 |
                                               (uint64_t)leaf->served_first << 1 |
                                               (contender == f->contenders));

@@ -458,7 +458,6 @@ static enum orr_outcome serve_tree(struct orr_victim_search *search,
     orr_order_build_over(order, search->waiting, search->waiting_count, orr_apart__unlisted(s),
                          served, left);
     const enum orr_outcome outcome = serve(search, potential, order, left, &charged);
-    orr_reach__note(session, order);
     if (charged) {
         orr_apart__charge(session, s, session->jobs[search->job].queue, &search->demand, -1);
     }

@@ -9,11 +9,10 @@
  * everybody concerned.
  *
  * In any other world it is all that a simulation can read: what nodes hold and have free, shared
- * devices one by one; of every queue how it stands, its active tasks and their nodes, who waits in
- * it, as far as any order has looked (reach.c); tasks of the preemptor, of jobs that are active in
- * part and of those that changed since the backlog was brought up to date; candidates, where time
- * alone may make or protect one. Rules, names, ages, asks, filters and the topology are the
- * session's and do not change.
+ * devices one by one; of every queue how it stands, its active tasks and their nodes; tasks of the
+ * preemptor and of jobs that are active in part; candidates, where time alone may make or protect
+ * one; who waits, as far as it counts (waiting_fingerprint.c), which is looked at where all else is
+ * the same. Rules, names, ages, asks, filters and the topology are the session's and do not change.
  */
 #include "flat_int.h"
 
@@ -28,7 +27,7 @@ void orr_victim__fingerprint_job(uint64_t *fingerprint, const struct orr_session
     }
 }
 
-static void hash_totals(uint64_t *hash, const struct orr_session *session)
+void orr_victim__hash_totals(uint64_t *hash, const struct orr_session *session)
 {
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
         orr_fingerprint_number(hash, session->total[kind]);
@@ -89,7 +88,7 @@ static void hash_flat_queue(uint64_t *hash, const struct orr_victim_search *sear
     }
     orr_fingerprint_word(hash, in->fingerprint + queue);
     orr_fingerprint_word(hash, in->waiting);
-    orr_fingerprint_word(hash, orr_victim_index_generation_of(session, queue));
+    orr_fingerprint_word(hash, orr_victim_index_fingerprint_of(session, queue));
 }
 
 /* Those that are not protected now. */
@@ -112,8 +111,8 @@ static uint64_t hash_flat_world(const struct orr_victim_search *search)
     uint64_t hash = (uint64_t)search->action;
     orr_victim__fingerprint_job(&hash, session, search->job);
     orr_fingerprint_word(&hash, session->victim_index->nodes_fingerprint);
-    hash_totals(&hash, session);
-    orr_fingerprint_word(&hash, orr_victim_index_generation_of(session, own));
+    orr_victim__hash_totals(&hash, session);
+    orr_fingerprint_word(&hash, orr_victim_index_fingerprint_of(session, own));
     hash_waiting_before(
         &hash, search, own,
         orr_flat__contender_key(search->refuter.flat, search->refuter.flat->contenders));
@@ -137,7 +136,7 @@ static uint64_t hash_flat_world(const struct orr_victim_search *search)
 static void hash_queue(uint64_t *hash, const struct orr_session *session, uint32_t queue)
 {
     const struct orr_squeue *of = &session->queues[queue];
-    orr_fingerprint_word(hash, orr_victim_index_generation_of(session, queue));
+    orr_fingerprint_word(hash, orr_victim_index_fingerprint_of(session, queue));
     orr_fingerprint_word(hash, of->fingerprint);
     for (uint32_t i = 0; i < of->active_count; i++) {
         if (session->jobs[of->active[i]].active != session->jobs[of->active[i]].task_count) {
@@ -158,12 +157,9 @@ static uint64_t hash_any_world(const struct orr_victim_search *search)
     uint64_t hash = (uint64_t)search->action;
     orr_victim__fingerprint_job(&hash, session, search->job);
     orr_fingerprint_word(&hash, all->content_fingerprint);
-    hash_totals(&hash, session);
+    orr_victim__hash_totals(&hash, session);
     for (uint32_t q = 0; q < session->queue_count; q++) {
         hash_queue(&hash, session, q);
-    }
-    for (uint32_t i = 0; i < session->changed_count; i++) { /* since the backlog was */
-        orr_victim__fingerprint_job(&hash, session, session->changed_jobs[i]);
     }
     for (uint32_t c = 0; orr_victim_index_timed(session) && c < search->candidate_count; c++) {
         orr_fingerprint_word(&hash, session->jobs[search->candidates[c].job].serial);
@@ -171,16 +167,10 @@ static uint64_t hash_any_world(const struct orr_victim_search *search)
     return hash == 0 ? 1 : hash;
 }
 
-/* The key of a failure: outside flat worlds with the waiting jobs that were read. */
-static uint64_t failure_key(const struct orr_victim_search *search)
+/* Of those that the world's fingerprint has not. */
+static uint64_t print_waiting(struct orr_victim_search *search)
 {
-    const struct orr_session *session = search->session;
-    uint64_t hash = search->refuter.world;
-    for (uint32_t q = 0; search->refuter.flat == NULL && hash != 0 && q < session->queue_count;
-         q++) {
-        orr_reach__fingerprint(&hash, session, q);
-    }
-    return hash;
+    return search->refuter.flat != NULL ? 0 : orr_victim__waiting_fingerprint(search);
 }
 
 bool orr_victim__failed_before(struct orr_victim_search *search)
@@ -189,7 +179,8 @@ bool orr_victim__failed_before(struct orr_victim_search *search)
         &search->session->jobs[search->job].failed[search->action];
     search->refuter.world =
         search->refuter.flat != NULL ? hash_flat_world(search) : hash_any_world(search);
-    if (search->refuter.world == 0 || failed->world != failure_key(search)) {
+    if (search->refuter.world == 0 || failed->world != search->refuter.world ||
+        failed->waiting != print_waiting(search)) {
         return false;
     }
     orr_victim__raise_outcome(search, (enum orr_outcome)failed->outcome);
@@ -201,7 +192,8 @@ void orr_victim__note_failure(struct orr_victim_search *search)
     struct orr_sjob *job = &search->session->jobs[search->job];
     if (search->refuter.world != 0 &&
         (search->refuter.flat == NULL || !search->refuter.simulated)) {
-        job->failed[search->action] =
-            (struct orr_failed_search){.world = failure_key(search), .outcome = search->outcome};
+        job->failed[search->action] = (struct orr_failed_search){.world = search->refuter.world,
+                                                                 .waiting = print_waiting(search),
+                                                                 .outcome = search->outcome};
     }
 }

@@ -156,22 +156,8 @@ struct orr_flat {
 
 /* --- victim_index.c --- */
 
-struct orr_queue_state { /* of a queue: shares, and what it holds */
-    int64_t priority, held[ORR_SHARE_KINDS], nonpreemptible[ORR_SHARE_KINDS];
-    double deserved[ORR_SHARE_KINDS], fair_share[ORR_SHARE_KINDS], limit[ORR_SHARE_KINDS];
-    double allocated[ORR_SHARE_KINDS];
-};
-
-struct orr_reach { /* reach.c: of who waits in a queue, those that dry runs have looked at */
-    bool any, all;
-    int32_t priority; /* the last of them */
-    int elastic_state;
-    int64_t created_s;
-    uint64_t generation; /* of all: of the queue's lanes then */
-};
-struct orr_queue_index { /* a queue */
-    struct orr_queue_state queue_state;
-    uint64_t generation;          /* of how it stands, */
+struct orr_queue_index {          /* a queue */
+    uint64_t standing;            /* fingerprint of how it stands, */
     uint64_t stood_at_generation; /* at this of the session's queue_generation; 0: never asked */
     uint64_t fingerprint;         /* when it was this one, */
     uint64_t task_generation;     /* and the session's task_generation that: */
@@ -179,13 +165,11 @@ struct orr_queue_index { /* a queue */
     uint32_t capacity;
     uint64_t waiting;    /* fingerprint of who waits before the last of them; */
     uint64_t waiting_at; /* of the generation of its lanes; 0: not known */
-    struct orr_reach reach;
 };
 
 struct orr_victim_index {
     struct orr_queue_index *queues;
     uint32_t queue_count, node_count;
-    uint64_t generations;     /* given so far */
     bool min_runtime;         /* some queue has one of its own */
     struct orr_sketch sketch; /* dry_run.c */
     /* nodes */
@@ -221,6 +205,7 @@ struct orr_victim_index {
      */
     uint8_t *refuted_asks;
     uint32_t refuted_ask_count;
+    uint64_t *seen;       /* seen_before.c; NULL until asked */
     uint64_t *aggregates; /* fingerprints of some that were made; the last bit says what came out */
     struct orr_order order; /* lent to one after another */
     struct orr_arena arena; /* lent to one search after another */
@@ -228,8 +213,8 @@ struct orr_victim_index {
 
 /* The session's, nodes and fingerprints brought up to date; made when first asked for. */
 struct orr_victim_index *orr_victim_index_now(struct orr_session *session);
-/* A number that is the same as long as the queue stands as it did. */
-uint64_t orr_victim_index_generation_of(const struct orr_session *session, uint32_t queue);
+/* A fingerprint of how the queue stands: its shares, and what it holds. */
+uint64_t orr_victim_index_fingerprint_of(const struct orr_session *session, uint32_t queue);
 /* The queue's preemptible active jobs. */
 struct orr_queue_index *orr_victim_index_in(struct orr_session *session, uint32_t queue);
 /* Where a aggregate of this fingerprint is kept, if any is; another one may be there. */

@@ -21,6 +21,9 @@ uint32_t orr_prune__only_pod_set(const struct orr_session *session, const struct
 bool orr_victim__failed_before(struct orr_victim_search *search);
 void orr_victim__note_failure(struct orr_victim_search *search);
 
+/* failure_memo.c: takes what the cluster has in all into a fingerprint. */
+void orr_victim__hash_totals(uint64_t *hash, const struct orr_session *session);
+
 /* gang.c: the candidates are listed, and the preemptor's tasks ask as many GPUs. */
 bool orr_victim__knows_gang(const struct orr_victim_search *search);
 /* Of such a search, how the probe of all tasks would end, once one task can be had; SOLVED: it may.
@@ -68,13 +71,9 @@ void orr_victim__start_count(struct orr_victim_search *search);
 bool orr_victim__state_leaves_too_little(struct orr_victim_search *search);
 bool orr_victim__leaves_too_little(struct orr_victim_search *search);
 
-/* reach.c, outside flat worlds: an order over lists was popped; a queue's jobs were looked at up to
- * one, NULL: all. */
-void orr_reach__note(const struct orr_session *session, const struct orr_order *order);
-void orr_reach__note_entry(const struct orr_session *session, uint32_t queue,
-                           const struct orr_order_entry *last);
-/* Of those who wait in the queue, as far as they were ever looked at. */
-void orr_reach__fingerprint(uint64_t *sum, const struct orr_session *session, uint32_t queue);
+/* waiting_fingerprint.c, outside flat worlds: a fingerprint of who waits, as far as it counts for
+ * what a search pops; made once a search, before anything is evicted. */
+uint64_t orr_victim__waiting_fingerprint(struct orr_victim_search *search);
 
 /* dry_run.c, reclaim: what its victims, which were taken apart, lose whatever happens is refused.
  */

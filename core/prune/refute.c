@@ -2,6 +2,7 @@
 /* Which pruner is asked when: the search, a state, a window of nodes, a scenario. */
 #include "apart.h"
 #include "flat_int.h"
+#include "seen_before.h"
 
 /* The pruner is on and refutes what it is asked. `argument` is looked at only then. */
 #define REFUTES(search, pruner, argument)                                                          \
@@ -156,6 +157,7 @@ void orr_refute__start_probe(struct orr_victim_search *search)
     }
     orr_victim__start_count(search);
     orr_victim__start_losses(search);
+    orr_seen__start_probe(search);
     search->refuter.places_enough = search->refuter.domains_enough = false;
 }
 
@@ -284,12 +286,22 @@ bool orr_refute__window(struct orr_victim_search *search, uint32_t from, uint32_
 
 /* --- scenarios --- */
 
-/* Known to fail, but not how far it would get, which no longer counts. */
-static bool loses_too_much(struct orr_victim_search *search, const struct orr_victims *potential)
+/* Once a scenario was rejected, it no longer counts how far one that fails would get. */
+static bool may_be_rejected_at_once(const struct orr_victim_search *search)
 {
     return search->action == ORR_ACTION_RECLAIM && search->session->rules.proportion &&
-           search->session->v017 == NULL && search->outcome >= ORR_OUTCOME_REJECTED &&
-           REFUTES(search, ORR_PRUNER_DRY_RUN, orr_victim__loses_too_much(search, potential));
+           search->session->v017 == NULL && search->outcome >= ORR_OUTCOME_REJECTED;
+}
+
+/* What was found out holds for later searches too. */
+static enum orr_outcome note(struct orr_victim_search *search, enum orr_pruner pruner,
+                             enum orr_outcome outcome)
+{
+    const bool refuted = outcome != ORR_OUTCOME_SOLVED;
+    if (refuted) {
+        orr_seen__note(search, outcome);
+    }
+    return orr_prune__refutes(search, pruner, refuted) ? outcome : ORR_OUTCOME_SOLVED;
 }
 
 static enum orr_outcome ask_apart(struct orr_victim_search *search,
@@ -299,23 +311,36 @@ static enum orr_outcome ask_apart(struct orr_victim_search *search,
     if (!orr_apart__take(search, potential)) {
         return outcome;
     }
-    if (REFUTES(search, ORR_PRUNER_SERVED_FIRST, orr_victim__leaves_too_little(search))) {
-        outcome = ORR_OUTCOME_NOT_PLACED;
-    } else if (loses_too_much(search, potential)) {
-        outcome = ORR_OUTCOME_REJECTED;
-    } else if (orr_prune__is_on(search, ORR_PRUNER_DRY_RUN)) {
-        const enum orr_outcome would = orr_victim__run_dry(search, potential);
-        const bool fails = would != ORR_OUTCOME_SOLVED;
-        outcome = orr_prune__refutes(search, ORR_PRUNER_DRY_RUN, fails) ? would : outcome;
+    if (orr_prune__is_on(search, ORR_PRUNER_SERVED_FIRST)) {
+        outcome = note(search, ORR_PRUNER_SERVED_FIRST,
+                       orr_victim__leaves_too_little(search) ? ORR_OUTCOME_NOT_PLACED
+                                                             : ORR_OUTCOME_SOLVED);
     }
-    return outcome;
+    if (outcome != ORR_OUTCOME_SOLVED || !orr_prune__is_on(search, ORR_PRUNER_DRY_RUN)) {
+        return outcome;
+    }
+    if (may_be_rejected_at_once(search) &&
+        orr_prune__refutes(search, ORR_PRUNER_DRY_RUN,
+                           orr_victim__loses_too_much(search, potential))) {
+        orr_seen__note_loses_too_much(search);
+        return ORR_OUTCOME_REJECTED;
+    }
+    return note(search, ORR_PRUNER_DRY_RUN, orr_victim__run_dry(search, potential));
 }
 
 static bool is_refuted_in_tree(struct orr_victim_search *search,
                                const struct orr_victims *potential)
 {
-    const enum orr_outcome outcome = ask_apart(search, potential);
-    orr_apart__forget(search);
+    enum orr_outcome outcome = ORR_OUTCOME_SOLVED;
+    if (orr_prune__is_on(search, ORR_PRUNER_SEEN_BEFORE)) {
+        const enum orr_outcome seen = orr_seen__outcome(search, potential);
+        const bool refuted = seen != ORR_OUTCOME_SOLVED;
+        outcome = orr_prune__refutes(search, ORR_PRUNER_SEEN_BEFORE, refuted) ? seen : outcome;
+    }
+    if (outcome == ORR_OUTCOME_SOLVED) {
+        outcome = ask_apart(search, potential);
+        orr_apart__forget(search);
+    }
     if (outcome != ORR_OUTCOME_SOLVED) {
         orr_victim__raise_outcome(search, outcome);
     }
@@ -341,13 +366,6 @@ bool orr_refute__scenario(struct orr_victim_search *search, const struct orr_vic
 void orr_refute__simulated(struct orr_victim_search *search)
 {
     search->refuter.simulated = true;
-}
-
-void orr_refute__popped(const struct orr_victim_search *search, const struct orr_order *order)
-{
-    if (search->refuter.world != 0 && search->refuter.flat == NULL) {
-        orr_reach__note(search->session, order);
-    }
 }
 
 void orr_refute__scenario_solved(const struct orr_victim_search *search)

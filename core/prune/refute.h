@@ -13,7 +13,6 @@
 
 struct orr_victim_search;
 struct orr_victims;
-struct orr_order;
 
 enum orr_refute_level { /* what was refuted and is tried all the same while pruners are verified */
                         ORR_REFUTE_SEARCH,
@@ -26,6 +25,7 @@ enum orr_refute_level { /* what was refuted and is tried all the same while prun
 struct orr_flat;
 struct orr_apart;
 struct orr_given_back;
+struct orr_seen;
 struct orr_places;
 struct orr_domains;
 struct orr_losses;
@@ -46,8 +46,10 @@ struct orr_refuter {      /* of a search; private to prune/ */
     bool places_enough, domains_enough; /* all of a state moved leave enough, so more will, too */
     struct orr_apart *apart;            /* apart.h; NULL: nothing is known of such a world */
     struct orr_given_back *given;       /* served_first.c; NULL until asked */
-    uint64_t world;                     /* fingerprint of all that the search reads; 0: not known:
-                                         * in trees without who waits */
+    struct orr_seen *seen;              /* seen_before.c; NULL until asked */
+    uint64_t world;     /* fingerprint of all that the search reads; 0: not known: in trees */
+    bool waiting_known; /* without who waits, which has one of its own: */
+    uint64_t waiting_fingerprint; /* waiting_fingerprint.c */
     enum orr_refute_level level;
     uint32_t doubts[ORR_REFUTE_LEVELS]; /* a bit for each pruner that refuted it */
 };
@@ -70,7 +72,6 @@ bool orr_refute__scenario(struct orr_victim_search *search, const struct orr_vic
 /* What happened: a scenario is simulated, one succeeded, the search ended so. Ends the program if a
  * pruner had refuted what succeeded. */
 void orr_refute__simulated(struct orr_victim_search *search);
-void orr_refute__popped(const struct orr_victim_search *search, const struct orr_order *order);
 void orr_refute__scenario_solved(const struct orr_victim_search *search);
 void orr_refute__search_ended(struct orr_victim_search *search, enum orr_search_result result);
 

@@ -121,7 +121,6 @@ static void find_heads(struct orr_victim_search *search, uint32_t queue, struct 
 {
     const struct orr_session *session = search->session;
     struct orr_order_entry last = {.view = {.job = ORR_NONE}};
-    const struct orr_order_entry *behind = NULL;
     heads->known = true;
     for (uint32_t c = 0; c < search->candidate_count; c++) {
         const uint32_t job = search->candidates[c].job;
@@ -140,15 +139,10 @@ static void find_heads(struct orr_victim_search *search, uint32_t queue, struct 
     }
     for (uint32_t i = 0; last.view.job != ORR_NONE && i < search->waiting_count; i++) {
         const struct orr_order_entry *waiting = &search->waiting[i];
-        const bool here = session->jobs[waiting->view.job].queue == queue && behind == NULL;
-        const bool before = here && orr_order_compare_jobs(session, waiting, &last) < 0;
-        behind = here && !before ? waiting : behind;
-        if (before) {
+        if (session->jobs[waiting->view.job].queue == queue &&
+            orr_order_compare_jobs(session, waiting, &last) < 0) {
             raise(&heads->waiting, &waiting->demand);
         }
-    }
-    if (last.view.job != ORR_NONE) {
-        orr_reach__note_entry(session, queue, behind);
     }
 }
 
@@ -204,7 +198,6 @@ static bool find_latest(struct orr_victim_search *search, struct orr_queue_rank 
 {
     const struct orr_session *session = search->session;
     const uint32_t queue = session->jobs[search->job].queue;
-    const struct orr_order_entry *behind = NULL;
     struct orr_order_entry own;
     if (orr_order_prepare(orr_victim_index_order(search->session), &search->view, 1, &own) == 0) {
         return false;
@@ -213,15 +206,11 @@ static bool find_latest(struct orr_victim_search *search, struct orr_queue_rank 
         orr_queue_rank_of(session, &(struct orr_queue_claim){.queue = queue, .job = &own.demand});
     for (uint32_t i = 0; i < search->waiting_count; i++) {
         const struct orr_order_entry *waiting = &search->waiting[i];
-        if (behind != NULL || session->jobs[waiting->view.job].queue != queue) {
-            continue;
-        }
-        behind = orr_order_compare_jobs(session, waiting, &own) > 0 ? waiting : NULL;
-        if (behind == NULL) {
+        if (session->jobs[waiting->view.job].queue == queue &&
+            orr_order_compare_jobs(session, waiting, &own) <= 0) {
             take_worse(session, queue, &waiting->demand, latest);
         }
     }
-    orr_reach__note_entry(session, queue, behind);
     return true;
 }
 

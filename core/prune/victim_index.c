@@ -13,8 +13,6 @@ void orr_victim_forget(struct orr_session *session)
     if (all == NULL) {
         return;
     }
-    session->last_generation =
-        all->generations > session->last_generation ? all->generations : session->last_generation;
     for (uint32_t q = 0; q < all->queue_count; q++) {
         orr_free(all->queues[q].row.contenders);
     }
@@ -32,6 +30,7 @@ void orr_victim_forget(struct orr_session *session)
     orr_free(all->gained_at);
     orr_free(all->oldest.contenders);
     orr_free(all->aggregates);
+    orr_free(all->seen);
     if (all->order.session != NULL) {
         orr_order_release(&all->order);
     }
@@ -104,7 +103,6 @@ static struct orr_victim_index *open_index(struct orr_session *session)
         all->uncounted_nodes += is_uncounted(&session->nodes[n]);
     }
     list_device_sizes(all, session);
-    all->generations = session->last_generation;
     all->min_runtime = any_min_runtime(session);
     orr_arena_init(&all->arena);
     return all;
@@ -293,30 +291,26 @@ static void look_at_nodes(struct orr_victim_index *all, const struct orr_session
 
 /* --- how a queue stands --- */
 
-uint64_t orr_victim_index_generation_of(const struct orr_session *session, uint32_t queue)
+uint64_t orr_victim_index_fingerprint_of(const struct orr_session *session, uint32_t queue)
 {
     struct orr_victim_index *all = session->victim_index;
     struct orr_queue_index *at = &all->queues[queue];
     const struct orr_share_queue *share = &session->shares[queue];
     if (at->stood_at_generation == session->queue_generation) {
-        return at->generation;
+        return at->standing;
     }
-    struct orr_queue_state now;
-    now.priority = share->priority;
+    uint64_t print = (uint64_t)share->priority;
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        now.held[kind] = session->queues[queue].allocated[kind];
-        now.nonpreemptible[kind] = session->queues[queue].nonpreemptible[kind];
-        now.deserved[kind] = share->resource[kind].deserved;
-        now.fair_share[kind] = share->resource[kind].fair_share;
-        now.limit[kind] = share->resource[kind].limit;
-        now.allocated[kind] = share->resource[kind].allocated;
-    }
-    if (at->stood_at_generation == 0 || memcmp(&now, &at->queue_state, sizeof now) != 0) {
-        at->queue_state = now;
-        at->generation = ++all->generations;
+        orr_fingerprint_word(&print, (uint64_t)session->queues[queue].allocated[kind]);
+        orr_fingerprint_word(&print, (uint64_t)session->queues[queue].nonpreemptible[kind]);
+        orr_fingerprint_number(&print, share->resource[kind].deserved);
+        orr_fingerprint_number(&print, share->resource[kind].fair_share);
+        orr_fingerprint_number(&print, share->resource[kind].limit);
+        orr_fingerprint_number(&print, share->resource[kind].allocated);
     }
     at->stood_at_generation = session->queue_generation;
-    return at->generation;
+    at->standing = print;
+    return print;
 }
 
 /* --- who may lose something --- */

@@ -91,7 +91,6 @@ static bool replay(struct orr_victim_search *search, const struct orr_victims *p
         }
         placed = placed || is_preemptor;
     }
-    orr_refute__popped(search, &order);
     orr_order_release(&order);
     orr_free(entries);
     orr_free(is_victim);

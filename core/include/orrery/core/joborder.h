@@ -67,9 +67,6 @@ void orr_order_build(struct orr_order *order, const struct orr_jobview *views, u
 void orr_order_build_over(struct orr_order *order, const struct orr_order_entry *list,
                           uint32_t list_count, const bool *unlisted,
                           const struct orr_order_entry *added, uint32_t added_count);
-/* Of such an order: the last of the queue's listed jobs that it has looked at, NULL: all of them.
- */
-const struct orr_order_entry *orr_order_last_read(const struct orr_order *order, uint32_t queue);
 /* Entries in the canonical order of building; returns their number, at most count. */
 uint32_t orr_order_prepare(const struct orr_order *order, const struct orr_jobview *views,
                            uint32_t count, struct orr_order_entry *entries);
@@ -77,7 +74,9 @@ uint32_t orr_order_prepare(const struct orr_order *order, const struct orr_jobvi
  * asked again. Costs what changed since it was asked last, and a pass over the list. */
 const struct orr_order_entry *orr_order_waiting(struct orr_session *session, uint32_t but,
                                                 uint32_t *count);
-/* Brings entries into that order. */
+/* Brings entries into that order. Negative: `a` goes before `b` in it. */
+int orr_order_compare_built(const struct orr_session *session, const struct orr_order_entry *a,
+                            const struct orr_order_entry *b);
 void orr_order_sort(const struct orr_order *order, struct orr_order_entry *entries, uint32_t count);
 
 /* The order of all that waits in the session's backlog, in memory that the backlog keeps: one at a

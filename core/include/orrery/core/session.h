@@ -118,6 +118,7 @@ struct orr_sset { /* of a job's tree; the root is the job's first */
 
 struct orr_failed_search { /* a search for victims, as long as it would fail again */
     uint64_t world;        /* hash of all that it looked at; 0: none is remembered */
+    uint64_t waiting;      /* outside flat worlds: of who waited, apart from the others */
     uint8_t outcome;       /* enum orr_outcome */
 };
 

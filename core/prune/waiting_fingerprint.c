@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A fingerprint of who waits: as much of it as an order of victims and the preemptor depends on.
+ *
+ * Claim: what comes of popping the jobs that wait, some candidates and the preemptor is the same
+ * where this number, the candidates that are popped and how queues stand are the same. Proof: a job
+ * that merely waits changes nothing when it is popped. Its queue is popped when the demand of its
+ * first job makes it the best among its siblings, on each level. Let u be popped from a queue, and
+ * let w, which asks no more of anything, be the next job of that queue. Nothing was given to
+ * anybody since, and a rank never gets worse with a smaller demand, so that all that were best stay
+ * so, and w is popped next: it may as well be absent. So of jobs in a row, those that ask no more
+ * than the last one that is not left out are left out.
+ *
+ * Where in a queue a row ends is told by the candidate behind it. A candidate whose gang is all of
+ * it has one place in the order of jobs; others have one for each state of their gang, as they may
+ * lose more or less, and so has the preemptor, as it is tried with more or fewer tasks. A job that
+ * waits in part is not in the list where it is a victim: nobody is left out behind it.
+ */
+#include "flat_int.h"
+
+static bool has_one_place(const struct orr_session *session, uint32_t index)
+{
+    const struct orr_sjob *job = &session->jobs[index];
+    return job->set_count == 2 && session->sets[job->first_set + 1].is_pods &&
+           session->sets[job->first_set + 1].min == (int32_t)job->task_count;
+}
+
+/* The places of the preemptor and of the candidates, in the order of building. */
+static struct orr_order_entry *list_marks(struct orr_victim_search *search, uint32_t *count)
+{
+    const struct orr_session *session = search->session;
+    struct orr_order_entry *marks =
+        orr_arena_take(&search->memory, 3 * ((size_t)search->candidate_count + 1), sizeof *marks);
+    *count = 0;
+    for (uint32_t c = 0; c <= search->candidate_count; c++) {
+        const bool own = c == search->candidate_count;
+        const uint32_t job = own ? search->job : search->candidates[c].job;
+        const int last = !own && has_one_place(session, job) ? -1 : 1;
+        for (int state = -1; state <= last; state++) {
+            marks[(*count)++] =
+                (struct orr_order_entry){.view = orr_jobview_whole(job), .elastic_state = state};
+        }
+    }
+    orr_order_sort(orr_victim_index_order(search->session), marks, *count);
+    return marks;
+}
+
+static void hash_demand(uint64_t *print, const struct orr_demand *demand)
+{
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+        orr_fingerprint_word(print, (uint64_t)demand->v[kind]);
+    }
+    orr_fingerprint_number(print, demand->gpus_by_memory);
+}
+
+struct row { /* of jobs that wait, without a mark between them */
+    uint32_t queue;
+    bool unmarked;                 /* something was hashed, and the mark behind it is to follow */
+    const struct orr_demand *last; /* of those not left out; NULL: nobody may be left out yet */
+};
+
+static void hash_mark(uint64_t *print, const struct orr_victim_search *search, struct row *row,
+                      const struct orr_order_entry *mark)
+{
+    const bool own = mark->view.job == search->job;
+    if (own) {
+        orr_fingerprint_word(print, (uint64_t)(mark->elastic_state + 2));
+    } else if (row->unmarked) {
+        orr_fingerprint_word(print, search->session->jobs[mark->view.job].serial << 2 |
+                                        (uint64_t)(mark->elastic_state + 1));
+    }
+    row->unmarked = own;
+    row->last = NULL;
+}
+
+static void hash_waiting(uint64_t *print, const struct orr_session *session, struct row *row,
+                         const struct orr_order_entry *waiting)
+{
+    const struct orr_sjob *job = &session->jobs[waiting->view.job];
+    const bool in_part = job->active > 0;
+    if (!in_part && row->last != NULL && orr_demand_at_most(&waiting->demand, row->last)) {
+        return;
+    }
+    if (in_part) {
+        orr_fingerprint_word(print, job->serial);
+    }
+    hash_demand(print, &waiting->demand);
+    row->last = in_part ? NULL : &waiting->demand;
+    row->unmarked = true;
+}
+
+uint64_t orr_victim__waiting_fingerprint(struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    if (search->refuter.waiting_known) {
+        return search->refuter.waiting_fingerprint;
+    }
+    uint32_t mark_count;
+    orr_victim__list_waiting(search);
+    const struct orr_order_entry *marks = list_marks(search, &mark_count);
+    struct row row = {.queue = ORR_NONE};
+    uint64_t print = 0;
+    for (uint32_t w = 0, m = 0; w < search->waiting_count || m < mark_count;) {
+        const bool marked = w == search->waiting_count ||
+                            (m < mark_count &&
+                             orr_order_compare_built(session, &marks[m], &search->waiting[w]) < 0);
+        const struct orr_order_entry *next = marked ? &marks[m++] : &search->waiting[w++];
+        const uint32_t queue = session->jobs[next->view.job].queue;
+        if (queue != row.queue) {
+            row = (struct row){.queue = queue};
+            orr_fingerprint_word(&print, queue);
+        }
+        if (marked) {
+            hash_mark(&print, search, &row, next);
+        } else {
+            hash_waiting(&print, session, &row, next);
+        }
+    }
+    search->refuter.waiting_known = true;
+    search->refuter.waiting_fingerprint = print;
+    return print;
+}
