@@ -598,12 +598,22 @@ static void record_compared(struct orr_order *order, uint32_t leaf, bool compare
     }
 }
 
+static void note_worst(struct orr_order *order, const struct orr_queue_rank *rank)
+{
+    struct orr_queue_rank *worst = order->worst;
+    const bool any = worst->queue != ORR_NONE;
+    *worst = !any || orr_queue_compare_amounts(order->session, worst, rank) < 0 ? *rank : *worst;
+}
+
 bool orr_order_pop(struct orr_order *order, struct orr_jobview *view)
 {
     bool found = orr_order__pop_alone(order, view);
     while (!found && order->nodes[ORR_ORDER_ROOT].child_count > 0 && orr_order__any_open(order)) {
         uint32_t at = ORR_ORDER_ROOT;
         bool compared = true;
+        if (order->worst != NULL) {
+            note_worst(order, rank_of(order, order->nodes[at].children[0]));
+        }
         while (order->nodes[at].child_count > 0) {
             at = settle_top(order, at, &compared);
         }

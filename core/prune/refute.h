@@ -25,6 +25,7 @@ enum orr_refute_level { /* what was refuted and is tried all the same while prun
 struct orr_flat;
 struct orr_apart;
 struct orr_given_back;
+struct orr_own_branch;
 struct orr_seen;
 struct orr_places;
 struct orr_domains;
@@ -46,6 +47,7 @@ struct orr_refuter {      /* of a search; private to prune/ */
     bool places_enough, domains_enough; /* all of a state moved leave enough, so more will, too */
     struct orr_apart *apart;            /* apart.h; NULL: nothing is known of such a world */
     struct orr_given_back *given;       /* served_first.c; NULL until asked */
+    struct orr_own_branch *own;         /* own_turn.c; NULL until asked */
     struct orr_seen *seen;              /* seen_before.c; NULL until asked */
     uint64_t world;     /* fingerprint of all that the search reads; 0: not known: in trees */
     bool waiting_known; /* without who waits, which has one of its own: */

@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Pruner "served-first" outside flat worlds, reclaim: when its turn comes the preemptor finds too
- * little. Asked of all scenarios of a state at once, then of each. What follows is of victims in
- * queues that are siblings of the preemptor's; what others lose counts as found.
+ * little. Asked of all scenarios of a state at once, if none has victims in the preemptor's branch,
+ * then of each. A branch is a queue without a parent and all below it.
  *
- * 1. Whose turn comes first. The preemptor's queue has no victims, so that it is popped with the
- * ranks of those who wait before the preemptor and of the preemptor itself: let K be the worst of
- * them. While u of what another queue lost is not given back, it holds that much less than now, and
- * its best job would bring it to
+ * 1. Whose turn comes first. Let K be the worst rank of the preemptor's branch, as the root
+ * compares it with others, until the preemptor is popped (own_turn.c). While u of what another
+ * branch lost is not given back, it holds that much less than now, and its first job would bring it
+ * to
  *    - of a victim: u less and what that victim is given, and never more than it holds now;
- *    - of a job that waits before a victim: u less and what the job asks.
+ *    - of a job that waits: u less and what the job asks; if the branch is one queue, of those that
+ *      wait before a victim alone.
  * A rank only grows with both. If the worst of these ranks is better than K, less than u is not
- * given back when the preemptor is popped, or all victims of the queue had their turn: let the
- * largest amount for which that is not so be its overhang. A queue's jobs are built best first, so
- * that its rank stays the same while the heap is built, and the first among siblings is popped.
+ * given back when the preemptor is popped, or all victims of the branch had their turn: let the
+ * largest amount for which that is not so be its overhang. The root pops the best branch, and a
+ * branch of one queue is built best job first, so that its rank stays the same meanwhile.
  * 2. What is not given back. A job of which `lost` tasks are victims is given the rest of its gang
  * or, if it has that, one task more (apart.c); what it is not given only grows with what it lost.
- * So of each queue it is at most the overhang or, once all had their turn, what they are not due,
- * and never more than was lost.
+ * So of each other branch it is at most the overhang or, once all had their turn, what they are not
+ * due, and never more than was lost. Of the preemptor's branch it is known.
  * 3. Who finds no place. Let no task of a victim ask more of anything than any of the preemptor's,
  * nor have it more tasks, nor a constraint of topology. If it finds no place in its turn, neither
  * does the preemptor, as its tasks would have taken the places of the preemptor's. Nor is a place
  * lacking, where GPUs alone decide, for tasks of one GPU, or if all of a scenario's find places
- * whatever the order (histogram.c). Of other victims everything counts as lost.
+ * whatever the order (histogram.c). Of other victims everything counts as lost; in the preemptor's
+ * branch there must be none of them, as K would be another one.
  *
  * So the preemptor finds what is free now and at most these sums, in milli-GPU, parts of devices
  * included. Portions have to be exact on every size of device.
@@ -32,13 +34,15 @@
 
 #include "flat_int.h"
 #include "histogram.h"
+#include "own_turn.h"
 
-struct held_back { /* of victims, by queue: GPUs they lost, and those they are not due */
-    int64_t lost, not_due;
+struct held_back { /* of a branch's victims: GPUs they lost, those they are not due, and what those
+                      lost that may find no place */
+    int64_t lost, not_due, large;
 };
 
-struct heads { /* of a queue while one of its victims is not served: the most that its best job asks
-                */
+struct heads { /* of a branch while one of its victims is not served: the most that its first job
+                  asks */
     bool known;
     int64_t victim_mgpu;
     struct orr_demand waiting;
@@ -52,15 +56,18 @@ struct orr_given_back {
     uint32_t *lost;   /* by job: tasks */
     uint32_t *losers; /* jobs with any */
     uint32_t loser_count;
-    struct held_back *state, *scenario; /* by queue */
-    int64_t state_large;                /* lost by victims that may find no place */
+    uint32_t own;                       /* the preemptor's branch */
+    uint32_t *top;                      /* by queue: its branch */
+    bool *has_children;                 /* by queue */
+    struct held_back *state, *scenario; /* by branch */
     int64_t free;                       /* -1: not summed up yet */
     uint32_t asked_k;                   /* what follows is known for so many tasks */
     int32_t *freed;                     /* by node: GPUs; scratch, all 0 between */
     int64_t *least;                     /* by slot: of the preemptor's tasks; NULL: unlike others */
-    struct heads *heads;                /* by queue */
-    int64_t *overhang;                  /* by queue, for as many tasks; INT64_MAX: all */
-    bool ordered;                       /* they are known */
+    struct heads *heads;                /* by branch */
+    int64_t *overhang;                  /* by branch; INT64_MAX: all */
+    struct orr_queue_rank latest;       /* of the preemptor's branch, for which they are known; */
+    bool overhangs_known;               /* if they are */
 };
 
 /* --- whose turn comes first --- */
@@ -117,14 +124,15 @@ static void raise(struct orr_demand *most, const struct orr_demand *one)
     }
 }
 
-static void find_heads(struct orr_victim_search *search, uint32_t queue, struct heads *heads)
+static void find_heads(struct orr_victim_search *search, const struct orr_given_back *given,
+                       uint32_t branch, struct heads *heads)
 {
     const struct orr_session *session = search->session;
     struct orr_order_entry last = {.view = {.job = ORR_NONE}};
     heads->known = true;
     for (uint32_t c = 0; c < search->candidate_count; c++) {
         const uint32_t job = search->candidates[c].job;
-        if (session->jobs[job].queue != queue) {
+        if (given->top[session->jobs[job].queue] != branch) {
             continue;
         }
         heads->known = heads->known && orr_apart__knows(session, search->refuter.apart, job);
@@ -139,8 +147,8 @@ static void find_heads(struct orr_victim_search *search, uint32_t queue, struct 
     }
     for (uint32_t i = 0; last.view.job != ORR_NONE && i < search->waiting_count; i++) {
         const struct orr_order_entry *waiting = &search->waiting[i];
-        if (session->jobs[waiting->view.job].queue == queue &&
-            orr_order_compare_jobs(session, waiting, &last) < 0) {
+        if (given->top[session->jobs[waiting->view.job].queue] == branch &&
+            (given->has_children[branch] || orr_order_compare_jobs(session, waiting, &last) < 0)) {
             raise(&heads->waiting, &waiting->demand);
         }
     }
@@ -185,53 +193,26 @@ static int64_t find_overhang(const struct orr_session *session, uint32_t queue,
     return (low - 1) / heads->step_mgpu * heads->step_mgpu;
 }
 
-static void take_worse(const struct orr_session *session, uint32_t queue,
-                       const struct orr_demand *job, struct orr_queue_rank *worst)
-{
-    const struct orr_queue_rank rank =
-        orr_queue_rank_of(session, &(struct orr_queue_claim){.queue = queue, .job = job});
-    *worst = orr_queue_compare_amounts(session, worst, &rank) < 0 ? rank : *worst;
-}
-
-/* The worst rank of its queue until the preemptor is popped. False: it is not served. */
-static bool find_latest(struct orr_victim_search *search, struct orr_queue_rank *latest)
+/* The overhangs of all other branches, for this rank of the preemptor's. */
+static void find_overhangs(struct orr_victim_search *search, struct orr_given_back *given,
+                           const struct orr_queue_rank *latest)
 {
     const struct orr_session *session = search->session;
-    const uint32_t queue = session->jobs[search->job].queue;
-    struct orr_order_entry own;
-    if (orr_order_prepare(orr_victim_index_order(search->session), &search->view, 1, &own) == 0) {
-        return false;
+    if (given->overhangs_known && orr_queue_compare_amounts(session, &given->latest, latest) == 0) {
+        return;
     }
-    *latest =
-        orr_queue_rank_of(session, &(struct orr_queue_claim){.queue = queue, .job = &own.demand});
-    for (uint32_t i = 0; i < search->waiting_count; i++) {
-        const struct orr_order_entry *waiting = &search->waiting[i];
-        if (session->jobs[waiting->view.job].queue == queue &&
-            orr_order_compare_jobs(session, waiting, &own) <= 0) {
-            take_worse(session, queue, &waiting->demand, latest);
-        }
-    }
-    return true;
-}
-
-static bool find_overhangs(struct orr_victim_search *search, struct orr_given_back *given)
-{
-    const struct orr_session *session = search->session;
-    struct orr_queue_rank latest;
-    if (!find_latest(search, &latest)) {
-        return false;
-    }
-    const uint32_t parent = session->shares[session->jobs[search->job].queue].parent;
+    given->overhangs_known = true;
+    given->latest = *latest;
     for (uint32_t q = 0; q < session->queue_count; q++) {
         struct heads *heads = &given->heads[q];
-        const bool is_sibling = session->shares[q].parent == parent;
-        if (is_sibling && !heads->known) {
-            find_heads(search, q, heads);
+        if (given->top[q] != q || q == given->own) {
+            continue;
         }
-        given->overhang[q] =
-            is_sibling && heads->known ? find_overhang(session, q, heads, &latest) : INT64_MAX;
+        if (!heads->known) {
+            find_heads(search, given, q, heads);
+        }
+        given->overhang[q] = heads->known ? find_overhang(session, q, heads, latest) : INT64_MAX;
     }
-    return true;
 }
 
 /* --- what is not given back --- */
@@ -295,19 +276,20 @@ static bool is_small(const struct orr_victim_search *search, uint32_t index, uin
     return (small || asks_one_each(session, job)) && !orr_apart__is_constrained(session, index);
 }
 
-/* Of a job that lost so many tasks, all that counts. Only elastic jobs are not due everything, and
- * their tasks are alike. */
-static void charge(const struct orr_victim_search *search, struct held_back *by_queue,
-                   int64_t *large, uint32_t job, uint32_t lost, int64_t sign)
+/* Of a job that lost so many tasks, all that counts but these. Only elastic jobs are not due
+ * everything, and their tasks are alike. */
+static void charge(const struct orr_victim_search *search, const struct orr_given_back *given,
+                   struct held_back *by_branch, uint32_t job, uint32_t lost, int64_t sign)
 {
     const struct orr_session *session = search->session;
     if (lost == 0) {
         return;
     }
+    struct held_back *held = &by_branch[given->top[session->jobs[job].queue]];
     const int64_t each = demand_of(session, session->jobs[job].first_task).v[ORR_SHARE_GPU];
     const int64_t due = orr_apart__due(session, job, lost);
-    by_queue[session->jobs[job].queue].not_due += sign * ((int64_t)lost - due) * each;
-    *large += is_small(search, job, lost) ? 0 : sign * (int64_t)lost * each;
+    held->not_due += sign * ((int64_t)lost - due) * each;
+    held->large += is_small(search, job, lost) ? 0 : sign * (int64_t)lost * each;
 }
 
 static void count(struct orr_victim_search *search, struct orr_given_back *given,
@@ -324,10 +306,10 @@ static void count(struct orr_victim_search *search, struct orr_given_back *given
     if (*lost == 0) {
         given->losers[given->loser_count++] = victim->job;
     }
-    charge(search, given->state, &given->state_large, victim->job, *lost, -1);
+    charge(search, given, given->state, victim->job, *lost, -1);
     ++*lost;
-    charge(search, given->state, &given->state_large, victim->job, *lost, 1);
-    given->state[session->jobs[victim->job].queue].lost +=
+    charge(search, given, given->state, victim->job, *lost, 1);
+    given->state[given->top[session->jobs[victim->job].queue]].lost +=
         demand_of(session, victim->task).v[ORR_SHARE_GPU];
 }
 
@@ -342,7 +324,6 @@ static void count_state(struct orr_victim_search *search, struct orr_given_back 
         given->k = search->k;
         given->known = true;
         given->seen = 0;
-        given->state_large = 0;
         for (uint32_t i = 0; i < search->recorded.count; i++) {
             count(search, given, &search->recorded.items[i]);
         }
@@ -352,22 +333,28 @@ static void count_state(struct orr_victim_search *search, struct orr_given_back 
     }
 }
 
-/* Whatever the order in which they are served, all of the scenario's victims find places: GPUs
- * decide, and as none is idle, a task goes where the least room is that will do (histogram.c). */
+/* GPUs decide, and as none is idle, a task goes where the least room is that will do. */
+static bool are_counted(const struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    const struct orr_victim_index *all = session->victim_index;
+    const struct orr_apart *s = search->refuter.apart;
+    bool whole = all->odd_nodes == 0 && all->most_idle <= 0 && !s->any_constrained;
+    for (uint32_t i = 0; whole && i < s->taken_count; i++) {
+        const struct orr_stask *task = &session->tasks[s->taken[i]];
+        whole = orr_flat__asks_whole_gpus(session, orr_task_ask(session, task));
+    }
+    return whole;
+}
+
+/* Whatever the order in which they are served, all of the scenario's victims, whose tasks are
+ * counted, find places (histogram.c). */
 static bool all_find_places(const struct orr_victim_search *search, struct orr_given_back *given)
 {
     const struct orr_session *session = search->session;
     const struct orr_victim_index *all = session->victim_index;
     const struct orr_apart *s = search->refuter.apart;
     struct orr_room_histogram rooms = {.some = 0}, tasks = {.some = 0};
-    bool whole = all->odd_nodes == 0 && all->most_idle <= 0 && !s->any_constrained;
-    for (uint32_t i = 0; whole && i < s->taken_count; i++) {
-        const struct orr_stask *task = &session->tasks[s->taken[i]];
-        whole = orr_flat__asks_whole_gpus(session, orr_task_ask(session, task));
-    }
-    if (!whole) {
-        return false;
-    }
     for (uint32_t i = 0; i < s->taken_count; i++) {
         const struct orr_stask *task = &session->tasks[s->taken[i]];
         given->freed[task->live.node] += gpus_of(session, s->taken[i]);
@@ -411,22 +398,31 @@ static int64_t sum_up_free(const struct orr_session *session)
 
 static struct orr_given_back *given_of(struct orr_victim_search *search)
 {
+    const struct orr_session *session = search->session;
+    struct orr_arena *memory = &search->memory;
     struct orr_given_back *given = search->refuter.given;
-    if (given == NULL) {
-        const uint32_t jobs = search->session->job_count;
-        const uint32_t queues = search->session->queue_count;
-        given = orr_arena_alloc(&search->memory, 1, sizeof *given);
-        given->lost = orr_arena_alloc(&search->memory, jobs, sizeof *given->lost);
-        given->losers = orr_arena_take(&search->memory, jobs, sizeof *given->losers);
-        given->state = orr_arena_alloc(&search->memory, queues, sizeof *given->state);
-        given->scenario = orr_arena_alloc(&search->memory, queues, sizeof *given->scenario);
-        given->heads = orr_arena_alloc(&search->memory, queues, sizeof *given->heads);
-        given->overhang = orr_arena_alloc(&search->memory, queues, sizeof *given->overhang);
-        given->freed =
-            orr_arena_alloc(&search->memory, search->session->node_count, sizeof *given->freed);
-        given->free = -1;
-        search->refuter.given = given;
+    if (given != NULL) {
+        return given;
     }
+    const uint32_t jobs = session->job_count, queues = session->queue_count;
+    given = orr_arena_alloc(memory, 1, sizeof *given);
+    given->lost = orr_arena_alloc(memory, jobs, sizeof *given->lost);
+    given->losers = orr_arena_take(memory, jobs, sizeof *given->losers);
+    given->state = orr_arena_alloc(memory, queues, sizeof *given->state);
+    given->scenario = orr_arena_alloc(memory, queues, sizeof *given->scenario);
+    given->heads = orr_arena_alloc(memory, queues, sizeof *given->heads);
+    given->overhang = orr_arena_alloc(memory, queues, sizeof *given->overhang);
+    given->freed = orr_arena_alloc(memory, session->node_count, sizeof *given->freed);
+    given->top = orr_arena_take(memory, queues, sizeof *given->top);
+    given->has_children = orr_arena_alloc(memory, queues, sizeof *given->has_children);
+    for (uint32_t q = 0; q < queues; q++) {
+        given->top[q] = orr_own_turn__top(session, q);
+        given->has_children[given->top[q]] =
+            given->has_children[given->top[q]] || given->top[q] != q;
+    }
+    given->own = given->top[session->jobs[search->job].queue];
+    given->free = -1;
+    search->refuter.given = given;
     return given;
 }
 
@@ -443,30 +439,39 @@ static struct orr_given_back *open_given(struct orr_victim_search *search)
         given->asked_k = search->k;
         given->least = find_least(search);
         given->free = given->free < 0 ? sum_up_free(session) : given->free;
-        given->ordered = false;
-        if (given->least != NULL && given->free < search->demand.v[ORR_SHARE_GPU]) {
-            orr_victim__list_waiting(search);
-            given->ordered = find_overhangs(search, given);
-        }
     }
-    return given->ordered ? given : NULL;
+    const bool helps = given->free < search->demand.v[ORR_SHARE_GPU];
+    return given->least != NULL && helps ? given : NULL;
 }
 
 /* What the preemptor finds at most, if everybody finds a place. */
-static int64_t sum_up_found(const struct orr_victim_search *search,
-                            const struct orr_given_back *given, const struct held_back *by_queue)
+static int64_t sum_up_found(struct orr_victim_search *search, struct orr_given_back *given,
+                            const struct held_back *by_branch)
 {
-    const uint32_t own = search->session->jobs[search->job].queue;
-    int64_t found = given->free;
-    if (by_queue[own].lost > 0) {
-        return INT64_MAX; /* its ranks are others then */
+    const struct orr_own_turn *turn = orr_own_turn__find(search);
+    if (!turn->known) {
+        return INT64_MAX;
     }
+    int64_t found = given->free + turn->out_mgpu;
+    find_overhangs(search, given, &turn->latest);
     for (uint32_t q = 0; q < search->session->queue_count; q++) {
-        const int64_t over = given->overhang[q];
-        const int64_t most = over > by_queue[q].not_due ? over : by_queue[q].not_due;
-        found += most < by_queue[q].lost ? most : by_queue[q].lost;
+        if (by_branch[q].lost > 0 && q != given->own) {
+            const int64_t over = given->overhang[q];
+            const int64_t most = over > by_branch[q].not_due ? over : by_branch[q].not_due;
+            found += most < by_branch[q].lost ? most : by_branch[q].lost;
+        }
     }
     return found;
+}
+
+static int64_t sum_up_large(const struct orr_victim_search *search,
+                            const struct held_back *by_branch)
+{
+    int64_t large = 0;
+    for (uint32_t q = 0; q < search->session->queue_count; q++) {
+        large += by_branch[q].large;
+    }
+    return large;
 }
 
 void orr_victim__start_count(struct orr_victim_search *search)
@@ -483,8 +488,10 @@ bool orr_victim__state_leaves_too_little(struct orr_victim_search *search)
         return false;
     }
     count_state(search, given);
-    return given->known && sum_up_found(search, given, given->state) <
-                               search->demand.v[ORR_SHARE_GPU] - given->state_large;
+    const int64_t large = sum_up_large(search, given->state);
+    const int64_t asked = search->demand.v[ORR_SHARE_GPU] - large;
+    return given->known && given->state[given->own].lost == 0 && given->free < asked &&
+           sum_up_found(search, given, given->state) < asked;
 }
 
 bool orr_victim__leaves_too_little(struct orr_victim_search *search)
@@ -492,17 +499,22 @@ bool orr_victim__leaves_too_little(struct orr_victim_search *search)
     const struct orr_apart *s = search->refuter.apart;
     const int64_t asked = search->demand.v[ORR_SHARE_GPU];
     struct orr_given_back *given = open_given(search);
-    int64_t large = 0;
     if (given == NULL) {
         return false;
     }
     memset(given->scenario, 0, search->session->queue_count * sizeof *given->scenario);
     for (uint32_t v = 0; v < s->victim_count; v++) {
         const struct orr_apart_victim *victim = &s->victims[v];
-        charge(search, given->scenario, &large, victim->job, victim->lost, 1);
-        given->scenario[search->session->jobs[victim->job].queue].lost +=
+        charge(search, given, given->scenario, victim->job, victim->lost, 1);
+        given->scenario[given->top[search->session->jobs[victim->job].queue]].lost +=
             victim->lost_demand.v[ORR_SHARE_GPU];
     }
+    const int64_t large = sum_up_large(search, given->scenario);
+    const bool all_must = given->scenario[given->own].large > 0 || large >= asked - given->free;
+    if (all_must && !are_counted(search)) {
+        return false;
+    }
     const int64_t found = sum_up_found(search, given, given->scenario);
-    return found < asked && (large < asked - found || all_find_places(search, given));
+    return found < asked && ((given->scenario[given->own].large == 0 && large < asked - found) ||
+                             (are_counted(search) && all_find_places(search, given)));
 }

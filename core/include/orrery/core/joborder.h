@@ -37,6 +37,9 @@ struct orr_order {
     /* By queue: what it holds, or NULL: as it is. Between two pops it changes for the queue of the
      * job popped last and for those above alone, which are ranked again anyway. */
     const int64_t (*hypothetical)[ORR_SHARE_KINDS];
+    /* Of an order with one queue on the first level: its worst rank so far when a job of it was
+     * popped, as the root compares it with others; NULL: not asked. */
+    struct orr_queue_rank *worst;
     /* over a backlog: */
     bool preemptible_only; /* other lanes are not part of it */
     uint32_t alone;        /* the only lane that is open, while there are no heaps; or ORR_NONE */
