@@ -37,6 +37,20 @@ struct orr_allocation {
     struct orr_sketch *sketch; /* on the books of nodes alone; NULL: in the session */
     const bool *evicted;       /* with a sketch: tasks that are being released, by task */
 };
+/* place_sketch.c: what a node is worth for a pod; node ORR_NONE: it has no room. */
+struct orr_rated {
+    uint32_t node, rank;
+    int32_t points;
+    int64_t free;
+};
+bool orr_sketch__is_better(const struct orr_rated *a, const struct orr_rated *b, bool packs);
+struct orr_rated orr_sketch__rate(const struct orr_sketch *sketch, const struct orr_ask *ask,
+                                  uint32_t node);
+/* sketch_rooms.c: the best of all open nodes for a pod of whole GPUs that prefers no domain. False:
+ * they are not counted. */
+bool orr_sketch_rooms__find(struct orr_sketch *sketch, const struct orr_ask *ask,
+                            struct orr_node_list open, struct orr_rated *best);
+void orr_sketch_rooms__release(struct orr_sketch_rooms *rooms);
 /* The attempt's tasks of the pod set, in its sketch. False: some found no node, others may have. */
 bool orr_sketch__place_set(const struct orr_allocation *attempt, uint32_t set,
                            struct orr_node_list nodes);

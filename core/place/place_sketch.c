@@ -99,6 +99,7 @@ void orr_sketch_release(struct orr_sketch *sketch)
     orr_free(sketch->saved);
     orr_free(sketch->like);
     orr_free(sketch->touched);
+    orr_sketch_rooms__release(&sketch->rooms);
     *sketch = (struct orr_sketch){0};
 }
 
@@ -132,13 +133,7 @@ static bool may_fit(const struct orr_ask *ask, const struct orr_snode *node, int
     return may;
 }
 
-struct rated {
-    uint32_t node, rank;
-    int32_t points;
-    int64_t free;
-};
-
-static bool is_better(const struct rated *a, const struct rated *b, bool packs)
+bool orr_sketch__is_better(const struct orr_rated *a, const struct orr_rated *b, bool packs)
 {
     if (b->node == ORR_NONE || a->points != b->points) {
         return b->node == ORR_NONE || a->points > b->points;
@@ -158,7 +153,7 @@ static uint32_t best_shared(const struct orr_sketch *sketch, const struct orr_as
                             struct orr_node_list nodes)
 {
     const struct orr_session *session = sketch->session;
-    struct rated packed = {.node = ORR_NONE}, unpacked = {.node = ORR_NONE};
+    struct orr_rated packed = {.node = ORR_NONE}, unpacked = {.node = ORR_NONE};
     int64_t most = INT64_MIN;
     for (uint32_t i = 0; i < nodes.count; i++) {
         const uint32_t n = nodes.nodes[i];
@@ -166,13 +161,13 @@ static uint32_t best_shared(const struct orr_sketch *sketch, const struct orr_as
         const int64_t free = orr_place__free(node, ask);
         most = node->allocatable.v[ORR_SLOT_GPU] > 0 && free > most ? free : most;
         if (may_fit(ask, node, free) && orr_place__fits_ask(session, ask, n)) {
-            const struct rated one = {.node = n,
-                                      .rank = node->rank,
-                                      .points = orr_place__points(session, ask, n) +
-                                                preferred_points(sketch, n),
-                                      .free = free};
-            packed = is_better(&one, &packed, true) ? one : packed;
-            unpacked = is_better(&one, &unpacked, false) ? one : unpacked;
+            const struct orr_rated one = {.node = n,
+                                          .rank = node->rank,
+                                          .points = orr_place__points(session, ask, n) +
+                                                    preferred_points(sketch, n),
+                                          .free = free};
+            packed = orr_sketch__is_better(&one, &packed, true) ? one : packed;
+            unpacked = orr_sketch__is_better(&one, &unpacked, false) ? one : unpacked;
         }
     }
     return most == 0 ? unpacked.node : packed.node;
@@ -181,12 +176,12 @@ static uint32_t best_shared(const struct orr_sketch *sketch, const struct orr_as
 /* --- whole GPUs: where they fit, packing counts. The pods of a gang are mostly equal, and each
  * changes only the node it goes to: nodes as good as the best are kept for the next. --- */
 
-static bool is_like(const struct rated *a, const struct rated *b)
+static bool is_like(const struct orr_rated *a, const struct orr_rated *b)
 {
     return a->node != ORR_NONE && a->points == b->points && a->free == b->free;
 }
 
-static void keep_like(struct orr_sketch *sketch, const struct rated *one)
+static void keep_like(struct orr_sketch *sketch, const struct orr_rated *one)
 {
     if (sketch->like_count == sketch->like_capacity) {
         sketch->like_capacity = orr_grow(sketch->like_capacity, sketch->like_count + (size_t)1);
@@ -197,42 +192,43 @@ static void keep_like(struct orr_sketch *sketch, const struct rated *one)
 }
 
 /* What the node is worth; node ORR_NONE: it has no room. */
-static struct rated rate(const struct orr_sketch *sketch, const struct orr_ask *ask, uint32_t n)
+struct orr_rated orr_sketch__rate(const struct orr_sketch *sketch, const struct orr_ask *ask,
+                                  uint32_t n)
 {
     const struct orr_session *session = sketch->session;
     const struct orr_snode *node = &session->nodes[n];
-    struct rated one = {.node = ORR_NONE};
+    struct orr_rated one = {.node = ORR_NONE};
     if (orr_place__fits_ask(session, ask, n)) {
-        one = (struct rated){.node = n,
-                             .rank = node->rank,
-                             .points =
-                                 orr_place__points(session, ask, n) + preferred_points(sketch, n),
-                             .free = orr_place__free(node, ask)};
+        one = (struct orr_rated){.node = n,
+                                 .rank = node->rank,
+                                 .points = orr_place__points(session, ask, n) +
+                                           preferred_points(sketch, n),
+                                 .free = orr_place__free(node, ask)};
     }
     return one;
 }
 
 /* Most nodes are seen to be no better from what they could have at most. */
-static struct rated look_at_all(struct orr_sketch *sketch, const struct orr_ask *ask,
-                                struct orr_node_list nodes)
+static struct orr_rated look_at_all(struct orr_sketch *sketch, const struct orr_ask *ask,
+                                    struct orr_node_list nodes)
 {
     const struct orr_session *session = sketch->session;
-    struct rated best = {.node = ORR_NONE};
+    struct orr_rated best = {.node = ORR_NONE};
     sketch->like_count = 0;
     for (uint32_t i = 0; i < nodes.count; i++) {
         const struct orr_snode *node = &session->nodes[nodes.nodes[i]];
-        struct rated one = {
+        struct orr_rated one = {
             .node = nodes.nodes[i], .rank = node->rank, .free = orr_place__free(node, ask)};
         if (!may_fit(ask, node, one.free)) {
             continue;
         }
         one.points =
             orr_place__points_most(session, ask, node) + preferred_points(sketch, one.node);
-        if (is_better(&one, &best, true)) {
-            one = rate(sketch, ask, one.node);
+        if (orr_sketch__is_better(&one, &best, true)) {
+            one = orr_sketch__rate(sketch, ask, one.node);
         }
-        if (one.node != ORR_NONE && is_better(&one, &best, true)) {
-            const struct rated before = best;
+        if (one.node != ORR_NONE && orr_sketch__is_better(&one, &best, true)) {
+            const struct orr_rated before = best;
             best = one;
             if (is_like(&before, &best)) {
                 keep_like(sketch, &before);
@@ -257,14 +253,14 @@ static int by_rank(const void *a, const void *b, void *context)
 }
 
 /* The best of those kept; of some only what they could have is known. */
-static struct rated first_like(struct orr_sketch *sketch, const struct orr_ask *ask)
+static struct orr_rated first_like(struct orr_sketch *sketch, const struct orr_ask *ask)
 {
-    struct rated one = {.node = ORR_NONE};
+    struct orr_rated one = {.node = ORR_NONE};
     if (sketch->like_next == 0) {
         orr_sort(sketch->like, sketch->like_count, sizeof *sketch->like, by_rank, NULL);
     }
     while (one.node == ORR_NONE && sketch->like_next < sketch->like_count) {
-        one = rate(sketch, ask, sketch->like[sketch->like_next].node);
+        one = orr_sketch__rate(sketch, ask, sketch->like[sketch->like_next].node);
         if (one.node == ORR_NONE || one.points < sketch->like_points) {
             one.node = ORR_NONE;
             sketch->like_next++;
@@ -274,24 +270,30 @@ static struct rated first_like(struct orr_sketch *sketch, const struct orr_ask *
 }
 
 /* For a pod like the last one; node ORR_NONE: perhaps one that is worth less than those kept. */
-static struct rated best_again(struct orr_sketch *sketch, const struct orr_ask *ask)
+static struct orr_rated best_again(struct orr_sketch *sketch, const struct orr_ask *ask)
 {
-    const struct rated last = rate(sketch, ask, sketch->last_node);
-    const struct rated like = first_like(sketch, ask);
-    if (like.node != ORR_NONE && (last.node == ORR_NONE || is_better(&like, &last, true))) {
+    const struct orr_rated last = orr_sketch__rate(sketch, ask, sketch->last_node);
+    const struct orr_rated like = first_like(sketch, ask);
+    if (like.node != ORR_NONE &&
+        (last.node == ORR_NONE || orr_sketch__is_better(&like, &last, true))) {
         sketch->like_next++;
         return like;
     }
     const bool worse = last.points < sketch->like_points ||
                        (last.points == sketch->like_points && last.free > sketch->like_free);
-    return last.node == ORR_NONE || worse ? (struct rated){.node = ORR_NONE} : last;
+    return last.node == ORR_NONE || worse ? (struct orr_rated){.node = ORR_NONE} : last;
 }
 
 static uint32_t best_whole(struct orr_sketch *sketch, uint32_t ask_index,
                            struct orr_node_list nodes)
 {
     const struct orr_ask *ask = &sketch->session->asks[ask_index];
-    struct rated best = {.node = ORR_NONE};
+    struct orr_rated best = {.node = ORR_NONE};
+    if (sketch->preferred == NULL && nodes.nodes == sketch->open &&
+        orr_sketch_rooms__find(sketch, ask, nodes, &best)) {
+        sketch->last_ask = ORR_NONE;
+        return best.node;
+    }
     if (sketch->last_ask == ask_index && sketch->last_change == sketch->changes) {
         best = best_again(sketch, ask);
     }

@@ -43,8 +43,8 @@ refutes() { # [NAME], after `same`: some pruner, or this one, had something to s
 }
 
 case_plain() { same plain && refutes; }
-case_departments() { same departments && refutes; }
-case_deep() { same deep; }
+case_departments() { same departments && refutes && { [ -n "$rows_given" ] || refutes seen-before; }; }
+case_deep() { same deep && { [ -n "$rows_given" ] || refutes seen-before; }; }
 case_limits() { same limits && refutes; }
 case_cpu() { same cpu; }
 case_cpu_short() { same cpu-short; }

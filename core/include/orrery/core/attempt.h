@@ -33,6 +33,18 @@ bool orr_node_admits_ask(const struct orr_session *session, const struct orr_ask
 enum orr_misfit orr_node_misfit(const struct orr_session *session, const struct orr_stask *task,
                                 uint32_t node);
 
+#define ORR_SKETCH_GPUS 16 /* of a node; where one has more, none is counted */
+struct orr_sketch_rooms {  /* sketch_rooms.c: the open nodes of the run */
+    uint64_t run;          /* of the sketch; 0: none */
+    size_t touched;        /* so many of its `touched` were looked at */
+    uint32_t node_count, words;
+    bool counted;          /* no node of the session has too many GPUs */
+    uint64_t *room, *idle; /* by GPUs free, and by those idle at least: a bit by rank */
+    uint32_t counts[ORR_SKETCH_GPUS + 1]; /* bits of `room` */
+    uint32_t *by_rank;                    /* nodes */
+    int8_t *room_of, *idle_of;            /* by node; -1: it is not open */
+};
+
 /* What an attempt would do to nodes, tried on their books alone: tasks, queues and the statement
  * stay as they are. Everything is to be taken back before anybody else looks at the nodes. */
 struct orr_sketch {
@@ -57,6 +69,7 @@ struct orr_sketch {
     uint32_t *touched;
     size_t touched_count, touched_capacity;
     uint64_t run;
+    struct orr_sketch_rooms rooms;
 };
 void orr_sketch_start(struct orr_sketch *sketch, struct orr_session *session);
 /* The task, which is active on a node, is being released from now on. */

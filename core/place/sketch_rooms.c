@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Open nodes of a sketch by how many GPUs they have free, in bits by rank: where a pod of whole
+ * GPUs goes is found without looking at all of them. A node that has as many idle is better than
+ * one that has not, then one with fewer free, then the first by rank (place_sketch.c). */
+#include <string.h>
+
+#include "place_int.h"
+#include "session_int.h"
+
+#define LEVELS (ORR_SKETCH_GPUS + 1)
+
+static uint64_t *row_of(uint64_t *bits, const struct orr_sketch_rooms *rooms, int level)
+{
+    return bits + (size_t)level * rooms->words;
+}
+
+static int gpus_of(int64_t mgpu)
+{
+    return mgpu <= 0 ? 0 : (int)(mgpu / ORR_MGPU);
+}
+
+static void enter(struct orr_sketch_rooms *rooms, const struct orr_session *session, uint32_t n)
+{
+    const struct orr_snode *node = &session->nodes[n];
+    const int64_t idle = node->idle.v[ORR_SLOT_GPU];
+    const int room = gpus_of(idle + node->releasing.v[ORR_SLOT_GPU]);
+    const uint64_t bit = UINT64_C(1) << (node->rank & 63u);
+    const uint32_t word = node->rank / 64;
+    const int had = rooms->room_of[n], had_idle = rooms->idle_of[n];
+    const int has_idle = gpus_of(idle);
+    if (had >= 0) {
+        row_of(rooms->room, rooms, had)[word] &= ~bit;
+        rooms->counts[had]--;
+    }
+    row_of(rooms->room, rooms, room)[word] |= bit;
+    rooms->counts[room]++;
+    for (int level = had_idle + 1; level <= has_idle; level++) {
+        row_of(rooms->idle, rooms, level)[word] |= bit;
+    }
+    for (int level = has_idle + 1; level <= had_idle; level++) {
+        row_of(rooms->idle, rooms, level)[word] &= ~bit;
+    }
+    rooms->room_of[n] = (int8_t)room;
+    rooms->idle_of[n] = (int8_t)has_idle;
+}
+
+static void open_rooms(struct orr_sketch_rooms *rooms, const struct orr_session *session)
+{
+    if (rooms->node_count == session->node_count) {
+        return;
+    }
+    orr_sketch_rooms__release(rooms);
+    rooms->node_count = session->node_count;
+    rooms->words = session->node_count / 64 + 1;
+    rooms->room = orr_zalloc((size_t)LEVELS * rooms->words, sizeof *rooms->room);
+    rooms->idle = orr_zalloc((size_t)LEVELS * rooms->words, sizeof *rooms->idle);
+    rooms->by_rank = orr_alloc(session->node_count, sizeof *rooms->by_rank);
+    rooms->room_of = orr_alloc(session->node_count, sizeof *rooms->room_of);
+    rooms->idle_of = orr_alloc(session->node_count, sizeof *rooms->idle_of);
+    rooms->counted = true;
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        rooms->by_rank[session->nodes[n].rank] = n;
+        rooms->counted = rooms->counted && session->nodes[n].allocatable.v[ORR_SLOT_GPU] <=
+                                               ORR_SKETCH_GPUS * ORR_MGPU;
+    }
+}
+
+/* False: some node has more GPUs than are counted. */
+static bool bring_up_to_date(struct orr_sketch *sketch, struct orr_node_list open)
+{
+    struct orr_sketch_rooms *rooms = &sketch->rooms;
+    if (rooms->run != sketch->run) {
+        open_rooms(rooms, sketch->session);
+        memset(rooms->room, 0, LEVELS * rooms->words * sizeof *rooms->room);
+        memset(rooms->idle, 0, LEVELS * rooms->words * sizeof *rooms->idle);
+        memset(rooms->counts, 0, sizeof rooms->counts);
+        memset(rooms->room_of, -1, rooms->node_count);
+        memset(rooms->idle_of, -1, rooms->node_count);
+        for (uint32_t i = 0; i < open.count && rooms->counted; i++) {
+            enter(rooms, sketch->session, open.nodes[i]);
+        }
+        rooms->run = sketch->run;
+        rooms->touched = sketch->touched_count;
+    }
+    for (; rooms->counted && rooms->touched < sketch->touched_count; rooms->touched++) {
+        if (rooms->room_of[sketch->touched[rooms->touched]] >= 0) {
+            enter(rooms, sketch->session, sketch->touched[rooms->touched]);
+        }
+    }
+    return rooms->counted;
+}
+
+/* Of nodes with as many GPUs idle, or of those without, the best one from what it has free on:
+ * `best` if that is better. Any with fewer points than `most` may be followed by a better one. */
+static struct orr_rated look_through(const struct orr_sketch *sketch, const struct orr_ask *ask,
+                                     int gpus, bool idle, int32_t most, struct orr_rated best)
+{
+    const struct orr_sketch_rooms *rooms = &sketch->rooms;
+    const uint64_t *with = row_of(rooms->idle, rooms, gpus);
+    for (int room = gpus; room < LEVELS; room++) {
+        const uint64_t *row = row_of(rooms->room, rooms, room);
+        for (uint32_t w = 0; rooms->counts[room] > 0 && w < rooms->words; w++) {
+            for (uint64_t bits = row[w] & (idle ? with[w] : ~with[w]); bits != 0;
+                 bits &= bits - 1) {
+                const uint32_t n = rooms->by_rank[64 * w + (uint32_t)__builtin_ctzll(bits)];
+                const struct orr_rated one = orr_sketch__rate(sketch, ask, n);
+                const bool fits = one.node != ORR_NONE;
+                best = fits && orr_sketch__is_better(&one, &best, true) ? one : best;
+                if (fits && one.points >= most) {
+                    return best;
+                }
+            }
+        }
+    }
+    return best;
+}
+
+bool orr_sketch_rooms__find(struct orr_sketch *sketch, const struct orr_ask *ask,
+                            struct orr_node_list open, struct orr_rated *best)
+{
+    const int64_t asked = ask->request.v[ORR_SLOT_GPU];
+    const bool prefers_idle = sketch->session->rules.node_availability;
+    if (asked <= 0 || asked % ORR_MGPU != 0 || asked > ORR_SKETCH_GPUS * ORR_MGPU ||
+        ask->mig_mgpu > 0 || !bring_up_to_date(sketch, open)) {
+        return false;
+    }
+    const int gpus = (int)(asked / ORR_MGPU);
+    *best = (struct orr_rated){.node = ORR_NONE};
+    const int32_t most = orr_place__points_most(sketch->session, ask, &(struct orr_snode){0});
+    *best = look_through(sketch, ask, gpus, true, most, *best);
+    if (best->node == ORR_NONE || best->points < most || !prefers_idle) {
+        *best = look_through(sketch, ask, gpus, false, 0, *best);
+    }
+    return true;
+}
+
+void orr_sketch_rooms__release(struct orr_sketch_rooms *rooms)
+{
+    orr_free(rooms->room);
+    orr_free(rooms->idle);
+    orr_free(rooms->by_rank);
+    orr_free(rooms->room_of);
+    orr_free(rooms->idle_of);
+    *rooms = (struct orr_sketch_rooms){0};
+}
