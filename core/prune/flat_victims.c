@@ -152,12 +152,12 @@ static void add_victim(struct orr_victim_search *search, const struct orr_conten
     const uint32_t before = orr_capacities_nth(c, node);
     const uint32_t room = c->since[node] == 0 ? 0 : (uint32_t)(c->with[node] / ORR_MGPU);
     const int64_t gpus = orr_flat__gpus(search->session, contender, nth);
-    struct orr_victim victim = {.task = contender->first_task + nth,
-                                .group = search->steps,
-                                .node = node,
-                                .job = contender->job};
-    victim.before = orr_victim__add_capacity(search, &victim, gpus * ORR_MGPU);
-    orr_victims_push(&search->potential, &victim);
+    orr_victim__add_potential(search,
+                              &(struct orr_victim){.task = contender->first_task + nth,
+                                                   .group = search->steps,
+                                                   .node = node,
+                                                   .job = contender->job},
+                              gpus * ORR_MGPU);
     state->gangs_on[node] += contender->tasks > 1;
     if (search->generator == ORR_MULTI_NODE_GANG) {
         orr_flat__follow(search, room, before);

@@ -53,14 +53,23 @@ static bool any_recorded(const struct orr_victim_search *search, const struct or
     return false;
 }
 
+void orr_victim__add_potential(struct orr_victim_search *search, const struct orr_victim *victim,
+                               int64_t freed_mgpu)
+{
+    struct orr_victim one = *victim;
+    one.before = orr_victim__add_capacity(search, victim, freed_mgpu);
+    orr_victims_push(&search->potential, &one);
+    orr_victim__add_fingerprint(search, victim);
+}
+
 void orr_victim__accumulate(struct orr_victim_search *search, uint32_t task)
 {
     const struct orr_stask *of = &search->session->tasks[task];
-    struct orr_victim victim = {
-        .task = task, .group = search->steps, .node = of->live.node, .job = of->job};
-    victim.before =
-        orr_victim__add_capacity(search, &victim, orr_victim__freed(search->session, task));
-    orr_victims_push(&search->potential, &victim);
+    orr_victim__add_potential(
+        search,
+        &(struct orr_victim){
+            .task = task, .group = search->steps, .node = of->live.node, .job = of->job},
+        orr_victim__freed(search->session, task));
 }
 
 /* Takes the next part of the next victim. Part of a job that is recorded already brings nothing

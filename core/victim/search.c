@@ -116,6 +116,7 @@ void orr_victim__start_probe(struct orr_victim_search *search, uint32_t k)
     if (search->session->v017 != NULL) {
         orr_victim__start_capacities_v017(search);
     }
+    orr_victim__start_fingerprints(search);
     search->potential.count = 0;
     search->steps = 0;
 }

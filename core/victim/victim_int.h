@@ -131,6 +131,8 @@ struct orr_victim_search {
     int32_t *mins;
     struct orr_demand demand;     /* of the probe's tasks, memory by the smallest device */
     struct orr_victims potential; /* of the state; group: the step that brought it */
+    uint64_t fingerprint;         /* of the recorded victims, and how many tasks are tried */
+    uint64_t *fingerprint_of_job; /* by job: of its potential victims; NULL until there are any */
     uint32_t steps;
 };
 
@@ -167,8 +169,11 @@ int orr_victim__compare_age(const struct orr_session *session, uint32_t a, uint3
 
 /* accumulate.c: growing the set of victims, and which sets are worth a simulation. */
 struct orr_order;
-/* The task is one more of the step's potential victims. */
+/* One more of the step's potential victims: a task; or as it is known already, with what it gives
+ * back. `before` is found. */
 void orr_victim__accumulate(struct orr_victim_search *search, uint32_t task);
+void orr_victim__add_potential(struct orr_victim_search *search, const struct orr_victim *victim,
+                               int64_t freed_mgpu);
 /* order: of possible victims; all 0 before the first step of a probe. */
 bool orr_victim__step(struct orr_victim_search *search, struct orr_order *order);
 bool orr_victim__passes_filters(const struct orr_victim_search *search);
@@ -211,6 +216,10 @@ uint32_t orr_victim__add_capacity(struct orr_victim_search *search, const struct
 int64_t orr_victim__freed(const struct orr_session *session, uint32_t task);
 int64_t orr_victim__pending_gpus(const struct orr_session *session, uint32_t task);
 
+/* windows.c: a probe begins, with its recorded victims and no potential ones. */
+void orr_victim__start_fingerprints(struct orr_victim_search *search);
+/* The victim is one more of its job's potential ones. */
+void orr_victim__add_fingerprint(struct orr_victim_search *search, const struct orr_victim *victim);
 /* windows.c: the scenarios of one state; true as soon as one is solved. */
 bool orr_victim__try_state(struct orr_victim_search *search);
 

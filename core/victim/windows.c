@@ -6,18 +6,46 @@
 
 /* --- scenarios that failed --- */
 
-/* Of the pending tasks and the two sets of victims, whatever their order. Never 0. */
-static uint64_t fingerprint_of(const struct orr_victim_search *search,
-                               const struct orr_victims *potential)
+/* A scenario's is the sum of the probe's and of its victims', whatever their order. */
+static uint64_t fingerprint_of(uint32_t task)
 {
-    uint64_t sum = orr_scatter(0x200000000u + search->k);
+    return orr_scatter(0x300000000u + task);
+}
+
+void orr_victim__start_fingerprints(struct orr_victim_search *search)
+{
+    search->fingerprint = orr_scatter(0x200000000u + search->k);
     for (uint32_t i = 0; i < search->recorded.count; i++) {
-        sum += orr_scatter(0x100000000u + search->recorded.items[i].task);
+        search->fingerprint += orr_scatter(0x100000000u + search->recorded.items[i].task);
     }
-    for (uint32_t i = 0; i < potential->count; i++) {
-        sum += orr_scatter(0x300000000u + potential->items[i].task);
+    for (uint32_t i = 0; i < search->potential.count; i++) {
+        search->fingerprint_of_job[search->potential.items[i].job] = 0;
     }
+}
+
+void orr_victim__add_fingerprint(struct orr_victim_search *search, const struct orr_victim *victim)
+{
+    if (search->fingerprint_of_job == NULL) {
+        search->fingerprint_of_job = orr_arena_alloc(&search->memory, search->session->job_count,
+                                                     sizeof *search->fingerprint_of_job);
+    }
+    search->fingerprint_of_job[victim->job] += fingerprint_of(victim->task);
+}
+
+/* Never 0. */
+static uint64_t fingerprint_with(const struct orr_victim_search *search, uint64_t victims)
+{
+    const uint64_t sum = search->fingerprint + victims;
     return sum == 0 ? 1 : sum;
+}
+
+static uint64_t sum_up(const struct orr_victims *victims)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < victims->count; i++) {
+        sum += fingerprint_of(victims->items[i].task);
+    }
+    return sum;
 }
 
 static bool is_spent(int64_t tried, int64_t budget)
@@ -66,9 +94,15 @@ static void grow_failed(struct orr_victim_search *search)
     }
 }
 
+static bool has_failed(const struct orr_victim_search *search, uint64_t fingerprint)
+{
+    return search->failed_slots > 0 &&
+           search->failed[failed_slot(search, fingerprint)] == fingerprint;
+}
+
 static bool try_scenario(struct orr_victim_search *search, const struct orr_victims *potential)
 {
-    const uint64_t fingerprint = fingerprint_of(search, potential);
+    const uint64_t fingerprint = fingerprint_with(search, sum_up(potential));
     if (2 * (search->failed_count + 1) > search->failed_slots) {
         grow_failed(search);
     }
@@ -114,16 +148,21 @@ static uint32_t list_job_nodes(const struct orr_session *session, uint32_t job_i
     return count;
 }
 
-/* Marks the jobs that have victims on the node with the number of the scenario. */
+/* Marks the jobs that have victims on the node with the number of the scenario. Returns the sum of
+ * their fingerprints. */
 static uint64_t mark_jobs_on(struct orr_victim_search *search, uint32_t node)
 {
     const struct orr_capacities *c = &search->capacities;
     const uint64_t number = ++search->session->node_scenarios;
     uint32_t at = c->since[node] == 0 ? ORR_NONE : c->last_on[node];
+    uint64_t sum = 0;
     for (; at != ORR_NONE; at = search->potential.items[at].before) {
-        search->session->jobs[search->potential.items[at].job].last_node_scenario = number;
+        const uint32_t job = search->potential.items[at].job;
+        uint64_t *last = &search->session->jobs[job].last_node_scenario;
+        sum += *last == number ? 0 : search->fingerprint_of_job[job];
+        *last = number;
     }
-    return number;
+    return sum;
 }
 
 /* All accumulated tasks of the jobs that have one on the node; a job's tasks belong together. */
@@ -132,10 +171,13 @@ static bool try_node(struct orr_victim_search *search, uint32_t node)
     if (orr_refute__node(search, node)) {
         return false;
     }
-    const uint64_t number = mark_jobs_on(search, node);
+    const uint64_t victims = mark_jobs_on(search, node);
+    const uint64_t number = search->session->node_scenarios;
     search->chosen.count = 0;
     if (search->session->v017 != NULL) {
         orr_victim__list_again_v017(search, number);
+    } else if (has_failed(search, fingerprint_with(search, victims))) {
+        return false; /* a gang has many nodes */
     }
     for (uint32_t i = 0; i < search->potential.count; i++) {
         struct orr_victim victim = search->potential.items[i];
