@@ -24,6 +24,9 @@ void orr_victim__fingerprint_job(uint64_t *fingerprint, const struct orr_session
     for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
         const struct orr_place *place = &session->tasks[t].live;
         orr_fingerprint_word(fingerprint, (uint64_t)place->status << 32 | place->node);
+        for (uint32_t i = 0; i < place->group_count; i++) {
+            orr_fingerprint_word(fingerprint, orr_task_groups(session, &session->tasks[t])[i]);
+        }
     }
 }
 
@@ -168,7 +171,7 @@ static uint64_t hash_any_world(const struct orr_victim_search *search)
 }
 
 /* Of those that the world's fingerprint has not. */
-static uint64_t print_waiting(struct orr_victim_search *search)
+static uint64_t fingerprint_waiting(struct orr_victim_search *search)
 {
     return search->refuter.flat != NULL ? 0 : orr_victim__waiting_fingerprint(search);
 }
@@ -180,7 +183,7 @@ bool orr_victim__failed_before(struct orr_victim_search *search)
     search->refuter.world =
         search->refuter.flat != NULL ? hash_flat_world(search) : hash_any_world(search);
     if (search->refuter.world == 0 || failed->world != search->refuter.world ||
-        failed->waiting != print_waiting(search)) {
+        failed->waiting != fingerprint_waiting(search)) {
         return false;
     }
     orr_victim__raise_outcome(search, (enum orr_outcome)failed->outcome);
@@ -192,8 +195,9 @@ void orr_victim__note_failure(struct orr_victim_search *search)
     struct orr_sjob *job = &search->session->jobs[search->job];
     if (search->refuter.world != 0 &&
         (search->refuter.flat == NULL || !search->refuter.simulated)) {
-        job->failed[search->action] = (struct orr_failed_search){.world = search->refuter.world,
-                                                                 .waiting = print_waiting(search),
-                                                                 .outcome = search->outcome};
+        job->failed[search->action] =
+            (struct orr_failed_search){.world = search->refuter.world,
+                                       .waiting = fingerprint_waiting(search),
+                                       .outcome = search->outcome};
     }
 }

@@ -261,8 +261,8 @@ bool orr_flat__refute_node(const struct orr_victim_search *search, uint32_t node
 bool orr_victim__leaves_place(struct orr_victim_search *search, uint32_t from, uint32_t to,
                               uint32_t nth);
 
-/* failure_memo.c: takes the job and its tasks, where they are and in which status, into a
- * fingerprint. */
+/* failure_memo.c: takes the job and its tasks, where they are, on which shared devices and in which
+ * status, into a fingerprint. */
 void orr_victim__fingerprint_job(uint64_t *fingerprint, const struct orr_session *session,
                                  uint32_t index);
 

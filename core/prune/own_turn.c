@@ -100,7 +100,7 @@ static void serve_branch(struct orr_victim_search *search, struct orr_own_turn *
 }
 
 /* Never 0. */
-static uint64_t print_victims(const struct orr_victim_search *search)
+static uint64_t fingerprint_victims(const struct orr_victim_search *search)
 {
     const struct orr_apart *s = search->refuter.apart;
     uint64_t sum = 0;
@@ -123,7 +123,7 @@ const struct orr_own_turn *orr_own_turn__find(struct orr_victim_search *search)
         own->k = search->k;
         memset(own->turns, 0, TURNS * sizeof *own->turns);
     }
-    const uint64_t victims = print_victims(search);
+    const uint64_t victims = fingerprint_victims(search);
     struct turn *kept = &own->turns[(victims >> 8) % TURNS];
     if (kept->victims != victims) {
         kept->victims = victims;

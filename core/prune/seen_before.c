@@ -40,48 +40,51 @@ static struct orr_seen *open_seen(struct orr_victim_search *search)
     seen->of_job = orr_arena_alloc(&search->memory, session->job_count, sizeof *seen->of_job);
     seen->constrained = is_constrained(session, search->job);
     if (search->refuter.world != 0 && session->backlog != NULL) {
-        uint64_t print = (uint64_t)search->action;
-        orr_victim__fingerprint_job(&print, session, search->job);
+        uint64_t fingerprint = (uint64_t)search->action;
+        orr_victim__fingerprint_job(&fingerprint, session, search->job);
         for (uint32_t q = 0; q < session->queue_count; q++) {
-            orr_fingerprint_word(&print, orr_victim_index_fingerprint_of(session, q));
+            orr_fingerprint_word(&fingerprint, orr_victim_index_fingerprint_of(session, q));
         }
-        orr_victim__hash_totals(&print, session);
-        orr_fingerprint_word(&print, orr_victim__waiting_fingerprint(search));
-        seen->search = print | 1;
+        orr_victim__hash_totals(&fingerprint, session);
+        orr_fingerprint_word(&fingerprint, orr_victim__waiting_fingerprint(search));
+        seen->search = fingerprint | 1;
     }
     return seen;
 }
 
-static uint64_t print_probe(const struct orr_victim_search *search, const struct orr_seen *seen)
+static uint64_t fingerprint_probe(const struct orr_victim_search *search,
+                                  const struct orr_seen *seen)
 {
     const struct orr_session *session = search->session;
     const uint64_t *content = session->victim_index->content;
-    uint64_t print = orr_scatter(seen->search + search->k);
+    uint64_t fingerprint = orr_scatter(seen->search + search->k);
     for (uint32_t n = 0; n < session->node_count; n++) {
-        print += search->feasible[n] ? orr_scatter(content[n]) : 0;
+        fingerprint += search->feasible[n] ? orr_scatter(content[n]) : 0;
     }
-    return print;
+    return fingerprint;
 }
 
-static uint64_t print_job(const struct orr_session *session, struct orr_seen *seen, uint32_t job)
+static uint64_t fingerprint_job(const struct orr_session *session, struct orr_seen *seen,
+                                uint32_t job)
 {
     if (seen->of_job[job] == 0) {
-        uint64_t print = 0;
-        orr_victim__fingerprint_job(&print, session, job);
-        seen->of_job[job] = (print | 2) - (print & 1) + is_constrained(session, job);
+        uint64_t fingerprint = 0;
+        orr_victim__fingerprint_job(&fingerprint, session, job);
+        seen->of_job[job] = (fingerprint | 2) - (fingerprint & 1) + is_constrained(session, job);
     }
     return seen->of_job[job];
 }
 
 /* The sum of what tells one set of victims from another; `all_nodes`: some are constrained. */
-static uint64_t print_victims(const struct orr_session *session, struct orr_seen *seen,
-                              const struct orr_victims *victims, uint64_t salt, bool *all_nodes)
+static uint64_t fingerprint_victims(const struct orr_session *session, struct orr_seen *seen,
+                                    const struct orr_victims *victims, uint64_t salt,
+                                    bool *all_nodes)
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < victims->count; i++) {
         const struct orr_victim *victim = &victims->items[i];
         const struct orr_stask *task = &session->tasks[victim->task];
-        const uint64_t job = print_job(session, seen, victim->job);
+        const uint64_t job = fingerprint_job(session, seen, victim->job);
         const uint64_t nth = victim->task - session->jobs[victim->job].first_task;
         const uint64_t node =
             task->live.node == ORR_NONE ? 0 : session->victim_index->content[task->live.node];
@@ -91,13 +94,13 @@ static uint64_t print_victims(const struct orr_session *session, struct orr_seen
     return sum;
 }
 
-static uint64_t *slot_of(const struct orr_victim_search *search, uint64_t print)
+static uint64_t *slot_of(const struct orr_victim_search *search, uint64_t fingerprint)
 {
     struct orr_victim_index *all = search->session->victim_index;
     if (all->seen == NULL) {
         all->seen = orr_zalloc(ANSWERS, sizeof *all->seen);
     }
-    return &all->seen[(print >> 8) % ANSWERS];
+    return &all->seen[(fingerprint >> 8) % ANSWERS];
 }
 
 void orr_seen__start_probe(struct orr_victim_search *search)
@@ -121,14 +124,15 @@ enum orr_outcome orr_seen__outcome(struct orr_victim_search *search,
         return ORR_OUTCOME_SOLVED;
     }
     if (!seen->probe_known) {
-        seen->probe = print_probe(search, seen);
+        seen->probe = fingerprint_probe(search, seen);
         seen->probe_known = true;
     }
-    uint64_t print = seen->probe;
-    print += print_victims(session, seen, potential, UINT64_C(1) << 62, &all_nodes);
-    print += print_victims(session, seen, &search->recorded, UINT64_C(1) << 63, &all_nodes);
-    print += all_nodes ? session->victim_index->content_fingerprint : 0;
-    seen->scenario = orr_scatter(print) | (OUTCOME_BITS + 1);
+    uint64_t fingerprint = seen->probe;
+    fingerprint += fingerprint_victims(session, seen, potential, UINT64_C(1) << 62, &all_nodes);
+    fingerprint +=
+        fingerprint_victims(session, seen, &search->recorded, UINT64_C(1) << 63, &all_nodes);
+    fingerprint += all_nodes ? session->victim_index->content_fingerprint : 0;
+    seen->scenario = orr_scatter(fingerprint) | (OUTCOME_BITS + 1);
     const uint64_t answer = *slot_of(search, seen->scenario);
     if (((answer ^ seen->scenario) & ~OUTCOME_BITS) != 0) {
         return ORR_OUTCOME_SOLVED;

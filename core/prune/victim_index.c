@@ -299,18 +299,18 @@ uint64_t orr_victim_index_fingerprint_of(const struct orr_session *session, uint
     if (at->stood_at_generation == session->queue_generation) {
         return at->standing;
     }
-    uint64_t print = (uint64_t)share->priority;
+    uint64_t fingerprint = (uint64_t)share->priority;
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        orr_fingerprint_word(&print, (uint64_t)session->queues[queue].allocated[kind]);
-        orr_fingerprint_word(&print, (uint64_t)session->queues[queue].nonpreemptible[kind]);
-        orr_fingerprint_number(&print, share->resource[kind].deserved);
-        orr_fingerprint_number(&print, share->resource[kind].fair_share);
-        orr_fingerprint_number(&print, share->resource[kind].limit);
-        orr_fingerprint_number(&print, share->resource[kind].allocated);
+        orr_fingerprint_word(&fingerprint, (uint64_t)session->queues[queue].allocated[kind]);
+        orr_fingerprint_word(&fingerprint, (uint64_t)session->queues[queue].nonpreemptible[kind]);
+        orr_fingerprint_number(&fingerprint, share->resource[kind].deserved);
+        orr_fingerprint_number(&fingerprint, share->resource[kind].fair_share);
+        orr_fingerprint_number(&fingerprint, share->resource[kind].limit);
+        orr_fingerprint_number(&fingerprint, share->resource[kind].allocated);
     }
     at->stood_at_generation = session->queue_generation;
-    at->standing = print;
-    return print;
+    at->standing = fingerprint;
+    return fingerprint;
 }
 
 /* --- who may lose something --- */

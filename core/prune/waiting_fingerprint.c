@@ -44,12 +44,12 @@ static struct orr_order_entry *list_marks(struct orr_victim_search *search, uint
     return marks;
 }
 
-static void hash_demand(uint64_t *print, const struct orr_demand *demand)
+static void hash_demand(uint64_t *fingerprint, const struct orr_demand *demand)
 {
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        orr_fingerprint_word(print, (uint64_t)demand->v[kind]);
+        orr_fingerprint_word(fingerprint, (uint64_t)demand->v[kind]);
     }
-    orr_fingerprint_number(print, demand->gpus_by_memory);
+    orr_fingerprint_number(fingerprint, demand->gpus_by_memory);
 }
 
 struct row { /* of jobs that wait, without a mark between them */
@@ -58,21 +58,21 @@ struct row { /* of jobs that wait, without a mark between them */
     const struct orr_demand *last; /* of those not left out; NULL: nobody may be left out yet */
 };
 
-static void hash_mark(uint64_t *print, const struct orr_victim_search *search, struct row *row,
-                      const struct orr_order_entry *mark)
+static void hash_mark(uint64_t *fingerprint, const struct orr_victim_search *search,
+                      struct row *row, const struct orr_order_entry *mark)
 {
     const bool own = mark->view.job == search->job;
     if (own) {
-        orr_fingerprint_word(print, (uint64_t)(mark->elastic_state + 2));
+        orr_fingerprint_word(fingerprint, (uint64_t)(mark->elastic_state + 2));
     } else if (row->unmarked) {
-        orr_fingerprint_word(print, search->session->jobs[mark->view.job].serial << 2 |
-                                        (uint64_t)(mark->elastic_state + 1));
+        orr_fingerprint_word(fingerprint, search->session->jobs[mark->view.job].serial << 2 |
+                                              (uint64_t)(mark->elastic_state + 1));
     }
     row->unmarked = own;
     row->last = NULL;
 }
 
-static void hash_waiting(uint64_t *print, const struct orr_session *session, struct row *row,
+static void hash_waiting(uint64_t *fingerprint, const struct orr_session *session, struct row *row,
                          const struct orr_order_entry *waiting)
 {
     const struct orr_sjob *job = &session->jobs[waiting->view.job];
@@ -81,9 +81,9 @@ static void hash_waiting(uint64_t *print, const struct orr_session *session, str
         return;
     }
     if (in_part) {
-        orr_fingerprint_word(print, job->serial);
+        orr_fingerprint_word(fingerprint, job->serial);
     }
-    hash_demand(print, &waiting->demand);
+    hash_demand(fingerprint, &waiting->demand);
     row->last = in_part ? NULL : &waiting->demand;
     row->unmarked = true;
 }
@@ -98,7 +98,7 @@ uint64_t orr_victim__waiting_fingerprint(struct orr_victim_search *search)
     orr_victim__list_waiting(search);
     const struct orr_order_entry *marks = list_marks(search, &mark_count);
     struct row row = {.queue = ORR_NONE};
-    uint64_t print = 0;
+    uint64_t fingerprint = 0;
     for (uint32_t w = 0, m = 0; w < search->waiting_count || m < mark_count;) {
         const bool marked = w == search->waiting_count ||
                             (m < mark_count &&
@@ -107,15 +107,15 @@ uint64_t orr_victim__waiting_fingerprint(struct orr_victim_search *search)
         const uint32_t queue = session->jobs[next->view.job].queue;
         if (queue != row.queue) {
             row = (struct row){.queue = queue};
-            orr_fingerprint_word(&print, queue);
+            orr_fingerprint_word(&fingerprint, queue);
         }
         if (marked) {
-            hash_mark(&print, search, &row, next);
+            hash_mark(&fingerprint, search, &row, next);
         } else {
-            hash_waiting(&print, session, &row, next);
+            hash_waiting(&fingerprint, session, &row, next);
         }
     }
     search->refuter.waiting_known = true;
-    search->refuter.waiting_fingerprint = print;
-    return print;
+    search->refuter.waiting_fingerprint = fingerprint;
+    return fingerprint;
 }
