@@ -207,7 +207,6 @@ void orr_domain_sums__leave(struct orr_session *session, const struct orr_sketch
     for (uint32_t i = 0; i < session->place->domain_sum_count; i++) {
         struct orr_domain_sums *sums = session->place->domain_sums[i];
         if (sums->sketch_run == sketch->run) {
-            sums->sketch_touched = 0;
             look_at_touched(sums, session, sketch);
         }
     }
