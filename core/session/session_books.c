@@ -343,8 +343,10 @@ static uint64_t fingerprint_of(const struct orr_session *session, const struct o
         return 0;
     }
     const uint64_t nth = (uint64_t)(task - session->tasks) - job->first_task;
-    const uint64_t place =
-        (uint64_t)task->live.node << 1 | (task->live.status == ORR_TASK_PIPELINED);
+    uint64_t place = (uint64_t)task->live.node << 1 | (task->live.status == ORR_TASK_PIPELINED);
+    for (uint32_t i = 0; i < task->live.group_count; i++) {
+        place = orr_scatter(place ^ orr_task_groups(session, task)[i]);
+    }
     return orr_scatter(orr_scatter(job->serial << 20 ^ nth) + place);
 }
 
