@@ -13,8 +13,7 @@
 
 struct orr_own_branch { /* of a search */
     uint32_t top;
-    uint32_t k;   /* what follows is of so many of the preemptor's tasks */
-    bool *inside; /* by queue */
+    uint32_t k; /* what follows is of so many of the preemptor's tasks */
     struct orr_order_entry *waiting, *served;
     uint32_t waiting_count;
     struct turn {
@@ -23,20 +22,23 @@ struct orr_own_branch { /* of a search */
     } * turns;
 };
 
+static bool is_inside(const struct orr_victim_search *search, const struct orr_own_branch *own,
+                      uint32_t job)
+{
+    const struct orr_session *session = search->session;
+    return orr_own_turn__top(session, session->jobs[job].queue) == own->top;
+}
+
 static struct orr_own_branch *open_branch(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
     struct orr_arena *memory = &search->memory;
     struct orr_own_branch *own = orr_arena_alloc(memory, 1, sizeof *own);
     own->top = orr_own_turn__top(session, session->jobs[search->job].queue);
-    own->inside = orr_arena_take(memory, session->queue_count, sizeof *own->inside);
-    for (uint32_t q = 0; q < session->queue_count; q++) {
-        own->inside[q] = orr_own_turn__top(session, q) == own->top;
-    }
     orr_victim__list_waiting(search);
     own->waiting = orr_arena_take(memory, search->waiting_count + (size_t)1, sizeof *own->waiting);
     for (uint32_t w = 0; w < search->waiting_count; w++) {
-        if (own->inside[session->jobs[search->waiting[w].view.job].queue]) {
+        if (is_inside(search, own, search->waiting[w].view.job)) {
             own->waiting[own->waiting_count++] = search->waiting[w];
         }
     }
@@ -45,18 +47,13 @@ static struct orr_own_branch *open_branch(struct orr_victim_search *search)
     return own;
 }
 
-static bool is_inside(const struct orr_victim_search *search, uint32_t job)
-{
-    return search->refuter.own->inside[search->session->jobs[job].queue];
-}
-
 static uint32_t list_served(struct orr_victim_search *search, const struct orr_order *order)
 {
     struct orr_own_branch *own = search->refuter.own;
     uint32_t all, count = 0;
     const struct orr_order_entry *entries = orr_apart__entries(search, order, &all);
     for (uint32_t i = 0; i < all; i++) {
-        if (is_inside(search, entries[i].view.job)) {
+        if (is_inside(search, own, entries[i].view.job)) {
             own->served[count++] = entries[i];
         }
     }
@@ -74,7 +71,7 @@ static void serve_branch(struct orr_victim_search *search, struct orr_own_turn *
     orr_order_restart(order);
     const uint32_t count = list_served(search, order);
     for (uint32_t v = 0; v < s->victim_count; v++) {
-        if (is_inside(search, s->victims[v].job)) {
+        if (is_inside(search, own, s->victims[v].job)) {
             orr_apart__evict(session, s, &s->victims[v]);
             turn->out_mgpu += s->victims[v].lost_demand.v[ORR_SHARE_GPU];
         }
@@ -93,7 +90,7 @@ static void serve_branch(struct orr_victim_search *search, struct orr_own_turn *
     }
     order->worst = NULL;
     for (uint32_t v = 0; v < s->victim_count; v++) {
-        if (is_inside(search, s->victims[v].job)) {
+        if (is_inside(search, own, s->victims[v].job)) {
             orr_apart__restore(session, s, &s->victims[v]);
         }
     }
@@ -106,7 +103,7 @@ static uint64_t fingerprint_victims(const struct orr_victim_search *search)
     uint64_t sum = 0;
     for (uint32_t v = 0; v < s->victim_count; v++) {
         const struct orr_apart_victim *victim = &s->victims[v];
-        if (is_inside(search, victim->job)) {
+        if (is_inside(search, search->refuter.own, victim->job)) {
             sum += orr_scatter((uint64_t)victim->job << 32 | victim->lost);
         }
     }

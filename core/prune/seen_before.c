@@ -8,8 +8,8 @@
  * counts (waiting_fingerprint.c); the victims, task by task; their nodes and those that are
  * feasible, or where somebody has a constraint of topology, all nodes. Rules, names, ages, asks,
  * filters and the topology are the session's and do not change. Hashes of the parts are added up,
- * so that only the victims cost anything with each scenario. The oldest answers make room for new
- * ones.
+ * so that only the victims cost anything with each scenario. An answer stays until another one
+ * takes its slot.
  */
 #include "flat_int.h"
 #include "seen_before.h"
@@ -19,27 +19,22 @@
 /* Of the validator about what is lost at least: it says nothing about how far the scenario gets. */
 #define LOSES_TOO_MUCH UINT64_C(15)
 
-struct orr_seen {      /* of a search */
-    uint64_t *of_job;  /* by job: 0, or 1 and its tasks, the lowest bit: it is constrained */
-    uint64_t search;   /* what is the same for all scenarios; 0: not known */
-    uint64_t probe;    /* and for those of the probe, of its feasible nodes too */
-    bool probe_known;  /* of the probe that goes on */
-    bool constrained;  /* the preemptor is */
+struct orr_seen {     /* of a search */
+    uint64_t *of_job; /* by job: its fingerprint, the lowest bit: it is constrained; 0: not known */
+    uint64_t search;  /* what is the same for all scenarios; 0: not known */
+    uint64_t probe;   /* and for those of the probe, of its feasible nodes too */
+    bool probe_known; /* of the probe that goes on */
+    bool constrained; /* the preemptor is */
     uint64_t scenario; /* of the one asked last; 0: not known */
 };
-
-static bool is_constrained(const struct orr_session *session, uint32_t job)
-{
-    return orr_apart__is_constrained(session, job);
-}
 
 static struct orr_seen *open_seen(struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
     struct orr_seen *seen = orr_arena_alloc(&search->memory, 1, sizeof *seen);
     seen->of_job = orr_arena_alloc(&search->memory, session->job_count, sizeof *seen->of_job);
-    seen->constrained = is_constrained(session, search->job);
-    if (search->refuter.world != 0 && session->backlog != NULL) {
+    seen->constrained = orr_apart__is_constrained(session, search->job);
+    if (orr_apart__of(search) != NULL) {
         uint64_t fingerprint = (uint64_t)search->action;
         orr_victim__fingerprint_job(&fingerprint, session, search->job);
         for (uint32_t q = 0; q < session->queue_count; q++) {
@@ -70,7 +65,8 @@ static uint64_t fingerprint_job(const struct orr_session *session, struct orr_se
     if (seen->of_job[job] == 0) {
         uint64_t fingerprint = 0;
         orr_victim__fingerprint_job(&fingerprint, session, job);
-        seen->of_job[job] = (fingerprint | 2) - (fingerprint & 1) + is_constrained(session, job);
+        const uint64_t constrained = orr_apart__is_constrained(session, job);
+        seen->of_job[job] = (fingerprint & ~UINT64_C(3)) | 2 | constrained;
     }
     return seen->of_job[job];
 }

@@ -57,8 +57,6 @@ struct orr_given_back {
     uint32_t *losers; /* jobs with any */
     uint32_t loser_count;
     uint32_t own;                       /* the preemptor's branch */
-    uint32_t *top;                      /* by queue: its branch */
-    bool *has_children;                 /* by queue */
     struct held_back *state, *scenario; /* by branch */
     int64_t free;                       /* -1: not summed up yet */
     uint32_t asked_k;                   /* what follows is known for so many tasks */
@@ -69,6 +67,11 @@ struct orr_given_back {
     struct orr_queue_rank latest;       /* of the preemptor's branch, for which they are known; */
     bool overhangs_known;               /* if they are */
 };
+
+static uint32_t branch_of(const struct orr_session *session, uint32_t job)
+{
+    return orr_own_turn__top(session, session->jobs[job].queue);
+}
 
 /* --- whose turn comes first --- */
 
@@ -124,15 +127,14 @@ static void raise(struct orr_demand *most, const struct orr_demand *one)
     }
 }
 
-static void find_heads(struct orr_victim_search *search, const struct orr_given_back *given,
-                       uint32_t branch, struct heads *heads)
+static void find_heads(struct orr_victim_search *search, uint32_t branch, struct heads *heads)
 {
     const struct orr_session *session = search->session;
     struct orr_order_entry last = {.view = {.job = ORR_NONE}};
     heads->known = true;
     for (uint32_t c = 0; c < search->candidate_count; c++) {
         const uint32_t job = search->candidates[c].job;
-        if (given->top[session->jobs[job].queue] != branch) {
+        if (branch_of(session, job) != branch) {
             continue;
         }
         heads->known = heads->known && orr_apart__knows(session, search->refuter.apart, job);
@@ -147,8 +149,9 @@ static void find_heads(struct orr_victim_search *search, const struct orr_given_
     }
     for (uint32_t i = 0; last.view.job != ORR_NONE && i < search->waiting_count; i++) {
         const struct orr_order_entry *waiting = &search->waiting[i];
-        if (given->top[session->jobs[waiting->view.job].queue] == branch &&
-            (given->has_children[branch] || orr_order_compare_jobs(session, waiting, &last) < 0)) {
+        if (branch_of(session, waiting->view.job) == branch &&
+            (session->queues[branch].child_count > 0 ||
+             orr_order_compare_jobs(session, waiting, &last) < 0)) {
             raise(&heads->waiting, &waiting->demand);
         }
     }
@@ -205,11 +208,11 @@ static void find_overhangs(struct orr_victim_search *search, struct orr_given_ba
     given->latest = *latest;
     for (uint32_t q = 0; q < session->queue_count; q++) {
         struct heads *heads = &given->heads[q];
-        if (given->top[q] != q || q == given->own) {
+        if (session->shares[q].parent != ORR_NONE || q == given->own) {
             continue;
         }
         if (!heads->known) {
-            find_heads(search, given, q, heads);
+            find_heads(search, q, heads);
         }
         given->overhang[q] = heads->known ? find_overhang(session, q, heads, latest) : INT64_MAX;
     }
@@ -278,14 +281,14 @@ static bool is_small(const struct orr_victim_search *search, uint32_t index, uin
 
 /* Of a job that lost so many tasks, all that counts but these. Only elastic jobs are not due
  * everything, and their tasks are alike. */
-static void charge(const struct orr_victim_search *search, const struct orr_given_back *given,
-                   struct held_back *by_branch, uint32_t job, uint32_t lost, int64_t sign)
+static void charge(const struct orr_victim_search *search, struct held_back *by_branch,
+                   uint32_t job, uint32_t lost, int64_t sign)
 {
     const struct orr_session *session = search->session;
     if (lost == 0) {
         return;
     }
-    struct held_back *held = &by_branch[given->top[session->jobs[job].queue]];
+    struct held_back *held = &by_branch[branch_of(session, job)];
     const int64_t each = demand_of(session, session->jobs[job].first_task).v[ORR_SHARE_GPU];
     const int64_t due = orr_apart__due(session, job, lost);
     held->not_due += sign * ((int64_t)lost - due) * each;
@@ -306,10 +309,10 @@ static void count(struct orr_victim_search *search, struct orr_given_back *given
     if (*lost == 0) {
         given->losers[given->loser_count++] = victim->job;
     }
-    charge(search, given, given->state, victim->job, *lost, -1);
+    charge(search, given->state, victim->job, *lost, -1);
     ++*lost;
-    charge(search, given, given->state, victim->job, *lost, 1);
-    given->state[given->top[session->jobs[victim->job].queue]].lost +=
+    charge(search, given->state, victim->job, *lost, 1);
+    given->state[branch_of(session, victim->job)].lost +=
         demand_of(session, victim->task).v[ORR_SHARE_GPU];
 }
 
@@ -413,14 +416,7 @@ static struct orr_given_back *given_of(struct orr_victim_search *search)
     given->heads = orr_arena_alloc(memory, queues, sizeof *given->heads);
     given->overhang = orr_arena_alloc(memory, queues, sizeof *given->overhang);
     given->freed = orr_arena_alloc(memory, session->node_count, sizeof *given->freed);
-    given->top = orr_arena_take(memory, queues, sizeof *given->top);
-    given->has_children = orr_arena_alloc(memory, queues, sizeof *given->has_children);
-    for (uint32_t q = 0; q < queues; q++) {
-        given->top[q] = orr_own_turn__top(session, q);
-        given->has_children[given->top[q]] =
-            given->has_children[given->top[q]] || given->top[q] != q;
-    }
-    given->own = given->top[session->jobs[search->job].queue];
+    given->own = orr_own_turn__top(session, session->jobs[search->job].queue);
     given->free = -1;
     search->refuter.given = given;
     return given;
@@ -505,16 +501,20 @@ bool orr_victim__leaves_too_little(struct orr_victim_search *search)
     memset(given->scenario, 0, search->session->queue_count * sizeof *given->scenario);
     for (uint32_t v = 0; v < s->victim_count; v++) {
         const struct orr_apart_victim *victim = &s->victims[v];
-        charge(search, given, given->scenario, victim->job, victim->lost, 1);
-        given->scenario[given->top[search->session->jobs[victim->job].queue]].lost +=
+        charge(search, given->scenario, victim->job, victim->lost, 1);
+        given->scenario[branch_of(search->session, victim->job)].lost +=
             victim->lost_demand.v[ORR_SHARE_GPU];
     }
     const int64_t large = sum_up_large(search, given->scenario);
-    const bool all_must = given->scenario[given->own].large > 0 || large >= asked - given->free;
-    if (all_must && !are_counted(search)) {
+    const bool may_lack = given->scenario[given->own].large > 0 || large >= asked - given->free;
+    const bool counted = may_lack && are_counted(search);
+    if (may_lack && !counted) {
         return false;
     }
     const int64_t found = sum_up_found(search, given, given->scenario);
-    return found < asked && ((given->scenario[given->own].large == 0 && large < asked - found) ||
-                             (are_counted(search) && all_find_places(search, given)));
+    if (found >= asked) {
+        return false;
+    }
+    return (given->scenario[given->own].large == 0 && large < asked - found) ||
+           ((counted || are_counted(search)) && all_find_places(search, given));
 }

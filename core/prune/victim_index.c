@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What searches look at and most of them find as the one before did: the nodes, how queues stand,
  * who in them may lose something. It is kept from search to search and brought up to date by what
- * changed, and its fingerprints and generations say whether anything did (failure_memo.c).
+ * changed, and its fingerprints say whether anything did (failure_memo.c, seen_before.c).
  */
 #include "flat_int.h"
 

@@ -39,13 +39,14 @@ static uint64_t fingerprint_with(const struct orr_victim_search *search, uint64_
     return sum == 0 ? 1 : sum;
 }
 
-static uint64_t sum_up(const struct orr_victims *victims)
+static uint64_t fingerprint_of_all(const struct orr_victim_search *search,
+                                   const struct orr_victims *victims)
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < victims->count; i++) {
         sum += fingerprint_of(victims->items[i].task);
     }
-    return sum;
+    return fingerprint_with(search, sum);
 }
 
 static bool is_spent(int64_t tried, int64_t budget)
@@ -100,9 +101,9 @@ static bool has_failed(const struct orr_victim_search *search, uint64_t fingerpr
            search->failed[failed_slot(search, fingerprint)] == fingerprint;
 }
 
-static bool try_scenario(struct orr_victim_search *search, const struct orr_victims *potential)
+static bool try_scenario(struct orr_victim_search *search, const struct orr_victims *potential,
+                         uint64_t fingerprint)
 {
-    const uint64_t fingerprint = fingerprint_with(search, sum_up(potential));
     if (2 * (search->failed_count + 1) > search->failed_slots) {
         grow_failed(search);
     }
@@ -117,6 +118,11 @@ static bool try_scenario(struct orr_victim_search *search, const struct orr_vict
     *slot = fingerprint;
     search->failed_count++;
     return false;
+}
+
+static bool try_all(struct orr_victim_search *search, const struct orr_victims *potential)
+{
+    return try_scenario(search, potential, fingerprint_of_all(search, potential));
 }
 
 /* --- node-local greedy --- */
@@ -171,12 +177,13 @@ static bool try_node(struct orr_victim_search *search, uint32_t node)
     if (orr_refute__node(search, node)) {
         return false;
     }
-    const uint64_t victims = mark_jobs_on(search, node);
+    const uint64_t fingerprint = fingerprint_with(search, mark_jobs_on(search, node));
     const uint64_t number = search->session->node_scenarios;
+    const bool listed_again = search->session->v017 != NULL;
     search->chosen.count = 0;
-    if (search->session->v017 != NULL) {
+    if (listed_again) {
         orr_victim__list_again_v017(search, number);
-    } else if (has_failed(search, fingerprint_with(search, victims))) {
+    } else if (has_failed(search, fingerprint)) {
         return false; /* a gang has many nodes */
     }
     for (uint32_t i = 0; i < search->potential.count; i++) {
@@ -187,14 +194,16 @@ static bool try_node(struct orr_victim_search *search, uint32_t node)
         }
     }
     /* A pod of the job may be there that is no victim. */
-    return search->chosen.count > 0 && try_scenario(search, &search->chosen);
+    return search->chosen.count > 0 &&
+           (listed_again ? try_all(search, &search->chosen)
+                         : try_scenario(search, &search->chosen, fingerprint));
 }
 
 static bool try_node_local(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
     if (search->potential.count == 0) {
-        return search->recorded.count > 0 && try_scenario(search, &search->potential);
+        return search->recorded.count > 0 && try_all(search, &search->potential);
     }
     const struct orr_victim *last = &search->potential.items[search->potential.count - 1];
     if (session->jobs[last->job].task_count == 1) {
@@ -239,7 +248,7 @@ static bool try_nodes(struct orr_victim_search *search, uint32_t from, uint32_t 
             orr_victims_push(&search->chosen, &potential->items[i]);
         }
     }
-    return try_scenario(search, &search->chosen);
+    return try_all(search, &search->chosen);
 }
 
 /* The smallest number of nodes, least capacity first, that covers what nodes without victims do
@@ -258,7 +267,7 @@ static bool try_multi_node(struct orr_victim_search *search)
 {
     struct orr_capacities *c = &search->capacities;
     if (search->potential.count == 0) {
-        return try_scenario(search, &search->potential);
+        return try_all(search, &search->potential);
     }
     if (search->session->v017 != NULL) {
         orr_victim__measure_again_v017(search);

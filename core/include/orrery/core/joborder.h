@@ -77,9 +77,10 @@ uint32_t orr_order_prepare(const struct orr_order *order, const struct orr_jobvi
  * asked again. Costs what changed since it was asked last, and a pass over the list. */
 const struct orr_order_entry *orr_order_waiting(struct orr_session *session, uint32_t but,
                                                 uint32_t *count);
-/* Brings entries into that order. Negative: `a` goes before `b` in it. */
+/* Negative: `a` goes before `b` in that order. */
 int orr_order_compare_built(const struct orr_session *session, const struct orr_order_entry *a,
                             const struct orr_order_entry *b);
+/* Brings entries into that order. */
 void orr_order_sort(const struct orr_order *order, struct orr_order_entry *entries, uint32_t count);
 
 /* The order of all that waits in the session's backlog, in memory that the backlog keeps: one at a
