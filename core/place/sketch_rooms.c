@@ -36,9 +36,11 @@ static void enter(struct orr_sketch_rooms *rooms, const struct orr_session *sess
     rooms->counts[room]++;
     for (int level = had_idle + 1; level <= has_idle; level++) {
         row_of(rooms->idle, rooms, level)[word] |= bit;
+        rooms->idle_counts[level]++;
     }
     for (int level = has_idle + 1; level <= had_idle; level++) {
         row_of(rooms->idle, rooms, level)[word] &= ~bit;
+        rooms->idle_counts[level]--;
     }
     rooms->room_of[n] = (int8_t)room;
     rooms->idle_of[n] = (int8_t)has_idle;
@@ -74,6 +76,7 @@ static bool bring_up_to_date(struct orr_sketch *sketch, struct orr_node_list ope
         memset(rooms->room, 0, LEVELS * rooms->words * sizeof *rooms->room);
         memset(rooms->idle, 0, LEVELS * rooms->words * sizeof *rooms->idle);
         memset(rooms->counts, 0, sizeof rooms->counts);
+        memset(rooms->idle_counts, 0, sizeof rooms->idle_counts);
         memset(rooms->room_of, -1, rooms->node_count);
         memset(rooms->idle_of, -1, rooms->node_count);
         for (uint32_t i = 0; i < open.count && rooms->counted; i++) {
@@ -127,7 +130,9 @@ bool orr_sketch_rooms__find(struct orr_sketch *sketch, const struct orr_ask *ask
     const int gpus = (int)(asked / ORR_MGPU);
     *best = (struct orr_rated){.node = ORR_NONE};
     const int32_t most = orr_place__points_most(sketch->session, ask, &(struct orr_snode){0});
-    *best = look_through(sketch, ask, gpus, true, most, *best);
+    if (sketch->rooms.idle_counts[gpus] > 0) {
+        *best = look_through(sketch, ask, gpus, true, most, *best);
+    }
     if (best->node == ORR_NONE || best->points < most || !prefers_idle) {
         *best = look_through(sketch, ask, gpus, false, 0, *best);
     }

@@ -40,9 +40,9 @@ struct orr_sketch_rooms {  /* sketch_rooms.c: the open nodes of the run */
     uint32_t node_count, words;
     bool counted;          /* no node of the session has too many GPUs */
     uint64_t *room, *idle; /* by GPUs free, and by those idle at least: a bit by rank */
-    uint32_t counts[ORR_SKETCH_GPUS + 1]; /* bits of `room` */
-    uint32_t *by_rank;                    /* nodes */
-    int8_t *room_of, *idle_of;            /* by node; -1: it is not open */
+    uint32_t counts[ORR_SKETCH_GPUS + 1], idle_counts[ORR_SKETCH_GPUS + 1]; /* bits of each */
+    uint32_t *by_rank;                                                      /* nodes */
+    int8_t *room_of, *idle_of; /* by node; -1: it is not open */
 };
 
 /* What an attempt would do to nodes, tried on their books alone: tasks, queues and the statement
