@@ -20,6 +20,10 @@
  * asked about that much first: whatever else is lost only leaves a queue less when a unit is taken.
  * It does not tell whether the preemptor finds a place, so it is asked once a scenario was
  * rejected, when how far this one gets no longer counts.
+ *
+ * As long as all that are served come back, who is served next does not hang on where they go. So
+ * they are popped first and placed afterwards, which is left out where those who were popped are
+ * known to leave the preemptor no place (seen_before.c).
  */
 #include "apart.h"
 
@@ -28,6 +32,7 @@
 #include <orrery/base/sort.h>
 
 #include "flat_int.h"
+#include "seen_before.h"
 
 struct seen {           /* a node that is looked at */
     int32_t room, idle; /* idle is below zero where a pipelined victim was taken back */
@@ -55,6 +60,8 @@ struct orr_dry_run {
         int32_t gpus;
     } * taken; /* by the attempt */
     uint32_t taken_count;
+    uint32_t *line; /* victims in the order in which they are served, in orr_apart */
+    uint32_t line_count;
 };
 
 static int32_t gpus_of(const struct orr_session *session, uint32_t task)
@@ -126,6 +133,7 @@ static struct orr_dry_run *open_run(struct orr_victim_search *search)
             }
         }
         run->taken = orr_arena_take(memory, most, sizeof *run->taken);
+        run->line = orr_arena_take(memory, session->job_count, sizeof *run->line);
     }
     return run;
 }
@@ -395,49 +403,202 @@ static bool is_over_capacity(const struct orr_victim_search *search)
            passes_limit(search, search->session->jobs[search->job].queue, &search->demand);
 }
 
-/* Until it is known how the scenario ends; SOLVED: it may. */
-static enum orr_outcome serve(struct orr_victim_search *search, const struct orr_victims *potential,
-                              struct orr_order *order, uint32_t left, bool *charged)
+struct serving { /* of a scenario */
+    struct orr_victim_search *search;
+    const struct orr_victims *potential;
+    struct orr_order *order;
+    uint32_t left; /* to be popped */
+    uint64_t line; /* 0: none is kept */
+    bool own_turn; /* the preemptor is the last in it */
+    bool placed;   /* it has its places, which its queue is charged for */
+};
+
+static bool pop(struct serving *serving, struct orr_jobview *view)
 {
+    const bool popped = serving->left > 0 && orr_order_pop(serving->order, view);
+    serving->left -= popped;
+    return popped;
+}
+
+static bool place_preemptor(struct serving *serving)
+{
+    struct orr_victim_search *search = serving->search;
+    serving->placed = !is_over_capacity(search) &&
+                      place_tasks(search, search->view, search->tasks.tasks, search->k);
+    if (serving->placed) {
+        orr_apart__charge(search->session, search->refuter.apart,
+                          search->session->jobs[search->job].queue, &search->demand, 1);
+    }
+    return serving->placed;
+}
+
+static bool place_victim(const struct orr_victim_search *search,
+                         const struct orr_apart_victim *victim)
+{
+    return place_tasks(search, orr_jobview_whole(victim->job),
+                       &search->refuter.apart->tasks[victim->due_at], victim->due);
+}
+
+/* One after the other; SOLVED: it may be. */
+static enum orr_outcome serve(struct serving *serving)
+{
+    const struct orr_victim_search *search = serving->search;
     const struct orr_session *session = search->session;
     struct orr_apart *s = search->refuter.apart;
     const bool all_must = search->action == ORR_ACTION_CONSOLIDATION;
     const bool weighed = search->action == ORR_ACTION_RECLAIM && session->rules.proportion;
     struct orr_jobview view;
-    bool placed = false;
-    for (; left > 0 && orr_order_pop(order, &view); left--) {
+    while ((all_must || weighed || !serving->placed) && pop(serving, &view)) {
         if (view.job == search->job) {
-            placed = !is_over_capacity(search) &&
-                     place_tasks(search, search->view, search->tasks.tasks, search->k);
-            if (!placed) {
+            if (!place_preemptor(serving)) {
                 return ORR_OUTCOME_NOT_PLACED;
             }
-            if (!all_must && !weighed) {
-                return ORR_OUTCOME_SOLVED;
-            }
-            orr_apart__charge(session, s, session->jobs[view.job].queue, &search->demand, 1);
-            *charged = true;
             continue;
         }
         struct orr_apart_victim *victim = &s->victims[s->slot_of[view.job] - 1];
         const bool back =
             !passes_limit(search, session->jobs[victim->job].queue, &victim->demand) &&
-            place_tasks(search, view, &s->tasks[victim->due_at], victim->due);
+            place_victim(search, victim);
         if (all_must && (!back || victim->due < victim->lost)) {
             return ORR_OUTCOME_NOT_PLACED;
         }
         if (back) {
             orr_apart__give_back(session, s, victim);
-            if (!placed && is_hopeless(search, s->run)) {
+            if (!serving->placed && is_hopeless(search, s->run)) {
                 return ORR_OUTCOME_NOT_PLACED;
             }
         }
     }
-    if (!placed) {
+    if (!serving->placed) {
         return ORR_OUTCOME_NOT_PLACED;
     }
-    return weighed && !may_lose(search, potential, false) ? ORR_OUTCOME_REJECTED
-                                                          : ORR_OUTCOME_SOLVED;
+    return weighed && !may_lose(search, serving->potential, false) ? ORR_OUTCOME_REJECTED
+                                                                   : ORR_OUTCOME_SOLVED;
+}
+
+/* --- popped first, placed afterwards --- */
+
+/* So many of the preemptor's places are gone at least once the victim is back. */
+static int64_t places_taken(const struct orr_victim_search *search,
+                            const struct orr_apart_victim *victim)
+{
+    const struct orr_apart *s = search->refuter.apart;
+    int64_t places = 0;
+    for (uint32_t i = 0; i < victim->due && s->run->least_gpus > 0; i++) {
+        places += gpus_of(search->session, s->tasks[victim->due_at + i]) / s->run->least_gpus;
+    }
+    return places;
+}
+
+/* Until it is the preemptor's turn, or it has too few places left. What queues hold may end it too,
+ * which is not to be noted of the line. */
+static enum orr_line pop_line(struct serving *serving)
+{
+    const struct orr_victim_search *search = serving->search;
+    const bool all_must = search->action == ORR_ACTION_CONSOLIDATION;
+    struct orr_apart *s = search->refuter.apart;
+    struct orr_dry_run *run = s->run;
+    int64_t places = run->places;
+    struct orr_jobview view;
+    while (!serving->own_turn && (run->least_gpus == 0 || places >= (int64_t)search->k) &&
+           pop(serving, &view)) {
+        serving->line = orr_seen__join_line(search, serving->line, view.job);
+        serving->own_turn = view.job == search->job;
+        if (serving->own_turn && is_over_capacity(search)) {
+            return ORR_LINE_FAILS;
+        }
+        if (!serving->own_turn) {
+            const uint32_t at = s->slot_of[view.job] - 1;
+            struct orr_apart_victim *victim = &s->victims[at];
+            if ((all_must && victim->due < victim->lost) ||
+                passes_limit(search, search->session->jobs[view.job].queue, &victim->demand)) {
+                return ORR_LINE_BREAKS;
+            }
+            orr_apart__give_back(search->session, s, victim);
+            run->line[run->line_count++] = at;
+            places -= places_taken(search, victim);
+        }
+    }
+    return orr_seen__line(search, serving->line);
+}
+
+/* The line is shortened to those who come back. */
+static enum orr_line place_line(struct serving *serving)
+{
+    const struct orr_victim_search *search = serving->search;
+    const struct orr_apart *s = search->refuter.apart;
+    struct orr_dry_run *run = s->run;
+    for (uint32_t i = 0; i < run->line_count; i++) {
+        if (!place_victim(search, &s->victims[run->line[i]])) {
+            run->line_count = i;
+            return search->action == ORR_ACTION_CONSOLIDATION ? ORR_LINE_FAILS : ORR_LINE_BREAKS;
+        }
+        if (is_hopeless(search, run)) {
+            return ORR_LINE_FAILS;
+        }
+    }
+    return serving->own_turn && !place_preemptor(serving) ? ORR_LINE_FAILS : ORR_LINE_STANDS;
+}
+
+/* The order in which all are served, from its beginning. */
+static void start_order(struct serving *serving)
+{
+    const struct orr_session *session = serving->search->session;
+    struct orr_victim_search *search = serving->search;
+    struct orr_apart *s = search->refuter.apart;
+    struct orr_order *order = serving->order;
+    orr_order_restart(order);
+    for (uint32_t v = 0; v < s->victim_count; v++) {
+        orr_apart__evict(session, s, &s->victims[v]);
+    }
+    const struct orr_order_entry *served = orr_apart__entries(search, order, &serving->left);
+    order->hypothetical = (const int64_t(*)[ORR_SHARE_KINDS])s->hypothetical;
+    orr_order_build_over(order, search->waiting, search->waiting_count, orr_apart__unlisted(s),
+                         served, serving->left);
+}
+
+static void restore_victims(const struct orr_session *session, struct orr_apart *s)
+{
+    for (uint32_t v = 0; v < s->victim_count; v++) {
+        orr_apart__restore(session, s, &s->victims[v]);
+    }
+}
+
+/* Pops the line again, which has its places, and then perhaps one who did not come back. */
+static void pop_again(struct serving *serving, bool one_more)
+{
+    const struct orr_session *session = serving->search->session;
+    struct orr_apart *s = serving->search->refuter.apart;
+    struct orr_jobview view;
+    restore_victims(session, s);
+    start_order(serving);
+    serving->own_turn = false;
+    for (uint32_t i = 0; i < s->run->line_count; i++) {
+        (void)pop(serving, &view);
+        orr_apart__give_back(session, s, &s->victims[s->run->line[i]]);
+    }
+    if (one_more) {
+        (void)pop(serving, &view);
+    }
+}
+
+/* SOLVED: nothing is known, or the scenario may be. */
+static enum orr_outcome serve_line(struct serving *serving)
+{
+    const struct orr_victim_search *search = serving->search;
+    struct orr_dry_run *run = search->refuter.apart->run;
+    enum orr_line state = pop_line(serving);
+    if (state == ORR_LINE_STANDS) {
+        state = place_line(serving);
+        orr_seen__note_line(search, serving->line, state);
+        if (state == ORR_LINE_BREAKS) {
+            pop_again(serving, true);
+        }
+    } else if (state == ORR_LINE_BREAKS) {
+        run->line_count = 0;
+        pop_again(serving, false);
+    }
+    return state == ORR_LINE_FAILS ? ORR_OUTCOME_NOT_PLACED : ORR_OUTCOME_SOLVED;
 }
 
 static enum orr_outcome serve_tree(struct orr_victim_search *search,
@@ -445,25 +606,19 @@ static enum orr_outcome serve_tree(struct orr_victim_search *search,
 {
     const struct orr_session *session = search->session;
     struct orr_apart *s = search->refuter.apart;
-    uint32_t left;
-    bool charged = false;
-    struct orr_order *order = orr_victim_index_order(search->session);
+    struct serving serving = {.search = search,
+                              .potential = potential,
+                              .order = orr_victim_index_order(search->session),
+                              .line = orr_seen__start_line(search)};
     orr_victim__list_waiting(search);
-    orr_order_restart(order);
-    for (uint32_t v = 0; v < s->victim_count; v++) {
-        orr_apart__evict(session, s, &s->victims[v]);
-    }
-    const struct orr_order_entry *served = orr_apart__entries(search, order, &left);
-    order->hypothetical = (const int64_t(*)[ORR_SHARE_KINDS])s->hypothetical;
-    orr_order_build_over(order, search->waiting, search->waiting_count, orr_apart__unlisted(s),
-                         served, left);
-    const enum orr_outcome outcome = serve(search, potential, order, left, &charged);
-    if (charged) {
+    start_order(&serving);
+    s->run->line_count = 0;
+    enum orr_outcome outcome = serving.line == 0 ? ORR_OUTCOME_SOLVED : serve_line(&serving);
+    outcome = outcome == ORR_OUTCOME_SOLVED ? serve(&serving) : outcome;
+    if (serving.placed) {
         orr_apart__charge(session, s, session->jobs[search->job].queue, &search->demand, -1);
     }
-    for (uint32_t v = 0; v < s->victim_count; v++) {
-        orr_apart__restore(session, s, &s->victims[v]);
-    }
+    restore_victims(session, s);
     return outcome;
 }
 

@@ -10,6 +10,11 @@
  * filters and the topology are the session's and do not change. Hashes of the parts are added up,
  * so that only the victims cost anything with each scenario. An answer stays until another one
  * takes its slot.
+ *
+ * Where the preemptor and all victims ask whole GPUs, no more of a node is hashed than where these
+ * go can hang on (victim_index.c): shared devices change all the time. And how queues stand and who
+ * waits only say in which order victims come back. The order in which they were served, with what
+ * placing reads, is a line: equal lines leave the preemptor the same places, however queues stand.
  */
 #include "flat_int.h"
 #include "seen_before.h"
@@ -19,24 +24,56 @@
 /* Of the validator about what is lost at least: it says nothing about how far the scenario gets. */
 #define LOSES_TOO_MUCH UINT64_C(15)
 
+/* Of a job, in the lowest bits of its fingerprint. */
+#define CONSTRAINED    UINT64_C(1) /* by a topology */
+#define IN_PARTS       UINT64_C(2) /* some task asks something else than whole GPUs, */
+#define ASKS_MORE      UINT64_C(4) /* or other resources beside, or a domain within one */
+#define TRAITS         UINT64_C(7)
+
 struct orr_seen {     /* of a search */
-    uint64_t *of_job; /* by job: its fingerprint, the lowest bit: it is constrained; 0: not known */
+    uint64_t *of_job; /* by job: its fingerprint with its traits; 0: not known */
     uint64_t search;  /* what is the same for all scenarios; 0: not known */
-    uint64_t probe;   /* and for those of the probe, of its feasible nodes too */
-    bool probe_known; /* of the probe that goes on */
-    bool constrained; /* the preemptor is */
-    uint64_t scenario; /* of the one asked last; 0: not known */
+    uint64_t preemptor;
+    uint64_t probe, gpu_probe; /* of the feasible nodes; where whole GPUs alone are asked */
+    bool probe_known;          /* of the probe that goes on */
+    /* of the scenario asked last; 0: not known */
+    uint64_t scenario, line;
 };
+
+static uint64_t fingerprint_job(const struct orr_session *session, struct orr_seen *seen,
+                                uint32_t index)
+{
+    const struct orr_sjob *job = &session->jobs[index];
+    if (seen->of_job[index] == 0) {
+        uint64_t fingerprint = 0, traits = 0;
+        orr_victim__fingerprint_job(&fingerprint, session, index);
+        for (uint32_t s = job->first_set; s < job->first_set + job->set_count; s++) {
+            if (session->sets[s].constraint.topology != NULL && session->rules.topology) {
+                traits |= (traits & CONSTRAINED) == 0 ? CONSTRAINED : ASKS_MORE;
+            }
+        }
+        for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
+            const struct orr_ask *ask = orr_task_ask(session, &session->tasks[t]);
+            traits |= ask->kind == ORR_ASK_WHOLE && ask->request.v[ORR_SLOT_GPU] > 0 ? 0 : IN_PARTS;
+            for (uint32_t s = 0; s < session->slot_count; s++) {
+                const bool more = s != ORR_SLOT_GPU && s != ORR_SLOT_PODS && ask->request.v[s] > 0;
+                traits |= more ? ASKS_MORE : 0;
+            }
+        }
+        seen->of_job[index] = ((orr_scatter(fingerprint) | (TRAITS + 1)) & ~TRAITS) | traits;
+    }
+    return seen->of_job[index];
+}
 
 static struct orr_seen *open_seen(struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
     struct orr_seen *seen = orr_arena_alloc(&search->memory, 1, sizeof *seen);
     seen->of_job = orr_arena_alloc(&search->memory, session->job_count, sizeof *seen->of_job);
-    seen->constrained = orr_apart__is_constrained(session, search->job);
     if (orr_apart__of(search) != NULL) {
         uint64_t fingerprint = (uint64_t)search->action;
-        orr_victim__fingerprint_job(&fingerprint, session, search->job);
+        seen->preemptor = fingerprint_job(session, seen, search->job);
+        orr_fingerprint_word(&fingerprint, seen->preemptor);
         for (uint32_t q = 0; q < session->queue_count; q++) {
             orr_fingerprint_word(&fingerprint, orr_victim_index_fingerprint_of(session, q));
         }
@@ -47,47 +84,102 @@ static struct orr_seen *open_seen(struct orr_victim_search *search)
     return seen;
 }
 
-static uint64_t fingerprint_probe(const struct orr_victim_search *search,
-                                  const struct orr_seen *seen)
+/* All feasible nodes of the topology are in one domain of the level. */
+static bool share_domain(const struct orr_victim_search *search,
+                         const struct orr_topology *topology, uint32_t level, uint32_t *domain)
+{
+    const uint32_t *deepest = topology->levels[topology->level_count - 1].domain_of_node;
+    const uint32_t *of_node = topology->levels[level].domain_of_node;
+    bool shared = true;
+    *domain = ORR_NONE;
+    for (uint32_t n = 0; shared && n < search->session->node_count; n++) {
+        if (search->feasible[n] && deepest[n] != ORR_NONE) {
+            shared = *domain == ORR_NONE || of_node[n] == *domain;
+            *domain = of_node[n];
+        }
+    }
+    return shared && *domain != ORR_NONE;
+}
+
+/* In which order domains come hangs on the lowest one that all nodes given are in
+ * (place_topology.c), so that it counts where nodes are that have nothing free. */
+static uint64_t fingerprint_lowest_common(const struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
-    const uint64_t *content = session->victim_index->content;
-    uint64_t fingerprint = orr_scatter(seen->search + search->k);
-    for (uint32_t n = 0; n < session->node_count; n++) {
-        fingerprint += search->feasible[n] ? orr_scatter(content[n]) : 0;
+    uint64_t fingerprint = 0;
+    for (uint32_t t = 0; t < session->topology_count; t++) {
+        const struct orr_topology *topology = &session->topologies[t];
+        uint32_t domain;
+        for (uint32_t l = 0;
+             l < topology->level_count && share_domain(search, topology, l, &domain); l++) {
+            orr_fingerprint_word(&fingerprint, (uint64_t)l << 32 | domain);
+        }
+        orr_fingerprint_word(&fingerprint, t);
     }
     return fingerprint;
 }
 
-static uint64_t fingerprint_job(const struct orr_session *session, struct orr_seen *seen,
-                                uint32_t job)
+static void fingerprint_probe(const struct orr_victim_search *search, struct orr_seen *seen)
 {
-    if (seen->of_job[job] == 0) {
-        uint64_t fingerprint = 0;
-        orr_victim__fingerprint_job(&fingerprint, session, job);
-        const uint64_t constrained = orr_apart__is_constrained(session, job);
-        seen->of_job[job] = (fingerprint & ~UINT64_C(3)) | 2 | constrained;
+    const struct orr_session *session = search->session;
+    const struct orr_victim_index *all = session->victim_index;
+    const uint64_t probe = orr_scatter(seen->preemptor + search->k) + (uint64_t)search->action;
+    seen->probe = probe;
+    seen->gpu_probe = probe + fingerprint_lowest_common(search);
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        if (search->feasible[n]) {
+            seen->probe += orr_scatter(all->content[n]);
+            seen->gpu_probe += all->gpu_content[n] == 0 ? 0 : orr_scatter(all->gpu_content[n]);
+        }
     }
-    return seen->of_job[job];
+    seen->probe_known = true;
 }
 
-/* The sum of what tells one set of victims from another; `all_nodes`: some are constrained. */
-static uint64_t fingerprint_victims(const struct orr_session *session, struct orr_seen *seen,
+static uint64_t traits_of(const struct orr_session *session, struct orr_seen *seen,
+                          const struct orr_victims *victims)
+{
+    uint64_t traits = 0;
+    for (uint32_t i = 0; i < victims->count; i++) {
+        traits |= fingerprint_job(session, seen, victims->items[i].job);
+    }
+    return traits & TRAITS;
+}
+
+/* The sum of what tells one set of victims from another, with what their nodes hold. */
+static uint64_t fingerprint_victims(const struct orr_session *session, const struct orr_seen *seen,
                                     const struct orr_victims *victims, uint64_t salt,
-                                    bool *all_nodes)
+                                    const uint64_t *content)
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < victims->count; i++) {
         const struct orr_victim *victim = &victims->items[i];
-        const struct orr_stask *task = &session->tasks[victim->task];
-        const uint64_t job = fingerprint_job(session, seen, victim->job);
+        const uint32_t node = session->tasks[victim->task].live.node;
         const uint64_t nth = victim->task - session->jobs[victim->job].first_task;
-        const uint64_t node =
-            task->live.node == ORR_NONE ? 0 : session->victim_index->content[task->live.node];
-        *all_nodes = *all_nodes || (job & 1) != 0;
-        sum += orr_scatter(orr_scatter(job + nth + salt) ^ node);
+        const uint64_t held = node == ORR_NONE ? 0 : content[node];
+        sum += orr_scatter(orr_scatter(seen->of_job[victim->job] + nth + salt) ^ held);
     }
     return sum;
+}
+
+/* What placing reads: the preemptor, the victims and the nodes. Where only whole GPUs are asked,
+ * nodes are told apart by those alone; elsewhere lines are hardly ever met again. */
+static uint64_t fingerprint_places(const struct orr_victim_search *search, struct orr_seen *seen,
+                                   const struct orr_victims *potential)
+{
+    const struct orr_session *session = search->session;
+    const struct orr_victim_index *all = session->victim_index;
+    const uint64_t traits = (seen->preemptor & TRAITS) | traits_of(session, seen, potential) |
+                            traits_of(session, seen, &search->recorded);
+    const bool constrained = (traits & CONSTRAINED) != 0;
+    const bool gpus = (traits & IN_PARTS) == 0 && !(constrained && (traits & ASKS_MORE) != 0);
+    const uint64_t *content = gpus ? all->gpu_content : all->content;
+    const uint64_t of_all = gpus ? all->gpu_content_fingerprint : all->content_fingerprint;
+    const uint64_t places =
+        (gpus ? seen->gpu_probe : seen->probe) + (constrained ? of_all : 0) +
+        fingerprint_victims(session, seen, potential, UINT64_C(1) << 62, content) +
+        fingerprint_victims(session, seen, &search->recorded, UINT64_C(1) << 63, content);
+    seen->line = gpus ? orr_scatter(places) | 1 : 0;
+    return places;
 }
 
 static uint64_t *slot_of(const struct orr_victim_search *search, uint64_t fingerprint)
@@ -109,26 +201,19 @@ void orr_seen__start_probe(struct orr_victim_search *search)
 enum orr_outcome orr_seen__outcome(struct orr_victim_search *search,
                                    const struct orr_victims *potential)
 {
-    const struct orr_session *session = search->session;
     if (search->refuter.seen == NULL) {
         search->refuter.seen = open_seen(search);
     }
     struct orr_seen *seen = search->refuter.seen;
-    bool all_nodes = seen->constrained;
-    seen->scenario = 0;
+    seen->scenario = seen->line = 0;
     if (seen->search == 0) {
         return ORR_OUTCOME_SOLVED;
     }
     if (!seen->probe_known) {
-        seen->probe = fingerprint_probe(search, seen);
-        seen->probe_known = true;
+        fingerprint_probe(search, seen);
     }
-    uint64_t fingerprint = seen->probe;
-    fingerprint += fingerprint_victims(session, seen, potential, UINT64_C(1) << 62, &all_nodes);
-    fingerprint +=
-        fingerprint_victims(session, seen, &search->recorded, UINT64_C(1) << 63, &all_nodes);
-    fingerprint += all_nodes ? session->victim_index->content_fingerprint : 0;
-    seen->scenario = orr_scatter(fingerprint) | (OUTCOME_BITS + 1);
+    seen->scenario = orr_scatter(fingerprint_places(search, seen, potential) + seen->search) |
+                     (OUTCOME_BITS + 1);
     const uint64_t answer = *slot_of(search, seen->scenario);
     if (((answer ^ seen->scenario) & ~OUTCOME_BITS) != 0) {
         return ORR_OUTCOME_SOLVED;
@@ -155,4 +240,31 @@ void orr_seen__note(const struct orr_victim_search *search, enum orr_outcome out
 void orr_seen__note_loses_too_much(const struct orr_victim_search *search)
 {
     note(search, LOSES_TOO_MUCH);
+}
+
+/* --- lines --- */
+
+uint64_t orr_seen__start_line(const struct orr_victim_search *search)
+{
+    const struct orr_seen *seen = search->refuter.seen;
+    return seen != NULL ? seen->line : 0;
+}
+
+uint64_t orr_seen__join_line(const struct orr_victim_search *search, uint64_t line, uint32_t job)
+{
+    return orr_scatter(line + search->session->jobs[job].serial) | 1;
+}
+
+enum orr_line orr_seen__line(const struct orr_victim_search *search, uint64_t line)
+{
+    const uint64_t answer = *slot_of(search, line) ^ (line & ~OUTCOME_BITS);
+    return answer == ORR_LINE_BREAKS || answer == ORR_LINE_FAILS ? (enum orr_line)answer
+                                                                 : ORR_LINE_STANDS;
+}
+
+void orr_seen__note_line(const struct orr_victim_search *search, uint64_t line, enum orr_line what)
+{
+    if (what != ORR_LINE_STANDS) {
+        *slot_of(search, line) = (line & ~OUTCOME_BITS) | what;
+    }
 }

@@ -22,6 +22,7 @@ void orr_victim_forget(struct orr_session *session)
     orr_free(all->size);
     orr_free(all->fingerprint);
     orr_free(all->content);
+    orr_free(all->gpu_content);
     orr_free(all->more);
     orr_free(all->whole);
     orr_free(all->refuted_asks);
@@ -94,6 +95,7 @@ static struct orr_victim_index *open_index(struct orr_session *session)
     all->size = orr_zalloc(session->node_count, sizeof *all->size);
     all->fingerprint = orr_zalloc(session->node_count, sizeof *all->fingerprint);
     all->content = orr_zalloc(session->node_count, sizeof *all->content);
+    all->gpu_content = orr_zalloc(session->node_count, sizeof *all->gpu_content);
     all->more = orr_zalloc(session->node_count, sizeof *all->more);
     all->whole = orr_zalloc(session->node_count, sizeof *all->whole);
     all->gained = orr_zalloc(session->node_count, sizeof *all->gained);
@@ -221,6 +223,32 @@ static uint64_t fingerprint_content(const struct orr_session *session, uint32_t 
     return fingerprint;
 }
 
+/* Some shared device could be taken as a whole one, which pods of whole GPUs go to first. */
+static bool has_empty_device(const struct orr_snode *node)
+{
+    bool empty = false;
+    for (uint32_t i = 0; i < node->shared_count; i++) {
+        const struct orr_shared_gpu *gpu = &node->shared[i];
+        empty =
+            empty || node->gpu_memory_mib - gpu->allocated + gpu->releasing >= node->gpu_memory_mib;
+    }
+    return empty;
+}
+
+/* Where GPUs alone decide where pods of whole GPUs go, shared devices may be what they will. */
+static uint64_t fingerprint_gpu_content(const struct orr_victim_index *all,
+                                        const struct orr_session *session, uint32_t n)
+{
+    const struct orr_snode *node = &session->nodes[n];
+    const int64_t idle = node->idle.v[ORR_SLOT_GPU], releasing = node->releasing.v[ORR_SLOT_GPU];
+    if (!node->ready || node->is_mig || idle % ORR_MGPU != 0 || releasing % ORR_MGPU != 0 ||
+        idle + releasing < 0 || has_empty_device(node) || !gpus_decide(all, session, node)) {
+        return all->content[n];
+    }
+    const uint64_t amounts = orr_scatter((uint64_t)idle) + (uint64_t)releasing;
+    return idle + releasing == 0 && idle == 0 ? 0 : orr_scatter(amounts ^ orr_scatter(n)) | 1;
+}
+
 static void look_at_node(struct orr_victim_index *all, const struct orr_session *session,
                          uint32_t n)
 {
@@ -229,6 +257,9 @@ static void look_at_node(struct orr_victim_index *all, const struct orr_session 
     all->content_fingerprint -= all->content[n];
     all->content[n] = fingerprint_content(session, n);
     all->content_fingerprint += all->content[n];
+    all->gpu_content_fingerprint -= all->gpu_content[n];
+    all->gpu_content[n] = fingerprint_gpu_content(all, session, n);
+    all->gpu_content_fingerprint += all->gpu_content[n];
     all->nodes_fingerprint -= all->fingerprint[n];
     all->odd_nodes -= all->fingerprint[n] == PRINT_OF_ODD;
     all->room_in_all -= all->base[n];
