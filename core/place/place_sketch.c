@@ -34,6 +34,16 @@ static void touch(struct orr_sketch *sketch, uint32_t node)
     sketch->touched[sketch->touched_count++] = node;
 }
 
+/* The slots that every session has are copied by their number, which is known here. */
+static void copy_vector(void *to, const void *from, size_t bytes)
+{
+    const size_t common = ORR_SLOT_EXTENDED * sizeof(int64_t);
+    memcpy(to, from, common);
+    if (bytes > common) {
+        memcpy((unsigned char *)to + common, (const unsigned char *)from + common, bytes - common);
+    }
+}
+
 static void save_node(struct orr_sketch *sketch, uint32_t index)
 {
     const struct orr_snode *node = &sketch->session->nodes[index];
@@ -47,9 +57,9 @@ static void save_node(struct orr_sketch *sketch, uint32_t index)
     const struct step step = {
         .before = sketch->count, .node = index, .shared_count = node->shared_count};
     unsigned char *at = sketch->saved + sketch->count;
-    memcpy(at, node->idle.v, vector);
-    memcpy(at + vector, node->used.v, vector);
-    memcpy(at + 2 * vector, node->releasing.v, vector);
+    copy_vector(at, node->idle.v, vector);
+    copy_vector(at + vector, node->used.v, vector);
+    copy_vector(at + 2 * vector, node->releasing.v, vector);
     if (shared > 0) {
         memcpy(at + 3 * vector, node->shared, shared);
     }
@@ -67,9 +77,9 @@ void orr_sketch_rollback(struct orr_sketch *sketch, size_t count)
         memcpy(&step, sketch->saved + sketch->count - sizeof step, sizeof step);
         struct orr_snode *node = &sketch->session->nodes[step.node];
         const unsigned char *at = sketch->saved + step.before;
-        memcpy(node->idle.v, at, vector);
-        memcpy(node->used.v, at + vector, vector);
-        memcpy(node->releasing.v, at + 2 * vector, vector);
+        copy_vector(node->idle.v, at, vector);
+        copy_vector(node->used.v, at + vector, vector);
+        copy_vector(node->releasing.v, at + 2 * vector, vector);
         node->shared_count = step.shared_count;
         if (step.shared_count > 0) {
             memcpy(node->shared, at + 3 * vector, step.shared_count * sizeof *node->shared);

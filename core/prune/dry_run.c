@@ -53,6 +53,7 @@ struct orr_dry_run {
      * tasks all open nodes have room for. */
     int32_t least_gpus;
     int64_t places;
+    int32_t *freed;      /* by node: GPUs; scratch, all 0 between */
     int32_t *places_on;  /* with a sketch: by node, */
     size_t seen_touched; /* after so many changes of nodes */
     struct taken {
@@ -124,6 +125,7 @@ static struct orr_dry_run *open_run(struct orr_victim_search *search)
             most = tasks > most ? tasks : most;
         }
         run->at = orr_arena_alloc(memory, session->node_count, sizeof *run->at);
+        run->freed = orr_arena_alloc(memory, session->node_count, sizeof *run->freed);
         run->places_on = orr_arena_take(memory, session->node_count, sizeof *run->places_on);
         run->open = orr_arena_take(memory, session->node_count, sizeof *run->open);
         run->roomy = orr_arena_take(memory, session->node_count, sizeof *run->roomy);
@@ -147,17 +149,22 @@ static int32_t places_of(const struct orr_dry_run *run, const struct orr_session
     return gpus > 0 ? (int32_t)gpus / run->least_gpus : 0;
 }
 
-/* For as many of the preemptor's tasks as are tried. */
-static void count_places(const struct orr_victim_search *search, struct orr_dry_run *run)
+/* Of as many of the preemptor's tasks as are tried. */
+static int32_t find_least_gpus(const struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
-    run->least_gpus = INT32_MAX;
+    int32_t least = INT32_MAX;
     for (uint32_t i = 0; i < search->k; i++) {
         const uint32_t task = search->tasks.tasks[i];
         const bool parts = orr_ask_is_shared(orr_task_ask(session, &session->tasks[task]));
         const int32_t gpus = parts ? 0 : gpus_of(session, task);
-        run->least_gpus = gpus < run->least_gpus ? gpus : run->least_gpus;
+        least = gpus < least ? gpus : least;
     }
+    return least;
+}
+
+static void count_places(const struct orr_session *session, struct orr_dry_run *run)
+{
     run->places = 0;
     run->seen_touched = run->sketch != NULL ? run->sketch->touched_count : 0;
     for (uint32_t i = 0; i < run->open_count && run->least_gpus > 0; i++) {
@@ -239,7 +246,7 @@ static bool open_sketch(const struct orr_victim_search *search)
             orr_sketch_evict(run->sketch, s->taken[i]);
         }
     }
-    count_places(search, run);
+    count_places(session, run);
     return known;
 }
 
@@ -266,7 +273,7 @@ static bool open_nodes(const struct orr_victim_search *search)
         /* Evicting gives back what it had not got: idle GPUs pay. */
         seen->idle -= task->live.status == ORR_TASK_PIPELINED ? gpus_of(session, s->taken[i]) : 0;
     }
-    count_places(search, run);
+    count_places(session, run);
     return state;
 }
 
@@ -411,6 +418,7 @@ struct serving { /* of a scenario */
     uint64_t line; /* 0: none is kept */
     bool own_turn; /* the preemptor is the last in it */
     bool placed;   /* it has its places, which its queue is charged for */
+    bool started;  /* queues are as if all victims had been evicted */
 };
 
 static bool pop(struct serving *serving, struct orr_jobview *view)
@@ -476,6 +484,24 @@ static enum orr_outcome serve(struct serving *serving)
                                                                    : ORR_OUTCOME_SOLVED;
 }
 
+/* The order in which all are served, from its beginning. */
+static void start_order(struct serving *serving)
+{
+    const struct orr_session *session = serving->search->session;
+    struct orr_victim_search *search = serving->search;
+    struct orr_apart *s = search->refuter.apart;
+    struct orr_order *order = serving->order;
+    serving->started = true;
+    orr_order_restart(order);
+    for (uint32_t v = 0; v < s->victim_count; v++) {
+        orr_apart__evict(session, s, &s->victims[v]);
+    }
+    const struct orr_order_entry *served = orr_apart__entries(search, order, &serving->left);
+    order->hypothetical = (const int64_t(*)[ORR_SHARE_KINDS])s->hypothetical;
+    orr_order_build_over(order, search->waiting, search->waiting_count, orr_apart__unlisted(s),
+                         served, serving->left);
+}
+
 /* --- popped first, placed afterwards --- */
 
 /* So many of the preemptor's places are gone at least once the victim is back. */
@@ -490,6 +516,29 @@ static int64_t places_taken(const struct orr_victim_search *search,
     return places;
 }
 
+/* Places on the nodes that will be open, before any is: or more, where GPUs are negative. */
+static int64_t count_places_ahead(const struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    const struct orr_apart *s = search->refuter.apart;
+    const int32_t *whole = session->victim_index->whole;
+    struct orr_dry_run *run = s->run;
+    int64_t places = 0;
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        places += search->feasible[n] && whole[n] > 0 ? whole[n] / run->least_gpus : 0;
+    }
+    for (uint32_t i = 0; i < s->taken_count; i++) {
+        const uint32_t n = session->tasks[s->taken[i]].live.node;
+        const int32_t before = whole[n] + run->freed[n];
+        run->freed[n] += gpus_of(session, s->taken[i]);
+        places += (whole[n] + run->freed[n]) / run->least_gpus - before / run->least_gpus;
+    }
+    for (uint32_t i = 0; i < s->taken_count; i++) {
+        run->freed[session->tasks[s->taken[i]].live.node] = 0;
+    }
+    return places;
+}
+
 /* Until it is the preemptor's turn, or it has too few places left. What queues hold may end it too,
  * which is not to be noted of the line. */
 static enum orr_line pop_line(struct serving *serving)
@@ -498,10 +547,14 @@ static enum orr_line pop_line(struct serving *serving)
     const bool all_must = search->action == ORR_ACTION_CONSOLIDATION;
     struct orr_apart *s = search->refuter.apart;
     struct orr_dry_run *run = s->run;
-    int64_t places = run->places;
+    const bool counts = run->least_gpus > 0;
+    int64_t places = counts ? count_places_ahead(search) : 0;
     struct orr_jobview view;
-    while (!serving->own_turn && (run->least_gpus == 0 || places >= (int64_t)search->k) &&
-           pop(serving, &view)) {
+    if (counts && places < (int64_t)search->k) {
+        return ORR_LINE_FAILS;
+    }
+    start_order(serving);
+    while (!serving->own_turn && (!counts || places >= (int64_t)search->k) && pop(serving, &view)) {
         serving->line = orr_seen__join_line(search, serving->line, view.job);
         serving->own_turn = view.job == search->job;
         if (serving->own_turn && is_over_capacity(search)) {
@@ -540,23 +593,6 @@ static enum orr_line place_line(struct serving *serving)
     return serving->own_turn && !place_preemptor(serving) ? ORR_LINE_FAILS : ORR_LINE_STANDS;
 }
 
-/* The order in which all are served, from its beginning. */
-static void start_order(struct serving *serving)
-{
-    const struct orr_session *session = serving->search->session;
-    struct orr_victim_search *search = serving->search;
-    struct orr_apart *s = search->refuter.apart;
-    struct orr_order *order = serving->order;
-    orr_order_restart(order);
-    for (uint32_t v = 0; v < s->victim_count; v++) {
-        orr_apart__evict(session, s, &s->victims[v]);
-    }
-    const struct orr_order_entry *served = orr_apart__entries(search, order, &serving->left);
-    order->hypothetical = (const int64_t(*)[ORR_SHARE_KINDS])s->hypothetical;
-    orr_order_build_over(order, search->waiting, search->waiting_count, orr_apart__unlisted(s),
-                         served, serving->left);
-}
-
 static void restore_victims(const struct orr_session *session, struct orr_apart *s)
 {
     for (uint32_t v = 0; v < s->victim_count; v++) {
@@ -582,23 +618,24 @@ static void pop_again(struct serving *serving, bool one_more)
     }
 }
 
-/* SOLVED: nothing is known, or the scenario may be. */
-static enum orr_outcome serve_line(struct serving *serving)
+/* On open nodes, once it is known how far the line stands. */
+static enum orr_outcome serve_on_nodes(struct serving *serving, enum orr_line line)
 {
     const struct orr_victim_search *search = serving->search;
     struct orr_dry_run *run = search->refuter.apart->run;
-    enum orr_line state = pop_line(serving);
-    if (state == ORR_LINE_STANDS) {
-        state = place_line(serving);
-        orr_seen__note_line(search, serving->line, state);
-        if (state == ORR_LINE_BREAKS) {
-            pop_again(serving, true);
-        }
-    } else if (state == ORR_LINE_BREAKS) {
+    if (serving->line == 0) {
+        start_order(serving);
+    } else if (line == ORR_LINE_BREAKS) {
         run->line_count = 0;
         pop_again(serving, false);
+    } else {
+        line = place_line(serving);
+        orr_seen__note_line(search, serving->line, line);
+        if (line == ORR_LINE_BREAKS) {
+            pop_again(serving, true);
+        }
     }
-    return state == ORR_LINE_FAILS ? ORR_OUTCOME_NOT_PLACED : ORR_OUTCOME_SOLVED;
+    return line == ORR_LINE_FAILS ? ORR_OUTCOME_NOT_PLACED : serve(serving);
 }
 
 static enum orr_outcome serve_tree(struct orr_victim_search *search,
@@ -610,18 +647,29 @@ static enum orr_outcome serve_tree(struct orr_victim_search *search,
                               .potential = potential,
                               .order = orr_victim_index_order(search->session),
                               .line = orr_seen__start_line(search)};
+    enum orr_outcome outcome = ORR_OUTCOME_NOT_PLACED;
     orr_victim__list_waiting(search);
-    start_order(&serving);
+    s->run->least_gpus = find_least_gpus(search);
     s->run->line_count = 0;
-    enum orr_outcome outcome = serving.line == 0 ? ORR_OUTCOME_SOLVED : serve_line(&serving);
-    outcome = outcome == ORR_OUTCOME_SOLVED ? serve(&serving) : outcome;
+    const enum orr_line line = serving.line == 0 ? ORR_LINE_STANDS : pop_line(&serving);
+    if (line != ORR_LINE_FAILS) {
+        if (!open_nodes(search)) {
+            outcome = ORR_OUTCOME_SOLVED;
+        } else if (!is_hopeless(search, s->run)) {
+            outcome = serve_on_nodes(&serving, line);
+        }
+        close_nodes(s->run);
+    }
     if (serving.placed) {
         orr_apart__charge(session, s, session->jobs[search->job].queue, &search->demand, -1);
     }
-    restore_victims(session, s);
+    if (serving.started) {
+        restore_victims(session, s);
+    }
     return outcome;
 }
 
+/* SOLVED: nothing is known, or the scenario may be. */
 enum orr_outcome orr_victim__run_dry(struct orr_victim_search *search,
                                      const struct orr_victims *potential)
 {
@@ -629,14 +677,6 @@ enum orr_outcome orr_victim__run_dry(struct orr_victim_search *search,
     if (s->run == NULL) {
         s->run = open_run(search);
     }
-    enum orr_outcome outcome = ORR_OUTCOME_SOLVED;
-    if (!s->run->by_counts && !s->run->by_sketch) {
-        return outcome;
-    }
-    if (open_nodes(search)) {
-        outcome =
-            is_hopeless(search, s->run) ? ORR_OUTCOME_NOT_PLACED : serve_tree(search, potential);
-    }
-    close_nodes(s->run);
-    return outcome;
+    return s->run->by_counts || s->run->by_sketch ? serve_tree(search, potential)
+                                                  : ORR_OUTCOME_SOLVED;
 }

@@ -17,8 +17,8 @@ void orr_seen__note_loses_too_much(const struct orr_victim_search *search);
 
 enum orr_line {
     ORR_LINE_STANDS, /* nothing else is known */
-    ORR_LINE_BREAKS, /* the last one does not come back */
-    ORR_LINE_FAILS   /* the preemptor finds no place, or in consolidation the last one */
+    ORR_LINE_BREAKS, /* somebody in it does not come back */
+    ORR_LINE_FAILS   /* the preemptor finds no place, or in consolidation somebody in it */
 };
 
 /* A line is the scenario that was asked last with those who are served, in their order, as long as
