@@ -516,7 +516,8 @@ static int64_t places_taken(const struct orr_victim_search *search,
     return places;
 }
 
-/* Places on the nodes that will be open, before any is: or more, where GPUs are negative. */
+/* Places on the nodes that are going to be open, by sums of whole GPUs. Where a node has less than
+ * none free, it is more than there are. */
 static int64_t count_places_ahead(const struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
@@ -539,8 +540,8 @@ static int64_t count_places_ahead(const struct orr_victim_search *search)
     return places;
 }
 
-/* Until it is the preemptor's turn, or it has too few places left. What queues hold may end it too,
- * which is not to be noted of the line. */
+/* Pops until it is the preemptor's turn, or it has too few places left. A limit of a queue may end
+ * the line too: such an answer is not noted, as it holds only for what queues hold now. */
 static enum orr_line pop_line(struct serving *serving)
 {
     const struct orr_victim_search *search = serving->search;

@@ -235,7 +235,7 @@ static bool has_empty_device(const struct orr_snode *node)
     return empty;
 }
 
-/* Where GPUs alone decide where pods of whole GPUs go, shared devices may be what they will. */
+/* Where GPUs alone decide where pods of whole GPUs go, shared devices are not hashed. */
 static uint64_t fingerprint_gpu_content(const struct orr_victim_index *all,
                                         const struct orr_session *session, uint32_t n)
 {
@@ -246,7 +246,7 @@ static uint64_t fingerprint_gpu_content(const struct orr_victim_index *all,
         return all->content[n];
     }
     const uint64_t amounts = orr_scatter((uint64_t)idle) + (uint64_t)releasing;
-    return idle + releasing == 0 && idle == 0 ? 0 : orr_scatter(amounts ^ orr_scatter(n)) | 1;
+    return idle == 0 && releasing == 0 ? 0 : orr_scatter(amounts ^ orr_scatter(n)) | 1;
 }
 
 static void look_at_node(struct orr_victim_index *all, const struct orr_session *session,
