@@ -3,7 +3,7 @@
  * none has places for all of its tasks, even if no victim comes back.
  *
  * Places are counted as in places.c: a node on which r is free has min (r / z) of them for tasks
- * that ask z, all share_generation rounded down, and victims give back no more than they hold. The
+ * that ask z, all shares rounded down, and victims give back no more than they hold. The
  * attempt tries sets of nodes that are each within a domain of the required level
  * (place_topology.c), and all of the probe's tasks must find a node of the same one. Where else
  * tasks may not go, who is served before and which domain is pinned can only make places fewer.

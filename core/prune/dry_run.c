@@ -74,9 +74,7 @@ static int32_t gpus_of(const struct orr_session *session, uint32_t task)
 static bool is_sketched(const struct orr_session *session, uint32_t task)
 {
     const struct orr_ask *ask = orr_task_ask(session, &session->tasks[task]);
-    return orr_ask_is_shared(ask) ||
-           (ask->kind == ORR_ASK_WHOLE && ask->request.v[ORR_SLOT_GPU] > 0 &&
-            ask->request.v[ORR_SLOT_GPU] % ORR_MGPU == 0);
+    return orr_ask_is_shared(ask) || orr_ask_is_whole_gpus(ask);
 }
 
 static bool has_one_pod_set(const struct orr_session *session, const struct orr_sjob *job)

@@ -4,7 +4,7 @@
  *
  * Every task that is moved must find a place again, and so must the preemptor's. Take amounts z of
  * some resources. A node on which r is free has min (r / z) places, over these resources, all
- * share_generation rounded down, and a task that asks a takes at least min (a / z) of them wherever
+ * shares rounded down, and a task that asks a takes at least min (a / z) of them wherever
  * it goes. So if all find a place,
  *
  *     sum over nodes of min ((free + moved away) / z)

@@ -11,10 +11,10 @@
  * so that only the victims cost anything with each scenario. An answer stays until another one
  * takes its slot.
  *
- * Where the preemptor and all victims ask whole GPUs, no more of a node is hashed than where these
- * go can hang on (victim_index.c): shared devices change all the time. And how queues stand and who
- * waits only say in which order victims come back. The order in which they were served, with what
- * placing reads, is a line: equal lines leave the preemptor the same places, however queues stand.
+ * Where the preemptor and all victims ask whole GPUs, a node is hashed only as far as it decides
+ * where these go (victim_index.c), as its shared devices change all the time. There a line is kept
+ * too: what placing reads, and the order in which victims are served. How queues stand and who
+ * waits decide that order alone, so that equal lines leave the preemptor the same places.
  */
 #include "flat_int.h"
 #include "seen_before.h"
@@ -54,7 +54,7 @@ static uint64_t fingerprint_job(const struct orr_session *session, struct orr_se
         }
         for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
             const struct orr_ask *ask = orr_task_ask(session, &session->tasks[t]);
-            traits |= ask->kind == ORR_ASK_WHOLE && ask->request.v[ORR_SLOT_GPU] > 0 ? 0 : IN_PARTS;
+            traits |= orr_ask_is_whole_gpus(ask) ? 0 : IN_PARTS;
             for (uint32_t s = 0; s < session->slot_count; s++) {
                 const bool more = s != ORR_SLOT_GPU && s != ORR_SLOT_PODS && ask->request.v[s] > 0;
                 traits |= more ? ASKS_MORE : 0;
@@ -101,8 +101,8 @@ static bool share_domain(const struct orr_victim_search *search,
     return shared && *domain != ORR_NONE;
 }
 
-/* In which order domains come hangs on the lowest one that all nodes given are in
- * (place_topology.c), so that it counts where nodes are that have nothing free. */
+/* The order of domains depends on the lowest one that all nodes given are in (place_topology.c):
+ * nodes that have nothing free count there too. */
 static uint64_t fingerprint_lowest_common(const struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
@@ -161,8 +161,8 @@ static uint64_t fingerprint_victims(const struct orr_session *session, const str
     return sum;
 }
 
-/* What placing reads: the preemptor, the victims and the nodes. Where only whole GPUs are asked,
- * nodes are told apart by those alone; elsewhere lines are hardly ever met again. */
+/* What placing reads: the preemptor, the victims and the nodes. Where parts of devices are asked no
+ * line is kept: the same one hardly ever comes again. */
 static uint64_t fingerprint_places(const struct orr_victim_search *search, struct orr_seen *seen,
                                    const struct orr_victims *potential)
 {

@@ -112,12 +112,6 @@ static struct orr_victim_index *open_index(struct orr_session *session)
 
 /* --- nodes --- */
 
-static bool asks_whole_gpus(const struct orr_ask *ask)
-{
-    return ask->kind == ORR_ASK_WHOLE && ask->request.v[ORR_SLOT_GPU] > 0 &&
-           ask->request.v[ORR_SLOT_GPU] % ORR_MGPU == 0;
-}
-
 bool orr_flat__goes_anywhere(const struct orr_session *session, const struct orr_ask *ask)
 {
     bool anywhere = !ask->legacy_mig && (!session->rules.predicates ||
@@ -131,7 +125,7 @@ bool orr_flat__goes_anywhere(const struct orr_session *session, const struct orr
 
 bool orr_flat__asks_whole_gpus(const struct orr_session *session, const struct orr_ask *ask)
 {
-    return asks_whole_gpus(ask) && orr_flat__goes_anywhere(session, ask);
+    return orr_ask_is_whole_gpus(ask) && orr_flat__goes_anywhere(session, ask);
 }
 
 /* Most of a slot that any request asks with each whole GPU, rounded up, and which slots others ask.
@@ -145,7 +139,7 @@ static bool find_densities(struct orr_victim_index *all, const struct orr_sessio
         const struct orr_ask *ask = &session->asks[all->ask_count];
         const int64_t gpus = ask->request.v[ORR_SLOT_GPU] / ORR_MGPU;
         for (uint32_t s = 0; s < session->slot_count; s++) {
-            if (!asks_whole_gpus(ask)) {
+            if (!orr_ask_is_whole_gpus(ask)) {
                 grown = grown || (ask->request.v[s] > 0 && !all->asked_apart[s]);
                 all->asked_apart[s] = all->asked_apart[s] || ask->request.v[s] > 0;
                 continue;

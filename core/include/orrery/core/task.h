@@ -75,6 +75,12 @@ static inline bool orr_ask_is_shared(const struct orr_ask *ask)
 {
     return ask->kind == ORR_ASK_FRACTION || ask->kind == ORR_ASK_MEMORY;
 }
+/* One or more of them, and no part of one. */
+static inline bool orr_ask_is_whole_gpus(const struct orr_ask *ask)
+{
+    return ask->kind == ORR_ASK_WHOLE && ask->request.v[ORR_SLOT_GPU] > 0 &&
+           ask->request.v[ORR_SLOT_GPU] % ORR_MGPU == 0;
+}
 
 struct orr_place {        /* where a task is */
     uint8_t status;       /* enum orr_task_status */
