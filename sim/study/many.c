@@ -334,7 +334,8 @@ struct crew { /* the processes of a study */
     uint32_t running, working; /* processes; those of them that need CPU time */
     uint32_t *again;           /* tasks whose processes were killed */
     uint32_t again_count;
-    uint32_t next, done; /* tasks */
+    struct orr_study__order *order;
+    uint32_t begun, done; /* tasks */
 };
 
 /* Waits until the process of some task has something to say; returns its slot. An interrupt is
@@ -371,6 +372,18 @@ static struct slot *free_slot(const struct crew *crew)
     return i < crew->slot_count && crew->working < crew->jobs ? &crew->slots[i] : NULL;
 }
 
+/* Tasks without a seed are as those of one: they begin in their order. */
+static struct orr_study__order *order_of(const struct tasks *tasks)
+{
+    uint64_t *seeds = orr_zalloc(tasks->count + (size_t)1, sizeof *seeds);
+    for (uint32_t t = 0; t < tasks->count && tasks->points != NULL; t++) {
+        seeds[t] = tasks->points[tasks->first[t]].scenario.seed;
+    }
+    struct orr_study__order *order = orr_study__order_open(seeds, tasks->count);
+    orr_free(seeds);
+    return order;
+}
+
 static uint32_t crew_open(struct crew *crew, const struct tasks *tasks)
 {
     uint32_t jobs = tasks->options->jobs > 0 ? tasks->options->jobs : 1;
@@ -383,11 +396,13 @@ static uint32_t crew_open(struct crew *crew, const struct tasks *tasks)
     crew->slots = orr_zalloc(crew->slot_count + (size_t)1, sizeof *crew->slots);
     crew->polled = orr_zalloc(crew->slot_count + (size_t)1, sizeof *crew->polled);
     crew->again = orr_alloc(tasks->count + (size_t)1, sizeof *crew->again);
+    crew->order = order_of(tasks);
     return jobs;
 }
 
 static void crew_close(struct crew *crew)
 {
+    orr_study__order_close(crew->order);
     orr_free(crew->again);
     orr_free(crew->polled);
     orr_free(crew->slots);
@@ -418,10 +433,17 @@ static enum orr_status take_word(struct crew *crew, struct tasks *tasks,
         return status;
     }
     crew->done++;
+    orr_study__order_ended(crew->order, task, monotonic_ms());
     if (options->progress != NULL) {
         options->progress(crew->done, tasks->count, ORR_MS_NONE, options->context);
     }
     return status;
+}
+
+static uint32_t begin_next(struct crew *crew)
+{
+    crew->begun++;
+    return orr_study__order_next(crew->order, monotonic_ms());
 }
 
 static enum orr_status run_all(struct tasks *tasks, struct orr_err *err)
@@ -433,11 +455,11 @@ static enum orr_status run_all(struct tasks *tasks, struct orr_err *err)
     tasks->width = tasks->count > 0 && jobs > tasks->count ? jobs / tasks->count : 1;
     tasks->kills = orr_zalloc(tasks->count + (size_t)1, sizeof *tasks->kills);
     for (;;) {
-        const bool more = status == ORR_OK && (crew.next < tasks->count || crew.again_count > 0);
+        const bool more = status == ORR_OK && (crew.begun < tasks->count || crew.again_count > 0);
         struct slot *slot = more ? free_slot(&crew) : NULL;
         if (slot != NULL) {
             const uint32_t task =
-                crew.again_count > 0 ? crew.again[--crew.again_count] : crew.next++;
+                crew.again_count > 0 ? crew.again[--crew.again_count] : begin_next(&crew);
             status = start(tasks, task, slot, err);
             crew.running += status == ORR_OK;
             crew.working += status == ORR_OK;

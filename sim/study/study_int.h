@@ -37,6 +37,16 @@ struct orr_study__verdict orr_study__run_trunk(const struct orr_point_options *o
                                                struct orr_point_options *others, uint32_t count,
                                                uint32_t width);
 
+/* run_order.c: the order in which the runs of a study begin, by the seed of each; close it. `seeds`
+ * may be released before. Times are of one clock. */
+struct orr_study__order;
+struct orr_study__order *orr_study__order_open(const uint64_t *seeds, uint32_t count);
+void orr_study__order_close(struct orr_study__order *order);
+/* The run that begins now, each once; ORR_NONE: all have begun. */
+uint32_t orr_study__order_next(struct orr_study__order *order, orr_ms now_ms);
+/* A run that had begun has ended. */
+void orr_study__order_ended(struct orr_study__order *order, uint32_t run, orr_ms now_ms);
+
 /* Files that a part reads beside its trace: the nth of so many, and the key that names it; NULL:
  * it reads none there. */
 enum { ORR_STUDY__PART_FILES = 3 };
