@@ -38,8 +38,8 @@ int orr_order_compare_jobs(const struct orr_session *session, const struct orr_o
     return strcmp(job_a->name, job_b->name);
 }
 
-static bool job_less(const struct orr_order *order, const struct orr_order_entry *a,
-                     const struct orr_order_entry *b)
+static int compare_entries(const struct orr_order *order, const struct orr_order_entry *a,
+                           const struct orr_order_entry *b)
 {
     const struct orr_session_hooks *hooks = order->session->hooks;
     int sign = 0;
@@ -49,7 +49,13 @@ static bool job_less(const struct orr_order *order, const struct orr_order_entry
     if (sign == 0) {
         sign = orr_order_compare_jobs(order->session, a, b);
     }
-    return order->victims ? sign > 0 : sign < 0;
+    return order->victims ? (sign < 0) - (sign > 0) : sign;
+}
+
+static bool job_less(const struct orr_order *order, const struct orr_order_entry *a,
+                     const struct orr_order_entry *b)
+{
+    return compare_entries(order, a, b) < 0;
 }
 
 /* The leaf whose best job stands for a node. */
@@ -378,10 +384,7 @@ static int by_build_order(const void *a, const void *b, void *context)
     const struct orr_order_entry *r = b;
     const int sign = by_queue(order->session, order->session->jobs[l->view.job].queue,
                               order->session->jobs[r->view.job].queue);
-    if (sign != 0) {
-        return sign;
-    }
-    return job_less(order, l, r) ? -1 : job_less(order, r, l);
+    return sign != 0 ? sign : compare_entries(order, l, r);
 }
 
 uint32_t orr_order_prepare(const struct orr_order *order, const struct orr_jobview *views,
@@ -512,11 +515,16 @@ void orr_order_build_over(struct orr_order *order, const struct orr_order_entry 
 void orr_order_build(struct orr_order *order, const struct orr_jobview *views, uint32_t count)
 {
     struct orr_order_entry *entries = orr_alloc(count + (size_t)1, sizeof *entries);
-    const uint32_t kept = orr_order_prepare(order, views, count, entries);
-    for (uint32_t i = 0; i < kept; i++) {
+    orr_order_build_prepared(order, entries, orr_order_prepare(order, views, count, entries));
+    orr_free(entries);
+}
+
+void orr_order_build_prepared(struct orr_order *order, const struct orr_order_entry *entries,
+                              uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
         push_entry(order, &entries[i]);
     }
-    orr_free(entries);
 }
 
 /* --- popping --- */

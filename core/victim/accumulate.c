@@ -72,6 +72,20 @@ void orr_victim__accumulate(struct orr_victim_search *search, uint32_t task)
         orr_victim__freed(search->session, task));
 }
 
+/* All candidates, those first who are the first victims. What each holds is the same whenever
+ * victims are accumulated from the beginning, but in v0.17, where not all is taken back. */
+static void build_order(struct orr_victim_search *search, struct orr_order *order)
+{
+    orr_order_init(order, search->session, true, false);
+    if (search->prepared == NULL || search->session->v017 != NULL) {
+        search->prepared = orr_arena_take(&search->memory, search->candidate_count + (size_t)1,
+                                          sizeof *search->prepared);
+        search->prepared_count =
+            orr_order_prepare(order, search->candidates, search->candidate_count, search->prepared);
+    }
+    orr_order_build_prepared(order, search->prepared, search->prepared_count);
+}
+
 /* Takes the next part of the next victim. Part of a job that is recorded already brings nothing
  * new: the rest of the job goes back and the next one is taken. False: there are none left. */
 bool orr_victim__step(struct orr_victim_search *search, struct orr_order *order)
@@ -83,8 +97,7 @@ bool orr_victim__step(struct orr_victim_search *search, struct orr_order *order)
         return orr_refute__step(search);
     }
     if (order->session == NULL) {
-        orr_order_init(order, search->session, true, false);
-        orr_order_build(order, search->candidates, search->candidate_count);
+        build_order(search, order);
     }
     while (!stepped && orr_order_pop(order, &view)) {
         bool elastic = orr_jobview_to_evict(search->session, view, &tasks);
@@ -197,6 +210,28 @@ const struct orr_topology_level *orr_victim__required_level(const struct orr_ses
     return topology == NULL ? NULL : orr_topology_find_level(topology, set->constraint.required);
 }
 
+/* Of one requirement first fit decreasing asks for no more than one domain that holds it. */
+static bool any_holds(const int64_t *with, uint32_t count, int64_t requirement)
+{
+    bool holds = requirement <= 0;
+    for (uint32_t v = 0; v < count && !holds; v++) {
+        holds = with[v] >= requirement;
+    }
+    return holds;
+}
+
+static bool domains_hold(const int64_t *with, uint32_t domain_count, int64_t *requirements,
+                         uint32_t count)
+{
+    struct bin *bins = orr_zalloc(domain_count + (size_t)1, sizeof *bins);
+    for (uint32_t v = 0; v < domain_count; v++) {
+        bins[v].capacity = with[v];
+    }
+    const bool possible = first_fit_decreasing(requirements, count, bins, domain_count);
+    orr_free(bins);
+    return possible;
+}
+
 static bool level_has_room(const struct orr_victim_search *search,
                            const struct orr_topology_level *level)
 {
@@ -205,20 +240,16 @@ static bool level_has_room(const struct orr_victim_search *search,
     if (session->v017 != NULL) {
         return orr_victim__level_has_room_v017(search, level);
     }
-    struct bin *bins = orr_zalloc(level->value_count + (size_t)1, sizeof *bins);
     int64_t *requirements = orr_alloc(job->set_count, sizeof *requirements);
     uint32_t count = 0;
-    const int64_t *with = orr_capacities_of_level(&search->capacities, level)->with;
-    for (uint32_t v = 0; v < level->value_count; v++) {
-        bins[v].capacity = with[v];
-    }
     for (uint32_t s = job->first_set; s < job->first_set + job->set_count; s++) {
         if (orr_victim__required_level(session, &session->sets[s]) == level) {
             requirements[count++] = orr_victim__set_gpus(search, s);
         }
     }
-    const bool possible = first_fit_decreasing(requirements, count, bins, level->value_count);
-    orr_free(bins);
+    const int64_t *with = orr_capacities_of_level(&search->capacities, level)->with;
+    const bool possible = count == 1 ? any_holds(with, level->value_count, requirements[0])
+                                     : domains_hold(with, level->value_count, requirements, count);
     orr_free(requirements);
     return possible;
 }

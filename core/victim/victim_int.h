@@ -97,6 +97,8 @@ struct orr_victim_search {
     uint32_t queue_count;
     struct orr_jobview *candidates; /* NULL: counted only */
     uint32_t candidate_count;
+    struct orr_order_entry *prepared; /* the candidates in their order; NULL until it is asked */
+    uint32_t prepared_count;
     bool *base_feasible;              /* by node */
     int64_t (*held)[ORR_SHARE_KINDS]; /* by queue, before anything was tried */
     int64_t (*nonpreemptible)[ORR_SHARE_KINDS];

@@ -63,6 +63,9 @@ void orr_order_release(struct orr_order *order);
 void orr_order_restart(struct orr_order *order);
 /* Adds all of these, in the canonical order of building. Jobs of unusable queues are left out. */
 void orr_order_build(struct orr_order *order, const struct orr_jobview *views, uint32_t count);
+/* The same of entries that orr_order_prepare made, which are copied. */
+void orr_order_build_prepared(struct orr_order *order, const struct orr_order_entry *entries,
+                              uint32_t count);
 /* The order of a list of jobs that are popped unseen, as if an attempt with each of them failed,
  * and of jobs that were added, which pop returns. Both are entries that orr_order_prepare made, and
  * stay with the caller as long as the order is used; of the list those that are `unlisted` (by job)
