@@ -264,21 +264,41 @@ void orr_apart__restore(const struct orr_session *session, struct orr_apart *s,
     }
 }
 
-/* Once for each number of tasks that the preemptor is tried with. */
+/* The candidates alone: once a search. */
 static void line_up(struct orr_victim_search *search, const struct orr_order *order)
 {
     struct orr_apart *s = search->refuter.apart;
-    s->line_count = orr_order_prepare(order, &search->view, 1, s->line);
-    s->own_place = ORR_NONE;
     for (uint32_t c = 0; c < search->candidate_count; c++) {
         s->line[s->line_count++] =
             (struct orr_order_entry){.view = search->candidates[c], .elastic_state = -1};
     }
     orr_order_sort(order, s->line, s->line_count);
+}
+
+/* Once for each number of tasks that the preemptor is tried with. */
+static void join_line(struct orr_victim_search *search, const struct orr_order *order)
+{
+    struct orr_apart *s = search->refuter.apart;
+    if (s->line_for == 0) {
+        line_up(search, order);
+    } else if (s->own_place != ORR_NONE) {
+        s->line_count--;
+        memmove(s->line + s->own_place, s->line + s->own_place + 1,
+                (s->line_count - s->own_place) * sizeof *s->line);
+    }
+    s->own_place = ORR_NONE;
+    if (orr_order_prepare(order, &search->view, 1, s->served) > 0) {
+        const struct orr_order_entry *own = s->served;
+        uint32_t at = s->line_count++;
+        for (; at > 0 && orr_order_compare_built(search->session, own, &s->line[at - 1]) < 0;
+             at--) {
+            s->line[at] = s->line[at - 1];
+        }
+        s->line[at] = *own;
+        s->own_place = at;
+    }
     for (uint32_t p = 0; p < s->line_count; p++) {
-        const uint32_t job = s->line[p].view.job;
-        s->place[job] = p;
-        s->own_place = job == search->job ? p : s->own_place;
+        s->place[s->line[p].view.job] = p;
     }
     s->line_for = search->k;
 }
@@ -294,7 +314,7 @@ struct orr_order_entry *orr_apart__entries(struct orr_victim_search *search,
     struct orr_apart *s = search->refuter.apart;
     bool sorted = true;
     if (s->line_for != search->k) {
-        line_up(search, order);
+        join_line(search, order);
     }
     for (uint32_t v = 0; v < s->victim_count; v++) {
         pick(s, s->place[s->victims[v].job]);
