@@ -229,16 +229,48 @@ struct tightness {
     uint32_t first; /* number of the level's first domain */
 };
 
-static int by_tightness(const void *a, const void *b, void *context)
+static inline int compare_tightness(const struct tightness *by, uint32_t l, uint32_t r)
 {
-    const struct tightness *by = context;
-    const uint32_t l = *(const uint32_t *)a, r = *(const uint32_t *)b;
     if (by->ratio[l] > by->ratio[r] || by->ratio[l] < by->ratio[r]) {
         return by->ratio[l] > by->ratio[r] ? -1 : 1;
     }
     const uint32_t *rank = by->rank;
     return (rank[l - by->first] > rank[r - by->first]) -
            (rank[l - by->first] < rank[r - by->first]);
+}
+
+static int by_tightness(const void *a, const void *b, void *context)
+{
+    return compare_tightness(context, *(const uint32_t *)a, *(const uint32_t *)b);
+}
+
+/* Most parents have few domains. */
+static void sort_domains(uint32_t *domains, uint32_t count, struct tightness *by)
+{
+    if (count > 16) {
+        orr_sort(domains, count, sizeof *domains, by_tightness, by);
+        return;
+    }
+    for (uint32_t i = 1; i < count; i++) {
+        const uint32_t domain = domains[i];
+        uint32_t at = i;
+        for (; at > 0 && compare_tightness(by, domain, domains[at - 1]) < 0; at--) {
+            domains[at] = domains[at - 1];
+        }
+        domains[at] = domain;
+    }
+}
+
+/* Does the order of the domains below the one at this position of the level above matter? Within
+ * the required level room is a sum of what domains have: below one that does not fit none does, and
+ * none of its nodes is scored. */
+static bool children_matter(const struct search *search, uint32_t level, uint32_t position)
+{
+    if (search->required == ORR_NONE || level <= search->required || !search->same_kinds) {
+        return true;
+    }
+    return fits(search, level - 1,
+                search->subsets->order[search->subsets->first[level - 1] + position]);
 }
 
 /* Puts the domains of a level in order: by the position of their parent, then tightest first. The
@@ -265,13 +297,17 @@ static void order_level(struct search *search, uint32_t level, uint32_t parents)
     for (uint32_t d = first; d < end; d++) {
         const uint32_t parent = search->position[parent_of(search, level, d)];
         if (parent != ORR_NONE) {
-            search->ratio[d] = ratio_of(search, d);
             order[at[parent]++] = d;
         }
     }
     for (uint32_t p = 0; p < parents; p++) {
         const uint32_t begin = p == 0 ? 0 : at[p - 1];
-        orr_sort(order + begin, at[p] - begin, sizeof *order, by_tightness, &by);
+        if (children_matter(search, level, p)) {
+            for (uint32_t i = begin; i < at[p]; i++) {
+                search->ratio[order[i]] = ratio_of(search, order[i]);
+            }
+            sort_domains(order + begin, at[p] - begin, &by);
+        }
     }
     for (uint32_t i = 0; i < subsets->order_count[level]; i++) {
         search->position[order[i]] = i;
