@@ -14,9 +14,10 @@
 
 struct orr_domains {
     const struct orr_topology_level *level; /* NULL: the job need not stay together */
-    int64_t *free[2]; /* by measure, domain: places while nobody is moved; NULL: not counted */
-    int64_t most[2];  /* in one domain */
-    int64_t *gained;  /* by domain: scratch, all 0 between */
+    int64_t *free[2];    /* by measure, domain: places while nobody is moved; NULL: not counted */
+    int64_t *free_on[2]; /* the same by node */
+    int64_t most[2];     /* in one domain */
+    int64_t *gained;     /* by domain: scratch, all 0 between */
 };
 
 /* Of the job's only pod set or a set above it, the narrowest. */
@@ -54,13 +55,17 @@ static void count_free(struct orr_victim_search *search, struct orr_domains *dom
                        const struct orr_places *places, const struct orr_measure *measure)
 {
     const struct orr_topology_level *level = domains->level;
+    const uint32_t nodes = search->session->node_count;
     int64_t *free = orr_arena_alloc(&search->memory, level->domain_count, sizeof *free);
+    int64_t *free_on = orr_arena_take(&search->memory, nodes, sizeof *free_on);
     domains->free[nth] = free;
+    domains->free_on[nth] = free_on;
     domains->most[nth] = 0;
-    for (uint32_t n = 0; n < search->session->node_count; n++) {
+    for (uint32_t n = 0; n < nodes; n++) {
         const uint32_t domain = level->domain_of_node[n];
         if (domain != ORR_NONE) {
-            free[domain] += orr_places__on(places, measure, n, false);
+            free_on[n] = orr_places__free_on(places, measure, n);
+            free[domain] += free_on[n];
             domains->most[nth] =
                 free[domain] > domains->most[nth] ? free[domain] : domains->most[nth];
         }
@@ -77,8 +82,8 @@ static int64_t most_without(struct orr_domains *domains, unsigned nth,
     for (uint32_t i = 0; i < places->touched_count; i++) {
         const uint32_t n = touched[i], domain = of_node[n];
         if (domain != ORR_NONE) {
-            domains->gained[domain] += orr_places__on(places, measure, n, true) -
-                                       orr_places__on(places, measure, n, false);
+            domains->gained[domain] +=
+                orr_places__moved_on(places, measure, n) - domains->free_on[nth][n];
             const int64_t now = domains->free[nth][domain] + domains->gained[domain];
             most = now > most ? now : most;
         }

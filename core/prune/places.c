@@ -446,11 +446,17 @@ void orr_places__move(struct orr_places *places, const struct orr_victim_search 
     move_all(places, &moved);
 }
 
-int64_t orr_places__on(const struct orr_places *places, const struct orr_measure *measure,
-                       uint32_t node, bool moved)
+int64_t orr_places__free_on(const struct orr_places *places, const struct orr_measure *measure,
+                            uint32_t node)
 {
     static const int64_t nothing[ORR_PLACE_KINDS] = {0};
-    return places_on(places, measure, node, moved ? places->gained[node] : nothing);
+    return places_on(places, measure, node, nothing);
+}
+
+int64_t orr_places__moved_on(const struct orr_places *places, const struct orr_measure *measure,
+                             uint32_t node)
+{
+    return places_on(places, measure, node, places->gained[node]);
 }
 
 bool orr_victim__lacks_places(struct orr_victim_search *search, const struct orr_victims *potential)

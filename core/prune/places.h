@@ -41,8 +41,10 @@ struct orr_places *orr_places__of(struct orr_victim_search *search);
 void orr_places__move(struct orr_places *places, const struct orr_victim_search *search,
                       const struct orr_victims *potential);
 void orr_places__move_back(struct orr_places *places);
-/* On a node, with what it gained if `moved`. */
-int64_t orr_places__on(const struct orr_places *places, const struct orr_measure *measure,
-                       uint32_t node, bool moved);
+/* Places on a node while nobody is moved; with what it gained. */
+int64_t orr_places__free_on(const struct orr_places *places, const struct orr_measure *measure,
+                            uint32_t node);
+int64_t orr_places__moved_on(const struct orr_places *places, const struct orr_measure *measure,
+                             uint32_t node);
 
 #endif
