@@ -3,18 +3,16 @@
  * finds no place; or, in consolidation, one of the victims does not; or reclaim's validator refuses
  * what those lose that find none.
  *
- * The order is the literal one over the whole tree of queues, of what queues would hold. Where GPUs
- * decide on every node (victim_index.c) a task takes, of the nodes that are looked at and have room
- * for it, one where that is idle now before others, then the fullest, then the first by name. On
- * all other nodes, where devices are shared or something else may be short, and wherever somebody
- * has to stay in a domain of a topology or prefers to, it is sketched (place_sketch.c): books and
- * choices are the literal ones, on the nodes that a simulation opens. A victim that comes back is
- * held against the limits above it as the preemptor is: once that has its place, a queue above both
- * may hold too much for both.
+ * The order is the literal one over the whole tree of queues, of what queues would hold. Where the
+ * preemptor and all victims ask whole GPUs and these decide on every node (victim_index.c), they are
+ * counted (gpu_counts.c). Else, where parts of devices are asked, something else may be short or
+ * somebody has to stay in a domain of a topology or prefers to, placing is sketched
+ * (place_sketch.c): books and choices are the literal ones, on the nodes that a simulation opens. A
+ * victim that comes back is held against the limits above it as the preemptor is: once that has its
+ * place, a queue above both may hold too much for both.
  *
- * Room only shrinks as victims come back. Once the nodes that are looked at have fewer places for
- * tasks of as few GPUs as the preemptor's smallest than it has tasks, it finds none, whatever
- * comes.
+ * Room only shrinks as victims come back. Once the open nodes have fewer places for tasks of as few
+ * GPUs as the preemptor's smallest than it has tasks, it finds none, whatever comes.
  *
  * Where victims lose more than they are given back when they are served, the validator's units are
  * asked about that much first: whatever else is lost only leaves a queue less when a unit is taken.
@@ -31,36 +29,29 @@
 
 #include <orrery/base/sort.h>
 
-#include "flat_int.h"
+#include "gpu_counts.h"
 #include "seen_before.h"
 
-struct seen {           /* a node that is looked at */
-    int32_t room, idle; /* idle is below zero where a pipelined victim was taken back */
-    uint32_t rank, node;
-};
-
 struct orr_dry_run {
-    bool by_counts;            /* GPUs decide on every node for all that have no topology */
-    bool by_sketch;            /* of the preemptor it is known what a sketch would do */
-    struct orr_sketch *sketch; /* of the scenario; NULL: GPUs are counted */
-    uint32_t *nodes;           /* with a sketch: those that are open */
-    uint32_t *roomy;           /* nodes with room before anything is tried */
-    uint32_t roomy_count;
-    struct seen *open; /* in a row, as each task asks all of them */
+    struct orr_gpu_counts *counts; /* NULL: GPUs do not decide on every node, or more is asked */
+    bool by_sketch;                /* of the preemptor it is known what a sketch would do */
+    struct orr_sketch *sketch;     /* of the scenario; NULL: GPUs are counted */
+    uint32_t *nodes;               /* with a sketch: those that are open */
     uint32_t open_count;
-    uint32_t *at; /* by node: 1 + where it is in `open`, 0: not looked at */
+    bool *is_open;   /* by node */
+    uint32_t *roomy; /* nodes with room before anything is tried */
+    uint32_t roomy_count;
+    bool counted; /* of the probe that goes on: */
     /* Of the preemptor's tasks the least GPUs of one, 0: some ask none, or parts; and how many such
-     * tasks all open nodes have room for. */
+     * tasks the feasible nodes have room for. */
     int32_t least_gpus;
+    int64_t places_before;
+    int32_t *freed; /* by node: GPUs; scratch, all 0 between */
+    /* Of a scenario: the same of all open nodes; with a sketch by node too, after so many changes
+     * of nodes. Between scenarios as if nobody were a victim. */
     int64_t places;
-    int32_t *freed;      /* by node: GPUs; scratch, all 0 between */
-    int32_t *places_on;  /* with a sketch: by node, */
-    size_t seen_touched; /* after so many changes of nodes */
-    struct taken {
-        uint32_t at; /* in `open` */
-        int32_t gpus;
-    } * taken; /* by the attempt */
-    uint32_t taken_count;
+    int32_t *places_on;
+    size_t seen_touched;
     uint32_t *line; /* victims in the order in which they are served, in orr_apart */
     uint32_t line_count;
 };
@@ -106,33 +97,38 @@ static bool may_be_sketched(const struct orr_victim_search *search)
     return may;
 }
 
+/* The most tasks of a job. */
+static uint32_t most_tasks(const struct orr_session *session)
+{
+    uint32_t most = 0;
+    for (uint32_t j = 0; j < session->job_count; j++) {
+        const uint32_t tasks = session->jobs[j].task_count;
+        most = tasks > most ? tasks : most;
+    }
+    return most;
+}
+
 static struct orr_dry_run *open_run(struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
     struct orr_arena *memory = &search->memory;
     struct orr_dry_run *run = orr_arena_alloc(memory, 1, sizeof *run);
     const bool allowed = orr_flat__rules_allow(session);
-    run->by_counts =
-        allowed && orr_victim_index_now(session)->odd_nodes == 0 && orr_flat__is_preemptor(search);
+    const bool counted = allowed && orr_victim_index_now(session)->uneven_nodes == 0 &&
+                         orr_flat__is_preemptor(search);
+    run->counts = counted ? orr_gpu_counts__make(memory, session, most_tasks(session)) : NULL;
     run->by_sketch = allowed && may_be_sketched(search);
-    if (run->by_counts || run->by_sketch) {
+    if (counted || run->by_sketch) {
         run->nodes = orr_arena_take(memory, session->node_count, sizeof *run->nodes);
-        uint32_t most = search->tasks.count;
-        for (uint32_t j = 0; j < session->job_count; j++) {
-            const uint32_t tasks = session->jobs[j].task_count;
-            most = tasks > most ? tasks : most;
-        }
-        run->at = orr_arena_alloc(memory, session->node_count, sizeof *run->at);
+        run->is_open = orr_arena_alloc(memory, session->node_count, sizeof *run->is_open);
         run->freed = orr_arena_alloc(memory, session->node_count, sizeof *run->freed);
         run->places_on = orr_arena_take(memory, session->node_count, sizeof *run->places_on);
-        run->open = orr_arena_take(memory, session->node_count, sizeof *run->open);
         run->roomy = orr_arena_take(memory, session->node_count, sizeof *run->roomy);
         for (uint32_t n = 0; n < session->node_count; n++) {
-            if (session->victim_index->base[n] > 0) {
+            if (session->victim_index->whole[n] > 0) {
                 run->roomy[run->roomy_count++] = n;
             }
         }
-        run->taken = orr_arena_take(memory, most, sizeof *run->taken);
         run->line = orr_arena_take(memory, session->job_count, sizeof *run->line);
     }
     return run;
@@ -161,38 +157,31 @@ static int32_t find_least_gpus(const struct orr_victim_search *search)
     return least;
 }
 
-static void count_places(const struct orr_session *session, struct orr_dry_run *run)
+/* Nodes that are not feasible have no room until their victims leave. */
+static void count_places(const struct orr_victim_search *search, struct orr_dry_run *run)
 {
-    run->places = 0;
-    run->seen_touched = run->sketch != NULL ? run->sketch->touched_count : 0;
-    for (uint32_t i = 0; i < run->open_count && run->least_gpus > 0; i++) {
-        if (run->sketch == NULL) {
-            run->places += run->open[i].room > 0 ? run->open[i].room / run->least_gpus : 0;
-        } else {
-            const uint32_t n = run->nodes[i];
-            run->places += run->places_on[n] = places_of(run, session, n);
-        }
+    const struct orr_session *session = search->session;
+    if (run->counted) {
+        return;
+    }
+    run->counted = true;
+    run->least_gpus = find_least_gpus(search);
+    run->places_before = 0;
+    for (uint32_t n = 0; n < session->node_count && run->least_gpus > 0; n++) {
+        run->places_on[n] = places_of(run, session, n);
+        run->places_before += search->feasible[n] ? run->places_on[n] : 0;
     }
 }
 
-/* After a job was sketched. */
-static void recount_places(const struct orr_session *session, struct orr_dry_run *run)
+/* After victims left, or a job was sketched; on the nodes that were touched since, up to `end`. */
+static void recount_places(const struct orr_session *session, struct orr_dry_run *run, size_t end)
 {
     const struct orr_sketch *sketch = run->sketch;
-    for (; run->least_gpus > 0 && run->seen_touched < sketch->touched_count; run->seen_touched++) {
+    for (; run->least_gpus > 0 && run->seen_touched < end; run->seen_touched++) {
         const uint32_t n = sketch->touched[run->seen_touched];
         const int32_t now = places_of(run, session, n);
         run->places += now - run->places_on[n];
         run->places_on[n] = now;
-    }
-}
-
-static void take_room(struct orr_dry_run *run, struct seen *seen, int32_t gpus)
-{
-    const int32_t before = seen->room;
-    seen->room -= gpus;
-    if (run->least_gpus > 0) {
-        run->places += seen->room / run->least_gpus - before / run->least_gpus;
     }
 }
 
@@ -202,25 +191,11 @@ static bool is_hopeless(const struct orr_victim_search *search, const struct orr
     return run->least_gpus > 0 && run->places < (int64_t)search->k;
 }
 
-static struct seen *look_at(struct orr_dry_run *run, const struct orr_session *session,
-                            uint32_t node)
-{
-    const struct orr_victim_index *all = session->victim_index;
-    if (run->at[node] == 0) {
-        run->open[run->open_count++] = (struct seen){.room = all->base[node],
-                                                     .idle = all->idle[node],
-                                                     .rank = session->nodes[node].rank,
-                                                     .node = node};
-        run->at[node] = run->open_count;
-    }
-    return &run->open[run->at[node] - 1];
-}
-
 static void open_node(struct orr_dry_run *run, uint32_t node)
 {
-    if (run->at[node] == 0) {
+    if (!run->is_open[node]) {
         run->nodes[run->open_count++] = node;
-        run->at[node] = run->open_count;
+        run->is_open[node] = true;
     }
 }
 
@@ -244,85 +219,68 @@ static bool open_sketch(const struct orr_victim_search *search)
             orr_sketch_evict(run->sketch, s->taken[i]);
         }
     }
-    count_places(session, run);
+    run->seen_touched = 0;
+    recount_places(session, run, run->sketch->touched_count);
     return known;
 }
 
-/* False: GPUs alone do not tell what becomes of some victim. */
-static bool open_nodes(const struct orr_victim_search *search)
+static bool are_counted(const struct orr_session *session, const struct orr_apart *s)
 {
-    const struct orr_session *session = search->session;
-    const struct orr_apart *s = search->refuter.apart;
-    struct orr_dry_run *run = s->run;
-    bool state = true;
-    if (!run->by_counts || s->any_constrained) {
-        return run->by_sketch && open_sketch(search);
+    bool counted = s->run->counts != NULL && !s->any_constrained;
+    for (uint32_t i = 0; counted && i < s->taken_count; i++) {
+        counted =
+            orr_flat__asks_whole_gpus(session, orr_task_ask(session, &session->tasks[s->taken[i]]));
     }
-    for (uint32_t i = 0; i < run->roomy_count; i++) {
-        if (search->feasible[run->roomy[i]]) {
-            (void)look_at(run, session, run->roomy[i]);
-        }
-    }
-    for (uint32_t i = 0; state && i < s->taken_count; i++) {
-        const struct orr_stask *task = &session->tasks[s->taken[i]];
-        struct seen *seen = look_at(run, session, task->live.node);
-        state = orr_flat__asks_whole_gpus(session, orr_task_ask(session, task));
-        seen->room += gpus_of(session, s->taken[i]);
-        /* Evicting gives back what it had not got: idle GPUs pay. */
-        seen->idle -= task->live.status == ORR_TASK_PIPELINED ? gpus_of(session, s->taken[i]) : 0;
-    }
-    count_places(session, run);
-    return state;
+    return counted;
 }
 
-static void close_nodes(struct orr_dry_run *run)
+static void open_counts(const struct orr_victim_search *search)
 {
-    for (uint32_t i = 0; i < run->open_count; i++) {
-        run->at[run->sketch != NULL ? run->nodes[i] : run->open[i].node] = 0;
+    const struct orr_apart *s = search->refuter.apart;
+    const struct orr_dry_run *run = s->run;
+    run->counts->each = run->least_gpus;
+    for (uint32_t i = 0; i < run->roomy_count; i++) {
+        if (search->feasible[run->roomy[i]]) {
+            orr_gpu_counts__open(run->counts, run->roomy[i]);
+        }
     }
+    for (uint32_t i = 0; i < s->taken_count; i++) {
+        orr_gpu_counts__evict(run->counts, s->taken[i]);
+    }
+}
+
+/* False: it is not known what becomes of some victim. */
+static bool open_nodes(const struct orr_victim_search *search)
+{
+    const struct orr_apart *s = search->refuter.apart;
+    struct orr_dry_run *run = s->run;
+    if (are_counted(search->session, s)) {
+        open_counts(search);
+        run->places = run->counts->places;
+        return true;
+    }
+    run->places = run->places_before;
+    return run->by_sketch && open_sketch(search);
+}
+
+static void close_nodes(const struct orr_session *session, struct orr_dry_run *run)
+{
     if (run->sketch != NULL) {
+        const size_t touched = run->sketch->touched_count;
         orr_sketch_rollback(run->sketch, 0);
+        run->seen_touched = 0;
+        recount_places(session, run, touched);
+        for (uint32_t i = 0; i < run->open_count; i++) {
+            run->is_open[run->nodes[i]] = false;
+        }
+        run->open_count = 0;
+    } else if (run->counts != NULL) {
+        orr_gpu_counts__close(run->counts);
     }
     run->sketch = NULL;
-    run->open_count = 0;
 }
 
 /* --- placing --- */
-
-/* Where in `open` the node is that it goes to, or ORR_NONE. */
-static uint32_t find_node(const struct orr_dry_run *run, const struct orr_session *session,
-                          int32_t gpus)
-{
-    const int32_t idle = session->rules.node_availability ? gpus : INT32_MIN;
-    uint32_t best = ORR_NONE;
-    uint64_t least = UINT64_MAX;
-    for (uint32_t i = 0; i < run->open_count; i++) {
-        const struct seen *seen = &run->open[i];
-        const uint64_t later = seen->idle < idle;
-        const uint64_t one =
-            seen->room < gpus ? UINT64_MAX : later << 63 | (uint64_t)seen->room << 32 | seen->rank;
-        best = one < least ? i : best;
-        least = one < least ? one : least;
-    }
-    return best;
-}
-
-static bool place_task(struct orr_dry_run *run, const struct orr_session *session, uint32_t task)
-{
-    const int32_t gpus = gpus_of(session, task);
-    const uint32_t at = find_node(run, session, gpus);
-    if (at == ORR_NONE) {
-        return false;
-    }
-    struct seen *seen = &run->open[at];
-    const struct orr_place *live = &session->tasks[task].live;
-    /* What comes back where it was pipelined is as if it had not been evicted. */
-    const bool spared = live->status == ORR_TASK_PIPELINED && live->node == seen->node;
-    take_room(run, seen, gpus);
-    seen->idle += spared ? gpus : 0;
-    run->taken[run->taken_count++] = (struct taken){.at = at, .gpus = spared ? -gpus : gpus};
-    return true;
-}
 
 /* All or none. */
 static bool place_tasks(const struct orr_victim_search *search, struct orr_jobview view,
@@ -336,19 +294,11 @@ static bool place_tasks(const struct orr_victim_search *search, struct orr_jobvi
         placed = orr_sketch_job(
             run->sketch, view, (struct orr_task_list){.tasks = tasks, .count = count}, s->is_lost,
             (struct orr_node_list){.nodes = run->nodes, .count = run->open_count});
-        recount_places(session, run);
+        recount_places(session, run, run->sketch->touched_count);
         return placed;
     }
-    run->taken_count = 0;
-    for (uint32_t i = 0; placed && i < count; i++) {
-        placed = place_task(run, session, tasks[i]);
-    }
-    while (!placed && run->taken_count > 0) {
-        const struct taken *taken = &run->taken[--run->taken_count];
-        const int32_t gpus = taken->gpus < 0 ? -taken->gpus : taken->gpus;
-        take_room(run, &run->open[taken->at], -gpus);
-        run->open[taken->at].idle -= taken->gpus < 0 ? gpus : 0;
-    }
+    placed = orr_gpu_counts__place(run->counts, tasks, count);
+    run->places = run->counts->places;
     return placed;
 }
 
@@ -514,18 +464,14 @@ static int64_t places_taken(const struct orr_victim_search *search,
     return places;
 }
 
-/* Places on the nodes that are going to be open, by sums of whole GPUs. Where a node has less than
- * none free, it is more than there are. */
+/* Places on the nodes that are going to be open, by the whole GPUs of victims. */
 static int64_t count_places_ahead(const struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
     const struct orr_apart *s = search->refuter.apart;
     const int32_t *whole = session->victim_index->whole;
     struct orr_dry_run *run = s->run;
-    int64_t places = 0;
-    for (uint32_t n = 0; n < session->node_count; n++) {
-        places += search->feasible[n] && whole[n] > 0 ? whole[n] / run->least_gpus : 0;
-    }
+    int64_t places = run->places_before;
     for (uint32_t i = 0; i < s->taken_count; i++) {
         const uint32_t n = session->tasks[s->taken[i]].live.node;
         const int32_t before = whole[n] + run->freed[n];
@@ -648,7 +594,7 @@ static enum orr_outcome serve_tree(struct orr_victim_search *search,
                               .line = orr_seen__start_line(search)};
     enum orr_outcome outcome = ORR_OUTCOME_NOT_PLACED;
     orr_victim__list_waiting(search);
-    s->run->least_gpus = find_least_gpus(search);
+    count_places(search, s->run);
     s->run->line_count = 0;
     const enum orr_line line = serving.line == 0 ? ORR_LINE_STANDS : pop_line(&serving);
     if (line != ORR_LINE_FAILS) {
@@ -657,7 +603,7 @@ static enum orr_outcome serve_tree(struct orr_victim_search *search,
         } else if (!is_hopeless(search, s->run)) {
             outcome = serve_on_nodes(&serving, line);
         }
-        close_nodes(s->run);
+        close_nodes(session, s->run);
     }
     if (serving.placed) {
         orr_apart__charge(session, s, session->jobs[search->job].queue, &search->demand, -1);
@@ -668,6 +614,13 @@ static enum orr_outcome serve_tree(struct orr_victim_search *search,
     return outcome;
 }
 
+void orr_victim__start_dry_runs(struct orr_victim_search *search)
+{
+    if (search->refuter.apart != NULL && search->refuter.apart->run != NULL) {
+        search->refuter.apart->run->counted = false;
+    }
+}
+
 /* SOLVED: nothing is known, or the scenario may be. */
 enum orr_outcome orr_victim__run_dry(struct orr_victim_search *search,
                                      const struct orr_victims *potential)
@@ -676,6 +629,6 @@ enum orr_outcome orr_victim__run_dry(struct orr_victim_search *search,
     if (s->run == NULL) {
         s->run = open_run(search);
     }
-    return s->run->by_counts || s->run->by_sketch ? serve_tree(search, potential)
-                                                  : ORR_OUTCOME_SOLVED;
+    return s->run->counts != NULL || s->run->by_sketch ? serve_tree(search, potential)
+                                                       : ORR_OUTCOME_SOLVED;
 }

@@ -184,7 +184,9 @@ struct orr_victim_index {
     uint64_t content_fingerprint; /* the sum */
     /* The same of what a placement of whole GPUs reads of it: 0 if it has none free. */
     uint64_t *gpu_content, gpu_content_fingerprint;
-    uint32_t odd_nodes; /* GPUs do not tell what room they have */
+    uint32_t odd_nodes;    /* GPUs do not tell what room they have */
+    uint32_t uneven_nodes; /* nor where pods of whole GPUs go */
+    bool *is_uneven;
     int64_t room_in_all;
     uint32_t *size;                                      /* by node, GPUs; 0 of those not state */
     struct orr_room_histogram by_idle, by_room, by_size; /* nodes */

@@ -80,6 +80,8 @@ uint64_t orr_victim__waiting_fingerprint(struct orr_victim_search *search);
 bool orr_victim__loses_too_much(const struct orr_victim_search *search,
                                 const struct orr_victims *potential);
 
+/* A probe starts. */
+void orr_victim__start_dry_runs(struct orr_victim_search *search);
 /* How a scenario would end outside flat worlds, whose victims were taken apart (apart.h).
  * SOLVED: it has to be simulated. */
 enum orr_outcome orr_victim__run_dry(struct orr_victim_search *search,

@@ -158,6 +158,7 @@ void orr_refute__start_probe(struct orr_victim_search *search)
     orr_victim__start_count(search);
     orr_victim__start_losses(search);
     orr_seen__start_probe(search);
+    orr_victim__start_dry_runs(search);
     search->refuter.places_enough = search->refuter.domains_enough = false;
 }
 

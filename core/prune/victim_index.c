@@ -27,6 +27,7 @@ void orr_victim_forget(struct orr_session *session)
     orr_free(all->whole);
     orr_free(all->refuted_asks);
     orr_free(all->gained);
+    orr_free(all->is_uneven);
     orr_free(all->gained_on);
     orr_free(all->gained_at);
     orr_free(all->oldest.contenders);
@@ -99,6 +100,7 @@ static struct orr_victim_index *open_index(struct orr_session *session)
     all->more = orr_zalloc(session->node_count, sizeof *all->more);
     all->whole = orr_zalloc(session->node_count, sizeof *all->whole);
     all->gained = orr_zalloc(session->node_count, sizeof *all->gained);
+    all->is_uneven = orr_zalloc(session->node_count, sizeof *all->is_uneven);
     all->gained_on = orr_zalloc(session->node_count, sizeof *all->gained_on);
     all->gained_at = orr_zalloc(session->node_count, sizeof *all->gained_at);
     for (uint32_t n = 0; n < session->node_count; n++) {
@@ -229,14 +231,23 @@ static bool has_empty_device(const struct orr_snode *node)
     return empty;
 }
 
-/* Where GPUs alone decide where pods of whole GPUs go, shared devices are not hashed. */
+/* Counts of GPUs tell where pods of whole GPUs go, whatever shared devices hold. */
+static bool is_even(const struct orr_victim_index *all, const struct orr_session *session,
+                    const struct orr_snode *node)
+{
+    const int64_t idle = node->idle.v[ORR_SLOT_GPU], releasing = node->releasing.v[ORR_SLOT_GPU];
+    return node->ready && !node->is_mig && idle % ORR_MGPU == 0 && releasing % ORR_MGPU == 0 &&
+           idle + releasing >= 0 && idle + releasing <= node->allocatable.v[ORR_SLOT_GPU] &&
+           !has_empty_device(node) && gpus_decide(all, session, node);
+}
+
+/* What pods of whole GPUs read. */
 static uint64_t fingerprint_gpu_content(const struct orr_victim_index *all,
                                         const struct orr_session *session, uint32_t n)
 {
     const struct orr_snode *node = &session->nodes[n];
     const int64_t idle = node->idle.v[ORR_SLOT_GPU], releasing = node->releasing.v[ORR_SLOT_GPU];
-    if (!node->ready || node->is_mig || idle % ORR_MGPU != 0 || releasing % ORR_MGPU != 0 ||
-        idle + releasing < 0 || has_empty_device(node) || !gpus_decide(all, session, node)) {
+    if (!is_even(all, session, node)) {
         return all->content[n];
     }
     const uint64_t amounts = orr_scatter((uint64_t)idle) + (uint64_t)releasing;
@@ -246,8 +257,11 @@ static uint64_t fingerprint_gpu_content(const struct orr_victim_index *all,
 static void look_at_node(struct orr_victim_index *all, const struct orr_session *session,
                          uint32_t n)
 {
-    count_whole(all, session, n);
     const struct orr_snode *node = &session->nodes[n];
+    count_whole(all, session, n);
+    all->uneven_nodes -= all->is_uneven[n];
+    all->is_uneven[n] = node->allocatable.v[ORR_SLOT_GPU] > 0 && !is_even(all, session, node);
+    all->uneven_nodes += all->is_uneven[n];
     all->content_fingerprint -= all->content[n];
     all->content[n] = fingerprint_content(session, n);
     all->content_fingerprint += all->content[n];

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* gpu_counts.h - placing pods of whole GPUs on counts of GPUs alone. It serves where these decide
+ * on every node (orr_victim_index.uneven_nodes is 0) and packing counts. */
+#ifndef ORR_PRUNE_GPU_COUNTS_H
+#define ORR_PRUNE_GPU_COUNTS_H
+
+#include "flat_int.h"
+
+struct orr_gpu_node { /* GPUs; idle is below zero where a pipelined task was taken back */
+    int32_t room, idle;
+    bool is_open;
+};
+
+struct orr_gpu_counts {
+    const struct orr_session *session;
+    struct orr_gpu_node *nodes;
+    uint32_t *open, open_count;
+    uint32_t *at_once, at_once_count; /* open nodes where GPUs are idle or may become so */
+    uint32_t *node_of_rank;
+    uint64_t *with_room[ORR_FLAT_GPUS + 1]; /* open nodes by room: bits by rank, */
+    uint32_t with_room_count[ORR_FLAT_GPUS + 1];
+    struct orr_gpu_move {
+        uint32_t node;
+        int32_t room, idle; /* before */
+    } * moves;              /* of the attempt */
+    uint32_t move_count;
+    /* What is told of all open nodes: tasks of so many GPUs that they have room for. 0: not counted
+     */
+    int32_t each;
+    int64_t places;
+};
+
+/* In the arena, for attempts of so many tasks at most. No node is open. */
+struct orr_gpu_counts *orr_gpu_counts__make(struct orr_arena *arena,
+                                            const struct orr_session *session, uint32_t most_tasks);
+/* Opens a node, with what it has in the session, if it is not open yet. */
+void orr_gpu_counts__open(struct orr_gpu_counts *counts, uint32_t node);
+/* Evicts the task, whose node is opened. */
+void orr_gpu_counts__evict(struct orr_gpu_counts *counts, uint32_t task);
+/* Places all of the tasks, each where it would be pipelined among the open nodes, or none. */
+bool orr_gpu_counts__place(struct orr_gpu_counts *counts, const uint32_t *tasks, uint32_t count);
+/* Closes all nodes. */
+void orr_gpu_counts__close(struct orr_gpu_counts *counts);
+
+#endif
