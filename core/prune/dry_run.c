@@ -4,9 +4,9 @@
  * what those lose that find none.
  *
  * The order is the literal one over the whole tree of queues, of what queues would hold. Where the
- * preemptor and all victims ask whole GPUs and these decide on every node (victim_index.c), they are
- * counted (gpu_counts.c). Else, where parts of devices are asked, something else may be short or
- * somebody has to stay in a domain of a topology or prefers to, placing is sketched
+ * preemptor and all victims ask whole GPUs and these decide on every node (victim_index.c), they
+ * are counted (gpu_counts.c). Else, where parts of devices are asked, something else may be short
+ * or somebody has to stay in a domain of a topology or prefers to, placing is sketched
  * (place_sketch.c): books and choices are the literal ones, on the nodes that a simulation opens. A
  * victim that comes back is held against the limits above it as the preemptor is: once that has its
  * place, a queue above both may hold too much for both.

@@ -1,47 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One scenario on counts of free GPUs: who is served in which order, and what finds room.
- *
- * Nodes with idle GPUs are few where it matters and are looked at one by one: a task prefers those
- * it fits on at once. The others are kept by room, and the fullest that fits is taken; ties go by
- * name, as everywhere.
- */
-#include "flat_int.h"
+/* One scenario on counts of free GPUs (gpu_counts.c): who is served in which order, and what finds
+ * room. */
+#include "gpu_counts.h"
 
 #include <string.h>
 
 #include <orrery/base/sort.h>
 
-struct move {
-    uint32_t node;
-    int32_t room, idle; /* before */
-};
-
-struct stage { /* a node */
-    uint32_t rank;
-    uint32_t seen;  /* stamp of the dry run it is in scope of, */
-    uint32_t begun; /* and in which it is open */
-    int32_t room;
-    int32_t idle; /* below zero where a pipelined victim was taken back */
-};
-
 struct orr_flat_run {
     uint64_t *is_chosen; /* by place in line, a bit each */
     uint32_t *chosen;    /* places in line, ascending */
     uint32_t chosen_count;
-    uint32_t contender_words, node_words;
-    uint32_t *node_of_rank;
+    uint32_t contender_words;
     uint32_t *feasible; /* nodes that are open to the preemptor in any scenario, with room */
     uint32_t feasible_count;
-    uint32_t stamp;
-    struct stage *stages; /* by node */
-    uint32_t *scope;
-    uint32_t scope_count;
-    uint32_t *open; /* nodes in scope with idle GPUs, or where some may become so */
-    uint32_t open_count;
-    uint64_t *with_room[ORR_FLAT_GPUS + 1]; /* the others, by room: bits by rank */
-    uint32_t with_room_count[ORR_FLAT_GPUS + 1];
-    struct move *moves;
-    uint32_t move_count;
+    struct orr_gpu_counts *counts;
+    uint32_t *tasks;  /* of the contender that is placed */
     uint32_t *active; /* leaves with contenders left */
     uint32_t active_count;
     uint32_t *losers; /* jobs that found no place, if that is weighed */
@@ -118,30 +92,18 @@ static void make_dry_run(struct orr_victim_search *search)
     const struct orr_session *session = search->session;
     struct orr_flat *f = search->refuter.flat;
     struct orr_flat_run *r = orr_arena_alloc(f->arena, 1, sizeof *r);
-    f->turns = orr_arena_take(f->arena, f->contender_count, sizeof *f->turns);
     r->contender_words = f->contender_count / 64 + 1;
-    r->node_words = session->node_count / 64 + 1;
     r->is_chosen = orr_arena_alloc(f->arena, r->contender_words, sizeof *r->is_chosen);
     r->chosen = orr_arena_take(f->arena, f->contender_count, sizeof *r->chosen);
     r->losers = orr_arena_take(f->arena, f->contender_count, sizeof *r->losers);
-    r->node_of_rank = orr_arena_take(f->arena, session->node_count, sizeof *r->node_of_rank);
     r->feasible = orr_arena_take(f->arena, session->node_count, sizeof *r->feasible);
-    r->stages = orr_arena_alloc(f->arena, session->node_count, sizeof *r->stages);
-    r->scope = orr_arena_take(f->arena, session->node_count, sizeof *r->scope);
-    r->open = orr_arena_take(f->arena, session->node_count, sizeof *r->open);
     r->active = orr_arena_take(f->arena, f->leaf_count, sizeof *r->active);
-    for (uint32_t g = 0; g <= ORR_FLAT_GPUS; g++) {
-        r->with_room[g] = orr_arena_alloc(f->arena, r->node_words, sizeof *r->with_room[g]);
-    }
     uint32_t most = search->tasks.count;
     for (uint32_t s = 0; s < f->contender_count; s++) {
         most = f->contenders[s].tasks > most ? f->contenders[s].tasks : most;
     }
-    r->moves = orr_arena_take(f->arena, most, sizeof *r->moves);
-    for (uint32_t n = 0; n < session->node_count; n++) {
-        r->node_of_rank[session->nodes[n].rank] = n;
-        r->stages[n].rank = session->nodes[n].rank;
-    }
+    r->tasks = orr_arena_take(f->arena, most, sizeof *r->tasks);
+    r->counts = orr_gpu_counts__make(f->arena, session, most);
     f->dry_run = r;
 }
 
@@ -190,107 +152,21 @@ void orr_flat__start_probe(struct orr_victim_search *search)
     }
 }
 
-/* --- room --- */
-
-static uint64_t bit_of(uint32_t index)
-{
-    return UINT64_C(1) << (index & 63u);
-}
-
-static void file_node(struct orr_flat_run *r, const struct stage *stage, bool in)
-{
-    const int32_t room = stage->room;
-    if (stage->begun == r->stamp || room <= 0) {
-        return;
-    }
-    uint64_t *word = &r->with_room[room][stage->rank / 64];
-    if (in) {
-        *word |= bit_of(stage->rank);
-        r->with_room_count[room]++;
-    } else {
-        *word &= ~bit_of(stage->rank);
-        r->with_room_count[room]--;
-    }
-}
-
-static void set_room(struct orr_flat_run *r, struct stage *stage, int32_t room)
-{
-    file_node(r, stage, false);
-    stage->room = room;
-    file_node(r, stage, true);
-}
-
-static uint32_t first_with_room(const struct orr_flat_run *r, uint32_t room)
-{
-    uint32_t word = 0;
-    while (r->with_room[room][word] == 0) {
-        word++;
-    }
-    return r->node_of_rank[64 * word + (uint32_t)__builtin_ctzll(r->with_room[room][word])];
-}
-
-/* The task does not fit at once, if that counts; the room; the rank: the least is taken first. */
-static uint64_t preference(const struct stage *stage, int32_t gpus, bool at_once)
-{
-    return (uint64_t)(at_once && stage->idle < gpus) << 63 | (uint64_t)stage->room << 32 |
-           stage->rank;
-}
-
-static uint32_t find_node(const struct orr_flat_run *r, int32_t gpus, bool at_once)
-{
-    uint32_t best = ORR_NONE;
-    uint64_t least = UINT64_MAX;
-    for (uint32_t i = 0; i < r->open_count; i++) {
-        const struct stage *stage = &r->stages[r->open[i]];
-        const uint64_t one = stage->room < gpus ? UINT64_MAX : preference(stage, gpus, at_once);
-        if (one < least) {
-            best = r->open[i];
-            least = one;
-        }
-    }
-    if (best != ORR_NONE && at_once && r->stages[best].idle >= gpus) {
-        return best;
-    }
-    const int32_t most = best != ORR_NONE ? r->stages[best].room : ORR_FLAT_GPUS;
-    for (int32_t room = gpus; room <= most; room++) {
-        if (r->with_room_count[room] > 0) {
-            const uint32_t n = first_with_room(r, (uint32_t)room);
-            return preference(&r->stages[n], gpus, at_once) < least ? n : best;
-        }
-    }
-    return best;
-}
-
 /* All tasks of a contender or none. */
-static bool place_all(struct orr_flat_run *r, const struct orr_session *session,
-                      const struct orr_contender *contender)
+static bool place_all(struct orr_flat_run *r, const struct orr_contender *contender)
 {
-    r->move_count = 0;
     for (uint32_t i = 0; i < contender->tasks; i++) {
-        const int32_t gpus = (int32_t)orr_flat__gpus(session, contender, i);
-        const uint32_t node = find_node(r, gpus, session->rules.node_availability);
-        if (node == ORR_NONE) {
-            while (r->move_count > 0) {
-                r->move_count--;
-                const struct move *move = &r->moves[r->move_count];
-                set_room(r, &r->stages[move->node], move->room);
-                r->stages[move->node].idle = move->idle;
-            }
-            return false;
-        }
-        struct stage *stage = &r->stages[node];
-        r->moves[r->move_count++] =
-            (struct move){.node = node, .room = stage->room, .idle = stage->idle};
-        set_room(r, stage, stage->room - gpus);
-        /* What comes back where it was pipelined is as if it had not been evicted. */
-        if (contender->pipelined && orr_flat__node(session, contender, i) == node) {
-            stage->idle += gpus;
-        }
+        r->tasks[i] = contender->first_task + i;
     }
-    return true;
+    return orr_gpu_counts__place(r->counts, r->tasks, contender->tasks);
 }
 
 /* --- setting the scene --- */
+
+static void choose_place(struct orr_flat_run *r, uint32_t place)
+{
+    r->is_chosen[place / 64] |= UINT64_C(1) << (place & 63u);
+}
 
 static void choose(const struct orr_victim_search *search, const struct orr_victims *victims)
 {
@@ -298,7 +174,7 @@ static void choose(const struct orr_victim_search *search, const struct orr_vict
     const struct orr_flat *f = search->refuter.flat;
     for (uint32_t i = 0; i < victims->count; i++) {
         const uint32_t contender = session->jobs[victims->items[i].job].contender;
-        f->dry_run->is_chosen[f->place[contender] / 64] |= bit_of(f->place[contender]);
+        choose_place(f->dry_run, f->place[contender]);
     }
 }
 
@@ -336,61 +212,18 @@ static void open_leaves(const struct orr_victim_search *search)
     }
 }
 
-static void open_node(struct orr_flat_run *r, uint32_t node)
-{
-    if (r->stages[node].begun != r->stamp) {
-        r->stages[node].begun = r->stamp;
-        r->open[r->open_count++] = node;
-    }
-}
-
-static struct stage *add_to_scope(const struct orr_flat *f, uint32_t node)
-{
-    struct orr_flat_run *r = f->dry_run;
-    struct stage *stage = &r->stages[node];
-    if (stage->seen != r->stamp) {
-        stage->seen = r->stamp;
-        stage->room = f->base[node];
-        stage->idle = f->idle[node];
-        r->scope[r->scope_count++] = node;
-        if (stage->idle > 0) {
-            open_node(r, node);
-        }
-    }
-    return stage;
-}
-
 static void open_nodes(const struct orr_victim_search *search)
 {
-    const struct orr_session *session = search->session;
     const struct orr_flat *f = search->refuter.flat;
     struct orr_flat_run *r = f->dry_run;
-    r->stamp++;
-    r->scope_count = r->open_count = 0;
-    for (uint32_t g = 0; g <= ORR_FLAT_GPUS; g++) {
-        if (r->with_room_count[g] > 0) {
-            memset(r->with_room[g], 0, r->node_words * sizeof *r->with_room[g]);
-            r->with_room_count[g] = 0;
-        }
-    }
     for (uint32_t i = 0; i < r->feasible_count; i++) {
-        (void)add_to_scope(f, r->feasible[i]);
+        orr_gpu_counts__open(r->counts, r->feasible[i]);
     }
     for (uint32_t i = 0; i < r->chosen_count; i++) {
         const struct orr_contender *contender = &f->contenders[f->line[r->chosen[i]]];
         for (uint32_t t = 0; t < contender->tasks && contender != f->contenders; t++) {
-            const uint32_t node = orr_flat__node(session, contender, t);
-            const int32_t gpus = (int32_t)orr_flat__gpus(session, contender, t);
-            struct stage *stage = add_to_scope(f, node);
-            stage->room += gpus;
-            if (contender->pipelined) { /* evicting gives back what it had not got: idle GPUs pay */
-                stage->idle -= gpus;
-                open_node(r, node);
-            }
+            orr_gpu_counts__evict(r->counts, contender->first_task + t);
         }
-    }
-    for (uint32_t i = 0; i < r->scope_count; i++) {
-        file_node(r, &r->stages[r->scope[i]], true);
     }
 }
 
@@ -498,7 +331,6 @@ static enum orr_outcome serve(const struct orr_victim_search *search)
     bool lost = false;
     struct orr_flat_run *r = f->dry_run;
     r->loser_count = 0;
-    uint32_t turn = 0;
     for (uint32_t i = 0; i < r->active_count; i++) {
         next_block(search, &f->leaves[r->active[i]]);
     }
@@ -508,14 +340,13 @@ static enum orr_outcome serve(const struct orr_victim_search *search)
         const struct orr_contender *contender = &f->contenders[f->line[r->chosen[leaf->at]]];
         const bool is_preemptor = contender == f->contenders;
         const bool fits = !over_limit(session, leaf, &contender->demand) &&
-                          !(is_preemptor && f->over_quota) && place_all(r, session, contender);
+                          !(is_preemptor && f->over_quota) && place_all(r, contender);
         if (!fits && is_preemptor) {
             return ORR_OUTCOME_NOT_PLACED;
         }
         if (is_preemptor && !all_must && !weighed) {
             return ORR_OUTCOME_SOLVED;
         }
-        f->turns[turn++] = (uint32_t)(contender - f->contenders);
         placed = placed || is_preemptor;
         lost = lost || !fits;
         if (all_must && lost) {
@@ -533,7 +364,6 @@ static enum orr_outcome serve(const struct orr_victim_search *search)
             close_leaf(r, next);
         }
     }
-    f->turn_count = turn;
     return weighed && !may_lose(search) ? ORR_OUTCOME_REJECTED : ORR_OUTCOME_SOLVED;
 }
 
@@ -574,18 +404,18 @@ bool orr_victim__may_work(struct orr_victim_search *search, const struct orr_vic
     if (f == NULL || potential->count + search->recorded.count == 0) {
         return true;
     }
-    f->turn_count = 0;
     if (leaves_nothing(search, potential)) {
         orr_victim__raise_outcome(search, ORR_OUTCOME_NOT_PLACED);
         return false;
     }
     choose(search, potential);
     choose(search, &search->recorded);
-    f->dry_run->is_chosen[f->place[0] / 64] |= bit_of(f->place[0]);
+    choose_place(f->dry_run, f->place[0]);
     list_chosen(f);
     open_leaves(search);
     open_nodes(search);
     const enum orr_outcome outcome = serve(search);
+    orr_gpu_counts__close(f->dry_run->counts);
     if (outcome != ORR_OUTCOME_SOLVED) {
         orr_victim__raise_outcome(search, outcome);
     }

@@ -147,8 +147,6 @@ struct orr_flat {
     uint64_t *between; /* by place in line: demands of jobs waiting just before it */
     uint32_t *waits;   /* by place in line: one past the last one up to it that jobs wait before */
     bool over_quota;   /* the preemptor can get nothing */
-    uint32_t *turns;   /* contenders as they were served in the last dry run that served all */
-    uint32_t turn_count; /* 0: it did not */
     struct orr_flat_run *dry_run;
     struct orr_aggregate *aggregate;
     struct orr_flat_state *state;
