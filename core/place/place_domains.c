@@ -107,7 +107,8 @@ static struct orr_domain_sums *new_sums(const struct orr_session *session,
     }
     const size_t rows = (size_t)session->node_count + count_domains(topology);
     struct orr_domain_sums *sums =
-        orr_zalloc(1, sizeof *sums + rows * columns * sizeof sums->on_node[0]);
+        orr_zalloc(1, sizeof *sums + rows * columns * sizeof sums->on_node[0] +
+                          session->node_count * sizeof sums->looked_at[0]);
     sums->levels = topology->levels;
     sums->level_count = topology->level_count;
     sums->node_count = session->node_count;
@@ -121,6 +122,7 @@ static struct orr_domain_sums *new_sums(const struct orr_session *session,
     }
     sums->on_node = (int64_t *)(void *)(sums + 1);
     sums->of_domain = sums->on_node + (size_t)session->node_count * columns;
+    sums->looked_at = (uint32_t *)(void *)(sums->on_node + rows * columns);
     for (uint32_t n = 0; n < session->node_count; n++) {
         look_at(sums, session, n);
     }
@@ -163,13 +165,18 @@ static uint32_t free_place(struct orr_session *session)
     return oldest;
 }
 
-/* In a sketch books of nodes change without their generation. */
+/* In a sketch books of nodes change without their generation, and mostly several times. */
 static void look_at_touched(struct orr_domain_sums *sums, const struct orr_session *session,
                             const struct orr_sketch *sketch)
 {
     size_t from = sums->sketch_run == sketch->run ? sums->sketch_touched : 0;
+    sums->looks++;
     for (; from < sketch->touched_count; from++) {
-        look_at(sums, session, sketch->touched[from]);
+        const uint32_t n = sketch->touched[from];
+        if (sums->looked_at[n] != sums->looks) {
+            sums->looked_at[n] = sums->looks;
+            look_at(sums, session, n);
+        }
     }
     sums->sketch_run = sketch->run;
     sums->sketch_touched = from;

@@ -206,6 +206,7 @@ struct orr_domain_sums { /* what domains have left for tasks of which `max` is t
     /* Column 0: how many such tasks fit; then what is free of each slot that `max` asks for. */
     uint32_t columns, slots[ORR_SLOTS_MAX + 1];
     int64_t *on_node, *of_domain; /* by row, column; domains level by level after the root, 0 */
+    uint32_t *looked_at, looks;   /* by node: the last time that it was looked at for a sketch */
 };
 /* Up to date, with what the sketch did if there is one. `max` asks for more than pods. The
  * session's, until it is asked again. */
