@@ -238,7 +238,6 @@ static void open_counts(const struct orr_victim_search *search)
 {
     const struct orr_apart *s = search->refuter.apart;
     const struct orr_dry_run *run = s->run;
-    run->counts->each = run->least_gpus;
     for (uint32_t i = 0; i < run->roomy_count; i++) {
         if (search->feasible[run->roomy[i]]) {
             orr_gpu_counts__open(run->counts, run->roomy[i]);
@@ -247,6 +246,7 @@ static void open_counts(const struct orr_victim_search *search)
     for (uint32_t i = 0; i < s->taken_count; i++) {
         orr_gpu_counts__evict(run->counts, s->taken[i]);
     }
+    orr_gpu_counts__start(run->counts, run->least_gpus);
 }
 
 /* False: it is not known what becomes of some victim. */

@@ -225,6 +225,7 @@ static void open_nodes(const struct orr_victim_search *search)
             orr_gpu_counts__evict(r->counts, contender->first_task + t);
         }
     }
+    orr_gpu_counts__start(r->counts, 0);
 }
 
 /* --- serving --- */

@@ -57,7 +57,6 @@ void orr_gpu_counts__open(struct orr_gpu_counts *counts, uint32_t node)
                                   .idle = (int32_t)(idle / ORR_MGPU),
                                   .is_open = true};
         counts->open[counts->open_count++] = node;
-        file_node(counts, node, true);
         if (idle > 0) {
             counts->at_once[counts->at_once_count++] = node;
         }
@@ -82,9 +81,17 @@ void orr_gpu_counts__evict(struct orr_gpu_counts *counts, uint32_t task)
     const uint32_t node = counts->session->tasks[task].live.node;
     const int32_t gpus = gpus_of(counts->session, task);
     orr_gpu_counts__open(counts, node);
-    set_room(counts, node, counts->nodes[node].room + gpus);
+    counts->nodes[node].room += gpus;
     if (is_pipelined_on(counts->session, task, node)) {
         counts->nodes[node].idle -= gpus;
+    }
+}
+
+void orr_gpu_counts__start(struct orr_gpu_counts *counts, int32_t each)
+{
+    counts->each = each;
+    for (uint32_t i = 0; i < counts->open_count; i++) {
+        file_node(counts, counts->open[i], true);
     }
 }
 

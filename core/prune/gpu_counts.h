@@ -24,10 +24,8 @@ struct orr_gpu_counts {
         int32_t room, idle; /* before */
     } * moves;              /* of the attempt */
     uint32_t move_count;
-    /* What is told of all open nodes: tasks of so many GPUs that they have room for. 0: not counted
-     */
-    int32_t each;
-    int64_t places;
+    int32_t each;   /* 0: not asked; else tasks of so many GPUs: */
+    int64_t places; /* how many of them all open nodes have room for */
 };
 
 /* In the arena, for attempts of so many tasks at most. No node is open. */
@@ -37,6 +35,8 @@ struct orr_gpu_counts *orr_gpu_counts__make(struct orr_arena *arena,
 void orr_gpu_counts__open(struct orr_gpu_counts *counts, uint32_t node);
 /* Evicts the task, whose node is opened. */
 void orr_gpu_counts__evict(struct orr_gpu_counts *counts, uint32_t task);
+/* No more nodes are opened; places are counted for tasks of so many GPUs each, 0: are not. */
+void orr_gpu_counts__start(struct orr_gpu_counts *counts, int32_t each);
 /* Places all of the tasks, each where it would be pipelined among the open nodes, or none. */
 bool orr_gpu_counts__place(struct orr_gpu_counts *counts, const uint32_t *tasks, uint32_t count);
 /* Closes all nodes. */
