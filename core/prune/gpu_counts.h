@@ -15,7 +15,7 @@ struct orr_gpu_counts {
     const struct orr_session *session;
     struct orr_gpu_node *nodes;
     uint32_t *open, open_count;
-    uint32_t *at_once, at_once_count; /* open nodes where GPUs are idle or may become so */
+    uint32_t *at_once, at_once_count; /* open nodes with idle GPUs */
     uint32_t *node_of_rank;
     uint64_t *with_room[ORR_FLAT_GPUS + 1]; /* open nodes by room: bits by rank, */
     uint32_t with_room_count[ORR_FLAT_GPUS + 1];
