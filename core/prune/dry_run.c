@@ -56,12 +56,6 @@ struct orr_dry_run {
     uint32_t line_count;
 };
 
-static int32_t gpus_of(const struct orr_session *session, uint32_t task)
-{
-    return (int32_t)(orr_task_ask(session, &session->tasks[task])->request.v[ORR_SLOT_GPU] /
-                     ORR_MGPU);
-}
-
 static bool is_sketched(const struct orr_session *session, uint32_t task)
 {
     const struct orr_ask *ask = orr_task_ask(session, &session->tasks[task]);
@@ -97,17 +91,6 @@ static bool may_be_sketched(const struct orr_victim_search *search)
     return may;
 }
 
-/* The most tasks of a job. */
-static uint32_t most_tasks(const struct orr_session *session)
-{
-    uint32_t most = 0;
-    for (uint32_t j = 0; j < session->job_count; j++) {
-        const uint32_t tasks = session->jobs[j].task_count;
-        most = tasks > most ? tasks : most;
-    }
-    return most;
-}
-
 static struct orr_dry_run *open_run(struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
@@ -116,7 +99,7 @@ static struct orr_dry_run *open_run(struct orr_victim_search *search)
     const bool allowed = orr_flat__rules_allow(session);
     const bool counted = allowed && orr_victim_index_now(session)->uneven_nodes == 0 &&
                          orr_flat__is_preemptor(search);
-    run->counts = counted ? orr_gpu_counts__make(memory, session, most_tasks(session)) : NULL;
+    run->counts = counted ? orr_gpu_counts__make(memory, session) : NULL;
     run->by_sketch = allowed && may_be_sketched(search);
     if (counted || run->by_sketch) {
         run->nodes = orr_arena_take(memory, session->node_count, sizeof *run->nodes);
@@ -151,7 +134,7 @@ static int32_t find_least_gpus(const struct orr_victim_search *search)
     for (uint32_t i = 0; i < search->k; i++) {
         const uint32_t task = search->tasks.tasks[i];
         const bool parts = orr_ask_is_shared(orr_task_ask(session, &session->tasks[task]));
-        const int32_t gpus = parts ? 0 : gpus_of(session, task);
+        const int32_t gpus = parts ? 0 : orr_prune__gpus_of(session, task);
         least = gpus < least ? gpus : least;
     }
     return least;
@@ -459,7 +442,8 @@ static int64_t places_taken(const struct orr_victim_search *search,
     const struct orr_apart *s = search->refuter.apart;
     int64_t places = 0;
     for (uint32_t i = 0; i < victim->due && s->run->least_gpus > 0; i++) {
-        places += gpus_of(search->session, s->tasks[victim->due_at + i]) / s->run->least_gpus;
+        places +=
+            orr_prune__gpus_of(search->session, s->tasks[victim->due_at + i]) / s->run->least_gpus;
     }
     return places;
 }
@@ -475,7 +459,7 @@ static int64_t count_places_ahead(const struct orr_victim_search *search)
     for (uint32_t i = 0; i < s->taken_count; i++) {
         const uint32_t n = session->tasks[s->taken[i]].live.node;
         const int32_t before = whole[n] + run->freed[n];
-        run->freed[n] += gpus_of(session, s->taken[i]);
+        run->freed[n] += orr_prune__gpus_of(session, s->taken[i]);
         places += (whole[n] + run->freed[n]) / run->least_gpus - before / run->least_gpus;
     }
     for (uint32_t i = 0; i < s->taken_count; i++) {

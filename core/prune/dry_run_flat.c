@@ -98,12 +98,8 @@ static void make_dry_run(struct orr_victim_search *search)
     r->losers = orr_arena_take(f->arena, f->contender_count, sizeof *r->losers);
     r->feasible = orr_arena_take(f->arena, session->node_count, sizeof *r->feasible);
     r->active = orr_arena_take(f->arena, f->leaf_count, sizeof *r->active);
-    uint32_t most = search->tasks.count;
-    for (uint32_t s = 0; s < f->contender_count; s++) {
-        most = f->contenders[s].tasks > most ? f->contenders[s].tasks : most;
-    }
-    r->tasks = orr_arena_take(f->arena, most, sizeof *r->tasks);
-    r->counts = orr_gpu_counts__make(f->arena, session, most);
+    r->tasks = orr_arena_take(f->arena, session->task_count, sizeof *r->tasks);
+    r->counts = orr_gpu_counts__make(f->arena, session);
     f->dry_run = r;
 }
 

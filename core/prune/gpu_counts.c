@@ -10,7 +10,7 @@ static uint64_t bit_of(uint32_t rank)
 }
 
 struct orr_gpu_counts *orr_gpu_counts__make(struct orr_arena *arena,
-                                            const struct orr_session *session, uint32_t most_tasks)
+                                            const struct orr_session *session)
 {
     const uint32_t nodes = session->node_count;
     struct orr_gpu_counts *counts = orr_arena_alloc(arena, 1, sizeof *counts);
@@ -22,7 +22,7 @@ struct orr_gpu_counts *orr_gpu_counts__make(struct orr_arena *arena,
     for (uint32_t g = 0; g <= ORR_FLAT_GPUS; g++) {
         counts->with_room[g] = orr_arena_alloc(arena, nodes / 64 + 1, sizeof(uint64_t));
     }
-    counts->moves = orr_arena_take(arena, most_tasks, sizeof *counts->moves);
+    counts->moves = orr_arena_take(arena, session->task_count, sizeof *counts->moves);
     for (uint32_t n = 0; n < nodes; n++) {
         counts->node_of_rank[session->nodes[n].rank] = n;
     }
@@ -63,12 +63,6 @@ void orr_gpu_counts__open(struct orr_gpu_counts *counts, uint32_t node)
     }
 }
 
-static int32_t gpus_of(const struct orr_session *session, uint32_t task)
-{
-    return (int32_t)(orr_task_ask(session, &session->tasks[task])->request.v[ORR_SLOT_GPU] /
-                     ORR_MGPU);
-}
-
 static bool is_pipelined_on(const struct orr_session *session, uint32_t task, uint32_t node)
 {
     const struct orr_place *live = &session->tasks[task].live;
@@ -79,7 +73,7 @@ static bool is_pipelined_on(const struct orr_session *session, uint32_t task, ui
 void orr_gpu_counts__evict(struct orr_gpu_counts *counts, uint32_t task)
 {
     const uint32_t node = counts->session->tasks[task].live.node;
-    const int32_t gpus = gpus_of(counts->session, task);
+    const int32_t gpus = orr_prune__gpus_of(counts->session, task);
     orr_gpu_counts__open(counts, node);
     counts->nodes[node].room += gpus;
     if (is_pipelined_on(counts->session, task, node)) {
@@ -140,7 +134,7 @@ bool orr_gpu_counts__place(struct orr_gpu_counts *counts, const uint32_t *tasks,
 {
     counts->move_count = 0;
     for (uint32_t i = 0; i < count; i++) {
-        const int32_t gpus = gpus_of(counts->session, tasks[i]);
+        const int32_t gpus = orr_prune__gpus_of(counts->session, tasks[i]);
         const uint32_t node = find_node(counts, gpus);
         if (node == ORR_NONE) {
             take_back(counts);

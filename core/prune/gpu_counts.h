@@ -28,9 +28,9 @@ struct orr_gpu_counts {
     int64_t places; /* how many of them all open nodes have room for */
 };
 
-/* In the arena, for attempts of so many tasks at most. No node is open. */
+/* In the arena. No node is open. */
 struct orr_gpu_counts *orr_gpu_counts__make(struct orr_arena *arena,
-                                            const struct orr_session *session, uint32_t most_tasks);
+                                            const struct orr_session *session);
 /* Opens a node, with what it has in the session, if it is not open yet. */
 void orr_gpu_counts__open(struct orr_gpu_counts *counts, uint32_t node);
 /* Evicts the task, whose node is opened. */
