@@ -38,21 +38,29 @@ uint32_t orr_service_wanted(const struct orr_service_plan *plan, double rate)
     return wanted < (double)plan->max_replicas ? (uint32_t)wanted : plan->max_replicas;
 }
 
+/* Each becomes the most of itself and `window` before it: of spans that double in length, each the
+ * most of two of half its length, and at last of two that overlap. From the end, where what was
+ * overwritten is not read again. */
+static void hold_most(uint32_t *wanted, uint32_t count, uint32_t window)
+{
+    for (uint32_t span = 1; span <= window && span < count;) {
+        const uint32_t step = span <= window + 1 - span ? span : window + 1 - span;
+        for (uint32_t i = count; i-- > step;) {
+            wanted[i] = wanted[i - step] > wanted[i] ? wanted[i - step] : wanted[i];
+        }
+        span += step;
+    }
+}
+
 void orr_service_scale(const struct orr_service_plan *plan, const struct orr_rates *rates,
                        uint32_t count, uint32_t *wanted)
 {
-    orr_ms interval = plan->scale_interval_ms;
-    uint32_t window = (uint32_t)(plan->down_window_ms / interval);
-    uint32_t *raw = wanted; /* overwritten from the end, where nothing earlier is needed again */
+    const orr_ms interval = plan->scale_interval_ms;
     for (uint32_t i = 0; i < count; i++) {
-        orr_ms at = (orr_ms)(i > 0 ? i - 1 : 0) * interval;
-        raw[i] = orr_service_wanted(plan, orr_rates_mean(rates, at, at + interval));
+        const orr_ms at = (orr_ms)(i > 0 ? i - 1 : 0) * interval;
+        wanted[i] = orr_service_wanted(plan, orr_rates_mean(rates, at, at + interval));
     }
-    for (uint32_t i = count; i-- > 0;) {
-        for (uint32_t back = 1; back <= window && back <= i; back++) {
-            wanted[i] = raw[i - back] > wanted[i] ? raw[i - back] : wanted[i];
-        }
-    }
+    hold_most(wanted, count, (uint32_t)(plan->down_window_ms / interval));
 }
 
 /* The end of the line would wait too long and goes. Its requests were counted as late, or as in

@@ -67,6 +67,32 @@ static void scaling__is_quick_up_and_slow_down(void **state)
     assert_int_equal(wanted[3], 1);
 }
 
+/* Of windows of all lengths, longer than all looks too: as the definition has it. */
+static void scaling__holds_the_most_of_its_window(void **state)
+{
+    (void)state;
+    double per_s[40];
+    uint32_t now[41], wanted[41];
+    for (uint32_t i = 0; i < 40; i++) {
+        per_s[i] = (double)(i * i * 7 % 23);
+    }
+    struct orr_service_plan plan = plan_of();
+    struct orr_rates rates = {per_s, 40, plan.scale_interval_ms};
+    plan.down_window_ms = 0;
+    orr_service_scale(&plan, &rates, 41, now);
+    for (uint32_t window = 0; window < 50; window++) {
+        plan.down_window_ms = window * plan.scale_interval_ms;
+        orr_service_scale(&plan, &rates, 41, wanted);
+        for (uint32_t i = 0; i < 41; i++) {
+            uint32_t most = now[i];
+            for (uint32_t back = 1; back <= window && back <= i; back++) {
+                most = now[i - back] > most ? now[i - back] : most;
+            }
+            assert_int_equal(wanted[i], most);
+        }
+    }
+}
+
 static void enough_replicas__serve_everything_in_time(void **state)
 {
     (void)state;
@@ -172,6 +198,7 @@ int main(void)
         cmocka_unit_test(wanted__is_the_ceiling_within_bounds),
         cmocka_unit_test(rates__are_averaged_over_steps),
         cmocka_unit_test(scaling__is_quick_up_and_slow_down),
+        cmocka_unit_test(scaling__holds_the_most_of_its_window),
         cmocka_unit_test(enough_replicas__serve_everything_in_time),
         cmocka_unit_test(too_few_replicas__make_late_then_dropped),
         cmocka_unit_test(no_replica__makes_them_wait_or_go),
