@@ -70,21 +70,52 @@ static void add_to_domains(struct orr_domain_sums *sums, uint32_t node, uint32_t
     }
 }
 
+static void set_column(struct orr_domain_sums *sums, uint32_t n, uint32_t column, int64_t now)
+{
+    int64_t *before = &sums->on_node[(size_t)n * sums->columns + column];
+    if (now != *before) {
+        add_to_domains(sums, n, column, now - *before);
+        *before = now;
+    }
+}
+
+static bool is_in_topology(const struct orr_domain_sums *sums, uint32_t n)
+{
+    return sums->levels[sums->level_count - 1].domain_of_node[n] != ORR_NONE;
+}
+
 static void look_at(struct orr_domain_sums *sums, const struct orr_session *session, uint32_t n)
 {
     const struct orr_snode *node = &session->nodes[n];
-    int64_t *before = &sums->on_node[(size_t)n * sums->columns];
-    if (sums->levels[sums->level_count - 1].domain_of_node[n] == ORR_NONE) {
+    for (uint32_t c = 0; c < sums->columns && is_in_topology(sums, n); c++) {
+        const uint32_t s = sums->slots[c];
+        set_column(sums, n, c,
+                   s == ORR_NONE ? pods_on(session, &sums->max, node) : free_on(node, s));
+    }
+}
+
+/* The same where GPUs decide and nothing else is asked: both columns at once. */
+static void look_at_gpus(struct orr_domain_sums *sums, uint32_t n, int32_t gpus)
+{
+    int64_t *before = &sums->on_node[(size_t)n * 2];
+    const int64_t free = (int64_t)gpus * ORR_MGPU;
+    if (free == before[1] || !is_in_topology(sums, n)) {
         return;
     }
-    for (uint32_t c = 0; c < sums->columns; c++) {
-        const uint32_t s = sums->slots[c];
-        const int64_t now = s == ORR_NONE ? pods_on(session, &sums->max, node) : free_on(node, s);
-        if (now != before[c]) {
-            add_to_domains(sums, n, c, now - before[c]);
-            before[c] = now;
-        }
+    const int64_t pods = gpus / (int32_t)(sums->max.v[ORR_SLOT_GPU] / ORR_MGPU);
+    const int64_t more_pods = pods - before[0], more_free = free - before[1];
+    int64_t *domains = sums->of_domain;
+    domains[0] += more_pods; /* the root */
+    domains[1] += more_free;
+    domains += 2;
+    for (uint32_t l = 0; l < sums->level_count; l++) {
+        const size_t domain = sums->levels[l].domain_of_node[n];
+        domains[2 * domain] += more_pods;
+        domains[2 * domain + 1] += more_free;
+        domains += 2 * (size_t)sums->levels[l].domain_count;
     }
+    before[0] = pods;
+    before[1] = free;
 }
 
 /* Domains and the root. */
@@ -165,6 +196,24 @@ static uint32_t free_place(struct orr_session *session)
     return oldest;
 }
 
+/* On counts nodes that are not open are as in their books. */
+static void look_at_counts(struct orr_domain_sums *sums, const struct orr_gpu_counts *counts)
+{
+    for (uint32_t i = 0; i < counts->open_count; i++) {
+        const uint32_t n = counts->open[i];
+        look_at_gpus(sums, n, counts->nodes[n].room);
+    }
+}
+
+static void leave_counts(struct orr_domain_sums *sums, const struct orr_session *session,
+                         const struct orr_gpu_counts *counts)
+{
+    for (uint32_t i = 0; i < counts->open_count; i++) {
+        const uint32_t n = counts->open[i];
+        look_at_gpus(sums, n, (int32_t)(free_on(&session->nodes[n], ORR_SLOT_GPU) / ORR_MGPU));
+    }
+}
+
 /* In a sketch books of nodes change without their generation, and mostly several times. */
 static void look_at_touched(struct orr_domain_sums *sums, const struct orr_session *session,
                             const struct orr_sketch *sketch)
@@ -178,7 +227,6 @@ static void look_at_touched(struct orr_domain_sums *sums, const struct orr_sessi
             look_at(sums, session, n);
         }
     }
-    sums->sketch_run = sketch->run;
     sums->sketch_touched = from;
 }
 
@@ -203,9 +251,12 @@ const struct orr_domain_sums *orr_domain_sums_of(struct orr_session *session,
     }
     sums->seen = session->node_generation;
     sums->asked_at = ++session->place->questions;
-    if (sketch != NULL) {
+    if (sketch != NULL && sketch->counts != NULL) {
+        look_at_counts(sums, sketch->counts);
+    } else if (sketch != NULL) {
         look_at_touched(sums, session, sketch);
     }
+    sums->sketch_run = sketch != NULL ? sketch->run : 0;
     return sums;
 }
 
@@ -213,7 +264,9 @@ void orr_domain_sums__leave(struct orr_session *session, const struct orr_sketch
 {
     for (uint32_t i = 0; i < session->place->domain_sum_count; i++) {
         struct orr_domain_sums *sums = session->place->domain_sums[i];
-        if (sums->sketch_run == sketch->run) {
+        if (sums->sketch_run == sketch->run && sketch->counts != NULL) {
+            leave_counts(sums, session, sketch->counts);
+        } else if (sums->sketch_run == sketch->run) {
             look_at_touched(sums, session, sketch);
         }
     }

@@ -28,6 +28,8 @@ struct orr_place_memory { /* of a session; each thing behind a pointer is one pi
     struct orr_spread_index *spreads[2]; /* of CPU, of GPUs */
 };
 
+#define ORR_POINTS_IDLE 1000 /* of a node on which the pod could start at once */
+
 struct orr_allocation {
     struct orr_session *session;
     struct orr_jobview view;
@@ -51,6 +53,10 @@ struct orr_rated orr_sketch__rate(const struct orr_sketch *sketch, const struct 
 bool orr_sketch_rooms__find(struct orr_sketch *sketch, const struct orr_ask *ask,
                             struct orr_node_list open, struct orr_rated *best);
 void orr_sketch_rooms__release(struct orr_sketch_rooms *rooms);
+/* gpu_counts.c: the attempt's tasks of the pod set, on these of the open nodes. */
+bool orr_gpu_counts__place_among(struct orr_gpu_counts *counts,
+                                 const struct orr_allocation *attempt, uint32_t set,
+                                 struct orr_node_list nodes);
 /* The attempt's tasks of the pod set, in its sketch. False: some found no node, others may have. */
 bool orr_sketch__place_set(const struct orr_allocation *attempt, uint32_t set,
                            struct orr_node_list nodes);
@@ -219,10 +225,11 @@ void orr_domain_sums__leave(struct orr_session *session, const struct orr_sketch
 
 struct orr_subsets { /* the node sets to try for a set of a job, one after the other */
     const struct orr_topology *topology;
-    struct orr_node_list nodes; /* at hand */
-    bool of_all;                /* they are all of the session's */
-    bool root_left;             /* at last all that belong to the topology */
-    uint32_t domain_count;
+    struct orr_node_list nodes;  /* at hand */
+    bool of_all;                 /* a subset may be a whole domain, with nodes that are not */
+    bool root_left;              /* at last all that belong to the topology */
+    uint32_t most_domains;       /* in a level */
+    void *memory;                /* for: */
     uint32_t *first;             /* of each level, in what is by domain */
     uint32_t *order;             /* of each level those in reach, in order, from its `first` on */
     uint32_t *order_count;       /* by level */
@@ -240,8 +247,9 @@ bool orr_subsets_next(struct orr_subsets *subsets, struct orr_node_list *nodes);
 void orr_subsets_release(struct orr_subsets *subsets);
 void orr_place__clear_preferred(struct orr_session *session, uint32_t job);
 struct orr_preferred {              /* scores of a set's preferred level */
-    const uint32_t *domain_of_node; /* ORR_NONE: no score */
-    double *of_domain;
+    const uint32_t *domain_of_node; /* NULL: there are none; ORR_NONE: no score */
+    int32_t *of_domain;
+    uint32_t capacity;
 };
 /* Of the innermost set of the task that has scores; NULL: none. */
 const struct orr_preferred *orr_place__preferred_by(const struct orr_session *session,

@@ -146,7 +146,7 @@ static bool allocate_within(struct orr_allocation *attempt, uint32_t set,
 
 static size_t checkpoint(const struct orr_allocation *attempt)
 {
-    return attempt->sketch != NULL ? attempt->sketch->count
+    return attempt->sketch != NULL ? orr_sketch_checkpoint(attempt->sketch)
                                    : orr_session_checkpoint(attempt->session);
 }
 
@@ -193,7 +193,7 @@ bool orr_sketch_job(struct orr_sketch *sketch, struct orr_jobview view, struct o
                                      .pipeline_only = true,
                                      .sketch = sketch,
                                      .evicted = evicted};
-    const size_t before = sketch->count;
+    const size_t before = orr_sketch_checkpoint(sketch);
     sketch->open = nodes.nodes;
     const bool placed = allocate_set(&attempt, session->jobs[view.job].first_set, nodes);
     orr_place__clear_preferred(session, view.job);

@@ -11,6 +11,9 @@ struct orr_place_memory *orr_place__open(void)
 void orr_place__close(struct orr_place_memory *place)
 {
     orr_task_list_release(&place->tasks);
+    for (uint32_t i = 0; i < place->preferred_capacity; i++) {
+        orr_free(place->preferred[i].of_domain);
+    }
     orr_free(place->preferred);
     orr_free(place->ranked);
     for (uint32_t i = 0; i < place->node_index_count; i++) {

@@ -5,7 +5,6 @@
 #include <math.h>
 
 #define SCORE_SHARING  10000
-#define SCORE_IDLE     1000
 #define SCORE_CPU_NODE 10
 #define SCORE_PACKED   9.0
 
@@ -135,7 +134,7 @@ int32_t orr_place__points_most(const struct orr_session *session, const struct o
 {
     const struct orr_session_rules *rules = &session->rules;
     return (rules->gpu_sharing_order && node->shared_count > 0 ? SCORE_SHARING : 0) +
-           (rules->node_availability ? SCORE_IDLE : 0) +
+           (rules->node_availability ? ORR_POINTS_IDLE : 0) +
            (ask->kind == ORR_ASK_NO_GPU ? SCORE_CPU_NODE : 0);
 }
 
@@ -149,7 +148,7 @@ int32_t orr_place__points(const struct orr_session *session, const struct orr_as
         points += SCORE_SHARING;
     }
     if (rules->node_availability && orr_place__fits_idle(session, ask, node)) {
-        points += SCORE_IDLE;
+        points += ORR_POINTS_IDLE;
     }
     if (rules->resource_type && ask->kind == ORR_ASK_NO_GPU &&
         node->allocatable.v[ORR_SLOT_GPU] == 0 && !node->is_mig) {

@@ -69,7 +69,12 @@ static void save_node(struct orr_sketch *sketch, uint32_t index)
     touch(sketch, index);
 }
 
-void orr_sketch_rollback(struct orr_sketch *sketch, size_t count)
+size_t orr_sketch_checkpoint(const struct orr_sketch *sketch)
+{
+    return sketch->counts != NULL ? sketch->counts->move_count : sketch->count;
+}
+
+static void restore_books(struct orr_sketch *sketch, size_t count)
 {
     const size_t vector = vector_bytes(sketch->session);
     while (sketch->count > count) {
@@ -88,20 +93,40 @@ void orr_sketch_rollback(struct orr_sketch *sketch, size_t count)
         sketch->last_ask = ORR_NONE;
         touch(sketch, step.node);
     }
-    if (count == 0) {
-        sketch->session->next_gpu_group = sketch->next_gpu_group;
-        orr_domain_sums__leave(sketch->session, sketch);
+}
+
+void orr_sketch_rollback(struct orr_sketch *sketch, size_t checkpoint)
+{
+    if (sketch->counts != NULL) {
+        orr_gpu_counts_take_back(sketch->counts, (uint32_t)checkpoint);
+    } else {
+        restore_books(sketch, checkpoint);
     }
+}
+
+void orr_sketch_end(struct orr_sketch *sketch)
+{
+    orr_sketch_rollback(sketch, 0);
+    sketch->session->next_gpu_group = sketch->next_gpu_group;
+    orr_domain_sums__leave(sketch->session, sketch);
 }
 
 void orr_sketch_start(struct orr_sketch *sketch, struct orr_session *session)
 {
     sketch->session = session;
+    sketch->counts = NULL;
     sketch->next_gpu_group = session->next_gpu_group;
     sketch->count = 0;
     sketch->touched_count = 0;
     sketch->run = ++session->place->sketch_runs;
     sketch->last_ask = ORR_NONE;
+}
+
+void orr_sketch_start_on_counts(struct orr_sketch *sketch, struct orr_session *session,
+                                struct orr_gpu_counts *counts)
+{
+    orr_sketch_start(sketch, session);
+    sketch->counts = counts;
 }
 
 void orr_sketch_release(struct orr_sketch *sketch)
@@ -347,6 +372,9 @@ bool orr_sketch__place_set(const struct orr_allocation *attempt, uint32_t set,
     struct orr_sketch *sketch = attempt->sketch;
     const bool narrowed = nodes.nodes != sketch->open;
     bool placed = true;
+    if (sketch->counts != NULL) {
+        return orr_gpu_counts__place_among(sketch->counts, attempt, set, nodes);
+    }
     sketch->last_ask = narrowed ? ORR_NONE : sketch->last_ask;
     for (uint32_t i = 0; placed && i < attempt->tasks.count; i++) {
         const uint32_t task = attempt->tasks.tasks[i];

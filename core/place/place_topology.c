@@ -10,13 +10,12 @@
  */
 #include "place_int.h"
 
-#include <math.h>
 #include <string.h>
 
 #include <orrery/base/sort.h>
 
 #define RATIO_IMPOSSIBLE 1000.0
-#define PREFERRED_UNIT   100e3
+#define PREFERRED_UNIT   100000
 
 struct search {
     struct orr_allocation *attempt;
@@ -27,8 +26,8 @@ struct search {
     uint32_t required, preferred; /* levels, or ORR_NONE */
     uint32_t lowest_common_level,
         lowest_common;         /* the lowest common domain; ORR_NONE, 0: the root */
+    uint32_t deepest;          /* level whose domains are asked for */
     double *ratio;             /* of domains in it: requested / free */
-    uint32_t *position;        /* position among those of its level; ORR_NONE: not in order yet */
     struct orr_vec max, total; /* of the tasks */
     uint32_t task_count;
     bool same_kinds; /* each resource but CPU and memory is requested by all tasks or by none */
@@ -81,6 +80,12 @@ static uint32_t domain_at(const struct search *search, uint32_t level, uint32_t 
                                    search->topology->levels[level].domain_of_node[node];
 }
 
+/* The number behind those of a level. */
+static uint32_t level_end(const struct search *search, uint32_t level)
+{
+    return search->subsets->first[level] + search->topology->levels[level].domain_count;
+}
+
 /* Of a domain of this level. */
 static uint32_t parent_of(const struct search *search, uint32_t level, uint32_t domain)
 {
@@ -91,25 +96,31 @@ static uint32_t parent_of(const struct search *search, uint32_t level, uint32_t 
     return search->subsets->first[level - 1] + search->topology->levels[level].parent[id];
 }
 
-/* Room for everything that is by domain or by level. */
-static void number_domains(struct search *search)
+/* Room for everything that is by domain, down to this level, or by level. */
+static void number_domains(struct search *search, uint32_t deepest)
 {
     struct orr_subsets *subsets = search->subsets;
-    const uint32_t levels = search->topology->level_count;
-    subsets->first = orr_alloc(levels + (size_t)1, sizeof *subsets->first);
-    uint32_t count = 1;
-    for (uint32_t l = 0; l < levels; l++) {
-        subsets->first[l] = count;
+    const size_t levels = deepest + (size_t)1;
+    size_t count = 1;
+    for (size_t l = 0; l < levels; l++) {
+        const uint32_t domains = search->topology->levels[l].domain_count;
+        count += domains;
+        subsets->most_domains = domains > subsets->most_domains ? domains : subsets->most_domains;
+    }
+    subsets->memory = orr_alloc(1, count * (sizeof *search->ratio + sizeof *subsets->order +
+                                            sizeof *subsets->is_candidate) +
+                                       2 * levels * sizeof *subsets->first);
+    search->ratio = subsets->memory;
+    subsets->order = (uint32_t *)(void *)(search->ratio + count);
+    subsets->first = subsets->order + count;
+    subsets->order_count = subsets->first + levels;
+    subsets->is_candidate = (bool *)(subsets->order_count + levels);
+    count = 1;
+    for (size_t l = 0; l < levels; l++) {
+        subsets->first[l] = (uint32_t)count;
+        subsets->order_count[l] = 0;
         count += search->topology->levels[l].domain_count;
     }
-    subsets->first[levels] = count;
-    subsets->domain_count = count;
-    subsets->order = orr_alloc(count, sizeof *subsets->order);
-    subsets->order_count = orr_zalloc(levels, sizeof *subsets->order_count);
-    subsets->is_candidate = orr_zalloc(count, sizeof *subsets->is_candidate);
-    search->ratio = orr_alloc(count, sizeof *search->ratio);
-    search->position = orr_alloc(count, sizeof *search->position);
-    memset(search->position, 0xff, count * sizeof *search->position);
 }
 
 /* All valid nodes of those given are in one domain of the level. */
@@ -132,14 +143,9 @@ static bool share_domain(const struct search *search, uint32_t level, uint32_t a
 /* The deepest domain that all valid nodes given are in, not deeper than the preferred level.
  * v0.17 has no such bound when only a level is required: the domain can lie below it, and then the
  * required level has no candidate although the nodes would do. False: no node is valid. */
-static bool find_lowest_common(struct search *search)
+static bool find_lowest_common(struct search *search, uint32_t deepest)
 {
     const struct orr_node_list *nodes = &search->subsets->nodes;
-    uint32_t deepest = search->preferred;
-    if (deepest == ORR_NONE) {
-        deepest = search->attempt->session->rules.strict_v017 ? search->topology->level_count - 1
-                                                              : search->required;
-    }
     uint32_t any_valid = ORR_NONE;
     for (uint32_t i = 0; i < nodes->count && any_valid == ORR_NONE; i++) {
         any_valid = is_valid(search, nodes->nodes[i]) ? nodes->nodes[i] : ORR_NONE;
@@ -161,22 +167,38 @@ static bool belongs_to_search(const struct search *search, uint32_t task)
     return orr_place__is_below(search->attempt->session, task, search->set);
 }
 
+/* Tasks from this one on that ask the same in the same pod set: those of a gang mostly do. */
+static uint32_t count_alike(const struct orr_session *session, const struct orr_task_list *tasks,
+                            uint32_t first)
+{
+    const struct orr_stask *one = &session->tasks[tasks->tasks[first]];
+    uint32_t end = first + 1;
+    for (; end < tasks->count; end++) {
+        const struct orr_stask *next = &session->tasks[tasks->tasks[end]];
+        if (next->ask != one->ask || next->set != one->set) {
+            break;
+        }
+    }
+    return end - first;
+}
+
 static void sum_tasks(struct search *search)
 {
     const struct orr_session *session = search->attempt->session;
     const struct orr_task_list *tasks = &search->attempt->tasks;
     uint32_t users[ORR_SLOTS_MAX] = {0};
     search->same_kinds = true;
-    for (uint32_t i = 0; i < tasks->count; i++) {
+    for (uint32_t i = 0, alike = 0; i < tasks->count; i += alike) {
+        alike = count_alike(session, tasks, i);
         if (!belongs_to_search(search, tasks->tasks[i])) {
             continue;
         }
         const struct orr_ask *ask = orr_task_ask(session, &session->tasks[tasks->tasks[i]]);
-        search->task_count++;
+        search->task_count += alike;
         for (uint32_t s = 0; s < session->slot_count; s++) {
             const int64_t amount = ask->request.v[s];
-            users[s] += amount > 0;
-            search->total.v[s] += amount;
+            users[s] += amount > 0 ? alike : 0;
+            search->total.v[s] += amount * alike;
             search->max.v[s] = amount > search->max.v[s] ? amount : search->max.v[s];
         }
     }
@@ -261,77 +283,59 @@ static void sort_domains(uint32_t *domains, uint32_t count, struct tightness *by
     }
 }
 
-/* Does the order of the domains below the one at this position of the level above matter? Within
- * the required level room is a sum of what domains have: below one that does not fit none does, and
+/* Do the domains below this one of a level matter, and in which order they come? Within the
+ * required level room is a sum of what domains have: below one that does not fit none does, and
  * none of its nodes is scored. */
-static bool children_matter(const struct search *search, uint32_t level, uint32_t position)
+static bool children_matter(const struct search *search, uint32_t level, uint32_t domain)
 {
-    if (search->required == ORR_NONE || level <= search->required || !search->same_kinds) {
-        return true;
-    }
-    return fits(search, level - 1,
-                search->subsets->order[search->subsets->first[level - 1] + position]);
+    return search->required == ORR_NONE || level == ORR_NONE || level < search->required ||
+           !search->same_kinds || search->subsets->is_candidate[domain];
 }
 
-/* Puts the domains of a level in order: by the position of their parent, then tightest first. The
- * level above is in order. */
-static void order_level(struct search *search, uint32_t level, uint32_t parents)
+/* Puts the domains below one of the level above in order, the tightest first, behind those that
+ * are. */
+static void order_children(struct search *search, uint32_t level, uint32_t parent)
 {
     struct orr_subsets *subsets = search->subsets;
-    const uint32_t first = subsets->first[level], end = subsets->first[level + 1];
-    struct tightness by = {
-        .ratio = search->ratio, .rank = search->topology->levels[level].rank, .first = first};
-    uint32_t *order = subsets->order + first;
-    uint32_t *at =
-        orr_zalloc(parents + (size_t)1, sizeof *at); /* counting sort: where the next one goes */
-    for (uint32_t d = first; d < end; d++) {
-        const uint32_t parent = search->position[parent_of(search, level, d)];
-        if (parent != ORR_NONE) {
-            at[parent + 1]++;
-        }
+    const struct orr_topology_level *of = &search->topology->levels[level];
+    const uint32_t first = subsets->first[level];
+    const uint32_t group = level == 0 ? 0 : parent - subsets->first[level - 1];
+    const uint32_t count = of->children_begin[group + 1] - of->children_begin[group];
+    const uint32_t *children = of->children + of->children_begin[group];
+    uint32_t *order = subsets->order + first + subsets->order_count[level];
+    const bool matter = children_matter(search, level == 0 ? ORR_NONE : level - 1, parent);
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t domain = first + children[i];
+        order[i] = domain;
+        search->ratio[domain] = matter ? ratio_of(search, domain) : 0;
+        subsets->is_candidate[domain] = matter && fits(search, level, domain);
     }
-    for (uint32_t p = 0; p < parents; p++) {
-        at[p + 1] += at[p];
+    subsets->order_count[level] += count;
+    if (matter) {
+        struct tightness by = {.ratio = search->ratio, .rank = of->rank, .first = first};
+        sort_domains(order, count, &by);
     }
-    subsets->order_count[level] = at[parents];
-    for (uint32_t d = first; d < end; d++) {
-        const uint32_t parent = search->position[parent_of(search, level, d)];
-        if (parent != ORR_NONE) {
-            order[at[parent]++] = d;
-        }
-    }
-    for (uint32_t p = 0; p < parents; p++) {
-        const uint32_t begin = p == 0 ? 0 : at[p - 1];
-        if (children_matter(search, level, p)) {
-            for (uint32_t i = begin; i < at[p]; i++) {
-                search->ratio[order[i]] = ratio_of(search, order[i]);
-            }
-            sort_domains(order + begin, at[p] - begin, &by);
-        }
-    }
-    for (uint32_t i = 0; i < subsets->order_count[level]; i++) {
-        search->position[order[i]] = i;
-    }
-    orr_free(at);
 }
 
-/* Puts the domains below the lowest common one in tree order, down to a level. Above it only its
- * own ancestor counts: no other domain holds a node that was given. */
-static void order_domains(struct search *search, uint32_t deepest)
+/* Puts the domains below the lowest common one in tree order, down to the deepest level; which of
+ * them fit. Above it only its own ancestor counts: no other domain holds a node that was given. */
+static void order_domains(struct search *search)
 {
     struct orr_subsets *subsets = search->subsets;
     uint32_t domain = search->lowest_common;
     for (uint32_t l = search->lowest_common_level; l != ORR_NONE; l = l == 0 ? ORR_NONE : l - 1) {
         subsets->order[subsets->first[l]] = domain;
         subsets->order_count[l] = 1;
+        subsets->is_candidate[domain] = fits(search, l, domain);
         domain = parent_of(search, l, domain);
     }
-    search->position[search->lowest_common] = 0;
-    uint32_t parents = 1;
     for (uint32_t l = search->lowest_common_level == ORR_NONE ? 0 : search->lowest_common_level + 1;
-         l <= deepest; l++) {
-        order_level(search, l, parents);
-        parents = subsets->order_count[l];
+         l <= search->deepest; l++) {
+        const uint32_t above = l == 0 ? 0 : subsets->first[l - 1];
+        const uint32_t parents = l == 0 ? 1 : subsets->order_count[l - 1];
+        for (uint32_t p = 0; p < parents; p++) {
+            order_children(search, l, l == 0 ? 0 : subsets->order[above + p]);
+        }
     }
 }
 
@@ -341,8 +345,7 @@ void orr_place__clear_preferred(struct orr_session *session, uint32_t job)
 {
     const uint32_t sets = session->jobs[job].set_count;
     for (uint32_t i = 0; i < session->place->preferred_capacity && i < sets; i++) {
-        orr_free(session->place->preferred[i].of_domain);
-        session->place->preferred[i].of_domain = NULL;
+        session->place->preferred[i].domain_of_node = NULL;
     }
 }
 
@@ -352,44 +355,50 @@ const struct orr_preferred *orr_place__preferred_by(const struct orr_session *se
     const uint32_t first = session->jobs[task->job].first_set;
     for (uint32_t s = task->set; s != ORR_NONE; s = session->sets[s].parent) {
         if (s - first < session->place->preferred_capacity &&
-            session->place->preferred[s - first].of_domain != NULL) {
+            session->place->preferred[s - first].domain_of_node != NULL) {
             return &session->place->preferred[s - first];
         }
     }
     return NULL;
 }
 
-static struct orr_preferred *preferred_of(struct orr_session *session, uint32_t job, uint32_t set)
+/* With so many scores, all 0. */
+static struct orr_preferred *preferred_of(struct orr_session *session, uint32_t job, uint32_t set,
+                                          uint32_t count)
 {
+    struct orr_place_memory *memory = session->place;
     const uint32_t at = set - session->jobs[job].first_set;
-    if (at >= session->place->preferred_capacity) {
-        const uint32_t capacity =
-            (uint32_t)orr_grow(session->place->preferred_capacity, at + (size_t)1);
-        session->place->preferred =
-            orr_realloc(session->place->preferred, capacity, sizeof *session->place->preferred);
-        for (uint32_t i = session->place->preferred_capacity; i < capacity; i++) {
-            session->place->preferred[i] = (struct orr_preferred){0};
+    if (at >= memory->preferred_capacity) {
+        const uint32_t capacity = (uint32_t)orr_grow(memory->preferred_capacity, at + (size_t)1);
+        memory->preferred = orr_realloc(memory->preferred, capacity, sizeof *memory->preferred);
+        for (uint32_t i = memory->preferred_capacity; i < capacity; i++) {
+            memory->preferred[i] = (struct orr_preferred){0};
         }
-        session->place->preferred_capacity = capacity;
+        memory->preferred_capacity = capacity;
     }
-    orr_free(session->place->preferred[at].of_domain);
-    return &session->place->preferred[at];
+    struct orr_preferred *preferred = &memory->preferred[at];
+    if (count > preferred->capacity) {
+        preferred->capacity = count;
+        preferred->of_domain = orr_realloc(preferred->of_domain, count, sizeof(int32_t));
+    }
+    memset(preferred->of_domain, 0, count * sizeof(int32_t));
+    return preferred;
 }
 
 /* The emptiest domain of the preferred level scores highest: it matters when several are spanned.
  */
 static void score_preferred(const struct search *search)
 {
-    struct orr_preferred *to =
-        preferred_of(search->attempt->session, search->attempt->view.job, search->set);
     const struct orr_topology_level *level = &search->topology->levels[search->preferred];
+    struct orr_preferred *to = preferred_of(search->attempt->session, search->attempt->view.job,
+                                            search->set, level->domain_count);
     const uint32_t first = search->subsets->first[search->preferred];
     const uint32_t *order = search->subsets->order + first;
     const uint32_t count = search->subsets->order_count[search->preferred];
     to->domain_of_node = level->domain_of_node;
-    to->of_domain = orr_zalloc(level->domain_count, sizeof *to->of_domain);
     for (uint32_t i = 0; i < count; i++) {
-        to->of_domain[order[i] - first] = floor(10.0 * (i + 1) / count) * PREFERRED_UNIT;
+        to->of_domain[order[i] - first] =
+            (int32_t)((uint64_t)10 * (i + 1) / count) * PREFERRED_UNIT;
     }
 }
 
@@ -417,9 +426,9 @@ static bool *find_active_domains(const struct search *search)
         if (!receives) {
             continue;
         }
-        active_domains = active_domains != NULL
-                             ? active_domains
-                             : orr_zalloc(search->subsets->domain_count, sizeof *active_domains);
+        active_domains = active_domains != NULL ? active_domains
+                                                : orr_zalloc(level_end(search, search->required),
+                                                             sizeof *active_domains);
         if (is_valid(search, active->live.node)) {
             active_domains[domain_at(search, search->required, active->live.node)] = true;
         }
@@ -430,9 +439,6 @@ static bool *find_active_domains(const struct search *search)
 static bool leaves_active_domain(const struct search *search, const bool *active_domains,
                                  uint32_t level, uint32_t domain)
 {
-    if (active_domains == NULL) {
-        return false;
-    }
     for (; level != ORR_NONE && level > search->required; level--) {
         domain = parent_of(search, level, domain);
     }
@@ -443,18 +449,18 @@ static bool leaves_active_domain(const struct search *search, const bool *active
 static void find_candidates(struct search *search)
 {
     struct orr_subsets *subsets = search->subsets;
-    const uint32_t deepest = search->preferred != ORR_NONE ? search->preferred : search->required;
+    const uint32_t deepest = search->deepest;
     const uint32_t widest = search->required != ORR_NONE ? search->required : 0;
-    order_domains(search, deepest);
+    order_domains(search);
     if (search->preferred != ORR_NONE) {
         score_preferred(search);
     }
     bool *active_domains = search->required != ORR_NONE ? find_active_domains(search) : NULL;
-    for (uint32_t l = widest; l <= deepest; l++) {
+    for (uint32_t l = widest; active_domains != NULL && l <= deepest; l++) {
         const uint32_t *order = subsets->order + subsets->first[l];
         for (uint32_t i = 0; i < subsets->order_count[l]; i++) {
             subsets->is_candidate[order[i]] =
-                fits(search, l, order[i]) &&
+                subsets->is_candidate[order[i]] &&
                 !leaves_active_domain(search, active_domains, l, order[i]);
         }
     }
@@ -464,15 +470,28 @@ static void find_candidates(struct search *search)
     orr_free(active_domains);
 }
 
+/* A sketch on counts passes by nodes that are not open, so that it may have all of a domain; sets
+ * within this one whose nodes have to stay together too look at those that they are given. */
+static bool may_have_closed(const struct orr_allocation *attempt, uint32_t set)
+{
+    const struct orr_session *session = attempt->session;
+    const struct orr_sjob *job = &session->jobs[attempt->view.job];
+    bool may = attempt->sketch != NULL && attempt->sketch->counts != NULL;
+    for (uint32_t s = job->first_set; may && s < job->first_set + job->set_count; s++) {
+        may = s == set || session->sets[s].constraint.topology == NULL;
+    }
+    return may;
+}
+
 void orr_subsets_open(struct orr_allocation *attempt, uint32_t set, struct orr_node_list nodes,
                       struct orr_subsets *subsets)
 {
     struct orr_session *session = attempt->session;
     const struct orr_constraint *constraint = &session->sets[set].constraint;
-    *subsets =
-        (struct orr_subsets){.topology = orr_session_find_topology(session, constraint->topology),
-                             .nodes = nodes,
-                             .of_all = nodes.count == session->node_count};
+    *subsets = (struct orr_subsets){
+        .topology = orr_session_find_topology(session, constraint->topology),
+        .nodes = nodes,
+        .of_all = nodes.count == session->node_count || may_have_closed(attempt, set)};
     struct search search = {
         .attempt = attempt, .subsets = subsets, .topology = subsets->topology, .set = set};
     attempt->why = ORR_FIT_TOPOLOGY;
@@ -480,9 +499,12 @@ void orr_subsets_open(struct orr_allocation *attempt, uint32_t set, struct orr_n
         !find_levels(&search, constraint)) {
         return;
     }
-    number_domains(&search);
+    search.deepest = search.preferred != ORR_NONE ? search.preferred : search.required;
+    const bool unbound = session->rules.strict_v017 && search.preferred == ORR_NONE;
+    const uint32_t lowest = unbound ? search.topology->level_count - 1 : search.deepest;
+    number_domains(&search, lowest);
     sum_tasks(&search);
-    if (find_lowest_common(&search)) {
+    if (find_lowest_common(&search, lowest)) {
         search.sums = search.pods_only ? NULL
                                        : orr_domain_sums_of(session, search.topology, &search.max,
                                                             attempt->sketch);
@@ -491,16 +513,11 @@ void orr_subsets_open(struct orr_allocation *attempt, uint32_t set, struct orr_n
             find_candidates(&search);
         }
     }
-    orr_free(search.ratio);
-    orr_free(search.position);
 }
 
 void orr_subsets_release(struct orr_subsets *subsets)
 {
-    orr_free(subsets->first);
-    orr_free(subsets->order);
-    orr_free(subsets->order_count);
-    orr_free(subsets->is_candidate);
+    orr_free(subsets->memory);
     orr_free(subsets->listed);
     orr_free(subsets->begin);
 }
@@ -515,7 +532,7 @@ static void list_level(struct orr_subsets *subsets, uint32_t level)
     const uint32_t *of_node = level == ORR_NONE ? NULL : topology->levels[level].domain_of_node;
     if (subsets->listed == NULL) {
         subsets->listed = orr_alloc(subsets->nodes.count + (size_t)1, sizeof *subsets->listed);
-        subsets->begin = orr_alloc(subsets->domain_count + (size_t)2, sizeof *subsets->begin);
+        subsets->begin = orr_alloc(subsets->most_domains + (size_t)2, sizeof *subsets->begin);
     }
     /* counting sort: of a domain first the number, then where the next one goes, then its end */
     uint32_t *next = subsets->begin + 1;

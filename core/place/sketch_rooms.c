@@ -7,7 +7,7 @@
 #include "place_int.h"
 #include "session_int.h"
 
-#define LEVELS (ORR_SKETCH_GPUS + 1)
+#define LEVELS (ORR_COUNTED_GPUS + 1)
 
 static uint64_t *row_of(uint64_t *bits, const struct orr_sketch_rooms *rooms, int level)
 {
@@ -63,7 +63,7 @@ static void open_rooms(struct orr_sketch_rooms *rooms, const struct orr_session 
     for (uint32_t n = 0; n < session->node_count; n++) {
         rooms->by_rank[session->nodes[n].rank] = n;
         rooms->counted = rooms->counted && session->nodes[n].allocatable.v[ORR_SLOT_GPU] <=
-                                               ORR_SKETCH_GPUS * ORR_MGPU;
+                                               ORR_COUNTED_GPUS * ORR_MGPU;
     }
 }
 
@@ -123,7 +123,7 @@ bool orr_sketch_rooms__find(struct orr_sketch *sketch, const struct orr_ask *ask
 {
     const int64_t asked = ask->request.v[ORR_SLOT_GPU];
     const bool prefers_idle = sketch->session->rules.node_availability;
-    if (asked <= 0 || asked % ORR_MGPU != 0 || asked > ORR_SKETCH_GPUS * ORR_MGPU ||
+    if (asked <= 0 || asked % ORR_MGPU != 0 || asked > ORR_COUNTED_GPUS * ORR_MGPU ||
         ask->mig_mgpu > 0 || !bring_up_to_date(sketch, open)) {
         return false;
     }

@@ -125,11 +125,13 @@ static bool add_victims(const struct orr_session *session, struct orr_apart *s,
             return false;
         }
         if (s->slot_of[job] == 0) {
-            s->victims[s->victim_count++] = (struct orr_apart_victim){.job = job};
+            const bool constrained = orr_apart__is_constrained(session, job);
+            s->victims[s->victim_count++] =
+                (struct orr_apart_victim){.job = job, .constrained = constrained};
             s->slot_of[job] = s->victim_count;
             s->is_victim[job] = true;
             s->any_waits = s->any_waits || session->jobs[job].pending > 0;
-            s->any_constrained = s->any_constrained || orr_apart__is_constrained(session, job);
+            s->any_constrained = s->any_constrained || constrained;
         }
         struct orr_apart_victim *victim = &s->victims[s->slot_of[job] - 1];
         orr_session_add_demand(session, orr_task_ask(session, &session->tasks[task]),

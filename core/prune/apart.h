@@ -8,6 +8,7 @@
 struct orr_apart_victim {
     uint32_t job;
     bool back; /* it was served: */
+    bool constrained;
     /* tasks it lost, and those it is given when it is served, in `tasks` below */
     uint32_t lost, lost_at, due, due_at;
     int elastic_state; /* without what it lost */

@@ -105,8 +105,8 @@ bool orr_victim__lacks_domain(struct orr_victim_search *search, const struct orr
     if (places == NULL || places->count == 0) {
         return false;
     }
-    for (unsigned nth = 0; nth < (places->count > 1 ? 2u : 1u) && !lacks; nth++) {
-        const struct orr_measure *measure = &places->measures[nth == 0 ? 0 : places->count - 1];
+    for (unsigned nth = 0; nth < (places->all > 0 ? 2u : 1u) && !lacks; nth++) {
+        const struct orr_measure *measure = &places->measures[nth == 0 ? 0 : places->all];
         if (domains->free[nth] == NULL) {
             count_free(search, domains, nth, places, measure);
         }

@@ -5,8 +5,9 @@
  *
  * The order is the literal one over the whole tree of queues, of what queues would hold. Where the
  * preemptor and all victims ask whole GPUs and these decide on every node (victim_index.c), they
- * are counted (gpu_counts.c). Else, where parts of devices are asked, something else may be short
- * or somebody has to stay in a domain of a topology or prefers to, placing is sketched
+ * are counted (gpu_counts.c); a job that has to stay in a domain of a topology or prefers to, and
+ * asks nothing else, is sketched on the counts, as what domains have left is a sum of them. Else,
+ * where parts of devices are asked or something else may be short, all placing is sketched
  * (place_sketch.c): books and choices are the literal ones, on the nodes that a simulation opens. A
  * victim that comes back is held against the limits above it as the preemptor is: once that has its
  * place, a queue above both may hold too much for both.
@@ -29,19 +30,21 @@
 
 #include <orrery/base/sort.h>
 
-#include "gpu_counts.h"
+#include "flat_int.h"
 #include "seen_before.h"
 
 struct orr_dry_run {
     struct orr_gpu_counts *counts; /* NULL: GPUs do not decide on every node, or more is asked */
     bool by_sketch;                /* of the preemptor it is known what a sketch would do */
-    struct orr_sketch *sketch;     /* of the scenario; NULL: GPUs are counted */
+    bool constrained;              /* the preemptor is */
+    bool counted;                  /* of the scenario: GPUs are counted, */
+    struct orr_sketch *sketch;     /* on those or on books; NULL: nobody is constrained */
     uint32_t *nodes;               /* with a sketch: those that are open */
     uint32_t open_count;
     bool *is_open;   /* by node */
     uint32_t *roomy; /* nodes with room before anything is tried */
     uint32_t roomy_count;
-    bool counted; /* of the probe that goes on: */
+    bool places_counted; /* of the probe that goes on: */
     /* Of the preemptor's tasks the least GPUs of one, 0: some ask none, or parts; and how many such
      * tasks the feasible nodes have room for. */
     int32_t least_gpus;
@@ -91,17 +94,40 @@ static bool may_be_sketched(const struct orr_victim_search *search)
     return may;
 }
 
+static bool asks_gpus_alone(const struct orr_session *session, uint32_t task)
+{
+    const struct orr_ask *ask = orr_task_ask(session, &session->tasks[task]);
+    bool alone = orr_flat__asks_whole_gpus(session, ask);
+    for (uint32_t s = 0; alone && s < session->slot_count; s++) {
+        alone = s == ORR_SLOT_GPU || s == ORR_SLOT_PODS || ask->request.v[s] == 0;
+    }
+    return alone;
+}
+
+/* What is counted tells where its tasks go. */
+static bool may_be_counted(const struct orr_victim_search *search, const struct orr_dry_run *run)
+{
+    const struct orr_session *session = search->session;
+    bool may = orr_victim_index_now(search->session)->uneven_nodes == 0 &&
+               (run->constrained ? run->by_sketch : orr_flat__is_preemptor(search));
+    for (uint32_t i = 0; may && run->constrained && i < search->tasks.count; i++) {
+        may = asks_gpus_alone(session, search->tasks.tasks[i]);
+    }
+    return may;
+}
+
 static struct orr_dry_run *open_run(struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
     struct orr_arena *memory = &search->memory;
     struct orr_dry_run *run = orr_arena_alloc(memory, 1, sizeof *run);
     const bool allowed = orr_flat__rules_allow(session);
-    const bool counted = allowed && orr_victim_index_now(session)->uneven_nodes == 0 &&
-                         orr_flat__is_preemptor(search);
-    run->counts = counted ? orr_gpu_counts__make(memory, session) : NULL;
     run->by_sketch = allowed && may_be_sketched(search);
-    if (counted || run->by_sketch) {
+    run->constrained = orr_apart__is_constrained(session, search->job);
+    if (allowed && may_be_counted(search, run)) {
+        run->counts = orr_gpu_counts_make(memory, session);
+    }
+    if (run->counts != NULL || run->by_sketch) {
         run->nodes = orr_arena_take(memory, session->node_count, sizeof *run->nodes);
         run->is_open = orr_arena_alloc(memory, session->node_count, sizeof *run->is_open);
         run->freed = orr_arena_alloc(memory, session->node_count, sizeof *run->freed);
@@ -134,7 +160,7 @@ static int32_t find_least_gpus(const struct orr_victim_search *search)
     for (uint32_t i = 0; i < search->k; i++) {
         const uint32_t task = search->tasks.tasks[i];
         const bool parts = orr_ask_is_shared(orr_task_ask(session, &session->tasks[task]));
-        const int32_t gpus = parts ? 0 : orr_prune__gpus_of(session, task);
+        const int32_t gpus = parts ? 0 : orr_task_gpus(session, task);
         least = gpus < least ? gpus : least;
     }
     return least;
@@ -144,10 +170,10 @@ static int32_t find_least_gpus(const struct orr_victim_search *search)
 static void count_places(const struct orr_victim_search *search, struct orr_dry_run *run)
 {
     const struct orr_session *session = search->session;
-    if (run->counted) {
+    if (run->places_counted) {
         return;
     }
-    run->counted = true;
+    run->places_counted = true;
     run->least_gpus = find_least_gpus(search);
     run->places_before = 0;
     for (uint32_t n = 0; n < session->node_count && run->least_gpus > 0; n++) {
@@ -156,7 +182,9 @@ static void count_places(const struct orr_victim_search *search, struct orr_dry_
     }
 }
 
-/* After victims left, or a job was sketched; on the nodes that were touched since, up to `end`. */
+/* After victims left, or a job was sketched on books; on nodes that were touched since, up to
+ * `end`.
+ */
 static void recount_places(const struct orr_session *session, struct orr_dry_run *run, size_t end)
 {
     const struct orr_sketch *sketch = run->sketch;
@@ -182,6 +210,21 @@ static void open_node(struct orr_dry_run *run, uint32_t node)
     }
 }
 
+/* For sketches: nodes that are feasible, and those of victims. */
+static void list_open_nodes(const struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    const struct orr_apart *s = search->refuter.apart;
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        if (search->feasible[n]) {
+            open_node(s->run, n);
+        }
+    }
+    for (uint32_t i = 0; i < s->taken_count; i++) {
+        open_node(s->run, session->tasks[s->taken[i]].live.node);
+    }
+}
+
 static bool open_sketch(const struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
@@ -190,13 +233,8 @@ static bool open_sketch(const struct orr_victim_search *search)
     bool known = true;
     run->sketch = &session->victim_index->sketch;
     orr_sketch_start(run->sketch, session);
-    for (uint32_t n = 0; n < session->node_count; n++) {
-        if (search->feasible[n]) {
-            open_node(run, n);
-        }
-    }
+    list_open_nodes(search);
     for (uint32_t i = 0; known && i < s->taken_count; i++) {
-        open_node(run, session->tasks[s->taken[i]].live.node);
         known = is_sketched(session, s->taken[i]);
         if (known) {
             orr_sketch_evict(run->sketch, s->taken[i]);
@@ -209,10 +247,17 @@ static bool open_sketch(const struct orr_victim_search *search)
 
 static bool are_counted(const struct orr_session *session, const struct orr_apart *s)
 {
-    bool counted = s->run->counts != NULL && !s->any_constrained;
+    const struct orr_dry_run *run = s->run;
+    bool counted = run->counts != NULL && (run->by_sketch || !s->any_constrained);
     for (uint32_t i = 0; counted && i < s->taken_count; i++) {
         counted =
             orr_flat__asks_whole_gpus(session, orr_task_ask(session, &session->tasks[s->taken[i]]));
+    }
+    for (uint32_t v = 0; counted && s->any_constrained && v < s->victim_count; v++) {
+        const struct orr_apart_victim *victim = &s->victims[v];
+        for (uint32_t i = 0; counted && victim->constrained && i < victim->due; i++) {
+            counted = asks_gpus_alone(session, s->tasks[victim->due_at + i]);
+        }
     }
     return counted;
 }
@@ -223,13 +268,23 @@ static void open_counts(const struct orr_victim_search *search)
     const struct orr_dry_run *run = s->run;
     for (uint32_t i = 0; i < run->roomy_count; i++) {
         if (search->feasible[run->roomy[i]]) {
-            orr_gpu_counts__open(run->counts, run->roomy[i]);
+            orr_gpu_counts_open(run->counts, run->roomy[i]);
         }
     }
     for (uint32_t i = 0; i < s->taken_count; i++) {
-        orr_gpu_counts__evict(run->counts, s->taken[i]);
+        orr_gpu_counts_evict(run->counts, s->taken[i]);
     }
-    orr_gpu_counts__start(run->counts, run->least_gpus);
+    orr_gpu_counts_start(run->counts, run->least_gpus);
+}
+
+/* Constrained jobs are sketched on the counts. */
+static void sketch_on_counts(const struct orr_victim_search *search)
+{
+    struct orr_session *session = search->session;
+    struct orr_dry_run *run = search->refuter.apart->run;
+    run->sketch = &session->victim_index->sketch;
+    orr_sketch_start_on_counts(run->sketch, session, run->counts);
+    list_open_nodes(search);
 }
 
 /* False: it is not known what becomes of some victim. */
@@ -237,9 +292,13 @@ static bool open_nodes(const struct orr_victim_search *search)
 {
     const struct orr_apart *s = search->refuter.apart;
     struct orr_dry_run *run = s->run;
-    if (are_counted(search->session, s)) {
+    run->counted = are_counted(search->session, s);
+    if (run->counted) {
         open_counts(search);
         run->places = run->counts->places;
+        if (run->constrained || s->any_constrained) {
+            sketch_on_counts(search);
+        }
         return true;
     }
     run->places = run->places_before;
@@ -250,38 +309,40 @@ static void close_nodes(const struct orr_session *session, struct orr_dry_run *r
 {
     if (run->sketch != NULL) {
         const size_t touched = run->sketch->touched_count;
-        orr_sketch_rollback(run->sketch, 0);
+        orr_sketch_end(run->sketch);
         run->seen_touched = 0;
         recount_places(session, run, touched);
         for (uint32_t i = 0; i < run->open_count; i++) {
             run->is_open[run->nodes[i]] = false;
         }
         run->open_count = 0;
-    } else if (run->counts != NULL) {
-        orr_gpu_counts__close(run->counts);
+    }
+    if (run->counted) {
+        orr_gpu_counts_close(run->counts);
     }
     run->sketch = NULL;
+    run->counted = false;
 }
 
 /* --- placing --- */
 
 /* All or none. */
 static bool place_tasks(const struct orr_victim_search *search, struct orr_jobview view,
-                        uint32_t *tasks, uint32_t count)
+                        bool constrained, uint32_t *tasks, uint32_t count)
 {
-    const struct orr_session *session = search->session;
     const struct orr_apart *s = search->refuter.apart;
     struct orr_dry_run *run = s->run;
-    bool placed = true;
-    if (run->sketch != NULL) {
-        placed = orr_sketch_job(
-            run->sketch, view, (struct orr_task_list){.tasks = tasks, .count = count}, s->is_lost,
-            (struct orr_node_list){.nodes = run->nodes, .count = run->open_count});
-        recount_places(session, run, run->sketch->touched_count);
-        return placed;
+    const bool placed =
+        run->counted && !constrained
+            ? orr_gpu_counts_place(run->counts, tasks, count)
+            : orr_sketch_job(run->sketch, view,
+                             (struct orr_task_list){.tasks = tasks, .count = count}, s->is_lost,
+                             (struct orr_node_list){.nodes = run->nodes, .count = run->open_count});
+    if (run->counted) {
+        run->places = run->counts->places;
+    } else {
+        recount_places(search->session, run, run->sketch->touched_count);
     }
-    placed = orr_gpu_counts__place(run->counts, tasks, count);
-    run->places = run->counts->places;
     return placed;
 }
 
@@ -363,7 +424,8 @@ static bool place_preemptor(struct serving *serving)
 {
     struct orr_victim_search *search = serving->search;
     serving->placed = !is_over_capacity(search) &&
-                      place_tasks(search, search->view, search->tasks.tasks, search->k);
+                      place_tasks(search, search->view, search->refuter.apart->run->constrained,
+                                  search->tasks.tasks, search->k);
     if (serving->placed) {
         orr_apart__charge(search->session, search->refuter.apart,
                           search->session->jobs[search->job].queue, &search->demand, 1);
@@ -374,7 +436,7 @@ static bool place_preemptor(struct serving *serving)
 static bool place_victim(const struct orr_victim_search *search,
                          const struct orr_apart_victim *victim)
 {
-    return place_tasks(search, orr_jobview_whole(victim->job),
+    return place_tasks(search, orr_jobview_whole(victim->job), victim->constrained,
                        &search->refuter.apart->tasks[victim->due_at], victim->due);
 }
 
@@ -442,8 +504,7 @@ static int64_t places_taken(const struct orr_victim_search *search,
     const struct orr_apart *s = search->refuter.apart;
     int64_t places = 0;
     for (uint32_t i = 0; i < victim->due && s->run->least_gpus > 0; i++) {
-        places +=
-            orr_prune__gpus_of(search->session, s->tasks[victim->due_at + i]) / s->run->least_gpus;
+        places += orr_task_gpus(search->session, s->tasks[victim->due_at + i]) / s->run->least_gpus;
     }
     return places;
 }
@@ -459,7 +520,7 @@ static int64_t count_places_ahead(const struct orr_victim_search *search)
     for (uint32_t i = 0; i < s->taken_count; i++) {
         const uint32_t n = session->tasks[s->taken[i]].live.node;
         const int32_t before = whole[n] + run->freed[n];
-        run->freed[n] += orr_prune__gpus_of(session, s->taken[i]);
+        run->freed[n] += orr_task_gpus(session, s->taken[i]);
         places += (whole[n] + run->freed[n]) / run->least_gpus - before / run->least_gpus;
     }
     for (uint32_t i = 0; i < s->taken_count; i++) {
@@ -601,7 +662,7 @@ static enum orr_outcome serve_tree(struct orr_victim_search *search,
 void orr_victim__start_dry_runs(struct orr_victim_search *search)
 {
     if (search->refuter.apart != NULL && search->refuter.apart->run != NULL) {
-        search->refuter.apart->run->counted = false;
+        search->refuter.apart->run->places_counted = false;
     }
 }
 

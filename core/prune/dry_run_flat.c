@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One scenario on counts of free GPUs (gpu_counts.c): who is served in which order, and what finds
  * room. */
-#include "gpu_counts.h"
+#include "flat_int.h"
 
 #include <string.h>
 
@@ -99,7 +99,7 @@ static void make_dry_run(struct orr_victim_search *search)
     r->feasible = orr_arena_take(f->arena, session->node_count, sizeof *r->feasible);
     r->active = orr_arena_take(f->arena, f->leaf_count, sizeof *r->active);
     r->tasks = orr_arena_take(f->arena, session->task_count, sizeof *r->tasks);
-    r->counts = orr_gpu_counts__make(f->arena, session);
+    r->counts = orr_gpu_counts_make(f->arena, session);
     f->dry_run = r;
 }
 
@@ -154,7 +154,7 @@ static bool place_all(struct orr_flat_run *r, const struct orr_contender *conten
     for (uint32_t i = 0; i < contender->tasks; i++) {
         r->tasks[i] = contender->first_task + i;
     }
-    return orr_gpu_counts__place(r->counts, r->tasks, contender->tasks);
+    return orr_gpu_counts_place(r->counts, r->tasks, contender->tasks);
 }
 
 /* --- setting the scene --- */
@@ -213,15 +213,15 @@ static void open_nodes(const struct orr_victim_search *search)
     const struct orr_flat *f = search->refuter.flat;
     struct orr_flat_run *r = f->dry_run;
     for (uint32_t i = 0; i < r->feasible_count; i++) {
-        orr_gpu_counts__open(r->counts, r->feasible[i]);
+        orr_gpu_counts_open(r->counts, r->feasible[i]);
     }
     for (uint32_t i = 0; i < r->chosen_count; i++) {
         const struct orr_contender *contender = &f->contenders[f->line[r->chosen[i]]];
         for (uint32_t t = 0; t < contender->tasks && contender != f->contenders; t++) {
-            orr_gpu_counts__evict(r->counts, contender->first_task + t);
+            orr_gpu_counts_evict(r->counts, contender->first_task + t);
         }
     }
-    orr_gpu_counts__start(r->counts, 0);
+    orr_gpu_counts_start(r->counts, 0);
 }
 
 /* --- serving --- */
@@ -412,7 +412,7 @@ bool orr_victim__may_work(struct orr_victim_search *search, const struct orr_vic
     open_leaves(search);
     open_nodes(search);
     const enum orr_outcome outcome = serve(search);
-    orr_gpu_counts__close(f->dry_run->counts);
+    orr_gpu_counts_close(f->dry_run->counts);
     if (outcome != ORR_OUTCOME_SOLVED) {
         orr_victim__raise_outcome(search, outcome);
     }

@@ -12,7 +12,6 @@
 #include "histogram.h"
 #include "prune_int.h"
 
-#define ORR_FLAT_GPUS    ORR_HISTOGRAM_GPUS /* of a node */
 #define ORR_PLACE_KINDS  (ORR_SLOTS_MAX + 1)
 #define ORR_DEVICE_SIZES 8  /* of device memory */
 #define ORR_FLAT_DEMANDS 64 /* distinct ones of waiting jobs */

@@ -7,10 +7,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ORR_HISTOGRAM_GPUS 16 /* of a node */
+#include <orrery/core/gpu_counts.h>
 
 struct orr_room_histogram { /* nodes or tasks */
-    uint32_t count[ORR_HISTOGRAM_GPUS + 1];
+    uint32_t count[ORR_COUNTED_GPUS + 1];
     uint32_t some; /* a bit for each number of GPUs of which there are any; never for 0 */
 };
 

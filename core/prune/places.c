@@ -200,8 +200,8 @@ static void move(struct orr_places *places, const struct orr_stask *task)
         all->gained_at[node] = places->touched_count;
         all->gained_on[places->touched_count++] = node;
     }
-    for (uint32_t slot = 0; slot < session->slot_count; slot++) {
-        gained[slot] += asked(ask, slot);
+    for (uint32_t i = 0; i < places->slot_count; i++) {
+        gained[places->slots[i]] += asked(ask, places->slots[i]);
     }
     if (orr_ask_is_shared(ask)) {
         leave_devices(places, task, gained);
@@ -288,16 +288,21 @@ static void open_places(struct orr_places *places, struct orr_session *session,
 {
     const int64_t gpus = asked(first, ORR_SLOT_GPU);
     *places = (struct orr_places){.session = session, .first = first};
-    for (int64_t z = gpus; z > 0 && gpus <= ORR_FLAT_GPUS; z--) {
+    for (int64_t z = gpus; z > 0 && gpus <= ORR_COUNTED_GPUS; z--) {
         add_kind(&places->measures[places->count++], ORR_SLOT_GPU, z);
     }
     struct orr_measure *all = &places->measures[places->count];
     for (uint32_t slot = 0; slot < session->slot_count; slot++) {
         add_kind(all, slot, slot == ORR_SLOT_PODS ? 0 : asked(first, slot));
+        if (slot == ORR_SLOT_GPU || all->each[slot] > 0) {
+            places->slots[places->slot_count++] = slot;
+        }
     }
     add_kind(all, ORR_PLACE_PARTS,
              orr_ask_is_shared(first) && session->victim_index->device_size_count > 0);
-    places->count += all->kind_count > 0;
+    const bool more = all->kind_count > 0 && !(places->count > 0 && all->kind_count == 1);
+    places->all = more ? places->count : 0;
+    places->count += more;
     for (uint32_t m = 0; m < places->count; m++) {
         places->measures[m].free = -1;
     }

@@ -6,7 +6,7 @@
 #include "flat_int.h"
 
 #define ORR_PLACE_PARTS ORR_SLOTS_MAX /* beside the slots: parts of devices */
-#define ORR_MEASURES    (ORR_FLAT_GPUS + 1)
+#define ORR_MEASURES    (ORR_COUNTED_GPUS + 1)
 
 struct orr_measure {
     uint32_t kinds[ORR_PLACE_KINDS], kind_count;
@@ -26,7 +26,8 @@ struct orr_places {
     const struct orr_ask *first; /* of the preemptor's tasks */
     uint32_t k;                  /* what they need is known for so many of them */
     struct orr_measure measures[ORR_MEASURES];
-    uint32_t count;
+    uint32_t count, all;                       /* and which is of all that the first task asks */
+    uint32_t slots[ORR_SLOTS_MAX], slot_count; /* that measures look at */
     /* of those that are moved: */
     int64_t (*gained)[ORR_PLACE_KINDS]; /* by node; ORR_PLACE_PARTS: places */
     uint32_t touched_count;
@@ -35,7 +36,7 @@ struct orr_places {
 };
 
 /* Of the preemptor's first k tasks; NULL: nothing is known of such a world or job. Measure 0 is of
- * as many whole GPUs as the first task asks, if it does; the last one of all that it asks. */
+ * as many whole GPUs as the first task asks, if it does. */
 struct orr_places *orr_places__of(struct orr_victim_search *search);
 /* These victims and the recorded ones leave their nodes; those are touched then. */
 void orr_places__move(struct orr_places *places, const struct orr_victim_search *search,

@@ -12,13 +12,6 @@ bool orr_prune__refutes(struct orr_victim_search *search, enum orr_pruner pruner
 /* A scenario succeeded, or the whole search: ends the program if a pruner had refuted it. */
 void orr_prune__check(const struct orr_victim_search *search, bool whole);
 
-/* Whole GPUs that the task asks. */
-static inline int32_t orr_prune__gpus_of(const struct orr_session *session, uint32_t task)
-{
-    return (int32_t)(orr_task_ask(session, &session->tasks[task])->request.v[ORR_SLOT_GPU] /
-                     ORR_MGPU);
-}
-
 /* prune.c: the pod set of a job that has one, or ORR_NONE: one of several may be placed by a
  * scenario in part. */
 uint32_t orr_prune__only_pod_set(const struct orr_session *session, const struct orr_sjob *job);

@@ -354,7 +354,7 @@ static bool all_find_places(const struct orr_victim_search *search, struct orr_g
     struct orr_room_histogram rooms = {.some = 0}, tasks = {.some = 0};
     for (uint32_t i = 0; i < s->taken_count; i++) {
         const struct orr_stask *task = &session->tasks[s->taken[i]];
-        given->freed[task->live.node] += orr_prune__gpus_of(session, s->taken[i]);
+        given->freed[task->live.node] += orr_task_gpus(session, s->taken[i]);
     }
     for (uint32_t n = 0; n < session->node_count; n++) {
         if (given->freed[n] > 0 || search->feasible[n]) {
@@ -365,7 +365,7 @@ static bool all_find_places(const struct orr_victim_search *search, struct orr_g
     for (uint32_t v = 0; v < s->victim_count; v++) {
         for (uint32_t i = 0; i < s->victims[v].due; i++) {
             const uint32_t task = s->tasks[s->victims[v].due_at + i];
-            orr_histogram_add(&tasks, (uint32_t)orr_prune__gpus_of(session, task), 1);
+            orr_histogram_add(&tasks, (uint32_t)orr_task_gpus(session, task), 1);
         }
     }
     return orr_histogram__hold_all(&rooms, &tasks);

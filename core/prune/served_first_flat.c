@@ -118,7 +118,7 @@ static bool accumulate_enough(struct orr_victim_index *all, const struct orr_ses
     for (uint32_t r = 0; r < row_count; r++) {
         set |= rows[r]->sizes.set; /* a node has at least the room of what runs on it */
     }
-    if (enough <= ORR_FLAT_GPUS && set >> enough != 0) {
+    if (enough <= ORR_COUNTED_GPUS && set >> enough != 0) {
         return true;
     }
     bool found = false;

@@ -62,8 +62,8 @@ bool orr_victim_index_timed(const struct orr_session *session)
 /* Of any node, state or not. */
 static bool is_uncounted(const struct orr_snode *node)
 {
-    return node->is_mig || node->gpu_count > ORR_FLAT_GPUS ||
-           node->allocatable.v[ORR_SLOT_GPU] > ORR_FLAT_GPUS * ORR_MGPU;
+    return node->is_mig || node->gpu_count > ORR_COUNTED_GPUS ||
+           node->allocatable.v[ORR_SLOT_GPU] > ORR_COUNTED_GPUS * ORR_MGPU;
 }
 
 static void list_device_sizes(struct orr_victim_index *all, const struct orr_session *session)
@@ -179,7 +179,7 @@ static bool is_counted(const struct orr_victim_index *all, const struct orr_sess
     const int64_t room = idle + node->releasing.v[ORR_SLOT_GPU];
     return node->ready && !node->is_mig && node->shared_count == 0 && room >= 0 &&
            idle % ORR_MGPU == 0 && room % ORR_MGPU == 0 &&
-           node->allocatable.v[ORR_SLOT_GPU] <= ORR_FLAT_GPUS * ORR_MGPU &&
+           node->allocatable.v[ORR_SLOT_GPU] <= ORR_COUNTED_GPUS * ORR_MGPU &&
            room <= node->allocatable.v[ORR_SLOT_GPU] && gpus_decide(all, session, node);
 }
 
@@ -192,7 +192,7 @@ static void count_whole(struct orr_victim_index *all, const struct orr_session *
     orr_histogram_take(&all->by_whole, (uint32_t)all->whole[n], 1);
     all->whole_in_all -= all->whole[n];
     all->whole[n] = room <= 0 || is_uncounted(node) ? 0 : (int32_t)(room / ORR_MGPU);
-    all->whole[n] = all->whole[n] < ORR_FLAT_GPUS ? all->whole[n] : ORR_FLAT_GPUS;
+    all->whole[n] = all->whole[n] < ORR_COUNTED_GPUS ? all->whole[n] : ORR_COUNTED_GPUS;
     orr_histogram_add(&all->by_whole, (uint32_t)all->whole[n], 1);
     all->whole_in_all += all->whole[n];
 }
@@ -380,7 +380,7 @@ static bool is_whole(const struct orr_session *session, uint32_t index)
         const struct orr_ask *ask = orr_task_ask(session, task);
         if (!orr_status_in(task->live.status, ORR_STATES_ACTIVE_ALLOCATED) ||
             task->live.node == ORR_NONE || task->nominated != ORR_NONE ||
-            ask->request.v[ORR_SLOT_GPU] > ORR_FLAT_GPUS * ORR_MGPU ||
+            ask->request.v[ORR_SLOT_GPU] > ORR_COUNTED_GPUS * ORR_MGPU ||
             !orr_flat__asks_whole_gpus(session, ask)) {
             return false;
         }

@@ -68,28 +68,39 @@ static uint32_t *rank_of(struct orr_session *session, const struct orr_idmap *id
     return rank;
 }
 
-/* The nodes of each domain. */
-static void list_nodes(struct orr_session *session, struct orr_topology_level *level)
+/* What is in each of so many groups, ascending, and where each begins. */
+static uint32_t *list_groups(struct orr_arena *arena, const uint32_t *group_of, uint32_t count,
+                             uint32_t groups, uint32_t **begin)
 {
-    uint32_t *begin =
-        orr_arena_alloc(&session->arena, level->domain_count + (size_t)2, sizeof *begin);
-    level->begin = begin;
-    level->nodes =
-        orr_arena_alloc(&session->arena, session->node_count + (size_t)1, sizeof *level->nodes);
-    uint32_t *next = begin + 1; /* of a domain: how many, where it begins, where it ends */
-    for (uint32_t n = 0; n < session->node_count; n++) {
-        if (level->domain_of_node[n] != ORR_NONE) {
-            next[level->domain_of_node[n] + 1]++;
+    uint32_t *listed = orr_arena_alloc(arena, count + (size_t)1, sizeof *listed);
+    *begin = orr_arena_alloc(arena, groups + (size_t)2, sizeof **begin);
+    uint32_t *next = *begin + 1; /* of a group: how many, where it begins, where it ends */
+    for (uint32_t i = 0; i < count; i++) {
+        if (group_of[i] != ORR_NONE) {
+            next[group_of[i] + 1]++;
         }
     }
-    for (uint32_t d = 0; d < level->domain_count; d++) {
-        next[d + 1] += next[d];
+    for (uint32_t g = 0; g < groups; g++) {
+        next[g + 1] += next[g];
     }
-    for (uint32_t n = 0; n < session->node_count; n++) {
-        if (level->domain_of_node[n] != ORR_NONE) {
-            level->nodes[next[level->domain_of_node[n]]++] = n;
+    for (uint32_t i = 0; i < count; i++) {
+        if (group_of[i] != ORR_NONE) {
+            listed[next[group_of[i]]++] = i;
         }
     }
+    return listed;
+}
+
+/* In level 0 all are in one group. */
+static void list_children(struct orr_session *session, struct orr_topology_level *level,
+                          const struct orr_topology_level *above)
+{
+    const uint32_t count = level->domain_count;
+    const uint32_t *group_of =
+        above != NULL ? level->parent
+                      : orr_arena_alloc(&session->arena, count + (size_t)1, sizeof *group_of);
+    level->children = list_groups(&session->arena, group_of, count,
+                                  above != NULL ? above->domain_count : 1, &level->children_begin);
 }
 
 static void build_level(const struct builder *builder, struct orr_topology *topology,
@@ -124,7 +135,9 @@ static void build_level(const struct builder *builder, struct orr_topology *topo
     }
     level->domain_count = ids.count;
     level->value_count = values.count;
-    list_nodes(session, level);
+    level->nodes = list_groups(&session->arena, level->domain_of_node, session->node_count,
+                               level->domain_count, &level->begin);
+    list_children(session, level, index == 0 ? NULL : &topology->levels[index - 1]);
     level->rank = rank_of(session, &ids);
     orr_idmap_release(&ids);
     orr_idmap_release(&values);

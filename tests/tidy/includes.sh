@@ -33,7 +33,7 @@ report 'base/ includes core/' "$(sources core/base | xargs grep -n '<orrery/core
 
 # Headers in the order of the rooms; each may include those before it.
 before=' '
-for header in quota share_kind numa_policy prune reason look cluster job queue share usage amounts task fit decision session_rules session session_build statement numa jobview defects queueorder rooms joborder backlog attempt victim \
+for header in quota share_kind numa_policy prune reason look cluster job queue share usage amounts task fit decision session_rules session session_build statement numa jobview defects queueorder rooms joborder backlog gpu_counts attempt victim \
   ledger fragment placer place param policy bar; do
   [ -f "core/include/orrery/core/$header.h" ] || continue
   for used in $(sed -n 's|^#include <orrery/core/\(.*\)\.h>.*|\1|p' "core/include/orrery/core/$header.h"); do

@@ -28,7 +28,7 @@ struct family { /* how worlds are drawn */
 };
 
 struct state {
-    uint8_t rooms[ORR_HISTOGRAM_GPUS + 1];
+    uint8_t rooms[ORR_COUNTED_GPUS + 1];
     uint8_t tasks[SIZES];
     bool loses;
     uint32_t world; /* whose it is; 0: nobody's */
@@ -63,10 +63,10 @@ static struct state *find(struct game *game, const struct state *state)
 static bool place_one(struct state *state, uint32_t gpus)
 {
     uint32_t room = gpus;
-    while (room <= ORR_HISTOGRAM_GPUS && state->rooms[room] == 0) {
+    while (room <= ORR_COUNTED_GPUS && state->rooms[room] == 0) {
         room++;
     }
-    if (room > ORR_HISTOGRAM_GPUS) {
+    if (room > ORR_COUNTED_GPUS) {
         return false;
     }
     state->rooms[room]--;
@@ -146,7 +146,7 @@ static bool hold_all(const struct family *family, const struct state *state)
 {
     struct orr_room_histogram rooms = {0};
     struct orr_room_histogram tasks = {0};
-    for (uint32_t g = 1; g <= ORR_HISTOGRAM_GPUS; g++) {
+    for (uint32_t g = 1; g <= ORR_COUNTED_GPUS; g++) {
         orr_histogram_add(&rooms, g, state->rooms[g]);
     }
     for (uint32_t s = 0; s < SIZES; s++) {
@@ -221,14 +221,14 @@ static void place__fills_the_fullest_first(void **unused)
         struct state state = {0};
         struct orr_room_histogram rooms = {0};
         for (uint32_t n = 0; n < 20; n++) {
-            const uint32_t room = below(&rng, ORR_HISTOGRAM_GPUS + 1);
+            const uint32_t room = below(&rng, ORR_COUNTED_GPUS + 1);
             state.rooms[room]++;
             orr_histogram_add(&rooms, room, 1);
         }
         const uint32_t gpus = 1 + below(&rng, 8);
         const uint32_t tasks = below(&rng, 40);
         uint32_t places = 0;
-        for (uint32_t g = gpus; g <= ORR_HISTOGRAM_GPUS; g++) {
+        for (uint32_t g = gpus; g <= ORR_COUNTED_GPUS; g++) {
             places += state.rooms[g] * (g / gpus);
         }
         assert_int_equal(orr_histogram__places(&rooms, gpus), places);
@@ -237,7 +237,7 @@ static void place__fills_the_fullest_first(void **unused)
             placed++;
         }
         assert_int_equal(orr_histogram__place(&rooms, tasks, gpus), placed);
-        for (uint32_t g = 1; g <= ORR_HISTOGRAM_GPUS; g++) {
+        for (uint32_t g = 1; g <= ORR_COUNTED_GPUS; g++) {
             assert_int_equal(rooms.count[g], state.rooms[g]);
             assert_int_equal(rooms.some >> g & 1u, state.rooms[g] > 0);
         }

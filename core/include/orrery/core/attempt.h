@@ -3,6 +3,7 @@
 #ifndef ORR_CORE_ATTEMPT_H
 #define ORR_CORE_ATTEMPT_H
 
+#include <orrery/core/gpu_counts.h>
 #include <orrery/core/jobview.h>
 
 ORR_API_BEGIN
@@ -33,15 +34,14 @@ bool orr_node_admits_ask(const struct orr_session *session, const struct orr_ask
 enum orr_misfit orr_node_misfit(const struct orr_session *session, const struct orr_stask *task,
                                 uint32_t node);
 
-#define ORR_SKETCH_GPUS 16 /* of a node; where one has more, none is counted */
-struct orr_sketch_rooms {  /* sketch_rooms.c: the open nodes of the run */
-    uint64_t run;          /* of the sketch; 0: none */
-    size_t touched;        /* so many of its `touched` were looked at */
+struct orr_sketch_rooms { /* sketch_rooms.c: the open nodes of the run */
+    uint64_t run;         /* of the sketch; 0: none */
+    size_t touched;       /* so many of its `touched` were looked at */
     uint32_t node_count, words;
     bool counted;          /* no node of the session has too many GPUs */
     uint64_t *room, *idle; /* by GPUs free, and by those idle at least: a bit by rank */
-    uint32_t counts[ORR_SKETCH_GPUS + 1], idle_counts[ORR_SKETCH_GPUS + 1]; /* bits of each */
-    uint32_t *by_rank;                                                      /* nodes */
+    uint32_t counts[ORR_COUNTED_GPUS + 1], idle_counts[ORR_COUNTED_GPUS + 1]; /* bits of each */
+    uint32_t *by_rank;                                                        /* nodes */
     int8_t *room_of, *idle_of; /* by node; -1: it is not open */
 };
 
@@ -49,7 +49,8 @@ struct orr_sketch_rooms {  /* sketch_rooms.c: the open nodes of the run */
  * stay as they are. Everything is to be taken back before anybody else looks at the nodes. */
 struct orr_sketch {
     struct orr_session *session;
-    unsigned char *saved; /* a node's books before each step */
+    struct orr_gpu_counts *counts; /* in place of the books; NULL: on these */
+    unsigned char *saved;          /* a node's books before each step */
     size_t count, capacity;
     uint32_t next_gpu_group;
     /* The last pod of whole GPUs: what it asked, its node, and `changes` once it was there. Nodes
@@ -72,6 +73,10 @@ struct orr_sketch {
     struct orr_sketch_rooms rooms;
 };
 void orr_sketch_start(struct orr_sketch *sketch, struct orr_session *session);
+/* The same on counts, with what is open and was evicted there: for jobs that ask whole GPUs and,
+ * if they have to stay in a domain, nothing else. */
+void orr_sketch_start_on_counts(struct orr_sketch *sketch, struct orr_session *session,
+                                struct orr_gpu_counts *counts);
 /* The task, which is active on a node, is being released from now on. */
 void orr_sketch_evict(struct orr_sketch *sketch, uint32_t task);
 /* Pipelines these tasks of the job, each of whole GPUs or parts of them, on the best of the nodes,
@@ -80,8 +85,11 @@ void orr_sketch_evict(struct orr_sketch *sketch, uint32_t task);
  * orr_sketch_start the list is the same. */
 bool orr_sketch_job(struct orr_sketch *sketch, struct orr_jobview view, struct orr_task_list tasks,
                     const bool *evicted, struct orr_node_list nodes);
-/* Takes back all that was done since `count` was this. */
-void orr_sketch_rollback(struct orr_sketch *sketch, size_t count);
+/* So much was done so far; and takes back all that was done since. */
+size_t orr_sketch_checkpoint(const struct orr_sketch *sketch);
+void orr_sketch_rollback(struct orr_sketch *sketch, size_t checkpoint);
+/* Takes back everything; nothing is sketched until the next start. */
+void orr_sketch_end(struct orr_sketch *sketch);
 void orr_sketch_release(struct orr_sketch *sketch);
 
 ORR_API_END

@@ -69,10 +69,12 @@ struct orr_topology_level {
     uint32_t *domain_of_node; /* domain whose id is the path of label values, or ORR_NONE */
     uint32_t *value_of_node;  /* dense id of this level's label value alone, or ORR_NONE */
     uint32_t value_count;
-    uint32_t *parent; /* domain -> domain one level up; ORR_NONE in level 0 */
-    uint32_t *rank;   /* domain -> position of its id in byte order */
-    uint32_t *nodes;  /* those in a domain, domain by domain, ascending */
-    uint32_t *begin;  /* of each domain in `nodes`, and the end of the last */
+    uint32_t *parent;                    /* domain -> domain one level up; ORR_NONE in level 0 */
+    uint32_t *rank;                      /* domain -> position of its id in byte order */
+    uint32_t *nodes;                     /* those in a domain, domain by domain, ascending */
+    uint32_t *begin;                     /* of each domain in `nodes`, and the end of the last */
+    uint32_t *children, *children_begin; /* the level's domains, likewise, by the domain of the
+                                          * level above that they are in; in level 0 all in one */
 };
 
 struct orr_topology {

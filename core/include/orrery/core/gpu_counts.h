@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* gpu_counts.h - placing pods of whole GPUs on counts of GPUs alone. It serves where these decide
+ * on every node (orr_victim_index.uneven_nodes is 0) and packing counts. */
+#ifndef ORR_CORE_GPU_COUNTS_H
+#define ORR_CORE_GPU_COUNTS_H
+
+#include <orrery/core/session.h>
+
+ORR_API_BEGIN
+
+#define ORR_COUNTED_GPUS 16 /* of a node; where one has more, none is counted */
+
+/* Whole GPUs that the task asks. */
+static inline int32_t orr_task_gpus(const struct orr_session *session, uint32_t task)
+{
+    return (int32_t)(orr_task_ask(session, &session->tasks[task])->request.v[ORR_SLOT_GPU] /
+                     ORR_MGPU);
+}
+
+struct orr_gpu_node { /* GPUs; idle is below zero where a pipelined task was taken back */
+    int32_t room, idle;
+    bool is_open;
+};
+
+struct orr_gpu_counts {
+    const struct orr_session *session;
+    struct orr_gpu_node *nodes;
+    uint32_t *open, open_count;
+    uint32_t *at_once, at_once_count; /* open nodes with idle GPUs */
+    uint32_t *node_of_rank;
+    uint64_t *with_room[ORR_COUNTED_GPUS + 1]; /* open nodes by room: bits by rank, */
+    uint32_t with_room_count[ORR_COUNTED_GPUS + 1];
+    struct orr_gpu_move {
+        uint32_t node;
+        int32_t room, idle; /* before */
+    } * moves;              /* of all that were placed, to take them back */
+    uint32_t move_count;
+    uint64_t *among; /* nodes to choose from, orr_gpu_counts__place_among */
+    int32_t each;    /* 0: not asked; else tasks of so many GPUs: */
+    int64_t places;  /* how many of them all open nodes have room for */
+};
+
+/* In the arena. No node is open. */
+struct orr_gpu_counts *orr_gpu_counts_make(struct orr_arena *arena,
+                                           const struct orr_session *session);
+/* Opens a node, with what it has in the session, if it is not open yet. */
+void orr_gpu_counts_open(struct orr_gpu_counts *counts, uint32_t node);
+/* Evicts the task, whose node is opened. */
+void orr_gpu_counts_evict(struct orr_gpu_counts *counts, uint32_t task);
+/* No more nodes are opened; places are counted for tasks of so many GPUs each, 0: are not. */
+void orr_gpu_counts_start(struct orr_gpu_counts *counts, int32_t each);
+/* Places all of the tasks, each where it would be pipelined among the open nodes, or none. No task
+ * is placed twice. */
+bool orr_gpu_counts_place(struct orr_gpu_counts *counts, const uint32_t *tasks, uint32_t count);
+/* Takes back what was placed since there were so many moves. */
+void orr_gpu_counts_take_back(struct orr_gpu_counts *counts, uint32_t move_count);
+/* Closes all nodes. */
+void orr_gpu_counts_close(struct orr_gpu_counts *counts);
+
+ORR_API_END
+
+#endif

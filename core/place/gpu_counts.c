@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Where pods of whole GPUs go, from counts of GPUs alone: of the open nodes with room one where
+ * that is idle now before others, then the fullest, then the first by name. Nodes with idle GPUs
+ * are few where it matters and are looked at one by one; all are kept by room, in bits by rank. */
+#include <orrery/core/gpu_counts.h>
+
+#include "place_int.h"
+
+static uint64_t bit_of(uint32_t rank)
+{
+    return UINT64_C(1) << (rank & 63u);
+}
+
+struct orr_gpu_counts *orr_gpu_counts_make(struct orr_arena *arena,
+                                           const struct orr_session *session)
+{
+    const uint32_t nodes = session->node_count;
+    struct orr_gpu_counts *counts = orr_arena_alloc(arena, 1, sizeof *counts);
+    counts->session = session;
+    counts->nodes = orr_arena_alloc(arena, nodes, sizeof *counts->nodes);
+    counts->open = orr_arena_take(arena, nodes, sizeof *counts->open);
+    counts->at_once = orr_arena_take(arena, nodes, sizeof *counts->at_once);
+    counts->node_of_rank = orr_arena_take(arena, nodes, sizeof *counts->node_of_rank);
+    for (uint32_t g = 0; g <= ORR_COUNTED_GPUS; g++) {
+        counts->with_room[g] = orr_arena_alloc(arena, nodes / 64 + 1, sizeof(uint64_t));
+    }
+    counts->moves = orr_arena_take(arena, session->task_count, sizeof *counts->moves);
+    counts->among = orr_arena_take(arena, nodes, sizeof *counts->among);
+    for (uint32_t n = 0; n < nodes; n++) {
+        counts->node_of_rank[session->nodes[n].rank] = n;
+    }
+    return counts;
+}
+
+static void file_node(struct orr_gpu_counts *counts, uint32_t node, bool in)
+{
+    const int32_t room = counts->nodes[node].room;
+    if (room > 0) {
+        const uint32_t rank = counts->session->nodes[node].rank;
+        counts->with_room[room][rank / 64] ^= bit_of(rank);
+        counts->with_room_count[room] += in ? 1 : UINT32_MAX;
+        counts->places += counts->each > 0 ? (in ? 1 : -1) * (room / counts->each) : 0;
+    }
+}
+
+static void set_room(struct orr_gpu_counts *counts, uint32_t node, int32_t room)
+{
+    file_node(counts, node, false);
+    counts->nodes[node].room = room;
+    file_node(counts, node, true);
+}
+
+void orr_gpu_counts_open(struct orr_gpu_counts *counts, uint32_t node)
+{
+    const struct orr_snode *of = &counts->session->nodes[node];
+    const int64_t idle = of->idle.v[ORR_SLOT_GPU], releasing = of->releasing.v[ORR_SLOT_GPU];
+    if (!counts->nodes[node].is_open) {
+        counts->nodes[node] =
+            (struct orr_gpu_node){.room = (int32_t)((idle + releasing) / ORR_MGPU),
+                                  .idle = (int32_t)(idle / ORR_MGPU),
+                                  .is_open = true};
+        counts->open[counts->open_count++] = node;
+        if (idle > 0) {
+            counts->at_once[counts->at_once_count++] = node;
+        }
+    }
+}
+
+static bool is_pipelined_on(const struct orr_session *session, uint32_t task, uint32_t node)
+{
+    const struct orr_place *live = &session->tasks[task].live;
+    return live->status == ORR_TASK_PIPELINED && live->node == node;
+}
+
+/* Evicting gives back what a pipelined task had not got: idle GPUs pay. */
+void orr_gpu_counts_evict(struct orr_gpu_counts *counts, uint32_t task)
+{
+    const uint32_t node = counts->session->tasks[task].live.node;
+    const int32_t gpus = orr_task_gpus(counts->session, task);
+    orr_gpu_counts_open(counts, node);
+    counts->nodes[node].room += gpus;
+    if (is_pipelined_on(counts->session, task, node)) {
+        counts->nodes[node].idle -= gpus;
+    }
+}
+
+void orr_gpu_counts_start(struct orr_gpu_counts *counts, int32_t each)
+{
+    counts->each = each;
+    for (uint32_t i = 0; i < counts->open_count; i++) {
+        file_node(counts, counts->open[i], true);
+    }
+}
+
+static uint32_t find_idle(const struct orr_gpu_counts *counts, int32_t gpus)
+{
+    uint32_t best = ORR_NONE;
+    uint64_t least = UINT64_MAX;
+    for (uint32_t i = 0; i < counts->at_once_count; i++) {
+        const uint32_t node = counts->at_once[i];
+        const struct orr_gpu_node *at = &counts->nodes[node];
+        const uint64_t one = (uint64_t)at->room << 32 | counts->session->nodes[node].rank;
+        if (at->room >= gpus && at->idle >= gpus && one < least) {
+            best = node;
+            least = one;
+        }
+    }
+    return best;
+}
+
+static uint32_t find_node(const struct orr_gpu_counts *counts, int32_t gpus)
+{
+    uint32_t node = ORR_NONE;
+    if (counts->session->rules.node_availability) {
+        node = find_idle(counts, gpus);
+    }
+    for (int32_t room = gpus; node == ORR_NONE && room <= ORR_COUNTED_GPUS; room++) {
+        const uint64_t *bits = counts->with_room[room];
+        for (uint32_t w = 0; counts->with_room_count[room] > 0 && node == ORR_NONE; w++) {
+            node = bits[w] == 0 ? ORR_NONE
+                                : counts->node_of_rank[64 * w + (uint32_t)__builtin_ctzll(bits[w])];
+        }
+    }
+    return node;
+}
+
+void orr_gpu_counts_take_back(struct orr_gpu_counts *counts, uint32_t move_count)
+{
+    while (counts->move_count > move_count) {
+        const struct orr_gpu_move *move = &counts->moves[--counts->move_count];
+        set_room(counts, move->node, move->room);
+        counts->nodes[move->node].idle = move->idle;
+    }
+}
+
+static void place_on(struct orr_gpu_counts *counts, uint32_t task, uint32_t node, int32_t gpus)
+{
+    struct orr_gpu_node *at = &counts->nodes[node];
+    counts->moves[counts->move_count++] =
+        (struct orr_gpu_move){.node = node, .room = at->room, .idle = at->idle};
+    set_room(counts, node, at->room - gpus);
+    /* What comes back where it was pipelined is as if it had not been evicted. */
+    at->idle += is_pipelined_on(counts->session, task, node) ? gpus : 0;
+}
+
+bool orr_gpu_counts_place(struct orr_gpu_counts *counts, const uint32_t *tasks, uint32_t count)
+{
+    const uint32_t before = counts->move_count;
+    for (uint32_t i = 0; i < count; i++) {
+        const int32_t gpus = orr_task_gpus(counts->session, tasks[i]);
+        const uint32_t node = find_node(counts, gpus);
+        if (node == ORR_NONE) {
+            orr_gpu_counts_take_back(counts, before);
+            return false;
+        }
+        place_on(counts, tasks[i], node, gpus);
+    }
+    return true;
+}
+
+/* --- among some nodes, of which some may be preferred --- */
+
+/* Of one node is chosen before another what is less: more points, then less room, then the first by
+ * name. */
+static uint64_t key_of(const struct orr_gpu_counts *counts, uint32_t node, int32_t gpus,
+                       const struct orr_preferred *preferred)
+{
+    const struct orr_gpu_node *at = &counts->nodes[node];
+    const bool at_once = counts->session->rules.node_availability && at->idle >= gpus;
+    const int32_t points =
+        (int32_t)orr_preferred_score(preferred, node) + (at_once ? ORR_POINTS_IDLE : 0);
+    return (uint64_t)(0xffffff - points) << 40 | (uint64_t)at->room << 32 |
+           counts->session->nodes[node].rank;
+}
+
+static void sift_down(uint64_t *keys, uint32_t count, uint32_t at)
+{
+    const uint64_t key = keys[at];
+    for (uint32_t child = 2 * at + 1; child < count; child = 2 * at + 1) {
+        child += child + 1 < count && keys[child + 1] < keys[child];
+        if (keys[child] >= key) {
+            break;
+        }
+        keys[at] = keys[child];
+        at = child;
+    }
+    keys[at] = key;
+}
+
+/* As a heap, the least first. */
+static uint32_t list_among(struct orr_gpu_counts *counts, struct orr_node_list nodes, int32_t gpus,
+                           const struct orr_preferred *preferred)
+{
+    uint32_t listed = 0;
+    for (uint32_t i = 0; i < nodes.count; i++) {
+        const uint32_t node = nodes.nodes[i];
+        if (counts->nodes[node].is_open && counts->nodes[node].room >= gpus) {
+            counts->among[listed++] = key_of(counts, node, gpus, preferred);
+        }
+    }
+    for (uint32_t at = listed / 2; at-- > 0;) {
+        sift_down(counts->among, listed, at);
+    }
+    return listed;
+}
+
+/* ORR_NONE: none is left. */
+static uint32_t take_first(struct orr_gpu_counts *counts, uint32_t *listed)
+{
+    if (*listed == 0) {
+        return ORR_NONE;
+    }
+    const uint32_t rank = (uint32_t)counts->among[0];
+    counts->among[0] = counts->among[--*listed];
+    sift_down(counts->among, *listed, 0);
+    return counts->node_of_rank[rank];
+}
+
+/* A node that was the best of all remains it as long as it has room: it has less, and no fewer GPUs
+ * idle. */
+bool orr_gpu_counts__place_among(struct orr_gpu_counts *counts,
+                                 const struct orr_allocation *attempt, uint32_t set,
+                                 struct orr_node_list nodes)
+{
+    const struct orr_session *session = counts->session;
+    const uint32_t before = counts->move_count;
+    uint32_t listed = 0, node = ORR_NONE;
+    int32_t listed_for = 0;
+    for (uint32_t i = 0; i < attempt->tasks.count; i++) {
+        const uint32_t task = attempt->tasks.tasks[i];
+        const int32_t gpus = orr_task_gpus(session, task);
+        if (session->tasks[task].set != set) {
+            continue;
+        }
+        if (gpus != listed_for) {
+            listed = list_among(counts, nodes, gpus,
+                                orr_place__preferred_by(session, &session->tasks[task]));
+            listed_for = gpus;
+            node = take_first(counts, &listed);
+        } else if (counts->nodes[node].room < gpus) {
+            node = take_first(counts, &listed);
+        }
+        if (node == ORR_NONE) {
+            orr_gpu_counts_take_back(counts, before);
+            return false;
+        }
+        place_on(counts, task, node, gpus);
+    }
+    return true;
+}
+
+void orr_gpu_counts_close(struct orr_gpu_counts *counts)
+{
+    for (uint32_t i = 0; i < counts->open_count; i++) {
+        file_node(counts, counts->open[i], false);
+        counts->nodes[counts->open[i]].is_open = false;
+    }
+    counts->open_count = counts->at_once_count = counts->move_count = 0;
+    counts->places = 0;
+}
