@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* dry_run.h - the nodes of a dry run, and its line: see dry_run.c. */
+#ifndef ORR_PRUNE_DRY_RUN_H
+#define ORR_PRUNE_DRY_RUN_H
+
+#include "apart.h"
+
+struct orr_dry_run {
+    struct orr_gpu_counts *counts; /* NULL: GPUs do not decide on every node, or more is asked */
+    bool by_sketch;                /* of the preemptor it is known what a sketch would do */
+    bool constrained;              /* the preemptor is */
+    bool counted;                  /* of the scenario: GPUs are counted, */
+    struct orr_sketch *sketch;     /* on those or on books; NULL: nobody is constrained */
+    uint32_t *nodes;               /* with a sketch: those that are open */
+    uint32_t open_count;
+    bool *is_open;   /* by node */
+    uint32_t *roomy; /* nodes with room before anything is tried */
+    uint32_t roomy_count;
+    bool places_counted; /* of the probe that goes on: */
+    /* Of the preemptor's tasks the least GPUs of one, 0: some ask none, or parts; and how many such
+     * tasks the feasible nodes have room for. */
+    int32_t least_gpus;
+    int64_t places_before;
+    int32_t *freed; /* by node: GPUs; scratch, all 0 between */
+    /* Of a scenario: the same of all open nodes; with a sketch by node too, after so many changes
+     * of nodes. Between scenarios as if nobody were a victim. */
+    int64_t places;
+    int32_t *places_on;
+    size_t seen_touched;
+    uint32_t *line; /* victims in the order in which they are served, in orr_apart */
+    uint32_t line_count;
+};
+
+/* --- dry_run_nodes.c: which nodes are open, and what is placed there --- */
+
+/* Once a search. */
+struct orr_dry_run *orr_dry_run__make(struct orr_victim_search *search);
+/* False: of no scenario of the search it is known what becomes of its preemptor. */
+static inline bool orr_dry_run__knows(const struct orr_dry_run *run)
+{
+    return run->counts != NULL || run->by_sketch;
+}
+/* Of nodes that are feasible while nobody is a victim; once a probe. */
+void orr_dry_run__count_places(const struct orr_victim_search *search, struct orr_dry_run *run);
+/* Places on the nodes that are going to be open, by the whole GPUs of victims; and how many of them
+ * are gone at least once a victim is back. */
+int64_t orr_dry_run__places_ahead(const struct orr_victim_search *search);
+int64_t orr_dry_run__places_taken(const struct orr_victim_search *search,
+                                  const struct orr_apart_victim *victim);
+/* Opens the nodes of a scenario, which its victims left. False: it is not known what becomes of
+ * some victim. To be closed in either case. */
+bool orr_dry_run__open(const struct orr_victim_search *search);
+void orr_dry_run__close(const struct orr_session *session, struct orr_dry_run *run);
+/* Places all of the job's tasks or none. */
+bool orr_dry_run__place(const struct orr_victim_search *search, struct orr_jobview view,
+                        bool constrained, uint32_t *tasks, uint32_t count);
+/* The open nodes have too few places for the preemptor, and get no more as victims come back. */
+bool orr_dry_run__is_hopeless(const struct orr_victim_search *search,
+                              const struct orr_dry_run *run);
+
+#endif

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The nodes of a dry run: on counts of GPUs, on a sketch upon these, or on one upon books.
+ *
+ * Where the preemptor and all victims ask whole GPUs and these decide on every node
+ * (victim_index.c), they are counted (gpu_counts.c); a job that has to stay in a domain of a
+ * topology or prefers to, and asks nothing else, is sketched on the counts, as what domains have
+ * left is a sum of them. Else, where parts of devices are asked or something else may be short, all
+ * placing is sketched on books (place_sketch.c). Choices are the literal ones, on the nodes that a
+ * simulation opens.
+ *
+ * Room only shrinks as victims come back. Once the open nodes have fewer places for tasks of as few
+ * GPUs as the preemptor's smallest than it has tasks, it finds none, whatever comes.
+ */
+#include "dry_run.h"
+
+#include "flat_int.h"
+
+static bool is_sketched(const struct orr_session *session, uint32_t task)
+{
+    const struct orr_ask *ask = orr_task_ask(session, &session->tasks[task]);
+    return orr_ask_is_shared(ask) || orr_ask_is_whole_gpus(ask);
+}
+
+static bool has_one_pod_set(const struct orr_session *session, const struct orr_sjob *job)
+{
+    bool one = orr_prune__only_pod_set(session, job) != ORR_NONE;
+    for (uint32_t s = job->first_set; one && s < job->first_set + job->set_count; s++) {
+        one = session->sets[s].is_pods || session->sets[s].min == 1;
+    }
+    return one;
+}
+
+/* A sketch tells where its tasks go, and where others go before. */
+static bool may_be_sketched(const struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    bool may = session->v017 == NULL && session->numa == NULL &&
+               (session->hooks == NULL || session->hooks->node_score == NULL) &&
+               has_one_pod_set(session, &session->jobs[search->job]);
+    for (uint32_t i = 0; may && i < search->tasks.count; i++) {
+        const uint32_t t = search->tasks.tasks[i];
+        may = session->tasks[t].live.status == ORR_TASK_PENDING &&
+              t == search->tasks.tasks[0] + i && is_sketched(session, t) &&
+              orr_apart__is_simple(session, &session->tasks[t]);
+    }
+    for (uint32_t n = 0; may && n < session->node_count; n++) {
+        may = session->nodes[n].idle.v[ORR_SLOT_GPU] % ORR_MGPU == 0 &&
+              session->nodes[n].releasing.v[ORR_SLOT_GPU] % ORR_MGPU == 0;
+    }
+    return may;
+}
+
+static bool asks_gpus_alone(const struct orr_session *session, uint32_t task)
+{
+    const struct orr_ask *ask = orr_task_ask(session, &session->tasks[task]);
+    bool alone = orr_flat__asks_whole_gpus(session, ask);
+    for (uint32_t s = 0; alone && s < session->slot_count; s++) {
+        alone = s == ORR_SLOT_GPU || s == ORR_SLOT_PODS || ask->request.v[s] == 0;
+    }
+    return alone;
+}
+
+/* What is counted tells where its tasks go. */
+static bool may_be_counted(const struct orr_victim_search *search, const struct orr_dry_run *run)
+{
+    const struct orr_session *session = search->session;
+    bool may = orr_victim_index_now(search->session)->uneven_nodes == 0 &&
+               (run->constrained ? run->by_sketch : orr_flat__is_preemptor(search));
+    for (uint32_t i = 0; may && run->constrained && i < search->tasks.count; i++) {
+        may = asks_gpus_alone(session, search->tasks.tasks[i]);
+    }
+    return may;
+}
+
+struct orr_dry_run *orr_dry_run__make(struct orr_victim_search *search)
+{
+    struct orr_session *session = search->session;
+    struct orr_arena *memory = &search->memory;
+    struct orr_dry_run *run = orr_arena_alloc(memory, 1, sizeof *run);
+    const bool allowed = orr_flat__rules_allow(session);
+    run->by_sketch = allowed && may_be_sketched(search);
+    run->constrained = orr_apart__is_constrained(session, search->job);
+    if (allowed && may_be_counted(search, run)) {
+        run->counts = orr_gpu_counts_make(memory, session);
+    }
+    if (orr_dry_run__knows(run)) {
+        run->nodes = orr_arena_take(memory, session->node_count, sizeof *run->nodes);
+        run->is_open = orr_arena_alloc(memory, session->node_count, sizeof *run->is_open);
+        run->freed = orr_arena_alloc(memory, session->node_count, sizeof *run->freed);
+        run->places_on = orr_arena_take(memory, session->node_count, sizeof *run->places_on);
+        run->roomy = orr_arena_take(memory, session->node_count, sizeof *run->roomy);
+        for (uint32_t n = 0; n < session->node_count; n++) {
+            if (session->victim_index->whole[n] > 0) {
+                run->roomy[run->roomy_count++] = n;
+            }
+        }
+        run->line = orr_arena_take(memory, session->job_count, sizeof *run->line);
+    }
+    return run;
+}
+
+/* What a sketched node has room for, by its GPUs alone. */
+static int32_t places_of(const struct orr_dry_run *run, const struct orr_session *session,
+                         uint32_t node)
+{
+    const struct orr_snode *at = &session->nodes[node];
+    const int64_t gpus = (at->idle.v[ORR_SLOT_GPU] + at->releasing.v[ORR_SLOT_GPU]) / ORR_MGPU;
+    return gpus > 0 ? (int32_t)gpus / run->least_gpus : 0;
+}
+
+/* Of as many of the preemptor's tasks as are tried. */
+static int32_t find_least_gpus(const struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    int32_t least = INT32_MAX;
+    for (uint32_t i = 0; i < search->k; i++) {
+        const uint32_t task = search->tasks.tasks[i];
+        const bool parts = orr_ask_is_shared(orr_task_ask(session, &session->tasks[task]));
+        const int32_t gpus = parts ? 0 : orr_task_gpus(session, task);
+        least = gpus < least ? gpus : least;
+    }
+    return least;
+}
+
+/* Nodes that are not feasible have no room until their victims leave. */
+void orr_dry_run__count_places(const struct orr_victim_search *search, struct orr_dry_run *run)
+{
+    const struct orr_session *session = search->session;
+    if (run->places_counted) {
+        return;
+    }
+    run->places_counted = true;
+    run->least_gpus = find_least_gpus(search);
+    run->places_before = 0;
+    for (uint32_t n = 0; n < session->node_count && run->least_gpus > 0; n++) {
+        run->places_on[n] = places_of(run, session, n);
+        run->places_before += search->feasible[n] ? run->places_on[n] : 0;
+    }
+}
+
+int64_t orr_dry_run__places_taken(const struct orr_victim_search *search,
+                                  const struct orr_apart_victim *victim)
+{
+    const struct orr_apart *s = search->refuter.apart;
+    int64_t places = 0;
+    for (uint32_t i = 0; i < victim->due && s->run->least_gpus > 0; i++) {
+        places += orr_task_gpus(search->session, s->tasks[victim->due_at + i]) / s->run->least_gpus;
+    }
+    return places;
+}
+
+int64_t orr_dry_run__places_ahead(const struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    const struct orr_apart *s = search->refuter.apart;
+    const int32_t *whole = session->victim_index->whole;
+    struct orr_dry_run *run = s->run;
+    int64_t places = run->places_before;
+    for (uint32_t i = 0; i < s->taken_count; i++) {
+        const uint32_t n = session->tasks[s->taken[i]].live.node;
+        const int32_t before = whole[n] + run->freed[n];
+        run->freed[n] += orr_task_gpus(session, s->taken[i]);
+        places += (whole[n] + run->freed[n]) / run->least_gpus - before / run->least_gpus;
+    }
+    for (uint32_t i = 0; i < s->taken_count; i++) {
+        run->freed[session->tasks[s->taken[i]].live.node] = 0;
+    }
+    return places;
+}
+
+/* After victims left, or a job was sketched on books; on nodes that were touched since, up to
+ * `end`.
+ */
+static void recount_places(const struct orr_session *session, struct orr_dry_run *run, size_t end)
+{
+    const struct orr_sketch *sketch = run->sketch;
+    for (; run->least_gpus > 0 && run->seen_touched < end; run->seen_touched++) {
+        const uint32_t n = sketch->touched[run->seen_touched];
+        const int32_t now = places_of(run, session, n);
+        run->places += now - run->places_on[n];
+        run->places_on[n] = now;
+    }
+}
+
+bool orr_dry_run__is_hopeless(const struct orr_victim_search *search, const struct orr_dry_run *run)
+{
+    return run->least_gpus > 0 && run->places < (int64_t)search->k;
+}
+
+static void open_node(struct orr_dry_run *run, uint32_t node)
+{
+    if (!run->is_open[node]) {
+        run->nodes[run->open_count++] = node;
+        run->is_open[node] = true;
+    }
+}
+
+/* For sketches: nodes that are feasible, and those of victims. */
+static void list_open_nodes(const struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    const struct orr_apart *s = search->refuter.apart;
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        if (search->feasible[n]) {
+            open_node(s->run, n);
+        }
+    }
+    for (uint32_t i = 0; i < s->taken_count; i++) {
+        open_node(s->run, session->tasks[s->taken[i]].live.node);
+    }
+}
+
+static bool open_sketch(const struct orr_victim_search *search)
+{
+    struct orr_session *session = search->session;
+    const struct orr_apart *s = search->refuter.apart;
+    struct orr_dry_run *run = s->run;
+    bool known = true;
+    run->sketch = &session->victim_index->sketch;
+    orr_sketch_start(run->sketch, session);
+    list_open_nodes(search);
+    for (uint32_t i = 0; known && i < s->taken_count; i++) {
+        known = is_sketched(session, s->taken[i]);
+        if (known) {
+            orr_sketch_evict(run->sketch, s->taken[i]);
+        }
+    }
+    run->seen_touched = 0;
+    recount_places(session, run, run->sketch->touched_count);
+    return known;
+}
+
+static bool are_counted(const struct orr_session *session, const struct orr_apart *s)
+{
+    const struct orr_dry_run *run = s->run;
+    bool counted = run->counts != NULL && (run->by_sketch || !s->any_constrained);
+    for (uint32_t i = 0; counted && i < s->taken_count; i++) {
+        counted =
+            orr_flat__asks_whole_gpus(session, orr_task_ask(session, &session->tasks[s->taken[i]]));
+    }
+    for (uint32_t v = 0; counted && s->any_constrained && v < s->victim_count; v++) {
+        const struct orr_apart_victim *victim = &s->victims[v];
+        for (uint32_t i = 0; counted && victim->constrained && i < victim->due; i++) {
+            counted = asks_gpus_alone(session, s->tasks[victim->due_at + i]);
+        }
+    }
+    return counted;
+}
+
+static void open_counts(const struct orr_victim_search *search)
+{
+    const struct orr_apart *s = search->refuter.apart;
+    const struct orr_dry_run *run = s->run;
+    for (uint32_t i = 0; i < run->roomy_count; i++) {
+        if (search->feasible[run->roomy[i]]) {
+            orr_gpu_counts_open(run->counts, run->roomy[i]);
+        }
+    }
+    for (uint32_t i = 0; i < s->taken_count; i++) {
+        orr_gpu_counts_evict(run->counts, s->taken[i]);
+    }
+    orr_gpu_counts_start(run->counts, run->least_gpus);
+}
+
+/* Constrained jobs are sketched on the counts. */
+static void sketch_on_counts(const struct orr_victim_search *search)
+{
+    struct orr_session *session = search->session;
+    struct orr_dry_run *run = search->refuter.apart->run;
+    run->sketch = &session->victim_index->sketch;
+    orr_sketch_start_on_counts(run->sketch, session, run->counts);
+    list_open_nodes(search);
+}
+
+bool orr_dry_run__open(const struct orr_victim_search *search)
+{
+    const struct orr_apart *s = search->refuter.apart;
+    struct orr_dry_run *run = s->run;
+    run->counted = are_counted(search->session, s);
+    if (run->counted) {
+        open_counts(search);
+        run->places = run->counts->places;
+        if (run->constrained || s->any_constrained) {
+            sketch_on_counts(search);
+        }
+        return true;
+    }
+    run->places = run->places_before;
+    return run->by_sketch && open_sketch(search);
+}
+
+void orr_dry_run__close(const struct orr_session *session, struct orr_dry_run *run)
+{
+    if (run->sketch != NULL) {
+        const size_t touched = run->sketch->touched_count;
+        orr_sketch_end(run->sketch);
+        run->seen_touched = 0;
+        recount_places(session, run, touched);
+        for (uint32_t i = 0; i < run->open_count; i++) {
+            run->is_open[run->nodes[i]] = false;
+        }
+        run->open_count = 0;
+    }
+    if (run->counted) {
+        orr_gpu_counts_close(run->counts);
+    }
+    run->sketch = NULL;
+    run->counted = false;
+}
+
+/* --- placing --- */
+
+bool orr_dry_run__place(const struct orr_victim_search *search, struct orr_jobview view,
+                        bool constrained, uint32_t *tasks, uint32_t count)
+{
+    const struct orr_apart *s = search->refuter.apart;
+    struct orr_dry_run *run = s->run;
+    const bool placed =
+        run->counted && !constrained
+            ? orr_gpu_counts_place(run->counts, tasks, count)
+            : orr_sketch_job(run->sketch, view,
+                             (struct orr_task_list){.tasks = tasks, .count = count}, s->is_lost,
+                             (struct orr_node_list){.nodes = run->nodes, .count = run->open_count});
+    if (run->counted) {
+        run->places = run->counts->places;
+    } else {
+        recount_places(search->session, run, run->sketch->touched_count);
+    }
+    return placed;
+}
