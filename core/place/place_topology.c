@@ -395,10 +395,13 @@ static void score_preferred(const struct search *search)
     const uint32_t first = search->subsets->first[search->preferred];
     const uint32_t *order = search->subsets->order + first;
     const uint32_t count = search->subsets->order_count[search->preferred];
+    uint32_t tenths = 0, rest = 0; /* of (10 * (i + 1)) / count */
     to->domain_of_node = level->domain_of_node;
     for (uint32_t i = 0; i < count; i++) {
-        to->of_domain[order[i] - first] =
-            (int32_t)((uint64_t)10 * (i + 1) / count) * PREFERRED_UNIT;
+        for (rest += 10; rest >= count; rest -= count) {
+            tenths++;
+        }
+        to->of_domain[order[i] - first] = (int32_t)tenths * PREFERRED_UNIT;
     }
 }
 
