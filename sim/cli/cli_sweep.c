@@ -325,32 +325,34 @@ static int submit(const struct sweep_options *o, const struct orr_sweep *sweep)
                      "sweep exec \"'%s'\" --chunk %u --index {}\n",
                      folder, (unsigned)tasks - 1, (unsigned)slots, folder, folder, (unsigned)chunk);
     } else {
-        (void)printf("# Not executed by the project's tests. IMAGE has orrery; CLAIM is a volume "
-                     "that all pods may write, with the plan in it.\n"
-                     "apiVersion: batch/v1\n"
-                     "kind: Job\n"
-                     "metadata: {generateName: orrery-sweep-}\n"
-                     "spec:\n"
-                     "  completionMode: Indexed\n"
-                     "  completions: %u\n"
-                     "  parallelism: %u\n"
-                     "  backoffLimitPerIndex: 2\n"
-                     "  maxFailedIndexes: %u\n"
-                     "  podFailurePolicy:\n"
-                     "    rules:\n"
-                     "    - {action: FailIndex, onExitCodes: {operator: In, values: [64, 65, 66, "
-                     "78]}}\n"
-                     "  template:\n"
-                     "    spec:\n"
-                     "      restartPolicy: Never\n"
-                     "      containers:\n"
-                     "      - name: point\n"
-                     "        image: IMAGE\n"
-                     "        command: [orrery, sweep, exec, /sweep, --chunk, \"%u\"]\n"
-                     "        volumeMounts: [{name: sweep, mountPath: /sweep}]\n"
-                     "      volumes: [{name: sweep, persistentVolumeClaim: {claimName: CLAIM}}]\n",
-                     (unsigned)tasks, (unsigned)(slots < tasks ? slots : tasks), (unsigned)tasks,
-                     (unsigned)chunk);
+        (void)printf(
+            "# Not executed by the project's tests. IMAGE has orrery (sim/study/Containerfile "
+            "of the sources makes one);\n"
+            "# CLAIM is a volume that all pods may write, with the plan in it.\n"
+            "apiVersion: batch/v1\n"
+            "kind: Job\n"
+            "metadata: {generateName: orrery-sweep-}\n"
+            "spec:\n"
+            "  completionMode: Indexed\n"
+            "  completions: %u\n"
+            "  parallelism: %u\n"
+            "  backoffLimitPerIndex: 2\n"
+            "  maxFailedIndexes: %u\n"
+            "  podFailurePolicy:\n"
+            "    rules:\n"
+            "    - {action: FailIndex, onExitCodes: {operator: In, values: [64, 65, 66, "
+            "78]}}\n"
+            "  template:\n"
+            "    spec:\n"
+            "      restartPolicy: Never\n"
+            "      containers:\n"
+            "      - name: point\n"
+            "        image: IMAGE\n"
+            "        command: [orrery, sweep, exec, /sweep, --chunk, \"%u\"]\n"
+            "        volumeMounts: [{name: sweep, mountPath: /sweep}]\n"
+            "      volumes: [{name: sweep, persistentVolumeClaim: {claimName: CLAIM}}]\n",
+            (unsigned)tasks, (unsigned)(slots < tasks ? slots : tasks), (unsigned)tasks,
+            (unsigned)chunk);
     }
     free(folder);
     return 0;

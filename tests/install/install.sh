@@ -41,6 +41,25 @@ YAML
     [ "$(orrery import --maps | wc -l)" -ge 10 ] || fail "the maps of import are not installed"
 }
 
+# An image made from the Containerfile has the libraries that the program asks for, by their packages' names.
+case_containerfile() {
+    grep -q '^VERSION_CODENAME=bookworm$' /etc/os-release || exit 77
+    file=$(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' "$build/CMakeCache.txt")/sim/study/Containerfile
+    named=$(sed -n 's/^RUN apt-get .* install \(.*\) && rm .*/\1/p' "$file")
+    [ -n "$named" ] || fail "no packages in $file"
+    readelf -d "$prefix/bin/orrery" | sed -n 's/.*(NEEDED).*\[\(.*\)\]$/\1/p' >libraries
+    [ "$(wc -l <libraries)" -ge 7 ] || fail "libraries: $(cat libraries)"
+    while read -r library; do
+        found=$(ldd "$prefix/bin/orrery" | sed -n "s|^[[:space:]]*$library => \([^ ]*\) .*|\1|p")
+        package=$(dpkg-query -S "$(realpath "$found")" 2>/dev/null || dpkg-query -S "$found")
+        package=${package%%:*}
+        case " $named libc6 libgcc-s1 " in
+        *" $package "*) ;;
+        *) fail "the Containerfile lacks $package, of $library" ;;
+        esac
+    done <libraries
+}
+
 # A page for every verb, without anything that groff complains about.
 case_pages() {
     for verb in $(orrery --help | sed -nE 's/^  ([a-z]+)  +.*/\1/p'); do
