@@ -160,8 +160,8 @@ bool orr_gpu_counts_place(struct orr_gpu_counts *counts, const uint32_t *tasks, 
 
 /* --- among some nodes, of which some may be preferred --- */
 
-/* Of one node is chosen before another what is less: more points, then less room, then the first by
- * name. */
+/* The node with the smaller key is chosen: the one with more points, then with less room, then the
+ * first by name. */
 static uint64_t key_of(const struct orr_gpu_counts *counts, uint32_t node, int32_t gpus,
                        const struct orr_preferred *preferred)
 {
@@ -187,7 +187,8 @@ static void sift_down(uint64_t *keys, uint32_t count, uint32_t at)
     keys[at] = key;
 }
 
-/* As a heap, the least first. */
+/* Lists the keys of nodes that have room, as a heap with the smallest first. Returns their number.
+ */
 static uint32_t list_among(struct orr_gpu_counts *counts, struct orr_node_list nodes, int32_t gpus,
                            const struct orr_preferred *preferred)
 {
@@ -216,8 +217,8 @@ static uint32_t take_first(struct orr_gpu_counts *counts, uint32_t *listed)
     return counts->node_of_rank[rank];
 }
 
-/* A node that was the best of all remains it as long as it has room: it has less, and no fewer GPUs
- * idle. */
+/* The best node stays the best as long as a pod of this size fits: its room only shrinks, and its
+ * idle GPUs become no fewer. */
 bool orr_gpu_counts__place_among(struct orr_gpu_counts *counts,
                                  const struct orr_allocation *attempt, uint32_t set,
                                  struct orr_node_list nodes)

@@ -94,7 +94,7 @@ static void look_at(struct orr_domain_sums *sums, const struct orr_session *sess
     }
 }
 
-/* The same where GPUs decide and nothing else is asked: both columns at once. */
+/* The same where GPUs decide and the pods ask whole ones and nothing else: both columns at once. */
 static void look_at_gpus(struct orr_domain_sums *sums, uint32_t n, int32_t gpus)
 {
     int64_t *before = &sums->on_node[(size_t)n * 2];
@@ -199,6 +199,7 @@ static uint32_t free_place(struct orr_session *session)
 /* On counts nodes that are not open are as in their books. */
 static void look_at_counts(struct orr_domain_sums *sums, const struct orr_gpu_counts *counts)
 {
+    ORR_ASSERT(sums->columns == 2 && sums->slots[1] == ORR_SLOT_GPU);
     for (uint32_t i = 0; i < counts->open_count; i++) {
         const uint32_t n = counts->open[i];
         look_at_gpus(sums, n, counts->nodes[n].room);

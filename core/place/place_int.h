@@ -11,7 +11,7 @@ struct orr_ranked_node;
 struct orr_node_index;
 struct orr_domain_sums;
 struct orr_spread_index;
-struct orr_place_memory { /* of a session; each thing behind a pointer is one piece of memory */
+struct orr_place_memory { /* of a session */
     /* of the attempt that is running */
     struct orr_task_list tasks;
     struct orr_preferred *preferred; /* by set of its job: scores of the topology plugin */
@@ -36,7 +36,7 @@ struct orr_allocation {
     struct orr_task_list tasks;
     bool pipeline_only;
     enum orr_fit_reason why;
-    struct orr_sketch *sketch; /* on the books of nodes alone; NULL: in the session */
+    struct orr_sketch *sketch; /* on books of nodes or counts alone; NULL: in the session */
     const bool *evicted;       /* with a sketch: tasks that are being released, by task */
 };
 /* place_sketch.c: what a node is worth for a pod; node ORR_NONE: it has no room. */
@@ -226,7 +226,7 @@ void orr_domain_sums__leave(struct orr_session *session, const struct orr_sketch
 struct orr_subsets { /* the node sets to try for a set of a job, one after the other */
     const struct orr_topology *topology;
     struct orr_node_list nodes;  /* at hand */
-    bool of_all;                 /* a subset may be a whole domain, with nodes that are not */
+    bool whole_domains;          /* subsets are these, also with nodes that were not given */
     bool root_left;              /* at last all that belong to the topology */
     uint32_t most_domains;       /* in a level */
     void *memory;                /* for: */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Placing tried on the books of nodes alone.
+/* Placing tried on the books of nodes alone, or on counts in their place (gpu_counts.c).
  *
  * The same books, devices and scores as in an attempt, for sessions where the placement packs GPUs
  * and no zones, nominations or plugins have a say. Sets and domains of topologies are those of an
@@ -109,6 +109,7 @@ void orr_sketch_end(struct orr_sketch *sketch)
     orr_sketch_rollback(sketch, 0);
     sketch->session->next_gpu_group = sketch->next_gpu_group;
     orr_domain_sums__leave(sketch->session, sketch);
+    sketch->counts = NULL;
 }
 
 void orr_sketch_start(struct orr_sketch *sketch, struct orr_session *session)
@@ -152,6 +153,7 @@ static void move(struct orr_sketch *sketch, const struct orr_stask *task, uint8_
 void orr_sketch_evict(struct orr_sketch *sketch, uint32_t index)
 {
     const struct orr_stask *task = &sketch->session->tasks[index];
+    ORR_ASSERT(sketch->counts == NULL);
     move(sketch, task, task->live.status, ORR_TASK_RELEASING);
 }
 

@@ -27,7 +27,7 @@ struct search {
     uint32_t lowest_common_level,
         lowest_common;         /* the lowest common domain; ORR_NONE, 0: the root */
     uint32_t deepest;          /* level whose domains are asked for */
-    double *ratio;             /* of domains in it: requested / free */
+    double *ratio;             /* by domain: requested / free */
     struct orr_vec max, total; /* of the tasks */
     uint32_t task_count;
     bool same_kinds; /* each resource but CPU and memory is requested by all tasks or by none */
@@ -97,10 +97,10 @@ static uint32_t parent_of(const struct search *search, uint32_t level, uint32_t 
 }
 
 /* Room for everything that is by domain, down to this level, or by level. */
-static void number_domains(struct search *search, uint32_t deepest)
+static void number_domains(struct search *search, uint32_t lowest)
 {
     struct orr_subsets *subsets = search->subsets;
-    const size_t levels = deepest + (size_t)1;
+    const size_t levels = lowest + (size_t)1;
     size_t count = 1;
     for (size_t l = 0; l < levels; l++) {
         const uint32_t domains = search->topology->levels[l].domain_count;
@@ -143,7 +143,7 @@ static bool share_domain(const struct search *search, uint32_t level, uint32_t a
 /* The deepest domain that all valid nodes given are in, not deeper than the preferred level.
  * v0.17 has no such bound when only a level is required: the domain can lie below it, and then the
  * required level has no candidate although the nodes would do. False: no node is valid. */
-static bool find_lowest_common(struct search *search, uint32_t deepest)
+static bool find_lowest_common(struct search *search, uint32_t lowest)
 {
     const struct orr_node_list *nodes = &search->subsets->nodes;
     uint32_t any_valid = ORR_NONE;
@@ -152,8 +152,8 @@ static bool find_lowest_common(struct search *search, uint32_t deepest)
     }
     search->lowest_common_level = ORR_NONE;
     search->lowest_common = 0;
-    for (uint32_t l = 0;
-         any_valid != ORR_NONE && l <= deepest && share_domain(search, l, any_valid); l++) {
+    for (uint32_t l = 0; any_valid != ORR_NONE && l <= lowest && share_domain(search, l, any_valid);
+         l++) {
         search->lowest_common_level = l;
         search->lowest_common = domain_at(search, l, any_valid);
     }
@@ -317,8 +317,9 @@ static void order_children(struct search *search, uint32_t level, uint32_t paren
     }
 }
 
-/* Puts the domains below the lowest common one in tree order, down to the deepest level; which of
- * them fit. Above it only its own ancestor counts: no other domain holds a node that was given. */
+/* Puts the domains below the lowest common one in tree order, down to the deepest level, and finds
+ * which of them fit. Above it only its own ancestor counts: no other domain holds a node that was
+ * given. */
 static void order_domains(struct search *search)
 {
     struct orr_subsets *subsets = search->subsets;
@@ -473,9 +474,10 @@ static void find_candidates(struct search *search)
     orr_free(active_domains);
 }
 
-/* A sketch on counts passes by nodes that are not open, so that it may have all of a domain; sets
- * within this one whose nodes have to stay together too look at those that they are given. */
-static bool may_have_closed(const struct orr_allocation *attempt, uint32_t set)
+/* A sketch on counts passes by nodes that are not open, so that it may be given whole domains.
+ * Where another set of the job has a constraint too, the nodes that are given decide about its
+ * domains. */
+static bool skips_closed_nodes(const struct orr_allocation *attempt, uint32_t set)
 {
     const struct orr_session *session = attempt->session;
     const struct orr_sjob *job = &session->jobs[attempt->view.job];
@@ -494,7 +496,7 @@ void orr_subsets_open(struct orr_allocation *attempt, uint32_t set, struct orr_n
     *subsets = (struct orr_subsets){
         .topology = orr_session_find_topology(session, constraint->topology),
         .nodes = nodes,
-        .of_all = nodes.count == session->node_count || may_have_closed(attempt, set)};
+        .whole_domains = nodes.count == session->node_count || skips_closed_nodes(attempt, set)};
     struct search search = {
         .attempt = attempt, .subsets = subsets, .topology = subsets->topology, .set = set};
     attempt->why = ORR_FIT_TOPOLOGY;
@@ -564,8 +566,7 @@ static struct orr_node_list nodes_of(const struct orr_subsets *subsets, uint32_t
                                   .count = subsets->begin[domain + 1] - begin};
 }
 
-/* Where all nodes were given. */
-static struct orr_node_list all_nodes_of(const struct orr_topology_level *level, uint32_t domain)
+static struct orr_node_list whole_domain(const struct orr_topology_level *level, uint32_t domain)
 {
     return (struct orr_node_list){.nodes = level->nodes + level->begin[domain],
                                   .count = level->begin[domain + 1] - level->begin[domain]};
@@ -601,8 +602,8 @@ bool orr_subsets_next(struct orr_subsets *subsets, struct orr_node_list *nodes)
             continue;
         }
         const uint32_t id = domain - subsets->first[subsets->level];
-        if (subsets->of_all) {
-            *nodes = all_nodes_of(&subsets->topology->levels[subsets->level], id);
+        if (subsets->whole_domains) {
+            *nodes = whole_domain(&subsets->topology->levels[subsets->level], id);
             return true;
         }
         if (!subsets->is_listed) {

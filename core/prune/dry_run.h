@@ -11,7 +11,7 @@ struct orr_dry_run {
     bool constrained;              /* the preemptor is */
     bool counted;                  /* of the scenario: GPUs are counted, */
     struct orr_sketch *sketch;     /* on those or on books; NULL: nobody is constrained */
-    uint32_t *nodes;               /* with a sketch: those that are open */
+    uint32_t *nodes;               /* with a sketch: those that are open, also without room */
     uint32_t open_count;
     bool *is_open;   /* by node */
     uint32_t *roomy; /* nodes with room before anything is tried */
@@ -25,7 +25,7 @@ struct orr_dry_run {
     /* Of a scenario: the same of all open nodes; with a sketch by node too, after so many changes
      * of nodes. Between scenarios as if nobody were a victim. */
     int64_t places;
-    int32_t *places_on;
+    int32_t *places_on; /* kept with a sketch on books */
     size_t seen_touched;
     uint32_t *line; /* victims in the order in which they are served, in orr_apart */
     uint32_t line_count;
@@ -35,15 +35,15 @@ struct orr_dry_run {
 
 /* Once a search. */
 struct orr_dry_run *orr_dry_run__make(struct orr_victim_search *search);
-/* False: of no scenario of the search it is known what becomes of its preemptor. */
+/* False: the dry run knows nothing about this preemptor. */
 static inline bool orr_dry_run__knows(const struct orr_dry_run *run)
 {
     return run->counts != NULL || run->by_sketch;
 }
 /* Of nodes that are feasible while nobody is a victim; once a probe. */
 void orr_dry_run__count_places(const struct orr_victim_search *search, struct orr_dry_run *run);
-/* Places on the nodes that are going to be open, by the whole GPUs of victims; and how many of them
- * are gone at least once a victim is back. */
+/* Places on the nodes that are going to be open, by the whole GPUs of victims, where `least_gpus`
+ * is above 0; and how many of them are gone at least once a victim is back. */
 int64_t orr_dry_run__places_ahead(const struct orr_victim_search *search);
 int64_t orr_dry_run__places_taken(const struct orr_victim_search *search,
                                   const struct orr_apart_victim *victim);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <orrery/base/sort.h>
+#include <orrery/core/gpu_counts.h>
 
 struct orr_flat_run {
     uint64_t *is_chosen; /* by place in line, a bit each */

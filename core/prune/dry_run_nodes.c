@@ -13,6 +13,8 @@
  */
 #include "dry_run.h"
 
+#include <orrery/core/gpu_counts.h>
+
 #include "flat_int.h"
 
 static bool is_sketched(const struct orr_session *session, uint32_t task)
@@ -53,11 +55,7 @@ static bool may_be_sketched(const struct orr_victim_search *search)
 static bool asks_gpus_alone(const struct orr_session *session, uint32_t task)
 {
     const struct orr_ask *ask = orr_task_ask(session, &session->tasks[task]);
-    bool alone = orr_flat__asks_whole_gpus(session, ask);
-    for (uint32_t s = 0; alone && s < session->slot_count; s++) {
-        alone = s == ORR_SLOT_GPU || s == ORR_SLOT_PODS || ask->request.v[s] == 0;
-    }
-    return alone;
+    return orr_flat__asks_whole_gpus(session, ask) && !orr_prune__asks_beside_gpus(session, ask);
 }
 
 /* What is counted tells where its tasks go. */
@@ -235,8 +233,10 @@ static bool are_counted(const struct orr_session *session, const struct orr_apar
     const struct orr_dry_run *run = s->run;
     bool counted = run->counts != NULL && (run->by_sketch || !s->any_constrained);
     for (uint32_t i = 0; counted && i < s->taken_count; i++) {
-        counted =
-            orr_flat__asks_whole_gpus(session, orr_task_ask(session, &session->tasks[s->taken[i]]));
+        const struct orr_stask *task = &session->tasks[s->taken[i]];
+        /* A node that has no GPUs any more gives none back. */
+        counted = orr_flat__asks_whole_gpus(session, orr_task_ask(session, task)) &&
+                  session->nodes[task->live.node].allocatable.v[ORR_SLOT_GPU] > 0;
     }
     for (uint32_t v = 0; counted && s->any_constrained && v < s->victim_count; v++) {
         const struct orr_apart_victim *victim = &s->victims[v];

@@ -168,7 +168,7 @@ struct orr_victim_index {
     struct orr_queue_index *queues;
     uint32_t queue_count, node_count;
     bool min_runtime;         /* some queue has one of its own */
-    struct orr_sketch sketch; /* dry_run.c */
+    struct orr_sketch sketch; /* dry_run_nodes.c */
     /* nodes */
     uint64_t nodes_seen; /* session's clock when they were looked at */
     uint32_t ask_count;  /* asks in `densest` */

@@ -26,7 +26,7 @@ struct orr_places {
     const struct orr_ask *first; /* of the preemptor's tasks */
     uint32_t k;                  /* what they need is known for so many of them */
     struct orr_measure measures[ORR_MEASURES];
-    uint32_t count, all;                       /* and which is of all that the first task asks */
+    uint32_t count, all; /* which measure is of everything that the first task asks */
     uint32_t slots[ORR_SLOTS_MAX], slot_count; /* that measures look at */
     /* of those that are moved: */
     int64_t (*gained)[ORR_PLACE_KINDS]; /* by node; ORR_PLACE_PARTS: places */

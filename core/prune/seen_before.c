@@ -55,10 +55,7 @@ static uint64_t fingerprint_job(const struct orr_session *session, struct orr_se
         for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
             const struct orr_ask *ask = orr_task_ask(session, &session->tasks[t]);
             traits |= orr_ask_is_whole_gpus(ask) ? 0 : IN_PARTS;
-            for (uint32_t s = 0; s < session->slot_count; s++) {
-                const bool more = s != ORR_SLOT_GPU && s != ORR_SLOT_PODS && ask->request.v[s] > 0;
-                traits |= more ? ASKS_MORE : 0;
-            }
+            traits |= orr_prune__asks_beside_gpus(session, ask) ? ASKS_MORE : 0;
         }
         seen->of_job[index] = ((orr_scatter(fingerprint) | (TRAITS + 1)) & ~TRAITS) | traits;
     }

@@ -38,9 +38,9 @@ uint32_t orr_service_wanted(const struct orr_service_plan *plan, double rate)
     return wanted < (double)plan->max_replicas ? (uint32_t)wanted : plan->max_replicas;
 }
 
-/* Each becomes the most of itself and `window` before it: of spans that double in length, each the
- * most of two of half its length, and at last of two that overlap. From the end, where what was
- * overwritten is not read again. */
+/* Each becomes the most of itself and the `window` before it. After a pass wanted[i] is the most of
+ * the `span` looks that end with i; spans double, and the last two overlap. A pass goes from the
+ * end on, so that it reads only what it has not changed yet. */
 static void hold_most(uint32_t *wanted, uint32_t count, uint32_t window)
 {
     for (uint32_t span = 1; span <= window && span < count;) {

@@ -45,8 +45,9 @@ struct orr_sketch_rooms { /* sketch_rooms.c: the open nodes of the run */
     int8_t *room_of, *idle_of; /* by node; -1: it is not open */
 };
 
-/* What an attempt would do to nodes, tried on their books alone: tasks, queues and the statement
- * stay as they are. Everything is to be taken back before anybody else looks at the nodes. */
+/* What an attempt would do to nodes, tried on their books or on counts alone: tasks, queues and the
+ * statement stay as they are. Everything is to be taken back before anybody else looks at the
+ * nodes. */
 struct orr_sketch {
     struct orr_session *session;
     struct orr_gpu_counts *counts; /* in place of the books; NULL: on these */
@@ -73,20 +74,22 @@ struct orr_sketch {
     struct orr_sketch_rooms rooms;
 };
 void orr_sketch_start(struct orr_sketch *sketch, struct orr_session *session);
-/* The same on counts, with what is open and was evicted there: for jobs that ask whole GPUs and,
- * if they have to stay in a domain, nothing else. */
+/* The same on counts, on which nodes were opened and tasks evicted before, and which stay open
+ * until the sketch ends: for jobs with a constraint of topology that ask whole GPUs and nothing
+ * else. */
 void orr_sketch_start_on_counts(struct orr_sketch *sketch, struct orr_session *session,
                                 struct orr_gpu_counts *counts);
-/* The task, which is active on a node, is being released from now on. */
+/* The task, which is active on a node, is being released from now on; not of a sketch on counts. */
 void orr_sketch_evict(struct orr_sketch *sketch, uint32_t task);
 /* Pipelines these tasks of the job, each of whole GPUs or parts of them, on the best of the nodes,
  * as an attempt of a simulation would, within domains of topologies; those that are `evicted`, by
  * task, may come back as if they had not been. False: nothing is changed. From the first job to
- * orr_sketch_start the list is the same. */
+ * orr_sketch_end the list is the same; it has all nodes that are open on counts. */
 bool orr_sketch_job(struct orr_sketch *sketch, struct orr_jobview view, struct orr_task_list tasks,
                     const bool *evicted, struct orr_node_list nodes);
-/* So much was done so far; and takes back all that was done since. */
+/* Returns how much was done so far. */
 size_t orr_sketch_checkpoint(const struct orr_sketch *sketch);
+/* Takes back what was done since the checkpoint. */
 void orr_sketch_rollback(struct orr_sketch *sketch, size_t checkpoint);
 /* Takes back everything; nothing is sketched until the next start. */
 void orr_sketch_end(struct orr_sketch *sketch);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* gpu_counts.h - placing pods of whole GPUs on counts of GPUs alone. It serves where these decide
- * on every node (orr_victim_index.uneven_nodes is 0) and packing counts. */
+/* gpu_counts.h - placing pods of whole GPUs on counts of GPUs alone. It serves where packing counts
+ * and GPUs decide on every node: whatever is free of them for a pod, there is enough of all else.
+ */
 #ifndef ORR_CORE_GPU_COUNTS_H
 #define ORR_CORE_GPU_COUNTS_H
 
@@ -9,13 +10,6 @@
 ORR_API_BEGIN
 
 #define ORR_COUNTED_GPUS 16 /* of a node; where one has more, none is counted */
-
-/* Whole GPUs that the task asks. */
-static inline int32_t orr_task_gpus(const struct orr_session *session, uint32_t task)
-{
-    return (int32_t)(orr_task_ask(session, &session->tasks[task])->request.v[ORR_SLOT_GPU] /
-                     ORR_MGPU);
-}
 
 struct orr_gpu_node { /* GPUs; idle is below zero where a pipelined task was taken back */
     int32_t room, idle;
@@ -35,7 +29,7 @@ struct orr_gpu_counts {
         int32_t room, idle; /* before */
     } * moves;              /* of all that were placed, to take them back */
     uint32_t move_count;
-    uint64_t *among; /* nodes to choose from, orr_gpu_counts__place_among */
+    uint64_t *among; /* a heap of keys of nodes, while tasks are placed among some */
     int32_t each;    /* 0: not asked; else tasks of so many GPUs: */
     int64_t places;  /* how many of them all open nodes have room for */
 };
@@ -47,10 +41,10 @@ struct orr_gpu_counts *orr_gpu_counts_make(struct orr_arena *arena,
 void orr_gpu_counts_open(struct orr_gpu_counts *counts, uint32_t node);
 /* Evicts the task, whose node is opened. */
 void orr_gpu_counts_evict(struct orr_gpu_counts *counts, uint32_t task);
-/* No more nodes are opened; places are counted for tasks of so many GPUs each, 0: are not. */
+/* No more nodes are opened. Places are counted for tasks of so many GPUs each; 0: for none. */
 void orr_gpu_counts_start(struct orr_gpu_counts *counts, int32_t each);
-/* Places all of the tasks, each where it would be pipelined among the open nodes, or none. No task
- * is placed twice. */
+/* Places all of the tasks, each where it would be pipelined among the open nodes, or none. The
+ * caller places a task at most once until the counts are closed. */
 bool orr_gpu_counts_place(struct orr_gpu_counts *counts, const uint32_t *tasks, uint32_t count);
 /* Takes back what was placed since there were so many moves. */
 void orr_gpu_counts_take_back(struct orr_gpu_counts *counts, uint32_t move_count);

@@ -273,6 +273,12 @@ static inline const struct orr_ask *orr_task_ask(const struct orr_session *sessi
 {
     return &session->asks[task->ask];
 }
+/* Whole GPUs that the task asks. */
+static inline int32_t orr_task_gpus(const struct orr_session *session, uint32_t task)
+{
+    return (int32_t)(orr_task_ask(session, &session->tasks[task])->request.v[ORR_SLOT_GPU] /
+                     ORR_MGPU);
+}
 static inline const uint32_t *orr_task_groups(const struct orr_session *session,
                                               const struct orr_stask *task)
 {

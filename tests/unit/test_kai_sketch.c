@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A sketch on counts of GPUs places jobs as one on the books of nodes does: random clusters of
+ * blocks and racks, random victims, jobs with and without a constraint of topology. */
+#include "kai_world.h"
+
+#include <orrery/base/rng.h>
+#include <orrery/core/attempt.h>
+
+#define NODES 24
+#define JOBS  40
+
+struct world {
+    struct orr_session session;
+    struct orr_rng rng;
+    uint32_t queue;
+    uint32_t jobs[JOBS], job_count; /* the last ones wait */
+    uint32_t running;               /* so many run */
+    bool evicted[32 * JOBS];        /* by task: of a victim */
+    uint32_t victims[JOBS], victim_count;
+    uint32_t nodes[NODES], open_count;
+};
+
+struct result { /* of one sketch: by job that was tried */
+    bool placed;
+    int64_t room[NODES];
+};
+
+static uint32_t below(struct world *world, uint32_t bound)
+{
+    return (uint32_t)orr_rng_below(&world->rng, bound);
+}
+
+static void build_nodes(struct world *world)
+{
+    static char names[3][NODES][16];
+    const char *values[3 * NODES];
+    const uint32_t rack = 2 + below(world, 3), block = rack * (1 + below(world, 3));
+    for (uint32_t n = 0; n < NODES; n++) {
+        (void)snprintf(names[0][n], sizeof names[0][n], "b%u", n / block);
+        (void)snprintf(names[1][n], sizeof names[1][n], "r%u", n / rack);
+        (void)snprintf(names[2][n], sizeof names[2][n], "h%02u", n);
+        (void)world_node(&world->session, names[2][n], below(world, 6) == 0 ? 4 : 8);
+        for (uint32_t l = 0; l < 3; l++) {
+            values[l * NODES + n] = names[l][n];
+        }
+    }
+    (void)orr_session_add_topology(&world->session, "t",
+                                   (const char *const[]){"block", "rack", "host"},
+                                   (const char *const[]){NULL, NULL, NULL}, 3, values);
+}
+
+static uint32_t add_job(struct world *world, uint32_t number)
+{
+    static const struct orr_constraint constraints[] = {{0},
+                                                        {0},
+                                                        {"t", "block", NULL},
+                                                        {"t", "block", "rack"},
+                                                        {"t", "rack", NULL},
+                                                        {"t", NULL, "block"},
+                                                        {"t", NULL, "rack"}};
+    char name[16];
+    uint32_t asks[8];
+    const uint32_t count = 1 + below(world, 5), shape = below(world, 4);
+    const struct orr_set_spec sets[2] = {
+        {.name = "", .parent = ORR_NONE, .min = -1, .constraint = constraints[below(world, 7)]},
+        {.name = "default", .parent = 0, .is_pods = true, .min = (int32_t)count}};
+    for (uint32_t i = 0; i < count; i++) {
+        const int64_t gpus = shape == 0 ? 1 + (int64_t)below(world, 8) : INT64_C(1) << shape;
+        const struct orr_ask ask = {.kind = ORR_ASK_WHOLE,
+                                    .request = {.v = {0, 0, gpus * ORR_MGPU, 1}},
+                                    .affinity = ORR_NONE,
+                                    .tolerance = ORR_NONE};
+        asks[i] = orr_session_add_ask(&world->session, &ask);
+    }
+    (void)snprintf(name, sizeof name, "j%02u", number);
+    return world_job_add(&world->session, &(struct world_job){.name = name,
+                                                              .queue = world->queue,
+                                                              .priority = 50,
+                                                              .asks = asks,
+                                                              .count = count,
+                                                              .sets = sets,
+                                                              .set_count = 2});
+}
+
+/* Where its tasks find room; some of it may be leaving. False: they do not. */
+static bool run_job(struct world *world, uint32_t job, int64_t *left)
+{
+    const struct orr_sjob *at = &world->session.jobs[job];
+    const bool leaves = below(world, 8) == 0;
+    for (uint32_t i = 0; i < at->task_count; i++) {
+        const uint32_t task = world_task(&world->session, job, i);
+        const int64_t gpus = orr_task_gpus(&world->session, task);
+        uint32_t node = below(world, NODES);
+        for (uint32_t tries = 0; tries < NODES && left[node] < gpus; tries++) {
+            node = (node + 1) % NODES;
+        }
+        if (left[node] < gpus) {
+            return false;
+        }
+        left[node] -= gpus;
+        orr_session_set_task(&world->session, task, leaves ? ORR_TASK_RELEASING : ORR_TASK_RUNNING,
+                             node, NULL, 0);
+    }
+    return true;
+}
+
+static void build(struct world *world, uint64_t number)
+{
+    int64_t left[NODES];
+    *world = (struct world){.rng = orr_rng_stream(23, "kai-sketch", number)};
+    world_init(&world->session);
+    world->session.rules.node_availability = below(world, 3) > 0;
+    world->queue = world_queue(&world->session, "q", ORR_NONE, 8, -1, 0);
+    build_nodes(world);
+    for (uint32_t n = 0; n < NODES; n++) {
+        left[n] = world->session.nodes[n].allocatable.v[ORR_SLOT_GPU] / ORR_MGPU;
+    }
+    bool fits = true;
+    while (world->job_count < JOBS - 8 && fits) {
+        const uint32_t job = add_job(world, world->job_count);
+        world->jobs[world->job_count++] = job;
+        fits = run_job(world, job, left);
+        world->running += fits;
+    }
+    while (world->job_count < JOBS) {
+        const uint32_t job = add_job(world, world->job_count);
+        world->jobs[world->job_count++] = job;
+    }
+    orr_session_open(&world->session, WORLD_NOW);
+}
+
+/* Nodes of victims are open, and some others. */
+static void choose_victims(struct world *world)
+{
+    const struct orr_session *session = &world->session;
+    bool open[NODES];
+    for (uint32_t n = 0; n < NODES; n++) {
+        open[n] = below(world, 3) == 0;
+    }
+    for (uint32_t j = 0; j < world->running; j++) {
+        const struct orr_sjob *job = &session->jobs[world->jobs[j]];
+        bool active = below(world, 2) == 0;
+        for (uint32_t i = 0; active && i < job->task_count; i++) {
+            active = orr_status_in(session->tasks[job->first_task + i].live.status,
+                                   ORR_STATES_ACTIVE_ALLOCATED);
+        }
+        for (uint32_t i = 0; active && i < job->task_count; i++) {
+            world->evicted[job->first_task + i] = true;
+            open[session->tasks[job->first_task + i].live.node] = true;
+        }
+        if (active) {
+            world->victims[world->victim_count++] = world->jobs[j];
+        }
+    }
+    for (uint32_t n = 0; n < NODES; n++) {
+        if (open[n]) {
+            world->nodes[world->open_count++] = n;
+        }
+    }
+}
+
+static int64_t room_in_books(const struct orr_session *session, uint32_t n)
+{
+    const struct orr_snode *node = &session->nodes[n];
+    return (node->idle.v[ORR_SLOT_GPU] + node->releasing.v[ORR_SLOT_GPU]) / ORR_MGPU;
+}
+
+static void try_jobs(struct world *world, struct orr_sketch *sketch, struct result *results)
+{
+    struct orr_session *session = &world->session;
+    uint32_t count = 0;
+    for (uint32_t j = 0; j < JOBS; j++) {
+        const bool waits = j >= JOBS - 8;
+        if (!waits && j >= world->victim_count) {
+            continue;
+        }
+        /* victims from the last one on, those that wait behind */
+        const uint32_t job = waits ? world->jobs[j] : world->victims[world->victim_count - 1 - j];
+        uint32_t tasks[32];
+        const struct orr_sjob *at = &session->jobs[job];
+        for (uint32_t i = 0; i < at->task_count; i++) {
+            tasks[i] = at->first_task + i;
+        }
+        struct result *result = &results[count++];
+        result->placed = orr_sketch_job(
+            sketch, orr_jobview_whole(job),
+            (struct orr_task_list){.tasks = tasks, .count = at->task_count}, world->evicted,
+            (struct orr_node_list){.nodes = world->nodes, .count = world->open_count});
+        for (uint32_t n = 0; n < NODES; n++) {
+            const bool counted = sketch->counts != NULL && sketch->counts->nodes[n].is_open;
+            result->room[n] = counted ? sketch->counts->nodes[n].room : room_in_books(session, n);
+        }
+    }
+}
+
+static void sketch_on_books(struct world *world, struct orr_sketch *sketch, struct result *results)
+{
+    orr_sketch_start(sketch, &world->session);
+    for (uint32_t v = 0; v < world->victim_count; v++) {
+        const struct orr_sjob *job = &world->session.jobs[world->victims[v]];
+        for (uint32_t i = 0; i < job->task_count; i++) {
+            orr_sketch_evict(sketch, job->first_task + i);
+        }
+    }
+    try_jobs(world, sketch, results);
+    orr_sketch_end(sketch);
+}
+
+static void sketch_on_counts(struct world *world, struct orr_sketch *sketch, struct result *results)
+{
+    struct orr_arena arena;
+    orr_arena_init(&arena);
+    struct orr_gpu_counts *counts = orr_gpu_counts_make(&arena, &world->session);
+    for (uint32_t i = 0; i < world->open_count; i++) {
+        if (room_in_books(&world->session, world->nodes[i]) > 0) {
+            orr_gpu_counts_open(counts, world->nodes[i]);
+        }
+    }
+    for (uint32_t v = 0; v < world->victim_count; v++) {
+        const struct orr_sjob *job = &world->session.jobs[world->victims[v]];
+        for (uint32_t i = 0; i < job->task_count; i++) {
+            orr_gpu_counts_evict(counts, job->first_task + i);
+        }
+    }
+    orr_gpu_counts_start(counts, 0);
+    orr_sketch_start_on_counts(sketch, &world->session, counts);
+    try_jobs(world, sketch, results);
+    orr_sketch_end(sketch);
+    orr_gpu_counts_close(counts);
+    orr_arena_release(&arena);
+}
+
+static void assert_same(const struct result *a, const struct result *b)
+{
+    for (uint32_t i = 0; i < JOBS; i++) {
+        assert_int_equal(a[i].placed, b[i].placed);
+        assert_memory_equal(a[i].room, b[i].room, sizeof a[i].room);
+    }
+}
+
+/* On books, on counts, and on books again, where what domains have left is as it was. */
+static void counts__place_as_books_do(void **state)
+{
+    (void)state;
+    static struct world world;
+    static struct result on_books[JOBS], on_counts[JOBS], again[JOBS];
+    uint32_t placed = 0, not_placed = 0;
+    for (uint64_t number = 0; number < 400; number++) {
+        struct orr_sketch sketch = {0};
+        memset(on_books, 0, sizeof on_books);
+        memset(on_counts, 0, sizeof on_counts);
+        memset(again, 0, sizeof again);
+        build(&world, number);
+        choose_victims(&world);
+        sketch_on_books(&world, &sketch, on_books);
+        sketch_on_counts(&world, &sketch, on_counts);
+        sketch_on_books(&world, &sketch, again);
+        assert_same(on_books, on_counts);
+        assert_same(on_books, again);
+        for (uint32_t i = 0; i < world.victim_count + 8; i++) {
+            placed += on_books[i].placed;
+            not_placed += !on_books[i].placed;
+        }
+        orr_sketch_release(&sketch);
+        orr_session_close(&world.session);
+        orr_session_release(&world.session);
+    }
+    assert_true(placed > 1000 && not_placed > 1000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(counts__place_as_books_do)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
