@@ -4,6 +4,10 @@
  * are few where it matters and are looked at one by one; all are kept by room, in bits by rank. */
 #include <orrery/core/gpu_counts.h>
 
+#include <string.h>
+
+#include <orrery/base/digest.h>
+
 #include "place_int.h"
 
 static uint64_t bit_of(uint32_t rank)
@@ -40,13 +44,19 @@ static void file_node(struct orr_gpu_counts *counts, uint32_t node, bool in)
         counts->with_room[room][rank / 64] ^= bit_of(rank);
         counts->with_room_count[room] += in ? 1 : UINT32_MAX;
         counts->places += counts->each > 0 ? (in ? 1 : -1) * (room / counts->each) : 0;
+        const uint64_t content =
+            orr_scatter(counts->by_node ? (uint64_t)(rank + 1) << 32 | (uint64_t)room << 16 |
+                                              (uint16_t)counts->nodes[node].idle
+                                        : (uint64_t)room);
+        counts->content += in ? content : 0 - content;
     }
 }
 
-static void set_room(struct orr_gpu_counts *counts, uint32_t node, int32_t room)
+static void change(struct orr_gpu_counts *counts, uint32_t node, int32_t room, int32_t idle)
 {
     file_node(counts, node, false);
     counts->nodes[node].room = room;
+    counts->nodes[node].idle = idle;
     file_node(counts, node, true);
 }
 
@@ -84,9 +94,11 @@ void orr_gpu_counts_evict(struct orr_gpu_counts *counts, uint32_t task)
     }
 }
 
-void orr_gpu_counts_start(struct orr_gpu_counts *counts, int32_t each)
+void orr_gpu_counts_start(struct orr_gpu_counts *counts, int32_t each, bool by_node)
 {
     counts->each = each;
+    counts->by_node =
+        by_node || (counts->at_once_count > 0 && counts->session->rules.node_availability);
     for (uint32_t i = 0; i < counts->open_count; i++) {
         file_node(counts, counts->open[i], true);
     }
@@ -128,19 +140,18 @@ void orr_gpu_counts_take_back(struct orr_gpu_counts *counts, uint32_t move_count
 {
     while (counts->move_count > move_count) {
         const struct orr_gpu_move *move = &counts->moves[--counts->move_count];
-        set_room(counts, move->node, move->room);
-        counts->nodes[move->node].idle = move->idle;
+        change(counts, move->node, move->room, move->idle);
     }
 }
 
 static void place_on(struct orr_gpu_counts *counts, uint32_t task, uint32_t node, int32_t gpus)
 {
-    struct orr_gpu_node *at = &counts->nodes[node];
+    const struct orr_gpu_node *at = &counts->nodes[node];
+    /* What comes back where it was pipelined is as if it had not been evicted. */
+    const int32_t again = is_pipelined_on(counts->session, task, node) ? gpus : 0;
     counts->moves[counts->move_count++] =
         (struct orr_gpu_move){.node = node, .room = at->room, .idle = at->idle};
-    set_room(counts, node, at->room - gpus);
-    /* What comes back where it was pipelined is as if it had not been evicted. */
-    at->idle += is_pipelined_on(counts->session, task, node) ? gpus : 0;
+    change(counts, node, at->room - gpus, at->idle + again);
 }
 
 bool orr_gpu_counts_place(struct orr_gpu_counts *counts, const uint32_t *tasks, uint32_t count)
@@ -253,9 +264,16 @@ bool orr_gpu_counts__place_among(struct orr_gpu_counts *counts,
 void orr_gpu_counts_close(struct orr_gpu_counts *counts)
 {
     for (uint32_t i = 0; i < counts->open_count; i++) {
-        file_node(counts, counts->open[i], false);
         counts->nodes[counts->open[i]].is_open = false;
+    }
+    for (uint32_t room = 1; room <= ORR_COUNTED_GPUS; room++) {
+        if (counts->with_room_count[room] > 0) {
+            memset(counts->with_room[room], 0,
+                   (counts->session->node_count / 64 + 1) * sizeof(uint64_t));
+            counts->with_room_count[room] = 0;
+        }
     }
     counts->open_count = counts->at_once_count = counts->move_count = 0;
     counts->places = 0;
+    counts->content = 0;
 }

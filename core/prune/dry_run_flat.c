@@ -222,7 +222,7 @@ static void open_nodes(const struct orr_victim_search *search)
             orr_gpu_counts_evict(r->counts, contender->first_task + t);
         }
     }
-    orr_gpu_counts_start(r->counts, 0);
+    orr_gpu_counts_start(r->counts, 0, false);
 }
 
 /* --- serving --- */

@@ -259,7 +259,7 @@ static void open_counts(const struct orr_victim_search *search)
     for (uint32_t i = 0; i < s->taken_count; i++) {
         orr_gpu_counts_evict(run->counts, s->taken[i]);
     }
-    orr_gpu_counts_start(run->counts, run->least_gpus);
+    orr_gpu_counts_start(run->counts, run->least_gpus, run->constrained || s->any_constrained);
 }
 
 /* Constrained jobs are sketched on the counts. */
