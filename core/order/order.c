@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include <orrery/base/digest.h>
 #include <orrery/base/sort.h>
 
 #include "order_int.h"
@@ -59,9 +60,9 @@ static bool job_less(const struct orr_order *order, const struct orr_order_entry
 }
 
 /* The leaf whose best job stands for a node. */
-static const struct orr_order_node *leading_leaf(const struct orr_order *order, uint32_t node)
+static struct orr_order_node *leading_leaf(const struct orr_order *order, uint32_t node)
 {
-    const struct orr_order_node *at = &order->nodes[node];
+    struct orr_order_node *at = &order->nodes[node];
     while (at->child_count > 0) {
         at = &order->nodes[at->children[0]];
     }
@@ -86,17 +87,41 @@ static const struct orr_order_entry *best_pushed(const struct orr_order_node *le
 }
 
 /* The leaf's next job comes from its lanes or list, not from the jobs that were pushed. */
-static bool from_lane(const struct orr_order *order, const struct orr_order_node *leaf)
+static bool from_lane(const struct orr_order *order, struct orr_order_node *leaf)
 {
+    if (order->list != NULL && leaf->best != ORR_BEST_UNKNOWN) {
+        return leaf->best == ORR_BEST_LISTED;
+    }
     const struct orr_order_entry *pushed = best_pushed(leaf);
-    return leaf->head.lane != ORR_NONE &&
-           (pushed == NULL || job_less(order, &leaf->head.entry, pushed));
+    const bool from = leaf->head.lane != ORR_NONE &&
+                      (pushed == NULL || job_less(order, &leaf->head.entry, pushed));
+    leaf->best = from ? ORR_BEST_LISTED : ORR_BEST_ADDED;
+    return from;
 }
 
 static const struct orr_order_entry *best_job(const struct orr_order *order,
-                                              const struct orr_order_node *leaf)
+                                              struct orr_order_node *leaf)
 {
     return from_lane(order, leaf) ? &leaf->head.entry : best_pushed(leaf);
+}
+
+static void rank_anew(const struct orr_order *order, struct orr_order_node *node, uint32_t index)
+{
+    struct orr_order_node *leaf = leading_leaf(order, index);
+    const struct orr_demand *best = &best_job(order, leaf)->demand;
+    struct orr_queue_claim contender = {.queue = node->queue};
+    struct orr_demand victims;
+    if (order->hypothetical != NULL) {
+        contender.allocated = order->hypothetical[node->queue];
+    }
+    if (order->victims) {
+        victims = sum_demands(&order->popped[leaf->queue], best);
+        contender.victims = &victims;
+    } else {
+        contender.job = best;
+    }
+    orr_queue_rank_of(order->session, &contender, &node->rank);
+    node->ranked = true;
 }
 
 /* Cached until the best job of the queue changes, which clears `ranked`, or shares do. */
@@ -105,29 +130,20 @@ static const struct orr_queue_rank *rank_of(const struct orr_order *order, uint3
     struct orr_order_node *node = &order->nodes[index];
     const uint64_t now = order->hypothetical != NULL ? 0 : order->session->queue_generation;
     if (!node->ranked || node->ranked_at != now) {
-        const struct orr_order_node *leaf = leading_leaf(order, index);
-        const struct orr_demand *best = &best_job(order, leaf)->demand;
-        struct orr_queue_claim contender = {.queue = node->queue};
-        struct orr_demand victims;
-        if (order->hypothetical != NULL) {
-            contender.allocated = order->hypothetical[node->queue];
-        }
-        if (order->victims) {
-            victims = sum_demands(&order->popped[leaf->queue], best);
-            contender.victims = &victims;
-        } else {
-            contender.job = best;
-        }
-        node->rank = orr_queue_rank_of(order->session, &contender);
-        node->ranked = true;
+        rank_anew(order, node, index);
         node->ranked_at = now;
     }
     return &node->rank;
 }
 
-static bool node_less(const struct orr_order *order, uint32_t a, uint32_t b)
+static bool node_less(struct orr_order *order, uint32_t a, uint32_t b)
 {
-    int sign = orr_queue_compare_ranks(order->session, rank_of(order, a), rank_of(order, b));
+    const struct orr_queue_rank *rank_a = rank_of(order, a), *rank_b = rank_of(order, b);
+    const int sign = orr_queue_compare_ranks(order->session, rank_a, rank_b);
+    if (order->hypothetical != NULL && orr_queue_compare_numbers(rank_a, rank_b) == 0 &&
+        !orr_queue_is_clear(order->session, rank_a->queue, rank_b->queue)) {
+        order->unclear = true;
+    }
     return order->victims ? sign > 0 : sign < 0;
 }
 
@@ -236,6 +252,8 @@ void orr_order_restart(struct orr_order *order)
     }
     order->node_count = 0;
     order->pushed = order->compared_count = 0;
+    order->heads = order->tops = 0;
+    order->unclear = false;
     order->last_leaf = order->alone = ORR_NONE;
     (void)orr_order__new_node(order, ORR_NONE, ORR_NONE);
 }
@@ -436,11 +454,11 @@ static uint32_t queue_of(const struct orr_order *order, const struct orr_order_e
 static uint32_t end_of_queue(const struct orr_order *order, const struct orr_order_entry *entries,
                              uint32_t at, uint32_t count)
 {
+    const uint32_t queue = queue_of(order, &entries[at]);
     uint32_t low = at + 1;
     for (uint32_t high = count; low < high;) {
         const uint32_t middle = low + (high - low) / 2;
-        if (by_queue(order->session, queue_of(order, &entries[middle]),
-                     queue_of(order, &entries[at])) == 0) {
+        if (queue_of(order, &entries[middle]) == queue) {
             low = middle + 1;
         } else {
             high = middle;
@@ -452,10 +470,12 @@ static uint32_t end_of_queue(const struct orr_order *order, const struct orr_ord
 /* Makes the next of the leaf's listed jobs its head: with `pass_over` the next that has to be
  * looked at. Those in between would be popped one after the other (order_lanes.c), unless a pushed
  * job comes before them. */
-static void next_listed(const struct orr_order *order, struct orr_order_node *leaf, bool pass_over)
+static void next_listed(struct orr_order *order, struct orr_order_node *leaf, bool pass_over)
 {
     const struct orr_order_entry *pushed = best_pushed(leaf);
+    order->heads -= leaf->head.lane != ORR_NONE ? orr_scatter(leaf->listed) : 0;
     leaf->head.lane = ORR_NONE;
+    leaf->best = ORR_BEST_UNKNOWN;
     for (; leaf->listed < leaf->listed_end; leaf->listed++) {
         const struct orr_order_entry *entry = &order->list[leaf->listed];
         if (order->unlisted != NULL && order->unlisted[entry->view.job]) {
@@ -466,6 +486,7 @@ static void next_listed(const struct orr_order *order, struct orr_order_node *le
             leaf->head.lane = 0;
             leaf->head.entry = *entry;
             leaf->listed++;
+            order->heads += orr_scatter(leaf->listed);
             return;
         }
     }
@@ -510,6 +531,56 @@ void orr_order_build_over(struct orr_order *order, const struct orr_order_entry 
         i = to;
         k = last;
     }
+}
+
+/* Until a queue is popped from again, its first child is that it was popped from last, best or not,
+ * and ranks it. */
+static void note_top(struct orr_order *order, uint32_t index)
+{
+    struct orr_order_node *node = &order->nodes[index];
+    order->tops -= node->top;
+    node->top = 0;
+    for (uint32_t c = 1; c < 3 && c < node->child_count && node->top == 0; c++) {
+        if (order->nodes[node->children[0]].needs_reorder &&
+            node_less(order, node->children[c], node->children[0])) {
+            node->top = orr_scatter((uint64_t)(node->queue + 1) << 32 |
+                                    order->nodes[node->children[0]].queue);
+        }
+    }
+    order->tops += node->top;
+}
+
+static void note_tops(struct orr_order *order, uint32_t leaf)
+{
+    for (uint32_t n = order->nodes[leaf].parent; n != ORR_ORDER_ROOT; n = order->nodes[n].parent) {
+        note_top(order, n);
+    }
+}
+
+/* A queue above others may have become better by those that were added later, which the siblings
+ * before it in their heap do not show: these change places only once they come first. */
+bool orr_order_start_fingerprint(struct orr_order *order)
+{
+    for (uint32_t n = 0; n < order->node_count; n++) {
+        const struct orr_order_node *node = &order->nodes[n];
+        for (uint32_t c = 3; c < node->child_count; c++) {
+            if (node_less(order, node->children[c], node->children[(c - 1) / 2])) {
+                return false;
+            }
+        }
+        if (n != ORR_ORDER_ROOT) {
+            note_top(order, n);
+        }
+    }
+    return true;
+}
+
+uint64_t orr_order_fingerprint(struct orr_order *order)
+{
+    if (order->last_leaf != ORR_NONE) {
+        note_tops(order, order->last_leaf);
+    }
+    return order->heads + orr_scatter(order->tops);
 }
 
 void orr_order_build(struct orr_order *order, const struct orr_jobview *views, uint32_t count)
@@ -578,6 +649,7 @@ static bool pop_leaf(struct orr_order *order, struct orr_order_node *leaf, struc
     }
     const struct orr_order_entry *best = best_pushed(leaf);
     *view = best->view;
+    leaf->best = ORR_BEST_UNKNOWN;
     order->pushed--;
     if (order->victims) {
         order->popped[leaf->queue] = sum_demands(&order->popped[leaf->queue], &best->demand);
@@ -610,7 +682,7 @@ static void note_worst(struct orr_order *order, const struct orr_queue_rank *ran
 {
     struct orr_queue_rank *worst = order->worst;
     const bool any = worst->queue != ORR_NONE;
-    *worst = !any || orr_queue_compare_amounts(order->session, worst, rank) < 0 ? *rank : *worst;
+    *worst = !any || orr_queue_compare_amounts(worst, rank) < 0 ? *rank : *worst;
 }
 
 bool orr_order_pop(struct orr_order *order, struct orr_jobview *view)
@@ -631,6 +703,9 @@ bool orr_order_pop(struct orr_order *order, struct orr_jobview *view)
             order->compared_count = 0; /* what the caller does may change shares */
         }
         remove_empty(order, at);
+        if (!found && order->hypothetical != NULL) {
+            note_tops(order, at);
+        }
     }
     return found;
 }

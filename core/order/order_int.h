@@ -20,12 +20,14 @@ struct orr_order_node {
     uint32_t parent; /* node */
     bool needs_reorder;
     bool ranked;        /* `rank` is that of its best job */
+    uint64_t top;       /* part of the order's `tops` */
     uint64_t ranked_at; /* the session's `queue_generation` then */
     struct orr_queue_rank rank;
     uint32_t *children; /* heap of nodes */
     uint32_t child_count, child_capacity;
     struct orr_order_entry *jobs; /* heap */
     uint32_t job_count, job_capacity;
+    enum { ORR_BEST_UNKNOWN, ORR_BEST_LISTED, ORR_BEST_ADDED } best; /* over a list */
     struct orr_lane_head head;           /* of a leaf's lanes, or of its listed jobs (lane 0) */
     uint32_t listed, listed_end;         /* of the order's list: those after the head */
     const struct orr_order_entry *added; /* over a list: the caller's, best first */

@@ -43,26 +43,22 @@ static double part_of(const struct orr_session *session, double amount, double a
     return allocatable == 0 ? amount * 1000 : amount / allocatable;
 }
 
-/* Less of some resource and more of none. */
-static bool owns_less(const struct orr_session *session, uint32_t a, uint32_t b)
+struct owned { /* of one queue against another one: less of some resource, more of some */
+    bool less, more;
+};
+
+static struct owned compare_owned(const struct orr_session *session, uint32_t a, uint32_t b)
 {
-    bool less = false;
+    struct owned owned = {0};
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
         double share_a = orr_share_allocatable(&session->shares[a].resource[kind]);
         double share_b = orr_share_allocatable(&session->shares[b].resource[kind]);
         share_a = share_a == ORR_UNLIMITED ? HUGE_VAL : share_a;
         share_b = share_b == ORR_UNLIMITED ? HUGE_VAL : share_b;
-        if (share_a > share_b) {
-            return false;
-        }
-        less = less || share_a < share_b;
+        owned.less = owned.less || share_a < share_b;
+        owned.more = owned.more || share_a > share_b;
     }
-    return less;
-}
-
-static int by_flag(bool bad_a, bool bad_b)
-{
-    return bad_a - bad_b;
+    return owned;
 }
 
 static int by_number(double a, double b)
@@ -86,16 +82,13 @@ double orr_queue_share_without(const struct orr_session *session, uint32_t queue
     return most;
 }
 
-struct orr_queue_rank orr_queue_rank_of(const struct orr_session *session,
-                                        const struct orr_queue_claim *c)
+void orr_queue_rank_of(const struct orr_session *session, const struct orr_queue_claim *c,
+                       struct orr_queue_rank *rank)
 {
-    struct orr_queue_rank rank = {.queue = c->queue};
-    if (!session->rules.proportion) {
-        return rank;
-    }
     const int64_t *held = held_by(session, c);
-    rank.over = true;
-    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+    bool over = session->rules.proportion, fed = false, violates = false;
+    double most_now = 0, most_after = 0;
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS && session->rules.proportion; kind++) {
         const struct orr_share_resource *share = &session->shares[c->queue].resource[kind];
         double now = orr_share_units(kind, held[kind]);
         double with = c->job == NULL ? now : orr_demand_on(held[kind], c->job, kind);
@@ -106,56 +99,43 @@ struct orr_queue_rank orr_queue_rank_of(const struct orr_session *session,
             with = c->job == NULL ? now : now + c->job->gpus;
             after = c->victims == NULL ? with : now - c->victims->gpus;
         }
-        rank.over = rank.over && share->fair_share < now;
+        over = over && share->fair_share < now;
         if (!(now > 0 || with > 0 || after > 0)) {
             continue; /* nobody has or asks any */
         }
         const double allocatable = orr_share_allocatable(share);
         const double part_now = part_of(session, now, allocatable, kind);
         const double part_after = part_of(session, after, allocatable, kind);
-        rank.fed = rank.fed || (share->deserved != ORR_UNLIMITED && with > share->deserved);
-        rank.violates = rank.violates || (allocatable == 0 && with > 0);
-        rank.share_now = part_now > rank.share_now ? part_now : rank.share_now;
-        rank.share_after = part_after > rank.share_after ? part_after : rank.share_after;
+        fed = fed || (share->deserved != ORR_UNLIMITED && with > share->deserved);
+        violates = violates || (allocatable == 0 && with > 0);
+        most_now = part_now > most_now ? part_now : most_now;
+        most_after = part_after > most_after ? part_after : most_after;
     }
-    return rank;
-}
-
-int orr_queue_compare_amounts(const struct orr_session *session, const struct orr_queue_rank *a,
-                              const struct orr_queue_rank *b)
-{
-    int order = by_flag(a->over, b->over);
-    if (order == 0) {
-        order = by_flag(a->fed, b->fed);
-    }
-    if (order == 0) {
-        order = by_number(session->shares[b->queue].priority, session->shares[a->queue].priority);
-    }
-    if (order == 0) {
-        order = by_flag(a->violates, b->violates);
-    }
-    if (order == 0) {
-        order = by_number(a->share_after, b->share_after);
-    }
-    return order;
-}
-
-int orr_queue_compare_numbers(const struct orr_session *session, const struct orr_queue_rank *a,
-                              const struct orr_queue_rank *b)
-{
-    const int order = orr_queue_compare_amounts(session, a, b);
-    return order != 0 ? order : by_number(a->share_now, b->share_now);
+    const uint64_t priority =
+        session->rules.proportion
+            ? (uint64_t)((int64_t)INT32_MAX - session->shares[c->queue].priority)
+            : 0;
+    rank->queue = c->queue;
+    rank->first = (uint64_t)over << 34 | (uint64_t)fed << 33 | priority << 1 | violates;
+    rank->share_now = most_now;
+    rank->share_after = most_after;
 }
 
 static int by_proportion(const struct orr_session *session, const struct orr_queue_rank *a,
                          const struct orr_queue_rank *b)
 {
-    int order = orr_queue_compare_numbers(session, a, b);
-    if (order == 0) {
-        order =
-            by_flag(owns_less(session, b->queue, a->queue), owns_less(session, a->queue, b->queue));
+    const int order = orr_queue_compare_numbers(a, b);
+    if (order != 0) {
+        return order;
     }
-    return order;
+    const struct owned owned = compare_owned(session, a->queue, b->queue);
+    return owned.less == owned.more ? 0 : owned.less ? -1 : 1;
+}
+
+bool orr_queue_is_clear(const struct orr_session *session, uint32_t a, uint32_t b)
+{
+    const struct owned owned = compare_owned(session, a, b);
+    return !owned.less || !owned.more;
 }
 
 int orr_queue_compare_ranks(const struct orr_session *session, const struct orr_queue_rank *a,

@@ -17,12 +17,12 @@ struct run {
     uint64_t fingerprint; /* of its queue, how that stands, and what a contender asks */
 };
 
-/* How a leaf stands whose next contender is of such a kind, with such jobs waiting before it. What
- * is compared first is in one number: over, fed, priority, violates. */
+/* How a leaf stands whose next contender is of such a kind, with such jobs waiting before it: the
+ * numbers of struct orr_queue_rank. */
 struct rank {
     uint64_t waiting;
+    uint64_t first;
     uint32_t kind; /* 0: not worked out yet */
-    uint32_t first;
     double share_after, share_now;
 };
 
@@ -52,7 +52,6 @@ struct ranks { /* of a leaf, for all scenarios of a probe */
      * do not tell what the queue holds. */
     struct rank *items[2];
     struct rank one;         /* then */
-    uint32_t priority;       /* leaves of more */
     double allocatable_gpus; /* to the queue */
     uint32_t before;         /* leaves that are served before it if all else is equal */
 };

@@ -63,10 +63,7 @@ static void rank_alike(const struct orr_victim_search *search, uint32_t leaf)
     const struct orr_queue_rank own = {.queue = f->leaves[leaf].queue};
     for (uint32_t t = 0; t < f->leaf_count; t++) {
         const struct orr_queue_rank other = {.queue = f->leaves[t].queue};
-        const struct orr_session *session = search->session;
-        ranks->priority +=
-            session->rules.proportion && orr_queue_compare_amounts(session, &other, &own) < 0;
-        ranks->before += orr_queue_compare_ranks(session, &other, &own) < 0;
+        ranks->before += orr_queue_compare_ranks(search->session, &other, &own) < 0;
     }
 }
 
@@ -124,8 +121,7 @@ const struct rank *orr_aggregate__work_out(const struct orr_victim_search *searc
     orr_flat__block(search, f->leaves[leaf].queue, held, demand, turn->waiting, &rank);
     *at = (struct rank){.waiting = turn->waiting,
                         .kind = run->kind,
-                        .first = (uint32_t)rank.over << 31 | (uint32_t)rank.fed << 30 |
-                                 f->aggregate->ranks[leaf].priority << 1 | rank.violates,
+                        .first = rank.first,
                         .share_after = rank.share_after,
                         .share_now = rank.share_now};
     return at;

@@ -73,7 +73,7 @@ static void open_sources(const struct orr_victim_search *search)
     for (uint32_t t = 0; t < f->leaf_count; t++) {
         if (has_victim(f, t)) {
             const struct orr_queue_claim claim = {.queue = f->leaves[t].queue};
-            state->sources[t].rank = orr_queue_rank_of(search->session, &claim);
+            orr_queue_rank_of(search->session, &claim, &state->sources[t].rank);
             give_next(search, t);
             memmove(state->open + 1, state->open, state->open_count++ * sizeof *state->open);
             state->open[0] = t;

@@ -159,14 +159,16 @@ static bool is_ahead(const struct orr_session *session, uint32_t queue, const st
     memcpy(holds, session->queues[queue].allocated, sizeof holds);
     const int64_t most = holds[ORR_SHARE_GPU];
     holds[ORR_SHARE_GPU] = out > heads->victim_mgpu ? most - out + heads->victim_mgpu : most;
-    const struct orr_queue_rank victim =
-        orr_queue_rank_of(session, &(struct orr_queue_claim){.queue = queue, .allocated = holds});
+    struct orr_queue_rank victim, waiting;
+    orr_queue_rank_of(session, &(struct orr_queue_claim){.queue = queue, .allocated = holds},
+                      &victim);
     holds[ORR_SHARE_GPU] = most - out;
-    const struct orr_queue_rank waiting = orr_queue_rank_of(
+    orr_queue_rank_of(
         session,
-        &(struct orr_queue_claim){.queue = queue, .allocated = holds, .job = &heads->waiting});
-    return orr_queue_compare_amounts(session, &victim, latest) < 0 &&
-           orr_queue_compare_amounts(session, &waiting, latest) < 0;
+        &(struct orr_queue_claim){.queue = queue, .allocated = holds, .job = &heads->waiting},
+        &waiting);
+    return orr_queue_compare_amounts(&victim, latest) < 0 &&
+           orr_queue_compare_amounts(&waiting, latest) < 0;
 }
 
 static int64_t find_overhang(const struct orr_session *session, uint32_t queue,
@@ -195,7 +197,7 @@ static void find_overhangs(struct orr_victim_search *search, struct orr_given_ba
                            const struct orr_queue_rank *latest)
 {
     const struct orr_session *session = search->session;
-    if (given->overhangs_known && orr_queue_compare_amounts(session, &given->latest, latest) == 0) {
+    if (given->overhangs_known && orr_queue_compare_amounts(&given->latest, latest) == 0) {
         return;
     }
     given->overhangs_known = true;

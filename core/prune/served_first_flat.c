@@ -61,9 +61,9 @@ static bool all_served_first(struct orr_victim_search *search, const struct orr_
     }
     if (demands != 0) {
         orr_flat__block(search, queue, less, &nothing, demands, &waiting);
-        orr_flat__take_worse(session, &worst, &waiting);
+        orr_flat__take_worse(&worst, &waiting);
     }
-    return orr_queue_compare_amounts(session, &worst, preemptor) < 0;
+    return orr_queue_compare_amounts(&worst, preemptor) < 0;
 }
 
 uint32_t orr_flat__gpus(const struct orr_session *session, const struct orr_contender *contender,

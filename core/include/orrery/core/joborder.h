@@ -33,10 +33,13 @@ struct orr_order {
     /* over a list: */
     const struct orr_order_entry *list; /* NULL: none */
     const bool *unlisted;               /* by job; NULL: none is */
+    uint64_t heads; /* fingerprint of the listed jobs that are next of their queues */
     /* for orders of what would be: */
     /* By queue: what it holds, or NULL: as it is. Between two pops it changes for the queue of the
      * job popped last and for those above alone, which are ranked again anyway. */
     const int64_t (*hypothetical)[ORR_SHARE_KINDS];
+    uint64_t tops; /* fingerprint of inner queues' first children that are not the best */
+    bool unclear;  /* two queues were equal but for what they own, and neither owns less */
     /* Of an order with one queue on the first level: its worst rank so far when a job of it was
      * popped, as the root compares it with others; NULL: not asked. */
     struct orr_queue_rank *worst;
@@ -61,6 +64,11 @@ void orr_order_init(struct orr_order *order, const struct orr_session *session, 
 void orr_order_release(struct orr_order *order);
 /* Empties it; its memory is used again. */
 void orr_order_restart(struct orr_order *order);
+/* Of an order of what would be, over a list, once it is built. False: who is popped hangs on where
+ * queues stand in their heaps. Else it hangs only on what queues hold, on who is left of those
+ * added and on this fingerprint, as long as the order is not unclear. */
+bool orr_order_start_fingerprint(struct orr_order *order);
+uint64_t orr_order_fingerprint(struct orr_order *order);
 /* Adds all of these, in the canonical order of building. Jobs of unusable queues are left out. */
 void orr_order_build(struct orr_order *order, const struct orr_jobview *views, uint32_t count);
 /* The same of entries that orr_order_prepare made, which are copied. */

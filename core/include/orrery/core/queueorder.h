@@ -18,25 +18,39 @@ struct orr_queue_claim {
  * grows with what the job asks and with what the queue holds. */
 struct orr_queue_rank {
     uint32_t queue;
-    bool over;                     /* its fair share in all resources at once */
-    bool fed;                      /* with the job it would not be within its quota */
-    bool violates;                 /* it may hold nothing of a resource and would hold some */
+    /* In one number, what is compared first: whether it is over its fair share in all resources at
+     * once, whether with the job it would not be within its quota, its priority (less is more), and
+     * whether it may hold nothing of a resource and would hold some. */
+    uint64_t first;
     double share_after, share_now; /* dominant, with the job (without the victims), and as it is */
 };
-struct orr_queue_rank orr_queue_rank_of(const struct orr_session *session,
-                                        const struct orr_queue_claim *c);
+void orr_queue_rank_of(const struct orr_session *session, const struct orr_queue_claim *c,
+                       struct orr_queue_rank *rank);
 /* `share_after` of a queue without a job; other victims change nothing else of its rank. */
 double orr_queue_share_without(const struct orr_session *session, uint32_t queue,
                                const struct orr_demand *victims);
 /* Negative if a is served first. */
 int orr_queue_compare_ranks(const struct orr_session *session, const struct orr_queue_rank *a,
                             const struct orr_queue_rank *b);
+/* Of queues with equal numbers. False: each owns less of something, so that the order of three such
+ * queues may go round in a circle. */
+bool orr_queue_is_clear(const struct orr_session *session, uint32_t a, uint32_t b);
 /* The same up to share_after; 0: what comes after it decides. */
-int orr_queue_compare_amounts(const struct orr_session *session, const struct orr_queue_rank *a,
-                              const struct orr_queue_rank *b);
+static inline int orr_queue_compare_amounts(const struct orr_queue_rank *a,
+                                            const struct orr_queue_rank *b)
+{
+    if (a->first != b->first) {
+        return a->first < b->first ? -1 : 1;
+    }
+    return (a->share_after > b->share_after) - (a->share_after < b->share_after);
+}
 /* The same up to share_now; 0: which queues they are decides. */
-int orr_queue_compare_numbers(const struct orr_session *session, const struct orr_queue_rank *a,
-                              const struct orr_queue_rank *b);
+static inline int orr_queue_compare_numbers(const struct orr_queue_rank *a,
+                                            const struct orr_queue_rank *b)
+{
+    const int order = orr_queue_compare_amounts(a, b);
+    return order != 0 ? order : (a->share_now > b->share_now) - (a->share_now < b->share_now);
+}
 
 ORR_API_END
 
