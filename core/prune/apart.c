@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "flat_int.h"
+#include "own_turn.h"
 
 enum kind { UNKNOWN, KNOWN, OTHER };
 
@@ -83,28 +84,29 @@ uint32_t orr_apart__due(const struct orr_session *session, uint32_t index, uint3
     return left < min ? (uint32_t)(min - left) : 1;
 }
 
-static void list_tasks(const struct orr_session *session, struct orr_apart *s,
-                       struct orr_apart_victim *victim)
+/* Lists the tasks that it is due in `due_tasks`, and sums up those and what it lost. */
+static void list_due(const struct orr_session *session, const struct orr_apart *s,
+                     struct orr_apart_victim *victim, uint32_t *due_tasks)
 {
     const struct orr_sjob *job = &session->jobs[victim->job];
     const uint32_t end = job->first_task + job->task_count;
     const uint32_t due = orr_apart__due(session, victim->job, victim->lost);
     const int32_t min = session->sets[job->first_set + 1].min;
     const int32_t left = (int32_t)(job->active - victim->lost);
+    victim->branch = orr_own_turn__top(session, job->queue);
+    victim->constrained = orr_apart__is_constrained(session, victim->job);
     victim->elastic_state = (left > min) - (left < min);
-    victim->lost_at = s->task_count;
+    victim->due_tasks = due_tasks;
     for (uint32_t t = job->first_task; t < end; t++) {
+        const struct orr_ask *ask = orr_task_ask(session, &session->tasks[t]);
         if (s->is_lost[t]) {
-            s->tasks[s->task_count++] = t;
+            victim->fingerprint += orr_scatter(t + UINT64_C(1));
+            orr_session_add_demand(session, ask, session->min_gpu_memory_mib, &victim->lost_demand);
         }
-    }
-    victim->due_at = s->task_count;
-    for (uint32_t t = job->first_task; t < end && victim->due < due; t++) {
-        if (s->is_lost[t] || session->tasks[t].live.status == ORR_TASK_PENDING) {
-            s->tasks[s->task_count++] = t;
-            victim->due++;
-            orr_session_add_demand(session, orr_task_ask(session, &session->tasks[t]),
-                                   session->min_gpu_memory_mib, &victim->demand);
+        if (victim->due < due &&
+            (s->is_lost[t] || session->tasks[t].live.status == ORR_TASK_PENDING)) {
+            victim->due_tasks[victim->due++] = t;
+            orr_session_add_demand(session, ask, session->min_gpu_memory_mib, &victim->demand);
         }
     }
 }
@@ -121,26 +123,48 @@ static bool add_victims(const struct orr_session *session, struct orr_apart *s,
             s->is_lost[task]) {
             return false;
         }
-        if (!orr_apart__knows(session, s, job)) {
-            return false;
-        }
         if (s->slot_of[job] == 0) {
-            const bool constrained = orr_apart__is_constrained(session, job);
-            s->victims[s->victim_count++] =
-                (struct orr_apart_victim){.job = job, .constrained = constrained};
+            if (!orr_apart__knows(session, s, job)) {
+                return false;
+            }
+            s->victims[s->victim_count++] = (struct orr_apart_victim){.job = job};
             s->slot_of[job] = s->victim_count;
             s->is_victim[job] = true;
             s->any_waits = s->any_waits || session->jobs[job].pending > 0;
-            s->any_constrained = s->any_constrained || constrained;
         }
-        struct orr_apart_victim *victim = &s->victims[s->slot_of[job] - 1];
-        orr_session_add_demand(session, orr_task_ask(session, &session->tasks[task]),
-                               session->min_gpu_memory_mib, &victim->lost_demand);
-        victim->lost++;
+        s->victims[s->slot_of[job] - 1].lost++;
         s->is_lost[task] = true;
         s->taken[s->taken_count++] = task;
     }
     return true;
+}
+
+static void make_whole(struct orr_victim_search *search, const struct orr_apart_victim *victim)
+{
+    const struct orr_session *session = search->session;
+    struct orr_apart *s = search->refuter.apart;
+    struct orr_apart_victim *whole = &s->wholes[s->whole_count++];
+    const uint32_t tasks = session->jobs[victim->job].task_count;
+    *whole = *victim;
+    list_due(session, s, whole, orr_arena_take(&search->memory, tasks, sizeof *whole->due_tasks));
+    s->whole_of[victim->job] = s->whole_count;
+}
+
+/* What becomes of a victim of which it is known how many tasks it lost. */
+static void fill_in(struct orr_victim_search *search, struct orr_apart_victim *victim)
+{
+    const struct orr_session *session = search->session;
+    struct orr_apart *s = search->refuter.apart;
+    if (victim->lost < session->jobs[victim->job].active) {
+        list_due(session, s, victim, &s->due_tasks[s->due_count]);
+        s->due_count += victim->due;
+    } else {
+        if (s->whole_of[victim->job] == 0) {
+            make_whole(search, victim);
+        }
+        *victim = s->wholes[s->whole_of[victim->job] - 1];
+    }
+    s->any_constrained = s->any_constrained || victim->constrained;
 }
 
 void orr_apart__forget(struct orr_victim_search *search)
@@ -156,7 +180,7 @@ void orr_apart__forget(struct orr_victim_search *search)
         s->slot_of[s->victims[v].job] = 0;
         s->is_victim[s->victims[v].job] = false;
     }
-    s->victim_count = s->task_count = s->taken_count = 0;
+    s->victim_count = s->due_count = s->taken_count = s->served_count = 0;
     s->any_waits = s->any_constrained = false;
 }
 
@@ -195,7 +219,9 @@ static struct orr_apart *open_apart(struct orr_victim_search *search)
     s->is_lost = orr_arena_alloc(memory, session->task_count, sizeof *s->is_lost);
     s->is_back = orr_arena_alloc(memory, session->task_count, sizeof *s->is_back);
     s->taken = orr_arena_take(memory, session->task_count, sizeof *s->taken);
-    s->tasks = orr_arena_take(memory, 2 * (size_t)session->task_count, sizeof *s->tasks);
+    s->due_tasks = orr_arena_take(memory, session->task_count, sizeof *s->due_tasks);
+    s->whole_of = orr_arena_alloc(memory, session->job_count, sizeof *s->whole_of);
+    s->wholes = orr_arena_take(memory, session->job_count, sizeof *s->wholes);
     const size_t most = search->candidate_count + (size_t)1;
     s->line = orr_arena_take(memory, most, sizeof *s->line);
     s->served = orr_arena_take(memory, most, sizeof *s->served);
@@ -226,8 +252,9 @@ bool orr_apart__take(struct orr_victim_search *search, const struct orr_victims 
         !add_victims(search->session, s, &search->recorded)) {
         return false;
     }
+    s->served_count = 0; /* those of none may have been asked for */
     for (uint32_t v = 0; v < s->victim_count; v++) {
-        list_tasks(search->session, s, &s->victims[v]);
+        fill_in(search, &s->victims[v]);
     }
     return true;
 }
@@ -256,13 +283,19 @@ void orr_apart__give_back(const struct orr_session *session, struct orr_apart *s
     victim->back = true;
 }
 
-void orr_apart__restore(const struct orr_session *session, struct orr_apart *s,
-                        struct orr_apart_victim *victim)
+uint64_t orr_apart__trace(const struct orr_session *session, const struct orr_apart_victim *victim)
 {
-    const uint32_t queue = session->jobs[victim->job].queue;
-    orr_apart__charge(session, s, queue, &victim->lost_demand, 1);
-    if (victim->back) {
-        orr_apart__charge(session, s, queue, &victim->demand, -1);
+    const bool whole = victim->back && victim->due == victim->lost;
+    return whole && session->jobs[victim->job].pending == 0
+               ? 0
+               : orr_scatter(victim->fingerprint + (victim->back ? 1 : 2));
+}
+
+void orr_apart__restore(const struct orr_victim_search *search, uint32_t queue)
+{
+    const struct orr_apart *s = search->refuter.apart;
+    for (uint32_t q = queue; q != ORR_NONE; q = search->session->shares[q].parent) {
+        memcpy(s->hypothetical[q], search->held[q], sizeof s->hypothetical[q]);
     }
 }
 
@@ -315,6 +348,10 @@ struct orr_order_entry *orr_apart__entries(struct orr_victim_search *search,
 {
     struct orr_apart *s = search->refuter.apart;
     bool sorted = true;
+    if (s->served_count > 0 && s->line_for == search->k) {
+        *count = s->served_count;
+        return s->served;
+    }
     if (s->line_for != search->k) {
         join_line(search, order);
     }
@@ -325,11 +362,11 @@ struct orr_order_entry *orr_apart__entries(struct orr_victim_search *search,
     if (s->own_place != ORR_NONE) {
         pick(s, s->own_place);
     }
-    *count = 0;
+    s->served_count = 0;
     for (uint32_t w = 0; w < s->line_count / 64 + 1; w++) {
         for (; s->in_line[w] != 0; s->in_line[w] &= s->in_line[w] - 1) {
             const uint32_t place = 64 * w + (uint32_t)__builtin_ctzll(s->in_line[w]);
-            struct orr_order_entry *entry = &s->served[(*count)++];
+            struct orr_order_entry *entry = &s->served[s->served_count++];
             *entry = s->line[place];
             if (place != s->own_place) {
                 const struct orr_apart_victim *victim =
@@ -340,7 +377,8 @@ struct orr_order_entry *orr_apart__entries(struct orr_victim_search *search,
         }
     }
     if (!sorted) {
-        orr_order_sort(order, s->served, *count);
+        orr_order_sort(order, s->served, s->served_count);
     }
+    *count = s->served_count;
     return s->served;
 }

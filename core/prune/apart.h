@@ -7,11 +7,13 @@
 
 struct orr_apart_victim {
     uint32_t job;
-    bool back; /* it was served: */
+    uint32_t branch; /* its queue, or the one above it that has no parent */
+    bool back;       /* it was served: */
     bool constrained;
-    /* tasks it lost, and those it is given when it is served, in `tasks` below */
-    uint32_t lost, lost_at, due, due_at;
-    int elastic_state; /* without what it lost */
+    uint32_t lost, due; /* tasks it lost, and those it is given when it is served: */
+    uint32_t *due_tasks;
+    uint64_t fingerprint; /* of what it lost */
+    int elastic_state;    /* without what it lost */
     struct orr_demand lost_demand, demand;
 };
 
@@ -28,18 +30,23 @@ struct orr_apart {        /* of a search */
     bool *is_lost;   /* by task */
     uint32_t *taken; /* lost tasks as they came */
     uint32_t taken_count;
-    uint32_t *tasks; /* of victim after victim */
-    uint32_t task_count;
+    uint32_t *due_tasks; /* of victims that lost some of their tasks, one after the other */
+    uint32_t due_count;
+    /* Victims that lost all their tasks, made once a search: by job, one past where it is. */
+    uint32_t *whole_of;
+    struct orr_apart_victim *wholes;
+    uint32_t whole_count;
     bool *is_back;                            /* by task: scratch of dry_run.c, all false between */
     int64_t (*hypothetical)[ORR_SHARE_KINDS]; /* by queue: what it holds now */
     /* The preemptor and the candidates, as if all had lost their gangs, in the order of building */
     struct orr_order_entry *line;
-    uint32_t line_count, line_for; /* made for so many of the preemptor's tasks; 0: not yet */
-    uint32_t *place;               /* in there: by job; */
-    uint32_t own_place;            /* of the preemptor, ORR_NONE: it is not served */
-    uint64_t *in_line;             /* a bit for each place: scratch, all 0 between */
-    struct orr_order_entry *served;
-    struct orr_dry_run *run; /* dry_run.c; NULL: not asked for yet */
+    uint32_t line_count, line_for;  /* made for so many of the preemptor's tasks; 0: not yet */
+    uint32_t *place;                /* in there: by job; */
+    uint32_t own_place;             /* of the preemptor, ORR_NONE: it is not served */
+    uint64_t *in_line;              /* a bit for each place: scratch, all 0 between */
+    struct orr_order_entry *served; /* of the scenario, */
+    uint32_t served_count;          /* if it is above 0 */
+    struct orr_dry_run *run;        /* dry_run.c; NULL: not asked for yet */
 };
 
 /* NULL: nothing is known of such a world. */
@@ -63,14 +70,16 @@ void orr_apart__forget(struct orr_victim_search *search);
  * next call. */
 struct orr_order_entry *orr_apart__entries(struct orr_victim_search *search,
                                            const struct orr_order *order, uint32_t *count);
-/* What queues would hold once the victim is evicted, then with what it is due, then as it is. */
+/* What queues would hold once the victim is evicted, then with what it is due. */
 void orr_apart__evict(const struct orr_session *session, struct orr_apart *s,
                       struct orr_apart_victim *victim);
 void orr_apart__give_back(const struct orr_session *session, struct orr_apart *s,
                           struct orr_apart_victim *victim);
-void orr_apart__restore(const struct orr_session *session, struct orr_apart *s,
-                        struct orr_apart_victim *victim);
-/* The queue and those above it hold so much more (1) or less (-1). */
+/* The queue and those above it would hold what they hold now. */
+void orr_apart__restore(const struct orr_victim_search *search, uint32_t queue);
+/* What a victim that was served leaves of its fingerprint: 0 if all is as if it never was one. */
+uint64_t orr_apart__trace(const struct orr_session *session, const struct orr_apart_victim *victim);
+/* The queue and those above it would hold so much more (1) or less (-1). */
 void orr_apart__charge(const struct orr_session *session, struct orr_apart *s, uint32_t queue,
                        const struct orr_demand *demand, int64_t sign);
 /* Who is left out of the lists of those that wait, by job; NULL: nobody is in them. */

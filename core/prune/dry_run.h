@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* dry_run.h - the nodes of a dry run, and its line: see dry_run.c. */
+/* dry_run.h - the nodes of a dry run, and where it was: see dry_run.c. */
 #ifndef ORR_PRUNE_DRY_RUN_H
 #define ORR_PRUNE_DRY_RUN_H
 
@@ -13,23 +13,39 @@ struct orr_dry_run {
     struct orr_sketch *sketch;     /* on those or on books; NULL: nobody is constrained */
     uint32_t *nodes;               /* with a sketch: those that are open, also without room */
     uint32_t open_count;
-    bool *is_open;   /* by node */
-    uint32_t *roomy; /* nodes with room before anything is tried */
+    uint64_t open_set; /* fingerprint of these */
+    bool *is_open;     /* by node */
+    uint32_t *roomy;   /* nodes with room before anything is tried */
     uint32_t roomy_count;
     bool places_counted; /* of the probe that goes on: */
     /* Of the preemptor's tasks the least GPUs of one, 0: some ask none, or parts; and how many such
      * tasks the feasible nodes have room for. */
     int32_t least_gpus;
     int64_t places_before;
-    int32_t *freed; /* by node: GPUs; scratch, all 0 between */
     /* Of a scenario: the same of all open nodes; with a sketch by node too, after so many changes
      * of nodes. Between scenarios as if nobody were a victim. */
     int64_t places;
     int32_t *places_on; /* kept with a sketch on books */
     size_t seen_touched;
-    uint32_t *line; /* victims in the order in which they are served, in orr_apart */
-    uint32_t line_count;
+    /* dry_run_memo.c: */
+    uint64_t probe;      /* another one for each */
+    uint64_t left;       /* fingerprint of who is left and of who did not come back */
+    uint64_t *positions; /* where the dry run was */
+    uint32_t position_count;
 };
+
+/* --- dry_run_memo.c: how dry runs on counts ended, by where they were --- */
+
+/* A probe begins, or a scenario; somebody was served, or the preemptor placed. */
+void orr_dry_run__start_memo(struct orr_victim_search *search, struct orr_dry_run *run);
+void orr_dry_run__start_positions(const struct orr_apart *s);
+void orr_dry_run__was_served(const struct orr_session *session, const struct orr_apart *s,
+                             const struct orr_apart_victim *victim);
+void orr_dry_run__was_placed(struct orr_dry_run *run);
+/* How it ends from here, with the order of this fingerprint; SOLVED: not known. */
+enum orr_outcome orr_dry_run__known_outcome(const struct orr_victim_search *search, uint64_t order);
+/* How it ended, wherever it was. */
+void orr_dry_run__note(const struct orr_victim_search *search, enum orr_outcome outcome);
 
 /* --- dry_run_nodes.c: which nodes are open, and what is placed there --- */
 
@@ -41,12 +57,7 @@ static inline bool orr_dry_run__knows(const struct orr_dry_run *run)
     return run->counts != NULL || run->by_sketch;
 }
 /* Of nodes that are feasible while nobody is a victim; once a probe. */
-void orr_dry_run__count_places(const struct orr_victim_search *search, struct orr_dry_run *run);
-/* Places on the nodes that are going to be open, by the whole GPUs of victims, where `least_gpus`
- * is above 0; and how many of them are gone at least once a victim is back. */
-int64_t orr_dry_run__places_ahead(const struct orr_victim_search *search);
-int64_t orr_dry_run__places_taken(const struct orr_victim_search *search,
-                                  const struct orr_apart_victim *victim);
+void orr_dry_run__count_places(struct orr_victim_search *search, struct orr_dry_run *run);
 /* Opens the nodes of a scenario, which its victims left. False: it is not known what becomes of
  * some victim. To be closed in either case. */
 bool orr_dry_run__open(const struct orr_victim_search *search);

@@ -84,7 +84,6 @@ struct orr_dry_run *orr_dry_run__make(struct orr_victim_search *search)
     if (orr_dry_run__knows(run)) {
         run->nodes = orr_arena_take(memory, session->node_count, sizeof *run->nodes);
         run->is_open = orr_arena_alloc(memory, session->node_count, sizeof *run->is_open);
-        run->freed = orr_arena_alloc(memory, session->node_count, sizeof *run->freed);
         run->places_on = orr_arena_take(memory, session->node_count, sizeof *run->places_on);
         run->roomy = orr_arena_take(memory, session->node_count, sizeof *run->roomy);
         for (uint32_t n = 0; n < session->node_count; n++) {
@@ -92,7 +91,8 @@ struct orr_dry_run *orr_dry_run__make(struct orr_victim_search *search)
                 run->roomy[run->roomy_count++] = n;
             }
         }
-        run->line = orr_arena_take(memory, session->job_count, sizeof *run->line);
+        run->positions =
+            orr_arena_take(memory, session->job_count + (size_t)2, sizeof *run->positions);
     }
     return run;
 }
@@ -121,49 +121,20 @@ static int32_t find_least_gpus(const struct orr_victim_search *search)
 }
 
 /* Nodes that are not feasible have no room until their victims leave. */
-void orr_dry_run__count_places(const struct orr_victim_search *search, struct orr_dry_run *run)
+void orr_dry_run__count_places(struct orr_victim_search *search, struct orr_dry_run *run)
 {
     const struct orr_session *session = search->session;
     if (run->places_counted) {
         return;
     }
     run->places_counted = true;
+    orr_dry_run__start_memo(search, run);
     run->least_gpus = find_least_gpus(search);
     run->places_before = 0;
     for (uint32_t n = 0; n < session->node_count && run->least_gpus > 0; n++) {
         run->places_on[n] = places_of(run, session, n);
         run->places_before += search->feasible[n] ? run->places_on[n] : 0;
     }
-}
-
-int64_t orr_dry_run__places_taken(const struct orr_victim_search *search,
-                                  const struct orr_apart_victim *victim)
-{
-    const struct orr_apart *s = search->refuter.apart;
-    int64_t places = 0;
-    for (uint32_t i = 0; i < victim->due && s->run->least_gpus > 0; i++) {
-        places += orr_task_gpus(search->session, s->tasks[victim->due_at + i]) / s->run->least_gpus;
-    }
-    return places;
-}
-
-int64_t orr_dry_run__places_ahead(const struct orr_victim_search *search)
-{
-    const struct orr_session *session = search->session;
-    const struct orr_apart *s = search->refuter.apart;
-    const int32_t *whole = session->victim_index->whole;
-    struct orr_dry_run *run = s->run;
-    int64_t places = run->places_before;
-    for (uint32_t i = 0; i < s->taken_count; i++) {
-        const uint32_t n = session->tasks[s->taken[i]].live.node;
-        const int32_t before = whole[n] + run->freed[n];
-        run->freed[n] += orr_task_gpus(session, s->taken[i]);
-        places += (whole[n] + run->freed[n]) / run->least_gpus - before / run->least_gpus;
-    }
-    for (uint32_t i = 0; i < s->taken_count; i++) {
-        run->freed[session->tasks[s->taken[i]].live.node] = 0;
-    }
-    return places;
 }
 
 /* After victims left, or a job was sketched on books; on nodes that were touched since, up to
@@ -190,6 +161,7 @@ static void open_node(struct orr_dry_run *run, uint32_t node)
     if (!run->is_open[node]) {
         run->nodes[run->open_count++] = node;
         run->is_open[node] = true;
+        run->open_set += orr_scatter(~(uint64_t)node);
     }
 }
 
@@ -241,7 +213,7 @@ static bool are_counted(const struct orr_session *session, const struct orr_apar
     for (uint32_t v = 0; counted && s->any_constrained && v < s->victim_count; v++) {
         const struct orr_apart_victim *victim = &s->victims[v];
         for (uint32_t i = 0; counted && victim->constrained && i < victim->due; i++) {
-            counted = asks_gpus_alone(session, s->tasks[victim->due_at + i]);
+            counted = asks_gpus_alone(session, victim->due_tasks[i]);
         }
     }
     return counted;
@@ -280,7 +252,7 @@ bool orr_dry_run__open(const struct orr_victim_search *search)
     if (run->counted) {
         open_counts(search);
         run->places = run->counts->places;
-        if (run->constrained || s->any_constrained) {
+        if ((run->constrained || s->any_constrained) && !orr_dry_run__is_hopeless(search, run)) {
             sketch_on_counts(search);
         }
         return true;
@@ -300,6 +272,7 @@ void orr_dry_run__close(const struct orr_session *session, struct orr_dry_run *r
             run->is_open[run->nodes[i]] = false;
         }
         run->open_count = 0;
+        run->open_set = 0;
     }
     if (run->counted) {
         orr_gpu_counts_close(run->counts);

@@ -206,7 +206,10 @@ struct orr_victim_index {
      */
     uint8_t *refuted_asks;
     uint32_t refuted_ask_count;
-    uint64_t *seen;       /* seen_before.c; NULL until asked */
+    uint64_t *seen;                 /* seen_before.c; NULL until asked */
+    uint64_t *dry_runs;             /* dry_run_memo.c; NULL until asked */
+    struct orr_own_mark *own_marks; /* own_turn.c; likewise */
+    uint64_t probes;                /* that were told apart in these */
     uint64_t *aggregates; /* fingerprints of some that were made; the last bit says what came out */
     struct orr_order order; /* lent to one after another */
     struct orr_arena arena; /* lent to one search after another */

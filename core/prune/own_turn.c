@@ -9,25 +9,23 @@
 
 #include "flat_int.h"
 
-#define TURNS 256
+#define MARKS 1024
+
+/* How the branch is served from a position on (dry_run_memo.c), of which who is left and the order
+ * are all that counts here; or with these victims. */
+struct orr_own_mark {
+    uint64_t position; /* 0: none is kept here */
+    struct orr_own_turn turn;
+};
 
 struct orr_own_branch { /* of a search */
     uint32_t top;
-    uint32_t k; /* what follows is of so many of the preemptor's tasks */
+    uint32_t k;     /* what follows is of so many of the preemptor's tasks */
+    uint64_t probe; /* another one for each */
     struct orr_order_entry *waiting, *served;
     uint32_t waiting_count;
-    struct turn {
-        uint64_t victims; /* the sum of what tells them apart; 0: none is kept here */
-        struct orr_own_turn turn;
-    } * turns;
+    struct orr_own_mark *way; /* of a scenario: each with the worst rank before the next */
 };
-
-static bool is_inside(const struct orr_victim_search *search, const struct orr_own_branch *own,
-                      uint32_t job)
-{
-    const struct orr_session *session = search->session;
-    return orr_own_turn__top(session, session->jobs[job].queue) == own->top;
-}
 
 static struct orr_own_branch *open_branch(struct orr_victim_search *search)
 {
@@ -38,12 +36,13 @@ static struct orr_own_branch *open_branch(struct orr_victim_search *search)
     orr_victim__list_waiting(search);
     own->waiting = orr_arena_take(memory, search->waiting_count + (size_t)1, sizeof *own->waiting);
     for (uint32_t w = 0; w < search->waiting_count; w++) {
-        if (is_inside(search, own, search->waiting[w].view.job)) {
+        const uint32_t queue = session->jobs[search->waiting[w].view.job].queue;
+        if (orr_own_turn__top(session, queue) == own->top) {
             own->waiting[own->waiting_count++] = search->waiting[w];
         }
     }
     own->served = orr_arena_take(memory, search->candidate_count + (size_t)1, sizeof *own->served);
-    own->turns = orr_arena_alloc(memory, TURNS, sizeof *own->turns);
+    own->way = orr_arena_take(memory, search->candidate_count + (size_t)2, sizeof *own->way);
     return own;
 }
 
@@ -51,13 +50,79 @@ static uint32_t list_served(struct orr_victim_search *search, const struct orr_o
 {
     struct orr_own_branch *own = search->refuter.own;
     uint32_t all, count = 0;
+    const struct orr_apart *s = search->refuter.apart;
     const struct orr_order_entry *entries = orr_apart__entries(search, order, &all);
     for (uint32_t i = 0; i < all; i++) {
-        if (is_inside(search, own, entries[i].view.job)) {
+        const uint32_t job = entries[i].view.job;
+        if (job == search->job || s->victims[s->slot_of[job] - 1].branch == own->top) {
             own->served[count++] = entries[i];
         }
     }
     return count;
+}
+
+static struct orr_own_mark *mark_at(const struct orr_session *session, uint64_t position)
+{
+    return &session->victim_index->own_marks[(position >> 8) % MARKS];
+}
+
+static void take_worse(struct orr_queue_rank *worst, const struct orr_queue_rank *other)
+{
+    if (worst->queue == ORR_NONE ||
+        (other->queue != ORR_NONE && orr_queue_compare_amounts(worst, other) < 0)) {
+        *worst = *other;
+    }
+}
+
+/* What follows from each position on the way, if the last one is followed by the rest. */
+static void note_way(const struct orr_session *session, const struct orr_own_mark *way,
+                     uint32_t count, bool noted, struct orr_own_turn *rest)
+{
+    for (uint32_t i = count; i-- > 0;) {
+        take_worse(&rest->latest, &way[i].turn.latest);
+        if (noted) {
+            *mark_at(session, way[i].position) =
+                (struct orr_own_mark){.position = way[i].position, .turn = *rest};
+        }
+    }
+}
+
+/* Serves from one position to the next until it is the preemptor's turn, or what follows is known.
+ */
+static void serve_on(const struct orr_victim_search *search, struct orr_order *order, uint64_t left,
+                     struct orr_own_turn *turn)
+{
+    const struct orr_session *session = search->session;
+    struct orr_apart *s = search->refuter.apart;
+    const struct orr_own_branch *own = search->refuter.own;
+    const bool noted = orr_order_start_fingerprint(order);
+    uint32_t count = 0;
+    bool more = true;
+    while (more && !turn->known) {
+        struct orr_own_mark *step = &own->way[count];
+        if (noted) {
+            step->position = orr_scatter(left + orr_scatter(orr_order_fingerprint(order))) | 1;
+            const struct orr_own_mark *mark = mark_at(session, step->position);
+            if (mark->position == step->position) {
+                *turn = mark->turn;
+                break;
+            }
+        }
+        count++;
+        step->turn.latest.queue = ORR_NONE;
+        order->worst = &step->turn.latest;
+        struct orr_jobview view;
+        more = orr_order_pop(order, &view);
+        turn->known = more && view.job == search->job;
+        if (more && !turn->known) {
+            struct orr_apart_victim *victim = &s->victims[s->slot_of[view.job] - 1];
+            orr_apart__give_back(session, s, victim);
+            turn->out_mgpu -= victim->demand.v[ORR_SHARE_GPU];
+            left += orr_apart__trace(session, victim) - victim->fingerprint;
+        }
+    }
+    order->worst = NULL;
+    note_way(session, own->way, count, noted && !order->unclear, turn);
 }
 
 static void serve_branch(struct orr_victim_search *search, struct orr_own_turn *turn)
@@ -66,65 +131,59 @@ static void serve_branch(struct orr_victim_search *search, struct orr_own_turn *
     struct orr_apart *s = search->refuter.apart;
     const struct orr_own_branch *own = search->refuter.own;
     struct orr_order *order = orr_victim_index_order(search->session);
-    struct orr_jobview view;
+    uint64_t left = own->probe;
     *turn = (struct orr_own_turn){.latest = {.queue = ORR_NONE}};
     orr_order_restart(order);
     const uint32_t count = list_served(search, order);
     for (uint32_t v = 0; v < s->victim_count; v++) {
-        if (is_inside(search, own, s->victims[v].job)) {
+        if (s->victims[v].branch == own->top) {
             orr_apart__evict(session, s, &s->victims[v]);
             turn->out_mgpu += s->victims[v].lost_demand.v[ORR_SHARE_GPU];
+            left += s->victims[v].fingerprint;
         }
     }
     order->hypothetical = (const int64_t(*)[ORR_SHARE_KINDS])s->hypothetical;
-    order->worst = &turn->latest;
     orr_order_build_over(order, own->waiting, own->waiting_count, orr_apart__unlisted(s),
                          own->served, count);
-    while (!turn->known && orr_order_pop(order, &view)) {
-        turn->known = view.job == search->job;
-        if (!turn->known) {
-            struct orr_apart_victim *victim = &s->victims[s->slot_of[view.job] - 1];
-            orr_apart__give_back(session, s, victim);
-            turn->out_mgpu -= victim->demand.v[ORR_SHARE_GPU];
-        }
-    }
-    order->worst = NULL;
+    serve_on(search, order, left, turn);
     for (uint32_t v = 0; v < s->victim_count; v++) {
-        if (is_inside(search, own, s->victims[v].job)) {
-            orr_apart__restore(session, s, &s->victims[v]);
+        if (s->victims[v].branch == own->top) {
+            orr_apart__restore(search, session->jobs[s->victims[v].job].queue);
         }
     }
 }
 
-/* Never 0. */
 static uint64_t fingerprint_victims(const struct orr_victim_search *search)
 {
     const struct orr_apart *s = search->refuter.apart;
-    uint64_t sum = 0;
+    const struct orr_own_branch *own = search->refuter.own;
+    uint64_t sum = ~own->probe;
     for (uint32_t v = 0; v < s->victim_count; v++) {
-        const struct orr_apart_victim *victim = &s->victims[v];
-        if (is_inside(search, search->refuter.own, victim->job)) {
-            sum += orr_scatter((uint64_t)victim->job << 32 | victim->lost);
-        }
+        sum += s->victims[v].branch == own->top ? s->victims[v].fingerprint : 0;
     }
     return orr_scatter(sum) | 1;
 }
 
 const struct orr_own_turn *orr_own_turn__find(struct orr_victim_search *search)
 {
+    struct orr_victim_index *all = search->session->victim_index;
+    if (all->own_marks == NULL) {
+        all->own_marks = orr_zalloc(MARKS, sizeof *all->own_marks);
+    }
     if (search->refuter.own == NULL) {
         search->refuter.own = open_branch(search);
     }
     struct orr_own_branch *own = search->refuter.own;
     if (own->k != search->k) {
         own->k = search->k;
-        memset(own->turns, 0, TURNS * sizeof *own->turns);
+        own->probe = orr_scatter(++all->probes);
     }
     const uint64_t victims = fingerprint_victims(search);
-    struct turn *kept = &own->turns[(victims >> 8) % TURNS];
-    if (kept->victims != victims) {
-        kept->victims = victims;
-        serve_branch(search, &kept->turn);
+    struct orr_own_mark *mark = mark_at(search->session, victims);
+    if (mark->position != victims) {
+        struct orr_own_turn turn;
+        serve_branch(search, &turn);
+        *mark = (struct orr_own_mark){.position = victims, .turn = turn};
     }
-    return &kept->turn;
+    return &mark->turn;
 }

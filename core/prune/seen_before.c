@@ -12,9 +12,7 @@
  * takes its slot.
  *
  * Where the preemptor and all victims ask whole GPUs, a node is hashed only as far as it decides
- * where these go (victim_index.c), as its shared devices change all the time. There a line is kept
- * too: what placing reads, and the order in which victims are served. How queues stand and who
- * waits decide that order alone, so that equal lines leave the preemptor the same places.
+ * where these go (victim_index.c), as its shared devices change all the time.
  */
 #include "flat_int.h"
 #include "seen_before.h"
@@ -36,8 +34,7 @@ struct orr_seen {     /* of a search */
     uint64_t preemptor;
     uint64_t probe, gpu_probe; /* of the feasible nodes; where whole GPUs alone are asked */
     bool probe_known;          /* of the probe that goes on */
-    /* of the scenario asked last; 0: not known */
-    uint64_t scenario, line;
+    uint64_t scenario;         /* the one asked last; 0: not known */
 };
 
 static uint64_t fingerprint_job(const struct orr_session *session, struct orr_seen *seen,
@@ -158,8 +155,7 @@ static uint64_t fingerprint_victims(const struct orr_session *session, const str
     return sum;
 }
 
-/* What placing reads: the preemptor, the victims and the nodes. Where parts of devices are asked no
- * line is kept: the same one hardly ever comes again. */
+/* What placing reads: the preemptor, the victims and the nodes. */
 static uint64_t fingerprint_places(const struct orr_victim_search *search, struct orr_seen *seen,
                                    const struct orr_victims *potential)
 {
@@ -171,12 +167,9 @@ static uint64_t fingerprint_places(const struct orr_victim_search *search, struc
     const bool gpus = (traits & IN_PARTS) == 0 && !(constrained && (traits & ASKS_MORE) != 0);
     const uint64_t *content = gpus ? all->gpu_content : all->content;
     const uint64_t of_all = gpus ? all->gpu_content_fingerprint : all->content_fingerprint;
-    const uint64_t places =
-        (gpus ? seen->gpu_probe : seen->probe) + (constrained ? of_all : 0) +
-        fingerprint_victims(session, seen, potential, UINT64_C(1) << 62, content) +
-        fingerprint_victims(session, seen, &search->recorded, UINT64_C(1) << 63, content);
-    seen->line = gpus ? orr_scatter(places) | 1 : 0;
-    return places;
+    return (gpus ? seen->gpu_probe : seen->probe) + (constrained ? of_all : 0) +
+           fingerprint_victims(session, seen, potential, UINT64_C(1) << 62, content) +
+           fingerprint_victims(session, seen, &search->recorded, UINT64_C(1) << 63, content);
 }
 
 static uint64_t *slot_of(const struct orr_victim_search *search, uint64_t fingerprint)
@@ -202,7 +195,7 @@ enum orr_outcome orr_seen__outcome(struct orr_victim_search *search,
         search->refuter.seen = open_seen(search);
     }
     struct orr_seen *seen = search->refuter.seen;
-    seen->scenario = seen->line = 0;
+    seen->scenario = 0;
     if (seen->search == 0) {
         return ORR_OUTCOME_SOLVED;
     }
@@ -237,31 +230,4 @@ void orr_seen__note(const struct orr_victim_search *search, enum orr_outcome out
 void orr_seen__note_loses_too_much(const struct orr_victim_search *search)
 {
     note(search, LOSES_TOO_MUCH);
-}
-
-/* --- lines --- */
-
-uint64_t orr_seen__start_line(const struct orr_victim_search *search)
-{
-    const struct orr_seen *seen = search->refuter.seen;
-    return seen != NULL ? seen->line : 0;
-}
-
-uint64_t orr_seen__join_line(const struct orr_victim_search *search, uint64_t line, uint32_t job)
-{
-    return orr_scatter(line + search->session->jobs[job].serial) | 1;
-}
-
-enum orr_line orr_seen__line(const struct orr_victim_search *search, uint64_t line)
-{
-    const uint64_t answer = *slot_of(search, line) ^ (line & ~OUTCOME_BITS);
-    return answer == ORR_LINE_BREAKS || answer == ORR_LINE_FAILS ? (enum orr_line)answer
-                                                                 : ORR_LINE_STANDS;
-}
-
-void orr_seen__note_line(const struct orr_victim_search *search, uint64_t line, enum orr_line what)
-{
-    if (what != ORR_LINE_STANDS) {
-        *slot_of(search, line) = (line & ~OUTCOME_BITS) | what;
-    }
 }

@@ -49,6 +49,11 @@ struct heads { /* of a branch while one of its victims is not served: the most t
     int64_t step_mgpu; /* what is not given back is a multiple; 0: nobody loses anything */
 };
 
+struct small {          /* of a job */
+    uint32_t known_for; /* so many of the preemptor's tasks; 0: not known */
+    uint32_t most_due;  /* tasks; see is_small */
+};
+
 struct orr_given_back {
     uint32_t k;    /* the state is of so many of the preemptor's tasks; 0: of none */
     uint32_t seen; /* potential victims that are counted */
@@ -62,6 +67,7 @@ struct orr_given_back {
     uint32_t asked_k;                   /* what follows is known for so many tasks */
     int32_t *freed;                     /* by node: GPUs; scratch, all 0 between */
     int64_t *least;                     /* by slot: of the preemptor's tasks; NULL: unlike others */
+    struct small *small;                /* by job */
     struct heads *heads;                /* by branch */
     int64_t *overhang;                  /* by branch; INT64_MAX: all */
     struct orr_queue_rank latest;       /* of the preemptor's branch, for which they are known; */
@@ -257,38 +263,64 @@ static bool asks_one_each(const struct orr_session *session, const struct orr_sj
     return one;
 }
 
-/* If the job finds no place when it is served, nor does the preemptor. */
-static bool is_small(const struct orr_victim_search *search, uint32_t index, uint32_t lost)
+/* Each of its tasks asks no more of anything than any of the preemptor's. */
+static bool asks_little(const struct orr_session *session, const struct orr_sjob *job,
+                        const int64_t *least)
+{
+    const struct orr_ask *one = orr_task_ask(session, &session->tasks[job->first_task]);
+    bool little = is_exact(session, one);
+    for (uint32_t t = job->first_task; little && t < job->first_task + job->task_count; t++) {
+        little = session->tasks[t].ask == session->tasks[job->first_task].ask;
+    }
+    for (uint32_t slot = 0; little && slot < session->slot_count; slot++) {
+        little = one->request.v[slot] <= least[slot];
+    }
+    return little;
+}
+
+/* How many tasks it may be given so that the preemptor finds no place either if it finds none. */
+static uint32_t find_most_due(const struct orr_victim_search *search, uint32_t index)
 {
     const struct orr_session *session = search->session;
     const struct orr_sjob *job = &session->jobs[index];
-    const int64_t *least = search->refuter.given->least;
-    bool small = orr_apart__due(session, index, lost) <= search->k;
-    for (uint32_t t = job->first_task; small && t < job->first_task + job->task_count; t++) {
-        small = session->tasks[t].ask == session->tasks[job->first_task].ask;
+    if (orr_apart__is_constrained(session, index)) {
+        return 0;
     }
-    const struct orr_ask *one = orr_task_ask(session, &session->tasks[job->first_task]);
-    small = small && is_exact(session, one);
-    for (uint32_t slot = 0; small && slot < session->slot_count; slot++) {
-        small = one->request.v[slot] <= least[slot];
-    }
-    return (small || asks_one_each(session, job)) && !orr_apart__is_constrained(session, index);
+    return asks_one_each(session, job)                               ? UINT32_MAX
+           : asks_little(session, job, search->refuter.given->least) ? search->k
+                                                                     : 0;
 }
 
-/* Of a job that lost so many tasks, all that counts but these. Only elastic jobs are not due
- * everything, and their tasks are alike. */
-static void charge(const struct orr_victim_search *search, struct held_back *by_branch,
-                   uint32_t job, uint32_t lost, int64_t sign)
+/* If the job finds no place when it is given so many tasks, nor does the preemptor. */
+static bool is_small(const struct orr_victim_search *search, uint32_t job, uint32_t due)
+{
+    struct small *small = &search->refuter.given->small[job];
+    if (small->known_for != search->k) {
+        small->known_for = search->k;
+        small->most_due = find_most_due(search, job);
+    }
+    return due <= small->most_due;
+}
+
+/* Of a job that lost so much and is given less, in milli-GPU, all that counts but the first. */
+static void charge(const struct orr_victim_search *search, struct held_back *held, uint32_t job,
+                   int64_t lost_mgpu, uint32_t due, int64_t due_mgpu, int64_t sign)
+{
+    held->not_due += sign * (lost_mgpu - due_mgpu);
+    held->large += is_small(search, job, due) ? 0 : sign * lost_mgpu;
+}
+
+/* The same by how many tasks it lost: only elastic jobs are not due everything, and their tasks are
+ * alike. */
+static void charge_tasks(const struct orr_victim_search *search, struct held_back *held,
+                         uint32_t job, uint32_t lost, int64_t sign)
 {
     const struct orr_session *session = search->session;
-    if (lost == 0) {
-        return;
-    }
-    struct held_back *held = &by_branch[branch_of(session, job)];
     const int64_t each = demand_of(session, session->jobs[job].first_task).v[ORR_SHARE_GPU];
-    const int64_t due = orr_apart__due(session, job, lost);
-    held->not_due += sign * ((int64_t)lost - due) * each;
-    held->large += is_small(search, job, lost) ? 0 : sign * (int64_t)lost * each;
+    if (lost > 0) {
+        const uint32_t due = orr_apart__due(session, job, lost);
+        charge(search, held, job, lost * each, due, due * each, sign);
+    }
 }
 
 static void count(struct orr_victim_search *search, struct orr_given_back *given,
@@ -305,11 +337,11 @@ static void count(struct orr_victim_search *search, struct orr_given_back *given
     if (*lost == 0) {
         given->losers[given->loser_count++] = victim->job;
     }
-    charge(search, given->state, victim->job, *lost, -1);
+    struct held_back *held = &given->state[branch_of(session, victim->job)];
+    charge_tasks(search, held, victim->job, *lost, -1);
     ++*lost;
-    charge(search, given->state, victim->job, *lost, 1);
-    given->state[branch_of(session, victim->job)].lost +=
-        demand_of(session, victim->task).v[ORR_SHARE_GPU];
+    charge_tasks(search, held, victim->job, *lost, 1);
+    held->lost += demand_of(session, victim->task).v[ORR_SHARE_GPU];
 }
 
 static void count_state(struct orr_victim_search *search, struct orr_given_back *given)
@@ -366,7 +398,7 @@ static bool all_find_places(const struct orr_victim_search *search, struct orr_g
     }
     for (uint32_t v = 0; v < s->victim_count; v++) {
         for (uint32_t i = 0; i < s->victims[v].due; i++) {
-            const uint32_t task = s->tasks[s->victims[v].due_at + i];
+            const uint32_t task = s->victims[v].due_tasks[i];
             orr_histogram_add(&tasks, (uint32_t)orr_task_gpus(session, task), 1);
         }
     }
@@ -409,6 +441,7 @@ static struct orr_given_back *given_of(struct orr_victim_search *search)
     given->losers = orr_arena_take(memory, jobs, sizeof *given->losers);
     given->state = orr_arena_alloc(memory, queues, sizeof *given->state);
     given->scenario = orr_arena_alloc(memory, queues, sizeof *given->scenario);
+    given->small = orr_arena_alloc(memory, jobs, sizeof *given->small);
     given->heads = orr_arena_alloc(memory, queues, sizeof *given->heads);
     given->overhang = orr_arena_alloc(memory, queues, sizeof *given->overhang);
     given->freed = orr_arena_alloc(memory, session->node_count, sizeof *given->freed);
@@ -497,20 +530,18 @@ bool orr_victim__leaves_too_little(struct orr_victim_search *search)
     memset(given->scenario, 0, search->session->queue_count * sizeof *given->scenario);
     for (uint32_t v = 0; v < s->victim_count; v++) {
         const struct orr_apart_victim *victim = &s->victims[v];
-        charge(search, given->scenario, victim->job, victim->lost, 1);
-        given->scenario[branch_of(search->session, victim->job)].lost +=
-            victim->lost_demand.v[ORR_SHARE_GPU];
+        struct held_back *held = &given->scenario[victim->branch];
+        const int64_t lost = victim->lost_demand.v[ORR_SHARE_GPU];
+        held->lost += lost;
+        charge(search, held, victim->job, lost, victim->due, victim->demand.v[ORR_SHARE_GPU], 1);
     }
     const int64_t large = sum_up_large(search, given->scenario);
+    /* Then what is found alone does not tell: places, which are quicker to count, have to. */
     const bool may_lack = given->scenario[given->own].large > 0 || large >= asked - given->free;
-    const bool counted = may_lack && are_counted(search);
-    if (may_lack && !counted) {
+    if (may_lack && !(are_counted(search) && all_find_places(search, given))) {
         return false;
     }
     const int64_t found = sum_up_found(search, given, given->scenario);
-    if (found >= asked) {
-        return false;
-    }
-    return (given->scenario[given->own].large == 0 && large < asked - found) ||
-           ((counted || are_counted(search)) && all_find_places(search, given));
+    return found < asked && (may_lack || large < asked - found ||
+                             (are_counted(search) && all_find_places(search, given)));
 }

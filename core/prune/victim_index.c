@@ -33,6 +33,8 @@ void orr_victim_forget(struct orr_session *session)
     orr_free(all->oldest.contenders);
     orr_free(all->aggregates);
     orr_free(all->seen);
+    orr_free(all->dry_runs);
+    orr_free(all->own_marks);
     if (all->order.session != NULL) {
         orr_order_release(&all->order);
     }
