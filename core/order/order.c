@@ -136,13 +136,19 @@ static const struct orr_queue_rank *rank_of(const struct orr_order *order, uint3
     return &node->rank;
 }
 
+/* Where no plugin has a say, numbers mostly decide. */
 static bool node_less(struct orr_order *order, uint32_t a, uint32_t b)
 {
+    const struct orr_session *session = order->session;
     const struct orr_queue_rank *rank_a = rank_of(order, a), *rank_b = rank_of(order, b);
-    const int sign = orr_queue_compare_ranks(order->session, rank_a, rank_b);
-    if (order->hypothetical != NULL && orr_queue_compare_numbers(rank_a, rank_b) == 0 &&
-        !orr_queue_is_clear(order->session, rank_a->queue, rank_b->queue)) {
-        order->unclear = true;
+    int sign = 0;
+    if (session->hooks == NULL && session->rules.proportion) {
+        sign = orr_queue_compare_numbers(rank_a, rank_b);
+    }
+    if (sign == 0) {
+        sign = orr_queue_compare_ranks(session, rank_a, rank_b);
+        order->unclear =
+            order->unclear || !orr_queue_is_clear(session, rank_a->queue, rank_b->queue);
     }
     return order->victims ? sign > 0 : sign < 0;
 }
@@ -212,20 +218,21 @@ void orr_order__drop_first(const struct orr_order *order, struct orr_order_node 
 
 uint32_t orr_order__new_node(struct orr_order *order, uint32_t queue, uint32_t parent)
 {
-    struct orr_order_node kept = {0}; /* memory of an earlier use */
     order->nodes = ORR_ROOM_FOR_ONE(order->nodes, order->node_count, order->node_capacity);
-    if (order->node_count < order->node_made) {
-        kept = order->nodes[order->node_count];
-    } else {
+    struct orr_order_node *node = &order->nodes[order->node_count];
+    if (order->node_count == order->node_made) {
+        *node = (struct orr_order_node){0};
         order->node_made++;
     }
-    order->nodes[order->node_count] = (struct orr_order_node){.queue = queue,
-                                                              .parent = parent,
-                                                              .children = kept.children,
-                                                              .child_capacity = kept.child_capacity,
-                                                              .jobs = kept.jobs,
-                                                              .job_capacity = kept.job_capacity,
-                                                              .head = {.lane = ORR_NONE}};
+    /* Memory of an earlier use stays. */
+    node->queue = queue;
+    node->parent = parent;
+    node->needs_reorder = node->ranked = false;
+    node->top = 0;
+    node->child_count = node->job_count = node->added_count = 0;
+    node->listed = node->listed_end = 0;
+    node->head.lane = ORR_NONE;
+    node->best = ORR_BEST_UNKNOWN;
     return order->node_count++;
 }
 

@@ -32,7 +32,7 @@ double orr_queue_share_without(const struct orr_session *session, uint32_t queue
 /* Negative if a is served first. */
 int orr_queue_compare_ranks(const struct orr_session *session, const struct orr_queue_rank *a,
                             const struct orr_queue_rank *b);
-/* Of queues with equal numbers. False: each owns less of something, so that the order of three such
+/* Of queues whose numbers may be equal. False: each owns less of something, so that the order of three such
  * queues may go round in a circle. */
 bool orr_queue_is_clear(const struct orr_session *session, uint32_t a, uint32_t b);
 /* The same up to share_after; 0: what comes after it decides. */
