@@ -564,12 +564,25 @@ static void note_tops(struct orr_order *order, uint32_t leaf)
     }
 }
 
-/* A queue above others may have become better by those that were added later, which the siblings
- * before it in their heap do not show: these change places only once they come first. */
+static bool is_above_inner(const struct orr_order *order, const struct orr_order_node *node)
+{
+    bool above = false;
+    for (uint32_t c = 0; c < node->child_count; c++) {
+        above = above || order->nodes[node->children[c]].child_count > 0;
+    }
+    return above;
+}
+
+/* Leaves are in order, as each had all its jobs when it was linked. A queue above others may have
+ * become better by those that were added later, which the siblings before it in their heap do not
+ * show: these change places only once they come first. */
 bool orr_order_start_fingerprint(struct orr_order *order)
 {
     for (uint32_t n = 0; n < order->node_count; n++) {
         const struct orr_order_node *node = &order->nodes[n];
+        if (!is_above_inner(order, node)) {
+            continue;
+        }
         for (uint32_t c = 3; c < node->child_count; c++) {
             if (node_less(order, node->children[c], node->children[(c - 1) / 2])) {
                 return false;

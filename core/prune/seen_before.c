@@ -28,9 +28,12 @@
 #define ASKS_MORE      UINT64_C(4) /* or other resources beside, or a domain within one */
 #define TRAITS         UINT64_C(7)
 
-struct orr_seen {     /* of a search */
-    uint64_t *of_job; /* by job: its fingerprint with its traits; 0: not known */
-    uint64_t search;  /* what is the same for all scenarios; 0: not known */
+struct orr_seen {           /* of a search */
+    uint64_t *of_job;       /* by job: its fingerprint with its traits; 0: not known */
+    struct victim_mark {    /* by task: its fingerprints as a victim, with what its node holds; */
+        uint64_t any, gpus; /* 0: not known; and as far as whole GPUs hang on that */
+    } * of_task;
+    uint64_t search; /* what is the same for all scenarios; 0: not known */
     uint64_t preemptor;
     uint64_t probe, gpu_probe; /* of the feasible nodes; where whole GPUs alone are asked */
     bool probe_known;          /* of the probe that goes on */
@@ -64,6 +67,7 @@ static struct orr_seen *open_seen(struct orr_victim_search *search)
     struct orr_session *session = search->session;
     struct orr_seen *seen = orr_arena_alloc(&search->memory, 1, sizeof *seen);
     seen->of_job = orr_arena_alloc(&search->memory, session->job_count, sizeof *seen->of_job);
+    seen->of_task = orr_arena_alloc(&search->memory, session->task_count, sizeof *seen->of_task);
     if (orr_apart__of(search) != NULL) {
         uint64_t fingerprint = (uint64_t)search->action;
         seen->preemptor = fingerprint_job(session, seen, search->job);
@@ -129,47 +133,48 @@ static void fingerprint_probe(const struct orr_victim_search *search, struct orr
     seen->probe_known = true;
 }
 
-static uint64_t traits_of(const struct orr_session *session, struct orr_seen *seen,
-                          const struct orr_victims *victims)
+static const struct victim_mark *mark_victim(const struct orr_session *session,
+                                             struct orr_seen *seen, const struct orr_victim *victim)
+{
+    const struct orr_victim_index *all = session->victim_index;
+    struct victim_mark *mark = &seen->of_task[victim->task];
+    if (mark->any == 0) {
+        const uint32_t node = session->tasks[victim->task].live.node;
+        const uint64_t nth = victim->task - session->jobs[victim->job].first_task;
+        const uint64_t task = orr_scatter(fingerprint_job(session, seen, victim->job) + nth);
+        mark->any = orr_scatter(task ^ (node == ORR_NONE ? 0 : all->content[node])) | 1;
+        mark->gpus = orr_scatter(task ^ (node == ORR_NONE ? 0 : all->gpu_content[node])) | 1;
+    }
+    return mark;
+}
+
+/* The sums of what tells one set of victims from another. Returns their traits. */
+static uint64_t add_up(const struct orr_victim_search *search, struct orr_seen *seen,
+                       const struct orr_victims *victims, bool recorded, struct victim_mark *sums)
 {
     uint64_t traits = 0;
     for (uint32_t i = 0; i < victims->count; i++) {
-        traits |= fingerprint_job(session, seen, victims->items[i].job);
+        const struct victim_mark *mark = mark_victim(search->session, seen, &victims->items[i]);
+        traits |= seen->of_job[victims->items[i].job];
+        sums->any += recorded ? ~mark->any : mark->any;
+        sums->gpus += recorded ? ~mark->gpus : mark->gpus;
     }
-    return traits & TRAITS;
-}
-
-/* The sum of what tells one set of victims from another, with what their nodes hold. */
-static uint64_t fingerprint_victims(const struct orr_session *session, const struct orr_seen *seen,
-                                    const struct orr_victims *victims, uint64_t salt,
-                                    const uint64_t *content)
-{
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < victims->count; i++) {
-        const struct orr_victim *victim = &victims->items[i];
-        const uint32_t node = session->tasks[victim->task].live.node;
-        const uint64_t nth = victim->task - session->jobs[victim->job].first_task;
-        const uint64_t held = node == ORR_NONE ? 0 : content[node];
-        sum += orr_scatter(orr_scatter(seen->of_job[victim->job] + nth + salt) ^ held);
-    }
-    return sum;
+    return traits;
 }
 
 /* What placing reads: the preemptor, the victims and the nodes. */
 static uint64_t fingerprint_places(const struct orr_victim_search *search, struct orr_seen *seen,
                                    const struct orr_victims *potential)
 {
-    const struct orr_session *session = search->session;
-    const struct orr_victim_index *all = session->victim_index;
-    const uint64_t traits = (seen->preemptor & TRAITS) | traits_of(session, seen, potential) |
-                            traits_of(session, seen, &search->recorded);
+    const struct orr_victim_index *all = search->session->victim_index;
+    struct victim_mark sums = {0};
+    const uint64_t traits = (seen->preemptor | add_up(search, seen, potential, false, &sums) |
+                             add_up(search, seen, &search->recorded, true, &sums)) &
+                            TRAITS;
     const bool constrained = (traits & CONSTRAINED) != 0;
-    const bool gpus = (traits & IN_PARTS) == 0 && !(constrained && (traits & ASKS_MORE) != 0);
-    const uint64_t *content = gpus ? all->gpu_content : all->content;
-    const uint64_t of_all = gpus ? all->gpu_content_fingerprint : all->content_fingerprint;
-    return (gpus ? seen->gpu_probe : seen->probe) + (constrained ? of_all : 0) +
-           fingerprint_victims(session, seen, potential, UINT64_C(1) << 62, content) +
-           fingerprint_victims(session, seen, &search->recorded, UINT64_C(1) << 63, content);
+    return (traits & IN_PARTS) == 0 && !(constrained && (traits & ASKS_MORE) != 0)
+               ? seen->gpu_probe + (constrained ? all->gpu_content_fingerprint : 0) + sums.gpus
+               : seen->probe + (constrained ? all->content_fingerprint : 0) + sums.any;
 }
 
 static uint64_t *slot_of(const struct orr_victim_search *search, uint64_t fingerprint)
