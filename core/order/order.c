@@ -95,7 +95,9 @@ static bool from_lane(const struct orr_order *order, struct orr_order_node *leaf
     const struct orr_order_entry *pushed = best_pushed(leaf);
     const bool from = leaf->head.lane != ORR_NONE &&
                       (pushed == NULL || job_less(order, &leaf->head.entry, pushed));
-    leaf->best = from ? ORR_BEST_LISTED : ORR_BEST_ADDED;
+    if (order->list != NULL) {
+        leaf->best = from ? ORR_BEST_LISTED : ORR_BEST_ADDED;
+    }
     return from;
 }
 
@@ -148,7 +150,8 @@ static bool node_less(struct orr_order *order, uint32_t a, uint32_t b)
     if (sign == 0) {
         sign = orr_queue_compare_ranks(session, rank_a, rank_b);
         order->unclear =
-            order->unclear || !orr_queue_is_clear(session, rank_a->queue, rank_b->queue);
+            order->unclear || (orr_queue_compare_numbers(rank_a, rank_b) == 0 &&
+                               !orr_queue_is_clear(session, rank_a->queue, rank_b->queue));
     }
     return order->victims ? sign > 0 : sign < 0;
 }
@@ -540,8 +543,8 @@ void orr_order_build_over(struct orr_order *order, const struct orr_order_entry 
     }
 }
 
-/* Until a queue is popped from again, its first child is that it was popped from last, best or not,
- * and ranks it. */
+/* Between two pops the first child of an inner queue is the one that was popped from last, even if
+ * another one is better now. The inner queue is ranked by that child. */
 static void note_top(struct orr_order *order, uint32_t index)
 {
     struct orr_order_node *node = &order->nodes[index];
@@ -578,6 +581,10 @@ static bool is_above_inner(const struct orr_order *order, const struct orr_order
  * show: these change places only once they come first. */
 bool orr_order_start_fingerprint(struct orr_order *order)
 {
+    const struct orr_session_hooks *hooks = order->session->hooks;
+    if (hooks != NULL && hooks->queue_order != NULL) {
+        return false; /* nothing is known of a plugin's order */
+    }
     for (uint32_t n = 0; n < order->node_count; n++) {
         const struct orr_order_node *node = &order->nodes[n];
         if (!is_above_inner(order, node)) {

@@ -285,8 +285,9 @@ void orr_apart__give_back(const struct orr_session *session, struct orr_apart *s
 
 uint64_t orr_apart__trace(const struct orr_session *session, const struct orr_apart_victim *victim)
 {
-    const bool whole = victim->back && victim->due == victim->lost;
-    return whole && session->jobs[victim->job].pending == 0
+    const bool whole =
+        victim->back && victim->due == victim->lost && session->jobs[victim->job].pending == 0;
+    return whole && session->rules.allow_consolidating_reclaim
                ? 0
                : orr_scatter(victim->fingerprint + (victim->back ? 1 : 2));
 }

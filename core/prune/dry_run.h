@@ -28,7 +28,7 @@ struct orr_dry_run {
     int32_t *places_on; /* kept with a sketch on books */
     size_t seen_touched;
     /* dry_run_memo.c: */
-    uint64_t probe;      /* another one for each */
+    uint64_t probe;      /* salt of the probe; each has another one */
     uint64_t left;       /* fingerprint of who is left and of who did not come back */
     uint64_t *positions; /* where the dry run was */
     uint32_t position_count;

@@ -8,10 +8,11 @@
  *
  * What follows a position hangs on nothing else. Queues hold what they held before the search but
  * for what is left, what was lost for good and what the preemptor was given, and all of these are
- * part of the position. Who is popped next hangs on what queues hold and on the order's
- * fingerprint, unless the order is unclear (joborder.h). Where GPUs are counted, nodes of equal
- * room are as good as each other; if some GPUs are idle, or a job has a constraint of topology,
- * each node counts (gpu_counts.c), and with a constraint also which nodes are open.
+ * part of the position. Reclaim's validator judges what is lost; where victims that come back count
+ * as lost too, these are part of the position as well. Who is popped next hangs on what queues hold
+ * and on the order's fingerprint, unless the order is unclear (joborder.h). Where GPUs are counted,
+ * nodes of equal room are as good as each other; if some GPUs are idle, or a job has a constraint
+ * of topology, each node counts (gpu_counts.c), and with a constraint also which nodes are open.
  */
 #include "dry_run.h"
 #include "flat_int.h"
@@ -32,7 +33,7 @@ void orr_dry_run__start_positions(const struct orr_apart *s)
 {
     struct orr_dry_run *run = s->run;
     run->position_count = 0;
-    run->left = run->probe;
+    run->left = 0;
     for (uint32_t v = 0; v < s->victim_count; v++) {
         run->left += s->victims[v].fingerprint;
     }
@@ -57,8 +58,12 @@ static uint64_t *slot_of(const struct orr_victim_search *search, uint64_t positi
 enum orr_outcome orr_dry_run__known_outcome(const struct orr_victim_search *search, uint64_t order)
 {
     struct orr_dry_run *run = search->refuter.apart->run;
-    const uint64_t nodes = run->counts->content + run->open_set;
-    const uint64_t position = orr_scatter(run->left + orr_scatter(order) + nodes) | OUTCOME_BITS;
+    uint64_t position = run->probe;
+    orr_fingerprint_word(&position, run->left);
+    orr_fingerprint_word(&position, order);
+    orr_fingerprint_word(&position, run->counts->content);
+    orr_fingerprint_word(&position, run->open_set);
+    position |= OUTCOME_BITS;
     const uint64_t answer = *slot_of(search, position);
     run->positions[run->position_count++] = position;
     return (answer | OUTCOME_BITS) == position ? (enum orr_outcome)(answer & OUTCOME_BITS)

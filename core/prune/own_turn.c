@@ -3,7 +3,9 @@
  * how it ranks each time, depends on the branch alone, as long as every victim served in it finds
  * places: its queues hold what they hold whatever others are given, and the root settles branches,
  * never what is below them. So the preemptor's branch is served alone, literally but for placing;
- * the same set of victims in it is served once a probe.
+ * the same set of victims in it is served once a probe. What follows a position hangs on who is
+ * left in the branch, on who left a trace and on the order, as in dry_run_memo.c, where rooms count
+ * too.
  */
 #include "own_turn.h"
 
@@ -11,8 +13,7 @@
 
 #define MARKS 1024
 
-/* How the branch is served from a position on (dry_run_memo.c), of which who is left and the order
- * are all that counts here; or with these victims. */
+/* How the branch is served from a position on, or with a set of victims. */
 struct orr_own_mark {
     uint64_t position; /* 0: none is kept here */
     struct orr_own_turn turn;
@@ -21,7 +22,7 @@ struct orr_own_mark {
 struct orr_own_branch { /* of a search */
     uint32_t top;
     uint32_t k;     /* what follows is of so many of the preemptor's tasks */
-    uint64_t probe; /* another one for each */
+    uint64_t probe; /* salt of the probe; each has another one */
     struct orr_order_entry *waiting, *served;
     uint32_t waiting_count;
     struct orr_own_mark *way; /* of a scenario: each with the worst rank before the next */
@@ -101,7 +102,10 @@ static void serve_on(const struct orr_victim_search *search, struct orr_order *o
     while (more && !turn->known) {
         struct orr_own_mark *step = &own->way[count];
         if (noted) {
-            step->position = orr_scatter(left + orr_scatter(orr_order_fingerprint(order))) | 1;
+            step->position = own->probe;
+            orr_fingerprint_word(&step->position, left);
+            orr_fingerprint_word(&step->position, orr_order_fingerprint(order));
+            step->position |= 1;
             const struct orr_own_mark *mark = mark_at(session, step->position);
             if (mark->position == step->position) {
                 *turn = mark->turn;
@@ -109,7 +113,7 @@ static void serve_on(const struct orr_victim_search *search, struct orr_order *o
             }
         }
         count++;
-        step->turn.latest.queue = ORR_NONE;
+        step->turn.latest = (struct orr_queue_rank){.queue = ORR_NONE};
         order->worst = &step->turn.latest;
         struct orr_jobview view;
         more = orr_order_pop(order, &view);
@@ -131,7 +135,7 @@ static void serve_branch(struct orr_victim_search *search, struct orr_own_turn *
     struct orr_apart *s = search->refuter.apart;
     const struct orr_own_branch *own = search->refuter.own;
     struct orr_order *order = orr_victim_index_order(search->session);
-    uint64_t left = own->probe;
+    uint64_t left = 0;
     *turn = (struct orr_own_turn){.latest = {.queue = ORR_NONE}};
     orr_order_restart(order);
     const uint32_t count = list_served(search, order);
@@ -157,11 +161,12 @@ static uint64_t fingerprint_victims(const struct orr_victim_search *search)
 {
     const struct orr_apart *s = search->refuter.apart;
     const struct orr_own_branch *own = search->refuter.own;
-    uint64_t sum = ~own->probe;
+    uint64_t sum = 0, fingerprint = ~own->probe;
     for (uint32_t v = 0; v < s->victim_count; v++) {
         sum += s->victims[v].branch == own->top ? s->victims[v].fingerprint : 0;
     }
-    return orr_scatter(sum) | 1;
+    orr_fingerprint_word(&fingerprint, sum);
+    return fingerprint | 1;
 }
 
 const struct orr_own_turn *orr_own_turn__find(struct orr_victim_search *search)

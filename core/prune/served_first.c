@@ -302,7 +302,8 @@ static bool is_small(const struct orr_victim_search *search, uint32_t job, uint3
     return due <= small->most_due;
 }
 
-/* Of a job that lost so much and is given less, in milli-GPU, all that counts but the first. */
+/* Adds to `held` what the job is not due and what may find no place, in milli-GPU; `held->lost` is
+ * the caller's. */
 static void charge(const struct orr_victim_search *search, struct held_back *held, uint32_t job,
                    int64_t lost_mgpu, uint32_t due, int64_t due_mgpu, int64_t sign)
 {
@@ -310,8 +311,8 @@ static void charge(const struct orr_victim_search *search, struct held_back *hel
     held->large += is_small(search, job, due) ? 0 : sign * lost_mgpu;
 }
 
-/* The same by how many tasks it lost: only elastic jobs are not due everything, and their tasks are
- * alike. */
+/* The same by how many tasks the job lost: only elastic jobs are not due everything, and their
+ * tasks are alike. */
 static void charge_tasks(const struct orr_victim_search *search, struct held_back *held,
                          uint32_t job, uint32_t lost, int64_t sign)
 {
@@ -536,7 +537,8 @@ bool orr_victim__leaves_too_little(struct orr_victim_search *search)
         charge(search, held, victim->job, lost, victim->due, victim->demand.v[ORR_SHARE_GPU], 1);
     }
     const int64_t large = sum_up_large(search, given->scenario);
-    /* Then what is found alone does not tell: places, which are quicker to count, have to. */
+    /* If some victims may find no place, the sum of what is found proves nothing unless all victims
+     * find places, which is quicker to find out. */
     const bool may_lack = given->scenario[given->own].large > 0 || large >= asked - given->free;
     if (may_lack && !(are_counted(search) && all_find_places(search, given))) {
         return false;

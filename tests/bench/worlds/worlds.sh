@@ -35,7 +35,8 @@ for world in ${*:-$all}; do
     function has(name) { return world == name || world == "everything" }
     BEGIN {
         for (i = 1; i <= length(world); i++) sum = sum * 31 + index("abcdefghijklmnopqrstuvwxyz-", substr(world, i, 1))
-        state = (sum * 1000 + seed) % 2147483646 + 1
+        # sum is beyond 2^53 for long names: the seed is added to what is left of it
+        state = ((sum * 1000 + 1) % 2147483646 + (seed - 1) * 7919) % 2147483646 + 1
         for (i = 0; i < 20; i++) draw(1)
         parents = has("departments") || world == "deep" ? 3 : 0
         cpu = has("cpu") || world == "cpu-short"

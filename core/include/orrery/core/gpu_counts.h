@@ -32,8 +32,8 @@ struct orr_gpu_counts {
     uint64_t *among; /* a heap of keys of nodes, while tasks are placed among some */
     int32_t each;    /* 0: not asked; else tasks of so many GPUs: */
     int64_t places;  /* how many of them all open nodes have room for */
-    /* Fingerprint of the room of open nodes: of how many have how much, as long as these are as
-     * good as each other, or of each node. */
+    /* Fingerprint of how many open nodes have how much room; `by_node` of the room and the idle
+     * GPUs of each node. */
     uint64_t content;
     bool by_node;
 };
@@ -45,8 +45,8 @@ struct orr_gpu_counts *orr_gpu_counts_make(struct orr_arena *arena,
 void orr_gpu_counts_open(struct orr_gpu_counts *counts, uint32_t node);
 /* Evicts the task, whose node is opened. */
 void orr_gpu_counts_evict(struct orr_gpu_counts *counts, uint32_t task);
-/* No more nodes are opened. Places are counted for tasks of so many GPUs each; 0: for none. Nodes
- * of equal room are told apart if it is asked for, or if GPUs of some are idle. */
+/* No more nodes are opened. Places are counted for tasks of so many GPUs each; 0: for none. With
+ * `by_node`, or if GPUs of some nodes are idle, the fingerprint is of each node by itself. */
 void orr_gpu_counts_start(struct orr_gpu_counts *counts, int32_t each, bool by_node);
 /* Places all of the tasks, each where it would be pipelined among the open nodes, or none. The
  * caller places a task at most once until the counts are closed. */

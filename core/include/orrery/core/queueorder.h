@@ -32,9 +32,6 @@ double orr_queue_share_without(const struct orr_session *session, uint32_t queue
 /* Negative if a is served first. */
 int orr_queue_compare_ranks(const struct orr_session *session, const struct orr_queue_rank *a,
                             const struct orr_queue_rank *b);
-/* Of queues whose numbers may be equal. False: each owns less of something, so that the order of three such
- * queues may go round in a circle. */
-bool orr_queue_is_clear(const struct orr_session *session, uint32_t a, uint32_t b);
 /* The same up to share_after; 0: what comes after it decides. */
 static inline int orr_queue_compare_amounts(const struct orr_queue_rank *a,
                                             const struct orr_queue_rank *b)
@@ -51,6 +48,10 @@ static inline int orr_queue_compare_numbers(const struct orr_queue_rank *a,
     const int order = orr_queue_compare_amounts(a, b);
     return order != 0 ? order : (a->share_now > b->share_now) - (a->share_now < b->share_now);
 }
+
+/* False: queue `a` owns less of one resource and more of another one than queue `b`, so that of
+ * three such queues with equal numbers the order may go round in a circle. */
+bool orr_queue_is_clear(const struct orr_session *session, uint32_t a, uint32_t b);
 
 ORR_API_END
 
