@@ -3,14 +3,20 @@
  *
  * Claim: what comes of popping the jobs that wait, some candidates and the preemptor is the same
  * where this number, the candidates that are popped and how queues stand are the same. Proof: a job
- * that merely waits changes nothing when it is popped. Its queue is popped when the demand of its
- * first job makes it the best among its siblings, on each level. Let u be popped from a queue, and
- * let w, which asks no more of anything, be the next job of that queue. Nothing was given to
- * anybody since, and a rank never gets worse with a smaller demand, so that all that were best stay
- * so, and w is popped next: it may as well be absent. So of jobs in a row, those that ask no more
- * than the last one that is not left out are left out.
+ * that merely waits changes nothing when it is popped. Let u be popped from a queue, and let w,
+ * which asks no more of anything, be the next job of that queue. With u the queue was the best of
+ * its siblings; a rank never gets worse with a smaller demand, so that it stays the best with w.
+ * The queue above may have been popped from for the rank that another child gave it, which it was
+ * popped from before (joborder.h). With w it is ranked by this child, and popped from again once it
+ * is the best of its siblings with w, or because of the queue above it; and so on: the first of
+ * such jobs makes the queue the best of its siblings, the second the one above it too. Once there
+ * were as many as levels, each queue on the way is the best of its siblings with the last of them,
+ * and stays so with a job that asks no more than that, as nothing was given to anybody since: it is
+ * popped next, and may as well be absent. So of a row of jobs, those are left out that ask no more
+ * than one that is not left out, at the end of as many of which each asks no more than the one
+ * before it.
  *
- * Where in a queue a row ends is told by the candidate behind it. A candidate whose gang is all of
+ * Where in a queue a row ends is known by the candidate behind it. A candidate whose gang is all of
  * it has one place in the order of jobs; others have one for each state of their gang, as they may
  * lose more or less, and so has the preemptor, as it is tried with more or fewer tasks. A job that
  * waits in part is not in the list where it is a victim: nobody is left out behind it.
@@ -55,8 +61,18 @@ static void hash_demand(uint64_t *fingerprint, const struct orr_demand *demand)
 struct row { /* of jobs that wait, without a mark between them */
     uint32_t queue;
     bool unmarked;                 /* something was hashed, and the mark behind it is to follow */
-    const struct orr_demand *last; /* of those not left out; NULL: nobody may be left out yet */
+    const struct orr_demand *last; /* of those not left out; NULL: there is none since a mark */
+    uint32_t run, levels;          /* so many each ask no more than the one before; of the queue */
 };
+
+static uint32_t count_levels(const struct orr_session *session, uint32_t queue)
+{
+    uint32_t levels = 0;
+    for (uint32_t q = queue; q != ORR_NONE; q = session->shares[q].parent) {
+        levels++;
+    }
+    return levels;
+}
 
 static void hash_mark(uint64_t *fingerprint, const struct orr_victim_search *search,
                       struct row *row, const struct orr_order_entry *mark)
@@ -70,6 +86,7 @@ static void hash_mark(uint64_t *fingerprint, const struct orr_victim_search *sea
     }
     row->unmarked = own;
     row->last = NULL;
+    row->run = 0;
 }
 
 static void hash_waiting(uint64_t *fingerprint, const struct orr_session *session, struct row *row,
@@ -77,7 +94,9 @@ static void hash_waiting(uint64_t *fingerprint, const struct orr_session *sessio
 {
     const struct orr_sjob *job = &session->jobs[waiting->view.job];
     const bool in_part = job->active > 0;
-    if (!in_part && row->last != NULL && orr_demand_at_most(&waiting->demand, row->last)) {
+    const bool less =
+        !in_part && row->last != NULL && orr_demand_at_most(&waiting->demand, row->last);
+    if (less && row->run >= row->levels) {
         return;
     }
     if (in_part) {
@@ -85,6 +104,7 @@ static void hash_waiting(uint64_t *fingerprint, const struct orr_session *sessio
     }
     hash_demand(fingerprint, &waiting->demand);
     row->last = in_part ? NULL : &waiting->demand;
+    row->run = in_part ? 0 : less ? row->run + 1 : 1;
     row->unmarked = true;
 }
 
@@ -106,7 +126,7 @@ uint64_t orr_victim__waiting_fingerprint(struct orr_victim_search *search)
         const struct orr_order_entry *next = marked ? &marks[m++] : &search->waiting[w++];
         const uint32_t queue = session->jobs[next->view.job].queue;
         if (queue != row.queue) {
-            row = (struct row){.queue = queue};
+            row = (struct row){.queue = queue, .levels = count_levels(session, queue)};
             orr_fingerprint_word(&fingerprint, queue);
         }
         if (marked) {

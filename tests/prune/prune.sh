@@ -45,6 +45,10 @@ refutes() { # [NAME], after `same`: some pruner, or this one, had something to s
 
 case_plain() { same plain && refutes; }
 case_departments() { same departments && refutes && { [ -n "$rows_given" ] || refutes seen-before; }; }
+case_popped_from_last() { # by that child a department is ranked, so that equal jobs behind each other count
+    first=15985 rows=1800 nodes=7
+    same departments
+}
 case_deep() { same deep && { [ -n "$rows_given" ] || refutes seen-before; }; }
 case_limits() { same limits && refutes; }
 case_cpu() { same cpu; }
