@@ -3,18 +3,16 @@
  *
  * Claim: what comes of popping the jobs that wait, some candidates and the preemptor is the same
  * where this number, the candidates that are popped and how queues stand are the same. Proof: a job
- * that merely waits changes nothing when it is popped. Let u be popped from a queue, and let w,
- * which asks no more of anything, be the next job of that queue. With u the queue was the best of
- * its siblings; a rank never gets worse with a smaller demand, so that it stays the best with w.
- * The queue above may have been popped from for the rank that another child gave it, which it was
- * popped from before (joborder.h). With w it is ranked by this child, and popped from again once it
- * is the best of its siblings with w, or because of the queue above it; and so on: the first of
- * such jobs makes the queue the best of its siblings, the second the one above it too. Once there
- * were as many as levels, each queue on the way is the best of its siblings with the last of them,
- * and stays so with a job that asks no more than that, as nothing was given to anybody since: it is
- * popped next, and may as well be absent. So of a row of jobs, those are left out that ask no more
- * than one that is not left out, at the end of as many of which each asks no more than the one
- * before it.
+ * that merely waits changes nothing when it is popped. Let u be popped from a queue: with u the
+ * queue was the best of its siblings. A rank never gets worse with a smaller demand, so that the
+ * queue stays the best with jobs that ask no more, as long as nothing else is popped from its
+ * parent. The parent may have been popped from for the rank that another child gave it, which it
+ * was popped from before (joborder.h). From now on it is ranked by this child: with the next job
+ * that asks no more than u, it is popped from again once it is the best of its own siblings, or
+ * because of the queue above it; and so on, level by level. So for each level the demand is known
+ * with which the queue of that level was the best of its siblings last. A job that asks no more
+ * than any of these is popped next: it may as well be absent. Any other job makes the lowest queue
+ * the best for which it asks more; of those above it nothing is known then.
  *
  * Where in a queue a row ends is known by the candidate behind it. A candidate whose gang is all of
  * it has one place in the order of jobs; others have one for each state of their gang, as they may
@@ -58,11 +56,14 @@ static void hash_demand(uint64_t *fingerprint, const struct orr_demand *demand)
     orr_fingerprint_number(fingerprint, demand->gpus_by_memory);
 }
 
+#define LEVELS 8
+
 struct row { /* of jobs that wait, without a mark between them */
     uint32_t queue;
-    bool unmarked;                 /* something was hashed, and the mark behind it is to follow */
-    const struct orr_demand *last; /* of those not left out; NULL: there is none since a mark */
-    uint32_t run, levels;          /* so many each ask no more than the one before; of the queue */
+    bool unmarked; /* something was hashed, and the mark behind it is to follow */
+    uint32_t levels;
+    /* By level from the queue up: with what it was the best of its siblings; NULL: not known. */
+    const struct orr_demand *best_with[LEVELS];
 };
 
 static uint32_t count_levels(const struct orr_session *session, uint32_t queue)
@@ -72,6 +73,24 @@ static uint32_t count_levels(const struct orr_session *session, uint32_t queue)
         levels++;
     }
     return levels;
+}
+
+static void forget_levels(struct row *row, uint32_t from)
+{
+    for (uint32_t level = from; level < LEVELS; level++) {
+        row->best_with[level] = NULL;
+    }
+}
+
+/* The lowest level whose queue need not be the best of its siblings with such a job. */
+static uint32_t find_level(const struct row *row, const struct orr_demand *demand)
+{
+    uint32_t level = 0;
+    while (level < row->levels && level < LEVELS && row->best_with[level] != NULL &&
+           orr_demand_at_most(demand, row->best_with[level])) {
+        level++;
+    }
+    return level;
 }
 
 static void hash_mark(uint64_t *fingerprint, const struct orr_victim_search *search,
@@ -85,8 +104,7 @@ static void hash_mark(uint64_t *fingerprint, const struct orr_victim_search *sea
                                               (uint64_t)(mark->elastic_state + 1));
     }
     row->unmarked = own;
-    row->last = NULL;
-    row->run = 0;
+    forget_levels(row, 0);
 }
 
 static void hash_waiting(uint64_t *fingerprint, const struct orr_session *session, struct row *row,
@@ -94,17 +112,18 @@ static void hash_waiting(uint64_t *fingerprint, const struct orr_session *sessio
 {
     const struct orr_sjob *job = &session->jobs[waiting->view.job];
     const bool in_part = job->active > 0;
-    const bool less =
-        !in_part && row->last != NULL && orr_demand_at_most(&waiting->demand, row->last);
-    if (less && row->run >= row->levels) {
+    const uint32_t level = in_part ? 0 : find_level(row, &waiting->demand);
+    if (level == row->levels) {
         return;
     }
     if (in_part) {
         orr_fingerprint_word(fingerprint, job->serial);
     }
     hash_demand(fingerprint, &waiting->demand);
-    row->last = in_part ? NULL : &waiting->demand;
-    row->run = in_part ? 0 : less ? row->run + 1 : 1;
+    forget_levels(row, level);
+    if (!in_part && level < LEVELS) {
+        row->best_with[level] = &waiting->demand;
+    }
     row->unmarked = true;
 }
 
