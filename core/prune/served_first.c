@@ -19,11 +19,11 @@
  * So of each other branch it is at most the overhang or, once all had their turn, what they are not
  * due, and never more than was lost. Of the preemptor's branch it is known.
  * 3. Who finds no place. Let no task of a victim ask more of anything than any of the preemptor's,
- * nor have it more tasks, nor a constraint of topology. If it finds no place in its turn, neither
- * does the preemptor, as its tasks would have taken the places of the preemptor's. Nor is a place
- * lacking, where GPUs alone decide, for tasks of one GPU, or if all of a scenario's find places
- * whatever the order (histogram.c). Of other victims everything counts as lost; in the preemptor's
- * branch there must be none of them, as K would be another one.
+ * pods included, nor have it more tasks, nor a constraint of topology. If it finds no place in its
+ * turn, neither does the preemptor, as its tasks would have taken the places of the preemptor's.
+ * Nor is a place lacking, where GPUs alone decide, for tasks of one GPU, or if all of a scenario's
+ * find places whatever the order (histogram.c). Of other victims everything counts as lost; in the
+ * preemptor's branch there must be none of them, as K would be another one.
  *
  * So the preemptor finds what is free now and at most these sums, in milli-GPU, parts of devices
  * included. Portions have to be exact on every size of device.
@@ -67,6 +67,7 @@ struct orr_given_back {
     uint32_t asked_k;                   /* what follows is known for so many tasks */
     int32_t *freed;                     /* by node: GPUs; scratch, all 0 between */
     int64_t *least;                     /* by slot: of the preemptor's tasks; NULL: unlike others */
+    bool shares;                        /* all of these ask parts of devices */
     struct small *small;                /* by job */
     struct heads *heads;                /* by branch */
     int64_t *overhang;                  /* by branch; INT64_MAX: all */
@@ -124,6 +125,9 @@ static void raise(struct orr_demand *most, const struct orr_demand *one)
 {
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
         most->v[kind] = one->v[kind] > most->v[kind] ? one->v[kind] : most->v[kind];
+    }
+    if (one->gpus_by_memory > most->gpus_by_memory) {
+        most->gpus_by_memory = one->gpus_by_memory;
     }
 }
 
@@ -235,10 +239,11 @@ static bool is_exact(const struct orr_session *session, const struct orr_ask *as
 }
 
 /* NULL: they are not to be compared with others. */
-static int64_t *find_least(struct orr_victim_search *search)
+static int64_t *find_least(struct orr_victim_search *search, bool *shares)
 {
     const struct orr_session *session = search->session;
     int64_t *least = orr_arena_take(&search->memory, session->slot_count, sizeof *least);
+    *shares = true;
     for (uint32_t i = 0; i < search->k; i++) {
         const struct orr_ask *ask = orr_task_ask(session, &session->tasks[search->tasks.tasks[i]]);
         if (ask->request.v[ORR_SLOT_GPU] == 0 || !is_exact(session, ask)) {
@@ -248,6 +253,7 @@ static int64_t *find_least(struct orr_victim_search *search)
             const int64_t one = ask->request.v[slot];
             least[slot] = i == 0 || one < least[slot] ? one : least[slot];
         }
+        *shares = *shares && orr_ask_is_shared(ask);
     }
     return least;
 }
@@ -263,17 +269,18 @@ static bool asks_one_each(const struct orr_session *session, const struct orr_sj
     return one;
 }
 
-/* Each of its tasks asks no more of anything than any of the preemptor's. */
+/* Each of its tasks asks no more of anything than any of the preemptor's. One that asks a part of
+ * a device may need room for two pods of its node (place_fit.c), others for one. */
 static bool asks_little(const struct orr_session *session, const struct orr_sjob *job,
-                        const int64_t *least)
+                        const struct orr_given_back *given)
 {
     const struct orr_ask *one = orr_task_ask(session, &session->tasks[job->first_task]);
-    bool little = is_exact(session, one);
+    bool little = is_exact(session, one) && (given->shares || !orr_ask_is_shared(one));
     for (uint32_t t = job->first_task; little && t < job->first_task + job->task_count; t++) {
         little = session->tasks[t].ask == session->tasks[job->first_task].ask;
     }
     for (uint32_t slot = 0; little && slot < session->slot_count; slot++) {
-        little = one->request.v[slot] <= least[slot];
+        little = one->request.v[slot] <= given->least[slot];
     }
     return little;
 }
@@ -286,9 +293,9 @@ static uint32_t find_most_due(const struct orr_victim_search *search, uint32_t i
     if (orr_apart__is_constrained(session, index)) {
         return 0;
     }
-    return asks_one_each(session, job)                               ? UINT32_MAX
-           : asks_little(session, job, search->refuter.given->least) ? search->k
-                                                                     : 0;
+    return asks_one_each(session, job)                        ? UINT32_MAX
+           : asks_little(session, job, search->refuter.given) ? search->k
+                                                              : 0;
 }
 
 /* If the job finds no place when it is given so many tasks, nor does the preemptor. */
@@ -463,7 +470,7 @@ static struct orr_given_back *open_given(struct orr_victim_search *search)
     struct orr_given_back *given = given_of(search);
     if (given->asked_k != search->k) {
         given->asked_k = search->k;
-        given->least = find_least(search);
+        given->least = find_least(search, &given->shares);
         given->free = given->free < 0 ? sum_up_free(session) : given->free;
     }
     const bool helps = given->free < search->demand.v[ORR_SHARE_GPU];
