@@ -107,8 +107,9 @@ static const struct orr_order_entry *best_job(const struct orr_order *order,
     return from_lane(order, leaf) ? &leaf->head.entry : best_pushed(leaf);
 }
 
-static void rank_anew(const struct orr_order *order, struct orr_order_node *node, uint32_t index)
+static void rank_anew(const struct orr_order *order, uint32_t index)
 {
+    struct orr_order_node *node = &order->nodes[index];
     struct orr_order_node *leaf = leading_leaf(order, index);
     const struct orr_demand *best = &best_job(order, leaf)->demand;
     struct orr_queue_claim contender = {.queue = node->queue};
@@ -132,7 +133,7 @@ static const struct orr_queue_rank *rank_of(const struct orr_order *order, uint3
     struct orr_order_node *node = &order->nodes[index];
     const uint64_t now = order->hypothetical != NULL ? 0 : order->session->queue_generation;
     if (!node->ranked || node->ranked_at != now) {
-        rank_anew(order, node, index);
+        rank_anew(order, index);
         node->ranked_at = now;
     }
     return &node->rank;
@@ -705,13 +706,6 @@ static void record_compared(struct orr_order *order, uint32_t leaf, bool compare
     }
 }
 
-static void note_worst(struct orr_order *order, const struct orr_queue_rank *rank)
-{
-    struct orr_queue_rank *worst = order->worst;
-    const bool any = worst->queue != ORR_NONE;
-    *worst = !any || orr_queue_compare_amounts(worst, rank) < 0 ? *rank : *worst;
-}
-
 bool orr_order_pop(struct orr_order *order, struct orr_jobview *view)
 {
     bool found = orr_order__pop_alone(order, view);
@@ -719,7 +713,7 @@ bool orr_order_pop(struct orr_order *order, struct orr_jobview *view)
         uint32_t at = ORR_ORDER_ROOT;
         bool compared = true;
         if (order->worst != NULL) {
-            note_worst(order, rank_of(order, order->nodes[at].children[0]));
+            orr_queue_take_worse(order->worst, rank_of(order, order->nodes[at].children[0]));
         }
         while (order->nodes[at].child_count > 0) {
             at = settle_top(order, at, &compared);

@@ -419,13 +419,6 @@ static void stand(const struct orr_session *session, uint32_t queue, const int64
     orr_queue_rank_of(session, &who, out);
 }
 
-void orr_flat__take_worse(struct orr_queue_rank *worst, const struct orr_queue_rank *other)
-{
-    if (orr_queue_compare_amounts(worst, other) < 0) {
-        *worst = *other;
-    }
-}
-
 /* A rank only gets worse with what a job asks: of demands that are no more than another one
  * nothing need be worked out. */
 void orr_flat__block(const struct orr_victim_search *search, uint32_t queue, const int64_t *held,
@@ -445,14 +438,14 @@ void orr_flat__block(const struct orr_victim_search *search, uint32_t queue, con
     if (!orr_demand_at_most(job, most)) {
         struct orr_queue_rank own;
         stand(session, queue, held, job, &own);
-        orr_flat__take_worse(worst, &own);
+        orr_queue_take_worse(worst, &own);
     }
     for (uint64_t bits = waiting; bits != 0; bits &= bits - 1) {
         const struct orr_demand *one = &demands[__builtin_ctzll(bits)];
         if (!orr_demand_at_most(one, most)) {
             struct orr_queue_rank other;
             stand(session, queue, held, one, &other);
-            orr_flat__take_worse(worst, &other);
+            orr_queue_take_worse(worst, &other);
         }
     }
 }

@@ -344,6 +344,5 @@ static inline int orr_flat__compare_fixed(const struct orr_flat *f, uint32_t a, 
 /* The worst of a job and of the waiting ones before it. */
 void orr_flat__block(const struct orr_victim_search *search, uint32_t queue, const int64_t *held,
                      const struct orr_demand *job, uint64_t waiting, struct orr_queue_rank *worst);
-void orr_flat__take_worse(struct orr_queue_rank *worst, const struct orr_queue_rank *other);
 
 #endif

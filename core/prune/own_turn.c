@@ -67,20 +67,12 @@ static struct orr_own_mark *mark_at(const struct orr_session *session, uint64_t 
     return &session->victim_index->own_marks[(position >> 8) % MARKS];
 }
 
-static void take_worse(struct orr_queue_rank *worst, const struct orr_queue_rank *other)
-{
-    if (worst->queue == ORR_NONE ||
-        (other->queue != ORR_NONE && orr_queue_compare_amounts(worst, other) < 0)) {
-        *worst = *other;
-    }
-}
-
 /* What follows from each position on the way, if the last one is followed by the rest. */
 static void note_way(const struct orr_session *session, const struct orr_own_mark *way,
                      uint32_t count, bool noted, struct orr_own_turn *rest)
 {
     for (uint32_t i = count; i-- > 0;) {
-        take_worse(&rest->latest, &way[i].turn.latest);
+        orr_queue_take_worse(&rest->latest, &way[i].turn.latest);
         if (noted) {
             *mark_at(session, way[i].position) =
                 (struct orr_own_mark){.position = way[i].position, .turn = *rest};

@@ -61,7 +61,7 @@ static bool all_served_first(struct orr_victim_search *search, const struct orr_
     }
     if (demands != 0) {
         orr_flat__block(search, queue, less, &nothing, demands, &waiting);
-        orr_flat__take_worse(&worst, &waiting);
+        orr_queue_take_worse(&worst, &waiting);
     }
     return orr_queue_compare_amounts(&worst, preemptor) < 0;
 }
