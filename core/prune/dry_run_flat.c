@@ -365,46 +365,11 @@ static enum orr_outcome serve(const struct orr_victim_search *search)
     return weighed && !may_lose(search) ? ORR_OUTCOME_REJECTED : ORR_OUTCOME_SOLVED;
 }
 
-/* Seen from the victims alone: they are served before the preemptor and leave it nothing. Those of
- * a single node all come back to it, if they go nowhere else. */
-static bool leaves_nothing(const struct orr_victim_search *search,
-                           const struct orr_victims *potential)
-{
-    const struct orr_flat *f = search->refuter.flat;
-    const struct orr_victims *lists[2] = {potential, &search->recorded};
-    const struct orr_contender *last = NULL;
-    struct orr_sizes sizes = {0};
-    uint32_t node = ORR_NONE;
-    bool one_node = true;
-    if (f->room_in_all >= orr_flat__needed(f)) {
-        return false;
-    }
-    for (int l = 0; l < 2; l++) {
-        for (uint32_t i = 0; i < lists[l]->count; i++) {
-            const struct orr_victim *victim = &lists[l]->items[i];
-            const struct orr_contender *contender =
-                &f->contenders[search->session->jobs[victim->job].contender];
-            one_node = one_node && (node == ORR_NONE || node == victim->node);
-            node = victim->node;
-            if (contender != last && !f->leaves[contender->leaf].served_first) {
-                return false;
-            }
-            orr_flat__count_size(&sizes, contender);
-            last = contender;
-        }
-    }
-    return one_node || orr_flat__leave_nothing(f, &sizes);
-}
-
 bool orr_victim__may_work(struct orr_victim_search *search, const struct orr_victims *potential)
 {
     struct orr_flat *f = search->refuter.flat;
     if (f == NULL || potential->count + search->recorded.count == 0) {
         return true;
-    }
-    if (leaves_nothing(search, potential)) {
-        orr_victim__raise_outcome(search, ORR_OUTCOME_NOT_PLACED);
-        return false;
     }
     choose(search, potential);
     choose(search, &search->recorded);
