@@ -30,8 +30,7 @@ static bool may_lose(const struct orr_victim_search *search, const struct orr_vi
             s->is_back[s->victims[v].due_tasks[i]] = at_least || s->victims[v].back;
         }
     }
-    const bool may = at_least ? orr_victim__may_take(search, potential, s->is_back)
-                              : orr_victim__may_reclaim(search, potential, s->is_back);
+    const bool may = orr_victim__may_reclaim(search, potential, s->is_back, at_least);
     for (uint32_t v = 0; v < s->victim_count; v++) {
         for (uint32_t i = 0; i < s->victims[v].due; i++) {
             s->is_back[s->victims[v].due_tasks[i]] = false;

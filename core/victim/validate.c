@@ -344,21 +344,13 @@ int orr_victim__compare_owners(const struct orr_session *session, uint32_t a, ui
     return rank_l != rank_r ? (rank_l < rank_r ? -1 : 1) : strcmp(l->name, r->name);
 }
 
-bool orr_victim__may_take(const struct orr_victim_search *search,
-                          const struct orr_victims *potential, const bool *is_back)
-{
-    struct ledger ledger = open_ledger(search);
-    const bool allowed = take_all(search, &ledger, potential, is_back);
-    orr_free(ledger.queues);
-    return allowed;
-}
-
 bool orr_victim__may_reclaim(const struct orr_victim_search *search,
-                             const struct orr_victims *potential, const bool *is_back)
+                             const struct orr_victims *potential, const bool *is_back,
+                             bool units_alone)
 {
     struct ledger ledger = open_ledger(search);
-    const bool allowed =
-        take_all(search, &ledger, potential, is_back) && stays_balanced(search, &ledger);
+    const bool allowed = take_all(search, &ledger, potential, is_back) &&
+                         (units_alone || stays_balanced(search, &ledger));
     orr_free(ledger.queues);
     return allowed;
 }
@@ -404,7 +396,7 @@ bool orr_victim__validate(const struct orr_victim_search *search,
                all_placed(search->session, &search->recorded);
     }
     if (search->action == ORR_ACTION_RECLAIM && search->session->rules.proportion &&
-        !orr_victim__may_reclaim(search, potential, NULL)) {
+        !orr_victim__may_reclaim(search, potential, NULL, false)) {
         return false;
     }
     return orr_victim__keeps_minimum(search, potential);

@@ -243,12 +243,11 @@ void orr_victim__open_owners(struct orr_victim_search *search);
 bool orr_victim__validate(const struct orr_victim_search *search,
                           const struct orr_victims *potential);
 /* Reclaim's validator. is_back: by task, which of the victims are placed again; NULL: those that
- * are in the statement. */
+ * are in the statement. units_alone: only its first part, the units that are taken one after the
+ * other. */
 bool orr_victim__may_reclaim(const struct orr_victim_search *search,
-                             const struct orr_victims *potential, const bool *is_back);
-/* Its first part, the units that are taken one after the other. */
-bool orr_victim__may_take(const struct orr_victim_search *search,
-                          const struct orr_victims *potential, const bool *is_back);
+                             const struct orr_victims *potential, const bool *is_back,
+                             bool units_alone);
 /* The same of whole gangs that would end without a place, given in the order in which
  * units are taken, as if the statement held it. */
 bool orr_victim__may_lose(const struct orr_victim_search *search, const uint32_t *jobs,
