@@ -30,7 +30,6 @@ static inline void orr_histogram_take(struct orr_room_histogram *rooms, uint32_t
     orr_histogram_add(rooms, gpus, 0u - count);
 }
 
-uint32_t orr_histogram__gpus(const struct orr_room_histogram *histogram); /* in all */
 /* Places that tasks of so many GPUs find. */
 uint32_t orr_histogram__places(const struct orr_room_histogram *rooms, uint32_t gpus);
 /* Places tasks one after the other, each where the least room is that will do. Returns how many

@@ -156,10 +156,10 @@ static bool hold_all(const struct family *family, const struct state *state)
 }
 
 static const struct family families[] = {
-    {.sizes = {1, 2, 4, 8}, .largest = 8, .exact = true},
-    {.sizes = {1, 2, 4, 8}, .largest = 8, .often = 6, .exact = true},
-    {.sizes = {1, 2, 4, 8}, .largest = 8, .often = 8, .exact = true},
-    {.sizes = {1, 2, 4}, .largest = 8, .often = 6, .exact = true},
+    {.sizes = {1, 2, 4, 8}, .largest = 8},
+    {.sizes = {1, 2, 4, 8}, .largest = 8, .often = 6},
+    {.sizes = {1, 2, 4, 8}, .largest = 8, .often = 8},
+    {.sizes = {1, 2, 4}, .largest = 8, .often = 6},
     {.sizes = {1, 2, 4, 8}, .largest = 8, .room_over = true},
     {.sizes = {1, 2, 4, 8}, .largest = 8, .often = 6, .room_over = true},
     {.sizes = {1, 2, 4, 8}, .largest = 8, .often = 7, .room_over = true},
