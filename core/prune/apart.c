@@ -53,8 +53,9 @@ static enum kind kind_of(const struct orr_session *session, const struct orr_apa
 {
     const struct orr_sjob *job = &session->jobs[index];
     const struct orr_sset *sets = &session->sets[job->first_set];
-    if (job->set_count != 2 || !sets[1].is_pods || (int32_t)job->active < sets[1].min ||
-        !session->queues[job->queue].usable || s->overfull[job->queue]) {
+    if (job->set_count != 2 || sets[0].min != 1 || !sets[1].is_pods ||
+        (int32_t)job->active < sets[1].min || !session->queues[job->queue].usable ||
+        s->overfull[job->queue]) {
         return OTHER;
     }
     const bool gang = sets[1].min == (int32_t)job->task_count;
@@ -76,23 +77,16 @@ bool orr_apart__knows(const struct orr_session *session, struct orr_apart *s, ui
     return s->kind[job] == KNOWN;
 }
 
-uint32_t orr_apart__due(const struct orr_session *session, uint32_t index, uint32_t lost)
-{
-    const struct orr_sjob *job = &session->jobs[index];
-    const int32_t min = session->sets[job->first_set + 1].min;
-    const int32_t left = (int32_t)(job->active - lost);
-    return left < min ? (uint32_t)(min - left) : 1;
-}
-
-/* Lists the tasks that it is due in `due_tasks`, and sums up those and what it lost. */
+/* Lists the tasks that it is due in `due_tasks`, the rest of its gang or, if it has that, one task
+ * more (orr_jobview_to_allocate), and sums up those and what it lost. */
 static void list_due(const struct orr_session *session, const struct orr_apart *s,
                      struct orr_apart_victim *victim, uint32_t *due_tasks)
 {
     const struct orr_sjob *job = &session->jobs[victim->job];
     const uint32_t end = job->first_task + job->task_count;
-    const uint32_t due = orr_apart__due(session, victim->job, victim->lost);
     const int32_t min = session->sets[job->first_set + 1].min;
     const int32_t left = (int32_t)(job->active - victim->lost);
+    const uint32_t due = left < min ? (uint32_t)(min - left) : 1;
     victim->branch = orr_own_turn__top(session, job->queue);
     victim->constrained = orr_apart__is_constrained(session, victim->job);
     victim->elastic_state = (left > min) - (left < min);

@@ -57,9 +57,6 @@ bool orr_apart__is_simple(const struct orr_session *session, const struct orr_st
 bool orr_apart__is_constrained(const struct orr_session *session, uint32_t job);
 /* It is known what the job is given when it is served as a victim. */
 bool orr_apart__knows(const struct orr_session *session, struct orr_apart *s, uint32_t job);
-/* Of such a job: how many tasks once it lost so many, the rest of its gang or, if it has that, one
- * task more (orr_jobview_to_allocate). */
-uint32_t orr_apart__due(const struct orr_session *session, uint32_t job, uint32_t lost);
 
 /* Takes the scenario's victims apart. False: it is not known what some of them is given when it is
  * served. To be forgotten in either case. */

@@ -75,11 +75,8 @@ void orr_victim__start_losses(struct orr_victim_search *search);
 bool orr_victim__cannot_regain_on(struct orr_victim_search *search, uint32_t node);
 bool orr_victim__cannot_regain(struct orr_victim_search *search, uint32_t from, uint32_t to);
 
-/* Outside flat worlds, served_first.c: a probe starts; and the preemptor finds too little when its
- * turn comes, in all scenarios of a state, or in one whose victims were taken apart (apart.h).
- */
-void orr_victim__start_count(struct orr_victim_search *search);
-bool orr_victim__state_leaves_too_little(struct orr_victim_search *search);
+/* Outside flat worlds, served_first.c: the preemptor finds too little when its turn comes. The
+ * scenario's victims were taken apart (apart.h). */
 bool orr_victim__leaves_too_little(struct orr_victim_search *search);
 
 /* waiting_fingerprint.c, outside flat worlds: a fingerprint of who waits, as far as it counts for

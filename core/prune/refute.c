@@ -105,13 +105,6 @@ bool orr_refute__search(struct orr_victim_search *search, bool all_tried)
             REFUTES(search, ORR_PRUNER_SERVED_FIRST, orr_flat__refute_search(search)));
 }
 
-bool orr_refute__generator(const struct orr_victim_search *search)
-{
-    /* The states of the other generator say how far it would have got. */
-    return search->generator == ORR_NODE_LOCAL_GREEDY && search->refuter.not_on_one_node &&
-           !search->session->rules.prune.verify;
-}
-
 bool orr_refute__gang(struct orr_victim_search *search)
 {
     if (search->refuter.all_tried || !orr_prune__is_on(search, ORR_PRUNER_GANG) ||
@@ -155,7 +148,6 @@ void orr_refute__start_probe(struct orr_victim_search *search)
     if (search->refuter.flat != NULL) {
         orr_flat__start_probe(search);
     }
-    orr_victim__start_count(search);
     orr_victim__start_losses(search);
     orr_seen__start_probe(search);
     orr_victim__start_dry_runs(search);
@@ -194,9 +186,6 @@ static bool leaves_nothing(struct orr_victim_search *search, uint32_t node)
         nothing = REFUTES(search, ORR_PRUNER_SERVED_FIRST,
                           node == ORR_NONE ? orr_flat__refute_state(search)
                                            : orr_flat__refute_node(search, node));
-    } else if (search->refuter.flat == NULL && !search->refuter.all_tried && node == ORR_NONE) {
-        nothing =
-            REFUTES(search, ORR_PRUNER_SERVED_FIRST, orr_victim__state_leaves_too_little(search));
     }
     if (nothing) {
         orr_victim__raise_outcome(search, ORR_OUTCOME_NOT_PLACED);
@@ -245,9 +234,6 @@ static bool cannot_regain(struct orr_victim_search *search, uint32_t from, uint3
 bool orr_refute__state(struct orr_victim_search *search)
 {
     enter(search, ORR_REFUTE_STATE);
-    search->refuter.tried_on_one_node =
-        search->refuter.tried_on_one_node ||
-        (search->refuter.not_on_one_node && search->potential.count > 0);
     /* What single nodes' victims leave is asked of each scenario: there are few. */
     return (search->generator == ORR_MULTI_NODE_GANG && state_lacks_domain(search)) ||
            state_lacks_places(search) ||
@@ -381,9 +367,6 @@ void orr_refute__search_ended(struct orr_victim_search *search, enum orr_search_
     } else if (result == ORR_SEARCH_FAILED) {
         if (search->candidate_count == 0 && !search->refuter.no_search) {
             search->outcome = ORR_OUTCOME_NO_CANDIDATES;
-        }
-        if (search->refuter.tried_on_one_node) {
-            orr_victim__raise_outcome(search, ORR_OUTCOME_NOT_PLACED);
         }
         orr_victim__note_failure(search);
     }

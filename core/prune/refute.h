@@ -30,12 +30,10 @@ struct orr_seen;
 struct orr_places;
 struct orr_domains;
 struct orr_losses;
-struct orr_refuter {      /* of a search; private to prune/ */
-    bool all_tried;       /* scenarios are counted, or nothing is pruned: none is left out */
-    bool no_search;       /* `outcome` was known before any candidate was looked for */
-    bool simulated;       /* a scenario was */
-    bool not_on_one_node; /* no scenario of the victims of a single node works; NodeLocalGreedy, */
-    bool tried_on_one_node; /* which was left out, would have tried one */
+struct orr_refuter { /* of a search; private to prune/ */
+    bool all_tried;  /* scenarios are counted, or nothing is pruned: none is left out */
+    bool no_search;  /* `outcome` was known before any candidate was looked for */
+    bool simulated;  /* a scenario was */
     bool apart_known;
     uint32_t same_nodes;         /* so many of the window are as they were in the last state, */
     uint32_t windows_from;       /* whose first one had so many nodes */
@@ -59,7 +57,6 @@ struct orr_refuter {      /* of a search; private to prune/ */
 /* With the preemptor's tasks and queues listed and a view of its first task. `all_tried`: nothing
  * is to be left out. */
 bool orr_refute__search(struct orr_victim_search *search, bool all_tried);
-bool orr_refute__generator(const struct orr_victim_search *search);
 /* Of a preemptor of several tasks, of which the generator has found a place for one. */
 bool orr_refute__gang(struct orr_victim_search *search);
 /* A probe begins: its view is made, nothing is evicted. */

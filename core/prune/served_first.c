@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Pruner "served-first" outside flat worlds, reclaim: when its turn comes the preemptor finds too
- * little. Asked of all scenarios of a state at once, if none has victims in the preemptor's branch,
- * then of each. A branch is a queue without a parent and all below it.
+ * little. A branch is a queue without a parent and all below it.
  *
  * 1. Whose turn comes first. Let K be the worst rank of the preemptor's branch, as the root
  * compares it with others, until the preemptor is popped (own_turn.c). While u of what another
@@ -55,24 +54,18 @@ struct small {          /* of a job */
 };
 
 struct orr_given_back {
-    uint32_t k;    /* the state is of so many of the preemptor's tasks; 0: of none */
-    uint32_t seen; /* potential victims that are counted */
-    bool known;
-    uint32_t *lost;   /* by job: tasks */
-    uint32_t *losers; /* jobs with any */
-    uint32_t loser_count;
-    uint32_t own;                       /* the preemptor's branch */
-    struct held_back *state, *scenario; /* by branch */
-    int64_t free;                       /* -1: not summed up yet */
-    uint32_t asked_k;                   /* what follows is known for so many tasks */
-    int32_t *freed;                     /* by node: GPUs; scratch, all 0 between */
-    int64_t *least;                     /* by slot: of the preemptor's tasks; NULL: unlike others */
-    bool shares;                        /* all of these ask parts of devices */
-    struct small *small;                /* by job */
-    struct heads *heads;                /* by branch */
-    int64_t *overhang;                  /* by branch; INT64_MAX: all */
-    struct orr_queue_rank latest;       /* of the preemptor's branch, for which they are known; */
-    bool overhangs_known;               /* if they are */
+    uint32_t own;                 /* the preemptor's branch */
+    struct held_back *scenario;   /* by branch */
+    int64_t free;                 /* -1: not summed up yet */
+    uint32_t asked_k;             /* what follows is known for so many tasks */
+    int32_t *freed;               /* by node: GPUs; scratch, all 0 between */
+    int64_t *least;               /* by slot: of the preemptor's tasks; NULL: unlike others */
+    bool shares;                  /* all of these ask parts of devices */
+    struct small *small;          /* by job */
+    struct heads *heads;          /* by branch */
+    int64_t *overhang;            /* by branch; INT64_MAX: all */
+    struct orr_queue_rank latest; /* of the preemptor's branch, for which they are known; */
+    bool overhangs_known;         /* if they are */
 };
 
 static uint32_t branch_of(const struct orr_session *session, uint32_t job)
@@ -309,69 +302,6 @@ static bool is_small(const struct orr_victim_search *search, uint32_t job, uint3
     return due <= small->most_due;
 }
 
-/* Adds to `held` what the job is not due and what may find no place, in milli-GPU; `held->lost` is
- * the caller's. */
-static void charge(const struct orr_victim_search *search, struct held_back *held, uint32_t job,
-                   int64_t lost_mgpu, uint32_t due, int64_t due_mgpu, int64_t sign)
-{
-    held->not_due += sign * (lost_mgpu - due_mgpu);
-    held->large += is_small(search, job, due) ? 0 : sign * lost_mgpu;
-}
-
-/* The same by how many tasks the job lost: only elastic jobs are not due everything, and their
- * tasks are alike. */
-static void charge_tasks(const struct orr_victim_search *search, struct held_back *held,
-                         uint32_t job, uint32_t lost, int64_t sign)
-{
-    const struct orr_session *session = search->session;
-    const int64_t each = demand_of(session, session->jobs[job].first_task).v[ORR_SHARE_GPU];
-    if (lost > 0) {
-        const uint32_t due = orr_apart__due(session, job, lost);
-        charge(search, held, job, lost * each, due, due * each, sign);
-    }
-}
-
-static void count(struct orr_victim_search *search, struct orr_given_back *given,
-                  const struct orr_victim *victim)
-{
-    const struct orr_session *session = search->session;
-    const struct orr_stask *task = &session->tasks[victim->task];
-    given->known = given->known && orr_apart__knows(session, search->refuter.apart, victim->job) &&
-                   orr_status_in(task->live.status, ORR_STATES_ACTIVE_ALLOCATED);
-    if (!given->known) {
-        return;
-    }
-    uint32_t *lost = &given->lost[victim->job];
-    if (*lost == 0) {
-        given->losers[given->loser_count++] = victim->job;
-    }
-    struct held_back *held = &given->state[branch_of(session, victim->job)];
-    charge_tasks(search, held, victim->job, *lost, -1);
-    ++*lost;
-    charge_tasks(search, held, victim->job, *lost, 1);
-    held->lost += demand_of(session, victim->task).v[ORR_SHARE_GPU];
-}
-
-static void count_state(struct orr_victim_search *search, struct orr_given_back *given)
-{
-    const uint32_t queues = search->session->queue_count;
-    if (given->k == 0) {
-        while (given->loser_count > 0) {
-            given->lost[given->losers[--given->loser_count]] = 0;
-        }
-        memset(given->state, 0, queues * sizeof *given->state);
-        given->k = search->k;
-        given->known = true;
-        given->seen = 0;
-        for (uint32_t i = 0; i < search->recorded.count; i++) {
-            count(search, given, &search->recorded.items[i]);
-        }
-    }
-    for (; given->seen < search->potential.count; given->seen++) {
-        count(search, given, &search->potential.items[given->seen]);
-    }
-}
-
 /* GPUs decide, and as none is idle, a task goes where the least room is that will do. */
 static bool are_counted(const struct orr_victim_search *search)
 {
@@ -445,9 +375,6 @@ static struct orr_given_back *given_of(struct orr_victim_search *search)
     }
     const uint32_t jobs = session->job_count, queues = session->queue_count;
     given = orr_arena_alloc(memory, 1, sizeof *given);
-    given->lost = orr_arena_alloc(memory, jobs, sizeof *given->lost);
-    given->losers = orr_arena_take(memory, jobs, sizeof *given->losers);
-    given->state = orr_arena_alloc(memory, queues, sizeof *given->state);
     given->scenario = orr_arena_alloc(memory, queues, sizeof *given->scenario);
     given->small = orr_arena_alloc(memory, jobs, sizeof *given->small);
     given->heads = orr_arena_alloc(memory, queues, sizeof *given->heads);
@@ -507,26 +434,6 @@ static int64_t sum_up_large(const struct orr_victim_search *search,
     return large;
 }
 
-void orr_victim__start_count(struct orr_victim_search *search)
-{
-    if (search->refuter.given != NULL) {
-        search->refuter.given->k = 0;
-    }
-}
-
-bool orr_victim__state_leaves_too_little(struct orr_victim_search *search)
-{
-    struct orr_given_back *given = open_given(search);
-    if (given == NULL) {
-        return false;
-    }
-    count_state(search, given);
-    const int64_t large = sum_up_large(search, given->state);
-    const int64_t asked = search->demand.v[ORR_SHARE_GPU] - large;
-    return given->known && given->state[given->own].lost == 0 && given->free < asked &&
-           sum_up_found(search, given, given->state) < asked;
-}
-
 bool orr_victim__leaves_too_little(struct orr_victim_search *search)
 {
     const struct orr_apart *s = search->refuter.apart;
@@ -541,7 +448,8 @@ bool orr_victim__leaves_too_little(struct orr_victim_search *search)
         struct held_back *held = &given->scenario[victim->branch];
         const int64_t lost = victim->lost_demand.v[ORR_SHARE_GPU];
         held->lost += lost;
-        charge(search, held, victim->job, lost, victim->due, victim->demand.v[ORR_SHARE_GPU], 1);
+        held->not_due += lost - victim->demand.v[ORR_SHARE_GPU];
+        held->large += is_small(search, victim->job, victim->due) ? 0 : lost;
     }
     const int64_t large = sum_up_large(search, given->scenario);
     /* If some victims may find no place, the sum of what is found proves nothing unless all victims

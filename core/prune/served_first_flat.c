@@ -184,7 +184,6 @@ static bool nobody_can_lose(struct orr_victim_search *search)
             return false;
         }
     }
-    search->refuter.not_on_one_node = !sizes.gangs;
     return orr_flat__leave_nothing(f, &sizes);
 }
 

@@ -311,9 +311,6 @@ static enum orr_search_result run_generators(struct orr_victim_search *search)
         search->generator = (enum orr_generator)g;
         search->tried_by_generator = 0;
         search->generator_budget_spent = false;
-        if (orr_refute__generator(search)) {
-            continue;
-        }
         forget_recorded(search);
         search->recorded_groups = 0;
         if (largest_prefix(search, checkpoint) == 0 || !probe(search, search->tasks.count)) {
