@@ -303,7 +303,7 @@ WHERE s.reason IS NOT NULL AND coalesce(s.to_ms, r.end_ms) > s.from_ms;
 CREATE VIEW v_reasons AS
 -- Why jobs waited, with the numbers that prove it, in words, seconds and GPUs: from at_s on it waited
 -- for `reason`. asked; allowed and held: the limit, quota or part of `queue` that binds and what
--- counted against it; free on the nodes it may use, largest_hole on one of them; in_domain: most that is
+-- counted against it; free on the nodes it may use, none that is down or away among them, largest_hole on one of them; in_domain: most that is
 -- free in one domain of the `level` it requires; ahead: who is served before it; and how KAI's
 -- searches for victims ended.
 SELECT j.name AS job, c.at_ms / 1000.0 AS at_s, r.code AS reason, r.words AS words,

@@ -35,13 +35,23 @@ uint64_t orr_ledger__our_devices(const struct orr_node_type *type)
                : low_bits(type->gpus) & ~low_bits(orr_node_type_foreign_gpus(type));
 }
 
-/* Adds what a node of the type counts to what is free of its shard, or with -1 takes it off. */
-static void add_free(struct orr_ledger *ledger, const struct orr_node_type *type, int sign)
+/* What nobody holds of a node: all of it, as the ledger opens. */
+static void open_free(struct orr_ledger *ledger, uint32_t node)
 {
-    struct orr_gpus *free = &ledger->shards[type->shard].free;
-    free->mgpu[0] += sign * (int64_t)orr_node_type_own_gpus(type) * ORR_MGPU;
+    const struct orr_node_type *type = orr_cluster_type(ledger->world.cluster, node);
+    int64_t *free = orr_books__node_free(ledger, node);
+    free[0] = (int64_t)orr_node_type_own_gpus(type) * ORR_MGPU;
     for (uint32_t p = 0; p < ledger->world.cluster->mig_profiles.count; p++) {
-        free->mgpu[1 + p] += sign * type->mig[p] * ledger->world.cluster->mig_mgpu[p];
+        free[1 + p] = type->mig[p] * ledger->world.cluster->mig_mgpu[p];
+    }
+}
+
+/* Adds what is free of a node to a sum, or with -1 takes it off. */
+static void add_free(const struct orr_ledger *ledger, uint32_t node, struct orr_gpus *sum, int sign)
+{
+    const int64_t *free = orr_books__node_free(ledger, node);
+    for (uint32_t k = 0; k <= ledger->world.cluster->mig_profiles.count; k++) {
+        sum->mgpu[k] += sign * free[k];
     }
 }
 
@@ -75,6 +85,9 @@ struct orr_ledger *orr_ledger_open(const struct orr_ledger_world *world)
         orr_arena_alloc(&ledger->arena, nodes, sizeof *ledger->withheld_devices);
     ledger->hosted = orr_arena_alloc(&ledger->arena, nodes * (cluster->max_gpus + (size_t)1),
                                      sizeof *ledger->hosted);
+    ledger->node_free_mgpu =
+        orr_arena_alloc(&ledger->arena, nodes * (1 + (size_t)cluster->mig_profiles.count),
+                        sizeof *ledger->node_free_mgpu);
     ledger->changed = orr_arena_alloc(&ledger->arena, nodes, sizeof *ledger->changed);
     ledger->use = orr_arena_alloc(&ledger->arena, world->queues->count, sizeof *ledger->use);
     ledger->shards =
@@ -88,7 +101,8 @@ struct orr_ledger *orr_ledger_open(const struct orr_ledger_world *world)
         shard->most_gpus += orr_node_type_counted_gpus(type);
         shard->mig_gpus += type->mig_gpus;
         shard->idle_gpus += ledger->idle[n].gpus;
-        add_free(ledger, type, 1);
+        open_free(ledger, n);
+        add_free(ledger, n, &shard->free, 1);
         add_idle_mig(ledger, n, &ledger->idle[n], 1);
     }
     orr_node_set__init(&ledger->sharing, &ledger->arena, nodes);
@@ -310,8 +324,11 @@ void orr_ledger_set_down(struct orr_ledger *ledger, uint32_t node, bool down)
     struct orr_room *from = down ? &ledger->idle[node] : &ledger->withheld[node];
     uint64_t *to_devices = down ? &ledger->withheld_devices[node] : &ledger->free_devices[node];
     uint64_t *from_devices = down ? &ledger->free_devices[node] : &ledger->withheld_devices[node];
+    struct orr_shard_room *shard =
+        &ledger->shards[orr_cluster_type(ledger->world.cluster, node)->shard];
     ORR_ASSERT(ledger->down[node] != down);
     ledger->down[node] = down;
+    add_free(ledger, node, &shard->free_down, down ? 1 : -1);
     add_idle_mig(ledger, node, from, down ? -1 : 1);
     *to = *from;
     *from = (struct orr_room){0};
@@ -332,8 +349,10 @@ void orr_ledger_set_away(struct orr_ledger *ledger, uint32_t node, bool away)
     int64_t gpus = orr_node_type_counted_gpus(type);
     ORR_ASSERT(ledger->away[node] != away && orr_ledger_is_vacant(ledger, node));
     ledger->away[node] = away;
-    ledger->shards[type->shard].total_gpus += away ? -gpus : gpus;
-    add_free(ledger, type, away ? -1 : 1);
+    struct orr_shard_room *shard = &ledger->shards[type->shard];
+    shard->total_gpus += away ? -gpus : gpus;
+    add_free(ledger, node, &shard->free, away ? -1 : 1);
+    add_free(ledger, node, &shard->free_down, away ? -1 : 1);
 }
 
 void orr_ledger_replan(struct orr_ledger *ledger, uint32_t job)

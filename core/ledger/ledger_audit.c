@@ -12,6 +12,7 @@ struct audit {
     uint64_t *whole;                   /* per node: devices held by one task each */
     int64_t *shared;                   /* per node and device: milli-GPU */
     uint32_t *hosted;                  /* per node and class */
+    int64_t *kept;                     /* per node and kind of GPUs: milli-GPU, without graces */
     struct orr_queue_use *use;         /* per queue */
     struct orr_shard_room *shards;     /* without most_gpus and mig_gpus */
     uint32_t pending_jobs, running_jobs;
@@ -66,6 +67,11 @@ static bool add_devices(struct audit *a, const struct orr_placement *placement, 
     return true;
 }
 
+static int64_t *kept_of(const struct audit *a, uint32_t node)
+{
+    return &a->kept[node * (1 + (size_t)a->cluster->mig_profiles.count)];
+}
+
 /* What a placement holds of each of its nodes. */
 static bool add_nodes(struct audit *a, const struct orr_placement *placement,
                       const struct orr_request *request)
@@ -79,6 +85,10 @@ static bool add_nodes(struct audit *a, const struct orr_placement *placement,
         }
         if (placement->hold != ORR_HOLD_KEPT) {
             orr_room_add(&a->releasing[n], &room, 1);
+        } else {
+            kept_of(a, n)[orr_request_gpu_kind(request)] +=
+                orr_placement_each(placement) *
+                orr_request_task_mgpu(request, orr_cluster_type(a->cluster, n));
         }
         if (!equal(a, "tasks on a node they may not use",
                    orr_idmap_name(&a->cluster->node_names, n),
@@ -140,10 +150,7 @@ static bool add_job(struct audit *a, uint32_t job)
             placement->tasks *
             orr_request_task_mgpu(request, orr_cluster_type(a->cluster, placement->node));
         if (kept) {
-            struct orr_shard_room *shard =
-                &a->shards[orr_cluster_type(a->cluster, placement->node)->shard];
-            shard->allocated_mgpu += mgpu;
-            shard->free.mgpu[orr_request_gpu_kind(request)] -= mgpu;
+            a->shards[orr_cluster_type(a->cluster, placement->node)->shard].allocated_mgpu += mgpu;
             add_use(a, queue, false, (const int64_t[]){room.cpu_milli, room.mem_bytes, mgpu});
             const int64_t unmetered = unmetered_of(request, mgpu);
             for (uint32_t q = queue; q != ORR_NONE; q = ledger->world.queues->queues[q].parent) {
@@ -335,6 +342,25 @@ static bool check_queue(const struct audit *a, uint32_t queue)
                  truth->unmetered_mgpu);
 }
 
+/* What nobody holds of a node counts as free of its shard while the node is there. */
+static bool add_free(const struct audit *a, uint32_t node)
+{
+    const struct orr_node_type *type = orr_cluster_type(a->cluster, node);
+    struct orr_shard_room *truth = &a->shards[type->shard];
+    const bool here = !a->ledger->away[node], down = a->ledger->down[node];
+    bool same = true;
+    for (uint32_t k = 0; k <= a->cluster->mig_profiles.count && same; k++) {
+        const int64_t all = k == 0 ? (int64_t)orr_node_type_own_gpus(type) * ORR_MGPU
+                                   : type->mig[k - 1] * a->cluster->mig_mgpu[k - 1];
+        const int64_t free = all - kept_of(a, node)[k];
+        truth->free.mgpu[k] += here ? free : 0;
+        truth->free_down.mgpu[k] += here && down ? free : 0;
+        same = equal(a, "free milli-GPU", orr_idmap_name(&a->cluster->node_names, node),
+                     orr_books__node_free(a->ledger, node)[k], free);
+    }
+    return same;
+}
+
 static bool check_shards(const struct audit *a)
 {
     for (uint32_t n = 0; n < a->cluster->node_count; n++) {
@@ -342,13 +368,12 @@ static bool check_shards(const struct audit *a)
         struct orr_shard_room *truth = &a->shards[type->shard];
         int64_t gpus = orr_node_type_counted_gpus(type);
         truth->idle_gpus += a->ledger->idle[n].gpus;
-        const bool here = !a->ledger->away[n];
-        truth->total_gpus += here ? gpus : 0;
-        truth->free.mgpu[0] += here ? (int64_t)orr_node_type_own_gpus(type) * ORR_MGPU : 0;
+        truth->total_gpus += a->ledger->away[n] ? 0 : gpus;
         for (uint32_t p = 0; p < a->cluster->mig_profiles.count; p++) {
-            const int64_t each = a->cluster->mig_mgpu[p];
-            truth->free.mgpu[1 + p] += here ? type->mig[p] * each : 0;
-            truth->idle_mig_mgpu[p] += a->ledger->idle[n].mig[p] * each;
+            truth->idle_mig_mgpu[p] += a->ledger->idle[n].mig[p] * a->cluster->mig_mgpu[p];
+        }
+        if (!add_free(a, n)) {
+            return false;
         }
         if (a->ledger->away[n] && !orr_ledger_is_vacant(a->ledger, n)) {
             return equal(a, "nodes in use that are not there", NULL, 1, 0);
@@ -365,6 +390,8 @@ static bool check_shards(const struct audit *a)
         for (uint32_t k = 0; k < ORR_GPU_KINDS; k++) {
             if (!equal(a, "free milli-GPU by kind", "a shard", book->free.mgpu[k],
                        truth->free.mgpu[k]) ||
+                !equal(a, "free milli-GPU of nodes that are down", "a shard",
+                       book->free_down.mgpu[k], truth->free_down.mgpu[k]) ||
                 (k > 0 && !equal(a, "what idle MIG instances count", "a shard",
                                  book->idle_mig_mgpu[k - 1], truth->idle_mig_mgpu[k - 1]))) {
                 return false;
@@ -409,6 +436,8 @@ enum orr_status orr_ledger_audit(const struct orr_ledger *ledger, struct orr_err
         orr_arena_alloc(&arena, (size_t)cluster->node_count * cluster->max_gpus, sizeof *a.shared);
     a.hosted = orr_arena_alloc(&arena, cluster->node_count * (cluster->max_gpus + (size_t)1),
                                sizeof *a.hosted);
+    a.kept = orr_arena_alloc(
+        &arena, cluster->node_count * (1 + (size_t)cluster->mig_profiles.count), sizeof *a.kept);
     a.shards = orr_arena_alloc(&arena, cluster->shards.count + (size_t)1, sizeof *a.shards);
     a.use = orr_arena_alloc(&arena, ledger->world.queues->count, sizeof *a.use);
     bool ok = check_all(&a);

@@ -399,6 +399,19 @@ static void add_use(struct orr_ledger *ledger, uint32_t queue, bool pending, int
     }
 }
 
+/* Takes as much of a kind of GPUs off what is free of each node, and of the shard. */
+static void charge_free(struct orr_ledger *ledger, const struct orr_placement *placement,
+                        uint32_t kind, int64_t each_mgpu)
+{
+    struct orr_shard_room *shard =
+        &ledger->shards[orr_cluster_type(ledger->world.cluster, placement->node)->shard];
+    for (uint32_t n = placement->node; n <= placement->node + placement->more_nodes; n++) {
+        orr_books__node_free(ledger, n)[kind] -= each_mgpu;
+        shard->free.mgpu[kind] -= each_mgpu;
+        shard->free_down.mgpu[kind] -= ledger->down[n] ? each_mgpu : 0;
+    }
+}
+
 void orr_use__allocated(struct orr_ledger *ledger, const struct orr_request *request,
                         const struct orr_placement *placement, int sign)
 {
@@ -407,7 +420,8 @@ void orr_use__allocated(struct orr_ledger *ledger, const struct orr_request *req
     int64_t tasks = sign * (int64_t)placement->tasks;
     int64_t mgpu = tasks * orr_request_task_mgpu(request, type);
     ledger->shards[type->shard].allocated_mgpu += mgpu;
-    ledger->shards[type->shard].free.mgpu[orr_request_gpu_kind(request)] -= mgpu;
+    charge_free(ledger, placement, orr_request_gpu_kind(request),
+                mgpu / (placement->more_nodes + 1));
     add_use(ledger, queue, false, tasks * request->cpu_milli, tasks * request->mem_bytes, mgpu);
     if ((is_sharing(request) && request->devices > 1) || request->instances > 0) {
         const bool first = request->instances == 0; /* its first device is metered */

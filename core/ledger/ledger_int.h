@@ -59,6 +59,12 @@ uint64_t orr_ledger__our_devices(const struct orr_node_type *type);
 /* Devices for equal tasks of so many each, out of enough free ones. */
 uint64_t orr_books__pick_devices(const struct orr_node_type *type, uint64_t free, uint32_t devices,
                                  uint32_t tasks);
+/* What is free of a node, by kind of GPUs. */
+static inline int64_t *orr_books__node_free(const struct orr_ledger *ledger, uint32_t node)
+{
+    return &ledger->node_free_mgpu[node * (1 + (size_t)ledger->world.cluster->mig_profiles.count)];
+}
+
 /* Queue sums up to the root; sign +1 or -1. The request is that of the placement. */
 void orr_use__allocated(struct orr_ledger *ledger, const struct orr_request *request,
                         const struct orr_placement *placement, int sign);

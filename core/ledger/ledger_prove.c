@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* ledger_prove.c - the numbers behind a reason to wait: what is free, and where, and which limit
- * binds. Asked only when a job's reason changes. */
+ * binds. Nodes that are down or away have nothing to give. Asked only when a job's reason changes.
+ */
 #include "ledger_int.h"
 
 /* What is idle of a node for a request: its devices, or its MIG instances of the profile asked. */
@@ -65,8 +66,7 @@ static void prove_room(const struct orr_ledger *ledger, const struct orr_shape *
     const struct orr_request *request = request_lacking(ledger, shape);
     if (request->gpu_model == ORR_NONE && request->selector == 0 && request->toleration == 0 &&
         request->allowed == 0 && request->instances == 0) {
-        const struct orr_shard_room *shard = &ledger->shards[request->shard];
-        proof->free_mgpu = shard->free.mgpu[0];
+        proof->free_mgpu = orr_shard_free(&ledger->shards[request->shard]).mgpu[0];
         proof->hole_mgpu = (int64_t)largest_hole(ledger, request->shard) * ORR_MGPU;
         return;
     }

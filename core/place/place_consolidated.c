@@ -386,9 +386,28 @@ int64_t orr_place_allowed_idle(const struct orr_ledger *ledger, const struct orr
     return idle_within(ledger, request, request->allowed);
 }
 
+/* So many tasks of each group, 0: all, by kind of GPUs. */
+static struct orr_gpus asked_of(const struct orr_shape *shape, uint32_t tasks)
+{
+    struct orr_gpus asked = shape->gpus;
+    if (tasks > 0) {
+        asked = (struct orr_gpus){0};
+    }
+    for (uint32_t g = 0; g < shape->group_count && tasks > 0; g++) {
+        const struct orr_request *request = &shape->groups[g].request;
+        asked.mgpu[orr_request_gpu_kind(request)] += tasks * orr_request_mgpu(request);
+    }
+    return asked;
+}
+
 enum orr_reason orr_place_why_not(const struct orr_ledger *ledger, const struct orr_shape *shape,
                                   uint32_t tasks)
 {
+    const struct orr_gpus free = orr_shard_free(orr_ledger_shard_of(ledger, shape));
+    const struct orr_gpus all_asked = asked_of(shape, tasks);
+    if (!orr_gpus_hold(&free, &all_asked)) {
+        return ORR_REASON_NO_CAPACITY;
+    }
     for (uint32_t g = 0; g < shape->group_count; g++) {
         const struct orr_request *request = &shape->groups[g].request;
         int64_t asked =

@@ -330,7 +330,8 @@ static void conservative_cycle(void *state, const struct orr_view *view, struct 
             }
         } else {
             const struct orr_gpus size = orr_scaling_step(view, r->job);
-            const bool fits = orr_gpus_hold(&orr_view_room(view)->free, &size);
+            const struct orr_gpus free = orr_shard_free(orr_view_room(view));
+            const bool fits = orr_gpus_hold(&free, &size);
             explain(view, txn, r->job, fits ? ORR_REASON_RESERVED : ORR_REASON_NO_CAPACITY,
                     kept > 0 ? c->waiting[0].job : ORR_NONE);
         }

@@ -255,6 +255,13 @@ static bool something_is_free(const struct orr_view *view)
     return free;
 }
 
+/* Of a job that may not pass the head: would it fit, as far as nodes are up? */
+static enum orr_reason why_held_back(const struct orr_view *view, const struct orr_gpus *size)
+{
+    const struct orr_gpus free = orr_shard_free(orr_view_room(view));
+    return orr_gpus_hold(&free, size) ? ORR_REASON_RESERVED : ORR_REASON_NO_CAPACITY;
+}
+
 static void backfill(struct easy *easy, const struct orr_view *view, struct orr_txn *txn)
 {
     struct reservation reservation = reserve(easy, view, easy->pending[easy->head]);
@@ -266,7 +273,7 @@ static void backfill(struct easy *easy, const struct orr_view *view, struct orr_
         if (orr_gpus_hold(&orr_view_room(view)->free, &size)) {
             reason = may_pass(easy, view, job, &size, &reservation)
                          ? try_start(easy, view, txn, job)
-                         : ORR_REASON_RESERVED;
+                         : why_held_back(view, &size);
         }
         if (reason == ORR_REASON_NONE) {
             bool past = view->now + view->specs[job].estimate_ms > reservation.shadow;

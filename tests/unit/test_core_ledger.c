@@ -548,6 +548,51 @@ static void reason__is_told_again_after_a_start(void **state)
     desk_close(&desk);
 }
 
+/* ---- what is free ---- */
+
+static void is_free(const struct desk *desk, int64_t up_mgpu, int64_t all_mgpu)
+{
+    const struct orr_shard_room *shard = &desk->ledger->shards[0];
+    assert_int_equal(orr_shard_free(shard).mgpu[0], up_mgpu);
+    assert_int_equal(shard->free.mgpu[0], all_mgpu);
+    assert_int_equal(orr_ledger_audit(desk->ledger, NULL), ORR_OK);
+}
+
+/* Two nodes of four, 3.5 devices held on the second: what is left of it, or comes back while it is
+ * down, is nobody's until it is up. */
+static void free__is_nothing_of_a_node_that_is_down(void **state)
+{
+    (void)state;
+    struct desk desk;
+    desk_init(&desk);
+    core_world_nodes(&desk.world, 2, core_type(4, 4));
+    const uint32_t stays = core_world_job(&desk.world, 0, 1, core_whole(3));
+    const uint32_t shares = core_world_job(&desk.world, 0, 1, core_fraction(1, 500));
+    const uint32_t waits = core_world_job(&desk.world, 0, 1, core_whole(5));
+    desk_open(&desk, 0);
+    assert_true(orr_txn_place(desk.txn, stays, 0, 1, 1));
+    assert_true(orr_txn_place(desk.txn, shares, 0, 1, 1));
+    commit(&desk, 0);
+    is_free(&desk, 4500, 4500);
+    orr_ledger_set_down(desk.ledger, 1, true);
+    is_free(&desk, 4000, 4500);
+    assert_true(orr_txn_evict(desk.txn, shares, ORR_CAUSE_MAINTENANCE)); /* it leaves, by a grace */
+    commit(&desk, 1);
+    is_free(&desk, 4000, 5000);
+    assert_int_equal(orr_place_all(NULL, desk.txn, desk.ledger, waits), ORR_REASON_NO_CAPACITY);
+    assert_int_equal(orr_ledger_prove(desk.ledger, waits, ORR_REASON_NO_CAPACITY).free_mgpu, 4000);
+    (void)orr_ledger_release(desk.ledger, shares, 2);
+    orr_ledger_finish(desk.ledger, stays, 2);
+    is_free(&desk, 4000, 8000);
+    orr_ledger_set_away(desk.ledger, 1, true);
+    is_free(&desk, 4000, 4000);
+    orr_ledger_set_away(desk.ledger, 1, false);
+    orr_ledger_set_down(desk.ledger, 1, false);
+    is_free(&desk, 8000, 8000);
+    assert_int_equal(orr_place_all(NULL, desk.txn, desk.ledger, waits), ORR_REASON_FRAGMENTED);
+    desk_close(&desk);
+}
+
 /* ---- audit ---- */
 
 static void trips(const struct orr_ledger *ledger, const char *what)
@@ -613,6 +658,7 @@ static void audit__finds_every_wrong_book(void **state)
         TRIPS(ledger->releasing[n].pods);
         TRIPS(ledger->free_devices[n]);
         TRIPS(ledger->device_mgpu[n * 8 + 2]);
+        TRIPS(ledger->node_free_mgpu[n]);
     }
     TRIPS(ledger->sharing.words[0]);
     TRIPS(ledger->types[0].filled[0]);
@@ -629,6 +675,7 @@ static void audit__finds_every_wrong_book(void **state)
     TRIPS(ledger->shards[0].idle_gpus);
     TRIPS(ledger->shards[0].idle_mig_mgpu[0]);
     TRIPS(ledger->shards[0].free.mgpu[0]);
+    TRIPS(ledger->shards[0].free_down.mgpu[0]);
     TRIPS(ledger->shards[0].allocated_mgpu);
     TRIPS(ledger->pending_jobs);
     TRIPS(ledger->running_jobs);
@@ -671,6 +718,7 @@ int main(void)
         cmocka_unit_test(nonsense__is_refused_and_changes_nothing),
         cmocka_unit_test(pipeline__keeps_its_room_until_the_cycle_ends),
         cmocka_unit_test(reason__is_told_again_after_a_start),
+        cmocka_unit_test(free__is_nothing_of_a_node_that_is_down),
         cmocka_unit_test(audit__finds_every_wrong_book),
         cmocka_unit_test(audit__says_which_book_and_where),
     };

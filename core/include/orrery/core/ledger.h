@@ -126,6 +126,7 @@ struct orr_shard_room { /* of one shard of the cluster */
      * device by what is left of it */
     struct orr_gpus free;
     int64_t idle_mig_mgpu[ORR_MIG_PROFILES_MAX]; /* instances of nodes that are not down */
+    struct orr_gpus free_down; /* of free, what is on nodes that are down and not away */
 };
 
 /* What a job that starts now finds: whole devices and instances of nodes that are not down. */
@@ -136,6 +137,15 @@ static inline struct orr_gpus orr_shard_idle(const struct orr_shard_room *room)
         idle.mgpu[1 + p] = room->idle_mig_mgpu[p];
     }
     return idle;
+}
+
+/* What is free on nodes that are not down: what a job that waits could get at most. `free` alone is
+ * what its nodes have when they are back. */
+static inline struct orr_gpus orr_shard_free(const struct orr_shard_room *room)
+{
+    struct orr_gpus free = room->free;
+    orr_gpus_add(&free, &room->free_down, -1);
+    return free;
 }
 
 struct orr_ledger_world { /* all borrowed; constant but for orr_ledger_know */
@@ -175,6 +185,7 @@ struct orr_ledger {
     uint32_t job_capacity;
     struct orr_digest digest;
     struct orr_arena arena;
+    int64_t *node_free_mgpu; /* per node and kind: its part of the shard's `free` if it is there */
 };
 
 struct orr_ledger *orr_ledger_open(const struct orr_ledger_world *world);

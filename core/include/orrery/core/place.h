@@ -57,8 +57,8 @@ bool orr_place_conceivable(struct orr_txn *txn, const struct orr_ledger *ledger,
 /* Idle devices of the nodes whose labels and taints let tasks of the request be there. Costs a look
  * at every node when the request names some. */
 int64_t orr_place_allowed_idle(const struct orr_ledger *ledger, const struct orr_request *request);
-/* Why so many tasks of each group of a shape (0: all) find no nodes although enough GPUs are free:
- * NODE_TYPES, CONSTRAINED, TOPOLOGY or FRAGMENTED. */
+/* Why so many tasks of each group of a shape (0: all) find no nodes: NO_CAPACITY if too few GPUs
+ * are free on nodes that are not down, else NODE_TYPES, CONSTRAINED, TOPOLOGY or FRAGMENTED. */
 enum orr_reason orr_place_why_not(const struct orr_ledger *ledger, const struct orr_shape *shape,
                                   uint32_t tasks);
 
