@@ -137,14 +137,21 @@ WHERE q.parent IS (SELECT parent FROM queue WHERE id = ?1)
 ORDER BY coalesce(h.mgpu, 0) DESC, q.id;
 
 -- name: room_at
+-- GPUs of nodes that were up, and what nobody held of those that took something new.
 WITH off AS
 -- use: nodes_off
-SELECT (
-  SELECT total(n.gpus - coalesce(f.gpus, 0))
+, up AS (
+  SELECT n.id AS id, n.gpus - coalesce(f.gpus, 0) AS gpus,
+    n.id IN (SELECT node FROM cordon WHERE from_ms <= ?1 AND coalesce(to_ms, 9e18) > ?1) AS cordoned
   FROM node AS n
   LEFT JOIN foreign_pods AS f ON f.node = n.id
-  WHERE n.id NOT IN off),
-  (SELECT total(mgpu) / 1000.0 FROM v_placements WHERE start_ms <= ?1 AND coalesce(end_ms, 9e18) > ?1);
+  WHERE n.id NOT IN off)
+SELECT (SELECT total(gpus) FROM up),
+  (SELECT total(gpus) FROM up WHERE NOT cordoned) - (
+    SELECT total(p.mgpu) / 1000.0
+    FROM v_placements AS p
+    JOIN up AS u ON u.id = p.node
+    WHERE NOT u.cordoned AND p.start_ms <= ?1 AND coalesce(p.end_ms, 9e18) > ?1);
 
 -- name: start
 SELECT n.name, sum(p.mgpu) / 1000.0

@@ -9,7 +9,7 @@ struct at {
     bool waits;
     orr_ms since_ms; /* when the reason began, and its numbers are of */
     struct explain_reason reason;
-    double up_gpus, free_gpus; /* of all nodes that are there and up; nobody held */
+    double up_gpus, free_gpus; /* of nodes that are there and up; nobody held, and not cordoned */
     struct explain_siblings queues;
 };
 
@@ -29,7 +29,7 @@ static void read_free(struct orr_results *in, struct at *at)
     sqlite3_stmt *row = orr_explain__query(in, orr_explain_sql__room_at, &at->at_ms, 1);
     while (orr_results_step(in, row)) {
         at->up_gpus = sqlite3_column_double(row, 0);
-        at->free_gpus = at->up_gpus - sqlite3_column_double(row, 1);
+        at->free_gpus = sqlite3_column_double(row, 1);
     }
 }
 

@@ -39,7 +39,7 @@ WITH one AS (
     FROM moment AS m
     JOIN v_placements AS p ON p.start_ms <= m.at_ms AND coalesce(p.end_ms, 9e18) > m.at_ms
     GROUP BY 1, 2, 3),
-  room AS ( -- of nodes that are up and that its pods may be on
+  room AS ( -- of nodes that are up and not cordoned, and that its pods may be on
     SELECT m.job, m.is_end, total(1000 * (n.gpus - coalesce(f.gpus, 0)) - coalesce(h.mgpu, 0)) / 1000.0 AS free,
       max(1000 * (n.gpus - coalesce(f.gpus, 0)) - coalesce(h.mgpu, 0)) / 1000.0 AS hole
     FROM moment AS m
@@ -53,6 +53,7 @@ WITH one AS (
         OR NOT EXISTS (SELECT 1 FROM shard_pool))
       AND NOT EXISTS (SELECT 1 FROM outage AS o WHERE o.node = n.id AND o.from_ms <= m.at_ms AND coalesce(o.to_ms, 9e18) > m.at_ms)
       AND NOT EXISTS (SELECT 1 FROM away AS o WHERE o.node = n.id AND o.from_ms <= m.at_ms AND coalesce(o.to_ms, 9e18) > m.at_ms)
+      AND NOT EXISTS (SELECT 1 FROM cordon AS o WHERE o.node = n.id AND o.from_ms <= m.at_ms AND coalesce(o.to_ms, 9e18) > m.at_ms)
     GROUP BY 1, 2),
   said AS (
     SELECT r.job, r.is_end, printf('%g %s free', r.free, CASE WHEN r.free = 1 THEN 'GPU' ELSE 'GPUs' END)

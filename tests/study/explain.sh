@@ -82,6 +82,20 @@ says 0 'loses 2 pods (reclaim) for job claims of b, which took its place$' "$orr
 says 0 '00:40:01 .* 2 pods come back, on n0003 (8), n0004 (8)$' "$orrery" explain elastic.db elastic
 says 0 '"back": 2,' "$orrery" explain elastic.db elastic --json
 
+# A node that is being drained has nothing free, whatever stands empty on it.
+printf 'job,submit_s,run_s,gpus\na,0,7200,8\nc,20,20000,4\ne,1200,100,4\n' >away.csv
+cat >drain.yaml <<'YAML'
+cluster: {pools: {c1: {nodes: 2, gpus: 8}}}
+workload: [{name: w, trace: away.csv}]
+policy: kai
+events: [{at: 10m, drain: n0002, for: 3h}]
+YAML
+"$orrery" run drain.yaml --quiet --no-progress -o drain.db
+says 0 'fewer GPUs are free than it asks; free on nodes it may use: 0 GPUs, at most 0 whole on one node' "$orrery" explain drain.db e
+says 0 'Then 0 of the 16 GPUs that were up were free' "$orrery" explain drain.db e --at 30m
+"$orrery" report drain.db -o drain.html
+grep -q '(in the end: 0 GPUs free, at most 0 on one node)' drain.html || fail "free in the report: $(grep -o '[0-9]* GPUs free[^<]*' drain.html)"
+
 # What the scenario does not have cannot be changed; the rest is still tried.
 awk 'BEGIN { print "job,submit_s,run_s,gpus,queue"; for (i = 1; i <= 20; i++) print "j" i "," i ",100,8,x" }' >line.csv
 "$orrery" run --trace line.csv --cluster 1x8 --policy kai --quiet --no-progress -o line.db
