@@ -351,7 +351,8 @@ int orr_cli_explain(int argc, char **argv)
         {"at", KEY_AT, "TIME", 0, "why it waits then: " ORR_CLI_TIME_HELP, 1},
         {"queue", KEY_QUEUE, "NAME", 0, "why this queue gets what it gets", 1},
         {"what-would-help", KEY_HELP, 0, 0,
-         "the smallest single changes with which the job starts in time, found by running them; "
+         "the smallest single changes with which the job first starts in time, found by running "
+         "them; "
          "exit code 1: there is none",
          1},
         {"by", KEY_BY, "TIME", 0, "in time: by then (default: after half the wait)", 1},

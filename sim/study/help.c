@@ -321,8 +321,13 @@ static enum orr_status weigh_all(struct help *help, struct orr_err *err)
     return status;
 }
 
-static bool read_run(struct help *help, struct orr_results *in, int64_t *queue, orr_ms *submit,
-                     orr_ms *start)
+struct first_wait {
+    int64_t queue;
+    orr_ms submit, start;
+    orr_ms again_ms; /* that it waited later, after evictions */
+};
+
+static bool read_run(struct help *help, struct orr_results *in, struct first_wait *wait)
 {
     bool found = false;
     sqlite3_stmt *row = orr_results_prepare(in, orr_study_sql__place_in_time);
@@ -330,9 +335,10 @@ static bool read_run(struct help *help, struct orr_results *in, int64_t *queue, 
         (void)sqlite3_bind_text(row, 1, help->options->job, -1, SQLITE_STATIC);
     }
     while (orr_results_step(in, row)) {
-        *queue = sqlite3_column_int64(row, 0);
-        *submit = sqlite3_column_int64(row, 1);
-        *start = sqlite3_column_int64(row, 2);
+        wait->queue = sqlite3_column_int64(row, 0);
+        wait->submit = sqlite3_column_int64(row, 1);
+        wait->start = sqlite3_column_int64(row, 2);
+        wait->again_ms = sqlite3_column_int64(row, 3);
         found = true;
     }
     if (!found && in->status == ORR_OK) {
@@ -342,38 +348,49 @@ static bool read_run(struct help *help, struct orr_results *in, int64_t *queue, 
     return found;
 }
 
+/* A job whose first start cannot be sooner, or is in time already. */
+static void refuse(const struct help *help, struct orr_results *in, const struct first_wait *wait)
+{
+    const struct orr_help_options *options = help->options;
+    char comes[32], began[32], goal[32], again[32];
+    (void)orr_results_when(in, wait->submit, comes);
+    (void)orr_results_when(in, wait->start, began);
+    (void)orr_results_when(in, help->goal_ms, goal);
+    if (help->goal_ms < wait->submit) {
+        in->status = orr_fail(in->err, ORR_DATA, "%s: job %s only comes after %s: at %s",
+                              options->results, options->job, goal, comes);
+    } else if (wait->start <= help->goal_ms && options->by_ms != ORR_MS_NONE) {
+        in->status =
+            orr_fail(in->err, ORR_DATA, "%s: job %s does not wait until after %s: it started at %s",
+                     options->results, options->job, goal, began);
+    } else if (wait->start <= help->goal_ms && wait->again_ms > 0) {
+        in->status = orr_fail(
+            in->err, ORR_DATA,
+            "%s: job %s started as it came, at %s, and --what-would-help is about a job's first "
+            "start; it waited %s after evictions, which `orrery explain %s %s` explains",
+            options->results, options->job, began,
+            orr_format_rough(again, (double)wait->again_ms / 1000), options->results, options->job);
+    } else if (wait->start <= help->goal_ms) {
+        in->status =
+            orr_fail(in->err, ORR_DATA, "%s: job %s did not wait: it started as it came, at %s",
+                     options->results, options->job, began);
+    }
+}
+
 enum orr_status orr_study_help(const struct orr_help_options *options, orr_help_fn *report,
                                void *context, struct orr_err *err)
 {
     struct help help = {.options = options};
     struct orr_results in;
-    int64_t queue = 0;
-    orr_ms submit = 0, start = 0;
+    struct first_wait wait = {0};
     bool one_policy = false;
     orr_arena_init(&help.arena);
     orr_results_open(&in, options->results, err);
-    if (read_run(&help, &in, &queue, &submit, &start)) {
-        help.goal_ms =
-            options->by_ms != ORR_MS_NONE ? options->by_ms : submit + (start - submit) / 2;
-        if (help.goal_ms < submit) {
-            char comes[32], goal[32];
-            (void)orr_results_when(&in, submit, comes);
-            (void)orr_results_when(&in, help.goal_ms, goal);
-            in.status = orr_fail(err, ORR_DATA, "%s: job %s only comes after %s: at %s",
-                                 options->results, options->job, goal, comes);
-        } else if (start <= help.goal_ms) {
-            char began[32], goal[32];
-            (void)orr_results_when(&in, start, began);
-            (void)orr_results_when(&in, help.goal_ms, goal);
-            in.status = options->by_ms == ORR_MS_NONE
-                            ? orr_fail(err, ORR_DATA,
-                                       "%s: job %s did not wait: it started as it came, at %s",
-                                       options->results, options->job, began)
-                            : orr_fail(err, ORR_DATA,
-                                       "%s: job %s does not wait until after %s: it started at %s",
-                                       options->results, options->job, goal, began);
-        }
-        list_amounts(&help, &in, queue);
+    if (read_run(&help, &in, &wait)) {
+        help.goal_ms = options->by_ms != ORR_MS_NONE ? options->by_ms
+                                                     : wait.submit + (wait.start - wait.submit) / 2;
+        refuse(&help, &in, &wait);
+        list_amounts(&help, &in, wait.queue);
         one_policy = list_own(&help, &in);
     }
     enum orr_status status = in.status;
@@ -402,7 +419,7 @@ enum orr_status orr_study_help(const struct orr_help_options *options, orr_help_
                                        .most = lever->most,
                                        .start_ms = lever->start_ms,
                                        .goal_ms = help.goal_ms,
-                                       .waited_until_ms = start,
+                                       .waited_until_ms = wait.start,
                                        .cost = lever->helps > 0 ? &lever->cost : NULL};
         report(&found, context);
     }

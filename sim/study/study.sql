@@ -49,7 +49,12 @@ FROM up
 JOIN queue AS q ON q.id = up.id;
 
 -- name: place_in_time
-SELECT j.queue, w.from_ms, w.from_ms + w.seen_ms
+-- Of its first wait, and how long it waited after that.
+SELECT j.queue, w.from_ms, w.from_ms + w.seen_ms,
+  (SELECT coalesce(sum(coalesce(p.to_ms, r.end_ms) - p.from_ms), 0)
+   FROM v_pending AS p
+   CROSS JOIN run AS r
+   WHERE p.job = j.id AND p.from_ms > j.start_ms)
 FROM job AS j
 JOIN v_waits AS w ON w.job = j.id
 WHERE j.name = ?1;

@@ -105,6 +105,14 @@ says 65 'did not wait: it started as it came, at 00:00:01' "$orrery" explain lin
 says 1 'none of them helps' "$orrery" explain line.db j20 --what-would-help --by 20s
 says 0 'a higher priority of the job *+1: it starts at 00:00:21' "$orrery" explain line.db j20 --what-would-help --by 500s
 
+# The story has waits after evictions too, which this is not about: it says so, and what is to be asked.
+sed 's/drain: n0002, for: 3h/fail: n0002, for: 50m/' drain.yaml >fail.yaml
+"$orrery" run fail.yaml --quiet --no-progress -o fail.db
+says 0 'waited 50.0 min' "$orrery" explain fail.db c
+says 65 "job c started as it came, at 00:00:20, and --what-would-help is about a job's first start; it waited 50.0 min after evictions, which .orrery explain fail.db c. explains" \
+    "$orrery" explain fail.db c --what-would-help
+says 65 'did not wait: it started as it came' "$orrery" explain fail.db a --what-would-help
+
 # Who pays for it: what a whole run with the change says of every other job's wait.
 "$orrery" explain gang.db pretrain-1 --what-would-help --json --no-progress >help.json
 "$orrery" run "$source/scenarios/whatif/gang/gang.yaml" --variant off --policy easy --quiet --no-progress -o easy.db 2>err || true
