@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include <orrery/analysis/metrics.h>
 #include <orrery/analysis/paired.h>
 #include <orrery/analysis/results.h>
 
@@ -89,6 +90,7 @@ static void conclude(struct orr_spread_row *spread, const double *values, const 
     spread->mean = paired.difference;
     spread->low = paired.low;
     spread->high = paired.high;
+    orr_metric_bound(spread->metric, &spread->low, &spread->high);
     spread->least = spread->most = values[0];
     for (uint32_t i = 1; i < spread->n; i++) {
         spread->least = fmin(spread->least, values[i]);

@@ -19,7 +19,11 @@
 #define HARM     ORR_METRIC_HARM
 #define SAID     ORR_METRIC_SAID
 #define WHOLE    ORR_METRIC_WHOLE_QUEUE
-#define SHARE    ORR_METRIC_SHARE
+#define PERCENT  ORR_METRIC_SHARE
+#define LEAST_1  ORR_METRIC_AT_LEAST_1
+#define MOST_1   ORR_METRIC_AT_MOST_1
+#define SHARE    (PERCENT | MOST_1)
+#define SIGNED   ORR_METRIC_BELOW_0
 #define PAIRS    ORR_METRIC_PAIRS
 #define OF_ALL   ORR_METRIC_OF_CAPACITY
 #define CARD     ORR_METRIC_CARD
@@ -81,14 +85,14 @@ const struct orr_metric_def orr_metric_table[] = {
     {"jct_ratio_geomean", "1", LESS, HEADLINE | PAIRS, "jobs took so many times as long",
      "of a pair of runs: compare, whatif",
      "geometric mean over jobs that ended in both runs of (end - submit) over that of the base"},
-    {"makespan_s", "s", LESS, HEADLINE, "last job ended at", "all",
+    {"makespan_s", "s", LESS, HEADLINE | SIGNED, "last job ended at", "all",
      "time at which the last finished job ended, on the trace's clock"},
-    {"bsld_mean", "1", LESS, HEADLINE | GATED, "mean bounded slowdown",
+    {"bsld_mean", "1", LESS, HEADLINE | GATED | LEAST_1, "mean bounded slowdown",
      "all, kind; services left out",
      "mean of max(1, (end - submit) / max(run time, 10 s)) (Feitelson and Rudolph 1998)"},
-    {"bsld60_mean", "1", LESS, 0, "mean bounded slowdown (60 s)", "all, kind; services left out",
-     "mean of max(1, (end - submit) / max(run time, 60 s))"},
-    {"bsld_per_gpu_mean", "1", LESS, 0, "mean bounded slowdown by GPU", "all",
+    {"bsld60_mean", "1", LESS, LEAST_1, "mean bounded slowdown (60 s)",
+     "all, kind; services left out", "mean of max(1, (end - submit) / max(run time, 60 s))"},
+    {"bsld_per_gpu_mean", "1", LESS, LEAST_1, "mean bounded slowdown by GPU", "all",
      "mean of max(1, (end - submit) / (max(1, GPUs) x max(run time, 10 s)))"},
     {"stall_h", "h", LESS, 0, "time between attempts", "all, queue, kind",
      "jobs x time from the end of an attempt that was cut short to the next start, of the run"},
@@ -115,13 +119,17 @@ const struct orr_metric_def orr_metric_table[] = {
     {"deadlines_open", "jobs", NONE, 0, "deadlines open",
      "all, workload, where jobs have deadlines",
      "jobs that had not ended when the run did, with time left"},
-    {"lateness_mean_s", "s", LESS, 0, "mean lateness", "all, workload, where jobs have deadlines",
+    {"lateness_mean_s", "s", LESS, SIGNED, "mean lateness",
+     "all, workload, where jobs have deadlines",
      "mean of end minus deadline (below 0: early) of those that ended"},
-    {"lateness_p50_s", "s", LESS, 0, "median lateness", "all, workload, where jobs have deadlines",
+    {"lateness_p50_s", "s", LESS, SIGNED, "median lateness",
+     "all, workload, where jobs have deadlines",
      "end minus deadline, nearest rank (Kaplan-Meier when some had not ended)"},
-    {"lateness_p95_s", "s", LESS, 0, "95 % lateness", "all, workload, where jobs have deadlines",
+    {"lateness_p95_s", "s", LESS, SIGNED, "95 % lateness",
+     "all, workload, where jobs have deadlines",
      "end minus deadline, nearest rank (Kaplan-Meier when some had not ended)"},
-    {"lateness_max_s", "s", LESS, 0, "most lateness", "all, workload, where jobs have deadlines",
+    {"lateness_max_s", "s", LESS, SIGNED, "most lateness",
+     "all, workload, where jobs have deadlines",
      "end minus deadline of the latest of those that ended"},
     {"tardiness_mean_s", "s", LESS, 0, "mean tardiness", "all, workload, where jobs have deadlines",
      "mean of max(0, end - deadline) of those that ended"},
@@ -199,17 +207,18 @@ const struct orr_metric_def orr_metric_table[] = {
      "share of gangs (jobs of the window that held two GPUs or more) whose last attempt began "
      "inside "
      "one NVLink domain, node, domain of a level, or wider (cluster), and inside nothing narrower"},
-    {"node_load_max_over_mean", "1", NONE, 0, "load of the busiest node over the mean", "all",
+    {"node_load_max_over_mean", "1", NONE, LEAST_1, "load of the busiest node over the mean", "all",
      "share of GPU time held of the busiest node / mean over nodes, in the window"},
     {"node_load_cv", "1", NONE, 0, "spread of the load of nodes", "all",
      "standard deviation / mean over nodes of the share of GPU time held, in the window"},
-    {"fairness_jain", "1", MORE, HEADLINE | GATED | SAID | CARD | BY_QUOTA,
+    {"fairness_jain", "1", MORE, HEADLINE | GATED | SAID | CARD | BY_QUOTA | MOST_1,
      "Jain's index (1: fair)", "all, shard",
      "Jain's index of allocated / entitled GPU time over queues with demand (equality); entitled: "
      "weighted max-min of demands by an oracle apart from the policy"},
-    {"fairness_satisfaction", "1", MORE, 0, "Jain's index, capped", "all, shard",
+    {"fairness_satisfaction", "1", MORE, MOST_1, "Jain's index, capped", "all, shard",
      "fairness_jain with the ratio capped at 1"},
-    {"user_fairness_jain", "1", MORE, 0, "Jain's index of users", "all, where users have names",
+    {"user_fairness_jain", "1", MORE, MOST_1, "Jain's index of users",
+     "all, where users have names",
      "Jain's index over users of GPU time held / (held + asked for by jobs that waited), in the "
      "window"},
     {"share_deviation", "1", LESS, HEADLINE | SHARE | BY_QUOTA, "deviation from fair share",
@@ -221,15 +230,16 @@ const struct orr_metric_def orr_metric_table[] = {
     {"mem_share_deviation", "1", LESS, SHARE, "deviation from fair share of memory",
      "all, shard, where queues have quotas or limits of memory and all nodes a limit",
      "share_deviation of memory, from the same oracle"},
-    {"policy_share_deviation", "1", LESS, SHARE, "deviation from the policy's own shares",
+    {"policy_share_deviation", "1", LESS, PERCENT, "deviation from the policy's own shares",
      "all, shard, where the policy has fair shares",
      "integral of sum over queues of |allocated - the fair share the policy itself goes by, as of "
      "its last cycle (table fair_share)| / (2 x capacity x window), over queues that have one"},
-    {"policy_cpu_share_deviation", "1", LESS, SHARE, "deviation from the policy's shares of CPU",
+    {"policy_cpu_share_deviation", "1", LESS, PERCENT, "deviation from the policy's shares of CPU",
      "all, shard, where fair_share_of has rows of CPU",
      "policy_share_deviation of CPU, over nodes of the shards whose policy has such shares; KAI's "
      "may add up to more than there is, and this to more than 1"},
-    {"policy_mem_share_deviation", "1", LESS, SHARE, "deviation from the policy's shares of memory",
+    {"policy_mem_share_deviation", "1", LESS, PERCENT,
+     "deviation from the policy's shares of memory",
      "all, shard, where fair_share_of has rows of memory",
      "policy_share_deviation of memory, over nodes of the shards whose policy has such shares; "
      "KAI's may add up to more than there is, and this to more than 1"},
@@ -319,10 +329,11 @@ const struct orr_metric_def orr_metric_table[] = {
      "all, where jobs have rates",
      "GPU time held in the window x (1 - rate where the job was, with nobody beside / best rate of "
      "so many GPUs of that model)"},
-    {"rate_spread", "1", LESS, 0, "spread of rates", "all, where 20 jobs of a shape have rates",
+    {"rate_spread", "1", LESS, LEAST_1, "spread of rates",
+     "all, where 20 jobs of a shape have rates",
      "95 % / 5 % quantile (nearest rank) of mean rate / best rate of jobs of one shape, of shapes "
      "that 20 jobs of the window have, mean over their jobs: 1 is consistent"},
-    {"rate_spread_max", "1", LESS, 0, "most spread of rates",
+    {"rate_spread_max", "1", LESS, LEAST_1, "most spread of rates",
      "all, where 20 jobs of a shape have rates", "rate_spread of the shape where it is the most"},
     {"broken_promises", "jobs", LESS, 0, "broken promises",
      "all, under easy where the audit judges it",
@@ -366,7 +377,7 @@ const struct orr_metric_def orr_metric_table[] = {
     {"scenarios_simulated", "scenarios", NONE, 0, "sets of victims tried", "all, action, under kai",
      "sets of victims whose eviction and new placement were simulated, of the run; not those shown "
      "to be hopeless beforehand"},
-    {"scheduler_busy", "1", LESS, SHARE, "time in cycles", "all, with policy.latency",
+    {"scheduler_busy", "1", LESS, PERCENT, "time in cycles", "all, with policy.latency",
      "time the scheduler's cycles took / time from the first submit to the end of the run"},
     {"scheduler_busy_s", "s", LESS, 0, "time of all cycles", "all, with policy.latency",
      "time the scheduler's cycles took"},
@@ -401,6 +412,21 @@ enum orr_better orr_metric_better(const char *name)
 {
     const struct orr_metric_def *m = orr_metric_find(name);
     return m != NULL ? m->better : ORR_BETTER_NEITHER;
+}
+
+void orr_metric_bound(const char *name, double *low, double *high)
+{
+    const struct orr_metric_def *m = orr_metric_find(name);
+    if (m == NULL) {
+        return;
+    }
+    const double least = (m->uses & ORR_METRIC_AT_LEAST_1) != 0 ? 1 : 0;
+    if ((m->uses & ORR_METRIC_BELOW_0) == 0 && *low < least) {
+        *low = least;
+    }
+    if ((m->uses & ORR_METRIC_AT_MOST_1) != 0 && *high > 1) {
+        *high = 1;
+    }
 }
 
 const char *orr_better_word(enum orr_better better)

@@ -105,8 +105,7 @@ static void put_reading(const struct orr_capacity *c, char out[160],
 {
     char mean[48], low[48], high[48];
     put_value(mean, reading->mean, unit);
-    /* Student's interval of few runs may reach below what a time can be. */
-    put_value(low, strcmp(unit, "s") == 0 && reading->low < 0 ? 0 : reading->low, unit);
+    put_value(low, reading->low, unit);
     put_value(high, reading->high, unit);
     int used = 0;
     if (isnan(reading->mean)) {

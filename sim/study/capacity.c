@@ -147,13 +147,15 @@ static void add_value(struct orr_capacity_reading *reading, double *values, uint
     }
 }
 
-static void summarise(struct orr_capacity_reading *reading, const double *values, uint32_t count)
+static void summarise(struct orr_capacity_reading *reading, const char *metric,
+                      const double *values, uint32_t count)
 {
     double *zeros = orr_zalloc(count + (size_t)1, sizeof *zeros);
     const struct orr_paired spread = orr_paired_t(zeros, values, count, SURE);
     reading->mean = count > 0 ? spread.other_mean : (double)NAN;
     reading->low = count > 0 ? spread.low : (double)NAN;
     reading->high = count > 0 ? spread.high : (double)NAN;
+    orr_metric_bound(metric, &reading->low, &reading->high);
     orr_free(zeros);
 }
 
@@ -207,7 +209,8 @@ static enum orr_status read_amount(struct capacity_search *s, struct orr_capacit
         orr_results_close(&in);
     }
     for (uint32_t i = 0; i < objectives && status == ORR_OK; i++) {
-        summarise(&readings[i], s->values + (size_t)i * replicas, counts[i]);
+        summarise(&readings[i], s->out->objectives[i].metric, s->values + (size_t)i * replicas,
+                  counts[i]);
     }
     amount->readings = readings;
     amount->cost = cost;

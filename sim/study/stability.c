@@ -253,14 +253,15 @@ static struct change change_of(const struct courses *base, const struct courses 
                            .most_s = most_ms / 1000};
 }
 
-/* Student's t over the repetitions; nothing here is below 0. Repetitions that all show the same
- * have no spread to make an interval of. */
-static struct orr_study_spread spread_of(const double *values, uint32_t count)
+/* Student's t over the repetitions; nothing here is a metric of a run, and nothing is below 0 or
+ * above `bound`. Repetitions that all show the same have no spread to make an interval of. */
+static struct orr_study_spread spread_of(const double *values, uint32_t count, double bound)
 {
     double *zeros = orr_zalloc(count, sizeof *zeros);
     const struct orr_paired paired = orr_paired_t(zeros, values, count, 0.95);
-    struct orr_study_spread spread = {
-        .mean = paired.difference, .low = paired.low < 0 ? 0 : paired.low, .high = paired.high};
+    struct orr_study_spread spread = {.mean = paired.difference,
+                                      .low = paired.low < 0 ? 0 : paired.low,
+                                      .high = paired.high > bound ? bound : paired.high};
     if (!(paired.high > paired.low)) {
         spread.low = spread.high = (double)NAN;
     }
@@ -299,10 +300,10 @@ static enum orr_status judge(struct stability *s, const struct orr_point_options
         }
         s->out->touched_at_most =
             s->out->untouched == count ? 1 - pow(0.05, 1.0 / count) : (double)NAN;
-        s->out->changed_jobs = spread_of(values, count);
-        s->out->changed_gpu_h = spread_of(values + count, count);
-        s->out->shift_s = spread_of(values + 2 * (size_t)count, count);
-        s->out->most_shift_s = spread_of(values + 3 * (size_t)count, count).most;
+        s->out->changed_jobs = spread_of(values, count, 1);
+        s->out->changed_gpu_h = spread_of(values + count, count, 1);
+        s->out->shift_s = spread_of(values + 2 * (size_t)count, count, (double)INFINITY);
+        s->out->most_shift_s = spread_of(values + 3 * (size_t)count, count, (double)INFINITY).most;
     }
     orr_free(base.items);
     orr_free(values);

@@ -50,6 +50,24 @@ sqlite3 one.db "SELECT value FROM point_metric WHERE name = 'wait_mean_s' AND sc
     END { split(said, s, " "); m = sum / NR; for (i in x) v += (x[i] - m) ^ 2; h = 2.7764451051977987 * sqrt(v / (NR - 1) / NR)
         if (NR != 5 || off(m, s[1]) || off(m - h, s[2]) || off(m + h, s[3]) || off(least, s[4]) || off(most, s[5])) print NR, m, m - h, m + h, said }' >off
 [ ! -s off ] || fail "not the mean and interval: $(cat off)"
+# Intervals of few replicas go no further than the metric can be, whoever prints them: no wait below 0, no part above 1,
+# no slowdown below 1; the end of the last job is a time and has no bound.
+cat >few.yaml <<'YAML'
+cluster: {pools: {p: {nodes: 2, gpus: 8}}}
+queues: {a: {gpu: [8, 1, unlimited]}, b: {gpu: [8, 1, unlimited]}}
+horizon: 1d
+workload:
+  - {name: w, generate: {arrivals: {per_hour: 3}, duration: {lognormal: {median: 40m, sigma: 1.5}}, sizes: {1: 50, 4: 30, 8: 20}, queues: {a: 1, b: 1}}}
+policy: fifo
+YAML
+exits 0 run few.yaml --replicas 3 -o few.db --no-progress --json
+[ "$(jq -c '[.metrics[] | select(.metric == "wait_p50_s" or .metric == "bsld_mean" or .metric == "fairness_jain") | select(.label == "") | .low == 0 or .low == 1 or .high == 1]' out)" = '[true,true,true]' ] ||
+    fail "not cut: $(jq -c '.metrics[] | [.metric, .low, .high]' out)"
+[ "$(jq '[.metrics[] | select(.low != null and .low < 0 and (.metric | startswith("lateness") | not))] | length' out)" = 0 ] || fail "below 0"
+exits 0 run few.yaml --replicas 3 -o few.db --no-progress --force
+grep -q '^median wait .* 0 s to ' out || fail "$(grep '^median' out)"
+exits 0 capacity few.yaml --vary cluster.pools.p.nodes=2..3 --objective 'wait_p50_s <= 1d' --objective 'fairness_jain >= 0' --objective 'bsld_mean <= 1000' --replicas 3 --json --no-progress
+[ "$(jq -c '[.amounts[0].objectives[] | .low == 0 or .low == 1 or .high == 1]' out)" = '[true,true,true]' ] || fail "capacity: $(cat out)"
 
 # A run that fails ends it, and nothing is left of it; of one that is killed neither.
 exits 65 run s.yaml --replicas 3 -o no.db --no-progress --set cluster.pools.p.nodes=1 --set cluster.pools.p.gpus=1

@@ -44,7 +44,12 @@ enum orr_metric_use { /* bits */
                       ORR_METRIC_CARD_IF = 1u << 14,
                       /* measured by queues' quotas: another quota makes it another number, whatever
                        * jobs do */
-                      ORR_METRIC_BY_QUOTA = 1u << 15
+                      ORR_METRIC_BY_QUOTA = 1u << 15,
+                      /* bounds: it can be below 0, as no other can; it cannot be below 1; not above
+                       */
+                      ORR_METRIC_BELOW_0 = 1u << 16,
+                      ORR_METRIC_AT_LEAST_1 = 1u << 17,
+                      ORR_METRIC_AT_MOST_1 = 1u << 18
 };
 
 struct orr_metric_def {
@@ -69,6 +74,9 @@ const char *orr_metric_name(const char *name);
 const struct orr_metric_def *orr_metric_nearest(const char *name);
 /* NEITHER of a name that is no metric. */
 enum orr_better orr_metric_better(const char *name);
+/* Cuts an interval where the metric cannot be: Student's of few runs may reach further. NAN and a
+ * name that is no metric are left as they are. Every interval of a metric goes through this. */
+void orr_metric_bound(const char *name, double *low, double *high);
 /* "less", "more", "". */
 const char *orr_better_word(enum orr_better better);
 /* Has the metric one of these uses? false of a name that is no metric. */

@@ -9,11 +9,13 @@
 
 struct orr_spread_row { /* of one metric and label in one setting */
     const char *metric, *scope, *label, *unit;
-    uint32_t arm;     /* index in orr_spreads.arms */
-    uint32_t n;       /* replicas in which it is a number; what follows is of them */
-    uint32_t open;    /* in which it was not reached: more than any number */
-    double mean;      /* NAN: n is 0 */
-    double low, high; /* 95 % interval of the mean, Student's t; NAN with fewer than two */
+    uint32_t arm;  /* index in orr_spreads.arms */
+    uint32_t n;    /* replicas in which it is a number; what follows is of them */
+    uint32_t open; /* in which it was not reached: more than any number */
+    double mean;   /* NAN: n is 0 */
+    /* 95 % interval of the mean, Student's t, cut where the metric cannot be; NAN with fewer than
+     * two */
+    double low, high;
     double least, most;
 };
 
