@@ -600,9 +600,11 @@ void orr_report_text(const struct orr_report *r, FILE *out)
     }
     (void)fprintf(out, "slowdown    mean %s (bounded, 10 s); JCT mean %s\n", ratio(s->bsld_mean, a),
                   orr_format_rough(b, s->finish.jct.mean_s));
-    (void)fprintf(
-        out, "occupancy   %s of GPU time in the window was allocated; longest queue %u job%s\n",
-        ratio(s->gpu_occupancy, a), r->run->queue_len_max, ORR_PLURAL(r->run->queue_len_max));
+    (void)fprintf(out,
+                  "occupancy   %s of GPU time in the window was allocated; longest queue of the "
+                  "run %u job%s\n",
+                  ratio(s->gpu_occupancy, a), r->run->queue_len_max,
+                  ORR_PLURAL(r->run->queue_len_max));
     text_phases(s, out);
     (void)fprintf(out, "fairness    Jain %s, share deviation %s, quota debt %s GPU-h\n",
                   ratio(s->fairness_jain, a), ratio(s->share_deviation, b),
