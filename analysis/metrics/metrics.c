@@ -190,7 +190,8 @@ const struct orr_metric_def orr_metric_table[] = {
     {"phase_finished", "jobs", NONE, 0, "finished in the phase", "phase",
      "jobs that ended in it, of those that ended"},
     {"idle_gpus_mean", "GPU", NONE, 0, "free GPUs", "all",
-     "free devices of nodes that are up, mean over the window; MIG instances are not in it"},
+     "free devices of nodes that are up and not cordoned, mean over the window; MIG instances are "
+     "not in it"},
     {"unusable_gpus_mean", "GPU", LESS, 0, "free GPUs of no use", "all",
      "fragmentation (FGD, Weng et al., ATC'23): of the devices that are free, what a typical task "
      "could not use, mean over the most frequent kinds of task that make 95 % of the trace's (view "
@@ -198,9 +199,9 @@ const struct orr_metric_def orr_metric_table[] = {
     {"unusable_of_idle", "1", LESS, SHARE, "share of free GPUs of no use", "all",
      "unusable_gpus_mean / idle_gpus_mean, integral over integral"},
     {"startable_gang_mean_gpus", "GPU", MORE, 0, "largest gang that could start", "level",
-     "GPUs of nodes that are up and have all GPUs free, in the domain of the level that has most, "
-     "mean over the window, without evictions and ignoring quota; of level node: most GPUs free on "
-     "one; devices, MIG instances are not in it"},
+     "GPUs of nodes that are up, not cordoned, and have all GPUs free, in the domain of the level "
+     "that has most, mean over the window, without evictions and ignoring quota; of level node: "
+     "most GPUs free on one; devices, MIG instances are not in it"},
     {"startable_gang_least_gpus", "GPU", MORE, 0, "largest gang that could start, at worst",
      "level", "the least of startable_gang_mean_gpus in the window"},
     {"gangs_within", "1", NONE, SHARE, "share of gangs within", "level",

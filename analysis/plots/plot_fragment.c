@@ -114,8 +114,8 @@ static void room_load(struct orr_plot *plot, struct fragments *all)
     }
 }
 
-/* What fails, or is not there, is no place for pods: as if it were held. */
-static void outages_load(struct orr_plot *plot, struct orr_plot_lanes *lanes)
+/* What fails, is cordoned, or is not there, is no place for pods: as if it were held. */
+static void closures_load(struct orr_plot *plot, struct orr_plot_lanes *lanes)
 {
     sqlite3_stmt *row = orr_results_prepare(&plot->in, orr_plots_sql__absences);
     while (orr_results_step(&plot->in, row)) {
@@ -294,7 +294,7 @@ void orr_plot__fragmentation(struct orr_plot *plot)
     bool dumb = plot->term == ORR_PLOT_DUMB;
     char extra[160];
     orr_plot__lanes_open(plot, &lanes, true);
-    outages_load(plot, &lanes);
+    closures_load(plot, &lanes);
     cpu_load(plot, &lanes);
     tasks_load(plot, &all);
     orr_plot__heat_open(plot, &lanes, &all.heat);

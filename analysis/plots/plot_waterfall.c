@@ -139,7 +139,7 @@ static void fall_load(struct orr_plot *plot, struct waterfall *fall)
     fall->capacity -= spent.away;
     fall->left = fall->capacity;
     bar_total(fall, "capacity", "#606060");
-    bar_minus(fall, "nodes down", spent.down, "#882255");
+    bar_minus(fall, "nodes down, cordoned", spent.down, "#882255");
     bar_minus(fall, "free, nobody asks", fall->capacity - spent.down - spent.held - spent.wanted,
               "#d4d4d0");
     bar_minus(fall, "free while jobs wait", spent.wanted, "#e69f00");
@@ -274,7 +274,8 @@ enum { LOST = sizeof lost / sizeof lost[0], PARTS = LOST + 5 };
 /* What is useful, or held, stands left and free GPUs right. */
 static const char *part_name(uint32_t part)
 {
-    static const char *const after[] = {"free while jobs wait", "free, nobody asks", "nodes down"};
+    static const char *const after[] = {"free while jobs wait", "free, nobody asks",
+                                        "nodes down, cordoned"};
     return part == 0         ? "goodput"
            : part == 1       ? "allocated"
            : part < 2 + LOST ? lost[part - 2]

@@ -113,7 +113,7 @@ CROSS JOIN run AS r;
 
 -- name: absences
 SELECT node, from_ms, coalesce(to_ms, end_ms)
-FROM (SELECT * FROM outage UNION ALL SELECT * FROM away)
+FROM (SELECT * FROM outage UNION ALL SELECT * FROM away UNION ALL SELECT * FROM cordon)
 CROSS JOIN run;
 
 -- name: nodes
@@ -216,8 +216,13 @@ JOIN job AS j ON j.id = p.job
 CROSS JOIN run AS r
 UNION ALL
 SELECT o.from_ms, coalesce(o.to_ms, r.end_ms), 0, 0, n.gpus * 1000, 0
-FROM outage AS o
+FROM (SELECT * FROM outage UNION ALL SELECT * FROM cordon) AS o
 JOIN node AS n ON n.id = o.node
+CROSS JOIN run AS r
+UNION ALL -- of one that is cordoned, what nobody holds
+SELECT max(p.start_ms, c.from_ms), min(coalesce(p.end_ms, r.end_ms), coalesce(c.to_ms, r.end_ms)), 0, 0, -p.mgpu, 0
+FROM cordon AS c
+JOIN v_placements AS p ON p.node = c.node AND p.start_ms < coalesce(c.to_ms, 9e18) AND coalesce(p.end_ms, 9e18) > c.from_ms
 CROSS JOIN run AS r
 UNION ALL
 SELECT a.from_ms, coalesce(a.to_ms, r.end_ms), 0, 0, 0, n.gpus * 1000

@@ -12,7 +12,7 @@ struct node_room {
     int64_t unusable;     /* sum of count x milli-GPU over typical tasks */
     uint32_t idle, gpus;  /* devices nobody uses; without those of foreign pods */
     const int64_t *table; /* of its type, or NULL */
-    uint32_t outages;     /* reasons to be down */
+    uint32_t closures;    /* reasons to take nothing */
     bool counted;         /* its GPUs are among those of empty nodes */
 };
 
@@ -42,7 +42,7 @@ struct orr_space {
     bool parts;         /* some job asks for less than a device */
     struct level *levels;
     uint32_t level_count, stride;
-    int64_t idle_mgpu, unusable; /* of all nodes that are up */
+    int64_t idle_mgpu, unusable; /* of all nodes that take tasks */
     int64_t touched;             /* devices that hold something */
     orr_ms at, next;             /* next: boundary of a bucket or of the window */
     struct means window, bucket;
@@ -78,10 +78,10 @@ static void level_change(struct level *level, uint32_t domain, int64_t by)
     }
 }
 
-/* Takes a node's part out of the sums, or puts it back; one that is down has none. */
+/* Takes a node's part out of the sums, or puts it back; one that takes nothing has none. */
 static inline void count_node(struct orr_space *space, const struct node_room *room, int sign)
 {
-    if (room->outages > 0) {
+    if (room->closures > 0) {
         return;
     }
     space->idle_mgpu += sign * room->idle_mgpu;
@@ -92,7 +92,7 @@ static inline void count_node(struct orr_space *space, const struct node_room *r
 static void level_node(struct orr_space *space, uint32_t node, uint32_t idle_before)
 {
     struct node_room *room = &space->nodes[node];
-    uint32_t idle = room->outages > 0 ? 0 : room->idle;
+    uint32_t idle = room->closures > 0 ? 0 : room->idle;
     if (idle == idle_before) {
         return;
     }
@@ -131,7 +131,7 @@ static void take(struct orr_space *space, const struct orr_piece *piece, bool st
 void orr_space__hold(struct orr_space *space, const struct orr_piece *piece, bool start)
 {
     struct node_room *room = &space->nodes[piece->node];
-    uint32_t idle = room->outages > 0 ? 0 : room->idle;
+    uint32_t idle = room->closures > 0 ? 0 : room->idle;
     int64_t mgpu = start ? -piece->mgpu : piece->mgpu;
     space->touched += room->idle;
     count_node(space, room, -1);
@@ -149,12 +149,12 @@ void orr_space__hold(struct orr_space *space, const struct orr_piece *piece, boo
     level_node(space, piece->node, idle);
 }
 
-void orr_space__outage(struct orr_space *space, uint32_t node, bool begin)
+void orr_space__close_node(struct orr_space *space, uint32_t node, bool begin)
 {
     struct node_room *room = &space->nodes[node];
-    uint32_t idle = room->outages > 0 ? 0 : room->idle;
+    uint32_t idle = room->closures > 0 ? 0 : room->idle;
     count_node(space, room, -1);
-    room->outages = begin ? room->outages + 1 : room->outages - 1;
+    room->closures = begin ? room->closures + 1 : room->closures - 1;
     count_node(space, room, 1);
     level_node(space, node, idle);
 }

@@ -2,7 +2,8 @@
 /* space.h - free room over time: how much there is, how much of it typical tasks could not use, and
  * the largest gang that could start.
  *
- * It is passed every start and end of a placement and every outage in order of time, it keeps the
+ * It is passed every start and end of a placement, and every time in which a node takes nothing, in
+ * order of time; it keeps the
  * sums up to date from the node that changed: a table by idle devices where nodes have no other
  * state, else a look at the node's devices. Values are integrated exactly, over the window and over
  * buckets. */
@@ -24,7 +25,8 @@ struct orr_space *orr_space__open(const struct orr_world *world, const struct or
 /* Nothing changed from the last call (at first: the begin of the run) until `at`. */
 void orr_space__until(struct orr_space *space, orr_ms at);
 void orr_space__hold(struct orr_space *space, const struct orr_piece *piece, bool start);
-void orr_space__outage(struct orr_space *space, uint32_t node, bool begin);
+/* The node is cordoned, down or away from now on, or one of these times of it is over. */
+void orr_space__close_node(struct orr_space *space, uint32_t node, bool begin);
 /* Gives what was found to the summary and ends the space. */
 void orr_space__close(struct orr_space *space, struct orr_room_summary *result);
 

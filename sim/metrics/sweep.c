@@ -21,6 +21,11 @@ struct order {         /* items of an array by a time of theirs, ascending */
     orr_ms time; /* of the next; ORR_MS_NEVER after the last */
 };
 
+struct closure { /* a time in which a node takes nothing: it is cordoned, down or away */
+    uint32_t node;
+    orr_ms from_ms, to_ms;
+};
+
 struct growth {      /* of an elastic job */
     uint32_t placed; /* pods */
     orr_ms full_ms;  /* first time it had all; ORR_MS_NONE */
@@ -33,7 +38,8 @@ struct sweep {
     struct orr_starve *starve;
     struct orr_own_share *own;
     struct orr_coincidences *coincidences;
-    struct order starts, ends, begins, returns; /* of placements; of outages */
+    struct closure *closures;
+    struct order starts, ends, begins, returns; /* of placements; of closures */
     uint32_t next_queue_change;                 /* of the world's changes of queues */
     struct growth *growth;                      /* per job; NULL: none that was placed is elastic */
 };
@@ -121,21 +127,36 @@ static bool is_elastic(const struct orr_world *world, uint32_t job)
     return shape->min_tasks < shape->tasks;
 }
 
+static void order_closures(struct sweep *sweep)
+{
+    const struct orr_run *run = sweep->run;
+    const uint32_t count = run->outage_count + run->cordon_count;
+    sweep->closures = orr_alloc(count + (size_t)1, sizeof *sweep->closures);
+    struct closure *next = sweep->closures;
+    for (uint32_t i = 0; i < run->outage_count; i++) {
+        const struct orr_outage *outage = &run->outages[i];
+        *next++ = (struct closure){outage->node, outage->from_ms, outage->to_ms};
+    }
+    for (uint32_t i = 0; i < run->cordon_count; i++) {
+        const struct orr_cordon *cordon = &run->cordons[i];
+        *next++ = (struct closure){cordon->node, cordon->from_ms, cordon->to_ms};
+    }
+    sweep->begins = order_by(sweep->closures, sizeof *next, offsetof(struct closure, from_ms),
+                             first_ids(count), count);
+    sweep->returns = order_by(sweep->closures, sizeof *next, offsetof(struct closure, to_ms),
+                              first_ids(count), count);
+}
+
 static void sweep_open(struct sweep *sweep)
 {
     const struct orr_ledger *ledger = sweep->run->ledger;
-    const struct orr_outage *outages = sweep->run->outages;
-    const uint32_t outage_count = sweep->run->outage_count;
     bool elastic = false;
     for (uint32_t p = 0; p < ledger->placement_count && !elastic; p++) {
         elastic = is_elastic(sweep->world, ledger->placements[p].job);
     }
     sweep->starts = order_starts(ledger);
     sweep->ends = order_ends(ledger);
-    sweep->begins = order_by(outages, sizeof *outages, offsetof(struct orr_outage, from_ms),
-                             first_ids(outage_count), outage_count);
-    sweep->returns = order_by(outages, sizeof *outages, offsetof(struct orr_outage, to_ms),
-                              first_ids(outage_count), outage_count);
+    order_closures(sweep);
     if (elastic) {
         sweep->growth = orr_zalloc(sweep->world->job_count, sizeof *sweep->growth);
     }
@@ -150,6 +171,7 @@ static void sweep_close(struct sweep *sweep)
     orr_free(sweep->ends.ids);
     orr_free(sweep->begins.ids);
     orr_free(sweep->returns.ids);
+    orr_free(sweep->closures);
     orr_free(sweep->growth);
 }
 
@@ -204,15 +226,15 @@ static orr_ms owed_time(const struct sweep *sweep)
 /* Everything of one instant: ends first, for what starts may need their room. */
 static void step(struct sweep *sweep, orr_ms at)
 {
-    const struct orr_outage *outages = sweep->run->outages;
+    const struct closure *closures = sweep->closures;
     while (sweep->ends.time == at) {
         hold(sweep, order_take(&sweep->ends), false, at);
     }
     while (sweep->begins.time == at) {
-        orr_space__outage(sweep->space, outages[order_take(&sweep->begins)].node, true);
+        orr_space__close_node(sweep->space, closures[order_take(&sweep->begins)].node, true);
     }
     while (sweep->returns.time == at) {
-        orr_space__outage(sweep->space, outages[order_take(&sweep->returns)].node, false);
+        orr_space__close_node(sweep->space, closures[order_take(&sweep->returns)].node, false);
     }
     while (owed_time(sweep) == at) {
         orr_starve__queue_change(sweep->starve,

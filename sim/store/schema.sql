@@ -266,7 +266,7 @@ CREATE TABLE series(
 );
 CREATE TABLE room(                    -- free GPUs, means over buckets of run.series_ms
   at_ms INTEGER NOT NULL,           -- start of the bucket
-  idle_mgpu REAL NOT NULL,          -- free devices, of nodes that are up; MIG instances are not in it
+  idle_mgpu REAL NOT NULL,          -- free devices, of nodes that are up and not cordoned; MIG instances are not in it
   unusable_mgpu REAL NOT NULL       -- of that, what a typical task could not use (FGD): see v_typical
 );
 CREATE TABLE startable(              -- devices of the largest gang of whole nodes that could start in one domain

@@ -725,7 +725,7 @@ t AS (
 SELECT node, d, at, sum(much) AS much
 FROM (SELECT node, d, start_ms AS at, much FROM t UNION ALL SELECT node, d, to_ms, -much FROM t) GROUP BY node, d, at;
 CREATE INDEX temp.slice_at ON slice(node, at, d);
-CREATE TEMP TABLE shut AS SELECT node, from_ms, coalesce(to_ms, 9e18) AS to_ms FROM (SELECT * FROM outage UNION ALL SELECT * FROM away);
+CREATE TEMP TABLE shut AS SELECT node, from_ms, coalesce(to_ms, 9e18) AS to_ms FROM (SELECT * FROM outage UNION ALL SELECT * FROM away UNION ALL SELECT * FROM cordon);
 CREATE TEMP TABLE node_at AS
 WITH a AS (
   SELECT node, at FROM slice UNION SELECT node, from_ms FROM shut UNION SELECT node, to_ms FROM shut
@@ -773,7 +773,7 @@ FROM alike AS a CROSS JOIN (
   FROM typical AS t CROSS JOIN (SELECT DISTINCT mib FROM alike) AS m
 ) AS t ON t.mib IS a.mib GROUP BY 1, 2, 3;
 CREATE INDEX temp.judged_i ON judged(state, cpu);
-CREATE TEMP TABLE found_at AS -- a node that is down has nothing
+CREATE TEMP TABLE found_at AS -- a node that is down, or cordoned, has nothing
 SELECT i.node, i.at, k.shard, NOT i.down AS up, NOT i.down AND s.whole = k.gpus AND k.gpus > 0 AS empty, k.gpus,
        s.whole * NOT i.down AS whole, s.idle * NOT i.down AS idle, coalesce(j.unusable, 0) * NOT i.down AS unusable
 FROM node_at AS i JOIN state_at AS s ON s.node = i.node AND s.at = i.at JOIN kind_of AS k ON k.node = i.node

@@ -262,6 +262,14 @@ bottom=$(grep -o 'M[0-9.]*,[0-9.]* L[0-9.]*,[0-9.]* L[0-9.]*,[0-9.]* M' days/day
 
 "$orrery" plot long.db waterfall --from 1h --to 2h --script -o long >out
 [ "$(awk '!/^#/ && NF > 3 && $1 == 0 { print $5 }' long/long-waterfall.dat)" = 16 ] || fail "an hour of 16 GPUs is not 16 GPU-hours"
+# What stands empty on a node being drained, 4 GPUs for 3 h, is neither free for e, which waits for 4, nor of no use to it.
+printf 'job,submit_s,run_s,gpus\na,0,7200,8\nc,20,20000,4\ne,1200,100,4\n' >drain.csv
+printf 'cluster: {pools: {c1: {nodes: 2, gpus: 8}}}\nworkload: [{name: w, trace: drain.csv}]\npolicy: fifo\nevents: [{at: 10m, drain: n0002, for: 3h}]\n' >drain.yaml
+"$orrery" run drain.yaml -q --no-progress -o drain.db
+"$orrery" plot drain.db waterfall fragmentation --script -o drain >out
+[ "$(awk '$4 == "0x882255" { print $5 }' drain/drain-waterfall.dat)" = 12 ] || fail "drained: $(cat drain/drain-waterfall.dat)"
+! grep -q 0xe69f00 drain/drain-waterfall.dat || fail "free while e waits: $(cat drain/drain-waterfall.dat)"
+awk '!/^#/ && NF == 4 && $1 > 600 && $1 < 7200 && ($3 > 0 || $4 > 0) { bad = 1 } END { exit bad }' drain/drain-fragmentation.dat || fail "drained, yet free"
 
 # On a terminal each queue of qq has a letter of its own. Figures of one run begin at its start, though the first job comes later.
 awk 'BEGIN { print "job,queue,submit_s,run_s,gpus,recorded_start_s"; for (i = 0; i < 200; i++) { s = 700 + 600 * i; print "j" i ",q" i % 3 "," s ",9000,4," s + 17 * i } }' >recorded.csv
