@@ -12,6 +12,7 @@ struct orr_plugin { /* one of them */
     struct orr_plugin__object *object;
     struct orr_plugin__child *child;
     struct orr_plugin__hooks *hooks;
+    struct orr_plugin__files files;
 };
 
 static bool is_child(const char *name)
@@ -39,6 +40,14 @@ enum orr_status orr_plugin__timeout_s(int64_t *seconds, struct orr_err *err)
     return ORR_OK;
 }
 
+/* A shared object is loaded from there. */
+static void add_library(struct orr_plugin *plugin, const char *name, const char *folder)
+{
+    char path[4200];
+    orr_plugin__library_path(name, folder, path, sizeof path);
+    orr_plugin__files_add(&plugin->files, path);
+}
+
 enum orr_status orr_plugin_open(const char *name, const char *folder,
                                 const struct orr_setting *settings, size_t count,
                                 struct orr_plugin **plugin, struct orr_err *err)
@@ -50,6 +59,11 @@ enum orr_status orr_plugin_open(const char *name, const char *folder,
     if (status != ORR_OK) {
         orr_free(made);
         return status;
+    }
+    if (is_child(name)) {
+        orr_plugin__files_add_words(&made->files, name + sizeof ORR_PLUGIN_CHILD - 1);
+    } else {
+        add_library(made, name, folder);
     }
     *plugin = made;
     return ORR_OK;
@@ -64,6 +78,7 @@ enum orr_status orr_plugin_open_hooks(const char *name, const char *folder,
         orr_free(made);
         return status;
     }
+    add_library(made, name, folder);
     *plugin = made;
     return ORR_OK;
 }
@@ -74,6 +89,7 @@ void orr_plugin_close(struct orr_plugin *plugin)
         orr_plugin__hooks_close(plugin->hooks);
         orr_plugin__object_close(plugin->object);
         orr_plugin__child_close(plugin->child);
+        orr_plugin__files_release(&plugin->files);
         orr_free(plugin);
     }
 }
@@ -82,6 +98,12 @@ const struct orr_policy *orr_plugin_policy(const struct orr_plugin *plugin)
 {
     return plugin->object != NULL ? orr_plugin__object_policy(plugin->object)
                                   : orr_plugin__child_policy(plugin->child);
+}
+
+const struct orr_plugin_file *orr_plugin_files(const struct orr_plugin *plugin, uint32_t *count)
+{
+    *count = plugin != NULL ? plugin->files.count : 0;
+    return plugin != NULL ? plugin->files.items : NULL;
 }
 
 void orr_plugin_bind(struct orr_plugin *plugin, void *params)

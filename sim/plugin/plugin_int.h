@@ -48,6 +48,19 @@ enum orr_status orr_plugin__said(enum orr_status status, const char *what, const
 enum orr_status orr_plugin__library_open(const char *name, const char *folder, const char *symbol,
                                          const char *is_no, int64_t timeout_s, void **library,
                                          void **found, struct orr_err *err);
+/* Where that looks for it. */
+void orr_plugin__library_path(const char *name, const char *folder, char *path, size_t bytes);
+
+/* plugin_files.c: what a plug-in is made of, with its contents at that moment. */
+struct orr_plugin__files {
+    struct orr_plugin_file *items;
+    uint32_t count, room;
+};
+/* A file; what cannot be read, or is none, is left out. */
+void orr_plugin__files_add(struct orr_plugin__files *files, const char *path);
+/* Each file that a word of a shell's command names, but for those that output goes to. */
+void orr_plugin__files_add_words(struct orr_plugin__files *files, const char *command);
+void orr_plugin__files_release(struct orr_plugin__files *files);
 
 /* ORRERY_POLICY_TIMEOUT, or the default; seconds. */
 enum orr_status orr_plugin__timeout_s(int64_t *seconds, struct orr_err *err);

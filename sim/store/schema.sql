@@ -25,7 +25,7 @@ CREATE TABLE run(
 CREATE TABLE run_meta(               -- host, wall times, compiler, library versions: not part of the result
   key TEXT PRIMARY KEY, value TEXT
 );
-CREATE TABLE input(                  -- files that were read
+CREATE TABLE input(                  -- files that were read: a row a part of the workload, then those that a policy from outside is made of (format `policy`)
   path TEXT NOT NULL, format TEXT, sha256 TEXT NOT NULL, bytes INTEGER NOT NULL,
   rows_read INTEGER NOT NULL, rows_rejected INTEGER NOT NULL, rejected_shown TEXT NOT NULL, notes TEXT NOT NULL
 );

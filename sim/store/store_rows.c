@@ -9,6 +9,7 @@
 
 #include <orrery/base/mem.h>
 #include <orrery/sim/account.h>
+#include <orrery/sim/plugin.h>
 
 /* "order=submit\nbackfill=true\n", of several shards "NAME.order=submit\n..."; caller frees. */
 static char *params_text(const struct orr_store_input *in, uint32_t first, uint32_t count)
@@ -64,6 +65,26 @@ static enum orr_status write_run(sqlite3 *db, const struct orr_store_input *in, 
     return writer_close(&w);
 }
 
+/* Policies from outside; of one that several shards have a row each. */
+static void put_policy_files(struct writer *w, const struct orr_store_input *in)
+{
+    for (uint32_t s = 0; s < in->scenario->shard_count; s++) {
+        uint32_t count;
+        const struct orr_plugin_file *files = orr_plugin_files(in->shards[s].plugin, &count);
+        for (uint32_t i = 0; i < count; i++) {
+            put_text(w, files[i].path);
+            put_text(w, "policy");
+            put_text(w, files[i].sha256);
+            put_int(w, files[i].bytes);
+            put_int(w, 0);
+            put_int(w, 0);
+            put_text(w, "");
+            put_text(w, "");
+            put_row(w);
+        }
+    }
+}
+
 static enum orr_status write_inputs(sqlite3 *db, const struct orr_store_input *in,
                                     struct orr_err *err)
 {
@@ -80,6 +101,7 @@ static enum orr_status write_inputs(sqlite3 *db, const struct orr_store_input *i
         put_text(&w, p->workload.notes == NULL ? "" : p->workload.notes);
         put_row(&w);
     }
+    put_policy_files(&w, in);
     return writer_close(&w);
 }
 

@@ -255,7 +255,7 @@ static void hand_on(uint64_t done, uint64_t total, orr_ms now, void *context)
     }
 }
 
-/* Traces must be those of the plan: keys name their contents. */
+/* What points read must be as it was planned with: keys name the contents. */
 static enum orr_status check_inputs(const struct orr_sweep *sweep, struct orr_err *err)
 {
     char plan[4200], now[ORR_SHA256_TEXT];
@@ -273,8 +273,8 @@ static enum orr_status check_inputs(const struct orr_sweep *sweep, struct orr_er
         status = orr_file_sha256(path, now, err);
         if (status == ORR_OK && strcmp(sum, now) != 0) {
             status = orr_fail(err, ORR_DATA,
-                              "%s: is not the trace that the sweep was planned with; plan it again "
-                              "into another folder",
+                              "%s: is not what the sweep was planned with; plan it again into "
+                              "another folder",
                               path);
         }
     }

@@ -45,6 +45,11 @@ SELECT path, sha256
 FROM sweep_input
 ORDER BY path;
 
+-- name: planned_sum
+SELECT sha256
+FROM sweep_input
+WHERE path = ?1;
+
 -- name: points
 SELECT p.id, p.key, p.arm, p.seed, a.label
 FROM sweep_point AS p
@@ -60,6 +65,11 @@ ORDER BY id;
 SELECT status, policy, digest, window_start_ms, window_end_ms, end_ms, capacity_mgpu, seed, scenario_resolved,
   orrery_version
 FROM run;
+
+-- name: inputs_of_result
+SELECT path, sha256
+FROM input
+ORDER BY rowid;
 
 -- name: metrics
 SELECT name, scope, label, value, unit, n, better, at_least

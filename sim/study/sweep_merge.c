@@ -14,7 +14,7 @@
 struct merge {
     const struct orr_sweep *sweep;
     struct orr_sweep__file file;
-    sqlite3_stmt *add_run, *add_metric, *add_queue, *add_expectation, *add_hole;
+    sqlite3_stmt *add_run, *add_metric, *add_queue, *add_expectation, *add_hole, *planned_sum;
     struct orr_err *err;
 };
 
@@ -48,6 +48,25 @@ static bool is_of_point(const struct merge *merge, uint32_t point, struct orr_re
            strcmp(orr_results_text(in, row, 9), ORR_VERSION) == 0;
 }
 
+/* Was a file that the plan names another one when the point ran? One arm would then hold the
+ * results of two policies. */
+static void check_inputs(struct merge *merge, struct orr_results *in)
+{
+    sqlite3_stmt *row = orr_results_prepare(in, orr_sweep_sql__inputs_of_result);
+    while (orr_results_step(in, row)) {
+        const char *path = orr_results_text(in, row, 0), *sum = orr_results_text(in, row, 1);
+        (void)sqlite3_bind_text(merge->planned_sum, 1, path, -1, SQLITE_STATIC);
+        if (sqlite3_step(merge->planned_sum) == SQLITE_ROW &&
+            strcmp((const char *)sqlite3_column_text(merge->planned_sum, 0), sum) != 0) {
+            in->status = orr_fail(merge->err, ORR_DATA,
+                                  "%s: was run with another %s than the sweep was planned with; "
+                                  "remove it and run the sweep again, or plan it again",
+                                  in->path, path);
+        }
+        (void)sqlite3_reset(merge->planned_sum);
+    }
+}
+
 static enum orr_status add_point(struct merge *merge, uint32_t point)
 {
     char path[4300];
@@ -64,6 +83,7 @@ static enum orr_status add_point(struct merge *merge, uint32_t point)
         }
         copy_row(merge, point, row, 7, merge->add_run);
     }
+    check_inputs(merge, &in);
     copy_rows(merge, point, &in, orr_sweep_sql__metrics, merge->add_metric);
     copy_rows(merge, point, &in, orr_sweep_sql__display_names, merge->add_queue);
     copy_rows(merge, point, &in, orr_sweep_sql__expectations, merge->add_expectation);
@@ -162,6 +182,7 @@ enum orr_status orr_sweep_merge(const struct orr_sweep *sweep, const char *path,
     merge.add_queue = orr_sweep__prepare(&merge.file, orr_sweep_sql__add_queue);
     merge.add_expectation = orr_sweep__prepare(&merge.file, orr_sweep_sql__add_expectation);
     merge.add_hole = orr_sweep__prepare(&merge.file, orr_sweep_sql__add_hole);
+    merge.planned_sum = orr_sweep__prepare(&merge.file, orr_sweep_sql__planned_sum);
     status = copy_plan(&merge);
     if (status == ORR_OK) {
         status = add_points(&merge, partial, merged);
@@ -169,8 +190,8 @@ enum orr_status orr_sweep_merge(const struct orr_sweep *sweep, const char *path,
     if (status == ORR_OK) {
         status = add_views(&merge);
     }
-    sqlite3_stmt *const all[] = {merge.add_run, merge.add_metric, merge.add_queue,
-                                 merge.add_expectation, merge.add_hole};
+    sqlite3_stmt *const all[] = {merge.add_run,         merge.add_metric, merge.add_queue,
+                                 merge.add_expectation, merge.add_hole,   merge.planned_sum};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         (void)sqlite3_finalize(all[i]);
     }

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <orrery/sim/plugin.h>
 #include <orrery/sim/store.h>
 #include <orrery/sim/sweep_spec.h>
 #include <orrery/traces/pack.h>
@@ -17,8 +18,12 @@
 #include "sweep_int.h"
 #include "sweep_sql.h"
 
-struct trace {
+struct read_file {
     const char *path, *sum;
+};
+
+struct arm {                               /* as its points run it */
+    const char *label, *scenario, *origin; /* origin: of its first value; NULL: it has none */
 };
 
 struct plan {
@@ -28,52 +33,122 @@ struct plan {
     struct orr_sweep__file file;
     sqlite3_stmt *add_arm, *add_value, *add_point, *add_input;
     struct orr_arena arena;
-    struct trace *traces; /* hashed so far */
-    uint32_t trace_count, trace_room;
-    uint32_t arms, points;
+    struct read_file *files; /* hashed so far */
+    uint32_t file_count, file_room;
+    struct arm *arms;
+    uint32_t arm_count, arm_room, points;
+    const char *folder; /* of the base: where names of the arms' files start */
     struct orr_err *err;
 };
 
-/* SHA-256 of a trace; each file is read once. NULL: err says why. */
+static void add_input(struct plan *plan, const char *path, const char *sum)
+{
+    char *whole = realpath(path, NULL); /* whoever runs it may do so from another folder */
+    sqlite3_bind_text(plan->add_input, 1, whole != NULL ? whole : path, -1, SQLITE_TRANSIENT);
+    sqlite3_bind_text(plan->add_input, 2, sum, -1, SQLITE_TRANSIENT);
+    orr_sweep__insert(&plan->file, plan->add_input);
+    free(whole);
+}
+
+/* SHA-256 of a file; each is read once. NULL: err says why. */
 static const char *sum_of(struct plan *plan, const char *path)
 {
-    for (uint32_t i = 0; i < plan->trace_count; i++) {
-        if (strcmp(plan->traces[i].path, path) == 0) {
-            return plan->traces[i].sum;
+    for (uint32_t i = 0; i < plan->file_count; i++) {
+        if (strcmp(plan->files[i].path, path) == 0) {
+            return plan->files[i].sum;
         }
     }
-    plan->traces = ORR_ROOM_FOR_ONE(plan->traces, plan->trace_count, plan->trace_room);
-    struct trace *trace = &plan->traces[plan->trace_count];
+    plan->files = ORR_ROOM_FOR_ONE(plan->files, plan->file_count, plan->file_room);
+    struct read_file *file = &plan->files[plan->file_count];
     char sum[ORR_SHA256_TEXT];
     if (orr_file_sha256(path, sum, plan->err) != ORR_OK) {
         return NULL;
     }
-    *trace = (struct trace){orr_arena_strndup(&plan->arena, path, strlen(path)),
-                            orr_arena_strndup(&plan->arena, sum, strlen(sum))};
-    plan->trace_count++;
-    sqlite3_bind_text(plan->add_input, 1, path, -1, SQLITE_TRANSIENT);
-    sqlite3_bind_text(plan->add_input, 2, trace->sum, -1, SQLITE_TRANSIENT);
-    orr_sweep__insert(&plan->file, plan->add_input);
-    return trace->sum;
+    *file = (struct read_file){orr_arena_strndup(&plan->arena, path, strlen(path)),
+                               orr_arena_strndup(&plan->arena, sum, strlen(sum))};
+    plan->file_count++;
+    add_input(plan, path, sum);
+    return file->sum;
 }
 
-/* A sum of what the points of an arm are made of but for their seeds: program, scenario, traces. */
+struct sums { /* what the points of an arm are made of but for their seeds */
+    const char **texts;
+    uint32_t count, room;
+};
+
+static void add_sum(struct sums *sums, const char *text)
+{
+    sums->texts = ORR_ROOM_FOR_ONE(sums->texts, sums->count, sums->room);
+    sums->texts[sums->count++] = text;
+}
+
+/* Of a file that may not be stated (NULL). */
+static enum orr_status add_file(struct plan *plan, struct sums *sums, const char *path)
+{
+    const char *sum = path != NULL ? sum_of(plan, path) : "";
+    if (sum == NULL) {
+        return plan->err->status;
+    }
+    add_sum(sums, sum);
+    return ORR_OK;
+}
+
+/* What the workload and its profiles read. */
+static enum orr_status add_data(struct plan *plan, struct sums *sums,
+                                const struct orr_scenario *scenario)
+{
+    enum orr_status status = ORR_OK;
+    for (uint32_t p = 0; p < scenario->part_count && status == ORR_OK; p++) {
+        const struct orr_scenario_part *part = &scenario->parts[p];
+        const char *key;
+        status = add_file(plan, sums, part->trace);
+        for (uint32_t n = 0; n < ORR_STUDY__PART_FILES && status == ORR_OK; n++) {
+            status = add_file(plan, sums, orr_study__part_file(part, n, &key));
+        }
+    }
+    for (uint32_t p = 0; p < scenario->profile_count && status == ORR_OK; p++) {
+        status = add_file(plan, sums, scenario->profiles[p].table);
+        if (status == ORR_OK) {
+            status = add_file(plan, sums, scenario->profiles[p].epochs);
+        }
+    }
+    return status;
+}
+
+/* Another build of a policy from outside is another policy. */
+static enum orr_status add_policies(struct plan *plan, struct sums *sums,
+                                    const struct orr_scenario *scenario)
+{
+    struct orr_engine_shard *shards;
+    const enum orr_status status = orr_point_policies(scenario, NULL, NULL, &shards, plan->err);
+    for (uint32_t s = 0; s < scenario->shard_count && status == ORR_OK; s++) {
+        uint32_t count;
+        const struct orr_plugin_file *files = orr_plugin_files(shards[s].plugin, &count);
+        for (uint32_t i = 0; i < count; i++) {
+            add_input(plan, files[i].path, files[i].sha256);
+            add_sum(sums, orr_arena_strndup(&plan->arena, files[i].sha256, ORR_SHA256_TEXT - 1));
+        }
+    }
+    orr_point_policies_release(shards, scenario->shard_count);
+    return status;
+}
+
+/* A sum of what the points of an arm are made of but for their seeds: program, scenario, files. */
 static enum orr_status arm_sum(struct plan *plan, const struct orr_scenario *scenario,
                                char sum[ORR_SHA256_TEXT])
 {
-    const char **parts =
-        orr_arena_alloc(&plan->arena, scenario->part_count + (size_t)2, sizeof *parts);
-    parts[0] = ORR_VERSION;
-    parts[1] = scenario->resolved_yaml;
-    for (uint32_t p = 0; p < scenario->part_count; p++) {
-        const char *trace = scenario->parts[p].trace;
-        parts[2 + p] = trace != NULL ? sum_of(plan, trace) : "";
-        if (parts[2 + p] == NULL) {
-            return plan->err->status;
-        }
+    struct sums sums = {0};
+    add_sum(&sums, ORR_VERSION);
+    add_sum(&sums, scenario->resolved_yaml);
+    enum orr_status status = add_data(plan, &sums, scenario);
+    if (status == ORR_OK) {
+        status = add_policies(plan, &sums, scenario);
     }
-    orr_texts_sha256(parts, scenario->part_count + (size_t)2, sum);
-    return ORR_OK;
+    if (status == ORR_OK) {
+        orr_texts_sha256(sums.texts, sums.count, sum);
+    }
+    orr_free(sums.texts);
+    return status;
 }
 
 static void add_points(struct plan *plan, const struct orr_scenario *scenario, const char *arm)
@@ -85,76 +160,108 @@ static void add_points(struct plan *plan, const struct orr_scenario *scenario, c
         orr_texts_sha256((const char *const[]){arm, number}, 2, sum);
         sqlite3_bind_int64(plan->add_point, 1, plan->points++);
         sqlite3_bind_text(plan->add_point, 2, sum, ORR_SWEEP_KEY - 1, SQLITE_TRANSIENT);
-        sqlite3_bind_int64(plan->add_point, 3, plan->arms);
+        sqlite3_bind_int64(plan->add_point, 3, plan->arm_count);
         sqlite3_bind_int64(plan->add_point, 4, (int64_t)seed);
         orr_sweep__insert(&plan->file, plan->add_point);
     }
+}
+
+/* What an arm runs with: the base, then its values, which stand before all that the command line
+ * sets. */
+static void set_options(struct plan *plan, const struct orr_sweep_value *const *values,
+                        uint32_t count, struct orr_scenario_options *options)
+{
+    uint32_t shaken, sets = options->base_count;
+    const struct orr_shake shake = {plan->spec->shake_submit_ms, plan->spec->shake_run};
+    const char *const *shakes = orr_shake_sets(&plan->arena, &shake, &shaken);
+    for (uint32_t i = 0; i < count; i++) {
+        sets += values[i]->set_count;
+    }
+    const char **bases = orr_arena_alloc(&plan->arena, sets + (size_t)1, sizeof *bases);
+    const char **ends =
+        orr_arena_alloc(&plan->arena, options->set_count + shaken + (size_t)1, sizeof *ends);
+    sets = options->base_count;
+    for (uint32_t i = 0; i < sets; i++) {
+        bases[i] = options->bases[i];
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        memcpy(bases + sets, values[i]->sets, values[i]->set_count * sizeof *bases);
+        sets += values[i]->set_count;
+    }
+    for (uint32_t i = 0; i < options->set_count + shaken; i++) {
+        ends[i] = i < options->set_count ? options->sets[i] : shakes[i - options->set_count];
+    }
+    options->bases = bases;
+    options->base_count = sets;
+    options->sets = ends;
+    options->set_count += shaken;
+}
+
+/* "easy, 96"; of one setting with nothing beside it to tell it from the scenario's name. */
+static void label_of(const struct plan *plan, const struct orr_sweep_value *const *values,
+                     uint32_t count, const struct orr_scenario *scenario, char label[1000])
+{
+    size_t used = 0;
+    const char *variant = plan->base->variant;
+    label[0] = '\0';
+    for (uint32_t i = 0; i < count && used < 1000; i++) {
+        used += (size_t)snprintf(label + used, 1000 - used, "%s%s", i > 0 ? ", " : "",
+                                 values[i]->label);
+    }
+    if (count == 0 && scenario != NULL) {
+        (void)snprintf(label, 1000, "%s%s%s", scenario->name, variant != NULL ? " " : "",
+                       variant != NULL ? variant : "");
+    }
+}
+
+static void keep_arm(struct plan *plan, const struct orr_scenario *scenario, const char *label,
+                     const char *origin)
+{
+    const char *text = scenario->resolved_yaml;
+    plan->arms = ORR_ROOM_FOR_ONE(plan->arms, plan->arm_count, plan->arm_room);
+    plan->arms[plan->arm_count] =
+        (struct arm){orr_arena_strndup(&plan->arena, label, strlen(label)),
+                     orr_arena_strndup(&plan->arena, text, strlen(text)), origin};
+    if (plan->folder == NULL) {
+        plan->folder = orr_arena_strndup(&plan->arena, scenario->folder, strlen(scenario->folder));
+    }
+    sqlite3_bind_int64(plan->add_arm, 1, plan->arm_count);
+    sqlite3_bind_text(plan->add_arm, 2, label, -1, SQLITE_TRANSIENT);
+    sqlite3_bind_text(plan->add_arm, 3, text, -1, SQLITE_TRANSIENT);
+    orr_sweep__insert(&plan->file, plan->add_arm);
 }
 
 /* One arm: `values` in the order of the axes; or a listed point, of no axis. */
 static enum orr_status add_arm(struct plan *plan, const struct orr_sweep_value *const *values,
                                uint32_t count, bool is_listed)
 {
-    uint32_t shaken, sets = 0;
-    const struct orr_shake shake = {plan->spec->shake_submit_ms, plan->spec->shake_run};
-    const char *const *shakes = orr_shake_sets(&plan->arena, &shake, &shaken);
-    char label[1000] = "";
-    for (uint32_t i = 0; i < count; i++) {
-        const size_t used = strlen(label);
-        (void)snprintf(label + used, sizeof label - used, "%s%s", i > 0 ? ", " : "",
-                       values[i]->label);
-        sets += values[i]->set_count;
-    }
-    struct orr_scenario_options options = *plan->base;
-    const char **bases =
-        orr_arena_alloc(&plan->arena, options.base_count + sets + (size_t)1, sizeof *bases);
-    const char **ends =
-        orr_arena_alloc(&plan->arena, options.set_count + shaken + (size_t)1, sizeof *ends);
-    sets = options.base_count;
-    for (uint32_t i = 0; i < sets; i++) {
-        bases[i] = options.bases[i];
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        memcpy(bases + sets, values[i]->sets, values[i]->set_count * sizeof *bases);
-        sets += values[i]->set_count;
-    }
-    for (uint32_t i = 0; i < options.set_count + shaken; i++) {
-        ends[i] = i < options.set_count ? options.sets[i] : shakes[i - options.set_count];
-    }
-    options.bases = bases;
-    options.base_count = sets;
-    options.sets = ends;
-    options.set_count += shaken;
+    char label[1000], sum[ORR_SHA256_TEXT];
     struct orr_scenario scenario;
+    struct orr_scenario_options options = *plan->base;
+    set_options(plan, values, count, &options);
     enum orr_status status = orr_scenario_load(&options, &scenario, plan->err);
-    if (status != ORR_OK) {
-        if (count > 0) {
-            orr_err_prefix(plan->err, "%s: point %s", values[0]->origin, label);
-        }
-        return status;
+    const bool is_loaded = status == ORR_OK;
+    if (is_loaded) {
+        status = arm_sum(plan, &scenario, sum);
     }
-    if (count == 0) { /* one setting, with nothing beside it to tell it from */
-        (void)snprintf(label, sizeof label, "%s%s%s", scenario.name,
-                       options.variant != NULL ? " " : "",
-                       options.variant != NULL ? options.variant : "");
-    }
-    char sum[ORR_SHA256_TEXT];
-    status = arm_sum(plan, &scenario, sum);
-    if (status == ORR_OK) {
-        sqlite3_bind_int64(plan->add_arm, 1, plan->arms);
-        sqlite3_bind_text(plan->add_arm, 2, label, -1, SQLITE_TRANSIENT);
-        sqlite3_bind_text(plan->add_arm, 3, scenario.resolved_yaml, -1, SQLITE_TRANSIENT);
-        orr_sweep__insert(&plan->file, plan->add_arm);
+    label_of(plan, values, count, is_loaded ? &scenario : NULL, label);
+    const char *origin = count > 0 ? values[0]->origin : NULL;
+    if (status != ORR_OK && origin != NULL) {
+        orr_err_prefix(plan->err, "%s: point %s", origin, label);
+    } else if (status == ORR_OK) {
+        keep_arm(plan, &scenario, label, origin);
         for (uint32_t i = 0; i < count && !is_listed; i++) {
-            sqlite3_bind_int64(plan->add_value, 1, plan->arms);
+            sqlite3_bind_int64(plan->add_value, 1, plan->arm_count);
             sqlite3_bind_int64(plan->add_value, 2, i);
             sqlite3_bind_text(plan->add_value, 3, values[i]->label, -1, SQLITE_TRANSIENT);
             orr_sweep__insert(&plan->file, plan->add_value);
         }
         add_points(plan, &scenario, sum);
-        plan->arms++;
+        plan->arm_count++;
     }
-    orr_scenario_release(&scenario);
+    if (is_loaded) {
+        orr_scenario_release(&scenario);
+    }
     return status == ORR_OK ? plan->file.status : status;
 }
 
@@ -226,7 +333,7 @@ static enum orr_status add_sweep(struct plan *plan)
     sqlite3_bind_text(row, 4, folder != NULL ? folder : "", -1, SQLITE_TRANSIENT);
     sqlite3_bind_text(row, 5, way, -1, SQLITE_TRANSIENT);
     sqlite3_bind_int64(row, 6, plan->points);
-    sqlite3_bind_int64(row, 7, plan->arms);
+    sqlite3_bind_int64(row, 7, plan->arm_count);
     sqlite3_bind_int64(row, 8, plan->spec->time_ms);
     sqlite3_bind_int64(row, 9, plan->spec->memory_bytes);
     sqlite3_bind_int64(row, 10, plan->spec->allow_loss_ppm);
@@ -316,7 +423,8 @@ enum orr_status orr_sweep__plan(const struct orr_sweep_spec *spec,
         (void)rmdir(points);
         (void)rmdir(folder);
     }
-    orr_free(plan.traces);
+    orr_free(plan.files);
+    orr_free(plan.arms);
     orr_arena_release(&plan.arena);
     return status;
 }

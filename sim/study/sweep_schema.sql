@@ -11,7 +11,7 @@ CREATE TABLE sweep(
   time_ms INTEGER NOT NULL, memory_bytes INTEGER NOT NULL, -- limits of a run; 0: none
   allow_loss_ppm INTEGER NOT NULL   -- of rows that may be rejected in a run; 0: 1 %
 );
-CREATE TABLE sweep_input(            -- traces that points read, as they were when it was planned
+CREATE TABLE sweep_input(            -- files that points read and that their policies are made of, as they were when it was planned
   path TEXT PRIMARY KEY, sha256 TEXT NOT NULL
 );
 CREATE TABLE sweep_axis(
@@ -27,7 +27,7 @@ CREATE TABLE sweep_value(            -- of an arm; listed points have none
 );
 CREATE TABLE sweep_point(
   id INTEGER PRIMARY KEY,           -- from 0: what engines call the index
-  key TEXT NOT NULL,                -- 16 hex digits: of scenario, seed, traces and program; names the file
+  key TEXT NOT NULL,                -- 16 hex digits: of scenario, seed, files and program; names the file
   arm INTEGER NOT NULL, seed INTEGER NOT NULL
 );
 CREATE TABLE point_run(              -- columns as in `run` of a results file

@@ -84,6 +84,55 @@ case_object_from_the_current_folder() {
     "$orrery" whatif s/s.yaml --base policy.name=./widest_first.so --set policy.name=easy >out 2>err ||
         fail "whatif --base: $(cat err)"
 }
+# files_of_policies: what the results say that they are of, by the names alone; each with its right sum
+files_of_policies() {
+    sqlite3 -separator '  ' run.db "SELECT sha256, path FROM input WHERE format = 'policy'" >sums
+    [ ! -s sums ] || sha256sum -c --quiet sums >out 2>err || fail 'not their sums'
+    sed 's|.*/||' sums | tr '\n' ' '
+}
+case_object_is_an_input() {
+    cp "$modules/widest_first.so" "$modules/lost_work.so" .
+    run_to 0 ./widest_first.so
+    [ "$(files_of_policies)" = 'widest_first.so ' ] || fail "files: $(cat sums)"
+    run_to 0 kai --param hooks=./lost_work.so --force
+    [ "$(files_of_policies)" = 'lost_work.so ' ] || fail "files of hooks: $(cat sums)"
+    run_to 0 kai --force
+    [ "$(files_of_policies)" = '' ] || fail "files of what is built in: $(cat sums)"
+}
+# Two points of one setting, one of them run with another build.
+swept() { # POLICY
+    cat >s.yaml <<'END'
+cluster: {pools: {p: {nodes: 2, gpus: 8}}}
+workload: [{name: t, trace: trace.csv}]
+END
+    printf 'kind: Sweep\nbase: s.yaml\nreplicas: 2\naxes: {policy: {policy.name: ["%s"]}}\n' "$1" >exp.yaml
+    "$orrery" sweep plan exp.yaml -o "$2" -q >out 2>err || fail 'plan'
+}
+case_object_changed_in_a_sweep() {
+    cp "$modules/widest_first.so" mine.so
+    swept ./mine.so exp
+    "$orrery" sweep run exp -q --no-progress >out 2>err || fail 'run'
+    point=$(find exp/points -name '*.db' | sort | head -n 1)
+    mv "$point" kept.db
+    cp "$modules/bad_default.so" other.so
+    cat other.so >mine.so
+    code=0
+    "$orrery" sweep run exp -q --no-progress >out 2>err || code=$?
+    [ "$code" -eq 65 ] || fail "exit code $code, expected 65"
+    says '/mine.so: is not what the sweep was planned with; plan it again into another folder'
+    cp "$modules/widest_first.so" mine.so
+    printf x >>mine.so
+    swept ./mine.so exp2
+    [ "$(sqlite3 exp/plan.db "SELECT key FROM sweep_point WHERE id = 0")" != \
+        "$(sqlite3 exp2/plan.db "SELECT key FROM sweep_point WHERE id = 0")" ] || fail 'another build has the same key'
+    # changed while the sweep ran: one point has it, and nobody looked
+    mv kept.db "$point"
+    sqlite3 "$point" "UPDATE input SET sha256 = 'x' WHERE format = 'policy'"
+    code=0
+    "$orrery" sweep merge exp -o merged.db >out 2>err || code=$?
+    [ "$code" -eq 65 ] && [ ! -e merged.db ] || fail "exit code $code, expected 65"
+    says '/mine.so than the sweep was planned with'
+}
 case_object_missing_names_both_paths() {
     from_above
     for option in --policy=./nobody.so --set=policy.name=./nobody.so; do
@@ -372,6 +421,23 @@ case_child_runs() {
         '{"end": true}' '{"end": true}'
     run_to 0 'exec:sh child.sh'
     [ "$(starts)" = 'a@0 b@15 c@30 d@40' ] || fail "starts: $(starts)"
+}
+case_child_is_an_input() {
+    child "$hello"
+    cat >>child.sh <<'END'
+while read -r cycle; do echo '{"end": true}'; done
+END
+    cp child.sh 'my child.sh'
+    echo weights >w.bin
+    echo before >log
+    run_to 0 "exec:cd . && exec sh './my child.sh' --model=w.bin 2> log"
+    [ "$(files_of_policies)" = 'my child.sh w.bin ' ] || fail "files: $(cat sums)"
+    swept 'exec:sh child.sh' exp
+    echo '# another' >>child.sh
+    code=0
+    "$orrery" sweep run exp -q --no-progress >out 2>err || code=$?
+    [ "$code" -eq 65 ] || fail "exit code $code, expected 65"
+    says '/child.sh: is not what the sweep was planned with'
 }
 # Pods of MIG instances go where the child has seen that there are some; every count is the one it reckons itself.
 mig_world() {

@@ -171,7 +171,8 @@ fi
 exits 0 sweep plan exp.yaml -o changed
 echo 'late,9000,10,1,1' >>trace.csv
 exits 65 sweep run changed --no-progress
-grep -q 'is not the trace that the sweep was planned with' err || fail "$(cat err)"
+(cd changed && exits 65 sweep run . --no-progress) # from anywhere
+grep -q 'trace.csv: is not what the sweep was planned with' err || fail "$(cat err)"
 exits 66 sweep run nowhere
 for engine in slurm parallel kubernetes; do
     exits 0 sweep submit calm --engine $engine --chunk 3

@@ -29,6 +29,15 @@ enum orr_status orr_plugin_open_hooks(const char *name, const char *folder,
 void orr_plugin_close(struct orr_plugin *plugin);
 /* Lives as long as the plug-in. */
 const struct orr_policy *orr_plugin_policy(const struct orr_plugin *plugin);
+/* What it is made of, as it was when it was opened: the shared object; of a child process each file
+ * that a word of its command names, also behind a `=`, but for those that output goes to (`>
+ * FILE`). They live as long as the plug-in; NULL has none. */
+struct orr_plugin_file {
+    char *path;      /* from the root on */
+    char sha256[65]; /* as orr_file_sha256 has it */
+    int64_t bytes;
+};
+const struct orr_plugin_file *orr_plugin_files(const struct orr_plugin *plugin, uint32_t *count);
 /* Parameters that were allocated for its policy, before they are filled in; of hooks those of kai,
  * when they are. */
 void orr_plugin_bind(struct orr_plugin *plugin, void *params);

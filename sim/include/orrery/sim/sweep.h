@@ -5,9 +5,9 @@
  *   plan.db          every point: its resolved scenario, seed and key (sweep_schema.sql)
  *   points/KEY.db    results of a point, whole or not there
  *   points/KEY.err   why its last run failed
- * The key is a hash of scenario, seed, traces and program. Nothing else is remembered: whoever
- * finds no results of a point may run it, two that run the same write the same, and a merge asks no
- * engine.
+ * The key is a hash of scenario, seed, program, and of the files that the run reads: traces,
+ * profiles, policies from outside. Nothing else is remembered: whoever finds no results of a point
+ * may run it, two that run the same write the same, and a merge asks no engine.
  */
 #ifndef ORR_SIM_SWEEP_H
 #define ORR_SIM_SWEEP_H
@@ -55,8 +55,8 @@ enum orr_sweep_state orr_sweep_state(const struct orr_sweep *sweep, uint32_t poi
                                      size_t bytes);
 
 /* Runs points `first` to before `first + count` that have no results, those that failed too. A
- * failure is kept as KEY.err and stops no other. ORR_DATA: a trace is not the one that was planned
- * with. Options' `ended` gets the number of a point. */
+ * failure is kept as KEY.err and stops no other. ORR_DATA: a file that points read is not as it was
+ * planned with. Options' `ended` gets the number of a point. */
 enum orr_status orr_sweep_run(const struct orr_sweep *sweep, uint32_t first, uint32_t count,
                               const struct orr_study_options *options,
                               struct orr_err *err) ORR_MUST_USE;
