@@ -279,9 +279,7 @@ static int judge(const struct orr_scenario *scenario, const struct orr_world *wo
 int orr_cli_check(int argc, char **argv)
 {
     struct orr_cli_options options;
-    struct orr_scenario scenario = {0};
-    struct orr_world world = {0};
-    struct orr_engine_shard *shards = NULL;
+    struct orr_point point;
     struct orr_err err = {0};
     orr_cli_parse(
         argc, argv,
@@ -291,22 +289,13 @@ int orr_cli_check(int argc, char **argv)
         "them, and those that random failures will probably never let end. Exit code 1: there is a "
         "problem.",
         0, &options);
-    enum orr_status status = orr_scenario_load(&options.scenario, &scenario, &err);
-    if (status == ORR_OK) {
-        status = orr_point_policies(&scenario, orr_cli_warn, NULL, &shards, &err);
-    }
-    if (status == ORR_OK) {
-        const struct orr_world_options given = {.allow_loss_ppm = options.allow_loss_ppm,
-                                                .warn = orr_cli_warn};
-        status = orr_world_build(&scenario, &given, &world, &err);
-    }
-    if (status == ORR_OK) {
-        status = orr_engine_try_policies(&world, shards, &err);
-    }
-    const int code =
-        status == ORR_OK ? judge(&scenario, &world, shards, &options.common) : orr_cli_fail(&err);
-    orr_world_release(&world);
-    orr_point_policies_release(shards, scenario.shard_count);
-    orr_scenario_release(&scenario);
+    const struct orr_point_options given = {.scenario = options.scenario,
+                                            .allow_loss_ppm = options.allow_loss_ppm,
+                                            .warn = orr_cli_warn};
+    const enum orr_status status = orr_point_check(&given, &point, &err);
+    const int code = status == ORR_OK
+                         ? judge(&point.scenario, &point.world, point.shards, &options.common)
+                         : orr_cli_fail(&err);
+    orr_point_release(&point);
     return code;
 }

@@ -97,31 +97,58 @@ static error_t parse_sweep(int key, char *arg, struct argp_state *state)
 
 struct counts {
     uint32_t done, failed, missing;
+    uint32_t hopeless; /* of those that failed: another run of them would too */
+    int code;          /* of the first of these */
 };
 
-static struct counts count_points(const struct orr_sweep *sweep)
+/* The command line, data, an input that is not there, the scenario: what else went wrong may have
+ * been the machine. */
+static bool is_hopeless(int code)
+{
+    static const enum orr_status causes[] = {ORR_USAGE, ORR_DATA, ORR_NO_INPUT, ORR_SCENARIO};
+    for (size_t i = 0; i < sizeof causes / sizeof causes[0]; i++) {
+        if (code == orr_status_exit_code(causes[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void count_failure(struct counts *counts, const char *why)
+{
+    const int code = orr_sweep_failure_code(why);
+    counts->failed++;
+    if (is_hopeless(code)) {
+        counts->code = counts->hopeless++ == 0 ? code : counts->code;
+    }
+}
+
+static struct counts count_points(const struct orr_sweep *sweep, uint32_t first, uint32_t count)
 {
     struct counts counts = {0};
-    char why[2];
-    for (uint32_t i = 0; i < sweep->point_count; i++) {
+    char why[600];
+    for (uint32_t i = first; i < sweep->point_count && i - first < count; i++) {
         switch (orr_sweep_state(sweep, i, why, sizeof why)) {
         case ORR_SWEEP_DONE: counts.done++; break;
-        case ORR_SWEEP_FAILED: counts.failed++; break;
+        case ORR_SWEEP_FAILED: count_failure(&counts, why); break;
         case ORR_SWEEP_MISSING: counts.missing++; break;
         }
     }
     return counts;
 }
 
-static int exit_of(struct counts counts)
+/* Only where another run can add something the same command is to be given again. */
+static int exit_of(const struct counts *counts)
 {
-    return counts.failed + counts.missing > 0 ? INCOMPLETE : 0;
+    return counts->failed + counts->missing == 0                        ? 0
+           : counts->missing == 0 && counts->hopeless == counts->failed ? counts->code
+                                                                        : INCOMPLETE;
 }
 
 /* What there is; each point that is not done, as far as a screen goes or --verbose asks. */
 static int answer_status(const struct sweep_options *o, const struct orr_sweep *sweep)
 {
-    const struct counts counts = count_points(sweep);
+    const struct counts counts = count_points(sweep, 0, sweep->point_count);
     struct orr_json json = {.out = stdout};
     char why[600];
     uint32_t shown = 0;
@@ -165,14 +192,24 @@ static int answer_status(const struct sweep_options *o, const struct orr_sweep *
     } else if (shown > 20 && !o->common.verbose) {
         (void)printf("  %u more; --verbose lists all\n", (unsigned)shown - 20);
     }
-    return exit_of(counts);
+    return exit_of(&counts);
+}
+
+static void draw(uint64_t done, uint64_t total, orr_ms now, void *context)
+{
+    orr_progress_draw(context, done, total, now);
 }
 
 static int plan(const struct sweep_options *o)
 {
     struct orr_err err = {0};
     struct orr_sweep sweep;
-    enum orr_status status = orr_sweep_plan(o->path, o->output, o->allow_loss_ppm, &err);
+    struct orr_progress progress;
+    orr_progress_init(&progress, &o->common);
+    const struct orr_study_options check = {
+        .jobs = o->jobs, .progress = draw, .again = orr_cli_again, .context = &progress};
+    enum orr_status status = orr_sweep_plan(o->path, o->output, o->allow_loss_ppm, &check, &err);
+    orr_progress_clear(&progress);
     if (status == ORR_OK) {
         status = orr_sweep_open(o->output, &sweep, &err);
     }
@@ -193,11 +230,6 @@ static int plan(const struct sweep_options *o)
     }
     orr_sweep_close(&sweep);
     return 0;
-}
-
-static void draw(uint64_t done, uint64_t total, orr_ms now, void *context)
-{
-    orr_progress_draw(context, done, total, now);
 }
 
 /* An index says which chunk of points: engines number their tasks from 0. */
@@ -263,10 +295,11 @@ static int run(const struct sweep_options *o, const struct orr_sweep *sweep)
         if (orr_sweep_state(sweep, i, why, sizeof why) != ORR_SWEEP_DONE) {
             (void)fprintf(stderr, "orrery: point %u (%s): %s\n", (unsigned)i,
                           sweep->points[i].label, why);
-            return INCOMPLETE;
+            break;
         }
     }
-    return 0;
+    const struct counts counts = count_points(sweep, first, count);
+    return exit_of(&counts);
 }
 
 static int merge(const struct sweep_options *o, const struct orr_sweep *sweep)
@@ -295,7 +328,8 @@ static int merge(const struct sweep_options *o, const struct orr_sweep *sweep)
                    ? printf(", %u without results: table point_hole\n", (unsigned)merged.holes)
                    : printf("\n"));
     }
-    return merged.holes > 0 ? INCOMPLETE : 0;
+    const struct counts counts = count_points(sweep, 0, sweep->point_count);
+    return exit_of(&counts);
 }
 
 /* What hands the points to an engine; nothing is started. */
@@ -380,7 +414,8 @@ int orr_cli_sweep(int argc, char **argv)
 {
     static const struct argp_option options[] = {
         {"output", 'o', "PATH", 0, "plan: the new folder; merge: the file", 0},
-        {"jobs", 'j', "N", 0, "runs side by side (default: one a core; exec: 1)", 0},
+        {"jobs", 'j', "N", 0,
+         "runs, or checks of a plan, side by side (default: one a core; exec: 1)", 0},
         {"index", KEY_INDEX, "I", 0, "exec: which task, from 0 on", 0},
         {"chunk", KEY_CHUNK, "N", 0, "exec, submit: points a task (default 1)", 0},
         {"partial", KEY_PARTIAL, 0, 0, "merge: leave out points without results", 0},
@@ -397,11 +432,13 @@ int orr_cli_sweep(int argc, char **argv)
         "-o FILE\nsubmit FOLDER --engine NAME",
         "Run an experiment of many points: parameters, policies and seeds. `plan` resolves and "
         "checks "
-        "every point before anything runs; `run` runs those without results, here; `exec` is one "
+        "every point before anything runs, as `check` does; `run` runs those without results, "
+        "here; `exec` is one "
         "task of a batch system, and `submit` prints what hands all tasks to one; `merge` makes "
         "one "
         "file of what came of them. After any crash the same command goes on. Exit 75: points are "
-        "missing.\v"
+        "missing, resume; 64, 65, 66 or 78: all that are missing failed with that, and would "
+        "again.\v"
         "An experiment: {kind: Sweep, base: scenario.yaml, replicas: 3, axes: {policy: "
         "{policy.name: "
         "[fifo, easy]}, size: {cluster.pools.p.nodes: [90, 96]}}}",

@@ -475,9 +475,7 @@ static enum orr_status run_all(struct tasks *tasks, struct orr_err *err)
     return status;
 }
 
-/* The traces of the first point, for all that read the same ones: a scenario that cannot be loaded
- * is its own point's failure. */
-static void fill_shelf(struct orr_trace_shelf *shelf, const struct orr_point_options *point)
+void orr_study__fill_shelf(struct orr_trace_shelf *shelf, const struct orr_point_options *point)
 {
     struct orr_scenario scenario;
     struct orr_err ignored = {0};
@@ -507,7 +505,7 @@ enum orr_status orr_study_run(const struct orr_point_options *points, uint32_t c
     }
     orr_trace_shelf_init(&shelf);
     if (count > 1) {
-        fill_shelf(&shelf, &points[0]);
+        orr_study__fill_shelf(&shelf, &points[0]);
     }
     const enum orr_status status = run_all(&tasks, err);
     orr_trace_shelf_release(&shelf);

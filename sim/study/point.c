@@ -768,6 +768,19 @@ static enum orr_status build(const struct orr_scenario_options *scenario,
     return status == ORR_OK ? orr_world_build(&point->scenario, given, &point->world, err) : status;
 }
 
+enum orr_status orr_point_check(const struct orr_point_options *options, struct orr_point *point,
+                                struct orr_err *err)
+{
+    *point = (struct orr_point){0};
+    const struct orr_world_options given = {.allow_loss_ppm = options->allow_loss_ppm,
+                                            .interrupted = options->interrupted,
+                                            .shelf = options->shelf,
+                                            .warn = options->warn,
+                                            .context = options->context};
+    const enum orr_status status = build(&options->scenario, &given, point, err);
+    return status == ORR_OK ? orr_engine_try_policies(&point->world, point->shards, err) : status;
+}
+
 enum orr_status orr_point_branch(const struct orr_point_options *options,
                                  const struct orr_branching *branching,
                                  enum orr_status (*ready)(void *context, struct orr_point *point,

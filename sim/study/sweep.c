@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -228,6 +229,15 @@ struct todo { /* who listens to the runs of a sweep */
     const struct orr_study_options *options;
 };
 
+#define EXIT_WORD "exit "
+
+int orr_sweep_failure_code(const char *why)
+{
+    return strncmp(why, EXIT_WORD, strlen(EXIT_WORD)) == 0
+               ? (int)strtol(why + strlen(EXIT_WORD), NULL, 10)
+               : 0;
+}
+
 static void keep_end(uint32_t nr, enum orr_status status, const char *text, void *context)
 {
     const struct todo *todo = context;
@@ -238,7 +248,7 @@ static void keep_end(uint32_t nr, enum orr_status status, const char *text, void
     } else {
         FILE *out = fopen(path, "w"); /* what cannot be written is missing, which is true as well */
         if (out != NULL) {
-            (void)fprintf(out, "exit %d: %s\n", orr_status_exit_code(status), text);
+            (void)fprintf(out, EXIT_WORD "%d: %s\n", orr_status_exit_code(status), text);
             (void)fclose(out);
         }
     }

@@ -30,10 +30,12 @@ void orr_sweep__insert(struct orr_sweep__file *file, sqlite3_stmt *statement);
 enum orr_status orr_sweep__put_in_place(struct orr_sweep__file *file, enum orr_status status);
 
 /* orr_sweep_plan of an experiment in hand: `base` instead of the spec's base. `place` is the file
- * from which the way to the scenario's folder starts; NULL: the plan. */
+ * from which the way to the scenario's folder starts; NULL: the plan. `check` NULL: whoever runs
+ * the points at once hears from them what is wrong. */
 enum orr_status orr_sweep__plan(const struct orr_sweep_spec *spec,
                                 const struct orr_scenario_options *base, const char *place,
-                                const char *folder, struct orr_err *err) ORR_MUST_USE;
+                                const char *folder, const struct orr_study_options *check,
+                                struct orr_err *err) ORR_MUST_USE;
 
 /* points/KEY with a suffix such as ".db". */
 void orr_sweep__path(const struct orr_sweep *sweep, uint32_t point, const char *suffix, char *path,

@@ -13,6 +13,7 @@
 #include <orrery/sim/store.h>
 #include <orrery/sim/sweep_spec.h>
 #include <orrery/traces/pack.h>
+#include <orrery/traces/shelf.h>
 
 #include "study_int.h"
 #include "sweep_int.h"
@@ -30,6 +31,8 @@ struct plan {
     const struct orr_sweep_spec *spec;
     const struct orr_scenario_options *base; /* what every arm starts from */
     const char *place; /* the file from which the way to the base's folder starts */
+    const struct orr_study_options *check; /* of the processes that check arms; NULL: none is */
+    struct orr_trace_shelf *shelf;         /* for these */
     struct orr_sweep__file file;
     sqlite3_stmt *add_arm, *add_value, *add_point, *add_input;
     struct orr_arena arena;
@@ -351,6 +354,48 @@ static enum orr_status add_sweep(struct plan *plan)
     return plan->file.status;
 }
 
+static struct orr_point_options options_of(const struct plan *plan, uint32_t nr)
+{
+    const struct arm *arm = &plan->arms[nr];
+    return (struct orr_point_options){.scenario = {.path = arm->label,
+                                                   .text = arm->scenario,
+                                                   .text_bytes = strlen(arm->scenario),
+                                                   .folder = plan->folder},
+                                      .allow_loss_ppm = plan->spec->allow_loss_ppm,
+                                      .interrupted = orr_interrupt_catch(),
+                                      .shelf = plan->shelf};
+}
+
+/* Of its first seed; in a process of its own. */
+static enum orr_status check_arm(void *context, uint32_t nr, struct orr_err *err)
+{
+    const struct plan *plan = context;
+    const struct orr_point_options options = options_of(plan, nr);
+    struct orr_point point;
+    const enum orr_status status = orr_point_check(&options, &point, err);
+    if (status != ORR_OK && plan->arms[nr].origin != NULL) {
+        orr_err_prefix(err, "%s: point %s", plan->arms[nr].origin, plan->arms[nr].label);
+    }
+    orr_point_release(&point);
+    return status;
+}
+
+/* What `check` refuses no run would do: every arm's world is built and its policies opened. The
+ * traces are read once for all, as a run of the sweep reads them. */
+static enum orr_status check_arms(struct plan *plan)
+{
+    struct orr_trace_shelf shelf;
+    orr_trace_shelf_init(&shelf);
+    const struct orr_point_options first = options_of(plan, 0);
+    orr_study__fill_shelf(&shelf, &first);
+    plan->shelf = &shelf;
+    const enum orr_status status =
+        orr_study_fork(check_arm, plan, plan->arm_count, plan->check, plan->err);
+    orr_trace_shelf_release(&shelf);
+    plan->shelf = NULL;
+    return status;
+}
+
 static enum orr_status write_plan(struct plan *plan, const char *path)
 {
     enum orr_status status = orr_sweep__create(&plan->file, path, orr_sweep_schema_sql, plan->err);
@@ -364,6 +409,9 @@ static enum orr_status write_plan(struct plan *plan, const char *path)
     status = plan->file.status == ORR_OK ? add_arms(plan) : plan->file.status;
     if (status == ORR_OK) {
         status = refuse_twins(plan);
+    }
+    if (status == ORR_OK && plan->check != NULL) {
+        status = check_arms(plan);
     }
     if (status == ORR_OK) {
         status = add_sweep(plan);
@@ -383,14 +431,14 @@ static enum orr_status make_folder(const char *path, struct orr_err *err)
 }
 
 enum orr_status orr_sweep_plan(const char *spec_path, const char *folder, uint32_t allow_loss_ppm,
-                               struct orr_err *err)
+                               const struct orr_study_options *check, struct orr_err *err)
 {
     struct orr_sweep_spec spec;
     enum orr_status status = orr_sweep_spec_load(spec_path, &spec, err);
     if (status == ORR_OK) {
         const struct orr_scenario_options base = {.path = spec.base};
         spec.allow_loss_ppm = allow_loss_ppm;
-        status = orr_sweep__plan(&spec, &base, NULL, folder, err);
+        status = orr_sweep__plan(&spec, &base, NULL, folder, check, err);
         orr_sweep_spec_release(&spec);
     }
     return status;
@@ -398,9 +446,10 @@ enum orr_status orr_sweep_plan(const char *spec_path, const char *folder, uint32
 
 enum orr_status orr_sweep__plan(const struct orr_sweep_spec *spec,
                                 const struct orr_scenario_options *base, const char *place,
-                                const char *folder, struct orr_err *err)
+                                const char *folder, const struct orr_study_options *check,
+                                struct orr_err *err)
 {
-    struct plan plan = {.spec = spec, .base = base, .err = err};
+    struct plan plan = {.spec = spec, .base = base, .check = check, .err = err};
     char path[4200], points[4200];
     (void)snprintf(path, sizeof path, "%s/plan.db", folder);
     (void)snprintf(points, sizeof points, "%s/points", folder);

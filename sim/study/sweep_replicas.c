@@ -49,7 +49,7 @@ enum orr_status orr_sweep_replicate(const struct orr_point_options *point, uint3
     }
     orr_arena_init(&arena);
     (void)snprintf(folder, sizeof folder, "%s/sweep", scratch);
-    status = orr_sweep__plan(&spec, &point->scenario, point->output, folder, err);
+    status = orr_sweep__plan(&spec, &point->scenario, point->output, folder, NULL, err);
     if (status == ORR_OK) {
         status = orr_sweep_open(folder, &sweep, err);
     }

@@ -105,6 +105,13 @@ enum orr_status orr_point_run(const struct orr_point_options *options, struct or
                               struct orr_err *err) ORR_MUST_USE;
 void orr_point_release(struct orr_point *point);
 
+/* What a run starts from, as far as it can be known to work before anything runs: scenario,
+ * policies, world, and whether the policies take that world. Fails as the run would as it begins.
+ * Of the options scenario, allow_loss_ppm, shelf, interrupted, warn and context are looked at.
+ * Release the point in any case. */
+enum orr_status orr_point_check(const struct orr_point_options *options, struct orr_point *point,
+                                struct orr_err *err) ORR_MUST_USE;
+
 /* The policy of each shard of the scenario with its parameters filled in. `warn` (may be NULL) gets
  * a line for each setting that the policy takes without effect. */
 enum orr_status orr_point_policies(const struct orr_scenario *scenario, orr_world_warn_fn *warn,

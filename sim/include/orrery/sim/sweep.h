@@ -37,10 +37,12 @@ struct orr_sweep {
 };
 
 /* Writes the plan of an experiment (sweep_spec.h) into a folder that has none yet, and makes the
- * folder. Every scenario is resolved and checked; its runs may reject allow_loss_ppm of the rows,
- * as in orr_trace_options. ORR_CANT_CREATE, ORR_IO, and what orr_sweep_spec_load and
- * orr_scenario_load fail with; then nothing is left. */
+ * folder. Every scenario is resolved and checked as orr_point_check does, in processes of which the
+ * options say how many; its runs may reject allow_loss_ppm of the rows, as in orr_trace_options.
+ * ORR_CANT_CREATE, ORR_IO, and what orr_sweep_spec_load and orr_point_check fail with; then nothing
+ * is left. */
 enum orr_status orr_sweep_plan(const char *spec, const char *folder, uint32_t allow_loss_ppm,
+                               const struct orr_study_options *check,
                                struct orr_err *err) ORR_MUST_USE;
 
 /* The plan in a folder, unless another version of the program made it. ORR_NO_INPUT, ORR_DATA. On
@@ -53,6 +55,9 @@ enum orr_sweep_state { ORR_SWEEP_DONE, ORR_SWEEP_FAILED, ORR_SWEEP_MISSING };
 /* By the files there are; `why` gets the last failure's sentence, "" when there is none. */
 enum orr_sweep_state orr_sweep_state(const struct orr_sweep *sweep, uint32_t point, char *why,
                                      size_t bytes);
+
+/* The exit code that a failure's sentence begins with; 0: none. */
+int orr_sweep_failure_code(const char *why);
 
 /* Runs points `first` to before `first + count` that have no results, those that failed too. A
  * failure is kept as KEY.err and stops no other. ORR_DATA: a file that points read is not as it was
