@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <orrery/analysis/metrics.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #include <orrery/base/status.h>
@@ -451,4 +452,12 @@ const struct orr_metric_def *orr_metric_nearest(const char *name)
     }
     const char *nearest = orr_nearest(name, names, COUNT);
     return nearest != NULL ? orr_metric_find(nearest) : NULL;
+}
+
+void orr_metric_unknown(const char *name, char *text, size_t bytes)
+{
+    const struct orr_metric_def *near = orr_metric_nearest(name);
+    (void)snprintf(text, bytes, "no metric is called %.80s%s%s%s (`orrery metrics` lists them)",
+                   name, near != NULL ? "; did you mean " : "", near != NULL ? near->name : "",
+                   near != NULL ? "?" : "");
 }

@@ -109,14 +109,10 @@ static enum orr_status check_metrics(const struct gate *gate, struct orr_err *er
     for (uint32_t i = 0; i < gate->count; i++) {
         const char *metric = gate->rules[i].metric;
         const struct orr_metric_def *known = orr_metric_find(metric);
-        const struct orr_metric_def *near = known == NULL ? orr_metric_nearest(metric) : NULL;
         if (known == NULL) {
-            return orr_fail(err, ORR_SCENARIO,
-                            "%s: no metric is called %s%s%s%s (`orrery metrics` "
-                            "lists them)",
-                            gate->spec.lines[i].origin, metric,
-                            near != NULL ? "; did you mean " : "", near != NULL ? near->name : "",
-                            near != NULL ? "?" : "");
+            char text[300];
+            orr_metric_unknown(metric, text, sizeof text);
+            return orr_fail(err, ORR_SCENARIO, "%s: %s", gate->spec.lines[i].origin, text);
         }
         if (gate->rules[i].better == ORR_BETTER_NEITHER && known->better == ORR_BETTER_NEITHER) {
             return orr_fail(

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <orrery/analysis/metrics.h>
 #include <orrery/base/text.h>
 
 #define WORD_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
@@ -20,6 +21,24 @@ static enum orr_status expected(const struct reader *reader, const char *what)
     struct orr_scenario__at at = orr_scenario__at_byte(reader->node->at, reader->node->text,
                                                        (size_t)(reader->next - reader->node->text));
     return orr_scenario__fail(reader->load, &at, "expect: expected %s", what);
+}
+
+/* A name that no run has a value of would be found wrong when the run is over. */
+static enum orr_status check_metric(const struct reader *reader, const char *name)
+{
+    const struct orr_scenario__at at =
+        orr_scenario__at_byte(reader->node->at, reader->node->text, 0);
+    char text[300];
+    if (orr_metric_find(name) == NULL) {
+        orr_metric_unknown(name, text, sizeof text);
+        return orr_scenario__fail(reader->load, &at, "expect: %s", text);
+    }
+    return orr_metric_is(name, ORR_METRIC_PAIRS)
+               ? orr_scenario__fail(reader->load, &at,
+                                    "expect: %s is of two runs, held against each other (`orrery "
+                                    "compare`), and of no run alone",
+                                    name)
+               : ORR_OK;
 }
 
 static void skip_blanks(struct reader *reader)
@@ -151,8 +170,12 @@ enum orr_status orr_scenario__expect(const struct orr_scenario__load *load,
         return expected(&reader, "the name of a metric");
     }
     expect->metric = take(&reader, metric);
+    enum orr_status status = check_metric(&reader, expect->metric);
+    if (status != ORR_OK) {
+        return status;
+    }
     skip_blanks(&reader);
-    enum orr_status status = read_labels(&reader, &expect->labels);
+    status = read_labels(&reader, &expect->labels);
     if (status != ORR_OK) {
         return status;
     }

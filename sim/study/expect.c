@@ -13,6 +13,110 @@
 #include "study_int.h"
 #include "study_sql.h"
 
+/* --- before a run --- */
+
+enum { LABEL_QUEUE, LABEL_WORKLOAD, LABEL_POOL, LABEL_SHARD, LABEL_KIND, LABEL_COUNT };
+
+/* Labels of which the world has the values. Values of the others (a level, a phase, a cause, ...)
+ * hang on what happens in the run. */
+static const char *const label_words[LABEL_COUNT] = {"queue", "workload", "pool", "shard", "kind"};
+
+/* NULL: there is none any more. */
+static const char *nth_name(const struct orr_world *world, int label, uint32_t nth)
+{
+    switch (label) {
+    case LABEL_QUEUE:
+        return nth < world->queues.count ? orr_idmap_name(&world->queues.names, nth) : NULL;
+    case LABEL_WORKLOAD: return nth < world->part_count ? world->parts[nth].part->name : NULL;
+    case LABEL_POOL: return nth < world->pool_count ? world->pools[nth].name : NULL;
+    case LABEL_SHARD:
+        return nth < world->cluster.shards.count ? orr_idmap_name(&world->cluster.shards, nth)
+                                                 : NULL;
+    default: return nth < ORR_KIND_COUNT ? orr_kind_name((enum orr_kind)nth) : NULL;
+    }
+}
+
+/* The nearest name, or the first three. */
+static void say_names(const char *value, const char *const *names, uint32_t count, char *out,
+                      size_t bytes)
+{
+    const char *near = orr_nearest(value, names, count);
+    out[0] = '\0';
+    if (near != NULL) {
+        (void)snprintf(out, bytes, " (did you mean \"%s\"?)", near);
+        return;
+    }
+    for (uint32_t i = 0; i < count && i < 3; i++) {
+        const size_t used = strlen(out);
+        (void)snprintf(out + used, bytes - used, "%s%.80s", i > 0 ? ", " : "; it has ", names[i]);
+    }
+    if (count > 3) {
+        const size_t used = strlen(out);
+        (void)snprintf(out + used, bytes - used, " and %u more", (unsigned)count - 3);
+    }
+}
+
+static enum orr_status check_value(const struct orr_scenario_expect *e,
+                                   const struct orr_world *world, int label, const char *value,
+                                   struct orr_err *err)
+{
+    const char **names = NULL, *name;
+    uint32_t count = 0, room = 0;
+    while ((name = nth_name(world, label, count)) != NULL) {
+        names = ORR_ROOM_FOR_ONE(names, count, room);
+        names[count++] = name;
+        if (strcmp(name, value) == 0) {
+            orr_free(names);
+            const bool is_inner =
+                label == LABEL_QUEUE && world->queues.queues[count - 1].child_count > 0;
+            return is_inner ? orr_fail(err, ORR_SCENARIO,
+                                       "%s: expect: no metric is of queue %s: it has queues below "
+                                       "it, which hold its jobs",
+                                       e->origin, value)
+                            : ORR_OK;
+        }
+    }
+    char instead[600];
+    say_names(value, names, count, instead, sizeof instead);
+    orr_free(names);
+    return orr_fail(err, ORR_SCENARIO, "%s: expect: this run has no %s %s%s", e->origin,
+                    label_words[label], value, instead);
+}
+
+/* "queue=a,kind=training" */
+static enum orr_status check_labels(const struct orr_scenario_expect *e,
+                                    const struct orr_world *world, struct orr_err *err)
+{
+    char *labels = orr_strdup(e->labels), *next = labels;
+    enum orr_status status = ORR_OK;
+    while (status == ORR_OK && *next != '\0') {
+        char *value = strchr(next, '='), *word = next;
+        next += strcspn(next, ",");
+        *value++ = '\0';
+        next += *next == ',';
+        value[strcspn(value, ",")] = '\0';
+        for (int label = 0; label < LABEL_COUNT && status == ORR_OK; label++) {
+            if (strcmp(word, label_words[label]) == 0) {
+                status = check_value(e, world, label, value, err);
+            }
+        }
+    }
+    orr_free(labels);
+    return status;
+}
+
+enum orr_status orr_expect_names(const struct orr_scenario *scenario, const struct orr_world *world,
+                                 struct orr_err *err)
+{
+    enum orr_status status = ORR_OK;
+    for (uint32_t i = 0; i < scenario->expect_count && status == ORR_OK; i++) {
+        status = check_labels(&scenario->expects[i], world, err);
+    }
+    return status;
+}
+
+/* --- of its results --- */
+
 /* What there is instead: for a metric that is known with other labels those it has, else the
  * nearest name. */
 static void say_missing(struct orr_results *in, const struct orr_scenario_expect *e, char *text,

@@ -670,6 +670,9 @@ static enum orr_status build_world(const struct orr_point_options *options, stru
                         "interrupted while the traces were read; there are no results");
     }
     if (status == ORR_OK) {
+        status = orr_expect_names(&point->scenario, &point->world, err);
+    }
+    if (status == ORR_OK) {
         status = change_job(&point->world, &options->change, err);
     }
     if (status == ORR_OK && options->loss.count > 0) {
@@ -777,7 +780,10 @@ enum orr_status orr_point_check(const struct orr_point_options *options, struct 
                                             .shelf = options->shelf,
                                             .warn = options->warn,
                                             .context = options->context};
-    const enum orr_status status = build(&options->scenario, &given, point, err);
+    enum orr_status status = build(&options->scenario, &given, point, err);
+    if (status == ORR_OK) {
+        status = orr_expect_names(&point->scenario, &point->world, err);
+    }
     return status == ORR_OK ? orr_engine_try_policies(&point->world, point->shards, err) : status;
 }
 

@@ -62,12 +62,12 @@ grep -Eq '<testsuite name="orrery gate" tests="2" failures="2" errors="0" time="
 grep -Eq 'classname="orrery.gate" name="jct of all" file="statistical.yaml" line="8" time="[0-9.]+">' gate.xml || fail "JUnit: a case's place and time"
 grep -Eq '<failure type="regressed" message="(regressed: wait_p95_s .* allowed is .*)">\1</failure>' gate.xml || fail "JUnit: a failure's text"
 
-# The same of what a scenario expects, also of what holds and of what the run does not have.
+# The same of what a scenario expects, also of what holds and of what this run has no value of.
 cat >expect.yaml <<YAML
 cluster: {pools: {p: {nodes: 2, gpus: 8}}}
 workload: [{name: w, generate: {until: 2h, sizes: {1: 1}, arrivals: {per_day: 400}, duration: {fixed: 1h}}}]
 policy: fifo
-expect: [wait_p95_s <= 1000d, wait_p95_s < 0s, "wait_p95_s{queue=nobody} <= 1h"]
+expect: [wait_p95_s <= 1000d, wait_p95_s < 0s, "wait_p95_s{level=rack} <= 1h"]
 YAML
 code=0
 "$orrery" run expect.yaml -q --junit expect.xml 2>err || code=$?

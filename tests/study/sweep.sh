@@ -108,7 +108,7 @@ exits 65 plot calm.db map --metric nobody
 sed 's/trace.csv/lossy.csv/' base.yaml >lossy.yaml
 printf 'kind: Sweep\nbase: lossy.yaml\naxes: {policy: {policy.name: [fifo, easy]}}\n' >lossy_exp.yaml
 exits 65 sweep plan lossy_exp.yaml -o lossy
-grep -q 'lossy_exp.yaml:3:[0-9]*: point [a-z]*: .*allow-loss' err || fail "not said: $(cat err)"
+grep -q 'lossy_exp.yaml:3:[0-9]*: point [a-z]*: .*allow-loss' err || fail "no such words: $(cat err)"
 [ ! -e lossy ] || fail "half a plan"
 exits 0 sweep plan lossy_exp.yaml -o lossless --allow-loss=5%
 exits 0 sweep run lossless --no-progress

@@ -89,14 +89,14 @@ static void diff__names_each_differing_path(void **state)
 {
     (void)state;
     struct orr_scenario a, b;
-    load_good(POOLS WORKLOAD "queues: {x: }\nhorizon: 60m\nexpect: [wait > 1]\n", &a);
+    load_good(POOLS WORKLOAD "queues: {x: }\nhorizon: 60m\nexpect: [jobs > 1]\n", &a);
     load_good("cluster: {pools: {a: {nodes: 3, gpus: 8}}}\n" WORKLOAD
               "queues: {x: }\nhorizon: 1h\npolicy: {params: {k: 2}}\n",
               &b);
     struct differences all = {""};
     assert_int_equal(orr_scenario_diff(&a, &b, take_difference, &all), 3);
     assert_string_equal(all.text, "cluster.pools.a.nodes: 2 -> 3\n"
-                                  "expect.1: wait > 1 -> -\n"
+                                  "expect.1: jobs > 1 -> -\n"
                                   "policy.params.k: - -> 2\n");
     assert_int_equal(orr_scenario_diff(&a, &a, take_difference, &all), 0);
     orr_scenario_release(&b);
@@ -115,11 +115,11 @@ static void diff__says_it_in_words(void **state)
     (void)state;
     struct orr_scenario a, b;
     load_good(POOLS WORKLOAD "queues: {x: {gpu: [4, 1]}, old: }\nhorizon: 60m\n"
-                             "expect: [wait > 1, evictions == 0]\n",
+                             "expect: [jobs > 1, evictions == 0]\n",
               &a);
     load_good("cluster: {pools: {a: {nodes: 3, gpus: 8}}}\n" WORKLOAD
               "queues: {x: {gpu: [6, 2, 8]}, new: {gpu: [2, 1], reclaim_min_runtime: 5m}}\n"
-              "policy: {params: {k: 2}}\nexpect: [evictions == 0, wait > 2]\n",
+              "policy: {params: {k: 2}}\nexpect: [evictions == 0, jobs > 2]\n",
               &b);
     struct differences all = {""};
     assert_int_equal(orr_scenario_diff_words(&a, &b, take_words, &all), 8);
@@ -129,8 +129,8 @@ static void diff__says_it_in_words(void **state)
         "pool a: nodes from 2 to 3\n"
         "queue x: gpu.quota from 4 to 6, gpu.weight from 1 to 2, gpu.limit from unlimited to 8\n"
         "queue old: gone (gpu.quota 0, gpu.weight 1, cpu.weight 1, memory.weight 1, priority 100)\n"
-        "expect: not any more wait > 1\n"
-        "expect: now also wait > 2\n"
+        "expect: not any more jobs > 1\n"
+        "expect: now also jobs > 2\n"
         "queue new: new with gpu.quota 2, gpu.weight 1, cpu.weight 1, memory.weight 1, priority "
         "100\n"
         "policy: k now 2 (not written before)\n");
@@ -145,13 +145,13 @@ static void show__lists_every_value_with_its_origin(void **state)
 {
     (void)state;
     struct orr_scenario s;
-    load_good(POOLS WORKLOAD "expect: [wait > 1]\nvariants: {v: {seeds: 3}}\n", &s);
+    load_good(POOLS WORKLOAD "expect: [jobs > 1]\nvariants: {v: {seeds: 3}}\n", &s);
     expect_shown(&s, "cluster.pools.a.nodes", "2", "first.yaml:1:30");
     expect_shown(&s, "cluster.pools.a.cpu", "unlimited", "default");
     expect_shown(&s, "cluster.topology.levels", "[node]", "default");
     expect_shown(&s, "horizon", "null", "default");
     expect_shown(&s, "workload.w.kill_at_limit", "false", "default");
-    expect_shown(&s, "expect.1", "wait > 1", "first.yaml:4:10");
+    expect_shown(&s, "expect.1", "jobs > 1", "first.yaml:4:10");
     expect_shown(&s, "variants.v.seeds", "3", "first.yaml:5:23");
     orr_scenario_release(&s);
 }

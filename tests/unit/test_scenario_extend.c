@@ -14,13 +14,13 @@ static void extends__merges_maps_and_named_lists(void **state)
                             "workload:\n"
                             "- {name: x, trace: x.csv, copies: 2}\n"
                             "- {name: y, trace: y.csv}\n"
-                            "expect: [wait > 3]\n");
+                            "expect: [jobs > 3]\n");
     struct orr_scenario s;
     load_good("extends: base.yaml\n"
               "cluster: {pools: {b: {nodes: 1, gpus: 4}, a: {nodes: 5}}}\n"
               "queues: {q: {gpu: {quota: 11}}, r: }\n"
               "workload: [{name: y, copies: 9}, {name: z, trace: z.csv}]\n"
-              "expect: [jct < 5, jct > 1]\n",
+              "expect: [evictions < 5, evictions > 1]\n",
               &s);
     assert_int_equal(s.seed_first, 3);
     assert_int_equal(s.pool_count, 2);

@@ -488,27 +488,36 @@ static void error__bad_expectation(void **state)
 {
     (void)state;
     const char *const bad[][2] = {
-        {"wait{queue=a} => 3", "first.yaml:5:17: expect: expected one of >= <= > < == !=\n"
-                               "- wait{queue=a} => 3\n"
+        {"jobs{queue=a} => 3", "first.yaml:5:17: expect: expected one of >= <= > < == !=\n"
+                               "- jobs{queue=a} => 3\n"
                                "                ^"},
-        {"wait{queue} > 3", "first.yaml:5:13: expect: expected = after the label\n"
-                            "- wait{queue} > 3\n"
+        {"jobs{queue} > 3", "first.yaml:5:13: expect: expected = after the label\n"
+                            "- jobs{queue} > 3\n"
                             "            ^"},
-        {"wait{queue=} > 3", "first.yaml:5:14: expect: expected a value of the label\n"
-                             "- wait{queue=} > 3\n"
+        {"jobs{queue=} > 3", "first.yaml:5:14: expect: expected a value of the label\n"
+                             "- jobs{queue=} > 3\n"
                              "             ^"},
-        {"wait{queue=a > 3", "first.yaml:5:19: expect: expected } after the labels\n"
-                             "- wait{queue=a > 3\n"
+        {"jobs{queue=a > 3", "first.yaml:5:19: expect: expected } after the labels\n"
+                             "- jobs{queue=a > 3\n"
                              "                  ^"},
-        {"wait > x", "first.yaml:5:10: expect: expected a number\n"
-                     "- wait > x\n"
+        {"jobs > x", "first.yaml:5:10: expect: expected a number\n"
+                     "- jobs > x\n"
                      "         ^"},
-        {"wait_s > 1x", "first.yaml:5:12: expect: expected a number\n"
-                        "- wait_s > 1x\n"
-                        "           ^"},
+        {"wait_max_s > 1x", "first.yaml:5:16: expect: expected a number\n"
+                            "- wait_max_s > 1x\n"
+                            "               ^"},
         {"lost_gpu_h > 1h", "first.yaml:5:16: expect: expected a number\n"
                             "- lost_gpu_h > 1h\n"
                             "               ^"},
+        {"wait_p95 <= 1h", "first.yaml:5:3: expect: no metric is called wait_p95; did you mean "
+                           "wait_p95_s? (`orrery metrics` lists them)\n"
+                           "- wait_p95 <= 1h\n"
+                           "  ^"},
+        {"jct_ratio_geomean <= 1", "first.yaml:5:3: expect: jct_ratio_geomean is of two runs, held "
+                                   "against each other (`orrery "
+                                   "compare`), and of no run alone\n"
+                                   "- jct_ratio_geomean <= 1\n"
+                                   "  ^"},
         {"9 > 3", "first.yaml:5:3: expect: expected the name of a metric\n"
                   "- 9 > 3\n"
                   "  ^"},

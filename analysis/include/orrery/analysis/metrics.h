@@ -72,6 +72,8 @@ const struct orr_metric_def *orr_metric_find(const char *name);
 const char *orr_metric_name(const char *name);
 /* The metric whose name is nearest (fewest edits, a third of its length at most); NULL: none is. */
 const struct orr_metric_def *orr_metric_nearest(const char *name);
+/* The sentence about a name that orr_metric_find does not know. */
+void orr_metric_unknown(const char *name, char *text, size_t bytes);
 /* NEITHER of a name that is no metric. */
 enum orr_better orr_metric_better(const char *name);
 /* Cuts an interval where the metric cannot be: Student's of few runs may reach further. NAN and a

@@ -24,6 +24,11 @@ enum orr_status orr_schedule_import(const struct orr_world *world, const char *p
 void orr_promises_judge(const struct orr_world *world, const struct orr_run *run,
                         struct orr_promises *promises);
 
+/* Before a run: are the queues, parts of the workload, pools, shards and kinds that `expect:` names
+ * those of the world? ORR_SCENARIO. That a metric exists is checked as a scenario is loaded. */
+enum orr_status orr_expect_names(const struct orr_scenario *scenario, const struct orr_world *world,
+                                 struct orr_err *err) ORR_MUST_USE;
+
 /* Holds `expect:` of the scenario against the metrics of a results file and tells what came of each
  * in a sentence: a failure is false (exit code 1), an error names no metric there is (78), or is of
  * no expectation: the file cannot be read. */
