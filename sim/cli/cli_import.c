@@ -8,6 +8,7 @@
 #include <orrery/base/text.h>
 #include <orrery/sim/import.h>
 #include <orrery/sim/intake.h>
+#include <orrery/sim/study.h>
 #include <orrery/traces/reader.h>
 
 #include "cli_now.h"
@@ -380,6 +381,24 @@ static int list_maps(const struct import_options *o)
 
 /* --- a cluster ------------------------------------------------------------------------------- */
 
+/* The folder of an import's files. One that was not there before goes with the import that fails:
+ * files of it are whole or not there. */
+static enum orr_status open_folder(const struct import_options *o, bool *is_new,
+                                   struct orr_err *err)
+{
+    *is_new = !orr_is_taken(o->output);
+    return orr_cli_folder(o->output, err);
+}
+
+static enum orr_status close_folder(const struct import_options *o, bool is_new,
+                                    enum orr_status status)
+{
+    if (status != ORR_OK && is_new) {
+        (void)rmdir(o->output);
+    }
+    return status;
+}
+
 /* `folder`/NAME, written whole or not there. */
 struct part {
     char path[4300], beside[4600];
@@ -429,7 +448,8 @@ static enum orr_status import_cluster(struct import_options *o, const char *jobs
     int64_t gpus = 0;
     orr_intake_report_init(report, jobs != NULL ? jobs : files[0]);
     orr_intake_report_init(of_cluster, files[0]);
-    enum orr_status status = orr_cli_folder(o->output, err);
+    bool is_new;
+    enum orr_status status = open_folder(o, &is_new, err);
     if (status == ORR_OK && jobs != NULL) {
         status = open_part(o, "jobs.csv", &trace, err);
     }
@@ -450,7 +470,8 @@ static enum orr_status import_cluster(struct import_options *o, const char *jobs
         o->capacity = o->capacity > 0 ? o->capacity : gpus;
     }
     status = close_part(o, &trace, status, err);
-    return close_part(o, &scenario, status, err);
+    status = close_part(o, &scenario, status, err);
+    return close_folder(o, is_new, status);
 }
 
 static void take_notes(struct orr_intake_report *report, const struct orr_intake_report *more)
@@ -525,7 +546,8 @@ static enum orr_status write_steps(const struct import_options *o, const char *j
 {
     struct part trace = {.out = NULL}, profiles = {.out = NULL}, steps = {.out = NULL},
                 epochs = {.out = NULL};
-    enum orr_status status = orr_cli_folder(o->output, err);
+    bool is_new;
+    enum orr_status status = open_folder(o, &is_new, err);
     status = status == ORR_OK ? open_part(o, "jobs.csv", &trace, err) : status;
     status = status == ORR_OK ? open_part(o, "profiles.yaml", &profiles, err) : status;
     status = status == ORR_OK ? open_part(o, "steps.csv", &steps, err) : status;
@@ -552,7 +574,8 @@ static enum orr_status write_steps(const struct import_options *o, const char *j
     status = close_part(o, &epochs, status, err);
     status = close_part(o, &steps, status, err);
     status = close_part(o, &profiles, status, err);
-    return close_part(o, &trace, status, err);
+    status = close_part(o, &trace, status, err);
+    return close_folder(o, is_new, status);
 }
 
 static enum orr_status import_steps(struct import_options *o, const char *jobs,
@@ -655,7 +678,8 @@ static enum orr_status import_snapshot(struct import_options *o, struct orr_err 
     o->rest.run_ms = o->rest.run_ms == ORR_MS_NONE ? o->rest.remaining_ms : o->rest.run_ms;
     o->snapshot.paths = o->files;
     o->snapshot.path_count = o->file_count;
-    enum orr_status status = orr_cli_folder(o->output, err);
+    bool is_new;
+    enum orr_status status = open_folder(o, &is_new, err);
     if (status == ORR_OK && o->history != NULL) {
         const struct orr_trace_options read = {.allow_loss_ppm = o->allow_loss_ppm};
         status = orr_trace_read(o->history, &read, &history, err);
@@ -669,6 +693,7 @@ static enum orr_status import_snapshot(struct import_options *o, struct orr_err 
     }
     status = close_part(o, &trace, status, err);
     status = close_part(o, &scenario, status, err);
+    status = close_folder(o, is_new, status);
     if (status == ORR_OK && o->common.json) {
         print_state_json(o, &state);
     } else if (status == ORR_OK && !o->common.quiet) {

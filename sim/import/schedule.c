@@ -462,6 +462,13 @@ enum orr_status orr_snapshot_write(const struct orr_snapshot_options *options,
     orr_arena_init(&arena);
     import_model_init(&model, &load);
     enum orr_status status = import_read_inputs(&model, options);
+    if (status == ORR_OK && model.node_count == 0) { /* one cycle says why all wait; no run can */
+        status = orr_fail(load.err, ORR_DATA,
+                          "%s: no node is in it%s%s, and no run is without: `kubectl get "
+                          "nodes,queues,podgroups,pods -A -o json` prints nodes too",
+                          options->paths[0], options->shard != NULL ? " of shard " : "",
+                          options->shard != NULL ? options->shard : "");
+    }
     if (status == ORR_OK) {
         status = import_write_state(&model, rest, trace_name, scenario, trace, out);
     }
