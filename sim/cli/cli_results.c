@@ -15,10 +15,13 @@
 
 /* --- export --- */
 
+enum { KEY_FORCE = 256 };
+
 struct export_options {
     struct orr_cli_common common;
     const char *path, *table, *format;
     const char *output; /* NULL: standard output */
+    bool force;
 };
 
 typedef enum orr_status export_run(const char *path, FILE *out, struct orr_err *err);
@@ -38,6 +41,7 @@ static error_t parse_export(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
     case 'f': o->format = arg; return 0;
     case 'o': o->output = arg; return 0;
+    case KEY_FORCE: o->force = true; return 0;
     case ARGP_KEY_ARG:
         if (o->path == NULL) {
             o->path = arg;
@@ -73,7 +77,8 @@ static enum orr_status export_to(const struct export_options *o, FILE *out, stru
 static enum orr_status export_to_file(const struct export_options *o, struct orr_err *err)
 {
     char beside[4400];
-    enum orr_status status = orr_cli_output(o->output, err);
+    const char *if_taken = o->force ? NULL : "--force overwrites it, -o names another";
+    enum orr_status status = orr_cli_new_output(o->output, if_taken, err);
     if (status != ORR_OK) {
         return status;
     }
@@ -88,7 +93,7 @@ static enum orr_status export_to_file(const struct export_options *o, struct orr
         status = orr_fail(err, ORR_IO, "%s: %s", o->output, strerror(errno));
     }
     if (status == ORR_OK) {
-        return orr_cli_put_in_place(beside, o->output, NULL, err);
+        return orr_cli_put_in_place(beside, o->output, if_taken, err);
     }
     (void)unlink(beside);
     return status;
@@ -103,6 +108,7 @@ int orr_cli_export(int argc, char **argv)
          "the columns of csv (Table Schema)",
          0},
         {"output", 'o', "FILE", 0, "file to write (default: standard output)", 0},
+        {"force", KEY_FORCE, 0, 0, "overwrite an existing file", 0},
         {0}};
     const struct argp parser = {
         rows,

@@ -170,6 +170,18 @@ case_stdout_full() {
         says 'cannot write'
     done
 }
+# Nothing is replaced that nobody meant, and nothing is left of what failed.
+case_export_keeps_what_is_there() {
+    rows 20 >t.csv
+    expect 0 replay t.csv
+    echo mine >jobs.csv
+    expect 73 "$orrery" export run.db jobs -o jobs.csv
+    says 'jobs.csv: exists already; --force overwrites it, -o names another'
+    [ "$(cat jobs.csv)" = mine ] || fail 'it was replaced'
+    expect 0 "$orrery" export run.db jobs -o jobs.csv --force
+    "$orrery" export run.db jobs | cmp - jobs.csv || fail 'it was not replaced'
+    [ -z "$(find . -name 'jobs.csv.*')" ] || fail "left behind: $(ls)"
+}
 # A device would be replaced by a file of its name, by those who may.
 case_output_is_no_file() {
     rows 20 >t.csv
