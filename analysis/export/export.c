@@ -127,6 +127,18 @@ static enum orr_status table_exists(sqlite3 *db, const char *path, const char *t
                     near == NULL ? "" : "\"?)");
 }
 
+/* The reason is asked again of whoever failed before: other calls came in between. */
+enum orr_status orr_export_finish(FILE *out, struct orr_err *err)
+{
+    errno = 0;
+    if (fflush(out) == 0 && ferror(out) == 0) {
+        return ORR_OK;
+    }
+    const int why = errno;
+    return orr_fail(err, ORR_IO, "cannot write%s%s", why != 0 ? ": " : "",
+                    why != 0 ? strerror(why) : "");
+}
+
 static enum orr_status copy_rows(struct orr_results *in, const char *table, const char *sql,
                                  const struct form *form, FILE *out, struct orr_err *err)
 {
@@ -152,10 +164,8 @@ static enum orr_status copy_rows(struct orr_results *in, const char *table, cons
     if (form->end != NULL && step == SQLITE_DONE) {
         form->end(&json);
     }
-    enum orr_status status = ORR_OK;
-    if (ferror(out) || fflush(out) != 0) {
-        status = orr_fail(err, ORR_IO, "cannot write: %s", strerror(errno));
-    } else if (step != SQLITE_DONE) {
+    enum orr_status status = orr_export_finish(out, err);
+    if (status == ORR_OK && step != SQLITE_DONE) {
         status = orr_fail(err, ORR_DATA, "%s: %s", in->path, sqlite3_errmsg(in->db));
     }
     (void)sqlite3_finalize(rows);

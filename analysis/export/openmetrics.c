@@ -8,7 +8,6 @@
  * series are at least a second long, and evictions of a job in one second are one sample. */
 #include <orrery/analysis/export.h>
 
-#include <errno.h>
 #include <string.h>
 
 #include <orrery/analysis/results.h>
@@ -101,8 +100,8 @@ enum orr_status orr_export_openmetrics(const char *path, FILE *out, struct orr_e
     if (status == ORR_OK) {
         (void)fputs("# EOF\n", out);
     }
-    if (status == ORR_OK && (ferror(out) || fflush(out) != 0)) {
-        status = orr_fail(err, ORR_IO, "cannot write: %s", strerror(errno));
+    if (status == ORR_OK) {
+        status = orr_export_finish(out, err);
     }
     orr_results_close(&in);
     return status;

@@ -9,7 +9,6 @@
  * ("i") for each eviction. Timestamps are microseconds of the run's clock. */
 #include <orrery/analysis/export.h>
 
-#include <errno.h>
 #include <string.h>
 
 #include <orrery/analysis/json.h>
@@ -230,8 +229,8 @@ enum orr_status orr_export_perfetto(const char *path, FILE *out, struct orr_err 
         }
     }
     enum orr_status status = in.status;
-    if (status == ORR_OK && (ferror(out) || fflush(out) != 0)) {
-        status = orr_fail(err, ORR_IO, "cannot write: %s", strerror(errno));
+    if (status == ORR_OK) {
+        status = orr_export_finish(out, err);
     }
     orr_results_close(&in);
     return status;

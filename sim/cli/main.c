@@ -109,12 +109,13 @@ static void at_exit(void)
     }
 }
 
-/* A verb's exit code, which says more than that its answer cannot be written. */
+/* A verb's exit code. That an answer cannot be written says more than that it is no (1) or not
+ * known (2); why a verb failed (64 and up) says more. */
 static int ended(int code)
 {
     if (code != 0 && (fflush(stdout) != 0 || ferror(stdout))) {
         (void)fprintf(stderr, "orrery: cannot write to standard output\n");
-        _exit(code);
+        _exit(code < orr_status_exit_code(ORR_USAGE) ? orr_status_exit_code(ORR_IO) : code);
     }
     return code;
 }

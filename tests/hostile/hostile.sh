@@ -169,7 +169,21 @@ case_stdout_full() {
         [ "$code" -eq 74 ] || fail "exit code $code, expected 74: $command"
         says 'cannot write'
     done
+    for table in jobs perfetto openmetrics; do # the cause, not what the last call before the end came upon
+        expect 74 export_to_full "$table"
+        says 'cannot write: No space left on device'
+    done
+    # that an answer is no (1) is nothing to who cannot read it; why a verb failed is
+    printf 'cluster: {pools: {a: {nodes: 4, gpus: 8}}}\nworkload: [{name: t, trace: t.csv}]\n' >s.yaml
+    sed 's/nodes: 4/nodes: 5/' s.yaml >more.yaml
+    code=0
+    "$orrery" diff s.yaml more.yaml >/dev/full 2>err || code=$?
+    [ "$code" -eq 74 ] || fail "exit code $code of diff, expected 74"
+    code=0
+    "$orrery" diff s.yaml nowhere.yaml >/dev/full 2>err || code=$?
+    [ "$code" -eq 66 ] || fail "exit code $code of a diff that fails, expected 66"
 }
+export_to_full() { "$orrery" export run.db "$1" >/dev/full; }
 # Nothing is replaced that nobody meant, and nothing is left of what failed.
 case_export_keeps_what_is_there() {
     rows 20 >t.csv

@@ -16,6 +16,9 @@
 enum orr_status orr_export_table(const char *db_path, const char *table, const char *format,
                                  FILE *out, struct orr_err *err) ORR_MUST_USE;
 
+/* Writes what is buffered. ORR_IO: that, or something before it, could not be written. */
+enum orr_status orr_export_finish(FILE *out, struct orr_err *err) ORR_MUST_USE;
+
 /* Series and evictions as OpenMetrics text under KAI's metric names, with times: seconds since
  * 1970, or of the run's clock when the trace has one of its own. ORR_NO_INPUT, ORR_DATA, ORR_IO. */
 enum orr_status orr_export_openmetrics(const char *db_path, FILE *out,
