@@ -5,6 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include <orrery/base/text.h>
+
 #include "propose_int.h"
 
 #define SHOWN_ROWS 3
@@ -191,7 +193,8 @@ bool propose_means_nothing(struct orr_cell cell)
     return false;
 }
 
-bool propose_times(struct guess *guess, uint32_t column, enum times_format *format)
+bool propose_times(struct guess *guess, uint32_t column, enum propose_need need,
+                   enum times_format *format)
 {
     struct orr_cell *given = orr_arena_alloc(guess->arena, SAMPLE_ROWS, sizeof *given);
     uint32_t count = 0;
@@ -200,25 +203,24 @@ bool propose_times(struct guess *guess, uint32_t column, enum times_format *form
             given[count++] = guess->cells[column][r];
         }
     }
-    return count > 0 && times_guess(given, count, format, &guess->either[column]);
+    const uint32_t fit = times_guess(given, count, format, &guess->either[column]);
+    return need == PROPOSE_HALF ? count > 0 && fit * 2 >= count : times_nearly_all(fit, count);
 }
 
-/* Can all of a column be read with that decimal mark ('\0': as plain numbers)? */
-static bool are_numbers(const struct guess *guess, uint32_t column, char mark)
+uint32_t propose_numbers(const struct guess *guess, uint32_t column, char mark, uint32_t *given)
 {
     int64_t num, den;
-    uint32_t count = 0;
+    uint32_t numbers = 0;
+    *given = 0;
     for (uint32_t r = 0; r < guess->rows; r++) {
         const struct orr_cell cell = guess->cells[column][r];
         if (!propose_means_nothing(cell)) {
-            count++;
-            if (!(mark == '\0' ? expr_number(cell, &num, &den)
-                               : expr_written_number(cell, mark, &num, &den))) {
-                return false;
-            }
+            (*given)++;
+            numbers += mark == '\0' ? expr_number(cell, &num, &den)
+                                    : expr_written_number(cell, mark, &num, &den);
         }
     }
-    return count > 0;
+    return numbers;
 }
 
 /* Columns of numbers as people write them. Where some have one mark for certain, as 1,5, those that
@@ -227,9 +229,14 @@ static void find_marks(struct guess *guess)
 {
     bool points = false, commas = false;
     for (uint32_t c = 0; c < guess->count; c++) {
-        const bool plain = are_numbers(guess, c, '\0');
-        const bool point = !plain && are_numbers(guess, c, '.');
-        const bool comma = !plain && are_numbers(guess, c, ',');
+        uint32_t given;
+        const uint32_t plains = propose_numbers(guess, c, '\0', &given);
+        const uint32_t pointed = propose_numbers(guess, c, '.', &given);
+        const uint32_t parted = propose_numbers(guess, c, ',', &given);
+        const uint32_t most = pointed > parted ? pointed : parted;
+        const bool written = most > plains && times_nearly_all(most, given);
+        const bool point = written && pointed == most;
+        const bool comma = written && parted == most;
         guess->mark[c] = point ? '.' : comma ? ',' : '\0';
         guess->either_mark[c] = point && comma;
         points = points || (point && !comma);
@@ -247,10 +254,12 @@ static void find_roles(struct guess *guess)
     for (uint32_t role = 0; role < ROLES; role++) {
         guess->of[role] = find_role(guess, (enum role)role);
         const bool time = role >= ROLE_SUBMIT && role <= ROLE_END;
+        guess->no_times[role] = ORR_NONE;
         if (guess->of[role] != ORR_NONE && time && guess->mark[guess->of[role]] != '\0') {
             guess->formats[role] = TIMES_FORMATS; /* numbers that an expression reads */
         } else if (guess->of[role] != ORR_NONE && time &&
-                   !propose_times(guess, guess->of[role], &guess->formats[role])) {
+                   !propose_times(guess, guess->of[role], PROPOSE_HALF, &guess->formats[role])) {
+            guess->no_times[role] = guess->of[role];
             guess->of[role] = ORR_NONE;
         }
         if (guess->of[role] != ORR_NONE) {
@@ -260,12 +269,9 @@ static void find_roles(struct guess *guess)
     /* Helios and Acme call the seconds waited `queue` */
     const uint32_t queue = guess->of[ROLE_QUEUE];
     if (queue != ORR_NONE && strcmp(guess->names[queue], "queue") == 0 && guess->rows > 1) {
-        int64_t num, den;
-        bool numbers = true;
-        for (uint32_t r = 0; r < guess->rows; r++) {
-            numbers = numbers && (propose_means_nothing(guess->cells[queue][r]) ||
-                                  expr_number(guess->cells[queue][r], &num, &den));
-        }
+        uint32_t given;
+        const uint32_t plain = propose_numbers(guess, queue, '\0', &given);
+        const bool numbers = given == 0 || times_nearly_all(plain, given);
         guess->of[ROLE_QUEUE] = numbers ? ORR_NONE : queue;
         guess->used[queue] = !numbers;
     }
@@ -442,11 +448,33 @@ static void put_times(FILE *out, const struct guess *guess)
     }
 }
 
+/* What the names of columns promise and their cells do not keep, and what comes of that. */
+static void put_doubts(FILE *out, const struct guess *guess)
+{
+    static const char *const says[ROLES] = {
+        [ROLE_SUBMIT] = "is submitted", [ROLE_START] = "starts", [ROLE_END] = "ends"};
+    for (uint32_t role = ROLE_SUBMIT; role <= ROLE_END; role++) {
+        const uint32_t column = guess->no_times[role];
+        if (column != ORR_NONE && !guess->used[column]) {
+            (void)fprintf(out,
+                          "# %s is called like the time at which a job %s, but less than half of "
+                          "its cells are times of one format.\n",
+                          guess->names[column], says[role]);
+        }
+    }
+    if (guess->of[ROLE_SUBMIT] == ORR_NONE) {
+        (void)fputs("# Warning: no column is known to say when a job is submitted. Its start is "
+                    "taken, so all waits are 0.\n",
+                    out);
+    }
+}
+
 static void put_map(FILE *out, const char *path, const char *delimiter, const struct guess *guess)
 {
     (void)fprintf(out, "apiVersion: orrery/v1alpha1\nkind: TraceMap\n");
-    (void)fprintf(out, "# Proposed from the header and the first rows of %s: look at every line.\n",
-                  path);
+    (void)fprintf(out,
+                  "# Proposed from the header and the first %u row%s of %s: look at every line.\n",
+                  (unsigned)guess->rows, ORR_PLURAL(guess->rows), path);
     if (strcmp(delimiter, "\t") == 0) {
         (void)fprintf(out, "table: {delimiter: tab, empty: [None, NULL, \"null\", nan, NaN, N/A, "
                            "\"-\", Unknown, NaT]}\n");
@@ -485,6 +513,7 @@ static void put_map(FILE *out, const char *path, const char *delimiter, const st
         }
     }
     (void)fputs(first ? "" : "\n", out);
+    put_doubts(out, guess);
     if (guess->by_cells) {
         (void)fputs("# No name of a date is known: what they are is taken from their order in each "
                     "row, and what stands in the other cells.\n",

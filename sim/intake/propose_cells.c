@@ -21,7 +21,8 @@ static bool read_dates(struct guess *guess, uint32_t column, struct dated *dated
 {
     struct times *times;
     struct orr_err err;
-    if (!propose_times(guess, column, &dated->format) || dated->format > TIMES_MONTH_FIRST ||
+    if (!propose_times(guess, column, PROPOSE_NEARLY_ALL, &dated->format) ||
+        dated->format > TIMES_MONTH_FIRST ||
         times_make(guess->arena, dated->format, NULL, &times, &err) != ORR_OK) {
         return false;
     }
@@ -87,19 +88,11 @@ static void take_dates(struct guess *guess)
     guess->by_cells = true;
 }
 
-static bool all_numbers(const struct guess *guess, uint32_t column)
+static bool are_numbers(const struct guess *guess, uint32_t column)
 {
-    int64_t num, den;
-    if (guess->mark[column] != '\0') {
-        return true;
-    }
-    for (uint32_t r = 0; r < guess->rows; r++) {
-        if (!propose_means_nothing(guess->cells[column][r]) &&
-            !expr_number(guess->cells[column][r], &num, &den)) {
-            return false;
-        }
-    }
-    return guess->rows > 0;
+    uint32_t given;
+    const uint32_t numbers = propose_numbers(guess, column, guess->mark[column], &given);
+    return guess->rows > 0 && (given == 0 || times_nearly_all(numbers, given));
 }
 
 static bool all_differ(const struct guess *guess, uint32_t column)
@@ -124,7 +117,7 @@ static void take_run(struct guess *guess)
     for (uint32_t c = 0; c < guess->count; c++) {
         char bare[200];
         if (!guess->used[c] && propose_unit(guess->names[c], bare, sizeof bare) > 0 &&
-            all_numbers(guess, c)) {
+            are_numbers(guess, c)) {
             only = c;
             count++;
         }
@@ -151,7 +144,7 @@ void propose_from_cells(struct guess *guess)
             continue;
         }
         if (strstr(name, "gpu") != NULL && guess->of[ROLE_GPUS] == ORR_NONE &&
-            guess->of[ROLE_POD_GPUS] == ORR_NONE && all_numbers(guess, c)) {
+            guess->of[ROLE_POD_GPUS] == ORR_NONE && are_numbers(guess, c)) {
             take(guess, ROLE_GPUS, c);
         } else if (guess->of[ROLE_JOB] == ORR_NONE && all_differ(guess, c)) {
             take(guess, ROLE_JOB, c);

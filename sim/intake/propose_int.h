@@ -40,7 +40,8 @@ struct guess {
     bool either_mark[ORR_RECORDS_COLUMNS];       /* 1,234 and no more tells: taken for thousands */
     struct orr_cell *cells[ORR_RECORDS_COLUMNS]; /* of the sample, by column */
     uint32_t rows;
-    bool by_cells; /* dates are known by their order, not by their names */
+    bool by_cells;            /* dates are known by their order, not by their names */
+    uint32_t no_times[ROLES]; /* a column with a role's name whose cells are no times; ORR_NONE */
     struct orr_arena *arena;
 };
 
@@ -49,8 +50,15 @@ void propose_fold(const char *name, char *out, size_t room);
 /* Seconds in the unit that a name ends with; 0: it names none. `bare`: the name without it. */
 double propose_unit(const char *name, char *bare, size_t room);
 bool propose_means_nothing(struct orr_cell cell);
-/* The format of all times of a column; false: they are none. */
-bool propose_times(struct guess *guess, uint32_t column, enum times_format *format);
+/* How many cells of a column have to be what it is taken for: one whose name says what it is keeps
+ * that meaning, and its other cells make their rows wrong; nobody else's cells are doubted. */
+enum propose_need { PROPOSE_HALF, PROPOSE_NEARLY_ALL };
+/* The format of the times of a column; false: too few are. */
+bool propose_times(struct guess *guess, uint32_t column, enum propose_need need,
+                   enum times_format *format);
+/* How many cells of a column are numbers with that decimal mark ('\0': plain ones); `given`: how
+ * many say anything. */
+uint32_t propose_numbers(const struct guess *guess, uint32_t column, char mark, uint32_t *given);
 /* propose_cells.c: where no date is known by its name, roles by what stands in the cells. */
 void propose_from_cells(struct guess *guess);
 

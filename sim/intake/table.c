@@ -514,6 +514,15 @@ static enum orr_status read_rows(struct orr_records *records, const struct intak
     return status;
 }
 
+/* A submit that is the start by another name says nothing of waits. */
+static void note_no_waits(struct orr_intake_report *report)
+{
+    if (report->stat.waits.count > 1 && report->stat.waits.most == 0) {
+        orr_intake_note(report, "all recorded waits are 0: submit_s says the same as "
+                                "recorded_start_s, so how long jobs waited is not known");
+    }
+}
+
 /* `text`: instead of the file; at NULL: read it. */
 static enum orr_status read_table(const char *path, struct orr_cell text,
                                   const struct orr_intake_options *options, FILE *out,
@@ -537,6 +546,7 @@ static enum orr_status read_table(const char *path, struct orr_cell text,
     }
     if (status == ORR_OK) {
         status = read_rows(records, map, out, report, err);
+        note_no_waits(report);
     }
     orr_records_close(records);
     orr_free(map);

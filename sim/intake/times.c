@@ -257,42 +257,71 @@ static enum times_format guess_clock(orr_ms as_seconds)
     return s > 631152000000000 && s < 4102444800000000 ? TIMES_EPOCH_US : TIMES_SECONDS;
 }
 
-/* From the first to the last of all texts; ORR_MS_NONE: not all are of the format. */
-static orr_ms span_in(enum times_format format, const struct orr_cell *texts, uint32_t count)
+/* How texts fit a format of dates. */
+struct fit {
+    enum times_format format;
+    uint32_t count;
+    orr_ms span; /* from the first to the last of those that do */
+};
+
+static struct fit fit_dates(enum times_format format, const struct orr_cell *texts, uint32_t count)
 {
     struct times times = {.format = format};
+    struct fit fit = {.format = format};
     orr_ms at, first = 0, last = 0;
     for (uint32_t i = 0; i < count; i++) {
-        if (!times_read(&times, texts[i], &at)) {
-            return ORR_MS_NONE;
+        if (times_read(&times, texts[i], &at)) {
+            first = fit.count == 0 || at < first ? at : first;
+            last = fit.count == 0 || at > last ? at : last;
+            fit.count++;
         }
-        first = i == 0 || at < first ? at : first;
-        last = i == 0 || at > last ? at : last;
     }
-    return count > 0 ? last - first : ORR_MS_NONE;
+    fit.span = last - first;
+    return fit;
 }
 
-bool times_guess(const struct orr_cell *texts, uint32_t count, enum times_format *out, bool *either)
+/* The clock of most of the numbers. Numbers on more than one are seconds, unless nearly all are on
+ * one: a 0 among times since 1970 is one that is not known. */
+static uint32_t fit_clock(const struct orr_cell *texts, uint32_t count, enum times_format *out)
 {
-    const orr_ms year = span_in(TIMES_DATE, texts, count);
-    const orr_ms day = span_in(TIMES_DAY_FIRST, texts, count);
-    const orr_ms month = span_in(TIMES_MONTH_FIRST, texts, count);
-    *either = year == ORR_MS_NONE && day != ORR_MS_NONE && month != ORR_MS_NONE;
-    if (year != ORR_MS_NONE || day != ORR_MS_NONE || month != ORR_MS_NONE) {
-        *out = year != ORR_MS_NONE                                            ? TIMES_DATE
-               : day != ORR_MS_NONE && (month == ORR_MS_NONE || day <= month) ? TIMES_DAY_FIRST
-                                                                              : TIMES_MONTH_FIRST;
-        return true;
-    }
+    uint32_t numbers = 0, of[TIMES_FORMATS] = {0};
     orr_ms at;
-    enum times_format all = TIMES_SECONDS;
     for (uint32_t i = 0; i < count; i++) {
-        if (!orr_parse_seconds(texts[i].at, texts[i].bytes, &at)) {
-            return false;
+        if (orr_parse_seconds(texts[i].at, texts[i].bytes, &at)) {
+            of[guess_clock(at)]++;
+            numbers++;
         }
-        const enum times_format one = guess_clock(at);
-        all = i == 0 || one == all ? one : TIMES_SECONDS;
     }
-    *out = all;
-    return count > 0;
+    *out = TIMES_SECONDS;
+    for (enum times_format f = TIMES_EPOCH; f < TIMES_SECONDS; f++) {
+        *out = times_nearly_all(of[f], numbers) ? f : *out;
+    }
+    return numbers;
+}
+
+bool times_nearly_all(uint32_t fit, uint32_t count)
+{
+    return count > 0 && (count - fit) * 20 <= count;
+}
+
+uint32_t times_guess(const struct orr_cell *texts, uint32_t count, enum times_format *out,
+                     bool *either)
+{
+    const struct fit year = fit_dates(TIMES_DATE, texts, count);
+    const struct fit day = fit_dates(TIMES_DAY_FIRST, texts, count);
+    const struct fit month = fit_dates(TIMES_MONTH_FIRST, texts, count);
+    enum times_format clock;
+    const uint32_t numbers = fit_clock(texts, count, &clock);
+    const bool day_first =
+        day.count > month.count || (day.count == month.count && day.span <= month.span);
+    const struct fit *best = day_first ? &day : &month;
+    best = year.count >= best->count ? &year : best;
+    *either = best != &year && day.count == month.count;
+    if (numbers > best->count) {
+        *either = false;
+        *out = clock;
+        return numbers;
+    }
+    *out = best->format;
+    return best->count;
 }

@@ -28,10 +28,12 @@ enum orr_status times_make(struct orr_arena *arena, enum times_format format, co
 enum times_format times_format(const struct times *times);
 /* False when the text is none; ms since 1970, or on the file's clock. */
 bool times_read(struct times *times, struct orr_cell text, orr_ms *out);
-/* The format that all texts are of, dates before numbers; false: none. `either`: day and month
- * cannot be told apart in any text, and those are taken for days with which the texts lie closer
- * together. */
-bool times_guess(const struct orr_cell *texts, uint32_t count, enum times_format *out,
-                 bool *either);
+/* Are they as good as all of them, 19 of 20 at least? */
+bool times_nearly_all(uint32_t fit, uint32_t count);
+/* The format that most of the texts are of, dates before numbers, and how many are. `either`: days
+ * and months cannot be told apart in any text, and those are taken for days with which the texts
+ * lie closer together. */
+uint32_t times_guess(const struct orr_cell *texts, uint32_t count, enum times_format *out,
+                     bool *either);
 
 #endif
