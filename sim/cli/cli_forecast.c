@@ -256,6 +256,33 @@ static bool is_of_one(const struct forecast_options *o, const struct orr_forecas
     return (o->ask.job != NULL || o->ask.row != NULL) && forecast->job_count == 1;
 }
 
+/* Where run times come from of what is not over. */
+static void print_runs(const struct forecast_options *o, const struct orr_forecast_runs *runs)
+{
+    if (runs->drawn > 0) {
+        (void)printf("How long %u job%s run%s is drawn from ", runs->drawn, ORR_PLURAL(runs->drawn),
+                     ORR_ONE(runs->drawn, "s", ""));
+        if (runs->ended > 0 || runs->history == 0) {
+            (void)printf("%u that ended, ", runs->ended);
+        }
+        if (runs->history > 0) {
+            (void)printf("%u of %s, ", runs->history, o->ask.history);
+        }
+        (void)printf("and the age%s of %u that run%s%s.\n", ORR_PLURAL(runs->ages), runs->ages,
+                     ORR_ONE(runs->ages, "s", ""),
+                     o->now.is_one && runs->history == 0
+                         ? "; --history, or --remaining and --run-time, say more"
+                         : "");
+    }
+    if (runs->known > 0) {
+        (void)printf("How long %u job%s run%s is known beforehand%s.\n", runs->known,
+                     ORR_PLURAL(runs->known), ORR_ONE(runs->known, "s", ""),
+                     o->now.remaining_ms != ORR_MS_NONE || o->now.run_ms != ORR_MS_NONE
+                         ? ", as --remaining and --run-time say"
+                         : "");
+    }
+}
+
 static void print_forecast(const struct forecast_options *o, const struct orr_forecast *forecast)
 {
     char at[40], horizon[32];
@@ -270,6 +297,7 @@ static void print_forecast(const struct forecast_options *o, const struct orr_fo
     } else {
         (void)fputs("nothing more comes.\n", stdout);
     }
+    print_runs(o, &forecast->runs);
     if (forecast->job_count == 0) {
         return;
     }
@@ -345,6 +373,17 @@ static void json_score(struct orr_json *json, const struct orr_forecast_score *s
     orr_json_real(json, "within_1h_squared_error", score->brier);
 }
 
+static void json_runs(struct orr_json *json, const struct orr_forecast_runs *runs)
+{
+    orr_json_open(json, "run_times", '{');
+    orr_json_int(json, "drawn", runs->drawn);
+    orr_json_int(json, "known", runs->known);
+    orr_json_int(json, "from_ended", runs->ended);
+    orr_json_int(json, "from_ages", runs->ages);
+    orr_json_int(json, "from_history", runs->history);
+    orr_json_close(json, '}');
+}
+
 static void json_jobs(struct orr_json *json, const struct orr_forecast *forecast)
 {
     json_time(json, "at_s", forecast->at_ms);
@@ -353,6 +392,7 @@ static void json_jobs(struct orr_json *json, const struct orr_forecast *forecast
     orr_json_int(json, "days", forecast->days);
     orr_json_real(json, "stretch_low", forecast->stretch_low);
     orr_json_real(json, "stretch_high", forecast->stretch_high);
+    json_runs(json, &forecast->runs);
     orr_json_open(json, "jobs", '[');
     for (uint32_t i = 0; i < forecast->job_count; i++) {
         const struct orr_forecast_job *job = &forecast->jobs[i];

@@ -675,6 +675,10 @@ static enum orr_status import_snapshot(struct import_options *o, struct orr_err 
     if (o->history == NULL && o->rest.remaining_ms == ORR_MS_NONE) {
         return orr_fail(err, ORR_USAGE, ORR_CLI_NOW_REST);
     }
+    if (o->history != NULL &&
+        (o->rest.remaining_ms != ORR_MS_NONE || o->rest.run_ms != ORR_MS_NONE)) {
+        return orr_fail(err, ORR_USAGE, ORR_CLI_NOW_BOTH);
+    }
     o->rest.run_ms = o->rest.run_ms == ORR_MS_NONE ? o->rest.remaining_ms : o->rest.run_ms;
     o->snapshot.paths = o->files;
     o->snapshot.path_count = o->file_count;

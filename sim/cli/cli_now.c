@@ -41,7 +41,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option rows[] = {
     {"remaining", KEY_REMAINING, "DURATION", 0,
-     "jobs that run go on for so long, if no --history says", 0},
+     "jobs that run go on for so long, where there is no --history", 0},
     {"run-time", KEY_RUN_TIME, "DURATION", 0,
      "jobs that wait run for so long (default --remaining)", 0},
     {"now", KEY_NOW, "TIME", 0, "when it is; default: the newest time in it", 0},
@@ -60,12 +60,14 @@ static enum orr_status import(struct orr_cli_now *now, const char *path,
                               const struct orr_workload *history, struct orr_err *err)
 {
     const orr_ms remaining = now->remaining_ms != ORR_MS_NONE ? now->remaining_ms : 3600000;
-    const struct orr_snapshot_rest rest = {.history = history,
-                                           .seed = now->seed,
-                                           .remaining_ms = remaining,
-                                           .run_ms =
-                                               now->run_ms != ORR_MS_NONE ? now->run_ms : remaining,
-                                           .horizon_ms = (orr_ms)7 * 86400000};
+    const struct orr_snapshot_rest rest = {
+        .history = history,
+        .seed = now->seed,
+        .knows_remaining = now->remaining_ms != ORR_MS_NONE,
+        .knows_run = now->remaining_ms != ORR_MS_NONE || now->run_ms != ORR_MS_NONE,
+        .remaining_ms = remaining,
+        .run_ms = now->run_ms != ORR_MS_NONE ? now->run_ms : remaining,
+        .horizon_ms = (orr_ms)7 * 86400000};
     const struct orr_snapshot_options options = {
         .paths = &path, .path_count = 1, .shard = now->shard, .now = now->now};
     char name[sizeof now->folder + 16];
@@ -83,13 +85,33 @@ static enum orr_status import(struct orr_cli_now *now, const char *path,
     return status;
 }
 
+/* An option that nothing will heed is a mistake. */
+static enum orr_status refuse_unheeded(const struct orr_cli_now *now, bool any_rest,
+                                       const char *path, struct orr_err *err)
+{
+    const char *option = now->remaining_ms != ORR_MS_NONE    ? "--remaining"
+                         : now->run_ms != ORR_MS_NONE        ? "--run-time"
+                         : now->now != ORR_MS_NONE           ? "--now"
+                         : now->shard != NULL                ? "--shard"
+                         : !any_rest && now->history != NULL ? "--history"
+                                                             : NULL;
+    if (option == NULL) {
+        return ORR_OK;
+    }
+    return orr_fail(err, ORR_USAGE, "%s is about a cluster's snapshot, which %s is not", option,
+                    path != NULL ? path : "a trace");
+}
+
 enum orr_status orr_cli_now_open(struct orr_cli_now *now, bool any_rest,
                                  struct orr_scenario_options *scenario, struct orr_err *err)
 {
     struct orr_workload history;
     const char *path = scenario->path;
     if (path == NULL || scenario->text != NULL || !orr_snapshot_is_one(path)) {
-        return ORR_OK;
+        return refuse_unheeded(now, any_rest, path, err);
+    }
+    if (now->history != NULL && (now->remaining_ms != ORR_MS_NONE || now->run_ms != ORR_MS_NONE)) {
+        return orr_fail(err, ORR_USAGE, ORR_CLI_NOW_BOTH);
     }
     if (!any_rest && now->history == NULL && now->remaining_ms == ORR_MS_NONE) {
         return orr_fail(err, ORR_USAGE, ORR_CLI_NOW_REST);
@@ -112,6 +134,37 @@ enum orr_status orr_cli_now_open(struct orr_cli_now *now, bool any_rest,
     return status;
 }
 
+static void put_span(FILE *out, const char *option, orr_ms span)
+{
+    char text[32];
+    if (span != ORR_MS_NONE) {
+        (void)orr_format_seconds(text, span);
+        (void)fprintf(out, " %s %ss", option, text);
+    }
+}
+
+/* The command that says more of the same snapshot; it needs some run times. */
+static void put_hint(const struct orr_cli_now *now, const char *path, FILE *out)
+{
+    char text[32];
+    (void)fprintf(out, "(`orrery import %s", path);
+    if (now->history != NULL) {
+        (void)fprintf(out, " --history %s", now->history);
+    } else {
+        put_span(out, "--remaining",
+                 now->remaining_ms != ORR_MS_NONE ? now->remaining_ms : 3600000);
+        put_span(out, "--run-time", now->run_ms);
+    }
+    if (now->shard != NULL) {
+        (void)fprintf(out, " --shard %s", now->shard);
+    }
+    if (now->now != ORR_MS_NONE) {
+        (void)orr_format_timestamp(text, now->now);
+        (void)fprintf(out, " --now %s", text);
+    }
+    (void)fputs(" -o DIR` says what is not in it)\n", out);
+}
+
 void orr_cli_now_say(const struct orr_cli_now *now, const char *path, FILE *out)
 {
     char text[32];
@@ -119,13 +172,13 @@ void orr_cli_now_say(const struct orr_cli_now *now, const char *path, FILE *out)
         return;
     }
     (void)orr_format_timestamp(text, now->state.now);
-    (void)fprintf(out,
-                  "%s: %s at %s: %u node%s, %.15g GPU%s; %u job%s running, %u waiting, %u left out "
-                  "(`orrery import %s -o DIR` says what is not in it)\n",
-                  path, now->state.form, text, (unsigned)now->state.nodes,
-                  ORR_PLURAL(now->state.nodes), now->state.gpus, ORR_PLURAL(now->state.gpus),
-                  (unsigned)now->state.running, ORR_PLURAL(now->state.running),
-                  (unsigned)now->state.waiting, (unsigned)now->state.left_out, path);
+    (void)fprintf(
+        out, "%s: %s at %s: %u node%s, %.15g GPU%s; %u job%s running, %u waiting, %u left out ",
+        path, now->state.form, text, (unsigned)now->state.nodes, ORR_PLURAL(now->state.nodes),
+        now->state.gpus, ORR_PLURAL(now->state.gpus), (unsigned)now->state.running,
+        ORR_PLURAL(now->state.running), (unsigned)now->state.waiting,
+        (unsigned)now->state.left_out);
+    put_hint(now, path, out);
 }
 
 void orr_cli_now_close(struct orr_cli_now *now)

@@ -9,6 +9,9 @@
     "how long jobs still run is in no snapshot: give --history TRACE, to draw it "                 \
     "from jobs like them, or --remaining DURATION"
 
+#define ORR_CLI_NOW_BOTH                                                                           \
+    "--history says how long jobs run: --remaining and --run-time are for where there is none"
+
 /* Its options but for --history and --seed, which verbs have of their own; input: orr_cli_now. */
 extern const struct argp orr_cli_now_argp;
 /* A span of an option; ends the program where it is none. */
@@ -16,7 +19,8 @@ orr_ms orr_cli_span(const struct argp_state *state, const char *name, const char
 
 void orr_cli_now_init(struct orr_cli_now *now);
 /* If the scenario's path is a snapshot, the scenario becomes a text, which lives as `now` does.
- * any_rest: the run times do not matter, and need not be stated. */
+ * ORR_USAGE, too, where it is none and options say what only a snapshot heeds. any_rest: the run
+ * times need not be stated, for they do not matter, or --history says some of whatever is run. */
 enum orr_status orr_cli_now_open(struct orr_cli_now *now, bool any_rest,
                                  struct orr_scenario_options *scenario,
                                  struct orr_err *err) ORR_MUST_USE;

@@ -276,12 +276,15 @@ static void note_present(struct forecast *f, const struct orr_forecast__moment *
     for (uint32_t j = 0; j < moment->branch->next_arrival; j++) {
         f->out->ended += f->point.run.ledger->jobs[j].phase == ORR_JOB_FINISHED;
     }
+    orr_forecast__count_runs(&f->run, moment->branch, &f->out->runs);
 }
 
 static bool knows_enough(const struct orr_forecast__moment *moment)
 {
     const struct orr_duration_of any = {ORR_NONE, ORR_NONE, ORR_NONE, ORR_NONE, ORR_MS_NONE};
-    return moment->count == 0 ||
+    struct orr_forecast_runs runs;
+    orr_forecast__count_runs(moment->run, moment->branch, &runs);
+    return moment->count == 0 || runs.drawn == 0 ||
            orr_durations_quantile(moment->durations, &any, 0, 0.5).run_ms != ORR_MS_NONE;
 }
 
@@ -292,7 +295,8 @@ static enum orr_status know_enough(const struct orr_forecast__moment *moment, st
     }
     return orr_fail(err, ORR_DATA,
                     "no job has begun to run by then, so nothing is known of run times: "
-                    "--history names a trace of others");
+                    "--history names a trace of others (of a snapshot, --remaining and --run-time "
+                    "state them)");
 }
 
 static enum orr_status forecast_at(struct forecast *f, struct orr_branch *branch)

@@ -79,6 +79,12 @@ struct orr_duration_of *orr_forecast__kinds(const struct orr_world *world,
 /* How long the job has run, or ran until it ended; 0: not yet, or its run is known anyway. */
 orr_ms orr_forecast__ran_ms(const struct orr_forecast__run *run, const struct orr_branch *branch,
                             uint32_t job, bool *over);
+/* Where the run times come from of the jobs that are not over. */
+void orr_forecast__count_runs(const struct orr_forecast__run *run, const struct orr_branch *branch,
+                              struct orr_forecast_runs *runs);
+/* Does a future draw the run time of that job? */
+bool orr_forecast__draws(const struct orr_forecast__run *run, const struct orr_branch *branch,
+                         uint32_t job);
 /* Did the job begin to run lately? */
 bool orr_forecast__is_recent(const struct orr_branch *branch, uint32_t job);
 

@@ -88,7 +88,7 @@ static void draw_work(const struct orr_forecast__future *future)
             end_now(future, j);
             continue;
         }
-        if (!orr_branch_works(moment->branch, j) || orr_world_knows_run(world, j)) {
+        if (!orr_forecast__draws(moment->run, moment->branch, j)) {
             continue;
         }
         const uint32_t batch = moment->run->batch_of[j];
@@ -132,7 +132,8 @@ static void come_again(const struct orr_forecast__future *future, uint32_t sourc
     struct orr_job_spec *spec = &world->specs[job];
     *spec = world->specs[source];
     spec->submit_ms = at;
-    if (!over) { /* its row, redrawn as it is itself, says nothing of another like it */
+    /* its row, redrawn as it is itself, says nothing of another like it; what is known does */
+    if (!over && !orr_world_knows_run(world, source)) {
         char name[40];
         (void)snprintf(name, sizeof name, "arrival/%u", job);
         const bool guessed = !orr_world_states_limit(world, source);

@@ -80,9 +80,31 @@ orr_ms orr_forecast__ran_ms(const struct orr_forecast__run *run, const struct or
     if (*over) {
         return run->world->specs[job].work_ms;
     }
-    return orr_branch_works(branch, job) && !orr_world_knows_run(run->world, job)
-               ? orr_branch_done_ms(branch, job)
-               : 0;
+    return orr_forecast__draws(run, branch, job) ? orr_branch_done_ms(branch, job) : 0;
+}
+
+bool orr_forecast__draws(const struct orr_forecast__run *run, const struct orr_branch *branch,
+                         uint32_t job)
+{
+    return orr_branch_works(branch, job) && !orr_world_knows_run(run->world, job);
+}
+
+void orr_forecast__count_runs(const struct orr_forecast__run *run, const struct orr_branch *branch,
+                              struct orr_forecast_runs *runs)
+{
+    *runs = (struct orr_forecast_runs){0};
+    for (uint32_t j = 0; j < branch->next_arrival; j++) {
+        bool over;
+        const orr_ms ran = orr_forecast__ran_ms(run, branch, j, &over);
+        const bool draws = orr_forecast__draws(run, branch, j);
+        runs->drawn += draws;
+        runs->known += orr_branch_works(branch, j) && !draws;
+        runs->ended += over;
+        runs->ages += !over && ran > 0;
+    }
+    for (uint32_t r = 0; run->history != NULL && r < run->history->count; r++) {
+        runs->history += run->history->rows[r].run_ms != ORR_MS_NONE;
+    }
 }
 
 /* What ended until now, and the ages of what did not. */

@@ -75,7 +75,7 @@ static orr_ms run_ms(struct writer *w, const struct job *job, orr_ms age_ms, boo
         state_note(w, "services", "jobs that serve: they go on beyond the horizon", 1);
         return FOREVER_MS;
     }
-    *known = false;
+    *known = w->durations == NULL && (job->held > 0 ? rest->knows_remaining : rest->knows_run);
     if (w->durations == NULL) {
         state_note(
             w, job->held > 0 ? "remaining" : "run-times",

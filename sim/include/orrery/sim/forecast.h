@@ -83,8 +83,15 @@ struct orr_forecast_score {  /* of forecasts held against what came */
     uint64_t unresolved; /* forecasts of jobs that had not started when the run ended */
 };
 
+struct orr_forecast_runs { /* where the run times come from of jobs that are not over */
+    uint32_t drawn, known; /* jobs; known: their rows say run_known */
+    uint32_t ended, ages;  /* drawn from so many jobs that ended, and that run, at the moment */
+    uint32_t history;      /* and rows of that */
+};
+
 struct orr_forecast {
     orr_ms at_ms, origin_ms;
+    struct orr_forecast_runs runs;
     uint32_t running, ended;          /* jobs at the moment */
     double stretch_low, stretch_high; /* of the intervals, by rehearsals; 1: there were too few */
     uint32_t days;                    /* of the past that arrivals are drawn from; 0: none are */
@@ -104,9 +111,9 @@ struct orr_forecast {
 };
 
 /* The caller releases the forecast in any case. ORR_USAGE: that is no time. ORR_DATA: no such job,
- * the row is wrong or asks for what no node has, it does not wait then, or nothing is known of run
- * times. ORR_SCENARIO: the policy goes by run times that nobody knows. Else fails as
- * orr_scenario_load, orr_world_build and orr_engine_run. */
+ * the row is wrong or asks for what no node has, it does not wait then, or run times are to be
+ * drawn and nothing is known of any. ORR_SCENARIO: the policy goes by run times that nobody knows.
+ * Else fails as orr_scenario_load, orr_world_build and orr_engine_run. */
 enum orr_status orr_forecast_make(const struct orr_forecast_options *options,
                                   struct orr_forecast *forecast, struct orr_err *err) ORR_MUST_USE;
 void orr_forecast_release(struct orr_forecast *forecast);

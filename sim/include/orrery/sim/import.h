@@ -121,8 +121,9 @@ struct orr_snapshot_rest { /* what no snapshot says: how long jobs run */
      */
     const struct orr_workload *history;
     uint64_t seed;
-    orr_ms remaining_ms, run_ms; /* of jobs that run, from now on; of jobs that wait, in all */
-    orr_ms horizon_ms;           /* of the scenario */
+    orr_ms remaining_ms, run_ms;     /* of jobs that run, from now on; of jobs that wait, in all */
+    bool knows_remaining, knows_run; /* these are certain (run_known), and forecasts keep them */
+    orr_ms horizon_ms;               /* of the scenario */
 };
 
 enum { ORR_SNAPSHOT_FACTS = 40 };
