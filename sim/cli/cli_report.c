@@ -557,6 +557,15 @@ static void text_phases(const struct orr_summary *s, FILE *out)
     }
 }
 
+/* What the window is a time of: point.c takes the time of submits, if there is one. */
+static const char *window_words(const struct orr_world *world)
+{
+    return world->begin_ms < world->last_submit_ms ? "of submits"
+           : world->begin_ms > world->first_submit_ms
+               ? "to the end, since no job comes after the begin"
+               : "to the end, since all jobs come at once";
+}
+
 void orr_report_text(const struct orr_report *r, FILE *out)
 {
     const struct orr_summary *s = r->summary;
@@ -572,9 +581,7 @@ void orr_report_text(const struct orr_report *r, FILE *out)
     }
     (void)fprintf(out, "\nwindow      %s %s",
                   orr_format_rough(a, (double)(s->window_end_ms - s->window_start_ms) / 1000.0),
-                  r->world->first_submit_ms < r->world->last_submit_ms
-                      ? "of submits"
-                      : "to the end, since all jobs come at once");
+                  window_words(r->world));
     if (s->finished > 0) {
         (void)fprintf(out, "; the last job ended at %s", orr_format_rough(b, s->makespan_s));
     }
