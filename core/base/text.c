@@ -424,8 +424,15 @@ bool orr_text_like(const char *text, size_t bytes, const char *patterns, bool an
 
 const char *orr_nearest(const char *word, const char *const *candidates, size_t count)
 {
+    /* further away than this is another word */
+    return orr_nearest_within(word, candidates, count, strlen(word) / 3 + 1);
+}
+
+const char *orr_nearest_within(const char *word, const char *const *candidates, size_t count,
+                               size_t most)
+{
     size_t bytes = strlen(word);
-    size_t best = bytes / 3 + 1; /* further away than this is another word */
+    size_t best = most;
     const char *found = NULL;
     for (size_t i = 0; i < count && bytes <= WORD_MAX; i++) {
         size_t n = strlen(candidates[i]);

@@ -72,6 +72,15 @@ static bool store(const struct orr_param *row, void *params, const char *value)
     return true;
 }
 
+/* No value that a scenario states stands where its file begins, for its key does. */
+size_t orr_setting_file_bytes(const struct orr_setting *setting)
+{
+    static const char begin[] = ":1:1";
+    const size_t end = sizeof begin - 1;
+    const size_t bytes = setting->origin == NULL ? 0 : strlen(setting->origin);
+    return bytes > end && strcmp(setting->origin + bytes - end, begin) == 0 ? bytes - end : 0;
+}
+
 void orr_params_init(const struct orr_param *rows, void *params)
 {
     for (const struct orr_param *row = rows; row->name != NULL; row++) {

@@ -279,11 +279,72 @@ enum orr_status orr_policy_configure(const struct orr_policy *policy, void *para
         }
     }
     enum orr_status status = HAS(policy, check) ? policy->check(params, err) : ORR_OK;
-    if (status != ORR_OK) { /* no single one is to blame: the first shows the place */
+    if (status != ORR_OK && !orr_policy_place(policy, settings, count, err)) {
+        /* no single one is to blame: the first shows the place */
         orr_err_prefix(err, "%s: policy %s",
                        count == 0 || settings[0].origin == NULL ? "policy.params"
                                                                 : settings[0].origin,
                        policy->name);
     }
     return status;
+}
+
+/* The setting whose name begins the text. */
+static const struct orr_setting *named_in(const char *text, const struct orr_setting *settings,
+                                          size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const size_t bytes = strlen(settings[i].name);
+        if (strncmp(text, settings[i].name, bytes) == 0 && text[bytes] == ':') {
+            return &settings[i];
+        }
+    }
+    return NULL;
+}
+
+bool orr_policy_place(const struct orr_policy *policy, const struct orr_setting *settings,
+                      size_t count, struct orr_err *err)
+{
+    const struct orr_setting *setting = err == NULL ? NULL : named_in(err->text, settings, count);
+    if (setting == NULL) {
+        return false;
+    }
+    const size_t file = orr_setting_file_bytes(setting);
+    const char *rest = err->text + strlen(setting->name);
+    if (file > 0 && rest[1] >= '0' && rest[1] <= '9') {
+        char placed[sizeof err->text];
+        (void)snprintf(placed, sizeof placed, "%.*s%s", (int)file, setting->origin, rest);
+        memcpy(err->text, placed, sizeof placed);
+    } else {
+        orr_err_prefix(err, "%s: policy %s",
+                       setting->origin == NULL ? "policy.params" : setting->origin, policy->name);
+    }
+    return true;
+}
+
+struct remarks {
+    const struct orr_policy *policy;
+    const struct orr_setting *settings;
+    size_t count;
+    orr_policy_say_fn *say;
+    void *context;
+};
+
+static void say_placed(const char *text, void *context)
+{
+    const struct remarks *remarks = context;
+    struct orr_err remark = {0};
+    (void)orr_fail(&remark, ORR_DATA, "%s", text);
+    (void)orr_policy_place(remarks->policy, remarks->settings, remarks->count, &remark);
+    remarks->say(remark.text, remarks->context);
+}
+
+void orr_policy_remarks(const struct orr_policy *policy, const void *params,
+                        const struct orr_setting *settings, size_t count, orr_policy_say_fn *say,
+                        void *context)
+{
+    struct remarks remarks = {policy, settings, count, say, context};
+    if (HAS(policy, remarks)) {
+        policy->remarks(params, say_placed, &remarks);
+    }
 }

@@ -27,6 +27,7 @@ struct table {
     uint32_t count;
     bool of_qos;
     uint32_t line;
+    const char *line_at;
     struct orr_err *err;
 };
 
@@ -69,7 +70,8 @@ static struct span cell_or(const struct table *table, const char *name, const ch
 
 static enum orr_status complain(const struct table *table, struct span text, const char *what)
 {
-    return orr_fail(table->err, ORR_DATA, "sacctmgr: line %u: \"%.*s\" %s", (unsigned)table->line,
+    return orr_fail(table->err, ORR_DATA, "sacctmgr:%u:%u: \"%.*s\" %s", (unsigned)table->line,
+                    text.bytes > 0 ? (unsigned)(text.at - table->line_at) + 1 : 1,
                     (int)(text.bytes < 80 ? text.bytes : 80), text.at, what);
 }
 
@@ -334,6 +336,7 @@ enum orr_status orr_slurm__sacctmgr_read(struct slurm_conf *conf, const char *te
         const size_t bytes = strcspn(text, "\n");
         struct span line = {text, bytes};
         table.line++;
+        table.line_at = text;
         while (line.bytes > 0 && strchr(" \t\r|", line.at[line.bytes - 1]) != NULL &&
                line.at[line.bytes - 1] != '|') {
             line.bytes--;

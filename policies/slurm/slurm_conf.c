@@ -2,7 +2,7 @@
 /* slurm_conf.c - slurm.conf: its lines, in order.
  *
  * Keys of the file that are not in the table (slurm_keys.c) bear on nothing here and are passed
- * over. */
+ * over; orr_slurm__remarks says which. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,15 +10,74 @@
 
 #include "slurm_conf_int.h"
 
+/* ":4:9", where a part of the line stands in the text; "" of what is in no line. */
+static const char *place_of(const struct slurm_reader *reader, const char *part, char out[40])
+{
+    uint32_t line = reader->line, column = 1;
+    const char *at = reader->raw;
+    out[0] = '\0';
+    if (line == 0) {
+        return out;
+    }
+    size_t left = (size_t)(part - reader->joined.at);
+    while (left > 0 || (at[0] == '\\' && at[1] == '\n')) {
+        const bool joint = at[0] == '\\' && at[1] == '\n';
+        line += joint;
+        column = joint ? 1 : column + 1;
+        left -= !joint;
+        at += joint ? 2 : 1;
+    }
+    (void)snprintf(out, 40, ":%u:%u", (unsigned)line, (unsigned)column);
+    return out;
+}
+
 enum orr_status orr_slurm__complain(const struct slurm_reader *reader, struct slurm_span value,
                                     const char *what)
 {
-    char where[40] = "";
-    if (reader->line > 0) {
-        (void)snprintf(where, sizeof where, "line %u: ", (unsigned)reader->line);
+    char place[40];
+    return orr_fail(reader->err, ORR_DATA, "%s%s: \"%.*s\" %s", reader->origin,
+                    place_of(reader, value.at, place), (int)(value.bytes < 80 ? value.bytes : 80),
+                    value.at, what);
+}
+
+/* Is it one of a list joined by ", "? */
+static bool is_listed(const char *list, const char *name)
+{
+    const size_t bytes = strlen(name);
+    while (*list != '\0') {
+        const size_t item = strcspn(list, ",");
+        if (item == bytes && memcmp(list, name, bytes) == 0) {
+            return true;
+        }
+        list += item;
+        list += strspn(list, ", ");
     }
-    return orr_fail(reader->err, ORR_DATA, "%s: %s\"%.*s\" %s", reader->origin, where,
-                    (int)(value.bytes < 80 ? value.bytes : 80), value.at, what);
+    return false;
+}
+
+void orr_slurm__pass_over(const struct slurm_reader *reader, struct slurm_span name,
+                          const char *const *heeded, size_t count)
+{
+    enum { SLIP = 2 }; /* letters: Slurm has keys of its own a little further away */
+    struct slurm_passed *passed = reader->passed;
+    char word[64], text[300], place[40];
+    if (passed == NULL) {
+        return;
+    }
+    (void)snprintf(word, sizeof word, "%.*s", (int)(name.bytes < 60 ? name.bytes : 60), name.at);
+    const char *near = orr_nearest_within(word, heeded, count, SLIP);
+    if (near != NULL) {
+        (void)snprintf(text, sizeof text, "%s%s: \"%s\" is not heeded; did you mean %s?",
+                       reader->origin, place_of(reader, name.at, place), word, near);
+        passed->say(text, passed->context);
+    } else if (!is_listed(passed->names, word)) {
+        const size_t used = strlen(passed->names);
+        passed->count++;
+        if (used + strlen(word) + 3 < sizeof passed->names) {
+            (void)snprintf(passed->names + used, sizeof passed->names - used, "%s%s",
+                           used > 0 ? ", " : "", word);
+        }
+    }
 }
 
 bool orr_slurm__is(struct slurm_span text, const char *word)
@@ -158,7 +217,9 @@ static enum orr_status read_lines(struct slurm_reader *reader, const char *text)
     reader->origin = "slurm_conf";
     while (*text != '\0' && status == ORR_OK) {
         reader->line = lines + 1;
-        status = read_line(reader, next_line(reader->conf, &text, &lines));
+        reader->raw = text;
+        reader->joined = next_line(reader->conf, &text, &lines);
+        status = read_line(reader, reader->joined);
     }
     reader->line = 0;
     return status;
@@ -240,6 +301,25 @@ enum orr_status orr_slurm__conf_read(struct slurm_conf *conf, const struct slurm
         status = orr_slurm__sacctmgr_read(conf, params->sacctmgr, view, err);
     }
     return status;
+}
+
+void orr_slurm__remarks(const void *params, orr_policy_say_fn *say, void *context)
+{
+    const struct slurm_params *given = params;
+    struct slurm_conf conf;
+    struct slurm_passed passed = {.say = say, .context = context};
+    struct slurm_reader reader = {.conf = &conf, .passed = &passed};
+    char text[600];
+    set_defaults(&conf, NULL);
+    (void)read_lines(&reader, given->slurm_conf); /* it was read before: check */
+    if (passed.count > 0) {
+        (void)snprintf(text, sizeof text, "slurm_conf: %u key%s %s on nothing here: %s%s",
+                       (unsigned)passed.count, ORR_PLURAL(passed.count),
+                       ORR_ONE(passed.count, "bears", "bear"), passed.names,
+                       strlen(passed.names) > sizeof passed.names - 64 ? ", ..." : "");
+        say(text, context);
+    }
+    orr_slurm__conf_release(&conf);
 }
 
 void orr_slurm__conf_release(struct slurm_conf *conf)

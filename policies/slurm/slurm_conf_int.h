@@ -15,12 +15,25 @@ struct slurm_reader {
     const struct orr_view *view; /* NULL: only syntax is looked at */
     const char *origin;          /* for errors */
     uint32_t line;               /* of slurm_conf; 0: a parameter */
+    const char *raw;             /* where the line begins there */
+    struct slurm_span joined;    /* the line, with those that a backslash joins to it */
+    struct slurm_passed *passed; /* keys that nothing heeds; NULL: nobody asks */
     struct orr_err *err;
+};
+
+struct slurm_passed {
+    orr_policy_say_fn *say; /* of keys that look like ones that are heeded */
+    void *context;
+    uint32_t count;
+    char names[400]; /* the others, each once, as many as there is room for */
 };
 
 /* slurm_conf.c: texts. */
 enum orr_status orr_slurm__complain(const struct slurm_reader *reader, struct slurm_span value,
                                     const char *what);
+/* A key that bears on nothing here, beside those of its kind of line that do. */
+void orr_slurm__pass_over(const struct slurm_reader *reader, struct slurm_span name,
+                          const char *const *heeded, size_t count);
 bool orr_slurm__is(struct slurm_span text, const char *word);
 /* The next item of a list joined by commas; false: there is none. */
 bool orr_slurm__next_item(struct slurm_span *list, struct slurm_span *item);

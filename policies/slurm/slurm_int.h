@@ -448,6 +448,8 @@ static inline const struct orr_shape *slurm_shape(const struct orr_view *view, u
 }
 
 /* slurm_conf.c */
+/* The keys of slurm_conf that bear on nothing, as orr_policy_remarks_fn. */
+void orr_slurm__remarks(const void *params, orr_policy_say_fn *say, void *context);
 enum orr_status orr_slurm__conf_read(struct slurm_conf *conf, const struct slurm_params *params,
                                      const struct orr_view *view, struct orr_err *err);
 void orr_slurm__conf_release(struct slurm_conf *conf);

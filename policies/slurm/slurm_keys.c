@@ -273,13 +273,17 @@ static enum orr_status set_key(const struct slurm_reader *reader, const struct k
 enum orr_status orr_slurm__read_key(const struct slurm_reader *reader, struct slurm_span name,
                                     struct slurm_span value)
 {
-    enum orr_status status = ORR_OK;
-    for (size_t k = 0; k < KEY_COUNT && status == ORR_OK; k++) {
+    static const char *const heads[] = {"PartitionName", "NodeName", "SwitchName"};
+    const char *heeded[KEY_COUNT + sizeof heads / sizeof heads[0]];
+    for (size_t k = 0; k < KEY_COUNT; k++) {
         if (orr_slurm__is(name, keys[k].name)) {
-            status = set_key(reader, &keys[k], value);
+            return set_key(reader, &keys[k], value);
         }
+        heeded[k] = keys[k].name;
     }
-    return status;
+    memcpy(heeded + KEY_COUNT, heads, sizeof heads);
+    orr_slurm__pass_over(reader, name, heeded, sizeof heeded / sizeof heeded[0]);
+    return ORR_OK;
 }
 
 enum orr_status orr_slurm__default_keys(struct slurm_reader *reader)

@@ -85,6 +85,11 @@ static enum orr_status partition_number(const struct slurm_reader *reader, struc
                : orr_slurm__complain(reader, value, "is no whole number");
 }
 
+static const char *const partition_keys[] = {
+    "Nodes",    "PriorityTier", "PriorityJobFactor",  "Priority",     "MaxTime", "MinNodes",
+    "MaxNodes", "DefaultTime",  "GraceTime",          "Default",      "State",   "LLN",
+    "QOS",      "PreemptMode",  "TRESBillingWeights", "OverSubscribe"};
+
 static enum orr_status set_partition(const struct slurm_reader *reader, struct slurm_partition *p,
                                      struct slurm_span name, struct slurm_span value)
 {
@@ -143,6 +148,9 @@ static enum orr_status set_partition(const struct slurm_reader *reader, struct s
                 : orr_slurm__complain(reader, value, "are no weights such as CPU=1,GRES/gpu=2");
     } else if (orr_slurm__is(name, "OverSubscribe")) {
         p->exclusive = orr_slurm__is(value, "EXCLUSIVE");
+    } else {
+        orr_slurm__pass_over(reader, name, partition_keys,
+                             sizeof partition_keys / sizeof partition_keys[0]);
     }
     return status;
 }

@@ -489,4 +489,5 @@ const struct orr_policy orr_policy_slurm = {
     .heeds = slurm_heeds,
     .watch = slurm_watch,
     .suspends = slurm_suspends,
+    .remarks = orr_slurm__remarks,
 };

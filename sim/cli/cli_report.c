@@ -380,6 +380,28 @@ static void text_queues(const struct orr_report *r, FILE *out)
 }
 
 /* The parameters that are not at their defaults. */
+/* A text of several lines by the name of its file, or by their number. */
+static void short_value(const struct orr_engine_shard *shard, const char *name, const char *text,
+                        char *value, size_t bytes)
+{
+    uint32_t lines = 0;
+    for (uint32_t i = 0; i < shard->setting_count; i++) {
+        const struct orr_setting *setting = &shard->settings[i];
+        const size_t file = orr_setting_file_bytes(setting);
+        if (file > 0 && strcmp(setting->name, name) == 0) {
+            (void)snprintf(value, bytes, "%.*s", (int)(file < 180 ? file : 180), setting->origin);
+            return;
+        }
+    }
+    for (const char *at = text; *at != '\0'; lines++) {
+        at += strcspn(at, "\n");
+        at += *at == '\n';
+    }
+    if (lines > 1) {
+        (void)snprintf(value, bytes, "(%u lines)", (unsigned)lines);
+    }
+}
+
 static void text_params(const struct orr_engine_shard *shard, FILE *out)
 {
     size_t bytes = shard->policy->params_bytes;
@@ -389,9 +411,15 @@ static void text_params(const struct orr_engine_shard *shard, FILE *out)
         char value[200], fallback[200];
         orr_params_format(row, shard->params, value, sizeof value);
         orr_params_format(row, defaults, fallback, sizeof fallback);
-        if (strcmp(value, fallback) != 0) {
-            (void)fprintf(out, " %s=%s", row->name, value);
+        if (strcmp(value, fallback) == 0) {
+            continue;
         }
+        if (row->type == ORR_PARAM_TEXT) {
+            const char *text;
+            memcpy(&text, (const char *)shard->params + row->offset, sizeof text);
+            short_value(shard, row->name, text, value, sizeof value);
+        }
+        (void)fprintf(out, " %s=%s", row->name, value);
     }
     orr_free(defaults);
 }

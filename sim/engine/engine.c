@@ -593,6 +593,9 @@ static enum orr_status follow_policy(struct engine *engine, const void *params, 
         note_costs(engine);
         note_pruned(engine);
         engine->policy->close(engine->state);
+    } else if (engine->policy == engine->options->shards[0].policy) { /* else shards did so */
+        const struct orr_engine_shard *shard = &engine->options->shards[0];
+        (void)orr_policy_place(shard->policy, shard->settings, shard->setting_count, err);
     }
     return status;
 }

@@ -27,7 +27,9 @@ enum orr_status orr_engine_try_policies(const struct orr_world *world,
         status = shards[s].policy->open(orr_policy_host(), shards[s].params, &view, &state, err);
         if (status == ORR_OK) {
             shards[s].policy->close(state);
-        } else if (world->cluster.shards.count > 1) {
+        } else if (!orr_policy_place(shards[s].policy, shards[s].settings, shards[s].setting_count,
+                                     err) &&
+                   world->cluster.shards.count > 1) {
             orr_err_prefix(err, "shard %s", orr_idmap_name(&world->cluster.shards, s));
         }
     }

@@ -11,6 +11,8 @@
 struct instance {
     const struct orr_policy *policy;
     const void *params;
+    const struct orr_setting *settings; /* that they are from, for errors */
+    uint32_t setting_count;
     void *state;
     struct orr_view view;
     bool open;
@@ -56,7 +58,9 @@ static enum orr_status shards_open(const struct orr_host *host, const void *para
         one->view.shard = s;
         enum orr_status status = one->policy->open(host, one->params, &one->view, &one->state, err);
         if (status != ORR_OK) {
-            orr_err_prefix(err, "shard %s", orr_idmap_name(&view->cluster->shards, s));
+            if (!orr_policy_place(one->policy, one->settings, one->setting_count, err)) {
+                orr_err_prefix(err, "shard %s", orr_idmap_name(&view->cluster->shards, s));
+            }
             shards_close(shards);
             return status;
         }
@@ -250,6 +254,8 @@ struct orr_engine_shards *orr_engine_shards_make(const struct orr_engine_shard *
     for (uint32_t s = 0; s < count; s++) {
         shards->instances[s] = (struct instance){.policy = given[s].policy,
                                                  .params = given[s].params,
+                                                 .settings = given[s].settings,
+                                                 .setting_count = given[s].setting_count,
                                                  .last_cycle_ms = ORR_MS_NONE,
                                                  .due_ms = ORR_MS_NEVER,
                                                  .wake_ms = ORR_MS_NEVER};

@@ -72,6 +72,8 @@ static enum orr_status open_policy(const struct orr_scenario_shard *shard, const
     }
     out->policy = found;
     out->params = filled;
+    out->settings = shard->params;
+    out->setting_count = shard->param_count;
     return ORR_OK;
 }
 
@@ -105,6 +107,34 @@ static void tell_idle(const struct orr_scenario *scenario, uint32_t shard,
                            setting->name, setting->value, word->why);
             warn(line, context);
         }
+    }
+}
+
+struct hearer {
+    orr_world_warn_fn *warn;
+    void *context;
+};
+
+static void pass_on(const char *text, void *context)
+{
+    const struct hearer *hearer = context;
+    char line[1100];
+    (void)snprintf(line, sizeof line, "%s\n", text);
+    hearer->warn(line, hearer->context);
+}
+
+/* What a policy passes over in texts that it reads itself; of shards with the same text once. */
+static void tell_remarks(const struct orr_scenario *scenario, uint32_t shard,
+                         const struct orr_engine_shard *of, orr_world_warn_fn *warn, void *context)
+{
+    struct hearer hearer = {warn, context};
+    bool repeated = shard > 0;
+    for (uint32_t i = 0; i < of->setting_count; i++) {
+        repeated = repeated && is_repeated(scenario, shard, &of->settings[i]);
+    }
+    if (warn != NULL && !repeated) {
+        orr_policy_remarks(of->policy, of->params, of->settings, of->setting_count, pass_on,
+                           &hearer);
     }
 }
 
@@ -156,6 +186,7 @@ enum orr_status orr_point_policies(const struct orr_scenario *scenario, orr_worl
             return status;
         }
         tell_idle(scenario, s, (*shards)[s].policy, warn, context);
+        tell_remarks(scenario, s, &(*shards)[s], warn, context);
         tell_pauses(scenario, s, warn, context);
     }
     return ORR_OK;

@@ -40,9 +40,9 @@ refused() {
         grep -q "$sentence" err || fail "$verb does not say: $sentence"
     done
 }
-refused 'line 1: "one.conf" is not KEY=VALUE.*slurm_conf.file=FILE' --param slurm_conf=one.conf
-refused 'line 1: "Include" names a file that is not read here' --param 'slurm_conf=Include one.conf'
-refused 'line 1: "zz" ' --param 'slurm_conf=PartitionName=b Nodes=zz'
+refused 'slurm_conf:1:1: "one.conf" is not KEY=VALUE.*slurm_conf.file=FILE' --param slurm_conf=one.conf
+refused 'slurm_conf:1:1: "Include" names a file that is not read here' --param 'slurm_conf=Include one.conf'
+refused 'slurm_conf:1:23: "zz" ' --param 'slurm_conf=PartitionName=b Nodes=zz'
 
 echo 'PartitionName=b Nodes=zz' >>file/site/slurm.conf
 ! "$orrery" run file/scenario.yaml --force -o run.db >out 2>err || fail 'a partition of unknown nodes'

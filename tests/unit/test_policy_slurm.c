@@ -207,7 +207,9 @@ static void expect_fault(const char *conf_text, const char *table, const char *t
 static void faults__are_named_with_their_line(void **state)
 {
     (void)state;
-    expect_fault("#\nSchedulerParameters=bf_intervall=3", "", "line 2");
+    expect_fault("#\nSchedulerParameters=bf_intervall=3", "", "slurm_conf:2:21: ");
+    expect_fault("PriorityType=priority/multifactor \\\n PriorityWeightAge=\\\nx\n", "",
+                 "slurm_conf:3:1: \"x\" is no weight");
     expect_fault("SchedulerParameters=bf_intervall=3", "", "did you mean bf_interval");
     expect_fault("PriorityMaxAge=never", "", "is no time");
     expect_fault("PartitionName=p Nodes=n[1-\n", "", "is no list of nodes");
@@ -215,6 +217,7 @@ static void faults__are_named_with_their_line(void **state)
     expect_fault("PreemptMode=PERHAPS", "", "PreemptMode");
     expect_fault("", "root|||1\n", "names of columns");
     expect_fault("", "Account|User|ParentName|Share\nx||nobody|1\n", "no line before it");
+    expect_fault("", "Account|User|ParentName|Share\nroot|||many\n", "sacctmgr:2:8: \"many\"");
 }
 
 static void default_lines__say_what_the_partitions_behind_them_have(void **state)

@@ -32,6 +32,9 @@ struct orr_setting {
     const char *origin; /* where it was given, for errors; may be NULL */
 };
 
+/* How long the path of the file is, in `origin`, whose whole text the value is; 0: it is none. */
+size_t orr_setting_file_bytes(const struct orr_setting *setting);
+
 /* Writes every default. */
 void orr_params_init(const struct orr_param *rows, void *params);
 /* Sets one by name; errors name the nearest known one or what was expected. */

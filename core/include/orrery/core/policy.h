@@ -193,8 +193,13 @@ typedef void orr_policy_cycle_fn(void *state, const struct orr_view *view, struc
  */
 typedef orr_ms orr_policy_wake_fn(void *state, const struct orr_view *view);
 typedef void orr_policy_close_fn(void *state);
-/* Parameters that are fine one by one but not together. */
+/* Parameters that are fine one by one but not together, and texts that are wrong. An error that
+ * begins with the name of a parameter shows the place of that one; "NAME:4:9: ..." is line 4 and
+ * column 9 of its text, so of its file if it is one (orr_policy_place). So it is of open. */
 typedef enum orr_status orr_policy_check_fn(const void *params, struct orr_err *err);
+/* What of its parameters bears on nothing, a sentence each, as an error of `check` would begin. */
+typedef void orr_policy_say_fn(const char *text, void *context);
+typedef void orr_policy_remarks_fn(const void *params, orr_policy_say_fn *say, void *context);
 /* A node went down, or came back: the ledger says which. What is still held on one that is down may
  * go on; nothing starts there. */
 typedef void orr_policy_node_fn(void *state, const struct orr_view *view, uint32_t node);
@@ -324,6 +329,7 @@ struct orr_policy {
     orr_policy_watch_fn *watch;         /* may be NULL: only what it decides can be seen */
     orr_policy_failed_fn *failed;       /* may be NULL: it can always go on */
     orr_policy_suspends_fn *suspends;   /* may be NULL: it suspends none */
+    orr_policy_remarks_fn *remarks;     /* may be NULL: it heeds all; after check */
 };
 
 /* How long its rounds are; 0: it does not act in rounds. */
@@ -434,6 +440,15 @@ const struct orr_param_alias *orr_policy_word(const struct orr_policy *policy, c
 enum orr_status orr_policy_configure(const struct orr_policy *policy, void *params,
                                      const struct orr_setting *settings, size_t count,
                                      struct orr_err *err) ORR_MUST_USE;
+
+/* Puts the place of the setting that an error of the policy names before its text; false: it names
+ * none. */
+bool orr_policy_place(const struct orr_policy *policy, const struct orr_setting *settings,
+                      size_t count, struct orr_err *err);
+/* What the policy remarks of its parameters, with their places. */
+void orr_policy_remarks(const struct orr_policy *policy, const void *params,
+                        const struct orr_setting *settings, size_t count, orr_policy_say_fn *say,
+                        void *context);
 
 /* The one symbol a loadable module exports: its table, or NULL for a host it was not made for. */
 #define ORR_POLICY_ENTRY "orr_policy_entry"

@@ -90,8 +90,10 @@ enum orr_run_status { ORR_RUN_FINISHED, ORR_RUN_HORIZON, ORR_RUN_INTERRUPTED };
 
 struct orr_engine_shard { /* who schedules a shard of the cluster */
     const struct orr_policy *policy;
-    const void *params;        /* filled in */
-    struct orr_plugin *plugin; /* that the policy is from; NULL: it is built in */
+    const void *params;                 /* filled in */
+    struct orr_plugin *plugin;          /* that the policy is from; NULL: it is built in */
+    const struct orr_setting *settings; /* that the parameters are from, for errors; or NULL */
+    uint32_t setting_count;
 };
 
 /* What some cycles of a run looked at and decided, told as they happen. */

@@ -65,6 +65,9 @@ const char *orr_format_rough(char *out, double seconds);
 bool orr_text_like(const char *text, size_t bytes, const char *patterns, bool any_case);
 /* Smallest edit distance candidate for "did you mean"; NULL if nothing is near. */
 const char *orr_nearest(const char *word, const char *const *candidates, size_t count);
+/* The same no further away than `most`: for words that may well be right though none of these. */
+const char *orr_nearest_within(const char *word, const char *const *candidates, size_t count,
+                               size_t most);
 
 ORR_API_END
 
