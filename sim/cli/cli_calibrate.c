@@ -50,12 +50,13 @@ static void print_occupancy(const struct orr_calibration *c)
 }
 
 /* What cannot have happened on this cluster, with the first such record; "" where all can. */
-static void say_over(const struct orr_calibration_doubt *doubt, char *text, size_t bytes)
+static void say_over(const struct orr_calibration_doubt *doubt, orr_ms origin_ms, char *text,
+                     size_t bytes)
 {
-    char span[32];
+    char began[32];
     text[0] = '\0';
     if (doubt->over > 0) {
-        (void)orr_format_span(span, doubt->over_ms);
+        (void)orr_format_clock(began, doubt->over_ms, origin_ms);
         (void)snprintf(
             text, bytes,
             "%llu record%s cannot have happened on this cluster: %s began when the "
@@ -63,7 +64,7 @@ static void say_over(const struct orr_calibration_doubt *doubt, char *text, size
             "at once at most",
             (unsigned long long)doubt->over, ORR_PLURAL(doubt->over),
             ORR_ONE(doubt->over, "it", "they"), doubt->gpus, ORR_PLURAL(doubt->gpus),
-            doubt->over_name, span, doubt->peak_gpus);
+            doubt->over_name, began, doubt->peak_gpus);
     }
 }
 
@@ -103,7 +104,7 @@ static void print_rows(const struct orr_calibration *c)
     orr_arena_release(&arena);
 }
 
-static void print_text(const struct orr_calibration *c, const char *sentence)
+static void print_text(const struct orr_calibration *c, orr_ms origin_ms, const char *sentence)
 {
     char doubt[500];
     print_rows(c);
@@ -111,7 +112,7 @@ static void print_text(const struct orr_calibration *c, const char *sentence)
         "\nerror: simulated minus recorded wait, job by job. KS: greatest distance between "
         "the two distributions of waits.\n");
     print_occupancy(c);
-    say_over(&c->doubt, doubt, sizeof doubt);
+    say_over(&c->doubt, origin_ms, doubt, sizeof doubt);
     (void)printf("%s%s", doubt, doubt[0] != '\0' ? "\n" : "");
     say_early(&c->doubt, doubt, sizeof doubt);
     (void)printf("%s%s", doubt, doubt[0] != '\0' ? "\n" : "");
@@ -121,11 +122,12 @@ static void print_text(const struct orr_calibration *c, const char *sentence)
     (void)printf("%s\n", sentence);
 }
 
-static void json_doubts(struct orr_json *json, const struct orr_calibration_doubt *doubt)
+static void json_doubts(struct orr_json *json, const struct orr_calibration_doubt *doubt,
+                        orr_ms origin_ms)
 {
     char text[500];
     orr_json_open(json, "impossible", '[');
-    say_over(doubt, text, sizeof text);
+    say_over(doubt, origin_ms, text, sizeof text);
     if (text[0] != '\0') {
         orr_json_text(json, NULL, text);
     }
@@ -136,7 +138,7 @@ static void json_doubts(struct orr_json *json, const struct orr_calibration_doub
     orr_json_close(json, ']');
 }
 
-static void print_json(const struct orr_calibration *c, const char *sentence)
+static void print_json(const struct orr_calibration *c, orr_ms origin_ms, const char *sentence)
 {
     struct orr_json json = {.out = stdout};
     orr_json_open(&json, NULL, '{');
@@ -147,7 +149,7 @@ static void print_json(const struct orr_calibration *c, const char *sentence)
     orr_json_int(&json, "ends_recorded", (int64_t)c->ends_recorded);
     orr_json_int(&json, "ends_derived", (int64_t)c->ends_derived);
     orr_json_int(&json, "ends_unknown", (int64_t)c->ends_unknown);
-    json_doubts(&json, &c->doubt);
+    json_doubts(&json, &c->doubt, origin_ms);
     orr_json_open(&json, "rows", '[');
     for (uint32_t i = 0; i < c->count; i++) {
         const struct orr_calibration_row *r = &c->rows[i];
@@ -247,11 +249,8 @@ int orr_cli_calibrate(int argc, char **argv)
         }
         if (status == ORR_OK) {
             sum_up(&calibration, point.scenario.policy, sentence, sizeof sentence);
-            if (o.common.json) {
-                print_json(&calibration, sentence);
-            } else {
-                print_text(&calibration, sentence);
-            }
+            const orr_ms origin_ms = orr_world_clock_origin_ms(&point.world, &point.scenario);
+            (o.common.json ? print_json : print_text)(&calibration, origin_ms, sentence);
             if (point.scenario.path != NULL) {
                 status = orr_calibration_keep(&point.scenario, sentence, &err);
             }

@@ -63,6 +63,11 @@ grep -q '^1 record cannot have happened on this cluster: it began when the other
 hand 500 0 5
 grep -q '^1 record cannot have happened: a begin before the submit, or an end before the begin, job b first$' out || fail "a start before the submit"
 grep -q 'job b first, at 00:00:05' out || fail "b began beside a"
+printf 'job,submit_s,gpus,run_s,recorded_start_s\na,2026-03-01T08:00:00Z,8,100,2026-03-01T08:00:00Z\nb,2026-03-01T08:00:01Z,8,100,2026-03-01T08:00:05Z\n' >dated.csv
+for json in '' --json; do
+    "$orrery" calibrate --trace dated.csv --cluster 1x8 --policy fifo --no-progress $json >out || fail "calibrate with dates"
+    grep -q 'job b first, at 2026-03-01T08:00:05Z; ' out || fail "of dates the first is a span: $json"
+done
 hand '' '' ''
 grep -q '^occupancy: not known: ' out || fail "an occupancy of nothing"
 grep -q 'occupancy not known$' out || fail "an occupancy of nothing in the sentence"
