@@ -83,6 +83,19 @@ static orr_ms duration(struct import_model *model, const struct import_value *ma
     return span;
 }
 
+/* So long ago. */
+static orr_ms age_of(struct import_model *model, const struct import_value *map, const char *key,
+                     orr_ms fallback)
+{
+    const orr_ms age = duration(model, map, key, fallback);
+    if (age < 0 && age != fallback) {
+        import_fail(model->load, import_get(map, key),
+                    "%s: \"%.60s\" lies ahead: times of a snapshot are ages, so long ago", key,
+                    import_text(model->load, map, key, ""));
+    }
+    return age;
+}
+
 static int64_t count_of(struct import_model *model, const struct import_value *map, const char *key,
                         int64_t fallback, int64_t most)
 {
@@ -268,7 +281,7 @@ static void read_queue(struct import_model *model, const struct import_value *fr
     queue->parent = import_text(model->load, from, "parent", "");
     queue->priority = import_int(model->load, from, "priority", 100);
     /* Without ages those above are older. */
-    queue->created_s = import_get(from, "age") != NULL ? -duration(model, from, "age", 0) / 1000
+    queue->created_s = import_get(from, "age") != NULL ? -age_of(model, from, "age", 0) / 1000
                                                        : (int64_t)model->queue_count;
     queue->preempt_min_runtime = duration(model, from, "preempt_min_runtime", ORR_MS_NONE);
     queue->reclaim_min_runtime = duration(model, from, "reclaim_min_runtime", ORR_MS_NONE);
@@ -505,12 +518,11 @@ static void read_job(struct import_model *model, const struct import_value *from
     job->preemptible = import_bool(load, from, "preemptible", job->priority < 100);
     /* Times are ages: so long ago. Without one those above are older. */
     const orr_ms now = model->now;
-    job->created_s = import_get(from, "age") != NULL
-                         ? (now - duration(model, from, "age", 0)) / 1000
-                         : now / 1000 - 100000 + (int64_t)index;
-    const orr_ms started = duration(model, from, "started", ORR_MS_NONE);
-    const orr_ms evicted = duration(model, from, "evicted", ORR_MS_NONE);
-    const orr_ms stale = duration(model, from, "stale", ORR_MS_NONE);
+    job->created_s = import_get(from, "age") != NULL ? (now - age_of(model, from, "age", 0)) / 1000
+                                                     : now / 1000 - 100000 + (int64_t)index;
+    const orr_ms started = age_of(model, from, "started", ORR_MS_NONE);
+    const orr_ms evicted = age_of(model, from, "evicted", ORR_MS_NONE);
+    const orr_ms stale = age_of(model, from, "stale", ORR_MS_NONE);
     job->last_start = started != ORR_MS_NONE ? now - started : ORR_MS_NONE;
     job->last_eviction = evicted != ORR_MS_NONE ? now - evicted : ORR_MS_NONE;
     job->stale_since = stale != ORR_MS_NONE ? now - stale : ORR_MS_NONE;
@@ -522,6 +534,10 @@ static void read_job(struct import_model *model, const struct import_value *from
     const bool plain = job->set_count == 1;
     read_pods(model, index, from);
     job = &model->jobs[index];
+    if (job->pod_count == 0 && import_ok(load)) { /* nothing could be decided about it */
+        const struct import_value *pods = import_get(from, "pods");
+        import_fail(load, pods != NULL ? pods : from, "a job has at least one pod");
+    }
     if (plain && import_ok(load)) { /* a gang, unless it says otherwise */
         (void)import_add_set(model, job, "default", 0, true,
                              count_of(model, from, "min_pods", job->pod_count, 1000000));
