@@ -180,7 +180,8 @@ static enum orr_status read_run(struct orr_compare_load *load, uint32_t index, u
     struct orr_results in;
     orr_compare__open(load, index, &in, load->err);
     run->path = options->paths[index];
-    run->stem = stem_of(arena, run->path);
+    run->name = options->names != NULL ? options->names[index] : run->path;
+    run->stem = stem_of(arena, run->name);
     sqlite3_stmt *row = orr_results_prepare(&in, orr_compare_sql__run);
     while (orr_results_step(&in, row)) {
         const char *policy = orr_results_text(&in, row, 0);
@@ -191,6 +192,10 @@ static enum orr_status read_run(struct orr_compare_load *load, uint32_t index, u
         run->window_end_ms = sqlite3_column_int64(row, 4);
         const char *digest = orr_results_text(&in, row, 5);
         run->digest = orr_arena_strndup(arena, digest, strlen(digest));
+        run->span_ms = sqlite3_column_int64(row, 6);
+        const char *status = orr_results_text(&in, row, 7);
+        run->interrupted = strcmp(status, "interrupted") == 0;
+        run->cut = run->interrupted || strcmp(status, "horizon") == 0;
     }
     row = orr_results_prepare(&in, orr_compare_sql__unstarted);
     while (orr_results_step(&in, row)) {
@@ -223,14 +228,14 @@ static enum orr_status check_seeds(struct orr_compare_load *load)
                 return orr_fail(load->err, ORR_DATA,
                                 "%s and %s are the same setting with the same seed %lld: nothing "
                                 "to compare",
-                                a->path, b->path, (long long)a->seed);
+                                a->name, b->name, (long long)a->seed);
             }
         }
     }
     if (load->comparison->arm_count < 2) {
         return orr_fail(load->err, ORR_DATA,
                         "%s: all files are runs of one setting; name those of another too",
-                        load->runs[0].path);
+                        load->runs[0].name);
     }
     return ORR_OK;
 }
@@ -277,18 +282,18 @@ static enum orr_status label_arms(struct orr_compare_load *load)
         arm->label = given       ? load->options->labels[r]
                      : by_policy ? arm->policy
                      : by_stem   ? load->runs[r].stem
-                                 : load->runs[r].path;
+                                 : load->runs[r].name;
     }
     return check_labels(load);
 }
 
 /* --- by seed --- */
 
-static const struct orr_compare_run *find_run(const struct orr_compare_load *load, uint32_t arm,
-                                              int64_t seed)
+const struct orr_compare_run *orr_compare__base_of(const struct orr_compare_load *load,
+                                                   int64_t seed)
 {
     for (uint32_t r = 0; r < load->run_count; r++) {
-        if (load->runs[r].arm == arm && (load->runs[r].seed == seed || load->options->any_seed)) {
+        if (load->runs[r].arm == 0 && (load->runs[r].seed == seed || load->options->any_seed)) {
             return &load->runs[r];
         }
     }
@@ -300,11 +305,12 @@ static const struct orr_compare_run *find_run(const struct orr_compare_load *loa
 static const struct orr_compare_run *twin_of(const struct orr_compare_load *load,
                                              const struct orr_compare_run *run)
 {
-    const struct orr_compare_run *twin = find_run(load, 0, run->seed);
+    const struct orr_compare_run *twin = orr_compare__base_of(load, run->seed);
     for (const struct orr_compare_run *r = load->runs; twin != NULL && r < run; r++) {
         const struct orr_compare_run *other =
-            r->arm == run->arm && strcmp(r->digest, run->digest) == 0 ? find_run(load, 0, r->seed)
-                                                                      : NULL;
+            r->arm == run->arm && strcmp(r->digest, run->digest) == 0
+                ? orr_compare__base_of(load, r->seed)
+                : NULL;
         if (other != NULL && strcmp(other->digest, twin->digest) == 0) {
             return NULL;
         }
@@ -416,7 +422,7 @@ static enum orr_status pair_all(struct orr_compare_load *load)
     if (comparison->pairs == 0) {
         return orr_fail(load->err, ORR_DATA,
                         "%s: no other setting has a run with the same seed as this one's",
-                        load->runs[0].path);
+                        load->runs[0].name);
     }
     comparison->one_trace = comparison->pairs < 2 && load->options->window_ms <= 0;
     if (load->options->window_ms > 0) {
@@ -479,12 +485,13 @@ enum orr_status orr_compare(const struct orr_compare_options *options,
     }
     if (status == ORR_OK && comparison->metric_count == 0 && !options->may_be_empty) {
         status = orr_fail(err, ORR_DATA, "%s: has none of the metrics asked for in scope %s",
-                          load.runs[0].path, options->scope != NULL ? options->scope : "all");
+                          load.runs[0].name, options->scope != NULL ? options->scope : "all");
     }
     if (status == ORR_OK) {
         fill_values(&load, known);
         orr_compare__weigh(&load);
         status = label_arms(&load);
+        orr_compare__part(&load);
         status = status == ORR_OK && comparison->metric_count > 0 ? pair_all(&load) : status;
     }
     for (uint32_t r = 0; r < options->path_count; r++) {

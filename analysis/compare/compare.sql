@@ -7,7 +7,7 @@ FROM metric
 ORDER BY rowid;
 
 -- name: run
-SELECT policy, scenario_resolved, seed, window_start_ms, window_end_ms, digest
+SELECT policy, scenario_resolved, seed, window_start_ms, window_end_ms, digest, end_ms - begin_ms, status
 FROM run;
 
 -- name: unstarted

@@ -8,10 +8,13 @@
 #include <orrery/base/idmap.h>
 
 struct orr_compare_run { /* one results file */
-    const char *path, *stem, *policy, *digest;
-    char *setting; /* resolved scenario without its seeds: the arm's identity */
+    const char *path, *policy, *digest;
+    const char *name, *stem; /* what messages call it, and that without folder and suffix */
+    char *setting;           /* resolved scenario without its seeds: the arm's identity */
     int64_t seed;
     orr_ms window_start_ms, window_end_ms;
+    orr_ms span_ms;           /* from its begin to its end */
+    bool cut, interrupted;    /* not all was done: at the horizon, or by somebody */
     uint64_t jobs, unstarted; /* of its window; not started */
     uint64_t nevers;          /* beside them: those that never could have */
     uint32_t arm;
@@ -46,6 +49,14 @@ enum orr_status orr_compare__ratios(const char *base, const char *other,
                                     struct orr_err *err) ORR_MUST_USE;
 /* NAN: there are none. */
 double orr_compare__geomean(const struct orr_compare_ratios *ratios);
+
+/* Says in the comparison where a run went on after the one that it is paired with was cut; then
+ * nothing is better or worse (apart.c). */
+void orr_compare__part(struct orr_compare_load *load);
+
+/* The run of arm 0 that is paired with a run of this seed; NULL: there is none. */
+const struct orr_compare_run *orr_compare__base_of(const struct orr_compare_load *load,
+                                                   int64_t seed);
 
 /* GPU-hours of rows, and whether parts of the capacity can be better (rank.c). */
 void orr_compare__weigh(struct orr_compare_load *load);

@@ -173,8 +173,8 @@ static void say_reached(const struct orr_comparison *c, const struct orr_compare
 }
 
 /* Of times as long, which are no difference. */
-static void say_ratio(const struct orr_comparison *c, const struct orr_paired *p, uint32_t arm,
-                      char *text, size_t bytes)
+static void say_ratio(const struct orr_comparison *c, const struct orr_paired *p, uint32_t metric,
+                      uint32_t arm, char *text, size_t bytes)
 {
     char range[100] = "no interval";
     if (!isnan(p->low)) {
@@ -186,8 +186,7 @@ static void say_ratio(const struct orr_comparison *c, const struct orr_paired *p
                    "(geometric mean, job by job)%s; %s.",
                    ORR_JCT_RATIO, p->other_mean, c->arms[arm].label, c->arms[0].label,
                    orr_paired_order(p) == 0 ? ", which may be chance"
-                   : p->difference < 0.0    ? " (better)"
-                                            : " (worse)",
+                                            : verdict_of(&c->metrics[metric], p),
                    range);
 }
 
@@ -215,7 +214,7 @@ void orr_comparison_sentence(const struct orr_comparison *c, uint32_t metric, ui
         return;
     }
     if (strcmp(m->name, ORR_JCT_RATIO) == 0) {
-        say_ratio(c, p, arm, text, bytes);
+        say_ratio(c, p, metric, arm, text, bytes);
         return;
     }
     if (isfinite(percent(p))) {
@@ -434,8 +433,18 @@ static void note_jitter(const struct orr_comparison *c, const char *end, FILE *o
     orr_comparison_jitter(c, note_line, &(struct ending){out, end});
 }
 
+/* Before any number: what they are not. `end` is that of a line. */
+static void note_apart(const struct orr_comparison *c, const char *begin, const char *end,
+                       FILE *out)
+{
+    if (c->apart != NULL) {
+        (void)fprintf(out, "%s%s%s", begin, c->apart, end);
+    }
+}
+
 static void print_text(const struct orr_comparison *c, FILE *out)
 {
+    note_apart(c, "", "\n\n", out);
     for (uint32_t a = 1; a < c->arm_count; a++) {
         (void)fprintf(out, "%s%s against %s%s\n", a > 1 ? "\n" : "", c->arms[a].label,
                       c->arms[0].label, c->one_trace ? ", on this one trace: no interval" : "");
@@ -460,6 +469,7 @@ void orr_comparison_print_short(const struct orr_comparison *c, FILE *out)
 {
     struct orr_arena arena;
     orr_arena_init(&arena);
+    note_apart(c, "", "\n\n", out);
     for (uint32_t a = 1; a < c->arm_count; a++) {
         const struct orr_comparison_ranking ranking = orr_comparison_rank(&c, 1, a, &arena);
         (void)fprintf(out, "%s%s against %s%s\n", a > 1 ? "\n" : "", c->arms[a].label,
@@ -474,6 +484,11 @@ void orr_comparison_print_short(const struct orr_comparison *c, FILE *out)
 
 static void print_markdown(const struct orr_comparison *c, FILE *out)
 {
+    if (c->apart != NULL) {
+        (void)fputs("**", out);
+        orr_markdown_text(out, c->apart);
+        (void)fputs("**\n\n", out);
+    }
     (void)fputs("| metric | unit | ", out);
     orr_markdown_text(out, c->arms[0].label);
     (void)fprintf(out,
@@ -568,6 +583,7 @@ static void latex_text(FILE *out, const char *text)
 /* For \\usepackage{booktabs}. */
 static void print_latex(const struct orr_comparison *c, FILE *out)
 {
+    note_apart(c, "% ", "\n", out);
     (void)fputs("\\begin{tabular}{lllrrrrlrr}\n\\toprule\nmetric & unit & arm & ", out);
     latex_text(out, c->arms[0].label);
     (void)fprintf(

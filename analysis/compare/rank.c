@@ -203,6 +203,7 @@ struct orr_comparison_ranking orr_comparison_rank(const struct orr_comparison *c
     struct ranked *list = orr_alloc(most, sizeof *list);
     for (uint32_t i = 0; i < count; i++) {
         rank_one(of[i], arm, list, &ranking.groups);
+        ranking.apart = ranking.apart || of[i]->apart != NULL;
     }
     uint32_t changed = 0;
     for (uint32_t i = 0; i < ranking.groups; i++) {
@@ -339,7 +340,7 @@ static void print_side(const struct orr_comparison_ranking *r, bool is_better, u
     int width = 0;
     (void)fprintf(out, "  %s off:", is_better ? "better" : "worse");
     if (count == 0) {
-        (void)fputs(" nobody\n", out);
+        (void)fputs(r->apart ? " not known\n" : " nobody\n", out);
         return;
     }
     (void)fprintf(out, " %u of %u", count, r->groups);

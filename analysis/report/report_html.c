@@ -104,6 +104,15 @@ void orr_report__end(FILE *out)
     (void)fprintf(out, "</main>\n<script>%s</script>\n</body>\n</html>\n", sorting);
 }
 
+void orr_report__apart(const char *apart, FILE *out)
+{
+    if (apart != NULL) {
+        (void)fputs("<p><b>", out);
+        orr_xml_text(out, apart);
+        (void)fputs("</b></p>\n", out);
+    }
+}
+
 const char *orr_report__count(double value, const char *one, const char *many, char out[40])
 {
     char number[40];

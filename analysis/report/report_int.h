@@ -21,6 +21,8 @@ void orr_report__table(struct orr_results *in, const char *sql, uint32_t most, c
 /* An orr_plot_report_fn, whose context is an empty FILE: notes why figures are left out, as a
  * paragraph that is to be ended if there is any. */
 void orr_report__left_out(void *context, const char *path, const char *message);
+/* The paragraph of a comparison of runs that are apart (`apart` of struct orr_comparison). */
+void orr_report__apart(const char *apart, FILE *out);
 /* An SVG file as part of the page. */
 void orr_report__svg(FILE *in, FILE *out);
 /* A number with as many digits as are worth reading, thousands apart; "-" for none. Returns out. */

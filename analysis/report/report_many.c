@@ -312,18 +312,10 @@ static bool anybody_answers(const struct side *side, enum orr_report_question qu
     return any;
 }
 
-static enum orr_status in_short(const struct side *side, FILE *out, struct orr_err *err)
+/* What is worse and better, and whose waits are longer. */
+static void verdicts(const struct side *side, FILE *out)
 {
     const struct orr_comparison *all = &side->parts[ALL];
-    enum orr_status status = ORR_OK;
-    (void)fputs("<dl class=\"short\">\n<dt><a href=\"#changed\">What was changed?</a></dt><dd>",
-                out);
-    for (uint32_t a = 1; a < all->arm_count; a++) {
-        label_of(all, a, out);
-        orr_report__changes_short(side->options, a, out);
-        (void)fputs(".</p>\n", out);
-    }
-    (void)fputs("</dd>\n<dt><a href=\"#side\">What came of it?</a></dt><dd>", out);
     for (uint32_t a = 1; a < all->arm_count; a++) {
         label_of(all, a, out);
         (void)fputs("worse: ", out);
@@ -337,6 +329,25 @@ static enum orr_status in_short(const struct side *side, FILE *out, struct orr_e
         label_of(all, a, out);
         worse_off(side, a, out);
         (void)fputs(".</p>\n", out);
+    }
+}
+
+static enum orr_status in_short(const struct side *side, FILE *out, struct orr_err *err)
+{
+    const struct orr_comparison *all = &side->parts[ALL];
+    enum orr_status status = ORR_OK;
+    (void)fputs("<dl class=\"short\">\n<dt><a href=\"#changed\">What was changed?</a></dt><dd>",
+                out);
+    for (uint32_t a = 1; a < all->arm_count; a++) {
+        label_of(all, a, out);
+        orr_report__changes_short(side->options, a, out);
+        (void)fputs(".</p>\n", out);
+    }
+    (void)fputs("</dd>\n<dt><a href=\"#side\">What came of it?</a></dt><dd>", out);
+    if (all->apart != NULL) {
+        orr_report__apart(all->apart, out);
+    } else {
+        verdicts(side, out);
     }
     (void)fputs("</dd>\n", out);
     for (int q = 0; q < ORR_REPORT_QUESTIONS; q++) {
@@ -429,6 +440,7 @@ static enum orr_status sections(const struct side *side, FILE *out, struct orr_e
 {
     const enum orr_status status = in_short(side, out, err);
     (void)fputs("<h2 id=\"side\">Side by side</h2>\n", out);
+    orr_report__apart(side->parts[ALL].apart, out);
     metrics_table(side, out);
     (void)fputs("<p class=\"soft\">One trace with one seed each: no difference here has an "
                 "interval. <code>orrery compare</code> with <code>--replicas</code> says which "
@@ -494,6 +506,7 @@ enum orr_status orr_report__many(const struct orr_report_options *options, FILE 
     /* each file is an arm; runs of different seeds are not pairs, and are shown all the same */
     struct orr_compare_options compare = {.paths = options->paths,
                                           .path_count = options->count,
+                                          .names = labels,
                                           .labels = labels,
                                           .arms = arms,
                                           .any_seed = true,

@@ -273,6 +273,7 @@ static enum orr_status against_the_first(const struct orr_report_options *option
         (void)fputs("<h2 id=\"differences\">What differs</h2>\n<p class=\"soft\">In pairs of runs "
                     "with the same seed; \"better\" and \"worse\" are beyond chance (95 %).</p>\n",
                     out);
+        orr_report__apart(all.apart, out);
         for (uint32_t a = 1; a < shown; a++) {
             differences(&all, a, out);
             ranking(&queues, a, out);

@@ -73,9 +73,10 @@ CREATE TEMP TABLE shown AS
 SELECT ?1 AS point;
 
 -- name: point_run
+-- begin_ms is not kept: next to 0, the clock's
 CREATE TEMP VIEW run AS
 SELECT r.policy, a.scenario AS scenario_resolved, p.seed, r.digest, r.window_start_ms, r.window_end_ms, r.end_ms,
-  r.capacity_mgpu
+  r.capacity_mgpu, r.status, 0 AS begin_ms
 FROM shown AS s
 JOIN point_run AS r ON r.point = s.point
 JOIN sweep_point AS p ON p.id = r.point

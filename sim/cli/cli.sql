@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: GPL-3.0-or-later
 -- What commands ask of results files; ../../analysis/sql/named_sql.cmake makes each a C string.
 
--- name: digest
-SELECT digest
+-- name: whole_digest
+SELECT CASE status WHEN 'interrupted' THEN '' ELSE digest END
 FROM run;
 
 -- name: expectations

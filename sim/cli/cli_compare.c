@@ -169,10 +169,14 @@ static enum orr_status run_replicas(struct compare_options *o, struct orr_progre
     }
     const char **labels =
         orr_arena_alloc(&replicas->arena, replicas->count + (size_t)1, sizeof *labels);
+    const char **names =
+        orr_arena_alloc(&replicas->arena, replicas->count + (size_t)1, sizeof *names);
     for (uint32_t i = 0; i < replicas->count; i++) {
         labels[i] = label_of(o, i / o->replicas, &replicas->arena);
+        names[i] = o->paths[i / o->replicas];
     }
     o->compare.paths = replicas->paths;
+    o->compare.names = names;
     o->compare.labels = labels;
     o->compare.path_count = replicas->count;
     return ORR_OK;
@@ -222,6 +226,7 @@ static enum orr_status expand_merged(struct compare_options *o, struct orr_arena
                                                     o->arm_count, arena, &settings, err);
     if (status == ORR_OK) {
         o->compare.paths = settings.paths;
+        o->compare.names = NULL;
         o->compare.labels = settings.labels;
         o->compare.arms = settings.arms;
         o->compare.points = settings.points;
@@ -326,6 +331,9 @@ static void print_json(const struct compare_options *o, const struct orr_compari
     }
     orr_json_close(&json, ']');
     orr_json_open(&json, "notes", '[');
+    if (c->apart != NULL) {
+        orr_json_text(&json, NULL, c->apart);
+    }
     each_quota_note(o, json_note, &json);
     orr_json_close(&json, ']');
     orr_json_close(&json, '}');
@@ -385,6 +393,9 @@ static void answer(const struct compare_options *o, const struct orr_comparison 
     }
     orr_cli_colour_end(&colour);
     (void)fflush(stdout); /* where both go to one place, what follows comes after the answer */
+    if (c->apart != NULL && o->format == ORR_COMPARE_CSV) {
+        (void)fprintf(stderr, "note: %s\n", c->apart);
+    }
     if (o->common.quiet) {
         return;
     }
@@ -457,6 +468,7 @@ int orr_cli_compare(int argc, char **argv)
     orr_arena_init(&arena);
     (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
     o.compare.paths = o.paths;
+    o.compare.names = o.paths;
     o.compare.labels = o.labels;
     o.compare.metrics = o.metrics;
     orr_progress_init(&progress, &o.common);

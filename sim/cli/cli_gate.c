@@ -64,7 +64,8 @@ struct gate {
     char (*labels)[300];
     struct orr_gate_result *results;
     uint32_t count;
-    char notes[8000]; /* a line each */
+    const char **names; /* of the runs at hand: the files that they are, or repeat */
+    char notes[8000];   /* a line each */
     struct orr_progress progress;
     double started_s;
 };
@@ -134,11 +135,14 @@ static enum orr_status judge_scope(struct gate *gate, const char *scope,
     static const struct orr_paired nothing = {.difference = (double)NAN, .base_mean = (double)NAN};
     const bool fixed = strcmp(gate->spec.mode, "fixed") == 0;
     struct orr_comparison comparison;
-    const enum orr_status status = orr_compare(options, &comparison, err);
+    enum orr_status status = orr_compare(options, &comparison, err);
     if (status != ORR_OK) {
         return status;
     }
-    for (uint32_t i = 0; i < gate->count; i++) {
+    if (comparison.apart != NULL) {
+        status = orr_fail(err, ORR_DATA, "%s", comparison.apart);
+    }
+    for (uint32_t i = 0; i < gate->count && status == ORR_OK; i++) {
         const struct orr_gate_rule *rule = &gate->rules[i];
         if (strcmp(rule->scope, scope) != 0) {
             continue;
@@ -156,7 +160,7 @@ static enum orr_status judge_scope(struct gate *gate, const char *scope,
         orr_gate_judge(rule, unit, found, fixed, &gate->results[i]);
     }
     orr_comparison_release(&comparison);
-    return ORR_OK;
+    return status;
 }
 
 /* paths: those of the baseline, then the new ones, measured from the same time on. Which is which
@@ -166,7 +170,7 @@ static enum orr_status judge_aligned(struct gate *gate, const char *const *paths
 {
     static const char *const scopes[] = {"all", "queue", "kind", "size"};
     struct orr_compare_options options = {
-        .paths = paths, .path_count = count, .may_be_empty = true};
+        .paths = paths, .path_count = count, .names = gate->names, .may_be_empty = true};
     const char **metrics = orr_alloc(gate->count + (size_t)1, sizeof *metrics);
     uint32_t *arms = orr_alloc(count + (size_t)1, sizeof *arms);
     for (uint32_t i = 0; i < count; i++) {
@@ -269,6 +273,7 @@ static enum orr_status note_jitter(struct gate *gate, const char *const *paths, 
     uint32_t *arms = orr_alloc(count + (size_t)1, sizeof *arms);
     struct orr_compare_options options = {.paths = paths,
                                           .path_count = count,
+                                          .names = gate->names,
                                           .labels = labels,
                                           .arms = arms,
                                           .metrics = metrics,
@@ -301,8 +306,14 @@ static enum orr_status judge(struct gate *gate, const char *const *paths, uint32
                              uint32_t count, struct orr_err *err)
 {
     struct orr_replicas aligned = {0};
-    enum orr_status status = orr_cli_align(paths, count, gate->options->jobs, &gate->progress,
-                                           gate->options->common.quiet, &aligned, err);
+    const struct gate_options *o = gate->options;
+    enum orr_status status =
+        orr_cli_align(paths, count, o->jobs, &gate->progress, o->common.quiet, &aligned, err);
+    gate->names = orr_realloc(gate->names, count, sizeof *gate->names);
+    for (uint32_t i = 0; i < count; i++) { /* one of each where they were repeated */
+        gate->names[i] = i < baselines ? o->baselines[i % o->baseline_count]
+                                       : o->results[(i - baselines) % o->result_count];
+    }
     if (status == ORR_OK) {
         status =
             judge_aligned(gate, aligned.count > 0 ? aligned.paths : paths, baselines, count, err);
@@ -357,11 +368,12 @@ static enum orr_status judge_files(struct gate *gate, struct orr_err *err)
     return judge(gate, paths, o->baseline_count, o->baseline_count + o->result_count, err);
 }
 
+/* "": the run was interrupted, and has none of all that it would have decided. */
 static enum orr_status digest_of(const char *path, char digest[32], struct orr_err *err)
 {
     struct orr_results in;
     orr_results_open(&in, path, err);
-    sqlite3_stmt *row = orr_results_prepare(&in, orr_cli_sql__digest);
+    sqlite3_stmt *row = orr_results_prepare(&in, orr_cli_sql__whole_digest);
     while (orr_results_step(&in, row)) {
         (void)snprintf(digest, 32, "%s", orr_results_text(&in, row, 0));
     }
@@ -387,7 +399,13 @@ static enum orr_status note_program(struct gate *gate, struct orr_err *err)
     if (status == ORR_OK) {
         status = digest_of(again.paths[0], now, err);
     }
-    if (status == ORR_OK && strcmp(stored, now) != 0) {
+    if (status == ORR_OK && stored[0] == '\0') {
+        (void)snprintf(text, sizeof text,
+                       "%s was interrupted: here its scenario is run to its end, and whether "
+                       "anything changed in the program is not known",
+                       baseline);
+        note(gate, text);
+    } else if (status == ORR_OK && strcmp(stored, now) != 0) {
         (void)snprintf(text, sizeof text,
                        "%s was made with digest %s and comes out with %s under this program: what "
                        "changed in the program is on both sides here, and is not judged (compare "
@@ -420,6 +438,28 @@ static enum orr_status judge_replicas(struct gate *gate, struct orr_err *err)
     return status;
 }
 
+/* Where one of two runs was cut and the other was not, that is why their decisions differ. */
+static void note_apart(struct gate *gate, const char *const paths[2])
+{
+    static const char *const any[] = {"unfinished"};
+    static const uint32_t arms[] = {0, 1};
+    const struct orr_compare_options options = {.paths = paths,
+                                                .path_count = 2,
+                                                .arms = arms,
+                                                .metrics = any,
+                                                .metric_count = 1,
+                                                .any_seed = true,
+                                                .may_be_empty = true};
+    struct orr_comparison comparison;
+    struct orr_err ignored = {0};
+    if (orr_compare(&options, &comparison, &ignored) == ORR_OK) {
+        if (comparison.apart != NULL) {
+            note(gate, comparison.apart);
+        }
+        orr_comparison_release(&comparison);
+    }
+}
+
 /* Exact mode has one rule: the decisions are the same. */
 static enum orr_status judge_exact(struct gate *gate, struct orr_err *err)
 {
@@ -442,6 +482,7 @@ static enum orr_status judge_exact(struct gate *gate, struct orr_err *err)
                    difference.same ? "the digests are equal" : difference.text);
     const char *const both[] = {gate->options->baselines[0], gate->options->results[0]};
     note_jobs(gate, both, 1, 2);
+    note_apart(gate, both);
     return status;
 }
 
@@ -794,6 +835,7 @@ int orr_cli_gate(int argc, char **argv)
     const int code =
         status != ORR_OK ? orr_cli_fail(&err) : codes[orr_gate_all(gate.results, gate.count)];
     orr_free(gate.results);
+    orr_free(gate.names);
     orr_free(gate.labels);
     orr_free(gate.rules);
     orr_gate_spec_release(&gate.spec);

@@ -18,6 +18,7 @@ static enum orr_status compare(const struct whatif *w, const char *scope,
 {
     struct orr_compare_options options = {.paths = w->paths,
                                           .path_count = w->arm_count * w->seed_count,
+                                          .names = w->labels,
                                           .labels = w->labels,
                                           .arms = w->arms,
                                           .metrics = metrics,
@@ -196,10 +197,14 @@ static int64_t never_run(struct orr_results *in)
 }
 
 /* What the figures of an arm do not tell. Waits of jobs that never run are in none of them. */
-static void say_notes(const struct whatif *w, uint32_t arm, orr_say_fn *say, void *context)
+static void say_notes(const struct whatif *w, const struct answers *answers, uint32_t arm,
+                      orr_say_fn *say, void *context)
 {
     struct orr_results base, in;
     struct orr_err ignored = {0};
+    if (answers->all.apart != NULL) {
+        say(answers->all.apart, context);
+    }
     orr_results_open(&base, w->paths[0], &ignored);
     orr_results_open(&in, w->paths[(size_t)arm * w->seed_count], &ignored);
     say_promises(&in, say, context);
@@ -252,7 +257,7 @@ static void print_arm(struct whatif *w, const struct answers *answers, uint32_t 
     (void)fprintf(out, "\n%s\n  %s\n", w->names[arm], sentence);
     orr_comparison_print_ranking(&ranking, arm, w->options->all ? UINT32_MAX : ORR_RANKED, out);
     print_unstarted(&answers->all, arm, out);
-    say_notes(w, arm, print_said, out);
+    say_notes(w, answers, arm, print_said, out);
     print_table(w, answers, arm, out);
     (void)fputs("  changed:\n", out);
     say_change(w, arm, print_changed, out);
@@ -380,7 +385,7 @@ static void print_json(struct whatif *w, const struct answers *answers)
         say_change(w, arm, json_said, &json);
         orr_json_close(&json, ']');
         orr_json_open(&json, "notes", '[');
-        say_notes(w, arm, json_said, &json);
+        say_notes(w, answers, arm, json_said, &json);
         orr_json_close(&json, ']');
         orr_json_text(&json, "sentence", sentence);
         json_ranking(&json, answers, arm, &w->arena);

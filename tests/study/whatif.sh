@@ -88,7 +88,8 @@ expect 0 'worse off: 1 of 3' lost.yaml --set queues.y.gpu.quota=0
 grep -q '^ *y interactive .*p95 wait 0 s -> not reached.*jobs that never could start 0 -> 1 (+1)' out || fail "$(cat out)"
 expect 0 'y interactive .*wait_p95_s .* 0 s not reached .*worse' lost.yaml --set queues.y.gpu.quota=0 --all
 expect 0 'Means are of jobs that started: 1 more than before did not' lost.yaml --set queues.y.gpu.quota=0
-expect 0 'y training .*jobs that never started 0 -> 1' lost.yaml --set horizon=30s --set cluster.pools.p.nodes=1
+{ echo 'horizon: 30s' && cat lost.yaml; } >soon.yaml
+expect 0 'y training .*jobs that never started 0 -> 1' soon.yaml --set cluster.pools.p.nodes=1
 expect 0 '"after": null' lost.yaml --set queues.y.gpu.quota=0 --json
 # Services: what of their objective was met, though no job waits; a queue's debt once, not a kind each; money where nodes have a price.
 printf 'time_s,rate\n0,1\n60,2\n120,3\n180,2\n240,1\n300,1\n' >rate.csv

@@ -19,6 +19,8 @@
 struct orr_compare_options {
     const char *const *paths; /* results files; the arm of the first is the base */
     uint32_t path_count;
+    const char *const *names; /* per path, what messages call it: of a run repeated into a file that
+                               * nobody knows, the file it repeats; NULL: the path */
     const char *const *labels; /* per path, what its arm is called; NULL, or NULL entries: chosen */
     const uint32_t *arms;   /* per path, its arm, the first one's 0; NULL: told by the settings */
     const uint32_t *points; /* per path, a point of that merged sweep; NULL: results files. Sweeps
@@ -38,8 +40,10 @@ struct orr_compare_options {
 
 struct orr_compare_metric {
     const char *name, *scope, *label, *unit;
-    const char *shown;      /* the label with the queue's display name, for people */
-    enum orr_better better; /* neither also of a part of the capacity where that is not the same */
+    const char *shown; /* the label with the queue's display name, for people */
+    /* Neither also of a part of the capacity where that is not the same, and where runs are apart.
+     */
+    enum orr_better better;
     double gpu_h; /* held by those it is of, the most of all runs; NAN: not known, or of all */
 };
 
@@ -69,6 +73,9 @@ struct orr_comparison {
     orr_ms beside_ms; /* length of a block */
     bool detected;    /* runs of a sweep found their warm-ups themselves: no common window */
     bool one_trace;   /* one seed an arm and no windows: no intervals */
+    /* A sentence: a run was cut, and the one it is paired with went on. Numbers are of other parts
+     * of time then, and no metric has a better. NULL: there are no such pairs. */
+    const char *apart;
     struct orr_arena arena;
 };
 
@@ -116,6 +123,7 @@ struct orr_comparison_ranking {
     struct orr_group_change *items; /* `worse` losers, then `better` winners, the most first */
     uint32_t worse, better, groups; /* groups: with those that do not change */
     double gpu_h, worse_gpu_h, better_gpu_h;
+    bool apart; /* of a comparison of runs that are apart: who gains and loses is not known */
 };
 /* Who is worse in anything is a loser. By metrics with ORR_METRIC_HARM, or where a comparison has
  * none of them by all. First jobs that never start and quantiles that are no longer reached, by

@@ -1,0 +1,77 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# What `orrery compare` and `orrery gate` do not judge, and what they say instead.
+#
+#   unjudged.sh ORRERY WORK_DIR SOURCE_DIR
+set -eu
+
+orrery=$1 work=$2
+. "$(dirname "$0")/../scratch.sh"
+
+cat >s.yaml <<YAML
+cluster: {pools: {p: {nodes: 4, gpus: 8}}}
+queues: {a: {gpu: [16, 1, unlimited]}, b: {gpu: [16, 1, unlimited]}}
+policy: {name: fifo, params: {backfill: true}}
+workload:
+- {name: w, trace: jobs.csv}
+YAML
+cat >jobs.yaml <<YAML
+cluster: {pools: {p: {nodes: 4, gpus: 8}}}
+queues: {a: {gpu: [16, 1, unlimited]}, b: {gpu: [16, 1, unlimited]}}
+workload:
+- {name: w, generate: {until: 2d, sizes: {1: 3, 4: 2, 8: 2}, queues: {a: 1, b: 1}, arrivals: {per_day: 150}, duration: {exponential: {mean: 1h}}}}
+YAML
+"$orrery" trace gen jobs.yaml -o jobs.csv >/dev/null
+run() { # OUT ARGUMENT...
+    out=$1
+    shift
+    "$orrery" run s.yaml --quiet --no-progress -o "$out" "$@"
+}
+# expect CODE WORDS COMMAND...: the exit code, and words in what is printed.
+expect() {
+    wanted=$1 expected=$2
+    shift 2
+    code=0
+    "$orrery" "$@" >out 2>&1 || code=$?
+    { [ "$code" = "$wanted" ] && grep -q -- "$expected" out; } || fail "exit $code, expected $wanted and \"$expected\": $*"
+}
+for mode in fixed statistical exact; do
+    printf 'kind: Gate\nmode: %s\nreplicas: 2\nshake: {submit: 60s}\nrules:\n  p95: {metric: wait_p95_s, margin: 2%%}\n  mean: {metric: jct_mean_s, margin: 1%%}\n' "$mode" >"$mode.yaml"
+done
+run base.db
+
+# A run that was cut knows nothing of what came later: held against one that went on nothing is better or worse.
+run cut.db --set horizon=12h
+run stopped.db --policy easy
+sqlite3 stopped.db "UPDATE run SET status = 'interrupted', end_ms = begin_ms + 3600000"
+for new in cut stopped; do
+    words='cut.db ends at its horizon, after 12.0 h, and base.db went on to '
+    [ "$new" = cut ] || words='stopped.db was interrupted after 60.0 min, and base.db went on to '
+    for order in "base.db $new.db" "$new.db base.db"; do
+        for how in '' '--by queue' '--windows 1h' '--format markdown' '--format latex' '--format csv' --json; do
+            # shellcheck disable=SC2086 # words of a command line
+            expect 0 "$words" compare $order $how
+            ! grep -Eq ' (better|worse)$|\((better|worse)\)|: nobody|"verdict": "(better|worse)"' out || fail "$order is judged: $how"
+        done
+        # shellcheck disable=SC2086
+        "$orrery" report $order -o page.html >/dev/null
+        grep -q "<b>$words" page.html || fail "the page does not say that $new was cut"
+        ! grep -Eq 'worse: |Better: |<td>(better|worse)</td>' page.html || fail "the page of $order judges"
+        expect 65 "$words" gate "${order#* }" --baseline "${order% *}" --spec fixed.yaml --no-progress
+        expect 1 "^note: $words" gate "${order#* }" --baseline "${order% *}" --spec exact.yaml --no-progress
+    done
+done
+run other.db --seed 2
+expect 65 "$words" gate stopped.db other.db --baseline base.db --baseline other.db --spec statistical.yaml --no-progress
+expect 65 'cut.db ends at its horizon' gate cut.db --baseline base.db --spec statistical.yaml --no-progress
+expect 2 'stopped.db was interrupted: here its scenario is run to its end' gate base.db --baseline stopped.db --spec statistical.yaml --no-progress
+expect 0 '^  set ends at its horizon, after 12.0 h, and base went on' whatif s.yaml --set horizon=12h --no-progress
+# One horizon cuts both alike, and one behind the end of a run cuts nothing of it.
+run cut-easy.db --set horizon=12h --policy easy
+expect 0 ' \(better\|worse\)$' compare cut.db cut-easy.db
+! grep -q 'went on to' out || fail "one horizon, and apart"
+run late.db --set horizon=30d --policy easy
+expect 0 ' \(better\|worse\)$' compare base.db late.db
+expect 0 '^pass$' gate base.db --baseline base.db --spec fixed.yaml
+
+printf 'what cannot be judged is not\n'
