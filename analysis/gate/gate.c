@@ -135,6 +135,12 @@ static void describe(struct orr_gate_result *r, const struct orr_paired *paired,
                                amount(r->unit, paired->difference, true, change),
                                part(paired->difference, base, change_part));
     const size_t used = bytes < (int)sizeof r->text ? (size_t)bytes : sizeof r->text - 1;
+    if (better == ORR_BETTER_NEITHER) { /* and the rule does not say either */
+        (void)snprintf(r->text + used, sizeof r->text - used,
+                       "; it is a part of the capacity, which is not the same on both sides: "
+                       "neither more nor less is better, unless the rule says so (better: more)");
+        return;
+    }
     (void)amount(r->unit, worse * r->margin, true, margin);
     (void)part(worse * r->margin, base, margin_part);
     if (by_itself || isnan(r->worse.low)) {
@@ -173,16 +179,17 @@ static void add_missing(struct orr_gate_result *r, const struct orr_paired *pair
     }
 }
 
-void orr_gate_judge(const struct orr_gate_rule *rule, const char *unit,
+void orr_gate_judge(const struct orr_gate_rule *rule, const char *unit, enum orr_better better,
                     const struct orr_paired *paired, bool fixed, struct orr_gate_result *result)
 {
-    const enum orr_better own = orr_metric_better(rule->metric);
-    const enum orr_better better = rule->better != ORR_BETTER_NEITHER ? rule->better : own;
+    better = rule->better != ORR_BETTER_NEITHER ? rule->better : better;
     *result = (struct orr_gate_result){.rule = rule, .unit = unit};
     result->worse = worsening(paired, better);
     result->margin = rule->relative ? rule->margin * fabs(paired->base_mean) : rule->margin;
     const bool by_itself = fixed || orr_metric_is(rule->metric, ORR_METRIC_CERTAIN);
-    result->verdict = judge(&result->worse, result->margin, by_itself);
+    result->verdict = better == ORR_BETTER_NEITHER
+                          ? ORR_GATE_INCONCLUSIVE
+                          : judge(&result->worse, result->margin, by_itself);
     result->seen = by_itself ? result->margin
                              : orr_paired_seen(&result->worse, 0.95, ORR_GATE_SURE, result->margin,
                                                ORR_GATE_POWER);

@@ -150,14 +150,16 @@ static enum orr_status judge_scope(struct gate *gate, const char *scope,
         const bool counted = orr_metric_is(rule->metric, ORR_METRIC_CERTAIN);
         const struct orr_paired *found = counted ? &none : &nothing;
         const char *unit = "1";
+        enum orr_better better = orr_metric_better(rule->metric);
         for (uint32_t m = 0; m < comparison.metric_count; m++) {
             if (strcmp(comparison.metrics[m].name, rule->metric) == 0 &&
                 strcmp(comparison.metrics[m].label, rule->label) == 0) {
                 found = orr_comparison_cell(&comparison, m, 1);
                 unit = strcmp(comparison.metrics[m].unit, "s") == 0 ? "s" : "1";
+                better = comparison.metrics[m].better;
             }
         }
-        orr_gate_judge(rule, unit, found, fixed, &gate->results[i]);
+        orr_gate_judge(rule, unit, better, found, fixed, &gate->results[i]);
     }
     orr_comparison_release(&comparison);
     return status;

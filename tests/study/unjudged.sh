@@ -74,4 +74,15 @@ run late.db --set horizon=30d --policy easy
 expect 0 ' \(better\|worse\)$' compare base.db late.db
 expect 0 '^pass$' gate base.db --baseline base.db --spec fixed.yaml
 
+# A part of the capacity is neither better nor worse where that is another, as in compare; a rule may say which it is.
+for nodes in 3 5; do
+    run "n$nodes.db" --set "cluster.pools.p.nodes=$nodes"
+    printf 'kind: Gate\nmode: fixed\nrules:\n  held: {metric: gpu_occupancy, margin: 1%%}\n' >held.yaml
+    expect 2 '^inconclusive *held: gpu_occupancy 0.[0-9]* to .*; it is a part of the capacity, which is not the same on both sides' \
+        gate "n$nodes.db" --baseline base.db --spec held.yaml
+done
+sed -i 's/1%}/1%, better: more}/' held.yaml
+expect 1 '^regressed *held' gate n5.db --baseline base.db --spec held.yaml
+expect 0 '^pass *held' gate n3.db --baseline base.db --spec held.yaml
+
 printf 'what cannot be judged is not\n'

@@ -21,7 +21,7 @@ static enum orr_verdict_kind judge(const char *metric, double margin, bool relat
     const struct orr_gate_rule rule = {
         .name = "rule", .metric = metric, .margin = margin, .relative = relative};
     struct orr_gate_result result;
-    orr_gate_judge(&rule, "s", &paired, fixed, &result);
+    orr_gate_judge(&rule, "s", orr_metric_better(metric), &paired, fixed, &result);
     assert_true(strlen(result.text) > 0);
     return result.verdict;
 }
@@ -88,6 +88,24 @@ static void verdicts__take_what_is_not_reached_for_the_worst(void **state)
     assert_int_equal(judge("never_startable", 0, false, false, differs(0.05, -0.1, 0.2)),
                      ORR_GATE_REGRESSED);
     assert_int_equal(judge("never_startable", 0, false, false, differs(0, 0, 0)), ORR_GATE_PASS);
+}
+
+/* What the comparison calls neither better nor worse is judged where the rule says which. */
+static void verdicts__need_to_know_what_is_better(void **state)
+{
+    struct orr_gate_rule rule = {.name = "rule", .metric = "gpu_occupancy", .margin = 2};
+    const struct orr_paired less = differs(-5, -6, -4);
+    struct orr_gate_result result;
+    (void)state;
+    orr_gate_judge(&rule, "1", ORR_BETTER_NEITHER, &less, true, &result);
+    assert_int_equal(result.verdict, ORR_GATE_INCONCLUSIVE);
+    assert_non_null(strstr(result.text, "100 to 95: -5 (-5 %); it is a part of the capacity"));
+    rule.better = ORR_BETTER_MORE;
+    orr_gate_judge(&rule, "1", ORR_BETTER_NEITHER, &less, true, &result);
+    assert_int_equal(result.verdict, ORR_GATE_REGRESSED);
+    rule.better = ORR_BETTER_LESS;
+    orr_gate_judge(&rule, "1", ORR_BETTER_NEITHER, &less, true, &result);
+    assert_int_equal(result.verdict, ORR_GATE_PASS);
 }
 
 static void verdicts__add_up_to_the_worst(void **state)
@@ -198,6 +216,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(verdicts__are_those_of_non_inferiority),
         cmocka_unit_test(verdicts__take_what_is_not_reached_for_the_worst),
+        cmocka_unit_test(verdicts__need_to_know_what_is_better),
         cmocka_unit_test(verdicts__add_up_to_the_worst),
         cmocka_unit_test_prestate(a_quantile_that_is_lost__is_never_called_better, &trials),
         cmocka_unit_test_prestate(a_regression_of_5_percent__is_caught, &trials),

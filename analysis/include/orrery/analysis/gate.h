@@ -43,10 +43,12 @@ struct orr_gate_result {
     char text[900]; /* one sentence */
 };
 
-/* Judges one rule on what comparing the new runs with the baseline's gave. `fixed`: by the
- * difference itself. More pairs in which the baseline alone reached a quantile than the other way
- * round: regressed. A metric that one side does not have is inconclusive. */
-void orr_gate_judge(const struct orr_gate_rule *rule, const char *unit,
+/* Judges one rule on what comparing the new runs with the baseline's gave: the cell of its metric,
+ * and which of that metric the comparison calls better, unless the rule says so itself; where
+ * neither does, it is inconclusive. `fixed`: by the difference itself. More pairs in which the
+ * baseline alone reached a quantile than the other way round: regressed. A metric that one side
+ * does not have is inconclusive. */
+void orr_gate_judge(const struct orr_gate_rule *rule, const char *unit, enum orr_better better,
                     const struct orr_paired *paired, bool fixed, struct orr_gate_result *result);
 /* Regressed if one is, else inconclusive if one is. */
 enum orr_verdict_kind orr_gate_all(const struct orr_gate_result *results, uint32_t count);
