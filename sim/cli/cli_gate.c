@@ -122,6 +122,14 @@ static enum orr_status check_metrics(const struct gate *gate, struct orr_err *er
                 "or better: more",
                 gate->spec.lines[i].origin, gate->rules[i].metric);
         }
+        if (gate->spec.lines[i].is_time && strcmp(known->unit, "s") != 0) {
+            const bool has_unit = strcmp(known->unit, "1") != 0;
+            return orr_fail(err, ORR_SCENARIO,
+                            "%s: margin: \"%.40s\" is a time, and %s is a number%s%s: a share such "
+                            "as 2%% or a number of at least 0",
+                            gate->spec.lines[i].margin_origin, gate->spec.lines[i].margin, metric,
+                            has_unit ? " of " : "", has_unit ? known->unit : "");
+        }
     }
     return ORR_OK;
 }

@@ -61,17 +61,18 @@ static const struct orr_scenario__row root = {.key = "",
 static bool parse_margin(struct orr_gate_line *line)
 {
     const size_t bytes = strlen(line->margin);
-    orr_ms time;
+    orr_ms time = 0;
     if (bytes > 0 && line->margin[bytes - 1] == '%') {
         line->relative = orr_parse_double(line->margin, bytes - 1, &line->margin_value);
         line->margin_value /= 100;
         return line->relative && line->margin_value >= 0;
     }
-    if (orr_parse_duration(line->margin, bytes, &time)) {
-        line->margin_value = (double)time / 1000.0;
-        return time >= 0;
+    if (orr_parse_double(line->margin, bytes, &line->margin_value)) {
+        return line->margin_value >= 0;
     }
-    return orr_parse_double(line->margin, bytes, &line->margin_value) && line->margin_value >= 0;
+    line->is_time = orr_parse_duration(line->margin, bytes, &time);
+    line->margin_value = (double)time / 1000.0;
+    return line->is_time && time >= 0;
 }
 
 static enum orr_status fill_line(struct orr_scenario__load *load,
@@ -81,6 +82,7 @@ static enum orr_status fill_line(struct orr_scenario__load *load,
     orr_scenario__fill_group(rules, node, line);
     line->name = node->key;
     line->origin = orr_scenario__origin(load->arena, node);
+    line->margin_origin = orr_scenario__origin(load->arena, orr_scenario__find(node, "margin"));
     if (!parse_margin(line)) {
         return orr_scenario__fail(
             load, &orr_scenario__find(node, "margin")->at,

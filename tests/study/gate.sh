@@ -180,6 +180,17 @@ expect 0 'changed.db was made with digest 0123456789abcdef and comes out with .*
 # What is wrong with a spec has a place.
 printf 'kind: Gate\nreplicas: 2\nrules:\n  x: {metric: wait_p95_s, margin: much}\n' >bad.yaml
 expect 78 'bad.yaml:4:' fifo.db --baseline easy.db --spec bad.yaml
+# A time is no margin of what is none: minutes of occupancy can never fail.
+while read -r metric margin words; do
+    printf 'kind: Gate\nmode: fixed\nrules:\n  x: {metric: %s, margin: %s}\n' "$metric" "$margin" >bad.yaml
+    expect 78 "bad.yaml:4:[0-9]*: margin: \"$margin\" is a time, and $metric is a number${words:+ }$words: a share" fifo.db --baseline easy.db --spec bad.yaml
+done <<'END'
+gpu_occupancy 5m
+fairness_jain 1h
+quota_debt_gpu_h 1h of GPU-h
+END
+printf 'kind: Gate\nmode: fixed\nrules:\n  x: {metric: wait_p95_s, margin: 5m}\n  y: {metric: unfinished, margin: 0}\n  z: {metric: wait_p50_s, margin: 300}\n' >units.yaml
+expect 0 '^pass$' fifo.db --baseline fifo.db --spec units.yaml
 printf 'kind: Gate\nreplicas: 2\nrules:\n  x: {metric: jobs, margin: 1}\n' >bad.yaml
 expect 78 'better: less' fifo.db --baseline easy.db --spec bad.yaml
 printf 'kind: Gate\nrules:\n  x: {metric: wait_p59, margin: 1}\n' >bad.yaml
