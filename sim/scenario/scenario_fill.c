@@ -279,6 +279,7 @@ enum orr_status orr_scenario__fill(struct orr_scenario__load *load, struct orr_s
     fill_pools(load->arena, scenario, root);
     orr_scenario__fill_flavors(load->arena, scenario, root);
     fill_queues(load->arena, scenario, root);
+    scenario->warmup_origin = orr_scenario__origin(load->arena, below(root, "warmup", NULL));
     fill_policy(load->arena, scenario, root);
     fill_shards(load->arena, scenario, root);
     fill_names(load->arena, scenario, root);

@@ -685,6 +685,30 @@ static enum orr_status measure_from(const struct orr_point_options *options,
                                           : ORR_OK;
 }
 
+/* Is anything submitted behind the stated warm-up? ORR_SCENARIO: nothing would be measured. Jobs
+ * that all come at once are measured to the end of the run, without one. */
+static enum orr_status check_warmup(const struct orr_scenario *scenario,
+                                    const struct orr_world *world, struct orr_err *err)
+{
+    const orr_ms span_ms = world->last_submit_ms - world->begin_ms;
+    char warmup[24], span[24];
+    if (scenario->warmup_ms == ORR_MS_NONE || span_ms <= 0 || scenario->warmup_ms < span_ms) {
+        return ORR_OK;
+    }
+    return orr_fail(err, ORR_SCENARIO,
+                    "%s: warmup: the last submit, %s after the begin, is within the warm-up of %s: "
+                    "nothing would be measured",
+                    scenario->warmup_origin, orr_format_rough(span, (double)span_ms / 1000.0),
+                    orr_format_rough(warmup, (double)scenario->warmup_ms / 1000.0));
+}
+
+/* What of the scenario can be judged only once its world is built. */
+static enum orr_status check_world(const struct orr_point *point, struct orr_err *err)
+{
+    const enum orr_status status = orr_expect_names(&point->scenario, &point->world, err);
+    return status == ORR_OK ? check_warmup(&point->scenario, &point->world, err) : status;
+}
+
 /* The world, with all that a question changes in it. */
 static enum orr_status build_world(const struct orr_point_options *options, struct orr_point *point,
                                    struct orr_err *err)
@@ -701,7 +725,7 @@ static enum orr_status build_world(const struct orr_point_options *options, stru
                         "interrupted while the traces were read; there are no results");
     }
     if (status == ORR_OK) {
-        status = orr_expect_names(&point->scenario, &point->world, err);
+        status = check_world(point, err);
     }
     if (status == ORR_OK) {
         status = change_job(&point->world, &options->change, err);
@@ -813,7 +837,7 @@ enum orr_status orr_point_check(const struct orr_point_options *options, struct 
                                             .context = options->context};
     enum orr_status status = build(&options->scenario, &given, point, err);
     if (status == ORR_OK) {
-        status = orr_expect_names(&point->scenario, &point->world, err);
+        status = check_world(point, err);
     }
     return status == ORR_OK ? orr_engine_try_policies(&point->world, point->shards, err) : status;
 }

@@ -2,7 +2,7 @@
 -- What studies ask of results files; ../../analysis/sql/named_sql.cmake makes each a C string.
 
 -- name: start
-SELECT window_start_ms - begin_ms, digest
+SELECT window_start_ms - begin_ms, digest, window_end_ms - begin_ms
 FROM run;
 
 -- name: inputs

@@ -74,6 +74,20 @@ run late.db --set horizon=30d --policy easy
 expect 0 ' \(better\|worse\)$' compare base.db late.db
 expect 0 '^pass$' gate base.db --baseline base.db --spec fixed.yaml
 
+# A warm-up behind which nothing is submitted measures nothing, in check as in run; the same of a results file's warm-up
+# on another trace. Messages of runs that are repeated name the files that they repeat.
+{ echo 'warmup: 3d' && cat s.yaml; } >late.yaml
+expect 78 'late.yaml:1:9: warmup: the last submit, .* after the begin, is within the warm-up of 3.0 d' check late.yaml
+expect 78 'late.yaml:1:9: warmup: ' run late.yaml -q -o late-warmup.db
+[ ! -e late-warmup.db ] || fail "results of a run that measures nothing"
+expect 78 '^orrery: --set warmup=100d: warmup: the last submit' run s.yaml --set warmup=100d -q
+run warm.db --set warmup=1d
+expect 65 '^orrery: base.db and warm.db are the same setting with the same seed 1' compare base.db warm.db --no-progress
+expect 65 '^orrery: base.db and base.db are the same setting with the same seed 1' compare base.db base.db --replicas 2 --no-progress
+head -n 40 jobs.csv >first.csv
+"$orrery" run s.yaml --quiet --no-progress --set workload.w.trace=first.csv -o first.db
+expect 65 '^orrery: first.db: its last submit, .* after the begin, is within the warm-up of warm.db, 24.0 h' compare warm.db first.db
+
 # A part of the capacity is neither better nor worse where that is another, as in compare; a rule may say which it is.
 for nodes in 3 5; do
     run "n$nodes.db" --set "cluster.pools.p.nodes=$nodes"

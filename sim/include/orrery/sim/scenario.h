@@ -409,6 +409,7 @@ struct orr_scenario {
     orr_ms horizon_ms;  /* ORR_MS_NONE: until the last job ends */
     orr_ms begin_ms;  /* decisions begin; what is before is given; ORR_MS_NONE: the first submit */
     orr_ms warmup_ms; /* ORR_MS_NONE: to be detected */
+    const char *warmup_origin; /* file:line:col, or what set it */
     uint64_t seed_first, seed_last;
     orr_ms shake_submit_ms; /* submits moved by up to so much either way, at random; 0: not */
     double shake_run;       /* run times changed by up to this part either way; 0: not */
