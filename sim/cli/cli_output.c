@@ -206,6 +206,7 @@ enum orr_status orr_cli_study_of(struct orr_scenario_options *options, const cha
     if (*from_results) {
         struct orr_scenario_options again;
         status = orr_rerun_of(options->path, arena, &again, err);
+        status = status == ORR_OK ? orr_rerun_inputs(options->path, &again, err) : status;
         if (status == ORR_OK) {
             options->path = again.path;
             options->text = again.text;

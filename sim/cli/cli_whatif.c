@@ -130,6 +130,7 @@ static enum orr_status load_base(struct whatif *w, struct orr_err *err)
     w->is_results = o->path != NULL && orr_cli_is_results(o->path);
     if (w->is_results) {
         status = orr_rerun_of(o->path, &w->arena, &w->from, err);
+        status = status == ORR_OK ? orr_rerun_inputs(o->path, &w->from, err) : status;
     }
     if (o->path != NULL && strcmp(o->path, "-") == 0) {
         status = read_standard_input(w, err);

@@ -136,7 +136,8 @@ static enum orr_status points_of(const char *results, uint32_t index,
     const char *stem = strrchr(results, '/');
     struct orr_scenario_options again;
     stem = stem != NULL ? stem + 1 : results;
-    const enum orr_status status = orr_rerun_of(results, arena, &again, err);
+    enum orr_status status = orr_rerun_of(results, arena, &again, err);
+    status = status == ORR_OK ? orr_rerun_inputs(results, &again, err) : status;
     if (status != ORR_OK) {
         return status;
     }

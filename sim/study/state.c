@@ -8,8 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <orrery/traces/pack.h>
-
 #include "study_int.h"
 #include "sweep_int.h"
 #include "state_sql.h"
@@ -107,24 +105,16 @@ static bool read_row(const char *path, sqlite3 *db, struct orr_state *state)
     return found;
 }
 
-/* A trace that cannot be found is the run's own error, which says where it looked. */
 static enum orr_status check_inputs(sqlite3 *db, const char *path, struct orr_err *err)
 {
     sqlite3_stmt *row = NULL;
     enum orr_status status = ORR_OK;
     (void)sqlite3_prepare_v2(db, orr_state_sql__inputs, -1, &row, NULL);
     while (status == ORR_OK && row != NULL && sqlite3_step(row) == SQLITE_ROW) {
-        char now[ORR_SHA256_TEXT];
-        const char *trace = (const char *)sqlite3_column_text(row, 0);
-        const char *sum = (const char *)sqlite3_column_text(row, 1);
-        if (access(trace, R_OK) == 0) {
-            status = orr_file_sha256(trace, now, err);
-            if (status == ORR_OK && strcmp(sum, now) != 0) {
-                status = orr_fail(err, ORR_DATA,
-                                  "%s: is not the trace that the run of %s read: save that anew",
-                                  trace, path);
-            }
-        }
+        char of[4200];
+        (void)snprintf(of, sizeof of, "the run of %.4000s read: save that anew", path);
+        status = orr_study__check_input((const char *)sqlite3_column_text(row, 0),
+                                        (const char *)sqlite3_column_text(row, 1), of, err);
     }
     (void)sqlite3_finalize(row);
     return status;

@@ -12,7 +12,6 @@
 
 #include <orrery/sim/store.h>
 #include <orrery/sim/temporary.h>
-#include <orrery/traces/pack.h>
 
 #include "study_int.h"
 #include "sweep_int.h"
@@ -268,25 +267,19 @@ static void hand_on(uint64_t done, uint64_t total, orr_ms now, void *context)
 /* What points read must be as it was planned with: keys name the contents. */
 static enum orr_status check_inputs(const struct orr_sweep *sweep, struct orr_err *err)
 {
-    char plan[4200], now[ORR_SHA256_TEXT];
+    char plan[4200];
     sqlite3 *db = NULL;
     enum orr_status status = ORR_OK;
     (void)snprintf(plan, sizeof plan, "%s/plan.db", sweep->folder);
     (void)sqlite3_open_v2(plan, &db, SQLITE_OPEN_READONLY, NULL);
     sqlite3_stmt *row = prepare(db, orr_sweep_sql__inputs);
     while (next(db, row, plan, &status, err)) {
-        const char *path = (const char *)sqlite3_column_text(row, 0);
-        const char *sum = (const char *)sqlite3_column_text(row, 1);
-        if (access(path, R_OK) != 0) {
-            continue; /* it may be found by the way from the plan: the run says where it looked */
-        }
-        status = orr_file_sha256(path, now, err);
-        if (status == ORR_OK && strcmp(sum, now) != 0) {
-            status = orr_fail(err, ORR_DATA,
-                              "%s: is not what the sweep was planned with; plan it again into "
-                              "another folder",
-                              path);
-        }
+        /* one that is not there may be found by the way from the plan */
+        status = orr_study__check_input((const char *)sqlite3_column_text(row, 0),
+                                        (const char *)sqlite3_column_text(row, 1),
+                                        "the sweep was planned with; plan it again into another "
+                                        "folder",
+                                        err);
     }
     (void)sqlite3_close(db);
     return status;

@@ -187,6 +187,6 @@ printf 'job,submit_s,run_s,pods,gpus_per_pod\na,0,100,1,1\nb,50,100,1,1\n' >t.cs
 exits 0 run --trace t.csv --cluster 1x1 --policy fifo -o t.db --save-at 1m -q --no-progress
 printf 'c,60,100,1,1\n' >>t.csv
 exits 65 run --from t.state -o no.db --no-progress
-grep -q 't.csv: is not the trace' err || fail "$(cat err)"
+grep -q 't.csv: is not what the run' err || fail "$(cat err)"
 printf '%s scenarios and policies held at %s times, %s refused; %s shared a run, %s cannot change so, %s lost nodes\n' "$ran" "$times" "$refused" \
     "$shared" "$apart" "$lost"

@@ -88,6 +88,19 @@ head -n 40 jobs.csv >first.csv
 "$orrery" run s.yaml --quiet --no-progress --set workload.w.trace=first.csv -o first.db
 expect 65 '^orrery: first.db: its last submit, .* after the begin, is within the warm-up of warm.db, 24.0 h' compare warm.db first.db
 
+# Runs are repeated on the traces that they read, or not at all.
+run easy.db --policy easy
+mv jobs.csv whole.csv
+head -n 100 whole.csv >jobs.csv
+for again in 'compare base.db easy.db --replicas 2 --shake submit=10s' 'compare base.db warm.db' 'gate base.db --propose' \
+    'gate base.db --baseline base.db --spec statistical.yaml' 'whatif base.db --set policy.name=easy' \
+    'capacity base.db --vary cluster.pools.p.nodes=1..8 --objective wait_p95_s<=1h'; do
+    # shellcheck disable=SC2086 # words of a command line
+    expect 65 '^orrery: .*jobs.csv: is not what the run of base.db read: put that back, or make base.db anew$' $again --no-progress
+done
+expect 65 'jobs.csv: is not what the run of easy.db read' gate base.db --baseline easy.db --spec statistical.yaml --no-progress
+mv whole.csv jobs.csv
+
 # A part of the capacity is neither better nor worse where that is another, as in compare; a rule may say which it is.
 for nodes in 3 5; do
     run "n$nodes.db" --set "cluster.pools.p.nodes=$nodes"

@@ -100,6 +100,11 @@ enum orr_status orr_rerun_of(const char *results, struct orr_arena *arena,
                              struct orr_scenario_options *options,
                              struct orr_err *err) ORR_MUST_USE;
 
+/* Are the traces that it reads still those that the results were made of? Else ORR_DATA, which
+ * names the first that is not. Fails also as orr_scenario_load does. */
+enum orr_status orr_rerun_inputs(const char *results, const struct orr_scenario_options *again,
+                                 struct orr_err *err) ORR_MUST_USE;
+
 /* Until when two scenarios of one seed, checked, are one run: the time of the first event that is
  * in one alone. ORR_MS_NONE: they share nothing, for something else is different, or the number of
  * nodes is, or nodes are lost in one of them alone, or b has no event from then on, or a policy is
@@ -131,7 +136,8 @@ struct orr_replicas {
 };
 
 /* Runs the scenario of each results file again, with seeds from its own on, shaken, as
- * NUMBER-STEM-SEED.db. Fails as orr_study_run does; nothing is left then but what was kept. */
+ * NUMBER-STEM-SEED.db, on the traces that it read (orr_rerun_inputs). Fails as orr_study_run does;
+ * nothing is left then but what was kept. */
 enum orr_status orr_replicas_run(const char *const *results, uint32_t count,
                                  const struct orr_replica_options *options,
                                  struct orr_replicas *replicas, struct orr_err *err) ORR_MUST_USE;

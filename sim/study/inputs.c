@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* inputs.c - are traces still those that a run read? Results, plans and states know their
+ * checksums.
+ */
+#include "study_int.h"
+#include "study_sql.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <orrery/traces/pack.h>
+
+enum orr_status orr_study__check_input(const char *path, const char *sha256, const char *of,
+                                       struct orr_err *err)
+{
+    char now[ORR_SHA256_TEXT];
+    if (sha256[0] == '\0' || access(path, R_OK) != 0) {
+        return ORR_OK;
+    }
+    const enum orr_status status = orr_file_sha256(path, now, err);
+    return status != ORR_OK || strcmp(sha256, now) == 0
+               ? status
+               : orr_fail(err, ORR_DATA, "%s: is not what %s", path, of);
+}
+
+enum orr_status orr_rerun_inputs(const char *results, const struct orr_scenario_options *again,
+                                 struct orr_err *err)
+{
+    struct orr_scenario scenario;
+    struct orr_results in;
+    char of[4400];
+    enum orr_status status = orr_scenario_load(again, &scenario, err);
+    if (status != ORR_OK) {
+        return status;
+    }
+    (void)snprintf(of, sizeof of, "the run of %.2000s read: put that back, or make %.2000s anew",
+                   results, results);
+    orr_results_open(&in, results, err);
+    sqlite3_stmt *row = orr_results_prepare(&in, orr_study_sql__hashes);
+    for (uint32_t p = 0; orr_results_step(&in, row); p++) {
+        const char *trace = p < scenario.part_count ? scenario.parts[p].trace : NULL;
+        if (trace != NULL && status == ORR_OK) {
+            status = orr_study__check_input(trace, orr_results_text(&in, row, 0), of, err);
+        }
+    }
+    status = status == ORR_OK ? in.status : status;
+    orr_results_close(&in);
+    orr_scenario_release(&scenario);
+    return status;
+}
