@@ -162,7 +162,8 @@ enum orr_status orr_cli_settings(const char *const *files, const char *const *na
 
 /* ---- where answers that are files go; NULL: nowhere, which is fine ---- */
 /* A name that is to be put in place by renaming must not be a device, pipe or folder: as root that
- * would replace /dev/null. ORR_CANT_CREATE. */
+ * would replace /dev/null; and its folder must be there and take files, which nobody wants to hear
+ * after the work. ORR_CANT_CREATE. */
 void orr_cli_remember(int argc, char **argv); /* for it: what was typed, which stays there */
 enum orr_status orr_cli_output(const char *path, struct orr_err *err) ORR_MUST_USE;
 /* Writes such a file with what `print` says; what is there is overwritten. Also ORR_IO. */

@@ -551,7 +551,9 @@ static void write_summary(FILE *out, const void *context)
 
 static enum orr_status run_gate(struct gate *gate, struct orr_err *err)
 {
-    enum orr_status status = orr_gate_spec_load(gate->options->spec, &gate->spec, err);
+    enum orr_status status = orr_cli_output(gate->options->junit, err);
+    status = status == ORR_OK ? orr_cli_output(gate->options->summary, err) : status;
+    status = status == ORR_OK ? orr_gate_spec_load(gate->options->spec, &gate->spec, err) : status;
     if (status != ORR_OK) {
         return status;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* cli_output.c - where answers that are files go, and scenarios out of them. */
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,6 +42,18 @@ static const char *typed_twice(const char *path)
     return NULL;
 }
 
+/* Of a file that is not there: is a folder, which takes files? */
+static enum orr_status check_folder(const char *path, struct orr_err *err)
+{
+    const char *slash = strrchr(path, '/');
+    const int used = slash != NULL ? (int)(slash - path) + 1 : 0;
+    char folder[PATH_MAX];
+    (void)snprintf(folder, sizeof folder, "%.*s.", used, path);
+    return access(folder, W_OK | X_OK) == 0
+               ? ORR_OK
+               : orr_fail(err, ORR_CANT_CREATE, "%s: cannot create: %s", path, strerror(errno));
+}
+
 enum orr_status orr_cli_output(const char *path, struct orr_err *err)
 {
     struct stat file;
@@ -49,7 +62,13 @@ enum orr_status orr_cli_output(const char *path, struct orr_err *err)
         return orr_fail(err, ORR_CANT_CREATE, "%s: is an input too (%s), and would be overwritten",
                         path, input);
     }
-    if (path == NULL || stat(path, &file) != 0 || S_ISREG(file.st_mode)) {
+    if (path == NULL) {
+        return ORR_OK;
+    }
+    if (stat(path, &file) != 0) {
+        return check_folder(path, err);
+    }
+    if (S_ISREG(file.st_mode)) {
         return ORR_OK;
     }
     return orr_fail(err, ORR_CANT_CREATE, "%s: is %s, not a file", path,

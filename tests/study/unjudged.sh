@@ -112,4 +112,13 @@ sed -i 's/1%}/1%, better: more}/' held.yaml
 expect 1 '^regressed *held' gate n5.db --baseline base.db --spec held.yaml
 expect 0 '^pass *held' gate n3.db --baseline base.db --spec held.yaml
 
+# Where a report cannot go is said before anything is read or run.
+for place in none/gate.xml base.db/gate.xml .; do
+    expect 73 "^orrery: $place: " gate no.db --baseline no.db --spec fixed.yaml --junit "$place"
+    expect 73 "^orrery: $place: " gate no.db --baseline no.db --spec fixed.yaml --summary "$place"
+    expect 73 "^orrery: $place: " run s.yaml -q --junit "$place" -o unwanted.db
+    [ ! -e unwanted.db ] || fail "a run whose JUnit has no place"
+done
+expect 73 '^orrery: /dev/full: is a device or pipe, not a file' gate no.db --baseline no.db --spec fixed.yaml --junit /dev/full
+
 printf 'what cannot be judged is not\n'
