@@ -75,15 +75,20 @@ static void values_of(const struct side *side, const struct orr_compare_metric *
     orr_free(found);
 }
 
-/* Nothing worth a reader's eye: the last digits of a sum. */
+/* Nothing worth a reader's eye: the last digits of a sum, or a difference that is shown as none. */
 static bool is_same(const struct orr_compare_metric *metric, double base, double value)
 {
     const double size = fmax(fabs(base), fabs(value));
+    char change[64], none[64];
     if (isinf(size)) { /* not reached is no number */
         return isinf(base) && isinf(value);
     }
-    return (isnan(base) && isnan(value)) || fabs(value - base) <= 1e-4 * size ||
-           (is_share(metric->name) && size < 1e-3);
+    if (isnan(base) || isnan(value)) {
+        return isnan(base) && isnan(value);
+    }
+    return fabs(value - base) <= 1e-4 * size || (is_share(metric->name) && size < 1e-3) ||
+           strcmp(amount(metric, fabs(value - base), false, change),
+                  amount(metric, 0, false, none)) == 0;
 }
 
 /* A wait that is not reached is longer than any. */
@@ -235,7 +240,7 @@ static void came_of_it(const struct side *side, uint32_t arm, const char *wanted
     for (int p = 0; p < PARTS; p++) {
         for (uint32_t m = 0; m < side->parts[p].metric_count; m++) {
             const struct orr_compare_metric *metric = &side->parts[p].metrics[m];
-            char from[64], to[64];
+            char from[64], to[64], change[64];
             if (!orr_metric_is(metric->name, ORR_METRIC_SAID)) {
                 continue;
             }
@@ -247,6 +252,10 @@ static void came_of_it(const struct side *side, uint32_t arm, const char *wanted
             name_metric(metric, out);
             (void)fprintf(out, " %s to %s", amount(metric, side->values[0], false, from),
                           amount(metric, side->values[arm], false, to));
+            if (strcmp(from, to) == 0) { /* the change has digits that neither value shows */
+                (void)fprintf(out, " (%s)",
+                              amount(metric, side->values[arm] - side->values[0], true, change));
+            }
         }
     }
     (void)fputs(shown == 0 ? "nothing" : "", out);

@@ -121,4 +121,17 @@ for place in none/gate.xml base.db/gate.xml .; do
 done
 expect 73 '^orrery: /dev/full: is a device or pipe, not a file' gate no.db --baseline no.db --spec fixed.yaml --junit /dev/full
 
+# A page calls nothing better or worse of which it shows no difference, and shows one that it does.
+report() { # METRIC BY
+    cp base.db near.db
+    sqlite3 near.db "UPDATE metric SET value = value + $2 WHERE name = '$1' AND scope = 'all'"
+    "$orrery" report base.db near.db -o near.html >/dev/null
+}
+sqlite3 base.db "UPDATE metric SET value = 0.9951 WHERE name = 'fairness_jain' AND scope = 'all'"
+report fairness_jain -0.0009
+grep -q '<b>near.db:</b> worse: nothing. Better: nothing.' near.html || fail "what cannot be seen is worse: $(grep '<b>near.db:' near.html)"
+sqlite3 base.db "UPDATE metric SET value = 36060 WHERE name = 'jct_mean_s' AND scope = 'all'"
+report jct_mean_s 60
+grep -q 'worse: mean JCT 10.0 h to 10.0 h (+60 s)\. Better: nothing\.' near.html || fail "a change without digits: $(grep '<b>near.db:' near.html)"
+
 printf 'what cannot be judged is not\n'
