@@ -311,6 +311,7 @@ static void print_json(const struct compare_options *o, const struct orr_compari
     orr_json_bool(&json, "jitter", c->jitter); /* of one trace: no others are covered */
     orr_json_real(&json, "beside_block_s",
                   c->beside == NULL ? (double)NAN : (double)c->beside_ms / 1000.0);
+    orr_json_bool(&json, "apart", c->apart != NULL); /* a note says which run was cut */
     orr_json_bool(&json, "one_trace", c->one_trace); /* with one seed: there is no interval */
     orr_json_open(&json, "arms", '[');
     for (uint32_t a = 0; a < c->arm_count; a++) {

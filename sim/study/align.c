@@ -45,11 +45,12 @@ static enum orr_status check_same(const char *const *results, const struct measu
             return status;
         }
         if (strcmp(before[i].digest, after.digest) != 0) {
-            return orr_fail(err, ORR_DATA,
-                            "%s: its warm-up is another than that of the others, and run again "
-                            "for theirs it decides otherwise (by another program, or on another "
-                            "trace): make all results anew with one stated warm-up",
-                            results[i]);
+            return orr_fail(
+                err, ORR_DATA,
+                "%s: its warm-up is another than that of the others, and run again "
+                "for theirs it decides otherwise (by another program, or by going on "
+                "where it was interrupted): make all results anew with one stated warm-up",
+                results[i]);
         }
     }
     return ORR_OK;

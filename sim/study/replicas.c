@@ -119,8 +119,8 @@ enum orr_status orr_study__check_rerun(const char *results, const char *again, s
     status = status == ORR_OK ? read_digest(again, is, err) : status;
     if (status == ORR_OK && strcmp(was, is) != 0) {
         status = orr_fail(err, ORR_DATA,
-                          "%s: run again it decides otherwise (by another program, or on another "
-                          "trace): make it anew first",
+                          "%s: run again it decides otherwise (by another program, on another "
+                          "trace, or by going on where it was interrupted): make it anew first",
                           results);
     }
     return status;

@@ -54,6 +54,8 @@ for new in cut stopped; do
             ! grep -Eq ' (better|worse)$|\((better|worse)\)|: nobody|"verdict": "(better|worse)"' out || fail "$order is judged: $how"
         done
         # shellcheck disable=SC2086
+        expect 0 '"apart": true' compare $order --json
+        # shellcheck disable=SC2086
         "$orrery" report $order -o page.html >/dev/null
         grep -q "<b>$words" page.html || fail "the page does not say that $new was cut"
         ! grep -Eq 'worse: |Better: |<td>(better|worse)</td>' page.html || fail "the page of $order judges"
