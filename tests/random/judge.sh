@@ -81,6 +81,9 @@ judge() (
             echo right # refused as endless, which it says how to mend
         elif grep -q 'cannot be where running_on says' run.err; then
             echo right # an event by the begin took the node of a job that runs then
+        elif grep -q ': warmup: the last submit, .* is within the warm-up of' run.err && grep -q '^warmup: ' ./*.yaml; then
+            sed -i '/^warmup: /d' ./*.yaml # refused as it should be; all else is judged without
+            cd .. && judge "$1"
         else
             echo "run: $(head -n 2 run.err | tr '\n' ' ')"
         fi
