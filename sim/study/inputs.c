@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* inputs.c - are traces still those that a run read? Results, plans and states know their
- * checksums.
+/* inputs.c - are traces and policies from outside still those that a run read? Results, plans and
+ * states know their checksums.
  */
 #include "study_int.h"
 #include "study_sql.h"
@@ -39,9 +39,11 @@ enum orr_status orr_rerun_inputs(const char *results, const struct orr_scenario_
     orr_results_open(&in, results, err);
     sqlite3_stmt *row = orr_results_prepare(&in, orr_study_sql__hashes);
     for (uint32_t p = 0; orr_results_step(&in, row); p++) {
-        const char *trace = p < scenario.part_count ? scenario.parts[p].trace : NULL;
-        if (trace != NULL && status == ORR_OK) {
-            status = orr_study__check_input(trace, orr_results_text(&in, row, 0), of, err);
+        /* behind those of the parts: files of policies from outside */
+        const char *file =
+            p < scenario.part_count ? scenario.parts[p].trace : orr_results_text(&in, row, 1);
+        if (file != NULL && status == ORR_OK) {
+            status = orr_study__check_input(file, orr_results_text(&in, row, 0), of, err);
         }
     }
     status = status == ORR_OK ? in.status : status;

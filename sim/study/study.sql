@@ -82,7 +82,7 @@ SELECT digest
 FROM run;
 
 -- name: hashes
-SELECT sha256
+SELECT sha256, path
 FROM input
 ORDER BY rowid;
 

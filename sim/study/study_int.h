@@ -24,7 +24,7 @@ enum orr_status orr_study__help_cost(const char *results, const char *changed, c
 enum orr_status orr_study__check_rerun(const char *results, const char *again,
                                        struct orr_err *err) ORR_MUST_USE;
 
-/* Is a file still that of the checksum ("": none is known)? `of`: whose trace it should be, and
+/* Is a file still that of the checksum ("": none is known)? `of`: what read it, and
  * what to do. ORR_DATA; one that cannot be read is not looked at, for the run itself says where it
  * looked. */
 enum orr_status orr_study__check_input(const char *path, const char *sha256, const char *of,

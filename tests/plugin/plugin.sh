@@ -99,6 +99,17 @@ case_object_is_an_input() {
     run_to 0 kai --force
     [ "$(files_of_policies)" = '' ] || fail "files of what is built in: $(cat sums)"
 }
+case_object_changed_is_not_run_again() { # where an answer needs more runs
+    cp "$modules/widest_first.so" mine.so
+    run_to 0 ./mine.so
+    mv run.db mine.db
+    run_to 0 fifo
+    printf x >>mine.so
+    code=0
+    "$orrery" compare mine.db run.db --replicas 2 --shake submit=1s -q --no-progress >out 2>err || code=$?
+    [ "$code" -eq 65 ] || fail "exit code $code, expected 65"
+    says 'mine.so: is not what the run of mine.db read: put that back, or make mine.db anew'
+}
 # Two points of one setting, one of them run with another build.
 swept() { # POLICY
     cat >s.yaml <<'END'
