@@ -225,7 +225,7 @@ static orr_ms earliest(const struct conservative *c, orr_ms now, const struct or
 
 static void charge_running(struct conservative *c, const struct orr_view *view)
 {
-    struct orr_gpus free = orr_view_room(view)->free;
+    struct orr_gpus free = orr_shard_free(orr_view_room(view)); /* none of nodes that are down */
     for (uint32_t i = 0; i < c->running_count; i++) {
         const struct orr_gpus held = orr_scaling_held(view, c->running[i].job);
         orr_gpus_add(&free, &held, 1);

@@ -206,7 +206,7 @@ static struct reservation reserve(const struct easy *easy, const struct orr_view
                                   uint32_t job)
 {
     const struct orr_gpus need = orr_scaling_step(view, job);
-    struct orr_gpus free = orr_view_room(view)->free;
+    struct orr_gpus free = orr_shard_free(orr_view_room(view)); /* none of nodes that are down */
     orr_ms at = view->now; /* enough in all, but scattered: nothing may take from what it needs */
     for (uint32_t i = 0; !orr_gpus_hold(&free, &need);) {
         if (i == easy->running_count) {
