@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A dry run (dry_run_flat.c) on less: how many nodes have how much room. It serves when nothing is
+/* Pruner "aggregate": a dry run (dry_run_flat.c) on less, how many nodes have how much room, leaves
+ * the preemptor none. It serves when nothing is
  * idle anywhere, so that nodes with equal room are as good as each other, and says for sure when
  * the preemptor finds no place. Everything else is left to the dry run. What is taken back while
  * it waits for GPUs being released leaves fewer idle than none, so that these are like the others.
@@ -69,16 +70,6 @@ void orr_flat__start_aggregate(struct orr_victim_search *search)
 
 /* --- aggregates known from earlier searches --- */
 
-static uint64_t fingerprint_demand(const struct orr_demand *demand)
-{
-    uint64_t fingerprint = 0;
-    orr_fingerprint_number(&fingerprint, demand->gpus_by_memory);
-    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        orr_fingerprint_word(&fingerprint, (uint64_t)demand->v[kind]);
-    }
-    return fingerprint;
-}
-
 static void fingerprint_runs(const struct orr_victim_search *search)
 {
     const struct orr_flat *f = search->refuter.flat;
@@ -86,17 +77,17 @@ static void fingerprint_runs(const struct orr_victim_search *search)
     aggregate->printed_for = search->k;
     aggregate->ranks = NULL;
     aggregate->fingerprint = 0;
-    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        orr_fingerprint_number(&aggregate->fingerprint, search->session->total[kind]);
-    }
+    orr_victim__hash_totals(&aggregate->fingerprint, search->session);
     for (uint32_t d = 0; d < f->demand_count; d++) {
-        aggregate->demand_fingerprints[d] = fingerprint_demand(&f->demands[d]);
+        aggregate->demand_fingerprints[d] = 0;
+        orr_victim__hash_demand(&aggregate->demand_fingerprints[d], &f->demands[d]);
     }
     for (uint32_t r = 0; r < aggregate->run_count; r++) {
         const struct orr_contender *contender = &f->contenders[aggregate->runs[r].contender];
         const struct orr_leaf *leaf = &f->leaves[contender->leaf];
         uint64_t *fingerprint = &aggregate->runs[r].fingerprint;
-        *fingerprint = fingerprint_demand(&contender->demand);
+        *fingerprint = 0;
+        orr_victim__hash_demand(fingerprint, &contender->demand);
         orr_fingerprint_word(fingerprint,
                              orr_victim_index_fingerprint_of(search->session, leaf->queue));
         orr_fingerprint_word(fingerprint, (uint64_t)leaf->queue << 2 |
@@ -215,8 +206,5 @@ bool orr_victim__leaves_place(struct orr_victim_search *search, uint32_t from, u
     orr_flat__take(search, from, to, nth, &taken);
     const bool place = taken.sizes.unlike || may_leave_place(search, &taken);
     orr_flat__put_back(search, &taken);
-    if (!place) {
-        orr_victim__raise_outcome(search, ORR_OUTCOME_NOT_PLACED);
-    }
     return place;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* aggregate_int.h - what the files of an aggregate share: runs of contenders, how leaves stand,
  * services. */
-#ifndef ORR_VICTIM_SKETCH_INT_H
-#define ORR_VICTIM_SKETCH_INT_H
+#ifndef ORR_PRUNE_AGGREGATE_INT_H
+#define ORR_PRUNE_AGGREGATE_INT_H
 
 #include "flat_int.h"
 

@@ -67,7 +67,7 @@ static void go_to(struct service *service, const struct stretch *at)
     }
 }
 
-static void open_lane(const struct orr_victim_search *search, uint32_t leaf)
+static void open_leaf(const struct orr_victim_search *search, uint32_t leaf)
 {
     const struct orr_flat *f = search->refuter.flat;
     struct orr_aggregate *aggregate = f->aggregate;
@@ -88,14 +88,14 @@ static void open_lane(const struct orr_victim_search *search, uint32_t leaf)
 }
 
 /* The preemptor need not be looked at if it comes last. */
-static void open_lanes(const struct orr_victim_search *search)
+static void open_leaves(const struct orr_victim_search *search)
 {
     struct orr_aggregate *aggregate = search->refuter.flat->aggregate;
     uint32_t opened = 0;
     for (uint32_t i = 0; i < aggregate->active_count; i++) {
         const uint32_t leaf = aggregate->active[i];
         if (aggregate->late > 0 || leaf != search->refuter.flat->contenders[0].leaf) {
-            open_lane(search, leaf);
+            open_leaf(search, leaf);
             aggregate->active[opened++] = leaf;
         }
     }
@@ -327,7 +327,7 @@ bool orr_aggregate__serve(const struct orr_victim_search *search,
             return false;
         }
     }
-    open_lanes(search);
+    open_leaves(search);
     for (uint32_t sensitive; (sensitive = next_sensitive(f)) != ORR_NONE;) {
         struct light served = {0};
         for (uint32_t i = 0; i < aggregate->active_count; i++) {

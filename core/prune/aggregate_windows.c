@@ -64,7 +64,7 @@ static void take_node(const struct orr_victim_search *search, struct orr_window 
 
 /* --- from state to state --- */
 
-/* The last victim came to a node at window. */
+/* The last victim came to a node of the window. */
 static void join(const struct orr_victim_search *search, struct orr_window *window, uint32_t node,
                  uint32_t room)
 {

@@ -32,7 +32,8 @@ struct orr_apart {        /* of a search */
     uint32_t taken_count;
     uint32_t *due_tasks; /* of victims that lost some of their tasks, one after the other */
     uint32_t due_count;
-    /* Victims that lost all their tasks, made once a search: by job, one past where it is. */
+    /* Victims that lost all their tasks, made once a search. By job, its number in `wholes` and 1;
+     * 0: it is not made. */
     uint32_t *whole_of;
     struct orr_apart_victim *wholes;
     uint32_t whole_count;

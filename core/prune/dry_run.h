@@ -7,11 +7,11 @@
 
 struct orr_dry_run {
     struct orr_gpu_counts *counts; /* NULL: GPUs do not decide on every node, or more is asked */
-    bool by_sketch;                /* of the preemptor it is known what a sketch would do */
-    bool constrained;              /* the preemptor is */
-    bool counted;                  /* of the scenario: GPUs are counted, */
-    struct orr_sketch *sketch;     /* on those or on books; NULL: nobody is constrained */
-    uint32_t *nodes;               /* with a sketch: those that are open, also without room */
+    bool by_sketch;                /* a sketch may place the preemptor */
+    bool constrained;              /* the preemptor has a constraint of topology */
+    bool counted;                  /* in this scenario GPUs are counted */
+    struct orr_sketch *sketch;     /* on counts or on books; NULL: nobody is constrained */
+    uint32_t *nodes;               /* with a sketch: the open ones, with room or without */
     uint32_t open_count;
     uint64_t open_set; /* fingerprint of these */
     bool *is_open;     /* by node */

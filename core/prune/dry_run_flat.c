@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One scenario on counts of free GPUs (gpu_counts.c): who is served in which order, and what finds
- * room. */
+/* Pruner "dry-run" in flat worlds: served in fair order on counts of free GPUs (gpu_counts.c), the
+ * preemptor finds no place, or the validator refuses what the others lose. */
 #include "flat_int.h"
 
 #include <string.h>

@@ -206,7 +206,7 @@ static bool are_counted(const struct orr_session *session, const struct orr_apar
     bool counted = run->counts != NULL && (run->by_sketch || !s->any_constrained);
     for (uint32_t i = 0; counted && i < s->taken_count; i++) {
         const struct orr_stask *task = &session->tasks[s->taken[i]];
-        /* A node that has no GPUs any more gives none back. */
+        /* A node that never offered GPUs gives none back. */
         counted = orr_flat__asks_whole_gpus(session, orr_task_ask(session, task)) &&
                   session->nodes[task->live.node].allocatable.v[ORR_SLOT_GPU] > 0;
     }

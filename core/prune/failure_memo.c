@@ -30,6 +30,14 @@ void orr_victim__fingerprint_job(uint64_t *fingerprint, const struct orr_session
     }
 }
 
+void orr_victim__hash_demand(uint64_t *hash, const struct orr_demand *demand)
+{
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+        orr_fingerprint_word(hash, (uint64_t)demand->v[kind]);
+    }
+    orr_fingerprint_number(hash, demand->gpus_by_memory);
+}
+
 void orr_victim__hash_totals(uint64_t *hash, const struct orr_session *session)
 {
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {

@@ -1,23 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Whether a scenario can work, found out on counts of free GPUs instead of by simulating it.
- *
- *   open        is the world flat? who may lose something, lane by lane
- *   refuted    an argument that no scenario of the search can work
- *   may_work    one scenario: who is served in which order, and does the preemptor find room
+/* Is the world flat, and who may lose something, leaf by leaf?
  *
  * A flat world: whole GPUs of nodes that nobody shares, no other resource that could be short, no
  * constraints, gangs that are evicted and placed as a whole, and all queues concerned siblings, so
- * that the next one served is the first by comparison. Other worlds are simulated.
+ * that the next one served is the first by comparison. Other worlds are trees (apart.h).
  *
  * Pops of jobs that are neither victims nor the preemptor change nothing but the head of their
- * queue. So a lane's jobs up to its next contender are one block, served when the worst of them is
- * the first among the lanes; of waiting jobs only their distinct demands matter.
+ * queue. So a leaf's jobs up to its next contender are one block, served when the worst of them is
+ * the first among the leaves; of waiting jobs only their distinct demands matter.
  */
 #include "flat_int.h"
 
 #include <string.h>
 
-/* --- is the world state? --- */
+/* --- is the world flat? --- */
 
 bool orr_flat__is_preemptor(const struct orr_victim_search *search)
 {
@@ -25,22 +21,21 @@ bool orr_flat__is_preemptor(const struct orr_victim_search *search)
     if (orr_flat__only_pod_set(session, &session->jobs[search->job]) == ORR_NONE) {
         return false;
     }
-    uint32_t state = ORR_NONE; /* an ask */
+    uint32_t last = ORR_NONE; /* an ask */
     for (uint32_t i = 0; i < search->tasks.count; i++) {
         const uint32_t t = search->tasks.tasks[i];
         const struct orr_stask *task = &session->tasks[t];
         if (task->live.status != ORR_TASK_PENDING || task->nominated != ORR_NONE ||
             t != search->tasks.tasks[0] + i ||
-            (task->ask != state &&
-             !orr_flat__asks_whole_gpus(session, &session->asks[task->ask]))) {
+            (task->ask != last && !orr_flat__asks_whole_gpus(session, &session->asks[task->ask]))) {
             return false;
         }
-        state = task->ask;
+        last = task->ask;
     }
     return true;
 }
 
-/* --- lanes and contenders --- */
+/* --- leaves and contenders --- */
 
 /* Some limit of the queue may be passed in a scenario: whoever comes back, it never holds more than
  * it does now and what the preemptor asks in all. */
@@ -59,7 +54,7 @@ static bool has_limit(const struct orr_victim_search *search, uint32_t queue)
     return false;
 }
 
-/* The lane of a queue, or ORR_NONE if it is no sibling of the others or has a limit above it. */
+/* The leaf of a queue, or ORR_NONE if it is no sibling of the others or has a limit above it. */
 static uint32_t leaf_of(struct orr_flat *f, struct orr_victim_search *search, uint32_t queue)
 {
     const struct orr_session *session = search->session;

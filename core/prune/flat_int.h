@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* flat_int.h - what the files share that find out what need not be simulated. */
-#ifndef ORR_VICTIM_FORECAST_INT_H
-#define ORR_VICTIM_FORECAST_INT_H
+/* flat_int.h - flat worlds, and the index that searches keep from one to the next. */
+#ifndef ORR_PRUNE_FLAT_INT_H
+#define ORR_PRUNE_FLAT_INT_H
 
 #include <string.h>
 
@@ -28,7 +28,7 @@ static inline void orr_fingerprint_number(uint64_t *fingerprint, double number)
     orr_fingerprint_word(fingerprint, word);
 }
 
-struct orr_contender { /* a contender: a possible victim, or the preemptor, which has contender 0 */
+struct orr_contender { /* a possible victim, or the preemptor, which is number 0 */
     uint32_t job, leaf;
     uint32_t gpus; /* of each task; of the first if they are unlike */
     uint32_t run;  /* aggregate.c */
@@ -174,7 +174,7 @@ struct orr_victim_index {
     uint32_t ask_count;  /* asks in `densest` */
     int64_t densest[ORR_SLOTS_MAX];
     bool asked_apart[ORR_SLOTS_MAX]; /* by some request of no whole GPUs */
-    int32_t *idle, *base;  /* by node, GPUs: idle; idle or being released. 0 of those not state */
+    int32_t *idle, *base;  /* by node, GPUs: idle; idle or being released. 0 of odd ones */
     uint64_t *fingerprint; /* by node: of its GPUs; nodes_fingerprint is the sum */
     uint64_t nodes_fingerprint;
     uint64_t *content; /* by node, whatever it is: fingerprint of what it holds and has free */
@@ -185,7 +185,7 @@ struct orr_victim_index {
     uint32_t uneven_nodes; /* nor where pods of whole GPUs go */
     bool *is_uneven;
     int64_t room_in_all;
-    uint32_t *size;                                      /* by node, GPUs; 0 of those not state */
+    uint32_t *size;                                      /* by node, GPUs; 0 of odd ones */
     struct orr_room_histogram by_idle, by_room, by_size; /* nodes */
     int32_t *more; /* by node: scratch of served_first_flat.c, all 0 between */
     int32_t most_idle, largest_node;
@@ -221,7 +221,7 @@ struct orr_victim_index *orr_victim_index_now(struct orr_session *session);
 uint64_t orr_victim_index_fingerprint_of(const struct orr_session *session, uint32_t queue);
 /* The queue's preemptible active jobs. */
 struct orr_queue_index *orr_victim_index_in(struct orr_session *session, uint32_t queue);
-/* Where a aggregate of this fingerprint is kept, if any is; another one may be there. */
+/* Where an aggregate of this fingerprint is kept, if any is; another one may be there. */
 uint64_t *orr_victim_index_aggregate(const struct orr_session *session, uint64_t fingerprint);
 /* An order for what would be, of those that wait as they do. */
 struct orr_order *orr_victim_index_order(struct orr_session *session);

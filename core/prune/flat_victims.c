@@ -3,8 +3,9 @@
  * once of those on some of the nodes as long as none are recorded.
  *
  * A step is a contender, whole, and the order of contenders is the same whatever is probed: it is
- * worked out once a search, as far as it is asked for. Tracks are siblings, so that the next victim
- * is the last in line of the leaf that would be worst off, which KAI's heaps would give as well.
+ * worked out once a search, as far as it is asked for. Their queues are siblings, so that the next
+ * victim is the last in line of the leaf that would be worst off, which KAI's heaps would give as
+ * well.
  */
 #include "flat_int.h"
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A branch is a queue without a parent and all below it. In which order its jobs are popped, and
+/* What "served-first" asks in trees: when the turn of the preemptor's branch comes.
+ *
+ * A branch is a queue without a parent and all below it. In which order its jobs are popped, and
  * how it ranks each time, depends on the branch alone, as long as every victim served in it finds
  * places: its queues hold what they hold whatever others are given, and the root settles branches,
  * never what is below them. So the preemptor's branch is served alone, literally but for placing;

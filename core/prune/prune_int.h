@@ -23,8 +23,8 @@ static inline bool orr_prune__asks_beside_gpus(const struct orr_session *session
     return asks;
 }
 
-/* prune.c: the pod set of a job that has one, or ORR_NONE: one of several may be placed by a
- * scenario in part. */
+/* prune.c: the only pod set of a job; ORR_NONE: it has several, of which a scenario may place a
+ * part. */
 uint32_t orr_prune__only_pod_set(const struct orr_session *session, const struct orr_sjob *job);
 
 /* failure_memo.c: the search failed before, when all it looks at was the same; and what to remember
@@ -32,7 +32,8 @@ uint32_t orr_prune__only_pod_set(const struct orr_session *session, const struct
 bool orr_victim__failed_before(struct orr_victim_search *search);
 void orr_victim__note_failure(struct orr_victim_search *search);
 
-/* failure_memo.c: takes what the cluster has in all into a fingerprint. */
+/* failure_memo.c: takes a demand, or what the cluster has in all, into a fingerprint. */
+void orr_victim__hash_demand(uint64_t *hash, const struct orr_demand *demand);
 void orr_victim__hash_totals(uint64_t *hash, const struct orr_session *session);
 
 /* gang.c: the candidates are listed, and the preemptor's tasks ask as many GPUs. */

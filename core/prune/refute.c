@@ -8,6 +8,15 @@
 #define REFUTES(search, pruner, argument)                                                          \
     (orr_prune__is_on(search, pruner) && orr_prune__refutes(search, pruner, argument))
 
+/* Takes note of how far what was refuted would have got. */
+static bool raised_to(struct orr_victim_search *search, enum orr_outcome outcome, bool refuted)
+{
+    if (refuted) {
+        orr_victim__raise_outcome(search, outcome);
+    }
+    return refuted;
+}
+
 static void enter(struct orr_victim_search *search, enum orr_refute_level level)
 {
     search->refuter.level = level;
@@ -157,47 +166,38 @@ void orr_refute__start_probe(struct orr_victim_search *search)
 /* Whoever of these victims is moved, there are too few places. */
 static bool lacks_places(struct orr_victim_search *search, const struct orr_victims *victims)
 {
-    const bool lacks =
+    return raised_to(
+        search, ORR_OUTCOME_NOT_PLACED,
         !search->refuter.all_tried && search->action == ORR_ACTION_CONSOLIDATION &&
-        REFUTES(search, ORR_PRUNER_PLACES, orr_victim__lacks_places(search, victims));
-    if (lacks) {
-        orr_victim__raise_outcome(search, ORR_OUTCOME_NOT_PLACED);
-    }
-    return lacks;
+            REFUTES(search, ORR_PRUNER_PLACES, orr_victim__lacks_places(search, victims)));
 }
 
 /* Without these victims no domain would have places for the preemptor. */
 static bool lacks_domain(struct orr_victim_search *search, const struct orr_victims *victims)
 {
-    const bool lacks =
+    return raised_to(
+        search, ORR_OUTCOME_NOT_PLACED,
         !search->refuter.all_tried &&
-        REFUTES(search, ORR_PRUNER_DOMAINS, orr_victim__lacks_domain(search, victims));
-    if (lacks) {
-        orr_victim__raise_outcome(search, ORR_OUTCOME_NOT_PLACED);
-    }
-    return lacks;
+            REFUTES(search, ORR_PRUNER_DOMAINS, orr_victim__lacks_domain(search, victims)));
 }
 
 /* The victims of the state, or those on one node of it, leave no room whoever of them is taken. */
 static bool leaves_nothing(struct orr_victim_search *search, uint32_t node)
 {
-    bool nothing = false;
-    if (orr_flat__is_usable(search)) {
-        nothing = REFUTES(search, ORR_PRUNER_SERVED_FIRST,
-                          node == ORR_NONE ? orr_flat__refute_state(search)
-                                           : orr_flat__refute_node(search, node));
-    }
-    if (nothing) {
-        orr_victim__raise_outcome(search, ORR_OUTCOME_NOT_PLACED);
-    }
-    return nothing;
+    return raised_to(search, ORR_OUTCOME_NOT_PLACED,
+                     orr_flat__is_usable(search) &&
+                         REFUTES(search, ORR_PRUNER_SERVED_FIRST,
+                                 node == ORR_NONE ? orr_flat__refute_state(search)
+                                                  : orr_flat__refute_node(search, node)));
 }
 
 static bool leaves_no_place(struct orr_victim_search *search, uint32_t from, uint32_t to,
                             uint32_t nth)
 {
-    return orr_flat__is_usable(search) &&
-           REFUTES(search, ORR_PRUNER_AGGREGATE, !orr_victim__leaves_place(search, from, to, nth));
+    return raised_to(search, ORR_OUTCOME_NOT_PLACED,
+                     orr_flat__is_usable(search) &&
+                         REFUTES(search, ORR_PRUNER_AGGREGATE,
+                                 !orr_victim__leaves_place(search, from, to, nth)));
 }
 
 /* What leaves enough places does so with more victims too: one answer is enough for a probe. */
@@ -221,14 +221,11 @@ static bool state_lacks_places(struct orr_victim_search *search)
 static bool cannot_regain(struct orr_victim_search *search, uint32_t from, uint32_t to,
                           uint32_t node)
 {
-    const bool cannot = search->action == ORR_ACTION_CONSOLIDATION && !search->refuter.all_tried &&
-                        REFUTES(search, ORR_PRUNER_REGAIN,
-                                node == ORR_NONE ? orr_victim__cannot_regain(search, from, to)
-                                                 : orr_victim__cannot_regain_on(search, node));
-    if (cannot) {
-        orr_victim__raise_outcome(search, ORR_OUTCOME_NOT_PLACED);
-    }
-    return cannot;
+    return raised_to(search, ORR_OUTCOME_NOT_PLACED,
+                     search->action == ORR_ACTION_CONSOLIDATION && !search->refuter.all_tried &&
+                         REFUTES(search, ORR_PRUNER_REGAIN,
+                                 node == ORR_NONE ? orr_victim__cannot_regain(search, from, to)
+                                                  : orr_victim__cannot_regain_on(search, node)));
 }
 
 bool orr_refute__state(struct orr_victim_search *search)
@@ -328,10 +325,7 @@ static bool is_refuted_in_tree(struct orr_victim_search *search,
         outcome = ask_apart(search, potential);
         orr_apart__forget(search);
     }
-    if (outcome != ORR_OUTCOME_SOLVED) {
-        orr_victim__raise_outcome(search, outcome);
-    }
-    return outcome != ORR_OUTCOME_SOLVED;
+    return raised_to(search, outcome, outcome != ORR_OUTCOME_SOLVED);
 }
 
 bool orr_refute__scenario(struct orr_victim_search *search, const struct orr_victims *potential)

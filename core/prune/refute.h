@@ -2,9 +2,10 @@
 /* refute.h - the only door from the literal search (victim/) to what is known without searching.
  *
  * Each question is whether something can be left out because it cannot succeed, from the widest to
- * the narrowest: the search, a generator, a state, a window of nodes, a scenario. True: it is left
+ * the narrowest: the search, a state, a window of nodes, a scenario. True: it is left
  * out, and how far it would have got is noted in `search->outcome`. Without this room every answer
- * is false and the search decides the same.
+ * is false and the search decides the same. In flat worlds the room also lists the victims, in the
+ * literal order (orr_refute__step).
  */
 #ifndef ORR_PRUNE_REFUTE_H
 #define ORR_PRUNE_REFUTE_H
@@ -35,13 +36,13 @@ struct orr_refuter { /* of a search; private to prune/ */
     bool no_search;  /* `outcome` was known before any candidate was looked for */
     bool simulated;  /* a scenario was */
     bool apart_known;
-    uint32_t same_nodes;         /* so many of the window are as they were in the last state, */
-    uint32_t windows_from;       /* whose first one had so many nodes */
-    struct orr_flat *flat;       /* NULL: the world is not flat, or all is tried */
-    bool no_places;              /* nothing is known of them */
-    struct orr_places *places;   /* pruner "places"; NULL until asked */
-    struct orr_domains *domains; /* pruner "domains"; NULL until asked */
-    struct orr_losses *losses;   /* pruner "regain"; NULL until asked */
+    uint32_t same_nodes;   /* the first nodes of a window that are as they were in the last state */
+    uint32_t windows_from; /* nodes of the first window of that state */
+    struct orr_flat *flat; /* NULL: the world is not flat, or all is tried */
+    bool no_places;        /* nothing is known of them */
+    struct orr_places *places;          /* pruner "places"; NULL until asked */
+    struct orr_domains *domains;        /* pruner "domains"; NULL until asked */
+    struct orr_losses *losses;          /* pruner "regain"; NULL until asked */
     bool places_enough, domains_enough; /* all of a state moved leave enough, so more will, too */
     struct orr_apart *apart;            /* apart.h; NULL: nothing is known of such a world */
     struct orr_given_back *given;       /* served_first.c; NULL until asked */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Arguments against all scenarios of a search at once.
+/* Pruner "served-first" in flat worlds: what refutes searches, states and victims of one node.
  *
  *   any      without all possible victims no node would have room for a task
  *   reclaim  whoever is a victim is served before the preemptor, and leaves it nothing

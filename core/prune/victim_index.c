@@ -61,7 +61,7 @@ bool orr_victim_index_timed(const struct orr_session *session)
                                   rules->preempt_min_runtime > 0 || rules->reclaim_min_runtime > 0);
 }
 
-/* Of any node, state or not. */
+/* Of any node, odd or not. */
 static bool is_uncounted(const struct orr_snode *node)
 {
     return node->is_mig || node->gpu_count > ORR_COUNTED_GPUS ||
@@ -185,7 +185,7 @@ static bool is_counted(const struct orr_victim_index *all, const struct orr_sess
            room <= node->allocatable.v[ORR_SLOT_GPU] && gpus_decide(all, session, node);
 }
 
-#define PRINT_OF_ODD 1 /* the node is not state */
+#define PRINT_OF_ODD 1 /* its GPUs do not tell what room it has */
 
 static void count_whole(struct orr_victim_index *all, const struct orr_session *session, uint32_t n)
 {
@@ -570,15 +570,15 @@ void orr_refute__give_back(struct orr_session *session, struct orr_arena *memory
     session->victim_index->arena = *memory;
 }
 
-#define SKETCHES (1u << 16)
+#define AGGREGATES (1u << 16)
 
 uint64_t *orr_victim_index_aggregate(const struct orr_session *session, uint64_t fingerprint)
 {
     struct orr_victim_index *all = session->victim_index;
     if (all->aggregates == NULL) {
-        all->aggregates = orr_zalloc(SKETCHES, sizeof *all->aggregates);
+        all->aggregates = orr_zalloc(AGGREGATES, sizeof *all->aggregates);
     }
-    return &all->aggregates[(fingerprint >> 8) % SKETCHES];
+    return &all->aggregates[(fingerprint >> 8) % AGGREGATES];
 }
 
 struct orr_order *orr_victim_index_order(struct orr_session *session)

@@ -48,14 +48,6 @@ static struct orr_order_entry *list_marks(struct orr_victim_search *search, uint
     return marks;
 }
 
-static void hash_demand(uint64_t *fingerprint, const struct orr_demand *demand)
-{
-    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        orr_fingerprint_word(fingerprint, (uint64_t)demand->v[kind]);
-    }
-    orr_fingerprint_number(fingerprint, demand->gpus_by_memory);
-}
-
 #define LEVELS 8
 
 struct row { /* of jobs that wait, without a mark between them */
@@ -119,7 +111,7 @@ static void hash_waiting(uint64_t *fingerprint, const struct orr_session *sessio
     if (in_part) {
         orr_fingerprint_word(fingerprint, job->serial);
     }
-    hash_demand(fingerprint, &waiting->demand);
+    orr_victim__hash_demand(fingerprint, &waiting->demand);
     forget_levels(row, level);
     if (!in_part && level < LEVELS) {
         row->best_with[level] = &waiting->demand;

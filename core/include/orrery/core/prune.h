@@ -2,7 +2,7 @@
 /* prune.h - what saves searches for victims their work, pruner by pruner.
  *
  * A pruner refutes: it proves that a search, a state or a scenario cannot succeed. It never
- * accepts, reorders or writes, so that a search without any of them decides the same.
+ * accepts or changes anything, so that a search without any of them decides the same.
  */
 #ifndef ORR_CORE_PRUNE_H
 #define ORR_CORE_PRUNE_H
