@@ -60,7 +60,7 @@ struct orr_given_back {
     uint32_t asked_k;             /* what follows is known for so many tasks */
     int32_t *freed;               /* by node: GPUs; scratch, all 0 between */
     int64_t *least;               /* by slot: of the preemptor's tasks; NULL: unlike others */
-    bool shares;                  /* all of these ask parts of devices */
+    bool pods_alike;              /* a part of a device finds room for pods where these do */
     struct small *small;          /* by job */
     struct heads *heads;          /* by branch */
     int64_t *overhang;            /* by branch; INT64_MAX: all */
@@ -231,12 +231,25 @@ static bool is_exact(const struct orr_session *session, const struct orr_ask *as
     return exact && orr_flat__goes_anywhere(session, ask);
 }
 
+/* Every node has room for two pods of each task, so that it has some left wherever they go. */
+static bool has_pods_enough(const struct orr_session *session)
+{
+    bool enough = true;
+    for (uint32_t n = 0; enough && n < session->node_count; n++) {
+        const struct orr_snode *node = &session->nodes[n];
+        const int64_t releasing = node->releasing.v[ORR_SLOT_PODS];
+        enough = node->idle.v[ORR_SLOT_PODS] + (releasing < 0 ? releasing : 0) >=
+                 2 * (int64_t)session->task_count;
+    }
+    return enough;
+}
+
 /* NULL: they are not to be compared with others. */
-static int64_t *find_least(struct orr_victim_search *search, bool *shares)
+static int64_t *find_least(struct orr_victim_search *search, bool *pods_alike)
 {
     const struct orr_session *session = search->session;
     int64_t *least = orr_arena_take(&search->memory, session->slot_count, sizeof *least);
-    *shares = true;
+    bool shared = true;
     for (uint32_t i = 0; i < search->k; i++) {
         const struct orr_ask *ask = orr_task_ask(session, &session->tasks[search->tasks.tasks[i]]);
         if (ask->request.v[ORR_SLOT_GPU] == 0 || !is_exact(session, ask)) {
@@ -246,8 +259,9 @@ static int64_t *find_least(struct orr_victim_search *search, bool *shares)
             const int64_t one = ask->request.v[slot];
             least[slot] = i == 0 || one < least[slot] ? one : least[slot];
         }
-        *shares = *shares && orr_ask_is_shared(ask);
+        shared = shared && orr_ask_is_shared(ask);
     }
+    *pods_alike = shared || has_pods_enough(session);
     return least;
 }
 
@@ -268,7 +282,7 @@ static bool asks_little(const struct orr_session *session, const struct orr_sjob
                         const struct orr_given_back *given)
 {
     const struct orr_ask *one = orr_task_ask(session, &session->tasks[job->first_task]);
-    bool little = is_exact(session, one) && (given->shares || !orr_ask_is_shared(one));
+    bool little = is_exact(session, one) && (given->pods_alike || !orr_ask_is_shared(one));
     for (uint32_t t = job->first_task; little && t < job->first_task + job->task_count; t++) {
         little = session->tasks[t].ask == session->tasks[job->first_task].ask;
     }
@@ -397,7 +411,7 @@ static struct orr_given_back *open_given(struct orr_victim_search *search)
     struct orr_given_back *given = given_of(search);
     if (given->asked_k != search->k) {
         given->asked_k = search->k;
-        given->least = find_least(search, &given->shares);
+        given->least = find_least(search, &given->pods_alike);
         given->free = given->free < 0 ? sum_up_free(session) : given->free;
     }
     const bool helps = given->free < search->demand.v[ORR_SHARE_GPU];
