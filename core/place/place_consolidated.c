@@ -360,6 +360,25 @@ static bool place_together(const struct gang *gang, struct orr_span span)
     return span.required <= around && place_groups(gang);
 }
 
+/* Idle devices of its shard, of the model that it asks if it asks one. */
+static int64_t idle_of_model(const struct orr_ledger *ledger, const struct orr_request *request)
+{
+    const struct orr_cluster *cluster = ledger->world.cluster;
+    if (request->gpu_model == ORR_NONE) {
+        return ledger->shards[request->shard].idle_gpus;
+    }
+    int64_t idle = 0;
+    for (uint32_t t = 0; t < cluster->type_count; t++) {
+        const struct orr_node_type *type = &cluster->types[t];
+        const struct orr_type_index *index = &ledger->types[t];
+        const bool fits = type->shard == request->shard && type->gpu_model == request->gpu_model;
+        for (uint32_t gpus = 1; fits && gpus <= index->gpus; gpus++) {
+            idle += (int64_t)gpus * index->by_idle[gpus].count;
+        }
+    }
+    return idle;
+}
+
 /* Idle devices of the nodes of its shard that two of its filters admit, and `allowed` besides; of a
  * request for MIG instances idle ones of its profile. */
 static int64_t idle_within(const struct orr_ledger *ledger, const struct orr_request *request,
@@ -368,7 +387,7 @@ static int64_t idle_within(const struct orr_ledger *ledger, const struct orr_req
     const struct orr_cluster *cluster = ledger->world.cluster;
     if (request->selector == 0 && request->toleration == 0 && allowed == 0 &&
         request->instances == 0) {
-        return ledger->shards[request->shard].idle_gpus;
+        return idle_of_model(ledger, request);
     }
     int64_t idle = 0;
     for (uint32_t n = 0; n < cluster->node_count; n++) {
@@ -413,12 +432,13 @@ enum orr_reason orr_place_why_not(const struct orr_ledger *ledger, const struct 
         int64_t asked =
             (int64_t)orr_request_units(request) * (tasks > 0 ? tasks : shape->groups[g].count);
         bool narrowed = request->selector > 0 || request->toleration > 0 || request->allowed > 0;
-        if ((!narrowed && request->instances == 0) ||
+        const bool of_model = request->gpu_model != ORR_NONE && request->instances == 0;
+        if ((!narrowed && !of_model && request->instances == 0) ||
             (request->gpu_ask != ORR_GPU_WHOLE && request->instances == 0) ||
             orr_place_allowed_idle(ledger, request) >= asked) {
             continue;
         }
-        if (!narrowed) {
+        if (!narrowed || (of_model && idle_of_model(ledger, request) < asked)) {
             return ORR_REASON_NO_CAPACITY;
         }
         return idle_within(ledger, request, 0) >= asked ? ORR_REASON_NODE_TYPES

@@ -87,8 +87,10 @@ static enum orr_reason why_not(const struct orr_view *view, const struct orr_req
         orr_place_allowed_idle(view->ledger, &of_any_flavor) >= asked) {
         return ORR_REASON_FLAVOR_NODES;
     }
-    return orr_place_allowed_idle(view->ledger, &anywhere) >= asked ? ORR_REASON_NODE_TYPES
-                                                                    : ORR_REASON_CONSTRAINED;
+    bool elsewhere = orr_place_allowed_idle(view->ledger, &anywhere) >= asked;
+    return elsewhere                                            ? ORR_REASON_NODE_TYPES
+           : request->selector == 0 && request->toleration == 0 ? ORR_REASON_NO_CAPACITY
+                                                                : ORR_REASON_CONSTRAINED;
 }
 
 /* What a group's pods ask now: nodes of the flavors that it was admitted with. */
