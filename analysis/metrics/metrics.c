@@ -173,7 +173,8 @@ const struct orr_metric_def orr_metric_table[] = {
      "all, shard",
      "useful GPU time at the best rate / available GPU time, in the window, at most occupancy: "
      "training less what a slower rate took away, sessions times busy, services' requests times "
-     "their service time"},
+     "their service time; what a job held in vain is spread evenly over all the time it held "
+     "anything, in the window or not"},
     {"throughput_gpus", "GPU", MORE, 0, "throughput", "all",
      "run time at rate 1 x GPUs of jobs that ended in the window / its length: work in GPUs of the "
      "reference speed; services left out"},
@@ -187,7 +188,7 @@ const struct orr_metric_def orr_metric_table[] = {
     {"phase_gpu_occupancy", "1", NONE, SHARE, "GPU time held in the phase", "phase",
      "allocated GPU time / available GPU time, in it"},
     {"phase_gpu_goodput", "1", NONE, SHARE, "GPU time useful in the phase", "phase",
-     "useful GPU time at the best rate / available GPU time, in it"},
+     "useful GPU time at the best rate / available GPU time, in it, as in gpu_goodput"},
     {"phase_finished", "jobs", NONE, 0, "finished in the phase", "phase",
      "jobs that ended in it, of those that ended"},
     {"idle_gpus_mean", "GPU", NONE, 0, "free GPUs", "all",
@@ -349,7 +350,7 @@ const struct orr_metric_def orr_metric_table[] = {
     {"run_cost", "price", LESS, WHATIF, "cost of the run", "all, pool, where a pool has a price",
      "node-hours that were part of the cluster x price of a node-hour, of the run"},
     {"cost_per_useful_gpu_h", "price/GPU-h", LESS, WHATIF | CARD_IF, "cost of a useful GPU-hour",
-     "all, where a pool has a price", "cost / useful GPU-hours, in the window"},
+     "all, where a pool has a price", "cost / useful GPU-hours, in the window, as in gpu_goodput"},
     {"energy_kwh", "kWh", LESS, 0, "energy", "all, pool, where a pool states its power",
      "integral over nodes that are up of idle_power + (full_power - idle_power) x part of the "
      "node's "
@@ -358,7 +359,8 @@ const struct orr_metric_def orr_metric_table[] = {
      "all, pool, where a pool states its power", "energy_kwh of the run"},
     {"energy_kwh_per_useful_gpu_h", "kWh/GPU-h", LESS, CARD_IF, "kWh for a useful GPU-hour",
      "all, where a pool states its power",
-     "energy_kwh / useful GPU-hours, in the window; NULL where a pool that has nodes states no "
+     "energy_kwh / useful GPU-hours, in the window, as in gpu_goodput; NULL where a pool that has "
+     "nodes states no "
      "power"},
     {"node_h", "node-h", NONE, 0, "node-hours", "pool, where nodes join or leave or have a price",
      "time of nodes that were part of the cluster, up or down, in the window"},
