@@ -2,9 +2,10 @@
 /* apart.c - runs that were cut, held against ones that went on.
  *
  * A run that ends at its horizon, or that somebody interrupted, knows nothing of what came later:
- * its waits, sums and times to the end are of the part before. Under one horizon both sides are cut
- * alike, and a run that was done by then has nothing behind the other's cut. Any other pair
- * measures two parts of time, whatever differs in the setting.
+ * its waits, sums and times to the end are of the part before. Services go on to any horizon, so
+ * that a run with some is always cut. Under one horizon both sides are cut alike, and a run that
+ * was done by then has nothing behind the other's cut. Any other pair measures two parts of time,
+ * whatever differs in the setting.
  */
 #include "compare_int.h"
 

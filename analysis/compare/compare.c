@@ -193,9 +193,8 @@ static enum orr_status read_run(struct orr_compare_load *load, uint32_t index, u
         const char *digest = orr_results_text(&in, row, 5);
         run->digest = orr_arena_strndup(arena, digest, strlen(digest));
         run->span_ms = sqlite3_column_int64(row, 6);
-        const char *status = orr_results_text(&in, row, 7);
-        run->interrupted = strcmp(status, "interrupted") == 0;
-        run->cut = run->interrupted || strcmp(status, "horizon") == 0;
+        run->interrupted = sqlite3_column_int(row, 7) != 0;
+        run->cut = sqlite3_column_int(row, 8) != 0;
     }
     row = orr_results_prepare(&in, orr_compare_sql__unstarted);
     while (orr_results_step(&in, row)) {

@@ -114,6 +114,37 @@ sed -i 's/1%}/1%, better: more}/' held.yaml
 expect 1 '^regressed *held' gate n5.db --baseline base.db --spec held.yaml
 expect 0 '^pass *held' gate n3.db --baseline base.db --spec held.yaml
 
+# Services end at the horizon and leave no job behind: that run is finished, and cut all the same.
+cat >service.yaml <<YAML
+horizon: 1h
+cluster: {pools: {p: {nodes: 2, gpus: 8, price: 10}}}
+queues: {a: {gpu: [16, 1, unlimited]}}
+policy: fifo
+workload:
+- {name: w, trace: few.csv}
+- name: chat
+  queue: a
+  service: {gpus_per_pod: 2, replicas: 1..4, rate: {file: rate.csv}, service_time: 1s, concurrency: 10, load: 30s}
+  objective: {served_within: 2s, share: 0.99}
+YAML
+printf 'job,submit_s,run_s,gpus,queue\nx,0,600,4,a\n' >few.csv
+printf 'time_s,rate\n0,10\n600,60\n' >rate.csv
+"$orrery" run service.yaml --quiet --no-progress -o hour.db
+"$orrery" run service.yaml --quiet --no-progress --set horizon=2h -o hours.db
+[ "$(sqlite3 hour.db 'SELECT status FROM run')" = finished ] || fail "a job was left: nothing new is tested"
+words='hour.db ends at its horizon, after 60.0 min, and hours.db went on to 2.0 h'
+printf 'kind: Gate\nmode: fixed\nrules:\n  cost: {metric: cost, margin: 2%%}\n' >cost.yaml
+for order in 'hour.db hours.db' 'hours.db hour.db'; do
+    # shellcheck disable=SC2086
+    expect 0 "$words" compare $order
+    ! grep -Eq ' (better|worse)$' out || fail "services of different horizons are judged"
+    expect 65 "$words" gate "${order#* }" --baseline "${order% *}" --spec cost.yaml --no-progress
+done
+expect 0 '^  base ends at its horizon, after 60.0 min, and set went on' whatif service.yaml --set horizon=2h --no-progress
+! grep -q 'worse off: chat' out || fail "a service is worse off for a longer horizon"
+expect 0 ' worse *$' whatif service.yaml --set cluster.pools.p.nodes=1 --set cluster.pools.p.gpus=4 --no-progress
+! grep -q 'went on to' out || fail "services of one horizon, and apart"
+
 # Where a report cannot go is said before anything is read or run.
 for place in none/gate.xml base.db/gate.xml .; do
     expect 73 "^orrery: $place: " gate no.db --baseline no.db --spec fixed.yaml --junit "$place"
