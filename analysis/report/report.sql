@@ -236,7 +236,8 @@ WITH b AS (
   LEFT JOIN d ON d.at_ms = b.at_ms)
 SELECT avg(held >= 0.98 * up AND pending > 0), avg(pending >= 1000), avg(held + pending > up),
   avg(pending) / 1000, avg(CASE WHEN pending >= 1000 THEN up - held END) / 1000,
-  (SELECT capacity_mgpu / 1000.0 FROM run), avg(up) / 1000
+  (SELECT capacity_mgpu / 1000.0 FROM run),
+  (SELECT (window_end_ms - window_start_ms) / 3.6e6 FROM run)
 FROM u;
 
 -- name: sizes

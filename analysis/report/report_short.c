@@ -184,19 +184,29 @@ struct load {          /* means over the buckets of the window */
     double over;       /* share in which held and asked for were more than there was */
     double pending;    /* GPUs asked for and not held */
     double idle_waits; /* GPUs free while jobs waited */
-    double gpus, up;   /* of the cluster; of nodes that are not down */
+    double gpus;       /* of all nodes that were ever part of the cluster */
+    double there, up;  /* of those that are part of it; of those of them that are not down */
 };
 
 static struct load read_load(struct orr_results *in)
 {
     struct load load = {0};
+    double hours = 0;
     sqlite3_stmt *row = orr_results_prepare(in, orr_report_sql__load);
     while (orr_results_step(in, row)) {
         load = (struct load){sqlite3_column_double(row, 0), sqlite3_column_double(row, 1),
                              sqlite3_column_double(row, 2), sqlite3_column_double(row, 3),
                              sqlite3_column_double(row, 4), sqlite3_column_double(row, 5),
-                             sqlite3_column_double(row, 6)};
+                             sqlite3_column_double(row, 5), 0};
+        hours = sqlite3_column_double(row, 6);
     }
+    /* The base of gpu_occupancy; where no node joins or leaves, all are there. */
+    const double there_gpu_h = orr_report__metric(in, "capacity_gpu_h");
+    const double available = orr_report__metric(in, "gpu_available");
+    if (isfinite(there_gpu_h) && hours > 0) {
+        load.there = there_gpu_h / hours;
+    }
+    load.up = isfinite(available) ? available * load.there : load.there;
     return load;
 }
 
@@ -242,13 +252,40 @@ static void say_drain(struct orr_results *in, FILE *out)
     }
 }
 
+/* Less would read as none beside all GPUs. */
+static bool is_some(const struct load *load, double gpus)
+{
+    return gpus > 0.005 * load->gpus;
+}
+
+/* What is held is a part of what is up; nodes that are away are not down. */
+static void say_held(const struct load *load, double held, FILE *out)
+{
+    const bool away = is_some(load, load->gpus - load->there);
+    const bool down = is_some(load, load->there - load->up);
+    char text[64];
+    (void)fprintf(out, "Of %s ", gpus_text(load->gpus, text));
+    if (!away && !down) {
+        (void)fprintf(out, "%.0f %% were held on average. ", 100 * held);
+        return;
+    }
+    if (away) {
+        (void)fprintf(out, "%s were part of the cluster%s", orr_report__number(load->there, text),
+                      down ? " and " : "");
+    }
+    if (down) {
+        (void)fprintf(out, "%s were up", orr_report__number(load->up, text));
+    }
+    (void)fprintf(out, " on average; of these %.0f %% were held. ", 100 * held);
+}
+
 static void answer_load(struct orr_results *in, FILE *out)
 {
     const struct load load = read_load(in);
     const double size = typical_wait_gpus(in);
     char text[64];
-    (void)fprintf(out, "<b>%s</b> Of %s %.0f %% were held on average. ", verdict(&load),
-                  gpus_text(load.gpus, text), 100 * orr_report__metric(in, "gpu_occupancy"));
+    (void)fprintf(out, "<b>%s</b> ", verdict(&load));
+    say_held(&load, orr_report__metric(in, "gpu_occupancy"), out);
     (void)fprintf(out,
                   "All were held while jobs waited %.0f %% of the time, and more were held and "
                   "asked for than there are %.0f %% of the time. ",
@@ -262,8 +299,12 @@ static void answer_load(struct orr_results *in, FILE *out)
         (void)fprintf(out, "Half of what was waited for was by jobs of %s or more. ",
                       gpus_text(size, text));
     }
-    if (load.gpus - load.up > 0.005 * load.gpus) {
-        (void)fprintf(out, "Down on average: %s. ", gpus_text(load.gpus - load.up, text));
+    if (is_some(&load, load.gpus - load.there)) {
+        (void)fprintf(out, "Away on average: %s, of nodes that had not joined or had left. ",
+                      gpus_text(load.gpus - load.there, text));
+    }
+    if (is_some(&load, load.there - load.up)) {
+        (void)fprintf(out, "Down on average: %s. ", gpus_text(load.there - load.up, text));
     }
     say_drain(in, out);
 }

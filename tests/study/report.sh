@@ -180,4 +180,26 @@ awk 'BEGIN { print "job,submit_s,run_s,gpus,queue"; for (i = 1; i <= 40; i++) pr
 "$orrery" report few.db --no-progress -o few.html >out 2>err || fail "no report"
 grep -q 'jobs of <b>many, unknown</b> (40) waited longest' few.html || fail "who waited longest: $(grep -o 'jobs of <b>[^.]*' few.html)"
 
+# Nodes that are away are not down, and what is held is a part of what is up: 8 GPUs of 40 are there, half of them held.
+printf 'job,submit_s,run_s,gpus,queue\na,0,1000,4,q\nb,1000,10,1,q\n' >half.csv
+cat >half.yaml <<YAML
+cluster: {pools: {p: {nodes: 1, gpus: 8}, x: {nodes: 0, gpus: 8, autoscale: {min: 0, max: 4, provision: 2m, idle: 5m}}}}
+policy: fifo
+workload: [{name: w, trace: half.csv}]
+YAML
+held() { # SENTENCE: in its report
+    rm -f half.db
+    "$orrery" run half.yaml --quiet --no-progress -o half.db
+    "$orrery" report half.db --no-progress -o half.html >out
+    grep -q "$1" half.html || fail "expected $1: $(grep -A 1 'saturated?' half.html)"
+}
+held 'Of 40 GPUs 8 were part of the cluster on average; of these 50 % were held. .*Away on average: 32 GPUs, of nodes that had not joined or had left\. '
+! grep -q 'Down on average' half.html || fail "nodes that are away are down"
+sed -i 's/p: {nodes: 1/p: {nodes: 2/' half.yaml
+echo 'events: [{at: 0s, fail: p-0002, for: 500s}]' >>half.yaml
+held 'Of 48 GPUs 16 were part of the cluster and 12 were up on average; of these 33 % were held. .*Away on average: 32 GPUs.*Down on average: 4 GPUs\. '
+sed -i "s/, x: {.*}}}}\$/}}/; s/p-0002/n0002/" half.yaml
+held 'Of 16 GPUs 12 were up on average; of these 33 % were held. .*Down on average: 4 GPUs\. '
+! grep -q 'Away on average' half.html || fail "nodes that are down are away"
+
 printf 'reported\n'
