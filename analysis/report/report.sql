@@ -109,14 +109,14 @@ FROM never;
 
 -- name: causes
 WITH c AS (
-  SELECT cause, sum(whole) AS times, count(DISTINCT job) AS jobs
+  SELECT cause, sum(whole) AS times, sum(NOT whole) AS parts, count(DISTINCT job) AS jobs
   FROM eviction
   GROUP BY cause), e AS (SELECT cause, sum(used = 0) AS unused FROM eviction GROUP BY cause), l AS (
   SELECT replace(label, 'cause=', '') AS cause, value
   FROM metric
   WHERE name = 'lost_gpu_h' AND scope = 'cause')
-SELECT c.cause AS cause, c.times AS "attempts cut short", c.jobs AS "jobs", l.value AS "GPU-hours lost",
-  l.value / nullif(c.times, 0) AS "each", e.unused AS "for nothing"
+SELECT c.cause AS cause, c.times AS "attempts cut short", c.parts AS "times some pods were lost", c.jobs AS "jobs",
+  l.value AS "GPU-hours lost", l.value / (c.times + c.parts) AS "each", e.unused AS "for nothing"
 FROM c
 LEFT JOIN e ON e.cause = c.cause
 LEFT JOIN l ON l.cause = c.cause
@@ -281,9 +281,10 @@ WHERE whole;
 SELECT cast(sum(gpu_h) * 1000 AS INTEGER)
 FROM v_node_use;
 
--- name: evictions
+-- name: lost_pods
 SELECT count(*)
-FROM eviction;
+FROM eviction
+WHERE NOT whole;
 
 -- name: services
 WITH w AS (

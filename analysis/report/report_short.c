@@ -349,22 +349,36 @@ static void say_suspensions(struct orr_results *in, FILE *out)
     }
 }
 
+/* Services and elastic jobs go on without the pods that they lose. */
+static void say_cut(int64_t cut, int64_t parts, FILE *out)
+{
+    char number[40];
+    if (cut > 0 || parts == 0) {
+        (void)fprintf(out, "%s cut short",
+                      orr_report__count((double)cut, "attempt was", "attempts were", number));
+    }
+    if (parts > 0) {
+        (void)fprintf(out, "%s%s lost some pods and went on", cut > 0 ? ", and " : "",
+                      orr_report__count((double)parts, "time a job", "times jobs", number));
+    }
+}
+
 static void answer_evictions(struct orr_results *in, FILE *out)
 {
     const double lost = orr_report__metric(in, "lost_gpu_h");
     const double restart = orr_report__metric(in, "restart_gpu_h");
     const double wasted = orr_report__metric(in, "wasted_evictions");
     const int64_t cut = orr_results_int(in, orr_report_sql__cut_short, 0);
+    const int64_t parts = orr_results_int(in, orr_report_sql__lost_pods, 0);
     const double held = (double)orr_results_int(in, orr_report_sql__used_gpu_h, 0);
     char number[40];
     say_suspensions(in, out);
-    if (cut == 0 && !(lost > 0) && orr_results_int(in, orr_report_sql__evictions, 0) == 0) {
+    if (cut == 0 && !(lost > 0) && parts == 0) {
         (void)fputs("Nothing was evicted, and no node failed under a job. ", out);
         return;
     }
-    (void)fprintf(out, "%s cut short; that cost <b>",
-                  orr_report__count((double)cut, "attempt was", "attempts were", number));
-    (void)fprintf(out, "%s GPU-hours</b>", orr_report__number(lost, number));
+    say_cut(cut, parts, out);
+    (void)fprintf(out, "; that cost <b>%s GPU-hours</b>", orr_report__number(lost, number));
     (void)fprintf(out, " of work, %.1f %% of what was held", held > 0 ? 1e5 * lost / held : 0);
     lost_by_cause(in, out);
     if (restart >= 0.5) {

@@ -202,4 +202,26 @@ sed -i "s/, x: {.*}}}}\$/}}/; s/p-0002/n0002/" half.yaml
 held 'Of 16 GPUs 12 were up on average; of these 33 % were held. .*Down on average: 4 GPUs\. '
 ! grep -q 'Away on average' half.html || fail "nodes that are down are away"
 
+# A service goes on without the pods that it loses: that is no attempt cut short.
+printf 'time_s,rate\n0,10\n600,10\n' >pods.csv
+cat >pods.yaml <<YAML
+horizon: 1h
+cluster: {pools: {p: {nodes: 2, gpus: 8}}}
+queues: {s: {gpu: [16, 1, unlimited]}}
+execution: {grace: 30s}
+policy: fifo
+workload:
+- name: chat
+  queue: s
+  service: {gpus_per_pod: 4, replicas: 4..4, rate: {file: pods.csv}, service_time: 1s, concurrency: 10, load: 30s}
+  objective: {served_within: 2s, share: 0.99}
+events:
+- {at: 1000s, fail: n0001, for: 500s}
+- {at: 2000s, maintain: n0002, for: 500s}
+YAML
+"$orrery" run pods.yaml --quiet --no-progress -o pods.db
+"$orrery" report pods.db --no-progress -o pods.html >out
+grep -q '<dd>2 times jobs lost some pods and went on; that cost <b>' pods.html && grep -q 'Most often from <b>s</b> (2 times)' pods.html ||
+    fail "pods that a service lost: $(grep -A 1 'evictions cost?' pods.html)"
+
 printf 'reported\n'
