@@ -401,11 +401,9 @@ static void floor_text(struct orr_plot *plot, const struct plan *plan)
     }
     orr_free(used);
     orr_free(cells);
-    orr_plot__gp(plot,
-                 "set terminal dumb size %d,%u noenhanced\nunset tics\nunset border\nunset key\n"
-                 "set lmargin 3\nset rmargin 1\nset tmargin 4\nset bmargin 2\nset xrange [0:1]\n"
-                 "set yrange [%u:-1]\n",
-                 width, line + 7, line);
+    orr_plot__text_rows(plot, line, 1, 2);
+    orr_plot__gp(plot, "unset tics\nunset border\nunset key\nset lmargin 3\nset rmargin 1\n"
+                       "set xrange [0:1]\n");
     orr_plot__letters(plot, plan->slots);
     orr_plot__gp(plot, "plot ");
     orr_plot__data(plot, 0);

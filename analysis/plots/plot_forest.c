@@ -143,7 +143,12 @@ static uint32_t names_letters(const struct forest *forest)
 static void forest_names(struct orr_plot *plot, const struct forest *forest)
 {
     bool dumb = plot->term == ORR_PLOT_DUMB;
-    orr_plot__gp(plot, "set yrange [%.1f:-0.8]\nset ytics (", forest->count - 0.4);
+    if (dumb) {
+        orr_plot__text_rows(plot, forest->count, 1, 5);
+    } else {
+        orr_plot__gp(plot, "set yrange [%.1f:-0.8]\n", forest->count - 0.4);
+    }
+    orr_plot__gp(plot, "set ytics (");
     for (uint32_t i = 0; i < forest->count; i++) {
         char name[200];
         row_name(forest, i, name);

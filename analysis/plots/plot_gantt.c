@@ -431,8 +431,8 @@ static void lane_axis(struct orr_plot *plot, const struct gantt *gantt)
     for (uint32_t r = 0; r < gantt->rows; r += every) {
         orr_plot__gp(plot, "%s", r > 0 ? ", " : "");
         const char *name = gantt->lanes->nodes[gantt->nodes[r]].name;
-        const char **one = orr_short_names(&plot->in.arena, &name, 1, 14);
-        orr_plot__quote(plot, one[0], 14, true);
+        const char **one = orr_short_names(&plot->in.arena, &name, 1, ORR_PLOT_NODE_NAME);
+        orr_plot__quote(plot, one[0], ORR_PLOT_NODE_NAME, true);
         orr_plot__gp(plot, " %u", r);
     }
     orr_plot__gp(plot, ")\nset ylabel 'node (its GPUs above each other)'\n");

@@ -115,7 +115,7 @@ void orr_plot__heat_axis(struct orr_plot *plot, const struct orr_plot_lanes *lan
     orr_plot__gp(plot, "set ytics (");
     for (uint32_t r = 0; r < heat->rows; r += every) {
         orr_plot__gp(plot, "%s", r > 0 ? ", " : "");
-        orr_plot__quote(plot, lanes->nodes[r * heat->per_row].name, 14, true);
+        orr_plot__quote(plot, lanes->nodes[r * heat->per_row].name, ORR_PLOT_NODE_NAME, true);
         orr_plot__gp(plot, " %u", r);
     }
     orr_plot__gp(plot, ")\n");

@@ -149,9 +149,15 @@ void orr_plot__title(struct orr_plot *plot, const char *what, const char *extra)
 /* "set title" of a figure that is of no single run: one line. */
 void orr_plot__plain_title(struct orr_plot *plot, const char *text);
 const char *orr_plot__colour(uint32_t rank, uint32_t shown);
-/* Ends a script for "dumb" whose data is one block of: row, quoted text of a row. */
-/* Columns of such a map: those of the terminal less names and margins. */
+/* Letters of a node's name beside its row. */
+#define ORR_PLOT_NODE_NAME 14
+/* For "dumb": rows at y of 0, 1, ... stand on every `each`-th line of characters, with `below`
+ * lines under the frame. gnuplot rounds places to lines: a frame that is a line too low would draw
+ * two rows over each other. */
+void orr_plot__text_rows(struct orr_plot *plot, uint32_t rows, uint32_t each, uint32_t below);
+/* Columns of a map of characters: those of the terminal less names and margins. */
 uint32_t orr_plot__map_columns(void);
+/* Ends a script for "dumb" whose data is one block of: row, quoted text of a row. */
 void orr_plot__text_map(struct orr_plot *plot, uint32_t rows, orr_ms from, orr_ms to);
 /* The figure has nothing to show, and is left out; `why` is not copied. */
 void orr_plot__nothing(struct orr_plot *plot, const char *why);

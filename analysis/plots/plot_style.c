@@ -137,7 +137,8 @@ void orr_plot__quote(struct orr_plot *plot, const char *text, uint32_t max_chars
 }
 
 #define TEXT_COLUMNS 100 /* of a figure in a terminal that does not say */
-#define MAP_LEFT     12  /* columns beside a map of characters: names of rows ... */
+/* columns beside a map of characters: names of rows, of which gnuplot draws none that is longer */
+#define MAP_LEFT     (ORR_PLOT_NODE_NAME + 1)
 #define MAP_RIGHT    4
 
 uint32_t orr_plot__map_columns(void)
@@ -145,18 +146,26 @@ uint32_t orr_plot__map_columns(void)
     return (uint32_t)(orr_text_columns(TEXT_COLUMNS) - MAP_LEFT - MAP_RIGHT - 1);
 }
 
+void orr_plot__text_rows(struct orr_plot *plot, uint32_t rows, uint32_t each, uint32_t below)
+{
+    const uint32_t above = 4; /* the title */
+    orr_plot__gp(plot,
+                 "set terminal dumb size %d,%u noenhanced\nset tmargin %u\nset bmargin %u\n"
+                 "set yrange [%.9g:%.9g]\n",
+                 (int)plot->letters, above + (rows - 1) * each + 3 + below, above, below,
+                 rows - 1 + 1.0 / each, -1.0 / each);
+}
+
 /* Text terminals draw maps of characters: one character a cell, rows of them as labels. */
 void orr_plot__text_map(struct orr_plot *plot, uint32_t rows, orr_ms from, orr_ms to)
 {
     const int width = orr_text_columns(TEXT_COLUMNS);
-    double lines = rows + 9.0;
     double step = (double)(to - from) / (orr_plot__map_columns() + 1);
+    orr_plot__text_rows(plot, rows, 1, 4);
     orr_plot__gp(plot,
-                 "set terminal dumb size %d,%u noenhanced\nset lmargin at screen %.6f\n"
-                 "set rmargin at screen %.6f\nset bmargin at screen %.6f\n"
-                 "set tmargin at screen %.6f\nunset key\nunset ylabel\nset yrange [%u:-1]\nplot ",
-                 width, rows + 9, (double)MAP_LEFT / width, 1 - (double)MAP_RIGHT / width,
-                 4 / lines, (rows + 5) / lines, rows);
+                 "set lmargin at screen %.6f\nset rmargin at screen %.6f\nunset key\n"
+                 "unset ylabel\nplot ",
+                 (double)MAP_LEFT / width, 1 - (double)MAP_RIGHT / width);
     orr_plot__data(plot, 0);
     orr_plot__gp(plot, "using (%.3f):1:2 with labels left\n",
                  orr_plot__x(plot, from) + step / 1000);

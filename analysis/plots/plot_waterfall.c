@@ -159,9 +159,28 @@ static void fall_load(struct orr_plot *plot, struct waterfall *fall)
     bar_total(fall, any ? "goodput" : "goodput (nothing was lost)", "#009e73");
 }
 
+enum { NUMBERS = 24, LEAST_COLUMNS = 10 }; /* of a terminal: beside bars, and of these */
+
+/* Letters of the names, which have a margin of their own. What is longer than that is not drawn at
+ * all: in a narrow terminal names are cut, and bars keep a few columns. */
+static uint32_t fall_letters(const struct orr_plot *plot, const struct waterfall *fall)
+{
+    uint32_t most = 40, longest = 0;
+    if (plot->term == ORR_PLOT_DUMB) {
+        const int room = (int)plot->letters - NUMBERS - LEAST_COLUMNS - 5;
+        most = room > 10 ? (uint32_t)room : 10;
+    }
+    for (uint32_t i = 0; i < fall->count; i++) {
+        const uint32_t letters = (uint32_t)strlen(fall->bars[i].name);
+        longest = letters > longest ? letters : longest;
+    }
+    return longest < most ? longest : most;
+}
+
 static void fall_names(struct orr_plot *plot, const struct waterfall *fall)
 {
     const bool narrow = orr_plot__narrow(plot); /* names stand above their bars */
+    const uint32_t letters = fall_letters(plot, fall);
     orr_plot__gp(plot, "set yrange [%.1f:-0.6]\n", fall->count - 0.4);
     for (uint32_t i = 0; narrow && i < fall->count; i++) {
         orr_plot__gp(plot, "set label ");
@@ -171,7 +190,7 @@ static void fall_names(struct orr_plot *plot, const struct waterfall *fall)
     orr_plot__gp(plot, narrow ? "" : "set ytics (");
     for (uint32_t i = 0; !narrow && i < fall->count; i++) {
         orr_plot__gp(plot, "%s", i > 0 ? ", " : "");
-        orr_plot__quote(plot, fall->bars[i].name, 40, true);
+        orr_plot__quote(plot, fall->bars[i].name, letters, true);
         orr_plot__gp(plot, " %u", i);
     }
     orr_plot__gp(plot, narrow ? "unset ytics\nset title offset graph 0.4,0\n" : ") scale 0\n");
@@ -181,12 +200,15 @@ static void fall_names(struct orr_plot *plot, const struct waterfall *fall)
         double gpu_h = fall->bars[i].to - fall->bars[i].from;
         const double part = 100 * gpu_h / fall->capacity;
         const bool tiny = part > 0 && part < 0.05; /* no bar is 0.0 % */
-        orr_plot__gp(plot, "set label '%s%.1f %%  %.*f GPU-h' at graph 1.02,first %u left%s\n",
+        char at[48];
+        (void)snprintf(at, sizeof at,
+                       plot->term == ORR_PLOT_DUMB ? "1,first %u offset 2,0" : "1.02,first %u", i);
+        orr_plot__gp(plot, "set label '%s%.1f %%  %.*f GPU-h' at graph %s left%s\n",
                      tiny ? "<" : "", tiny ? 0.1 : part,
                      gpu_h < 1     ? 2
                      : gpu_h < 100 ? 1
                                    : 0,
-                     gpu_h, i, orr_plot__ink(plot));
+                     gpu_h, at, orr_plot__ink(plot));
     }
 }
 
@@ -225,8 +247,9 @@ static void fall_bars(struct orr_plot *plot, const struct waterfall *fall)
 
 static void fall_text(struct orr_plot *plot, const struct waterfall *fall)
 {
-    enum { MOST = 500, BESIDE = 54 }; /* names and numbers */
-    const int columns = orr_text_columns(100) > BESIDE + 10 ? orr_text_columns(100) - BESIDE : 10;
+    enum { MOST = 500 };
+    const int left = (int)fall_letters(plot, fall) + 2;
+    const int columns = (int)plot->letters - left - NUMBERS - 2; /* in the frame */
     (void)orr_plot__block(plot, "row, bar");
     for (uint32_t i = 0; i < fall->count; i++) {
         char text[MOST + 1];
@@ -239,9 +262,10 @@ static void fall_text(struct orr_plot *plot, const struct waterfall *fall)
         text[columns] = '\0';
         orr_plot__row(plot, "%u \"%s\"\n", i, text);
     }
-    orr_plot__gp(plot, "set lmargin 27\nset rmargin 24\nplot ");
+    orr_plot__text_rows(plot, fall->count, 2, 4);
+    orr_plot__gp(plot, "set lmargin %d\nset rmargin %d\nplot ", left, NUMBERS);
     orr_plot__data(plot, 0);
-    orr_plot__gp(plot, "using (0):1:2 with labels left\n");
+    orr_plot__gp(plot, "using (0):1:2 with labels left offset 1,0\n");
 }
 
 void orr_plot__waterfall(struct orr_plot *plot)
