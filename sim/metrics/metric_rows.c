@@ -272,6 +272,40 @@ static void emit_kind_slowdown(const struct orr_emitter *to, const struct orr_su
     orr_metric__emit(to, "bsld60_mean", s->kind_bsld60[kind], ended);
 }
 
+/* Of the rules that bit a job, or of the others, which are `absent`. */
+static void emit_rules(struct orr_emitter *to, const struct orr_summary *summary, char *label,
+                       size_t bytes, bool absent)
+{
+    to->scope = "rule";
+    for (uint32_t r = 0; r < ORR_RULE_COUNT; r++) {
+        if ((summary->ruled[r] == 0) == absent) {
+            (void)snprintf(label, bytes, "rule=%s", orr_rule_code((enum orr_rule)r));
+            orr_metric__emit(to, "ruled_jobs", (double)summary->ruled[r], summary->jobs);
+        }
+    }
+}
+
+/* The same of causes for which work was lost. */
+static void emit_causes(struct orr_emitter *to, const struct orr_summary *summary, char *label,
+                        size_t bytes, bool absent)
+{
+    to->scope = "cause";
+    for (uint32_t c = ORR_CAUSE_NONE + 1; c < ORR_CAUSE_COUNT; c++) {
+        if ((summary->lost_by_gpu_h[c] <= 0.0) == absent) {
+            (void)snprintf(label, bytes, "cause=%s", orr_cause_words((enum orr_cause)c));
+            orr_metric__emit(to, "lost_gpu_h", summary->lost_by_gpu_h[c], summary->evictions);
+        }
+    }
+}
+
+void orr_summary_absent(const struct orr_summary *summary, orr_metric_fn *to_emit, void *context)
+{
+    char label[300];
+    struct orr_emitter to = {.emit = to_emit, .context = context, .label = label};
+    emit_rules(&to, summary, label, sizeof label, true);
+    emit_causes(&to, summary, label, sizeof label, true);
+}
+
 void orr_summary_metrics(const struct orr_world *world, const struct orr_summary *summary,
                          orr_metric_fn *to_emit, void *context)
 {
@@ -302,13 +336,7 @@ void orr_summary_metrics(const struct orr_world *world, const struct orr_summary
                        orr_kind_name((enum orr_kind)q->kind));
         emit_queue(&to, summary, q);
     }
-    to.scope = "rule";
-    for (uint32_t r = 0; r < ORR_RULE_COUNT; r++) {
-        if (summary->ruled[r] > 0) {
-            (void)snprintf(label, sizeof label, "rule=%s", orr_rule_code((enum orr_rule)r));
-            orr_metric__emit(&to, "ruled_jobs", (double)summary->ruled[r], summary->jobs);
-        }
-    }
+    emit_rules(&to, summary, label, sizeof label, false);
     to.scope = "shard";
     for (uint32_t s = 0; s < summary->shard_count && summary->shard_count > 1; s++) {
         (void)snprintf(label, sizeof label, "shard=%s", orr_idmap_name(&world->cluster.shards, s));
@@ -322,13 +350,7 @@ void orr_summary_metrics(const struct orr_world *world, const struct orr_summary
             emit_phase(&to, summary, phase);
         }
     }
-    to.scope = "cause";
-    for (uint32_t c = 0; c < ORR_CAUSE_COUNT; c++) {
-        if (summary->lost_by_gpu_h[c] > 0.0) {
-            (void)snprintf(label, sizeof label, "cause=%s", orr_cause_words((enum orr_cause)c));
-            orr_metric__emit(&to, "lost_gpu_h", summary->lost_by_gpu_h[c], summary->evictions);
-        }
-    }
+    emit_causes(&to, summary, label, sizeof label, false);
     to.scope = "kind";
     for (uint32_t k = 0; k < ORR_KIND_COUNT; k++) {
         if (summary->kinds[k].jobs + summary->kinds[k].never > 0) {

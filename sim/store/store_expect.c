@@ -80,6 +80,7 @@ enum orr_status orr_store__write_expectations(sqlite3 *db, const struct orr_stor
     }
     if (verdicts.count > 0) {
         orr_summary_metrics(in->world, in->summary, match, &verdicts);
+        orr_summary_absent(in->summary, match, &verdicts);
     }
     struct writer w = writer_open(db, orr_store_sql__expectation, err);
     for (uint32_t i = 0; i < verdicts.count && w.status == ORR_OK; i++) {

@@ -9,17 +9,28 @@
 #include <orrery/analysis/metrics.h>
 #include <orrery/analysis/results.h>
 #include <orrery/base/text.h>
+#include <orrery/core/reason.h>
 
 #include "study_int.h"
 #include "study_sql.h"
 
 /* --- before a run --- */
 
-enum { LABEL_QUEUE, LABEL_WORKLOAD, LABEL_POOL, LABEL_SHARD, LABEL_KIND, LABEL_COUNT };
+enum {
+    LABEL_QUEUE,
+    LABEL_WORKLOAD,
+    LABEL_POOL,
+    LABEL_SHARD,
+    LABEL_KIND,
+    LABEL_CAUSE,
+    LABEL_RULE,
+    LABEL_COUNT
+};
 
-/* Labels of which the world has the values. Values of the others (a level, a phase, a cause, ...)
- * hang on what happens in the run. */
-static const char *const label_words[LABEL_COUNT] = {"queue", "workload", "pool", "shard", "kind"};
+/* Labels of which the values are known before the run, from the world or from lists of the core.
+ * Values of the others (a level, a phase, ...) hang on what happens in it. */
+static const char *const label_words[LABEL_COUNT] = {"queue", "workload", "pool", "shard",
+                                                     "kind",  "cause",    "rule"};
 
 /* NULL: there is none any more. */
 static const char *nth_name(const struct orr_world *world, int label, uint32_t nth)
@@ -32,6 +43,9 @@ static const char *nth_name(const struct orr_world *world, int label, uint32_t n
     case LABEL_SHARD:
         return nth < world->cluster.shards.count ? orr_idmap_name(&world->cluster.shards, nth)
                                                  : NULL;
+    case LABEL_CAUSE: /* but for the first, which is none */
+        return nth + 1 < ORR_CAUSE_COUNT ? orr_cause_words((enum orr_cause)(nth + 1)) : NULL;
+    case LABEL_RULE: return nth < ORR_RULE_COUNT ? orr_rule_code((enum orr_rule)nth) : NULL;
     default: return nth < ORR_KIND_COUNT ? orr_kind_name((enum orr_kind)nth) : NULL;
     }
 }

@@ -24,8 +24,9 @@ enum orr_status orr_schedule_import(const struct orr_world *world, const char *p
 void orr_promises_judge(const struct orr_world *world, const struct orr_run *run,
                         struct orr_promises *promises);
 
-/* Before a run: are the queues, parts of the workload, pools, shards and kinds that `expect:` names
- * those of the world? ORR_SCENARIO. That a metric exists is checked as a scenario is loaded. */
+/* Before a run: are the queues, parts of the workload, pools, shards, kinds, causes and rules that
+ * `expect:` names those that there are? ORR_SCENARIO. That a metric exists is checked as a scenario
+ * is loaded. */
 enum orr_status orr_expect_names(const struct orr_scenario *scenario, const struct orr_world *world,
                                  struct orr_err *err) ORR_MUST_USE;
 

@@ -295,6 +295,9 @@ struct orr_metric {
 typedef void orr_metric_fn(const struct orr_metric *metric, void *context);
 void orr_summary_metrics(const struct orr_world *world, const struct orr_summary *summary,
                          orr_metric_fn *emit, void *context);
+/* Sums by cause and by rule that are 0, for whoever asks for one by name: of these no row is
+ * stored, and orr_summary_metrics leaves them out. */
+void orr_summary_absent(const struct orr_summary *summary, orr_metric_fn *emit, void *context);
 /* Of a level of `room`: "cluster", those of the topology, "node". */
 const char *orr_room_level_name(const struct orr_world *world, uint32_t level);
 /* "warm-up", "drain". */
