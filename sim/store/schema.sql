@@ -20,7 +20,7 @@ CREATE TABLE run(
   end_ms INTEGER NOT NULL,          -- last event
   capacity_mgpu INTEGER NOT NULL,   -- of all nodes, those included that join later or leave (`away`)
   series_ms INTEGER NOT NULL,       -- length of one bucket of `series`
-  warmup TEXT NOT NULL              -- how long it is was: stated, detected (by MSER-5), or not found
+  warmup TEXT NOT NULL              -- how long it is was: stated, detected (by MSER-5), not found, or stated and not heeded (all jobs come at once)
 );
 CREATE TABLE run_meta(               -- host, wall times, compiler, library versions: not part of the result
   key TEXT PRIMARY KEY, value TEXT

@@ -34,7 +34,7 @@ static char *params_text(const struct orr_store_input *in, uint32_t first, uint3
 
 static enum orr_status write_run(sqlite3 *db, const struct orr_store_input *in, struct orr_err *err)
 {
-    static const char *const warmup_names[] = {"stated", "detected", "not found"};
+    static const char *const warmup_names[] = {"stated", "detected", "not found", "not heeded"};
     static const char *const status_names[] = {"finished", "horizon", "interrupted"};
     struct writer w = writer_open(db, orr_store_sql__run, err);
     char digest[20];

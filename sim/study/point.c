@@ -275,6 +275,25 @@ static bool has_plugin(const struct orr_point *point)
     return any;
 }
 
+/* Jobs that all come at once, or before the run begins, leave no time between submits in which it
+ * could settle: what counts is the makespan. */
+static bool comes_at_once(const struct orr_world *world)
+{
+    return world->last_submit_ms <= world->begin_ms;
+}
+
+/* How the length of the warm-up is known. */
+static enum orr_warmup find_warmup(const struct orr_scenario *scenario,
+                                   const struct orr_world *world, struct orr_run *run)
+{
+    const bool at_once = comes_at_once(world);
+    if (scenario->warmup_ms != ORR_MS_NONE) {
+        return at_once && scenario->warmup_ms > 0 ? ORR_WARMUP_NOT_HEEDED : ORR_WARMUP_STATED;
+    }
+    return !at_once && orr_fold_detect_warmup(&run->fold) ? ORR_WARMUP_DETECTED
+                                                          : ORR_WARMUP_NOT_FOUND;
+}
+
 static enum orr_status simulate(const struct orr_point_options *given,
                                 const struct orr_branching *branching, orr_ms until_ms,
                                 struct orr_point *point, struct orr_err *err)
@@ -283,8 +302,7 @@ static enum orr_status simulate(const struct orr_point_options *given,
     orr_ms horizon = point->scenario.horizon_ms == ORR_MS_NONE ? ORR_MS_NEVER
                                                                : first + point->scenario.horizon_ms;
     horizon = horizon < until_ms ? horizon : until_ms;
-    /* jobs that all come at once leave no time between submits: what counts is the makespan */
-    const bool at_once = last <= first;
+    const bool at_once = comes_at_once(&point->world);
     bool detect = point->scenario.warmup_ms == ORR_MS_NONE;
     orr_ms warm = first + (detect || at_once ? 0 : point->scenario.warmup_ms);
     orr_ms end = at_once ? ORR_MS_NEVER : last < horizon ? last : horizon;
@@ -313,10 +331,8 @@ static enum orr_status simulate(const struct orr_point_options *given,
         status = ORR_PLUGIN;
         err->status = status;
     }
-    if (status == ORR_OK && detect) {
-        point->run.warmup = !at_once && orr_fold_detect_warmup(&point->run.fold)
-                                ? ORR_WARMUP_DETECTED
-                                : ORR_WARMUP_NOT_FOUND;
+    if (status == ORR_OK) {
+        point->run.warmup = find_warmup(&point->scenario, &point->world, &point->run);
     }
     return status;
 }
@@ -685,14 +701,36 @@ static enum orr_status measure_from(const struct orr_point_options *options,
                                           : ORR_OK;
 }
 
-/* Is anything submitted behind the stated warm-up? ORR_SCENARIO: nothing would be measured. Jobs
- * that all come at once are measured to the end of the run, without one. */
-static enum orr_status check_warmup(const struct orr_scenario *scenario,
+/* Jobs that all come at once are measured to the end of the run, without a warm-up. */
+static void tell_warmup(const struct orr_point_options *options,
+                        const struct orr_scenario *scenario)
+{
+    if (options->warn != NULL) {
+        char line[400], warmup[24];
+        (void)snprintf(line, sizeof line,
+                       "%.200s: warmup: the warm-up of %s is not heeded: all jobs come at once, or "
+                       "before the run begins, so that all of the run is measured\n",
+                       scenario->warmup_origin,
+                       orr_format_rough(warmup, (double)scenario->warmup_ms / 1000.0));
+        options->warn(line, options->context);
+    }
+}
+
+/* Is anything submitted behind the stated warm-up? ORR_SCENARIO: nothing would be measured. */
+static enum orr_status check_warmup(const struct orr_point_options *options,
+                                    const struct orr_scenario *scenario,
                                     const struct orr_world *world, struct orr_err *err)
 {
     const orr_ms span_ms = world->last_submit_ms - world->begin_ms;
     char warmup[24], span[24];
-    if (scenario->warmup_ms == ORR_MS_NONE || span_ms <= 0 || scenario->warmup_ms < span_ms) {
+    if (scenario->warmup_ms == ORR_MS_NONE || scenario->warmup_ms == 0) {
+        return ORR_OK;
+    }
+    if (comes_at_once(world)) {
+        tell_warmup(options, scenario);
+        return ORR_OK;
+    }
+    if (scenario->warmup_ms < span_ms) {
         return ORR_OK;
     }
     return orr_fail(err, ORR_SCENARIO,
@@ -703,10 +741,11 @@ static enum orr_status check_warmup(const struct orr_scenario *scenario,
 }
 
 /* What of the scenario can be judged only once its world is built. */
-static enum orr_status check_world(const struct orr_point *point, struct orr_err *err)
+static enum orr_status check_world(const struct orr_point_options *options,
+                                   const struct orr_point *point, struct orr_err *err)
 {
     const enum orr_status status = orr_expect_names(&point->scenario, &point->world, err);
-    return status == ORR_OK ? check_warmup(&point->scenario, &point->world, err) : status;
+    return status == ORR_OK ? check_warmup(options, &point->scenario, &point->world, err) : status;
 }
 
 /* The world, with all that a question changes in it. */
@@ -725,7 +764,7 @@ static enum orr_status build_world(const struct orr_point_options *options, stru
                         "interrupted while the traces were read; there are no results");
     }
     if (status == ORR_OK) {
-        status = check_world(point, err);
+        status = check_world(options, point, err);
     }
     if (status == ORR_OK) {
         status = change_job(&point->world, &options->change, err);
@@ -837,7 +876,7 @@ enum orr_status orr_point_check(const struct orr_point_options *options, struct 
                                             .context = options->context};
     enum orr_status status = build(&options->scenario, &given, point, err);
     if (status == ORR_OK) {
-        status = check_world(point, err);
+        status = check_world(options, point, err);
     }
     return status == ORR_OK ? orr_engine_try_policies(&point->world, point->shards, err) : status;
 }

@@ -84,7 +84,12 @@ struct orr_pod_left { /* pods of a service, one placement, are leaving: they ser
     orr_ms at_ms;
 };
 
-enum orr_warmup { ORR_WARMUP_STATED, ORR_WARMUP_DETECTED, ORR_WARMUP_NOT_FOUND };
+enum orr_warmup {
+    ORR_WARMUP_STATED,
+    ORR_WARMUP_DETECTED,
+    ORR_WARMUP_NOT_FOUND,
+    ORR_WARMUP_NOT_HEEDED /* stated, of jobs that all come at once */
+};
 
 enum orr_run_status { ORR_RUN_FINISHED, ORR_RUN_HORIZON, ORR_RUN_INTERRUPTED };
 
