@@ -16,6 +16,7 @@ struct audit {
     struct orr_queue_use *use;         /* per queue */
     struct orr_shard_room *shards;     /* without most_gpus and mig_gpus */
     uint32_t pending_jobs, running_jobs;
+    int64_t leaving_mgpu;
     struct orr_err *err;
 };
 
@@ -162,6 +163,7 @@ static bool add_job(struct audit *a, uint32_t job)
                 a->use[q].leaving_mgpu += mgpu;
                 a->use[q].held_mig_mgpu += placement->tasks * request->mig_mgpu;
             }
+            a->leaving_mgpu += mgpu;
         }
     }
     return equal(a, "placed tasks of a job", NULL, state->placed_tasks, placed) &&
@@ -420,6 +422,7 @@ static bool check_all(struct audit *a)
     }
     return ok && equal(a, "pending jobs", NULL, ledger->pending_jobs, a->pending_jobs) &&
            equal(a, "running jobs", NULL, ledger->running_jobs, a->running_jobs) &&
+           equal(a, "leaving from all jobs", NULL, ledger->leaving_mgpu, a->leaving_mgpu) &&
            equal(a, "claims between cycles", NULL, ledger->claims, 0);
 }
 

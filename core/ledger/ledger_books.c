@@ -459,6 +459,7 @@ void orr_use__leaving(struct orr_ledger *ledger, const struct orr_request *reque
         ledger->use[q].leaving_mgpu += mgpu;
         ledger->use[q].held_mig_mgpu += sign * (int64_t)placement->tasks * request->mig_mgpu;
     }
+    ledger->leaving_mgpu += mgpu;
 }
 
 void orr_use__pending(struct orr_ledger *ledger, uint32_t job, int sign)

@@ -13,6 +13,34 @@ static int64_t idle_mgpu(const struct orr_ledger *ledger, uint32_t node,
     return orr_ledger_idle_units(ledger, node, request) * each;
 }
 
+/* What is left of the devices of a node that have sharing tasks. */
+static int64_t left_of_shared(const struct orr_ledger *ledger, uint32_t node)
+{
+    int64_t left = 0;
+    if (ledger->device_mgpu != NULL) {
+        const int16_t *used = &ledger->device_mgpu[(size_t)node * ledger->world.cluster->max_gpus];
+        for (uint32_t d = 0; d < orr_cluster_type(ledger->world.cluster, node)->gpus; d++) {
+            left += used[d] > 0 ? ORR_MGPU - used[d] : 0;
+        }
+    }
+    return left;
+}
+
+struct orr_gpus orr_ledger_unheld(const struct orr_ledger *ledger, uint32_t shard)
+{
+    const struct orr_cluster *cluster = ledger->world.cluster;
+    const struct orr_shard_room *room = &ledger->shards[shard];
+    if (ledger->leaving_mgpu == 0) {
+        return orr_shard_free(room);
+    }
+    struct orr_gpus unheld = orr_shard_idle(room);
+    for (uint32_t n = 0; n < cluster->node_count; n++) {
+        const bool ours = orr_cluster_type(cluster, n)->shard == shard && !ledger->down[n];
+        unheld.mgpu[0] += ours ? left_of_shared(ledger, n) : 0;
+    }
+    return unheld;
+}
+
 /* The most idle devices of one node of a shard. */
 static uint32_t largest_hole(const struct orr_ledger *ledger, uint32_t shard)
 {
@@ -66,7 +94,7 @@ static void prove_room(const struct orr_ledger *ledger, const struct orr_shape *
     const struct orr_request *request = request_lacking(ledger, shape);
     if (request->gpu_model == ORR_NONE && request->selector == 0 && request->toleration == 0 &&
         request->allowed == 0 && request->instances == 0) {
-        proof->free_mgpu = orr_shard_free(&ledger->shards[request->shard]).mgpu[0];
+        proof->free_mgpu = orr_ledger_unheld(ledger, request->shard).mgpu[0];
         proof->hole_mgpu = (int64_t)largest_hole(ledger, request->shard) * ORR_MGPU;
         return;
     }

@@ -422,7 +422,7 @@ static struct orr_gpus asked_of(const struct orr_shape *shape, uint32_t tasks)
 enum orr_reason orr_place_why_not(const struct orr_ledger *ledger, const struct orr_shape *shape,
                                   uint32_t tasks)
 {
-    const struct orr_gpus free = orr_shard_free(orr_ledger_shard_of(ledger, shape));
+    const struct orr_gpus free = orr_ledger_unheld(ledger, shape->groups[0].request.shard);
     const struct orr_gpus all_asked = asked_of(shape, tasks);
     if (!orr_gpus_hold(&free, &all_asked)) {
         return ORR_REASON_NO_CAPACITY;
@@ -592,6 +592,18 @@ enum orr_reason orr_place_consolidated(struct orr_txn *txn, const struct orr_led
                                        uint32_t job)
 {
     return orr_place_all(NULL, txn, ledger, job);
+}
+
+enum orr_reason orr_place_why_passed(struct orr_txn *txn, const struct orr_ledger *ledger,
+                                     uint32_t job, uint32_t tasks)
+{
+    const uint32_t checkpoint = orr_txn_checkpoint(txn);
+    struct gang gang = gang_of(NULL, txn, ledger, job, shape_of(ledger, job));
+    gang.tasks = tasks;
+    const enum orr_reason reason = orr_place_why_not(ledger, gang.shape, tasks);
+    const bool fits = reason != ORR_REASON_NO_CAPACITY && place_together(&gang, gang.shape->span);
+    orr_txn_rollback(txn, checkpoint);
+    return fits ? ORR_REASON_RESERVED : reason;
 }
 
 bool orr_place_conceivable(struct orr_txn *txn, const struct orr_ledger *ledger, uint32_t job)

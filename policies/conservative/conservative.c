@@ -330,7 +330,7 @@ static void conservative_cycle(void *state, const struct orr_view *view, struct 
             }
         } else {
             const struct orr_gpus size = orr_scaling_step(view, r->job);
-            const struct orr_gpus free = orr_shard_free(orr_view_room(view));
+            const struct orr_gpus free = orr_ledger_unheld(view->ledger, view->shard);
             const bool fits = orr_gpus_hold(&free, &size);
             explain(view, txn, r->job, fits ? ORR_REASON_RESERVED : ORR_REASON_NO_CAPACITY,
                     kept > 0 ? c->waiting[0].job : ORR_NONE);

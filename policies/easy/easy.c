@@ -258,7 +258,7 @@ static bool something_is_free(const struct orr_view *view)
 /* Of a job that may not pass the head: would it fit, as far as nodes are up? */
 static enum orr_reason why_held_back(const struct orr_view *view, const struct orr_gpus *size)
 {
-    const struct orr_gpus free = orr_shard_free(orr_view_room(view));
+    const struct orr_gpus free = orr_ledger_unheld(view->ledger, view->shard);
     return orr_gpus_hold(&free, size) ? ORR_REASON_RESERVED : ORR_REASON_NO_CAPACITY;
 }
 

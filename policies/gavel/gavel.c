@@ -17,6 +17,7 @@
 #include <orrery/core/place.h>
 
 #include "../registry/policies_int.h"
+#include "../walk/verdicts.h"
 
 #define ROUND_MS      360000
 #define LEAST_NEED    1e-6
@@ -57,6 +58,7 @@ struct gavel {
     struct pair *pairs;
     uint32_t pair_count, pair_capacity;
     orr_ms accounted_ms, paused_ms;
+    struct orr_verdicts verdicts; /* of this round */
     bool changed;
     struct orr_placer *placer;
 };
@@ -129,6 +131,7 @@ static enum orr_status gavel_open(const struct orr_host *host, const void *param
 static void gavel_close(void *state)
 {
     struct gavel *gavel = state;
+    orr_verdicts_release(&gavel->verdicts);
     orr_free(gavel->kind_of_node);
     orr_free(gavel->jobs);
     orr_free(gavel->active);
@@ -581,9 +584,9 @@ static enum orr_reason place_on_kind(const struct gavel *gavel, const struct orr
     return ORR_REASON_NONE;
 }
 
-static void start_chosen(const struct gavel *gavel, const struct orr_view *view,
-                         struct orr_txn *txn)
+static void start_chosen(struct gavel *gavel, const struct orr_view *view, struct orr_txn *txn)
 {
+    gavel->verdicts.count = 0;
     for (uint32_t i = 0; i < gavel->active_count; i++) {
         const uint32_t job = gavel->active[i];
         const struct gavel_job *it = &gavel->jobs[job];
@@ -593,16 +596,18 @@ static void start_chosen(const struct gavel *gavel, const struct orr_view *view,
         const bool anywhere = size_of(view, job) == 0 || view->specs[job].scales ||
                               gavel->params.placer.choice != ORR_PLACEMENT_DEFAULT ||
                               orr_shape_is_bound(shape_of(view, job));
-        enum orr_reason reason = ORR_REASON_NO_CAPACITY;
-        if (size_of(view, job) == 0 || it->mixed || (it->chosen != NOWHERE && anywhere)) {
+        enum orr_reason reason = ORR_REASON_NONE;
+        const bool uncounted = size_of(view, job) == 0 || it->mixed;
+        if (uncounted || (it->chosen != NOWHERE && anywhere)) {
             reason = orr_place_all(gavel->placer, txn, view->ledger, job);
         } else if (it->chosen != NOWHERE) {
             reason = place_on_kind(gavel, view, txn, job, it->chosen);
         }
-        if (reason != ORR_REASON_NONE && view->jobs[job].reason != reason) {
-            orr_txn_explain(txn, job, reason);
+        if ((!uncounted && it->chosen == NOWHERE) || reason != ORR_REASON_NONE) {
+            orr_verdicts_add(&gavel->verdicts, job, orr_verdict_tasks(view, job), reason);
         }
     }
+    orr_verdicts_explain(&gavel->verdicts, view, txn, false);
 }
 
 static void gavel_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)

@@ -16,6 +16,7 @@
  * same round, and only then do others start, on all room that is free by then. */
 #include "../lanes/scaling.h"
 #include "../registry/policies_int.h"
+#include "../walk/verdicts.h"
 
 #include <string.h>
 
@@ -52,6 +53,7 @@ struct las {
     uint32_t past_capacity;
     bool *runs; /* scratch, per job: chosen for this round */
     uint32_t runs_capacity;
+    struct orr_verdicts verdicts; /* of this round */
     struct orr_placer *placer;
 };
 
@@ -125,6 +127,7 @@ static void las_close(void *state)
     }
     orr_free(las->past);
     orr_free(las->runs);
+    orr_verdicts_release(&las->verdicts);
     orr_placer_close(las->placer);
     orr_free(las);
 }
@@ -361,6 +364,7 @@ static void las_cycle(void *state, const struct orr_view *view, struct orr_txn *
     if (!walk(las, view, txn)) {
         return;
     }
+    las->verdicts.count = 0;
     for (uint32_t q = 0; q < las->queues; q++) {
         for (uint32_t i = 0; i < las->lines[q].count; i++) {
             uint32_t job = las->lines[q].jobs[i];
@@ -368,14 +372,14 @@ static void las_cycle(void *state, const struct orr_view *view, struct orr_txn *
                 !(view->specs[job].scales && las->runs[job])) {
                 continue;
             }
-            enum orr_reason reason =
-                las->runs[job] ? place(las, view, txn, job) : ORR_REASON_NO_CAPACITY;
-            if (reason != ORR_REASON_NONE && reason != view->jobs[job].reason &&
-                orr_scaling_waits(view, job)) {
-                orr_txn_explain(txn, job, reason);
+            const enum orr_reason reason =
+                las->runs[job] ? place(las, view, txn, job) : ORR_REASON_NONE;
+            if ((!las->runs[job] || reason != ORR_REASON_NONE) && orr_scaling_waits(view, job)) {
+                orr_verdicts_add(&las->verdicts, job, orr_verdict_tasks(view, job), reason);
             }
         }
     }
+    orr_verdicts_explain(&las->verdicts, view, txn, false);
 }
 
 /* A job that changes queues may have to make room for one that waits, or be before one that runs.

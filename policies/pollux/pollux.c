@@ -16,6 +16,7 @@
 #include <orrery/core/placer.h>
 
 #include "../registry/policies_int.h"
+#include "../walk/verdicts.h"
 
 #define ROUND_MS      60000
 #define LEAST_SPEEDUP 1e-3 /* of a job that gets nothing, so that a power below 0 has a sum */
@@ -48,6 +49,7 @@ struct pollux {
     uint32_t *models, model_count, model_capacity; /* of the shard's GPUs */
     struct rates rates;
     orr_ms paused_ms;
+    struct orr_verdicts verdicts; /* of this round */
     struct orr_placer *placer;
 };
 
@@ -87,6 +89,7 @@ static enum orr_status pollux_open(const struct orr_host *host, const void *para
 static void pollux_close(void *state)
 {
     struct pollux *pollux = state;
+    orr_verdicts_release(&pollux->verdicts);
     orr_free(pollux->active);
     orr_free(pollux->pods);
     orr_free(pollux->jobs);
@@ -416,11 +419,27 @@ static enum orr_reason start_elastic(const struct pollux *pollux, const struct o
 static enum orr_reason start(const struct pollux *pollux, const struct orr_view *view,
                              struct orr_txn *txn, uint32_t job)
 {
-    if (asks_devices(view, job) && pollux->pods[job] == 0) {
-        return ORR_REASON_NO_CAPACITY;
-    }
     return is_elastic(view, job) ? start_elastic(pollux, view, txn, job)
                                  : orr_place_all(pollux->placer, txn, view->ledger, job);
+}
+
+static void start_chosen(struct pollux *pollux, const struct orr_view *view, struct orr_txn *txn)
+{
+    pollux->verdicts.count = 0;
+    for (uint32_t i = 0; i < pollux->active_count; i++) {
+        const uint32_t job = pollux->active[i];
+        if (view->jobs[job].phase != ORR_JOB_PENDING) {
+            continue;
+        }
+        const bool seeks = !asks_devices(view, job) || pollux->pods[job] > 0;
+        const enum orr_reason reason = seeks ? start(pollux, view, txn, job) : ORR_REASON_NONE;
+        if (!seeks || reason != ORR_REASON_NONE) {
+            const uint32_t fewest =
+                is_elastic(view, job) ? fewest_pods(view, job) : orr_verdict_tasks(view, job);
+            orr_verdicts_add(&pollux->verdicts, job, fewest, reason);
+        }
+    }
+    orr_verdicts_explain(&pollux->verdicts, view, txn, false);
 }
 
 static void pollux_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)
@@ -433,15 +452,7 @@ static void pollux_cycle(void *state, const struct orr_view *view, struct orr_tx
             return;
         }
     }
-    for (uint32_t i = 0; i < pollux->active_count; i++) {
-        const uint32_t job = pollux->active[i];
-        if (view->jobs[job].phase == ORR_JOB_PENDING) {
-            const enum orr_reason reason = start(pollux, view, txn, job);
-            if (reason != ORR_REASON_NONE && view->jobs[job].reason != reason) {
-                orr_txn_explain(txn, job, reason);
-            }
-        }
-    }
+    start_chosen(pollux, view, txn);
 }
 
 /* What a change costs goes by a job's age, so that another round may choose otherwise. */

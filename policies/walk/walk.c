@@ -17,6 +17,7 @@ void orr_walk_close(struct orr_walk *walk)
     orr_free(walk->running.jobs);
     orr_free(walk->chosen.jobs);
     orr_free(walk->order);
+    orr_verdicts_release(&walk->verdicts);
     orr_placer_close(walk->placer);
 }
 
@@ -101,13 +102,14 @@ struct orr_gpus orr_walk_room(const struct orr_walk *walk, const struct orr_view
     return left;
 }
 
-/* Chooses who starts; true if nobody has to be paused for it. */
+/* Chooses who starts, and notes who was passed over; true if nobody has to be paused for it. */
 static bool choose(struct orr_walk *walk, const struct orr_view *view, struct orr_txn *txn)
 {
     const uint32_t count = orr_walk_order(walk, view);
     struct orr_gpus left = orr_walk_room(walk, view);
     bool pauses = false;
     walk->chosen.count = 0;
+    walk->verdicts.count = 0;
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t job = walk->order[i].job;
         const bool runs = view->jobs[job].phase == ORR_JOB_RUNNING;
@@ -122,20 +124,18 @@ static bool choose(struct orr_walk *walk, const struct orr_view *view, struct or
         } else if (runs) {
             const uint32_t first = walk->chosen.count > 0 ? walk->chosen.jobs[0] : ORR_NONE;
             (void)orr_txn_evict_for(txn, job, ORR_CAUSE_PREEMPT, first);
+            orr_verdicts_add(&walk->verdicts, job, orr_verdict_tasks(view, job), ORR_REASON_NONE);
             pauses = true;
-        } else if (view->jobs[job].reason != ORR_REASON_NO_CAPACITY) {
-            orr_txn_explain(txn, job, ORR_REASON_NO_CAPACITY);
+        } else {
+            orr_verdicts_add(&walk->verdicts, job, orr_verdict_tasks(view, job), ORR_REASON_NONE);
         }
     }
     walk->walked_ms = pauses ? view->now : ORR_MS_NONE;
     return !pauses;
 }
 
-void orr_walk_cycle(struct orr_walk *walk, const struct orr_view *view, struct orr_txn *txn)
+static void start_chosen(struct orr_walk *walk, const struct orr_view *view, struct orr_txn *txn)
 {
-    if (walk->walked_ms != view->now && !choose(walk, view, txn)) {
-        return;
-    }
     walk->walked_ms = ORR_MS_NONE;
     for (uint32_t i = 0; i < walk->chosen.count; i++) {
         const uint32_t job = walk->chosen.jobs[i];
@@ -146,8 +146,17 @@ void orr_walk_cycle(struct orr_walk *walk, const struct orr_view *view, struct o
         if (reason == ORR_REASON_NONE) {
             take_out(&walk->waiting, job);
             append(&walk->running, job);
-        } else if (view->jobs[job].reason != reason) {
-            orr_txn_explain(txn, job, reason);
+        } else {
+            orr_verdicts_add(&walk->verdicts, job, orr_verdict_tasks(view, job), reason);
         }
     }
+}
+
+void orr_walk_cycle(struct orr_walk *walk, const struct orr_view *view, struct orr_txn *txn)
+{
+    const bool starts = walk->walked_ms == view->now || choose(walk, view, txn);
+    if (starts) {
+        start_chosen(walk, view, txn);
+    }
+    orr_verdicts_explain(&walk->verdicts, view, txn, !starts);
 }

@@ -13,6 +13,8 @@
 #include <orrery/core/placer.h>
 #include <orrery/core/policy.h>
 
+#include "verdicts.h"
+
 /* The lower, the earlier. */
 typedef int64_t orr_walk_key_fn(void *self, const struct orr_view *view, uint32_t job);
 /* Does a job that runs go on whatever its key? */
@@ -38,8 +40,10 @@ struct orr_walk {
     struct orr_walk_line waiting, running;
     struct orr_walk_entry *order; /* see orr_walk_order */
     uint32_t order_capacity;
-    struct orr_walk_line chosen; /* by the last walk, to start */
-    orr_ms walked_ms;            /* when that was, if it paused somebody; else ORR_MS_NONE */
+    struct orr_walk_line chosen;  /* by the last walk, to start */
+    struct orr_verdicts verdicts; /* of those that the last walk passed over or paused, and of those
+                                     chosen that found no place */
+    orr_ms walked_ms;             /* when that was, if it paused somebody; else ORR_MS_NONE */
     struct orr_placer *placer;
 };
 

@@ -593,6 +593,36 @@ static void free__is_nothing_of_a_node_that_is_down(void **state)
     desk_close(&desk);
 }
 
+/* Three devices of one job and half a device of another leave: `free` has them at once, a job that
+ * waits only when their grace is over. */
+static void unheld__is_nothing_of_what_leaves(void **state)
+{
+    (void)state;
+    struct desk desk;
+    desk_init(&desk);
+    core_world_nodes(&desk.world, 1, core_type(4, 4));
+    const uint32_t whole = core_world_job(&desk.world, 0, 1, core_whole(3));
+    const uint32_t half = core_world_job(&desk.world, 0, 1, core_fraction(1, 500));
+    const uint32_t waits = core_world_job(&desk.world, 0, 1, core_whole(3));
+    desk_open(&desk, 0);
+    assert_true(orr_txn_place(desk.txn, whole, 0, 1, 0));
+    assert_true(orr_txn_place(desk.txn, half, 0, 1, 0));
+    commit(&desk, 0);
+    assert_int_equal(orr_ledger_unheld(desk.ledger, 0).mgpu[0], 500);
+    assert_true(orr_txn_evict(desk.txn, whole, ORR_CAUSE_PREEMPT));
+    assert_true(orr_txn_evict(desk.txn, half, ORR_CAUSE_PREEMPT));
+    commit(&desk, 1);
+    is_free(&desk, 4000, 4000);
+    assert_int_equal(orr_ledger_unheld(desk.ledger, 0).mgpu[0], 500);
+    assert_int_equal(orr_place_all(NULL, desk.txn, desk.ledger, waits), ORR_REASON_NO_CAPACITY);
+    assert_int_equal(orr_ledger_prove(desk.ledger, waits, ORR_REASON_NO_CAPACITY).free_mgpu, 500);
+    (void)orr_ledger_release(desk.ledger, whole, 2);
+    assert_int_equal(orr_ledger_unheld(desk.ledger, 0).mgpu[0], 3500);
+    (void)orr_ledger_release(desk.ledger, half, 2);
+    assert_int_equal(orr_ledger_unheld(desk.ledger, 0).mgpu[0], 4000);
+    desk_close(&desk);
+}
+
 /* ---- audit ---- */
 
 static void trips(const struct orr_ledger *ledger, const char *what)
@@ -680,6 +710,7 @@ static void audit__finds_every_wrong_book(void **state)
     TRIPS(ledger->pending_jobs);
     TRIPS(ledger->running_jobs);
     TRIPS(ledger->claims);
+    TRIPS(ledger->leaving_mgpu);
     TRIPS(ledger->placements[0].node);
     TRIPS(ledger->placements[0].devices);
     TRIPS(ledger->placements[1].devices);
@@ -719,6 +750,7 @@ int main(void)
         cmocka_unit_test(pipeline__keeps_its_room_until_the_cycle_ends),
         cmocka_unit_test(reason__is_told_again_after_a_start),
         cmocka_unit_test(free__is_nothing_of_a_node_that_is_down),
+        cmocka_unit_test(unheld__is_nothing_of_what_leaves),
         cmocka_unit_test(audit__finds_every_wrong_book),
         cmocka_unit_test(audit__says_which_book_and_where),
     };

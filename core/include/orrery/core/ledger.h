@@ -186,6 +186,7 @@ struct orr_ledger {
     struct orr_digest digest;
     struct orr_arena arena;
     int64_t *node_free_mgpu; /* per node and kind: its part of the shard's `free` if it is there */
+    int64_t leaving_mgpu;    /* held by tasks in a grace, of all shards */
 };
 
 struct orr_ledger *orr_ledger_open(const struct orr_ledger_world *world);
@@ -427,6 +428,10 @@ void orr_txn_explain_by(struct orr_txn *txn, uint32_t job, enum orr_reason reaso
                         const struct orr_proof *proof);
 /* The numbers behind a reason as the books are now. Costs a look at every node when the job names
  * nodes or a level. */
+/* By kind, what nobody holds of a shard's nodes that are not down: `free` without what leaves. This
+ * is what the reasons of jobs that wait, and their proofs, count as free. Costs a look at every
+ * node while something leaves. */
+struct orr_gpus orr_ledger_unheld(const struct orr_ledger *ledger, uint32_t shard);
 struct orr_proof orr_ledger_prove(const struct orr_ledger *ledger, uint32_t job,
                                   enum orr_reason reason);
 struct orr_explanation {

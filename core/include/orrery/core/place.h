@@ -58,9 +58,14 @@ bool orr_place_conceivable(struct orr_txn *txn, const struct orr_ledger *ledger,
  * at every node when the request names some. */
 int64_t orr_place_allowed_idle(const struct orr_ledger *ledger, const struct orr_request *request);
 /* Why so many tasks of each group of a shape (0: all) find no nodes: NO_CAPACITY if too few GPUs
- * are free on nodes that are not down, else NODE_TYPES, CONSTRAINED, TOPOLOGY or FRAGMENTED. */
+ * are free on nodes that are not down, what leaves not counted (orr_ledger_unheld), else
+ * NODE_TYPES, CONSTRAINED, TOPOLOGY or FRAGMENTED. */
 enum orr_reason orr_place_why_not(const struct orr_ledger *ledger, const struct orr_shape *shape,
                                   uint32_t tasks);
+/* The same of a job for which its policy seeks no nodes: RESERVED if it would find some, since what
+ * it would take is kept for others. Leaves nothing behind. */
+enum orr_reason orr_place_why_passed(struct orr_txn *txn, const struct orr_ledger *ledger,
+                                     uint32_t job, uint32_t tasks);
 
 ORR_API_END
 

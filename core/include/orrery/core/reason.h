@@ -267,7 +267,8 @@ const char *orr_outcome_words(enum orr_outcome outcome);
 struct orr_proof {
     int64_t allowed_mgpu; /* the limit, quota or part that binds */
     int64_t held_mgpu;    /* what counts against it */
-    int64_t free_mgpu;    /* of the nodes it may use, none that is down or away among them */
+    int64_t free_mgpu;    /* of the nodes it may use, none that is down or away among them, and
+                             nothing that leaves */
     int64_t hole_mgpu;    /* most whole devices that are free on one of them */
     int64_t domain_mgpu;  /* most whole devices that are free in one domain of its level ... */
     uint32_t level;       /* ... that it requires, from 1 ... */
