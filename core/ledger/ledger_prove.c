@@ -34,7 +34,9 @@ struct orr_gpus orr_ledger_unheld(const struct orr_ledger *ledger, uint32_t shar
         return orr_shard_free(room);
     }
     struct orr_gpus unheld = orr_shard_idle(room);
-    for (uint32_t n = 0; n < cluster->node_count; n++) {
+    const uint32_t nodes = cluster->node_count;
+    for (uint32_t n = orr_node_set__next(&ledger->sharing, 0, nodes); n != ORR_NONE;
+         n = orr_node_set__next(&ledger->sharing, n + 1, nodes)) {
         const bool ours = orr_cluster_type(cluster, n)->shard == shard && !ledger->down[n];
         unheld.mgpu[0] += ours ? left_of_shared(ledger, n) : 0;
     }

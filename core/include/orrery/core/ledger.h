@@ -429,8 +429,8 @@ void orr_txn_explain_by(struct orr_txn *txn, uint32_t job, enum orr_reason reaso
 /* The numbers behind a reason as the books are now. Costs a look at every node when the job names
  * nodes or a level. */
 /* By kind, what nobody holds of a shard's nodes that are not down: `free` without what leaves. This
- * is what the reasons of jobs that wait, and their proofs, count as free. Costs a look at every
- * node while something leaves. */
+ * is what the reasons of jobs that wait, and their proofs, count as free. Costs a look at
+ * each node with shared devices while something leaves. */
 struct orr_gpus orr_ledger_unheld(const struct orr_ledger *ledger, uint32_t shard);
 struct orr_proof orr_ledger_prove(const struct orr_ledger *ledger, uint32_t job,
                                   enum orr_reason reason);
