@@ -748,15 +748,20 @@ static enum orr_status check_world(const struct orr_point_options *options,
     return status == ORR_OK ? check_warmup(options, &point->scenario, &point->world, err) : status;
 }
 
+static struct orr_world_options world_options(const struct orr_point_options *options)
+{
+    return (struct orr_world_options){.allow_loss_ppm = options->allow_loss_ppm,
+                                      .interrupted = options->interrupted,
+                                      .shelf = options->shelf,
+                                      .warn = options->warn,
+                                      .context = options->context};
+}
+
 /* The world, with all that a question changes in it. */
 static enum orr_status build_world(const struct orr_point_options *options, struct orr_point *point,
                                    struct orr_err *err)
 {
-    const struct orr_world_options given = {.allow_loss_ppm = options->allow_loss_ppm,
-                                            .interrupted = options->interrupted,
-                                            .shelf = options->shelf,
-                                            .warn = options->warn,
-                                            .context = options->context};
+    const struct orr_world_options given = world_options(options);
     enum orr_status status = orr_world_build(&point->scenario, &given, &point->world, err);
     if (status == ORR_INTERRUPTED) { /* there is no run whose part could be kept */
         *err = (struct orr_err){0};
@@ -869,11 +874,7 @@ enum orr_status orr_point_check(const struct orr_point_options *options, struct 
                                 struct orr_err *err)
 {
     *point = (struct orr_point){0};
-    const struct orr_world_options given = {.allow_loss_ppm = options->allow_loss_ppm,
-                                            .interrupted = options->interrupted,
-                                            .shelf = options->shelf,
-                                            .warn = options->warn,
-                                            .context = options->context};
+    const struct orr_world_options given = world_options(options);
     enum orr_status status = build(&options->scenario, &given, point, err);
     if (status == ORR_OK) {
         status = check_world(options, point, err);
