@@ -61,7 +61,7 @@ void orr_flat__start_aggregate(struct orr_victim_search *search)
 {
     const struct orr_flat *f = search->refuter.flat;
     struct orr_aggregate *aggregate = f->aggregate;
-    aggregate->usable = f->room_in_all == 0 && f->most_idle == 0 && search->recorded.count == 0 &&
+    aggregate->usable = f->whole_in_all == 0 && f->most_idle == 0 && search->recorded.count == 0 &&
                         !f->contenders[0].unlike;
     for (uint32_t t = 0; t < f->leaf_count; t++) {
         aggregate->usable = aggregate->usable && !f->leaves[t].limited;

@@ -143,7 +143,7 @@ void orr_flat__start_probe(struct orr_victim_search *search)
     orr_flat__start_state(search);
     r->feasible_count = 0;
     for (uint32_t n = 0; n < session->node_count; n++) {
-        if (search->feasible[n] && f->base[n] > 0) {
+        if (search->feasible[n] && f->whole[n] > 0) {
             r->feasible[r->feasible_count++] = n;
         }
     }

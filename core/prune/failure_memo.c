@@ -121,7 +121,7 @@ static uint64_t hash_flat_world(const struct orr_victim_search *search)
     const bool timed = orr_victim_index_timed(session);
     uint64_t hash = (uint64_t)search->action;
     orr_victim__fingerprint_job(&hash, session, search->job);
-    orr_fingerprint_word(&hash, session->victim_index->nodes_fingerprint);
+    orr_fingerprint_word(&hash, session->victim_index->gpu_content_fingerprint);
     orr_victim__hash_totals(&hash, session);
     orr_fingerprint_word(&hash, orr_victim_index_fingerprint_of(session, own));
     hash_waiting_before(

@@ -195,8 +195,8 @@ void orr_victim__open_flat(struct orr_victim_search *search)
     search->refuter.flat = f;
     f->arena = &search->memory;
     f->idle = all->idle;
-    f->base = all->base;
-    f->room_in_all = all->room_in_all;
+    f->whole = all->whole;
+    f->whole_in_all = all->whole_in_all;
     f->most_idle = all->most_idle;
     f->largest_node = all->largest_node;
     f->leaves = orr_arena_take(f->arena, search->queue_count + (size_t)1, sizeof *f->leaves);

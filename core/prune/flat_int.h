@@ -135,8 +135,8 @@ struct orr_flat {
     struct orr_demand *demands; /* ORR_FLAT_DEMANDS at most */
     uint32_t demand_count;
     /* by node: GPUs idle; idle or being released, before anything is tried; borrowed */
-    const int32_t *idle, *base;
-    int64_t room_in_all;
+    const int32_t *idle, *whole;
+    int64_t whole_in_all;
     int32_t most_idle, largest_node; /* GPUs */
     int elastic_state;               /* of the preemptor */
     uint32_t *absent;                /* jobs of the backlog that do not wait */
@@ -174,25 +174,18 @@ struct orr_victim_index {
     uint32_t ask_count;  /* asks in `densest` */
     int64_t densest[ORR_SLOTS_MAX];
     bool asked_apart[ORR_SLOTS_MAX]; /* by some request of no whole GPUs */
-    int32_t *idle, *base;  /* by node, GPUs: idle; idle or being released. 0 of odd ones */
-    uint64_t *fingerprint; /* by node: of its GPUs; nodes_fingerprint is the sum */
-    uint64_t nodes_fingerprint;
+    int32_t *idle, *whole;           /* by node, whole GPUs: idle; idle or being released */
+    struct orr_room_histogram by_idle, by_whole; /* nodes */
+    int64_t whole_in_all;
+    int32_t most_idle, largest_node;
     uint64_t *content; /* by node, whatever it is: fingerprint of what it holds and has free */
     uint64_t content_fingerprint; /* the sum */
     /* The same of what a placement of whole GPUs reads of it: 0 if it has none free. */
     uint64_t *gpu_content, gpu_content_fingerprint;
     uint32_t odd_nodes;    /* GPUs do not tell what room they have */
     uint32_t uneven_nodes; /* nor where pods of whole GPUs go */
-    bool *is_uneven;
-    int64_t room_in_all;
-    uint32_t *size;                                      /* by node, GPUs; 0 of odd ones */
-    struct orr_room_histogram by_idle, by_room, by_size; /* nodes */
+    bool *is_odd, *is_uneven;
     int32_t *more; /* by node: scratch of served_first_flat.c, all 0 between */
-    int32_t most_idle, largest_node;
-    /* of all nodes, whatever they are: places.c */
-    int32_t *whole;                     /* by node: whole GPUs idle or being released */
-    struct orr_room_histogram by_whole; /* nodes */
-    int64_t whole_in_all;
     uint32_t device_sizes[ORR_DEVICE_SIZES]; /* nodes, one for each memory that devices have */
     int64_t (*gained)[ORR_PLACE_KINDS];      /* by node: scratch, all 0 between */
     uint32_t *gained_on, *gained_at;         /* nodes that are in use of it; where in there */

@@ -211,7 +211,7 @@ bool orr_flat__gang_is_on(const struct orr_victim_search *search, uint32_t index
 static bool all_come_before(const struct orr_victim_search *search)
 {
     const struct orr_flat *f = search->refuter.flat;
-    return f->state->all_first && f->room_in_all < orr_flat__needed(f);
+    return f->state->all_first && f->whole_in_all < orr_flat__needed(f);
 }
 
 bool orr_flat__refute_state(const struct orr_victim_search *search)

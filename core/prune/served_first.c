@@ -344,7 +344,7 @@ static bool all_find_places(const struct orr_victim_search *search, struct orr_g
     }
     for (uint32_t n = 0; n < session->node_count; n++) {
         if (given->freed[n] > 0 || search->feasible[n]) {
-            orr_histogram_add(&rooms, (uint32_t)(all->base[n] + given->freed[n]), 1);
+            orr_histogram_add(&rooms, (uint32_t)(all->whole[n] + given->freed[n]), 1);
             given->freed[n] = 0;
         }
     }

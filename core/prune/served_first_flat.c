@@ -114,7 +114,7 @@ static bool accumulate_enough(struct orr_victim_index *all, const struct orr_ses
                               const struct orr_contender_row *const *rows, uint32_t row_count,
                               uint32_t enough)
 {
-    uint32_t set = all->by_room.some;
+    uint32_t set = all->by_whole.some;
     for (uint32_t r = 0; r < row_count; r++) {
         set |= rows[r]->sizes.set; /* a node has at least the room of what runs on it */
     }
@@ -128,7 +128,7 @@ static bool accumulate_enough(struct orr_victim_index *all, const struct orr_ses
             for (uint32_t t = 0; t < contender->tasks; t++) {
                 const uint32_t node = orr_flat__node(session, contender, t);
                 all->more[node] += (int32_t)orr_flat__gpus(session, contender, t);
-                found = found || all->base[node] + all->more[node] >= (int32_t)enough;
+                found = found || all->whole[node] + all->more[node] >= (int32_t)enough;
             }
         }
     }
@@ -172,7 +172,7 @@ static bool nobody_can_lose(struct orr_victim_search *search)
 {
     const struct orr_flat *f = search->refuter.flat;
     struct orr_sizes sizes = {0};
-    if (f->room_in_all >= (int64_t)f->contenders[0].gpus || !orr_flat__compare_leaves(search)) {
+    if (f->whole_in_all >= (int64_t)f->contenders[0].gpus || !orr_flat__compare_leaves(search)) {
         return false;
     }
     for (uint32_t r = 0; r < f->row_count; r++) {

@@ -18,9 +18,6 @@ void orr_victim_forget(struct orr_session *session)
     }
     orr_free(all->queues);
     orr_free(all->idle);
-    orr_free(all->base);
-    orr_free(all->size);
-    orr_free(all->fingerprint);
     orr_free(all->content);
     orr_free(all->gpu_content);
     orr_free(all->more);
@@ -28,6 +25,7 @@ void orr_victim_forget(struct orr_session *session)
     orr_free(all->refuted_asks);
     orr_free(all->gained);
     orr_free(all->is_uneven);
+    orr_free(all->is_odd);
     orr_free(all->gained_on);
     orr_free(all->gained_at);
     orr_free(all->oldest.contenders);
@@ -68,6 +66,14 @@ static bool is_uncounted(const struct orr_snode *node)
            node->allocatable.v[ORR_SLOT_GPU] > ORR_COUNTED_GPUS * ORR_MGPU;
 }
 
+/* Whole ones, no fewer than `least`. */
+static int32_t count_gpus(const struct orr_snode *node, int64_t milli, int32_t least)
+{
+    const int64_t gpus = milli / ORR_MGPU;
+    const int64_t most = is_uncounted(node) ? 0 : ORR_COUNTED_GPUS;
+    return (int32_t)(gpus < least ? least : gpus > most ? most : gpus);
+}
+
 static void list_device_sizes(struct orr_victim_index *all, const struct orr_session *session)
 {
     for (uint32_t n = 0; n < session->node_count; n++) {
@@ -94,19 +100,20 @@ static struct orr_victim_index *open_index(struct orr_session *session)
     all->queue_count = session->queue_count;
     all->queues = orr_zalloc(session->queue_count, sizeof *all->queues);
     all->idle = orr_zalloc(session->node_count, sizeof *all->idle);
-    all->base = orr_zalloc(session->node_count, sizeof *all->base);
-    all->size = orr_zalloc(session->node_count, sizeof *all->size);
-    all->fingerprint = orr_zalloc(session->node_count, sizeof *all->fingerprint);
     all->content = orr_zalloc(session->node_count, sizeof *all->content);
     all->gpu_content = orr_zalloc(session->node_count, sizeof *all->gpu_content);
     all->more = orr_zalloc(session->node_count, sizeof *all->more);
     all->whole = orr_zalloc(session->node_count, sizeof *all->whole);
     all->gained = orr_zalloc(session->node_count, sizeof *all->gained);
     all->is_uneven = orr_zalloc(session->node_count, sizeof *all->is_uneven);
+    all->is_odd = orr_zalloc(session->node_count, sizeof *all->is_odd);
     all->gained_on = orr_zalloc(session->node_count, sizeof *all->gained_on);
     all->gained_at = orr_zalloc(session->node_count, sizeof *all->gained_at);
     for (uint32_t n = 0; n < session->node_count; n++) {
-        all->uncounted_nodes += is_uncounted(&session->nodes[n]);
+        const struct orr_snode *node = &session->nodes[n];
+        const int32_t gpus = count_gpus(node, node->allocatable.v[ORR_SLOT_GPU], 0);
+        all->largest_node = gpus > all->largest_node ? gpus : all->largest_node;
+        all->uncounted_nodes += is_uncounted(node);
     }
     list_device_sizes(all, session);
     all->min_runtime = any_min_runtime(session);
@@ -174,31 +181,6 @@ static bool gpus_decide(const struct orr_victim_index *all, const struct orr_ses
     return true;
 }
 
-static bool is_counted(const struct orr_victim_index *all, const struct orr_session *session,
-                       const struct orr_snode *node)
-{
-    const int64_t idle = node->idle.v[ORR_SLOT_GPU];
-    const int64_t room = idle + node->releasing.v[ORR_SLOT_GPU];
-    return node->ready && !node->is_mig && node->shared_count == 0 && room >= 0 &&
-           idle % ORR_MGPU == 0 && room % ORR_MGPU == 0 &&
-           node->allocatable.v[ORR_SLOT_GPU] <= ORR_COUNTED_GPUS * ORR_MGPU &&
-           room <= node->allocatable.v[ORR_SLOT_GPU] && gpus_decide(all, session, node);
-}
-
-#define PRINT_OF_ODD 1 /* its GPUs do not tell what room it has */
-
-static void count_whole(struct orr_victim_index *all, const struct orr_session *session, uint32_t n)
-{
-    const struct orr_snode *node = &session->nodes[n];
-    const int64_t room = node->idle.v[ORR_SLOT_GPU] + node->releasing.v[ORR_SLOT_GPU];
-    orr_histogram_take(&all->by_whole, (uint32_t)all->whole[n], 1);
-    all->whole_in_all -= all->whole[n];
-    all->whole[n] = room <= 0 || is_uncounted(node) ? 0 : (int32_t)(room / ORR_MGPU);
-    all->whole[n] = all->whole[n] < ORR_COUNTED_GPUS ? all->whole[n] : ORR_COUNTED_GPUS;
-    orr_histogram_add(&all->by_whole, (uint32_t)all->whole[n], 1);
-    all->whole_in_all += all->whole[n];
-}
-
 /* Of all that a placement reads of the node but NUMA zones. */
 static uint64_t fingerprint_content(const struct orr_session *session, uint32_t n)
 {
@@ -256,54 +238,40 @@ static uint64_t fingerprint_gpu_content(const struct orr_victim_index *all,
     return idle == 0 && releasing == 0 ? 0 : orr_scatter(amounts ^ orr_scatter(n)) | 1;
 }
 
+static void count_node(struct orr_victim_index *all, const struct orr_session *session, uint32_t n)
+{
+    const struct orr_snode *node = &session->nodes[n];
+    const int64_t idle = node->idle.v[ORR_SLOT_GPU];
+    orr_histogram_take(&all->by_idle, all->idle[n] > 0 ? (uint32_t)all->idle[n] : 0, 1);
+    orr_histogram_take(&all->by_whole, (uint32_t)all->whole[n], 1);
+    all->whole_in_all -= all->whole[n];
+    /* What is idle is below zero where others wait for more than is being released. */
+    all->idle[n] = count_gpus(node, idle, -ORR_COUNTED_GPUS);
+    all->whole[n] = count_gpus(node, idle + node->releasing.v[ORR_SLOT_GPU], 0);
+    orr_histogram_add(&all->by_idle, all->idle[n] > 0 ? (uint32_t)all->idle[n] : 0, 1);
+    orr_histogram_add(&all->by_whole, (uint32_t)all->whole[n], 1);
+    all->whole_in_all += all->whole[n];
+}
+
 static void look_at_node(struct orr_victim_index *all, const struct orr_session *session,
                          uint32_t n)
 {
     const struct orr_snode *node = &session->nodes[n];
-    count_whole(all, session, n);
+    const bool has_gpus = node->allocatable.v[ORR_SLOT_GPU] > 0;
+    count_node(all, session, n);
     all->uneven_nodes -= all->is_uneven[n];
-    all->is_uneven[n] = node->allocatable.v[ORR_SLOT_GPU] > 0 && !is_even(all, session, node);
+    all->is_uneven[n] = has_gpus && !is_even(all, session, node);
     all->uneven_nodes += all->is_uneven[n];
+    all->odd_nodes -= all->is_odd[n];
+    all->is_odd[n] =
+        has_gpus && (all->is_uneven[n] || node->shared_count > 0 || is_uncounted(node));
+    all->odd_nodes += all->is_odd[n];
     all->content_fingerprint -= all->content[n];
     all->content[n] = fingerprint_content(session, n);
     all->content_fingerprint += all->content[n];
     all->gpu_content_fingerprint -= all->gpu_content[n];
     all->gpu_content[n] = fingerprint_gpu_content(all, session, n);
     all->gpu_content_fingerprint += all->gpu_content[n];
-    all->nodes_fingerprint -= all->fingerprint[n];
-    all->odd_nodes -= all->fingerprint[n] == PRINT_OF_ODD;
-    all->room_in_all -= all->base[n];
-    orr_histogram_take(&all->by_idle, all->idle[n] > 0 ? (uint32_t)all->idle[n] : 0, 1);
-    orr_histogram_take(&all->by_room, (uint32_t)all->base[n], 1);
-    orr_histogram_take(&all->by_size, all->size[n], 1);
-    all->idle[n] = all->base[n] = 0;
-    all->size[n] = 0;
-    all->fingerprint[n] = 0;
-    if (node->allocatable.v[ORR_SLOT_GPU] == 0) {
-        return; /* it takes no GPU task */
-    }
-    all->fingerprint[n] = PRINT_OF_ODD;
-    if (is_counted(all, session, node)) {
-        const int64_t idle = node->idle.v[ORR_SLOT_GPU];
-        all->size[n] = (uint32_t)(node->allocatable.v[ORR_SLOT_GPU] / ORR_MGPU);
-        /* What is idle is below zero where others wait for more than is being released. */
-        all->idle[n] = (int32_t)(idle / ORR_MGPU);
-        all->base[n] = (int32_t)((idle + node->releasing.v[ORR_SLOT_GPU]) / ORR_MGPU);
-        all->fingerprint[n] = orr_scatter(orr_scatter((uint64_t)all->size[n] << 32 | n) ^
-                                          ((uint64_t)all->base[n] << 32 | (uint32_t)all->idle[n])) |
-                              2; /* never that of an odd one */
-    }
-    all->odd_nodes += all->fingerprint[n] == PRINT_OF_ODD;
-    all->nodes_fingerprint += all->fingerprint[n];
-    all->room_in_all += all->base[n];
-    orr_histogram_add(&all->by_idle, all->idle[n] > 0 ? (uint32_t)all->idle[n] : 0, 1);
-    orr_histogram_add(&all->by_room, (uint32_t)all->base[n], 1);
-    orr_histogram_add(&all->by_size, all->size[n], 1);
-}
-
-static int32_t most_of(const struct orr_room_histogram *nodes)
-{
-    return nodes->some == 0 ? 0 : 31 - __builtin_clz(nodes->some);
 }
 
 static void forget_refuted_asks(struct orr_victim_index *all)
@@ -326,8 +294,8 @@ static void look_at_nodes(struct orr_victim_index *all, const struct orr_session
     }
     all->nodes_seen = session->node_generation;
     forget_refuted_asks(all);
-    all->most_idle = most_of(&all->by_idle);
-    all->largest_node = most_of(&all->by_size);
+    const uint32_t idle = all->by_idle.some;
+    all->most_idle = idle == 0 ? 0 : 31 - __builtin_clz(idle);
 }
 
 /* --- how a queue stands --- */
