@@ -173,7 +173,11 @@ static uint64_t hash_any_world(const struct orr_victim_search *search)
         hash_queue(&hash, session, q);
     }
     for (uint32_t c = 0; orr_victim_index_timed(session) && c < search->candidate_count; c++) {
-        orr_fingerprint_word(&hash, session->jobs[search->candidates[c].job].serial);
+        /* An elastic job is a candidate either way, but keeps its minimum while it is protected. */
+        const uint32_t job = search->candidates[c].job;
+        orr_fingerprint_word(&hash, session->jobs[job].serial);
+        orr_fingerprint_word(&hash,
+                             orr_victim__is_protected(session, search->action, search->job, job));
     }
     return hash == 0 ? 1 : hash;
 }

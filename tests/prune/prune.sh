@@ -132,6 +132,22 @@ horizon: 2000s
 END
     agrees "$dir/$1"
 }
+case_minimum() { # which an elastic job keeps for its first minutes, a candidate before and after
+    cat >"$dir/minimum.csv" <<END
+job,submit_s,run_s,pods,min_pods,gpus_per_pod,priority,queue
+elastic,0,3000,4,3,1,50,a
+preempts,20,100,1,,2,75,a
+END
+    cat >"$dir/minimum.yaml" <<END
+apiVersion: orrery/v1alpha1
+kind: Scenario
+cluster: {pools: {pool: {nodes: 1, gpus: 4}}}
+queues: {a: {gpu: [4, 1, unlimited], preempt_min_runtime: 3m}}
+workload: [{name: minimum, kind: training, trace: minimum.csv}]
+policy: {name: kai}
+END
+    agrees "$dir/minimum"
+}
 case_waits_for_memory() { # of a device: what a job asks that waits in the branch of a victim
     cat >"$dir/memory.csv" <<END
 job,submit_s,run_s,pods,gpus_per_pod,queue,kind,cpu_milli,gpu_fraction,gpu_memory_mib
