@@ -19,8 +19,7 @@ struct orr_flat_run {
     uint32_t *tasks;  /* of the contender that is placed */
     uint32_t *active; /* leaves with contenders left */
     uint32_t active_count;
-    uint32_t *losers; /* jobs that found no place, if that is weighed */
-    uint32_t loser_count;
+    bool *is_back; /* by task of a victim: it found a place; all false between */
 };
 
 /* --- contenders in line --- */
@@ -96,7 +95,7 @@ static void make_dry_run(struct orr_victim_search *search)
     r->contender_words = f->contender_count / 64 + 1;
     r->is_chosen = orr_arena_alloc(f->arena, r->contender_words, sizeof *r->is_chosen);
     r->chosen = orr_arena_take(f->arena, f->contender_count, sizeof *r->chosen);
-    r->losers = orr_arena_take(f->arena, f->contender_count, sizeof *r->losers);
+    r->is_back = orr_arena_alloc(f->arena, session->task_count, sizeof *r->is_back);
     r->feasible = orr_arena_take(f->arena, session->node_count, sizeof *r->feasible);
     r->active = orr_arena_take(f->arena, f->leaf_count, sizeof *r->active);
     r->tasks = orr_arena_take(f->arena, session->task_count, sizeof *r->tasks);
@@ -295,40 +294,18 @@ static bool over_limit(const struct orr_session *session, const struct orr_leaf 
     return false;
 }
 
-/* --- what reclaim's validator would say --- */
-
-static int by_owner(const void *a, const void *b, void *context)
-{
-    const struct orr_victim_search *search = context;
-    return orr_victim__compare_owners(search->session, *(const uint32_t *)a, *(const uint32_t *)b);
-}
-
-static bool may_lose(const struct orr_victim_search *search)
-{
-    struct orr_flat_run *r = search->refuter.flat->dry_run;
-    orr_sort(r->losers, r->loser_count, sizeof *r->losers, by_owner, (void *)(uintptr_t)search);
-    return orr_victim__may_lose(search, r->losers, r->loser_count);
-}
-
-/* Does a validator weigh what victims lose? Without consolidating reclaim all of them count as
- * lost, wherever they find a place. */
-static bool is_weighed(const struct orr_victim_search *search)
-{
-    return search->action == ORR_ACTION_RECLAIM && search->session->rules.proportion;
-}
-
 /* Serves contenders in order until it is known whether the preemptor finds its place and, where
  * that matters, the victims theirs. */
-static enum orr_outcome serve(const struct orr_victim_search *search)
+static enum orr_outcome serve(const struct orr_victim_search *search,
+                              const struct orr_victims *potential)
 {
     const struct orr_session *session = search->session;
     struct orr_flat *f = search->refuter.flat;
     const bool all_must = search->action == ORR_ACTION_CONSOLIDATION;
-    const bool weighed = is_weighed(search);
+    const bool weighed = search->action == ORR_ACTION_RECLAIM && session->rules.proportion;
     bool placed = false;
     bool lost = false;
     struct orr_flat_run *r = f->dry_run;
-    r->loser_count = 0;
     for (uint32_t i = 0; i < r->active_count; i++) {
         next_block(search, &f->leaves[r->active[i]]);
     }
@@ -350,8 +327,8 @@ static enum orr_outcome serve(const struct orr_victim_search *search)
         if (all_must && lost) {
             return ORR_OUTCOME_NOT_PLACED;
         }
-        if (weighed && !is_preemptor && (!fits || !session->rules.allow_consolidating_reclaim)) {
-            r->losers[r->loser_count++] = contender->job;
+        if (weighed && !is_preemptor && fits) {
+            memset(&r->is_back[contender->first_task], true, contender->tasks);
         }
         for (unsigned kind = 0; kind < ORR_SHARE_KINDS && fits; kind++) {
             leaf->held[kind] += contender->demand.v[kind];
@@ -362,7 +339,19 @@ static enum orr_outcome serve(const struct orr_victim_search *search)
             close_leaf(r, next);
         }
     }
-    return weighed && !may_lose(search) ? ORR_OUTCOME_REJECTED : ORR_OUTCOME_SOLVED;
+    return weighed && !orr_victim__may_reclaim(search, potential, r->is_back, false)
+               ? ORR_OUTCOME_REJECTED
+               : ORR_OUTCOME_SOLVED;
+}
+
+static void close_scenario(const struct orr_flat *f)
+{
+    const struct orr_flat_run *r = f->dry_run;
+    for (uint32_t i = 0; i < r->chosen_count; i++) {
+        const struct orr_contender *contender = &f->contenders[f->line[r->chosen[i]]];
+        memset(&r->is_back[contender->first_task], false, contender->tasks);
+    }
+    orr_gpu_counts_close(r->counts);
 }
 
 bool orr_victim__may_work(struct orr_victim_search *search, const struct orr_victims *potential)
@@ -377,8 +366,8 @@ bool orr_victim__may_work(struct orr_victim_search *search, const struct orr_vic
     list_chosen(f);
     open_leaves(search);
     open_nodes(search);
-    const enum orr_outcome outcome = serve(search);
-    orr_gpu_counts_close(f->dry_run->counts);
+    const enum orr_outcome outcome = serve(search, potential);
+    close_scenario(f);
     if (outcome != ORR_OUTCOME_SOLVED) {
         orr_victim__raise_outcome(search, outcome);
     }

@@ -33,9 +33,15 @@ static int by_set(const void *a, const void *b, void *context)
     return strcmp(session->sets[l].name, session->sets[r].name);
 }
 
+/* Queue by queue, then job by job. */
 static int by_owner(const void *a, const void *b, void *context)
 {
-    return orr_victim__compare_owners(context, *(const uint32_t *)a, *(const uint32_t *)b);
+    const struct orr_session *session = context;
+    const struct orr_sjob *l = &session->jobs[*(const uint32_t *)a];
+    const struct orr_sjob *r = &session->jobs[*(const uint32_t *)b];
+    const uint32_t rank_l = session->shares[l->queue].name_rank;
+    const uint32_t rank_r = session->shares[r->queue].name_rank;
+    return rank_l != rank_r ? (rank_l < rank_r ? -1 : 1) : strcmp(l->name, r->name);
 }
 
 void orr_victim__open_owners(struct orr_victim_search *search)
@@ -336,14 +342,6 @@ static struct ledger open_ledger(const struct orr_victim_search *search)
     return ledger;
 }
 
-int orr_victim__compare_owners(const struct orr_session *session, uint32_t a, uint32_t b)
-{
-    const struct orr_sjob *l = &session->jobs[a], *r = &session->jobs[b];
-    const uint32_t rank_l = session->shares[l->queue].name_rank;
-    const uint32_t rank_r = session->shares[r->queue].name_rank;
-    return rank_l != rank_r ? (rank_l < rank_r ? -1 : 1) : strcmp(l->name, r->name);
-}
-
 bool orr_victim__may_reclaim(const struct orr_victim_search *search,
                              const struct orr_victims *potential, const bool *is_back,
                              bool units_alone)
@@ -351,27 +349,6 @@ bool orr_victim__may_reclaim(const struct orr_victim_search *search,
     struct ledger ledger = open_ledger(search);
     const bool allowed = take_all(search, &ledger, potential, is_back) &&
                          (units_alone || stays_balanced(search, &ledger));
-    orr_free(ledger.queues);
-    return allowed;
-}
-
-bool orr_victim__may_lose(const struct orr_victim_search *search, const uint32_t *jobs,
-                          uint32_t count)
-{
-    const struct orr_session *session = search->session;
-    struct ledger ledger = open_ledger(search);
-    bool allowed = true;
-    for (uint32_t j = 0; allowed && j < count; j++) {
-        const struct orr_sjob *job = &session->jobs[jobs[j]];
-        int64_t unit[ORR_SHARE_KINDS] = {0};
-        bool involved[ORR_SHARE_KINDS] = {false};
-        for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
-            const struct loss loss = {.task = t, .core = true};
-            add_loss(session, &loss, unit, involved);
-        }
-        allowed = take_unit(search, &ledger, job->queue, unit, involved);
-    }
-    allowed = allowed && stays_balanced(search, &ledger);
     orr_free(ledger.queues);
     return allowed;
 }

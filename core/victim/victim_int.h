@@ -248,12 +248,6 @@ bool orr_victim__validate(const struct orr_victim_search *search,
 bool orr_victim__may_reclaim(const struct orr_victim_search *search,
                              const struct orr_victims *potential, const bool *is_back,
                              bool units_alone);
-/* The same of whole gangs that would end without a place, given in the order in which
- * units are taken, as if the statement held it. */
-bool orr_victim__may_lose(const struct orr_victim_search *search, const uint32_t *jobs,
-                          uint32_t count);
-/* That order: by queue, then by job. */
-int orr_victim__compare_owners(const struct orr_session *session, uint32_t a, uint32_t b);
 /* min_runtime.c */
 bool orr_victim__is_protected(const struct orr_session *session, enum orr_action action,
                               uint32_t preemptor, uint32_t job);
