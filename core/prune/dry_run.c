@@ -222,13 +222,6 @@ static enum orr_outcome serve_tree(struct orr_victim_search *search,
     return outcome;
 }
 
-void orr_victim__start_dry_runs(struct orr_victim_search *search)
-{
-    if (search->refuter.apart != NULL && search->refuter.apart->run != NULL) {
-        search->refuter.apart->run->places_counted = false;
-    }
-}
-
 /* SOLVED: nothing is known, or the scenario may be. */
 enum orr_outcome orr_victim__run_dry(struct orr_victim_search *search,
                                      const struct orr_victims *potential)

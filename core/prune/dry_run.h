@@ -17,7 +17,7 @@ struct orr_dry_run {
     bool *is_open;     /* by node */
     uint32_t *roomy;   /* nodes with room before anything is tried */
     uint32_t roomy_count;
-    bool places_counted; /* of the probe that goes on: */
+    uint64_t probe; /* of which this is: */
     /* Of the preemptor's tasks the least GPUs of one, 0: some ask none, or parts; and how many such
      * tasks the feasible nodes have room for. */
     int32_t least_gpus;
@@ -28,7 +28,6 @@ struct orr_dry_run {
     int32_t *places_on; /* kept with a sketch on books */
     size_t seen_touched;
     /* dry_run_memo.c: */
-    uint64_t probe;      /* salt of the probe; each has another one */
     uint64_t left;       /* fingerprint of who is left and of who did not come back */
     uint64_t *positions; /* where the dry run was */
     uint32_t position_count;
@@ -36,8 +35,7 @@ struct orr_dry_run {
 
 /* --- dry_run_memo.c: how dry runs on counts ended, by where they were --- */
 
-/* A probe begins, or a scenario; somebody was served, or the preemptor placed. */
-void orr_dry_run__start_memo(struct orr_victim_search *search, struct orr_dry_run *run);
+/* A scenario begins; somebody was served, or the preemptor placed. */
 void orr_dry_run__start_positions(const struct orr_apart *s);
 void orr_dry_run__was_served(const struct orr_session *session, const struct orr_apart *s,
                              const struct orr_apart_victim *victim);

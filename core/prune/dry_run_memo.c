@@ -20,15 +20,6 @@
 #define ANSWERS      (1u << 14)
 #define OUTCOME_BITS UINT64_C(15)
 
-void orr_dry_run__start_memo(struct orr_victim_search *search, struct orr_dry_run *run)
-{
-    struct orr_victim_index *all = search->session->victim_index;
-    if (all->dry_runs == NULL) {
-        all->dry_runs = orr_zalloc(ANSWERS, sizeof *all->dry_runs);
-    }
-    run->probe = orr_scatter(++all->probes);
-}
-
 void orr_dry_run__start_positions(const struct orr_apart *s)
 {
     struct orr_dry_run *run = s->run;
@@ -52,13 +43,17 @@ void orr_dry_run__was_placed(struct orr_dry_run *run)
 
 static uint64_t *slot_of(const struct orr_victim_search *search, uint64_t position)
 {
-    return &search->session->victim_index->dry_runs[(position >> 8) % ANSWERS];
+    struct orr_victim_index *all = search->session->victim_index;
+    if (all->dry_runs == NULL) {
+        all->dry_runs = orr_zalloc(ANSWERS, sizeof *all->dry_runs);
+    }
+    return &all->dry_runs[(position >> 8) % ANSWERS];
 }
 
 enum orr_outcome orr_dry_run__known_outcome(const struct orr_victim_search *search, uint64_t order)
 {
     struct orr_dry_run *run = search->refuter.apart->run;
-    uint64_t position = run->probe;
+    uint64_t position = orr_scatter(run->probe);
     orr_fingerprint_word(&position, run->left);
     orr_fingerprint_word(&position, order);
     orr_fingerprint_word(&position, run->counts->content);

@@ -124,11 +124,10 @@ static int32_t find_least_gpus(const struct orr_victim_search *search)
 void orr_dry_run__count_places(struct orr_victim_search *search, struct orr_dry_run *run)
 {
     const struct orr_session *session = search->session;
-    if (run->places_counted) {
+    if (run->probe == search->refuter.probe) {
         return;
     }
-    run->places_counted = true;
-    orr_dry_run__start_memo(search, run);
+    run->probe = search->refuter.probe;
     run->least_gpus = find_least_gpus(search);
     run->places_before = 0;
     for (uint32_t n = 0; n < session->node_count && run->least_gpus > 0; n++) {

@@ -202,7 +202,7 @@ struct orr_victim_index {
     uint64_t *seen;                 /* seen_before.c; NULL until asked */
     uint64_t *dry_runs;             /* dry_run_memo.c; NULL until asked */
     struct orr_own_mark *own_marks; /* own_turn.c; likewise */
-    uint64_t probes;                /* so many have positions in these */
+    uint64_t probes;                /* so many began */
     uint64_t *aggregates; /* fingerprints of some that were made; the last bit says what came out */
     struct orr_order order; /* lent to one after another */
     struct orr_arena arena; /* lent to one search after another */

@@ -23,8 +23,6 @@ struct orr_own_mark {
 
 struct orr_own_branch { /* of a search */
     uint32_t top;
-    uint32_t k;     /* what follows is of so many of the preemptor's tasks */
-    uint64_t probe; /* salt of the probe; each has another one */
     struct orr_order_entry *waiting, *served;
     uint32_t waiting_count;
     struct orr_own_mark *way; /* of a scenario: each with the worst rank before the next */
@@ -96,7 +94,7 @@ static void serve_on(const struct orr_victim_search *search, struct orr_order *o
     while (more && !turn->known) {
         struct orr_own_mark *step = &own->way[count];
         if (noted) {
-            step->position = own->probe;
+            step->position = orr_scatter(search->refuter.probe);
             orr_fingerprint_word(&step->position, left);
             orr_fingerprint_word(&step->position, orr_order_fingerprint(order));
             step->position |= 1;
@@ -155,7 +153,7 @@ static uint64_t fingerprint_victims(const struct orr_victim_search *search)
 {
     const struct orr_apart *s = search->refuter.apart;
     const struct orr_own_branch *own = search->refuter.own;
-    uint64_t sum = 0, fingerprint = ~own->probe;
+    uint64_t sum = 0, fingerprint = ~orr_scatter(search->refuter.probe);
     for (uint32_t v = 0; v < s->victim_count; v++) {
         sum += s->victims[v].branch == own->top ? s->victims[v].fingerprint : 0;
     }
@@ -171,11 +169,6 @@ const struct orr_own_turn *orr_own_turn__find(struct orr_victim_search *search)
     }
     if (search->refuter.own == NULL) {
         search->refuter.own = open_branch(search);
-    }
-    struct orr_own_branch *own = search->refuter.own;
-    if (own->k != search->k) {
-        own->k = search->k;
-        own->probe = orr_scatter(++all->probes);
     }
     const uint64_t victims = fingerprint_victims(search);
     struct orr_own_mark *mark = mark_at(search->session, victims);

@@ -71,8 +71,7 @@ bool orr_victim__lacks_domain(struct orr_victim_search *search,
                               const struct orr_victims *potential);
 
 /* regain.c, consolidation: asked of all that the jobs with victims on a node lose, and of the steps
- * with a victim on the nodes at [from, to). A probe starts: nothing is lost so far. */
-void orr_victim__start_losses(struct orr_victim_search *search);
+ * with a victim on the nodes at [from, to). */
 bool orr_victim__cannot_regain_on(struct orr_victim_search *search, uint32_t node);
 bool orr_victim__cannot_regain(struct orr_victim_search *search, uint32_t from, uint32_t to);
 
@@ -89,8 +88,6 @@ uint64_t orr_victim__waiting_fingerprint(struct orr_victim_search *search);
 bool orr_victim__loses_too_much(const struct orr_victim_search *search,
                                 const struct orr_victims *potential);
 
-/* A probe starts. */
-void orr_victim__start_dry_runs(struct orr_victim_search *search);
 /* How a scenario would end outside flat worlds, whose victims were taken apart (apart.h).
  * SOLVED: it has to be simulated. */
 enum orr_outcome orr_victim__run_dry(struct orr_victim_search *search,

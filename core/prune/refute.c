@@ -154,13 +154,14 @@ enum orr_outcome orr_victim_refute_class(struct orr_session *session, enum orr_a
 
 void orr_refute__start_probe(struct orr_victim_search *search)
 {
-    if (search->refuter.flat != NULL) {
+    struct orr_refuter *refuter = &search->refuter;
+    if (!refuter->all_tried) {
+        refuter->probe = ++orr_victim_index_now(search->session)->probes;
+    }
+    if (refuter->flat != NULL) {
         orr_flat__start_probe(search);
     }
-    orr_victim__start_losses(search);
-    orr_seen__start_probe(search);
-    orr_victim__start_dry_runs(search);
-    search->refuter.places_enough = search->refuter.domains_enough = false;
+    refuter->places_enough = refuter->domains_enough = false;
 }
 
 /* Whoever of these victims is moved, there are too few places. */

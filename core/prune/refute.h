@@ -33,6 +33,7 @@ struct orr_domains;
 struct orr_losses;
 struct orr_refuter { /* of a search; private to prune/ */
     bool all_tried;  /* scenarios are counted, or nothing is pruned: none is left out */
+    uint64_t probe;  /* number of the one that goes on, of all searches; 0: all is tried */
     bool no_search;  /* `outcome` was known before any candidate was looked for */
     bool simulated;  /* a scenario was */
     bool apart_known;

@@ -15,12 +15,13 @@
 
 struct orr_losses {
     struct orr_loss {      /* of a job */
-        uint32_t probe;    /* in which it lost: */
+        uint64_t probe;    /* in which it lost: */
         uint32_t tasks;    /* recorded and potential victims */
         uint32_t recorded; /* of these */
         uint32_t window;   /* the last one in which a victim of it was seen */
     } * jobs;
-    uint32_t probe, window, seen; /* potential victims that are counted */
+    uint64_t probe;        /* in which victims were counted, */
+    uint32_t window, seen; /* so many potential ones */
 };
 
 static struct orr_loss *loss_of(struct orr_losses *losses, uint32_t job)
@@ -42,13 +43,6 @@ static void count_lost(const struct orr_session *session, struct orr_losses *los
     }
 }
 
-void orr_victim__start_losses(struct orr_victim_search *search)
-{
-    if (search->refuter.losses != NULL) {
-        search->refuter.losses->seen = UINT32_MAX;
-    }
-}
-
 static struct orr_losses *count_losses(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
@@ -56,11 +50,10 @@ static struct orr_losses *count_losses(struct orr_victim_search *search)
     if (losses == NULL) {
         losses = orr_arena_alloc(&search->memory, 1, sizeof *losses);
         losses->jobs = orr_arena_alloc(&search->memory, session->job_count, sizeof *losses->jobs);
-        losses->seen = UINT32_MAX;
         search->refuter.losses = losses;
     }
-    if (losses->seen == UINT32_MAX) {
-        losses->probe++;
+    if (losses->probe != search->refuter.probe) {
+        losses->probe = search->refuter.probe;
         losses->seen = 0;
         for (uint32_t i = 0; i < search->recorded.count; i++) {
             count_lost(session, losses, search->recorded.items[i].task, true);

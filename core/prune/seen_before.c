@@ -35,8 +35,8 @@ struct orr_seen {           /* of a search */
     } * of_task;
     uint64_t search; /* what is the same for all scenarios; 0: not known */
     uint64_t preemptor;
-    uint64_t probe, gpu_probe; /* of the feasible nodes; where whole GPUs alone are asked */
-    bool probe_known;          /* of the probe that goes on */
+    uint64_t probe;            /* of which these are: */
+    uint64_t nodes, gpu_nodes; /* of the feasible nodes; where whole GPUs alone are asked */
     uint64_t scenario;         /* the one asked last; 0: not known */
 };
 
@@ -122,15 +122,15 @@ static void fingerprint_probe(const struct orr_victim_search *search, struct orr
     const struct orr_session *session = search->session;
     const struct orr_victim_index *all = session->victim_index;
     const uint64_t probe = orr_scatter(seen->preemptor + search->k) + (uint64_t)search->action;
-    seen->probe = probe;
-    seen->gpu_probe = probe + fingerprint_lowest_common(search);
+    seen->probe = search->refuter.probe;
+    seen->nodes = probe;
+    seen->gpu_nodes = probe + fingerprint_lowest_common(search);
     for (uint32_t n = 0; n < session->node_count; n++) {
         if (search->feasible[n]) {
-            seen->probe += orr_scatter(all->content[n]);
-            seen->gpu_probe += all->gpu_content[n] == 0 ? 0 : orr_scatter(all->gpu_content[n]);
+            seen->nodes += orr_scatter(all->content[n]);
+            seen->gpu_nodes += all->gpu_content[n] == 0 ? 0 : orr_scatter(all->gpu_content[n]);
         }
     }
-    seen->probe_known = true;
 }
 
 static const struct victim_mark *mark_victim(const struct orr_session *session,
@@ -173,8 +173,8 @@ static uint64_t fingerprint_places(const struct orr_victim_search *search, struc
                             TRAITS;
     const bool constrained = (traits & CONSTRAINED) != 0;
     return (traits & IN_PARTS) == 0 && !(constrained && (traits & ASKS_MORE) != 0)
-               ? seen->gpu_probe + (constrained ? all->gpu_content_fingerprint : 0) + sums.gpus
-               : seen->probe + (constrained ? all->content_fingerprint : 0) + sums.any;
+               ? seen->gpu_nodes + (constrained ? all->gpu_content_fingerprint : 0) + sums.gpus
+               : seen->nodes + (constrained ? all->content_fingerprint : 0) + sums.any;
 }
 
 static uint64_t *slot_of(const struct orr_victim_search *search, uint64_t fingerprint)
@@ -184,13 +184,6 @@ static uint64_t *slot_of(const struct orr_victim_search *search, uint64_t finger
         all->seen = orr_zalloc(ANSWERS, sizeof *all->seen);
     }
     return &all->seen[(fingerprint >> 8) % ANSWERS];
-}
-
-void orr_seen__start_probe(struct orr_victim_search *search)
-{
-    if (search->refuter.seen != NULL) {
-        search->refuter.seen->probe_known = false;
-    }
 }
 
 enum orr_outcome orr_seen__outcome(struct orr_victim_search *search,
@@ -204,7 +197,7 @@ enum orr_outcome orr_seen__outcome(struct orr_victim_search *search,
     if (seen->search == 0) {
         return ORR_OUTCOME_SOLVED;
     }
-    if (!seen->probe_known) {
+    if (seen->probe != search->refuter.probe) {
         fingerprint_probe(search, seen);
     }
     seen->scenario = orr_scatter(fingerprint_places(search, seen, potential) + seen->search) |

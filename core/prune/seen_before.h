@@ -5,8 +5,6 @@
 
 #include "apart.h"
 
-/* A probe begins: other nodes may be feasible. */
-void orr_seen__start_probe(struct orr_victim_search *search);
 /* How the scenario would end; SOLVED: not known. Before anything is evicted. */
 enum orr_outcome orr_seen__outcome(struct orr_victim_search *search,
                                    const struct orr_victims *potential);
