@@ -461,8 +461,12 @@ static void text_attained(const struct orr_report *r, FILE *out)
         const double requests = a->load.offered;
         if (requests > 0) {
             (void)fprintf(
-                out, "served      %s: %.3f %% of %.0f requests in time; %.0f late, %.0f dropped\n",
+                out, "served      %s: %.3f %% of %.0f requests in time; %.0f late, %.0f dropped",
                 name, 100 * a->attained, requests, a->load.late, a->load.dropped);
+            if (a->load.waiting >= 0.5) {
+                (void)fprintf(out, ", %.0f in line at the end", a->load.waiting);
+            }
+            (void)fputc('\n', out);
         } else if (a->jobs > 0 && !isnan(a->attained)) {
             (void)fprintf(out, "attained    %s: %llu of %llu job%s started soon enough\n", name,
                           (unsigned long long)a->started, (unsigned long long)a->jobs,

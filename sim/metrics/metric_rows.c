@@ -217,6 +217,7 @@ static void emit_part(const struct orr_emitter *to, const struct orr_attainment 
     orr_metric__emit(to, "requests", load->offered, n);
     orr_metric__emit(to, "requests_late", load->late, n);
     orr_metric__emit(to, "requests_dropped", load->dropped, n);
+    orr_metric__emit(to, "requests_waiting", load->waiting, n);
 }
 
 static void emit_costs(const struct orr_emitter *to, const struct orr_summary *s)

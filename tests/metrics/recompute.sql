@@ -2,7 +2,7 @@
 -- Every row of `metric` that raw rows of a results file determine, made again in SQL alone, and held
 -- against the stored one: whole numbers exactly, others to 1e-9. Nothing of the program is used, nor
 -- its views. Answers a line for each difference, then how many were compared.
--- Not made here, and why: attainment, deadlines, lateness, gave_up, gave_up_share, requests, requests_late, requests_dropped (scope workload): a
+-- Not made here, and why: attainment, deadlines, lateness, gave_up, gave_up_share, requests, requests_late, requests_dropped, requests_waiting (scope workload): a
 -- results file does not keep the request series, nor which part of the workload a job came from.
 -- Files with nodes of more than 64 GPUs are beyond it: what is held of them is not told device by device.
 -- Nor broken_promises, promise_delay_max_s: the audit makes them again (recompute.sh, promises).

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Replicas wanted, and requests served, late and dropped, against figures worked out by hand and
- * against the line followed in small steps. */
+ * against a line of single requests. */
 #include "test_main.h"
 
 #include <math.h>
@@ -93,82 +93,194 @@ static void scaling__holds_the_most_of_its_window(void **state)
     }
 }
 
+/* Steps of 10 s, and replicas from time to time, all of them from the begin on. */
+static struct orr_service_load serve(const struct orr_service_plan *plan, const double *per_s,
+                                     uint32_t steps, const struct orr_service_change *changes,
+                                     uint32_t count, orr_ms to_ms)
+{
+    const struct orr_rates rates = {per_s, steps, 10000};
+    struct orr_service_load load;
+    orr_service_account(plan, &rates, changes, count, 0, to_ms, &load);
+    assert_near(load.in_time + load.late + load.dropped + load.waiting, load.offered);
+    return load;
+}
+
 static void enough_replicas__serve_everything_in_time(void **state)
 {
     (void)state;
     struct orr_service_plan plan = plan_of();
-    struct orr_service_load load = {0};
-    orr_service_advance(&plan, &load, 15.0, 2, 100.0);
-    assert_near(load.offered, 1500.0);
-    assert_near(load.in_time, 1500.0);
-    assert_near(load.waiting, 0.0);
+    const double per_s[] = {15.0, 0.5, 20.0};
+    const struct orr_service_change changes[] = {{0, 2}};
+    struct orr_service_load load = serve(&plan, per_s, 3, changes, 1, 30000);
+    assert_near(load.offered, 355.0);
+    assert_near(load.in_time, 355.0);
 }
 
-/* 20 a second on one replica of 10: the line grows by 10 a second. In time while it holds at most
- * 20 (2 s): 2 s; late up to 50 (5 s): 3 s more; then half of what comes is dropped. */
+/* 20 a second on one replica of 10: who comes at t waits t until that is the patience of 5 s, and
+ * from then on half of them are served. At 9 s the head came at 4.5 s. */
 static void too_few_replicas__make_late_then_dropped(void **state)
 {
     (void)state;
     struct orr_service_plan plan = plan_of();
-    struct orr_service_load load = {0};
-    orr_service_advance(&plan, &load, 20.0, 1, 9.0);
-    assert_near(load.in_time, 40.0);
-    assert_near(load.late, 60.0 + 40.0);
-    assert_near(load.dropped, 40.0);
-    assert_near(load.waiting, 50.0);
-    /* a second replica: the line of 50 is 2.5 s long, and shrinks by 10 a second at 10 a second */
-    orr_service_advance(&plan, &load, 10.0, 2, 1.0);
-    assert_near(load.waiting, 40.0);
-    assert_near(load.late, 110.0); /* only at its end is the wait 2 s again */
-    orr_service_advance(&plan, &load, 10.0, 2, 10.0);
+    const double per_s[] = {20.0, 20.0, 0.0};
+    const struct orr_service_change changes[] = {{0, 1}};
+    struct orr_service_load load = serve(&plan, per_s, 3, changes, 1, 9000);
+    assert_near(load.in_time, 40.0); /* came until 2 s */
+    assert_near(load.late, 50.0);
+    assert_near(load.dropped, 0.0);
+    assert_near(load.waiting, 90.0);
+    /* at 19 s the head came at 14 s */
+    load = serve(&plan, per_s, 3, changes, 1, 19000);
+    assert_near(load.late, 150.0);
+    assert_near(load.dropped, 90.0);
+    assert_near(load.waiting, 100.0);
+    /* those that came last are served or dropped at 25 s */
+    load = serve(&plan, per_s, 3, changes, 1, 30000);
+    assert_near(load.late, 210.0);
+    assert_near(load.dropped, 150.0);
     assert_near(load.waiting, 0.0);
-    assert_near(load.in_time, 140.0);
 }
 
-static void no_replica__makes_them_wait_or_go(void **state)
+/* A second replica at 9 s takes the line of 90, which grows no more, in 4.5 s: the last of them
+ * waits 4.5 s. It shrinks by 10 a second from 10 s on, when it is 90 long, and 40 are 2 s. */
+static void more_replicas__serve_who_would_have_left(void **state)
 {
     (void)state;
     struct orr_service_plan plan = plan_of();
-    struct orr_service_load load = {0};
-    orr_service_advance(&plan, &load, 4.0, 0, 20.0);
+    const double per_s[] = {20.0, 10.0};
+    const struct orr_service_change changes[] = {{0, 1}, {9000, 1}};
+    struct orr_service_load load = serve(&plan, per_s, 2, changes, 2, 20000);
+    assert_near(load.dropped, 0.0);
+    assert_near(load.waiting, 0.0);
+    /* late: who came from 2 s to 15 s, when the line is 40 again */
+    assert_near(load.late, 8.0 * 20.0 + 5.0 * 10.0);
+    assert_near(load.in_time, 40.0 + 50.0);
+}
+
+static void no_replica__makes_them_wait_until_their_patience_ends(void **state)
+{
+    (void)state;
+    struct orr_service_plan plan = plan_of();
+    const double per_s[] = {4.0, 4.0};
+    struct orr_service_load load = serve(&plan, per_s, 2, NULL, 0, 20000);
     assert_near(load.waiting, 20.0); /* of the last 5 s */
-    assert_near(load.late, 20.0);
+    assert_near(load.late, 0.0);
     assert_near(load.dropped, 60.0);
 }
 
-/* The same in steps of a thousandth of a second, each request weighed as it comes. */
-static void advance__equals_small_steps(void **state)
+/* 300 wait when the rate falls to a hundredth, or to nothing; two replicas that come at 45 s find
+ * them all. Who came at t leaves at 45 + (300 + 0.1 (t - 30)) / 20, and is late until t is 57.85 /
+ * 0.995. */
+static void line__stays_when_the_rate_falls(void **state)
 {
     (void)state;
+    struct orr_service_plan plan = plan_of();
+    plan.patience_s = 60.0;
+    const struct orr_service_change changes[] = {{45000, 2}};
+    for (int fall = 0; fall < 2; fall++) {
+        const double rest = fall == 0 ? 0.1 : 0.0;
+        const double per_s[] = {10.0, 10.0, 10.0, rest, rest, rest, rest, rest, rest, rest};
+        struct orr_service_load load = serve(&plan, per_s, 10, changes, 1, 100000);
+        assert_near(load.dropped, 0.0);
+        assert_near(load.waiting, 0.0);
+        assert_near(load.late, 300.0 + rest * (57.85 / 0.995 - 30.0));
+    }
+}
+
+/* Nobody serves from 10 s on, and the 100 that wait then are dropped, though each seemed to be in
+ * time as it came. */
+static void line__is_dropped_when_nobody_serves_any_more(void **state)
+{
+    (void)state;
+    struct orr_service_plan plan = plan_of();
+    plan.patience_s = 30.0;
+    plan.in_time_s = 20.8;
+    const double per_s[] = {20.0, 0.0, 0.0, 0.0, 0.0};
+    const struct orr_service_change changes[] = {{0, 1}, {10000, -1}};
+    struct orr_service_load load = serve(&plan, per_s, 5, changes, 2, 50000);
+    assert_near(load.in_time, 100.0);
+    assert_near(load.late, 0.0);
+    assert_near(load.dropped, 100.0);
+}
+
+/* Requests of a time are behind the line of those that came before it. */
+static void account__knows_the_line_before_its_time(void **state)
+{
+    (void)state;
+    struct orr_service_plan plan = plan_of();
+    plan.patience_s = 60.0;
+    const double per_s[] = {20.0, 5.0, 5.0, 5.0};
+    const struct orr_rates rates = {per_s, 4, 10000};
+    const struct orr_service_change changes[] = {{0, 1}};
+    struct orr_service_load all, later;
+    orr_service_account(&plan, &rates, changes, 1, 0, 40000, &all);
+    /* 100 wait at 10 s; the line shrinks by 5 a second, and is the 20 of 2 s at 26 s */
+    orr_service_account(&plan, &rates, changes, 1, 10000, 40000, &later);
+    assert_near(later.offered, 150.0);
+    assert_near(later.late, 16.0 * 5.0);
+    assert_near(later.in_time, 14.0 * 5.0);
+    assert_near(later.dropped, 0.0);
+    assert_near(all.in_time, later.in_time + 40.0); /* of the first 2 s */
+}
+
+/* ---- a line of single requests ---- */
+
+#define STEP_S 0.001
+
+struct single { /* what came in one step */
+    double came_s, left;
+};
+
+/* So much is served in a step, oldest first; who has waited for the patience goes. */
+static void step_line(const struct orr_service_plan *plan, struct single *line, uint32_t *first,
+                      uint32_t count, double capacity, double now_s, struct orr_service_load *load)
+{
+    double room = capacity * STEP_S;
+    for (; *first < count; (*first)++) {
+        struct single *head = &line[*first];
+        const double wait_s = now_s - head->came_s, served = fmin(head->left, room);
+        *(wait_s <= plan->in_time_s - plan->service_s ? &load->in_time : &load->late) += served;
+        head->left -= served;
+        room -= served;
+        if (head->left > 0.0 && wait_s < plan->patience_s) {
+            return;
+        }
+        load->dropped += head->left;
+    }
+}
+
+static void account__equals_single_requests(void **state)
+{
+    (void)state;
+    enum { PIECES = 6, PIECE_S = 10, STEPS = PIECES * PIECE_S * 1000 };
+    struct single *line = test_malloc(STEPS * sizeof *line);
     for (uint64_t round = 0; round < 60; round++) {
         struct orr_rng rng = orr_rng_stream(3, "service", round);
-        struct orr_service_plan plan = plan_of();
-        struct orr_service_load exact = {0}, slow = {0};
-        for (int piece = 0; piece < 6; piece++) {
-            double rate = (double)orr_rng_below(&rng, 45);
-            uint32_t ready = 1 + (uint32_t)orr_rng_below(&rng, 3);
-            double seconds = (double)(1 + orr_rng_below(&rng, 12)), step = 0.001;
-            double capacity = ready * 10.0, most = capacity * 5.0;
-            orr_service_advance(&plan, &exact, rate, ready, seconds);
-            double cut = fmax(0.0, slow.waiting - most);
-            slow.waiting -= cut;
-            slow.dropped += cut; /* of those already weighed, the late ones first */
-            slow.in_time -= fmax(0.0, cut - slow.late);
-            slow.late -= fmin(cut, slow.late);
-            for (double t = 0.0; t < seconds - step / 2; t += step) {
-                double came = rate * step, room = most - slow.waiting + capacity * step;
-                double taken = fmin(came, room);
-                slow.dropped += came - taken;
-                *(slow.waiting <= capacity * 2.0 ? &slow.in_time : &slow.late) += taken;
-                slow.waiting = fmax(0.0, slow.waiting + taken - capacity * step);
+        const struct orr_service_plan plan = plan_of();
+        struct orr_service_change changes[PIECES];
+        struct orr_service_load slow = {0};
+        double per_s[PIECES];
+        uint32_t first = 0, count = 0;
+        int32_t ready = 0;
+        for (int p = 0; p < PIECES; p++) {
+            const int32_t now = (int32_t)orr_rng_below(&rng, 4);
+            const double rate = (double)orr_rng_below(&rng, 5) * (double)orr_rng_below(&rng, 11);
+            changes[p] = (struct orr_service_change){p * 10000 + 3700, now - ready};
+            per_s[p] = rate;
+            for (int i = 0; i < PIECE_S * 1000; i++) {
+                const double at_s = (double)count * STEP_S;
+                line[count++] = (struct single){at_s, rate * STEP_S};
+                ready = i < 3700 ? ready : now;
+                step_line(&plan, line, &first, count, ready * 10.0, at_s, &slow);
             }
         }
-        assert_near(exact.offered, exact.in_time + exact.late + exact.dropped);
-        assert_true(fabs(exact.dropped - slow.dropped) < 0.5);
-        assert_true(fabs(exact.waiting - slow.waiting) < 0.5);
-        assert_true(fabs(exact.in_time + exact.late - slow.in_time - slow.late) < 0.5);
-        assert_true(fabs(exact.in_time - slow.in_time) < 1.5);
+        const struct orr_service_load exact =
+            serve(&plan, per_s, PIECES, changes, PIECES, PIECES * 10000);
+        assert_true(fabs(exact.dropped - slow.dropped) < 1.0);
+        assert_true(fabs(exact.in_time - slow.in_time) < 1.0);
+        assert_true(fabs(exact.late - slow.late) < 1.0);
     }
+    test_free(line);
 }
 
 static void account__follows_replicas_and_rates(void **state)
@@ -181,11 +293,9 @@ static void account__follows_replicas_and_rates(void **state)
     struct orr_service_load load;
     orr_service_account(&plan, &rates, changes, 4, 0, 30000, &load);
     double most = 1.0 / (plan.service_s / plan.concurrency); /* requests a second of a replica */
-    assert_near(orr_service_busy_s(&plan, &load) * most, load.offered - load.waiting);
+    assert_near(orr_service_busy_s(&plan, &load) * most, load.offered);
     assert_near(load.offered, 80.0 + 80.0 + 200.0);
-    assert_near(load.in_time + load.late + load.dropped, load.offered);
-    assert_near(load.dropped, 0.0);
-    assert_near(load.late, 16.0); /* who came while nobody served */
+    assert_near(load.in_time, load.offered); /* nobody waits longer than 2 s */
     orr_service_account(&plan, &rates, changes, 2, 0, 12000, &load);
     assert_near(orr_service_busy_s(&plan, &load), 12.0 * 8.0 / most);
     orr_service_account(&plan, &rates, changes, 1, 5000, 10000, &load);
@@ -201,8 +311,12 @@ int main(void)
         cmocka_unit_test(scaling__holds_the_most_of_its_window),
         cmocka_unit_test(enough_replicas__serve_everything_in_time),
         cmocka_unit_test(too_few_replicas__make_late_then_dropped),
-        cmocka_unit_test(no_replica__makes_them_wait_or_go),
-        cmocka_unit_test(advance__equals_small_steps),
+        cmocka_unit_test(more_replicas__serve_who_would_have_left),
+        cmocka_unit_test(no_replica__makes_them_wait_until_their_patience_ends),
+        cmocka_unit_test(line__stays_when_the_rate_falls),
+        cmocka_unit_test(line__is_dropped_when_nobody_serves_any_more),
+        cmocka_unit_test(account__knows_the_line_before_its_time),
+        cmocka_unit_test(account__equals_single_requests),
         cmocka_unit_test(account__follows_replicas_and_rates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

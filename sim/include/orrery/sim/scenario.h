@@ -206,7 +206,7 @@ struct orr_scenario_service { /* inference: replicas that follow a rate of reque
     double utilisation; /* of slots, aimed at */
     orr_ms load_ms;     /* from a replica's start until it serves */
     orr_ms scale_interval_ms, down_window_ms;
-    orr_ms patience_ms; /* a request that would wait longer is dropped */
+    orr_ms patience_ms; /* a request that has waited that long is dropped */
     const char *gpu_model;
 };
 

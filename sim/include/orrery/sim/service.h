@@ -26,7 +26,7 @@ struct orr_service_plan {
     uint32_t min_replicas, max_replicas;
     orr_ms scale_interval_ms; /* between two looks at the rate */
     orr_ms down_window_ms;    /* scale down to the most that was wanted in that time */
-    double patience_s;        /* a request that would wait longer is dropped */
+    double patience_s;        /* a request that has waited that long is dropped */
     double in_time_s;         /* wait and service together, for a request to count as in time */
 };
 
@@ -39,20 +39,17 @@ uint32_t orr_service_wanted(const struct orr_service_plan *plan, double rate);
 void orr_service_scale(const struct orr_service_plan *plan, const struct orr_rates *rates,
                        uint32_t count, uint32_t *wanted);
 
-struct orr_service_load {                   /* requests, and the line they wait in */
-    double offered, in_time, late, dropped; /* their sum is offered, up to rounding */
-    double waiting;                         /* in line now; each is counted above already */
+struct orr_service_load { /* requests; offered is the sum of the others, up to rounding */
+    double offered, in_time, late, dropped;
+    double waiting; /* in line at the end: nobody knows what becomes of them */
 };
-
-/* `seconds` of a constant rate on `ready` replicas. */
-void orr_service_advance(const struct orr_service_plan *plan, struct orr_service_load *load,
-                         double rate, uint32_t ready, double seconds);
 
 struct orr_service_change { /* of the number of replicas that serve */
     orr_ms at_ms;
     int32_t by;
 };
-/* From `from` to `to`, with replicas as the changes say; they must be sorted by time. */
+/* What became by `to` of the requests that came from `from` on, behind the line of those that came
+ * before, from time 0 on. Replicas are as the changes say, which must be sorted by time. */
 void orr_service_account(const struct orr_service_plan *plan, const struct orr_rates *rates,
                          const struct orr_service_change *changes, uint32_t count, orr_ms from_ms,
                          orr_ms to_ms, struct orr_service_load *load);
