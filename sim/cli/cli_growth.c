@@ -83,6 +83,15 @@ static void text_objective(const struct growth_cli *o, const struct orr_growth *
     }
 }
 
+static void text_still(const struct orr_growth *growth)
+{
+    for (uint32_t i = 0; i < growth->still_count; i++) {
+        (void)printf("%s does not grow: none of its jobs comes after the first ones or the begin "
+                     "of the run\n",
+                     growth->still[i]);
+    }
+}
+
 static void text_months(const struct growth_cli *o, const struct orr_growth *growth)
 {
     (void)printf("\n%5s %8s", "month", "load");
@@ -120,6 +129,11 @@ static void json_answer(const struct growth_cli *o, const struct orr_growth *gro
     orr_json_int(&json, "replicas", growth->replicas);
     orr_json_int(&json, "needed", growth->needed);
     orr_json_int(&json, "runs", (int64_t)growth->runs);
+    orr_json_open(&json, "still", '['); /* parts that do not grow */
+    for (uint32_t i = 0; i < growth->still_count; i++) {
+        orr_json_text(&json, NULL, growth->still[i]);
+    }
+    orr_json_close(&json, ']');
     orr_json_open(&json, "objectives", '[');
     for (uint32_t i = 0; i < growth->objective_count; i++) {
         const struct orr_growth_objective *of = &growth->objectives[i];
@@ -159,7 +173,8 @@ int orr_cli_growth(int argc, char **argv)
         parse,
         "[SCENARIO|R.db]",
         "Find the month in which each objective breaks when arrivals grow by a rate every month: "
-        "month M has (1 + rate)^M times the arrivals of today, the same jobs closer together. "
+        "month M has (1 + rate)^M times the arrivals of today, the same jobs closer together, and "
+        "of services so many times the requests. "
         "Bisects, then tries months that could disprove what it found.\v"
         "Example: orrery growth mine.yaml --rate 5% --objective 'wait_p95_s{queue=research} <= 1h'",
         orr_cli_searching,
@@ -179,6 +194,7 @@ int orr_cli_growth(int argc, char **argv)
             for (uint32_t i = 0; i < growth.objective_count; i++) {
                 text_objective(&o, &growth, &growth.objectives[i]);
             }
+            text_still(&growth);
             text_months(&o, &growth);
         }
         orr_growth_release(&growth);

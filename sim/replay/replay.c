@@ -109,6 +109,18 @@ void orr_world_shelve(const struct orr_scenario *scenario, const struct orr_worl
     }
 }
 
+/* Jobs that are all there as the run begins come no sooner. */
+static void note_scale(struct orr_world_part *p, orr_ms last_submit_ms)
+{
+    const double scale = p->part->scale.arrivals;
+    p->scales = p->part->trace == NULL || last_submit_ms > p->scale_from_ms;
+    if (!p->scales && (scale < 1.0 || scale > 1.0)) {
+        orr_workload_note(&p->workload, p->part->label,
+                          "scale.arrivals: changes nothing, as no job comes after the first ones "
+                          "or the begin of the run; scale.jobs says how many there are");
+    }
+}
+
 static void say_missing(const struct orr_scenario_part *part, struct orr_err *err)
 {
     const struct orr_err why = *err;
@@ -146,6 +158,7 @@ static enum orr_status read_parts(const struct orr_scenario *scenario,
                 scenario->begin_ms != ORR_MS_NONE && scenario->begin_ms > p->first_submit_ms
                     ? scenario->begin_ms
                     : p->first_submit_ms;
+            note_scale(p, last);
             p->copy_lead_ms = DAY_MS / 2 + scenario->shake_submit_ms;
             p->copy_span_ms =
                 orr_replay__scaled_submit(p, last) - p->first_submit_ms + 2 * p->copy_lead_ms;

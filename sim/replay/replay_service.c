@@ -67,7 +67,7 @@ static enum orr_status read_series(const char *path, struct series *series, stru
 
 /* The series, again and again, times the weight of the local hour. */
 static enum orr_status shape_rates(const struct orr_scenario *scenario,
-                                   const struct orr_scenario_service *from,
+                                   const struct orr_scenario_part *part,
                                    const struct series *series, struct orr_world_service *service,
                                    struct orr_err *err)
 {
@@ -76,6 +76,8 @@ static enum orr_status shape_rates(const struct orr_scenario *scenario,
     uint32_t hours = (uint32_t)((start + orr_replay__horizon_ms(scenario)) / HOUR_MS - first + 1);
     uint32_t count =
         (uint32_t)((orr_replay__horizon_ms(scenario) + series->step_ms - 1) / series->step_ms);
+    const struct orr_scenario_service *from = &part->service;
+    const double scale = from->rate_scale * part->scale.arrivals;
     struct orr_arrivals shape = {.zone = from->zone};
     orr_replay__pattern(from->pattern, from->hours, from->days, &shape);
     double *weights = orr_alloc(hours, sizeof *weights);
@@ -83,7 +85,7 @@ static enum orr_status shape_rates(const struct orr_scenario *scenario,
     double *per_s = orr_alloc(count, sizeof *per_s);
     for (uint32_t i = 0; i < count && status == ORR_OK; i++) {
         orr_ms hour = (start + (orr_ms)i * series->step_ms) / HOUR_MS - first;
-        per_s[i] = series->per_s[i % series->count] * from->rate_scale * weights[hour];
+        per_s[i] = series->per_s[i % series->count] * scale * weights[hour];
     }
     service->per_s = per_s;
     service->rates = (struct orr_rates){per_s, count, series->step_ms};
@@ -163,7 +165,7 @@ enum orr_status orr_replay__service(const struct orr_scenario *scenario,
         status = orr_fail(err, ORR_DATA, "%s: too many steps for this horizon", from->rate_file);
     }
     if (status == ORR_OK) {
-        status = shape_rates(scenario, from, &series, service, err);
+        status = shape_rates(scenario, part, &series, service, err);
     }
     if (status == ORR_OK) {
         orr_workload_init(workload);

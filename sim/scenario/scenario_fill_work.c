@@ -520,15 +520,17 @@ static enum orr_status fill_part(struct orr_scenario__load *load,
         (part->scale.arrivals < 1.0 || part->scale.arrivals > 1.0)) {
         return orr_scenario__fail(
             load, &scale->at,
-            "scale.arrivals: arrivals.cron says when; generate.batch says how "
-            "many come together");
+            "part \"%.80s\": scale.arrivals: arrivals.cron says when; generate.batch says how "
+            "many come together",
+            part->name);
     }
-    if (generate != NULL && part->generate.sessions &&
-        (part->scale.arrivals < 1.0 || part->scale.arrivals > 1.0 || part->scale.run < 1.0 ||
-         part->scale.run > 1.0)) {
-        return orr_scenario__fail(load, &scale->at,
-                                  "scale: of a session, users say how many come, duration and "
-                                  "think how often");
+    if (generate != NULL && orr_scenario__find(generate, "session") != NULL &&
+        (part->scale.arrivals < 1.0 || part->scale.arrivals > 1.0)) {
+        return orr_scenario__fail(
+            load, &scale->at,
+            "part \"%.80s\": scale.arrivals: who submits waits for the end of the job before, so "
+            "generate.users says how many come, duration and think how often",
+            part->name);
     }
     const struct orr_scenario_estimates *estimates = &part->estimates;
     if (service != NULL && (estimates->scale < 1.0 || estimates->scale > 1.0 ||

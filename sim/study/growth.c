@@ -3,6 +3,7 @@
  *
  *     orr_growth_find
  *       list_objectives
+ *       find_still          parts that do not grow
  *       next_month          what some objective's search asks for (capacity_search.c)
  *       try_month           its replicas say of all objectives whether they hold then
  *       conclude
@@ -95,21 +96,30 @@ static void tell_progress(uint64_t done, uint64_t total, orr_ms now, void *conte
     s->options->study.progress(s->out->runs + done, s->runs_most, now, s->options->study.context);
 }
 
-static enum orr_status run_month(struct growth_search *s, uint32_t month, struct orr_arena *arena,
-                                 struct orr_point_options **points)
+static struct orr_point_options *list_points(const struct growth_search *s, uint32_t month,
+                                             struct orr_arena *arena)
 {
     const struct orr_growth_options *o = s->options;
     char set[100], path[4400];
     const char *const sets = set;
     (void)snprintf(set, sizeof set, "workload.*.scale.arrivals*=%.12g",
                    orr_growth_factor(o, month));
-    *points = orr_study__replicas(arena, &o->scenario, &sets, 1, s->seed, s->out->replicas);
+    struct orr_point_options *points =
+        orr_study__replicas(arena, &o->scenario, &sets, 1, s->seed, s->out->replicas);
     for (uint32_t r = 0; r < s->out->replicas; r++) {
         const int length = snprintf(path, sizeof path, "%s/%u-%u.db", s->scratch, month, r);
-        (*points)[r].output = orr_arena_strndup(arena, path, (size_t)length);
-        (*points)[r].totals_only = true;
-        (*points)[r].allow_loss_ppm = o->allow_loss_ppm;
+        points[r].output = orr_arena_strndup(arena, path, (size_t)length);
+        points[r].totals_only = true;
+        points[r].allow_loss_ppm = o->allow_loss_ppm;
     }
+    return points;
+}
+
+static enum orr_status run_month(struct growth_search *s, uint32_t month, struct orr_arena *arena,
+                                 struct orr_point_options **points)
+{
+    const struct orr_growth_options *o = s->options;
+    *points = list_points(s, month, arena);
     struct orr_study_options study = o->study;
     study.progress = o->study.progress != NULL ? tell_progress : NULL;
     study.context = s;
@@ -157,6 +167,44 @@ static enum orr_status try_month(struct growth_search *s, uint32_t month)
     }
     orr_free(sums);
     orr_free(reached);
+    orr_arena_release(&arena);
+    return status;
+}
+
+/* --- what grows --- */
+
+static enum orr_status list_still(struct growth_search *s, const struct orr_world *world)
+{
+    struct orr_arena *arena = &s->out->arena;
+    const char **still = orr_arena_alloc(arena, world->part_count + (size_t)1, sizeof *still);
+    for (uint32_t p = 0; p < world->part_count; p++) {
+        const char *name = world->parts[p].part->name;
+        if (!world->parts[p].scales) {
+            still[s->out->still_count++] = orr_arena_strndup(arena, name, strlen(name));
+        }
+    }
+    s->out->still = still;
+    return s->out->still_count < world->part_count
+               ? ORR_OK
+               : orr_fail(s->err, ORR_SCENARIO,
+                          "%s: no job comes after the first ones or the begin of the run, so no "
+                          "month has more load: a part of jobs to come (trace, generate, service) "
+                          "would grow",
+                          still[0]);
+}
+
+/* Looks at the last month before anything runs: what cannot be scaled is refused then too. */
+static enum orr_status find_still(struct growth_search *s)
+{
+    struct orr_arena arena;
+    struct orr_point point;
+    orr_arena_init(&arena);
+    const struct orr_point_options *points = list_points(s, s->options->months, &arena);
+    enum orr_status status = orr_point_check(&points[0], &point, s->err);
+    if (status == ORR_OK) {
+        status = list_still(s, &point.world);
+    }
+    orr_point_release(&point);
     orr_arena_release(&arena);
     return status;
 }
@@ -210,6 +258,9 @@ enum orr_status orr_growth_find(const struct orr_growth_options *options, struct
     s.tries = options->tries > 0 ? options->tries : orr_capacity_tries(count);
     s.tries = s.tries < count ? s.tries : count;
     s.runs_most = (uint64_t)count * out->replicas;
+    if (status == ORR_OK) {
+        status = find_still(&s);
+    }
     if (status == ORR_OK) {
         status = orr_scratch_open(s.scratch, sizeof s.scratch, err);
     }

@@ -70,3 +70,51 @@ exits 64 growth --rate 5%
 exits 78 growth two.yaml --rate 5% --objective 'no_such_metric <= 1' --no-progress
 sed '/^expect/d' two.yaml >none.yaml
 exits 64 growth none.yaml --rate 5%
+
+# What grows is said: of a service its requests, of a cluster's state nothing, and who says itself when jobs come is refused.
+printf 'time_s,rate\n0,8\n60,8\n' >rate.csv
+cat >service.yaml <<'YAML'
+horizon: 1h
+cluster: {pools: {p: {nodes: 2, gpus: 1}}}
+workload:
+- {name: chat, service: {gpus_per_pod: 1, replicas: 1..2, rate: rate.csv, service_time: 1s, concurrency: 10, load: 0s}, objective: {served_within: 2s}}
+policy: fifo
+expect: ["attainment{workload=chat} >= 0.99"]
+YAML
+exits 0 growth service.yaml --rate 30% --months 5 --tries 6 --no-progress --json
+# two replicas serve 20 a second, and 8 x 1.3^4 are 22.8
+[ "$(jq -c '[.objectives[0].breaks_month, .objectives[0].holds_month, .still]' out)" = '[4,3,[]]' ] || fail "a service: $(cat out)"
+exits 0 run service.yaml --set workload.chat.scale.arrivals=2 -o r.db --force -q --no-progress
+[ "$(sqlite3 r.db "SELECT value FROM metric WHERE name = 'requests' AND scope = 'workload'")" = 57600.0 ] || fail "twice the requests"
+
+printf 'job,submit_s,run_s,pods,gpus_per_pod,running_since_s,running_on\nr,-60,600,1,1,-30,n0001:0\nw,-20,600,1,1,,\n' >state.csv
+cat >state.yaml <<'YAML'
+begin: 0s
+cluster: {pools: {p: {nodes: 2, gpus: 1}}}
+workload: [{name: now, trace: state.csv}]
+policy: fifo
+expect: [wait_max_s <= 1h]
+YAML
+exits 78 growth state.yaml --rate 30% --months 3 --no-progress
+grep -q 'now: no job comes after the first ones or the begin of the run' err || fail "$(cat err)"
+exits 0 run state.yaml --set workload.now.scale.arrivals=2 -o r.db --force --no-progress
+grep -q 'state.csv: scale.arrivals: changes nothing' err || fail "$(cat err)"
+printf 'job,submit_s,run_s,gpus\na,10,60,1\nb,1000,60,1\n' >later.csv
+sed 's/^workload: .*/workload: [{name: now, trace: state.csv}, {name: later, trace: later.csv}]/' state.yaml >both.yaml
+exits 0 growth both.yaml --rate 30% --months 3 --no-progress
+grep -q '^now does not grow' out || fail "$(cat out)"
+exits 0 growth both.yaml --rate 30% --months 3 --no-progress --json
+[ "$(jq -c .still out)" = '["now"]' ] || fail "$(cat out)"
+
+cat >closed.yaml <<'YAML'
+horizon: 1d
+cluster: {pools: {p: {nodes: 1, gpus: 4}}}
+workload:
+- name: lab
+  generate: {sizes: {1: 1}, users: 3, session: {think: {exponential: {mean: 10m}}}, duration: 1h}
+policy: fifo
+expect: [wait_p95_s <= 1h]
+YAML
+exits 78 growth closed.yaml --rate 30% --months 3 --no-progress
+grep -q 'part "lab": scale.arrivals: who submits waits' err || fail "$(cat err)"
+exits 78 run closed.yaml --set workload.lab.scale.arrivals=4 -o r.db --force --no-progress

@@ -31,13 +31,17 @@ struct orr_growth {
     const bool *tried; /* by month, 0 to months */
     uint32_t months, replicas, needed;
     uint64_t runs;
+    const char *const
+        *still; /* parts whose jobs are all there from the begin on: they do not grow */
+    uint32_t still_count;
     struct orr_arena arena;
 };
 
 /* Load of a month, times that of month 0. */
 double orr_growth_factor(const struct orr_growth_options *options, uint32_t month);
 
-/* ORR_USAGE: no objectives; ORR_SCENARIO: an objective names no metric that the runs have; and as
+/* ORR_USAGE: no objectives; ORR_SCENARIO: an objective names no metric that the runs have, a part
+ * cannot be scaled, or none of them grows; and as
  * orr_study_run fails. Release it in any case. */
 enum orr_status orr_growth_find(const struct orr_growth_options *options, struct orr_growth *out,
                                 struct orr_err *err) ORR_MUST_USE;

@@ -49,6 +49,7 @@ struct orr_world_part {                   /* one part of the workload */
     orr_ms copy_lead_ms; /* free before the first submit of a copy, and after its last */
     orr_ms first_submit_ms;
     orr_ms scale_from_ms; /* arrivals after it are scaled: its first submit, or the run's begin */
+    bool scales;          /* scale.arrivals makes more or less load of it */
 };
 
 struct orr_world_hold { /* a job that may not be considered when it is submitted */
