@@ -165,6 +165,7 @@ static enum orr_status settle_cycle(struct engine *engine, struct orr_err *err)
     if (engine->traced) {
         orr_engine__trace_decided(engine);
     }
+    orr_engine__note_bound(engine);
     orr_engine__take_decisions(engine);
     take_explanations(engine);
     take_reprieves(engine);
@@ -766,5 +767,6 @@ void orr_run_release(struct orr_run *run)
     orr_free(run->eligible_ms);
     orr_free(run->asked);
     orr_free(run->left);
+    orr_free(run->bound);
     *run = (struct orr_run){0};
 }

@@ -13,7 +13,7 @@ struct changes {
     uint32_t count, capacity;
 };
 
-/* Pods serve from `load` after they started until they were evicted, or are gone. */
+/* Pods serve from `load` after they began to work until they were evicted, or are gone. */
 static void add_life(struct changes *changes, orr_ms start, orr_ms end, uint32_t pods)
 {
     if (start >= end) {
@@ -63,8 +63,23 @@ static uint32_t job_of_part(const struct orr_world *world, uint32_t part)
     return ORR_NONE; /* its row was rejected */
 }
 
-/* Lists what the pods of a service served; returns pods x ms that they were held until they left.
- */
+/* When the pods of a placement began to work: not before their attempt was bound. `next` goes on
+ * with the placements of one job, in their order. */
+static orr_ms begin_of(const struct orr_run *run, const struct orr_placement *placement,
+                       uint32_t *next)
+{
+    const struct orr_pods_bound *bound = run->bound;
+    while (*next < run->bound_count &&
+           (bound[*next].job != placement->job || bound[*next].attempt < placement->attempt)) {
+        (*next)++;
+    }
+    const bool waits = *next < run->bound_count && bound[*next].attempt == placement->attempt &&
+                       bound[*next].at_ms > placement->since_ms;
+    return waits ? bound[*next].at_ms : placement->since_ms;
+}
+
+/* Lists what the pods of a service served; returns pods x ms that they were held and not waiting
+ * to be bound, until they left. */
 static int64_t list_lives(const struct orr_world *world, const struct orr_run *run, uint32_t part,
                           struct changes *changes)
 {
@@ -72,7 +87,7 @@ static int64_t list_lives(const struct orr_world *world, const struct orr_run *r
     const orr_ms load = world->parts[part].service->load_ms;
     const uint32_t job = job_of_part(world, part);
     int64_t kept = 0;
-    uint32_t next = 0;
+    uint32_t next = 0, next_bound = 0;
     struct orr_pod_left *left = orr_alloc(run->left_count + (size_t)1, sizeof *left);
     for (uint32_t l = 0; l < run->left_count; l++) {
         left[l] = run->left[l];
@@ -87,8 +102,9 @@ static int64_t list_lives(const struct orr_world *world, const struct orr_run *r
             const bool gone = next < run->left_count && left[next].placement == p;
             const bool ended = placement->hold == ORR_HOLD_ENDED;
             const orr_ms end = gone ? left[next].at_ms : ended ? placement->until_ms : run->end_ms;
-            kept += (end - placement->since_ms) * placement->tasks;
-            add_life(changes, placement->since_ms + load, end, placement->tasks);
+            const orr_ms begin = begin_of(run, placement, &next_bound);
+            kept += end > begin ? (end - begin) * placement->tasks : 0;
+            add_life(changes, begin + load, end, placement->tasks);
         }
     }
     orr_free(left);

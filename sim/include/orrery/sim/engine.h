@@ -84,6 +84,12 @@ struct orr_pod_left { /* pods of a service, one placement, are leaving: they ser
     orr_ms at_ms;
 };
 
+struct orr_pods_bound { /* an attempt of a service was bound: its pods work no sooner */
+    uint32_t job;
+    uint16_t attempt;
+    orr_ms at_ms;
+};
+
 enum orr_warmup {
     ORR_WARMUP_STATED,
     ORR_WARMUP_DETECTED,
@@ -198,6 +204,8 @@ struct orr_run {
     uint32_t asked_count, asked_capacity;
     struct orr_pod_left *left;
     uint32_t left_count, left_capacity;
+    struct orr_pods_bound *bound; /* in order; none where decisions take no time */
+    uint32_t bound_count, bound_capacity;
     orr_ms *eligible_ms; /* per hold of the world: when it was over; ORR_MS_NONE: not yet */
 };
 
