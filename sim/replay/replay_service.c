@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* replay_service.c - an inference service as one elastic job, of pods that are wanted or not.
  *
- *   rates of a file -> repeated over the run, weighed by hour and weekday -> replicas wanted
+ *   rates of a file -> repeated over the run, weighed hour by hour -> replicas wanted
  *   a row "NAME" from the begin to the horizon -> so many of its pods from time to time
  */
 #include "replay_int.h"
@@ -19,6 +19,7 @@ struct series { /* of the file */
     double *per_s;
     uint32_t count;
     orr_ms step_ms;
+    uint32_t parts; /* of a step: none is longer than an hour, for weights are by the hour */
 };
 
 enum { COL_TIME, COL_REQUESTS, COL_RATE };
@@ -37,6 +38,12 @@ static enum orr_status take_steps(const char *path, const struct orr_table *tabl
                         path);
     }
     const double *time = table->numbers[COL_TIME];
+    if (fabs(time[0]) >= 0.0005) {
+        return orr_fail(err, ORR_DATA,
+                        "%s:%u: the first time_s is %g and not 0: the file is repeated from the "
+                        "begin of the run on, so its first row is of time 0",
+                        path, (unsigned)table->lines[0], time[0]);
+    }
     double step_s = time[1] - time[0];
     series->step_ms = (orr_ms)(step_s * 1000.0 + 0.5);
     series->per_s = orr_alloc(table->rows, sizeof *series->per_s);
@@ -54,6 +61,26 @@ static enum orr_status take_steps(const char *path, const struct orr_table *tabl
     return ORR_OK;
 }
 
+/* Parts of a step are equal, and of whole milliseconds: of whole seconds there are always some. */
+static enum orr_status cut_steps(const char *path, orr_ms horizon, struct series *series,
+                                 struct orr_err *err)
+{
+    const orr_ms step = series->step_ms, least = (step + HOUR_MS - 1) / HOUR_MS;
+    if (least > STEPS_MOST || horizon / step * least > STEPS_MOST) {
+        return orr_fail(err, ORR_DATA, "%s: too many steps for this horizon", path);
+    }
+    orr_ms parts = least;
+    while (step % parts != 0 && parts < 3 * least) {
+        parts++;
+    }
+    series->parts = (uint32_t)parts;
+    return step % parts == 0 ? ORR_OK
+                             : orr_fail(err, ORR_DATA,
+                                        "%s: steps of %.3f s cannot be cut into equal parts of an "
+                                        "hour at most: give steps of whole hours",
+                                        path, (double)step / 1000.0);
+}
+
 static enum orr_status read_series(const char *path, struct series *series, struct orr_err *err)
 {
     struct orr_table table;
@@ -65,17 +92,35 @@ static enum orr_status read_series(const char *path, struct series *series, stru
     return status;
 }
 
-/* The series, again and again, times the weight of the local hour. */
+/* The mean over a time of what is given hour by hour. */
+static double mean_weight(const double *weights, orr_ms from, orr_ms to)
+{
+    double sum = 0.0;
+    if ((to - 1) / HOUR_MS == from / HOUR_MS) {
+        return weights[from / HOUR_MS];
+    }
+    for (orr_ms at = from; at < to;) {
+        const orr_ms hour = at / HOUR_MS;
+        const orr_ms end = (hour + 1) * HOUR_MS < to ? (hour + 1) * HOUR_MS : to;
+        sum += weights[hour] * (double)(end - at);
+        at = end;
+    }
+    return sum / (double)(to - from);
+}
+
+/* The series, again and again, times the weights of the local hours. */
 static enum orr_status shape_rates(const struct orr_scenario *scenario,
                                    const struct orr_scenario_part *part,
                                    const struct series *series, struct orr_world_service *service,
                                    struct orr_err *err)
 {
-    orr_ms start = scenario->start_ms == ORR_MS_NONE ? ORR_REPLAY_START : scenario->start_ms;
-    orr_ms first = start / HOUR_MS - (start % HOUR_MS < 0);
-    uint32_t hours = (uint32_t)((start + orr_replay__horizon_ms(scenario)) / HOUR_MS - first + 1);
-    uint32_t count =
-        (uint32_t)((orr_replay__horizon_ms(scenario) + series->step_ms - 1) / series->step_ms);
+    const orr_ms start = scenario->start_ms == ORR_MS_NONE ? ORR_REPLAY_START : scenario->start_ms;
+    const orr_ms horizon = orr_replay__horizon_ms(scenario);
+    const orr_ms first = start / HOUR_MS - (start % HOUR_MS < 0);
+    const orr_ms into = start - first * HOUR_MS; /* the hour that the run begins in */
+    const uint32_t hours = (uint32_t)((into + horizon) / HOUR_MS + 1);
+    const orr_ms step = series->step_ms / series->parts;
+    const uint32_t count = (uint32_t)((horizon + step - 1) / step);
     const struct orr_scenario_service *from = &part->service;
     const double scale = from->rate_scale * part->scale.arrivals;
     struct orr_arrivals shape = {.zone = from->zone};
@@ -84,11 +129,12 @@ static enum orr_status shape_rates(const struct orr_scenario *scenario,
     enum orr_status status = orr_arrivals_weights(&shape, first, hours, weights, err);
     double *per_s = orr_alloc(count, sizeof *per_s);
     for (uint32_t i = 0; i < count && status == ORR_OK; i++) {
-        orr_ms hour = (start + (orr_ms)i * series->step_ms) / HOUR_MS - first;
-        per_s[i] = series->per_s[i % series->count] * scale * weights[hour];
+        const orr_ms at = (orr_ms)i * step, end = at + step < horizon ? at + step : horizon;
+        per_s[i] = series->per_s[i / series->parts % series->count] * scale *
+                   mean_weight(weights, into + at, into + end);
     }
     service->per_s = per_s;
-    service->rates = (struct orr_rates){per_s, count, series->step_ms};
+    service->rates = (struct orr_rates){per_s, count, step};
     orr_free(weights);
     return status;
 }
@@ -161,8 +207,8 @@ enum orr_status orr_replay__service(const struct orr_scenario *scenario,
     *service = (struct orr_world_service){.load_ms = from->load_ms};
     take_plan(part, &service->plan);
     enum orr_status status = read_series(from->rate_file, &series, err);
-    if (status == ORR_OK && orr_replay__horizon_ms(scenario) / series.step_ms > STEPS_MOST) {
-        status = orr_fail(err, ORR_DATA, "%s: too many steps for this horizon", from->rate_file);
+    if (status == ORR_OK) {
+        status = cut_steps(from->rate_file, orr_replay__horizon_ms(scenario), &series, err);
     }
     if (status == ORR_OK) {
         status = shape_rates(scenario, part, &series, service, err);

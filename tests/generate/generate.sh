@@ -144,6 +144,17 @@ YAML
     printf 'time_s,requests\n0,300\n30,300\n50,300\n' >rate.csv
     "$orrery" check service.yaml >out.txt 2>&1 && die "uneven steps must not pass"
     grep -q 'rate.csv:4: times must rise in even steps' out.txt || die "$(cat out.txt)"
+    printf 'time_s,requests\n600,300\n630,300\n' >rate.csv
+    "$orrery" check service.yaml >out.txt 2>&1 && die "a begin that is not 0 must not pass"
+    grep -q 'rate.csv:2: the first time_s is 600 and not 0' out.txt || die "$(cat out.txt)"
+    # the weights of the hours hold within the steps of a file, however long they are: as many requests of each
+    for step in 900 3600 5400 86400; do
+        printf 'time_s,rate\n0,10\n%d,10\n' $step >rate.csv
+        "$orrery" run service.yaml --set start=2026-06-01T00:30:00Z --set horizon=2d --set warmup=0s --set workload.chat.service.rate.pattern=office-hours \
+            --set workload.chat.service.rate.scale=0.1 -o s.db --force -q >out.txt 2>&1 && die "other requests than expected must not pass"
+        sqlite3 s.db "SELECT round(value, 3) FROM metric WHERE name = 'requests'" >>requests.txt
+    done
+    [ "$(sort -u requests.txt | wc -l)" = 1 ] || die "requests by the length of steps: $(cat requests.txt)"
     ;;
 mixed) # the mixed week, cut to four days: under kai all objectives hold, under the others not
     scenario=$3/mixed/mixed.yaml
