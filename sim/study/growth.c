@@ -193,13 +193,13 @@ static enum orr_status list_still(struct growth_search *s, const struct orr_worl
                           still[0]);
 }
 
-/* Looks at the last month before anything runs: what cannot be scaled is refused then too. */
+/* Looks at a month before anything runs: what cannot be scaled is refused then too. */
 static enum orr_status find_still(struct growth_search *s)
 {
     struct orr_arena arena;
     struct orr_point point;
     orr_arena_init(&arena);
-    const struct orr_point_options *points = list_points(s, s->options->months, &arena);
+    const struct orr_point_options *points = list_points(s, 1, &arena);
     enum orr_status status = orr_point_check(&points[0], &point, s->err);
     if (status == ORR_OK) {
         status = list_still(s, &point.world);
