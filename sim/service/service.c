@@ -2,9 +2,10 @@
 /* service.c - a fluid queue: requests flow in at the rate, out at what the replicas serve.
  *
  * The line is a list of pieces, oldest first, each so many seconds of arrivals at one rate. Its
- * head moves through them, so it is known how long who leaves has waited: at most in_time - service
- * served in time at most patience                 served late patience, and nobody is free dropped
- * Each request is judged as it leaves, by the replicas that were there while it waited.
+ * head moves through them, so that it is known how long who leaves has waited. Who has not waited
+ * longer than in_time - service_s is served in time, who has not waited longer than the patience is
+ * served late, and whom nobody has served by then is dropped. Each request is judged as it leaves,
+ * by the replicas that were there while it waited.
  */
 #include <orrery/sim/service.h>
 
