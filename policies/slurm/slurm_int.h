@@ -232,6 +232,7 @@ struct slurm_job {
     double tres[SLURM_TRES_COUNT]; /* asked: CPUs, MiB, devices, nodes at least */
     double held[SLURM_TRES_COUNT]; /* of a running one: what it was given, whole nodes included */
     orr_ms grace_end_ms;           /* a victim in its grace; ORR_MS_NEVER: it is none */
+    uint32_t ends_for;             /* a victim, until it has left: the job that gets its room */
     orr_ms end_ms;                 /* of a running one: when its limit ends */
     orr_ms suspended_ms;           /* since when it is suspended; ORR_MS_NONE: it is not */
     bool kept;                     /* a suspended one: its CPUs are kept from the record at hand */
@@ -630,8 +631,8 @@ bool orr_slurm__can_preempt(const struct slurm *slurm, const struct slurm_record
  * suspended or all others, the first to go first; how many they are. */
 uint32_t orr_slurm__list_victims(struct slurm *slurm, const struct orr_view *view,
                                  const struct slurm_record *record, bool suspended);
-/* Evicts others for a record, or begins their grace; false: that would not help
- * it. */
+/* Evicts others for a record, or begins their grace, as far as the room of those that leave for it
+ * does not do; false: that would not help it. */
 bool orr_slurm__preempt(struct slurm *slurm, const struct orr_view *view, struct orr_txn *txn,
                         const struct slurm_record *record, const uint64_t *usable);
 /* Ends victims whose grace was over by a check of time limits. */

@@ -197,6 +197,7 @@ void orr_slurm__job_read(struct slurm *slurm, const struct orr_view *view, uint3
                             .qos = ORR_NONE,
                             .user = user_of(slurm, view, job),
                             .grace_end_ms = ORR_MS_NEVER,
+                            .ends_for = ORR_NONE,
                             .min_nodes = 1,
                             .max_nodes = slurm_shape(view, job)->tasks,
                             .submit_ms = spec->submit_ms,

@@ -231,6 +231,7 @@ static void requeue(struct slurm *slurm, const struct orr_view *view, uint32_t j
     struct slurm_job *j = &slurm->jobs[job];
     stop(slurm, view, job);
     j->grace_end_ms = ORR_MS_NEVER;
+    j->ends_for = ORR_NONE;
     if (j->cancelled) {
         slurm->cancelled =
             ORR_ROOM_FOR_ONE(slurm->cancelled, slurm->cancelled_count, slurm->cancelled_capacity);

@@ -111,6 +111,9 @@ static bool is_victim(const struct slurm *slurm, const struct orr_view *view,
     const uint8_t mode = mode_of(slurm, job);
     const struct slurm_record victim = {job, j->runs_in,
                                         orr_slurm__priority(slurm, job, j->runs_in)};
+    if (j->ends_for == record->job) { /* its room is on its way already */
+        return false;
+    }
     const bool goes = suspended ? mode == SLURM_MODE_SUSPEND && j->suspended_ms == ORR_MS_NONE &&
                                       !view->specs[job].scales && view->jobs[job].leaving_tasks == 0
                                 : mode == SLURM_MODE_REQUEUE || mode == SLURM_MODE_CANCEL;
@@ -160,27 +163,53 @@ static void remove_job(struct slurm *slurm, const struct orr_view *view, uint32_
     }
 }
 
-/* Takes candidates out until the job fits; how many, 0: it does not.
- * slurm->found has its nodes. */
+/* Takes out who loses its nodes for a job already; is there anybody? */
+static bool remove_leaving(struct slurm *slurm, const struct orr_view *view, uint32_t preemptor)
+{
+    bool any = false;
+    for (uint32_t r = 0; r < slurm->running_count; r++) {
+        if (slurm->jobs[slurm->running[r]].ends_for == preemptor) {
+            remove_job(slurm, view, slurm->running[r]);
+            any = true;
+        }
+    }
+    return any;
+}
+
+/* Does the job fit into the image? slurm->found has its nodes. */
+static bool fits(struct slurm *slurm, const struct orr_view *view,
+                 const struct slurm_record *record, const uint64_t *usable)
+{
+    const struct slurm_partition *p = &slurm->conf.partitions[record->partition];
+    if (!orr_slurm__select(slurm, view, record->job, p, usable, slurm->image)) {
+        return false;
+    }
+    memset(slurm->found, 0, slurm->words * sizeof *slurm->found);
+    for (uint32_t s = 0; s < slurm->seats.count; s++) {
+        const uint32_t node = slurm->seats.seats[s].node;
+        slurm->found[node >> 6] |= (uint64_t)1 << (node & 63);
+    }
+    return true;
+}
+
+/* Takes candidates out, behind those that leave for the job, until it fits; how many, ORR_NONE: it
+ * does not. */
 static uint32_t take_until_it_fits(struct slurm *slurm, const struct orr_view *view,
                                    const struct slurm_record *record, const uint64_t *usable,
                                    uint32_t count)
 {
-    const struct slurm_partition *p = &slurm->conf.partitions[record->partition];
     slurm->image_number++;
     memcpy(slurm->image, view->ledger->idle, view->cluster->node_count * sizeof *slurm->image);
+    if (remove_leaving(slurm, view, record->job) && fits(slurm, view, record, usable)) {
+        return 0;
+    }
     for (uint32_t v = 0; v < count; v++) {
         remove_job(slurm, view, slurm->victims[v].job);
-        if (orr_slurm__select(slurm, view, record->job, p, usable, slurm->image)) {
-            memset(slurm->found, 0, slurm->words * sizeof *slurm->found);
-            for (uint32_t s = 0; s < slurm->seats.count; s++) {
-                const uint32_t node = slurm->seats.seats[s].node;
-                slurm->found[node >> 6] |= (uint64_t)1 << (node & 63);
-            }
+        if (fits(slurm, view, record, usable)) {
             return v + 1;
         }
     }
-    return 0;
+    return ORR_NONE;
 }
 
 static uint32_t take_out(struct slurm *slurm, const struct orr_view *view,
@@ -234,32 +263,54 @@ static orr_ms next_check(const struct slurm *slurm, orr_ms at)
     return over == 0 ? at : at + CHECK_MS - over;
 }
 
+/* Begins its grace, or ends it if that is over. */
+static void take_victim(struct slurm *slurm, const struct orr_view *view, struct orr_txn *txn,
+                        uint32_t job, uint32_t preemptor)
+{
+    struct slurm_job *j = &slurm->jobs[job];
+    const orr_ms grace = grace_of(slurm, j);
+    if (grace > 0 && j->grace_end_ms == ORR_MS_NEVER) {
+        j->ends_for = preemptor;
+        j->grace_end_ms = view->now + grace;
+        const orr_ms check = next_check(slurm, j->grace_end_ms);
+        slurm->next_kill_ms = check < slurm->next_kill_ms ? check : slurm->next_kill_ms;
+    } else if (grace == 0 || view->now >= j->grace_end_ms) {
+        j->ends_for = preemptor;
+        end_victim(slurm, txn, job, preemptor);
+    }
+}
+
+/* This is the next attempt behind the grace of its own victims. */
+static void end_own(struct slurm *slurm, const struct orr_view *view, struct orr_txn *txn,
+                    uint32_t preemptor)
+{
+    for (uint32_t r = 0; r < slurm->running_count; r++) {
+        const uint32_t job = slurm->running[r];
+        if (slurm->jobs[job].ends_for == preemptor && view->jobs[job].phase == ORR_JOB_RUNNING) {
+            take_victim(slurm, view, txn, job, preemptor);
+        }
+    }
+}
+
 bool orr_slurm__preempt(struct slurm *slurm, const struct orr_view *view, struct orr_txn *txn,
                         const struct slurm_record *record, const uint64_t *usable)
 {
-    const uint32_t count =
-        orr_slurm__preempts(slurm) ? orr_slurm__list_victims(slurm, view, record, false) : 0;
-    uint32_t needed = count == 0 ? 0 : take_out(slurm, view, record, usable, count);
-    if (needed == 0) {
+    if (!orr_slurm__preempts(slurm)) {
+        return false;
+    }
+    const uint32_t count = orr_slurm__list_victims(slurm, view, record, false);
+    uint32_t needed = take_out(slurm, view, record, usable, count);
+    if (needed == ORR_NONE) {
         return false;
     }
     for (int64_t round = 0; round <= slurm->conf.preempt_reorder_count && needed > 1; round++) {
         reorder(slurm, view, needed, count);
         needed = take_out(slurm, view, record, usable, count);
     }
+    end_own(slurm, view, txn, record->job);
     for (uint32_t v = 0; v < needed; v++) {
-        const uint32_t job = slurm->victims[v].job;
-        struct slurm_job *j = &slurm->jobs[job];
-        const orr_ms grace = grace_of(slurm, j);
-        if (nodes_of(view, job, slurm->found) == 0) {
-            continue;
-        }
-        if (grace > 0 && j->grace_end_ms == ORR_MS_NEVER) {
-            j->grace_end_ms = view->now + grace;
-            const orr_ms check = next_check(slurm, j->grace_end_ms);
-            slurm->next_kill_ms = check < slurm->next_kill_ms ? check : slurm->next_kill_ms;
-        } else if (grace == 0 || view->now >= j->grace_end_ms) {
-            end_victim(slurm, txn, job, record->job);
+        if (nodes_of(view, slurm->victims[v].job, slurm->found) > 0) {
+            take_victim(slurm, view, txn, slurm->victims[v].job, record->job);
         }
     }
     return true;

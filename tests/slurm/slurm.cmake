@@ -1,5 +1,6 @@
 # What a real slurmctld decided (runs/README.md), under policy slurm.
 set(slurm ${CMAKE_CURRENT_SOURCE_DIR}/slurm)
+orr_cases(slurm)
 add_test(NAME slurm.runs COMMAND sh ${slurm}/runs.sh $<TARGET_FILE:orrery> ${CMAKE_CURRENT_BINARY_DIR}/slurm
   ${slurm}/runs ${slurm}/equal.txt)
 add_test(NAME slurm.files COMMAND sh ${slurm}/files.sh $<TARGET_FILE:orrery> ${CMAKE_CURRENT_BINARY_DIR}/slurm_files
