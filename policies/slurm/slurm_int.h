@@ -491,6 +491,8 @@ void orr_slurm__usage_tick(struct slurm *slurm, const struct orr_view *view, orr
 void orr_slurm__fair_tree(struct slurm_conf *conf);
 /* The same of NO_FAIR_TREE, of accounts or of users. */
 void orr_slurm__classic(struct slurm_conf *conf, bool users);
+/* Does what nobody adds to fall, as ticks pass? */
+bool orr_slurm__usage_falls(const struct slurm_conf *conf);
 /* A job ends that runs. */
 void orr_slurm__usage_end(struct slurm *slurm, uint32_t job, orr_ms now);
 
@@ -504,15 +506,17 @@ enum slurm_phase {                /* which limits are looked at */
 enum orr_reason orr_slurm__limits(const struct slurm *slurm, const struct orr_view *view,
                                   uint32_t job, uint32_t partition, enum slurm_phase phase);
 
+/* Does a limit on what was used hold back a job that waits, and will it not, if only time passes?
+ */
+bool orr_slurm__limits_ease(const struct slurm *slurm, const struct orr_view *view);
+
 /* By itself, were nothing else there: DenyOnLimit. */
-bool orr_slurm__passes_alone(const struct slurm *slurm, const struct orr_view *view, uint32_t job,
-                             uint32_t partition);
+bool orr_slurm__passes_alone(const struct slurm *slurm, uint32_t job, uint32_t partition);
 
 /* slurm_submit.c */
 /* Why sbatch does not take `count` jobs at once, the tasks of one array, or one job;
  * ORR_REASON_NONE: it does. */
-enum orr_reason orr_slurm__refusal(const struct slurm *slurm, const struct orr_view *view,
-                                   const uint32_t *jobs, uint32_t count);
+enum orr_reason orr_slurm__refusal(const struct slurm *slurm, const uint32_t *jobs, uint32_t count);
 /* A job counts among those that wait or run from now on, or no more. */
 void orr_slurm__count_submit(struct slurm *slurm, uint32_t job, bool in);
 

@@ -68,10 +68,10 @@ static const enum orr_reason names[2][SLURM_SCOPES][2 + SLURM_TRES_COUNT] = {
 
 struct walk {
     const struct slurm *slurm;
-    orr_ms now;
     uint32_t job, partition;
     enum slurm_phase phase;
     bool alone;                    /* as if nothing else ran or had run */
+    bool eases;                    /* the limit that is passed will not be, if only time passes */
     double tres[SLURM_TRES_COUNT]; /* that the job would hold */
     double minutes;                /* of its limit */
     bool hidden[SLURM_SCOPES][2 + SLURM_TRES_COUNT];
@@ -131,6 +131,15 @@ struct held {
     double tres[SLURM_TRES_COUNT], run_minutes[SLURM_TRES_COUNT];
 };
 
+/* What is left of a running job's limit, as of the last tick; under priority/basic all of it counts
+ * until the job ends. */
+static double minutes_left(const struct slurm *slurm, const struct slurm_job *job)
+{
+    const bool ticks = slurm->conf.multifactor && slurm->last_tick_ms > job->start_ms;
+    const orr_ms since = ticks ? slurm->last_tick_ms : job->start_ms;
+    return job->end_ms > since ? (double)(job->end_ms - since) / 60000 : 0;
+}
+
 static struct held add_up(const struct walk *walk, const struct source *source,
                           enum slurm_scope scope)
 {
@@ -138,8 +147,7 @@ static struct held add_up(const struct walk *walk, const struct source *source,
     for (uint32_t r = 0; r < walk->slurm->running_count && !walk->alone; r++) {
         const struct slurm_job *other = &walk->slurm->jobs[walk->slurm->running[r]];
         if (counts(walk, source, scope, walk->slurm->running[r])) {
-            const double minutes =
-                other->end_ms > walk->now ? (double)(other->end_ms - walk->now) / 60000 : 0;
+            const double minutes = minutes_left(walk->slurm, other);
             held.jobs++;
             for (int t = 0; t < SLURM_TRES_COUNT; t++) {
                 held.tres[t] += other->held[t];
@@ -183,6 +191,15 @@ static bool passes_time(const struct walk *walk, const struct source *source,
                                 : walk->slurm->jobs[walk->job].limit_ms > limit_ms;
 }
 
+/* Is a limit that is passed one that what was used will fall below, with `more` on top? */
+static bool may_ease(const struct walk *walk, const struct source *source, double more,
+                     double limit)
+{
+    const struct slurm_conf *conf = &walk->slurm->conf;
+    const bool stays = source->qos != ORR_NONE && conf->qos[source->qos].no_decay;
+    return !stays && more < limit && orr_slurm__usage_falls(conf);
+}
+
 static bool is_set(const struct slurm_limits *limits)
 {
     bool any = limits->jobs >= 0 || limits->wall_ms < ORR_MS_NEVER;
@@ -223,11 +240,15 @@ static enum orr_reason check_scope(struct walk *walk, const struct source *sourc
     }
     if (limits->wall_ms < ORR_MS_NEVER && !(walk->alone && scope == SLURM_GROUP) &&
         look(walk, source, scope, 1) && passes_time(walk, source, scope, limits->wall_ms)) {
+        walk->eases = scope == SLURM_GROUP && may_ease(walk, source, 0, (double)limits->wall_ms);
         return name[1];
     }
     for (int t = 0; t < SLURM_TRES_COUNT; t++) {
         if (limits->tres[t] >= 0 && look(walk, source, scope, 2 + t) &&
             passes(walk, source, &held, scope, t, limits->tres[t])) {
+            const double more = walk->slurm->conf.enforce_safe ? walk->tres[t] * walk->minutes : 0;
+            walk->eases =
+                scope == SLURM_GROUP_MINUTES && may_ease(walk, source, more, limits->tres[t]);
             return name[2 + t];
         }
     }
@@ -273,11 +294,10 @@ static enum orr_reason walk_all(struct walk *walk)
     return found;
 }
 
-static struct walk walk_of(const struct slurm *slurm, const struct orr_view *view, uint32_t job,
-                           uint32_t partition, enum slurm_phase phase)
+static struct walk walk_of(const struct slurm *slurm, uint32_t job, uint32_t partition,
+                           enum slurm_phase phase)
 {
-    struct walk walk = {
-        .slurm = slurm, .now = view->now, .job = job, .partition = partition, .phase = phase};
+    struct walk walk = {.slurm = slurm, .job = job, .partition = partition, .phase = phase};
     walk.minutes = (double)orr_slurm__limit_ms(slurm, job, partition) / 60000;
     memcpy(walk.tres, slurm->jobs[job].tres, sizeof walk.tres);
     return walk;
@@ -289,17 +309,30 @@ enum orr_reason orr_slurm__limits(const struct slurm *slurm, const struct orr_vi
     if (!slurm->conf.enforce_limits) {
         return ORR_REASON_NONE;
     }
-    struct walk walk = walk_of(slurm, view, job, partition, phase);
+    struct walk walk = walk_of(slurm, job, partition, phase);
     if (phase == SLURM_BEHIND && !slurm->jobs[job].core_placed) {
         orr_slurm__amounts_of_seats(slurm, view, job, partition, walk.tres);
     }
     return walk_all(&walk);
 }
 
-bool orr_slurm__passes_alone(const struct slurm *slurm, const struct orr_view *view, uint32_t job,
-                             uint32_t partition)
+bool orr_slurm__limits_ease(const struct slurm *slurm, const struct orr_view *view)
 {
-    struct walk walk = walk_of(slurm, view, job, partition, SLURM_AS_ASKED);
+    bool eases = false;
+    const bool may = slurm->conf.enforce_limits && orr_slurm__usage_falls(&slurm->conf);
+    for (uint32_t r = 0; r < slurm->queue_count && may && !eases; r++) {
+        const struct slurm_record *record = &slurm->queue[r];
+        struct walk walk = walk_of(slurm, record->job, record->partition, SLURM_AS_ASKED);
+        eases = orr_slurm__job_eligible(slurm, view, record->job) &&
+                orr_slurm__barred(slurm, record) == ORR_REASON_NONE &&
+                walk_all(&walk) != ORR_REASON_NONE && walk.eases;
+    }
+    return eases;
+}
+
+bool orr_slurm__passes_alone(const struct slurm *slurm, uint32_t job, uint32_t partition)
+{
+    struct walk walk = walk_of(slurm, job, partition, SLURM_AS_ASKED);
     walk.alone = true;
     return walk_all(&walk) != ORR_REASON_NONE;
 }

@@ -316,7 +316,7 @@ static void take_fresh(struct slurm *slurm, const struct orr_view *view, struct 
 {
     for (uint32_t f = 0; f < slurm->fresh_count;) {
         const uint32_t *jobs = &slurm->fresh[f], count = array_count(slurm, f);
-        const enum orr_reason refusal = orr_slurm__refusal(slurm, view, jobs, count);
+        const enum orr_reason refusal = orr_slurm__refusal(slurm, jobs, count);
         for (uint32_t i = 0; i < count; i++) {
             if (refusal == ORR_REASON_NONE) {
                 orr_slurm__count_submit(slurm, jobs[i], true);
@@ -442,7 +442,9 @@ static orr_ms slurm_wake(void *state, const struct orr_view *view)
     orr_ms due = earlier(main_due(slurm, next), full_due(slurm, next));
     due = earlier(due, backfill_due(slurm, next));
     due = earlier(due, earlier(slurm->next_begin_ms, slurm->next_kill_ms));
-    if (slurm->conf.multifactor && slurm->running_count > 0 && slurm->last_tick_ms != ORR_MS_NONE) {
+    /* priorities and usage move at ticks; nothing does where nobody runs, but for what was used */
+    if (slurm->conf.multifactor && slurm->last_tick_ms != ORR_MS_NONE &&
+        (slurm->running_count > 0 || orr_slurm__limits_ease(slurm, view))) {
         due = earlier(due, slurm->last_tick_ms + slurm->conf.calc_period_ms);
     }
     return due;

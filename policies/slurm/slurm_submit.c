@@ -157,8 +157,7 @@ static bool has_partitions(const struct slurm_conf *conf, const struct slurm_job
            (conf->part_limits == SLURM_PART_LIMITS_ANY && kept > 0);
 }
 
-enum orr_reason orr_slurm__refusal(const struct slurm *slurm, const struct orr_view *view,
-                                   const uint32_t *jobs, uint32_t count)
+enum orr_reason orr_slurm__refusal(const struct slurm *slurm, const uint32_t *jobs, uint32_t count)
 {
     const struct slurm_conf *conf = &slurm->conf;
     const struct slurm_job *job = &slurm->jobs[jobs[0]];
@@ -172,7 +171,7 @@ enum orr_reason orr_slurm__refusal(const struct slurm *slurm, const struct orr_v
         return ORR_REASON_NONE;
     }
     if (job->qos != ORR_NONE && conf->qos[job->qos].denies &&
-        orr_slurm__passes_alone(slurm, view, jobs[0], job->partitions[0])) {
+        orr_slurm__passes_alone(slurm, jobs[0], job->partitions[0])) {
         return ORR_REASON_DENY_ON_LIMIT;
     }
     return check_counts(slurm, job, count);

@@ -13,11 +13,20 @@
 
 #include <orrery/base/sort.h>
 
+static bool decays(const struct slurm_conf *conf)
+{
+    return conf->decay_half_life_ms > 0 && conf->decay_half_life_ms < ORR_MS_NEVER / 2;
+}
+
 static double decay_factor(const struct slurm *slurm)
 {
     const double half_life_s = (double)slurm->conf.decay_half_life_ms / 1000;
-    const bool none = half_life_s <= 0 || slurm->conf.decay_half_life_ms >= ORR_MS_NEVER / 2;
-    return none ? 1 : 1 - 0.693 / half_life_s;
+    return decays(&slurm->conf) ? 1 - 0.693 / half_life_s : 1;
+}
+
+bool orr_slurm__usage_falls(const struct slurm_conf *conf)
+{
+    return conf->multifactor && (decays(conf) || conf->usage_reset > SLURM_RESET_NOW);
 }
 
 static double billing(const struct slurm *slurm, uint32_t job)
@@ -280,7 +289,9 @@ static bool is_reset(const struct slurm *slurm, const struct orr_view *view, orr
 void orr_slurm__usage_tick(struct slurm *slurm, const struct orr_view *view, orr_ms tick)
 {
     struct slurm_conf *conf = &slurm->conf;
-    if (conf->weight_fairshare <= 0 || conf->assoc_count == 0) {
+    const bool shares = conf->weight_fairshare > 0;
+    const bool is_classic = shares && (conf->priority_flags & SLURM_NO_FAIR_TREE) != 0;
+    if (conf->assoc_count == 0 || !(shares || conf->enforce_limits)) { /* nobody looks at it */
         return;
     }
     if (is_reset(slurm, view, tick)) {
@@ -289,7 +300,6 @@ void orr_slurm__usage_tick(struct slurm *slurm, const struct orr_view *view, orr
     if (slurm->last_tick_ms != ORR_MS_NONE) {
         decay(slurm, pow(decay_factor(slurm), (double)((tick - slurm->last_tick_ms) / 1000)));
     }
-    const bool is_classic = (conf->priority_flags & SLURM_NO_FAIR_TREE) != 0;
     if (is_classic) {
         orr_slurm__classic(conf, false);
     }
@@ -298,7 +308,7 @@ void orr_slurm__usage_tick(struct slurm *slurm, const struct orr_view *view, orr
     }
     if (is_classic) {
         orr_slurm__classic(conf, true);
-    } else {
+    } else if (shares) {
         orr_slurm__fair_tree(conf);
     }
 }
