@@ -7,72 +7,59 @@
  * A line of column names begins a table: one with `Account` that of
  * associations, one with `Name` that of QOS. Lines that begin with # are passed
  * over. */
-#include "slurm_int.h"
-
 #include <stdio.h>
 #include <string.h>
 
 #include <orrery/base/text.h>
 
+#include "slurm_conf_int.h"
+
 enum { COLUMNS_MAX = 64 };
 
-struct span {
-    const char *at;
-    size_t bytes;
-};
-
 struct table {
+    struct slurm_reader *reader;
     struct slurm_conf *conf;
-    struct span names[COLUMNS_MAX], cells[COLUMNS_MAX];
+    struct slurm_span names[COLUMNS_MAX], cells[COLUMNS_MAX];
     uint32_t count;
     bool of_qos;
-    uint32_t line;
-    const char *line_at;
-    struct orr_err *err;
 };
 
-static uint32_t split(struct span line, struct span *cells)
+static uint32_t split(struct slurm_span line, struct slurm_span *cells)
 {
     uint32_t count = 0;
     while (count < COLUMNS_MAX) {
         const char *bar = memchr(line.at, '|', line.bytes);
         const size_t bytes = bar == NULL ? line.bytes : (size_t)(bar - line.at);
-        cells[count++] = (struct span){line.at, bytes};
+        cells[count++] = (struct slurm_span){line.at, bytes};
         if (bar == NULL) {
             break;
         }
-        line = (struct span){bar + 1, line.bytes - bytes - 1};
+        line = (struct slurm_span){bar + 1, line.bytes - bytes - 1};
     }
     return count;
 }
 
-static bool is(struct span text, const char *word)
-{
-    return orr_slurm__same(text.at, text.bytes, word);
-}
-
 /* The cell below a name; no bytes: there is none. */
-static struct span cell(const struct table *table, const char *name)
+static struct slurm_span cell(const struct table *table, const char *name)
 {
     for (uint32_t c = 0; c < table->count; c++) {
-        if (is(table->names[c], name)) {
+        if (orr_slurm__is(table->names[c], name)) {
             return table->cells[c];
         }
     }
-    return (struct span){"", 0};
+    return (struct slurm_span){"", 0};
 }
 
-static struct span cell_or(const struct table *table, const char *name, const char *other)
+static struct slurm_span cell_or(const struct table *table, const char *name, const char *other)
 {
-    const struct span one = cell(table, name);
+    const struct slurm_span one = cell(table, name);
     return one.bytes > 0 ? one : cell(table, other);
 }
 
-static enum orr_status complain(const struct table *table, struct span text, const char *what)
+static enum orr_status complain(const struct table *table, struct slurm_span text, const char *what)
 {
-    return orr_fail(table->err, ORR_DATA, "sacctmgr:%u:%u: \"%.*s\" %s", (unsigned)table->line,
-                    text.bytes > 0 ? (unsigned)(text.at - table->line_at) + 1 : 1,
-                    (int)(text.bytes < 80 ? text.bytes : 80), text.at, what);
+    const struct slurm_span line = {table->reader->raw, 0};
+    return orr_slurm__complain(table->reader, text.bytes > 0 ? text : line, what);
 }
 
 /* --- limits --- */
@@ -84,25 +71,6 @@ static void no_limits(struct slurm_limits *limits)
     for (int t = 0; t < SLURM_TRES_COUNT; t++) {
         limits->tres[t] = -1;
     }
-}
-
-/* "cpu=4,gres/gpu=2": what is not named has no limit. */
-static bool read_tres_limits(struct span text, double *out)
-{
-    double amounts[SLURM_TRES_COUNT];
-    static const char *const names[] = {"cpu=", "mem=", "gres/gpu", "node="};
-    if (!orr_slurm__tres(text.at, text.bytes, false, amounts)) {
-        return false;
-    }
-    for (int t = 0; t < SLURM_TRES_COUNT; t++) {
-        const size_t bytes = strlen(names[t]);
-        for (size_t i = 0; i + bytes <= text.bytes; i++) {
-            if (orr_slurm__same(text.at + i, bytes, names[t])) {
-                out[t] = amounts[t];
-            }
-        }
-    }
-    return true;
 }
 
 /* Columns by scope: resources under two names, jobs that run, wall time, jobs that wait or run
@@ -134,7 +102,7 @@ static const struct columns of_assoc[SLURM_SCOPES] = {
     [SLURM_JOB_MINUTES] = {"MaxTRESMins", "MaxTRESMinsPerJob", "", "", "", ""}};
 
 /* Nothing: no limit. */
-static bool read_count(struct span text, int64_t *out)
+static bool read_count(struct slurm_span text, int64_t *out)
 {
     *out = -1;
     return text.bytes == 0 || (orr_parse_i64(text.at, text.bytes, out) && *out >= 0);
@@ -144,12 +112,13 @@ static enum orr_status read_limits(const struct table *table, const struct colum
                                    struct slurm_limits *limits)
 {
     for (int s = 0; s < SLURM_SCOPES; s++) {
-        const struct span list = cell_or(table, columns[s].tres, columns[s].tres2);
-        const struct span count = cell(table, columns[s].jobs), wall = cell(table, columns[s].wall);
-        const struct span submits = cell_or(table, columns[s].submits, columns[s].submits2);
+        const struct slurm_span list = cell_or(table, columns[s].tres, columns[s].tres2);
+        const struct slurm_span count = cell(table, columns[s].jobs),
+                                wall = cell(table, columns[s].wall);
+        const struct slurm_span submits = cell_or(table, columns[s].submits, columns[s].submits2);
         no_limits(&limits[s]);
-        if (!read_tres_limits(list, limits[s].tres)) {
-            return complain(table, list, "are no limits such as cpu=4,gres/gpu=2");
+        if (orr_slurm__tres(table->reader, list, false, limits[s].tres) != ORR_OK) {
+            return ORR_DATA;
         }
         if (!read_count(count, &limits[s].jobs) || !read_count(submits, &limits[s].submits)) {
             return complain(table, read_count(count, &limits[s].jobs) ? submits : count,
@@ -177,10 +146,11 @@ uint32_t orr_slurm__qos(const struct slurm_conf *conf, const char *name, size_t 
 static enum orr_status read_qos(const struct table *table)
 {
     struct slurm_conf *conf = table->conf;
-    const struct span name = cell(table, "Name"), preempt = cell(table, "Preempt");
-    const struct span priority = cell(table, "Priority"), grace = cell(table, "GraceTime");
-    const struct span factor = cell(table, "UsageFactor"), flags = cell(table, "Flags");
-    const struct span exempt = cell(table, "PreemptExemptTime"), mode = cell(table, "PreemptMode");
+    const struct slurm_span name = cell(table, "Name"), preempt = cell(table, "Preempt");
+    const struct slurm_span priority = cell(table, "Priority"), grace = cell(table, "GraceTime");
+    const struct slurm_span factor = cell(table, "UsageFactor"), flags = cell(table, "Flags");
+    const struct slurm_span exempt = cell(table, "PreemptExemptTime"),
+                            mode = cell(table, "PreemptMode");
     if (conf->qos_count == SLURM_QOS_MAX) {
         return complain(table, name, "is one QOS too many: at most 64 are kept apart");
     }
@@ -280,9 +250,10 @@ uint32_t orr_slurm__assoc(const struct slurm_conf *conf, const char *account, co
 static enum orr_status read_assoc(const struct table *table)
 {
     struct slurm_conf *conf = table->conf;
-    const struct span account = cell(table, "Account"), user = cell(table, "User");
-    const struct span above = cell_or(table, "ParentName", "ParName");
-    const struct span shares = cell_or(table, "Share", "Fairshare"), qos = cell(table, "Def QOS");
+    const struct slurm_span account = cell(table, "Account"), user = cell(table, "User");
+    const struct slurm_span above = cell_or(table, "ParentName", "ParName");
+    const struct slurm_span shares = cell_or(table, "Share", "Fairshare"),
+                            qos = cell(table, "Def QOS");
     const char *name = orr_arena_strndup(&conf->arena, account.at, account.bytes);
     const char *who = user.bytes == 0 ? NULL : orr_arena_strndup(&conf->arena, user.at, user.bytes);
     char parent_name[128];
@@ -299,7 +270,7 @@ static enum orr_status read_assoc(const struct table *table)
                         "is an account that no line before it describes");
     }
     double number = 1;
-    const bool as_parent = is(shares, "parent");
+    const bool as_parent = orr_slurm__is(shares, "parent");
     if (shares.bytes > 0 && !as_parent && !orr_parse_double(shares.at, shares.bytes, &number)) {
         return complain(table, shares, "is no share");
     }
@@ -327,16 +298,19 @@ static void assocs_of_queues(struct slurm_conf *conf, const struct orr_view *vie
 
 /* --- the whole --- */
 
-enum orr_status orr_slurm__sacctmgr_read(struct slurm_conf *conf, const char *text,
-                                         const struct orr_view *view, struct orr_err *err)
+enum orr_status orr_slurm__sacctmgr_read(struct slurm_reader *reader, const char *text)
 {
-    struct table table = {.conf = conf, .err = err};
+    struct slurm_conf *conf = reader->conf;
+    struct table table = {.reader = reader, .conf = conf};
     enum orr_status status = ORR_OK;
+    reader->origin = "sacctmgr";
+    reader->line = 0;
     while (*text != '\0' && status == ORR_OK) {
         const size_t bytes = strcspn(text, "\n");
-        struct span line = {text, bytes};
-        table.line++;
-        table.line_at = text;
+        struct slurm_span line = {text, bytes};
+        reader->line++;
+        reader->raw = text;
+        reader->joined = line;
         while (line.bytes > 0 && strchr(" \t\r|", line.at[line.bytes - 1]) != NULL &&
                line.at[line.bytes - 1] != '|') {
             line.bytes--;
@@ -348,8 +322,8 @@ enum orr_status orr_slurm__sacctmgr_read(struct slurm_conf *conf, const char *te
         const uint32_t count = split(line, table.cells);
         bool heads_assoc = false, heads_qos = false;
         for (uint32_t c = 0; c < count; c++) {
-            heads_assoc = heads_assoc || is(table.cells[c], "Account");
-            heads_qos = heads_qos || is(table.cells[c], "Name");
+            heads_assoc = heads_assoc || orr_slurm__is(table.cells[c], "Account");
+            heads_qos = heads_qos || orr_slurm__is(table.cells[c], "Name");
         }
         if (heads_assoc || heads_qos) {
             memcpy(table.names, table.cells, sizeof table.names);
@@ -359,14 +333,14 @@ enum orr_status orr_slurm__sacctmgr_read(struct slurm_conf *conf, const char *te
             status = complain(&table, line, "comes before a line with the names of columns");
         } else {
             for (uint32_t c = count; c < COLUMNS_MAX; c++) {
-                table.cells[c] = (struct span){"", 0};
+                table.cells[c] = (struct slurm_span){"", 0};
             }
             status = table.of_qos ? read_qos(&table) : read_assoc(&table);
         }
     }
-    if (status == ORR_OK && conf->assoc_count == 0 && view != NULL) {
+    if (status == ORR_OK && conf->assoc_count == 0 && reader->view != NULL) {
         conf->own_users = true;
-        assocs_of_queues(conf, view);
+        assocs_of_queues(conf, reader->view);
     }
     link_qos(conf);
     for (uint32_t p = 0; p < conf->partition_count; p++) {

@@ -55,28 +55,50 @@ static bool is_listed(const char *list, const char *name)
     return false;
 }
 
+/* Adds it to a list joined by ", ", as long as there is room; false: it was there. */
+static bool add_name(char *list, size_t size, const char *name)
+{
+    const size_t used = strlen(list);
+    if (is_listed(list, name)) {
+        return false;
+    }
+    if (used + strlen(name) + 3 < size) {
+        (void)snprintf(list + used, size - used, "%s%s", used > 0 ? ", " : "", name);
+    }
+    return true;
+}
+
+void orr_slurm__remark(const struct slurm_reader *reader, struct slurm_span part, const char *why)
+{
+    struct slurm_passed *passed = reader->passed;
+    char word[64], text[400], place[40];
+    if (passed == NULL) {
+        return;
+    }
+    (void)snprintf(word, sizeof word, "%.*s", (int)(part.bytes < 60 ? part.bytes : 60), part.at);
+    if (add_name(passed->said, sizeof passed->said, word)) {
+        (void)snprintf(text, sizeof text, "%s%s: \"%s\" %s", reader->origin,
+                       place_of(reader, part.at, place), word, why);
+        passed->say(text, passed->context);
+    }
+}
+
 void orr_slurm__pass_over(const struct slurm_reader *reader, struct slurm_span name,
                           const char *const *heeded, size_t count)
 {
     enum { SLIP = 2 }; /* letters: Slurm has keys of its own a little further away */
     struct slurm_passed *passed = reader->passed;
-    char word[64], text[300], place[40];
+    char word[64], why[100];
     if (passed == NULL) {
         return;
     }
     (void)snprintf(word, sizeof word, "%.*s", (int)(name.bytes < 60 ? name.bytes : 60), name.at);
     const char *near = orr_nearest_within(word, heeded, count, SLIP);
     if (near != NULL) {
-        (void)snprintf(text, sizeof text, "%s%s: \"%s\" is not heeded; did you mean %s?",
-                       reader->origin, place_of(reader, name.at, place), word, near);
-        passed->say(text, passed->context);
-    } else if (!is_listed(passed->names, word)) {
-        const size_t used = strlen(passed->names);
-        passed->count++;
-        if (used + strlen(word) + 3 < sizeof passed->names) {
-            (void)snprintf(passed->names + used, sizeof passed->names - used, "%s%s",
-                           used > 0 ? ", " : "", word);
-        }
+        (void)snprintf(why, sizeof why, "is not heeded; did you mean %s?", near);
+        orr_slurm__remark(reader, name, why);
+    } else {
+        passed->count += add_name(passed->names, sizeof passed->names, word);
     }
 }
 
@@ -284,34 +306,37 @@ uint32_t orr_slurm__partition(const struct slurm_conf *conf, const char *name, s
     return ORR_NONE;
 }
 
-enum orr_status orr_slurm__conf_read(struct slurm_conf *conf, const struct slurm_params *params,
-                                     const struct orr_view *view, struct orr_err *err)
+static enum orr_status read_all(struct slurm_reader *reader, const struct slurm_params *params)
 {
-    struct slurm_reader reader = {.conf = conf, .view = view, .err = err};
-    set_defaults(conf, view);
-    enum orr_status status = orr_slurm__default_keys(&reader);
+    set_defaults(reader->conf, reader->view);
+    enum orr_status status = orr_slurm__default_keys(reader);
     if (status == ORR_OK) {
-        status = read_lines(&reader, params->slurm_conf);
+        status = read_lines(reader, params->slurm_conf);
     }
     if (status == ORR_OK) {
-        status = orr_slurm__param_keys(&reader, params);
+        status = orr_slurm__param_keys(reader, params);
     }
     if (status == ORR_OK) {
-        finish(conf, view);
-        status = orr_slurm__sacctmgr_read(conf, params->sacctmgr, view, err);
+        finish(reader->conf, reader->view);
+        status = orr_slurm__sacctmgr_read(reader, params->sacctmgr);
     }
     return status;
 }
 
+enum orr_status orr_slurm__conf_read(struct slurm_conf *conf, const struct slurm_params *params,
+                                     const struct orr_view *view, struct orr_err *err)
+{
+    struct slurm_reader reader = {.conf = conf, .view = view, .err = err};
+    return read_all(&reader, params);
+}
+
 void orr_slurm__remarks(const void *params, orr_policy_say_fn *say, void *context)
 {
-    const struct slurm_params *given = params;
     struct slurm_conf conf;
     struct slurm_passed passed = {.say = say, .context = context};
     struct slurm_reader reader = {.conf = &conf, .passed = &passed};
     char text[600];
-    set_defaults(&conf, NULL);
-    (void)read_lines(&reader, given->slurm_conf); /* it was read before: check */
+    (void)read_all(&reader, params); /* it was read before: check */
     if (passed.count > 0) {
         (void)snprintf(text, sizeof text, "slurm_conf: %u key%s %s on nothing here: %s%s",
                        (unsigned)passed.count, ORR_PLURAL(passed.count),

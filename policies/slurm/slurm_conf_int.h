@@ -14,23 +14,26 @@ struct slurm_reader {
     struct slurm_conf *conf;
     const struct orr_view *view; /* NULL: only syntax is looked at */
     const char *origin;          /* for errors */
-    uint32_t line;               /* of slurm_conf; 0: a parameter */
+    uint32_t line;               /* of slurm_conf or sacctmgr; 0: a parameter */
     const char *raw;             /* where the line begins there */
     struct slurm_span joined;    /* the line, with those that a backslash joins to it */
-    struct slurm_passed *passed; /* keys that nothing heeds; NULL: nobody asks */
+    struct slurm_passed *passed; /* what is not heeded; NULL: nobody asks */
     struct orr_err *err;
 };
 
 struct slurm_passed {
-    orr_policy_say_fn *say; /* of keys that look like ones that are heeded */
+    orr_policy_say_fn *say; /* of what decides in Slurm, or looks like a key that is heeded */
     void *context;
+    char said[1000]; /* of what, each once, as many as there is room for */
     uint32_t count;
-    char names[400]; /* the others, each once, as many as there is room for */
+    char names[400]; /* the others, likewise */
 };
 
 /* slurm_conf.c: texts. */
 enum orr_status orr_slurm__complain(const struct slurm_reader *reader, struct slurm_span value,
                                     const char *what);
+/* Says once of a part of a text that it is not heeded, and why. */
+void orr_slurm__remark(const struct slurm_reader *reader, struct slurm_span part, const char *why);
 /* A key that bears on nothing here, beside those of its kind of line that do. */
 void orr_slurm__pass_over(const struct slurm_reader *reader, struct slurm_span name,
                           const char *const *heeded, size_t count);
@@ -42,6 +45,14 @@ bool orr_slurm__yes(struct slurm_span text, bool *out);
 /* The next NAME=VALUE of a line, quotes taken off. */
 bool orr_slurm__next_pair(struct slurm_span *line, struct slurm_span *name,
                           struct slurm_span *value);
+
+/* slurm_text.c: "CPU=1.0,Mem=0.25G,GRES/gpu=2": by resource weights of a unit, 0 where none is
+ * stated, or amounts, -1 where none is; memory in MiB. */
+enum orr_status orr_slurm__tres(const struct slurm_reader *reader, struct slurm_span list,
+                                bool weights, double *out);
+
+/* slurm_assoc.c: the tables of sacctmgr. */
+enum orr_status orr_slurm__sacctmgr_read(struct slurm_reader *reader, const char *text);
 
 /* slurm_keys.c: a line's key, if the table has it; all at their defaults; those set as parameters.
  */

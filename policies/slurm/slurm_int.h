@@ -449,7 +449,7 @@ static inline const struct orr_shape *slurm_shape(const struct orr_view *view, u
 }
 
 /* slurm_conf.c */
-/* The keys of slurm_conf that bear on nothing, as orr_policy_remarks_fn. */
+/* What of slurm_conf and sacctmgr is not heeded, as orr_policy_remarks_fn. */
 void orr_slurm__remarks(const void *params, orr_policy_say_fn *say, void *context);
 enum orr_status orr_slurm__conf_read(struct slurm_conf *conf, const struct slurm_params *params,
                                      const struct orr_view *view, struct orr_err *err);
@@ -466,13 +466,8 @@ bool orr_slurm__time(const char *text, size_t bytes, orr_ms *out);
  * too long. */
 typedef bool orr_slurm__host_fn(void *context, const char *name);
 bool orr_slurm__hosts(const char *text, size_t bytes, orr_slurm__host_fn *take, void *context);
-/* "CPU=1.0,Mem=0.25G,GRES/gpu=2": weights of a unit, or amounts, by resource;
- * memory in MiB. */
-bool orr_slurm__tres(const char *text, size_t bytes, bool weights, double *out);
 
 /* slurm_assoc.c */
-enum orr_status orr_slurm__sacctmgr_read(struct slurm_conf *conf, const char *text,
-                                         const struct orr_view *view, struct orr_err *err);
 uint32_t orr_slurm__qos(const struct slurm_conf *conf, const char *name, size_t bytes);
 /* Of an account (NULL: any) and a user (NULL: the account's own); ORR_NONE:
  * there is none. */

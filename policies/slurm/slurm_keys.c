@@ -234,10 +234,7 @@ static enum orr_status set_key(const struct slurm_reader *reader, const struct k
                    ? ORR_OK
                    : orr_slurm__complain(reader, value, "is not YES or NO");
     case KEY_FLAGS: return read_flags(reader, value, (uint32_t *)(void *)at);
-    case KEY_TRES:
-        return orr_slurm__tres(value.at, value.bytes, true, (double *)(void *)at)
-                   ? ORR_OK
-                   : orr_slurm__complain(reader, value, "are no weights such as CPU=1,GRES/gpu=2");
+    case KEY_TRES: return orr_slurm__tres(reader, value, true, (double *)(void *)at);
     case KEY_SCHEDULER: return orr_slurm__read_scheduler(reader, value);
     case KEY_SELECT: {
         struct slurm_span item;

@@ -142,10 +142,7 @@ static enum orr_status set_partition(const struct slurm_reader *reader, struct s
         p->preempt_mode = orr_slurm__preempt_mode(value.at, value.bytes);
     } else if (orr_slurm__is(name, "TRESBillingWeights")) {
         p->bills = true;
-        status =
-            orr_slurm__tres(value.at, value.bytes, true, p->billing)
-                ? ORR_OK
-                : orr_slurm__complain(reader, value, "are no weights such as CPU=1,GRES/gpu=2");
+        status = orr_slurm__tres(reader, value, true, p->billing);
     } else if (orr_slurm__is(name, "OverSubscribe")) {
         p->exclusive = orr_slurm__is(value, "EXCLUSIVE");
     } else {

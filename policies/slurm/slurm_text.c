@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* slurm_text.c - times, lists of hosts and weights as Slurm's files write them.
+/* slurm_text.c - times, lists of hosts and resources as Slurm's files write them.
  */
-#include "slurm_int.h"
-
 #include <stdio.h>
 #include <string.h>
 
 #include <orrery/base/text.h>
+
+#include "slurm_conf_int.h"
 
 static char lower(char c)
 {
@@ -149,45 +149,94 @@ bool orr_slurm__hosts(const char *text, size_t bytes, orr_slurm__host_fn *take, 
     return depth == 0;
 }
 
-/* --- weights of resources --- */
+/* --- resources --- */
 
-bool orr_slurm__tres(const char *text, size_t bytes, bool weights, double *out)
+struct tres {
+    const struct slurm_reader *reader;
+    bool weights;
+    bool of_all;  /* gres/gpu is stated */
+    double typed; /* of gres/gpu:TYPE: limits together, or the largest weight; below 0: none */
+    double *out;
+};
+
+/* "0.25G": of memory a number of MiB, or a weight of one. */
+static bool read_amount(struct slurm_span text, bool weight, bool memory, double *out)
 {
-    for (int t = 0; t < SLURM_TRES_COUNT; t++) {
-        out[t] = 0;
+    static const char units[] = "KMGT";
+    static const double per_mib[] = {1024, 1, 1.0 / 1024, 1.0 / 1024 / 1024};
+    const char last = text.bytes > 0 ? text.at[text.bytes - 1] : '\0';
+    const char *unit = last == '\0' ? NULL : strchr(units, last & ~0x20);
+    const double scale = unit == NULL || !memory ? 1 : per_mib[unit - units];
+    if (!orr_parse_double(text.at, text.bytes - (unit != NULL), out)) {
+        return false;
     }
-    while (bytes > 0) {
-        const char *comma = memchr(text, ',', bytes);
-        const size_t item = comma == NULL ? bytes : (size_t)(comma - text);
-        const char *sign = memchr(text, '=', item);
-        if (sign == NULL) {
-            return false;
-        }
-        const size_t name = (size_t)(sign - text);
-        size_t digits = item - name - 1;
-        double scale = 1;
-        const char last = digits > 0 ? sign[digits] : '\0';
-        const char *unit = last == '\0' ? NULL : strchr("KMGTkmgt", last);
-        if (unit != NULL) { /* of memory; amounts here are MiB */
-            static const double per_mib[] = {1024, 1, 1.0 / 1024, 1.0 / 1024 / 1024};
-            scale = per_mib[(strchr("KMGT", last & ~0x20) - "KMGT") % 4];
-            digits--;
-        }
-        double value;
-        if (!orr_parse_double(sign + 1, digits, &value)) {
-            return false;
-        }
-        if (orr_slurm__same(text, name, "cpu")) {
-            out[SLURM_CPU] = value;
-        } else if (orr_slurm__same(text, name, "mem")) {
-            out[SLURM_MEM] = weights ? value * scale : value / scale;
-        } else if (orr_slurm__same(text, name, "node")) {
-            out[SLURM_NODE] = value;
-        } else if (name >= 8 && orr_slurm__same(text, 8, "gres/gpu")) {
-            out[SLURM_GPU] += value;
-        }
-        text += item + (comma != NULL);
-        bytes -= item + (comma != NULL);
-    }
+    *out = weight ? *out * scale : *out / scale;
     return true;
+}
+
+/* Of GPUs of one type. Those of all types are one resource here. */
+static void take_typed(struct tres *tres, struct slurm_span item, double value)
+{
+    const double most = value > tres->typed ? value : tres->typed;
+    const double sum = tres->typed < 0 ? value : tres->typed + value;
+    tres->typed = tres->weights ? most : sum;
+    orr_slurm__remark(tres->reader, item,
+                      tres->weights
+                          ? "is not heeded: types of GPUs are not kept apart, all weigh what "
+                            "gres/gpu does, or without it the heaviest type"
+                          : "is not heeded: types of GPUs are not kept apart, gres/gpu limits all, "
+                            "or without it the sum of what is stated of types");
+}
+
+static enum orr_status take_tres(struct tres *tres, struct slurm_span item)
+{
+    static const struct {
+        const char *name;
+        enum slurm_tres tres;
+    } known[] = {
+        {"cpu", SLURM_CPU}, {"mem", SLURM_MEM}, {"node", SLURM_NODE}, {"gres/gpu", SLURM_GPU}};
+    static const char *const others = "billing|energy|vmem|pages|gres/*|license/*|bb/*|fs/*|ic/*";
+    const struct slurm_span value = orr_slurm__value_in(item);
+    const struct slurm_span name = {item.at, (size_t)(value.at - item.at) - (value.bytes > 0)};
+    const bool typed = name.bytes > 9 && orr_slurm__same(name.at, 9, "gres/gpu:");
+    double amount;
+    if (!read_amount(value, tres->weights, orr_slurm__is(name, "mem"), &amount)) {
+        return orr_slurm__complain(tres->reader, item,
+                                   "is no amount of a resource, as CPU=1 and GRES/gpu=2 are");
+    }
+    for (size_t k = 0; k < sizeof known / sizeof known[0]; k++) {
+        if (orr_slurm__is(name, known[k].name)) {
+            tres->out[known[k].tres] = amount;
+            tres->of_all = tres->of_all || known[k].tres == SLURM_GPU;
+            return ORR_OK;
+        }
+    }
+    if (typed) {
+        take_typed(tres, item, amount);
+    } else if (orr_text_like(name.at, name.bytes, others, true)) {
+        orr_slurm__remark(tres->reader, item,
+                          "is not heeded: resources are cpu, mem, node and gres/gpu");
+    } else {
+        return orr_slurm__complain(tres->reader, item,
+                                   "is of no resource: cpu, mem, node, gres/gpu");
+    }
+    return ORR_OK;
+}
+
+enum orr_status orr_slurm__tres(const struct slurm_reader *reader, struct slurm_span list,
+                                bool weights, double *out)
+{
+    struct tres tres = {reader, weights, false, -1, out};
+    struct slurm_span item;
+    enum orr_status status = ORR_OK;
+    for (int t = 0; t < SLURM_TRES_COUNT; t++) {
+        out[t] = weights ? 0 : -1;
+    }
+    while (status == ORR_OK && orr_slurm__next_item(&list, &item)) {
+        status = take_tres(&tres, item);
+    }
+    if (!tres.of_all && tres.typed >= 0) {
+        out[SLURM_GPU] = tres.typed;
+    }
+    return status;
 }

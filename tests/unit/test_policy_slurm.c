@@ -212,12 +212,38 @@ static void faults__are_named_with_their_line(void **state)
                  "slurm_conf:3:1: \"x\" is no weight");
     expect_fault("SchedulerParameters=bf_intervall=3", "", "did you mean bf_interval");
     expect_fault("PriorityMaxAge=never", "", "is no time");
+    expect_fault("PriorityWeightTRES=CPU=1,cpus=2", "", "slurm_conf:1:26: \"cpus=2\" is of no");
+    expect_fault("", "Name|GrpTRES\nnormal|cpu=4,mem=x\n", "sacctmgr:2:14: \"mem=x\" is no");
     expect_fault("PartitionName=p Nodes=n[1-\n", "", "is no list of nodes");
     expect_fault("PartitionName=p\nPartitionName=p", "", "is there already");
     expect_fault("PreemptMode=PERHAPS", "", "PreemptMode");
     expect_fault("", "root|||1\n", "names of columns");
     expect_fault("", "Account|User|ParentName|Share\nx||nobody|1\n", "no line before it");
     expect_fault("", "Account|User|ParentName|Share\nroot|||many\n", "sacctmgr:2:8: \"many\"");
+}
+
+/* GPUs of a type are no resource of their own, and no further weight of all. */
+static void weights_of_resources__are_not_added_up(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *list;
+        double gpu, mem;
+    } lists[] = {{"GRES/gpu=2,GRES/gpu:a100=3,Mem=1G", 2, 1.0 / 1024},
+                 {"GRES/gpu:a100=3,GRES/gpu:t4=1,billing=7", 3, 0}};
+    for (size_t l = 0; l < sizeof lists / sizeof lists[0]; l++) {
+        struct slurm_params params;
+        struct slurm_conf conf;
+        struct orr_err err = {0};
+        char text[100];
+        (void)snprintf(text, sizeof text, "PriorityWeightTRES=%s", lists[l].list);
+        orr_params_init(orr_slurm__rows, &params);
+        params.slurm_conf = text;
+        assert_int_equal(orr_slurm__conf_read(&conf, &params, NULL, &err), ORR_OK);
+        assert_true(fabs(conf.weight_tres[SLURM_GPU] - lists[l].gpu) < 1e-9);
+        assert_true(fabs(conf.weight_tres[SLURM_MEM] - lists[l].mem) < 1e-9);
+        orr_slurm__conf_release(&conf);
+    }
 }
 
 static void default_lines__say_what_the_partitions_behind_them_have(void **state)
@@ -301,6 +327,7 @@ int main(void)
         cmocka_unit_test(classic__is_what_sshare_printed),
         cmocka_unit_test(words__are_read_as_slurm_writes_them),
         cmocka_unit_test(faults__are_named_with_their_line),
+        cmocka_unit_test(weights_of_resources__are_not_added_up),
         cmocka_unit_test(default_lines__say_what_the_partitions_behind_them_have),
         cmocka_unit_test(a_job_that_needs_a_node_that_is_down__starts_when_it_is_back),
         cmocka_unit_test(parts_of_gpus__are_not_given_up_because_they_would_need_whole_ones),
