@@ -100,6 +100,14 @@ bool orr_policy_suspends(const struct orr_policy *policy, const void *params)
     return HAS(policy, suspends) && policy->suspends(params);
 }
 
+void orr_policy_unheeded(const struct orr_policy *policy, const void *params,
+                         const struct orr_view *view, orr_policy_say_fn *say, void *context)
+{
+    if (HAS(policy, unheeded)) {
+        policy->unheeded(params, view, say, context);
+    }
+}
+
 orr_ms orr_policy_stale_grace_ms(const struct orr_policy *policy, const void *params)
 {
     if (!orr_policy_able(policy, ORR_ABLE_STALE_GANGS)) {

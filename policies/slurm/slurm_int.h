@@ -518,9 +518,19 @@ void orr_slurm__count_submit(struct slurm *slurm, uint32_t job, bool in);
 /* slurm_job.c */
 /* Reads what the job was submitted with; what makes no sense is passed over. */
 void orr_slurm__job_read(struct slurm *slurm, const struct orr_view *view, uint32_t job);
+/* Of that its options of sbatch and its partitions alone. */
+void orr_slurm__options_read(struct slurm *slurm, const struct orr_view *view, uint32_t job,
+                             struct slurm_job *j);
+/* Has it no time limit, by itself or of a partition? */
+bool orr_slurm__is_unlimited(const struct slurm_conf *conf, const struct orr_view *view,
+                             uint32_t job, uint32_t partition);
 /* May the scheduler look at it at this time, as far as the job alone is
  * concerned? */
 bool orr_slurm__job_eligible(const struct slurm *slurm, const struct orr_view *view, uint32_t job);
+
+/* slurm_unheeded.c: as orr_policy_unheeded_fn. */
+void orr_slurm__unheeded(const void *params, const struct orr_view *view, orr_policy_say_fn *say,
+                         void *context);
 
 /* slurm_priority.c */
 uint32_t orr_slurm__priority(const struct slurm *slurm, uint32_t job, uint32_t partition);

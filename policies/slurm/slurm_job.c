@@ -185,11 +185,58 @@ static uint32_t user_of(struct slurm *slurm, const struct orr_view *view, uint32
     return user == NULL ? 0 : orr_idmap_put(&slurm->users, user, strlen(user), NULL) + 1;
 }
 
+bool orr_slurm__is_unlimited(const struct slurm_conf *conf, const struct orr_view *view,
+                             uint32_t job, uint32_t partition)
+{
+    const struct slurm_partition *p = &conf->partitions[partition];
+    return !view->specs[job].scales && !orr_view_states_limit(view, job) &&
+           p->default_time_ms == ORR_MS_NONE && p->max_time_ms == ORR_MS_NEVER;
+}
+
+/* The time limit that sbatch gives it: where none is stated DefaultTime of its first partition,
+ * else MaxTime. Without either the scheduler is given the run time. */
+static orr_ms limit_of(const struct slurm_conf *conf, const struct orr_view *view, uint32_t job,
+                       uint32_t partition)
+{
+    const struct orr_job_spec *spec = &view->specs[job];
+    const struct slurm_partition *p = &conf->partitions[partition];
+    if (spec->scales) {
+        return ORR_MS_NEVER;
+    }
+    if (orr_view_states_limit(view, job) || orr_slurm__is_unlimited(conf, view, job, partition)) {
+        return spec->estimate_ms;
+    }
+    return p->default_time_ms != ORR_MS_NONE ? p->default_time_ms : p->max_time_ms;
+}
+
+static void read_options(struct slurm *slurm, const struct orr_view *view, uint32_t job,
+                         struct slurm_job *j, struct span *account)
+{
+    const char *text = orr_view_options(view, job);
+    const char *queue = orr_idmap_name(&view->queues->names, view->specs[job].queue);
+    struct span options = {text == NULL ? "" : text, text == NULL ? 0 : strlen(text)}, name, value;
+    while (next_option(&options, &name, &value)) {
+        *account = is(name, "account") ? value : *account;
+        read_option(slurm, j, name, value);
+    }
+    if (j->partition_count == 0) { /* a queue may bear the name of a partition */
+        read_partitions(slurm, j, (struct span){queue, strlen(queue)});
+    }
+    if (j->partition_count == 0) {
+        j->partitions[j->partition_count++] = (uint8_t)slurm->conf.default_partition;
+    }
+}
+
+void orr_slurm__options_read(struct slurm *slurm, const struct orr_view *view, uint32_t job,
+                             struct slurm_job *j)
+{
+    struct span account;
+    read_options(slurm, view, job, j, &account);
+}
+
 void orr_slurm__job_read(struct slurm *slurm, const struct orr_view *view, uint32_t job)
 {
     const struct orr_job_spec *spec = &view->specs[job];
-    const char *text = orr_view_options(view, job);
-    const char *queue = orr_idmap_name(&view->queues->names, spec->queue);
     struct slurm_job *j = &slurm->jobs[job];
     *j = (struct slurm_job){.array = ORR_NONE,
                             .priority = -1,
@@ -203,26 +250,16 @@ void orr_slurm__job_read(struct slurm *slurm, const struct orr_view *view, uint3
                             .submit_ms = spec->submit_ms,
                             .begin_ms = view->now,
                             .accrue_ms = view->now,
-                            .limit_ms = spec->scales ? ORR_MS_NEVER : spec->estimate_ms,
                             .basic = 4294901759 - (int64_t)job,
                             .core_placed = is_core_placed(view, job)};
-    struct span options = {text == NULL ? "" : text, text == NULL ? 0 : strlen(text)}, name, value;
     struct span account = {"", 0};
-    while (next_option(&options, &name, &value)) {
-        account = is(name, "account") ? value : account;
-        read_option(slurm, j, name, value);
-    }
+    read_options(slurm, view, job, j, &account);
     j->assoc = assoc_of(slurm, view, job, account);
     if (j->qos == ORR_NONE) {
         const uint32_t own = j->assoc == ORR_NONE ? ORR_NONE : slurm->conf.assocs[j->assoc].qos;
         j->qos = own != ORR_NONE ? own : orr_slurm__qos(&slurm->conf, "normal", 6);
     }
-    if (j->partition_count == 0) { /* a queue may bear the name of a partition */
-        read_partitions(slurm, j, (struct span){queue, strlen(queue)});
-    }
-    if (j->partition_count == 0) {
-        j->partitions[j->partition_count++] = (uint8_t)slurm->conf.default_partition;
-    }
+    j->limit_ms = limit_of(&slurm->conf, view, job, j->partitions[0]);
     read_amounts(view, job, j);
 }
 

@@ -493,4 +493,5 @@ const struct orr_policy orr_policy_slurm = {
     .watch = slurm_watch,
     .suspends = slurm_suspends,
     .remarks = orr_slurm__remarks,
+    .unheeded = orr_slurm__unheeded,
 };

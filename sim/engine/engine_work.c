@@ -26,21 +26,9 @@ static int64_t tell_rate_at(void *self, const struct orr_view *view, uint32_t jo
     return orr_exec_rate_at(engine->exec, job, seats, count);
 }
 
-static const char *tell_user(void *self, uint32_t job)
-{
-    return orr_world_job_user(((const struct engine *)self)->world, job);
-}
-
-static const char *tell_options(void *self, uint32_t job)
-{
-    const struct orr_row_extra *extra =
-        orr_world_job_extra(((const struct engine *)self)->world, job);
-    return extra == NULL ? NULL : extra->sbatch;
-}
-
 void orr_engine__work_open(struct engine *engine)
 {
-    engine->words = (struct orr_view_words){tell_user, tell_options, engine};
+    engine->words = orr_world_words(engine->world);
     engine->view.words = &engine->words;
     engine->work = (struct orr_view_work){.deadline_ms = tell_deadline, .self = engine};
     if (engine->exec != NULL) {

@@ -720,6 +720,32 @@ bool orr_world_states_limit(const struct orr_world *world, uint32_t job)
     return row->states_limit;
 }
 
+static const char *tell_user(void *self, uint32_t job)
+{
+    return orr_world_job_user(self, job);
+}
+
+static const char *tell_options(void *self, uint32_t job)
+{
+    const struct orr_row_extra *extra = orr_world_job_extra(self, job);
+    return extra == NULL ? NULL : extra->sbatch;
+}
+
+static bool tell_limit(void *self, uint32_t job)
+{
+    const struct orr_world *world = self;
+    const struct orr_job_spec *spec = &world->specs[job];
+    return orr_world_states_limit(world, job) || spec->estimate_ms != spec->work_ms;
+}
+
+struct orr_view_words orr_world_words(const struct orr_world *world)
+{
+    return (struct orr_view_words){.user = tell_user,
+                                   .options = tell_options,
+                                   .self = (void *)(uintptr_t)world, /* they only read it */
+                                   .states_limit = tell_limit};
+}
+
 bool orr_world_knows_run(const struct orr_world *world, uint32_t job)
 {
     const struct orr_world_row *row;

@@ -90,6 +90,21 @@ static void say_sizes(uint32_t count, const struct orr_policy *policy, const voi
     say(text, context);
 }
 
+/* What only the policy can tell. */
+static void say_own(const struct orr_world *world, uint32_t shard,
+                    const struct orr_engine_shard *of, orr_say_fn *say, void *context)
+{
+    const struct orr_view_words words = orr_world_words(world);
+    const struct orr_view view = {.cluster = &world->cluster,
+                                  .queues = &world->queues,
+                                  .shapes = &world->shapes,
+                                  .specs = world->specs,
+                                  .job_count = world->job_count,
+                                  .shard = shard,
+                                  .words = &words};
+    orr_policy_unheeded(of->policy, of->params, &view, say, context);
+}
+
 void orr_point_unheeded(const struct orr_world *world, const struct orr_engine_shard *shards,
                         orr_say_fn *say, void *context)
 {
@@ -154,6 +169,7 @@ void orr_point_unheeded(const struct orr_world *world, const struct orr_engine_s
                            ORR_ONE(jobs[s].slices, "s", ""), policy->name);
             say(text, context);
         }
+        say_own(world, s, &shards[s], say, context);
     }
     orr_free(jobs);
 }

@@ -42,7 +42,7 @@ static const char *options_of(void *self, uint32_t job)
 
 static void expect_printed(const char *favor_small)
 {
-    const struct orr_view_words words = {NULL, options_of, NULL};
+    const struct orr_view_words words = {.options = options_of};
     const char *settings[] = {"slurm_conf", multifactor, "PriorityFavorSmall", favor_small, NULL};
     struct orr_node_type type = core_type(0, 0);
     struct fixture f;

@@ -60,6 +60,8 @@ struct orr_view_words {
     const char *(*user)(void *self, uint32_t job);
     const char *(*options)(void *self, uint32_t job); /* column `sbatch` */
     void *self;
+    /* Did anybody state a time limit, or guess one? Else estimate_ms is the run time. */
+    bool (*states_limit)(void *self, uint32_t job);
 };
 
 struct orr_view {
@@ -89,6 +91,14 @@ static inline const char *orr_view_options(const struct orr_view *view, uint32_t
 {
     const struct orr_view_words *words = view->words;
     return words == NULL || words->options == NULL ? NULL : words->options(words->self, job);
+}
+
+/* Whether estimate_ms is a time limit that was stated or guessed, not the run time for want of one;
+ * true where nobody knows. */
+static inline bool orr_view_states_limit(const struct orr_view *view, uint32_t job)
+{
+    const struct orr_view_words *words = view->words;
+    return words == NULL || words->states_limit == NULL || words->states_limit(words->self, job);
 }
 
 /* How a job gets on at view->now. Where nobody knows better: it works at rate 1 since it started,
@@ -200,6 +210,10 @@ typedef enum orr_status orr_policy_check_fn(const void *params, struct orr_err *
 /* What of its parameters bears on nothing, a sentence each, as an error of `check` would begin. */
 typedef void orr_policy_say_fn(const char *text, void *context);
 typedef void orr_policy_remarks_fn(const void *params, orr_policy_say_fn *say, void *context);
+/* What jobs of its shard state (orr_view_words) and it does not look at, a sentence each; the view
+ * has no ledger and no states. */
+typedef void orr_policy_unheeded_fn(const void *params, const struct orr_view *view,
+                                    orr_policy_say_fn *say, void *context);
 /* A node went down, or came back: the ledger says which. What is still held on one that is down may
  * go on; nothing starts there. */
 typedef void orr_policy_node_fn(void *state, const struct orr_view *view, uint32_t node);
@@ -330,6 +344,7 @@ struct orr_policy {
     orr_policy_failed_fn *failed;       /* may be NULL: it can always go on */
     orr_policy_suspends_fn *suspends;   /* may be NULL: it suspends none */
     orr_policy_remarks_fn *remarks;     /* may be NULL: it heeds all; after check */
+    orr_policy_unheeded_fn *unheeded;   /* may be NULL: ORR_HEEDS_* say all */
 };
 
 /* How long its rounds are; 0: it does not act in rounds. */
@@ -428,6 +443,9 @@ bool orr_policy_pruned(const struct orr_policy *policy, void *state, uint32_t nt
 bool orr_policy_failed(const struct orr_policy *policy, void *state, struct orr_err *err);
 struct orr_bar orr_policy_bars(const struct orr_policy *policy, const void *params,
                                const struct orr_view *view, uint32_t job);
+/* What jobs state that it does not look at, beside ORR_HEEDS_*. */
+void orr_policy_unheeded(const struct orr_policy *policy, const void *params,
+                         const struct orr_view *view, orr_policy_say_fn *say, void *context);
 
 #define ORR_PRESET_PARAM "preset" /* what names presets, separated by commas */
 

@@ -10,6 +10,7 @@
 #include <signal.h>
 
 #include <orrery/core/job.h>
+#include <orrery/core/policy.h>
 #include <orrery/core/queue.h>
 #include <orrery/core/reason.h>
 #include <orrery/sim/scenario.h>
@@ -252,6 +253,8 @@ bool orr_world_pauses(const struct orr_scenario *scenario, uint32_t shard);
 const struct orr_row_extra *orr_world_job_extra(const struct orr_world *world, uint32_t job);
 /* Did its row state a time limit? Else nobody knew more of it than its run time says. */
 bool orr_world_states_limit(const struct orr_world *world, uint32_t job);
+/* What rows state in words, for a policy; as long as the world lives. */
+struct orr_view_words orr_world_words(const struct orr_world *world);
 /* Whether its run time is certain (run_known): nobody has to guess it. */
 bool orr_world_knows_run(const struct orr_world *world, uint32_t job);
 /* The time by which a job is to be done, or ORR_MS_NONE. */
