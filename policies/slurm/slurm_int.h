@@ -95,7 +95,7 @@ struct slurm_limits { /* below 0, ORR_MS_NEVER: none */
 struct slurm_submitted { /* jobs of a QOS that wait or run */
     uint32_t all;
     uint32_t *of_user, user_capacity;       /* by user_id of their association + 1 */
-    uint32_t *of_account, account_capacity; /* by the association above theirs + 1 */
+    uint32_t *of_account, account_capacity; /* by the association of their account + 1 */
 };
 
 struct slurm_qos {
@@ -441,6 +441,13 @@ struct slurm {
 static inline bool slurm_has(const uint64_t *nodes, uint32_t node)
 {
     return (nodes[node >> 6] >> (node & 63) & 1) != 0;
+}
+
+/* The account of an association, which may be the account's own; ORR_NONE: of none. */
+static inline uint32_t slurm_account(const struct slurm_conf *conf, uint32_t assoc)
+{
+    return assoc == ORR_NONE || conf->assocs[assoc].user == NULL ? assoc
+                                                                 : conf->assocs[assoc].parent;
 }
 
 static inline const struct orr_shape *slurm_shape(const struct orr_view *view, uint32_t job)

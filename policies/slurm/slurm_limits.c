@@ -107,7 +107,7 @@ static bool same_owner(const struct slurm_conf *conf, uint32_t a, uint32_t b,
         return a == b;
     }
     return scope == SLURM_USER ? conf->assocs[a].user_id == conf->assocs[b].user_id
-                               : conf->assocs[a].parent == conf->assocs[b].parent;
+                               : slurm_account(conf, a) == slurm_account(conf, b);
 }
 
 static bool counts(const struct walk *walk, const struct source *source, enum slurm_scope scope,

@@ -15,9 +15,8 @@ static uint32_t user_of(const struct slurm_conf *conf, uint32_t assoc)
 
 static uint32_t account_of(const struct slurm_conf *conf, uint32_t assoc)
 {
-    return assoc == ORR_NONE || conf->assocs[assoc].parent == ORR_NONE
-               ? 0
-               : conf->assocs[assoc].parent + 1;
+    const uint32_t account = slurm_account(conf, assoc);
+    return account == ORR_NONE ? 0 : account + 1;
 }
 
 /* The QOS of its partition, if that is another, and its own: in the order in which they are asked.
