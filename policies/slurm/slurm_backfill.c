@@ -102,8 +102,7 @@ static bool only_now(const struct slurm *slurm, const struct orr_view *view,
     return (conf->bf_one_resv_per_job && slurm->jobs[record->job].planned_pass == slurm->pass) ||
            (conf->bf_job_part_count_reserve > 0 &&
             slurm->part_planned[record->partition] >= conf->bf_job_part_count_reserve) ||
-           record->priority < conf->bf_min_prio_reserve ||
-           view->now - slurm->jobs[record->job].accrue_ms < conf->bf_min_age_reserve_ms;
+           !orr_slurm__reserves(slurm, record, view->now);
 }
 
 /* Could it start now, as far as what is idle and free of plans goes? */

@@ -688,6 +688,9 @@ void orr_slurm__explain(const struct orr_view *view, struct orr_txn *txn, uint32
                         enum orr_reason reason, uint32_t ahead);
 /* The time limit that plans count with. */
 orr_ms orr_slurm__limit_ms(const struct slurm *slurm, uint32_t job, uint32_t partition);
+/* May it keep nodes from those behind it, as far as bf_min_age_reserve and bf_min_prio_reserve go?
+ */
+bool orr_slurm__reserves(const struct slurm *slurm, const struct slurm_record *record, orr_ms now);
 /* Why the scheduler does not try a record now; ORR_REASON_NONE: it does. */
 enum orr_reason orr_slurm__barred(const struct slurm *slurm, const struct slurm_record *record);
 

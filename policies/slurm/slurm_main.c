@@ -3,7 +3,8 @@
  *
  * A job that finds no room closes its partition for the rest of the pass and
  * takes all nodes of the partition from the later records, those of other
- * partitions included. Only backfill passes it. */
+ * partitions included, unless bf_min_age_reserve or bf_min_prio_reserve except it. Only backfill
+ * passes it. */
 #include "slurm_int.h"
 
 #include <string.h>
@@ -96,6 +97,12 @@ enum orr_reason orr_slurm__barred(const struct slurm *slurm, const struct slurm_
     return ORR_REASON_NONE;
 }
 
+bool orr_slurm__reserves(const struct slurm *slurm, const struct slurm_record *record, orr_ms now)
+{
+    return record->priority >= slurm->conf.bf_min_prio_reserve &&
+           now - slurm->jobs[record->job].accrue_ms >= slurm->conf.bf_min_age_reserve_ms;
+}
+
 /* --- one record --- */
 
 struct pass {
@@ -114,10 +121,15 @@ static enum orr_reason why_not(const struct orr_view *view, uint32_t job)
                                               : ORR_REASON_NO_CAPACITY;
 }
 
+/* Those behind it in its partition have to wait, unless it is too young or too low to keep nodes.
+ */
 static void close_partition(struct pass *pass, const struct slurm_record *record)
 {
     struct slurm *slurm = pass->slurm;
     const struct slurm_partition *p = &slurm->conf.partitions[record->partition];
+    if (!orr_slurm__reserves(slurm, record, pass->view->now)) {
+        return;
+    }
     slurm->failed[record->partition] = true;
     pass->head[record->partition] = record->job;
     for (uint32_t w = 0; w < slurm->words; w++) {

@@ -80,8 +80,8 @@ static enum orr_status set_word(const struct slurm_reader *reader, const struct 
         *(bool *)at = true;
         return ORR_OK;
     }
-    if (!orr_parse_i64(value.at, value.bytes, &number) || number < -1 || number > 1000000000) {
-        return orr_slurm__complain(reader, item, "needs a whole number");
+    if (!orr_parse_i64(value.at, value.bytes, &number) || number < -1 || number > UINT32_MAX) {
+        return orr_slurm__complain(reader, item, "needs a whole number from -1 to 4294967295");
     }
     if (word->type == WORD_COUNT) {
         *(int64_t *)(void *)at = number;
