@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* slurm_assoc.c - associations and QOS: the tables that `sacctmgr -P show
- * assoc` and `show qos` print, one after the other. Without a table of
+ * assoc format=Account,User,ParentName,...` and `show qos` print, one after the other. Accounts
+ * are one tree, which the columns of `show assoc` without a format do not tell. Without a table of
  * associations the tree of queues is that of the accounts, with the weights of
  * their GPUs as shares, and users are added as they come.
  *
@@ -268,6 +269,11 @@ static enum orr_status read_assoc(const struct table *table)
     if (parent == ORR_NONE && (who != NULL || above.bytes > 0)) {
         return complain(table, who != NULL ? account : above,
                         "is an account that no line before it describes");
+    }
+    if (parent == ORR_NONE && conf->assoc_count > 0) {
+        return complain(table, account,
+                        "is a second account without a parent: let sacctmgr print the tree, with "
+                        "format=Account,User,ParentName,Share and the limits, and of one cluster");
     }
     double number = 1;
     const bool as_parent = orr_slurm__is(shares, "parent");

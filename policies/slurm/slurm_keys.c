@@ -93,9 +93,8 @@ const struct orr_param orr_slurm__rows[] = {
     {"slurm_conf", ORR_PARAM_TEXT, offsetof(struct slurm_params, slurm_conf), "", "", NULL, 0, 0,
      "lines of a slurm.conf: the keys below, partitions, weights of nodes"},
     {"sacctmgr", ORR_PARAM_TEXT, offsetof(struct slurm_params, sacctmgr), "", "", NULL, 0, 0,
-     "what sacctmgr -P show assoc and show qos print, one after the other; "
-     "without associations "
-     "queues are accounts"},
+     "what sacctmgr -P show assoc format=Account,User,ParentName,Share,DefaultQOS,GrpTRES,... and "
+     "show qos print, one after the other; without associations queues are accounts"},
     {"slurmctld_start", ORR_PARAM_TIME, offsetof(struct slurm_params, slurmctld_start_ms), "0s", "",
      NULL, -1, 0, "when slurmctld was started: its periods count from then"},
 #define X(name, type, field, fallback, help)                                                       \

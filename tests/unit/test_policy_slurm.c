@@ -219,6 +219,8 @@ static void faults__are_named_with_their_line(void **state)
     expect_fault("PreemptMode=PERHAPS", "", "PreemptMode");
     expect_fault("", "root|||1\n", "names of columns");
     expect_fault("", "Account|User|ParentName|Share\nx||nobody|1\n", "no line before it");
+    expect_fault("", "Cluster|Account|User|Share\nc|root||1\nc|root|u|1\nc|a||1\n",
+                 "sacctmgr:4:3: \"a\" is a second account without a parent");
     expect_fault("", "Account|User|ParentName|Share\nroot|||many\n", "sacctmgr:2:8: \"many\"");
 }
 
