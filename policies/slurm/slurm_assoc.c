@@ -174,11 +174,12 @@ static enum orr_status read_qos(const struct table *table)
     if (exempt.bytes > 0 && !orr_slurm__time(exempt.at, exempt.bytes, &qos->exempt_ms)) {
         return complain(table, exempt, "is no PreemptExemptTime");
     }
-    qos->within = orr_text_like(mode.at, mode.bytes, "*WITHIN*", true);
     qos->over_partition = orr_text_like(flags.at, flags.bytes, "*OverPartQOS*", true);
     qos->denies = orr_text_like(flags.at, flags.bytes, "*DenyOnLimit*", true);
     qos->no_decay = orr_text_like(flags.at, flags.bytes, "*NoDecay*", true);
-    qos->mode = orr_slurm__preempt_mode(mode.at, mode.bytes);
+    if (orr_slurm__preempt_mode(table->reader, mode, &qos->mode, &qos->within) != ORR_OK) {
+        return ORR_DATA;
+    }
     return read_limits(table, of_qos, qos->limits);
 }
 
@@ -199,6 +200,30 @@ static void link_qos(struct slurm_conf *conf)
             at += bytes + (at[bytes] == ',');
         }
     }
+}
+
+/* The QOS of a partition, whose limits nobody knows where no table of QOS is given. */
+static enum orr_status link_partition(const struct slurm_reader *reader,
+                                      struct slurm_partition *partition)
+{
+    const char *name = partition->qos_name;
+    partition->qos = name == NULL ? ORR_NONE : orr_slurm__qos(reader->conf, name, strlen(name));
+    if (name == NULL || partition->qos != ORR_NONE) {
+        return ORR_OK;
+    }
+    if (reader->conf->qos_count > 0) {
+        return orr_fail(reader->err, ORR_DATA,
+                        "slurm_conf%s: \"%.80s\" is a QOS that sacctmgr does not have",
+                        partition->qos_place, name);
+    }
+    if (reader->passed != NULL) {
+        char text[300];
+        (void)snprintf(text, sizeof text,
+                       "slurm_conf%s: \"%.80s\" is not heeded: sacctmgr has no table of QOS",
+                       partition->qos_place, name);
+        reader->passed->say(text, reader->passed->context);
+    }
+    return ORR_OK;
 }
 
 /* --- associations --- */
@@ -349,10 +374,8 @@ enum orr_status orr_slurm__sacctmgr_read(struct slurm_reader *reader, const char
         assocs_of_queues(conf, reader->view);
     }
     link_qos(conf);
-    for (uint32_t p = 0; p < conf->partition_count; p++) {
-        const char *name = conf->partitions[p].qos_name;
-        conf->partitions[p].qos =
-            name == NULL ? ORR_NONE : orr_slurm__qos(conf, name, strlen(name));
+    for (uint32_t p = 0; p < conf->partition_count && status == ORR_OK; p++) {
+        status = link_partition(reader, &conf->partitions[p]);
     }
     for (uint32_t a = 0; a < conf->assoc_count; a++) {
         const char *name = conf->assocs[a].default_qos;

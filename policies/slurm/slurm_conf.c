@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* slurm_conf.c - slurm.conf: its lines, in order.
  *
- * Keys of the file that are not in the table (slurm_keys.c) bear on nothing here and are passed
- * over; orr_slurm__remarks says which. */
+ * Keys of the file that are not in the table (slurm_keys.c) are passed over; orr_slurm__remarks
+ * says which, and of those that decide in Slurm (slurm_decides.c) what is not heeded. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,8 +10,7 @@
 
 #include "slurm_conf_int.h"
 
-/* ":4:9", where a part of the line stands in the text; "" of what is in no line. */
-static const char *place_of(const struct slurm_reader *reader, const char *part, char out[40])
+const char *orr_slurm__place(const struct slurm_reader *reader, const char *part, char out[40])
 {
     uint32_t line = reader->line, column = 1;
     const char *at = reader->raw;
@@ -36,8 +35,8 @@ enum orr_status orr_slurm__complain(const struct slurm_reader *reader, struct sl
 {
     char place[40];
     return orr_fail(reader->err, ORR_DATA, "%s%s: \"%.*s\" %s", reader->origin,
-                    place_of(reader, value.at, place), (int)(value.bytes < 80 ? value.bytes : 80),
-                    value.at, what);
+                    orr_slurm__place(reader, value.at, place),
+                    (int)(value.bytes < 80 ? value.bytes : 80), value.at, what);
 }
 
 /* Is it one of a list joined by ", "? */
@@ -71,30 +70,36 @@ static bool add_name(char *list, size_t size, const char *name)
 void orr_slurm__remark(const struct slurm_reader *reader, struct slurm_span part, const char *why)
 {
     struct slurm_passed *passed = reader->passed;
-    char word[64], text[400], place[40];
+    char name[64], text[400], place[40];
+    const size_t bytes = part.bytes - orr_slurm__value_in(part).bytes;
     if (passed == NULL) {
         return;
     }
-    (void)snprintf(word, sizeof word, "%.*s", (int)(part.bytes < 60 ? part.bytes : 60), part.at);
-    if (add_name(passed->said, sizeof passed->said, word)) {
-        (void)snprintf(text, sizeof text, "%s%s: \"%s\" %s", reader->origin,
-                       place_of(reader, part.at, place), word, why);
+    (void)snprintf(name, sizeof name, "%.*s", (int)(bytes < 60 ? bytes : 60), part.at);
+    if (add_name(passed->said, sizeof passed->said, name)) {
+        (void)snprintf(text, sizeof text, "%s%s: \"%.*s\" %s", reader->origin,
+                       orr_slurm__place(reader, part.at, place),
+                       (int)(part.bytes < 60 ? part.bytes : 60), part.at, why);
         passed->say(text, passed->context);
     }
 }
 
 void orr_slurm__pass_over(const struct slurm_reader *reader, struct slurm_span name,
-                          const char *const *heeded, size_t count)
+                          struct slurm_span value, const char *const *heeded, size_t count)
 {
     enum { SLIP = 2 }; /* letters: Slurm has keys of its own a little further away */
+    const struct slurm_span pair = {name.at, (size_t)(value.at + value.bytes - name.at)};
+    const char *decides = orr_slurm__decides(name, value);
     struct slurm_passed *passed = reader->passed;
     char word[64], why[100];
-    if (passed == NULL) {
+    if (passed == NULL || (decides != NULL && *decides == '\0')) {
         return;
     }
     (void)snprintf(word, sizeof word, "%.*s", (int)(name.bytes < 60 ? name.bytes : 60), name.at);
     const char *near = orr_nearest_within(word, heeded, count, SLIP);
-    if (near != NULL) {
+    if (decides != NULL) {
+        orr_slurm__remark(reader, pair, decides);
+    } else if (near != NULL) {
         (void)snprintf(why, sizeof why, "is not heeded; did you mean %s?", near);
         orr_slurm__remark(reader, name, why);
     } else {

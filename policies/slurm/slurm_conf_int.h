@@ -34,9 +34,12 @@ enum orr_status orr_slurm__complain(const struct slurm_reader *reader, struct sl
                                     const char *what);
 /* Says once of a part of a text that it is not heeded, and why. */
 void orr_slurm__remark(const struct slurm_reader *reader, struct slurm_span part, const char *why);
-/* A key that bears on nothing here, beside those of its kind of line that do. */
+/* A key that nothing heeds, beside those of its kind of line that are: one that decides in Slurm, a
+ * slip, or one that bears on nothing here. */
 void orr_slurm__pass_over(const struct slurm_reader *reader, struct slurm_span name,
-                          const char *const *heeded, size_t count);
+                          struct slurm_span value, const char *const *heeded, size_t count);
+/* ":4:9", where a part of a line stands in its text; "" of what is in no line. */
+const char *orr_slurm__place(const struct slurm_reader *reader, const char *part, char out[40]);
 bool orr_slurm__is(struct slurm_span text, const char *word);
 /* The next item of a list joined by commas; false: there is none. */
 bool orr_slurm__next_item(struct slurm_span *list, struct slurm_span *item);
@@ -54,10 +57,18 @@ enum orr_status orr_slurm__tres(const struct slurm_reader *reader, struct slurm_
 /* slurm_assoc.c: the tables of sacctmgr. */
 enum orr_status orr_slurm__sacctmgr_read(struct slurm_reader *reader, const char *text);
 
+/* slurm_decides.c: what is not heeded by a key that decides in Slurm, "" if its value says what is
+ * done here; NULL of other keys. */
+const char *orr_slurm__decides(struct slurm_span name, struct slurm_span value);
+
 /* slurm_keys.c: a line's key, if the table has it; all at their defaults; those set as parameters.
  */
 enum orr_status orr_slurm__read_key(const struct slurm_reader *reader, struct slurm_span name,
                                     struct slurm_span value);
+/* "REQUEUE", "SUSPEND,GANG": NOT_STATED of none, or "cluster"; WITHIN beside it is asked for by
+ * `within`. */
+enum orr_status orr_slurm__preempt_mode(const struct slurm_reader *reader, struct slurm_span value,
+                                        uint8_t *mode, bool *within);
 enum orr_status orr_slurm__default_keys(struct slurm_reader *reader);
 enum orr_status orr_slurm__param_keys(struct slurm_reader *reader,
                                       const struct slurm_params *params);

@@ -62,10 +62,10 @@ struct slurm_partition {
     orr_ms default_time_ms; /* ORR_MS_NONE: none */
     uint32_t min_nodes, max_nodes;
     bool down, lln, exclusive;
-    uint8_t preempt_mode; /* enum slurm_preempt_mode */
-    orr_ms grace_ms;      /* of its jobs as victims of a higher tier */
-    const char *qos_name;
-    uint32_t qos; /* whose limits hold in it, or ORR_NONE */
+    uint8_t preempt_mode;             /* enum slurm_preempt_mode */
+    orr_ms grace_ms;                  /* of its jobs as victims of a higher tier */
+    const char *qos_name, *qos_place; /* in slurm_conf */
+    uint32_t qos;                     /* whose limits hold in it, or ORR_NONE */
     double billing[SLURM_TRES_COUNT];
     bool bills;                       /* TRESBillingWeights is set; else CPUs are billed */
     double amounts[SLURM_TRES_COUNT]; /* of its nodes: CPUs, MiB, devices, nodes;
@@ -149,6 +149,8 @@ struct slurm_conf {
     double max_array_size; /* tasks; 0: not stated, and any number is taken */
     bool sched_backfill, multifactor, has_bf_interval;
     uint8_t preempt_type, preempt_mode;
+    bool preempt_within; /* of any QOS, as of one that says so */
+    bool job_requeue;    /* unless a job says otherwise */
     double weight_age, weight_assoc, weight_fairshare, weight_jobsize, weight_partition, weight_qos;
     double weight_tres[SLURM_TRES_COUNT];
     orr_ms max_age_ms, decay_half_life_ms, calc_period_ms;
@@ -482,8 +484,6 @@ uint32_t orr_slurm__assoc(const struct slurm_conf *conf, const char *account, co
 /* The texts are borrowed. */
 uint32_t orr_slurm__assoc_add(struct slurm_conf *conf, uint32_t parent, const char *account,
                               const char *user, double shares);
-/* "REQUEUE", "SUSPEND,GANG": NOT_STATED for none, or "cluster". */
-uint8_t orr_slurm__preempt_mode(const char *text, size_t bytes);
 
 /* slurm_usage.c */
 /* Decay, usage of running jobs and fair-share factors at a tick;

@@ -145,8 +145,8 @@ static void read_option(struct slurm *slurm, struct slurm_job *job, struct span 
         job->qos = orr_slurm__qos(&slurm->conf, value.at, value.bytes);
     } else if (is(name, "switches")) {
         read_switches(job, value);
-    } else if (is(name, "no-requeue")) {
-        job->no_requeue = true;
+    } else if (is(name, "no-requeue") || is(name, "requeue")) {
+        job->no_requeue = is(name, "no-requeue");
     } else if (is(name, "exclusive")) {
         job->exclusive = true;
     } else if (is(name, "array")) {
@@ -245,6 +245,7 @@ void orr_slurm__job_read(struct slurm *slurm, const struct orr_view *view, uint3
                             .user = user_of(slurm, view, job),
                             .grace_end_ms = ORR_MS_NEVER,
                             .ends_for = ORR_NONE,
+                            .no_requeue = !slurm->conf.job_requeue,
                             .min_nodes = 1,
                             .max_nodes = slurm_shape(view, job)->tasks,
                             .submit_ms = spec->submit_ms,

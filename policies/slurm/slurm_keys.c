@@ -58,6 +58,8 @@ enum key_type {
       "preempt/partition_prio or preempt/qos: who may take whose nodes")                           \
     X(PreemptMode, PREEMPT_MODE, preempt_mode, "OFF",                                              \
       "REQUEUE, CANCEL, SUSPEND,GANG (CPUs alone, no GPUs) or OFF")                                \
+    X(JobRequeue, YES, job_requeue, "1",                                                           \
+      "0: who is preempted is cancelled, unless --requeue says not to")                            \
     X(PreemptExemptTime, TIME, preempt_exempt_ms, "0",                                             \
       "how long a job runs before it may be preempted; of a QOS: its own")                         \
     X(PriorityWeightTRES, TRES, weight_tres, "", "weights by resource: CPU=300,GRES/gpu=1000")     \
@@ -117,19 +119,21 @@ static enum orr_status read_flags(const struct slurm_reader *reader, struct slur
     static const struct {
         const char *name;
         uint32_t bit;
+        bool unheeded;
     } known[] = {
-        {"ACCRUE_ALWAYS", SLURM_ACCRUE_ALWAYS},
-        {"CALCULATE_RUNNING", SLURM_CALCULATE_RUNNING},
-        {"INCR_ONLY", SLURM_INCR_ONLY},
-        {"MAX_TRES", SLURM_MAX_TRES},
-        {"NO_NORMAL_ALL", SLURM_NO_NORMAL_PART | SLURM_NO_NORMAL_QOS | SLURM_NO_NORMAL_TRES},
-        {"NO_NORMAL_PART", SLURM_NO_NORMAL_PART},
-        {"NO_NORMAL_QOS", SLURM_NO_NORMAL_QOS},
-        {"NO_NORMAL_TRES", SLURM_NO_NORMAL_TRES},
-        {"NO_FAIR_TREE", SLURM_NO_FAIR_TREE},
-        {"FAIR_TREE", 0},
-        {"NO_NORMAL_ASSOC", 0},
-        {"SMALL_RELATIVE_TO_TIME", SLURM_SMALL_RELATIVE_TO_TIME}};
+        {"ACCRUE_ALWAYS", SLURM_ACCRUE_ALWAYS, false},
+        {"CALCULATE_RUNNING", 0, true},
+        {"DEPTH_OBLIVIOUS", 0, true},
+        {"INCR_ONLY", 0, true},
+        {"MAX_TRES", SLURM_MAX_TRES, false},
+        {"NO_NORMAL_ALL", SLURM_NO_NORMAL_PART | SLURM_NO_NORMAL_QOS | SLURM_NO_NORMAL_TRES, false},
+        {"NO_NORMAL_ASSOC", 0, false}, /* associations have no priority */
+        {"NO_NORMAL_PART", SLURM_NO_NORMAL_PART, false},
+        {"NO_NORMAL_QOS", SLURM_NO_NORMAL_QOS, false},
+        {"NO_NORMAL_TRES", SLURM_NO_NORMAL_TRES, false},
+        {"NO_FAIR_TREE", SLURM_NO_FAIR_TREE, false},
+        {"FAIR_TREE", 0, false},
+        {"SMALL_RELATIVE_TO_TIME", SLURM_SMALL_RELATIVE_TO_TIME, false}};
     struct slurm_span item;
     *flags = 0;
     while (orr_slurm__next_item(&list, &item)) {
@@ -138,6 +142,9 @@ static enum orr_status read_flags(const struct slurm_reader *reader, struct slur
             if (orr_slurm__is(item, known[f].name)) {
                 *flags |= known[f].bit;
                 found = true;
+                if (known[f].unheeded) {
+                    orr_slurm__remark(reader, item, "is not heeded: priorities are without it");
+                }
             }
         }
         if (!found) {
@@ -180,22 +187,67 @@ static enum orr_status read_part_limits(const struct slurm_reader *reader, struc
     return orr_slurm__complain(reader, value, "is not ALL, ANY or NO");
 }
 
-uint8_t orr_slurm__preempt_mode(const char *text, size_t bytes)
+enum orr_status orr_slurm__preempt_mode(const struct slurm_reader *reader, struct slurm_span value,
+                                        uint8_t *mode, bool *within)
 {
     static const struct {
-        const char *pattern;
+        const char *word;
         uint8_t mode;
-    } known[] = {{"*REQUEUE*", SLURM_MODE_REQUEUE},
-                 {"*CANCEL*", SLURM_MODE_CANCEL},
-                 {"*SUSPEND*", SLURM_MODE_SUSPEND},
-                 {"OFF", SLURM_MODE_OFF},
-                 {"GANG", SLURM_MODE_OFF}};
-    for (size_t k = 0; k < sizeof known / sizeof known[0]; k++) {
-        if (orr_text_like(text, bytes, known[k].pattern, true)) {
-            return known[k].mode;
+    } known[] = {{"GANG", SLURM_MODE_OFF},         {"OFF", SLURM_MODE_OFF},
+                 {"REQUEUE", SLURM_MODE_REQUEUE},  {"CANCEL", SLURM_MODE_CANCEL},
+                 {"SUSPEND", SLURM_MODE_SUSPEND},  {"cluster", SLURM_MODE_NOT_STATED},
+                 {"WITHIN", SLURM_MODE_NOT_STATED}};
+    struct slurm_span item;
+    *mode = SLURM_MODE_NOT_STATED;
+    *within = false;
+    while (orr_slurm__next_item(&value, &item)) {
+        size_t k = 0;
+        while (k < sizeof known / sizeof known[0] && !orr_slurm__is(item, known[k].word)) {
+            k++;
         }
+        if (k == sizeof known / sizeof known[0]) {
+            return orr_slurm__complain(
+                reader, item, "is no PreemptMode: OFF, CANCEL, REQUEUE, SUSPEND, GANG or WITHIN");
+        }
+        *mode = known[k].mode > *mode ? known[k].mode : *mode;
+        *within = *within || orr_slurm__is(item, "WITHIN");
     }
-    return SLURM_MODE_NOT_STATED;
+    return ORR_OK;
+}
+
+static enum orr_status read_select(const struct slurm_reader *reader, struct slurm_span list,
+                                   bool *lln)
+{
+    struct slurm_span item;
+    while (orr_slurm__next_item(&list, &item)) {
+        if (!orr_text_like(item.at, item.bytes, "CR_*|OTHER_CONS_*|NONE", true)) {
+            return orr_slurm__complain(reader, item, "is no SelectTypeParameters");
+        }
+        if (orr_text_like(item.at, item.bytes, "CR_Socket*|CR_ONE_TASK_PER_CORE", true)) {
+            orr_slurm__remark(reader, item, "is not heeded: CPUs are given one by one");
+        }
+        *lln = *lln || orr_slurm__is(item, "CR_LLN");
+    }
+    return ORR_OK;
+}
+
+static enum orr_status read_enforce(const struct slurm_reader *reader, struct slurm_span list,
+                                    bool *limits)
+{
+    struct slurm_span item;
+    *limits = reader->conf->enforce_safe = false;
+    while (orr_slurm__next_item(&list, &item)) {
+        const bool safe = orr_text_like(item.at, item.bytes, "safe|all", true);
+        if (!safe && !orr_text_like(item.at, item.bytes,
+                                    "limits|associations|qos|nojobs|nosteps|wckeys|none|0", true)) {
+            return orr_slurm__complain(reader, item,
+                                       "is no AccountingStorageEnforce: associations, limits, "
+                                       "safe, qos, all");
+        }
+        reader->conf->enforce_safe = reader->conf->enforce_safe || safe;
+        *limits = *limits || safe || orr_slurm__is(item, "limits");
+    }
+    return ORR_OK;
 }
 
 static enum orr_status set_choice(const struct slurm_reader *reader, struct slurm_span value,
@@ -235,19 +287,10 @@ static enum orr_status set_key(const struct slurm_reader *reader, const struct k
     case KEY_FLAGS: return read_flags(reader, value, (uint32_t *)(void *)at);
     case KEY_TRES: return orr_slurm__tres(reader, value, true, (double *)(void *)at);
     case KEY_SCHEDULER: return orr_slurm__read_scheduler(reader, value);
-    case KEY_SELECT: {
-        struct slurm_span item;
-        while (orr_slurm__next_item(&value, &item)) {
-            *(bool *)(void *)at = *(bool *)(void *)at || orr_slurm__is(item, "CR_LLN");
-        }
-        return ORR_OK;
-    }
+    case KEY_SELECT: return read_select(reader, value, (bool *)(void *)at);
     case KEY_PART_LIMITS: return read_part_limits(reader, value, (uint8_t *)at);
     case KEY_RESET: return read_reset(reader, value, (uint8_t *)at);
-    case KEY_ENFORCE:
-        *(bool *)(void *)at = orr_text_like(value.at, value.bytes, "*limits*|*safe*|*all*", true);
-        reader->conf->enforce_safe = orr_text_like(value.at, value.bytes, "*safe*|*all*", true);
-        return ORR_OK;
+    case KEY_ENFORCE: return read_enforce(reader, value, (bool *)(void *)at);
     case KEY_PREEMPT_TYPE:
         *(uint8_t *)at = orr_slurm__is(value, "preempt/qos") ? SLURM_PREEMPT_QOS
                          : orr_slurm__is(value, "preempt/partition_prio")
@@ -258,10 +301,13 @@ static enum orr_status set_key(const struct slurm_reader *reader, const struct k
                    : orr_slurm__complain(reader, value,
                                          "is not preempt/none, partition_prio or qos");
     case KEY_PREEMPT_MODE:
-        *(uint8_t *)at = orr_slurm__preempt_mode(value.at, value.bytes);
+        if (orr_slurm__preempt_mode(reader, value, (uint8_t *)at, &reader->conf->preempt_within) !=
+            ORR_OK) {
+            return ORR_DATA;
+        }
         return *at != SLURM_MODE_NOT_STATED
                    ? ORR_OK
-                   : orr_slurm__complain(reader, value, "is no PreemptMode");
+                   : orr_slurm__complain(reader, value, "is no PreemptMode of a cluster");
     default: return ORR_OK;
     }
 }
@@ -278,7 +324,7 @@ enum orr_status orr_slurm__read_key(const struct slurm_reader *reader, struct sl
         heeded[k] = keys[k].name;
     }
     memcpy(heeded + KEY_COUNT, heads, sizeof heads);
-    orr_slurm__pass_over(reader, name, heeded, sizeof heeded / sizeof heeded[0]);
+    orr_slurm__pass_over(reader, name, value, heeded, sizeof heeded / sizeof heeded[0]);
     return ORR_OK;
 }
 

@@ -85,6 +85,33 @@ static enum orr_status partition_number(const struct slurm_reader *reader, struc
                : orr_slurm__complain(reader, value, "is no whole number");
 }
 
+static enum orr_status read_state(const struct slurm_reader *reader, struct slurm_span value,
+                                  bool *down)
+{
+    const bool drains = orr_slurm__is(value, "DRAIN");
+    *down = orr_slurm__is(value, "DOWN") || orr_slurm__is(value, "INACTIVE");
+    if (drains) {
+        orr_slurm__remark(reader, value, "is not heeded: jobs that come are taken all the same");
+    }
+    return drains || *down || orr_slurm__is(value, "UP")
+               ? ORR_OK
+               : orr_slurm__complain(reader, value, "is not UP, DOWN, DRAIN or INACTIVE");
+}
+
+static enum orr_status read_sharing(const struct slurm_reader *reader, struct slurm_span value,
+                                    bool *exclusive)
+{
+    *exclusive = orr_slurm__is(value, "EXCLUSIVE");
+    if (!orr_text_like(value.at, value.bytes, "EXCLUSIVE|NO|YES*|FORCE*", true)) {
+        return orr_slurm__complain(reader, value, "is not NO, EXCLUSIVE, YES:n or FORCE:n");
+    }
+    if (orr_text_like(value.at, value.bytes, "YES*|FORCE*", true) &&
+        !orr_text_like(value.at, value.bytes, "*:1", true)) {
+        orr_slurm__remark(reader, value, "is not heeded: a CPU has one job at a time");
+    }
+    return ORR_OK;
+}
+
 static const char *const partition_keys[] = {
     "Nodes",    "PriorityTier", "PriorityJobFactor",  "Priority",     "MaxTime", "MinNodes",
     "MaxNodes", "DefaultTime",  "GraceTime",          "Default",      "State",   "LLN",
@@ -131,22 +158,25 @@ static enum orr_status set_partition(const struct slurm_reader *reader, struct s
             reader->conf->default_partition = (uint32_t)(p - reader->conf->partitions);
         }
     } else if (orr_slurm__is(name, "State")) {
-        p->down = orr_slurm__is(value, "DOWN") || orr_slurm__is(value, "INACTIVE");
+        status = read_state(reader, value, &p->down);
     } else if (orr_slurm__is(name, "LLN")) {
         status = orr_slurm__yes(value, &p->lln)
                      ? ORR_OK
                      : orr_slurm__complain(reader, value, "is not YES or NO");
     } else if (orr_slurm__is(name, "QOS")) {
+        char place[40];
         p->qos_name = orr_arena_strndup(&reader->conf->arena, value.at, value.bytes);
+        p->qos_place = orr_slurm__place(reader, value.at, place);
+        p->qos_place = orr_arena_strndup(&reader->conf->arena, place, strlen(place));
     } else if (orr_slurm__is(name, "PreemptMode")) {
-        p->preempt_mode = orr_slurm__preempt_mode(value.at, value.bytes);
+        status = orr_slurm__preempt_mode(reader, value, &p->preempt_mode, &on);
     } else if (orr_slurm__is(name, "TRESBillingWeights")) {
         p->bills = true;
         status = orr_slurm__tres(reader, value, true, p->billing);
     } else if (orr_slurm__is(name, "OverSubscribe")) {
-        p->exclusive = orr_slurm__is(value, "EXCLUSIVE");
+        status = read_sharing(reader, value, &p->exclusive);
     } else {
-        orr_slurm__pass_over(reader, name, partition_keys,
+        orr_slurm__pass_over(reader, name, value, partition_keys,
                              sizeof partition_keys / sizeof partition_keys[0]);
     }
     return status;
@@ -210,7 +240,22 @@ enum orr_status orr_slurm__read_partition(const struct slurm_reader *reader, str
     return status;
 }
 
-/* Of nodes only the weight: what they have is the cluster's. */
+/* Of nodes only the weight: what they have is the cluster's, and when they are down the scenario's.
+ */
+static void pass_node_key(const struct slurm_reader *reader, struct slurm_span key,
+                          struct slurm_span value)
+{
+    const char *decides = orr_slurm__decides(key, value);
+    const struct slurm_span pair = {key.at, (size_t)(value.at + value.bytes - key.at)};
+    if (decides != NULL && *decides != '\0') {
+        orr_slurm__remark(reader, pair, decides);
+    } else if (orr_slurm__is(key, "State") &&
+               orr_text_like(value.at, value.bytes, "DOWN*|DRAIN*|FAIL*|FUTURE", true)) {
+        orr_slurm__remark(reader, pair,
+                          "is not heeded of nodes: events of the scenario say when they are down");
+    }
+}
+
 enum orr_status orr_slurm__read_weight(const struct slurm_reader *reader, struct slurm_span hosts,
                                        struct slurm_span rest)
 {
@@ -222,6 +267,7 @@ enum orr_status orr_slurm__read_weight(const struct slurm_reader *reader, struct
              taking.weight > UINT32_MAX)) {
             return orr_slurm__complain(reader, value, "is no weight");
         }
+        pass_node_key(reader, key, value);
     }
     if (orr_slurm__is(hosts, "DEFAULT")) {
         reader->conf->weight_default = taking.weight;

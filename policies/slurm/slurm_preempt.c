@@ -49,7 +49,8 @@ bool orr_slurm__can_preempt(const struct slurm *slurm, const struct slurm_record
         return false;
     }
     return (conf->qos[qos].preempts_bits >> other & 1) != 0 ||
-           (qos == other && conf->qos[qos].within && record->priority > victim->priority);
+           (qos == other && (conf->preempt_within || conf->qos[qos].within) &&
+            record->priority > victim->priority);
 }
 
 static uint8_t mode_of(const struct slurm *slurm, uint32_t job)

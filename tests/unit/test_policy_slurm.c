@@ -216,7 +216,16 @@ static void faults__are_named_with_their_line(void **state)
     expect_fault("", "Name|GrpTRES\nnormal|cpu=4,mem=x\n", "sacctmgr:2:14: \"mem=x\" is no");
     expect_fault("PartitionName=p Nodes=n[1-\n", "", "is no list of nodes");
     expect_fault("PartitionName=p\nPartitionName=p", "", "is there already");
-    expect_fault("PreemptMode=PERHAPS", "", "PreemptMode");
+    expect_fault("PreemptMode=REQUEUE,PERHAPS", "", "slurm_conf:1:21: \"PERHAPS\" is no Preempt");
+    expect_fault("PreemptMode=WITHIN", "", "is no PreemptMode of a cluster");
+    expect_fault("PartitionName=p PreemptMode=FOO", "", "slurm_conf:1:29: \"FOO\"");
+    expect_fault("PartitionName=p State=AWAY", "", "slurm_conf:1:23: \"AWAY\" is not UP");
+    expect_fault("PartitionName=p OverSubscribe=ALL", "", "slurm_conf:1:31: \"ALL\" is not NO");
+    expect_fault("\nPartitionName=p QOS=big", "Name|Priority\nsmall|1\n",
+                 "slurm_conf:2:21: \"big\" is a QOS that sacctmgr does not have");
+    expect_fault("AccountingStorageEnforce=limit", "", "slurm_conf:1:26: \"limit\"");
+    expect_fault("SelectTypeParameters=Core", "", "slurm_conf:1:22: \"Core\"");
+    expect_fault("", "Name|PreemptMode\nsmall|sometimes\n", "sacctmgr:2:7: \"sometimes\"");
     expect_fault("", "root|||1\n", "names of columns");
     expect_fault("", "Account|User|ParentName|Share\nx||nobody|1\n", "no line before it");
     expect_fault("", "Cluster|Account|User|Share\nc|root||1\nc|root|u|1\nc|a||1\n",

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* slurm_decides.c - keys of slurm.conf that decide something in Slurm and nothing here: a run names
+ * them with what is not heeded, unless they say what is done here anyway. */
+#include <orrery/base/text.h>
+
+#include "slurm_conf_int.h"
+
+/* Keys on any lines; values that say what is done here; what is done instead of others. */
+static const struct {
+    const char *names, *same, *why;
+} keys[] = {
+    {"SelectType", "select/cons_tres|select/cons_res",
+     "is not heeded: nodes are chosen as select/cons_tres does"},
+    {"TopologyPlugin", "topology/tree|topology/none|topology/default",
+     "is not heeded: lines SwitchName= are a tree, and there is no other topology"},
+    {"TopologyParam", "", "is not heeded: where there are lines SwitchName= all jobs go by them"},
+    {"PriorityWeightAssoc", "0", "is not heeded: associations have no priority"},
+    {"PrioritySiteFactorPlugin", "", "is not heeded: priorities have no factor of the site"},
+    {"CompleteWait", "0", "is not heeded: nodes of a job that ends are free at once"},
+    {"KillWait", "30",
+     "is not heeded: who is evicted leaves at once, or behind execution.grace of the scenario"},
+    {"OverTimeLimit", "0", "is not heeded: time limits end no job"},
+    {"PreemptParameters", "",
+     "is not heeded: take the words of SchedulerParameters, such as preempt_youngest_first"},
+    {"JobSubmitPlugins", "", "is not heeded: jobs come as their rows have them"},
+    {"Licenses", "", "is not heeded: licenses are unknown"},
+    {"DownNodes", "", "is not heeded: events of the scenario say when nodes are down"},
+    {"SuspendTime|PowerDownOnIdle", "-1|INFINITE|NO",
+     "is not heeded: nodes are never powered down"},
+    {"ResvOverRun|ReqResv", "0|NO", "is not heeded: reservations are unknown"},
+    {"DefMemPerCPU|DefMemPerNode|DefMemPerGPU|MaxMemPerCPU|MaxMemPerNode", "0|UNLIMITED",
+     "is not heeded: memory is what jobs state"},
+    {"DefCpuPerGPU|JobDefaults", "", "is not heeded: CPUs and memory are what jobs state"},
+    {"MaxCPUsPerNode|MaxCPUsPerSocket", "UNLIMITED",
+     "is not heeded: jobs may have all CPUs of a node"},
+    {"AllowAccounts|DenyAccounts|AllowQos|DenyQos|AllowGroups|RootOnly", "ALL|NO",
+     "is not heeded: anybody may use the partition"},
+    {"Alternate", "", "is not heeded: jobs of a partition that is down wait for it"},
+    {"ExclusiveUser", "NO", "is not heeded: users share nodes"},
+    {"CoreSpecCount|CpuSpecList|MemSpecLimit", "0",
+     "is not heeded: what a node has is the cluster's"}};
+
+const char *orr_slurm__decides(struct slurm_span name, struct slurm_span value)
+{
+    const char *why = NULL;
+    for (size_t k = 0; k < sizeof keys / sizeof keys[0] && why == NULL; k++) {
+        if (orr_text_like(name.at, name.bytes, keys[k].names, true)) {
+            why = orr_text_like(value.at, value.bytes, keys[k].same, true) ? "" : keys[k].why;
+        }
+    }
+    return why;
+}
