@@ -54,17 +54,15 @@ static bool is_listed(const char *list, const char *name)
     return false;
 }
 
-/* Adds it to a list joined by ", ", as long as there is room; false: it was there. */
+/* Adds it to a list joined by ", "; false: there is no room. */
 static bool add_name(char *list, size_t size, const char *name)
 {
     const size_t used = strlen(list);
-    if (is_listed(list, name)) {
-        return false;
-    }
-    if (used + strlen(name) + 3 < size) {
+    const bool fits = used + strlen(name) + 3 < size;
+    if (fits) {
         (void)snprintf(list + used, size - used, "%s%s", used > 0 ? ", " : "", name);
     }
-    return true;
+    return fits;
 }
 
 void orr_slurm__remark(const struct slurm_reader *reader, struct slurm_span part, const char *why)
@@ -76,7 +74,8 @@ void orr_slurm__remark(const struct slurm_reader *reader, struct slurm_span part
         return;
     }
     (void)snprintf(name, sizeof name, "%.*s", (int)(bytes < 60 ? bytes : 60), part.at);
-    if (add_name(passed->said, sizeof passed->said, name)) {
+    if (!is_listed(passed->remarked, name) &&
+        add_name(passed->remarked, sizeof passed->remarked, name)) {
         (void)snprintf(text, sizeof text, "%s%s: \"%.*s\" %s", reader->origin,
                        orr_slurm__place(reader, part.at, place),
                        (int)(part.bytes < 60 ? part.bytes : 60), part.at, why);
@@ -102,8 +101,9 @@ void orr_slurm__pass_over(const struct slurm_reader *reader, struct slurm_span n
     } else if (near != NULL) {
         (void)snprintf(why, sizeof why, "is not heeded; did you mean %s?", near);
         orr_slurm__remark(reader, name, why);
-    } else {
-        passed->count += add_name(passed->names, sizeof passed->names, word);
+    } else if (!is_listed(passed->names, word)) {
+        passed->count++;
+        (void)add_name(passed->names, sizeof passed->names, word);
     }
 }
 
@@ -280,6 +280,7 @@ static void set_defaults(struct slurm_conf *conf, const struct orr_view *view)
 
 static void finish(struct slurm_conf *conf, const struct orr_view *view)
 {
+    conf->states_partitions = conf->partition_count > 0;
     if (conf->partition_count == 0) {
         struct slurm_partition *p =
             orr_slurm__new_partition(conf, view, (struct slurm_span){"all", 3});

@@ -24,7 +24,7 @@ struct slurm_reader {
 struct slurm_passed {
     orr_policy_say_fn *say; /* of what decides in Slurm, or looks like a key that is heeded */
     void *context;
-    char said[1000]; /* of what, each once, as many as there is room for */
+    char remarked[2000]; /* of what, each once, as many as there is room for */
     uint32_t count;
     char names[400]; /* the others, likewise */
 };

@@ -185,6 +185,7 @@ struct slurm_conf {
     uint32_t partition_count, partition_capacity;
     struct slurm_partition partition_default; /* of lines PartitionName=DEFAULT; no nodes: none */
     uint32_t default_partition;
+    bool states_partitions;          /* else all nodes are one */
     int64_t *weight, weight_default; /* per node; of lines NodeName=DEFAULT */
     struct slurm_switch *switches;
     uint32_t switch_count, switch_capacity;
@@ -216,6 +217,7 @@ struct slurm_job {
     bool is_lined;    /* its records are in the queue */
     bool waits_array; /* its array runs as many tasks as it may */
     bool submitted;   /* it counts among those that wait or run */
+    bool no_partition, no_qos;   /* it names one that there is none of */
     uint32_t array, array_limit; /* ORR_NONE: no task of an array */
     int64_t priority;            /* set by its user, -1: not */
     orr_ms begin_ms, limit_ms;   /* limit ORR_MS_NEVER: none */
@@ -440,6 +442,20 @@ struct slurm {
                                                  of the shard */
 };
 
+enum { SLURM_OPTIONS_MAX = 95 };
+enum slurm_heard { SLURM_UNHEARD, SLURM_WRONG /* its value makes no sense */, SLURM_HEARD };
+
+struct slurm_tally { /* of options by how they were heard, the last those that sbatch has not */
+    uint32_t count[SLURM_HEARD][SLURM_OPTIONS_MAX + 1];
+    const char *first[SLURM_HEARD][SLURM_OPTIONS_MAX + 1];
+    int first_bytes[SLURM_HEARD][SLURM_OPTIONS_MAX + 1];
+};
+
+struct slurm_options { /* what they say beside struct slurm_job */
+    char account[128];
+    struct slurm_tally *tally; /* NULL: nobody asks */
+};
+
 static inline bool slurm_has(const uint64_t *nodes, uint32_t node)
 {
     return (nodes[node >> 6] >> (node & 63) & 1) != 0;
@@ -522,12 +538,16 @@ enum orr_reason orr_slurm__refusal(const struct slurm *slurm, const uint32_t *jo
 /* A job counts among those that wait or run from now on, or no more. */
 void orr_slurm__count_submit(struct slurm *slurm, uint32_t job, bool in);
 
+/* slurm_options.c */
+/* Reads its options of sbatch and its partitions. */
+void orr_slurm__options_read(struct slurm *slurm, const struct orr_view *view, uint32_t job,
+                             struct slurm_job *j, struct slurm_options *out);
+/* Tells of a tally, a sentence for each option. */
+void orr_slurm__options_say(const struct slurm_tally *tally, orr_policy_say_fn *say, void *context);
+
 /* slurm_job.c */
 /* Reads what the job was submitted with; what makes no sense is passed over. */
 void orr_slurm__job_read(struct slurm *slurm, const struct orr_view *view, uint32_t job);
-/* Of that its options of sbatch and its partitions alone. */
-void orr_slurm__options_read(struct slurm *slurm, const struct orr_view *view, uint32_t job,
-                             struct slurm_job *j);
 /* Has it no time limit, by itself or of a partition? */
 bool orr_slurm__is_unlimited(const struct slurm_conf *conf, const struct orr_view *view,
                              uint32_t job, uint32_t partition);

@@ -160,6 +160,9 @@ enum orr_reason orr_slurm__refusal(const struct slurm *slurm, const uint32_t *jo
 {
     const struct slurm_conf *conf = &slurm->conf;
     const struct slurm_job *job = &slurm->jobs[jobs[0]];
+    if (job->no_partition || job->no_qos) {
+        return job->no_partition ? ORR_REASON_INVALID_PARTITION : ORR_REASON_INVALID_QOS;
+    }
     if (job->array != ORR_NONE && conf->max_array_size > 0 && count > conf->max_array_size) {
         return ORR_REASON_MAX_ARRAY_SIZE;
     }

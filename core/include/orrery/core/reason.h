@@ -215,7 +215,9 @@ ORR_API_BEGIN
       "refused at submit: by itself it passes a limit, and its QOS denies such jobs")              \
     X(ENFORCE_PART_LIMITS, "EnforcePartLimits",                                                    \
       "refused at submit: its partition has no such time or number of nodes")                      \
-    X(MAX_ARRAY_SIZE, "MaxArraySize", "refused at submit: its array has more tasks than one may")
+    X(MAX_ARRAY_SIZE, "MaxArraySize", "refused at submit: its array has more tasks than one may")  \
+    X(INVALID_PARTITION, "InvalidPartition", "refused at submit: there is no partition it names")  \
+    X(INVALID_QOS, "InvalidQOS", "refused at submit: there is no QOS it names")
 
 enum orr_reason {
 #define X(name, code, words) ORR_REASON_##name,
