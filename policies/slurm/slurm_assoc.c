@@ -23,6 +23,7 @@ struct table {
     struct slurm_span names[COLUMNS_MAX], cells[COLUMNS_MAX];
     uint32_t count;
     bool of_qos;
+    bool named[COLUMNS_MAX]; /* that it is not heeded */
 };
 
 static uint32_t split(struct slurm_span line, struct slurm_span *cells)
@@ -61,6 +62,39 @@ static enum orr_status complain(const struct table *table, struct slurm_span tex
 {
     const struct slurm_span line = {table->reader->raw, 0};
     return orr_slurm__complain(table->reader, text.bytes > 0 ? text : line, what);
+}
+
+/* --- what is not heeded --- */
+
+/* Columns that hold somebody back in Slurm. */
+static const char *const unheeded_columns =
+    "Partition|MinPrioThresh|LimitFactor|UsageThres|GrpJobsAccrue|MaxJobsAccrue*|MaxTRESRunMins*|"
+    "MaxTRESMinsPU|MaxTRESMinsPA";
+
+/* A column of that kind with something in it is named once. */
+static void name_cells(struct table *table)
+{
+    for (uint32_t c = 0; c < table->count; c++) {
+        const struct slurm_span name = table->names[c];
+        char why[120];
+        if (table->cells[c].bytes > 0 && !table->named[c] &&
+            orr_text_like(name.at, name.bytes, unheeded_columns, true)) {
+            table->named[c] = true;
+            (void)snprintf(why, sizeof why, "is not heeded: nobody looks at column %.*s",
+                           (int)(name.bytes < 60 ? name.bytes : 60), name.at);
+            orr_slurm__say(table->reader, table->cells[c], why);
+        }
+    }
+}
+
+static void name_flags(const struct table *table, struct slurm_span flags)
+{
+    struct slurm_span item;
+    while (orr_slurm__next_item(&flags, &item)) {
+        if (!orr_text_like(item.at, item.bytes, "OverPartQOS|DenyOnLimit|NoDecay", true)) {
+            orr_slurm__remark(table->reader, item, "is not heeded: a QOS has no such flag here");
+        }
+    }
 }
 
 /* --- limits --- */
@@ -132,6 +166,42 @@ static enum orr_status read_limits(const struct table *table, const struct colum
     return ORR_OK;
 }
 
+/* A column whose name is nearly one that is read. */
+static void name_slips(const struct table *table)
+{
+    enum { SLIP = 2, SHORT = 5 }; /* letters */
+    static const char *const words[] = {
+        "Account",           "User",        "ParentName", "ParName",  "Share",       "Fairshare",
+        "Def QOS",           "Name",        "Preempt",    "Priority", "UsageFactor", "Flags",
+        "PreemptExemptTime", "PreemptMode", "GraceTime"};
+    enum { WORDS = sizeof words / sizeof words[0] };
+    const char *read[WORDS + 6 * SLURM_SCOPES];
+    memcpy(read, words, sizeof words);
+    for (size_t s = 0; s < SLURM_SCOPES; s++) {
+        const struct columns *of = table->of_qos ? &of_qos[s] : &of_assoc[s];
+        const char *const names[] = {of->tres, of->tres2,   of->jobs,
+                                     of->wall, of->submits, of->submits2};
+        memcpy(read + WORDS + 6 * s, names, sizeof names);
+    }
+    for (uint32_t c = 0; c < table->count; c++) {
+        const struct slurm_span name = table->names[c];
+        char word[64], why[100];
+        (void)snprintf(word, sizeof word, "%.*s", (int)(name.bytes < 60 ? name.bytes : 60),
+                       name.at);
+        bool known =
+            name.bytes <= SHORT || orr_text_like(word, strlen(word), unheeded_columns, true);
+        for (size_t r = 0; r < sizeof read / sizeof read[0]; r++) {
+            known = known || orr_slurm__is(name, read[r]);
+        }
+        const char *near =
+            known ? NULL : orr_nearest_within(word, read, sizeof read / sizeof read[0], SLIP);
+        if (near != NULL) {
+            (void)snprintf(why, sizeof why, "is not heeded; did you mean %s?", near);
+            orr_slurm__say(table->reader, name, why);
+        }
+    }
+}
+
 /* --- QOS --- */
 
 uint32_t orr_slurm__qos(const struct slurm_conf *conf, const char *name, size_t bytes)
@@ -177,6 +247,7 @@ static enum orr_status read_qos(const struct table *table)
     qos->over_partition = orr_text_like(flags.at, flags.bytes, "*OverPartQOS*", true);
     qos->denies = orr_text_like(flags.at, flags.bytes, "*DenyOnLimit*", true);
     qos->no_decay = orr_text_like(flags.at, flags.bytes, "*NoDecay*", true);
+    name_flags(table, flags);
     if (orr_slurm__preempt_mode(table->reader, mode, &qos->mode, &qos->within) != ORR_OK) {
         return ORR_DATA;
     }
@@ -360,12 +431,15 @@ enum orr_status orr_slurm__sacctmgr_read(struct slurm_reader *reader, const char
             memcpy(table.names, table.cells, sizeof table.names);
             table.count = count;
             table.of_qos = !heads_assoc;
+            memset(table.named, 0, sizeof table.named);
+            name_slips(&table);
         } else if (table.count == 0) {
             status = complain(&table, line, "comes before a line with the names of columns");
         } else {
             for (uint32_t c = count; c < COLUMNS_MAX; c++) {
                 table.cells[c] = (struct slurm_span){"", 0};
             }
+            name_cells(&table);
             status = table.of_qos ? read_qos(&table) : read_assoc(&table);
         }
     }

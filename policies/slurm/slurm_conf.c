@@ -65,21 +65,26 @@ static bool add_name(char *list, size_t size, const char *name)
     return fits;
 }
 
-void orr_slurm__remark(const struct slurm_reader *reader, struct slurm_span part, const char *why)
+void orr_slurm__say(const struct slurm_reader *reader, struct slurm_span part, const char *why)
 {
-    struct slurm_passed *passed = reader->passed;
-    char name[64], text[400], place[40];
-    const size_t bytes = part.bytes - orr_slurm__value_in(part).bytes;
-    if (passed == NULL) {
-        return;
-    }
-    (void)snprintf(name, sizeof name, "%.*s", (int)(bytes < 60 ? bytes : 60), part.at);
-    if (!is_listed(passed->remarked, name) &&
-        add_name(passed->remarked, sizeof passed->remarked, name)) {
+    char text[400], place[40];
+    if (reader->passed != NULL) {
         (void)snprintf(text, sizeof text, "%s%s: \"%.*s\" %s", reader->origin,
                        orr_slurm__place(reader, part.at, place),
                        (int)(part.bytes < 60 ? part.bytes : 60), part.at, why);
-        passed->say(text, passed->context);
+        reader->passed->say(text, reader->passed->context);
+    }
+}
+
+void orr_slurm__remark(const struct slurm_reader *reader, struct slurm_span part, const char *why)
+{
+    struct slurm_passed *passed = reader->passed;
+    char name[64];
+    const size_t bytes = part.bytes - orr_slurm__value_in(part).bytes;
+    (void)snprintf(name, sizeof name, "%.*s", (int)(bytes < 60 ? bytes : 60), part.at);
+    if (passed != NULL && !is_listed(passed->remarked, name) &&
+        add_name(passed->remarked, sizeof passed->remarked, name)) {
+        orr_slurm__say(reader, part, why);
     }
 }
 

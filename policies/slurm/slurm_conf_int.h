@@ -32,7 +32,8 @@ struct slurm_passed {
 /* slurm_conf.c: texts. */
 enum orr_status orr_slurm__complain(const struct slurm_reader *reader, struct slurm_span value,
                                     const char *what);
-/* Says once of a part of a text that it is not heeded, and why. */
+/* Says of a part of a text that it is not heeded, and why; or once of each NAME or NAME=VALUE. */
+void orr_slurm__say(const struct slurm_reader *reader, struct slurm_span part, const char *why);
 void orr_slurm__remark(const struct slurm_reader *reader, struct slurm_span part, const char *why);
 /* A key that nothing heeds, beside those of its kind of line that are: one that decides in Slurm, a
  * slip, or one that bears on nothing here. */
