@@ -247,6 +247,33 @@ orr_ms kube_duration(struct kube *kube, const struct import_value *map, const ch
     return span;
 }
 
+const struct import_value *kube_condition(const struct import_value *object, const char *type)
+{
+    IMPORT_EACH(condition, import_get(object, "status/conditions"))
+    {
+        const char *word = import_label(condition, "type");
+        if (word != NULL && strcmp(word, type) == 0) {
+            return condition;
+        }
+    }
+    return NULL;
+}
+
+bool kube_condition_is(const struct import_value *condition, const char *status)
+{
+    const char *word = import_label(condition, "status");
+    return word != NULL && strcmp(word, status) == 0;
+}
+
+orr_ms kube_bound_ms(struct kube *kube, const struct import_value *pod)
+{
+    const struct import_value *scheduled = kube_condition(pod, "PodScheduled");
+    const orr_ms bound = scheduled != NULL && kube_condition_is(scheduled, "True")
+                             ? kube_time(kube, scheduled, "lastTransitionTime")
+                             : ORR_MS_NONE;
+    return bound != ORR_MS_NONE ? bound : kube_time(kube, pod, "status/startTime");
+}
+
 void kube_saw_start(struct kube *kube, const struct import_value *pod)
 {
     const orr_ms at = kube_time(kube, pod, "status/startTime");

@@ -100,6 +100,13 @@ void kube_saw_start(struct kube *kube, const struct import_value *pod);
 orr_ms kube_time(struct kube *kube, const struct import_value *map, const char *path);
 orr_ms kube_duration(struct kube *kube, const struct import_value *map, const char *path,
                      orr_ms fallback);
+/* The first of that type; NULL: there is none. */
+const struct import_value *kube_condition(const struct import_value *object, const char *type);
+bool kube_condition_is(const struct import_value *condition, const char *status);
+/* When a pod got its node: its condition PodScheduled, else its start; ORR_MS_NONE: it does not
+ * say.
+ */
+orr_ms kube_bound_ms(struct kube *kube, const struct import_value *pod);
 bool kube_in_shard(struct kube *kube, const struct import_value *object);
 
 /* For one object at a time, without the lists: words are KAI's own, priority classes those it

@@ -570,6 +570,9 @@ static void read_pod(struct kube *kube, uint32_t i)
     pod->request = kube_read_request(kube, object);
     pod->node = node;
     pod->status = (uint8_t)status;
+    pod->bound_ms = status == ORR_TASK_BINDING
+                        ? kube_time(kube, binding, "metadata/creationTimestamp")
+                        : kube_bound_ms(kube, object);
     pod->nominated = import_text(kube->load, object, "status/nominatedNodeName", NULL);
     read_groups(kube, object, binding, pod);
     read_order(kube, object, pod);

@@ -164,8 +164,13 @@ struct import_pod *import_add_pod(struct import_model *model, uint32_t job)
 {
     model->pods = ORR_ROOM_FOR_ONE(model->pods, model->pod_count, model->pod_capacity);
     const uint32_t index = model->pod_count++;
-    model->pods[index] = (struct import_pod){
-        .name = "", .uid = "", .job = job, .subset = "", .task = ORR_NONE, .next = ORR_NONE};
+    model->pods[index] = (struct import_pod){.name = "",
+                                             .uid = "",
+                                             .job = job,
+                                             .subset = "",
+                                             .bound_ms = ORR_MS_NONE,
+                                             .task = ORR_NONE,
+                                             .next = ORR_NONE};
     if (job != ORR_NONE) {
         struct import_job *of = &model->jobs[job];
         if (of->last_pod == ORR_NONE) {

@@ -95,6 +95,7 @@ struct import_pod {
     uint32_t group_count;
     int64_t order_class; /* bits IMPORT_NO_...: heads of Kubeflow and of Ray go first */
     int64_t priority, created_s;
+    orr_ms bound_ms; /* when it got its node; ORR_MS_NONE: not stated */
     bool has_priority;
     const struct import_value *selector, *affinity, *tolerations;
     uint64_t constraint_key;

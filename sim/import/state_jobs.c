@@ -55,8 +55,9 @@ static void add_pod(struct job *job, const struct import_model *model, uint32_t 
     job->held += held;
     job->leaving += pod->status == ORR_TASK_RELEASING;
     job->gpus += gpus_of(pod);
-    if (held && pod->created_s * 1000 > job->since_ms) {
-        job->since_ms = pod->created_s * 1000;
+    if (held) {
+        const orr_ms since = pod->bound_ms != ORR_MS_NONE ? pod->bound_ms : pod->created_s * 1000;
+        job->since_ms = since > job->since_ms ? since : job->since_ms;
     }
 }
 

@@ -9,24 +9,6 @@
 
 /* --- times of a pod --- */
 
-static const struct import_value *condition_of(const struct import_value *pod, const char *type)
-{
-    IMPORT_EACH(condition, import_get(pod, "status/conditions"))
-    {
-        const char *word = import_label(condition, "type");
-        if (word != NULL && strcmp(word, type) == 0) {
-            return condition;
-        }
-    }
-    return NULL;
-}
-
-static bool is_status(const struct import_value *condition, const char *status)
-{
-    const char *word = import_label(condition, "status");
-    return word != NULL && strcmp(word, status) == 0;
-}
-
 static orr_ms take_time(struct history *h, const struct import_value *map, const char *path)
 {
     const orr_ms at = kube_time(&h->kube, map, path);
@@ -45,8 +27,8 @@ static orr_ms ended_of(struct history *h, const struct import_value *pod)
     }
     static const char *const types[] = {"ContainersReady", "Ready"};
     for (size_t i = 0; i < 2 && last == ORR_MS_NONE; i++) {
-        const struct import_value *condition = condition_of(pod, types[i]);
-        if (condition != NULL && is_status(condition, "False")) {
+        const struct import_value *condition = kube_condition(pod, types[i]);
+        if (condition != NULL && kube_condition_is(condition, "False")) {
             last = take_time(h, condition, "lastTransitionTime");
         }
     }
@@ -68,18 +50,15 @@ static void take_times(struct history *h, const struct import_value *pod, struct
     const char *phase = import_text(&h->load, pod, "status/phase", "");
     const char *reason = import_text(&h->load, pod, "status/reason", "");
     const orr_ms created = take_time(h, pod, "metadata/creationTimestamp");
-    const struct import_value *scheduled = condition_of(pod, "PodScheduled");
-    const struct import_value *disrupted = condition_of(pod, "DisruptionTarget");
-    orr_ms bound = scheduled != NULL && is_status(scheduled, "True")
-                       ? take_time(h, scheduled, "lastTransitionTime")
-                       : ORR_MS_NONE;
-    const orr_ms started = take_time(h, pod, "status/startTime");
-    bound = bound != ORR_MS_NONE ? bound : started;
+    const struct import_value *disrupted = kube_condition(pod, "DisruptionTarget");
+    const orr_ms bound = kube_bound_ms(&h->kube, pod);
+    history_saw(h, bound);
+    (void)take_time(h, pod, "status/startTime"); /* the clock is the newest time */
     it->created_ms = created != ORR_MS_NONE ? created : it->created_ms;
     it->bound_ms = bound != ORR_MS_NONE ? bound : it->bound_ms;
     const orr_ms leaving = leaving_of(h, pod);
     it->leaving_ms = leaving != ORR_MS_NONE ? leaving : it->leaving_ms;
-    it->evicted = it->evicted || (disrupted != NULL && is_status(disrupted, "True")) ||
+    it->evicted = it->evicted || (disrupted != NULL && kube_condition_is(disrupted, "True")) ||
                   strcmp(reason, "Evicted") == 0 || strcmp(reason, "Preempting") == 0;
     const bool succeeded = strcmp(phase, "Succeeded") == 0;
     if (succeeded || strcmp(phase, "Failed") == 0) {
