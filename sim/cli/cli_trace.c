@@ -328,8 +328,9 @@ int orr_cli_trace(int argc, char **argv)
         "format, `filter` the jobs that are "
         "asked "
         "for, `merge` those of several traces, `scale` more or longer or larger ones, `anonymize` "
-        "jobs, users, queues and groups without their names. `gen` writes the jobs that a part of "
-        "a "
+        "jobs, users, queues, groups, templates and nodes without their names (selectors, "
+        "tolerations, profiles and options of sbatch that name something go). `gen` writes the "
+        "jobs that a part of a "
         "scenario's workload makes up, the same as in a run. With --json the answer is a count, "
         "and "
         "the trace goes to -o or nowhere.",

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <nettle/hmac.h>
-
 #include <orrery/base/rng.h>
 #include <orrery/base/text.h>
 #include <orrery/traces/native.h>
+
+#include "edit_int.h"
 
 #define JOB_GPUS_MAX   1000000
 #define COPY_WITHIN_MS 3600000
@@ -124,6 +124,31 @@ static uint32_t same_name(struct orr_idmap *to, const struct orr_idmap *from, ui
     return orr_idmap_put(to, name, strlen(name), NULL);
 }
 
+char *orr_workload__rename_after(const char *list, const struct orr_idmap *had, const uint32_t *to,
+                                 const struct orr_idmap *names, bool keeps_others)
+{
+    static const char separators[] = ",; ";
+    char *text = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+    ORR_ASSERT(out != NULL);
+    const char *comma = "";
+    for (list += strspn(list, separators); *list != '\0'; list += strspn(list, separators)) {
+        const size_t length = strcspn(list, separators);
+        const uint32_t job = orr_idmap_find(had, list, length);
+        const bool known = job != ORR_NONE && to[job] != ORR_NONE;
+        if (known) {
+            (void)fprintf(out, "%s%s", comma, orr_idmap_name(names, to[job]));
+        } else if (keeps_others) {
+            (void)fprintf(out, "%s%.*s", comma, (int)length, list);
+        }
+        comma = known || keeps_others ? ";" : comma;
+        list += length;
+    }
+    (void)fclose(out);
+    return text;
+}
+
 static const char *const *texts_of(const struct orr_row_extra *extra)
 {
     return &extra->template_name;
@@ -159,28 +184,56 @@ static void copy_extra(struct orr_workload *workload, struct orr_row *row,
     move_instant(&extra->recorded_end_ms, by);
 }
 
+/* Its jobs by the names that they have here, added to ours; the others of `after` keep theirs: they
+ * may be of an earlier part of the same trace. */
+static void follow_names(struct orr_workload *workload, struct orr_row_extra *extra,
+                         const struct orr_workload *more, const uint32_t *to)
+{
+    if (extra->after != NULL) {
+        char *text =
+            orr_workload__rename_after(extra->after, &more->jobs, to, &workload->jobs, true);
+        extra->after = orr_arena_strndup(&workload->arena, text, strlen(text));
+        orr_free(text);
+    }
+}
+
+/* The jobs of `more` put among ours: their indices here by those there. Caller frees. */
+static uint32_t *add_jobs(struct orr_workload *workload, const struct orr_workload *more,
+                          uint64_t *renamed)
+{
+    uint32_t *to = orr_alloc(more->jobs.count + (size_t)1, sizeof *to);
+    memset(to, 0xff, (more->jobs.count + (size_t)1) * sizeof *to);
+    for (uint32_t r = 0; r < more->count; r++) {
+        const uint32_t job = more->rows[r].job;
+        bool other;
+        to[job] = new_job(workload, orr_idmap_name(&more->jobs, job), &other);
+        *renamed += other;
+    }
+    return to;
+}
+
 uint64_t orr_workload_add(struct orr_workload *workload, const struct orr_workload *more)
 {
     uint64_t renamed = 0;
     const bool dated =
         workload->clock_origin_ms != ORR_MS_NONE && more->clock_origin_ms != ORR_MS_NONE;
     const orr_ms by = dated ? more->clock_origin_ms - workload->clock_origin_ms : 0;
+    uint32_t *to = add_jobs(workload, more, &renamed);
     for (uint32_t r = 0; r < more->count; r++) {
         const struct orr_row *from = &more->rows[r];
-        bool other;
-        const uint32_t job = new_job(workload, orr_idmap_name(&more->jobs, from->job), &other);
         struct orr_row *row = orr_workload_push(workload);
         *row = *from;
         row->extra = 0;
-        row->job = job;
+        row->job = to[from->job];
         row->queue = same_name(&workload->queues, &more->queues, from->queue);
         row->user = same_name(&workload->users, &more->users, from->user);
         row->submit_ms += by;
         if (from->extra != 0) {
             copy_extra(workload, row, &more->extras[from->extra - 1], by);
+            follow_names(workload, &workload->extras[row->extra - 1], more, to);
         }
-        renamed += other;
     }
+    orr_free(to);
     workload->rows_read += more->rows_read;
     if (!dated) {
         workload->clock_origin_ms = ORR_MS_NONE;
@@ -313,118 +366,4 @@ uint64_t orr_workload_scale(struct orr_workload *workload, const struct orr_row_
     orr_free(gone);
     orr_workload_sort(workload, "the scaled trace");
     return too_large;
-}
-
-/* --- names ----------------------------------------------------------------------------------- */
-
-static void hide(char out[40], const char *prefix, const char *name, uint32_t number,
-                 const char *key)
-{
-    if (key == NULL) {
-        (void)snprintf(out, 40, "%s%u", prefix, (unsigned)number + 1);
-        return;
-    }
-    struct hmac_sha256_ctx hmac;
-    uint8_t digest[8];
-    hmac_sha256_set_key(&hmac, strlen(key), (const uint8_t *)key);
-    hmac_sha256_update(&hmac, strlen(prefix), (const uint8_t *)prefix);
-    hmac_sha256_update(&hmac, strlen(name), (const uint8_t *)name);
-    hmac_sha256_digest(&hmac, sizeof digest, digest);
-    int used = snprintf(out, 40, "%s", prefix);
-    for (size_t i = 0; i < sizeof digest; i++) {
-        used += snprintf(out + used, 40 - (size_t)used, "%02x", digest[i]);
-    }
-}
-
-/* By order of first use in the rows, so that names nobody uses any more count for nothing. */
-static uint32_t *hide_all(struct orr_idmap *names, const char *prefix, const char *key,
-                          const uint32_t *order, uint32_t count)
-{
-    struct orr_idmap hidden;
-    uint32_t *to = orr_alloc(names->count + (size_t)1, sizeof *to);
-    char text[40];
-    orr_idmap_init(&hidden);
-    for (uint32_t i = 0; i < names->count; i++) {
-        to[i] = ORR_NONE;
-    }
-    for (uint32_t r = 0; r < count; r++) {
-        if (order[r] != ORR_NONE && to[order[r]] == ORR_NONE) {
-            hide(text, prefix, orr_idmap_name(names, order[r]), hidden.count, key);
-            to[order[r]] = orr_idmap_put(&hidden, text, strlen(text), NULL);
-        }
-    }
-    orr_idmap_release(names);
-    *names = hidden;
-    return to;
-}
-
-/* Names of jobs joined by , or ; of which those that are in no row are left out. */
-static const char *hide_list(struct orr_workload *workload, const struct orr_idmap *had,
-                             const uint32_t *to, const char *list)
-{
-    char *out = orr_arena_alloc(&workload->arena, strlen(list) * 20 + 40, 1);
-    size_t used = 0;
-    while (*list != '\0') {
-        const size_t bytes = strcspn(list, ",;");
-        const uint32_t job = orr_idmap_find(had, list, bytes);
-        if (job != ORR_NONE && to[job] != ORR_NONE) {
-            used += (size_t)sprintf(out + used, "%s%s", used > 0 ? ";" : "",
-                                    orr_idmap_name(&workload->jobs, to[job]));
-        }
-        list += bytes + (list[bytes] != '\0');
-    }
-    return used > 0 ? out : NULL;
-}
-
-static void hide_extras(struct orr_workload *workload, const struct orr_idmap *had,
-                        const uint32_t *to, const char *key)
-{
-    struct orr_idmap groups;
-    orr_idmap_init(&groups);
-    for (uint32_t r = 0; r < workload->count; r++) {
-        if (workload->rows[r].extra == 0) {
-            continue;
-        }
-        struct orr_row_extra *extra = &workload->extras[workload->rows[r].extra - 1];
-        char text[40];
-        if (extra->group != NULL) {
-            const uint32_t group = orr_idmap_put(&groups, extra->group, strlen(extra->group), NULL);
-            hide(text, "g", extra->group, group, key);
-            extra->group = orr_arena_strndup(&workload->arena, text, strlen(text));
-        }
-        extra->after = extra->after == NULL ? NULL : hide_list(workload, had, to, extra->after);
-        extra->node_selector = extra->tolerations = extra->profile = NULL;
-    }
-    orr_idmap_release(&groups);
-}
-
-void orr_workload_anonymize(struct orr_workload *workload, const char *key)
-{
-    uint32_t *order = orr_alloc(workload->count + (size_t)1, sizeof *order);
-    struct orr_idmap had;
-    orr_idmap_init(&had); /* names of jobs, to find them in `after` */
-    for (uint32_t j = 0; j < workload->jobs.count; j++) {
-        const char *name = orr_idmap_name(&workload->jobs, j);
-        (void)orr_idmap_put(&had, name, strlen(name), NULL);
-    }
-#define HIDE(field, map, prefix)                                                                   \
-    for (uint32_t r = 0; r < workload->count; r++) {                                               \
-        order[r] = workload->rows[r].field;                                                        \
-    }                                                                                              \
-    uint32_t *to_##field = hide_all(&workload->map, prefix, key, order, workload->count);          \
-    for (uint32_t r = 0; r < workload->count; r++) {                                               \
-        struct orr_row *row = &workload->rows[r];                                                  \
-        row->field = row->field == ORR_NONE ? ORR_NONE : to_##field[row->field];                   \
-    }
-    HIDE(job, jobs, "j")
-    HIDE(queue, queues, "q")
-    HIDE(user, users, "u")
-#undef HIDE
-    hide_extras(workload, &had, to_job, key);
-    workload->clock_origin_ms = ORR_MS_NONE;
-    orr_free(to_job);
-    orr_free(to_queue);
-    orr_free(to_user);
-    orr_free(order);
-    orr_idmap_release(&had);
 }

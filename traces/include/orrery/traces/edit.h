@@ -30,7 +30,8 @@ bool orr_row_passes(const struct orr_workload *workload, uint32_t row,
 void orr_workload_cut(struct orr_workload *workload, const struct orr_row_filter *filter);
 
 /* Adds the rows of another, sorted in. Where both clocks have a date, theirs moves onto ours. A
- * name of a job that is there already gets "~2", "~3", ... Returns how many did. */
+ * name of a job that is there already gets "~2", "~3", ..., also where its own file names it in
+ * `after`. Returns how many did. */
 uint64_t orr_workload_add(struct orr_workload *workload, const struct orr_workload *more);
 
 struct orr_trace_scaling {
@@ -43,9 +44,10 @@ struct orr_trace_scaling {
 uint64_t orr_workload_scale(struct orr_workload *workload, const struct orr_row_filter *filter,
                             const struct orr_trace_scaling *scaling);
 
-/* Jobs, users, queues and groups lose their names: numbers by order of appearance, or, with a key,
- * the begin of HMAC-SHA256 of the name, the same in every file. Selectors, tolerations, profiles
- * and templates go, times lose their date. */
+/* Jobs, users, queues, groups, templates, classes of priority and nodes lose their names: numbers
+ * by order of appearance, or, with a key, the begin of HMAC-SHA256 of the name, the same in every
+ * file. Selectors, tolerations, profiles and options of sbatch that name something go, of a
+ * recorded state its first word stays, times lose their date. */
 void orr_workload_anonymize(struct orr_workload *workload, const char *key);
 
 /* Standard Workload Format to an open file, whose ferror() says whether it failed: processors are
