@@ -241,8 +241,6 @@ static void print_json(const struct trace_options *o, const struct orr_scenario 
     orr_json_close(&json, '}');
 }
 
-static const char if_taken[] = "-o names another";
-
 static bool names_file(const struct trace_options *o)
 {
     return o->output != NULL && strcmp(o->output, "-") != 0;
@@ -259,7 +257,7 @@ static enum orr_status answer(const struct trace_options *o, const struct orr_sc
         orr_cli_beside(o->output, beside, sizeof beside);
         status = orr_trace_write_native(workload, beside, err);
         if (status == ORR_OK) {
-            status = orr_cli_put_in_place(beside, o->output, if_taken, err);
+            status = orr_cli_put_in_place(beside, o->output, trace_if_taken(&o->edit), err);
         }
     } else if (!o->common.json) {
         status = orr_trace_write_native(workload, NULL, err);
@@ -354,7 +352,8 @@ int orr_cli_trace(int argc, char **argv)
         o.edit.output = o.output;
         return trace_edit(&o.edit, &err) == ORR_OK ? 0 : orr_cli_fail(&err);
     }
-    enum orr_status status = names_file(&o) ? orr_cli_new_output(o.output, if_taken, &err) : ORR_OK;
+    enum orr_status status =
+        names_file(&o) ? orr_cli_new_output(o.output, trace_if_taken(&o.edit), &err) : ORR_OK;
     if (status == ORR_OK) {
         status = orr_scenario_load(&o.scenario, &scenario, &err);
     }

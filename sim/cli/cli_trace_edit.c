@@ -66,7 +66,7 @@ static void write_to(const struct trace_edit *edit, struct orr_workload *workloa
     }
 }
 
-static const char *if_taken(const struct trace_edit *edit)
+const char *trace_if_taken(const struct trace_edit *edit)
 {
     return edit->force ? NULL : "--force overwrites it, -o names another";
 }
@@ -75,7 +75,7 @@ static enum orr_status write_file(const struct trace_edit *edit, struct orr_work
                                   struct orr_err *err)
 {
     char beside[4600];
-    enum orr_status status = orr_cli_new_output(edit->output, if_taken(edit), err);
+    enum orr_status status = orr_cli_new_output(edit->output, trace_if_taken(edit), err);
     if (status != ORR_OK) {
         return status;
     }
@@ -92,7 +92,7 @@ static enum orr_status write_file(const struct trace_edit *edit, struct orr_work
         (void)unlink(beside);
         return orr_fail(err, ORR_IO, "%s: %s", edit->output, strerror(why));
     }
-    return orr_cli_put_in_place(beside, edit->output, if_taken(edit), err);
+    return orr_cli_put_in_place(beside, edit->output, trace_if_taken(edit), err);
 }
 
 /* The trace goes to -o or standard output; beside it what came of it, with --json as one object. */
@@ -230,7 +230,7 @@ enum orr_status trace_edit(struct trace_edit *edit, struct orr_err *err)
 {
     struct orr_workload workload;
     enum orr_status status =
-        names_file(edit) ? orr_cli_new_output(edit->output, if_taken(edit), err) : ORR_OK;
+        names_file(edit) ? orr_cli_new_output(edit->output, trace_if_taken(edit), err) : ORR_OK;
     if (status == ORR_OK) {
         status = read_one(edit, edit->files[0], &workload, err);
         if (status == ORR_OK) {

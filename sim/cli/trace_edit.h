@@ -24,6 +24,8 @@ struct trace_edit {
     uint32_t allow_loss_ppm;
 };
 bool trace_edit_knows(const char *what);
+/* What helps where the output is there already; NULL: it is overwritten. */
+const char *trace_if_taken(const struct trace_edit *edit);
 /* cli_trace_fit.c: fits a model to the rows that are left, says how like it is, writes it. */
 enum orr_status trace_fit(const struct trace_edit *edit, const struct orr_workload *workload,
                           struct orr_err *err);

@@ -45,12 +45,13 @@ static enum orr_status read_part(const struct orr_scenario *scenario,
         }
         return status;
     }
+    if (p->part->generate.given) {
+        return orr_world_generate(scenario, p->part, &p->workload, err);
+    }
     enum orr_status status =
-        p->part->generate.given
-            ? orr_world_generate(scenario, p->part, &p->workload, err)
-            : orr_trace_shelf_take(shelf, p->part->trace, options, &p->workload, err);
+        orr_trace_shelf_take(shelf, p->part->trace, options, &p->workload, err);
     if (status == ORR_OK) {
-        status = orr_replay__select(scenario, p, err);
+        status = orr_replay__select(scenario, p->part, &p->workload, err);
         if (status != ORR_OK) {
             orr_workload_release(&p->workload);
         }

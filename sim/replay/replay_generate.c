@@ -214,6 +214,8 @@ enum orr_status orr_world_generate(const struct orr_scenario *scenario,
     }
     if (status != ORR_OK) {
         orr_err_prefix(err, "part %s", part->name);
+    } else if ((status = orr_replay__select(scenario, part, workload, err)) != ORR_OK) {
+        orr_workload_release(workload);
     }
     orr_table_release(&plan.table);
     orr_arena_release(&plan.arena);

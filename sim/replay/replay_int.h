@@ -53,9 +53,10 @@ struct orr_arrivals;
 void orr_replay__pattern(const char *pattern, const double *hours, const double *days,
                          struct orr_arrivals *arrivals);
 
-/* The rows that the part's filter lets pass, scaled as it says. */
-enum orr_status orr_replay__select(const struct orr_scenario *scenario, struct orr_world_part *p,
-                                   struct orr_err *err) ORR_MUST_USE;
+/* Of the rows of a part those that its filter lets pass, scaled as it says. */
+enum orr_status orr_replay__select(const struct orr_scenario *scenario,
+                                   const struct orr_scenario_part *part,
+                                   struct orr_workload *workload, struct orr_err *err) ORR_MUST_USE;
 
 /* A service as one row, and what it wants when; both are made here. */
 enum orr_status orr_replay__service(const struct orr_scenario *scenario,

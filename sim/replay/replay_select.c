@@ -8,10 +8,11 @@
 #include <orrery/base/text.h>
 #include <orrery/traces/edit.h>
 
-static enum orr_status filter_rows(const struct orr_scenario *scenario, struct orr_world_part *p,
-                                   struct orr_err *err)
+static enum orr_status filter_rows(const struct orr_scenario *scenario,
+                                   const struct orr_scenario_part *part,
+                                   struct orr_workload *workload, struct orr_err *err)
 {
-    const struct orr_scenario_filter *words = &p->part->filter;
+    const struct orr_scenario_filter *words = &part->filter;
     struct orr_row_filter filter = orr_row_filter_all;
     filter.queue = words->queue;
     filter.user = words->user;
@@ -25,15 +26,14 @@ static enum orr_status filter_rows(const struct orr_scenario *scenario, struct o
         filter.kind = (int)kind;
     }
     struct orr_err why = {0};
-    if (orr_row_filter_window(&filter, &p->workload, "filter.", words->from, words->until, &why) !=
+    if (orr_row_filter_window(&filter, workload, "filter.", words->from, words->until, &why) !=
         ORR_OK) {
-        return orr_fail(err, ORR_SCENARIO, "%s: %s", p->part->origin, why.text);
+        return orr_fail(err, ORR_SCENARIO, "%s: %s", part->origin, why.text);
     }
-    const uint32_t had = p->workload.count;
-    orr_workload_cut(&p->workload, &filter);
-    if (had > 0 && p->workload.count == 0) {
-        orr_workload_note(&p->workload, p->part->label, "no row passes the filter of part %s",
-                          p->part->name);
+    const uint32_t had = workload->count;
+    orr_workload_cut(workload, &filter);
+    if (had > 0 && workload->count == 0) {
+        orr_workload_note(workload, part->label, "no row passes the filter of part %s", part->name);
     }
     return ORR_OK;
 }
@@ -43,11 +43,13 @@ static bool is_one(double factor)
     return factor > 0.999999999 && factor < 1.000000001;
 }
 
-enum orr_status orr_replay__select(const struct orr_scenario *scenario, struct orr_world_part *p,
-                                   struct orr_err *err)
+enum orr_status orr_replay__select(const struct orr_scenario *scenario,
+                                   const struct orr_scenario_part *part,
+                                   struct orr_workload *workload, struct orr_err *err)
 {
-    const struct orr_scenario_scale *words = &p->part->scale;
-    const enum orr_status status = p->part->trace != NULL ? filter_rows(scenario, p, err) : ORR_OK;
+    const struct orr_scenario_scale *words = &part->scale;
+    const enum orr_status status =
+        part->trace != NULL ? filter_rows(scenario, part, workload, err) : ORR_OK;
     if (status != ORR_OK || (is_one(words->jobs) && is_one(words->run) && is_one(words->gpus))) {
         return status;
     }
@@ -55,9 +57,9 @@ enum orr_status orr_replay__select(const struct orr_scenario *scenario, struct o
         .arrivals = words->jobs, .run = words->run, .gpus = words->gpus};
     struct orr_row_filter all = orr_row_filter_all;
     all.seed = scenario->seed_first;
-    const uint64_t too_large = orr_workload_scale(&p->workload, &all, &scaling);
+    const uint64_t too_large = orr_workload_scale(workload, &all, &scaling);
     if (too_large > 0) {
-        orr_workload_note(&p->workload, p->part->label,
+        orr_workload_note(workload, part->label,
                           "scale.gpus: %llu row%s left out, larger than 1,000,000 GPUs",
                           (unsigned long long)too_large, ORR_PLURAL(too_large));
     }

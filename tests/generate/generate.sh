@@ -215,6 +215,14 @@ YAML
         mv a.txt seed$seed.txt
     done
     ! cmp -s seed1.txt seed2.txt || die "two seeds gave the same run"
+    # what the part is scaled by is in the trace too, which --force overwrites
+    scales="--set workload.part.scale.run=2 --set workload.part.scale.jobs=1.5 --set workload.part.scale.gpus=2"
+    "$orrery" trace gen gen.yaml $scales -o part.csv 2>err.txt && die "part.csv was there already"
+    "$orrery" trace gen gen.yaml $scales -o part.csv --force
+    "$orrery" run gen.yaml $scales -o d.db --force | grep -o 'digest.*' >a.txt
+    "$orrery" run replay.yaml -o e.db --force | grep -o 'digest.*' >b.txt
+    cmp a.txt b.txt || die "a scaled part runs otherwise than its trace"
+    ! cmp -s a.txt seed1.txt || die "a scaled part is the same"
     "$orrery" run gen.yaml --policy fifo -o c.db --force -q
     "$orrery" export a.db jobs | cut -d, -f1-7 >kai.csv
     "$orrery" run gen.yaml --seed 2 --policy fifo -o c.db --force -q

@@ -201,8 +201,8 @@ void orr_world_change_events(struct orr_world *world, const struct orr_scenario 
 /* The clock's 0 on the calendar for scenarios without a start: a Monday. */
 #define ORR_REPLAY_START ((orr_ms)1780272000000)
 
-/* The rows of a part that is generated, with the scenario's first seed. The workload is made here;
- * on success the caller releases it. */
+/* The rows of a part that is generated, scaled as it says, with the scenario's first seed. The
+ * workload is made here; on success the caller releases it. */
 enum orr_status orr_world_generate(const struct orr_scenario *scenario,
                                    const struct orr_scenario_part *part,
                                    struct orr_workload *workload, struct orr_err *err) ORR_MUST_USE;
