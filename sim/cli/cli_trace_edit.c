@@ -138,6 +138,7 @@ static void print_stat(const struct trace_edit *edit, const struct orr_workload 
                              .picture = true,
                              .columns = (unsigned)orr_text_columns(80)};
     orr_stat_init(&stat);
+    stat.origin_ms = workload->clock_origin_ms != ORR_MS_NONE ? workload->clock_origin_ms : 0;
     for (uint32_t r = 0; r < workload->count; r++) {
         struct orr_job_fact fact;
         orr_workload_fact(workload, &workload->rows[r], &fact);

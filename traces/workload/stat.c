@@ -250,7 +250,7 @@ void orr_stat_add(struct orr_trace_stat *stat, const struct orr_job_fact *fact, 
         stat->recorded++;
         orr_load_add(&stat->held, fact->start_ms, fact->end_ms, fact->mgpu);
     }
-    count_clock(stat, fact->submit_ms);
+    count_clock(stat, stat->origin_ms + fact->submit_ms);
 }
 
 const char *orr_format_gpus(char *out, int64_t mgpu)
