@@ -165,6 +165,26 @@ static void put_hint(const struct orr_cli_now *now, const char *path, FILE *out)
     (void)fputs(" -o DIR` says what is not in it)\n", out);
 }
 
+/* What the run does not look at, though jobs ask for it. */
+static void put_unheeded(const struct orr_snapshot_state *state, const char *path, FILE *out)
+{
+    bool any = false;
+    for (uint32_t f = 0; f < state->fact_count; f++) {
+        const struct orr_snapshot_fact *fact = &state->facts[f];
+        if (fact->unheeded) {
+            if (any) {
+                (void)fputs(", ", out);
+            } else {
+                (void)fprintf(out, "%s: not heeded, though jobs ask for it: ", path);
+            }
+            (void)fprintf(out, "%s (%llu job%s)", fact->code, (unsigned long long)fact->count,
+                          ORR_PLURAL(fact->count));
+            any = true;
+        }
+    }
+    (void)fputs(any ? "\n" : "", out);
+}
+
 void orr_cli_now_say(const struct orr_cli_now *now, const char *path, FILE *out)
 {
     char text[32];
@@ -179,6 +199,7 @@ void orr_cli_now_say(const struct orr_cli_now *now, const char *path, FILE *out)
         ORR_PLURAL(now->state.running), (unsigned)now->state.waiting,
         (unsigned)now->state.left_out);
     put_hint(now, path, out);
+    put_unheeded(&now->state, path, out);
 }
 
 void orr_cli_now_close(struct orr_cli_now *now)

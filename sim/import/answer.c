@@ -8,8 +8,7 @@
 
 /* --- features --- */
 
-/* The model's bits by the names of the policy's list, which says what each means. */
-static const struct orr_feature *find_feature(enum import_feature feature)
+const struct orr_feature *import_feature_row(enum import_feature feature)
 {
     static const char *const names[IMPORT_FEATURES] = {
         [IMPORT_FEATURE_DRA] = "dra",
@@ -31,7 +30,7 @@ static void list_features(const struct import_model *model, struct orr_snapshot 
 {
     out->features = orr_arena_alloc(&out->arena, IMPORT_FEATURES, sizeof *out->features);
     for (int f = 0; f < IMPORT_FEATURES; f++) {
-        const struct orr_feature *feature = find_feature((enum import_feature)f);
+        const struct orr_feature *feature = import_feature_row((enum import_feature)f);
         struct orr_snapshot_feature row = {.name = feature->name,
                                            .status = feature->status,
                                            .means = feature->means != NULL ? feature->means : ""};

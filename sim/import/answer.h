@@ -12,6 +12,8 @@ void import_answer_start(struct import_model *model, const struct orr_session *s
 void import_answer(struct import_model *model, const struct orr_session *session,
                    struct orr_snapshot *out);
 
+/* What the policy's list says of a feature. */
+const struct orr_feature *import_feature_row(enum import_feature feature);
 /* Why a job waits for more than pods to be valid: fills the row's code and sentence. */
 void import_explain(const struct import_model *model, const struct orr_session *session,
                     const struct import_job *job, struct orr_snapshot_waiting *row,

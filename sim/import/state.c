@@ -17,9 +17,11 @@
 
 #include <orrery/base/sort.h>
 #include <orrery/base/text.h>
+#include <orrery/policies/feature.h>
 #include <orrery/policies/registry.h>
 #include <orrery/sim/yaml.h>
 
+#include "answer.h"
 #include "state_int.h"
 
 void state_note(struct writer *w, const char *code, const char *text, uint64_t more)
@@ -159,6 +161,25 @@ static void write_policy(struct writer *w)
     (void)fputs("}\n", w->scenario);
 }
 
+/* What jobs ask that no rule of a run looks at. */
+static void note_features(struct writer *w)
+{
+    const struct import_model *model = w->model;
+    for (int f = 0; f < IMPORT_FEATURES; f++) {
+        const struct orr_feature *feature = import_feature_row((enum import_feature)f);
+        uint64_t jobs = 0;
+        for (uint32_t j = 0; j < model->job_count; j++) {
+            jobs += !w->left_out[j] && (model->jobs[j].features >> f & 1u) != 0;
+        }
+        if (jobs > 0) {
+            state_note(w, feature->name,
+                       import_format(w->load, "jobs with %s: %s", feature->name, feature->means),
+                       jobs);
+            w->out->facts[w->out->fact_count - 1].unheeded = true;
+        }
+    }
+}
+
 static void write_head(struct writer *w)
 {
     char text[32], span[32];
@@ -171,6 +192,22 @@ static void write_head(struct writer *w)
                   text, w->trace_name, text, (long long)(w->rest->horizon_ms / 1000));
 }
 
+/* Without what others hold, as a run counts them. */
+static void count_gpus(struct writer *w)
+{
+    const struct import_model *model = w->model;
+    for (uint32_t n = 0; n < model->node_count; n++) {
+        const int64_t *left = w->places[n].left;
+        w->out->gpus += (double)left[IMPORT_GPU];
+        for (uint32_t r = 0; r < model->resources.count; r++) {
+            const int64_t instances = left[IMPORT_EXTENDED + r];
+            w->out->gpus += state_counts_profile(model, r) && instances > 0
+                                ? (double)(instances * orr_mig_gpus(state_profile_of(model, r)))
+                                : 0.0;
+        }
+    }
+}
+
 static void write_all(struct writer *w)
 {
     const struct import_model *model = w->model;
@@ -179,22 +216,17 @@ static void write_all(struct writer *w)
     state_leave_out_instances(w);
     for (uint32_t n = 0; n < model->node_count; n++) {
         w->order[n] = n;
-        w->out->gpus += (double)model->nodes[n].allocatable.v[IMPORT_GPU];
-        for (uint32_t r = 0; r < model->resources.count; r++) {
-            w->out->gpus += state_counts_profile(model, r)
-                                ? (double)(model->nodes[n].allocatable.v[IMPORT_EXTENDED + r] *
-                                           orr_mig_gpus(state_profile_of(model, r)))
-                                : 0.0;
-        }
     }
     orr_sort(w->order, model->node_count, sizeof *w->order, by_name, w);
     w->out->nodes = model->node_count;
     w->out->queues = model->queue_count;
     state_leave_out_jobs(w);
+    note_features(w);
     state_collect_amounts(w);
     state_collect_keys(w);
     state_choose_levels(w);
     state_collect_foreign(w);
+    count_gpus(w);
     state_find_pools(w);
     state_open_history(w);
     write_head(w);

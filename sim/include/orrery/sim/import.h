@@ -131,6 +131,7 @@ enum { ORR_SNAPSHOT_FACTS = 40 };
 struct orr_snapshot_fact { /* of what was not said, or could not be carried over */
     const char *code, *text;
     uint64_t count; /* 0: not of single things */
+    bool unheeded;  /* jobs ask for it, and no rule of a run looks at it */
 };
 
 struct orr_snapshot_state {
