@@ -23,13 +23,14 @@ JOIN job AS j ON j.id = t.job;
 
 -- name: busy
 -- Changes of what is held: at, by how much, whose (0: the run, 1: the record), the least that the job can have held, the job.
--- At one time, what is given back comes first.
+-- At one time, what is given back comes first. Between two attempts of the record a job holds nothing.
 WITH truth AS (
-  SELECT t.job, t.start_ms, coalesce(t.end_ms, t.start_ms + j.work_ms) AS end_ms, j.mgpu,
+  SELECT t.job, coalesce(a.start_ms, t.start_ms) AS start_ms, coalesce(a.end_ms, t.end_ms, t.start_ms + j.work_ms) AS end_ms, j.mgpu,
     CASE WHEN j.min_pods < j.pods THEN j.mgpu * j.min_pods / j.pods ELSE j.mgpu END AS least_mgpu
   FROM recorded AS t
   JOIN job AS j ON j.id = t.job
-  WHERE coalesce(t.end_ms, t.start_ms + j.work_ms) >= t.start_ms),
+  LEFT JOIN recorded_attempt AS a ON a.job = t.job
+  WHERE coalesce(a.end_ms, t.end_ms, t.start_ms + j.work_ms) >= coalesce(a.start_ms, t.start_ms)),
   change AS (
     SELECT start_ms AS at_ms, mgpu AS change, 1 AS whose, least_mgpu, job
     FROM truth
@@ -39,12 +40,11 @@ WITH truth AS (
     UNION ALL
     SELECT p.start_ms, p.mgpu, 0, 0, p.job
     FROM v_placements AS p
-    JOIN truth AS t ON t.job = p.job
+    WHERE p.job IN (SELECT job FROM truth)
     UNION ALL
     SELECT p.end_ms, -p.mgpu, 0, 0, p.job
     FROM v_placements AS p
-    JOIN truth AS t ON t.job = p.job
-    WHERE p.end_ms IS NOT NULL)
+    WHERE p.end_ms IS NOT NULL AND p.job IN (SELECT job FROM truth))
 SELECT at_ms, change, whose, least_mgpu, job FROM change ORDER BY at_ms, change > 0, job;
 
 -- name: early

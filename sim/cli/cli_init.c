@@ -71,8 +71,9 @@ static int64_t row_gpus(const struct orr_row *row)
 /* The most whole GPUs that were held at once, by the recorded times; 0: not all rows have them. */
 static int64_t recorded_peak(const struct orr_workload *workload)
 {
-    struct change *changes = orr_zalloc((size_t)workload->count * 2 + 1, sizeof *changes);
-    size_t count = 0;
+    const struct orr_recorded none = {.start_ms = ORR_MS_NONE};
+    uint32_t count = 0, capacity = 2 * workload->count + 2;
+    struct change *changes = orr_zalloc(capacity, sizeof *changes);
     bool known = true;
     for (uint32_t r = 0; r < workload->count && known; r++) {
         const struct orr_row *row = &workload->rows[r];
@@ -80,17 +81,19 @@ static int64_t recorded_peak(const struct orr_workload *workload)
             row->extra != 0 ? &workload->extras[row->extra - 1] : NULL;
         known = extra != NULL && extra->recorded_start_ms != ORR_MS_NONE &&
                 (extra->recorded_end_ms != ORR_MS_NONE || row->run_ms != ORR_MS_NONE);
-        if (known) {
-            const orr_ms end_ms = extra->recorded_end_ms != ORR_MS_NONE
-                                      ? extra->recorded_end_ms
-                                      : extra->recorded_start_ms + row->run_ms;
-            changes[count++] = (struct change){extra->recorded_start_ms, row_gpus(row)};
+        struct orr_recorded record = known ? orr_recorded_of(extra) : none;
+        orr_ms start_ms, end_ms;
+        while (orr_recorded_next(&record, &start_ms, &end_ms)) {
+            end_ms = end_ms != ORR_MS_NONE ? end_ms : start_ms + row->run_ms;
+            changes = ORR_ROOM_FOR_ONE(changes, count, capacity);
+            changes[count++] = (struct change){start_ms, row_gpus(row)};
+            changes = ORR_ROOM_FOR_ONE(changes, count, capacity);
             changes[count++] = (struct change){end_ms, -row_gpus(row)};
         }
     }
     qsort(changes, count, sizeof *changes, compare_changes);
     int64_t held = 0, peak = 0;
-    for (size_t i = 0; i < count && known; i++) {
+    for (uint32_t i = 0; i < count && known; i++) {
         held += changes[i].gpus;
         peak = held > peak ? held : peak;
     }

@@ -39,7 +39,8 @@ static const char *const column_names[] = {"job",
                                            "preemptible",
                                            "recorded_start_s",
                                            "recorded_end_s",
-                                           "recorded_state"};
+                                           "recorded_state",
+                                           "recorded_attempts"};
 enum {
     OUT_JOB,
     OUT_SUBMIT,
@@ -62,6 +63,7 @@ enum {
     OUT_START,
     OUT_END,
     OUT_STATE,
+    OUT_ATTEMPTS,
     OUT_COLUMNS
 };
 
@@ -433,13 +435,25 @@ static void hold_against_samples(struct out *out, const struct one *one, const c
     }
 }
 
+/* When each of them was. */
+static void put_attempts(struct out *out, const struct one *one, char text[ORR_NAME_MAX + 1])
+{
+    struct intake_span *spans = orr_alloc(one->attempt_count, sizeof *spans);
+    for (uint32_t a = 0; a < one->attempt_count; a++) {
+        spans[a] = (struct intake_span){one->attempts[a].start_ms, one->attempts[a].end_ms};
+    }
+    intake_attempts(spans, one->attempt_count, one->attempts[0].start_ms, text);
+    orr_free(spans);
+    put_text(out, OUT_ATTEMPTS, text);
+}
+
 static void put_row(struct out *out, const struct one *one)
 {
     struct history *h = out->h;
     struct orr_intake_report *report = h->report;
     const struct attempt *last = &one->attempts[one->attempt_count - 1];
     /* The row keeps texts where they are until it is written. */
-    char name[800], attempts[1600], priority[24];
+    char name[800], attempts[1600], priority[24], spans[ORR_NAME_MAX + 1];
     orr_native_clear(out->row);
     put_time(out, OUT_SUBMIT, one->submit_ms);
     put_number(out, OUT_RUN, last->end_ms - last->start_ms, 1000);
@@ -453,6 +467,7 @@ static void put_row(struct out *out, const struct one *one)
     put_time(out, OUT_START, one->attempts[0].start_ms);
     put_time(out, OUT_END, last->end_ms);
     put_text(out, OUT_STATE, last->state);
+    put_attempts(out, one, spans);
     put_text(out, OUT_JOB, name_of(out, &h->jobs[one->job], name, sizeof name));
     const char *fault = orr_native_fault(out->row);
     if (fault != NULL) {

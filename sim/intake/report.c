@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include <orrery/base/sort.h>
 #include <orrery/base/text.h>
 #include <orrery/traces/reader.h>
 
@@ -78,4 +79,46 @@ enum orr_status orr_intake_check_loss(const struct orr_intake_report *report, ui
                     (unsigned long long)report->rows, ORR_PLURAL(report->rows),
                     ORR_ONE(report->wrong, "is", "are"), (double)borne / 1e4, report->file,
                     worst != NULL ? (unsigned)worst->line : 0, worst != NULL ? worst->first : "");
+}
+
+static int by_start(const void *a, const void *b, void *context)
+{
+    const struct intake_span *x = a, *y = b;
+    (void)context;
+    return x->start_ms != y->start_ms ? (x->start_ms < y->start_ms ? -1 : 1)
+                                      : (x->end_ms > y->end_ms) - (x->end_ms < y->end_ms);
+}
+
+/* False: they do not fit. */
+static bool put_attempts(const struct intake_span *spans, uint32_t count, orr_ms from_ms,
+                         char text[ORR_NAME_MAX + 1])
+{
+    orr_ms free_ms = from_ms;
+    size_t used = 0;
+    for (uint32_t a = 0; a < count; a++) {
+        const orr_ms start_ms = spans[a].start_ms > free_ms ? spans[a].start_ms : free_ms;
+        const orr_ms end_ms = spans[a].end_ms > start_ms ? spans[a].end_ms : start_ms;
+        char begin[32], lasts[32];
+        (void)orr_format_seconds(begin, start_ms - from_ms);
+        (void)orr_format_seconds(lasts, end_ms - start_ms);
+        used += (size_t)snprintf(text + used, ORR_NAME_MAX + 1 - used, "%s%s+%s", a > 0 ? " " : "",
+                                 begin, lasts);
+        if (used > ORR_NAME_MAX) {
+            return false;
+        }
+        free_ms = end_ms;
+    }
+    return true;
+}
+
+void intake_attempts(struct intake_span *spans, uint32_t count, orr_ms from_ms,
+                     char text[ORR_NAME_MAX + 1])
+{
+    enum { FIT = ORR_NAME_MAX / 4 }; /* an attempt takes four characters at least: "0+0 " */
+    uint32_t skipped = count > FIT ? count - FIT : 0;
+    orr_sort(spans, count, sizeof *spans, by_start, NULL);
+    text[0] = '\0';
+    while (count > 1 && !put_attempts(spans + skipped, count - skipped, from_ms, text)) {
+        skipped++;
+    }
 }

@@ -60,7 +60,7 @@ static const char *const texts[] = {"JobName",       "Comment",    "AdminComment
                                     "Extra",         "Container",  "Reason"};
 
 struct attempt {
-    orr_ms run_ms;
+    orr_ms start_ms, end_ms, run_ms;
     uint32_t state;
     uint32_t before; /* index + 1 of the one before; 0: the first */
 };
@@ -316,12 +316,16 @@ static enum column queue_column(const struct sacct *sacct)
                                                           : AT_Partition;
 }
 
-static void add_attempt(struct sacct *sacct, struct job *job, orr_ms run_ms, uint32_t state)
+static void add_attempt(struct sacct *sacct, struct job *job, const struct job *from,
+                        uint32_t state)
 {
     sacct->attempts =
         ORR_ROOM_FOR_ONE(sacct->attempts, sacct->attempt_count, sacct->attempt_capacity);
-    sacct->attempts[sacct->attempt_count++] =
-        (struct attempt){.run_ms = run_ms, .state = state, .before = job->attempt};
+    sacct->attempts[sacct->attempt_count++] = (struct attempt){.start_ms = from->start_ms,
+                                                               .end_ms = from->end_ms,
+                                                               .run_ms = from->run_ms,
+                                                               .state = state,
+                                                               .before = job->attempt};
     job->attempt = sacct->attempt_count;
     job->attempts = job->attempts < UINT16_MAX ? (uint16_t)(job->attempts + 1) : UINT16_MAX;
 }
@@ -338,7 +342,7 @@ static void join(struct sacct *sacct, struct job *job, const struct job *more, u
                            ? more->submit_ms >= job->submit_ms
                            : more->start_ms >= job->start_ms;
     const struct job had = *job;
-    add_attempt(sacct, job, more->run_ms, state);
+    add_attempt(sacct, job, more, state);
     job->earlier_gpu_h += later ? gpu_h(&had) : gpu_h(more);
     if (later) {
         job->run_ms = more->run_ms;
@@ -419,7 +423,7 @@ static void on_row(void *context, const struct orr_cell *cells, uint32_t line)
         return;
     }
     job.state = state;
-    add_attempt(sacct, &job, job.run_ms, state);
+    add_attempt(sacct, &job, &job, state);
     sacct->jobs[index] = job;
 }
 
@@ -437,14 +441,26 @@ struct out {
     struct orr_native_row *row;
     FILE *file;
     uint64_t columns;
-    uint32_t index_of[16];
+    uint32_t index_of[17];
 };
 
-static const char *const out_names[] = {
-    "job",           "submit_s",  "run_s",        "gpus",       "pods",
-    "gpus_per_pod",  "cpu_milli", "mem_mib",      "queue",      "user",
-    "kind",          "gpu_model", "time_limit_s", "eligible_s", "recorded_start_s",
-    "recorded_end_s"};
+static const char *const out_names[] = {"job",
+                                        "submit_s",
+                                        "run_s",
+                                        "gpus",
+                                        "pods",
+                                        "gpus_per_pod",
+                                        "cpu_milli",
+                                        "mem_mib",
+                                        "queue",
+                                        "user",
+                                        "kind",
+                                        "gpu_model",
+                                        "time_limit_s",
+                                        "eligible_s",
+                                        "recorded_start_s",
+                                        "recorded_end_s",
+                                        "recorded_attempts"};
 enum {
     OUT_JOB,
     OUT_SUBMIT,
@@ -461,7 +477,8 @@ enum {
     OUT_LIMIT,
     OUT_ELIGIBLE,
     OUT_START,
-    OUT_END
+    OUT_END,
+    OUT_ATTEMPTS
 };
 
 static void put_number(struct out *out, int column, int64_t number)
@@ -531,12 +548,34 @@ static const char *attempts_of(const struct sacct *sacct, const struct job *job,
     return text;
 }
 
+/* When each of them was, as far as the record says it. */
+static void put_attempts(struct out *out, const struct job *job, char text[ORR_NAME_MAX + 1])
+{
+    const struct attempt *attempts = out->sacct->attempts;
+    struct intake_span *spans = orr_alloc(job->attempts, sizeof *spans);
+    char why[ORR_NATIVE_WHY];
+    uint32_t count = 0;
+    for (uint32_t a = job->attempt; a > 0 && count < job->attempts; a = attempts[a - 1].before) {
+        const struct attempt *attempt = &attempts[a - 1];
+        if (attempt->start_ms != ORR_MS_NONE) {
+            const orr_ms end_ms = attempt->end_ms != ORR_MS_NONE
+                                      ? attempt->end_ms
+                                      : attempt->start_ms + attempt->run_ms;
+            spans[count++] = (struct intake_span){attempt->start_ms, end_ms};
+        }
+    }
+    intake_attempts(spans, count, job->start_ms, text);
+    orr_free(spans);
+    (void)orr_native_text(out->row, out->index_of[OUT_ATTEMPTS],
+                          (struct orr_cell){text, strlen(text)}, why);
+}
+
 static void put_job(struct out *out, uint32_t index)
 {
     struct sacct *sacct = out->sacct;
     const struct job *job = &sacct->jobs[index];
     const char *id = orr_idmap_name(&sacct->ids, index);
-    char why[ORR_NATIVE_WHY], attempts[1500] = "";
+    char why[ORR_NATIVE_WHY], attempts[1500] = "", spans[ORR_NAME_MAX + 1];
     orr_native_clear(out->row);
     (void)orr_native_text(out->row, out->index_of[OUT_JOB], (struct orr_cell){id, strlen(id)}, why);
     put_time(out, OUT_SUBMIT, job->submit_ms);
@@ -557,6 +596,9 @@ static void put_job(struct out *out, uint32_t index)
     }
     put_time(out, OUT_START, job->start_ms);
     put_time(out, OUT_END, job->end_ms);
+    if (job->attempts > 1) {
+        put_attempts(out, job, spans);
+    }
     put_name(out, orr_native_column("recorded_state"), job->state);
     const char *fault = orr_native_fault(out->row);
     if (fault != NULL) {

@@ -165,6 +165,9 @@ CREATE TABLE recorded(               -- what the trace says happened, where it s
   job INTEGER PRIMARY KEY, start_ms INTEGER NOT NULL,
   end_ms INTEGER                     -- NULL: not recorded
 );
+CREATE TABLE recorded_attempt(       -- of jobs of `recorded` whose trace tells several attempts apart: each
+  job INTEGER NOT NULL, start_ms INTEGER NOT NULL, end_ms INTEGER NOT NULL
+);
 CREATE TABLE kind(                   -- of jobs
   id INTEGER PRIMARY KEY, name TEXT NOT NULL
 );

@@ -133,6 +133,9 @@ INSERT INTO non_preemptible VALUES(?);
 -- name: recorded
 INSERT INTO recorded VALUES(?,?,?);
 
+-- name: recorded_attempt
+INSERT INTO recorded_attempt VALUES(?,?,?);
+
 -- name: hold
 INSERT INTO hold VALUES(?,?);
 

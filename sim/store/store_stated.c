@@ -126,21 +126,51 @@ static enum orr_status write_non_preemptible(sqlite3 *db, const struct orr_store
     return writer_close(&w);
 }
 
-/* Copies of a trace did not happen; only the first has a record. */
+/* NULL: nothing is recorded of the job. Copies of a trace did not happen, so that none of their
+ * jobs has a record. */
+static const struct orr_row_extra *recorded_extra(const struct orr_store_input *in, uint32_t job)
+{
+    const struct orr_row_extra *extra = orr_world_job_extra(in->world, job);
+    const struct orr_world_part *part = &in->world->parts[orr_world_part_of(in->world, job)];
+    return extra == NULL || extra->recorded_start_ms == ORR_MS_NONE || part->part->copies > 1
+               ? NULL
+               : extra;
+}
+
 static enum orr_status write_recorded(sqlite3 *db, const struct orr_store_input *in,
                                       struct orr_err *err)
 {
     struct writer w = writer_open(db, orr_store_sql__recorded, err);
     for (uint32_t j = 0; j < in->world->job_count; j++) {
-        const struct orr_row_extra *extra = orr_world_job_extra(in->world, j);
-        const struct orr_world_part *part = &in->world->parts[orr_world_part_of(in->world, j)];
-        if (extra == NULL || extra->recorded_start_ms == ORR_MS_NONE || part->part->copies > 1) {
+        const struct orr_row_extra *extra = recorded_extra(in, j);
+        if (extra == NULL) {
             continue;
         }
         put_int(&w, j);
         put_int(&w, extra->recorded_start_ms);
         put_int_or_null(&w, extra->recorded_end_ms != ORR_MS_NONE, extra->recorded_end_ms);
         put_row(&w);
+    }
+    return writer_close(&w);
+}
+
+static enum orr_status write_recorded_attempts(sqlite3 *db, const struct orr_store_input *in,
+                                               struct orr_err *err)
+{
+    struct writer w = writer_open(db, orr_store_sql__recorded_attempt, err);
+    for (uint32_t j = 0; j < in->world->job_count; j++) {
+        const struct orr_row_extra *extra = recorded_extra(in, j);
+        if (extra == NULL || extra->recorded_attempts == NULL) {
+            continue;
+        }
+        struct orr_recorded record = orr_recorded_of(extra);
+        orr_ms start_ms, end_ms;
+        while (orr_recorded_next(&record, &start_ms, &end_ms)) {
+            put_int(&w, j);
+            put_int(&w, start_ms);
+            put_int(&w, end_ms);
+            put_row(&w);
+        }
     }
     return writer_close(&w);
 }
@@ -224,8 +254,10 @@ static enum orr_status write_ruled(sqlite3 *db, const struct orr_store_input *in
 enum orr_status orr_store__write_stated(sqlite3 *db, const struct orr_store_input *input,
                                         struct orr_err *err)
 {
-    static orr_store__write_fn *const tables[] = {
-        write_recorded, write_holds, write_non_preemptible, write_deadlines, write_batches,
-        write_ruled,    write_asks,  write_barred,          write_nevers};
+    static orr_store__write_fn *const tables[] = {write_recorded,  write_recorded_attempts,
+                                                  write_holds,     write_non_preemptible,
+                                                  write_deadlines, write_batches,
+                                                  write_ruled,     write_asks,
+                                                  write_barred,    write_nevers};
     return write_tables(db, input, tables, sizeof tables / sizeof tables[0], err);
 }

@@ -128,6 +128,7 @@ static const struct extra_field extra_texts[] = {
     {COL_profile, offsetof(struct orr_row_extra, profile)},
     {COL_mig_profile, offsetof(struct orr_row_extra, mig_profile)},
     {COL_running_on, offsetof(struct orr_row_extra, running_on)},
+    {COL_recorded_attempts, offsetof(struct orr_row_extra, recorded_attempts)},
     {COL_recorded_state, offsetof(struct orr_row_extra, recorded_state)},
     {COL_sbatch, offsetof(struct orr_row_extra, sbatch)},
 };
@@ -266,6 +267,17 @@ const char *native_fault(const struct native_values *values)
     if (native_has(values, NATIVE_BIT(running_on)) !=
         native_has(values, NATIVE_BIT(running_since_s))) {
         return "states one of running_since_s and running_on: both or none";
+    }
+    if (native_has(values, NATIVE_BIT(recorded_attempts))) {
+        const struct orr_text attempts = values->text[COL_recorded_attempts];
+        if (!native_has(values, NATIVE_BIT(recorded_start_s))) {
+            return "column recorded_attempts: needs recorded_start_s, which they count from";
+        }
+        if (!orr_attempts_are_right(attempts.at, attempts.bytes)) {
+            return "column recorded_attempts: is not BEGIN+SECONDS by blanks, one attempt after "
+                   "the "
+                   "other";
+        }
     }
     if (!native_has(values, NATIVE_BIT(gpus))) {
         return pods_fault(values);

@@ -74,7 +74,10 @@ enum native_type {
     X(run_known, SWITCH, "true: run_s is certain, and forecasts do not draw it")                   \
     X(recorded_start_s, INSTANT, "when it really started")                                         \
     X(recorded_end_s, INSTANT, "when it really ended")                                             \
-    X(recorded_state, TEXT, "how it really ended")
+    X(recorded_state, TEXT, "how it really ended")                                                 \
+    X(recorded_attempts, TEXT,                                                                     \
+      "of several attempts each, by blanks: seconds after recorded_start_s and how many it "       \
+      "lasted, 0+3600 32400+60")
 
 enum native_column {
 #define X(name, type, says) COL_##name,

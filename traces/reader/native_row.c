@@ -209,6 +209,7 @@ static void fact_of(const struct native_values *values, struct orr_job_fact *fac
                                                      : ORR_KIND_UNKNOWN,
         .queue = text_or_none(values, COL_queue),
         .user = text_or_none(values, COL_user),
+        .attempts = text_or_none(values, COL_recorded_attempts),
     };
     if (native_has(values, NATIVE_BIT(gpus))) {
         fact->mgpu = values->number[COL_gpus] * ORR_MGPU;

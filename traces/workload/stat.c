@@ -188,6 +188,24 @@ static void count_odd(struct orr_trace_stat *stat, enum orr_odd odd, bool is, ui
     }
 }
 
+static struct orr_recorded recorded_of(const struct orr_job_fact *fact)
+{
+    return (struct orr_recorded){.start_ms = fact->start_ms,
+                                 .end_ms = fact->end_ms,
+                                 .attempts = fact->attempts.at,
+                                 .bytes = fact->attempts.bytes};
+}
+
+/* How long the last time was that it ran. */
+static orr_ms last_run_ms(const struct orr_job_fact *fact)
+{
+    struct orr_recorded record = recorded_of(fact);
+    orr_ms start_ms = fact->start_ms, end_ms = fact->end_ms;
+    while (orr_recorded_next(&record, &start_ms, &end_ms)) {
+    }
+    return end_ms - start_ms;
+}
+
 static void find_odd(struct orr_trace_stat *stat, const struct orr_job_fact *fact, uint32_t line)
 {
     const bool run = fact->run_ms != ORR_MS_NONE, start = fact->start_ms != ORR_MS_NONE;
@@ -200,7 +218,7 @@ static void find_odd(struct orr_trace_stat *stat, const struct orr_job_fact *fac
     count_odd(stat, ORR_ODD_EARLY, start && fact->start_ms < fact->submit_ms, line);
     count_odd(stat, ORR_ODD_OTHER_RUN,
               both && run && fact->end_ms >= fact->start_ms &&
-                  llabs(fact->end_ms - fact->start_ms - fact->run_ms) > 1000,
+                  llabs(last_run_ms(fact) - fact->run_ms) > 1000,
               line);
     count_odd(stat, ORR_ODD_OVER_LIMIT,
               run && fact->limit_ms != ORR_MS_NONE && fact->run_ms > fact->limit_ms, line);
@@ -213,6 +231,16 @@ static void count_clock(struct orr_trace_stat *stat, orr_ms at)
     stat->by_hour[(hour % 24 + 24) % 24]++;
     const int64_t day = hour >= 0 ? hour / 24 : -((23 - hour) / 24);
     stat->by_day[((day + 3) % 7 + 7) % 7]++; /* 1970-01-01 was a Thursday */
+}
+
+/* Between two attempts it held nothing. */
+static void add_held(struct orr_trace_stat *stat, const struct orr_job_fact *fact)
+{
+    struct orr_recorded record = recorded_of(fact);
+    orr_ms start_ms, end_ms;
+    while (orr_recorded_next(&record, &start_ms, &end_ms)) {
+        orr_load_add(&stat->held, start_ms, end_ms, fact->mgpu);
+    }
 }
 
 void orr_stat_add(struct orr_trace_stat *stat, const struct orr_job_fact *fact, uint32_t line)
@@ -248,7 +276,7 @@ void orr_stat_add(struct orr_trace_stat *stat, const struct orr_job_fact *fact, 
     orr_load_add(&stat->wanted, fact->submit_ms, fact->submit_ms + run, fact->mgpu);
     if (recorded) {
         stat->recorded++;
-        orr_load_add(&stat->held, fact->start_ms, fact->end_ms, fact->mgpu);
+        add_held(stat, fact);
     }
     count_clock(stat, stat->origin_ms + fact->submit_ms);
 }

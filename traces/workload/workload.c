@@ -172,6 +172,69 @@ struct orr_row_extra *orr_workload_extra(struct orr_workload *workload, struct o
     return &workload->extras[row->extra - 1];
 }
 
+/* --- recorded attempts ------------------------------------------------------------------------ */
+
+/* Takes "BEGIN+SECONDS" off the front; false: it is none. */
+static bool take_attempt(struct orr_recorded *record, orr_ms *begin_ms, orr_ms *lasts_ms)
+{
+    while (record->bytes > 0 && *record->attempts == ' ') {
+        record->attempts++;
+        record->bytes--;
+    }
+    size_t bytes = 0, sign = 0;
+    for (; bytes < record->bytes && record->attempts[bytes] != ' '; bytes++) {
+        sign = record->attempts[bytes] == '+' ? bytes : sign;
+    }
+    const char *at = record->attempts;
+    record->attempts += bytes;
+    record->bytes -= bytes;
+    return sign > 0 && orr_parse_seconds(at, sign, begin_ms) && *begin_ms >= 0 &&
+           orr_parse_seconds(at + sign + 1, bytes - sign - 1, lasts_ms) && *lasts_ms >= 0;
+}
+
+struct orr_recorded orr_recorded_of(const struct orr_row_extra *extra)
+{
+    const char *attempts = extra->recorded_attempts;
+    return (struct orr_recorded){.start_ms = extra->recorded_start_ms,
+                                 .end_ms = extra->recorded_end_ms,
+                                 .attempts = attempts,
+                                 .bytes = attempts == NULL ? 0 : strlen(attempts)};
+}
+
+bool orr_recorded_next(struct orr_recorded *record, orr_ms *start_ms, orr_ms *end_ms)
+{
+    orr_ms begin_ms, lasts_ms;
+    if (record->start_ms == ORR_MS_NONE) {
+        return false;
+    }
+    *start_ms = record->start_ms;
+    *end_ms = record->end_ms;
+    if (record->bytes > 0) {
+        if (!take_attempt(record, &begin_ms, &lasts_ms)) {
+            return false;
+        }
+        *start_ms += begin_ms;
+        *end_ms = *start_ms + lasts_ms;
+    }
+    if (record->bytes == 0) {
+        record->start_ms = ORR_MS_NONE;
+    }
+    return true;
+}
+
+bool orr_attempts_are_right(const char *attempts, size_t bytes)
+{
+    struct orr_recorded record = {.attempts = attempts, .bytes = bytes};
+    orr_ms begin_ms, lasts_ms, free_ms = 0;
+    while (record.bytes > 0) {
+        if (!take_attempt(&record, &begin_ms, &lasts_ms) || begin_ms < free_ms) {
+            return false;
+        }
+        free_ms = begin_ms + lasts_ms;
+    }
+    return true;
+}
+
 /* Puts rows[i] = old rows[from[i]] by following cycles: fresh memory for a second array would cost
  * more than the moves. Uses up `from`. */
 static void permute(struct orr_row *rows, uint32_t *from, uint32_t count)

@@ -50,6 +50,7 @@ struct orr_job_fact {
     uint32_t pods;
     enum orr_kind kind;
     struct orr_cell queue, user; /* no bytes: not known */
+    struct orr_cell attempts;    /* recorded_attempts; no bytes: it is one from start to end */
 };
 void orr_native_fact(const struct orr_native_row *row, struct orr_job_fact *fact);
 /* The same of a row that was read. */

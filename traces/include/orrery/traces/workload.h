@@ -27,6 +27,7 @@ struct orr_row_extra {
     const char *topology_required, *topology_preferred, *after, *profile, *mig_profile;
     const char *running_on; /* where it runs since running_since_ms: pods on nodes and devices */
     const char *sbatch;     /* options it was submitted with */
+    const char *recorded_attempts; /* seconds after recorded_start_ms + seconds of each */
     const char *recorded_state;
     int64_t gpu_fraction_milli; /* milli-GPU of each of gpu_devices devices */
     int64_t gpu_devices;        /* with gpu_fraction or gpu_memory_mib; 1 when not given */
@@ -63,6 +64,19 @@ struct orr_row {
     uint32_t extra;        /* index + 1 in extras, or 0 */
     uint8_t kind;          /* enum orr_kind */
 };
+
+/* When a job ran by its record: from start to end, or, where the record tells attempts apart, each
+ * of these. */
+struct orr_recorded {
+    orr_ms start_ms, end_ms; /* ORR_MS_NONE: not recorded */
+    const char *attempts;    /* that are left, BEGIN+SECONDS by blanks, counted from the start */
+    size_t bytes;            /* of them; 0: it is one from start to end */
+};
+struct orr_recorded orr_recorded_of(const struct orr_row_extra *extra);
+/* The next time that it ran; false: there is none. The end may be ORR_MS_NONE. */
+bool orr_recorded_next(struct orr_recorded *record, orr_ms *start_ms, orr_ms *end_ms);
+/* Are they attempts, one after the other? */
+bool orr_attempts_are_right(const char *attempts, size_t bytes);
 
 struct orr_rejects {
     uint64_t count; /* rows not taken */
