@@ -196,7 +196,7 @@ static void print_job(const struct orr_forecast_options *ask, const struct orr_f
                  job->queue, job->gpus, waited, until(low, ask, forecast->at_ms, job->low_ms),
                  until(median, ask, forecast->at_ms, job->median_ms),
                  until(high, ask, forecast->at_ms, job->high_ms), 100.0 * job->within_hour,
-                 100.0 * job->not_started, job->code);
+                 100.0 * job->not_started, job->code[0] != '\0' ? job->code : "nothing");
 }
 
 /* What one job waits for, and what would be without it. */
@@ -537,8 +537,9 @@ static const struct argp_option rows[] = {
     {"job", KEY_JOB, "NAME", 0, "this one only, instead of all that wait", 1},
     {"row", KEY_ROW, "COLUMN=VALUE,...", 0,
      "instead a job that is submitted at the moment, in the words of a native trace: "
-     "gpus=16,queue=research,user=ann,run_s=7200 (run_s 3600 unless given: only those who go by "
-     "estimates look at it)",
+     "gpus=16,queue=research,user=ann,run_s=7200 (how long it runs is known if it says run_s, or "
+     "if "
+     "--run-time does; only those who go by estimates look at it)",
      1},
     {"then", KEY_THEN, "PATH=VALUE", 0,
      "of --job or --row: also when it would start if this held from the moment on (beside a node "
@@ -613,6 +614,9 @@ int orr_cli_forecast(int argc, char **argv)
     o.ask.warn = o.common.quiet ? NULL : orr_cli_warn;
     const char *path = o.ask.scenario.path;
     o.now.history = o.ask.history;
+    o.ask.row_run_ms = o.now.run_ms != ORR_MS_NONE         ? o.now.run_ms
+                       : o.now.remaining_ms != ORR_MS_NONE ? o.now.remaining_ms
+                                                           : 0;
     enum orr_status status = orr_cli_now_open(&o.now, true, &o.ask.scenario, &err);
     if (status != ORR_OK) {
         orr_cli_now_close(&o.now);

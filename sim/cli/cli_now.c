@@ -102,6 +102,26 @@ static enum orr_status refuse_unheeded(const struct orr_cli_now *now, bool any_r
                     path != NULL ? path : "a trace");
 }
 
+/* Names the snapshot, and what is known of why nothing of it has a part. */
+static enum orr_status refuse_empty(const struct orr_snapshot_state *state, const char *path,
+                                    struct orr_err *err)
+{
+    char why[400] = "it has no pods with a queue";
+    size_t used = 0;
+    for (uint32_t n = 0; n < state->note_count && used < sizeof why; n++) {
+        used += (size_t)snprintf(why + used, sizeof why - used, "%s%s", n > 0 ? "; " : "",
+                                 state->notes[n].text);
+    }
+    for (uint32_t f = 0; f < state->fact_count && used < sizeof why && state->left_out > 0; f++) {
+        if (state->facts[f].count > 0) {
+            used +=
+                (size_t)snprintf(why + used, sizeof why - used, "%s%s (%llu)", used > 0 ? "; " : "",
+                                 state->facts[f].text, (unsigned long long)state->facts[f].count);
+        }
+    }
+    return orr_fail(err, ORR_DATA, "%s: no job of this snapshot can run: %s", path, why);
+}
+
 enum orr_status orr_cli_now_open(struct orr_cli_now *now, bool any_rest,
                                  struct orr_scenario_options *scenario, struct orr_err *err)
 {
@@ -127,6 +147,9 @@ enum orr_status orr_cli_now_open(struct orr_cli_now *now, bool any_rest,
     status = import(now, path, now->history != NULL ? &history : NULL, err);
     if (now->history != NULL) {
         orr_workload_release(&history);
+    }
+    if (status == ORR_OK && now->state.running + now->state.waiting == 0) {
+        status = refuse_empty(&now->state, path, err);
     }
     scenario->text = now->text;
     scenario->text_bytes = now->text_bytes;

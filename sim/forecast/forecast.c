@@ -83,8 +83,10 @@ static enum orr_status live(void *context, uint32_t number, struct orr_err *err)
 {
     struct futures *futures = context;
     struct forecast *f = futures->forecast;
-    f->future = (struct orr_forecast__future){
-        .moment = futures->moment, .number = number, .left = futures->moment->count};
+    f->future =
+        (struct orr_forecast__future){.moment = futures->moment,
+                                      .number = number,
+                                      .left = futures->moment->count - futures->moment->at_once};
     return orr_forecast__live(&f->future, err);
 }
 
@@ -135,10 +137,10 @@ static void say_job(const struct forecast *f, const struct orr_forecast__moment 
     job->user = keep(&f->out->arena, orr_world_job_user(world, j));
     job->gpus = (double)world->shapes.shapes[spec->shape].gpus_mgpu / ORR_MGPU;
     job->submit_ms = orr_run_eligible_ms(world, run, j);
-    job->code =
-        moment->at_once ? "" : orr_reason_code((enum orr_reason)run->ledger->jobs[j].reason);
-    job->reason = moment->at_once ? "it starts as it comes"
-                                  : orr_reason_words((enum orr_reason)run->ledger->jobs[j].reason);
+    const enum orr_reason reason = (enum orr_reason)run->ledger->jobs[j].reason;
+    const bool at_once = orr_forecast__is_at_once(moment, j);
+    job->code = at_once ? "" : orr_reason_code(reason);
+    job->reason = at_once ? "nothing, it starts at once" : orr_reason_words(reason);
 }
 
 /* Runs the futures of a moment; their starts are in memory that all of them share. */
@@ -155,16 +157,17 @@ static enum orr_status run_futures(struct forecast *f, struct orr_forecast__mome
                         ORR_PLURAL(futures), moment->count, ORR_PLURAL(moment->count),
                         strerror(errno));
     }
-    for (size_t i = 0; i < (size_t)futures * moment->count; i++) {
-        moment->starts[i] = ORR_MS_NEVER;
-    }
-    if (moment->at_once) { /* no future can say anything else */
-        for (size_t i = 0; i < (size_t)futures * moment->count; i++) {
-            moment->starts[i] = moment->branch->at_ms;
+    for (uint32_t i = 0; i < moment->count;
+         i++) { /* of those that start at once all say the same */
+        const orr_ms start = orr_forecast__is_at_once(moment, moment->jobs[i])
+                                 ? moment->branch->at_ms
+                                 : ORR_MS_NEVER;
+        for (uint32_t n = 0; n < futures; n++) {
+            moment->starts[(size_t)n * moment->count + i] = start;
         }
-        return ORR_OK;
     }
-    return orr_study_fork(live, &all, futures, &study, f->err);
+    return moment->at_once == moment->count ? ORR_OK
+                                            : orr_study_fork(live, &all, futures, &study, f->err);
 }
 
 /* Memory of all processes; NULL with an error. */
@@ -251,7 +254,7 @@ static void hand_over(struct forecast *f, const struct orr_forecast__moment *mom
     for (uint32_t i = 0; i < moment->count; i++) {
         say_times(moment, i, starts, &jobs[i]);
         const struct orr_forecast_job plain = jobs[i];
-        if (!moment->at_once) {
+        if (!orr_forecast__is_at_once(moment, moment->jobs[i])) {
             orr_forecast__widen(&stretch, now, f->options->horizon_ms, &jobs[i]);
         }
         if (asked) {
@@ -275,6 +278,7 @@ static void note_present(struct forecast *f, const struct orr_forecast__moment *
     f->out->ended = 0;
     for (uint32_t j = 0; j < moment->branch->next_arrival; j++) {
         f->out->ended += f->point.run.ledger->jobs[j].phase == ORR_JOB_FINISHED;
+        f->out->running -= is_asked(f, moment) && orr_forecast__is_at_once(moment, j);
     }
     orr_forecast__count_runs(&f->run, moment->branch, &f->out->runs);
 }
@@ -307,13 +311,15 @@ static enum orr_status forecast_at(struct forecast *f, struct orr_branch *branch
     enum orr_status status = ORR_OK;
     moment.series = asked ? 0 : moment.nth + 1;
     if (asked) {
-        status = orr_forecast__look_at_one(&moment, f->err);
-        status = status == ORR_OK && !moment.at_once ? know_enough(&moment, f->err) : status;
+        status = orr_forecast__choose(&moment, f->err);
+        status = status == ORR_OK && moment.count > moment.at_once ? know_enough(&moment, f->err)
+                                                                   : status;
     } else if (!knows_enough(&moment)) {
         moment.count = 0;
     }
     const size_t cause_bytes = (size_t)f->options->futures * sizeof *moment.causes;
-    if (status == ORR_OK && asked && f->run.job != NULL && !moment.at_once && !f->options->plain) {
+    if (status == ORR_OK && asked && f->run.job != NULL && moment.at_once == 0 &&
+        !f->options->plain) {
         moment.causes = share(cause_bytes, f->err);
         status = moment.causes != NULL ? ORR_OK : ORR_NO_MEMORY;
     }

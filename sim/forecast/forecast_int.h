@@ -49,8 +49,8 @@ struct orr_forecast__moment {
     orr_ms day_ms;   /* length of one: shorter where the past is */
     uint32_t *jobs;  /* asked about, in order */
     uint32_t count;
-    bool at_once;   /* the job that is submitted now has started already */
-    orr_ms *starts; /* shared by the futures: [future][job], ORR_MS_NEVER: not started */
+    uint32_t at_once; /* of these, those that start as the moment comes */
+    orr_ms *starts;   /* shared by the futures: [future][job], ORR_MS_NEVER: not started */
     /* of one job that is asked about: shared by the futures, [future]; NULL: nobody asks why */
     struct orr_forecast__cause *causes;
     uint32_t gone; /* job that is taken out at the moment; ORR_NONE: none is */
@@ -66,9 +66,14 @@ struct orr_forecast__future {
 /* present.c: what is known at the branch, and all jobs that wait. */
 void orr_forecast__look(const struct orr_forecast__run *run, struct orr_branch *branch,
                         uint32_t nth, struct orr_forecast__moment *moment);
-/* Of those that wait, only the one that is asked for, if one is. ORR_DATA. */
-enum orr_status orr_forecast__look_at_one(struct orr_forecast__moment *moment,
-                                          struct orr_err *err) ORR_MUST_USE;
+/* Did the job wait until the moment, and start in the cycle of it? In a run that begins from a
+ * state these waited too; else it is the row that is asked about. */
+bool orr_forecast__is_at_once(const struct orr_forecast__moment *moment, uint32_t job);
+/* Whom the answer is about: all that wait, or start at once, or the one that is asked for.
+ * ORR_DATA.
+ */
+enum orr_status orr_forecast__choose(struct orr_forecast__moment *moment,
+                                     struct orr_err *err) ORR_MUST_USE;
 void orr_forecast__look_release(struct orr_forecast__moment *moment);
 /* What is known of the jobs of a world, or of the rows of a workload beside it, for groups of run
  * times. Caller frees. */

@@ -155,38 +155,74 @@ static void list_waiting(struct orr_forecast__moment *moment)
     }
 }
 
-enum orr_status orr_forecast__look_at_one(struct orr_forecast__moment *moment, struct orr_err *err)
+bool orr_forecast__is_at_once(const struct orr_forecast__moment *moment, uint32_t job)
+{
+    const struct orr_forecast__run *run = moment->run;
+    const struct orr_job_state *state = &moment->branch->run->ledger->jobs[job];
+    const struct orr_row_extra *extra = orr_world_job_extra(run->world, job);
+    const orr_ms at_ms = moment->branch->at_ms;
+    return state->phase == ORR_JOB_RUNNING && state->first_start_ms == at_ms &&
+           (extra == NULL || extra->running_since_ms == ORR_MS_NONE) &&
+           (run->point->scenario.begin_ms == at_ms ||
+            (run->options->row != NULL && run->world->specs[job].submit_ms == at_ms));
+}
+
+/* In the order of jobs, which futures rely on. */
+static void list_asked(struct orr_forecast__moment *moment)
+{
+    const struct orr_ledger *ledger = moment->branch->run->ledger;
+    orr_free(moment->jobs);
+    moment->count = moment->at_once = 0;
+    moment->jobs =
+        orr_alloc(ledger->pending_jobs + (size_t)ledger->running_jobs + 1, sizeof *moment->jobs);
+    for (uint32_t j = 0; j < moment->branch->next_arrival; j++) {
+        const bool at_once = orr_forecast__is_at_once(moment, j);
+        if (at_once || ledger->jobs[j].phase == ORR_JOB_PENDING) {
+            moment->jobs[moment->count++] = j;
+            moment->at_once += at_once;
+        }
+    }
+}
+
+static enum orr_status find_one(const struct orr_forecast__moment *moment, uint32_t *job,
+                                struct orr_err *err)
 {
     const char *name = moment->run->job;
-    const struct orr_world *world = moment->run->world;
-    const struct orr_job_state *states = moment->branch->run->ledger->jobs;
     char one[512];
-    if (name == NULL) {
+    *job = 0;
+    while (*job < moment->run->job_count &&
+           strcmp(orr_world_job_name(moment->run->world, *job, one, sizeof one), name) != 0) {
+        (*job)++;
+    }
+    if (*job < moment->run->job_count) {
         return ORR_OK;
     }
-    uint32_t job = 0;
-    while (job < moment->run->job_count &&
-           strcmp(orr_world_job_name(world, job, one, sizeof one), name) != 0) {
-        job++;
+    return moment->run->options->row == NULL
+               ? orr_fail(err, ORR_DATA, "no job is called \"%s\"", name)
+               : orr_fail(err, ORR_DATA,
+                          "--row: the job cannot run here: it asks for what no node has, or a "
+                          "cell is wrong");
+}
+
+enum orr_status orr_forecast__choose(struct orr_forecast__moment *moment, struct orr_err *err)
+{
+    uint32_t job;
+    list_asked(moment);
+    if (moment->run->job == NULL) {
+        return ORR_OK;
     }
-    if (job == moment->run->job_count) {
-        return moment->run->options->row == NULL
-                   ? orr_fail(err, ORR_DATA, "no job is called \"%s\"", name)
-                   : orr_fail(err, ORR_DATA,
-                              "--row: the job cannot run here: it asks for what no node has, or a "
-                              "cell is wrong");
+    const enum orr_status status = find_one(moment, &job, err);
+    if (status != ORR_OK) {
+        return status;
     }
-    moment->at_once = moment->run->options->row != NULL && states[job].phase == ORR_JOB_RUNNING;
-    if (!moment->at_once &&
-        (job >= moment->branch->next_arrival || states[job].phase != ORR_JOB_PENDING)) {
-        const bool comes =
-            job >= moment->branch->next_arrival || states[job].phase == ORR_JOB_FUTURE;
-        return orr_fail(err, ORR_DATA, "job %s does not wait then: it %s", name,
-                        comes ? "comes later"
-                        : states[job].phase == ORR_JOB_RUNNING ||
-                                states[job].phase == ORR_JOB_RELEASING
-                            ? "runs"
-                            : "is over");
+    const enum orr_job_phase phase = moment->branch->run->ledger->jobs[job].phase;
+    moment->at_once = orr_forecast__is_at_once(moment, job);
+    if (!moment->at_once && (job >= moment->branch->next_arrival || phase != ORR_JOB_PENDING)) {
+        const bool comes = job >= moment->branch->next_arrival || phase == ORR_JOB_FUTURE;
+        return orr_fail(err, ORR_DATA, "job %s does not wait then: it %s", moment->run->job,
+                        comes                                                    ? "comes later"
+                        : phase == ORR_JOB_RUNNING || phase == ORR_JOB_RELEASING ? "runs"
+                                                                                 : "is over");
     }
     moment->jobs[0] = job;
     moment->count = 1;

@@ -9,7 +9,9 @@
 #include <orrery/analysis/csv.h>
 #include <orrery/base/text.h>
 
-enum { CELLS = 64 };
+enum { CELLS = 64, ADDED = 4 };
+
+#define HOUR_MS ((orr_ms)3600000)
 
 struct cells {
     const char *name[CELLS], *value[CELLS];
@@ -21,7 +23,7 @@ static enum orr_status cut(const char *text, struct orr_arena *arena, struct cel
 {
     while (*text != '\0') {
         const size_t bytes = strcspn(text, ","), name = strcspn(text, "=");
-        if (name >= bytes || cells->count + 3 > CELLS) {
+        if (name >= bytes || cells->count + ADDED >= CELLS) {
             return orr_fail(err, ORR_USAGE, "--row: \"%.*s\" is not COLUMN=VALUE", (int)bytes,
                             text);
         }
@@ -30,6 +32,15 @@ static enum orr_status cut(const char *text, struct orr_arena *arena, struct cel
         text += bytes + (text[bytes] == ',');
     }
     return ORR_OK;
+}
+
+static bool states(const struct cells *cells, const char *name)
+{
+    bool any = false;
+    for (uint32_t c = 0; c < cells->count; c++) {
+        any = any || strcmp(cells->name[c], name) == 0;
+    }
+    return any;
 }
 
 /* What is stated of a column; else what is added for it. */
@@ -89,14 +100,18 @@ enum orr_status orr_forecast__add_row(const struct orr_forecast_options *options
                                       struct orr_err *err)
 {
     struct cells cells = {.count = 0};
-    char path[4400], submit[32], name[600];
+    char path[4400], submit[32], run[32], name[600];
     enum orr_status status = cut(options->row, arena, &cells, err);
     if (status != ORR_OK) {
         return status;
     }
     (void)orr_format_seconds(submit, at_ms);
     (void)snprintf(name, sizeof name, ORR_FORECAST__PART "/%.500s", state(&cells, "job", "yours"));
-    (void)state(&cells, "run_s", "3600");
+    if (states(&cells, "run_s") || options->row_run_ms > 0) {
+        (void)state(&cells, "run_known", "true");
+    }
+    (void)orr_format_seconds(run, options->row_run_ms > 0 ? options->row_run_ms : HOUR_MS);
+    (void)state(&cells, "run_s", run);
     if (strcmp(state(&cells, "submit_s", submit), submit) != 0) {
         return orr_fail(err, ORR_USAGE, "--row: the job is submitted at the moment: no submit_s");
     }

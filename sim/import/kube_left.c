@@ -64,7 +64,7 @@ static void note_held(struct kube *kube)
     if (pods > 0) {
         import_note(kube->model,
                     "%lld GPU%s more %s held by %u running pod%s of other schedulers or without "
-                    "a queue: %s not counted above",
+                    "a queue: %s not counted here",
                     (long long)gpus, ORR_PLURAL(gpus), ORR_ONE(gpus, "is", "are"), pods,
                     ORR_PLURAL(pods), ORR_ONE(gpus, "it is", "they are"));
     }

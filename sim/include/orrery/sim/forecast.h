@@ -21,7 +21,9 @@ struct orr_forecast_options {
     bool arrivals;     /* jobs come after the moment; else none */
     const char *job;   /* NULL: all that wait */
     const char *row;   /* "COLUMN=VALUE,...": instead, a job that is submitted at the moment; what
-                          it does not say of job and run_s is "yours" and an hour. NULL: none */
+                          it does not say of job and run_s is "yours" and the time below, and how
+                          long it runs is known where either says so. NULL: none */
+    orr_ms row_run_ms; /* how long such a job runs; 0: not known, an hour stands for it */
     const char *const *thens; /* of `job` or `row`: changes, PATH=VALUE as of orr_scenario_options,
                                  that hold from the moment on, one at a time */
     uint32_t then_count;
