@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* calibration_note.c - the last calibration of a scenario file, kept beside it in two lines: what
- * the scenario was (a hash of its resolved text), and how far it was off. */
-#include <orrery/sim/study.h>
+ * the scenario was (a hash of its resolved text and its files), and how far it was off. */
+#include "study_int.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,6 +9,7 @@
 
 #include <orrery/analysis/compare.h>
 #include <orrery/base/digest.h>
+#include <orrery/traces/pack.h>
 
 static void note_path(const struct orr_scenario *scenario, char *path, size_t bytes)
 {
@@ -16,14 +17,28 @@ static void note_path(const struct orr_scenario *scenario, char *path, size_t by
                    scenario->folder[0] == '\0' ? "" : "/", scenario->name);
 }
 
-/* Seeds do not matter to what a calibration says. */
+/* A file that cannot be read is another one than it was. */
+static enum orr_status add_file(const char *path, void *context)
+{
+    uint64_t *hash = context;
+    char sum[ORR_SHA256_TEXT] = "";
+    struct orr_err ignored = {0};
+    if (path != NULL && orr_file_sha256(path, sum, &ignored) != ORR_OK) {
+        sum[0] = '\0';
+    }
+    *hash = orr_hash_bytes(sum, strlen(sum)) ^ *hash * 31;
+    return ORR_OK;
+}
+
+/* Of the scenario and the files that it reads. Seeds do not matter to what a calibration says. */
 static uint64_t hash_of(const struct orr_scenario *scenario)
 {
     struct orr_arena arena;
     orr_arena_init(&arena);
     const char *setting = orr_setting_of(&arena, scenario->resolved_yaml);
-    const uint64_t hash = orr_hash_bytes(setting, strlen(setting));
+    uint64_t hash = orr_hash_bytes(setting, strlen(setting));
     orr_arena_release(&arena);
+    (void)orr_study__each_file(scenario, add_file, &hash);
     return hash;
 }
 
@@ -54,10 +69,11 @@ const char *orr_calibration_recall(const struct orr_scenario *scenario, char *te
     }
     sentence[strcspn(sentence, "\n")] = '\0';
     (void)snprintf(text, bytes, "%s%s",
-                   !read                       ? "not calibrated: no run of this base was held "
-                                                 "against recorded starts"
-                   : strcmp(hash, wanted) == 0 ? "calibrated: "
-                                               : "calibrated before the scenario was changed: ",
+                   !read ? "not calibrated: no run of this base was held "
+                           "against recorded starts"
+                   : strcmp(hash, wanted) == 0
+                       ? "calibrated: "
+                       : "calibrated before the scenario or a file that it reads was changed: ",
                    read ? sentence : "");
     return text;
 }

@@ -24,6 +24,25 @@ enum orr_status orr_study__check_input(const char *path, const char *sha256, con
                : orr_fail(err, ORR_DATA, "%s: is not what %s", path, of);
 }
 
+enum orr_status orr_study__each_file(const struct orr_scenario *scenario, orr_study__file_fn *each,
+                                     void *context)
+{
+    enum orr_status status = ORR_OK;
+    for (uint32_t p = 0; p < scenario->part_count && status == ORR_OK; p++) {
+        const struct orr_scenario_part *part = &scenario->parts[p];
+        const char *key;
+        status = each(part->trace, context);
+        for (uint32_t n = 0; n < ORR_STUDY__PART_FILES && status == ORR_OK; n++) {
+            status = each(orr_study__part_file(part, n, &key), context);
+        }
+    }
+    for (uint32_t p = 0; p < scenario->profile_count && status == ORR_OK; p++) {
+        status = each(scenario->profiles[p].table, context);
+        status = status == ORR_OK ? each(scenario->profiles[p].epochs, context) : status;
+    }
+    return status;
+}
+
 enum orr_status orr_rerun_inputs(const char *results, const struct orr_scenario_options *again,
                                  struct orr_err *err)
 {

@@ -61,6 +61,11 @@ void orr_study__order_ended(struct orr_study__order *order, uint32_t run, orr_ms
 enum { ORR_STUDY__PART_FILES = 3 };
 const char *orr_study__part_file(const struct orr_scenario_part *part, uint32_t nth,
                                  const char **key);
+/* Each file that the workload of a scenario and its profiles read, in an order of its own; NULL
+ * where one may be stated and is not. An error of `each` ends it. */
+typedef enum orr_status orr_study__file_fn(const char *path, void *context);
+enum orr_status orr_study__each_file(const struct orr_scenario *scenario, orr_study__file_fn *each,
+                                     void *context);
 /* What such a file is called in a bundle. */
 const char *orr_study__part_file_name(struct orr_arena *arena, const struct orr_scenario_part *part,
                                       const char *key, const char *path);

@@ -85,37 +85,21 @@ static void add_sum(struct sums *sums, const char *text)
     sums->texts[sums->count++] = text;
 }
 
-/* Of a file that may not be stated (NULL). */
-static enum orr_status add_file(struct plan *plan, struct sums *sums, const char *path)
-{
-    const char *sum = path != NULL ? sum_of(plan, path) : "";
-    if (sum == NULL) {
-        return plan->err->status;
-    }
-    add_sum(sums, sum);
-    return ORR_OK;
-}
+struct reading {
+    struct plan *plan;
+    struct sums *sums;
+};
 
-/* What the workload and its profiles read. */
-static enum orr_status add_data(struct plan *plan, struct sums *sums,
-                                const struct orr_scenario *scenario)
+/* Of a file that may not be stated (NULL). */
+static enum orr_status add_file(const char *path, void *context)
 {
-    enum orr_status status = ORR_OK;
-    for (uint32_t p = 0; p < scenario->part_count && status == ORR_OK; p++) {
-        const struct orr_scenario_part *part = &scenario->parts[p];
-        const char *key;
-        status = add_file(plan, sums, part->trace);
-        for (uint32_t n = 0; n < ORR_STUDY__PART_FILES && status == ORR_OK; n++) {
-            status = add_file(plan, sums, orr_study__part_file(part, n, &key));
-        }
+    const struct reading *reading = context;
+    const char *sum = path != NULL ? sum_of(reading->plan, path) : "";
+    if (sum == NULL) {
+        return reading->plan->err->status;
     }
-    for (uint32_t p = 0; p < scenario->profile_count && status == ORR_OK; p++) {
-        status = add_file(plan, sums, scenario->profiles[p].table);
-        if (status == ORR_OK) {
-            status = add_file(plan, sums, scenario->profiles[p].epochs);
-        }
-    }
-    return status;
+    add_sum(reading->sums, sum);
+    return ORR_OK;
 }
 
 /* Another build of a policy from outside is another policy. */
@@ -143,7 +127,8 @@ static enum orr_status arm_sum(struct plan *plan, const struct orr_scenario *sce
     struct sums sums = {0};
     add_sum(&sums, ORR_VERSION);
     add_sum(&sums, scenario->resolved_yaml);
-    enum orr_status status = add_data(plan, &sums, scenario);
+    struct reading reading = {plan, &sums};
+    enum orr_status status = orr_study__each_file(scenario, add_file, &reading);
     if (status == ORR_OK) {
         status = add_policies(plan, &sums, scenario);
     }

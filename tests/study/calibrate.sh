@@ -42,7 +42,13 @@ grep -q 'KS 0.00 over 3145 jobs' out || fail "no sentence"
 grep -q '^calibrated: under fifo' out || fail "the calibration is forgotten"
 sed -i 's/nodes: 240/nodes: 241/' swf.yaml
 "$orrery" whatif swf.yaml --set cluster.pools.all.nodes=250 --no-progress >out
-grep -q '^calibrated before the scenario was changed' out || fail "the change is not seen"
+grep -q '^calibrated before the scenario or a file that it reads was changed' out || fail "the change is not seen"
+sed -i 's/nodes: 241/nodes: 240/' swf.yaml
+"$orrery" whatif swf.yaml --set cluster.pools.all.nodes=250 --no-progress >out
+grep -q '^calibrated: under fifo' out || fail "the same scenario is not known again"
+sed '$d' recorded.swf >shorter.swf && cp shorter.swf recorded.swf
+"$orrery" whatif swf.yaml --set cluster.pools.all.nodes=250 --no-progress >out
+grep -q '^calibrated before the scenario or a file that it reads was changed' out || fail "another trace is not seen"
 code=0
 "$orrery" calibrate "$source/scenarios/whatif/gang/gang.yaml" --quiet --no-progress >out 2>&1 || code=$?
 { [ "$code" = 65 ] && grep -q 'recorded no start' out; } || fail "nothing is a record"
