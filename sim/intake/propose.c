@@ -428,8 +428,9 @@ static void put_times(FILE *out, const struct guess *guess)
         }
     }
     if (dates) {
-        (void)fprintf(out, "zone: UTC  # of dates that state none, such as Asia/Shanghai or "
-                           "-08:00\n");
+        (void)fputs("zone: ", out);
+        put_text(out, guess->zone);
+        (void)fputs("  # of dates that state none, such as Asia/Shanghai or -08:00\n", out);
     }
     if (!any) {
         return;
@@ -626,6 +627,7 @@ enum orr_status orr_intake_propose(const char *path, const struct orr_intake_opt
     orr_arena_init(&arena);
     struct guess *guess = orr_arena_alloc(&arena, 1, sizeof *guess);
     guess->arena = &arena;
+    guess->zone = options->zone != NULL ? options->zone : "UTC";
     status = look(records, path, options, guess, err);
     if (status == ORR_OK) {
         find_roles(guess);

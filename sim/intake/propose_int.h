@@ -31,6 +31,7 @@ enum role {
 
 struct guess {
     const char *const *names;
+    const char *zone; /* of dates that state none */
     uint32_t count;
     uint32_t of[ROLES];               /* column of the file, ORR_NONE: none */
     enum times_format formats[ROLES]; /* of the roles that are times */
