@@ -27,7 +27,10 @@ struct cluster {
     struct queue *partitions, *accounts, *qos;
     uint32_t qos_count, qos_capacity, partition_count, partition_capacity, account_count,
         account_capacity;
+    bool counts_cpus; /* CPUs are taken for GPUs, as of the jobs */
     uint32_t cpu_nodes, down;
+    int64_t slices; /* of MIG, that are counted as GPUs */
+    char slice[INTAKE_NAME_BYTES];
     uint32_t qos_users, qos_preempts; /* that say what is not modelled */
     bool users;                       /* associations of users were left out */
 };
@@ -69,37 +72,62 @@ static bool has_word(struct orr_cell text, const char *word)
     return false;
 }
 
-static void take_node(struct cluster *cluster, struct orr_cell record)
+/* What is counted of a node: its GPUs, or its CPUs, which are then no CPUs any more. */
+static void count_devices(struct cluster *cluster, struct orr_cell record, struct intake_pool *node)
 {
-    struct intake_pool node = {0};
-    const struct orr_cell name = value_of(record, "NodeName");
+    const int64_t cpus =
+        integer_or(value_of(record, "CPUTot"), integer_or(value_of(record, "CPUs"), 0));
+    const int64_t known = cpus > 0 && cpus <= 1000000 ? cpus : 0;
+    if (cluster->counts_cpus) {
+        node->gpus = known;
+        return;
+    }
     struct slurm_gpus gpus = slurm_gres_gpus(value_of(record, "Gres"));
     if (!gpus.given) {
         gpus = slurm_tres_gpus(value_of(record, "CfgTRES"));
     }
+    node->gpus = gpus.count;
+    node->cpu_milli = known * 1000;
+    intake_copy_name(node->model, gpus.type);
+    if (gpus.slices > 0 && cluster->slices == 0) {
+        intake_copy_name(cluster->slice, gpus.slice);
+    }
+    cluster->slices += gpus.slices * node->nodes;
+}
+
+static void take_node(struct cluster *cluster, struct orr_cell record)
+{
+    struct intake_pool node = {0};
+    const struct orr_cell name = value_of(record, "NodeName");
     const struct orr_cell state = value_of(record, "State");
     const bool down = has_word(state, "DOWN") || has_word(state, "DRAIN") ||
                       has_word(state, "FAIL") || has_word(state, "FUTURE");
-    if (gpus.count <= 0) {
-        cluster->cpu_nodes++;
-        return;
-    }
-    cluster->down += down;
-    node.gpus = gpus.count;
-    const int64_t cpus =
-        integer_or(value_of(record, "CPUTot"), integer_or(value_of(record, "CPUs"), 0));
-    node.cpu_milli = cpus > 0 && cpus <= 1000000 ? cpus * 1000 : 0;
-    node.mem_mib = integer_or(value_of(record, "RealMemory"), 0);
-    intake_copy_name(node.model, gpus.type);
     char text[INTAKE_NAME_BYTES];
     intake_copy_name(text, name);
     const uint64_t hosts = slurm_hosts(text);
     const bool single = strchr(text, '[') == NULL && strchr(text, ',') == NULL && text[0] != '\0';
     node.nodes = hosts > 0 ? (uint32_t)hosts : 1;
+    count_devices(cluster, record, &node);
+    if (node.gpus <= 0) {
+        cluster->cpu_nodes++;
+        return;
+    }
+    cluster->down += down;
+    node.mem_mib = integer_or(value_of(record, "RealMemory"), 0);
     node.down = down ? node.nodes : 0;
     intake_pools_add(&cluster->pools, &node,
                      single ? orr_arena_strndup(&cluster->report->arena, text, strlen(text))
                             : NULL);
+}
+
+/* A limit of trackable resources in what is counted; -1: none is stated. */
+static int64_t limit_of(const struct cluster *cluster, struct orr_cell tres)
+{
+    if (cluster->counts_cpus) {
+        return integer_or(slurm_tres(tres, "cpu"), -1);
+    }
+    const struct slurm_gpus gpus = slurm_tres_gpus(tres);
+    return gpus.given ? gpus.count : -1;
 }
 
 static struct queue *new_queue(struct queue **queues, uint32_t *count, uint32_t *capacity)
@@ -183,8 +211,7 @@ static void on_account(void *context, const struct orr_cell *cells, uint32_t lin
     intake_copy_name(queue->parent, of[AS_PARENT]);
     queue->weight = integer_or(of[AS_SHARE], 1);
     queue->weight = queue->weight > 0 && queue->weight < 1000000000 ? queue->weight : 1;
-    const struct slurm_gpus limit = slurm_tres_gpus(of[AS_TRES]);
-    queue->limit = limit.given ? limit.count : -1;
+    queue->limit = limit_of(cluster, of[AS_TRES]);
 }
 
 static void on_bad_account(void *context, uint32_t line, const char *why)
@@ -276,7 +303,6 @@ static void on_qos(void *context, const struct orr_cell *cells, uint32_t line)
     struct qos_read *read = context;
     struct cluster *cluster = read->cluster;
     const struct orr_cell name = qos_cell(read, cells, QOS_NAME);
-    const struct slurm_gpus gpus = slurm_tres_gpus(qos_cell(read, cells, QOS_GROUP));
     (void)line;
     if (name.bytes == 0) {
         return;
@@ -284,8 +310,8 @@ static void on_qos(void *context, const struct orr_cell *cells, uint32_t line)
     struct queue *queue = new_queue(&cluster->qos, &cluster->qos_count, &cluster->qos_capacity);
     intake_copy_name(queue->name, name);
     queue->priority = integer_or(qos_cell(read, cells, QOS_PRIORITY), 0);
-    queue->limit = gpus.given ? gpus.count : -1;
-    cluster->qos_users += slurm_tres_gpus(qos_cell(read, cells, QOS_USER)).given;
+    queue->limit = limit_of(cluster, qos_cell(read, cells, QOS_GROUP));
+    cluster->qos_users += limit_of(cluster, qos_cell(read, cells, QOS_USER)) >= 0;
     cluster->qos_preempts += qos_cell(read, cells, QOS_PREEMPT).bytes > 0;
     (void)snprintf(queue->comment, sizeof queue->comment, "QOS, priority %lld",
                    (long long)queue->priority);
@@ -492,7 +518,18 @@ static void add_notes(struct cluster *cluster, bool by_account)
         orr_intake_note(report, "no node with GPUs is given (`scontrol -o show node`): fill in "
                                 "cluster.pools");
     }
-    if (cluster->cpu_nodes > 0) {
+    if (cluster->slices > 0) {
+        orr_intake_note(report,
+                        "%lld MIG slice%s (such as %s) %s counted as %s: a pool states them as "
+                        "mig: {PROFILE: NUMBER}",
+                        (long long)cluster->slices, ORR_PLURAL(cluster->slices), cluster->slice,
+                        ORR_ONE(cluster->slices, "is", "are"),
+                        ORR_ONE(cluster->slices, "a whole GPU", "whole GPUs"));
+    }
+    if (cluster->counts_cpus) {
+        orr_intake_note(report, "CPUs stand for GPUs, of nodes as of jobs (--count cpu)");
+    }
+    if (cluster->cpu_nodes > 0 && !cluster->counts_cpus) {
         orr_intake_note(report, "nodes without GPUs, left out: %u", (unsigned)cluster->cpu_nodes);
     }
     if (cluster->down > 0) {
@@ -550,7 +587,7 @@ enum orr_status intake_cluster_text(const char *path, struct orr_cell text,
                                     const struct orr_intake_options *options, FILE *out,
                                     struct orr_intake_report *report, struct orr_err *err)
 {
-    struct cluster cluster = {.report = report};
+    struct cluster cluster = {.report = report, .counts_cpus = intake_counts_cpus(options)};
     orr_intake_report_init(report, path);
     const enum orr_status status = take_file(&cluster, path, text, err);
     if (status == ORR_OK) {
@@ -565,7 +602,7 @@ enum orr_status orr_intake_cluster(const char *const *paths, uint32_t count,
                                    const struct orr_idmap *queues, FILE *out, int64_t *gpus,
                                    struct orr_intake_report *report, struct orr_err *err)
 {
-    struct cluster cluster = {.report = report};
+    struct cluster cluster = {.report = report, .counts_cpus = intake_counts_cpus(options)};
     enum orr_status status = ORR_OK;
     orr_intake_report_init(report, count > 0 ? paths[0] : "");
     for (uint32_t f = 0; f < count && status == ORR_OK; f++) {

@@ -90,6 +90,9 @@ enum orr_status intake_table_text(const char *name, struct orr_cell text,
                                   struct orr_intake_report *report,
                                   struct orr_err *err) ORR_MUST_USE;
 
+/* Slurm: are CPUs taken for GPUs? */
+bool intake_counts_cpus(const struct orr_intake_options *options);
+
 struct intake_span { /* of an attempt */
     orr_ms start_ms, end_ms;
 };

@@ -81,6 +81,11 @@ enum orr_status orr_intake_check_loss(const struct orr_intake_report *report, ui
                     worst != NULL ? (unsigned)worst->line : 0, worst != NULL ? worst->first : "");
 }
 
+bool intake_counts_cpus(const struct orr_intake_options *options)
+{
+    return options->count_as != NULL && strcmp(options->count_as, "cpu") == 0;
+}
+
 static int by_start(const void *a, const void *b, void *context)
 {
     const struct intake_span *x = a, *y = b;

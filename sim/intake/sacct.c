@@ -90,7 +90,7 @@ struct sacct {
     struct times *dates;
     bool clock_known, is_clock; /* times are seconds of a clock of their own */
     bool has_dates;
-    uint64_t pending_tasks, running, shards, het;
+    uint64_t pending_tasks, running, shards, slices, het;
 };
 
 static struct orr_cell cell_of(const struct sacct *sacct, enum column column)
@@ -220,10 +220,12 @@ static bool read_shape(struct sacct *sacct, struct job *job)
     }
     sacct->shards += gpus.shards;
     job->gpus = gpus.count;
-    if (sacct->options->count_as != NULL && strcmp(sacct->options->count_as, "cpu") == 0) {
+    if (intake_counts_cpus(sacct->options)) {
         job->gpus = job->cpus;
         job->cpus = 0;
+        return job->gpus > 0;
     }
+    sacct->slices += gpus.slices > 0;
     /* a type is a wish only where it was asked for */
     struct slurm_gpus wish = slurm_tres_gpus(asked);
     wish = wish.given && wish.type.bytes > 0 ? wish : slurm_gres_gpus(cell_of(sacct, AT_ReqGRES));
@@ -666,6 +668,11 @@ static void add_notes(struct sacct *sacct)
         orr_intake_note(report, "%llu row%s gres/shard, parts of GPUs that are not counted",
                         (unsigned long long)sacct->shards,
                         ORR_ONE(sacct->shards, " holds", "s hold"));
+    }
+    if (sacct->slices > 0) {
+        orr_intake_note(report, "%llu row%s MIG slices, each of which is counted as a whole GPU",
+                        (unsigned long long)sacct->slices,
+                        ORR_ONE(sacct->slices, " holds", "s hold"));
     }
     if (sacct->het > 0) {
         orr_intake_note(report, "%llu part%s of heterogeneous jobs %s own",

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "slurm_text.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include <orrery/base/text.h>
+#include <orrery/core/cluster.h>
 
 #define HOSTS_MAX ((uint64_t)10000000)
 
@@ -57,11 +59,27 @@ struct orr_cell slurm_tres(struct orr_cell tres, const char *key)
     return (struct orr_cell){"", 0};
 }
 
+/* A type that is a profile of MIG, or ends with one behind the model. */
+static bool is_slice(struct orr_cell type)
+{
+    char profile[ORR_MIG_NAME_MAX];
+    size_t begin = type.bytes;
+    while (begin > 0 && type.at[begin - 1] != '_') {
+        begin--;
+    }
+    (void)snprintf(profile, sizeof profile, "%.*s", (int)(type.bytes - begin), type.at + begin);
+    return strlen(profile) == type.bytes - begin && orr_mig_gpus(profile) > 0;
+}
+
 static void add_typed(struct slurm_gpus *gpus, struct orr_cell type, int64_t count, bool *several)
 {
     const bool same = gpus->type.bytes == type.bytes &&
                       (type.bytes == 0 || memcmp(gpus->type.at, type.at, type.bytes) == 0);
     *several = *several || (gpus->given && !same);
+    if (count > 0 && is_slice(type)) {
+        gpus->slice = gpus->slices == 0 ? type : gpus->slice;
+        gpus->slices += count;
+    }
     gpus->type = type;
     gpus->count += count;
     gpus->given = true;

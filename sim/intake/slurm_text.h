@@ -10,9 +10,11 @@
  * PER_NODE:gpu:8) names. Where a total stands beside types, it is the total. */
 struct slurm_gpus {
     int64_t count;
-    struct orr_cell type; /* the only one that is named; no bytes: none, or several */
-    bool given;           /* it names GPUs at all */
-    bool shards;          /* it names gres/shard */
+    struct orr_cell type;  /* the only one that is named; no bytes: none, or several */
+    bool given;            /* it names GPUs at all */
+    bool shards;           /* it names gres/shard */
+    int64_t slices;        /* of these, MIG slices by their types: a100_3g.20gb, 1g.5gb */
+    struct orr_cell slice; /* the type of the first */
 };
 struct slurm_gpus slurm_tres_gpus(struct orr_cell tres);
 struct slurm_gpus slurm_gres_gpus(struct orr_cell gres);
