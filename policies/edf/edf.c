@@ -198,6 +198,14 @@ static void edf_cycle(void *state, const struct orr_view *view, struct orr_txn *
     orr_walk_cycle(&edf->walk, view, txn);
 }
 
+/* Run times bear on whom it admits, and not on the order. */
+static uint32_t edf_heeds(const void *params)
+{
+    const struct edf_params *p = params;
+    const uint32_t times = p->by == BY_WORK ? ORR_HEEDS_WORK : ORR_HEEDS_ESTIMATES;
+    return ORR_HEEDS_DEADLINES | (p->admission == ADMIT_FEASIBLE ? times | ORR_HEEDS_NO_ORDER : 0);
+}
+
 const struct orr_policy orr_policy_edf = {
     .abi = ORR_POLICY_ABI,
     .size = sizeof orr_policy_edf,
@@ -211,4 +219,5 @@ const struct orr_policy orr_policy_edf = {
     .cycle = edf_cycle,
     .close = edf_close,
     .abilities = ORR_ABLE_JOINED,
+    .heeds = edf_heeds,
 };

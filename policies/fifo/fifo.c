@@ -119,9 +119,12 @@ static uint32_t fifo_heeds(const void *params)
 {
     const struct fifo_params *p = params;
     const uint32_t queues = p->placer.choice == ORR_PLACEMENT_HIVED ? ORR_HEEDS_QUEUES : 0;
-    const bool by_work = p->order == ORR_LANES_SHORTEST || p->order == ORR_LANES_PREDICTED;
     const bool by_priority = p->order == ORR_LANES_PRIORITY || has_opportunistic(p);
-    return queues | (by_priority ? ORR_HEEDS_PRIORITY : 0) | (by_work ? ORR_HEEDS_WORK : 0);
+    const uint32_t times = p->order == ORR_LANES_SHORTEST ? ORR_HEEDS_WORK
+                           : p->order == ORR_LANES_PREDICTED
+                               ? ORR_HEEDS_ESTIMATES | ORR_HEEDS_GPU_TIME
+                               : 0;
+    return queues | times | (by_priority ? ORR_HEEDS_PRIORITY : 0);
 }
 
 const struct orr_policy orr_policy_fifo = {

@@ -644,7 +644,8 @@ static uint32_t gavel_heeds(const void *params)
 {
     const struct gavel_params *p = params;
     const bool by_left = p->objective == FINISH_TIME_FAIRNESS || p->objective == MAKESPAN;
-    return (p->shares == BY_QUEUE ? ORR_HEEDS_QUEUES : 0) | (by_left ? ORR_HEEDS_WORK : 0);
+    const uint32_t left = p->by == BY_WORK ? ORR_HEEDS_WORK : ORR_HEEDS_ESTIMATES;
+    return (p->shares == BY_QUEUE ? ORR_HEEDS_QUEUES : 0) | (by_left ? left : 0);
 }
 
 const struct orr_policy orr_policy_gavel = {

@@ -164,6 +164,13 @@ static orr_ms gittins_wake(void *state, const struct orr_view *view)
     return pauses ? view->now + ROUND_MS : ORR_MS_NEVER;
 }
 
+/* The distribution is that of run times to come too; those that nobody has served yet are alike. */
+static uint32_t gittins_heeds(const void *params)
+{
+    (void)params;
+    return ORR_HEEDS_WORK | ORR_HEEDS_NO_ORDER;
+}
+
 const struct orr_policy orr_policy_gittins = {
     .abi = ORR_POLICY_ABI,
     .size = sizeof orr_policy_gittins,
@@ -179,4 +186,5 @@ const struct orr_policy orr_policy_gittins = {
     .close = gittins_close,
     .abilities = ORR_ABLE_JOINED,
     .round_ms = ROUND_MS,
+    .heeds = gittins_heeds,
 };

@@ -100,8 +100,8 @@ static orr_ms srtf_wake(void *state, const struct orr_view *view)
 
 static uint32_t srtf_heeds(const void *params)
 {
-    (void)params;
-    return ORR_HEEDS_WORK;
+    return ((const struct srtf_params *)params)->by == BY_WORK ? ORR_HEEDS_WORK
+                                                               : ORR_HEEDS_ESTIMATES;
 }
 
 const struct orr_policy orr_policy_srtf = {

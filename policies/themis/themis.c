@@ -302,8 +302,8 @@ static orr_ms themis_wake(void *state, const struct orr_view *view)
 
 static uint32_t themis_heeds(const void *params)
 {
-    (void)params;
-    return ORR_HEEDS_WORK;
+    return ((const struct themis_params *)params)->by == BY_WORK ? ORR_HEEDS_WORK
+                                                                 : ORR_HEEDS_ESTIMATES;
 }
 
 const struct orr_policy orr_policy_themis = {

@@ -380,21 +380,52 @@ static enum orr_status read_moment(struct forecast *f, struct orr_err *err)
     return ORR_OK;
 }
 
+/* Does a policy that goes by estimates take true run times for that of this job? */
+static bool is_estimated_by_runs(const struct orr_world *world, uint32_t job)
+{
+    return !world->specs[job].scales && !orr_world_knows_run(world, job) &&
+           orr_world_estimates_by_runs(world, job);
+}
+
+static enum orr_status refuse_estimates(const struct forecast *f, uint32_t shard,
+                                        struct orr_err *err)
+{
+    const struct orr_world *world = &f->point.world;
+    char name[512];
+    for (uint32_t j = 0; j < world->job_count; j++) {
+        if (world->queues.queues[world->specs[j].queue].shard == shard &&
+            is_estimated_by_runs(world, j)) {
+            return orr_fail(err, ORR_SCENARIO,
+                            "policy %s goes by estimates, and that of job %s is made from run "
+                            "times, which nobody knows beforehand: there is nothing to forecast "
+                            "from unless each row states its time_limit_s, and `estimates` are by "
+                            "user",
+                            f->point.shards[shard].policy->name,
+                            orr_world_job_name(world, j, name, sizeof name));
+        }
+    }
+    return ORR_OK;
+}
+
 /* A policy that goes by run times knows what nobody knows. */
 static enum orr_status refuse_clairvoyant(const struct forecast *f, struct orr_err *err)
 {
-    for (uint32_t s = 0; s < f->point.scenario.shard_count; s++) {
+    enum orr_status status = ORR_OK;
+    for (uint32_t s = 0; s < f->point.scenario.shard_count && status == ORR_OK; s++) {
         const struct orr_engine_shard *shard = &f->point.shards[s];
         const uint32_t heeds = orr_policy_heeds(shard->policy, shard->params);
         f->out->heeds_quotas |= (heeds & ORR_HEEDS_QUOTAS) != 0;
         if ((heeds & ORR_HEEDS_WORK) != 0) {
-            return orr_fail(err, ORR_SCENARIO,
-                            "policy %s orders jobs by run times, which nobody knows beforehand: "
-                            "there is nothing to forecast from",
-                            shard->policy->name);
+            status = orr_fail(err, ORR_SCENARIO,
+                              "policy %s goes by true run times, which nobody knows beforehand: "
+                              "there is nothing to forecast from unless it is another policy, or "
+                              "a parameter (by=estimate) has it go by what users state",
+                              shard->policy->name);
+        } else if ((heeds & ORR_HEEDS_ESTIMATES) != 0) {
+            status = refuse_estimates(f, s, err);
         }
     }
-    return ORR_OK;
+    return status;
 }
 
 /* Looked at now and then: a run that goes on a little longer does no harm. */
@@ -495,7 +526,7 @@ static enum orr_status add_row(struct forecast *f, struct orr_err *err)
 static enum orr_status make_ready(void *context, struct orr_point *point, struct orr_err *err)
 {
     struct forecast *f = context;
-    (void)err;
+    const enum orr_status status = refuse_clairvoyant(f, err); /* with the row that was added */
     f->run.options = f->options;
     f->run.job = f->run.job != NULL ? f->run.job : f->options->job;
     f->run.point = point;
@@ -507,7 +538,7 @@ static enum orr_status make_ready(void *context, struct orr_point *point, struct
         orr_forecast__make_room(&point->world, f->options->horizon_ms);
     }
     f->check = orr_forecast__check_open(f->run.job_count);
-    return ORR_OK;
+    return status;
 }
 
 static enum orr_status run_whole(struct forecast *f, struct orr_err *err)

@@ -747,6 +747,13 @@ struct orr_view_words orr_world_words(const struct orr_world *world)
                                    .states_limit = tell_limit};
 }
 
+bool orr_world_estimates_by_runs(const struct orr_world *world, uint32_t job)
+{
+    const struct orr_world_row *row;
+    const struct orr_world_part *p = part_of(world, job, &row);
+    return !row->states_limit || strcmp(p->part->estimates.by, "user") != 0;
+}
+
 bool orr_world_knows_run(const struct orr_world *world, uint32_t job)
 {
     const struct orr_world_row *row;

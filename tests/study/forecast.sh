@@ -103,7 +103,29 @@ printf 'job,submit_s,run_s,gpus\na,0,60,8\nb,0,60,8\n' >two.csv
 refuses 65 "history names a trace" --trace two.csv --cluster 1x8 --policy fifo --at 0 --no-progress
 forecast --trace two.csv --cluster 1x8 --policy fifo --at 0 --history certain.csv --no-progress --json
 [ "$(jq '.jobs[0].start_p50_s == 3600' out)" = true ] || fail "--history"
-refuses 78 "orders jobs by run times" $certain --policy srtf
+# What goes by run times, if only to admit jobs or as their distribution, is refused; so is what goes by estimates where a
+# row states none.
+for knows in 'srtf' 'gittins' 'themis' 'edf --param=admission=feasible' 'gavel --param=objective=makespan' 'fifo --param=order=shortest'; do
+    refuses 78 "goes by true run times" $certain --policy $knows
+done
+for knows in 'srtf --param=by=estimate' 'edf --param=admission=feasible --param=by=estimate' 'fifo --param=order=predicted'; do
+    refuses 78 "that of job a0 is made from run times" $certain --policy $knows
+done
+sed 's/$/,7200/; 1s/7200/time_limit_s/' certain.csv >stated.csv
+stated="--trace stated.csv --cluster 1x8 --at 145200 --no-progress --rehearse 0"
+forecast $stated --policy srtf --param by=estimate --futures 2
+refuses 78 "that of job asked/yours is made" $stated --policy srtf --param by=estimate --futures 2 --row gpus=8,queue=q
+forecast $stated --policy srtf --param by=estimate --futures 2 --row gpus=8,queue=q,time_limit_s=60
+sed '$s/7200$//' stated.csv >torn.csv
+refuses 78 "that of job next is made" --trace torn.csv --cluster 1x8 --at 145200 --policy srtf --param by=estimate
+cat >exact.yaml <<EOF
+apiVersion: orrery/v1alpha1
+kind: Scenario
+cluster: {pools: {p: {nodes: 1, gpus: 8}}}
+workload: [{name: w, trace: stated.csv, estimates: {by: exact}}]
+policy: {name: srtf, params: {by: estimate}}
+EOF
+refuses 78 'are by user' exact.yaml --at 145200
 
 # A busy fortnight. What has not ended by the moment gets another run time, and what comes later is
 # another trace: the forecast is the same to the byte.
@@ -114,16 +136,23 @@ awk "$draw_awk"'BEGIN {
         t += int(-900 * log(1 - draw()))
         print "j" i "," t "," int(exp(7 + 1.5 * (draw() + draw() + draw() + draw() - 2))) "," 2 ^ int(4 * draw()) ",q" int(2 * draw()) ",u" int(9 * draw())
     }
-}' >past.csv
+}' >plain.csv
+# The same with limits, and some with deadlines, that say little of run times.
+awk -F, 'NR == 1 { print $0 ",time_limit_s,deadline_s"; next }
+    { print $0 "," 600 + NR * 7919 % 9000 "," (NR % 3 ? "" : $2 + 3600 + NR * 104729 % 90000) }' plain.csv >limits.csv
 now=777600
-for policy in fifo kai; do
+for policy in 'plain fifo' 'plain kai' 'limits srtf --param=by=estimate' 'limits themis --param=by=estimate' 'limits edf' \
+    'limits edf --param=admission=feasible --param=by=estimate' 'limits gavel --param=objective=makespan --param=by=estimate' \
+    'limits fifo --param=order=predicted'; do
+    cp "${policy%% *}.csv" past.csv
+    policy=${policy#* }
     options="--cluster 1x8 --policy $policy"
     "$orrery" run --trace past.csv $options -o run.db --force -q --no-progress 2>err || fail "run"
     "$orrery" export run.db jobs --json | jq -r '.rows[] | "\(.job) \(.start_s) \(.end_s)"' >ends
     awk -F'[ ,]' -v now=$now 'FILENAME == "ends" { end[$1] = $3; next }
         FNR == 1 { print; next }
         $2 > now && FNR % 2 { next }
-        { OFS = ","; run = $2 > now ? $3 * 2 + 1 : end[$1] > now ? $3 * 3 + 86400 : $3; print $1, $2, run, $4, $5, $6 }' ends past.csv >other.csv
+        { OFS = ","; $3 = $2 > now ? $3 * 2 + 1 : end[$1] > now ? $3 * 3 + 86400 : $3; print }' ends past.csv >other.csv
     cmp -s past.csv other.csv && fail "the other trace is the same"
     forecast --trace past.csv $options --at $now --rehearse 2 --futures 8 --all --no-progress -j 1
     cp out one
@@ -133,6 +162,7 @@ for policy in fifo kai; do
     forecast --trace past.csv $options --at $now --rehearse 2 --futures 8 --all --no-progress --seed 1
     cmp -s one out && fail "$policy: the seed draws nothing"
 done
+cp plain.csv past.csv
 
 # What rehearsals missed moves the intervals, and not the median.
 forecast --trace past.csv --cluster 1x8 --policy fifo --at $now --futures 20 --no-progress --json --rehearse 0

@@ -275,7 +275,7 @@ typedef uint32_t orr_policy_heeds_fn(const void *params);
 enum {
     ORR_HEEDS_PRIORITY = 1u << 0,
     ORR_HEEDS_QUEUES = 1u << 1,  /* serves each queue's jobs apart; else there is one line of all */
-    ORR_HEEDS_WORK = 1u << 2,    /* the shortest first */
+    ORR_HEEDS_WORK = 1u << 2,    /* true run times: the shortest first */
     ORR_HEEDS_SECONDS = 1u << 3, /* of submit times the whole seconds only */
     ORR_HEEDS_MIN_RUNTIME = 1u << 4, /* queues' preempt_min_runtime and reclaim_min_runtime */
     /* decides by who waits and who holds what since when, and by nothing before it (past use, work
@@ -284,9 +284,16 @@ enum {
     /* of topology what each kind of a job's pods asks by itself, and of a gang of several kinds the
      * same of each; without ORR_LAW_SPAN */
     ORR_HEEDS_KIND_SPANS = 1u << 6,
-    ORR_HEEDS_SLICES = 1u << 7,   /* of topology also slices */
-    ORR_HEEDS_QUOTAS = 1u << 8,   /* queues' GPU quotas */
-    ORR_HEEDS_POD_SIZES = 1u << 9 /* how few GPUs a pod may run with */
+    ORR_HEEDS_SLICES = 1u << 7,     /* of topology also slices */
+    ORR_HEEDS_QUOTAS = 1u << 8,     /* queues' GPU quotas */
+    ORR_HEEDS_POD_SIZES = 1u << 9,  /* how few GPUs a pod may run with */
+    ORR_HEEDS_ESTIMATES = 1u << 10, /* run times as users estimate them */
+    ORR_HEEDS_DEADLINES = 1u << 11,
+    /* orders jobs by run times or estimates times GPUs */
+    ORR_HEEDS_GPU_TIME = 1u << 12,
+    /* run times or estimates bear on what it decides (whom it admits, what is typical), but not on
+     * who is before whom */
+    ORR_HEEDS_NO_ORDER = 1u << 13
 };
 
 /* Of a policy able of ORR_ABLE_STALE_GANGS: how long after the first cycle that finds a gang below

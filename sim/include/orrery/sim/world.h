@@ -255,6 +255,9 @@ const struct orr_row_extra *orr_world_job_extra(const struct orr_world *world, u
 bool orr_world_states_limit(const struct orr_world *world, uint32_t job);
 /* What rows state in words, for a policy; as long as the world lives. */
 struct orr_view_words orr_world_words(const struct orr_world *world);
+/* Does its estimate come of run times, its own or others', that may not be known yet when it is
+ * submitted? */
+bool orr_world_estimates_by_runs(const struct orr_world *world, uint32_t job);
 /* Whether its run time is certain (run_known): nobody has to guess it. */
 bool orr_world_knows_run(const struct orr_world *world, uint32_t job);
 /* The time by which a job is to be done, or ORR_MS_NONE. */
