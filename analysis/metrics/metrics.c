@@ -374,9 +374,9 @@ const struct orr_metric_def orr_metric_table[] = {
      "jobs that a rule of their queue bites (table rule)"},
     {"tied_starts", "jobs", NONE, 0, "starts that hung on the order of rows", "all",
      "first starts of jobs of the window that hung on the order of rows: another job that came at "
-     "the same time (kai: the same second), of equal rank, later in the trace and asking for no "
-     "more "
-     "GPUs, waited on"},
+     "the same time (kai: the same second), of equal rank in all that the policy's order looks at "
+     "(priority, deadline, run time or estimate), later in the trace and asking for no more GPUs, "
+     "waited on"},
     {"coincident_starts", "jobs", NONE, 0, "starts in the instant of an end", "all",
      "first starts in the instant the job came, on a node that another job's pods left in that "
      "instant"},

@@ -120,20 +120,12 @@ void orr_lanes_recap(struct orr_lanes *lanes, const struct orr_view *view)
     lanes->released = true;
 }
 
-/* GPU-ms by its estimate, whole from 2^62 on; a job without GPUs counts as one of one milli-GPU. */
-static orr_ms predicted(const struct orr_view *view, const struct orr_job_spec *spec)
-{
-    const int64_t mgpu = view->shapes->shapes[spec->shape].gpus_mgpu;
-    const int64_t most = INT64_MAX / 2, factor = mgpu > 0 ? mgpu : 1;
-    return spec->estimate_ms < 0 || spec->estimate_ms > most / factor ? most
-                                                                      : spec->estimate_ms * factor;
-}
-
 static orr_ms key_of(const struct orr_lanes *lanes, const struct orr_view *view,
                      const struct orr_job_spec *spec, orr_ms came)
 {
     switch (lanes->order) {
-    case ORR_LANES_PREDICTED: return predicted(view, spec);
+    case ORR_LANES_PREDICTED:
+        return orr_gpu_time(view->shapes->shapes[spec->shape].gpus_mgpu, spec->estimate_ms);
     case ORR_LANES_SHORTEST: return spec->work_ms;
     case ORR_LANES_PRIORITY: return -(orr_ms)spec->priority;
     case ORR_LANES_SUBMIT: break;

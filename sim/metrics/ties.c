@@ -6,8 +6,8 @@
  *   - came at the same time: was considered from the same ms on; where the policy goes by whole
  *     seconds (kai, as KAI does by creation times), was submitted in the same second;
  *   - is before or behind it by nothing else the policy's order looks at: it stands in the same
- *     line (the queue, of a policy that serves queues apart, else the shard) with the same priority
- *     (where that counts) and run time (where the shortest goes first);
+ *     line (the queue, of a policy that serves queues apart, else the shard) with the same
+ *     priority, deadline, and run time or estimate, or GPU time by that (where these count);
  *   - stands later in the trace; and
  *   - asks for no more GPUs.
  * Were the two rows the other way round, the other would have been asked first. */
@@ -18,7 +18,7 @@
 
 struct rank { /* of a job in what its policy goes by; equal ranks: only the trace's order is left */
     uint32_t job, line;
-    int64_t priority, work_ms, time;
+    int64_t priority, deadline, length, time;
 };
 
 static int by_rank(const void *a, const void *b, void *context)
@@ -27,15 +27,16 @@ static int by_rank(const void *a, const void *b, void *context)
     (void)context;
     return x->line != y->line           ? (x->line > y->line) - (x->line < y->line)
            : x->priority != y->priority ? (x->priority > y->priority) - (x->priority < y->priority)
-           : x->work_ms != y->work_ms   ? (x->work_ms > y->work_ms) - (x->work_ms < y->work_ms)
+           : x->deadline != y->deadline ? (x->deadline > y->deadline) - (x->deadline < y->deadline)
+           : x->length != y->length     ? (x->length > y->length) - (x->length < y->length)
            : x->time != y->time         ? (x->time > y->time) - (x->time < y->time)
                                         : (x->job > y->job) - (x->job < y->job);
 }
 
 static bool is_alike(const struct rank *a, const struct rank *b)
 {
-    return a->line == b->line && a->priority == b->priority && a->work_ms == b->work_ms &&
-           a->time == b->time;
+    return a->line == b->line && a->priority == b->priority && a->deadline == b->deadline &&
+           a->length == b->length && a->time == b->time;
 }
 
 static uint32_t heed_of(const struct orr_world *world, const struct orr_run *run, uint32_t job)
@@ -49,17 +50,31 @@ static int64_t time_of(const struct orr_world *world, const struct orr_run *run,
                                                         : orr_run_eligible_ms(world, run, job);
 }
 
+/* How long the order takes the job to be, or how large, by that; 0 where it does not look at it. */
+static int64_t length_of(const struct orr_world *world, uint32_t job, uint32_t heed)
+{
+    const struct orr_job_spec *spec = &world->specs[job];
+    if ((heed & (ORR_HEEDS_WORK | ORR_HEEDS_ESTIMATES)) == 0 || (heed & ORR_HEEDS_NO_ORDER) != 0) {
+        return 0;
+    }
+    const orr_ms length = heed & ORR_HEEDS_WORK ? spec->work_ms : spec->estimate_ms;
+    return heed & ORR_HEEDS_GPU_TIME
+               ? orr_gpu_time(world->shapes.shapes[spec->shape].gpus_mgpu, length)
+               : length;
+}
+
 static struct rank rank_of(const struct orr_world *world, const struct orr_run *run, uint32_t job,
                            int64_t time)
 {
     const struct orr_job_spec *spec = &world->specs[job];
     const uint32_t shard = orr_summary__shard_of(world, job), heed = heed_of(world, run, job);
-    return (struct rank){.job = job,
-                         .line = heed & ORR_HEEDS_QUEUES ? world->cluster.shards.count + spec->queue
-                                                         : shard,
-                         .priority = heed & ORR_HEEDS_PRIORITY ? spec->priority : 0,
-                         .work_ms = heed & ORR_HEEDS_WORK ? spec->work_ms : 0,
-                         .time = time};
+    return (struct rank){
+        .job = job,
+        .line = heed & ORR_HEEDS_QUEUES ? world->cluster.shards.count + spec->queue : shard,
+        .priority = heed & ORR_HEEDS_PRIORITY ? spec->priority : 0,
+        .deadline = heed & ORR_HEEDS_DEADLINES ? orr_world_deadline_ms(world, job) : 0,
+        .length = length_of(world, job, heed),
+        .time = time};
 }
 
 /* Of jobs that ask so much, the last to start. */

@@ -1155,18 +1155,21 @@ CREATE TEMP TABLE rank_of AS
 SELECT j.id AS job, CASE WHEN s.policy IN ('kai', 'kueue', 'static', 'drf') OR s.policy_params LIKE '%shares=queues%' OR (s.policy = 'fifo' AND s.policy_params LIKE '%placement=hived%') THEN 'queue ' || j.queue ELSE 'shard ' || s.id END AS line,
        CASE WHEN s.policy = 'kueue' OR iif(s.policy = 'kai', s.policy_params NOT LIKE '%plugins.priority.enabled=false%',
          s.policy_params LIKE '%order=priority%' OR (s.policy_params LIKE '%placement=hived%' AND s.policy_params LIKE '%opportunistic_below=%' AND s.policy_params NOT LIKE '%opportunistic_below=-2147483648%')) THEN j.priority ELSE 0 END AS priority,
-       CASE WHEN s.policy IN ('srtf', 'themis') OR s.policy_params LIKE '%order=shortest%' OR s.policy_params LIKE '%order=predicted%'
-              OR (s.policy = 'gavel' AND (s.policy_params LIKE '%objective=makespan%' OR s.policy_params LIKE '%objective=finish-time-fairness%')) THEN j.work_ms ELSE 0 END AS work_ms,
+       CASE WHEN s.policy_params LIKE '%order=predicted%' THEN max(1, j.mgpu) * j.estimate_ms
+            WHEN s.policy IN ('srtf', 'themis') OR s.policy_params LIKE '%order=shortest%'
+              OR (s.policy = 'gavel' AND (s.policy_params LIKE '%objective=makespan%' OR s.policy_params LIKE '%objective=finish-time-fairness%'))
+            THEN iif(s.policy_params LIKE '%by=estimate%', j.estimate_ms, j.work_ms) ELSE 0 END AS length,
+       CASE WHEN s.policy = 'edf' THEN coalesce((SELECT d.at_ms FROM deadline AS d WHERE d.job = j.id), -1) ELSE 0 END AS deadline,
        CASE WHEN s.policy IN ('kai', 'kueue', 'slurm') THEN j.submit_ms / 1000 ELSE coalesce(h.eligible_ms, j.submit_ms) END AS at,
        j.mgpu, coalesce(j.start_ms, 9e18) AS start_ms,
        j.enter_ms >= r.window_start_ms AND j.start_ms IS NOT NULL AND k.name <> 'inference' AS counts
 FROM job AS j CROSS JOIN run AS r JOIN kind AS k ON k.id = j.kind JOIN leaf AS l ON l.queue = j.queue JOIN shard AS s ON s.id = l.shard
 LEFT JOIN hold AS h ON h.job = j.id WHERE j.state IN (1, 2, 3) AND j.id NOT IN (SELECT job FROM never);
-CREATE INDEX temp.rank_of_at ON rank_of(line, priority, work_ms, at, job);
+CREATE INDEX temp.rank_of_at ON rank_of(line, priority, length, deadline, at, job);
 CREATE INDEX temp.held_left ON held(node, to_ms);
 CREATE INDEX temp.held_began ON held(job, start_ms);
 INSERT INTO made
-SELECT 'tied_starts', 'all', '', total(EXISTS (SELECT 1 FROM rank_of AS b WHERE b.line = a.line AND b.priority = a.priority AND b.work_ms = a.work_ms
+SELECT 'tied_starts', 'all', '', total(EXISTS (SELECT 1 FROM rank_of AS b WHERE b.line = a.line AND b.priority = a.priority AND b.length = a.length AND b.deadline = a.deadline
          AND b.at = a.at AND b.job > a.job AND b.mgpu <= a.mgpu AND b.start_ms > a.start_ms)), count(*) FROM rank_of AS a WHERE counts;
 INSERT INTO made
 SELECT 'coincident_starts', 'all', '', total(j.start_ms = coalesce(x.eligible_ms, j.submit_ms) AND EXISTS (

@@ -827,6 +827,25 @@ Y
     has "value = 0 FROM metric WHERE name = 'tied_starts' AND scope = 'all'"
 }
 
+# Under edf the deadlines are the order, under QSSF the GPU time by estimates is: starts hang on the order of rows where these
+# are equal, and there alone.
+case_ties_of_deadlines_and_estimates() {
+    mkdir 0 1
+    for at in 0 1; do
+        printf 'cluster: {pools: {p: {nodes: 1, gpus: 4}}}\nworkload: [{name: t, trace: t.csv}]\n' >$at/s.yaml
+        printf 'job,submit_s,run_s,gpus,deadline_s,time_limit_s\na,0,300,4,9000,600\nb,0,300,4,2000,500\nc,0,300,4,3000,400\nd,0,400,2,5000,800\n' >$at/t.csv
+    done
+    echo 'policy: edf' >>0/s.yaml
+    right 0
+    has "value = 0 FROM metric WHERE name = 'tied_starts' AND scope = 'all'"
+    sed -i s/,9000,/,2000,/ 0/t.csv
+    right 0
+    has "value = 1 FROM metric WHERE name = 'tied_starts' AND scope = 'all'"
+    echo 'policy: {name: fifo, params: {order: predicted}}' >>1/s.yaml
+    right 1
+    has "value = 1 FROM metric WHERE name = 'tied_starts' AND scope = 'all'"
+}
+
 # What runs since the begin itself was given too: it may be more than its queue could borrow.
 case_lending_of_a_state() {
     mkdir 0

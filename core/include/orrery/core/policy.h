@@ -296,6 +296,14 @@ enum {
     ORR_HEEDS_NO_ORDER = 1u << 13
 };
 
+/* What a policy that heeds GPU_TIME goes by, mGPU x ms: whole up to 2^62; a job without GPUs counts
+ * as one of one milli-GPU, and a time below 0 as without end. */
+static inline int64_t orr_gpu_time(int64_t mgpu, orr_ms time)
+{
+    const int64_t most = INT64_MAX / 2, factor = mgpu > 0 ? mgpu : 1;
+    return time < 0 || time > most / factor ? most : time * factor;
+}
+
 /* Of a policy able of ORR_ABLE_STALE_GANGS: how long after the first cycle that finds a gang below
  * its minimum it ends it, ms; ORR_MS_NEVER: it does not with these parameters. */
 typedef orr_ms orr_policy_stale_grace_fn(const void *params);
