@@ -155,11 +155,18 @@ static bool runs(const struct orr_view *view, uint32_t job)
     return view->jobs[job].phase == ORR_JOB_RUNNING;
 }
 
-/* Held for good: what it has is nobody's to divide. */
+/* Nobody takes away what it has once it runs. */
+static bool is_for_good(const struct gavel *gavel, const struct orr_view *view, uint32_t job)
+{
+    return !view->specs[job].preemptible || view->specs[job].scales || gavel->jobs[job].mixed;
+}
+
+/* Held for good, from this cycle on or longer: what it has is nobody's to divide. */
 static bool stays(const struct gavel *gavel, const struct orr_view *view, uint32_t job)
 {
-    return runs(view, job) &&
-           (!view->specs[job].preemptible || view->specs[job].scales || gavel->jobs[job].mixed);
+    const bool starts =
+        view->jobs[job].phase == ORR_JOB_PENDING && view->jobs[job].placed_tasks > 0;
+    return (runs(view, job) || starts) && is_for_good(gavel, view, job);
 }
 
 /* Where most of the first placement is that is of devices; NOWHERE: not on GPUs of the shard. */
@@ -250,6 +257,8 @@ static void gavel_event(void *state, const struct orr_view *view, enum orr_job_e
         }
         gavel->active_count = kept;
         gavel->changed = true;
+    } else if (event == ORR_JOB_REQUEUED && is_for_good(gavel, view, job)) {
+        gavel->changed = true; /* what it had is divided again, it too has a share */
     }
 }
 
@@ -584,8 +593,10 @@ static enum orr_reason place_on_kind(const struct gavel *gavel, const struct orr
     return ORR_REASON_NONE;
 }
 
+/* Once one starts that stays, the others have less to divide. */
 static void start_chosen(struct gavel *gavel, const struct orr_view *view, struct orr_txn *txn)
 {
+    bool takes = false;
     gavel->verdicts.count = 0;
     for (uint32_t i = 0; i < gavel->active_count; i++) {
         const uint32_t job = gavel->active[i];
@@ -606,6 +617,10 @@ static void start_chosen(struct gavel *gavel, const struct orr_view *view, struc
         if ((!uncounted && it->chosen == NOWHERE) || reason != ORR_REASON_NONE) {
             orr_verdicts_add(&gavel->verdicts, job, orr_verdict_tasks(view, job), reason);
         }
+        takes = takes || (size_of(view, job) > 0 && stays(gavel, view, job));
+    }
+    if (takes) {
+        divide(gavel, view);
     }
     orr_verdicts_explain(&gavel->verdicts, view, txn, false);
 }
