@@ -492,6 +492,7 @@ static void add_pair(struct gavel *gavel, double first, double second, uint32_t 
  * anybody, where it is fastest. */
 static void list_pairs(struct gavel *gavel, const struct orr_view *view)
 {
+    const double round = (double)orr_view_round_ms(view, ROUND_MS);
     gavel->pair_count = 0;
     for (uint32_t i = 0; i < gavel->active_count; i++) {
         const uint32_t job = gavel->active[i];
@@ -502,7 +503,7 @@ static void list_pairs(struct gavel *gavel, const struct orr_view *view)
             had += it->had[k];
         }
         for (uint32_t k = 0; k < gavel->kinds && !stays(gavel, view, job); k++) {
-            const double due = it->due[k] + it->time[k] * ROUND_MS;
+            const double due = it->due[k] + it->time[k] * round;
             if (it->time[k] > 1e-9) {
                 add_pair(gavel, 1 + due / (it->had[k] + 1), due - it->had[k], job, k);
             }
@@ -652,7 +653,7 @@ static orr_ms gavel_wake(void *state, const struct orr_view *view)
         waits = waits || view->jobs[job].phase == ORR_JOB_PENDING;
         pauses = pauses || (runs(view, job) && !stays(gavel, view, job) && size_of(view, job) > 0);
     }
-    return waits && pauses ? view->now + ROUND_MS : ORR_MS_NEVER;
+    return waits && pauses ? view->now + orr_view_round_ms(view, ROUND_MS) : ORR_MS_NEVER;
 }
 
 static uint32_t gavel_heeds(const void *params)

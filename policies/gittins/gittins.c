@@ -161,7 +161,7 @@ static orr_ms gittins_wake(void *state, const struct orr_view *view)
     for (uint32_t i = 0; i < walk->running.count && walk->waiting.count > 0 && !pauses; i++) {
         pauses = orr_walk_may_pause(walk, view, walk->running.jobs[i]);
     }
-    return pauses ? view->now + ROUND_MS : ORR_MS_NEVER;
+    return pauses ? view->now + orr_view_round_ms(view, ROUND_MS) : ORR_MS_NEVER;
 }
 
 /* The distribution is that of run times to come too; those that nobody has served yet are alike. */

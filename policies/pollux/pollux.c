@@ -464,7 +464,7 @@ static orr_ms pollux_wake(void *state, const struct orr_view *view)
         const uint32_t job = pollux->active[i];
         pauses = pauses || (runs(view, job) && shares_in(view, job));
     }
-    return pauses ? view->now + ROUND_MS : ORR_MS_NEVER;
+    return pauses ? view->now + orr_view_round_ms(view, ROUND_MS) : ORR_MS_NEVER;
 }
 
 const struct orr_policy orr_policy_pollux = {

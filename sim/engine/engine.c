@@ -680,7 +680,8 @@ enum orr_status orr_engine_run(const struct orr_world *world,
                                     .ledger = run->ledger,
                                     .now = world->first_submit_ms,
                                     .seed = options->seed,
-                                    .epoch_ms = options->epoch_ms};
+                                    .epoch_ms = options->epoch_ms,
+                                    .round_ms = world->round_ms};
     orr_engine__work_open(&engine);
     orr_scheduler_open(&engine.scheduler, latency, runner.policy->cycle_ms, round_ms);
     orr_heap_init(&engine.heap);

@@ -78,7 +78,14 @@ struct orr_view {
     const struct orr_view_work *work; /* NULL: only what the ledger knows; ask orr_view_progress */
     uint64_t seed; /* of the run; draws are made from it by named streams (rng.h) */
     const struct orr_view_words *words; /* NULL: nobody knows any */
+    orr_ms round_ms; /* how long the run has rounds last; 0: it says nothing of them */
 };
+
+/* How long the rounds are of a policy whose own are so long. */
+static inline orr_ms orr_view_round_ms(const struct orr_view *view, orr_ms own_ms)
+{
+    return view->round_ms > 0 ? view->round_ms : own_ms;
+}
 
 /* Who submitted a job, and the options of sbatch it was submitted with; NULL: not known. They live
  * as long as the run. */
