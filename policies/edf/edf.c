@@ -4,10 +4,13 @@
  *
  * A walk (walk.h) in the order of deadlines. Jobs without one come after all others, in the order
  * of the trace. With admission a job that comes is tested: jobs with deadlines that were admitted,
- * and it, are run in thought, in this order, on the GPUs that may be had now; if one of them would
- * be late, the new one is not admitted and counts as one without a deadline. The test knows run
- * times as far as `by` says, counts GPUs of the whole cluster, and takes pauses to cost nothing: on
- * interchangeable GPUs, where that is so, whoever was admitted is in time. */
+ * and it, are run in thought, in this order, on the GPUs that may be had now and on those that jobs
+ * which may not be paused give back when they end; if one of them would be late, the new one is not
+ * admitted and counts as one without a deadline. The test knows run times as far as `by` says,
+ * counts GPUs of the whole cluster, and takes pauses to cost nothing: on interchangeable GPUs,
+ * where that is so, whoever was admitted is in time. It knows nothing of when a node comes back
+ * that is down, or of jobs without a deadline that wait: one that may not be paused can come
+ * between. */
 #include "../registry/policies_int.h"
 #include "../walk/walk.h"
 
@@ -23,11 +26,13 @@ struct edf_params {
     struct orr_placer_params placer;
 };
 
-struct edf_task { /* in thought */
-    orr_ms deadline, left;
+struct edf_task {          /* in thought */
+    orr_ms deadline, left; /* deadline: or ORR_MS_NEVER, of one that only holds GPUs */
     const struct orr_gpus *gpus;
     uint32_t job;
-    bool runs_on; /* it may not be paused, and has its GPUs */
+    bool may_pause;
+    bool runs;
+    bool holds; /* it runs on, and its GPUs are nobody's until it ends: it may not be paused */
 };
 
 struct edf {
@@ -116,7 +121,21 @@ static int by_deadline(const void *a, const void *b, void *context)
                                       : (x->job < y->job ? -1 : x->job > y->job);
 }
 
-/* Those with deadlines that count, in order. */
+static struct edf_task task_of(const struct edf *edf, const struct orr_view *view, uint32_t job)
+{
+    const struct orr_job_progress p = orr_view_progress(view, job);
+    const bool known = edf->params.by == BY_WORK && p.work_ms != ORR_MS_NONE;
+    const orr_ms left = known ? p.work_ms - p.done_ms : p.estimated_left_ms;
+    const bool may_pause = orr_walk_may_pause(&edf->walk, view, job);
+    return (struct edf_task){.deadline = has_deadline(edf, &p, job) ? p.deadline_ms : ORR_MS_NEVER,
+                             .left = (left > 0 ? left : 0) + p.pause_ms,
+                             .gpus = orr_walk_size(view, job),
+                             .job = job,
+                             .may_pause = may_pause,
+                             .holds = view->jobs[job].phase == ORR_JOB_RUNNING && !may_pause};
+}
+
+/* Those with deadlines that count, in order, and behind them who else holds GPUs for a while. */
 static uint32_t list_tasks(struct edf *edf, const struct orr_view *view)
 {
     const struct orr_walk_line *lines[] = {&edf->walk.waiting, &edf->walk.running};
@@ -124,20 +143,11 @@ static uint32_t list_tasks(struct edf *edf, const struct orr_view *view)
     for (size_t l = 0; l < 2; l++) {
         for (uint32_t i = 0; i < lines[l]->count; i++) {
             const uint32_t job = lines[l]->jobs[i];
-            const struct orr_job_progress p = orr_view_progress(view, job);
-            if (view->specs[job].scales || !has_deadline(edf, &p, job)) {
-                continue;
+            const struct edf_task task = task_of(edf, view, job);
+            if (!view->specs[job].scales && (task.deadline != ORR_MS_NEVER || task.holds)) {
+                edf->tasks = ORR_ROOM_FOR_ONE(edf->tasks, count, edf->task_capacity);
+                edf->tasks[count++] = task;
             }
-            const bool known = edf->params.by == BY_WORK && p.work_ms != ORR_MS_NONE;
-            const orr_ms left = known ? p.work_ms - p.done_ms : p.estimated_left_ms;
-            edf->tasks = ORR_ROOM_FOR_ONE(edf->tasks, count, edf->task_capacity);
-            edf->tasks[count++] =
-                (struct edf_task){.deadline = p.deadline_ms,
-                                  .left = (left > 0 ? left : 0) + p.pause_ms,
-                                  .gpus = orr_walk_size(view, job),
-                                  .job = job,
-                                  .runs_on = view->jobs[job].phase == ORR_JOB_RUNNING &&
-                                             !orr_walk_may_pause(&edf->walk, view, job)};
         }
     }
     orr_sort(edf->tasks, count, sizeof *edf->tasks, by_deadline, NULL);
@@ -146,36 +156,51 @@ static uint32_t list_tasks(struct edf *edf, const struct orr_view *view)
 
 /* The walk in thought at one time: who runs until the next is done. Returns how long that is;
  * NEVER: nobody runs. */
-static orr_ms walk_once(const struct edf_task *tasks, uint32_t count, struct orr_gpus room,
-                        bool *runs)
+static orr_ms walk_once(struct edf_task *tasks, uint32_t count, struct orr_gpus *room)
 {
     orr_ms until = ORR_MS_NEVER;
+    struct orr_gpus left = *room;
     for (uint32_t i = 0; i < count; i++) {
-        runs[i] = tasks[i].runs_on || orr_gpus_hold(&room, tasks[i].gpus);
-        orr_gpus_add(&room, tasks[i].gpus, runs[i] && !tasks[i].runs_on ? -1 : 0);
-        until = runs[i] && tasks[i].left < until ? tasks[i].left : until;
+        struct edf_task *task = &tasks[i];
+        task->runs = task->holds || orr_gpus_hold(&left, task->gpus);
+        if (task->runs && !task->holds) {
+            orr_gpus_add(&left, task->gpus, -1);
+            orr_gpus_add(room, task->gpus, task->may_pause ? 0 : -1);
+            task->holds = !task->may_pause;
+        }
+        until = task->runs && task->left < until ? task->left : until;
     }
     return until;
+}
+
+/* They run so long; is somebody late by then? Who is done leaves, and gives back what it held. */
+static bool run_on(struct edf_task *tasks, uint32_t *count, struct orr_gpus *room, orr_ms lasts,
+                   orr_ms now)
+{
+    uint32_t kept = 0;
+    bool late = false;
+    for (uint32_t i = 0; i < *count; i++) {
+        struct edf_task *task = &tasks[i];
+        task->left -= task->runs ? lasts : 0;
+        late = late || now > task->deadline;
+        orr_gpus_add(room, task->gpus, task->holds && task->left <= 0 ? 1 : 0);
+        tasks[kept] = *task;
+        kept += task->left > 0;
+    }
+    *count = kept;
+    return late;
 }
 
 /* Is nobody late? Uses the tasks up. */
 static bool all_in_time(struct edf_task *tasks, uint32_t count, struct orr_gpus room, orr_ms now)
 {
-    bool *runs = orr_alloc(count + (size_t)1, sizeof *runs), in_time = true;
-    while (count > 0 && in_time) {
-        const orr_ms lasts = walk_once(tasks, count, room, runs);
-        uint32_t kept = 0;
+    bool in_time = true;
+    while (in_time && count > 0 && tasks[0].deadline != ORR_MS_NEVER) { /* in their order */
+        const orr_ms lasts = walk_once(tasks, count, &room);
         in_time = lasts < ORR_MS_NEVER / 4;
         now += in_time ? lasts : 0;
-        for (uint32_t i = 0; i < count && in_time; i++) {
-            tasks[i].left -= runs[i] ? lasts : 0;
-            in_time = now <= tasks[i].deadline;
-            tasks[kept] = tasks[i];
-            kept += tasks[i].left > 0;
-        }
-        count = kept;
+        in_time = in_time && !run_on(tasks, &count, &room, lasts, now);
     }
-    orr_free(runs);
     return in_time;
 }
 

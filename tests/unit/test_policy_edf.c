@@ -148,14 +148,15 @@ static void admission__takes_who_keeps_it_possible(void **state)
 }
 
 /* Do those that count, and come no later than the last job, keep their deadlines if at each
- * millisecond they are walked by deadline, and run where they fit into what is left? */
+ * millisecond they are walked by deadline, and run where they fit into what is left? `held` GPUs
+ * are another's until some time. */
 static bool walk_is_in_time(const struct fixture *f, const orr_ms *works, const bool *counts,
-                            uint32_t last)
+                            uint32_t last, int64_t held, orr_ms until)
 {
     orr_ms left[JOBS];
     memcpy(left, works, sizeof left);
     for (orr_ms now = 0; now < 500; now++) {
-        int64_t room = GPUS * ORR_MGPU;
+        int64_t room = (GPUS - (now < until ? held : 0)) * ORR_MGPU;
         bool walked[JOBS] = {false};
         for (uint32_t n = 0; n <= last; n++) {
             uint32_t first = ORR_NONE;
@@ -191,7 +192,7 @@ static void who_was_admitted__is_in_time_on_several_gpus(void **state)
         draw_world(seed, GPUS, &f, works);
         for (uint32_t j = 0; j < f.world.job_count; j++) {
             counts[j] = true;
-            counts[j] = walk_is_in_time(&f, works, counts, j);
+            counts[j] = walk_is_in_time(&f, works, counts, j, 0, 0);
             refused += !counts[j];
         }
         fixture_open(&f, orr_policy_find("edf"), feasible);
@@ -205,6 +206,64 @@ static void who_was_admitted__is_in_time_on_several_gpus(void **state)
     }
     assert_in_range(refused, WORLDS / 10, WORLDS * JOBS / 2);
     assert_in_range(late, 1, refused);
+}
+
+/* The first job comes at 0, may not be paused and has no deadline: its GPUs are the others' once it
+ * ends. */
+static void admission__counts_gpus_that_come_back(void **state)
+{
+    (void)state;
+    static const char *const feasible[] = {"admission", "feasible", NULL};
+    uint32_t refused = 0, waited_for = 0;
+    for (uint64_t seed = 1; seed <= WORLDS; seed++) {
+        struct fixture f;
+        orr_ms works[JOBS];
+        bool counts[JOBS] = {false}, counted[JOBS] = {false};
+        draw_world(seed, GPUS, &f, works);
+        const int64_t held = f.world.shapes.shapes[f.world.specs[0].shape].gpus_mgpu / ORR_MGPU;
+        const orr_ms until = f.world.specs[0].submit_ms + works[0];
+        deadlines[0] = ORR_MS_NONE;
+        f.world.specs[0].preemptible = false;
+        for (uint32_t j = 1; j < f.world.job_count; j++) {
+            counts[j] = counted[j] = true;
+            counts[j] = walk_is_in_time(&f, works, counts, j, held, until);
+            counted[j] = walk_is_in_time(&f, works, counted, j, held, ORR_MS_NEVER);
+            refused += !counts[j];
+            waited_for += counts[j] && !counted[j];
+        }
+        fixture_open(&f, orr_policy_find("edf"), feasible);
+        f.view.work = &work;
+        run_keeping_work(&f);
+        for (uint32_t j = 1; j < f.world.job_count; j++) {
+            assert_true(!counts[j] || in_time(&f, j));
+        }
+        fixture_close(&f);
+    }
+    assert_in_range(refused, WORLDS / 10, WORLDS * JOBS / 2);
+    assert_in_range(waited_for, WORLDS / 10, WORLDS * JOBS / 2);
+}
+
+/* One GPU: who may not be paused and has a deadline gives it back in time for both that wait; in
+ * thought, too, such a job goes on once it started. */
+static void admission__knows_who_may_not_be_paused(void **state)
+{
+    (void)state;
+    static const char *const feasible[] = {"admission", "feasible", NULL};
+    struct fixture f;
+    fixture_init(&f, 1, 1);
+    const orr_ms due[] = {200, 5000, 300, 8000, 4000};
+    memcpy(deadlines, due, sizeof due);
+    (void)fixture_job(&f, 0, 1, 1, 100);
+    (void)fixture_job(&f, 5, 1, 1, 500);
+    (void)fixture_job(&f, 10, 1, 1, 100);
+    (void)fixture_job(&f, 20, 1, 1, 3000);   /* from 700 on; not paused for the next */
+    (void)fixture_job(&f, 1000, 1, 1, 1000); /* which would have to start by 3000 */
+    f.world.specs[0].preemptible = false;
+    f.world.specs[3].preemptible = false;
+    fixture_open(&f, orr_policy_find("edf"), feasible);
+    f.view.work = &work;
+    fixture_expect(&f, (const orr_ms[]){0, 200, 100, 700, 3700});
+    fixture_close(&f);
 }
 
 static void jobs_without_deadline__come_last_in_order(void **state)
@@ -229,6 +288,8 @@ int main(void)
         cmocka_unit_test(all_are_in_time__where_that_is_possible),
         cmocka_unit_test(admission__takes_who_keeps_it_possible),
         cmocka_unit_test(who_was_admitted__is_in_time_on_several_gpus),
+        cmocka_unit_test(admission__counts_gpus_that_come_back),
+        cmocka_unit_test(admission__knows_who_may_not_be_paused),
         cmocka_unit_test(jobs_without_deadline__come_last_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
