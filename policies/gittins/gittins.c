@@ -3,9 +3,10 @@
  * dimensional for GPUs: Tiresias, Gu et al., NSDI 2019).
  *
  * A walk (walk.h) in the order of the index of each job's attained service, GPU time that it held
- * and that no eviction or failure made useless. What services jobs need in all is known as a
- * distribution: that of all jobs of the workload, of none whose it is. The index is looked up at
- * the last of so many levels, quantiles of that distribution, that the job has reached. */
+ * and that no eviction or failure made useless, or a pause now would. What services jobs need in
+ * all is known as a distribution: that of all jobs of the workload, of none whose it is. The index
+ * is looked up at the last of so many levels, quantiles of that distribution, that the job has
+ * reached. */
 #include "gittins.h"
 
 #include "../registry/policies_int.h"
@@ -28,8 +29,15 @@ struct level {
     double cost;
 };
 
+struct stand { /* of a job that waits, and when it last did */
+    int64_t service;
+    orr_ms done;
+};
+
 struct gittins {
     struct gittins_params params;
+    struct stand *stands; /* by job */
+    uint32_t stand_capacity;
     struct orr_walk walk;
     struct level *levels;
     uint32_t level_count;
@@ -96,14 +104,33 @@ static void make_levels(struct gittins *g, const struct orr_view *view)
     orr_free(services);
 }
 
+/* What a job has attained, GPU x ms. Of one that runs what a pause would take from it does not
+ * count: then it would stand where it stood, and two jobs could pause each other for ever before
+ * either has a checkpoint. */
+static double attained_by(struct gittins *g, const struct orr_view *view, uint32_t job)
+{
+    const struct orr_job_progress p = orr_view_progress(view, job);
+    double service = (double)p.service;
+    g->stands = orr_zgrow(g->stands, &g->stand_capacity, view->job_count, sizeof *g->stands);
+    struct stand *stand = &g->stands[job];
+    if (view->jobs[job].phase == ORR_JOB_PENDING) {
+        *stand = (struct stand){p.service, p.done_ms};
+    } else if (p.kept_ms < p.done_ms && p.done_ms > stand->done) {
+        const double kept = p.kept_ms > stand->done ? (double)(p.kept_ms - stand->done) : 0;
+        service = (double)stand->service +
+                  (double)(p.service - stand->service) * kept / (double)(p.done_ms - stand->done);
+    }
+    return service / (double)ORR_MGPU;
+}
+
 /* A service has no end: it goes first. Who has attained more than anybody needs goes last. */
 static int64_t cost_of(void *self, const struct orr_view *view, uint32_t job)
 {
-    const struct gittins *g = self;
+    struct gittins *g = self;
     if (view->specs[job].scales) {
         return -1;
     }
-    const double attained = (double)orr_view_progress(view, job).service / (double)ORR_MGPU;
+    const double attained = attained_by(g, view, job);
     uint32_t low = 0, high = g->level_count; /* the last level from which it is */
     while (high - low > 1) {
         const uint32_t middle = low + (high - low) / 2;
@@ -135,6 +162,7 @@ static void gittins_close(void *state)
 {
     struct gittins *g = state;
     orr_walk_close(&g->walk);
+    orr_free(g->stands);
     orr_free(g->levels);
     orr_free(g);
 }

@@ -58,20 +58,51 @@ static void the_index__is_the_best_ratio_over_all_amounts(void **state)
 
 /* Nine of ten need 10: who has had more than that is one of the others, and goes after a new one.
  */
+/* A pause takes nothing from a job. */
+static void keeping_progress(void *self, const struct orr_view *view, uint32_t job,
+                             struct orr_job_progress *progress)
+{
+    struct orr_view bare = *view;
+    (void)self;
+    bare.work = NULL;
+    *progress = orr_view_progress(&bare, job);
+    progress->kept_ms = progress->done_ms;
+}
+
+/* One that runs for 1000 ms, and at 500 nine that take 10. */
+static void open_large_and_many(struct fixture *f)
+{
+    fixture_init(f, 1, 1);
+    (void)fixture_job(f, 0, 1, 1, 1000);
+    for (int i = 0; i < 9; i++) {
+        (void)fixture_job(f, 500, 1, 1, 10);
+    }
+    fixture_open(f, orr_policy_find("gittins"), NULL);
+}
+
 static void who_outlived_the_many__is_paused_for_a_new_one(void **state)
 {
     (void)state;
+    static const struct orr_view_work keeping = {.progress = keeping_progress};
     struct fixture f;
-    fixture_init(&f, 1, 1);
-    const uint32_t large = fixture_job(&f, 0, 1, 1, 1000);
-    for (int i = 0; i < 9; i++) {
-        (void)fixture_job(&f, 500, 1, 1, 10);
-    }
-    fixture_open(&f, orr_policy_find("gittins"), NULL);
+    open_large_and_many(&f);
+    f.view.work = &keeping;
     fixture_run(&f, 500);
-    assert_int_equal(f.view.jobs[large].evictions, 1);
+    assert_int_equal(f.view.jobs[0].evictions, 1);
     assert_int_equal(fixture_start(&f, 1), 500);
     assert_int_equal(f.policy->wake(f.state, &f.view), 60500);
+    fixture_close(&f);
+}
+
+/* Paused, it would be as new as they are. */
+static void who_would_lose_all__is_not_paused_for_a_new_one(void **state)
+{
+    (void)state;
+    struct fixture f;
+    open_large_and_many(&f);
+    fixture_run(&f, 500);
+    assert_int_equal(f.view.jobs[0].evictions, 0);
+    assert_int_equal(f.view.jobs[0].phase, ORR_JOB_RUNNING);
     fixture_close(&f);
 }
 
@@ -80,6 +111,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_index__is_the_best_ratio_over_all_amounts),
         cmocka_unit_test(who_outlived_the_many__is_paused_for_a_new_one),
+        cmocka_unit_test(who_would_lose_all__is_not_paused_for_a_new_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
