@@ -192,7 +192,7 @@ void orr_ledger__releasing(struct orr_ledger *ledger, uint32_t node, struct orr_
 void orr_ledger__releasing_of(struct orr_ledger *ledger, const struct orr_request *request,
                               const struct orr_placement *placement, int sign)
 {
-    const struct orr_room room = orr_books__held(ledger, request, placement);
+    const struct orr_room room = orr_ledger_held(ledger, request, placement);
     for (uint32_t n = 0; n <= placement->more_nodes; n++) {
         orr_ledger__releasing(ledger, placement->node + n, room, sign);
     }

@@ -77,7 +77,7 @@ static int64_t *kept_of(const struct audit *a, uint32_t node)
 static bool add_nodes(struct audit *a, const struct orr_placement *placement,
                       const struct orr_request *request)
 {
-    const struct orr_room room = orr_books__held(a->ledger, request, placement);
+    const struct orr_room room = orr_ledger_held(a->ledger, request, placement);
     for (uint32_t n = placement->node; n <= placement->node + placement->more_nodes; n++) {
         orr_room_add(&a->used[n], &room, 1);
         if (request->gpu_ask != ORR_GPU_NONE) {

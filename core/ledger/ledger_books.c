@@ -306,7 +306,7 @@ bool orr_books__take(struct orr_ledger *ledger, const struct orr_request *reques
     return true;
 }
 
-struct orr_room orr_books__held(const struct orr_ledger *ledger, const struct orr_request *request,
+struct orr_room orr_ledger_held(const struct orr_ledger *ledger, const struct orr_request *request,
                                 const struct orr_placement *placement)
 {
     struct orr_room room = orr_books__room(request, orr_placement_each(placement));

@@ -28,9 +28,6 @@ void orr_books__give(struct orr_ledger *ledger, const struct orr_request *reques
                      const struct orr_placement *placement);
 /* The room one placement takes of a node, whole devices it alone uses counted in gpus. */
 struct orr_room orr_books__room(const struct orr_request *request, uint32_t tasks);
-/* What a placement holds of each of its nodes: without CPU if its job is suspended. */
-struct orr_room orr_books__held(const struct orr_ledger *ledger, const struct orr_request *request,
-                                const struct orr_placement *placement);
 /* A job that is suspended now gives its CPU, one that is not any more takes it. False, and nothing
  * done: a node has too little. */
 bool orr_books__set_suspended(struct orr_ledger *ledger, uint32_t job, bool suspended);

@@ -6,10 +6,12 @@
  * Its speedup with some is the rate that its profile has there, over that on an equal part of the
  * GPUs. At each round all are divided anew (pollux_divide.c); a job whose number changes is paused
  * and starts again in the same round, and counts for less with a new number, by what restarts took
- * of its life so far. */
+ * of its life so far. GPUs are counted: no job is given more pods than nodes hold of it, and one
+ * that found places for fewer than it was given keeps these until there is other room. */
 #include "pollux.h"
 
 #include <math.h>
+#include <string.h>
 
 #include <orrery/base/mem.h>
 #include <orrery/core/place.h>
@@ -37,7 +39,10 @@ struct pollux {
     struct pollux_params params;
     uint32_t *active, active_count, active_capacity; /* as they came */
     uint32_t *pods;                                  /* by job: what this round chose */
-    uint32_t job_capacity;
+    bool *crowded; /* by job: it started with all pods that found room, fewer than chosen */
+    uint32_t job_capacity, crowded_capacity;
+    bool roomier;           /* something came free since */
+    struct orr_room *rooms; /* by node: idle, or held by who may be paused */
     struct orr_pollux_job *jobs;
     uint32_t *who; /* beside jobs */
     uint32_t count, jobs_capacity, who_capacity;
@@ -92,6 +97,8 @@ static void pollux_close(void *state)
     orr_verdicts_release(&pollux->verdicts);
     orr_free(pollux->active);
     orr_free(pollux->pods);
+    orr_free(pollux->crowded);
+    orr_free(pollux->rooms);
     orr_free(pollux->jobs);
     orr_free(pollux->who);
     orr_free(pollux->choices);
@@ -107,9 +114,12 @@ static void pollux_event(void *state, const struct orr_view *view, enum orr_job_
                          uint32_t job)
 {
     struct pollux *pollux = state;
+    pollux->roomier = pollux->roomier || event != ORR_JOB_SUBMITTED;
     if (event == ORR_JOB_SUBMITTED || event == ORR_JOB_STARTED) {
         pollux->pods =
             orr_zgrow(pollux->pods, &pollux->job_capacity, view->job_count, sizeof *pollux->pods);
+        pollux->crowded = orr_zgrow(pollux->crowded, &pollux->crowded_capacity, view->job_count,
+                                    sizeof *pollux->crowded);
         pollux->active =
             ORR_ROOM_FOR_ONE(pollux->active, pollux->active_count, pollux->active_capacity);
         pollux->active[pollux->active_count++] = job;
@@ -121,6 +131,13 @@ static void pollux_event(void *state, const struct orr_view *view, enum orr_job_
         }
         pollux->active_count = kept;
     }
+}
+
+static void pollux_node(void *state, const struct orr_view *view, uint32_t node)
+{
+    (void)view;
+    (void)node;
+    ((struct pollux *)state)->roomier = true;
 }
 
 static const struct orr_shape *shape_of(const struct orr_view *view, uint32_t job)
@@ -246,6 +263,20 @@ static double fair_rate(const struct rates *rates, uint32_t fewest, uint32_t pod
     return at + (next - at) * (fair < pods ? fair - whole : 0);
 }
 
+/* How many pods of an elastic job the nodes hold if all are paused who may be. */
+static uint32_t most_seats(const struct pollux *pollux, const struct orr_view *view, uint32_t job)
+{
+    const struct orr_request *request = &shape_of(view, job)->groups[0].request;
+    const uint32_t pods = shape_of(view, job)->tasks;
+    uint32_t seats = 0;
+    for (uint32_t n = 0; n < view->cluster->node_count && seats < pods; n++) {
+        if (orr_cluster_type(view->cluster, n)->shard == view->shard && !view->ledger->down[n]) {
+            seats += orr_ledger_tasks_in(view->ledger, n, request, &pollux->rooms[n]);
+        }
+    }
+    return seats < pods ? seats : pods;
+}
+
 /* A job's choices: none, or so many pods. `part`: GPUs of an equal part. */
 static void list_choices(struct pollux *pollux, const struct orr_view *view, uint32_t job,
                          double part, uint32_t gpus)
@@ -269,9 +300,10 @@ static void list_choices(struct pollux *pollux, const struct orr_view *view, uin
     const double fair = fair_rate(&pollux->rates, fewest, pods, part / each);
     const int64_t cells = orr_placer_part_mgpu(pollux->placer, view->specs[job].queue) / ORR_MGPU;
     const int64_t most = cells < gpus ? cells : gpus;
+    const uint32_t seats = is_elastic(view, job) ? most_seats(pollux, view, job) : pods;
     for (uint32_t p = fewest; p <= pods && p - fewest < UINT16_MAX; p++) {
         const double speedup = fair > 0 ? pollux->rates.rate[p - fewest] / fair : 1;
-        if (gpus_of(view, job, p) <= most) {
+        if (gpus_of(view, job, p) <= most && (p <= seats || p == now)) {
             add_choice(pollux, p, gpus_of(view, job, p), p == now ? speedup : speedup * kept);
         }
     }
@@ -310,14 +342,50 @@ static bool shares_in(const struct orr_view *view, uint32_t job)
            (runs(view, job) || view->jobs[job].phase == ORR_JOB_PENDING);
 }
 
+/* A device of several tasks counts for each of them, up to what the node has: some may stay. */
+static void add_held(struct pollux *pollux, const struct orr_view *view, uint32_t job)
+{
+    const struct orr_ledger *ledger = view->ledger;
+    for (uint32_t p = view->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
+        const struct orr_placement *placement = &ledger->placements[p];
+        const struct orr_request *request = &shape_of(view, job)->groups[placement->group].request;
+        struct orr_room room = orr_ledger_held(ledger, request, placement);
+        const int32_t devices = __builtin_popcountll(placement->devices);
+        room.gpus = room.gpus > devices ? room.gpus : devices;
+        for (uint32_t n = placement->node; n <= placement->node + placement->more_nodes; n++) {
+            const int32_t most = (int32_t)orr_cluster_type(view->cluster, n)->gpus;
+            orr_room_add(&pollux->rooms[n], &room, 1);
+            pollux->rooms[n].gpus = pollux->rooms[n].gpus < most ? pollux->rooms[n].gpus : most;
+        }
+    }
+}
+
+static void list_rooms(struct pollux *pollux, const struct orr_view *view)
+{
+    const uint32_t nodes = view->cluster->node_count;
+    if (pollux->rooms == NULL) {
+        pollux->rooms = orr_alloc(nodes + (size_t)1, sizeof *pollux->rooms);
+    }
+    memcpy(pollux->rooms, view->ledger->idle, nodes * sizeof *pollux->rooms);
+    for (uint32_t i = 0; i < pollux->active_count; i++) {
+        const uint32_t job = pollux->active[i];
+        if (runs(view, job) && !stays(view, job)) {
+            add_held(pollux, view, job);
+        }
+    }
+}
+
 static void divide(struct pollux *pollux, const struct orr_view *view)
 {
     const uint32_t gpus = count_gpus(pollux, view);
     uint32_t sharing = 0;
+    list_rooms(pollux, view);
     for (uint32_t i = 0; i < pollux->active_count; i++) {
         sharing += shares_in(view, pollux->active[i]);
         pollux->pods[pollux->active[i]] = 0;
+        pollux->crowded[pollux->active[i]] &= !pollux->roomier;
     }
+    pollux->roomier = false;
     const uint32_t most = gpus * MOST_JOBS + 1;
     pollux->count = pollux->choice_count = 0;
     for (uint32_t i = 0; i < pollux->active_count && pollux->count < most; i++) {
@@ -334,17 +402,31 @@ static void divide(struct pollux *pollux, const struct orr_view *view)
 
 /* --- a round --- */
 
-/* True if there is none. */
+static bool is_off(const struct pollux *pollux, const struct orr_view *view, uint32_t job)
+{
+    return runs(view, job) && shares_in(view, job) &&
+           pollux->pods[job] != view->jobs[job].placed_tasks;
+}
+
+/* It was given more than found room, and there is no other room. */
+static bool is_crowded(const struct pollux *pollux, const struct orr_view *view, uint32_t job)
+{
+    return pollux->crowded[job] && pollux->pods[job] > view->jobs[job].placed_tasks;
+}
+
+/* Who has another number than was chosen; the crowded if somebody else makes room for them. True if
+ * there is none. */
 static bool pause_others(const struct pollux *pollux, const struct orr_view *view,
                          struct orr_txn *txn)
 {
     bool none = true;
-    for (uint32_t i = 0; i < pollux->active_count; i++) {
+    for (uint32_t i = 0; i < pollux->active_count && none; i++) {
         const uint32_t job = pollux->active[i];
-        if (runs(view, job) && shares_in(view, job) &&
-            pollux->pods[job] != view->jobs[job].placed_tasks) {
-            (void)orr_txn_evict(txn, job, ORR_CAUSE_PREEMPT);
-            none = false;
+        none = !is_off(pollux, view, job) || is_crowded(pollux, view, job);
+    }
+    for (uint32_t i = 0; i < pollux->active_count && !none; i++) {
+        if (is_off(pollux, view, pollux->active[i])) {
+            (void)orr_txn_evict(txn, pollux->active[i], ORR_CAUSE_PREEMPT);
         }
     }
     return none;
@@ -404,19 +486,22 @@ static enum orr_reason place_emptiest(const struct orr_view *view, struct orr_tx
 }
 
 /* As many pods as were chosen, or, where nodes are too full for them, the most that fit. */
-static enum orr_reason start_elastic(const struct pollux *pollux, const struct orr_view *view,
+static enum orr_reason start_elastic(struct pollux *pollux, const struct orr_view *view,
                                      struct orr_txn *txn, uint32_t job)
 {
     enum orr_reason reason = ORR_REASON_NO_CAPACITY;
-    uint32_t pods = asks_devices(view, job) ? pollux->pods[job] : shape_of(view, job)->tasks;
-    for (; pods >= fewest_pods(view, job) && reason != ORR_REASON_NONE; pods--) {
+    const uint32_t chosen =
+        asks_devices(view, job) ? pollux->pods[job] : shape_of(view, job)->tasks;
+    for (uint32_t pods = chosen; pods >= fewest_pods(view, job) && reason != ORR_REASON_NONE;
+         pods--) {
         reason = pollux->placer != NULL ? place_by_choice(pollux, view, txn, job, pods)
                                         : place_emptiest(view, txn, job, pods);
+        pollux->crowded[job] = pods < chosen;
     }
     return reason;
 }
 
-static enum orr_reason start(const struct pollux *pollux, const struct orr_view *view,
+static enum orr_reason start(struct pollux *pollux, const struct orr_view *view,
                              struct orr_txn *txn, uint32_t job)
 {
     return is_elastic(view, job) ? start_elastic(pollux, view, txn, job)
@@ -439,6 +524,7 @@ static void start_chosen(struct pollux *pollux, const struct orr_view *view, str
             orr_verdicts_add(&pollux->verdicts, job, fewest, reason);
         }
     }
+    pollux->roomier = false; /* they were all tried with the room of those that were paused */
     orr_verdicts_explain(&pollux->verdicts, view, txn, false);
 }
 
@@ -481,6 +567,7 @@ const struct orr_policy orr_policy_pollux = {
     .cycle = pollux_cycle,
     .wake = pollux_wake,
     .close = pollux_close,
+    .node = pollux_node,
     .abilities = ORR_ABLE_JOINED | ORR_ABLE_PARTS,
     .round_ms = ROUND_MS,
 };

@@ -285,6 +285,10 @@ uint32_t orr_ledger_room_for(const struct orr_ledger *ledger, uint32_t node,
  * at. */
 uint32_t orr_ledger_tasks_in(const struct orr_ledger *ledger, uint32_t node,
                              const struct orr_request *request, const struct orr_room *room);
+/* What a placement holds of each of its nodes, of devices whole ones alone: without CPU if its job
+ * is suspended. */
+struct orr_room orr_ledger_held(const struct orr_ledger *ledger, const struct orr_request *request,
+                                const struct orr_placement *placement);
 /* milli-GPU that the request takes of one device of a node (KAI 6.2: memory rounds up to 1 %). */
 int64_t orr_request__shared_mgpu(const struct orr_request *request,
                                  const struct orr_node_type *type);
