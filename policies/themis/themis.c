@@ -17,6 +17,9 @@
 #include "../registry/policies_int.h"
 #include "../walk/walk.h"
 
+/* Of a bidder: more than a part of all there can be is off by in binary. */
+#define PART_ERROR 1e-6
+
 enum { BY_WORK, BY_ESTIMATE };
 
 struct themis_params {
@@ -171,13 +174,19 @@ static void auction_kinds(const struct themis *themis, const struct orr_view *vi
     }
 }
 
+/* How many bid of so many: the part 1 - f, rounded up, and somebody. What a decimal f comes to too
+ * much in binary is no bidder more: of ten 1 - 0.7 are three. */
+static uint32_t count_offered(double fairness, uint32_t bidders)
+{
+    const double part = ceil((1 - fairness) * (double)bidders - PART_ERROR);
+    return part < 1 ? bidders > 0 : (uint32_t)part;
+}
+
 /* Ranks: winners, then the others, each the worst off first. */
 static void hold_auction(struct themis *themis, const struct orr_view *view)
 {
     list_bidders(themis, view);
-    const double part = ceil((1 - themis->params.fairness) * (double)themis->bidder_count);
-    uint32_t offered = (uint32_t)part;
-    offered = offered < 1 && themis->bidder_count > 0 ? 1 : offered;
+    const uint32_t offered = count_offered(themis->params.fairness, themis->bidder_count);
     struct orr_themis_bid *bids = orr_alloc(offered + (size_t)1, sizeof *bids);
     bool *won = orr_alloc(offered + (size_t)1, sizeof *won);
     for (uint32_t i = 0; i < offered; i++) {

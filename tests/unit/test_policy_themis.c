@@ -72,11 +72,40 @@ static void a_lease__is_kept_and_then_the_worst_off_runs(void **state)
     fixture_close(&f);
 }
 
+/* Of equally badly off jobs the first bid: those of one GPU have the node by themselves; the next,
+ * a short one, would win all of it if it bid. */
+static void the_part_that_bids__is_counted_in_decimals(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *fairness;
+        uint32_t bidders, offered;
+    } parts[] = {{"0.7", 10, 3},  {"0.7001", 10, 3}, {"0.6999", 10, 4},
+                 {"0.85", 20, 3}, {"0.95", 20, 1},   {"1", 20, 1}};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        const char *const settings[] = {"fairness", parts[i].fairness, NULL};
+        struct fixture f;
+        fixture_init(&f, 1, parts[i].offered);
+        for (uint32_t j = 0; j < parts[i].bidders; j++) {
+            const bool first = j < parts[i].offered, next = j == parts[i].offered;
+            (void)fixture_job(&f, 0, 1, first ? 1 : parts[i].offered, next ? 10 : 100000000);
+        }
+        fixture_open(&f, orr_policy_find("themis"), settings);
+        fixture_run(&f, 0);
+        for (uint32_t j = 0; j < parts[i].bidders; j++) {
+            assert_int_equal(f.view.jobs[j].phase,
+                             j < parts[i].offered ? ORR_JOB_RUNNING : ORR_JOB_PENDING);
+        }
+        fixture_close(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_auction__finds_the_best_of_all_sets),
         cmocka_unit_test(a_lease__is_kept_and_then_the_worst_off_runs),
+        cmocka_unit_test(the_part_that_bids__is_counted_in_decimals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
