@@ -21,30 +21,20 @@ static double mean_of(const double *values, uint32_t count)
     return n > 0 ? sum / n : (double)NAN;
 }
 
+struct errors { /* variances of what both sides are estimated at, and their covariance */
+    double base, both, other;
+};
+
 /* Fieller's interval of other / base: |other - r base| <= t times its standard error, which is
  * a r^2 - 2 b r + c <= 0. Ratios below 0 cannot be. */
-static void part_interval(const double *base, const double *other, uint32_t count, double t,
-                          struct orr_paired *paired)
+static void part_interval(const struct errors *errors, double t, struct orr_paired *paired)
 {
-    double of_base = 0, of_both = 0, of_other = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        if (isfinite(base[i]) && isfinite(other[i])) {
-            const double x = base[i] - paired->base_mean, y = other[i] - paired->other_mean;
-            if (base[i] < 0 || other[i] < 0) {
-                return;
-            }
-            of_base += x * x;
-            of_both += x * y;
-            of_other += y * y;
-        }
-    }
     if (!(paired->base_mean > 0)) {
         return;
     }
-    const double share = t * t / (paired->n - 1.0) / paired->n;
-    const double a = paired->base_mean * paired->base_mean - share * of_base;
-    const double b = paired->base_mean * paired->other_mean - share * of_both;
-    const double c = paired->other_mean * paired->other_mean - share * of_other;
+    const double a = paired->base_mean * paired->base_mean - t * t * errors->base;
+    const double b = paired->base_mean * paired->other_mean - t * t * errors->both;
+    const double c = paired->other_mean * paired->other_mean - t * t * errors->other;
     const double root = sqrt(fmax(0, b * b - a * c));
     double low = 0, high = (double)INFINITY;
     if (a > 0) {
@@ -55,6 +45,58 @@ static void part_interval(const double *base, const double *other, uint32_t coun
     }
     paired->part_low = fmax(0, low) - 1;
     paired->part_high = fmax(0, high) - 1;
+}
+
+/* Student's t of the difference, by its standard error over n pairs. Returns how many of these the
+ * interval reaches. */
+static double difference_interval(double error, double level, struct orr_paired *paired)
+{
+    const double degrees = paired->n - 1.0, mean = paired->difference;
+    const double t = gsl_cdf_tdist_Pinv(0.5 + level / 2, degrees);
+    paired->low = mean - t * error;
+    paired->high = mean + t * error;
+    if (error > 0) {
+        paired->p = 2 * gsl_cdf_tdist_Q(fabs(mean) / error, degrees);
+        paired->effect = mean / (error * sqrt(paired->n));
+    } else { /* the same difference in every pair */
+        paired->p = fabs(mean) > 0 ? 0 : 1;
+        paired->effect = fabs(mean) > 0 ? copysign((double)INFINITY, mean) : 0;
+    }
+    return t;
+}
+
+/* Sums of squares and products about the means given, of pairs of numbers; these are counted. */
+static struct errors sum_squares(const double *base, const double *other, uint32_t count,
+                                 double base_mean, double other_mean, uint32_t *pairs)
+{
+    struct errors sums = {0};
+    *pairs = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (isfinite(base[i]) && isfinite(other[i])) {
+            const double x = base[i] - base_mean, y = other[i] - other_mean;
+            sums.base += x * x;
+            sums.both += x * y;
+            sums.other += y * y;
+            (*pairs)++;
+        }
+    }
+    return sums;
+}
+
+static void scale(struct errors *errors, double by)
+{
+    errors->base *= by;
+    errors->both *= by;
+    errors->other *= by;
+}
+
+static bool any_below_nothing(const double *base, const double *other, uint32_t count)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < count; i++) {
+        any = any || (isfinite(base[i]) && isfinite(other[i]) && (base[i] < 0 || other[i] < 0));
+    }
+    return any;
 }
 
 struct orr_paired orr_paired_t(const double *base, const double *other, uint32_t count,
@@ -93,19 +135,14 @@ struct orr_paired orr_paired_t(const double *base, const double *other, uint32_t
     if (paired.n < 2) {
         return paired;
     }
-    const double degrees = paired.n - 1;
-    const double deviation = sqrt(squares / degrees);
-    const double error = deviation / sqrt(paired.n);
-    const double t = gsl_cdf_tdist_Pinv(0.5 + level / 2, degrees);
-    paired.low = mean - t * error;
-    paired.high = mean + t * error;
-    part_interval(base, other, count, t, &paired);
-    if (error > 0) {
-        paired.p = 2 * gsl_cdf_tdist_Q(fabs(mean) / error, degrees);
-        paired.effect = mean / deviation;
-    } else { /* the same difference in every pair */
-        paired.p = fabs(mean) > 0 ? 0 : 1;
-        paired.effect = fabs(mean) > 0 ? copysign((double)INFINITY, mean) : 0;
+    const double variance = squares / (paired.n - 1.0);
+    const double t = difference_interval(sqrt(variance / paired.n), level, &paired);
+    uint32_t pairs;
+    struct errors errors =
+        sum_squares(base, other, count, paired.base_mean, paired.other_mean, &pairs);
+    scale(&errors, 1 / (pairs - 1.0) / pairs);
+    if (!any_below_nothing(base, other, count)) {
+        part_interval(&errors, t, &paired);
     }
     return paired;
 }
@@ -218,52 +255,27 @@ static int by_value(const void *a, const void *b, void *context)
     return (x > y) - (x < y);
 }
 
-/* Nearest rank. */
-static double quantile(const double *sorted, uint32_t count, double q)
+void orr_paired_drawn(const double *base, const double *other, uint32_t count, double level,
+                      struct orr_paired *paired)
 {
-    const double rank = ceil(q * count - 1e-9); /* 0.025 is a little more than itself */
-    const uint32_t at = rank < 1 ? 0 : (uint32_t)rank - 1;
-    return sorted[at < count ? at : count - 1];
-}
-
-void orr_paired_percentiles(double *replicates, uint32_t count, double level,
-                            struct orr_paired *paired)
-{
-    uint32_t kept = 0, finite = 0, below = 0, above = 0;
-    double mean = 0, squares = 0;
+    double base_mean = 0, other_mean = 0;
+    uint32_t known = 0;
     for (uint32_t i = 0; i < count; i++) {
-        if (isnan(replicates[i])) {
-            continue;
+        if (isfinite(base[i]) && isfinite(other[i])) {
+            base_mean += (base[i] - base_mean) / ++known; /* one after the other: Welford 1962 */
+            other_mean += (other[i] - other_mean) / known;
         }
-        const double value = replicates[i];
-        replicates[kept++] = value;
-        if (isfinite(value)) {
-            const double from_mean = value - mean;
-            mean += from_mean / ++finite;
-            squares += from_mean * (value - mean);
-        }
-        below += value <= 0;
-        above += value >= 0;
     }
-    if (kept < 2) {
+    if (known < 2 || paired->n < 2) {
         return;
     }
-    orr_sort(replicates, kept, sizeof *replicates, by_value, NULL);
-    paired->low = quantile(replicates, kept, (1 - level) / 2);
-    paired->high = quantile(replicates, kept, (1 + level) / 2);
-    const double side = below < above ? below : above;
-    paired->p = fmin(1, 2 * (side + 1) / (kept + 1.0));
-    const double deviation = finite > 1 ? sqrt(squares / (finite - 1)) : 0;
-    paired->effect = deviation > 0 ? paired->difference / deviation : (double)NAN;
-}
-
-void orr_paired_part_percentiles(double *replicates, uint32_t count, double level,
-                                 struct orr_paired *paired)
-{
-    struct orr_paired part = {.low = (double)NAN, .high = (double)NAN};
-    orr_paired_percentiles(replicates, count, level, &part);
-    paired->part_low = part.low;
-    paired->part_high = part.high;
+    struct errors errors = sum_squares(base, other, count, base_mean, other_mean, &known);
+    scale(&errors, paired->n / (paired->n - 1.0) / (known - 1.0));
+    const double variance = errors.base - 2 * errors.both + errors.other;
+    const double t = difference_interval(sqrt(fmax(0, variance)), level, paired);
+    if (!any_below_nothing(base, other, count)) {
+        part_interval(&errors, t, paired);
+    }
 }
 
 struct ranked {

@@ -274,8 +274,9 @@ void orr_comparison_jitter(const struct orr_comparison *c,
     blocks.cells = c->beside;
     (void)orr_format_rough(block, (double)c->beside_ms / 1000.0);
     (void)snprintf(text, sizeof text,
-                   "From %u block%s of %s of its submits, drawn again 1000 times (block bootstrap, "
-                   "Carlstein 1986), which stand for other times like these:",
+                   "From %u block%s of %s of its submits, which stand for other times like these "
+                   "(Student's t, with the spread of 1000 draws of these blocks: block bootstrap, "
+                   "Carlstein 1986):",
                    c->beside_blocks, ORR_PLURAL(c->beside_blocks), block);
     say(text, context);
     for (uint32_t m = 0; m < c->metric_count; m++) {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* windows.c - intervals from one long trace: its submits cut into blocks of equal length, which are
  * drawn again and again with replacement (block bootstrap, Carlstein 1986). Jobs of a block stay
- * together, because what one waits depends on its neighbours; both arms draw the same blocks. Jobs
+ * together, because what one waits depends on its neighbours; both arms draw the same blocks. The
+ * spread of what is drawn is the standard error of Student's t, with as many degrees of freedom as
+ * there are blocks but one: percentiles of draws of few blocks would be too close together. Jobs
  * that did not start wait at least that long: quantiles are Kaplan-Meier's, means are of those that
  * ended, and jobs that never could have started are left out, as everywhere. */
 #include "compare_int.h"
@@ -205,16 +207,32 @@ static void draw_blocks(uint32_t *times, uint32_t blocks, uint32_t r)
     }
 }
 
+struct draws {
+    double *base, *other; /* the statistic of each; INFINITY: not reached, NAN: none of the jobs */
+};
+
+static struct draws open_draws(void)
+{
+    return (struct draws){orr_alloc(REPLICATES, sizeof(double)),
+                          orr_alloc(REPLICATES, sizeof(double))};
+}
+
+static void close_draws(struct draws *draws)
+{
+    orr_free(draws->base);
+    orr_free(draws->other);
+}
+
 /* Where many draws do not reach a quantile, or draw none of the jobs, there is no interval; there
  * is none without a value. */
-static void interval_of(double *replicates, double level, struct orr_paired *paired)
+static void interval_of(const struct draws *draws, double level, struct orr_paired *paired)
 {
     uint32_t known = 0;
     for (uint32_t r = 0; r < REPLICATES; r++) {
-        known += isnan(replicates[r]) ? 0 : 1;
+        known += isfinite(draws->base[r]) && isfinite(draws->other[r]) ? 1 : 0;
     }
     if (known >= (1 - (1 - level) / 2) * REPLICATES && !isnan(paired->difference)) {
-        orr_paired_percentiles(replicates, REPLICATES, level, paired);
+        orr_paired_drawn(draws->base, draws->other, REPLICATES, level, paired);
     }
 }
 
@@ -224,10 +242,21 @@ static double longest(const struct samples *samples)
     return samples->count > 0 ? samples->items[samples->count - 1].value : 0;
 }
 
-/* The change as a part of the base; waits and times to the end are never below 0. */
-static double part_of(double base, double other)
+/* How many blocks hold a job of either. */
+static uint32_t count_held(const struct samples *base, const struct samples *other, uint32_t blocks)
 {
-    return isinf(base) ? -1 : base > 0 ? other / base - 1 : other > 0 ? (double)INFINITY : 0;
+    const struct samples *both[] = {base, other};
+    bool *held = orr_zalloc(blocks, sizeof *held);
+    uint32_t count = 0;
+    for (size_t s = 0; s < 2; s++) {
+        for (uint32_t i = 0; i < both[s]->count; i++) {
+            bool *of_block = &held[both[s]->items[i].block];
+            count += !*of_block;
+            *of_block = true;
+        }
+    }
+    orr_free(held);
+    return count;
 }
 
 static void bootstrap(const struct samples *base, const struct samples *other,
@@ -235,27 +264,21 @@ static void bootstrap(const struct samples *base, const struct samples *other,
                       struct orr_paired *paired)
 {
     uint32_t *times = orr_alloc(cut->blocks, sizeof *times);
-    double *replicates = orr_alloc(REPLICATES, sizeof *replicates);
-    double *parts = orr_alloc(REPLICATES, sizeof *parts);
+    struct draws draws = open_draws();
     for (uint32_t b = 0; b < cut->blocks; b++) {
         times[b] = 1;
     }
     const struct orr_reading before = {evaluate(base, times, percent), longest(base)};
     const struct orr_reading after = {evaluate(other, times, percent), longest(other)};
     *paired = orr_paired_readings(&before, &after, 1, level);
-    paired->n = paired->n > 0 ? cut->blocks : 0;
+    paired->n = paired->n > 0 ? count_held(base, other, cut->blocks) : 0;
     for (uint32_t r = 0; r < REPLICATES; r++) {
         draw_blocks(times, cut->blocks, r);
-        const double a = evaluate(base, times, percent), b = evaluate(other, times, percent);
-        replicates[r] = isinf(a) && isinf(b) ? (double)NAN : b - a;
-        parts[r] = isnan(replicates[r]) ? (double)NAN : part_of(a, b);
+        draws.base[r] = evaluate(base, times, percent);
+        draws.other[r] = evaluate(other, times, percent);
     }
-    interval_of(replicates, level, paired);
-    if (!isnan(paired->low) && paired->base_mean > 0) {
-        orr_paired_part_percentiles(parts, REPLICATES, level, paired);
-    }
-    orr_free(parts);
-    orr_free(replicates);
+    interval_of(&draws, level, paired);
+    close_draws(&draws);
     orr_free(times);
 }
 
@@ -316,6 +339,13 @@ static enum orr_status compare_statistic(struct orr_compare_load *load, const st
     return status;
 }
 
+static bool block_of(const struct cut *cut, orr_ms submit, uint32_t *block)
+{
+    const orr_ms at = submit < cut->from_ms ? -1 : (submit - cut->from_ms) / cut->length_ms;
+    *block = at >= 0 && at < cut->blocks ? (uint32_t)at : 0;
+    return at >= 0 && at < cut->blocks;
+}
+
 /* The geometric mean of ratios when block b is drawn times[b] times; each job is in one block. */
 static double draw_ratios(const struct orr_compare_ratios *ratios, const struct cut *cut,
                           const uint32_t *times)
@@ -323,9 +353,8 @@ static double draw_ratios(const struct orr_compare_ratios *ratios, const struct 
     double sum = 0;
     uint64_t n = 0;
     for (uint32_t i = 0; i < ratios->count; i++) {
-        const orr_ms submit = ratios->items[i].submit_ms;
-        const orr_ms block = submit < cut->from_ms ? -1 : (submit - cut->from_ms) / cut->length_ms;
-        if (block >= 0 && block < cut->blocks) {
+        uint32_t block;
+        if (block_of(cut, ratios->items[i].submit_ms, &block)) {
             n += times[block];
             sum += ratios->items[i].log * times[block];
         }
@@ -333,7 +362,22 @@ static double draw_ratios(const struct orr_compare_ratios *ratios, const struct 
     return n > 0 ? exp(sum / (double)n) : (double)NAN;
 }
 
-/* Of an arm against the base. */
+static uint32_t count_blocks_of(const struct orr_compare_ratios *ratios, const struct cut *cut)
+{
+    bool *held = orr_zalloc(cut->blocks, sizeof *held);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < ratios->count; i++) {
+        uint32_t block;
+        if (block_of(cut, ratios->items[i].submit_ms, &block)) {
+            count += !held[block];
+            held[block] = true;
+        }
+    }
+    orr_free(held);
+    return count;
+}
+
+/* Of an arm against the base, which has 1. */
 static enum orr_status compare_ratios(struct orr_compare_load *load, const struct cut *cut,
                                       uint32_t arm, struct orr_paired *paired)
 {
@@ -341,22 +385,21 @@ static enum orr_status compare_ratios(struct orr_compare_load *load, const struc
     const enum orr_status status =
         orr_compare__ratios(run_of(load, 0)->path, run_of(load, arm)->path, &ratios, load->err);
     uint32_t *times = orr_alloc(cut->blocks, sizeof *times);
-    double *replicates = orr_alloc(REPLICATES, sizeof *replicates);
+    struct draws draws = open_draws();
     for (uint32_t b = 0; b < cut->blocks; b++) {
         times[b] = 1;
     }
     paired->other_mean = draw_ratios(&ratios, cut, times);
     paired->base_mean = isnan(paired->other_mean) ? (double)NAN : 1;
     paired->difference = paired->other_mean - 1;
-    paired->n = cut->blocks;
+    paired->n = count_blocks_of(&ratios, cut);
     for (uint32_t r = 0; r < REPLICATES; r++) {
         draw_blocks(times, cut->blocks, r);
-        replicates[r] = draw_ratios(&ratios, cut, times) - 1;
+        draws.base[r] = 1;
+        draws.other[r] = draw_ratios(&ratios, cut, times);
     }
-    interval_of(replicates, load->comparison->level, paired);
-    paired->part_low = paired->low; /* the base is 1 */
-    paired->part_high = paired->high;
-    orr_free(replicates);
+    interval_of(&draws, load->comparison->level, paired);
+    close_draws(&draws);
     orr_free(times);
     orr_free(ratios.items);
     return status;

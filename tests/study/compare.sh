@@ -79,10 +79,10 @@ block=$(jq .beside_block_s pair.json)
 [ "$(jq -c '.differences[0] | [.low, .high]' windows.json)" = "$(jq -c '.differences[0] | [.blocks_low, .blocks_high]' pair.json)" ] ||
     fail "blocks beside: $(jq -c '.differences[0]' pair.json) and $(jq -c '.differences[0]' windows.json)"
 "$orrery" compare fifo.db again/fifo-2.db --replicas 2 --shake submit=60s --metric wait_mean_s >named.txt
-grep -q 'from fifo to fifo-2' named.txt || fail "replicas are not called by their files"
+grep -q 'from fifo to fifo-2\|between fifo and fifo-2' named.txt || fail "replicas are not called by their files"
 mv again/fifo-2.db again/fifo.db
 "$orrery" compare fifo.db again/fifo.db --replicas 2 --shake submit=60s --metric wait_mean_s >named.txt
-grep -q 'from fifo.db to again/fifo.db' named.txt || fail "files of one name are not told apart"
+grep -q 'from fifo.db to again/fifo.db\|between fifo.db and again/fifo.db' named.txt || fail "files of one name are not told apart"
 "$orrery" compare fifo.db easy.db --replicas 3 -j 2 --shake submit=60s --keep kept --no-progress --json >kept.json
 grep -q '"pairs": 3' kept.json || fail "not three pairs"
 [ "$(find kept -name '*.db' | wc -l)" -eq 6 ] || fail "the results are not kept"

@@ -233,18 +233,49 @@ static void t__covers_a_known_difference(void **state)
     assert_in_range(covered, 930, 970);
 }
 
-static void percentiles__hold_the_middle(void **state)
+/* n blocks of one value each, whose mean is drawn: as Student's t over them, but for the draws. */
+static void drawn__is_students_t_over_blocks(void **state)
 {
-    double replicates[1000];
-    struct orr_paired p = {.difference = 0.5};
+    enum { DRAWS = 20000, MOST = 10 };
+    static double base[DRAWS], other[DRAWS];
     (void)state;
-    for (int i = 0; i < 1000; i++) {
-        replicates[i] = (999 - i) / 999.0;
+    for (uint32_t n = 2; n <= MOST; n += 4) {
+        const double a[MOST] = {3, 9, 4, 8, 5, 7, 6, 2, 9, 4};
+        const double b[MOST] = {5, 10, 4, 9, 9, 8, 9, 4, 9, 8};
+        const struct orr_paired t = orr_paired_t(a, b, n, 0.95);
+        struct orr_paired drawn = {.n = n,
+                                   .base_mean = t.base_mean,
+                                   .other_mean = t.other_mean,
+                                   .difference = t.difference};
+        for (uint32_t r = 0; r < DRAWS; r++) {
+            struct orr_rng rng = orr_rng_stream(7, "drawn", r);
+            base[r] = other[r] = 0;
+            for (uint32_t i = 0; i < n; i++) {
+                const uint32_t block = (uint32_t)orr_rng_below(&rng, n);
+                base[r] += a[block] / n;
+                other[r] += b[block] / n;
+            }
+        }
+        base[0] = (double)NAN; /* draws without a value do not count */
+        other[1] = (double)INFINITY;
+        orr_paired_drawn(base, other, DRAWS, 0.95, &drawn);
+        NEAR((drawn.high - drawn.low) / (t.high - t.low), 1, 0.02);
+        NEAR(drawn.low + drawn.high, t.low + t.high, 1e-9);
+        NEAR(drawn.p, t.p, 0.01);
+        NEAR(drawn.effect / t.effect, 1, 0.02);
+        assert_true(isinf(t.part_high) ? isinf(drawn.part_high)
+                                       : fabs(drawn.part_high - t.part_high) < 0.03);
+        NEAR(drawn.part_low, t.part_low, 0.03);
     }
-    orr_paired_percentiles(replicates, 1000, 0.95, &p);
-    NEAR(p.low, 24 / 999.0, 1e-9);
-    NEAR(p.high, 974 / 999.0, 1e-9);
-    NEAR(p.p, 2 * 2 / 1001.0, 1e-9);
+}
+
+static void drawn__says_nothing_of_one_block(void **state)
+{
+    const double draws[3] = {1, 1, 1};
+    struct orr_paired p = {.n = 1, .difference = 0.5, .low = (double)NAN};
+    (void)state;
+    orr_paired_drawn(draws, draws, 3, 0.95, &p);
+    assert_true(isnan(p.low));
 }
 
 int main(void)
@@ -260,7 +291,8 @@ int main(void)
         cmocka_unit_test(seen__is_told_from_the_interval),
         cmocka_unit_test(holm__steps_down),
         cmocka_unit_test(t__covers_a_known_difference),
-        cmocka_unit_test(percentiles__hold_the_middle),
+        cmocka_unit_test(drawn__is_students_t_over_blocks),
+        cmocka_unit_test(drawn__says_nothing_of_one_block),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -80,15 +80,12 @@ struct orr_paired orr_paired_readings(const struct orr_reading *base,
  */
 struct orr_paired orr_paired_t(const double *base, const double *other, uint32_t count,
                                double level);
-/* Percentile interval of `count` bootstrap replicates of a difference, which may be infinite; sorts
- * them. p is twice the
- * smaller share of replicates on one side of 0, counted with the estimate itself. */
-void orr_paired_percentiles(double *replicates, uint32_t count, double level,
-                            struct orr_paired *paired);
-/* The interval of the part from replicates of it (NAN: neither side has a value), which are sorted.
- */
-void orr_paired_part_percentiles(double *replicates, uint32_t count, double level,
-                                 struct orr_paired *paired);
+/* Student's t of the difference in `paired`, whose means are estimates from n blocks: the standard
+ * error is that of `count` bootstrap replicates of both sides, each of the same draw of n blocks,
+ * larger by n / (n - 1), since a draw is about the mean of these blocks. Pairs of replicates of
+ * which one is no number do not count. The part's interval is Fieller's, by the same replicates. */
+void orr_paired_drawn(const double *base, const double *other, uint32_t count, double level,
+                      struct orr_paired *paired);
 /* The lower bound, with confidence `sure`, of a probability of which `hits` of `n` trials were hits
  * (Clopper and Pearson 1934, one-sided). */
 double orr_share_at_least(uint32_t hits, uint32_t n, double sure);
