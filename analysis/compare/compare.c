@@ -406,6 +406,26 @@ static bool is_shaken(const char *setting)
            (strcmp(submit, "0s") != 0 || strcmp(run, "0") != 0);
 }
 
+/* Of jitter: what blocks of the trace say, or why they say nothing. */
+static enum orr_status cut_beside(struct orr_compare_load *load)
+{
+    struct orr_comparison *comparison = load->comparison;
+    const char *scope = load->options->scope;
+    if (load->options->points != NULL) {
+        comparison->none_beside =
+            "Blocks of the trace, which stand for others like it, are cut from jobs, and a merged "
+            "sweep has none: compare the results files of its points (in the folder NAME.sweep).";
+        return ORR_OK;
+    }
+    if (scope != NULL && strcmp(scope, "all") != 0) {
+        comparison->none_beside = "Intervals from blocks of the trace, which stand for others like "
+                                  "it, are of all jobs: they stand beside these without --by.";
+        return ORR_OK;
+    }
+    comparison->none_beside = "The trace is too short for intervals from blocks of it.";
+    return orr_compare__beside(load);
+}
+
 static enum orr_status pair_all(struct orr_compare_load *load)
 {
     struct orr_comparison *comparison = load->comparison;
@@ -427,13 +447,11 @@ static enum orr_status pair_all(struct orr_compare_load *load)
     if (load->options->window_ms > 0) {
         status = orr_compare__windows(load);
     }
-    const char *scope = load->options->scope;
     comparison->detected = load->options->points != NULL &&
                            strstr(load->runs[0].setting, "\nwarmup: detect\n") != NULL;
     comparison->jitter = comparison->pairs > 1 && is_shaken(load->runs[0].setting);
-    if (status == ORR_OK && comparison->jitter && load->options->points == NULL &&
-        (scope == NULL || strcmp(scope, "all") == 0)) {
-        status = orr_compare__beside(load);
+    if (status == ORR_OK && comparison->jitter) {
+        status = cut_beside(load);
         adjust(comparison, comparison->beside);
     }
     adjust(comparison, comparison->cells);

@@ -267,7 +267,7 @@ void orr_comparison_jitter(const struct orr_comparison *c,
     say("The input of one trace was shaken: these intervals cover that jitter, not other traces.",
         context);
     if (c->beside == NULL) {
-        say("The trace is too short for intervals from blocks of it.", context);
+        say(c->none_beside, context);
         return;
     }
     struct orr_comparison blocks = *c;

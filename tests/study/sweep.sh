@@ -71,6 +71,11 @@ done
 jq -r '.arms[] | "\(.runs)|\(.jobs)|\(.unstarted)"' each >a
 cut -d'|' -f2- arms >b
 cmp a b || fail "a merged sweep has other arms"
+exits 0 compare calm.db
+grep -q 'are cut from jobs, and a merged sweep has none' out && ! grep -q 'too short' out || fail "why a merged sweep has no blocks: $(cat out)"
+# shellcheck disable=SC2046
+exits 0 compare $(cat files) --by queue
+grep -q 'beside these without --by' out || fail "why queues have no blocks: $(cat out)"
 exits 0 compare calm.db --by queue
 base=$(sed -n 3p labels) other=$(sed -n 1p labels)
 exits 0 compare calm.db --arm "$base" --arm "$other" --json

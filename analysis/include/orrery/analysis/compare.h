@@ -67,8 +67,10 @@ struct orr_comparison {
     uint32_t blocks; /* of a comparison by windows; 0: by seeds */
     bool jitter; /* the seeds shook the input of one trace and drew nothing else of the workload */
     /* With jitter, scope all: differences and intervals from blocks of the submits of the first run
-     * of each arm, as cells; n 0 of metrics that blocks say nothing of. NULL: there are none. */
+     * of each arm, as cells; n 0 of metrics that blocks say nothing of. NULL: there are none, and
+     * the sentence says why. */
     struct orr_paired *beside;
+    const char *none_beside;
     uint32_t beside_blocks;
     orr_ms beside_ms; /* length of a block */
     bool detected;    /* runs of a sweep found their warm-ups themselves: no common window */
