@@ -242,6 +242,7 @@ static enum orr_status read_known(const char *path, const struct import_options 
     const struct orr_trace_options options = {
         .format = o->format,
         .allow_loss_ppm = ORR_LOSS_ALL,
+        .zone = o->intake.zone,
         .swf_queue = strcmp(queue, "group") == 0       ? ORR_SWF_GROUP
                      : strcmp(queue, "partition") == 0 ? ORR_SWF_PARTITION
                                                        : ORR_SWF_QUEUE};

@@ -5,76 +5,22 @@
 #include <string.h>
 
 #include <orrery/base/text.h>
-#include <orrery/traces/gen.h>
-
-#define HOUR_MS     ((orr_ms)3600000)
-#define CHUNK_HOURS ((int64_t)366 * 24)
-#define CHUNKS      400 /* years that a zone is looked up for */
+#include <orrery/traces/zone.h>
 
 const char *const times_names[TIMES_FORMATS] = {"date",     "day-first", "month-first", "epoch",
                                                 "epoch-ms", "epoch-us",  "seconds"};
 
 struct times {
     enum times_format format;
-    const char *zone;
-    orr_ms *offsets[CHUNKS]; /* of the hours of a year, UTC; NULL: not asked for yet */
-    struct orr_arena *arena;
+    struct orr_zone *zone; /* NULL: UTC */
 };
-
-static const orr_ms *chunk_of(struct times *times, int64_t hour)
-{
-    const int64_t chunk = hour / CHUNK_HOURS;
-    if (hour < 0 || chunk >= CHUNKS) {
-        return NULL;
-    }
-    if (times->offsets[chunk] == NULL) {
-        struct orr_err err = {0};
-        orr_ms *offsets = orr_arena_alloc(times->arena, CHUNK_HOURS, sizeof *offsets);
-        if (orr_zone_offsets(times->zone, chunk * CHUNK_HOURS, (uint32_t)CHUNK_HOURS, offsets,
-                             &err) != ORR_OK) {
-            return NULL;
-        }
-        times->offsets[chunk] = offsets;
-    }
-    return times->offsets[chunk];
-}
-
-static orr_ms offset_at(struct times *times, orr_ms utc)
-{
-    const int64_t hour = utc >= 0 ? utc / HOUR_MS : 0;
-    const orr_ms *chunk = chunk_of(times, hour);
-    return chunk == NULL ? 0 : chunk[hour % CHUNK_HOURS];
-}
-
-/* An hour that the clocks show twice is the first one; one that they leave out is as before it. */
-static orr_ms to_utc(struct times *times, orr_ms local)
-{
-    if (times->zone == NULL) {
-        return local;
-    }
-    const orr_ms before = offset_at(times, local - 26 * HOUR_MS);
-    const orr_ms after = offset_at(times, local + 26 * HOUR_MS);
-    if (before == after || offset_at(times, local - before) == before) {
-        return local - before;
-    }
-    return offset_at(times, local - after) == after ? local - after : local - before;
-}
 
 enum orr_status times_make(struct orr_arena *arena, enum times_format format, const char *zone,
                            struct times **out, struct orr_err *err)
 {
-    orr_ms offset;
-    *out = NULL;
-    if (zone != NULL) {
-        const enum orr_status status = orr_zone_offsets(zone, 0, 1, &offset, err);
-        if (status != ORR_OK) {
-            return status;
-        }
-    }
-    struct times *times = orr_arena_alloc(arena, 1, sizeof *times);
-    *times = (struct times){.format = format, .zone = zone, .arena = arena};
-    *out = times;
-    return ORR_OK;
+    *out = orr_arena_alloc(arena, 1, sizeof **out);
+    **out = (struct times){.format = format};
+    return orr_zone_make(arena, zone, &(*out)->zone, err);
 }
 
 enum times_format times_format(const struct times *times)
@@ -183,7 +129,7 @@ static bool from_parts(struct times *times, int64_t year, int64_t month, int64_t
     if (!orr_parse_timestamp(text, (size_t)bytes, out)) {
         return false;
     }
-    *out = zone ? *out : to_utc(times, *out);
+    *out = zone ? *out : orr_zone_utc(times->zone, *out);
     return true;
 }
 

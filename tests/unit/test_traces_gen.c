@@ -11,6 +11,7 @@
 #include <orrery/traces/gen.h>
 #include <orrery/traces/gen_rng.h>
 #include <orrery/traces/table.h>
+#include <orrery/traces/zone.h>
 
 #define MONDAY_MS ((orr_ms)1780272000000) /* 2026-06-01 */
 

@@ -8,87 +8,16 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <gsl/gsl_randist.h>
 
 #include <orrery/base/sort.h>
-#include <orrery/base/text.h>
+#include <orrery/traces/zone.h>
 
 #include "gen_int.h"
 
 #define HOUR_MS   ((orr_ms)3600000)
 #define JOBS_MOST 50000000.0
-
-/* "+05:30", "-08:00", "UTC", "Z" */
-static bool fixed_offset(const char *zone, orr_ms *out)
-{
-    int64_t hours, minutes;
-    *out = 0;
-    if (strcmp(zone, "UTC") == 0 || strcmp(zone, "Z") == 0) {
-        return true;
-    }
-    if ((zone[0] != '+' && zone[0] != '-') || strlen(zone) != 6 || zone[3] != ':' ||
-        !orr_parse_i64(zone + 1, 2, &hours) || !orr_parse_i64(zone + 4, 2, &minutes) ||
-        hours > 14 || minutes > 59) {
-        return false;
-    }
-    *out = (hours * 60 + minutes) * 60000 * (zone[0] == '-' ? -1 : 1);
-    return true;
-}
-
-/* A name that could leave the folder of zones is none. */
-static bool zone_installed(const char *zone)
-{
-    char path[300];
-    bool plain = zone[0] != '/' && zone[0] != '.' && strstr(zone, "..") == NULL;
-    return plain && snprintf(path, sizeof path, "/usr/share/zoneinfo/%s", zone) < 300 &&
-           access(path, R_OK) == 0;
-}
-
-static void local_offsets(int64_t first_hour, uint32_t count, orr_ms *offsets)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        time_t at = (time_t)((first_hour + i) * 3600);
-        struct tm local;
-        ORR_ASSERT(localtime_r(&at, &local) != NULL);
-        offsets[i] = (orr_ms)local.tm_gmtoff * 1000;
-    }
-}
-
-enum orr_status orr_zone_offsets(const char *zone, int64_t first_hour, uint32_t count,
-                                 orr_ms *offsets, struct orr_err *err)
-{
-    orr_ms fixed = 0;
-    if (zone == NULL || fixed_offset(zone, &fixed)) {
-        for (uint32_t i = 0; i < count; i++) {
-            offsets[i] = fixed;
-        }
-        return ORR_OK;
-    }
-    if (!zone_installed(zone)) {
-        return orr_fail(err, ORR_SCENARIO,
-                        "time zone \"%s\" is not known on this machine (is tzdata installed?); an "
-                        "offset such as -08:00 always works",
-                        zone);
-    }
-    /* why: the C library reads zone files, but only that of the environment */
-    const char *old = getenv("TZ");
-    char *kept = old == NULL ? NULL : orr_strdup(old);
-    (void)setenv("TZ", zone, 1);
-    tzset();
-    local_offsets(first_hour, count, offsets);
-    if (kept == NULL) {
-        (void)unsetenv("TZ");
-    } else {
-        (void)setenv("TZ", kept, 1);
-    }
-    tzset();
-    orr_free(kept);
-    return ORR_OK;
-}
 
 static double weight_at(const struct orr_arrivals *arrivals, int64_t local_hour)
 {

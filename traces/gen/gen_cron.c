@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <orrery/base/text.h>
+#include <orrery/traces/zone.h>
 
 #include "gen_int.h"
 

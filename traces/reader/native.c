@@ -41,19 +41,11 @@ static bool has_date_shape(struct orr_text text)
     return text.bytes >= sizeof "YYYY-MM-DD" - 1 && text.at[4] == '-' && text.at[7] == '-';
 }
 
-static bool has_zone(struct orr_text date)
-{
-    size_t i = sizeof "YYYY-MM-DD" - 1;
-    while (i < date.bytes && date.at[i] != '+' && date.at[i] != '-' && date.at[i] != 'Z') {
-        i++;
-    }
-    return i < date.bytes;
-}
-
 static bool read_instant(struct native *native, uint32_t line, const struct orr_number *number,
                          struct orr_text text, int64_t *out)
 {
     const enum native_clock clock = has_date_shape(text) ? CLOCK_DATES : CLOCK_SECONDS;
+    const bool has_zone = clock == CLOCK_SECONDS || orr_date_has_zone(text);
     const char *why = NULL;
     if (native->clock != CLOCK_UNKNOWN && clock != native->clock) {
         why = clock == CLOCK_DATES ? "is a date, and the times before it are seconds"
@@ -64,8 +56,9 @@ static bool read_instant(struct native *native, uint32_t line, const struct orr_
         }
     } else if (!orr_parse_timestamp(text.at, text.bytes, out)) {
         why = "is not a time like 2026-06-01T12:00:00Z";
-    } else if (*out < 0 || *out > ORR_DATE_MAX_MS) {
-        why = "is out of range";
+    } else {
+        *out = has_zone ? *out : orr_zone_utc(native->reader->zone, *out);
+        why = *out < 0 || *out > ORR_DATE_MAX_MS ? "is out of range" : NULL;
     }
     if (why != NULL) {
         orr_workload_reject(native->reader->workload, native->reader->file, line,
@@ -73,7 +66,7 @@ static bool read_instant(struct native *native, uint32_t line, const struct orr_
         return false;
     }
     native->clock = clock;
-    native->no_zone = native->no_zone || (clock == CLOCK_DATES && !has_zone(text));
+    native->no_zone = native->no_zone || !has_zone;
     return true;
 }
 
@@ -219,7 +212,7 @@ enum orr_status orr_native_read(struct orr_reader *reader)
     if (status == ORR_OK && native.clock == CLOCK_DATES) {
         orr_reader_start_clock(reader->workload);
     }
-    if (status == ORR_OK && native.no_zone) {
+    if (status == ORR_OK && native.no_zone && reader->zone == NULL) {
         orr_workload_note(reader->workload, reader->file, "dates without a zone are read as UTC");
     }
     return status;

@@ -60,7 +60,10 @@ static bool parse_timestamp(struct philly *philly, struct orr_text text, orr_ms 
 
 static bool read_timestamp(struct philly *philly, uint32_t line, struct orr_text text, orr_ms *out)
 {
-    bool is_time = parse_timestamp(philly, text, out);
+    const bool is_time = parse_timestamp(philly, text, out);
+    if (is_time && philly->reader->zone != NULL && !orr_date_has_zone(text)) {
+        *out = orr_zone_utc(philly->reader->zone, *out);
+    }
     if (is_time && *out >= 0 && *out <= ORR_DATE_MAX_MS) {
         return true;
     }

@@ -247,8 +247,12 @@ static enum orr_status read_source(const char *name, struct orr_source *source,
                                 .source = source,
                                 .line = 1,
                                 .err = err};
+    struct orr_arena arena; /* of the zone's offsets */
+    orr_arena_init(&arena);
     orr_workload_init(workload);
-    enum orr_status status = read_text(&reader);
+    enum orr_status status = orr_zone_make(&arena, reader.options->zone, &reader.zone, err);
+    status = status == ORR_OK ? read_text(&reader) : status;
+    orr_arena_release(&arena);
     if (status != ORR_OK) {
         orr_workload_release(workload);
     }

@@ -165,3 +165,12 @@ uint32_t orr_name_index(struct orr_idmap *map, struct orr_last_name *last, struc
     }
     return index;
 }
+
+bool orr_date_has_zone(struct orr_text date)
+{
+    size_t i = sizeof "YYYY-MM-DD" - 1;
+    while (i < date.bytes && date.at[i] != '+' && date.at[i] != '-' && date.at[i] != 'Z') {
+        i++;
+    }
+    return i < date.bytes;
+}

@@ -10,6 +10,7 @@
 
 #include <orrery/traces/native.h>
 #include <orrery/traces/reader.h>
+#include <orrery/traces/zone.h>
 
 /* Borrowed text, without a final NUL. */
 struct orr_text {
@@ -51,6 +52,7 @@ enum orr_status orr_source_finish(struct orr_source *source, int64_t *file_bytes
 struct orr_reader {
     const char *file; /* as the user wrote it, for messages */
     const struct orr_trace_options *options;
+    struct orr_zone *zone; /* of dates that state none; NULL: UTC */
     struct orr_workload *workload;
     struct orr_source *source;
     uint64_t line; /* physical line that the next byte lies on, from 1 */
@@ -87,6 +89,9 @@ bool orr_text_fits(struct orr_text text, char why[ORR_NATIVE_WHY]);
 /* Rejects the row where the text does not fit. */
 bool orr_field_text(struct orr_reader *reader, uint32_t line, const char *column,
                     struct orr_text text);
+
+/* Does a text that is a date say which zone it is of? */
+bool orr_date_has_zone(struct orr_text date);
 
 /* Queues and users repeat from row to row. */
 struct orr_last_name {

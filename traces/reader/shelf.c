@@ -22,6 +22,7 @@ static struct orr_shelved *find(struct orr_trace_shelf *shelf, const char *path,
         if (!one->taken && is_same(one->path, path) &&
             is_same(one->options.format, options->format) &&
             is_same(one->options.template_name, options->template_name) &&
+            is_same(one->options.zone, options->zone) &&
             one->options.allow_loss_ppm == options->allow_loss_ppm &&
             one->options.kill_at_limit == options->kill_at_limit &&
             one->options.swf_queue == options->swf_queue) {
@@ -51,6 +52,7 @@ void orr_trace_shelf_put(struct orr_trace_shelf *shelf, const char *path,
         (struct orr_shelved){.path = keep(shelf, path), .options = *options, .workload = workload};
     one->options.format = keep(shelf, options->format);
     one->options.template_name = keep(shelf, options->template_name);
+    one->options.zone = keep(shelf, options->zone);
 }
 
 enum orr_status orr_trace_shelf_take(struct orr_trace_shelf *shelf, const char *path,

@@ -49,11 +49,6 @@ struct orr_arrivals {
     const char *cron;    /* or: at the minutes that this expression names; NULL: by per_hour */
 };
 
-/* Local minus UTC, in ms, of `count` hours that start at the wall-clock hour `first_hour` (hours
- * since 1970). ORR_SCENARIO when the zone is not known here. */
-enum orr_status orr_zone_offsets(const char *zone, int64_t first_hour, uint32_t count,
-                                 orr_ms *offsets, struct orr_err *err) ORR_MUST_USE;
-
 /* What the rate is, relative to its mean over a week, in `count` hours of the wall clock. */
 enum orr_status orr_arrivals_weights(const struct orr_arrivals *arrivals, int64_t first_hour,
                                      uint32_t count, double *weights,

@@ -25,6 +25,7 @@ struct orr_trace_options {
     enum orr_swf_queue swf_queue; /* SWF: the field that is the queue; QUEUE: where no row has one,
                                      the partition */
     const char *template_name;    /* of rows that name none; NULL: none. Borrowed */
+    const char *zone;             /* of dates that state none, as orr_zone_make has it; NULL: UTC */
     /* The read ends once it is not 0; NULL: it cannot be interrupted */
     const volatile sig_atomic_t *interrupted;
 };
@@ -35,6 +36,7 @@ struct orr_trace_options {
  *   ORR_NO_INPUT  the file is missing, unreadable or a directory
  *   ORR_IO        reading failed part way
  *   ORR_USAGE     options.format names no format
+ *   ORR_SCENARIO  options.zone is not known here
  *   ORR_INTERRUPTED
  *   ORR_DATA      everything else: the sentence has file and line */
 enum orr_status orr_trace_read(const char *path, const struct orr_trace_options *options,
