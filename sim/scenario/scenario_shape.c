@@ -18,8 +18,8 @@
 static const char *kind_name(const struct orr_scenario__node *node)
 {
     switch (node->kind) {
-    case ORR_NODE_MAP: return "a map";
-    case ORR_NODE_LIST: return "a list";
+    case ORR_NODE_MAP: return node->child_count > 0 ? "a map" : "an empty map";
+    case ORR_NODE_LIST: return node->child_count > 0 ? "a list" : "an empty list";
     case ORR_NODE_SCALAR: break;
     }
     return node->text == NULL ? "nothing" : "a single value";

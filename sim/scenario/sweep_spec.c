@@ -10,6 +10,7 @@
 
 #include <stddef.h>
 #include <string.h>
+#include <strings.h>
 
 #include "scenario_int.h"
 
@@ -110,6 +111,34 @@ static enum orr_status fill_value(struct orr_scenario__load *load,
     return ORR_OK;
 }
 
+/* An axis is a column of the merged file's views, beside those that they have anyway
+ * (../study/sweep.sql); SQL takes names of columns in any case. */
+static enum orr_status check_name(struct orr_scenario__load *load,
+                                  const struct orr_scenario__node *axes, uint32_t nr)
+{
+    static const char *const taken[] = {"point", "key",   "seed", "arm", "metric", "scope",
+                                        "label", "value", "unit", "n",   "better", "at_least"};
+    const struct orr_scenario__node *axis = axes->children[nr];
+    for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++) {
+        if (strcasecmp(axis->key, taken[i]) == 0) {
+            return orr_scenario__fail(load, &axis->key_at,
+                                      "axis %s: merged sweeps have a column %s already; name the "
+                                      "axis otherwise",
+                                      axis->key, taken[i]);
+        }
+    }
+    for (uint32_t i = 0; i < nr; i++) {
+        if (strcasecmp(axis->key, axes->children[i]->key) == 0) {
+            return orr_scenario__fail(
+                load, &axis->key_at,
+                "axis %s: is axis %s in another case, and would be one column "
+                "with it in merged sweeps; name it otherwise",
+                axis->key, axes->children[i]->key);
+        }
+    }
+    return ORR_OK;
+}
+
 static enum orr_status fill_axis(struct orr_scenario__load *load,
                                  const struct orr_scenario__node *node, struct orr_sweep_axis *axis)
 {
@@ -177,7 +206,10 @@ static enum orr_status fill(struct orr_scenario__load *load, const struct orr_sc
             orr_arena_alloc(load->arena, axes->child_count + (size_t)1, sizeof *spec->axes);
         memset(spec->axes, 0, (axes->child_count + (size_t)1) * sizeof *spec->axes);
         for (uint32_t i = 0; i < axes->child_count && status == ORR_OK; i++) {
-            status = fill_axis(load, axes->children[i], &spec->axes[spec->axis_count++]);
+            status = check_name(load, axes, i);
+            status = status == ORR_OK
+                         ? fill_axis(load, axes->children[i], &spec->axes[spec->axis_count++])
+                         : status;
         }
     }
     return status == ORR_OK && points != NULL ? fill_points(load, points, spec) : status;

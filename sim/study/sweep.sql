@@ -146,7 +146,8 @@ SELECT * FROM sweep_point ORDER BY rowid;
 INSERT INTO sweep_point VALUES(?,?,?,?);
 
 -- name: make_points_view
--- makes the statement of a view with a column for each axis, which no stored query can have
+-- makes the statement of a view with a column for each axis, which no stored query can have; names of the other columns are
+-- none of an axis (../scenario/sweep_spec.c)
 SELECT 'CREATE VIEW v_points AS SELECT p.id AS point, p.key AS key, p.seed AS seed, a.label AS arm'
   || coalesce((SELECT group_concat(axis, '') FROM
        (SELECT printf(', (SELECT value FROM sweep_value AS v WHERE v.arm = p.arm AND v.axis = %d) AS "%w"', id, name) AS axis

@@ -39,13 +39,31 @@ static void copy_rows(struct merge *merge, uint32_t point, struct orr_results *i
     }
 }
 
+/* Behind the one line of a resolved scenario that a point has for itself, its seed; *bytes: of what
+ * stands before it. The end where there is none. */
+static const char *behind_seeds(const char *text, size_t *bytes)
+{
+    static const char line[] = "\nseeds:";
+    const char *at = strstr(text, line);
+    *bytes = at != NULL ? (size_t)(at - text) : strlen(text);
+    return at != NULL ? at + 1 + strcspn(at + 1, "\n") : text + *bytes;
+}
+
+static bool is_same_but_seed(const char *a, const char *b)
+{
+    size_t before_a, before_b;
+    const char *rest_a = behind_seeds(a, &before_a), *rest_b = behind_seeds(b, &before_b);
+    return before_a == before_b && memcmp(a, b, before_a) == 0 && strcmp(rest_a, rest_b) == 0;
+}
+
 /* Is this file what the point's run writes? */
 static bool is_of_point(const struct merge *merge, uint32_t point, struct orr_results *in,
                         sqlite3_stmt *row)
 {
     const struct orr_sweep_point *of = &merge->sweep->points[point];
     return sqlite3_column_int64(row, 7) == (int64_t)of->seed &&
-           strcmp(orr_results_text(in, row, 9), ORR_VERSION) == 0;
+           strcmp(orr_results_text(in, row, 9), ORR_VERSION) == 0 &&
+           is_same_but_seed(orr_results_text(in, row, 8), merge->sweep->scenarios[of->arm]);
 }
 
 /* Was a file that the plan names another one when the point ran? One arm would then hold the

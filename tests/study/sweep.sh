@@ -50,6 +50,30 @@ alone=$(sqlite3 alone.db "SELECT digest FROM run")
 [ "$(sqlite3 calm.db "SELECT count(*) FROM point_metric WHERE point = 7")" = "$(sqlite3 alone.db "SELECT count(*) FROM metric")" ] ||
     fail "metrics are lost"
 
+# What a point's file holds is the point's: one that has changed places with another of its seed is found.
+of_point() { # FOLDER ID
+    echo "$1/points/$(sqlite3 "$1/plan.db" "SELECT key FROM sweep_point WHERE id = $2").db"
+}
+cp -r calm swapped
+cp "$(of_point calm 0)" "$(of_point swapped 6)"
+cp "$(of_point calm 6)" "$(of_point swapped 0)"
+exits 65 sweep merge swapped -o swapped.db
+grep -q 'is not what point 0 of the plan writes; remove it and run the sweep again' err || fail "$(cat err)"
+[ ! -e swapped.db ] || fail "results of other settings are merged"
+
+# An axis is a column of the views, beside those that they have.
+for column in $(sqlite3 calm.db "SELECT name FROM pragma_table_info('v_metrics') WHERE name NOT IN ('policy', 'size')") Value; do
+    printf 'kind: Sweep\nbase: base.yaml\naxes: {%s: {cluster.pools.p.nodes: [1, 2]}}\n' "$column" >taken.yaml
+    exits 78 sweep plan taken.yaml -o taken
+    grep -q "taken.yaml:3:8: axis $column: merged sweeps have a column" err || fail "axis $column: $(cat err)"
+done
+printf 'kind: Sweep\nbase: base.yaml\naxes: {size: {cluster.pools.p.nodes: [1, 2]}, Size: {policy.name: [fifo, easy]}}\n' >taken.yaml
+exits 78 sweep plan taken.yaml -o taken
+grep -q 'axis Size: is axis size in another case' err || fail "$(cat err)"
+printf 'kind: Sweep\nbase: base.yaml\naxes: {size: {cluster.pools.p.nodes: []}}\n' >taken.yaml
+exits 78 sweep plan taken.yaml -o taken
+grep -q 'expected a list of values, found an empty list' err || fail "$(cat err)"
+
 # The merged file is compared as its results files are, but for what jobs alone can tell.
 exits 0 compare calm.db --json
 jq .differences out >merged.json
