@@ -59,6 +59,29 @@ static void describe(struct orr_results *in, sqlite3_stmt *row, const char *cons
                    sides[1 - which], there[0] != '\0' ? ", where it waits: " : "", there);
 }
 
+/* What differs from the time on at which one of them was interrupted is not known to differ. */
+static void heed_cut(struct orr_results *in, const char *const sides[2],
+                     struct orr_first_difference *difference)
+{
+    sqlite3_stmt *row = orr_results_prepare(in, orr_exact_sql__cut);
+    while (orr_results_step(in, row)) {
+        const orr_ms cut = sqlite3_column_int64(row, 0);
+        const bool is_cut = sqlite3_column_type(row, 0) != SQLITE_NULL;
+        char at[32], exact[32];
+        if (is_cut && (difference->at_ms == ORR_MS_NONE || difference->at_ms >= cut)) {
+            (void)orr_results_when(in, cut, at);
+            (void)orr_format_seconds(exact, cut);
+            difference->unknown = true;
+            difference->at_ms = ORR_MS_NONE;
+            (void)snprintf(difference->text, sizeof difference->text,
+                           "every decision is the same until %s (%s s), when %s was interrupted: "
+                           "what it would have decided from then on is not known; let it run to "
+                           "its end",
+                           at, exact, sides[sqlite3_column_int(row, 1)]);
+        }
+    }
+}
+
 enum orr_status orr_gate_same_inputs(const char *results, const char *baseline, bool *same,
                                      struct orr_err *err)
 {
@@ -92,6 +115,7 @@ enum orr_status orr_gate_exact(const char *results, const char *baseline,
         while (orr_results_step(&in, row)) {
             describe(&in, row, sides, difference);
         }
+        heed_cut(&in, sides, difference);
     }
     const enum orr_status status = in.status;
     orr_results_close(&in);

@@ -71,6 +71,18 @@ WHERE j.name = ?1 AND i.from_ms <= ?2 AND i.to_ms > ?2;
 SELECT NOT EXISTS (SELECT sha256 FROM main.input EXCEPT SELECT sha256 FROM base.input)
   AND NOT EXISTS (SELECT sha256 FROM base.input EXCEPT SELECT sha256 FROM main.input);
 
+-- name: cut
+-- where the first of them was interrupted, and which; NULL: neither was
+SELECT min(end_ms), which
+FROM (
+  SELECT end_ms, 0 AS which
+  FROM main.run
+  WHERE status = 'interrupted'
+  UNION ALL
+  SELECT end_ms, 1
+  FROM base.run
+  WHERE status = 'interrupted');
+
 -- name: same_digest
 SELECT m.digest = b.digest
 FROM main.run AS m, base.run AS b;

@@ -374,3 +374,19 @@ enum orr_status orr_results_attach(struct orr_results *results, const char *path
     }
     return results->status;
 }
+
+enum orr_status orr_results_whole(const char *path, const char *so, struct orr_err *err)
+{
+    struct orr_results in;
+    char span[24];
+    orr_results_open(&in, path, err);
+    const int64_t cut_ms = orr_results_int(&in, orr_results_sql__cut, ORR_MS_NONE);
+    if (in.status == ORR_OK && cut_ms != ORR_MS_NONE) {
+        in.status =
+            orr_fail(err, ORR_DATA, "%s was interrupted after %s: %s; let it run to its end", path,
+                     orr_format_rough(span, (double)cut_ms / 1000.0), so);
+    }
+    const enum orr_status status = in.status;
+    orr_results_close(&in);
+    return status;
+}

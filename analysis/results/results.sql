@@ -18,6 +18,11 @@ UNION ALL
 SELECT o.from_ms, q.name, 2, o.gpu_quota * 1000 FROM v_owed AS o JOIN queue AS q ON q.id = o.queue
 ORDER BY at_ms, what DESC;
 
+-- name: cut
+SELECT end_ms - begin_ms
+FROM run
+WHERE status = 'interrupted';
+
 -- name: display_names
 SELECT name, display_name
 FROM queue;

@@ -176,7 +176,8 @@ static void print_one(const struct orr_verified *one)
         (void)printf("%s: digest %s again\n", one->name, one->digest);
         return;
     }
-    (void)printf("%s: DIFFERS: digest %s, now %s%s", one->name, one->digest, one->again,
+    (void)printf("%s: DIFFERS: digest %s, now %s%s%s", one->name, one->digest, one->again,
+                 one->interrupted ? "; it was interrupted, and is run to its end here" : "",
                  one->same_inputs ? "" : "; the traces are not the ones it read");
     if (strcmp(one->version, one->version_now) != 0) {
         (void)printf("; made by orrery %s, this is %s", one->version, one->version_now);
@@ -201,6 +202,7 @@ static void json_one(struct orr_json *json, const struct orr_verified *one)
     orr_json_text(json, "digest", one->digest);
     orr_json_text(json, "digest_now", one->again);
     orr_json_bool(json, "same_traces", one->same_inputs);
+    orr_json_bool(json, "interrupted", one->interrupted);
     orr_json_text(json, "version", one->version);
     orr_json_text(json, "version_now", one->version_now);
     orr_json_close(json, '}');

@@ -449,7 +449,7 @@ static enum orr_status judge_replicas(struct gate *gate, struct orr_err *err)
 }
 
 /* Where one of two runs was cut and the other was not, that is why their decisions differ. */
-static void note_apart(struct gate *gate, const char *const paths[2])
+static enum orr_status check_apart(const char *const paths[2], struct orr_err *err)
 {
     static const char *const any[] = {"unfinished"};
     static const uint32_t arms[] = {0, 1};
@@ -461,13 +461,13 @@ static void note_apart(struct gate *gate, const char *const paths[2])
                                                 .any_seed = true,
                                                 .may_be_empty = true};
     struct orr_comparison comparison;
-    struct orr_err ignored = {0};
-    if (orr_compare(&options, &comparison, &ignored) == ORR_OK) {
-        if (comparison.apart != NULL) {
-            note(gate, comparison.apart);
-        }
+    enum orr_status status = orr_compare(&options, &comparison, err);
+    if (status == ORR_OK) {
+        status =
+            comparison.apart != NULL ? orr_fail(err, ORR_DATA, "%s", comparison.apart) : ORR_OK;
         orr_comparison_release(&comparison);
     }
+    return status;
 }
 
 /* Exact mode has one rule: the decisions are the same. */
@@ -475,25 +475,28 @@ static enum orr_status judge_exact(struct gate *gate, struct orr_err *err)
 {
     struct orr_first_difference difference;
     gate->rules[0] = (struct orr_gate_rule){.name = "same decisions", .metric = "digest"};
-    const enum orr_status status =
-        orr_gate_exact(gate->options->results[0], gate->options->baselines[0],
-                       (const char *const[]){"the new run", "the baseline"}, &difference, err);
+    const char *const both[] = {gate->options->baselines[0], gate->options->results[0]};
+    enum orr_status status = orr_gate_exact(
+        both[1], both[0], (const char *const[]){"the new run", "the baseline"}, &difference, err);
+    if (status == ORR_OK && !difference.same) {
+        status = check_apart(both, err);
+    }
+    if (status != ORR_OK) {
+        return status;
+    }
     gate->count = 1;
     gate->results[0] =
         (struct orr_gate_result){.rule = &gate->rules[0],
                                  .unit = "1",
                                  .verdict = difference.same ? ORR_GATE_PASS : ORR_GATE_REGRESSED};
     char changes[220];
-    orr_cli_changes(gate->options->results[0], gate->options->baselines[0], changes,
-                    sizeof changes);
+    orr_cli_changes(both[1], both[0], changes, sizeof changes);
     (void)snprintf(gate->results[0].text, sizeof gate->results[0].text, "%s%s%s",
                    !difference.same && changes[0] != '\0' ? changes : "",
                    !difference.same && changes[0] != '\0' ? "; so, " : "",
                    difference.same ? "the digests are equal" : difference.text);
-    const char *const both[] = {gate->options->baselines[0], gate->options->results[0]};
     note_jobs(gate, both, 1, 2);
-    note_apart(gate, both);
-    return status;
+    return ORR_OK;
 }
 
 static void print_json(const struct gate *gate)
@@ -796,9 +799,8 @@ static enum orr_status propose(struct gate *gate, struct orr_err *err)
 
 static enum orr_status bless(const struct gate_options *o, struct orr_err *err)
 {
-    struct orr_first_difference ignored; /* only to see that both are results files */
-    const enum orr_status status =
-        orr_gate_exact(o->results[0], o->results[0], o->results, &ignored, err);
+    const enum orr_status status = orr_results_whole(
+        o->results[0], "no run of its scenario would come out as this baseline", err);
     if (status != ORR_OK) {
         return status;
     }

@@ -170,7 +170,11 @@ static int diff_decisions(const char *const paths[2], bool as_json)
         orr_json_text(&json, "a", paths[0]);
         orr_json_text(&json, "b", paths[1]);
         orr_json_text(&json, "changed", changes[0] != '\0' ? changes : NULL);
-        orr_json_bool(&json, "same", first.same);
+        if (first.unknown) {
+            orr_json_text(&json, "same", NULL);
+        } else {
+            orr_json_bool(&json, "same", first.same);
+        }
         orr_json_seconds(&json, "at_s", first.at_ms);
         orr_json_text(&json, "first", first.same ? NULL : first.text);
         orr_json_close(&json, '}');
@@ -180,7 +184,7 @@ static int diff_decisions(const char *const paths[2], bool as_json)
         }
         (void)printf("%s\n", first.same ? "every decision is the same" : first.text);
     }
-    return !first.same;
+    return first.unknown ? 2 : !first.same;
 }
 
 struct diff_options {
@@ -224,7 +228,9 @@ int orr_cli_diff(int argc, char **argv)
         parse_diff,
         "A B",
         "Say what differs between two scenarios, or those that results files ran; with --decisions "
-        "where two runs part. Exit code 0: nothing, 1: something.",
+        "where two runs part. Exit code 0: nothing, 1: something, 2: nothing before one of them "
+        "was "
+        "interrupted.",
         orr_cli_everywhere,
         NULL,
         NULL};

@@ -162,6 +162,11 @@ static enum orr_status add_result(struct bundle *bundle, uint32_t index)
     struct orr_results in;
     const char *path = bundle->options->results[index];
     char stem[130];
+    enum orr_status status =
+        orr_results_whole(path, "no run of its scenario repeats it", bundle->err);
+    if (status != ORR_OK) {
+        return status;
+    }
     (void)snprintf(stem, sizeof stem, "%.*s", (int)strcspn(last_part(path), "."), last_part(path));
     orr_results_open(&in, path, bundle->err);
     sqlite3_stmt *row = orr_results_prepare(&in, orr_study_sql__run);
@@ -182,7 +187,7 @@ static enum orr_status add_result(struct bundle *bundle, uint32_t index)
             (long long)sqlite3_column_int64(row, 2), orr_results_text(&in, row, 3),
             orr_results_text(&in, row, 4));
     }
-    enum orr_status status = in.status == ORR_OK ? add_traces(bundle, &in) : in.status;
+    status = in.status == ORR_OK ? add_traces(bundle, &in) : in.status;
     orr_results_close(&in);
     return status;
 }

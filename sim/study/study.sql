@@ -81,6 +81,10 @@ ORDER BY q.id;
 SELECT digest
 FROM run;
 
+-- name: status
+SELECT status
+FROM run;
+
 -- name: hashes
 SELECT sha256, path
 FROM input

@@ -201,6 +201,7 @@ static uint32_t report_all(struct verify *verify, orr_verified_fn *report, void 
             .again = text_of(verify, now, orr_study_sql__digest),
             .version = text_of(verify, was, orr_study_sql__version),
             .version_now = ORR_VERSION,
+            .interrupted = strcmp(text_of(verify, was, orr_study_sql__status), "interrupted") == 0,
             .same_inputs = strcmp(text_of(verify, was, orr_study_sql__all_hashes),
                                   text_of(verify, now, orr_study_sql__all_hashes)) == 0};
         different += strcmp(one.digest, one.again) != 0;

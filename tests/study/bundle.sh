@@ -57,6 +57,9 @@ cp kai.db lie.db
 sqlite3 lie.db "UPDATE run SET digest = '0123456789abcdef'"
 "$orrery" bundle lie.db -o lie.tar.gz
 exits 1 'DIFFERS: digest 0123456789abcdef' "$orrery" verify lie.tar.gz --traces away --no-progress
+sqlite3 x/results/001-kai.db "UPDATE run SET status = 'interrupted', digest = '0123456789abcdef'"
+(cd x && sha256sum README.txt figures/* results/* scenarios/* traces/* >SHA256SUMS && tar -czf ../part.tar.gz README.txt SHA256SUMS figures/* results/* scenarios/* traces/*)
+exits 1 'DIFFERS: digest 0123456789abcdef, now .*; it was interrupted, and is run to its end here' "$orrery" verify part.tar.gz --no-progress
 cp other/reclaim.csv .
 exits 65 'is not the trace that the run read' "$orrery" bundle kai.db --with-traces -o no.tar.zst
 rm reclaim.csv

@@ -60,9 +60,25 @@ for new in cut stopped; do
         grep -q "<b>$words" page.html || fail "the page does not say that $new was cut"
         ! grep -Eq 'worse: |Better: |<td>(better|worse)</td>' page.html || fail "the page of $order judges"
         expect 65 "$words" gate "${order#* }" --baseline "${order% *}" --spec fixed.yaml --no-progress
-        expect 1 "^note: $words" gate "${order#* }" --baseline "${order% *}" --spec exact.yaml --no-progress
+        expect 65 "$words" gate "${order#* }" --baseline "${order% *}" --spec exact.yaml --no-progress
     done
 done
+expect 65 '^orrery: stopped.db was interrupted after 60.0 min: no run of its scenario would come out as this baseline; let it run' \
+    gate stopped.db --baseline base.db --bless
+expect 65 '^orrery: stopped.db was interrupted after 60.0 min: no run of its scenario repeats it' bundle stopped.db -o stopped.tar.gz
+[ ! -e stopped.tar.gz ] || fail "a bundle of what no run repeats"
+
+# Decisions before an interrupt are compared; what would have come later is not known.
+cp base.db half.db
+half=$(sqlite3 base.db "SELECT (begin_ms + end_ms) / 2 FROM run")
+sqlite3 half.db "UPDATE run SET status = 'interrupted', digest = '0123456789abcdef', end_ms = $half;
+    UPDATE job SET end_ms = NULL WHERE end_ms >= $half"
+expect 2 '^every decision is the same until .*, when half.db was interrupted: what it would have decided' diff base.db half.db -d
+expect 2 '"same": null' diff half.db base.db -d --json
+cp stopped.db late.db
+sqlite3 late.db 'UPDATE run SET end_ms = begin_ms + 144000000'
+expect 1 ' starts on ' diff late.db base.db -d
+rm late.db
 run other.db --seed 2
 expect 65 "$words" gate stopped.db other.db --baseline base.db --baseline other.db --spec statistical.yaml --no-progress
 expect 65 'cut.db ends at its horizon' gate cut.db --baseline base.db --spec statistical.yaml --no-progress

@@ -60,7 +60,8 @@ enum orr_status orr_gate_same_inputs(const char *results, const char *baseline, 
 
 /* The first thing that two runs of the same jobs did differently. */
 struct orr_first_difference {
-    bool same; /* equal digests */
+    bool same;    /* equal digests */
+    bool unknown; /* nothing differs before the time at which one of them was interrupted */
     orr_ms at_ms;
     char text[600]; /* what each did, and why the job waited there if it did */
 };

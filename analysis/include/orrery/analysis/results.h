@@ -63,6 +63,10 @@ void orr_merged_points_release(struct orr_merged_points *points);
 enum orr_status orr_results_attach(struct orr_results *results, const char *path,
                                    struct orr_err *err) ORR_MUST_USE;
 
+/* ORR_DATA where the run was interrupted: `so` says in a sentence what cannot be done with it. */
+enum orr_status orr_results_whole(const char *path, const char *so,
+                                  struct orr_err *err) ORR_MUST_USE;
+
 /* NULL after a failure; orr_results_step takes that. */
 sqlite3_stmt *orr_results_prepare(struct orr_results *results, const char *sql);
 /* True while there is a row; finalizes the statement at the end or on failure. */

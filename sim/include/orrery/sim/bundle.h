@@ -38,6 +38,7 @@ struct orr_verified { /* one run that was repeated */
     const char *digest, *again;
     const char *version, *version_now; /* of the program */
     bool same_inputs;
+    bool interrupted; /* the run in the bundle: its digest is of a part */
 };
 typedef void orr_verified_fn(const struct orr_verified *one, void *context);
 
