@@ -576,10 +576,21 @@ struct course { /* of a run; from where it splits on perhaps as another point */
     bool was_held;
 };
 
+/* Has every job come and gone? */
+static bool is_over(const struct orr_world *world, const struct orr_branch *branch)
+{
+    const struct orr_ledger *ledger = branch->run->ledger;
+    return branch->next_arrival == world->job_count && ledger->pending_jobs == 0 &&
+           ledger->running_jobs == 0;
+}
+
 static orr_ms hold_at(void *context, struct orr_branch *branch)
 {
     struct course *course = context;
     const struct orr_point_hold *hold = course->options->hold;
+    if (is_over(&course->point->world, branch)) { /* what comes of the run says so */
+        return ORR_MS_NEVER;
+    }
     const struct orr_held held = {.at_ms = hold->at_ms,
                                   .events = branch->run->events,
                                   .cycles = branch->run->cycles,
@@ -613,16 +624,25 @@ static orr_ms split_at(void *context, struct orr_branch *branch)
 {
     struct course *course = context;
     const struct orr_point_others *others = course->options->others;
-    const struct orr_ledger *ledger = branch->run->ledger;
-    const bool over = branch->next_arrival == course->point->world.job_count &&
-                      ledger->pending_jobs == 0 && ledger->running_jobs == 0;
     orr_ms next_ms = ORR_MS_NEVER;
-    const struct orr_point_options *other = over ? NULL : others->split(others->context, &next_ms);
+    const struct orr_point_options *other =
+        is_over(&course->point->world, branch) ? NULL : others->split(others->context, &next_ms);
     course->status = other != NULL ? become(course, other, branch) : ORR_OK;
     if (course->status != ORR_OK) {
         return ORR_MS_NONE;
     }
     return other == NULL && next_ms != ORR_MS_NEVER ? next_ms - 1 : ORR_MS_NEVER;
+}
+
+/* A time that somebody named, of a run that was over before. */
+static enum orr_status not_reached(const struct course *course, orr_ms at_ms, const char *so)
+{
+    const struct orr_point *point = course->point;
+    const orr_ms origin_ms = orr_world_clock_origin_ms(&point->world, &point->scenario);
+    char at[64], end[64];
+    return orr_fail(course->err, ORR_USAGE, "%s: the run is over at %s, before %s: %s",
+                    point->scenario.name, orr_format_clock(end, point->run.end_ms, origin_ms),
+                    orr_format_clock(at, at_ms, origin_ms), so);
 }
 
 static enum orr_status simulate_held(struct course *course)
@@ -647,9 +667,17 @@ static enum orr_status simulate_held(struct course *course)
         *course->err = own;
         return status;
     }
-    return hold == NULL || course->was_held || course->point->run.status == ORR_RUN_INTERRUPTED
-               ? ORR_OK
-               : orr_fail(course->err, ORR_USAGE, "the run ends at its horizon, before that time");
+    const struct orr_scenario_options *given = &course->options->scenario;
+    const struct orr_run *run = &course->point->run;
+    if (run->status == ORR_RUN_INTERRUPTED) {
+        return ORR_OK;
+    }
+    if (hold != NULL && !course->was_held) {
+        return not_reached(course, hold->at_ms, "there is nothing to go on with from then on");
+    }
+    return given->later_count > 0 && run->end_ms < given->later_ms
+               ? not_reached(course, given->later_ms, "what is set from then on changes nothing")
+               : ORR_OK;
 }
 
 /* What the results state, so that whoever runs them again measures the same. */

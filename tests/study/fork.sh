@@ -171,6 +171,17 @@ if python3 -c '' 2>/dev/null; then
     exits 0 whatif t.yaml --base "policy=exec:python3 $source/sim/plugin/examples/shortest_first.py" --at 1h --set queues.b.gpu.weight=3 --no-progress
 fi
 
+# A run that is over before the time that is named has nothing to change or to go on with.
+mkdir behind && cd behind && cp ../s.yaml ../*.csv .
+end=$(sqlite3 ../whole.db 'SELECT end_ms FROM run')
+exits 64 whatif s.yaml --at "$((end + 1))ms" --set "$quota=3" --no-progress
+grep -q 'the run is over at .*, before .*: what is set from then on changes nothing' err || fail "$(cat err)"
+exits 64 whatif s.yaml --at "$((end + 1))ms" --set "$quota=3" --seeds 2 -j 1 --no-progress
+exits 64 run s.yaml --save-at "$((end + 1))ms" -o r.db --no-progress
+grep -q 'the run is over at .*, before .*: there is nothing to go on with' err || fail "$(cat err)"
+[ -z "$(find . -name 'r.*')" ] || fail "files of a run that was not held: $(ls)"
+cd ..
+
 # One that does not come there is refused; so is what cannot change in the middle, and what a state says already.
 cp r.state lie.state
 sqlite3 lie.state "UPDATE state SET digest = '0123456789abcdef'"

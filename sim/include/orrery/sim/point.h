@@ -66,7 +66,8 @@ struct orr_point_options {
     /* NULL: nobody looks on. `built` is told the world before its first cycle. */
     const struct orr_cycle_trace *trace;
     void (*built)(void *context, const struct orr_world *world);
-    /* At most one of them, or NULL. ORR_USAGE: a run that is to be held ended before that time */
+    /* At most one of them, or NULL. ORR_USAGE: a run that is to be held is over before that
+     * time; so it is where `scenario` has laters and the run is over before their time */
     const struct orr_point_hold *hold;
     const struct orr_point_others *others;
     /* For orr_study_run: index + 1 of the point that it is until trunk_until_ms, whose run it then
