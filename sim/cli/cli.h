@@ -97,7 +97,7 @@ struct orr_cli_options {
     const char *at;           /* show: floor plan at that time; NULL: the scenario */
     bool force, keep_partial, resolved, check_books;
     uint32_t replicas, jobs;  /* run: 0: one run; 0: one a core */
-    orr_ms save_at_ms;        /* run: write a state then; ORR_MS_NONE: never */
+    const char *save_at;      /* run: write a state then; NULL: never */
     const char *state, *from; /* run: its file; NULL: beside the results. The state to go on from */
     uint32_t allow_loss_ppm;  /* as in orr_trace_options */
     uint64_t digest_every;
@@ -203,6 +203,11 @@ void orr_cli_colour_end(struct orr_cli_colour *colour);
  * `option` is as typed. ORR_USAGE, and what orr_results_open fails with. */
 enum orr_status orr_cli_time(const char *results, const char *option, const char *text, orr_ms *at,
                              struct orr_err *err) ORR_MUST_USE;
+/* The same of a scenario that has not run; only a date makes it read the traces, for the clock's
+ * begin. Times before the clock's 0 are refused. Fails as orr_point_check too. */
+enum orr_status orr_cli_time_to_come(const struct orr_scenario_options *scenario,
+                                     uint32_t allow_loss_ppm, const char *option, const char *text,
+                                     orr_ms *at, struct orr_err *err) ORR_MUST_USE;
 #define ORR_CLI_TIME_HELP "2d3h, \"2d 03:00:00\", 5400 (seconds) or a date, as times are printed"
 
 /* ---- scenarios out of results files ---- */

@@ -17,7 +17,7 @@ enum { TRIES_MAX = 100000 };
 struct capacity_cli {
     struct orr_cli_search search;
     struct orr_capacity_options ask;
-    const char *vary, *plot, *term;
+    const char *vary, *plot, *term, *at;
 };
 
 /* PATH=FIRST..LAST[:STEP] */
@@ -51,9 +51,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_VARY: take_range(state, o, arg); return 0;
     case KEY_AT:
         o->ask.later = true;
-        if (!orr_parse_duration(arg, strlen(arg), &o->ask.at_ms) || o->ask.at_ms < 0) {
-            argp_error(state, "--at: \"%s\" is no time of the run, such as 12d10h", arg);
-        }
+        o->at = arg;
         return 0;
     case KEY_LARGEST: o->ask.largest = true; return 0;
     case KEY_TRIES: o->ask.tries = orr_cli_count(state, "--tries", arg, TRIES_MAX); return 0;
@@ -81,6 +79,10 @@ static enum orr_status prepare(struct capacity_cli *o, struct orr_err *err)
     o->ask.allow_loss_ppm = o->search.allow_loss_ppm;
     o->ask.path = orr_arena_strndup(&o->search.arena, o->vary, strcspn(o->vary, "="));
     status = status == ORR_OK ? orr_cli_folder(o->ask.keep, err) : status;
+    if (status == ORR_OK && o->at != NULL) {
+        status = orr_cli_time_to_come(&o->ask.scenario, o->ask.allow_loss_ppm, "--at", o->at,
+                                      &o->ask.at_ms, err);
+    }
     const bool prints = o->term != NULL && strcmp(o->term, "dumb") == 0;
     status = status == ORR_OK && !prints ? orr_cli_folder(o->plot, err) : status;
     return status;
@@ -363,7 +365,8 @@ int orr_cli_capacity(int argc, char **argv)
         {"largest", KEY_LARGEST, 0, 0,
          "less is safer, as of a load: look for the most with which the objectives hold", 1},
         {"at", KEY_AT, "TIME", 0,
-         "the amount holds from this time of the run's clock on, such as 12d10h: of quotas, "
+         "the amount holds from this time of the run's clock on (" ORR_CLI_TIME_HELP
+         "): of quotas, "
          "weights, limits, priorities and nodes. Metrics are of what is submitted from then on, "
          "or from the end of the warm-up on if that is later",
          1},

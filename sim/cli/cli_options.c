@@ -98,7 +98,8 @@ static const struct {
     {ORR_CLI_RUN, {"jobs", 'j', "N", 0, "replicas side by side (default: one a core)", 3}},
     {ORR_CLI_RUN,
      {"save-at", KEY_SAVE_AT, "TIME", 0,
-      "write where the run stands before that time of its clock, such as 12d10h, for --from", 3}},
+      "write where the run stands before that time of its clock, for --from: " ORR_CLI_TIME_HELP,
+      3}},
     {ORR_CLI_RUN,
      {"state", KEY_STATE, "FILE", 0, "where to (default: the results file with .state)", 3}},
     {ORR_CLI_RUN,
@@ -250,7 +251,7 @@ static void refuse_beside_replicas(const struct argp_state *state, const struct 
 static void refuse_beside_state(const struct argp_state *state, const struct orr_cli_options *o)
 {
     const struct orr_scenario_options *s = &o->scenario;
-    if (o->state != NULL && o->save_at_ms == ORR_MS_NONE) {
+    if (o->state != NULL && o->save_at == NULL) {
         argp_error(state, "--state needs --save-at");
     }
     if (o->from != NULL &&
@@ -260,10 +261,10 @@ static void refuse_beside_state(const struct argp_state *state, const struct orr
         argp_error(state, "--from names scenario, policy and seed already: beside it only --set "
                           "says what is other from then on");
     }
-    if (o->replicas > 0 && (o->from != NULL || o->save_at_ms != ORR_MS_NONE)) {
+    if (o->replicas > 0 && (o->from != NULL || o->save_at != NULL)) {
         argp_error(state, "--from and --save-at are of one run, not of --replicas");
     }
-    if (o->from != NULL && o->save_at_ms != ORR_MS_NONE) {
+    if (o->from != NULL && o->save_at != NULL) {
         argp_error(state, "--save-at is of a run from its beginning, not of --from");
     }
 }
@@ -303,11 +304,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_REPLICAS: o->replicas = orr_cli_count(state, "--replicas", arg, 100000); return 0;
     case 'j': o->jobs = orr_cli_count(state, "-j", arg, 10000); return 0;
-    case KEY_SAVE_AT:
-        if (!orr_parse_duration(arg, strlen(arg), &o->save_at_ms) || o->save_at_ms < 0) {
-            argp_error(state, "--save-at: \"%s\" is not a time such as 12d10h", arg);
-        }
-        return 0;
+    case KEY_SAVE_AT: o->save_at = arg; return 0;
     case KEY_STATE: o->state = arg; return 0;
     case KEY_FROM: o->from = arg; return 0;
     case KEY_JUNIT: o->junit = arg; return 0;
@@ -354,7 +351,6 @@ void orr_cli_parse(int argc, char **argv, const char *doc, unsigned takes,
                                           {0}};
     const struct argp parser = {chosen, parse, "[SCENARIO|-]", doc, children, NULL, NULL};
     *options = (struct orr_cli_options){.takes_snapshot = (takes & ORR_CLI_RUN) != 0,
-                                        .save_at_ms = ORR_MS_NONE,
                                         .spill_bytes = SPILL_DEFAULT};
     (void)argp_parse(&parser, argc, argv, 0, NULL, options);
     options->scenario.clusters = options->clusters;

@@ -134,33 +134,6 @@ enum orr_status orr_cli_folder(const char *path, struct orr_err *err)
     return orr_fail(err, ORR_CANT_CREATE, "%s: cannot make this folder: %s", path, strerror(errno));
 }
 
-enum orr_status orr_cli_time(const char *results, const char *option, const char *text, orr_ms *at,
-                             struct orr_err *err)
-{
-    struct orr_results in;
-    *at = ORR_MS_NONE;
-    if (text == NULL) {
-        return ORR_OK;
-    }
-    orr_results_open(&in, results, err);
-    const enum orr_status status = in.status;
-    const orr_ms origin = in.origin_ms;
-    orr_ms since_1970;
-    orr_results_close(&in);
-    if (status != ORR_OK || orr_parse_clock(text, strlen(text), origin, at)) {
-        return status;
-    }
-    return orr_parse_clock(text, strlen(text), 0, &since_1970)
-               ? orr_fail(err, ORR_USAGE,
-                          "%s: \"%s\" is a date, and %s has no calendar: its times are from the "
-                          "clock's 0 on, such as 2d3h",
-                          option, text, results)
-               : orr_fail(err, ORR_USAGE,
-                          "%s: \"%s\" is not a time of the run's clock such as 2d3h, "
-                          "\"2d 03:00:00\", 5400 or 2026-06-01T12:00",
-                          option, text);
-}
-
 void orr_cli_expectations(struct orr_json *json, const char *results)
 {
     struct orr_results in;

@@ -238,13 +238,17 @@ int orr_cli_run(int argc, char **argv)
                                         .progress = draw,
                                         .checkpoint = print_digest,
                                         .context = &s};
-    struct orr_point_hold hold = {.at_ms = s.options.save_at_ms, .held = save, .context = &s};
+    struct orr_point_hold hold = {.at_ms = ORR_MS_NONE, .held = save, .context = &s};
+    if (status == ORR_OK) {
+        status = orr_cli_time_to_come(&s.options.scenario, s.options.allow_loss_ppm, "--save-at",
+                                      s.options.save_at, &hold.at_ms, &err);
+    }
     if (status == ORR_OK && s.options.from != NULL) {
         status = take_state(&s, &options, &err);
         hold.at_ms = s.from.held.at_ms;
         hold.held = check;
     }
-    if (status == ORR_OK && s.options.save_at_ms != ORR_MS_NONE) {
+    if (status == ORR_OK && s.options.save_at != NULL) {
         status = name_state(&s, &err);
     }
     options.hold = hold.at_ms != ORR_MS_NONE ? &hold : NULL;

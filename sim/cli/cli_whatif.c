@@ -38,11 +38,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         }
         return 0;
     case KEY_SHAKE: o->shake = arg; return 0;
-    case KEY_AT:
-        if (!orr_parse_duration(arg, strlen(arg), &o->at_ms) || o->at_ms < 0) {
-            argp_error(state, "--at: \"%s\" is no time of the run, such as 12d10h", arg);
-        }
-        return 0;
+    case KEY_AT: o->at = arg; return 0;
     case KEY_SEED:
         if (!orr_parse_i64(arg, strlen(arg), &o->seed) || o->seed < 0) {
             argp_error(state, "--seed: \"%s\" is not a whole number from 0 on", arg);
@@ -75,8 +71,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (o->path == NULL && o->trace == NULL) {
             argp_error(state, "name a scenario file, a results file, or --trace T --cluster NxG");
         }
-        if (o->at_ms != ORR_MS_NONE &&
-            (o->set_count == 0 || o->policy_count + o->variant_count > 0)) {
+        if (o->at != NULL && (o->set_count == 0 || o->policy_count + o->variant_count > 0)) {
             argp_error(state, "--at says from when on --set holds: a policy or variant holds from "
                               "the beginning");
         }
@@ -141,6 +136,10 @@ static enum orr_status load_base(struct whatif *w, struct orr_err *err)
     w->from.cluster_count = o->cluster_count;
     status = status == ORR_OK ? list_bases(w, err) : status;
     status = status == ORR_OK ? orr_scenario_load(&w->from, &w->base, err) : status;
+    if (status == ORR_OK) {
+        status = orr_cli_time_to_come(&w->from, w->is_results ? ORR_LOSS_ALL : o->allow_loss_ppm,
+                                      "--at", o->at, &w->at_ms, err);
+    }
     if (status != ORR_OK) {
         return status;
     }
@@ -210,13 +209,13 @@ static void set(const struct whatif *w, struct orr_point_options *point, uint32_
 {
     const struct whatif_options *o = w->options;
     const uint32_t count = arm > 0 ? o->set_count : 0;
-    if (o->at_ms == ORR_MS_NONE) {
+    if (w->at_ms == ORR_MS_NONE) {
         point->scenario.sets = o->sets;
         point->scenario.set_count = count;
     } else {
         point->scenario.laters = o->sets;
         point->scenario.later_count = count;
-        point->scenario.later_ms = o->at_ms;
+        point->scenario.later_ms = w->at_ms;
     }
 }
 
@@ -335,7 +334,8 @@ int orr_cli_whatif(int argc, char **argv)
         {"variant", KEY_VARIANT, "NAME", 0,
          "a variant of the scenario; several are alternatives (nothing given: all of them)", 1},
         {"at", KEY_AT, "TIME", 0,
-         "every --set holds from this time of the run's clock on, such as 12d10h: of quotas, "
+         "every --set holds from this time of the run's clock on (" ORR_CLI_TIME_HELP
+         "): of quotas, "
          "weights, limits, priorities and nodes",
          1},
         {0, 0, 0, 0, "What it is changed from:", 2},
@@ -373,7 +373,7 @@ int orr_cli_whatif(int argc, char **argv)
         orr_cli_everywhere,
         NULL,
         NULL};
-    struct whatif_options o = {.seed = -1, .at_ms = ORR_MS_NONE};
+    struct whatif_options o = {.seed = -1};
     struct whatif w = {.options = &o};
     struct orr_err err = {0};
     int code = 0;

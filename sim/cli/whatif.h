@@ -12,9 +12,9 @@ struct whatif_options {
     const char *sets[ORR_CLI_LIST_MAX], *variants[ORR_CLI_LIST_MAX], *policies[ORR_CLI_LIST_MAX];
     const char *bases[ORR_CLI_LIST_MAX], *clusters[ORR_CLI_LIST_MAX];
     uint32_t set_count, variant_count, policy_count, base_count, cluster_count, seeds, jobs;
-    int64_t seed; /* the first; -1: the scenario's */
-    orr_ms at_ms; /* from when on --set holds; ORR_MS_NONE: always */
-    bool all;     /* every row, not only those who lose and gain most */
+    int64_t seed;   /* the first; -1: the scenario's */
+    const char *at; /* from when on --set holds; NULL: always */
+    bool all;       /* every row, not only those who lose and gain most */
     struct orr_cli_common common;
     uint32_t allow_loss_ppm;
 };
@@ -26,6 +26,7 @@ struct whatif_change { /* beside what --set changes, which is part of each */
 struct whatif {
     const struct whatif_options *options;
     struct orr_scenario_options from;    /* the base in words */
+    orr_ms at_ms;                        /* of --at; ORR_MS_NONE: from the beginning */
     bool is_results;                     /* it was run, with whatever rows its trace lost */
     struct orr_scenario base;            /* for its seeds, variants and expectations */
     const char *const *names;            /* of arms */

@@ -171,6 +171,24 @@ if python3 -c '' 2>/dev/null; then
     exits 0 whatif t.yaml --base "policy=exec:python3 $source/sim/plugin/examples/shortest_first.py" --at 1h --set queues.b.gpu.weight=3 --no-progress
 fi
 
+# Times as they are printed name the moment, with dates where the run has some.
+printf 'job,submit_s,run_s,gpus\na,2026-01-01T00:00:00Z,100,1\nb,2026-01-01T00:01:00Z,100,1\n' >dated.csv
+printf 'cluster: {pools: {p: {nodes: 1, gpus: 1}}}\nworkload: [{name: w, trace: dated.csv}]\npolicy: fifo\n' >dated.yaml
+for time in 90 90s 00:01:30 '0d 00:01:30' 2026-01-01T00:01:30Z '2026-01-01 00:01:30'; do
+    exits 0 run --trace dated.csv --cluster 1x1 --policy fifo -o timed.db --force --save-at "$time" -q --no-progress
+    [ "$(sqlite3 timed.state 'SELECT at_ms FROM state')" = 90000 ] || fail "--save-at $time is another time"
+    exits 0 whatif --trace dated.csv --cluster 1x1 --at "$time" --set 'cluster.pools.c1.nodes=2' --no-progress
+    grep -q 'events.1.at: now 90000ms' out || fail "whatif --at $time: $(cat out)"
+done
+exits 0 capacity dated.yaml --at '2026-01-01 00:00:30' --vary cluster.pools.p.nodes=1..2 --objective 'wait_mean_s <= 1h' --no-progress
+grep -q 'From 00:00:30 on' out || fail "$(cat out)"
+exits 64 run s.yaml --save-at 2026-01-01 -o no.db
+grep -q 'is a date, and the run has no calendar' err || fail "$(cat err)"
+exits 64 run --trace - --cluster 1x1 --save-at 2026-01-01 -o no.db <dated.csv
+grep -q 'standard input, which says when the clock begins' err || fail "$(cat err)"
+exits 64 run s.yaml --save-at tomorrow -o no.db
+exits 64 whatif s.yaml --at tomorrow --set "$quota=3"
+
 # A run that is over before the time that is named has nothing to change or to go on with.
 mkdir behind && cd behind && cp ../s.yaml ../*.csv .
 end=$(sqlite3 ../whole.db 'SELECT end_ms FROM run')
