@@ -63,7 +63,7 @@ void orr_junit_print(const struct orr_junit *junit, FILE *out)
     for (uint32_t i = 0; i < junit->count; i++) {
         by_verdict[junit->cases[i].verdict]++;
     }
-    (void)fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite", out);
+    (void)fputs(ORR_JUNIT_BEGIN, out);
     attribute(out, "name", junit->suite);
     (void)fprintf(out, " tests=\"%u\" failures=\"%u\" errors=\"%u\" time=\"%.3f\">\n", junit->count,
                   by_verdict[ORR_JUNIT_FAILURE], by_verdict[ORR_JUNIT_ERROR], junit->time_s);

@@ -90,8 +90,8 @@ static const char sorting[] =
 void orr_report__begin(FILE *out, const char *title, bool wide)
 {
     (void)fprintf(out,
-                  "<!doctype html>\n<html lang=\"en\">\n<head>\n%s"
-                  "<style>\n@media (prefers-color-scheme:dark){\n",
+                  ORR_REPORT_BEGIN "%s"
+                                   "<style>\n@media (prefers-color-scheme:dark){\n",
                   head);
     orr_plot_dark_css(out, "figure svg");
     (void)fputs("}\n</style>\n<title>", out);

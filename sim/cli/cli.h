@@ -166,9 +166,14 @@ enum orr_status orr_cli_settings(const char *const *files, const char *const *na
  * after the work. ORR_CANT_CREATE. */
 void orr_cli_remember(int argc, char **argv); /* for it: what was typed, which stays there */
 enum orr_status orr_cli_output(const char *path, struct orr_err *err) ORR_MUST_USE;
-/* Writes such a file with what `print` says; what is there is overwritten. Also ORR_IO. */
-enum orr_status orr_cli_write(const char *path, void (*print)(FILE *out, const void *context),
-                              const void *context, struct orr_err *err) ORR_MUST_USE;
+/* The same of a report. What is there is replaced if it is empty or begins as such a report does,
+ * so that the same command may be given again: `begin`; NULL: whatever it is. */
+enum orr_status orr_cli_report(const char *path, const char *begin,
+                               struct orr_err *err) ORR_MUST_USE;
+/* Writes such a report with what `print` says, whole or not there. Also ORR_IO. */
+enum orr_status orr_cli_write(const char *path, const char *begin,
+                              void (*print)(FILE *out, const void *context), const void *context,
+                              struct orr_err *err) ORR_MUST_USE;
 /* The same as orr_cli_output, and nothing of that name may be there: `else_do` says what to do
  * then; NULL: it may. */
 enum orr_status orr_cli_new_output(const char *path, const char *else_do,

@@ -539,6 +539,9 @@ static void print_json(const struct gate *gate)
     orr_json_close(&json, '}');
 }
 
+#define SUMMARY_TITLE "orrery gate"
+#define SUMMARY_BEGIN "### " SUMMARY_TITLE ": "
+
 static void write_junit(FILE *out, const void *context)
 {
     const struct gate *gate = context;
@@ -549,13 +552,13 @@ static void write_junit(FILE *out, const void *context)
 static void write_summary(FILE *out, const void *context)
 {
     const struct gate *gate = context;
-    orr_gate_print_markdown(gate->results, gate->count, gate->notes, "orrery gate", out);
+    orr_gate_print_markdown(gate->results, gate->count, gate->notes, SUMMARY_TITLE, out);
 }
 
 static enum orr_status run_gate(struct gate *gate, struct orr_err *err)
 {
-    enum orr_status status = orr_cli_output(gate->options->junit, err);
-    status = status == ORR_OK ? orr_cli_output(gate->options->summary, err) : status;
+    enum orr_status status = orr_cli_report(gate->options->junit, ORR_JUNIT_BEGIN, err);
+    status = status == ORR_OK ? orr_cli_report(gate->options->summary, SUMMARY_BEGIN, err) : status;
     status = status == ORR_OK ? orr_gate_spec_load(gate->options->spec, &gate->spec, err) : status;
     if (status != ORR_OK) {
         return status;
@@ -590,10 +593,10 @@ static enum orr_status run_gate(struct gate *gate, struct orr_err *err)
             (void)fprintf(out, "%s\n", orr_gate_word(orr_gate_all(gate->results, gate->count)));
             orr_cli_colour_end(&colour);
         }
-        status = orr_cli_write(gate->options->junit, write_junit, gate, err);
+        status = orr_cli_write(gate->options->junit, ORR_JUNIT_BEGIN, write_junit, gate, err);
     }
     if (status == ORR_OK) {
-        status = orr_cli_write(gate->options->summary, write_summary, gate, err);
+        status = orr_cli_write(gate->options->summary, SUMMARY_BEGIN, write_summary, gate, err);
     }
     return status;
 }
@@ -801,6 +804,11 @@ static enum orr_status bless(const struct gate_options *o, struct orr_err *err)
 {
     const enum orr_status status = orr_results_whole(
         o->results[0], "no run of its scenario would come out as this baseline", err);
+    if (status == ORR_OK && orr_is_taken(o->baselines[0]) && !orr_cli_is_results(o->baselines[0])) {
+        return orr_fail(err, ORR_CANT_CREATE,
+                        "%s: exists, and is no results file, which a baseline is; name another",
+                        o->baselines[0]);
+    }
     if (status != ORR_OK) {
         return status;
     }

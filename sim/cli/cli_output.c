@@ -75,23 +75,34 @@ enum orr_status orr_cli_output(const char *path, struct orr_err *err)
                     S_ISDIR(file.st_mode) ? "a folder" : "a device or pipe");
 }
 
-enum orr_status orr_cli_write(const char *path, void (*print)(FILE *out, const void *context),
-                              const void *context, struct orr_err *err)
+/* The first bytes of a file; how many there are. */
+static size_t first_bytes(const char *path, char *begin, size_t bytes)
 {
+    FILE *file = path != NULL ? fopen(path, "rb") : NULL;
+    const size_t got = file != NULL ? fread(begin, 1, bytes, file) : 0;
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return got;
+}
+
+enum orr_status orr_cli_report(const char *path, const char *begin, struct orr_err *err)
+{
+    char there[200];
+    struct stat file;
     const enum orr_status status = orr_cli_output(path, err);
-    if (status != ORR_OK || path == NULL) {
+    if (status != ORR_OK || path == NULL || begin == NULL || stat(path, &file) != 0 ||
+        file.st_size == 0) {
         return status;
     }
-    FILE *out = fopen(path, "w");
-    if (out == NULL) {
-        return orr_fail(err, ORR_CANT_CREATE, "%s: %s", path, strerror(errno));
-    }
-    print(out, context);
-    const bool bad = ferror(out) != 0;
-    if (fclose(out) != 0 || bad) {
-        return orr_fail(err, ORR_IO, "%s: cannot be written", path);
-    }
-    return ORR_OK;
+    const size_t bytes = strlen(begin);
+    ORR_ASSERT(bytes <= sizeof there);
+    return first_bytes(path, there, bytes) == bytes && memcmp(there, begin, bytes) == 0
+               ? ORR_OK
+               : orr_fail(err, ORR_CANT_CREATE,
+                          "%s: exists, and is no report that this would replace; remove it or name "
+                          "another",
+                          path);
 }
 
 static enum orr_status check_free(const char *path, const char *else_do, struct orr_err *err)
@@ -124,6 +135,29 @@ enum orr_status orr_cli_put_in_place(const char *beside, const char *path, const
         (void)unlink(beside);
     }
     return status;
+}
+
+enum orr_status orr_cli_write(const char *path, const char *begin,
+                              void (*print)(FILE *out, const void *context), const void *context,
+                              struct orr_err *err)
+{
+    char beside[4600];
+    const enum orr_status status = orr_cli_report(path, begin, err);
+    if (status != ORR_OK || path == NULL) {
+        return status;
+    }
+    orr_cli_beside(path, beside, sizeof beside);
+    FILE *out = fopen(beside, "wx");
+    if (out == NULL) {
+        return orr_fail(err, ORR_CANT_CREATE, "%s: %s", path, strerror(errno));
+    }
+    print(out, context);
+    const bool bad = ferror(out) != 0;
+    if (fclose(out) != 0 || bad) {
+        (void)unlink(beside);
+        return orr_fail(err, ORR_IO, "%s: cannot be written", path);
+    }
+    return orr_cli_put_in_place(beside, path, NULL, err);
 }
 
 enum orr_status orr_cli_folder(const char *path, struct orr_err *err)
@@ -161,12 +195,8 @@ bool orr_cli_is_results(const char *path)
 {
     static const char magic[] = "SQLite format 3";
     char begin[sizeof magic]; /* its end too */
-    FILE *file = path != NULL ? fopen(path, "rb") : NULL;
-    const size_t got = file != NULL ? fread(begin, 1, sizeof begin, file) : 0;
-    if (file != NULL) {
-        (void)fclose(file);
-    }
-    return got == sizeof begin && memcmp(begin, magic, sizeof begin) == 0;
+    return first_bytes(path, begin, sizeof begin) == sizeof begin &&
+           memcmp(begin, magic, sizeof begin) == 0;
 }
 
 enum orr_status orr_cli_scenario(const struct orr_scenario_options *options,

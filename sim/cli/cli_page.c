@@ -154,7 +154,7 @@ int orr_cli_page(int argc, char **argv)
     struct orr_err err = {0};
     char scratch[4200] = "";
     (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
-    enum orr_status status = orr_cli_output(o.output, &err);
+    enum orr_status status = orr_cli_report(o.output, ORR_REPORT_BEGIN, &err);
     struct orr_compare_options settings = {0};
     struct orr_arena arena; /* of the settings */
     orr_arena_init(&arena);

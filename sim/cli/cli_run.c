@@ -83,6 +83,12 @@ static void write_junit(FILE *out, const void *context)
                     out);
 }
 
+/* --force replaces whatever is there, as it does with results. */
+static const char *junit_begin(const struct session *s)
+{
+    return s->options.force ? NULL : ORR_JUNIT_BEGIN;
+}
+
 static int check_expectations(const struct session *s)
 {
     struct expected expected = {.started_s = s->started_s};
@@ -95,7 +101,7 @@ static int check_expectations(const struct session *s)
                       s->options.junit);
     }
     int code = orr_expect_check(&s->point.scenario, s->point.output, report, &expected);
-    if (orr_cli_write(s->options.junit, write_junit, &expected, &err) != ORR_OK) {
+    if (orr_cli_write(s->options.junit, junit_begin(s), write_junit, &expected, &err) != ORR_OK) {
         code = orr_cli_fail(&err);
     }
     orr_free(expected.cases);
@@ -186,7 +192,7 @@ static enum orr_status name_state(struct session *s, struct orr_err *err)
     const char *output = s->options.output;
     if (s->options.state != NULL) {
         (void)snprintf(s->state, sizeof s->state, "%s", s->options.state);
-        return orr_cli_output(s->options.state, err);
+        return ORR_OK;
     }
     if (output != NULL) {
         const char *dot = strrchr(output, '.'), *slash = strrchr(output, '/');
@@ -201,6 +207,15 @@ static enum orr_status name_state(struct session *s, struct orr_err *err)
         orr_scenario_release(&scenario);
     }
     return status;
+}
+
+static enum orr_status open_state(struct session *s, struct orr_err *err)
+{
+    const enum orr_status status = name_state(s, err);
+    const char *path = s->options.state != NULL ? s->options.state : s->state; /* as typed */
+    return status == ORR_OK
+               ? orr_cli_new_output(path, s->options.force ? NULL : "--force replaces it", err)
+               : status;
 }
 
 int orr_cli_run(int argc, char **argv)
@@ -249,14 +264,16 @@ int orr_cli_run(int argc, char **argv)
         hold.held = check;
     }
     if (status == ORR_OK && s.options.save_at != NULL) {
-        status = name_state(&s, &err);
+        status = open_state(&s, &err);
+        options.also_written[0] = s.state;
     }
     options.hold = hold.at_ms != ORR_MS_NONE ? &hold : NULL;
     if (status == ORR_OK) {
         status = orr_cli_output(s.options.output, &err);
     }
     if (status == ORR_OK) {
-        status = orr_cli_output(s.options.junit, &err);
+        status = orr_cli_report(s.options.junit, junit_begin(&s), &err);
+        options.also_written[1] = s.options.junit;
     }
     if (status == ORR_OK && s.options.replicas > 0) {
         const int replicated = orr_cli_replicas(&s.options, &options);

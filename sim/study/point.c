@@ -414,10 +414,9 @@ static enum orr_status refuse_input(const char *output, const char *input, struc
 {
     return input == NULL || !orr_same_file(output, input)
                ? ORR_OK
-               : orr_fail(
-                     err, ORR_CANT_CREATE,
-                     "%s: is read by this run (%s), and would be overwritten; -o names another",
-                     output, input);
+               : orr_fail(err, ORR_CANT_CREATE,
+                          "%s: is read by this run (%s), and would be overwritten; name another",
+                          output, input);
 }
 
 enum orr_status orr_point_refuse_inputs(const struct orr_scenario *scenario, const char *output,
@@ -542,6 +541,10 @@ static enum orr_status open_results(const struct orr_point_options *options,
                                     struct orr_err *err)
 {
     enum orr_status status = orr_point_refuse_inputs(&point->scenario, point->output, err);
+    for (size_t i = 0; i < 2 && status == ORR_OK; i++) {
+        const char *other = options->also_written[i];
+        status = other != NULL ? orr_point_refuse_inputs(&point->scenario, other, err) : ORR_OK;
+    }
     if (status == ORR_OK) {
         status = orr_store_open(point->output, options->force, store, err);
     }

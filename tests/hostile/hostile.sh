@@ -134,6 +134,18 @@ case_disk_full_force() { # what was there stays
     [ "$(cat run.db)" = mine ] || fail 'the existing file was changed'
     gone run.db.tmp.*
 }
+case_disk_full_report() { # a report is whole or what was there before
+    rows 300 >t.csv
+    expect 0 replay t.csv
+    printf 'kind: Gate\nmode: fixed\nrules: {wait: {metric: wait_mean_s, margin: 5%%}}\n' >gate.yaml
+    printf '### orrery gate: mine\n' >old.md
+    for file in new.md old.md; do
+        limited 0 "$orrery" gate run.db --baseline run.db --spec gate.yaml --summary $file
+        [ "$code" -eq 74 ] || fail "exit code $code"
+    done
+    gone new.md ./*.new ./*.tmp.*
+    [ "$(cat old.md)" = '### orrery gate: mine' ] || fail 'the existing report was changed'
+}
 # gnuplot does not notice: a figure is whole or not there, whatever fits.
 case_disk_full_figures() {
     command -v gnuplot >/dev/null 2>&1 || exit 77

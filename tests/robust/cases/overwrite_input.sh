@@ -43,6 +43,37 @@ code=0
 "$orrery" gate r.db --baseline good.db --spec gate.yaml --summary=good.db >out 2>err || code=$?
 cmp -s good.db keep/r.db || fail 'the baseline was overwritten'
 kept
+# what is read without being typed, and what another program wrote, is not a place for a report; one of the same sort is
+for out in t.csv base.yaml s.yaml link.csv r.db; do
+    expect 73 "$orrery" run s.yaml -q -o new.db --junit $out
+    expect 73 "$orrery" run s.yaml -q -o new.db --save-at 5s --state $out
+    [ $out = r.db ] || expect 73 "$orrery" run s.yaml -q -o new.db --junit $out --force
+    [ $out = r.db ] || expect 73 "$orrery" run s.yaml -q -o new.db --save-at 5s --state $out --force
+    expect 73 "$orrery" report good.db -o $out
+    expect 73 "$orrery" gate r.db --baseline good.db --spec gate.yaml --junit $out
+    expect 73 "$orrery" gate r.db --baseline good.db --spec gate.yaml --summary $out
+    [ $out = r.db ] || expect 73 "$orrery" gate r.db --baseline $out --bless
+    [ ! -e new.db ] || fail "a run that could not write $out"
+    kept
+done
+cat >fixed.yaml <<'YAML'
+kind: Gate
+mode: fixed
+rules: {wait: {metric: wait_mean_s, margin: 5%}}
+YAML
+: >gate.md
+for again in 1 2; do
+    expect 0 "$orrery" gate r.db --baseline good.db --spec fixed.yaml --junit gate.xml --summary gate.md
+    expect 0 "$orrery" report r.db -o again.html
+    expect 0 "$orrery" run s.yaml -q -o new.db --junit expect.xml
+    expect 0 "$orrery" run s.yaml -q -o new.db --junit expect.xml --save-at 5s --force
+    rm new.db
+done
+expect 73 "$orrery" run s.yaml -q -o new.db --save-at 5s
+says 'new.state: exists already; --force replaces it'
+expect 0 "$orrery" run s.yaml -q -o new.db --junit t2.csv --force
+rm new.* again.html gate.xml gate.md expect.xml t2.csv
+kept
 # what lies where a file is written first is not touched either
 for other in x.db.new x.html.new; do echo mine >$other; done
 expect 0 "$orrery" report r.db -o x.html

@@ -6,6 +6,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* What such a file begins with. */
+#define ORR_JUNIT_BEGIN "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite"
+
 enum orr_junit_verdict { ORR_JUNIT_PASS, ORR_JUNIT_FAILURE, ORR_JUNIT_ERROR };
 
 struct orr_junit_case {

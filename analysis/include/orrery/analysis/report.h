@@ -12,6 +12,9 @@
 #include <orrery/base/status.h>
 #include <orrery/base/units.h>
 
+/* What a page begins with. */
+#define ORR_REPORT_BEGIN "<!doctype html>\n<html lang=\"en\">\n<head>\n"
+
 struct orr_compare_options;
 
 struct orr_report_options {

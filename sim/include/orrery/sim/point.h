@@ -54,6 +54,8 @@ struct orr_point_options {
     struct orr_job_change change;
     struct orr_node_loss loss;
     const char *output; /* results file; NULL: the scenario's name with .db */
+    /* What else comes of the run, and is none of what it reads either; NULL: nothing. */
+    const char *also_written[2];
     bool force, keep_partial, check_books;
     bool totals_only;              /* as in orr_store_input */
     struct orr_trace_shelf *shelf; /* as in orr_world_build */
