@@ -19,6 +19,7 @@ struct session { /* everything one run owns */
     struct orr_cycle_lines lines;
     struct orr_state from; /* with --from */
     char state[4200];      /* file of --save-at */
+    char unfinished[4300]; /* of the results; "": none yet */
 };
 
 static void warn(const char *text, void *context)
@@ -44,7 +45,8 @@ static void print_digest(uint64_t events, orr_ms now, uint64_t digest, void *con
 
 static void remember_unfinished(const char *temporary, void *context)
 {
-    (void)context;
+    struct session *s = context;
+    (void)snprintf(s->unfinished, sizeof s->unfinished, "%s", temporary);
     orr_interrupt_unfinished(temporary);
 }
 
@@ -149,6 +151,7 @@ static enum orr_status save(void *context, const struct orr_point *point,
     const struct session *s = context;
     const enum orr_status status =
         orr_state_write(s->state, point, held, s->options.allow_loss_ppm, err);
+    orr_interrupt_unfinished(s->unfinished); /* the state had a file of its own */
     if (status == ORR_OK && !s->options.common.quiet) {
         (void)fprintf(stderr, "state before %lld ms in %s: digest %016llx\n",
                       (long long)held->at_ms, s->state, (unsigned long long)held->digest);

@@ -22,17 +22,31 @@ static void on_signal(int signal)
     interrupted = 1;
 }
 
-/* Waiting calls end with EINTR. Under nohup the end of the terminal is to be ignored, and stays so.
- */
+/* Whoever read what is printed has gone: ends as without a handler, with nothing left behind. */
+static void on_pipe(int number)
+{
+    (void)unlink(unfinished);
+    (void)signal(number, SIG_DFL);
+    (void)raise(number); /* it comes once this handler is left */
+}
+
+static void handle(int number, void (*handler)(int number), bool even_if_ignored)
+{
+    const struct sigaction action = {.sa_handler = handler};
+    struct sigaction before;
+    if (even_if_ignored ||
+        (sigaction(number, NULL, &before) == 0 && before.sa_handler != SIG_IGN)) {
+        (void)sigaction(number, &action, NULL);
+    }
+}
+
+/* Waiting calls end with EINTR. What is ignored stays so: under nohup the end of the terminal. */
 const volatile sig_atomic_t *orr_interrupt_catch(void)
 {
-    const struct sigaction action = {.sa_handler = on_signal};
-    struct sigaction before;
-    (void)sigaction(SIGINT, &action, NULL);
-    (void)sigaction(SIGTERM, &action, NULL);
-    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN) {
-        (void)sigaction(SIGHUP, &action, NULL);
-    }
+    handle(SIGINT, on_signal, true);
+    handle(SIGTERM, on_signal, true);
+    handle(SIGHUP, on_signal, false);
+    handle(SIGPIPE, on_pipe, false); /* a write fails where somebody has it ignored */
     return &interrupted;
 }
 

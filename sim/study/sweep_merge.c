@@ -15,6 +15,7 @@ struct merge {
     const struct orr_sweep *sweep;
     struct orr_sweep__file file;
     sqlite3_stmt *add_run, *add_metric, *add_queue, *add_expectation, *add_hole, *planned_sum;
+    const volatile sig_atomic_t *interrupted;
     struct orr_err *err;
 };
 
@@ -89,8 +90,9 @@ static enum orr_status add_point(struct merge *merge, uint32_t point)
 {
     char path[4300];
     struct orr_results in;
+    struct orr_err unreadable = {0};
     orr_sweep__path(merge->sweep, point, ".db", path, sizeof path);
-    orr_results_open(&in, path, merge->err);
+    orr_results_open(&in, path, &unreadable);
     sqlite3_stmt *row = orr_results_prepare(&in, orr_sweep_sql__result);
     while (orr_results_step(&in, row)) {
         if (!is_of_point(merge, point, &in, row)) {
@@ -107,7 +109,19 @@ static enum orr_status add_point(struct merge *merge, uint32_t point)
     copy_rows(merge, point, &in, orr_sweep_sql__expectations, merge->add_expectation);
     const enum orr_status status = in.status;
     orr_results_close(&in);
+    if (unreadable.status != ORR_OK) {
+        return orr_fail(merge->err, status, "%.900s; remove it and run the sweep again",
+                        unreadable.text);
+    }
     return status == ORR_OK ? merge->file.status : status;
+}
+
+static enum orr_status heed_interrupt(const struct merge *merge, enum orr_status status)
+{
+    return status == ORR_OK && *merge->interrupted
+               ? orr_fail(merge->err, ORR_INTERRUPTED, "interrupted; %s is not written",
+                          merge->file.path)
+               : status;
 }
 
 static enum orr_status add_points(struct merge *merge, bool partial,
@@ -118,7 +132,7 @@ static enum orr_status add_points(struct merge *merge, bool partial,
         char why[600];
         const enum orr_sweep_state state = orr_sweep_state(merge->sweep, i, why, sizeof why);
         if (state == ORR_SWEEP_DONE) {
-            status = add_point(merge, i);
+            status = heed_interrupt(merge, add_point(merge, i));
             merged->points++;
             continue;
         }
@@ -127,10 +141,10 @@ static enum orr_status add_points(struct merge *merge, bool partial,
                             "%s: point %u (%s) has no results: %s; `orrery sweep run` makes them, "
                             "--partial leaves holes",
                             merge->sweep->folder, (unsigned)i, merge->sweep->points[i].label,
-                            state == ORR_SWEEP_FAILED ? why : "it has not run");
+                            why[0] != '\0' ? why : "it has not run");
         }
         sqlite3_bind_int64(merge->add_hole, 1, i);
-        sqlite3_bind_text(merge->add_hole, 2, state == ORR_SWEEP_FAILED ? why : "missing", -1,
+        sqlite3_bind_text(merge->add_hole, 2, why[0] != '\0' ? why : "missing", -1,
                           SQLITE_TRANSIENT);
         orr_sweep__insert(&merge->file, merge->add_hole);
     }
@@ -189,7 +203,7 @@ static enum orr_status copy_plan(struct merge *merge)
 enum orr_status orr_sweep_merge(const struct orr_sweep *sweep, const char *path, bool partial,
                                 struct orr_sweep_merged *merged, struct orr_err *err)
 {
-    struct merge merge = {.sweep = sweep, .err = err};
+    struct merge merge = {.sweep = sweep, .interrupted = orr_interrupt_catch(), .err = err};
     *merged = (struct orr_sweep_merged){0};
     enum orr_status status = orr_sweep__create(&merge.file, path, orr_sweep_schema_sql, err);
     if (status != ORR_OK) {
@@ -206,7 +220,7 @@ enum orr_status orr_sweep_merge(const struct orr_sweep *sweep, const char *path,
         status = add_points(&merge, partial, merged);
     }
     if (status == ORR_OK) {
-        status = add_views(&merge);
+        status = heed_interrupt(&merge, add_views(&merge));
     }
     sqlite3_stmt *const all[] = {merge.add_run,         merge.add_metric, merge.add_queue,
                                  merge.add_expectation, merge.add_hole,   merge.planned_sum};
