@@ -143,6 +143,22 @@ void orr_cli_parse(int argc, char **argv, const char *doc, unsigned takes,
 uint32_t orr_cli_parse_plain(int argc, char **argv, const char *args, const char *doc,
                              const char **list, uint32_t max, struct orr_cli_common *common);
 
+/* An option that only some of the things heed that a verb does: `of` are their names, between
+ * blanks. */
+struct orr_cli_only {
+    int key;
+    const char *option; /* as typed, such as "--index" */
+    const char *of;     /* NULL ends a table */
+};
+struct orr_cli_seen { /* the keys of options, as they came */
+    int keys[64];
+    uint32_t count;
+};
+void orr_cli_see(struct orr_cli_seen *seen, int key);
+/* ORR_USAGE: an option of the table was seen that is not of `what`. */
+enum orr_status orr_cli_only(const struct orr_cli_only *rows, const struct orr_cli_seen *seen,
+                             const char *what, struct orr_err *err) ORR_MUST_USE;
+
 /* `run --replicas`: the exit code. */
 int orr_cli_replicas(const struct orr_cli_options *options, const struct orr_point_options *point);
 

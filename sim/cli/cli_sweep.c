@@ -20,6 +20,7 @@ struct sweep_options {
     uint32_t jobs, index, chunk, slots;
     uint32_t allow_loss_ppm;
     bool has_index, partial, force;
+    struct orr_cli_seen seen;
 };
 
 static const char *const whats[] = {"plan", "run", "exec", "status", "merge", "submit"};
@@ -35,8 +36,16 @@ static bool is_one_of(const char *word, const char *const *words, size_t count)
     return false;
 }
 
+static const struct orr_cli_only only[] = {
+    {'o', "-o", "plan merge"},           {'j', "-j", "plan run exec"},
+    {KEY_INDEX, "--index", "exec"},      {KEY_CHUNK, "--chunk", "exec submit"},
+    {KEY_PARTIAL, "--partial", "merge"}, {KEY_ENGINE, "--engine", "submit"},
+    {KEY_SLOTS, "--slots", "submit"},    {KEY_FORCE, "--force", "merge"},
+    {KEY_LOSS, "--allow-loss", "plan"},  {0, NULL, NULL}};
+
 static void check_sweep(struct argp_state *state, const struct sweep_options *o)
 {
+    struct orr_err err = {0};
     if (o->what == NULL || !is_one_of(o->what, whats, sizeof whats / sizeof whats[0])) {
         argp_error(state, "what to do: plan, run, exec, status, merge or submit");
     }
@@ -44,6 +53,9 @@ static void check_sweep(struct argp_state *state, const struct sweep_options *o)
         argp_error(state, "%s",
                    strcmp(o->what, "plan") == 0 ? "an experiment is needed"
                                                 : "the folder of a plan is needed");
+    }
+    if (orr_cli_only(only, &o->seen, o->what, &err) != ORR_OK) {
+        argp_error(state, "%s", err.text);
     }
     if ((strcmp(o->what, "plan") == 0 || strcmp(o->what, "merge") == 0) && o->output == NULL) {
         argp_error(state, "-o names the %s",
@@ -67,6 +79,7 @@ static uint32_t index_of(struct argp_state *state, const char *arg)
 static error_t parse_sweep(int key, char *arg, struct argp_state *state)
 {
     struct sweep_options *o = state->input;
+    orr_cli_see(&o->seen, key);
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
     case 'o': o->output = arg; return 0;
@@ -168,7 +181,6 @@ static int answer_status(const struct sweep_options *o, const struct orr_sweep *
     }
     for (uint32_t i = 0; i < sweep->point_count; i++) {
         const enum orr_sweep_state state = orr_sweep_state(sweep, i, why, sizeof why);
-        const bool is_failed = state == ORR_SWEEP_FAILED;
         if (state == ORR_SWEEP_DONE) {
             continue;
         }
@@ -178,12 +190,13 @@ static int answer_status(const struct sweep_options *o, const struct orr_sweep *
             orr_json_text(&json, "key", sweep->points[i].key);
             orr_json_text(&json, "arm", sweep->points[i].label);
             orr_json_int(&json, "seed", (int64_t)sweep->points[i].seed);
-            orr_json_text(&json, "failure", is_failed ? why : NULL);
+            orr_json_text(&json, "failure", why[0] != '\0' ? why : NULL);
             orr_json_close(&json, '}');
-        } else if (!o->common.quiet && (is_failed || o->common.verbose) &&
+        } else if (!o->common.quiet && (why[0] != '\0' || o->common.verbose) &&
                    (shown++ < 20 || o->common.verbose)) {
             (void)printf("  %u  %s, seed %llu: %s\n", (unsigned)i, sweep->points[i].label,
-                         (unsigned long long)sweep->points[i].seed, is_failed ? why : "missing");
+                         (unsigned long long)sweep->points[i].seed,
+                         why[0] != '\0' ? why : "missing");
         }
     }
     if (o->common.json) {
@@ -305,14 +318,16 @@ static int run(const struct sweep_options *o, const struct orr_sweep *sweep)
 static int merge(const struct sweep_options *o, const struct orr_sweep *sweep)
 {
     struct orr_err err = {0};
-    struct orr_sweep_merged merged;
+    struct orr_sweep_merged merged = {0};
     enum orr_status status = o->force ? orr_cli_output(o->output, &err)
                                       : orr_cli_new_output(o->output, "--force replaces it", &err);
     if (status == ORR_OK) {
         status = orr_sweep_merge(sweep, o->output, o->partial, &merged, &err);
     }
+    const struct counts counts = count_points(sweep, 0, sweep->point_count);
     if (status != ORR_OK) {
-        return orr_cli_fail(&err);
+        const int code = orr_cli_fail(&err);
+        return !o->partial && merged.holes > 0 ? exit_of(&counts) : code;
     }
     if (o->common.json) {
         struct orr_json json = {.out = stdout};
@@ -328,7 +343,6 @@ static int merge(const struct sweep_options *o, const struct orr_sweep *sweep)
                    ? printf(", %u without results: table point_hole\n", (unsigned)merged.holes)
                    : printf("\n"));
     }
-    const struct counts counts = count_points(sweep, 0, sweep->point_count);
     return exit_of(&counts);
 }
 

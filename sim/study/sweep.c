@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <orrery/sim/store.h>
@@ -166,14 +167,43 @@ void orr_sweep__path(const struct orr_sweep *sweep, uint32_t point, const char *
     (void)snprintf(path, bytes, "%s/points/%s%s", sweep->folder, sweep->points[point].key, suffix);
 }
 
+/* A file that a run put there is a database of as many pages as its header says. One that was cut
+ * short since, or is something else, is no results. */
+static bool is_whole(const char *path)
+{
+    enum { HEADER = 32, PAGE_SIZE_AT = 16, PAGES_AT = 28 }; /* numbers begin with their high byte */
+    static const char magic[] = "SQLite format 3";
+    unsigned char head[HEADER];
+    struct stat file;
+    FILE *in = fopen(path, "rb");
+    const bool read = in != NULL && fread(head, 1, HEADER, in) == HEADER;
+    const bool known = in != NULL && fstat(fileno(in), &file) == 0;
+    if (in != NULL) {
+        (void)fclose(in);
+    }
+    if (!read || !known || memcmp(head, magic, sizeof magic) != 0) {
+        return false;
+    }
+    const uint32_t stated = (uint32_t)head[PAGE_SIZE_AT] << 8 | head[PAGE_SIZE_AT + 1];
+    const uint32_t page = stated == 1 ? 65536 : stated; /* it has no room for that number */
+    const uint32_t pages = (uint32_t)head[PAGES_AT] << 24 | (uint32_t)head[PAGES_AT + 1] << 16 |
+                           (uint32_t)head[PAGES_AT + 2] << 8 | head[PAGES_AT + 3];
+    return (uint64_t)file.st_size == (uint64_t)page * pages;
+}
+
 enum orr_sweep_state orr_sweep_state(const struct orr_sweep *sweep, uint32_t point, char *why,
                                      size_t bytes)
 {
     char path[4300];
     why[0] = '\0';
     orr_sweep__path(sweep, point, ".db", path, sizeof path);
-    if (access(path, F_OK) == 0) {
+    if (is_whole(path)) {
         return ORR_SWEEP_DONE;
+    }
+    if (access(path, F_OK) == 0) {
+        (void)snprintf(why, bytes, "points/%s.db is no whole results file, and is run again",
+                       sweep->points[point].key);
+        return ORR_SWEEP_MISSING;
     }
     orr_sweep__path(sweep, point, ".err", path, sizeof path);
     FILE *in = fopen(path, "r");

@@ -61,6 +61,32 @@ exits 65 sweep merge swapped -o swapped.db
 grep -q 'is not what point 0 of the plan writes; remove it and run the sweep again' err || fail "$(cat err)"
 [ ! -e swapped.db ] || fail "results of other settings are merged"
 
+# A file that is no whole results file is none: its point is missing, the answers say so, and it is run again.
+cp -r calm broken
+: >"$(of_point broken 3)"
+cp trace.csv "$(of_point broken 4)"
+head -c 20000 "$(of_point calm 5)" >"$(of_point broken 5)"
+exits 75 sweep status broken
+grep -q '^broken: 7 of 10 points done, 0 failed, 3 missing' out || fail "$(cat out)"
+[ "$(grep -c 'is no whole results file, and is run again' out)" = 3 ] || fail "$(cat out)"
+exits 75 sweep merge broken -o broken.db
+grep -q 'point 3 (.*) has no results: .* is no whole results file' err || fail "$(cat err)"
+exits 75 sweep merge broken -o broken.db --partial
+exits 0 sweep run broken --no-progress
+exits 0 sweep merge broken -o broken.db --force
+cmp broken.db calm.db || fail "another merged file once it was run again"
+sqlite3 "$(of_point broken 3)" 'PRAGMA user_version = 3'
+exits 65 sweep merge broken -o broken.db --force
+grep -q 'results of version 3 cannot be read.*; remove it and run the sweep again' err || fail "$(cat err)"
+
+# What another sub-verb heeds is refused, not ignored.
+for words in 'run calm --index 3' 'run calm --engine slurm' 'run calm --chunk 2' 'run calm -o x.db' 'status calm -j 2' \
+    'merge calm -o x.db --index 1' 'plan exp.yaml -o x --force' 'exec calm --index 1 --slots 2' 'submit calm --engine slurm --allow-loss'; do
+    # shellcheck disable=SC2086 # words of a command line
+    exits 64 sweep $words
+    grep -q 'does nothing here: it is of' err || fail "$words: $(cat err)"
+done
+
 # An axis is a column of the views, beside those that they have.
 for column in $(sqlite3 calm.db "SELECT name FROM pragma_table_info('v_metrics') WHERE name NOT IN ('policy', 'size')") Value; do
     printf 'kind: Sweep\nbase: base.yaml\naxes: {%s: {cluster.pools.p.nodes: [1, 2]}}\n' "$column" >taken.yaml
@@ -163,7 +189,7 @@ JOB_COMPLETION_INDEX=1 "$orrery" sweep exec torn --chunk 2 --no-progress
 exits 0 sweep exec torn --index 4 --chunk 2 --no-progress
 exits 64 sweep exec torn --index 5 --chunk 2
 if [ "$(find torn/points -name '*.db' | wc -l)" -lt 10 ]; then
-    exits 65 sweep merge torn -o torn.db
+    exits 75 sweep merge torn -o torn.db
     [ ! -e torn.db ] || fail "holes are merged without a word"
     exits 75 sweep merge torn -o torn.db --partial
     [ "$(sqlite3 torn.db "SELECT count(*) > 0 FROM point_hole")" = 1 ] || fail "no holes are listed"

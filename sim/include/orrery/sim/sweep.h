@@ -52,7 +52,8 @@ enum orr_status orr_sweep_open(const char *folder, struct orr_sweep *sweep,
 void orr_sweep_close(struct orr_sweep *sweep);
 
 enum orr_sweep_state { ORR_SWEEP_DONE, ORR_SWEEP_FAILED, ORR_SWEEP_MISSING };
-/* By the files there are; `why` gets the last failure's sentence, "" when there is none. */
+/* By the files there are; `why` gets the last failure's sentence, or of missing results that they
+ * are no whole file; "" where there is nothing to say. */
 enum orr_sweep_state orr_sweep_state(const struct orr_sweep *sweep, uint32_t point, char *why,
                                      size_t bytes);
 
