@@ -143,8 +143,8 @@ void orr_cli_parse(int argc, char **argv, const char *doc, unsigned takes,
 uint32_t orr_cli_parse_plain(int argc, char **argv, const char *args, const char *doc,
                              const char **list, uint32_t max, struct orr_cli_common *common);
 
-/* An option that only some of the things heed that a verb does: `of` are their names, between
- * blanks. */
+/* An option that only some of the things heed that a verb does: `of` are their names, such as
+ * "exec, submit". */
 struct orr_cli_only {
     int key;
     const char *option; /* as typed, such as "--index" */
@@ -201,6 +201,9 @@ enum orr_status orr_cli_put_in_place(const char *beside, const char *path, const
                                      struct orr_err *err) ORR_MUST_USE;
 /* Makes the folder unless it is there. ORR_CANT_CREATE. */
 enum orr_status orr_cli_folder(const char *path, struct orr_err *err) ORR_MUST_USE;
+/* Is a figure asked for by --plot and --term? Only dumb, which prints, needs no folder; else wrong
+ * usage ends the program. */
+bool orr_cli_draws(const struct argp_state *state, const char *plot, const char *term);
 /* An orr_plot_report_fn: names a figure that was written, and what gnuplot complains of. */
 void orr_cli_plotted(void *context, const char *path, const char *message);
 /* The array `expectations`: what the scenario of a results file expects of it, and what held. */

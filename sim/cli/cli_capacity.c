@@ -18,6 +18,7 @@ struct capacity_cli {
     struct orr_cli_search search;
     struct orr_capacity_options ask;
     const char *vary, *plot, *term, *at;
+    bool draws;
 };
 
 /* PATH=FIRST..LAST[:STEP] */
@@ -62,6 +63,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (o->vary == NULL) {
             argp_error(state, "--vary is missing: what there may be more or less of");
         }
+        o->draws = orr_cli_draws(state, o->plot, o->term);
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -398,7 +400,7 @@ int orr_cli_capacity(int argc, char **argv)
     orr_progress_clear(&o.search.progress);
     if (status == ORR_OK) {
         (o.search.common.json ? print_json : print_answer)(&o, &capacity);
-        status = o.plot != NULL ? plot_curve(&o, &capacity, &err) : ORR_OK;
+        status = o.draws ? plot_curve(&o, &capacity, &err) : ORR_OK;
     }
     const int code = capacity.from == ORR_NONE ? 1 : 0;
     orr_capacity_release(&capacity);

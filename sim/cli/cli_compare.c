@@ -30,6 +30,7 @@ struct compare_options {
     struct orr_compare_options compare;
     uint32_t replicas, jobs;
     const char *shake, *keep, *plot, *term;
+    bool draws;
     enum orr_compare_format format;
     bool all;
     const char *arms[ORR_CLI_LIST_MAX]; /* of a merged sweep, the first is the base; none: all */
@@ -113,6 +114,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (o->common.json && o->term != NULL && strcmp(o->term, "dumb") == 0) {
             argp_error(state, "--json is not for --term dumb, which prints to the terminal");
         }
+        o->draws = orr_cli_draws(state, o->plot, o->term);
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -491,7 +493,7 @@ int orr_cli_compare(int argc, char **argv)
     }
     if (status == ORR_OK) {
         answer(&o, &comparison);
-        status = o.plot != NULL || o.term != NULL ? plot_forest(&o, &comparison, &err) : ORR_OK;
+        status = o.draws ? plot_forest(&o, &comparison, &err) : ORR_OK;
         orr_comparison_release(&comparison);
     }
     orr_replicas_release(&aligned);

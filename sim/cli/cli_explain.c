@@ -51,6 +51,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, o->stability ? "--stability takes --replicas and --queue only"
                                            : "--replicas goes with --stability");
         }
+        if (o->jobs > 0 && !o->help && !o->stability) {
+            argp_error(state, "-j goes with --what-would-help and --stability, which run things");
+        }
         if (o->help && o->job == NULL) {
             argp_error(state, "--what-would-help is about a job");
         }

@@ -41,6 +41,7 @@ struct forecast_options {
     const char *clusters[ORR_CLI_LIST_MAX], *sets[ORR_CLI_LIST_MAX], *params[ORR_CLI_LIST_MAX];
     const char *thens[ORR_FORECAST_THENS];
     const char *plot, *term;
+    bool draws;
     bool all, arrivals_given;
     struct orr_cli_now now;
 };
@@ -109,6 +110,7 @@ static void look_at_end(struct argp_state *state, struct forecast_options *o)
     if (o->ask.moments > 0 && (o->plot != NULL || o->term != NULL)) {
         argp_error(state, "--check-against has no figure: no --plot, no --term");
     }
+    o->draws = orr_cli_draws(state, o->plot, o->term);
     if (o->ask.then_count > 0 && o->ask.job == NULL && o->ask.row == NULL) {
         argp_error(state, "--then is about one job: --job, or --row");
     }
@@ -632,7 +634,7 @@ int orr_cli_forecast(int argc, char **argv)
     } else if (status == ORR_OK) {
         (o.ask.moments > 0 ? print_score : print_forecast)(&o, &forecast);
     }
-    if (status == ORR_OK && (o.plot != NULL || o.term != NULL) && forecast.job_count > 0) {
+    if (status == ORR_OK && o.draws && forecast.job_count > 0) {
         status = plot_starts(&o, &forecast, &err);
     }
     orr_forecast_release(&forecast);

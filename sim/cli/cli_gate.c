@@ -496,6 +496,10 @@ static enum orr_status judge_exact(struct gate *gate, struct orr_err *err)
                    !difference.same && changes[0] != '\0' ? "; so, " : "",
                    difference.same ? "the digests are equal" : difference.text);
     note_jobs(gate, both, 1, 2);
+    if (gate->spec.line_count > 0) {
+        note(gate, "mode exact looks at decisions alone: the rules of the spec are for the other "
+                   "modes, and are not judged");
+    }
     return ORR_OK;
 }
 

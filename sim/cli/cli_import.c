@@ -46,11 +46,31 @@ struct import_options {
     struct orr_snapshot_options snapshot;
     struct orr_snapshot_rest rest;
     const char *history;
+    struct orr_cli_seen seen;
 };
+
+/* Of which inputs an option is: those that a map describes, what Slurm prints (jobs alone are of
+ * sacct), formats of traces, jobs by steps, a cluster's history, and snapshots. */
+static const struct orr_cli_only only[] = {
+    {KEY_FORMAT, "--format", "sacct, native, philly, swf, schedule, steps, history"},
+    {KEY_ZONE, "--zone", "maps, sacct, slurm, native, philly"},
+    {KEY_DELIMITER, "--delimiter", "maps, sacct, slurm"},
+    {KEY_QUEUE, "--queue", "sacct, slurm, swf"},
+    {KEY_COUNT, "--count", "sacct, slurm"},
+    {KEY_CLUSTER, "--cluster", "maps, sacct, slurm, native, philly, swf, schedule, steps, history"},
+    {KEY_HISTORY, "--history", "snapshots"},
+    {KEY_REMAINING, "--remaining", "snapshots"},
+    {KEY_RUN_TIME, "--run-time", "snapshots"},
+    {KEY_HORIZON, "--horizon", "snapshots"},
+    {KEY_NOW, "--now", "snapshots"},
+    {KEY_SHARD, "--shard", "snapshots"},
+    {KEY_SEED, "--seed", "snapshots"},
+    {0, NULL, NULL}};
 
 static error_t parse_import(int key, char *arg, struct argp_state *state)
 {
     struct import_options *o = state->input;
+    orr_cli_see(&o->seen, key);
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
     case 'o': o->output = arg; return 0;
@@ -233,6 +253,17 @@ static const char *if_taken(const struct import_options *o)
     return o->force ? NULL : "--force overwrites it, -o names another";
 }
 
+/* `input` as the table of options names it. */
+static enum orr_status check_options(const struct import_options *o, const char *input,
+                                     struct orr_err *err)
+{
+    const char *queue = strcmp(input, "swf") == 0 ? o->intake.queue : NULL;
+    if (queue != NULL && strcmp(queue, "partition") != 0 && strcmp(queue, "group") != 0) {
+        return orr_fail(err, ORR_USAGE, "--queue: of SWF partition or group, not %s", queue);
+    }
+    return orr_cli_only(only, &o->seen, input, err);
+}
+
 /* Formats that the simulator reads by itself come in as they are. */
 static enum orr_status read_known(const char *path, const struct import_options *o, FILE *out,
                                   struct orr_intake_report *report, struct orr_err *err)
@@ -250,6 +281,10 @@ static enum orr_status read_known(const char *path, const struct import_options 
     const enum orr_status status = orr_trace_read(path, &options, &workload, err);
     if (status != ORR_OK) {
         return status;
+    }
+    if (check_options(o, workload.format, err) != ORR_OK) {
+        orr_workload_release(&workload);
+        return err->status;
     }
     report->rows = workload.rows_read;
     report->kept = workload.count;
@@ -292,20 +327,27 @@ static bool is_history(const struct import_options *o)
 static enum orr_status read_file(const struct import_options *o, FILE *out,
                                  struct orr_intake_report *report, struct orr_err *err)
 {
-    const char *path = o->files[0];
-    if (o->intake.map != NULL) {
+    const char *path = o->files[0], *format = o->format;
+    const char *input =
+        o->intake.map != NULL                                                         ? "maps"
+        : is_history(o)                                                               ? "history"
+        : (format != NULL ? strcmp(format, "steps") == 0 : orr_intake_is_steps(path)) ? "steps"
+        : (format != NULL ? strcmp(format, "sacct") == 0 : orr_intake_is_sacct(path)) ? "sacct"
+                                                                                      : NULL;
+    if (input == NULL) {
+        return read_known(path, o, out, report, err);
+    }
+    if (check_options(o, input, err) != ORR_OK) {
+        orr_intake_report_init(report, path);
+        return err->status;
+    }
+    if (strcmp(input, "maps") == 0) {
         return orr_intake_table(path, &o->intake, out, report, err);
     }
-    if (is_history(o)) {
-        return orr_intake_history(o->files, o->file_count, out, report, err);
-    }
-    if (o->format != NULL ? strcmp(o->format, "steps") == 0 : orr_intake_is_steps(path)) {
-        return orr_intake_steps(path, NULL, out, report, err);
-    }
-    if (o->format != NULL ? strcmp(o->format, "sacct") == 0 : orr_intake_is_sacct(path)) {
-        return orr_intake_sacct(path, &o->intake, out, report, err);
-    }
-    return read_known(path, o, out, report, err);
+    return strcmp(input, "history") == 0
+               ? orr_intake_history(o->files, o->file_count, out, report, err)
+           : strcmp(input, "steps") == 0 ? orr_intake_steps(path, NULL, out, report, err)
+                                         : orr_intake_sacct(path, &o->intake, out, report, err);
 }
 
 static enum orr_status finish(FILE *out, const char *name, bool close_it, struct orr_err *err)
@@ -804,21 +846,27 @@ int orr_cli_import(int argc, char **argv)
     }
     const char *rates[ORR_CLI_LIST_MAX], *steps = NULL;
     uint32_t rate_count = 0;
+    enum orr_status status = ORR_OK;
     if (o.file_count > 1 && o.intake.map == NULL && o.format == NULL &&
         (steps = find_steps(&o, rates, &rate_count)) != NULL) {
-        return import_steps(&o, steps, rates, rate_count, &err) == ORR_OK ? 0 : orr_cli_fail(&err);
+        status = check_options(&o, "steps", &err);
+        status = status == ORR_OK ? import_steps(&o, steps, rates, rate_count, &err) : status;
+        return status == ORR_OK ? 0 : orr_cli_fail(&err);
     }
     const bool history = is_history(&o);
     if (!history && o.intake.map == NULL && o.format == NULL && !orr_intake_is_sacct(o.files[0]) &&
         orr_snapshot_is_one(o.files[0])) {
-        return import_snapshot(&o, &err) == ORR_OK ? 0 : orr_cli_fail(&err);
+        status = check_options(&o, "snapshots", &err);
+        status = status == ORR_OK ? import_snapshot(&o, &err) : status;
+        return status == ORR_OK ? 0 : orr_cli_fail(&err);
     }
     if (!history &&
         (o.file_count > 1 || (o.intake.map == NULL && orr_intake_is_cluster(o.files[0])))) {
-        return import_several(&o, &err) == ORR_OK ? 0 : orr_cli_fail(&err);
+        status = check_options(&o, "slurm", &err);
+        status = status == ORR_OK ? import_several(&o, &err) : status;
+        return status == ORR_OK ? 0 : orr_cli_fail(&err);
     }
-    enum orr_status status =
-        to_stdout(&o) ? ORR_OK : orr_cli_new_output(o.output, if_taken(&o), &err);
+    status = to_stdout(&o) ? ORR_OK : orr_cli_new_output(o.output, if_taken(&o), &err);
     if (status == ORR_OK && o.intake.map != NULL && strcmp(o.intake.map, "auto") == 0) {
         status = propose(&o, &text, &is_answer, &err);
     }

@@ -12,16 +12,16 @@ void orr_cli_see(struct orr_cli_seen *seen, int key)
     }
 }
 
-/* Is a word one of those of a text, which stand between blanks? */
+/* Is a word one of those of a text, between which stand commas? */
 static bool has_word(const char *text, const char *word)
 {
     const size_t bytes = strlen(word);
     for (const char *at = text; *at != '\0';) {
-        const size_t length = strcspn(at, " ");
+        const size_t length = strcspn(at, ", ");
         if (length == bytes && memcmp(at, word, bytes) == 0) {
             return true;
         }
-        at += length + (at[length] == ' ');
+        at += length + strspn(at + length, ", ");
     }
     return false;
 }

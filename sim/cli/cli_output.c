@@ -245,6 +245,14 @@ enum orr_status orr_cli_study_of(struct orr_scenario_options *options, const cha
     return status;
 }
 
+bool orr_cli_draws(const struct argp_state *state, const char *plot, const char *term)
+{
+    if (plot == NULL && term != NULL && strcmp(term, "dumb") != 0) {
+        argp_error(state, "--term %s: --plot names the folder of the figure", term);
+    }
+    return plot != NULL || term != NULL;
+}
+
 void orr_cli_plotted(void *context, const char *path, const char *message)
 {
     (void)context;

@@ -161,6 +161,20 @@ static void add_run(struct plot_options *o, char *arg, struct argp_state *state)
     }
 }
 
+/* "NAME", "NAME,PT" or ",PT" */
+static const char *font_of(const struct argp_state *state, const char *text)
+{
+    const char *comma = strrchr(text, ',');
+    double points = 1;
+    if (text[0] == '\0' ||
+        (comma != NULL && (!orr_parse_double(comma + 1, strlen(comma + 1), &points) || points < 1 ||
+                           points > 200))) {
+        argp_error(state, "--font: \"%s\" is not NAME, NAME,PT or ,PT with a size from 1 to 200",
+                   text);
+    }
+    return text;
+}
+
 static error_t parse_plot(int key, char *arg, struct argp_state *state)
 {
     struct plot_options *o = state->input;
@@ -175,7 +189,7 @@ static error_t parse_plot(int key, char *arg, struct argp_state *state)
                        arg);
         }
         return 0;
-    case 'f': o->plot.font = arg; return 0;
+    case 'f': o->plot.font = font_of(state, arg); return 0;
     case 'n': o->plot.no_title = true; return 0;
     case 's': o->plot.script = true; return 0;
     case 'd': o->plot.dark = true; return 0;
@@ -372,8 +386,14 @@ int orr_cli_plot(int argc, char **argv)
     if (status == ORR_OK) {
         status = orr_cli_time(o.runs[0].path, "--to", o.to, &o.plot.to_ms, &err);
     }
+    const bool is_merged = o.run_count == 1 && orr_results_is_merged(o.runs[0].path);
+    if (status == ORR_OK && !is_merged &&
+        (o.settings.metrics[0] != NULL || o.settings.axes[0] != NULL)) {
+        status = orr_fail(&err, ORR_USAGE, "%s is of a merged sweep, which %s is not",
+                          o.settings.metrics[0] != NULL ? "--metric" : "--axis", o.runs[0].path);
+    }
     if (status == ORR_OK) {
-        status = o.run_count == 1 && orr_results_is_merged(o.runs[0].path) ? plot_settings(&o, &err)
+        status = is_merged ? plot_settings(&o, &err)
                  : o.run_count == 1
                      ? orr_plot_run(o.runs[0].path, &o.plot, tell_file, &o, &err)
                      : orr_plot_runs(o.runs, o.run_count, &o.plot, tell_file, &o, &err);

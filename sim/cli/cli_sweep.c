@@ -37,8 +37,8 @@ static bool is_one_of(const char *word, const char *const *words, size_t count)
 }
 
 static const struct orr_cli_only only[] = {
-    {'o', "-o", "plan merge"},           {'j', "-j", "plan run exec"},
-    {KEY_INDEX, "--index", "exec"},      {KEY_CHUNK, "--chunk", "exec submit"},
+    {'o', "-o", "plan, merge"},          {'j', "-j", "plan, run, exec"},
+    {KEY_INDEX, "--index", "exec"},      {KEY_CHUNK, "--chunk", "exec, submit"},
     {KEY_PARTIAL, "--partial", "merge"}, {KEY_ENGINE, "--engine", "submit"},
     {KEY_SLOTS, "--slots", "submit"},    {KEY_FORCE, "--force", "merge"},
     {KEY_LOSS, "--allow-loss", "plan"},  {0, NULL, NULL}};

@@ -44,7 +44,24 @@ struct trace_options {
     const char *files[ORR_CLI_LIST_MAX];
     uint32_t file_count;
     struct trace_edit edit;
+    struct orr_cli_seen seen;
 };
+
+#define OF_ROWS    "stat, fit, convert, filter, merge, scale, anonymize"
+#define OF_CHANGED "convert, filter, merge, scale, anonymize"
+static const struct orr_cli_only only[] = {
+    {'o', "-o", "gen, fit, " OF_CHANGED},  {KEY_TO, "--to", OF_CHANGED},
+    {KEY_FORMAT, "--format", OF_ROWS},     {KEY_FORCE, "--force", "gen, fit, " OF_CHANGED},
+    {KEY_LOSS, "--allow-loss", OF_ROWS},   {KEY_CLUSTER, "--cluster", "stat, fit"},
+    {KEY_FROM, "--from", OF_ROWS},         {KEY_UNTIL, "--until", OF_ROWS},
+    {KEY_QUEUE, "--queue", OF_ROWS},       {KEY_USER, "--user", OF_ROWS},
+    {KEY_KIND, "--kind", OF_ROWS},         {KEY_MIN_GPUS, "--min-gpus", OF_ROWS},
+    {KEY_MAX_GPUS, "--max-gpus", OF_ROWS}, {KEY_SAMPLE, "--sample", OF_ROWS},
+    {KEY_ARRIVALS, "--arrivals", "scale"}, {KEY_RUN, "--run", "scale"},
+    {KEY_GPUS, "--gpus", "scale"},         {KEY_HASH, "--key", "anonymize"},
+    {KEY_STEP, "--step", "fit"},           {KEY_GAP, "--gap", "fit"},
+    {KEY_SEEDS, "--seeds", "fit"},         {KEY_SET, "--set", "gen"},
+    {KEY_VARIANT, "--variant", "gen"},     {0, NULL, NULL}};
 
 /* A number from `least` on. */
 static double number_of(struct argp_state *state, const char *option, const char *text,
@@ -132,6 +149,10 @@ static void check_words(struct argp_state *state, struct trace_options *o)
                    near != NULL ? "?" : "");
         return;
     }
+    struct orr_err err = {0};
+    if (orr_cli_only(only, &o->seen, o->what, &err) != ORR_OK) {
+        argp_error(state, "%s", err.text);
+    }
     if (gen && o->file_count > 2) {
         argp_error(state, "one part at a time: \"%s\"?", o->files[2]);
     }
@@ -155,6 +176,7 @@ static error_t parse_trace(int key, char *arg, struct argp_state *state)
 {
     struct trace_options *o = state->input;
     int64_t seed;
+    orr_cli_see(&o->seen, key);
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
     case 'o': o->output = arg; return 0;

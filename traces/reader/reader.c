@@ -217,6 +217,7 @@ static enum orr_status read_text(struct orr_reader *reader)
     if (status != ORR_OK) {
         return status;
     }
+    reader->workload->format = formats[format].name;
     status = readers[format](reader);
     if (status != ORR_OK) {
         return status;

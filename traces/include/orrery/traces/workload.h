@@ -97,6 +97,7 @@ struct orr_workload {
         *notes; /* "file: sentence\n" lines: what was accepted but is worth knowing; "" when none */
     orr_ms clock_origin_ms; /* wall-clock formats: ms since 1970 of time 0; else ORR_MS_NONE */
     int64_t stated_gpus;    /* of the cluster, as the head of the file says; 0: it does not */
+    const char *format;     /* as --format names it; NULL: nothing was read */
     char sha256[65];        /* of the file as it lies on disk */
     int64_t file_bytes;
 };
