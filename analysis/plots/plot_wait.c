@@ -285,7 +285,7 @@ static void curve_of_run(struct orr_plot *to, const struct orr_plot *run, const 
     char extra[100];
     curve_counts(all, &all->curves[all->count], extra);
     orr_plot__data(to, block);
-    orr_plot__gp(to, "using 1:2 with %s title ", to->term == ORR_PLOT_DUMB ? "lines" : "steps");
+    orr_plot__gp(to, "using 1:2 with steps title ");
     orr_plot__name(to, run->label);
     orr_plot__gp(to, ".'%s'", extra);
     if (to->term != ORR_PLOT_DUMB) {
@@ -305,7 +305,7 @@ static void curve_plot(struct orr_plot *plot, const struct curves *all, uint32_t
         whole ? "#000000" : orr_plot__colour(at, all->kinds ? all->count : all->slots.shown);
     orr_plot__data(plot, block);
     if (plot->term == ORR_PLOT_DUMB) {
-        orr_plot__gp(plot, "using 1:2 with lines title ");
+        orr_plot__gp(plot, "using 1:2 with steps title ");
         curve_name(plot, all, at);
         return;
     }

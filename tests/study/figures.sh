@@ -100,6 +100,13 @@ for nodes in 1 2 6 7 16 20; do
         [ "$(grep -c '^ *n00[0-9][0-9] |[A@]' out)" = $nodes ] || fail "$figure of $nodes nodes: $(cat out)"
     done
 done
+# Of two jobs that wait 0 and 180 s half have waited at most 179 s: characters show steps as pictures do.
+printf 'job,submit_s,run_s,gpus\na,0,180,8\nb,0,2000,8\n' >half.csv
+"$orrery" run --trace half.csv --cluster 1x8 --policy fifo -q -o half.db
+for figure in wait-cdf jct-cdf; do
+    COLUMNS=100 "$orrery" plot half.db $figure -t dumb >out
+    grep -Eq '[*#$]{40}' out || fail "$figure slopes between its steps: $(cat out)"
+done
 printf 'job,submit_s,run_s,pods,gpus_per_pod\na,0,100,35,8\n' >rows.csv # seven lines of five
 "$orrery" run --trace rows.csv --cluster 35x8 --policy fifo -q --force -o rows.db
 COLUMNS=60 "$orrery" plot rows.db floor -t dumb >out
