@@ -231,14 +231,35 @@ static enum orr_status check_metric(const struct orr_spreads *spreads, const cha
                     path, metric);
 }
 
+/* Axes that are asked for by name. */
+static enum orr_status check_axes(const struct orr_spreads *spreads, const char *path,
+                                  const char *const asked[2], struct orr_err *err)
+{
+    for (size_t i = 0; i < 2; i++) {
+        if (asked[i] != NULL && orr_plot__axis_of(spreads, asked[i], 0) == ORR_NONE) {
+            char known[500] = "";
+            for (uint32_t a = 0; a < spreads->axis_count; a++) {
+                const size_t used = strlen(known);
+                (void)snprintf(known + used, sizeof known - used, "%s%s", a > 0 ? ", " : "",
+                               spreads->axes[a]);
+            }
+            return orr_fail(err, ORR_USAGE, "%s: the sweep has no axis \"%s\"%s%s", path, asked[i],
+                            known[0] != '\0' ? "; it has " : "", known);
+        }
+    }
+    return asked[0] != NULL && asked[1] != NULL && strcmp(asked[0], asked[1]) == 0
+               ? orr_fail(err, ORR_USAGE, "%s: the two axes are both %s: name two", path, asked[0])
+               : ORR_OK;
+}
+
 static enum orr_status map_run(struct orr_plot *plot, const struct orr_spreads *spreads,
                                const struct orr_plot_settings *what, orr_plot_report_fn *report,
                                void *context)
 {
     struct map map = {.spreads = spreads,
                       .metric = what->metrics[0],
-                      .y = orr_plot__axis_of(spreads, what->axes[0], 0),
-                      .x = orr_plot__axis_of(spreads, what->axes[1], 1)};
+                      .y = orr_plot__axis_of(spreads, what->axes[0], 0)};
+    map.x = orr_plot__axis_of(spreads, what->axes[1], map.y == 1 ? 0 : 1);
     if (map.x == ORR_NONE || map.y == ORR_NONE || map.x == map.y) {
         return orr_fail(plot->in.err, ORR_USAGE,
                         "%s: a map needs two axes of the sweep, and this one has %u", plot->in.path,
@@ -563,6 +584,9 @@ enum orr_status orr_plot_settings(const char *path, const char *figure,
     const bool is_front = strcmp(figure, "front") == 0;
     for (int m = 0; m < (is_front ? 2 : 1) && status == ORR_OK; m++) {
         status = check_metric(&spreads, path, what->metrics[m], err);
+    }
+    if (status == ORR_OK && !is_front) {
+        status = check_axes(&spreads, path, what->axes, err);
     }
     if (status == ORR_OK) {
         status = (is_front ? front_run

@@ -115,7 +115,13 @@ static error_t parse_import(int key, char *arg, struct argp_state *state)
     }
     case KEY_FORCE: o->force = true; return 0;
     case KEY_LOSS: o->allow_loss_ppm = orr_cli_loss(state, arg); return 0;
-    case ARGP_KEY_ARG: orr_cli_append(state, o->files, &o->file_count, arg); return 0;
+    case ARGP_KEY_ARG:
+        if (strcmp(arg, "-") == 0) {
+            argp_error(state, "-: what a file is has to be looked at before it is read: give a "
+                              "file, not standard input");
+        }
+        orr_cli_append(state, o->files, &o->file_count, arg);
+        return 0;
     case ARGP_KEY_END:
         if (o->file_count == 0 && !o->maps) {
             argp_error(state, "a file is needed");

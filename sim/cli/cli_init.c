@@ -455,7 +455,12 @@ static error_t parse_init(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
     case 'o': o->output = strcmp(arg, "-") == 0 ? NULL : arg; return 0;
-    case KEY_TRACE: o->scenario.trace = arg; return 0;
+    case KEY_TRACE:
+        if (strcmp(arg, "-") == 0) {
+            argp_error(state, "--trace -: the scenario names its trace: give a file");
+        }
+        o->scenario.trace = arg;
+        return 0;
     case KEY_FORMAT: o->scenario.format = arg; return 0;
     case KEY_CLUSTER: orr_cli_append(state, o->clusters, &o->scenario.cluster_count, arg); return 0;
     case KEY_POLICY: o->scenario.policy = arg; return 0;

@@ -57,6 +57,10 @@ static enum orr_status check_folder(const char *path, struct orr_err *err)
 enum orr_status orr_cli_output(const char *path, struct orr_err *err)
 {
     struct stat file;
+    if (path != NULL && strcmp(path, "-") == 0) {
+        return orr_fail(err, ORR_USAGE,
+                        "-: standard output is not for this file: name one (./- is called so)");
+    }
     const char *input = path == NULL ? NULL : typed_twice(path);
     if (input != NULL) {
         return orr_fail(err, ORR_CANT_CREATE, "%s: is an input too (%s), and would be overwritten",

@@ -40,7 +40,7 @@ static error_t parse_export(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
     case 'f': o->format = arg; return 0;
-    case 'o': o->output = arg; return 0;
+    case 'o': o->output = strcmp(arg, "-") == 0 ? NULL : arg; return 0;
     case KEY_FORCE: o->force = true; return 0;
     case ARGP_KEY_ARG:
         if (o->path == NULL) {

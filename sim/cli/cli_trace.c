@@ -168,6 +168,9 @@ static void check_words(struct argp_state *state, struct trace_options *o)
     if (strcmp(o->what, "merge") == 0 && o->file_count < 2) {
         argp_error(state, "merge: two traces or more are needed");
     }
+    for (uint32_t f = 0; f < o->file_count && !gen; f++) {
+        o->files[f] = strcmp(o->files[f], "-") == 0 ? "/dev/stdin" : o->files[f];
+    }
     o->scenario.path = gen && o->file_count > 0 ? o->files[0] : NULL;
     o->part = gen && o->file_count > 1 ? o->files[1] : NULL;
 }
@@ -341,7 +344,8 @@ int orr_cli_trace(int argc, char **argv)
         "gen SCENARIO [PART]\nstat TRACE\nfit TRACE\nconvert TRACE\nfilter TRACE\nmerge TRACE "
         "TRACE...\nscale "
         "TRACE\nanonymize TRACE",
-        "Look at traces and make others of them. `stat` prints load over time, sizes, durations, "
+        "Look at traces and make others of them; - is standard input. `stat` prints load over "
+        "time, sizes, durations, "
         "arrivals and what is odd; `fit` writes a model of it (a scenario and a table of classes "
         "of jobs, "
         "which say nothing of single jobs' names) and how like it is; `convert` writes another "

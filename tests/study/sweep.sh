@@ -156,6 +156,10 @@ if command -v gnuplot >/dev/null; then
 fi
 exits 64 plot calm.db depth
 exits 64 plot calm.db map --axis policy --axis nobody
+grep -q 'the sweep has no axis "nobody"; it has policy, size' err || fail "$(cat err)"
+exits 64 plot calm.db map --axis size --axis size
+grep -q 'the two axes are both size' err || fail "$(cat err)"
+exits 0 plot calm.db map --axis size -t dumb
 exits 65 plot calm.db map --metric nobody
 
 # A plan says how many rows its runs may reject.
