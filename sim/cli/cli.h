@@ -209,15 +209,18 @@ void orr_cli_plotted(void *context, const char *path, const char *message);
 /* The array `expectations`: what the scenario of a results file expects of it, and what held. */
 void orr_cli_expectations(struct orr_json *json, const char *results);
 
-/* ---- colour: of verdicts in answers for people ---- */
+/* ---- answers for people: verdicts in colour, and ? for what a name would command a terminal ----
+ */
 struct orr_cli_colour {
-    FILE *out, *stream; /* stream NULL: nothing is coloured */
+    FILE *out, *stream; /* stream NULL: all goes out as it is */
+    bool is_coloured;
     char *text;
     size_t bytes;
 };
 /* By --color; auto: on a terminal that is not dumb, unless NO_COLOR is set. */
 bool orr_cli_is_coloured(const struct orr_cli_common *common, FILE *out);
-/* Where to print what is to be coloured; _end puts it out. */
+/* Where to print such an answer; _end puts it out. Without `common` it is for programs, and goes
+ * out as it is. */
 FILE *orr_cli_colour_begin(struct orr_cli_colour *colour, const struct orr_cli_common *common,
                            FILE *out);
 void orr_cli_colour_end(struct orr_cli_colour *colour);

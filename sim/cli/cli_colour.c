@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* cli_colour.c - verdicts stand out on a terminal. What is printed is the same with and without. */
+/* cli_colour.c - answers for people: verdicts stand out on a terminal, and names cannot command it.
+ * What is printed is the same with and without colours. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -43,11 +44,29 @@ static int verdict_at(const char *text, bool begins)
     return -1;
 }
 
-static void put(const char *text, FILE *out)
+/* Of a character that terminals obey (C0 but the ends of lines and tabs, DEL, C1 in UTF-8) the
+ * bytes; 0: it is none. */
+static size_t command_bytes(const char *text)
+{
+    const unsigned char c = (unsigned char)text[0], next = (unsigned char)text[1];
+    if ((c < ' ' && c != '\n' && c != '\t') || c == 0x7f) {
+        return 1;
+    }
+    return c == 0xc2 && next >= 0x80 && next < 0xa0 ? 2 : 0;
+}
+
+static void put(const char *text, bool is_coloured, FILE *out)
 {
     bool begins = true;
     while (*text != '\0') {
-        const int verdict = verdict_at(text, begins);
+        const int verdict = verdict_at(text, is_coloured && begins);
+        const size_t command = command_bytes(text);
+        if (command > 0) {
+            (void)fputc('?', out);
+            text += command;
+            begins = false;
+            continue;
+        }
         if (verdict >= 0) {
             (void)fprintf(out, "\033[%sm%s\033[0m", verdicts[verdict].colour,
                           verdicts[verdict].word);
@@ -64,7 +83,8 @@ FILE *orr_cli_colour_begin(struct orr_cli_colour *colour, const struct orr_cli_c
                            FILE *out)
 {
     *colour = (struct orr_cli_colour){.out = out};
-    if (orr_cli_is_coloured(common, out)) {
+    if (common != NULL) {
+        colour->is_coloured = orr_cli_is_coloured(common, out);
         colour->stream = open_memstream(&colour->text, &colour->bytes);
     }
     return colour->stream != NULL ? colour->stream : out;
@@ -74,7 +94,7 @@ void orr_cli_colour_end(struct orr_cli_colour *colour)
 {
     if (colour->stream != NULL) {
         (void)fclose(colour->stream);
-        put(colour->text, colour->out);
+        put(colour->text, colour->is_coloured, colour->out);
         free(colour->text);
     }
 }

@@ -380,9 +380,8 @@ static void note_sweep(const struct orr_comparison *c)
 static void answer(const struct compare_options *o, const struct orr_comparison *c)
 {
     const bool plain = o->common.json || o->format != ORR_COMPARE_TEXT;
-    const struct orr_cli_common none = {.color = ORR_COLOR_NEVER};
     struct orr_cli_colour colour;
-    FILE *out = orr_cli_colour_begin(&colour, plain ? &none : &o->common, stdout);
+    FILE *out = orr_cli_colour_begin(&colour, plain ? NULL : &o->common, stdout);
     if (o->common.json) {
         print_json(o, c);
     } else if (o->format == ORR_COMPARE_TEXT && !o->all && o->compare.scope != NULL &&

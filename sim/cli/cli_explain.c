@@ -388,14 +388,19 @@ int orr_cli_explain(int argc, char **argv)
     if (o.stability) {
         return stability(&o);
     }
-    if (o.queue != NULL) {
-        status = orr_explain_queue(o.results, o.queue, o.at_ms, o.common.json, stdout, &err);
-    } else if (o.help) {
+    if (o.queue == NULL && o.help) {
         return what_would_help(&o);
-    } else if (o.at_ms != ORR_MS_NONE) {
-        status = orr_explain_job_at(o.results, o.job, o.at_ms, o.common.json, stdout, &err);
-    } else {
-        status = orr_explain_job(o.results, o.job, o.common.json, stdout, &err);
     }
+    const struct orr_cli_common no_verdicts = {.color = ORR_COLOR_NEVER};
+    struct orr_cli_colour colour;
+    FILE *out = orr_cli_colour_begin(&colour, o.common.json ? NULL : &no_verdicts, stdout);
+    if (o.queue != NULL) {
+        status = orr_explain_queue(o.results, o.queue, o.at_ms, o.common.json, out, &err);
+    } else if (o.at_ms != ORR_MS_NONE) {
+        status = orr_explain_job_at(o.results, o.job, o.at_ms, o.common.json, out, &err);
+    } else {
+        status = orr_explain_job(o.results, o.job, o.common.json, out, &err);
+    }
+    orr_cli_colour_end(&colour);
     return status == ORR_OK ? 0 : orr_cli_fail(&err);
 }

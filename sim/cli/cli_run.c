@@ -136,10 +136,13 @@ static void answer(const struct session *s)
                                 .wall_s = orr_wall_seconds() - s->started_s,
                                 .seed = s->point.scenario.seed_first};
     memcpy(report.phase_s, s->point.phase_s, sizeof report.phase_s);
+    const struct orr_cli_common no_verdicts = {.color = ORR_COLOR_NEVER};
+    struct orr_cli_colour colour;
     if (s->options.common.json) {
         orr_report_json(&report, out);
     } else if (!s->options.common.quiet) {
-        orr_report_text(&report, out);
+        orr_report_text(&report, orr_cli_colour_begin(&colour, &no_verdicts, out));
+        orr_cli_colour_end(&colour);
     }
 }
 

@@ -60,6 +60,15 @@ COLUMNS=100 "$orrery" run --trace named.csv --cluster 2x8 -o named.db >table
 grep -q '^a-queue…others *unknown' table || fail "a name does not make room: $(cat table)"
 [ "$(sed -n '/^queue/,/^$/p' table | sed 's/…/./; /^a-queue.*:/d' | awk '{ if (length($0) > n) n = length($0) } END { print n }')" -le 100 ] || fail "wider than COLUMNS: $(cat table)"
 
+# A name does not command the terminal; programs get it as it is.
+printf 'job,submit_s,run_s,gpus,queue\n"a\033[2J",0,10,1,"q\033[2J"\nb,0,10,1,q2\n' >command.csv
+"$orrery" run --trace command.csv --cluster 1x1 -o command.db >table
+grep -q '^q?\[2J  *unknown' table || fail "no such queue: $(cat -v table)"
+"$orrery" explain command.db "$(printf 'a\033[2J')" >>table
+grep -q '^Job a?\[2J of queue q?\[2J asks' table || fail "no such job: $(cat -v table)"
+! grep -q "$(printf '\033')" table || fail "a command for the terminal: $(cat -v table)"
+"$orrery" explain command.db "$(printf 'a\033[2J')" --json | grep -q 'a\\u001b\[2J' || fail "JSON has another name"
+
 # So are pages of help, which never get narrower than their columns.
 widest() { awk '{ if (length($0) > n) n = length($0) } END { print n }'; }
 for columns in 20 60 79 120 200; do
