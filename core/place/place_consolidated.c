@@ -5,6 +5,8 @@
  * an earlier part took is not tried elsewhere for the sake of a later one. */
 #include <orrery/core/place.h>
 
+#include <string.h>
+
 #include <orrery/base/sort.h>
 
 #include "place_opportunistic.h"
@@ -606,22 +608,119 @@ enum orr_reason orr_place_why_passed(struct orr_txn *txn, const struct orr_ledge
     return fits ? ORR_REASON_RESERVED : reason;
 }
 
-bool orr_place_conceivable(struct orr_txn *txn, const struct orr_ledger *ledger, uint32_t job)
+/* --- on an empty cluster --- */
+
+static bool could_place(struct gang gang)
 {
-    const uint32_t checkpoint = orr_txn_checkpoint(txn);
-    struct gang gang = gang_of(NULL, txn, ledger, job, shape_of(ledger, job));
+    const uint32_t checkpoint = orr_txn_checkpoint(gang.txn);
     bool whole = place_together(&gang, gang.shape->span);
-    orr_txn_rollback(txn, checkpoint);
+    orr_txn_rollback(gang.txn, checkpoint);
     if (whole || gang.set == ORR_NONE) {
         return whole;
     }
     bool parts = true; /* each by itself: in which order they come is up to the policy */
     for (uint32_t s = 1; s < gang.shape->set_count && parts; s++) {
         parts = place_member(gang, s);
-        orr_txn_rollback(txn, checkpoint);
+        orr_txn_rollback(gang.txn, checkpoint);
     }
     gang.set = ORR_NONE;
     parts = parts && place_together(&gang, gang.shape->span);
-    orr_txn_rollback(txn, checkpoint);
+    orr_txn_rollback(gang.txn, checkpoint);
     return parts;
+}
+
+static uint32_t count_members(const struct orr_shape *shape, uint32_t set)
+{
+    uint32_t count = 0;
+    for (uint32_t s = 0; s < shape->set_count; s++) {
+        count += shape->sets[s].parent == set;
+    }
+    return count;
+}
+
+/* Of one kind of tasks so many are left as are needed, of several kinds all: are these needed? */
+static bool keep_least(struct orr_task_group *groups, uint32_t count, uint32_t set, uint32_t min)
+{
+    struct orr_task_group *only = NULL;
+    uint32_t kinds = 0, tasks = 0;
+    for (uint32_t g = 0; g < count; g++) {
+        if (groups[g].set == set) {
+            only = &groups[g];
+            kinds++;
+            tasks += only->count;
+        }
+    }
+    if (kinds == 1) {
+        only->count = min;
+    }
+    return kinds == 1 || tasks == min;
+}
+
+/* The least of an elastic job: false where several choices of its tasks are a gang. */
+static bool least_of(const struct orr_shape *shape, struct orr_task_group *groups,
+                     struct orr_shape *least)
+{
+    if (shape->group_count > ORR_SETS_MAX) {
+        return false;
+    }
+    *least = *shape;
+    memcpy(groups, shape->groups, shape->group_count * sizeof *groups);
+    least->groups = groups;
+    least->tasks = shape->min_tasks;
+    bool only = shape->set_count > 0 || keep_least(groups, shape->group_count, 0, shape->min_tasks);
+    for (uint32_t s = 0; s < shape->set_count && only; s++) {
+        const struct orr_task_set *set = &shape->sets[s];
+        only = set->is_tasks ? keep_least(groups, shape->group_count, s, set->min)
+                             : count_members(shape, s) == set->min;
+    }
+    return only;
+}
+
+/* How many tasks of a set (0: of the whole) find room, each kind by itself. */
+static uint32_t count_possible(const struct gang *gang, uint32_t set)
+{
+    const uint32_t checkpoint = orr_txn_checkpoint(gang->txn);
+    struct gang single = *gang;
+    single.tasks = 1;
+    uint32_t tasks = 0;
+    for (uint32_t g = 0; g < gang->shape->group_count; g++) {
+        if (gang->shape->groups[g].set == set && place_group(&single, g)) {
+            tasks += gang->shape->groups[g].count;
+        }
+        orr_txn_rollback(gang->txn, checkpoint);
+    }
+    return tasks;
+}
+
+/* Do as many parts find room, each by itself, as are enough for the whole? */
+static bool could_choose(const struct gang *gang)
+{
+    const struct orr_shape *shape = gang->shape;
+    uint32_t could[ORR_SETS_MAX] = {0}; /* tasks, or members */
+    for (uint32_t s = shape->set_count; s-- > 0;) {
+        could[s] += shape->sets[s].is_tasks ? count_possible(gang, s) : 0;
+        if (s > 0) {
+            could[shape->sets[s].parent] += could[s] >= shape->sets[s].min;
+        }
+    }
+    return shape->set_count > 0 ? could[0] >= shape->sets[0].min
+                                : count_possible(gang, 0) >= shape->min_tasks;
+}
+
+bool orr_place_conceivable(struct orr_txn *txn, const struct orr_ledger *ledger, uint32_t job,
+                           bool least)
+{
+    const struct orr_shape *shape = shape_of(ledger, job);
+    struct gang gang = gang_of(NULL, txn, ledger, job, shape);
+    if (!least || ledger->world.specs[job].scales || shape->min_tasks == shape->tasks) {
+        return could_place(gang);
+    }
+    struct orr_task_group groups[ORR_SETS_MAX];
+    struct orr_shape fewest;
+    if (least_of(shape, groups, &fewest)) {
+        gang.shape = &fewest;
+        return could_place(gang);
+    }
+    const struct orr_gpus free = orr_shard_free(orr_ledger_shard_of(ledger, shape));
+    return orr_shape_least(shape, ORR_SHARE_GPU) <= orr_gpus_sum(&free) && could_choose(&gang);
 }

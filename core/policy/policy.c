@@ -108,6 +108,11 @@ void orr_policy_unheeded(const struct orr_policy *policy, const void *params,
     }
 }
 
+bool orr_policy_starts_least(const struct orr_policy *policy, const struct orr_shape *shape)
+{
+    return HAS(policy, starts_least) && policy->starts_least(shape);
+}
+
 orr_ms orr_policy_stale_grace_ms(const struct orr_policy *policy, const void *params)
 {
     if (!orr_policy_able(policy, ORR_ABLE_STALE_GANGS)) {

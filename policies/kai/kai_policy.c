@@ -720,6 +720,13 @@ static uint32_t kai_laws(const void *params)
            (p->plugins.topology ? ORR_LAW_SPAN : 0);
 }
 
+/* Its tasks beyond their minima are asked for one by one. */
+static bool kai_starts_least(const struct orr_shape *shape)
+{
+    (void)shape;
+    return true;
+}
+
 static uint32_t kai_heeds(const void *params)
 {
     const struct orr_kai_params *p = params;
@@ -835,4 +842,5 @@ const struct orr_policy orr_policy_kai = {
     .pruned = kai_pruned,
     .watch = kai_watch,
     .failed = kai_failed,
+    .starts_least = kai_starts_least,
 };

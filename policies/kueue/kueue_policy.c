@@ -692,4 +692,5 @@ const struct orr_policy orr_policy_kueue = {
     .node = kueue_node,
     .queue = kueue_queue,
     .heeds = kueue_heeds,
+    .starts_least = orr_kueue__starts_least,
 };

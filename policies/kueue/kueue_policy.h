@@ -158,6 +158,8 @@ enum orr_status orr_kueue__map(struct kueue_run *run, const struct orr_view *vie
                                struct orr_err *err);
 void orr_kueue__set_quotas(struct kueue_run *run, const struct orr_view *view);
 void orr_kueue__unmap(struct kueue_run *run);
+/* Partial admission: of jobs of equal pods. */
+orr_policy_starts_least_fn orr_kueue__starts_least;
 const struct orr_kueue_pod_set *orr_kueue__sets_of(struct kueue_run *run,
                                                    const struct orr_view *view, uint32_t shape);
 

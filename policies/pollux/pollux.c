@@ -157,11 +157,15 @@ static bool stays(const struct orr_view *view, uint32_t job)
 }
 
 /* Any number of its pods from the gang on may run. */
+static bool starts_least(const struct orr_shape *shape)
+{
+    return shape->group_count == 1 && shape->set_count == 0 && !orr_shape_is_bound(shape);
+}
+
 static bool is_elastic(const struct orr_view *view, uint32_t job)
 {
     const struct orr_shape *shape = shape_of(view, job);
-    return shape->group_count == 1 && shape->set_count == 0 && shape->min_tasks < shape->tasks &&
-           !orr_shape_is_bound(shape) && !view->specs[job].scales;
+    return shape->min_tasks < shape->tasks && starts_least(shape) && !view->specs[job].scales;
 }
 
 static uint32_t fewest_pods(const struct orr_view *view, uint32_t job)
@@ -570,4 +574,5 @@ const struct orr_policy orr_policy_pollux = {
     .node = pollux_node,
     .abilities = ORR_ABLE_JOINED | ORR_ABLE_PARTS,
     .round_ms = ROUND_MS,
+    .starts_least = starts_least,
 };

@@ -369,7 +369,8 @@ static char *compose(const struct init_options *o, const struct size *size, stru
     }
     if (status == ORR_OK) {
         /* what this cluster cannot take is reported, however much it is */
-        const struct orr_world_options all = {.allow_loss_ppm = ORR_LOSS_ALL, .warn = orr_cli_warn};
+        struct orr_world_options all = {.allow_loss_ppm = ORR_LOSS_ALL, .warn = orr_cli_warn};
+        orr_point_judge_by(&all, shards);
         status = orr_world_build(&scenario, &all, &world, err);
     }
     if (status == ORR_OK) {

@@ -19,14 +19,13 @@ struct search {
     const struct orr_world *world;
     const struct orr_engine_shard *shards;
     const struct orr_run *run;
-    struct orr_run *nevers;   /* the same: where what is found goes */
-    struct orr_queues queues; /* as the scenario has them at a time; names borrowed */
-    struct orr_shapes gangs;  /* of the world's shapes, as few tasks as start; borrowed in part */
-    struct orr_task_group *groups; /* of single groups with fewer tasks */
-    struct orr_task_set *sets;     /* of shapes whose topology the policy does not look at */
-    bool *gone;         /* per node; NULL: every job that was kept has nodes that hold it */
-    bool *held;         /* per shape: the nodes there are could hold it */
-    bool nodes_changed; /* since `held` was worked out, or it never was */
+    struct orr_run *nevers;    /* the same: where what is found goes */
+    struct orr_queues queues;  /* as the scenario has them at a time; names borrowed */
+    struct orr_shapes gangs;   /* the world's shapes, as they are held together; borrowed in part */
+    struct orr_task_set *sets; /* of shapes whose topology the policy does not look at */
+    bool *gone;                /* per node; NULL: every job that was kept has nodes that hold it */
+    bool *held;                /* per shape: the nodes there are could hold as few tasks as start */
+    bool nodes_changed;        /* since `held` was worked out, or it never was */
     struct suspect *suspects;
     uint32_t count, capacity;
 };
@@ -114,8 +113,6 @@ static struct orr_task_set *unbind(struct orr_shape *gang, struct orr_task_set *
     return sets + gang->set_count;
 }
 
-/* An elastic job of one group starts with its minimum. Of one with roles all tasks count only when
- * all are needed: which of them go first is up to the policy. */
 static void make_gangs(struct search *search)
 {
     const struct orr_shapes *shapes = &search->world->shapes;
@@ -125,7 +122,6 @@ static void make_gangs(struct search *search)
     }
     search->gangs = (struct orr_shapes){.count = shapes->count};
     search->gangs.shapes = orr_alloc(shapes->count + (size_t)1, sizeof *search->gangs.shapes);
-    search->groups = orr_alloc(shapes->count + (size_t)1, sizeof *search->groups);
     search->sets = orr_alloc(set_count, sizeof *search->sets);
     struct orr_task_set *sets = search->sets;
     for (uint32_t s = 0; s < shapes->count; s++) {
@@ -134,19 +130,7 @@ static void make_gangs(struct search *search)
         if (!heeds_spans(search, gang)) {
             sets = unbind(gang, sets);
         }
-        if (gang->group_count == 1 && gang->set_count == 0) {
-            search->groups[s] = gang->groups[0];
-            search->groups[s].count = gang->min_tasks;
-            gang->groups = &search->groups[s];
-            gang->tasks = gang->min_tasks;
-            gang->gpus_mgpu = orr_shape_least(&shapes->shapes[s], ORR_SHARE_GPU);
-        }
     }
-}
-
-static bool has_spare_roles(const struct orr_shape *shape)
-{
-    return shape->min_tasks < shape->tasks && (shape->group_count > 1 || shape->set_count > 0);
 }
 
 static bool nodes_hold(struct search *search, uint32_t shape)
@@ -157,10 +141,10 @@ static bool nodes_hold(struct search *search, uint32_t shape)
     }
     if (search->nodes_changed) {
         orr_free(search->held);
-        search->held = orr_world_conceivable(search->world, &search->gangs, search->gone);
+        search->held = orr_world_conceivable(search->world, &search->gangs, NULL, search->gone);
         search->nodes_changed = false;
     }
-    return search->held[shape] || has_spare_roles(&search->world->shapes.shapes[shape]);
+    return search->held[shape];
 }
 
 static struct orr_bar bar_of(struct search *search, uint32_t job)
@@ -357,7 +341,6 @@ static void search_all(struct search *search)
     }
     orr_free(search->queues.queues);
     orr_free(search->gangs.shapes);
-    orr_free(search->groups);
     orr_free(search->sets);
     orr_free(search->gone);
     orr_free(search->held);

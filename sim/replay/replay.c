@@ -330,9 +330,22 @@ static void say_too_large(const struct orr_world *world, const struct orr_shape 
     }
 }
 
-static void drop_impossible(struct orr_world *world)
+/* Per shape: does its policy start such jobs with their minimum? */
+static bool *find_least(const struct orr_world *world, const struct orr_world_options *options)
 {
-    bool *possible = orr_world_conceivable(world, &world->shapes, NULL);
+    bool *least = orr_zalloc(world->shapes.count + (size_t)1, sizeof *least);
+    for (uint32_t s = 0; s < world->shapes.count && options->starts_least != NULL; s++) {
+        const struct orr_shape *shape = &world->shapes.shapes[s];
+        least[s] =
+            shape->min_tasks < shape->tasks && options->starts_least(shape, options->policies);
+    }
+    return least;
+}
+
+static void drop_impossible(struct orr_world *world, const struct orr_world_options *options)
+{
+    bool *least = find_least(world, options);
+    bool *possible = orr_world_conceivable(world, &world->shapes, least, NULL);
     uint32_t kept = 0;
     for (uint32_t j = 0; j < world->job_count; j++) {
         const struct orr_job_spec *spec = &world->specs[j];
@@ -352,22 +365,25 @@ static void drop_impossible(struct orr_world *world)
         }
         const struct orr_row *row = &p->workload.rows[spec->source - p->first_source];
         const struct orr_shape *shape = &world->shapes.shapes[spec->shape];
-        const uint32_t tasks = spec->scales ? shape->min_tasks : shape->tasks;
-        const int64_t gpus = shape->gpus_mgpu / (spec->scales ? shape->tasks : 1) *
-                             (spec->scales ? tasks : 1) / ORR_MGPU;
+        const bool fewest = spec->scales || least[spec->shape];
+        const uint32_t tasks = fewest ? shape->min_tasks : shape->tasks;
+        const int64_t gpus =
+            (fewest ? orr_shape_least(shape, ORR_SHARE_GPU) : shape->gpus_mgpu) / ORR_MGPU;
         char where[400], too_large[120];
         say_where(world, shape, where, sizeof where);
         say_too_large(world, shape, too_large, sizeof too_large);
         orr_workload_reject(
             &p->workload, p->part->label, row->line,
-            "job %s asks %lld GPU%s in %u pod%s%s, which this cluster of %lld GPU%s "
+            "job %s asks %s%lld GPU%s in %u pod%s%s, which this cluster of %lld GPU%s "
             "could not hold even when empty%s",
-            orr_idmap_name(&p->workload.jobs, row->job), (long long)gpus, ORR_PLURAL(gpus), tasks,
-            ORR_PLURAL(tasks), where, (long long)world->cluster.total_gpus,
+            orr_idmap_name(&p->workload.jobs, row->job),
+            !spec->scales && least[spec->shape] ? "at least " : "", (long long)gpus,
+            ORR_PLURAL(gpus), tasks, ORR_PLURAL(tasks), where, (long long)world->cluster.total_gpus,
             ORR_PLURAL(world->cluster.total_gpus), too_large);
         world->rows_rejected++;
     }
     world->job_count = kept;
+    orr_free(least);
     orr_free(possible);
 }
 
@@ -517,7 +533,7 @@ enum orr_status orr_world_build(const struct orr_scenario *scenario,
         status = orr_replay__load_profiles(world, scenario, err);
     }
     if (status == ORR_OK) {
-        drop_impossible(world);
+        drop_impossible(world, options);
         orr_replay__drop_endless(world);
         orr_replay__estimates(scenario, world);
         shake_jobs(scenario, world);

@@ -512,7 +512,7 @@ bool orr_replay__job(struct orr_world *world, struct orr_replay_nodes *nodes, ui
 }
 
 bool *orr_world_conceivable(const struct orr_world *world, const struct orr_shapes *shapes,
-                            const bool *gone)
+                            const bool *least, const bool *gone)
 {
     const uint32_t count = (orr_world_has_services(world) ? 2 : 1) * shapes->count;
     bool *possible = orr_zalloc(count + (size_t)1, sizeof *possible);
@@ -535,7 +535,8 @@ bool *orr_world_conceivable(const struct orr_world *world, const struct orr_shap
     struct orr_txn *txn = orr_txn_open(ledger, 0);
     for (uint32_t s = 0; s < count; s++) {
         orr_ledger_submit(ledger, s);
-        possible[s] = orr_place_conceivable(txn, ledger, s);
+        possible[s] =
+            orr_place_conceivable(txn, ledger, s, least == NULL || least[s % shapes->count]);
     }
     orr_txn_close(txn);
     orr_ledger_close(ledger);

@@ -779,6 +779,18 @@ static enum orr_status check_world(const struct orr_point_options *options,
     return status == ORR_OK ? check_warmup(options, &point->scenario, &point->world, err) : status;
 }
 
+static bool starts_least(const struct orr_shape *shape, const void *policies)
+{
+    const struct orr_engine_shard *shards = policies;
+    return orr_policy_starts_least(shards[shape->groups[0].request.shard].policy, shape);
+}
+
+void orr_point_judge_by(struct orr_world_options *options, const struct orr_engine_shard *shards)
+{
+    options->starts_least = starts_least;
+    options->policies = shards;
+}
+
 static struct orr_world_options world_options(const struct orr_point_options *options)
 {
     return (struct orr_world_options){.allow_loss_ppm = options->allow_loss_ppm,
@@ -792,7 +804,8 @@ static struct orr_world_options world_options(const struct orr_point_options *op
 static enum orr_status build_world(const struct orr_point_options *options, struct orr_point *point,
                                    struct orr_err *err)
 {
-    const struct orr_world_options given = world_options(options);
+    struct orr_world_options given = world_options(options);
+    orr_point_judge_by(&given, point->shards);
     enum orr_status status = orr_world_build(&point->scenario, &given, &point->world, err);
     if (status == ORR_INTERRUPTED) { /* there is no run whose part could be kept */
         *err = (struct orr_err){0};
@@ -890,23 +903,24 @@ void orr_point_release(struct orr_point *point)
 
 /* What such a run starts from. */
 static enum orr_status build(const struct orr_scenario_options *scenario,
-                             const struct orr_world_options *given, struct orr_point *point,
+                             struct orr_world_options given, struct orr_point *point,
                              struct orr_err *err)
 {
     enum orr_status status = orr_scenario_load(scenario, &point->scenario, err);
     if (status == ORR_OK) {
         status =
-            orr_point_policies(&point->scenario, given->warn, given->context, &point->shards, err);
+            orr_point_policies(&point->scenario, given.warn, given.context, &point->shards, err);
     }
-    return status == ORR_OK ? orr_world_build(&point->scenario, given, &point->world, err) : status;
+    orr_point_judge_by(&given, point->shards);
+    return status == ORR_OK ? orr_world_build(&point->scenario, &given, &point->world, err)
+                            : status;
 }
 
 enum orr_status orr_point_check(const struct orr_point_options *options, struct orr_point *point,
                                 struct orr_err *err)
 {
     *point = (struct orr_point){0};
-    const struct orr_world_options given = world_options(options);
-    enum orr_status status = build(&options->scenario, &given, point, err);
+    enum orr_status status = build(&options->scenario, world_options(options), point, err);
     if (status == ORR_OK) {
         status = check_world(options, point, err);
     }
@@ -924,7 +938,7 @@ enum orr_status orr_point_branch(const struct orr_point_options *options,
                                             .interrupted = options->reading_interrupted,
                                             .warn = options->warn,
                                             .context = options->context};
-    enum orr_status status = build(&options->scenario, &given, point, err);
+    enum orr_status status = build(&options->scenario, given, point, err);
     if (status == ORR_OK) {
         status = ready(branching->context, point, err);
     }
@@ -965,7 +979,7 @@ enum orr_status orr_point_probe(struct orr_probe *probe, const volatile sig_atom
     const struct orr_world_options given = {.allow_loss_ppm = ORR_LOSS_ALL,
                                             .interrupted = interrupted};
     probe->start_ms = ORR_MS_NONE;
-    enum orr_status status = build(&probe->scenario, &given, &point, err);
+    enum orr_status status = build(&probe->scenario, given, &point, err);
     if (status == ORR_OK) {
         status = change_job(&point.world, &probe->change, err);
     }

@@ -273,6 +273,10 @@ typedef bool orr_policy_failed_fn(void *state, struct orr_err *err);
 /* May it suspend jobs with these parameters? If not, a commit that does ends the run. */
 typedef bool orr_policy_suspends_fn(const void *params);
 
+/* May it start jobs of this elastic shape with their minimum? Without it a job starts with all its
+ * tasks. */
+typedef bool orr_policy_starts_least_fn(const struct orr_shape *shape);
+
 /* For parameters that switch a law off: the laws that hold with these. */
 typedef uint32_t orr_policy_laws_fn(const void *params);
 
@@ -367,6 +371,7 @@ struct orr_policy {
     orr_policy_suspends_fn *suspends;   /* may be NULL: it suspends none */
     orr_policy_remarks_fn *remarks;     /* may be NULL: it heeds all; after check */
     orr_policy_unheeded_fn *unheeded;   /* may be NULL: ORR_HEEDS_* say all */
+    orr_policy_starts_least_fn *starts_least; /* may be NULL: none */
 };
 
 /* How long its rounds are; 0: it does not act in rounds. */
@@ -447,6 +452,8 @@ static inline bool orr_policy_hears_changes(const struct orr_policy *policy,
 uint32_t orr_policy_laws(const struct orr_policy *policy, const void *params);
 /* False for a policy that suspends none. */
 bool orr_policy_suspends(const struct orr_policy *policy, const void *params);
+/* False for a policy that starts none with less than all its tasks. */
+bool orr_policy_starts_least(const struct orr_policy *policy, const struct orr_shape *shape);
 /* How long it leaves gangs that run below their minimum, 0 for policies that do not see to them:
  * those are evicted at once. */
 orr_ms orr_policy_stale_grace_ms(const struct orr_policy *policy, const void *params);

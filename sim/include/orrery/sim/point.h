@@ -122,6 +122,10 @@ enum orr_status orr_point_policies(const struct orr_scenario *scenario, orr_worl
                                    struct orr_err *err) ORR_MUST_USE;
 void orr_point_policies_release(struct orr_engine_shard *shards, uint32_t count);
 
+/* A world that is built with these options rejects what these policies, which outlive the call,
+ * could never start. */
+void orr_point_judge_by(struct orr_world_options *options, const struct orr_engine_shard *shards);
+
 /* Results never take the place of what they are made from: ORR_CANT_CREATE. */
 enum orr_status orr_point_refuse_inputs(const struct orr_scenario *scenario, const char *output,
                                         struct orr_err *err) ORR_MUST_USE;

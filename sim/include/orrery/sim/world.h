@@ -185,6 +185,9 @@ struct orr_world_options {
     struct orr_trace_shelf *shelf;            /* traces read before; NULL: none are */
     orr_world_warn_fn *warn; /* gets each note and each block of shown rejections; or NULL */
     void *context;           /* of warn */
+    /* may the policy of the shape's shard start such jobs with their minimum? NULL: none does */
+    bool (*starts_least)(const struct orr_shape *shape, const void *policies);
+    const void *policies;
 };
 enum orr_status orr_world_build(const struct orr_scenario *scenario,
                                 const struct orr_world_options *options, struct orr_world *world,
@@ -208,10 +211,11 @@ enum orr_status orr_world_generate(const struct orr_scenario *scenario,
                                    struct orr_workload *workload, struct orr_err *err) ORR_MUST_USE;
 
 /* Says of each shape whether the cluster without the nodes that are gone (NULL: with all of them)
- * could hold all its tasks were it empty, and, where there are services, by shape again whether it
- * could hold the gang of a job that scales; caller frees. */
+ * could hold all its tasks were it empty, of those that are `least` (NULL: of
+ * all) the gang, and, where there are services, by shape again whether it could hold the gang of a
+ * job that scales; caller frees. */
 bool *orr_world_conceivable(const struct orr_world *world, const struct orr_shapes *shapes,
-                            const bool *gone);
+                            const bool *least, const bool *gone);
 
 /* What time 0 of the clock is, ms since 1970 (UTC): the scenario's `start`, or where the first
  * trace has a calendar, its own; ORR_MS_NONE: neither. */
