@@ -603,9 +603,28 @@ static void list_queues(struct orr_backlog *backlog, const struct orr_session *s
              (void *)(uintptr_t)session);
 }
 
+/* What classes ask of GPU memory is counted in the devices there are: with others all is made anew.
+ */
+static void renew(struct orr_session *session)
+{
+    const bool borrowed = session->backlog->borrowed;
+    const bool skipped = session->backlog->attempts_skipped;
+    orr_backlog_close(session);
+    orr_backlog_open(session);
+    session->backlog->borrowed = borrowed;
+    session->backlog->attempts_skipped = skipped;
+}
+
 struct orr_backlog *orr_backlog_sync(struct orr_session *session)
 {
+    const int64_t min_mib = session->min_gpu_memory_mib, max_mib = session->max_gpu_memory_mib;
+    if (session->backlog->job_count > 0 &&
+        (session->backlog->min_mib != min_mib || session->backlog->max_mib != max_mib)) {
+        renew(session);
+    }
     struct orr_backlog *backlog = session->backlog;
+    backlog->min_mib = min_mib;
+    backlog->max_mib = max_mib;
     list_queues(backlog, session);
     grow_jobs(backlog, session->job_count);
     for (uint32_t i = 0; i < session->changed_count; i++) {

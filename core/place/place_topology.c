@@ -69,7 +69,7 @@ static bool find_levels(struct search *search, const struct orr_constraint *cons
 
 static bool is_valid(const struct search *search, uint32_t node)
 {
-    return orr_domain_has(search->topology, node);
+    return orr_domain_has(search->topology, node) && !search->attempt->session->nodes[node].away;
 }
 
 /* Domains are numbered level by level after the root, which is 0. */
@@ -128,7 +128,7 @@ static bool share_domain(const struct search *search, uint32_t level, uint32_t a
 {
     const struct orr_node_list *nodes = &search->subsets->nodes;
     if (nodes->count == search->attempt->session->node_count) {
-        return search->topology->levels[level].domain_count == 1;
+        return search->topology->levels[level].domains_here == 1;
     }
     const uint32_t domain = domain_at(search, level, any_valid);
     for (uint32_t i = 0; i < nodes->count; i++) {
@@ -304,16 +304,20 @@ static void order_children(struct search *search, uint32_t level, uint32_t paren
     const uint32_t *children = of->children + of->children_begin[group];
     uint32_t *order = subsets->order + first + subsets->order_count[level];
     const bool matter = children_matter(search, level == 0 ? ORR_NONE : level - 1, parent);
+    uint32_t listed = 0;
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t domain = first + children[i];
-        order[i] = domain;
+        if (of->nodes_here[children[i]] == 0) {
+            continue;
+        }
+        order[listed++] = domain;
         search->ratio[domain] = matter ? ratio_of(search, domain) : 0;
         subsets->is_candidate[domain] = matter && fits(search, level, domain);
     }
-    subsets->order_count[level] += count;
+    subsets->order_count[level] += listed;
     if (matter) {
         struct tightness by = {.ratio = search->ratio, .rank = of->rank, .first = first};
-        sort_domains(order, count, &by);
+        sort_domains(order, listed, &by);
     }
 }
 

@@ -141,16 +141,22 @@ static void rank_nodes(struct orr_session *session)
 }
 
 /* KAI proportion: the total is what ready nodes can give; unready ones count nothing. Device
- * memory bounds are of all nodes whose devices have more than 100 MiB. */
+ * memory bounds are of all nodes whose devices have more than 100 MiB. What is away is not there.
+ */
 static void sum_nodes(struct orr_session *session)
 {
     int64_t sum[ORR_SHARE_KINDS] = {0};
     int64_t *min = &session->min_gpu_memory_mib;
     int64_t *max = &session->max_gpu_memory_mib;
     *min = *max = 0;
+    session->largest = (struct orr_vec){0};
     for (uint32_t n = 0; n < session->node_count; n++) {
         const struct orr_snode *node = &session->nodes[n];
-        if (node->gpu_memory_mib > 100) {
+        for (uint32_t s = 0; s < ORR_SLOTS_MAX; s++) {
+            int64_t *largest = &session->largest.v[s];
+            *largest = node->allocatable.v[s] > *largest ? node->allocatable.v[s] : *largest;
+        }
+        if (node->gpu_memory_mib > 100 && !node->away) {
             *min = *min == 0 || node->gpu_memory_mib < *min ? node->gpu_memory_mib : *min;
             *max = node->gpu_memory_mib > *max ? node->gpu_memory_mib : *max;
         }
@@ -188,6 +194,7 @@ uint32_t orr_session_add_node(struct orr_session *session, const struct orr_node
     session->nodes[index] = (struct orr_snode){
         .name = keep(session, spec->name),
         .allocatable = spec->allocatable,
+        .offered = spec->allocatable,
         .gpu_count = spec->gpu_count,
         /* Less than 100 MiB would round to nothing, which no sharing can divide by. */
         .gpu_memory_mib = memory >= 100 ? memory - memory % 100 : 100,
@@ -199,10 +206,6 @@ uint32_t orr_session_add_node(struct orr_session *session, const struct orr_node
         .newer = ORR_NONE,
         .older = session->newest_node,
     };
-    for (uint32_t s = 0; s < ORR_SLOTS_MAX; s++) {
-        int64_t *largest = &session->largest.v[s];
-        *largest = spec->allocatable.v[s] > *largest ? spec->allocatable.v[s] : *largest;
-    }
     if (session->newest_node != ORR_NONE) {
         session->nodes[session->newest_node].newer = index;
     }
@@ -218,6 +221,21 @@ void orr_session_set_node_ready(struct orr_session *session, uint32_t node, bool
     session->nodes[node].ready = ready;
     orr_session__node_changed(session, node);
     session->tree_outdated = true;
+}
+
+void orr_session_set_node_away(struct orr_session *session, uint32_t index, bool away)
+{
+    struct orr_snode *node = &session->nodes[index];
+    if (node->away == away) {
+        return;
+    }
+    node->away = away;
+    node->allocatable = away ? (struct orr_vec){0} : node->offered;
+    for (uint32_t t = 0; t < session->topology_count; t++) {
+        orr_session__count_domains(&session->topologies[t], index, away ? -1 : 1);
+    }
+    orr_session__dirty(session, index);
+    orr_session_set_node_ready(session, index, !away);
 }
 
 void orr_session_add_foreign(struct orr_session *session, uint32_t index,

@@ -55,6 +55,8 @@ void orr_session__node_changed(struct orr_session *session, uint32_t node);
 void orr_session__job_changed(struct orr_session *session, uint32_t job);
 void orr_session__touch(struct orr_session *session, uint32_t task);
 void orr_session__dirty(struct orr_session *session, uint32_t node);
+/* The domains of the node have one node more, or less, that is not away. */
+void orr_session__count_domains(struct orr_topology *topology, uint32_t node, int more);
 
 /* session_numa.c: nothing is done while no node has zones. */
 void orr_numa__release(struct orr_session *session);

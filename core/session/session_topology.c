@@ -137,10 +137,26 @@ static void build_level(const struct builder *builder, struct orr_topology *topo
     level->value_count = values.count;
     level->nodes = list_groups(&session->arena, level->domain_of_node, session->node_count,
                                level->domain_count, &level->begin);
+    level->nodes_here = orr_arena_alloc(&session->arena, level->domain_count + (size_t)1,
+                                        sizeof *level->nodes_here);
     list_children(session, level, index == 0 ? NULL : &topology->levels[index - 1]);
     level->rank = rank_of(session, &ids);
     orr_idmap_release(&ids);
     orr_idmap_release(&values);
+}
+
+void orr_session__count_domains(struct orr_topology *topology, uint32_t node, int more)
+{
+    for (uint32_t l = 0; l < topology->level_count; l++) {
+        struct orr_topology_level *level = &topology->levels[l];
+        const uint32_t domain = level->domain_of_node[node];
+        if (domain != ORR_NONE) {
+            uint32_t *here = &level->nodes_here[domain];
+            level->domains_here -= *here > 0;
+            *here = (uint32_t)((int64_t)*here + more);
+            level->domains_here += *here > 0;
+        }
+    }
 }
 
 uint32_t orr_session_add_topology(struct orr_session *session, const char *name,
@@ -163,6 +179,9 @@ uint32_t orr_session_add_topology(struct orr_session *session, const char *name,
                            ? NULL
                            : orr_arena_strndup(&session->arena, aliases[l], strlen(aliases[l]));
         build_level(&builder, topology, l);
+    }
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        orr_session__count_domains(topology, n, !session->nodes[n].away);
     }
     return session->topology_count++;
 }

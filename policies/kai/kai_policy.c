@@ -647,6 +647,11 @@ static orr_ms kai_wake(void *state, const struct orr_view *view)
 static void kai_node(void *state, const struct orr_view *view, uint32_t node)
 {
     struct kai *kai = state;
+    const bool away = view->ledger->away[node];
+    if (kai->session.nodes[node].away != away) {
+        orr_session_set_node_away(&kai->session, node, away);
+        orr_victim_forget(&kai->session);
+    }
     orr_session_set_node_ready(&kai->session, node, !view->ledger->down[node]);
     orr_kai__usage_capacity(&kai->past, view);
     kai->changed = true;

@@ -139,7 +139,8 @@ struct orr_backlog {
     uint32_t unready_count;
     uint32_t *stale_jobs; /* gangs below their minimum, and some that no longer are */
     uint32_t stale_count, stale_capacity;
-    struct orr_order order; /* its memory is used again */
+    int64_t min_mib, max_mib; /* of the session's devices: what the demands of classes go by */
+    struct orr_order order;   /* its memory is used again */
 };
 
 /* Gives the session a backlog of its own; nothing is in it before the first sync. */

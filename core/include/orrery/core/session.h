@@ -40,12 +40,14 @@ enum orr_mig_strategy { ORR_MIG_UNKNOWN, ORR_MIG_NONE, ORR_MIG_SINGLE, ORR_MIG_M
 
 struct orr_snode {
     const char *name;
-    uint32_t rank; /* position among all names in byte order */
-    struct orr_vec allocatable;
-    int64_t gpu_count;      /* physical devices */
-    int64_t gpu_memory_mib; /* of a device, a multiple of 100 */
+    uint32_t rank;              /* position among all names in byte order */
+    struct orr_vec allocatable; /* nothing while it is away */
+    struct orr_vec offered;     /* what is allocatable when it is not */
+    int64_t gpu_count;          /* physical devices */
+    int64_t gpu_memory_mib;     /* of a device, a multiple of 100 */
     bool has_gpu_memory_label;
     bool ready;
+    bool away; /* no node of the cluster: KAI's snapshot does not have it */
     bool is_mig;
     uint8_t mig_strategy;
     struct orr_vec foreign;  /* held by pods that are no tasks; see orr_session_add_foreign */
@@ -66,6 +68,8 @@ struct orr_snode {
 struct orr_topology_level {
     const char *label, *alias; /* alias may be NULL */
     uint32_t domain_count;
+    uint32_t *nodes_here;     /* by domain: how many of its nodes are not away */
+    uint32_t domains_here;    /* with such nodes */
     uint32_t *domain_of_node; /* domain whose id is the path of label values, or ORR_NONE */
     uint32_t *value_of_node;  /* dense id of this level's label value alone, or ORR_NONE */
     uint32_t value_count;

@@ -20,6 +20,10 @@ struct orr_node_spec {
 };
 uint32_t orr_session_add_node(struct orr_session *session, const struct orr_node_spec *spec);
 void orr_session_set_node_ready(struct orr_session *session, uint32_t node, bool ready);
+/* A node that is away is in none of KAI's snapshots: it is not ready, offers nothing, and neither
+ * the memory of its devices nor its domains count. Nothing is held there. Whoever keeps something
+ * derived from what nodes offer makes it anew (orr_victim_forget). */
+void orr_session_set_node_away(struct orr_session *session, uint32_t node, bool away);
 /* Pods that the scheduler does not decide about hold so much of a node. KAI proportion: those of
  * other schedulers are not in the total that queues divide; KAI's own helpers are (`counts`). */
 void orr_session_add_foreign(struct orr_session *session, uint32_t node, const struct orr_vec *held,
