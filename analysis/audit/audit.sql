@@ -198,6 +198,10 @@ SELECT count(*) FROM fair_share;
 -- name: shares
 SELECT queue, at_ms, mgpu / 1000.0 FROM fair_share WHERE mgpu IS NOT NULL ORDER BY at_ms, rowid;
 
+-- name: finer_fractions
+-- of a device, no whole hundredths: KAI counts them rounded
+SELECT count(*) FROM ask WHERE gpus > 0 AND gpu_mgpu % 10 <> 0;
+
 -- name: job_count
 SELECT count(*) FROM job WHERE state > 0;
 

@@ -104,6 +104,7 @@ static void load_shards(struct load *load)
     const orr_ms origin_ms = orr_results_int(&load->in, orr_audit_sql__clock_origin, 0);
     schedule->shards =
         orr_arena_alloc(&schedule->arena, room + (size_t)1, sizeof *schedule->shards);
+    const bool finer = orr_results_int(&load->in, orr_audit_sql__finer_fractions, 0) > 0;
     sqlite3_stmt *row = orr_results_prepare(&load->in, orr_audit_sql__shards);
     while (orr_results_step(&load->in, row) && schedule->shard_count < room) {
         add(&load->shards, sqlite3_column_int64(row, 0));
@@ -128,9 +129,11 @@ static void load_shards(struct load *load)
             .boundless = sqlite3_column_int(row, 14) != 0};
         struct orr_audit_shard *shard = &schedule->shards[schedule->shard_count - 1];
         shard->k = shard->k > 0 ? shard->k : 0;
+        shard->obscure = finer && strcmp(shard->policy, "kai") == 0;
         shard->obscure =
-            shard->by_usage &&
-            !orr_audit__read_window(orr_results_text(&load->in, row, 9), origin_ms, &shard->window);
+            shard->obscure ||
+            (shard->by_usage && !orr_audit__read_window(orr_results_text(&load->in, row, 9),
+                                                        origin_ms, &shard->window));
     }
     if (schedule->shard_count == 0) {
         schedule->shards[schedule->shard_count++] = (struct orr_audit_shard){.name = ""};

@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include <orrery/base/text.h>
 #include <orrery/base/sort.h>
@@ -52,9 +53,26 @@ static bool knows_devices(const struct orr_schedule *schedule, const struct orr_
            schedule->nodes[span->node].gpus <= DEVICES_MAX;
 }
 
-static void apply_to_queues(struct space *space, const struct orr_audit_span *span, int64_t mgpu)
+/* KAI counts a part of a device in hundredths. */
+static int64_t counted_mgpu(const struct orr_schedule *schedule, const struct orr_audit_span *span)
+{
+    const uint32_t queue = schedule->jobs[span->job].queue;
+    const bool several = schedule->shard_count > 1; /* else it may be one of several, cut out */
+    const char *policy = queue == ORR_NONE
+                             ? NULL
+                             : schedule->shards[several ? schedule->queues[queue].shard : 0].policy;
+    const int64_t parts = knows_devices(schedule, span) ? (int64_t)bits(span->devices) : 0;
+    if (parts == 0 || policy == NULL || strcmp(policy, "kai") != 0) {
+        return span->mgpu;
+    }
+    const double each = (double)(span->mgpu / parts) / ORR_MGPU;
+    return parts * (int64_t)(each * 100 + 0.5) * (ORR_MGPU / 100);
+}
+
+static void apply_to_queues(struct space *space, const struct orr_audit_span *span, int sign)
 {
     const struct orr_schedule *schedule = space->schedule;
+    const int64_t mgpu = sign * counted_mgpu(schedule, span);
     for (uint32_t q = schedule->jobs[span->job].queue; q != ORR_NONE;
          q = schedule->queues[q].parent) {
         space->queue_mgpu[q] += mgpu;
@@ -76,7 +94,7 @@ static void apply(struct space *space, const struct orr_audit_edge *edge)
     const struct orr_audit_span *span = &schedule->spans[edge->span];
     const int64_t mgpu = edge->kind == ORR_AUDIT_TAKES ? span->mgpu : -span->mgpu;
     if (edge->kind != ORR_AUDIT_GIVES || span->leaves_ms >= span->end_ms) {
-        apply_to_queues(space, span, mgpu);
+        apply_to_queues(space, span, edge->kind == ORR_AUDIT_TAKES ? 1 : -1);
     }
     if (edge->kind != ORR_AUDIT_TAKES && span->leaves_ms < span->end_ms) {
         const int64_t in_grace = edge->kind == ORR_AUDIT_LEAVES ? span->mgpu : -span->mgpu;

@@ -129,6 +129,15 @@ int64_t orr_request_mgpu(const struct orr_request *request)
     return 0;
 }
 
+int64_t orr_request_rounding_mgpu(const struct orr_request *request)
+{
+    return request->gpu_ask != ORR_GPU_FRACTION
+               ? 0
+               : (int64_t)request->devices *
+                     (orr_portion_counted_mgpu((double)request->portion / ORR_MGPU) -
+                      request->portion);
+}
+
 static struct orr_shape make_shape(struct orr_shapes *shapes, const struct orr_task_group *groups,
                                    uint32_t count)
 {
@@ -238,22 +247,24 @@ static uint32_t fewest_tasks(const struct orr_task_set *sets, uint32_t set_count
     return (uint32_t)least_whole(sets, set_count, need);
 }
 
-static int64_t task_amount(const struct orr_request *request, enum orr_share_kind kind)
+static int64_t task_amount(const struct orr_request *request, enum orr_share_kind kind,
+                           bool counted)
 {
-    return kind == ORR_SHARE_CPU      ? request->cpu_milli
-           : kind == ORR_SHARE_MEMORY ? request->mem_bytes
-                                      : orr_request_mgpu(request);
+    return kind == ORR_SHARE_CPU ? request->cpu_milli
+           : kind == ORR_SHARE_MEMORY
+               ? request->mem_bytes
+               : orr_request_mgpu(request) + (counted ? orr_request_rounding_mgpu(request) : 0);
 }
 
 /* What the `min` tasks of a set (0: of the whole) ask that ask least. */
 static int64_t least_of_tasks(const struct orr_shape *shape, uint32_t set, uint32_t min,
-                              enum orr_share_kind kind)
+                              enum orr_share_kind kind, bool counted)
 {
     int64_t sum = 0, last = -1;
     for (uint32_t left = min; left > 0;) {
         int64_t next = INT64_MAX, count = 0;
         for (uint32_t g = 0; g < shape->group_count; g++) {
-            const int64_t amount = task_amount(&shape->groups[g].request, kind);
+            const int64_t amount = task_amount(&shape->groups[g].request, kind, counted);
             if (amount > last && amount <= next && (set == 0 || shape->groups[g].set == set)) {
                 count = (amount < next ? 0 : count) + shape->groups[g].count;
                 next = amount;
@@ -268,15 +279,25 @@ static int64_t least_of_tasks(const struct orr_shape *shape, uint32_t set, uint3
     return sum;
 }
 
-int64_t orr_shape_least(const struct orr_shape *shape, enum orr_share_kind kind)
+static int64_t least_of_shape(const struct orr_shape *shape, enum orr_share_kind kind, bool counted)
 {
     int64_t need[ORR_SETS_MAX] = {0};
     for (uint32_t s = 0; s < shape->set_count; s++) {
         const struct orr_task_set *set = &shape->sets[s];
-        need[s] = set->is_tasks ? least_of_tasks(shape, s, set->min, kind) : 0;
+        need[s] = set->is_tasks ? least_of_tasks(shape, s, set->min, kind, counted) : 0;
     }
     return shape->set_count > 0 ? least_whole(shape->sets, shape->set_count, need)
-                                : least_of_tasks(shape, 0, shape->min_tasks, kind);
+                                : least_of_tasks(shape, 0, shape->min_tasks, kind, counted);
+}
+
+int64_t orr_shape_least(const struct orr_shape *shape, enum orr_share_kind kind)
+{
+    return least_of_shape(shape, kind, false);
+}
+
+int64_t orr_shape_least_counted_mgpu(const struct orr_shape *shape)
+{
+    return least_of_shape(shape, ORR_SHARE_GPU, true);
 }
 
 uint32_t orr_shapes_put_sets(struct orr_shapes *shapes, const struct orr_task_group *groups,

@@ -156,6 +156,7 @@ static bool add_job(struct audit *a, uint32_t job)
             const int64_t unmetered = unmetered_of(request, mgpu);
             for (uint32_t q = queue; q != ORR_NONE; q = ledger->world.queues->queues[q].parent) {
                 a->use[q].unmetered_mgpu += unmetered;
+                a->use[q].rounding_mgpu += placement->tasks * orr_request_rounding_mgpu(request);
                 a->use[q].held_mig_mgpu += placement->tasks * request->mig_mgpu;
             }
         } else {
@@ -341,7 +342,9 @@ static bool check_queue(const struct audit *a, uint32_t queue)
            equal(a, "MIG instances held by the jobs", name, book->held_mig_mgpu,
                  truth->held_mig_mgpu) &&
            equal(a, "allocated unmetered to the jobs", name, book->unmetered_mgpu,
-                 truth->unmetered_mgpu);
+                 truth->unmetered_mgpu) &&
+           equal(a, "rounding of parts of devices", name, book->rounding_mgpu,
+                 truth->rounding_mgpu);
 }
 
 /* What nobody holds of a node counts as free of its shard while the node is there. */

@@ -423,6 +423,11 @@ void orr_use__allocated(struct orr_ledger *ledger, const struct orr_request *req
     charge_free(ledger, placement, orr_request_gpu_kind(request),
                 mgpu / (placement->more_nodes + 1));
     add_use(ledger, queue, false, tasks * request->cpu_milli, tasks * request->mem_bytes, mgpu);
+    const int64_t rounding_mgpu = tasks * orr_request_rounding_mgpu(request);
+    for (uint32_t q = queue; q != ORR_NONE && rounding_mgpu != 0;
+         q = ledger->world.queues->queues[q].parent) {
+        ledger->use[q].rounding_mgpu += rounding_mgpu;
+    }
     if ((is_sharing(request) && request->devices > 1) || request->instances > 0) {
         const bool first = request->instances == 0; /* its first device is metered */
         const int64_t unmetered =

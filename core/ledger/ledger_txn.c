@@ -444,7 +444,7 @@ static void find_taken(const struct orr_ledger *ledger, uint32_t job,
 }
 
 /* What asks none of a resource starts in a queue that is above its limit of it: it was lowered. */
-static bool within_limits(const struct orr_ledger *ledger, uint32_t job)
+static bool within_limits(const struct orr_ledger *ledger, uint32_t job, bool rounded)
 {
     static const double unit[ORR_SHARE_RESOURCES] = {1.0, 1.0, ORR_MGPU};
     const struct orr_queues *queues = ledger->world.queues;
@@ -453,9 +453,12 @@ static bool within_limits(const struct orr_ledger *ledger, uint32_t job)
     for (uint32_t q = ledger->world.specs[job].queue; q != ORR_NONE; q = queues->queues[q].parent) {
         for (int r = 0; r < ORR_SHARE_RESOURCES; r++) {
             double limit = queues->queues[q].resources[r].limit;
+            const int64_t rounding =
+                rounded && r == ORR_SHARE_GPU ? ledger->use[q].rounding_mgpu : 0;
             /* why: a quotient is the double next to the decimal that the limit was written as;
              * limit * unit may fall below it */
-            if (taken[r] && limit >= 0.0 && (double)ledger->use[q].allocated[r] / unit[r] > limit) {
+            if (taken[r] && limit >= 0.0 &&
+                (double)(ledger->use[q].allocated[r] + rounding) / unit[r] > limit) {
                 return false;
             }
         }
@@ -517,7 +520,8 @@ static bool lawful(const struct orr_txn *txn, uint32_t job, struct orr_refusal *
             refusal, job, ORR_LAW_SPAN,
             "tasks are not together in one domain of the level that it, or its role, requires");
     }
-    if ((laws & ORR_LAW_LIMIT) != 0 && !within_limits(ledger, job)) {
+    if ((laws & ORR_LAW_LIMIT) != 0 &&
+        !within_limits(ledger, job, (laws & ORR_LAW_LIMIT_ROUNDED) != 0)) {
         return refuse(refusal, job, ORR_LAW_LIMIT, "a queue above it would pass its limit");
     }
     return true;

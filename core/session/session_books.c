@@ -8,6 +8,7 @@
 #include <orrery/base/digest.h>
 #include <orrery/core/cluster.h>
 #include <orrery/core/defects.h>
+#include <orrery/core/job.h>
 
 /* --- shared devices: cost --- */
 
@@ -20,7 +21,7 @@ int64_t orr_session_ceil_portion(int64_t need_mib, int64_t device_mib)
 
 int64_t orr_session_portion_mgpu(double portion)
 {
-    return (int64_t)(portion * 100 + 0.5) * (ORR_MGPU / 100);
+    return orr_portion_counted_mgpu(portion);
 }
 
 int64_t orr_session_mig_gpus(const char *resource)

@@ -18,8 +18,8 @@ struct orr_bar orr_kai__bars(const void *params, const struct orr_view *view, ui
     if (!p->plugins.proportion) {
         return (struct orr_bar){.reason = ORR_REASON_NONE};
     }
-    const struct orr_bar limit = orr_bar_of_queues(view, job, true, departments);
+    const struct orr_bar limit = orr_bar_of_queues(view, job, true, departments, true);
     return limit.reason != ORR_REASON_NONE || view->specs[job].preemptible
                ? limit
-               : orr_bar_of_queues(view, job, false, departments);
+               : orr_bar_of_queues(view, job, false, departments, true);
 }

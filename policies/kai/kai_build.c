@@ -264,7 +264,8 @@ static void add_asks(const struct orr_view *view, struct orr_session *session,
                 .tolerance = session_filter(view, session, &cache, ORR_NONE, r->toleration, 0)};
             ask.request.v[ORR_SLOT_CPU] = r->cpu_milli;
             ask.request.v[ORR_SLOT_MEMORY] = r->mem_bytes;
-            ask.request.v[ORR_SLOT_GPU] = r->instances > 0 ? 0 : orr_request_mgpu(r);
+            ask.request.v[ORR_SLOT_GPU] =
+                r->instances > 0 ? 0 : orr_request_mgpu(r) + orr_request_rounding_mgpu(r);
             if (r->instances > 0) {
                 ask.request.v[ORR_SLOT_EXTENDED + r->mig_profile] = r->instances;
             }

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include <orrery/core/backlog.h>
+#include <orrery/core/jobview.h>
 #include <orrery/core/place.h>
 #include <orrery/core/session_build.h>
 #include <orrery/core/statement.h>
@@ -424,23 +425,38 @@ static enum orr_reason reason_of(struct kai *kai, const struct orr_view *view, u
     return (enum orr_reason)kai->why_not[shape];
 }
 
-/* The first queue upwards whose quota the job's own request, not preemptible, would pass. */
-static void prove_quota(const struct kai *kai, const struct orr_view *view, uint32_t job,
-                        struct orr_proof *proof)
+/* What the next attempt at the job asks of GPUs, as its queues' bounds count it. */
+static double asked_of_queues(const struct kai *kai, uint32_t job)
 {
     const struct orr_session *session = &kai->session;
-    const struct orr_gpus gpus = asked_of(view, job);
-    const int64_t asked = orr_gpus_sum(&gpus);
+    struct orr_task_list tasks = {0};
+    orr_jobview_to_allocate(session, orr_jobview_whole(kai->slot_of_job[job]), true, &tasks);
+    const struct orr_demand demand =
+        orr_session_demand(session, &tasks, session->max_gpu_memory_mib);
+    orr_task_list_release(&tasks);
+    return demand.gpus * ORR_MGPU;
+}
+
+/* The first queue upwards whose limit the job would pass, or, not preemptible, its quota. */
+static void prove_bound(const struct kai *kai, const struct orr_view *view, uint32_t job,
+                        bool of_limit, struct orr_proof *proof)
+{
+    const struct orr_session *session = &kai->session;
+    const double asked = asked_of_queues(kai, job);
     for (uint32_t q = view->specs[job].queue; q != ORR_NONE; q = view->queues->queues[q].parent) {
         uint32_t in_session = kai->build.queue_of[q];
         if (in_session == ORR_NONE) {
             continue;
         }
-        double quota = session->shares[in_session].resource[ORR_SHARE_GPU].deserved;
-        int64_t held = session->queues[in_session].held_nonpreemptible[ORR_SHARE_GPU];
-        if (quota >= 0.0 && (double)(held + asked) / ORR_MGPU > quota) {
+        const struct orr_squeue *queue = &session->queues[in_session];
+        const struct orr_share_resource *gpus =
+            &session->shares[in_session].resource[ORR_SHARE_GPU];
+        const double bound = of_limit ? gpus->limit : gpus->deserved;
+        const int64_t held = of_limit ? queue->held_allocated[ORR_SHARE_GPU]
+                                      : queue->held_nonpreemptible[ORR_SHARE_GPU];
+        if (bound >= 0.0 && ((double)held + asked) / ORR_MGPU > bound) {
             proof->queue = q;
-            proof->allowed_mgpu = (int64_t)(quota * ORR_MGPU);
+            proof->allowed_mgpu = (int64_t)(bound * ORR_MGPU);
             proof->held_mgpu = held;
             return;
         }
@@ -459,8 +475,8 @@ static void explain(struct kai *kai, const struct orr_view *view, struct orr_txn
     if (reason == ORR_REASON_CONSTRAINED && is_kept_out(kai, view, job)) {
         proof.free_mgpu = proof.hole_mgpu = 0;
     }
-    if (reason == ORR_REASON_NON_PREEMPTIBLE_OVER_QUOTA) {
-        prove_quota(kai, view, job, &proof);
+    if (reason == ORR_REASON_OVER_LIMIT || reason == ORR_REASON_NON_PREEMPTIBLE_OVER_QUOTA) {
+        prove_bound(kai, view, job, reason == ORR_REASON_OVER_LIMIT, &proof);
     }
     proof.ahead = reason == ORR_REASON_RESERVED ? kai->hooking.reserve.holder_job : ORR_NONE;
     proof.consolidation =
@@ -722,7 +738,7 @@ static uint32_t kai_laws(const void *params)
     const struct orr_kai_params *p = params;
     return ORR_LAW_GANG |
            (p->full_hierarchy_fairness && p->plugins.proportion && p->plugins.predicates
-                ? ORR_LAW_LIMIT
+                ? ORR_LAW_LIMIT | ORR_LAW_LIMIT_ROUNDED
                 : 0) |
            (p->plugins.topology ? ORR_LAW_SPAN : 0);
 }
@@ -824,7 +840,7 @@ const struct orr_policy orr_policy_kai = {
     .name = "kai",
     .summary =
         "NVIDIA's KAI Scheduler v0.17: quotas, fair share, gangs, consolidation, reclaim, preempt",
-    .laws = ORR_LAW_GANG | ORR_LAW_LIMIT | ORR_LAW_SPAN,
+    .laws = ORR_LAW_GANG | ORR_LAW_LIMIT | ORR_LAW_LIMIT_ROUNDED | ORR_LAW_SPAN,
     .cycle_ms = ORR_KAI_PERIOD_MS,
     .params = orr_kai__rows,
     .params_bytes = sizeof(struct orr_kai_params),

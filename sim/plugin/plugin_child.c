@@ -791,10 +791,11 @@ static struct orr_bar child_bars(const void *params, const struct orr_view *view
     const bool of_quota = (child->bars & BARS_QUOTA) != 0 && !view->specs[job].preemptible;
     struct orr_bar bar = {.reason = ORR_REASON_NONE};
     if ((child->bars & BARS_LIMIT) != 0) {
-        bar = orr_bar_of_queues(view, job, true, true);
+        bar = orr_bar_of_queues(view, job, true, true, false);
     }
-    return bar.reason == ORR_REASON_NONE && of_quota ? orr_bar_of_queues(view, job, false, true)
-                                                     : bar;
+    return bar.reason == ORR_REASON_NONE && of_quota
+               ? orr_bar_of_queues(view, job, false, true, false)
+               : bar;
 }
 
 static uint32_t child_heeds(const void *params)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core_oracle.h"
 
+#include <math.h>
 #include <string.h>
 
 static const struct orr_node_type *type_of(const struct oracle *o, uint32_t node)
@@ -534,6 +535,11 @@ struct orr_queue_use oracle_use(const struct oracle *o, uint32_t queue)
                 use.unmetered_mgpu += piece->tasks * (task_mgpu - task_mgpu / request->devices);
             }
             use.unmetered_mgpu += request->instances > 0 ? piece->tasks * task_mgpu : 0;
+            if (request->gpu_ask == ORR_GPU_FRACTION) {
+                const int64_t hundredths = (int64_t)lround((double)request->portion / 10.0);
+                use.rounding_mgpu +=
+                    (int64_t)piece->tasks * request->devices * (hundredths * 10 - request->portion);
+            }
         }
         const struct orr_shape *shape = shape_of(o, j);
         for (uint32_t g = 0; job->phase == ORR_JOB_PENDING && g < shape->group_count; g++) {

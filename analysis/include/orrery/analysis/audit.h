@@ -173,8 +173,8 @@ struct orr_audit_shard {
     bool overtakes;            /* later ones may pass where they fit */
     bool flat;                 /* queues are judged without those above them */
     bool boundless;            /* the policy does not heed all quotas, limits and shares */
-    bool by_usage;             /* shares depend on what queues used before ... */
-    bool obscure;              /* ... in a way that is not re-derived here */
+    bool by_usage;             /* shares depend on what queues used before */
+    bool obscure; /* ... in a way that is not re-derived here, or on fractions that are rounded */
     struct orr_audit_window window;
     double k;          /* how strongly, which also decides how shares are rounded */
     bool counts_moved; /* reclaim counts what it places elsewhere as taken */

@@ -9,9 +9,10 @@
 ORR_API_BEGIN
 
 /* That the job's gang alone passes the limit of its queue (else its quota, for what is not
- * preemptible), or also of the queues above: the first from its queue upwards. */
+ * preemptible), or also of the queues above: the first from its queue upwards. `counted`: parts of
+ * devices are as KAI counts them. */
 struct orr_bar orr_bar_of_queues(const struct orr_view *view, uint32_t job, bool of_limit,
-                                 bool upwards);
+                                 bool upwards, bool counted);
 
 ORR_API_END
 

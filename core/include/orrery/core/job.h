@@ -45,6 +45,15 @@ struct orr_request {  /* of one task */
  * nothing here (KAI 1.1) */
 int64_t orr_request_mgpu(const struct orr_request *request);
 
+/* A part of a device as KAI counts it, in hundredths: milli-GPU. */
+static inline int64_t orr_portion_counted_mgpu(double portion)
+{
+    return (int64_t)(portion * 100 + 0.5) * (ORR_MGPU / 100);
+}
+
+/* What KAI counts one task for beyond orr_request_mgpu; below 0: it counts for less. */
+int64_t orr_request_rounding_mgpu(const struct orr_request *request);
+
 /* milli-GPU by what cannot stand in for one another: devices, and MIG instances of each profile of
  * the cluster by what they count. */
 enum { ORR_GPU_KINDS = 1 + ORR_MIG_PROFILES_MAX };
@@ -159,6 +168,8 @@ bool orr_shape_has_slices(const struct orr_shape *shape);
 /* The least of a resource (milli-CPU, bytes, milli-GPU; memory asks count 0) that a gang of this
  * shape holds when it starts: no choice among its tasks needs less. */
 int64_t orr_shape_least(const struct orr_shape *shape, enum orr_share_kind kind);
+/* The same of GPUs as KAI counts them. */
+int64_t orr_shape_least_counted_mgpu(const struct orr_shape *shape);
 /* Are the tasks of a group in this set, or in one below it? */
 bool orr_shape_has(const struct orr_shape *shape, uint32_t set, uint32_t group);
 

@@ -107,6 +107,7 @@ struct orr_queue_use {
     /* of allocated: on devices of sharing tasks beyond their first, and of MIG instances. Neither
      * is in KAI's metric of past usage (KAI 7) */
     int64_t unmetered_mgpu;
+    int64_t rounding_mgpu; /* what KAI counts parts of devices for beyond what is allocated */
 };
 
 struct orr_domain_room { /* of one topology domain */
@@ -331,7 +332,8 @@ enum {
     ORR_LAW_SPAN = 1u << 2,
     /* so is what parts of a part, or of the gang, have together: KAI adds to one part wherever the
      * others are */
-    ORR_LAW_SPAN_PARTS = 1u << 3
+    ORR_LAW_SPAN_PARTS = 1u << 3,
+    ORR_LAW_LIMIT_ROUNDED = 1u << 4 /* of ORR_LAW_LIMIT: parts of devices count as KAI's */
 };
 
 struct orr_txn;
