@@ -176,7 +176,8 @@ struct orr_proof orr_ledger_prove(const struct orr_ledger *ledger, uint32_t job,
     struct orr_proof proof = orr_no_proof();
     const struct orr_shape *shape = orr_ledger__shape(ledger, job);
     prove_room(ledger, shape, &proof);
-    if (reason == ORR_REASON_TOPOLOGY || reason == ORR_REASON_TOPOLOGY_PLACEMENT) {
+    if (reason == ORR_REASON_TOPOLOGY || reason == ORR_REASON_TOPOLOGY_PLACEMENT ||
+        reason == ORR_REASON_TOPOLOGY_DEFECT) {
         prove_domain(ledger, shape, &proof);
     }
     if (reason == ORR_REASON_OVER_LIMIT) {

@@ -407,16 +407,18 @@ int64_t orr_place_allowed_idle(const struct orr_ledger *ledger, const struct orr
     return idle_within(ledger, request, request->allowed);
 }
 
-/* So many tasks of each group, 0: all, by kind of GPUs. */
-static struct orr_gpus asked_of(const struct orr_shape *shape, uint32_t tasks)
+/* What so many tasks of each group, 0: all, ask by kind of GPUs; of memory the least that it can
+ * be.
+ */
+static struct orr_gpus asked_of(const struct orr_cluster *cluster, const struct orr_shape *shape,
+                                uint32_t tasks)
 {
-    struct orr_gpus asked = shape->gpus;
-    if (tasks > 0) {
-        asked = (struct orr_gpus){0};
-    }
-    for (uint32_t g = 0; g < shape->group_count && tasks > 0; g++) {
+    struct orr_gpus asked = {0};
+    for (uint32_t g = 0; g < shape->group_count; g++) {
         const struct orr_request *request = &shape->groups[g].request;
-        asked.mgpu[orr_request_gpu_kind(request)] += tasks * orr_request_mgpu(request);
+        asked.mgpu[orr_request_gpu_kind(request)] +=
+            (int64_t)(tasks > 0 ? tasks : shape->groups[g].count) *
+            orr_request_least_mgpu(cluster, request);
     }
     return asked;
 }
@@ -425,7 +427,7 @@ enum orr_reason orr_place_why_not(const struct orr_ledger *ledger, const struct 
                                   uint32_t tasks)
 {
     const struct orr_gpus free = orr_ledger_unheld(ledger, shape->groups[0].request.shard);
-    const struct orr_gpus all_asked = asked_of(shape, tasks);
+    const struct orr_gpus all_asked = asked_of(ledger->world.cluster, shape, tasks);
     if (!orr_gpus_hold(&free, &all_asked)) {
         return ORR_REASON_NO_CAPACITY;
     }

@@ -387,6 +387,43 @@ static bool is_kept_out(const struct kai *kai, const struct orr_view *view, uint
     return any && !admitted;
 }
 
+/* Is a level that the job, or a part of it, requires above the lowest domain that all nodes are in?
+ * v0.17 looks for no place there (place_topology.c). */
+static bool misses_level(const struct kai *kai, uint32_t job)
+{
+    const struct orr_session *session = &kai->session;
+    const struct orr_sjob *sjob = &session->jobs[kai->slot_of_job[job]];
+    bool misses = false;
+    for (uint32_t s = sjob->first_set; s < sjob->first_set + sjob->set_count; s++) {
+        const struct orr_constraint *constraint = &session->sets[s].constraint;
+        const struct orr_topology *topology =
+            constraint->required == NULL || constraint->preferred != NULL
+                ? NULL
+                : orr_session_find_topology(session, constraint->topology);
+        const struct orr_topology_level *level =
+            topology == NULL ? NULL : orr_topology_find_level(topology, constraint->required);
+        misses = misses || (level != NULL && level + 1 < topology->levels + topology->level_count &&
+                            level[1].domains_here == 1);
+    }
+    return misses && session->rules.strict_v017;
+}
+
+/* Why its pods find no nodes. */
+static enum orr_reason unplaced(struct kai *kai, const struct orr_view *view, uint32_t job)
+{
+    const uint32_t shape = view->specs[job].shape;
+    const struct orr_shape *of = &view->shapes->shapes[shape];
+    if (view->specs[job].scales) { /* another job of its shape may ask for all */
+        return orr_place_why_not(view->ledger, of, of->min_tasks);
+    }
+    if (kai->why_not[shape] == ORR_REASON_NONE) {
+        const enum orr_reason reason = orr_place_why_not(view->ledger, of, 0);
+        const bool defect = reason == ORR_REASON_TOPOLOGY && misses_level(kai, job);
+        kai->why_not[shape] = (uint8_t)(defect ? ORR_REASON_TOPOLOGY_DEFECT : reason);
+    }
+    return (enum orr_reason)kai->why_not[shape];
+}
+
 static enum orr_reason reason_of(struct kai *kai, const struct orr_view *view, uint32_t job)
 {
     if (kai->pipelined[kai->slot_of_job[job]] == kai->cycle) {
@@ -406,23 +443,11 @@ static enum orr_reason reason_of(struct kai *kai, const struct orr_view *view, u
     case ORR_FIT_POD_SCHEDULING_ERRORS:
     case ORR_FIT_REASONS: break;
     }
-    const uint32_t shape = view->specs[job].shape;
     const struct orr_gpus idle = orr_shard_idle(orr_view_room(view)), asked = asked_of(view, job);
     if (!orr_gpus_hold(&idle, &asked)) {
         return ORR_REASON_NO_CAPACITY;
     }
-    if (is_kept_out(kai, view, job)) {
-        return ORR_REASON_CONSTRAINED;
-    }
-    if (view->specs[job].scales) { /* another job of its shape may ask for all */
-        return orr_place_why_not(view->ledger, &view->shapes->shapes[shape],
-                                 view->shapes->shapes[shape].min_tasks);
-    }
-    if (kai->why_not[shape] == ORR_REASON_NONE) {
-        kai->why_not[shape] =
-            (uint8_t)orr_place_why_not(view->ledger, &view->shapes->shapes[shape], 0);
-    }
-    return (enum orr_reason)kai->why_not[shape];
+    return is_kept_out(kai, view, job) ? ORR_REASON_CONSTRAINED : unplaced(kai, view, job);
 }
 
 /* What the next attempt at the job asks of GPUs, as its queues' bounds count it. */

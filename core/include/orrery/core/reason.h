@@ -51,7 +51,10 @@ ORR_API_BEGIN
       "admitted: the nodes that its pods were given are down, or their room is not free yet")      \
     X(PODS_READY, "pods-ready",                                                                    \
       "not admitted: pods of an admitted job are not all placed, and block_admission waits for "   \
-      "it")
+      "it")                                                                                        \
+    X(TOPOLOGY_DEFECT, "topology-defect",                                                          \
+      "all nodes are in one domain below the level it requires, where KAI v0.17 looks for no "     \
+      "place: a defect that strict_v017: false mends")
 
 /* Limits that only Slurm has, under the names that squeue prints. */
 #define ORR_REASON_SLURM_LIST(X)                                                                   \
