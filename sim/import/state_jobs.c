@@ -260,6 +260,22 @@ static void add_missing(struct writer *w, struct job *job, uint32_t set)
     }
 }
 
+/* Periods of a job's own, which rows have no columns for. */
+static void note_periods(struct writer *w, const struct import_job *is)
+{
+    if (is->preemption_delay > 0) {
+        state_note(w, "preemption-delay",
+                   "jobs with a preemptionDelay: passed over, they may take from others at once",
+                   1);
+    }
+    if (is->staleness_grace != ORR_MS_NONE) {
+        state_note(w, "staleness-grace",
+                   "jobs with a stalenessGracePeriod: passed over, a run has one for all "
+                   "(default_staleness_grace)",
+                   1);
+    }
+}
+
 static void collect_pods(struct writer *w, struct job *job)
 {
     uint32_t gone = 0;
@@ -318,6 +334,7 @@ static void write_job(struct writer *w, const struct import_job *is)
         }
         w->out->running += job.on != NULL;
         w->out->waiting += job.on == NULL;
+        note_periods(w, is);
         if (job.anywhere) {
             state_note(w, "elsewhere",
                        "jobs that are where their selectors or taints would not let them "
