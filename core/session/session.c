@@ -156,7 +156,7 @@ static void sum_nodes(struct orr_session *session)
             int64_t *largest = &session->largest.v[s];
             *largest = node->allocatable.v[s] > *largest ? node->allocatable.v[s] : *largest;
         }
-        if (node->gpu_memory_mib > 100 && !node->away) {
+        if (node->gpu_memory_mib > 100 && node->has_gpu_memory_label && !node->away) {
             *min = *min == 0 || node->gpu_memory_mib < *min ? node->gpu_memory_mib : *min;
             *max = node->gpu_memory_mib > *max ? node->gpu_memory_mib : *max;
         }
@@ -197,7 +197,9 @@ uint32_t orr_session_add_node(struct orr_session *session, const struct orr_node
         .offered = spec->allocatable,
         .gpu_count = spec->gpu_count,
         /* Less than 100 MiB would round to nothing, which no sharing can divide by. */
-        .gpu_memory_mib = memory >= 100 ? memory - memory % 100 : 100,
+        .gpu_memory_mib = memory >= 100                           ? memory - memory % 100
+                          : memory == 0 && spec->unstated_mib > 0 ? spec->unstated_mib
+                                                                  : 100,
         .has_gpu_memory_label = memory > 0,
         .ready = true,
         .is_mig = spec->is_mig,

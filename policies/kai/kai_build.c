@@ -38,6 +38,9 @@ static void add_zones(const struct orr_node_type *type, const struct orr_node_sp
     orr_session_set_numa(session, index, &spec);
 }
 
+/* A device of unknown memory has parts as fine as those of the ledger. */
+#define UNSTATED_MIB 100000
+
 /* Nodes keep their numbers; those of other shards have nothing to give and are not ready, which is
  * to KAI as if they were not there. */
 static void add_nodes(const struct orr_view *view, struct orr_session *session)
@@ -55,6 +58,7 @@ static void add_nodes(const struct orr_view *view, struct orr_session *session)
         }
         spec.gpu_count = type->gpus;
         spec.gpu_memory_mib = type->gpu_memory_mib;
+        spec.unstated_mib = UNSTATED_MIB;
         spec.is_mig = type->is_mig;
         spec.mig_strategy = type->mig_strategy;
         spec.allocatable.v[ORR_SLOT_CPU] = orr_kai__bounded(type->allocatable.v[ORR_RES_CPU]);
@@ -258,6 +262,7 @@ static void add_asks(const struct orr_view *view, struct orr_session *session,
             struct orr_ask ask = {
                 .kind = r->instances > 0 ? ORR_ASK_MIG : r->gpu_ask,
                 .devices = shared ? r->devices : 0,
+                .as_booked = shared,
                 .guaranteed = r->cpu_milli > 0 && r->mem_bytes > 0,
                 .affinity =
                     session_filter(view, session, &cache, r->gpu_model, r->selector, r->allowed),

@@ -15,6 +15,7 @@ struct orr_node_spec {
     struct orr_vec allocatable;
     int64_t gpu_count;
     int64_t gpu_memory_mib; /* the node's label, or 0: not known */
+    int64_t unstated_mib;   /* what fractions are of then; 0: 100, as to KAI */
     bool is_mig;
     uint8_t mig_strategy;
 };
