@@ -233,14 +233,20 @@ static void plan_finish(struct engine *engine, uint32_t job, orr_ms at)
     }
 }
 
+/* Another finish than was planned, or none. */
+static void plan_again(struct engine *engine, uint32_t job)
+{
+    orr_ledger_replan(engine->ledger, job);
+    plan_finish(engine, job, orr_exec_finish_ms(engine->exec, job));
+}
+
 /* A stage of its work is done, and not the last. */
 static bool goes_on(struct engine *engine, uint32_t job)
 {
     if (!orr_exec_next_stage(engine->exec, job, engine->view.now)) {
         return false;
     }
-    orr_ledger_replan(engine->ledger, job);
-    plan_finish(engine, job, orr_exec_finish_ms(engine->exec, job));
+    plan_again(engine, job);
     orr_engine__follow_stage(engine, job);
     return true;
 }
@@ -344,8 +350,8 @@ void orr_engine__release(struct engine *engine, uint32_t job)
     }
     const struct holding has = holding_of(engine, job);
     whole = whole && state->phase == ORR_JOB_PENDING;
-    if (engine->exec != NULL) {
-        orr_exec_release(engine->exec, job, engine->view.now);
+    if (engine->exec != NULL && orr_exec_release(engine->exec, job, engine->view.now)) {
+        plan_again(engine, job);
     }
     if (whole) {
         note_attempt(engine, state, job, cause);
@@ -422,8 +428,7 @@ void orr_engine__reach_limit(struct engine *engine, uint32_t job, uint32_t attem
 void orr_engine__replan(struct engine *engine, uint32_t job, enum orr_cause cause)
 {
     if (engine->exec != NULL && orr_exec_change(engine->exec, job, engine->view.now, cause)) {
-        orr_ledger_replan(engine->ledger, job);
-        plan_finish(engine, job, orr_exec_finish_ms(engine->exec, job));
+        plan_again(engine, job);
     }
     orr_engine__follow(engine, job);
 }
@@ -460,8 +465,7 @@ void orr_engine__replan_neighbours(struct engine *engine)
     const uint32_t *jobs = orr_exec_affected(engine->exec, &count);
     for (uint32_t i = 0; i < count; i++) {
         if (orr_exec_rerate(engine->exec, jobs[i], engine->view.now)) {
-            orr_ledger_replan(engine->ledger, jobs[i]);
-            plan_finish(engine, jobs[i], orr_exec_finish_ms(engine->exec, jobs[i]));
+            plan_again(engine, jobs[i]);
         }
     }
 }
@@ -491,9 +495,10 @@ void orr_engine__lose_tasks(struct engine *engine, const struct orr_txn_decision
     orr_ledger_set_release(engine->ledger, job, gone);
     if (!whole) {
         orr_engine__replan(engine, job, (enum orr_cause)decision->cause);
-    } else if (engine->exec == NULL ||
-               !orr_exec_evict(engine->exec, job, now, gone, (enum orr_cause)decision->cause)) {
+    } else if (engine->exec == NULL) {
         orr_ledger_replan(engine->ledger, job);
+    } else if (orr_exec_evict(engine->exec, job, now, gone, (enum orr_cause)decision->cause)) {
+        plan_again(engine, job);
     }
     orr_heap_push(&engine->heap,
                   (struct orr_event){.at = gone,

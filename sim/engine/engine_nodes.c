@@ -58,9 +58,22 @@ void orr_engine__evict_rest(struct engine *engine, uint32_t job, enum orr_cause 
     }
 }
 
+/* All that was leaving of the job is gone before its time. */
+static void note_gone(struct engine *engine, uint32_t job)
+{
+    struct orr_run *run = engine->run;
+    for (uint32_t e = run->eviction_count; e-- > 0;) {
+        struct orr_eviction *eviction = &run->evictions[e];
+        if (eviction->job == job && eviction->gone_ms > engine->view.now) {
+            eviction->gone_ms = engine->view.now;
+        }
+    }
+}
+
 /* The nodes fail: what the job has there is gone at once. */
 static void lose_nodes(struct engine *engine, uint32_t job, struct range nodes)
 {
+    const bool leaves = engine->ledger->jobs[job].leaving_tasks > 0;
     evict_from(engine, job, nodes, ORR_CAUSE_NODE_FAILURE);
     uint32_t count;
     const struct orr_txn_decision *decisions = orr_txn_decisions(engine->txn, &count);
@@ -72,6 +85,9 @@ static void lose_nodes(struct engine *engine, uint32_t job, struct range nodes)
         orr_ledger_cut_grace(engine->ledger, job, nodes.first + n, engine->view.now);
     }
     orr_engine__release(engine, job);
+    if (leaves && engine->ledger->jobs[job].leaving_tasks == 0) {
+        note_gone(engine, job);
+    }
     orr_engine__evict_rest(engine, job, ORR_CAUSE_NODE_FAILURE);
 }
 

@@ -165,7 +165,21 @@ static enum orr_status violated(const struct orr_run *run, struct orr_err *err, 
                     (long long)truth);
 }
 
-/* What became of a job's GPU time adds up to what its placements held. */
+static int64_t least_part(const struct orr_job_time *time)
+{
+    const int64_t parts[] = {time->useful, time->checkpoint, time->restart, time->waiting,
+                             orr_job_time_good(time)};
+    int64_t least = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        least = parts[i] < least ? parts[i] : least;
+    }
+    for (int c = ORR_CAUSE_NONE + 1; c < ORR_CAUSE_COUNT; c++) {
+        least = time->lost[c] < least ? time->lost[c] : least;
+    }
+    return least;
+}
+
+/* What became of a job's GPU time adds up to what its placements held, and no part is negative. */
 static enum orr_status check_jobs(const struct orr_run *run, struct orr_err *err)
 {
     const struct orr_ledger *ledger = run->ledger;
@@ -181,10 +195,13 @@ static enum orr_status check_jobs(const struct orr_run *run, struct orr_err *err
     }
     enum orr_status status = ORR_OK;
     for (uint32_t j = 0; j < jobs && status == ORR_OK; j++) {
-        int64_t sum = orr_job_time_sum(orr_account_of(run, j));
+        const struct orr_job_time *time = orr_account_of(run, j);
+        int64_t sum = orr_job_time_sum(time), least = least_part(time);
         if (sum != held[j]) {
             status = violated(run, err, "useful, lost and overhead of job", j, run->end_ms, sum,
                               held[j]);
+        } else if (least < 0) {
+            status = violated(run, err, "a part of the time of job", j, run->end_ms, least, 0);
         }
     }
     orr_free(held);

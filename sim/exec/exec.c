@@ -321,6 +321,21 @@ static void settle(struct orr_exec *exec, uint32_t job, orr_ms now)
 
 /* --- plans --- */
 
+/* Until when a job that works in its grace holds what it works on. */
+static orr_ms grace_end(const struct orr_exec *exec, uint32_t job)
+{
+    return exec->jobs[job].work_until_ms + orr_exec__terms(exec, job)->checkpoint_cost_ms;
+}
+
+bool orr_exec__works_on(const struct orr_exec *exec, const struct orr_placement *placement)
+{
+    const uint32_t job = placement->job;
+    if (exec->jobs[job].mode != MODE_CLOSING) {
+        return placement->hold == ORR_HOLD_KEPT;
+    }
+    return placement->hold == ORR_HOLD_LEAVING && placement->until_ms == grace_end(exec, job);
+}
+
 static void count_held(const struct orr_exec *exec, uint32_t job)
 {
     const struct orr_ledger *ledger = exec->ledger;
@@ -334,7 +349,7 @@ static void count_held(const struct orr_exec *exec, uint32_t job)
             placement->tasks *
             orr_request_task_mgpu(&shape->groups[placement->group].request,
                                   orr_cluster_type(ledger->world.cluster, placement->node));
-        *(placement->hold == ORR_HOLD_KEPT ? &j->mgpu : &j->leaving) += mgpu;
+        *(orr_exec__works_on(exec, placement) ? &j->mgpu : &j->leaving) += mgpu;
     }
 }
 
@@ -374,7 +389,7 @@ static void note_speed(struct orr_exec *exec, uint32_t job, orr_ms now, struct o
     j->noted = exec->speed_count;
 }
 
-/* Tasks of its last group that it keeps. */
+/* Tasks of its last group that it works with. */
 static uint32_t workers_of(const struct orr_exec *exec, uint32_t job)
 {
     const struct orr_ledger *ledger = exec->ledger;
@@ -382,7 +397,7 @@ static uint32_t workers_of(const struct orr_exec *exec, uint32_t job)
     uint32_t workers = 0;
     for (uint32_t p = ledger->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
         const struct orr_placement *placement = &ledger->placements[p];
-        bool counts = placement->hold == ORR_HOLD_KEPT && placement->group == last;
+        bool counts = orr_exec__works_on(exec, placement) && placement->group == last;
         workers += counts ? placement->tasks : 0;
     }
     return workers;
@@ -444,13 +459,14 @@ void orr_exec_bind(struct orr_exec *exec, uint32_t job, orr_ms ready)
     j->bound_ms = ready;
 }
 
-/* Its neighbours are those of what it keeps now, if it works there. */
+/* Its neighbours are those of what it holds now, if it works there. */
 static void move(struct orr_exec *exec, uint32_t job)
 {
     const struct orr_job_state *state = &exec->ledger->jobs[job];
     orr_exec__leave(exec, job);
-    if (state->phase == ORR_JOB_RUNNING && !orr_ledger_is_suspended(exec->ledger, job) &&
-        orr_ledger_is_complete(exec->ledger, job)) {
+    if (exec->jobs[job].mode == MODE_CLOSING ||
+        (state->phase == ORR_JOB_RUNNING && !orr_ledger_is_suspended(exec->ledger, job) &&
+         orr_ledger_is_complete(exec->ledger, job))) {
         orr_exec__join(exec, job);
     }
 }
@@ -479,7 +495,7 @@ bool orr_exec_rerate(struct orr_exec *exec, uint32_t job, orr_ms now)
 {
     struct orr_exec_job *j = &exec->jobs[job];
     orr_ms before = orr_exec_finish_ms(exec, job);
-    if (j->mode != MODE_WORKING) {
+    if (j->mode != MODE_WORKING && j->mode != MODE_CLOSING) {
         return false;
     }
     settle(exec, job, now);
@@ -527,6 +543,22 @@ bool orr_exec_change(struct orr_exec *exec, uint32_t job, orr_ms now, enum orr_c
     return orr_exec_finish_ms(exec, job) != before;
 }
 
+/* It works on in its grace, on all that leaves at the end of it, and writes no checkpoint but the
+ * last. */
+static void close_from(struct orr_exec *exec, uint32_t job, orr_ms now, orr_ms release)
+{
+    struct orr_exec_job *j = &exec->jobs[job];
+    const int64_t worked = j->mgpu;
+    j->mode = MODE_CLOSING;
+    j->work_until_ms = release - orr_exec__terms(exec, job)->checkpoint_cost_ms;
+    j->mark = INT64_MAX;
+    count_held(exec, job);
+    if (j->mgpu != worked) { /* what it lost just before goes with the rest */
+        move(exec, job);
+        take_rate(exec, job, now);
+    }
+}
+
 bool orr_exec_evict(struct orr_exec *exec, uint32_t job, orr_ms now, orr_ms release,
                     enum orr_cause cause)
 {
@@ -536,15 +568,13 @@ bool orr_exec_evict(struct orr_exec *exec, uint32_t job, orr_ms now, orr_ms rele
         serve(exec, job, now, cause);
         return false;
     }
+    const orr_ms before = orr_exec_finish_ms(exec, job);
     settle(exec, job, now);
     j->cause = (uint8_t)cause;
     if (j->mode == MODE_WORKING && terms->checkpoint_on_evict && cause != ORR_CAUSE_NODE_FAILURE &&
         release - now >= terms->checkpoint_cost_ms) {
-        j->mode = MODE_CLOSING;
-        j->work_until_ms = release - terms->checkpoint_cost_ms;
-        j->mark = INT64_MAX;
-        return target_of(exec, job) == all_of(exec, job) &&
-               orr_exec_finish_ms(exec, job) <= j->work_until_ms;
+        close_from(exec, job, now, release);
+        return orr_exec_finish_ms(exec, job) != before;
     }
     if (j->mode == MODE_WORKING || j->mode == MODE_SUSPENDED) {
         interrupt(exec, job, cause);
@@ -552,7 +582,7 @@ bool orr_exec_evict(struct orr_exec *exec, uint32_t job, orr_ms now, orr_ms rele
     j->mode = MODE_IDLE;
     count_held(exec, job);
     orr_exec__leave(exec, job);
-    return false;
+    return orr_exec_finish_ms(exec, job) != before;
 }
 
 void orr_exec_suspend(struct orr_exec *exec, uint32_t job, orr_ms now)
@@ -581,25 +611,57 @@ void orr_exec_resume(struct orr_exec *exec, uint32_t job, orr_ms now)
     }
 }
 
-void orr_exec_release(struct orr_exec *exec, uint32_t job, orr_ms now)
+/* Does what is left of a job in its grace hold all that its gang needs? */
+static bool closes_whole(const struct orr_exec *exec, uint32_t job)
+{
+    const struct orr_ledger *ledger = exec->ledger;
+    const struct orr_shape *shape = orr_exec__shape(exec, job);
+    uint32_t tasks_of_group[ORR_SETS_MAX] = {0}, tasks = 0;
+    for (uint32_t p = ledger->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
+        const struct orr_placement *placement = &ledger->placements[p];
+        const uint32_t works = orr_exec__works_on(exec, placement) ? placement->tasks : 0;
+        tasks += works;
+        if (shape->set_count > 0) {
+            tasks_of_group[placement->group] += works;
+        }
+    }
+    return tasks >= shape->min_tasks &&
+           (shape->set_count == 0 || orr_shape_satisfied(shape, tasks_of_group));
+}
+
+/* Something of a job is gone that works in its grace: by now all of it, with its last checkpoint
+ * written, or what was leaving before; or else its nodes failed. */
+static void release_closing(struct orr_exec *exec, uint32_t job, orr_ms now)
 {
     struct orr_exec_job *j = &exec->jobs[job];
-    settle(exec, job, now);
-    if (j->mode == MODE_CLOSING && exec->ledger->jobs[job].phase == ORR_JOB_RELEASING) {
-        int64_t working = j->mgpu; /* only what was leaving before is gone */
-        count_held(exec, job);
-        j->leaving -= working;
-        j->mgpu = working;
-        return;
-    }
-    if (j->mode == MODE_CLOSING) {
+    if (now >= grace_end(exec, job)) {
         save(j, j->done, 0);
         if (orr_exec__in_rounds(exec, job)) {
             orr_exec__epochs_save(exec, job);
         }
         j->mode = MODE_IDLE;
+    } else if (closes_whole(exec, job)) {
+        count_held(exec, job);
+        move(exec, job);
+        take_rate(exec, job, now);
+    } else {
+        interrupt(exec, job, ORR_CAUSE_NODE_FAILURE);
+        j->mode = MODE_IDLE;
     }
-    (void)orr_exec_change(exec, job, now, ORR_CAUSE_NONE);
+}
+
+bool orr_exec_release(struct orr_exec *exec, uint32_t job, orr_ms now)
+{
+    struct orr_exec_job *j = &exec->jobs[job];
+    const orr_ms before = orr_exec_finish_ms(exec, job);
+    settle(exec, job, now);
+    if (j->mode == MODE_CLOSING) {
+        release_closing(exec, job, now);
+    }
+    if (j->mode != MODE_CLOSING) {
+        (void)orr_exec_change(exec, job, now, ORR_CAUSE_NONE);
+    }
+    return orr_exec_finish_ms(exec, job) != before;
 }
 
 uint32_t orr_exec_stage(const struct orr_exec *exec, uint32_t job)
@@ -673,12 +735,10 @@ static int64_t until_last(const struct orr_exec *exec, uint32_t job)
     return ms;
 }
 
-orr_ms orr_exec_finish_ms(const struct orr_exec *exec, uint32_t job)
+/* When its work, or the stage it is in, is done by its plan. */
+static orr_ms plan_end(const struct orr_exec *exec, uint32_t job)
 {
     const struct orr_exec_job *j = &exec->jobs[job];
-    if (j->mode != MODE_WORKING && j->mode != MODE_CLOSING) {
-        return ORR_MS_NEVER;
-    }
     orr_ms start = work_from(j);
     if (!orr_exec__has_epochs(exec, job)) {
         return start + until(orr_exec__terms(exec, job), j, target_of(exec, job));
@@ -689,6 +749,19 @@ orr_ms orr_exec_finish_ms(const struct orr_exec *exec, uint32_t job)
     orr_ms heard;
     (void)orr_exec__epochs_done_ms(exec, job, start, &heard);
     return heard;
+}
+
+orr_ms orr_exec_finish_ms(const struct orr_exec *exec, uint32_t job)
+{
+    const struct orr_exec_job *j = &exec->jobs[job];
+    if (j->mode == MODE_WORKING) {
+        return plan_end(exec, job);
+    }
+    if (j->mode != MODE_CLOSING || target_of(exec, job) != all_of(exec, job)) {
+        return ORR_MS_NEVER;
+    }
+    const orr_ms end = plan_end(exec, job);
+    return end <= j->work_until_ms ? end : ORR_MS_NEVER;
 }
 
 orr_ms orr_exec_done_ms(const struct orr_exec *exec, uint32_t job)

@@ -40,7 +40,10 @@ static inline int64_t orr_exec__short_ppm(int64_t rate_ppm, int64_t best_ppm)
 {
     return rate_ppm >= best_ppm ? 0 : ORR_PPM - rate_ppm * ORR_PPM / best_ppm;
 }
-/* It works on what it keeps now: on links and devices that others use too; leave first. */
+/* Is the placement part of what its job works on: of what it keeps, or of what leaves at the end of
+ * a grace in which it works? */
+bool orr_exec__works_on(const struct orr_exec *exec, const struct orr_placement *placement);
+/* It works on what it holds now: on links and devices that others use too; leave first. */
 void orr_exec__join(struct orr_exec *exec, uint32_t job);
 void orr_exec__leave(struct orr_exec *exec, uint32_t job); /* nothing if it is nowhere */
 

@@ -87,7 +87,7 @@ void orr_exec__rates_close(struct orr_exec_rates *rates, const struct orr_ledger
 
 /* --- layouts --- */
 
-/* What the job keeps, node by node; lives until the next call. */
+/* What the job works on, node by node; lives until the next call. */
 static struct orr_layout layout_of(struct orr_exec *exec, uint32_t job)
 {
     struct orr_exec_rates *rates = exec->rates;
@@ -97,7 +97,7 @@ static struct orr_layout layout_of(struct orr_exec *exec, uint32_t job)
     for (uint32_t p = ledger->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
         const struct orr_placement *placement = &ledger->placements[p];
         const uint32_t each = orr_placement_each(placement);
-        const uint32_t nodes = placement->hold == ORR_HOLD_KEPT ? placement->more_nodes + 1u : 0;
+        const uint32_t nodes = orr_exec__works_on(exec, placement) ? placement->more_nodes + 1u : 0;
         for (uint32_t n = nodes; n-- > 0;) {
             rates->parts = ORR_ROOM_FOR_ONE(rates->parts, rates->part_count, rates->part_capacity);
             rates->parts[rates->part_count++] = (struct orr_node_part){
@@ -180,7 +180,7 @@ static void join_devices(struct orr_exec *exec, uint32_t job)
     const struct orr_ledger *ledger = exec->ledger;
     for (uint32_t p = ledger->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
         const struct orr_placement *placement = &ledger->placements[p];
-        const uint32_t nodes = placement->hold == ORR_HOLD_KEPT ? placement->more_nodes + 1u : 0;
+        const uint32_t nodes = orr_exec__works_on(exec, placement) ? placement->more_nodes + 1u : 0;
         for (uint32_t n = nodes; n-- > 0;) {
             size_t first = (size_t)(placement->node + n) * ledger->world.cluster->max_gpus;
             for (uint64_t rest = placement->devices; rest != 0; rest &= rest - 1) {

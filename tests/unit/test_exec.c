@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* sim/exec against a walk that takes one ms at a time: finish, and every mGPU x ms by what became
- * of it. Jobs are evicted, suspended, shrink, grow and lose
- * members of their gang at random times. */
+ * of it. Jobs are evicted, suspended, shrink, grow and lose members of their gang at random times;
+ * some lose their node in the grace. */
 #include "test_main.h"
 
 #include <string.h>
@@ -238,7 +238,8 @@ static void evict(struct play *p)
     walk_reached(w);
     w->cause = ORR_CAUSE_RECLAIM;
     int64_t span = p->terms.grace_ms - p->terms.checkpoint_cost_ms;
-    p->stands = orr_exec_evict(p->exec, 0, p->now, p->release_ms, ORR_CAUSE_RECLAIM);
+    (void)orr_exec_evict(p->exec, 0, p->now, p->release_ms, ORR_CAUSE_RECLAIM);
+    p->stands = orr_exec_finish_ms(p->exec, 0) != ORR_MS_NEVER;
     if (w->mode == WORK && p->terms.checkpoint_on_evict && span >= 0) {
         w->mode = CLOSE;
         w->close_work = span;
@@ -273,9 +274,14 @@ static void release(struct play *p)
 {
     struct walk *w = &p->walk;
     (void)orr_ledger_release(p->ledger, 0, p->now);
-    orr_exec_release(p->exec, 0, p->now);
+    (void)orr_exec_release(p->exec, 0, p->now);
     if (w->mode == CLOSE) {
-        walk_save(w);
+        if (p->now == p->release_ms) {
+            walk_save(w);
+        } else { /* its node failed */
+            walk_break(w, ORR_CAUSE_NODE_FAILURE);
+            p->stands = false;
+        }
         w->mode = OUT;
         w->kept = 0;
     }
@@ -305,7 +311,8 @@ static uint32_t live(uint64_t seed)
         if (p.now == finish && (p.walk.mode == WORK || p.stands)) {
             break;
         }
-        if (p.release_ms != 0 && p.now == p.release_ms) {
+        if (p.release_ms != 0 && (p.now == p.release_ms || below(&p, 40) == 0)) {
+            orr_ledger_cut_grace(p.ledger, 0, 0, p.now);
             release(&p);
         }
         bool may_break = interruptions < 8 && p.ledger->jobs[0].phase == ORR_JOB_RUNNING;
@@ -374,7 +381,7 @@ static void finish__counts_checkpoints_in_closed_form(void **state)
     orr_ledger_set_release(p.ledger, 0, p.now);
     (void)orr_exec_evict(p.exec, 0, p.now, p.now, ORR_CAUSE_PREEMPT);
     (void)orr_ledger_release(p.ledger, 0, p.now);
-    orr_exec_release(p.exec, 0, p.now);
+    (void)orr_exec_release(p.exec, 0, p.now);
     const struct orr_job_time *time = orr_exec_time(p.exec, 0);
     assert_int_equal(time->useful, (int64_t)3600000 * GPUS * ORR_MGPU);
     assert_int_equal(time->checkpoint, (int64_t)120000 * GPUS * ORR_MGPU);

@@ -91,8 +91,8 @@ bool orr_exec_change(struct orr_exec *exec, uint32_t job, orr_ms now, enum orr_c
 /* The attempt that has just begun holds its devices without progress until `ready`, then restarts
  * if it has to, then works. */
 void orr_exec_bind(struct orr_exec *exec, uint32_t job, orr_ms ready);
-/* All of the job was evicted at `now` and will be gone at `release`. True if it is done before
- * that: then its finish stands. */
+/* All of the job was evicted at `now` and will be gone at `release`, as the ledger says already.
+ * True if the time of its finish is another: it has one if it is done in its grace. */
 bool orr_exec_evict(struct orr_exec *exec, uint32_t job, orr_ms now, orr_ms release,
                     enum orr_cause cause);
 /* The job holds what it has without progress from `now` on, until it goes on where it was: pauses
@@ -104,8 +104,9 @@ void orr_exec_resume(struct orr_exec *exec, uint32_t job, orr_ms now);
 const uint32_t *orr_exec_affected(struct orr_exec *exec, uint32_t *count);
 /* Plans the job anew at the rate it has now. True if the time of its finish is another. */
 bool orr_exec_rerate(struct orr_exec *exec, uint32_t job, orr_ms now);
-/* What was leaving is gone from the ledger. */
-void orr_exec_release(struct orr_exec *exec, uint32_t job, orr_ms now);
+/* What was leaving is gone from the ledger; what is gone before the end of its grace was on nodes
+ * that failed. True if the time of its finish is another. */
+bool orr_exec_release(struct orr_exec *exec, uint32_t job, orr_ms now);
 /* The job is done; what it holds until `gone` (the end of a round) waits. */
 void orr_exec_finish(struct orr_exec *exec, uint32_t job, orr_ms now, orr_ms gone);
 /* The run ends: everything is booked up to there; unfinished work counts as kept. */
