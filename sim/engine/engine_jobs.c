@@ -427,7 +427,10 @@ void orr_engine__reach_limit(struct engine *engine, uint32_t job, uint32_t attem
 
 void orr_engine__replan(struct engine *engine, uint32_t job, enum orr_cause cause)
 {
-    if (engine->exec != NULL && orr_exec_change(engine->exec, job, engine->view.now, cause)) {
+    /* of one that is evicted by a later decision of this instant, that one says all to exec */
+    const bool evicted = engine->ledger->jobs[job].phase == ORR_JOB_RELEASING;
+    if (engine->exec != NULL && !evicted &&
+        orr_exec_change(engine->exec, job, engine->view.now, cause)) {
         plan_again(engine, job);
     }
     orr_engine__follow(engine, job);

@@ -43,18 +43,32 @@ static void evict_from(struct engine *engine, uint32_t job, struct range nodes,
     ORR_ASSERT(lawful); /* nothing was placed */
 }
 
-void orr_engine__evict_rest(struct engine *engine, uint32_t job, enum orr_cause cause)
+/* Evicts what is left of a gang that fell below its minimum, if the engine sees to that. */
+static bool evict_broken(struct engine *engine, uint32_t job, enum orr_cause cause)
 {
     const struct orr_job_state *state = &engine->ledger->jobs[job];
     struct orr_refusal refusal;
-    if (state->phase == ORR_JOB_RUNNING && !orr_ledger_is_complete(engine->ledger, job) &&
-        !orr_policy_able(orr_engine__policy_of(engine, job), ORR_ABLE_STALE_GANGS) &&
-        !engine->world->specs[job].scales && orr_txn_evict(engine->txn, job, cause)) {
-        bool lawful = orr_txn_commit(engine->txn, engine->view.now, &refusal);
-        ORR_ASSERT(lawful);
-        orr_engine__take_decisions(engine);
-        orr_txn_end_cycle(engine->txn);
-        orr_engine__notify_evicted(engine, job);
+    if (state->phase != ORR_JOB_RUNNING || orr_ledger_is_complete(engine->ledger, job) ||
+        orr_policy_able(orr_engine__policy_of(engine, job), ORR_ABLE_STALE_GANGS) ||
+        engine->world->specs[job].scales || !orr_txn_evict(engine->txn, job, cause)) {
+        return false;
+    }
+    bool lawful = orr_txn_commit(engine->txn, engine->view.now, &refusal);
+    ORR_ASSERT(lawful);
+    return true;
+}
+
+static void take_evictions(struct engine *engine, uint32_t job)
+{
+    orr_engine__take_decisions(engine);
+    orr_txn_end_cycle(engine->txn);
+    orr_engine__notify_evicted(engine, job);
+}
+
+void orr_engine__evict_rest(struct engine *engine, uint32_t job, enum orr_cause cause)
+{
+    if (evict_broken(engine, job, cause)) {
+        take_evictions(engine, job);
     }
 }
 
@@ -95,10 +109,8 @@ static void lose_nodes(struct engine *engine, uint32_t job, struct range nodes)
 static void leave_nodes(struct engine *engine, uint32_t job, struct range nodes)
 {
     evict_from(engine, job, nodes, ORR_CAUSE_MAINTENANCE);
-    orr_engine__take_decisions(engine);
-    orr_txn_end_cycle(engine->txn);
-    orr_engine__notify_evicted(engine, job);
-    orr_engine__evict_rest(engine, job, ORR_CAUSE_MAINTENANCE);
+    (void)evict_broken(engine, job, ORR_CAUSE_MAINTENANCE); /* in one: it may work in its grace */
+    take_evictions(engine, job);
 }
 
 static bool is_on(const struct orr_ledger *ledger, uint32_t job, struct range nodes)

@@ -543,6 +543,18 @@ bool orr_exec_change(struct orr_exec *exec, uint32_t job, orr_ms now, enum orr_c
     return orr_exec_finish_ms(exec, job) != before;
 }
 
+/* When the last of what leaves of the job is gone, `release` at the latest. */
+static orr_ms last_gone(const struct orr_exec *exec, uint32_t job, orr_ms release)
+{
+    const struct orr_ledger *ledger = exec->ledger;
+    orr_ms last = ORR_MS_NONE;
+    for (uint32_t p = ledger->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
+        const orr_ms until = ledger->placements[p].until_ms;
+        last = until <= release && until > last ? until : last;
+    }
+    return last;
+}
+
 /* It works on in its grace, on all that leaves at the end of it, and writes no checkpoint but the
  * last. */
 static void close_from(struct orr_exec *exec, uint32_t job, orr_ms now, orr_ms release)
@@ -572,8 +584,8 @@ bool orr_exec_evict(struct orr_exec *exec, uint32_t job, orr_ms now, orr_ms rele
     settle(exec, job, now);
     j->cause = (uint8_t)cause;
     if (j->mode == MODE_WORKING && terms->checkpoint_on_evict && cause != ORR_CAUSE_NODE_FAILURE &&
-        release - now >= terms->checkpoint_cost_ms) {
-        close_from(exec, job, now, release);
+        terms->grace_ms >= terms->checkpoint_cost_ms) {
+        close_from(exec, job, now, last_gone(exec, job, release));
         return orr_exec_finish_ms(exec, job) != before;
     }
     if (j->mode == MODE_WORKING || j->mode == MODE_SUSPENDED) {
