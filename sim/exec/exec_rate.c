@@ -237,7 +237,7 @@ struct orr_speed orr_exec__speed(struct orr_exec *exec, uint32_t job)
     struct orr_exec_rates *rates = exec->rates;
     const struct orr_profile *profile = profile_of(exec, job);
     struct orr_speed speed = {ORR_PPM, ORR_PPM, ORR_PPM, ORR_EXTENT_GPU};
-    if (profile == NULL && rates->uses == NULL) {
+    if ((profile == NULL && rates->uses == NULL) || orr_exec__terms(exec, job)->session) {
         return speed;
     }
     struct orr_layout layout = layout_of(exec, job);

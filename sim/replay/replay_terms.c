@@ -16,8 +16,9 @@ uint32_t orr_replay__put_terms(struct orr_terms_table *table, const struct orr_t
             have->grace_ms == terms->grace_ms &&
             have->checkpoint_on_evict == terms->checkpoint_on_evict &&
             have->keep_progress == terms->keep_progress && have->profile == terms->profile &&
-            have->give_up_ms == terms->give_up_ms && have->crew == terms->crew &&
-            have->service == terms->service && have->busy_ppm == terms->busy_ppm) {
+            have->session == terms->session && have->give_up_ms == terms->give_up_ms &&
+            have->crew == terms->crew && have->service == terms->service &&
+            have->busy_ppm == terms->busy_ppm) {
             return t;
         }
     }
@@ -76,14 +77,16 @@ uint32_t orr_replay__terms(struct orr_world *world, const struct orr_scenario *s
         .checkpoint_on_evict = strcmp(on_evict, "checkpoint") == 0,
         .keep_progress = strcmp(on_evict, "keep") == 0,
         .crew = crew,
+        .session = kind == ORR_KIND_INTERACTIVE,
         .give_up_ms = first_of(extra == NULL ? ORR_MS_NONE : extra->give_up_ms, 0, 0),
         .profile = extra == NULL || extra->profile == NULL
                        ? ORR_NONE
                        : orr_replay__find_profile(scenario, extra->profile),
         .busy_ppm = extra == NULL || extra->busy_ppm < 0 ? ORR_PPM : extra->busy_ppm};
     if (terms.profile != ORR_NONE) {
-        world->wanted_profiles[terms.profile] = true;
+        world->wanted_profiles[terms.profile] = true; /* of a session too: it may be wrong */
     }
+    terms.profile = terms.session ? ORR_NONE : terms.profile;
     return orr_replay__put_terms(&world->terms, &terms);
 }
 

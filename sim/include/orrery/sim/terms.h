@@ -16,6 +16,7 @@ struct orr_terms {
     bool keep_progress;        /* an eviction loses no work, at no cost */
     orr_ms give_up_ms;         /* it waits so long for its first start; 0: for ever */
     uint32_t profile;          /* how placement becomes a rate; ORR_NONE: it is 1 everywhere */
+    bool session;              /* it takes its time, wherever it is and whoever is beside it */
     uint32_t crew;             /* number of it in the table, from 1; 0: it has none */
     uint32_t service; /* number of the part of the workload that it serves, from 1; 0: none.
                          Then each of its pods works by itself, and nothing that was served
