@@ -717,6 +717,7 @@ enum orr_status orr_engine_run(const struct orr_world *world,
     orr_free(engine.done_ms);
     orr_free(engine.suspended);
     orr_free(engine.delayed);
+    orr_free(engine.ruled);
     orr_heap_release(&engine.heap);
     if (status == ORR_BUG || status == ORR_POLICY) {
         orr_err_prefix(err, "seed %llu, event %llu", (unsigned long long)options->seed,
@@ -757,6 +758,7 @@ void orr_run_release(struct orr_run *run)
     orr_free(run->stale_grace_ms);
     orr_free(run->evictions);
     orr_free(run->suspensions);
+    orr_free(run->ruled);
     orr_free(run->outages);
     orr_free(run->cordons);
     orr_free(run->times);

@@ -96,6 +96,7 @@ struct engine {
     bool follows;           /* some jobs' pods come and go while they run */
     bool *delayed;   /* per job: a rule of its queue took it away, and until its delay is over the
                       * policy does not know it; NULL: that has not happened */
+    bool *ruled;     /* per job: noted in the run that a rule of its queue bit; NULL: none is */
     uint32_t *steps; /* per part of the workload that is a service: the step in force */
     uint32_t idle_events;    /* in the heap */
     uint32_t give_up_events; /* in the heap */
@@ -189,6 +190,8 @@ void orr_engine__note_left(struct engine *engine, uint32_t job);
 /* engine_suspend.c */
 void orr_engine__suspend(struct engine *engine, const struct orr_txn_decision *decision);
 void orr_engine__resume(struct engine *engine, uint32_t job);
+/* How long the attempt in hand was suspended until now. */
+orr_ms orr_engine__suspended_ms(const struct engine *engine, uint32_t job);
 /* It is evicted or ends; nothing if it is not suspended. */
 void orr_engine__end_suspension(struct engine *engine, uint32_t job);
 

@@ -195,10 +195,67 @@ void orr_engine__end(struct engine *engine, uint32_t job)
     free_holds(engine, job);
 }
 
-static void finish_in_round(struct engine *engine, uint32_t job)
+/* A rule of its queue bit the job as it ran, beside what was seen of it before. */
+static void note_ruled(struct engine *engine, uint32_t job, enum orr_rule rule)
+{
+    const struct orr_world *world = engine->world;
+    struct orr_run *run = engine->run;
+    uint32_t low = 0, high = world->ruled_count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (world->ruled[middle].job < job) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    bool known = engine->ruled != NULL && engine->ruled[job];
+    for (; low < world->ruled_count && world->ruled[low].job == job; low++) {
+        known = known || world->ruled[low].rule == rule;
+    }
+    if (known) {
+        return;
+    }
+    if (engine->ruled == NULL) {
+        engine->ruled = orr_zalloc(world->job_count, sizeof *engine->ruled);
+    }
+    engine->ruled[job] = true;
+    run->ruled = ORR_ROOM_FOR_ONE(run->ruled, run->ruled_count, run->ruled_capacity);
+    run->ruled[run->ruled_count++] = (struct orr_world_ruled){.job = job, .rule = (uint8_t)rule};
+}
+
+/* When the attempt in hand is ended if it is not done by then; time in which it is suspended does
+ * not count. Without exec nothing takes longer than its work, which is cut. */
+static orr_ms limit_of(const struct engine *engine, uint32_t job, enum orr_rule *rule)
+{
+    const struct orr_world *world = engine->world;
+    const orr_ms most = world->rules == NULL || engine->exec == NULL
+                            ? ORR_MS_NONE
+                            : orr_world_longest_ms(world, job, rule);
+    if (most == ORR_MS_NONE) {
+        return ORR_MS_NEVER;
+    }
+    const orr_ms at =
+        engine->ledger->jobs[job].start_ms + most + orr_engine__suspended_ms(engine, job);
+    return at > world->begin_ms ? at : world->begin_ms;
+}
+
+/* Does the attempt end before its work is done, because it may take no longer? */
+static bool is_ended(struct engine *engine, uint32_t job)
+{
+    if (engine->exec == NULL || orr_exec_finish_ms(engine->exec, job) <= engine->view.now) {
+        return false;
+    }
+    enum orr_rule rule = ORR_RULE_MAX_RUNTIME;
+    (void)limit_of(engine, job, &rule);
+    note_ruled(engine, job, rule);
+    return true;
+}
+
+static void finish_in_round(struct engine *engine, uint32_t job, bool ended)
 {
     orr_ms end = orr_round_end(engine->view.now, engine->round_ms);
-    engine->done_ms[job] = orr_exec_done_ms(engine->exec, job);
+    engine->done_ms[job] = ended ? engine->view.now : orr_exec_done_ms(engine->exec, job);
     orr_exec_finish(engine->exec, job, engine->done_ms[job], end);
     orr_engine__count_event(engine, CLASS_FINISH, job);
     orr_heap_push(&engine->heap,
@@ -222,8 +279,16 @@ void orr_engine__end_round(struct engine *engine, uint32_t job)
     }
 }
 
+/* It is done at that time, or ended before. Who makes no progress in its grace is neither, nor is
+ * who is suspended. */
 static void plan_finish(struct engine *engine, uint32_t job, orr_ms at)
 {
+    enum orr_rule rule;
+    if (at != ORR_MS_NEVER || (engine->ledger->jobs[job].phase == ORR_JOB_RUNNING &&
+                               !orr_ledger_is_suspended(engine->ledger, job))) {
+        const orr_ms limit = limit_of(engine, job, &rule);
+        at = at < limit ? at : limit;
+    }
     if (at != ORR_MS_NEVER) {
         orr_heap_push(&engine->heap,
                       (struct orr_event){.at = at,
@@ -233,7 +298,7 @@ static void plan_finish(struct engine *engine, uint32_t job, orr_ms at)
     }
 }
 
-/* Another finish than was planned, or none. */
+/* The finish is that of the plan it has now, or none. */
 static void plan_again(struct engine *engine, uint32_t job)
 {
     orr_ledger_replan(engine->ledger, job);
@@ -258,12 +323,13 @@ void orr_engine__finish(struct engine *engine, uint32_t job, uint32_t incarnatio
         (state->phase != ORR_JOB_RUNNING && state->phase != ORR_JOB_RELEASING)) {
         return; /* of an attempt or a plan that is over */
     }
-    if (engine->exec != NULL && goes_on(engine, job)) {
+    const bool ended = is_ended(engine, job);
+    if (engine->exec != NULL && !ended && goes_on(engine, job)) {
         return;
     }
     if (engine->round_ms > 0 && engine->view.now % engine->round_ms != 0 &&
         state->phase == ORR_JOB_RUNNING) {
-        finish_in_round(engine, job);
+        finish_in_round(engine, job, ended);
         return;
     }
     orr_engine__end(engine, job);
@@ -420,6 +486,7 @@ void orr_engine__reach_limit(struct engine *engine, uint32_t job, uint32_t attem
     }
     bool committed = orr_txn_commit(engine->txn, engine->view.now, &refusal);
     ORR_ASSERT(committed); /* an eviction breaks no law */
+    note_ruled(engine, job, ORR_RULE_MAX_RUNTIME);
     orr_engine__take_decisions(engine);
     orr_txn_end_cycle(engine->txn);
     orr_engine__notify_evicted(engine, job);
@@ -500,8 +567,9 @@ void orr_engine__lose_tasks(struct engine *engine, const struct orr_txn_decision
         orr_engine__replan(engine, job, (enum orr_cause)decision->cause);
     } else if (engine->exec == NULL) {
         orr_ledger_replan(engine->ledger, job);
-    } else if (orr_exec_evict(engine->exec, job, now, gone, (enum orr_cause)decision->cause)) {
-        plan_again(engine, job);
+    } else {
+        orr_exec_evict(engine->exec, job, now, gone, (enum orr_cause)decision->cause);
+        plan_again(engine, job); /* who stood still may have a limit to its time planned */
     }
     orr_heap_push(&engine->heap,
                   (struct orr_event){.at = gone,

@@ -33,6 +33,18 @@ void orr_engine__end_suspension(struct engine *engine, uint32_t job)
     engine->suspended_count = kept;
 }
 
+orr_ms orr_engine__suspended_ms(const struct engine *engine, uint32_t job)
+{
+    const orr_ms start = engine->ledger->jobs[job].start_ms, now = engine->view.now;
+    const struct orr_run *run = engine->run;
+    orr_ms sum = 0;
+    for (uint32_t s = run->suspension_count; s-- > 0 && run->suspensions[s].from_ms >= start;) {
+        const struct orr_suspension *it = &run->suspensions[s];
+        sum += it->job == job ? (it->to_ms < now ? it->to_ms : now) - it->from_ms : 0;
+    }
+    return sum;
+}
+
 void orr_engine__resume(struct engine *engine, uint32_t job)
 {
     orr_engine__end_suspension(engine, job);

@@ -571,22 +571,21 @@ static void close_from(struct orr_exec *exec, uint32_t job, orr_ms now, orr_ms r
     }
 }
 
-bool orr_exec_evict(struct orr_exec *exec, uint32_t job, orr_ms now, orr_ms release,
+void orr_exec_evict(struct orr_exec *exec, uint32_t job, orr_ms now, orr_ms release,
                     enum orr_cause cause)
 {
     struct orr_exec_job *j = &exec->jobs[job];
     const struct orr_terms *terms = orr_exec__terms(exec, job);
     if (serves(exec, job)) {
         serve(exec, job, now, cause);
-        return false;
+        return;
     }
-    const orr_ms before = orr_exec_finish_ms(exec, job);
     settle(exec, job, now);
     j->cause = (uint8_t)cause;
     if (j->mode == MODE_WORKING && terms->checkpoint_on_evict && cause != ORR_CAUSE_NODE_FAILURE &&
         terms->grace_ms >= terms->checkpoint_cost_ms) {
         close_from(exec, job, now, last_gone(exec, job, release));
-        return orr_exec_finish_ms(exec, job) != before;
+        return;
     }
     if (j->mode == MODE_WORKING || j->mode == MODE_SUSPENDED) {
         interrupt(exec, job, cause);
@@ -594,7 +593,6 @@ bool orr_exec_evict(struct orr_exec *exec, uint32_t job, orr_ms now, orr_ms rele
     j->mode = MODE_IDLE;
     count_held(exec, job);
     orr_exec__leave(exec, job);
-    return orr_exec_finish_ms(exec, job) != before;
 }
 
 void orr_exec_suspend(struct orr_exec *exec, uint32_t job, orr_ms now)

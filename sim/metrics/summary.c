@@ -372,6 +372,9 @@ void orr_summary_make(const struct orr_world *world, const struct orr_run *run,
     for (uint32_t i = 0; i < world->ruled_count; i++) {
         summary->ruled[world->ruled[i].rule]++;
     }
+    for (uint32_t i = 0; i < run->ruled_count; i++) {
+        summary->ruled[run->ruled[i].rule]++;
+    }
     tally_waits(world, run, summary, &t);
     sum_jobs(world, run, summary);
     sum_lost(world, run, summary, lost, evictions);

@@ -5,6 +5,10 @@
  * A rule holds for a queue and all below it that state none. A session is idle in its last part:
  * busy x run time is used, the rest is not. Only jobs that keep some work when they are evicted can
  * be queued again after their longest run time; others are ended there, as without requeue_delay.
+ *
+ * What cannot be faster than its work says is cut here to what is allowed, which is seen before
+ * anything runs. Whatever else makes an attempt longer, or a profile shorter, the engine sees when
+ * the attempt has taken as long as it may.
  */
 #include "replay_int.h"
 
@@ -79,13 +83,21 @@ static void note(struct orr_world *world, uint32_t job, enum orr_rule rule)
         (struct orr_world_ruled){.job = job, .rule = (uint8_t)rule};
 }
 
+/* May the job do more in a time than its run time says? Only by its profile. */
+static bool may_be_fast(const struct orr_world *world, uint32_t job)
+{
+    return world->terms.items[world->specs[job].terms].profile != ORR_NONE;
+}
+
 /* The job ends after so long, because of the rule. */
 static void cut(struct orr_world *world, uint32_t job, orr_ms after, enum orr_rule rule)
 {
     struct orr_job_spec *spec = &world->specs[job];
-    spec->work_ms = after;
     spec->estimate_ms = spec->estimate_ms < after ? spec->estimate_ms : after;
-    note(world, job, rule);
+    if (!may_be_fast(world, job)) {
+        spec->work_ms = after;
+        note(world, job, rule);
+    }
 }
 
 static void rule_session(const struct orr_scenario *scenario, struct orr_world *world, uint32_t job)
@@ -140,6 +152,17 @@ bool orr_world_requeues(const struct orr_world *world, uint32_t job)
     return works && (terms->keep_progress || writes || leaves);
 }
 
+orr_ms orr_world_longest_ms(const struct orr_world *world, uint32_t job, enum orr_rule *rule)
+{
+    const struct orr_job_spec *spec = &world->specs[job];
+    const struct orr_queue_rules *rules = &world->rules[spec->queue];
+    const orr_ms session = spec->kind == ORR_KIND_INTERACTIVE ? rules->max_session_ms : ORR_MS_NONE;
+    const orr_ms run = orr_world_requeues(world, job) ? ORR_MS_NONE : rules->max_runtime_ms;
+    const bool by_run = session == ORR_MS_NONE || (run != ORR_MS_NONE && run < session);
+    *rule = by_run ? ORR_RULE_MAX_RUNTIME : ORR_RULE_LONGEST_SESSION;
+    return by_run ? run : session;
+}
+
 static void rule_runtime(struct orr_world *world, uint32_t job)
 {
     const struct orr_queue_rules *rules = &world->rules[world->specs[job].queue];
@@ -147,10 +170,10 @@ static void rule_runtime(struct orr_world *world, uint32_t job)
     if (most == ORR_MS_NONE || world->specs[job].work_ms <= most) {
         return;
     }
-    if (orr_world_requeues(world, job)) {
-        note(world, job, ORR_RULE_MAX_RUNTIME);
-    } else {
+    if (!orr_world_requeues(world, job)) {
         cut(world, job, most, ORR_RULE_MAX_RUNTIME);
+    } else if (!may_be_fast(world, job)) {
+        note(world, job, ORR_RULE_MAX_RUNTIME);
     }
 }
 

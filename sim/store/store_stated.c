@@ -243,9 +243,12 @@ static enum orr_status write_ruled(sqlite3 *db, const struct orr_store_input *in
                                    struct orr_err *err)
 {
     struct writer w = writer_open(db, orr_store_sql__ruled, err);
-    for (uint32_t i = 0; i < in->world->ruled_count; i++) {
-        put_int(&w, in->world->ruled[i].job);
-        put_int(&w, in->world->ruled[i].rule);
+    const uint32_t known = in->world->ruled_count;
+    for (uint32_t i = 0; i < known + in->run->ruled_count; i++) {
+        const struct orr_world_ruled *ruled =
+            i < known ? &in->world->ruled[i] : &in->run->ruled[i - known];
+        put_int(&w, ruled->job);
+        put_int(&w, ruled->rule);
         put_row(&w);
     }
     return writer_close(&w);

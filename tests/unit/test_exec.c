@@ -238,7 +238,7 @@ static void evict(struct play *p)
     walk_reached(w);
     w->cause = ORR_CAUSE_RECLAIM;
     int64_t span = p->terms.grace_ms - p->terms.checkpoint_cost_ms;
-    (void)orr_exec_evict(p->exec, 0, p->now, p->release_ms, ORR_CAUSE_RECLAIM);
+    orr_exec_evict(p->exec, 0, p->now, p->release_ms, ORR_CAUSE_RECLAIM);
     p->stands = orr_exec_finish_ms(p->exec, 0) != ORR_MS_NEVER;
     if (w->mode == WORK && p->terms.checkpoint_on_evict && span >= 0) {
         w->mode = CLOSE;
@@ -379,7 +379,7 @@ static void finish__counts_checkpoints_in_closed_form(void **state)
     assert_true(orr_txn_evict(p.txn, 0, ORR_CAUSE_PREEMPT));
     commit(&p);
     orr_ledger_set_release(p.ledger, 0, p.now);
-    (void)orr_exec_evict(p.exec, 0, p.now, p.now, ORR_CAUSE_PREEMPT);
+    orr_exec_evict(p.exec, 0, p.now, p.now, ORR_CAUSE_PREEMPT);
     (void)orr_ledger_release(p.ledger, 0, p.now);
     (void)orr_exec_release(p.exec, 0, p.now);
     const struct orr_job_time *time = orr_exec_time(p.exec, 0);

@@ -174,6 +174,8 @@ struct orr_run {
     uint32_t eviction_count, eviction_capacity;
     struct orr_suspension *suspensions; /* in order of from_ms */
     uint32_t suspension_count, suspension_capacity;
+    struct orr_world_ruled *ruled; /* that a rule bit as they ran, beside those of the world */
+    uint32_t ruled_count, ruled_capacity;
     struct orr_outage *outages; /* in order of from_ms */
     uint32_t outage_count, outage_capacity;
     struct orr_cordon *cordons; /* in order of to_ms */

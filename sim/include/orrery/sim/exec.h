@@ -91,9 +91,9 @@ bool orr_exec_change(struct orr_exec *exec, uint32_t job, orr_ms now, enum orr_c
 /* The attempt that has just begun holds its devices without progress until `ready`, then restarts
  * if it has to, then works. */
 void orr_exec_bind(struct orr_exec *exec, uint32_t job, orr_ms ready);
-/* All of the job was evicted at `now` and will be gone at `release`, as the ledger says already.
- * True if the time of its finish is another: it has one if it is done in its grace. */
-bool orr_exec_evict(struct orr_exec *exec, uint32_t job, orr_ms now, orr_ms release,
+/* All of the job was evicted at `now` and will be gone at `release`, as the ledger says already. It
+ * has a finish if it is done in its grace. */
+void orr_exec_evict(struct orr_exec *exec, uint32_t job, orr_ms now, orr_ms release,
                     enum orr_cause cause);
 /* The job holds what it has without progress from `now` on, until it goes on where it was: pauses
  * go on with it. */

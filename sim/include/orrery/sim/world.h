@@ -250,6 +250,9 @@ const char *orr_world_job_user(const struct orr_world *world, uint32_t job);
 /* Is the job evicted and queued again when it has run as long as its queue allows? Only with rules.
  */
 bool orr_world_requeues(const struct orr_world *world, uint32_t job);
+/* How long an attempt of the job may take until it is ended, whatever is done by then; of two rules
+ * the shorter one. ORR_MS_NONE: none says so. Only with rules. */
+orr_ms orr_world_longest_ms(const struct orr_world *world, uint32_t job, enum orr_rule *rule);
 /* Does the policy of a shard work by pausing jobs? Then they keep what they did unless the scenario
  * states what an eviction costs. */
 bool orr_world_pauses(const struct orr_scenario *scenario, uint32_t shard);
