@@ -190,12 +190,25 @@ static void join_devices(struct orr_exec *exec, uint32_t job)
     }
 }
 
-/* Its worst device gives it 1 / max(1, sum of what all on it use) of what it would get alone. */
-static int64_t sliced(const struct orr_exec_rates *rates, uint32_t job, int64_t rate_ppm)
+/* What tasks of the job itself use of a device. */
+static int64_t own_busy_ppm(const struct orr_exec *exec, uint32_t job, const struct device_use *use)
 {
+    uint32_t tasks = 0;
+    for (uint32_t k = 0; k < use->count; k++) {
+        tasks += use->jobs[k] == job;
+    }
+    return tasks * orr_exec__terms(exec, job)->busy_ppm;
+}
+
+/* Its worst device gives it 1 / max(1, sum of what all on it use) of what it would get alone;
+ * `alone`: all of its own tasks. */
+static int64_t sliced(const struct orr_exec *exec, uint32_t job, int64_t rate_ppm, bool alone)
+{
+    const struct orr_exec_rates *rates = exec->rates;
     int64_t worst = ORR_PPM;
     for (uint32_t i = 0; i < rates->own[job].count; i++) {
-        int64_t busy = rates->uses[rates->own[job].devices[i]].busy_ppm;
+        const struct device_use *use = &rates->uses[rates->own[job].devices[i]];
+        int64_t busy = alone ? own_busy_ppm(exec, job, use) : use->busy_ppm;
         worst = busy > worst ? busy : worst;
     }
     int64_t rate = rate_ppm < INT64_MAX / ORR_PPM ? rate_ppm * ORR_PPM / worst : rate_ppm;
@@ -260,7 +273,8 @@ struct orr_speed orr_exec__speed(struct orr_exec *exec, uint32_t job)
         }
     }
     if (rates->uses != NULL) {
-        speed.rate_ppm = sliced(rates, job, speed.rate_ppm);
+        speed.own_ppm = sliced(exec, job, speed.own_ppm, true);
+        speed.rate_ppm = sliced(exec, job, speed.rate_ppm, false);
     }
     /* a GPU model without a figure: as good as no progress */
     speed.rate_ppm = speed.rate_ppm > 0 ? speed.rate_ppm : 1;
@@ -278,7 +292,7 @@ struct orr_pace orr_exec__pace(struct orr_exec *exec, uint32_t job, struct orr_p
     struct orr_placed placed = {.layout = &layout, .slowdown_ppm = ORR_PPM};
     bool crooked = profile->misaligned_ppm > 0 && misaligned(exec->ledger->world.cluster, &layout);
     *share_ppm = crooked ? profile->misaligned_ppm : ORR_PPM;
-    *share_ppm = rates->uses == NULL ? *share_ppm : sliced(rates, job, *share_ppm);
+    *share_ppm = rates->uses == NULL ? *share_ppm : sliced(exec, job, *share_ppm, false);
     *best = orr_profile_best_pace(profile, rates->setting.fabric, &placed);
     return orr_profile_pace(profile, rates->setting.fabric, &placed);
 }
