@@ -179,6 +179,12 @@ void orr_fabric_release(struct orr_fabric *fabric)
     *fabric = (struct orr_fabric){0};
 }
 
+int64_t orr_fabric_usable_bytes_s(const struct orr_fabric *fabric, uint32_t link)
+{
+    const int64_t line_rate = fabric->link_bytes_s[link];
+    return line_rate == INT64_MAX ? line_rate : (int64_t)((double)line_rate * NIC_EFFICIENCY);
+}
+
 /* ---- hops ---- */
 
 static double slower(double a, double b)

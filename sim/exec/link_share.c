@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* link_share.c - max-min fair shares of links, worked out again only where sharers changed.
  *
- * A gang's demand on a link is what it would send there with nobody beside it. A link is divided
- * by itself: what a gang does not get elsewhere is not handed on (one pass, no fixed point), so a
- * change reaches the sharers of the changed links and nobody else.
+ * A gang's demand on a link is what it would send there with nobody beside it. What protocols leave
+ * of a link is divided by itself: what a gang does not get elsewhere is not handed on (one pass, no
+ * fixed point), so a change reaches the sharers of the changed links and nobody else.
  */
 #include <orrery/sim/link.h>
 
@@ -118,6 +118,13 @@ static void note_gang(struct orr_link_sharers *sharers, uint32_t gang)
     }
 }
 
+/* What a gang wants of a link, which alone it gets: never more than there is. */
+static int64_t within(double demand, int64_t usable)
+{
+    const int64_t bytes_s = demand < 1e18 ? (int64_t)(demand + 0.5) : INT64_MAX / 4;
+    return bytes_s < usable ? bytes_s : usable;
+}
+
 void orr_link_sharers_join(struct orr_link_sharers *sharers, uint32_t gang,
                            const struct orr_link_use *uses, uint32_t count, double bytes_s)
 {
@@ -127,11 +134,12 @@ void orr_link_sharers_join(struct orr_link_sharers *sharers, uint32_t gang,
     g->count = count;
     for (uint32_t i = 0; i < count; i++) {
         struct link *link = &sharers->links[uses[i].link];
+        const int64_t usable = orr_fabric_usable_bytes_s(sharers->fabric, uses[i].link);
         double demand = uses[i].share * bytes_s;
         g->links[i] = uses[i].link;
         link->sharers = ORR_ROOM_FOR_ONE(link->sharers, link->count, link->capacity);
-        link->sharers[link->count++] = (struct sharer){
-            .gang = gang, .demand = demand < 1e18 ? (int64_t)(demand + 0.5) : INT64_MAX / 4};
+        link->sharers[link->count++] =
+            (struct sharer){.gang = gang, .demand = within(demand, usable)};
         note_link(sharers, uses[i].link);
     }
 }
@@ -168,7 +176,7 @@ static void divide_link(struct orr_link_sharers *sharers, uint32_t l)
     for (uint32_t i = 0; i < link->count; i++) {
         sharers->demands[i] = link->sharers[i].demand;
     }
-    orr_link_divide(sharers->fabric->link_bytes_s[l], sharers->demands, link->count,
+    orr_link_divide(orr_fabric_usable_bytes_s(sharers->fabric, l), sharers->demands, link->count,
                     sharers->shares);
     for (uint32_t i = 0; i < link->count; i++) {
         link->sharers[i].share = sharers->shares[i];

@@ -272,15 +272,17 @@ static int64_t slow_slowdown(const struct graph *graph, const struct orr_fabric 
     for (uint32_t u = 0; u < graph->use_count[gang]; u++) {
         int64_t demands[GANGS], shares[GANGS], mine = 0;
         uint32_t count = 0, at = 0, link = graph->uses[gang][u].link;
+        const int64_t usable = orr_fabric_usable_bytes_s(fabric, link);
         for (uint32_t g = 0; g < GANGS; g++) {
             for (uint32_t v = 0; v < graph->use_count[g]; v++) {
                 if (graph->uses[g][v].link == link) {
                     at = g == gang ? count : at;
-                    demands[count++] = (int64_t)(graph->uses[g][v].share * graph->bytes_s[g] + 0.5);
+                    double demand = graph->uses[g][v].share * graph->bytes_s[g] + 0.5;
+                    demands[count++] = (int64_t)fmin(demand, (double)usable);
                 }
             }
         }
-        fill(fabric->link_bytes_s[link], demands, count, shares);
+        fill(usable, demands, count, shares);
         mine = shares[at] > 0 ? shares[at] : 1;
         if (shares[at] < demands[at]) {
             worst = fmax(worst, (double)demands[at] / (double)mine);

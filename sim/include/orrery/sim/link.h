@@ -44,6 +44,9 @@ struct orr_fabric { /* a cluster's wires, worked out once */
 void orr_fabric_init(struct orr_fabric *fabric, const struct orr_cluster *cluster);
 void orr_fabric_release(struct orr_fabric *fabric);
 
+/* What protocols leave of the line rate of a link; INT64_MAX without a limit. */
+int64_t orr_fabric_usable_bytes_s(const struct orr_fabric *fabric, uint32_t link);
+
 /* NVLink domains of a node that a span's devices lie in; as few as can be when it does not say
  * which devices they are. */
 uint32_t orr_span_islands(const struct orr_node_type *type, const struct orr_node_part *span);
