@@ -121,12 +121,11 @@ static uint32_t metric_at(struct orr_compare_load *load, struct orr_results *in,
 
 static const struct orr_reading no_reading = {(double)NAN, (double)NAN};
 
-/* What a run has of a metric that is not among its own: rows of jobs that never could have started
- * are only where there are some. */
+/* What a run has of a metric that is not among its own. */
 static struct orr_reading when_absent(const char *metric)
 {
-    return strcmp(metric, "never_startable") == 0 ? (struct orr_reading){0, (double)NAN}
-                                                  : no_reading;
+    return orr_metric_is(metric, ORR_METRIC_ABSENT_0) ? (struct orr_reading){0, (double)NAN}
+                                                      : no_reading;
 }
 
 /* Of columns `value` and `at_least`: a quantile without a value but a bound was not reached. */

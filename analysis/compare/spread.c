@@ -79,9 +79,13 @@ static uint32_t arm_of(const struct orr_spreads *spreads, int64_t id)
     return a;
 }
 
-/* Mean, interval and extremes of what was read for it. */
-static void conclude(struct orr_spread_row *spread, const double *values, const double *zeros)
+/* Mean, interval and extremes of what was read for it, of an arm of so many runs. */
+static void conclude(struct orr_spread_row *spread, uint32_t runs, double *values,
+                     const double *zeros)
 {
+    while (spread->n < runs && orr_metric_is(spread->metric, ORR_METRIC_ABSENT_0)) {
+        values[spread->n++] = 0;
+    }
     if (spread->n == 0) {
         spread->mean = spread->low = spread->high = spread->least = spread->most = (double)NAN;
         return;
@@ -119,7 +123,7 @@ static void read_metrics(struct orr_spreads *spreads, struct orr_results *in, co
         if (now == NULL || now->arm != arm || strcmp(now->metric, metric) != 0 ||
             strcmp(now->label, label) != 0) {
             if (now != NULL) {
-                conclude(now, values, zeros);
+                conclude(now, spreads->arms[now->arm].runs, values, zeros);
             }
             spreads->items = ORR_ROOM_FOR_ONE(spreads->items, spreads->count, room);
             now = &spreads->items[spreads->count++];
@@ -136,7 +140,7 @@ static void read_metrics(struct orr_spreads *spreads, struct orr_results *in, co
         }
     }
     if (now != NULL) {
-        conclude(now, values, zeros);
+        conclude(now, spreads->arms[now->arm].runs, values, zeros);
     }
     orr_free(values);
     orr_free(zeros);

@@ -29,6 +29,7 @@
 #define OF_ALL   ORR_METRIC_OF_CAPACITY
 #define CARD     ORR_METRIC_CARD
 #define BY_QUOTA ORR_METRIC_BY_QUOTA
+#define ABSENT_0 ORR_METRIC_ABSENT_0
 #define CARD_IF  (ORR_METRIC_CARD | ORR_METRIC_CARD_IF)
 
 /* The order is that of the table people read: jobs, waits, completion, use, fairness, evictions. */
@@ -38,10 +39,11 @@ const struct orr_metric_def orr_metric_table[] = {
     {"finished", "jobs", MORE, 0, "finished", "all, shard", "ended before the run did"},
     {"unfinished", "jobs", LESS, ZERO | CARD, "jobs that had not ended", "all",
      "jobs minus finished, of the run"},
-    {"unstarted", "jobs", LESS, ZERO | WHATIF | QUEUES | HARM | SAID, "jobs that never started",
-     "all, queue, kind, size, shard",
+    {"unstarted", "jobs", LESS, HEADLINE | ZERO | WHATIF | QUEUES | HARM | SAID,
+     "jobs that never started", "all, queue, kind, size, shard",
      "submitted in the window and never started, though they could have: waits are censored then"},
-    {"never_startable", "jobs", LESS, ORR_METRIC_CERTAIN | ZERO | WHATIF | QUEUES | HARM | SAID,
+    {"never_startable", "jobs", LESS,
+     ORR_METRIC_CERTAIN | ABSENT_0 | HEADLINE | ZERO | WHATIF | QUEUES | HARM | SAID,
      "jobs that never could start", "all, queue, kind, size, shard, where the run has some",
      "submitted in the window and never could have started, were the cluster empty (table never): "
      "beside those that waits are of, and in no quantile"},

@@ -49,7 +49,9 @@ enum orr_metric_use { /* bits */
                        */
                       ORR_METRIC_BELOW_0 = 1u << 16,
                       ORR_METRIC_AT_LEAST_1 = 1u << 17,
-                      ORR_METRIC_AT_MOST_1 = 1u << 18
+                      ORR_METRIC_AT_MOST_1 = 1u << 18,
+                      /* a run that has no row of it has none of what it counts */
+                      ORR_METRIC_ABSENT_0 = 1u << 19
 };
 
 struct orr_metric_def {
