@@ -18,11 +18,3 @@ JOIN queue AS q ON q.id = o.queue
 WHERE q.parent IS NULL AND q.gpu_quota > 0
 GROUP BY s.id
 HAVING sum(q.gpu_quota) * 1000 > s.capacity_mgpu;
-
--- name: rejected
-SELECT sum(rows_rejected)
-FROM input;
-
--- name: never
-SELECT count(*)
-FROM never;

@@ -185,6 +185,36 @@ static void print_sentence(const struct capacity_cli *o, const struct orr_capaci
     }
 }
 
+static bool keeps_any_out(const struct orr_capacity *c)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < c->amount_count; i++) {
+        any = any || c->amounts[i].never_run > 0;
+    }
+    return any;
+}
+
+/* They are in none of the numbers that objectives are about. */
+static void print_never(const struct capacity_cli *o, const struct orr_capacity *c)
+{
+    const struct orr_capacity_amount *chosen = c->from != ORR_NONE ? &c->amounts[c->from] : NULL;
+    uint32_t out = 0;
+    for (uint32_t i = 0; i < c->amount_count; i++) {
+        out += c->amounts[i].out > 0;
+    }
+    if (out > 0) {
+        (void)printf("With %u of the amounts tried the objective%s would hold only because more "
+                     "jobs can never run there: that counts as a failure.\n",
+                     out, ORR_PLURAL(c->objective_count));
+    }
+    if (chosen != NULL && chosen->never_run > 0) {
+        (void)printf("With %.12g, %lld job%s can never run (rejected, or more than a limit lets "
+                     "them have), and waits are without them%s.\n",
+                     chosen->value, (long long)chosen->never_run, ORR_PLURAL(chosen->never_run),
+                     o->ask.largest ? "" : "; no amount tried has fewer");
+    }
+}
+
 static void print_money(const struct orr_capacity *c)
 {
     const struct orr_capacity_amount *to = &c->amounts[c->amount_count - 1];
@@ -215,7 +245,8 @@ static void print_table(const struct capacity_cli *o, const struct orr_capacity 
                        c->objectives[m].label[0] != '\0' ? "}" : "");
         (void)printf("  %-30s", name);
     }
-    (void)printf("%s\n", priced ? "  cost" : "");
+    const bool never = keeps_any_out(c);
+    (void)printf("%s%s\n", never ? "  never run" : "", priced ? "  cost" : "");
     for (uint32_t i = 0; i < c->amount_count; i++) {
         const struct orr_capacity_amount *amount = &c->amounts[i];
         (void)printf("%12.12g  %4u of %-2u", amount->value, amount->kept, c->replicas);
@@ -223,6 +254,9 @@ static void print_table(const struct capacity_cli *o, const struct orr_capacity 
             char text[160];
             put_reading(c, text, &amount->readings[m], c->objectives[m].unit);
             (void)printf("  %-30s", text);
+        }
+        if (never) {
+            (void)printf("  %9lld", (long long)amount->never_run);
         }
         if (priced) {
             (void)printf("  %.6g", amount->cost);
@@ -256,6 +290,7 @@ static void print_answer(const struct capacity_cli *o, const struct orr_capacity
         print_window(o, c);
     }
     print_sentence(o, c);
+    print_never(o, c);
     if (c->knee != ORR_NONE) {
         (void)printf("The curve of %s has its knee at %.12g (Kneedle, of the amounts tried).\n",
                      c->objectives[0].metric, c->amounts[c->knee].value);
@@ -301,6 +336,8 @@ static void print_json(const struct capacity_cli *o, const struct orr_capacity *
         orr_json_open(&json, NULL, '{');
         orr_json_real(&json, "amount", c->amounts[i].value);
         orr_json_int(&json, "kept", c->amounts[i].kept);
+        orr_json_int(&json, "kept_out", c->amounts[i].out);
+        orr_json_int(&json, "never_run", c->amounts[i].never_run);
         orr_json_real(&json, "cost", c->amounts[i].cost);
         orr_json_open(&json, "objectives", '[');
         for (uint32_t m = 0; m < c->objective_count; m++) {

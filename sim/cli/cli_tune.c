@@ -111,6 +111,14 @@ static void print_objectives(const struct orr_tune *tune, const struct orr_tune_
         (void)printf(" (kept in %u of %u run%s)\n", setting->kept[i], tune->replicas,
                      ORR_PLURAL(tune->replicas));
     }
+    const long long never_run = setting->never_run, before = tune->settings[0].never_run;
+    if (never_run > 0 || before > 0) {
+        (void)printf("  %-44s %lld", "jobs that can never run, in no wait", never_run);
+        if (setting != &tune->settings[0]) {
+            (void)printf(", before %lld", before);
+        }
+        (void)printf("\n");
+    }
 }
 
 /* Which queues lose and gain beside the scenario as it is. */
@@ -157,10 +165,11 @@ static bool is_as_before(const struct orr_tune *tune, const struct orr_tune_sett
 
 static void print_head(const struct orr_tune *tune, uint32_t front)
 {
-    uint32_t meet = 0, as_before = 0;
+    uint32_t meet = 0, as_before = 0, out = 0;
     for (uint32_t i = 0; i < tune->count; i++) {
         meet += tune->settings[i].kept_all >= tune->needed;
         as_before += is_as_before(tune, &tune->settings[i]);
+        out += tune->settings[i].keeps_out;
     }
     if (meet > 0) {
         (void)printf("%u of the %u setting%s tried keep%s all objectives", meet, tune->count,
@@ -180,6 +189,11 @@ static void print_head(const struct orr_tune *tune, uint32_t front)
                  tune->exhausted ? "No neighbour of these is left to try."
                                  : "More --tries may find better ones.",
                  tune->step, ORR_PLURAL(tune->step));
+    if (out > 0) {
+        (void)printf("Not counted: %u with which more jobs can never run than before, for waits "
+                     "are without these.\n",
+                     out);
+    }
     if (as_before == tune->count && tune->count > 1) {
         (void)printf(
             "No setting changes any objective: these quotas do not bind, or the policy does "
@@ -223,6 +237,8 @@ static void json_setting(struct orr_json *json, const struct orr_tune *tune,
     orr_json_open(json, NULL, '{');
     orr_json_bool(json, "front", setting->on_front);
     orr_json_int(json, "kept", setting->kept_all);
+    orr_json_int(json, "never_run", setting->never_run);
+    orr_json_bool(json, "keeps_out", setting->keeps_out);
     orr_json_open(json, "queues", '[');
     for (uint32_t q = 0; q < tune->queue_count; q++) {
         orr_json_open(json, NULL, '{');

@@ -189,13 +189,6 @@ static void say_promises(struct orr_results *in, orr_say_fn *say, void *context)
     }
 }
 
-/* Rows that were rejected, and jobs that nothing could have started. */
-static int64_t never_run(struct orr_results *in)
-{
-    return orr_results_int(in, orr_cli_sql__rejected, 0) +
-           orr_results_int(in, orr_cli_sql__never, 0);
-}
-
 /* What the figures of an arm do not tell. Waits of jobs that never run are in none of them. */
 static void say_notes(const struct whatif *w, const struct answers *answers, uint32_t arm,
                       orr_say_fn *say, void *context)
@@ -208,7 +201,7 @@ static void say_notes(const struct whatif *w, const struct answers *answers, uin
     orr_results_open(&base, w->paths[0], &ignored);
     orr_results_open(&in, w->paths[(size_t)arm * w->seed_count], &ignored);
     say_promises(&in, say, context);
-    const int64_t before = never_run(&base), after = never_run(&in);
+    const int64_t before = orr_study_never_run(&base), after = orr_study_never_run(&in);
     if (before != after) {
         char text[100];
         (void)snprintf(text, sizeof text, "jobs that can never run: %lld before, %lld after",

@@ -6,6 +6,7 @@
  *       try_amount          while orr_capacity_next names one (capacity_search.c)
  *         orr_study_run       a replica a process
  *         read_amount         what the results say of the objectives
+ *         judge_all           which of all that were tried hold
  *       conclude            the bracket, the knee, how sure it is
  */
 #include <orrery/sim/capacity.h>
@@ -27,6 +28,11 @@
 #define SURE       0.95
 #define KNEE_LEAST 0.1 /* of the curve's height: what lies nearer to the line is no knee */
 
+struct tried {   /* by replica */
+    bool *keeps; /* all objectives */
+    int64_t *never_run;
+};
+
 struct capacity_search {
     const struct orr_capacity_options *options;
     struct orr_capacity *out;
@@ -34,6 +40,7 @@ struct capacity_search {
     uint32_t count, tries;
     uint8_t *found;                      /* enum orr_capacity_found, by index in the range */
     struct orr_capacity_amount *amounts; /* by index in the range */
+    struct tried *tried;                 /* by index in the range */
     double *values;                      /* of a reading, by replica */
     uint64_t runs, runs_most;
     char scratch[4200];
@@ -176,10 +183,12 @@ static void read_window(struct capacity_search *s, struct orr_results *in)
     }
 }
 
-/* What the results of an amount say; `kept` is counted, and readings are by objective. */
-static enum orr_status read_amount(struct capacity_search *s, struct orr_capacity_amount *amount,
+/* What the results of an amount say; readings are by objective. */
+static enum orr_status read_amount(struct capacity_search *s, uint32_t index,
                                    const char *const *paths)
 {
+    struct orr_capacity_amount *amount = &s->amounts[index];
+    const struct tried *tried = &s->tried[index];
     const uint32_t objectives = s->out->objective_count, replicas = s->out->replicas;
     struct orr_capacity_reading *readings =
         orr_arena_alloc(&s->out->arena, objectives, sizeof *readings);
@@ -203,7 +212,8 @@ static enum orr_status read_amount(struct capacity_search *s, struct orr_capacit
                                                                   : sqlite3_column_double(row, 0);
         }
         read_window(s, &in);
-        amount->kept += kept;
+        tried->keeps[r] = kept;
+        tried->never_run[r] = orr_study_never_run(&in);
         cost += run_cost / replicas;
         status = in.status;
         orr_results_close(&in);
@@ -218,18 +228,65 @@ static enum orr_status read_amount(struct capacity_search *s, struct orr_capacit
     return status;
 }
 
+/* The fewest jobs that can never run in a replica, with any amount that was tried. */
+static int64_t fewest_never(const struct capacity_search *s, uint32_t replica)
+{
+    int64_t fewest = INT64_MAX;
+    for (uint32_t i = 0; i < s->count; i++) {
+        const int64_t *never_run = s->tried[i].never_run;
+        fewest = never_run != NULL && never_run[replica] < fewest ? never_run[replica] : fewest;
+    }
+    return fewest;
+}
+
+static void judge(struct capacity_search *s, uint32_t index, const int64_t *fewest)
+{
+    struct orr_capacity_amount *amount = &s->amounts[index];
+    const struct tried *tried = &s->tried[index];
+    amount->kept = amount->out = 0;
+    amount->never_run = 0;
+    for (uint32_t r = 0; r < s->out->replicas; r++) {
+        const int64_t never_run = tried->never_run[r];
+        const bool out = never_run > fewest[r] && !s->options->largest;
+        amount->kept += tried->keeps[r] && !out;
+        amount->out += tried->keeps[r] && out;
+        amount->never_run = never_run > amount->never_run ? never_run : amount->never_run;
+    }
+    s->found[index] = amount->kept >= s->out->needed ? ORR_CAPACITY_HOLDS : ORR_CAPACITY_FAILS;
+}
+
+/* What was just tried may show that jobs need not be kept out with which others seemed to hold. */
+static void judge_all(struct capacity_search *s)
+{
+    int64_t *fewest = orr_alloc(s->out->replicas, sizeof *fewest);
+    for (uint32_t r = 0; r < s->out->replicas; r++) {
+        fewest[r] = fewest_never(s, r);
+    }
+    for (uint32_t i = 0; i < s->count; i++) {
+        if (s->tried[i].never_run != NULL) {
+            judge(s, i, fewest);
+        }
+    }
+    orr_free(fewest);
+}
+
 static enum orr_status try_amount(struct capacity_search *s, uint32_t index)
 {
+    struct orr_arena *arena = &s->out->arena;
     const uint32_t replicas = s->out->replicas;
-    struct orr_capacity_amount *amount = &s->amounts[index];
     const char **paths = orr_alloc(replicas, sizeof *paths);
     for (uint32_t r = 0; r < replicas; r++) {
         paths[r] = path_of(s, index, r);
     }
-    *amount = (struct orr_capacity_amount){.value = orr_capacity_value(s->options, index)};
+    s->amounts[index] =
+        (struct orr_capacity_amount){.value = orr_capacity_value(s->options, index)};
+    s->tried[index].keeps = orr_arena_alloc(arena, replicas, sizeof *s->tried->keeps);
+    s->tried[index].never_run = orr_arena_alloc(arena, replicas, sizeof *s->tried->never_run);
     enum orr_status status = run_replicas(s, index, paths);
-    status = status == ORR_OK ? read_amount(s, amount, paths) : status;
-    s->found[index] = amount->kept >= s->out->needed ? ORR_CAPACITY_HOLDS : ORR_CAPACITY_FAILS;
+    status = status == ORR_OK ? read_amount(s, index, paths) : status;
+    if (status == ORR_OK) {
+        judge_all(s);
+    }
     for (uint32_t r = 0; r < replicas && s->options->keep == NULL; r++) {
         (void)unlink(paths[r]);
     }
@@ -340,6 +397,7 @@ enum orr_status orr_capacity_find(const struct orr_capacity_options *options,
     if (status == ORR_OK) {
         s.found = orr_zalloc(s.count, sizeof *s.found);
         s.amounts = orr_zalloc(s.count, sizeof *s.amounts);
+        s.tried = orr_zalloc(s.count, sizeof *s.tried);
         s.values = orr_zalloc((size_t)out->objective_count * out->replicas, sizeof *s.values);
         status = search_all(&s);
         if (status == ORR_OK) {
@@ -351,6 +409,7 @@ enum orr_status orr_capacity_find(const struct orr_capacity_options *options,
     }
     orr_free(s.found);
     orr_free(s.amounts);
+    orr_free(s.tried);
     orr_free(s.values);
     return status;
 }

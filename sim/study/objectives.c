@@ -5,6 +5,7 @@
 #include <orrery/base/text.h>
 
 #include "study_int.h"
+#include "study_sql.h"
 
 #define SEEDS_MOST 1000
 
@@ -62,4 +63,9 @@ struct orr_point_options *orr_study__replicas(struct orr_arena *arena,
         points[r].scenario.seed_given = true;
     }
     return points;
+}
+
+int64_t orr_study_never_run(struct orr_results *in)
+{
+    return orr_results_int(in, orr_study_sql__never_run, 0);
 }

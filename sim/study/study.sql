@@ -26,6 +26,13 @@ WHERE text = ?1
 ORDER BY nr
 LIMIT 1;
 
+-- name: never_run
+-- rows that all nodes there will ever be could not hold, and jobs that never could have started: of a file of totals alone
+-- those that were submitted in the window
+SELECT coalesce((SELECT sum(rows_rejected) FROM input), 0)
+  + max((SELECT count(*) FROM never),
+    coalesce((SELECT value FROM metric WHERE name = 'never_startable' AND scope = 'all'), 0));
+
 -- name: pools
 SELECT pool, count(*), max(gpus)
 FROM node

@@ -27,6 +27,8 @@
 struct setting {
     double *quotas, *weights, *means;
     uint32_t *kept, kept_all;
+    int64_t *never_run; /* by replica */
+    bool keeps_out;     /* of these, in a replica, more than settings[0] */
     bool on_front, expanded;
     const char **paths;
 };
@@ -109,6 +111,8 @@ static struct setting *add_setting(struct search *s, const double *quotas, const
         .weights = orr_arena_alloc(arena, queues, sizeof *setting->weights),
         .means = orr_arena_alloc(arena, objectives, sizeof *setting->means),
         .kept = orr_arena_alloc(arena, objectives, sizeof *setting->kept),
+        .never_run =
+            orr_arena_alloc(arena, s->out->replicas + (size_t)1, sizeof *setting->never_run),
         .paths = orr_arena_alloc(arena, s->out->replicas + (size_t)1, sizeof *setting->paths)};
     memcpy(setting->quotas, quotas, s->queue_count * sizeof *quotas);
     memcpy(setting->weights, weights, s->queue_count * sizeof *weights);
@@ -307,6 +311,8 @@ static enum orr_status read_setting(struct search *s, struct setting *setting)
         struct orr_results in;
         bool all = true;
         orr_results_open(&in, setting->paths[r], s->err);
+        setting->never_run[r] = orr_study_never_run(&in);
+        const bool out = setting->never_run[r] > s->settings[0].never_run[r];
         for (uint32_t i = 0; i < objectives && in.status == ORR_OK; i++) {
             double value;
             const bool holds = orr_study__read_objective(&in, s->objectives[i].text, &value);
@@ -314,7 +320,8 @@ static enum orr_status read_setting(struct search *s, struct setting *setting)
             setting->kept[i] += holds;
             all = all && holds;
         }
-        setting->kept_all += all;
+        setting->kept_all += all && !out;
+        setting->keeps_out = setting->keeps_out || out;
         status = in.status;
         orr_results_close(&in);
     }
@@ -332,9 +339,24 @@ static double cost_of(const struct search *s, const struct setting *setting, uin
                        : fabs(mean - bound);
 }
 
+static int64_t never_run(const struct search *s, const struct setting *setting)
+{
+    int64_t most = 0;
+    for (uint32_t r = 0; r < s->out->replicas; r++) {
+        most = setting->never_run[r] > most ? setting->never_run[r] : most;
+    }
+    return most;
+}
+
+/* Jobs that can never run count as one more objective, for the others are without them. */
 static bool beats(const struct search *s, uint32_t a, uint32_t b)
 {
-    bool better = a < b; /* of equal ones the first stands for all */
+    const int64_t out_of_a = never_run(s, &s->settings[a]),
+                  out_of_b = never_run(s, &s->settings[b]);
+    bool better = a < b || out_of_a < out_of_b; /* of equal ones the first stands for all */
+    if (s->settings[a].keeps_out || out_of_a > out_of_b) {
+        return false;
+    }
     for (uint32_t i = 0; i < s->out->objective_count; i++) {
         const double of_a = cost_of(s, &s->settings[a], i), of_b = cost_of(s, &s->settings[b], i);
         if (of_a > of_b) {
@@ -348,7 +370,7 @@ static bool beats(const struct search *s, uint32_t a, uint32_t b)
 static void mark_front(struct search *s)
 {
     for (uint32_t a = 0; a < s->count; a++) {
-        s->settings[a].on_front = true;
+        s->settings[a].on_front = !s->settings[a].keeps_out;
         for (uint32_t b = 0; b < s->count && s->settings[a].on_front; b++) {
             s->settings[a].on_front = b == a || !beats(s, b, a);
         }
@@ -506,8 +528,15 @@ static void conclude(struct search *s)
         orr_arena_alloc(&out->arena, s->count + (size_t)1, sizeof *settings);
     for (uint32_t i = 0; i < s->count; i++) {
         const struct setting *of = &s->settings[i];
-        settings[i] = (struct orr_tune_setting){of->quotas,   of->weights,  of->means, of->kept,
-                                                of->kept_all, of->on_front, of->paths};
+        settings[i] = (struct orr_tune_setting){.quotas = of->quotas,
+                                                .weights = of->weights,
+                                                .means = of->means,
+                                                .kept = of->kept,
+                                                .kept_all = of->kept_all,
+                                                .never_run = never_run(s, of),
+                                                .keeps_out = of->keeps_out,
+                                                .on_front = of->on_front,
+                                                .paths = of->paths};
     }
     out->settings = settings;
     out->count = s->count;

@@ -8,6 +8,7 @@
 
 #include <orrery/analysis/audit.h>
 #include <orrery/analysis/junit.h>
+#include <orrery/analysis/results.h>
 #include <orrery/sim/point.h>
 
 /* Somebody's schedule of a world's jobs: the file has columns job and start_s, perhaps end_s; a job
@@ -37,6 +38,10 @@ typedef void orr_expect_fn(const struct orr_scenario_expect *expect, enum orr_ju
                            const char *text, void *context);
 int orr_expect_check(const struct orr_scenario *scenario, const char *results,
                      orr_expect_fn *report, void *context);
+
+/* Rows of the traces that were rejected, and jobs that never could have started: no quantile and no
+ * mean has them, so a setting with more of them looks like a better one. */
+int64_t orr_study_never_run(struct orr_results *in);
 
 struct orr_study_options {
     uint32_t jobs; /* processes at a time; 0: one a core */

@@ -3,8 +3,9 @@
  * found by Pareto local search (Paquete, Chiarandini, Stuetzle: Pareto local optimum sets in the
  * biobjective traveling salesman problem, 2004): the neighbours of settings that no other beats are
  * tried, the most promising ones' first. Quota moves from one queue without children to another,
- * and with it that of the queues above them, so that its sum stays. What is found is stated of the
- * settings that were tried. */
+ * and with it that of the queues above them, so that its sum stays. A setting with which more jobs
+ * can never run than as the scenario has it (they are in no quantile and no mean) keeps nothing and
+ * is on no front. What is found is stated of the settings that were tried. */
 #ifndef ORR_SIM_TUNE_H
 #define ORR_SIM_TUNE_H
 
@@ -32,7 +33,9 @@ struct orr_tune_setting {
     const double *quotas, *weights; /* by queue: GPUs; over-quota weight */
     const double *means;            /* by objective; NAN: not reached in a replica */
     const uint32_t *kept;           /* replicas by objective */
-    uint32_t kept_all;              /* replicas that keep all objectives */
+    uint32_t kept_all;              /* replicas that keep all objectives, and no more jobs out */
+    int64_t never_run;              /* jobs that can never run, the most of any replica */
+    bool keeps_out;                 /* in a replica these are more than with the first setting */
     bool on_front;                  /* no setting tried is as good in all objectives and better in
                                        one, or equal and found before it */
     const char *const *paths;       /* results by replica, totals alone; there until released */
