@@ -49,10 +49,12 @@ WHERE b.at_ms IS NOT NULL
 ORDER BY q.id;
 
 -- name: deserved_gpus
-SELECT b.at_ms, q.gpu_quota, q.name AS queue_name
+-- as it is when the bucket begins, whatever events made of it
+SELECT b.at_ms, coalesce(o.gpu_quota, q.gpu_quota), q.name AS queue_name
 FROM queue AS q
 CROSS JOIN (SELECT DISTINCT at_ms FROM series) AS b
-WHERE q.gpu_quota >= 0
+LEFT JOIN v_owed AS o ON o.queue = q.id AND o.from_ms <= b.at_ms AND coalesce(o.to_ms, 9e18) > b.at_ms
+WHERE coalesce(o.gpu_quota, q.gpu_quota) >= 0
 ORDER BY q.id, b.at_ms;
 
 -- piece: under

@@ -53,6 +53,15 @@ grep -q '^kai_scenarios_simulation_by_action{action="reclaim"} [1-9]' run.txt ||
 grep -q '^kai_queue_info{queue_name="a",parent_queue="top"} 1 ' run.txt || fail "no parent"
 grep -q '^kai_queue_deserved_gpus{queue_name="top"} 32 ' run.txt || fail "no quota"
 ! grep '^kai_queue_deserved_gpus' run.txt | grep -q quoted || fail "no quota is a quota"
+# A quota that an event changes is another one from then on.
+cat >changed.yaml <<'YAML'
+extends: run.yaml
+events: [{at: 100s, set: {queues.a.gpu.quota: 20}}]
+YAML
+"$orrery" run changed.yaml -q --no-progress -o changed.db >out 2>&1 || fail "$(cat out)"
+"$orrery" export changed.db openmetrics | sed -n 's/^kai_queue_deserved_gpus{queue_name="a"} \([0-9]*\) .*/\1/p' >deserved
+sqlite3 changed.db "SELECT CASE WHEN at_ms < 100000 THEN 16 ELSE 20 END FROM (SELECT DISTINCT at_ms FROM series) ORDER BY at_ms" >wanted
+cmp -s deserved wanted && [ "$(sort -u deserved | wc -l)" = 2 ] || fail "a quota that changes: $(head -3 deserved wanted)"
 grep -qF 'queue_name="c \\ \"quoted\""' run.txt || fail "a hard name is not escaped"
 
 # What kai takes for fair of CPU and memory, where queues divide it; no family of what they do not.
