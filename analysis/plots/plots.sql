@@ -214,6 +214,7 @@ SELECT p.from_ms, coalesce(p.to_ms, r.end_ms), 0, j.mgpu, 0, 0
 FROM v_pending AS p
 JOIN job AS j ON j.id = p.job
 CROSS JOIN run AS r
+WHERE p.job NOT IN (SELECT job FROM never) -- what is free is of no use to them
 UNION ALL
 SELECT o.from_ms, coalesce(o.to_ms, r.end_ms), 0, 0, n.gpus * 1000, 0
 FROM (SELECT * FROM outage UNION ALL SELECT * FROM cordon) AS o

@@ -9,14 +9,52 @@ WHERE q.leaf
 ORDER BY q.id;
 
 -- name: course
--- Changes of queues in order, with their names: SQLite would look for the name of each change in all
--- queues. what: 0 held, 1 waited for, 2 quota.
-SELECT at_ms AS at_ms, queue, 0 AS what, allocated_mgpu FROM v_allocation
-UNION ALL
-SELECT at_ms, queue, 1, pending_mgpu FROM v_queue_depth
-UNION ALL
-SELECT o.from_ms, q.name, 2, o.gpu_quota * 1000 FROM v_owed AS o JOIN queue AS q ON q.id = o.queue
-ORDER BY at_ms, what DESC;
+-- Changes in order of time: by how much more a queue (none: the cluster) holds, waits for, is up; or its quota from then on.
+-- While a job is there it asks for all its pods, or those it wants, and waits for what it does not hold of them, as the
+-- metrics count it. never: of a job that never could have started. Placements are in rounds longer than their jobs.
+WITH l AS (SELECT job, max(coalesce(end_ms, 9e18)) AS to_ms FROM placement GROUP BY job),
+  w AS (
+    SELECT job, at_ms, mgpu, mgpu - lag(mgpu, 1, 0) OVER (PARTITION BY job ORDER BY rowid) AS more,
+      row_number() OVER (PARTITION BY job ORDER BY rowid DESC) = 1 AS is_last
+    FROM wanted),
+  j AS (
+    SELECT j.id AS id, j.queue AS queue, j.mgpu AS mgpu, j.shape AS shape, coalesce(h.eligible_ms, j.submit_ms) AS from_ms,
+      CASE WHEN j.state >= 3 THEN max(j.end_ms, coalesce(l.to_ms, 0)) END AS over_ms, j.end_ms AS end_ms,
+      CASE WHEN j.node IS NOT NULL AND j.start_ms IS NOT NULL THEN j.last_start_ms END AS alone_ms, -- its last place is here
+      n.job IS NOT NULL AS never, j.id IN (SELECT job FROM wanted) AS varies
+    FROM job AS j
+    LEFT JOIN hold AS h ON h.job = j.id
+    LEFT JOIN never AS n ON n.job = j.id
+    LEFT JOIN l ON l.job = j.id
+    WHERE j.state > 0 AND j.mgpu > 0),
+  p AS (
+    SELECT j.queue AS queue, p.start_ms AS start_ms, p.end_ms AS end_ms, p.nodes * p.mgpu AS mgpu, j.never AS never,
+      p.nodes * p.pods * (a.gpus * coalesce(a.gpu_mgpu, 0) + a.mig_mgpu) AS asked -- memory of devices is asked of no size
+    FROM placement AS p
+    JOIN j ON j.id = p.job
+    JOIN ask AS a ON a.shape = j.shape AND a.nr = p.ask),
+  c(at_ms, queue, held, waits, never, up, quota) AS (
+    SELECT from_ms, queue, 0, mgpu, never, 0, NULL FROM j WHERE NOT varies
+    UNION ALL SELECT over_ms, queue, 0, -mgpu, never, 0, NULL FROM j WHERE NOT varies
+    UNION ALL SELECT w.at_ms, j.queue, 0, w.more, j.never, 0, NULL FROM w JOIN j ON j.id = w.job
+    UNION ALL SELECT j.over_ms, j.queue, 0, -w.mgpu, j.never, 0, NULL FROM w JOIN j ON j.id = w.job WHERE w.is_last
+    UNION ALL SELECT alone_ms, queue, mgpu, -mgpu, never, 0, NULL FROM j WHERE alone_ms IS NOT NULL
+    UNION ALL SELECT end_ms, queue, -mgpu, mgpu, never, 0, NULL FROM j WHERE alone_ms IS NOT NULL
+    UNION ALL SELECT start_ms, queue, mgpu, -asked, never, 0, NULL FROM p
+    UNION ALL SELECT end_ms, queue, -mgpu, asked, never, 0, NULL FROM p
+    UNION ALL SELECT from_ms, queue, 0, 0, 0, 0, gpu_quota * 1000 FROM v_owed
+    UNION ALL SELECT -9e15, NULL, 0, 0, 0, capacity_mgpu, NULL FROM run
+    UNION ALL SELECT o.from_ms, NULL, 0, 0, 0, -o.mgpu, NULL FROM o
+    UNION ALL SELECT o.to_ms, NULL, 0, 0, 0, o.mgpu, NULL FROM o),
+  o AS (
+    SELECT o.from_ms AS from_ms, o.to_ms AS to_ms, 1000 * (n.gpus - coalesce(f.gpus, 0)) AS mgpu
+    FROM (SELECT * FROM outage UNION ALL SELECT * FROM away) AS o
+    JOIN node AS n ON n.id = o.node
+    LEFT JOIN foreign_pods AS f ON f.node = n.id)
+SELECT at_ms, queue, held, waits, never, up, quota
+FROM c
+WHERE at_ms < 9e18 AND (held <> 0 OR waits <> 0 OR up <> 0 OR quota IS NOT NULL)
+ORDER BY at_ms;
 
 -- name: cut
 SELECT end_ms - begin_ms
