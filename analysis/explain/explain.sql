@@ -285,25 +285,40 @@ SELECT id, name
 FROM queue
 ORDER BY id;
 
--- name: queue_means
-WITH RECURSIVE below(id) AS (
-  SELECT ?1
-  UNION ALL
-  SELECT q.id
-  FROM queue AS q
-  JOIN below AS b ON q.parent = b.id),
-  bucket(held, share, own, pending) AS (
-    SELECT sum(s.allocated_mgpu), sum(s.share_mgpu), sum(s.policy_share_mgpu), sum(s.pending_mgpu)
+-- name: entitlement
+SELECT gpu_quota, gpu_weight, gpu_limit
+FROM queue
+WHERE id = ?1;
+
+-- name: queue_shares
+-- of the leaves below, in the window: NULL where nothing was submitted in it
+-- use: below
+SELECT q.id, max(CASE m.name WHEN 'share_mean' THEN m.value END), max(CASE m.name WHEN 'policy_share_mean' THEN m.value END)
+FROM below AS b
+JOIN queue AS q ON q.id = b.id
+LEFT JOIN metric AS m ON m.scope = 'queue' AND m.name IN ('share_mean', 'policy_share_mean')
+  AND m.label LIKE 'queue=%' AND substr(m.label, 7, length(q.name) + 6) = q.name || ',kind='
+WHERE q.leaf
+GROUP BY q.id;
+
+-- name: below_entitlement
+-- part of the window, by the buckets of `series`; NULL where these are longer than the window
+-- use: below
+, bucket(ms, is_less) AS (
+    SELECT min(s.at_ms + r.series_ms, r.window_end_ms) - max(s.at_ms, r.window_start_ms),
+      sum(s.allocated_mgpu) < sum(s.share_mgpu) - 1
     FROM series AS s
     JOIN below AS b ON b.id = s.queue
     CROSS JOIN run AS r
-    WHERE s.at_ms >= r.window_start_ms AND s.at_ms < r.window_end_ms
+    WHERE s.at_ms + r.series_ms > r.window_start_ms AND s.at_ms < r.window_end_ms
+      AND r.series_ms <= r.window_end_ms - r.window_start_ms
     GROUP BY s.at_ms)
-SELECT avg(held) / 1000.0, avg(share) / 1000.0, avg(own) / 1000.0, avg(pending) / 1000.0,
-  avg(held < share - 1), q.gpu_quota, q.gpu_weight, q.gpu_limit
-FROM queue AS q
-LEFT JOIN bucket ON 1
-WHERE q.id = ?1;
+SELECT sum(ms * is_less) * 1.0 / sum(ms)
+FROM bucket;
+
+-- name: window
+SELECT window_start_ms, window_end_ms
+FROM run;
 
 -- name: queue_changes
 SELECT at_ms, gpu_quota, gpu_weight, gpu_limit, priority

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include <orrery/analysis/course.h>
 #include <orrery/base/text.h>
 
 #define REASONS 5 /* longest sums of waits */
@@ -63,19 +64,76 @@ static bool find_queue(struct orr_results *in, const char **called, int64_t *id)
     return found && in->status == ORR_OK;
 }
 
-/* Means over the window of the queue and all below it. */
+struct means {              /* of leaf queues over the window, as of the course */
+    double *held, *pending; /* GPUs x ms */
+    double ms;
+};
+
+static void means_step(const struct orr_course *course, orr_ms from, orr_ms to, void *context)
+{
+    struct means *means = context;
+    const double ms = (double)(to - from);
+    means->ms += ms;
+    for (uint32_t q = 0; q < course->queue_count; q++) {
+        means->held[q] += course->held_mgpu[q] / 1000 * ms;
+        means->pending[q] += course->waits_mgpu[q] / 1000 * ms;
+    }
+}
+
+/* A leaf of the queue: what it was entitled to is not known where it held or asked for something
+ * and nothing was submitted to it in the window. */
+static void add_leaf(struct story *story, const struct means *means, uint32_t q, double share,
+                     double own)
+{
+    const bool idle = !(means->held[q] > 0) && !(means->pending[q] > 0);
+    story->held += means->held[q] / means->ms;
+    story->pending += means->pending[q] / means->ms;
+    story->entitled += isnan(share) && idle ? 0 : share;
+    if (!isnan(own)) {
+        story->own = (isnan(story->own) ? 0 : story->own) + own;
+    }
+}
+
+/* Means over the window of the queue and all below it, from each change to the next. */
 static void read_means(struct orr_results *in, struct story *story)
 {
-    sqlite3_stmt *row = orr_explain__query(in, orr_explain_sql__queue_means, &story->id, 1);
+    struct orr_course course;
+    orr_ms window[2] = {0, 0};
+    sqlite3_stmt *row = orr_results_prepare(in, orr_explain_sql__window);
     while (orr_results_step(in, row)) {
-        story->held = orr_explain__real(row, 0);
-        story->entitled = orr_explain__real(row, 1);
-        story->own = orr_explain__real(row, 2);
-        story->pending = orr_explain__real(row, 3);
-        story->below = orr_explain__real(row, 4);
-        story->quota = sqlite3_column_double(row, 5);
-        story->weight = sqlite3_column_double(row, 6);
-        story->limit = sqlite3_column_double(row, 7);
+        window[0] = sqlite3_column_int64(row, 0);
+        window[1] = sqlite3_column_int64(row, 1);
+    }
+    orr_course_open(in, &course);
+    struct means means = {.held = orr_zalloc(course.queue_count + (size_t)1, sizeof *means.held),
+                          .pending =
+                              orr_zalloc(course.queue_count + (size_t)1, sizeof *means.pending)};
+    orr_course_walk(in, &course, window[0], window[1], means_step, &means);
+    story->own = story->below = (double)NAN;
+    story->held = story->pending = story->entitled = means.ms > 0 ? 0 : (double)NAN;
+    row = orr_explain__query(in, orr_explain_sql__queue_shares, &story->id, 1);
+    while (orr_results_step(in, row)) {
+        const uint32_t q = orr_course_queue(&course, sqlite3_column_int64(row, 0));
+        if (q != ORR_NONE && means.ms > 0) {
+            add_leaf(story, &means, q, orr_explain__real(row, 1), orr_explain__real(row, 2));
+        }
+    }
+    row = orr_explain__query(in, orr_explain_sql__below_entitlement, &story->id, 1);
+    while (orr_results_step(in, row)) {
+        story->below = orr_explain__real(row, 0);
+    }
+    orr_free(means.held);
+    orr_free(means.pending);
+    orr_course_close(&course);
+}
+
+static void read_entitlement(struct orr_results *in, struct story *story)
+{
+    sqlite3_stmt *row = orr_explain__query(in, orr_explain_sql__entitlement, &story->id, 1);
+    while (orr_results_step(in, row)) {
+        story->quota = sqlite3_column_double(row, 0);
+        story->weight = sqlite3_column_double(row, 1);
+        story->limit = sqlite3_column_double(row, 2);
     }
 }
 
@@ -139,19 +197,33 @@ static void say_losses(const struct story *story, FILE *out)
     }
 }
 
+static void say_means(const struct story *story, FILE *out)
+{
+    char span[24];
+    if (isnan(story->held)) {
+        return;
+    }
+    (void)fputs("Mean over the window: ", out);
+    if (!isnan(story->entitled)) {
+        (void)fprintf(out, "entitled to %.1f GPUs (of what it asked for, by quota and weight), ",
+                      story->entitled);
+    }
+    (void)fprintf(out, "held %.1f%s, asked for %.1f more", story->held,
+                  isnan(story->entitled) ? " GPUs" : "", story->pending);
+    if (!isnan(story->below)) {
+        (void)fprintf(out, "; below its entitlement %.0f %% of the time (by means of %s)",
+                      100 * story->below, orr_explain__span(story->bucket_ms, span));
+    }
+    (void)fputs(".\n", out);
+}
+
 static void say(const struct story *story, bool at_given, FILE *out)
 {
     char clock[40], span[24];
     (void)fprintf(out, "Queue %s: ", story->name);
     print_entitlement(story->quota, story->weight, story->limit, out);
     (void)fputs(".\n", out);
-    if (!isnan(story->held)) {
-        (void)fprintf(out,
-                      "Mean over the window: entitled to %.1f GPUs (of what it asked for, by quota "
-                      "and weight), held %.1f, asked for %.1f more; below its entitlement %.0f %% "
-                      "of the time.\n",
-                      story->entitled, story->held, story->pending, 100 * story->below);
-    }
+    say_means(story, out);
     if (!isnan(story->own)) {
         (void)fprintf(out, "By the policy's own division it was entitled to %.1f.\n", story->own);
     }
@@ -240,6 +312,7 @@ enum orr_status orr_explain_queue(const char *db_path, const char *name, orr_ms 
             story.at_ms = orr_results_int(&in, orr_explain_sql__most_asked_at, 0);
         }
         story.bucket_ms = orr_results_int(&in, orr_explain_sql__series_ms, 0);
+        read_entitlement(&in, &story);
         read_means(&in, &story);
         read_changes(&in, &story);
         orr_explain__siblings(&in, story.id, story.at_ms, &story.queues);

@@ -2,14 +2,14 @@
 -- What a report asks of a results file; ../sql/named_sql.cmake makes each a C string.
 
 -- name: longest
--- The longest waits, at most three of a size and queue. Free GPUs are made again from what jobs held: at the last moment of
+-- The longest waits of jobs of the window, at most three of a size and queue. Free GPUs are made again from what jobs held: at the last moment of
 -- the reason that held longest, and of the wait. The other numbers are of when that reason began last.
 WITH one AS (
-  SELECT w.job, w.queue, w.mgpu, w.from_ms, w.start_ms, coalesce(w.start_ms, r.end_ms) AS until_ms,
-    coalesce(w.start_ms, r.end_ms) - w.from_ms AS waited
+  SELECT w.job, w.queue, w.mgpu, w.from_ms, w.start_ms, w.from_ms + w.seen_ms AS until_ms, w.seen_ms AS waited,
+    CASE WHEN w.start_ms IS NOT NULL THEN 'yes' WHEN w.state = 4 THEN 'no, it left' ELSE 'never' END AS started
   FROM v_waits AS w
   CROSS JOIN run AS r
-  WHERE w.state > 0 AND NOT w.never),
+  WHERE w.state > 0 AND NOT w.never AND w.enter_ms >= r.window_start_ms),
   alike AS (
     SELECT *, row_number() OVER (PARTITION BY queue, mgpu, start_ms IS NULL ORDER BY waited DESC, job) AS nr
     FROM one
@@ -63,7 +63,7 @@ WITH one AS (
     WHERE j.mgpu > 0)
 SELECT j.name AS job, q.display_name AS queue, j.mgpu / 1000.0 AS GPUs,
   l.from_ms AS "submitted at",
-  l.waited / 1000.0 AS "waited s", CASE WHEN l.start_ms IS NULL THEN 'never' ELSE 'yes' END AS started,
+  l.waited / 1000.0 AS "waited s", l.started AS started,
   y.words AS "mostly because", s.words AS "when that was last so",
   ltrim(CASE WHEN p.domain_mgpu IS NULL OR p.level IS NULL THEN ''
       ELSE printf(', at most %g in one %s', p.domain_mgpu / 1000.0, p.level) END
@@ -104,8 +104,12 @@ SELECT window_end_ms
 FROM run;
 
 -- name: never
+-- of jobs of the window
 SELECT count(*)
-FROM never;
+FROM never AS n
+JOIN job AS j ON j.id = n.job
+CROSS JOIN run AS r
+WHERE j.enter_ms >= r.window_start_ms;
 
 -- name: causes
 WITH c AS (
@@ -181,13 +185,16 @@ FROM eviction
 WHERE for_job IS NOT NULL;
 
 -- name: reasons
+-- of jobs of the window, to the end of the run; without those that never could have started
 SELECT i.reason AS reason, i.words AS "in words", count(DISTINCT i.job) AS jobs,
   sum(i.to_ms - i.from_ms) / 1000.0 AS "all jobs together s",
-  sum((i.to_ms - i.from_ms) * j.mgpu) / 3.6e9 AS "GPU-hours waited"
+  sum((i.to_ms - i.from_ms) * w.mgpu) / 3.6e9 AS "GPU-hours waited"
 FROM v_reason_intervals AS i
-JOIN job AS j ON j.id = i.job
+JOIN v_waits AS w ON w.job = i.job
+CROSS JOIN run AS r
+WHERE w.enter_ms >= r.window_start_ms AND NOT w.never
 GROUP BY i.words
-ORDER BY sum((i.to_ms - i.from_ms) * j.mgpu) DESC;
+ORDER BY sum((i.to_ms - i.from_ms) * w.mgpu) DESC;
 
 -- name: metric
 SELECT value
@@ -206,6 +213,9 @@ LIMIT 1;
 SELECT count(*), r.words
 FROM never AS n
 JOIN reason AS r ON r.id = n.reason
+JOIN job AS j ON j.id = n.job
+CROSS JOIN run AS u
+WHERE j.enter_ms >= u.window_start_ms
 GROUP BY r.id
 ORDER BY 1 DESC, r.id;
 
@@ -214,39 +224,21 @@ SELECT n
 FROM metric
 WHERE name = 'unstarted' AND scope = 'all';
 
--- name: load
-WITH b AS (
-  SELECT s.at_ms AS at_ms, min(r.series_ms, r.window_end_ms - s.at_ms) AS length,
-    sum(s.allocated_mgpu) AS held, sum(s.pending_mgpu) AS pending
-  FROM series AS s
-  CROSS JOIN run AS r
-  WHERE s.at_ms >= r.window_start_ms AND s.at_ms < r.window_end_ms
-  GROUP BY s.at_ms), d AS (
-  SELECT b.at_ms AS at_ms, sum(n.gpus * 1000.0 * (min(coalesce(o.to_ms, r.end_ms),
-    b.at_ms + b.length) - max(o.from_ms, b.at_ms)) / b.length) AS down
-  FROM b
-  CROSS JOIN run AS r
-  JOIN (SELECT * FROM outage UNION ALL SELECT * FROM away) AS o
-    ON o.from_ms < b.at_ms + b.length AND coalesce(o.to_ms, r.end_ms) > b.at_ms
-  JOIN node AS n ON n.id = o.node
-  GROUP BY b.at_ms), u AS (
-  SELECT b.*, r.capacity_mgpu - coalesce(d.down, 0) AS up
-  FROM b
-  CROSS JOIN run AS r
-  LEFT JOIN d ON d.at_ms = b.at_ms)
-SELECT avg(held >= 0.98 * up AND pending > 0), avg(pending >= 1000), avg(held + pending > up),
-  avg(pending) / 1000, avg(CASE WHEN pending >= 1000 THEN up - held END) / 1000,
-  (SELECT capacity_mgpu / 1000.0 FROM run),
-  (SELECT (window_end_ms - window_start_ms) / 3.6e6 FROM run)
-FROM u;
+-- name: capacity_mgpu
+SELECT capacity_mgpu
+FROM run;
 
 -- name: sizes
+-- of what jobs waited for within the window, those apart that never could have started
 SELECT mgpu, t, sum(t) OVER ()
 FROM (
-  SELECT j.mgpu AS mgpu, sum(j.mgpu * 1.0 * (coalesce(p.to_ms, r.end_ms) - p.from_ms)) AS t
+  SELECT j.mgpu AS mgpu,
+    sum(j.mgpu * 1.0 * (min(coalesce(p.to_ms, r.end_ms), r.window_end_ms) - max(p.from_ms, r.window_start_ms))) AS t
   FROM v_pending AS p
   JOIN job AS j ON j.id = p.job
   CROSS JOIN run AS r
+  WHERE p.from_ms < r.window_end_ms AND coalesce(p.to_ms, r.end_ms) > r.window_start_ms
+    AND p.job NOT IN (SELECT job FROM never)
   GROUP BY j.mgpu)
 ORDER BY mgpu DESC;
 
@@ -383,23 +375,32 @@ WITH m AS (
     THEN value END) AS nevers, max(CASE name WHEN 'wait_p50_s' THEN value END) AS p50, max(CASE name
     WHEN 'wait_p95_s' THEN value END) AS p95, max(CASE name WHEN 'wait_max_s' THEN value END) AS longest
   FROM m
-  GROUP BY queue, kind), b AS (
-  SELECT s.*, min(at_ms + series_ms, window_end_ms) - max(at_ms, window_start_ms) AS ms
-  FROM series AS s
-  CROSS JOIN run
-  WHERE at_ms + series_ms > window_start_ms AND at_ms < window_end_ms), s AS (
-  SELECT queue, sum(allocated_mgpu * ms) / sum(ms) / 1000 AS held,
-    sum(share_mgpu * ms) / sum(ms) / 1000 AS fair
-  FROM b
+  GROUP BY queue, kind), f AS (
+  SELECT queue, max(value) AS fair
+  FROM m
+  WHERE name = 'share_mean'
   GROUP BY queue), h AS (
-  SELECT j.queue AS queue, sum(p.mgpu * (coalesce(p.end_ms, r.end_ms) - p.start_ms)) / 3600000000.0 AS gpu_h
+  SELECT j.queue AS queue, sum(p.mgpu * (coalesce(p.end_ms, r.end_ms) - p.start_ms)) / 3600000000.0 AS gpu_h,
+    sum(p.mgpu * max(0, min(coalesce(p.end_ms, r.end_ms), r.window_end_ms) - max(p.start_ms, r.window_start_ms)))
+      / 1000.0 / nullif(r.window_end_ms - r.window_start_ms, 0) AS held
   FROM v_placements AS p
   JOIN job AS j ON j.id = p.job
   CROSS JOIN run AS r
-  GROUP BY j.queue), q AS (
-  SELECT q.id AS id, q.name AS name, q.display_name AS display_name, q.gpu_quota AS quota, coalesce(h.gpu_h, 0.0) AS gpu_h
+  GROUP BY j.queue), o AS (
+  SELECT o.queue AS queue,
+    sum(o.gpu_quota * (min(coalesce(o.to_ms, r.window_end_ms), r.window_end_ms) - max(o.from_ms, r.window_start_ms)))
+      / nullif(r.window_end_ms - r.window_start_ms, 0) AS quota
+  FROM v_owed AS o
+  CROSS JOIN run AS r
+  WHERE o.from_ms < r.window_end_ms AND coalesce(o.to_ms, r.window_end_ms) > r.window_start_ms
+  GROUP BY o.queue
+  HAVING min(o.gpu_quota) >= 0), q AS (
+  SELECT q.id AS id, q.name AS name, q.display_name AS display_name, o.quota AS quota, coalesce(h.gpu_h, 0.0) AS gpu_h,
+    coalesce(h.held, 0.0) AS held, f.fair AS fair
   FROM queue AS q
   LEFT JOIN h ON h.queue = q.id
+  LEFT JOIN o ON o.queue = q.id
+  LEFT JOIN f ON f.queue = q.name
   WHERE q.leaf)
 SELECT q.display_name AS queue, coalesce(k.kind, (
     SELECT group_concat(DISTINCT c.name)
@@ -409,8 +410,8 @@ SELECT q.display_name AS queue, coalesce(k.kind, (
 
 -- piece: queue_waits
 k.p50 AS "median wait s", k.p95 AS "95 % wait s", k.longest AS "longest that started s", CASE WHEN is_first
-  AND q.quota >= 0 THEN q.quota END AS "quota (GPUs)", CASE WHEN is_first
-  THEN s.held END AS "GPUs held (mean)", CASE WHEN is_first THEN s.fair END AS "fair share (GPUs, mean)"
+  THEN q.quota END AS "quota (GPUs, mean)", CASE WHEN is_first
+  THEN q.held END AS "GPUs held (mean)", CASE WHEN is_first THEN q.fair END AS "fair share (GPUs, mean)"
 FROM q
 LEFT JOIN (
   SELECT *, row_number() OVER (PARTITION BY queue ORDER BY place) = 1 AS is_first
@@ -423,7 +424,6 @@ LEFT JOIN (
     SELECT queue
     FROM k
     WHERE jobs > 0)) AS k ON k.queue = q.name
-LEFT JOIN s ON s.queue = q.id
 WHERE k.queue IS NOT NULL
 ORDER BY q.gpu_h DESC, q.display_name, k.place
 

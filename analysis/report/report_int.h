@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include <orrery/analysis/course.h>
 #include <orrery/analysis/report.h>
 #include <orrery/analysis/results.h>
 #include <orrery/analysis/xml.h>
@@ -51,10 +52,10 @@ extern const char *const orr_report__questions[ORR_REPORT_QUESTIONS];
 extern const char *const orr_report__sections[ORR_REPORT_QUESTIONS];
 /* Whether a run has anything to ask this of; a run of jobs without objectives has not. */
 bool orr_report__has_answer(struct orr_results *in, enum orr_report_question question);
-struct orr_report_lending;
-/* `lending` is of the same results. */
+struct orr_report_walk;
+/* `walk` is of the same results. */
 void orr_report__answer(struct orr_results *in, enum orr_report_question question,
-                        const struct orr_report_lending *lending, FILE *out);
+                        const struct orr_report_walk *walk, FILE *out);
 
 /* report_lending.c: GPU-hours that queues held beyond their quotas while others of their shard left
  * theirs, from each change to the next within the window, shared out in proportion. */
@@ -70,8 +71,27 @@ struct orr_report_lending {
     struct orr_report_loan *loans;     /* largest first */
     uint32_t loan_count;
 };
-void orr_report__lending_open(struct orr_results *in, struct orr_report_lending *lending);
-void orr_report__lending_close(struct orr_report_lending *lending);
+
+/* report_load.c: shares of the window and means over it. */
+struct orr_report_load {
+    double ms;         /* of the window */
+    double full;       /* share in which 98 % of what is up was held and something waited */
+    double waits;      /* share in which jobs waited for a GPU or more */
+    double over;       /* share in which held and asked for were more than was up */
+    double pending;    /* GPUs asked for and not held */
+    double idle_waits; /* GPUs free while jobs waited for a GPU or more */
+};
+void orr_report__load_step(const struct orr_course *course, double length_ms,
+                           struct orr_report_load *load);
+void orr_report__load_conclude(struct orr_report_load *load);
+
+/* What comes of one walk over the window of a run, from each change to the next. */
+struct orr_report_walk {
+    struct orr_report_lending lending;
+    struct orr_report_load load;
+};
+void orr_report__walk_open(struct orr_results *in, struct orr_report_walk *walk);
+void orr_report__walk_close(struct orr_report_walk *walk);
 void orr_report__lending_table(const struct orr_report_lending *lending, FILE *out);
 
 /* report_trust.c: what speaks for and against the numbers, as a list; and the shortest of it. */

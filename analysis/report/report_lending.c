@@ -5,13 +5,13 @@
 #include "report_int.h"
 #include "report_sql.h"
 
-#include <orrery/analysis/course.h>
 #include <orrery/base/sort.h>
 
 #define ROWS_MOST 20
 
 struct ledger {
     struct orr_report_lending *lending;
+    struct orr_report_load *load;
     uint32_t *shard_of; /* of a queue: the first queue of its shard, which stands for it */
     /* of the step at hand: */
     double *beyond, *idle;   /* by queue */
@@ -28,7 +28,7 @@ static void lend(struct ledger *ledger, const struct orr_course *course, uint32_
     const uint32_t shard = ledger->shard_of[lender];
     const double borrowed = ledger->borrowed[shard], left = ledger->left[shard];
     const double part = left > borrowed ? borrowed / left : 1;
-    const bool waits = course->waits_mgpu[lender] > 0;
+    const bool waits = orr_course_waits_mgpu(course, lender) > 0;
     for (uint32_t b = 0; b < ledger->borrower_count; b++) {
         const uint32_t q = ledger->borrowers[b];
         if (ledger->shard_of[q] == shard) {
@@ -40,9 +40,8 @@ static void lend(struct ledger *ledger, const struct orr_course *course, uint32_
     }
 }
 
-static void lend_step(const struct orr_course *course, orr_ms from, orr_ms to, void *context)
+static void lend_step(const struct orr_course *course, double length_ms, struct ledger *ledger)
 {
-    struct ledger *ledger = context;
     ledger->borrower_count = ledger->lender_count = 0;
     for (uint32_t q = 0; q < course->queue_count; q++) {
         ledger->borrowed[q] = ledger->left[q] = 0;
@@ -59,8 +58,15 @@ static void lend_step(const struct orr_course *course, orr_ms from, orr_ms to, v
         ledger->lender_count += ledger->idle[q] > 0;
     }
     for (uint32_t l = 0; l < ledger->lender_count && ledger->borrower_count > 0; l++) {
-        lend(ledger, course, ledger->lenders[l], (double)(to - from));
+        lend(ledger, course, ledger->lenders[l], length_ms);
     }
+}
+
+static void walk_step(const struct orr_course *course, orr_ms from, orr_ms to, void *context)
+{
+    struct ledger *ledger = context;
+    lend_step(course, (double)(to - from), ledger);
+    orr_report__load_step(course, (double)(to - from), ledger->load);
 }
 
 static void find_shards(struct ledger *ledger, const struct orr_course *course)
@@ -91,7 +97,7 @@ static void list_loans(struct ledger *ledger)
             const double gpu_h = ledger->pairs[(size_t)l * count + b] / 3.6e9;
             lending->lent[l] += gpu_h;
             lending->borrowed[b] += gpu_h;
-            if (gpu_h >= 0.05) {
+            if (gpu_h > 0) {
                 lending->loans = ORR_ROOM_FOR_ONE(lending->loans, lending->loan_count, room);
                 lending->loans[lending->loan_count++] = (struct orr_report_loan){
                     l, b, gpu_h, ledger->owed[(size_t)l * count + b] / 3.6e9};
@@ -103,21 +109,41 @@ static void list_loans(struct ledger *ledger)
     }
 }
 
-void orr_report__lending_open(struct orr_results *in, struct orr_report_lending *lending)
+static void close_ledger(struct ledger *ledger)
 {
-    struct orr_course course;
-    *lending = (struct orr_report_lending){0};
-    orr_course_open(in, &course);
-    const uint32_t count = course.queue_count;
+    orr_free(ledger->beyond);
+    orr_free(ledger->idle);
+    orr_free(ledger->borrowed);
+    orr_free(ledger->left);
+    orr_free(ledger->shard_of);
+    orr_free(ledger->borrowers);
+    orr_free(ledger->lenders);
+    orr_free(ledger->pairs);
+    orr_free(ledger->owed);
+}
+
+static void open_lending(const struct orr_course *course, struct orr_report_lending *lending)
+{
+    const uint32_t count = course->queue_count;
     lending->queue_count = count;
     lending->names = orr_zalloc(count + (size_t)1, sizeof *lending->names);
     lending->lent = orr_zalloc(count + (size_t)1, sizeof *lending->lent);
     lending->borrowed = orr_zalloc(count + (size_t)1, sizeof *lending->borrowed);
     for (uint32_t q = 0; q < count; q++) {
-        lending->names[q] = course.names[q];
-        lending->quota_count += course.quota_mgpu[q] > 0;
+        lending->names[q] = course->names[q];
+        lending->quota_count += course->quota_mgpu[q] > 0;
     }
-    struct ledger ledger = {.lending = lending,
+}
+
+void orr_report__walk_open(struct orr_results *in, struct orr_report_walk *walk)
+{
+    struct orr_course course;
+    *walk = (struct orr_report_walk){0};
+    orr_course_open(in, &course);
+    open_lending(&course, &walk->lending);
+    const uint32_t count = course.queue_count;
+    struct ledger ledger = {.lending = &walk->lending,
+                            .load = &walk->load,
                             .beyond = orr_zalloc(count + (size_t)1, sizeof *ledger.beyond),
                             .idle = orr_zalloc(count + (size_t)1, sizeof *ledger.idle),
                             .borrowed = orr_zalloc(count + (size_t)1, sizeof *ledger.borrowed),
@@ -129,27 +155,20 @@ void orr_report__lending_open(struct orr_results *in, struct orr_report_lending 
                             .owed = orr_zalloc((size_t)count * count + 1, sizeof *ledger.owed)};
     find_shards(&ledger, &course);
     orr_course_walk(in, &course, orr_results_int(in, orr_report_sql__window_start, 0),
-                    orr_results_int(in, orr_report_sql__window_end, 0), lend_step, &ledger);
+                    orr_results_int(in, orr_report_sql__window_end, 0), walk_step, &ledger);
     list_loans(&ledger);
-    orr_free(ledger.beyond);
-    orr_free(ledger.idle);
-    orr_free(ledger.borrowed);
-    orr_free(ledger.left);
-    orr_free(ledger.shard_of);
-    orr_free(ledger.borrowers);
-    orr_free(ledger.lenders);
-    orr_free(ledger.pairs);
-    orr_free(ledger.owed);
+    orr_report__load_conclude(&walk->load);
+    close_ledger(&ledger);
     orr_course_close(&course);
 }
 
-void orr_report__lending_close(struct orr_report_lending *lending)
+void orr_report__walk_close(struct orr_report_walk *walk)
 {
-    orr_free(lending->names);
-    orr_free(lending->lent);
-    orr_free(lending->borrowed);
-    orr_free(lending->loans);
-    *lending = (struct orr_report_lending){0};
+    orr_free(walk->lending.names);
+    orr_free(walk->lending.lent);
+    orr_free(walk->lending.borrowed);
+    orr_free(walk->lending.loans);
+    *walk = (struct orr_report_walk){0};
 }
 
 void orr_report__lending_table(const struct orr_report_lending *lending, FILE *out)

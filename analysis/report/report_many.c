@@ -369,12 +369,12 @@ static enum orr_status in_short(const struct side *side, FILE *out, struct orr_e
             orr_results_open(&in, side->options->paths[a], err);
             orr_results_interruptible(&in, side->options->interrupted);
             label_of(all, a, out);
-            struct orr_report_lending lending = {0};
-            if (q == ORR_REPORT_LENDING) {
-                orr_report__lending_open(&in, &lending);
+            struct orr_report_walk walk = {0};
+            if (q == ORR_REPORT_LENDING || q == ORR_REPORT_SATURATED) {
+                orr_report__walk_open(&in, &walk);
             }
-            orr_report__answer(&in, (enum orr_report_question)q, &lending, out);
-            orr_report__lending_close(&lending);
+            orr_report__answer(&in, (enum orr_report_question)q, &walk, out);
+            orr_report__walk_close(&walk);
             (void)fputs("</p>\n", out);
             status = in.status;
             orr_results_close(&in);

@@ -193,8 +193,8 @@ static void provenance(struct orr_results *in, FILE *out)
 }
 
 /* What a reader asks first, in words, with the place where there is more. */
-static void in_short(struct orr_results *in, const struct orr_report_lending *lending,
-                     const char *prefix, FILE *out)
+static void in_short(struct orr_results *in, const struct orr_report_walk *walk, const char *prefix,
+                     FILE *out)
 {
     (void)fputs("<dl class=\"short\">\n", out);
     for (int q = 0; q < ORR_REPORT_QUESTIONS; q++) {
@@ -203,7 +203,7 @@ static void in_short(struct orr_results *in, const struct orr_report_lending *le
         }
         (void)fprintf(out, "<dt><a href=\"#%s%s\">%s</a></dt>\n<dd>", prefix,
                       orr_report__sections[q], orr_report__questions[q]);
-        orr_report__answer(in, (enum orr_report_question)q, lending, out);
+        orr_report__answer(in, (enum orr_report_question)q, walk, out);
         (void)fputs("</dd>\n", out);
     }
     (void)fputs("</dl>\n", out);
@@ -224,14 +224,16 @@ static void evictions(struct orr_results *in, FILE *out)
 void orr_report__run(struct orr_results *in, const struct orr_report_options *options,
                      const char *prefix, const char *const *but, FILE *out)
 {
-    struct orr_report_lending lending;
-    orr_report__lending_open(in, &lending); /* walks the whole course of the run: once */
-    in_short(in, &lending, prefix, out);
+    struct orr_report_walk walk;
+    orr_report__walk_open(in, &walk); /* walks the whole course of the run: once */
+    in_short(in, &walk, prefix, out);
     headline(in, out);
     section(out, prefix, "waits", "Who waited longest, and why");
-    (void)fputs("<p class=\"soft\">Waits are from submit to the first start; at most three jobs of "
-                "a queue and size.</p>\n",
-                out);
+    (void)fputs(
+        "<p class=\"soft\">Waits are from submit to the first start, or until the job left; "
+        "at most three jobs of a queue and size. Jobs are those submitted in the window, "
+        "and what they waited for is all of it, to the end of the run.</p>\n",
+        out);
     orr_report__table(in, orr_report_sql__longest, ROWS_MOST, "Nobody waited.", out);
     (void)fputs("<h3>What jobs waited for</h3>\n", out);
     orr_report__table(in, orr_report_sql__reasons, ROWS_MOST, "Nobody waited.", out);
@@ -244,8 +246,8 @@ void orr_report__run(struct orr_results *in, const struct orr_report_options *op
         "<p class=\"soft\">Held beyond the own quota while others held less than theirs, from "
         "each change to the next within the window, shared out in proportion.</p>\n",
         out);
-    orr_report__lending_table(&lending, out);
-    orr_report__lending_close(&lending);
+    orr_report__lending_table(&walk.lending, out);
+    orr_report__walk_close(&walk);
     if (orr_report__has_answer(in, ORR_REPORT_OBJECTIVES)) {
         section(out, prefix, "objectives", "Objectives of services and sessions");
         (void)fputs(

@@ -49,6 +49,14 @@ static void text_column(sqlite3_stmt *row, int column, FILE *out)
 
 /* --- waits --- */
 
+/* Of the column `started`. */
+static const char *how_it_ended(const char *started)
+{
+    return strcmp(started, "never") == 0 ? " and never started"
+           : strcmp(started, "yes") == 0 ? ""
+                                         : " and left before it started";
+}
+
 static void longest(struct orr_results *in, FILE *out)
 {
     bool first = true;
@@ -71,7 +79,7 @@ static void longest(struct orr_results *in, FILE *out)
         (void)fprintf(out, "</b> (%s) waited <b>%s</b>%s",
                       gpus_text(sqlite3_column_double(row, 2), gpus),
                       orr_format_rough(waited, sqlite3_column_double(row, 4)),
-                      sqlite3_column_text(row, 5)[0] == 'n' ? " and never started" : "");
+                      how_it_ended(orr_results_text(in, row, 5)));
         if (sqlite3_column_type(row, 6) != SQLITE_NULL) {
             (void)fputs(", mostly because ", out);
             text_column(row, 6, out);
@@ -178,39 +186,27 @@ static void answer_waits(struct orr_results *in, FILE *out)
 
 /* --- saturation --- */
 
-struct load {          /* means over the buckets of the window */
-    double full;       /* share in which 98 % was held and jobs waited */
-    double waits;      /* share in which jobs waited for a GPU or more */
-    double over;       /* share in which held and asked for were more than there was */
-    double pending;    /* GPUs asked for and not held */
-    double idle_waits; /* GPUs free while jobs waited */
-    double gpus;       /* of all nodes that were ever part of the cluster */
-    double there, up;  /* of those that are part of it; of those of them that are not down */
+struct load {
+    struct orr_report_load of; /* of the window */
+    double gpus;               /* of all nodes that were ever part of the cluster */
+    double there, up; /* of those that are part of it; of those of them that are not down */
 };
 
-static struct load read_load(struct orr_results *in)
+static struct load read_load(struct orr_results *in, const struct orr_report_load *of)
 {
-    struct load load = {0};
-    double hours = 0;
-    sqlite3_stmt *row = orr_results_prepare(in, orr_report_sql__load);
-    while (orr_results_step(in, row)) {
-        load = (struct load){sqlite3_column_double(row, 0), sqlite3_column_double(row, 1),
-                             sqlite3_column_double(row, 2), sqlite3_column_double(row, 3),
-                             sqlite3_column_double(row, 4), sqlite3_column_double(row, 5),
-                             sqlite3_column_double(row, 5), 0};
-        hours = sqlite3_column_double(row, 6);
-    }
+    const double gpus = (double)orr_results_int(in, orr_report_sql__capacity_mgpu, 0) / 1000;
+    struct load load = {.of = *of, .gpus = gpus, .there = gpus};
     /* The base of gpu_occupancy; where no node joins or leaves, all are there. */
     const double there_gpu_h = orr_report__metric(in, "capacity_gpu_h");
     const double available = orr_report__metric(in, "gpu_available");
-    if (isfinite(there_gpu_h) && hours > 0) {
-        load.there = there_gpu_h / hours;
+    if (isfinite(there_gpu_h) && of->ms > 0) {
+        load.there = there_gpu_h / (of->ms / 3.6e6);
     }
     load.up = isfinite(available) ? available * load.there : load.there;
     return load;
 }
 
-static const char *verdict(const struct load *load)
+static const char *verdict(const struct orr_report_load *load)
 {
     if (load->full > 0.5) {
         return "Yes.";
@@ -279,26 +275,33 @@ static void say_held(const struct load *load, double held, FILE *out)
     (void)fprintf(out, " on average; of these %.0f %% were held. ", 100 * held);
 }
 
-static void answer_load(struct orr_results *in, FILE *out)
+static void say_waiting(struct orr_results *in, const struct orr_report_load *load, FILE *out)
 {
-    const struct load load = read_load(in);
     const double size = typical_wait_gpus(in);
     char text[64];
-    (void)fprintf(out, "<b>%s</b> ", verdict(&load));
+    if (load->waits <= 0.005) {
+        return;
+    }
+    (void)fprintf(out, "Something waited %.0f %% of the time, on average for %s; ",
+                  100 * load->waits, gpus_text(load->pending / load->waits, text));
+    (void)fprintf(out, "meanwhile free: %s. ", gpus_text(load->idle_waits, text));
+    if (size > 1) {
+        (void)fprintf(out, "Half of what was waited for was by jobs of %s or more. ",
+                      gpus_text(size, text));
+    }
+}
+
+static void answer_load(struct orr_results *in, const struct orr_report_load *of, FILE *out)
+{
+    const struct load load = read_load(in, of);
+    char text[64];
+    (void)fprintf(out, "<b>%s</b> ", verdict(of));
     say_held(&load, orr_report__metric(in, "gpu_occupancy"), out);
     (void)fprintf(out,
                   "All were held while jobs waited %.0f %% of the time, and more were held and "
                   "asked for than there are %.0f %% of the time. ",
-                  100 * load.full, 100 * load.over);
-    if (load.waits > 0.005) {
-        (void)fprintf(out, "Something waited %.0f %% of the time, on average for %s; ",
-                      100 * load.waits, gpus_text(load.pending / load.waits, text));
-        (void)fprintf(out, "meanwhile free: %s. ", gpus_text(load.idle_waits, text));
-    }
-    if (load.waits > 0.005 && size > 1) {
-        (void)fprintf(out, "Half of what was waited for was by jobs of %s or more. ",
-                      gpus_text(size, text));
-    }
+                  100 * of->full, 100 * of->over);
+    say_waiting(in, of, out);
     if (is_some(&load, load.gpus - load.there)) {
         (void)fprintf(out, "Away on average: %s, of nodes that had not joined or had left. ",
                       gpus_text(load.gpus - load.there, text));
@@ -508,13 +511,13 @@ static void answer_objectives(struct orr_results *in, FILE *out)
 }
 
 void orr_report__answer(struct orr_results *in, enum orr_report_question question,
-                        const struct orr_report_lending *lending, FILE *out)
+                        const struct orr_report_walk *walk, FILE *out)
 {
     switch (question) {
     case ORR_REPORT_WAITS: answer_waits(in, out); break;
-    case ORR_REPORT_SATURATED: answer_load(in, out); break;
+    case ORR_REPORT_SATURATED: answer_load(in, &walk->load, out); break;
     case ORR_REPORT_EVICTIONS: answer_evictions(in, out); break;
-    case ORR_REPORT_LENDING: answer_lending(lending, out); break;
+    case ORR_REPORT_LENDING: answer_lending(&walk->lending, out); break;
     case ORR_REPORT_OBJECTIVES: answer_objectives(in, out); break;
     case ORR_REPORT_EXPECTED: answer_expected(in, out); break;
     case ORR_REPORT_TRUST: orr_report__trust_answer(in, out); break;
