@@ -221,7 +221,7 @@ const struct orr_metric_def orr_metric_table[] = {
     {"fairness_jain", "1", MORE, HEADLINE | GATED | SAID | CARD | BY_QUOTA | MOST_1,
      "Jain's index (1: fair)", "all, shard",
      "Jain's index of allocated / entitled GPU time over queues with demand (equality); entitled: "
-     "weighted max-min of demands by an oracle apart from the policy"},
+     "weighted max-min of demands, of what is up, by an oracle apart from the policy"},
     {"fairness_satisfaction", "1", MORE, MOST_1, "Jain's index, capped", "all, shard",
      "fairness_jain with the ratio capped at 1"},
     {"user_fairness_jain", "1", MORE, MOST_1, "Jain's index of users",
@@ -230,7 +230,8 @@ const struct orr_metric_def orr_metric_table[] = {
      "window"},
     {"share_deviation", "1", LESS, HEADLINE | SHARE | BY_QUOTA, "deviation from fair share",
      "all, shard",
-     "integral of sum over queues of |allocated - entitled| / (2 x capacity x window)"},
+     "integral of sum over queues of |allocated - entitled| / (2 x available GPU time), in the "
+     "window"},
     {"cpu_share_deviation", "1", LESS, SHARE, "deviation from fair share of CPU",
      "all, shard, where queues have quotas or limits of CPU and all nodes a limit",
      "share_deviation of CPU, from the same oracle; a suspended job's CPU counts as its queue's"},
@@ -281,22 +282,23 @@ const struct orr_metric_def orr_metric_table[] = {
      "jobs that waited at all while their queue would have been within its quota with them"},
     {"ftf_quota_max", "1", LESS, BY_QUOTA, "most finish-time unfairness by quota", "all",
      "most of (end - submit) / time alone on its queue's quota (run time x max(1, GPUs / quota); "
-     "all "
-     "GPUs where there is no quota)"},
+     "where there is no quota GPUs of nodes that were part of the cluster, mean over the job's "
+     "life)"},
     {"ftf_quota_p95", "1", LESS, BY_QUOTA, "95 % finish-time unfairness by quota", "all",
      "95 % quantile (nearest rank) of what ftf_quota_max is the most of"},
     {"ftf_quota_above", "1", LESS, SHARE | BY_QUOTA, "jobs unfairly late by quota", "all",
      "share of jobs of queues with a quota for which it is above 1"},
     {"ftf_themis_max", "1", LESS, 0, "most finish-time unfairness (Themis)", "all",
      "most of (end - submit) / (run time x max(1, jobs / GPUs)), jobs: submitted and not ended in "
-     "the shard, mean over the job's life (Themis, NSDI'20)"},
+     "the shard, GPUs: of nodes that were part of it, means over the job's life (Themis, NSDI'20)"},
     {"ftf_themis_p95", "1", LESS, 0, "95 % finish-time unfairness (Themis)", "all",
      "95 % quantile (nearest rank) of what ftf_themis_max is the most of"},
     {"ftf_themis_above", "1", LESS, SHARE, "jobs unfairly late (Themis)", "all",
      "share of jobs for which it is above 1"},
     {"ftf_shockwave_max", "1", LESS, 0, "most finish-time unfairness (Shockwave)", "all",
      "most of (end - submit) / (run time x max(1, jobs / GPUs)), jobs: all that were submitted in "
-     "the run (Shockwave, NSDI'23)"},
+     "the run, GPUs: of nodes that were part of the cluster, mean over the run (Shockwave, "
+     "NSDI'23)"},
     {"ftf_shockwave_p95", "1", LESS, 0, "95 % finish-time unfairness (Shockwave)", "all",
      "95 % quantile (nearest rank) of what ftf_shockwave_max is the most of"},
     {"ftf_shockwave_above", "1", LESS, SHARE, "jobs unfairly late (Shockwave)", "all",

@@ -470,7 +470,7 @@ static void open_fold(const struct orr_world *world, const struct orr_engine_opt
     orr_free(capacity_mgpu);
     int64_t *usable_mgpu = orr_alloc(world->queues.count, sizeof *usable_mgpu);
     orr_fill_mgpu(world, usable_mgpu);
-    orr_fold_usable(&run->fold, usable_mgpu);
+    orr_fold_usable(&run->fold, usable_mgpu, orr_fill_node_mgpu(world));
     orr_free(usable_mgpu);
 }
 

@@ -154,7 +154,8 @@ static void set_away(struct engine *engine, uint32_t node, bool away)
     int64_t mgpu = node_mgpu(engine, node);
     engine->endless.resizes += engine->pools != NULL;
     orr_ledger_set_away(engine->ledger, node, away);
-    orr_fold_capacity(&engine->run->fold, type->shard, engine->view.now, away ? -mgpu : mgpu);
+    orr_fold_capacity(&engine->run->fold, type->shard, engine->view.now,
+                      (uint32_t)(type - engine->world->cluster.types), mgpu, away);
 }
 
 static void set_outage(struct engine *engine, uint32_t node, bool down)

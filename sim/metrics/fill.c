@@ -44,12 +44,14 @@ static bool asks_instances(const struct orr_shape *shape)
     return asks;
 }
 
-void orr_fill_mgpu(const struct orr_world *world, int64_t *mgpu)
+int64_t *orr_fill_node_mgpu(const struct orr_world *world)
 {
     const struct orr_cluster *cluster = &world->cluster;
     const struct orr_shapes *shapes = &world->shapes;
     uint64_t *sizes = orr_zalloc(world->queues.count, sizeof *sizes);
     bool *mig = orr_zalloc(world->queues.count, sizeof *mig); /* some job asks instances */
+    const uint32_t queues = world->queues.count;
+    int64_t *mgpu = orr_zalloc((size_t)cluster->type_count * queues + 1, sizeof *mgpu);
     uint64_t *of_shape = orr_alloc(shapes->count + (size_t)1, sizeof *of_shape);
     for (uint32_t s = 0; s < shapes->count; s++) {
         of_shape[s] = sizes_of(&shapes->shapes[s]);
@@ -60,9 +62,8 @@ void orr_fill_mgpu(const struct orr_world *world, int64_t *mgpu)
         mig[queue] = mig[queue] || asks_instances(&shapes->shapes[world->specs[j].shape]);
     }
     orr_free(of_shape);
-    for (uint32_t q = 0; q < world->queues.count; q++) {
+    for (uint32_t q = 0; q < queues; q++) {
         uint64_t sums = sums_of(sizes[q]);
-        mgpu[q] = 0;
         for (uint32_t t = 0; t < cluster->type_count; t++) {
             const struct orr_node_type *type = &cluster->types[t];
             uint32_t gpus = orr_node_type_own_gpus(type), most = gpus;
@@ -70,11 +71,25 @@ void orr_fill_mgpu(const struct orr_world *world, int64_t *mgpu)
                 most--;
             }
             most += mig[q] ? type->mig_gpus : 0;
-            mgpu[q] += type->shard == world->queues.queues[q].shard
-                           ? (int64_t)type->nodes * most * ORR_MGPU
-                           : 0;
+            mgpu[(size_t)t * queues + q] =
+                type->shard == world->queues.queues[q].shard ? (int64_t)most * ORR_MGPU : 0;
         }
     }
     orr_free(sizes);
     orr_free(mig);
+    return mgpu;
+}
+
+void orr_fill_mgpu(const struct orr_world *world, int64_t *mgpu)
+{
+    const struct orr_cluster *cluster = &world->cluster;
+    const uint32_t queues = world->queues.count;
+    int64_t *of_node = orr_fill_node_mgpu(world);
+    for (uint32_t q = 0; q < queues; q++) {
+        mgpu[q] = 0;
+        for (uint32_t t = 0; t < cluster->type_count; t++) {
+            mgpu[q] += (int64_t)cluster->types[t].nodes * of_node[(size_t)t * queues + q];
+        }
+    }
+    orr_free(of_node);
 }

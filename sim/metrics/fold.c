@@ -25,9 +25,9 @@ void orr_fold_init(struct orr_fold *fold, const struct orr_queues *tree,
     fold->shards = orr_zalloc(shard_count, sizeof *fold->shards);
     fold->shard_capacity_mgpu = orr_zalloc(shard_count, sizeof *fold->shard_capacity_mgpu);
     fold->shard_down_mgpu = orr_zalloc(shard_count, sizeof *fold->shard_down_mgpu);
-    fold->shard_present_mgpu = orr_zalloc(shard_count, sizeof *fold->shard_present_mgpu);
+    fold->shard_up_mgpu = orr_zalloc(shard_count, sizeof *fold->shard_up_mgpu);
     for (uint32_t s = 0; s < shard_count; s++) {
-        fold->shard_capacity_mgpu[s] = fold->shard_present_mgpu[s] = shard_capacity_mgpu[s];
+        fold->shard_capacity_mgpu[s] = fold->shard_up_mgpu[s] = shard_capacity_mgpu[s];
         fold->capacity_mgpu += shard_capacity_mgpu[s];
     }
     fold->queues = orr_zalloc(tree->count, sizeof *fold->queues);
@@ -58,11 +58,7 @@ void orr_fold_init(struct orr_fold *fold, const struct orr_queues *tree,
 /* Of the nodes there are now, no more than its limit and those above allow. */
 static int64_t possible_of(const struct orr_fold *fold, uint32_t queue)
 {
-    uint32_t shard = fold->tree->queues[queue].shard;
-    int64_t all = fold->shard_capacity_mgpu[shard];
-    double most = all > 0 ? (double)fold->queues[queue].usable *
-                                (double)fold->shard_present_mgpu[shard] / (double)all
-                          : 0.0;
+    double most = (double)fold->queues[queue].usable;
     for (uint32_t q = queue; q != ORR_NONE; q = fold->tree->queues[q].parent) {
         double limit = fold->tree->queues[q].resources[ORR_SHARE_GPU].limit;
         most = limit >= 0.0 && limit * ORR_MGPU < most ? limit * ORR_MGPU : most;
@@ -77,8 +73,9 @@ static void recompute_possible(struct orr_fold *fold)
     }
 }
 
-void orr_fold_usable(struct orr_fold *fold, const int64_t *mgpu)
+void orr_fold_usable(struct orr_fold *fold, const int64_t *mgpu, int64_t *of_node)
 {
+    fold->fills = of_node;
     for (uint32_t q = 0; q < fold->tree->count; q++) {
         fold->queues[q].usable = mgpu[q];
     }
@@ -108,7 +105,8 @@ void orr_fold_release(struct orr_fold *fold)
     orr_free(fold->shards);
     orr_free(fold->shard_capacity_mgpu);
     orr_free(fold->shard_down_mgpu);
-    orr_free(fold->shard_present_mgpu);
+    orr_free(fold->shard_up_mgpu);
+    orr_free(fold->fills);
     orr_free(fold->queues);
     orr_free(fold->window_start);
     orr_free(fold->window_end);
@@ -174,7 +172,7 @@ static void list_excess(struct orr_fold *fold)
 
 static void recompute_shares(struct orr_fold *fold)
 {
-    orr_oracle_divide(&fold->oracle, fold->shard_present_mgpu);
+    orr_oracle_divide(&fold->oracle, fold->shard_up_mgpu);
     if (fold->excess_stale) {
         list_excess(fold);
     }
@@ -219,10 +217,18 @@ void orr_fold_before_queue_change(struct orr_fold *fold, orr_ms now)
     }
 }
 
-void orr_fold_capacity(struct orr_fold *fold, uint32_t shard, orr_ms now, int64_t mgpu)
+void orr_fold_capacity(struct orr_fold *fold, uint32_t shard, orr_ms now, uint32_t type,
+                       int64_t mgpu, bool leaves)
 {
+    const int64_t sign = leaves ? -1 : 1;
     orr_fold_before_queue_change(fold, now);
-    fold->shard_present_mgpu[shard] += mgpu;
+    fold->shard_up_mgpu[shard] += sign * mgpu;
+    for (uint32_t q = 0; q < fold->tree->count; q++) {
+        const int64_t whole = fold->tree->queues[q].shard == shard ? mgpu : 0;
+        fold->queues[q].usable +=
+            sign *
+            (fold->fills != NULL ? fold->fills[(size_t)type * fold->tree->count + q] : whole);
+    }
     recompute_possible(fold);
     fold->shares_stale = true;
 }
@@ -231,6 +237,8 @@ void orr_fold_down(struct orr_fold *fold, uint32_t shard, orr_ms now, int64_t mg
 {
     orr_fold_before_queue_change(fold, now);
     fold->shard_down_mgpu[shard] += mgpu;
+    fold->shard_up_mgpu[shard] -= mgpu;
+    fold->shares_stale = true;
     for (uint32_t q = 0; q < fold->tree->count; q++) {
         fold->queues[q].down = fold->shard_down_mgpu[fold->tree->queues[q].shard] > 0;
     }

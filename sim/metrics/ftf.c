@@ -5,6 +5,7 @@
 
 #include <orrery/base/sort.h>
 
+#include "presence.h"
 #include "summary_int.h"
 
 /* Of a job its integral, or of the values of a form one: there may be as many as jobs. */
@@ -42,16 +43,14 @@ static uint32_t shard_of(const struct orr_world *world, uint32_t job)
     return world->queues.queues[world->specs[job].queue].shard;
 }
 
-/* GPUs of the queue's own when the job came: its quota, without one all GPUs of its shard. 0: none.
- */
-static double own_mgpu(const struct orr_world *world, const struct orr_run *run, uint32_t job)
+/* mGPU of the queue's own when the job came: its quota, without one `all` of its shard. 0: none. */
+static double own_mgpu(const struct orr_world *world, const struct orr_run *run, uint32_t job,
+                       double all)
 {
-    const struct orr_job_spec *spec = &world->specs[job];
-    uint32_t shard = world->queues.queues[spec->queue].shard;
-    double quota = orr_world_entitlement_at(world, spec->queue, ORR_SHARE_GPU,
-                                            orr_run_submit_ms(world, run, job))
-                       ->quota;
-    return quota < 0.0 ? (double)run->fold.shard_capacity_mgpu[shard] : quota * ORR_MGPU;
+    const double quota = orr_world_entitlement_at(world, world->specs[job].queue, ORR_SHARE_GPU,
+                                                  orr_run_submit_ms(world, run, job))
+                             ->quota;
+    return (quota < 0.0 ? all : quota) * ORR_MGPU;
 }
 
 static double at_least_1(double value)
@@ -148,20 +147,24 @@ static union job_value *crowd_job_ms(const struct orr_world *world, const struct
 }
 
 /* NAN: the form says nothing of the job. */
-static double rho_of(const struct orr_world *world, const struct orr_run *run,
+static double rho_of(const struct orr_world *world, const struct orr_presence *there,
                      const struct crowd *crowds, uint64_t job_ms, enum orr_ftf_form form,
                      uint32_t job)
 {
+    const struct orr_run *run = there->run;
     const struct orr_job_spec *spec = &world->specs[job];
     const uint32_t shard = shard_of(world, job);
-    const double took =
-        (double)(run->ledger->jobs[job].end_ms - orr_run_submit_ms(world, run, job));
-    const double gpus = (double)run->fold.shard_capacity_mgpu[shard] / ORR_MGPU;
+    const orr_ms submit = orr_run_submit_ms(world, run, job);
+    const orr_ms end = run->ledger->jobs[job].end_ms;
+    const double took = (double)(end - submit);
+    const double gpus = form == ORR_FTF_SHOCKWAVE
+                            ? orr_presence_mean_gpus(there, shard, run->begin_ms, run->end_ms)
+                            : orr_presence_mean_gpus(there, shard, submit, end);
     double asked, has; /* how much a fair part is less than what the job, or all of them, ask */
     switch (form) {
     case ORR_FTF_QUOTA:
         asked = (double)world->shapes.shapes[spec->shape].gpus_mgpu;
-        has = own_mgpu(world, run, job);
+        has = own_mgpu(world, run, job, gpus);
         break;
     case ORR_FTF_THEMIS:
         asked = (double)job_ms / took;
@@ -173,16 +176,17 @@ static double rho_of(const struct orr_world *world, const struct orr_run *run,
 }
 
 /* The values of a form take the place of the integrals, which only Themis' form looks at. */
-static uint32_t rho_of_jobs(const struct orr_world *world, const struct orr_run *run,
+static uint32_t rho_of_jobs(const struct orr_world *world, const struct orr_presence *there,
                             const struct orr_summary *summary, const struct crowd *crowds,
                             enum orr_ftf_form form, union job_value *values)
 {
+    const struct orr_run *run = there->run;
     uint32_t count = 0;
     for (uint32_t j = 0; j < world->job_count; j++) {
         if (orr_summary__in_window(world, run, summary, j) &&
             world->specs[j].kind != ORR_KIND_INFERENCE &&
             run->ledger->jobs[j].phase == ORR_JOB_FINISHED && world->specs[j].work_ms > 0) {
-            const double rho = rho_of(world, run, crowds, values[j].job_ms, form, j);
+            const double rho = rho_of(world, there, crowds, values[j].job_ms, form, j);
             values[count].rho = rho;
             count += isnan(rho) ? 0 : 1;
         }
@@ -197,10 +201,13 @@ void orr_summary__ftf(const struct orr_world *world, const struct orr_run *run,
     _Static_assert(sizeof forms / sizeof forms[0] == ORR_FTF_COUNT, "each form, Themis' first");
     struct crowd *crowds = orr_zalloc(run->fold.shard_count, sizeof *crowds);
     union job_value *values = crowd_job_ms(world, run, crowds);
+    struct orr_presence there;
+    orr_presence_open(world, run, &there);
     for (uint32_t f = 0; f < ORR_FTF_COUNT; f++) {
-        const uint32_t count = rho_of_jobs(world, run, summary, crowds, forms[f], values);
+        const uint32_t count = rho_of_jobs(world, &there, summary, crowds, forms[f], values);
         summary->ftf[forms[f]] = form_result(values, count);
     }
+    orr_presence_close(&there);
     orr_free(values);
     orr_free(crowds);
 }

@@ -25,7 +25,7 @@ struct other {
     struct orr_queues queues; /* as the scenario has them at a time; names borrowed */
     struct orr_oracle oracle;
     int64_t *asked, *held; /* per queue */
-    int64_t *capacity;     /* per shard: of nodes that are part of the cluster */
+    int64_t *capacity;     /* per shard: of nodes that are part of the cluster and not down */
     struct shift *shifts;
     uint32_t count, room;
     double *apart; /* per shard: sum over queues of the distances x ms */
@@ -85,10 +85,8 @@ static void list_changes(struct other *other)
         shift(other, other->world->queue_changes[i].at_ms, 0, 0, 0);
     }
     for (uint32_t o = 0; o < other->run->outage_count; o++) {
-        if (other->run->outages[o].away) {
-            shift(other, other->run->outages[o].from_ms, 0, 0, 0);
-            shift(other, other->run->outages[o].to_ms, 0, 0, 0);
-        }
+        shift(other, other->run->outages[o].from_ms, 0, 0, 0);
+        shift(other, other->run->outages[o].to_ms, 0, 0, 0);
     }
 }
 
@@ -114,7 +112,7 @@ static void set_world(struct other *other, orr_ms at)
     for (uint32_t o = 0; o < other->run->outage_count; o++) {
         const struct orr_outage *outage = &other->run->outages[o];
         const struct orr_node_type *type = orr_cluster_type(cluster, outage->node);
-        if (outage->away && outage->from_ms <= at && outage->to_ms > at) {
+        if (outage->from_ms <= at && outage->to_ms > at) {
             other->capacity[type->shard] -=
                 type->allocatable.v[other->resource] - type->foreign.v[other->resource];
         }

@@ -528,6 +528,62 @@ YAML
     has "abs(value * 3600 - 150) < 1e-9 FROM metric WHERE name = 'quota_debt_blocked_gpu_h' AND scope = 'all'"
 }
 
+# Nodes that join after the end of a run were none of it: all metrics but those of pools and node hours are as without them.
+# a's pod of 8 fits the large node and no other, so none of what it waits for is impossible, also where nodes of 2 join meanwhile.
+case_absent() {
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,queue
+b1,0,1800,1,8,b
+a1,0,600,1,8,a
+s1,10,600,1,2,b
+s2,20,600,1,2,b
+last,3600,60,1,1,b
+CSV
+    cat >alone.yaml <<YAML
+cluster: {pools: {big: {nodes: 1, gpus: 8}, small: {nodes: 1, gpus: 2}}}
+queues: {a: {gpu: [8, 1, unlimited]}, b: {gpu: [0, 1, unlimited]}}
+workload: [{name: t, trace: trace.csv}]
+policy: {name: fifo, params: {backfill: true}}
+YAML
+    numbers="SELECT name, label, value FROM metric WHERE name LIKE 'ftf%' OR name LIKE 'quota_debt%' OR name LIKE '%share_%' OR name LIKE 'fairness%' ORDER BY 1, 2"
+    holds 50 alone.yaml
+    sqlite3 run.db "$numbers" >wanted
+    has "abs(value - 4) < 1e-12 FROM metric WHERE name = 'quota_debt_blocked_gpu_h' AND scope = 'all'"
+    has "value = 0 FROM metric WHERE name = 'quota_debt_impossible_gpu_h' AND scope = 'all'"
+    printf 'extends: alone.yaml\nevents: [{at: 7200s, set: {cluster.pools.small.nodes: +=10}}]\n' >later.yaml
+    holds 50 later.yaml
+    sqlite3 run.db "$numbers" >made
+    cmp -s made wanted || fail "nodes that never came change metrics: $(diff made wanted)"
+    printf 'extends: alone.yaml\nevents: [{at: 900s, set: {cluster.pools.small.nodes: +=10}}]\n' >meanwhile.yaml
+    holds 50 meanwhile.yaml
+    has "value = 0 FROM metric WHERE name = 'quota_debt_impossible_gpu_h' AND scope = 'all'"
+    has "count(*) = 10 FROM away WHERE to_ms = 900000"
+}
+
+# Of two nodes one is down throughout: both queues hold half of what is up, which is what they are entitled to; of CPU too.
+case_down() {
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,cpu_milli,queue
+a1,0,3600,1,4,4000,a
+b1,0,3600,1,4,4000,b
+a2,1,3600,1,4,4000,a
+b2,1,3600,1,4,4000,b
+last,3000,60,1,1,1000,a
+CSV
+    cat >run.yaml <<YAML
+cluster: {pools: {p: {nodes: 2, gpus: 8, cpu: 8}}}
+queues: {a: {gpu: [8, 1, unlimited], cpu: [8, 1, unlimited]}, b: {gpu: [8, 1, unlimited], cpu: [8, 1, unlimited]}}
+workload: [{name: t, trace: trace.csv}]
+policy: kai
+events: [{at: 0s, fail: n0002, for: 4000s}]
+YAML
+    holds 50 run.yaml
+    has "value = 1 FROM metric WHERE name = 'gpu_occupancy' AND scope = 'all'"
+    has "value = 0 FROM metric WHERE name = 'share_deviation' AND scope = 'all'"
+    has "value = 0 FROM metric WHERE name = 'cpu_share_deviation' AND scope = 'all'"
+    has "sum(value) = 8 FROM metric WHERE name = 'share_mean'"
+}
+
 # Held by hand, on 4 GPUs parted 3 to 1 until 50, then 2 to 2: a holds 2 of its 3, then all of its part; b always
 # all of its own. So for 50 of 100 s one GPU is not where the policy would have it, of 2 x 4.
 case_shares() {

@@ -272,9 +272,11 @@ END;
 INSERT INTO level SELECT DISTINCT depth FROM depth ORDER BY depth DESC;
 DROP TRIGGER demand_of_level;
 
--- The share: what is there is divided by quota up to min(demand, quota), what is left by weight up to
+-- The share: what is up is divided by quota up to min(demand, quota), what is left by weight up to
 -- the demand. Both are weighted max-min, in closed form: in order of cap / weight, those before are full,
 -- and the rest divide what is left of `amount` by weight.
+CREATE TEMP TABLE out AS -- nodes while they are down or no part of the cluster
+SELECT node, from_ms, coalesce(to_ms, 9e18) AS to_ms FROM away UNION ALL SELECT node, from_ms, coalesce(to_ms, 9e18) FROM outage;
 CREATE TEMP TABLE part(at_ms, queue, grp, amount, cap, weight);
 CREATE INDEX temp.part_grp ON part(at_ms, grp);
 CREATE TEMP TABLE got(at_ms, queue, share, PRIMARY KEY(at_ms, queue)) WITHOUT ROWID;
@@ -295,8 +297,8 @@ CREATE TEMP TRIGGER share_of_level AFTER INSERT ON level BEGIN
   INSERT INTO part
   SELECT m.at_ms, m.queue, coalesce(m.parent, -1 - m.shard),
          CASE WHEN m.parent IS NULL THEN (SELECT capacity_mgpu FROM shard WHERE id = m.shard)
-           - (SELECT total(n.gpus * 1000) FROM away AS a JOIN node AS n ON n.id = a.node JOIN shard_pool AS p ON p.pool = n.pool
-              WHERE p.shard = m.shard AND a.from_ms <= m.at_ms AND coalesce(a.to_ms, 9e18) > m.at_ms)
+           - (SELECT total(n.gpus * 1000) FROM out AS a JOIN node AS n ON n.id = a.node JOIN shard_pool AS p ON p.pool = n.pool
+              WHERE p.shard = m.shard AND a.from_ms <= m.at_ms AND a.to_ms > m.at_ms)
          ELSE (SELECT p.share FROM moment AS p WHERE p.at_ms = m.at_ms AND p.queue = m.parent) END,
          min(m.demand, CASE WHEN m.quota < 0 THEN m.demand ELSE m.quota * 1000 END),
          CASE WHEN m.quota < 0 THEN m.demand / 1000 ELSE m.quota END
@@ -345,31 +347,36 @@ UNION ALL SELECT 'phase_gpu_occupancy', 'phase', label, held / nullif(built - do
 UNION ALL SELECT 'phase_gpu_goodput', 'phase', label, (held - vain) / nullif(built - down, 0), 1 FROM phased
 UNION ALL SELECT 'phase_finished', 'phase', label, (SELECT total(end_ms > after_ms AND end_ms <= upto_ms) FROM job WHERE state = 3), (SELECT total(state = 3) FROM job) FROM phased;
 -- What a queue could hold on the empty cluster: pods of whole GPUs fill what their sizes add up to of a node;
--- no more than its limits, and less while nodes are not there.
+-- no more than its limits, and nothing of nodes that are not there.
 CREATE TEMP TABLE pod_size AS
 SELECT DISTINCT j.queue, a.gpus, a.gpu_mib IS NOT NULL OR a.gpu_mgpu < 1000 AS shares
 FROM job AS j JOIN ask AS a ON a.shape = j.shape WHERE a.gpus > 0;
+CREATE TEMP TABLE epoch AS -- in which no node joins or leaves
+SELECT at_ms, lead(at_ms, 1, 9e18) OVER (ORDER BY at_ms) AS to_ms
+FROM (SELECT window_start_ms AS at_ms FROM run
+      UNION SELECT a.at_ms FROM (SELECT from_ms AS at_ms FROM away UNION SELECT to_ms FROM away) AS a CROSS JOIN run AS r
+      WHERE a.at_ms > r.window_start_ms AND a.at_ms < r.window_end_ms);
 CREATE TEMP TABLE usable AS
 WITH RECURSIVE f(queue, gpus) AS (
   SELECT queue, 0 FROM leaf
   UNION SELECT f.queue, f.gpus + p.gpus FROM f JOIN pod_size AS p ON p.queue = f.queue AND NOT p.shares
   WHERE f.gpus + p.gpus <= (SELECT max(devices) FROM node)
 )
-SELECT l.queue, l.shard,
+SELECT l.queue, l.shard, n.at_ms, n.to_ms,
        total(CASE WHEN EXISTS (SELECT 1 FROM pod_size AS p WHERE p.queue = l.queue AND p.shares) OR n.gpus > 64 THEN n.gpus
                   ELSE (SELECT max(f.gpus) FROM f WHERE f.queue = l.queue AND f.gpus <= n.gpus) END * n.nodes
              + n.mig_gpus * n.nodes * EXISTS (SELECT 1 FROM job AS j JOIN ask AS a ON a.shape = j.shape WHERE j.queue = l.queue AND a.instances > 0)) * 1000 AS mgpu
-FROM leaf AS l JOIN (SELECT p.shard, n.devices AS gpus, n.mig_gpus, count(*) AS nodes FROM node AS n JOIN shard_pool AS p ON p.pool = n.pool GROUP BY 1, 2, 3) AS n
-  ON n.shard = l.shard GROUP BY l.queue;
+FROM leaf AS l JOIN (SELECT p.shard, e.at_ms, e.to_ms, n.devices AS gpus, n.mig_gpus,
+                            total(NOT EXISTS (SELECT 1 FROM away AS a WHERE a.node = n.id AND a.from_ms <= e.at_ms AND coalesce(a.to_ms, 9e18) > e.at_ms)) AS nodes
+                     FROM epoch AS e CROSS JOIN node AS n JOIN shard_pool AS p ON p.pool = n.pool GROUP BY 1, 2, 3, 4, 5) AS n
+  ON n.shard = l.shard GROUP BY l.queue, n.at_ms;
 CREATE TEMP TABLE above AS -- a queue and all above it
 WITH RECURSIVE u(queue, above) AS (
   SELECT queue, queue FROM leaf UNION ALL SELECT u.queue, q.parent FROM u JOIN queue AS q ON q.id = u.above WHERE q.parent IS NOT NULL
 )
 SELECT * FROM u;
-CREATE TEMP TABLE shard_at AS -- GPUs that are not there, and whether any is down
-SELECT i.at_ms, s.id AS shard, s.capacity_mgpu AS most,
-       (SELECT total(n.gpus) * 1000 FROM away AS a JOIN node AS n ON n.id = a.node JOIN shard_pool AS p ON p.pool = n.pool
-        WHERE p.shard = s.id AND a.from_ms <= i.at_ms AND coalesce(a.to_ms, 9e18) > i.at_ms) AS away,
+CREATE TEMP TABLE shard_at AS -- whether any node is down
+SELECT i.at_ms, s.id AS shard,
        EXISTS (SELECT 1 FROM outage AS o JOIN node AS n ON n.id = o.node JOIN shard_pool AS p ON p.pool = n.pool
                WHERE p.shard = s.id AND n.gpus > 0 AND o.from_ms <= i.at_ms AND coalesce(o.to_ms, 9e18) > i.at_ms) AS down
 FROM instant AS i CROSS JOIN shard AS s;
@@ -377,11 +384,10 @@ CREATE UNIQUE INDEX temp.shard_at_i ON shard_at(at_ms, shard);
 CREATE TEMP TABLE debt AS
 WITH m AS (
   SELECT m.queue, m.dt, m.alloc, min(m.alloc + m.pend, CASE WHEN m.quota < 0 THEN m.alloc + m.pend ELSE CAST(m.quota * 1000 AS INTEGER) END) AS owed,
-         CAST(min(coalesce(u.mgpu * (s.most - s.away) / nullif(s.most, 0), 0), -- devices may all be foreign pods'
-             
+         CAST(min(u.mgpu,
               (SELECT min(CASE WHEN x.top < 0 THEN 9e18 ELSE x.top * 1000 END) FROM above AS a JOIN owed AS x ON x.queue = a.above
                WHERE a.queue = m.queue AND x.at_ms <= m.at_ms AND x.to_ms > m.at_ms)) AS INTEGER) AS possible, s.down
-  FROM moment AS m JOIN usable AS u ON u.queue = m.queue JOIN shard_at AS s ON s.at_ms = m.at_ms AND s.shard = u.shard
+  FROM moment AS m JOIN usable AS u ON u.queue = m.queue AND u.at_ms <= m.at_ms AND u.to_ms > m.at_ms JOIN shard_at AS s ON s.at_ms = m.at_ms AND s.shard = u.shard
   WHERE m.pend > 0
 ),
 d AS (SELECT queue, dt, down, owed - alloc AS debt, max(0, owed - max(possible, alloc)) AS impossible FROM m WHERE owed > alloc)
@@ -588,19 +594,27 @@ n AS (SELECT at_ms, shard, sum(jobs) OVER w AS now, lag(at_ms) OVER w AS since F
 d AS (SELECT at_ms, shard, coalesce(lag(now) OVER w * (at_ms - since), 0) AS job_ms FROM n WINDOW w AS (PARTITION BY shard ORDER BY at_ms))
 SELECT at_ms, shard, sum(job_ms) OVER (PARTITION BY shard ORDER BY at_ms) AS job_ms FROM d;
 CREATE UNIQUE INDEX temp.crowd_at ON crowd(shard, at_ms);
+CREATE TEMP TABLE there AS -- GPUs that were part of the cluster, up or down: mean over the run
+SELECT s.id AS shard, r.begin_ms, (s.capacity_mgpu - coalesce((SELECT sum(n.gpus * 1000 * max(0, min(coalesce(a.to_ms, 9e18), r.end_ms) - max(a.from_ms, r.begin_ms)))
+    FROM away AS a JOIN node AS n ON n.id = a.node JOIN shard_pool AS p ON p.pool = n.pool WHERE p.shard = s.id) * 1.0
+  / nullif(r.end_ms - r.begin_ms, 0), 0)) / 1000.0 AS gpus
+FROM shard AS s CROSS JOIN run AS r;
 CREATE TEMP TABLE rho AS
 WITH e AS (
-  SELECT e.jct_ms, e.work_ms, e.mgpu, o.quota AS quota, s.capacity_mgpu / 1000.0 AS gpus, s.id AS shard,
+  SELECT e.jct_ms, e.work_ms, e.mgpu, o.quota AS quota, s.id AS shard, t.gpus AS all_gpus,
+         (s.capacity_mgpu - coalesce((SELECT sum(n.gpus * 1000 * max(0, min(coalesce(a.to_ms, 9e18), j.end_ms) - max(a.from_ms, j.submit_ms, t.begin_ms)))
+                                      FROM away AS a JOIN node AS n ON n.id = a.node JOIN shard_pool AS p ON p.pool = n.pool WHERE p.shard = s.id) * 1.0
+                                     / nullif(j.end_ms - max(j.submit_ms, t.begin_ms), 0), 0)) / 1000.0 AS gpus,
          (SELECT count(*) FROM job AS o JOIN leaf AS m ON m.queue = o.queue WHERE m.shard = s.id AND o.state > 0) AS jobs,
          ((SELECT job_ms FROM crowd WHERE shard = s.id AND at_ms = j.end_ms)
           - (SELECT job_ms FROM crowd WHERE shard = s.id AND at_ms = j.submit_ms)) * 1.0 / e.jct_ms AS around
   FROM ended AS e JOIN job AS j ON j.id = e.id JOIN owed AS o ON o.queue = j.queue AND o.at_ms <= j.submit_ms AND o.to_ms > j.submit_ms
-  JOIN shard_queue AS l ON l.queue = j.queue JOIN shard AS s ON s.id = l.shard WHERE e.work_ms > 0
+  JOIN shard_queue AS l ON l.queue = j.queue JOIN shard AS s ON s.id = l.shard JOIN there AS t ON t.shard = s.id WHERE e.work_ms > 0
 ),
 f(form, rho) AS (
   SELECT 'quota', jct_ms / (work_ms * max(1.0, mgpu / 1000.0 / CASE WHEN quota < 0 THEN gpus ELSE quota END)) FROM e WHERE quota > 0 OR (quota < 0 AND gpus > 0)
   UNION ALL SELECT 'themis', jct_ms / (work_ms * max(1.0, around / gpus)) FROM e WHERE gpus > 0
-  UNION ALL SELECT 'shockwave', jct_ms / (work_ms * max(1.0, jobs / gpus)) FROM e WHERE gpus > 0
+  UNION ALL SELECT 'shockwave', jct_ms / (work_ms * max(1.0, jobs / all_gpus)) FROM e WHERE all_gpus > 0
 )
 SELECT form, rho, row_number() OVER (PARTITION BY form ORDER BY rho) AS rank, count(*) OVER (PARTITION BY form) AS n FROM f;
 INSERT INTO made
@@ -1061,7 +1075,7 @@ CREATE UNIQUE INDEX temp.other_change_at ON other_change(kind, at_ms, queue);
 CREATE TEMP TABLE other_instant AS
 WITH t(kind, at_ms) AS (
   SELECT DISTINCT kind, at_ms FROM other_change UNION SELECT o.kind, r.window_start_ms FROM other AS o CROSS JOIN run AS r
-  UNION SELECT o.kind, a.at_ms FROM (SELECT at_ms FROM queue_bound UNION SELECT from_ms FROM away UNION SELECT to_ms FROM away) AS a CROSS JOIN other AS o CROSS JOIN run AS r
+  UNION SELECT o.kind, a.at_ms FROM (SELECT at_ms FROM queue_bound UNION SELECT from_ms FROM out UNION SELECT to_ms FROM out) AS a CROSS JOIN other AS o CROSS JOIN run AS r
   WHERE a.at_ms > r.window_start_ms AND a.at_ms < r.window_end_ms)
 SELECT kind, at_ms, lead(at_ms, 1, (SELECT window_end_ms FROM run)) OVER (PARTITION BY kind ORDER BY at_ms) - at_ms AS dt FROM t;
 CREATE TEMP TABLE other_moment AS
@@ -1102,7 +1116,7 @@ CREATE TEMP TRIGGER other_share AFTER INSERT ON level BEGIN
   INSERT INTO other_part
   SELECT m.kind, m.at_ms, m.queue, coalesce(m.parent, -1 - m.shard),
          CASE WHEN m.parent IS NULL THEN (SELECT total(iif(m.kind = 'cpu', n.cpu_milli - n.foreign_cpu, n.mem_bytes - n.foreign_mem)) FROM node AS n JOIN shard_pool AS p ON p.pool = n.pool
-              WHERE p.shard = m.shard AND NOT EXISTS (SELECT 1 FROM away AS a WHERE a.node = n.id AND a.from_ms <= m.at_ms AND coalesce(a.to_ms, 9e18) > m.at_ms))
+              WHERE p.shard = m.shard AND NOT EXISTS (SELECT 1 FROM out AS a WHERE a.node = n.id AND a.from_ms <= m.at_ms AND a.to_ms > m.at_ms))
          ELSE (SELECT p.share FROM other_moment AS p WHERE p.kind = m.kind AND p.at_ms = m.at_ms AND p.queue = m.parent) END,
          min(m.demand, CASE WHEN m.quota < 0 THEN m.demand ELSE m.quota END), CASE WHEN m.quota < 0 THEN m.demand ELSE m.quota END
   FROM other_moment AS m JOIN depth AS d ON d.queue = m.queue WHERE d.depth = new.depth;

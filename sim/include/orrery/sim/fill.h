@@ -5,8 +5,11 @@
 
 #include <orrery/sim/world.h>
 
-/* Per queue, the most milli-GPU that pods of the sizes its jobs ask for could fill of its shard's
- * empty nodes: of nodes of 8 GPUs, 6 with pods of 3. Pods that share devices can fill all. */
+/* The most milli-GPU that pods of the sizes a queue's jobs ask for could fill of one empty node: of
+ * one of 8 GPUs, 6 with pods of 3. Pods that share devices can fill all; nodes of other shards have
+ * none. By node type, then by queue; caller frees. */
+int64_t *orr_fill_node_mgpu(const struct orr_world *world);
+/* Per queue, the same of all nodes there may be. */
 void orr_fill_mgpu(const struct orr_world *world, int64_t *mgpu);
 
 #endif

@@ -30,7 +30,7 @@ struct orr_fold_queue {
     int64_t allocated, pending; /* mGPU now */
     int64_t pending_jobs;
     double quota_mgpu; /* -1: unlimited */
-    int64_t usable;    /* mGPU of all nodes that its pods could fill */
+    int64_t usable;    /* mGPU that its pods could fill of the empty nodes there are now */
     int64_t possible;  /* mGPU that it could hold of the empty cluster now */
     bool down;         /* nodes of its shard are */
     orr_ms at;         /* the sums are up to here */
@@ -64,9 +64,10 @@ struct orr_fold {
     int64_t capacity_mgpu;        /* of all shards and nodes there may be */
     int64_t *shard_capacity_mgpu; /* per shard: of all nodes there may be */
     int64_t *shard_down_mgpu;     /* per shard: of those that are down */
-    int64_t *shard_present_mgpu;  /* per shard: of those that are part of the cluster now */
-    uint32_t waiting_queues;      /* leaves of which jobs or GPUs wait */
-    orr_ms shares_at;             /* share integrals are up to here */
+    int64_t *shard_up_mgpu; /* per shard: of those that are part of the cluster and not down */
+    int64_t *fills; /* by node type and queue: what its pods could fill of a node; NULL: all */
+    uint32_t waiting_queues; /* leaves of which jobs or GPUs wait */
+    orr_ms shares_at;        /* share integrals are up to here */
     bool shares_stale;
     orr_ms next_boundary_ms;
     struct orr_oracle oracle;
@@ -97,13 +98,15 @@ static inline void orr_fold_advance(struct orr_fold *fold, orr_ms now)
 /* A leaf's allocation and pending demand change by these amounts. */
 void orr_fold_change(struct orr_fold *fold, uint32_t queue, orr_ms now, int64_t allocated_mgpu,
                      int64_t pending_mgpu, int64_t pending_jobs);
-/* Nodes join a shard's cluster, or leave it: what can be divided changes by so much. */
-void orr_fold_capacity(struct orr_fold *fold, uint32_t shard, orr_ms now, int64_t mgpu);
-/* Nodes of a shard go down, or come back: this much more is down. */
-void orr_fold_down(struct orr_fold *fold, uint32_t shard, orr_ms now, int64_t mgpu);
-/* Per queue, what its pods could fill of all nodes there may be; before the run. Without it: all.
+/* A node of a type joins a shard's cluster, or leaves it: what can be divided changes by so much.
  */
-void orr_fold_usable(struct orr_fold *fold, const int64_t *mgpu);
+void orr_fold_capacity(struct orr_fold *fold, uint32_t shard, orr_ms now, uint32_t type,
+                       int64_t mgpu, bool leaves);
+/* Nodes of a shard go down, or come back: this much more is down, and can not be divided. */
+void orr_fold_down(struct orr_fold *fold, uint32_t shard, orr_ms now, int64_t mgpu);
+/* Per queue, what its pods could fill of all nodes there may be, and of one of each type
+ * (orr_fill_node_mgpu), which the fold frees; before the run. Without it: all. */
+void orr_fold_usable(struct orr_fold *fold, const int64_t *mgpu, int64_t *of_node);
 /* Entitlements of queues are about to change: call before they do. */
 void orr_fold_before_queue_change(struct orr_fold *fold, orr_ms now);
 /* It has changed: of this queue. */
