@@ -23,7 +23,8 @@ struct family {
 
 static const struct family families[] = {
     {"kai_queue_info", "gauge", "Queues; always 1.", orr_export_sql__queue_info},
-    {"kai_queue_deserved_gpus", "gauge", "GPU quota of a queue at the time; a queue without one has no sample.",
+    {"kai_queue_deserved_gpus", "gauge",
+     "GPU quota of a queue at the time; a queue without one has no sample.",
      orr_export_sql__deserved_gpus},
     {"kai_queue_allocated_gpus", "gauge",
      "GPUs that a queue and all below it hold; mean from the time on to the next.",

@@ -263,7 +263,8 @@ const struct orr_metric_def orr_metric_table[] = {
     {"quota_debt_impossible_gpu_h", "GPU-h", LESS, WHOLE | BY_QUOTA,
      "quota debt that nothing could pay", "all, queue, shard",
      "part of quota_debt_gpu_h: more than the queue could hold on the empty cluster, by its limits "
-     "and the sizes of its pods (pods of 3 fill 6 of 8 GPUs)"},
+     "and the sizes of its pods (pods of 3 fill 6 of 8 GPUs), or asked for by jobs that can never "
+     "start"},
     {"quota_debt_down_gpu_h", "GPU-h", LESS, WHOLE | BY_QUOTA, "quota debt while nodes were down",
      "all, queue, shard", "part of the rest: while nodes of its shard were down"},
     {"quota_debt_blocked_gpu_h", "GPU-h", LESS, WHOLE | BY_QUOTA,

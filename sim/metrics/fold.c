@@ -119,6 +119,17 @@ void orr_fold_release(struct orr_fold *fold)
     *fold = (struct orr_fold){0};
 }
 
+struct orr_debt_now orr_fold_debt(int64_t allocated, int64_t pending, double quota_mgpu,
+                                  int64_t possible)
+{
+    const int64_t demand = allocated + pending;
+    const int64_t due =
+        quota_mgpu < 0.0 || (double)demand < quota_mgpu ? demand : (int64_t)quota_mgpu;
+    const int64_t most = possible > allocated ? possible : allocated;
+    return (struct orr_debt_now){.debt = due > allocated ? due - allocated : 0,
+                                 .impossible = due > most ? due - most : 0};
+}
+
 /* Brings one queue's integer sums up to now. */
 static void settle(struct orr_fold_queue *queue, orr_ms now)
 {
@@ -133,18 +144,11 @@ static void settle(struct orr_fold_queue *queue, orr_ms now)
     }
     queue->sum.pending += queue->pending * dt;
     queue->sum.pending_jobs += queue->pending_jobs * dt;
-    int64_t demand = queue->allocated + queue->pending;
-    int64_t owed = queue->quota_mgpu < 0.0 || (double)demand < queue->quota_mgpu
-                       ? demand
-                       : (int64_t)queue->quota_mgpu;
-    if (owed > queue->allocated) {
-        int64_t debt = owed - queue->allocated;
-        int64_t most = queue->possible > queue->allocated ? queue->possible : queue->allocated;
-        int64_t impossible = owed > most ? owed - most : 0;
-        queue->sum.debt += debt * dt;
-        queue->sum.debt_impossible += impossible * dt;
-        queue->sum.debt_down += queue->down ? (debt - impossible) * dt : 0;
-    }
+    const struct orr_debt_now debt =
+        orr_fold_debt(queue->allocated, queue->pending, queue->quota_mgpu, queue->possible);
+    queue->sum.debt += debt.debt * dt;
+    queue->sum.debt_impossible += debt.impossible * dt;
+    queue->sum.debt_down += queue->down ? (debt.debt - debt.impossible) * dt : 0;
 }
 
 static bool takes_part(const struct orr_fold_queue *queue)

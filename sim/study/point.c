@@ -847,6 +847,7 @@ static enum orr_status conclude(struct course *course)
                         "interrupted; no results are kept (--keep-partial stores what there is)");
     }
     orr_never_find(&point->world, point->shards, &point->run);
+    orr_never_debt(&point->world, &point->run);
     orr_summary_make(&point->world, &point->run, &point->summary);
     if (point->scenario.shard_count == 1 && strcmp(point->shards[0].policy->name, "easy") == 0) {
         orr_promises_judge(&point->world, &point->run, &point->summary.promises);

@@ -560,6 +560,32 @@ YAML
     has "count(*) = 10 FROM away WHERE to_ms = 900000"
 }
 
+# b's job of 8 can never start under its limit of 4. What b is due is 2 GPUs: of these the job's are nobody's fault, also while the
+# node is down that a leaves free. From 1800 s on b's job of 1 waits until that comes back at 3000 s: 1 of the 2 is what could be had.
+# Cycles are a second apart, hence the bounds.
+case_never_debt() {
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,queue,give_up_s
+big,0,600,1,8,b,
+a1,0,3600,2,8,a,
+b1,1800,600,1,1,b,
+gone,0,600,1,8,b,900
+last,3600,60,1,1,a,
+CSV
+    cat >run.yaml <<YAML
+cluster: {pools: {p: {nodes: 3, gpus: 8}}}
+queues: {a: {gpu: [16, 1, unlimited]}, b: {gpu: [2, 1, 4]}}
+workload: [{name: t, trace: trace.csv}]
+policy: {name: kai, params: {preset: no-reclaim}}
+events: [{at: 600s, fail: n0003, for: 2400s}]
+YAML
+    holds 50 run.yaml
+    has "abs(value * 3600 - 5400) < 2 FROM metric WHERE name = 'quota_debt_impossible_gpu_h' AND scope = 'all'"
+    has "abs(value * 3600 - 1200) < 2 FROM metric WHERE name = 'quota_debt_down_gpu_h' AND scope = 'all'"
+    has "value * 3600 < 2 FROM metric WHERE name = 'quota_debt_blocked_gpu_h' AND scope = 'all'"
+}
+
+
 # Of two nodes one is down throughout: both queues hold half of what is up, which is what they are entitled to; of CPU too.
 case_down() {
     cat >trace.csv <<CSV

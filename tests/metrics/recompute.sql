@@ -222,17 +222,17 @@ UNION ALL
 SELECT w.job, l.queue, w.mgpu, w.at_ms, lead(w.at_ms, 1, l.to_ms) OVER (PARTITION BY w.job ORDER BY w.at_ms)
 FROM wanted AS w JOIN whole AS l ON l.job = w.job;
 CREATE TEMP TABLE step AS
-WITH c(at_ms, queue, alloc, pend, jobs) AS (
-  SELECT h.start_ms, j.queue, h.mgpu, -h.asked, 0 FROM held AS h JOIN job AS j ON j.id = h.job
-  UNION ALL SELECT h.to_ms, j.queue, -h.mgpu, h.asked, 0 FROM held AS h JOIN job AS j ON j.id = h.job
-  UNION ALL SELECT from_ms, queue, 0, mgpu, 0 FROM life
-  UNION ALL SELECT to_ms, queue, 0, -mgpu, 0 FROM life
-  UNION ALL SELECT p.from_ms, j.queue, 0, 0, 1 FROM pending AS p JOIN job AS j ON j.id = p.job
-  UNION ALL SELECT p.to_ms, j.queue, 0, 0, -1 FROM pending AS p JOIN job AS j ON j.id = p.job
+WITH c(at_ms, queue, job, alloc, pend, jobs) AS (
+  SELECT h.start_ms, j.queue, h.job, h.mgpu, -h.asked, 0 FROM held AS h JOIN job AS j ON j.id = h.job
+  UNION ALL SELECT h.to_ms, j.queue, h.job, -h.mgpu, h.asked, 0 FROM held AS h JOIN job AS j ON j.id = h.job
+  UNION ALL SELECT from_ms, queue, job, 0, mgpu, 0 FROM life
+  UNION ALL SELECT to_ms, queue, job, 0, -mgpu, 0 FROM life
+  UNION ALL SELECT p.from_ms, j.queue, p.job, 0, 0, 1 FROM pending AS p JOIN job AS j ON j.id = p.job
+  UNION ALL SELECT p.to_ms, j.queue, p.job, 0, 0, -1 FROM pending AS p JOIN job AS j ON j.id = p.job
 )
-SELECT at_ms, queue, sum(alloc) AS alloc, sum(pend) AS pend, sum(jobs) AS jobs FROM c GROUP BY 1, 2;
+SELECT at_ms, queue, sum(alloc) AS alloc, sum(pend) AS pend, sum(pend * (job IN (SELECT job FROM never))) AS nevers, sum(jobs) AS jobs FROM c GROUP BY 1, 2;
 CREATE TEMP TABLE change AS
-SELECT max(c.at_ms, r.window_start_ms) AS at_ms, c.queue, sum(alloc) AS alloc, sum(pend) AS pend, sum(jobs) AS jobs
+SELECT max(c.at_ms, r.window_start_ms) AS at_ms, c.queue, sum(alloc) AS alloc, sum(pend) AS pend, sum(nevers) AS nevers, sum(jobs) AS jobs
 FROM step AS c CROSS JOIN run AS r WHERE c.at_ms < r.window_end_ms GROUP BY 1, 2;
 CREATE UNIQUE INDEX temp.change_at ON change(at_ms, queue);
 CREATE TEMP TABLE instant AS
@@ -246,7 +246,7 @@ SELECT at_ms, lead(at_ms, 1, (SELECT window_end_ms FROM run)) OVER (ORDER BY at_
 CREATE TEMP TABLE moment AS -- a row an instant and queue, inner queues too (filled in below)
 SELECT i.at_ms, i.dt, q.id AS queue, q.parent, q.leaf, coalesce(l.shard, 0) AS shard,
        o.quota AS quota, o.weight AS weight, o.top AS top,
-       total(c.alloc) OVER w AS alloc, total(c.pend) OVER w AS pend, total(c.jobs) OVER w AS jobs,
+       total(c.alloc) OVER w AS alloc, total(c.pend) OVER w AS pend, total(c.nevers) OVER w AS nevers, total(c.jobs) OVER w AS jobs,
        0.0 AS demand, 0.0 AS share
 FROM instant AS i CROSS JOIN queue AS q CROSS JOIN owed AS o ON o.queue = q.id AND o.at_ms <= i.at_ms AND o.to_ms > i.at_ms
 LEFT JOIN shard_queue AS l ON l.queue = q.id
@@ -384,7 +384,7 @@ CREATE UNIQUE INDEX temp.shard_at_i ON shard_at(at_ms, shard);
 CREATE TEMP TABLE debt AS
 WITH m AS (
   SELECT m.queue, m.dt, m.alloc, min(m.alloc + m.pend, CASE WHEN m.quota < 0 THEN m.alloc + m.pend ELSE CAST(m.quota * 1000 AS INTEGER) END) AS owed,
-         CAST(min(u.mgpu,
+         CAST(min(u.mgpu, m.alloc + m.pend - m.nevers, -- what jobs ask that can never start no room holds
               (SELECT min(CASE WHEN x.top < 0 THEN 9e18 ELSE x.top * 1000 END) FROM above AS a JOIN owed AS x ON x.queue = a.above
                WHERE a.queue = m.queue AND x.at_ms <= m.at_ms AND x.to_ms > m.at_ms)) AS INTEGER) AS possible, s.down
   FROM moment AS m JOIN usable AS u ON u.queue = m.queue AND u.at_ms <= m.at_ms AND u.to_ms > m.at_ms JOIN shard_at AS s ON s.at_ms = m.at_ms AND s.shard = u.shard

@@ -78,6 +78,14 @@ struct orr_fold {
     bool excess_stale; /* others have or ask than before */
 };
 
+/* Of what a queue holds and asks for more, mGPU: what it is short of within its quota (-1:
+ * unlimited), and what of that is more than it could hold. */
+struct orr_debt_now {
+    int64_t debt, impossible;
+};
+struct orr_debt_now orr_fold_debt(int64_t allocated, int64_t pending, double quota_mgpu,
+                                  int64_t possible);
+
 /* Adds one stretch of time to another. */
 void orr_fold__add(struct orr_integrals *sum, const struct orr_integrals *more);
 
