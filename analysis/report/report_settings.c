@@ -16,13 +16,20 @@
 #define ROWS_MOST   200 /* settings shown */
 #define ARMS_MOST   12  /* held against the first one in tables of their own */
 
-static void interval_cell(const struct orr_spread_row *s, FILE *out)
+static const char *empty_cell(const struct orr_spread_row *s, const char *metric)
 {
+    return s != NULL && s->open > 0                     ? "<td class=\"n\">not reached</td>"
+           : orr_metric_is(metric, ORR_METRIC_ABSENT_0) ? "<td class=\"n\">0</td>"
+                                                        : "<td class=\"n\">-</td>";
+}
+
+static void interval_cell(const struct orr_spreads *spreads, const char *metric, uint32_t arm,
+                          FILE *out)
+{
+    const struct orr_spread_row *s = orr_spread_find(spreads, metric, "", arm);
     char mean[40], low[40], high[40];
     if (s == NULL || isnan(s->mean)) {
-        (void)fputs(s != NULL && s->open > 0 ? "<td class=\"n\">not reached</td>"
-                                             : "<td class=\"n\">-</td>",
-                    out);
+        (void)fputs(empty_cell(s, metric), out);
         return;
     }
     (void)fprintf(out, "<td class=\"n\">%s", orr_compare_figure(s->unit, s->mean, false, mean));
@@ -65,15 +72,16 @@ static void metrics_down(const struct orr_spreads *spreads, FILE *out)
         orr_xml_text(out, m->title);
         (void)fputs("</th>", out);
         for (uint32_t a = 0; a < spreads->arm_count; a++) {
-            interval_cell(orr_spread_find(spreads, m->name, "", a), out);
+            interval_cell(spreads, m->name, a, out);
         }
         (void)fputs("</tr>\n", out);
     }
     (void)fputs("</tbody></table></div>\n", out);
 }
 
-static const char *const of_many[] = {"wait_mean_s",   "wait_p95_s",       "jct_mean_s",
-                                      "gpu_occupancy", "quota_debt_gpu_h", "evictions"};
+static const char *const of_many[] = {"wait_mean_s",    "wait_p95_s",       "jct_mean_s",
+                                      "gpu_occupancy",  "quota_debt_gpu_h", "evictions",
+                                      "never_startable"};
 #define OF_MANY (sizeof of_many / sizeof of_many[0])
 
 /* A row a setting, with a few metrics. */
@@ -91,7 +99,7 @@ static void settings_down(const struct orr_spreads *spreads, FILE *out)
         orr_xml_text(out, spreads->arms[a].label);
         (void)fputs("</th>", out);
         for (size_t m = 0; m < OF_MANY; m++) {
-            interval_cell(orr_spread_find(spreads, of_many[m], "", a), out);
+            interval_cell(spreads, of_many[m], a, out);
         }
         (void)fputs("</tr>\n", out);
     }
