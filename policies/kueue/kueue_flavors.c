@@ -130,20 +130,36 @@ static bool is_grouped(const struct orr_kueue_group *groups, uint32_t count, uin
     return false;
 }
 
-/* Of a resource that no queue without flavors states a bound of nothing is counted. */
-static void plain_group(struct kueue_run *run, const struct orr_view *view,
+static bool is_bounded(const struct orr_queue *queue, uint32_t kind)
+{
+    return queue->resources[kind].quota >= 0 || queue->resources[kind].limit >= 0;
+}
+
+bool orr_kueue__covers(const struct orr_view *view, uint32_t queue, uint32_t kind)
+{
+    const struct orr_queue *is = &view->queues->queues[queue];
+    bool covered = is->lending.flavor_count == 0 && (kind == ORR_SHARE_GPU || is_bounded(is, kind));
+    for (uint32_t f = 0; f < is->lending.flavor_count; f++) {
+        covered = covered || is->lending.flavors[f].resources[kind].stated;
+    }
+    return covered;
+}
+
+/* Of a resource that no queue without flavors states a bound of nothing is counted; where jobs may
+ * ask only what their queue covers, each queue's own bounds say it. */
+static void plain_group(struct kueue_run *run, const struct orr_view *view, uint32_t of,
                         struct orr_kueue_group *group)
 {
     uint32_t *resources = orr_arena_alloc(&run->arena, ORR_SHARE_RESOURCES, sizeof *resources);
     *group =
         (struct orr_kueue_group){.resources = resources, .flavors = &run->plain, .flavor_count = 1};
     for (uint32_t kind = 0; kind < ORR_SHARE_RESOURCES; kind++) {
-        bool covered = kind == ORR_SHARE_GPU;
-        for (uint32_t q = 0; q < view->queues->count && !covered; q++) {
+        bool covered = orr_kueue__covers(view, of, kind);
+        const bool by_any = run->params.quota_check == KUEUE_IGNORE_UNDECLARED;
+        for (uint32_t q = 0; q < view->queues->count && by_any && !covered; q++) {
             const struct orr_queue *queue = &view->queues->queues[q];
             covered = is_ours(view, q) && queue->lending.flavor_count == 0 &&
-                      !run->flavored_below[q] &&
-                      (queue->resources[kind].quota >= 0 || queue->resources[kind].limit >= 0);
+                      !run->flavored_below[q] && is_bounded(queue, kind);
         }
         if (covered) {
             resources[group->resource_count++] = kind;
@@ -159,7 +175,7 @@ void orr_kueue__set_groups(struct kueue_run *run, const struct orr_view *view, u
     struct orr_kueue_group *groups = orr_arena_alloc(&run->arena, most, sizeof *groups);
     out->groups = groups;
     if (lending->flavor_count == 0) {
-        plain_group(run, view, groups);
+        plain_group(run, view, queue, groups);
         out->group_count = 1;
     }
     for (uint32_t f = 0; f < lending->flavor_count; f++) {

@@ -2,7 +2,8 @@
 /* kueue_map.c - a run's queue tree as Kueue's: leaves are cluster queues, inner queues cohorts.
  *
  * Flavors are those of kueue_flavors.c; all below is per flavor and resource. Jobs that ask what
- * their queue does not cover are not held up for it (quotaCheckStrategy IgnoreUndeclared). A
+ * their queue does not cover are not held up for it (quotaCheckStrategy IgnoreUndeclared), unless
+ * parameter quota_check says so. A
  * parent's quota includes its children's: a cohort owns the rest of it. What of a flavor's GPUs no
  * queue at the top has is owned by a cohort above all (parameter cluster_cohort), so that it can be
  * borrowed. */
@@ -297,7 +298,8 @@ static enum orr_status check_queue(const struct kueue_run *run, const struct orr
 static void set_config(struct kueue_run *run)
 {
     struct orr_kueue_config *config = &run->spec.config;
-    config->ignore_undeclared = true;
+    config->ignore_undeclared = run->params.quota_check == KUEUE_IGNORE_UNDECLARED;
+    config->no_partial_admission = !run->params.partial_admission;
     config->block_admission = run->params.wait_for_pods_ready && run->params.block_admission;
     config->fair_sharing = run->params.fair_sharing != KUEUE_FAIR_OFF;
     config->strategy_count = run->params.fair_sharing == KUEUE_FAIR_DEFAULT ? 2 : 1;

@@ -10,6 +10,7 @@ static const char *const fair_names[] = {"off", "default", "final-share", "initi
 static const char *const timestamp_names[] = {"eviction", "creation", NULL};
 static const char *const placement_names[] = {"kube", "ideal", NULL};
 static const char *const topology_names[] = {"asked", "always", "never", NULL};
+static const char *const check_names[] = {"ignore-undeclared", "block-undeclared", NULL};
 static const char *const score_names[] = {"least-allocated", "most-allocated", NULL};
 
 #define AT(m) offsetof(struct kueue_params, m)
@@ -38,6 +39,11 @@ const struct orr_param orr_kueue__rows[] = {
      1e12, "what a byte of memory counts, where queues bound it"},
     {"cluster_cohort", ORR_PARAM_BOOL, AT(cluster_cohort), "true", "", NULL, 0, 0,
      "queues at the top are in one cohort, which owns what of the nodes no queue has quota for"},
+    {"quota_check", ORR_PARAM_CHOICE, AT(quota_check), "ignore-undeclared", "", check_names, 0, 0,
+     "jobs that ask a resource of which their queue has no quota: not held up by it, or never "
+     "admitted"},
+    {"partial_admission", ORR_PARAM_BOOL, AT(partial_admission), "true", "", NULL, 0, 0,
+     "admit elastic jobs with fewer pods, down to their minimum, where quota has no room for all"},
     {"wait_for_pods_ready", ORR_PARAM_BOOL, AT(wait_for_pods_ready), "true", "", NULL, 0, 0,
      "evict an admitted job whose pods are not all placed in time"},
     {"block_admission", ORR_PARAM_BOOL, AT(block_admission), "false", "", NULL, 0, 0,

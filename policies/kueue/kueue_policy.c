@@ -658,6 +658,25 @@ static uint32_t kueue_heeds(const void *params)
                                                       : 0);
 }
 
+/* A resource that its queue does not cover keeps a job out for ever (NoFit). */
+static struct orr_bar kueue_bars(const void *params, const struct orr_view *view, uint32_t job)
+{
+    const struct kueue_params *p = params;
+    const struct orr_job_spec *spec = &view->specs[job];
+    for (int kind = 0; kind < ORR_SHARE_RESOURCES && p->quota_check == KUEUE_BLOCK_UNDECLARED;
+         kind++) {
+        const int64_t asked =
+            orr_shape_least(&view->shapes->shapes[spec->shape], (enum orr_share_kind)kind);
+        if (asked > 0 && !orr_kueue__covers(view, spec->queue, (uint32_t)kind)) {
+            return (struct orr_bar){.reason = ORR_REASON_NO_FLAVOR,
+                                    .queue = spec->queue,
+                                    .resource = (enum orr_share_kind)kind,
+                                    .asked = asked};
+        }
+    }
+    return (struct orr_bar){.reason = ORR_REASON_NONE};
+}
+
 static enum orr_status kueue_check(const void *params, struct orr_err *err)
 {
     const struct kueue_params *p = params;
@@ -693,4 +712,5 @@ const struct orr_policy orr_policy_kueue = {
     .queue = kueue_queue,
     .heeds = kueue_heeds,
     .starts_least = orr_kueue__starts_least,
+    .bars = kueue_bars,
 };

@@ -10,13 +10,15 @@
 enum { KUEUE_PLACE_KUBE, KUEUE_PLACE_IDEAL };
 enum { KUEUE_SCORE_LEAST, KUEUE_SCORE_MOST };
 enum { KUEUE_TOPOLOGY_ASKED, KUEUE_TOPOLOGY_ALWAYS, KUEUE_TOPOLOGY_NEVER };
+enum { KUEUE_IGNORE_UNDECLARED, KUEUE_BLOCK_UNDECLARED };
 enum { KUEUE_FAIR_OFF, KUEUE_FAIR_DEFAULT, KUEUE_FAIR_FINAL, KUEUE_FAIR_INITIAL };
 
 struct kueue_params {
     int64_t within, reclaim, borrow_within, strategy, fair_sharing, timestamp, placement, score;
-    int64_t topology_aware;
+    int64_t topology_aware, quota_check;
     int64_t backoff_limit;
     bool cluster_cohort, wait_for_pods_ready, block_admission, admission_fair_sharing;
+    bool partial_admission;
     orr_ms timeout_ms, recovery_ms, backoff_base_ms, backoff_max_ms, requeue_batch_ms;
     orr_ms usage_half_life_ms, usage_sampling_ms;
     double usage_weights[ORR_SHARE_RESOURCES + 1]; /* the last of pods: 0 */
@@ -110,6 +112,9 @@ struct kueue_amount { /* what a queue has of a resource of a flavor, in the run'
 void orr_kueue__set_flavors(struct kueue_run *run, const struct orr_view *view);
 struct kueue_amount orr_kueue__amount(const struct kueue_run *run, const struct orr_view *view,
                                       uint32_t queue, uint32_t flavor, uint32_t kind);
+/* Has the leaf queue quota of the resource in a flavor, or, where it states none, a quota or limit
+ * of it? Of GPUs such a queue always has. */
+bool orr_kueue__covers(const struct orr_view *view, uint32_t queue, uint32_t kind);
 void orr_kueue__set_groups(struct kueue_run *run, const struct orr_view *view, uint32_t queue,
                            struct orr_kueue_queue *out);
 /* Which flavors the pods of a request may use; NULL: all. */

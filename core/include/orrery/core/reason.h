@@ -41,7 +41,8 @@ ORR_API_BEGIN
     X(BACKOFF, "backoff",                                                                          \
       "evicted as its pods were not all placed in time; it is queued again when its backoff ends") \
     X(NO_FLAVOR, "no-flavor",                                                                      \
-      "not admitted: its selector and tolerations go with no flavor of its queue")                 \
+      "not admitted: no flavor of its queue takes its pods, or the queue has no quota of a "       \
+      "resource that it asks")                                                                     \
     X(CANCELLED, "cancelled", "it lost its nodes to another job and is not queued again")          \
     X(FLAVOR_NODES, "flavor-nodes",                                                                \
       "admitted: enough GPUs are free, but not on nodes of the flavor that its quota is of")       \
