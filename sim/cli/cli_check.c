@@ -144,6 +144,45 @@ static void check_nevers(struct check *check)
     orr_run_release(&run);
 }
 
+static bool has_nodes(const struct orr_cluster *cluster, const struct orr_flavor *flavor)
+{
+    bool any = false;
+    for (uint32_t n = 0; n < cluster->node_count && !any; n++) {
+        any = orr_cluster_admits(cluster, flavor->narrowed[0], n);
+    }
+    return any;
+}
+
+/* Kueue admits jobs by quota alone, whatever nodes there are. */
+static void check_flavor(struct check *check, uint32_t flavor)
+{
+    const struct orr_world *world = check->world;
+    const char *name = world->cluster.flavors[flavor].name;
+    for (uint32_t q = 0; q < world->queues.count; q++) {
+        const struct orr_queue *queue = &world->queues.queues[q];
+        const bool kueue = strcmp(check->shards[queue->shard].policy->name, "kueue") == 0;
+        for (uint32_t f = 0; f < queue->lending.flavor_count && kueue; f++) {
+            if (queue->lending.flavors[f].flavor == flavor) {
+                problem(check,
+                        "flavor %.100s: no node has its labels and taints; jobs of queue %.100s "
+                        "that are admitted by its quota find no node",
+                        name, orr_idmap_name(&world->queues.names, q));
+                return;
+            }
+        }
+    }
+}
+
+static void check_flavors(struct check *check)
+{
+    const struct orr_cluster *cluster = &check->world->cluster;
+    for (uint32_t f = 0; f < cluster->flavor_count; f++) {
+        if (!has_nodes(cluster, &cluster->flavors[f])) {
+            check_flavor(check, f);
+        }
+    }
+}
+
 /* --- what is said of it --- */
 
 /* `over` is "" or the time in which that much is submitted. */
@@ -262,6 +301,7 @@ static int judge(const struct orr_scenario *scenario, const struct orr_world *wo
     orr_engine_policy_names(shards, scenario->shard_count, check.policies, sizeof check.policies);
     check_load(&check);
     orr_cli_check_quotas(scenario, world, note_problem, &check);
+    check_flavors(&check);
     check_rules(&check);
     check_nevers(&check);
     orr_cli_check_endless(scenario, world, note_problem, &check);
@@ -285,9 +325,9 @@ int orr_cli_check(int argc, char **argv)
         argc, argv,
         "Validate without running: offered load against capacity, quotas that sum above "
         "it at the start or when an event sets them, quotas that no node can hold, limits "
-        "below what jobs ask, jobs that can never start under the policy, as a run counts "
-        "them, and those that random failures will probably never let end. Exit code 1: there is a "
-        "problem.",
+        "below what jobs ask, flavors without nodes, jobs that can never start under the policy, "
+        "as a run counts them, and those that random failures will probably never let end. Exit "
+        "code 1: there is a problem.",
         0, &options);
     const struct orr_point_options given = {.scenario = options.scenario,
                                             .allow_loss_ppm = options.allow_loss_ppm,
