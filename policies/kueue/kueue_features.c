@@ -35,7 +35,8 @@ static const struct orr_feature features[] = {
      "vector TestScheduleForTAS/TAS workload gets scheduled as trimmed by partial admission",
      "of elastic jobs of one kind of pod"},
     {"objects", "supported",
-     "run objects; run objects_flavors; run objects_wrong; run schedule; run schedule_wrong",
+     "run objects; run objects_config; run objects_fields; run objects_flavors; run objects_wrong; "
+     "run schedule; run schedule_wrong",
      "ClusterQueue, Cohort, ResourceFlavor, Topology, Configuration as queues of a run; with "
      "LocalQueue and Workload for `schedule`"},
     {"flavors", "supported",

@@ -2,31 +2,14 @@
 /* Kueue's Configuration, and feature gates of the command line. */
 #include <string.h>
 
-#include "kueue_input.h"
+#include <orrery/sim/kueue_fields.h>
 
-static const char *const gates[] = {"AdmissionFairSharing",
-                                    "FairSharingPreemptWithinNominal",
-                                    "FairSharingPrioritizeNonBorrowing",
-                                    "FlavorFungibilityPreserveScanProgress",
-                                    "PartialAdmission",
-                                    "ReclaimablePods",
-                                    "RecomputeAssignmentUponPreemptionTargetsOverlap",
-                                    "TASBalancedPlacement",
-                                    "TASFailedNodeReplacementFailFast",
-                                    "TASProfileMixed",
-                                    "TASRecomputeAssignmentWithinSchedulingCycle",
-                                    "TASRespectNodeAffinityPreferred",
-                                    "TopologyAwareScheduling",
-                                    NULL};
+#include "kueue_input.h"
 
 static bool is_gate(const char *name)
 {
-    for (size_t i = 0; gates[i] != NULL; i++) {
-        if (strcmp(gates[i], name) == 0) {
-            return true;
-        }
-    }
-    return false;
+    const struct kq_gate *gate = orr_kq_find_gate(name);
+    return gate != NULL && gate->heeded[KQ_IN_CYCLE];
 }
 
 static void read_gates(struct kueue_input *input, const struct import_value *map)

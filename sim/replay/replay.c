@@ -518,6 +518,8 @@ enum orr_status orr_world_build(const struct orr_scenario *scenario,
     (void)orr_replay__put_terms(&world->terms,
                                 &(struct orr_terms){.profile = ORR_NONE, .busy_ppm = ORR_PPM});
     world->wanted_profiles = orr_zalloc(scenario->profile_count, sizeof *world->wanted_profiles);
+    world->notes = scenario->notes;
+    world->note_count = scenario->note_count;
     world->contention = scenario->contention;
     world->round_ms = scenario->round_ms;
     world->time_sliced = strcmp(scenario->sharing, "time_sliced") == 0;

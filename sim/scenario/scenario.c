@@ -174,6 +174,22 @@ static enum orr_status change_later(struct orr_scenario__load *load,
     return status;
 }
 
+static void list_notes(const struct orr_scenario__load *load, struct orr_scenario *scenario)
+{
+    for (const struct orr_scenario__note *note = load->notes; note != NULL; note = note->next) {
+        scenario->note_count++;
+    }
+    const char **texts =
+        orr_arena_alloc(load->arena, scenario->note_count + (size_t)1, sizeof *texts);
+    uint32_t count = 0;
+    for (const struct orr_scenario__note *note = load->notes; note != NULL; note = note->next) {
+        texts[count++] =
+            orr_scenario__format(load->arena, "%s:%u:%u: %s", note->at.source->name,
+                                 (unsigned)note->at.line, (unsigned)note->at.column, note->text);
+    }
+    scenario->notes = texts;
+}
+
 static enum orr_status load_all(const struct orr_scenario_options *options,
                                 struct orr_scenario *scenario, struct orr_err *err)
 {
@@ -220,6 +236,7 @@ static enum orr_status load_all(const struct orr_scenario_options *options,
         const char *named = options->path != NULL ? options->path : options->trace;
         scenario->name = named == NULL ? "run" : stem(arena, named);
         scenario->files = list_files(&load);
+        list_notes(&load, scenario);
         scenario->resolved_yaml = orr_scenario__emit(arena, root);
         scenario->tree = orr_arena_alloc(arena, 1, sizeof *scenario->tree);
         scenario->tree->root = root;

@@ -85,6 +85,12 @@ struct orr_scenario__file { /* that was read */
     struct orr_scenario__file *before;
 };
 
+struct orr_scenario__note { /* what a file states and no run looks at */
+    struct orr_scenario__note *next;
+    const char *text;
+    struct orr_scenario__at at;
+};
+
 struct orr_scenario__load {
     const struct orr_scenario_options *options;
     struct orr_arena *arena;
@@ -101,6 +107,7 @@ struct orr_scenario__load {
     /* Kueue's ClusterQueues whose jobs go by usage (admissionScope), and the others */
     uint32_t usage_queues, other_queues;
     struct orr_scenario__holder *holders; /* scenario_kueue_quota.c: of the queues being read */
+    struct orr_scenario__note *notes;     /* as they were met; none twice */
 };
 
 typedef enum orr_status orr_scenario__prepare_fn(struct orr_scenario__load *load,
@@ -302,9 +309,16 @@ enum orr_status orr_scenario__settle_local_queues(struct orr_scenario__load *loa
                                                   struct orr_scenario__node *queues);
 enum orr_status orr_scenario__settle_cohorts(struct orr_scenario__load *load,
                                              struct orr_scenario__node *queues);
+/* scenario_kueue_config.c */
 enum orr_status orr_scenario__convert_configuration(struct orr_scenario__load *load,
                                                     const struct orr_scenario__node *object,
                                                     struct orr_scenario__node **out);
+/* Of the flavors that are kept, where gate TopologyAwareScheduling is off. */
+void orr_scenario__drop_topologies(struct orr_scenario__load *load,
+                                   const struct orr_scenario__node *object);
+/* scenario_kueue_fields.c: a text of the arena. */
+void orr_scenario__note(struct orr_scenario__load *load, struct orr_scenario__at at,
+                        const char *text);
 
 /* scenario_queues.c */
 orr_scenario__prepare_fn orr_scenario__prepare_queues;

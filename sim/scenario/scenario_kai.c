@@ -192,6 +192,13 @@ enum orr_status orr_scenario__place_objects(struct orr_scenario__load *load,
             orr_scenario__add(load, cluster, "topology", topology->at, made);
         }
     }
+    const bool policy_stated = orr_scenario__find(root, "policy") != NULL;
+    if (configuration != NULL && (policy_stated || shard != NULL)) {
+        orr_scenario__note(load, configuration->at,
+                           "a Configuration: the scenario states its policy itself");
+    } else if (configuration != NULL) {
+        orr_scenario__drop_topologies(load, configuration);
+    }
     if (load->flavor_objects != NULL && orr_scenario__find(root, "flavors") == NULL) {
         struct orr_scenario__node *flavors = load->flavor_objects;
         load->flavor_objects = NULL;
@@ -204,7 +211,7 @@ enum orr_status orr_scenario__place_objects(struct orr_scenario__load *load,
     }
     load->flavor_objects = NULL;
     shard = shard != NULL ? shard : configuration;
-    if (shard != NULL && orr_scenario__find(root, "policy") == NULL) {
+    if (shard != NULL && !policy_stated) {
         enum orr_status status = shard == configuration
                                      ? orr_scenario__convert_configuration(load, shard, &made)
                                      : orr_scenario__convert_shard(load, shard, &made);

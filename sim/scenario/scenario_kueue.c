@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* scenario_kueue.c - Kueue's ClusterQueue, Cohort and Configuration objects become queues and the
- * policy in short form: inline, or from the files that `queues: {from: ...}` names.
- * Their quotas are of scenario_kueue_quota.c. A ResourceFlavor becomes one of `flavors`.
+/* scenario_kueue.c - Kueue's ClusterQueue and Cohort objects become queues in short form: inline,
+ * or from the files that `queues: {from: ...}` names. A ResourceFlavor becomes one of `flavors`.
+ * Their quotas are of scenario_kueue_quota.c, a Configuration of scenario_kueue_config.c.
  */
 #include "scenario_kueue.h"
 
@@ -65,36 +65,69 @@ struct orr_scenario__node *orr_scenario__add_map(struct orr_scenario__load *load
     return made;
 }
 
-static void write_preemption(struct orr_scenario__load *load,
-                             const struct orr_scenario__node *preemption,
-                             struct orr_scenario__node *queue)
+/* A word at its place, or the fallback; neither: nothing. */
+static enum orr_status add_word(struct orr_scenario__load *load,
+                                const struct orr_scenario__node *from, const char *from_key,
+                                const char *const *words, const char *fallback,
+                                struct orr_scenario__node *map, const char *key)
 {
-    const char *within = orr_scenario__text_below(preemption, "withinClusterQueue");
-    const char *reclaim = orr_scenario__text_below(preemption, "reclaimWithinCohort");
-    const struct orr_scenario__node *borrow = orr_scenario__below(preemption, "borrowWithinCohort");
-    const char *policy = orr_scenario__text_below(borrow, "policy");
-    const char *threshold = orr_scenario__text_below(borrow, "maxPriorityThreshold");
-    struct orr_scenario__node *map = orr_scenario__add_map(load, queue, "preemption", queue->at);
-    orr_scenario__add_text(load, map, "within", within != NULL ? within : "Never", queue->at);
-    orr_scenario__add_text(load, map, "reclaim", reclaim != NULL ? reclaim : "Never", queue->at);
-    struct orr_scenario__node *inner = orr_scenario__add_map(load, map, "borrow", queue->at);
-    orr_scenario__add_text(load, inner, "policy", policy != NULL ? policy : "Never", queue->at);
-    if (threshold != NULL) {
-        orr_scenario__add_text(load, inner, "max_priority", threshold, queue->at);
+    const struct orr_scenario__node *value = orr_scenario__below(from, from_key);
+    const char *text = fallback;
+    const enum orr_status status = orr_scenario__read_word(load, from, from_key, words, &text);
+    if (status == ORR_OK && text != NULL) {
+        orr_scenario__add_text(load, map, key, text, value != NULL ? value->at : map->at);
     }
+    return status;
+}
+
+static enum orr_status write_preemption(struct orr_scenario__load *load,
+                                        const struct orr_scenario__node *preemption,
+                                        struct orr_scenario__node *queue)
+{
+    static const char *const within[] = {"Never", "LowerPriority", "LowerOrNewerEqualPriority",
+                                         NULL};
+    static const char *const reclaim[] = {"Never", "LowerPriority", "Any", NULL};
+    static const char *const borrows[] = {"Never", "LowerPriority", NULL};
+    const struct orr_scenario__node *borrow = orr_scenario__below(preemption, "borrowWithinCohort");
+    const struct orr_scenario__node *threshold =
+        orr_scenario__below(borrow, "maxPriorityThreshold");
+    struct orr_scenario__node *map = orr_scenario__add_map(load, queue, "preemption", queue->at);
+    struct orr_scenario__node *inner = orr_scenario__node(load, ORR_NODE_MAP, queue->at);
+    enum orr_status status =
+        add_word(load, preemption, "withinClusterQueue", within, "Never", map, "within");
+    status = status == ORR_OK ? add_word(load, preemption, "reclaimWithinCohort", reclaim, "Never",
+                                         map, "reclaim")
+                              : status;
+    status = status == ORR_OK ? add_word(load, borrow, "policy", borrows, "Never", inner, "policy")
+                              : status;
+    orr_scenario__add(load, map, "borrow", queue->at, inner);
+    if (status == ORR_OK && threshold != NULL) {
+        orr_scenario__add(load, inner, "max_priority", threshold->key_at,
+                          orr_scenario__copy(load, threshold));
+    }
+    return status;
 }
 
 /* What Kueue called Borrow and Preempt once is where the search may stop. */
-static void write_fungibility(struct orr_scenario__load *load,
-                              const struct orr_scenario__node *fungibility,
-                              struct orr_scenario__node *queue)
+static enum orr_status write_fungibility(struct orr_scenario__load *load,
+                                         const struct orr_scenario__node *fungibility,
+                                         struct orr_scenario__node *queue)
 {
     static const char *const keys[][2] = {{"whenCanBorrow", "when_can_borrow"},
                                           {"whenCanPreempt", "when_can_preempt"},
                                           {"preference", "preference"}};
+    static const char *const words[][5] = {
+        {"Borrow", "MayStopSearch", "TryNextFlavor", NULL},
+        {"Preempt", "MayStopSearch", "TryNextFlavor", NULL},
+        {"BorrowingOverPreemption", "PreemptionOverBorrowing", NULL}};
     struct orr_scenario__node *map = NULL;
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        const char *word = orr_scenario__text_below(fungibility, keys[i][0]);
+        const char *word = NULL;
+        const enum orr_status status =
+            orr_scenario__read_word(load, fungibility, keys[i][0], words[i], &word);
+        if (status != ORR_OK) {
+            return status;
+        }
         if (word != NULL) {
             const bool stops = strcmp(word, "Borrow") == 0 || strcmp(word, "Preempt") == 0;
             map = map != NULL ? map
@@ -103,6 +136,7 @@ static void write_fungibility(struct orr_scenario__load *load,
                                    orr_scenario__below(fungibility, keys[i][0])->at);
         }
     }
+    return ORR_OK;
 }
 
 /* Nobody starts in a queue that is stopped, which no run would tell apart from one that is full. */
@@ -122,25 +156,32 @@ static enum orr_status convert_cluster_queue(struct orr_scenario__load *load, co
                                              struct orr_scenario__node *out)
 {
     const struct orr_scenario__node *spec = orr_scenario__below(object, "spec");
-    const char *strategy = orr_scenario__text_below(spec, "queueingStrategy");
+    static const char *const strategies[] = {"BestEffortFIFO", "StrictFIFO", NULL};
+    static const char *const modes[] = {"UsageBasedAdmissionFairSharing", "NoAdmissionFairSharing",
+                                        NULL};
+    const struct orr_scenario__node *scope = orr_scenario__below(spec, "admissionScope");
+    const char *mode = modes[1];
     struct orr_scenario__node *queue = orr_scenario__node(load, ORR_NODE_MAP, object->at);
     queue->whole = true;
     enum orr_status status = orr_scenario__add_holder(load, name, false, spec, queue);
     status = status == ORR_OK ? refuse_stopped(load, "ClusterQueue", spec) : status;
+    status = status == ORR_OK ? add_word(load, spec, "queueingStrategy", strategies, strategies[0],
+                                         queue, "strategy")
+                              : status;
+    status = status == ORR_OK ? orr_scenario__read_word(load, scope, "admissionMode", modes, &mode)
+                              : status;
     if (status != ORR_OK) {
         return status;
     }
-    orr_scenario__add_text(load, queue, "strategy", strategy != NULL ? strategy : "BestEffortFIFO",
-                           object->at);
-    const char *mode =
-        orr_scenario__text_below(orr_scenario__below(spec, "admissionScope"), "admissionMode");
-    const bool by_usage = mode != NULL && strcmp(mode, "UsageBasedAdmissionFairSharing") == 0;
+    const bool by_usage = strcmp(mode, modes[0]) == 0;
     load->usage_queues += by_usage;
     load->other_queues += !by_usage;
-    write_preemption(load, orr_scenario__below(spec, "preemption"), queue);
-    write_fungibility(load, orr_scenario__below(spec, "flavorFungibility"), queue);
+    status = write_preemption(load, orr_scenario__below(spec, "preemption"), queue);
+    status = status == ORR_OK
+                 ? write_fungibility(load, orr_scenario__below(spec, "flavorFungibility"), queue)
+                 : status;
     orr_scenario__add(load, out, name, object->at, queue);
-    return ORR_OK;
+    return status;
 }
 
 static enum orr_status convert_cohort(struct orr_scenario__load *load, const char *name,
@@ -212,111 +253,6 @@ static enum orr_status convert_flavor(struct orr_scenario__load *load,
     return ORR_OK;
 }
 
-/* --- configuration --- */
-
-static void carry(struct orr_scenario__load *load, const struct orr_scenario__node *from,
-                  const char *key, const char *unit, struct orr_scenario__node *params,
-                  const char *param)
-{
-    const struct orr_scenario__node *value = orr_scenario__below(from, key);
-    if (value != NULL && value->kind == ORR_NODE_SCALAR) {
-        orr_scenario__add_text(load, params, param,
-                               orr_scenario__format(load->arena, "%s%s", value->text, unit),
-                               value->at);
-    }
-}
-
-static const char *sharing_of(const struct orr_scenario__node *sharing)
-{
-    const struct orr_scenario__node *strategies =
-        orr_scenario__below(sharing, "preemptionStrategies");
-    const char *enable = orr_scenario__text_below(sharing, "enable");
-    if (sharing == NULL || (enable != NULL && strcmp(enable, "true") != 0)) {
-        return "off";
-    }
-    if (strategies == NULL || strategies->child_count != 1) {
-        return "default";
-    }
-    const char *only = strategies->children[0]->text;
-    return only != NULL && strcmp(only, "LessThanInitialShare") == 0 ? "initial-share"
-                                                                     : "final-share";
-}
-
-/* Kueue's defaults: what was used is forgotten at once, and each resource weighs 1. */
-static enum orr_status write_usage(struct orr_scenario__load *load,
-                                   const struct orr_scenario__node *usage,
-                                   struct orr_scenario__node *params)
-{
-    static const char *const rows[] = {"usage_weight_gpu", "usage_weight_cpu",
-                                       "usage_weight_memory"};
-    const struct orr_scenario__node *weights = orr_scenario__below(usage, "resourceWeights");
-    const char *stated[] = {"1", "1", "1"};
-    if (usage == NULL || load->usage_queues == 0) {
-        return ORR_OK;
-    }
-    if (load->other_queues > 0) {
-        return orr_scenario__fail(load, &usage->at,
-                                  "admissionFairSharing: in a run the jobs of all ClusterQueues go "
-                                  "by usage (admissionScope), or those of none");
-    }
-    for (uint32_t i = 0; weights != NULL && i < weights->child_count; i++) {
-        const struct orr_scenario__node *weight = weights->children[i];
-        const size_t bytes = weight->key != NULL ? strlen(weight->key) : 0;
-        const int row = bytes >= 3 && strcmp(weight->key + bytes - 3, "gpu") == 0 ? 0
-                        : bytes > 0 && strcmp(weight->key, "cpu") == 0            ? 1
-                        : bytes > 0 && strcmp(weight->key, "memory") == 0         ? 2
-                                                                                  : -1;
-        if (row < 0 || weight->kind != ORR_NODE_SCALAR) {
-            return orr_scenario__fail(load, &weight->at,
-                                      "resourceWeights: a run divides GPUs, cpu and memory");
-        }
-        stated[row] = weight->text;
-    }
-    orr_scenario__add_text(load, params, "admission_fair_sharing", "true", usage->at);
-    if (orr_scenario__below(usage, "usageHalfLifeTime") == NULL) {
-        orr_scenario__add_text(load, params, "usage_half_life_time", "0s", usage->at);
-    }
-    carry(load, usage, "usageHalfLifeTime", "", params, "usage_half_life_time");
-    for (int r = 0; r < 3; r++) {
-        orr_scenario__add_text(load, params, rows[r], stated[r], usage->at);
-    }
-    carry(load, usage, "usageSamplingInterval", "", params, "usage_sampling_interval");
-    return ORR_OK;
-}
-
-enum orr_status orr_scenario__convert_configuration(struct orr_scenario__load *load,
-                                                    const struct orr_scenario__node *object,
-                                                    struct orr_scenario__node **out)
-{
-    const struct orr_scenario__node *ready = orr_scenario__below(object, "waitForPodsReady");
-    const struct orr_scenario__node *requeue = orr_scenario__below(ready, "requeuingStrategy");
-    const char *stamp = orr_scenario__text_below(requeue, "timestamp");
-    const char *enable = orr_scenario__text_below(ready, "enable");
-    struct orr_scenario__node *map = orr_scenario__node(load, ORR_NODE_MAP, object->at);
-    orr_scenario__add_text(load, map, "name", "kueue", object->at);
-    struct orr_scenario__node *params = orr_scenario__add_map(load, map, "params", object->at);
-    orr_scenario__add_text(load, params, "fair_sharing",
-                           sharing_of(orr_scenario__below(object, "fairSharing")), object->at);
-    if (enable != NULL) {
-        orr_scenario__add_text(load, params, "wait_for_pods_ready", enable, ready->at);
-    }
-    carry(load, ready, "blockAdmission", "", params, "block_admission");
-    carry(load, ready, "timeout", "", params, "timeout");
-    carry(load, ready,
-          orr_scenario__below(ready, "recoveryTimeout") != NULL ? "recoveryTimeout" : "timeout", "",
-          params, "recovery_timeout");
-    carry(load, requeue, "backoffBaseSeconds", "s", params, "backoff_base");
-    carry(load, requeue, "backoffMaxSeconds", "s", params, "backoff_max");
-    carry(load, requeue, "backoffLimitCount", "", params, "backoff_limit");
-    if (stamp != NULL) {
-        orr_scenario__add_text(load, params, "requeuing_timestamp",
-                               strcmp(stamp, "Creation") == 0 ? "creation" : "eviction",
-                               requeue->at);
-    }
-    *out = map;
-    return write_usage(load, orr_scenario__below(object, "admissionFairSharing"), params);
-}
-
 /* --- local queues --- */
 
 static enum orr_status keep_local_queue(struct orr_scenario__load *load,
@@ -385,6 +321,12 @@ enum orr_status orr_scenario__convert_kueue(struct orr_scenario__load *load,
             return ORR_OK;
         }
     }
+    const char *kind = orr_scenario__text_below(object, "kind");
+    const enum orr_status status =
+        kind != NULL ? orr_scenario__check_fields(load, kind, object) : ORR_OK;
+    if (status != ORR_OK) {
+        return status;
+    }
     if (orr_scenario__is_kind(object, "Topology") ||
         orr_scenario__is_kind(object, "Configuration")) {
         return orr_scenario__keep_object(load, object);
@@ -398,9 +340,7 @@ enum orr_status orr_scenario__convert_kueue(struct orr_scenario__load *load,
     const bool cohort = orr_scenario__is_kind(object, "Cohort");
     if (!cohort && !orr_scenario__is_kind(object, "ClusterQueue")) {
         return orr_scenario__fail(load, &object->at, "an object of Kueue that no run takes: %.80s",
-                                  orr_scenario__text_below(object, "kind") != NULL
-                                      ? orr_scenario__text_below(object, "kind")
-                                      : "it has no kind");
+                                  kind != NULL ? kind : "it has no kind");
     }
     const char *name = orr_scenario__text_below(orr_scenario__below(object, "metadata"), "name");
     if (name == NULL || name[0] == '\0') {

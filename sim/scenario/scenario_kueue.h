@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* scenario_kueue.h - what scenario_kueue.c and scenario_kueue_quota.c share. */
+/* scenario_kueue.h - what the files scenario_kueue*.c share. */
 #ifndef ORR_SIM_SCENARIO_KUEUE_H
 #define ORR_SIM_SCENARIO_KUEUE_H
 
@@ -19,6 +19,15 @@ struct orr_scenario__node *orr_scenario__add_map(struct orr_scenario__load *load
 /* The weight that a ClusterQueue, Cohort or LocalQueue states, as a number; NULL: none. */
 enum orr_status orr_scenario__read_weight(struct orr_scenario__load *load,
                                           const struct orr_scenario__node *spec, const char **out);
+
+/* scenario_kueue_fields.c: what no run looks at is noted; a scalar where a map belongs is an error.
+ */
+enum orr_status orr_scenario__check_fields(struct orr_scenario__load *load, const char *kind,
+                                           const struct orr_scenario__node *object);
+/* One of the words, ended by NULL; `out` stays as it is where nothing is stated. */
+enum orr_status orr_scenario__read_word(struct orr_scenario__load *load,
+                                        const struct orr_scenario__node *map, const char *key,
+                                        const char *const *words, const char **out);
 
 /* Is there a Cohort object of the name? */
 bool orr_scenario__has_cohort(struct orr_scenario__load *load, const char *name);

@@ -322,18 +322,19 @@ static const struct amount *own_of(const struct orr_scenario__holder *holder, co
     return own != NULL ? own->amounts : none;
 }
 
-/* Of all nodes: there is one flavor at most. */
+/* Of all nodes: there is one flavor at most. A ClusterQueue without GPUs borrows none either. */
 static void write_plain(struct orr_scenario__load *load, const struct orr_scenario__holder *holder,
                         struct orr_scenario__node *queue)
 {
-    struct amount totals[KUEUE_RESOURCES] = {{0}};
-    const char *flavor = "";
+    struct amount totals[KUEUE_RESOURCES] = {{0}}, own[KUEUE_RESOURCES] = {{0}};
     if (holder->total != NULL) {
         memcpy(totals, holder->total->amounts, sizeof totals);
-        flavor = holder->total->flavor;
+        memcpy(own, own_of(holder, holder->total->flavor), sizeof own);
     }
+    own[KUEUE_GPU].limited =
+        own[KUEUE_GPU].limited || (!holder->cohort && !totals[KUEUE_GPU].stated);
     totals[KUEUE_GPU].stated = true;
-    write_amounts(load, queue, totals, own_of(holder, flavor), holder->weight);
+    write_amounts(load, queue, totals, own, holder->weight);
 }
 
 static void write_flavors(struct orr_scenario__load *load,

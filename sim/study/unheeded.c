@@ -109,6 +109,9 @@ void orr_point_unheeded(const struct orr_world *world, const struct orr_engine_s
                         orr_say_fn *say, void *context)
 {
     const uint32_t count = world->cluster.shards.count;
+    for (uint32_t i = 0; i < world->note_count; i++) {
+        say(world->notes[i], context);
+    }
     struct {
         uint32_t priorities, spans, slices, sizes;
         uint32_t mixed; /* of spans, several kinds of pods */

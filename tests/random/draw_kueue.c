@@ -354,6 +354,12 @@ static void put_configuration(struct draw *d, const struct objects *o)
     if (o->by_usage) {
         put_usage(d);
     }
+    if (!one_in(d, 4)) { /* else many jobs wait for ever */
+        put(d, "resources", "{quotaCheckStrategy: IgnoreUndeclared}");
+    }
+    if (one_in(d, 4)) {
+        put(d, "featureGates", "{PartialAdmission: false}");
+    }
     end_map(d);
 }
 

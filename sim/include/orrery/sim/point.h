@@ -141,7 +141,7 @@ struct orr_fault_setting orr_point_faults(const struct orr_scenario *scenario,
                                           const struct orr_cluster *cluster);
 
 /* A sentence for each thing that jobs state (priority, topology) or queues do (quotas) and the
- * policy of their shard does not look at. */
+ * policy of their shard does not look at, and for what objects in files state that no run does. */
 void orr_point_unheeded(const struct orr_world *world, const struct orr_engine_shard *shards,
                         orr_say_fn *say, void *context);
 

@@ -405,10 +405,12 @@ struct orr_scenario {
     const char *name;   /* file name without suffix, or "run" */
     const char *folder; /* where names of other files start; "" is the current one */
     const char **files; /* that were read for it, NULL behind the last; those of `extends` too */
-    orr_ms start_ms;    /* calendar; ORR_MS_NONE: the trace's first second */
-    orr_ms horizon_ms;  /* ORR_MS_NONE: until the last job ends */
-    orr_ms begin_ms;  /* decisions begin; what is before is given; ORR_MS_NONE: the first submit */
-    orr_ms warmup_ms; /* ORR_MS_NONE: to be detected */
+    const char *const *notes; /* what they state and no run looks at, each with its place */
+    uint32_t note_count;
+    orr_ms start_ms;   /* calendar; ORR_MS_NONE: the trace's first second */
+    orr_ms horizon_ms; /* ORR_MS_NONE: until the last job ends */
+    orr_ms begin_ms;   /* decisions begin; what is before is given; ORR_MS_NONE: the first submit */
+    orr_ms warmup_ms;  /* ORR_MS_NONE: to be detected */
     const char *warmup_origin; /* file:line:col, or what set it */
     uint64_t seed_first, seed_last;
     orr_ms shake_submit_ms; /* submits moved by up to so much either way, at random; 0: not */

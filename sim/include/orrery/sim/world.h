@@ -140,6 +140,8 @@ struct orr_world {
     struct orr_fabric fabric;     /* with profiles */
     struct orr_profiles profiles; /* that rows name, by the order of the scenario's */
     bool *wanted_profiles;        /* while building */
+    const char *const *notes;     /* the scenario's: what it states and no run looks at */
+    uint32_t note_count;
     bool contention, time_sliced;
     orr_ms round_ms; /* decisions and releases at multiples of it; 0: as the policy says */
     struct orr_job_spec *specs; /* sorted by (submit_ms, part, row) */
