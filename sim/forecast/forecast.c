@@ -428,6 +428,18 @@ static enum orr_status refuse_clairvoyant(const struct forecast *f, struct orr_e
     return status;
 }
 
+/* Futures are processes that are forked in the run: all would talk to one child process. */
+static enum orr_status refuse_child(const struct forecast *f, struct orr_err *err)
+{
+    const char *child = orr_study_child_policy(&f->point.scenario);
+    return child == NULL ? ORR_OK
+                         : orr_fail(err, ORR_SCENARIO,
+                                    "policy %s is another process, which cannot be at two runs at "
+                                    "a time, and each future is one: a built-in policy or a shared "
+                                    "object (.so) can",
+                                    child);
+}
+
 /* Looked at now and then: a run that goes on a little longer does no harm. */
 static void look(uint64_t done, uint64_t total, orr_ms now, void *context)
 {
@@ -477,7 +489,8 @@ static orr_ms see_past(void *context, struct orr_branch *branch)
 static enum orr_status ready_to_see(void *context, struct orr_point *point, struct orr_err *err)
 {
     struct forecast *f = context;
-    const enum orr_status status = refuse_clairvoyant(f, err);
+    enum orr_status status = refuse_child(f, err);
+    status = status == ORR_OK ? refuse_clairvoyant(f, err) : status;
     f->out->origin_ms = orr_world_clock_origin_ms(&point->world, &point->scenario);
     const enum orr_status read = status == ORR_OK ? read_moment(f, err) : status;
     f->branching.at_ms = f->now_ms;

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include <orrery/sim/plugin.h>
+
 static void hear(const char *path, const char *in_a, const char *in_b, void *context)
 {
     bool *of_events = context;
@@ -157,19 +159,19 @@ static orr_ms first_change_ms(const struct orr_scenario *a, const struct orr_sce
     return earlier(of_a, of_b);
 }
 
-/* A policy that is another process cannot be at two runs at a time. */
-static bool has_child(const struct orr_scenario *scenario)
+const char *orr_study_child_policy(const struct orr_scenario *scenario)
 {
-    bool any = false;
-    for (uint32_t s = 0; s < scenario->shard_count; s++) {
-        any = any || strncmp(scenario->shards[s].policy, "exec:", 5) == 0;
+    const char *child = NULL;
+    for (uint32_t s = 0; s < scenario->shard_count && child == NULL; s++) {
+        const char *name = scenario->shards[s].policy;
+        child = strncmp(name, ORR_PLUGIN_CHILD, sizeof ORR_PLUGIN_CHILD - 1) == 0 ? name : NULL;
     }
-    return any;
+    return child;
 }
 
 orr_ms orr_study_shared_until(const struct orr_scenario *a, const struct orr_scenario *b)
 {
-    bool shared = !has_child(a);
+    bool shared = orr_study_child_policy(a) == NULL;
     (void)orr_scenario_diff(a, b, hear, &shared);
     shared = shared && have_same_resizes(a, b) && loses_nodes(a) == loses_nodes(b);
     for (int r = 0; r < ORR_SCENARIO_RESOURCES && shared; r++) {

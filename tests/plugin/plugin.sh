@@ -669,6 +669,13 @@ case_child_no_node() { refused '{"place": 0, "on": [[7, 1]]}' '"on" is a list of
 case_child_evicts_nobody() { refused '{"evict": 0}' 'the job does not run'; }
 case_child_no_reason() { refused '{"explain": 0, "reason": "mood"}' 'there is no such reason'; }
 case_child_wakes_before() { refused '{"end": true, "wake_s": 0}' '"wake_s" is not after now'; }
+case_child_has_no_futures() { # each would be a run of its own, of one child
+    child "$hello"
+    code=0
+    "$orrery" forecast --trace trace.csv --cluster 2x8 --policy 'exec:sh child.sh' --at 20 --futures 2 --rehearse 0 -j 1 >out 2>err || code=$?
+    [ "$code" -eq 78 ] || fail "exit code $code, expected 78"
+    says 'policy exec:sh child.sh is another process, which cannot be at two runs at a time'
+}
 case_child_part_of_a_gang() {
     refused '{"place": 0, "on": [[0, 1]]}' 'policy mine'
 }

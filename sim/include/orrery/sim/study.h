@@ -117,6 +117,10 @@ enum orr_status orr_rerun_inputs(const char *results, const struct orr_scenario_
  * a child process. */
 orr_ms orr_study_shared_until(const struct orr_scenario *a, const struct orr_scenario *b);
 
+/* The name of a policy of the scenario that is another process, NULL: none is. That cannot be at
+ * two runs at a time, and a process that is forked in a run has no other. */
+const char *orr_study_child_policy(const struct orr_scenario *scenario);
+
 /* Of two results files whose quotas differ, one at least under a policy that does not look at
  * quotas: the sentence that says which metrics change by that alone. False: none is needed. */
 bool orr_quotas_unheeded(const char *base, const char *other, char *text, size_t bytes);
