@@ -325,6 +325,10 @@ static int make_new(const char *name)
                  "--new \"%s\": a name of small letters, digits and _, such as widest_first", name);
         return orr_cli_fail(&err);
     }
+    if (orr_policy_find(name) != NULL) {
+        orr_fail(&err, ORR_USAGE, "--new \"%s\": is the name of a built-in policy", name);
+        return orr_cli_fail(&err);
+    }
     (void)snprintf(code, sizeof code, "%s.c", name);
     (void)snprintf(test, sizeof test, "%s_test.sh", name);
     enum orr_status status = write_new(code, 0666, orr_skeleton_policy_c, name, &err);

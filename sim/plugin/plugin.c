@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <orrery/base/text.h>
+#include <orrery/policies/registry.h>
 
 #define TIMEOUT_S 60
 
@@ -38,6 +39,19 @@ enum orr_status orr_plugin__timeout_s(int64_t *seconds, struct orr_err *err)
                         text);
     }
     return ORR_OK;
+}
+
+const char *orr_plugin__name_fault(const char *name)
+{
+    static const char of_words[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
+    const size_t bytes = strlen(name);
+    if (bytes == 0 || bytes >= 64 || strspn(name, of_words) != bytes) {
+        return "is no word of letters, digits, _ - and .";
+    }
+    return orr_policy_find(name) == NULL
+               ? NULL
+               : "is that of a built-in policy, by whose rules it would be judged";
 }
 
 /* A shared object is loaded from there. */

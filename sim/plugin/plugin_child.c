@@ -116,14 +116,6 @@ static bool child_shares(void *state, const struct orr_view *view, double *mgpu)
     return changed;
 }
 
-static bool is_word(const char *name)
-{
-    const size_t bytes = strlen(name);
-    return bytes > 0 && bytes < 64 &&
-           strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") ==
-               bytes;
-}
-
 static bool take_seconds(sqlite3_stmt *row, int column, orr_ms *out)
 {
     const double seconds = sqlite3_column_double(row, column);
@@ -239,8 +231,11 @@ static enum orr_status take_hello(struct orr_plugin__child *child, char *line)
         return refuse(child, line, "its \"protocol\" is not 1, the one that this program speaks");
     }
     const char *name = (const char *)sqlite3_column_text(row, 1);
-    if (name == NULL || !is_word(name)) {
-        return refuse(child, line, "its \"name\" is no word of letters, digits, _ - and .");
+    const char *fault = orr_plugin__name_fault(name == NULL ? "" : name);
+    if (fault != NULL) {
+        char why[160];
+        (void)snprintf(why, sizeof why, "its \"name\" %s", fault);
+        return refuse(child, line, why);
     }
     (void)snprintf(child->own_name, sizeof child->own_name, "%s", name);
     child->policy.name = child->own_name;

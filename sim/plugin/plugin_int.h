@@ -42,6 +42,9 @@ void orr_plugin__ask(pid_t child);
 enum orr_status orr_plugin__said(enum orr_status status, const char *what, const char *name,
                                  const char *call, struct orr_err *err);
 
+/* Why no policy from outside may call itself so, which begins with a verb; NULL: it may. */
+const char *orr_plugin__name_fault(const char *name);
+
 /* plugin_library.c: the symbol of a shared object; errors name the object, and `is_no` what it is
  * not. *library is NULL, or to be closed, whatever comes of it. Its constructors are under guard.
  */

@@ -308,9 +308,13 @@ static enum orr_status look_at(const char *name, const struct orr_policy *own, s
                         : own->cycle == NULL   ? "cycle"
                         : own->close == NULL   ? "close"
                                                : NULL;
-    return lacks == NULL
+    if (lacks != NULL) {
+        return orr_fail(err, ORR_SCENARIO, "policy %s: its table has no `%s`", name, lacks);
+    }
+    const char *fault = orr_plugin__name_fault(own->name);
+    return fault == NULL
                ? look_at_rows(name, own, err)
-               : orr_fail(err, ORR_SCENARIO, "policy %s: its table has no `%s`", name, lacks);
+               : orr_fail(err, ORR_SCENARIO, "policy %s: the `name` of its table %s", name, fault);
 }
 
 static enum orr_status load(struct orr_plugin__object *made, const char *folder,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* bad.c - a policy that does what no policy may: parameter `how` says what. Compiled with
- * OTHER_CONTRACT it is made for no host, with NO_ENTRY it is no policy. */
+ * OTHER_CONTRACT it is made for no host, with NO_ENTRY it is no policy, BAD_ROW has a parameter
+ * outside of its parameters, and NAME is how it calls itself. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -25,13 +26,29 @@ enum {
     PLACE_NOBODY,
     PLACE_FUTURE,
     EVICT_NOBODY,
-    EVICT_FUTURE
+    EVICT_FUTURE,
+    /* what is done to job 0, which runs, as job 1 comes */
+    SHRINK,
+    SHRINK_ALL,
+    CAUSE_NONE,
+    CAUSE_RULE,
+    CAUSE_99,
+    FOR_NOBODY,
+    FOR_ITSELF,
+    FOR_FUTURE,
+    EXPLAIN_RUNNING,
+    EXPLAIN_FUTURE,
+    PROOF
 };
 
 #ifdef BAD_DEFAULT
 #define FALLBACK "maybe"
 #else
 #define FALLBACK "crash"
+#endif
+
+#ifndef NAME
+#define NAME "bad"
 #endif
 
 struct params {
@@ -42,15 +59,45 @@ struct bad {
     const struct orr_host *host;
     struct params params;
     uint32_t job;
+    bool harmed;
 };
 
-static const char *const ways[] = {"crash",        "hang",         "abort",        "part",
-                                   "exit",         "quick",        "under",        "reason",
-                                   "no_job",       "deep",         "wake_none",    "wake_0",
-                                   "wake_now",     "wake_past",    "timer",        "place_nobody",
-                                   "place_future", "evict_nobody", "evict_future", NULL};
+static const char *const ways[] = {"crash",
+                                   "hang",
+                                   "abort",
+                                   "part",
+                                   "exit",
+                                   "quick",
+                                   "under",
+                                   "reason",
+                                   "no_job",
+                                   "deep",
+                                   "wake_none",
+                                   "wake_0",
+                                   "wake_now",
+                                   "wake_past",
+                                   "timer",
+                                   "place_nobody",
+                                   "place_future",
+                                   "evict_nobody",
+                                   "evict_future",
+                                   "shrink",
+                                   "shrink_all",
+                                   "cause_none",
+                                   "cause_rule",
+                                   "cause_99",
+                                   "for_nobody",
+                                   "for_itself",
+                                   "for_future",
+                                   "explain_running",
+                                   "explain_future",
+                                   "proof",
+                                   NULL};
 
 static const struct orr_param rows[] = {
+#ifdef BAD_ROW
+    {"far", ORR_PARAM_INT, sizeof(struct params) + BAD_ROW, "0", "", NULL, 0, 0, "lies outside"},
+#endif
     {"how", ORR_PARAM_CHOICE, offsetof(struct params, how), FALLBACK, "", ways, 0, 0, "its fault"},
     {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
 
@@ -90,9 +137,54 @@ __attribute__((constructor)) static void crash_at_loading(void)
 }
 #endif
 
+static void place_all(const struct bad *bad, const struct orr_view *view, struct orr_txn *txn)
+{
+    for (uint32_t job = 0; job < view->job_count; job++) {
+        if (view->jobs[job].phase == ORR_JOB_PENDING) {
+            (void)bad->host->place_consolidated(txn, view->ledger, job);
+        }
+    }
+}
+
+static void harm(const struct bad *bad, const struct orr_view *view, struct orr_txn *txn)
+{
+    const struct orr_host *host = bad->host;
+    struct orr_proof proof = host->prove(view->ledger, 1, ORR_REASON_NO_CAPACITY);
+    proof.level = 0;
+    switch (bad->params.how) {
+    case SHRINK:
+        (void)host->evict_tasks(txn, 0, view->jobs[0].placement, 1, ORR_CAUSE_PREEMPT, ORR_NONE);
+        break;
+    case SHRINK_ALL:
+        for (uint32_t p = view->jobs[0].placement; p != ORR_NONE;
+             p = view->ledger->placements[p].next) {
+            (void)host->evict_tasks(txn, 0, p, view->ledger->placements[p].tasks, ORR_CAUSE_PREEMPT,
+                                    ORR_NONE);
+        }
+        break;
+    case CAUSE_NONE: (void)host->evict(txn, 0, ORR_CAUSE_NONE); break;
+    case CAUSE_RULE: (void)host->evict(txn, 0, ORR_CAUSE_MAX_RUNTIME); break;
+    case CAUSE_99: (void)host->evict(txn, 0, (enum orr_cause)99); break;
+    case FOR_NOBODY: (void)host->evict_for(txn, 0, ORR_CAUSE_PREEMPT, 77); break;
+    case FOR_ITSELF: (void)host->evict_for(txn, 0, ORR_CAUSE_PREEMPT, 0); break;
+    case FOR_FUTURE: (void)host->evict_for(txn, 0, ORR_CAUSE_PREEMPT, 2); break;
+    case EXPLAIN_RUNNING: host->explain(txn, 0, ORR_REASON_NO_CAPACITY); break;
+    case EXPLAIN_FUTURE: host->explain(txn, 2, ORR_REASON_NO_CAPACITY); break;
+    default: host->explain_by(txn, 1, ORR_REASON_NO_CAPACITY, &proof); break;
+    }
+}
+
 static void bad_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)
 {
     struct bad *bad = state;
+    if (bad->params.how >= SHRINK) {
+        if (!bad->harmed && view->jobs[1].phase == ORR_JOB_PENDING) {
+            bad->harmed = true;
+            harm(bad, view, txn);
+        }
+        place_all(bad, view, txn);
+        return;
+    }
     volatile int bottom = 0;
     volatile bool for_ever = true;
     volatile uintptr_t nowhere = sizeof(int); /* not 0, which a sanitizer reports by itself */
@@ -112,13 +204,7 @@ static void bad_cycle(void *state, const struct orr_view *view, struct orr_txn *
     case WAKE_0:
     case WAKE_NOW:
     case WAKE_PAST: break;
-    case TIMER:
-        for (uint32_t job = 0; job < view->job_count; job++) {
-            if (view->jobs[job].phase == ORR_JOB_PENDING) {
-                (void)bad->host->place_consolidated(txn, view->ledger, job);
-            }
-        }
-        break;
+    case TIMER: place_all(bad, view, txn); break;
     case PLACE_NOBODY: (void)bad->host->place(txn, 77, 0, 1, 0); break;
     case PLACE_FUTURE: (void)bad->host->place_on(txn, bad->job + 1, 0, 0, 1); break;
     case EVICT_NOBODY: (void)bad->host->evict(txn, 77, ORR_CAUSE_PREEMPT); break;
@@ -154,7 +240,7 @@ ORR_EXPORT const struct orr_policy *orr_policy_entry(uint32_t host_abi)
 {
     static const struct orr_policy policy = {.abi = ORR_POLICY_ABI,
                                              .size = sizeof policy,
-                                             .name = "bad",
+                                             .name = NAME,
                                              .summary = "what no policy may do",
                                              .laws = ORR_LAW_GANG,
                                              .params = rows,

@@ -284,6 +284,16 @@ END
     run_to 0 'exec:sh child.sh'
     [ "$(starts)" = 'a@0' ] || fail "starts: $(starts)"
 }
+case_object_wrong_name() {
+    run_to 78 "$modules/bad_name.so"
+    says 'bad_name.so: the `name` of its table is that of a built-in policy'
+    run_to 78 "$modules/bad_word.so"
+    says 'bad_word.so: the `name` of its table is no word of letters'
+    code=0
+    "$orrery" policies --new kai >out 2>err || code=$?
+    [ "$code" -eq 64 ] || fail "exit code $code of --new, expected 64"
+    says 'is the name of a built-in policy'
+}
 case_object_breaks_its_law() {
     run_to 70 "$modules/bad.so" --param how=part
     says 'policy bad'
@@ -683,6 +693,11 @@ case_child_other_protocol() {
     child '{"protocol": 2, "name": "mine"}'
     run_to 70 'exec:sh child.sh'
     says 'its "protocol" is not 1'
+}
+case_child_name_of_a_built_in() {
+    child '{"protocol": 1, "name": "fifo"}'
+    run_to 70 'exec:sh child.sh'
+    says 'its "name" is that of a built-in policy'
 }
 case_child_no_name() {
     child '{"protocol": 1, "name": "a b"}'
