@@ -267,6 +267,36 @@ static void put_guards(struct orr_plugin__object *made)
     GUARD(suspends, guard_suspends);
 }
 
+/* Has the row a type, with choices where that needs some, and does its value lie within the
+ * parameters? */
+static bool is_row(const struct orr_param *row, size_t params_bytes)
+{
+    size_t bytes = 0;
+    switch (row->type) {
+    case ORR_PARAM_BOOL: bytes = sizeof(bool); break;
+    case ORR_PARAM_CHOICE:
+        if (row->choices == NULL) {
+            return false;
+        }
+        bytes = sizeof(int64_t);
+        break;
+    case ORR_PARAM_INT:
+    case ORR_PARAM_TIME: bytes = sizeof(int64_t); break;
+    case ORR_PARAM_REAL: bytes = sizeof(double); break;
+    case ORR_PARAM_TEXT: bytes = sizeof(const char *); break;
+    }
+    return bytes > 0 && bytes <= params_bytes && row->offset <= params_bytes - bytes;
+}
+
+static enum orr_status refuse_row(const char *name, const struct orr_param *row,
+                                  struct orr_err *err)
+{
+    return orr_fail(err, ORR_SCENARIO,
+                    "policy %s: parameter %s: its type, its choices or its offset is wrong, which "
+                    "with its bytes is to lie within `params_bytes`",
+                    name, row->name);
+}
+
 /* Is each default a value of its parameter? */
 static enum orr_status look_at_rows(const char *name, const struct orr_policy *own,
                                     struct orr_err *err)
@@ -274,6 +304,12 @@ static enum orr_status look_at_rows(const char *name, const struct orr_policy *o
     void *values = orr_zalloc(own->params_bytes + 1, 1);
     struct orr_err wrong = {0};
     enum orr_status status = ORR_OK;
+    for (const struct orr_param *row = own->params; row->name != NULL; row++) {
+        if (!is_row(row, own->params_bytes)) {
+            orr_free(values);
+            return refuse_row(name, row, err);
+        }
+    }
     for (const struct orr_param *row = own->params; status == ORR_OK && row->name != NULL; row++) {
         status = row->fallback == NULL && row->type != ORR_PARAM_TEXT
                      ? orr_fail(&wrong, ORR_SCENARIO, "parameter %s: has no default", row->name)

@@ -284,6 +284,15 @@ END
     run_to 0 'exec:sh child.sh'
     [ "$(starts)" = 'a@0' ] || fail "starts: $(starts)"
 }
+case_object_wrong_row() {
+    for row in bad_row bad_row_far; do
+        run_to 78 "$modules/$row.so"
+        says "$row.so: parameter far: its type, its choices or its offset is wrong"
+        code=0
+        "$orrery" policies "$modules/$row.so" >out 2>err || code=$?
+        [ "$code" -eq 78 ] || fail "exit code $code of policies, expected 78"
+    done
+}
 case_object_wrong_name() {
     run_to 78 "$modules/bad_name.so"
     says 'bad_name.so: the `name` of its table is that of a built-in policy'
