@@ -141,6 +141,37 @@ static bool is_there(struct orr_txn *txn, uint32_t job, const char *what)
     return true;
 }
 
+/* Notes as wrong what is done for the sake of somebody who cannot gain by it. */
+static bool is_for_one(struct orr_txn *txn, uint32_t job, const char *what, uint32_t beneficiary)
+{
+    const struct orr_ledger *ledger = txn->ledger;
+    if (beneficiary == ORR_NONE) {
+        return true;
+    }
+    if (beneficiary >= ledger->world.job_count) {
+        note_wrong(txn, job, "is %s for job %u, which does not exist", what, (unsigned)beneficiary);
+        return false;
+    }
+    const uint8_t phase = ledger->jobs[beneficiary].phase;
+    const bool over = phase == ORR_JOB_FINISHED || phase == ORR_JOB_WITHDRAWN;
+    const char *whom = beneficiary == job        ? "itself"
+                       : phase == ORR_JOB_FUTURE ? "a job that is not submitted yet"
+                       : over                    ? "a job that is over"
+                                                 : NULL;
+    if (whom != NULL) {
+        note_wrong(txn, job, "is %s for %s", what, whom);
+    }
+    return whom == NULL;
+}
+
+static bool is_cause(struct orr_txn *txn, uint32_t job, enum orr_cause cause)
+{
+    if ((unsigned)cause >= ORR_CAUSE_COUNT) {
+        note_wrong(txn, job, "is evicted with cause %u, which does not exist", (unsigned)cause);
+    }
+    return (unsigned)cause < ORR_CAUSE_COUNT;
+}
+
 /* Are there such a group and node, and so many tasks left? */
 static bool can_act(const struct orr_ledger *ledger, uint32_t job, uint32_t group, uint32_t tasks,
                     uint32_t node)
@@ -302,7 +333,9 @@ bool orr_txn_evict_for(struct orr_txn *txn, uint32_t job, enum orr_cause cause,
                        uint32_t beneficiary)
 {
     struct orr_ledger *ledger = txn->ledger;
-    if (!is_there(txn, job, "evicted") || ledger->jobs[job].phase != ORR_JOB_RUNNING) {
+    if (!is_there(txn, job, "evicted") || !is_cause(txn, job, cause) ||
+        !is_for_one(txn, job, "evicted", beneficiary) ||
+        ledger->jobs[job].phase != ORR_JOB_RUNNING) {
         return false;
     }
     struct op op = {.job = job, .cause = (uint8_t)cause, .whole = true, .beneficiary = beneficiary};
@@ -329,7 +362,9 @@ bool orr_txn_evict_tasks(struct orr_txn *txn, uint32_t job, uint32_t placement, 
                          enum orr_cause cause, uint32_t beneficiary)
 {
     struct orr_ledger *ledger = txn->ledger;
-    if (!is_there(txn, job, "evicted") || placement >= ledger->placement_count || tasks == 0) {
+    if (!is_there(txn, job, "evicted") || !is_cause(txn, job, cause) ||
+        !is_for_one(txn, job, "evicted", beneficiary) || placement >= ledger->placement_count ||
+        tasks == 0) {
         return false;
     }
     const struct orr_placement *from = &ledger->placements[placement];
@@ -361,7 +396,8 @@ static bool set_suspended(struct orr_txn *txn, const struct op *op, const char *
     if (!txn->suspends) {
         note_wrong(txn, op->job, "is %s by a policy that does not say that it suspends jobs", what);
     }
-    if (!is_there(txn, op->job, what) || ledger->jobs[op->job].phase != ORR_JOB_RUNNING ||
+    if (!is_there(txn, op->job, what) || !is_for_one(txn, op->job, what, op->beneficiary) ||
+        ledger->jobs[op->job].phase != ORR_JOB_RUNNING ||
         orr_ledger_is_suspended(ledger, op->job) == suspends ||
         ledger->jobs[op->job].leaving_tasks > 0 || ledger->world.specs[op->job].scales ||
         !orr_books__set_suspended(ledger, op->job, suspends)) {

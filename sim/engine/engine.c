@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* engine.c - the loop: the next instant, its events in order, then the policy's cycle. */
+#include <stdio.h>
 #include <string.h>
 
 #include <orrery/base/text.h>
@@ -147,20 +148,50 @@ static enum orr_status check_books(const struct engine *engine, struct orr_err *
                             : status;
 }
 
+/* What the policy did at this time, and to which job, is not as it may be. */
+static enum orr_status blame(const struct engine *engine, uint32_t job, const char *what,
+                             struct orr_err *err)
+{
+    char name[512];
+    if (job == ORR_NONE) {
+        return orr_fail(err, ORR_POLICY, "policy %s at %lld ms: %s", engine->policy->name,
+                        (long long)engine->view.now, what);
+    }
+    return orr_fail(err, ORR_POLICY, "policy %s at %lld ms, job %s: %s", engine->policy->name,
+                    (long long)engine->view.now,
+                    orr_world_job_name(engine->world, job, name, sizeof name), what);
+}
+
+/* The run's own evictions mean more than that a job is gone; a policy has no part in that. */
+static enum orr_status check_causes(const struct engine *engine, struct orr_err *err)
+{
+    uint32_t count;
+    const struct orr_txn_decision *decisions = orr_txn_decisions(engine->txn, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct orr_txn_decision *d = &decisions[i];
+        const enum orr_cause cause = (enum orr_cause)d->cause;
+        if ((d->deed == ORR_DEED_EVICT || d->deed == ORR_DEED_SHRINK) &&
+            !orr_cause_is_of_policies(cause)) {
+            char what[120];
+            (void)snprintf(what, sizeof what,
+                           "is evicted with cause \"%s\", which is the run's own",
+                           orr_cause_words(cause));
+            return blame(engine, d->job, what, err);
+        }
+    }
+    return ORR_OK;
+}
+
 /* What the policy did in its cycle becomes so. */
 static enum orr_status settle_cycle(struct engine *engine, struct orr_err *err)
 {
     struct orr_refusal refusal;
     if (!orr_txn_commit(engine->txn, engine->view.now, &refusal)) {
-        char name[512];
-        if (refusal.job == ORR_NONE) {
-            return orr_fail(err, ORR_POLICY, "policy %s at %lld ms: %s", engine->policy->name,
-                            (long long)engine->view.now, refusal.text);
-        }
-        return orr_fail(err, ORR_POLICY, "policy %s at %lld ms, job %s: %s", engine->policy->name,
-                        (long long)engine->view.now,
-                        orr_world_job_name(engine->world, refusal.job, name, sizeof name),
-                        refusal.text);
+        return blame(engine, refusal.job, refusal.text, err);
+    }
+    const enum orr_status status = check_causes(engine, err);
+    if (status != ORR_OK) {
+        return status;
     }
     if (engine->traced) {
         orr_engine__trace_decided(engine);

@@ -284,6 +284,19 @@ END
     run_to 0 'exec:sh child.sh'
     [ "$(starts)" = 'a@0' ] || fail "starts: $(starts)"
 }
+# what is done to job a as b comes
+harms() {
+    run_to 70 "$modules/bad.so" --param how="$1"
+    says "policy bad at 10000 ms, job $2"
+}
+case_object_evicts_for_no_cause() {
+    harms cause_99 'a: is evicted with cause 99, which does not exist'
+    harms cause_none 'a: is evicted with cause "none", which is the run'
+    harms cause_rule 'a: is evicted with cause "max runtime", which is the run'
+    harms for_nobody 'a: is evicted for job 77, which does not exist'
+    harms for_itself 'a: is evicted for itself'
+    harms for_future 'a: is evicted for a job that is not submitted yet'
+}
 case_object_wrong_row() {
     for row in bad_row bad_row_far; do
         run_to 78 "$modules/$row.so"

@@ -371,8 +371,9 @@ bool orr_txn_pipeline(struct orr_txn *txn, uint32_t job, uint32_t group, uint32_
                       uint32_t node);
 /* Evicts a running job: its room becomes releasing. False if the job does not run. */
 bool orr_txn_evict(struct orr_txn *txn, uint32_t job, enum orr_cause cause);
-/* The same for the sake of another job, or ORR_NONE: the record then tells whether it was of use.
- */
+/* The same for the sake of another job, or ORR_NONE: the record then tells whether it was of use. A
+ * cause that does not exist has the next commit refuse all, and so has a job that does not exist,
+ * is not submitted yet, is over or is the same; so it is with `evict_tasks`. */
 bool orr_txn_evict_for(struct orr_txn *txn, uint32_t job, enum orr_cause cause,
                        uint32_t beneficiary);
 /* Evicts some tasks of one placement of a job; the job goes on. What is left may be less than its

@@ -146,8 +146,9 @@ struct orr_host {
     bool (*place)(struct orr_txn *, uint32_t job, uint32_t group, uint32_t tasks, uint32_t node);
     /* The same on room that is idle or being released: nobody else gets it in this cycle. */
     bool (*pipeline)(struct orr_txn *, uint32_t job, uint32_t group, uint32_t tasks, uint32_t node);
-    bool (*evict)(struct orr_txn *, uint32_t job,
-                  enum orr_cause cause); /* false: it does not run */
+    /* False: it does not run. A cause that does not exist, or is the run's own (NONE, MAX_RUNTIME),
+     * ends the run. */
+    bool (*evict)(struct orr_txn *, uint32_t job, enum orr_cause cause);
     /* A mark, and all since it taken back. */
     uint32_t (*checkpoint)(const struct orr_txn *);
     void (*rollback)(struct orr_txn *, uint32_t checkpoint);
@@ -180,7 +181,7 @@ struct orr_host {
     bool (*place_on)(struct orr_txn *, uint32_t job, uint32_t group, uint32_t node,
                      uint64_t devices); /* one task, on the devices of this mask */
     bool (*evict_for)(struct orr_txn *, uint32_t job, enum orr_cause cause,
-                      uint32_t beneficiary); /* for the sake of this job; ORR_NONE: of none */
+                      uint32_t beneficiary); /* for the sake of this other job; ORR_NONE: of none */
     bool (*evict_tasks)(struct orr_txn *, uint32_t job, uint32_t placement, uint32_t tasks,
                         enum orr_cause cause,
                         uint32_t beneficiary); /* of one placement; the job goes on */

@@ -334,6 +334,11 @@ enum orr_cause {
 };
 
 const char *orr_cause_words(enum orr_cause cause);
+/* May a policy evict for it? Of the others the run itself says what they mean. */
+static inline bool orr_cause_is_of_policies(enum orr_cause cause)
+{
+    return cause != ORR_CAUSE_NONE && cause != ORR_CAUSE_MAX_RUNTIME;
+}
 
 ORR_API_END
 
