@@ -182,9 +182,24 @@ static enum orr_status check_causes(const struct engine *engine, struct orr_err 
     return ORR_OK;
 }
 
+/* Gangs of which the policy took too much, and which it does not see to itself: what is left of
+ * them goes as well, as after the loss of a node. `before`: of its evictions. */
+static void end_broken_gangs(struct engine *engine, uint32_t before)
+{
+    const struct orr_run *run = engine->run;
+    const uint32_t count = run->eviction_count; /* more come */
+    for (uint32_t i = before; i < count; i++) {
+        if (!run->evictions[i].whole) {
+            orr_engine__evict_rest(engine, run->evictions[i].job,
+                                   (enum orr_cause)run->evictions[i].cause);
+        }
+    }
+}
+
 /* What the policy did in its cycle becomes so. */
 static enum orr_status settle_cycle(struct engine *engine, struct orr_err *err)
 {
+    const uint32_t before = engine->run->eviction_count;
     struct orr_refusal refusal;
     if (!orr_txn_commit(engine->txn, engine->view.now, &refusal)) {
         return blame(engine, refusal.job, refusal.text, err);
@@ -201,6 +216,7 @@ static enum orr_status settle_cycle(struct engine *engine, struct orr_err *err)
     take_explanations(engine);
     take_reprieves(engine);
     orr_txn_end_cycle(engine->txn);
+    end_broken_gangs(engine, before);
     return ORR_OK;
 }
 

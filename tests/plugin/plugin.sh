@@ -297,6 +297,17 @@ case_object_evicts_for_no_cause() {
     harms for_itself 'a: is evicted for itself'
     harms for_future 'a: is evicted for a job that is not submitted yet'
 }
+case_object_shrinks_a_gang() { # what is left of it goes at once
+    for how in shrink shrink_all; do
+        run_to 0 "$modules/bad.so" --param how=$how
+        "$orrery" export run.db jobs | grep -q '^a,.*,0,0,110,0,110,finished,1,' || fail "$how: $("$orrery" export run.db jobs)"
+        [ "$(sqlite3 run.db "SELECT group_concat(DISTINCT cause) FROM eviction")" = preempt ] || fail "$how: causes"
+        rm run.db
+    done
+    printf 'job,submit_s,run_s,pods,min_pods,gpus_per_pod\na,0,100,2,1,8\nb,10,50,1,,8\n' >trace.csv
+    run_to 0 "$modules/bad.so" --param how=shrink_all
+    "$orrery" export run.db jobs | grep -q '^a,.*,finished,1,' || fail "elastic: $("$orrery" export run.db jobs)"
+}
 case_object_wrong_row() {
     for row in bad_row bad_row_far; do
         run_to 78 "$modules/$row.so"

@@ -184,7 +184,8 @@ struct orr_host {
                       uint32_t beneficiary); /* for the sake of this other job; ORR_NONE: of none */
     bool (*evict_tasks)(struct orr_txn *, uint32_t job, uint32_t placement, uint32_t tasks,
                         enum orr_cause cause,
-                        uint32_t beneficiary); /* of one placement; the job goes on */
+                        uint32_t beneficiary); /* of one placement; the job goes on, unless it is
+                                                  below its minimum: see ORR_ABLE_STALE_GANGS */
 
     /* --- how jobs get on: what orr_view_progress and orr_view_rate_at (ppm) return --- */
     struct orr_job_progress (*progress)(const struct orr_view *, uint32_t job);
