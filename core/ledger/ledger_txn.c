@@ -795,30 +795,59 @@ const uint32_t *orr_txn_whole(const struct orr_txn *txn, uint32_t *count)
     return txn->whole;
 }
 
-/* Is it news? What does not exist is refused by the commit. */
+/* Is it news? What does not exist or wait is refused by the commit. */
 static bool changes(struct orr_txn *txn, uint32_t job, enum orr_reason reason)
 {
-    const bool known = job < txn->ledger->world.job_count;
-    if (known && (unsigned)reason < ORR_REASON_COUNT) {
-        return txn->ledger->jobs[job].reason != reason;
+    if (!is_there(txn, job, "explained")) {
+        return false;
     }
-    if (known) {
+    const struct orr_job_state *state = &txn->ledger->jobs[job];
+    if ((unsigned)reason >= ORR_REASON_COUNT) {
         note_wrong(txn, job, "is explained by reason %u, which does not exist", (unsigned)reason);
-    } else {
-        note_wrong(txn, ORR_NONE, "job %u is explained, which does not exist", (unsigned)job);
+        return false;
     }
-    return false;
+    if (state->phase != ORR_JOB_PENDING) {
+        note_wrong(txn, job, "is explained, but does not wait");
+        return false;
+    }
+    return state->reason != reason;
+}
+
+static bool is_below(uint32_t index, uint32_t count)
+{
+    return index == ORR_NONE || index < count;
+}
+
+/* Does all exist that the numbers are about? Names are looked up by them later. */
+static bool is_proof(const struct orr_ledger *ledger, const struct orr_proof *proof)
+{
+    const struct orr_cluster *cluster = ledger->world.cluster;
+    const uint32_t level = proof->level, nodes = cluster->level_count + 1;
+    const bool levels = level == ORR_NONE || (level > 0 && level <= nodes);
+    const uint32_t domains = !levels || level == ORR_NONE ? 0
+                             : level == nodes             ? cluster->node_count
+                                                          : cluster->levels[level - 1].domain_count;
+    return levels && is_below(proof->domain, domains) &&
+           is_below(proof->queue, ledger->world.queues->count) &&
+           is_below(proof->ahead, ledger->world.job_count) &&
+           proof->consolidation < ORR_OUTCOME_COUNT && proof->reclaim < ORR_OUTCOME_COUNT &&
+           proof->preempt < ORR_OUTCOME_COUNT;
 }
 
 void orr_txn_explain_by(struct orr_txn *txn, uint32_t job, enum orr_reason reason,
                         const struct orr_proof *proof)
 {
-    if (changes(txn, job, reason)) {
+    if (!changes(txn, job, reason)) {
+        return;
+    }
+    if (is_proof(txn->ledger, proof)) {
         txn->ledger->jobs[job].reason = (uint8_t)reason;
         txn->explanations =
             ORR_ROOM_FOR_ONE(txn->explanations, txn->explanation_count, txn->explanation_capacity);
         txn->explanations[txn->explanation_count++] =
             (struct orr_explanation){.job = job, .reason = reason, .proof = *proof};
+    } else {
+        note_wrong(txn, job, "is explained by numbers of what does not exist");
     }
 }
 

@@ -300,8 +300,7 @@ static void explain(const struct kube *kube, const struct orr_view *view, struct
                     uint32_t job, enum orr_reason verdict)
 {
     enum orr_reason reason = view->jobs[job].placed_tasks > 0 ? ORR_REASON_GANG_PARTIAL : verdict;
-    if (view->jobs[job].reason == reason ||
-        (view->specs[job].scales && view->jobs[job].phase != ORR_JOB_PENDING)) {
+    if (view->jobs[job].reason == reason || view->jobs[job].phase != ORR_JOB_PENDING) {
         return;
     }
     struct orr_proof proof = orr_ledger_prove(view->ledger, job, reason);

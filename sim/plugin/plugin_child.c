@@ -578,6 +578,9 @@ static enum orr_status do_explain(const struct turn *t, sqlite3_stmt *row)
     if (status == ORR_OK && reason == ORR_REASON_NONE) {
         status = refuse(t->child, t->line, "there is no such reason");
     }
+    if (status == ORR_OK && t->view->jobs[job].phase != ORR_JOB_PENDING) {
+        status = refuse(t->child, t->line, "the job does not wait");
+    }
     if (status == ORR_OK) {
         if (t->view->jobs[job].reason != (uint8_t)reason) {
             t->child->host->explain(t->txn, job, reason);

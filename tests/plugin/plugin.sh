@@ -297,6 +297,11 @@ case_object_evicts_for_no_cause() {
     harms for_itself 'a: is evicted for itself'
     harms for_future 'a: is evicted for a job that is not submitted yet'
 }
+case_object_explains_who_does_not_wait() {
+    harms explain_running 'a: is explained, but does not wait'
+    harms explain_future 'c: is explained, but is not submitted yet'
+    harms proof 'b: is explained by numbers of what does not exist'
+}
 case_object_shrinks_a_gang() { # what is left of it goes at once
     for how in shrink shrink_all; do
         run_to 0 "$modules/bad.so" --param how=$how
@@ -712,6 +717,11 @@ case_child_no_node() { refused '{"place": 0, "on": [[7, 1]]}' '"on" is a list of
 case_child_evicts_nobody() { refused '{"evict": 0}' 'the job does not run'; }
 case_child_no_reason() { refused '{"explain": 0, "reason": "mood"}' 'there is no such reason'; }
 case_child_wakes_before() { refused '{"end": true, "wake_s": 0}' '"wake_s" is not after now'; }
+case_child_explains_who_runs() {
+    child "$hello" '{"place": 0}' '{"end": true}' '{"explain": 0, "reason": "no-capacity"}'
+    run_to 70 'exec:sh child.sh'
+    says '"reason": "no-capacity"}": the job does not wait'
+}
 case_child_has_no_futures() { # each would be a run of its own, of one child
     child "$hello"
     code=0

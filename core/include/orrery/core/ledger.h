@@ -425,12 +425,13 @@ void orr_txn_note_whole(struct orr_txn *txn, uint32_t job);
 const uint32_t *orr_txn_whole(const struct orr_txn *txn, uint32_t *count); /* of this cycle */
 /* Ends a cycle: pipelined claims and the list of decisions are forgotten. */
 void orr_txn_end_cycle(struct orr_txn *txn);
-/* Says why a pending job stays; kept until it says otherwise or the job starts. A job or reason
- * that does not exist fails the next commit. With a reason that refuses (orr_reason_refuses) a job
- * that never started leaves for good. The numbers that prove it are the ledger's, taken when
- * the reason changes. */
+/* Says why a pending job stays; kept until it says otherwise or the job starts. A job that does not
+ * wait, and a job or reason that does not exist, fail the next commit. With a reason that refuses
+ * (orr_reason_refuses) a job that never started leaves for good. The numbers that prove it are the
+ * ledger's, taken when the reason changes. */
 void orr_txn_explain(struct orr_txn *txn, uint32_t job, enum orr_reason reason);
-/* The same with numbers of the policy's own; make them from orr_ledger_prove. */
+/* The same with numbers of the policy's own; make them from orr_ledger_prove. Those of which queue,
+ * level, domain, job or outcome does not exist fail the next commit. */
 void orr_txn_explain_by(struct orr_txn *txn, uint32_t job, enum orr_reason reason,
                         const struct orr_proof *proof);
 /* The numbers behind a reason as the books are now. Costs a look at every node when the job names

@@ -152,7 +152,8 @@ struct orr_host {
     /* A mark, and all since it taken back. */
     uint32_t (*checkpoint)(const struct orr_txn *);
     void (*rollback)(struct orr_txn *, uint32_t checkpoint);
-    /* Why a pending job stays; holds until the next reason or its start. */
+    /* Why a pending job stays; holds until the next reason or its start. Of one that does not wait
+     * it ends the run. */
     void (*explain)(struct orr_txn *, uint32_t job, enum orr_reason reason);
 
     /* --- where a job could go; place.h and ledger.h: orr_place_ and orr_ledger_ --- */
@@ -172,7 +173,7 @@ struct orr_host {
     void (*free)(void *);
 
     /* The numbers behind a reason, as the books are now; and `explain` with numbers of the policy's
-     * own, made from these. */
+     * own, made from these: queue, level, domain and job ahead exist, or are ORR_NONE. */
     struct orr_proof (*prove)(const struct orr_ledger *, uint32_t job, enum orr_reason reason);
     void (*explain_by)(struct orr_txn *, uint32_t job, enum orr_reason reason,
                        const struct orr_proof *proof);
