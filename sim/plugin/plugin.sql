@@ -42,15 +42,21 @@ SELECT
   json_type(?1, '$.end'),
   json_type(?1, '$.wake_s'),
   json_extract(?1, '$.wake_s'),
-  json_type(?1, '$.shares');
+  json_type(?1, '$.shares'),
+  json_extract(?1, '$.group');
 
 -- name: seats
+-- what is no list in the list has no type, which is refused
 SELECT
-  json_type(value, '$[0]'),
-  json_extract(value, '$[0]'),
-  json_type(value, '$[1]'),
-  json_extract(value, '$[1]')
-FROM json_each(?1, '$.on');
+  json_type(pair, '$[0]'),
+  json_extract(pair, '$[0]'),
+  json_type(pair, '$[1]'),
+  json_extract(pair, '$[1]'),
+  json_array_length(pair)
+FROM (
+  SELECT iif(type = 'array', value, '[]') AS pair
+  FROM json_each(?1, '$.on')
+);
 
 -- name: shares
 -- what is no list in a list has no type, which is refused

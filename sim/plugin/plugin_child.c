@@ -146,45 +146,89 @@ static uint32_t number_of(const char *word, const char *list)
     return number;
 }
 
-static const struct member {
+/* What a message may have: its members, and which types of JSON each may be of. */
+struct member {
     const char *name, *types, *what;
-} members[] = {{"protocol", "integer", "1"},
-               {"name", "text", "a word"},
-               {"gang", "true false null", "true or false"},
-               {"limit", "true false null", "true or false"},
-               {"topology", "true false null", "true or false"},
-               {"topology_parts", "true false null", "true or false"},
-               {"cycle_s", "integer real null", "seconds"},
-               {"round_s", "integer real null", "seconds"},
-               {"heeds", "array null", "a list of words"},
-               {"abilities", "array null", "a list of words"},
-               {"bars", "array null", "a list of words"},
-               {"shares", "true false null", "true or false"}};
+};
+#define MEMBERS_MAX 16 /* of one message */
 
-/* Has it members that a hello does not have, or of another type? */
-static enum orr_status look_at_members(struct orr_plugin__child *child, const char *line)
+static const struct member of_hello[] = {{"protocol", "integer", "1"},
+                                         {"name", "text", "a word"},
+                                         {"gang", "true false null", "true or false"},
+                                         {"limit", "true false null", "true or false"},
+                                         {"topology", "true false null", "true or false"},
+                                         {"topology_parts", "true false null", "true or false"},
+                                         {"cycle_s", "integer real null", "seconds"},
+                                         {"round_s", "integer real null", "seconds"},
+                                         {"heeds", "array null", "a list of words"},
+                                         {"abilities", "array null", "a list of words"},
+                                         {"bars", "array null", "a list of words"},
+                                         {"shares", "true false null", "true or false"},
+                                         {NULL, NULL, NULL}};
+static const char a_job[] = "the number of a job", on_nodes[] = "a list of [node, pods]";
+static const struct member of_place[] = {{"place", "integer", a_job},
+                                         {"on", "array", on_nodes},
+                                         {"group", "integer null", "the number of a group"},
+                                         {NULL, NULL, NULL}};
+static const struct member of_evict[] = {
+    {"evict", "integer", a_job}, {"for", "integer null", a_job}, {NULL, NULL, NULL}};
+static const struct member of_explain[] = {
+    {"explain", "integer", a_job}, {"reason", "text", "a reason"}, {NULL, NULL, NULL}};
+static const struct member of_progress[] = {{"progress", "array", "a list of jobs"},
+                                            {NULL, NULL, NULL}};
+static const struct member of_rate[] = {{"rate", "integer", a_job},
+                                        {"on", "array", on_nodes},
+                                        {"group", "integer null", "the number of a group"},
+                                        {NULL, NULL, NULL}};
+static const struct member of_end[] = {{"end", "true", "true"},
+                                       {"wake_s", "integer real null", "seconds"},
+                                       {"shares", "array", "a list of [queue, GPUs]"},
+                                       {NULL, NULL, NULL}};
+
+/* "protocol, name, gang" */
+static void list_members(const struct member *members, char *text, size_t bytes)
+{
+    size_t used = 0;
+    for (const struct member *m = members; m->name != NULL && used < bytes; m++) {
+        used +=
+            (size_t)snprintf(text + used, bytes - used, "%s%s", m == members ? "" : ", ", m->name);
+    }
+}
+
+/* Is the member one of the message, of a type that it may be of, and there once? `seen`: how often
+ * each was there. */
+static enum orr_status look_at_member(struct orr_plugin__child *child, const char *line,
+                                      const char *message, const struct member *members,
+                                      const char *key, const char *type, uint8_t *seen)
+{
+    const struct member *found = members;
+    char why[300] = "", list[160];
+    while (found->name != NULL && strcmp(found->name, key) != 0) {
+        found++;
+    }
+    if (found->name == NULL) {
+        list_members(members, list, sizeof list);
+        (void)snprintf(why, sizeof why, "its %s has no member \"%.60s\"; the members are %s",
+                       message, key, list);
+    } else if (!is_among(type, found->types)) {
+        (void)snprintf(why, sizeof why, "its \"%s\" is not %s", key, found->what);
+    } else if (seen[found - members]++ > 0) {
+        (void)snprintf(why, sizeof why, "its \"%s\" is there twice", key);
+    }
+    return why[0] == '\0' ? ORR_OK : refuse(child, line, why);
+}
+
+/* Has it members that such a message does not have, of another type, or twice? */
+static enum orr_status look_at_members(struct orr_plugin__child *child, const char *line,
+                                       const char *message, const struct member *members)
 {
     enum orr_status status = ORR_OK;
+    uint8_t seen[MEMBERS_MAX] = {0};
     for (sqlite3_stmt *row = ask(child, MEMBERS, line); row != NULL && status == ORR_OK;
          row = sqlite3_step(row) == SQLITE_ROW ? row : NULL) {
-        const char *key = (const char *)sqlite3_column_text(row, 0);
-        const char *type = (const char *)sqlite3_column_text(row, 1);
-        const struct member *found = NULL;
-        char why[300];
-        for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
-            found = strcmp(members[i].name, key) == 0 ? &members[i] : found;
-        }
-        if (found == NULL) {
-            (void)snprintf(why, sizeof why,
-                           "its hello has no member \"%.60s\"; the members are protocol, name, "
-                           "gang, limit, topology, topology_parts, cycle_s, round_s, heeds, "
-                           "abilities, bars, shares",
-                           key);
-            status = refuse(child, line, why);
-        } else if (!is_among(type, found->types)) {
-            (void)snprintf(why, sizeof why, "its \"%s\" is not %s", key, found->what);
-            status = refuse(child, line, why);
-        }
+        status =
+            look_at_member(child, line, message, members, (const char *)sqlite3_column_text(row, 0),
+                           (const char *)sqlite3_column_text(row, 1), seen);
     }
     return status;
 }
@@ -246,7 +290,7 @@ static enum orr_status take_hello(struct orr_plugin__child *child, char *line)
     child->policy.shares = sqlite3_column_int(row, 8) != 0 ? child_shares : NULL;
     const bool timed = take_seconds(row, 4, &child->policy.cycle_ms) &&
                        take_seconds(row, 5, &child->policy.round_ms);
-    enum orr_status status = look_at_members(child, line);
+    enum orr_status status = look_at_members(child, line, "hello", of_hello);
     if (status == ORR_OK && !timed) {
         status = refuse(child, line, "\"cycle_s\" and \"round_s\" are seconds, 0 or more");
     }
@@ -491,7 +535,8 @@ static enum orr_status take_seats(const struct turn *t, uint32_t group)
     for (sqlite3_stmt *row = ask(child, SEATS, t->line); row != NULL;
          row = sqlite3_step(row) == SQLITE_ROW ? row : NULL) {
         const int64_t node = sqlite3_column_int64(row, 1), pods = sqlite3_column_int64(row, 3);
-        if (!is_integer(row, 0) || !is_integer(row, 2) || node < 0 ||
+        const bool pair = sqlite3_column_int(row, 4) == 2;
+        if (!pair || !is_integer(row, 0) || !is_integer(row, 2) || node < 0 ||
             node >= t->view->cluster->node_count || pods < 1 || pods > UINT32_MAX / 2) {
             return refuse(child, t->line, "\"on\" is a list of [node, pods]");
         }
@@ -499,7 +544,7 @@ static enum orr_status take_seats(const struct turn *t, uint32_t group)
         child->seats[child->seat_count++] =
             (struct orr_seat){.node = (uint32_t)node, .group = group, .tasks = (uint32_t)pods};
     }
-    return ORR_OK;
+    return child->seat_count > 0 ? ORR_OK : refuse(child, t->line, "\"on\" names no node");
 }
 
 static enum orr_status place_on(const struct turn *t, uint32_t job, int64_t group)
@@ -526,12 +571,15 @@ static enum orr_status place_on(const struct turn *t, uint32_t job, int64_t grou
     return status;
 }
 
-static enum orr_status do_place(const struct turn *t, sqlite3_stmt *row)
+static enum orr_status do_place(struct turn *t, sqlite3_stmt *row)
 {
     uint32_t job = ORR_NONE;
     const bool named = !is_null(row, 2);
     const int64_t group = sqlite3_column_int64(row, 3);
     enum orr_status status = take_job(t, row, 1, &job);
+    if (status == ORR_OK && !named && !is_null(row, 17)) {
+        status = refuse(t->child, t->line, "\"group\" goes with \"on\"");
+    }
     if (status == ORR_OK && t->view->jobs[job].phase != ORR_JOB_PENDING &&
         t->view->jobs[job].phase != ORR_JOB_RUNNING) {
         status = refuse(t->child, t->line, "the job does not wait");
@@ -546,7 +594,7 @@ static enum orr_status do_place(const struct turn *t, sqlite3_stmt *row)
     return status;
 }
 
-static enum orr_status do_evict(const struct turn *t, sqlite3_stmt *row)
+static enum orr_status do_evict(struct turn *t, sqlite3_stmt *row)
 {
     uint32_t job = ORR_NONE;
     const int64_t beneficiary = is_null(row, 6) ? -1 : sqlite3_column_int64(row, 6);
@@ -565,7 +613,7 @@ static enum orr_status do_evict(const struct turn *t, sqlite3_stmt *row)
     return status;
 }
 
-static enum orr_status do_explain(const struct turn *t, sqlite3_stmt *row)
+static enum orr_status do_explain(struct turn *t, sqlite3_stmt *row)
 {
     uint32_t job = ORR_NONE;
     const char *code = (const char *)sqlite3_column_text(row, 9);
@@ -590,8 +638,9 @@ static enum orr_status do_explain(const struct turn *t, sqlite3_stmt *row)
     return status;
 }
 
-static enum orr_status do_progress(const struct turn *t)
+static enum orr_status do_progress(struct turn *t, sqlite3_stmt *message)
 {
+    (void)message;
     struct orr_plugin__child *child = t->child;
     struct orr_json json = begin(child, NULL);
     orr_json_open(&json, "progress", '[');
@@ -609,7 +658,7 @@ static enum orr_status do_progress(const struct turn *t)
     return ORR_OK;
 }
 
-static enum orr_status do_rate(const struct turn *t, sqlite3_stmt *row)
+static enum orr_status do_rate(struct turn *t, sqlite3_stmt *row)
 {
     uint32_t job = ORR_NONE;
     struct orr_plugin__child *child = t->child;
@@ -672,6 +721,17 @@ static enum orr_status do_end(struct turn *t, sqlite3_stmt *row)
     return is_null(row, 16) ? ORR_OK : take_shares(t);
 }
 
+/* What a message is by the column of its type, and what it may have. */
+static const struct message {
+    const char *name;
+    int column; /* of MESSAGE */
+    const struct member *members;
+    enum orr_status (*take)(struct turn *t, sqlite3_stmt *row);
+} messages[] = {
+    {"\"place\"", 0, of_place, do_place},       {"\"evict\"", 4, of_evict, do_evict},
+    {"\"explain\"", 7, of_explain, do_explain}, {"\"progress\"", 10, of_progress, do_progress},
+    {"\"rate\"", 11, of_rate, do_rate},         {"\"end\"", 13, of_end, do_end}};
+
 /* One line. Values of a row are gone as soon as another line is read. */
 static enum orr_status take_turn(struct turn *t)
 {
@@ -683,25 +743,16 @@ static enum orr_status take_turn(struct turn *t)
     if (row == NULL) {
         return refuse(t->child, t->line, "no message of the protocol");
     }
-    if (!is_null(row, 0)) {
-        return do_place(t, row);
+    for (size_t i = 0; i < sizeof messages / sizeof messages[0]; i++) {
+        const struct message *message = &messages[i];
+        if (!is_null(row, message->column)) {
+            status = look_at_members(t->child, t->line, message->name, message->members);
+            return status == ORR_OK ? message->take(t, row) : status;
+        }
     }
-    if (!is_null(row, 4)) {
-        return do_evict(t, row);
-    }
-    if (!is_null(row, 7)) {
-        return do_explain(t, row);
-    }
-    if (!is_null(row, 10)) {
-        return do_progress(t);
-    }
-    if (!is_null(row, 11)) {
-        return do_rate(t, row);
-    }
-    return is_null(row, 13) ? refuse(t->child, t->line,
-                                     "none of \"place\", \"evict\", \"explain\", \"progress\", "
-                                     "\"rate\", \"end\"")
-                            : do_end(t, row);
+    return refuse(t->child, t->line,
+                  "none of \"place\", \"evict\", \"explain\", \"progress\", \"rate\", "
+                  "\"end\"");
 }
 
 /* --- the contract --- */

@@ -709,7 +709,7 @@ case_child_garbage() { refused 'place 0' 'wrote "place 0": no JSON object of one
 case_child_no_object() { refused '[1]' 'no JSON object of one line'; }
 case_child_unknown() { refused '{"start": 0}' 'none of "place", "evict"'; }
 case_child_no_job() { refused '{"place": 99}' 'there is no such job'; }
-case_child_no_number() { refused '{"place": "a"}' 'there is no such job'; }
+case_child_no_number() { refused '{"place": "a"}' 'its "place" is not the number of a job'; }
 case_child_future_job() { refused '{"place": 3}' 'there is no such job'; }
 case_child_over_allocates() { refused '{"place": 0, "on": [[0, 3]]}' 'has not so many pods to place'; }
 case_child_full_node() { refused '{"place": 0, "on": [[0, 2], [0, 1]]}' 'node 0 no room for them (0 fit)'; }
@@ -717,6 +717,21 @@ case_child_no_node() { refused '{"place": 0, "on": [[7, 1]]}' '"on" is a list of
 case_child_evicts_nobody() { refused '{"evict": 0}' 'the job does not run'; }
 case_child_no_reason() { refused '{"explain": 0, "reason": "mood"}' 'there is no such reason'; }
 case_child_wakes_before() { refused '{"end": true, "wake_s": 0}' '"wake_s" is not after now'; }
+case_child_loose_messages() {
+    refused '{"place": 0, "On": [[0, 1], [1, 1]]}' 'its "place" has no member "On"; the members are place, on, group'
+    refused '{"place": 0, "evict": 1}' 'its "place" has no member "evict"'
+    refused '{"place": 0, "place": 1}' 'its "place" is there twice'
+    refused '{"place": 0, "on": [[0, 2]], "group": "zz"}' 'its "group" is not the number of a group'
+    refused '{"place": 0, "group": 0}' '"group" goes with "on"'
+    refused '{"place": 0, "on": []}' '"on" names no node'
+    refused '{"place": 0, "on": ["[0, 2]"]}' '"on" is a list of [node, pods]'
+    refused '{"place": 0, "on": [[0, 2, 1]]}' '"on" is a list of [node, pods]'
+    refused '{"rate": 0}' '"on" names no node'
+    refused '{"evict": 0, "for": "x"}' 'its "for" is not the number of a job'
+    refused '{"progress": 0}' 'its "progress" is not a list of jobs'
+    refused '{"end": false}' 'its "end" is not true'
+    refused '{"end": true, "wake_s": true}' 'its "wake_s" is not seconds'
+}
 case_child_explains_who_runs() {
     child "$hello" '{"place": 0}' '{"end": true}' '{"explain": 0, "reason": "no-capacity"}'
     run_to 70 'exec:sh child.sh'
@@ -768,9 +783,10 @@ case_child_wrong_lists() {
     hello_refused '{"protocol": 1, "name": "mine", "shares": 1}' 'its "shares" is not true or false'
     refused '{"end": true, "shares": [[0, 1]]}' 'its hello does not say that it has "shares"'
     hello='{"protocol": 1, "name": "mine", "shares": true}'
-    for shares in '[[7, 1]]' '[[0, -1]]' '[["a", 1]]' '[[0]]' '[0]' '[[0, 4], "x"]' '["[0, 5]"]' '{"a": [0, 1]}'; do
+    for shares in '[[7, 1]]' '[[0, -1]]' '[["a", 1]]' '[[0]]' '[0]' '[[0, 4], "x"]' '["[0, 5]"]'; do
         refused "{\"end\": true, \"shares\": $shares}" '"shares" is a list of [queue, GPUs], of queues that hold jobs'
     done
+    refused '{"end": true, "shares": {"a": [0, 1]}}' 'its "shares" is not a list of [queue, GPUs]'
 }
 # what_it_hears MEMBERS: places all it hears of; its share grows by a GPU a cycle. Job a loses a pod with its node, b passes the limit of its queue.
 what_it_hears() {
