@@ -123,7 +123,9 @@ orr_ms orr_policy_stale_grace_ms(const struct orr_policy *policy, const void *pa
 
 uint32_t orr_policy_heeds(const struct orr_policy *policy, const void *params)
 {
-    return HAS(policy, heeds) ? policy->heeds(params) : 0;
+    const uint32_t stated = HAS(policy, heeds) ? policy->heeds(params) : 0;
+    const bool limits = (orr_policy_laws(policy, params) & ORR_LAW_LIMIT) != 0;
+    return stated | (limits ? ORR_HEEDS_LIMITS : 0);
 }
 
 bool orr_policy_shares(const struct orr_policy *policy, void *state, const struct orr_view *view,

@@ -406,7 +406,8 @@ static uint32_t kube_heeds(const void *params)
 {
     const struct kube_params *p = params;
     return (p->order == ORDER_PRIORITY ? ORR_HEEDS_PRIORITY : 0) |
-           (p->namespace_quota == CAP_QUOTA ? ORR_HEEDS_QUOTAS : 0);
+           (p->namespace_quota == CAP_QUOTA ? ORR_HEEDS_QUOTAS : 0) |
+           (p->namespace_quota == CAP_LIMIT ? ORR_HEEDS_LIMITS : 0);
 }
 
 /* All pods of a gang count against the namespace before it starts. */

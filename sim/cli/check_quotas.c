@@ -18,15 +18,16 @@ struct sum { /* two numbers of which the first should not be above the second */
 struct quotas { /* what holds at a time */
     const struct orr_scenario *scenario;
     const struct orr_world *world;
-    struct orr_entitlement *gpu;         /* per queue of the world */
-    double *children;                    /* quotas of the queues below it together */
-    const char **origin;                 /* where its quota was set last */
-    uint32_t *nodes;                     /* per pool */
-    int64_t *least_mgpu, *most_mgpu;     /* of gangs of jobs below a queue; 0: it has none */
-    int64_t *usable_mgpu;                /* of the GPUs: what pods of its jobs can fill */
-    struct sum *gangs, *usable;          /* as they were told last */
-    struct sum *below, *limits, *shards; /* as they were told last */
-    bool started;                        /* events follow */
+    const struct orr_engine_shard *served_by; /* per shard: its policy */
+    struct orr_entitlement *gpu;              /* per queue of the world */
+    double *children;                         /* quotas of the queues below it together */
+    const char **origin;                      /* where its quota was set last */
+    uint32_t *nodes;                          /* per pool */
+    int64_t *least_mgpu, *most_mgpu;          /* of gangs of jobs below a queue; 0: it has none */
+    int64_t *usable_mgpu;                     /* of the GPUs: what pods of its jobs can fill */
+    struct sum *gangs, *usable;               /* as they were told last */
+    struct sum *below, *limits, *shards;      /* as they were told last */
+    bool started;                             /* events follow */
     orr_ms at_ms;
     const char *event; /* where the last one stands */
     orr_say_fn *say;
@@ -78,6 +79,13 @@ static void note_gangs(struct quotas *q)
     orr_fill_mgpu(world, q->usable_mgpu);
 }
 
+/* Does the policy that serves it hold it to its limit? */
+static bool is_limited(const struct quotas *q, uint32_t queue)
+{
+    const struct orr_engine_shard *shard = &q->served_by[q->world->queues.queues[queue].shard];
+    return (orr_policy_heeds(shard->policy, shard->params) & ORR_HEEDS_LIMITS) != 0;
+}
+
 /* Its jobs against its limit and its quota. */
 static void check_jobs(struct quotas *q, uint32_t queue)
 {
@@ -87,7 +95,7 @@ static void check_jobs(struct quotas *q, uint32_t queue)
     const double most = (double)q->most_mgpu[queue] / ORR_MGPU;
     const double usable = (double)q->usable_mgpu[queue] / ORR_MGPU;
     char text[600];
-    if (is_news(&q->gangs[queue], most, own->limit)) {
+    if (is_limited(q, queue) && is_news(&q->gangs[queue], most, own->limit)) {
         const int used = say_where(q, origin, text, sizeof text);
         const bool none = least > own->limit;
         (void)snprintf(text + used, sizeof text - (size_t)used,
@@ -244,11 +252,12 @@ static void check_events(struct quotas *q)
 }
 
 void orr_cli_check_quotas(const struct orr_scenario *scenario, const struct orr_world *world,
-                          orr_say_fn *say, void *context)
+                          const struct orr_engine_shard *shards, orr_say_fn *say, void *context)
 {
     const size_t queues = world->queues.count + (size_t)1;
     struct quotas q = {.scenario = scenario,
                        .world = world,
+                       .served_by = shards,
                        .gpu = orr_zalloc(queues, sizeof *q.gpu),
                        .origin = orr_zalloc(queues, sizeof *q.origin),
                        .nodes = orr_zalloc(world->pool_count + (size_t)1, sizeof *q.nodes),

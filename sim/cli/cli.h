@@ -284,7 +284,7 @@ void orr_cli_json_policies(struct orr_json *json);
 /* ---- check ---- */
 /* Says which GPU quotas promise more than there is, and from when on (check_quotas.c). */
 void orr_cli_check_quotas(const struct orr_scenario *scenario, const struct orr_world *world,
-                          orr_say_fn *say, void *context);
+                          const struct orr_engine_shard *shards, orr_say_fn *say, void *context);
 /* Says which jobs random failures will probably never let end (check_endless.c). */
 void orr_cli_check_endless(const struct orr_scenario *scenario, const struct orr_world *world,
                            orr_say_fn *say, void *context);

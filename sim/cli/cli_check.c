@@ -300,7 +300,7 @@ static int judge(const struct orr_scenario *scenario, const struct orr_world *wo
     orr_arena_init(&check.arena);
     orr_engine_policy_names(shards, scenario->shard_count, check.policies, sizeof check.policies);
     check_load(&check);
-    orr_cli_check_quotas(scenario, world, note_problem, &check);
+    orr_cli_check_quotas(scenario, world, shards, note_problem, &check);
     check_flavors(&check);
     check_rules(&check);
     check_nevers(&check);

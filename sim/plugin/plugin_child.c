@@ -259,7 +259,8 @@ static enum orr_status take_words(struct orr_plugin__child *child, const char *l
 static enum orr_status take_lists(struct orr_plugin__child *child, const char *line)
 {
     static const char heeds[] = "priority queues work seconds min-runtime no-past kind-spans "
-                                "slices quotas pod-sizes estimates deadlines gpu-time no-order";
+                                "slices quotas pod-sizes estimates deadlines gpu-time no-order "
+                                "limits";
     static const char abilities[] = "stale-gangs parts scale losses";
     enum orr_status status = take_words(child, line, "heeds", heeds, &child->heeds);
     if (status == ORR_OK) {

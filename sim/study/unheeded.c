@@ -41,21 +41,25 @@ static bool heeds_quotas(const struct orr_policy *policy, const void *params)
     return heeded;
 }
 
-static void say_quotas(const struct orr_world *world, uint32_t shard, const char *policy,
-                       orr_say_fn *say, void *context)
+/* GPU quotas of queues, or their limits. */
+static void say_amounts(const struct orr_world *world, uint32_t shard, const char *policy,
+                        bool limits, orr_say_fn *say, void *context)
 {
     uint32_t count = 0;
     for (uint32_t q = 0; q < world->queues.count; q++) {
         const struct orr_queue *queue = &world->queues.queues[q];
-        count += queue->shard == shard && queue->resources[ORR_SHARE_GPU].quota > 0.0;
+        const struct orr_entitlement *gpu = &queue->resources[ORR_SHARE_GPU];
+        count += queue->shard == shard && (limits ? gpu->limit >= 0.0 : gpu->quota > 0.0);
     }
     if (count > 0) {
         char text[300];
         (void)snprintf(text, sizeof text,
-                       "the GPU quota%s that %u queue%s state%s: policy %s does not look at %s, "
-                       "only metrics such as quota_debt_gpu_h do",
-                       ORR_PLURAL(count), count, ORR_PLURAL(count), ORR_ONE(count, "s", ""), policy,
-                       ORR_ONE(count, "it", "them"));
+                       "the GPU %s%s that %u queue%s state%s: policy %s does not look at %s, %s",
+                       limits ? "limit" : "quota", ORR_PLURAL(count), count, ORR_PLURAL(count),
+                       ORR_ONE(count, "s", ""), policy, ORR_ONE(count, "it", "them"),
+                       !limits ? "only metrics such as quota_debt_gpu_h do"
+                               : ORR_ONE(count, "so that the queue may hold more",
+                                         "so that queues may hold more"));
         say(text, context);
     }
 }
@@ -159,7 +163,10 @@ void orr_point_unheeded(const struct orr_world *world, const struct orr_engine_s
             say(text, context);
         }
         if (!heeds_quotas(policy, shards[s].params)) {
-            say_quotas(world, s, policy->name, say, context);
+            say_amounts(world, s, policy->name, false, say, context);
+        }
+        if ((orr_policy_heeds(policy, shards[s].params) & ORR_HEEDS_LIMITS) == 0) {
+            say_amounts(world, s, policy->name, true, say, context);
         }
         if (jobs[s].sizes > 0) {
             say_sizes(jobs[s].sizes, policy, shards[s].params, say, context);

@@ -307,7 +307,8 @@ enum {
     ORR_HEEDS_GPU_TIME = 1u << 12,
     /* run times or estimates bear on what it decides (whom it admits, what is typical), but not on
      * who is before whom */
-    ORR_HEEDS_NO_ORDER = 1u << 13
+    ORR_HEEDS_NO_ORDER = 1u << 13,
+    ORR_HEEDS_LIMITS = 1u << 14 /* queues' GPU limits; so does who has ORR_LAW_LIMIT */
 };
 
 /* What a policy that heeds GPU_TIME goes by, mGPU x ms: whole up to 2^62; a job without GPUs counts
