@@ -45,8 +45,9 @@ struct orr_plugin__child {
     const struct orr_host *host;
     struct queued_event *events;
     uint32_t event_count, event_capacity;
-    int32_t *idle_sent; /* per node: GPUs */
-    int16_t *mig_sent;  /* per node and MIG profile: instances; NULL: there are no profiles */
+    bool *queue_changed; /* per queue: its entitlement is another than the child knows */
+    int32_t *idle_sent;  /* per node: GPUs */
+    int16_t *mig_sent;   /* per node and MIG profile: instances; NULL: there are no profiles */
     struct orr_seat *seats;
     uint32_t seat_count, seat_capacity;
     orr_ms wake_ms;
@@ -369,11 +370,20 @@ static void tell_idle(const struct orr_plugin__child *child, struct orr_json *js
     }
 }
 
+static void tell_entitlement(struct orr_json *json, const struct orr_queue *queue)
+{
+    const struct orr_entitlement *gpu = &queue->resources[ORR_SHARE_GPU];
+    orr_json_real(json, "quota_gpus", gpu->quota);
+    orr_json_real(json, "limit_gpus", gpu->limit);
+    orr_json_real(json, "weight", gpu->weight);
+}
+
 static void tell_world(struct orr_plugin__child *child, const struct orr_view *view)
 {
     const struct orr_cluster *cluster = view->cluster;
     struct orr_json json = begin(child, "open");
     orr_json_seconds(&json, "now_s", view->now);
+    orr_json_int(&json, "seed", (int64_t)view->seed);
     orr_json_open(&json, "nodes", '[');
     for (uint32_t n = 0; n < cluster->node_count; n++) {
         const struct orr_node_type *type = orr_cluster_type(cluster, n);
@@ -398,14 +408,11 @@ static void tell_world(struct orr_plugin__child *child, const struct orr_view *v
     orr_json_open(&json, "queues", '[');
     for (uint32_t q = 0; q < view->queues->count; q++) {
         const struct orr_queue *queue = &view->queues->queues[q];
-        const struct orr_entitlement *gpu = &queue->resources[ORR_SHARE_GPU];
         orr_json_open(&json, NULL, '{');
         orr_json_int(&json, "queue", q);
         orr_json_text(&json, "name", orr_idmap_name(&view->queues->names, q));
         orr_json_int(&json, "parent", queue->parent == ORR_NONE ? -1 : (int64_t)queue->parent);
-        orr_json_real(&json, "quota_gpus", gpu->quota);
-        orr_json_real(&json, "limit_gpus", gpu->limit);
-        orr_json_real(&json, "weight", gpu->weight);
+        tell_entitlement(&json, queue);
         orr_json_close(&json, '}');
     }
     orr_json_close(&json, ']');
@@ -458,6 +465,23 @@ static void send_progress(const struct orr_plugin__child *child, struct orr_json
     orr_json_close(json, '}');
 }
 
+/* Those whose entitlement an event of the scenario changed. */
+static void tell_queues(struct orr_plugin__child *child, struct orr_json *json,
+                        const struct orr_view *view)
+{
+    orr_json_open(json, "queues", '[');
+    for (uint32_t q = 0; q < view->queues->count; q++) {
+        if (child->queue_changed[q]) {
+            child->queue_changed[q] = false;
+            orr_json_open(json, NULL, '{');
+            orr_json_int(json, "queue", q);
+            tell_entitlement(json, &view->queues->queues[q]);
+            orr_json_close(json, '}');
+        }
+    }
+    orr_json_close(json, ']');
+}
+
 static void tell_cycle(struct orr_plugin__child *child, const struct orr_view *view)
 {
     static const char *const names[] = {"submitted", "ended", "requeued", "changed", "started"};
@@ -488,6 +512,7 @@ static void tell_cycle(struct orr_plugin__child *child, const struct orr_view *v
         }
     }
     orr_json_close(&json, ']');
+    tell_queues(child, &json, view);
     orr_json_close(&json, '}');
 }
 
@@ -771,6 +796,8 @@ static enum orr_status child_open(const struct orr_host *host, const void *param
                           : orr_zalloc((size_t)view->cluster->node_count * ORR_MIG_PROFILES_MAX,
                                        sizeof *child->mig_sent);
     child->shares = orr_alloc(view->queues->count + (size_t)1, sizeof *child->shares);
+    child->queue_changed =
+        orr_zalloc(view->queues->count + (size_t)1, sizeof *child->queue_changed);
     for (uint32_t q = 0; q < view->queues->count; q++) {
         child->shares[q] = -1.0;
     }
@@ -787,6 +814,13 @@ static void child_event(void *state, const struct orr_view *view, enum orr_job_e
     child->events = ORR_ROOM_FOR_ONE(child->events, child->event_count, child->event_capacity);
     child->events[child->event_count++] =
         (struct queued_event){.job = job, .event = (uint8_t)event};
+}
+
+static void child_queue(void *state, const struct orr_view *view, uint32_t queue)
+{
+    const struct orr_plugin__child *child = state;
+    (void)view;
+    child->queue_changed[queue] = true;
 }
 
 static void child_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)
@@ -825,6 +859,8 @@ static void child_close(void *state)
     child->mig_sent = NULL;
     orr_free(child->shares);
     child->shares = NULL;
+    orr_free(child->queue_changed);
+    child->queue_changed = NULL;
 }
 
 static bool child_failed(void *state, struct orr_err *err)
@@ -909,6 +945,7 @@ enum orr_status orr_plugin__child_open(const char *name, const struct orr_settin
                                         .cycle = child_cycle,
                                         .wake = child_wake,
                                         .close = child_close,
+                                        .queue = child_queue,
                                         .heeds = child_heeds,
                                         .bars = child_bars,
                                         .abilities = ORR_ABLE_JOINED,
@@ -946,6 +983,7 @@ void orr_plugin__child_close(struct orr_plugin__child *child)
     (void)sqlite3_close(child->db);
     orr_free(child->idle_sent);
     orr_free(child->shares);
+    orr_free(child->queue_changed);
     orr_free(child->events);
     orr_free(child->seats);
     orr_free(child->rows);

@@ -737,6 +737,32 @@ case_child_explains_who_runs() {
     run_to 70 'exec:sh child.sh'
     says '"reason": "no-capacity"}": the job does not wait'
 }
+case_child_hears_of_queues() { # the limit of a queue, and the seed
+    cat >s.yaml <<'END'
+cluster: {pools: {p: {nodes: 1, gpus: 8}}}
+queues: {a: {gpu: [4, 1, 6]}, b: {gpu: [4, 1, 6]}}
+workload: [{name: t, trace: trace.csv}]
+events: [{at: 1m, set: {queues.b.gpu.limit: 5}}]
+END
+    printf 'job,submit_s,run_s,gpus,queue\na,0,100,4,a\nb,70,10,4,b\n' >trace.csv
+    cat >child.sh <<'END'
+read -r hello
+echo '{"protocol": 1, "name": "mine", "limit": true}'
+while read -r line; do
+    echo "$line" >>heard
+    for job in $(printf '%s' "$line" | grep -o '"submitted", *"job": *[0-9]*' | grep -o '[0-9]*$'); do
+        printf '{"place": %s}\n' "$job"
+        read -r answer
+    done
+    case $line in *'"cycle"'*) echo '{"end": true}' ;; esac
+done
+END
+    "$orrery" run s.yaml --policy 'exec:sh child.sh' --seed 7 --force -o run.db >out 2>err || fail "$(cat err)"
+    ! grep -q 'not heeded.*limit' out || fail 'its limits are heeded'
+    grep -q '"type":"open","now_s":0,"seed":7,' heard || fail "open: $(sed -n 1p heard)"
+    grep -q '"now_s":0,.*"queues":\[\]}$' heard || fail "no queue: $(sed -n 2p heard)"
+    [ "$(grep -c '"queues":\[{"queue":1,"quota_gpus":4,"limit_gpus":5,"weight":1}\]}$' heard)" -eq 1 ] || fail "queues: $(cat heard)"
+}
 case_child_has_no_futures() { # each would be a run of its own, of one child
     child "$hello"
     code=0
