@@ -152,6 +152,14 @@ bool orr_policy_failed(const struct orr_policy *policy, void *state, struct orr_
     return HAS(policy, failed) && policy->failed(state, err);
 }
 
+enum orr_status orr_policy_fail_late(const char *policy, uint32_t job, struct orr_err *err)
+{
+    return orr_fail(err, ORR_PLUGIN,
+                    "policy %s takes no job that was not known when it was opened, and job %u is "
+                    "one: open a ledger and the policy anew",
+                    policy, (unsigned)job);
+}
+
 struct orr_bar orr_policy_bars(const struct orr_policy *policy, const void *params,
                                const struct orr_view *view, uint32_t job)
 {

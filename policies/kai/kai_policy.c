@@ -37,6 +37,8 @@ struct kai {
     uint32_t action_count;
     struct orr_session session;
     struct orr_kai_tasks tasks;
+    uint32_t known_jobs;   /* as it was opened */
+    uint32_t late_job;     /* that was not known then; ORR_NONE: nobody spoke of one */
     uint32_t *slot_of_job; /* ORR_NONE: not submitted, ended, or away until it is requeued */
     uint32_t *job_of_slot;
     uint32_t slot_capacity;
@@ -95,6 +97,8 @@ static enum orr_status kai_open(const struct orr_host *host, const void *params,
     orr_backlog_open(&kai->session);
     kai->session.rules = orr_kai__rules(&kai->params);
     orr_kai__build(view, &kai->params, &kai->session, &kai->build);
+    kai->known_jobs = view->job_count;
+    kai->late_job = ORR_NONE;
     kai->slot_of_job = orr_alloc(view->job_count, sizeof *kai->slot_of_job);
     memset(kai->slot_of_job, 0xff, view->job_count * sizeof *kai->slot_of_job); /* ORR_NONE */
     kai->shape_count = view->shapes->count;
@@ -271,6 +275,10 @@ static void kai_event(void *state, const struct orr_view *view, enum orr_job_eve
                       uint32_t job)
 {
     struct kai *kai = state;
+    if (job >= kai->known_jobs) {
+        kai->late_job = job;
+        return;
+    }
     uint32_t slot = kai->slot_of_job[job];
     kai->changed = true;
     kai->tasks.job_of = kai->job_of_slot;
@@ -590,6 +598,9 @@ static void begin_hooks(struct kai *kai, const struct orr_view *view)
 static void kai_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)
 {
     struct kai *kai = state;
+    if (kai->late_job != ORR_NONE) {
+        return;
+    }
     orr_session_open(&kai->session, view->now);
     if (kai->past.on && !orr_kai__usage_moved_shares(&kai->past, &kai->session) && !kai->changed &&
         view->now < kai->due_ms) {
@@ -790,7 +801,8 @@ static uint32_t kai_heeds(const void *params)
 static bool kai_failed(void *state, struct orr_err *err)
 {
     const struct kai *kai = state;
-    return orr_kai__hooking_failed(&kai->hooking, err);
+    return kai->late_job == ORR_NONE ? orr_kai__hooking_failed(&kai->hooking, err)
+                                     : orr_policy_fail_late("kai", kai->late_job, err) != ORR_OK;
 }
 
 static bool kai_cost(void *state, uint32_t nth, struct orr_policy_cost *cost)

@@ -25,6 +25,8 @@ static enum orr_status kueue_open(const struct orr_host *host, const void *param
         orr_free(run);
         return status;
     }
+    run->known_jobs = view->job_count;
+    run->late_job = ORR_NONE;
     run->jobs = orr_zalloc((size_t)view->job_count + 1, sizeof *run->jobs);
     run->wakes = orr_alloc((size_t)run->tree.node_count + 1, sizeof *run->wakes);
     run->first_lane = orr_zalloc((size_t)view->shapes->count + 1, sizeof *run->first_lane);
@@ -246,6 +248,10 @@ static void kueue_event(void *state, const struct orr_view *view, enum orr_job_e
                         uint32_t job)
 {
     struct kueue_run *run = state;
+    if (job >= run->known_jobs) {
+        run->late_job = job;
+        return;
+    }
     struct kueue_job *is = &run->jobs[job];
     orr_kueue__sample_usage(run, view->now);
     run->released = run->released || event != ORR_JOB_SUBMITTED;
@@ -611,6 +617,9 @@ static void explain_backoffs(struct kueue_run *run, const struct orr_view *view,
 static void kueue_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)
 {
     struct kueue_run *run = state;
+    if (run->late_job != ORR_NONE) {
+        return;
+    }
     orr_kueue__sample_usage(run, view->now);
     keep_times(run, view, txn);
     orr_kueue__keep_room(run, view);
@@ -648,6 +657,12 @@ static void kueue_queue(void *state, const struct orr_view *view, uint32_t queue
         orr_kueue_grow_generation(run->kueue, q);
         orr_kueue__wake_later(run, view->now, q);
     }
+}
+
+static bool kueue_failed(void *state, struct orr_err *err)
+{
+    const struct kueue_run *run = state;
+    return run->late_job != ORR_NONE && orr_policy_fail_late("kueue", run->late_job, err) != ORR_OK;
 }
 
 static uint32_t kueue_heeds(const void *params)
@@ -714,4 +729,5 @@ const struct orr_policy orr_policy_kueue = {
     .heeds = kueue_heeds,
     .starts_least = orr_kueue__starts_least,
     .bars = kueue_bars,
+    .failed = kueue_failed,
 };

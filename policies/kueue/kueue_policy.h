@@ -72,6 +72,8 @@ struct kueue_places {                  /* topology-aware scheduling: kueue_place
 
 struct kueue_run {
     struct kueue_params params;
+    uint32_t known_jobs; /* as it was opened */
+    uint32_t late_job;   /* that was not known then; ORR_NONE: nobody spoke of one */
     struct orr_quota_tree tree;
     struct orr_kueue_spec spec;
     struct orr_kueue_queue *queues;

@@ -74,11 +74,39 @@ static void jobs_not_known_at_open__are_scheduled(void **state)
     }
 }
 
+/* A policy that has room for those alone that it was opened with: it says so, and touches nothing.
+ */
+static void jobs_not_known_at_open__are_refused(void **state)
+{
+    (void)state;
+    static const char *const policies[] = {"kai", "kueue"};
+    for (size_t p = 0; p < 2; p++) {
+        struct fixture f;
+        struct orr_err err = {0};
+        fixture_init(&f, 2, 4);
+        (void)fixture_job(&f, 0, 2, 4, 100);
+        fixture_open(&f, orr_policy_find(policies[p]), NULL);
+        fixture_run(&f, 0);
+        assert_false(orr_policy_failed(f.policy, f.state, &err));
+        for (uint32_t i = 0; i < 400; i++) {
+            (void)fixture_job(&f, 10, 1 + i % 2, 1 + i % 4, 100);
+        }
+        know_more(&f);
+        fixture_run(&f, 10);
+        assert_true(orr_policy_failed(f.policy, f.state, &err));
+        assert_int_equal(err.status, ORR_PLUGIN);
+        assert_non_null(strstr(err.text, "takes no job that was not known when it was opened"));
+        assert_int_equal(f.view.jobs[1].phase, ORR_JOB_PENDING);
+        fixture_close(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(progress__without_who_knows_better),
         cmocka_unit_test(jobs_not_known_at_open__are_scheduled),
+        cmocka_unit_test(jobs_not_known_at_open__are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

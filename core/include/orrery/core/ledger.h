@@ -195,7 +195,8 @@ void orr_ledger_close(struct orr_ledger *ledger);
 /* From now on there are these jobs, those known before first and as they were. Their shapes and
  * queues may be new to the caller but not to the world: shapes may have been added, queues not.
  * Call it between cycles; `ledger->jobs` may be elsewhere afterwards, so a view of it is made anew.
- */
+ * Policies kai and kueue take no such jobs: at the first their `failed` says so, and they decide
+ * nothing more. */
 void orr_ledger_know(struct orr_ledger *ledger, const struct orr_job_spec *specs,
                      uint32_t job_count);
 

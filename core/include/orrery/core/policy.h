@@ -463,6 +463,9 @@ bool orr_policy_starts_least(const struct orr_policy *policy, const struct orr_s
 orr_ms orr_policy_stale_grace_ms(const struct orr_policy *policy, const void *params);
 /* What it looks at with these parameters: ORR_HEEDS_*. */
 uint32_t orr_policy_heeds(const struct orr_policy *policy, const void *params);
+/* What `failed` says of a policy that takes no job which nobody knew when it was opened
+ * (orr_ledger_know), and heard of one: ORR_PLUGIN. */
+enum orr_status orr_policy_fail_late(const char *policy, uint32_t job, struct orr_err *err);
 /* As `shares_of` of a policy that has shares of the resource. */
 bool orr_policy_shares(const struct orr_policy *policy, void *state, const struct orr_view *view,
                        enum orr_share_kind kind, double *amounts);
