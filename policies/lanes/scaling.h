@@ -66,12 +66,12 @@ static inline struct orr_gpus orr_scaling_held(const struct orr_view *view, uint
     return orr_ledger_gpus(view->ledger, job, view->jobs[job].placed_tasks);
 }
 
-/* Does it wait with nothing, so that there is a reason to tell? */
+/* Does it wait, one that scales with nothing, so that there is a reason? */
 static inline bool orr_scaling_waits(const struct orr_view *view, uint32_t job)
 {
     const struct orr_job_state *state = &view->jobs[job];
-    return !view->specs[job].scales ||
-           (state->phase == ORR_JOB_PENDING && state->placed_tasks == 0);
+    return state->phase == ORR_JOB_PENDING &&
+           (!view->specs[job].scales || state->placed_tasks == 0);
 }
 
 #endif
