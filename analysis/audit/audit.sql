@@ -121,13 +121,13 @@ SELECT node, profile, instances FROM mig ORDER BY node, profile;
 SELECT (SELECT count(*) FROM outage) + (SELECT count(*) FROM away) + (SELECT count(*) FROM cordon);
 
 -- name: outages
-SELECT node, from_ms, to_ms, 0
+SELECT node, from_ms, to_ms, 0, 0
 FROM outage
 UNION ALL
-SELECT node, from_ms, to_ms, 0
+SELECT node, from_ms, to_ms, 0, 1
 FROM away
 UNION ALL
-SELECT node, from_ms, to_ms, 1
+SELECT node, from_ms, to_ms, 1, 0
 FROM cordon
 ORDER BY 1, 2;
 

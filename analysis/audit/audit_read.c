@@ -222,7 +222,8 @@ static void load_outages(struct load *load)
                 (struct orr_audit_outage){.node = node,
                                           .from_ms = sqlite3_column_int64(row, 1),
                                           .to_ms = time_or(row, 2, ORR_MS_NEVER),
-                                          .cordoned = sqlite3_column_int(row, 3) != 0};
+                                          .cordoned = sqlite3_column_int(row, 3) != 0,
+                                          .away = sqlite3_column_int(row, 4) != 0};
         }
     }
 }

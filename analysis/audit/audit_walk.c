@@ -187,12 +187,36 @@ static void do_want(struct orr_audit_walk *walk, const struct orr_audit_deed *ev
     follow(walk, want->job);
 }
 
+/* KAI: memory in whole hundreds of MiB, of devices with more than 100. */
+static int64_t counted_mib(int64_t gpu_mib)
+{
+    const int64_t mib = gpu_mib - gpu_mib % 100;
+    return mib > 100 ? mib : 0;
+}
+
+/* KAI's snapshot has the nodes that are part of the cluster, up or down. */
+static void find_present(struct orr_audit_walk *walk)
+{
+    walk->present_mib = 0;
+    for (uint32_t n = 0; n < walk->schedule->node_count; n++) {
+        const int64_t mib = walk->away[n] > 0 ? 0 : counted_mib(walk->schedule->nodes[n].gpu_mib);
+        const bool less = walk->present_mib == 0 || mib < walk->present_mib;
+        walk->present_mib = mib > 0 && less ? mib : walk->present_mib;
+    }
+}
+
 static void do_node(struct orr_audit_walk *walk, const struct orr_audit_deed *event)
 {
-    const uint32_t n = walk->schedule->outages[event->index].node;
+    const struct orr_audit_outage *outage = &walk->schedule->outages[event->index];
+    const uint32_t n = outage->node;
     const struct orr_audit_node *node = &walk->schedule->nodes[n];
     const bool was_up = walk->down[n] == 0;
-    walk->down[n] += event->deed == NODE_OUT ? 1 : (uint32_t)-1;
+    const uint32_t by = event->deed == NODE_OUT ? 1 : (uint32_t)-1;
+    walk->down[n] += by;
+    if (outage->away) {
+        walk->away[n] += by;
+        find_present(walk);
+    }
     walk->capacity_mgpu +=
         ((walk->down[n] == 0) - was_up) * orr_audit__counted_gpus(node) * ORR_MGPU;
 }
@@ -223,7 +247,7 @@ static void divide(struct orr_audit_walk *walk, uint32_t last_in_ties, orr_ms no
     for (uint32_t q = 0; q < schedule->queue_count; q++) {
         walk->request[q] = (double)(walk->held[q] + walk->wants[q] - walk->most[q]) / ORR_MGPU;
         walk->request[q] +=
-            walk->least_mib > 0 ? (double)walk->wants_mib[q] / (double)walk->least_mib : 0;
+            walk->present_mib > 0 ? (double)walk->wants_mib[q] / (double)walk->present_mib : 0;
     }
     const struct orr_audit_demand demand = {
         .queues = walk->queues,
@@ -557,11 +581,10 @@ static void go(struct orr_audit_walk *walk, struct orr_audit_takings *takings)
     }
 }
 
-/* KAI: memory in whole hundreds of MiB, of devices with more than 100. */
 static void note_memory(struct orr_audit_walk *walk, int64_t gpu_mib)
 {
-    const int64_t mib = gpu_mib - gpu_mib % 100;
-    if (mib > 100) {
+    const int64_t mib = counted_mib(gpu_mib);
+    if (mib > 0) {
         walk->least_mib = walk->least_mib == 0 || mib < walk->least_mib ? mib : walk->least_mib;
         walk->most_mib = mib > walk->most_mib ? mib : walk->most_mib;
     }
@@ -582,6 +605,7 @@ void orr_audit__course(struct orr_audit_run *run)
         walk.jobs[j].asked_pods = schedule->jobs[j].pods;
     }
     walk.down = orr_zalloc(schedule->node_count, sizeof *walk.down);
+    walk.away = orr_zalloc(schedule->node_count, sizeof *walk.away);
     int64_t **const books[] = {&walk.held, &walk.shared,    &walk.wants,
                                &walk.most, &walk.wants_mib, &walk.started};
     for (size_t b = 0; b < sizeof books / sizeof books[0]; b++) {
@@ -595,6 +619,7 @@ void orr_audit__course(struct orr_audit_run *run)
         walk.capacity_mgpu += orr_audit__counted_gpus(&schedule->nodes[n]) * ORR_MGPU;
         note_memory(&walk, schedule->nodes[n].gpu_mib);
     }
+    find_present(&walk);
     if (schedule->shards[0].by_usage && !schedule->shards[0].obscure) {
         walk.past = orr_audit__past_open(schedule);
     }
@@ -612,6 +637,7 @@ void orr_audit__course(struct orr_audit_run *run)
     orr_free(walk.open);
     orr_free(walk.jobs);
     orr_free(walk.down);
+    orr_free(walk.away);
     orr_free(walk.request);
     orr_free(walk.fair);
     orr_free(walk.queues);

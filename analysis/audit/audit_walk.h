@@ -37,7 +37,7 @@ struct orr_audit_walk {
     struct orr_audit_deed *deeds;
     size_t count;
     struct orr_audit_standing *jobs;
-    uint32_t *down;        /* by node: how often */
+    uint32_t *down, *away; /* by node: how often; of these times it was no part of the cluster */
     int64_t capacity_mgpu; /* of nodes that are up and take work */
     int64_t leaving_mgpu;  /* held in graces */
     int64_t started_mgpu;  /* by the cycle at hand */
@@ -47,6 +47,7 @@ struct orr_audit_walk {
     int64_t *most, *wants_mib;   /* of wants: for GPU memory, and that memory */
     int64_t *started;            /* by the cycle at hand, by queue, children included */
     int64_t least_mib, most_mib; /* of devices of more than 100 MiB; 0: there are none */
+    int64_t present_mib;         /* the least of nodes that are part of the cluster now */
     struct orr_audit_past *past; /* NULL: past use does not count */
     uint32_t blind; /* jobs that wait for memory or are in a grace, we do not know with how much */
     struct orr_audit_queue *queues;

@@ -134,6 +134,7 @@ struct orr_audit_outage { /* a time in which a node was down, or no part of the 
     uint32_t node;
     orr_ms from_ms, to_ms; /* ORR_MS_NEVER: to the end */
     bool cordoned;         /* it only took nothing more: what it had stayed for a while */
+    bool away;             /* it was no part of the cluster */
 };
 
 struct orr_audit_total { /* GPUs of all nodes that are part of the cluster, from a time on */
