@@ -72,14 +72,16 @@ void orr_engine__evict_rest(struct engine *engine, uint32_t job, enum orr_cause 
     }
 }
 
-/* All that was leaving of the job is gone before its time. */
+/* All that was leaving of the job is gone before its time; it was evicted since its last attempt
+ * began. */
 static void note_gone(struct engine *engine, uint32_t job)
 {
+    const orr_ms start = engine->ledger->jobs[job].start_ms, now = engine->view.now;
     struct orr_run *run = engine->run;
-    for (uint32_t e = run->eviction_count; e-- > 0;) {
+    for (uint32_t e = run->eviction_count; e-- > 0 && run->evictions[e].at_ms >= start;) {
         struct orr_eviction *eviction = &run->evictions[e];
-        if (eviction->job == job && eviction->gone_ms > engine->view.now) {
-            eviction->gone_ms = engine->view.now;
+        if (eviction->job == job && eviction->gone_ms > now) {
+            eviction->gone_ms = now;
         }
     }
 }
