@@ -14,58 +14,16 @@
 #include <string.h>
 
 #include <orrery/core/backlog.h>
-#include <orrery/core/jobview.h>
-#include <orrery/core/place.h>
 #include <orrery/core/session_build.h>
 #include <orrery/core/statement.h>
 #include <orrery/core/victim.h>
 
 #include "../registry/policies_int.h"
-#include "kai_build.h"
-#include "kai_hooking.h"
-#include "kai_tasks.h"
-#include "kai_usage.h"
-
-struct shape_slots { /* slots of ended jobs of one shape */
-    uint32_t *slots;
-    uint32_t count, capacity;
-};
-
-struct kai {
-    struct orr_kai_params params;
-    enum orr_action actions[ORR_ACTIONS]; /* as `params` lists them */
-    uint32_t action_count;
-    struct orr_session session;
-    struct orr_kai_tasks tasks;
-    uint32_t known_jobs;   /* as it was opened */
-    uint32_t late_job;     /* that was not known then; ORR_NONE: nobody spoke of one */
-    uint32_t *slot_of_job; /* ORR_NONE: not submitted, ended, or away until it is requeued */
-    uint32_t *job_of_slot;
-    uint32_t slot_capacity;
-    struct orr_kai_build build;
-    struct shape_slots *free_slots; /* per shape */
-    uint32_t shape_count;
-    struct orr_kai_usage past;
-    struct orr_kai_hooking hooking;
-    bool changed; /* something happened since the last cycle, or it did something */
-    /* `share_generation` of the session when its shares of a resource were reported last */
-    uint64_t reported[ORR_SHARE_KINDS];
-    orr_ms due_ms;     /* a rule may let more through from here on, whatever shares do */
-    uint32_t *waiting; /* jobs that may need a reason after the next cycle, each once */
-    bool *is_waiting;  /* per slot: its job is among them */
-    uint32_t waiting_count, waiting_capacity;
-    uint32_t *whole; /* gangs that note_whole() named in the last whole cycle */
-    uint32_t whole_count, whole_capacity;
-    uint64_t cycle;      /* counts cycles, without those that decided nothing anew */
-    uint64_t *pipelined; /* per slot: the last cycle that left its job with pipelined tasks */
-    struct orr_watcher watcher; /* gets the session's steps, with jobs of the run */
-    uint8_t *why_not; /* per shape: enum orr_reason after this cycle; NONE: not asked yet */
-    bool strategies;  /* some nodes state one for MIG */
-};
+#include "kai_policy.h"
 
 static void kai_close(void *state)
 {
-    struct kai *kai = state;
+    struct orr_kai *kai = state;
     orr_kai__hooking_close(&kai->hooking);
     for (uint32_t s = 0; s < kai->shape_count; s++) {
         orr_free(kai->free_slots[s].slots);
@@ -90,7 +48,7 @@ static void kai_close(void *state)
 static enum orr_status kai_open(const struct orr_host *host, const void *params,
                                 const struct orr_view *view, void **state, struct orr_err *err)
 {
-    struct kai *kai = orr_zalloc(1, sizeof *kai);
+    struct orr_kai *kai = orr_zalloc(1, sizeof *kai);
     kai->params = *(const struct orr_kai_params *)params;
     kai->action_count = orr_kai_actions(params, kai->actions);
     orr_session_init(&kai->session);
@@ -127,7 +85,7 @@ static enum orr_status kai_open(const struct orr_host *host, const void *params,
 
 /* Tasks of a job, numbered through its groups in order; `names` is one text for all of them: tasks
  * of one group are alike, so only their order matters. Caller frees. */
-static struct orr_task_spec *make_tasks(const struct kai *kai, const struct orr_view *view,
+static struct orr_task_spec *make_tasks(const struct orr_kai *kai, const struct orr_view *view,
                                         uint32_t shape_index, char (*names)[16])
 {
     const struct orr_shape *shape = &view->shapes->shapes[shape_index];
@@ -183,7 +141,8 @@ static void list_sets(const struct orr_view *view, const struct orr_shape *shape
 
 /* KAI's signatures tell pods of different priority classes apart, whatever their PodGroup's
  * priority; here a job's pods are of its class. */
-static void mark_class(struct kai *kai, const struct orr_view *view, uint32_t slot, uint32_t job)
+static void mark_class(struct orr_kai *kai, const struct orr_view *view, uint32_t slot,
+                       uint32_t job)
 {
     const struct orr_kai_reserve *reserve = &kai->hooking.reserve;
     const struct orr_job_spec *spec = &view->specs[job];
@@ -205,7 +164,7 @@ static void mark_class(struct kai *kai, const struct orr_view *view, uint32_t sl
     }
 }
 
-static uint32_t take_slot(struct kai *kai, const struct orr_view *view, uint32_t job)
+static uint32_t take_slot(struct orr_kai *kai, const struct orr_view *view, uint32_t job)
 {
     const struct orr_job_spec *spec = &view->specs[job];
     const struct orr_shape *shape = &view->shapes->shapes[spec->shape];
@@ -226,7 +185,7 @@ static uint32_t take_slot(struct kai *kai, const struct orr_view *view, uint32_t
         .sets = list.sets,
         .set_count = list.count,
         .task_count = shape->tasks};
-    struct shape_slots *free_slots = &kai->free_slots[spec->shape];
+    struct orr_kai_slots *free_slots = &kai->free_slots[spec->shape];
     if (free_slots->count > 0) {
         uint32_t slot = free_slots->slots[--free_slots->count];
         orr_session_revive_job(&kai->session, slot, &tree);
@@ -241,7 +200,7 @@ static uint32_t take_slot(struct kai *kai, const struct orr_view *view, uint32_t
     return slot;
 }
 
-static void submit(struct kai *kai, const struct orr_view *view, uint32_t job)
+static void submit(struct orr_kai *kai, const struct orr_view *view, uint32_t job)
 {
     uint32_t slot = take_slot(kai, view, job);
     if (kai->session.rules.use_signatures) {
@@ -261,7 +220,7 @@ static void submit(struct kai *kai, const struct orr_view *view, uint32_t job)
 }
 
 /* The job's reason is reported after the next cycle, whatever was reported of its lane. */
-static void expect_news(struct kai *kai, uint32_t job)
+static void expect_news(struct orr_kai *kai, uint32_t job)
 {
     bool *is_waiting = &kai->is_waiting[kai->slot_of_job[job]];
     if (!*is_waiting) {
@@ -274,7 +233,7 @@ static void expect_news(struct kai *kai, uint32_t job)
 static void kai_event(void *state, const struct orr_view *view, enum orr_job_event event,
                       uint32_t job)
 {
-    struct kai *kai = state;
+    struct orr_kai *kai = state;
     if (job >= kai->known_jobs) {
         kai->late_job = job;
         return;
@@ -299,7 +258,7 @@ static void kai_event(void *state, const struct orr_view *view, enum orr_job_eve
     case ORR_JOB_ENDED: {
         orr_kai__tasks_forget(&kai->tasks, slot);
         orr_session_end_job(&kai->session, slot);
-        struct shape_slots *free_slots = &kai->free_slots[view->specs[job].shape];
+        struct orr_kai_slots *free_slots = &kai->free_slots[view->specs[job].shape];
         free_slots->slots =
             ORR_ROOM_FOR_ONE(free_slots->slots, free_slots->count, free_slots->capacity);
         free_slots->slots[free_slots->count++] = slot;
@@ -326,7 +285,7 @@ static void kai_event(void *state, const struct orr_view *view, enum orr_job_eve
 
 /* Gangs below their minimum to which an action gave what they lack, and a later one took it: to KAI
  * they are not stale, and will be only from the next cycle on. */
-static void note_whole(struct kai *kai, const struct orr_view *view, struct orr_txn *txn)
+static void note_whole(struct orr_kai *kai, const struct orr_view *view, struct orr_txn *txn)
 {
     const struct orr_session *session = &kai->session;
     kai->whole_count = 0;
@@ -344,7 +303,7 @@ static void note_whole(struct kai *kai, const struct orr_view *view, struct orr_
 }
 
 /* Whose reason changes by what the cycle decided. */
-static void note_decided(struct kai *kai, const struct orr_view *view, struct orr_txn *txn)
+static void note_decided(struct orr_kai *kai, const struct orr_view *view, struct orr_txn *txn)
 {
     struct orr_session *session = &kai->session;
     (void)orr_backlog_sync(session); /* what was placed or pipelined has reasons of its own */
@@ -369,216 +328,8 @@ static void note_decided(struct kai *kai, const struct orr_view *view, struct or
     note_whole(kai, view, txn);
 }
 
-/* What it needs to start, as far as reasons go: an elastic job all of its pods, a job that scales
- * its gang. */
-static struct orr_gpus asked_of(const struct orr_view *view, uint32_t job)
-{
-    const uint32_t gang = view->shapes->shapes[view->specs[job].shape].min_tasks;
-    return orr_ledger_gpus(view->ledger, job, gang);
-}
-
-/* Do strategies of MIG, which the ledger does not heed, keep its first pod from every node with
- * room for it? */
-static bool is_kept_out(const struct kai *kai, const struct orr_view *view, uint32_t job)
-{
-    const struct orr_session *session = &kai->session;
-    const uint32_t first = session->jobs[kai->slot_of_job[job]].first_task;
-    const struct orr_ask *ask = orr_task_ask(session, &session->tasks[first]);
-    const struct orr_request *request =
-        &view->shapes->shapes[view->specs[job].shape].groups[0].request;
-    bool any = false, admitted = false;
-    for (uint32_t n = 0; kai->strategies && n < view->cluster->node_count && !admitted; n++) {
-        const bool room = orr_ledger_room_for(view->ledger, n, request) > 0;
-        any = any || room;
-        admitted = room && orr_node_admits_ask(session, ask, n);
-    }
-    return any && !admitted;
-}
-
-/* Is a level that the job, or a part of it, requires above the lowest domain that all nodes are in?
- * v0.17 looks for no place there (place_topology.c). */
-static bool misses_level(const struct kai *kai, uint32_t job)
-{
-    const struct orr_session *session = &kai->session;
-    const struct orr_sjob *sjob = &session->jobs[kai->slot_of_job[job]];
-    bool misses = false;
-    for (uint32_t s = sjob->first_set; s < sjob->first_set + sjob->set_count; s++) {
-        const struct orr_constraint *constraint = &session->sets[s].constraint;
-        const struct orr_topology *topology =
-            constraint->required == NULL || constraint->preferred != NULL
-                ? NULL
-                : orr_session_find_topology(session, constraint->topology);
-        const struct orr_topology_level *level =
-            topology == NULL ? NULL : orr_topology_find_level(topology, constraint->required);
-        misses = misses || (level != NULL && level + 1 < topology->levels + topology->level_count &&
-                            level[1].domains_here == 1);
-    }
-    return misses && session->rules.strict_v017;
-}
-
-/* Why its pods find no nodes. */
-static enum orr_reason unplaced(struct kai *kai, const struct orr_view *view, uint32_t job)
-{
-    const uint32_t shape = view->specs[job].shape;
-    const struct orr_shape *of = &view->shapes->shapes[shape];
-    if (view->specs[job].scales) { /* another job of its shape may ask for all */
-        return orr_place_why_not(view->ledger, of, of->min_tasks);
-    }
-    if (kai->why_not[shape] == ORR_REASON_NONE) {
-        const enum orr_reason reason = orr_place_why_not(view->ledger, of, 0);
-        const bool defect = reason == ORR_REASON_TOPOLOGY && misses_level(kai, job);
-        kai->why_not[shape] = (uint8_t)(defect ? ORR_REASON_TOPOLOGY_DEFECT : reason);
-    }
-    return (enum orr_reason)kai->why_not[shape];
-}
-
-static enum orr_reason reason_of(struct kai *kai, const struct orr_view *view, uint32_t job)
-{
-    if (kai->pipelined[kai->slot_of_job[job]] == kai->cycle) {
-        return ORR_REASON_PIPELINED;
-    }
-    if (orr_kai__reserve_delays(&kai->hooking.reserve, kai->slot_of_job[job])) {
-        return ORR_REASON_RESERVED;
-    }
-    switch (orr_backlog_reason(&kai->session, kai->slot_of_job[job])) {
-    case ORR_FIT_OVER_LIMIT: return ORR_REASON_OVER_LIMIT;
-    case ORR_FIT_NON_PREEMPTIBLE_OVER_QUOTA: return ORR_REASON_NON_PREEMPTIBLE_OVER_QUOTA;
-    case ORR_FIT_QUEUE_DOES_NOT_EXIST: return ORR_REASON_QUEUE_DOES_NOT_EXIST;
-    case ORR_FIT_QUEUE_DEPTH: return ORR_REASON_QUEUE_DEPTH;
-    case ORR_FIT_NONE: /* it had a place, and no action looked at it since */
-    case ORR_FIT_PREEMPTION_DELAY_NOT_ELAPSED:
-    case ORR_FIT_TOPOLOGY:
-    case ORR_FIT_POD_SCHEDULING_ERRORS:
-    case ORR_FIT_REASONS: break;
-    }
-    const struct orr_gpus idle = orr_shard_idle(orr_view_room(view)), asked = asked_of(view, job);
-    if (!orr_gpus_hold(&idle, &asked)) {
-        return ORR_REASON_NO_CAPACITY;
-    }
-    return is_kept_out(kai, view, job) ? ORR_REASON_CONSTRAINED : unplaced(kai, view, job);
-}
-
-/* What the next attempt at the job asks of GPUs, as its queues' bounds count it. */
-static double asked_of_queues(const struct kai *kai, uint32_t job)
-{
-    const struct orr_session *session = &kai->session;
-    struct orr_task_list tasks = {0};
-    orr_jobview_to_allocate(session, orr_jobview_whole(kai->slot_of_job[job]), true, &tasks);
-    const struct orr_demand demand =
-        orr_session_demand(session, &tasks, session->max_gpu_memory_mib);
-    orr_task_list_release(&tasks);
-    return demand.gpus * ORR_MGPU;
-}
-
-/* The first queue upwards whose limit the job would pass, or, not preemptible, its quota. */
-static void prove_bound(const struct kai *kai, const struct orr_view *view, uint32_t job,
-                        bool of_limit, struct orr_proof *proof)
-{
-    const struct orr_session *session = &kai->session;
-    const double asked = asked_of_queues(kai, job);
-    for (uint32_t q = view->specs[job].queue; q != ORR_NONE; q = view->queues->queues[q].parent) {
-        uint32_t in_session = kai->build.queue_of[q];
-        if (in_session == ORR_NONE) {
-            continue;
-        }
-        const struct orr_squeue *queue = &session->queues[in_session];
-        const struct orr_share_resource *gpus =
-            &session->shares[in_session].resource[ORR_SHARE_GPU];
-        const double bound = of_limit ? gpus->limit : gpus->deserved;
-        const int64_t held = of_limit ? queue->held_allocated[ORR_SHARE_GPU]
-                                      : queue->held_nonpreemptible[ORR_SHARE_GPU];
-        if (bound >= 0.0 && ((double)held + asked) / ORR_MGPU > bound) {
-            proof->queue = q;
-            proof->allowed_mgpu = (int64_t)(bound * ORR_MGPU);
-            proof->held_mgpu = held;
-            return;
-        }
-    }
-}
-
-/* Why a job stays, with how each action's search for victims ended. */
-static void explain(struct kai *kai, const struct orr_view *view, struct orr_txn *txn, uint32_t job)
-{
-    enum orr_reason reason = reason_of(kai, view, job);
-    if (view->jobs[job].reason == reason) {
-        return;
-    }
-    const uint32_t slot = kai->slot_of_job[job];
-    struct orr_proof proof = orr_ledger_prove(view->ledger, job, reason);
-    if (reason == ORR_REASON_CONSTRAINED && is_kept_out(kai, view, job)) {
-        proof.free_mgpu = proof.hole_mgpu = 0;
-    }
-    if (reason == ORR_REASON_OVER_LIMIT || reason == ORR_REASON_NON_PREEMPTIBLE_OVER_QUOTA) {
-        prove_bound(kai, view, job, reason == ORR_REASON_OVER_LIMIT, &proof);
-    }
-    proof.ahead = reason == ORR_REASON_RESERVED ? kai->hooking.reserve.holder_job : ORR_NONE;
-    proof.consolidation =
-        (uint8_t)orr_backlog_outcome(&kai->session, slot, ORR_ACTION_CONSOLIDATION);
-    proof.reclaim = (uint8_t)orr_backlog_outcome(&kai->session, slot, ORR_ACTION_RECLAIM);
-    proof.preempt = (uint8_t)orr_backlog_outcome(&kai->session, slot, ORR_ACTION_PREEMPT);
-    orr_txn_explain_by(txn, job, reason, &proof);
-}
-
-/* The lane that speaks for a waiting job, or ORR_NONE. */
-static uint32_t speaker_of(const struct kai *kai, uint32_t job)
-{
-    const struct orr_backlog *backlog = kai->session.backlog;
-    const uint32_t lane = backlog->lane_of_job[kai->slot_of_job[job]];
-    return lane != ORR_NONE && backlog->lanes[lane].reason != ORR_FIT_REASONS ? lane : ORR_NONE;
-}
-
-/* Jobs of a lane share a reason: they hear of it when it changes. */
-static void explain_lane(struct kai *kai, const struct orr_view *view, struct orr_txn *txn,
-                         struct orr_lane *lane)
-{
-    const uint32_t first = kai->job_of_slot[lane->items[lane->first].job];
-    const bool shared = lane->reason != ORR_FIT_REASONS;
-    const uint8_t reason = shared ? (uint8_t)reason_of(kai, view, first) : ORR_REASON_NONE;
-    if (shared && reason == lane->reported) {
-        return;
-    }
-    lane->reported = reason;
-    for (uint32_t i = lane->first; i < lane->end; i++) {
-        const uint32_t job = kai->job_of_slot[lane->items[i].job];
-        if (view->jobs[job].phase == ORR_JOB_PENDING && view->jobs[job].placed_tasks == 0) {
-            explain(kai, view, txn, job);
-        }
-    }
-}
-
-/* Says why of all that waits. */
-static void explain_waiting(struct kai *kai, const struct orr_view *view, struct orr_txn *txn)
-{
-    const struct orr_backlog *backlog = kai->session.backlog;
-    uint32_t kept = 0;
-    memset(kai->why_not, ORR_REASON_NONE, kai->shape_count);
-    for (uint32_t i = 0; i < kai->waiting_count; i++) {
-        uint32_t job = kai->waiting[i];
-        const uint32_t slot = kai->slot_of_job[job];
-        const struct orr_job_state *state = &view->jobs[job];
-        if (slot == ORR_NONE) {
-            continue;
-        }
-        kai->is_waiting[slot] = false;
-        if (state->phase != ORR_JOB_PENDING || state->placed_tasks > 0) {
-            continue;
-        }
-        explain(kai, view, txn, job);
-        /* a pipelined one hears in the next cycle whether it is still so, even if its lane has
-         * nothing new to say */
-        if (speaker_of(kai, job) == ORR_NONE || state->reason == ORR_REASON_PIPELINED) {
-            kai->waiting[kept++] = job;
-            kai->is_waiting[slot] = true;
-        }
-    }
-    kai->waiting_count = kept;
-    for (uint32_t i = 0; i < backlog->filled_count; i++) {
-        explain_lane(kai, view, txn, &backlog->lanes[backlog->filled[i]]);
-    }
-}
-
 /* A job is another class while it has the reservation. */
-static void begin_hooks(struct kai *kai, const struct orr_view *view)
+static void begin_hooks(struct orr_kai *kai, const struct orr_view *view)
 {
     const struct orr_kai_reserve *reserve = &kai->hooking.reserve;
     const uint32_t before = reserve->holder, job_before = reserve->holder_job;
@@ -597,7 +348,7 @@ static void begin_hooks(struct kai *kai, const struct orr_view *view)
 
 static void kai_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)
 {
-    struct kai *kai = state;
+    struct orr_kai *kai = state;
     if (kai->late_job != ORR_NONE) {
         return;
     }
@@ -622,10 +373,10 @@ static void kai_cycle(void *state, const struct orr_view *view, struct orr_txn *
     orr_kai__usage_update_all(&kai->past, view);
     orr_session_close(&kai->session);
     orr_kai__tasks_settle(&kai->tasks, view);
-    explain_waiting(kai, view, txn);
+    orr_kai__explain_waiting(kai, view, txn);
 }
 
-static bool anybody_waits(const struct kai *kai)
+static bool anybody_waits(const struct orr_kai *kai)
 {
     return kai->waiting_count > 0 || kai->session.backlog->active_count > 0;
 }
@@ -645,7 +396,7 @@ static orr_ms protected_until(const struct orr_session *session, uint32_t queue,
 }
 
 /* A protection that ends may let reclaim or preempt through: the earliest such end. */
-static orr_ms protection_end(const struct kai *kai, const struct orr_view *view)
+static orr_ms protection_end(const struct orr_kai *kai, const struct orr_view *view)
 {
     const struct orr_session *session = &kai->session;
     orr_ms wake = ORR_MS_NEVER;
@@ -670,7 +421,7 @@ static orr_ms protection_end(const struct kai *kai, const struct orr_view *view)
 }
 
 /* When the first gang that fell below its minimum has been so for too long. */
-static orr_ms staleness_end(const struct kai *kai, const struct orr_view *view)
+static orr_ms staleness_end(const struct orr_kai *kai, const struct orr_view *view)
 {
     const struct orr_session *session = &kai->session;
     const struct orr_backlog *backlog = session->backlog;
@@ -687,7 +438,7 @@ static orr_ms staleness_end(const struct kai *kai, const struct orr_view *view)
 
 static orr_ms kai_wake(void *state, const struct orr_view *view)
 {
-    struct kai *kai = state;
+    struct orr_kai *kai = state;
     kai->due_ms = protection_end(kai, view);
     const orr_ms stale = staleness_end(kai, view);
     kai->due_ms = stale < kai->due_ms ? stale : kai->due_ms;
@@ -700,7 +451,7 @@ static orr_ms kai_wake(void *state, const struct orr_view *view)
 
 static void kai_node(void *state, const struct orr_view *view, uint32_t node)
 {
-    struct kai *kai = state;
+    struct orr_kai *kai = state;
     const bool away = view->ledger->away[node];
     if (kai->session.nodes[node].away != away) {
         orr_session_set_node_away(&kai->session, node, away);
@@ -713,7 +464,7 @@ static void kai_node(void *state, const struct orr_view *view, uint32_t node)
 
 static void kai_queue(void *state, const struct orr_view *view, uint32_t queue)
 {
-    struct kai *kai = state;
+    struct orr_kai *kai = state;
     orr_kai__set_queue(view, &kai->build, &kai->session, queue);
     kai->changed = true;
 }
@@ -721,7 +472,7 @@ static void kai_queue(void *state, const struct orr_view *view, uint32_t queue)
 static bool kai_shares_of(void *state, const struct orr_view *view, enum orr_share_kind kind,
                           double *amounts)
 {
-    struct kai *kai = state;
+    struct orr_kai *kai = state;
     const double unit = kind == ORR_SHARE_GPU ? ORR_MGPU : 1.0;
     if (kai->reported[kind] == kai->session.share_generation) {
         return false;
@@ -737,7 +488,7 @@ static bool kai_shares_of(void *state, const struct orr_view *view, enum orr_sha
 }
 
 /* Is every job whose reason says that it has a place pipelined by the last cycle? */
-static enum orr_status audit_pipelined(const struct kai *kai, const struct orr_view *view,
+static enum orr_status audit_pipelined(const struct orr_kai *kai, const struct orr_view *view,
                                        struct orr_err *err)
 {
     for (uint32_t j = 0; j < view->job_count; j++) {
@@ -754,7 +505,7 @@ static enum orr_status audit_pipelined(const struct kai *kai, const struct orr_v
 
 static enum orr_status kai_audit(void *state, const struct orr_view *view, struct orr_err *err)
 {
-    struct kai *kai = state;
+    struct orr_kai *kai = state;
     enum orr_status status = audit_pipelined(kai, view, err);
     if (status != ORR_OK) {
         return status;
@@ -800,7 +551,7 @@ static uint32_t kai_heeds(const void *params)
 
 static bool kai_failed(void *state, struct orr_err *err)
 {
-    const struct kai *kai = state;
+    const struct orr_kai *kai = state;
     return kai->late_job == ORR_NONE ? orr_kai__hooking_failed(&kai->hooking, err)
                                      : orr_policy_fail_late("kai", kai->late_job, err) != ORR_OK;
 }
@@ -813,7 +564,7 @@ static bool kai_cost(void *state, uint32_t nth, struct orr_policy_cost *cost)
     } searches[] = {{ORR_ACTION_CONSOLIDATION, "consolidation"},
                     {ORR_ACTION_RECLAIM, "reclaim"},
                     {ORR_ACTION_PREEMPT, "preempt"}};
-    const struct kai *kai = state;
+    const struct orr_kai *kai = state;
     if (nth >= sizeof searches / sizeof searches[0]) {
         return false;
     }
@@ -824,7 +575,7 @@ static bool kai_cost(void *state, uint32_t nth, struct orr_policy_cost *cost)
 
 static bool kai_pruned(void *state, uint32_t nth, struct orr_policy_pruned *pruned)
 {
-    const struct kai *kai = state;
+    const struct orr_kai *kai = state;
     if (nth >= ORR_PRUNERS) {
         return false;
     }
@@ -837,7 +588,7 @@ static bool kai_pruned(void *state, uint32_t nth, struct orr_policy_pruned *prun
 /* The session knows slots. */
 static void translate(void *context, const struct orr_look *look)
 {
-    const struct kai *kai = context;
+    const struct orr_kai *kai = context;
     struct orr_look step = *look;
     uint32_t *victims = orr_alloc(look->victim_count + (size_t)1, sizeof *victims);
     for (uint32_t i = 0; i < look->victim_count; i++) {
@@ -851,7 +602,7 @@ static void translate(void *context, const struct orr_look *look)
 
 static void kai_watch(void *state, const struct orr_watcher *watcher)
 {
-    struct kai *kai = state;
+    struct orr_kai *kai = state;
     kai->watcher = *watcher;
     kai->session.watcher = (struct orr_watcher){0};
     if (orr_is_watched(watcher)) {

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* kai_reasons.c - why a job stays: from the session's fit errors and the run's books, with the
+ * numbers behind it. Lanes of equal jobs are asked once. */
+#include <string.h>
+
+#include <orrery/core/backlog.h>
+#include <orrery/core/jobview.h>
+#include <orrery/core/attempt.h>
+#include <orrery/core/place.h>
+
+#include "kai_policy.h"
+
+/* What it needs to start, as far as reasons go: an elastic job all of its pods, a job that scales
+ * its gang. */
+static struct orr_gpus asked_of(const struct orr_view *view, uint32_t job)
+{
+    const uint32_t gang = view->shapes->shapes[view->specs[job].shape].min_tasks;
+    return orr_ledger_gpus(view->ledger, job, gang);
+}
+
+/* Do strategies of MIG, which the ledger does not heed, keep its first pod from every node with
+ * room for it? */
+static bool is_kept_out(const struct orr_kai *kai, const struct orr_view *view, uint32_t job)
+{
+    const struct orr_session *session = &kai->session;
+    const uint32_t first = session->jobs[kai->slot_of_job[job]].first_task;
+    const struct orr_ask *ask = orr_task_ask(session, &session->tasks[first]);
+    const struct orr_request *request =
+        &view->shapes->shapes[view->specs[job].shape].groups[0].request;
+    bool any = false, admitted = false;
+    for (uint32_t n = 0; kai->strategies && n < view->cluster->node_count && !admitted; n++) {
+        const bool room = orr_ledger_room_for(view->ledger, n, request) > 0;
+        any = any || room;
+        admitted = room && orr_node_admits_ask(session, ask, n);
+    }
+    return any && !admitted;
+}
+
+/* Is a level that the job, or a part of it, requires above the lowest domain that all nodes are in?
+ * v0.17 looks for no place there (place_topology.c). */
+static bool misses_level(const struct orr_kai *kai, uint32_t job)
+{
+    const struct orr_session *session = &kai->session;
+    const struct orr_sjob *sjob = &session->jobs[kai->slot_of_job[job]];
+    bool misses = false;
+    for (uint32_t s = sjob->first_set; s < sjob->first_set + sjob->set_count; s++) {
+        const struct orr_constraint *constraint = &session->sets[s].constraint;
+        const struct orr_topology *topology =
+            constraint->required == NULL || constraint->preferred != NULL
+                ? NULL
+                : orr_session_find_topology(session, constraint->topology);
+        const struct orr_topology_level *level =
+            topology == NULL ? NULL : orr_topology_find_level(topology, constraint->required);
+        misses = misses || (level != NULL && level + 1 < topology->levels + topology->level_count &&
+                            level[1].domains_here == 1);
+    }
+    return misses && session->rules.strict_v017;
+}
+
+/* Why its pods find no nodes. */
+static enum orr_reason unplaced(struct orr_kai *kai, const struct orr_view *view, uint32_t job)
+{
+    const uint32_t shape = view->specs[job].shape;
+    const struct orr_shape *of = &view->shapes->shapes[shape];
+    if (view->specs[job].scales) { /* another job of its shape may ask for all */
+        return orr_place_why_not(view->ledger, of, of->min_tasks);
+    }
+    if (kai->why_not[shape] == ORR_REASON_NONE) {
+        const enum orr_reason reason = orr_place_why_not(view->ledger, of, 0);
+        const bool defect = reason == ORR_REASON_TOPOLOGY && misses_level(kai, job);
+        kai->why_not[shape] = (uint8_t)(defect ? ORR_REASON_TOPOLOGY_DEFECT : reason);
+    }
+    return (enum orr_reason)kai->why_not[shape];
+}
+
+static enum orr_reason reason_of(struct orr_kai *kai, const struct orr_view *view, uint32_t job)
+{
+    if (kai->pipelined[kai->slot_of_job[job]] == kai->cycle) {
+        return ORR_REASON_PIPELINED;
+    }
+    if (orr_kai__reserve_delays(&kai->hooking.reserve, kai->slot_of_job[job])) {
+        return ORR_REASON_RESERVED;
+    }
+    switch (orr_backlog_reason(&kai->session, kai->slot_of_job[job])) {
+    case ORR_FIT_OVER_LIMIT: return ORR_REASON_OVER_LIMIT;
+    case ORR_FIT_NON_PREEMPTIBLE_OVER_QUOTA: return ORR_REASON_NON_PREEMPTIBLE_OVER_QUOTA;
+    case ORR_FIT_QUEUE_DOES_NOT_EXIST: return ORR_REASON_QUEUE_DOES_NOT_EXIST;
+    case ORR_FIT_QUEUE_DEPTH: return ORR_REASON_QUEUE_DEPTH;
+    case ORR_FIT_NONE: /* it had a place, and no action looked at it since */
+    case ORR_FIT_PREEMPTION_DELAY_NOT_ELAPSED:
+    case ORR_FIT_TOPOLOGY:
+    case ORR_FIT_POD_SCHEDULING_ERRORS:
+    case ORR_FIT_REASONS: break;
+    }
+    const struct orr_gpus idle = orr_shard_idle(orr_view_room(view)), asked = asked_of(view, job);
+    if (!orr_gpus_hold(&idle, &asked)) {
+        return ORR_REASON_NO_CAPACITY;
+    }
+    return is_kept_out(kai, view, job) ? ORR_REASON_CONSTRAINED : unplaced(kai, view, job);
+}
+
+/* What the next attempt at the job asks of GPUs, as its queues' bounds count it. */
+static double asked_of_queues(const struct orr_kai *kai, uint32_t job)
+{
+    const struct orr_session *session = &kai->session;
+    struct orr_task_list tasks = {0};
+    orr_jobview_to_allocate(session, orr_jobview_whole(kai->slot_of_job[job]), true, &tasks);
+    const struct orr_demand demand =
+        orr_session_demand(session, &tasks, session->max_gpu_memory_mib);
+    orr_task_list_release(&tasks);
+    return demand.gpus * ORR_MGPU;
+}
+
+/* The first queue upwards whose limit the job would pass, or, not preemptible, its quota. */
+static void prove_bound(const struct orr_kai *kai, const struct orr_view *view, uint32_t job,
+                        bool of_limit, struct orr_proof *proof)
+{
+    const struct orr_session *session = &kai->session;
+    const double asked = asked_of_queues(kai, job);
+    for (uint32_t q = view->specs[job].queue; q != ORR_NONE; q = view->queues->queues[q].parent) {
+        uint32_t in_session = kai->build.queue_of[q];
+        if (in_session == ORR_NONE) {
+            continue;
+        }
+        const struct orr_squeue *queue = &session->queues[in_session];
+        const struct orr_share_resource *gpus =
+            &session->shares[in_session].resource[ORR_SHARE_GPU];
+        const double bound = of_limit ? gpus->limit : gpus->deserved;
+        const int64_t held = of_limit ? queue->held_allocated[ORR_SHARE_GPU]
+                                      : queue->held_nonpreemptible[ORR_SHARE_GPU];
+        if (bound >= 0.0 && ((double)held + asked) / ORR_MGPU > bound) {
+            proof->queue = q;
+            proof->allowed_mgpu = (int64_t)(bound * ORR_MGPU);
+            proof->held_mgpu = held;
+            return;
+        }
+    }
+}
+
+/* Why a job stays, with how each action's search for victims ended. */
+static void explain(struct orr_kai *kai, const struct orr_view *view, struct orr_txn *txn,
+                    uint32_t job)
+{
+    enum orr_reason reason = reason_of(kai, view, job);
+    if (view->jobs[job].reason == reason) {
+        return;
+    }
+    const uint32_t slot = kai->slot_of_job[job];
+    struct orr_proof proof = orr_ledger_prove(view->ledger, job, reason);
+    if (reason == ORR_REASON_CONSTRAINED && is_kept_out(kai, view, job)) {
+        proof.free_mgpu = proof.hole_mgpu = 0;
+    }
+    if (reason == ORR_REASON_OVER_LIMIT || reason == ORR_REASON_NON_PREEMPTIBLE_OVER_QUOTA) {
+        prove_bound(kai, view, job, reason == ORR_REASON_OVER_LIMIT, &proof);
+    }
+    proof.ahead = reason == ORR_REASON_RESERVED ? kai->hooking.reserve.holder_job : ORR_NONE;
+    proof.consolidation =
+        (uint8_t)orr_backlog_outcome(&kai->session, slot, ORR_ACTION_CONSOLIDATION);
+    proof.reclaim = (uint8_t)orr_backlog_outcome(&kai->session, slot, ORR_ACTION_RECLAIM);
+    proof.preempt = (uint8_t)orr_backlog_outcome(&kai->session, slot, ORR_ACTION_PREEMPT);
+    orr_txn_explain_by(txn, job, reason, &proof);
+}
+
+/* The lane that speaks for a waiting job, or ORR_NONE. */
+static uint32_t speaker_of(const struct orr_kai *kai, uint32_t job)
+{
+    const struct orr_backlog *backlog = kai->session.backlog;
+    const uint32_t lane = backlog->lane_of_job[kai->slot_of_job[job]];
+    return lane != ORR_NONE && backlog->lanes[lane].reason != ORR_FIT_REASONS ? lane : ORR_NONE;
+}
+
+/* Jobs of a lane share a reason: they hear of it when it changes. */
+static void explain_lane(struct orr_kai *kai, const struct orr_view *view, struct orr_txn *txn,
+                         struct orr_lane *lane)
+{
+    const uint32_t first = kai->job_of_slot[lane->items[lane->first].job];
+    const bool shared = lane->reason != ORR_FIT_REASONS;
+    const uint8_t reason = shared ? (uint8_t)reason_of(kai, view, first) : ORR_REASON_NONE;
+    if (shared && reason == lane->reported) {
+        return;
+    }
+    lane->reported = reason;
+    for (uint32_t i = lane->first; i < lane->end; i++) {
+        const uint32_t job = kai->job_of_slot[lane->items[i].job];
+        if (view->jobs[job].phase == ORR_JOB_PENDING && view->jobs[job].placed_tasks == 0) {
+            explain(kai, view, txn, job);
+        }
+    }
+}
+
+/* Says why of all that waits. */
+void orr_kai__explain_waiting(struct orr_kai *kai, const struct orr_view *view, struct orr_txn *txn)
+{
+    const struct orr_backlog *backlog = kai->session.backlog;
+    uint32_t kept = 0;
+    memset(kai->why_not, ORR_REASON_NONE, kai->shape_count);
+    for (uint32_t i = 0; i < kai->waiting_count; i++) {
+        uint32_t job = kai->waiting[i];
+        const uint32_t slot = kai->slot_of_job[job];
+        const struct orr_job_state *state = &view->jobs[job];
+        if (slot == ORR_NONE) {
+            continue;
+        }
+        kai->is_waiting[slot] = false;
+        if (state->phase != ORR_JOB_PENDING || state->placed_tasks > 0) {
+            continue;
+        }
+        explain(kai, view, txn, job);
+        /* a pipelined one hears in the next cycle whether it is still so, even if its lane has
+         * nothing new to say */
+        if (speaker_of(kai, job) == ORR_NONE || state->reason == ORR_REASON_PIPELINED) {
+            kai->waiting[kept++] = job;
+            kai->is_waiting[slot] = true;
+        }
+    }
+    kai->waiting_count = kept;
+    for (uint32_t i = 0; i < backlog->filled_count; i++) {
+        explain_lane(kai, view, txn, &backlog->lanes[backlog->filled[i]]);
+    }
+}
