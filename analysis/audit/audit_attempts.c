@@ -2,6 +2,9 @@
 /* audit_attempts.c - each attempt of each job by itself. Spans are sorted by (job, nr). */
 #include "audit_int.h"
 
+#include <math.h>
+#include <string.h>
+
 #include <orrery/base/text.h>
 
 struct attempt { /* what its spans say together */
@@ -80,7 +83,44 @@ static void check_gang(struct orr_audit_run *run, const struct orr_audit_job *jo
 int64_t orr_audit__memory_mgpu(int64_t asked_mib, int64_t device_mib)
 {
     const int64_t counted_mib = device_mib - device_mib % 100; /* KAI 6.1 */
-    return counted_mib > 0 ? (asked_mib * 100 + counted_mib - 1) / counted_mib * 10 : 0;
+    const int64_t mgpu = counted_mib > 0 ? asked_mib * ORR_MGPU / counted_mib : 0;
+    return counted_mib > 0 && mgpu == 0 ? 1 : mgpu;
+}
+
+int64_t orr_audit__memory_counted_mgpu(int64_t asked_mib, int64_t device_mib)
+{
+    const int64_t counted_mib = device_mib - device_mib % 100;
+    return counted_mib > 0
+               ? (int64_t)ceil((double)asked_mib / (double)counted_mib * 100) * (ORR_MGPU / 100)
+               : 0;
+}
+
+bool orr_audit__knows_devices(const struct orr_schedule *schedule,
+                              const struct orr_audit_span *span)
+{
+    return span->has_devices && span->devices != 0 && span->node != ORR_NONE &&
+           schedule->nodes[span->node].gpus <= ORR_AUDIT_DEVICES_MAX;
+}
+
+int64_t orr_audit__counted_mgpu(const struct orr_schedule *schedule,
+                                const struct orr_audit_span *span)
+{
+    const struct orr_audit_job *job = &schedule->jobs[span->job];
+    const bool several = schedule->shard_count > 1; /* else it may be one of several, cut out */
+    const char *policy =
+        job->queue == ORR_NONE
+            ? NULL
+            : schedule->shards[several ? schedule->queues[job->queue].shard : 0].policy;
+    if (policy == NULL || strcmp(policy, "kai") != 0 || !orr_audit__knows_devices(schedule, span)) {
+        return span->mgpu;
+    }
+    const int64_t parts = orr_audit__device_count(span);
+    if (job->mib > 0 && !job->mixed) {
+        return parts *
+               orr_audit__memory_counted_mgpu(job->mib, schedule->nodes[span->node].gpu_mib);
+    }
+    const double each = (double)(span->mgpu / parts) / ORR_MGPU;
+    return parts * (int64_t)(each * 100 + 0.5) * (ORR_MGPU / 100);
 }
 
 /* What each pod of a job holds on the node of a span; 0: not known. */

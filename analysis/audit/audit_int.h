@@ -88,9 +88,23 @@ void orr_audit__past_note(struct orr_audit_past *past, orr_ms at_ms, uint32_t qu
  * Times never go back. Lives until the next call. */
 const double *orr_audit__past_usage(struct orr_audit_past *past, orr_ms now);
 
-/* What a job that asks for GPU memory holds of a device of so much memory: hundredths, rounded up.
- * 0: the device is of unknown memory, on which no such job runs. */
+/* What a job that asks for GPU memory holds of a device of so much memory: rounded down, at least a
+ * thousandth. 0: the device is of unknown memory, on which no such job runs. */
 int64_t orr_audit__memory_mgpu(int64_t asked_mib, int64_t device_mib);
+/* What kai counts it for: hundredths, rounded up. */
+int64_t orr_audit__memory_counted_mgpu(int64_t asked_mib, int64_t device_mib);
+
+#define ORR_AUDIT_DEVICES_MAX 64
+/* Is it recorded which devices of its node the span has? */
+bool orr_audit__knows_devices(const struct orr_schedule *schedule,
+                              const struct orr_audit_span *span);
+static inline int64_t orr_audit__device_count(const struct orr_audit_span *span)
+{
+    return __builtin_popcountll(span->devices);
+}
+/* What the span counts for in its queue: to kai parts of devices are hundredths. */
+int64_t orr_audit__counted_mgpu(const struct orr_schedule *schedule,
+                                const struct orr_audit_span *span);
 
 /* Does a policy act when rounds begin alone, whatever the scenario states? `otherwise`: it is none
  * of the disciplines, such as a plug-in, of which results do not record it. */

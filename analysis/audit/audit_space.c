@@ -13,7 +13,7 @@
 #include <orrery/base/text.h>
 #include <orrery/base/sort.h>
 
-#define DEVICES_MAX 64
+#define DEVICES_MAX ORR_AUDIT_DEVICES_MAX
 #define BIT(rule)   (1u << ORR_AUDIT_##rule)
 #define SPACE_RULES                                                                                \
     (BIT(CAPACITY) | BIT(DEVICES) | BIT(LIMIT) | BIT(QUOTA) | BIT(PART) | BIT(NAMESPACE))
@@ -38,41 +38,10 @@ struct space {
     uint32_t changed_count;
 };
 
-static unsigned bits(uint64_t mask)
-{
-    unsigned n = 0;
-    for (; mask != 0; mask &= mask - 1) {
-        n++;
-    }
-    return n;
-}
-
-static bool knows_devices(const struct orr_schedule *schedule, const struct orr_audit_span *span)
-{
-    return span->has_devices && span->devices != 0 && span->node != ORR_NONE &&
-           schedule->nodes[span->node].gpus <= DEVICES_MAX;
-}
-
-/* KAI counts a part of a device in hundredths. */
-static int64_t counted_mgpu(const struct orr_schedule *schedule, const struct orr_audit_span *span)
-{
-    const uint32_t queue = schedule->jobs[span->job].queue;
-    const bool several = schedule->shard_count > 1; /* else it may be one of several, cut out */
-    const char *policy = queue == ORR_NONE
-                             ? NULL
-                             : schedule->shards[several ? schedule->queues[queue].shard : 0].policy;
-    const int64_t parts = knows_devices(schedule, span) ? (int64_t)bits(span->devices) : 0;
-    if (parts == 0 || policy == NULL || strcmp(policy, "kai") != 0) {
-        return span->mgpu;
-    }
-    const double each = (double)(span->mgpu / parts) / ORR_MGPU;
-    return parts * (int64_t)(each * 100 + 0.5) * (ORR_MGPU / 100);
-}
-
 static void apply_to_queues(struct space *space, const struct orr_audit_span *span, int sign)
 {
     const struct orr_schedule *schedule = space->schedule;
-    const int64_t mgpu = sign * counted_mgpu(schedule, span);
+    const int64_t mgpu = sign * orr_audit__counted_mgpu(schedule, span);
     for (uint32_t q = schedule->jobs[span->job].queue; q != ORR_NONE;
          q = schedule->queues[q].parent) {
         space->queue_mgpu[q] += mgpu;
@@ -116,10 +85,10 @@ static void apply(struct space *space, const struct orr_audit_edge *edge)
         *instances_of(space, span) +=
             edge->kind == ORR_AUDIT_TAKES ? span->instances : -(int64_t)span->instances;
     }
-    if (!knows_devices(schedule, span)) {
+    if (!orr_audit__knows_devices(schedule, span)) {
         return;
     }
-    const int64_t each = mgpu / (int64_t)bits(span->devices);
+    const int64_t each = mgpu / (int64_t)orr_audit__device_count(span);
     for (unsigned d = 0; d < DEVICES_MAX; d++) {
         if ((span->devices >> d & 1) != 0) {
             space->device_mgpu[(size_t)span->node * DEVICES_MAX + d] += each;
@@ -369,7 +338,7 @@ static void judge_instant(struct space *space, orr_ms now)
                 judge_instances(space, span, now);
             }
         }
-        if (span->start_ms == now && knows_devices(schedule, span) &&
+        if (span->start_ms == now && orr_audit__knows_devices(schedule, span) &&
             orr_audit__on(space->run, ORR_AUDIT_DEVICES)) {
             judge_devices(space, span, now);
         }

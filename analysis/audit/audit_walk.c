@@ -66,7 +66,7 @@ static bool is_blind(const struct orr_audit_walk *walk, uint32_t j)
 
 int64_t orr_audit__memory_most(const struct orr_audit_walk *walk, const struct orr_audit_job *job)
 {
-    return job->devices * orr_audit__memory_mgpu(job->mib, walk->least_mib);
+    return job->devices * orr_audit__memory_counted_mgpu(job->mib, walk->least_mib);
 }
 
 /* What a job asks for and has not got, after something about it changed. */
@@ -94,10 +94,12 @@ static void follow(struct orr_audit_walk *walk, uint32_t j)
 static void hold(struct orr_audit_walk *walk, const struct orr_audit_span *span, int sign)
 {
     struct orr_audit_standing *job = &walk->jobs[span->job];
-    job->held_mgpu += sign * span->mgpu;
+    const int64_t counted = orr_audit__counted_mgpu(walk->schedule, span);
+    job->held_mgpu += sign * counted;
     job->held_pods += (uint32_t)sign * span->pods;
-    orr_audit__add_up(walk, span->job, walk->held, sign * span->mgpu);
-    orr_audit__add_up(walk, span->job, walk->shared, sign * span->unmetered_mgpu);
+    orr_audit__add_up(walk, span->job, walk->held, sign * counted);
+    orr_audit__add_up(walk, span->job, walk->shared,
+                      sign * (span->unmetered_mgpu + counted - span->mgpu));
 }
 
 static void leave(struct orr_audit_walk *walk, const struct orr_audit_span *span, int sign)
@@ -546,10 +548,11 @@ static void count_started(struct orr_audit_walk *walk, size_t from, size_t to)
             const struct orr_audit_span *span = &schedule->spans[walk->deeds[i].index];
             struct orr_audit_standing *job = &walk->jobs[span->job];
             job->started_mgpu = job->started_ms == span->start_ms ? job->started_mgpu : 0;
-            job->started_mgpu += span->mgpu;
+            const int64_t counted = orr_audit__counted_mgpu(schedule, span);
+            job->started_mgpu += counted;
             job->started_ms = span->start_ms;
-            orr_audit__add_up(walk, span->job, walk->started, span->mgpu);
-            walk->started_mgpu += span->mgpu;
+            orr_audit__add_up(walk, span->job, walk->started, counted);
+            walk->started_mgpu += counted;
         }
     }
 }

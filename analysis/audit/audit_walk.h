@@ -43,7 +43,7 @@ struct orr_audit_walk {
     int64_t started_mgpu;  /* by the cycle at hand */
     bool may_have_second;  /* something was gone at once: the round may have had a second cycle */
     int64_t *held, *wants; /* by queue, children included */
-    int64_t *shared;       /* of held: on all but the first device of a pod */
+    int64_t *shared; /* of held: not in past usage: what kai rounds up, devices but a pod's first */
     int64_t *most, *wants_mib;   /* of wants: for GPU memory, and that memory */
     int64_t *started;            /* by the cycle at hand, by queue, children included */
     int64_t least_mib, most_mib; /* of devices of more than 100 MiB; 0: there are none */

@@ -10,7 +10,7 @@ struct audit {
     const struct orr_cluster *cluster;
     struct orr_room *used, *releasing; /* per node */
     uint64_t *whole;                   /* per node: devices held by one task each */
-    int64_t *shared;                   /* per node and device: milli-GPU */
+    int64_t *shared, *parts;           /* per node and device: milli-GPU, and parts */
     uint32_t *hosted;                  /* per node and class */
     int64_t *kept;                     /* per node and kind of GPUs: milli-GPU, without graces */
     struct orr_queue_use *use;         /* per queue */
@@ -59,10 +59,12 @@ static bool add_devices(struct audit *a, const struct orr_placement *placement, 
         a->whole[node] |= placement->devices;
         return true;
     }
-    int64_t portion = orr_request_portion_mgpu(request, type);
+    const int64_t portion = orr_request_portion_mgpu(request, type);
+    const int64_t parts = orr_request_parts(request, type);
     for (uint32_t d = 0; d < type->gpus && d < ORR_DEVICE_MASK_MAX; d++) {
         if ((placement->devices >> d & 1) != 0) {
             a->shared[(size_t)node * a->cluster->max_gpus + d] += portion;
+            a->parts[(size_t)node * a->cluster->max_gpus + d] += parts;
         }
     }
     return true;
@@ -154,9 +156,12 @@ static bool add_job(struct audit *a, uint32_t job)
             a->shards[orr_cluster_type(a->cluster, placement->node)->shard].allocated_mgpu += mgpu;
             add_use(a, queue, false, (const int64_t[]){room.cpu_milli, room.mem_bytes, mgpu});
             const int64_t unmetered = unmetered_of(request, mgpu);
+            const struct orr_node_type *type = orr_cluster_type(a->cluster, placement->node);
+            const int64_t rounding =
+                placement->tasks * orr_request_counted_mgpu(request, type) - mgpu;
             for (uint32_t q = queue; q != ORR_NONE; q = ledger->world.queues->queues[q].parent) {
                 a->use[q].unmetered_mgpu += unmetered;
-                a->use[q].rounding_mgpu += placement->tasks * orr_request_rounding_mgpu(request);
+                a->use[q].rounding_mgpu += rounding;
                 a->use[q].held_mig_mgpu += placement->tasks * request->mig_mgpu;
             }
         } else {
@@ -187,11 +192,13 @@ static bool check_devices(const struct audit *a, uint32_t node, int32_t *sharing
         size_t at = (size_t)node * a->cluster->max_gpus + d;
         int64_t truth = a->shared[at];
         if (!equal(a, "milli-GPU on a device", name,
-                   ledger->device_mgpu == NULL ? 0 : ledger->device_mgpu[at], truth)) {
+                   ledger->device_mgpu == NULL ? 0 : ledger->device_mgpu[at], truth) ||
+            !equal(a, "parts of a device", name, orr_ledger_used_parts(ledger, node, d),
+                   a->parts[at])) {
             return false;
         }
         if (truth > 0) {
-            bool exclusive = truth <= ORR_MGPU && (taken >> d & 1) == 0;
+            bool exclusive = a->parts[at] <= orr_device_parts(type) && (taken >> d & 1) == 0;
             if (!equal(a, "a device over its capacity", name, !exclusive, 0)) {
                 return false;
             }
@@ -440,6 +447,8 @@ enum orr_status orr_ledger_audit(const struct orr_ledger *ledger, struct orr_err
     a.whole = orr_arena_alloc(&arena, cluster->node_count, sizeof *a.whole);
     a.shared =
         orr_arena_alloc(&arena, (size_t)cluster->node_count * cluster->max_gpus, sizeof *a.shared);
+    a.parts =
+        orr_arena_alloc(&arena, (size_t)cluster->node_count * cluster->max_gpus, sizeof *a.parts);
     a.hosted = orr_arena_alloc(&arena, cluster->node_count * (cluster->max_gpus + (size_t)1),
                                sizeof *a.hosted);
     a.kept = orr_arena_alloc(

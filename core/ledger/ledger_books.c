@@ -10,43 +10,6 @@
 
 #include <orrery/base/mem.h>
 
-static bool is_sharing(const struct orr_request *request)
-{
-    return request->gpu_ask == ORR_GPU_FRACTION || request->gpu_ask == ORR_GPU_MEMORY;
-}
-
-int64_t orr_request__shared_mgpu(const struct orr_request *request,
-                                 const struct orr_node_type *type)
-{
-    if (request->gpu_ask == ORR_GPU_FRACTION) {
-        return request->portion;
-    }
-    if (request->gpu_ask == ORR_GPU_NONE) {
-        return 0;
-    }
-    int64_t memory = type->gpu_memory_mib / 100 * 100; /* KAI 6.1: floored to hundreds */
-    if (memory <= 0) {
-        return ORR_MGPU + 1; /* a device of unknown memory fits no memory ask */
-    }
-    return (request->portion * 100 + memory - 1) / memory * 10;
-}
-
-int64_t orr_request_least_mgpu(const struct orr_cluster *cluster, const struct orr_request *request)
-{
-    if (request->gpu_ask != ORR_GPU_MEMORY) {
-        return orr_request_mgpu(request);
-    }
-    int64_t least = ORR_MGPU + 1; /* of a device */
-    for (uint32_t t = 0; t < cluster->type_count; t++) {
-        const struct orr_node_type *type = &cluster->types[t];
-        const bool fits = type->shard == request->shard && type->gpus >= request->devices &&
-                          (request->gpu_model == ORR_NONE || request->gpu_model == type->gpu_model);
-        const int64_t portion = fits ? orr_request__shared_mgpu(request, type) : least;
-        least = portion < least ? portion : least;
-    }
-    return (int64_t)request->devices * least;
-}
-
 /* Takes the room of so many tasks out of what is idle, or with less than none puts it back. Devices
  * that are shared are counted one by one. */
 static void charge_room(struct orr_room *idle, const struct orr_request *request, int32_t tasks)
@@ -107,30 +70,18 @@ static struct orr_room unclaimed(const struct orr_ledger *ledger, uint32_t node)
     return room;
 }
 
-/* Partly used devices of a node that could take the portion too. */
-static uint32_t shared_with_room(const struct orr_ledger *ledger, uint32_t node, int64_t portion)
-{
-    uint32_t count = 0;
-    if (ledger->device_mgpu != NULL) {
-        const int16_t *used = &ledger->device_mgpu[node * ledger->world.cluster->max_gpus];
-        for (uint32_t d = 0; d < orr_cluster_type(ledger->world.cluster, node)->gpus; d++) {
-            count += used[d] > 0 && used[d] + portion <= ORR_MGPU;
-        }
-    }
-    return count;
-}
-
 /* Does one sharing task fit, on shared devices and `fresh` idle ones? */
 static bool sharing_fits(const struct orr_ledger *ledger, uint32_t node,
                          const struct orr_request *request, int32_t fresh)
 {
     const struct orr_node_type *type = orr_cluster_type(ledger->world.cluster, node);
-    int64_t portion = orr_request_portion_mgpu(request, type);
-    if (type->gpus > ORR_DEVICE_MASK_MAX || portion <= 0 || portion > ORR_MGPU) {
+    const int64_t parts = orr_request_parts(request, type);
+    if (type->gpus > ORR_DEVICE_MASK_MAX || parts <= 0 || parts > orr_device_parts(type)) {
         return false;
     }
-    uint32_t devices = fresh > 0 ? (uint32_t)fresh : 0;
-    return devices + shared_with_room(ledger, node, portion) >= request->devices;
+    const uint64_t shared = orr_ledger_shared_with_room(ledger, node, request);
+    return (fresh > 0 ? (uint32_t)fresh : 0) + (uint32_t)__builtin_popcountll(shared) >=
+           request->devices;
 }
 
 bool orr_books__fits_shared(const struct orr_ledger *ledger, uint32_t node,
@@ -152,7 +103,8 @@ uint32_t orr_ledger_room_for(const struct orr_ledger *ledger, uint32_t node,
         idle = &room;
     }
     uint32_t tasks = orr_books__tasks_in(idle, request);
-    if (tasks > 0 && is_sharing(request)) { /* one at a time: each may change what is shared */
+    if (tasks > 0 &&
+        orr_books__is_sharing(request)) { /* one at a time: each may change what is shared */
         tasks = sharing_fits(ledger, node, request, idle->gpus) ? 1 : 0;
     }
     return tasks;
@@ -162,74 +114,6 @@ uint32_t orr_ledger_tasks_in(const struct orr_ledger *ledger, uint32_t node,
                              const struct orr_request *request, const struct orr_room *room)
 {
     return orr_ledger__may_use(ledger, node, request) ? orr_books__tasks_in(room, request) : 0;
-}
-
-/* Fullest shared device with room, else the lowest free one, as often as the task has devices. */
-static uint64_t pick_shared(const struct orr_ledger *ledger, uint32_t node, uint32_t count,
-                            int64_t portion)
-{
-    const int16_t *used = &ledger->device_mgpu[node * ledger->world.cluster->max_gpus];
-    uint32_t gpus = orr_cluster_type(ledger->world.cluster, node)->gpus;
-    uint64_t taken = 0;
-    for (; count > 0; count--) {
-        uint32_t best = ORR_NONE;
-        for (uint32_t d = 0; d < gpus; d++) {
-            bool partly = used[d] > 0 && used[d] + portion <= ORR_MGPU;
-            if (partly && (taken >> d & 1) == 0 && (best == ORR_NONE || used[d] > used[best])) {
-                best = d;
-            }
-        }
-        uint64_t fresh = ledger->free_devices[node] & ~taken;
-        taken |= best != ORR_NONE ? (uint64_t)1 << best : fresh & (~fresh + 1);
-    }
-    return taken;
-}
-
-static void open_sharing(struct orr_ledger *ledger)
-{
-    if (ledger->device_mgpu == NULL) {
-        const struct orr_cluster *cluster = ledger->world.cluster;
-        ledger->device_mgpu =
-            orr_arena_alloc(&ledger->arena, (size_t)cluster->node_count * cluster->max_gpus,
-                            sizeof *ledger->device_mgpu);
-    }
-}
-
-/* What of a node is idle, or would be if it were not down. */
-static struct orr_room *unheld(struct orr_ledger *ledger, uint32_t node)
-{
-    return ledger->down[node] ? &ledger->withheld[node] : &ledger->idle[node];
-}
-
-static uint64_t *unheld_devices(struct orr_ledger *ledger, uint32_t node)
-{
-    return ledger->down[node] ? &ledger->withheld_devices[node] : &ledger->free_devices[node];
-}
-
-/* Adds sign * portion to every device of the mask and keeps the idle devices true. */
-static void charge_devices(struct orr_ledger *ledger, uint32_t node, uint64_t devices,
-                           int64_t portion)
-{
-    int16_t *used = &ledger->device_mgpu[node * ledger->world.cluster->max_gpus];
-    uint32_t gpus = orr_cluster_type(ledger->world.cluster, node)->gpus;
-    bool before = false, after = false;
-    for (uint32_t d = 0; d < gpus; d++) {
-        before = before || used[d] > 0;
-        if ((devices >> d & 1) != 0) {
-            bool was_free = used[d] == 0;
-            used[d] = (int16_t)(used[d] + portion);
-            if (was_free != (used[d] == 0)) {
-                unheld(ledger, node)->gpus += was_free ? -1 : 1;
-                *unheld_devices(ledger, node) ^= (uint64_t)1 << d;
-            }
-        }
-        after = after || used[d] > 0;
-    }
-    if (after && !before) {
-        orr_node_set__add(&ledger->sharing, node);
-    } else if (before && !after) {
-        orr_node_set__remove(&ledger->sharing, node);
-    }
 }
 
 /* Are these the devices of one task, each with room for it, and the fresh ones unclaimed? */
@@ -247,17 +131,10 @@ static bool devices_fit(const struct orr_ledger *ledger, const struct orr_reques
     if (rest == 0) {
         return true;
     }
-    if (!is_sharing(request) || ledger->device_mgpu == NULL || (rest >> (type->gpus - 1)) > 1) {
+    if (!orr_books__is_sharing(request) || (rest >> (type->gpus - 1)) > 1) {
         return false;
     }
-    const int16_t *used = &ledger->device_mgpu[(size_t)node * cluster->max_gpus];
-    int64_t portion = orr_request_portion_mgpu(request, type);
-    for (uint32_t d = 0; d < type->gpus; d++) {
-        if ((rest >> d & 1) != 0 && (used[d] == 0 || used[d] + portion > ORR_MGPU)) {
-            return false;
-        }
-    }
-    return true;
+    return (rest & ~orr_ledger_shared_with_room(ledger, node, request)) == 0;
 }
 
 /* Counts so many tasks of a request among those that the node hosts, or with less than none no
@@ -282,13 +159,11 @@ bool orr_books__take(struct orr_ledger *ledger, const struct orr_request *reques
     }
     const struct orr_node_type *type = orr_cluster_type(ledger->world.cluster, node);
     int32_t before = ledger->idle[node].gpus;
-    if (is_sharing(request)) {
-        open_sharing(ledger);
-        int64_t portion = orr_request_portion_mgpu(request, type);
+    if (orr_books__is_sharing(request)) {
         if (!given) {
-            placement->devices = pick_shared(ledger, node, request->devices, portion);
+            placement->devices = orr_books__pick_shared(ledger, node, request);
         }
-        charge_devices(ledger, node, placement->devices, portion);
+        orr_books__charge_devices(ledger, request, node, placement->devices, 1);
     } else if (request->gpu_ask == ORR_GPU_WHOLE && type->gpus <= ORR_DEVICE_MASK_MAX) {
         if (!given) {
             placement->devices = orr_books__pick_devices(type, ledger->free_devices[node],
@@ -322,7 +197,7 @@ static void charge_cpu(struct orr_ledger *ledger, uint32_t job, int sign)
         const int64_t cpu = orr_placement_each(placement) *
                             orr_ledger__request(ledger, job, placement->group)->cpu_milli;
         for (uint32_t n = placement->node; n <= placement->node + placement->more_nodes; n++) {
-            unheld(ledger, n)->cpu_milli += sign * cpu;
+            orr_books__unheld(ledger, n)->cpu_milli += sign * cpu;
             orr_index__move(ledger, n, ledger->idle[n].gpus);
         }
     }
@@ -335,7 +210,7 @@ static bool has_cpu(struct orr_ledger *ledger, uint32_t job)
         const struct orr_placement *placement = &ledger->placements[p];
         for (uint32_t n = placement->node; n <= placement->node + placement->more_nodes; n++) {
             const int64_t claimed = ledger->releasing[n].cpu_milli;
-            if (unheld(ledger, n)->cpu_milli + (claimed < 0 ? claimed : 0) < 0) {
+            if (orr_books__unheld(ledger, n)->cpu_milli + (claimed < 0 ? claimed : 0) < 0) {
                 return false;
             }
         }
@@ -361,13 +236,12 @@ static void give_node(struct orr_ledger *ledger, const struct orr_request *reque
                       uint64_t devices, uint32_t tasks)
 {
     int32_t before = ledger->idle[node].gpus;
-    if (is_sharing(request)) {
-        const struct orr_node_type *type = orr_cluster_type(ledger->world.cluster, node);
-        charge_devices(ledger, node, devices, -orr_request_portion_mgpu(request, type));
+    if (orr_books__is_sharing(request)) {
+        orr_books__charge_devices(ledger, request, node, devices, -1);
     } else {
-        *unheld_devices(ledger, node) |= devices;
+        *orr_books__unheld_devices(ledger, node) |= devices;
     }
-    charge_room(unheld(ledger, node), request, -(int32_t)tasks);
+    charge_room(orr_books__unheld(ledger, node), request, -(int32_t)tasks);
     if (!ledger->down[node] && request->instances > 0) {
         const uint32_t shard = orr_cluster_type(ledger->world.cluster, node)->shard;
         ledger->shards[shard].idle_mig_mgpu[request->mig_profile] += tasks * request->mig_mgpu;
@@ -383,7 +257,7 @@ void orr_books__give(struct orr_ledger *ledger, const struct orr_request *reques
     for (uint32_t n = 0; n <= placement->more_nodes; n++) {
         give_node(ledger, request, placement->node + n, placement->devices, each);
         if (orr_ledger_is_suspended(ledger, placement->job)) { /* it gave its CPU before */
-            unheld(ledger, placement->node + n)->cpu_milli -= each * request->cpu_milli;
+            orr_books__unheld(ledger, placement->node + n)->cpu_milli -= each * request->cpu_milli;
         }
     }
 }
@@ -423,12 +297,12 @@ void orr_use__allocated(struct orr_ledger *ledger, const struct orr_request *req
     charge_free(ledger, placement, orr_request_gpu_kind(request),
                 mgpu / (placement->more_nodes + 1));
     add_use(ledger, queue, false, tasks * request->cpu_milli, tasks * request->mem_bytes, mgpu);
-    const int64_t rounding_mgpu = tasks * orr_request_rounding_mgpu(request);
+    const int64_t rounding_mgpu = tasks * orr_request_counted_mgpu(request, type) - mgpu;
     for (uint32_t q = queue; q != ORR_NONE && rounding_mgpu != 0;
          q = ledger->world.queues->queues[q].parent) {
         ledger->use[q].rounding_mgpu += rounding_mgpu;
     }
-    if ((is_sharing(request) && request->devices > 1) || request->instances > 0) {
+    if ((orr_books__is_sharing(request) && request->devices > 1) || request->instances > 0) {
         const bool first = request->instances == 0; /* its first device is metered */
         const int64_t unmetered =
             first ? mgpu - tasks * orr_request_portion_mgpu(request, type) : mgpu;

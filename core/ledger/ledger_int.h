@@ -28,6 +28,24 @@ void orr_books__give(struct orr_ledger *ledger, const struct orr_request *reques
                      const struct orr_placement *placement);
 /* The room one placement takes of a node, whole devices it alone uses counted in gpus. */
 struct orr_room orr_books__room(const struct orr_request *request, uint32_t tasks);
+/* Does it take parts of devices? */
+bool orr_books__is_sharing(const struct orr_request *request);
+/* The fullest shared devices with room, else the lowest free ones, as many as the task has. */
+uint64_t orr_books__pick_shared(const struct orr_ledger *ledger, uint32_t node,
+                                const struct orr_request *request);
+/* Adds what a sharing task takes (sign 1), or takes it off (-1), to each device of the mask, and
+ * keeps the idle devices true. */
+void orr_books__charge_devices(struct orr_ledger *ledger, const struct orr_request *request,
+                               uint32_t node, uint64_t devices, int sign);
+/* What of a node is idle, or would be if it were not down. */
+static inline struct orr_room *orr_books__unheld(struct orr_ledger *ledger, uint32_t node)
+{
+    return ledger->down[node] ? &ledger->withheld[node] : &ledger->idle[node];
+}
+static inline uint64_t *orr_books__unheld_devices(struct orr_ledger *ledger, uint32_t node)
+{
+    return ledger->down[node] ? &ledger->withheld_devices[node] : &ledger->free_devices[node];
+}
 /* A job that is suspended now gives its CPU, one that is not any more takes it. False, and nothing
  * done: a node has too little. */
 bool orr_books__set_suspended(struct orr_ledger *ledger, uint32_t job, bool suspended);

@@ -452,7 +452,6 @@ static void follow(struct orr_cells *cells)
 
 struct task {
     const struct orr_request *request;
-    int64_t portion; /* of each device, on the nodes of the chain that is looked at */
     bool shares;
 };
 
@@ -471,30 +470,25 @@ static uint64_t mask_of(const struct chain *chain, uint32_t first, uint32_t coun
     return all << ((first - chain->first) % chain->gpus);
 }
 
-/* What sharing tasks use of a device. */
-static int64_t shared_mgpu(const struct orr_ledger *ledger, uint32_t node, uint32_t device)
-{
-    return ledger->device_mgpu == NULL
-               ? 0
-               : ledger->device_mgpu[(size_t)node * ledger->world.cluster->max_gpus + device];
-}
-
 /* Of the mask those in use by sharing guaranteed tasks that have room for another. */
 static uint64_t shared_with_room(const struct orr_cells *cells, uint32_t node, uint64_t mask,
-                                 int64_t portion)
+                                 const struct orr_request *request)
 {
     const struct orr_ledger *ledger = cells->ledger;
+    const struct orr_node_type *type = orr_cluster_type(ledger->world.cluster, node);
+    const int64_t left = orr_device_parts(type) - orr_request_parts(request, type);
     uint64_t found = 0;
     if (ledger->down[node]) {
         return 0;
     }
-    for (uint64_t left = mask; left != 0; left &= left - 1) {
-        const uint32_t d = (uint32_t)__builtin_ctzll(left);
-        const int64_t used = cells->opportunistic == NULL
-                                 ? shared_mgpu(ledger, node, d)
-                                 : orr_opportunistic_shared_mgpu(cells->opportunistic, node, d,
-                                                                 shared_mgpu(ledger, node, d));
-        found |= used > 0 && ORR_MGPU - used >= portion ? (uint64_t)1 << d : 0;
+    for (uint64_t rest = mask; rest != 0; rest &= rest - 1) {
+        const uint32_t d = (uint32_t)__builtin_ctzll(rest);
+        const int64_t of_all = orr_ledger_used_parts(ledger, node, d);
+        const int64_t used =
+            cells->opportunistic == NULL
+                ? of_all
+                : orr_opportunistic_shared_parts(cells->opportunistic, node, d, of_all);
+        found |= used > 0 && used <= left ? (uint64_t)1 << d : 0;
     }
     return found;
 }
@@ -519,7 +513,7 @@ static void list_bound(struct orr_cells *cells, uint32_t c, const struct task *t
         const uint32_t idle = (uint32_t)__builtin_popcountll(free_on(cells, node) & mask);
         const uint32_t partly =
             task->shares
-                ? (uint32_t)__builtin_popcountll(shared_with_room(cells, node, mask, task->portion))
+                ? (uint32_t)__builtin_popcountll(shared_with_room(cells, node, mask, task->request))
                 : 0;
         const uint32_t asked = task->request->devices;
         sum += idle;
@@ -547,10 +541,10 @@ static void list_candidates(struct orr_cells *cells, uint32_t queue, struct task
         const uint32_t room = size < chain->gpus ? size : chain->gpus;
         const struct orr_node_type *type =
             orr_cluster_type(cells->ledger->world.cluster, chain->nodes[0]);
-        task->portion = orr_request_portion_mgpu(task->request, type);
+        const bool fits = orr_request_parts(task->request, type) <= orr_device_parts(type);
         if (cell->at != ORR_NONE) {
             list_bound(cells, c, task);
-        } else if (room >= task->request->devices && task->portion <= ORR_MGPU &&
+        } else if (room >= task->request->devices && fits &&
                    (unbound == NULL || unbound->chain != cell->chain ||
                     unbound->level != cell->level)) {
             unbound = cell;
@@ -682,9 +676,7 @@ static uint64_t pick_devices(const struct orr_cells *cells, const struct candida
     uint64_t picked = 0;
     uint32_t left = task->request->devices;
     if (task->shares) {
-        const int64_t portion = orr_request_portion_mgpu(
-            task->request, orr_cluster_type(cells->ledger->world.cluster, node));
-        uint64_t partly = shared_with_room(cells, node, mask, portion);
+        uint64_t partly = shared_with_room(cells, node, mask, task->request);
         for (; partly != 0 && left > 0; partly &= partly - 1, left--) {
             picked |= partly & (~partly + 1);
         }
@@ -823,15 +815,13 @@ static uint64_t pick_high(const struct chain *chain, uint64_t free, uint32_t ask
 static uint64_t pick_loose(const struct orr_cells *cells, uint32_t node, const struct task *task)
 {
     const struct orr_ledger *ledger = cells->ledger;
-    const struct orr_node_type *type = orr_cluster_type(ledger->world.cluster, node);
-    const int64_t portion = orr_request_portion_mgpu(task->request, type);
     const uint64_t free = idle_on(cells, node);
+    const uint64_t roomy = orr_ledger_shared_with_room(ledger, node, task->request);
     uint32_t left = task->request->devices;
     uint64_t picked = 0, theirs = orr_opportunistic_devices(cells->opportunistic, node);
     for (; task->shares && theirs != 0 && left > 0; theirs &= theirs - 1) {
         const uint32_t d = (uint32_t)__builtin_ctzll(theirs);
-        const int64_t used = shared_mgpu(ledger, node, d);
-        const bool fits = used > 0 && ORR_MGPU - used >= portion;
+        const bool fits = (roomy >> d & 1) != 0;
         picked |= fits ? (uint64_t)1 << d : 0;
         left -= fits;
     }

@@ -51,8 +51,7 @@ static bool over_capacity_on(const struct orr_session *session, const struct orr
     struct orr_demand demand = {.v = {ask->request.v[ORR_SLOT_CPU], ask->request.v[ORR_SLOT_MEMORY],
                                       ask->request.v[ORR_SLOT_GPU] + ask->mig_mgpu}};
     if (node != NULL) {
-        const int64_t need =
-            ask->kind == ORR_ASK_MEMORY ? ask->memory_mib : orr_session_shared_need(ask, node);
+        const int64_t need = orr_session_shared_need(ask, node);
         demand.v[ORR_SHARE_GPU] =
             orr_session_ceil_portion(need, node->gpu_memory_mib) * (int64_t)ask->devices;
     }

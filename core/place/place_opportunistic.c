@@ -6,8 +6,8 @@
 struct seat {
     uint32_t job, group, node;
     uint64_t devices;
-    struct orr_room room;    /* but for devices */
-    int64_t mgpu, each_mgpu; /* of all its devices, of each */
+    struct orr_room room;     /* but for devices */
+    int64_t mgpu, each_parts; /* of all its devices, of each */
     bool waits; /* false: the task is placed, and gets a seat only if others of its job do */
 };
 
@@ -166,16 +166,16 @@ uint64_t orr_opportunistic_free(const struct orr_opportunistic *o, uint32_t node
                : (o->ledger->free_devices[node] | o->nodes[node].devices) & ~o->nodes[node].seats;
 }
 
-int64_t orr_opportunistic_shared_mgpu(const struct orr_opportunistic *o, uint32_t node,
-                                      uint32_t device, int64_t used_mgpu)
+int64_t orr_opportunistic_shared_parts(const struct orr_opportunistic *o, uint32_t node,
+                                       uint32_t device, int64_t used_parts)
 {
-    int64_t mgpu = (o->nodes[node].devices >> device & 1) != 0 ? 0 : used_mgpu;
+    int64_t parts = (o->nodes[node].devices >> device & 1) != 0 ? 0 : used_parts;
     for (uint32_t i = 0; i < o->seat_count && o->nodes[node].seat_count > 0; i++) {
         const struct seat *seat = &o->seats[i];
         const bool on = seat->node == node && (seat->devices >> device & 1) != 0;
-        mgpu += on && counts(o, i) ? seat->each_mgpu : 0;
+        parts += on && counts(o, i) ? seat->each_parts : 0;
     }
-    return mgpu;
+    return parts;
 }
 
 /* What is idle of a node, with what these hold, without what is kept for seats. */
@@ -200,9 +200,9 @@ bool orr_opportunistic_room_for(const struct orr_opportunistic *o, uint32_t node
 {
     const struct orr_node_type *type = orr_cluster_type(o->ledger->world.cluster, node);
     const struct orr_room room = room_with(o, node, &o->nodes[node].room);
-    const int64_t portion = orr_request_portion_mgpu(request, type);
+    const int64_t parts = orr_request_parts(request, type);
     const bool shares = request->gpu_ask != ORR_GPU_NONE && request->gpu_ask != ORR_GPU_WHOLE;
-    return !o->ledger->down[node] && (!shares || (portion > 0 && portion <= ORR_MGPU)) &&
+    return !o->ledger->down[node] && (!shares || (parts > 0 && parts <= orr_device_parts(type))) &&
            orr_ledger_tasks_in(o->ledger, node, request, &room) > 0;
 }
 
@@ -358,7 +358,7 @@ static void take_seat(struct orr_opportunistic *o, struct seat seat)
     const struct orr_request *request = request_of(o, seat.job, seat.group);
     const struct orr_node_type *type = orr_cluster_type(o->ledger->world.cluster, seat.node);
     seat.mgpu = orr_request_gpu_kind(request) == 0 ? orr_request_task_mgpu(request, type) : 0;
-    seat.each_mgpu = orr_request_portion_mgpu(request, type);
+    seat.each_parts = orr_request_parts(request, type);
     seat.room = (struct orr_room){0};
     add_room(&seat.room, request, 1);
     o->seats = ORR_ROOM_FOR_ONE(o->seats, o->seat_count, o->seat_capacity);

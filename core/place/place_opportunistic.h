@@ -34,8 +34,8 @@ uint64_t orr_opportunistic_seats(const struct orr_opportunistic *o, uint32_t nod
 uint64_t orr_opportunistic_free(const struct orr_opportunistic *o, uint32_t node);
 /* What guaranteed tasks that share a device use of it, those with seats included, where all that do
  * use so much. */
-int64_t orr_opportunistic_shared_mgpu(const struct orr_opportunistic *o, uint32_t node,
-                                      uint32_t device, int64_t used_mgpu);
+int64_t orr_opportunistic_shared_parts(const struct orr_opportunistic *o, uint32_t node,
+                                       uint32_t device, int64_t used_parts);
 /* Would the node then have room for a task? Whether single devices do is not asked of tasks that
  * share them. */
 bool orr_opportunistic_room_for(const struct orr_opportunistic *o, uint32_t node,

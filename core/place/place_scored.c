@@ -18,7 +18,18 @@ struct asked { /* by a task, of a node with room for it */
     const struct orr_request *request;
     uint32_t node;
     int64_t portion; /* milli-GPU of each device there */
+    uint64_t roomy;  /* of a node whose devices are told apart: those with room for it */
 };
+
+/* Has the device of the node room for the task? `free` of it is in milli-GPU, which memory is no
+ * whole number of. */
+static bool has_room(const struct orr_ledger *ledger, const struct asked *asked,
+                     const int16_t *free, uint32_t device)
+{
+    return orr_cluster_type(ledger->world.cluster, asked->node)->gpus <= 64
+               ? (asked->roomy >> device & 1) != 0
+               : free[device] >= asked->portion;
+}
 
 struct worth {
     int64_t score;
@@ -108,6 +119,21 @@ static bool shares(const struct orr_request *request)
     return request->gpu_ask == ORR_GPU_FRACTION || request->gpu_ask == ORR_GPU_MEMORY;
 }
 
+static struct asked asked_of(const struct orr_ledger *ledger, const struct orr_request *request,
+                             uint32_t node)
+{
+    const struct orr_node_type *type = orr_cluster_type(ledger->world.cluster, node);
+    const bool apart = type->gpus <= 64;
+    return (struct asked){
+        .request = request,
+        .node = node,
+        .portion = orr_request_portion_mgpu(request, type),
+        .roomy = !apart ? 0
+                        : ledger->free_devices[node] |
+                              (shares(request) ? orr_ledger_shared_with_room(ledger, node, request)
+                                               : 0)};
+}
+
 /* --- scores --- */
 
 static struct worth by_dot_product(struct orr_placer *placer, const struct asked *asked)
@@ -139,8 +165,8 @@ static struct worth by_clustering(struct orr_placer *placer, const struct asked 
 
 /* Of the `count` devices with least free that have enough: how many are wholly free, and the sum of
  * what is free of each in percent, cut. */
-static uint32_t least_free(const int16_t *free, uint32_t gpus, const struct asked *asked,
-                           int64_t *percent)
+static uint32_t least_free(const struct orr_ledger *ledger, const int16_t *free, uint32_t gpus,
+                           const struct asked *asked, int64_t *percent)
 {
     uint32_t whole = 0, count = asked->request->devices;
     int64_t from = asked->portion;
@@ -149,10 +175,11 @@ static uint32_t least_free(const int16_t *free, uint32_t gpus, const struct aske
         int64_t least = ORR_MGPU + 1, next = ORR_MGPU + 1;
         uint32_t equal = 0;
         for (uint32_t d = 0; d < gpus; d++) {
-            least = free[d] >= from && free[d] < least ? free[d] : least;
+            const bool is_less = free[d] >= from && free[d] < least;
+            least = is_less && has_room(ledger, asked, free, d) ? free[d] : least;
         }
         for (uint32_t d = 0; d < gpus; d++) {
-            equal += free[d] == least;
+            equal += free[d] == least && has_room(ledger, asked, free, d);
         }
         next = least + 1;
         equal = equal < count ? equal : count;
@@ -180,7 +207,7 @@ static struct worth by_packing(struct orr_placer *placer, const struct asked *as
         return (struct worth){.score = score > idle ? score : idle};
     }
     int64_t percent;
-    const int64_t whole = least_free(free, gpus, asked, &percent);
+    const int64_t whole = least_free(placer->ledger, free, gpus, asked, &percent);
     const int64_t least = whole > 0 ? MAX_SCORE / 3 : MAX_SCORE / 2;
     const int64_t score = whole > 0 ? MAX_SCORE / 2 - whole : MAX_SCORE - percent / 10;
     return (struct worth){.score = score > least ? score : least};
@@ -247,9 +274,9 @@ static struct worth best_device(struct orr_placer *placer, const struct asked *a
     const int16_t *free = placer->free_mgpu;
     struct worth best = {.score = NO_ROOM};
     for (uint32_t d = 0; d < gpus; d++) {
-        bool first = free[d] >= asked->portion;
+        bool first = has_room(placer->ledger, asked, free, d);
         for (uint32_t e = 0; e < d && first; e++) {
-            first = free[e] != free[d];
+            first = free[e] != free[d] || !has_room(placer->ledger, asked, free, e);
         }
         const int64_t score =
             first ? growth_score(placer, asked, before, (uint64_t)1 << d) : NO_ROOM;
@@ -261,13 +288,14 @@ static struct worth best_device(struct orr_placer *placer, const struct asked *a
 }
 
 /* The devices with least free that have enough, the lowest of equal ones. */
-static uint64_t fullest(const int16_t *free, uint32_t gpus, const struct asked *asked)
+static uint64_t fullest(const struct orr_ledger *ledger, const int16_t *free, uint32_t gpus,
+                        const struct asked *asked)
 {
     uint64_t taken = 0;
     for (uint32_t count = asked->request->devices; count > 0; count--) {
         uint32_t best = ORR_NONE;
         for (uint32_t d = 0; d < gpus; d++) {
-            const bool fits = (taken >> d & 1) == 0 && free[d] >= asked->portion;
+            const bool fits = (taken >> d & 1) == 0 && has_room(ledger, asked, free, d);
             best = fits && (best == ORR_NONE || free[d] < free[best]) ? d : best;
         }
         taken |= best == ORR_NONE ? 0 : (uint64_t)1 << best;
@@ -286,7 +314,8 @@ static struct worth by_fragmentation(struct orr_placer *placer, const struct ask
     if (shares(asked->request) && asked->request->devices == 1) {
         return best_device(placer, asked, before);
     }
-    return (struct worth){.score = growth_score(placer, asked, before, fullest(free, gpus, asked))};
+    return (struct worth){
+        .score = growth_score(placer, asked, before, fullest(placer->ledger, free, gpus, asked))};
 }
 
 /* Typical tasks, once there are twice as many jobs as when they were last chosen. */
@@ -400,10 +429,7 @@ static struct worth worth_of(struct orr_placer *placer, const struct kind *kind,
     if (kind->request.instances > 0) {
         return by_instances(placer, kind, node);
     }
-    const struct asked asked = {.request = &kind->request,
-                                .node = node,
-                                .portion = orr_request_portion_mgpu(
-                                    &kind->request, orr_cluster_type(ledger->world.cluster, node))};
+    const struct asked asked = asked_of(ledger, &kind->request, node);
     return placer->score(placer, &asked);
 }
 
@@ -426,22 +452,15 @@ static void refresh(struct orr_placer *placer, struct kind *kind)
 static uint64_t any_device(struct orr_placer *placer, const struct kind *kind, uint32_t node,
                            struct orr_rng *rng)
 {
-    const struct orr_node_type *type = orr_cluster_type(placer->ledger->world.cluster, node);
-    const int64_t portion = orr_request_portion_mgpu(&kind->request, type);
-    const int16_t *free = free_by_device(placer, node);
-    uint32_t fit = 0, at = 0;
     if (!shares(&kind->request) || kind->request.devices != 1) {
         return 0;
     }
-    for (uint32_t d = 0; d < type->gpus; d++) {
-        fit += free[d] >= portion;
+    uint64_t roomy = asked_of(placer->ledger, &kind->request, node).roomy;
+    const uint32_t fit = (uint32_t)__builtin_popcountll(roomy);
+    for (uint64_t nth = orr_rng_below(rng, fit); nth > 0; nth--) {
+        roomy &= roomy - 1;
     }
-    for (uint64_t nth = orr_rng_below(rng, fit); at < type->gpus; at++) {
-        if (free[at] >= portion && nth-- == 0) {
-            break;
-        }
-    }
-    return (uint64_t)1 << at;
+    return roomy & (~roomy + 1);
 }
 
 static struct worth by_nothing(struct orr_placer *placer, const struct asked *asked)

@@ -14,9 +14,7 @@
 
 int64_t orr_session_ceil_portion(int64_t need_mib, int64_t device_mib)
 {
-    /* KAI divides in double and rounds up to 1 %: 7 of 100 becomes 0.08, not 0.07. */
-    double portion = (double)need_mib / (double)device_mib;
-    return (int64_t)ceil(portion * 100) * (ORR_MGPU / 100);
+    return orr_memory_counted_mgpu(need_mib, device_mib);
 }
 
 int64_t orr_session_portion_mgpu(double portion)
@@ -33,21 +31,8 @@ int64_t orr_session_mig_gpus(const char *resource)
     return orr_mig_gpus(*at != '\0' ? at + 4 : resource);
 }
 
-/* Device memory is a multiple of 100. */
-static int64_t booked_need(const struct orr_ask *ask, int64_t device_mib)
-{
-    if (ask->kind == ORR_ASK_MEMORY) {
-        return (ask->memory_mib * 100 + device_mib - 1) / device_mib * (device_mib / 100);
-    }
-    const int64_t mgpu = (int64_t)(ask->portion * ORR_MGPU + 0.5);
-    return (mgpu * device_mib + ORR_MGPU - 1) / ORR_MGPU;
-}
-
 int64_t orr_session_shared_need(const struct orr_ask *ask, const struct orr_snode *node)
 {
-    if (ask->as_booked) {
-        return booked_need(ask, node->gpu_memory_mib);
-    }
     return ask->memory_mib > 0 ? ask->memory_mib
                                : (int64_t)(ask->portion * (double)node->gpu_memory_mib);
 }

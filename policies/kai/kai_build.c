@@ -262,7 +262,6 @@ static void add_asks(const struct orr_view *view, struct orr_session *session,
             struct orr_ask ask = {
                 .kind = r->instances > 0 ? ORR_ASK_MIG : r->gpu_ask,
                 .devices = shared ? r->devices : 0,
-                .as_booked = shared,
                 .guaranteed = r->cpu_milli > 0 && r->mem_bytes > 0,
                 .affinity =
                     session_filter(view, session, &cache, r->gpu_model, r->selector, r->allowed),

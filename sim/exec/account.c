@@ -254,21 +254,22 @@ static bool take_node(struct devices *devices, const struct orr_ledger *ledger,
 {
     const struct orr_cluster *cluster = ledger->world.cluster;
     size_t first = (size_t)node * cluster->max_gpus;
-    int64_t portion = orr_request_portion_mgpu(request, orr_cluster_type(cluster, placement->node));
-    if (portion < ORR_MGPU && devices->shares == NULL) {
+    const struct orr_node_type *type = orr_cluster_type(cluster, placement->node);
+    const int64_t parts = orr_request_parts(request, type), all = orr_device_parts(type);
+    if (parts < all && devices->shares == NULL) {
         devices->shares = orr_zalloc(devices->count, sizeof *devices->shares);
     }
     for (uint64_t rest = placement->devices; rest != 0; rest &= rest - 1) {
         size_t device = first + (uint32_t)__builtin_ctzll(rest);
         int64_t shared =
             devices->shares == NULL ? 0 : shares_at(devices, device, placement->since_ms);
-        if (placement->since_ms < devices->free_ms[device] || shared + portion > ORR_MGPU) {
+        if (placement->since_ms < devices->free_ms[device] || shared + parts > all) {
             return false;
         }
-        if (portion == ORR_MGPU) {
+        if (parts == all) {
             devices->free_ms[device] = end;
         } else {
-            add_share(devices, device, end, portion);
+            add_share(devices, device, end, parts);
         }
     }
     return true;

@@ -19,7 +19,7 @@ extern const char *const state_level_names[LEVELS];
 struct place { /* of a node, while jobs are seated on it */
     int64_t left[IMPORT_RESOURCES_MAX];
     uint64_t devices;      /* free ones */
-    int16_t mgpu[64];      /* of shared ones, what is taken */
+    int64_t parts[64];     /* of shared ones, what is taken (orr_device_parts) */
     int64_t foreign[4];    /* milli-CPU, bytes, GPUs, pods */
     const char *signature; /* alike nodes have equal ones */
     uint32_t pool;

@@ -326,8 +326,7 @@ static void write_job(struct writer *w, const struct import_job *is)
             state_note(
                 w, "no-seat",
                 "jobs that cannot be where they are, as their nodes have less than what is on "
-                "them: they wait here (a share of a device's memory counts in hundredths, rounded "
-                "up)",
+                "them: they wait here",
                 1);
             orr_free(job.on);
             job.on = NULL;

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <orrery/core/ledger.h>
+
 #include "state_int.h"
 
 #define NO_DEVICE 64u
@@ -43,16 +45,21 @@ static unsigned device_of(struct writer *w, struct place *place, const char *nod
     return w->device_of[index];
 }
 
-/* milli-GPU of each of its devices, as runs count it: of memory the next hundredth. */
-static int16_t portion_of(const struct import_request *request, const struct import_node *node)
+static struct orr_node_type type_of(const struct import_node *node)
 {
-    if (request->kind == ORR_ASK_FRACTION) {
-        return (int16_t)lround(request->portion * ORR_MGPU);
-    }
-    const int64_t counted_mib = node->gpu_memory_mib - node->gpu_memory_mib % 100;
-    const int64_t hundredths =
-        counted_mib > 0 ? (request->memory_mib * 100 + counted_mib - 1) / counted_mib : 100;
-    return (int16_t)(hundredths > 100 ? ORR_MGPU + 1 : hundredths * 10);
+    return (struct orr_node_type){.gpu_memory_mib = node->gpu_memory_mib};
+}
+
+/* What it takes of each of its devices there, as runs count it. */
+static int64_t parts_of(const struct import_request *request, const struct import_node *node)
+{
+    const struct orr_node_type type = type_of(node);
+    const bool memory = request->kind == ORR_ASK_MEMORY;
+    const struct orr_request asked = {.gpu_ask = memory ? ORR_GPU_MEMORY : ORR_GPU_FRACTION,
+                                      .devices = 1,
+                                      .portion = memory ? request->memory_mib
+                                                        : lround(request->portion * ORR_MGPU)};
+    return orr_request_parts(&asked, &type);
 }
 
 /* Which devices of its node the pod has; false: there are not so many. */
@@ -76,9 +83,9 @@ static bool seat_devices(struct writer *w, const struct import_pod *pod, uint32_
         }
         *mask |= (uint64_t)1 << device;
         if (shared) {
-            place->mgpu[device] =
-                (int16_t)(place->mgpu[device] + portion_of(request, &w->model->nodes[n]));
-            if (place->mgpu[device] > ORR_MGPU) {
+            const struct orr_node_type type = type_of(&w->model->nodes[n]);
+            place->parts[device] += parts_of(request, &w->model->nodes[n]);
+            if (place->parts[device] > orr_device_parts(&type)) {
                 return false;
             }
         }

@@ -52,7 +52,7 @@ void oracle_copy(struct oracle *to, const struct oracle *from)
     }
 }
 
-static int32_t *devices_of(const struct oracle *o, uint32_t node)
+static int64_t *devices_of(const struct oracle *o, uint32_t node)
 {
     return o->device + (size_t)node * o->world->cluster.max_gpus;
 }
@@ -84,9 +84,9 @@ struct orr_room oracle_idle(const struct oracle *o, uint32_t node)
     struct orr_room room = {.cpu_milli = can[ORR_RES_CPU], .mem_bytes = can[ORR_RES_MEMORY]};
     room.pods = can[ORR_RES_PODS] > 1000000 ? INT32_MAX / 2 : (int32_t)can[ORR_RES_PODS];
     memcpy(room.mig, type->mig, sizeof room.mig);
-    const int32_t *device = devices_of(o, node);
+    const int64_t *device = devices_of(o, node);
     if (type->gpus > 64) {
-        room.gpus = (int32_t)type->gpus - device[0];
+        room.gpus = (int32_t)((int64_t)type->gpus - device[0]);
     } else {
         for (uint32_t d = 0; d < type->gpus; d++) {
             room.gpus += device[d] == 0;
@@ -142,7 +142,13 @@ uint64_t oracle_free_mask(const struct oracle *o, uint32_t node)
     return mask;
 }
 
-/* milli-GPU of one device: 1 % steps, rounded up, of a device whose memory is cut to hundreds. */
+/* MiB of a device, cut to hundreds. */
+static int64_t memory_of(const struct orr_node_type *type)
+{
+    return type->gpu_memory_mib - type->gpu_memory_mib % 100;
+}
+
+/* milli-GPU of one device: memory is cut to thousandths, the least is one. */
 static int64_t portion_on(const struct orr_node_type *type, const struct orr_request *request)
 {
     switch ((enum orr_gpu_ask)request->gpu_ask) {
@@ -151,13 +157,31 @@ static int64_t portion_on(const struct orr_node_type *type, const struct orr_req
     case ORR_GPU_FRACTION: return request->portion;
     case ORR_GPU_MEMORY: break;
     }
-    int64_t memory = type->gpu_memory_mib - type->gpu_memory_mib % 100;
-    for (int64_t percent = 1; memory > 0 && percent <= 100; percent++) {
-        if (percent * memory >= request->portion * 100) {
-            return percent * 10;
-        }
+    int64_t memory = memory_of(type), thousandths = 1;
+    if (request->portion > memory) {
+        return 1001;
     }
-    return 1001;
+    while ((thousandths + 1) * memory <= request->portion * 1000) {
+        thousandths++;
+    }
+    return thousandths;
+}
+
+int64_t oracle_device_units(const struct orr_node_type *type)
+{
+    return memory_of(type) > 0 ? 1000 * memory_of(type) : 1000;
+}
+
+/* What it takes of a device: neither fractions nor memory are cut. */
+static int64_t units_on(const struct orr_node_type *type, const struct orr_request *request)
+{
+    const int64_t units = oracle_device_units(type), least = units / 1000;
+    if (request->gpu_ask != ORR_GPU_MEMORY) {
+        return portion_on(type, request) * least;
+    }
+    return memory_of(type) == 0              ? units + 1
+           : request->portion * 1000 > least ? request->portion * 1000
+                                             : least;
 }
 
 int64_t oracle_task_mgpu(const struct oracle *o, const struct orr_request *request, uint32_t node)
@@ -171,12 +195,12 @@ static int32_t least(int32_t a, int32_t b)
     return a < b ? a : b;
 }
 
-static uint32_t shared_with_room(const struct oracle *o, uint32_t node, int64_t portion)
+static uint32_t shared_with_room(const struct oracle *o, uint32_t node, int64_t units)
 {
     uint32_t count = 0;
     for (uint32_t d = 0; d < type_of(o, node)->gpus; d++) {
-        int32_t used = devices_of(o, node)[d];
-        count += used > 0 && used + portion <= 1000;
+        const int64_t used = devices_of(o, node)[d];
+        count += used > 0 && used + units <= oracle_device_units(type_of(o, node));
     }
     return count;
 }
@@ -219,17 +243,16 @@ bool oracle_fits(const struct oracle *o, uint32_t node, const struct orr_request
     if (!sharing(request)) {
         return whole_devices(request, tasks) <= (fresh > 0 ? fresh : 0);
     }
-    int64_t portion = portion_on(type, request);
-    return tasks == 1 && type->gpus <= 64 && portion >= 1 && portion <= 1000 &&
-           shared_with_room(o, node, portion) + (uint32_t)(fresh > 0 ? fresh : 0) >=
-               request->devices;
+    const int64_t units = units_on(type, request);
+    return tasks == 1 && type->gpus <= 64 && units >= 1 && units <= oracle_device_units(type) &&
+           shared_with_room(o, node, units) + (uint32_t)(fresh > 0 ? fresh : 0) >= request->devices;
 }
 
 /* Lowest index inside the NVLink domain with the fewest free devices that has enough. */
 static uint64_t take_whole(struct oracle *o, uint32_t node, uint32_t count)
 {
     const struct orr_node_type *type = type_of(o, node);
-    int32_t *device = devices_of(o, node);
+    int64_t *device = devices_of(o, node);
     uint32_t size = type->nvlink_domain == 0 ? type->gpus : type->nvlink_domain;
     uint32_t first = 0, end = type->gpus, fewest = ORR_NONE;
     for (uint32_t at = 0; at < type->gpus; at += size) {
@@ -254,22 +277,22 @@ static uint64_t take_whole(struct oracle *o, uint32_t node, uint32_t count)
     return mask;
 }
 
-static uint64_t take_shared(struct oracle *o, uint32_t node, uint32_t count, int32_t portion)
+static uint64_t take_shared(struct oracle *o, uint32_t node, uint32_t count, int64_t units)
 {
-    int32_t *device = devices_of(o, node);
+    int64_t *device = devices_of(o, node);
     uint64_t mask = 0;
     for (; count > 0; count--) {
         uint32_t pick = ORR_NONE;
-        for (int32_t used = 1000 - portion; used >= 0 && pick == ORR_NONE; used--) {
-            for (uint32_t d = 0; d < type_of(o, node)->gpus && pick == ORR_NONE; d++) {
-                pick = device[d] == used && (mask >> d & 1) == 0 ? d : ORR_NONE;
-            }
+        for (uint32_t d = 0; d < type_of(o, node)->gpus; d++) {
+            const bool fits =
+                (mask >> d & 1) == 0 && device[d] + units <= oracle_device_units(type_of(o, node));
+            pick = fits && (pick == ORR_NONE || device[d] > device[pick]) ? d : pick;
         }
         mask |= (uint64_t)1 << pick;
         /* charged below, so that no device is taken twice */
     }
     for (uint32_t d = 0; d < type_of(o, node)->gpus; d++) {
-        device[d] += (mask >> d & 1) != 0 ? portion : 0;
+        device[d] += (mask >> d & 1) != 0 ? units : 0;
     }
     return mask;
 }
@@ -305,8 +328,7 @@ bool oracle_place(struct oracle *o, uint32_t job, uint32_t group, uint32_t tasks
     if (type_of(o, node)->gpus > 64) {
         devices_of(o, node)[0] += (int32_t)whole;
     } else if (sharing(request)) {
-        piece.devices =
-            take_shared(o, node, request->devices, (int32_t)portion_on(type_of(o, node), request));
+        piece.devices = take_shared(o, node, request->devices, units_on(type_of(o, node), request));
     } else if (whole > 0) {
         piece.devices = take_whole(o, node, whole);
     }
@@ -381,13 +403,13 @@ void oracle_free(struct oracle *o, uint32_t job, uint8_t phase)
         }
         const struct orr_request *request = request_of(o, job, piece->group);
         const struct orr_node_type *type = type_of(o, piece->node);
-        int32_t *device = devices_of(o, piece->node);
+        int64_t *device = devices_of(o, piece->node);
         if (type->gpus > 64) {
             device[0] -= whole_devices(request, piece->tasks);
         }
         for (uint32_t d = 0; d < type->gpus && type->gpus <= 64; d++) {
             if ((piece->devices >> d & 1) != 0) {
-                device[d] -= sharing(request) ? (int32_t)portion_on(type, request) : WHOLE;
+                device[d] -= sharing(request) ? units_on(type, request) : WHOLE;
             }
         }
     }
@@ -446,7 +468,7 @@ static bool shares_already(const struct oracle *o, uint32_t node, const struct o
 {
     const struct orr_node_type *type = type_of(o, node);
     return type->gpus <= 64 &&
-           shared_with_room(o, node, portion_on(type, request)) >= request->devices;
+           shared_with_room(o, node, units_on(type, request)) >= request->devices;
 }
 
 /* Of what the request counts in. */
@@ -535,10 +557,14 @@ struct orr_queue_use oracle_use(const struct oracle *o, uint32_t queue)
                 use.unmetered_mgpu += piece->tasks * (task_mgpu - task_mgpu / request->devices);
             }
             use.unmetered_mgpu += request->instances > 0 ? piece->tasks * task_mgpu : 0;
-            if (request->gpu_ask == ORR_GPU_FRACTION) {
-                const int64_t hundredths = (int64_t)lround((double)request->portion / 10.0);
+            if (sharing(request)) {
+                const double part =
+                    (double)request->portion / (double)memory_of(type_of(o, piece->node));
+                const int64_t hundredths = request->gpu_ask == ORR_GPU_FRACTION
+                                               ? lround((double)request->portion / 10.0)
+                                               : (int64_t)ceil(100 * part);
                 use.rounding_mgpu +=
-                    (int64_t)piece->tasks * request->devices * (hundredths * 10 - request->portion);
+                    piece->tasks * (hundredths * 10 * request->devices - task_mgpu);
             }
         }
         const struct orr_shape *shape = shape_of(o, j);

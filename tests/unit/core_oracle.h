@@ -6,8 +6,8 @@
 
 #include "core_world.h"
 
-#define ORACLE_PIECES 24u  /* placements a job may have */
-#define WHOLE         9999 /* a device held by one task */
+#define ORACLE_PIECES 24u                /* placements a job may have */
+#define WHOLE         (INT64_C(1) << 62) /* a device held by one task */
 
 struct oracle_piece {
     uint32_t node, group, tasks;
@@ -29,8 +29,9 @@ struct oracle_claim { /* a pipelined task */
 
 struct oracle {
     const struct core_world *world;
-    int32_t *device; /* node * max_gpus + d: 0, milli-GPU or WHOLE; of a node > 64: a count at d = 0
-                      */
+    int64_t
+        *device; /* node * max_gpus + d: 0, units in use or WHOLE; of a node > 64: a count at d = 0
+                  */
     struct oracle_job *jobs;
     struct oracle_claim *claims;
     uint32_t claim_count, claim_capacity;
@@ -65,6 +66,8 @@ uint32_t oracle_room_for(const struct oracle *o, uint32_t node, const struct orr
 /* Sums of a queue and all below it. */
 struct orr_queue_use oracle_use(const struct oracle *o, uint32_t queue);
 uint32_t oracle_placed(const struct oracle *o, uint32_t job); /* and not leaving */
+/* Of a device, as `device` counts them. */
+int64_t oracle_device_units(const struct orr_node_type *type);
 int64_t oracle_task_mgpu(const struct oracle *o, const struct orr_request *request, uint32_t node);
 
 #endif

@@ -359,21 +359,28 @@ static void best_fit__skips_nodes_without_cpu(void **state)
     desk_close(&desk);
 }
 
-static void memory__rounds_up_to_percents(void **state)
+static void memory__is_held_as_asked_and_counted_in_percents(void **state)
 {
     (void)state;
     struct orr_node_type type = core_type(1, 1);
     struct orr_request request = {.gpu_ask = ORR_GPU_MEMORY, .devices = 3, .portion = 4000};
     assert_int_equal(orr_request_portion_mgpu(&request, &type), ORR_MGPU + 1); /* not stated */
     type.gpu_memory_mib = 16384;                                               /* 16300 */
-    assert_int_equal(orr_request_portion_mgpu(&request, &type), 250);
-    assert_int_equal(orr_request_task_mgpu(&request, &type), 750);
+    assert_int_equal(orr_request_portion_mgpu(&request, &type), 245);
+    assert_int_equal(orr_request_task_mgpu(&request, &type), 735);
+    assert_int_equal(orr_request_counted_mgpu(&request, &type), 750);
+    assert_int_equal(orr_device_parts(&type), 163000);
+    assert_int_equal(orr_request_parts(&request, &type), 40000);
     request.portion = 16300;
     assert_int_equal(orr_request_portion_mgpu(&request, &type), 1000);
-    request.portion = 16301;
-    assert_int_equal(orr_request_portion_mgpu(&request, &type), 1010);
-    request.portion = 1;
-    assert_int_equal(orr_request_portion_mgpu(&request, &type), 10);
+    request.portion = 16301; /* more than there is, however little */
+    assert_int_equal(orr_request_portion_mgpu(&request, &type), 1001);
+    request.portion = 1; /* the least is a thousandth */
+    assert_int_equal(orr_request_portion_mgpu(&request, &type), 1);
+    assert_int_equal(orr_request_parts(&request, &type), 163);
+    request = (struct orr_request){.gpu_ask = ORR_GPU_FRACTION, .devices = 1, .portion = 125};
+    assert_int_equal(orr_request_parts(&request, &type), 20375); /* 2037.5 MiB */
+    assert_int_equal(orr_request_counted_mgpu(&request, &type), 130);
 }
 
 /* ---- laws ---- */
@@ -743,7 +750,7 @@ int main(void)
         cmocka_unit_test(sharing__opens_no_fresh_device_while_a_shared_one_fits),
         cmocka_unit_test(model__is_respected_everywhere),
         cmocka_unit_test(best_fit__skips_nodes_without_cpu),
-        cmocka_unit_test(memory__rounds_up_to_percents),
+        cmocka_unit_test(memory__is_held_as_asked_and_counted_in_percents),
         cmocka_unit_test(commit__refuses_part_of_a_gang),
         cmocka_unit_test(commit__refuses_above_a_limit),
         cmocka_unit_test(nonsense__is_refused_and_changes_nothing),

@@ -226,9 +226,12 @@ static void check_node(const struct play *p, uint32_t node)
     assert_true(ledger->free_devices[node] == oracle_free_mask(&p->oracle, node));
     uint32_t gpus = orr_cluster_type(&p->world.cluster, node)->gpus;
     for (uint32_t d = 0; d < gpus && gpus <= 64 && ledger->device_mgpu != NULL; d++) {
-        size_t at = (size_t)node * p->world.cluster.max_gpus + d;
-        int32_t used = p->oracle.device[at];
-        assert_int_equal(ledger->device_mgpu[at], used == WHOLE ? 0 : used);
+        const struct orr_node_type *type = orr_cluster_type(&p->world.cluster, node);
+        const size_t at = (size_t)node * p->world.cluster.max_gpus + d;
+        const int64_t used = p->oracle.device[at] == WHOLE ? 0 : p->oracle.device[at];
+        assert_int_equal(orr_ledger_used_parts(ledger, node, d) * oracle_device_units(type),
+                         used * orr_device_parts(type));
+        assert_true((ledger->device_mgpu[at] > 0) == (used > 0));
     }
 }
 
@@ -326,6 +329,11 @@ static struct bytes copy_books(const struct orr_ledger *ledger)
     for (size_t i = 0; i < (size_t)nodes * cluster->max_gpus; i++) {
         int16_t mgpu = 0;
         put(&out, ledger->device_mgpu == NULL ? &mgpu : &ledger->device_mgpu[i], sizeof mgpu);
+        for (uint32_t d = 0; i % cluster->max_gpus == 0 && d < cluster->max_gpus; d++) {
+            const int64_t parts =
+                orr_ledger_used_parts(ledger, (uint32_t)(i / cluster->max_gpus), d);
+            put(&out, &parts, sizeof parts);
+        }
     }
     put_set(&out, &ledger->sharing, nodes);
     for (uint32_t t = 0; t < cluster->type_count; t++) {

@@ -13,6 +13,8 @@
 #ifndef ORR_CORE_JOB_H
 #define ORR_CORE_JOB_H
 
+#include <math.h>
+
 #include <orrery/core/cluster.h>
 #include <orrery/core/share_kind.h>
 
@@ -49,6 +51,14 @@ int64_t orr_request_mgpu(const struct orr_request *request);
 static inline int64_t orr_portion_counted_mgpu(double portion)
 {
     return (int64_t)(portion * 100 + 0.5) * (ORR_MGPU / 100);
+}
+
+/* What so many MiB of a device's memory count to KAI: hundredths of it, rounded up; milli-GPU. KAI
+ * divides in double: 7 of 100 becomes 0.08, not 0.07. */
+static inline int64_t orr_memory_counted_mgpu(int64_t need_mib, int64_t device_mib)
+{
+    const double portion = (double)need_mib / (double)device_mib;
+    return (int64_t)ceil(portion * 100) * (ORR_MGPU / 100);
 }
 
 /* What KAI counts one task for beyond orr_request_mgpu; below 0: it counts for less. */

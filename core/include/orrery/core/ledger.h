@@ -169,8 +169,8 @@ struct orr_ledger {
     bool *away;                 /* per node: it is not part of the cluster; then it is down too */
     struct orr_room *withheld;  /* per node: of one that is down, what would be idle */
     uint64_t *withheld_devices; /* per node: so */
-    int16_t
-        *device_mgpu; /* per node and device: milli-GPU in use by sharing tasks; NULL: no sharing */
+    int16_t *device_mgpu;       /* per node and device: held by sharing tasks; NULL: no sharing */
+    int32_t *device_parts; /* the same in parts; NULL: no memory was asked, device_mgpu is exact */
     struct orr_node_set sharing; /* nodes with a partly used device */
     uint32_t *hosted; /* per node and class, see orr_request_class: tasks that hold devices there */
     uint64_t *changed; /* per node: the value of `changes` when what is idle there last changed */
@@ -291,9 +291,23 @@ uint32_t orr_ledger_tasks_in(const struct orr_ledger *ledger, uint32_t node,
  * is suspended. */
 struct orr_room orr_ledger_held(const struct orr_ledger *ledger, const struct orr_request *request,
                                 const struct orr_placement *placement);
-/* milli-GPU that the request takes of one device of a node (KAI 6.2: memory rounds up to 1 %). */
+/* Devices are shared in parts, a unit in which fractions and memory are whole numbers: a tenth of a
+ * MiB, or where the memory is not known a thousandth of the device. KAI 6.1: the memory is cut to
+ * hundreds of MiB. */
+int64_t orr_device_memory_mib(const struct orr_node_type *type); /* so cut; 0: not known */
+int64_t orr_device_parts(const struct orr_node_type *type);
+/* What the request takes of each of its devices there; memory at least a thousandth of a device.
+ * More than there is: it fits on no such device. */
+int64_t orr_request_parts(const struct orr_request *request, const struct orr_node_type *type);
+/* What sharing tasks use of a device of at most 64 of a node, in parts. */
+int64_t orr_ledger_used_parts(const struct orr_ledger *ledger, uint32_t node, uint32_t device);
+/* The devices (bit mask) in use by sharing tasks that have room for one of the request too. */
+uint64_t orr_ledger_shared_with_room(const struct orr_ledger *ledger, uint32_t node,
+                                     const struct orr_request *request);
+/* The parts in milli-GPU, rounded down, so that those of a device are never more than it. */
 int64_t orr_request__shared_mgpu(const struct orr_request *request,
                                  const struct orr_node_type *type);
+/* milli-GPU that the request holds of one device of a node. */
 static inline int64_t orr_request_portion_mgpu(const struct orr_request *request,
                                                const struct orr_node_type *type)
 {
@@ -305,6 +319,9 @@ static inline int64_t orr_request_task_mgpu(const struct orr_request *request,
 {
     return (int64_t)request->devices * orr_request_portion_mgpu(request, type) + request->mig_mgpu;
 }
+/* What KAI counts it for there: parts of devices in hundredths (KAI 6.2). */
+int64_t orr_request_counted_mgpu(const struct orr_request *request,
+                                 const struct orr_node_type *type);
 
 /* Tasks that hold so many whole devices are a class of their own, from 1; class 0 are those that
  * share devices. Of a task that asks for none it means nothing. */

@@ -63,9 +63,7 @@ struct orr_ask {            /* what a task requests; shared by equal tasks */
     uint32_t devices;       /* of a shared request; else 0 */
     double portion;         /* FRACTION: of each device */
     int64_t memory_mib; /* MEMORY: of each device; FRACTION: if > 0, what the part takes of it */
-    bool as_booked;  /* it takes of a device what the ledger of a run books: memory in hundredths,
-                        rounded up, and of a fraction nothing is cut off */
-    bool guaranteed; /* its requests are its limits: CPU and memory have zones too */
+    bool guaranteed;    /* its requests are its limits: CPU and memory have zones too */
     const struct orr_container *containers; /* NULL: one; copied */
     uint32_t container_count;
     int64_t mig_mgpu;   /* quota of the MIG instances: their g's */
