@@ -278,6 +278,7 @@ static bool check_node(const struct audit *a, uint32_t node)
     }
     orr_room_add(&left, used, -1);
     left.gpus -= sharing;
+    left.pods -= sharing * orr_books__reservations(ledger, orr_cluster_type(a->cluster, node));
     int32_t whole = down ? 0 : left.gpus;
     const struct orr_type_index *index = &ledger->types[a->cluster->nodes[node].type];
     return equal(a, "devices or MIG instances below zero", name, is_over(&left), 0) &&

@@ -70,24 +70,26 @@ static struct orr_room unclaimed(const struct orr_ledger *ledger, uint32_t node)
     return room;
 }
 
-/* Does one sharing task fit, on shared devices and `fresh` idle ones? */
+/* Does one sharing task fit, on shared devices and idle ones of the room? */
 static bool sharing_fits(const struct orr_ledger *ledger, uint32_t node,
-                         const struct orr_request *request, int32_t fresh)
+                         const struct orr_request *request, const struct orr_room *room)
 {
     const struct orr_node_type *type = orr_cluster_type(ledger->world.cluster, node);
     const int64_t parts = orr_request_parts(request, type);
     if (type->gpus > ORR_DEVICE_MASK_MAX || parts <= 0 || parts > orr_device_parts(type)) {
         return false;
     }
-    const uint64_t shared = orr_ledger_shared_with_room(ledger, node, request);
-    return (fresh > 0 ? (uint32_t)fresh : 0) + (uint32_t)__builtin_popcountll(shared) >=
-           request->devices;
+    const int shared = __builtin_popcountll(orr_ledger_shared_with_room(ledger, node, request));
+    const int32_t opens = (int32_t)request->devices - shared;
+    return opens <= 0 ||
+           (opens <= room->gpus && 1 + opens * orr_books__reservations(ledger, type) <= room->pods);
 }
 
 bool orr_books__fits_shared(const struct orr_ledger *ledger, uint32_t node,
                             const struct orr_request *request)
 {
-    return sharing_fits(ledger, node, request, 0);
+    static const struct orr_room nothing = {0};
+    return sharing_fits(ledger, node, request, &nothing);
 }
 
 uint32_t orr_ledger_room_for(const struct orr_ledger *ledger, uint32_t node,
@@ -105,7 +107,7 @@ uint32_t orr_ledger_room_for(const struct orr_ledger *ledger, uint32_t node,
     uint32_t tasks = orr_books__tasks_in(idle, request);
     if (tasks > 0 &&
         orr_books__is_sharing(request)) { /* one at a time: each may change what is shared */
-        tasks = sharing_fits(ledger, node, request, idle->gpus) ? 1 : 0;
+        tasks = sharing_fits(ledger, node, request, idle) ? 1 : 0;
     }
     return tasks;
 }
@@ -123,9 +125,13 @@ static bool devices_fit(const struct orr_ledger *ledger, const struct orr_reques
     const struct orr_cluster *cluster = ledger->world.cluster;
     const struct orr_node_type *type = orr_cluster_type(cluster, node);
     uint64_t fresh = devices & ledger->free_devices[node], rest = devices & ~fresh;
+    const int32_t opens = __builtin_popcountll(fresh);
+    const int32_t reserves =
+        orr_books__is_sharing(request) ? opens * orr_books__reservations(ledger, type) : 0;
+    const struct orr_room room = unclaimed(ledger, node);
     if (type->gpus > ORR_DEVICE_MASK_MAX ||
-        (uint32_t)__builtin_popcountll(devices) != request->devices ||
-        __builtin_popcountll(fresh) > unclaimed(ledger, node).gpus) {
+        (uint32_t)__builtin_popcountll(devices) != request->devices || opens > room.gpus ||
+        1 + reserves > room.pods) {
         return false;
     }
     if (rest == 0) {

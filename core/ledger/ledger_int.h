@@ -37,6 +37,12 @@ uint64_t orr_books__pick_shared(const struct orr_ledger *ledger, uint32_t node,
  * keeps the idle devices true. */
 void orr_books__charge_devices(struct orr_ledger *ledger, const struct orr_request *request,
                                uint32_t node, uint64_t devices, int sign);
+/* The pods that reserve a shared device on nodes of the type: one or none. */
+static inline int32_t orr_books__reservations(const struct orr_ledger *ledger,
+                                              const struct orr_node_type *type)
+{
+    return ledger->reserves != NULL && ledger->reserves[type->shard];
+}
 /* What of a node is idle, or would be if it were not down. */
 static inline struct orr_room *orr_books__unheld(struct orr_ledger *ledger, uint32_t node)
 {

@@ -103,7 +103,7 @@ uint64_t orr_ledger_shared_with_room(const struct orr_ledger *ledger, uint32_t n
     }
     const struct orr_node_type *type = orr_cluster_type(ledger->world.cluster, node);
     const int16_t *mgpu = &ledger->device_mgpu[first_device(ledger, node)];
-    const int32_t *parts =
+    const int64_t *parts =
         ledger->device_parts == NULL ? NULL : &ledger->device_parts[first_device(ledger, node)];
     const int64_t all = orr_device_parts(type), left = all - orr_request_parts(request, type);
     uint64_t found = 0;
@@ -135,6 +135,17 @@ uint64_t orr_books__pick_shared(const struct orr_ledger *ledger, uint32_t node,
     return taken;
 }
 
+void orr_ledger_reserve_shared(struct orr_ledger *ledger, uint32_t shard)
+{
+    ORR_ASSERT(ledger->device_mgpu == NULL);
+    if (ledger->reserves == NULL) {
+        const uint32_t shards = ledger->world.cluster->shards.count;
+        ledger->reserves =
+            orr_arena_alloc(&ledger->arena, shards + (size_t)1, sizeof *ledger->reserves);
+    }
+    ledger->reserves[shard] = true;
+}
+
 static void open_books(struct orr_ledger *ledger, bool in_parts)
 {
     const struct orr_cluster *cluster = ledger->world.cluster;
@@ -145,10 +156,10 @@ static void open_books(struct orr_ledger *ledger, bool in_parts)
     if (!in_parts || ledger->device_parts != NULL) {
         return;
     }
-    int32_t *parts = orr_arena_alloc(&ledger->arena, devices, sizeof *parts);
+    int64_t *parts = orr_arena_alloc(&ledger->arena, devices, sizeof *parts);
     for (uint32_t n = 0; n < cluster->node_count; n++) {
         for (uint32_t d = 0; d < orr_cluster_type(cluster, n)->gpus; d++) {
-            parts[first_device(ledger, n) + d] = (int32_t)orr_ledger_used_parts(ledger, n, d);
+            parts[first_device(ledger, n) + d] = orr_ledger_used_parts(ledger, n, d);
         }
     }
     ledger->device_parts = parts;
@@ -170,11 +181,12 @@ void orr_books__charge_devices(struct orr_ledger *ledger, const struct orr_reque
             const bool was_free = used[d] == 0;
             used[d] = (int16_t)(used[d] + mgpu);
             if (ledger->device_parts != NULL) {
-                int32_t *of_device = &ledger->device_parts[first + d];
-                *of_device = (int32_t)(*of_device + parts);
+                ledger->device_parts[first + d] += parts;
             }
             if (was_free != (used[d] == 0)) {
-                orr_books__unheld(ledger, node)->gpus += was_free ? -1 : 1;
+                struct orr_room *room = orr_books__unheld(ledger, node);
+                room->gpus += was_free ? -1 : 1;
+                room->pods += (was_free ? -1 : 1) * orr_books__reservations(ledger, type);
                 *orr_books__unheld_devices(ledger, node) ^= (uint64_t)1 << d;
             }
         }

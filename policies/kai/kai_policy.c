@@ -54,6 +54,7 @@ static enum orr_status kai_open(const struct orr_host *host, const void *params,
     orr_session_init(&kai->session);
     orr_backlog_open(&kai->session);
     kai->session.rules = orr_kai__rules(&kai->params);
+    kai->session.rules.reserves_shared = true;
     orr_kai__build(view, &kai->params, &kai->session, &kai->build);
     kai->known_jobs = view->job_count;
     kai->late_job = ORR_NONE;
@@ -543,7 +544,7 @@ static uint32_t kai_heeds(const void *params)
     const bool no_past = (p->usage_db == ORR_KAI_USAGE_OFF || p->k_value <= 0) &&
                          p->hooks[0] == '\0' && p->ageing_ms == 0 && p->reservation_ms == 0 &&
                          p->victim_order != ORR_KAI_VICTIMS_LOST_WORK;
-    return ORR_HEEDS_QUEUES | ORR_HEEDS_SECONDS | ORR_HEEDS_MIN_RUNTIME |
+    return ORR_HEEDS_QUEUES | ORR_HEEDS_SECONDS | ORR_HEEDS_MIN_RUNTIME | ORR_HEEDS_RESERVATIONS |
            (no_past ? ORR_HEEDS_NO_PAST : 0) | (p->plugins.priority ? ORR_HEEDS_PRIORITY : 0) |
            (p->plugins.proportion ? ORR_HEEDS_QUOTAS : 0) |
            (p->resize_pods ? ORR_HEEDS_POD_SIZES : 0);

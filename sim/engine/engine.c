@@ -692,6 +692,9 @@ enum orr_status orr_engine_run(const struct orr_world *world,
     run->heeds = orr_alloc(shard_count, sizeof *run->heeds);
     for (uint32_t s = 0; s < shard_count; s++) {
         run->heeds[s] = orr_policy_heeds(options->shards[s].policy, options->shards[s].params);
+        if ((run->heeds[s] & ORR_HEEDS_RESERVATIONS) != 0) {
+            orr_ledger_reserve_shared(run->ledger, s);
+        }
     }
     struct engine engine = {.world = world,
                             .worn_job = ORR_NONE,

@@ -405,11 +405,15 @@ static void read_order(struct kube *kube, const struct import_value *object, str
 /* --- whose it is --- */
 
 /* KAI tells its reservation and scaling pods by this label, in whatever namespace they are. */
-static bool is_helper(const struct kube *kube, const struct import_value *object)
+static bool is_app(const struct import_value *object, const char *name)
 {
     const char *app = import_label(kube_labels(object), "app");
-    return app != NULL &&
-           (strcmp(app, kube->reservation_app) == 0 || strcmp(app, "scaling-pod") == 0);
+    return app != NULL && strcmp(app, name) == 0;
+}
+
+static bool is_helper(const struct kube *kube, const struct import_value *object)
+{
+    return is_app(object, kube->reservation_app) || is_app(object, "scaling-pod");
 }
 
 static void add_foreign(struct kube *kube, const struct import_value *object, bool helper)
@@ -423,7 +427,8 @@ static void add_foreign(struct kube *kube, const struct import_value *object, bo
     model->foreign =
         ORR_ROOM_FOR_ONE(model->foreign, model->foreign_count, model->foreign_capacity);
     struct import_foreign *held = &model->foreign[model->foreign_count++];
-    *held = (struct import_foreign){.node = node, .counts = helper};
+    *held = (struct import_foreign){
+        .node = node, .counts = helper, .reserves = is_app(object, kube->reservation_app)};
     held->held = sum_containers(kube, import_map(kube->load, object, "spec"));
     if (helper) { /* holds the device on behalf of those who share it */
         held->held.v[IMPORT_GPU] = 0;

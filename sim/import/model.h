@@ -127,7 +127,8 @@ struct import_job {
 struct import_foreign {
     const char *node;
     struct import_vec held;
-    bool counts; /* its room is still part of what queues divide */
+    bool counts;   /* its room is still part of what queues divide */
+    bool reserves; /* it is there for tasks that share a device */
 };
 
 struct import_param { /* of the policy */

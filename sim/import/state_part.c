@@ -194,15 +194,44 @@ static int64_t foreign_gpus(struct writer *w, struct orr_idmap *shared,
     return gpus;
 }
 
+/* By node, the shared devices that jobs of the run are on: the run has pods of its own that reserve
+ * them. To be freed. */
+static uint32_t *count_shared(struct writer *w)
+{
+    const struct import_model *model = w->model;
+    uint32_t *count = orr_zalloc(model->node_count + (size_t)1, sizeof *count);
+    struct orr_idmap groups;
+    orr_idmap_init(&groups);
+    for (uint32_t p = 0; p < model->pod_count; p++) {
+        const struct import_pod *pod = &model->pods[p];
+        const uint32_t node = state_find_node(w, pod->node);
+        const bool runs = !is_loose(w, pod) && state_is_held(pod) && node != ORR_NONE;
+        for (uint32_t g = 0; runs && g < pod->group_count; g++) {
+            const char *key = import_format(w->load, "%s/%s", pod->node, pod->groups[g]);
+            bool added;
+            (void)orr_idmap_put(&groups, key, strlen(key), &added);
+            count[node] += added;
+        }
+    }
+    orr_idmap_release(&groups);
+    return count;
+}
+
 /* Pods of other schedulers, and ours that no job here has. */
 void state_collect_foreign(struct writer *w)
 {
     const struct import_model *model = w->model;
     struct orr_idmap shared;
-    uint64_t loose = 0;
+    uint64_t loose = 0, foreign = 0;
+    uint32_t *reserved = count_shared(w);
     orr_idmap_init(&shared);
     for (uint32_t i = 0; i < model->foreign_count; i++) {
         const uint32_t node = state_find_node(w, model->foreign[i].node);
+        if (node != ORR_NONE && model->foreign[i].reserves && reserved[node] > 0) {
+            reserved[node]--;
+            continue;
+        }
+        foreign++;
         if (node != ORR_NONE) {
             const struct import_vec *held = &model->foreign[i].held;
             add_foreign(&w->places[node], held, held->v[IMPORT_GPU]);
@@ -217,12 +246,13 @@ void state_collect_foreign(struct writer *w)
         }
     }
     orr_idmap_release(&shared);
-    if (model->foreign_count + loose > 0) {
+    orr_free(reserved);
+    if (foreign + loose > 0) {
         state_note(
             w, "foreign",
             "pods of other schedulers, or of no job here: when they end is not known, so they hold "
             "their room for good",
-            model->foreign_count + loose);
+            foreign + loose);
     }
     for (uint32_t n = 0; n < model->node_count; n++) {
         struct place *place = &w->places[n];

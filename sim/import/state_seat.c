@@ -84,13 +84,14 @@ static bool seat_devices(struct writer *w, const struct import_pod *pod, uint32_
         *mask |= (uint64_t)1 << device;
         if (shared) {
             const struct orr_node_type type = type_of(&w->model->nodes[n]);
+            place->left[IMPORT_PODS] -= place->parts[device] == 0; /* what reserves it in the run */
             place->parts[device] += parts_of(request, &w->model->nodes[n]);
             if (place->parts[device] > orr_device_parts(&type)) {
                 return false;
             }
         }
     }
-    return true;
+    return place->left[IMPORT_PODS] >= pod->request.vec.v[IMPORT_PODS];
 }
 
 static void put_seat(FILE *out, const char *node, uint64_t mask)

@@ -160,17 +160,16 @@ struct orr_ledger_world { /* all borrowed; constant but for orr_ledger_know */
 struct orr_ledger {
     struct orr_ledger_world world;
     struct orr_job_state *jobs;
-    uint32_t *unwanted;         /* per job; NULL: no job has any; orr_ledger_unwanted */
-    bool *suspended;            /* per job; NULL: none ever was; orr_ledger_is_suspended */
-    struct orr_room *idle;      /* per node */
-    struct orr_room *releasing; /* per node; below zero when pipelined tasks claim idle room */
-    uint64_t *free_devices;     /* per node; bit set: nobody uses the device */
-    bool *down;                 /* per node: it gives nothing; what is held there goes on */
-    bool *away;                 /* per node: it is not part of the cluster; then it is down too */
-    struct orr_room *withheld;  /* per node: of one that is down, what would be idle */
-    uint64_t *withheld_devices; /* per node: so */
-    int16_t *device_mgpu;       /* per node and device: held by sharing tasks; NULL: no sharing */
-    int32_t *device_parts; /* the same in parts; NULL: no memory was asked, device_mgpu is exact */
+    uint32_t *unwanted;          /* per job; NULL: no job has any; orr_ledger_unwanted */
+    bool *suspended;             /* per job; NULL: none ever was; orr_ledger_is_suspended */
+    struct orr_room *idle;       /* per node */
+    struct orr_room *releasing;  /* per node; below zero when pipelined tasks claim idle room */
+    uint64_t *free_devices;      /* per node; bit set: nobody uses the device */
+    bool *down;                  /* per node: it gives nothing; what is held there goes on */
+    bool *away;                  /* per node: it is not part of the cluster; then it is down too */
+    struct orr_room *withheld;   /* per node: of one that is down, what would be idle */
+    uint64_t *withheld_devices;  /* per node: so */
+    int16_t *device_mgpu;        /* per node and device: held by sharing tasks; NULL: no sharing */
     struct orr_node_set sharing; /* nodes with a partly used device */
     uint32_t *hosted; /* per node and class, see orr_request_class: tasks that hold devices there */
     uint64_t *changed; /* per node: the value of `changes` when what is idle there last changed */
@@ -188,9 +187,15 @@ struct orr_ledger {
     struct orr_arena arena;
     int64_t *node_free_mgpu; /* per node and kind: its part of the shard's `free` if it is there */
     int64_t leaving_mgpu;    /* held by tasks in a grace, of all shards */
+    bool *reserves;          /* per shard; NULL: none does; orr_ledger_reserve_shared */
+    int64_t *device_parts; /* as device_mgpu, in parts; NULL: no memory was asked, that is exact */
 };
 
 struct orr_ledger *orr_ledger_open(const struct orr_ledger_world *world);
+/* In the shard each device that tasks share has a pod of its own that reserves it (KAI 6.5), which
+ * takes a pod slot of the node as long as somebody is on the device. Call it before anything is
+ * placed. */
+void orr_ledger_reserve_shared(struct orr_ledger *ledger, uint32_t shard);
 void orr_ledger_close(struct orr_ledger *ledger);
 /* From now on there are these jobs, those known before first and as they were. Their shapes and
  * queues may be new to the caller but not to the world: shapes may have been added, queues not.

@@ -308,7 +308,8 @@ enum {
     /* run times or estimates bear on what it decides (whom it admits, what is typical), but not on
      * who is before whom */
     ORR_HEEDS_NO_ORDER = 1u << 13,
-    ORR_HEEDS_LIMITS = 1u << 14 /* queues' GPU limits; so does who has ORR_LAW_LIMIT */
+    ORR_HEEDS_LIMITS = 1u << 14,      /* queues' GPU limits; so does who has ORR_LAW_LIMIT */
+    ORR_HEEDS_RESERVATIONS = 1u << 15 /* shared devices take pod slots: orr_ledger_reserve_shared */
 };
 
 /* What a policy that heeds GPU_TIME goes by, mGPU x ms: whole up to 2^62; a job without GPUs counts
