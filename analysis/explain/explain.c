@@ -171,9 +171,10 @@ void orr_explain__reason(struct orr_results *in, sqlite3_stmt *row, int first,
 void orr_explain__say_reason(const struct explain_job *job, const struct explain_reason *r,
                              FILE *out)
 {
-    static const char *const gates[EXPLAIN_ACTIONS] = {"fewer GPUs are free in total than it asks",
-                                                       "its queue's fair share does not cover it",
-                                                       "its queue's quota does not cover it"};
+    static const char *const gates[EXPLAIN_ACTIONS] = {
+        "fewer GPUs are free in total than it asks",
+        "its queue's fair share (its quota, for what cannot be preempted) does not cover it",
+        "its queue's quota does not cover it"};
     char gpus[40];
     (void)fputs(r->words, out);
     if (!isnan(r->allowed_gpus)) {

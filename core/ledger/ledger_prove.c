@@ -163,7 +163,7 @@ static void prove_limit(const struct orr_ledger *ledger, uint32_t job, int64_t a
         int64_t held = ledger->use[q].allocated[ORR_SHARE_GPU];
         if (limit >= 0.0 && (double)(held + asked) / ORR_MGPU > limit) {
             proof->queue = q;
-            proof->allowed_mgpu = (int64_t)(limit * ORR_MGPU);
+            proof->allowed_mgpu = (int64_t)(limit * ORR_MGPU + 0.5);
             proof->held_mgpu = held;
             return;
         }

@@ -41,6 +41,12 @@ static void add_zones(const struct orr_node_type *type, const struct orr_node_sp
 /* A device of unknown memory has parts as fine as those of the ledger. */
 #define UNSTATED_MIB 100000
 
+int64_t orr_kai__device_mib(const struct orr_node_type *type)
+{
+    const int64_t memory = orr_device_memory_mib(type);
+    return memory > 0 ? memory : UNSTATED_MIB;
+}
+
 /* Nodes keep their numbers; those of other shards have nothing to give and are not ready, which is
  * to KAI as if they were not there. */
 static void add_nodes(const struct orr_view *view, struct orr_session *session)

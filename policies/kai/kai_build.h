@@ -18,6 +18,8 @@ void orr_kai__set_queue(const struct orr_view *view, const struct orr_kai_build 
                         struct orr_session *session, uint32_t queue);
 void orr_kai__build_release(struct orr_kai_build *build);
 
+/* Memory of a device as sessions have it: of one whose memory is not stated its parts. */
+int64_t orr_kai__device_mib(const struct orr_node_type *type);
 /* What a shape's gang is held together by; the names live as long as the cluster. */
 struct orr_constraint orr_kai__constraint_of(const struct orr_cluster *cluster,
                                              struct orr_span span);

@@ -73,6 +73,95 @@ static enum orr_reason unplaced(struct orr_kai *kai, const struct orr_view *view
     return (enum orr_reason)kai->why_not[shape];
 }
 
+/* What a task counts at least on a node that may take it, as the bounds of queues see it there: a
+ * part of a device is the MiB that it takes of it, in hundredths rounded up (KAI 6.2). */
+static int64_t counted_mgpu(const struct orr_view *view, const struct orr_ask *ask)
+{
+    int64_t least = INT64_MAX;
+    if (!orr_ask_is_shared(ask)) {
+        return ask->request.v[ORR_SLOT_GPU] + ask->mig_mgpu;
+    }
+    for (uint32_t t = 0; t < view->cluster->type_count; t++) {
+        const struct orr_node_type *type = &view->cluster->types[t];
+        const int64_t mib = orr_kai__device_mib(type);
+        const bool takes = type->shard == view->shard && type->gpus >= ask->devices &&
+                           (ask->kind != ORR_ASK_MEMORY || type->gpu_memory_mib >= ask->memory_mib);
+        const struct orr_snode device = {.gpu_memory_mib = mib};
+        const int64_t each =
+            takes ? orr_session_ceil_portion(orr_session_shared_need(ask, &device), mib) : least;
+        least = each < least ? each : least;
+    }
+    return least == INT64_MAX ? 0 : least * (int64_t)ask->devices;
+}
+
+/* The same of what the next attempt at the job asks. */
+static int64_t counted_of_attempt(const struct orr_kai *kai, const struct orr_view *view,
+                                  uint32_t job)
+{
+    const struct orr_session *session = &kai->session;
+    struct orr_task_list tasks = {0};
+    int64_t sum = 0, each = 0;
+    uint32_t ask = ORR_NONE;
+    orr_jobview_to_allocate(session, orr_jobview_whole(kai->slot_of_job[job]), true, &tasks);
+    for (uint32_t i = 0; i < tasks.count; i++) {
+        const struct orr_stask *task = &session->tasks[tasks.tasks[i]];
+        each = task->ask == ask ? each : counted_mgpu(view, orr_task_ask(session, task));
+        ask = task->ask;
+        sum += each;
+    }
+    orr_task_list_release(&tasks);
+    return sum;
+}
+
+/* Is there a queue upwards whose limit the job would pass, or, not preemptible, its quota? The
+ * first such goes into the proof. */
+static bool passes_bound(const struct orr_kai *kai, const struct orr_view *view, uint32_t job,
+                         bool of_limit, struct orr_proof *proof)
+{
+    const struct orr_session *session = &kai->session;
+    const int64_t asked = counted_of_attempt(kai, view, job);
+    for (uint32_t q = view->specs[job].queue; q != ORR_NONE; q = view->queues->queues[q].parent) {
+        const uint32_t in_session = kai->build.queue_of[q];
+        if (in_session == ORR_NONE) {
+            continue;
+        }
+        const struct orr_squeue *queue = &session->queues[in_session];
+        const struct orr_share_resource *gpus =
+            &session->shares[in_session].resource[ORR_SHARE_GPU];
+        const double bound = of_limit ? gpus->limit : gpus->deserved;
+        const int64_t held = of_limit ? queue->held_allocated[ORR_SHARE_GPU]
+                                      : queue->held_nonpreemptible[ORR_SHARE_GPU];
+        if (bound >= 0.0 && (double)(held + asked) / ORR_MGPU > bound) {
+            proof->queue = q;
+            proof->allowed_mgpu = (int64_t)(bound * ORR_MGPU + 0.5);
+            proof->held_mgpu = held;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What shares devices counts for more on a node than in the attempt as a whole: is it a bound that
+ * keeps it from every node? */
+static enum orr_reason bound_on_nodes(const struct orr_kai *kai, const struct orr_view *view,
+                                      uint32_t job)
+{
+    const struct orr_shape *shape = &view->shapes->shapes[view->specs[job].shape];
+    struct orr_proof proof;
+    bool shares = false;
+    for (uint32_t g = 0; g < shape->group_count; g++) {
+        const uint8_t ask = shape->groups[g].request.gpu_ask;
+        shares = shares || ask == ORR_GPU_FRACTION || ask == ORR_GPU_MEMORY;
+    }
+    if (!shares || !kai->params.plugins.proportion || !kai->params.plugins.predicates) {
+        return ORR_REASON_NONE;
+    }
+    return passes_bound(kai, view, job, true, &proof) ? ORR_REASON_OVER_LIMIT
+           : view->specs[job].preemptible == 0 && passes_bound(kai, view, job, false, &proof)
+               ? ORR_REASON_NON_PREEMPTIBLE_OVER_QUOTA
+               : ORR_REASON_NONE;
+}
+
 static enum orr_reason reason_of(struct orr_kai *kai, const struct orr_view *view, uint32_t job)
 {
     if (kai->pipelined[kai->slot_of_job[job]] == kai->cycle) {
@@ -92,49 +181,15 @@ static enum orr_reason reason_of(struct orr_kai *kai, const struct orr_view *vie
     case ORR_FIT_POD_SCHEDULING_ERRORS:
     case ORR_FIT_REASONS: break;
     }
+    const enum orr_reason bound = bound_on_nodes(kai, view, job);
+    if (bound != ORR_REASON_NONE) {
+        return bound;
+    }
     const struct orr_gpus idle = orr_shard_idle(orr_view_room(view)), asked = asked_of(view, job);
     if (!orr_gpus_hold(&idle, &asked)) {
         return ORR_REASON_NO_CAPACITY;
     }
     return is_kept_out(kai, view, job) ? ORR_REASON_CONSTRAINED : unplaced(kai, view, job);
-}
-
-/* What the next attempt at the job asks of GPUs, as its queues' bounds count it. */
-static double asked_of_queues(const struct orr_kai *kai, uint32_t job)
-{
-    const struct orr_session *session = &kai->session;
-    struct orr_task_list tasks = {0};
-    orr_jobview_to_allocate(session, orr_jobview_whole(kai->slot_of_job[job]), true, &tasks);
-    const struct orr_demand demand =
-        orr_session_demand(session, &tasks, session->max_gpu_memory_mib);
-    orr_task_list_release(&tasks);
-    return demand.gpus * ORR_MGPU;
-}
-
-/* The first queue upwards whose limit the job would pass, or, not preemptible, its quota. */
-static void prove_bound(const struct orr_kai *kai, const struct orr_view *view, uint32_t job,
-                        bool of_limit, struct orr_proof *proof)
-{
-    const struct orr_session *session = &kai->session;
-    const double asked = asked_of_queues(kai, job);
-    for (uint32_t q = view->specs[job].queue; q != ORR_NONE; q = view->queues->queues[q].parent) {
-        uint32_t in_session = kai->build.queue_of[q];
-        if (in_session == ORR_NONE) {
-            continue;
-        }
-        const struct orr_squeue *queue = &session->queues[in_session];
-        const struct orr_share_resource *gpus =
-            &session->shares[in_session].resource[ORR_SHARE_GPU];
-        const double bound = of_limit ? gpus->limit : gpus->deserved;
-        const int64_t held = of_limit ? queue->held_allocated[ORR_SHARE_GPU]
-                                      : queue->held_nonpreemptible[ORR_SHARE_GPU];
-        if (bound >= 0.0 && ((double)held + asked) / ORR_MGPU > bound) {
-            proof->queue = q;
-            proof->allowed_mgpu = (int64_t)(bound * ORR_MGPU);
-            proof->held_mgpu = held;
-            return;
-        }
-    }
 }
 
 /* Why a job stays, with how each action's search for victims ended. */
@@ -151,7 +206,7 @@ static void explain(struct orr_kai *kai, const struct orr_view *view, struct orr
         proof.free_mgpu = proof.hole_mgpu = 0;
     }
     if (reason == ORR_REASON_OVER_LIMIT || reason == ORR_REASON_NON_PREEMPTIBLE_OVER_QUOTA) {
-        prove_bound(kai, view, job, reason == ORR_REASON_OVER_LIMIT, &proof);
+        (void)passes_bound(kai, view, job, reason == ORR_REASON_OVER_LIMIT, &proof);
     }
     proof.ahead = reason == ORR_REASON_RESERVED ? kai->hooking.reserve.holder_job : ORR_NONE;
     proof.consolidation =

@@ -306,7 +306,7 @@ static void explain(const struct kube *kube, const struct orr_view *view, struct
     struct orr_proof proof = orr_ledger_prove(view->ledger, job, reason);
     if (verdict == ORR_REASON_OVER_LIMIT) {
         proof.queue = view->specs[job].queue;
-        proof.allowed_mgpu = (int64_t)(cap_of(&kube->params, view, proof.queue) * ORR_MGPU);
+        proof.allowed_mgpu = (int64_t)(cap_of(&kube->params, view, proof.queue) * ORR_MGPU + 0.5);
         proof.held_mgpu = held_mgpu(view, proof.queue);
     }
     orr_txn_explain_by(txn, job, reason, &proof);
@@ -425,7 +425,7 @@ static struct orr_bar kube_bars(const void *params, const struct orr_view *view,
                                   .queue = spec->queue,
                                   .resource = ORR_SHARE_GPU,
                                   .asked = asked,
-                                  .allowed = (int64_t)(cap * ORR_MGPU)}
+                                  .allowed = (int64_t)(cap * ORR_MGPU + 0.5)}
                : (struct orr_bar){.reason = ORR_REASON_NONE};
 }
 

@@ -55,7 +55,7 @@ static bool fits(int64_t quota, int64_t mgpu)
 
 static int64_t quota_mgpu(const struct orr_entitlement *gpu)
 {
-    return gpu->quota < 0.0 ? -1 : (int64_t)(gpu->quota * ORR_MGPU);
+    return gpu->quota < 0.0 ? -1 : llround(gpu->quota * ORR_MGPU);
 }
 
 /* A job of the window that asks for GPUs, of a queue whose quota at some time has room for it. */

@@ -26,7 +26,7 @@ says() {
 says 0 'asks 24 GPUs in 3 pods, all together' "$orrery" explain gang.db pretrain-1
 says 0 'waited 17.3 h *because fewer GPUs are free than it asks' "$orrery" explain gang.db pretrain-1
 says 0 'starts on n0002 (8), n0003 (8), n0004 (8)' "$orrery" explain gang.db pretrain-1
-says 0 "reclaim: its queue's fair share does not cover it" "$orrery" explain gang.db pretrain-1 --at 10h
+says 0 "reclaim: its queue's fair share (its quota, for what cannot be preempted) does not cover it" "$orrery" explain gang.db pretrain-1 --at 10h
 says 0 ' > pretrain ' "$orrery" explain gang.db pretrain-1 --at 10h
 says 0 'Then 0 of the 32 GPUs that were up were free' "$orrery" explain -q -v --color=never --no-progress gang.db pretrain-1 --at 10h
 says 65 'does not wait at' "$orrery" explain gang.db pretrain-1 --at 20h
