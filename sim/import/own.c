@@ -3,6 +3,7 @@
  * Every key is checked: an unknown one is an error that names the nearest. */
 #include <string.h>
 
+#include <orrery/base/digest.h>
 #include <orrery/base/text.h>
 #include <orrery/core/job.h>
 
@@ -384,6 +385,29 @@ static bool is_node(const struct import_model *model, const char *name)
 #define REQUEST_KEYS                                                                               \
     "cpu", "memory", "gpus", "gpu_fraction", "gpu_memory", "gpu_devices", "mig", "resources"
 
+static int64_t read_priority(struct import_model *model, const struct import_value *from)
+{
+    int32_t priority;
+    const char *text = import_text(model->load, from, "priority", "train");
+    /* a text that is neither class nor number is told as one that should be a number */
+    return orr_priority_parse(text, &priority) ? priority
+                                               : import_int(model->load, from, "priority", 50);
+}
+
+/* What KAI's scheduling signature hashes of a job's pods, resources left out; they are of the job's
+ * priority class, as in a run. */
+static uint64_t constraint_key(struct import_model *model, const struct import_value *of_job)
+{
+    static const char *const parts[] = {"selector", "affinity", "tolerations"};
+    uint64_t key = (uint64_t)read_priority(model, of_job);
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        char *text = import_canonical(import_get(of_job, parts[i]));
+        key = (key ^ orr_hash_bytes(text, strlen(text))) * 0x9e3779b97f4a7c15u;
+        orr_free(text);
+    }
+    return key;
+}
+
 /* One pod; what it leaves out is the job's. */
 static void read_pod(struct import_model *model, uint32_t job, const struct import_value *from,
                      const struct import_value *of_job, const char *node, const char *name)
@@ -422,11 +446,7 @@ static void read_pod(struct import_model *model, uint32_t job, const struct impo
     pod->selector = import_map(model->load, of_job, "selector");
     pod->affinity = import_map(model->load, of_job, "affinity");
     pod->tolerations = import_list(model->load, of_job, "tolerations");
-    char *constraints = import_canonical(of_job != NULL ? import_get(of_job, "selector") : NULL);
-    for (const char *c = constraints; *c != '\0'; c++) {
-        pod->constraint_key = pod->constraint_key * 31 + (unsigned char)*c;
-    }
-    orr_free(constraints);
+    pod->constraint_key = constraint_key(model, of_job);
 }
 
 static void read_pods(struct import_model *model, uint32_t job, const struct import_value *from)
@@ -471,15 +491,6 @@ static void read_sets(struct import_model *model, struct import_job *job,
             read_sets(model, job, group, set, depth + 1);
         }
     }
-}
-
-static int64_t read_priority(struct import_model *model, const struct import_value *from)
-{
-    int32_t priority;
-    const char *text = import_text(model->load, from, "priority", "train");
-    /* a text that is neither class nor number is told as one that should be a number */
-    return orr_priority_parse(text, &priority) ? priority
-                                               : import_int(model->load, from, "priority", 50);
 }
 
 static void read_job(struct import_model *model, const struct import_value *from)
