@@ -157,6 +157,7 @@ struct import_model {
     uint32_t pod_count, pod_capacity, foreign_count, foreign_capacity;
     uint32_t param_count, param_capacity, note_count, note_capacity;
     bool restrict_nodes; /* to pods that their worker labels name */
+    bool reserves;       /* shared devices have pods that reserve them, which are not listed */
     struct orr_idmap node_names, queue_names, job_names, note_texts;
     struct orr_idmap resources;         /* extended ones, in the order of import_vec */
     orr_ms now;                         /* ORR_MS_NONE: not stated */

@@ -578,6 +578,7 @@ void import_read_own(struct import_model *model, const struct import_value *docu
                  {"jobs", read_job}};
     struct import_load *load = model->load;
     model->form = "Snapshot";
+    model->reserves = true;
     check_keys(load, document, keys, "a Snapshot");
     const char *now = import_text(load, document, "now", NULL);
     orr_ms at = 0;

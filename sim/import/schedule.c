@@ -210,6 +210,7 @@ static void run_cycle(struct import_model *model, const struct orr_policy *polic
     if (!is_true(policy, params, "full_hierarchy_fairness")) {
         import_flatten_queues(model);
     }
+    session.rules.reserves_shared = model->reserves;
     import_build(model, &session);
     session.details = orr_zalloc(session.job_count + (size_t)1, sizeof *session.details);
     enum orr_action actions[ORR_ACTIONS];
