@@ -52,6 +52,8 @@ struct engine_recur { /* see engine_recur.c */
     uint32_t returns;     /* as often as it came back */
 };
 
+struct engine_hosts; /* engine_hosts.c */
+
 struct engine {
     const struct orr_world *world;
     const struct orr_engine_options *options;
@@ -107,6 +109,7 @@ struct engine {
     uint32_t *record;        /* per node: index + 1 of its outage that lasts; 0: none */
     uint32_t *emptying;      /* nodes that are down while somebody still holds something there */
     uint32_t emptying_count;
+    struct engine_hosts *hosts;     /* NULL: nobody asked yet who is on a node */
     struct orr_engine_pools *pools; /* NULL: none is autoscaled */
     struct orr_engine_drain *drain; /* NULL: nothing is moved to empty a node */
     uint32_t *suspended;            /* of run->suspensions: those that last */
@@ -239,6 +242,12 @@ void orr_engine__work_open(struct engine *engine);
 void orr_engine__state_open(struct engine *engine);
 /* Those that run since now start where they are. ORR_DATA: one cannot be there. */
 enum orr_status orr_engine__start_running(struct engine *engine, struct orr_err *err);
+
+/* engine_hosts.c: the jobs that hold something on so many nodes from the first on, ascending;
+ * borrowed until the next call. Call it between cycles. */
+const uint32_t *orr_engine__jobs_on(struct engine *engine, uint32_t first, uint32_t count,
+                                    uint32_t *found);
+void orr_engine__hosts_close(struct engine *engine);
 
 /* engine_nodes.c */
 void orr_engine__nodes_open(struct engine *engine);

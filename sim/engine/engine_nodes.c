@@ -115,30 +115,18 @@ static void leave_nodes(struct engine *engine, uint32_t job, struct range nodes)
     take_evictions(engine, job);
 }
 
-static bool is_on(const struct orr_ledger *ledger, uint32_t job, struct range nodes)
-{
-    uint8_t phase = ledger->jobs[job].phase;
-    if (phase == ORR_JOB_FUTURE || phase == ORR_JOB_FINISHED || phase == ORR_JOB_WITHDRAWN) {
-        return false;
-    }
-    for (uint32_t p = ledger->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
-        const struct orr_placement *placement = &ledger->placements[p];
-        if (is_in(nodes, placement->node) || orr_placement_is_on(placement, nodes.first)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 typedef void each_job_fn(struct engine *engine, uint32_t job, struct range nodes);
 
 static void for_jobs_on(struct engine *engine, struct range nodes, each_job_fn *each)
 {
-    for (uint32_t j = 0; j < engine->next_arrival; j++) { /* failures are rare */
-        if (is_on(engine->ledger, j, nodes) && orr_engine__is_done(engine, j)) {
-            orr_engine__end_round(engine, j);
-        } else if (is_on(engine->ledger, j, nodes)) {
-            each(engine, j, nodes);
+    uint32_t count;
+    const uint32_t *jobs = orr_engine__jobs_on(engine, nodes.first, nodes.count, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t job = jobs[i];
+        if (orr_engine__is_done(engine, job)) {
+            orr_engine__end_round(engine, job);
+        } else {
+            each(engine, job, nodes);
         }
     }
 }
@@ -309,22 +297,20 @@ static void plan_fault(struct engine *engine, uint32_t unit, bool down)
 
 void orr_engine__change_capacity(struct engine *engine, uint32_t unit, bool down)
 {
-    const struct orr_cluster *cluster = &engine->world->cluster;
-    uint32_t level = engine->options->faults.level;
+    uint32_t count;
+    const uint32_t *nodes = orr_faults_nodes(&engine->faults, unit, &count);
     engine->fault_events--;
     orr_engine__count_event(engine, CLASS_CAPACITY, unit);
-    for (uint32_t n = 0; n < cluster->node_count; n++) {
-        if (orr_cluster_domain(cluster, level, n) == unit) {
-            if (down) {
-                for_jobs_on(engine, (struct range){n, 1}, lose_nodes);
-                close_node(engine, n);
-            } else {
-                reopen_node(engine, n);
-            }
-            engine->failed_nodes += down ? 1 : 0;
-            engine->failed_nodes -= down ? 0 : 1;
+    for (uint32_t i = 0; i < count; i++) {
+        if (down) {
+            for_jobs_on(engine, (struct range){nodes[i], 1}, lose_nodes);
+            close_node(engine, nodes[i]);
+        } else {
+            reopen_node(engine, nodes[i]);
         }
     }
+    engine->failed_nodes += down ? count : 0;
+    engine->failed_nodes -= down ? 0 : count;
     engine->changed = true;
     plan_fault(engine, unit, !down);
 }
@@ -476,6 +462,7 @@ void orr_engine__nodes_close(struct engine *engine)
         end_cordon(engine, engine->emptying[i], ORR_MS_NEVER);
     }
     orr_engine__pools_close(engine);
+    orr_engine__hosts_close(engine);
     orr_faults_close(&engine->faults);
     orr_free(engine->closures);
     orr_free(engine->closed_ms);
@@ -518,7 +505,9 @@ static bool is_wish_of_use(const struct engine *engine)
  * nodes are ordered. What is over already must not prolong the run. */
 bool orr_engine__only_faults_left(const struct engine *engine)
 {
-    if (engine->next_arrival < engine->world->job_count || engine->failed_nodes > 0 ||
+    const bool repairs = /* a node comes back that somebody may wait for */
+        engine->failed_nodes > 0 && engine->ledger->pending_jobs + engine->ledger->running_jobs > 0;
+    if (engine->next_arrival < engine->world->job_count || repairs ||
         engine->next_cycle_ms != ORR_MS_NEVER || is_wish_of_use(engine)) {
         return false;
     }

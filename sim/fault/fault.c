@@ -5,6 +5,22 @@
 
 #include <orrery/base/mem.h>
 
+static void list_nodes(struct orr_faults *faults, const struct orr_cluster *cluster)
+{
+    const uint32_t level = faults->setting.level;
+    faults->first = orr_zalloc(faults->unit_count + (size_t)2, sizeof *faults->first);
+    faults->nodes = orr_alloc(cluster->node_count + (size_t)1, sizeof *faults->nodes);
+    for (uint32_t n = 0; n < cluster->node_count; n++) {
+        faults->first[orr_cluster_domain(cluster, level, n) + 2]++;
+    }
+    for (uint32_t u = 2; u < faults->unit_count + 2; u++) {
+        faults->first[u] += faults->first[u - 1];
+    }
+    for (uint32_t n = 0; n < cluster->node_count; n++) {
+        faults->nodes[faults->first[orr_cluster_domain(cluster, level, n) + 1]++] = n;
+    }
+}
+
 void orr_faults_open(struct orr_faults *faults, const struct orr_cluster *cluster,
                      const struct orr_fault_setting *setting, uint64_t seed)
 {
@@ -19,12 +35,21 @@ void orr_faults_open(struct orr_faults *faults, const struct orr_cluster *cluste
     for (uint32_t u = 0; u < faults->unit_count; u++) {
         faults->streams[u] = orr_rng_stream(seed, "failure", u);
     }
+    list_nodes(faults, cluster);
 }
 
 void orr_faults_close(struct orr_faults *faults)
 {
     orr_free(faults->streams);
+    orr_free(faults->nodes);
+    orr_free(faults->first);
     *faults = (struct orr_faults){0};
+}
+
+const uint32_t *orr_faults_nodes(const struct orr_faults *faults, uint32_t unit, uint32_t *count)
+{
+    *count = faults->first[unit + 1] - faults->first[unit];
+    return faults->nodes + faults->first[unit];
 }
 
 static orr_ms at_least_one(double ms)

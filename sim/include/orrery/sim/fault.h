@@ -22,11 +22,14 @@ struct orr_faults {
     struct orr_fault_setting setting;
     struct orr_rng *streams; /* per unit */
     uint32_t unit_count;
+    uint32_t *nodes, *first; /* of unit u: nodes[first[u]] up to, without it, nodes[first[u + 1]] */
 };
 
 void orr_faults_open(struct orr_faults *faults, const struct orr_cluster *cluster,
                      const struct orr_fault_setting *setting, uint64_t seed);
 void orr_faults_close(struct orr_faults *faults);
+/* Nodes of the unit, ascending; borrowed. */
+const uint32_t *orr_faults_nodes(const struct orr_faults *faults, uint32_t unit, uint32_t *count);
 /* How long the unit works until it fails; how long it is repaired. At least 1 ms. */
 orr_ms orr_faults_works_ms(struct orr_faults *faults, uint32_t unit);
 orr_ms orr_faults_repaired_ms(struct orr_faults *faults, uint32_t unit);
