@@ -211,7 +211,6 @@ static enum orr_status settle_cycle(struct engine *engine, struct orr_err *err)
     if (engine->traced) {
         orr_engine__trace_decided(engine);
     }
-    orr_engine__note_bound(engine);
     orr_engine__take_decisions(engine);
     take_explanations(engine);
     take_reprieves(engine);

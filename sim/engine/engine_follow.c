@@ -216,31 +216,13 @@ void orr_engine__leave_idle(struct engine *engine, uint32_t job, uint32_t stage)
     (void)send_away(engine, job); /* others may have taken them */
 }
 
-/* Each takes its time after the ones before it, so all are gone through, on a copy. */
-void orr_engine__note_bound(struct engine *engine)
+void orr_engine__note_bound(struct engine *engine, uint32_t job, orr_ms delay)
 {
-    uint32_t count;
     struct orr_run *run = engine->run;
-    struct orr_scheduler scheduler = engine->scheduler;
-    const struct orr_world *world = engine->world;
-    const struct orr_txn_decision *decisions = orr_txn_decisions(engine->txn, &count);
-    count = engine->scheduler.ideal || !orr_world_has_services(world) ? 0 : count;
-    for (uint32_t i = 0; i < count; i++) {
-        const struct orr_txn_decision *d = &decisions[i];
-        if (d->deed == ORR_DEED_SUSPEND || d->deed == ORR_DEED_RESUME) {
-            continue;
-        }
-        const uint32_t tasks = d->beneficiary == ORR_NONE
-                                   ? 0
-                                   : world->shapes.shapes[world->specs[d->beneficiary].shape].tasks;
-        const orr_ms delay = orr_scheduler_decide(&scheduler, d, tasks);
-        if (d->deed == ORR_DEED_START && terms_of(engine, d->job)->service > 0) {
-            run->bound = ORR_ROOM_FOR_ONE(run->bound, run->bound_count, run->bound_capacity);
-            run->bound[run->bound_count++] =
-                (struct orr_pods_bound){.job = d->job,
-                                        .attempt = engine->ledger->jobs[d->job].attempts,
-                                        .at_ms = engine->view.now + delay};
-        }
+    if (delay > 0 && terms_of(engine, job)->service > 0) {
+        run->bound = ORR_ROOM_FOR_ONE(run->bound, run->bound_count, run->bound_capacity);
+        run->bound[run->bound_count++] = (struct orr_pods_bound){
+            .job = job, .since_ms = engine->view.now, .at_ms = engine->view.now + delay};
     }
 }
 

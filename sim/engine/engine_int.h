@@ -205,9 +205,8 @@ const struct orr_policy *orr_engine__policy_of(const struct engine *engine, uint
 int64_t orr_engine__worker_mgpu(const struct engine *engine, uint32_t job);
 /* As it is submitted: as many as its first stage has tasks for, or the service wants. */
 void orr_engine__want_first(struct engine *engine, uint32_t job);
-/* Before the decisions of the cycle in hand are taken: when pods of services that start with them
- * are bound. */
-void orr_engine__note_bound(struct engine *engine);
+/* Pods that joined the job now are bound so much later: those of a service serve no sooner. */
+void orr_engine__note_bound(struct engine *engine, uint32_t job, orr_ms delay);
 /* It may have other pods than before: asks for what it wants now. */
 void orr_engine__follow(struct engine *engine, uint32_t job);
 /* The same, and a new stage of a crew's work has begun: what is too many idles from now. */

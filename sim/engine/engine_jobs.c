@@ -636,14 +636,19 @@ void orr_engine__take_decisions(struct engine *engine)
                 : orr_scheduler_decide(&engine->scheduler, d, tasks_of(engine, d->beneficiary));
         switch ((enum orr_deed)d->deed) {
         case ORR_DEED_START:
+            orr_engine__note_bound(engine, d->job, delay);
             start(engine, d->job, delay);
             engine->enough = engine->enough || tell_started(engine, d->job);
             break;
         case ORR_DEED_HOLD:
             engine->run->held_part = true;
+            orr_engine__note_bound(engine, d->job, delay);
             orr_engine__replan(engine, d->job, ORR_CAUSE_NONE);
             break;
-        case ORR_DEED_GROW: orr_engine__replan(engine, d->job, ORR_CAUSE_NONE); break;
+        case ORR_DEED_GROW:
+            orr_engine__note_bound(engine, d->job, delay);
+            orr_engine__replan(engine, d->job, ORR_CAUSE_NONE);
+            break;
         case ORR_DEED_SHRINK:
         case ORR_DEED_EVICT:
             orr_engine__lose_tasks(

@@ -311,8 +311,7 @@ static void settle(struct orr_exec *exec, uint32_t job, orr_ms now)
         }
         break;
     case MODE_CLOSING: close_down(exec, job, now); break;
-    case MODE_SERVING:
-        wait_for_bind(j, now);
+    case MODE_SERVING: /* which of its pods were not bound yet is known after the run */
         j->time.useful += j->mgpu * (now - j->from_ms);
         j->from_ms = now;
         break;
@@ -786,6 +785,13 @@ orr_ms orr_exec_done_ms(const struct orr_exec *exec, uint32_t job)
 void orr_exec_set_idle(struct orr_exec *exec, uint32_t job, int64_t idle)
 {
     exec->jobs[job].time.idle = idle;
+}
+
+void orr_exec_set_waiting(struct orr_exec *exec, uint32_t job, int64_t waiting)
+{
+    struct orr_job_time *time = &exec->jobs[job].time;
+    time->waiting += waiting;
+    time->useful -= waiting;
 }
 
 const struct orr_job_time *orr_exec_time(const struct orr_exec *exec, uint32_t job)

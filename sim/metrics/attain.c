@@ -30,17 +30,17 @@ static void count_starts(const struct orr_world *world, const struct orr_run *ru
     out->attained = out->jobs > 0 ? (double)out->started / (double)out->jobs : (double)NAN;
 }
 
-static void count_requests(const struct orr_world *world, const struct orr_run *run, uint32_t part,
+static void count_requests(const struct orr_world *world, const struct orr_run *run,
+                           const struct orr_replicas *replicas, uint32_t part,
                            const struct orr_summary *summary, struct orr_attainment *out)
 {
     const struct orr_world_service *service = world->parts[part].service;
-    uint32_t count;
-    struct orr_service_change *changes = orr_replica_changes(world, run, part, &count);
-    orr_service_account(&service->plan, &service->rates, changes, count,
+    const struct orr_replica_life life = orr_replicas_life(replicas, part);
+    orr_service_account(&service->plan, &service->rates, life.changes, life.count,
                         summary->window_start_ms > 0 ? summary->window_start_ms : 0, run->end_ms,
                         &out->load);
     out->attained = out->load.offered > 0.0 ? out->load.in_time / out->load.offered : (double)NAN;
-    orr_free(changes);
+    orr_free(life.changes);
 }
 
 static void count_left(const struct orr_world *world, const struct orr_run *run,
@@ -63,15 +63,17 @@ void orr_summary__attain(const struct orr_world *world, const struct orr_run *ru
 {
     summary->part_count = world->part_count;
     summary->parts = orr_zalloc(world->part_count + (size_t)1, sizeof *summary->parts);
+    struct orr_replicas *replicas = orr_replicas_open(world, run);
     for (uint32_t p = 0; p < world->part_count; p++) {
         const struct orr_scenario_part *part = world->parts[p].part;
         summary->parts[p].attained = (double)NAN;
         if (world->parts[p].service != NULL) {
-            count_requests(world, run, p, summary, &summary->parts[p]);
+            count_requests(world, run, replicas, p, summary, &summary->parts[p]);
         } else if (part->objective.given && part->objective.start_within_ms != ORR_MS_NONE) {
             count_starts(world, run, p, summary, &summary->parts[p]);
         }
     }
+    orr_replicas_close(replicas);
     if (summary->impatient) {
         count_left(world, run, summary);
     }

@@ -84,10 +84,9 @@ struct orr_pod_left { /* pods of a service, one placement, are leaving: they ser
     orr_ms at_ms;
 };
 
-struct orr_pods_bound { /* an attempt of a service was bound: its pods work no sooner */
+struct orr_pods_bound { /* pods of a service that joined it at a time: they work no sooner */
     uint32_t job;
-    uint16_t attempt;
-    orr_ms at_ms;
+    orr_ms since_ms, at_ms;
 };
 
 enum orr_warmup {
@@ -206,7 +205,8 @@ struct orr_run {
     uint32_t asked_count, asked_capacity;
     struct orr_pod_left *left;
     uint32_t left_count, left_capacity;
-    struct orr_pods_bound *bound; /* in order; none where decisions take no time */
+    struct orr_pods_bound *bound; /* in order; none where decisions take no time. Of a job and a
+                                     time the last counts */
     uint32_t bound_count, bound_capacity;
     orr_ms *eligible_ms; /* per hold of the world: when it was over; ORR_MS_NONE: not yet */
 };

@@ -132,6 +132,8 @@ int64_t orr_exec_rate_at(struct orr_exec *exec, uint32_t job, const struct orr_s
                          uint32_t count);
 /* Once the run is over: what of its useful time it left its devices idle. */
 void orr_exec_set_idle(struct orr_exec *exec, uint32_t job, int64_t idle);
+/* Once the run is over: what of a service's useful time its pods waited to be bound. */
+void orr_exec_set_waiting(struct orr_exec *exec, uint32_t job, int64_t waiting);
 const struct orr_job_time *orr_exec_time(const struct orr_exec *exec, uint32_t job);
 /* In order of time: of jobs with a profile, and of those that share a device's time. */
 const struct orr_speed_change *orr_exec_speeds(const struct orr_exec *exec, uint32_t *count);
