@@ -15,25 +15,29 @@ static int64_t stated_portion(const struct orr_request *request)
     return request->gpu_ask == ORR_GPU_WHOLE ? ORR_MGPU : request->portion;
 }
 
-/* A whole device and a fraction of 1 are the same thing to ask. */
-static bool is_same(const struct orr_request *a, const struct orr_request *b)
+/* What makes two tasks of one kind, without padding: a name of the table. A whole device and a
+ * fraction of 1 are the same thing to ask. */
+struct kind_key {
+    int64_t values[9];
+};
+
+static struct kind_key kind_of(const struct orr_request *request)
 {
-    return (a->gpu_ask == ORR_GPU_MEMORY) == (b->gpu_ask == ORR_GPU_MEMORY) &&
-           a->devices == b->devices && stated_portion(a) == stated_portion(b) &&
-           a->cpu_milli == b->cpu_milli && a->gpu_model == b->gpu_model && a->shard == b->shard &&
-           a->selector == b->selector && a->toleration == b->toleration && a->allowed == b->allowed;
+    return (struct kind_key){{request->gpu_ask == ORR_GPU_MEMORY, request->devices,
+                              stated_portion(request), request->cpu_milli, request->gpu_model,
+                              request->shard, request->selector, request->toleration,
+                              request->allowed}};
 }
 
 void orr_typical_add(struct orr_typical *typical, const struct orr_request *request, uint64_t count)
 {
-    uint32_t t = 0;
+    const struct kind_key key = kind_of(request);
+    bool added;
     if (request->instances > 0) {
         return; /* what is free of devices is not for it, as little as instances are for others */
     }
-    while (t < typical->count && !is_same(&typical->tasks[t].request, request)) {
-        t++;
-    }
-    if (t == typical->count) {
+    const uint32_t t = orr_idmap_put(&typical->known, (const char *)&key, sizeof key, &added);
+    if (added) {
         if ((t & (t + 1)) == 0) { /* 0, 1, 3, 7, ...: the room doubles */
             typical->tasks = orr_realloc(typical->tasks, 2 * (size_t)t + 1, sizeof *typical->tasks);
         }
@@ -93,6 +97,7 @@ void orr_typical_choose(struct orr_typical *typical, const struct orr_cluster *c
         typical->chosen += typical->tasks[kept++].count;
     }
     typical->count = kept;
+    orr_idmap_release(&typical->known);
 }
 
 void orr_typical_of_jobs(const struct orr_ledger_world *world, uint32_t jobs, bool by_nodes,
@@ -118,6 +123,7 @@ void orr_typical_of_jobs(const struct orr_ledger_world *world, uint32_t jobs, bo
 void orr_typical_release(struct orr_typical *typical)
 {
     orr_free(typical->tasks);
+    orr_idmap_release(&typical->known);
     *typical = (struct orr_typical){0};
 }
 

@@ -763,6 +763,7 @@ enum orr_status orr_engine_run(const struct orr_world *world,
     orr_free(engine.waits_for);
     orr_free(engine.thinks_until_ms);
     orr_free(engine.steps);
+    orr_free(engine.asked);
     orr_free(engine.done_ms);
     orr_free(engine.suspended);
     orr_free(engine.delayed);

@@ -82,17 +82,20 @@ static void note_asked(struct engine *engine, uint32_t job)
     struct orr_run *run = engine->run;
     const struct orr_world *world = engine->world;
     const uint32_t pods = world->shapes.shapes[world->specs[job].shape].tasks;
-    for (uint32_t i = run->asked_count; i > 0 && run->asked[i - 1].at_ms == engine->view.now; i--) {
-        if (run->asked[i - 1].job == job) {
-            run->asked[i - 1].pods = pods - orr_ledger_unwanted(engine->ledger, job);
-            return;
-        }
+    const struct orr_asked_change change = {.at_ms = engine->view.now,
+                                            .job = job,
+                                            .pods =
+                                                pods - orr_ledger_unwanted(engine->ledger, job)};
+    if (engine->asked == NULL) {
+        engine->asked = orr_zalloc(world->job_count, sizeof *engine->asked);
+    }
+    if (engine->asked[job] > 0 && run->asked[engine->asked[job] - 1].at_ms == change.at_ms) {
+        run->asked[engine->asked[job] - 1] = change;
+        return;
     }
     run->asked = ORR_ROOM_FOR_ONE(run->asked, run->asked_count, run->asked_capacity);
-    run->asked[run->asked_count++] =
-        (struct orr_asked_change){.at_ms = engine->view.now,
-                                  .job = job,
-                                  .pods = pods - orr_ledger_unwanted(engine->ledger, job)};
+    run->asked[run->asked_count++] = change;
+    engine->asked[job] = run->asked_count;
 }
 
 /* What it has is asked for until it leaves, so that demand is never less than what is held. True

@@ -99,6 +99,8 @@ struct engine {
     bool *delayed;   /* per job: a rule of its queue took it away, and until its delay is over the
                       * policy does not know it; NULL: that has not happened */
     bool *ruled;     /* per job: noted in the run that a rule of its queue bit; NULL: none is */
+    uint32_t *asked; /* per job: its last row of run->asked, + 1; NULL: nobody's pods come and go
+                      * yet */
     uint32_t *steps; /* per part of the workload that is a service: the step in force */
     uint32_t idle_events;    /* in the heap */
     uint32_t give_up_events; /* in the heap */

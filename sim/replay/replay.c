@@ -593,6 +593,7 @@ void orr_world_release(struct orr_world *world)
     orr_free(world->edges);
     orr_free(world->specs);
     orr_free(world->terms.items);
+    orr_idmap_release(&world->terms.known);
     for (uint32_t c = 0; c < world->terms.crew_count; c++) {
         orr_free((void *)(uintptr_t)world->terms.crews[c].stages); /* made here */
     }
@@ -673,10 +674,15 @@ int64_t orr_world_asked_pod_ms(const struct orr_world *world, uint32_t job)
 
 uint32_t orr_world_part_of(const struct orr_world *world, uint32_t job)
 {
-    uint32_t part = 0;
-    while (part + 1 < world->part_count &&
-           world->parts[part + 1].first_source <= world->specs[job].source) {
-        part++;
+    const uint32_t source = world->specs[job].source;
+    uint32_t part = 0, high = world->part_count; /* to the last that does not begin behind it */
+    while (high - part > 1) {
+        const uint32_t middle = part + (high - part) / 2;
+        if (world->parts[middle].first_source <= source) {
+            part = middle;
+        } else {
+            high = middle;
+        }
     }
     return part;
 }

@@ -6,25 +6,33 @@
 
 #include <orrery/base/mem.h>
 
+/* All that makes two terms the same, without padding: a name of the table. */
+struct terms_key {
+    int64_t values[13];
+};
+
+static struct terms_key key_of(const struct orr_terms *terms)
+{
+    return (struct terms_key){{terms->checkpoint_ms, terms->checkpoint_cost_ms, terms->restart_ms,
+                               terms->startup_ms, terms->grace_ms, terms->checkpoint_on_evict,
+                               terms->keep_progress, terms->give_up_ms, terms->profile,
+                               terms->session, terms->crew, terms->service, terms->busy_ppm}};
+}
+
 uint32_t orr_replay__put_terms(struct orr_terms_table *table, const struct orr_terms *terms)
 {
-    for (uint32_t t = table->count; t-- > 0;) { /* a handful, the same as the last one mostly */
-        const struct orr_terms *have = &table->items[t];
-        if (have->checkpoint_ms == terms->checkpoint_ms &&
-            have->checkpoint_cost_ms == terms->checkpoint_cost_ms &&
-            have->restart_ms == terms->restart_ms && have->startup_ms == terms->startup_ms &&
-            have->grace_ms == terms->grace_ms &&
-            have->checkpoint_on_evict == terms->checkpoint_on_evict &&
-            have->keep_progress == terms->keep_progress && have->profile == terms->profile &&
-            have->session == terms->session && have->give_up_ms == terms->give_up_ms &&
-            have->crew == terms->crew && have->service == terms->service &&
-            have->busy_ppm == terms->busy_ppm) {
-            return t;
-        }
+    const struct terms_key key = key_of(terms);
+    bool added;
+    if (table->count > 0 && /* most rows are as the one before */
+        memcmp(orr_idmap_name(&table->known, table->last), &key, sizeof key) == 0) {
+        return table->last;
     }
-    table->items = ORR_ROOM_FOR_ONE(table->items, table->count, table->capacity);
-    table->items[table->count] = *terms;
-    return table->count++;
+    table->last = orr_idmap_put(&table->known, (const char *)&key, sizeof key, &added);
+    if (added) {
+        table->items = ORR_ROOM_FOR_ONE(table->items, table->count, table->capacity);
+        table->items[table->count++] = *terms;
+    }
+    return table->last;
 }
 
 /* The first that is stated, or 0. */

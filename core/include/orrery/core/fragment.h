@@ -10,6 +10,7 @@
 #ifndef ORR_CORE_FRAGMENT_H
 #define ORR_CORE_FRAGMENT_H
 
+#include <orrery/base/idmap.h>
 #include <orrery/core/ledger.h>
 
 ORR_API_BEGIN
@@ -27,7 +28,8 @@ struct orr_typical_task {
 struct orr_typical {
     struct orr_typical_task *tasks;
     uint32_t count;
-    uint64_t chosen, all; /* tasks: of these kinds, of all in the trace but those of MIG */
+    uint64_t chosen, all;   /* tasks: of these kinds, of all in the trace but those of MIG */
+    struct orr_idmap known; /* kinds by what they ask, before orr_typical_choose */
 };
 
 /* Of all tasks of the jobs of a world, or of its first `jobs`. Of kinds that are equally frequent

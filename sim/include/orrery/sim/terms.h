@@ -4,7 +4,7 @@
 #ifndef ORR_SIM_TERMS_H
 #define ORR_SIM_TERMS_H
 
-#include <orrery/base/units.h>
+#include <orrery/base/idmap.h>
 
 struct orr_terms {
     orr_ms checkpoint_ms;      /* work between two checkpoints; 0: none is ever written */
@@ -53,6 +53,8 @@ int64_t orr_crew_rate_ppm(const struct orr_crew *crew, uint32_t stage, uint32_t 
 struct orr_terms_table {
     struct orr_terms *items; /* number 0: nothing costs anything, evictions lose all */
     uint32_t count, capacity;
+    struct orr_idmap known; /* items by what they state, while the world is built */
+    uint32_t last;          /* that was put */
     struct orr_crew *crews;
     uint32_t crew_count, crew_capacity;
 };
