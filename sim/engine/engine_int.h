@@ -111,12 +111,11 @@ struct engine {
     uint32_t *record;        /* per node: index + 1 of its outage that lasts; 0: none */
     uint32_t *emptying;      /* nodes that are down while somebody still holds something there */
     uint32_t emptying_count;
-    struct engine_hosts *hosts;     /* NULL: nobody asked yet who is on a node */
-    struct orr_engine_pools *pools; /* NULL: none is autoscaled */
-    struct orr_engine_drain *drain; /* NULL: nothing is moved to empty a node */
-    uint32_t *suspended;            /* of run->suspensions: those that last */
-    uint32_t suspended_count, suspended_capacity;
-    orr_ms instant_ms; /* the last one, for counting distinct times */
+    struct engine_hosts *hosts;         /* NULL: nobody asked yet who is on a node */
+    struct orr_engine_pools *pools;     /* NULL: none is autoscaled */
+    struct orr_engine_drain *drain;     /* NULL: nothing is moved to empty a node */
+    struct engine_suspended *suspended; /* per job, see engine_suspend.c; NULL: none ever was */
+    orr_ms instant_ms;                  /* the last one, for counting distinct times */
     struct engine_endless endless;
     struct engine_recur recur;
     uint32_t worn_job;       /* started as often as a job can be; ORR_NONE */

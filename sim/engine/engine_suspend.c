@@ -3,6 +3,24 @@
  * and make no progress until they go on. */
 #include "engine_int.h"
 
+struct engine_suspended { /* of a job */
+    uint32_t lasting;     /* row of run->suspensions, + 1; 0: it is not suspended */
+    uint16_t attempt;
+    orr_ms before_ms; /* how long that attempt was suspended before */
+};
+
+static void note_begin(struct engine *engine, uint32_t job)
+{
+    const uint16_t attempt = engine->ledger->jobs[job].attempts;
+    if (engine->suspended == NULL) {
+        engine->suspended = orr_zalloc(engine->world->job_count, sizeof *engine->suspended);
+    }
+    struct engine_suspended *it = &engine->suspended[job];
+    it->before_ms = it->attempt == attempt ? it->before_ms : 0;
+    it->attempt = attempt;
+    it->lasting = engine->run->suspension_count;
+}
+
 void orr_engine__suspend(struct engine *engine, const struct orr_txn_decision *decision)
 {
     struct orr_run *run = engine->run;
@@ -13,9 +31,7 @@ void orr_engine__suspend(struct engine *engine, const struct orr_txn_decision *d
                                 .beneficiary = decision->beneficiary,
                                 .from_ms = engine->view.now,
                                 .to_ms = ORR_MS_NEVER};
-    engine->suspended =
-        ORR_ROOM_FOR_ONE(engine->suspended, engine->suspended_count, engine->suspended_capacity);
-    engine->suspended[engine->suspended_count++] = run->suspension_count - 1;
+    note_begin(engine, decision->job);
     engine->outlasts = true; /* its finish is stale */
     orr_exec_suspend(engine->exec, decision->job, engine->view.now);
     orr_ledger_replan(engine->ledger, decision->job);
@@ -23,26 +39,25 @@ void orr_engine__suspend(struct engine *engine, const struct orr_txn_decision *d
 
 void orr_engine__end_suspension(struct engine *engine, uint32_t job)
 {
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < engine->suspended_count; i++) {
-        struct orr_suspension *suspension = &engine->run->suspensions[engine->suspended[i]];
-        engine->suspended[kept] = engine->suspended[i];
-        kept += suspension->job != job;
-        suspension->to_ms = suspension->job == job ? engine->view.now : suspension->to_ms;
+    struct engine_suspended *it = engine->suspended == NULL ? NULL : &engine->suspended[job];
+    if (it != NULL && it->lasting > 0) {
+        struct orr_suspension *suspension = &engine->run->suspensions[it->lasting - 1];
+        suspension->to_ms = engine->view.now;
+        it->before_ms += suspension->to_ms - suspension->from_ms;
+        it->lasting = 0;
     }
-    engine->suspended_count = kept;
 }
 
 orr_ms orr_engine__suspended_ms(const struct engine *engine, uint32_t job)
 {
-    const orr_ms start = engine->ledger->jobs[job].start_ms, now = engine->view.now;
-    const struct orr_run *run = engine->run;
-    orr_ms sum = 0;
-    for (uint32_t s = run->suspension_count; s-- > 0 && run->suspensions[s].from_ms >= start;) {
-        const struct orr_suspension *it = &run->suspensions[s];
-        sum += it->job == job ? (it->to_ms < now ? it->to_ms : now) - it->from_ms : 0;
+    const struct engine_suspended *it = engine->suspended == NULL ? NULL : &engine->suspended[job];
+    if (it == NULL || it->attempt != engine->ledger->jobs[job].attempts) {
+        return 0;
     }
-    return sum;
+    return it->before_ms +
+           (it->lasting == 0
+                ? 0
+                : engine->view.now - engine->run->suspensions[it->lasting - 1].from_ms);
 }
 
 void orr_engine__resume(struct engine *engine, uint32_t job)
