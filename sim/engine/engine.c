@@ -387,7 +387,7 @@ static enum orr_status run_instant(struct engine *engine, orr_ms now, struct orr
     if (engine->exec != NULL) {
         orr_engine__replan_neighbours(engine);
     }
-    if (engine->emptying_count > 0) {
+    if (engine->vacating_count > 0) {
         orr_engine__note_vacant(engine);
     }
     if (engine->pools != NULL) {

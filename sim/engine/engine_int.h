@@ -109,8 +109,10 @@ struct engine {
     orr_ms *closed_ms;       /* per node: since when */
     bool *taken;             /* per node: away, or leaving as soon as it stands empty */
     uint32_t *record;        /* per node: index + 1 of its outage that lasts; 0: none */
-    uint32_t *emptying;      /* nodes that are down while somebody still holds something there */
+    bool *emptying;          /* per node: it is down while somebody still holds something there */
     uint32_t emptying_count;
+    uint32_t *vacating; /* of these, in any order: somebody left them since they were looked at */
+    uint32_t vacating_count, vacating_capacity;
     struct engine_hosts *hosts;         /* NULL: nobody asked yet who is on a node */
     struct orr_engine_pools *pools;     /* NULL: none is autoscaled */
     struct orr_engine_drain *drain;     /* NULL: nothing is moved to empty a node */
@@ -265,6 +267,8 @@ void orr_engine__leave_cluster(struct engine *engine, uint32_t node);
 /* The same; what runs there is evicted, with its grace. */
 void orr_engine__drain_node(struct engine *engine, uint32_t node);
 void orr_engine__join_cluster(struct engine *engine, uint32_t node);
+/* The job is about to give back some of what it holds, maybe of nodes that are being emptied. */
+void orr_engine__note_leaving(struct engine *engine, uint32_t job);
 /* Notes since when nodes that were emptied stand empty. */
 void orr_engine__note_vacant(struct engine *engine);
 /* Is nothing left but failures, what is listed, and what is stale, and of no use to anybody? */

@@ -172,6 +172,7 @@ static inline void leave(struct engine *engine, uint32_t job, orr_ms done)
     const struct orr_shape *shape = shape_of(engine, job);
     const struct holding had = holding_of(engine, job);
     orr_ms now = engine->view.now;
+    orr_engine__note_leaving(engine, job);
     orr_ledger_finish_late(engine->ledger, job, done, now);
     if (engine->exec != NULL) {
         orr_exec_finish(engine->exec, job, now, now);
@@ -346,6 +347,7 @@ static void withdraw(struct engine *engine, uint32_t job)
 {
     const struct holding had = holding_of(engine, job);
     orr_ms now = engine->view.now;
+    orr_engine__note_leaving(engine, job);
     orr_ledger_withdraw(engine->ledger, job, now);
     if (engine->exec != NULL) {
         orr_exec_finish(engine->exec, job, now, now);
@@ -411,6 +413,7 @@ void orr_engine__release(struct engine *engine, uint32_t job)
                         ? (uint8_t)ORR_CAUSE_NONE
                         : engine->ledger->placements[state->placement].cause;
     const struct holding had = holding_of(engine, job);
+    orr_engine__note_leaving(engine, job);
     if (orr_ledger_release(engine->ledger, job, engine->view.now) == 0) {
         return;
     }

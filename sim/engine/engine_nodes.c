@@ -4,6 +4,7 @@
 #include "engine_int.h"
 
 #include <orrery/base/mem.h>
+#include <orrery/base/sort.h>
 
 /* Step of a listed event; with LISTED beside the class of an event of the heap. */
 enum step { STEP_CLOSE, STEP_BEGIN, STEP_END };
@@ -194,22 +195,56 @@ static void end_record(struct engine *engine, uint32_t node)
     }
 }
 
-void orr_engine__note_vacant(struct engine *engine)
+static void note_leaving_node(struct engine *engine, uint32_t node)
 {
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < engine->emptying_count; i++) {
-        uint32_t node = engine->emptying[i];
-        if (!orr_ledger_is_vacant(engine->ledger, node)) {
-            engine->emptying[kept++] = node;
-            continue;
-        }
-        end_cordon(engine, node, engine->view.now);
-        begin_record(engine, node);
-        if (engine->taken[node]) {
-            orr_policy_notify_node(engine->policy, engine->state, &engine->view, node);
+    engine->vacating =
+        ORR_ROOM_FOR_ONE(engine->vacating, engine->vacating_count, engine->vacating_capacity);
+    engine->vacating[engine->vacating_count++] = node;
+}
+
+void orr_engine__note_leaving(struct engine *engine, uint32_t job)
+{
+    const struct orr_ledger *ledger = engine->ledger;
+    uint32_t p = engine->emptying_count > 0 ? ledger->jobs[job].placement : ORR_NONE;
+    for (; p != ORR_NONE; p = ledger->placements[p].next) {
+        const struct orr_placement *placement = &ledger->placements[p];
+        for (uint32_t n = placement->node; n <= placement->node + placement->more_nodes; n++) {
+            if (engine->emptying[n]) {
+                note_leaving_node(engine, n);
+            }
         }
     }
-    engine->emptying_count = kept;
+}
+
+static int compare_nodes(const void *a, const void *b, void *context)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    (void)context;
+    return (x > y) - (x < y);
+}
+
+static void stop_emptying(struct engine *engine, uint32_t node)
+{
+    engine->emptying[node] = false;
+    engine->emptying_count--;
+    end_cordon(engine, node, engine->view.now);
+}
+
+void orr_engine__note_vacant(struct engine *engine)
+{
+    orr_sort(engine->vacating, engine->vacating_count, sizeof *engine->vacating, compare_nodes,
+             NULL);
+    for (uint32_t i = 0; i < engine->vacating_count; i++) {
+        const uint32_t node = engine->vacating[i];
+        if (engine->emptying[node] && orr_ledger_is_vacant(engine->ledger, node)) {
+            stop_emptying(engine, node);
+            begin_record(engine, node);
+            if (engine->taken[node]) {
+                orr_policy_notify_node(engine->policy, engine->state, &engine->view, node);
+            }
+        }
+    }
+    engine->vacating_count = 0;
 }
 
 /* One more reason for the node to take nothing. */
@@ -220,7 +255,9 @@ static void close_node(struct engine *engine, uint32_t node)
     }
     engine->closed_ms[node] = engine->view.now;
     orr_ledger_set_down(engine->ledger, node, true);
-    engine->emptying[engine->emptying_count++] = node;
+    engine->emptying[node] = true;
+    engine->emptying_count++;
+    note_leaving_node(engine, node);
     orr_engine__note_vacant(engine);
     orr_policy_notify_node(engine->policy, engine->state, &engine->view, node);
 }
@@ -229,14 +266,8 @@ static void end_outage(struct engine *engine, uint32_t node)
 {
     if (engine->record[node] != 0) {
         end_record(engine, node);
-        return;
-    }
-    for (uint32_t i = 0; i < engine->emptying_count; i++) {
-        if (engine->emptying[i] == node) { /* it never stood empty */
-            engine->emptying[i] = engine->emptying[--engine->emptying_count];
-            end_cordon(engine, node, engine->view.now);
-            return;
-        }
+    } else if (engine->emptying[node]) { /* it never stood empty */
+        stop_emptying(engine, node);
     }
 }
 
@@ -442,7 +473,7 @@ void orr_engine__nodes_open(struct engine *engine)
     engine->closed_ms = orr_zalloc(nodes + 1, sizeof *engine->closed_ms);
     engine->taken = orr_zalloc(nodes + 1, sizeof *engine->taken);
     engine->record = orr_zalloc(nodes + 1, sizeof *engine->record);
-    engine->emptying = orr_alloc(nodes + 1, sizeof *engine->emptying);
+    engine->emptying = orr_zalloc(nodes + 1, sizeof *engine->emptying);
     open_away(engine);
     orr_engine__pools_open(engine);
     orr_faults_open(&engine->faults, &world->cluster, &engine->options->faults,
@@ -458,8 +489,10 @@ void orr_engine__nodes_open(struct engine *engine)
 
 void orr_engine__nodes_close(struct engine *engine)
 {
-    for (uint32_t i = 0; i < engine->emptying_count; i++) {
-        end_cordon(engine, engine->emptying[i], ORR_MS_NEVER);
+    for (uint32_t n = 0; n < engine->world->cluster.node_count && engine->emptying_count > 0; n++) {
+        if (engine->emptying[n]) {
+            end_cordon(engine, n, ORR_MS_NEVER);
+        }
     }
     orr_engine__pools_close(engine);
     orr_engine__hosts_close(engine);
@@ -467,6 +500,7 @@ void orr_engine__nodes_close(struct engine *engine)
     orr_free(engine->closures);
     orr_free(engine->closed_ms);
     orr_free(engine->emptying);
+    orr_free(engine->vacating);
     orr_free(engine->taken);
     orr_free(engine->record);
 }
