@@ -152,6 +152,12 @@ static void conservative_event(void *state, const struct orr_view *view, enum or
     }
 }
 
+static void conservative_node(void *state, const struct orr_view *view, uint32_t node)
+{
+    (void)node;
+    orr_scaling_node(&((struct conservative *)state)->scaling, view);
+}
+
 /* --- what is free when --- */
 
 /* The step that begins at a time, made of the one around it if there is none. */
@@ -227,7 +233,7 @@ static void charge_running(struct conservative *c, const struct orr_view *view)
 {
     struct orr_gpus free = orr_shard_free(orr_view_room(view)); /* none of nodes that are down */
     for (uint32_t i = 0; i < c->running_count; i++) {
-        const struct orr_gpus held = orr_scaling_held(view, c->running[i].job);
+        const struct orr_gpus held = orr_scaling_returned(&c->scaling, view, c->running[i].job);
         orr_gpus_add(&free, &held, 1);
     }
     for (uint32_t k = 0; k < c->kinds; k++) {
@@ -238,7 +244,7 @@ static void charge_running(struct conservative *c, const struct orr_view *view)
     }
     for (uint32_t i = 0; i < c->running_count; i++) {
         const orr_ms until = c->running[i].until;
-        const struct orr_gpus held = orr_scaling_held(view, c->running[i].job);
+        const struct orr_gpus held = orr_scaling_returned(&c->scaling, view, c->running[i].job);
         charge(c, view->now, until > view->now ? until : view->now + 1, &held, 1);
     }
 }
@@ -353,4 +359,5 @@ const struct orr_policy orr_policy_conservative = {
     .cycle = conservative_cycle,
     .close = conservative_close,
     .abilities = ORR_ABLE_SCALE | ORR_ABLE_JOINED,
+    .node = conservative_node,
 };

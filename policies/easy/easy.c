@@ -174,6 +174,12 @@ static void easy_event(void *state, const struct orr_view *view, enum orr_job_ev
     }
 }
 
+static void easy_node(void *state, const struct orr_view *view, uint32_t node)
+{
+    (void)node;
+    orr_scaling_node(&((struct easy *)state)->scaling, view);
+}
+
 static enum orr_reason try_start(struct easy *easy, const struct orr_view *view,
                                  struct orr_txn *txn, uint32_t job)
 {
@@ -214,7 +220,8 @@ static struct reservation reserve(const struct easy *easy, const struct orr_view
         }
         at = easy->running[i].at > view->now ? easy->running[i].at : view->now;
         for (; i < easy->running_count && easy->running[i].at <= at; i++) {
-            const struct orr_gpus held = orr_scaling_held(view, easy->running[i].job);
+            const struct orr_gpus held =
+                orr_scaling_returned(&easy->scaling, view, easy->running[i].job);
             orr_gpus_add(&free, &held, 1);
         }
     }
@@ -335,5 +342,6 @@ const struct orr_policy orr_policy_easy = {
     .cycle = easy_cycle,
     .close = easy_close,
     .abilities = ORR_ABLE_SCALE | ORR_ABLE_JOINED,
+    .node = easy_node,
     .heeds = easy_heeds,
 };

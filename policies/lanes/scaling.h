@@ -11,6 +11,7 @@
 struct orr_scaling {
     bool *lined; /* per job that scales: it stands in the order */
     uint32_t lined_capacity;
+    bool closes; /* some node is down and jobs hold something there */
 };
 
 static inline const struct orr_shape *orr_scaling__shape(const struct orr_view *view, uint32_t job)
@@ -60,10 +61,40 @@ static inline struct orr_gpus orr_scaling_step(const struct orr_view *view, uint
     return orr_ledger_gpus(view->ledger, job, orr_ledger_next_tasks(view->ledger, job));
 }
 
-/* What it gives back when it ends. */
+/* What it holds. */
 static inline struct orr_gpus orr_scaling_held(const struct orr_view *view, uint32_t job)
 {
     return orr_ledger_gpus(view->ledger, job, view->jobs[job].placed_tasks);
+}
+
+/* A node went down, or came back. */
+static inline void orr_scaling_node(struct orr_scaling *scaling, const struct orr_view *view)
+{
+    scaling->closes = false;
+    for (uint32_t n = 0; n < view->cluster->node_count && !scaling->closes; n++) {
+        scaling->closes = view->ledger->down[n] && !orr_ledger_is_vacant(view->ledger, n);
+    }
+}
+
+/* What others can have of it when it ends: nothing of nodes that are down. */
+static inline struct orr_gpus orr_scaling_returned(const struct orr_scaling *scaling,
+                                                   const struct orr_view *view, uint32_t job)
+{
+    struct orr_gpus gpus = orr_scaling_held(view, job);
+    const struct orr_placement *placements = view->ledger->placements;
+    const struct orr_shape *shape = orr_scaling__shape(view, job);
+    for (uint32_t p = scaling->closes ? view->jobs[job].placement : ORR_NONE; p != ORR_NONE;
+         p = placements[p].next) {
+        const struct orr_request *request = &shape->groups[placements[p].group].request;
+        const bool kept = placements[p].hold == ORR_HOLD_KEPT;
+        for (uint32_t n = 0; kept && n <= placements[p].more_nodes; n++) {
+            if (view->ledger->down[placements[p].node + n]) {
+                gpus.mgpu[orr_request_gpu_kind(request)] -=
+                    (int64_t)orr_placement_each(&placements[p]) * orr_request_mgpu(request);
+            }
+        }
+    }
+    return gpus;
 }
 
 /* Does it wait, one that scales with nothing, so that there is a reason? */
