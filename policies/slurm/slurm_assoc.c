@@ -254,7 +254,21 @@ static enum orr_status read_qos(const struct table *table)
     return read_limits(table, of_qos, qos->limits);
 }
 
-/* Names of QOS that one preempts, once all are known. */
+/* The QOS that a list joined by commas names, a bit each. */
+static uint64_t bits_of(const struct slurm_conf *conf, const char *names)
+{
+    uint64_t bits = 0;
+    for (const char *at = names; at != NULL && *at != '\0';) {
+        const size_t bytes = strcspn(at, ",");
+        const uint32_t qos = orr_slurm__qos(conf, at, bytes);
+        bits |= qos == ORR_NONE ? 0 : (uint64_t)1 << qos;
+        at += bytes + (at[bytes] == ',');
+    }
+    return bits;
+}
+
+/* Names of QOS, once all are known: those that one preempts, those of associations, which have
+ * what the one above has if they state none. */
 static void link_qos(struct slurm_conf *conf)
 {
     for (uint32_t q = 0; q < conf->qos_count; q++) {
@@ -262,13 +276,20 @@ static void link_qos(struct slurm_conf *conf)
         const double priority = (double)qos->priority;
         conf->max_qos_priority =
             priority > conf->max_qos_priority ? priority : conf->max_qos_priority;
-        for (const char *at = qos->preempts; *at != '\0';) {
-            const size_t bytes = strcspn(at, ",");
-            const uint32_t victim = orr_slurm__qos(conf, at, bytes);
-            if (victim != ORR_NONE) {
-                qos->preempts_bits |= (uint64_t)1 << victim;
-            }
-            at += bytes + (at[bytes] == ',');
+        qos->preempts_bits = bits_of(conf, qos->preempts);
+    }
+    for (uint32_t a = 0; a < conf->assoc_count; a++) {
+        struct slurm_assoc *assoc = &conf->assocs[a];
+        const char *name = assoc->default_qos;
+        assoc->qos = name == NULL ? ORR_NONE : orr_slurm__qos(conf, name, strlen(name));
+        assoc->qos_bits = bits_of(conf, assoc->qos_list);
+        if (assoc->parent != ORR_NONE) {
+            const struct slurm_assoc *above = &conf->assocs[assoc->parent];
+            assoc->qos = assoc->qos == ORR_NONE ? above->qos : assoc->qos;
+            assoc->qos_bits = assoc->qos_bits == 0 ? above->qos_bits : assoc->qos_bits;
+        }
+        if (assoc->qos == ORR_NONE && __builtin_popcountll(assoc->qos_bits) == 1) {
+            assoc->qos = (uint32_t)__builtin_ctzll(assoc->qos_bits);
         }
     }
 }
@@ -380,6 +401,8 @@ static enum orr_status read_assoc(const struct table *table)
     struct slurm_assoc *assoc = &conf->assocs[a];
     assoc->as_parent = as_parent;
     assoc->default_qos = orr_arena_strndup(&conf->arena, qos.at, qos.bytes);
+    const struct slurm_span list = cell(table, "QOS");
+    assoc->qos_list = orr_arena_strndup(&conf->arena, list.at, list.bytes);
     return read_limits(table, of_assoc, assoc->limits);
 }
 
@@ -450,10 +473,7 @@ enum orr_status orr_slurm__sacctmgr_read(struct slurm_reader *reader, const char
     link_qos(conf);
     for (uint32_t p = 0; p < conf->partition_count && status == ORR_OK; p++) {
         status = link_partition(reader, &conf->partitions[p]);
-    }
-    for (uint32_t a = 0; a < conf->assoc_count; a++) {
-        const char *name = conf->assocs[a].default_qos;
-        conf->assocs[a].qos = name == NULL ? ORR_NONE : orr_slurm__qos(conf, name, strlen(name));
+        orr_slurm__look_at_access(reader, &conf->partitions[p]);
     }
     return status;
 }

@@ -58,6 +58,10 @@ enum orr_status orr_slurm__tres(const struct slurm_reader *reader, struct slurm_
 /* slurm_assoc.c: the tables of sacctmgr. */
 enum orr_status orr_slurm__sacctmgr_read(struct slurm_reader *reader, const char *text);
 
+/* slurm_access.c: says which names in lists of a partition sacctmgr does not have. */
+void orr_slurm__look_at_access(const struct slurm_reader *reader,
+                               const struct slurm_partition *partition);
+
 /* slurm_decides.c: what is not heeded by a key that decides in Slurm, "" if its value says what is
  * done here; NULL of other keys. */
 const char *orr_slurm__decides(struct slurm_span name, struct slurm_span value);

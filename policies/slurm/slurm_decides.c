@@ -33,9 +33,7 @@ static const struct {
     {"DefCpuPerGPU|JobDefaults", "", "is not heeded: CPUs and memory are what jobs state"},
     {"MaxCPUsPerNode|MaxCPUsPerSocket", "UNLIMITED",
      "is not heeded: jobs may have all CPUs of a node"},
-    {"AllowAccounts|DenyAccounts|AllowQos|DenyQos|AllowGroups|RootOnly", "ALL|NO",
-     "is not heeded: anybody may use the partition"},
-    {"Alternate", "", "is not heeded: jobs of a partition that is down wait for it"},
+    {"AllowGroups|RootOnly", "ALL|NO", "is not heeded: users of any group may use the partition"},
     {"ExclusiveUser", "NO", "is not heeded: users share nodes"},
     {"CoreSpecCount|CpuSpecList|MemSpecLimit", "0",
      "is not heeded: what a node has is the cluster's"}};

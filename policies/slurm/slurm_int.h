@@ -53,6 +53,10 @@ enum slurm_priority_flag {
 
 enum slurm_tres { SLURM_CPU, SLURM_MEM, SLURM_GPU, SLURM_NODE, SLURM_TRES_COUNT };
 
+struct slurm_names {           /* a list of slurm.conf */
+    const char *names, *place; /* joined by commas; NULL: not stated, or ALL */
+};
+
 struct slurm_partition {
     const char *name;
     uint64_t *nodes; /* node set */
@@ -62,6 +66,9 @@ struct slurm_partition {
     orr_ms default_time_ms; /* ORR_MS_NONE: none */
     uint32_t min_nodes, max_nodes;
     bool down, lln, exclusive;
+    bool takes_none;       /* DRAIN, INACTIVE: nothing may be submitted to it */
+    const char *alternate; /* the partition that jobs go to then, or NULL */
+    struct slurm_names allow_accounts, deny_accounts, allow_qos, deny_qos;
     uint8_t preempt_mode;             /* enum slurm_preempt_mode */
     orr_ms grace_ms;                  /* of its jobs as victims of a higher tier */
     const char *qos_name, *qos_place; /* in slurm_conf */
@@ -123,8 +130,10 @@ struct slurm_assoc { /* of an account, or of a user in an account; parents first
     const char *user; /* NULL: an account */
     uint32_t user_id; /* in conf.users */
     double shares;
-    bool as_parent;     /* shares=parent */
-    uint32_t qos;       /* its default one, or ORR_NONE */
+    bool as_parent;    /* shares=parent */
+    uint32_t qos;      /* its default one, or ORR_NONE */
+    uint64_t qos_bits; /* those that its jobs may have; 0: any */
+    const char *qos_list;
     uint32_t submitted; /* jobs of it and below that wait or run */
     const char *default_qos;
     struct slurm_limits limits[SLURM_SCOPES];
@@ -158,7 +167,7 @@ struct slurm_conf {
     bool favor_small;
     uint32_t priority_flags; /* enum slurm_priority_flag */
     bool lln;
-    bool enforce_limits, enforce_safe;
+    bool enforce_limits, enforce_safe, enforce_qos;
     orr_ms preempt_exempt_ms;
     double dampening; /* FairShareDampeningFactor */
     struct slurm_qos *qos;
@@ -218,10 +227,13 @@ struct slurm_job {
     bool waits_array; /* its array runs as many tasks as it may */
     bool submitted;   /* it counts among those that wait or run */
     bool no_partition, no_qos;   /* it names one that there is none of */
+    bool none_takes;             /* nothing may be submitted to any of its partitions */
+    bool states_nodes;           /* -N */
     uint32_t array, array_limit; /* ORR_NONE: no task of an array */
     int64_t priority;            /* set by its user, -1: not */
     orr_ms begin_ms, limit_ms;   /* limit ORR_MS_NEVER: none */
     uint64_t hopeless;           /* bit by partition: not even its empty nodes could hold the job */
+    uint64_t account_barred, qos_barred; /* bit by partition: it takes none of its account or QOS */
     uint32_t min_nodes, max_nodes;
     int64_t nice;
     uint32_t switches;     /* at most so many leaf switches, 0: any ... */
@@ -501,6 +513,15 @@ uint32_t orr_slurm__assoc(const struct slurm_conf *conf, const char *account, co
 uint32_t orr_slurm__assoc_add(struct slurm_conf *conf, uint32_t parent, const char *account,
                               const char *user, double shares);
 
+/* slurm_access.c: AllowAccounts and its like. */
+/* Bits of the partitions that take no jobs of its account or QOS. */
+void orr_slurm__read_access(const struct slurm_conf *conf, struct slurm_job *job);
+/* A job of a partition that takes none goes to its alternate one; those that have none are left
+ * out. */
+void orr_slurm__take_alternates(const struct slurm_conf *conf, struct slurm_job *job);
+/* May its jobs have this QOS? */
+bool orr_slurm__may_have(const struct slurm_conf *conf, uint32_t assoc, uint32_t qos);
+
 /* slurm_usage.c */
 /* Decay, usage of running jobs and fair-share factors at a tick;
  * slurm->last_tick_ms is the tick before. */
@@ -532,6 +553,8 @@ bool orr_slurm__limits_ease(const struct slurm *slurm, const struct orr_view *vi
 bool orr_slurm__passes_alone(const struct slurm *slurm, uint32_t job, uint32_t partition);
 
 /* slurm_submit.c */
+/* Do MinNodes and MaxNodes of a partition let it in? */
+bool orr_slurm__has_nodes_for(const struct slurm_partition *partition, const struct slurm_job *job);
 /* Why sbatch does not take `count` jobs at once, the tasks of one array, or one job;
  * ORR_REASON_NONE: it does. */
 enum orr_reason orr_slurm__refusal(const struct slurm *slurm, const uint32_t *jobs, uint32_t count);

@@ -108,6 +108,7 @@ void orr_slurm__job_read(struct slurm *slurm, const struct orr_view *view, uint3
         const uint32_t own = j->assoc == ORR_NONE ? ORR_NONE : slurm->conf.assocs[j->assoc].qos;
         j->qos = own != ORR_NONE ? own : orr_slurm__qos(&slurm->conf, "normal", 6);
     }
+    orr_slurm__read_access(&slurm->conf, j);
     j->limit_ms = limit_of(&slurm->conf, view, job, j->partitions[0]);
     read_amounts(view, job, j);
 }

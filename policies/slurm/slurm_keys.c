@@ -235,7 +235,7 @@ static enum orr_status read_enforce(const struct slurm_reader *reader, struct sl
                                     bool *limits)
 {
     struct slurm_span item;
-    *limits = reader->conf->enforce_safe = false;
+    *limits = reader->conf->enforce_safe = reader->conf->enforce_qos = false;
     while (orr_slurm__next_item(&list, &item)) {
         const bool safe = orr_text_like(item.at, item.bytes, "safe|all", true);
         if (!safe && !orr_text_like(item.at, item.bytes,
@@ -245,6 +245,8 @@ static enum orr_status read_enforce(const struct slurm_reader *reader, struct sl
                                        "safe, qos, all");
         }
         reader->conf->enforce_safe = reader->conf->enforce_safe || safe;
+        reader->conf->enforce_qos =
+            reader->conf->enforce_qos || orr_text_like(item.at, item.bytes, "qos|all", true);
         *limits = *limits || safe || orr_slurm__is(item, "limits");
     }
     return ORR_OK;

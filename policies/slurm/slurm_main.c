@@ -85,7 +85,7 @@ enum orr_reason orr_slurm__barred(const struct slurm *slurm, const struct slurm_
     if (p->down || p->node_count == 0) {
         return ORR_REASON_PARTITION_DOWN;
     }
-    if (p->max_nodes < j->min_nodes) {
+    if (!orr_slurm__has_nodes_for(p, j)) {
         return ORR_REASON_PARTITION_NODE_LIMIT;
     }
     if (j->limit_ms > p->max_time_ms && j->limit_ms < ORR_MS_NEVER / 2) {
@@ -93,6 +93,12 @@ enum orr_reason orr_slurm__barred(const struct slurm *slurm, const struct slurm_
     }
     if (j->array != ORR_NONE && slurm->array[j->array].running >= slurm->array[j->array].limit) {
         return ORR_REASON_JOB_ARRAY_TASK_LIMIT;
+    }
+    if ((j->qos_barred >> record->partition & 1) != 0) {
+        return ORR_REASON_QOS_NOT_ALLOWED;
+    }
+    if ((j->account_barred >> record->partition & 1) != 0) {
+        return ORR_REASON_ACCOUNT_NOT_ALLOWED;
     }
     return ORR_REASON_NONE;
 }

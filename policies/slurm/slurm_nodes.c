@@ -85,15 +85,13 @@ static enum orr_status partition_number(const struct slurm_reader *reader, struc
                : orr_slurm__complain(reader, value, "is no whole number");
 }
 
+/* Where nothing is submitted what runs goes on, and DRAIN starts what waits there already. */
 static enum orr_status read_state(const struct slurm_reader *reader, struct slurm_span value,
-                                  bool *down)
+                                  struct slurm_partition *p)
 {
-    const bool drains = orr_slurm__is(value, "DRAIN");
-    *down = orr_slurm__is(value, "DOWN") || orr_slurm__is(value, "INACTIVE");
-    if (drains) {
-        orr_slurm__remark(reader, value, "is not heeded: jobs that come are taken all the same");
-    }
-    return drains || *down || orr_slurm__is(value, "UP")
+    p->down = orr_slurm__is(value, "DOWN") || orr_slurm__is(value, "INACTIVE");
+    p->takes_none = orr_slurm__is(value, "DRAIN") || orr_slurm__is(value, "INACTIVE");
+    return p->takes_none || p->down || orr_slurm__is(value, "UP")
                ? ORR_OK
                : orr_slurm__complain(reader, value, "is not UP, DOWN, DRAIN or INACTIVE");
 }
@@ -112,10 +110,39 @@ static enum orr_status read_sharing(const struct slurm_reader *reader, struct sl
     return ORR_OK;
 }
 
-static const char *const partition_keys[] = {
-    "Nodes",    "PriorityTier", "PriorityJobFactor",  "Priority",     "MaxTime", "MinNodes",
-    "MaxNodes", "DefaultTime",  "GraceTime",          "Default",      "State",   "LLN",
-    "QOS",      "PreemptMode",  "TRESBillingWeights", "OverSubscribe"};
+static const char *const partition_keys[] = {"Nodes",         "PriorityTier", "PriorityJobFactor",
+                                             "Priority",      "MaxTime",      "MinNodes",
+                                             "MaxNodes",      "DefaultTime",  "GraceTime",
+                                             "Default",       "State",        "LLN",
+                                             "QOS",           "PreemptMode",  "TRESBillingWeights",
+                                             "OverSubscribe", "Alternate",    "AllowAccounts",
+                                             "DenyAccounts",  "AllowQos",     "DenyQos"};
+
+/* False: the key is none of those that name who may use the partition. */
+static bool set_access(const struct slurm_reader *reader, struct slurm_partition *p,
+                       struct slurm_span name, struct slurm_span value)
+{
+    const struct {
+        const char *name;
+        struct slurm_names *names;
+    } keys[] = {{"AllowAccounts", &p->allow_accounts},
+                {"DenyAccounts", &p->deny_accounts},
+                {"AllowQos", &p->allow_qos},
+                {"DenyQos", &p->deny_qos}};
+    for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
+        if (orr_slurm__is(name, keys[k].name)) {
+            char place[40];
+            (void)orr_slurm__place(reader, value.at, place);
+            *keys[k].names = (struct slurm_names){
+                orr_slurm__is(value, "ALL")
+                    ? NULL
+                    : orr_arena_strndup(&reader->conf->arena, value.at, value.bytes),
+                orr_arena_strndup(&reader->conf->arena, place, strlen(place))};
+            return true;
+        }
+    }
+    return false;
+}
 
 static enum orr_status set_partition(const struct slurm_reader *reader, struct slurm_partition *p,
                                      struct slurm_span name, struct slurm_span value)
@@ -158,7 +185,7 @@ static enum orr_status set_partition(const struct slurm_reader *reader, struct s
             reader->conf->default_partition = (uint32_t)(p - reader->conf->partitions);
         }
     } else if (orr_slurm__is(name, "State")) {
-        status = read_state(reader, value, &p->down);
+        status = read_state(reader, value, p);
     } else if (orr_slurm__is(name, "LLN")) {
         status = orr_slurm__yes(value, &p->lln)
                      ? ORR_OK
@@ -175,7 +202,9 @@ static enum orr_status set_partition(const struct slurm_reader *reader, struct s
         status = orr_slurm__tres(reader, value, true, p->billing);
     } else if (orr_slurm__is(name, "OverSubscribe")) {
         status = read_sharing(reader, value, &p->exclusive);
-    } else {
+    } else if (orr_slurm__is(name, "Alternate")) {
+        p->alternate = orr_arena_strndup(&reader->conf->arena, value.at, value.bytes);
+    } else if (!set_access(reader, p, name, value)) {
         orr_slurm__pass_over(reader, name, value, partition_keys,
                              sizeof partition_keys / sizeof partition_keys[0]);
     }

@@ -240,6 +240,7 @@ static bool read_nodes(struct slurm_job *job, struct slurm_span value)
     if (dash != NULL && (!orr_parse_i64(dash + 1, value.bytes - bytes - 1, &to) || to < from)) {
         return false;
     }
+    job->states_nodes = true;
     job->min_nodes = (uint32_t)from;
     job->max_nodes = to > 1000000 ? 1000000 : (uint32_t)to;
     return true;
@@ -361,6 +362,7 @@ void orr_slurm__options_read(struct slurm *slurm, const struct orr_view *view, u
     if (j->partition_count == 0) {
         j->partitions[j->partition_count++] = (uint8_t)slurm->conf.default_partition;
     }
+    orr_slurm__take_alternates(&slurm->conf, j);
 }
 
 /* --- what was not heard --- */

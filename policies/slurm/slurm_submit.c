@@ -138,19 +138,28 @@ static enum orr_reason check_counts(const struct slurm *slurm, const struct slur
 
 /* --- what is judged of a job alone --- */
 
-static bool keeps_limits(const struct slurm_job *job, const struct slurm_partition *partition)
+/* A job that states no number of nodes gets as many as MinNodes asks, if it has a task for each. */
+bool orr_slurm__has_nodes_for(const struct slurm_partition *partition, const struct slurm_job *job)
 {
+    return job->min_nodes <= partition->max_nodes &&
+           (!job->states_nodes || job->max_nodes >= partition->min_nodes);
+}
+
+static bool keeps_limits(const struct slurm_conf *conf, const struct slurm_job *job, uint32_t p)
+{
+    const struct slurm_partition *partition = &conf->partitions[p];
     const bool in_time =
         job->limit_ms <= partition->max_time_ms || job->limit_ms >= ORR_MS_NEVER / 2;
-    return in_time && job->min_nodes <= partition->max_nodes &&
-           job->min_nodes <= partition->node_count;
+    return in_time && orr_slurm__has_nodes_for(partition, job) &&
+           job->min_nodes <= partition->node_count &&
+           ((job->account_barred | job->qos_barred) >> p & 1) == 0;
 }
 
 static bool has_partitions(const struct slurm_conf *conf, const struct slurm_job *job)
 {
     uint32_t kept = 0;
     for (uint32_t p = 0; p < job->partition_count; p++) {
-        kept += keeps_limits(job, &conf->partitions[job->partitions[p]]);
+        kept += keeps_limits(conf, job, job->partitions[p]);
     }
     return conf->part_limits == SLURM_PART_LIMITS_NO || kept == job->partition_count ||
            (conf->part_limits == SLURM_PART_LIMITS_ANY && kept > 0);
@@ -162,6 +171,12 @@ enum orr_reason orr_slurm__refusal(const struct slurm *slurm, const uint32_t *jo
     const struct slurm_job *job = &slurm->jobs[jobs[0]];
     if (job->no_partition || job->no_qos) {
         return job->no_partition ? ORR_REASON_INVALID_PARTITION : ORR_REASON_INVALID_QOS;
+    }
+    if (job->none_takes) {
+        return ORR_REASON_PARTITION_NOT_AVAILABLE;
+    }
+    if (!orr_slurm__may_have(conf, job->assoc, job->qos)) {
+        return ORR_REASON_INVALID_QOS;
     }
     if (job->array != ORR_NONE && conf->max_array_size > 0 && count > conf->max_array_size) {
         return ORR_REASON_MAX_ARRAY_SIZE;

@@ -196,12 +196,16 @@ ORR_API_BEGIN
       "it asks more nodes times minutes than its association allows a job")                        \
     X(PARTITION_DOWN, "PartitionDown", "its partition is down, or has no nodes here")              \
     X(PARTITION_NODE_LIMIT, "PartitionNodeLimit",                                                  \
-      "it asks more nodes than its partition allows a job")                                        \
+      "it asks more nodes than its partition allows a job, or fewer")                              \
     X(PARTITION_TIME_LIMIT, "PartitionTimeLimit",                                                  \
       "its time limit is longer than its partition allows")                                        \
     X(JOB_ARRAY_TASK_LIMIT, "JobArrayTaskLimit",                                                   \
       "as many tasks of its array run as its user allowed")                                        \
-    X(BEGIN_TIME, "BeginTime", "it was queued again, and may not start before its begin time")
+    X(BEGIN_TIME, "BeginTime", "it was queued again, and may not start before its begin time")     \
+    X(ACCOUNT_NOT_ALLOWED, "AccountNotAllowed",                                                    \
+      "its partition takes no jobs of its account (AllowAccounts, DenyAccounts)")                  \
+    X(QOS_NOT_ALLOWED, "QOSNotAllowed",                                                            \
+      "its partition takes no jobs of its QOS (AllowQos, DenyQos)")
 
 /* Why a scheduler refuses a job at submit: a job with one of these reasons leaves at once. */
 #define ORR_REASON_REFUSED_LIST(X)                                                                 \
@@ -218,10 +222,14 @@ ORR_API_BEGIN
     X(DENY_ON_LIMIT, "DenyOnLimit",                                                                \
       "refused at submit: by itself it passes a limit, and its QOS denies such jobs")              \
     X(ENFORCE_PART_LIMITS, "EnforcePartLimits",                                                    \
-      "refused at submit: its partition has no such time or number of nodes")                      \
+      "refused at submit: its partition has no such time or number of nodes, or takes no jobs of " \
+      "its account or QOS")                                                                        \
     X(MAX_ARRAY_SIZE, "MaxArraySize", "refused at submit: its array has more tasks than one may")  \
     X(INVALID_PARTITION, "InvalidPartition", "refused at submit: there is no partition it names")  \
-    X(INVALID_QOS, "InvalidQOS", "refused at submit: there is no QOS it names")
+    X(INVALID_QOS, "InvalidQOS",                                                                   \
+      "refused at submit: there is no QOS it names, or its association may not use it")            \
+    X(PARTITION_NOT_AVAILABLE, "PartitionNotAvailable",                                            \
+      "refused at submit: its partition takes no jobs (DRAIN, INACTIVE)")
 
 enum orr_reason {
 #define X(name, code, words) ORR_REASON_##name,
