@@ -332,7 +332,10 @@ uint32_t orr_slurm__assoc_add(struct slurm_conf *conf, uint32_t parent, const ch
         .next = ORR_NONE,
         .account = account,
         .user = user,
-        .shares = shares,
+        .above = parent,
+        .shares = shares < 0 ? 0 : shares,
+        .as_parent = shares < 0,
+        .priority = parent == ORR_NONE ? 0 : conf->assocs[parent].priority,
         .qos = ORR_NONE,
         .user_id = user == NULL ? ORR_NONE : orr_idmap_put(&conf->users, user, strlen(user), NULL),
         .fair_share = 1};
@@ -340,9 +343,12 @@ uint32_t orr_slurm__assoc_add(struct slurm_conf *conf, uint32_t parent, const ch
         no_limits(&assoc->limits[s]);
     }
     conf->user_count += user != NULL;
-    if (parent != ORR_NONE) {
-        struct slurm_assoc *above = &conf->assocs[parent];
-        above->child_shares += shares;
+    if (parent != ORR_NONE && conf->assocs[parent].as_parent) {
+        assoc->above = conf->assocs[parent].above;
+    }
+    if (assoc->above != ORR_NONE && !(assoc->as_parent && user == NULL)) {
+        struct slurm_assoc *above = &conf->assocs[assoc->above];
+        above->child_shares += assoc->shares;
         *(above->first_child == ORR_NONE ? &above->first_child
                                          : &conf->assocs[above->last_child].next) =
             conf->assoc_count;
@@ -397,9 +403,17 @@ static enum orr_status read_assoc(const struct table *table)
     if (shares.bytes > 0 && !as_parent && !orr_parse_double(shares.at, shares.bytes, &number)) {
         return complain(table, shares, "is no share");
     }
-    const uint32_t a = orr_slurm__assoc_add(conf, parent, name, who, as_parent ? 0 : number);
+    const uint32_t a = orr_slurm__assoc_add(conf, parent, name, who,
+                                            as_parent && parent != ORR_NONE ? -1 : number);
     struct slurm_assoc *assoc = &conf->assocs[a];
-    assoc->as_parent = as_parent;
+    const struct slurm_span priority = cell(table, "Priority");
+    if (priority.bytes > 0 &&
+        (!orr_parse_i64(priority.at, priority.bytes, &assoc->priority) || assoc->priority < 0)) {
+        return complain(table, priority, "is no priority");
+    }
+    conf->max_assoc_priority = (double)assoc->priority > conf->max_assoc_priority
+                                   ? (double)assoc->priority
+                                   : conf->max_assoc_priority;
     assoc->default_qos = orr_arena_strndup(&conf->arena, qos.at, qos.bytes);
     const struct slurm_span list = cell(table, "QOS");
     assoc->qos_list = orr_arena_strndup(&conf->arena, list.at, list.bytes);

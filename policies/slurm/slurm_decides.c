@@ -14,7 +14,6 @@ static const struct {
     {"TopologyPlugin", "topology/tree|topology/none|topology/default",
      "is not heeded: lines SwitchName= are a tree, and there is no other topology"},
     {"TopologyParam", "", "is not heeded: where there are lines SwitchName= all jobs go by them"},
-    {"PriorityWeightAssoc", "0", "is not heeded: associations have no priority"},
     {"PrioritySiteFactorPlugin", "", "is not heeded: priorities have no factor of the site"},
     {"CompleteWait", "0", "is not heeded: nodes of a job that ends are free at once"},
     {"KillWait", "30",

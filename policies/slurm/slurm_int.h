@@ -124,6 +124,9 @@ struct slurm_qos {
 struct slurm_assoc { /* of an account, or of a user in an account; parents first
                       */
     uint32_t parent; /* ORR_NONE: the root */
+    /* In the tree of shares, where children of an account with shares=parent are those of the one
+     * above it. */
+    uint32_t above;                         /* ORR_NONE: the root */
     uint32_t first_child, last_child, next; /* in the order they came; ORR_NONE: none */
     double child_shares;                    /* of all children */
     const char *account;
@@ -131,6 +134,7 @@ struct slurm_assoc { /* of an account, or of a user in an account; parents first
     uint32_t user_id; /* in conf.users */
     double shares;
     bool as_parent;    /* shares=parent */
+    int64_t priority;  /* of the account above, where it has none of its own */
     uint32_t qos;      /* its default one, or ORR_NONE */
     uint64_t qos_bits; /* those that its jobs may have; 0: any */
     const char *qos_list;
@@ -160,6 +164,7 @@ struct slurm_conf {
     uint8_t preempt_type, preempt_mode;
     bool preempt_within; /* of any QOS, as of one that says so */
     bool job_requeue;    /* unless a job says otherwise */
+    double max_assoc_priority;
     double weight_age, weight_assoc, weight_fairshare, weight_jobsize, weight_partition, weight_qos;
     double weight_tres[SLURM_TRES_COUNT];
     orr_ms max_age_ms, decay_half_life_ms, calc_period_ms;
@@ -509,7 +514,7 @@ uint32_t orr_slurm__qos(const struct slurm_conf *conf, const char *name, size_t 
 /* Of an account (NULL: any) and a user (NULL: the account's own); ORR_NONE:
  * there is none. */
 uint32_t orr_slurm__assoc(const struct slurm_conf *conf, const char *account, const char *user);
-/* The texts are borrowed. */
+/* The texts are borrowed; shares below 0 are shares=parent. */
 uint32_t orr_slurm__assoc_add(struct slurm_conf *conf, uint32_t parent, const char *account,
                               const char *user, double shares);
 

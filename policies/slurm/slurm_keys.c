@@ -40,6 +40,7 @@ enum key_type {
     X(PriorityWeightJobSize, WEIGHT, weight_jobsize, "0", "weight of its size")                    \
     X(PriorityWeightPartition, WEIGHT, weight_partition, "0",                                      \
       "weight of its partition's PriorityJobFactor")                                               \
+    X(PriorityWeightAssoc, WEIGHT, weight_assoc, "0", "weight of the priority of its association") \
     X(PriorityWeightFairshare, WEIGHT, weight_fairshare, "0", "weight of the fair-share factor")   \
     X(PriorityWeightQOS, WEIGHT, weight_qos, "0", "weight of its QOS' priority")                   \
     X(PriorityDecayHalfLife, TIME, decay_half_life_ms, "7-0", "half-life of usage; 0: no decay")   \
@@ -119,21 +120,20 @@ static enum orr_status read_flags(const struct slurm_reader *reader, struct slur
     static const struct {
         const char *name;
         uint32_t bit;
-        bool unheeded;
-    } known[] = {
-        {"ACCRUE_ALWAYS", SLURM_ACCRUE_ALWAYS, false},
-        {"CALCULATE_RUNNING", 0, true},
-        {"DEPTH_OBLIVIOUS", 0, true},
-        {"INCR_ONLY", 0, true},
-        {"MAX_TRES", SLURM_MAX_TRES, false},
-        {"NO_NORMAL_ALL", SLURM_NO_NORMAL_PART | SLURM_NO_NORMAL_QOS | SLURM_NO_NORMAL_TRES, false},
-        {"NO_NORMAL_ASSOC", 0, false}, /* associations have no priority */
-        {"NO_NORMAL_PART", SLURM_NO_NORMAL_PART, false},
-        {"NO_NORMAL_QOS", SLURM_NO_NORMAL_QOS, false},
-        {"NO_NORMAL_TRES", SLURM_NO_NORMAL_TRES, false},
-        {"NO_FAIR_TREE", SLURM_NO_FAIR_TREE, false},
-        {"FAIR_TREE", 0, false},
-        {"SMALL_RELATIVE_TO_TIME", SLURM_SMALL_RELATIVE_TO_TIME, false}};
+    } known[] = {{"ACCRUE_ALWAYS", SLURM_ACCRUE_ALWAYS},
+                 {"CALCULATE_RUNNING", SLURM_CALCULATE_RUNNING},
+                 {"DEPTH_OBLIVIOUS", SLURM_DEPTH_OBLIVIOUS | SLURM_NO_FAIR_TREE},
+                 {"INCR_ONLY", SLURM_INCR_ONLY},
+                 {"MAX_TRES", SLURM_MAX_TRES},
+                 {"NO_NORMAL_ALL", SLURM_NO_NORMAL_ASSOC | SLURM_NO_NORMAL_PART |
+                                       SLURM_NO_NORMAL_QOS | SLURM_NO_NORMAL_TRES},
+                 {"NO_NORMAL_ASSOC", SLURM_NO_NORMAL_ASSOC},
+                 {"NO_NORMAL_PART", SLURM_NO_NORMAL_PART},
+                 {"NO_NORMAL_QOS", SLURM_NO_NORMAL_QOS},
+                 {"NO_NORMAL_TRES", SLURM_NO_NORMAL_TRES},
+                 {"NO_FAIR_TREE", SLURM_NO_FAIR_TREE},
+                 {"FAIR_TREE", 0},
+                 {"SMALL_RELATIVE_TO_TIME", SLURM_SMALL_RELATIVE_TO_TIME}};
     struct slurm_span item;
     *flags = 0;
     while (orr_slurm__next_item(&list, &item)) {
@@ -142,9 +142,6 @@ static enum orr_status read_flags(const struct slurm_reader *reader, struct slur
             if (orr_slurm__is(item, known[f].name)) {
                 *flags |= known[f].bit;
                 found = true;
-                if (known[f].unheeded) {
-                    orr_slurm__remark(reader, item, "is not heeded: priorities are without it");
-                }
             }
         }
         if (!found) {

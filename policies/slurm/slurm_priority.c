@@ -71,6 +71,15 @@ static double qos_factor(const struct slurm_conf *conf, const struct slurm_job *
     return conf->max_qos_priority > 0 ? priority / conf->max_qos_priority : 0;
 }
 
+static double assoc_factor(const struct slurm_conf *conf, const struct slurm_job *job)
+{
+    const double priority = job->assoc == ORR_NONE ? 0 : (double)conf->assocs[job->assoc].priority;
+    if ((conf->priority_flags & SLURM_NO_NORMAL_ASSOC) != 0) {
+        return priority;
+    }
+    return conf->max_assoc_priority > 0 ? priority / conf->max_assoc_priority : 0;
+}
+
 uint32_t orr_slurm__priority(const struct slurm *slurm, uint32_t job, uint32_t partition)
 {
     const struct slurm_conf *conf = &slurm->conf;
@@ -82,7 +91,7 @@ uint32_t orr_slurm__priority(const struct slurm *slurm, uint32_t job, uint32_t p
     double sum = (double)(j->basic - j->nice);
     if (conf->multifactor) {
         sum = j->age * conf->weight_age + j->fair_share * conf->weight_fairshare +
-              qos_factor(conf, j) * conf->weight_qos +
+              assoc_factor(conf, j) * conf->weight_assoc + qos_factor(conf, j) * conf->weight_qos +
               size_factor(slurm, j) * conf->weight_jobsize +
               partition_factor(slurm, p) * conf->weight_partition + tres_sum(slurm, j, p) -
               (double)j->nice;
@@ -136,6 +145,11 @@ void orr_slurm__priority_ticks(struct slurm *slurm, const struct orr_view *view)
         if (job->is_lined) {
             take_factors(slurm, job, tick);
         }
+    }
+    const bool of_running = (slurm->conf.priority_flags & SLURM_CALCULATE_RUNNING) != 0;
+    for (uint32_t r = 0; r < slurm->running_count && of_running; r++) { /* their age has an end */
+        struct slurm_job *job = &slurm->jobs[slurm->running[r]];
+        take_factors(slurm, job, job->start_ms < tick ? job->start_ms : tick);
     }
     orr_slurm__queue_sort(slurm);
     slurm->changed = slurm->changed_since_full = true;

@@ -85,7 +85,9 @@ void orr_slurm__queue_sort(struct slurm *slurm)
     orr_slurm__queue_compact(slurm);
     for (uint32_t r = 0; r < slurm->queue_count; r++) {
         struct slurm_record *record = &slurm->queue[r];
-        record->priority = orr_slurm__priority(slurm, record->job, record->partition);
+        const uint32_t priority = orr_slurm__priority(slurm, record->job, record->partition);
+        const bool only_up = (slurm->conf.priority_flags & SLURM_INCR_ONLY) != 0;
+        record->priority = only_up && record->priority > priority ? record->priority : priority;
     }
     orr_sort(slurm->queue, slurm->queue_count, sizeof *slurm->queue, compare, slurm);
 }

@@ -114,9 +114,9 @@ static double shares_below(const struct slurm_conf *conf, uint32_t parent)
 static double norm_shares(const struct slurm_conf *conf, uint32_t a)
 {
     double norm = 1;
-    for (; conf->assocs[a].parent != ORR_NONE; a = conf->assocs[a].parent) {
+    for (; conf->assocs[a].above != ORR_NONE; a = conf->assocs[a].above) {
         const struct slurm_assoc *assoc = &conf->assocs[a];
-        const double all = shares_below(conf, assoc->parent);
+        const double all = shares_below(conf, assoc->above);
         norm *= assoc->as_parent ? 1 : all > 0 ? assoc->shares / all : 0;
     }
     return norm;
@@ -127,21 +127,47 @@ static double norm_usage(const struct slurm_conf *conf, uint32_t a)
     return conf->assocs[0].usage > 0 ? conf->assocs[a].usage / conf->assocs[0].usage : 0;
 }
 
+/* DEPTH_OBLIVIOUS: use by shares of the account above, times that of this one among its siblings.
+ * The latter counts less, the further the account is from its share, where the product would come
+ * back towards 1 by it. */
+static double depth_oblivious(const struct slurm_conf *conf, uint32_t a)
+{
+    const uint32_t above = conf->assocs[a].above;
+    const double shares = norm_shares(conf, a), own = norm_usage(conf, a);
+    const double shares_above = norm_shares(conf, above);
+    double siblings = 0;
+    for (uint32_t s = conf->assocs[above].first_child; s != ORR_NONE; s = conf->assocs[s].next) {
+        siblings += conf->assocs[s].as_parent ? 0 : norm_usage(conf, s);
+    }
+    if (shares <= 0 || shares_above <= 0 || own <= 0 || conf->assocs[above].effective <= 0) {
+        return own;
+    }
+    const double account = conf->assocs[above].effective / shares_above;
+    const double level = own / shares / (siblings / shares_above);
+    const double bend = 5 * log(account);
+    const double power = log(account) * log(level) >= 0 ? 1 : 1 / (1 + bend * bend);
+    return account * pow(level, power) * shares;
+}
+
 static void take_effective(struct slurm_conf *conf, uint32_t a)
 {
     struct slurm_assoc *assoc = &conf->assocs[a];
     const double own = norm_usage(conf, a);
-    if (assoc->parent == ORR_NONE) {
+    if (assoc->above == ORR_NONE) {
         assoc->effective = 1;
         return;
     }
-    if (conf->assocs[assoc->parent].parent == ORR_NONE) {
+    const double above = conf->assocs[assoc->above].effective;
+    const double all = shares_below(conf, assoc->above);
+    if (assoc->as_parent) { /* it has the factor of the account */
+        assoc->effective = above;
+    } else if (conf->assocs[assoc->above].above == ORR_NONE) {
         assoc->effective = own;
-        return;
+    } else if ((conf->priority_flags & SLURM_DEPTH_OBLIVIOUS) != 0) {
+        assoc->effective = depth_oblivious(conf, a);
+    } else {
+        assoc->effective = own + (above - own) * (all > 0 ? assoc->shares / all : 0);
     }
-    const double all = shares_below(conf, assoc->parent);
-    const double above = conf->assocs[assoc->parent].effective;
-    assoc->effective = own + (above - own) * (all > 0 ? assoc->shares / all : 0);
 }
 
 void orr_slurm__classic(struct slurm_conf *conf, bool users)
@@ -162,14 +188,14 @@ void orr_slurm__classic(struct slurm_conf *conf, bool users)
 static double level_fs(const struct slurm_conf *conf, uint32_t a)
 {
     const struct slurm_assoc *assoc = &conf->assocs[a];
-    const struct slurm_assoc *above = &conf->assocs[assoc->parent];
-    const double all = shares_below(conf, assoc->parent);
+    const struct slurm_assoc *above = &conf->assocs[assoc->above];
+    const double all = shares_below(conf, assoc->above);
     const double shares = all > 0 ? assoc->shares / all : 0;
     const double usage = above->usage > 0 ? assoc->usage / above->usage : 0;
-    if (assoc->as_parent || usage <= 0) {
-        return HUGE_VAL;
+    if (!assoc->as_parent && shares <= 0) { /* whatever it used */
+        return 0;
     }
-    return shares / usage;
+    return assoc->as_parent || usage <= 0 ? HUGE_VAL : shares / usage;
 }
 
 static int by_level_fs(const void *a, const void *b, void *context)

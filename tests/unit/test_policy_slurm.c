@@ -163,6 +163,65 @@ static void classic__is_what_sshare_printed(void **state)
     orr_slurm__conf_release(&conf);
 }
 
+/* Worked out from its definition, of the same usage. */
+static void depth_oblivious__bends_the_level_towards_the_account(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *user;
+        double usage, factor;
+    } users[] = {{"u1", 0.282355, 0.518147}, {"u2", 0.082357, 0.841164},
+                 {"u3", 0.376461, 0.172559}, {"u4", 0, 1},
+                 {"u5", 0.129414, 0.256918}, {"u6", 0.129414, 0.441613}};
+    struct slurm_conf conf;
+    read_accounts(&conf, accounts);
+    conf.priority_flags = SLURM_NO_FAIR_TREE | SLURM_DEPTH_OBLIVIOUS;
+    for (int u = 0; u < 6; u++) {
+        set_usage(&conf, users[u].user, users[u].usage);
+    }
+    orr_slurm__classic(&conf, false);
+    orr_slurm__classic(&conf, true);
+    for (int u = 0; u < 6; u++) {
+        assert_true(fabs(of_user(&conf, users[u].user)->fair_share - users[u].factor) < 3e-6);
+    }
+    orr_slurm__conf_release(&conf);
+}
+
+/* p and q compete with account b, not within a: shares 10, 20, 30 of 60 and usage 10, 40, 50 of 100
+ * are 1.67, 0.83, 1. z has no share and is the last of b though it used nothing. Classic: s of b
+ * has the factor of b itself. */
+static void shares_parent__lets_users_compete_a_level_higher(void **state)
+{
+    (void)state;
+    static const char *const table =
+        "Account|User|ParentName|Share|Priority\nroot|||1|\na||root|parent|\na|p||10|7\na|q||20|"
+        "\nb||root|30|4\nb|r||1|\nb|z||0|0\nb|s||parent|\n";
+    static const struct {
+        const char *user;
+        double usage;
+        int rank;
+        int64_t priority;
+    } users[] = {{"p", 10, 5, 7}, {"s", 0, 4, 4}, {"r", 50, 3, 4}, {"z", 0, 2, 0}, {"q", 40, 1, 0}};
+    struct slurm_conf conf;
+    read_accounts(&conf, table);
+    assert_true(conf.max_assoc_priority > 6.5 && conf.max_assoc_priority < 7.5);
+    for (int u = 0; u < 5; u++) {
+        set_usage(&conf, users[u].user, users[u].usage);
+    }
+    orr_slurm__fair_tree(&conf);
+    for (int u = 0; u < 5; u++) {
+        assert_int_equal((int)(5 * of_user(&conf, users[u].user)->fair_share + 0.5), users[u].rank);
+        assert_int_equal(of_user(&conf, users[u].user)->priority, users[u].priority);
+    }
+    orr_slurm__classic(&conf, false);
+    orr_slurm__classic(&conf, true);
+    /* use by shares: 0.1 of 1/6, 0.4 of 1/3, 0.5 of 1/2 */
+    assert_true(fabs(of_user(&conf, "p")->fair_share - pow(2, -0.6)) < 1e-9);
+    assert_true(fabs(of_user(&conf, "q")->fair_share - pow(2, -1.2)) < 1e-9);
+    assert_true(fabs(of_user(&conf, "s")->fair_share - 0.5) < 1e-9);
+    orr_slurm__conf_release(&conf);
+}
+
 static bool collect(void *context, const char *name)
 {
     (void)strcat(strcat(context, name), " ");
@@ -336,6 +395,8 @@ int main(void)
         cmocka_unit_test(fair_tree__ranks_users_by_the_shares_of_their_accounts_first),
         cmocka_unit_test(fair_tree__walks_tied_accounts_one_after_the_other),
         cmocka_unit_test(classic__is_what_sshare_printed),
+        cmocka_unit_test(depth_oblivious__bends_the_level_towards_the_account),
+        cmocka_unit_test(shares_parent__lets_users_compete_a_level_higher),
         cmocka_unit_test(words__are_read_as_slurm_writes_them),
         cmocka_unit_test(faults__are_named_with_their_line),
         cmocka_unit_test(weights_of_resources__are_not_added_up),
