@@ -28,6 +28,7 @@ struct gang { /* or a part of it */
     struct orr_placer *placer;   /* says where each task goes; NULL: consolidated */
     struct orr_opportunistic *evicts; /* those that go for it; NULL: nobody does */
     int64_t most_mgpu;                /* that its queue may hold of GPUs; INT64_MAX: anything */
+    const uint64_t *nodes;            /* bit by node that it may be on; NULL: any */
 };
 
 static bool has_group(const struct gang *gang, uint32_t group)
@@ -40,9 +41,16 @@ static uint32_t count_of(const struct gang *gang, uint32_t group)
     return gang->tasks > 0 ? gang->tasks : gang->shape->groups[group].count;
 }
 
-/* Among the nodes of a domain (NULL: of the cluster) on which a task holds no more than so much. */
+static bool may_be_on(const uint64_t *nodes, uint32_t node)
+{
+    return nodes == NULL || (nodes[node >> 6] >> (node & 63) & 1) != 0;
+}
+
+/* Among the nodes of a domain (NULL: of the cluster) and of a set (NULL: all) on which a task holds
+ * no more than so much. */
 static uint32_t node_within(const struct orr_ledger *ledger, const struct domain *domain,
-                            const struct orr_request *request, int64_t most_mgpu, bool most_idle)
+                            const uint64_t *nodes, const struct orr_request *request,
+                            int64_t most_mgpu, bool most_idle)
 {
     const struct orr_cluster *cluster = ledger->world.cluster;
     const uint32_t count = domain == NULL ? cluster->node_count : domain->count;
@@ -52,7 +60,7 @@ static uint32_t node_within(const struct orr_ledger *ledger, const struct domain
         const uint32_t node = domain == NULL ? i : domain->nodes[i];
         const int32_t idle = orr_ledger_idle_units(ledger, node, request);
         const bool better = best == ORR_NONE || (most_idle ? idle > best_idle : idle < best_idle);
-        if (better && orr_ledger_room_for(ledger, node, request) > 0 &&
+        if (better && may_be_on(nodes, node) && orr_ledger_room_for(ledger, node, request) > 0 &&
             orr_request_task_mgpu(request, orr_cluster_type(cluster, node)) <= most_mgpu) {
             best = node;
             best_idle = idle;
@@ -64,7 +72,7 @@ static uint32_t node_within(const struct orr_ledger *ledger, const struct domain
 uint32_t orr_place_node_within(const struct orr_ledger *ledger, const struct orr_request *request,
                                int64_t most_mgpu, bool most_idle)
 {
-    return node_within(ledger, NULL, request, most_mgpu, most_idle);
+    return node_within(ledger, NULL, NULL, request, most_mgpu, most_idle);
 }
 
 /* What the next of so many tasks of a group may hold, if the others hold the least they can. */
@@ -87,8 +95,8 @@ static uint32_t next_node(const struct gang *gang, const struct orr_request *req
 {
     const bool bounded = is_bounded(gang, request);
     const uint32_t tasks = gang->tasks > 0 ? gang->tasks : gang->shape->tasks;
-    if (bounded || gang->domain != NULL) {
-        return node_within(gang->ledger, gang->domain, request,
+    if (bounded || gang->domain != NULL || gang->nodes != NULL) {
+        return node_within(gang->ledger, gang->domain, gang->nodes, request,
                            bounded ? next_most_mgpu(gang, request, left) : INT64_MAX,
                            gang->domain != NULL || tasks > 1);
     }
@@ -498,10 +506,11 @@ static bool start_attempt(struct orr_opportunistic *o, struct gang *gang)
 
 static enum orr_reason place_next(struct orr_placer *placer, struct orr_txn *txn,
                                   const struct orr_ledger *ledger, uint32_t job,
-                                  const struct orr_shape *shape)
+                                  const struct orr_shape *shape, const uint64_t *nodes)
 {
     const struct orr_shard_room *shard = orr_ledger_shard_of(ledger, shape);
     struct gang gang = gang_of(placer, txn, ledger, job, shape);
+    gang.nodes = nodes;
     struct orr_gpus asked = shape->gpus; /* the caller's shape may ask less than the job's */
     if (ledger->world.specs[job].scales) {
         gang.tasks = orr_ledger_next_tasks(ledger, job);
@@ -541,7 +550,13 @@ static enum orr_reason place_next(struct orr_placer *placer, struct orr_txn *txn
 enum orr_reason orr_place_next(struct orr_placer *placer, struct orr_txn *txn,
                                const struct orr_ledger *ledger, uint32_t job)
 {
-    return place_next(placer, txn, ledger, job, shape_of(ledger, job));
+    return place_next(placer, txn, ledger, job, shape_of(ledger, job), NULL);
+}
+
+enum orr_reason orr_place_next_among(struct orr_txn *txn, const struct orr_ledger *ledger,
+                                     uint32_t job, const uint64_t *nodes)
+{
+    return place_next(NULL, txn, ledger, job, shape_of(ledger, job), nodes);
 }
 
 enum orr_reason orr_place_next_within(struct orr_placer *placer, struct orr_txn *txn,
@@ -571,10 +586,10 @@ static enum orr_reason place_all(struct orr_placer *placer, struct orr_txn *txn,
                                  const struct orr_ledger *ledger, uint32_t job,
                                  const struct orr_shape *shape)
 {
-    enum orr_reason reason = place_next(placer, txn, ledger, job, shape);
+    enum orr_reason reason = place_next(placer, txn, ledger, job, shape, NULL);
     while (ledger->world.specs[job].scales && reason == ORR_REASON_NONE &&
            orr_ledger_next_tasks(ledger, job) > 0) {
-        reason = place_next(placer, txn, ledger, job, shape);
+        reason = place_next(placer, txn, ledger, job, shape, NULL);
     }
     return reason;
 }

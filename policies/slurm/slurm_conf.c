@@ -213,7 +213,10 @@ static enum orr_status read_line(const struct slurm_reader *reader, struct slurm
             return orr_slurm__read_switch(reader, value, line);
         }
         if (orr_slurm__is(name, "NodeName")) {
-            return orr_slurm__read_weight(reader, value, line);
+            return orr_slurm__read_node(reader, value, line);
+        }
+        if (orr_slurm__is(name, "DownNodes")) {
+            return orr_slurm__read_down_nodes(reader, value, line);
         }
         status = value.at == name.at + name.bytes ? refuse(reader, name)
                                                   : orr_slurm__read_key(reader, name, value);
@@ -281,6 +284,9 @@ static void set_defaults(struct slurm_conf *conf, const struct orr_view *view)
         conf->weight[n] = 1;
         conf->leaf[n] = ORR_NONE;
     }
+    const size_t words = (nodes + (size_t)63) / 64 + 1;
+    conf->open_nodes = orr_alloc(words, sizeof *conf->open_nodes);
+    memset(conf->open_nodes, 0xff, words * sizeof *conf->open_nodes);
 }
 
 static void finish(struct slurm_conf *conf, const struct orr_view *view)
@@ -362,6 +368,7 @@ void orr_slurm__conf_release(struct slurm_conf *conf)
 {
     orr_free(conf->partitions);
     orr_free(conf->weight);
+    orr_free(conf->open_nodes);
     orr_free(conf->switches);
     orr_free(conf->leaf);
     for (uint32_t q = 0; q < conf->qos_count; q++) {

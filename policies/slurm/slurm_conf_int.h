@@ -82,11 +82,13 @@ enum orr_status orr_slurm__param_keys(struct slurm_reader *reader,
 enum orr_status orr_slurm__read_scheduler(const struct slurm_reader *reader,
                                           struct slurm_span list);
 
-/* slurm_nodes.c: lines PartitionName=, NodeName=, SwitchName=. */
+/* slurm_nodes.c: lines PartitionName=, NodeName=, DownNodes=, SwitchName=. */
 enum orr_status orr_slurm__read_partition(const struct slurm_reader *reader, struct slurm_span name,
                                           struct slurm_span rest);
-enum orr_status orr_slurm__read_weight(const struct slurm_reader *reader, struct slurm_span hosts,
-                                       struct slurm_span rest);
+enum orr_status orr_slurm__read_node(const struct slurm_reader *reader, struct slurm_span hosts,
+                                     struct slurm_span rest);
+enum orr_status orr_slurm__read_down_nodes(const struct slurm_reader *reader,
+                                           struct slurm_span hosts, struct slurm_span rest);
 enum orr_status orr_slurm__read_switch(const struct slurm_reader *reader, struct slurm_span name,
                                        struct slurm_span rest);
 struct slurm_partition *orr_slurm__new_partition(struct slurm_conf *conf,

@@ -23,7 +23,6 @@ static const struct {
      "is not heeded: take the words of SchedulerParameters, such as preempt_youngest_first"},
     {"JobSubmitPlugins", "", "is not heeded: jobs come as their rows have them"},
     {"Licenses", "", "is not heeded: licenses are unknown"},
-    {"DownNodes", "", "is not heeded: events of the scenario say when nodes are down"},
     {"SuspendTime|PowerDownOnIdle", "-1|INFINITE|NO",
      "is not heeded: nodes are never powered down"},
     {"ResvOverRun|ReqResv", "0|NO", "is not heeded: reservations are unknown"},

@@ -201,6 +201,8 @@ struct slurm_conf {
     uint32_t default_partition;
     bool states_partitions;          /* else all nodes are one */
     int64_t *weight, weight_default; /* per node; of lines NodeName=DEFAULT */
+    uint64_t *open_nodes;            /* node set: those that no State= or DownNodes= takes away */
+    bool closed_default;
     struct slurm_switch *switches;
     uint32_t switch_count, switch_capacity;
     uint32_t *leaf; /* per node: its switch, or ORR_NONE */

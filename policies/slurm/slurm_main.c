@@ -289,7 +289,7 @@ static void look_at(struct pass *pass, const struct slurm_record *record)
 static void begin_pass(struct slurm *slurm)
 {
     slurm->pass++;
-    memset(slurm->left, 0xff, slurm->words * sizeof *slurm->left);
+    memcpy(slurm->left, slurm->conf.open_nodes, slurm->words * sizeof *slurm->left);
     memset(slurm->failed, 0, slurm->conf.partition_count * sizeof *slurm->failed);
     memset(slurm->part_seen, 0, slurm->conf.partition_count * sizeof *slurm->part_seen);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* slurm_nodes.c - lines of slurm.conf and topology.conf about partitions, weights of nodes and
- * switches. */
+/* slurm_nodes.c - lines of slurm.conf and topology.conf about partitions, weights and states of
+ * nodes and switches. */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,8 +16,9 @@ static size_t set_words(const struct orr_view *view)
 
 struct taking {
     const struct slurm_reader *reader;
-    struct slurm_partition *partition; /* or NULL: weights */
-    int64_t weight;
+    struct slurm_partition *partition; /* or NULL: weights, or states alone */
+    int64_t weight;                    /* below 0: it stays as it is */
+    bool closed;
     bool missing;
     char name[64];
 };
@@ -36,7 +37,11 @@ static bool take_node(void *context, const char *name)
         return taking->partition == NULL; /* slurm.conf may know more nodes than there are */
     }
     if (taking->partition == NULL) {
-        taking->reader->conf->weight[node] = taking->weight;
+        struct slurm_conf *conf = taking->reader->conf;
+        const uint64_t bit = (uint64_t)1 << (node & 63);
+        conf->weight[node] = taking->weight >= 0 ? taking->weight : conf->weight[node];
+        conf->open_nodes[node >> 6] =
+            taking->closed ? conf->open_nodes[node >> 6] & ~bit : conf->open_nodes[node >> 6] | bit;
     } else if (!slurm_has(taking->partition->nodes, node)) {
         taking->partition->nodes[node >> 6] |= (uint64_t)1 << (node & 63);
         taking->partition->node_count++;
@@ -55,7 +60,7 @@ void orr_slurm__all_nodes(struct slurm_partition *partition, const struct orr_vi
 static enum orr_status read_nodes(const struct slurm_reader *reader,
                                   struct slurm_partition *partition, struct slurm_span value)
 {
-    struct taking taking = {reader, partition, 0, false, ""};
+    struct taking taking = {.reader = reader, .partition = partition};
     memset(partition->nodes, 0, set_words(reader->view) * 8); /* those of DEFAULT go */
     partition->node_count = 0;
     if (orr_slurm__is(value, "ALL")) {
@@ -65,9 +70,15 @@ static enum orr_status read_nodes(const struct slurm_reader *reader,
         return ORR_OK;
     }
     if (!orr_slurm__hosts(value.at, value.bytes, take_node, &taking)) {
-        char what[120];
-        (void)snprintf(what, sizeof what, "names node %s, which the cluster does not have",
-                       taking.name);
+        char what[300] = "";
+        if (taking.missing) {
+            const struct orr_idmap *names = &reader->view->cluster->node_names;
+            (void)snprintf(what, sizeof what,
+                           "names node %.60s, which the cluster does not have: its nodes are %.50s "
+                           "to %.50s",
+                           taking.name, orr_idmap_name(names, 0),
+                           orr_idmap_name(names, reader->view->cluster->node_count - 1));
+        }
         return orr_slurm__complain(reader, value, taking.missing ? what : "is no list of nodes");
     }
     return ORR_OK;
@@ -269,8 +280,7 @@ enum orr_status orr_slurm__read_partition(const struct slurm_reader *reader, str
     return status;
 }
 
-/* Of nodes only the weight: what they have is the cluster's, and when they are down the scenario's.
- */
+/* Of nodes only the weight, and whether they are there: what they have is the cluster's. */
 static void pass_node_key(const struct slurm_reader *reader, struct slurm_span key,
                           struct slurm_span value)
 {
@@ -278,17 +288,40 @@ static void pass_node_key(const struct slurm_reader *reader, struct slurm_span k
     const struct slurm_span pair = {key.at, (size_t)(value.at + value.bytes - key.at)};
     if (decides != NULL && *decides != '\0') {
         orr_slurm__remark(reader, pair, decides);
-    } else if (orr_slurm__is(key, "State") &&
-               orr_text_like(value.at, value.bytes, "DOWN*|DRAIN*|FAIL*|FUTURE", true)) {
-        orr_slurm__remark(reader, pair,
-                          "is not heeded of nodes: events of the scenario say when they are down");
     }
 }
 
-enum orr_status orr_slurm__read_weight(const struct slurm_reader *reader, struct slurm_span hosts,
-                                       struct slurm_span rest)
+/* Nothing starts there as long as the run lasts: nobody changes a state here. */
+static bool is_closed(struct slurm_span state)
 {
-    struct taking taking = {reader, NULL, reader->conf->weight_default, false, ""};
+    return orr_text_like(state.at, state.bytes, "DOWN*|DRAIN*|FAIL*|FUTURE", true);
+}
+
+static enum orr_status take_nodes(const struct slurm_reader *reader, struct slurm_span hosts,
+                                  struct taking *taking)
+{
+    return orr_slurm__hosts(hosts.at, hosts.bytes, take_node, taking)
+               ? ORR_OK
+               : orr_slurm__complain(reader, hosts, "is no list of nodes");
+}
+
+enum orr_status orr_slurm__read_down_nodes(const struct slurm_reader *reader,
+                                           struct slurm_span hosts, struct slurm_span rest)
+{
+    struct taking taking = {.reader = reader, .weight = -1, .closed = true};
+    struct slurm_span key, value;
+    while (orr_slurm__next_pair(&rest, &key, &value)) {
+        taking.closed = orr_slurm__is(key, "State") ? is_closed(value) : taking.closed;
+    }
+    return take_nodes(reader, hosts, &taking);
+}
+
+enum orr_status orr_slurm__read_node(const struct slurm_reader *reader, struct slurm_span hosts,
+                                     struct slurm_span rest)
+{
+    struct taking taking = {.reader = reader,
+                            .weight = reader->conf->weight_default,
+                            .closed = reader->conf->closed_default};
     struct slurm_span key, value;
     while (orr_slurm__next_pair(&rest, &key, &value)) {
         if (orr_slurm__is(key, "Weight") &&
@@ -296,15 +329,15 @@ enum orr_status orr_slurm__read_weight(const struct slurm_reader *reader, struct
              taking.weight > UINT32_MAX)) {
             return orr_slurm__complain(reader, value, "is no weight");
         }
+        taking.closed = orr_slurm__is(key, "State") ? is_closed(value) : taking.closed;
         pass_node_key(reader, key, value);
     }
     if (orr_slurm__is(hosts, "DEFAULT")) {
         reader->conf->weight_default = taking.weight;
+        reader->conf->closed_default = taking.closed;
         return ORR_OK;
     }
-    return orr_slurm__hosts(hosts.at, hosts.bytes, take_node, &taking)
-               ? ORR_OK
-               : orr_slurm__complain(reader, hosts, "is no list of nodes");
+    return take_nodes(reader, hosts, &taking);
 }
 
 /* --- switches --- */

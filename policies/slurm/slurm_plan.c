@@ -45,7 +45,7 @@ static uint32_t slot_at(struct slurm *slurm, orr_ms at)
     if (s > 0) {
         memcpy(slurm->slots[s].nodes, slurm->slots[s - 1].nodes, slurm->words * 8);
     } else {
-        memset(slurm->slots[s].nodes, 0xff, slurm->words * 8);
+        memcpy(slurm->slots[s].nodes, slurm->conf.open_nodes, slurm->words * 8);
     }
     return s;
 }

@@ -132,12 +132,11 @@ static bool leaves_what_is_kept(const struct slurm *slurm, const struct orr_view
                              view->ledger->idle[placement->node].cpu_milli >= kept->cpu_milli));
 }
 
-/* Core's choice, if it stays within the usable nodes. */
-static bool place_by_core(struct slurm *slurm, const struct orr_view *view, struct orr_txn *txn,
-                          uint32_t job, const uint64_t *usable)
+/* Is what core chose within the usable nodes? Else it is taken back. */
+static bool stays_within(const struct slurm *slurm, const struct orr_view *view,
+                         struct orr_txn *txn, uint32_t job, const uint64_t *usable, uint32_t begin)
 {
-    const uint32_t begin = orr_txn_checkpoint(txn);
-    bool within = orr_place_next(NULL, txn, view->ledger, job) == ORR_REASON_NONE;
+    bool within = true;
     for (uint32_t p = view->jobs[job].placement; within && p != ORR_NONE;
          p = view->ledger->placements[p].next) {
         const struct orr_placement *placement = &view->ledger->placements[p];
@@ -149,6 +148,28 @@ static bool place_by_core(struct slurm *slurm, const struct orr_view *view, stru
         orr_txn_rollback(txn, begin);
     }
     return within;
+}
+
+/* Core's choice among all nodes, and if that is none that may be used among those that may: nodes
+ * that nobody holds whole, and of whose CPUs none are kept from it. */
+static bool place_by_core(struct slurm *slurm, const struct orr_view *view, struct orr_txn *txn,
+                          uint32_t job, const uint64_t *usable)
+{
+    const uint32_t begin = orr_txn_checkpoint(txn);
+    if (orr_place_next(NULL, txn, view->ledger, job) != ORR_REASON_NONE) {
+        return false;
+    }
+    if (stays_within(slurm, view, txn, job, usable, begin)) {
+        return true;
+    }
+    memcpy(slurm->roomy, usable, slurm->words * sizeof *usable);
+    for (uint32_t n = 0; n < view->cluster->node_count; n++) {
+        const bool kept = slurm->kept_any && (slurm->kept[n].whole || slurm->kept[n].cpu_milli > 0);
+        if (slurm->exclusive[n] > 0 || kept) {
+            slurm->roomy[n >> 6] &= ~((uint64_t)1 << (n & 63));
+        }
+    }
+    return orr_place_next_among(txn, view->ledger, job, slurm->roomy) == ORR_REASON_NONE;
 }
 
 bool orr_slurm__select_now(struct slurm *slurm, const struct orr_view *view, struct orr_txn *txn,

@@ -35,10 +35,17 @@ enum orr_reason orr_place_all_as(struct orr_placer *placer, struct orr_txn *txn,
 enum orr_reason orr_place_next(struct orr_placer *placer, struct orr_txn *txn,
                                const struct orr_ledger *ledger, uint32_t job);
 
-/* The same for a job of whose queue no more than so much milli-GPU may be held beside what it holds
- * now. What a memory ask takes depends on the node: if the place that it would get passes this,
- * each of its tasks goes where enough is left for the others on the largest devices. OVER_LIMIT,
- * and nothing placed: there is no such place. Costs a look at every node only then. */
+/* The same on nodes of a set alone: bit by node index, in words of 64. Of nodes of the set tasks
+ * take those that node by node have the most idle devices, one task alone the fewest; costs a look
+ * at every node. */
+enum orr_reason orr_place_next_among(struct orr_txn *txn, const struct orr_ledger *ledger,
+                                     uint32_t job, const uint64_t *nodes);
+
+/* The same as orr_place_next for a job of whose queue no more than so much milli-GPU may be held
+ * beside what it holds now. What a memory ask takes depends on the node: if the place that it would
+ * get passes this, each of its tasks goes where enough is left for the others on the largest
+ * devices. OVER_LIMIT, and nothing placed: there is no such place. Costs a look at every node only
+ * then. */
 enum orr_reason orr_place_next_within(struct orr_placer *placer, struct orr_txn *txn,
                                       const struct orr_ledger *ledger, uint32_t job,
                                       int64_t most_mgpu);
