@@ -26,9 +26,9 @@ struct gang { /* or a part of it */
     uint32_t tasks;              /* of its one group, where it scales; 0: all tasks of all groups */
     const struct domain *domain; /* NULL: the whole cluster */
     struct orr_placer *placer;   /* says where each task goes; NULL: consolidated */
-    struct orr_opportunistic *evicts; /* those that go for it; NULL: nobody does */
-    int64_t most_mgpu;                /* that its queue may hold of GPUs; INT64_MAX: anything */
-    const uint64_t *nodes;            /* bit by node that it may be on; NULL: any */
+    struct orr_opportunistic *evicts;    /* those that go for it; NULL: nobody does */
+    int64_t most_mgpu;                   /* that its queue may hold of GPUs; INT64_MAX: anything */
+    const struct orr_place_among *among; /* NULL: any node */
 };
 
 static bool has_group(const struct gang *gang, uint32_t group)
@@ -41,17 +41,38 @@ static uint32_t count_of(const struct gang *gang, uint32_t group)
     return gang->tasks > 0 ? gang->tasks : gang->shape->groups[group].count;
 }
 
-static bool may_be_on(const uint64_t *nodes, uint32_t node)
+/* How many tasks of a group a node takes, of those that it may have. */
+static uint32_t room_on(const struct gang *gang, const struct orr_request *request, uint32_t node)
 {
-    return nodes == NULL || (nodes[node >> 6] >> (node & 63) & 1) != 0;
+    const struct orr_placement *placements = gang->ledger->placements;
+    const struct orr_place_among *among = gang->among;
+    uint32_t room = 0;
+    if (among == NULL || (among->nodes[node >> 6] >> (node & 63) & 1) != 0) {
+        room = orr_ledger_room_for(gang->ledger, node, request);
+    }
+    if (room == 0 || among == NULL || among->cpu_milli == NULL || request->cpu_milli == 0) {
+        return room;
+    }
+    int64_t cpu_milli = among->cpu_milli[node];
+    for (uint32_t p = gang->ledger->jobs[gang->job].placement; p != ORR_NONE;
+         p = placements[p].next) {
+        const bool counts =
+            placements[p].since_ms == ORR_MS_NONE && orr_placement_is_on(&placements[p], node);
+        const uint32_t group = placements[p].group;
+        cpu_milli -= counts ? gang->shape->groups[group].request.cpu_milli *
+                                  orr_placement_each(&placements[p])
+                            : 0;
+    }
+    const int64_t tasks = cpu_milli > 0 ? cpu_milli / request->cpu_milli : 0;
+    return tasks < room ? (uint32_t)tasks : room;
 }
 
-/* Among the nodes of a domain (NULL: of the cluster) and of a set (NULL: all) on which a task holds
- * no more than so much. */
-static uint32_t node_within(const struct orr_ledger *ledger, const struct domain *domain,
-                            const uint64_t *nodes, const struct orr_request *request,
+/* Among the nodes of its domain on which a task holds no more than so much. */
+static uint32_t node_within(const struct gang *gang, const struct orr_request *request,
                             int64_t most_mgpu, bool most_idle)
 {
+    const struct orr_ledger *ledger = gang->ledger;
+    const struct domain *domain = gang->domain;
     const struct orr_cluster *cluster = ledger->world.cluster;
     const uint32_t count = domain == NULL ? cluster->node_count : domain->count;
     uint32_t best = ORR_NONE;
@@ -60,7 +81,7 @@ static uint32_t node_within(const struct orr_ledger *ledger, const struct domain
         const uint32_t node = domain == NULL ? i : domain->nodes[i];
         const int32_t idle = orr_ledger_idle_units(ledger, node, request);
         const bool better = best == ORR_NONE || (most_idle ? idle > best_idle : idle < best_idle);
-        if (better && may_be_on(nodes, node) && orr_ledger_room_for(ledger, node, request) > 0 &&
+        if (better && room_on(gang, request, node) > 0 &&
             orr_request_task_mgpu(request, orr_cluster_type(cluster, node)) <= most_mgpu) {
             best = node;
             best_idle = idle;
@@ -72,7 +93,8 @@ static uint32_t node_within(const struct orr_ledger *ledger, const struct domain
 uint32_t orr_place_node_within(const struct orr_ledger *ledger, const struct orr_request *request,
                                int64_t most_mgpu, bool most_idle)
 {
-    return node_within(ledger, NULL, NULL, request, most_mgpu, most_idle);
+    const struct gang any = {.ledger = ledger};
+    return node_within(&any, request, most_mgpu, most_idle);
 }
 
 /* What the next of so many tasks of a group may hold, if the others hold the least they can. */
@@ -95,9 +117,8 @@ static uint32_t next_node(const struct gang *gang, const struct orr_request *req
 {
     const bool bounded = is_bounded(gang, request);
     const uint32_t tasks = gang->tasks > 0 ? gang->tasks : gang->shape->tasks;
-    if (bounded || gang->domain != NULL || gang->nodes != NULL) {
-        return node_within(gang->ledger, gang->domain, gang->nodes, request,
-                           bounded ? next_most_mgpu(gang, request, left) : INT64_MAX,
+    if (bounded || gang->domain != NULL || gang->among != NULL) {
+        return node_within(gang, request, bounded ? next_most_mgpu(gang, request, left) : INT64_MAX,
                            gang->domain != NULL || tasks > 1);
     }
     return tasks == 1 ? orr_ledger_best_fit(gang->ledger, request, 1)
@@ -138,7 +159,7 @@ static bool place_group(const struct gang *gang, uint32_t group)
         if (node == ORR_NONE) {
             return false;
         }
-        uint32_t room = left == 1 ? 1 : orr_ledger_room_for(gang->ledger, node, request);
+        uint32_t room = left == 1 ? 1 : room_on(gang, request, node);
         uint32_t tasks = left < room ? left : room;
         if (!orr_txn_place(gang->txn, gang->job, group, tasks, node)) {
             return false;
@@ -506,11 +527,12 @@ static bool start_attempt(struct orr_opportunistic *o, struct gang *gang)
 
 static enum orr_reason place_next(struct orr_placer *placer, struct orr_txn *txn,
                                   const struct orr_ledger *ledger, uint32_t job,
-                                  const struct orr_shape *shape, const uint64_t *nodes)
+                                  const struct orr_shape *shape,
+                                  const struct orr_place_among *among)
 {
     const struct orr_shard_room *shard = orr_ledger_shard_of(ledger, shape);
     struct gang gang = gang_of(placer, txn, ledger, job, shape);
-    gang.nodes = nodes;
+    gang.among = among;
     struct orr_gpus asked = shape->gpus; /* the caller's shape may ask less than the job's */
     if (ledger->world.specs[job].scales) {
         gang.tasks = orr_ledger_next_tasks(ledger, job);
@@ -554,9 +576,9 @@ enum orr_reason orr_place_next(struct orr_placer *placer, struct orr_txn *txn,
 }
 
 enum orr_reason orr_place_next_among(struct orr_txn *txn, const struct orr_ledger *ledger,
-                                     uint32_t job, const uint64_t *nodes)
+                                     uint32_t job, const struct orr_place_among *among)
 {
-    return place_next(NULL, txn, ledger, job, shape_of(ledger, job), nodes);
+    return place_next(NULL, txn, ledger, job, shape_of(ledger, job), among);
 }
 
 enum orr_reason orr_place_next_within(struct orr_placer *placer, struct orr_txn *txn,

@@ -65,6 +65,7 @@ struct slurm_partition {
     orr_ms max_time_ms;     /* ORR_MS_NEVER: no bound */
     orr_ms default_time_ms; /* ORR_MS_NONE: none */
     uint32_t min_nodes, max_nodes;
+    int64_t node_cpu_milli; /* MaxCPUsPerNode: of a node, that its jobs may have together */
     bool down, lln, exclusive;
     bool takes_none;       /* DRAIN, INACTIVE: nothing may be submitted to it */
     const char *alternate; /* the partition that jobs go to then, or NULL */
@@ -404,6 +405,13 @@ struct slurm {
     int64_t *given;          /* per node: CPUs of those that are to be suspended */
     bool kept_any;
     uint64_t kept_key; /* equal: the same is kept from it, as long as `moves` is the same */
+    /* MaxCPUsPerNode of the partition of the record at hand */
+    int64_t cap_cpu_milli;        /* INT64_MAX: none */
+    uint32_t cap_partition;       /* of cap_used */
+    int64_t *cap_used, *cap_gone; /* per node: CPUs that its jobs have there, and of these what is
+                                     gone in an image */
+    uint64_t *cap_image;          /* per node: the image of cap_gone */
+    uint64_t cap_moves, cap_changes;
     int64_t next_basic;
     /* clocks */
     orr_ms start_ms;     /* of slurmctld */
@@ -610,6 +618,20 @@ int64_t orr_slurm__tasks_on(const struct slurm *slurm, const struct orr_view *vi
 void orr_slurm__list_candidates(const struct slurm *slurm, const struct orr_view *view,
                                 const uint64_t *usable, const struct orr_room *rooms,
                                 const struct slurm_want *want, struct slurm_search *search);
+
+/* slurm_cap.c: MaxCPUsPerNode. */
+/* From now on rooms are looked at for jobs of this partition. */
+void orr_slurm__cap_from(struct slurm *slurm, const struct orr_view *view, uint32_t partition);
+/* What of the CPUs of a room the cap leaves. */
+int64_t orr_slurm__capped(const struct slurm *slurm, uint32_t node, int64_t cpu_milli);
+/* Of an image: a job leaves a node, or all up to one of slurm->held there (ORR_NONE: nobody). */
+void orr_slurm__cap_leave(struct slurm *slurm, uint32_t job, uint32_t node, int64_t cpu_milli);
+void orr_slurm__cap_behind(struct slurm *slurm, const struct orr_view *view, uint32_t node,
+                           uint32_t held);
+/* A job takes CPUs of a node, or gives them back. */
+void orr_slurm__cap_take(struct slurm *slurm, uint32_t node, int64_t cpu_milli);
+/* Does what was placed of a job in this transaction keep the cap? */
+bool orr_slurm__keeps_cap(const struct slurm *slurm, const struct orr_view *view, uint32_t job);
 
 /* slurm_fit.c: seats among the candidates; again without the nodes that take the fewest tasks,
  * as long as there are enough. */

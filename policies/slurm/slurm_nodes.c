@@ -127,7 +127,8 @@ static const char *const partition_keys[] = {"Nodes",         "PriorityTier", "P
                                              "Default",       "State",        "LLN",
                                              "QOS",           "PreemptMode",  "TRESBillingWeights",
                                              "OverSubscribe", "Alternate",    "AllowAccounts",
-                                             "DenyAccounts",  "AllowQos",     "DenyQos"};
+                                             "DenyAccounts",  "AllowQos",     "MaxCPUsPerNode",
+                                             "DenyQos"};
 
 /* False: the key is none of those that name who may use the partition. */
 static bool set_access(const struct slurm_reader *reader, struct slurm_partition *p,
@@ -185,6 +186,9 @@ static enum orr_status set_partition(const struct slurm_reader *reader, struct s
     if (orr_slurm__is(name, "MinNodes") || orr_slurm__is(name, "MaxNodes")) {
         status = partition_number(reader, value, &number);
         *(orr_slurm__is(name, "MinNodes") ? &p->min_nodes : &p->max_nodes) = (uint32_t)number;
+    } else if (orr_slurm__is(name, "MaxCPUsPerNode")) {
+        status = partition_number(reader, value, &number);
+        p->node_cpu_milli = number < UINT32_MAX ? number * 1000 : INT64_MAX;
     } else if (orr_slurm__is(name, "GraceTime")) {
         status = partition_number(reader, value, &number);
         p->grace_ms = number * 1000;
@@ -238,6 +242,7 @@ static void begin_partition(struct slurm_conf *conf, const struct orr_view *view
                                       .max_time_ms = ORR_MS_NEVER,
                                       .default_time_ms = ORR_MS_NONE,
                                       .qos = ORR_NONE,
+                                      .node_cpu_milli = INT64_MAX,
                                       .max_nodes = UINT32_MAX};
     }
     p->nodes = nodes;

@@ -76,6 +76,9 @@ static void slurm_close(void *state)
     orr_free(slurm->suspended);
     orr_free(slurm->kept);
     orr_free(slurm->given);
+    orr_free(slurm->cap_used);
+    orr_free(slurm->cap_gone);
+    orr_free(slurm->cap_image);
     orr_free(slurm->left);
     orr_free(slurm->usable);
     orr_free(slurm->failed);
@@ -141,6 +144,10 @@ static enum orr_status slurm_open(const struct orr_host *host, const void *param
     slurm->exclusive = orr_zalloc(nodes + (size_t)1, sizeof *slurm->exclusive);
     slurm->kept = orr_zalloc(nodes + (size_t)1, sizeof *slurm->kept);
     slurm->given = orr_zalloc(nodes + (size_t)1, sizeof *slurm->given);
+    slurm->cap_cpu_milli = INT64_MAX;
+    slurm->cap_used = orr_zalloc(nodes + (size_t)1, sizeof *slurm->cap_used);
+    slurm->cap_gone = orr_zalloc(nodes + (size_t)1, sizeof *slurm->cap_gone);
+    slurm->cap_image = orr_zalloc(nodes + (size_t)1, sizeof *slurm->cap_image);
     slurm->start_ms = slurm->params->slurmctld_start_ms;
     slurm->last_tick_ms = slurm->last_pass_ms = ORR_MS_NONE;
     slurm->last_backfill_ms = slurm->start_ms; /* its thread sleeps first */

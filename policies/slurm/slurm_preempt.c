@@ -160,6 +160,7 @@ static void remove_job(struct slurm *slurm, const struct orr_view *view, uint32_
         for (uint32_t n = placement->node; n <= placement->node + placement->more_nodes; n++) {
             slurm->freed[n] = slurm->jobs[job].holds_whole ? slurm->image_number : slurm->freed[n];
             orr_slurm__take(&slurm->image[n], &whole, -(int64_t)orr_placement_each(placement));
+            orr_slurm__cap_leave(slurm, job, n, whole.cpu_milli * orr_placement_each(placement));
         }
     }
 }

@@ -82,6 +82,7 @@ static int64_t tasks_behind(struct slurm *slurm, const struct orr_view *view,
 {
     const struct orr_room room = orr_slurm__room_behind(slurm, view, node, held);
     slurm->freed[node] = held != ORR_NONE && slurm->held[held].freed ? slurm->image_number : 0;
+    orr_slurm__cap_behind(slurm, view, node, held);
     return orr_slurm__tasks_on(slurm, view, node, &room, want);
 }
 

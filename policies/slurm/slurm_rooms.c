@@ -79,11 +79,20 @@ static bool keeps(const struct slurm *slurm)
 }
 
 /* Without what is kept from the record at hand. */
-static struct orr_room left_of(const struct slurm *slurm, uint32_t node,
-                               const struct orr_room *room)
+static struct orr_room without_kept(const struct slurm *slurm, uint32_t node,
+                                    const struct orr_room *room)
 {
     struct orr_room left = *room;
     left.cpu_milli -= keeps(slurm) ? slurm->kept[node].cpu_milli : 0;
+    return left;
+}
+
+/* The same, as far as MaxCPUsPerNode of its partition goes. */
+static struct orr_room left_of(const struct slurm *slurm, uint32_t node,
+                               const struct orr_room *room)
+{
+    struct orr_room left = without_kept(slurm, node, room);
+    left.cpu_milli = orr_slurm__capped(slurm, node, left.cpu_milli);
     return left;
 }
 
@@ -116,12 +125,13 @@ int64_t orr_slurm__tasks_on(const struct slurm *slurm, const struct orr_view *vi
                             const struct orr_room *room, const struct slurm_want *want)
 {
     const struct orr_room left = left_of(slurm, node, room);
+    const struct orr_room all = without_kept(slurm, node, room);
     const int64_t tasks = tasks_in(&left, want->request);
     const bool freed = slurm->in_image && slurm->freed[node] == slurm->image_number;
     const bool held =
         (slurm->exclusive[node] > 0 || (keeps(slurm) && slurm->kept[node].whole)) && !freed;
     return tasks > 0 && !held && admits(slurm, view, node, want->request) &&
-                   (!want->whole || is_idle(view, node, &left))
+                   (!want->whole || is_idle(view, node, &all))
                ? tasks
                : 0;
 }

@@ -57,31 +57,44 @@ struct slurm_want orr_slurm__want(const struct slurm *slurm, const struct orr_vi
         j->exclusive || partition->exclusive};
 }
 
+/* Takes the rooms of seats from one to another, or gives them back. */
+static void take_seats(struct slurm *slurm, const struct orr_shape *shape, struct orr_room *rooms,
+                       uint32_t from, uint32_t to, int sign)
+{
+    for (uint32_t s = from; s < to; s++) {
+        const struct slurm_seat *seat_ = &slurm->seats.seats[s];
+        const struct orr_request *request = &shape->groups[seat_->group].request;
+        const int64_t tasks = sign * (int64_t)seat_->tasks;
+        if (rooms != NULL) {
+            orr_slurm__take(&rooms[seat_->node], request, tasks);
+        } else {
+            orr_slurm__cap_take(slurm, seat_->node, request->cpu_milli * tasks);
+        }
+    }
+}
+
 bool orr_slurm__select(struct slurm *slurm, const struct orr_view *view, uint32_t job,
                        const struct slurm_partition *partition, const uint64_t *usable,
                        struct orr_room *rooms)
 {
     const struct orr_shape *shape = slurm_shape(view, job);
+    bool found = true;
     orr_slurm__keep_from(slurm, view, job, (uint32_t)(partition - slurm->conf.partitions));
     slurm->seats.count = 0;
-    for (uint32_t g = 0; g < shape->group_count; g++) {
+    for (uint32_t g = 0; g < shape->group_count && found; g++) {
         const struct slurm_want want = orr_slurm__want(slurm, view, job, partition, g);
         const uint32_t first = slurm->seats.count;
-        const bool found = find_group(slurm, view, job, partition, usable, rooms, &want);
-        for (uint32_t s = first; found && s < slurm->seats.count; s++) {
-            orr_slurm__take(&rooms[slurm->seats.seats[s].node], want.request,
-                            slurm->seats.seats[s].tasks);
-        }
-        if (!found) {
-            for (uint32_t s = 0; s < first; s++) {
-                const struct slurm_seat *seat_ = &slurm->seats.seats[s];
-                orr_slurm__take(&rooms[seat_->node], &shape->groups[seat_->group].request,
-                                -(int64_t)seat_->tasks);
-            }
-            return false;
+        found = find_group(slurm, view, job, partition, usable, rooms, &want);
+        if (found) {
+            take_seats(slurm, shape, rooms, first, slurm->seats.count, 1);
+            take_seats(slurm, shape, NULL, first, slurm->seats.count, 1);
+        } else {
+            slurm->seats.count = first;
+            take_seats(slurm, shape, rooms, 0, first, -1);
         }
     }
-    return true;
+    take_seats(slurm, shape, NULL, 0, slurm->seats.count, -1);
+    return found;
 }
 
 static void copy_idle(struct slurm *slurm, const struct orr_view *view)
@@ -144,6 +157,7 @@ static bool stays_within(const struct slurm *slurm, const struct orr_view *view,
                  (slurm_has(usable, placement->node) && slurm->exclusive[placement->node] == 0 &&
                   leaves_what_is_kept(slurm, view, placement));
     }
+    within = within && orr_slurm__keeps_cap(slurm, view, job);
     if (!within) {
         orr_txn_rollback(txn, begin);
     }
@@ -151,7 +165,7 @@ static bool stays_within(const struct slurm *slurm, const struct orr_view *view,
 }
 
 /* Core's choice among all nodes, and if that is none that may be used among those that may: nodes
- * that nobody holds whole, and of whose CPUs none are kept from it. */
+ * that nobody holds whole, with the CPUs that are not kept from it. */
 static bool place_by_core(struct slurm *slurm, const struct orr_view *view, struct orr_txn *txn,
                           uint32_t job, const uint64_t *usable)
 {
@@ -162,14 +176,20 @@ static bool place_by_core(struct slurm *slurm, const struct orr_view *view, stru
     if (stays_within(slurm, view, txn, job, usable, begin)) {
         return true;
     }
+    int64_t *cpu_milli = orr_alloc(view->cluster->node_count + (size_t)1, sizeof *cpu_milli);
     memcpy(slurm->roomy, usable, slurm->words * sizeof *usable);
     for (uint32_t n = 0; n < view->cluster->node_count; n++) {
-        const bool kept = slurm->kept_any && (slurm->kept[n].whole || slurm->kept[n].cpu_milli > 0);
-        if (slurm->exclusive[n] > 0 || kept) {
+        const struct slurm_kept kept = slurm->kept_any ? slurm->kept[n] : (struct slurm_kept){0};
+        if (slurm->exclusive[n] > 0 || kept.whole) {
             slurm->roomy[n >> 6] &= ~((uint64_t)1 << (n & 63));
         }
+        cpu_milli[n] =
+            orr_slurm__capped(slurm, n, view->ledger->idle[n].cpu_milli - kept.cpu_milli);
     }
-    return orr_place_next_among(txn, view->ledger, job, slurm->roomy) == ORR_REASON_NONE;
+    const struct orr_place_among among = {slurm->roomy, cpu_milli};
+    const bool placed = orr_place_next_among(txn, view->ledger, job, &among) == ORR_REASON_NONE;
+    orr_free(cpu_milli);
+    return placed;
 }
 
 bool orr_slurm__select_now(struct slurm *slurm, const struct orr_view *view, struct orr_txn *txn,

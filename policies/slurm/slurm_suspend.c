@@ -80,6 +80,7 @@ void orr_slurm__keep_from(struct slurm *slurm, const struct orr_view *view, uint
             keep(slurm, view, slurm->suspended[s]);
         }
     }
+    orr_slurm__cap_from(slurm, view, partition);
 }
 
 /* --- who is suspended --- */

@@ -35,11 +35,15 @@ enum orr_reason orr_place_all_as(struct orr_placer *placer, struct orr_txn *txn,
 enum orr_reason orr_place_next(struct orr_placer *placer, struct orr_txn *txn,
                                const struct orr_ledger *ledger, uint32_t job);
 
-/* The same on nodes of a set alone: bit by node index, in words of 64. Of nodes of the set tasks
- * take those that node by node have the most idle devices, one task alone the fewest; costs a look
- * at every node. */
+/* The same on nodes of a set alone, and no more CPU than so much on each. Several tasks take the
+ * nodes of it with the most idle devices, one task the one with the fewest; costs a look at every
+ * node. */
+struct orr_place_among {
+    const uint64_t *nodes;    /* bit by node index */
+    const int64_t *cpu_milli; /* by node; NULL: all that is idle */
+};
 enum orr_reason orr_place_next_among(struct orr_txn *txn, const struct orr_ledger *ledger,
-                                     uint32_t job, const uint64_t *nodes);
+                                     uint32_t job, const struct orr_place_among *among);
 
 /* The same as orr_place_next for a job of whose queue no more than so much milli-GPU may be held
  * beside what it holds now. What a memory ask takes depends on the node: if the place that it would
