@@ -323,6 +323,44 @@ uint32_t orr_slurm__partition(const struct slurm_conf *conf, const char *name, s
     return ORR_NONE;
 }
 
+/* --- preemption, of which several keys have to agree --- */
+
+static void say_of(const struct slurm_reader *reader, const char *what, const char *name,
+                   const char *why)
+{
+    char text[300];
+    if (reader->passed != NULL) {
+        (void)snprintf(text, sizeof text, "%s%.80s %s", what, name, why);
+        reader->passed->say(text, reader->passed->context);
+    }
+}
+
+/* Without GANG nobody is suspended, whatever partitions and QOS say. */
+static void look_at_preemption(const struct slurm_reader *reader)
+{
+    struct slurm_conf *conf = reader->conf;
+    static const char *const why = "is not heeded: PreemptMode of the cluster has no GANG";
+    const bool typed = conf->preempt_type != SLURM_PREEMPT_NONE;
+    for (uint32_t p = 0; p < conf->partition_count && !conf->gang; p++) {
+        if (conf->partitions[p].preempt_mode == SLURM_MODE_SUSPEND) {
+            conf->partitions[p].preempt_mode = SLURM_MODE_OFF;
+            say_of(reader, "slurm_conf: PreemptMode=SUSPEND of partition ",
+                   conf->partitions[p].name, why);
+        }
+    }
+    for (uint32_t q = 0; q < conf->qos_count && !conf->gang; q++) {
+        if (conf->qos[q].mode == SLURM_MODE_SUSPEND) {
+            conf->qos[q].mode = SLURM_MODE_OFF;
+            say_of(reader, "sacctmgr: PreemptMode suspend of QOS ", conf->qos[q].name, why);
+        }
+    }
+    if (typed != (conf->preempt_mode != SLURM_MODE_OFF)) {
+        say_of(reader, "slurm_conf: ", typed ? "PreemptType" : "PreemptMode",
+               typed ? "has no effect: PreemptMode is OFF, and slurmctld would not start"
+                     : "has no effect: PreemptType is preempt/none, and slurmctld would not start");
+    }
+}
+
 static enum orr_status read_all(struct slurm_reader *reader, const struct slurm_params *params)
 {
     set_defaults(reader->conf, reader->view);
@@ -336,6 +374,9 @@ static enum orr_status read_all(struct slurm_reader *reader, const struct slurm_
     if (status == ORR_OK) {
         finish(reader->conf, reader->view);
         status = orr_slurm__sacctmgr_read(reader, params->sacctmgr);
+    }
+    if (status == ORR_OK) {
+        look_at_preemption(reader);
     }
     return status;
 }

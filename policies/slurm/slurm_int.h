@@ -164,6 +164,7 @@ struct slurm_conf {
     bool sched_backfill, multifactor, has_bf_interval;
     uint8_t preempt_type, preempt_mode;
     bool preempt_within; /* of any QOS, as of one that says so */
+    bool gang;           /* PreemptMode has it, without which nobody is suspended */
     bool job_requeue;    /* unless a job says otherwise */
     double max_assoc_priority;
     double weight_age, weight_assoc, weight_fairshare, weight_jobsize, weight_partition, weight_qos;

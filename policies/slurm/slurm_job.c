@@ -41,14 +41,19 @@ static bool is_core_placed(const struct orr_view *view, uint32_t job)
 static void read_amounts(const struct orr_view *view, uint32_t job, struct slurm_job *j)
 {
     const struct orr_shape *shape = slurm_shape(view, job);
-    double cpus = 0;
+    double cpus = 0, gpus = 0;
     for (uint32_t g = 0; g < shape->group_count; g++) {
         const struct orr_task_group *group = &shape->groups[g];
-        cpus += (double)group->count * (double)((group->request.cpu_milli + 999) / 1000);
+        const struct orr_request *request = &group->request;
+        cpus += (double)group->count * (double)((request->cpu_milli + 999) / 1000);
+        /* an instance is a device of Slurm's, whatever part of a GPU it is */
+        gpus += (double)group->count * (request->instances > 0
+                                            ? (double)request->instances
+                                            : (double)orr_request_mgpu(request) / ORR_MGPU);
     }
     j->tres[SLURM_CPU] = cpus;
     j->tres[SLURM_MEM] = (double)shape->mem_bytes / (double)ORR_MIB;
-    j->tres[SLURM_GPU] = (double)shape->gpus_mgpu / ORR_MGPU;
+    j->tres[SLURM_GPU] = gpus;
     j->tres[SLURM_NODE] = j->min_nodes;
 }
 

@@ -257,6 +257,16 @@ static enum orr_status set_choice(const struct slurm_reader *reader, struct slur
                                             : orr_slurm__complain(reader, value, "is not known");
 }
 
+static bool has_item(struct slurm_span list, const char *word)
+{
+    struct slurm_span item;
+    bool found = false;
+    while (!found && orr_slurm__next_item(&list, &item)) {
+        found = orr_slurm__is(item, word);
+    }
+    return found;
+}
+
 static enum orr_status set_key(const struct slurm_reader *reader, const struct key *key,
                                struct slurm_span value)
 {
@@ -304,9 +314,14 @@ static enum orr_status set_key(const struct slurm_reader *reader, const struct k
             ORR_OK) {
             return ORR_DATA;
         }
-        return *at != SLURM_MODE_NOT_STATED
+        if (*at == SLURM_MODE_NOT_STATED) {
+            return orr_slurm__complain(reader, value, "is no PreemptMode of a cluster");
+        }
+        reader->conf->gang = has_item(value, "GANG");
+        return *at != SLURM_MODE_SUSPEND || reader->conf->gang
                    ? ORR_OK
-                   : orr_slurm__complain(reader, value, "is no PreemptMode of a cluster");
+                   : orr_slurm__complain(reader, value,
+                                         "needs GANG beside it, as in Slurm: SUSPEND,GANG");
     default: return ORR_OK;
     }
 }

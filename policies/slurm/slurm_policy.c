@@ -36,7 +36,10 @@ static void add_node(const struct orr_view *view, uint32_t node, double *amounts
     amounts[SLURM_MEM] = endless_mem || amounts[SLURM_MEM] < 0
                              ? -1
                              : amounts[SLURM_MEM] + (double)mem / (double)ORR_MIB;
-    amounts[SLURM_GPU] += (double)(type->gpus + type->mig_gpus);
+    amounts[SLURM_GPU] += (double)type->gpus;
+    for (uint32_t p = 0; p < view->cluster->mig_profiles.count; p++) {
+        amounts[SLURM_GPU] += (double)type->mig[p];
+    }
     amounts[SLURM_NODE] += 1;
 }
 

@@ -109,12 +109,13 @@ static struct slurm_candidate candidate_of(const struct slurm *slurm, const stru
         request->cpu_milli > 0 && type->allocatable.v[ORR_RES_CPU] < ORR_AMOUNT_UNLIMITED;
     const struct orr_room full = orr_slurm__full_room(type);
     int64_t weight = slurm->conf.weight[node] * 256 + 255;
-    if (request->devices > 0) { /* nodes that give more of the GPUs it asks go first */
-        const int64_t asked = want->tasks * (int64_t)request->devices;
-        weight -= least(least(room->gpus, asked), 255);
+    const int64_t each = orr_request_units(request);
+    if (each > 0) { /* nodes that give more of the GPUs it asks go first */
+        const int64_t there = request->instances > 0 ? room->mig[request->mig_profile] : room->gpus;
+        weight -= least(least(there, want->tasks * each), 255);
     }
     int64_t free = counts_cpus ? room->cpu_milli : tasks;
-    if (request->devices > 0) { /* of its cores only those that the job could use are left */
+    if (each > 0) { /* of its cores only those that the job could use are left */
         free = least(free, counts_cpus ? request->cpu_milli * want->tasks : want->tasks);
     }
     return (struct slurm_candidate){

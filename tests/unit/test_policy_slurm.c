@@ -277,6 +277,7 @@ static void faults__are_named_with_their_line(void **state)
     expect_fault("PartitionName=p\nPartitionName=p", "", "is there already");
     expect_fault("PreemptMode=REQUEUE,PERHAPS", "", "slurm_conf:1:21: \"PERHAPS\" is no Preempt");
     expect_fault("PreemptMode=WITHIN", "", "is no PreemptMode of a cluster");
+    expect_fault("PreemptMode=SUSPEND", "", "slurm_conf:1:13: \"SUSPEND\" needs GANG beside it");
     expect_fault("PartitionName=p PreemptMode=FOO", "", "slurm_conf:1:29: \"FOO\"");
     expect_fault("PartitionName=p State=AWAY", "", "slurm_conf:1:23: \"AWAY\" is not UP");
     expect_fault("PartitionName=p OverSubscribe=ALL", "", "slurm_conf:1:31: \"ALL\" is not NO");
