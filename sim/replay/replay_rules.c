@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* replay_rules.c - what queues allow their jobs beside GPUs: size, length of sessions, idling, run
- * time.
+ * time, and whether their time limits end them.
  *
  * A rule holds for a queue and all below it that state none. A session is idle in its last part:
  * busy x run time is used, the rest is not. Only jobs that keep some work when they are evicted can
@@ -25,6 +25,7 @@ static struct orr_queue_rules rules_of(const struct orr_scenario *scenario,
                                     .stop_idle_ms = ORR_MS_NONE,
                                     .max_runtime_ms = ORR_MS_NONE,
                                     .requeue_delay_ms = ORR_MS_NONE};
+    const char *time_limits = NULL;
     while (queue != ORR_NONE) {
         const struct orr_scenario_queue *from = &scenario->queues[queue];
         if (rules.max_job_mgpu < 0 && from->max_job_gpus >= 0.0) {
@@ -40,9 +41,11 @@ static struct orr_queue_rules rules_of(const struct orr_scenario *scenario,
             rules.max_runtime_ms = from->max_runtime_ms;
             rules.requeue_delay_ms = from->requeue_delay_ms;
         }
+        time_limits = time_limits == NULL ? from->time_limits : time_limits;
         queue = from->parent == NULL ? ORR_NONE
                                      : orr_idmap_find(names, from->parent, strlen(from->parent));
     }
+    rules.ends_at_limit = time_limits != NULL && strcmp(time_limits, "end") == 0;
     return rules;
 }
 
@@ -52,7 +55,8 @@ static bool any_rule(const struct orr_scenario *scenario)
     for (uint32_t q = 0; q < scenario->queue_count; q++) {
         const struct orr_scenario_queue *queue = &scenario->queues[q];
         any = any || queue->max_job_gpus >= 0.0 || queue->max_session_ms != ORR_MS_NONE ||
-              queue->stop_idle_ms != ORR_MS_NONE || queue->max_runtime_ms != ORR_MS_NONE;
+              queue->stop_idle_ms != ORR_MS_NONE || queue->max_runtime_ms != ORR_MS_NONE ||
+              queue->time_limits != NULL;
     }
     for (uint32_t t = 0; t < scenario->template_count; t++) {
         any = any || scenario->templates[t].cull_idle_ms != ORR_MS_NONE;
@@ -152,6 +156,16 @@ bool orr_world_requeues(const struct orr_world *world, uint32_t job)
     return works && (terms->keep_progress || writes || leaves);
 }
 
+/* The time limit that ends a job; ORR_MS_NONE: none does. A service goes on for ever. */
+static orr_ms time_limit_of(const struct orr_world *world, uint32_t job)
+{
+    const struct orr_job_spec *spec = &world->specs[job];
+    const bool ends = world->rules[spec->queue].ends_at_limit &&
+                      world->terms.items[spec->terms].service == 0 && spec->estimate_ms > 0 &&
+                      orr_world_states_limit(world, job);
+    return ends ? spec->estimate_ms : ORR_MS_NONE;
+}
+
 orr_ms orr_world_longest_ms(const struct orr_world *world, uint32_t job, enum orr_rule *rule)
 {
     const struct orr_job_spec *spec = &world->specs[job];
@@ -159,8 +173,12 @@ orr_ms orr_world_longest_ms(const struct orr_world *world, uint32_t job, enum or
     const orr_ms session = spec->kind == ORR_KIND_INTERACTIVE ? rules->max_session_ms : ORR_MS_NONE;
     const orr_ms run = orr_world_requeues(world, job) ? ORR_MS_NONE : rules->max_runtime_ms;
     const bool by_run = session == ORR_MS_NONE || (run != ORR_MS_NONE && run < session);
-    *rule = by_run ? ORR_RULE_MAX_RUNTIME : ORR_RULE_LONGEST_SESSION;
-    return by_run ? run : session;
+    const orr_ms most = by_run ? run : session, limit = time_limit_of(world, job);
+    const bool by_limit = limit != ORR_MS_NONE && (most == ORR_MS_NONE || limit < most);
+    *rule = by_limit ? ORR_RULE_TIME_LIMIT
+            : by_run ? ORR_RULE_MAX_RUNTIME
+                     : ORR_RULE_LONGEST_SESSION;
+    return by_limit ? limit : most;
 }
 
 static void rule_runtime(struct orr_world *world, uint32_t job)
@@ -174,6 +192,17 @@ static void rule_runtime(struct orr_world *world, uint32_t job)
         cut(world, job, most, ORR_RULE_MAX_RUNTIME);
     } else if (!may_be_fast(world, job)) {
         note(world, job, ORR_RULE_MAX_RUNTIME);
+    }
+}
+
+/* Where max_runtime is no longer it bites first. */
+static void rule_time_limit(struct orr_world *world, uint32_t job)
+{
+    const orr_ms limit = time_limit_of(world, job);
+    const orr_ms most = world->rules[world->specs[job].queue].max_runtime_ms;
+    const bool first = limit != ORR_MS_NONE && (most == ORR_MS_NONE || limit < most);
+    if (first && limit < world->specs[job].work_ms) {
+        cut(world, job, limit, ORR_RULE_TIME_LIMIT);
     }
 }
 
@@ -195,6 +224,7 @@ void orr_replay__rules(const struct orr_scenario *scenario, struct orr_world *wo
         if (spec->kind == ORR_KIND_INTERACTIVE) {
             rule_session(scenario, world, j);
         }
+        rule_time_limit(world, j);
         rule_runtime(world, j);
     }
 }

@@ -306,6 +306,8 @@ static const struct orr_scenario__row local_queue_rows[] = {
      .offset = offsetof(struct orr_scenario_local_queue, weight)},
 };
 
+static const char *const time_limit_choices[] = {"ignore", "end", NULL};
+
 static const struct orr_scenario__row queue_rows[] = {
     {.key = "parent", .type = ORR_TYPE_TEXT, QUEUE(parent)},
     NESTED("queues"),
@@ -349,6 +351,10 @@ static const struct orr_scenario__row queue_rows[] = {
     {.key = "stop_idle", .type = ORR_TYPE_DURATION, QUEUE(stop_idle_ms)},
     {.key = "max_runtime", .type = ORR_TYPE_DURATION, QUEUE(max_runtime_ms)},
     {.key = "requeue_delay", .type = ORR_TYPE_DURATION, QUEUE(requeue_delay_ms)},
+    {.key = "time_limits",
+     .type = ORR_TYPE_CHOICE,
+     .choices = time_limit_choices,
+     QUEUE(time_limits)},
     {.key = "created", .type = ORR_TYPE_TIMESTAMP, QUEUE(created_ms)},
 };
 

@@ -311,7 +311,8 @@ static inline struct orr_proof orr_no_proof(void)
     X(LONGEST_SESSION, "longest-session", "a session ended when it had lasted as long as allowed") \
     X(IDLE_STOP, "idle-stop", "a session ended when it had been idle as long as allowed")          \
     X(MAX_RUNTIME, "max-runtime",                                                                  \
-      "ended, or evicted and queued again later, when it had run as long as allowed")
+      "ended, or evicted and queued again later, when it had run as long as allowed")              \
+    X(TIME_LIMIT, "time-limit", "ended when it had run for its time limit")
 
 enum orr_rule {
 #define X(name, code, words) ORR_RULE_##name,

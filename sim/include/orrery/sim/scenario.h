@@ -127,6 +127,7 @@ struct orr_scenario_queue {
     uint32_t node_type_count;
     orr_ms max_session_ms, stop_idle_ms;     /* of interactive jobs; ORR_MS_NONE: no such rule */
     orr_ms max_runtime_ms, requeue_delay_ms; /* ORR_MS_NONE: no such rule; ended, not requeued */
+    const char *time_limits;                 /* end or ignore; NULL: not stated */
     const char *origin;                      /* "file:line:col", for errors and show */
 };
 

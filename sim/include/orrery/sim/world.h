@@ -66,6 +66,7 @@ struct orr_world_hold { /* a job that may not be considered when it is submitted
 struct orr_queue_rules {  /* about single jobs of a queue, inherited ones included */
     int64_t max_job_mgpu; /* -1: any */
     orr_ms max_session_ms, stop_idle_ms, max_runtime_ms, requeue_delay_ms; /* ORR_MS_NONE: none */
+    bool ends_at_limit; /* jobs that state a time limit */
 };
 
 struct orr_world_ruled { /* a job that such a rule bites */
@@ -252,8 +253,8 @@ const char *orr_world_job_user(const struct orr_world *world, uint32_t job);
 /* Is the job evicted and queued again when it has run as long as its queue allows? Only with rules.
  */
 bool orr_world_requeues(const struct orr_world *world, uint32_t job);
-/* How long an attempt of the job may take until it is ended, whatever is done by then; of two rules
- * the shorter one. ORR_MS_NONE: none says so. Only with rules. */
+/* How long an attempt of the job may take until it is ended, whatever is done by then; of several
+ * rules the shortest one. ORR_MS_NONE: none says so. Only with rules. */
 orr_ms orr_world_longest_ms(const struct orr_world *world, uint32_t job, enum orr_rule *rule);
 /* Does the policy of a shard work by pausing jobs? Then they keep what they did unless the scenario
  * states what an eviction costs. */
