@@ -415,6 +415,8 @@ void orr_slurm__conf_release(struct slurm_conf *conf)
     for (uint32_t q = 0; q < conf->qos_count; q++) {
         orr_free(conf->qos[q].submitted.of_user);
         orr_free(conf->qos[q].submitted.of_account);
+        orr_free(conf->qos[q].running.of_user);
+        orr_free(conf->qos[q].running.of_account);
     }
     orr_free(conf->qos);
     orr_free(conf->assocs);

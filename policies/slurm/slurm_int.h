@@ -106,6 +106,15 @@ struct slurm_submitted { /* jobs of a QOS that wait or run */
     uint32_t *of_account, account_capacity; /* by the association of their account + 1 */
 };
 
+struct slurm_sum { /* of jobs that run: integers, so that nothing is left when all have ended */
+    int64_t jobs, tres[SLURM_TRES_COUNT]; /* thousandths */
+};
+
+struct slurm_sums { /* of a QOS, and of partitions that have it; by slurm_owner */
+    struct slurm_sum all, *of_user, *of_account;
+    uint32_t user_capacity, account_capacity;
+};
+
 struct slurm_qos {
     const char *name, *preempts;
     uint64_t preempts_bits; /* bit by QOS */
@@ -117,6 +126,7 @@ struct slurm_qos {
     bool no_decay;
     bool denies; /* DenyOnLimit: jobs that pass a limit by themselves */
     struct slurm_submitted submitted;
+    struct slurm_sums running;
     double usage_factor, usage;
     double used_minutes[SLURM_TRES_COUNT], used_wall_ms; /* decayed */
     struct slurm_limits limits[SLURM_SCOPES];
@@ -139,7 +149,8 @@ struct slurm_assoc { /* of an account, or of a user in an account; parents first
     uint32_t qos;      /* its default one, or ORR_NONE */
     uint64_t qos_bits; /* those that its jobs may have; 0: any */
     const char *qos_list;
-    uint32_t submitted; /* jobs of it and below that wait or run */
+    uint32_t submitted;       /* jobs of it and below that wait or run */
+    struct slurm_sum running; /* likewise */
     const char *default_qos;
     struct slurm_limits limits[SLURM_SCOPES];
     double used_minutes[SLURM_TRES_COUNT], used_wall_ms; /* decayed */
@@ -194,7 +205,7 @@ struct slurm_conf {
     int64_t bf_max_job_test, bf_max_job_start, bf_max_job_user, bf_max_job_part, bf_max_job_assoc,
         bf_max_job_user_part, bf_max_job_array_resv, bf_node_space_size, bf_min_prio_reserve,
         bf_job_part_count_reserve;
-    bool bf_one_resv_per_job, bf_running_job_reserve;
+    bool bf_one_resv_per_job;
     int64_t preempt_reorder_count;
     bool preempt_strict_order, preempt_youngest_first;
     struct slurm_partition *partitions;
@@ -552,14 +563,18 @@ bool orr_slurm__usage_falls(const struct slurm_conf *conf);
 void orr_slurm__usage_end(struct slurm *slurm, uint32_t job, orr_ms now);
 
 /* slurm_limits.c */
-enum slurm_phase {                /* which limits are looked at */
-                   SLURM_BEFORE,  /* counts and times: no nodes were chosen yet */
-                   SLURM_BEHIND,  /* resources, on the nodes of slurm->seats */
-                   SLURM_AS_ASKED /* all, resources as asked */
+enum slurm_phase {                 /* which limits are looked at */
+                   SLURM_BEFORE,   /* counts and times: no nodes were chosen yet */
+                   SLURM_BEHIND,   /* resources, on the nodes of slurm->seats */
+                   SLURM_AT_LEAST, /* all that resources as asked pass on whatever nodes it got */
+                   SLURM_AS_ASKED  /* all, resources as asked */
 };
 /* The limit that keeps a job from running now in a partition; ORR_REASON_NONE: none does. */
 enum orr_reason orr_slurm__limits(const struct slurm *slurm, const struct orr_view *view,
                                   uint32_t job, uint32_t partition, enum slurm_phase phase);
+
+/* A job counts as what it holds among those that run from now on, or no more. */
+void orr_slurm__count_running(struct slurm *slurm, uint32_t job, bool in);
 
 /* Does a limit on what was used hold back a job that waits, and will it not, if only time passes?
  */

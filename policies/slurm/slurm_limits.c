@@ -97,33 +97,84 @@ static bool is_below(const struct slurm_conf *conf, uint32_t assoc, uint32_t top
     return false;
 }
 
-static bool same_owner(const struct slurm_conf *conf, uint32_t a, uint32_t b,
-                       enum slurm_scope scope)
+/* By whom jobs of a QOS are counted: who has no association is one, who is only known by account is
+ * one user. */
+static uint32_t owner_of(const struct slurm_conf *conf, uint32_t assoc, enum slurm_scope scope)
 {
-    if (scope != SLURM_USER && scope != SLURM_ACCOUNT) {
-        return true;
+    if (assoc == ORR_NONE) {
+        return 0;
     }
-    if (a == ORR_NONE || b == ORR_NONE) {
-        return a == b;
-    }
-    return scope == SLURM_USER ? conf->assocs[a].user_id == conf->assocs[b].user_id
-                               : slurm_account(conf, a) == slurm_account(conf, b);
+    return scope == SLURM_ACCOUNT ? slurm_account(conf, assoc) + 1
+                                  : conf->assocs[assoc].user_id + 2;
 }
 
+static void add(struct slurm_sum *sum, const struct slurm_job *job, int sign)
+{
+    sum->jobs += sign;
+    for (int t = 0; t < SLURM_TRES_COUNT; t++) {
+        sum->tres[t] += sign * (int64_t)(job->held[t] * 1000 + 0.5);
+    }
+}
+
+static void add_owner(const struct slurm_conf *conf, struct slurm_sum **sums, uint32_t *capacity,
+                      const struct slurm_job *job, enum slurm_scope scope, int sign)
+{
+    const uint32_t owner = owner_of(conf, job->assoc, scope);
+    *sums = orr_zgrow(*sums, capacity, owner + (size_t)1, sizeof **sums);
+    add(&(*sums)[owner], job, sign);
+}
+
+void orr_slurm__count_running(struct slurm *slurm, uint32_t job, bool in)
+{
+    struct slurm_conf *conf = &slurm->conf;
+    const struct slurm_job *j = &slurm->jobs[job];
+    const int sign = in ? 1 : -1;
+    const uint32_t of_partition = conf->partitions[j->runs_in].qos;
+    const uint32_t qos[2] = {j->qos, of_partition == j->qos ? ORR_NONE : of_partition};
+    for (int q = 0; q < 2; q++) {
+        if (qos[q] != ORR_NONE) {
+            struct slurm_sums *sums = &conf->qos[qos[q]].running;
+            add(&sums->all, j, sign);
+            add_owner(conf, &sums->of_user, &sums->user_capacity, j, SLURM_USER, sign);
+            add_owner(conf, &sums->of_account, &sums->account_capacity, j, SLURM_ACCOUNT, sign);
+        }
+    }
+    for (uint32_t a = j->assoc; a != ORR_NONE; a = conf->assocs[a].parent) {
+        add(&conf->assocs[a].running, j, sign);
+    }
+}
+
+/* Does a running job count for a source? */
 static bool counts(const struct walk *walk, const struct source *source, enum slurm_scope scope,
                    uint32_t job)
 {
     const struct slurm_conf *conf = &walk->slurm->conf;
     const struct slurm_job *other = &walk->slurm->jobs[job];
     const uint32_t assoc = walk->slurm->jobs[walk->job].assoc;
-    if (job == walk->job) {
-        return false;
+    if (source->qos == ORR_NONE) {
+        return is_below(conf, other->assoc, scope == SLURM_USER ? assoc : source->assoc);
     }
-    if (source->qos != ORR_NONE) { /* jobs of the QOS, and those of partitions that have it */
-        return (other->qos == source->qos || conf->partitions[other->runs_in].qos == source->qos) &&
-               same_owner(conf, assoc, other->assoc, scope);
+    const bool by_owner = scope == SLURM_USER || scope == SLURM_ACCOUNT;
+    return (other->qos == source->qos || conf->partitions[other->runs_in].qos == source->qos) &&
+           (!by_owner || owner_of(conf, assoc, scope) == owner_of(conf, other->assoc, scope));
+}
+
+static struct slurm_sum sum_of(const struct walk *walk, const struct source *source,
+                               enum slurm_scope scope)
+{
+    const struct slurm_conf *conf = &walk->slurm->conf;
+    const uint32_t assoc = walk->slurm->jobs[walk->job].assoc;
+    if (source->qos == ORR_NONE) {
+        return conf->assocs[scope == SLURM_USER ? assoc : source->assoc].running;
     }
-    return is_below(conf, other->assoc, scope == SLURM_USER ? assoc : source->assoc);
+    const struct slurm_sums *sums = &conf->qos[source->qos].running;
+    const uint32_t owner = owner_of(conf, assoc, scope);
+    const bool of_user = scope == SLURM_USER, of_account = scope == SLURM_ACCOUNT;
+    const uint32_t known = of_user ? sums->user_capacity : of_account ? sums->account_capacity : 0;
+    return !of_user && !of_account ? sums->all
+           : owner >= known        ? (struct slurm_sum){0}
+           : of_user               ? sums->of_user[owner]
+                                   : sums->of_account[owner];
 }
 
 struct held {
@@ -140,20 +191,41 @@ static double minutes_left(const struct slurm *slurm, const struct slurm_job *jo
     return job->end_ms > since ? (double)(job->end_ms - since) / 60000 : 0;
 }
 
+static void add_minutes(const struct walk *walk, const struct source *source,
+                        enum slurm_scope scope, struct held *held)
+{
+    const struct slurm *slurm = walk->slurm;
+    for (uint32_t r = 0; r < slurm->running_count; r++) {
+        const struct slurm_job *other = &slurm->jobs[slurm->running[r]];
+        if (slurm->running[r] != walk->job && counts(walk, source, scope, slurm->running[r])) {
+            const double minutes = minutes_left(slurm, other);
+            for (int t = 0; t < SLURM_TRES_COUNT; t++) {
+                held->run_minutes[t] += other->held[t] * minutes;
+            }
+        }
+    }
+}
+
+/* Of all that run but the job itself, should it gain further tasks. */
 static struct held add_up(const struct walk *walk, const struct source *source,
                           enum slurm_scope scope)
 {
     struct held held = {0};
-    for (uint32_t r = 0; r < walk->slurm->running_count && !walk->alone; r++) {
-        const struct slurm_job *other = &walk->slurm->jobs[walk->slurm->running[r]];
-        if (counts(walk, source, scope, walk->slurm->running[r])) {
-            const double minutes = minutes_left(walk->slurm, other);
-            held.jobs++;
-            for (int t = 0; t < SLURM_TRES_COUNT; t++) {
-                held.tres[t] += other->held[t];
-                held.run_minutes[t] += other->held[t] * minutes;
-            }
-        }
+    if (walk->alone) {
+        return held;
+    }
+    struct slurm_sum sum = sum_of(walk, source, scope);
+    if (walk->slurm->jobs[walk->job].state == SLURM_RUNS &&
+        counts(walk, source, scope, walk->job)) {
+        add(&sum, &walk->slurm->jobs[walk->job], -1);
+    }
+    held.jobs = sum.jobs;
+    for (int t = 0; t < SLURM_TRES_COUNT; t++) {
+        held.tres[t] = (double)sum.tres[t] / 1000;
+    }
+    if (scope == SLURM_RUN_MINUTES ||
+        (scope == SLURM_GROUP_MINUTES && walk->slurm->conf.enforce_safe)) {
+        add_minutes(walk, source, scope, &held);
     }
     return held;
 }
@@ -227,7 +299,9 @@ static enum orr_reason check_scope(struct walk *walk, const struct source *sourc
 {
     const struct slurm_limits *limits = &source->limits[scope];
     const enum orr_reason *name = names[source->qos == ORR_NONE][scope];
-    if (!is_set(limits)) {
+    /* on more nodes it has less of each, on whole ones more in all */
+    const bool hangs_on_nodes = scope == SLURM_PER_NODE || scope == SLURM_LEAST;
+    if (!is_set(limits) || (walk->phase == SLURM_AT_LEAST && hangs_on_nodes)) {
         return ORR_REASON_NONE;
     }
     const struct held held = add_up(walk, source, scope);

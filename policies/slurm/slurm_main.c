@@ -62,6 +62,7 @@ void orr_slurm__started(struct slurm *slurm, const struct orr_view *view, uint32
         slurm->running[at] = slurm->running[at - 1];
     }
     slurm->running[at] = job;
+    orr_slurm__count_running(slurm, job, true);
     if (j->array != ORR_NONE) {
         slurm->array[j->array].running++;
     }
@@ -171,6 +172,11 @@ static enum orr_reason try_record(struct pass *pass, const struct slurm_record *
     const struct slurm_partition *p = &slurm->conf.partitions[record->partition];
     const bool enough = nodes_left(slurm, p) >= j->min_nodes;
     bool served = false, any = false;
+    const enum orr_reason bound =
+        orr_slurm__limits(slurm, pass->view, record->job, record->partition, SLURM_AT_LEAST);
+    if (bound != ORR_REASON_NONE) { /* no need to look for nodes */
+        return hold_back(pass, record, bound);
+    }
     while (enough && !served) {
         const uint32_t begin = orr_txn_checkpoint(pass->txn);
         if (!orr_slurm__select_now(slurm, pass->view, pass->txn, record->job, p, slurm->usable)) {

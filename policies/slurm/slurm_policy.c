@@ -207,6 +207,7 @@ static void stop(struct slurm *slurm, const struct orr_view *view, uint32_t job)
     if (j->state == SLURM_RUNS) {
         orr_slurm__usage_end(slurm, job, view->now);
         leave_running(slurm, job);
+        orr_slurm__count_running(slurm, job, false);
         orr_slurm__forget_suspended(slurm, job);
         if (j->array != ORR_NONE) {
             slurm->array[j->array].running--;

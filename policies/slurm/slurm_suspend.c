@@ -64,6 +64,7 @@ static void keep_nothing(struct slurm *slurm, const struct orr_view *view)
     }
     slurm->kept_any = false;
     slurm->kept_key = 0;
+    slurm->cap_cpu_milli = INT64_MAX;
 }
 
 void orr_slurm__keep_from(struct slurm *slurm, const struct orr_view *view, uint32_t job,

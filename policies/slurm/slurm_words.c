@@ -42,7 +42,7 @@ static const struct word {
     {"bf_node_space_size", WORD_COUNT, AT(bf_node_space_size)},
     {"bf_min_prio_reserve", WORD_COUNT, AT(bf_min_prio_reserve)},
     {"bf_min_age_reserve", WORD_SECONDS, AT(bf_min_age_reserve_ms)},
-    {"bf_running_job_reserve", WORD_SWITCH, AT(bf_running_job_reserve)},
+    {"bf_running_job_reserve", WORD_NOTHING, 0}, /* their limits keep these nodes anyway */
     /* about threads, locks and messages, which take no time here */
     {"bf_continue", WORD_NOTHING, 0},
     {"bf_max_time", WORD_NOTHING, 0},
