@@ -87,11 +87,27 @@ static void name_cells(struct table *table)
     }
 }
 
-static void name_flags(const struct table *table, struct slurm_span flags)
+static void read_flags(const struct table *table, struct slurm_span flags, struct slurm_qos *qos)
 {
+    static const struct {
+        const char *name;
+        uint8_t bit;
+    } known[] = {{"NoReserve", SLURM_NO_RESERVE},
+                 {"PartitionMaxNodes", SLURM_PART_MAX_NODES},
+                 {"PartitionMinNodes", SLURM_PART_MIN_NODES},
+                 {"PartitionTimeLimit", SLURM_PART_TIME}};
     struct slurm_span item;
     while (orr_slurm__next_item(&flags, &item)) {
-        if (!orr_text_like(item.at, item.bytes, "OverPartQOS|DenyOnLimit|NoDecay", true)) {
+        uint8_t bit = 0;
+        for (size_t k = 0; k < sizeof known / sizeof known[0]; k++) {
+            bit = orr_slurm__is(item, known[k].name) ? known[k].bit : bit;
+        }
+        qos->flags |= bit;
+        qos->over_partition = qos->over_partition || orr_slurm__is(item, "OverPartQOS");
+        qos->denies = qos->denies || orr_slurm__is(item, "DenyOnLimit");
+        qos->no_decay = qos->no_decay || orr_slurm__is(item, "NoDecay");
+        if (bit == 0 &&
+            !orr_text_like(item.at, item.bytes, "OverPartQOS|DenyOnLimit|NoDecay", true)) {
             orr_slurm__remark(table->reader, item, "is not heeded: a QOS has no such flag here");
         }
     }
@@ -244,10 +260,7 @@ static enum orr_status read_qos(const struct table *table)
     if (exempt.bytes > 0 && !orr_slurm__time(exempt.at, exempt.bytes, &qos->exempt_ms)) {
         return complain(table, exempt, "is no PreemptExemptTime");
     }
-    qos->over_partition = orr_text_like(flags.at, flags.bytes, "*OverPartQOS*", true);
-    qos->denies = orr_text_like(flags.at, flags.bytes, "*DenyOnLimit*", true);
-    qos->no_decay = orr_text_like(flags.at, flags.bytes, "*NoDecay*", true);
-    name_flags(table, flags);
+    read_flags(table, flags, qos);
     if (orr_slurm__preempt_mode(table->reader, mode, &qos->mode, &qos->within) != ORR_OK) {
         return ORR_DATA;
     }

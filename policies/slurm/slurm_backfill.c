@@ -94,6 +94,16 @@ static bool start(struct cycle *cycle, const struct slurm_record *record)
     return any;
 }
 
+/* How long its nodes have to be free of plans: of QOS with NoReserve a minute, where others lose
+ * theirs for those that need them. */
+static orr_ms lasts_of(const struct slurm *slurm, const struct slurm_record *record)
+{
+    const orr_ms limit = orr_slurm__limit_ms(slurm, record->job, record->partition);
+    const bool short_ = limit > 60000 && orr_slurm__preempts(slurm) &&
+                        slurm_has_flag(&slurm->conf, &slurm->jobs[record->job], SLURM_NO_RESERVE);
+    return short_ ? 60000 : limit;
+}
+
 /* May it only start now, and never be planned? */
 static bool only_now(const struct slurm *slurm, const struct orr_view *view,
                      const struct slurm_record *record)
@@ -102,6 +112,7 @@ static bool only_now(const struct slurm *slurm, const struct orr_view *view,
     return (conf->bf_one_resv_per_job && slurm->jobs[record->job].planned_pass == slurm->pass) ||
            (conf->bf_job_part_count_reserve > 0 &&
             slurm->part_planned[record->partition] >= conf->bf_job_part_count_reserve) ||
+           slurm_has_flag(conf, &slurm->jobs[record->job], SLURM_NO_RESERVE) ||
            !orr_slurm__reserves(slurm, record, view->now);
 }
 
@@ -118,7 +129,7 @@ static bool could_start(const struct cycle *cycle, const struct slurm_record *re
     if (j->core_placed || orr_slurm__preempts(slurm)) {
         return true;
     }
-    const orr_ms lasts = orr_slurm__limit_ms(slurm, record->job, record->partition);
+    const orr_ms lasts = lasts_of(slurm, record);
     const orr_ms until = plus(cycle->view->now, lasts);
     const struct slurm_want want = orr_slurm__want(slurm, cycle->view, record->job, p, 0);
     int64_t tasks = 0, nodes = 0;
@@ -195,7 +206,7 @@ static bool preempt(struct cycle *cycle, const struct slurm_record *record)
     const struct slurm_job *j = &slurm->jobs[record->job];
     const struct slurm_partition *p = &slurm->conf.partitions[record->partition];
     const orr_ms now = cycle->view->now;
-    const orr_ms lasts = orr_slurm__limit_ms(slurm, record->job, record->partition);
+    const orr_ms lasts = lasts_of(slurm, record);
     if (!orr_slurm__preempts(slurm) || j->core_placed) {
         return false;
     }
@@ -219,7 +230,7 @@ static void test(struct cycle *cycle, const struct slurm_record *record)
     struct slurm *slurm = cycle->slurm;
     const struct orr_view *view = cycle->view;
     const struct slurm_partition *p = &slurm->conf.partitions[record->partition];
-    const orr_ms lasts = orr_slurm__limit_ms(slurm, record->job, record->partition);
+    const orr_ms lasts = lasts_of(slurm, record);
     const bool now_only = only_now(slurm, view, record);
     const orr_ms bound = orr_slurm__earliest(slurm, view, record->job, record->partition);
     if (preempt(cycle, record)) {

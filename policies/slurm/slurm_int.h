@@ -115,6 +115,14 @@ struct slurm_sums { /* of a QOS, and of partitions that have it; by slurm_owner 
     uint32_t user_capacity, account_capacity;
 };
 
+enum slurm_qos_flag {                             /* beside those that have a member of their own */
+                      SLURM_NO_RESERVE = 1u << 0, /* backfill keeps no nodes for its jobs */
+                      /* its jobs need not keep these of their partition */
+                      SLURM_PART_MAX_NODES = 1u << 1,
+                      SLURM_PART_MIN_NODES = 1u << 2,
+                      SLURM_PART_TIME = 1u << 3
+};
+
 struct slurm_qos {
     const char *name, *preempts;
     uint64_t preempts_bits; /* bit by QOS */
@@ -124,7 +132,8 @@ struct slurm_qos {
     bool within;                /* jobs of higher priority preempt others of the same QOS */
     bool over_partition;        /* its limits go before those of the partition's QOS */
     bool no_decay;
-    bool denies; /* DenyOnLimit: jobs that pass a limit by themselves */
+    uint8_t flags; /* enum slurm_qos_flag */
+    bool denies;   /* DenyOnLimit: jobs that pass a limit by themselves */
     struct slurm_submitted submitted;
     struct slurm_sums running;
     double usage_factor, usage;
@@ -500,6 +509,12 @@ static inline bool slurm_has(const uint64_t *nodes, uint32_t node)
     return (nodes[node >> 6] >> (node & 63) & 1) != 0;
 }
 
+static inline bool slurm_has_flag(const struct slurm_conf *conf, const struct slurm_job *job,
+                                  enum slurm_qos_flag flag)
+{
+    return job->qos != ORR_NONE && (conf->qos[job->qos].flags & flag) != 0;
+}
+
 /* The account of an association, which may be the account's own; ORR_NONE: of none. */
 static inline uint32_t slurm_account(const struct slurm_conf *conf, uint32_t assoc)
 {
@@ -585,7 +600,11 @@ bool orr_slurm__passes_alone(const struct slurm *slurm, uint32_t job, uint32_t p
 
 /* slurm_submit.c */
 /* Do MinNodes and MaxNodes of a partition let it in? */
-bool orr_slurm__has_nodes_for(const struct slurm_partition *partition, const struct slurm_job *job);
+bool orr_slurm__has_nodes_for(const struct slurm_conf *conf, uint32_t partition,
+                              const struct slurm_job *job);
+/* Does MaxTime? */
+bool orr_slurm__has_time_for(const struct slurm_conf *conf, uint32_t partition,
+                             const struct slurm_job *job);
 /* Why sbatch does not take `count` jobs at once, the tasks of one array, or one job;
  * ORR_REASON_NONE: it does. */
 enum orr_reason orr_slurm__refusal(const struct slurm *slurm, const uint32_t *jobs, uint32_t count);

@@ -25,7 +25,9 @@ orr_ms orr_slurm__limit_ms(const struct slurm *slurm, uint32_t job, uint32_t par
     static const orr_ms year_ms = 365 * (orr_ms)86400000;
     const struct slurm_partition *p = &slurm->conf.partitions[partition];
     orr_ms limit = slurm->jobs[job].limit_ms;
-    limit = limit < p->max_time_ms ? limit : p->max_time_ms;
+    if (!slurm_has_flag(&slurm->conf, &slurm->jobs[job], SLURM_PART_TIME)) {
+        limit = limit < p->max_time_ms ? limit : p->max_time_ms;
+    }
     return limit >= ORR_MS_NEVER / 2 ? year_ms : limit > 0 ? limit : 1;
 }
 
@@ -86,10 +88,10 @@ enum orr_reason orr_slurm__barred(const struct slurm *slurm, const struct slurm_
     if (p->down || p->node_count == 0) {
         return ORR_REASON_PARTITION_DOWN;
     }
-    if (!orr_slurm__has_nodes_for(p, j)) {
+    if (!orr_slurm__has_nodes_for(&slurm->conf, record->partition, j)) {
         return ORR_REASON_PARTITION_NODE_LIMIT;
     }
-    if (j->limit_ms > p->max_time_ms && j->limit_ms < ORR_MS_NEVER / 2) {
+    if (!orr_slurm__has_time_for(&slurm->conf, record->partition, j)) {
         return ORR_REASON_PARTITION_TIME_LIMIT;
     }
     if (j->array != ORR_NONE && slurm->array[j->array].running >= slurm->array[j->array].limit) {

@@ -49,9 +49,11 @@ struct slurm_want orr_slurm__want(const struct slurm *slurm, const struct orr_vi
     const int64_t tasks = view->specs[job].scales ? shape->min_tasks : shape->groups[group].count;
     int64_t from = alone ? j->min_nodes : 1;
     int64_t to = alone ? j->max_nodes : tasks;
-    from = alone && partition->min_nodes > from ? partition->min_nodes : from;
+    const bool at_least = !slurm_has_flag(&slurm->conf, j, SLURM_PART_MIN_NODES);
+    from = alone && at_least && partition->min_nodes > from ? partition->min_nodes : from;
     from = from > tasks ? tasks : from; /* a node without a task is no use */
-    to = least(to, partition->max_nodes);
+    to = slurm_has_flag(&slurm->conf, j, SLURM_PART_MAX_NODES) ? to
+                                                               : least(to, partition->max_nodes);
     return (struct slurm_want){
         &shape->groups[group].request,       group, tasks, from, to > from ? to : from,
         j->exclusive || partition->exclusive};

@@ -139,19 +139,26 @@ static enum orr_reason check_counts(const struct slurm *slurm, const struct slur
 /* --- what is judged of a job alone --- */
 
 /* A job that states no number of nodes gets as many as MinNodes asks, if it has a task for each. */
-bool orr_slurm__has_nodes_for(const struct slurm_partition *partition, const struct slurm_job *job)
+bool orr_slurm__has_nodes_for(const struct slurm_conf *conf, uint32_t partition,
+                              const struct slurm_job *job)
 {
-    return job->min_nodes <= partition->max_nodes &&
-           (!job->states_nodes || job->max_nodes >= partition->min_nodes);
+    const struct slurm_partition *p = &conf->partitions[partition];
+    return (job->min_nodes <= p->max_nodes || slurm_has_flag(conf, job, SLURM_PART_MAX_NODES)) &&
+           (!job->states_nodes || job->max_nodes >= p->min_nodes ||
+            slurm_has_flag(conf, job, SLURM_PART_MIN_NODES));
+}
+
+bool orr_slurm__has_time_for(const struct slurm_conf *conf, uint32_t partition,
+                             const struct slurm_job *job)
+{
+    return job->limit_ms <= conf->partitions[partition].max_time_ms ||
+           job->limit_ms >= ORR_MS_NEVER / 2 || slurm_has_flag(conf, job, SLURM_PART_TIME);
 }
 
 static bool keeps_limits(const struct slurm_conf *conf, const struct slurm_job *job, uint32_t p)
 {
-    const struct slurm_partition *partition = &conf->partitions[p];
-    const bool in_time =
-        job->limit_ms <= partition->max_time_ms || job->limit_ms >= ORR_MS_NEVER / 2;
-    return in_time && orr_slurm__has_nodes_for(partition, job) &&
-           job->min_nodes <= partition->node_count &&
+    return orr_slurm__has_time_for(conf, p, job) && orr_slurm__has_nodes_for(conf, p, job) &&
+           job->min_nodes <= conf->partitions[p].node_count &&
            ((job->account_barred | job->qos_barred) >> p & 1) == 0;
 }
 
