@@ -89,6 +89,9 @@ static void hold(struct orr_kueue *kueue, const struct kueue_entry *entry)
         orr_kueue_release(kueue, entry->replaced); /* no pod is counted twice */
     }
     orr_kueue_hold(kueue, entry->workload, held, kueue->now);
+    /* a new reservation ends the condition Evicted: if it is preempted later, its place is that of
+     * its creation */
+    orr_kueue_set_order(kueue, entry->workload, kueue->workloads[entry->workload].is.created);
     orr_kueue__charge_entry(kueue, entry->workload);
 }
 
