@@ -115,6 +115,13 @@ static void release(struct kueue_run *run, const struct orr_view *view, uint32_t
     is->evicting = false;
 }
 
+/* Evicted for want of pods more often than it is queued again. */
+static bool is_deactivated(const struct kueue_run *run, const struct kueue_job *is)
+{
+    return is->timed_out && run->params.backoff_limit >= 0 &&
+           is->timeouts > (uint32_t)run->params.backoff_limit;
+}
+
 /* Its pods are gone: it queues again, by its old place or by the time of its eviction. */
 static void requeue(struct kueue_run *run, const struct orr_view *view, uint32_t job)
 {
@@ -129,8 +136,9 @@ static void requeue(struct kueue_run *run, const struct orr_view *view, uint32_t
         orr_kueue__enqueue(run, view, job);
         return;
     }
-    if (run->params.backoff_limit >= 0 && is->timeouts > (uint32_t)run->params.backoff_limit) {
-        return; /* deactivated: it is never queued again */
+    if (is_deactivated(run, is)) {
+        set_due(run, job, ORR_MS_NEVER); /* the next cycle says so, and nothing is due after it */
+        return;
     }
     orr_kueue_park(run->kueue, is->workload, true);
     set_due(run, job, is->evicted_ms + backoff_of(run, is->timeouts));
@@ -609,7 +617,8 @@ static void explain_backoffs(struct kueue_run *run, const struct orr_view *view,
     for (uint32_t i = 0; i < run->timed_count; i++) {
         const struct kueue_job *is = &run->jobs[run->timed[i]];
         if (is->timed_out && (is->evicting || !is->admitted)) {
-            explain(view, txn, run->timed[i], ORR_REASON_BACKOFF);
+            explain(view, txn, run->timed[i],
+                    is_deactivated(run, is) ? ORR_REASON_DEACTIVATED : ORR_REASON_BACKOFF);
         }
     }
 }

@@ -53,6 +53,9 @@ ORR_API_BEGIN
     X(PODS_READY, "pods-ready",                                                                    \
       "not admitted: pods of an admitted job are not all placed, and block_admission waits for "   \
       "it")                                                                                        \
+    X(DEACTIVATED, "deactivated",                                                                  \
+      "its pods were not all placed in time more often than backoff_limit allows: it is not "      \
+      "queued again")                                                                              \
     X(TOPOLOGY_DEFECT, "topology-defect",                                                          \
       "all nodes are in one domain below the level it requires, where KAI v0.17 looks for no "     \
       "place: a defect that strict_v017: false mends")
