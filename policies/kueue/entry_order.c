@@ -10,6 +10,21 @@
 
 /* --- classic --- */
 
+/* Does it wait for its victims? Kueue looks at that here only with PrioritizePreemptorWorkloads. */
+static bool goes_first(const struct orr_kueue *kueue, uint32_t workload)
+{
+    return kueue->spec->config.prioritize_preemptors &&
+           kueue->queues[kueue->workloads[workload].is.queue].preemptor == workload;
+}
+
+static int by_priority(const struct orr_kueue *kueue, const struct kueue_workload *x,
+                       const struct kueue_workload *y)
+{
+    return kueue->spec->config.no_priority_sorting || x->is.priority == y->is.priority ? 0
+           : x->is.priority > y->is.priority                                           ? -1
+                                                                                       : 1;
+}
+
 static int by_rule(const void *a, const void *b, void *context)
 {
     const struct orr_kueue *kueue = context;
@@ -21,11 +36,15 @@ static int by_rule(const void *a, const void *b, void *context)
     if (x->second_pass != y->second_pass) {
         return x->second_pass ? -1 : 1;
     }
+    if (goes_first(kueue, x->workload) != goes_first(kueue, y->workload)) {
+        return goes_first(kueue, x->workload) ? -1 : 1;
+    }
     if (level_x != level_y) {
         return level_x < level_y ? -1 : 1;
     }
-    if (wx->is.priority != wy->is.priority) {
-        return wx->is.priority > wy->is.priority ? -1 : 1;
+    const int priority = by_priority(kueue, wx, wy);
+    if (priority != 0) {
+        return priority;
     }
     if (wx->order_at != wy->order_at) {
         return wx->order_at < wy->order_at ? -1 : 1;
@@ -88,8 +107,12 @@ static void rate(struct orr_kueue *kueue, uint32_t node, struct player *player)
 
 static bool beats(const struct orr_kueue *kueue, const struct player *a, const struct player *b)
 {
-    const struct kueue_workload *x = &kueue->workloads[kueue->entries[a->entry].workload];
-    const struct kueue_workload *y = &kueue->workloads[kueue->entries[b->entry].workload];
+    const uint32_t first = kueue->entries[a->entry].workload;
+    const uint32_t second = kueue->entries[b->entry].workload;
+    const struct kueue_workload *x = &kueue->workloads[first], *y = &kueue->workloads[second];
+    if (goes_first(kueue, first) != goes_first(kueue, second)) {
+        return goes_first(kueue, first);
+    }
     if (!kueue->spec->config.no_prioritize_non_borrowing && a->borrowing != b->borrowing) {
         return !a->borrowing;
     }
@@ -97,10 +120,8 @@ static bool beats(const struct orr_kueue *kueue, const struct player *a, const s
     if (shares != 0) {
         return shares < 0;
     }
-    if (x->is.priority != y->is.priority) {
-        return x->is.priority > y->is.priority;
-    }
-    return x->order_at < y->order_at;
+    const int priority = by_priority(kueue, x, y);
+    return priority != 0 ? priority < 0 : x->order_at < y->order_at;
 }
 
 static void challenge(struct orr_kueue *kueue, uint32_t node, uint32_t entry, struct player *best)

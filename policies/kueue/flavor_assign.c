@@ -76,11 +76,25 @@ int64_t orr_kueue__whole_request(const struct orr_kueue *kueue, uint32_t workloa
                                  uint32_t resource, int64_t count)
 {
     const struct orr_kueue_new *is = &kueue->workloads[workload].is;
-    const int64_t per_pod = is->pod_sets[set].per_pod[resource];
+    const struct orr_kueue_pod_set *pods = &is->pod_sets[set];
+    const int64_t per_pod = (pods->counted != NULL ? pods->counted : pods->per_pod)[resource];
     if (resource == kueue->spec->pods_resource && counts_pods(kueue, is->queue)) {
         return count;
     }
     return per_pod == ORR_KUEUE_NOT_ASKED ? per_pod : orr_quota_times(per_pod, count);
+}
+
+int64_t orr_kueue_asks(const struct orr_kueue *kueue, uint32_t workload, uint32_t resource)
+{
+    int64_t sum = ORR_KUEUE_NOT_ASKED;
+    for (uint32_t s = 0; s < kueue->workloads[workload].is.pod_set_count; s++) {
+        const int64_t asked = orr_kueue__whole_request(kueue, workload, s, resource,
+                                                       orr_kueue__full_count(kueue, workload, s));
+        if (asked != ORR_KUEUE_NOT_ASKED) {
+            sum = sum == ORR_KUEUE_NOT_ASKED ? asked : orr_quota_add(sum, asked);
+        }
+    }
+    return sum;
 }
 
 /* An elastic slice asks what it has more than the one that it replaces. */
@@ -262,7 +276,7 @@ static bool may_use(const struct assigner *assigner, const struct demand *demand
         return false;
     }
     for (uint32_t s = 0; s < demand->set_count; s++) {
-        if (!orr_kueue__flavor_takes(assigner->kueue, assigner->queue, flavor,
+        if (!orr_kueue__flavor_takes(assigner->kueue, assigner->queue, demand->group, flavor,
                                      &sets[demand->sets[s]])) {
             return false;
         }

@@ -197,12 +197,24 @@ static bool has_levels(const struct orr_kueue_topology *topology,
     return true;
 }
 
-static bool topology_matches(const struct orr_kueue *kueue, uint32_t queue, uint32_t flavor,
+/* Do its pods request a resource of the group themselves? Else what they count there was made of
+ * other resources. */
+static bool requests_any(const struct orr_kueue_pod_set *set, const struct orr_kueue_group *group)
+{
+    bool any = false;
+    for (uint32_t r = 0; r < group->resource_count; r++) {
+        any = any || set->per_pod[group->resources[r]] != ORR_KUEUE_NOT_ASKED;
+    }
+    return any;
+}
+
+static bool topology_matches(const struct orr_kueue *kueue, uint32_t queue,
+                             const struct orr_kueue_group *group, uint32_t flavor,
                              const struct orr_kueue_pod_set *set)
 {
     const bool asks = orr_kueue__asks_topology(set) && !kueue->spec->config.no_topology;
     if (!is_topology_flavor(kueue, flavor)) {
-        return !asks;
+        return !asks || !requests_any(set, group);
     }
     if (!asks) {
         return orr_kueue__all_topology(kueue, queue);
@@ -211,13 +223,14 @@ static bool topology_matches(const struct orr_kueue *kueue, uint32_t queue, uint
                       set->topology);
 }
 
-bool orr_kueue__flavor_takes(const struct orr_kueue *kueue, uint32_t queue, uint32_t flavor,
+bool orr_kueue__flavor_takes(const struct orr_kueue *kueue, uint32_t queue,
+                             const struct orr_kueue_group *group, uint32_t flavor,
                              const struct orr_kueue_pod_set *set)
 {
     const struct orr_kueue_flavor *is = &kueue->spec->flavors[flavor];
     const struct kueue_tolerance tolerance = {{set->tolerations, is->tolerations},
                                               {set->toleration_count, is->toleration_count}};
-    return !is->missing && topology_matches(kueue, queue, flavor, set) &&
+    return !is->missing && topology_matches(kueue, queue, group, flavor, set) &&
            orr_kueue__tolerates(is->taints, is->taint_count, &tolerance) &&
            orr_kueue__matches(set, is->labels, is->label_count, true);
 }

@@ -39,6 +39,12 @@ static const struct orr_feature features[] = {
      "run schedule; run schedule_wrong",
      "ClusterQueue, Cohort, ResourceFlavor, Topology, Configuration as queues of a run; with "
      "LocalQueue and Workload for `schedule`"},
+    {"resources", "supported",
+     "vector TestScheduleForTAS/workload with Resource Transformation (Retain CPU \xe2\x86\x92 "
+     "cpu_credits); run counting; run counting_wrong",
+     "excludeResourcePrefixes and transformations; in runs of GPUs, cpu and memory"},
+    {"feature-gates", "supported", "run gates; run gates_unheeded; run counting_wrong",
+     "those that decide something"},
     {"flavors", "supported",
      "vector TestAssignFlavors/lend try next flavor, found the second flavor; vector "
      "TestHierarchical/Select the top flavor; test test_kueue scan__goes_on_with_the_next_flavor; "

@@ -295,20 +295,6 @@ static enum orr_status check_queue(const struct kueue_run *run, const struct orr
     return ORR_OK;
 }
 
-static void set_config(struct kueue_run *run)
-{
-    struct orr_kueue_config *config = &run->spec.config;
-    config->ignore_undeclared = run->params.quota_check == KUEUE_IGNORE_UNDECLARED;
-    config->no_partial_admission = !run->params.partial_admission;
-    config->block_admission = run->params.wait_for_pods_ready && run->params.block_admission;
-    config->fair_sharing = run->params.fair_sharing != KUEUE_FAIR_OFF;
-    config->strategy_count = run->params.fair_sharing == KUEUE_FAIR_DEFAULT ? 2 : 1;
-    config->strategies[0] = run->params.fair_sharing == KUEUE_FAIR_INITIAL
-                                ? ORR_KUEUE_LESS_THAN_INITIAL_SHARE
-                                : ORR_KUEUE_LESS_OR_EQUAL_TO_FINAL_SHARE;
-    config->strategies[1] = ORR_KUEUE_LESS_THAN_INITIAL_SHARE;
-}
-
 /* Of a job of the shard the profile whose instances it asks, or ORR_NONE. */
 static uint32_t profile_asked(const struct orr_view *view, uint32_t job)
 {
@@ -349,6 +335,7 @@ enum orr_status orr_kueue__map(struct kueue_run *run, const struct orr_view *vie
     orr_arena_init(&run->arena);
     orr_kueue__set_flavors(run, view);
     orr_kueue__choose_places(run, view);
+    orr_kueue__set_counting(&run->params, run->spec.resource_count, &run->counting);
     enum orr_status status = check(run, view, err);
     if (status != ORR_OK) {
         orr_kueue__unmap(run);
@@ -377,7 +364,7 @@ enum orr_status orr_kueue__map(struct kueue_run *run, const struct orr_view *vie
     }
     (void)orr_quota_build(&run->tree, NULL);
     orr_kueue__set_quotas(run, view);
-    set_config(run);
+    orr_kueue__set_config(run);
     orr_kueue__open_places(run, view);
     run->spec.queues = run->queues;
     run->sets = orr_zalloc((size_t)view->shapes->count + 1, sizeof *run->sets);
@@ -425,15 +412,16 @@ const struct orr_kueue_pod_set *orr_kueue__sets_of(struct kueue_run *run,
     }
     const uint32_t all = run->spec.resource_count;
     const size_t bytes =
-        is->group_count * (sizeof(struct orr_kueue_pod_set) + all * sizeof(int64_t));
+        is->group_count * (sizeof(struct orr_kueue_pod_set) + 2 * all * sizeof(int64_t));
     struct orr_kueue_pod_set *sets = orr_zalloc(bytes, 1);
     int64_t *amounts = (int64_t *)(void *)(sets + is->group_count);
     for (uint32_t g = 0; g < is->group_count; g++) {
-        int64_t *per_pod = amounts + (size_t)g * all;
+        int64_t *per_pod = amounts + (size_t)g * 2 * all;
         per_pod[all - 1] = ORR_KUEUE_NOT_ASKED; /* pods, where they are counted */
         orr_kueue__amounts(view, &is->groups[g].request, per_pod);
         sets[g] = (struct orr_kueue_pod_set){
             .name = "group", .count = is->groups[g].count, .min_count = -1, .per_pod = per_pod};
+        sets[g].counted = orr_kueue__counted(run, per_pod, per_pod + all);
         sets[g].terms = orr_kueue__flavor_term(run, view, &is->groups[g].request);
         sets[g].term_count = sets[g].terms != NULL;
         orr_kueue__ask_places(run, view, is, g, &sets[g]);

@@ -42,6 +42,13 @@ const struct orr_param orr_kueue__rows[] = {
     {"quota_check", ORR_PARAM_CHOICE, AT(quota_check), "ignore-undeclared", "", check_names, 0, 0,
      "jobs that ask a resource of which their queue has no quota: not held up by it, or never "
      "admitted"},
+    {"exclude_resources", ORR_PARAM_TEXT, AT(exclude_resources), "", "", NULL, 0, 0,
+     "of gpu, cpu and memory those that do not count against quota (excludeResourcePrefixes)"},
+    {"resource_transformations", ORR_PARAM_TEXT, AT(resource_transformations), "", "", NULL, 0, 0,
+     "what counts against quota instead of a resource (replace) or beside it (retain), for each "
+     "whole unit that a pod asks: \"gpu retain cpu=8 memory=64Gi; cpu replace\""},
+    {"feature_gates", ORR_PARAM_TEXT, AT(feature_gates), "", "", NULL, 0, 0,
+     "Kueue's feature gates that are not as by default: \"TASBalancedPlacement=true,...\""},
     {"partial_admission", ORR_PARAM_BOOL, AT(partial_admission), "true", "", NULL, 0, 0,
      "admit elastic jobs with fewer pods, down to their minimum, where quota has no room for all"},
     {"wait_for_pods_ready", ORR_PARAM_BOOL, AT(wait_for_pods_ready), "true", "", NULL, 0, 0,

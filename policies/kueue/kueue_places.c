@@ -164,9 +164,12 @@ static bool is_mixed(const struct kueue_run *run, const struct orr_view *view)
     for (uint32_t s = 0; s < view->shapes->count; s++) {
         const struct orr_shape *shape = &view->shapes->shapes[s];
         for (uint32_t g = 0; g < shape->group_count; g++) {
-            int64_t per_pod[ORR_SHARE_RESOURCES + 1];
+            int64_t per_pod[ORR_SHARE_RESOURCES + 1], counted[ORR_SHARE_RESOURCES + 1];
+            per_pod[ORR_SHARE_RESOURCES] = ORR_KUEUE_NOT_ASKED;
             orr_kueue__amounts(view, &shape->groups[g].request, per_pod);
-            if (shape->groups[g].request.shard == view->shard && !asks_counted(run, per_pod)) {
+            const int64_t *counts = orr_kueue__counted(run, per_pod, counted);
+            if (shape->groups[g].request.shard == view->shard &&
+                !asks_counted(run, counts != NULL ? counts : per_pod)) {
                 return true;
             }
         }
@@ -286,7 +289,7 @@ void orr_kueue__ask_places(struct kueue_run *run, const struct orr_view *view,
     }
     const uint32_t level = span.required > 0 ? span.required : span.preferred;
     if (run->spec.topology_count == 0 || (level == 0 && span.slice_level == 0) ||
-        !asks_counted(run, set->per_pod)) {
+        !asks_counted(run, set->counted != NULL ? set->counted : set->per_pod)) {
         return;
     }
     const char *const *levels = run->spec.topologies[0].levels;

@@ -205,7 +205,8 @@ static void take_running(struct kueue_run *run, const struct orr_view *view, uin
                                               .flavors = flavors + at,
                                               .usage = usage + at,
                                               .topology_flavor = ORR_NONE};
-        set_running(run, view, job, g, asked[g].per_pod, &sets[g]);
+        set_running(run, view, job, g,
+                    asked[g].counted != NULL ? asked[g].counted : asked[g].per_pod, &sets[g]);
         orr_kueue__find_places(run, view, job, g, &sets[g]);
     }
     orr_kueue_hold(run->kueue, is->workload, sets, view->now);
@@ -532,6 +533,12 @@ static bool act(struct kueue_run *run, const struct orr_view *view, struct orr_t
             const uint32_t by =
                 decisions[i].by != ORR_NONE ? run->job_of[decisions[i].by] : ORR_NONE;
             evict(run, view, txn, job, cause_of(decisions[i].reason), by);
+            if (run->spec.config.no_priority_sorting &&
+                decisions[i].reason == ORR_KUEUE_IN_COHORT_RECLAIM_WHILE_BORROWING) {
+                /* else the two could take turns for ever */
+                orr_kueue_set_order(run->kueue, is->workload,
+                                    view->now / ORR_KUEUE_SECOND * ORR_KUEUE_SECOND + 1);
+            }
         } else if (decisions[i].deed == ORR_KUEUE_MOVE) {
             orr_kueue__forget_loss(run, job);
             orr_kueue_grow_own_generation(run->kueue, is->workload);
@@ -683,15 +690,39 @@ static uint32_t kueue_heeds(const void *params)
                                                       : 0);
 }
 
+/* What a job counts of each resource: what it asks at least, or, where requests count other than as
+ * they are, all its pods. */
+static void count_job(const struct kueue_params *params, const struct orr_view *view, uint32_t job,
+                      int64_t sums[ORR_SHARE_RESOURCES])
+{
+    const struct orr_shape *shape = &view->shapes->shapes[view->specs[job].shape];
+    struct kueue_counting counting;
+    orr_kueue__set_counting(params, ORR_SHARE_RESOURCES, &counting);
+    for (int kind = 0; kind < ORR_SHARE_RESOURCES; kind++) {
+        sums[kind] = counting.apart ? 0 : orr_shape_least(shape, (enum orr_share_kind)kind);
+    }
+    for (uint32_t g = 0; g < shape->group_count && counting.apart; g++) {
+        int64_t per_pod[ORR_SHARE_RESOURCES], counted[ORR_SHARE_RESOURCES];
+        orr_kueue__amounts(view, &shape->groups[g].request, per_pod);
+        orr_kueue_count(&counting.as, per_pod, counted);
+        for (int kind = 0; kind < ORR_SHARE_RESOURCES; kind++) {
+            const int64_t each = counted[kind] != ORR_KUEUE_NOT_ASKED ? counted[kind] : 0;
+            sums[kind] = orr_quota_add(sums[kind], orr_quota_times(each, shape->groups[g].count));
+        }
+    }
+}
+
 /* A resource that its queue does not cover keeps a job out for ever (NoFit). */
 static struct orr_bar kueue_bars(const void *params, const struct orr_view *view, uint32_t job)
 {
     const struct kueue_params *p = params;
     const struct orr_job_spec *spec = &view->specs[job];
-    for (int kind = 0; kind < ORR_SHARE_RESOURCES && p->quota_check == KUEUE_BLOCK_UNDECLARED;
-         kind++) {
-        const int64_t asked =
-            orr_shape_least(&view->shapes->shapes[spec->shape], (enum orr_share_kind)kind);
+    int64_t sums[ORR_SHARE_RESOURCES] = {0};
+    if (p->quota_check == KUEUE_BLOCK_UNDECLARED) {
+        count_job(p, view, job, sums);
+    }
+    for (int kind = 0; kind < ORR_SHARE_RESOURCES; kind++) {
+        const int64_t asked = sums[kind];
         if (asked > 0 && !orr_kueue__covers(view, spec->queue, (uint32_t)kind)) {
             return (struct orr_bar){.reason = ORR_REASON_NO_FLAVOR,
                                     .queue = spec->queue,
@@ -715,7 +746,7 @@ static enum orr_status kueue_check(const void *params, struct orr_err *err)
     if (p->usage_sampling_ms <= 0) {
         return orr_fail(err, ORR_USAGE, "usage_sampling_interval must be more than 0");
     }
-    return ORR_OK;
+    return orr_kueue__check_config(p, err);
 }
 
 const struct orr_policy orr_policy_kueue = {

@@ -22,6 +22,7 @@ struct kueue_params {
     orr_ms timeout_ms, recovery_ms, backoff_base_ms, backoff_max_ms, requeue_batch_ms;
     orr_ms usage_half_life_ms, usage_sampling_ms;
     double usage_weights[ORR_SHARE_RESOURCES + 1]; /* the last of pods: 0 */
+    const char *feature_gates, *exclude_resources, *resource_transformations;
 };
 extern const struct orr_param orr_kueue__rows[];
 
@@ -70,12 +71,21 @@ struct kueue_places {                  /* topology-aware scheduling: kueue_place
     uint32_t hurt_count, hurt_capacity;
 };
 
+struct kueue_counting { /* how requests count against quota, as parameters say it */
+    struct orr_kueue_counting as;
+    bool apart; /* other than as they are */
+    int64_t units[ORR_SHARE_RESOURCES + 1], outputs[ORR_SHARE_RESOURCES][ORR_SHARE_RESOURCES + 1];
+    bool excluded[ORR_SHARE_RESOURCES + 1];
+    struct orr_kueue_transformation transformations[ORR_SHARE_RESOURCES];
+};
+
 struct kueue_run {
     struct kueue_params params;
     uint32_t known_jobs; /* as it was opened */
     uint32_t late_job;   /* that was not known then; ORR_NONE: nobody spoke of one */
     struct orr_quota_tree tree;
     struct orr_kueue_spec spec;
+    struct kueue_counting counting;
     struct orr_kueue_queue *queues;
     struct orr_arena arena;           /* what the spec points to */
     struct orr_kueue_flavor *flavors; /* those of the cluster, then `plain` */
@@ -129,6 +139,16 @@ uint32_t orr_kueue__flavor_there(const struct kueue_run *run, const struct orr_v
 /* The filter of nodes where pods of the set may go. */
 uint32_t orr_kueue__allowed(const struct kueue_run *run, const struct orr_view *view,
                             const struct orr_kueue_held_set *held, uint32_t allowed);
+
+/* kueue_config.c: what a Configuration of Kueue says, as parameters. */
+enum orr_status orr_kueue__check_config(const struct kueue_params *params, struct orr_err *err);
+void orr_kueue__set_config(struct kueue_run *run);
+/* Of parameters that were checked, for pods of so many resources. */
+void orr_kueue__set_counting(const struct kueue_params *params, uint32_t resources,
+                             struct kueue_counting *out);
+/* What the request of a pod counts, written to `out`; NULL: as it is. */
+const int64_t *orr_kueue__counted(const struct kueue_run *run, const int64_t *per_pod,
+                                  int64_t *out);
 
 /* kueue_slices.c: a job's workloads. */
 void orr_kueue__add_job(struct kueue_run *run, const struct orr_view *view, uint32_t job);

@@ -321,6 +321,11 @@ void orr_kueue_wake(struct orr_kueue *kueue, uint32_t queue)
     }
 }
 
+bool orr_kueue_wrong_namespace(const struct orr_kueue *kueue, uint32_t workload)
+{
+    return kueue->workloads[workload].is.wrong_namespace;
+}
+
 bool orr_kueue_in_heap(const struct orr_kueue *kueue, uint32_t workload)
 {
     const struct kueue_workload *is = &kueue->workloads[workload];
@@ -393,7 +398,8 @@ void orr_kueue__requeue(struct orr_kueue *kueue, const struct kueue_entry *entry
                                         entry->requeue == KUEUE_PENDING_PREEMPTION;
     if (immediate || orr_kueue__pending_flavors(kueue, workload)) {
         insert(kueue, workload);
-    } else if (entry->requeue == KUEUE_NO_FIT || entry->requeue == KUEUE_NO_CANDIDATES) {
+    } else if ((entry->requeue == KUEUE_NO_FIT || entry->requeue == KUEUE_NO_CANDIDATES) &&
+               !kueue->spec->config.no_equivalence_hashing) {
         park_alike(kueue, workload);
     } else {
         orr_kueue_park(kueue, workload, false);

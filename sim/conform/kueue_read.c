@@ -2,7 +2,10 @@
 /* The shape of Kueue's vectors (entries with the key "kind"). */
 #include "kueue_case.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include <orrery/base/text.h>
 
 #define COUNT(a)  (sizeof(a) / sizeof(a)[0])
 #define AT(s, m)  .at = offsetof(struct s, m)
@@ -376,6 +379,37 @@ static const struct conform_field usage_config_fields[] = {
 };
 SHAPE(usage_config, "admission_fair_sharing", kq_usage_config, .defaults = NULL);
 
+/* Quantities for each unit of the input, into thousandths of amounts. */
+static enum orr_status read_outputs(struct conform_reader *reader, struct fy_node *node, void *out)
+{
+    static const struct conform_field field = {"*", CONFORM_PAIRS, false,
+                                               AT(kq_transformation, outputs),
+                                               CNT(kq_transformation, output_count)};
+    struct kq_transformation *transformation = out;
+    const enum orr_status status = orr_conform__field(reader, node, &field, out);
+    for (uint32_t i = 0; status == ORR_OK && i < transformation->output_count; i++) {
+        struct orr_pair *output = &transformation->outputs[i];
+        const int64_t scale = strcmp(output->name, "cpu") == 0 ? 1000 : 1;
+        int64_t milli;
+        char text[32];
+        if (output->value == NULL || !orr_parse_cpu(output->value, strlen(output->value), &milli)) {
+            return orr_conform__fail(reader, node, "output %s is no quantity", output->name);
+        }
+        const int length = snprintf(text, sizeof text, "%lld", (long long)(milli * scale));
+        output->value = orr_arena_strndup(reader->arena, text, (size_t)length);
+    }
+    return status;
+}
+
+static const char *const strategies[] = {"Retain", "Replace", NULL};
+static const struct conform_field transformation_fields[] = {
+    {"input", CONFORM_STRING, true, AT(kq_transformation, input)},
+    {"multiply_by", CONFORM_NAME, false, AT(kq_transformation, multiply_by)},
+    {"strategy", CONFORM_WORD, false, AT(kq_transformation, strategy), .words = strategies},
+    {"outputs", CONFORM_CUSTOM, true, .at = 0, .read = read_outputs},
+};
+SHAPE(transformation, "a transformation", kq_transformation, .defaults = NULL);
+
 static const struct conform_field config_fields[] = {
     {"gates", CONFORM_PAIRS, false, AT(kq_config, gates), CNT(kq_config, gate_count)},
     {"fair_sharing", CONFORM_BOOL, false, AT(kq_config, fair_sharing)},
@@ -384,7 +418,8 @@ static const struct conform_field config_fields[] = {
      CNT(kq_config, strategy_count)},
     {"admission_fair_sharing", CONFORM_REF, false, AT(kq_config, usage),
      .shape = &usage_config_shape},
-    {"transformations", CONFORM_JSON, false, AT(kq_config, transformations)},
+    {"transformations", CONFORM_LIST, false, AT(kq_config, transformations),
+     CNT(kq_config, transformation_count), .shape = &transformation_shape},
 };
 static const struct kq_config config_default = {.cycles = 1};
 SHAPE(config, "a configuration", kq_config, .defaults = &config_default);

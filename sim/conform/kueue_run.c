@@ -431,10 +431,9 @@ static const char *missing_feature(const struct conform_kueue *one)
         orr_kq_gate(&one->objects, "SkipReassignmentForPodOwnedWorkloads", false)) {
         return "SkipReassignmentForPodOwnedWorkloads";
     }
-    return one->api_error != NULL                        ? "errors of the API server"
-           : one->objects.config.transformations != NULL ? "resource transformations"
-           : one->elastic_slice ? "an elastic slice without the one it replaces"
-                                : NULL;
+    return one->api_error != NULL ? "errors of the API server"
+           : one->elastic_slice   ? "an elastic slice without the one it replaces"
+                                  : NULL;
 }
 
 /* What the kind needs and the vector does not state; NULL: nothing. */

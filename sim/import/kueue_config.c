@@ -9,7 +9,17 @@
 static bool is_gate(const char *name)
 {
     const struct kq_gate *gate = orr_kq_find_gate(name);
-    return gate != NULL && gate->heeded[KQ_IN_CYCLE];
+    return gate != NULL && gate->marks[KQ_IN_CYCLE] == '+';
+}
+
+static void note_gate(struct kueue_input *input, const char *name, const char *value)
+{
+    const char *near = orr_kq_find_gate(name) == NULL ? orr_kq_nearest_gate(name) : NULL;
+    if (orr_kq_ignores_gate(name, strcmp(value, "true") == 0, KQ_IN_CYCLE)) {
+        import_note(input->model, "feature gate %.100s=%s is not heeded%s%s%s", name, value,
+                    near != NULL ? " (did you mean " : "", near != NULL ? near : "",
+                    near != NULL ? "?)" : "");
+    }
 }
 
 static void read_gates(struct kueue_input *input, const struct import_value *map)
@@ -23,7 +33,7 @@ static void read_gates(struct kueue_input *input, const struct import_value *map
         if (is_gate(gate->key)) {
             config->gates[config->gate_count++] = (struct orr_pair){gate->key, value};
         } else {
-            import_note(input->model, "feature gate %.100s=%s is not heeded", gate->key, value);
+            note_gate(input, gate->key, value);
         }
     }
 }
@@ -95,6 +105,63 @@ static void read_usage(struct kueue_input *input, const struct import_value *usa
     input->objects.config.usage = config;
 }
 
+/* Thousandths of amounts: a memory of terabytes would pass the bound of what is read exactly. */
+static int64_t read_output(struct kueue_input *input, const struct import_value *value)
+{
+    const char *text = import_scalar(input->load, value);
+    const int64_t scale = strcmp(value->key, "cpu") == 0 ? 1000 : 1;
+    int64_t whole = 0, thousandths = 0;
+    if (import_ok(input->load) &&
+        (!import_whole_quantity(text, scale, &whole) ||
+         !import_whole_quantity(text, scale * 1000, &thousandths) || thousandths < 0)) {
+        import_fail(input->load, value, "%.100s: \"%.60s\" is not a quantity of 0 or more",
+                    value->key, text);
+        return 0;
+    }
+    return whole > 1000000000 ? whole * 1000 : thousandths;
+}
+
+static void read_transformation(struct kueue_input *input, const struct import_value *from,
+                                struct kq_transformation *out)
+{
+    static const char *const strategies[] = {"Retain", "Replace", NULL};
+    const struct import_value *outputs = import_map(input->load, from, "outputs");
+    const char *strategy = import_kueue_word(input, from, "strategy", strategies, "Retain");
+    out->input = import_text(input->load, from, "input", "");
+    out->multiply_by = import_text(input->load, from, "multiplyBy", NULL);
+    out->strategy = strcmp(strategy, "Replace") == 0 ? KQ_REPLACE : KQ_RETAIN;
+    out->outputs =
+        import_kueue_array(input, outputs != NULL ? outputs->count : 0, sizeof *out->outputs);
+    if (out->input[0] == '\0') {
+        import_fail(input->load, from, "a transformation needs its input");
+    }
+    IMPORT_EACH(output, outputs)
+    {
+        const long long each = read_output(input, output);
+        out->outputs[out->output_count++] =
+            (struct orr_pair){output->key, import_format(input->load, "%lld", each)};
+    }
+}
+
+static void read_transformations(struct kueue_input *input, const struct import_value *list)
+{
+    struct kq_config *config = &input->objects.config;
+    config->transformations =
+        import_kueue_array(input, list != NULL ? list->count : 0, sizeof *config->transformations);
+    IMPORT_EACH(item, list)
+    {
+        struct kq_transformation *out = &config->transformations[config->transformation_count];
+        read_transformation(input, item, out);
+        for (uint32_t t = 0; t < config->transformation_count; t++) {
+            if (strcmp(config->transformations[t].input, out->input) == 0) {
+                import_fail(input->load, item, "there is a transformation of \"%.100s\" already",
+                            out->input);
+            }
+        }
+        config->transformation_count++;
+    }
+}
+
 void import_kueue_configure(struct kueue_input *input, const struct import_value *object)
 {
     static const char *const checks[] = {"BlockUndeclared", "IgnoreUndeclared", NULL};
@@ -116,7 +183,10 @@ void import_kueue_configure(struct kueue_input *input, const struct import_value
     }
     config->ignore_undeclared = strcmp(check, "IgnoreUndeclared") == 0;
     config->order_by_creation = strcmp(stamp, "Creation") == 0;
-    input->excluded = import_list(load, object, "resources/excludeResourcePrefixes");
+    config->excluded =
+        import_kueue_texts(input, import_list(load, object, "resources/excludeResourcePrefixes"),
+                           &config->excluded_count);
+    read_transformations(input, import_list(load, object, "resources/transformations"));
     config->block_admission = import_bool(load, object, "waitForPodsReady/blockAdmission", false);
 }
 

@@ -48,9 +48,8 @@ struct kueue_input {
     struct orr_idmap classes;      /* of priorities */
     int64_t *class_values;
     uint32_t class_capacity;
-    const struct import_value *excluded; /* prefixes of resources that do not count */
-    bool *stopped;                       /* by local queue */
-    struct kueue_held_back *held_back;   /* by workload */
+    bool *stopped;                     /* by local queue */
+    struct kueue_held_back *held_back; /* by workload */
     bool knows_namespaces;
     struct kq_objects objects;
 };

@@ -79,18 +79,6 @@ int64_t import_kueue_amount(struct kueue_input *input, const char *resource,
     return amount;
 }
 
-static bool counts(const struct kueue_input *input, const char *resource)
-{
-    IMPORT_EACH(prefix, input->excluded)
-    {
-        if (prefix->kind == IMPORT_TEXT &&
-            strncmp(resource, prefix->text, strlen(prefix->text)) == 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
 struct orr_pair *import_kueue_amounts(struct kueue_input *input, const struct import_value *map,
                                       uint32_t *count)
 {
@@ -267,11 +255,9 @@ struct orr_pair *import_kueue_requests(struct kueue_input *input, const struct i
     struct orr_pair *pairs = import_kueue_array(input, total.count, sizeof *pairs);
     *count = 0;
     for (uint32_t i = 0; i < total.count; i++) {
-        if (counts(input, total.items[i].name)) {
-            pairs[(*count)++] = (struct orr_pair){
-                total.items[i].name,
-                import_format(input->load, "%lld", (long long)total.items[i].amount)};
-        }
+        pairs[(*count)++] =
+            (struct orr_pair){total.items[i].name,
+                              import_format(input->load, "%lld", (long long)total.items[i].amount)};
     }
     orr_free(total.items);
     return pairs;

@@ -27,9 +27,11 @@ static const struct field configuration[] = {
     {"++", "admissionFairSharing.usageSamplingInterval", NULL},
     {"++", "admissionFairSharing.resourceWeights", NULL},
     {"++", "resources.quotaCheckStrategy", NULL},
-    {"+!", "resources.excludeResourcePrefixes",
-     "all that rows ask counts; leave columns such as cpu_milli out of the trace"},
-    {"!!", "resources.transformations", "resources count as pods state them"},
+    {"++", "resources.excludeResourcePrefixes", NULL},
+    {"++", "resources.transformations[].input", NULL},
+    {"++", "resources.transformations[].strategy", NULL},
+    {"++", "resources.transformations[].multiplyBy", NULL},
+    {"++", "resources.transformations[].outputs", NULL},
     {"!!", "resources.deviceClassMappings", "claims of devices are not counted"},
     {".+", "waitForPodsReady.enable", NULL},
     {".+", "waitForPodsReady.timeout", NULL},
@@ -210,28 +212,98 @@ const char *orr_kq_nearest_field(const char *kind, const char *path)
 
 /* --- feature gates --- */
 
+/* Of Kueue's main branch after v0.19.2, and those that it has locked on since. */
 static const struct kq_gate gates[] = {
-    {"AdmissionFairSharing", true, {true, true}},
-    {"DisableWaitForPodsReady", false, {false, true}},
-    {"FairSharingPreemptWithinNominal", true, {true, false}},
-    {"FairSharingPrioritizeNonBorrowing", true, {true, false}},
-    {"FlavorFungibilityPreserveScanProgress", true, {true, false}},
-    {"PartialAdmission", true, {true, true}},
-    {"ReclaimablePods", true, {true, false}},
-    {"RecomputeAssignmentUponPreemptionTargetsOverlap", true, {true, false}},
-    {"TASBalancedPlacement", false, {true, false}},
-    {"TASFailedNodeReplacementFailFast", true, {true, false}},
-    {"TASProfileMixed", true, {true, false}},
-    {"TASRecomputeAssignmentWithinSchedulingCycle", true, {true, false}},
-    {"TASRespectNodeAffinityPreferred", false, {true, false}},
-    {"TopologyAwareScheduling", true, {true, true}}};
+    {"AdmissionFairSharing", true, "++"},
+    {"AdmissionGatedBy", true, "!!"},
+    {"AssignQueueLabelsForPods", true, ".."},
+    {"CleanupProvisioningRequestsOnEviction", true, ".."},
+    {"ConcurrentAdmission", false, "!!"},
+    {"ConfigurableResourceTransformations", true, "!!"},
+    {"CustomMetricLabels", false, ".."},
+    {"DisableWaitForPodsReady", false, ".+"},
+    {"DynamicQuotaOrchestration", false, "!!"},
+    {"ElasticJobsViaWorkloadSlices", true, "!!"},
+    {"ElasticJobsViaWorkloadSlicesWithPartialReplicaScaleUp", false, "!!"},
+    {"ElasticJobsViaWorkloadSlicesWithTAS", false, "!+"},
+    {"ExposeFlavorsInLocalQueue", true, ".."},
+    {"FailureRecoveryPolicy", false, ".!"},
+    {"FairSharingPreemptWithinNominal", true, "++"},
+    {"FairSharingPrioritizeNonBorrowing", true, "++"},
+    {"FairSharingReevaluatePreemptionCandidates", false, "!!"},
+    {"FastQuotaReleaseInPodIntegration", false, ".!"},
+    {"FinishOrphanedWorkloads", true, ".."},
+    {"FlavorFungibility", true, "!!"},
+    {"FlavorFungibilityImplicitPreferenceDefault", false, "!!"},
+    {"FlavorFungibilityPreserveScanProgress", true, "++"},
+    {"HierarchicalCohorts", true, "!!"},
+    {"KueueDRAIntegration", true, ".."},
+    {"KueueDRAIntegrationExtendedResource", true, ".."},
+    {"LendingLimit", true, "!!"},
+    {"LocalQueueDefaulting", true, ".."},
+    {"LocalQueueMetrics", true, ".."},
+    {"ManagedJobsNamespaceSelector", true, ".."},
+    {"ManagedJobsNamespaceSelectorAlwaysRespected", true, ".."},
+    {"MetricForWorkloadCreationLatency", true, ".."},
+    {"MetricsForCohorts", true, ".."},
+    {"MultiKueue", true, ".."},
+    {"MultiKueueBatchJobWithManagedBy", true, ".."},
+    {"MultiKueueOrchestratedPreemption", false, "!!"},
+    {"ObjectRetentionPolicies", true, ".."},
+    {"PartialAdmission", true, "++"},
+    {"PrioritizePreemptorWorkloads", false, "++"},
+    {"PriorityBoost", false, "!."},
+    {"PrioritySortingWithinCohort", true, "++"},
+    {"PropagateBatchJobLabelsToWorkload", true, ".."},
+    {"ProvisioningACC", true, ".."},
+    {"QueueVisibility", false, ".."},
+    {"QuotaCheckStrategy", true, "!!"},
+    {"ReclaimablePods", true, "+."},
+    {"RecomputeAssignmentUponPreemptionTargetsOverlap", true, "++"},
+    {"SanitizePodSets", true, ".."},
+    {"SchedulingEquivalenceHashing", true, "++"},
+    {"ShortWorkloadNames", false, ".."},
+    {"TASBalancedPlacement", false, "++"},
+    {"TASFailedNodeReplacement", true, "!!"},
+    {"TASFailedNodeReplacementFailFast", true, "++"},
+    {"TASHandleOverlappingFlavors", true, "!!"},
+    {"TASMultiLayerTopology", true, "!."},
+    {"TASProfileLeastFreeCapacity", false, "!!"},
+    {"TASProfileMixed", true, "++"},
+    {"TASRecomputeAssignmentWithinSchedulingCycle", true, "++"},
+    {"TASReplaceNodeOnNodeTaints", true, ".."},
+    {"TASReplaceNodeOnPodTermination", true, ".."},
+    {"TASRespectNodeAffinityPreferred", false, "+."},
+    {"TLSOptions", true, ".."},
+    {"TopologyAwareScheduling", true, "++"},
+    {"UnadmittedWorkloadsExplicitStatus", false, ".."},
+    {"UnadmittedWorkloadsObservability", true, ".."},
+    {"VisibilityOnDemand", true, ".."},
+    {"WorkloadPriorityClassDefaulting", true, ".."},
+    {"WorkloadRequestUseMergePatch", false, ".."}};
+enum { GATES = sizeof gates / sizeof gates[0] };
 
 const struct kq_gate *orr_kq_find_gate(const char *name)
 {
-    for (size_t i = 0; i < sizeof gates / sizeof gates[0]; i++) {
+    for (size_t i = 0; i < GATES; i++) {
         if (strcmp(gates[i].name, name) == 0) {
             return &gates[i];
         }
     }
     return NULL;
+}
+
+bool orr_kq_ignores_gate(const char *name, bool on, enum kq_use use)
+{
+    const struct kq_gate *gate = orr_kq_find_gate(name);
+    return gate == NULL || (on != gate->on && gate->marks[use] == '!');
+}
+
+const char *orr_kq_nearest_gate(const char *name)
+{
+    const char *names[GATES];
+    for (size_t i = 0; i < GATES; i++) {
+        names[i] = gates[i].name;
+    }
+    return orr_nearest_within(name, names, GATES, 2);
 }

@@ -97,18 +97,32 @@ static bool admits(const struct kq_expression *expression, const struct kq_label
                                                             : in;
 }
 
-/* Does the queue take workloads of this name's namespace? */
-static bool selects(const struct kq_world *world, const struct kq_queue *queue, const char *name)
+/* The namespace of a workload "NAMESPACE/NAME". One that is not given has the label that the API
+ * server sets on each. */
+static const struct kq_labels *space_of(struct kq_world *world, const char *name)
 {
-    const struct kq_selector *selector = queue->selector;
-    const struct kq_labels *space = NULL;
-    for (uint32_t i = 0; selector != NULL && i < world->from->namespaces.count; i++) {
+    for (uint32_t i = 0; i < world->from->namespaces.count; i++) {
         const struct kq_labels *one = &world->from->namespaces.items[i];
         const size_t bytes = strlen(one->name);
         if (strncmp(name, one->name, bytes) == 0 && name[bytes] == '/') {
-            space = one;
+            return one;
         }
     }
+    struct kq_labels *implied = orr_arena_alloc(&world->arena, 1, sizeof *implied);
+    implied->name = orr_arena_strndup(&world->arena, name, strcspn(name, "/"));
+    implied->items = orr_arena_alloc(&world->arena, 1, sizeof *implied->items);
+    implied->items[implied->count++] = (struct orr_pair){KQ_NAMESPACE_LABEL, implied->name};
+    return implied;
+}
+
+/* Does the queue take workloads of this name's namespace? */
+static bool selects(struct kq_world *world, const struct kq_queue *queue, const char *name)
+{
+    const struct kq_selector *selector = queue->selector;
+    const struct kq_labels *space =
+        selector != NULL && selector->expression_count + selector->label_count > 0
+            ? space_of(world, name)
+            : NULL;
     bool taken = selector == NULL || !selector->nothing;
     for (uint32_t e = 0; selector != NULL && e < selector->expression_count; e++) {
         taken = taken && admits(&selector->expressions[e], space);
@@ -185,6 +199,10 @@ uint32_t orr_kq_add_workload(struct kq_world *world, const struct kq_workload *f
     if ((late && !world->from->config.order_by_creation) ||
         orr_kq_is_word(reason, "AdmissionCheck")) {
         orr_kueue_set_order(world->kueue, id, ms_of(from->evicted->at_s));
+    } else if (world->spec.config.no_priority_sorting && from->preempted != NULL &&
+               orr_kq_is_word(from->preempted->reason,
+                              orr_kueue_reasons[ORR_KUEUE_IN_COHORT_RECLAIM_WHILE_BORROWING])) {
+        orr_kueue_set_order(world->kueue, id, ms_of(from->preempted->at_s) + 1);
     }
     return id;
 }

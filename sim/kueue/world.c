@@ -120,6 +120,14 @@ static void name_all(struct kq_world *world)
         name_workload(world, from->incoming);
     }
     name_sets(world, from->sets, from->set_count);
+    for (uint32_t t = 0; t < from->config.transformation_count; t++) {
+        const struct kq_transformation *one = &from->config.transformations[t];
+        add_name(&world->resources, one->input);
+        if (one->multiply_by != NULL) {
+            add_name(&world->resources, one->multiply_by);
+        }
+        add_pairs(&world->resources, one->outputs, one->output_count);
+    }
     for (uint32_t i = 0; i < from->node_count; i++) {
         add_pairs(&world->resources, from->nodes[i].allocatable, from->nodes[i].allocatable_count);
     }
@@ -285,6 +293,17 @@ static const struct orr_kueue_topology_request *request_of(struct kq_world *worl
     return request;
 }
 
+static const int64_t *counted_of(struct kq_world *world, const int64_t *per_pod)
+{
+    const struct kq_config *config = &world->from->config;
+    if (config->excluded_count + config->transformation_count == 0) {
+        return NULL;
+    }
+    int64_t *counted = orr_arena_alloc(&world->arena, world->resources.count, sizeof *counted);
+    orr_kueue_count(&world->counting, per_pod, counted);
+    return counted;
+}
+
 /* Where the pods of the slice it takes over are, on the flavor of a topology vector. */
 static const struct orr_kueue_domain *previous_of(struct kq_world *world,
                                                   const struct kq_placed *from)
@@ -311,11 +330,14 @@ const struct orr_kueue_pod_set *orr_kq_pod_sets(struct kq_world *world,
         orr_arena_alloc(&world->arena, (size_t)count + 1, sizeof *sets);
     for (uint32_t s = 0; s < count; s++) {
         const struct kq_pod_set *set = &from[s];
+        const int64_t *per_pod =
+            orr_kq_amounts(world, set->per_pod, set->per_pod_count, ORR_KUEUE_NOT_ASKED);
         sets[s] = (struct orr_kueue_pod_set){
             .name = set->name,
             .count = set->count,
             .min_count = set->min_count,
-            .per_pod = orr_kq_amounts(world, set->per_pod, set->per_pod_count, ORR_KUEUE_NOT_ASKED),
+            .per_pod = per_pod,
+            .counted = counted_of(world, per_pod),
             .selector = labels_of(world, set->selector, set->selector_count),
             .selector_count = set->selector_count,
             .terms = terms_of(world, set),
@@ -615,6 +637,49 @@ static void build_usage(struct kq_world *world)
     }
 }
 
+static bool is_excluded(const struct kq_config *config, const char *resource)
+{
+    bool excluded = false;
+    for (uint32_t i = 0; i < config->excluded_count; i++) {
+        const char *prefix = config->excluded[i];
+        excluded = excluded || strncmp(resource, prefix, strlen(prefix)) == 0;
+    }
+    return excluded;
+}
+
+/* --- how requests count --- */
+
+static void build_counting(struct kq_world *world)
+{
+    const struct kq_config *config = &world->from->config;
+    const uint32_t resources = world->resources.count;
+    int64_t *units = orr_arena_alloc(&world->arena, resources, sizeof *units);
+    bool *excluded = orr_arena_alloc(&world->arena, resources, sizeof *excluded);
+    struct orr_kueue_transformation *transformations = orr_arena_alloc(
+        &world->arena, (size_t)config->transformation_count + 1, sizeof *transformations);
+    for (uint32_t r = 0; r < resources; r++) {
+        units[r] = orr_kq_is_word(world->resources.names[r], "cpu") ? 1000 : 1;
+        excluded[r] = is_excluded(config, world->resources.names[r]);
+    }
+    for (uint32_t t = 0; t < config->transformation_count; t++) {
+        const struct kq_transformation *from = &config->transformations[t];
+        transformations[t] = (struct orr_kueue_transformation){
+            .input = orr_kq_find(&world->resources, from->input),
+            .multiply_by = from->multiply_by != NULL
+                               ? orr_kq_find(&world->resources, from->multiply_by)
+                               : ORR_NONE,
+            .replace = from->strategy == KQ_REPLACE,
+            .outputs =
+                orr_kq_amounts(world, from->outputs, from->output_count, ORR_KUEUE_NOT_ASKED)};
+    }
+    world->counting =
+        (struct orr_kueue_counting){.resource_count = resources,
+                                    .units = units,
+                                    .excluded = excluded,
+                                    .transformations = transformations,
+                                    .transformation_count = config->transformation_count};
+}
+
 static void build_config(struct kq_world *world)
 {
     const struct kq_objects *from = world->from;
@@ -634,20 +699,10 @@ static void build_config(struct kq_world *world)
                     : ORR_KUEUE_LESS_OR_EQUAL_TO_FINAL_SHARE;
         }
     }
-    config->no_partial_admission = !orr_kq_gate(from, "PartialAdmission", true);
-    config->no_topology = !orr_kq_gate(from, "TopologyAwareScheduling", true);
-    config->topology_no_recompute =
-        !orr_kq_gate(from, "TASRecomputeAssignmentWithinSchedulingCycle", true);
-    config->overlap_no_recompute =
-        !orr_kq_gate(from, "RecomputeAssignmentUponPreemptionTargetsOverlap", true);
-    config->balanced_placement = orr_kq_gate(from, "TASBalancedPlacement", false);
-    config->prefer_affinity = orr_kq_gate(from, "TASRespectNodeAffinityPreferred", false);
-    config->no_mixed_profile = !orr_kq_gate(from, "TASProfileMixed", true);
-    config->no_fail_fast = !orr_kq_gate(from, "TASFailedNodeReplacementFailFast", true);
-    config->no_within_nominal = !orr_kq_gate(from, "FairSharingPreemptWithinNominal", true);
-    config->no_prioritize_non_borrowing =
-        !orr_kq_gate(from, "FairSharingPrioritizeNonBorrowing", true);
-    config->no_scan_progress = !orr_kq_gate(from, "FlavorFungibilityPreserveScanProgress", true);
+    for (uint32_t i = from->config.gate_count; i-- > 0;) { /* the first of a name counts */
+        const struct orr_pair *gate = &from->config.gates[i];
+        (void)orr_kueue_set_gate(config, gate->name, orr_kq_is_word(gate->value, "true"));
+    }
     build_usage(world);
 }
 
@@ -720,6 +775,7 @@ bool orr_kq_open(struct kq_world *world, const struct kq_objects *from)
     build_queues(world);
     build_nodes(world);
     build_local_queues(world);
+    build_counting(world);
     build_config(world);
     world->kueue = orr_kueue_open(&world->spec, &world->tree);
     set_consumed(world);

@@ -106,6 +106,7 @@ struct orr_scenario__load {
     struct orr_scenario__node *local_objects;  /* Kueue's LocalQueues that state a weight; a list */
     /* Kueue's ClusterQueues whose jobs go by usage (admissionScope), and the others */
     uint32_t usage_queues, other_queues;
+    const char *gpu_resource;             /* as Kueue's objects name GPUs; NULL: none does */
     struct orr_scenario__holder *holders; /* scenario_kueue_quota.c: of the queues being read */
     struct orr_scenario__note *notes;     /* as they were met; none twice */
 };

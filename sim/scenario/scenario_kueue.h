@@ -29,6 +29,8 @@ enum orr_status orr_scenario__read_word(struct orr_scenario__load *load,
                                         const struct orr_scenario__node *map, const char *key,
                                         const char *const *words, const char **out);
 
+/* Which resource of ours a name of Kubernetes is; KUEUE_RESOURCES: none. */
+int orr_scenario__resource_of(const char *name);
 /* Is there a Cohort object of the name? */
 bool orr_scenario__has_cohort(struct orr_scenario__load *load, const char *name);
 /* Reads the quotas of a ClusterQueue or Cohort. What it has is written into `queue` by

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include <orrery/base/text.h>
 #include <orrery/sim/kueue_fields.h>
 
 static const char *const truths[] = {"true", "false", NULL};
@@ -157,6 +158,164 @@ static enum orr_status write_ready(struct orr_scenario__load *load,
     return status;
 }
 
+/* --- resources --- */
+
+/* Does any prefix begin the name? */
+static bool is_excluded(const struct orr_scenario__node *prefixes, const char *name)
+{
+    for (uint32_t i = 0; prefixes != NULL && i < prefixes->child_count; i++) {
+        const char *prefix = prefixes->children[i]->text;
+        if (prefix != NULL && strncmp(name, prefix, strlen(prefix)) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *const resources[KUEUE_RESOURCES] = {"gpu", "cpu", "memory"};
+
+static enum orr_status write_excluded(struct orr_scenario__load *load,
+                                      const struct orr_scenario__node *from,
+                                      struct orr_scenario__node *params)
+{
+    const struct orr_scenario__node *prefixes =
+        orr_scenario__below(from, "excludeResourcePrefixes");
+    const char *text = "";
+    if (prefixes != NULL && prefixes->kind != ORR_NODE_LIST) {
+        return orr_scenario__wrong_kind(load, prefixes, "a list");
+    }
+    for (uint32_t i = 0; prefixes != NULL && i < prefixes->child_count; i++) {
+        if (prefixes->children[i]->kind != ORR_NODE_SCALAR) {
+            return orr_scenario__wrong_kind(load, prefixes->children[i], "a prefix");
+        }
+    }
+    for (int r = 0; r < KUEUE_RESOURCES; r++) {
+        const char *name = r != KUEUE_GPU               ? resources[r]
+                           : load->gpu_resource != NULL ? load->gpu_resource
+                                                        : "nvidia.com/gpu";
+        if (is_excluded(prefixes, name)) {
+            text = orr_scenario__format(load->arena, "%s%s%s", text, text[0] != '\0' ? " " : "",
+                                        resources[r]);
+        }
+    }
+    if (text[0] != '\0') {
+        orr_scenario__add_text(load, params, "exclude_resources", text, prefixes->at);
+    }
+    return ORR_OK;
+}
+
+/* "cpu=8" for an output that a run divides; another is noted. */
+static enum orr_status add_output(struct orr_scenario__load *load,
+                                  const struct orr_scenario__node *output, const char **text)
+{
+    const int resource = orr_scenario__resource_of(output->key);
+    const char *amount =
+        output->kind == ORR_NODE_SCALAR && output->text != NULL ? output->text : "";
+    const size_t length = strlen(amount);
+    int64_t each = 0, bytes = 0;
+    if (resource == KUEUE_RESOURCES) {
+        orr_scenario__note(load, output->key_at,
+                           orr_scenario__format(load->arena,
+                                                "output %.100s of resources.transformations of a "
+                                                "Configuration: a run divides GPUs, cpu and memory",
+                                                output->key));
+        return ORR_OK;
+    }
+    const bool plain = resource == KUEUE_MEMORY && orr_parse_i64(amount, length, &bytes);
+    if (bytes < 0 || (!plain && !(resource == KUEUE_MEMORY
+                                      ? orr_parse_memory(amount, length, &each)
+                                      : orr_parse_cpu(amount, length, &each) && each >= 0))) {
+        return orr_scenario__fail(load, &output->at,
+                                  "%.100s: \"%.80s\" is no quantity of 0 or more", output->key,
+                                  amount);
+    }
+    *text = orr_scenario__format(load->arena, "%s %s=%s%s", *text, resources[resource], amount,
+                                 plain ? "B" : "");
+    return ORR_OK;
+}
+
+static enum orr_status read_outputs(struct orr_scenario__load *load,
+                                    const struct orr_scenario__node *outputs, const char **text)
+{
+    enum orr_status status = outputs == NULL || outputs->kind == ORR_NODE_MAP
+                                 ? ORR_OK
+                                 : orr_scenario__wrong_kind(load, outputs, "a map");
+    *text = "";
+    for (uint32_t i = 0; outputs != NULL && i < outputs->child_count && status == ORR_OK; i++) {
+        status = add_output(load, outputs->children[i], text);
+    }
+    return status;
+}
+
+/* A rule of parameter resource_transformations; nothing for an input that rows do not ask. */
+static enum orr_status write_transformation(struct orr_scenario__load *load,
+                                            const struct orr_scenario__node *from, bool *seen,
+                                            const char **rules)
+{
+    static const char *const strategies[] = {"Retain", "Replace", NULL};
+    const char *input = orr_scenario__text_below(from, "input"), *outputs;
+    const char *by = orr_scenario__text_below(from, "multiplyBy"), *strategy = strategies[0];
+    enum orr_status status = orr_scenario__read_word(load, from, "strategy", strategies, &strategy);
+    if (status == ORR_OK) {
+        status = read_outputs(load, orr_scenario__below(from, "outputs"), &outputs);
+    }
+    if (status != ORR_OK || input == NULL) {
+        return status != ORR_OK
+                   ? status
+                   : orr_scenario__fail(load, &from->at, "a transformation needs its input");
+    }
+    const int resource = orr_scenario__resource_of(input);
+    const int factor = by != NULL ? orr_scenario__resource_of(by) : KUEUE_RESOURCES;
+    if (resource == KUEUE_RESOURCES) {
+        orr_scenario__note(load, from->at,
+                           orr_scenario__format(load->arena,
+                                                "transformation of %.100s in a Configuration: rows "
+                                                "ask GPUs, cpu and memory",
+                                                input));
+        return ORR_OK;
+    }
+    if (seen[resource]) {
+        return orr_scenario__fail(load, &from->at, "there is a transformation of %s already",
+                                  resources[resource]);
+    }
+    seen[resource] = true;
+    *rules = orr_scenario__format(load->arena, "%s%s%s %s%s%s%s", *rules,
+                                  (*rules)[0] != '\0' ? "; " : "", resources[resource],
+                                  strcmp(strategy, strategies[0]) == 0 ? "retain" : "replace",
+                                  factor != KUEUE_RESOURCES ? " by=" : "",
+                                  factor != KUEUE_RESOURCES ? resources[factor] : "", outputs);
+    return ORR_OK;
+}
+
+static enum orr_status write_transformations(struct orr_scenario__load *load,
+                                             const struct orr_scenario__node *from,
+                                             struct orr_scenario__node *params)
+{
+    const struct orr_scenario__node *list = orr_scenario__below(from, "transformations");
+    const char *rules = "";
+    bool seen[KUEUE_RESOURCES] = {false};
+    enum orr_status status = ORR_OK;
+    if (list != NULL && list->kind != ORR_NODE_LIST) {
+        return orr_scenario__wrong_kind(load, list, "a list");
+    }
+    for (uint32_t i = 0; list != NULL && i < list->child_count && status == ORR_OK; i++) {
+        status = write_transformation(load, list->children[i], seen, &rules);
+    }
+    if (rules[0] != '\0') {
+        orr_scenario__add_text(load, params, "resource_transformations", rules, list->at);
+    }
+    return status;
+}
+
+static enum orr_status write_resources(struct orr_scenario__load *load,
+                                       const struct orr_scenario__node *object,
+                                       struct orr_scenario__node *params)
+{
+    const struct orr_scenario__node *from = orr_scenario__below(object, "resources");
+    const enum orr_status status = write_excluded(load, from, params);
+    return status == ORR_OK ? write_transformations(load, from, params) : status;
+}
+
 /* Kueue's default blocks, that of the policy does not. */
 static enum orr_status write_quota_check(struct orr_scenario__load *load,
                                          const struct orr_scenario__node *object,
@@ -172,10 +331,40 @@ static enum orr_status write_quota_check(struct orr_scenario__load *load,
     return status;
 }
 
+static void note_gate(struct orr_scenario__load *load, const struct orr_scenario__node *given,
+                      const char *value)
+{
+    const char *near =
+        orr_kq_find_gate(given->key) == NULL ? orr_kq_nearest_gate(given->key) : NULL;
+    orr_scenario__note(
+        load, given->key_at,
+        orr_scenario__format(load->arena,
+                             "feature gate %.100s=%s of a Configuration: a run goes as without it"
+                             "%s%s%s",
+                             given->key, value, near != NULL ? " (did you mean " : "",
+                             near != NULL ? near : "", near != NULL ? "?)" : ""));
+}
+
+/* Is it one of parameter feature_gates? Others have parameters of their own. */
+static bool decides(const char *name)
+{
+    static const char *const own[] = {"AdmissionFairSharing", "DisableWaitForPodsReady",
+                                      "ElasticJobsViaWorkloadSlicesWithTAS", "PartialAdmission",
+                                      "TopologyAwareScheduling"};
+    const struct kq_gate *gate = orr_kq_find_gate(name);
+    bool apart = gate == NULL || gate->marks[KQ_IN_RUN] != '+';
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
+        apart = apart || strcmp(name, own[i]) == 0;
+    }
+    return !apart;
+}
+
 /* A gate that is as Kueue has it by default asks nothing of a run. */
 static enum orr_status read_gates(struct orr_scenario__load *load,
-                                  const struct orr_scenario__node *object)
+                                  const struct orr_scenario__node *object,
+                                  struct orr_scenario__node *params)
 {
+    const char *gates = "";
     const struct orr_scenario__node *map = orr_scenario__below(object, "featureGates");
     enum orr_status status = ORR_OK;
     if (map != NULL && map->kind != ORR_NODE_MAP) {
@@ -183,19 +372,18 @@ static enum orr_status read_gates(struct orr_scenario__load *load,
     }
     for (uint32_t i = 0; map != NULL && i < map->child_count && status == ORR_OK; i++) {
         const struct orr_scenario__node *given = map->children[i];
-        const struct kq_gate *gate = orr_kq_find_gate(given->key);
         const char *value = NULL;
         status = orr_scenario__read_word(load, map, given->key, truths, &value);
-        const bool same = gate != NULL && value != NULL && (strcmp(value, "true") == 0) == gate->on;
-        if (status == ORR_OK && value != NULL && !same &&
-            (gate == NULL || !gate->heeded[KQ_IN_RUN])) {
-            orr_scenario__note(
-                load, given->key_at,
-                orr_scenario__format(load->arena,
-                                     "feature gate %.100s=%s of a Configuration: a run goes as "
-                                     "without it",
-                                     given->key, value));
+        if (status == ORR_OK && value != NULL &&
+            orr_kq_ignores_gate(given->key, strcmp(value, truths[0]) == 0, KQ_IN_RUN)) {
+            note_gate(load, given, value);
+        } else if (status == ORR_OK && value != NULL && decides(given->key)) {
+            gates = orr_scenario__format(load->arena, "%s%s%s=%s", gates,
+                                         gates[0] != '\0' ? "," : "", given->key, value);
         }
+    }
+    if (gates[0] != '\0') {
+        orr_scenario__add_text(load, params, "feature_gates", gates, map->at);
     }
     return status;
 }
@@ -207,10 +395,11 @@ enum orr_status orr_scenario__convert_configuration(struct orr_scenario__load *l
     struct orr_scenario__node *map = orr_scenario__node(load, ORR_NODE_MAP, object->at);
     orr_scenario__add_text(load, map, "name", "kueue", object->at);
     struct orr_scenario__node *params = orr_scenario__add_map(load, map, "params", object->at);
-    enum orr_status status = read_gates(load, object);
+    enum orr_status status = read_gates(load, object, params);
     status = status == ORR_OK ? write_sharing(load, object, params) : status;
     status = status == ORR_OK ? write_ready(load, object, params) : status;
     status = status == ORR_OK ? write_quota_check(load, object, params) : status;
+    status = status == ORR_OK ? write_resources(load, object, params) : status;
     carry(load, orr_scenario__below(object, "featureGates"), "PartialAdmission", "", params,
           "partial_admission");
     if (is_gate_off(object, "TopologyAwareScheduling")) {

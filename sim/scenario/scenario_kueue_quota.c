@@ -35,8 +35,7 @@ struct orr_scenario__holder { /* a ClusterQueue or Cohort; its amounts are writt
 
 /* --- reading --- */
 
-/* Which resource of ours a name of Kubernetes is; KUEUE_RESOURCES: none. */
-static int resource_of(const char *name)
+int orr_scenario__resource_of(const char *name)
 {
     const size_t bytes = strlen(name);
     return strcmp(name, "cpu") == 0                             ? KUEUE_CPU
@@ -74,13 +73,16 @@ static enum orr_status read_quota(struct orr_scenario__load *load,
                                   struct orr_scenario__flavored *flavored)
 {
     const char *name = orr_scenario__text_below(quota, "name");
-    const int resource = name != NULL ? resource_of(name) : KUEUE_RESOURCES;
+    const int resource = name != NULL ? orr_scenario__resource_of(name) : KUEUE_RESOURCES;
     if (name == NULL || resource == KUEUE_RESOURCES) {
         return orr_scenario__fail(load, &quota->at,
                                   name == NULL
                                       ? "a resource needs a name%s"
                                       : "quota of \"%.80s\": a run divides GPUs, cpu and memory",
                                   name == NULL ? "" : name);
+    }
+    if (resource == KUEUE_GPU) {
+        load->gpu_resource = name;
     }
     struct amount *amount = &flavored->amounts[resource];
     if (amount->stated) {

@@ -74,6 +74,8 @@ def configuration: .config | {apiVersion: "config.kueue.x-k8s.io/v1beta2", kind:
   + if .fair_sharing then {fairSharing: {preemptionStrategies: ["LessThanOrEqualToFinalShare", "LessThanInitialShare"]}} else {} end
   + if .admission_fair_sharing then {admissionFairSharing: (.admission_fair_sharing |
       {usageHalfLifeTime: .half_life, usageSamplingInterval: .sampling_interval, resourceWeights: (.weights // {})})} else {} end
+  + if .transformations then {resources: {transformations: (.transformations | map(
+      {input: .input, strategy: (.strategy // "Retain"), outputs: .outputs}))}} else {} end
   + if (.gates // {}) == {} then {} else {featureGates: .gates} end;
 
 def documents: . as $v | [configuration,

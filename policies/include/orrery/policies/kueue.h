@@ -144,6 +144,7 @@ struct orr_kueue_pod_set {
     const char *name;
     int64_t count, min_count; /* min_count -1: none */
     const int64_t *per_pod;   /* by resource; ORR_KUEUE_NOT_ASKED: not requested */
+    const int64_t *counted;   /* the same, as it counts against quota; NULL: as it is requested */
     const struct orr_kueue_label *selector;
     const struct orr_kueue_term *terms; /* required node affinity: any of them */
     const struct orr_kueue_toleration *tolerations;
@@ -183,10 +184,31 @@ struct orr_kueue_config {
     /* feature gates, as in Kueue's defaults after orr_kueue_defaults */
     bool no_partial_admission, no_topology, topology_no_recompute, overlap_no_recompute;
     bool no_mixed_profile, no_fail_fast, no_within_nominal, no_prioritize_non_borrowing;
-    bool no_scan_progress;
+    bool no_scan_progress, no_priority_sorting, no_equivalence_hashing;
     /* and those that are off by default */
-    bool balanced_placement, prefer_affinity;
+    bool balanced_placement, prefer_affinity, prioritize_preemptors;
 };
+
+/* Sets a feature gate by its name; false: it is none that decides anything here. */
+bool orr_kueue_set_gate(struct orr_kueue_config *config, const char *name, bool on);
+
+/* How what pods request counts against quota: what a Configuration says of resources. */
+struct orr_kueue_transformation {
+    uint32_t input, multiply_by; /* multiply_by ORR_NONE: by nothing */
+    bool replace;                /* the input itself does not count */
+    const int64_t *outputs; /* by resource: thousandths of its amounts for each whole unit of the
+                               input; ORR_KUEUE_NOT_ASKED: none */
+};
+struct orr_kueue_counting {
+    uint32_t resource_count;
+    const int64_t *units; /* by resource: amounts that are one whole unit (1000 milli-cores) */
+    const bool *excluded; /* by resource */
+    const struct orr_kueue_transformation *transformations; /* one an input */
+    uint32_t transformation_count;
+};
+/* By resource: `counted` gets what `per_pod` of a pod set counts. */
+void orr_kueue_count(const struct orr_kueue_counting *counting, const int64_t *per_pod,
+                     int64_t *counted);
 
 struct orr_kueue_spec { /* constant, and outlives what is made of it */
     uint32_t resource_count, flavor_count, queue_count, cohort_count, local_queue_count;
@@ -279,6 +301,8 @@ void orr_kueue_drop_pods(struct orr_kueue *kueue, uint32_t workload, uint32_t se
                          int64_t count);
 /* Pods of a set that it asks, or that count against its quota. */
 int64_t orr_kueue_pods(const struct orr_kueue *kueue, uint32_t workload, uint32_t set);
+/* What all its pods ask of a resource, as it counts against quota; ORR_KUEUE_NOT_ASKED: nothing. */
+int64_t orr_kueue_asks(const struct orr_kueue *kueue, uint32_t workload, uint32_t resource);
 /* An eviction is under way; the quota is still held. */
 void orr_kueue_set_evicted(struct orr_kueue *kueue, uint32_t workload, bool evicted);
 /* When it counts as queued, if not when it was created. */
@@ -349,6 +373,8 @@ bool orr_kueue_lacks_place(const struct orr_kueue *kueue, uint32_t workload);
 /* When it was last looked at: did the search for a flavor go on behind one that had been tried?
  * Then its reason is about the others alone. */
 bool orr_kueue_resumed(const struct orr_kueue *kueue, uint32_t workload);
+/* Does its queue not take it? */
+bool orr_kueue_wrong_namespace(const struct orr_kueue *kueue, uint32_t workload);
 bool orr_kueue_in_heap(const struct orr_kueue *kueue, uint32_t workload);
 bool orr_kueue_is_parked(const struct orr_kueue *kueue, uint32_t workload);
 

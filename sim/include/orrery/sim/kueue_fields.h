@@ -27,9 +27,14 @@ const char *orr_kq_nearest_field(const char *kind, const char *path);
 struct kq_gate {
     const char *name;
     bool on; /* by default */
-    bool heeded[KQ_USES];
+    /* '+' heeded, '.' has no part in what is decided, '!' would have one and is not heeded */
+    char marks[KQ_USES + 1];
 };
-/* NULL: none of those that decide something here. */
+/* NULL: none that is known here. */
 const struct kq_gate *orr_kq_find_gate(const char *name);
+/* Would it decide something that is not decided so? One that is as by default never does. */
+bool orr_kq_ignores_gate(const char *name, bool on, enum kq_use use);
+/* A known name that is near, or NULL. */
+const char *orr_kq_nearest_gate(const char *name);
 
 #endif

@@ -14,7 +14,9 @@
 
 #include <orrery/sim/pair.h>
 
-#define KQ_UNSET INT64_MIN /* of numbers: not stated */
+#define KQ_UNSET           INT64_MIN /* of numbers: not stated */
+
+#define KQ_NAMESPACE_LABEL "kubernetes.io/metadata.name" /* of each namespace: its name */
 
 struct kq_labels {
     const char *name;
@@ -187,6 +189,13 @@ struct kq_usage_config {
     struct orr_pair *weights;
     uint32_t weight_count;
 };
+enum { KQ_RETAIN, KQ_REPLACE }; /* replaced: the input itself does not count */
+struct kq_transformation {      /* of a resource that pods request */
+    const char *input, *multiply_by;
+    int strategy;
+    struct orr_pair *outputs; /* thousandths of amounts for each whole unit of the input */
+    uint32_t output_count;
+};
 struct kq_config {
     struct orr_pair *gates;
     uint32_t gate_count;
@@ -198,7 +207,9 @@ struct kq_config {
     bool ignore_undeclared; /* quotaCheckStrategy IgnoreUndeclared */
     bool block_admission;   /* waitForPodsReady.blockAdmission */
     bool order_by_creation; /* evicted for want of ready pods: by creation, not by eviction */
-    const char *transformations;
+    const char **excluded;  /* prefixes of resources that do not count against quota */
+    struct kq_transformation *transformations;
+    uint32_t excluded_count, transformation_count;
 };
 
 struct kq_objects {

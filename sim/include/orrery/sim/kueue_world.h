@@ -21,6 +21,7 @@ struct kq_world {
     struct kq_index resources, flavors, queues, cohorts;
     struct orr_quota_tree tree;
     struct orr_kueue_spec spec;
+    struct orr_kueue_counting counting;
     struct orr_kueue *kueue;
     uint32_t *ids; /* by stated workload; ORR_NONE: not added */
 };
