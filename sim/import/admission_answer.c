@@ -85,22 +85,6 @@ static void tell_sets(struct teller *teller, uint32_t index, struct orr_admissio
 
 /* --- why it waits --- */
 
-static int64_t asked_of(const struct kq_workload *workload, const char *resource)
-{
-    int64_t asked = 0;
-    for (uint32_t s = 0; s < workload->set_count; s++) {
-        const struct kq_pod_set *set = &workload->sets[s];
-        for (uint32_t i = 0; i < set->per_pod_count; i++) {
-            if (strcmp(set->per_pod[i].name, resource) == 0) {
-                asked = orr_quota_add(
-                    asked, orr_quota_times(orr_kq_whole(set->per_pod[i].value), set->count));
-            }
-        }
-        asked += strcmp(resource, "pods") == 0 ? set->count : 0;
-    }
-    return asked;
-}
-
 static void append_amount(char text[SENTENCE_MAX], const char *resource, int64_t amount)
 {
     if (amount == ORR_QUOTA_UNLIMITED) {
@@ -113,7 +97,7 @@ static void append_amount(char text[SENTENCE_MAX], const char *resource, int64_t
 }
 
 /* "cpu: asks 6, free 4 of at most 8 in h100": each flavor in which it would not fit. */
-static void append_short(struct teller *teller, const struct kq_workload *workload, uint32_t queue,
+static void append_short(struct teller *teller, uint32_t id, uint32_t queue,
                          char text[SENTENCE_MAX])
 {
     const struct kq_world *world = teller->world;
@@ -122,7 +106,7 @@ static void append_short(struct teller *teller, const struct kq_workload *worklo
         for (uint32_t r = 0; r < is->groups[g].resource_count; r++) {
             const uint32_t resource = is->groups[g].resources[r];
             const char *name = world->resources.names[resource];
-            const int64_t asked = asked_of(workload, name);
+            const int64_t asked = orr_kueue_asks(world->kueue, id, resource);
             for (uint32_t f = 0; f < is->groups[g].flavor_count && asked > 0; f++) {
                 const uint32_t flavor = is->groups[g].flavors[f];
                 const uint32_t cell = flavor * world->resources.count + resource;
@@ -148,8 +132,7 @@ static const char *words_of(enum orr_kueue_wait wait)
     case ORR_KUEUE_NOT_TRIED: return "no cycle looked at it: others of its queue are before it";
     case ORR_KUEUE_EXCEEDS_MAX_QUOTA: return "it asks more than its queue can ever have";
     case ORR_KUEUE_WAITING_FOR_QUOTA: return "there is not enough quota left";
-    case ORR_KUEUE_NO_MATCHING_FLAVOR:
-        return "no flavor takes its pods, or one resource has no quota";
+    case ORR_KUEUE_NO_MATCHING_FLAVOR: return "no flavor takes its pods";
     case ORR_KUEUE_TOPOLOGY_PLACEMENT_FAILED:
         return "there is quota, and no place for all its pods";
     case ORR_KUEUE_WAITING_FOR_PREEMPTED:
@@ -160,6 +143,81 @@ static const char *words_of(enum orr_kueue_wait wait)
         return "pods of an admitted workload are not ready, and blockAdmission waits for them";
     }
     return "";
+}
+
+static bool covers(const struct orr_kueue_queue *queue, uint32_t resource)
+{
+    for (uint32_t g = 0; g < queue->group_count; g++) {
+        for (uint32_t r = 0; r < queue->groups[g].resource_count; r++) {
+            if (queue->groups[g].resources[r] == resource) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* The first resource that it asks and its queue has no quota of; ORR_NONE: there is none such. */
+static uint32_t find_uncovered(const struct teller *teller, uint32_t id, uint32_t queue)
+{
+    const struct kq_world *world = teller->world;
+    for (uint32_t r = 0; r < world->resources.count; r++) {
+        if (orr_kueue_asks(world->kueue, id, r) > 0 && !covers(&world->spec.queues[queue], r)) {
+            return r;
+        }
+    }
+    return ORR_NONE;
+}
+
+static const struct kq_queue *stated_queue(const struct teller *teller, const char *name)
+{
+    const struct kq_queue *queue = teller->world->from->queues;
+    while (strcmp(queue->name, name) != 0) {
+        queue++;
+    }
+    return queue;
+}
+
+static const char *missing_topology(const struct kq_objects *objects, const char *flavor)
+{
+    for (uint32_t f = 0; f < objects->flavor_count; f++) {
+        if (strcmp(objects->flavors[f].name, flavor) == 0) {
+            return objects->flavors[f].topology;
+        }
+    }
+    return NULL;
+}
+
+/* Why its ClusterQueue is not active. */
+static void append_inactive(const struct teller *teller, const char *name, uint32_t index,
+                            char text[SENTENCE_MAX])
+{
+    const struct kq_world *world = teller->world;
+    const struct orr_kueue_queue *queue = &world->spec.queues[index];
+    const char *stop = stated_queue(teller, name)->stop_policy;
+    append(text, "ClusterQueue %.200s is not active: ", name);
+    for (uint32_t g = 0; g < queue->group_count; g++) {
+        for (uint32_t f = 0; f < queue->groups[g].flavor_count; f++) {
+            const struct orr_kueue_flavor *flavor =
+                &world->spec.flavors[queue->groups[g].flavors[f]];
+            if (!flavor->missing) {
+                continue;
+            }
+            const char *topology = missing_topology(world->from, flavor->name);
+            if (topology != NULL) {
+                append(text, "Topology %.100s of its ResourceFlavor %.100s is not given", topology,
+                       flavor->name);
+            } else {
+                append(text, "its ResourceFlavor %.100s is not given", flavor->name);
+            }
+            return;
+        }
+    }
+    if (stop != NULL && !orr_kq_is_word(stop, "None")) {
+        append(text, "its stopPolicy is %.40s", stop);
+    } else {
+        append(text, "its cohorts are in a circle");
+    }
 }
 
 static void tell_pending(struct teller *teller, uint32_t index, struct orr_admission_row *row)
@@ -182,20 +240,21 @@ static void tell_pending(struct teller *teller, uint32_t index, struct orr_admis
         append(text, "it was evicted, and its time to come back is not yet there");
     } else if (teller->world->spec.queues[queue].inactive) {
         row->reason = keep(teller, "Inadmissible");
-        append(text,
-               "ClusterQueue %.200s is not active: it is stopped, a flavor or topology of "
-               "it is not there, or its cohorts are in a circle",
+        append_inactive(teller, workload->queue, queue, text);
+    } else if (orr_kueue_wrong_namespace(teller->world->kueue, id)) {
+        append(text, "ClusterQueue %.200s does not select its namespace (namespaceSelector)",
                workload->queue);
     } else if (wait == ORR_KUEUE_NOT_TRIED && row->parked) {
-        append(text,
-               "its namespace is not one that ClusterQueue %.200s selects, or one alike "
-               "was parked",
-               workload->queue);
+        append(text, "one alike of its queue was looked at, and could not be admitted");
+    } else if (wait == ORR_KUEUE_NO_MATCHING_FLAVOR &&
+               find_uncovered(teller, id, queue) != ORR_NONE) {
+        append(text, "ClusterQueue %.100s has no quota of %.100s, which it asks", workload->queue,
+               teller->world->resources.names[find_uncovered(teller, id, queue)]);
     } else {
         append(text, "%s", words_of(wait));
         if (wait == ORR_KUEUE_EXCEEDS_MAX_QUOTA || wait == ORR_KUEUE_WAITING_FOR_QUOTA ||
             wait == ORR_KUEUE_WAITING_FOR_PREEMPTED || wait == ORR_KUEUE_LOST_RACE) {
-            append_short(teller, workload, queue, text);
+            append_short(teller, id, queue, text);
         }
     }
     row->why = keep(teller, text);

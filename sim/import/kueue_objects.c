@@ -105,10 +105,10 @@ static void read_namespaces(struct kueue_input *input)
         struct kq_labels *space = &out->items[out->count++];
         space->name = import_kueue_name(input, list->items[i]);
         space->items = import_kueue_labels(input, labels, &space->count);
-        if (import_label(labels, "kubernetes.io/metadata.name") == NULL) {
+        if (import_label(labels, KQ_NAMESPACE_LABEL) == NULL) {
             struct orr_pair *more = import_kueue_array(input, space->count + 1, sizeof *more);
             memcpy(more, space->items, space->count * sizeof *more);
-            more[space->count++] = (struct orr_pair){"kubernetes.io/metadata.name", space->name};
+            more[space->count++] = (struct orr_pair){KQ_NAMESPACE_LABEL, space->name};
             space->items = more;
         }
     }

@@ -116,7 +116,14 @@ static struct kq_selector *read_selector(struct kueue_input *input, const struct
     selector->expression_count = term.expression_count;
     selector->labels = import_kueue_labels(input, import_map(input->load, from, "matchLabels"),
                                            &selector->label_count);
-    if (selector->expression_count + selector->label_count > 0 && !input->knows_namespaces) {
+    bool looks = false; /* at labels that namespaces do not have by themselves */
+    for (uint32_t e = 0; e < selector->expression_count; e++) {
+        looks = looks || strcmp(selector->expressions[e].key, KQ_NAMESPACE_LABEL) != 0;
+    }
+    for (uint32_t l = 0; l < selector->label_count; l++) {
+        looks = looks || strcmp(selector->labels[l].name, KQ_NAMESPACE_LABEL) != 0;
+    }
+    if (looks && !input->knows_namespaces) {
         import_note(input->model, "a namespaceSelector looks at labels, and no Namespace is given");
     }
     return selector;
