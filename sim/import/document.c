@@ -386,6 +386,27 @@ static size_t blanks_of(const char *text, size_t bytes)
     return blank;
 }
 
+/* Documents of YAML may begin with a brace, too: with a key that is not quoted, or with others that
+ * stand apart by lines "---", which no text of JSON has. */
+static bool is_json(const char *text, size_t bytes)
+{
+    const size_t blank = blanks_of(text, bytes);
+    if (blank == bytes || (text[blank] != '{' && text[blank] != '[')) {
+        return false;
+    }
+    const size_t inner = blank + 1 + blanks_of(text + blank + 1, bytes - blank - 1);
+    const bool quoted =
+        inner == bytes || text[blank] == '[' || text[inner] == '"' || text[inner] == '}';
+    bool apart = false;
+    for (const char *line = text; line != NULL && !apart;) {
+        const size_t left = bytes - (size_t)(line - text);
+        apart = left > 3 && memcmp(line, "---", 3) == 0;
+        line = memchr(line, '\n', left);
+        line = line != NULL ? line + 1 : NULL;
+    }
+    return quoted && !apart;
+}
+
 static enum orr_status parse(struct import_load *load, const char *path,
                              const struct import_part *part, bool keep_env,
                              struct import_file **out)
@@ -414,7 +435,7 @@ static enum orr_status parse(struct import_load *load, const char *path,
     builder->documents = new_value(builder, IMPORT_LIST);
     file->documents = builder->documents;
     const size_t blank = blanks_of(text, bytes);
-    const bool json = blank < bytes && (text[blank] == '{' || text[blank] == '[');
+    const bool json = is_json(text, bytes);
     if (blank < bytes && is_clean(builder, text, bytes, json)) {
         if (json) {
             json_lines_init(&builder->lines, text, bytes);

@@ -143,7 +143,10 @@ static void add_object(struct kube *kube, const struct import_value *object)
         (void)put_owner(kube, uid, object); /* the leader of a LeaderWorkerSet owns its workers */
     }
     if (kind == KUBE_OWNER && version != NULL && strncmp(version, "kueue.x-k8s.io/", 15) == 0) {
-        import_note(kube->model, "%s is Kueue's: --policy kueue decides on it, kai does not", word);
+        import_note(kube->model,
+                    "%s is Kueue's: `orrery schedule --policy kueue` decides on it, and "
+                    "`queues: {from: FILE}` of a scenario takes it; kai does neither",
+                    word);
     } else if (kind == KUBE_OWNER && !kube_is_grouped_kind(word, version != NULL ? version : "")) {
         import_note(kube->model, "kind %s has no rule of its own here", word);
     }

@@ -309,17 +309,42 @@ enum orr_status orr_scenario__settle_local_queues(struct orr_scenario__load *loa
 
 /* --- objects --- */
 
+/* What else a dump of a cluster has beside its queues. */
+bool orr_scenario__pass_kubernetes(struct orr_scenario__load *load,
+                                   const struct orr_scenario__node *object)
+{
+    static const char *const kinds[][2] = {
+        {"Node", "Node objects among queues: the nodes are those of `cluster`"},
+        {"Pod", "Pod objects among queues: jobs are those of `workload`"},
+        {"PriorityClass", "PriorityClass objects among queues: rows state their priority"},
+        {"Namespace", NULL}};
+    const char *version = orr_scenario__text_below(object, "apiVersion");
+    const bool own = version != NULL && (strcmp(version, "v1") == 0 ||
+                                         strncmp(version, "scheduling.k8s.io/", 18) == 0);
+    for (size_t i = 0; own && i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (orr_scenario__is_kind(object, kinds[i][0])) {
+            if (kinds[i][1] != NULL) {
+                orr_scenario__note(load, object->at, kinds[i][1]);
+            }
+            return true;
+        }
+    }
+    return false;
+}
+
 enum orr_status orr_scenario__convert_kueue(struct orr_scenario__load *load,
                                             struct orr_scenario__node *object,
                                             struct orr_scenario__node *out)
 {
-    /* They say nothing that a run goes by. */
-    static const char *const passed_over[] = {"WorkloadPriorityClass", "Workload",
-                                              "AdmissionCheck"};
+    static const char *const passed_over[] = {"WorkloadPriorityClass", "AdmissionCheck"};
     for (size_t i = 0; i < sizeof passed_over / sizeof passed_over[0]; i++) {
         if (orr_scenario__is_kind(object, passed_over[i])) {
-            return ORR_OK;
+            return ORR_OK; /* they say nothing that a run goes by */
         }
+    }
+    if (orr_scenario__is_kind(object, "Workload")) {
+        orr_scenario__note(load, object->at, "Workload objects: jobs are those of `workload`");
+        return ORR_OK;
     }
     const char *kind = orr_scenario__text_below(object, "kind");
     const enum orr_status status =

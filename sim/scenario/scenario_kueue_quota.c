@@ -49,7 +49,8 @@ static bool parse_amount(int resource, const char *text, int64_t *out)
     const size_t bytes = strlen(text);
     return resource == KUEUE_GPU   ? orr_parse_i64(text, bytes, out)
            : resource == KUEUE_CPU ? orr_parse_cpu(text, bytes, out)
-                                   : orr_parse_memory(text, bytes, out);
+                                   : orr_parse_i64(text, bytes, out) || /* without a unit: bytes */
+                                         orr_parse_memory(text, bytes, out);
 }
 
 static enum orr_status read_quantity(struct orr_scenario__load *load,
@@ -68,22 +69,47 @@ static enum orr_status read_quantity(struct orr_scenario__load *load,
                                     text, resource_keys[resource]);
 }
 
+/* Rows of a run ask nothing else; each of them is so many pods, and instances of MIG are GPUs. */
+static void note_other(struct orr_scenario__load *load, const struct orr_scenario__node *quota,
+                       const char *name)
+{
+    const char *why = strcmp(name, "pods") == 0       ? "pods are not counted"
+                      : strstr(name, "/mig-") != NULL ? "MIG instances count as GPUs"
+                                                      : "rows ask GPUs, cpu and memory alone";
+    orr_scenario__note(load, quota->at,
+                       orr_scenario__format(load->arena, "quota of %.100s: %s", name, why));
+}
+
+static struct orr_scenario__flavored *
+flavor_in(struct orr_scenario__load *load, struct orr_scenario__flavored **list, const char *flavor)
+{
+    while (*list != NULL && strcmp((*list)->flavor, flavor) != 0) {
+        list = &(*list)->next;
+    }
+    if (*list == NULL) {
+        *list = orr_arena_alloc(load->arena, 1, sizeof **list);
+        (*list)->flavor = flavor;
+    }
+    return *list;
+}
+
 static enum orr_status read_quota(struct orr_scenario__load *load,
-                                  const struct orr_scenario__node *quota,
-                                  struct orr_scenario__flavored *flavored)
+                                  const struct orr_scenario__node *quota, const char *flavor,
+                                  struct orr_scenario__flavored **list)
 {
     const char *name = orr_scenario__text_below(quota, "name");
-    const int resource = name != NULL ? orr_scenario__resource_of(name) : KUEUE_RESOURCES;
-    if (name == NULL || resource == KUEUE_RESOURCES) {
-        return orr_scenario__fail(load, &quota->at,
-                                  name == NULL
-                                      ? "a resource needs a name%s"
-                                      : "quota of \"%.80s\": a run divides GPUs, cpu and memory",
-                                  name == NULL ? "" : name);
+    if (name == NULL) {
+        return orr_scenario__fail(load, &quota->at, "a resource needs a name");
+    }
+    const int resource = orr_scenario__resource_of(name);
+    if (resource == KUEUE_RESOURCES) {
+        note_other(load, quota, name);
+        return ORR_OK;
     }
     if (resource == KUEUE_GPU) {
         load->gpu_resource = name;
     }
+    struct orr_scenario__flavored *flavored = flavor_in(load, list, flavor);
     struct amount *amount = &flavored->amounts[resource];
     if (amount->stated) {
         return orr_scenario__fail(load, &quota->at,
@@ -104,19 +130,6 @@ static enum orr_status read_quota(struct orr_scenario__load *load,
                             : status;
 }
 
-static struct orr_scenario__flavored *
-flavor_in(struct orr_scenario__load *load, struct orr_scenario__flavored **list, const char *flavor)
-{
-    while (*list != NULL && strcmp((*list)->flavor, flavor) != 0) {
-        list = &(*list)->next;
-    }
-    if (*list == NULL) {
-        *list = orr_arena_alloc(load->arena, 1, sizeof **list);
-        (*list)->flavor = flavor;
-    }
-    return *list;
-}
-
 static enum orr_status read_flavor(struct orr_scenario__load *load,
                                    const struct orr_scenario__node *flavor,
                                    struct orr_scenario__flavored **list)
@@ -126,10 +139,9 @@ static enum orr_status read_flavor(struct orr_scenario__load *load,
     if (name == NULL) {
         return orr_scenario__fail(load, &flavor->at, "a flavor needs a name");
     }
-    struct orr_scenario__flavored *flavored = flavor_in(load, list, name);
     enum orr_status status = ORR_OK;
     for (uint32_t r = 0; status == ORR_OK && resources != NULL && r < resources->child_count; r++) {
-        status = read_quota(load, resources->children[r], flavored);
+        status = read_quota(load, resources->children[r], name, list);
     }
     return status;
 }

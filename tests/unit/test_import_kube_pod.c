@@ -374,8 +374,10 @@ static void features__are_counted_by_job(void **state)
     assert_int_equal(snapshot.features[1].jobs, 1);
     assert_string_equal(snapshot.features[2].name, "host-ports");
     assert_true(noted(&snapshot, "kind Gadget has no rule of its own here"));
-    assert_true(noted(&snapshot, "ClusterQueue is Kueue's: --policy kueue decides on it, kai "
-                                 "does not"));
+    assert_true(noted(&snapshot,
+                      "ClusterQueue is Kueue's: `orrery schedule --policy kueue` decides "
+                      "on it, and `queues: {from: FILE}` of a scenario takes it; kai "
+                      "does neither"));
     orr_snapshot_release(&snapshot);
 }
 
