@@ -16,6 +16,7 @@ struct orr_replay_nodes { /* filters over the nodes made so far, by the text tha
     struct orr_idmap known; /* name i: filter i + 1 */
     bool tainted;           /* some pool has taints */
     bool typed;             /* some queue may use only some node types */
+    bool flavored;          /* some flavor has tolerations */
 };
 void orr_replay__nodes_init(struct orr_replay_nodes *nodes, const struct orr_scenario *scenario,
                             struct orr_cluster *cluster);
@@ -23,7 +24,8 @@ void orr_replay__nodes_release(struct orr_replay_nodes *nodes);
 /* Filters for what a row states (NULL: nothing); 0: every node. */
 uint32_t orr_replay__selector(struct orr_replay_nodes *nodes, const char *models,
                               const char *selector);
-uint32_t orr_replay__toleration(struct orr_replay_nodes *nodes, const char *tolerations);
+uint32_t orr_replay__toleration(struct orr_replay_nodes *nodes, const char *queue,
+                                const char *tolerations);
 /* The nodes of the types that a queue of the world, or one above it, may use. */
 uint32_t orr_replay__allowed(struct orr_replay_nodes *nodes, const struct orr_queues *queues,
                              uint32_t queue);

@@ -176,7 +176,8 @@ static bool read_instances(struct orr_world *world, uint32_t part, const struct 
  * tolerations; what its role states goes before what the row does. */
 static bool constrain_group(struct orr_world *world, struct orr_replay_nodes *nodes, uint32_t part,
                             const struct orr_row *row, const struct orr_row_extra *extra,
-                            const struct orr_scenario_role *role, struct orr_request *request)
+                            const struct orr_scenario_role *role, const char *queue,
+                            struct orr_request *request)
 {
     static const struct orr_scenario_role nobody;
     const struct orr_scenario_role *own = role == NULL ? &nobody : role;
@@ -199,17 +200,18 @@ static bool constrain_group(struct orr_world *world, struct orr_replay_nodes *no
     }
     request->gpu_model = model;
     request->selector = selector;
-    request->toleration = orr_replay__toleration(nodes, tolerations);
+    request->toleration = orr_replay__toleration(nodes, queue, tolerations);
     return true;
 }
 
 static bool constrain(struct orr_world *world, struct orr_replay_nodes *nodes, uint32_t part,
-                      const struct orr_row *row, struct orr_replay_groups *groups)
+                      const struct orr_row *row, uint32_t queue, struct orr_replay_groups *groups)
 {
     static const struct orr_row_extra nothing;
     const struct orr_workload *workload = &world->parts[part].workload;
     const struct orr_row_extra *extra =
         row->extra == 0 ? &nothing : &workload->extras[row->extra - 1];
+    const char *name = queue == ORR_NONE ? NULL : orr_idmap_name(&world->queues.names, queue);
     bool done = true;
     for (uint32_t g = 0; g < groups->count && done; g++) {
         const struct orr_scenario_role *role = groups->roles[g];
@@ -217,7 +219,7 @@ static bool constrain(struct orr_world *world, struct orr_replay_nodes *nodes, u
         done =
             read_instances(world, part, row,
                            role == NULL ? extra->mig_profile : role->pods.mig_profile, request) &&
-            constrain_group(world, nodes, part, row, extra, role, request);
+            constrain_group(world, nodes, part, row, extra, role, name, request);
     }
     return done;
 }
@@ -454,7 +456,7 @@ bool orr_replay__job(struct orr_world *world, struct orr_replay_nodes *nodes, ui
         return reject(world, part, row, "states no run time, nor does its template", NULL);
     }
     /* then the queue says which nodes there are */
-    bool apart = world->cluster.shards.count > 1 || nodes->typed;
+    bool apart = world->cluster.shards.count > 1 || nodes->typed || nodes->flavored;
     if (apart && !job_queue(world, nodes->scenario, part, row, &spec->queue)) {
         return false;
     }
@@ -464,7 +466,7 @@ bool orr_replay__job(struct orr_world *world, struct orr_replay_nodes *nodes, ui
         orr_replay__roles(roles, &groups);
     }
     if ((roles == NULL && !make_groups(world, part, row, shard, &groups)) ||
-        !constrain(world, nodes, part, row, &groups) ||
+        !constrain(world, nodes, part, row, apart ? spec->queue : ORR_NONE, &groups) ||
         !find_spans(world, part, row, roles, &groups, &span) ||
         (!apart && !job_queue(world, nodes->scenario, part, row, &spec->queue))) {
         return false;

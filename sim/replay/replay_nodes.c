@@ -201,13 +201,6 @@ uint32_t orr_replay__selector(struct orr_replay_nodes *nodes, const char *models
     return filter;
 }
 
-uint32_t orr_replay__toleration(struct orr_replay_nodes *nodes, const char *tolerations)
-{
-    return nodes->tainted
-               ? orr_replay__filter(nodes, 't', tolerations == NULL ? "" : tolerations, tolerated)
-               : 0;
-}
-
 static const struct orr_scenario_queue *find_queue(const struct orr_scenario *scenario,
                                                    const char *name)
 {
@@ -217,6 +210,40 @@ static const struct orr_scenario_queue *find_queue(const struct orr_scenario *sc
         }
     }
     return NULL;
+}
+
+/* Kueue gives pods the tolerations of the flavor that they are admitted with: here those of all
+ * flavors of their queue, whichever it will be. */
+static char *with_flavors(const struct orr_replay_nodes *nodes, const char *queue,
+                          const char *tolerations)
+{
+    const struct orr_scenario_queue *from =
+        nodes->flavored && queue != NULL ? find_queue(nodes->scenario, queue) : NULL;
+    char *text = orr_strdup(tolerations == NULL ? "" : tolerations);
+    for (uint32_t f = 0; from != NULL && f < from->flavor_count; f++) {
+        const char *more = nodes->scenario->flavors[from->flavors[f].flavor].tolerations;
+        if (more == NULL || more[0] == '\0') {
+            continue;
+        }
+        const size_t bytes = strlen(text) + strlen(more) + 2;
+        char *both = orr_alloc(bytes, 1);
+        (void)snprintf(both, bytes, "%s%s%s", text, text[0] != '\0' ? ";" : "", more);
+        orr_free(text);
+        text = both;
+    }
+    return text;
+}
+
+uint32_t orr_replay__toleration(struct orr_replay_nodes *nodes, const char *queue,
+                                const char *tolerations)
+{
+    if (!nodes->tainted) {
+        return 0;
+    }
+    char *text = with_flavors(nodes, queue, tolerations);
+    const uint32_t filter = orr_replay__filter(nodes, 't', text, tolerated);
+    orr_free(text);
+    return filter;
 }
 
 /* Is the node of a pool or type that the queue of this name lists? */
@@ -256,6 +283,8 @@ void orr_replay__nodes_init(struct orr_replay_nodes *nodes, const struct orr_sce
     }
     for (uint32_t f = 0; f < scenario->flavor_count; f++) {
         nodes->tainted = nodes->tainted || scenario->flavors[f].taint_count > 0;
+        nodes->flavored = nodes->flavored || (scenario->flavors[f].tolerations != NULL &&
+                                              scenario->flavors[f].tolerations[0] != '\0');
     }
     for (uint32_t q = 0; q < scenario->queue_count; q++) {
         nodes->typed = nodes->typed || scenario->queues[q].node_type_count > 0;

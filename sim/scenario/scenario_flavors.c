@@ -135,6 +135,17 @@ static void fill_pool_flavors(struct orr_arena *arena, struct orr_scenario *scen
     }
 }
 
+/* As rows have them: parted by ";". */
+static const char *join_words(struct orr_arena *arena, const struct orr_scenario__node *words)
+{
+    const char *text = "";
+    for (uint32_t w = 0; w < words->child_count; w++) {
+        text =
+            orr_scenario__format(arena, "%s%s%s", text, w > 0 ? ";" : "", words->children[w]->text);
+    }
+    return text;
+}
+
 void orr_scenario__fill_flavors(struct orr_arena *arena, struct orr_scenario *scenario,
                                 const struct orr_scenario__node *root)
 {
@@ -163,6 +174,7 @@ void orr_scenario__fill_flavors(struct orr_arena *arena, struct orr_scenario *sc
                                               &flavor->label_count);
         flavor->taints =
             orr_scenario__taints(arena, orr_scenario__find(node, "taints"), &flavor->taint_count);
+        flavor->tolerations = join_words(arena, orr_scenario__find(node, "tolerations"));
         const struct orr_scenario__node *topology = orr_scenario__find(node, "topology");
         flavor->topology = topology == NULL ? NULL : topology->text;
     }

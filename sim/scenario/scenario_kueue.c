@@ -212,6 +212,44 @@ static void write_taints(struct orr_scenario__load *load, const struct orr_scena
     orr_scenario__add(load, flavor, "taints", taints->at, list);
 }
 
+/* As rows state them: KEY, KEY=VALUE, or * for any, with the effect behind a colon. */
+static enum orr_status write_toleration(struct orr_scenario__load *load,
+                                        const struct orr_scenario__node *toleration,
+                                        struct orr_scenario__node *list)
+{
+    static const char *const operators[] = {"Equal", "Exists", NULL};
+    static const char *const effects[] = {"NoSchedule", "PreferNoSchedule", "NoExecute", NULL};
+    const char *key = orr_scenario__text_below(toleration, "key");
+    const char *value = orr_scenario__text_below(toleration, "value");
+    const char *how = operators[0], *effect = NULL;
+    const bool any = key == NULL || key[0] == '\0';
+    enum orr_status status = orr_scenario__read_word(load, toleration, "operator", operators, &how);
+    if (status == ORR_OK) {
+        status = orr_scenario__read_word(load, toleration, "effect", effects, &effect);
+    }
+    const bool exists = any || strcmp(how, operators[1]) == 0;
+    const char *text =
+        orr_scenario__format(load->arena, "%s%s%s%s%s", any ? "*" : key, exists ? "" : "=",
+                             exists || value == NULL ? "" : value, effect != NULL ? ":" : "",
+                             effect != NULL ? effect : "");
+    orr_scenario__add(load, list, NULL, toleration->at,
+                      orr_scenario__scalar(load, text, NULL, toleration->at));
+    return status;
+}
+
+static enum orr_status write_tolerations(struct orr_scenario__load *load,
+                                         const struct orr_scenario__node *tolerations,
+                                         struct orr_scenario__node *flavor)
+{
+    struct orr_scenario__node *list = orr_scenario__node(load, ORR_NODE_LIST, tolerations->at);
+    enum orr_status status = ORR_OK;
+    for (uint32_t i = 0; i < tolerations->child_count && status == ORR_OK; i++) {
+        status = write_toleration(load, tolerations->children[i], list);
+    }
+    orr_scenario__add(load, flavor, "tolerations", tolerations->at, list);
+    return status;
+}
+
 static enum orr_status convert_flavor(struct orr_scenario__load *load,
                                       const struct orr_scenario__node *object)
 {
@@ -223,11 +261,6 @@ static enum orr_status convert_flavor(struct orr_scenario__load *load,
     const char *name = orr_scenario__text_below(metadata, "name");
     if (name == NULL || name[0] == '\0') {
         return orr_scenario__fail(load, &object->at, "it needs metadata.name");
-    }
-    if (tolerations != NULL && tolerations->child_count > 0) {
-        return orr_scenario__fail(load, &tolerations->at,
-                                  "tolerations of a flavor: pods of a run tolerate what their rows "
-                                  "or templates state; state it there");
     }
     if (load->flavor_objects == NULL) {
         load->flavor_objects = orr_scenario__node(load, ORR_NODE_MAP, object->at);
@@ -244,13 +277,16 @@ static enum orr_status convert_flavor(struct orr_scenario__load *load,
     if (taints != NULL && taints->child_count > 0) {
         write_taints(load, taints, flavor);
     }
+    const enum orr_status status = tolerations != NULL && tolerations->child_count > 0
+                                       ? write_tolerations(load, tolerations, flavor)
+                                       : ORR_OK;
     const char *topology = orr_scenario__text_below(spec, "topologyName");
     if (topology != NULL || flavor->child_count > 0) { /* else it is one of all nodes alike */
         orr_scenario__add_text(load, flavor, "topology", topology != NULL ? topology : "none",
                                object->at);
     }
     orr_scenario__add(load, load->flavor_objects, name, object->at, flavor);
-    return ORR_OK;
+    return status;
 }
 
 /* --- local queues --- */

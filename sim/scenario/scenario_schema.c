@@ -273,6 +273,7 @@ static const struct orr_scenario__row flavor_rows[] = {
     {.key = "pool", .type = ORR_TYPE_WORDS, .prepare = orr_scenario__prepare_word},
     {.key = "node_labels", .type = ORR_TYPE_OPEN},
     {.key = "taints", .type = ORR_TYPE_WORDS},
+    {.key = "tolerations", .type = ORR_TYPE_WORDS},
     {.key = "topology", .type = ORR_TYPE_TEXT, .optional = true},
 };
 
