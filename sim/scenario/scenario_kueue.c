@@ -163,6 +163,11 @@ static enum orr_status convert_cluster_queue(struct orr_scenario__load *load, co
     const char *mode = modes[1];
     struct orr_scenario__node *queue = orr_scenario__node(load, ORR_NODE_MAP, object->at);
     queue->whole = true;
+    if (orr_scenario__below(spec, "namespaceSelector") == NULL) {
+        orr_scenario__note(load, object->at,
+                           "a ClusterQueue without namespaceSelector: in Kueue it takes nothing, "
+                           "but rows of a run name their queue");
+    }
     enum orr_status status = orr_scenario__add_holder(load, name, false, spec, queue);
     status = status == ORR_OK ? refuse_stopped(load, "ClusterQueue", spec) : status;
     status = status == ORR_OK ? add_word(load, spec, "queueingStrategy", strategies, strategies[0],
