@@ -78,6 +78,8 @@ void orr_audit__divide(const struct orr_audit_demand *demand, double *fair);
  * clock's origin (ms since 1970). false: a cron line names its boundaries, which is not read. */
 bool orr_audit__read_window(const char *params, orr_ms clock_origin_ms,
                             struct orr_audit_window *window);
+/* Do kueue's parameters count the resource against quota other than jobs ask it? */
+bool orr_audit__is_transformed(const char *params, enum orr_audit_resource kind);
 /* The past use of the queues of a schedule's one shard. */
 struct orr_audit_past;
 struct orr_audit_past *orr_audit__past_open(const struct orr_schedule *schedule);

@@ -432,7 +432,8 @@ void orr_audit__lending(struct orr_audit_run *run)
 {
     const bool judged = orr_audit__on(run, ORR_AUDIT_LENDING) && run->schedule->queue_count > 0;
     for (int kind = 0; judged && kind < ORR_AUDIT_RESOURCES; kind++) {
-        if (is_counted(run->schedule, (enum orr_audit_resource)kind)) {
+        if (is_counted(run->schedule, (enum orr_audit_resource)kind) &&
+            !run->schedule->shards[0].transformed[kind]) {
             judge_kind(run, (enum orr_audit_resource)kind);
         }
     }

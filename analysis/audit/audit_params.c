@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* audit_params.c - what a policy's parameters, as a results file has them, say of past use. */
+/* audit_params.c - what a policy's parameters, as a results file has them, say of past use and of
+ * what counts. */
 #include "audit_int.h"
 
 #include <string.h>
@@ -29,6 +30,24 @@ static bool read_time(const char *params, const char *name, orr_ms *ms)
     size_t bytes;
     const char *text = param_of(params, name, &bytes);
     return orr_parse_duration(text, bytes, ms);
+}
+
+/* Either names each resource that it changes. */
+bool orr_audit__is_transformed(const char *params, enum orr_audit_resource kind)
+{
+    static const char *const names[] = {"exclude_resources", "resource_transformations"};
+    static const char *const words[] = {
+        [ORR_AUDIT_GPU] = "gpu", [ORR_AUDIT_CPU] = "cpu", [ORR_AUDIT_MEMORY] = "memory"};
+    const size_t length = strlen(words[kind]);
+    bool named = false;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        size_t bytes;
+        const char *text = param_of(params, names[i], &bytes);
+        for (size_t at = 0; at + length <= bytes && !named; at++) {
+            named = memcmp(text + at, words[kind], length) == 0;
+        }
+    }
+    return named;
 }
 
 bool orr_audit__read_window(const char *params, orr_ms clock_origin_ms,

@@ -129,6 +129,11 @@ static void load_shards(struct load *load)
             .boundless = sqlite3_column_int(row, 14) != 0};
         struct orr_audit_shard *shard = &schedule->shards[schedule->shard_count - 1];
         shard->k = shard->k > 0 ? shard->k : 0;
+        for (int kind = 0; kind < ORR_AUDIT_RESOURCES && strcmp(shard->policy, "kueue") == 0;
+             kind++) {
+            shard->transformed[kind] = orr_audit__is_transformed(
+                orr_results_text(&load->in, row, 9), (enum orr_audit_resource)kind);
+        }
         shard->obscure = finer && strcmp(shard->policy, "kai") == 0;
         shard->obscure =
             shard->obscure ||

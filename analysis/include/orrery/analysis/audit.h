@@ -168,6 +168,8 @@ enum orr_audit_preemption {
 };
 
 /* A part of the cluster that is scheduled apart. */
+enum orr_audit_resource { ORR_AUDIT_CPU, ORR_AUDIT_MEMORY, ORR_AUDIT_GPU, ORR_AUDIT_RESOURCES };
+
 struct orr_audit_shard {
     const char *name, *policy; /* policy NULL: not known */
     bool other_order;          /* its one order is not that of submits */
@@ -187,6 +189,8 @@ struct orr_audit_shard {
     bool resizes;                /* GPUs of pods change */
     bool reserves;               /* keeps nodes for a job that waited too long */
     bool cluster_cohort;         /* a cohort above those at the top owns GPUs that no queue has */
+    /* counts against quota other than jobs ask it: kueue's resource transformations */
+    bool transformed[ORR_AUDIT_RESOURCES];
 };
 
 struct orr_audit_queue {
@@ -203,8 +207,6 @@ struct orr_audit_queue {
     bool flavored;     /* its quota is of flavors */
     enum orr_audit_preemption within, reclaim;
 };
-
-enum orr_audit_resource { ORR_AUDIT_CPU, ORR_AUDIT_MEMORY, ORR_AUDIT_GPU, ORR_AUDIT_RESOURCES };
 
 struct orr_audit_flavored { /* what a queue has of a flavor's resource from a time on */
     orr_ms at_ms;           /* ORR_MS_NONE: at the start */
