@@ -348,6 +348,9 @@ enum orr_status orr_scenario__complete(struct orr_scenario__load *load,
     }
     if (status == ORR_OK) {
         complete_levels(load, orr_scenario__find(root, "cluster"));
+        status = orr_scenario__follow_quotas(load, root);
+    }
+    if (status == ORR_OK) {
         status = orr_scenario__sum_flavors(load, root);
     }
     return status;

@@ -108,6 +108,7 @@ struct orr_scenario__load {
     uint32_t usage_queues, other_queues;
     const char *gpu_resource;             /* as Kueue's objects name GPUs; NULL: none does */
     struct orr_scenario__holder *holders; /* scenario_kueue_quota.c: of the queues being read */
+    struct orr_scenario__holder *settled; /* of all that were read */
     struct orr_scenario__note *notes;     /* as they were met; none twice */
 };
 
@@ -307,12 +308,16 @@ bool orr_scenario__pass_kubernetes(struct orr_scenario__load *load,
 enum orr_status orr_scenario__convert_kueue(struct orr_scenario__load *load,
                                             struct orr_scenario__node *object,
                                             struct orr_scenario__node *out);
-/* Once all are read: their amounts are written, and cohorts become queues above them. */
 /* Weights of LocalQueues become words of their queues. */
 enum orr_status orr_scenario__settle_local_queues(struct orr_scenario__load *load,
                                                   struct orr_scenario__node *queues);
+/* Once all are read: their amounts are written, and cohorts become queues above them. */
 enum orr_status orr_scenario__settle_cohorts(struct orr_scenario__load *load,
                                              struct orr_scenario__node *queues);
+/* Quotas of cohorts follow what queues below them have now, and limits the quotas, wherever no
+ * other was written. */
+enum orr_status orr_scenario__follow_quotas(struct orr_scenario__load *load,
+                                            const struct orr_scenario__node *root) ORR_MUST_USE;
 /* scenario_kueue_config.c */
 enum orr_status orr_scenario__convert_configuration(struct orr_scenario__load *load,
                                                     const struct orr_scenario__node *object,

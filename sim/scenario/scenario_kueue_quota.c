@@ -12,6 +12,9 @@
 #include <orrery/base/text.h>
 
 static const char *const resource_keys[KUEUE_RESOURCES] = {"gpu", "cpu", "memory"};
+/* Origins of values that follow others. */
+static const char cohort_note[] = "own quota and that of the queues below";
+static const char limit_note[] = "quota and borrowing limit";
 
 struct amount { /* whole GPUs, milli-CPU, bytes */
     bool stated, limited, lent;
@@ -297,11 +300,19 @@ static const char *amount_text(struct orr_scenario__load *load, int resource, in
     return orr_scenario__format(load->arena, "%lld%s", (long long)amount, units[resource]);
 }
 
-/* Limits are the holder's own; what is borrowed comes on top of all it has with those below it. */
-static void write_amounts(struct orr_scenario__load *load, struct orr_scenario__node *map,
-                          const struct amount totals[KUEUE_RESOURCES],
-                          const struct amount own[KUEUE_RESOURCES], const char *weight)
+static void write_value(struct orr_scenario__load *load, struct orr_scenario__node *map,
+                        const char *key, const char *text, const char *note)
 {
+    orr_scenario__add(load, map, key, map->at, orr_scenario__scalar(load, text, note, map->at));
+}
+
+/* Limits are the holder's own; what is borrowed comes on top of all it has with those below it. */
+static void write_amounts(struct orr_scenario__load *load,
+                          const struct orr_scenario__holder *holder, struct orr_scenario__node *map,
+                          const struct amount totals[KUEUE_RESOURCES],
+                          const struct amount own[KUEUE_RESOURCES])
+{
+    const char *weight = holder->weight;
     struct orr_scenario__node *lend = NULL;
     for (int r = 0; r < KUEUE_RESOURCES; r++) {
         if (!totals[r].stated) {
@@ -310,13 +321,14 @@ static void write_amounts(struct orr_scenario__load *load, struct orr_scenario__
         struct orr_scenario__node *amounts =
             orr_scenario__add_map(load, map, resource_keys[r], map->at);
         const int64_t total = totals[r].nominal;
-        orr_scenario__add_text(load, amounts, "quota", amount_text(load, r, total), map->at);
+        write_value(load, amounts, "quota", amount_text(load, r, total),
+                    holder->cohort ? cohort_note : NULL);
         if (weight != NULL && r == KUEUE_GPU) {
             orr_scenario__add_text(load, amounts, "weight", weight, map->at);
         }
         if (own[r].limited) {
             const int64_t limit = sum_of(total, own[r].borrowing);
-            orr_scenario__add_text(load, amounts, "limit", amount_text(load, r, limit), map->at);
+            write_value(load, amounts, "limit", amount_text(load, r, limit), limit_note);
         }
         if (own[r].lent) {
             lend = lend != NULL ? lend : orr_scenario__add_map(load, map, "lend", map->at);
@@ -348,7 +360,7 @@ static void write_plain(struct orr_scenario__load *load, const struct orr_scenar
     own[KUEUE_GPU].limited =
         own[KUEUE_GPU].limited || (!holder->cohort && !totals[KUEUE_GPU].stated);
     totals[KUEUE_GPU].stated = true;
-    write_amounts(load, queue, totals, own, holder->weight);
+    write_amounts(load, holder, queue, totals, own);
 }
 
 static void write_flavors(struct orr_scenario__load *load,
@@ -358,8 +370,8 @@ static void write_flavors(struct orr_scenario__load *load,
     struct orr_scenario__node *flavors = orr_scenario__add_map(load, queue, "flavors", queue->at);
     bool any_gpu = false;
     for (const struct orr_scenario__flavored *f = holder->total; f != NULL; f = f->next) {
-        write_amounts(load, orr_scenario__add_map(load, flavors, f->flavor, queue->at), f->amounts,
-                      own_of(holder, f->flavor), holder->weight);
+        write_amounts(load, holder, orr_scenario__add_map(load, flavors, f->flavor, queue->at),
+                      f->amounts, own_of(holder, f->flavor));
         any_gpu = any_gpu || f->amounts[KUEUE_GPU].stated;
     }
     if (!any_gpu && holder->weight != NULL) {
@@ -404,6 +416,17 @@ static enum orr_status write_cohort(struct orr_scenario__load *load,
     return ORR_OK;
 }
 
+/* What they own is wanted again when a quota changes. */
+static void keep_holders(struct orr_scenario__load *load)
+{
+    struct orr_scenario__holder **end = &load->settled;
+    while (*end != NULL) {
+        end = &(*end)->next;
+    }
+    *end = load->holders;
+    load->holders = NULL;
+}
+
 enum orr_status orr_scenario__settle_cohorts(struct orr_scenario__load *load,
                                              struct orr_scenario__node *queues)
 {
@@ -428,7 +451,155 @@ enum orr_status orr_scenario__settle_cohorts(struct orr_scenario__load *load,
         }
         status = h->cohort ? write_cohort(load, h, queues) : ORR_OK;
     }
-    load->holders = NULL;
+    keep_holders(load);
     load->flavor_objects = only == NULL ? load->flavor_objects : NULL;
+    return status;
+}
+
+/* --- values that follow others: after each change of a queue --- */
+
+static const struct orr_scenario__row *row_of(const char *resource, const char *key)
+{
+    const struct orr_scenario__row *group = orr_scenario__row_at("queues", resource);
+    const struct orr_scenario__row *row = group->rows;
+    while (strcmp(row->key, key) != 0) {
+        row++;
+    }
+    return row;
+}
+
+/* Quota or limit of a queue, of a flavor or (NULL) of all nodes; NULL: it has none. */
+static struct orr_scenario__node *value_at(const struct orr_scenario__node *queue,
+                                           const char *flavor, int resource, const char *key)
+{
+    const struct orr_scenario__node *map =
+        flavor == NULL ? queue : orr_scenario__below(orr_scenario__below(queue, "flavors"), flavor);
+    const struct orr_scenario__node *amounts = orr_scenario__below(map, resource_keys[resource]);
+    struct orr_scenario__node *value =
+        amounts == NULL || amounts->kind != ORR_NODE_MAP ? NULL : orr_scenario__find(amounts, key);
+    return value == NULL || value->kind != ORR_NODE_SCALAR || value->text == NULL ? NULL : value;
+}
+
+static enum orr_status add_value(const struct orr_scenario__load *load,
+                                 const struct orr_scenario__row *row,
+                                 const struct orr_scenario__node *at, const char *text,
+                                 struct orr_scenario__value *sum)
+{
+    char why[ORR_SCENARIO__WHY];
+    if (sum->unlimited || strcmp(text, "unlimited") == 0) {
+        sum->unlimited = true;
+        return ORR_OK;
+    }
+    return orr_scenario__value_change(row, sum, '+', text, why)
+               ? ORR_OK
+               : orr_scenario__fail(load, &at->at, "%s: %s", row->key, why);
+}
+
+static void put_value(struct orr_scenario__load *load, const struct orr_scenario__row *row,
+                      const struct orr_scenario__value *sum, struct orr_scenario__node *out)
+{
+    out->text = sum->unlimited ? "unlimited" : orr_scenario__value_text(load->arena, row, sum);
+}
+
+/* One that somebody stated since is his. */
+static bool follows(const struct orr_scenario__node *value, const char *note)
+{
+    return value != NULL && value->note == note;
+}
+
+/* A cohort's own quota and those of the queues below it. */
+static enum orr_status sum_quotas(struct orr_scenario__load *load,
+                                  const struct orr_scenario__holder *holder,
+                                  const struct orr_scenario__node *queues, const char *flavor,
+                                  int resource, const struct amount *own)
+{
+    struct orr_scenario__node *quota =
+        value_at(orr_scenario__find(queues, holder->name), flavor, resource, "quota");
+    const struct orr_scenario__row *row = row_of(resource_keys[resource], "quota");
+    struct orr_scenario__value sum = {0};
+    char why[ORR_SCENARIO__WHY];
+    if (!follows(quota, cohort_note)) {
+        return ORR_OK;
+    }
+    enum orr_status status =
+        orr_scenario__value_parse(row, amount_text(load, resource, own->nominal), &sum, why)
+            ? ORR_OK
+            : orr_scenario__fail(load, &quota->at, "quota: %s", why);
+    for (uint32_t q = 0; q < queues->child_count && status == ORR_OK; q++) {
+        const struct orr_scenario__node *below =
+            is_below(queues->children[q], holder->name)
+                ? value_at(queues->children[q], flavor, resource, "quota")
+                : NULL;
+        status = below != NULL ? add_value(load, row, below, below->text, &sum) : ORR_OK;
+    }
+    put_value(load, row, &sum, quota);
+    return status;
+}
+
+/* What is borrowed comes on top of the quota. */
+static enum orr_status sum_limit(struct orr_scenario__load *load,
+                                 const struct orr_scenario__node *queue, const char *flavor,
+                                 int resource, const struct amount *own)
+{
+    const struct orr_scenario__node *quota = value_at(queue, flavor, resource, "quota");
+    struct orr_scenario__node *limit = value_at(queue, flavor, resource, "limit");
+    const struct orr_scenario__row *row = row_of(resource_keys[resource], "limit");
+    struct orr_scenario__value sum = {0};
+    if (quota == NULL || !follows(limit, limit_note)) {
+        return ORR_OK;
+    }
+    enum orr_status status = add_value(load, row, quota, quota->text, &sum);
+    if (status == ORR_OK) {
+        status = add_value(load, row, limit, amount_text(load, resource, own->borrowing), &sum);
+    }
+    put_value(load, row, &sum, limit);
+    return status;
+}
+
+/* Depth follows the tree of cohorts. */
+static enum orr_status follow(struct orr_scenario__load *load, struct orr_scenario__holder *holder,
+                              const struct orr_scenario__node *queues)
+{
+    const struct orr_scenario__node *queue = orr_scenario__find(queues, holder->name);
+    enum orr_status status = ORR_OK;
+    if (holder->summed || queue == NULL) {
+        return ORR_OK;
+    }
+    holder->summed = true; /* before those below: cohorts in a circle are an error later */
+    for (struct orr_scenario__holder *h = load->settled;
+         holder->cohort && h != NULL && status == ORR_OK; h = h->next) {
+        if (h->cohort && is_below(orr_scenario__find(queues, h->name), holder->name)) {
+            status = follow(load, h, queues);
+        }
+    }
+    const struct orr_scenario__node *flavors = orr_scenario__below(queue, "flavors");
+    const uint32_t count = flavors != NULL ? flavors->child_count : 0;
+    for (uint32_t i = 0; i < (count + 1) * KUEUE_RESOURCES && status == ORR_OK; i++) {
+        const uint32_t f = i / KUEUE_RESOURCES, r = i % KUEUE_RESOURCES;
+        const char *flavor = f < count ? flavors->children[f]->key : NULL;
+        const char *name = flavor != NULL          ? flavor
+                           : holder->total != NULL ? holder->total->flavor
+                                                   : "";
+        const struct amount *own = &own_of(holder, name)[r];
+        if (holder->cohort) {
+            status = sum_quotas(load, holder, queues, flavor, (int)r, own);
+        }
+        status = status == ORR_OK ? sum_limit(load, queue, flavor, (int)r, own) : status;
+    }
+    return status;
+}
+
+enum orr_status orr_scenario__follow_quotas(struct orr_scenario__load *load,
+                                            const struct orr_scenario__node *root)
+{
+    const struct orr_scenario__node *queues = orr_scenario__find(root, "queues");
+    enum orr_status status = ORR_OK;
+    for (struct orr_scenario__holder *h = load->settled; h != NULL; h = h->next) {
+        h->summed = false;
+    }
+    for (struct orr_scenario__holder *h = load->settled; h != NULL && status == ORR_OK;
+         h = h->next) {
+        status = queues != NULL ? follow(load, h, queues) : ORR_OK;
+    }
     return status;
 }

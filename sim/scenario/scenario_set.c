@@ -396,7 +396,8 @@ enum orr_status orr_scenario__change(struct orr_scenario__load *load,
         status = orr_scenario__complete_cluster(load, root);
     }
     if (status == ORR_OK && strncmp(change->path, "queues.", 7) == 0) {
-        status = orr_scenario__sum_flavors(load, root);
+        status = orr_scenario__follow_quotas(load, root);
+        status = status == ORR_OK ? orr_scenario__sum_flavors(load, root) : status;
     }
     return status;
 }
