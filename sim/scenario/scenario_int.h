@@ -302,9 +302,9 @@ struct orr_scenario_taint *orr_scenario__taints(struct orr_arena *arena,
 
 /* scenario_kueue.c: Kueue's objects */
 bool orr_scenario__is_kueue_object(const struct orr_scenario__node *object);
-/* Objects of Kubernetes itself that say nothing of queues: true, with a note. */
-bool orr_scenario__pass_kubernetes(struct orr_scenario__load *load,
-                                   const struct orr_scenario__node *object);
+/* An object that is neither KAI's nor Kueue's: true, with a note. */
+bool orr_scenario__pass_other(struct orr_scenario__load *load,
+                              const struct orr_scenario__node *object);
 enum orr_status orr_scenario__convert_kueue(struct orr_scenario__load *load,
                                             struct orr_scenario__node *object,
                                             struct orr_scenario__node *out);

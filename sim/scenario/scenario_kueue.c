@@ -351,26 +351,35 @@ enum orr_status orr_scenario__settle_local_queues(struct orr_scenario__load *loa
 /* --- objects --- */
 
 /* What else a dump of a cluster has beside its queues. */
-bool orr_scenario__pass_kubernetes(struct orr_scenario__load *load,
-                                   const struct orr_scenario__node *object)
+bool orr_scenario__pass_other(struct orr_scenario__load *load,
+                              const struct orr_scenario__node *object)
 {
-    static const char *const kinds[][2] = {
-        {"Node", "Node objects among queues: the nodes are those of `cluster`"},
-        {"Pod", "Pod objects among queues: jobs are those of `workload`"},
-        {"PriorityClass", "PriorityClass objects among queues: rows state their priority"},
+    static const char *const instead[][2] = {
+        {"Node", "the nodes are those of `cluster`"},
+        {"Pod", "jobs are those of `workload`"},
+        {"PriorityClass", "rows state their priority"},
+        {"ConfigMap", "a Configuration in it is looked at as an object of its own"},
         {"Namespace", NULL}};
+    static const char *const queues[] = {"Queue", "ClusterQueue", "LocalQueue", "Cohort",
+                                         "ResourceFlavor"};
     const char *version = orr_scenario__text_below(object, "apiVersion");
-    const bool own = version != NULL && (strcmp(version, "v1") == 0 ||
-                                         strncmp(version, "scheduling.k8s.io/", 18) == 0);
-    for (size_t i = 0; own && i < sizeof kinds / sizeof kinds[0]; i++) {
-        if (orr_scenario__is_kind(object, kinds[i][0])) {
-            if (kinds[i][1] != NULL) {
-                orr_scenario__note(load, object->at, kinds[i][1]);
-            }
-            return true;
-        }
+    const char *kind = orr_scenario__text_below(object, "kind"), *why = "no run looks at them";
+    bool other = version != NULL && kind != NULL && strncmp(version, "scheduling.run.ai/", 18) != 0;
+    for (size_t i = 0; other && i < sizeof queues / sizeof queues[0]; i++) {
+        other = strcmp(kind, queues[i]) != 0; /* of another version, it is a mistake */
     }
-    return false;
+    if (!other) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof instead / sizeof instead[0]; i++) {
+        why = strcmp(kind, instead[i][0]) == 0 ? instead[i][1] : why;
+    }
+    if (why != NULL) {
+        orr_scenario__note(
+            load, object->at,
+            orr_scenario__format(load->arena, "%.100s objects among queues: %s", kind, why));
+    }
+    return true;
 }
 
 enum orr_status orr_scenario__convert_kueue(struct orr_scenario__load *load,

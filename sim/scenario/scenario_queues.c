@@ -107,7 +107,7 @@ static enum orr_status convert_queue(struct orr_scenario__load *load,
     if (orr_scenario__is_kai_object(object)) {
         return orr_scenario__keep_object(load, object);
     }
-    if (orr_scenario__pass_kubernetes(load, object)) {
+    if (orr_scenario__pass_other(load, object)) {
         return ORR_OK;
     }
     enum orr_status status = orr_scenario__shape(load, orr_scenario__kai_queue_row(), object);
