@@ -3,6 +3,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include <orrery/base/text.h>
+
 #include "kueue_int.h"
 
 #define AT(m) offsetof(struct orr_kueue_config, m)
@@ -25,9 +27,20 @@ static const struct {
              {"TASRespectNodeAffinityPreferred", AT(prefer_affinity), false},
              {"TopologyAwareScheduling", AT(no_topology), true}};
 
+enum { GATES = sizeof gates / sizeof gates[0] };
+
+const char *orr_kueue_nearest_gate(const char *name)
+{
+    const char *names[GATES];
+    for (size_t i = 0; i < GATES; i++) {
+        names[i] = gates[i].name;
+    }
+    return orr_nearest(name, names, GATES);
+}
+
 bool orr_kueue_set_gate(struct orr_kueue_config *config, const char *name, bool on)
 {
-    for (size_t i = 0; i < sizeof gates / sizeof gates[0]; i++) {
+    for (size_t i = 0; i < GATES; i++) {
         if (strcmp(gates[i].name, name) == 0) {
             *(bool *)(void *)((char *)config + gates[i].at) = on != gates[i].on;
             return true;

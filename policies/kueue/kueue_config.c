@@ -91,11 +91,14 @@ static enum orr_status set_gate(struct orr_kueue_config *config, struct word wor
                             own[i][1]);
         }
     }
+    const char *near = orr_kueue_nearest_gate(text);
     return orr_kueue_set_gate(config, text, is_word(value, "true"))
                ? ORR_OK
                : orr_fail(err, ORR_USAGE,
-                          "feature_gates: %s is no gate of Kueue that decides anything in a run",
-                          text);
+                          "feature_gates: %s is no gate of Kueue that decides anything in a run"
+                          "%s%s%s",
+                          text, near != NULL ? " (did you mean " : "", near != NULL ? near : "",
+                          near != NULL ? "?)" : "");
 }
 
 static enum orr_status set_gates(const struct kueue_params *params, struct orr_kueue_config *config,

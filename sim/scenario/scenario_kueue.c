@@ -358,7 +358,7 @@ bool orr_scenario__pass_other(struct orr_scenario__load *load,
         {"Node", "the nodes are those of `cluster`"},
         {"Pod", "jobs are those of `workload`"},
         {"PriorityClass", "rows state their priority"},
-        {"ConfigMap", "a Configuration in it is looked at as an object of its own"},
+        {"ConfigMap", "give a Configuration that is in one as a file of its own"},
         {"Namespace", NULL}};
     static const char *const queues[] = {"Queue", "ClusterQueue", "LocalQueue", "Cohort",
                                          "ResourceFlavor"};

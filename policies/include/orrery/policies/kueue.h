@@ -191,6 +191,8 @@ struct orr_kueue_config {
 
 /* Sets a feature gate by its name; false: it is none that decides anything here. */
 bool orr_kueue_set_gate(struct orr_kueue_config *config, const char *name, bool on);
+/* The name of a gate that may be meant; NULL: none is near. */
+const char *orr_kueue_nearest_gate(const char *name);
 
 /* How what pods request counts against quota: what a Configuration says of resources. */
 struct orr_kueue_transformation {
