@@ -57,27 +57,90 @@ static const char *level_of(const char *label)
     return NULL;
 }
 
-static enum orr_status add_level(struct orr_scenario__load *load,
-                                 const struct orr_scenario__node *level,
-                                 struct orr_scenario__node *levels)
+enum { UPPER_LEVELS = 3 }; /* zone, block, rack: above the node */
+
+/* By its alias or label; NULL: neither ends in a level's name. */
+static const char *word_of(const struct orr_scenario__node *level)
 {
     const struct orr_scenario__node *label = find_below(level, "nodeLabel");
     const struct orr_scenario__node *alias = find_below(level, "alias");
-    if (label == NULL || label->kind != ORR_NODE_SCALAR) {
-        return orr_scenario__fail(load, &level->at, "a level needs a nodeLabel");
-    }
     const char *word =
         alias != NULL && alias->kind == ORR_NODE_SCALAR ? level_of(alias->text) : NULL;
-    word = word != NULL ? word : level_of(label->text);
-    if (word == NULL) {
-        return orr_scenario__fail(load, &label->at,
+    return word != NULL ? word : level_of(label->text);
+}
+
+/* `unnamed`: a level that neither its label nor an alias names; NULL: none. */
+static enum orr_status check_labels(const struct orr_scenario__load *load,
+                                    const struct orr_scenario__node *given,
+                                    const struct orr_scenario__node **unnamed)
+{
+    *unnamed = NULL;
+    for (uint32_t i = 0; i < given->child_count; i++) {
+        const struct orr_scenario__node *label = find_below(given->children[i], "nodeLabel");
+        if (label == NULL || label->kind != ORR_NODE_SCALAR) {
+            return orr_scenario__fail(load, &given->children[i]->at, "a level needs a nodeLabel");
+        }
+        const bool named = word_of(given->children[i]) != NULL;
+        *unnamed = *unnamed == NULL && !named ? label : *unnamed;
+    }
+    return ORR_OK;
+}
+
+/* Kueue's have no alias, and clouds name levels otherwise: those above the host are a pool's
+ * narrowest ones then, in their order. */
+static enum orr_status add_by_order(struct orr_scenario__load *load,
+                                    const struct orr_scenario__node *given,
+                                    struct orr_scenario__node *levels)
+{
+    static const char *const names[UPPER_LEVELS] = {"zone", "block", "rack"};
+    const struct orr_scenario__node *last =
+        given->child_count > 0 ? given->children[given->child_count - 1] : NULL;
+    const char *lowest = last != NULL ? word_of(last) : NULL;
+    const bool host = lowest != NULL && strcmp(lowest, "node") == 0;
+    const uint32_t upper = given->child_count - host;
+    const char *text = "";
+    if (upper > UPPER_LEVELS) {
+        return orr_scenario__fail(load, &given->at,
+                                  "%u levels above the host: a pool has zone, block and rack",
+                                  (unsigned)upper);
+    }
+    for (uint32_t i = 0; i < given->child_count; i++) {
+        const struct orr_scenario__node *label = find_below(given->children[i], "nodeLabel");
+        const char *name = i < upper ? names[UPPER_LEVELS - upper + i] : "node";
+        orr_scenario__add(load, levels, NULL, label->at,
+                          orr_scenario__scalar(load, name, NULL, label->at));
+        if (i < upper) {
+            text = orr_scenario__format(load->arena, "%s%s%.80s is %s", text, i > 0 ? ", " : "",
+                                        label->text, name);
+        }
+    }
+    orr_scenario__note(load, given->at,
+                       orr_scenario__format(
+                           load->arena, "names of a Topology's levels: %s, by their order", text));
+    return ORR_OK;
+}
+
+static enum orr_status add_levels(struct orr_scenario__load *load,
+                                  const struct orr_scenario__node *given, bool kueues,
+                                  struct orr_scenario__node *levels)
+{
+    const struct orr_scenario__node *unnamed;
+    const enum orr_status status = check_labels(load, given, &unnamed);
+    if (status == ORR_OK && unnamed != NULL && kueues) {
+        return add_by_order(load, given, levels);
+    }
+    if (status == ORR_OK && unnamed != NULL) {
+        return orr_scenario__fail(load, &unnamed->at,
                                   "level \"%.80s\" is none of a pool's: its label or alias ends in "
                                   "zone, block, rack, node or hostname",
-                                  label->text);
+                                  unnamed->text);
     }
-    orr_scenario__add(load, levels, NULL, label->at,
-                      orr_scenario__scalar(load, word, NULL, label->at));
-    return ORR_OK;
+    for (uint32_t i = 0; i < given->child_count && status == ORR_OK; i++) {
+        const struct orr_scenario__node *label = find_below(given->children[i], "nodeLabel");
+        orr_scenario__add(load, levels, NULL, label->at,
+                          orr_scenario__scalar(load, word_of(given->children[i]), NULL, label->at));
+    }
+    return status;
 }
 
 static enum orr_status convert_topology(struct orr_scenario__load *load,
@@ -92,9 +155,9 @@ static enum orr_status convert_topology(struct orr_scenario__load *load,
     if (status == ORR_OK && (given == NULL || given->kind != ORR_NODE_LIST)) {
         return orr_scenario__fail(load, &object->at, "a Topology needs a list spec.levels");
     }
-    for (uint32_t i = 0; status == ORR_OK && i < given->child_count; i++) {
-        status = add_level(load, given->children[i], levels);
-    }
+    status = status == ORR_OK
+                 ? add_levels(load, given, orr_scenario__is_kueue_object(object), levels)
+                 : status;
     if (name != NULL && name->kind == ORR_NODE_SCALAR) {
         orr_scenario__add(load, map, "name", name->key_at,
                           orr_scenario__scalar(load, name->text, NULL, name->at));

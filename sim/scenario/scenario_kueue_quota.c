@@ -109,7 +109,13 @@ static enum orr_status read_quota(struct orr_scenario__load *load,
         note_other(load, quota, name);
         return ORR_OK;
     }
-    if (resource == KUEUE_GPU) {
+    if (resource == KUEUE_GPU && load->gpu_resource != NULL &&
+        strcmp(load->gpu_resource, name) != 0) {
+        orr_scenario__note(load, quota->at,
+                           orr_scenario__format(load->arena,
+                                                "%.100s beside %.100s: a run counts both as GPUs",
+                                                name, load->gpu_resource));
+    } else if (resource == KUEUE_GPU) {
         load->gpu_resource = name;
     }
     struct orr_scenario__flavored *flavored = flavor_in(load, list, flavor);
