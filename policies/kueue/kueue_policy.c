@@ -298,6 +298,14 @@ static enum orr_cause cause_of(enum orr_kueue_reason reason)
                                                 : ORR_CAUSE_RECLAIM;
 }
 
+static void explain(const struct orr_view *view, struct orr_txn *txn, uint32_t job,
+                    enum orr_reason reason)
+{
+    if (view->jobs[job].phase == ORR_JOB_PENDING && view->jobs[job].reason != reason) {
+        orr_txn_explain(txn, job, reason);
+    }
+}
+
 /* All pods of a job that has not started; those placed in this very cycle cannot be among them. */
 static void evict_parts(const struct orr_view *view, struct orr_txn *txn, uint32_t job,
                         enum orr_cause cause, uint32_t beneficiary)
@@ -330,6 +338,9 @@ static void evict(struct kueue_run *run, const struct orr_view *view, struct orr
         evict_parts(view, txn, job, cause, beneficiary);
     }
     if (!orr_kueue__has_pods(view, job)) {
+        if (beneficiary != ORR_NONE) { /* no attempt says so */
+            explain(view, txn, job, ORR_REASON_PREEMPTED_UNPLACED);
+        }
         finish_eviction(run, view, job);
     }
 }
@@ -474,14 +485,6 @@ static enum orr_reason reason_for(const struct kueue_run *run, uint32_t job)
     return reason == ORR_REASON_QUOTA && orr_kueue_lacks_place(run->kueue, workload)
                ? ORR_REASON_TOPOLOGY_PLACEMENT
                : reason;
-}
-
-static void explain(const struct orr_view *view, struct orr_txn *txn, uint32_t job,
-                    enum orr_reason reason)
-{
-    if (view->jobs[job].phase == ORR_JOB_PENDING && view->jobs[job].reason != reason) {
-        orr_txn_explain(txn, job, reason);
-    }
 }
 
 static void explain_heads(struct kueue_run *run, const struct orr_view *view, struct orr_txn *txn)

@@ -56,6 +56,8 @@ ORR_API_BEGIN
     X(DEACTIVATED, "deactivated",                                                                  \
       "its pods were not all placed in time more often than backoff_limit allows: it is not "      \
       "queued again")                                                                              \
+    X(PREEMPTED_UNPLACED, "preempted-unplaced",                                                    \
+      "it was admitted, and preempted for another job before its pods were placed")                \
     X(TOPOLOGY_DEFECT, "topology-defect",                                                          \
       "all nodes are in one domain below the level it requires, where KAI v0.17 looks for no "     \
       "place: a defect that strict_v017: false mends")
