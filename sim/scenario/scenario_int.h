@@ -318,6 +318,15 @@ enum orr_status orr_scenario__settle_cohorts(struct orr_scenario__load *load,
  * other was written. */
 enum orr_status orr_scenario__follow_quotas(struct orr_scenario__load *load,
                                             const struct orr_scenario__node *root) ORR_MUST_USE;
+/* Applies something to the tree, and adds to `set` what values that follow others have become. */
+typedef enum orr_status orr_scenario__apply_fn(void *context);
+enum orr_status orr_scenario__state_followers(struct orr_scenario__load *load,
+                                              const struct orr_scenario__node *root,
+                                              orr_scenario__apply_fn *apply, void *context,
+                                              struct orr_scenario__node *set) ORR_MUST_USE;
+/* scenario_sets.c: for each event that sets something, so that the resolved text says it too. */
+enum orr_status orr_scenario__state_events(struct orr_scenario__load *load,
+                                           struct orr_scenario__node *root) ORR_MUST_USE;
 /* scenario_kueue_config.c */
 enum orr_status orr_scenario__convert_configuration(struct orr_scenario__load *load,
                                                     const struct orr_scenario__node *object,

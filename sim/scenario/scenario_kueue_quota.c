@@ -4,6 +4,10 @@
  * A queue's quota includes that of those below it, a Cohort's does not: what a Cohort owns is added
  * to its children's sum once all are read. Where all objects name one flavor, and no ResourceFlavor
  * says of it on which nodes it is, amounts are of all nodes; else each queue states its flavors.
+ *
+ * What was summed up so follows what is set later: a cohort's quota those of the queues below it, a
+ * limit the quota that it goes beyond. Events state it beside what they set, so that the resolved
+ * text says it too.
  */
 #include "scenario_kueue.h"
 
@@ -607,5 +611,83 @@ enum orr_status orr_scenario__follow_quotas(struct orr_scenario__load *load,
          h = h->next) {
         status = queues != NULL ? follow(load, h, queues) : ORR_OK;
     }
+    return status;
+}
+
+struct followers { /* values of queues that follow others, by their paths */
+    const char **paths, **texts;
+    uint32_t count;
+};
+
+static void add_followers(struct orr_scenario__load *load, const struct orr_scenario__node *queue,
+                          const char *flavor, struct followers *out)
+{
+    static const char *const keys[] = {"quota", "limit"};
+    for (int i = 0; i < 2 * KUEUE_RESOURCES; i++) {
+        const int resource = i / 2;
+        const struct orr_scenario__node *value = value_at(queue, flavor, resource, keys[i % 2]);
+        if (!follows(value, cohort_note) && !follows(value, limit_note)) {
+            continue;
+        }
+        out->paths[out->count] = orr_scenario__format(
+            load->arena, "queues.%s%s%s.%s.%s", queue->key, flavor != NULL ? ".flavors." : "",
+            flavor != NULL ? flavor : "", resource_keys[resource], keys[i % 2]);
+        out->texts[out->count++] = value->text;
+    }
+}
+
+static struct followers list_followers(struct orr_scenario__load *load,
+                                       const struct orr_scenario__node *root)
+{
+    const struct orr_scenario__node *queues = orr_scenario__find(root, "queues");
+    struct followers out = {0};
+    size_t most = 0;
+    for (uint32_t q = 0; q < queues->child_count; q++) {
+        const struct orr_scenario__node *flavors =
+            orr_scenario__below(queues->children[q], "flavors");
+        most += 1 + (flavors != NULL ? flavors->child_count : 0);
+    }
+    out.paths = orr_arena_alloc(load->arena, 2 * KUEUE_RESOURCES * most + 1, sizeof *out.paths);
+    out.texts = orr_arena_alloc(load->arena, 2 * KUEUE_RESOURCES * most + 1, sizeof *out.texts);
+    for (uint32_t q = 0; q < queues->child_count; q++) {
+        const struct orr_scenario__node *queue = queues->children[q];
+        const struct orr_scenario__node *flavors = orr_scenario__below(queue, "flavors");
+        add_followers(load, queue, NULL, &out);
+        for (uint32_t f = 0; flavors != NULL && f < flavors->child_count; f++) {
+            add_followers(load, queue, flavors->children[f]->key, &out);
+        }
+    }
+    return out;
+}
+
+static const char *keep(struct orr_scenario__load *load, const char *text)
+{
+    return orr_arena_strndup(load->arena, text, strlen(text));
+}
+
+enum orr_status orr_scenario__state_followers(struct orr_scenario__load *load,
+                                              const struct orr_scenario__node *root,
+                                              orr_scenario__apply_fn *apply, void *context,
+                                              struct orr_scenario__node *set)
+{
+    static const char note[] = "follows what the event sets";
+    struct orr_arena arena;
+    orr_arena_init(&arena);
+    struct orr_scenario__load scratch = *load;
+    scratch.arena = &arena;
+    const struct followers before = list_followers(&scratch, root);
+    const enum orr_status status = apply(context);
+    const struct followers now =
+        status == ORR_OK ? list_followers(&scratch, root) : (struct followers){0};
+    for (uint32_t i = 0, b = 0; i < now.count; i++) { /* one that was set follows no more */
+        while (strcmp(before.paths[b], now.paths[i]) != 0) {
+            b++;
+        }
+        if (strcmp(before.texts[b], now.texts[i]) != 0) {
+            orr_scenario__add(load, set, keep(load, now.paths[i]), set->at,
+                              orr_scenario__scalar(load, keep(load, now.texts[i]), note, set->at));
+        }
+    }
+    orr_arena_release(&arena);
     return status;
 }

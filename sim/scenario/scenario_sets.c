@@ -348,3 +348,35 @@ enum orr_status orr_scenario__fill_sets(const struct orr_scenario__load *load,
     orr_arena_release(&arena);
     return status;
 }
+
+/* --- what follows what events set --- */
+
+struct trial {
+    struct orr_scenario__load *load;
+    struct orr_scenario__node *root;
+    const struct step *step;
+};
+
+static enum orr_status apply_step(void *context)
+{
+    const struct trial *trial = context;
+    return apply(trial->load, trial->root, trial->step);
+}
+
+enum orr_status orr_scenario__state_events(struct orr_scenario__load *load,
+                                           struct orr_scenario__node *root)
+{
+    struct orr_scenario__node *events = orr_scenario__find(root, "events");
+    uint32_t count = 0;
+    const struct step *steps =
+        load->settled != NULL ? list_steps(load->arena, events, &count) : NULL;
+    struct trial trial = {.load = load, .root = count > 0 ? orr_scenario__copy(load, root) : NULL};
+    enum orr_status status = ORR_OK;
+    for (uint32_t i = 0; i < count && status == ORR_OK; i++) {
+        struct orr_scenario__node *set =
+            orr_scenario__find(events->children[steps[i].index], "set");
+        trial.step = &steps[i];
+        status = orr_scenario__state_followers(load, trial.root, apply_step, &trial, set);
+    }
+    return status;
+}
