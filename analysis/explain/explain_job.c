@@ -377,20 +377,46 @@ static void say_event(const struct explain_job *job, const struct event *event, 
     }
 }
 
+static void say_row(const struct story *story, uint32_t i, FILE *out)
+{
+    const struct event *event = &story->events[i];
+    const orr_ms before = i > 0 ? story->events[i - 1].at_ms : event->at_ms;
+    char clock[40], later[24] = "";
+    if (event->at_ms > before) {
+        (void)orr_explain__span(event->at_ms - before, later);
+    }
+    (void)fprintf(out, "  %-20s %s%-9s ", orr_results_when(story->in, event->at_ms, clock),
+                  later[0] != '\0' ? "+" : " ", later);
+    say_event(&story->job, event, out);
+    (void)fputc('\n', out);
+}
+
+static uint32_t count_waits(const struct story *story, uint32_t first)
+{
+    uint32_t end = first;
+    while (end < story->event_count && strcmp(story->events[end].what, "waits") == 0) {
+        end++;
+    }
+    return end - first;
+}
+
+enum { WAITS_IN_FULL = 20, WAITS_FIRST = 8, WAITS_LAST = 2 };
+
+/* Reasons may take turns each second for days, as where two jobs of kueue preempt each other: of so
+ * many in a row the first and the last are told, and the sums below are of all. */
 static void say_events(const struct story *story, FILE *out)
 {
-    orr_ms before = ORR_MS_NONE;
-    for (uint32_t i = 0; i < story->event_count; i++) {
-        const struct event *event = &story->events[i];
-        char clock[40], later[24] = "";
-        if (before != ORR_MS_NONE && event->at_ms > before) {
-            (void)orr_explain__span(event->at_ms - before, later);
+    for (uint32_t i = 0; i < story->event_count;) {
+        const uint32_t waits = count_waits(story, i), rows = waits > 0 ? waits : 1;
+        for (uint32_t r = 0; r < rows; r++) {
+            if (waits > WAITS_IN_FULL && r == WAITS_FIRST) {
+                r = rows - WAITS_LAST;
+                (void)fprintf(out, "  %-20s            its reason changes %u times more\n", "..",
+                              (unsigned)(rows - WAITS_FIRST - WAITS_LAST));
+            }
+            say_row(story, i + r, out);
         }
-        (void)fprintf(out, "  %-20s %s%-9s ", orr_results_when(story->in, event->at_ms, clock),
-                      later[0] != '\0' ? "+" : " ", later);
-        before = event->at_ms;
-        say_event(&story->job, event, out);
-        (void)fputc('\n', out);
+        i += rows;
     }
 }
 
