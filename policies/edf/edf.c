@@ -28,7 +28,7 @@ struct edf_params {
 
 struct edf_task {          /* in thought */
     orr_ms deadline, left; /* deadline: or ORR_MS_NEVER, of one that only holds GPUs */
-    const struct orr_gpus *gpus;
+    struct orr_gpus gpus;
     uint32_t job;
     bool may_pause;
     bool runs;
@@ -162,10 +162,10 @@ static orr_ms walk_once(struct edf_task *tasks, uint32_t count, struct orr_gpus 
     struct orr_gpus left = *room;
     for (uint32_t i = 0; i < count; i++) {
         struct edf_task *task = &tasks[i];
-        task->runs = task->holds || orr_gpus_hold(&left, task->gpus);
+        task->runs = task->holds || orr_gpus_hold(&left, &task->gpus);
         if (task->runs && !task->holds) {
-            orr_gpus_add(&left, task->gpus, -1);
-            orr_gpus_add(room, task->gpus, task->may_pause ? 0 : -1);
+            orr_gpus_add(&left, &task->gpus, -1);
+            orr_gpus_add(room, &task->gpus, task->may_pause ? 0 : -1);
             task->holds = !task->may_pause;
         }
         until = task->runs && task->left < until ? task->left : until;
@@ -183,7 +183,7 @@ static bool run_on(struct edf_task *tasks, uint32_t *count, struct orr_gpus *roo
         struct edf_task *task = &tasks[i];
         task->left -= task->runs ? lasts : 0;
         late = late || now > task->deadline;
-        orr_gpus_add(room, task->gpus, task->holds && task->left <= 0 ? 1 : 0);
+        orr_gpus_add(room, &task->gpus, task->holds && task->left <= 0 ? 1 : 0);
         tasks[kept] = *task;
         kept += task->left > 0;
     }

@@ -17,6 +17,7 @@
 #include <orrery/core/place.h>
 
 #include "../registry/policies_int.h"
+#include "../walk/held.h"
 #include "../walk/verdicts.h"
 
 #define ROUND_MS      360000
@@ -307,8 +308,7 @@ static void list_gpus(const struct gavel *gavel, const struct orr_view *view, do
         const uint32_t job = gavel->active[i];
         const uint8_t held = stays(gavel, view, job) ? kind_held(gavel, view, job) : NOWHERE;
         if (held < KINDS) {
-            const int64_t mgpu = shape_of(view, job)->gpus.mgpu[0];
-            const double left = gpus[held] - (double)mgpu / ORR_MGPU;
+            const double left = gpus[held] - (double)orr_held_open(view, job).mgpu[0] / ORR_MGPU;
             gpus[held] = left > 0 ? left : 0;
         }
     }
@@ -515,6 +515,14 @@ static void list_pairs(struct gavel *gavel, const struct orr_view *view)
     orr_sort(gavel->pairs, gavel->pair_count, sizeof *gavel->pairs, earlier, NULL);
 }
 
+/* Of the GPUs of a kind that are shared: where it runs it needs those that a pause would free. */
+static int64_t need_on(const struct gavel *gavel, const struct orr_view *view, uint32_t job,
+                       uint8_t kind)
+{
+    return runs(view, job) && kind_held(gavel, view, job) == kind ? orr_held_open(view, job).mgpu[0]
+                                                                  : size_of(view, job);
+}
+
 static void choose(struct gavel *gavel, const struct orr_view *view)
 {
     int64_t room[KINDS] = {0};
@@ -527,12 +535,12 @@ static void choose(struct gavel *gavel, const struct orr_view *view)
         const uint32_t job = gavel->active[i];
         const uint8_t held =
             runs(view, job) && !stays(gavel, view, job) ? kind_held(gavel, view, job) : NOWHERE;
-        room[held < KINDS ? held : 0] += held < KINDS ? size_of(view, job) : 0;
+        room[held < KINDS ? held : 0] += held < KINDS ? need_on(gavel, view, job, held) : 0;
     }
     list_pairs(gavel, view);
     for (uint32_t i = 0; i < gavel->pair_count; i++) {
         const struct pair *pair = &gavel->pairs[i];
-        const int64_t size = size_of(view, pair->job);
+        const int64_t size = need_on(gavel, view, pair->job, pair->kind);
         if (gavel->jobs[pair->job].chosen == NOWHERE && size <= room[pair->kind]) {
             gavel->jobs[pair->job].chosen = pair->kind;
             room[pair->kind] -= size;

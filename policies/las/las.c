@@ -16,6 +16,7 @@
  * same round, and only then do others start, on all room that is free by then. */
 #include "../lanes/scaling.h"
 #include "../registry/policies_int.h"
+#include "../walk/held.h"
 #include "../walk/verdicts.h"
 
 #include <string.h>
@@ -143,15 +144,18 @@ static int64_t task_mgpu(const struct orr_view *view, uint32_t job)
     return shape->gpus_mgpu / shape->tasks;
 }
 
-/* What it holds, or asks to start. */
+/* What it needs of what is shared: to start all it asks at once, to go on what a pause would free.
+ */
 static struct orr_gpus size_of(const struct orr_view *view, uint32_t job)
 {
-    return running(view, job) ? orr_scaling_held(view, job) : orr_scaling_step(view, job);
+    return running(view, job) ? orr_held_open(view, job) : orr_scaling_step(view, job);
 }
 
+/* What its service grows by, or did when it ran. */
 static int64_t total_mgpu(const struct orr_view *view, uint32_t job)
 {
-    const struct orr_gpus size = size_of(view, job);
+    const struct orr_gpus size =
+        running(view, job) ? orr_scaling_held(view, job) : orr_scaling_step(view, job);
     return orr_gpus_sum(&size);
 }
 

@@ -18,6 +18,7 @@
 #include <orrery/core/placer.h>
 
 #include "../registry/policies_int.h"
+#include "../walk/held.h"
 #include "../walk/verdicts.h"
 
 #define ROUND_MS      60000
@@ -182,6 +183,14 @@ static uint32_t gpus_of(const struct orr_view *view, uint32_t job, uint32_t pods
                       ORR_MGPU);
 }
 
+/* What it takes of the GPUs that are shared: with the pods it has those that a pause would free. */
+static uint32_t taken_by(const struct orr_view *view, uint32_t job, uint32_t pods)
+{
+    const bool goes_on = runs(view, job) && pods == view->jobs[job].placed_tasks;
+    return goes_on ? (uint32_t)((orr_held_open(view, job).mgpu[0] + ORR_MGPU - 1) / ORR_MGPU)
+                   : gpus_of(view, job, pods);
+}
+
 /* --- how fast with how many --- */
 
 static bool admits(const struct orr_view *view, const struct orr_request *request, uint32_t node,
@@ -307,8 +316,9 @@ static void list_choices(struct pollux *pollux, const struct orr_view *view, uin
     const uint32_t seats = is_elastic(view, job) ? most_seats(pollux, view, job) : pods;
     for (uint32_t p = fewest; p <= pods && p - fewest < UINT16_MAX; p++) {
         const double speedup = fair > 0 ? pollux->rates.rate[p - fewest] / fair : 1;
-        if (gpus_of(view, job, p) <= most && (p <= seats || p == now)) {
-            add_choice(pollux, p, gpus_of(view, job, p), p == now ? speedup : speedup * kept);
+        const uint32_t taken = taken_by(view, job, p);
+        if (taken <= most && (p <= seats || p == now)) {
+            add_choice(pollux, p, taken, p == now ? speedup : speedup * kept);
         }
     }
     it->count = pollux->choice_count - it->first;
@@ -333,8 +343,7 @@ static uint32_t count_gpus(const struct pollux *pollux, const struct orr_view *v
     for (uint32_t i = 0; i < pollux->active_count; i++) {
         const uint32_t job = pollux->active[i];
         if (runs(view, job) && !stays(view, job) && asks_devices(view, job)) {
-            mgpu += shape_of(view, job)->gpus.mgpu[0] * view->jobs[job].placed_tasks /
-                    shape_of(view, job)->tasks;
+            mgpu += orr_held_open(view, job).mgpu[0];
         }
     }
     return (uint32_t)(mgpu / ORR_MGPU);

@@ -164,7 +164,7 @@ static void auction_kinds(const struct themis *themis, const struct orr_view *vi
     const struct orr_gpus room = orr_walk_room(&themis->walk, view);
     for (uint32_t kind = 0; kind <= view->cluster->mig_profiles.count; kind++) {
         for (uint32_t i = 0; i < count; i++) {
-            const int64_t mgpu = orr_walk_size(view, themis->bidders[i])->mgpu[kind];
+            const int64_t mgpu = orr_walk_size(view, themis->bidders[i]).mgpu[kind];
             bids[i].gpus = (mgpu + ORR_MGPU - 1) / ORR_MGPU;
         }
         orr_themis_auction(bids, count, room.mgpu[kind] / ORR_MGPU);

@@ -4,6 +4,8 @@
 #include <orrery/base/sort.h>
 #include <orrery/core/place.h>
 
+#include "held.h"
+
 void orr_walk_open(struct orr_walk *walk, const struct orr_view *view,
                    const struct orr_placer_params *placer)
 {
@@ -79,9 +81,11 @@ uint32_t orr_walk_order(struct orr_walk *walk, const struct orr_view *view)
     return count;
 }
 
-const struct orr_gpus *orr_walk_size(const struct orr_view *view, uint32_t job)
+struct orr_gpus orr_walk_size(const struct orr_view *view, uint32_t job)
 {
-    return &view->shapes->shapes[view->specs[job].shape].gpus;
+    return view->jobs[job].phase == ORR_JOB_RUNNING
+               ? orr_held_open(view, job)
+               : view->shapes->shapes[view->specs[job].shape].gpus;
 }
 
 bool orr_walk_may_pause(const struct orr_walk *walk, const struct orr_view *view, uint32_t job)
@@ -96,7 +100,8 @@ struct orr_gpus orr_walk_room(const struct orr_walk *walk, const struct orr_view
     for (uint32_t i = 0; i < walk->running.count; i++) {
         const uint32_t job = walk->running.jobs[i];
         if (orr_walk_may_pause(walk, view, job)) {
-            orr_gpus_add(&left, orr_walk_size(view, job), 1);
+            const struct orr_gpus held = orr_held_open(view, job);
+            orr_gpus_add(&left, &held, 1);
         }
     }
     return left;
@@ -116,8 +121,9 @@ static bool choose(struct orr_walk *walk, const struct orr_view *view, struct or
         if (runs && !orr_walk_may_pause(walk, view, job)) {
             continue;
         }
-        if (orr_gpus_hold(&left, orr_walk_size(view, job))) {
-            orr_gpus_add(&left, orr_walk_size(view, job), -1);
+        const struct orr_gpus size = orr_walk_size(view, job);
+        if (orr_gpus_hold(&left, &size)) {
+            orr_gpus_add(&left, &size, -1);
             if (!runs) {
                 append(&walk->chosen, job);
             }

@@ -57,7 +57,9 @@ void orr_walk_cycle(struct orr_walk *walk, const struct orr_view *view, struct o
 uint32_t orr_walk_order(struct orr_walk *walk, const struct orr_view *view);
 /* What those share that wait, or run and may be paused. */
 struct orr_gpus orr_walk_room(const struct orr_walk *walk, const struct orr_view *view);
-const struct orr_gpus *orr_walk_size(const struct orr_view *view, uint32_t job);
+/* What it needs to run: of one that waits all it asks, of one that runs what it holds and a pause
+ * would free (held.h). */
+struct orr_gpus orr_walk_size(const struct orr_view *view, uint32_t job);
 /* Of a job that runs: preemptible, no service, and nothing keeps it. */
 bool orr_walk_may_pause(const struct orr_walk *walk, const struct orr_view *view, uint32_t job);
 

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* held.h - what a pause of a job frees for others. */
+#ifndef ORR_POLICIES_HELD_H
+#define ORR_POLICIES_HELD_H
+
+#include <orrery/core/policy.h>
+
+/* GPUs that the job holds on nodes that are not down or cordoned. What it holds elsewhere goes to
+ * nobody once it is paused, and it needs no other GPUs than these to go on where it is. A job that
+ * lost tasks holds less than it asked. */
+struct orr_gpus orr_held_open(const struct orr_view *view, uint32_t job);
+
+#endif
