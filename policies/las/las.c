@@ -222,15 +222,16 @@ static int64_t attained(const struct las *las, const struct orr_view *view, uint
     return orr_view_progress(view, job).service - las->past[job].service;
 }
 
-/* When a running job of a queue but the last will have had its share. */
+/* When a job of a queue but the last will have had its share. One that a failure stopped between
+ * two rounds may have had it while it waits. */
 static orr_ms demoted_at(const struct las *las, const struct orr_view *view, uint32_t queue,
                          uint32_t job)
 {
     const int64_t mgpu = total_mgpu(view, job);
-    if (!running(view, job) || mgpu == 0 || view->specs[job].scales) {
+    const int64_t lacks = las->thresholds[queue] - attained(las, view, job);
+    if (mgpu == 0 || view->specs[job].scales || (lacks > 0 && !running(view, job))) {
         return ORR_MS_NEVER;
     }
-    const int64_t lacks = las->thresholds[queue] - attained(las, view, job);
     return view->now + (lacks <= 0 ? 0 : (lacks + mgpu - 1) / mgpu);
 }
 
