@@ -109,8 +109,9 @@ static bool ask_anew(struct engine *engine, uint32_t job)
         return false;
     }
     orr_ledger_set_unwanted(engine->ledger, job, unwanted);
-    orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, engine->view.now, 0,
-                    -less * orr_engine__worker_mgpu(engine, job), 0);
+    orr_engine__fold(
+        engine, job,
+        (struct orr_fold_more){.pending = -less * orr_engine__worker_mgpu(engine, job)});
     note_asked(engine, job);
     engine->changed = true;
     return true;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* engine_jobs.c - what happens to jobs: they come, start, end, lose tasks and their room. */
 #include <orrery/sim/branch.h>
+#include <orrery/sim/never.h>
 
 #include "engine_int.h"
 
@@ -66,6 +67,13 @@ void orr_engine__want_room(struct engine *engine, uint32_t job)
     }
 }
 
+void orr_engine__fold(struct engine *engine, uint32_t job, struct orr_fold_more more)
+{
+    const struct orr_run *foreseen = engine->options->foreseen;
+    more.never = foreseen != NULL && orr_never_of(foreseen, job) != NULL ? more.pending : 0;
+    orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, engine->view.now, &more);
+}
+
 /* From now on the job is pending. */
 void orr_engine__submit(struct engine *engine, uint32_t job)
 {
@@ -75,8 +83,10 @@ void orr_engine__submit(struct engine *engine, uint32_t job)
     if (engine->follows) {
         orr_engine__want_first(engine, job);
     }
-    orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, engine->view.now, 0,
-                    asked_mgpu(engine, job, shape_of(engine, job)), 1);
+    orr_engine__fold(
+        engine, job,
+        (struct orr_fold_more){.pending = asked_mgpu(engine, job, shape_of(engine, job)),
+                               .pending_jobs = 1});
     engine->changed = true;
     if (world->runs_before != NULL && world->runs_before[job]) {
         return; /* the policy hears of it when it runs */
@@ -177,8 +187,9 @@ static inline void leave(struct engine *engine, uint32_t job, orr_ms done)
     if (engine->exec != NULL) {
         orr_exec_finish(engine->exec, job, now, now);
     }
-    orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, now, -had.held,
-                    had.asked - asked_mgpu(engine, job, shape), 0);
+    orr_engine__fold(engine, job,
+                     (struct orr_fold_more){.allocated = -had.held,
+                                            .pending = had.asked - asked_mgpu(engine, job, shape)});
 }
 
 static void tell_end(struct engine *engine, uint32_t job)
@@ -352,8 +363,11 @@ static void withdraw(struct engine *engine, uint32_t job)
     if (engine->exec != NULL) {
         orr_exec_finish(engine->exec, job, now, now);
     }
-    orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, now, -had.held,
-                    had.asked - asked_mgpu(engine, job, shape_of(engine, job)), -1);
+    orr_engine__fold(engine, job,
+                     (struct orr_fold_more){
+                         .allocated = -had.held,
+                         .pending = had.asked - asked_mgpu(engine, job, shape_of(engine, job)),
+                         .pending_jobs = -1});
     orr_engine__count_event(engine, CLASS_GIVE_UP, job);
     tell_end(engine, job);
     free_holds(engine, job);
@@ -425,8 +439,10 @@ void orr_engine__release(struct engine *engine, uint32_t job)
     if (whole) {
         note_attempt(engine, state, job, cause);
     }
-    orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, engine->view.now,
-                    has.held - had.held, had.asked - has.asked, whole);
+    orr_engine__fold(engine, job,
+                     (struct orr_fold_more){.allocated = has.held - had.held,
+                                            .pending = had.asked - has.asked,
+                                            .pending_jobs = whole});
     orr_engine__follow(engine, job);
     enum orr_job_event event = whole ? ORR_JOB_REQUEUED : ORR_JOB_CHANGED;
     orr_engine__want_room(engine, job);
@@ -630,8 +646,10 @@ void orr_engine__take_decisions(struct engine *engine)
         }
         bool places = d->deed != ORR_DEED_EVICT && d->deed != ORR_DEED_SHRINK;
         if (places) {
-            orr_fold_change(&engine->run->fold, engine->world->specs[d->job].queue,
-                            engine->view.now, d->held_mgpu, -d->mgpu, -(d->deed == ORR_DEED_START));
+            orr_engine__fold(engine, d->job,
+                             (struct orr_fold_more){.allocated = d->held_mgpu,
+                                                    .pending = -d->mgpu,
+                                                    .pending_jobs = -(d->deed == ORR_DEED_START)});
         }
         orr_ms delay =
             engine->scheduler.ideal

@@ -85,7 +85,7 @@ void orr_fold_usable(struct orr_fold *fold, const int64_t *mgpu, int64_t *of_nod
 static void ask(struct orr_fold *fold, uint32_t queue)
 {
     const struct orr_fold_queue *q = &fold->queues[queue];
-    orr_oracle_ask(&fold->oracle, queue, (double)(q->allocated + q->pending));
+    orr_oracle_ask(&fold->oracle, queue, (double)(q->allocated + q->pending - q->never));
 }
 
 void orr_fold_queue_change(struct orr_fold *fold, uint32_t queue)
@@ -119,15 +119,20 @@ void orr_fold_release(struct orr_fold *fold)
     *fold = (struct orr_fold){0};
 }
 
-struct orr_debt_now orr_fold_debt(int64_t allocated, int64_t pending, double quota_mgpu,
-                                  int64_t possible)
+struct debt { /* mGPU: what a queue is short of within its quota, and of that what is more than it
+                 could hold, or asked for by jobs that can never start */
+    int64_t all, impossible;
+};
+
+static struct debt debt_of(const struct orr_fold_queue *q)
 {
-    const int64_t demand = allocated + pending;
+    const int64_t demand = q->allocated + q->pending, startable = demand - q->never;
     const int64_t due =
-        quota_mgpu < 0.0 || (double)demand < quota_mgpu ? demand : (int64_t)quota_mgpu;
-    const int64_t most = possible > allocated ? possible : allocated;
-    return (struct orr_debt_now){.debt = due > allocated ? due - allocated : 0,
-                                 .impossible = due > most ? due - most : 0};
+        q->quota_mgpu < 0.0 || (double)demand < q->quota_mgpu ? demand : (int64_t)q->quota_mgpu;
+    const int64_t possible = startable < q->possible ? startable : q->possible;
+    const int64_t most = possible > q->allocated ? possible : q->allocated;
+    return (struct debt){.all = due > q->allocated ? due - q->allocated : 0,
+                         .impossible = due > most ? due - most : 0};
 }
 
 /* Brings one queue's integer sums up to now. */
@@ -144,11 +149,10 @@ static void settle(struct orr_fold_queue *queue, orr_ms now)
     }
     queue->sum.pending += queue->pending * dt;
     queue->sum.pending_jobs += queue->pending_jobs * dt;
-    const struct orr_debt_now debt =
-        orr_fold_debt(queue->allocated, queue->pending, queue->quota_mgpu, queue->possible);
-    queue->sum.debt += debt.debt * dt;
+    const struct debt debt = debt_of(queue);
+    queue->sum.debt += debt.all * dt;
     queue->sum.debt_impossible += debt.impossible * dt;
-    queue->sum.debt_down += queue->down ? (debt.debt - debt.impossible) * dt : 0;
+    queue->sum.debt_down += queue->down ? (debt.all - debt.impossible) * dt : 0;
 }
 
 static bool takes_part(const struct orr_fold_queue *queue)
@@ -389,8 +393,8 @@ void orr_fold_boundary(struct orr_fold *fold, orr_ms now)
     settle_shares(fold, now);
 }
 
-void orr_fold_change(struct orr_fold *fold, uint32_t queue, orr_ms now, int64_t allocated_mgpu,
-                     int64_t pending_mgpu, int64_t pending_jobs)
+void orr_fold_change(struct orr_fold *fold, uint32_t queue, orr_ms now,
+                     const struct orr_fold_more *more)
 {
     struct orr_fold_queue *q = &fold->queues[queue];
     const bool took_part = takes_part(q), waited = waits(q);
@@ -398,9 +402,10 @@ void orr_fold_change(struct orr_fold *fold, uint32_t queue, orr_ms now, int64_t 
     if (fold->waiting_queues == 0 && now > fold->shares_at) {
         fold->shares_at = now; /* nothing waited until now: nothing to add */
     }
-    q->allocated += allocated_mgpu;
-    q->pending += pending_mgpu;
-    q->pending_jobs += pending_jobs;
+    q->allocated += more->allocated;
+    q->pending += more->pending;
+    q->pending_jobs += more->pending_jobs;
+    q->never += more->never;
     if (waits(q) != waited) {
         fold->waiting_queues = waited ? fold->waiting_queues - 1 : fold->waiting_queues + 1;
     }

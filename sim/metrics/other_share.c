@@ -42,7 +42,8 @@ static int64_t amount_of(const struct other *other, const struct orr_request *re
     return other->kind == ORR_SHARE_CPU ? request->cpu_milli : request->mem_bytes;
 }
 
-/* While a job is there it asks for all its pods; what it holds after its end it asks for too. */
+/* While a job is there it asks for all its pods, unless it can never start; what it holds after its
+ * end it asks for too. */
 static void list_shifts(struct other *other)
 {
     const struct orr_world *world = other->world;
@@ -66,7 +67,7 @@ static void list_shifts(struct other *other)
         over[placement->job] = until > over[placement->job] ? until : over[placement->job];
     }
     for (uint32_t j = 0; j < world->job_count; j++) {
-        if (ledger->jobs[j].phase != ORR_JOB_FUTURE) {
+        if (ledger->jobs[j].phase != ORR_JOB_FUTURE && !orr_summary__is_never(other->run, j)) {
             const struct orr_job_spec *spec = &world->specs[j];
             const struct orr_shape *shape = &world->shapes.shapes[spec->shape];
             const int64_t asked =

@@ -125,12 +125,15 @@ static enum orr_status simulate(const struct orr_point_options *given,
     orr_ms end = at_once ? ORR_MS_NEVER : last < horizon ? last : horizon;
     const struct orr_latency latency = latency_of(&point->scenario.latency);
     const orr_ms origin_ms = orr_world_clock_origin_ms(&point->world, &point->scenario);
+    struct orr_run foreseen;
+    orr_never_foresee(&point->world, point->shards, horizon, &foreseen);
     struct orr_engine_options options = {
         .shards = point->shards,
         .epoch_ms = origin_ms == ORR_MS_NONE ? 0 : origin_ms,
         .horizon_ms = horizon,
         .window_start_ms = warm < end ? warm : end,
         .window_end_ms = end,
+        .foreseen = &foreseen,
         .interrupted = given->interrupted,
         .progress = given->progress,
         .progress_context = given->context,
@@ -144,6 +147,7 @@ static enum orr_status simulate(const struct orr_point_options *given,
         .check_books = given->check_books,
         .checkpoint = given->checkpoint};
     enum orr_status status = orr_engine_run(&point->world, &options, &point->run, err);
+    orr_run_release(&foreseen);
     if (status == ORR_POLICY && has_plugin(point)) { /* no bug of this program */
         status = ORR_PLUGIN;
         err->status = status;
@@ -664,7 +668,6 @@ static enum orr_status conclude(struct course *course)
                         "interrupted; no results are kept (--keep-partial stores what there is)");
     }
     orr_never_find(&point->world, point->shards, &point->run);
-    orr_never_debt(&point->world, &point->run);
     orr_summary_make(&point->world, &point->run, &point->summary);
     if (point->scenario.shard_count == 1 && strcmp(point->shards[0].policy->name, "easy") == 0) {
         orr_promises_judge(&point->world, &point->run, &point->summary.promises);

@@ -585,6 +585,30 @@ YAML
     has "value * 3600 < 2 FROM metric WHERE name = 'quota_debt_blocked_gpu_h' AND scope = 'all'"
 }
 
+# a's job of 8 can never start under its limit of 4, so that nothing of the node, of which a has all quotas, is due to a: b holds
+# what it is entitled to, of CPU as of GPUs. From 1800 s on a asks 2 GPUs more, which b holds: they are a's then.
+case_never_share() {
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,cpu_milli,queue
+big,0,600,1,8,8000,a
+b1,0,3600,1,8,8000,b
+a1,1800,600,1,2,2000,a
+last,3600,60,1,1,0,b
+CSV
+    cat >run.yaml <<YAML
+cluster: {pools: {p: {nodes: 1, gpus: 8, cpu: 8}}}
+queues:
+  a: {gpu: [8, 1, 4], cpu: [8, 1, 4]}
+  b: {gpu: [0, 1, unlimited], cpu: [0, 1, unlimited]}
+workload: [{name: t, trace: trace.csv}]
+policy: {name: kai, params: {preset: no-reclaim}}
+YAML
+    holds 50 run.yaml
+    has "group_concat(j.name) = 'big' FROM never AS n JOIN job AS j ON j.id = n.job"
+    has "abs(value - 1) < 0.001 FROM metric WHERE name = 'share_mean' AND label LIKE 'queue=a,%'"
+    has "abs(value - 0.125) < 0.001 FROM metric WHERE name = 'share_deviation' AND scope = 'all'"
+    has "abs(value - 0.125) < 0.001 FROM metric WHERE name = 'cpu_share_deviation' AND scope = 'all'"
+}
 
 # Of two nodes one is down throughout: both queues hold half of what is up, which is what they are entitled to; of CPU too.
 case_down() {

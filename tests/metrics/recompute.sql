@@ -261,9 +261,9 @@ WITH RECURSIVE d(queue, depth) AS (
 )
 SELECT * FROM d;
 CREATE TEMP TABLE level(depth INTEGER); -- what is inserted here is worked out by the triggers on it
--- Demand goes up the tree, cut to each queue's limit.
+-- Demand goes up the tree, cut to each queue's limit. Nobody is entitled to what jobs ask that can never start.
 CREATE TEMP TRIGGER demand_of_level AFTER INSERT ON level BEGIN
-  UPDATE moment SET demand = CASE WHEN leaf THEN alloc + pend
+  UPDATE moment SET demand = CASE WHEN leaf THEN alloc + pend - nevers
     ELSE (SELECT total(c.demand) FROM moment AS c WHERE c.parent = moment.queue AND c.at_ms = moment.at_ms) END
   WHERE queue IN (SELECT queue FROM depth WHERE depth = new.depth);
   UPDATE moment SET demand = min(demand, CASE WHEN top < 0 THEN demand ELSE top * 1000 END)
@@ -1068,6 +1068,7 @@ WITH c(kind, at_ms, queue, alloc, pend) AS (
   UNION ALL
   SELECT o.kind, iif(x.nr = 0, l.from_ms, l.to_ms), l.queue, 0, (1 - 2 * x.nr) * a.pods * iif(o.kind = 'cpu', a.cpu_milli, a.mem_bytes)
   FROM other AS o CROSS JOIN (SELECT 0 AS nr UNION SELECT 1) AS x CROSS JOIN life AS l JOIN job AS j ON j.id = l.job JOIN ask AS a ON a.shape = j.shape
+  WHERE l.job NOT IN (SELECT job FROM never)
 )
 SELECT c.kind, max(c.at_ms, r.window_start_ms) AS at_ms, c.queue, sum(alloc) AS alloc, sum(pend) AS pend
 FROM c CROSS JOIN run AS r WHERE c.at_ms < r.window_end_ms GROUP BY 1, 2, 3;

@@ -133,6 +133,8 @@ struct orr_engine_options {
     void *progress_context;
     struct orr_fault_setting faults;
     const struct orr_latency *latency; /* NULL: ideal */
+    const struct orr_run *foreseen; /* orr_never_foresee: nobody is entitled to what these jobs ask;
+                                       NULL: not known */
     uint64_t seed;
     int64_t (*clock_ns)(void); /* real time, for `cycle_time`; NULL: cycles are not timed */
     bool check_books;          /* recompute the ledger's and the policy's books after every cycle */

@@ -29,6 +29,7 @@ struct orr_fold_queue {
     struct orr_integrals sum;
     int64_t allocated, pending; /* mGPU now */
     int64_t pending_jobs;
+    int64_t never;     /* of pending: asked by jobs that can never start */
     double quota_mgpu; /* -1: unlimited */
     int64_t usable;    /* mGPU that its pods could fill of the empty nodes there are now */
     int64_t possible;  /* mGPU that it could hold of the empty cluster now */
@@ -78,14 +79,6 @@ struct orr_fold {
     bool excess_stale; /* others have or ask than before */
 };
 
-/* Of what a queue holds and asks for more, mGPU: what it is short of within its quota (-1:
- * unlimited), and what of that is more than it could hold. */
-struct orr_debt_now {
-    int64_t debt, impossible;
-};
-struct orr_debt_now orr_fold_debt(int64_t allocated, int64_t pending, double quota_mgpu,
-                                  int64_t possible);
-
 /* Adds one stretch of time to another. */
 void orr_fold__add(struct orr_integrals *sum, const struct orr_integrals *more);
 
@@ -103,9 +96,14 @@ static inline void orr_fold_advance(struct orr_fold *fold, orr_ms now)
         orr_fold_boundary(fold, now);
     }
 }
-/* A leaf's allocation and pending demand change by these amounts. */
-void orr_fold_change(struct orr_fold *fold, uint32_t queue, orr_ms now, int64_t allocated_mgpu,
-                     int64_t pending_mgpu, int64_t pending_jobs);
+struct orr_fold_more {          /* by what a leaf changes */
+    int64_t allocated, pending; /* mGPU */
+    int64_t pending_jobs;
+    int64_t never; /* of pending: asked by jobs that can never start. Nobody is entitled to that,
+                      and what of it is within the quota is impossible debt */
+};
+void orr_fold_change(struct orr_fold *fold, uint32_t queue, orr_ms now,
+                     const struct orr_fold_more *more);
 /* A node of a type joins a shard's cluster, or leaves it: what can be divided changes by so much.
  */
 void orr_fold_capacity(struct orr_fold *fold, uint32_t shard, orr_ms now, uint32_t type,

@@ -26,9 +26,6 @@ void orr_never_find(const struct orr_world *world, const struct orr_engine_shard
  * `nevers` and nothing else to use. Release it with orr_run_release. */
 void orr_never_foresee(const struct orr_world *world, const struct orr_engine_shard *shards,
                        orr_ms horizon_ms, struct orr_run *run);
-/* Of a run that is over, once its window does not move any more: quota debt to its nevers is
- * impossible. */
-void orr_never_debt(const struct orr_world *world, struct orr_run *run);
 /* The job's, or NULL: it could have started (or did). */
 const struct orr_never *orr_never_of(const struct orr_run *run, uint32_t job);
 
