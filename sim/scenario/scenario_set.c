@@ -402,6 +402,23 @@ enum orr_status orr_scenario__change(struct orr_scenario__load *load,
     return status;
 }
 
+/* A value of the command line in quotes is what stands between them, as in a file. */
+static bool is_quoted(const char *value)
+{
+    const char *end = value[0] == '"' || value[0] == '\'' ? strchr(value + 1, value[0]) : NULL;
+    return end != NULL && end[1] == '\0';
+}
+
+static const char *unquoted(struct orr_scenario__load *load, const char *value)
+{
+    return is_quoted(value) ? orr_arena_strndup(load->arena, value + 1, strlen(value) - 2) : value;
+}
+
+static bool is_quote_open(const char *value)
+{
+    return (value[0] == '"' || value[0] == '\'') && strchr(value + 1, value[0]) == NULL;
+}
+
 /* A shared object is where the user is, if there is one; else it is looked for from the scenario's
  * folder, as one that a scenario names. */
 static const char *from_here(const char *policy, char *path)
@@ -412,7 +429,7 @@ static const char *from_here(const char *policy, char *path)
 }
 
 /* The same for PATH=VALUE of a policy's name and parameters (kai's `hooks`). */
-static const char *argument_from_here(const struct orr_scenario__load *load, const char *below,
+static const char *argument_from_here(struct orr_scenario__load *load, const char *below,
                                       const char *text)
 {
     const size_t sign = strcspn(text, "=");
@@ -421,7 +438,7 @@ static const char *argument_from_here(const struct orr_scenario__load *load, con
         return text;
     }
     return orr_scenario__format(load->arena, "%.*s%s", (int)sign + 1, text,
-                                from_here(text + sign + 1, path));
+                                from_here(unquoted(load, text + sign + 1), path));
 }
 
 /* PATH=VALUE, PATH+=VALUE, ... of one option of the command line. */
@@ -466,6 +483,12 @@ static enum orr_status change_by_argument(struct orr_scenario__load *load,
         .note = orr_scenario__format(load->arena, "%s %s", option, text)};
     change.path_at = at;
     change.path_at.column -= (uint32_t)strlen(below); /* wraps back as the path is walked */
+    if (is_quote_open(change.value)) {
+        return orr_scenario__fail_as(load, ORR_USAGE, &change.value_at,
+                                     "the quote is never closed");
+    }
+    change.value_at.column += is_quoted(change.value);
+    change.value = unquoted(load, change.value);
     return orr_scenario__change(load, root, &change);
 }
 
@@ -580,12 +603,12 @@ static void forget_shards(const struct orr_scenario__node *root)
 }
 
 /* The policy that a change names, or NULL. */
-static const char *named_policy(const char *set)
+static const char *named_policy(struct orr_scenario__load *load, const char *set)
 {
     static const char *const begins[] = {"policy=", "policy.name="};
     for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++) {
         if (strncmp(set, begins[i], strlen(begins[i])) == 0) {
-            return set + strlen(begins[i]);
+            return unquoted(load, set + strlen(begins[i]));
         }
     }
     return NULL;
@@ -602,7 +625,7 @@ static enum orr_status change_by_sets(struct orr_scenario__load *load,
     const char *policy = NULL;
     enum orr_status status = ORR_OK;
     for (uint32_t i = 0; i < count; i++) {
-        const char *named = named_policy(sets[i]);
+        const char *named = named_policy(load, sets[i]);
         policy = named != NULL ? named : policy;
     }
     if (policy != NULL) {

@@ -60,7 +60,7 @@ enum orr_status orr_scenario__no_mig(const struct orr_scenario__load *load,
                                      const struct orr_scenario__at *at, const char *key,
                                      const char *text, const char *such)
 {
-    if (text[0] == '"' || text[0] == '\'') { /* of --set, where they are part of the text */
+    if (text[0] == '"' || text[0] == '\'') { /* of a path, whose names they are part of */
         return orr_scenario__fail(load, at,
                                   "%s: %.80s is in quotes, which are no part of a MIG profile: "
                                   "leave them out",
