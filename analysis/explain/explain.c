@@ -166,6 +166,10 @@ void orr_explain__reason(struct orr_results *in, sqlite3_stmt *row, int first,
         reason->outcome_codes[i] = orr_explain__text(in, row, first + 10 + 2 * i);
         reason->outcomes[i] = orr_explain__text(in, row, first + 11 + 2 * i);
     }
+    reason->ahead_until_ms = orr_explain__time(row, first + 10 + 2 * EXPLAIN_ACTIONS);
+    if (reason->ahead_until_ms != ORR_MS_NONE) {
+        (void)orr_results_when(in, reason->ahead_until_ms, reason->ahead_until);
+    }
 }
 
 void orr_explain__say_reason(const struct explain_job *job, const struct explain_reason *r,
@@ -199,7 +203,9 @@ void orr_explain__say_reason(const struct explain_job *job, const struct explain
         (void)fprintf(out, ", at most %g in one %s", r->domain_gpus, r->level);
     }
     if (r->ahead != NULL) {
-        (void)fprintf(out, "; behind job %s", r->ahead);
+        const bool gone = r->ahead_until_ms != ORR_MS_NONE;
+        (void)fprintf(out, "; behind job %s%s%s%s", r->ahead, gone ? " until " : "",
+                      gone ? r->ahead_until : "", gone ? ", then behind others" : "");
     }
     for (int i = 0; i < EXPLAIN_ACTIONS; i++) {
         if (r->outcome_codes[i] != NULL) {
@@ -221,6 +227,7 @@ void orr_explain__json_reason(const struct explain_reason *r, struct orr_json *j
     orr_json_text(json, "level", r->level);
     orr_json_real(json, "emptiest_domain_gpus", r->domain_gpus);
     orr_json_text(json, "behind_job", r->ahead);
+    orr_json_seconds(json, "behind_job_until_s", r->ahead_until_ms);
     for (int i = 0; i < EXPLAIN_ACTIONS; i++) {
         orr_json_text(json, actions[i], r->outcome_codes[i]);
     }

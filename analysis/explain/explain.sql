@@ -21,7 +21,14 @@ WITH RECURSIVE below(id) AS (
 -- piece: of_reason
 -- what orr_explain__reason reads, of reason_change as c
 r.code, r.words, c.allowed_mgpu / 1000.0, c.held_mgpu / 1000.0, q.name, c.free_mgpu / 1000.0, c.hole_mgpu / 1000.0,
-  c.level, c.domain_mgpu / 1000.0, a.name, oc.code, oc.words, orc.code, orc.words, op.code, op.words
+  c.level, c.domain_mgpu / 1000.0, a.name, oc.code, oc.words, orc.code, orc.words, op.code, op.words,
+  -- when the job ahead started or left, if this one had the reason for longer
+  (SELECT g.gone_ms
+   FROM (SELECT coalesce(min(s.start_ms), CASE a.state WHEN 4 THEN a.end_ms END) AS gone_ms
+         FROM v_attempts AS s WHERE s.job = c.ahead AND s.start_ms >= c.at_ms) AS g
+   WHERE g.gone_ms < coalesce((SELECT min(n.at_ms) FROM reason_change AS n WHERE n.job = c.job AND n.rowid > c.rowid), 9e18)
+     AND g.gone_ms < coalesce((SELECT min(s.start_ms) FROM v_attempts AS s WHERE s.job = c.job AND s.start_ms >= c.at_ms), 9e18)
+     AND g.gone_ms < coalesce((SELECT j.end_ms FROM job AS j WHERE j.id = c.job AND j.state = 4), 9e18))
 FROM reason_change AS c
 LEFT JOIN reason AS r ON r.id = c.reason
 LEFT JOIN queue AS q ON q.id = c.queue

@@ -21,6 +21,9 @@ static void read_reason(struct orr_results *in, struct at *at)
         at->waits = true;
         at->since_ms = sqlite3_column_int64(row, 0);
         orr_explain__reason(in, row, 1, &at->reason);
+        if (at->reason.ahead_until_ms > at->at_ms) { /* is not known then */
+            at->reason.ahead_until_ms = ORR_MS_NONE;
+        }
     }
 }
 

@@ -48,8 +48,10 @@ void orr_explain__json_job(const struct explain_job *job, struct orr_json *json)
 
 struct explain_reason {
     const char *code, *words;
-    const char *queue, *level, *ahead;                                      /* NULL: says nothing */
-    double allowed_gpus, held_gpus, free_gpus, hole_gpus, domain_gpus;      /* NAN: says nothing */
+    const char *queue, *level, *ahead;                                 /* NULL: says nothing */
+    double allowed_gpus, held_gpus, free_gpus, hole_gpus, domain_gpus; /* NAN: says nothing */
+    orr_ms ahead_until_ms; /* the job ahead waited no longer, this one did; ORR_MS_NONE: both did */
+    char ahead_until[40];  /* the same in words */
     const char *outcome_codes[EXPLAIN_ACTIONS], *outcomes[EXPLAIN_ACTIONS]; /* NULL: not tried */
 };
 
