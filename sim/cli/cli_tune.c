@@ -163,11 +163,20 @@ static bool is_as_before(const struct orr_tune *tune, const struct orr_tune_sett
     return true;
 }
 
+static uint32_t count_meeting(const struct orr_tune *tune)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < tune->count; i++) {
+        count += tune->settings[i].kept_all >= tune->needed;
+    }
+    return count;
+}
+
 static void print_head(const struct orr_tune *tune, uint32_t front)
 {
-    uint32_t meet = 0, as_before = 0, out = 0;
+    const uint32_t meet = count_meeting(tune);
+    uint32_t as_before = 0, out = 0;
     for (uint32_t i = 0; i < tune->count; i++) {
-        meet += tune->settings[i].kept_all >= tune->needed;
         as_before += is_as_before(tune, &tune->settings[i]);
         out += tune->settings[i].keeps_out;
     }
@@ -301,7 +310,8 @@ int orr_cli_tune(int argc, char **argv)
         "Look for quotas of GPUs with which the objectives of several queues hold: moves quota "
         "from "
         "one queue to another, keeps the settings that no other beats, tries their neighbours, and "
-        "says of each what it costs whom.\v"
+        "says of each what it costs whom. Exit code 1: no setting that was tried keeps all "
+        "objectives.\v"
         "Example: orrery tune mine.yaml --objective 'wait_p95_s{queue=research} <= 1h' "
         "--objective 'wait_p95_s{queue=prod} <= 10min' --replicas 5 --shake submit=60s,run=1%",
         orr_cli_searching,
@@ -309,6 +319,7 @@ int orr_cli_tune(int argc, char **argv)
         NULL};
     struct tune_cli o = {.ask.tries = 60};
     struct orr_tune tune;
+    int code = 0;
     struct orr_err err = {0};
     (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
     enum orr_status status = prepare(&o, &err);
@@ -320,8 +331,9 @@ int orr_cli_tune(int argc, char **argv)
         } else if (status == ORR_OK && !o.search.common.quiet) {
             status = print_answer(&o, &tune, &err);
         }
+        code = count_meeting(&tune) > 0 ? 0 : 1;
         orr_tune_release(&tune);
     }
     orr_cli_search_release(&o.search);
-    return status == ORR_OK ? 0 : orr_cli_fail(&err);
+    return status == ORR_OK ? code : orr_cli_fail(&err);
 }

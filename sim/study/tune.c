@@ -160,19 +160,39 @@ static void list_parents(struct search *s, const struct orr_scenario *scenario)
     }
 }
 
+/* The first that was asked for by a name that no queue has, or NULL. */
+static const char *unknown_queue(const struct orr_tune_options *options,
+                                 const struct orr_scenario *scenario)
+{
+    for (uint32_t i = 0; i < options->queue_count; i++) {
+        bool known = false;
+        for (uint32_t q = 0; q < scenario->queue_count && !known; q++) {
+            known = strcmp(scenario->queues[q].name, options->queues[i]) == 0;
+        }
+        if (!known) {
+            return options->queues[i];
+        }
+    }
+    return NULL;
+}
+
 static enum orr_status list_queues(struct search *s, const struct orr_scenario *scenario)
 {
     struct orr_arena *arena = &s->out->arena;
     const size_t most = scenario->queue_count + (size_t)1;
     double *quotas = orr_arena_alloc(arena, most, sizeof *quotas);
     double *weights = orr_arena_alloc(arena, most, sizeof *weights);
-    uint32_t named = 0;
+    const char *unknown = unknown_queue(s->options, scenario);
+    if (unknown != NULL) {
+        return orr_fail(s->err, ORR_USAGE,
+                        "--queue %s: %s has no such queue (`orrery show` lists them)", unknown,
+                        scenario->name);
+    }
     s->queues = orr_arena_alloc(arena, most, sizeof *s->queues);
     s->wanted = orr_arena_alloc(arena, most, sizeof *s->wanted);
     for (uint32_t q = 0; q < scenario->queue_count; q++) {
         const struct orr_scenario_queue *queue = &scenario->queues[q];
         const bool asked = is_named(s->options, queue->name);
-        named += asked;
         if (asked && is_movable(scenario, queue)) {
             s->wanted[s->queue_count] = is_asked_of(s, queue->name);
             quotas[s->queue_count] = queue->resources[ORR_SCENARIO_GPU].quota;
@@ -185,10 +205,6 @@ static enum orr_status list_queues(struct search *s, const struct orr_scenario *
                             "is not \"unlimited\" and not by flavors, can be tuned",
                             queue->name);
         }
-    }
-    if (named < s->options->queue_count) {
-        return orr_fail(s->err, ORR_USAGE,
-                        "--queue: %s has no such queue (`orrery show` lists them)", scenario->name);
     }
     if (s->queue_count < 2) {
         return orr_fail(s->err, ORR_USAGE,
