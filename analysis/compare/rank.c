@@ -77,9 +77,14 @@ struct row_change {
     bool is_better;
 };
 
-/* What a row says; false: nothing that is worth a word. */
-static bool row_change(const struct orr_comparison *c, uint32_t m, uint32_t arm,
-                       struct row_change *change)
+enum row_says {
+    ROW_NOTHING, /* that is worth a word */
+    ROW_OPEN,    /* it changes, and it may be chance */
+    ROW_CHANGES
+};
+
+static enum row_says row_change(const struct orr_comparison *c, uint32_t m, uint32_t arm,
+                                struct row_change *change)
 {
     const struct orr_compare_metric *metric = &c->metrics[m];
     const struct orr_paired *p = orr_comparison_cell(c, m, arm);
@@ -88,18 +93,19 @@ static bool row_change(const struct orr_comparison *c, uint32_t m, uint32_t arm,
     const double size = metric->gpu_h > 0 ? metric->gpu_h : 1;
     const double more = fmax(fabs(p->base_mean), fabs(p->other_mean));
     const double step = fabs(p->difference), part = more > 0 ? step / more : 0;
-    if (metric->better == ORR_BETTER_NEITHER || order == 0 || orr_comparison_repeats(c, m)) {
-        return false;
+    const bool time = strcmp(metric->unit, "s") == 0;
+    const bool most = part >= ORR_CHANGE_LEAST_PART && (!time || step >= ORR_CHANGE_LEAST_S);
+    if (metric->better == ORR_BETTER_NEITHER || orr_comparison_repeats(c, m) ||
+        !(reach || (jobs && step > 0) || most)) {
+        return ROW_NOTHING;
+    }
+    if (order == 0) {
+        return ROW_OPEN;
     }
     change->is_better = (metric->better == ORR_BETTER_LESS) == (order < 0);
     change->sort = reach || jobs;
-    if (reach || jobs) {
-        change->weight = size;
-        return true;
-    }
-    const bool time = strcmp(metric->unit, "s") == 0;
-    change->weight = size * (time ? step : part * 3600);
-    return part >= ORR_CHANGE_LEAST_PART && (!time || step >= ORR_CHANGE_LEAST_S);
+    change->weight = reach || jobs ? size : size * (time ? step : part * 3600);
+    return ROW_CHANGES;
 }
 
 /* Losers before winners, then the most. */
@@ -117,6 +123,7 @@ struct ranked {
     struct orr_group_change group;
     struct row_change rows[ORR_GROUP_ROWS];
     uint32_t place; /* as it came, the last word */
+    bool is_open;
 };
 
 static void add_row(struct ranked *r, uint32_t m, struct row_change change)
@@ -184,8 +191,10 @@ static void rank_one(const struct orr_comparison *c, uint32_t arm, struct ranked
     for (uint32_t m = 0; m < c->metric_count; m++) {
         struct ranked *r = group_of(list, count, from, c, m, arm);
         struct row_change change;
-        if ((!harm || orr_metric_is(c->metrics[m].name, ORR_METRIC_HARM)) &&
-            row_change(c, m, arm, &change)) {
+        const bool counts = !harm || orr_metric_is(c->metrics[m].name, ORR_METRIC_HARM);
+        const enum row_says says = counts ? row_change(c, m, arm, &change) : ROW_NOTHING;
+        r->is_open = r->is_open || says == ROW_OPEN;
+        if (says == ROW_CHANGES) {
             add_row(r, m, change);
         }
     }
@@ -206,14 +215,21 @@ struct orr_comparison_ranking orr_comparison_rank(const struct orr_comparison *c
         ranking.apart = ranking.apart || of[i]->apart != NULL;
     }
     uint32_t changed = 0;
+    struct orr_group_change *open =
+        orr_arena_alloc(arena, ranking.groups + (size_t)1, sizeof *open);
     for (uint32_t i = 0; i < ranking.groups; i++) {
-        ranking.gpu_h += list[i].group.gpu_h > 0 ? list[i].group.gpu_h : 0;
+        const double gpu_h = list[i].group.gpu_h > 0 ? list[i].group.gpu_h : 0;
+        ranking.gpu_h += gpu_h;
         if (list[i].group.row_count > 0) {
             list[changed++] = list[i];
+        } else if (list[i].is_open) {
+            open[ranking.open++] = list[i].group;
+            ranking.open_gpu_h += gpu_h;
         }
     }
     qsort(list, changed, sizeof *list, by_weight);
-    ranking.items = orr_arena_alloc(arena, changed + (size_t)1, sizeof *ranking.items);
+    ranking.items = orr_arena_alloc(arena, changed + (size_t)ranking.open + 1, sizeof *open);
+    memcpy(ranking.items + changed, open, ranking.open * sizeof *open);
     for (uint32_t i = 0; i < changed; i++) {
         const double gpu_h = list[i].group.gpu_h > 0 ? list[i].group.gpu_h : 0;
         ranking.items[i] = list[i].group;
@@ -331,6 +347,37 @@ static void print_group(const struct orr_group_change *g, uint32_t arm, int widt
     (void)fputc('\n', out);
 }
 
+static void print_count(const struct orr_comparison_ranking *r, uint32_t count, double gpu_h,
+                        FILE *out)
+{
+    (void)fprintf(out, " %u of %u", count, r->groups);
+    if (r->gpu_h > 0) {
+        (void)fprintf(out, ", with %.3g %% of the GPU-hours (of each the most of any run)",
+                      100 * gpu_h / r->gpu_h);
+    }
+}
+
+/* Else "nobody" would be read as a fact. */
+static void print_open(const struct orr_comparison_ranking *r, uint32_t most, FILE *out)
+{
+    const uint32_t shown = r->open < most ? r->open : most;
+    if (r->open == 0 || r->apart) {
+        return;
+    }
+    (void)fputs("  open:", out);
+    print_count(r, r->open, r->open_gpu_h, out);
+    (void)fputs(", whose changes may be chance: ", out);
+    for (uint32_t i = 0; i < shown; i++) {
+        char label[320];
+        orr_label_words(r->items[r->worse + r->better + i].shown, label, sizeof label);
+        (void)fprintf(out, "%s%s", i > 0 ? ", " : "", label);
+    }
+    if (shown < r->open) {
+        (void)fprintf(out, " and %u more", r->open - shown);
+    }
+    (void)fputc('\n', out);
+}
+
 static void print_side(const struct orr_comparison_ranking *r, bool is_better, uint32_t arm,
                        uint32_t most, FILE *out)
 {
@@ -343,11 +390,7 @@ static void print_side(const struct orr_comparison_ranking *r, bool is_better, u
         (void)fputs(r->apart ? " not known\n" : " nobody\n", out);
         return;
     }
-    (void)fprintf(out, " %u of %u", count, r->groups);
-    if (r->gpu_h > 0) {
-        (void)fprintf(out, ", with %.3g %% of the GPU-hours (of each the most of any run)",
-                      100 * gpu_h / r->gpu_h);
-    }
+    print_count(r, count, gpu_h, out);
     (void)fputc('\n', out);
     for (uint32_t i = 0; i < shown; i++) {
         char label[320];
@@ -367,4 +410,5 @@ void orr_comparison_print_ranking(const struct orr_comparison_ranking *ranking, 
 {
     print_side(ranking, false, arm, most, out);
     print_side(ranking, true, arm, most, out);
+    print_open(ranking, most, out);
 }

@@ -356,6 +356,7 @@ static void json_ranking(struct orr_json *json, const struct answers *answers, u
     const struct orr_comparison_ranking ranking = rank(answers, arm, arena);
     json_side(json, "worse_off", ranking.items, ranking.worse);
     json_side(json, "better_off", ranking.items + ranking.worse, ranking.better);
+    json_side(json, "open", ranking.items + ranking.worse + ranking.better, ranking.open);
 }
 
 static void print_json(struct whatif *w, const struct answers *answers)

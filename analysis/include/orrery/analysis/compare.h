@@ -122,9 +122,11 @@ struct orr_group_change {
     uint32_t row_count;
 };
 struct orr_comparison_ranking {
-    struct orr_group_change *items; /* `worse` losers, then `better` winners, the most first */
-    uint32_t worse, better, groups; /* groups: with those that do not change */
-    double gpu_h, worse_gpu_h, better_gpu_h;
+    /* `worse` losers, then `better` winners, the most first, then `open` ones of which no row says
+     * what it is, and some row changes as much as one that would: the pairs are too few to tell */
+    struct orr_group_change *items;
+    uint32_t worse, better, open, groups; /* groups: with those that do not change */
+    double gpu_h, worse_gpu_h, better_gpu_h, open_gpu_h;
     bool apart; /* of a comparison of runs that are apart: who gains and loses is not known */
 };
 /* Who is worse in anything is a loser. By metrics with ORR_METRIC_HARM, or where a comparison has
@@ -133,7 +135,8 @@ struct orr_comparison_ranking {
 struct orr_comparison_ranking orr_comparison_rank(const struct orr_comparison *const *of,
                                                   uint32_t count, uint32_t arm,
                                                   struct orr_arena *arena);
-/* "worse off: ...", "better off: ...", with up to `most` groups each. */
+/* "worse off: ...", "better off: ...", and if there are any "open: ...", with up to `most` groups
+ * each. */
 void orr_comparison_print_ranking(const struct orr_comparison_ranking *ranking, uint32_t arm,
                                   uint32_t most, FILE *out);
 
