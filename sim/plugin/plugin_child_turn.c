@@ -54,9 +54,12 @@ static enum orr_status take_seats(const struct orr_child_turn *t, uint32_t group
          row = sqlite3_step(row) == SQLITE_ROW ? row : NULL) {
         const int64_t node = sqlite3_column_int64(row, 1), pods = sqlite3_column_int64(row, 3);
         const bool pair = sqlite3_column_int(row, 4) == 2;
-        if (!pair || !orr_child__is_integer(row, 0) || !orr_child__is_integer(row, 2) || node < 0 ||
-            node >= t->view->cluster->node_count || pods < 1 || pods > UINT32_MAX / 2) {
+        if (!pair || !orr_child__is_integer(row, 0) || !orr_child__is_integer(row, 2) || pods < 1 ||
+            pods > UINT32_MAX / 2) {
             return orr_child__refuse(child, t->line, "\"on\" is a list of [node, pods]");
+        }
+        if (node < 0 || node >= t->view->cluster->node_count) {
+            return orr_child__refuse(child, t->line, "\"on\" names a node that there is not");
         }
         child->seats = ORR_ROOM_FOR_ONE(child->seats, child->seat_count, child->seat_capacity);
         child->seats[child->seat_count++] =

@@ -713,7 +713,7 @@ case_child_no_number() { refused '{"place": "a"}' 'its "place" is not the number
 case_child_future_job() { refused '{"place": 3}' 'there is no such job'; }
 case_child_over_allocates() { refused '{"place": 0, "on": [[0, 3]]}' 'has not so many pods to place'; }
 case_child_full_node() { refused '{"place": 0, "on": [[0, 2], [0, 1]]}' 'node 0 no room for them (0 fit)'; }
-case_child_no_node() { refused '{"place": 0, "on": [[7, 1]]}' '"on" is a list of [node, pods]'; }
+case_child_no_node() { refused '{"place": 0, "on": [[7, 1]]}' '"on" names a node that there is not'; }
 case_child_evicts_nobody() { refused '{"evict": 0}' 'the job does not run'; }
 case_child_no_reason() { refused '{"explain": 0, "reason": "mood"}' 'there is no such reason'; }
 case_child_wakes_before() { refused '{"end": true, "wake_s": 0}' '"wake_s" is not after now'; }
