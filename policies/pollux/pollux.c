@@ -50,8 +50,8 @@ struct pollux {
     struct orr_pollux_choice *choices;
     uint32_t *pods_of_choice;
     uint32_t choice_count, choice_capacity, pods_capacity;
-    struct orr_seat *seats;
-    uint32_t seat_capacity;
+    struct orr_seat *seats; /* of the job at hand on the model at hand */
+    uint32_t seat_count, seat_capacity;
     uint32_t *models, model_count, model_capacity; /* of the shard's GPUs */
     struct rates rates;
     orr_ms paused_ms;
@@ -204,36 +204,64 @@ static bool admits(const struct orr_view *view, const struct orr_request *reques
            orr_cluster_admits(view->cluster, request->allowed, node);
 }
 
-/* The rate of so many pods of an elastic job on as few nodes of one model as hold them, empty in
- * thought; 0: there are too few of them. */
-static double rate_on(struct pollux *pollux, const struct orr_view *view, uint32_t job,
-                      uint32_t pods, uint32_t model)
+/* Seats for all pods of an elastic job on as few nodes of a model as hold them, empty in thought;
+ * returns for how many pods there are some. */
+static uint32_t seat_all(struct pollux *pollux, const struct orr_view *view, uint32_t job,
+                         uint32_t model)
 {
     const struct orr_request *request = &shape_of(view, job)->groups[0].request;
     const int64_t each = orr_request_mgpu(request);
-    uint32_t count = 0, left = pods;
+    const uint32_t pods = shape_of(view, job)->tasks;
+    uint32_t left = pods;
+    pollux->seat_count = 0;
     for (uint32_t n = 0; n < view->cluster->node_count && left > 0; n++) {
         const int64_t fit =
             (int64_t)orr_cluster_type(view->cluster, n)->gpus * ORR_MGPU / (each > 0 ? each : 1);
         const uint32_t tasks = fit < (int64_t)left ? (uint32_t)fit : left;
         if (tasks > 0 && admits(view, request, n, model)) {
-            pollux->seats = ORR_ROOM_FOR_ONE(pollux->seats, count, pollux->seat_capacity);
-            pollux->seats[count++] = (struct orr_seat){n, 0, tasks};
+            pollux->seats =
+                ORR_ROOM_FOR_ONE(pollux->seats, pollux->seat_count, pollux->seat_capacity);
+            pollux->seats[pollux->seat_count++] = (struct orr_seat){n, 0, tasks};
             left -= tasks;
         }
     }
-    return left > 0 ? 0 : (double)orr_view_rate_at(view, job, pollux->seats, count) / 1e6;
+    return pods - left;
 }
 
-static double best_rate(struct pollux *pollux, const struct orr_view *view, uint32_t job,
-                        uint32_t pods)
+/* The rate of so many pods on the first of the seats that hold as many. */
+static double rate_of_first(const struct pollux *pollux, const struct orr_view *view, uint32_t job,
+                            uint32_t pods)
 {
-    double best = 0;
-    for (uint32_t m = 0; m < pollux->model_count; m++) {
-        const double rate = rate_on(pollux, view, job, pods, pollux->models[m]);
-        best = rate > best ? rate : best;
+    uint32_t last = 0, left = pods;
+    while (pollux->seats[last].tasks < left) {
+        left -= pollux->seats[last++].tasks;
     }
-    return best;
+    const uint32_t all = pollux->seats[last].tasks;
+    pollux->seats[last].tasks = left;
+    const double rate = (double)orr_view_rate_at(view, job, pollux->seats, last + 1) / 1e6;
+    pollux->seats[last].tasks = all;
+    return rate;
+}
+
+/* By pods from `fewest` on, on the model on which so many are fastest; 0: no model holds them. */
+static void list_rates(struct pollux *pollux, const struct orr_view *view, uint32_t job,
+                       uint32_t fewest)
+{
+    const uint32_t pods = shape_of(view, job)->tasks;
+    struct rates *rates = &pollux->rates;
+    rates->rate =
+        orr_zgrow(rates->rate, &rates->capacity, pods - fewest + (size_t)1, sizeof *rates->rate);
+    for (uint32_t p = fewest; p <= pods; p++) {
+        rates->rate[p - fewest] = is_elastic(view, job) ? 0 : 1;
+    }
+    for (uint32_t m = 0; m < pollux->model_count && is_elastic(view, job); m++) {
+        const uint32_t seated = seat_all(pollux, view, job, pollux->models[m]);
+        for (uint32_t p = fewest; p <= seated; p++) {
+            const double rate = rate_of_first(pollux, view, job, p);
+            rates->rate[p - fewest] =
+                rate > rates->rate[p - fewest] ? rate : rates->rate[p - fewest];
+        }
+    }
 }
 
 /* --- dividing --- */
@@ -303,12 +331,7 @@ static void list_choices(struct pollux *pollux, const struct orr_view *view, uin
     pollux->who[pollux->count++] = job;
     *it = (struct orr_pollux_job){.first = pollux->choice_count};
     add_choice(pollux, 0, 0, 0);
-    pollux->rates.rate = orr_zgrow(pollux->rates.rate, &pollux->rates.capacity,
-                                   pods - fewest + (size_t)1, sizeof *pollux->rates.rate);
-    for (uint32_t p = fewest; p <= pods; p++) {
-        pollux->rates.rate[p - fewest] =
-            is_elastic(view, job) ? best_rate(pollux, view, job, p) : 1;
-    }
+    list_rates(pollux, view, job, fewest);
     const double each = (double)gpus_of(view, job, pods) / pods;
     const double fair = fair_rate(&pollux->rates, fewest, pods, part / each);
     const int64_t cells = orr_placer_part_mgpu(pollux->placer, view->specs[job].queue) / ORR_MGPU;
