@@ -136,7 +136,8 @@ static bool is_leased(const struct themis *themis, const struct orr_view *view, 
            view->now < themis->tenures[job].leased_until;
 }
 
-/* Those without a lease, the worst off first. */
+/* Those without a lease, the worst off first. Who runs and may not be paused has nothing to win:
+ * its GPUs are not offered. */
 static void list_bidders(struct themis *themis, const struct orr_view *view)
 {
     const struct orr_walk_line *lines[] = {&themis->walk.waiting, &themis->walk.running};
@@ -144,7 +145,8 @@ static void list_bidders(struct themis *themis, const struct orr_view *view)
     for (size_t l = 0; l < 2; l++) {
         for (uint32_t i = 0; i < lines[l]->count; i++) {
             const uint32_t job = lines[l]->jobs[i];
-            if (is_leased(themis, view, job)) {
+            const bool runs = view->jobs[job].phase == ORR_JOB_RUNNING;
+            if (runs && !orr_walk_may_pause(&themis->walk, view, job)) {
                 continue;
             }
             themis->bidders =
