@@ -223,6 +223,14 @@ static void edf_cycle(void *state, const struct orr_view *view, struct orr_txn *
     orr_walk_cycle(&edf->walk, view, txn);
 }
 
+static void edf_remarks(const void *params, orr_policy_say_fn *say, void *context)
+{
+    const struct edf_params *p = params;
+    if (p->by != BY_WORK && p->admission == ADMIT_ALL) {
+        say("by: bears on nothing: admission all asks for no run time", context);
+    }
+}
+
 /* Run times bear on whom it admits, and not on the order. */
 static uint32_t edf_heeds(const void *params)
 {
@@ -245,4 +253,5 @@ const struct orr_policy orr_policy_edf = {
     .close = edf_close,
     .abilities = ORR_ABLE_JOINED,
     .heeds = edf_heeds,
+    .remarks = edf_remarks,
 };

@@ -115,6 +115,15 @@ static void fifo_close(void *state)
     orr_free(fifo);
 }
 
+static void fifo_remarks(const void *params, orr_policy_say_fn *say, void *context)
+{
+    const struct fifo_params *p = params;
+    if (p->opportunistic_below > INT32_MIN && !has_opportunistic(p)) {
+        say("opportunistic_below: bears on nothing: only placement hived has opportunistic jobs",
+            context);
+    }
+}
+
 static uint32_t fifo_heeds(const void *params)
 {
     const struct fifo_params *p = params;
@@ -142,4 +151,5 @@ const struct orr_policy orr_policy_fifo = {
     .abilities = ORR_ABLE_SCALE | ORR_ABLE_JOINED,
     .node = fifo_node,
     .heeds = fifo_heeds,
+    .remarks = fifo_remarks,
 };

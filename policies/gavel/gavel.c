@@ -664,12 +664,32 @@ static orr_ms gavel_wake(void *state, const struct orr_view *view)
     return waits && pauses ? view->now + orr_view_round_ms(view, ROUND_MS) : ORR_MS_NEVER;
 }
 
+static bool heeds_left(const struct gavel_params *params)
+{
+    return params->objective == FINISH_TIME_FAIRNESS || params->objective == MAKESPAN;
+}
+
+static void gavel_remarks(const void *params, orr_policy_say_fn *say, void *context)
+{
+    const struct gavel_params *p = params;
+    if (p->shares != BY_JOB && p->objective != MAX_MIN) {
+        say("shares: bears on nothing: of the objectives max-min alone gives equally much",
+            context);
+    }
+    if (p->by != BY_WORK && !heeds_left(p)) {
+        say("by: bears on nothing: of the objectives finish-time-fairness and makespan look at "
+            "what is left of a job",
+            context);
+    }
+}
+
 static uint32_t gavel_heeds(const void *params)
 {
     const struct gavel_params *p = params;
-    const bool by_left = p->objective == FINISH_TIME_FAIRNESS || p->objective == MAKESPAN;
+    const bool by_left = heeds_left(p);
     const uint32_t left = p->by == BY_WORK ? ORR_HEEDS_WORK : ORR_HEEDS_ESTIMATES;
-    return (p->shares == BY_QUEUE ? ORR_HEEDS_QUEUES : 0) | (by_left ? left : 0);
+    return (p->shares == BY_QUEUE && p->objective == MAX_MIN ? ORR_HEEDS_QUEUES : 0) |
+           (by_left ? left : 0);
 }
 
 const struct orr_policy orr_policy_gavel = {
@@ -689,6 +709,7 @@ const struct orr_policy orr_policy_gavel = {
     .node = gavel_node,
     .queue = gavel_queue,
     .heeds = gavel_heeds,
+    .remarks = gavel_remarks,
     .abilities = ORR_ABLE_JOINED,
     .round_ms = ROUND_MS,
 };

@@ -24,7 +24,9 @@
 #include <orrery/base/text.h>
 #include <orrery/core/place.h>
 
-#define ROUND_MS 60000
+#define ROUND_MS          60000
+#define THRESHOLD_GPU_S   57600
+#define THRESHOLD_DEFAULT "57600"
 
 enum { THRESHOLDS_MAX = 16 };
 
@@ -59,8 +61,8 @@ struct las {
 };
 
 static const struct orr_param las_rows[] = {
-    {"threshold_gpu_s", ORR_PARAM_INT, offsetof(struct las_params, threshold_gpu_s), "57600",
-     "GPU-s", NULL, 1, 1e12,
+    {"threshold_gpu_s", ORR_PARAM_INT, offsetof(struct las_params, threshold_gpu_s),
+     THRESHOLD_DEFAULT, "GPU-s", NULL, 1, 1e12,
      "attained service at which a job goes to the tail of the second queue"},
     {"thresholds_gpu_s", ORR_PARAM_TEXT, offsetof(struct las_params, thresholds_gpu_s), "", "GPU-s",
      NULL, 0, 0,
@@ -103,6 +105,15 @@ static enum orr_status las_check(const void *params, struct orr_err *err)
                : orr_fail(err, ORR_SCENARIO,
                           "thresholds_gpu_s: \"%s\" is not up to 16 ascending whole numbers",
                           p->thresholds_gpu_s);
+}
+
+static void las_remarks(const void *params, orr_policy_say_fn *say, void *context)
+{
+    const struct las_params *p = params;
+    const bool several = p->thresholds_gpu_s != NULL && p->thresholds_gpu_s[0] != '\0';
+    if (several && p->threshold_gpu_s != THRESHOLD_GPU_S) {
+        say("threshold_gpu_s: bears on nothing: thresholds_gpu_s stands instead of it", context);
+    }
 }
 
 static enum orr_status las_open(const struct orr_host *host, const void *params,
@@ -419,6 +430,7 @@ const struct orr_policy orr_policy_las = {
     .wake = las_wake,
     .close = las_close,
     .check = las_check,
+    .remarks = las_remarks,
     .abilities = ORR_ABLE_SCALE | ORR_ABLE_JOINED,
     .round_ms = ROUND_MS,
 };
