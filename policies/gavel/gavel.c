@@ -58,6 +58,7 @@ struct gavel {
     uint32_t *active, active_count, active_capacity; /* as they came */
     struct pair *pairs;
     uint32_t pair_count, pair_capacity;
+    uint32_t *turns, turn_count, turn_capacity; /* jobs as they were chosen in this round */
     orr_ms accounted_ms, paused_ms;
     struct orr_verdicts verdicts; /* of this round */
     bool changed;
@@ -137,6 +138,7 @@ static void gavel_close(void *state)
     orr_free(gavel->jobs);
     orr_free(gavel->active);
     orr_free(gavel->pairs);
+    orr_free(gavel->turns);
     orr_placer_close(gavel->placer);
     orr_free(gavel);
 }
@@ -502,7 +504,8 @@ static void list_pairs(struct gavel *gavel, const struct orr_view *view)
         for (uint32_t k = 0; k < gavel->kinds; k++) {
             had += it->had[k];
         }
-        for (uint32_t k = 0; k < gavel->kinds && !stays(gavel, view, job); k++) {
+        const bool takes = !stays(gavel, view, job) && !orr_held_leaves(view, job);
+        for (uint32_t k = 0; k < gavel->kinds && takes; k++) {
             const double due = it->due[k] + it->time[k] * round;
             if (it->time[k] > 1e-9) {
                 add_pair(gavel, 1 + due / (it->had[k] + 1), due - it->had[k], job, k);
@@ -513,6 +516,12 @@ static void list_pairs(struct gavel *gavel, const struct orr_view *view)
         }
     }
     orr_sort(gavel->pairs, gavel->pair_count, sizeof *gavel->pairs, earlier, NULL);
+}
+
+static void add_turn(struct gavel *gavel, uint32_t job)
+{
+    gavel->turns = ORR_ROOM_FOR_ONE(gavel->turns, gavel->turn_count, gavel->turn_capacity);
+    gavel->turns[gavel->turn_count++] = job;
 }
 
 /* Of the GPUs of a kind that are shared: where it runs it needs those that a pause would free. */
@@ -533,16 +542,19 @@ static void choose(struct gavel *gavel, const struct orr_view *view)
     }
     for (uint32_t i = 0; i < gavel->active_count; i++) {
         const uint32_t job = gavel->active[i];
-        const uint8_t held =
-            runs(view, job) && !stays(gavel, view, job) ? kind_held(gavel, view, job) : NOWHERE;
-        room[held < KINDS ? held : 0] += held < KINDS ? need_on(gavel, view, job, held) : 0;
+        const bool frees =
+            orr_held_leaves(view, job) || (runs(view, job) && !stays(gavel, view, job));
+        const uint8_t held = frees ? kind_held(gavel, view, job) : NOWHERE;
+        room[held < KINDS ? held : 0] += held < KINDS ? orr_held_open(view, job).mgpu[0] : 0;
     }
     list_pairs(gavel, view);
+    gavel->turn_count = 0;
     for (uint32_t i = 0; i < gavel->pair_count; i++) {
         const struct pair *pair = &gavel->pairs[i];
         const int64_t size = need_on(gavel, view, pair->job, pair->kind);
         if (gavel->jobs[pair->job].chosen == NOWHERE && size <= room[pair->kind]) {
             gavel->jobs[pair->job].chosen = pair->kind;
+            add_turn(gavel, pair->job);
             room[pair->kind] -= size;
         }
     }
@@ -602,31 +614,54 @@ static enum orr_reason place_on_kind(const struct gavel *gavel, const struct orr
     return ORR_REASON_NONE;
 }
 
+/* Where it was chosen, or, one that no kind holds, where there is room. */
+static void start(struct gavel *gavel, const struct orr_view *view, struct orr_txn *txn,
+                  uint32_t job)
+{
+    const struct gavel_job *it = &gavel->jobs[job];
+    const bool anywhere = size_of(view, job) == 0 || view->specs[job].scales ||
+                          gavel->params.placer.choice != ORR_PLACEMENT_DEFAULT ||
+                          orr_shape_is_bound(shape_of(view, job));
+    enum orr_reason reason = ORR_REASON_NONE;
+    const bool uncounted = size_of(view, job) == 0 || it->mixed;
+    if (uncounted || (it->chosen != NOWHERE && anywhere)) {
+        reason = orr_place_all(gavel->placer, txn, view->ledger, job);
+    } else if (it->chosen != NOWHERE) {
+        reason = place_on_kind(gavel, view, txn, job, it->chosen);
+    }
+    if ((!uncounted && it->chosen == NOWHERE) || reason != ORR_REASON_NONE) {
+        orr_verdicts_add(&gavel->verdicts, job, orr_verdict_tasks(view, job), reason);
+    }
+}
+
+/* Who is tried when: as they came; while some of the room is what others hold in a grace, as they
+ * were chosen, so that what is free already goes to those who are due most, and then the others. */
+static void list_turns(struct gavel *gavel, const struct orr_view *view)
+{
+    bool leaves = false;
+    for (uint32_t i = 0; i < gavel->active_count && !leaves; i++) {
+        leaves = orr_held_leaves(view, gavel->active[i]);
+    }
+    gavel->turn_count = leaves ? gavel->turn_count : 0;
+    for (uint32_t i = 0; i < gavel->active_count; i++) {
+        if (!leaves || gavel->jobs[gavel->active[i]].chosen == NOWHERE) {
+            add_turn(gavel, gavel->active[i]);
+        }
+    }
+}
+
 /* Once one starts that stays, the others have less to divide. */
 static void start_chosen(struct gavel *gavel, const struct orr_view *view, struct orr_txn *txn)
 {
     bool takes = false;
     gavel->verdicts.count = 0;
-    for (uint32_t i = 0; i < gavel->active_count; i++) {
-        const uint32_t job = gavel->active[i];
-        const struct gavel_job *it = &gavel->jobs[job];
-        if (view->jobs[job].phase != ORR_JOB_PENDING) {
-            continue;
+    list_turns(gavel, view);
+    for (uint32_t i = 0; i < gavel->turn_count; i++) {
+        const uint32_t job = gavel->turns[i];
+        if (view->jobs[job].phase == ORR_JOB_PENDING) {
+            start(gavel, view, txn, job);
+            takes = takes || (size_of(view, job) > 0 && stays(gavel, view, job));
         }
-        const bool anywhere = size_of(view, job) == 0 || view->specs[job].scales ||
-                              gavel->params.placer.choice != ORR_PLACEMENT_DEFAULT ||
-                              orr_shape_is_bound(shape_of(view, job));
-        enum orr_reason reason = ORR_REASON_NONE;
-        const bool uncounted = size_of(view, job) == 0 || it->mixed;
-        if (uncounted || (it->chosen != NOWHERE && anywhere)) {
-            reason = orr_place_all(gavel->placer, txn, view->ledger, job);
-        } else if (it->chosen != NOWHERE) {
-            reason = place_on_kind(gavel, view, txn, job, it->chosen);
-        }
-        if ((!uncounted && it->chosen == NOWHERE) || reason != ORR_REASON_NONE) {
-            orr_verdicts_add(&gavel->verdicts, job, orr_verdict_tasks(view, job), reason);
-        }
-        takes = takes || (size_of(view, job) > 0 && stays(gavel, view, job));
     }
     if (takes) {
         divide(gavel, view);

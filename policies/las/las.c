@@ -297,7 +297,8 @@ static void demote(struct las *las, const struct orr_view *view)
 
 /* --- who runs --- */
 
-/* What those share that run now or could start now; those that may not be paused have theirs. */
+/* What those share that run now or could start now; those that may not be paused have theirs. What
+ * leaves is for those that it leaves for: else others would be paused for them, too. */
 static struct orr_gpus room_to_share(struct las *las, const struct orr_view *view)
 {
     struct orr_gpus left = orr_shard_idle(orr_view_room(view));
@@ -305,9 +306,9 @@ static struct orr_gpus room_to_share(struct las *las, const struct orr_view *vie
         for (uint32_t i = 0; i < las->lines[q].count; i++) {
             uint32_t job = las->lines[q].jobs[i];
             las->runs[job] = running(view, job) && !view->specs[job].preemptible;
-            if (running(view, job) && !las->runs[job]) {
-                const struct orr_gpus size = size_of(view, job);
-                orr_gpus_add(&left, &size, 1);
+            if (orr_held_leaves(view, job) || (running(view, job) && !las->runs[job])) {
+                const struct orr_gpus held = orr_held_open(view, job);
+                orr_gpus_add(&left, &held, 1);
             }
         }
     }

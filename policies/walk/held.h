@@ -9,5 +9,10 @@
  * nobody once it is paused, and it needs no other GPUs than these to go on where it is. A job that
  * lost tasks holds less than it asked. */
 struct orr_gpus orr_held_open(const struct orr_view *view, uint32_t job);
+/* Is it in its grace, so that what it holds is free soon? */
+static inline bool orr_held_leaves(const struct orr_view *view, uint32_t job)
+{
+    return view->jobs[job].phase == ORR_JOB_RELEASING;
+}
 
 #endif
