@@ -241,6 +241,23 @@ static void explain(const struct orr_lanes *lanes, const struct orr_view *view, 
     orr_txn_explain_by(txn, job, reason, &proof);
 }
 
+/* Those behind the head are not tried, but what they wait for is another thing once it is not the
+ * part of their queue any more, or is again: quotas would be blamed for holes, or holes for quotas.
+ */
+static void explain_behind(const struct orr_lanes *lanes, const struct orr_view *view,
+                           struct orr_txn *txn, struct orr_queue_lane *lane)
+{
+    const bool by_part = lane->verdict == ORR_REASON_OVER_LIMIT;
+    const struct orr_heap *heap = &lane->heap;
+    for (uint32_t i = 1; i < heap->count && lanes->backfill && by_part != lane->by_part; i++) {
+        const uint32_t job = heap->events[heap->first + i].subject;
+        if (view->jobs[job].reason != ORR_REASON_NONE) { /* else it has just come */
+            explain(lanes, view, txn, job, lane->verdict);
+        }
+    }
+    lane->by_part = by_part;
+}
+
 static bool is_seated(const struct orr_lanes *lanes, uint32_t job)
 {
     bool found = false;
@@ -320,6 +337,8 @@ void orr_lanes_cycle(struct orr_lanes *lanes, const struct orr_view *view, struc
             explain(lanes, view, txn, job, lane->verdict);
             if (lane->verdict == ORR_REASON_PIPELINED) {
                 seat_head(lanes, lane);
+            } else {
+                explain_behind(lanes, view, txn, lane);
             }
         } else if (orr_scaling_is_served(view, job)) {
             drop_head(lanes, lane);

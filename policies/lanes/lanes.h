@@ -25,6 +25,7 @@ enum orr_lanes_order { /* ties by job: in order of submit */
 struct orr_queue_lane {
     struct orr_heap heap;
     enum orr_reason verdict; /* of its head since room was last released; NONE: not known to fail */
+    bool by_part; /* the last one was OVER_LIMIT: those behind the head have that reason */
 };
 
 struct orr_lanes {
