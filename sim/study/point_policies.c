@@ -12,6 +12,21 @@
 #include <orrery/policies/registry.h>
 #include <orrery/sim/plugin.h>
 
+/* "policy NAME: ...", as a plug-in that does not open words it, behind its place. Where that is an
+ * option with the name, the name stands there once. */
+static void place_plugin_error(const struct orr_scenario_shard *shard, struct orr_err *err)
+{
+    const char *origin = shard->policy_origin == NULL ? "policy" : shard->policy_origin;
+    const size_t name = strlen(shard->policy), before = strlen("policy "), place = strlen(origin);
+    char *text = err->text;
+    if (place > name && strcmp(origin + place - name, shard->policy) == 0 &&
+        strncmp(text, "policy ", before) == 0 && strncmp(text + before, shard->policy, name) == 0 &&
+        strncmp(text + before + name, ": ", 2) == 0) {
+        memmove(text, text + before + name + 2, strlen(text + before + name + 2) + 1);
+    }
+    orr_err_prefix(err, "%s", origin);
+}
+
 /* A plug-in or one that is built in; its parameters filled in. */
 static enum orr_status open_policy(const struct orr_scenario_shard *shard, const char *folder,
                                    struct orr_engine_shard *out, struct orr_err *err)
@@ -21,8 +36,7 @@ static enum orr_status open_policy(const struct orr_scenario_shard *shard, const
         const enum orr_status status = orr_plugin_open(shard->policy, folder, shard->params,
                                                        shard->param_count, &out->plugin, err);
         if (status != ORR_OK) {
-            orr_err_prefix(err, "%s",
-                           shard->policy_origin == NULL ? "policy" : shard->policy_origin);
+            place_plugin_error(shard, err);
             return status;
         }
         found = orr_plugin_policy(out->plugin);

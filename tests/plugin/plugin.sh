@@ -782,6 +782,7 @@ case_child_name_of_a_built_in() {
     child '{"protocol": 1, "name": "fifo"}'
     run_to 70 'exec:sh child.sh'
     says 'its "name" is that of a built-in policy'
+    ! grep -q 'exec:.*: policy' err || fail "the command stands there twice: $(cat err)"
 }
 case_child_no_name() {
     child '{"protocol": 1, "name": "a b"}'
