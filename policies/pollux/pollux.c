@@ -604,7 +604,7 @@ const struct orr_policy orr_policy_pollux = {
     .wake = pollux_wake,
     .close = pollux_close,
     .node = pollux_node,
-    .abilities = ORR_ABLE_JOINED | ORR_ABLE_PARTS,
+    .abilities = ORR_ABLE_JOINED,
     .round_ms = ROUND_MS,
     .starts_least = starts_least,
 };

@@ -94,6 +94,28 @@ static void say_sizes(uint32_t count, const struct orr_policy *policy, const voi
     say(text, context);
 }
 
+/* Its pods come and go by requests or a backlog, and the policy starts all at once. */
+static bool starts_all(const struct orr_world *world, uint32_t job, const struct orr_policy *policy)
+{
+    const struct orr_job_spec *spec = &world->specs[job];
+    const struct orr_terms *terms = &world->terms.items[spec->terms];
+    const struct orr_shape *shape = &world->shapes.shapes[spec->shape];
+    return (terms->crew > 0 || terms->service > 0) && shape->min_tasks < shape->tasks &&
+           !orr_policy_hears_changes(policy, spec);
+}
+
+static void say_followers(uint32_t count, const struct orr_policy *policy, orr_say_fn *say,
+                          void *context)
+{
+    char text[300];
+    (void)snprintf(text, sizeof text,
+                   "how many pods %u job%s want%s by requests or a backlog: policy %s starts all "
+                   "of %s at once, and they stay",
+                   count, ORR_PLURAL(count), ORR_ONE(count, "s", ""), policy->name,
+                   ORR_ONE(count, "its pods", "theirs"));
+    say(text, context);
+}
+
 /* What only the policy can tell. */
 static void say_own(const struct orr_world *world, uint32_t shard,
                     const struct orr_engine_shard *of, orr_say_fn *say, void *context)
@@ -117,7 +139,7 @@ void orr_point_unheeded(const struct orr_world *world, const struct orr_engine_s
         say(world->notes[i], context);
     }
     struct {
-        uint32_t priorities, spans, slices, sizes;
+        uint32_t priorities, spans, slices, sizes, followers;
         uint32_t mixed; /* of spans, several kinds of pods */
     } *jobs = orr_zalloc(count, sizeof *jobs);
     for (uint32_t j = 0; j < world->job_count; j++) {
@@ -129,6 +151,7 @@ void orr_point_unheeded(const struct orr_world *world, const struct orr_engine_s
         jobs[shard].spans += orr_shape_is_bound(shape);
         jobs[shard].slices += orr_shape_has_slices(shape);
         jobs[shard].sizes += keeps_sizes(world, j);
+        jobs[shard].followers += starts_all(world, j, shards[shard].policy);
         jobs[shard].mixed += orr_shape_is_bound(shape) && shape->group_count > 1;
     }
     for (uint32_t s = 0; s < count; s++) {
@@ -170,6 +193,9 @@ void orr_point_unheeded(const struct orr_world *world, const struct orr_engine_s
         }
         if (jobs[s].sizes > 0) {
             say_sizes(jobs[s].sizes, policy, shards[s].params, say, context);
+        }
+        if (jobs[s].followers > 0) {
+            say_followers(jobs[s].followers, policy, say, context);
         }
         if (jobs[s].slices > 0 &&
             (orr_policy_heeds(policy, shards[s].params) & ORR_HEEDS_SLICES) == 0) {
