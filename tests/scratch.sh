@@ -15,6 +15,14 @@ fail() {
     exit 1
 }
 
+# exits CODE COMMAND...: what a command of "$orrery" answers is in the files out and err.
+exits() {
+    wanted=$1 code=0
+    shift
+    "$orrery" "$@" >out 2>err || code=$?
+    [ "$code" = "$wanted" ] || fail "exit $code, not $wanted: orrery $*"
+}
+
 # A function of awk: the next of evenly spread numbers from 0 to 1, the same in every awk, as rand() is not
 # (the minimal standard generator of Park and Miller, 1988). `state` begins it: not 0, below 2147483647.
 # shellcheck disable=SC2034 # of the scripts that source this

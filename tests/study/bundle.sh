@@ -12,7 +12,7 @@ orrery=$1 work=$2 source=$3
 TMPDIR=$dir/scratch
 export TMPDIR
 mkdir scratch
-exits() { # CODE TEXT COMMAND...: what it says has the text
+answers() { # CODE TEXT COMMAND...: what it says has the text
     want=$1 text=$2 code=0
     shift 2
     "$@" >out 2>&1 || code=$?
@@ -37,10 +37,10 @@ cmp one.tar.zst two.tar.zst || fail "two bundles of the same differ"
 "$orrery" bundle kai.db static.db kube.db fifo.db -o three.zip
 mkdir away
 mv reclaim.csv reclaim.yaml away
-exits 0 '^2 of 2 runs repeated, 0 differ' "$orrery" verify one.tar.zst --no-progress
-exits 66 'reclaim.csv' "$orrery" verify three.zip --no-progress
-exits 0 '^3 of 4 runs repeated, 0 differ' "$orrery" verify three.zip --traces away --no-progress
-exits 0 '^4 of 4 ' "$orrery" verify three.zip --traces away --no-progress --sample 0 -j 1
+answers 0 '^2 of 2 runs repeated, 0 differ' "$orrery" verify one.tar.zst --no-progress
+answers 66 'reclaim.csv' "$orrery" verify three.zip --no-progress
+answers 0 '^3 of 4 runs repeated, 0 differ' "$orrery" verify three.zip --traces away --no-progress
+answers 0 '^4 of 4 ' "$orrery" verify three.zip --traces away --no-progress --sample 0 -j 1
 mkdir x
 tar -C x -xf one.tar.zst
 (cd x && sha256sum --quiet -c SHA256SUMS) || fail "the sums are not sha256sum's"
@@ -52,16 +52,16 @@ grep -q "seed 1, digest $(sqlite3 kai.db 'SELECT digest FROM run')" x/README.txt
 # Another digest, another trace.
 mkdir other
 sed 's/^\([^,]*\),\([0-9]*\),\([0-9]*\)/\1,\2,1\3/' away/reclaim.csv >other/reclaim.csv
-exits 1 'DIFFERS.*traces are not the ones' "$orrery" verify three.zip --traces other --no-progress
+answers 1 'DIFFERS.*traces are not the ones' "$orrery" verify three.zip --traces other --no-progress
 cp kai.db lie.db
 sqlite3 lie.db "UPDATE run SET digest = '0123456789abcdef'"
 "$orrery" bundle lie.db -o lie.tar.gz
-exits 1 'DIFFERS: digest 0123456789abcdef' "$orrery" verify lie.tar.gz --traces away --no-progress
+answers 1 'DIFFERS: digest 0123456789abcdef' "$orrery" verify lie.tar.gz --traces away --no-progress
 sqlite3 x/results/001-kai.db "UPDATE run SET status = 'interrupted', digest = '0123456789abcdef'"
 (cd x && sha256sum README.txt figures/* results/* scenarios/* traces/* >SHA256SUMS && tar -czf ../part.tar.gz README.txt SHA256SUMS figures/* results/* scenarios/* traces/*)
-exits 1 'DIFFERS: digest 0123456789abcdef, now .*; it was interrupted, and is run to its end here' "$orrery" verify part.tar.gz --no-progress
+answers 1 'DIFFERS: digest 0123456789abcdef, now .*; it was interrupted, and is run to its end here' "$orrery" verify part.tar.gz --no-progress
 cp other/reclaim.csv .
-exits 65 'is not the trace that the run read' "$orrery" bundle kai.db --with-traces -o no.tar.zst
+answers 65 'is not the trace that the run read' "$orrery" bundle kai.db --with-traces -o no.tar.zst
 rm reclaim.csv
 
 # What a made-up part reads goes along.
@@ -76,17 +76,17 @@ Y
 "$orrery" bundle made.db --with-traces -o made.tar.gz
 "$orrery" bundle made.db -o bare.tar.gz
 mv gen gone
-exits 0 '^1 of 1 ' "$orrery" verify made.tar.gz --no-progress
-exits 66 'runs.csv' "$orrery" verify bare.tar.gz --no-progress
-exits 0 '^1 of 1 ' "$orrery" verify bare.tar.gz --traces gone --no-progress
+answers 0 '^1 of 1 ' "$orrery" verify made.tar.gz --no-progress
+answers 66 'runs.csv' "$orrery" verify bare.tar.gz --no-progress
+answers 0 '^1 of 1 ' "$orrery" verify bare.tar.gz --traces gone --no-progress
 
 # What is wrong, in words, and nothing half made.
-exits 73 'force' "$orrery" bundle kai.db -o one.tar.zst
-exits 64 'tar.zst' "$orrery" bundle kai.db -o one.rar
-exits 64 'would both be' "$orrery" bundle kai.db 'wait cdf.svg' x/figures/wait_cdf.svg -o no.zip
-exits 66 'gone.db' "$orrery" bundle gone.db -o no.zip
-exits 64 'name the archive' "$orrery" bundle kai.db
-exits 66 'none.zip' "$orrery" verify none.zip
+answers 73 'force' "$orrery" bundle kai.db -o one.tar.zst
+answers 64 'tar.zst' "$orrery" bundle kai.db -o one.rar
+answers 64 'would both be' "$orrery" bundle kai.db 'wait cdf.svg' x/figures/wait_cdf.svg -o no.zip
+answers 66 'gone.db' "$orrery" bundle gone.db -o no.zip
+answers 64 'name the archive' "$orrery" bundle kai.db
+answers 66 'none.zip' "$orrery" verify none.zip
 [ -z "$(ls -A . | grep -E '^no[.](zip|tar[.]zst)')" ] || fail "a bundle that failed is there"
 
 # Archives that nobody should trust. Each has proper sums but for what is wrong with it.
@@ -94,7 +94,7 @@ hostile() { # TEXT TAR-OPTION...
     text=$1
     shift
     tar -cf bad.tar "$@"
-    exits 65 "$text" "$orrery" verify bad.tar --no-progress
+    answers 65 "$text" "$orrery" verify bad.tar --no-progress
 }
 refuse_sums() { (cd x && sha256sum README.txt >SHA256SUMS); }
 refuse_sums
@@ -119,6 +119,6 @@ echo garbage >x/results/001-kai.db
 (cd x && sha256sum results/001-kai.db >SHA256SUMS)
 hostile '001-kai.db' -C x results/001-kai.db SHA256SUMS
 head -c 3000 one.tar.zst >cut.tar.zst
-exits 65 'cut.tar.zst' "$orrery" verify cut.tar.zst --no-progress
-exits 65 'wait cdf.svg' "$orrery" verify 'wait cdf.svg' --no-progress
+answers 65 'cut.tar.zst' "$orrery" verify cut.tar.zst --no-progress
+answers 65 'wait cdf.svg' "$orrery" verify 'wait cdf.svg' --no-progress
 printf 'bundled\n'

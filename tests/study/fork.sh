@@ -11,12 +11,6 @@ set -eu
 orrery=$1 work=$2 source=$3 fork_times=$4 draw=$5 times=${6:-3} seeds=${7:-3} soak=${6:-}
 . "$(dirname "$0")/../scratch.sh"
 
-exits() { # CODE COMMAND...
-    wanted=$1 code=0
-    shift
-    "$orrery" "$@" >out 2>err || code=$?
-    [ "$code" = "$wanted" ] || fail "exit $code, not $wanted: orrery $*: $(cat out err)"
-}
 digest() { sqlite3 "$1" "SELECT digest FROM run"; }
 
 # Forked.

@@ -9,12 +9,6 @@ command -v jq >/dev/null || exit 77
 orrery=$1 work=$2 source=$3
 . "$(dirname "$0")/../scratch.sh"
 
-exits() { # CODE COMMAND...
-    wanted=$1 code=0
-    shift
-    "$orrery" "$@" >out 2>err || code=$?
-    [ "$code" = "$wanted" ] || fail "exit $code, not $wanted: orrery $*: $(cat out err)"
-}
 cat >s.yaml <<'YAML'
 cluster: {pools: {p: {nodes: 8, gpus: 8}}}
 workload: [{name: w, trace: t.csv}]

@@ -10,12 +10,6 @@ orrery=$1 work=$2 source=$3
 command -v jq >/dev/null || exit 77
 . "$(dirname "$0")/../scratch.sh"
 
-exits() { # CODE COMMAND...
-    wanted=$1 code=0
-    shift
-    "$orrery" "$@" >out 2>err || code=$?
-    [ "$code" = "$wanted" ] || fail "exit $code, not $wanted: orrery $*: $(cat out err)"
-}
 mkdir tmp
 export TMPDIR="$PWD/tmp"
 awk 'BEGIN { print "job,submit_s,run_s,pods,gpus_per_pod"

@@ -9,12 +9,6 @@ set -eu
 orrery=$1 work=$2 source=$3
 . "$(dirname "$0")/../scratch.sh"
 
-exits() { # CODE COMMAND...
-    wanted=$1 code=0
-    shift
-    "$orrery" "$@" >out 2>err || code=$?
-    [ "$code" = "$wanted" ] || fail "exit $code, not $wanted: orrery $*: $(cat out err)"
-}
 awk 'BEGIN { print "job,submit_s,run_s,pods,gpus_per_pod"
     for (i = 0; i < 120; i++) print "j" i "," i * 20 "," 100 + i * 37 % 3000 ",1," 1 + i * 7 % 8 }' >trace.csv
 cat >base.yaml <<'YAML'

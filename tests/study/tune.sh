@@ -9,12 +9,6 @@ command -v jq >/dev/null || exit 77
 orrery=$1 work=$2 source=$3
 . "$(dirname "$0")/../scratch.sh"
 
-exits() { # CODE COMMAND...
-    wanted=$1 code=0
-    shift
-    "$orrery" "$@" >out 2>err || code=$?
-    [ "$code" = "$wanted" ] || fail "exit $code, not $wanted: orrery $*: $(cat out err)"
-}
 # Three queues share 6 GPUs under `static`; every division of them is run that leaves each queue one: with a part of 0 its jobs
 # can never start, and waits are without them.
 cat >s.yaml <<'YAML'
