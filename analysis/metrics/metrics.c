@@ -113,7 +113,7 @@ const struct orr_metric_def orr_metric_table[] = {
      "longest time from the first submit to the end of the last job of a group, of groups that "
      "ended"},
     {"batches_open", "groups", LESS, 0, "open batches", "all, where jobs have groups",
-     "groups of which some job did not end"},
+     "groups whose first job was submitted in the window, of which some job did not end"},
     {"deadline_met", "1", MORE, SHARE, "deadlines met", "all, workload, where jobs have deadlines",
      "share of jobs of the window with a deadline that ended by it, of those decided"},
     {"deadlines_missed", "jobs", LESS, 0, "deadlines missed",
@@ -309,7 +309,8 @@ const struct orr_metric_def orr_metric_table[] = {
      "all, queue, shard",
      "attempts of whole jobs ended early, by whatever cause (table eviction), of the run"},
     {"partial_evictions", "evictions", LESS, 0, "evictions of parts", "all",
-     "evictions of some pods of a job that went on, of the run"},
+     "evictions of some pods of a job that went on, of the run; not of a gang that went as a whole "
+     "at that instant"},
     {"wasted_evictions", "evictions", LESS, 0, "wasted evictions", "all",
      "made for a job whose next pods took none of the room; not of those for which the run was cut "
      "before a cycle that found the room free"},

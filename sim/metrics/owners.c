@@ -124,11 +124,13 @@ static void judge_users(const struct orr_world *world, const struct orr_run *run
 struct batch {
     orr_ms submit_ms, end_ms; /* of the first, of the last of its jobs */
     orr_ms enter_ms;          /* from when on it counts; ORR_MS_NONE: some of it ran before */
+    bool came;                /* some were submitted in the run */
     bool open;                /* some had not ended */
     bool never;               /* some can never start */
 };
 
-/* Only batches whose first job came in the window. */
+/* Only batches whose first job came in the window: not those that begin after the end of the run.
+ */
 static struct orr_waits batch_times(const struct orr_run *run, const struct orr_summary *summary,
                                     const struct batch *batches, uint32_t count)
 {
@@ -138,7 +140,7 @@ static struct orr_waits batch_times(const struct orr_run *run, const struct orr_
         const struct batch *batch = &batches[b];
         if (batch->enter_ms >= summary->window_start_ms && batch->never) {
             never++;
-        } else if (batch->enter_ms >= summary->window_start_ms) {
+        } else if (batch->enter_ms >= summary->window_start_ms && batch->came) {
             orr_ms end = batch->open ? run->end_ms : batch->end_ms;
             keys[kept++] = orr_tally__key(end - batch->submit_ms, batch->open);
         }
@@ -175,6 +177,7 @@ static void judge_batches(const struct orr_world *world, const struct orr_run *r
                      submit = orr_run_submit_ms(world, run, j);
         batches[b].submit_ms = submit < batches[b].submit_ms ? submit : batches[b].submit_ms;
         batches[b].enter_ms = enter < batches[b].enter_ms ? enter : batches[b].enter_ms;
+        batches[b].came = batches[b].came || state->phase != ORR_JOB_FUTURE;
         batches[b].never = batches[b].never || orr_summary__is_never(run, j);
         if (state->phase != ORR_JOB_FINISHED && state->phase != ORR_JOB_WITHDRAWN) {
             batches[b].open = true;

@@ -30,6 +30,7 @@ const char *orr_size_class_name(uint32_t class)
 struct tallies {
     struct orr_tally all;
     struct orr_tally *queues; /* queue * kinds + kind */
+    bool *came;               /* the same: of these, jobs were submitted in the run */
     struct orr_tally kinds[ORR_KIND_COUNT];
     struct orr_tally sizes[ORR_SIZE_CLASSES];
     struct orr_tally *shards;
@@ -57,6 +58,10 @@ static void tally_waits(const struct orr_world *world, const struct orr_run *run
     struct orr_tally *groups[5];
     for (uint32_t j = 0; j < world->job_count; j++) {
         const struct orr_job_state *state = &run->ledger->jobs[j];
+        const struct orr_job_spec *spec = &world->specs[j];
+        if (state->phase != ORR_JOB_FUTURE) {
+            t->came[(size_t)spec->queue * ORR_KIND_COUNT + spec->kind] = true;
+        }
         if (orr_world_enter_ms(world, j) >= summary->window_start_ms &&
             orr_summary__is_never(run, j)) {
             for (uint32_t g = groups_of(world, t, j, groups); g-- > 0;) {
@@ -160,6 +165,21 @@ static bool has_rates(const struct orr_run *run)
     return count > 0;
 }
 
+/* Does an eviction of some pods begin that of the whole job, as where a gang loses a node and what
+ * is left of it goes for the same cause at the same instant? Such a job did not go on. */
+static bool is_begun(const struct orr_run *run, uint32_t part)
+{
+    const struct orr_eviction *e = &run->evictions[part];
+    const uint32_t last = run->ledger->jobs[e->job].evictions > 0 ? run->eviction_count : part;
+    for (uint32_t i = part + 1; i < last && run->evictions[i].at_ms == e->at_ms; i++) {
+        const struct orr_eviction *next = &run->evictions[i];
+        if (next->whole && next->job == e->job && next->cause == e->cause) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* What was held without getting anywhere: of all jobs, by cause, and of each queue and kind. */
 static void sum_lost(const struct orr_world *world, const struct orr_run *run,
                      struct orr_summary *summary, double *lost_gpu_h, uint64_t *evictions)
@@ -192,7 +212,7 @@ static void sum_lost(const struct orr_world *world, const struct orr_run *run,
         const struct orr_eviction *e = &run->evictions[i];
         const struct orr_job_spec *spec = &world->specs[e->job];
         evictions[(size_t)spec->queue * ORR_KIND_COUNT + spec->kind] += e->whole;
-        summary->partial_evictions += !e->whole;
+        summary->partial_evictions += !e->whole && !is_begun(run, i);
         summary->wasted_evictions += e->beneficiary != ORR_NONE && !e->used && !e->undecided;
     }
 }
@@ -303,6 +323,8 @@ static void sum_fairness(const struct orr_world *world, const struct orr_run *ru
     }
 }
 
+/* A row for each kind of which jobs of the queue came in the run, in the window or before it: what
+ * the queue held, was owed and lost is then in some row. */
 static void list_queues(const struct orr_world *world, const struct orr_run *run,
                         struct orr_summary *summary, struct tallies *t, const double *lost_gpu_h,
                         const uint64_t *evictions)
@@ -314,7 +336,7 @@ static void list_queues(const struct orr_world *world, const struct orr_run *run
     summary->queues = orr_zalloc(groups, sizeof *summary->queues);
     for (size_t g = 0; g < groups; g++) {
         uint32_t queue = (uint32_t)(g / ORR_KIND_COUNT);
-        if (t->queues[g].jobs + t->queues[g].waits.never == 0) {
+        if (!t->came[g] && t->queues[g].waits.never == 0) {
             continue;
         }
         struct window w = window_of(&run->fold, queue);
@@ -360,6 +382,7 @@ void orr_summary_make(const struct orr_world *world, const struct orr_run *run,
     size_t groups = (size_t)world->queues.count * ORR_KIND_COUNT;
     struct tallies t = {0};
     t.queues = orr_zalloc(groups, sizeof *t.queues);
+    t.came = orr_zalloc(groups, sizeof *t.came);
     double *lost = orr_zalloc(groups, sizeof *lost);
     uint64_t *evictions = orr_zalloc(groups, sizeof *evictions);
     *summary = (struct orr_summary){.window_start_ms = run->fold.window_start_ms,
@@ -408,6 +431,7 @@ void orr_summary_make(const struct orr_world *world, const struct orr_run *run,
     }
     orr_free(t.shards);
     orr_free(t.queues);
+    orr_free(t.came);
     orr_free(lost);
     orr_free(evictions);
 }

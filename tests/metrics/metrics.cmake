@@ -1,5 +1,5 @@
 # Metrics made again from raw rows by SQL, and examples worked by hand.
-foreach(name absent down never never_debt never_share scaling ties resources own_others rates fifo easy kai stories books mig elastic shards jain owners room debt shares spread promises warmup drain at_once cut documented notices patience energy)
+foreach(name absent before down never never_debt never_share scaling ties resources own_others rates fifo easy kai stories books mig elastic shards jain owners room debt shares spread promises warmup drain at_once cut documented notices patience energy)
   add_test(NAME metrics.${name}
     COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/metrics/recompute.sh $<TARGET_FILE:orrery> ${PROJECT_SOURCE_DIR} ${name})
   set_tests_properties(metrics.${name} PROPERTIES LABELS quick TIMEOUT 300

@@ -447,6 +447,46 @@ CSV
     has "abs(value - 2.0 / 3) < 1e-12 FROM metric WHERE name = 'ftf_shockwave_max'"            # b: 200 / (100 x 3)
 }
 
+# Queues whose jobs all came before the window, what they hold and are owed in it among what all hold: early waits, late
+# services hold. A gang that loses a node goes as a whole. Batches that begin after the end of the run are not open.
+case_before() {
+    printf 'time_s,rate\n0,2\n60,2\n' >rate.csv
+    cat >trace.csv <<CSV
+job,submit_s,run_s,pods,gpus_per_pod,queue,group
+e1,0,5000,1,4,early,
+e2,0,5000,1,4,early,
+gang,10,3000,2,4,q,
+more,1200,3000,1,2,q,now
+cut,1900,300,1,2,q,later
+CSV
+    cat >run.yaml <<YAML
+cluster: {pools: {p: {nodes: 5, gpus: 4}}}
+queues: {early: {gpu: [4, 1, 4]}, q: {gpu: [8, 1, unlimited]}, web: {gpu: [4, 1, unlimited]}}
+workload:
+- {name: t, trace: trace.csv}
+- {name: s, kind: inference, queue: web, service: {gpus_per_pod: 2, replicas: 2, rate: rate.csv, service_time: 1s}}
+events: [{at: 800s, fail: n0005, for: 100s}]
+policy: fifo
+warmup: 15m
+horizon: 30m
+YAML
+    for policy in fifo kai; do
+        holds 50 run.yaml --policy $policy
+        has "count(*) = 1 AND value > 0 FROM metric WHERE name = 'share_mean' AND label = 'queue=early,kind=unknown'"
+        has "value = 0 FROM metric WHERE name = 'jobs' AND label = 'queue=web,kind=inference'"
+        has "abs(sum(q.value) - a.value * (SELECT value FROM metric WHERE name = 'gpu_available') * 5) < 1e-9
+             FROM metric AS q JOIN metric AS a ON a.name = 'gpu_occupancy' AND a.scope = 'all' WHERE q.name = 'gpu_h' AND q.scope = 'queue'"
+        for name in evictions lost_gpu_h quota_debt_gpu_h stall_h; do
+            has "abs(sum(q.value) - a.value) < 1e-9 FROM metric AS q JOIN metric AS a ON a.name = q.name AND a.scope = 'all' WHERE q.name = '$name' AND q.scope = 'queue'"
+        done
+        has "value = 1 AND n = 1 FROM metric WHERE name = 'batches_open'"
+    done
+    holds 50 run.yaml --policy fifo
+    has "count(*) = 2 AND sum(whole) = 1 FROM eviction WHERE cause = 'node failure'"
+    has "value = 0 FROM metric WHERE name = 'partial_evictions'"
+    has "value = 1 FROM metric WHERE name = 'evictions' AND scope = 'all'"
+}
+
 # Held by hand, on two nodes of 4 GPUs: a takes 3 of the first, b takes 2 of the second until 50; then the
 # window has 50 s more. Tasks ask for 3, 2 and 4. Of the GPU that is free on the first node nobody can use any; of
 # the 2 on the second only who asks for 2: 1 + 4/3 are unusable of 3, then 1 of 5.

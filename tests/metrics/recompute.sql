@@ -81,8 +81,13 @@ WITH m(scope, label, job, wait_ms, started, gave_up, never) AS (
   WHERE k.name <> 'inference' AND (SELECT count(*) FROM shard) > 1
 )
 SELECT * FROM m;
-CREATE TEMP VIEW counted AS -- the whole and its shards have a row without jobs too
+CREATE TEMP TABLE row_of_queue AS -- kinds of which jobs of a queue came in the run, and those that never could have started
+SELECT DISTINCT 'queue=' || q.name || ',kind=' || k.name AS label, j.queue, j.kind, k.name AS kind_name
+FROM job AS j JOIN queue AS q ON q.id = j.queue JOIN kind AS k ON k.id = j.kind LEFT JOIN waiter AS w ON w.job = j.id
+WHERE j.state > 0 OR w.never;
+CREATE TEMP VIEW counted AS -- the whole, its shards and rows of queues whose jobs came before the window have a row without jobs too
 SELECT * FROM grouped
+UNION ALL SELECT 'queue', label, NULL, NULL, NULL, NULL, NULL FROM row_of_queue WHERE label NOT IN (SELECT label FROM grouped WHERE scope = 'queue')
 UNION ALL SELECT 'all', '', NULL, NULL, NULL, NULL, NULL WHERE NOT EXISTS (SELECT 1 FROM grouped WHERE scope = 'all')
 UNION ALL SELECT 'shard', 'shard=' || name, NULL, NULL, NULL, NULL, NULL FROM shard
 WHERE (SELECT count(*) FROM shard) > 1 AND NOT EXISTS (SELECT 1 FROM grouped AS g WHERE g.scope = 'shard' AND g.label = 'shard=' || shard.name);
@@ -125,7 +130,7 @@ UNION ALL
 SELECT 'never_startable', scope, label, total(never), count(job) FROM counted
 WHERE EXISTS(SELECT 1 FROM never) GROUP BY scope, label
 UNION ALL
-SELECT 'jobs', scope, label, count(*), count(*) FROM grouped WHERE scope = 'queue' GROUP BY scope, label
+SELECT 'jobs', scope, label, count(job), count(job) FROM counted WHERE scope = 'queue' GROUP BY scope, label
 UNION ALL -- only where some job may leave, which raw rows do not say of one that did not
 SELECT 'gave_up', scope, label, total(gave_up AND NOT never), total(NOT never) FROM counted
 WHERE EXISTS(SELECT 1 FROM metric WHERE name = 'gave_up') GROUP BY scope, label;
@@ -165,7 +170,8 @@ SELECT n.nr, n.used, n.gone_ms, n.next_ms, r.status, r.end_ms, b.state,
 FROM n JOIN job AS b ON b.id = n.for_job CROSS JOIN run AS r;
 INSERT INTO made
 SELECT 'evictions', 'all', '', total(whole), (SELECT count(*) FROM job) FROM eviction
-UNION ALL SELECT 'partial_evictions', 'all', '', total(NOT whole), (SELECT count(*) FROM job) FROM eviction
+UNION ALL SELECT 'partial_evictions', 'all', '', count(*), (SELECT count(*) FROM job) FROM eviction AS e
+  WHERE NOT whole AND NOT EXISTS (SELECT 1 FROM eviction AS w WHERE w.whole AND w.job = e.job AND w.at_ms = e.at_ms AND w.cause = e.cause AND w.rowid > e.rowid)
 UNION ALL SELECT 'wasted_evictions', 'all', '', total(for_job IS NOT NULL AND NOT used), total(whole) FROM eviction
 UNION ALL SELECT 'suspensions', 'all', '', n, (SELECT count(*) FROM job) FROM (SELECT count(*) AS n FROM suspension) WHERE n > 0
 UNION ALL SELECT 'suspended_h', 'all', '', h, n FROM (SELECT count(*) AS n, sum(coalesce(to_ms, (SELECT end_ms FROM run)) - from_ms) / 3.6e6 AS h FROM suspension) WHERE n > 0
@@ -185,17 +191,13 @@ SELECT 'lost_gpu_h', 'cause', 'cause=' || c.column1,
 FROM (VALUES('preempt'), ('reclaim'), ('consolidate'), ('stale gang'), ('node failure'), ('max runtime'), ('maintenance'), ('pods not ready')) AS c WHERE hours > 0;
 INSERT INTO made
 SELECT 'evictions', 'queue', g.label, (SELECT total(l.evictions) FROM lost AS l WHERE l.queue = g.queue AND l.kind = g.kind),
-       g.n
-FROM (SELECT 'queue=' || q.name || ',kind=' || k.name AS label, w.queue, w.kind, count(*) AS n
-      FROM waiter AS w JOIN queue AS q ON q.id = w.queue JOIN kind AS k ON k.id = w.kind
-      GROUP BY w.queue, w.kind) AS g
+       (SELECT count(*) FROM waiter AS w WHERE w.queue = g.queue AND w.kind = g.kind)
+FROM row_of_queue AS g
 UNION ALL
 SELECT 'lost_gpu_h', 'queue', g.label, g.lost / 3.6e9, g.evictions
-FROM (SELECT 'queue=' || q.name || ',kind=' || k.name AS label,
-             (SELECT total(l.lost) FROM lost AS l WHERE l.queue = w.queue AND l.kind = w.kind) AS lost,
-             (SELECT total(l.evictions) FROM lost AS l WHERE l.queue = w.queue AND l.kind = w.kind) AS evictions
-      FROM waiter AS w JOIN queue AS q ON q.id = w.queue JOIN kind AS k ON k.id = w.kind
-      GROUP BY w.queue, w.kind) AS g;
+FROM (SELECT g.label, (SELECT total(l.lost) FROM lost AS l WHERE l.queue = g.queue AND l.kind = g.kind) AS lost,
+             (SELECT total(l.evictions) FROM lost AS l WHERE l.queue = g.queue AND l.kind = g.kind) AS evictions
+      FROM row_of_queue AS g) AS g;
 INSERT INTO made
 SELECT 'ruled_jobs', 'rule', 'rule=' || r.code, count(*), (SELECT count(*) FROM job)
 FROM ruled AS x JOIN rule AS r ON r.id = x.rule GROUP BY r.id;
@@ -434,25 +436,18 @@ UNION ALL SELECT 'gpu_goodput', scope, label, (SELECT total(v.held - v.vain) FRO
                  / nullif(available, 0), 1 FROM ratio;
 INSERT INTO made
 SELECT 'gpu_h', 'queue', g.label, (SELECT total(h.inside_ms * h.mgpu) FROM held AS h JOIN job AS j ON j.id = h.job
-                                  WHERE j.queue = g.queue AND j.kind = g.kind) / 3.6e9, 1 FROM
-  (SELECT DISTINCT 'queue=' || q.name || ',kind=' || k.name AS label, w.queue, w.kind
-   FROM waiter AS w JOIN queue AS q ON q.id = w.queue JOIN kind AS k ON k.id = w.kind) AS g
+                                  WHERE j.queue = g.queue AND j.kind = g.kind) / 3.6e9, 1 FROM row_of_queue AS g
 UNION ALL
-SELECT 'share_mean', 'queue', g.label, f.share / nullif((SELECT window_end_ms - window_start_ms FROM run), 0) / 1000, 1 FROM
-  (SELECT DISTINCT 'queue=' || q.name || ',kind=' || k.name AS label, w.queue
-   FROM waiter AS w JOIN queue AS q ON q.id = w.queue JOIN kind AS k ON k.id = w.kind) AS g JOIN fair AS f ON f.queue = g.queue
+SELECT 'share_mean', 'queue', g.label, f.share / nullif((SELECT window_end_ms - window_start_ms FROM run), 0) / 1000, 1 FROM row_of_queue AS g JOIN fair AS f ON f.queue = g.queue
 UNION ALL
-SELECT 'quota_debt_gpu_h', 'queue', g.label, f.debt / 3.6e9, 1 FROM
-  (SELECT DISTINCT 'queue=' || q.name || ',kind=' || k.name AS label, w.queue
-   FROM waiter AS w JOIN queue AS q ON q.id = w.queue JOIN kind AS k ON k.id = w.kind) AS g JOIN fair AS f ON f.queue = g.queue;
+SELECT 'quota_debt_gpu_h', 'queue', g.label, f.debt / 3.6e9, 1 FROM row_of_queue AS g JOIN fair AS f ON f.queue = g.queue;
 INSERT INTO made
 SELECT x.column1, w.scope, w.label,
        (SELECT total(CASE x.column1 WHEN 'quota_debt_impossible_gpu_h' THEN d.impossible WHEN 'quota_debt_down_gpu_h' THEN d.down ELSE d.blocked END)
         FROM debt AS d JOIN leaf AS l ON l.queue = d.queue WHERE (w.shard IS NULL OR l.shard = w.shard) AND (w.queue IS NULL OR d.queue = w.queue)),
        w.n
 FROM (SELECT scope, label, shard, NULL AS queue, leaves AS n FROM ratio
-      UNION ALL SELECT DISTINCT 'queue', 'queue=' || q.name || ',kind=' || k.name, NULL, w.queue, 1
-      FROM waiter AS w JOIN queue AS q ON q.id = w.queue JOIN kind AS k ON k.id = w.kind) AS w
+      UNION ALL SELECT 'queue', label, NULL, queue, 1 FROM row_of_queue) AS w
 CROSS JOIN (VALUES('quota_debt_impossible_gpu_h'), ('quota_debt_down_gpu_h'), ('quota_debt_blocked_gpu_h')) AS x;
 INSERT INTO made
 SELECT x.column1, 'shard', w.label,
@@ -491,8 +486,7 @@ SELECT 'policy_share_deviation', w.scope, w.label, sum(o.apart) / (2 * nullif(
 FROM whole AS w JOIN owned AS o ON w.shard IS NULL OR o.shard = w.shard GROUP BY w.scope, w.label
 UNION ALL
 SELECT 'policy_share_mean', 'queue', g.label, o.shared / nullif((SELECT window_end_ms - window_start_ms FROM run), 0) / 1000, 1
-FROM (SELECT DISTINCT 'queue=' || q.name || ',kind=' || k.name AS label, w.queue
-      FROM waiter AS w JOIN queue AS q ON q.id = w.queue JOIN kind AS k ON k.id = w.kind) AS g JOIN owned AS o ON o.queue = g.queue;
+FROM row_of_queue AS g JOIN owned AS o ON o.queue = g.queue;
 CREATE TEMP TABLE own_bucket AS -- means over the buckets of the series
 WITH s AS (
   SELECT s.rowid AS nr, s.queue, s.at_ms, min(s.at_ms + r.series_ms, r.end_ms) AS upto, s.policy_share_mgpu AS stored
@@ -542,6 +536,8 @@ SELECT 'queue' AS scope, 'queue=' || q.name || ',kind=' || k.name AS label, j.id
 FROM job AS j CROSS JOIN run AS r JOIN kind AS k ON k.id = j.kind JOIN queue AS q ON q.id = j.queue
 WHERE (j.state > 0 OR j.id IN (SELECT job FROM never)) AND j.enter_ms >= r.window_start_ms AND k.name <> 'inference';
 INSERT INTO jct_group SELECT 'kind', substr(label, instr(label, ',kind=') + 1), job, submit_ms, end_ms, state, counts FROM jct_group;
+INSERT INTO jct_group SELECT 'queue', label, NULL, NULL, NULL, NULL, 0 FROM row_of_queue -- all of its jobs came before the window
+WHERE kind_name <> 'inference' AND label NOT IN (SELECT label FROM jct_group);
 INSERT INTO lasting
 SELECT 'jct', coalesce(g.end_ms, r.end_ms) - g.submit_ms, g.state = 3, g.scope, g.label FROM jct_group AS g CROSS JOIN run AS r WHERE g.counts;
 INSERT INTO made
@@ -550,7 +546,7 @@ SELECT 'jct_mean_s', scope, label, sum(CASE WHEN counts AND state = 3 THEN end_m
 INSERT INTO lasting(name, ms, ended)
 SELECT 'batch', CASE WHEN min(j.state) >= 3 THEN max(j.end_ms) ELSE (SELECT end_ms FROM run) END - min(j.submit_ms), min(j.state) >= 3
 FROM batch AS b JOIN job AS j ON j.id = b.job GROUP BY b.name
-HAVING min(coalesce(j.enter_ms, -9e18)) >= (SELECT window_start_ms FROM run) AND NOT max(j.id IN (SELECT job FROM never));
+HAVING max(j.state) > 0 AND min(coalesce(j.enter_ms, -9e18)) >= (SELECT window_start_ms FROM run) AND NOT max(j.id IN (SELECT job FROM never));
 CREATE TEMP TABLE endless AS -- batches of which some job never could have started
 SELECT b.name FROM batch AS b JOIN job AS j ON j.id = b.job GROUP BY b.name
 HAVING min(coalesce(j.enter_ms, -9e18)) >= (SELECT window_start_ms FROM run) AND max(j.id IN (SELECT job FROM never));
@@ -655,9 +651,9 @@ UNION ALL
 SELECT 'stall_h', 'kind', 'kind=' || k.name, (SELECT total(ms) FROM stall AS s WHERE s.kind = k.id) / 3.6e6, (SELECT count(*) FROM stall AS s WHERE s.kind = k.id)
 FROM kind AS k WHERE k.id IN (SELECT kind FROM waiter)
 UNION ALL
-SELECT 'stall_h', 'queue', 'queue=' || q.name || ',kind=' || k.name, (SELECT total(ms) FROM stall AS s WHERE s.queue = q.id AND s.kind = k.id) / 3.6e6,
-       (SELECT count(*) FROM stall AS s WHERE s.queue = q.id AND s.kind = k.id)
-FROM (SELECT DISTINCT queue, kind FROM waiter) AS w JOIN queue AS q ON q.id = w.queue JOIN kind AS k ON k.id = w.kind;
+SELECT 'stall_h', 'queue', w.label, (SELECT total(ms) FROM stall AS s WHERE s.queue = w.queue AND s.kind = w.kind) / 3.6e6,
+       (SELECT count(*) FROM stall AS s WHERE s.queue = w.queue AND s.kind = w.kind)
+FROM row_of_queue AS w;
 
 -- ---- pools: time of nodes that were there, and its price ----
 CREATE TEMP TABLE stay AS

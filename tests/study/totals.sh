@@ -124,7 +124,7 @@ others() {
         END { for (c in column) columns++; for (r in row) rows++; printf "%.9g", sum / 100 * gpus / rows * end / 1000 / columns }' "$name-nodes/$name-nodes".dat)" "$held"
     if [ "$(query 'SELECT count(*) > 0 FROM eviction')" = 1 ]; then # else there is no such figure
         data churn >/dev/null
-        near 'figure churn, evictions' "$(block churn 1 | area 0 | awk '{ print $1 / 3600 }')" "$(query 'SELECT count(*) FROM eviction')"
+        near 'figure churn, evictions' "$(block churn 1 | area 0 | awk '{ print $1 / 3600 }')" "$(query "SELECT sum(value) FROM metric WHERE name IN ('evictions', 'partial_evictions') AND scope = 'all'")"
         near 'figure churn, GPU-h lost' "$(block churn 2 | awk 'END { print $NF }')" \
             "$(query 'SELECT total(preempt + reclaim + consolidate + stale_gang + node_failure + max_runtime) / 3.6e9 FROM job_time')"
     fi
