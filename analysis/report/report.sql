@@ -112,19 +112,28 @@ CROSS JOIN run AS r
 WHERE j.enter_ms >= r.window_start_ms;
 
 -- name: causes
-WITH c AS (
-  SELECT cause, sum(whole) AS times, sum(NOT whole) AS parts, count(DISTINCT job) AS jobs
-  FROM eviction
-  GROUP BY cause), e AS (SELECT cause, sum(used = 0) AS unused FROM eviction GROUP BY cause), l AS (
+-- Work can be lost for a cause of which nothing was evicted: a gang that stands below its minimum loses it as a stale
+-- gang, and what is left of it may go for another cause. Some pods that go before the whole job does at that instant are
+-- of its eviction.
+WITH l AS (
   SELECT replace(label, 'cause=', '') AS cause, value
   FROM metric
-  WHERE name = 'lost_gpu_h' AND scope = 'cause')
+  WHERE name = 'lost_gpu_h' AND scope = 'cause'), c AS (
+  SELECT e.cause AS cause, sum(e.whole) AS times, sum(NOT e.whole AND coalesce(e.last_whole < e.nr, 1)) AS parts,
+    count(DISTINCT e.job) AS jobs, sum(e.used = 0) AS unused
+  FROM (
+    SELECT *, rowid AS nr, max(CASE WHEN whole THEN rowid END) OVER (PARTITION BY job, at_ms, cause) AS last_whole
+    FROM eviction) AS e
+  GROUP BY e.cause
+  UNION ALL
+  SELECT cause, 0, 0, 0, NULL
+  FROM l
+  WHERE cause NOT IN (SELECT cause FROM eviction))
 SELECT c.cause AS cause, c.times AS "attempts cut short", c.parts AS "times some pods were lost", c.jobs AS "jobs",
-  l.value AS "GPU-hours lost", l.value / (c.times + c.parts) AS "each", e.unused AS "for nothing"
+  coalesce(l.value, 0.0) AS "GPU-hours lost", coalesce(l.value, 0.0) / nullif(c.times + c.parts, 0) AS "each", c.unused AS "for nothing"
 FROM c
-LEFT JOIN e ON e.cause = c.cause
 LEFT JOIN l ON l.cause = c.cause
-ORDER BY l.value DESC;
+ORDER BY coalesce(l.value, 0.0) DESC;
 
 -- name: taken
 -- What a job lost by a cause is shared equally over its evictions of that cause.
@@ -134,7 +143,7 @@ WITH e AS (
   WHERE e.for_job IS NOT NULL)
 SELECT e.cause AS cause, coalesce(q.display_name, '') AS "taken from", coalesce(f.display_name, '') AS "for",
   count(*) AS evictions, sum(e.used = 0) AS "for nothing", 
-  sum(CASE e.cause WHEN 'preempt' THEN t.preempt WHEN 'reclaim' THEN t.reclaim WHEN 'consolidate' THEN t.consolidate END
+  total(CASE e.cause WHEN 'preempt' THEN t.preempt WHEN 'reclaim' THEN t.reclaim WHEN 'consolidate' THEN t.consolidate END
     / 3.6e9 / e.of_job) AS "GPU-hours lost"
 FROM e
 JOIN job AS j ON j.id = e.job
@@ -197,7 +206,7 @@ GROUP BY i.words
 ORDER BY sum((i.to_ms - i.from_ms) * w.mgpu) DESC;
 
 -- name: metric
-SELECT value
+SELECT value, at_least
 FROM metric
 WHERE name = ?1 AND scope = 'all' AND label = '';
 
@@ -274,16 +283,17 @@ SELECT cast(sum(gpu_h) * 1000 AS INTEGER)
 FROM v_node_use;
 
 -- name: lost_pods
-SELECT count(*)
-FROM eviction
-WHERE NOT whole;
+SELECT cast(coalesce(max(value), 0) AS INTEGER)
+FROM metric
+WHERE name = 'partial_evictions' AND scope = 'all';
 
 -- name: services
 WITH w AS (
   SELECT substr(label, 10) AS name, max(CASE name WHEN 'attainment' THEN value END) AS attained,
     max(CASE name WHEN 'attainment' THEN n END) AS n, max(CASE name WHEN 'requests_late'
     THEN value END) AS late, max(CASE name WHEN 'requests_dropped' THEN value END) AS dropped,
-    max(CASE name WHEN 'gave_up' THEN value END) AS left, min(rowid) AS place
+    max(CASE name WHEN 'requests_waiting' THEN value END) AS waiting, max(CASE name WHEN 'gave_up' THEN value END) AS left,
+    min(rowid) AS place
   FROM metric
   WHERE scope = 'workload'
   GROUP BY label), p AS (
@@ -295,7 +305,7 @@ WITH w AS (
   GROUP BY v.job)
 SELECT w.name AS workload, CASE WHEN w.late IS NULL THEN 'jobs' ELSE 'requests' END AS "of its",
   w.n AS number, printf('%.3f %%', 100 * w.attained) AS "met the objective", w.late AS late,
-  w.dropped AS dropped, w.left AS "gave up", p.wanted AS "pods wanted (mean)", p.had AS "pods had (mean)",
+  w.dropped AS dropped, round(w.waiting) AS "in line at the end", w.left AS "gave up", p.wanted AS "pods wanted (mean)", p.had AS "pods had (mean)",
   p.short AS "short of pods s"
 FROM w
 LEFT JOIN p ON p.name = w.name
@@ -338,6 +348,11 @@ SELECT count(*)
 FROM job
 WHERE state IN (1, 2);
 
+-- name: absent
+SELECT count(*)
+FROM job
+WHERE state = 0;
+
 -- name: never_started
 SELECT count(*)
 FROM job
@@ -363,8 +378,7 @@ FROM metric
 WHERE name = 'tied_starts' AND scope = 'all';
 
 -- piece: queue_kinds
--- A row a queue and kind; what only queues have stands in the row of its first kind. A queue of services that came before
--- the window has a row all the same.
+-- A row a queue and kind; what only queues have stands in the row of its first kind.
 WITH m AS (
   SELECT substr(label, 7, instr(label, ',kind=') - 7) AS queue, substr(label, instr(label,
     ',kind=') + 6) AS kind, name, value, min(rowid) OVER (PARTITION BY label) AS place
@@ -402,29 +416,16 @@ WITH m AS (
   LEFT JOIN o ON o.queue = q.id
   LEFT JOIN f ON f.queue = q.name
   WHERE q.leaf)
-SELECT q.display_name AS queue, coalesce(k.kind, (
-    SELECT group_concat(DISTINCT c.name)
-    FROM job AS j
-    JOIN kind AS c ON c.id = j.kind
-    WHERE j.queue = q.id)) AS kind, coalesce(k.jobs, 0) AS jobs, k.unstarted AS "never started",
+SELECT q.display_name AS queue, k.kind AS kind, k.jobs AS jobs, k.unstarted AS "never started",
 
 -- piece: queue_waits
 k.p50 AS "median wait s", k.p95 AS "95 % wait s", k.longest AS "longest that started s", CASE WHEN is_first
   THEN q.quota END AS "quota (GPUs, mean)", CASE WHEN is_first
   THEN q.held END AS "GPUs held (mean)", CASE WHEN is_first THEN q.fair END AS "fair share (GPUs, mean)"
 FROM q
-LEFT JOIN (
+JOIN (
   SELECT *, row_number() OVER (PARTITION BY queue ORDER BY place) = 1 AS is_first
-  FROM k
-  WHERE jobs > 0
-  UNION ALL
-  SELECT name, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1
-  FROM q
-  WHERE gpu_h > 0 AND name NOT IN (
-    SELECT queue
-    FROM k
-    WHERE jobs > 0)) AS k ON k.queue = q.name
-WHERE k.queue IS NOT NULL
+  FROM k) AS k ON k.queue = q.name
 ORDER BY q.gpu_h DESC, q.display_name, k.place
 
 -- name: queues

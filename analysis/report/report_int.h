@@ -35,6 +35,9 @@ const char *orr_report__count(double value, const char *one, const char *many, c
 
 /* A metric of all jobs, named in orr_metric_table; NAN: the run has none of that name. */
 double orr_report__metric(struct orr_results *in, const char *name);
+/* The same of a time, in words; of a quantile that was not reached ">" and the least it can be.
+ * Returns out. */
+const char *orr_report__seconds(struct orr_results *in, const char *name, char out[40]);
 
 /* report_short.c: the questions a reader comes with, each answered in a sentence or two. */
 enum orr_report_question {

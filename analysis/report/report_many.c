@@ -472,9 +472,9 @@ static enum orr_status sections(const struct side *side, FILE *out, struct orr_e
 static enum orr_status compare_parts(struct side *side, struct orr_compare_options *compare,
                                      struct orr_err *err)
 {
-    static const char *const counts[] = {"unfinished", "unstarted", "never_startable"};
+    static const char *const counts[] = {"unfinished"}; /* beside the headline */
     static const char *const objectives[] = {"attainment", "requests_late", "requests_dropped",
-                                             "gave_up"};
+                                             "requests_waiting", "gave_up"};
     static const char *const of_queues[] = {"wait_p95_s", "unstarted",        "never_startable",
                                             "gpu_h",      "quota_debt_gpu_h", "evictions",
                                             "lost_gpu_h"};

@@ -45,7 +45,7 @@ static void headline(struct orr_results *in, FILE *out)
             continue;
         }
         if (strcmp(def->unit, "s") == 0) {
-            (void)orr_format_rough(text, value);
+            (void)orr_report__seconds(in, def->name, text);
         } else if ((def->uses & ORR_METRIC_SHARE) != 0 && isfinite(value)) {
             (void)snprintf(text, sizeof text, "%.1f %%", 100 * value);
         } else {

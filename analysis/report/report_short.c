@@ -36,6 +36,24 @@ double orr_report__metric(struct orr_results *in, const char *name)
     return value;
 }
 
+const char *orr_report__seconds(struct orr_results *in, const char *name, char out[40])
+{
+    double value = (double)NAN, least = (double)NAN;
+    char text[24];
+    sqlite3_stmt *row = orr_results_prepare(in, orr_report_sql__metric);
+    if (row != NULL) {
+        (void)sqlite3_bind_text(row, 1, orr_metric_name(name), -1, SQLITE_STATIC);
+    }
+    while (orr_results_step(in, row)) {
+        const bool known = sqlite3_column_type(row, 0) != SQLITE_NULL;
+        value = known ? sqlite3_column_double(row, 0) : (double)NAN;
+        least = known ? (double)NAN : sqlite3_column_double(row, 1);
+    }
+    (void)snprintf(out, 40, "%s%s", least > 0 ? ">" : "",
+                   orr_format_rough(text, least > 0 ? least : value));
+    return out;
+}
+
 static const char *gpus_text(double gpus, char out[40])
 {
     return orr_report__count(gpus, "GPU", "GPUs", out);
@@ -161,24 +179,47 @@ static void answer_nevers(struct orr_results *in, FILE *out)
     (void)fputs("); they are in none of these numbers. ", out);
 }
 
+/* A part of the jobs, and within what time it started; of one that was not reached what that is
+ * more than. */
+static void say_quantile(const char *part, const char *time, FILE *out)
+{
+    const bool more = time[0] == '>';
+    (void)fprintf(out, "%s within %s%s", part, more ? "a time longer than " : "", time + more);
+}
+
+/* Within what time half and 95 % of all jobs started; where some never did that is an estimate. */
+static void say_quantiles(struct orr_results *in, int64_t jobs, FILE *out)
+{
+    const double unstarted = orr_report__metric(in, "unstarted");
+    char half[40], most[40], never[40], all[40];
+    (void)orr_report__seconds(in, "wait_p50_s", half);
+    (void)orr_report__seconds(in, "wait_p95_s", most);
+    if (!(unstarted > 0)) {
+        (void)fprintf(out, "Half of all jobs started within %s, 95 %% within %s. ", half, most);
+        return;
+    }
+    (void)fprintf(out,
+                  "%s of %s never started; with these as waits that were not over "
+                  "(Kaplan-Meier) ",
+                  orr_report__number(unstarted, never),
+                  orr_report__count((double)jobs, "job", "jobs", all));
+    say_quantile("half start", half, out);
+    if (half[0] != '>') {
+        say_quantile(", 95 %", most, out);
+    }
+    (void)fputs(". ", out);
+}
+
 static void answer_waits(struct orr_results *in, FILE *out)
 {
-    char half[24], most[24], never[40];
-    const double unstarted = orr_report__metric(in, "unstarted");
-    const bool any = orr_results_int(in, orr_report_sql__unstarted, 0);
+    const int64_t jobs = orr_results_int(in, orr_report_sql__unstarted, 0);
     longest(in, out);
-    if (!any) {
+    if (jobs == 0) {
         (void)fputs("No jobs but services were submitted in the window. ", out);
         answer_nevers(in, out);
         return;
     }
-    (void)fprintf(out, "Half of all jobs started within %s, 95 %% within %s",
-                  orr_format_rough(half, orr_report__metric(in, "wait_p50_s")),
-                  orr_format_rough(most, orr_report__metric(in, "wait_p95_s")));
-    if (unstarted > 0) {
-        (void)fprintf(out, "; %s never did", orr_report__number(unstarted, never));
-    }
-    (void)fputs(". ", out);
+    say_quantiles(in, jobs, out);
     answer_nevers(in, out);
     slowest_queue(in, out);
     top_reason(in, out);
@@ -497,13 +538,17 @@ static void answer_objectives(struct orr_results *in, FILE *out)
         (void)fputs(sqlite3_column_type(row, 4) == SQLITE_NULL ? " started in time"
                                                                : " were served in time",
                     out);
-        if (sqlite3_column_double(row, 6) > 0) {
-            (void)fprintf(out, ", %s gave up",
-                          orr_report__number(sqlite3_column_double(row, 6), number));
+        if (sqlite3_column_double(row, 6) >= 0.5) {
+            (void)fprintf(out, ", %s in line at the end",
+                          orr_report__count(sqlite3_column_double(row, 6), "was", "were", number));
         }
-        if (sqlite3_column_double(row, 9) > 0) {
+        if (sqlite3_column_double(row, 7) > 0) {
+            (void)fprintf(out, ", %s gave up",
+                          orr_report__number(sqlite3_column_double(row, 7), number));
+        }
+        if (sqlite3_column_double(row, 10) > 0) {
             (void)fprintf(out, "; it was short of pods for %s",
-                          orr_format_rough(span, sqlite3_column_double(row, 9)));
+                          orr_format_rough(span, sqlite3_column_double(row, 10)));
         }
         (void)fputs(". ", out);
     }

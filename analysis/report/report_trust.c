@@ -12,6 +12,7 @@
 struct trust {
     bool whole;              /* ran to its last job */
     int64_t open, unstarted; /* jobs that had not ended; not started */
+    int64_t absent;          /* not even submitted */
     int64_t nevers;          /* of them that never could have: in no number of waits */
     int64_t rejected, read;  /* rows of traces */
     bool recorded;           /* the trace says when jobs started */
@@ -57,6 +58,7 @@ static struct trust look(struct orr_results *in)
 {
     struct trust trust = {.whole = orr_results_int(in, orr_report_sql__is_finished, 0) != 0,
                           .open = orr_results_int(in, orr_report_sql__open, 0),
+                          .absent = orr_results_int(in, orr_report_sql__absent, 0),
                           .unstarted = orr_results_int(in, orr_report_sql__never_started, 0),
                           .nevers = orr_results_int(in, orr_report_sql__never_of_open, 0),
                           .rejected = orr_results_int(in, orr_report_sql__rejected, 0),
@@ -107,13 +109,10 @@ static void say_calibration(const struct trust *trust, FILE *out)
         orr_format_rough(more, trust->error.error_p90_s), trust->error.ks);
 }
 
-static void say_end(const struct trust *trust, FILE *out)
+/* Jobs that were submitted and had not ended. */
+static void say_open(const struct trust *trust, FILE *out)
 {
     char open[40], number[40];
-    if (trust->whole && trust->open == 0) {
-        (void)fputs("The run went on until its last job had ended.", out);
-        return;
-    }
     (void)fprintf(out, "%s: %s not ended",
                   trust->whole ? "Some jobs could not end" : "The run was cut before its last job",
                   orr_report__count((double)trust->open, "job had", "jobs had", open));
@@ -131,6 +130,21 @@ static void say_end(const struct trust *trust, FILE *out)
                       ". %s in quantiles of waits as waiting at least that long (Kaplan-Meier), in "
                       "means not at all",
                       trust->nevers > 0 ? "The others count" : "These count");
+    }
+}
+
+static void say_end(const struct trust *trust, FILE *out)
+{
+    char absent[40];
+    if (trust->whole && trust->open == 0) {
+        (void)fputs("The run went on until its last job had ended", out);
+    } else {
+        say_open(trust, out);
+    }
+    if (trust->absent > 0) { /* they are in the number of jobs, and in that of jobs not ended */
+        (void)fprintf(
+            out, ". %s not been submitted by then",
+            orr_report__count((double)trust->absent, "more job had", "more jobs had", absent));
     }
     (void)fputs(".", out);
 }
@@ -185,7 +199,7 @@ void orr_report__trust_answer(struct orr_results *in, FILE *out)
     const struct trust trust = look(in);
     say_audit(&trust, out);
     (void)fputs(" ", out);
-    if (!trust.whole || trust.open > 0) {
+    if (!trust.whole || trust.open > 0 || trust.absent > 0) {
         say_end(&trust, out);
         (void)fputs(" ", out);
     }

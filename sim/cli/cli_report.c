@@ -298,6 +298,18 @@ static const char *number(double value, int digits, char out[24])
     return out;
 }
 
+/* A quantile of waits; one that was not reached is more than the longest that anybody was seen to
+ * wait. */
+static const char *quantile(const struct orr_waits *waits, double value_s, char out[24])
+{
+    char least[24];
+    if (!isnan(value_s) || waits->jobs == 0 || !(waits->seen_s > 0)) {
+        return orr_format_rough(out, value_s);
+    }
+    (void)snprintf(out, 24, ">%.22s", orr_format_rough(least, waits->seen_s));
+    return out;
+}
+
 static const char *ratio(double value, char out[24])
 {
     return number(value, 3, out);
@@ -337,11 +349,11 @@ static void text_queue_row(const struct orr_queue_summary *q, bool again, FILE *
     if (!again) { /* the share is of all the queue, and stands beside the first of its kinds */
         (void)number(q->share_mean, 1, share);
     }
-    (void)fprintf(out, " %-11s %8llu %11s %10s | %9s %9s %9s %9s\n",
-                  orr_kind_name((enum orr_kind)q->kind),
-                  (unsigned long long)(q->waits.jobs + q->waits.never), gpu_hours(q->gpu_h, hours),
-                  share, orr_format_rough(a, q->waits.p50_s), orr_format_rough(b, q->waits.p95_s),
-                  orr_format_rough(c, q->waits.p99_s), orr_format_rough(d, q->waits.max_s));
+    (void)fprintf(
+        out, " %-11s %8llu %11s %10s | %9s %9s %9s %9s\n", orr_kind_name((enum orr_kind)q->kind),
+        (unsigned long long)(q->waits.jobs + q->waits.never), gpu_hours(q->gpu_h, hours), share,
+        quantile(&q->waits, q->waits.p50_s, a), quantile(&q->waits, q->waits.p95_s, b),
+        quantile(&q->waits, q->waits.p99_s, c), orr_format_rough(d, q->waits.max_s));
 }
 
 static void text_queues(const struct orr_report *r, FILE *out)
@@ -443,8 +455,8 @@ static void text_shards(const struct orr_report *r, FILE *out)
         orr_pad(out, shown.shorts[i], shown.width);
         (void)fprintf(out, " %8lld %8llu %10s %10s | %9s %9s | %s", (long long)s->gpus,
                       (unsigned long long)s->jobs, ratio(s->gpu_occupancy, a),
-                      ratio(s->fairness_jain, b), orr_format_rough(c, s->waits.p50_s),
-                      orr_format_rough(d, s->waits.p95_s), r->shards[i].policy->name);
+                      ratio(s->fairness_jain, b), quantile(&s->waits, s->waits.p50_s, c),
+                      quantile(&s->waits, s->waits.p95_s, d), r->shards[i].policy->name);
         text_params(&r->shards[i], out);
         (void)fputc('\n', out);
     }
@@ -589,6 +601,20 @@ static void text_phases(const struct orr_summary *s, FILE *out)
     }
 }
 
+static void text_evictions(const struct orr_summary *s, FILE *out)
+{
+    char lost[24];
+    if (s->evictions + s->partial_evictions == 0) {
+        return;
+    }
+    (void)fprintf(out, "evictions   %llu", (unsigned long long)s->evictions);
+    if (s->partial_evictions > 0) {
+        (void)fprintf(out, " of whole jobs and %llu of some pods",
+                      (unsigned long long)s->partial_evictions);
+    }
+    (void)fprintf(out, ", %s GPU-h lost\n", gpu_hours(s->lost_gpu_h, lost));
+}
+
 /* What the window is a time of: point.c takes the time of submits, if there is one. */
 static const char *window_words(const struct orr_world *world)
 {
@@ -626,8 +652,8 @@ void orr_report_text(const struct orr_report *r, FILE *out)
     }
     (void)fprintf(out, "%s\n", r->run->status == ORR_RUN_INTERRUPTED ? " (interrupted)" : "");
     (void)fprintf(out, "wait        mean %s, p50 %s, p95 %s, p99 %s, max %s (submit to start)\n",
-                  orr_format_rough(a, s->waits.mean_s), orr_format_rough(b, s->waits.p50_s),
-                  orr_format_rough(c, s->waits.p95_s), orr_format_rough(d, s->waits.p99_s),
+                  orr_format_rough(a, s->waits.mean_s), quantile(&s->waits, s->waits.p50_s, b),
+                  quantile(&s->waits, s->waits.p95_s, c), quantile(&s->waits, s->waits.p99_s, d),
                   orr_format_rough(e, s->waits.max_s));
     if (s->has_nevers) {
         text_nevers(r, out);
@@ -650,10 +676,7 @@ void orr_report_text(const struct orr_report *r, FILE *out)
                   gpu_hours(s->debt.total, c));
     text_attained(r, out);
     text_pools(s, out);
-    if (s->evictions > 0) {
-        (void)fprintf(out, "evictions   %llu, %s GPU-h lost\n", (unsigned long long)s->evictions,
-                      gpu_hours(s->lost_gpu_h, a));
-    }
+    text_evictions(s, out);
     if (s->suspensions > 0) {
         (void)fprintf(out, "suspensions %llu, %s h; who is suspended keeps its GPUs and memory\n",
                       (unsigned long long)s->suspensions, gpu_hours(s->suspended_h, a));

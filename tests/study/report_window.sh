@@ -9,15 +9,20 @@ set -eu
 orrery=$1 work=$2
 . "$(dirname "$0")/../scratch.sh"
 
-# page POLICY QUEUES [MORE]: runs trace.csv (from stdin) on one node of 8 GPUs; the page's text, a line a paragraph or row.
+# shown: runs run.yaml; what the run says in the file "ran", its page in "text", a line a paragraph or row.
+shown() {
+    exits 0 run run.yaml --no-progress -o run.db --force
+    mv out ran
+    exits 0 report run.db -o page.html
+    tr '\n' ' ' <page.html | sed 's/<svg[^>]*>/\n<svg>/g; s/<\/svg>/\n/g' | grep -v '^<svg>' |
+        sed 's/<\/dd>/\n/g; s/<\/tr>/\n/g; s/<\/p>/\n/g; s/<\/t[dh]>/ | /g; s/<[^>]*>//g' >text
+}
+# page POLICY QUEUES [MORE]: the same of trace.csv (from stdin) on one node of 8 GPUs.
 page() {
     cat >trace.csv
     printf 'cluster: {pools: {p: {nodes: 1, gpus: 8}}}\nqueues: %s\nworkload: [{name: t, trace: trace.csv}]\npolicy: %s\n%s\n' \
         "$2" "$1" "${3-}" >run.yaml
-    "$orrery" run run.yaml -q --no-progress -o run.db --force >out 2>err || fail "$(cat err)"
-    "$orrery" report run.db -o page.html >out 2>err || fail "$(cat err)"
-    tr '\n' ' ' <page.html | sed 's/<svg[^>]*>/\n<svg>/g; s/<\/svg>/\n/g' | grep -v '^<svg>' |
-        sed 's/<\/dd>/\n/g; s/<\/tr>/\n/g; s/<\/p>/\n/g; s/<\/t[dh]>/ | /g; s/<[^>]*>//g' >text
+    shown
 }
 has() {
     grep -qF -- "$1" text || fail "$2: no \"$1\" in: $(cat text)"
@@ -26,7 +31,7 @@ lacks() {
     ! grep -qF -- "$1" text || fail "$2: \"$1\" in: $(cat text)"
 }
 explained() { # QUEUE TEXT
-    "$orrery" explain run.db --queue "$1" >out
+    exits 0 explain run.db --queue "$1"
     grep -qF -- "$2" out || fail "explain --queue $1: no \"$2\""
 }
 
@@ -124,3 +129,39 @@ last,1200,100,1,1,a
 CSV
 has 'quota (GPUs, mean)' 'a quota that changes'
 has 'a | unknown | 2 | 0 | 0 s | 0 s | 0 s | 4 | ' 'a quota that changes'
+
+# A queue of which all came in the warm-up has its row, with what it held in the window and was entitled to. Who never
+# started is beside quantiles that are estimates then; one that was not reached is more than was seen. "late" had not come.
+page '{name: fifo, params: {backfill: true}}' '{e: {gpu: [4, 1, unlimited]}, q: {gpu: [4, 1, unlimited]}}' 'warmup: 10m
+horizon: 1h' <<'CSV'
+job,submit_s,run_s,pods,gpus_per_pod,queue
+e1,0,36000,1,4,e
+e2,1,36000,1,4,e
+q1,900,36000,1,4,q
+q2,1200,600,1,2,q
+late,7200,600,1,2,q
+CSV
+has '2 of 2 jobs never started; with these as waits that were not over (Kaplan-Meier) half start within a time longer than 45.0 min. ' 'a queue of before'
+has '>45.0 minmedian wait' 'a queue of before'
+has 'e | unknown | 0 | 0 |  |  |  | 4 | 8 | 4.40 | ' 'a queue of before'
+has 'The run was cut before its last job: 4 jobs had not ended, 2 of them not started. These count in quantiles of waits as waiting at least that long (Kaplan-Meier), in means not at all. 1 more job had not been submitted by then.' 'a queue of before'
+grep -q '^wait  *mean -, p50 >45.0 min, p95 >45.0 min' ran || fail "quantiles that were not reached: $(cat ran)"
+
+# A gang that loses a node goes as a whole, and is not one that went on.
+printf 'job,submit_s,run_s,pods,gpus_per_pod\ng,0,600,2,8\nlast,700,600,1,2\n' >trace.csv
+cat >run.yaml <<'YAML'
+cluster: {pools: {p: {nodes: 2, gpus: 8}}}
+workload: [{name: t, trace: trace.csv}]
+policy: fifo
+events: [{at: 100s, fail: n0002, for: 50s}]
+YAML
+shown
+has '1 attempt was cut short; that cost' 'a gang that loses a node'
+has 'node failure | 1 | 0 | 1 | 0.44 | 0.44 | ' 'a gang that loses a node'
+grep -q '^evictions   1, 0.44 GPU-h lost$' ran || fail "evictions: $(cat ran)"
+
+# Beside another run each number stands once.
+printf 'extends: run.yaml\npolicy: easy\n' >other.yaml
+exits 0 run other.yaml -q --no-progress -o other.db
+exits 0 report run.db other.db -o page.html
+[ "$(grep -o '<td>jobs that never started</td>' page.html | wc -l)" = 1 ] || fail "numbers that stand twice"
