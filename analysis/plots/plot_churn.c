@@ -17,23 +17,32 @@ static uint32_t buckets_of(const struct orr_plot *plot, uint32_t most)
 }
 
 /* Layers of both panels have the same order and so the same colours. */
-void orr_plot__churn_load(struct orr_plot *plot, struct orr_plot_layers *evictions,
-                          struct orr_plot_layers *lost)
+struct orr_plot_churn orr_plot__churn_load(struct orr_plot *plot, struct orr_plot_layers *evictions,
+                                           struct orr_plot_layers *lost)
 {
+    const orr_ms from = evictions->from, to = evictions->to;
+    struct orr_plot_churn counts = {0, 0};
     sqlite3_stmt *row = orr_results_prepare(&plot->in, orr_plots_sql__causes);
     while (orr_results_step(&plot->in, row)) {
         (void)orr_plot__layer(evictions, orr_results_text(&plot->in, row, 0));
         (void)orr_plot__layer(lost, orr_results_text(&plot->in, row, 0));
     }
-    /* A job's loss by a cause is told once for all its evictions: each counts an equal part. What
-     * was evicted in the last moments is gone only after the run: its loss counts at the end. */
+    /* What was evicted in the last moments is gone only after the run: its loss counts at the end.
+     */
     row = orr_results_prepare(&plot->in, orr_plots_sql__evictions);
     while (orr_results_step(&plot->in, row)) {
-        uint32_t layer = orr_plot__layer(evictions, orr_results_text(&plot->in, row, 0));
-        orr_plot__layers_count(evictions, layer, sqlite3_column_int64(row, 1), 1);
-        orr_plot__layers_count(lost, layer, sqlite3_column_int64(row, 2),
+        const uint32_t layer = orr_plot__layer(evictions, orr_results_text(&plot->in, row, 0));
+        const uint32_t same = orr_plot__layer(lost, orr_results_text(&plot->in, row, 0));
+        const double cut = sqlite3_column_double(row, 4), parts = sqlite3_column_double(row, 5);
+        orr_plot__layers_count(lost, same, sqlite3_column_int64(row, 2),
                                sqlite3_column_double(row, 3));
+        orr_plot__layers_count(evictions, layer, sqlite3_column_int64(row, 1), cut + parts);
+        if (sqlite3_column_int64(row, 1) >= from && sqlite3_column_int64(row, 1) < to) {
+            counts.cut += cut;
+            counts.parts += parts;
+        }
     }
+    return counts;
 }
 
 static void churn_panels(struct orr_plot *plot, struct orr_plot_layers *evictions,
@@ -46,7 +55,7 @@ static void churn_panels(struct orr_plot *plot, struct orr_plot_layers *eviction
     orr_plot__time_axis(plot, evictions->from, evictions->to, 8, false);
     orr_plot__window_marks(plot, evictions->from, evictions->to);
     orr_plot__ylabel(plot, "evictions per hour", orr_plot__panel_height(plot));
-    orr_plot__panel_y(plot, orr_plot__layers_top(evictions), false);
+    orr_plot__panel_counts(plot, orr_plot__layers_top(evictions));
     orr_plot__layers_plot(plot, evictions, false);
     orr_plot__panel_below(plot);
     orr_plot__time_axis(plot, lost->from, lost->to, 8, true);
@@ -68,16 +77,18 @@ void orr_plot__churn(struct orr_plot *plot)
     orr_plot__span(plot, &from, &to);
     orr_plot__layers_open(&evictions, from, to, buckets_of(plot, MOST_BARS));
     orr_plot__layers_open(&lost, from, to, buckets_of(plot, MOST_STEPS));
-    orr_plot__churn_load(plot, &evictions, &lost);
-    double count = 0, gpu_h = 0;
-    char length[24];
-    for (uint32_t i = 0; i < evictions.count; i++) {
-        count += evictions.totals[i];
+    const struct orr_plot_churn counts = orr_plot__churn_load(plot, &evictions, &lost);
+    const double count = counts.cut + counts.parts;
+    double gpu_h = 0;
+    char length[24], parts[40] = "", extra[160];
+    for (uint32_t i = 0; i < lost.count; i++) {
         gpu_h += lost.totals[i];
     }
-    char extra[100];
-    (void)snprintf(extra, sizeof extra, "%.0f evictions, %.*f GPU-h lost; bars of %s", count,
-                   gpu_h < 100 ? 1 : 0, gpu_h,
+    if (counts.parts > 0) {
+        (void)snprintf(parts, sizeof parts, " and %.0f of some pods", counts.parts);
+    }
+    (void)snprintf(extra, sizeof extra, "%.0f eviction%s%s, %.*f GPU-h lost; bars of %s",
+                   counts.cut, ORR_PLURAL(counts.cut), parts, gpu_h < 100 ? 1 : 0, gpu_h,
                    orr_format_rough(length, (double)evictions.bucket_ms / 1000.0));
     orr_plot__start(plot, orr_plot__panels_size(plot, 560, false));
     orr_plot__title(plot,

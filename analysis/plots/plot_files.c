@@ -87,6 +87,7 @@ struct orr_plot_files *orr_plot__files_open(struct orr_plot *plot, const char *f
 {
     struct orr_plot_files *files = orr_zalloc(1, sizeof *files);
     plot->named = 0;
+    plot->beside = 0;
     plot->nothing = NULL;
     plot->caption[0] = '\0';
     if (!names_set(plot, files, figure)) {

@@ -130,12 +130,15 @@ void orr_plot__heat_axis(struct orr_plot *plot, const struct orr_plot_lanes *lan
 uint32_t orr_plot__heat_rows(struct orr_plot *plot, const struct orr_plot_heat *heat)
 {
     uint32_t block = orr_plot__block(plot, "seconds (middle of a column), row, % of GPU-time");
-    for (uint32_t r = 0; r < heat->rows; r++) {
-        for (uint32_t c = 0; c < heat->columns; c++) {
+    /* gnuplot draws no image of a single row or column: there is another one outside of the axes.
+     */
+    for (uint32_t r = 0; r < heat->rows + (heat->rows == 1); r++) {
+        for (uint32_t c = 0; c < heat->columns + (heat->columns == 1); c++) {
+            const size_t row = r < heat->rows ? r : 0, column = c < heat->columns ? c : 0;
             double x = (orr_plot__x(plot, column_start(heat, c)) +
                         orr_plot__x(plot, column_start(heat, c + 1))) /
                        2;
-            orr_plot__row(plot, "%.3f %u %.4g\n", x, r, heat->cells[(size_t)r * heat->columns + c]);
+            orr_plot__row(plot, "%.3f %u %.4g\n", x, r, heat->cells[row * heat->columns + column]);
         }
     }
     return block;

@@ -59,7 +59,9 @@ struct orr_plot {
     double line;          /* height of a line of text, as a part of the picture's */
     double small;         /* size of small letters, in the terminal's unit */
     uint32_t title_lines;
-    char caption[1600];      /* what the title of a figure without one would say; "" for none */
+    uint32_t beside;    /* letters of the legend beside the axes, of a figure that knows before its
+                         * title; 0: names of queues alone */
+    char caption[1600]; /* what the title of a figure without one would say; "" for none */
     uint32_t legend_columns; /* of a narrow picture, which has its legend below */
     double panel_right;      /* of two panels */
     double legend_top;       /* and so high, as a part of the picture's height */
@@ -142,12 +144,6 @@ sqlite3_stmt *orr_plot__of_jobs(struct orr_plot *plot, const char *sql);
 bool orr_plot__is_part(const struct orr_plot *plot);
 /* What such a figure adds to a title that names all jobs; "" if these are all. */
 const char *orr_plot__which_jobs(const struct orr_plot *plot);
-/* The next title says what a value is the mean of, and what a thin line shows (NULL: no line). */
-void orr_plot__means_over(struct orr_plot *plot, orr_ms bucket_ms, const char *thin);
-/* "set title" of two lines: what it is, and which run. `extra` may be NULL. */
-void orr_plot__title(struct orr_plot *plot, const char *what, const char *extra);
-/* "set title" of a figure that is of no single run: one line. */
-void orr_plot__plain_title(struct orr_plot *plot, const char *text);
 const char *orr_plot__colour(uint32_t rank, uint32_t shown);
 /* Letters of a node's name beside its row. */
 #define ORR_PLOT_NODE_NAME 14
@@ -187,6 +183,17 @@ void orr_plot__name(struct orr_plot *plot, const char *name);
 /* The legend entry of a slot as a gnuplot string, with `extra` after the name. */
 void orr_plot__slot_name(struct orr_plot *plot, struct orr_plot_slots slots, uint32_t slot,
                          const char *extra);
+
+/* plot_title.c */
+/* The next title says what a value is the mean of, and what a thin line shows (NULL: no line). */
+void orr_plot__means_over(struct orr_plot *plot, orr_ms bucket_ms, const char *thin);
+/* "set title" of two lines: what it is, and which run. `extra` may be NULL. */
+void orr_plot__title(struct orr_plot *plot, const char *what, const char *extra);
+/* "set title" of a figure that is of no single run: one line. */
+void orr_plot__plain_title(struct orr_plot *plot, const char *text);
+/* Text as strings of gnuplot, at most so many letters a line: broken at a space where there is one.
+ * Returns how many lines. */
+uint32_t orr_plot__wrap(struct orr_plot *plot, const char *text, double letters);
 
 /* plot_table.c: the table `series`, joined to as many buckets as a picture has room for. */
 enum orr_plot_value { /* GPUs, but for JOBS; means over a bucket */
@@ -305,6 +312,8 @@ double orr_plot__panel_height(const struct orr_plot *plot);
 /* A panel's axis from 0, or from -top, up to a little above `top`: of a narrow picture with as many
  * numbers as its height holds, thousands as k. */
 void orr_plot__panel_y(struct orr_plot *plot, double top, bool both_ways);
+/* The same of what is counted: no numbers between 0 and 1, 1 and 2, ... */
+void orr_plot__panel_counts(struct orr_plot *plot, double top);
 /* The least of 1, 2, 5, 10, ... of which no more than `most` make `range`. */
 double orr_plot__round_step(double range, double most);
 /* Starts the plot command that has the legend only; entries follow, then _close. */
@@ -409,9 +418,14 @@ void orr_plot__runs_fragmentation(struct orr_plot *to, struct orr_plot *runs);
 void orr_plot__runs_reasons(struct orr_plot *to, struct orr_plot *runs);
 void orr_plot__runs_waterfall(struct orr_plot *to, struct orr_plot *runs);
 
-/* plot_churn.c: both opened by the caller. */
-void orr_plot__churn_load(struct orr_plot *plot, struct orr_plot_layers *evictions,
-                          struct orr_plot_layers *lost);
+/* plot_churn.c */
+struct orr_plot_churn { /* evictions of the part that is drawn: of whole jobs, and of some pods of
+                         * jobs that went on */
+    double cut, parts;
+};
+/* Fills layers that the caller opened. */
+struct orr_plot_churn orr_plot__churn_load(struct orr_plot *plot, struct orr_plot_layers *evictions,
+                                           struct orr_plot_layers *lost);
 
 /* Where the run was busiest, from the series (the middle of the run without one). */
 orr_ms orr_plot__busiest(struct orr_plot *plot);

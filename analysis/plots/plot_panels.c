@@ -58,10 +58,21 @@ double orr_plot__round_step(double range, double most)
     return whole * (part <= 1 ? 1 : part <= 2 ? 2 : part <= 5 ? 5 : 10);
 }
 
+#define FEW 5 /* counts up to here have no number between two whole ones */
+
+void orr_plot__panel_counts(struct orr_plot *plot, double top)
+{
+    orr_plot__panel_y(plot, top, false);
+    if (top >= 1 && top < FEW) {
+        orr_plot__gp(plot, "set ytics 1\n");
+    }
+}
+
 void orr_plot__panel_y(struct orr_plot *plot, double top, bool both_ways)
 {
     const double most = top > 0 ? top * 1.06 : 1;
-    orr_plot__gp(plot, "set yrange [%.9g:%.9g]\n", both_ways ? -most : 0.0, most);
+    orr_plot__gp(plot, "set yrange [%.9g:%.9g]\nset ytics autofreq\n", both_ways ? -most : 0.0,
+                 most);
     if (orr_plot__narrow(plot)) {
         const double fit = orr_plot__panel_height(plot) / (1.4 * plot->line);
         orr_plot__gp(plot, "set ytics %.9g\nset format y '%s'\n",

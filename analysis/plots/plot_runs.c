@@ -192,6 +192,8 @@ static void panel_draw(struct orr_plot *to, const struct orr_plot *runs,
     least = floor(10 * least - 1e-9) / 10;
     if (panel->index) {
         orr_plot__gp(to, "set yrange [%.1f:%.9g]\n", least, 1 + 0.04 * (1 - least));
+    } else if (panel->sums == ORR_PLOT_JOBS) {
+        orr_plot__panel_counts(to, top);
     } else {
         orr_plot__panel_y(to, top, false);
     }
@@ -358,10 +360,8 @@ void orr_plot__runs_churn(struct orr_plot *to, struct orr_plot *runs)
         struct orr_plot_layers *evictions = &both[(size_t)2 * i], *lost = evictions + 1;
         orr_plot__layers_open(evictions, from, end, dumb ? 80 : MOST_STEPS);
         orr_plot__layers_open(lost, from, end, dumb ? 80 : MOST_STEPS);
-        orr_plot__churn_load(&runs[i], evictions, lost);
-        for (uint32_t l = 0; l < evictions->count; l++) {
-            count += evictions->totals[l];
-        }
+        const struct orr_plot_churn of = orr_plot__churn_load(&runs[i], evictions, lost);
+        count += of.cut + of.parts;
         orr_plot__layers_means(evictions, 3600000);
         bucket_ms = evictions->bucket_ms;
     }
@@ -382,7 +382,7 @@ void orr_plot__runs_churn(struct orr_plot *to, struct orr_plot *runs)
         orr_plot__panel_above(to, to->among, orr_plot__runs_letters(to, runs));
         orr_plot__time_axis(to, from, end, 8, false);
         orr_plot__ylabel(to, "evictions per hour", orr_plot__panel_height(to));
-        orr_plot__panel_y(to, tops[0], false);
+        orr_plot__panel_counts(to, tops[0]);
         orr_plot__runs_plot(to, runs, blocks[0], "", false, false);
         orr_plot__panel_below(to);
         orr_plot__time_axis(to, from, end, 8, true);

@@ -73,7 +73,7 @@ static void depth_panels(struct orr_plot *plot, const struct orr_plot_table *tab
     orr_plot__panel_above(plot, table->slots.count + 2,
                           orr_plot__slots_letters(plot, table->slots));
     orr_plot__ylabel(plot, "jobs that wait", orr_plot__panel_height(plot));
-    orr_plot__panel_y(plot, job_peaks.top, false);
+    orr_plot__panel_counts(plot, job_peaks.top);
     orr_plot__time_axis(plot, table->from, table->to, 8, false);
     orr_plot__window_marks(plot, table->from, table->to);
     orr_plot__stack_plot(plot, table, jobs, false);
@@ -311,7 +311,8 @@ static void share_panels(struct orr_plot *plot, const struct orr_plot_table *tab
     static const int tics[] = {8, 5, 4, 3};
     for (uint32_t s = 0; s < count; s++) {
         uint32_t row = s / columns, column = s % columns;
-        const double first = narrow ? 1 - (plot->title_lines + 1) * plot->line : 0.90;
+        const double below = 1 - (plot->title_lines + 1) * plot->line; /* the title */
+        const double first = narrow || below < 0.90 ? below : 0.90;
         const double last = narrow ? share_strip(plot) : 0.115, begin = narrow ? 0.15 : 0.09;
         const double height = (first - last) / rows, width = (0.995 - begin) / columns;
         const double top = first - row * height, left = begin + column * width;

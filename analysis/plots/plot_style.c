@@ -322,70 +322,6 @@ void orr_plot__start(struct orr_plot *plot, struct orr_plot_size size)
                  "'#000000'\nset key title '' textcolor rgb '#000000'\n");
 }
 
-void orr_plot__means_over(struct orr_plot *plot, orr_ms bucket_ms, const char *thin)
-{
-    plot->bucket_ms = bucket_ms;
-    plot->thin = plot->term != ORR_PLOT_DUMB ? thin : NULL;
-}
-
-/* "; means over 10.9 h, thin line: peaks" */
-static const char *means_note(struct orr_plot *plot, char out[80])
-{
-    char length[24];
-    out[0] = '\0';
-    if (plot->bucket_ms > 0) {
-        (void)snprintf(out, 80, "; means over %s%s%s%s",
-                       orr_format_rough(length, (double)plot->bucket_ms / 1000.0),
-                       plot->recorded ? ", as recorded" : "",
-                       plot->thin != NULL ? ", thin line: " : "",
-                       plot->thin != NULL ? plot->thin : "");
-    }
-    plot->bucket_ms = 0;
-    plot->recorded = false;
-    return out;
-}
-
-/* A space that parts a number from its unit, "24.0 h". */
-static bool parts_number(const char *text, size_t at)
-{
-    return at > 0 && text[at] == ' ' && text[at - 1] >= '0' && text[at - 1] <= '9' &&
-           strcspn(text + at + 1, " ;,:") <= 5;
-}
-
-/* Where a line of text ends that has to go on: behind the last clause, where the rest fits below.
- */
-static size_t clause_end(const char *text, size_t end, size_t most)
-{
-    size_t clause = 0;
-    for (size_t i = 1; i < end && text[end] != '\0'; i++) {
-        clause = text[i] == ' ' && text[i - 1] == ';' ? i : clause;
-    }
-    return clause > 0 && strlen(text + clause) <= most ? clause : end;
-}
-
-/* Text as strings of gnuplot, at most so many letters a line but for words that are longer; counts
- * lines of the title. */
-static void wrap(struct orr_plot *plot, const char *text, double letters)
-{
-    const size_t most = letters > 12 ? (size_t)letters : 12;
-    for (bool more = false; *text != '\0'; more = true) {
-        size_t end = 0, bytes = strlen(text);
-        for (size_t i = 1; i <= bytes; i++) { /* the last end of a word that fits, or the first */
-            if ((text[i] == ' ' || text[i] == '\0') && !parts_number(text, i) &&
-                (i <= most || end == 0)) {
-                end = i;
-            }
-        }
-        char line[800];
-        end = clause_end(text, end, most);
-        (void)snprintf(line, sizeof line, "%.*s", (int)end, text);
-        orr_plot__gp(plot, more ? ".\"\\n\"." : "");
-        orr_plot__quote(plot, line, 300, false);
-        plot->title_lines++;
-        text += end + (text[end] == ' ');
-    }
-}
-
 /* Right end of an axis that leaves room for a legend of so many letters. */
 double orr_plot__legend_side(const struct orr_plot *plot, uint32_t letters)
 {
@@ -413,12 +349,11 @@ void orr_plot__legend_of_page(struct orr_plot *plot, uint32_t entries, uint32_t 
 
 void orr_plot__ylabel(struct orr_plot *plot, const char *text, double part)
 {
-    const uint32_t lines = plot->title_lines;
     orr_plot__gp(plot, "set ylabel ");
     /* a letter is about half as wide as a line is high */
-    wrap(plot, text, plot->term == ORR_PLOT_DUMB ? 100 : part / (plot->line * LETTER_EM / LINE_EM));
+    (void)orr_plot__wrap(
+        plot, text, plot->term == ORR_PLOT_DUMB ? 100 : part / (plot->line * LETTER_EM / LINE_EM));
     orr_plot__gp(plot, orr_plot__narrow(plot) ? " offset 0.7,0\n" : "\n");
-    plot->title_lines = lines;
 }
 
 void orr_plot__legend(struct orr_plot *plot, const char *title, uint32_t entries, uint32_t letters,
@@ -443,100 +378,6 @@ void orr_plot__legend(struct orr_plot *plot, const char *title, uint32_t entries
                  "set rmargin at screen %.4f\nset key at screen %.4f,graph 1 left top %s title "
                  "\"%s\" left\n",
                  right, right + 0.01, invert ? "invert" : "", title);
-}
-
-/* Of names that the legend has without their middle. */
-static void say_whole_names(struct orr_plot *plot, double letters)
-{
-    for (uint32_t q = 0; q < plot->named; q++) {
-        const struct orr_plot_queue *queue = &plot->queues[q];
-        if (strcmp(queue->name, queue->whole) != 0) {
-            char text[600];
-            (void)snprintf(text, sizeof text, "%s: %.400s", queue->name, queue->whole);
-            orr_plot__gp(plot, ".\"\\n\".");
-            wrap(plot, text, letters);
-        }
-    }
-    plot->named = 0;
-}
-
-/* What a title would say, for the file beside a figure without one. */
-static void caption(struct orr_plot *plot, const char *what, const char *text)
-{
-    const size_t room = sizeof plot->caption;
-    size_t used = (size_t)snprintf(plot->caption, room, "%.300s\n%.700s\n", what, text);
-    for (uint32_t q = 0; q < plot->named && used < room; q++) {
-        const struct orr_plot_queue *queue = &plot->queues[q];
-        if (strcmp(queue->name, queue->whole) != 0) {
-            used += (size_t)snprintf(plot->caption + used, room - used, "%s: %.400s\n", queue->name,
-                                     queue->whole);
-        }
-    }
-    plot->named = 0;
-}
-
-/* The part of the picture's width that a title has: it is centred over axes beside a legend. */
-static double title_part(const struct orr_plot *plot)
-{
-    const struct orr_plot_slots slots = {.shown = plot->named};
-    const double part =
-        plot->named > 0 ? orr_plot__legend_side(plot, orr_plot__slots_letters(plot, slots)) : 1;
-    return orr_plot__narrow(plot) ? 0.7 : part < 0.79 ? part + 0.15 : 1;
-}
-
-void orr_plot__title(struct orr_plot *plot, const char *what, const char *extra)
-{
-    char tail[300], length[40], means[80];
-    const struct orr_plot_source *run = &plot->run;
-    const double minutes = (double)(run->end - run->zero) / 60000.0;
-    (void)snprintf(length, sizeof length,
-                   minutes >= 2880  ? "%.1f days"
-                   : minutes >= 120 ? "%.1f h"
-                                    : "%.3g min",
-                   minutes >= 2880  ? minutes / 1440
-                   : minutes >= 120 ? minutes / 60
-                                    : minutes);
-    const bool whole = strcmp(run->status, "finished") == 0;
-    char jobs[48] = "", text[700];
-    if (run->jobs >= 0) { /* several runs need not have as many */
-        (void)snprintf(jobs, sizeof jobs, ", %lld %s", (long long)run->jobs,
-                       ORR_ONE(run->jobs, "job", "jobs"));
-    }
-    if (run->name != NULL) {
-        (void)snprintf(tail, sizeof tail, "%.100s", run->name);
-    } else {
-        (void)snprintf(tail, sizeof tail, "%u run%s", plot->among, ORR_PLURAL(plot->among));
-    }
-    (void)snprintf(text, sizeof text, "%s%s%.60s%s in %s%s%s%s%s", tail,
-                   run->policy != NULL ? ", policy " : "", run->policy != NULL ? run->policy : "",
-                   jobs, length,
-                   whole                                 ? ""
-                   : strcmp(run->status, "horizon") == 0 ? ", cut at the horizon"
-                                                         : ", interrupted",
-                   extra != NULL ? "; " : "", extra != NULL ? extra : "", means_note(plot, means));
-    plot->title_lines = 0;
-    if (plot->options->no_title) {
-        caption(plot, what, text);
-        orr_plot__gp(plot, "heading = ''\n");
-        return;
-    }
-    orr_plot__gp(plot, "heading = ");
-    const double letters = plot->letters * title_part(plot);
-    wrap(plot, what, letters);
-    orr_plot__gp(plot, ".\"\\n\".");
-    wrap(plot, text, letters);
-    say_whole_names(plot, letters);
-    orr_plot__gp(plot, "\nset title heading%s\n",
-                 plot->term == ORR_PLOT_DUMB ? "" : " textcolor rgb '#202020'");
-}
-
-void orr_plot__plain_title(struct orr_plot *plot, const char *text)
-{
-    if (!plot->options->no_title) {
-        orr_plot__gp(plot, "set title ");
-        orr_plot__quote(plot, text, 160, false);
-        orr_plot__gp(plot, "%s\n", orr_plot__ink(plot));
-    }
 }
 
 bool orr_plot__is_part(const struct orr_plot *plot)

@@ -351,6 +351,7 @@ static void cdf_draw(struct orr_plot *plot, const struct measure *of)
     const char *part = orr_plot__which_jobs(plot);
     (void)snprintf(note, sizeof note, "%s%s%s", part, part[0] != '\0' && never ? "; " : "",
                    never ? "never: could not have started" : "");
+    plot->beside = curves_letters(plot, &all);
     orr_plot__title(plot, text, note[0] != '\0' ? note : NULL);
     if (sum->progress.jobs + sum->never == 0) {
         orr_plot__nothing(plot, "no job was submitted in the window");
@@ -398,6 +399,7 @@ static void cdf_draw_runs(struct orr_plot *to, struct orr_plot *runs, const stru
     (void)snprintf(note, sizeof note, "%s%s%s", part, part[0] != '\0' && never ? "; " : "",
                    never ? "never: could not have started" : "");
     orr_plot__start(to, (struct orr_plot_size){900, 500, 100, 30, false});
+    to->beside = runs_letters(to, runs, all);
     orr_plot__title(to, of->title, note[0] != '\0' ? note : NULL);
     all[0].bottom = bottom;
     cdf_axes(to, &all[0]);

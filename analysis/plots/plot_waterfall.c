@@ -263,7 +263,8 @@ static void fall_text(struct orr_plot *plot, const struct waterfall *fall)
         orr_plot__row(plot, "%u \"%s\"\n", i, text);
     }
     orr_plot__text_rows(plot, fall->count, 2, 4);
-    orr_plot__gp(plot, "set lmargin %d\nset rmargin %d\nplot ", left, NUMBERS);
+    const int step = columns >= 6 * 5 ? 20 : columns >= 6 * 2 ? 50 : 100; /* numbers keep apart */
+    orr_plot__gp(plot, "set xtics %d\nset lmargin %d\nset rmargin %d\nplot ", step, left, NUMBERS);
     orr_plot__data(plot, 0);
     orr_plot__gp(plot, "using (0):1:2 with labels left offset 1,0\n");
 }

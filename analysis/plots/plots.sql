@@ -4,20 +4,45 @@
 -- name: causes
 SELECT cause, count(*) FROM eviction GROUP BY cause ORDER BY 2 DESC, 1;
 
+-- piece: lost_gpu_h
+WHEN 'preempt' THEN t.preempt
+    WHEN 'reclaim' THEN t.reclaim
+    WHEN 'consolidate' THEN t.consolidate
+    WHEN 'stale gang' THEN t.stale_gang
+    WHEN 'node failure' THEN t.node_failure
+    WHEN 'max runtime' THEN t.max_runtime
+    WHEN 'maintenance' THEN t.maintenance
+    WHEN 'pods not ready' THEN t.pods_not_ready END / 3600000000.0
+
 -- name: evictions
-SELECT e.cause, min(e.at_ms, r.end_ms - 1), min(e.gone_ms, r.end_ms - 1),
-  CASE e.cause WHEN 'preempt' THEN t.preempt
-               WHEN 'reclaim' THEN t.reclaim
-               WHEN 'consolidate' THEN t.consolidate
-               WHEN 'stale gang' THEN t.stale_gang
-               WHEN 'node failure' THEN t.node_failure
-               WHEN 'max runtime' THEN t.max_runtime
-               WHEN 'maintenance' THEN t.maintenance
-               WHEN 'pods not ready' THEN t.pods_not_ready
-               ELSE 0 END / 3600000000.0 / count(*) OVER (PARTITION BY e.job, e.cause)
-FROM eviction AS e
-CROSS JOIN run AS r
-LEFT JOIN job_time AS t ON t.job = e.job;
+-- What a job lost for a cause is shared equally over its evictions of that cause, or where it has none over all of its
+-- evictions: a gang that stood below its minimum, a stale one, may have gone for another cause. Evictions of some pods
+-- that begin that of the whole job are counted with it. Columns: cause, evicted and gone at, GPU-h, whole jobs, parts.
+WITH c AS (SELECT job, cause, count(*) AS n FROM eviction GROUP BY job, cause), l AS (
+  SELECT t.job AS job, c.column1 AS cause, CASE c.column1
+-- use: lost_gpu_h
+    AS gpu_h
+  FROM job_time AS t
+  CROSS JOIN (VALUES ('preempt'), ('reclaim'), ('consolidate'), ('stale gang'), ('node failure'), ('max runtime'),
+    ('maintenance'), ('pods not ready')) AS c
+  WHERE gpu_h > 0), e AS (
+  SELECT e.job AS job, e.cause AS cause, min(e.at_ms, r.end_ms - 1) AS at_ms, min(e.gone_ms, r.end_ms - 1) AS gone_ms,
+    e.whole AS whole, NOT e.whole AND coalesce(max(CASE WHEN e.whole THEN e.rowid END) OVER (PARTITION BY e.job, e.at_ms,
+    e.cause) < e.rowid, 1) AS part
+  FROM eviction AS e
+  CROSS JOIN run AS r)
+SELECT e.cause, e.at_ms, e.gone_ms, coalesce(CASE e.cause
+-- use: lost_gpu_h
+    / c.n, 0), e.whole, e.part
+FROM e
+JOIN c ON c.job = e.job AND c.cause = e.cause
+LEFT JOIN job_time AS t ON t.job = e.job
+UNION ALL
+SELECT l.cause, e.at_ms, e.gone_ms, l.gpu_h / count(*) OVER (PARTITION BY l.job, l.cause), 0, 0
+FROM l
+LEFT JOIN c ON c.job = l.job AND c.cause = l.cause
+JOIN e ON e.job = l.job
+WHERE c.job IS NULL;
 
 -- name: reasons
 SELECT replace(coalesce(i.reason, '?'), '-', ' ') AS reason, i.from_ms, i.to_ms, j.mgpu,

@@ -326,4 +326,28 @@ grep -q '^ *1 [*]*##*[*]* *$' out || fail "curve: the bound ends early: $(cat ou
 grep -q '^ *0 +-*#*O#*O-*+' out || fail "curve: values of 0 are hidden: $(cat out)"
 grep -q '^ *6  *7  *8  *9 *$' out || fail "curve: no whole numbers: $(cat out)"
 
+# A single node is a row of its map: gnuplot alone draws none.
+"$orrery" plot idle.db nodes fragmentation -o single >out
+grep -q '<image' single/idle-nodes.svg || fail "one node is no row of a map"
+# A title is within the picture beside whatever legend; of names without spaces that are too long it has those there is room for.
+long=the-department-of-natural-language-processing-and-of-everything-else-that-has-to-do-with-words
+awk -v long=$long 'BEGIN { print "job,submit_s,run_s,gpus,queue"; for (i = 0; i < 40; i++) print "j" i "," 60 * i ",3600,8," (i % 2 ? "short" : long "-" i % 6) }' >wide.csv
+printf 'cluster: {pools: {p: {nodes: 1, gpus: 8}}}\nworkload: [{name: t, trace: wide.csv}]\npolicy: fifo\nwarmup: 5m\nhorizon: 2h\n' >wide.yaml
+"$orrery" run wide.yaml -q --no-progress -o wide.db
+"$orrery" plot wide.db wait-cdf jct-cdf depth share --script -o titles >out
+for figure in wait-cdf jct-cdf depth share; do
+    sed -n 's/^heading = //p' titles/wide-$figure.gp | sed "s/'\.\"[\\]n\"\.'/\n/g" | awk -v most=$([ $figure = share ] && echo 116 || echo 92) 'length > most + 2 { print; bad = 1 } END { exit bad }' >out || fail "$figure: a title is wider than its picture"
+    grep -q 'and 1 more name that are shortened\|and 1 more name that is shortened\|and [0-9] more names' titles/wide-$figure.gp || [ $figure != share ] || fail "a title of names alone"
+done
+# Of few jobs no axis has halves. What was lost for a cause without evictions is in the figure: kai's gang stands still for
+# 55 s without the node that failed, and goes on.
+printf 'job,submit_s,run_s,pods,gpus_per_pod\ng,0,600,2,4\nw,10,600,1,4\nlast,900,10,1,1\n' >stale.csv
+printf 'cluster: {pools: {p: {nodes: 2, gpus: 4}}}\nworkload: [{name: t, trace: stale.csv}]\npolicy: kai\nevents: [{at: 100s, fail: n0002, for: 55s}]\n' >stale.yaml
+"$orrery" run stale.yaml -q --no-progress -o stale.db
+[ "$(sqlite3 stale.db "SELECT sum(stale_gang) > 0 AND (SELECT group_concat(cause) FROM eviction) = 'node failure' FROM job_time")" = 1 ] || fail "no gang stood still: $(sqlite3 stale.db 'SELECT * FROM eviction; SELECT * FROM job_time')"
+"$orrery" plot stale.db churn depth --script -o stale >out
+lost=$(sqlite3 stale.db "SELECT printf('%.1f', value) FROM metric WHERE name = 'lost_gpu_h' AND scope = 'all'")
+grep -q "^heading = .*; 0 evictions and 1 of some pods, $lost GPU-h lost; " stale/stale-churn.gp || fail "not $lost GPU-h lost: $(grep '^heading' stale/stale-churn.gp)"
+grep -q '^set ytics 1$' stale/stale-depth.gp || fail "halves of jobs"
+
 printf 'drawn\n'

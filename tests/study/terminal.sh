@@ -48,6 +48,7 @@ if command -v gnuplot >/dev/null; then
             COLUMNS=$columns "$orrery" plot file.db $figure -t dumb >map
             widest=$(sed 's/ *$//' map | awk '{ if (length($0) > n) n = length($0) } END { print n }')
             [ "$widest" -le $columns ] || fail "$figure: $widest of $columns columns"
+            [ $figure != waterfall ] || grep -Eq '^ *0 +((20 +40 +60 +80|50) +)?100 *$' map || fail "waterfall: numbers of $columns columns meet: $(cat map)"
             [ $figure = floor ] || [ "$widest" -gt $((columns - 20)) ] || fail "$figure leaves $widest of $columns columns"
         done
     done
