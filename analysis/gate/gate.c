@@ -123,7 +123,8 @@ static void describe(struct orr_gate_result *r, const struct orr_paired *paired,
         return;
     }
     if (r->worse.n == 0 || isnan(r->worse.difference)) {
-        (void)snprintf(r->text, sizeof r->text, "%s has no value in %s", r->rule->metric,
+        (void)snprintf(r->text, sizeof r->text, "%s%s%s has no value in %s", r->rule->metric,
+                       r->rule->label[0] != '\0' ? " of " : "", r->rule->label,
                        isnan(base) && isnan(paired->other_mean) ? "either side"
                        : isnan(base)                            ? "the baseline"
                                                                 : "the new results");

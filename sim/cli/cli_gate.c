@@ -8,6 +8,7 @@
 #include <orrery/base/text.h>
 #include <orrery/sim/gate_spec.h>
 #include <orrery/sim/study.h>
+#include <orrery/sim/summary.h>
 
 #include "cli.h"
 #include "cli_sql.h"
@@ -105,11 +106,31 @@ static void take_rule(struct gate *gate, uint32_t at)
     }
 }
 
+/* No row of any results file would ever have another size. */
+static enum orr_status check_size(const struct orr_gate_line *line, struct orr_err *err)
+{
+    char names[200] = "";
+    for (uint32_t c = 0; c < ORR_SIZE_CLASSES; c++) {
+        const char *name = orr_size_class_name(c);
+        if (line->size == NULL || strcmp(line->size, name) == 0) {
+            return ORR_OK;
+        }
+        const size_t used = strlen(names);
+        (void)snprintf(names + used, sizeof names - used, "%s%s", used > 0 ? ", " : "", name);
+    }
+    return orr_fail(err, ORR_SCENARIO, "%s: gpus: \"%.40s\" is none of the sizes of jobs: %s",
+                    line->origin, line->size, names);
+}
+
 static enum orr_status check_metrics(const struct gate *gate, struct orr_err *err)
 {
     for (uint32_t i = 0; i < gate->count; i++) {
+        const enum orr_status status = check_size(&gate->spec.lines[i], err);
         const char *metric = gate->rules[i].metric;
         const struct orr_metric_def *known = orr_metric_find(metric);
+        if (status != ORR_OK) {
+            return status;
+        }
         if (known == NULL) {
             char text[300];
             orr_metric_unknown(metric, text, sizeof text);

@@ -18,8 +18,12 @@
 static enum orr_verdict_kind judge(const char *metric, double margin, bool relative, bool fixed,
                                    struct orr_paired paired)
 {
-    const struct orr_gate_rule rule = {
-        .name = "rule", .metric = metric, .margin = margin, .relative = relative};
+    const struct orr_gate_rule rule = {.name = "rule",
+                                       .metric = metric,
+                                       .scope = "all",
+                                       .label = "",
+                                       .margin = margin,
+                                       .relative = relative};
     struct orr_gate_result result;
     orr_gate_judge(&rule, "s", orr_metric_better(metric), &paired, fixed, &result);
     assert_true(strlen(result.text) > 0);
@@ -93,7 +97,8 @@ static void verdicts__take_what_is_not_reached_for_the_worst(void **state)
 /* What the comparison calls neither better nor worse is judged where the rule says which. */
 static void verdicts__need_to_know_what_is_better(void **state)
 {
-    struct orr_gate_rule rule = {.name = "rule", .metric = "gpu_occupancy", .margin = 2};
+    struct orr_gate_rule rule = {
+        .name = "rule", .metric = "gpu_occupancy", .scope = "all", .label = "", .margin = 2};
     const struct orr_paired less = differs(-5, -6, -4);
     struct orr_gate_result result;
     (void)state;
