@@ -180,15 +180,17 @@ static enum orr_status judge_scope(struct gate *gate, const char *scope,
         const struct orr_paired *found = counted ? &none : &nothing;
         const char *unit = "1";
         enum orr_better better = orr_metric_better(rule->metric);
+        bool there = rule->label[0] == '\0'; /* whom it is about */
         for (uint32_t m = 0; m < comparison.metric_count; m++) {
-            if (strcmp(comparison.metrics[m].name, rule->metric) == 0 &&
-                strcmp(comparison.metrics[m].label, rule->label) == 0) {
+            const bool about = strcmp(comparison.metrics[m].label, rule->label) == 0;
+            there = there || about;
+            if (about && strcmp(comparison.metrics[m].name, rule->metric) == 0) {
                 found = orr_comparison_cell(&comparison, m, 1);
                 unit = strcmp(comparison.metrics[m].unit, "s") == 0 ? "s" : "1";
                 better = comparison.metrics[m].better;
             }
         }
-        orr_gate_judge(rule, unit, better, found, fixed, &gate->results[i]);
+        orr_gate_judge(rule, unit, better, there ? found : &nothing, fixed, &gate->results[i]);
     }
     orr_comparison_release(&comparison);
     return status;
@@ -202,7 +204,7 @@ static enum orr_status judge_aligned(struct gate *gate, const char *const *paths
     static const char *const scopes[] = {"all", "queue", "kind", "size"};
     struct orr_compare_options options = {
         .paths = paths, .path_count = count, .names = gate->names, .may_be_empty = true};
-    const char **metrics = orr_alloc(gate->count + (size_t)1, sizeof *metrics);
+    const char **metrics = orr_alloc(gate->count + (size_t)2, sizeof *metrics);
     uint32_t *arms = orr_alloc(count + (size_t)1, sizeof *arms);
     for (uint32_t i = 0; i < count; i++) {
         arms[i] = i >= baselines;
@@ -219,6 +221,7 @@ static enum orr_status judge_aligned(struct gate *gate, const char *const *paths
         options.metrics = metrics;
         options.scope = scopes[s];
         if (options.metric_count > 0) {
+            metrics[options.metric_count++] = "unstarted"; /* everybody has it */
             status = judge_scope(gate, scopes[s], &options, err);
         }
     }

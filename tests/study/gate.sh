@@ -200,4 +200,6 @@ expect 78 'bad.yaml:4:[0-9]*: gpus: "7" is none of the sizes of jobs: 1, 2, 3-4,
 # A queue that nobody has is named: it may be misspelt.
 printf 'kind: Gate\nmode: fixed\nrules:\n  x: {metric: wait_p95_s, queue: visoin, kind: training, margin: 5%%}\n' >absent.yaml
 expect 2 'x: wait_p95_s of queue=visoin,kind=training has no value in' fifo.db --baseline easy.db --spec absent.yaml
+sed -i 's/wait_p95_s/never_startable/' absent.yaml
+expect 2 'x: never_startable of queue=visoin,kind=training has no value in' fifo.db --baseline easy.db --spec absent.yaml
 printf 'gates passed\n'
