@@ -853,6 +853,18 @@ case_at_once() {
 
 # A drain a thousand times as long as the submits: buckets of the series are joined, five times, and cover the run all the same.
 case_drain() {
+    # Held by hand: a holds the node from 0 to 500, when b takes it for 100 s, to the end of the window; it runs in the drain
+    # again. What it lost is in the window, not a third of all it held; nothing of the drain is.
+    printf 'job,submit_s,run_s,gpus,queue\na,0,1000,4,a\nb,500,100,4,b\nlast,600,1,1,b\n' >lost.csv
+    cat >lost.yaml <<YAML
+cluster: {pools: {p: {nodes: 1, gpus: 4}}}
+queues: {a: {gpu: [0, 1, unlimited]}, b: {gpu: [4, 1, unlimited]}}
+workload: [{name: t, trace: lost.csv}]
+policy: kai
+YAML
+    holds 50 lost.yaml
+    has "abs(value - 1.0 / 6) < 0.003 FROM metric WHERE name = 'gpu_goodput'"
+    has "abs(g.value - o.value) < 1e-12 FROM metric AS g JOIN metric AS o ON o.name = 'phase_gpu_occupancy' AND o.label = g.label WHERE g.name = 'phase_gpu_goodput'"
     awk 'BEGIN { print "job,submit_s,run_s,gpus,queue"; for (i = 0; i < 60; i++) print "j" i "," i * 10 "," 700 * (1 + i % 7) + i "," 1 + i % 4 "," substr("ab", 1 + i % 2, 1) }' >drain.csv
     for policy in fifo kai; do
         holds 100 --trace drain.csv --cluster 1x4 --policy $policy
