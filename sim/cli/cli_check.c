@@ -12,8 +12,13 @@
 
 struct load { /* what the workload, or a part of it, asks for */
     const char *name;
-    uint32_t jobs;
-    double gpu_h, share; /* share: of what the cluster has between first and last submit */
+    uint32_t jobs, coming; /* coming: not there yet when the run begins */
+    double gpu_h, share;   /* of those; share: of what the cluster has while they come */
+};
+
+struct present { /* jobs that are there when a run begins from a state: no load to come */
+    uint32_t running, waiting;
+    double running_gpus, waiting_gpus;
 };
 
 struct check { /* what was found, for people and as JSON */
@@ -23,6 +28,7 @@ struct check { /* what was found, for people and as JSON */
     char policies[200];
     double submit_days;
     struct load *loads; /* of the parts, then of all */
+    struct present present;
     uint64_t ruled[ORR_RULE_COUNT];
     uint64_t never, nevers[ORR_REASON_COUNT]; /* jobs that can never start, by reason */
     const char **problems;
@@ -51,33 +57,61 @@ static void problem(struct check *check, const char *format, ...)
 
 /* --- what there is to find --- */
 
+/* A run that begins from a state has its jobs from the begin on, whenever they were submitted. */
+static bool is_present(const struct check *check, uint32_t job)
+{
+    const orr_ms begin_ms = check->scenario->begin_ms;
+    return begin_ms != ORR_MS_NONE && check->world->specs[job].submit_ms <= begin_ms;
+}
+
+static void count_present(struct check *check, uint32_t job)
+{
+    const struct orr_world *world = check->world;
+    const bool runs = world->runs_before != NULL && world->runs_before[job];
+    const double gpus = (double)world->shapes.shapes[world->specs[job].shape].gpus_mgpu / ORR_MGPU;
+    *(runs ? &check->present.running : &check->present.waiting) += 1;
+    *(runs ? &check->present.running_gpus : &check->present.waiting_gpus) += gpus;
+}
+
+/* To its part of the workload and to all of it. */
+static void add_load(struct check *check, struct load *load, uint32_t job)
+{
+    const struct orr_world *world = check->world;
+    const struct orr_shape *shape = &world->shapes.shapes[world->specs[job].shape];
+    load->jobs++;
+    if (!is_present(check, job)) {
+        load->coming++;
+        load->gpu_h += (double)orr_world_asked_pod_ms(world, job) / shape->tasks *
+                       (double)shape->gpus_mgpu / (3.6e6 * ORR_MGPU);
+    }
+}
+
 static void check_load(struct check *check)
 {
     const struct orr_world *world = check->world;
-    const double span = (double)(world->last_submit_ms - world->first_submit_ms);
-    const double capacity_h =
-        world->job_count > 0 ? span / 3.6e6 * (double)world->cluster.total_gpus : 0.0;
     struct load *loads =
         orr_arena_alloc(&check->arena, world->part_count + (size_t)1, sizeof *loads);
     for (uint32_t p = 0; p <= world->part_count; p++) {
         loads[p] = (struct load){.name = p < world->part_count ? world->parts[p].part->name : ""};
     }
     for (uint32_t j = 0; j < world->job_count; j++) {
-        const struct orr_job_spec *spec = &world->specs[j];
-        const struct orr_shape *shape = &world->shapes.shapes[spec->shape];
-        const double gpu_h = (double)orr_world_asked_pod_ms(world, j) / shape->tasks *
-                             (double)shape->gpus_mgpu / (3.6e6 * ORR_MGPU);
-        struct load *part = &loads[orr_world_part_of(world, j)], *all = &loads[world->part_count];
-        part->gpu_h += gpu_h;
-        part->jobs++;
-        all->gpu_h += gpu_h;
-        all->jobs++;
+        add_load(check, &loads[orr_world_part_of(world, j)], j);
+        add_load(check, &loads[world->part_count], j);
+        if (is_present(check, j)) {
+            count_present(check, j);
+        }
     }
+    const orr_ms from_ms = check->present.running + check->present.waiting > 0
+                               ? check->scenario->begin_ms
+                               : world->first_submit_ms;
+    const double span =
+        loads[world->part_count].coming > 0 ? (double)(world->last_submit_ms - from_ms) : 0.0;
+    const double capacity_h = span / 3.6e6 * (double)world->cluster.total_gpus;
     for (uint32_t p = 0; p <= world->part_count; p++) {
         loads[p].share = capacity_h > 0.0 ? loads[p].gpu_h / capacity_h : (double)NAN;
     }
     check->loads = loads;
-    check->submit_days = world->job_count > 0 ? span / 86400000.0 : 0.0;
+    check->submit_days = span / 86400000.0;
 }
 
 /* What rules of queues do to single jobs; those that never start are a problem. */
@@ -197,6 +231,36 @@ static void print_load(const char *what, const char *jobs, const struct load *lo
     }
 }
 
+static void print_loads(const struct check *check)
+{
+    const struct orr_world *world = check->world;
+    const struct present *present = &check->present;
+    const struct load *all = &check->loads[world->part_count];
+    const bool from_state = present->running + present->waiting > 0;
+    char text[300], jobs[40], span[24];
+    if (from_state) {
+        (void)printf(
+            "at begin    %u job%s run%s on %g GPU%s, %u wait%s for %g GPU%s\n", present->running,
+            ORR_PLURAL(present->running), ORR_ONE(present->running, "s", ""), present->running_gpus,
+            ORR_PLURAL(present->running_gpus), present->waiting, ORR_ONE(present->waiting, "s", ""),
+            present->waiting_gpus, ORR_PLURAL(present->waiting_gpus));
+    }
+    if (from_state && all->coming == 0) {
+        (void)printf("load        no job comes after the begin\n");
+        return;
+    }
+    (void)snprintf(text, sizeof text, " in %s of submits%s",
+                   orr_format_rough(span, check->submit_days * 86400),
+                   from_state ? " after the begin" : "");
+    print_load("load", "", all, text);
+    for (uint32_t p = 0; p < world->part_count && world->part_count > 1; p++) {
+        (void)snprintf(text, sizeof text, "  %s", check->loads[p].name);
+        (void)snprintf(jobs, sizeof jobs, "%u job%s, ", check->loads[p].coming,
+                       ORR_PLURAL(check->loads[p].coming));
+        print_load(text, jobs, &check->loads[p], "");
+    }
+}
+
 static void print_unheeded(const char *text, void *context)
 {
     (void)context;
@@ -206,21 +270,12 @@ static void print_unheeded(const char *text, void *context)
 static void print_text(const struct check *check)
 {
     const struct orr_world *world = check->world;
-    char text[300], jobs[40], span[24];
     (void)printf("scenario    %s: %u job%s, %u queue%s, %u node%s, %lld GPU%s, policy %s\n",
                  check->scenario->name, world->job_count, ORR_PLURAL(world->job_count),
                  world->queues.count, ORR_PLURAL(world->queues.count), world->cluster.node_count,
                  ORR_PLURAL(world->cluster.node_count), (long long)world->cluster.total_gpus,
                  ORR_PLURAL(world->cluster.total_gpus), check->policies);
-    (void)snprintf(text, sizeof text, " in %s of submits",
-                   orr_format_rough(span, check->submit_days * 86400));
-    print_load("load", "", &check->loads[world->part_count], text);
-    for (uint32_t p = 0; p < world->part_count && world->part_count > 1; p++) {
-        (void)snprintf(text, sizeof text, "  %s", check->loads[p].name);
-        (void)snprintf(jobs, sizeof jobs, "%u job%s, ", check->loads[p].jobs,
-                       ORR_PLURAL(check->loads[p].jobs));
-        print_load(text, jobs, &check->loads[p], "");
-    }
+    print_loads(check);
     for (int r = 0; r < ORR_RULE_COUNT; r++) {
         if (check->ruled[r] > 0 && r != ORR_RULE_LARGEST_JOB) {
             (void)printf("rules       %llu job%s: %s (%s)\n", (unsigned long long)check->ruled[r],
@@ -261,6 +316,12 @@ static void print_json(const struct check *check)
     orr_json_int(&json, "rejected", (int64_t)world->rows_rejected);
     orr_json_real(&json, "submits_days", check->submit_days);
     json_load(&json, &check->loads[world->part_count]);
+    orr_json_open(&json, "at_begin", '{'); /* jobs that are there when the run begins */
+    orr_json_int(&json, "running", check->present.running);
+    orr_json_real(&json, "running_gpus", check->present.running_gpus);
+    orr_json_int(&json, "waiting", check->present.waiting);
+    orr_json_real(&json, "waiting_gpus", check->present.waiting_gpus);
+    orr_json_close(&json, '}');
     orr_json_open(&json, "parts", '[');
     for (uint32_t p = 0; p < world->part_count; p++) {
         orr_json_open(&json, NULL, '{');
