@@ -193,7 +193,7 @@ static void print_job(const struct orr_forecast_options *ask, const struct orr_f
                       const struct orr_forecast_job *job)
 {
     char waited[40], low[40], median[40], high[40];
-    (void)orr_format_rough(waited, (double)(forecast->at_ms - job->submit_ms) / 1000.0);
+    (void)orr_format_rough(waited, (double)(forecast->at_ms - job->waits_since_ms) / 1000.0);
     (void)printf("%-20.20s %-14.14s %5g %9s %10s %10s %10s %5.0f%% %7.0f%%  %s\n", job->name,
                  job->queue, job->gpus, waited, until(low, ask, forecast->at_ms, job->low_ms),
                  until(median, ask, forecast->at_ms, job->median_ms),
@@ -404,6 +404,7 @@ static void json_jobs(struct orr_json *json, const struct orr_forecast *forecast
         orr_json_text(json, "user", job->user);
         orr_json_real(json, "gpus", job->gpus);
         json_time(json, "submit_s", job->submit_ms);
+        json_time(json, "waits_since_s", job->waits_since_ms);
         orr_json_text(json, "held_by", job->code);
         orr_json_text(json, "held_by_words", job->reason);
         json_time(json, "start_p10_s", job->low_ms);

@@ -123,6 +123,17 @@ static void say_times(const struct orr_forecast__moment *moment, uint32_t index,
     job->not_started = (double)never / futures;
 }
 
+/* A job that was evicted waits since its last attempt was over. */
+static orr_ms waits_since(const struct orr_world *world, const struct orr_run *run, uint32_t job)
+{
+    for (uint32_t a = run->attempt_count; a > 0 && run->ledger->jobs[job].evictions > 0; a--) {
+        if (run->attempts[a - 1].job == job) {
+            return run->attempts[a - 1].end_ms;
+        }
+    }
+    return orr_run_eligible_ms(world, run, job);
+}
+
 static void say_job(const struct forecast *f, const struct orr_forecast__moment *moment,
                     uint32_t index, struct orr_forecast_job *job)
 {
@@ -137,6 +148,7 @@ static void say_job(const struct forecast *f, const struct orr_forecast__moment 
     job->user = keep(&f->out->arena, orr_world_job_user(world, j));
     job->gpus = (double)world->shapes.shapes[spec->shape].gpus_mgpu / ORR_MGPU;
     job->submit_ms = orr_run_eligible_ms(world, run, j);
+    job->waits_since_ms = waits_since(world, run, j);
     const enum orr_reason reason = (enum orr_reason)run->ledger->jobs[j].reason;
     const bool at_once = orr_forecast__is_at_once(moment, j);
     job->code = at_once ? "" : orr_reason_code(reason);

@@ -42,6 +42,7 @@ struct orr_forecast_job {
     const char *name, *queue, *user; /* user NULL: not known */
     double gpus;
     orr_ms submit_ms;                  /* or since when it is considered */
+    orr_ms waits_since_ms;             /* the same, or the end of its last attempt */
     const char *reason, *code;         /* that holds it: in words, and orr_reason_code */
     orr_ms low_ms, median_ms, high_ms; /* 10 %, 50 %, 90 % of the futures have it started by then;
                                           ORR_MS_NEVER: beyond the horizon */
