@@ -285,6 +285,18 @@ static void print_runs(const struct forecast_options *o, const struct orr_foreca
     }
 }
 
+/* Rehearsals move the ends of an interval and nothing else: a start that no future reached may have
+ * a lower end all the same. */
+static void print_stretch(const struct orr_forecast *forecast)
+{
+    if (forecast->stretch_low != 1.0 || forecast->stretch_high != 1.0) {
+        (void)printf("10 %% and 90 %% are moved away from the middle by what forecasts of earlier "
+                     "moments missed (%.2g and %.2g times, on a scale of logarithms); all else is "
+                     "of the futures as they are.\n",
+                     forecast->stretch_low, forecast->stretch_high);
+    }
+}
+
 static void print_forecast(const struct forecast_options *o, const struct orr_forecast *forecast)
 {
     char at[40], horizon[32];
@@ -303,6 +315,7 @@ static void print_forecast(const struct forecast_options *o, const struct orr_fo
     if (forecast->job_count == 0) {
         return;
     }
+    print_stretch(forecast);
     (void)printf("\n%-20s %-14s %5s %9s %10s %10s %10s %6s %8s  %s\n", "job", "queue", "GPUs",
                  "waits for", "10 % in", "half in", "90 % in", "in 1 h", "not yet", "held by");
     const uint32_t shown =
