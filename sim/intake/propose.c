@@ -9,7 +9,8 @@
 
 #include "propose_int.h"
 
-#define SHOWN_ROWS 3
+#define SHOWN_ROWS    3
+#define KINDS_AT_MOST 20
 
 static const char *const role_names[ROLES][14] = {
     [ROLE_JOB] = {"job", "job_id", "jobid", "job_name", "jobname", "id", "name", "id_job", "uid"},
@@ -266,6 +267,12 @@ static void find_roles(struct guess *guess)
             guess->used[guess->of[role]] = true;
         }
     }
+    /* A column `workload` that differs in more rows than there could be kinds has names of jobs. */
+    if (guess->rows > KINDS_AT_MOST && guess->of[ROLE_JOB] == ORR_NONE &&
+        guess->of[ROLE_KIND] != ORR_NONE && propose_all_differ(guess, guess->of[ROLE_KIND])) {
+        guess->of[ROLE_JOB] = guess->of[ROLE_KIND];
+        guess->of[ROLE_KIND] = ORR_NONE;
+    }
     /* Helios and Acme call the seconds waited `queue` */
     const uint32_t queue = guess->of[ROLE_QUEUE];
     if (queue != ORR_NONE && strcmp(guess->names[queue], "queue") == 0 && guess->rows > 1) {
@@ -402,6 +409,21 @@ static void put_run(FILE *out, const struct guess *guess)
     }
 }
 
+/* Is there a number between 0 and 1 among them, a part of one GPU? */
+static bool has_parts(const struct guess *guess, uint32_t column)
+{
+    bool found = false;
+    for (uint32_t r = 0; r < guess->rows && !found; r++) {
+        const char mark = guess->mark[column];
+        const struct orr_cell cell = guess->cells[column][r];
+        int64_t num = 0, den = 1;
+        found = (mark == '\0' ? expr_number(cell, &num, &den)
+                              : expr_written_number(cell, mark, &num, &den)) &&
+                num > 0 && num < den;
+    }
+    return found;
+}
+
 static void put_shape(FILE *out, const struct guess *guess)
 {
     const uint32_t gpus = guess->of[ROLE_GPUS], pods = guess->of[ROLE_PODS];
@@ -413,6 +435,13 @@ static void put_shape(FILE *out, const struct guess *guess)
         char all[300], of[300];
         (void)fprintf(out, "  pod_gpus: '%s / %s'  # the total, evenly\n",
                       column_value(guess, gpus, all), column_value(guess, pods, of));
+    } else if (gpus != ORR_NONE && has_parts(guess, gpus)) {
+        char all[300];
+        (void)column_value(guess, gpus, all);
+        (void)fprintf(out,
+                      "  gpus: '%s > 0 and %s < 1 ? nothing() : %s'\n"
+                      "  pod_gpus: '%s > 0 and %s < 1 ? %s : nothing()'  # a part of one GPU\n",
+                      all, all, all, all, all, all);
     } else {
         put_column(out, guess, "gpus", ROLE_GPUS);
     }
@@ -470,6 +499,21 @@ static void put_doubts(FILE *out, const struct guess *guess)
     }
 }
 
+/* Whether a column of CPUs or memory is of each pod or of all, no name tells. */
+static void put_sizes_hint(FILE *out, const struct guess *guess)
+{
+    for (uint32_t c = 0; c < guess->count; c++) {
+        char name[200];
+        propose_fold(guess->names[c], name, sizeof name);
+        const bool cpu = strstr(name, "cpu") != NULL;
+        if (!guess->used[c] && (cpu || strstr(name, "mem") != NULL)) {
+            (void)fprintf(
+                out, "# If %s is of each pod, add it above as %s; `orrery columns` has both.\n",
+                guess->names[c], cpu ? "cpu_milli (thousandths of a CPU)" : "mem_mib (MiB)");
+        }
+    }
+}
+
 static void put_map(FILE *out, const char *path, const char *delimiter, const struct guess *guess)
 {
     (void)fprintf(out, "apiVersion: orrery/v1alpha1\nkind: TraceMap\n");
@@ -514,6 +558,7 @@ static void put_map(FILE *out, const char *path, const char *delimiter, const st
         }
     }
     (void)fputs(first ? "" : "\n", out);
+    put_sizes_hint(out, guess);
     put_doubts(out, guess);
     if (guess->by_cells) {
         (void)fputs("# No name of a date is known: what they are is taken from their order in each "

@@ -95,7 +95,7 @@ static bool are_numbers(const struct guess *guess, uint32_t column)
     return guess->rows > 0 && (given == 0 || times_nearly_all(numbers, given));
 }
 
-static bool all_differ(const struct guess *guess, uint32_t column)
+bool propose_all_differ(const struct guess *guess, uint32_t column)
 {
     for (uint32_t r = 0; r < guess->rows; r++) {
         const struct orr_cell one = guess->cells[column][r];
@@ -146,7 +146,7 @@ void propose_from_cells(struct guess *guess)
         if (strstr(name, "gpu") != NULL && guess->of[ROLE_GPUS] == ORR_NONE &&
             guess->of[ROLE_POD_GPUS] == ORR_NONE && are_numbers(guess, c)) {
             take(guess, ROLE_GPUS, c);
-        } else if (guess->of[ROLE_JOB] == ORR_NONE && all_differ(guess, c)) {
+        } else if (guess->of[ROLE_JOB] == ORR_NONE && propose_all_differ(guess, c)) {
             take(guess, ROLE_JOB, c);
         }
     }

@@ -60,6 +60,8 @@ bool propose_times(struct guess *guess, uint32_t column, enum propose_need need,
 /* How many cells of a column are numbers with that decimal mark ('\0': plain ones); `given`: how
  * many say anything. */
 uint32_t propose_numbers(const struct guess *guess, uint32_t column, char mark, uint32_t *given);
+/* Has each row of the sample another text there? */
+bool propose_all_differ(const struct guess *guess, uint32_t column);
 /* propose_cells.c: where no date is known by its name, roles by what stands in the cells. */
 void propose_from_cells(struct guess *guess);
 

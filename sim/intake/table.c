@@ -97,6 +97,11 @@ static bool give_value(const struct intake_job_column *job, struct expr_row *row
         good = orr_native_text(native, job->column, value->text, why);
     } else if (job->column == orr_native_column("gpus") && value->num == 0) {
         good = orr_native_number(native, orr_native_column("gpus_per_pod"), 0, 1, why);
+    } else if (job->column == orr_native_column("gpus") && value->num > 0 &&
+               value->num < value->den) {
+        (void)snprintf(why, sizeof why, "%.3g is a part of one GPU: say it as pod_gpus",
+                       (double)value->num / (double)value->den);
+        good = false;
     } else {
         good = orr_native_number(native, job->column, value->num, value->den, why);
     }
