@@ -61,6 +61,23 @@ static void add_pod(struct job *job, const struct import_model *model, uint32_t 
     }
 }
 
+/* No history: the same time is taken for each of them. */
+static void note_one_time(struct writer *w, bool runs)
+{
+    char time[32];
+    (void)orr_format_span(time, runs ? w->rest->remaining_ms : w->rest->run_ms);
+    const char *text =
+        runs ? import_format(w->load,
+                             "jobs that run: how long they go on is not in a snapshot, taken as %s "
+                             "(--remaining)",
+                             time)
+             : import_format(w->load,
+                             "jobs that wait: how long they run is not in a snapshot, taken as %s "
+                             "(--run-time, else --remaining)",
+                             time);
+    state_note(w, runs ? "remaining" : "run-times", text, 1);
+}
+
 /* *known: nobody has to guess it. */
 static orr_ms run_ms(struct writer *w, const struct job *job, orr_ms age_ms, bool *known)
 {
@@ -78,12 +95,7 @@ static orr_ms run_ms(struct writer *w, const struct job *job, orr_ms age_ms, boo
     }
     *known = w->durations == NULL && (job->held > 0 ? rest->knows_remaining : rest->knows_run);
     if (w->durations == NULL) {
-        state_note(
-            w, job->held > 0 ? "remaining" : "run-times",
-            job->held > 0
-                ? "jobs that run: how long they go on is not in a snapshot, taken as --remaining"
-                : "jobs that wait: how long they run is not in a snapshot, taken as --run-time",
-            1);
+        note_one_time(w, job->held > 0);
         return job->held > 0 ? age_ms + rest->remaining_ms : rest->run_ms;
     }
     const struct orr_duration_of of = {
