@@ -284,6 +284,39 @@ static void print_window(const struct capacity_cli *o, const struct orr_capacity
     }
 }
 
+static bool is_alike(double a, double b)
+{
+    return a == b || (isnan(a) && isnan(b));
+}
+
+/* Did the amount change none of the values that the objectives are about? */
+static bool changes_nothing(const struct orr_capacity *c)
+{
+    bool same = c->amount_count > 1;
+    for (uint32_t i = 1; i < c->amount_count; i++) {
+        for (uint32_t m = 0; m < c->objective_count; m++) {
+            same = same && is_alike(c->amounts[i].readings[m].mean, c->amounts[0].readings[m].mean);
+        }
+    }
+    return same;
+}
+
+/* What makes a search without an answer, or one that is none. */
+static void print_doubts(const struct capacity_cli *o, const struct orr_capacity *c)
+{
+    if (changes_nothing(c)) {
+        (void)printf(
+            "All amounts tried gave the same values: nothing that is measured here "
+            "depends on %s. Does the policy look at it? `orrery check` names what it does not "
+            "heed.\n",
+            o->ask.path);
+    }
+    if (c->from_state && c->from == ORR_NONE && !o->ask.later) {
+        (void)printf("Waits count from the submit, those of jobs that waited before the run begins "
+                     "too: no amount takes that part away.\n");
+    }
+}
+
 static void print_answer(const struct capacity_cli *o, const struct orr_capacity *c)
 {
     if (o->ask.later) {
@@ -291,6 +324,7 @@ static void print_answer(const struct capacity_cli *o, const struct orr_capacity
     }
     print_sentence(o, c);
     print_never(o, c);
+    print_doubts(o, c);
     if (c->knee != ORR_NONE) {
         (void)printf("The curve of %s has its knee at %.12g (Kneedle, of the amounts tried).\n",
                      c->objectives[0].metric, c->amounts[c->knee].value);

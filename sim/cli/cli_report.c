@@ -624,6 +624,33 @@ static const char *window_words(const struct orr_world *world)
                : "to the end, since all jobs come at once";
 }
 
+/* Of a run that begins from a state: the part of waits that was over before anything was decided.
+ */
+static void text_waited_before(const struct orr_report *r, FILE *out)
+{
+    const struct orr_world *world = r->world;
+    uint32_t jobs = 0;
+    double sum_s = 0, most_s = 0;
+    char mean[24], most[24];
+    for (uint32_t j = 0; j < world->job_count; j++) {
+        const orr_ms from_ms = orr_run_eligible_ms(world, r->run, j);
+        const bool ran = world->runs_before != NULL && world->runs_before[j];
+        if (!ran && from_ms < world->begin_ms) {
+            const double waited_s = (double)(world->begin_ms - from_ms) / 1000.0;
+            jobs++;
+            sum_s += waited_s;
+            most_s = waited_s > most_s ? waited_s : most_s;
+        }
+    }
+    if (jobs > 0) {
+        (void)fprintf(out,
+                      "before      %u job%s had waited %s on average, %s at most, when the run "
+                      "began: waits count it\n",
+                      jobs, ORR_PLURAL(jobs), orr_format_rough(mean, sum_s / jobs),
+                      orr_format_rough(most, most_s));
+    }
+}
+
 void orr_report_text(const struct orr_report *r, FILE *out)
 {
     const struct orr_summary *s = r->summary;
@@ -655,6 +682,7 @@ void orr_report_text(const struct orr_report *r, FILE *out)
                   orr_format_rough(a, s->waits.mean_s), quantile(&s->waits, s->waits.p50_s, b),
                   quantile(&s->waits, s->waits.p95_s, c), quantile(&s->waits, s->waits.p99_s, d),
                   orr_format_rough(e, s->waits.max_s));
+    text_waited_before(r, out);
     if (s->has_nevers) {
         text_nevers(r, out);
     }

@@ -89,6 +89,7 @@ static enum orr_status list_objectives(struct capacity_search *s)
             .bound = e->value};
     }
     out->objectives = objectives;
+    out->from_state = asked.scenario.begin_ms != ORR_MS_NONE;
     orr_scenario_release(&asked.scenario);
     return ORR_OK;
 }

@@ -81,6 +81,7 @@ struct orr_capacity {
      * first objective, where it lies farthest below the line between its ends. */
     uint32_t from, fails, least, knee;
     bool monotone;
+    bool from_state;      /* runs begin from a state: jobs may have waited before */
     double sure_at_least; /* probability that another replica with `from` keeps them all, 95 % lower
                              bound (Clopper and Pearson 1934) */
     struct orr_arena arena;
