@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <orrery/base/sort.h>
+#include <orrery/base/text.h>
 
 struct pair {                          /* of one job */
     int64_t recorded_ms, simulated_ms; /* waits */
@@ -126,6 +127,20 @@ static void read_pairs(struct orr_results *in, struct orr_calibration *c)
     orr_free(all.pairs);
 }
 
+static void read_unmatched(struct orr_results *in, struct orr_calibration *c)
+{
+    c->unmatched = (uint64_t)orr_results_int(in, orr_calibrate_sql__never_started, 0);
+    if (c->unmatched == 0) {
+        return;
+    }
+    sqlite3_stmt *row = orr_results_prepare(in, orr_calibrate_sql__never_started_why);
+    while (orr_results_step(in, row)) {
+        c->unmatched_why = keep(c, orr_results_text(in, row, 0));
+        c->unmatched_most = (uint64_t)sqlite3_column_int64(row, 1);
+        c->unmatched_first = keep(c, orr_results_text(in, row, 2));
+    }
+}
+
 enum orr_status orr_calibrate(const char *db_path, struct orr_calibration *calibration,
                               struct orr_err *err)
 {
@@ -135,8 +150,14 @@ enum orr_status orr_calibrate(const char *db_path, struct orr_calibration *calib
     orr_results_open(&in, db_path, err);
     read_pairs(&in, calibration);
     orr_calibrate__occupancy(&in, calibration);
-    calibration->unmatched = (uint64_t)orr_results_int(&in, orr_calibrate_sql__never_started, 0);
-    if (in.status == ORR_OK && calibration->count < 2) {
+    read_unmatched(&in, calibration);
+    if (in.status == ORR_OK && calibration->count < 2 && calibration->unmatched > 0) {
+        in.status = orr_fail(
+            err, ORR_DATA, "%s: none of %llu job%s whose start is recorded starts here%s%s",
+            db_path, (unsigned long long)calibration->unmatched, ORR_PLURAL(calibration->unmatched),
+            calibration->unmatched_most > 0 ? ": " : "",
+            calibration->unmatched_most > 0 ? calibration->unmatched_why : "");
+    } else if (in.status == ORR_OK && calibration->count < 2) {
         in.status = orr_fail(err, ORR_DATA,
                              "%s: its trace recorded no start: there is nothing to hold it against",
                              db_path);

@@ -59,3 +59,16 @@ SELECT name FROM job WHERE id = ?1;
 
 -- name: never_started
 SELECT count(*) FROM recorded AS t JOIN job AS j ON j.id = t.job WHERE j.start_ms IS NULL;
+
+-- name: never_started_why
+-- The reason that most of those wait for at last, of how many, and the first of them.
+WITH last(job, reason, at_ms) AS ( -- the row of the greatest at_ms
+  SELECT r.job, r.reason, max(r.at_ms) FROM reason_change AS r
+  JOIN recorded AS t ON t.job = r.job JOIN job AS j ON j.id = r.job
+  WHERE j.start_ms IS NULL GROUP BY r.job
+),
+most(words, jobs, first) AS (
+  SELECT r.words, count(*), min(last.job) FROM last JOIN reason AS r ON r.id = last.reason
+  GROUP BY r.id ORDER BY count(*) DESC, r.id LIMIT 1
+)
+SELECT most.words, most.jobs, j.name FROM most JOIN job AS j ON j.id = most.first;

@@ -117,7 +117,15 @@ static void print_text(const struct orr_calibration *c, orr_ms origin_ms, const 
     say_early(&c->doubt, doubt, sizeof doubt);
     (void)printf("%s%s", doubt, doubt[0] != '\0' ? "\n" : "");
     if (c->unmatched > 0) {
-        (void)printf("%llu recorded jobs never start here\n", (unsigned long long)c->unmatched);
+        (void)printf("%llu recorded job%s never start%s here and %s in no row above",
+                     (unsigned long long)c->unmatched, ORR_PLURAL(c->unmatched),
+                     ORR_ONE(c->unmatched, "s", ""), ORR_ONE(c->unmatched, "is", "are"));
+        if (c->unmatched_most > 0) {
+            (void)printf("; at last %llu of them wait%s because %s, such as job %s",
+                         (unsigned long long)c->unmatched_most, ORR_ONE(c->unmatched_most, "s", ""),
+                         c->unmatched_why, c->unmatched_first);
+        }
+        (void)printf("\n");
     }
     (void)printf("%s\n", sentence);
 }
@@ -146,6 +154,7 @@ static void print_json(const struct orr_calibration *c, orr_ms origin_ms, const 
     orr_json_real(&json, "occupancy_gap", c->occupancy_gap);
     orr_json_real(&json, "occupancy_apart", c->occupancy_apart);
     orr_json_int(&json, "unmatched", (int64_t)c->unmatched);
+    orr_json_text(&json, "unmatched_why", c->unmatched_why);
     orr_json_int(&json, "ends_recorded", (int64_t)c->ends_recorded);
     orr_json_int(&json, "ends_derived", (int64_t)c->ends_derived);
     orr_json_int(&json, "ends_unknown", (int64_t)c->ends_unknown);

@@ -40,15 +40,22 @@ grep -q '^not calibrated' out || fail "calibrated by nobody"
 grep -q 'KS 0.00 over 3145 jobs' out || fail "no sentence"
 "$orrery" whatif swf.yaml --set cluster.pools.all.nodes=250 --no-progress >out
 grep -q '^calibrated: under fifo' out || fail "the calibration is forgotten"
+# Another policy's calibration stands beside it, for a base under that policy.
+"$orrery" calibrate swf.yaml --policy easy --quiet --no-progress --force >out
+"$orrery" whatif swf.yaml --set cluster.pools.all.nodes=250 --no-progress >out
+grep -q '^calibrated: under fifo' out || fail "another policy's calibration took its place"
+"$orrery" whatif swf.yaml --base policy=easy --set cluster.pools.all.nodes=250 --no-progress >out
+grep -q '^calibrated: under easy' out || fail "the other policy's calibration is forgotten"
+"$orrery" calibrate swf.yaml --quiet --no-progress --force >out # the newest, which a changed scenario gets
 sed -i 's/nodes: 240/nodes: 241/' swf.yaml
 "$orrery" whatif swf.yaml --set cluster.pools.all.nodes=250 --no-progress >out
-grep -q '^calibrated before the scenario or a file that it reads was changed' out || fail "the change is not seen"
+grep -q '^calibrated with another setting, or before the scenario or a file that it reads was changed' out || fail "the change is not seen"
 sed -i 's/nodes: 241/nodes: 240/' swf.yaml
 "$orrery" whatif swf.yaml --set cluster.pools.all.nodes=250 --no-progress >out
 grep -q '^calibrated: under fifo' out || fail "the same scenario is not known again"
 sed '$d' recorded.swf >shorter.swf && cp shorter.swf recorded.swf
 "$orrery" whatif swf.yaml --set cluster.pools.all.nodes=250 --no-progress >out
-grep -q '^calibrated before the scenario or a file that it reads was changed' out || fail "another trace is not seen"
+grep -q '^calibrated with another setting, or before the scenario or a file that it reads was changed' out || fail "another trace is not seen"
 code=0
 "$orrery" calibrate "$source/scenarios/whatif/gang/gang.yaml" --quiet --no-progress >out 2>&1 || code=$?
 { [ "$code" = 65 ] && grep -q 'recorded no start' out; } || fail "nothing is a record"

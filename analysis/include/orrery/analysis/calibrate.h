@@ -30,7 +30,9 @@ struct orr_calibration_doubt {
 struct orr_calibration {
     struct orr_calibration_row *rows;
     uint32_t count;
-    uint64_t unmatched; /* jobs with a record that never started here */
+    uint64_t unmatched;                          /* jobs with a record that never started here */
+    const char *unmatched_why, *unmatched_first; /* what most of them wait for at last, and a job */
+    uint64_t unmatched_most;                     /* of which there are so many; 0: not known */
     /* Recorded starts whose end is recorded, follows from the run time, or is not known. */
     uint64_t ends_recorded, ends_derived, ends_unknown;
     /* Of records whose end is known; NAN: none held anything in the window. */
