@@ -134,7 +134,8 @@ static void sentence_of(const struct answers *answers, uint32_t arm, char *text,
     }
 }
 
-/* Else a change that keeps jobs out would look like a better one. */
+/* Else a change that keeps jobs out would look like a better one, and one that lets them in like a
+ * worse one. */
 static void print_unstarted(const struct orr_comparison *all, uint32_t arm, FILE *out)
 {
     const uint64_t before = all->arms[0].unstarted + all->arms[0].nevers;
@@ -142,6 +143,11 @@ static void print_unstarted(const struct orr_comparison *all, uint32_t arm, FILE
     if (after > before) {
         (void)fprintf(out, "  Means are of jobs that started: %llu more than before did not.\n",
                       (unsigned long long)(after - before));
+    } else if (after < before) {
+        (void)fprintf(out,
+                      "  Means are of jobs that started: %llu are in them that did not start "
+                      "before.\n",
+                      (unsigned long long)(before - after));
     }
 }
 
@@ -150,9 +156,16 @@ static void print_said(const char *text, void *context)
     (void)fprintf(context, "  %s\n", text);
 }
 
+struct changed {
+    FILE *out;
+    uint32_t count;
+};
+
 static void print_changed(const char *text, void *context)
 {
-    (void)fprintf(context, "    %s\n", text);
+    struct changed *changed = context;
+    changed->count++;
+    (void)fprintf(changed->out, "    %s\n", text);
 }
 
 static void json_said(const char *text, void *context)
@@ -253,7 +266,11 @@ static void print_arm(struct whatif *w, const struct answers *answers, uint32_t 
     say_notes(w, answers, arm, print_said, out);
     print_table(w, answers, arm, out);
     (void)fputs("  changed:\n", out);
-    say_change(w, arm, print_changed, out);
+    struct changed changed = {.out = out};
+    say_change(w, arm, print_changed, &changed);
+    if (changed.count == 0) {
+        print_changed("nothing: it is the base", &changed);
+    }
 }
 
 static void print_line(const char *text, void *context)
@@ -273,9 +290,8 @@ static void print_policy(const struct orr_scenario *base, FILE *out)
                       count > 1 ? ": " : "", shard->policy);
         for (uint32_t p = 0; p < shard->param_count; p++) {
             const char *value = shard->params[p].value;
-            const size_t shown = strcspn(value, "\n"); /* a slurm.conf has many lines */
-            (void)fprintf(out, " %s=%.*s%s", shard->params[p].name, shown < 40 ? (int)shown : 40,
-                          value, shown > 40 || value[shown] != '\0' ? ".." : "");
+            const bool text = strchr(value, '\n') != NULL; /* as a slurm.conf is */
+            (void)fprintf(out, " %s=%s", shard->params[p].name, text ? "(a text)" : value);
         }
     }
 }

@@ -114,6 +114,48 @@ static void put(struct line *line, const char *text)
     line->used += bytes < 0 ? 0 : (size_t)bytes < room ? (size_t)bytes : room - 1;
 }
 
+enum { FIRST_BYTES = 60 }; /* shown of a line of a text */
+
+static uint32_t line_count(const char *text)
+{
+    uint32_t lines = 0;
+    for (const char *at = text; *at != '\0'; at += strcspn(at, "\n"), at += *at == '\n') {
+        lines++;
+    }
+    return lines;
+}
+
+/* A value; of a text of several lines, as a slurm.conf is, how many. */
+static void put_value(struct line *line, const char *value)
+{
+    char text[80];
+    if (strchr(value, '\n') == NULL) {
+        put(line, value);
+        return;
+    }
+    (void)snprintf(text, sizeof text, "a text of %u lines", line_count(value));
+    put(line, text);
+}
+
+/* The first line in which two texts differ: "line 3 from A=1 to A=2". */
+static void put_first_line(struct line *line, const char *a, const char *b)
+{
+    char text[3 * FIRST_BYTES];
+    uint32_t nr = 1;
+    size_t in_a = strcspn(a, "\n"), in_b = strcspn(b, "\n");
+    while (in_a == in_b && memcmp(a, b, in_a) == 0 && a[in_a] != '\0' && b[in_b] != '\0') {
+        a += in_a + 1;
+        b += in_b + 1;
+        in_a = strcspn(a, "\n");
+        in_b = strcspn(b, "\n");
+        nr++;
+    }
+    (void)snprintf(text, sizeof text, "line %u from %.*s to %.*s", nr,
+                   (int)(in_a < FIRST_BYTES ? in_a : FIRST_BYTES), a,
+                   (int)(in_b < FIRST_BYTES ? in_b : FIRST_BYTES), b);
+    put(line, text);
+}
+
 /* Only one of the two has it: what it says of itself, without what says nothing. */
 static void say_one_sided(struct words *words, uint32_t thing, bool is_new)
 {
@@ -131,7 +173,7 @@ static void say_one_sided(struct words *words, uint32_t thing, bool is_new)
         put(&line, named++ == 0 ? (is_new ? " with " : " (") : ", ");
         put(&line, e->key);
         put(&line, " ");
-        put(&line, value);
+        put_value(&line, value);
     }
     put(&line, named > 0 && !is_new ? ")" : "");
     words->sentences++;
@@ -144,17 +186,19 @@ static void put_change(struct line *line, const struct entry *e)
     put(line, e->key[0] != '\0' ? " " : "");
     if (!is_set(e->in_a)) {
         put(line, "now ");
-        put(line, e->in_b != NULL ? e->in_b : "null");
+        put_value(line, e->in_b != NULL ? e->in_b : "null");
         put(line, e->in_a == NULL ? " (not written before)" : " (not set before)");
     } else if (!is_set(e->in_b)) {
         put(line, e->in_b == NULL ? "not written any more (was " : "not set any more (was ");
-        put(line, e->in_a);
+        put_value(line, e->in_a);
         put(line, ")");
+    } else if (strchr(e->in_a, '\n') != NULL && strchr(e->in_b, '\n') != NULL) {
+        put_first_line(line, e->in_a, e->in_b);
     } else {
         put(line, "from ");
-        put(line, e->in_a);
+        put_value(line, e->in_a);
         put(line, " to ");
-        put(line, e->in_b);
+        put_value(line, e->in_b);
     }
 }
 
