@@ -18,15 +18,19 @@ struct growth_cli {
     struct orr_growth_options ask;
 };
 
-/* "5%" or "0.05", above 0. */
+/* "5%" or "0.05", above 0. A bare 5 is no part, and whoever writes it means 5 %. */
 static double take_rate(const struct argp_state *state, const char *text)
 {
     const size_t bytes = strlen(text);
     const bool percent = bytes > 0 && text[bytes - 1] == '%';
     double rate = 0;
-    if (!orr_parse_double(text, bytes - percent, &rate) || !(rate > 0) ||
-        rate > (percent ? 1000 : 10)) {
+    if (!orr_parse_double(text, bytes - percent, &rate) || !(rate > 0) || rate > 1000) {
         argp_error(state, "--rate: \"%s\" is not a growth a month such as 5%% or 0.05", text);
+    } else if (!percent && rate >= 1) {
+        argp_error(state,
+                   "--rate: \"%s\" would be %g times as much a month: write %s%% for percent, or "
+                   "%g%% if that is meant",
+                   text, 1 + rate, text, 100 * rate);
     }
     return percent ? rate / 100 : rate;
 }

@@ -60,6 +60,8 @@ cmp said true_ones || fail "said $(cat said), tried $(cat true_ones)"
 exits 0 growth two.yaml --rate 0.2 --months 12 --no-progress
 exits 64 growth two.yaml
 exits 64 growth two.yaml --rate 0%
+exits 64 growth two.yaml --rate 5
+grep -q 'would be 6 times as much a month: write 5% for percent, or 500% if that is meant' err || fail "--rate 5: $(cat err)"
 exits 64 growth --rate 5%
 exits 78 growth two.yaml --rate 5% --objective 'no_such_metric <= 1' --no-progress
 sed '/^expect/d' two.yaml >none.yaml
