@@ -187,7 +187,7 @@ static void name_slips(const struct table *table)
 {
     enum { SLIP = 2, SHORT = 5 }; /* letters */
     static const char *const words[] = {
-        "Account",           "User",        "ParentName", "ParName",  "Share",       "Fairshare",
+        "Account",           "User",        "ParentName", "Par Name", "Share",       "Fairshare",
         "Def QOS",           "Name",        "Preempt",    "Priority", "UsageFactor", "Flags",
         "PreemptExemptTime", "PreemptMode", "GraceTime"};
     enum { WORDS = sizeof words / sizeof words[0] };
@@ -388,7 +388,7 @@ static enum orr_status read_assoc(const struct table *table)
 {
     struct slurm_conf *conf = table->conf;
     const struct slurm_span account = cell(table, "Account"), user = cell(table, "User");
-    const struct slurm_span above = cell_or(table, "ParentName", "ParName");
+    const struct slurm_span above = cell_or(table, "ParentName", "Par Name");
     const struct slurm_span shares = cell_or(table, "Share", "Fairshare"),
                             qos = cell(table, "Def QOS");
     const char *name = orr_arena_strndup(&conf->arena, account.at, account.bytes);
