@@ -229,8 +229,7 @@ static void explain(const struct orr_lanes *lanes, const struct orr_view *view, 
         return;
     }
     struct orr_proof proof = orr_ledger_prove(view->ledger, job, reason);
-    if (lanes->caps_mgpu != NULL &&
-        (reason == ORR_REASON_OVER_LIMIT || reason == ORR_REASON_NEVER)) {
+    if (lanes->caps_mgpu != NULL && reason == ORR_REASON_OVER_LIMIT) {
         proof.queue = view->specs[job].queue;
         proof.allowed_mgpu = lanes->caps_mgpu[proof.queue];
         proof.held_mgpu = held_mgpu(view, proof.queue);
@@ -309,7 +308,7 @@ static void explain_fresh(struct orr_lanes *lanes, const struct orr_view *view, 
             continue;
         }
         if (never_fits(lanes, view, job)) {
-            explain(lanes, view, txn, job, ORR_REASON_NEVER);
+            explain(lanes, view, txn, job, ORR_REASON_OVER_LIMIT);
             continue;
         }
         const struct orr_queue_lane *lane = lane_of(lanes, view, job);

@@ -151,7 +151,7 @@ static struct orr_bar static_bars(const void *params, const struct orr_view *vie
     fill_caps(view, caps);
     const int64_t cap = caps[spec->queue];
     orr_free(caps);
-    return asked > cap ? (struct orr_bar){.reason = ORR_REASON_NEVER,
+    return asked > cap ? (struct orr_bar){.reason = ORR_REASON_OVER_LIMIT,
                                           .queue = spec->queue,
                                           .resource = ORR_SHARE_GPU,
                                           .asked = asked,

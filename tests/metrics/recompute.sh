@@ -312,7 +312,7 @@ YAML
     has "$why = 'big over-limit,ten over-limit,then dependency,last never'"
     sed -i 's/{name: kube}/{name: static}/; s/c: {parent: d, gpu: .0/c: {parent: d, gpu: [4/' run.yaml # parts: 8, 2, 4
     holds 60 run.yaml
-    has "$why = 'big never,ten never,min never,then dependency,build never,last never'"
+    has "$why = 'big over-limit,ten over-limit,min over-limit,then dependency,build over-limit,last over-limit'"
     sed -i 's/{name: static}/{name: fifo}/' run.yaml # knows no limits; only nodes are too few
     holds 60 run.yaml
     has "$why = 'last never'"

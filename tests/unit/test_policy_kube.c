@@ -103,7 +103,7 @@ static void bars__count_memory_by_the_largest_devices(void **state)
     assert_int_equal(orr_policy_bars(kube, f.params, &f.view, three).reason, ORR_REASON_OVER_LIMIT);
     assert_int_equal(orr_policy_bars(parts, NULL, &f.view, two).reason, ORR_REASON_NONE);
     struct orr_bar bar = orr_policy_bars(parts, NULL, &f.view, three);
-    assert_int_equal(bar.reason, ORR_REASON_NEVER);
+    assert_int_equal(bar.reason, ORR_REASON_OVER_LIMIT);
     assert_int_equal(bar.asked, 750);
     assert_int_equal(bar.allowed, 500);
     fixture_close(&f);

