@@ -302,6 +302,11 @@ struct orr_report {
     uint64_t seed;
 };
 void orr_report_text(const struct orr_report *report, FILE *out);
+/* GPU-hours with as many digits as are worth reading; returns `out`. */
+const char *orr_cli_gpu_hours(double value, char out[24]);
+/* Of waits that one thing taken away, or lost, makes longer and shorter: where both are large, the
+ * answer says that chance has a part in them. */
+void orr_cli_say_turns(double longer_gpu_h, double shorter_gpu_h);
 void orr_report_json(const struct orr_report *report, FILE *out);
 double orr_wall_seconds(void); /* monotonic */
 

@@ -79,12 +79,15 @@ static void draw(uint64_t done, uint64_t total, orr_ms now, void *context)
 
 static void print_one(const struct orr_blamed *item, const char *name)
 {
-    char rough[24];
-    (void)printf("%-28s %7u %12.6g %14.6g %7u %14.6g", name, item->jobs, item->gpu_h,
-                 item->longer_gpu_h, item->longer_jobs, item->shorter_gpu_h);
+    char rough[24], held[24], longer[24], shorter[24];
+    (void)printf("%-28s %7u %12s %14s %7u %14s", name, item->jobs,
+                 orr_cli_gpu_hours(item->gpu_h, held),
+                 orr_cli_gpu_hours(item->longer_gpu_h, longer), item->longer_jobs,
+                 orr_cli_gpu_hours(item->shorter_gpu_h, shorter));
     if (item->most_job != NULL) {
-        (void)printf("  queue %s %.4g GPU-h; job %s %s", item->most_queue, item->most_queue_gpu_h,
-                     item->most_job, orr_format_rough(rough, item->most_job_s));
+        (void)printf("  queue %s %s GPU-h; job %s %s", item->most_queue,
+                     orr_cli_gpu_hours(item->most_queue_gpu_h, held), item->most_job,
+                     orr_format_rough(rough, item->most_job_s));
     }
     (void)printf("\n");
 }
@@ -93,10 +96,11 @@ static void print_answer(const struct blame_cli *o, const struct orr_blame *blam
 {
     const char *what = by_names[o->ask.by];
     const struct orr_blamed *first = &blame->items[0];
+    char longer[24];
     if (first->longer_gpu_h > 0) {
-        (void)printf("Without %s %s, %u other %s would have waited %.6g GPU-hours less.\n", what,
+        (void)printf("Without %s %s, %u other %s would have waited %s GPU-hours less.\n", what,
                      first->shown, first->longer_jobs, ORR_ONE(first->longer_jobs, "job", "jobs"),
-                     first->longer_gpu_h);
+                     orr_cli_gpu_hours(first->longer_gpu_h, longer));
     } else {
         (void)printf("Nobody else waits longer because of %s.\n",
                      ORR_ONE(blame->count, "it", "any of these"));
@@ -104,8 +108,15 @@ static void print_answer(const struct blame_cli *o, const struct orr_blame *blam
     (void)printf(
         "Each %s was taken away in a run of its own; waits for every start, times the GPUs "
         "that waited. \"Spared\": waits of others that are shorter with it there. Shares "
-        "overlap: two together cause what each alone would.\n\n",
+        "overlap: two together cause what each alone would.\n",
         what);
+    double longer_gpu_h = 0, shorter_gpu_h = 0;
+    for (uint32_t i = 0; i < blame->count; i++) {
+        longer_gpu_h += blame->items[i].longer_gpu_h;
+        shorter_gpu_h += blame->items[i].shorter_gpu_h;
+    }
+    orr_cli_say_turns(longer_gpu_h, shorter_gpu_h);
+    (void)printf("\n");
     (void)printf("%-28s %7s %12s %14s %7s %14s  %s\n", what, "jobs", "GPU-h held", "caused GPU-h",
                  "in jobs", "spared GPU-h", "most of it");
     for (uint32_t i = 0; i < blame->count; i++) {

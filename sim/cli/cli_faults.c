@@ -105,30 +105,34 @@ static const char *name_of(const struct faults_cli *o, const struct orr_domain_l
 static void print_one(const struct faults_cli *o, const struct orr_domain_losses *losses,
                       const struct orr_domain_loss *item)
 {
-    char name[200], rough[24], when[32];
-    (void)printf("%-32s %5u %9u %12.6g %12.6g %8u %12.6g", name_of(o, item, name), item->gpus,
-                 item->mean.hit_jobs, item->mean.wasted_gpu_h, item->mean.longer_gpu_h,
-                 item->mean.longer_jobs, item->mean.shorter_gpu_h);
+    char name[200], rough[24], when[32], wasted[24], longer[24], shorter[24];
+    (void)printf("%-32s %5u %9u %12s %12s %8u %12s", name_of(o, item, name), item->gpus,
+                 item->mean.hit_jobs, orr_cli_gpu_hours(item->mean.wasted_gpu_h, wasted),
+                 orr_cli_gpu_hours(item->mean.longer_gpu_h, longer), item->mean.longer_jobs,
+                 orr_cli_gpu_hours(item->mean.shorter_gpu_h, shorter));
     if (losses->moment_count > 1) {
-        (void)printf("  %.6g at %s", item->most.wasted_gpu_h + item->most.longer_gpu_h,
+        (void)printf("  %s at %s",
+                     orr_cli_gpu_hours(item->most.wasted_gpu_h + item->most.longer_gpu_h, wasted),
                      orr_format_clock(when, item->most_at_ms, losses->origin_ms));
     }
     if (item->most_job != NULL) {
-        (void)printf("  queue %s %.4g GPU-h; job %s %s", item->most_queue, item->most_queue_gpu_h,
-                     item->most_job, orr_format_rough(rough, item->most_job_s));
+        (void)printf("  queue %s %s GPU-h; job %s %s", item->most_queue,
+                     orr_cli_gpu_hours(item->most_queue_gpu_h, wasted), item->most_job,
+                     orr_format_rough(rough, item->most_job_s));
     }
     (void)printf("\n");
 }
 
 static void print_sentence(const struct faults_cli *o, const struct orr_domain_losses *losses)
 {
-    char name[200], rough[24], when[32];
+    char name[200], rough[24], when[32], wasted[24], longer[24];
     const struct orr_domain_loss *first = &losses->items[0];
     if (first->damage_gpu_h > 0) {
-        (void)printf("The loss of %s for %s does most damage: %.6g GPU-hours held to no use and "
-                     "%.6g GPU-hours of waiting more%s.\n",
+        (void)printf("The loss of %s for %s does most damage: %s GPU-hours held to no use and "
+                     "%s GPU-hours of waiting more%s.\n",
                      name_of(o, first, name), orr_format_rough(rough, (double)o->ask.for_ms / 1000),
-                     first->mean.wasted_gpu_h, first->mean.longer_gpu_h,
+                     orr_cli_gpu_hours(first->mean.wasted_gpu_h, wasted),
+                     orr_cli_gpu_hours(first->mean.longer_gpu_h, longer),
                      losses->moment_count > 1 ? ", on average" : "");
     } else {
         (void)printf("No loss of a %s for %s does any damage.\n", o->ask.level,
@@ -153,7 +157,15 @@ static void print_answer(const struct faults_cli *o, const struct orr_domain_los
     (void)printf(
         "\"No use\": GPU time that jobs held without keeping what they did, beyond that of the run "
         "without the loss. Waits are for every start, times the GPUs that waited; \"spared\": "
-        "those that are shorter with the loss. Other times of loss would give other numbers.\n\n");
+        "those that are shorter with the loss, which damage is not reduced by. Other times of loss "
+        "would give other numbers.\n");
+    double longer_gpu_h = 0, shorter_gpu_h = 0;
+    for (uint32_t i = 0; i < losses->count; i++) {
+        longer_gpu_h += losses->items[i].mean.longer_gpu_h;
+        shorter_gpu_h += losses->items[i].mean.shorter_gpu_h;
+    }
+    orr_cli_say_turns(longer_gpu_h, shorter_gpu_h);
+    (void)printf("\n");
     (void)printf("%-32s %5s %9s %12s %12s %8s %12s  %s\n", o->ask.level, "GPUs", "jobs hit",
                  "no use GPU-h", "waits GPU-h", "in jobs", "spared GPU-h",
                  losses->moment_count > 1 ? "most damage (GPU-h), and who waited then"

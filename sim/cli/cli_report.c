@@ -333,11 +333,20 @@ static int by_gpu_hours(const void *a, const void *b, void *context)
     return (x->queue > y->queue) - (x->queue < y->queue);
 }
 
-/* GPU-hours with as many digits as are worth reading. */
-static const char *gpu_hours(double value, char out[24])
+const char *orr_cli_gpu_hours(double value, char out[24])
 {
-    const int digits = value >= 99.5 || value < 0.005 ? 0 : value >= 9.95 ? 1 : 2;
+    const double size = fabs(value);
+    const int digits = size >= 99.5 || size < 0.005 ? 0 : size >= 9.95 ? 1 : 2;
     return number(value, digits, out);
+}
+
+void orr_cli_say_turns(double longer_gpu_h, double shorter_gpu_h)
+{
+    if (shorter_gpu_h > 0.25 * longer_gpu_h) {
+        (void)printf("Waits that are spared are many beside those that are longer: this schedule "
+                     "turns over for little, and part of both is chance (`orrery explain R.db "
+                     "--stability`).\n");
+    }
 }
 
 #define QUEUE_ROW 86 /* columns of a row beside the name of its queue, or shard */
@@ -351,7 +360,7 @@ static void text_queue_row(const struct orr_queue_summary *q, bool again, FILE *
     }
     (void)fprintf(
         out, " %-11s %8llu %11s %10s | %9s %9s %9s %9s\n", orr_kind_name((enum orr_kind)q->kind),
-        (unsigned long long)(q->waits.jobs + q->waits.never), gpu_hours(q->gpu_h, hours), share,
+        (unsigned long long)(q->waits.jobs + q->waits.never), orr_cli_gpu_hours(q->gpu_h, hours), share,
         quantile(&q->waits, q->waits.p50_s, a), quantile(&q->waits, q->waits.p95_s, b),
         quantile(&q->waits, q->waits.p99_s, c), orr_format_rough(d, q->waits.max_s));
 }
@@ -612,7 +621,7 @@ static void text_evictions(const struct orr_summary *s, FILE *out)
         (void)fprintf(out, " of whole jobs and %llu of some pods",
                       (unsigned long long)s->partial_evictions);
     }
-    (void)fprintf(out, ", %s GPU-h lost\n", gpu_hours(s->lost_gpu_h, lost));
+    (void)fprintf(out, ", %s GPU-h lost\n", orr_cli_gpu_hours(s->lost_gpu_h, lost));
 }
 
 /* What the window is a time of: point.c takes the time of submits, if there is one. */
@@ -701,13 +710,13 @@ void orr_report_text(const struct orr_report *r, FILE *out)
     text_phases(s, out);
     (void)fprintf(out, "fairness    Jain %s, share deviation %s, quota debt %s GPU-h\n",
                   ratio(s->fairness_jain, a), ratio(s->share_deviation, b),
-                  gpu_hours(s->debt.total, c));
+                  orr_cli_gpu_hours(s->debt.total, c));
     text_attained(r, out);
     text_pools(s, out);
     text_evictions(s, out);
     if (s->suspensions > 0) {
         (void)fprintf(out, "suspensions %llu, %s h; who is suspended keeps its GPUs and memory\n",
-                      (unsigned long long)s->suspensions, gpu_hours(s->suspended_h, a));
+                      (unsigned long long)s->suspensions, orr_cli_gpu_hours(s->suspended_h, a));
     }
     if (s->latent) {
         char name[64];
