@@ -339,3 +339,12 @@ void orr_explain__json_waits(const struct explain_waits *waits, struct orr_json 
     }
     orr_json_close(json, ']');
 }
+
+void orr_explain__room(struct orr_results *in, orr_ms at_ms, double *up_gpus, double *free_gpus)
+{
+    sqlite3_stmt *row = orr_explain__query(in, orr_explain_sql__room_at, &at_ms, 1);
+    while (orr_results_step(in, row)) {
+        *up_gpus = sqlite3_column_double(row, 0);
+        *free_gpus = sqlite3_column_double(row, 1);
+    }
+}

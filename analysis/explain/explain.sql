@@ -50,6 +50,24 @@ WHERE c.job = ?1 AND c.at_ms <= ?2 AND c.at_ms >= p.from_ms
 ORDER BY c.rowid DESC
 LIMIT 1;
 
+-- name: waiting_at
+-- All that wait then, the longest wait first: of each the reason, if one is known.
+WITH waiting AS MATERIALIZED (
+  SELECT job, from_ms FROM v_pending WHERE from_ms <= ?1 AND coalesce(to_ms, 9e18) > ?1
+),
+last(job, at) AS (
+  SELECT c.job, max(c.rowid) FROM reason_change AS c JOIN waiting AS w ON w.job = c.job
+  WHERE c.at_ms >= w.from_ms AND c.at_ms <= ?1 GROUP BY c.job
+)
+SELECT j.name, q.name, j.mgpu / 1000.0, w.from_ms, c.at_ms, r.code, r.words
+FROM waiting AS w
+JOIN job AS j ON j.id = w.job
+JOIN queue AS q ON q.id = j.queue
+LEFT JOIN last ON last.job = w.job
+LEFT JOIN reason_change AS c ON c.rowid = last.at
+LEFT JOIN reason AS r ON r.id = c.reason
+ORDER BY w.from_ms, j.id;
+
 -- name: waits_of_job
 SELECT i.reason, i.words, sum(i.to_ms - i.from_ms) AS span, count(DISTINCT i.job)
 FROM v_reason_intervals AS i

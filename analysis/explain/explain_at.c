@@ -27,15 +27,6 @@ static void read_reason(struct orr_results *in, struct at *at)
     }
 }
 
-static void read_free(struct orr_results *in, struct at *at)
-{
-    sqlite3_stmt *row = orr_explain__query(in, orr_explain_sql__room_at, &at->at_ms, 1);
-    while (orr_results_step(in, row)) {
-        at->up_gpus = sqlite3_column_double(row, 0);
-        at->free_gpus = sqlite3_column_double(row, 1);
-    }
-}
-
 /* What it does instead of waiting. */
 static void refuse(struct orr_results *in, const struct at *at)
 {
@@ -97,7 +88,7 @@ enum orr_status orr_explain_job_at(const char *db_path, const char *name, orr_ms
     in.for_people = !json;
     if (orr_explain__job(&in, name, &at.job)) {
         read_reason(&in, &at);
-        read_free(&in, &at);
+        orr_explain__room(&in, at_ms, &at.up_gpus, &at.free_gpus);
         orr_explain__siblings(&in, at.job.queue, at_ms, &at.queues);
     }
     if (in.status == ORR_OK && !at.waits) {

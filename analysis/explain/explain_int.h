@@ -65,6 +65,10 @@ void orr_explain__json_reason(const struct explain_reason *reason, struct orr_js
 
 /* --- queues at a time --- */
 
+/* GPUs of nodes that are there and up at a time, and those that nobody holds on nodes that take
+ * something new. */
+void orr_explain__room(struct orr_results *in, orr_ms at_ms, double *up_gpus, double *free_gpus);
+
 struct explain_sibling {
     const char *name;
     double quota_gpus, weight, limit_gpus, entitled_gpus, holds_gpus; /* entitled: NAN unknown */

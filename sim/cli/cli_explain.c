@@ -12,6 +12,8 @@
 
 enum { KEY_AT = 256, KEY_QUEUE, KEY_HELP, KEY_BY, KEY_STABILITY, KEY_REPLICAS };
 
+enum { WAITING_SHOWN = 20 };
+
 struct explain_options {
     struct orr_cli_common common;
     const char *results, *job, *queue, *at, *by;
@@ -19,6 +21,12 @@ struct explain_options {
     uint32_t jobs, replicas; /* replicas 0: not asked for */
     bool help, stability;
 };
+
+/* A job, a queue, or all that wait at a time. */
+static bool is_one_thing(const struct explain_options *o)
+{
+    return o->job == NULL && o->queue == NULL ? o->at != NULL : o->job == NULL || o->queue == NULL;
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -42,10 +50,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         }
         return 0;
     case ARGP_KEY_END:
-        if (o->results == NULL ||
-            (o->stability ? o->job != NULL : (o->job == NULL) == (o->queue == NULL))) {
+        if (o->results == NULL || (o->stability ? o->job != NULL : !is_one_thing(o))) {
             argp_error(state, o->stability ? "--stability is about a whole run: name a results file"
-                                           : "name a results file, and a job or --queue NAME");
+                                           : "name a results file, and a job, --queue NAME or --at "
+                                             "TIME");
         }
         if (o->stability ? o->at != NULL || o->help : o->replicas > 0) {
             argp_error(state, o->stability ? "--stability takes --replicas and --queue only"
@@ -351,7 +359,8 @@ static int stability(const struct explain_options *o)
 int orr_cli_explain(int argc, char **argv)
 {
     static const struct argp_option rows[] = {
-        {"at", KEY_AT, "TIME", 0, "why it waits then: " ORR_CLI_TIME_HELP, 1},
+        {"at", KEY_AT, "TIME", 0,
+         "why it waits then, without a job all that wait: " ORR_CLI_TIME_HELP, 1},
         {"queue", KEY_QUEUE, "NAME", 0, "why this queue gets what it gets", 1},
         {"what-would-help", KEY_HELP, 0, 0,
          "the smallest single changes with which the job first starts in time, found by running "
@@ -369,10 +378,10 @@ int orr_cli_explain(int argc, char **argv)
     const struct argp parser = {
         rows,
         parse,
-        "R.db JOB\nR.db --queue NAME\nR.db --stability",
+        "R.db JOB\nR.db --at TIME\nR.db --queue NAME\nR.db --stability",
         "Tell the story of one job: waits with reasons and numbers, places, "
-        "evictions, who took its place; or say why a queue gets what it gets, or how much of the "
-        "run hangs on a trifle.",
+        "evictions, who took its place; or say who waits at a time and why, why a queue gets what "
+        "it gets, or how much of the run hangs on a trifle.",
         orr_cli_everywhere,
         NULL,
         NULL};
@@ -396,6 +405,10 @@ int orr_cli_explain(int argc, char **argv)
     FILE *out = orr_cli_colour_begin(&colour, o.common.json ? NULL : &no_verdicts, stdout);
     if (o.queue != NULL) {
         status = orr_explain_queue(o.results, o.queue, o.at_ms, o.common.json, out, &err);
+    } else if (o.job == NULL) {
+        status =
+            orr_explain_waiting(o.results, o.at_ms, o.common.verbose ? UINT32_MAX : WAITING_SHOWN,
+                                o.common.json, out, &err);
     } else if (o.at_ms != ORR_MS_NONE) {
         status = orr_explain_job_at(o.results, o.job, o.at_ms, o.common.json, out, &err);
     } else {

@@ -17,6 +17,10 @@ enum orr_status orr_explain_job(const char *db_path, const char *job, bool json,
  * beside it. ORR_DATA also when it does not wait then. */
 enum orr_status orr_explain_job_at(const char *db_path, const char *job, orr_ms at_ms, bool json,
                                    FILE *out, struct orr_err *err) ORR_MUST_USE;
+/* All jobs that wait at a time: how many for which reason, and of `most` of them, the longest wait
+ * first, since when and why. */
+enum orr_status orr_explain_waiting(const char *db_path, orr_ms at_ms, uint32_t most, bool json,
+                                    FILE *out, struct orr_err *err) ORR_MUST_USE;
 /* Why a queue gets what it gets: quota, fair share and what it and its siblings hold, over the
  * window or (at_ms not ORR_MS_NONE) at a time. */
 enum orr_status orr_explain_queue(const char *db_path, const char *queue, orr_ms at_ms, bool json,
