@@ -59,7 +59,7 @@ static void check_schedule(struct schedule_options *options, struct argp_state *
     if (options->run.shard != NULL && is_kueue(options)) {
         argp_error(state, "--shard: Kueue has no shards");
     }
-    if (options->now != NULL && !is_run(options) &&
+    if (options->now != NULL && !is_run(options) && !orr_cli_is_results(options->run.paths[0]) &&
         !orr_parse_timestamp(options->now, strlen(options->now), &options->run.now)) {
         argp_error(state, "\"%s\" is not a time such as 2026-06-01T12:00:00Z", options->now);
     }

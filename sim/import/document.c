@@ -358,7 +358,9 @@ static bool is_clean(struct builder *builder, const char *text, size_t bytes, bo
         const size_t n = orr_utf8_bytes(text + i, bytes - i);
         const unsigned char c = (unsigned char)text[i];
         if (i == 0 && bytes > 15 && memcmp(text, "SQLite format 3", 15) == 0) {
-            return fail_here(builder, "a results file is not a cluster's state");
+            return fail_here(builder,
+                             "a results file is not a cluster's state (who waits in it: `orrery "
+                             "explain R.db --at TIME`)");
         }
         if (n == 0 || (c < ' ' && c != '\t' && c != '\n' && c != '\r') || c == 0x7f) {
             char what[80];

@@ -78,16 +78,21 @@ static enum orr_status list_moments(struct losses *l, struct orr_results *in)
 
 static enum orr_status no_such_level(struct losses *l, struct orr_results *in)
 {
-    const char *levels = "";
+    const char *levels = "", *level = l->options->level;
+    char hint[160] = "";
     sqlite3_stmt *row = orr_results_prepare(in, orr_study_sql__levels);
     while (orr_results_step(in, row)) {
         levels = orr_results_text(in, row, 0);
     }
+    if (strcmp(level, "rack") == 0 || strcmp(level, "block") == 0) {
+        (void)snprintf(hint, sizeof hint,
+                       "; run it with %s of its pools (`--set cluster.pools.POOL.%s_size=N`)",
+                       strcmp(level, "rack") == 0 ? "racks" : "blocks", level);
+    }
     return in->status != ORR_OK
                ? in->status
-               : orr_fail(l->err, ORR_DATA, "%s: its cluster has no level \"%s\", only node%s%s",
-                          l->options->results, l->options->level, levels[0] == '\0' ? "" : ", ",
-                          levels);
+               : orr_fail(l->err, ORR_DATA, "%s: its cluster has no level \"%s\", only node%s%s%s",
+                          l->options->results, level, levels[0] == '\0' ? "" : ", ", levels, hint);
 }
 
 static enum orr_status list_domains(struct losses *l, struct orr_results *in)
