@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <orrery/base/text.h>
+
 /* `12d 10:00` is twelve days and ten hours: made a time like any other before it is checked. */
 static void join_clock(struct orr_scenario__load *load, struct orr_scenario__node *at)
 {
@@ -25,6 +27,21 @@ static void join_clock(struct orr_scenario__load *load, struct orr_scenario__nod
     if (whole && hours < 24 && minutes < 60 && seconds < 60) {
         at->text = orr_scenario__format(load->arena, "%ud%uh%um%us", days, hours, minutes, seconds);
     }
+}
+
+/* Where time 0 is may stand in another file, or in a trace: a date says no time of the run here. */
+static enum orr_status refuse_date(const struct orr_scenario__load *load,
+                                   const struct orr_scenario__node *at)
+{
+    orr_ms date_ms;
+    if (at == NULL || at->kind != ORR_NODE_SCALAR || at->text == NULL ||
+        !orr_parse_timestamp(at->text, strlen(at->text), &date_ms)) {
+        return ORR_OK;
+    }
+    return orr_scenario__fail(
+        load, &at->at,
+        "at: a date is no time of the run here: write how long after time 0 it "
+        "is (the scenario's `start`, else that of its trace), such as 12d 10:00");
 }
 
 enum orr_status orr_scenario__prepare_events(struct orr_scenario__load *load,
@@ -44,6 +61,10 @@ enum orr_status orr_scenario__prepare_events(struct orr_scenario__load *load,
             return orr_scenario__wrong_kind(load, event, "a map with at and what happens");
         }
         join_clock(load, orr_scenario__find(event, "at"));
+        const enum orr_status status = refuse_date(load, orr_scenario__find(event, "at"));
+        if (status != ORR_OK) {
+            return status;
+        }
         orr_scenario__add(load, map, orr_scenario__format(load->arena, "%u", i + 1), event->at,
                           event);
     }
