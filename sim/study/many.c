@@ -247,11 +247,12 @@ static struct orr_study__verdict verdict_of(const struct tasks *tasks, struct sl
     *again = !late && !whole && killed == SIGKILL && ++tasks->kills[slot->task] < KILLS_MOST;
     if (late && (!whole || verdict.status == ORR_INTERRUPTED)) {
         verdict.status = ORR_INTERRUPTED;
-        (void)snprintf(verdict.text, sizeof verdict.text, "stopped after %g s, the time limit",
+        (void)snprintf(verdict.text, sizeof verdict.text,
+                       "stopped after %g s, the time limit (`limits` of the plan)",
                        (double)tasks->options->time_ms / 1000);
     } else if (verdict.status == ORR_NO_MEMORY && tasks->options->memory_bytes > 0) {
         (void)snprintf(verdict.text, sizeof verdict.text,
-                       "needs more than %.4g MiB, the memory limit",
+                       "needs more than %.4g MiB, the memory limit (`limits` of the plan)",
                        (double)tasks->options->memory_bytes / (1 << 20));
     } else if (!whole && killed == SIGKILL) {
         verdict.status = ORR_NO_MEMORY;

@@ -243,7 +243,13 @@ if (ulimit -v 2000000 && "$orrery" --version) >out 2>err; then
     printf 'kind: Sweep\nbase: base.yaml\npoints: [{policy.name: fifo}]\nlimits: {memory: 1MiB}\n' >small.yaml
     exits 0 sweep plan small.yaml -o small
     exits 75 sweep run small --no-progress
-    grep -q 'exit 71: needs more than 1 MiB, the memory limit' out || fail "no reason: $(cat out)"
+    grep -q 'exit 71: needs more than 1 MiB, the memory limit (`limits` of the plan)' out || fail "no reason: $(cat out)"
+    # The way on: a plan with another limit takes the points that are done, for limits are in no key.
+    sed 's/1MiB/1GiB/' small.yaml >large.yaml
+    exits 0 sweep plan large.yaml -o large
+    exits 0 sweep run large --no-progress
+    cp large/points/*.db small/points/
+    exits 0 sweep status small
 fi
 exits 0 sweep plan exp.yaml -o changed
 echo 'late,9000,10,1,1' >>trace.csv
