@@ -10,6 +10,7 @@
 #include <orrery/base/mem.h>
 #include <orrery/base/sort.h>
 #include <orrery/base/text.h>
+#include <orrery/sim/never.h>
 
 #include "cli.h"
 
@@ -591,6 +592,28 @@ static void text_nevers(const struct orr_report *r, FILE *out)
     (void)fprintf(out, "; in no quantile of waits\n");
 }
 
+/* Jobs that never started though they could have, and what most of them wait for at the end. */
+static void text_waiting(const struct orr_report *r, FILE *out)
+{
+    uint64_t of[ORR_REASON_COUNT] = {0};
+    uint32_t count = 0;
+    int most = 0;
+    for (uint32_t j = 0; j < r->world->job_count; j++) {
+        const struct orr_job_state *state = &r->run->ledger->jobs[j];
+        if (state->phase == ORR_JOB_PENDING && state->first_start_ms == ORR_MS_NONE &&
+            orr_never_of(r->run, j) == NULL) {
+            count++;
+            most = ++of[state->reason] > of[most] ? state->reason : most;
+        }
+    }
+    if (count > 0) {
+        (void)fprintf(out,
+                      "waiting     %u job%s never started: at the end %llu wait%s because %s\n",
+                      count, ORR_PLURAL(count), (unsigned long long)of[most],
+                      ORR_ONE(of[most], "s", ""), orr_reason_words((enum orr_reason)most));
+    }
+}
+
 /* What no number of the window holds. */
 static void text_phases(const struct orr_summary *s, FILE *out)
 {
@@ -695,6 +718,7 @@ void orr_report_text(const struct orr_report *r, FILE *out)
     if (s->has_nevers) {
         text_nevers(r, out);
     }
+    text_waiting(r, out);
     if (s->impatient) {
         (void)fprintf(out, "gave up     %llu of %llu job%s left before they started\n",
                       (unsigned long long)s->waits.gave_up, (unsigned long long)s->waits.jobs,
