@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <orrery/policies/registry.h>
+#include <orrery/sim/intake.h>
 #include <orrery/sim/store.h>
 #include <orrery/traces/reader.h>
 
@@ -44,6 +46,54 @@ static const char *find_gnuplot(char *line, size_t bytes)
     return program_version("gnuplot", line, bytes) ? line : NULL;
 }
 
+/* What `sweep submit` writes for, and the program that takes it. */
+static const struct {
+    const char *engine, *program;
+} engines[] = {{"slurm", "sbatch"}, {"parallel", "parallel"}, {"kubernetes", "kubectl"}};
+
+enum { ENGINES = sizeof engines / sizeof engines[0] };
+
+static bool is_in_path(const char *program)
+{
+    const char *folder = getenv("PATH");
+    bool found = false;
+    while (folder != NULL && *folder != '\0' && !found) {
+        char path[4200];
+        const size_t bytes = strcspn(folder, ":");
+        (void)snprintf(path, sizeof path, "%.*s/%s", bytes < 4000 ? (int)bytes : 4000, folder,
+                       program);
+        found = access(path, X_OK) == 0;
+        folder += bytes + (folder[bytes] == ':');
+    }
+    return found;
+}
+
+/* What import makes traces of, beside the formats that run reads itself. */
+static void print_imports(void)
+{
+    struct orr_arena arena;
+    const char **names;
+    uint32_t count;
+    orr_arena_init(&arena);
+    (void)printf("imports     %-10s %s\n%-11s %-10s %s\n%-11s %-10s ", "Slurm",
+                 "sacct, scontrol and sacctmgr", "", "Kubernetes",
+                 "dumps over time (--format history), a snapshot", "", "maps");
+    (void)orr_intake_maps(&arena, &names, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        (void)printf("%s%s", i > 0 ? ", " : "", names[i]);
+    }
+    (void)printf("%s\n", count == 0 ? "none found: --map FILE, or --map auto" : "; --map auto");
+    orr_arena_release(&arena);
+}
+
+static void print_engines(void)
+{
+    for (size_t i = 0; i < ENGINES; i++) {
+        (void)printf("%-11s %-10s %s %s\n", i == 0 ? "engines" : "", engines[i].engine,
+                     engines[i].program, is_in_path(engines[i].program) ? "found" : "absent");
+    }
+}
+
 static void print_text(const char *gnuplot)
 {
     size_t count;
@@ -59,11 +109,28 @@ static void print_text(const char *gnuplot)
         (void)printf("%-11s %-10s %s\n", i == 0 ? "traces" : "", formats[i].name,
                      formats[i].summary);
     }
+    print_imports();
+    print_engines();
     const struct orr_policy *const *policies = orr_policies(&count);
     for (size_t i = 0; i < count; i++) {
         (void)printf("%-11s %-10s %s\n", i == 0 ? "policies" : "", policies[i]->name,
                      policies[i]->summary);
     }
+}
+
+static void json_imports(struct orr_json *json)
+{
+    struct orr_arena arena;
+    const char **names;
+    uint32_t count;
+    orr_arena_init(&arena);
+    (void)orr_intake_maps(&arena, &names, &count);
+    orr_json_open(json, "maps", '[');
+    for (uint32_t i = 0; i < count; i++) {
+        orr_json_text(json, NULL, names[i]);
+    }
+    orr_json_close(json, ']');
+    orr_arena_release(&arena);
 }
 
 static void print_json(const char *gnuplot)
@@ -83,6 +150,16 @@ static void print_json(const char *gnuplot)
         orr_json_open(&json, NULL, '{');
         orr_json_text(&json, "name", formats[i].name);
         orr_json_text(&json, "summary", formats[i].summary);
+        orr_json_close(&json, '}');
+    }
+    orr_json_close(&json, ']');
+    json_imports(&json);
+    orr_json_open(&json, "engines", '[');
+    for (size_t i = 0; i < ENGINES; i++) {
+        orr_json_open(&json, NULL, '{');
+        orr_json_text(&json, "name", engines[i].engine);
+        orr_json_text(&json, "program", engines[i].program);
+        orr_json_bool(&json, "found", is_in_path(engines[i].program));
         orr_json_close(&json, '}');
     }
     orr_json_close(&json, ']');
