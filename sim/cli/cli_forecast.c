@@ -213,11 +213,9 @@ static void print_changes(const struct forecast_options *o, const struct orr_for
             (void)printf("%s pool %s in %.0f %%", p == 0 ? "" : ",", forecast->pools[p].name,
                          100.0 * forecast->pools[p].share);
         }
-        (void)fputs(" of the futures;", stdout);
-        (void)printf(
-            " in %.0f %% right after a job that has not come yet, in %.0f %% after the end "
-            "of none.\n",
-            100.0 * forecast->after_later, 100.0 * forecast->after_none);
+        (void)printf(" of the futures. Right before its start ends a job that has not come yet in "
+                     "%.0f %%, and no job at all in %.0f %%.\n",
+                     100.0 * forecast->after_later, 100.0 * forecast->after_none);
     }
     if (forecast->change_count == 0) {
         return;

@@ -184,6 +184,22 @@ static void list_asked(struct orr_forecast__moment *moment)
     }
 }
 
+/* Why the row that is asked about was rejected, behind its place in a file that nobody has seen. */
+static const char *why_rejected(const struct orr_world *world)
+{
+    static const char place[] = "row.csv:2: ";
+    const char *why = NULL;
+    for (uint32_t p = 0; p < world->part_count; p++) {
+        const char *shown = world->parts[p].workload.rejects.shown;
+        if (strcmp(world->parts[p].part->name, ORR_FORECAST__PART) == 0 && shown != NULL) {
+            why = strstr(shown, place);
+        }
+    }
+    return why != NULL
+               ? why + strlen(place)
+               : "the job cannot run here: it asks for what no node has, or a cell is wrong";
+}
+
 static enum orr_status find_one(const struct orr_forecast__moment *moment, uint32_t *job,
                                 struct orr_err *err)
 {
@@ -197,11 +213,10 @@ static enum orr_status find_one(const struct orr_forecast__moment *moment, uint3
     if (*job < moment->run->job_count) {
         return ORR_OK;
     }
+    const char *why = why_rejected(moment->run->world);
     return moment->run->options->row == NULL
                ? orr_fail(err, ORR_DATA, "no job is called \"%s\"", name)
-               : orr_fail(err, ORR_DATA,
-                          "--row: the job cannot run here: it asks for what no node has, or a "
-                          "cell is wrong");
+               : orr_fail(err, ORR_DATA, "--row: %.*s", (int)strcspn(why, "\n"), why);
 }
 
 enum orr_status orr_forecast__choose(struct orr_forecast__moment *moment, struct orr_err *err)
