@@ -148,9 +148,12 @@ static void print_drops(const struct orr_intake_report *report, FILE *out)
 {
     for (uint32_t d = 0; d < report->drop_count; d++) {
         const struct orr_intake_drop *drop = &report->drops[d];
-        (void)fprintf(out, "  %-8s  %llu row%s: %s (first %s:%u", d == 0 ? "left out" : "",
+        (void)fprintf(out, "  %-8s  %llu row%s: %s (first %s", d == 0 ? "left out" : "",
                       (unsigned long long)drop->rows, ORR_PLURAL(drop->rows), drop->reason,
-                      report->file, (unsigned)drop->line);
+                      report->file);
+        if (drop->line > 0) { /* objects of a folder of dumps have none */
+            (void)fprintf(out, ":%u", (unsigned)drop->line);
+        }
         (void)fprintf(out, strcmp(drop->first, drop->reason) == 0 ? ")\n" : ": %s)\n", drop->first);
     }
 }
