@@ -12,6 +12,7 @@ enum {
     KEY_VARIANT,
     KEY_POLICY,
     KEY_BASE,
+    KEY_PARAM,
     KEY_SEEDS,
     KEY_KEEP,
     KEY_LOSS,
@@ -46,6 +47,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_VARIANT: orr_cli_append(state, o->variants, &o->variant_count, arg); return 0;
     case KEY_POLICY: orr_cli_append(state, o->policies, &o->policy_count, arg); return 0;
+    case KEY_PARAM:
+        argp_error(state,
+                   "--param: whose parameter, before or after? --set policy.params.%s changes it, "
+                   "--base policy.params.%s has it before as well",
+                   arg, arg);
+        return 0;
     case KEY_BASE: orr_cli_append(state, o->bases, &o->base_count, arg); return 0;
     case KEY_CLUSTER: orr_cli_append(state, o->clusters, &o->cluster_count, arg); return 0;
     case KEY_TRACE:
@@ -343,6 +350,7 @@ int orr_cli_whatif(int argc, char **argv)
          "what is other today than the scenario says, before and after the change: policy=static, "
          "variant=NAME, or as --set; may be given several times",
          2},
+        {"param", KEY_PARAM, "NAME=VALUE", OPTION_HIDDEN, "as run has it: refused with a hint", 2},
         {"trace", KEY_TRACE, "FILE", 0, "a trace, with --cluster, instead of a scenario", 2},
         {"format", KEY_FORMAT, "NAME", 0, "its format, when suffix and header do not tell", 2},
         {"cluster", KEY_CLUSTER, "NxG[:MODEL]", 0, "N nodes of G GPUs; may be given several times",
