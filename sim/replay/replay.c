@@ -231,8 +231,14 @@ static void say_where(const struct orr_world *world, const struct orr_shape *sha
     for (int i = 0; i < 3; i++) {
         if (filters[i] > 0 && used >= 0 && (size_t)used < bytes) {
             const struct orr_node_filter *filter = &cluster->filters[filters[i] - 1];
-            used += snprintf(text + used, bytes - (size_t)used, " on the %u node%s %s \"%.80s\"",
-                             filter->count, ORR_PLURAL(filter->count), verbs[i], filter->text);
+            used +=
+                filter->text[0] == '\0' /* it tolerates nothing */
+                    ? snprintf(text + used, bytes - (size_t)used,
+                               " on the %u node%s without "
+                               "taints",
+                               filter->count, ORR_PLURAL(filter->count))
+                    : snprintf(text + used, bytes - (size_t)used, " on the %u node%s %s \"%.80s\"",
+                               filter->count, ORR_PLURAL(filter->count), verbs[i], filter->text);
         }
     }
     uint32_t level = shape->span.required;
