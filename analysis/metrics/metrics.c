@@ -154,8 +154,8 @@ const struct orr_metric_def orr_metric_table[] = {
     {"gpu_available", "1", NONE, SHARE, "GPU time available", "all",
      "GPU time of nodes that were not down / that of nodes that were part of the cluster, in the "
      "window"},
-    {"gpu_occupancy", "1", MORE, HEADLINE | GATED | WHATIF | SAID | SHARE | OF_ALL | CARD,
-     "GPU time held", "all, shard", "allocated GPU time / available GPU time, in the window"},
+    {"gpu_occupancy", "1", MORE, HEADLINE | WHATIF | SAID | SHARE | OF_ALL | CARD, "GPU time held",
+     "all, shard", "allocated GPU time / available GPU time, in the window"},
     {"gpu_touched", "1", MORE, SHARE | OF_ALL, "GPU time touched",
      "all, where jobs ask for parts of GPUs",
      "time of GPUs that held something, however little, and of held MIG instances / available GPU "
@@ -173,8 +173,8 @@ const struct orr_metric_def orr_metric_table[] = {
      "all, where nodes have MIG instances",
      "MIG instances held x time / MIG instances of nodes that were up x time, in the window; an "
      "instance counts as many GPUs as the g of its profile"},
-    {"gpu_goodput", "1", MORE, HEADLINE | WHATIF | SAID | SHARE | OF_ALL | CARD, "GPU time useful",
-     "all, shard",
+    {"gpu_goodput", "1", MORE, HEADLINE | GATED | WHATIF | SAID | SHARE | OF_ALL | CARD,
+     "GPU time useful", "all, shard",
      "useful GPU time at the best rate / available GPU time, in the window, at most occupancy: "
      "training less what a slower rate took away, sessions times busy, services' requests times "
      "their service time; what a job held in vain is where it was if nothing of its attempts that "

@@ -91,6 +91,8 @@ expect 2 'too few replicas' new-1.db new-2.db --baseline old-1.db --spec statist
 # more than a second is one; a name cannot break the table. A blessing makes the next run equal.
 "$orrery" gate easy.db --propose --no-progress >proposed.yaml
 few proposed.yaml
+# Work that evictions lose raises occupancy: a spec of goodput is not red where less is lost.
+grep -q 'metric: gpu_goodput' proposed.yaml && ! grep -q gpu_occupancy proposed.yaml || fail "proposed: $(cat proposed.yaml)"
 expect 0 '^pass$' easy.db --baseline easy.db --spec proposed.yaml
 expect 1 '^regressed$' fifo.db --baseline easy.db --spec proposed.yaml
 "$orrery" gate other.db --propose --no-progress >small.yaml
