@@ -289,10 +289,11 @@ static bool is_alike(double a, double b)
     return a == b || (isnan(a) && isnan(b));
 }
 
-/* Did the amount change none of the values that the objectives are about? */
-static bool changes_nothing(const struct orr_capacity *c)
+/* Did the amount change none of the values that the objectives are about? Every policy looks at
+ * nodes: there may simply be more than enough. */
+static bool changes_nothing(const struct capacity_cli *o, const struct orr_capacity *c)
 {
-    bool same = c->amount_count > 1;
+    bool same = c->amount_count > 1 && strncmp(o->ask.path, "cluster.", 8) != 0;
     for (uint32_t i = 1; i < c->amount_count; i++) {
         for (uint32_t m = 0; m < c->objective_count; m++) {
             same = same && is_alike(c->amounts[i].readings[m].mean, c->amounts[0].readings[m].mean);
@@ -304,7 +305,7 @@ static bool changes_nothing(const struct orr_capacity *c)
 /* What makes a search without an answer, or one that is none. */
 static void print_doubts(const struct capacity_cli *o, const struct orr_capacity *c)
 {
-    if (changes_nothing(c)) {
+    if (changes_nothing(o, c)) {
         (void)printf(
             "All amounts tried gave the same values: nothing that is measured here "
             "depends on %s. Does the policy look at it? `orrery check` names what it does not "
