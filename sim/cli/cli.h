@@ -209,18 +209,25 @@ void orr_cli_plotted(void *context, const char *path, const char *message);
 /* The array `expectations`: what the scenario of a results file expects of it, and what held. */
 void orr_cli_expectations(struct orr_json *json, const char *results);
 
-/* ---- answers for people: verdicts in colour, and ? for what a name would command a terminal ----
- */
+/* ---- what goes to a terminal ---- */
+/* From here on standard output and standard error put ? for what a name would command a terminal.
+ * They have no file descriptor of their own then (fileno): orr_cli_is_terminal asks. */
+void orr_cli_guard(void);
+/* What follows on standard output is for programs: it goes out as it is, but to a terminal. */
+void orr_cli_data(void);
+bool orr_cli_is_terminal(FILE *out); /* stdout or stderr */
+/* Sends a terminal a command of our own behind all that was printed. */
+void orr_cli_command(FILE *out, const char *command);
+
+/* ---- answers for people: verdicts in colour ---- */
 struct orr_cli_colour {
-    FILE *out, *stream; /* stream NULL: all goes out as it is */
-    bool is_coloured;
+    FILE *out, *stream; /* stream NULL: no colours */
     char *text;
     size_t bytes;
 };
 /* By --color; auto: on a terminal that is not dumb, unless NO_COLOR is set. */
 bool orr_cli_is_coloured(const struct orr_cli_common *common, FILE *out);
-/* Where to print such an answer; _end puts it out. Without `common` it is for programs, and goes
- * out as it is. */
+/* Where to print such an answer; _end puts it out. */
 FILE *orr_cli_colour_begin(struct orr_cli_colour *colour, const struct orr_cli_common *common,
                            FILE *out);
 void orr_cli_colour_end(struct orr_cli_colour *colour);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* cli_colour.c - answers for people: verdicts stand out on a terminal, and names cannot command it.
- * What is printed is the same with and without colours. */
+/* cli_colour.c - answers for people: verdicts stand out on a terminal. What is printed is the same
+ * with and without colours. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli.h"
 
 static const struct {
     const char *word, *colour; /* a whole word or line of words, and its SGR */
-} verdicts[] = {{"worse off:", "31"}, {"better off:", "32"},  {"worse", "31"}, {"better", "32"},
-                {"regressed", "31"},  {"inconclusive", "33"}, {"pass", "32"}};
+} verdicts[] = {{"worse off:", "\033[31m"}, {"better off:", "\033[32m"},
+                {"worse", "\033[31m"},      {"better", "\033[32m"},
+                {"regressed", "\033[31m"},  {"inconclusive", "\033[33m"},
+                {"pass", "\033[32m"}};
 
 static bool is_set(const char *name)
 {
@@ -24,7 +25,8 @@ bool orr_cli_is_coloured(const struct orr_cli_common *common, FILE *out)
     if (common->color != ORR_COLOR_AUTO) {
         return common->color == ORR_COLOR_ALWAYS;
     }
-    return !is_set("NO_COLOR") && isatty(fileno(out)) && term != NULL && strcmp(term, "dumb") != 0;
+    return !is_set("NO_COLOR") && orr_cli_is_terminal(out) && term != NULL &&
+           strcmp(term, "dumb") != 0;
 }
 
 static bool ends_word(char c)
@@ -44,32 +46,15 @@ static int verdict_at(const char *text, bool begins)
     return -1;
 }
 
-/* Of a character that terminals obey (C0 but the ends of lines and tabs, DEL, C1 in UTF-8) the
- * bytes; 0: it is none. */
-static size_t command_bytes(const char *text)
-{
-    const unsigned char c = (unsigned char)text[0], next = (unsigned char)text[1];
-    if ((c < ' ' && c != '\n' && c != '\t') || c == 0x7f) {
-        return 1;
-    }
-    return c == 0xc2 && next >= 0x80 && next < 0xa0 ? 2 : 0;
-}
-
-static void put(const char *text, bool is_coloured, FILE *out)
+static void put(const char *text, FILE *out)
 {
     bool begins = true;
     while (*text != '\0') {
-        const int verdict = verdict_at(text, is_coloured && begins);
-        const size_t command = command_bytes(text);
-        if (command > 0) {
-            (void)fputc('?', out);
-            text += command;
-            begins = false;
-            continue;
-        }
+        const int verdict = verdict_at(text, begins);
         if (verdict >= 0) {
-            (void)fprintf(out, "\033[%sm%s\033[0m", verdicts[verdict].colour,
-                          verdicts[verdict].word);
+            orr_cli_command(out, verdicts[verdict].colour);
+            (void)fputs(verdicts[verdict].word, out);
+            orr_cli_command(out, "\033[0m");
             text += strlen(verdicts[verdict].word);
             begins = false;
             continue;
@@ -83,8 +68,7 @@ FILE *orr_cli_colour_begin(struct orr_cli_colour *colour, const struct orr_cli_c
                            FILE *out)
 {
     *colour = (struct orr_cli_colour){.out = out};
-    if (common != NULL) {
-        colour->is_coloured = orr_cli_is_coloured(common, out);
+    if (orr_cli_is_coloured(common, out)) {
         colour->stream = open_memstream(&colour->text, &colour->bytes);
     }
     return colour->stream != NULL ? colour->stream : out;
@@ -94,7 +78,7 @@ void orr_cli_colour_end(struct orr_cli_colour *colour)
 {
     if (colour->stream != NULL) {
         (void)fclose(colour->stream);
-        put(colour->text, colour->is_coloured, colour->out);
+        put(colour->text, colour->out);
         free(colour->text);
     }
 }

@@ -379,9 +379,13 @@ static void note_sweep(const struct orr_comparison *c)
 
 static void answer(const struct compare_options *o, const struct orr_comparison *c)
 {
+    const struct orr_cli_common none = {.color = ORR_COLOR_NEVER};
     const bool plain = o->common.json || o->format != ORR_COMPARE_TEXT;
     struct orr_cli_colour colour;
-    FILE *out = orr_cli_colour_begin(&colour, plain ? NULL : &o->common, stdout);
+    FILE *out = orr_cli_colour_begin(&colour, plain ? &none : &o->common, stdout);
+    if (plain) {
+        orr_cli_data();
+    }
     if (o->common.json) {
         print_json(o, c);
     } else if (o->format == ORR_COMPARE_TEXT && !o->all && o->compare.scope != NULL &&

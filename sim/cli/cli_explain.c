@@ -400,20 +400,16 @@ int orr_cli_explain(int argc, char **argv)
     if (o.queue == NULL && o.help) {
         return what_would_help(&o);
     }
-    const struct orr_cli_common no_verdicts = {.color = ORR_COLOR_NEVER};
-    struct orr_cli_colour colour;
-    FILE *out = orr_cli_colour_begin(&colour, o.common.json ? NULL : &no_verdicts, stdout);
     if (o.queue != NULL) {
-        status = orr_explain_queue(o.results, o.queue, o.at_ms, o.common.json, out, &err);
+        status = orr_explain_queue(o.results, o.queue, o.at_ms, o.common.json, stdout, &err);
     } else if (o.job == NULL) {
         status =
             orr_explain_waiting(o.results, o.at_ms, o.common.verbose ? UINT32_MAX : WAITING_SHOWN,
-                                o.common.json, out, &err);
+                                o.common.json, stdout, &err);
     } else if (o.at_ms != ORR_MS_NONE) {
-        status = orr_explain_job_at(o.results, o.job, o.at_ms, o.common.json, out, &err);
+        status = orr_explain_job_at(o.results, o.job, o.at_ms, o.common.json, stdout, &err);
     } else {
-        status = orr_explain_job(o.results, o.job, o.common.json, out, &err);
+        status = orr_explain_job(o.results, o.job, o.common.json, stdout, &err);
     }
-    orr_cli_colour_end(&colour);
     return status == ORR_OK ? 0 : orr_cli_fail(&err);
 }

@@ -374,6 +374,7 @@ static enum orr_status import_file(const struct import_options *o, struct orr_in
     FILE *out = NULL;
     enum orr_status status = ORR_OK;
     if (to_stdout(o)) {
+        orr_cli_data();
         out = stdout;
     } else if (o->output != NULL) {
         orr_cli_beside(o->output, beside, sizeof beside);
@@ -775,6 +776,7 @@ static enum orr_status propose(struct import_options *o, char **text, bool *is_a
     (void)fclose(map);
     *is_answer = o->output == NULL;
     if (status == ORR_OK && *is_answer) {
+        orr_cli_data();
         (void)fputs(*text, stdout);
     } else if (status == ORR_OK && !o->common.quiet) {
         (void)fputs(*text, stderr);

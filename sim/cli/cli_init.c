@@ -412,6 +412,7 @@ static const char *if_taken(const struct init_options *o)
 static enum orr_status give(const struct init_options *o, const char *text, struct orr_err *err)
 {
     if (o->output == NULL) {
+        orr_cli_data();
         (void)fputs(text, stdout);
         return ORR_OK;
     }

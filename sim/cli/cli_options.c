@@ -376,7 +376,10 @@ static error_t parse_everywhere(int key, char *arg, struct argp_state *state)
 {
     struct orr_cli_common *common = state->input;
     switch (key) {
-    case KEY_JSON: common->json = true; return 0;
+    case KEY_JSON:
+        common->json = true;
+        orr_cli_data();
+        return 0;
     case 'q': common->quiet = true; return 0;
     case 'v': common->verbose = true; return 0;
     case KEY_NO_PROGRESS: common->no_progress = true; return 0;

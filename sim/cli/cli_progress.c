@@ -3,7 +3,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <orrery/base/text.h>
 
@@ -11,6 +10,7 @@
 
 #define REDRAW_S 0.1
 #define BAR      32
+#define CLEAR    "\r\033[K" /* of the line */
 
 double orr_wall_seconds(void)
 {
@@ -23,7 +23,7 @@ void orr_progress_init(struct orr_progress *progress, const struct orr_cli_commo
 {
     const char *term = getenv("TERM");
     *progress = (struct orr_progress){0};
-    progress->on = isatty(STDERR_FILENO) && !common->quiet && !common->no_progress &&
+    progress->on = orr_cli_is_terminal(stderr) && !common->quiet && !common->no_progress &&
                    getenv("CI") == NULL && (term == NULL || strcmp(term, "dumb") != 0);
 }
 
@@ -36,7 +36,7 @@ void orr_progress_draw(struct orr_progress *progress, uint64_t done, uint64_t to
     progress->last_s = time;
     double share = total == 0 ? 1.0 : (double)done / (double)total;
     int filled = (int)(share * BAR);
-    char bar[BAR + 1], span[32], beside[60];
+    char bar[BAR + 1], span[32], beside[60], line[BAR + 120];
     for (int i = 0; i < BAR; i++) {
         bar[i] = i < filled ? '#' : '.';
     }
@@ -48,21 +48,22 @@ void orr_progress_draw(struct orr_progress *progress, uint64_t done, uint64_t to
         (void)orr_format_span(span, now);
         (void)snprintf(beside, sizeof beside, "simulated %s", span);
     }
-    (void)fprintf(stderr, "\r[%s] %3.0f %%  %s \033[K", bar, 100.0 * share, beside);
-    (void)fflush(stderr);
+    (void)snprintf(line, sizeof line, "\r[%s] %3.0f %%  %s \033[K", bar, 100.0 * share, beside);
+    orr_cli_command(stderr, line);
 }
 
 void orr_cli_again(void)
 {
-    (void)fprintf(stderr,
-                  "%sorrery: a run was killed (SIGKILL, as Linux does when memory ends) and begins "
-                  "again\n",
-                  isatty(STDERR_FILENO) ? "\r\033[K" : "");
+    if (orr_cli_is_terminal(stderr)) {
+        orr_cli_command(stderr, CLEAR);
+    }
+    (void)fprintf(stderr, "orrery: a run was killed (SIGKILL, as Linux does when memory ends) and "
+                          "begins again\n");
 }
 
 void orr_progress_clear(struct orr_progress *progress)
 {
     if (progress->on && progress->last_s > 0.0) {
-        (void)fprintf(stderr, "\r\033[K");
+        orr_cli_command(stderr, CLEAR);
     }
 }

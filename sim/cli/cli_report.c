@@ -361,8 +361,8 @@ static void text_queue_row(const struct orr_queue_summary *q, bool again, FILE *
     }
     (void)fprintf(
         out, " %-11s %8llu %11s %10s | %9s %9s %9s %9s\n", orr_kind_name((enum orr_kind)q->kind),
-        (unsigned long long)(q->waits.jobs + q->waits.never), orr_cli_gpu_hours(q->gpu_h, hours), share,
-        quantile(&q->waits, q->waits.p50_s, a), quantile(&q->waits, q->waits.p95_s, b),
+        (unsigned long long)(q->waits.jobs + q->waits.never), orr_cli_gpu_hours(q->gpu_h, hours),
+        share, quantile(&q->waits, q->waits.p50_s, a), quantile(&q->waits, q->waits.p95_s, b),
         quantile(&q->waits, q->waits.p99_s, c), orr_format_rough(d, q->waits.max_s));
 }
 

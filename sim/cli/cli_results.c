@@ -125,6 +125,7 @@ int orr_cli_export(int argc, char **argv)
     struct export_options o = {0};
     struct orr_err err = {0};
     (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
+    orr_cli_data();
     const enum orr_status status =
         o.output != NULL ? export_to_file(&o, &err) : export_to(&o, stdout, &err);
     return status == ORR_OK ? 0 : orr_cli_fail(&err);

@@ -136,13 +136,10 @@ static void answer(const struct session *s)
                                 .wall_s = orr_wall_seconds() - s->started_s,
                                 .seed = s->point.scenario.seed_first};
     memcpy(report.phase_s, s->point.phase_s, sizeof report.phase_s);
-    const struct orr_cli_common no_verdicts = {.color = ORR_COLOR_NEVER};
-    struct orr_cli_colour colour;
     if (s->options.common.json) {
         orr_report_json(&report, out);
     } else if (!s->options.common.quiet) {
-        orr_report_text(&report, orr_cli_colour_begin(&colour, &no_verdicts, out));
-        orr_cli_colour_end(&colour);
+        orr_report_text(&report, out);
     }
 }
 
@@ -234,6 +231,7 @@ int orr_cli_run(int argc, char **argv)
                   ORR_CLI_RESULTS | ORR_CLI_RUN, &s.options);
     orr_progress_init(&s.progress, &s.options.common);
     if (s.options.trace_cycles != NULL) {
+        orr_cli_data();
         orr_cycle_lines_init(&s.lines, s.options.trace_cycles, stdout);
     }
     const char *path = s.options.scenario.path;

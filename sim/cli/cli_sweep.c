@@ -353,6 +353,7 @@ static int submit(const struct sweep_options *o, const struct orr_sweep *sweep)
     const uint32_t tasks = (sweep->point_count + chunk - 1) / chunk;
     const uint32_t slots = o->slots > 0 ? o->slots : 50;
     char *folder = realpath(sweep->folder, NULL);
+    orr_cli_data();
     if (strcmp(o->engine, "slurm") == 0) {
         (void)printf(
             "#!/bin/sh\n"

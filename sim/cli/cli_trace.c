@@ -285,6 +285,7 @@ static enum orr_status answer(const struct trace_options *o, const struct orr_sc
             status = orr_cli_put_in_place(beside, o->output, trace_if_taken(&o->edit), err);
         }
     } else if (!o->common.json) {
+        orr_cli_data();
         status = orr_trace_write_native(workload, NULL, err);
     }
     if (status == ORR_OK && o->common.json) {

@@ -104,6 +104,7 @@ static enum orr_status give(const struct trace_edit *edit, struct orr_workload *
     if (names_file(edit)) {
         status = write_file(edit, workload, err);
     } else if (!edit->common->json) {
+        orr_cli_data();
         write_to(edit, workload, stdout);
     }
     if (status != ORR_OK) {

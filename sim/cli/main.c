@@ -154,6 +154,7 @@ int main(int argc, char **argv)
 {
     struct sigaction action = {.sa_handler = on_abort};
     char help[] = "--help";
+    orr_cli_guard();
     keep_freed_memory();
     widen_help();
     orr_bug_remember(argc, argv);

@@ -70,6 +70,27 @@ grep -q '^Job a?\[2J of queue q?\[2J asks' table || fail "no such job: $(cat -v 
 ! grep -q "$(printf '\033')" table || fail "a command for the terminal: $(cat -v table)"
 "$orrery" explain command.db "$(printf 'a\033[2J')" --json | grep -q 'a\\u001b\[2J' || fail "JSON has another name"
 
+# Whatever the verb, on both streams: C0, DEL, and C1 in both its forms; other letters stay.
+printf 'job,submit_s,run_s,gpus,queue,user\n"a\033[2J",0,10,1,"q\033[2J\302\233","\303\274\177\033"\n"b\007",1,10,1,"\302\2332","\233v"\nc\033,2,10,9,q,u\n' >all.csv
+"$orrery" run --trace all.csv --cluster 1x1 --allow-loss -o all.db >table 2>&1
+sed 's/,10,1,/,9,1,/' all.csv >other.csv
+"$orrery" run --trace other.csv --cluster 1x1 --allow-loss -q -o other.db
+for command in 'show all.db --at 5' 'blame all.db --by user' 'blame all.db --by job' 'faults all.db --each node' \
+    'diff -d all.db other.db' 'audit all.db' 'trace stat all.csv' 'import all.csv' \
+    'forecast --trace all.csv --cluster 1x1 --at 3s --allow-loss --no-progress' 'check --trace all.csv --cluster 1x1 --allow-loss'; do
+    # shellcheck disable=SC2086 # words on purpose
+    "$orrery" $command >>table 2>&1 || true
+done
+"$orrery" explain all.db "$(printf 'b\007')" --what-would-help >>table 2>&1
+grep -q 'job c?: asks 9 GPUs\|job c? asks 9 GPUs' table || fail "no rejected row: $(cat -v table)"
+[ "$(LC_ALL=C tr -d '\n\t -~\303\274\342\200\246\357\277\275' <table | wc -c)" = 0 ] || fail "a command for the terminal: $(cat -v table)"
+grep -q 'ü?' table || fail "letters are gone: $(cat -v table)"
+"$orrery" export all.db jobs | grep -q "$(printf '^a\033\[2J,q\033\[2J\302\233,ü\177\033,')" || fail "a program gets another name"
+if script -qec true /dev/null >/dev/null 2>&1; then
+    script -qec "'$orrery' export all.db jobs" /dev/null >table </dev/null
+    grep -q '^a?\[2J,q?\[2J?,ü??,' table || fail "a table for a terminal: $(cat -v table)"
+fi
+
 # So are pages of help, which never get narrower than their columns.
 widest() { awk '{ if (length($0) > n) n = length($0) } END { print n }'; }
 for columns in 20 60 79 120 200; do
