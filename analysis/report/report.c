@@ -96,26 +96,15 @@ static enum orr_status write_page(const struct orr_report_options *options, FILE
     return status;
 }
 
-enum orr_status orr_report_write(const struct orr_report_options *options, struct orr_err *err)
+enum orr_status orr_report_write(const struct orr_report_options *options, FILE *out,
+                                 struct orr_err *err)
 {
-    const char *beside = options->beside;
-    FILE *out = fopen(beside, "wx");
-    if (out == NULL) {
-        return orr_fail(err, ORR_CANT_CREATE, "%s: %s", options->output, strerror(errno));
-    }
     enum orr_status status = write_page(options, out, err);
-    const bool bad = ferror(out) != 0;
-    if (fclose(out) != 0 || bad) {
+    if (status == ORR_OK && (fflush(out) != 0 || ferror(out) != 0)) {
         status = orr_fail(err, ORR_IO, "%s: %s", options->output, strerror(errno));
     }
     if (status == ORR_OK && options->interrupted != NULL && *options->interrupted) {
         status = orr_fail(err, ORR_INTERRUPTED, "interrupted");
-    }
-    if (status == ORR_OK && rename(beside, options->output) != 0) {
-        status = orr_fail(err, ORR_CANT_CREATE, "%s: %s", options->output, strerror(errno));
-    }
-    if (status != ORR_OK) {
-        (void)unlink(beside);
     }
     return status;
 }

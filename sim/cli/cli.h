@@ -194,11 +194,22 @@ enum orr_status orr_cli_write(const char *path, const char *begin,
  * then; NULL: it may. */
 enum orr_status orr_cli_new_output(const char *path, const char *else_do,
                                    struct orr_err *err) ORR_MUST_USE;
-/* Where such a file is written first: a signal from now on ends the program and removes it. */
-void orr_cli_beside(const char *path, char *beside, size_t bytes);
-/* Moves it to its place, or removes it: ORR_CANT_CREATE. */
-enum orr_status orr_cli_put_in_place(const char *beside, const char *path, const char *else_do,
-                                     struct orr_err *err) ORR_MUST_USE;
+/* Such a file on its way to `path`: opens it as orr_cli_new_output allows, under a name of its own
+ * beside it that a signal removes. _close puts it in its place if `status` is ORR_OK and all was
+ * written (ORR_IO), unless something has that name by now (ORR_CANT_CREATE), and removes it
+ * otherwise; of a file that is not open it returns `status`. */
+struct orr_cli_file {
+    const char *path, *else_do;
+    char beside[4600];
+    FILE *out; /* NULL: not open */
+};
+enum orr_status orr_cli_file_open(struct orr_cli_file *file, const char *path, const char *else_do,
+                                  struct orr_err *err) ORR_MUST_USE;
+/* The same for work that looks at orr_interrupt_catch's flag, of a path that was looked at. */
+enum orr_status orr_cli_file_begin(struct orr_cli_file *file, const char *path, const char *else_do,
+                                   struct orr_err *err) ORR_MUST_USE;
+enum orr_status orr_cli_file_close(struct orr_cli_file *file, enum orr_status status,
+                                   struct orr_err *err) ORR_MUST_USE;
 /* Makes the folder unless it is there. ORR_CANT_CREATE. */
 enum orr_status orr_cli_folder(const char *path, struct orr_err *err) ORR_MUST_USE;
 /* Is a figure asked for by --plot and --term? Only dumb, which prints, needs no folder; else wrong

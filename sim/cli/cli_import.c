@@ -359,49 +359,25 @@ static enum orr_status read_file(const struct import_options *o, FILE *out,
                                          : orr_intake_sacct(path, &o->intake, out, report, err);
 }
 
-static enum orr_status finish(FILE *out, const char *name, bool close_it, struct orr_err *err)
-{
-    bool failed = fflush(out) != 0 || ferror(out) != 0;
-    const int why = errno;
-    failed = (close_it && fclose(out) != 0) || failed;
-    return failed ? orr_fail(err, ORR_IO, "%s: %s", name, strerror(why)) : ORR_OK;
-}
-
 static enum orr_status import_file(const struct import_options *o, struct orr_intake_report *report,
                                    struct orr_err *err)
 {
-    char beside[4600] = "";
-    FILE *out = NULL;
-    enum orr_status status = ORR_OK;
+    struct orr_cli_file file = {.out = NULL};
     if (to_stdout(o)) {
         orr_cli_data();
-        out = stdout;
-    } else if (o->output != NULL) {
-        orr_cli_beside(o->output, beside, sizeof beside);
-        out = fopen(beside, "wx");
-        if (out == NULL) {
-            orr_intake_report_init(report, o->files[0]);
-            return orr_fail(err, ORR_CANT_CREATE, "%s: %s", o->output, strerror(errno));
-        }
+    } else if (o->output != NULL &&
+               orr_cli_file_open(&file, o->output, if_taken(o), err) != ORR_OK) {
+        orr_intake_report_init(report, o->files[0]);
+        return err->status;
     }
-    status = read_file(o, out, report, err);
+    enum orr_status status = read_file(o, to_stdout(o) ? stdout : file.out, report, err);
     if (status == ORR_OK) {
         status = orr_intake_check_loss(report, o->allow_loss_ppm, err);
     }
-    if (out != NULL) {
-        struct orr_err later = {0};
-        const enum orr_status wrote =
-            finish(out, to_stdout(o) ? "standard output" : o->output, beside[0] != '\0', &later);
-        if (status == ORR_OK && wrote != ORR_OK) {
-            status = orr_fail(err, wrote, "%s", later.text);
-        }
+    if (status == ORR_OK && to_stdout(o) && (fflush(stdout) != 0 || ferror(stdout) != 0)) {
+        status = orr_fail(err, ORR_IO, "standard output: %s", strerror(errno));
     }
-    if (beside[0] != '\0' && status == ORR_OK) {
-        status = orr_cli_put_in_place(beside, o->output, if_taken(o), err);
-    } else if (beside[0] != '\0') {
-        (void)unlink(beside);
-    }
-    return status;
+    return orr_cli_file_close(&file, status, err);
 }
 
 static int list_maps(const struct import_options *o)
@@ -454,41 +430,15 @@ static enum orr_status close_folder(const struct import_options *o, bool is_new,
 
 /* `folder`/NAME, written whole or not there. */
 struct part {
-    char path[4300], beside[4600];
-    FILE *out;
+    char path[4300];
+    struct orr_cli_file file;
 };
 
 static enum orr_status open_part(const struct import_options *o, const char *name,
                                  struct part *part, struct orr_err *err)
 {
     (void)snprintf(part->path, sizeof part->path, "%.4000s/%s", o->output, name);
-    enum orr_status status = orr_cli_new_output(part->path, if_taken(o), err);
-    if (status == ORR_OK) {
-        orr_cli_beside(part->path, part->beside, sizeof part->beside);
-        part->out = fopen(part->beside, "wx");
-        status = part->out != NULL
-                     ? ORR_OK
-                     : orr_fail(err, ORR_CANT_CREATE, "%s: %s", part->path, strerror(errno));
-    }
-    return status;
-}
-
-static enum orr_status close_part(const struct import_options *o, struct part *part,
-                                  enum orr_status status, struct orr_err *err)
-{
-    struct orr_err later = {0};
-    if (part->out == NULL) {
-        return status;
-    }
-    const enum orr_status wrote = finish(part->out, part->path, true, &later);
-    if (status == ORR_OK && wrote != ORR_OK) {
-        status = orr_fail(err, wrote, "%s", later.text);
-    }
-    if (status == ORR_OK) {
-        return orr_cli_put_in_place(part->beside, part->path, if_taken(o), err);
-    }
-    (void)unlink(part->beside);
-    return status;
+    return orr_cli_file_open(&part->file, part->path, if_taken(o), err);
 }
 
 /* Jobs and what Slurm says of its cluster: jobs.csv and cluster.yaml in a folder. */
@@ -497,7 +447,7 @@ static enum orr_status import_cluster(struct import_options *o, const char *jobs
                                       struct orr_intake_report *report,
                                       struct orr_intake_report *of_cluster, struct orr_err *err)
 {
-    struct part trace = {.out = NULL}, scenario = {.out = NULL};
+    struct part trace = {.file.out = NULL}, scenario = {.file.out = NULL};
     int64_t gpus = 0;
     orr_intake_report_init(report, jobs != NULL ? jobs : files[0]);
     orr_intake_report_init(of_cluster, files[0]);
@@ -511,19 +461,20 @@ static enum orr_status import_cluster(struct import_options *o, const char *jobs
     }
     if (status == ORR_OK && jobs != NULL) {
         orr_intake_report_release(report);
-        status = orr_intake_sacct(jobs, &o->intake, trace.out, report, err);
+        status = orr_intake_sacct(jobs, &o->intake, trace.file.out, report, err);
     }
     if (status == ORR_OK && jobs != NULL) {
         status = orr_intake_check_loss(report, o->allow_loss_ppm, err);
     }
     if (status == ORR_OK) {
         orr_intake_report_release(of_cluster);
-        status = orr_intake_cluster(files, count, &o->intake, jobs != NULL ? "jobs.csv" : NULL,
-                                    &report->stat.queues, scenario.out, &gpus, of_cluster, err);
+        status =
+            orr_intake_cluster(files, count, &o->intake, jobs != NULL ? "jobs.csv" : NULL,
+                               &report->stat.queues, scenario.file.out, &gpus, of_cluster, err);
         o->capacity = o->capacity > 0 ? o->capacity : gpus;
     }
-    status = close_part(o, &trace, status, err);
-    status = close_part(o, &scenario, status, err);
+    status = orr_cli_file_close(&trace.file, status, err);
+    status = orr_cli_file_close(&scenario.file, status, err);
     return close_folder(o, is_new, status);
 }
 
@@ -597,8 +548,8 @@ static enum orr_status write_steps(const struct import_options *o, const char *j
                                    const struct orr_intake_rates *rates,
                                    struct orr_intake_report *report, struct orr_err *err)
 {
-    struct part trace = {.out = NULL}, profiles = {.out = NULL}, steps = {.out = NULL},
-                epochs = {.out = NULL};
+    struct part trace = {.file.out = NULL}, profiles = {.file.out = NULL},
+                steps = {.file.out = NULL}, epochs = {.file.out = NULL};
     bool is_new;
     enum orr_status status = open_folder(o, &is_new, err);
     status = status == ORR_OK ? open_part(o, "jobs.csv", &trace, err) : status;
@@ -610,24 +561,24 @@ static enum orr_status write_steps(const struct import_options *o, const char *j
     orr_intake_report_init(report, jobs);
     if (status == ORR_OK) {
         orr_intake_report_release(report);
-        status = orr_intake_steps(jobs, rates, trace.out, report, err);
+        status = orr_intake_steps(jobs, rates, trace.file.out, report, err);
     }
     if (status == ORR_OK) {
         status = orr_intake_check_loss(report, o->allow_loss_ppm, err);
     }
     if (status == ORR_OK) {
-        orr_intake_rates_write(rates, profiles.out);
-        orr_intake_rates_write_steps(rates, steps.out);
+        orr_intake_rates_write(rates, profiles.file.out);
+        orr_intake_rates_write_steps(rates, steps.file.out);
         orr_intake_note(report, "a scenario takes them by profiles: {from: profiles.yaml} and "
                                 "workload: [{trace: jobs.csv}]");
     }
-    if (status == ORR_OK && epochs.out != NULL) {
-        orr_intake_rates_write_epochs(rates, epochs.out);
+    if (status == ORR_OK && epochs.file.out != NULL) {
+        orr_intake_rates_write_epochs(rates, epochs.file.out);
     }
-    status = close_part(o, &epochs, status, err);
-    status = close_part(o, &steps, status, err);
-    status = close_part(o, &profiles, status, err);
-    status = close_part(o, &trace, status, err);
+    status = orr_cli_file_close(&epochs.file, status, err);
+    status = orr_cli_file_close(&steps.file, status, err);
+    status = orr_cli_file_close(&profiles.file, status, err);
+    status = orr_cli_file_close(&trace.file, status, err);
     return close_folder(o, is_new, status);
 }
 
@@ -719,7 +670,7 @@ static void print_state_json(const struct import_options *o, const struct orr_sn
 /* A cluster's present state: scenario.yaml and jobs.csv in a folder. */
 static enum orr_status import_snapshot(struct import_options *o, struct orr_err *err)
 {
-    struct part trace = {.out = NULL}, scenario = {.out = NULL};
+    struct part trace = {.file.out = NULL}, scenario = {.file.out = NULL};
     struct orr_workload history;
     struct orr_snapshot_state state = {0};
     if (o->output == NULL || to_stdout(o)) {
@@ -745,11 +696,11 @@ static enum orr_status import_snapshot(struct import_options *o, struct orr_err 
     status = status == ORR_OK ? open_part(o, "jobs.csv", &trace, err) : status;
     status = status == ORR_OK ? open_part(o, "scenario.yaml", &scenario, err) : status;
     if (status == ORR_OK) {
-        status = orr_snapshot_write(&o->snapshot, &o->rest, "jobs.csv", scenario.out, trace.out,
-                                    &state, err);
+        status = orr_snapshot_write(&o->snapshot, &o->rest, "jobs.csv", scenario.file.out,
+                                    trace.file.out, &state, err);
     }
-    status = close_part(o, &trace, status, err);
-    status = close_part(o, &scenario, status, err);
+    status = orr_cli_file_close(&trace.file, status, err);
+    status = orr_cli_file_close(&scenario.file, status, err);
     status = close_folder(o, is_new, status);
     if (status == ORR_OK && o->common.json) {
         print_state_json(o, &state);
@@ -871,8 +822,8 @@ int orr_cli_import(int argc, char **argv)
         status = status == ORR_OK ? import_snapshot(&o, &err) : status;
         return status == ORR_OK ? 0 : orr_cli_fail(&err);
     }
-    if (!history &&
-        (o.file_count > 1 || (o.intake.map == NULL && orr_intake_is_cluster(o.files[0])))) {
+    if (!history && (o.file_count > 1 || (o.intake.map == NULL && o.format == NULL &&
+                                          orr_intake_is_cluster(o.files[0])))) {
         status = check_options(&o, "slurm", &err);
         status = status == ORR_OK ? import_several(&o, &err) : status;
         return status == ORR_OK ? 0 : orr_cli_fail(&err);

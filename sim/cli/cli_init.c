@@ -416,20 +416,12 @@ static enum orr_status give(const struct init_options *o, const char *text, stru
         (void)fputs(text, stdout);
         return ORR_OK;
     }
-    char beside[4600];
-    orr_cli_beside(o->output, beside, sizeof beside);
-    FILE *out = fopen(beside, "wx");
-    if (out == NULL) {
-        return orr_fail(err, ORR_CANT_CREATE, "%s: %s", o->output, strerror(errno));
+    struct orr_cli_file file;
+    enum orr_status status = orr_cli_file_open(&file, o->output, if_taken(o), err);
+    if (status == ORR_OK) {
+        (void)fputs(text, file.out);
     }
-    bool failed = fputs(text, out) == EOF;
-    failed = fclose(out) != 0 || failed;
-    if (failed) {
-        enum orr_status status = orr_fail(err, ORR_IO, "%s: %s", o->output, strerror(errno));
-        (void)unlink(beside);
-        return status;
-    }
-    enum orr_status status = orr_cli_put_in_place(beside, o->output, if_taken(o), err);
+    status = orr_cli_file_close(&file, status, err);
     if (status != ORR_OK) {
         return status;
     }

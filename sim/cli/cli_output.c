@@ -122,48 +122,6 @@ enum orr_status orr_cli_new_output(const char *path, const char *else_do, struct
     return status == ORR_OK ? check_free(path, else_do, err) : status;
 }
 
-void orr_cli_beside(const char *path, char *beside, size_t bytes)
-{
-    orr_beside(path, beside, bytes);
-    orr_interrupt_at_once(beside);
-}
-
-enum orr_status orr_cli_put_in_place(const char *beside, const char *path, const char *else_do,
-                                     struct orr_err *err)
-{
-    enum orr_status status = check_free(path, else_do, err);
-    if (status == ORR_OK && rename(beside, path) != 0) {
-        status = orr_fail(err, ORR_CANT_CREATE, "%s: %s", path, strerror(errno));
-    }
-    if (status != ORR_OK) {
-        (void)unlink(beside);
-    }
-    return status;
-}
-
-enum orr_status orr_cli_write(const char *path, const char *begin,
-                              void (*print)(FILE *out, const void *context), const void *context,
-                              struct orr_err *err)
-{
-    char beside[4600];
-    const enum orr_status status = orr_cli_report(path, begin, err);
-    if (status != ORR_OK || path == NULL) {
-        return status;
-    }
-    orr_cli_beside(path, beside, sizeof beside);
-    FILE *out = fopen(beside, "wx");
-    if (out == NULL) {
-        return orr_fail(err, ORR_CANT_CREATE, "%s: %s", path, strerror(errno));
-    }
-    print(out, context);
-    const bool bad = ferror(out) != 0;
-    if (fclose(out) != 0 || bad) {
-        (void)unlink(beside);
-        return orr_fail(err, ORR_IO, "%s: cannot be written", path);
-    }
-    return orr_cli_put_in_place(beside, path, NULL, err);
-}
-
 enum orr_status orr_cli_folder(const char *path, struct orr_err *err)
 {
     if (path == NULL || mkdir(path, 0777) == 0 || errno == EEXIST) {

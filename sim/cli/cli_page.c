@@ -171,19 +171,20 @@ int orr_cli_page(int argc, char **argv)
         for (uint32_t i = 1; i < o.count && !is_merged; i++) {
             changed[i] = changes[i] = words_of(o.paths[0], o.paths[i]);
         }
-        char beside[4600];
-        orr_beside(o.output, beside, sizeof beside);
+        struct orr_cli_file file;
         const struct orr_report_options options = {.paths = o.paths,
                                                    .labels = o.labels,
                                                    .count = o.count,
                                                    .output = o.output,
-                                                   .beside = beside,
                                                    .scratch = scratch,
                                                    .interrupted = orr_interrupt_catch(),
                                                    .changes = changed,
                                                    .settings = is_merged ? &settings : NULL};
-        orr_interrupt_unfinished(beside);
-        status = orr_report_write(&options, &err);
+        status = orr_cli_file_begin(&file, o.output, NULL, &err);
+        if (status == ORR_OK) {
+            status = orr_report_write(&options, file.out, &err);
+        }
+        status = orr_cli_file_close(&file, status, &err);
         orr_scratch_remove(scratch);
         for (uint32_t i = 1; i < o.count; i++) {
             orr_free(changes[i]);

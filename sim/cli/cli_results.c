@@ -76,27 +76,13 @@ static enum orr_status export_to(const struct export_options *o, FILE *out, stru
 
 static enum orr_status export_to_file(const struct export_options *o, struct orr_err *err)
 {
-    char beside[4400];
-    const char *if_taken = o->force ? NULL : "--force overwrites it, -o names another";
-    enum orr_status status = orr_cli_new_output(o->output, if_taken, err);
-    if (status != ORR_OK) {
-        return status;
-    }
-    orr_cli_beside(o->output, beside, sizeof beside);
-    FILE *out = fopen(beside, "wx");
-    if (out == NULL) {
-        return orr_fail(err, ORR_CANT_CREATE, "%s: %s", o->output, strerror(errno));
-    }
-    status = export_to(o, out, err);
-    const bool lost = ferror(out) != 0;
-    if ((fclose(out) != 0 || lost) && status == ORR_OK) {
-        status = orr_fail(err, ORR_IO, "%s: %s", o->output, strerror(errno));
-    }
+    struct orr_cli_file file;
+    enum orr_status status = orr_cli_file_open(
+        &file, o->output, o->force ? NULL : "--force overwrites it, -o names another", err);
     if (status == ORR_OK) {
-        return orr_cli_put_in_place(beside, o->output, if_taken, err);
+        status = export_to(o, file.out, err);
     }
-    (void)unlink(beside);
-    return status;
+    return orr_cli_file_close(&file, status, err);
 }
 
 int orr_cli_export(int argc, char **argv)

@@ -277,16 +277,16 @@ static enum orr_status answer(const struct trace_options *o, const struct orr_sc
                               const struct orr_workload *workload, struct orr_err *err)
 {
     enum orr_status status = ORR_OK;
-    char beside[4600];
+    struct orr_cli_file file;
     if (names_file(o)) {
-        orr_cli_beside(o->output, beside, sizeof beside);
-        status = orr_trace_write_native(workload, beside, err);
+        status = orr_cli_file_open(&file, o->output, trace_if_taken(&o->edit), err);
         if (status == ORR_OK) {
-            status = orr_cli_put_in_place(beside, o->output, trace_if_taken(&o->edit), err);
+            orr_trace_write_native(workload, file.out);
         }
+        status = orr_cli_file_close(&file, status, err);
     } else if (!o->common.json) {
         orr_cli_data();
-        status = orr_trace_write_native(workload, NULL, err);
+        orr_trace_write_native(workload, stdout);
     }
     if (status == ORR_OK && o->common.json) {
         print_json(o, scenario, part, workload);

@@ -74,25 +74,13 @@ const char *trace_if_taken(const struct trace_edit *edit)
 static enum orr_status write_file(const struct trace_edit *edit, struct orr_workload *workload,
                                   struct orr_err *err)
 {
-    char beside[4600];
-    enum orr_status status = orr_cli_new_output(edit->output, trace_if_taken(edit), err);
-    if (status != ORR_OK) {
-        return status;
+    struct orr_cli_file file;
+    const enum orr_status status =
+        orr_cli_file_open(&file, edit->output, trace_if_taken(edit), err);
+    if (status == ORR_OK) {
+        write_to(edit, workload, file.out);
     }
-    orr_cli_beside(edit->output, beside, sizeof beside);
-    FILE *out = fopen(beside, "wx");
-    if (out == NULL) {
-        return orr_fail(err, ORR_CANT_CREATE, "%s: %s", edit->output, strerror(errno));
-    }
-    write_to(edit, workload, out);
-    bool failed = fflush(out) != 0 || ferror(out) != 0;
-    const int why = errno;
-    failed = fclose(out) != 0 || failed;
-    if (failed) {
-        (void)unlink(beside);
-        return orr_fail(err, ORR_IO, "%s: %s", edit->output, strerror(why));
-    }
-    return orr_cli_put_in_place(beside, edit->output, trace_if_taken(edit), err);
+    return orr_cli_file_close(&file, status, err);
 }
 
 /* The trace goes to -o or standard output; beside it what came of it, with --json as one object. */

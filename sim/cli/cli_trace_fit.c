@@ -415,26 +415,13 @@ static void put_classes(const struct fit *fit, const struct orr_workload *worklo
 static enum orr_status write_one(const struct fit *fit, const struct orr_workload *workload,
                                  const char *path, write_fn *write, struct orr_err *err)
 {
-    const char *if_taken = fit->edit->force ? NULL : "--force overwrites it, -o names another";
-    char beside[4600];
-    enum orr_status status = orr_cli_new_output(path, if_taken, err);
-    if (status != ORR_OK) {
-        return status;
+    struct orr_cli_file file;
+    const enum orr_status status = orr_cli_file_open(
+        &file, path, fit->edit->force ? NULL : "--force overwrites it, -o names another", err);
+    if (status == ORR_OK) {
+        write(fit, workload, file.out);
     }
-    orr_cli_beside(path, beside, sizeof beside);
-    FILE *out = fopen(beside, "wx");
-    if (out == NULL) {
-        return orr_fail(err, ORR_CANT_CREATE, "%s: %s", path, strerror(errno));
-    }
-    write(fit, workload, out);
-    bool failed = fflush(out) != 0 || ferror(out) != 0;
-    const int why = errno;
-    failed = fclose(out) != 0 || failed;
-    if (failed) {
-        (void)unlink(beside);
-        return orr_fail(err, ORR_IO, "%s: %s", path, strerror(why));
-    }
-    return orr_cli_put_in_place(beside, path, if_taken, err);
+    return orr_cli_file_close(&file, status, err);
 }
 
 /* The scenario, and its table in the same folder. */

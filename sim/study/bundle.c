@@ -2,9 +2,11 @@
 /* bundle.c - results, and what made them, into one archive. */
 #include <orrery/sim/bundle.h>
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <orrery/analysis/results.h>
 #include <orrery/traces/pack.h>
@@ -216,12 +218,23 @@ enum orr_status orr_bundle_make(const struct orr_bundle_options *options, orr_bu
     if (status == ORR_OK) {
         (void)add(&bundle, "README.txt", NULL, bundle.words);
         char beside[4600];
-        orr_beside(options->output, beside, sizeof beside);
-        orr_interrupt_at_once(beside);
-        status = orr_is_taken(options->output) && !options->force
+        orr_interrupt_at_once();
+        FILE *out = orr_beside(options->output, beside, sizeof beside);
+        status = out == NULL
+                     ? orr_fail(err, ORR_CANT_CREATE, "%s: %s", options->output, strerror(errno))
+                 : orr_is_taken(options->output) && !options->force
                      ? orr_fail(err, ORR_CANT_CREATE, "%s exists; --force overwrites it",
                                 options->output)
-                     : orr_pack_write(options->output, beside, bundle.files, bundle.count, err);
+                     : orr_pack_write(options->output, out, bundle.files, bundle.count, err);
+        if (out != NULL && fclose(out) != 0 && status == ORR_OK) {
+            status = orr_fail(err, ORR_IO, "%s: %s", options->output, strerror(errno));
+        }
+        if (out != NULL && status == ORR_OK && rename(beside, options->output) != 0) {
+            status = orr_fail(err, ORR_IO, "%s: %s", options->output, strerror(errno));
+        }
+        if (out != NULL && status != ORR_OK) {
+            (void)unlink(beside);
+        }
     }
     for (uint32_t i = 0; i < bundle.count && status == ORR_OK; i++) {
         report(bundle.files[i].name, context);

@@ -8,15 +8,25 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { UNFINISHED_MOST = 8 }; /* files of one command that are written at a time */
+
 /* What a signal handler can reach. */
 static volatile sig_atomic_t interrupted, at_once;
-static char unfinished[4096];
+static volatile sig_atomic_t unfinished_count;
+static char unfinished[UNFINISHED_MOST][4608];
+
+static void remove_unfinished(void)
+{
+    for (sig_atomic_t i = 0; i < unfinished_count; i++) {
+        (void)unlink(unfinished[i]);
+    }
+}
 
 static void on_signal(int signal)
 {
     (void)signal;
     if (interrupted || at_once || orr_plugin_abandon()) {
-        (void)unlink(unfinished);
+        remove_unfinished();
         _exit(orr_status_exit_code(ORR_INTERRUPTED));
     }
     interrupted = 1;
@@ -25,7 +35,7 @@ static void on_signal(int signal)
 /* Whoever read what is printed has gone: ends as without a handler, with nothing left behind. */
 static void on_pipe(int number)
 {
-    (void)unlink(unfinished);
+    remove_unfinished();
     (void)signal(number, SIG_DFL);
     (void)raise(number); /* it comes once this handler is left */
 }
@@ -52,17 +62,24 @@ const volatile sig_atomic_t *orr_interrupt_catch(void)
 
 void orr_interrupt_remove(void)
 {
-    (void)unlink(unfinished);
+    remove_unfinished();
 }
 
 void orr_interrupt_unfinished(const char *path)
 {
-    (void)snprintf(unfinished, sizeof unfinished, "%s", path);
+    unfinished_count = 0;
+    orr_interrupt_also(path);
 }
 
-void orr_interrupt_at_once(const char *path)
+void orr_interrupt_also(const char *path)
 {
-    orr_interrupt_unfinished(path);
+    ORR_ASSERT(unfinished_count < UNFINISHED_MOST);
+    (void)snprintf(unfinished[unfinished_count], sizeof unfinished[0], "%s", path);
+    unfinished_count = unfinished_count + 1;
+}
+
+void orr_interrupt_at_once(void)
+{
     at_once = 1;
     (void)orr_interrupt_catch();
 }

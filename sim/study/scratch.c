@@ -127,9 +127,22 @@ bool orr_is_taken(const char *path)
     return lstat(path, &ignored) == 0;
 }
 
-void orr_beside(const char *path, char *beside, size_t bytes)
+FILE *orr_beside(const char *path, char *beside, size_t bytes)
 {
-    orr_temporary_name(path, beside, bytes);
+    sigset_t ending, before;
+    (void)sigemptyset(&ending);
+    (void)sigaddset(&ending, SIGINT);
+    (void)sigaddset(&ending, SIGTERM);
+    (void)sigaddset(&ending, SIGHUP);
+    (void)sigprocmask(SIG_BLOCK, &ending, &before);
+    const int fd = orr_temporary_open(path, beside, bytes);
+    const int why = errno;
+    if (fd >= 0) {
+        orr_interrupt_also(beside);
+    }
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
+    errno = why;
+    return fd >= 0 ? fdopen(fd, "w") : NULL;
 }
 
 static bool copy_bytes(FILE *in, FILE *out)
@@ -147,16 +160,14 @@ static bool copy_bytes(FILE *in, FILE *out)
 enum orr_status orr_file_replace(const char *from, const char *to, struct orr_err *err)
 {
     char beside[4600];
-    orr_beside(to, beside, sizeof beside);
     FILE *in = fopen(from, "rb");
     if (in == NULL) {
         return orr_fail(err, ORR_NO_INPUT, "%s: %s", from, strerror(errno));
     }
-    orr_interrupt_unfinished(beside);
-    FILE *out = fopen(beside, "wbx");
+    FILE *out = orr_beside(to, beside, sizeof beside);
     enum orr_status status = ORR_OK;
     if (out == NULL) {
-        status = orr_fail(err, ORR_CANT_CREATE, "%s: %s", beside, strerror(errno));
+        status = orr_fail(err, ORR_CANT_CREATE, "%s: %s", to, strerror(errno));
     } else {
         const bool copied = copy_bytes(in, out);
         const bool closed = fclose(out) == 0;

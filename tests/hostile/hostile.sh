@@ -382,6 +382,38 @@ case_interrupt_bundle() { # in the middle: it waits for somebody to write into t
     gone b.tar.zst b.tar.zst.tmp.*
 }
 
+# Several files are written at a time.
+case_interrupt_import() {
+    printf 'NodeName=n1 CPUTot=8 RealMemory=1000 Gres=gpu:4 State=IDLE\n' >nodes.txt
+    awk 'BEGIN { print "JobID|User|Account|Partition|State|Submit|Start|End|ElapsedRaw|NNodes|NCPUS|AllocTRES"
+        for (i = 0; i < 400000; i++) print i "|u|a|p|COMPLETED|" i "|" i "|" i + 9 "|9|1|1|gres/gpu=1" }' >sacct.txt
+    for signal in INT TERM; do
+        "$orrery" import sacct.txt nodes.txt -o mine >out 2>err </dev/null &
+        pid=$!
+        while [ ! -e "mine/cluster.yaml.tmp.$pid" ] && kill -0 "$pid" 2>/dev/null; do sleep 0.01; done
+        kill -s "$signal" "$pid"
+        code=0
+        wait "$pid" || code=$?
+        [ "$code" = 130 ] || fail "exit code $code, expected 130"
+        [ -z "$(ls mine)" ] || fail "left behind: $(ls mine)"
+    done
+}
+# A name that somebody took since it was looked at is not replaced.
+case_output_appears() {
+    mkfifo t.csv
+    "$orrery" import t.csv --format native -o out.csv >out 2>err </dev/null &
+    pid=$!
+    while [ ! -e "out.csv.tmp.$pid" ] && kill -0 "$pid" 2>/dev/null; do sleep 0.01; done
+    echo mine >out.csv
+    rows 20 >t.csv
+    code=0
+    wait "$pid" || code=$?
+    [ "$code" = 73 ] || fail "exit code $code, expected 73"
+    says 'out.csv: exists already; --force overwrites it'
+    [ "$(cat out.csv)" = mine ] || fail 'it was replaced'
+    gone out.csv.tmp.*
+}
+
 # ---- snapshots ----
 
 snapshot_yaml() {

@@ -184,40 +184,20 @@ static enum orr_status put_all(struct pack *pack, const struct orr_pack_file *fi
                                                                                 : status;
 }
 
-enum orr_status orr_pack_write(const char *path, const char *beside,
-                               const struct orr_pack_file *files, uint32_t count,
-                               struct orr_err *err)
+enum orr_status orr_pack_write(const char *path, FILE *out, const struct orr_pack_file *files,
+                               uint32_t count, struct orr_err *err)
 {
     struct pack pack = {.archive = archive_write_new(), .path = path, .err = err};
     enum orr_status status = ORR_OK;
-    int fd = -1;
     if (!choose_format(pack.archive, path)) {
         status = orr_fail(err, ORR_USAGE, "%s: name it .tar.zst, .tar.gz or .zip", path);
-    } else if ((fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) < 0 ||
-               archive_write_open_fd(pack.archive, fd) != ARCHIVE_OK) {
-        status = orr_fail(err, ORR_CANT_CREATE, "%s: %s", path, strerror(errno));
+    } else if (archive_write_open_fd(pack.archive, fileno(out)) != ARCHIVE_OK) {
+        status = pack_failed(&pack);
     } else {
         status = put_all(&pack, files, count);
-        if (archive_write_free(pack.archive) != ARCHIVE_OK && status == ORR_OK) {
-            status = orr_fail(err, ORR_IO, "%s: cannot be written", path);
-        }
-        pack.archive = NULL;
-        if (close(fd) != 0) {
-            status = orr_fail(err, ORR_IO, "%s: %s", path, strerror(errno));
-        }
-        fd = -1;
-        if (status == ORR_OK && rename(beside, path) != 0) {
-            status = orr_fail(err, ORR_IO, "%s: %s", path, strerror(errno));
-        }
-        if (status != ORR_OK) {
-            (void)unlink(beside);
-        }
     }
-    if (pack.archive != NULL) {
-        (void)archive_write_free(pack.archive);
-    }
-    if (fd >= 0) {
-        (void)close(fd);
+    if (archive_write_free(pack.archive) != ARCHIVE_OK && status == ORR_OK) {
+        status = orr_fail(err, ORR_IO, "%s: cannot be written", path);
     }
     return status;
 }

@@ -152,26 +152,7 @@ void orr_trace_write_rows(const struct orr_workload *workload, FILE *out)
     write_all(out, workload, workload->clock_origin_ms != ORR_MS_NONE);
 }
 
-enum orr_status orr_trace_write_native(const struct orr_workload *workload, const char *path,
-                                       struct orr_err *err)
+void orr_trace_write_native(const struct orr_workload *workload, FILE *out)
 {
-    bool to_stdout = path == NULL || strcmp(path, "-") == 0;
-    FILE *out = to_stdout ? stdout : fopen(path, "wx");
-    if (out == NULL) {
-        return orr_fail(err, ORR_CANT_CREATE, "%s: %s", path, strerror(errno));
-    }
     write_all(out, workload, false);
-    bool failed = fflush(out) != 0 || ferror(out) != 0;
-    int why = errno;
-    if (!to_stdout && fclose(out) != 0 && !failed) {
-        failed = true;
-        why = errno;
-    }
-    if (!failed) {
-        return ORR_OK;
-    }
-    if (!to_stdout) {
-        (void)unlink(path);
-    }
-    return orr_fail(err, ORR_IO, "%s: %s", to_stdout ? "standard output" : path, strerror(why));
 }

@@ -8,6 +8,7 @@
 #define ORR_ANALYSIS_REPORT_H
 
 #include <signal.h>
+#include <stdio.h>
 
 #include <orrery/base/status.h>
 #include <orrery/base/units.h>
@@ -21,8 +22,7 @@ struct orr_report_options {
     const char *const *paths;  /* results files; the first is what others are held against */
     const char *const *labels; /* what each is called; NULL, or NULL entries: as its file */
     uint32_t count;
-    const char *output;  /* the page */
-    const char *beside;  /* where it is written before it takes its place; nothing may be there */
+    const char *output;  /* what the page is to be called, for errors */
     const char *scratch; /* an empty folder for figures on their way */
     /* Per file, what its scenario has other than the first one's, in words, a line each; "": it is
      * the same. NULL, or NULL entries: lines of the stored scenarios are shown instead. */
@@ -32,9 +32,9 @@ struct orr_report_options {
     const volatile sig_atomic_t *interrupted; /* not 0: stop, ORR_INTERRUPTED; or NULL */
 };
 
-/* ORR_NO_INPUT, ORR_DATA, ORR_CANT_CREATE, ORR_IO, ORR_INTERRUPTED. Without gnuplot the page has no
- * figures and says so. */
-enum orr_status orr_report_write(const struct orr_report_options *options,
+/* To an open file. ORR_NO_INPUT, ORR_DATA, ORR_CANT_CREATE, ORR_IO, ORR_INTERRUPTED. Without
+ * gnuplot the page has no figures and says so. */
+enum orr_status orr_report_write(const struct orr_report_options *options, FILE *out,
                                  struct orr_err *err) ORR_MUST_USE;
 
 #endif

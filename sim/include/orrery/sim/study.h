@@ -5,6 +5,7 @@
 #define ORR_SIM_STUDY_H
 
 #include <signal.h>
+#include <stdio.h>
 
 #include <orrery/analysis/audit.h>
 #include <orrery/analysis/junit.h>
@@ -59,14 +60,15 @@ struct orr_study_options {
 
 /* From now on SIGINT and SIGTERM set the flag that is returned, and the program goes on: who asked
  * looks at it, puts away what is unfinished and returns ORR_INTERRUPTED. A second signal ends the
- * program at once, and removes only the file named last. */
+ * program at once, and removes only the files that are named. */
 const volatile sig_atomic_t *orr_interrupt_catch(void);
-void orr_interrupt_unfinished(const char *path);
-/* Removes that file; a handler of SIGABRT may call it. */
+void orr_interrupt_unfinished(const char *path); /* this file, and no longer those before */
+void orr_interrupt_also(const char *path);       /* beside those before: up to 8 */
+/* Removes these files; a handler of SIGABRT may call it. */
 void orr_interrupt_remove(void);
 /* For work that does not look at the flag: the first signal ends the program at once, and removes
- * that file. */
-void orr_interrupt_at_once(const char *path);
+ * these files. */
+void orr_interrupt_at_once(void);
 
 /* Runs every point in a process of its own and leaves its results file. The first failure is
  * reported and nothing more is started, unless `ended` listens; what runs is waited for.
@@ -173,8 +175,10 @@ void orr_scratch_remove(const char *path);
 bool orr_same_file(const char *a, const char *b);
 /* Is something of that name there, a link that leads nowhere too? */
 bool orr_is_taken(const char *path);
-/* Where a file is written before it takes its place: beside it, by this process alone. */
-void orr_beside(const char *path, char *beside, size_t bytes);
+/* A new file for what is to take the place of `path`: beside it, under a name that is this
+ * process's alone from the first moment on, and removed by a signal (orr_interrupt_also). NULL:
+ * errno says why. */
+FILE *orr_beside(const char *path, char *beside, size_t bytes);
 /* Puts a copy of a file in the place of another: it is whole or not there. ORR_NO_INPUT,
  * ORR_CANT_CREATE, ORR_IO. */
 enum orr_status orr_file_replace(const char *from, const char *to,

@@ -7,6 +7,8 @@
 #ifndef ORR_TRACES_PACK_H
 #define ORR_TRACES_PACK_H
 
+#include <stdio.h>
+
 #include <orrery/base/mem.h>
 #include <orrery/base/status.h>
 
@@ -27,12 +29,10 @@ void orr_texts_sha256(const char *const *texts, size_t count, char text[ORR_SHA2
 /* Characters that a name may not have become '_'; lives in the arena. */
 const char *orr_pack_name(struct orr_arena *arena, const char *folder, const char *name);
 
-/* Writes PATH (.tar.zst, .tar.gz or .zip), in place of what is there: whole or not at all (until
- * then it is `beside`, where nothing may be), the same bytes for the same files. ORR_USAGE
- * (suffix), ORR_CANT_CREATE, ORR_NO_INPUT, ORR_IO. */
-enum orr_status orr_pack_write(const char *path, const char *beside,
-                               const struct orr_pack_file *files, uint32_t count,
-                               struct orr_err *err) ORR_MUST_USE;
+/* Writes what is to become PATH (.tar.zst, .tar.gz or .zip) to an open file: the same bytes for the
+ * same files. ORR_USAGE (suffix), ORR_NO_INPUT, ORR_IO. */
+enum orr_status orr_pack_write(const char *path, FILE *out, const struct orr_pack_file *files,
+                               uint32_t count, struct orr_err *err) ORR_MUST_USE;
 
 struct orr_unpacked {
     const char **names; /* in the archive */

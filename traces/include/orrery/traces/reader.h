@@ -54,15 +54,13 @@ enum orr_status orr_trace_read_memory(const char *name, const void *bytes, size_
 enum orr_status orr_trace_check_loss(const struct orr_workload *workload, const char *path,
                                      uint32_t allow_loss_ppm, struct orr_err *err) ORR_MUST_USE;
 
-/* Writes the workload as native CSV (to a file that must not exist; NULL or "-" is standard
- * output). Only columns that a row uses are written, and reading them back gives the same rows;
- * clock_origin_ms has no column and is lost. A failed write leaves no file.
- *   ORR_CANT_CREATE, ORR_IO */
-enum orr_status orr_trace_write_native(const struct orr_workload *workload, const char *path,
-                                       struct orr_err *err) ORR_MUST_USE;
+/* Writes the workload as native CSV to an open file, whose ferror() says whether it failed. Only
+ * columns that a row uses are written, and reading them back gives the same rows; clock_origin_ms
+ * has no column and is lost. */
+void orr_trace_write_native(const struct orr_workload *workload, FILE *out);
 
-/* The same to an open file, whose ferror() says whether it failed. Where clock_origin_ms is known,
- * instants are written as dates; read back, the first submit is 0. */
+/* The same, but where clock_origin_ms is known instants are written as dates; read back, the first
+ * submit is 0. */
 void orr_trace_write_rows(const struct orr_workload *workload, FILE *out);
 
 /* Known formats, for --format, doctor and errors. */
