@@ -77,8 +77,15 @@ static bool read_cell(struct native *native, uint32_t line, enum native_column c
     struct native_values *values = &native->values;
     enum native_type type = native_column_types[column];
     if (type == NATIVE_TEXT) {
+        const char *fault = native_text_fault(column, text);
         values->text[column] = text;
-        return orr_field_text(native->reader, line, native_column_names[column], text);
+        if (fault != NULL) {
+            orr_workload_reject(native->reader->workload, native->reader->file, line,
+                                "column %s: \"%s\" %s", native_column_names[column],
+                                orr_text_show(text).text, fault);
+        }
+        return fault == NULL &&
+               orr_field_text(native->reader, line, native_column_names[column], text);
     }
     if (type == NATIVE_SWITCH || type == NATIVE_KIND) {
         return parse_word(native, line, column, text, &values->number[column]);

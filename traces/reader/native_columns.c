@@ -2,7 +2,10 @@
 /* Native cells to rows and back. What a cell that is not given means is decided here only. */
 #include "native_int.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include <orrery/base/mig.h>
 
 const char *const native_column_names[NATIVE_COLUMN_COUNT] = {
 #define X(name, type, says) [COL_##name] = #name,
@@ -206,6 +209,19 @@ bool native_parse_word(enum native_column column, struct orr_text text, int64_t 
     }
     *out = (int64_t)kind;
     return true;
+}
+
+const char *native_text_fault(enum native_column column, struct orr_text text)
+{
+    char asked[ORR_MIG_NAME_MAX + 8], profile[ORR_MIG_NAME_MAX];
+    uint32_t instances;
+    if (column != COL_mig_profile || text.bytes == 0) {
+        return NULL;
+    }
+    (void)snprintf(asked, sizeof asked, "%.*s", (int)text.bytes, text.at);
+    return text.bytes < sizeof asked && orr_mig_parse(asked, profile, &instances)
+               ? NULL
+               : "is no profile such as 1g.5gb, nor 1g.5gb*2 for two instances";
 }
 
 /* --- what makes a job ------------------------------------------------------------------------ */

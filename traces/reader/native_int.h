@@ -109,6 +109,8 @@ const char *native_fault(const struct native_values *values);
 
 /* What a column may hold; number columns only. */
 struct orr_number native_bounds(enum native_column column);
+/* Why a text is none of its column, behind the text; NULL: it is one. */
+const char *native_text_fault(enum native_column column, struct orr_text text);
 /* A word of a column that is true or false, or a kind. */
 bool native_parse_word(enum native_column column, struct orr_text text, int64_t *out);
 

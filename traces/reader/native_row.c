@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <orrery/base/mig.h>
 #include <orrery/base/text.h>
 
 #include "native_int.h"
@@ -89,7 +90,11 @@ bool orr_native_text(struct orr_native_row *row, uint32_t column, struct orr_cel
                                              : "training, interactive, inference or unknown");
         return false;
     }
-    if (!orr_text_fits(text, why)) {
+    const char *fault = native_text_fault((enum native_column)column, text);
+    if (fault != NULL) {
+        (void)snprintf(why, ORR_NATIVE_WHY, "\"%s\" %s", orr_text_show(text).text, fault);
+    }
+    if (fault != NULL || !orr_text_fits(text, why)) {
         return false;
     }
     if (text.bytes > 0) {
@@ -172,28 +177,15 @@ static struct orr_cell text_or_none(const struct native_values *values, enum nat
                : (struct orr_cell){"", 0};
 }
 
-/* A number from 1 to 999 at `at`, and *at behind it; 0: there is none. */
-static int64_t small_number(const struct orr_cell *cell, size_t *at)
-{
-    int64_t number = 0;
-    for (; *at < cell->bytes && cell->at[*at] >= '0' && cell->at[*at] <= '9' && number < 1000;
-         (*at)++) {
-        number = number * 10 + (cell->at[*at] - '0');
-    }
-    return number < 1000 ? number : 0;
-}
-
 /* What MIG instances of a pod count in a run: 1g.5gb*2 two GPUs, the g of each. */
-static int64_t instances_mgpu(const struct orr_cell *cell)
+static int64_t instances_mgpu(struct orr_text asked)
 {
-    size_t at = 0;
-    const int64_t gpus = small_number(cell, &at);
-    while (at < cell->bytes && cell->at[at] != '*') {
-        at++;
-    }
-    const bool several = at < cell->bytes;
-    at += several;
-    return gpus * ORR_MGPU * (several ? small_number(cell, &at) : 1);
+    char text[ORR_MIG_NAME_MAX + 8], profile[ORR_MIG_NAME_MAX];
+    uint32_t instances;
+    (void)snprintf(text, sizeof text, "%.*s", (int)asked.bytes, asked.at);
+    return orr_mig_parse(text, profile, &instances)
+               ? (int64_t)orr_mig_gpus(profile) * instances * ORR_MGPU
+               : 0;
 }
 
 static void fact_of(const struct native_values *values, struct orr_job_fact *fact)
@@ -220,8 +212,7 @@ static void fact_of(const struct native_values *values, struct orr_job_fact *fac
             native_has(values, NATIVE_BIT(gpu_devices)) ? values->number[COL_gpu_devices] : 1;
         fact->mgpu = values->number[COL_gpu_fraction] * devices * fact->pods;
     } else if (native_has(values, NATIVE_BIT(mig_profile))) {
-        const struct orr_cell asked = text_or_none(values, COL_mig_profile);
-        fact->mgpu = instances_mgpu(&asked) * fact->pods;
+        fact->mgpu = instances_mgpu(values->text[COL_mig_profile]) * fact->pods;
         fact->of_instances = true;
     }
 }

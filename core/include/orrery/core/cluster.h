@@ -14,6 +14,7 @@
 
 #include <orrery/base/idmap.h>
 #include <orrery/base/mem.h>
+#include <orrery/base/mig.h>
 #include <orrery/base/status.h>
 #include <orrery/core/numa_policy.h>
 
@@ -29,9 +30,8 @@ enum orr_resource {
 };
 
 enum {
-    ORR_MIG_PROFILES_MAX = 12,    /* MIG profiles of a cluster */
-    ORR_MIG_INSTANCES_MAX = 7000, /* of one profile on a node: 7 for each of 1000 GPUs */
-    ORR_MIG_NAME_MAX = 32         /* of a profile, with the byte that ends it */
+    ORR_MIG_PROFILES_MAX = 12,   /* MIG profiles of a cluster */
+    ORR_MIG_INSTANCES_MAX = 7000 /* of one profile on a node: 7 for each of 1000 GPUs */
 };
 
 #define ORR_AMOUNT_UNLIMITED (INT64_MAX / 4) /* allocatable without a bound */
@@ -147,14 +147,6 @@ struct orr_cluster {
 
 void orr_cluster_init(struct orr_cluster *cluster);
 void orr_cluster_release(struct orr_cluster *cluster);
-/* GPUs that an instance of a MIG profile counts, in quotas and in sums: its g (KAI 1.1), 3 of
- * 3g.20gb. A profile is such a name, of less than ORR_MIG_NAME_MAX bytes, or one with attributes
- * behind it, +me, +me.all, -me or +gfx; Kubernetes writes a dot in place of the plus. 0: the text
- * is none. */
-uint32_t orr_mig_gpus(const char *profile);
-/* What a pod asks as users write it: a profile, or PROFILE*N for N instances. False: it is neither.
- */
-bool orr_mig_parse(const char *text, char profile[ORR_MIG_NAME_MAX], uint32_t *instances);
 /* The number of a MIG profile, which is new to the cluster if need be. ORR_NONE: the name is none,
  * or there are ORR_MIG_PROFILES_MAX others. */
 uint32_t orr_cluster_mig_profile(struct orr_cluster *cluster, const char *name);

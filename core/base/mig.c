@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* mig.c - names of MIG profiles, as users, traces and Kubernetes write them. */
-#include <orrery/core/cluster.h>
+#include <orrery/base/mig.h>
 
 #include <string.h>
 
