@@ -92,6 +92,7 @@ struct out {
     uint64_t columns;
     uint32_t index_of[OUT_COLUMNS];
     struct orr_idmap names; /* of jobs that were written */
+    uint64_t cut;           /* jobs with more attempts than fit */
     uint64_t several, guessed, mixed, beside;
     double lost_gpu_h, guess_s;
     double *queue_gpu_ms; /* held within the samples, by queue of the metrics */
@@ -442,7 +443,7 @@ static void put_attempts(struct out *out, const struct one *one, char text[ORR_N
     for (uint32_t a = 0; a < one->attempt_count; a++) {
         spans[a] = (struct intake_span){one->attempts[a].start_ms, one->attempts[a].end_ms};
     }
-    intake_attempts(spans, one->attempt_count, one->attempts[0].start_ms, text);
+    out->cut += !intake_attempts(spans, one->attempt_count, one->attempts[0].start_ms, text);
     orr_free(spans);
     put_text(out, OUT_ATTEMPTS, text);
 }
@@ -623,6 +624,7 @@ static void add_notes(struct out *out)
                         "held %.1f GPU-hours beside",
                         (unsigned long long)out->several, out->lost_gpu_h);
     }
+    intake_note_cut(report, out->cut);
     if (out->guessed > 0) {
         orr_intake_note(report,
                         "pods that vanished between two looks without an end: %llu; taken in the "

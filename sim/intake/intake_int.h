@@ -93,13 +93,15 @@ enum orr_status intake_table_text(const char *name, struct orr_cell text,
 /* Slurm: are CPUs taken for GPUs? */
 bool intake_counts_cpus(const struct orr_intake_options *options);
 
+/* That so many jobs have more attempts than a cell has room for; nothing of none. */
+void intake_note_cut(struct orr_intake_report *report, uint64_t jobs);
 struct intake_span { /* of an attempt */
     orr_ms start_ms, end_ms;
 };
 /* Sorts them and writes them as a cell of recorded_attempts, counted from `from_ms`: what begins
  * before the one before has ended begins with its end, and of more than fit into a cell the last
- * stay. "" of fewer than two. */
-void intake_attempts(struct intake_span *spans, uint32_t count, orr_ms from_ms,
+ * stay. "" of fewer than two. False: not all fit. */
+bool intake_attempts(struct intake_span *spans, uint32_t count, orr_ms from_ms,
                      char text[ORR_NAME_MAX + 1]);
 
 struct history; /* history.h */

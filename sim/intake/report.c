@@ -116,7 +116,7 @@ static bool put_attempts(const struct intake_span *spans, uint32_t count, orr_ms
     return true;
 }
 
-void intake_attempts(struct intake_span *spans, uint32_t count, orr_ms from_ms,
+bool intake_attempts(struct intake_span *spans, uint32_t count, orr_ms from_ms,
                      char text[ORR_NAME_MAX + 1])
 {
     enum { FIT = ORR_NAME_MAX / 4 }; /* an attempt takes four characters at least: "0+0 " */
@@ -125,5 +125,16 @@ void intake_attempts(struct intake_span *spans, uint32_t count, orr_ms from_ms,
     text[0] = '\0';
     while (count > 1 && !put_attempts(spans + skipped, count - skipped, from_ms, text)) {
         skipped++;
+    }
+    return skipped == 0;
+}
+
+void intake_note_cut(struct orr_intake_report *report, uint64_t jobs)
+{
+    if (jobs > 0) {
+        orr_intake_note(report,
+                        "jobs with more attempts than a cell has room for: %llu; x_attempts and "
+                        "recorded_attempts have the last ones",
+                        (unsigned long long)jobs);
     }
 }

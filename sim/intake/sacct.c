@@ -9,6 +9,7 @@
 #include <orrery/traces/source.h>
 
 #include "intake_int.h"
+#include "sacct_attempts.h"
 #include "sacct_json.h"
 #include "slurm_text.h"
 
@@ -59,30 +60,14 @@ static const char *const texts[] = {"JobName",       "Comment",    "AdminComment
                                     "SystemComment", "SubmitLine", "WorkDir",
                                     "Extra",         "Container",  "Reason"};
 
-struct attempt {
-    orr_ms start_ms, end_ms, run_ms;
-    uint32_t state;
-    uint32_t before; /* index + 1 of the one before; 0: the first */
-};
-
-struct job {
-    orr_ms submit_ms, eligible_ms, start_ms, end_ms, run_ms, limit_ms;
-    double earlier_gpu_h; /* of attempts before the last */
-    int64_t gpus, cpus, mem_mib;
-    uint32_t line, nodes, queue, user, type, attempt, state; /* indices, or ORR_NONE */
-    uint16_t attempts;
-    bool interactive;
-};
-
 struct sacct {
     const struct orr_intake_options *options;
     struct orr_intake_report *report;
     struct orr_arena *arena;
     struct orr_idmap ids, names; /* names: of queues, users, types, states */
-    struct job *jobs;            /* by index of ids */
+    struct sacct_job *jobs;      /* by index of ids */
     uint32_t capacity;
-    struct attempt *attempts;
-    uint32_t attempt_count, attempt_capacity;
+    struct sacct_attempts attempts;
     const char *columns[COLUMNS]; /* as the file spells them */
     uint32_t of[COLUMNS];         /* index among those asked for; ORR_NONE: the file has none */
     const struct orr_cell *cells;
@@ -91,6 +76,7 @@ struct sacct {
     bool clock_known, is_clock; /* times are seconds of a clock of their own */
     bool has_dates;
     uint64_t pending_tasks, running, shards, slices, het;
+    uint64_t cut; /* jobs with more attempts than fit */
 };
 
 static struct orr_cell cell_of(const struct sacct *sacct, enum column column)
@@ -153,7 +139,7 @@ static bool read_time(struct sacct *sacct, enum column column, orr_ms *out)
     return true;
 }
 
-static bool read_run(struct sacct *sacct, const struct job *job, orr_ms *run)
+static bool read_run(struct sacct *sacct, const struct sacct_job *job, orr_ms *run)
 {
     const struct orr_cell raw = cell_of(sacct, AT_ElapsedRaw), text = cell_of(sacct, AT_Elapsed);
     int64_t seconds;
@@ -196,7 +182,7 @@ static int64_t integer_or(struct orr_cell cell, int64_t otherwise)
 }
 
 /* What the row holds or asks for; false: no GPUs, or not known. */
-static bool read_shape(struct sacct *sacct, struct job *job)
+static bool read_shape(struct sacct *sacct, struct sacct_job *job)
 {
     const struct orr_cell alloc = cell_of(sacct, AT_AllocTRES), asked = cell_of(sacct, AT_ReqTRES);
     const struct orr_cell tres = alloc.bytes > 0 ? alloc : asked;
@@ -280,7 +266,7 @@ static void take_step(struct sacct *sacct, struct orr_cell id)
     (void)drop(sacct, true, "a step, which its job counts");
 }
 
-static bool read_job(struct sacct *sacct, struct job *job)
+static bool read_job(struct sacct *sacct, struct sacct_job *job)
 {
     const struct orr_cell state = word_of(cell_of(sacct, AT_State));
     if (!read_time(sacct, AT_Submit, &job->submit_ms) ||
@@ -318,53 +304,6 @@ static enum column queue_column(const struct sacct *sacct)
                                                           : AT_Partition;
 }
 
-static void add_attempt(struct sacct *sacct, struct job *job, const struct job *from,
-                        uint32_t state)
-{
-    sacct->attempts =
-        ORR_ROOM_FOR_ONE(sacct->attempts, sacct->attempt_count, sacct->attempt_capacity);
-    sacct->attempts[sacct->attempt_count++] = (struct attempt){.start_ms = from->start_ms,
-                                                               .end_ms = from->end_ms,
-                                                               .run_ms = from->run_ms,
-                                                               .state = state,
-                                                               .before = job->attempt};
-    job->attempt = sacct->attempt_count;
-    job->attempts = job->attempts < UINT16_MAX ? (uint16_t)(job->attempts + 1) : UINT16_MAX;
-}
-
-static double gpu_h(const struct job *job)
-{
-    return (double)job->gpus * (double)job->run_ms / 3.6e6;
-}
-
-/* Another row of a job that is there: rows may come in any order. */
-static void join(struct sacct *sacct, struct job *job, const struct job *more, uint32_t state)
-{
-    const bool later = more->start_ms == ORR_MS_NONE || job->start_ms == ORR_MS_NONE
-                           ? more->submit_ms >= job->submit_ms
-                           : more->start_ms >= job->start_ms;
-    const struct job had = *job;
-    add_attempt(sacct, job, more, state);
-    job->earlier_gpu_h += later ? gpu_h(&had) : gpu_h(more);
-    if (later) {
-        job->run_ms = more->run_ms;
-        job->end_ms = more->end_ms;
-        job->gpus = more->gpus;
-        job->cpus = more->cpus;
-        job->nodes = more->nodes;
-        job->limit_ms = more->limit_ms;
-        job->state = state;
-    }
-    if (more->submit_ms < job->submit_ms) {
-        job->submit_ms = more->submit_ms;
-        job->eligible_ms = more->eligible_ms;
-    }
-    if (more->start_ms != ORR_MS_NONE &&
-        (job->start_ms == ORR_MS_NONE || more->start_ms < job->start_ms)) {
-        job->start_ms = more->start_ms;
-    }
-}
-
 static bool is_interactive(const struct sacct *sacct)
 {
     const struct orr_cell name = cell_of(sacct, AT_JobName), line = cell_of(sacct, AT_SubmitLine);
@@ -375,7 +314,7 @@ static bool is_interactive(const struct sacct *sacct)
 static void on_row(void *context, const struct orr_cell *cells, uint32_t line)
 {
     struct sacct *sacct = context;
-    struct job job = {.queue = ORR_NONE, .user = ORR_NONE, .type = ORR_NONE, .attempts = 0};
+    struct sacct_job job = {.queue = ORR_NONE, .user = ORR_NONE, .type = ORR_NONE, .attempts = 0};
     sacct->cells = cells;
     sacct->line = line;
     sacct->report->rows++;
@@ -421,11 +360,11 @@ static void on_row(void *context, const struct orr_cell *cells, uint32_t line)
     sacct->jobs = index < sacct->capacity ? sacct->jobs
                                           : ORR_ROOM_FOR_ONE(sacct->jobs, index, sacct->capacity);
     if (!added) {
-        join(sacct, &sacct->jobs[index], &job, state);
+        sacct_attempts_join(&sacct->attempts, &sacct->jobs[index], &job, state);
         return;
     }
     job.state = state;
-    add_attempt(sacct, &job, &job, state);
+    sacct_attempts_add(&sacct->attempts, &job, &job, state);
     sacct->jobs[index] = job;
 }
 
@@ -507,7 +446,7 @@ static void put_name(struct out *out, uint32_t column, uint32_t name)
 }
 
 /* Evenly over its nodes where they divide; else only the total is known. */
-static void put_shape(struct out *out, const struct job *job)
+static void put_shape(struct out *out, const struct sacct_job *job)
 {
     if (job->gpus % job->nodes != 0) {
         put_number(out, OUT_GPUS, job->gpus);
@@ -523,61 +462,12 @@ static void put_shape(struct out *out, const struct job *job)
     }
 }
 
-/* "36:NODE_FAIL 120:COMPLETED": seconds and end of each, in the order of the file. */
-static const char *attempts_of(const struct sacct *sacct, const struct job *job, char *text,
-                               size_t bytes)
-{
-    const struct attempt *list[64];
-    uint32_t count = 0;
-    for (uint32_t a = job->attempt; a > 0 && count < 64; a = sacct->attempts[a - 1].before) {
-        list[count++] = &sacct->attempts[a - 1];
-    }
-    size_t used = 0;
-    text[0] = '\0';
-    while (count > 0 && used + 100 < bytes) {
-        const struct attempt *attempt = list[--count];
-        const char *state =
-            attempt->state == ORR_NONE ? "?" : orr_idmap_name(&sacct->names, attempt->state);
-        used += (size_t)snprintf(text + used, bytes - used, "%s%lld:", used > 0 ? " " : "",
-                                 (long long)(attempt->run_ms / 1000));
-        for (int i = 0; i < 40 && state[i] != '\0'; i++) { /* states are words: no quotes here */
-            const bool letter = (state[i] >= 'A' && state[i] <= 'Z') ||
-                                (state[i] >= 'a' && state[i] <= 'z') || state[i] == '_';
-            text[used++] = letter ? state[i] : '?';
-        }
-        text[used] = '\0';
-    }
-    return text;
-}
-
-/* When each of them was, as far as the record says it. */
-static void put_attempts(struct out *out, const struct job *job, char text[ORR_NAME_MAX + 1])
-{
-    const struct attempt *attempts = out->sacct->attempts;
-    struct intake_span *spans = orr_alloc(job->attempts, sizeof *spans);
-    char why[ORR_NATIVE_WHY];
-    uint32_t count = 0;
-    for (uint32_t a = job->attempt; a > 0 && count < job->attempts; a = attempts[a - 1].before) {
-        const struct attempt *attempt = &attempts[a - 1];
-        if (attempt->start_ms != ORR_MS_NONE) {
-            const orr_ms end_ms = attempt->end_ms != ORR_MS_NONE
-                                      ? attempt->end_ms
-                                      : attempt->start_ms + attempt->run_ms;
-            spans[count++] = (struct intake_span){attempt->start_ms, end_ms};
-        }
-    }
-    intake_attempts(spans, count, job->start_ms, text);
-    orr_free(spans);
-    (void)orr_native_text(out->row, out->index_of[OUT_ATTEMPTS],
-                          (struct orr_cell){text, strlen(text)}, why);
-}
-
 static void put_job(struct out *out, uint32_t index)
 {
     struct sacct *sacct = out->sacct;
-    const struct job *job = &sacct->jobs[index];
+    const struct sacct_job *job = &sacct->jobs[index];
     const char *id = orr_idmap_name(&sacct->ids, index);
-    char why[ORR_NATIVE_WHY], attempts[1500] = "", spans[ORR_NAME_MAX + 1];
+    char why[ORR_NATIVE_WHY], attempts[64 * 64] = "", spans[ORR_NAME_MAX + 1];
     orr_native_clear(out->row);
     (void)orr_native_text(out->row, out->index_of[OUT_JOB], (struct orr_cell){id, strlen(id)}, why);
     put_time(out, OUT_SUBMIT, job->submit_ms);
@@ -599,7 +489,12 @@ static void put_job(struct out *out, uint32_t index)
     put_time(out, OUT_START, job->start_ms);
     put_time(out, OUT_END, job->end_ms);
     if (job->attempts > 1) {
-        put_attempts(out, job, spans);
+        const bool fits = sacct_attempts_spans(&sacct->attempts, job, spans);
+        (void)orr_native_text(out->row, out->index_of[OUT_ATTEMPTS],
+                              (struct orr_cell){spans, strlen(spans)}, why);
+        sacct->cut += !sacct_attempts_words(&sacct->attempts, &sacct->names, job, attempts,
+                                            sizeof attempts) ||
+                      !fits;
     }
     put_name(out, orr_native_column("recorded_state"), job->state);
     const char *fault = orr_native_fault(out->row);
@@ -612,9 +507,7 @@ static void put_job(struct out *out, uint32_t index)
     orr_stat_add(&sacct->report->stat, &fact, job->line);
     sacct->report->kept++;
     if (out->file != NULL) {
-        orr_native_write_row(out->file, out->columns, out->row,
-                             job->attempts > 1 ? attempts_of(sacct, job, attempts, sizeof attempts)
-                                               : "");
+        orr_native_write_row(out->file, out->columns, out->row, attempts);
     }
 }
 
@@ -652,6 +545,7 @@ static void add_notes(struct sacct *sacct)
             "%.1f GPU-hours beside",
             (unsigned long long)several, lost);
     }
+    intake_note_cut(report, sacct->cut);
     if (sacct->running > 0) {
         orr_intake_note(report,
                         "%llu job%s still waiting or running: what %s is missing "
@@ -881,7 +775,7 @@ enum orr_status intake_sacct_text(const char *path, struct orr_cell text,
         add_notes(&sacct);
     }
     orr_free(sacct.jobs);
-    orr_free(sacct.attempts);
+    orr_free(sacct.attempts.list);
     orr_idmap_release(&sacct.ids);
     orr_idmap_release(&sacct.names);
     return status;
