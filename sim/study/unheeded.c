@@ -41,16 +41,37 @@ static bool heeds_quotas(const struct orr_policy *policy, const void *params)
     return heeded;
 }
 
+static bool states(const struct orr_entitlement *resources, bool limits)
+{
+    const struct orr_entitlement *gpu = &resources[ORR_SHARE_GPU];
+    return limits ? gpu->limit >= 0.0 : gpu->quota > 0.0;
+}
+
+/* Queues of the shard that state such an amount, as the run begins or by an event later. */
+static uint32_t stating_queues(const struct orr_world *world, uint32_t shard, bool limits)
+{
+    const struct orr_queue *queues = world->queues.queues;
+    bool *stating = orr_zalloc(world->queues.count + 1, sizeof *stating);
+    uint32_t count = 0;
+    for (uint32_t q = 0; q < world->queues.count; q++) {
+        stating[q] = states(queues[q].resources, limits);
+    }
+    for (uint32_t c = 0; c < world->queue_change_count; c++) {
+        const struct orr_world_queue_change *change = &world->queue_changes[c];
+        stating[change->queue] = stating[change->queue] || states(change->resources, limits);
+    }
+    for (uint32_t q = 0; q < world->queues.count; q++) {
+        count += stating[q] && queues[q].shard == shard;
+    }
+    orr_free(stating);
+    return count;
+}
+
 /* GPU quotas of queues, or their limits. */
 static void say_amounts(const struct orr_world *world, uint32_t shard, const char *policy,
                         bool limits, orr_say_fn *say, void *context)
 {
-    uint32_t count = 0;
-    for (uint32_t q = 0; q < world->queues.count; q++) {
-        const struct orr_queue *queue = &world->queues.queues[q];
-        const struct orr_entitlement *gpu = &queue->resources[ORR_SHARE_GPU];
-        count += queue->shard == shard && (limits ? gpu->limit >= 0.0 : gpu->quota > 0.0);
-    }
+    const uint32_t count = stating_queues(world, shard, limits);
     if (count > 0) {
         char text[300];
         (void)snprintf(text, sizeof text,
