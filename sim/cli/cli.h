@@ -176,6 +176,14 @@ enum orr_status orr_cli_settings(const char *const *files, const char *const *na
                                  struct orr_arena *arena, struct orr_cli_settings *settings,
                                  struct orr_err *err) ORR_MUST_USE;
 
+/* A path as typed that is read more than once. What comes through a pipe (-, /dev/stdin, /dev/fd/N,
+ * a FIFO) is copied into a file without a name, which the path that is returned names from then on;
+ * other paths stay. To be called once all options are right: it waits for the end of the pipe. Ends
+ * the program where there is no room for the copy. */
+const char *orr_cli_input(const char *path);
+/* - is standard input where a file is named; other paths stay. */
+const char *orr_cli_dash(const char *path);
+
 /* ---- where answers that are files go; NULL: nowhere, which is fine ---- */
 /* A name that is to be put in place by renaming must not be a device, pipe or folder: as root that
  * would replace /dev/null; and its folder must be there and take files, which nobody wants to hear

@@ -21,7 +21,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct audit_options *o = state->input;
     switch (key) {
-    case KEY_TRACE: o->scenario.trace = arg; return 0;
+    case KEY_TRACE: o->scenario.trace = orr_cli_dash(arg); return 0;
     case KEY_FORMAT: o->scenario.format = arg; return 0;
     case KEY_SPLIT: o->scenario.split = arg; return 0;
     case KEY_CLUSTER: orr_cli_append(state, o->clusters, &o->scenario.cluster_count, arg); return 0;

@@ -75,7 +75,7 @@ static error_t parse_scenario(int key, char *arg, struct argp_state *state)
     struct forecast_options *o = state->input;
     struct orr_scenario_options *scenario = &o->ask.scenario;
     switch (key) {
-    case KEY_TRACE: scenario->trace = arg; return 0;
+    case KEY_TRACE: scenario->trace = orr_cli_dash(arg); return 0;
     case KEY_FORMAT: scenario->format = arg; return 0;
     case KEY_CLUSTER: orr_cli_append(state, o->clusters, &scenario->cluster_count, arg); return 0;
     case KEY_POLICY: scenario->policy = arg; return 0;
@@ -137,7 +137,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_HORIZON: take_horizon(state, o, arg); return 0;
     case KEY_ARRIVALS: take_arrivals(state, o, arg); return 0;
-    case KEY_HISTORY: o->ask.history = arg; return 0;
+    case KEY_HISTORY: o->ask.history = orr_cli_dash(arg); return 0;
     case KEY_CHECK:
         o->ask.moments =
             arg == NULL ? 200 : orr_cli_count(state, "--check-against", arg, MOMENTS_MAX);
@@ -618,6 +618,8 @@ int orr_cli_forecast(int argc, char **argv)
     o.ask.scenario.params = o.params;
     orr_cli_now_init(&o.now);
     argp_parse(&argp, argc, argv, 0, NULL, &o);
+    o.ask.scenario.path = orr_cli_input(o.ask.scenario.path);
+    o.ask.scenario.trace = orr_cli_input(o.ask.scenario.trace);
     if (o.plot != NULL && orr_cli_folder(o.plot, &err) != ORR_OK) {
         return orr_cli_fail(&err);
     }

@@ -101,7 +101,7 @@ static error_t parse_import(int key, char *arg, struct argp_state *state)
         }
         return 0;
     case KEY_SHARD: o->snapshot.shard = arg; return 0;
-    case KEY_HISTORY: o->history = arg; return 0;
+    case KEY_HISTORY: o->history = orr_cli_dash(arg); return 0;
     case KEY_REMAINING: o->rest.remaining_ms = orr_cli_span(state, "--remaining", arg); return 0;
     case KEY_RUN_TIME: o->rest.run_ms = orr_cli_span(state, "--run-time", arg); return 0;
     case KEY_HORIZON: o->rest.horizon_ms = orr_cli_span(state, "--horizon", arg); return 0;
@@ -115,13 +115,7 @@ static error_t parse_import(int key, char *arg, struct argp_state *state)
     }
     case KEY_FORCE: o->force = true; return 0;
     case KEY_LOSS: o->allow_loss_ppm = orr_cli_loss(state, arg); return 0;
-    case ARGP_KEY_ARG:
-        if (strcmp(arg, "-") == 0) {
-            argp_error(state, "-: what a file is has to be looked at before it is read: give a "
-                              "file, not standard input");
-        }
-        orr_cli_append(state, o->files, &o->file_count, arg);
-        return 0;
+    case ARGP_KEY_ARG: orr_cli_append(state, o->files, &o->file_count, orr_cli_dash(arg)); return 0;
     case ARGP_KEY_END:
         if (o->file_count == 0 && !o->maps) {
             argp_error(state, "a file is needed");
@@ -788,8 +782,8 @@ int orr_cli_import(int argc, char **argv)
         "Make a native trace, or a series of request rates, of another program's table, and "
         "a trace and a scenario of what Slurm's sacct, scontrol and sacctmgr print (-o names a "
         "folder then). Report what became of its rows: kept, left out by reason, demand, what is "
-        "odd. Rows that "
-        "a map leaves out are no loss; rows that make no sense are.",
+        "odd. Rows that a map leaves out are no loss; rows that make no sense are. - is standard "
+        "input.",
         orr_cli_everywhere,
         NULL,
         NULL};
@@ -805,6 +799,9 @@ int orr_cli_import(int argc, char **argv)
     (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
     if (o.maps) {
         return list_maps(&o);
+    }
+    for (uint32_t i = 0; i < o.file_count; i++) {
+        o.files[i] = orr_cli_input(o.files[i]);
     }
     const char *rates[ORR_CLI_LIST_MAX], *steps = NULL;
     uint32_t rate_count = 0;

@@ -151,6 +151,12 @@ static bool is_by_processor(const struct init_options *o)
     return format != NULL ? strcmp(format, "swf") == 0 : strstr(o->scenario.trace, ".swf") != NULL;
 }
 
+/* The trace has no name that a scenario could give it. */
+static bool is_piped(const struct init_options *o)
+{
+    return strncmp(o->scenario.trace, "/dev/", 5) == 0;
+}
+
 static enum orr_status find_size(struct init_options *o, struct size *size, struct orr_err *err)
 {
     struct orr_workload workload;
@@ -275,7 +281,7 @@ static void write_queues(FILE *out, const struct orr_world *world)
 static enum orr_status write_workload(FILE *out, const struct init_options *o,
                                       const struct size *size, struct orr_err *err)
 {
-    const char *trace = o->scenario.trace;
+    const char *trace = is_piped(o) ? "/dev/stdin" : o->scenario.trace;
     char *whole = NULL;
     if (o->output != NULL && strchr(o->output, '/') != NULL && trace[0] != '/') {
         whole = realpath(trace, NULL);
@@ -284,7 +290,10 @@ static enum orr_status write_workload(FILE *out, const struct init_options *o,
         }
         trace = whole;
     }
-    (void)fprintf(out, "workload:\n- {name: jobs, trace: ");
+    (void)fprintf(out, "workload:\n%s- {name: jobs, trace: ",
+                  is_piped(o) ? "# The trace came through a pipe: give it to runs so, or name its "
+                                "file here.\n"
+                              : "");
     orr_put_quoted(out, trace);
     if (o->scenario.format != NULL) {
         (void)fprintf(out, ", format: %s", o->scenario.format);
@@ -427,9 +436,10 @@ static enum orr_status give(const struct init_options *o, const char *text, stru
     }
     if (!o->common.quiet) {
         (void)fprintf(stderr,
-                      "%s is written; `orrery check %s` says what cannot work, `orrery run "
-                      "%s` runs it\n",
-                      o->output, o->output, o->output);
+                      "%s is written; `orrery check %s%s` says what cannot work, `orrery run "
+                      "%s%s` runs it\n",
+                      o->output, o->output, is_piped(o) ? " <TRACE" : "", o->output,
+                      is_piped(o) ? " <TRACE" : "");
     }
     return ORR_OK;
 }
@@ -449,12 +459,7 @@ static error_t parse_init(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
     case 'o': o->output = strcmp(arg, "-") == 0 ? NULL : arg; return 0;
-    case KEY_TRACE:
-        if (strcmp(arg, "-") == 0) {
-            argp_error(state, "--trace -: the scenario names its trace: give a file");
-        }
-        o->scenario.trace = arg;
-        return 0;
+    case KEY_TRACE: o->scenario.trace = orr_cli_dash(arg); return 0;
     case KEY_FORMAT: o->scenario.format = arg; return 0;
     case KEY_CLUSTER: orr_cli_append(state, o->clusters, &o->scenario.cluster_count, arg); return 0;
     case KEY_POLICY: o->scenario.policy = arg; return 0;
@@ -497,6 +502,7 @@ int orr_cli_init(int argc, char **argv)
     struct size size = {0};
     struct orr_err err = {0};
     (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
+    o.scenario.trace = orr_cli_input(o.scenario.trace);
     o.scenario.clusters = o.clusters;
     enum orr_status status = orr_cli_new_output(o.output, if_taken(&o), &err);
     if (status == ORR_OK && o.scenario.cluster_count == 0) {

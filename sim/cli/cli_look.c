@@ -238,6 +238,8 @@ int orr_cli_diff(int argc, char **argv)
     struct orr_scenario a = {0}, b = {0};
     struct orr_err err = {0};
     (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
+    o.paths[0] = orr_cli_input(o.paths[0]);
+    o.paths[1] = orr_cli_input(o.paths[1]);
     if (o.decisions) {
         return diff_decisions(o.paths, o.common.json);
     }

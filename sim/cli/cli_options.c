@@ -203,7 +203,7 @@ uint32_t orr_cli_loss(struct argp_state *state, const char *text)
 static error_t parse_input(int key, char *arg, struct argp_state *state, struct orr_cli_options *o)
 {
     switch (key) {
-    case KEY_TRACE: o->scenario.trace = strcmp(arg, "-") == 0 ? "/dev/stdin" : arg; return 0;
+    case KEY_TRACE: o->scenario.trace = orr_cli_dash(arg); return 0;
     case KEY_FORMAT: o->scenario.format = arg; return 0;
     case KEY_CLUSTER: orr_cli_append(state, o->clusters, &o->scenario.cluster_count, arg); return 0;
     case KEY_COPIES: o->scenario.copies = (uint32_t)number(state, "copies", arg, 1); return 0;
@@ -240,10 +240,6 @@ static void refuse_beside_replicas(const struct argp_state *state, const struct 
         (o->junit != NULL || o->trace_cycles != NULL || o->keep_partial || o->digest_every > 0)) {
         argp_error(state, "--junit, --trace-cycles, --keep-partial and --digest-every are of one "
                           "run, not of --replicas");
-    }
-    if (o->replicas > 0 && o->scenario.trace != NULL &&
-        strcmp(o->scenario.trace, "/dev/stdin") == 0) {
-        argp_error(state, "--trace -: each replica may read the trace again: give a file");
     }
 }
 
@@ -310,7 +306,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_JUNIT: o->junit = arg; return 0;
     case KEY_CHECK_BOOKS: o->check_books = true; return 0;
     case KEY_SPILL: o->spill_bytes = spill_of(state, arg); return 0;
-    case KEY_HISTORY: o->snapshot.history = arg; return 0;
+    case KEY_HISTORY: o->snapshot.history = orr_cli_dash(arg); return 0;
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &o->common;
         if (o->takes_snapshot) {
@@ -356,6 +352,11 @@ void orr_cli_parse(int argc, char **argv, const char *doc, unsigned takes,
     options->scenario.clusters = options->clusters;
     options->scenario.sets = options->sets;
     options->scenario.params = options->params;
+    options->scenario.path = orr_cli_input(options->scenario.path);
+    if ((takes & ORR_CLI_RUN) == 0 || options->replicas > 0 || options->save_at != NULL) {
+        options->scenario.trace =
+            orr_cli_input(options->scenario.trace); /* one run reads it once */
+    }
 }
 
 int orr_cli_fail(const struct orr_err *err)

@@ -84,8 +84,7 @@ static error_t parse_schedule(int key, char *arg, struct argp_state *state)
     case OPTION_RUN_TIME: o->run_ms = orr_cli_span(state, "--run-time", arg); return 0;
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
     case ARGP_KEY_ARG:
-        orr_cli_append(state, o->paths, &o->run.path_count,
-                       strcmp(arg, "-") == 0 ? "/dev/stdin" : arg);
+        orr_cli_append(state, o->paths, &o->run.path_count, orr_cli_dash(arg));
         return 0;
     case ARGP_KEY_END: check_schedule(o, state); return 0;
     default: return ARGP_ERR_UNKNOWN;
@@ -454,6 +453,9 @@ int orr_cli_schedule(int argc, char **argv)
     o.run.paths = o.paths;
     o.run.params = o.params;
     (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
+    for (uint32_t i = 0; i < o.run.path_count; i++) {
+        o.paths[i] = orr_cli_input(o.paths[i]);
+    }
     if (is_run(&o)) {
         const struct orr_cli_decide ask = {.paths = o.paths,
                                            .path_count = o.run.path_count,

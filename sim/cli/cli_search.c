@@ -34,12 +34,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_SET: orr_cli_append(state, o->sets, &scenario->set_count, arg); return 0;
     case KEY_POLICY: scenario->policy = arg; return 0;
     case KEY_VARIANT: scenario->variant = arg; return 0;
-    case KEY_TRACE:
-        if (strcmp(arg, "-") == 0) {
-            argp_error(state, "--trace -: each run reads the trace again: give a file");
-        }
-        scenario->trace = arg;
-        return 0;
+    case KEY_TRACE: scenario->trace = orr_cli_dash(arg); return 0;
     case KEY_FORMAT: scenario->format = arg; return 0;
     case KEY_CLUSTER: orr_cli_append(state, o->clusters, &scenario->cluster_count, arg); return 0;
     case KEY_SHAKE: o->shake = arg; return 0;
@@ -100,6 +95,8 @@ enum orr_status orr_cli_search_prepare(struct orr_cli_search *o, struct orr_err 
     o->scenario.sets = o->sets;
     o->scenario.expects = o->expects;
     o->scenario.clusters = o->clusters;
+    o->scenario.path = orr_cli_input(o->scenario.path);
+    o->scenario.trace = orr_cli_input(o->scenario.trace);
     const enum orr_status status =
         orr_cli_study_of(&o->scenario, o->shake, &o->arena, &from_results, err);
     o->allow_loss_ppm = from_results ? ORR_LOSS_ALL : o->allow_loss_ppm;

@@ -63,11 +63,6 @@ static enum orr_status origin_of(const struct orr_scenario_options *scenario,
     return status;
 }
 
-static bool is_standard_input(const char *path)
-{
-    return path != NULL && (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdin") == 0);
-}
-
 enum orr_status orr_cli_time_to_come(const struct orr_scenario_options *scenario,
                                      uint32_t allow_loss_ppm, const char *option, const char *text,
                                      orr_ms *at, struct orr_err *err)
@@ -80,13 +75,6 @@ enum orr_status orr_cli_time_to_come(const struct orr_scenario_options *scenario
     }
     const bool is_date = !orr_parse_clock(text, strlen(text), ORR_MS_NONE, at) &&
                          orr_parse_clock(text, strlen(text), 0, at);
-    if (is_date && (is_standard_input(scenario->trace) ||
-                    (scenario->text == NULL && is_standard_input(scenario->path)))) {
-        return orr_fail(err, ORR_USAGE,
-                        "%s: \"%s\" is a date, and standard input, which says when the clock "
-                        "begins, can be read once: name a time of the clock such as 2d3h",
-                        option, text);
-    }
     status = is_date ? origin_of(scenario, allow_loss_ppm, &origin, err) : ORR_OK;
     status = status == ORR_OK ? read_time("the run", origin, option, text, at, err) : status;
     return status == ORR_OK && *at < 0

@@ -169,7 +169,7 @@ static void check_words(struct argp_state *state, struct trace_options *o)
         argp_error(state, "merge: two traces or more are needed");
     }
     for (uint32_t f = 0; f < o->file_count && !gen; f++) {
-        o->files[f] = strcmp(o->files[f], "-") == 0 ? "/dev/stdin" : o->files[f];
+        o->files[f] = orr_cli_dash(o->files[f]);
     }
     o->scenario.path = gen && o->file_count > 0 ? o->files[0] : NULL;
     o->part = gen && o->file_count > 1 ? o->files[1] : NULL;

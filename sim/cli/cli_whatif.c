@@ -55,12 +55,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_BASE: orr_cli_append(state, o->bases, &o->base_count, arg); return 0;
     case KEY_CLUSTER: orr_cli_append(state, o->clusters, &o->cluster_count, arg); return 0;
-    case KEY_TRACE:
-        if (strcmp(arg, "-") == 0) {
-            argp_error(state, "--trace -: each run reads the trace again: give a file");
-        }
-        o->trace = arg;
-        return 0;
+    case KEY_TRACE: o->trace = orr_cli_dash(arg); return 0;
     case KEY_FORMAT: o->format = arg; return 0;
     case KEY_SEEDS: o->seeds = orr_cli_count(state, "--seeds", arg, SEEDS_MAX); return 0;
     case 'j': o->jobs = orr_cli_count(state, "-j", arg, 10000); return 0;
@@ -108,21 +103,6 @@ static enum orr_status list_bases(struct whatif *w, struct orr_err *err)
     return status;
 }
 
-/* Each run reads the scenario again, and standard input can be read once. */
-static enum orr_status read_standard_input(struct whatif *w, struct orr_err *err)
-{
-    const size_t most = (size_t)16 << 20;
-    char *text = orr_arena_alloc(&w->arena, most + 1, 1);
-    const size_t bytes = fread(text, 1, most + 1, stdin);
-    if (ferror(stdin) != 0 || bytes > most) {
-        return orr_fail(err, bytes > most ? ORR_DATA : ORR_IO, "standard input: %s",
-                        bytes > most ? "is larger than 16 MiB" : "cannot be read");
-    }
-    w->from = (struct orr_scenario_options){
-        .path = "stdin", .text = text, .text_bytes = bytes, .folder = ""};
-    return ORR_OK;
-}
-
 /* A scenario file, what a results file ran, or a trace. */
 static enum orr_status load_base(struct whatif *w, struct orr_err *err)
 {
@@ -133,9 +113,6 @@ static enum orr_status load_base(struct whatif *w, struct orr_err *err)
     if (w->is_results) {
         status = orr_rerun_of(o->path, &w->arena, &w->from, err);
         status = status == ORR_OK ? orr_rerun_inputs(o->path, &w->from, err) : status;
-    }
-    if (o->path != NULL && strcmp(o->path, "-") == 0) {
-        status = read_standard_input(w, err);
     }
     w->from.trace = o->trace;
     w->from.format = o->format;
@@ -386,6 +363,8 @@ int orr_cli_whatif(int argc, char **argv)
     struct orr_err err = {0};
     int code = 0;
     (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
+    o.path = orr_cli_input(o.path);
+    o.trace = orr_cli_input(o.trace);
     orr_progress_init(&w.progress, &o.common);
     orr_arena_init(&w.arena);
     enum orr_status status = load_base(&w, &err);

@@ -40,7 +40,8 @@ char *orr_scenario__format(struct orr_arena *arena, const char *format, ...)
 const char *orr_scenario__folder(struct orr_arena *arena, const char *path)
 {
     const char *slash = strrchr(path, '/');
-    if (slash == NULL) {
+    /* standard input, and what a shell calls <(...), lie in no folder of files */
+    if (slash == NULL || strncmp(path, "/dev/fd/", 8) == 0 || strcmp(path, "/dev/stdin") == 0) {
         return "";
     }
     return slash == path ? "/" : orr_arena_strndup(arena, path, (size_t)(slash - path));
@@ -333,7 +334,7 @@ enum orr_status orr_scenario__read(struct orr_scenario__load *load, const char *
     if (named_at != NULL && stat(path, &about) == 0 && !S_ISREG(about.st_mode)) {
         return orr_scenario__fail(load, named_at, "%s is not a regular file", path);
     }
-    int fd = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(standard ? "/dev/stdin" : path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &about) != 0) {
         int error = errno;
         if (fd >= 0) {

@@ -400,12 +400,11 @@ case_interrupt_import() {
 }
 # A name that somebody took since it was looked at is not replaced.
 case_output_appears() {
-    mkfifo t.csv
+    rows 100000 >t.csv
     "$orrery" import t.csv --format native -o out.csv >out 2>err </dev/null &
     pid=$!
     while [ ! -e "out.csv.tmp.$pid" ] && kill -0 "$pid" 2>/dev/null; do sleep 0.01; done
     echo mine >out.csv
-    rows 20 >t.csv
     code=0
     wait "$pid" || code=$?
     [ "$code" = 73 ] || fail "exit code $code, expected 73"
