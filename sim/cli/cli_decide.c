@@ -186,16 +186,16 @@ static enum orr_status open_state(const struct orr_cli_decide *ask, struct orr_c
     if (ask->path_count > 1) {
         return orr_fail(err, ORR_USAGE,
                         "%s%s decides on one file: a scenario, or a snapshot with all objects",
-                        ask->policy != NULL ? "policy " : "the scenario's policy",
+                        ask->policy != NULL ? "policy " : "a scenario's policy",
                         ask->policy != NULL ? ask->policy : "");
     }
     if (access(ask->paths[0], R_OK) == 0 && !orr_snapshot_is_one(ask->paths[0]) &&
         !orr_snapshot_is_scenario(ask->paths[0])) {
-        return orr_fail(
-            err, ORR_DATA,
-            "%s: a cycle is decided on a scenario, KAI's snapshot, a List of Kubernetes "
-            "objects or a Snapshot; this is none",
-            ask->paths[0]);
+        return orr_fail(err, ORR_DATA,
+                        "%s: %s%s decides on a scenario, KAI's snapshot, a List of Kubernetes "
+                        "objects or a Snapshot; this is none",
+                        ask->paths[0], ask->policy != NULL ? "policy " : "schedule",
+                        ask->policy != NULL ? ask->policy : "");
     }
     decide->scenario.path = ask->paths[0];
     decide->scenario.policy = ask->policy;
