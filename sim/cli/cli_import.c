@@ -298,8 +298,11 @@ static enum orr_status read_known(const char *path, const struct import_options 
         orr_workload_fact(&workload, &workload.rows[r], &fact);
         orr_stat_add(&report->stat, &fact, workload.rows[r].line);
     }
-    for (uint64_t r = 0; r < workload.rejects.count; r++) {
-        orr_intake_drop(report, false, "the row is wrong", 0, workload.rejects.shown);
+    for (uint32_t g = 0; g < workload.rejects.group_count; g++) {
+        const struct orr_reject_group *group = &workload.rejects.groups[g];
+        for (uint64_t r = 0; r < group->rows; r++) {
+            orr_intake_drop(report, false, group->reason, group->line, group->first);
+        }
     }
     for (const char *note = workload.notes; *note != '\0';) { /* "FILE: sentence" lines */
         const size_t bytes = strcspn(note, "\n");

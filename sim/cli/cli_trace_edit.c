@@ -38,7 +38,9 @@ static enum orr_status read_one(const struct trace_edit *edit, const char *path,
                                               .allow_loss_ppm = edit->allow_loss_ppm};
     const enum orr_status status = orr_trace_read(path, &options, workload, err);
     if (status == ORR_OK && !edit->common->quiet) {
-        (void)fprintf(stderr, "%s%s", workload->notes, workload->rejects.shown);
+        char *rejects = orr_rejects_text(workload);
+        (void)fprintf(stderr, "%s%s", workload->notes, rejects);
+        free(rejects);
     }
     return status;
 }

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <orrery/base/rng.h>
@@ -463,13 +464,9 @@ static void warn_of(const struct orr_world *world, orr_world_warn_fn *warn, void
             warn(w->notes, context);
         }
         if (w->rejects.count > 0) {
-            char head[200];
-            (void)snprintf(head, sizeof head, "%llu of %llu row%s rejected%s\n",
-                           (unsigned long long)w->rejects.count, (unsigned long long)w->rows_read,
-                           ORR_PLURAL(w->rows_read),
-                           w->rejects.count > w->rejects.shown_count ? "; the first:" : ":");
-            warn(head, context);
-            warn(w->rejects.shown, context);
+            char *text = orr_rejects_text(w);
+            warn(text, context);
+            free(text);
         }
     }
 }

@@ -49,6 +49,12 @@ case_accept_scaled_copies() { # copies of stretched arrivals do not overlap
         fail 'jobs are out of order'
 }
 
+case_accept_no_line_end() { # a map is proposed from all rows of a short file
+    printf 'job,submit_time,duration,gpus\na,2026-03-01 10:00:00,60,4' >open.csv
+    expect 0 "$orrery" import open.csv --map auto
+    grep -q 'from the header and the first 1 row' out || fail 'the last row is not looked at'
+}
+
 # ---- rejected rows: counted, shown with their line; the run goes on ----
 
 case_reject_nul() { # of shares: rejected_share.case

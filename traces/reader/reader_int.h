@@ -41,6 +41,8 @@ enum orr_status orr_source_next(struct orr_source *source, struct orr_text *bloc
 /* The first kilobytes, without taking them: the next call of next starts with them. */
 enum orr_status orr_source_peek(struct orr_source *source, struct orr_text *head,
                                 const char **reason) ORR_MUST_USE;
+/* Is what was peeked all there is? False: not known. */
+bool orr_source_peeked_all(const struct orr_source *source);
 /* Leaves out the first bytes of what was peeked. */
 void orr_source_skip(struct orr_source *source, size_t bytes);
 /* Reads what the decompressor left, then says size and SHA-256 (65 bytes) of the file. */

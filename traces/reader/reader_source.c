@@ -23,7 +23,7 @@ struct orr_source {
     struct orr_text memory;  /* what is left of it */
     int64_t memory_bytes;
     struct orr_text peeked; /* to be given out first */
-    bool has_peeked;
+    bool has_peeked, peeked_all;
     bool ended; /* the entry has no more text */
     char *head; /* peeked blocks put together, when the first was short */
     char reason[300];
@@ -183,8 +183,14 @@ enum orr_status orr_source_peek(struct orr_source *source, struct orr_text *head
     } while (block.bytes > 0 && have < HEAD_BYTES);
     source->peeked = have > 0 ? (struct orr_text){source->head, have} : block;
     source->has_peeked = true;
+    source->peeked_all = block.bytes == 0;
     *head = source->peeked;
     return ORR_OK;
+}
+
+bool orr_source_peeked_all(const struct orr_source *source)
+{
+    return source->peeked_all;
 }
 
 void orr_source_skip(struct orr_source *source, size_t bytes)

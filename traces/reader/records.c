@@ -182,7 +182,8 @@ static enum orr_status read_head(struct orr_records *records,
     }
     memcpy(records->delimiter, delimiter, bytes);
     records->head = head;
-    while (records->head.bytes > 0 && records->head.at[records->head.bytes - 1] != '\n') {
+    const bool all = orr_source_peeked_all(records->reader.source);
+    while (!all && records->head.bytes > 0 && records->head.at[records->head.bytes - 1] != '\n') {
         records->head.bytes--;
     }
     if (records->head.bytes == 0) {

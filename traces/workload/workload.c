@@ -11,8 +11,6 @@
 /* 82,000 to 240,000 jobs is usual: fewer than 64 bytes a row would need a second array */
 _Static_assert(sizeof(struct orr_row) <= 64, "a row is one cache line");
 
-#define SHOWN_MAX 10
-
 static const char *const kind_names[ORR_KIND_COUNT] = {
     [ORR_KIND_UNKNOWN] = "unknown",
     [ORR_KIND_TRAINING] = "training",
@@ -82,6 +80,7 @@ void orr_workload_release(struct orr_workload *workload)
     orr_idmap_release(&workload->users);
     orr_arena_release(&workload->arena);
     orr_free(workload->rejects.shown);
+    orr_free(workload->rejects.groups);
     orr_free(workload->notes);
     *workload = (struct orr_workload){.clock_origin_ms = ORR_MS_NONE};
 }
@@ -111,25 +110,6 @@ static char *append_line(char *text, const char *prefix, const char *format, va_
     text = orr_realloc(text, have + more, 1);
     (void)snprintf(text + have, more, "%s: %s\n", prefix, sentence);
     return text;
-}
-
-void orr_workload_reject(struct orr_workload *workload, const char *file, uint32_t line,
-                         const char *format, ...)
-{
-    struct orr_rejects *rejects = &workload->rejects;
-    rejects->count++;
-    if (rejects->shown_count == SHOWN_MAX) {
-        return;
-    }
-    rejects->shown_count++;
-    size_t bytes = strlen(file) + 16;
-    char *place = orr_alloc(bytes, 1);
-    (void)snprintf(place, bytes, "%s:%u", file, (unsigned)line);
-    va_list args;
-    va_start(args, format);
-    rejects->shown = append_line(rejects->shown, place, format, args);
-    va_end(args);
-    orr_free(place);
 }
 
 void orr_workload_note(struct orr_workload *workload, const char *file, const char *format, ...)

@@ -54,7 +54,8 @@ void orr_records_close(struct orr_records *records);
 /* Names of its columns, in order; until the close. */
 const char *const *orr_records_names(const struct orr_records *records, uint32_t *count);
 const char *orr_records_delimiter(const struct orr_records *records);
-/* The first kilobytes, cut behind their last whole line, for who wants to look before reading. */
+/* The first kilobytes, cut behind their last whole line unless they are all there is, for who wants
+ * to look before reading. */
 struct orr_cell orr_records_head(const struct orr_records *records);
 
 /* Reads all rows once. `columns` (at most ORR_RECORDS_COLUMNS) are names; of two columns of one

@@ -78,10 +78,19 @@ bool orr_recorded_next(struct orr_recorded *record, orr_ms *start_ms, orr_ms *en
 /* Are they attempts, one after the other? */
 bool orr_attempts_are_right(const char *attempts, size_t bytes);
 
+enum { ORR_REJECT_GROUPS = 16 };
+struct orr_reject_group { /* rows that are not taken for one reason */
+    char reason[160];     /* the sentence without what differs: its job, what it quotes, numbers */
+    char first[300];      /* the whole sentence of the first of them */
+    uint32_t line;        /* of that row */
+    uint64_t rows;
+};
 struct orr_rejects {
     uint64_t count; /* rows not taken */
     char *shown;    /* the first ten as "file:line: sentence\n"; "" when none */
     uint32_t shown_count;
+    struct orr_reject_group *groups; /* in the order of their first rows */
+    uint32_t group_count;
 };
 
 struct orr_workload {
@@ -125,6 +134,9 @@ struct orr_row *orr_workload_push(struct orr_workload *workload);
  * replay, which rejects what only the cluster can tell (a job larger than the cluster). */
 void orr_workload_reject(struct orr_workload *workload, const char *file, uint32_t line,
                          const char *format, ...) ORR_PRINTF(4, 5);
+/* How many were rejected, the first with their places, and of more than those how many for which
+ * reason; "" of none. The caller frees it. */
+char *orr_rejects_text(const struct orr_workload *workload);
 void orr_workload_note(struct orr_workload *workload, const char *file, const char *format, ...)
     ORR_PRINTF(3, 4);
 /* The extra record of a row, made with everything "not given" on first use. */
