@@ -55,6 +55,7 @@ static const char *why_bound(const struct orr_session *session, const struct orr
 struct room {
     double all, most;  /* in all; in the one place that has most */
     double largest;    /* of nodes: what one would have if it were empty */
+    double closed;     /* the same of nodes that are not ready, or cordoned */
     const char *where; /* a node there; NULL: nothing is left */
 };
 
@@ -73,8 +74,10 @@ static struct room room_on_nodes(const struct orr_session *session)
     struct room room = {0};
     for (uint32_t n = 0; n < session->node_count; n++) {
         const struct orr_snode *node = &session->nodes[n];
-        if (node->ready) {
-            const double whole = (double)node->allocatable.v[ORR_SLOT_GPU] / ORR_MGPU;
+        const double whole = (double)node->allocatable.v[ORR_SLOT_GPU] / ORR_MGPU;
+        if (!node->ready) {
+            room.closed = whole > room.closed ? whole : room.closed;
+        } else {
             add_place(&room, (double)node->idle.v[ORR_SLOT_GPU] / ORR_MGPU, node->name);
             room.largest = whole > room.largest ? whole : room.largest;
         }
@@ -130,6 +133,12 @@ static const char *say_room(const struct orr_session *session, uint32_t task,
         const struct room room = room_on_nodes(session);
         const double asked = (double)ask->request.v[ORR_SLOT_GPU] / ORR_MGPU;
         char gpus[40];
+        if (asked > room.largest && asked <= room.closed) {
+            return import_say(out,
+                              "; it asks %s on one node: one that is not ready or cordoned has "
+                              "%.10g, the others no more than %.10g",
+                              gpus_of(asked, gpus), room.closed, room.largest);
+        }
         if (asked > room.largest) {
             return import_say(out,
                               "; it asks %s on one node, and none has more than %.10g: "

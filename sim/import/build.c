@@ -259,6 +259,7 @@ static uint32_t add_ask(struct builder *b, const struct import_pod *pod)
                                            ? orr_session_portion_mgpu(from->portion) * from->devices
                                            : 0;
     } else {
+        import_note(b->model, "a pod on a node that is not in the snapshot holds nothing");
         ask.kind = ORR_ASK_NO_GPU;
         ask.devices = 0;
     }
@@ -330,6 +331,10 @@ static void place_pod(struct builder *b, const struct import_pod *pod)
 {
     const bool waits = pod->status == ORR_TASK_PENDING || pod->status == ORR_TASK_GATED;
     const bool ended = pod->status == ORR_TASK_SUCCEEDED || pod->status == ORR_TASK_FAILED;
+    if (pod->status == ORR_TASK_UNKNOWN) {
+        import_note(b->model, "a pod of another phase than Pending, Running, Succeeded and Failed "
+                              "neither runs nor waits");
+    }
     const uint32_t node = waits || ended ? ORR_NONE : find_node(b, pod->node);
     struct orr_session *session = b->session;
     const uint32_t devices = session->asks[session->tasks[pod->task].ask].devices;
