@@ -12,7 +12,7 @@
 #include <orrery/traces/reader.h>
 
 #include "cli_now.h"
-#include "stat_text.h"
+#include "import_text.h"
 
 enum {
     KEY_MAP = 256,
@@ -126,122 +126,6 @@ static error_t parse_import(int key, char *arg, struct argp_state *state)
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
-}
-
-/* --- the report ------------------------------------------------------------------------------ */
-
-static struct stat_view view_of(const struct import_options *o,
-                                const struct orr_intake_report *report)
-{
-    return (struct stat_view){.stat = &report->stat,
-                              .origin_ms = report->is_dated ? 0 : ORR_MS_NONE,
-                              .capacity = o->capacity};
-}
-
-static void print_drops(const struct orr_intake_report *report, FILE *out)
-{
-    for (uint32_t d = 0; d < report->drop_count; d++) {
-        const struct orr_intake_drop *drop = &report->drops[d];
-        (void)fprintf(out, "  %-8s  %llu row%s: %s (first %s", d == 0 ? "left out" : "",
-                      (unsigned long long)drop->rows, ORR_PLURAL(drop->rows), drop->reason,
-                      report->file);
-        if (drop->line > 0) { /* objects of a folder of dumps have none */
-            (void)fprintf(out, ":%u", (unsigned)drop->line);
-        }
-        (void)fprintf(out, strcmp(drop->first, drop->reason) == 0 ? ")\n" : ": %s)\n", drop->first);
-    }
-}
-
-static void print_series(const struct orr_intake_report *report, FILE *out)
-{
-    char text[32];
-    (void)fprintf(out, "  series    %llu steps of %s", (unsigned long long)report->steps,
-                  orr_format_rough(text, (double)report->step_ms / 1000.0));
-    for (uint32_t c = 0; c < report->column_count; c++) {
-        (void)fprintf(out, "; %s: %.15g in all, %.15g in the busiest step", report->columns[c],
-                      report->sums[c], report->most[c]);
-    }
-    (void)fprintf(out, "\n  span      %s",
-                  orr_format_rough(text, (double)(report->last_ms - report->first_ms) / 1000.0));
-    if (report->is_dated) {
-        (void)orr_format_timestamp(text, report->first_ms);
-        (void)fprintf(out, " from %s on", text);
-    }
-    (void)fprintf(out, "; the last step is left out, since it is not known to be whole\n");
-}
-
-static void print_text(const struct import_options *o, const struct orr_intake_report *report,
-                       FILE *out)
-{
-    const struct stat_view view = view_of(o, report);
-    (void)fprintf(out, "%s%s%s\n", report->file, report->about != NULL ? ": " : "",
-                  report->about != NULL ? report->about : "");
-    (void)fprintf(out, "  rows      %llu read, %llu kept\n", (unsigned long long)report->rows,
-                  (unsigned long long)report->kept);
-    print_drops(report, out);
-    if (report->is_series) {
-        print_series(report, out);
-    } else if (report->is_nodes) {
-        (void)fprintf(out, "  cluster   %llu node%s of %u kind%s, %lld GPU%s\n",
-                      (unsigned long long)report->nodes, ORR_PLURAL(report->nodes),
-                      (unsigned)report->pools, ORR_PLURAL(report->pools), (long long)report->gpus,
-                      ORR_PLURAL(report->gpus));
-    } else {
-        stat_text(&view, out);
-    }
-    for (uint32_t n = 0; n < report->note_count; n++) {
-        (void)fprintf(out, "  %-8s  %s\n", n == 0 ? "notes" : "", report->notes[n]);
-    }
-    if (report->sha256[0] != '\0') {
-        (void)fprintf(out, "  sha256    %s\n", report->sha256);
-    }
-}
-
-static void print_json(const struct import_options *o, const struct orr_intake_report *report)
-{
-    struct orr_json json = {.out = stdout};
-    const struct stat_view view = view_of(o, report);
-    orr_json_open(&json, NULL, '{');
-    orr_json_text(&json, "from", report->file);
-    orr_json_text(&json, "sha256", report->sha256);
-    orr_json_text(&json, "file", o->output);
-    orr_json_int(&json, "rows", (int64_t)report->rows);
-    orr_json_int(&json, "kept", (int64_t)report->kept);
-    orr_json_int(&json, "wrong", (int64_t)report->wrong);
-    orr_json_open(&json, "left_out", '[');
-    for (uint32_t d = 0; d < report->drop_count; d++) {
-        const struct orr_intake_drop *drop = &report->drops[d];
-        orr_json_open(&json, NULL, '{');
-        orr_json_text(&json, "reason", drop->reason);
-        orr_json_int(&json, "rows", (int64_t)drop->rows);
-        orr_json_bool(&json, "asked", drop->asked);
-        orr_json_int(&json, "first_line", drop->line);
-        orr_json_text(&json, "first", drop->first);
-        orr_json_close(&json, '}');
-    }
-    orr_json_close(&json, ']');
-    if (report->is_series) {
-        orr_json_int(&json, "steps", (int64_t)report->steps);
-        orr_json_seconds(&json, "step_s", report->step_ms);
-        orr_json_seconds(&json, "span_s", report->last_ms - report->first_ms);
-        orr_json_open(&json, "sums", '{');
-        for (uint32_t c = 0; c < report->column_count; c++) {
-            orr_json_real(&json, report->columns[c], report->sums[c]);
-        }
-        orr_json_close(&json, '}');
-    } else if (report->is_nodes) {
-        orr_json_int(&json, "nodes", (int64_t)report->nodes);
-        orr_json_int(&json, "gpus", report->gpus);
-        orr_json_int(&json, "pools", report->pools);
-    } else {
-        stat_json(&view, &json);
-    }
-    orr_json_open(&json, "notes", '[');
-    for (uint32_t n = 0; n < report->note_count; n++) {
-        orr_json_text(&json, NULL, report->notes[n]);
-    }
-    orr_json_close(&json, ']');
-    orr_json_close(&json, '}');
 }
 
 /* --- one file -------------------------------------------------------------------------------- */
@@ -513,9 +397,9 @@ static enum orr_status import_several(struct import_options *o, struct orr_err *
             report.rows = report.kept = of_cluster.rows;
         }
         if (o->common.json) {
-            print_json(o, &report);
+            import_print_json(&report, o->output, o->capacity);
         } else {
-            print_text(o, &report, stdout);
+            import_print(&report, o->capacity, stdout);
         }
     }
     orr_intake_report_release(&report);
@@ -593,9 +477,9 @@ static enum orr_status import_steps(struct import_options *o, const char *jobs,
     }
     status = write_steps(o, jobs, rates, &report, err);
     if (status == ORR_OK && o->common.json) {
-        print_json(o, &report);
+        import_print_json(&report, o->output, o->capacity);
     } else if (status == ORR_OK && !o->common.quiet) {
-        print_text(o, &report, stdout);
+        import_print(&report, o->capacity, stdout);
     }
     orr_intake_report_release(&report);
     orr_intake_rates_free(rates);
@@ -734,6 +618,56 @@ static enum orr_status propose(struct import_options *o, char **text, bool *is_a
     return status;
 }
 
+static bool is_one_of(const char *word, const char *const *words)
+{
+    while (*words != NULL && strcmp(*words, word) != 0) {
+        words++;
+    }
+    return *words != NULL;
+}
+
+/* `import helios log.csv` is `import --map helios log.csv`: a first word that names no file, but a
+ * map or a format, says what the files behind it are. */
+static void take_first_word(struct import_options *o)
+{
+    static const char *const formats[] = {"native", "philly",  "swf",   "schedule",
+                                          "steps",  "history", "sacct", NULL};
+    static const char *const by_content[] = {"kai", "kubectl", "scontrol", "gavel", NULL};
+    const char *word = o->files[0], **names;
+    uint32_t count;
+    if (o->file_count < 2 || o->intake.map != NULL || o->format != NULL ||
+        access(word, F_OK) == 0) {
+        return;
+    }
+    struct orr_arena arena;
+    orr_arena_init(&arena);
+    (void)orr_intake_maps(&arena, &names, &count);
+    bool is_map = false;
+    for (uint32_t i = 0; i < count; i++) {
+        is_map = is_map || strcmp(names[i], word) == 0;
+    }
+    orr_arena_release(&arena);
+    const bool is_format = is_one_of(word, formats);
+    if (is_map || is_format || is_one_of(word, by_content)) {
+        o->intake.map = is_map ? word : NULL;
+        o->format = is_format ? word : NULL;
+        memmove(o->files, o->files + 1, --o->file_count * sizeof *o->files);
+    }
+}
+
+/* What the files are is found out by looking into them; one that is not there is none of them. */
+static enum orr_status find_files(struct import_options *o, struct orr_err *err)
+{
+    take_first_word(o);
+    for (uint32_t i = 0; i < o->file_count; i++) {
+        if (access(o->files[i], F_OK) != 0) {
+            return orr_fail(err, ORR_NO_INPUT, "%s: %s", o->files[i], strerror(errno));
+        }
+        o->files[i] = orr_cli_input(o->files[i]);
+    }
+    return ORR_OK;
+}
+
 int orr_cli_import(int argc, char **argv)
 {
     static const struct argp_option options[] = {
@@ -781,7 +715,7 @@ int orr_cli_import(int argc, char **argv)
     const struct argp parser = {
         options,
         parse_import,
-        "FILE...",
+        "[FORMAT|MAP] FILE...",
         "Make a native trace, or a series of request rates, of another program's table, and "
         "a trace and a scenario of what Slurm's sacct, scontrol and sacctmgr print (-o names a "
         "folder then). Report what became of its rows: kept, left out by reason, demand, what is "
@@ -803,12 +737,12 @@ int orr_cli_import(int argc, char **argv)
     if (o.maps) {
         return list_maps(&o);
     }
-    for (uint32_t i = 0; i < o.file_count; i++) {
-        o.files[i] = orr_cli_input(o.files[i]);
-    }
     const char *rates[ORR_CLI_LIST_MAX], *steps = NULL;
     uint32_t rate_count = 0;
-    enum orr_status status = ORR_OK;
+    enum orr_status status = find_files(&o, &err);
+    if (status != ORR_OK) {
+        return orr_cli_fail(&err);
+    }
     if (o.file_count > 1 && o.intake.map == NULL && o.format == NULL &&
         (steps = find_steps(&o, rates, &rate_count)) != NULL) {
         status = check_options(&o, "steps", &err);
@@ -835,9 +769,9 @@ int orr_cli_import(int argc, char **argv)
     if (status == ORR_OK && !is_answer) {
         status = import_file(&o, &report, &err);
         if (status == ORR_OK && o.common.json) {
-            print_json(&o, &report);
+            import_print_json(&report, o.output, o.capacity);
         } else if (status == ORR_OK && !(o.common.quiet && to_stdout(&o))) {
-            print_text(&o, &report, to_stdout(&o) ? stderr : stdout);
+            import_print(&report, o.capacity, to_stdout(&o) ? stderr : stdout);
         }
         orr_intake_report_release(&report);
     }

@@ -29,6 +29,7 @@ struct expr_value {
 /* What expressions of one table share: the columns they name, each a cell of the rows to come. */
 struct expr_table {
     struct orr_arena *arena; /* owns expressions and texts */
+    const char *file;        /* for errors */
     const char *const *names;
     uint32_t name_count; /* of the file */
     const char *used[ORR_RECORDS_COLUMNS];

@@ -93,7 +93,7 @@ static struct expr *parse_column(struct parser *parser, const char *at, const ch
             return fail_at(parser, at, "more than %d columns are used", ORR_RECORDS_COLUMNS);
         }
         const char *near = orr_nearest(name, table->names, table->name_count);
-        return fail_at(parser, at, "the file has no column \"%.60s\"%s%.60s%s", name,
+        return fail_at(parser, at, "%.200s has no column \"%.60s\"%s%.60s%s", table->file, name,
                        near != NULL ? "; did you mean \"" : "", near != NULL ? near : "",
                        near != NULL ? "\"?" : "");
     }

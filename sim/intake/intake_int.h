@@ -67,7 +67,8 @@ enum orr_status intake_map_read(struct orr_arena *arena, const struct orr_intake
                                 struct intake_file **file, struct intake_map *map,
                                 struct orr_err *err) ORR_MUST_USE;
 /* Looks up its columns among those of the table. */
-enum orr_status intake_map_bind(struct intake_file *file, const struct orr_records *records,
+enum orr_status intake_map_bind(struct intake_file *file, const char *path,
+                                const struct orr_records *records,
                                 const struct orr_intake_options *options, struct intake_map *map,
                                 struct orr_err *err) ORR_MUST_USE;
 

@@ -271,8 +271,8 @@ static void read_time(struct intake_file *file, const struct import_value *value
     const uint32_t column = expr_column(&map->columns, value->key);
     if (column == ORR_NONE) {
         const char *near = orr_nearest(value->key, map->columns.names, map->columns.name_count);
-        import_fail(load, value, "the file has no column \"%.60s\"%s%.60s%s", value->key,
-                    near != NULL ? "; did you mean \"" : "", near != NULL ? near : "",
+        import_fail(load, value, "%.200s has no column \"%.60s\"%s%.60s%s", map->columns.file,
+                    value->key, near != NULL ? "; did you mean \"" : "", near != NULL ? near : "",
                     near != NULL ? "\"?" : "");
         return;
     }
@@ -403,12 +403,14 @@ static void read_nodes(struct intake_file *file, const struct import_value *node
     }
 }
 
-enum orr_status intake_map_bind(struct intake_file *file, const struct orr_records *records,
+enum orr_status intake_map_bind(struct intake_file *file, const char *path,
+                                const struct orr_records *records,
                                 const struct orr_intake_options *options, struct intake_map *map,
                                 struct orr_err *err)
 {
     struct import_load *load = &file->load;
     load->err = err;
+    map->columns.file = path;
     map->columns.names = orr_records_names(records, &map->columns.name_count);
     const char *zone =
         options->zone != NULL ? options->zone : import_text(load, file->root, "zone", NULL);

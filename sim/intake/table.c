@@ -547,7 +547,7 @@ static enum orr_status read_table(const char *path, struct orr_cell text,
     }
     if (status == ORR_OK) {
         report->about = map->about;
-        status = intake_map_bind(file, records, options, map, err);
+        status = intake_map_bind(file, path, records, options, map, err);
     }
     if (status == ORR_OK) {
         status = read_rows(records, map, out, report, err);
