@@ -293,7 +293,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (!orr_cycle_lines_is_range(arg)) {
             argp_error(state,
                        "--trace-cycles: \"%s\" is neither cycles such as 10..20 nor times such as "
-                       "2d3h..2d4h",
+                       "2d3h..2d4h, the first before the last",
                        arg);
         }
         o->trace_cycles = arg;

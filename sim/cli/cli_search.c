@@ -61,6 +61,7 @@ static const struct argp_option rows[] = {
      "may "
      "be given several times (default: all that the scenario expects)",
      1},
+    {"until", 0, 0, OPTION_ALIAS, 0, 0},
     {"replicas", KEY_REPLICAS, "N", 0,
      "runs of each thing that is tried, of different seeds (default: the scenario's seeds)", 1},
     {"needed", KEY_NEEDED, "K", 0, "of these must keep the objectives (default: all)", 1},

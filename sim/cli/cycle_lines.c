@@ -38,7 +38,10 @@ static bool parse_range(const char *range, orr_ms origin_ms, struct end ends[2])
 bool orr_cycle_lines_is_range(const char *range)
 {
     struct end ends[2];
-    return parse_range(range, 0, ends); /* whether there is a calendar is known later */
+    /* whether there is a calendar is known later */
+    return parse_range(range, 0, ends) &&
+           (ends[0].is_time != ends[1].is_time ||
+            (ends[0].is_time ? ends[0].at_ms <= ends[1].at_ms : ends[0].cycle <= ends[1].cycle));
 }
 
 /* --- lines --- */

@@ -17,7 +17,8 @@ struct orr_cycle_lines {
 };
 
 /* "FROM..TO", both included, or one of them alone: whole numbers are cycles, the first is 1;
- * anything else is a time, as times are printed. False: neither. */
+ * anything else is a time, as times are printed. False: neither, or the second is before the first.
+ */
 bool orr_cycle_lines_is_range(const char *range);
 /* `range` is one; it is borrowed. Lines go to `out`. */
 void orr_cycle_lines_init(struct orr_cycle_lines *lines, const char *range, FILE *out);

@@ -362,6 +362,10 @@ static bool is_clean(struct builder *builder, const char *text, size_t bytes, bo
                              "a results file is not a cluster's state (who waits in it: `orrery "
                              "explain R.db --at TIME`)");
         }
+        if (i == 0 && bytes > 1 &&
+            (memcmp(text, "\xff\xfe", 2) == 0 || memcmp(text, "\xfe\xff", 2) == 0)) {
+            return fail_here(builder, "is UTF-16 text; save it as UTF-8");
+        }
         if (n == 0 || (c < ' ' && c != '\t' && c != '\n' && c != '\r') || c == 0x7f) {
             char what[80];
             (void)snprintf(what, sizeof what, "byte 0x%02x is not text", (unsigned)c);

@@ -66,6 +66,11 @@ enum orr_status orr_plugin_open(const char *name, const char *folder,
                                 const struct orr_setting *settings, size_t count,
                                 struct orr_plugin **plugin, struct orr_err *err)
 {
+    if (is_child(name) &&
+        name[strspn(name + sizeof ORR_PLUGIN_CHILD - 1, " \t") + sizeof ORR_PLUGIN_CHILD - 1] ==
+            '\0') {
+        return orr_fail(err, ORR_SCENARIO, "%s names no command, such as exec:./mine", name);
+    }
     struct orr_plugin *made = orr_zalloc(1, sizeof *made);
     const enum orr_status status =
         is_child(name) ? orr_plugin__child_open(name, settings, count, &made->child, err)

@@ -235,6 +235,11 @@ enum orr_status orr_scenario__take_text(struct orr_scenario__load *load,
             continue;
         }
         size_t n = orr_utf8_bytes(source->text + i, source->bytes - i);
+        if (i == 0 && source->bytes > 1 &&
+            (memcmp(source->text, "\xff\xfe", 2) == 0 ||
+             memcmp(source->text, "\xfe\xff", 2) == 0)) {
+            return orr_scenario__fail(load, &at, "is UTF-16 text; save it as UTF-8");
+        }
         if (n == 0 || is_control(source->text[i])) {
             return orr_scenario__fail(load, &at, "byte 0x%02x is not %s", (unsigned)c,
                                       n == 0 ? "UTF-8 text" : "allowed in a scenario");

@@ -149,7 +149,7 @@ static enum orr_status sync_path(const char *path, int flags, const char *shown,
 }
 
 /* link() refuses an existing name where rename() would replace it, so nothing that appeared while
- * the run went on is lost. */
+ * the run went on is lost; a file system without links has the rename. */
 static enum orr_status put_in_place(const struct orr_store *store, struct orr_err *err)
 {
     enum orr_status status = sync_path(store->temporary, O_RDWR, store->path, err);
@@ -157,12 +157,12 @@ static enum orr_status put_in_place(const struct orr_store *store, struct orr_er
         return status;
     }
     struct stat there;
-    if (!store->force && lstat(store->path, &there) == 0) {
-        return orr_fail(err, ORR_CANT_CREATE, "%s: appeared while the run went on; not replaced",
-                        store->path);
-    }
-    if (rename(store->temporary, store->path) != 0) {
-        return orr_fail(err, ORR_CANT_CREATE, "%s: %s", store->path, strerror(errno));
+    if (!store->force && link(store->temporary, store->path) == 0) {
+        (void)unlink(store->temporary);
+    } else if (!store->force && (errno == EEXIST || lstat(store->path, &there) == 0)) {
+        return orr_fail(err, ORR_CANT_CREATE, "appeared while the run went on; not replaced");
+    } else if (rename(store->temporary, store->path) != 0) {
+        return orr_fail(err, ORR_CANT_CREATE, "%s", strerror(errno));
     }
     char *folder = orr_strdup(store->path);
     char *slash = strrchr(folder, '/');
