@@ -325,12 +325,18 @@ static const char *split_line(struct csv *csv, const char *at)
     return at + 1;
 }
 
-static void reject_row(struct csv *csv, uint32_t line, uint32_t count)
+static void reject_row(struct csv *csv, uint32_t line, uint64_t last, uint32_t count)
 {
     struct orr_workload *workload = csv->reader->workload;
     const char *file = csv->reader->file;
     if (csv->has_nul) {
         orr_workload_reject(workload, file, line, "the row has a NUL byte");
+    } else if (count != csv->column_count && last > line) {
+        orr_workload_reject(workload, file, line,
+                            "the row has %u %s, the header %u; it goes to line %u, over line ends "
+                            "between quotes, which may hold other rows",
+                            (unsigned)count, ORR_ONE(count, "field", "fields"),
+                            (unsigned)csv->column_count, (unsigned)last);
     } else if (count != csv->column_count) {
         orr_workload_reject(workload, file, line, "the row has %u %s, the header %u",
                             (unsigned)count, ORR_ONE(count, "field", "fields"),
@@ -353,7 +359,7 @@ static void on_row(int end, void *context)
         if (count == csv->column_count && !csv->has_nul && !csv->too_long) {
             csv->format->row(csv->context, csv->fields, line);
         } else {
-            reject_row(csv, line, count);
+            reject_row(csv, line, csv->reader->line - 1, count);
         }
     }
     start_row(csv);
