@@ -59,6 +59,8 @@ int orr_cli_doctor(int argc, char **argv);
  * so. Writing is safe in a signal handler and does nothing a second time. */
 void orr_bug_remember(int argc, char **argv);
 void orr_bug_write(void);
+/* As a shell takes it for one word; the caller frees it. */
+char *orr_cli_shell_word(const char *word);
 /* Prints "orrery: TEXT" for the error and returns its exit code. */
 int orr_cli_fail(const struct orr_err *err);
 

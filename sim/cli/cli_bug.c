@@ -23,24 +23,29 @@ static void add_text(const char *text)
     add(text, strlen(text));
 }
 
-/* As a shell takes it for one word. */
-static void add_word(const char *word)
+char *orr_cli_shell_word(const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "_-+=./:,%@";
-    if (word[0] != '\0' && word[strspn(word, plain)] == '\0') {
-        add_text(word);
-        return;
-    }
-    add_text("'");
+    char *text = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+    ORR_ASSERT(out != NULL);
+    const bool quoted = word[0] == '\0' || word[strspn(word, plain)] != '\0';
+    (void)fputs(quoted ? "'" : "", out);
     for (; *word != '\0'; word++) {
-        if (*word == '\'') {
-            add_text("'\\''");
-        } else {
-            add(word, 1);
-        }
+        (void)(*word == '\'' ? fputs("'\\''", out) : fputc(*word, out));
     }
-    add_text("'");
+    (void)fputs(quoted ? "'" : "", out);
+    (void)fclose(out);
+    return text;
+}
+
+static void add_word(const char *word)
+{
+    char *text = orr_cli_shell_word(word);
+    add_text(text);
+    free(text);
 }
 
 void orr_bug_remember(int argc, char **argv)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <orrery/base/text.h>
 
@@ -10,6 +12,7 @@
 
 #define REDRAW_S 0.1
 #define BAR      32
+#define AROUND   12         /* columns of the rest of the line: brackets, per cent, blanks */
 #define CLEAR    "\r\033[K" /* of the line */
 
 double orr_wall_seconds(void)
@@ -27,6 +30,22 @@ void orr_progress_init(struct orr_progress *progress, const struct orr_cli_commo
                    getenv("CI") == NULL && (term == NULL || strcmp(term, "dumb") != 0);
 }
 
+/* A line that is longer than the terminal is wide could not be cleared. */
+static int terminal_columns(void)
+{
+    struct winsize size;
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+static void fill_bar(char bar[BAR + 1], int room, double share)
+{
+    const int cells = room < 0 ? 0 : room < BAR ? room : BAR;
+    const int filled = (int)(share * cells);
+    memset(bar, '#', (size_t)filled);
+    memset(bar + filled, '.', (size_t)(cells - filled));
+    bar[cells] = '\0';
+}
+
 void orr_progress_draw(struct orr_progress *progress, uint64_t done, uint64_t total, orr_ms now)
 {
     double time = orr_wall_seconds();
@@ -35,12 +54,7 @@ void orr_progress_draw(struct orr_progress *progress, uint64_t done, uint64_t to
     }
     progress->last_s = time;
     double share = total == 0 ? 1.0 : (double)done / (double)total;
-    int filled = (int)(share * BAR);
     char bar[BAR + 1], span[32], beside[60], line[BAR + 120];
-    for (int i = 0; i < BAR; i++) {
-        bar[i] = i < filled ? '#' : '.';
-    }
-    bar[BAR] = '\0';
     if (now == ORR_MS_NONE) {
         (void)snprintf(beside, sizeof beside, "%llu of %llu", (unsigned long long)done,
                        (unsigned long long)total);
@@ -48,8 +62,12 @@ void orr_progress_draw(struct orr_progress *progress, uint64_t done, uint64_t to
         (void)orr_format_span(span, now);
         (void)snprintf(beside, sizeof beside, "simulated %s", span);
     }
-    (void)snprintf(line, sizeof line, "\r[%s] %3.0f %%  %s \033[K", bar, 100.0 * share, beside);
+    const int columns = terminal_columns();
+    fill_bar(bar, columns - (int)strlen(beside) - AROUND, share);
+    (void)snprintf(line, sizeof line, "\r[%s] %3.0f %%  %s", bar, 100.0 * share, beside);
+    line[columns < (int)sizeof line ? columns : (int)sizeof line - 1] = '\0'; /* no second line */
     orr_cli_command(stderr, line);
+    orr_cli_command(stderr, "\033[K");
 }
 
 void orr_cli_again(void)

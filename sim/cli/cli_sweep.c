@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* cli_sweep.c - the verb sweep: an experiment of many runs. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -352,7 +353,15 @@ static int submit(const struct sweep_options *o, const struct orr_sweep *sweep)
     const uint32_t chunk = o->chunk > 0 ? o->chunk : 1;
     const uint32_t tasks = (sweep->point_count + chunk - 1) / chunk;
     const uint32_t slots = o->slots > 0 ? o->slots : 50;
-    char *folder = realpath(sweep->folder, NULL);
+    char *whole = realpath(sweep->folder, NULL);
+    if (whole == NULL || strchr(whole, '\n') != NULL) { /* no comment ends before its line */
+        (void)fprintf(stderr, "orrery: %s: %s\n", sweep->folder,
+                      whole == NULL ? strerror(errno) : "has a line end in its name");
+        free(whole);
+        return orr_status_exit_code(ORR_CANT_CREATE);
+    }
+    char *folder = orr_cli_shell_word(whole), *name = orr_cli_shell_word(sweep->name);
+    char *twice = orr_cli_shell_word(folder); /* parallel has a shell of its own */
     orr_cli_data();
     if (strcmp(o->engine, "slurm") == 0) {
         (void)printf(
@@ -365,14 +374,14 @@ static int submit(const struct sweep_options *o, const struct orr_sweep *sweep)
             "#SBATCH --cpus-per-task=1\n"
             "#SBATCH --requeue\n"
             "#SBATCH --output=%s/slurm-%%A_%%a.out\n"
-            "exec orrery sweep exec '%s' --chunk %u\n",
-            folder, folder, sweep->name, (unsigned)tasks - 1, (unsigned)slots, folder, folder,
+            "exec orrery sweep exec %s --chunk %u\n",
+            folder, folder, name, (unsigned)tasks - 1, (unsigned)slots, folder, folder,
             (unsigned)chunk);
     } else if (strcmp(o->engine, "parallel") == 0) {
         (void)printf("# over ssh: add --sshlogin HOST,... where %s is the same folder\n"
-                     "seq 0 %u | parallel --jobs %u --joblog '%s/joblog' --resume-failed orrery "
-                     "sweep exec \"'%s'\" --chunk %u --index {}\n",
-                     folder, (unsigned)tasks - 1, (unsigned)slots, folder, folder, (unsigned)chunk);
+                     "seq 0 %u | parallel --jobs %u --joblog %s/joblog --resume-failed orrery "
+                     "sweep exec %s --chunk %u --index {}\n",
+                     folder, (unsigned)tasks - 1, (unsigned)slots, folder, twice, (unsigned)chunk);
     } else {
         (void)printf(
             "# Not executed by the project's tests. IMAGE has orrery (sim/study/Containerfile "
@@ -403,7 +412,10 @@ static int submit(const struct sweep_options *o, const struct orr_sweep *sweep)
             (unsigned)tasks, (unsigned)(slots < tasks ? slots : tasks), (unsigned)tasks,
             (unsigned)chunk);
     }
+    free(twice);
+    free(name);
     free(folder);
+    free(whole);
     return 0;
 }
 

@@ -261,5 +261,14 @@ for engine in slurm parallel kubernetes; do
     exits 0 sweep submit calm --engine $engine --chunk 3
     grep -q "sweep.*exec" out || fail "$engine: $(cat out)"
 done
+cp -r calm "it's calm"
+for engine in slurm parallel; do # a folder's name is a word to every shell that gets it
+    exits 0 sweep submit "it's calm" --engine $engine --chunk 3
+    sed -n 's/^.*orrery sweep exec \(.*\) --chunk.*/\1/p' out >words
+    eval "set -- $(cat words)"
+    [ $engine = slurm ] || eval "set -- $1"
+    [ "$1" = "$(pwd -P)/it's calm" ] || fail "$engine: not the folder: $1"
+done
+exits 0 sweep submit calm --engine kubernetes --chunk 3
 grep -q 'completions: 4$' out || fail "ten points, three a task: $(cat out)"
 grep -q 'FailIndex.*values: \[64, 65, 66, 78\]' out || fail "a point that can be tried again fails for good: $(cat out)"
