@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include <orrery/analysis/results.h>
+#include <orrery/base/text.h>
 
 #include "export_sql.h"
 
@@ -52,10 +53,16 @@ static const struct family families[] = {
      orr_export_sql__scenarios_simulated},
 };
 
-/* A label's value between quotes. */
+/* A label's value between quotes; the format is UTF-8. */
 static void put_value(const char *text, FILE *out)
 {
     for (; *text != '\0'; text++) {
+        const size_t bytes = orr_utf8_bytes(text, strnlen(text, 4));
+        if (bytes != 1) {
+            (void)fwrite(bytes > 0 ? text : "\xef\xbf\xbd", 1, bytes > 0 ? bytes : 3, out);
+            text += bytes > 0 ? bytes - 1 : 0;
+            continue;
+        }
         if (*text == '\\' || *text == '"' || *text == '\n') {
             (void)fputc('\\', out);
         }

@@ -661,7 +661,9 @@ static enum orr_status find_files(struct import_options *o, struct orr_err *err)
     take_first_word(o);
     for (uint32_t i = 0; i < o->file_count; i++) {
         if (access(o->files[i], F_OK) != 0) {
-            return orr_fail(err, ORR_NO_INPUT, "%s: %s", o->files[i], strerror(errno));
+            const bool word = i == 0 && strpbrk(o->files[i], "./") == NULL;
+            return orr_fail(err, ORR_NO_INPUT, "%s: %s%s", o->files[i], strerror(errno),
+                            word ? ", and no map is called so (`orrery import --maps`)" : "");
         }
         o->files[i] = orr_cli_input(o->files[i]);
     }

@@ -73,7 +73,7 @@ static void keep(const char *path, int pipe)
     const int file = open_nameless();
     if (file < 0 || !copy_all(pipe, file) || dup2(file, pipe) < 0 ||
         lseek(pipe, 0, SEEK_SET) != 0) {
-        (void)orr_fail(&err, ORR_IO,
+        (void)orr_fail(&err, file < 0 ? ORR_CANT_CREATE : ORR_IO,
                        "%s: cannot be kept to be read again: %s (TMPDIR says where temporary files "
                        "go)",
                        path, strerror(errno));

@@ -202,6 +202,20 @@ case_stdout_full() {
     [ "$code" -eq 66 ] || fail "exit code $code of a diff that fails, expected 66"
 }
 export_to_full() { "$orrery" export run.db "$1" >/dev/full; }
+# Pages and metrics are UTF-8, whatever bytes names have; names are no markup.
+case_names_in_pages() {
+    command -v iconv >/dev/null || exit 77
+    printf 'job,submit_s,run_s,gpus,queue\n"<script>a</script>",0,9,1,"q\377<img>"\nb,0,9,1,"\357\277\277"\n' >t.csv
+    expect 0 "$orrery" run --trace t.csv --cluster 1x1 -o run.db
+    expect 0 "$orrery" report run.db -o page.html
+    expect 0 "$orrery" export run.db openmetrics -o metrics.txt
+    for file in page.html metrics.txt; do
+        iconv -f UTF-8 -t UTF-8 "$file" >/dev/null || fail "$file is no UTF-8"
+    done
+    grep -q '<script>a\|<img>' page.html && fail 'a name is markup'
+    grep -q "$(printf 'q\357\277\275&lt;img&gt;')" page.html || fail 'no such queue'
+    grep -q "$(printf '"q\357\277\275<img>"')" metrics.txt || fail 'no such queue in metrics'
+}
 # Nothing is replaced that nobody meant, and nothing is left of what failed.
 case_export_keeps_what_is_there() {
     rows 20 >t.csv
