@@ -13,6 +13,7 @@
 #include "sacct_json.h"
 #include "slurm_text.h"
 
+#define NO_GPU         "holds no GPU (--count cpu takes CPUs for GPUs)"
 #define JSON_BYTES_MAX ((size_t)4 << 30)
 
 #define COLUMN_LIST(X)                                                                             \
@@ -76,7 +77,8 @@ struct sacct {
     bool clock_known, is_clock; /* times are seconds of a clock of their own */
     bool has_dates;
     uint64_t pending_tasks, running, shards, slices, het;
-    uint64_t cut; /* jobs with more attempts than fit */
+    uint64_t no_submit; /* rows that do not say it, of a file that has the column */
+    uint64_t cut;       /* jobs with more attempts than fit */
 };
 
 static struct orr_cell cell_of(const struct sacct *sacct, enum column column)
@@ -181,7 +183,7 @@ static int64_t integer_or(struct orr_cell cell, int64_t otherwise)
     return slurm_integer(cell, &number) ? number : otherwise;
 }
 
-/* What the row holds or asks for; false: no GPUs, or not known. */
+/* What the row holds or asks for; false: the row is dropped. */
 static bool read_shape(struct sacct *sacct, struct sacct_job *job)
 {
     const struct orr_cell alloc = cell_of(sacct, AT_AllocTRES), asked = cell_of(sacct, AT_ReqTRES);
@@ -209,14 +211,18 @@ static bool read_shape(struct sacct *sacct, struct sacct_job *job)
     if (intake_counts_cpus(sacct->options)) {
         job->gpus = job->cpus;
         job->cpus = 0;
-        return job->gpus > 0;
+        return job->gpus > 0 || drop(sacct, true, NO_GPU);
+    }
+    if (gpus.odd) {
+        return wrong(sacct, alloc.bytes > 0 ? AT_AllocTRES : AT_ReqTRES, tres,
+                     "says in no way that can be read how many GPUs");
     }
     sacct->slices += gpus.slices > 0;
     /* a type is a wish only where it was asked for */
     struct slurm_gpus wish = slurm_tres_gpus(asked);
     wish = wish.given && wish.type.bytes > 0 ? wish : slurm_gres_gpus(cell_of(sacct, AT_ReqGRES));
     job->type = name_of(sacct, wish.type);
-    return job->gpus > 0;
+    return job->gpus > 0 || drop(sacct, true, NO_GPU);
 }
 
 static bool is_kind_of_end(struct orr_cell state)
@@ -274,7 +280,8 @@ static bool read_job(struct sacct *sacct, struct sacct_job *job)
         !read_time(sacct, AT_Start, &job->start_ms) || !read_time(sacct, AT_End, &job->end_ms)) {
         return false;
     }
-    job->submit_ms = job->submit_ms != ORR_MS_NONE ? job->submit_ms : job->start_ms;
+    const bool has_submit = job->submit_ms != ORR_MS_NONE;
+    job->submit_ms = has_submit ? job->submit_ms : job->start_ms;
     if (!is_kind_of_end(state)) {
         sacct->running++;
         return drop(sacct, true, "had not ended when sacct looked");
@@ -290,8 +297,9 @@ static bool read_job(struct sacct *sacct, struct sacct_job *job)
         return drop(sacct, false, "says neither when it was submitted nor when it started");
     }
     if (!read_shape(sacct, job)) {
-        return drop(sacct, true, "holds no GPU (--count cpu takes CPUs for GPUs)");
+        return false;
     }
+    sacct->no_submit += !has_submit && sacct->of[AT_Submit] != ORR_NONE;
     job->limit_ms = read_limit(sacct);
     return true;
 }
@@ -359,6 +367,10 @@ static void on_row(void *context, const struct orr_cell *cells, uint32_t line)
     const uint32_t index = orr_idmap_put(&sacct->ids, key, strlen(key), &added);
     sacct->jobs = index < sacct->capacity ? sacct->jobs
                                           : ORR_ROOM_FOR_ONE(sacct->jobs, index, sacct->capacity);
+    if (!added && sacct_attempts_have(&sacct->attempts, &sacct->jobs[index], &job, state)) {
+        (void)drop(sacct, true, "stands twice: the same attempt is in an earlier row");
+        return;
+    }
     if (!added) {
         sacct_attempts_join(&sacct->attempts, &sacct->jobs[index], &job, state);
         return;
@@ -572,6 +584,12 @@ static void add_notes(struct sacct *sacct)
         orr_intake_note(report, "%llu part%s of heterogeneous jobs %s own",
                         (unsigned long long)sacct->het, ORR_PLURAL(sacct->het),
                         ORR_ONE(sacct->het, "is a job of its", "are jobs of their"));
+    }
+    if (sacct->no_submit > 0) {
+        orr_intake_note(report, "%llu row%s no Submit: submitted when %s started",
+                        (unsigned long long)sacct->no_submit,
+                        ORR_ONE(sacct->no_submit, " has", "s have"),
+                        ORR_ONE(sacct->no_submit, "it", "they"));
     }
     if (sacct->of[AT_Submit] == ORR_NONE) {
         orr_intake_note(report,

@@ -18,6 +18,19 @@ void sacct_attempts_add(struct sacct_attempts *attempts, struct sacct_job *job,
     job->attempts = job->attempts < UINT16_MAX ? (uint16_t)(job->attempts + 1) : UINT16_MAX;
 }
 
+bool sacct_attempts_have(const struct sacct_attempts *attempts, const struct sacct_job *job,
+                         const struct sacct_job *more, uint32_t state)
+{
+    bool found = false;
+    for (uint32_t a = job->attempt; a > 0 && !found; a = attempts->list[a - 1].before) {
+        const struct sacct_attempt *attempt = &attempts->list[a - 1];
+        found = attempt->start_ms == more->start_ms && attempt->end_ms == more->end_ms &&
+                attempt->run_ms == more->run_ms && attempt->state == state &&
+                attempt->start_ms != ORR_MS_NONE;
+    }
+    return found;
+}
+
 static double gpu_h(const struct sacct_job *job)
 {
     return (double)job->gpus * (double)job->run_ms / 3.6e6;

@@ -30,6 +30,10 @@ struct sacct_job {
 /* One more attempt of `job`, as the row `from` has it; `state` is a name. */
 void sacct_attempts_add(struct sacct_attempts *attempts, struct sacct_job *job,
                         const struct sacct_job *from, uint32_t state);
+/* Is the attempt of row `more` there? Files of spans that overlap, put together, have rows twice.
+ */
+bool sacct_attempts_have(const struct sacct_attempts *attempts, const struct sacct_job *job,
+                         const struct sacct_job *more, uint32_t state);
 /* Another row of a job that is there: rows may come in any order. */
 void sacct_attempts_join(struct sacct_attempts *attempts, struct sacct_job *job,
                          const struct sacct_job *more, uint32_t state);

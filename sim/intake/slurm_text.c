@@ -94,13 +94,15 @@ struct slurm_gpus slurm_tres_gpus(struct orr_cell tres)
         struct orr_cell value = cut_at(&tres, ',');
         struct orr_cell key = cut_at(&value, '=');
         typed.shards = typed.shards || slurm_starts(key, "gres/shard");
-        if (!slurm_starts(key, "gres/gpu") || !slurm_integer(value, &count) || count < 0 ||
-            count > 100000000) {
+        const size_t bytes = strlen("gres/gpu");
+        if (!slurm_starts(key, "gres/gpu") || (key.bytes > bytes && key.at[bytes] != ':')) {
             continue;
         }
-        if (key.bytes == strlen("gres/gpu")) {
+        if (!slurm_integer(value, &count) || count < 0 || count > 100000000) {
+            typed.odd = true;
+        } else if (key.bytes == bytes) {
             total = count;
-        } else if (key.at[strlen("gres/gpu")] == ':') {
+        } else {
             add_typed(&typed, from(key, strlen("gres/gpu:")), count, &several);
         }
     }

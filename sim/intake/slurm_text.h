@@ -13,6 +13,7 @@ struct slurm_gpus {
     struct orr_cell type;  /* the only one that is named; no bytes: none, or several */
     bool given;            /* it names GPUs at all */
     bool shards;           /* it names gres/shard */
+    bool odd;              /* it names GPUs, and how many cannot be read */
     int64_t slices;        /* of these, MIG slices by their types: a100_3g.20gb, 1g.5gb */
     struct orr_cell slice; /* the type of the first */
 };
