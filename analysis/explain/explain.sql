@@ -179,11 +179,13 @@ SELECT (SELECT total(gpus) FROM up),
     WHERE NOT u.cordoned AND p.start_ms <= ?1 AND coalesce(p.end_ms, 9e18) > ?1);
 
 -- name: start
+-- pods that it has then: those that it lost before the gang was whole are not among them
 SELECT n.name, sum(p.mgpu) / 1000.0
 FROM v_placements AS p
 JOIN node AS n ON n.id = p.node
 JOIN v_attempts AS a ON a.job = p.job AND a.nr = p.nr
 WHERE p.job = ?1 AND p.nr = ?2 AND p.start_ms <= a.start_ms
+  AND (p.start_ms = a.start_ms OR coalesce(p.end_ms, 9e18) > a.start_ms)
 GROUP BY n.id
 ORDER BY n.id;
 
