@@ -403,7 +403,7 @@ static uint32_t count_waits(const struct story *story, uint32_t first)
 enum { WAITS_IN_FULL = 20, WAITS_FIRST = 8, WAITS_LAST = 2 };
 
 /* Reasons may take turns each second for days, as where two jobs of kueue preempt each other: of so
- * many in a row the first and the last are told, and the sums below are of all. */
+ * many in a row the first and the last are printed, and the sums below are of all. */
 static void say_events(const struct story *story, FILE *out)
 {
     for (uint32_t i = 0; i < story->event_count;) {
