@@ -133,7 +133,8 @@ void orr_plot__fairness(struct orr_plot *plot)
     double jain = metric(plot, orr_plots_sql__jain);
     double off = metric(plot, orr_plots_sql__share_deviation);
     if (!isnan(jain) && !isnan(off)) {
-        (void)snprintf(extra, sizeof extra, "Jain %.3f, share deviation %.3f", jain, off);
+        (void)snprintf(extra, sizeof extra, "Jain %.3f, share deviation %.3f in the window", jain,
+                       off);
     }
     orr_plot__start(plot, orr_plot__panels_size(plot, 600, true));
     orr_plot__means_over(plot, table.bucket_ms, NULL);
