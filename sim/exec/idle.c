@@ -29,10 +29,10 @@ bool orr_account_may_idle(const struct orr_world *world)
 }
 
 /* What of a service's time was of use; what it held until its pods were bound waits. */
-static int64_t used_by(const struct orr_replicas *replicas, const struct orr_world *world,
+static int64_t used_by(const struct orr_replica_lives *replicas, const struct orr_world *world,
                        struct orr_run *run, uint32_t job, uint32_t part)
 {
-    const struct orr_replica_life life = orr_replicas_life(replicas, part);
+    const struct orr_replica_life life = orr_replica_lives_of(replicas, part);
     const struct orr_job_time *time = orr_account_of(run, job);
     orr_exec_set_waiting(run->exec, job, life.waiting);
     const int64_t used =
@@ -43,7 +43,7 @@ static int64_t used_by(const struct orr_replicas *replicas, const struct orr_wor
 
 void orr_account__idle(const struct orr_world *world, struct orr_run *run)
 {
-    struct orr_replicas *replicas = orr_replicas_open(world, run);
+    struct orr_replica_lives *replicas = orr_replica_lives_open(world, run);
     for (uint32_t j = 0; j < world->job_count; j++) {
         const struct orr_job_spec *spec = &world->specs[j];
         const struct orr_terms *terms = &world->terms.items[spec->terms];
@@ -57,5 +57,5 @@ void orr_account__idle(const struct orr_world *world, struct orr_run *run)
         }
         orr_account__set_idle(run, j, used < full ? full - used : 0);
     }
-    orr_replicas_close(replicas);
+    orr_replica_lives_close(replicas);
 }

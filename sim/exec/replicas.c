@@ -6,7 +6,7 @@
 
 #include "account_int.h"
 
-struct orr_replicas {
+struct orr_replica_lives {
     const struct orr_world *world;
     const struct orr_run *run;
     struct orr_by_job placements, bound;
@@ -33,7 +33,7 @@ static int by_time(const void *a, const void *b, void *context)
     return (x->at_ms > y->at_ms) - (x->at_ms < y->at_ms);
 }
 
-static void list_left(struct orr_replicas *replicas)
+static void list_left(struct orr_replica_lives *replicas)
 {
     const struct orr_run *run = replicas->run;
     replicas->left = orr_alloc(run->left_count + (size_t)1, sizeof *replicas->left);
@@ -43,15 +43,16 @@ static void list_left(struct orr_replicas *replicas)
     orr_sort(replicas->left, run->left_count, sizeof *replicas->left, by_placement, NULL);
 }
 
-struct orr_replicas *orr_replicas_open(const struct orr_world *world, const struct orr_run *run)
+struct orr_replica_lives *orr_replica_lives_open(const struct orr_world *world,
+                                                 const struct orr_run *run)
 {
     if (!orr_world_has_services(world)) {
         return NULL;
     }
     const struct orr_rows bound = {run->bound, sizeof *run->bound,
                                    offsetof(struct orr_pods_bound, job), run->bound_count};
-    struct orr_replicas *replicas = orr_alloc(1, sizeof *replicas);
-    *replicas = (struct orr_replicas){
+    struct orr_replica_lives *replicas = orr_alloc(1, sizeof *replicas);
+    *replicas = (struct orr_replica_lives){
         .world = world,
         .run = run,
         .placements = orr_by_job_placements(run),
@@ -70,7 +71,7 @@ struct orr_replicas *orr_replicas_open(const struct orr_world *world, const stru
     return replicas;
 }
 
-void orr_replicas_close(struct orr_replicas *replicas)
+void orr_replica_lives_close(struct orr_replica_lives *replicas)
 {
     if (replicas != NULL) {
         orr_by_job_release(&replicas->placements);
@@ -82,7 +83,7 @@ void orr_replicas_close(struct orr_replicas *replicas)
 }
 
 /* When the pods of a placement began to leave; ORR_MS_NONE: they ended otherwise, or not at all. */
-static orr_ms left_ms(const struct orr_replicas *replicas, uint32_t placement)
+static orr_ms left_ms(const struct orr_replica_lives *replicas, uint32_t placement)
 {
     uint32_t low = 0, high = replicas->run->left_count;
     while (low < high) {
@@ -100,7 +101,8 @@ static orr_ms left_ms(const struct orr_replicas *replicas, uint32_t placement)
 
 /* When the pods of a placement began to work: not before the last that joined with them was bound.
  * A job's rows are in order of time. */
-static orr_ms begin_of(const struct orr_replicas *replicas, const struct orr_placement *placement)
+static orr_ms begin_of(const struct orr_replica_lives *replicas,
+                       const struct orr_placement *placement)
 {
     const struct orr_by_job *by = &replicas->bound;
     const struct orr_pods_bound *bound = replicas->run->bound;
@@ -146,7 +148,8 @@ static void count_replicas(struct changes *changes, uint32_t pods_each)
     }
 }
 
-struct orr_replica_life orr_replicas_life(const struct orr_replicas *replicas, uint32_t part)
+struct orr_replica_life orr_replica_lives_of(const struct orr_replica_lives *replicas,
+                                             uint32_t part)
 {
     const struct orr_world_service *service = replicas->world->parts[part].service;
     const struct orr_run *run = replicas->run;

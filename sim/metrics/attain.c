@@ -7,35 +7,49 @@
 
 #include "summary_int.h"
 
+/* What the part asks of its jobs; ORR_MS_NONE: nothing. */
+static orr_ms start_within_ms(const struct orr_world *world, uint32_t part)
+{
+    const struct orr_scenario_part *stated = world->parts[part].part;
+    return world->parts[part].service == NULL && stated->objective.given
+               ? stated->objective.start_within_ms
+               : ORR_MS_NONE;
+}
+
 /* Jobs submitted in the window that started within the limit. One that never started did not,
  * unless the run ended before its limit was over; one that left did not. */
-static void count_starts(const struct orr_world *world, const struct orr_run *run, uint32_t part,
-                         const struct orr_summary *summary, struct orr_attainment *out)
+static void count_start(const struct orr_world *world, const struct orr_run *run, uint32_t job,
+                        orr_ms limit, struct orr_attainment *out)
 {
-    orr_ms limit = world->parts[part].part->objective.start_within_ms;
+    const struct orr_job_state *state = &run->ledger->jobs[job];
+    const orr_ms since = orr_run_eligible_ms(world, run, job);
+    const bool started = state->first_start_ms != ORR_MS_NONE;
+    const bool left = state->phase == ORR_JOB_WITHDRAWN;
+    if (started || left || run->end_ms - since > limit) {
+        out->jobs++;
+        out->started += started && state->first_start_ms - since <= limit;
+    }
+}
+
+static void count_starts(const struct orr_world *world, const struct orr_run *run,
+                         struct orr_summary *summary)
+{
     for (uint32_t j = 0; j < world->job_count; j++) {
-        const struct orr_job_state *state = &run->ledger->jobs[j];
-        if (orr_world_enter_ms(world, j) < summary->window_start_ms ||
-            state->phase == ORR_JOB_FUTURE || orr_world_part_of(world, j) != part) {
-            continue;
-        }
-        orr_ms since = orr_run_eligible_ms(world, run, j);
-        bool started = state->first_start_ms != ORR_MS_NONE;
-        bool left = state->phase == ORR_JOB_WITHDRAWN;
-        if (started || left || run->end_ms - since > limit) {
-            out->jobs++;
-            out->started += started && state->first_start_ms - since <= limit;
+        const uint32_t part = orr_world_part_of(world, j);
+        const orr_ms limit = start_within_ms(world, part);
+        if (limit != ORR_MS_NONE && orr_world_enter_ms(world, j) >= summary->window_start_ms &&
+            run->ledger->jobs[j].phase != ORR_JOB_FUTURE) {
+            count_start(world, run, j, limit, &summary->parts[part]);
         }
     }
-    out->attained = out->jobs > 0 ? (double)out->started / (double)out->jobs : (double)NAN;
 }
 
 static void count_requests(const struct orr_world *world, const struct orr_run *run,
-                           const struct orr_replicas *replicas, uint32_t part,
+                           const struct orr_replica_lives *replicas, uint32_t part,
                            const struct orr_summary *summary, struct orr_attainment *out)
 {
     const struct orr_world_service *service = world->parts[part].service;
-    const struct orr_replica_life life = orr_replicas_life(replicas, part);
+    const struct orr_replica_life life = orr_replica_lives_of(replicas, part);
     orr_service_account(&service->plan, &service->rates, life.changes, life.count,
                         summary->window_start_ms > 0 ? summary->window_start_ms : 0, run->end_ms,
                         &out->load);
@@ -63,17 +77,25 @@ void orr_summary__attain(const struct orr_world *world, const struct orr_run *ru
 {
     summary->part_count = world->part_count;
     summary->parts = orr_zalloc(world->part_count + (size_t)1, sizeof *summary->parts);
-    struct orr_replicas *replicas = orr_replicas_open(world, run);
+    struct orr_replica_lives *replicas = orr_replica_lives_open(world, run);
+    bool asks = false;
     for (uint32_t p = 0; p < world->part_count; p++) {
-        const struct orr_scenario_part *part = world->parts[p].part;
         summary->parts[p].attained = (double)NAN;
+        asks = asks || start_within_ms(world, p) != ORR_MS_NONE;
         if (world->parts[p].service != NULL) {
             count_requests(world, run, replicas, p, summary, &summary->parts[p]);
-        } else if (part->objective.given && part->objective.start_within_ms != ORR_MS_NONE) {
-            count_starts(world, run, p, summary, &summary->parts[p]);
         }
     }
-    orr_replicas_close(replicas);
+    if (asks) {
+        count_starts(world, run, summary);
+    }
+    for (uint32_t p = 0; p < world->part_count; p++) {
+        struct orr_attainment *part = &summary->parts[p];
+        if (start_within_ms(world, p) != ORR_MS_NONE && part->jobs > 0) {
+            part->attained = (double)part->started / (double)part->jobs;
+        }
+    }
+    orr_replica_lives_close(replicas);
     if (summary->impatient) {
         count_left(world, run, summary);
     }

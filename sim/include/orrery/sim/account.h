@@ -25,9 +25,10 @@ void orr_account_make(const struct orr_world *world, struct orr_run *run);
 bool orr_account_may_idle(const struct orr_world *world);
 
 /* Services of a run, looked up once for all of them; NULL: there are none. */
-struct orr_replicas;
-struct orr_replicas *orr_replicas_open(const struct orr_world *world, const struct orr_run *run);
-void orr_replicas_close(struct orr_replicas *replicas);
+struct orr_replica_lives;
+struct orr_replica_lives *orr_replica_lives_open(const struct orr_world *world,
+                                                 const struct orr_run *run);
+void orr_replica_lives_close(struct orr_replica_lives *replicas);
 
 struct orr_replica_life {               /* of a part of the workload that is a service */
     struct orr_service_change *changes; /* replicas that began and ceased to serve, by time */
@@ -36,7 +37,8 @@ struct orr_replica_life {               /* of a part of the workload that is a s
     int64_t waiting; /* mGPU x ms that pods held until they were bound */
 };
 /* The caller frees its changes. */
-struct orr_replica_life orr_replicas_life(const struct orr_replicas *replicas, uint32_t part);
+struct orr_replica_life orr_replica_lives_of(const struct orr_replica_lives *replicas,
+                                             uint32_t part);
 
 /* What a job held, by what became of it. All zero: nothing, or all of it was useful. */
 const struct orr_job_time *orr_account_of(const struct orr_run *run, uint32_t job);
