@@ -621,6 +621,10 @@ void orr_slurm__options_say(const struct slurm_tally *tally, orr_policy_say_fn *
 /* slurm_job.c */
 /* Reads what the job was submitted with; what makes no sense is passed over. */
 void orr_slurm__job_read(struct slurm *slurm, const struct orr_view *view, uint32_t job);
+/* The association of a job: its user's, of the account that it names or whose name its queue bears,
+ * or the first that the user is in; else that account itself. */
+uint32_t orr_slurm__assoc_of(struct slurm *slurm, const struct orr_view *view, uint32_t job,
+                             const struct slurm_options *options);
 /* Has it no time limit, by itself or of a partition? */
 bool orr_slurm__is_unlimited(const struct slurm_conf *conf, const struct orr_view *view,
                              uint32_t job, uint32_t partition);

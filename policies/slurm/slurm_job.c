@@ -5,11 +5,8 @@
 
 #include <string.h>
 
-/* The association of a job: its user's, of the account that it names or whose
- * name its queue bears, or the first that the user is in; else that account
- * itself. */
-static uint32_t assoc_of(struct slurm *slurm, const struct orr_view *view, uint32_t job,
-                         const struct slurm_options *options)
+uint32_t orr_slurm__assoc_of(struct slurm *slurm, const struct orr_view *view, uint32_t job,
+                             const struct slurm_options *options)
 {
     struct slurm_conf *conf = &slurm->conf;
     const char *queue = orr_idmap_name(&view->queues->names, view->specs[job].queue);
@@ -108,7 +105,7 @@ void orr_slurm__job_read(struct slurm *slurm, const struct orr_view *view, uint3
                             .core_placed = is_core_placed(view, job)};
     struct slurm_options options = {.account = ""};
     orr_slurm__options_read(slurm, view, job, j, &options);
-    j->assoc = assoc_of(slurm, view, job, &options);
+    j->assoc = orr_slurm__assoc_of(slurm, view, job, &options);
     if (j->qos == ORR_NONE) {
         const uint32_t own = j->assoc == ORR_NONE ? ORR_NONE : slurm->conf.assocs[j->assoc].qos;
         j->qos = own != ORR_NONE ? own : orr_slurm__qos(&slurm->conf, "normal", 6);

@@ -22,24 +22,59 @@ static void say_unlimited(uint32_t count, orr_policy_say_fn *say, void *context)
     }
 }
 
+/* A table of associations that a job is not in; without a table queues and users make their own. */
+static bool lacks_assoc(struct slurm *slurm, const struct orr_view *view, uint32_t job,
+                        const struct slurm_options *options)
+{
+    if (slurm->conf.own_users || slurm->conf.assoc_count == 0) {
+        return false;
+    }
+    const uint32_t assoc = orr_slurm__assoc_of(slurm, view, job, options);
+    return assoc == ORR_NONE || slurm->conf.assocs[assoc].user == NULL;
+}
+
+static void say_strangers(const struct orr_view *view, uint32_t count, uint32_t first,
+                          orr_policy_say_fn *say, void *context)
+{
+    char text[400];
+    if (count > 0) {
+        const char *user = orr_view_user(view, first);
+        (void)snprintf(text, sizeof text,
+                       "associations, in which sacctmgr has no user of %u job%s (first: %s%.60s of "
+                       "queue %.60s): %s as %s account, or as nobody's, where slurmctld with "
+                       "associations enforced would refuse %s",
+                       (unsigned)count, ORR_PLURAL(count), user == NULL ? "one without a user" : "",
+                       user == NULL ? "" : user,
+                       orr_idmap_name(&view->queues->names, view->specs[first].queue),
+                       ORR_ONE(count, "it counts", "they count"), ORR_ONE(count, "its", "their"),
+                       ORR_ONE(count, "it", "them"));
+        say(text, context);
+    }
+}
+
 void orr_slurm__unheeded(const void *params, const struct orr_view *view, orr_policy_say_fn *say,
                          void *context)
 {
     struct slurm slurm = {.params = params};
     struct orr_err err = {0};
-    uint32_t unlimited = 0;
+    uint32_t unlimited = 0, strangers = 0, first = ORR_NONE;
     struct slurm_options options = {.tally = orr_zalloc(1, sizeof *options.tally)};
     orr_idmap_init(&slurm.arrays);
     const bool read = orr_slurm__conf_read(&slurm.conf, params, view, &err) == ORR_OK;
     for (uint32_t j = 0; j < view->job_count && read; j++) {
         struct slurm_job job = {.array = ORR_NONE};
+        options.account[0] = '\0';
         if (view->queues->queues[view->specs[j].queue].shard == view->shard) {
             orr_slurm__options_read(&slurm, view, j, &job, &options);
             unlimited += orr_slurm__is_unlimited(&slurm.conf, view, j, job.partitions[0]);
+            const bool strange = lacks_assoc(&slurm, view, j, &options);
+            first = strange && strangers == 0 ? j : first;
+            strangers += strange;
         }
     }
     orr_slurm__options_say(options.tally, say, context);
     say_unlimited(unlimited, say, context);
+    say_strangers(view, strangers, first, say, context);
     orr_free(options.tally);
     orr_slurm__conf_release(&slurm.conf);
     orr_idmap_release(&slurm.arrays);
