@@ -267,6 +267,7 @@ static void set_defaults(struct slurm_conf *conf, const struct orr_view *view)
     *conf = (struct slurm_conf){.default_queue_depth = 100,
                                 .batch_sched_delay_ms = 3000,
                                 .sched_interval_ms = 60000,
+                                .max_switch_wait_ms = 300000,
                                 .bf_interval_ms = 30000,
                                 .bf_window_ms = 1440 * (orr_ms)60000,
                                 .bf_resolution_ms = 60000,

@@ -209,6 +209,7 @@ struct slurm_conf {
     orr_ms batch_sched_delay_ms, sched_interval_ms; /* sched_interval below 0: no main pass */
     int64_t default_queue_depth, partition_job_depth, sched_max_job_start;
     bool defer, assoc_limit_stop;
+    orr_ms max_switch_wait_ms;
     orr_ms bf_interval_ms, bf_window_ms, bf_resolution_ms, bf_window_linear_ms;
     orr_ms bf_min_age_reserve_ms;
     int64_t bf_max_job_test, bf_max_job_start, bf_max_job_user, bf_max_job_part, bf_max_job_assoc,

@@ -247,18 +247,19 @@ static bool read_nodes(struct slurm_job *job, struct slurm_span value)
 }
 
 /* "1" or "1@00:00:20": at most so many leaf switches, while it waited no longer. */
-static bool read_switches(struct slurm_job *job, struct slurm_span value)
+static bool read_switches(const struct slurm_conf *conf, struct slurm_job *job,
+                          struct slurm_span value)
 {
     const char *at = value.bytes == 0 ? NULL : memchr(value.at, '@', value.bytes);
     const size_t bytes = at == NULL ? value.bytes : (size_t)(at - value.at);
     int64_t number;
-    orr_ms wait = 300000; /* max_switch_wait */
+    orr_ms wait = conf->max_switch_wait_ms;
     if (!orr_parse_i64(value.at, bytes, &number) || number < 1 || number >= 1000000 ||
         (at != NULL && !orr_slurm__time(at + 1, value.bytes - bytes - 1, &wait))) {
         return false;
     }
     job->switches = (uint32_t)number;
-    job->switch_wait_ms = wait < 300000 ? wait : 300000;
+    job->switch_wait_ms = wait < conf->max_switch_wait_ms ? wait : conf->max_switch_wait_ms;
     return true;
 }
 
@@ -297,7 +298,7 @@ static enum slurm_heard read_option(struct slurm *slurm, struct slurm_job *job, 
         return heard_if(read_nodes(job, value));
     }
     if (strcmp(name, "switches") == 0) {
-        return heard_if(read_switches(job, value));
+        return heard_if(read_switches(&slurm->conf, job, value));
     }
     if (strcmp(name, "array") == 0) {
         return heard_if(read_array(slurm, job, value));

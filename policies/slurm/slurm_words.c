@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* slurm_words.c - SchedulerParameters: its words must be known, those about threads, locks and
- * messages say nothing here. */
+/* slurm_words.c - SchedulerParameters: its words must be known. Those about threads, locks and
+ * messages say nothing here; those that decide something in Slurm alone are named as a run begins.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +9,7 @@
 
 #include "slurm_conf_int.h"
 
-enum word_type { WORD_SECONDS, WORD_MINUTES, WORD_COUNT, WORD_SWITCH, WORD_NOTHING };
+enum word_type { WORD_SECONDS, WORD_MINUTES, WORD_COUNT, WORD_SWITCH, WORD_NOTHING, WORD_UNHEEDED };
 
 #define AT(field) offsetof(struct slurm_conf, field)
 static const struct word {
@@ -22,6 +23,8 @@ static const struct word {
     {"partition_job_depth", WORD_COUNT, AT(partition_job_depth)},
     {"sched_max_job_start", WORD_COUNT, AT(sched_max_job_start)},
     {"defer", WORD_SWITCH, AT(defer)},
+    {"defer_batch", WORD_SWITCH, AT(defer)}, /* all jobs are batch jobs */
+    {"max_switch_wait", WORD_SECONDS, AT(max_switch_wait_ms)},
     {"assoc_limit_stop", WORD_SWITCH, AT(assoc_limit_stop)},
     {"preempt_reorder_count", WORD_COUNT, AT(preempt_reorder_count)},
     {"preempt_strict_order", WORD_SWITCH, AT(preempt_strict_order)},
@@ -64,6 +67,37 @@ static const struct word {
     {"sbatch_wait_nodes", WORD_NOTHING, 0},
     {"batch_sched_interval", WORD_NOTHING, 0},
     {"preempt_send_user_signal", WORD_NOTHING, 0},
+    {"allow_zero_lic", WORD_NOTHING, 0},
+    {"bf_yield_rpc_cnt", WORD_NOTHING, 0},
+    {"bf_ignore_newly_avail_nodes", WORD_NOTHING, 0},
+    {"bf_hetjob_prio", WORD_NOTHING, 0},
+    {"bf_hetjob_immediate", WORD_NOTHING, 0},
+    {"bf_allow_magnetic_slot", WORD_NOTHING, 0},
+    {"correspond_after_task_cnt", WORD_NOTHING, 0},
+    {"delay_boot", WORD_NOTHING, 0},
+    {"disable_hetjob_steps", WORD_NOTHING, 0},
+    {"disable_job_shrink", WORD_NOTHING, 0},
+    {"enable_hetjob_steps", WORD_NOTHING, 0},
+    {"enable_job_state_cache", WORD_NOTHING, 0},
+    {"extra_row_count", WORD_NOTHING, 0},
+    {"ignore_prefer_validation", WORD_NOTHING, 0},
+    {"max_depend_depth", WORD_NOTHING, 0},
+    {"max_script_size", WORD_NOTHING, 0},
+    {"max_submit_line_size", WORD_NOTHING, 0},
+    {"no_backup_scheduling", WORD_NOTHING, 0},
+    {"no_env_cache", WORD_NOTHING, 0},
+    {"permit_job_expansion", WORD_NOTHING, 0},
+    {"reduce_completing_frag", WORD_NOTHING, 0}, /* nothing is completing: epilogs take no time */
+    {"spec_cores_first", WORD_NOTHING, 0},
+    {"step_retry_count", WORD_NOTHING, 0},
+    {"step_retry_time", WORD_NOTHING, 0},
+    {"whole_hetjob", WORD_NOTHING, 0},
+    {"bf_busy_nodes", WORD_UNHEEDED, 0},
+    {"bf_topopt_enable", WORD_UNHEEDED, 0},
+    {"bf_topopt_iterations", WORD_UNHEEDED, 0},
+    {"max_array_tasks", WORD_UNHEEDED, 0},
+    {"pack_serial_at_end", WORD_UNHEEDED, 0},
+    {"time_min_as_soft_limit", WORD_UNHEEDED, 0},
 };
 enum { WORD_KINDS = sizeof words / sizeof words[0] };
 
@@ -73,7 +107,10 @@ static enum orr_status set_word(const struct slurm_reader *reader, const struct 
     char *at = (char *)reader->conf + word->offset;
     const struct slurm_span value = orr_slurm__value_in(item);
     int64_t number;
-    if (word->type == WORD_NOTHING) {
+    if (word->type == WORD_UNHEEDED) {
+        orr_slurm__remark(reader, item, "is not heeded: policy slurm has nothing like it");
+    }
+    if (word->type == WORD_NOTHING || word->type == WORD_UNHEEDED) {
         return ORR_OK;
     }
     if (word->type == WORD_SWITCH) {
