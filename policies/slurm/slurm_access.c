@@ -9,8 +9,7 @@
 
 #include "slurm_conf_int.h"
 
-/* Is it in a list joined by commas? */
-static bool is_named(const char *names, const char *name)
+bool orr_slurm__is_named(const char *names, const char *name)
 {
     struct slurm_span list = {names, strlen(names)}, item;
     while (orr_slurm__next_item(&list, &item)) {
@@ -26,9 +25,9 @@ static bool is_let_in(const struct slurm_names *allow, const struct slurm_names 
                       const char *name)
 {
     if (allow->names != NULL) {
-        return name != NULL && is_named(allow->names, name);
+        return name != NULL && orr_slurm__is_named(allow->names, name);
     }
-    return deny->names == NULL || name == NULL || !is_named(deny->names, name);
+    return deny->names == NULL || name == NULL || !orr_slurm__is_named(deny->names, name);
 }
 
 /* --- jobs --- */

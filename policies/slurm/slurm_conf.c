@@ -215,6 +215,9 @@ static enum orr_status read_line(const struct slurm_reader *reader, struct slurm
         if (orr_slurm__is(name, "NodeName")) {
             return orr_slurm__read_node(reader, value, line);
         }
+        if (orr_slurm__is(name, "NodeSet")) {
+            return orr_slurm__read_node_set(reader, value, line);
+        }
         if (orr_slurm__is(name, "DownNodes")) {
             return orr_slurm__read_down_nodes(reader, value, line);
         }
@@ -411,6 +414,8 @@ void orr_slurm__conf_release(struct slurm_conf *conf)
     orr_free(conf->partitions);
     orr_free(conf->weight);
     orr_free(conf->open_nodes);
+    orr_free(conf->node_sets);
+    orr_free(conf->featured);
     orr_free(conf->switches);
     orr_free(conf->leaf);
     for (uint32_t q = 0; q < conf->qos_count; q++) {

@@ -58,6 +58,19 @@ enum orr_status orr_slurm__tres(const struct slurm_reader *reader, struct slurm_
 /* slurm_assoc.c: the tables of sacctmgr. */
 enum orr_status orr_slurm__sacctmgr_read(struct slurm_reader *reader, const char *text);
 
+/* slurm_nodesets.c: lines NodeSet=, and features of lines NodeName= that they name nodes by. */
+enum orr_status orr_slurm__read_node_set(const struct slurm_reader *reader, struct slurm_span name,
+                                         struct slurm_span rest);
+void orr_slurm__note_features(const struct slurm_reader *reader, struct slurm_span hosts,
+                              struct slurm_span features);
+/* Its nodes; NULL: there is no such set. */
+const uint64_t *orr_slurm__node_set(const struct slurm_conf *conf, const char *name);
+/* An empty node set of the configuration's. */
+uint64_t *orr_slurm__new_nodes(struct slurm_conf *conf, const struct orr_view *view);
+
+/* slurm_access.c: is it in a list joined by commas? */
+bool orr_slurm__is_named(const char *names, const char *name);
+
 /* slurm_access.c: says which names in lists of a partition sacctmgr does not have. */
 void orr_slurm__look_at_access(const struct slurm_reader *reader,
                                const struct slurm_partition *partition);

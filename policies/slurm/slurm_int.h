@@ -175,6 +175,11 @@ struct slurm_switch {
     uint32_t parent; /* ORR_NONE: the top */
 };
 
+struct slurm_named_nodes { /* a NodeSet, or those of a line NodeName= and their features */
+    const char *name;
+    uint64_t *nodes; /* node set */
+};
+
 enum slurm_part_limits { SLURM_PART_LIMITS_NO, SLURM_PART_LIMITS_ANY, SLURM_PART_LIMITS_ALL };
 
 struct slurm_conf {
@@ -224,7 +229,9 @@ struct slurm_conf {
     uint32_t default_partition;
     bool states_partitions;          /* else all nodes are one */
     int64_t *weight, weight_default; /* per node; of lines NodeName=DEFAULT */
-    uint64_t *open_nodes;            /* node set: those that no State= or DownNodes= takes away */
+    struct slurm_named_nodes *node_sets, *featured;
+    uint32_t node_set_count, node_set_capacity, featured_count, featured_capacity;
+    uint64_t *open_nodes; /* node set: those that no State= or DownNodes= takes away */
     bool closed_default;
     struct slurm_switch *switches;
     uint32_t switch_count, switch_capacity;

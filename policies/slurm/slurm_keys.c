@@ -329,7 +329,8 @@ static enum orr_status set_key(const struct slurm_reader *reader, const struct k
 enum orr_status orr_slurm__read_key(const struct slurm_reader *reader, struct slurm_span name,
                                     struct slurm_span value)
 {
-    static const char *const heads[] = {"PartitionName", "NodeName", "SwitchName", "DownNodes"};
+    static const char *const heads[] = {"PartitionName", "NodeName", "SwitchName", "DownNodes",
+                                        "NodeSet"};
     const char *heeded[KEY_COUNT + sizeof heads / sizeof heads[0]];
     for (size_t k = 0; k < KEY_COUNT; k++) {
         if (orr_slurm__is(name, keys[k].name)) {

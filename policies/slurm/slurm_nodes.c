@@ -23,6 +23,16 @@ struct taking {
     char name[64];
 };
 
+static void take_set(struct slurm_partition *partition, const uint64_t *nodes, uint32_t count)
+{
+    for (uint32_t n = 0; n < count; n++) {
+        if (slurm_has(nodes, n) && !slurm_has(partition->nodes, n)) {
+            partition->nodes[n >> 6] |= (uint64_t)1 << (n & 63);
+            partition->node_count++;
+        }
+    }
+}
+
 static bool take_node(void *context, const char *name)
 {
     struct taking *taking = context;
@@ -31,6 +41,13 @@ static bool take_node(void *context, const char *name)
         return true;
     }
     const uint32_t node = orr_idmap_find(&view->cluster->node_names, name, strlen(name));
+    const uint64_t *set = node == ORR_NONE && taking->partition != NULL
+                              ? orr_slurm__node_set(taking->reader->conf, name)
+                              : NULL;
+    if (set != NULL) {
+        take_set(taking->partition, set, view->cluster->node_count);
+        return true;
+    }
     if (node == ORR_NONE) {
         (void)snprintf(taking->name, sizeof taking->name, "%s", name);
         taking->missing = true;
@@ -335,6 +352,9 @@ enum orr_status orr_slurm__read_node(const struct slurm_reader *reader, struct s
             return orr_slurm__complain(reader, value, "is no weight");
         }
         taking.closed = orr_slurm__is(key, "State") ? is_closed(value) : taking.closed;
+        if (orr_slurm__is(key, "Feature") || orr_slurm__is(key, "Features")) {
+            orr_slurm__note_features(reader, hosts, value);
+        }
         pass_node_key(reader, key, value);
     }
     if (orr_slurm__is(hosts, "DEFAULT")) {
