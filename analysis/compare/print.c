@@ -190,6 +190,8 @@ static void say_ratio(const struct orr_comparison *c, const struct orr_paired *p
                    range);
 }
 
+enum { TIMES_FROM = 10000 }; /* percent that nobody reads as such */
+
 void orr_comparison_sentence(const struct orr_comparison *c, uint32_t metric, uint32_t arm,
                              char *text, size_t bytes)
 {
@@ -217,7 +219,9 @@ void orr_comparison_sentence(const struct orr_comparison *c, uint32_t metric, ui
         say_ratio(c, p, metric, arm, text, bytes);
         return;
     }
-    if (isfinite(percent(p))) {
+    if (isfinite(percent(p)) && percent(p) >= TIMES_FROM) {
+        (void)snprintf(share, sizeof share, ", %.0f times as much", 1 + percent(p) / 100);
+    } else if (isfinite(percent(p))) {
         char number_text[32];
         (void)snprintf(share, sizeof share, ", %s %%", signed_number(percent(p), number_text));
     }
