@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <orrery/base/text.h>
+
 #define NAMED_MOST 5 /* values told of a thing that only one of the two has */
 
 /* Things whose names are part of a path. `always` is a value each of them has, so that one whose
@@ -125,16 +127,22 @@ static uint32_t line_count(const char *text)
     return lines;
 }
 
-/* A value; of a text of several lines, as a slurm.conf is, how many. */
+/* A value, times as people write them; of a text of several lines, as a slurm.conf is, how many. */
 static void put_value(struct line *line, const char *value)
 {
     char text[80];
-    if (strchr(value, '\n') == NULL) {
+    const size_t digits = strspn(value, "0123456789");
+    int64_t ms;
+    if (strchr(value, '\n') != NULL) {
+        (void)snprintf(text, sizeof text, "a text of %u lines", line_count(value));
+        put(line, text);
+    } else if (strcmp(value + digits, "ms") == 0 && orr_parse_i64(value, digits, &ms) &&
+               ms >= 60000 && ms % 1000 == 0) {
+        (void)orr_format_span(text, ms);
+        put(line, text);
+    } else {
         put(line, value);
-        return;
     }
-    (void)snprintf(text, sizeof text, "a text of %u lines", line_count(value));
-    put(line, text);
 }
 
 /* The first line in which two texts differ: "line 3 from A=1 to A=2". */

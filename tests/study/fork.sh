@@ -172,7 +172,7 @@ for time in 90 90s 00:01:30 '0d 00:01:30' 2026-01-01T00:01:30Z '2026-01-01 00:01
     exits 0 run --trace dated.csv --cluster 1x1 --policy fifo -o timed.db --force --save-at "$time" -q --no-progress
     [ "$(sqlite3 timed.state 'SELECT at_ms FROM state')" = 90000 ] || fail "--save-at $time is another time"
     exits 0 whatif --trace dated.csv --cluster 1x1 --at "$time" --set 'cluster.pools.c1.nodes=2' --no-progress
-    grep -q 'events.1.at: now 90000ms' out || fail "whatif --at $time: $(cat out)"
+    grep -q 'events.1.at: now 00:01:30' out || fail "whatif --at $time: $(cat out)"
 done
 exits 0 capacity dated.yaml --at '2026-01-01 00:00:30' --vary cluster.pools.p.nodes=1..2 --objective 'wait_mean_s <= 1h' --no-progress
 grep -q 'From 00:00:30 on' out || fail "$(cat out)"
