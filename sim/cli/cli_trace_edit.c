@@ -141,6 +141,17 @@ static void print_stat(const struct trace_edit *edit, const struct orr_workload 
         orr_json_text(&json, "from", edit->files[0]);
         orr_json_int(&json, "rows", (int64_t)workload->rows_read);
         orr_json_int(&json, "wrong", (int64_t)workload->rejects.count);
+        orr_json_open(&json, "left_out", '[');
+        for (uint32_t g = 0; g < workload->rejects.group_count; g++) {
+            const struct orr_reject_group *group = &workload->rejects.groups[g];
+            orr_json_open(&json, NULL, '{');
+            orr_json_text(&json, "reason", group->reason);
+            orr_json_int(&json, "rows", (int64_t)group->rows);
+            orr_json_int(&json, "first_line", group->line);
+            orr_json_text(&json, "first", group->first);
+            orr_json_close(&json, '}');
+        }
+        orr_json_close(&json, ']');
         stat_json(&view, &json);
         orr_json_close(&json, '}');
     } else {
