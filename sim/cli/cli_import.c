@@ -372,9 +372,6 @@ static enum orr_status import_several(struct import_options *o, struct orr_err *
     const char *clusters[ORR_CLI_LIST_MAX], *jobs = NULL;
     uint32_t count = 0;
     struct orr_intake_report report, of_cluster;
-    if (o->output == NULL || to_stdout(o)) {
-        return orr_fail(err, ORR_USAGE, "-o FOLDER is needed: a cluster becomes several files");
-    }
     for (uint32_t f = 0; f < o->file_count; f++) {
         if (orr_intake_is_cluster(o->files[f])) {
             clusters[count++] = o->files[f];
@@ -389,6 +386,9 @@ static enum orr_status import_several(struct import_options *o, struct orr_err *
     }
     if (count == 0) {
         return orr_fail(err, ORR_USAGE, "one table of jobs at a time");
+    }
+    if (o->output == NULL || to_stdout(o)) {
+        return orr_fail(err, ORR_USAGE, "-o FOLDER is needed: a cluster becomes several files");
     }
     enum orr_status status = import_cluster(o, jobs, clusters, count, &report, &of_cluster, err);
     if (status == ORR_OK) {
