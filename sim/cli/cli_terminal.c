@@ -7,6 +7,7 @@
  * standard output is a terminal. */
 #define _GNU_SOURCE /* fopencookie */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -105,8 +106,20 @@ static FILE *guarded(struct guard *guard, FILE *plain, int mode)
     return stream;
 }
 
+/* A descriptor that is closed would be that of the next file to be opened, and what is printed
+ * would go into it. So it is taken, by something that cannot be used as it would be. */
+static void take_closed(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) == -1) { /* opening takes the lowest that is free: this one */
+            (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+        }
+    }
+}
+
 void orr_cli_guard(void)
 {
+    take_closed();
     stdout = guarded(&guards[0], stdout, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF);
     stderr = guarded(&guards[1], stderr, _IONBF);
 }

@@ -201,6 +201,30 @@ case_stdout_full() {
     "$orrery" diff s.yaml nowhere.yaml >/dev/full 2>err || code=$?
     [ "$code" -eq 66 ] || fail "exit code $code of a diff that fails, expected 66"
 }
+# Nothing that is printed goes into a file that got the number of a closed stream.
+case_streams_closed() {
+    rows 200 >t.csv
+    printf 'bad,2000,x,1\n' >>t.csv
+    expect 0 "$orrery" run --trace t.csv --cluster 4x8 -o whole.db
+    "$orrery" run --trace t.csv --cluster 4x8 --digest-every 1 -q -o run.db 2>&- || fail "exit code $? without stderr"
+    "$orrery" export whole.db jobs >whole.csv
+    "$orrery" export run.db jobs | cmp - whole.csv || fail 'other results without stderr'
+    mv run.db digests.db
+    expect 0 "$orrery" import t.csv -o jobs.csv
+    for streams in '>&-' '2>&-' '>&- 2>&-' '<&- >&- 2>&-'; do
+        code=0
+        eval "'$orrery' import t.csv -o again.csv $streams" || code=$?
+        case $streams in
+        *' >&-'* | '>&-'*) [ "$code" = 74 ] || fail "exit code $code with $streams" ;;
+        *) [ "$code" = 0 ] || fail "exit code $code with $streams" ;;
+        esac
+        cmp jobs.csv again.csv || fail "another file with $streams"
+        rm again.csv
+        code=0
+        eval "'$orrery' export run.db jobs $streams" || code=$?
+        [ "$code" != 0 ] || fail "no run.db, and exit code 0 with $streams"
+    done
+}
 export_to_full() { "$orrery" export run.db "$1" >/dev/full; }
 # Pages and metrics are UTF-8, whatever bytes names have; names are no markup.
 case_names_in_pages() {
