@@ -92,8 +92,9 @@ static void look_at_end(struct argp_state *state, struct forecast_options *o)
     if (o->ask.scenario.path == NULL && o->ask.scenario.trace == NULL) {
         argp_error(state, "name a scenario file, or --trace T --cluster NxG");
     }
+    o->ask.scenario.path = orr_cli_input(o->ask.scenario.path); /* it is looked into below */
     if (o->ask.scenario.path != NULL && o->ask.at == NULL && o->ask.moments == 0 &&
-        orr_snapshot_is_one(o->ask.scenario.path)) {
+        orr_snapshot_is_one(orr_cli_dash(o->ask.scenario.path))) {
         o->ask.at =
             "0"; /* its time; what came before is known of those alone that are still there */
         o->ask.rehearsals = 0;
@@ -618,7 +619,6 @@ int orr_cli_forecast(int argc, char **argv)
     o.ask.scenario.params = o.params;
     orr_cli_now_init(&o.now);
     argp_parse(&argp, argc, argv, 0, NULL, &o);
-    o.ask.scenario.path = orr_cli_input(o.ask.scenario.path);
     o.ask.scenario.trace = orr_cli_input(o.ask.scenario.trace);
     if (o.plot != NULL && orr_cli_folder(o.plot, &err) != ORR_OK) {
         return orr_cli_fail(&err);

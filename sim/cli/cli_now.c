@@ -126,7 +126,7 @@ enum orr_status orr_cli_now_open(struct orr_cli_now *now, bool any_rest,
                                  struct orr_scenario_options *scenario, struct orr_err *err)
 {
     struct orr_workload history;
-    const char *path = scenario->path;
+    const char *path = scenario->path != NULL ? orr_cli_dash(scenario->path) : NULL;
     if (path == NULL || scenario->text != NULL || !orr_snapshot_is_one(path)) {
         return refuse_unheeded(now, any_rest, path, err);
     }

@@ -43,7 +43,7 @@ same() { # COMMAND: with t.csv or s.yaml as a file it says the same as with a pi
     for with in direct piped fed; do
         for out in named $with; do # but for what the input is called
             sed -e "s,/dev/stdin,INPUT,g; s,/dev/fd/[0-9]*,INPUT,g; s,$file,INPUT,g; s/^stdin: /t: /; s/^[0-9]*: base/t: base/; s/^s: /t: /" \
-                -e '/^# .* came through a pipe/d; s/jobs of [^ ]*,/jobs of it,/; s/stdin/t/g; s/^\(scenario *\)[^ ]*:/\1t:/' "$out" >"$out.same"
+                -e '/^# .* came through a pipe/d; s/^-: /INPUT: /; s/import - /import INPUT /; s/jobs of [^ ]*,/jobs of it,/; s/stdin/t/g; s/^\(scenario *\)[^ ]*:/\1t:/' "$out" >"$out.same"
         done
         cmp named.same "$with.same" >/dev/null || fail "$words: $(diff named.same "$with.same")"
     done
@@ -57,6 +57,10 @@ same 'import FILE --map auto' t.csv
 same 'schedule FILE' s.yaml
 same 'forecast --trace FILE --cluster 2x8 --at 30s --no-progress' t.csv
 same 'capacity --trace FILE --cluster 2x8 --vary cluster.pools.c1.nodes=1..3 --objective wait_mean_s<=1h --no-progress' t.csv
+printf '%s\n' 'apiVersion: orrery/v1alpha1' 'kind: Snapshot' 'nodes: {n: {gpus: 4}}' 'queues: {q: {gpu: [4]}}' 'jobs:' '  a: {queue: q, gpus: 1}' >now.yaml
+same 'schedule FILE' now.yaml
+same 'forecast FILE --remaining 1h --no-progress' now.yaml
+cat now.yaml | "$orrery" run - --remaining 1h -q -o now.db || fail "run of a snapshot in a pipe"
 "$orrery" init --trace - --cluster 2x8 -q -o piped.yaml <t.csv || fail "init of standard input"
 "$orrery" run piped.yaml -q -o piped.db <t.csv || fail "a scenario that init made of standard input"
 [ "$(digest piped.db)" = "$(digest file.db)" ] || fail "init of standard input is another scenario"
