@@ -60,6 +60,9 @@ case_elastic() { # with the rule off who comes back is lost too
 case_fractions() { same fractions && refutes dry-run; }
 case_kinds() { same kinds && refutes; }
 case_topology() { same topology && refutes; }
+case_drawn() { # what meets in none of the eleven worlds; seed 134: the end of an elastic job's minimum runtime
+    sh "$here/drawn.sh" "$orrery" 120 40
+}
 case_few_nodes() { # what a large cluster rarely comes to: a pod that fits nowhere between others that do
     rows=600 nodes=4
     for world in plain departments deep limits cpu cpu-short elastic fractions kinds topology everything; do
