@@ -284,21 +284,35 @@ static void kai_event(void *state, const struct orr_view *view, enum orr_job_eve
 
 /* --- a cycle --- */
 
+static void note_one(struct orr_kai *kai, struct orr_txn *txn, uint32_t job)
+{
+    kai->whole = ORR_ROOM_FOR_ONE(kai->whole, kai->whole_count, kai->whole_capacity);
+    kai->whole[kai->whole_count++] = job;
+    orr_txn_note_whole(txn, job);
+}
+
 /* Gangs below their minimum to which an action gave what they lack, and a later one took it: to KAI
- * they are not stale, and will be only from the next cycle on. */
+ * they are not stale, and will be only from the next cycle on. Nor can it end a stale gang whose
+ * pods are all evicted by a search that failed its last check, which stays supposed (strict_v017).
+ */
 static void note_whole(struct orr_kai *kai, const struct orr_view *view, struct orr_txn *txn)
 {
     const struct orr_session *session = &kai->session;
+    const struct orr_backlog *backlog = session->backlog;
     kai->whole_count = 0;
+    for (uint32_t i = 0; session->abandoned && i < backlog->stale_count; i++) {
+        const uint32_t slot = backlog->stale_jobs[i], job = kai->job_of_slot[slot];
+        if (view->jobs[job].phase == ORR_JOB_RUNNING && session->jobs[slot].active == 0) {
+            note_one(kai, txn, job);
+        }
+    }
     for (uint32_t i = 0; i < session->decision_count; i++) {
         const struct orr_decision *d = &session->decisions[i];
         const uint32_t slot = session->tasks[d->task].job, job = kai->job_of_slot[slot];
         if (d->kind != ORR_DECISION_EVICT && view->jobs[job].phase == ORR_JOB_RUNNING &&
             session->jobs[slot].stale_since == ORR_MS_NONE &&
             !orr_ledger_is_complete(view->ledger, job)) {
-            kai->whole = ORR_ROOM_FOR_ONE(kai->whole, kai->whole_count, kai->whole_capacity);
-            kai->whole[kai->whole_count++] = job;
-            orr_txn_note_whole(txn, job);
+            note_one(kai, txn, job);
         }
     }
 }

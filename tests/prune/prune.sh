@@ -63,6 +63,9 @@ case_topology() { same topology && refutes; }
 case_drawn() { # what meets in none of the eleven worlds; seed 134: the end of an elastic job's minimum runtime
     sh "$here/drawn.sh" "$orrery" 120 40
 }
+case_stays_supposed() { # a stale gang that a failed search evicts in thought, cycle after cycle, has nothing to be evicted
+    sh "$here/drawn.sh" "$orrery" 1092 1
+}
 case_few_nodes() { # what a large cluster rarely comes to: a pod that fits nowhere between others that do
     rows=600 nodes=4
     for world in plain departments deep limits cpu cpu-short elastic fractions kinds topology everything; do
