@@ -22,6 +22,7 @@ enum key_type {
     KEY_ENFORCE,
     KEY_RESET,
     KEY_PART_LIMITS,
+    KEY_PREEMPT_WORDS,
     KEY_TRES,
     KEY_SCHEDULER
 };
@@ -59,6 +60,8 @@ enum key_type {
       "preempt/partition_prio or preempt/qos: who may take whose nodes")                           \
     X(PreemptMode, PREEMPT_MODE, preempt_mode, "OFF",                                              \
       "REQUEUE, CANCEL, SUSPEND,GANG (CPUs alone, no GPUs) or OFF")                                \
+    X(PreemptParameters, PREEMPT_WORDS, preempt_reorder_count, "",                                 \
+      "reorder_count=N, strict_order, youngest_first: which victims go first")                     \
     X(JobRequeue, YES, job_requeue, "1",                                                           \
       "0: who is preempted is cancelled, unless --requeue says not to")                            \
     X(PreemptExemptTime, TIME, preempt_exempt_ms, "0",                                             \
@@ -144,7 +147,9 @@ static enum orr_status read_flags(const struct slurm_reader *reader, struct slur
                 found = true;
             }
         }
-        if (!found) {
+        if (orr_slurm__is(item, "MAX_TRES_GRES")) { /* of later releases */
+            orr_slurm__remark(reader, item, "is not heeded: take MAX_TRES");
+        } else if (!found) {
             return orr_slurm__complain(reader, item, "is no PriorityFlags that is known");
         }
     }
@@ -217,7 +222,7 @@ static enum orr_status read_select(const struct slurm_reader *reader, struct slu
 {
     struct slurm_span item;
     while (orr_slurm__next_item(&list, &item)) {
-        if (!orr_text_like(item.at, item.bytes, "CR_*|OTHER_CONS_*|NONE", true)) {
+        if (!orr_text_like(item.at, item.bytes, "CR_*|OTHER_CONS_*|*_GRES|*_GRES_PJ|NONE", true)) {
             return orr_slurm__complain(reader, item, "is no SelectTypeParameters");
         }
         if (orr_text_like(item.at, item.bytes, "CR_Socket*|CR_ONE_TASK_PER_CORE", true)) {
@@ -245,6 +250,30 @@ static enum orr_status read_enforce(const struct slurm_reader *reader, struct sl
         reader->conf->enforce_qos =
             reader->conf->enforce_qos || orr_text_like(item.at, item.bytes, "qos|all", true);
         *limits = *limits || safe || orr_slurm__is(item, "limits");
+    }
+    return ORR_OK;
+}
+
+/* SchedulerParameters has the same words with preempt_ before them. */
+static enum orr_status read_preempt_words(const struct slurm_reader *reader, struct slurm_span list)
+{
+    struct slurm_conf *conf = reader->conf;
+    struct slurm_span item;
+    while (orr_slurm__next_item(&list, &item)) {
+        const struct slurm_span value = orr_slurm__value_in(item);
+        int64_t count = 0;
+        if (orr_text_like(item.at, item.bytes, "reorder_count=*", true)) {
+            if (!orr_parse_i64(value.at, value.bytes, &count) || count < 0 || count > 1000) {
+                return orr_slurm__complain(reader, item, "needs a whole number from 0 to 1000");
+            }
+            conf->preempt_reorder_count = count;
+        } else if (orr_slurm__is(item, "strict_order")) {
+            conf->preempt_strict_order = true;
+        } else if (orr_slurm__is(item, "youngest_first")) {
+            conf->preempt_youngest_first = true;
+        } else if (!orr_slurm__is(item, "send_user_signal")) {
+            orr_slurm__remark(reader, item, "is not heeded: policy slurm has nothing like it");
+        }
     }
     return ORR_OK;
 }
@@ -297,6 +326,7 @@ static enum orr_status set_key(const struct slurm_reader *reader, const struct k
     case KEY_TRES: return orr_slurm__tres(reader, value, true, (double *)(void *)at);
     case KEY_SCHEDULER: return orr_slurm__read_scheduler(reader, value);
     case KEY_SELECT: return read_select(reader, value, (bool *)(void *)at);
+    case KEY_PREEMPT_WORDS: return read_preempt_words(reader, value);
     case KEY_PART_LIMITS: return read_part_limits(reader, value, (uint8_t *)at);
     case KEY_RESET: return read_reset(reader, value, (uint8_t *)at);
     case KEY_ENFORCE: return read_enforce(reader, value, (bool *)(void *)at);
