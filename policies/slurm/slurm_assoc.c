@@ -117,6 +117,7 @@ static void read_flags(const struct table *table, struct slurm_span flags, struc
 
 static void no_limits(struct slurm_limits *limits)
 {
+    limits->any = false;
     limits->jobs = limits->submits = -1;
     limits->wall_ms = ORR_MS_NEVER;
     for (int t = 0; t < SLURM_TRES_COUNT; t++) {
@@ -177,6 +178,10 @@ static enum orr_status read_limits(const struct table *table, const struct colum
         }
         if (wall.bytes > 0 && !orr_slurm__time(wall.at, wall.bytes, &limits[s].wall_ms)) {
             return complain(table, wall, "is no time");
+        }
+        limits[s].any = limits[s].jobs >= 0 || limits[s].wall_ms < ORR_MS_NEVER;
+        for (int t = 0; t < SLURM_TRES_COUNT; t++) {
+            limits[s].any = limits[s].any || limits[s].tres[t] >= 0;
         }
     }
     return ORR_OK;

@@ -94,6 +94,7 @@ enum slurm_scope {                      /* whom a limit counts */
 };
 
 struct slurm_limits { /* below 0, ORR_MS_NEVER: none */
+    bool any;         /* of jobs, time or resources */
     int64_t jobs;     /* that run */
     int64_t submits;  /* that wait or run */
     orr_ms wall_ms;

@@ -272,15 +272,6 @@ static bool may_ease(const struct walk *walk, const struct source *source, doubl
     return !stays && more < limit && orr_slurm__usage_falls(conf);
 }
 
-static bool is_set(const struct slurm_limits *limits)
-{
-    bool any = limits->jobs >= 0 || limits->wall_ms < ORR_MS_NEVER;
-    for (int t = 0; t < SLURM_TRES_COUNT; t++) {
-        any = any || limits->tres[t] >= 0;
-    }
-    return any;
-}
-
 /* May a limit be looked at here? Those that a QOS sets, and those of associations but for groups,
  * are not looked at again. */
 static bool look(struct walk *walk, const struct source *source, enum slurm_scope scope, int item)
@@ -301,7 +292,7 @@ static enum orr_reason check_scope(struct walk *walk, const struct source *sourc
     const enum orr_reason *name = names[source->qos == ORR_NONE][scope];
     /* on more nodes it has less of each, on whole ones more in all */
     const bool hangs_on_nodes = scope == SLURM_PER_NODE || scope == SLURM_LEAST;
-    if (!is_set(limits) || (walk->phase == SLURM_AT_LEAST && hangs_on_nodes)) {
+    if (walk->phase == SLURM_AT_LEAST && hangs_on_nodes) {
         return ORR_REASON_NONE;
     }
     const struct held held = add_up(walk, source, scope);
@@ -333,7 +324,7 @@ static enum orr_reason check(struct walk *walk, const struct source *source)
 {
     enum orr_reason found = ORR_REASON_NONE;
     for (int s = 0; s < SLURM_SCOPES && found == ORR_REASON_NONE; s++) {
-        found = check_scope(walk, source, (enum slurm_scope)s);
+        found = source->limits[s].any ? check_scope(walk, source, (enum slurm_scope)s) : found;
     }
     return found;
 }
