@@ -2,11 +2,27 @@
 /* slurm_cap.c - MaxCPUsPerNode: how many CPUs of a node the jobs of a partition may have together,
  * so that others, such as those of GPUs, find some there.
  *
- * What those that run have is added up when a record of such a partition is looked at, once until a
- * job starts or stops. In images of a later time what they give back is counted beside it. */
+ * What those that run have, and suspended ones get back, is added up when a record of such a
+ * partition is looked at, once until a job starts or stops. In images of a later time what they
+ * give back is counted beside it. */
 #include "slurm_int.h"
 
 #include <string.h>
+
+/* What a job has of a node. */
+static int64_t cpu_on(const struct orr_view *view, uint32_t job, uint32_t node)
+{
+    const struct orr_placement *placements = view->ledger->placements;
+    int64_t cpu_milli = 0;
+    for (uint32_t p = view->jobs[job].placement; p != ORR_NONE; p = placements[p].next) {
+        const struct orr_request *request =
+            &slurm_shape(view, job)->groups[placements[p].group].request;
+        cpu_milli += orr_placement_is_on(&placements[p], node)
+                         ? request->cpu_milli * orr_placement_each(&placements[p])
+                         : 0;
+    }
+    return cpu_milli;
+}
 
 static void add_up(struct slurm *slurm, const struct orr_view *view)
 {
@@ -15,7 +31,7 @@ static void add_up(struct slurm *slurm, const struct orr_view *view)
     for (uint32_t r = 0; r < slurm->running_count; r++) {
         const uint32_t job = slurm->running[r];
         const struct slurm_job *j = &slurm->jobs[job];
-        const bool counts = j->runs_in == slurm->cap_partition && j->suspended_ms == ORR_MS_NONE;
+        const bool counts = j->runs_in == slurm->cap_partition;
         for (uint32_t p = counts ? view->jobs[job].placement : ORR_NONE; p != ORR_NONE;
              p = placements[p].next) {
             const int64_t cpu =
@@ -65,8 +81,7 @@ static void set_gone(struct slurm *slurm, uint32_t node, int64_t cpu_milli)
 void orr_slurm__cap_leave(struct slurm *slurm, uint32_t job, uint32_t node, int64_t cpu_milli)
 {
     const bool before = slurm->cap_image[node] == slurm->image_number;
-    const bool counts = slurm->jobs[job].runs_in == slurm->cap_partition &&
-                        slurm->jobs[job].suspended_ms == ORR_MS_NONE;
+    const bool counts = slurm->jobs[job].runs_in == slurm->cap_partition;
     set_gone(slurm, node, (before ? slurm->cap_gone[node] : 0) + (counts ? cpu_milli : 0));
 }
 
@@ -75,11 +90,11 @@ void orr_slurm__cap_behind(struct slurm *slurm, const struct orr_view *view, uin
 {
     int64_t gone = 0;
     for (; held != ORR_NONE && slurm->cap_cpu_milli < INT64_MAX; held = slurm->held[held].before) {
-        const struct slurm_job *j = &slurm->jobs[slurm->running[slurm->held[held].running]];
-        const struct orr_room before =
-            orr_slurm__room_behind(slurm, view, node, slurm->held[held].before);
-        const bool counts = j->runs_in == slurm->cap_partition && j->suspended_ms == ORR_MS_NONE;
-        gone += counts ? slurm->held[held].room.cpu_milli - before.cpu_milli : 0;
+        const uint32_t running = slurm->held[held].running, before = slurm->held[held].before;
+        const uint32_t job = slurm->running[running];
+        const bool again = before != ORR_NONE && slurm->held[before].running == running;
+        const bool counts = slurm->jobs[job].runs_in == slurm->cap_partition && !again;
+        gone += counts ? cpu_on(view, job, node) : 0;
     }
     set_gone(slurm, node, gone);
 }
