@@ -637,6 +637,10 @@ uint32_t orr_slurm__assoc_of(struct slurm *slurm, const struct orr_view *view, u
 /* Has it no time limit, by itself or of a partition? */
 bool orr_slurm__is_unlimited(const struct slurm_conf *conf, const struct orr_view *view,
                              uint32_t job, uint32_t partition);
+/* The time limit that sbatch gives it: where none is stated DefaultTime of its first partition,
+ * else MaxTime. Without either the scheduler is given the run time. */
+orr_ms orr_slurm__stated_limit(const struct slurm_conf *conf, const struct orr_view *view,
+                               uint32_t job, uint32_t partition);
 /* May the scheduler look at it at this time, as far as the job alone is
  * concerned? */
 bool orr_slurm__job_eligible(const struct slurm *slurm, const struct orr_view *view, uint32_t job);
@@ -811,6 +815,9 @@ orr_ms orr_slurm__limit_ms(const struct slurm *slurm, uint32_t job, uint32_t par
 /* May it keep nodes from those behind it, as far as bf_min_age_reserve and bf_min_prio_reserve go?
  */
 bool orr_slurm__reserves(const struct slurm *slurm, const struct slurm_record *record, orr_ms now);
+/* Why a partition never takes a job, as long as it is what it is; ORR_REASON_NONE: it may. */
+enum orr_reason orr_slurm__partition_bars(const struct slurm_conf *conf,
+                                          const struct slurm_job *job, uint32_t partition);
 /* Why the scheduler does not try a record now; ORR_REASON_NONE: it does. */
 enum orr_reason orr_slurm__barred(const struct slurm *slurm, const struct slurm_record *record);
 

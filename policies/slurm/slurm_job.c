@@ -68,10 +68,8 @@ bool orr_slurm__is_unlimited(const struct slurm_conf *conf, const struct orr_vie
            p->default_time_ms == ORR_MS_NONE && p->max_time_ms == ORR_MS_NEVER;
 }
 
-/* The time limit that sbatch gives it: where none is stated DefaultTime of its first partition,
- * else MaxTime. Without either the scheduler is given the run time. */
-static orr_ms limit_of(const struct slurm_conf *conf, const struct orr_view *view, uint32_t job,
-                       uint32_t partition)
+orr_ms orr_slurm__stated_limit(const struct slurm_conf *conf, const struct orr_view *view,
+                               uint32_t job, uint32_t partition)
 {
     const struct orr_job_spec *spec = &view->specs[job];
     const struct slurm_partition *p = &conf->partitions[partition];
@@ -111,7 +109,7 @@ void orr_slurm__job_read(struct slurm *slurm, const struct orr_view *view, uint3
         j->qos = own != ORR_NONE ? own : orr_slurm__qos(&slurm->conf, "normal", 6);
     }
     orr_slurm__read_access(&slurm->conf, j);
-    j->limit_ms = limit_of(&slurm->conf, view, job, j->partitions[0]);
+    j->limit_ms = orr_slurm__stated_limit(&slurm->conf, view, job, j->partitions[0]);
     read_amounts(view, job, j);
 }
 

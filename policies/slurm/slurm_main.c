@@ -78,21 +78,29 @@ void orr_slurm__started(struct slurm *slurm, const struct orr_view *view, uint32
     }
 }
 
-enum orr_reason orr_slurm__barred(const struct slurm *slurm, const struct slurm_record *record)
+enum orr_reason orr_slurm__partition_bars(const struct slurm_conf *conf,
+                                          const struct slurm_job *job, uint32_t partition)
 {
-    const struct slurm_job *j = &slurm->jobs[record->job];
-    const struct slurm_partition *p = &slurm->conf.partitions[record->partition];
-    if ((j->hopeless >> record->partition & 1) != 0) {
-        return ORR_REASON_NEVER;
-    }
+    const struct slurm_partition *p = &conf->partitions[partition];
     if (p->down || p->node_count == 0) {
         return ORR_REASON_PARTITION_DOWN;
     }
-    if (!orr_slurm__has_nodes_for(&slurm->conf, record->partition, j)) {
+    if (!orr_slurm__has_nodes_for(conf, partition, job)) {
         return ORR_REASON_PARTITION_NODE_LIMIT;
     }
-    if (!orr_slurm__has_time_for(&slurm->conf, record->partition, j)) {
-        return ORR_REASON_PARTITION_TIME_LIMIT;
+    return orr_slurm__has_time_for(conf, partition, job) ? ORR_REASON_NONE
+                                                         : ORR_REASON_PARTITION_TIME_LIMIT;
+}
+
+enum orr_reason orr_slurm__barred(const struct slurm *slurm, const struct slurm_record *record)
+{
+    const struct slurm_job *j = &slurm->jobs[record->job];
+    if ((j->hopeless >> record->partition & 1) != 0) {
+        return ORR_REASON_NEVER;
+    }
+    const enum orr_reason bar = orr_slurm__partition_bars(&slurm->conf, j, record->partition);
+    if (bar != ORR_REASON_NONE) {
+        return bar;
     }
     if (j->array != ORR_NONE && slurm->array[j->array].running >= slurm->array[j->array].limit) {
         return ORR_REASON_JOB_ARRAY_TASK_LIMIT;
