@@ -118,6 +118,32 @@ static bool resizes_in_vain(const struct engine *engine)
            engine->queue_change_ms == ORR_MS_NEVER;
 }
 
+static bool is_barred(const struct engine *engine, uint32_t job)
+{
+    const struct orr_world *world = engine->world;
+    const uint32_t shard = world->queues.queues[world->specs[job].queue].shard;
+    const struct orr_engine_shard *runner = &engine->options->shards[shard];
+    struct orr_view view = engine->view;
+    view.shard = shard;
+    return orr_policy_bars(runner->policy, runner->params, &view, job).reason != ORR_REASON_NONE;
+}
+
+bool orr_engine__is_hopeless(struct engine *engine)
+{
+    struct engine_endless *endless = &engine->endless;
+    bool hopeless = true;
+    for (uint32_t j = 0; j < engine->world->job_count && !endless->judged && hopeless; j++) {
+        const uint8_t phase = engine->ledger->jobs[j].phase;
+        if (phase == ORR_JOB_RELEASING) {
+            return false; /* it waits in a while */
+        }
+        hopeless = phase != ORR_JOB_PENDING || is_barred(engine, j);
+    }
+    endless->hopeless = endless->judged ? endless->hopeless : hopeless;
+    endless->judged = true;
+    return endless->hopeless;
+}
+
 /* A job was started as often as can be, and nobody got to an end meanwhile. */
 static bool wears_out(const struct engine *engine)
 {

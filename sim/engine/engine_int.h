@@ -40,6 +40,8 @@ struct engine_endless { /* what happened since a job last came, ended or left */
     bool looked;        /* there was one, */
     orr_ms since_ms;    /* at this time, */
     uint64_t kept;      /* with so much work done for good */
+    bool judged;        /* it is known whether */
+    bool hopeless;      /* no rule of a queue lets any of those start that wait */
 };
 
 struct engine_recur { /* see engine_recur.c */
@@ -154,6 +156,9 @@ bool orr_engine__recurs(struct engine *engine);
 void orr_engine__recur_close(struct engine *engine);
 /* What will happen is another than it was: nothing that was can be told to come back. */
 void orr_engine__recur_forget(struct engine *engine);
+/* Nobody runs or is to come and no queue will change: does a rule of a queue keep all that wait
+ * from ever starting, whatever is up? */
+bool orr_engine__is_hopeless(struct engine *engine);
 /* ORR_SCENARIO: says what keeps it from ending. */
 enum orr_status orr_engine__refuse_endless(const struct engine *engine, struct orr_err *err);
 /* Some job was started as often as its state can count. */
@@ -274,7 +279,7 @@ void orr_engine__note_leaving(struct engine *engine, uint32_t job);
 /* Notes since when nodes that were emptied stand empty. */
 void orr_engine__note_vacant(struct engine *engine);
 /* Is nothing left but failures, what is listed, and what is stale, and of no use to anybody? */
-bool orr_engine__only_faults_left(const struct engine *engine);
+bool orr_engine__only_faults_left(struct engine *engine);
 
 /* engine_shares.c: fair shares of a policy that has some */
 void orr_engine__shares_open(struct engine *engine);

@@ -535,18 +535,26 @@ static bool is_wish_of_use(const struct engine *engine)
            engine->ledger->pending_jobs + engine->ledger->running_jobs > 0;
 }
 
+/* Does a node come back at random that somebody may wait for? */
+static bool is_repair_of_use(struct engine *engine, bool changes)
+{
+    const struct orr_ledger *ledger = engine->ledger;
+    return engine->failed_nodes > 0 &&
+           (ledger->running_jobs > 0 ||
+            (ledger->pending_jobs > 0 && (changes || !orr_engine__is_hopeless(engine))));
+}
+
 /* What waits now waits for ever, unless the end of something listed makes room, a quota grows, or
  * nodes are ordered. What is over already must not prolong the run. */
-bool orr_engine__only_faults_left(const struct engine *engine)
+bool orr_engine__only_faults_left(struct engine *engine)
 {
-    const bool repairs = /* a node comes back that somebody may wait for */
-        engine->failed_nodes > 0 && engine->ledger->pending_jobs + engine->ledger->running_jobs > 0;
-    if (engine->next_arrival < engine->world->job_count || repairs ||
-        engine->next_cycle_ms != ORR_MS_NEVER || is_wish_of_use(engine)) {
+    const uint32_t changes = engine->world->queue_change_count - engine->next_queue_change;
+    if (engine->next_arrival < engine->world->job_count || engine->next_cycle_ms != ORR_MS_NEVER ||
+        is_wish_of_use(engine) || is_repair_of_use(engine, changes + engine->listed_events > 0)) {
         return false;
     }
     const bool looks = engine->look_ms != ORR_MS_NEVER;
-    const uint32_t hopes = engine->world->queue_change_count - engine->next_queue_change + looks;
+    const uint32_t hopes = changes + looks;
     const uint32_t left = engine->fault_events + engine->listed_events;
     const uint32_t stale =
         engine->idle_events + (engine->ledger->pending_jobs == 0 ? engine->give_up_events : 0);
