@@ -31,7 +31,8 @@ static const char *stem(struct orr_arena *arena, const char *path)
         *dot = '\0';
     }
     const bool standard = strcmp(path, "-") == 0; /* standard input */
-    return name[0] == '\0' ? "run" : standard ? "stdin" : name;
+    const bool pipe = strncmp(path, "/dev/fd/", 8) == 0;
+    return name[0] == '\0' ? "run" : standard ? "stdin" : pipe ? "pipe" : name;
 }
 
 static enum orr_status check_options(const struct orr_scenario_options *options,

@@ -88,7 +88,7 @@ grep -q '^will against was' out || fail "$(head -1 out)"
 exits 64 compare one.db alone.db
 exits 64 run s.yaml -j 2
 exits 64 run s.yaml --replicas 2 --junit x.xml
-exits 64 run --trace - --cluster 4x8 --replicas 2
+head -100 trace.csv | "$orrery" run --trace - --cluster 4x8 --replicas 2 --no-progress -q -o piped.db || fail "exit $? of replicas of a pipe"
 sed 's/^shake.*//' s.yaml >same.yaml
 exits 1 run same.yaml --replicas 2 -o same.db --no-progress
 grep -q 'all replicas are the same run' out || fail "$(cat out)"

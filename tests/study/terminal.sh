@@ -42,7 +42,7 @@ same() { # COMMAND: with t.csv or s.yaml as a file it says the same as with a pi
     wait
     for with in direct piped fed; do
         for out in named $with; do # but for what the input is called
-            sed -e "s,/dev/stdin,INPUT,g; s,/dev/fd/[0-9]*,INPUT,g; s,$file,INPUT,g; s/^stdin: /t: /; s/^[0-9]*: base/t: base/; s/^s: /t: /" \
+            sed -e "s,/dev/stdin,INPUT,g; s,/dev/fd/[0-9]*,INPUT,g; s,$file,INPUT,g; s/^stdin: /t: /; s/^pipe: /t: /; s/^s: /t: /" \
                 -e '/^# .* came through a pipe/d; s/^-: /INPUT: /; s/import - /import INPUT /; s/jobs of [^ ]*,/jobs of it,/; s/stdin/t/g; s/^\(scenario *\)[^ ]*:/\1t:/' "$out" >"$out.same"
         done
         cmp named.same "$with.same" >/dev/null || fail "$words: $(diff named.same "$with.same")"
