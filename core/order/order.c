@@ -80,10 +80,19 @@ static struct orr_demand sum_demands(const struct orr_demand *a, const struct or
     return sum;
 }
 
-/* The best entry that is in no lane or list: pushed, or added over a list; NULL: none is left. */
-static const struct orr_order_entry *best_pushed(const struct orr_order_node *leaf)
+/* The best entry that is in no lane or list is one of those that were added in their order, not one
+ * that was pushed. */
+static bool is_added(const struct orr_order *order, const struct orr_order_node *leaf)
 {
-    return leaf->added_count > 0 ? leaf->added : leaf->job_count > 0 ? leaf->jobs : NULL;
+    return leaf->added_count > 0 &&
+           (leaf->job_count == 0 || !job_less(order, leaf->jobs, leaf->added));
+}
+
+/* NULL: none is left. */
+static const struct orr_order_entry *best_pushed(const struct orr_order *order,
+                                                 const struct orr_order_node *leaf)
+{
+    return is_added(order, leaf) ? leaf->added : leaf->job_count > 0 ? leaf->jobs : NULL;
 }
 
 /* The leaf's next job comes from its lanes or list, not from the jobs that were pushed. */
@@ -92,7 +101,7 @@ static bool from_lane(const struct orr_order *order, struct orr_order_node *leaf
     if (order->list != NULL && leaf->best != ORR_BEST_UNKNOWN) {
         return leaf->best == ORR_BEST_LISTED;
     }
-    const struct orr_order_entry *pushed = best_pushed(leaf);
+    const struct orr_order_entry *pushed = best_pushed(order, leaf);
     const bool from = leaf->head.lane != ORR_NONE &&
                       (pushed == NULL || job_less(order, &leaf->head.entry, pushed));
     if (order->list != NULL) {
@@ -104,7 +113,7 @@ static bool from_lane(const struct orr_order *order, struct orr_order_node *leaf
 static const struct orr_order_entry *best_job(const struct orr_order *order,
                                               struct orr_order_node *leaf)
 {
-    return from_lane(order, leaf) ? &leaf->head.entry : best_pushed(leaf);
+    return from_lane(order, leaf) ? &leaf->head.entry : best_pushed(order, leaf);
 }
 
 static void rank_anew(const struct orr_order *order, uint32_t index)
@@ -453,7 +462,8 @@ uint32_t orr_order__place_for(const struct orr_order *order, const struct orr_or
 
 static bool is_empty(const struct orr_order_node *node)
 {
-    return node->child_count == 0 && best_pushed(node) == NULL && node->head.lane == ORR_NONE;
+    return node->child_count == 0 && node->added_count == 0 && node->job_count == 0 &&
+           node->head.lane == ORR_NONE;
 }
 
 static uint32_t queue_of(const struct orr_order *order, const struct orr_order_entry *entry)
@@ -483,7 +493,7 @@ static uint32_t end_of_queue(const struct orr_order *order, const struct orr_ord
  * job comes before them. */
 static void next_listed(struct orr_order *order, struct orr_order_node *leaf, bool pass_over)
 {
-    const struct orr_order_entry *pushed = best_pushed(leaf);
+    const struct orr_order_entry *pushed = best_pushed(order, leaf);
     order->heads -= leaf->head.lane != ORR_NONE ? orr_scatter(leaf->listed) : 0;
     leaf->head.lane = ORR_NONE;
     leaf->best = ORR_BEST_UNKNOWN;
@@ -614,16 +624,11 @@ uint64_t orr_order_fingerprint(struct orr_order *order)
 void orr_order_build(struct orr_order *order, const struct orr_jobview *views, uint32_t count)
 {
     struct orr_order_entry *entries = orr_alloc(count + (size_t)1, sizeof *entries);
-    orr_order_build_prepared(order, entries, orr_order_prepare(order, views, count, entries));
-    orr_free(entries);
-}
-
-void orr_order_build_prepared(struct orr_order *order, const struct orr_order_entry *entries,
-                              uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
+    const uint32_t kept = orr_order_prepare(order, views, count, entries);
+    for (uint32_t i = 0; i < kept; i++) {
         push_entry(order, &entries[i]);
     }
+    orr_free(entries);
 }
 
 /* --- popping --- */
@@ -675,14 +680,15 @@ static bool pop_leaf(struct orr_order *order, struct orr_order_node *leaf, struc
         orr_order__find_head(order, leaf, !wanted && leaf->job_count == 0);
         return wanted;
     }
-    const struct orr_order_entry *best = best_pushed(leaf);
+    const bool added = is_added(order, leaf);
+    const struct orr_order_entry *best = added ? leaf->added : leaf->jobs;
     *view = best->view;
     leaf->best = ORR_BEST_UNKNOWN;
     order->pushed--;
     if (order->victims) {
         order->popped[leaf->queue] = sum_demands(&order->popped[leaf->queue], &best->demand);
     }
-    if (leaf->added_count > 0) {
+    if (added) {
         leaf->added++;
         leaf->added_count--;
     } else {

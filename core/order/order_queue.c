@@ -66,22 +66,6 @@ static int by_number(double a, double b)
     return (a > b) - (a < b);
 }
 
-double orr_queue_share_without(const struct orr_session *session, uint32_t queue,
-                               const struct orr_demand *victims)
-{
-    double most = 0;
-    for (unsigned kind = 0; kind < ORR_SHARE_KINDS && session->rules.proportion; kind++) {
-        const int64_t left = session->queues[queue].allocated[kind] - victims->v[kind];
-        if (left > 0) {
-            const double part =
-                part_of(session, orr_share_units(kind, left),
-                        orr_share_allocatable(&session->shares[queue].resource[kind]), kind);
-            most = part > most ? part : most;
-        }
-    }
-    return most;
-}
-
 void orr_queue_rank_of(const struct orr_session *session, const struct orr_queue_claim *c,
                        struct orr_queue_rank *rank)
 {

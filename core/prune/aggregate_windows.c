@@ -35,12 +35,11 @@ static void count(const struct orr_flat *f, struct orr_window *window,
     window->late += f->leaves[contender->leaf].served_first ? 0 : by;
 }
 
-/* Nobody is recorded where there are windows, so that each step took the next in order. */
 static const struct orr_contender *contender_of(const struct orr_victim_search *search,
                                                 uint32_t potential)
 {
     const struct orr_flat *f = search->refuter.flat;
-    return &f->contenders[f->state->victims[search->potential.items[potential].group]];
+    return &f->contenders[search->session->jobs[search->potential.items[potential].job].contender];
 }
 
 /* Victims of a node, from the last one back; by: 1 to take them, -1 to leave them. */

@@ -108,6 +108,7 @@ static void make_dry_run(struct orr_victim_search *search)
 static void give_up(struct orr_victim_search *search)
 {
     search->refuter.flat = NULL;
+    search->prepared = NULL;
     search->refuter.world = 0; /* which was read as a flat one */
     orr_victim__find_candidates(search);
 }

@@ -74,12 +74,6 @@ struct orr_leaf { /* a queue with contenders */
     struct orr_queue_rank worst; /* of the block; if ranked */
 };
 
-struct orr_flat_source {     /* victims of a leaf, flat_victims.c */
-    uint32_t left;           /* the last of so many is next */
-    struct orr_demand given; /* what it and those before it hold */
-    struct orr_queue_rank rank;
-};
-
 struct orr_window {   /* aggregate_windows.c: victims on some of the bearing nodes, gangs apart */
     uint64_t changes; /* of the state when it was brought up to date */
     uint32_t *counts; /* by run, the preemptor included */
@@ -90,15 +84,8 @@ struct orr_window {   /* aggregate_windows.c: victims on some of the bearing nod
 };
 #define ORR_WINDOWS 32 /* the last for any nodes, the others for growing numbers of them */
 
-struct orr_flat_state {              /* flat_victims.c */
-    struct orr_flat_source *sources; /* by leaf */
-    uint32_t *open;                  /* leaves with victims left, the one that is next first */
-    uint32_t open_count;
-    uint32_t *victims; /* contenders in the order in which they come, as far as known */
-    uint32_t victim_count;
-    uint32_t looked_at; /* in this probe */
-    /* of the state */
-    bool all_first; /* all are served before the preemptor */
+struct orr_flat_state { /* flat_victims.c: of the potential victims */
+    bool all_first;     /* all are served before the preemptor */
     struct orr_sizes sizes;
     uint32_t *gangs; /* contenders with several tasks, */
     uint32_t gang_count;
@@ -246,8 +233,8 @@ void orr_flat__start_probe(struct orr_victim_search *search);
 bool orr_flat__refute_search(struct orr_victim_search *search);
 /* False: this scenario would not be solved. */
 bool orr_victim__may_work(struct orr_victim_search *search, const struct orr_victims *potential);
-/* flat_victims.c: the next one joins the potential victims; false: there are none left. */
-bool orr_flat__take_next(struct orr_victim_search *search);
+/* flat_victims.c: a task joined the potential victims. */
+void orr_flat__victim_added(struct orr_victim_search *search);
 /* The world is flat and no victims are recorded: more is known of potential ones. */
 bool orr_flat__is_usable(const struct orr_victim_search *search);
 /* No scenario of the state works; or none with the victims of the node alone. */

@@ -345,6 +345,13 @@ bool orr_refute__scenario(struct orr_victim_search *search, const struct orr_vic
 
 /* --- what happened --- */
 
+void orr_refute__victim_added(struct orr_victim_search *search)
+{
+    if (search->refuter.flat != NULL && search->refuter.flat->state != NULL) {
+        orr_flat__victim_added(search);
+    }
+}
+
 void orr_refute__simulated(struct orr_victim_search *search)
 {
     search->refuter.simulated = true;
@@ -365,16 +372,6 @@ void orr_refute__search_ended(struct orr_victim_search *search, enum orr_search_
         }
         orr_victim__note_failure(search);
     }
-}
-
-bool orr_refute__keeps_order(const struct orr_victim_search *search)
-{
-    return search->refuter.flat != NULL;
-}
-
-bool orr_refute__step(struct orr_victim_search *search)
-{
-    return orr_flat__take_next(search);
 }
 
 void orr_refute__release(struct orr_victim_search *search)

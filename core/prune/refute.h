@@ -4,8 +4,7 @@
  * Each question is whether something can be left out because it cannot succeed, from the widest to
  * the narrowest: the search, a state, a window of nodes, a scenario. True: it is left
  * out, and how far it would have got is noted in `search->outcome`. Without this room every answer
- * is false and the search decides the same. In flat worlds the room also lists the victims, in the
- * literal order (orr_refute__step).
+ * is false and the search decides the same.
  */
 #ifndef ORR_PRUNE_REFUTE_H
 #define ORR_PRUNE_REFUTE_H
@@ -70,16 +69,12 @@ bool orr_refute__node(struct orr_victim_search *search, uint32_t node);
 bool orr_refute__window(struct orr_victim_search *search, uint32_t from, uint32_t to, uint32_t nth);
 bool orr_refute__scenario(struct orr_victim_search *search, const struct orr_victims *potential);
 
-/* What happened: a scenario is simulated, one succeeded, the search ended so. Ends the program if a
- * pruner had refuted what succeeded. */
+/* What happened: a task joined the potential victims, a scenario is simulated, one succeeded, the
+ * search ended so. Ends the program if a pruner had refuted what succeeded. */
+void orr_refute__victim_added(struct orr_victim_search *search);
 void orr_refute__simulated(struct orr_victim_search *search);
 void orr_refute__scenario_solved(const struct orr_victim_search *search);
 void orr_refute__search_ended(struct orr_victim_search *search, enum orr_search_result result);
-
-/* The order of victims that a flat world keeps from probe to probe: true if it has one, and then
- * whether a victim joined the potential ones. */
-bool orr_refute__keeps_order(const struct orr_victim_search *search);
-bool orr_refute__step(struct orr_victim_search *search);
 
 /* Memory for a search, kept from the one before. */
 struct orr_arena orr_refute__borrow(struct orr_session *session);

@@ -349,13 +349,14 @@ static void take_elastic(const struct orr_session *session, struct orr_jobview v
                          struct orr_task_list *out)
 {
     const int32_t satisfied = orr_jobview_progress(session, view, set);
-    if (satisfied == 0) {
+    const bool below = satisfied > 0 && members_have_surplus(session, view, set);
+    if (!below && satisfied <= orr_jobview_min(session, view, set)) {
         return;
     }
     uint32_t *members = orr_alloc(session->jobs[view.job].set_count, sizeof *members);
     const uint32_t count = orr_jobview_members(session, view, set, members);
     const uint32_t before = out->count;
-    if (members_have_surplus(session, view, set)) {
+    if (below) {
         for (uint32_t i = count; i-- > 0 && out->count == before;) {
             const uint32_t c = members[i];
             if (!session->sets[c].is_pods) {
@@ -373,11 +374,24 @@ static void take_elastic(const struct orr_session *session, struct orr_jobview v
     orr_free(members);
 }
 
+/* A whole job of one pod set, which has nothing above its minimum. */
+static bool is_bare_gang(const struct orr_session *session, struct orr_jobview view)
+{
+    const struct orr_sjob *job = &session->jobs[view.job];
+    const struct orr_sset *sets = &session->sets[job->first_set];
+    return view.absent == NULL && view.mins == NULL && job->set_count == 2 && sets[0].min > 0 &&
+           sets[1].is_pods && (int32_t)job->active <= sets[1].min;
+}
+
 bool orr_jobview_to_evict(const struct orr_session *session, struct orr_jobview view,
                           struct orr_task_list *out)
 {
     const uint32_t root = session->jobs[view.job].first_set;
     out->count = 0;
+    if (is_bare_gang(session, view)) {
+        take_active(session, view, root + 1, UINT32_MAX, out);
+        return false;
+    }
     take_elastic(session, view, root, out);
     if (out->count > 0) {
         return true;

@@ -20,12 +20,12 @@ void orr_victims_push(struct orr_victims *victims, const struct orr_victim *vict
 /* --- accumulating --- */
 
 /* The view without the taken tasks, or without the recorded ones; false if none is left. It lives
- * as long as the probe. */
+ * as long as the search. */
 static bool without(struct orr_victim_search *search, struct orr_jobview *view,
                     const struct orr_task_list *taken)
 {
     const struct orr_sjob *job = &search->session->jobs[view->job];
-    bool *absent = orr_arena_take(&search->arena, job->task_count, sizeof *absent);
+    bool *absent = orr_arena_take(&search->memory, job->task_count, sizeof *absent);
     uint32_t left = 0;
     for (uint32_t i = 0; i < job->task_count; i++) {
         absent[i] = view->absent != NULL && view->absent[i];
@@ -53,23 +53,16 @@ static bool any_recorded(const struct orr_victim_search *search, const struct or
     return false;
 }
 
-void orr_victim__add_potential(struct orr_victim_search *search, const struct orr_victim *victim,
-                               int64_t freed_mgpu)
-{
-    struct orr_victim one = *victim;
-    one.before = orr_victim__add_capacity(search, victim, freed_mgpu);
-    orr_victims_push(&search->potential, &one);
-    orr_victim__add_fingerprint(search, victim);
-}
-
 void orr_victim__accumulate(struct orr_victim_search *search, uint32_t task)
 {
     const struct orr_stask *of = &search->session->tasks[task];
-    orr_victim__add_potential(
-        search,
-        &(struct orr_victim){
-            .task = task, .group = search->steps, .node = of->live.node, .job = of->job},
-        orr_victim__freed(search->session, task));
+    struct orr_victim victim = {
+        .task = task, .group = search->steps, .node = of->live.node, .job = of->job};
+    victim.before =
+        orr_victim__add_capacity(search, &victim, orr_victim__freed(search->session, task));
+    orr_victims_push(&search->potential, &victim);
+    orr_victim__add_fingerprint(search, &victim);
+    orr_refute__victim_added(search);
 }
 
 /* All candidates, those first who are the first victims. What each holds is the same whenever
@@ -83,41 +76,71 @@ static void build_order(struct orr_victim_search *search, struct orr_order *orde
         search->prepared_count =
             orr_order_prepare(order, search->candidates, search->candidate_count, search->prepared);
     }
-    orr_order_build_prepared(order, search->prepared, search->prepared_count);
+    orr_order_build_over(order, NULL, 0, NULL, search->prepared, search->prepared_count);
 }
 
 /* Takes the next part of the next victim. Part of a job that is recorded already brings nothing
  * new: the rest of the job goes back and the next one is taken. False: there are none left. */
-bool orr_victim__step(struct orr_victim_search *search, struct orr_order *order)
+static bool take_next(struct orr_victim_search *search, struct orr_order *order,
+                      struct orr_task_list *tasks)
 {
-    struct orr_task_list tasks = {0};
     struct orr_jobview view;
-    bool stepped = false;
-    if (orr_refute__keeps_order(search)) {
-        return orr_refute__step(search);
-    }
+    bool taken = false;
     if (order->session == NULL) {
         build_order(search, order);
     }
-    while (!stepped && orr_order_pop(order, &view)) {
-        bool elastic = orr_jobview_to_evict(search->session, view, &tasks);
+    while (!taken && orr_order_pop(order, &view)) {
+        bool elastic = orr_jobview_to_evict(search->session, view, tasks);
         if (search->session->v017 != NULL && view.absent == NULL) {
-            elastic = tasks.count < orr_v017_active(search->session, view.job);
+            elastic = tasks->count < orr_v017_active(search->session, view.job);
         }
-        const bool known = any_recorded(search, &tasks);
-        if (!known) {
-            for (uint32_t i = 0; i < tasks.count; i++) {
-                orr_victim__accumulate(search, tasks.tasks[i]);
-            }
-            search->steps++;
-            stepped = true;
-        }
-        if ((known || elastic) && without(search, &view, known ? NULL : &tasks)) {
+        taken = !any_recorded(search, tasks);
+        if ((!taken || elastic) && without(search, &view, taken ? tasks : NULL)) {
             orr_order_push(order, view);
         }
     }
-    orr_task_list_release(&tasks);
-    return stepped;
+    return taken;
+}
+
+/* While nothing is recorded, every probe takes the same victims in the same order, which are popped
+ * once. False: there are no more. */
+static bool take_first(struct orr_victim_search *search)
+{
+    struct orr_victim_steps *first = &search->first;
+    if (search->steps == first->count) {
+        if (!take_next(search, &first->order, &search->popped)) {
+            return false;
+        }
+        for (uint32_t i = 0; i < search->popped.count; i++) {
+            orr_task_list_push(&first->tasks, search->popped.tasks[i]);
+        }
+        first->ends = ORR_ROOM_FOR_ONE(first->ends, first->count, first->capacity);
+        first->ends[first->count++] = first->tasks.count;
+    }
+    return true;
+}
+
+/* Of a step that was popped. */
+static struct orr_task_list tasks_of(const struct orr_victim_steps *steps, uint32_t nth)
+{
+    const uint32_t from = nth == 0 ? 0 : steps->ends[nth - 1];
+    return (struct orr_task_list){.tasks = steps->tasks.tasks + from,
+                                  .count = steps->ends[nth] - from};
+}
+
+bool orr_victim__step(struct orr_victim_search *search, struct orr_order *order)
+{
+    const bool again = search->recorded.count > 0 || search->session->v017 != NULL;
+    if (!(again ? take_next(search, order, &search->popped) : take_first(search))) {
+        return false;
+    }
+    const struct orr_task_list tasks =
+        again ? search->popped : tasks_of(&search->first, search->steps);
+    for (uint32_t i = 0; i < tasks.count; i++) {
+        orr_victim__accumulate(search, tasks.tasks[i]);
+    }
+    search->steps++;
+    return true;
 }
 
 /* --- filters --- */

@@ -157,7 +157,7 @@ uint32_t orr_victim__add_capacity(struct orr_victim_search *search, const struct
         return ORR_NONE;
     }
     const uint32_t before = c->since[node] == 0 ? ORR_NONE : c->last_on[node];
-    const uint32_t was = orr_capacities_nth(c, node);
+    c->was = orr_capacities_nth(c, node);
     c->able -= c->since[node] != 0 && c->with[node] >= c->smallest;
     c->last_on[node] = search->potential.count;
     if (c->since[node] == 0) {
@@ -180,7 +180,7 @@ uint32_t orr_victim__add_capacity(struct orr_victim_search *search, const struct
     }
     put(c, node, at);
     const uint32_t is = orr_capacities_nth(c, node);
-    const uint32_t least = was < is ? was : is;
+    const uint32_t least = c->was < is ? c->was : is;
     c->same = least < c->same ? least : c->same;
     return before;
 }

@@ -42,6 +42,10 @@ static void release_search(struct orr_victim_search *search)
     orr_free(search->picked);
     orr_task_list_release(&search->tasks);
     orr_free(search->candidates);
+    orr_order_release(&search->first.order);
+    orr_task_list_release(&search->first.tasks);
+    orr_free(search->first.ends);
+    orr_task_list_release(&search->popped);
     orr_free(search->recorded.items);
     orr_free(search->next.items);
     orr_task_list_release(&search->actual_victims);

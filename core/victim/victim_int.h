@@ -50,6 +50,7 @@ struct orr_capacities { /* capacity.c: milli-GPU */
     uint32_t *at;      /* by node: position in `bearing` */
     uint32_t *last_on; /* by node: the last potential victim there, if it bears any */
     uint32_t able;     /* bearing nodes that could take the smallest task: the last ones */
+    uint32_t was;      /* position of the last victim's node among these before it came */
     uint32_t first;    /* of these, how many the first scenario of several nodes takes */
     uint32_t same;     /* so many able nodes are as they were when windows were last tried */
     int64_t elsewhere; /* of feasible nodes without potential victims */
@@ -87,6 +88,13 @@ struct orr_loss_owners { /* validate.c: of jobs that lose tasks, in the order in
     uint64_t *with;         /* a bit for each rank with losses: all 0 between */
 };
 
+struct orr_victim_steps { /* accumulate.c: of the candidates, as far as they were popped */
+    struct orr_order order;
+    struct orr_task_list tasks;
+    uint32_t *ends; /* by step: one past its last task */
+    uint32_t count, capacity;
+};
+
 struct orr_victim_search {
     struct orr_session *session;
     enum orr_action action;
@@ -99,6 +107,8 @@ struct orr_victim_search {
     uint32_t candidate_count;
     struct orr_order_entry *prepared; /* the candidates in their order; NULL until it is asked */
     uint32_t prepared_count;
+    struct orr_victim_steps first;    /* of probes without recorded victims */
+    struct orr_task_list popped;      /* the tasks of the step that was popped last */
     bool *base_feasible;              /* by node */
     int64_t (*held)[ORR_SHARE_KINDS]; /* by queue, before anything was tried */
     int64_t (*nonpreemptible)[ORR_SHARE_KINDS];
@@ -171,12 +181,9 @@ int orr_victim__compare_age(const struct orr_session *session, uint32_t a, uint3
 
 /* accumulate.c: growing the set of victims, and which sets are worth a simulation. */
 struct orr_order;
-/* One more of the step's potential victims: a task; or as it is known already, with what it gives
- * back. `before` is found. */
+/* One more of the step's potential victims. */
 void orr_victim__accumulate(struct orr_victim_search *search, uint32_t task);
-void orr_victim__add_potential(struct orr_victim_search *search, const struct orr_victim *victim,
-                               int64_t freed_mgpu);
-/* order: of possible victims; all 0 before the first step of a probe. */
+/* order: of possible victims, for a probe with recorded ones; all 0 before its first step. */
 bool orr_victim__step(struct orr_victim_search *search, struct orr_order *order);
 bool orr_victim__passes_filters(const struct orr_victim_search *search);
 /* More than room decides whether a set is plausible. */

@@ -71,13 +71,10 @@ bool orr_order_start_fingerprint(struct orr_order *order);
 uint64_t orr_order_fingerprint(struct orr_order *order);
 /* Adds all of these, in the canonical order of building. Jobs of unusable queues are left out. */
 void orr_order_build(struct orr_order *order, const struct orr_jobview *views, uint32_t count);
-/* The same of entries that orr_order_prepare made, which are copied. */
-void orr_order_build_prepared(struct orr_order *order, const struct orr_order_entry *entries,
-                              uint32_t count);
 /* The order of a list of jobs that are popped unseen, as if an attempt with each of them failed,
  * and of jobs that were added, which pop returns. Both are entries that orr_order_prepare made, and
  * stay with the caller as long as the order is used; of the list those that are `unlisted` (by job)
- * are left out. Costs queues and added jobs, not the list. */
+ * are left out; others may be pushed later. Costs queues and added jobs, not the list. */
 void orr_order_build_over(struct orr_order *order, const struct orr_order_entry *list,
                           uint32_t list_count, const bool *unlisted,
                           const struct orr_order_entry *added, uint32_t added_count);

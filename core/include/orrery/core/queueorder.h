@@ -26,9 +26,6 @@ struct orr_queue_rank {
 };
 void orr_queue_rank_of(const struct orr_session *session, const struct orr_queue_claim *c,
                        struct orr_queue_rank *rank);
-/* `share_after` of a queue without a job; other victims change nothing else of its rank. */
-double orr_queue_share_without(const struct orr_session *session, uint32_t queue,
-                               const struct orr_demand *victims);
 /* Negative if a is served first. */
 int orr_queue_compare_ranks(const struct orr_session *session, const struct orr_queue_rank *a,
                             const struct orr_queue_rank *b);
