@@ -12,10 +12,27 @@
 
 #define LAST (ORR_WINDOWS - 1)
 
-/* How many nodes it has. */
-static uint32_t size_of(const struct orr_flat_state *state, uint32_t nth)
+void orr_flat__make_windows(struct orr_victim_search *search)
 {
-    return state->first + (1u << nth) - 1;
+    struct orr_flat *f = search->refuter.flat;
+    struct orr_windows *all = orr_arena_alloc(f->arena, 1, sizeof *all);
+    all->gangs = orr_arena_take(f->arena, f->contender_count, sizeof *all->gangs);
+    all->taken = orr_arena_take(f->arena, f->contender_count, sizeof *all->taken);
+    all->extra = orr_arena_alloc(f->arena, search->session->node_count, sizeof *all->extra);
+    f->windows = all;
+}
+
+void orr_flat__empty_windows(const struct orr_victim_search *search)
+{
+    struct orr_windows *all = search->refuter.flat->windows;
+    all->gang_count = 0;
+    all->changes++; /* none is filled */
+}
+
+/* How many nodes it has. */
+static uint32_t size_of(const struct orr_windows *all, uint32_t nth)
+{
+    return all->first + (1u << nth) - 1;
 }
 
 static uint32_t room_of(const struct orr_victim_search *search, uint32_t node)
@@ -83,17 +100,19 @@ static void let_go(const struct orr_victim_search *search, struct orr_window *wi
     count_from(search, window, search->potential.items[last].before, UINT32_MAX);
 }
 
-void orr_flat__follow(struct orr_victim_search *search, uint32_t room, uint32_t nth)
+/* The last victim came to a node that had so much room and was the nth, or ORR_NONE, of those with
+ * room for a task of the preemptor; the windows follow. */
+static void follow(struct orr_victim_search *search, uint32_t room, uint32_t nth)
 {
     const struct orr_capacities *c = &search->capacities;
-    struct orr_flat_state *state = search->refuter.flat->state;
+    struct orr_windows *all = search->refuter.flat->windows;
     const uint32_t node = search->potential.items[search->potential.count - 1].node;
     const uint32_t now = orr_capacities_nth(c, node);
     const uint32_t *able = c->bearing + (c->bearing_count - c->able);
-    for (uint32_t h = 0; h < state->window_count; h++) {
-        struct orr_window *window = &state->windows[h];
-        const uint32_t size = size_of(state, h);
-        if (window->changes != state->changes) {
+    for (uint32_t h = 0; h < all->window_count; h++) {
+        struct orr_window *window = &all->windows[h];
+        const uint32_t size = size_of(all, h);
+        if (window->changes != all->changes) {
             continue;
         }
         if (nth < size && now < size) {
@@ -110,7 +129,23 @@ void orr_flat__follow(struct orr_victim_search *search, uint32_t room, uint32_t 
         }
         window->changes++;
     }
-    state->changes++;
+    all->changes++;
+}
+
+void orr_flat__victim_added(struct orr_victim_search *search)
+{
+    const struct orr_flat *f = search->refuter.flat;
+    const struct orr_capacities *c = &search->capacities;
+    const struct orr_victim *last = &search->potential.items[search->potential.count - 1];
+    const uint32_t contender = search->session->jobs[last->job].contender;
+    const bool first = search->potential.count == 1 || last[-1].group != last->group;
+    if (first && f->contenders[contender].tasks > 1) {
+        f->windows->gangs[f->windows->gang_count++] = contender;
+    }
+    if (search->generator == ORR_MULTI_NODE_GANG) {
+        const int64_t before = c->with[last->node] - orr_victim__freed(search->session, last->task);
+        follow(search, last->before == ORR_NONE ? 0 : (uint32_t)(before / ORR_MGPU), c->was);
+    }
 }
 
 /* --- a scenario --- */
@@ -129,7 +164,7 @@ static void list(struct orr_victim_search *search, struct orr_window *window, ui
     memset(window->counts, 0, runs * sizeof *window->counts);
     memset(window->some, 0, (runs / 64 + (size_t)1) * sizeof *window->some);
     memset(window->gpus, 0, f->leaf_count * sizeof *window->gpus);
-    *window = (struct orr_window){.changes = f->state->changes,
+    *window = (struct orr_window){.changes = f->windows->changes,
                                   .counts = window->counts,
                                   .some = window->some,
                                   .gpus = window->gpus};
@@ -143,16 +178,16 @@ static void list(struct orr_victim_search *search, struct orr_window *window, ui
 static struct orr_window *window_of(struct orr_victim_search *search, uint32_t from, uint32_t to,
                                     uint32_t nth)
 {
-    struct orr_flat_state *state = search->refuter.flat->state;
-    struct orr_window *window = &state->windows[nth < LAST ? nth : LAST];
-    if (state->first != search->capacities.first) {
-        state->first = search->capacities.first;
-        state->changes++; /* no window is filled */
+    struct orr_windows *all = search->refuter.flat->windows;
+    struct orr_window *window = &all->windows[nth < LAST ? nth : LAST];
+    if (all->first != search->capacities.first) {
+        all->first = search->capacities.first;
+        all->changes++; /* no window is filled */
     }
-    if (nth >= LAST || window->changes != state->changes) {
+    if (nth >= LAST || window->changes != all->changes) {
         list(search, window, from, to);
     }
-    state->window_count = nth < LAST && nth >= state->window_count ? nth + 1 : state->window_count;
+    all->window_count = nth < LAST && nth >= all->window_count ? nth + 1 : all->window_count;
     return window;
 }
 
@@ -168,7 +203,7 @@ static void take_gang(const struct orr_victim_search *search, const struct orr_c
     for (uint32_t t = 0; t < gang->tasks; t++) {
         const uint32_t node = orr_flat__node(search->session, gang, t);
         const uint32_t at = search->capacities.at[node];
-        f->state->extra[node] +=
+        f->windows->extra[node] +=
             at >= taken->from && at < taken->to ? 0 : orr_flat__gpus(search->session, gang, t);
     }
 }
@@ -176,7 +211,7 @@ static void take_gang(const struct orr_victim_search *search, const struct orr_c
 static void add_rooms(const struct orr_victim_search *search, const struct orr_contender *gang,
                       struct orr_taken *taken)
 {
-    uint32_t *extra = search->refuter.flat->state->extra;
+    uint32_t *extra = search->refuter.flat->windows->extra;
     for (uint32_t t = 0; t < gang->tasks; t++) {
         const uint32_t node = orr_flat__node(search->session, gang, t);
         orr_histogram_add(&taken->with_gangs, extra[node], 1);
@@ -184,37 +219,51 @@ static void add_rooms(const struct orr_victim_search *search, const struct orr_c
     }
 }
 
+static bool is_gang_on(const struct orr_victim_search *search, uint32_t index, uint32_t from,
+                       uint32_t to)
+{
+    const struct orr_contender *gang = &search->refuter.flat->contenders[index];
+    for (uint32_t t = 0; t < gang->tasks; t++) {
+        const uint32_t node = orr_flat__node(search->session, gang, t);
+        const uint32_t at = search->capacities.at[node];
+        if (at >= from && at < to) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void orr_flat__take(struct orr_victim_search *search, uint32_t from, uint32_t to, uint32_t nth,
                     struct orr_taken *taken)
 {
     const struct orr_flat *f = search->refuter.flat;
-    struct orr_flat_state *state = f->state;
+    struct orr_windows *all = f->windows;
     struct orr_window *window = window_of(search, from, to, nth);
     taken->from = from;
     taken->to = to;
     taken->window = window;
     taken->rooms = &window->rooms;
     taken->sizes = (struct orr_sizes){.set = window->tasks.some};
-    state->taken_count = 0;
-    for (uint32_t g = 0; g < state->gang_count; g++) {
-        if (orr_flat__gang_is_on(search, state->gangs[g], from, to)) {
-            state->taken[state->taken_count++] = state->gangs[g];
-            take_gang(search, &f->contenders[state->gangs[g]], taken);
+    all->taken_count = 0;
+    for (uint32_t g = 0; g < all->gang_count; g++) {
+        if (is_gang_on(search, all->gangs[g], from, to)) {
+            all->taken[all->taken_count++] = all->gangs[g];
+            take_gang(search, &f->contenders[all->gangs[g]], taken);
         }
     }
-    if (state->taken_count > 0) {
+    if (all->taken_count > 0) {
         taken->with_gangs = window->rooms;
         taken->rooms = &taken->with_gangs;
     }
-    for (uint32_t g = 0; g < state->taken_count; g++) {
-        add_rooms(search, &f->contenders[state->taken[g]], taken);
+    for (uint32_t g = 0; g < all->taken_count; g++) {
+        add_rooms(search, &f->contenders[all->taken[g]], taken);
     }
 }
 
 void orr_flat__put_back(const struct orr_victim_search *search, struct orr_taken *taken)
 {
     const struct orr_flat *f = search->refuter.flat;
-    for (uint32_t g = 0; g < f->state->taken_count; g++) {
-        count(f, taken->window, &f->contenders[f->state->taken[g]], UINT32_MAX);
+    for (uint32_t g = 0; g < f->windows->taken_count; g++) {
+        count(f, taken->window, &f->contenders[f->windows->taken[g]], UINT32_MAX);
     }
 }

@@ -87,6 +87,27 @@ static bool line_up(struct orr_victim_search *search)
     return true;
 }
 
+/* The possible victims in their order, as they stand in line: the last of a leaf is its first
+ * victim. */
+static void prepare_order(struct orr_victim_search *search)
+{
+    const struct orr_flat *f = search->refuter.flat;
+    search->prepared = orr_arena_take(f->arena, f->contender_count, sizeof *search->prepared);
+    search->prepared_count = 0;
+    for (uint32_t p = f->contender_count; p-- > 0;) {
+        const struct orr_contender *contender = &f->contenders[f->line[p]];
+        if (contender == f->contenders) {
+            continue;
+        }
+        struct orr_order_entry *entry = &search->prepared[search->prepared_count++];
+        *entry = (struct orr_order_entry){.view = orr_jobview_whole(contender->job)};
+        /* Of a job that only waits for its place KAI's order of victims counts nothing. */
+        if (!contender->pipelined) {
+            entry->demand = contender->demand;
+        }
+    }
+}
+
 static void make_dry_run(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
@@ -127,7 +148,8 @@ void orr_flat__start_probe(struct orr_victim_search *search)
         }
         make_dry_run(search);
         f->aggregate = orr_flat__make_aggregate(search);
-        orr_flat__make_state(search);
+        orr_flat__make_windows(search);
+        prepare_order(search);
     }
     struct orr_flat_run *r = f->dry_run;
     f->contenders[0].tasks = search->k;
@@ -140,7 +162,7 @@ void orr_flat__start_probe(struct orr_victim_search *search)
     }
     f->over_quota = orr_job_over_quota(session, search->job, &search->demand);
     orr_flat__start_aggregate(search);
-    orr_flat__start_state(search);
+    orr_flat__empty_windows(search);
     r->feasible_count = 0;
     for (uint32_t n = 0; n < session->node_count; n++) {
         if (search->feasible[n] && f->whole[n] > 0) {

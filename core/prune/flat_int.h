@@ -84,19 +84,16 @@ struct orr_window {   /* aggregate_windows.c: victims on some of the bearing nod
 };
 #define ORR_WINDOWS 32 /* the last for any nodes, the others for growing numbers of them */
 
-struct orr_flat_state { /* flat_victims.c: of the potential victims */
-    bool all_first;     /* all are served before the preemptor */
-    struct orr_sizes sizes;
-    uint32_t *gangs; /* contenders with several tasks, */
+struct orr_windows { /* what is known of the potential victims of a probe */
+    struct orr_window windows[ORR_WINDOWS];
+    uint32_t window_count; /* that were used */
+    uint32_t first;        /* nodes of the first one */
+    uint64_t changes;      /* victims so far, of all probes */
+    uint32_t *gangs;       /* contenders with several tasks, */
     uint32_t gang_count;
     uint32_t *taken; /* those of them that a scenario takes */
     uint32_t taken_count;
-    uint32_t *gangs_on; /* by node: of how many a task runs there */
-    uint64_t changes;   /* victims so far, of all probes */
-    struct orr_window windows[ORR_WINDOWS];
-    uint32_t window_count; /* that were used */
-    uint32_t first;        /* nodes of the first window */
-    uint32_t *extra;       /* by node: GPUs that gangs leave there; scratch */
+    uint32_t *extra; /* by node: GPUs that gangs leave there; scratch */
 };
 
 /* What a scenario takes: the window's victims and the gangs that have a task on its nodes. */
@@ -135,7 +132,7 @@ struct orr_flat {
     bool over_quota;   /* the preemptor can get nothing */
     struct orr_flat_run *dry_run;
     struct orr_aggregate *aggregate;
-    struct orr_flat_state *state;
+    struct orr_windows *windows; /* NULL until the first probe */
 };
 
 /* --- victim_index.c --- */
@@ -233,13 +230,6 @@ void orr_flat__start_probe(struct orr_victim_search *search);
 bool orr_flat__refute_search(struct orr_victim_search *search);
 /* False: this scenario would not be solved. */
 bool orr_victim__may_work(struct orr_victim_search *search, const struct orr_victims *potential);
-/* flat_victims.c: a task joined the potential victims. */
-void orr_flat__victim_added(struct orr_victim_search *search);
-/* The world is flat and no victims are recorded: more is known of potential ones. */
-bool orr_flat__is_usable(const struct orr_victim_search *search);
-/* No scenario of the state works; or none with the victims of the node alone. */
-bool orr_flat__refute_state(const struct orr_victim_search *search);
-bool orr_flat__refute_node(const struct orr_victim_search *search, uint32_t node);
 /* aggregate.c: the scenario of the potential victims on the bearing nodes [from, to). False: it
  * would not be solved. Quicker than to list its victims. `nth`: of the windows of a state, counted
  * from 0, if they grow as those of multi-node gangs do; else ORR_NONE. */
@@ -299,14 +289,11 @@ void orr_flat__count_size(struct orr_sizes *sizes, const struct orr_contender *c
 bool orr_flat__leave_nothing(const struct orr_flat *f, const struct orr_sizes *sizes);
 /* Finds out which leaves go first. False: too many distinct demands. */
 bool orr_flat__compare_leaves(struct orr_victim_search *search);
-/* flat_victims.c, aggregate.c: made with the line, started with each probe. */
-void orr_flat__make_state(struct orr_victim_search *search);
-void orr_flat__start_state(const struct orr_victim_search *search);
-bool orr_flat__gang_is_on(const struct orr_victim_search *search, uint32_t gang, uint32_t from,
-                          uint32_t to);
-/* aggregate_windows.c. The last potential victim came to a node that had so much room and was the
- * nth, or ORR_NONE, of those with room for a task of the preemptor; the windows follow. */
-void orr_flat__follow(struct orr_victim_search *search, uint32_t room, uint32_t nth);
+/* aggregate_windows.c: made with the line, emptied as a probe starts. A task joined the potential
+ * victims. */
+void orr_flat__make_windows(struct orr_victim_search *search);
+void orr_flat__empty_windows(const struct orr_victim_search *search);
+void orr_flat__victim_added(struct orr_victim_search *search);
 /* The potential victims on the bearing nodes [from, to), those of the nth scenario of a state or
  * ORR_NONE. To be put back before the next ones are taken. */
 void orr_flat__take(struct orr_victim_search *search, uint32_t from, uint32_t to, uint32_t nth,

@@ -182,21 +182,11 @@ static bool lacks_domain(struct orr_victim_search *search, const struct orr_vict
             REFUTES(search, ORR_PRUNER_DOMAINS, orr_victim__lacks_domain(search, victims)));
 }
 
-/* The victims of the state, or those on one node of it, leave no room whoever of them is taken. */
-static bool leaves_nothing(struct orr_victim_search *search, uint32_t node)
-{
-    return raised_to(search, ORR_OUTCOME_NOT_PLACED,
-                     orr_flat__is_usable(search) &&
-                         REFUTES(search, ORR_PRUNER_SERVED_FIRST,
-                                 node == ORR_NONE ? orr_flat__refute_state(search)
-                                                  : orr_flat__refute_node(search, node)));
-}
-
 static bool leaves_no_place(struct orr_victim_search *search, uint32_t from, uint32_t to,
                             uint32_t nth)
 {
     return raised_to(search, ORR_OUTCOME_NOT_PLACED,
-                     orr_flat__is_usable(search) &&
+                     search->refuter.flat != NULL && search->recorded.count == 0 &&
                          REFUTES(search, ORR_PRUNER_AGGREGATE,
                                  !orr_victim__leaves_place(search, from, to, nth)));
 }
@@ -234,16 +224,14 @@ bool orr_refute__state(struct orr_victim_search *search)
     enter(search, ORR_REFUTE_STATE);
     /* What single nodes' victims leave is asked of each scenario: there are few. */
     return (search->generator == ORR_MULTI_NODE_GANG && state_lacks_domain(search)) ||
-           state_lacks_places(search) ||
-           (search->potential.count > 0 && leaves_nothing(search, ORR_NONE));
+           state_lacks_places(search);
 }
 
 bool orr_refute__node(struct orr_victim_search *search, uint32_t node)
 {
     const uint32_t at = search->capacities.at[node];
     enter(search, ORR_REFUTE_WINDOW);
-    return cannot_regain(search, 0, 0, node) || leaves_nothing(search, node) ||
-           leaves_no_place(search, at, at + 1, ORR_NONE);
+    return cannot_regain(search, 0, 0, node) || leaves_no_place(search, at, at + 1, ORR_NONE);
 }
 
 /* Windows that begin with as many nodes as those of the last state grow by the same numbers. As far
@@ -347,7 +335,7 @@ bool orr_refute__scenario(struct orr_victim_search *search, const struct orr_vic
 
 void orr_refute__victim_added(struct orr_victim_search *search)
 {
-    if (search->refuter.flat != NULL && search->refuter.flat->state != NULL) {
+    if (search->refuter.flat != NULL && search->refuter.flat->windows != NULL) {
         orr_flat__victim_added(search);
     }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Pruner "served-first" in flat worlds: what refutes searches, states and victims of one node.
+/* Pruner "served-first" in flat worlds: what refutes whole searches.
  *
  *   any      without all possible victims no node would have room for a task
  *   reclaim  whoever is a victim is served before the preemptor, and leaves it nothing
