@@ -98,12 +98,14 @@ static const struct orr_order_entry *best_pushed(const struct orr_order *order,
 /* The leaf's next job comes from its lanes or list, not from the jobs that were pushed. */
 static bool from_lane(const struct orr_order *order, struct orr_order_node *leaf)
 {
+    if (leaf->head.lane == ORR_NONE) {
+        return false;
+    }
     if (order->list != NULL && leaf->best != ORR_BEST_UNKNOWN) {
         return leaf->best == ORR_BEST_LISTED;
     }
     const struct orr_order_entry *pushed = best_pushed(order, leaf);
-    const bool from = leaf->head.lane != ORR_NONE &&
-                      (pushed == NULL || job_less(order, &leaf->head.entry, pushed));
+    const bool from = pushed == NULL || job_less(order, &leaf->head.entry, pushed);
     if (order->list != NULL) {
         leaf->best = from ? ORR_BEST_LISTED : ORR_BEST_ADDED;
     }
@@ -705,8 +707,10 @@ static void record_compared(struct orr_order *order, uint32_t leaf, bool compare
         order->compared_count = 0;
     }
     order->last_leaf = leaf;
-    if (compared && order->compared_count <
-                        sizeof order->compared_demands / sizeof order->compared_demands[0]) {
+    const bool passes_over = order->list != NULL || order->open != NULL;
+    if (compared && passes_over &&
+        order->compared_count <
+            sizeof order->compared_demands / sizeof order->compared_demands[0]) {
         order->compared_demands[order->compared_count++] =
             best_job(order, &order->nodes[leaf])->demand;
     }

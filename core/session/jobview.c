@@ -386,10 +386,11 @@ static bool is_bare_gang(const struct orr_session *session, struct orr_jobview v
 bool orr_jobview_to_evict(const struct orr_session *session, struct orr_jobview view,
                           struct orr_task_list *out)
 {
-    const uint32_t root = session->jobs[view.job].first_set;
+    const struct orr_sjob *job = &session->jobs[view.job];
+    const uint32_t root = job->first_set;
     out->count = 0;
-    if (is_bare_gang(session, view)) {
-        take_active(session, view, root + 1, UINT32_MAX, out);
+    if (job->task_count == 1 || is_bare_gang(session, view)) {
+        take_active(session, view, session->tasks[job->first_task].set, UINT32_MAX, out);
         return false;
     }
     take_elastic(session, view, root, out);
