@@ -18,6 +18,7 @@ set_tests_properties(random.same_text PROPERTIES LABELS full ENVIRONMENT TMPDIR=
 add_test(NAME random.every_key COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/random/every_key.sh $<TARGET_FILE:draw> $<TARGET_FILE:undrawn>)
 set_tests_properties(random.every_key PROPERTIES LABELS full ENVIRONMENT TMPDIR=${CMAKE_CURRENT_BINARY_DIR})
 orr_shell_cases(random random/found.sh $<TARGET_FILE:orrery>)
+orr_shell_cases(random random/found_kai.sh $<TARGET_FILE:orrery>)
 # Each runs, audits, recomputes, bundles and verifies its scenario, for 0.5 to 5 s: a few of them stay quick.
 get_property(found DIRECTORY PROPERTY TESTS)
 list(FILTER found INCLUDE REGEX "^random\\.")
