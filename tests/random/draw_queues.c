@@ -66,6 +66,9 @@ static void put_rules(struct draw *d)
     if (one_in(d, 4)) {
         put(d, "node_types", "[%s]", quoted(d->pools[below(d, d->pool_count)].name));
     }
+    if (one_in(d, 5)) {
+        put(d, "time_limits", "%s", one_in(d, 4) ? "ignore" : "end");
+    }
 }
 
 static void put_lend(struct draw *d)
@@ -104,6 +107,9 @@ static void draw_flavors(struct draw *d)
             put(d, "node_labels", "{pool: %s}", quoted(pool));
             if (one_in(d, 3)) {
                 put(d, "taints", "[\"team=red:NoSchedule\"]");
+            }
+            if (one_in(d, 4)) {
+                put(d, "tolerations", "[\"team=red:NoSchedule\"]");
             }
         }
         if (one_in(d, 3)) {

@@ -26,8 +26,8 @@ case_memory_is_held() {
     printf 'cluster: {pools: {p: {nodes: 1, gpus: 2, gpu_memory: 40Gi}}}\nworkload: [{name: t, trace: t.csv}]\n' >0/s.yaml
     printf 'job,submit_s,run_s,gpu_memory_mib\na,0,100,20400\nb,100,1,20400\n' >0/t.csv
     right 0
-    # 20400 of 40900 MiB (hundreds of them count) are half a device
-    has "abs(value - 0.25) < 1e-9 FROM metric WHERE name = 'gpu_occupancy' AND scope = 'all'"
+    # 20400 of 40900 MiB (hundreds of them count) are 0.498 of a device, in thousandths
+    has "abs(value - 0.249) < 1e-9 FROM metric WHERE name = 'gpu_occupancy' AND scope = 'all'"
     has "value >= 0 FROM metric WHERE name = 'gpu_goodput' AND scope = 'all'"
 }
 

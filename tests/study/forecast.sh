@@ -96,7 +96,7 @@ forecast $certain --arrivals none --row gpus=8,queue=q,user=u --json
 [ "$(jq -c '[.jobs[] | [.job, .submit_s, .start_p50_s]]' out)" = '[["asked/yours",145200,154800]]' ] || fail "--row"
 "$orrery" forecast --trace certain.csv --cluster 2x8 --policy fifo --at 1000 --row gpus=8,job=j --json --no-progress --rehearse 0 >out 2>err || fail "--row at once"
 [ "$(jq -c '[.jobs[] | [.job, .start_p10_s, .start_p90_s, .within_1h]]' out)" = '[["asked/j",1000,1000,1]]' ] || fail "--row at once"
-refuses 65 "cannot run here" $certain --row gpus=64
+refuses 65 "could not hold even when empty" $certain --row gpus=64
 refuses 64 "is not COLUMN=VALUE" $certain --row 64
 refuses 64 "one of them" $certain --row gpus=1 --job waits
 printf 'job,submit_s,run_s,gpus\na,0,60,8\nb,0,60,8\n' >two.csv
