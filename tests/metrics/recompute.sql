@@ -785,7 +785,7 @@ WITH RECURSIVE one(state, free, rest) AS (
 )
 SELECT state, free FROM one WHERE free IS NOT NULL;
 CREATE INDEX temp.part_of_i ON part_of(state);
-CREATE TEMP TABLE judged AS -- of memory a hundredth of a device at least, of one that does not state its own nothing
+CREATE TEMP TABLE judged AS -- of memory a thousandth of a device at least, of one that does not state its own nothing
 SELECT a.state, a.cpu, a.first,
        sum(t.pods * CASE WHEN t.gpus = 0 OR t.cpu > a.cpu OR t.shard <> a.shard OR (t.gpu_model IS NOT NULL AND t.gpu_model IS NOT a.model)
                            OR EXISTS (SELECT 1 FROM barred AS b WHERE b.bound = t.bound AND b.node = a.first)
@@ -793,7 +793,7 @@ SELECT a.state, a.cpu, a.first,
                          ELSE (SELECT total(o.free) FROM part_of AS o WHERE o.state = a.state AND o.free < t.part) END) AS unusable
 FROM alike AS a CROSS JOIN (
   SELECT t.gpus, t.cpu, t.shard, t.gpu_model, t.bound, t.pods, m.mib,
-         coalesce(t.part, CASE WHEN m.mib > 0 THEN (t.mib * 100 + m.mib - 1) / m.mib * 10 ELSE 1001 END) AS part
+         coalesce(t.part, CASE WHEN m.mib > 0 AND t.mib <= m.mib THEN max(t.mib * 1000 / m.mib, 1) ELSE 1001 END) AS part
   FROM typical AS t CROSS JOIN (SELECT DISTINCT mib FROM alike) AS m
 ) AS t ON t.mib IS a.mib GROUP BY 1, 2, 3;
 CREATE INDEX temp.judged_i ON judged(state, cpu);
