@@ -667,7 +667,7 @@ static void text_waited_before(const struct orr_report *r, FILE *out)
     for (uint32_t j = 0; j < world->job_count; j++) {
         const orr_ms from_ms = orr_run_eligible_ms(world, r->run, j);
         const bool ran = world->runs_before != NULL && world->runs_before[j];
-        if (!ran && from_ms < world->begin_ms) {
+        if (!ran && from_ms != ORR_MS_NONE && from_ms < world->begin_ms) {
             const double waited_s = (double)(world->begin_ms - from_ms) / 1000.0;
             jobs++;
             sum_s += waited_s;
