@@ -389,7 +389,7 @@ static int64_t read_priority(struct import_model *model, const struct import_val
 {
     int32_t priority;
     const char *text = import_text(model->load, from, "priority", "train");
-    /* a text that is neither class nor number is told as one that should be a number */
+    /* a text that is neither class nor number is refused as one that should be a number */
     return orr_priority_parse(text, &priority) ? priority
                                                : import_int(model->load, from, "priority", 50);
 }

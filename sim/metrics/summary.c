@@ -326,7 +326,7 @@ static void sum_fairness(const struct orr_world *world, const struct orr_run *ru
 }
 
 /* A row for each kind of which jobs of the queue came in the run, in the window or before it: what
- * the queue held, was owed and lost is then in some row. */
+ * the queue held, lost and lacked of its quota is then in some row. */
 static void list_queues(const struct orr_world *world, const struct orr_run *run,
                         struct orr_summary *summary, struct tallies *t, const double *lost_gpu_h,
                         const uint64_t *evictions)

@@ -260,8 +260,8 @@ struct orr_stability {
 enum orr_status orr_study_stability(const struct orr_stability_options *options,
                                     struct orr_stability *out, struct orr_err *err) ORR_MUST_USE;
 
-/* Keeps what a calibration of a scenario file said, beside the file (NAME.calibration) and behind
- * those of other settings. ORR_CANT_CREATE, ORR_IO. */
+/* Keeps the sentence of a calibration of a scenario file beside the file (NAME.calibration) and
+ * behind those of other settings. ORR_CANT_CREATE, ORR_IO. */
 enum orr_status orr_calibration_keep(const struct orr_scenario *scenario, const char *sentence,
                                      struct orr_err *err) ORR_MUST_USE;
 /* That of this setting, else the newest, or that there is none; returns `text`. */
