@@ -141,50 +141,45 @@ static void fair_tree__walks_tied_accounts_one_after_the_other(void **state)
     orr_slurm__conf_release(&conf);
 }
 
-static void classic__is_what_sshare_printed(void **state)
+struct printed {
+    const char *user;
+    double usage, factor;
+};
+
+/* Of the classic algorithm, with these flags besides. */
+static void expect_factors(uint32_t flags, const struct printed *users, int count)
 {
-    (void)state;
-    static const struct {
-        const char *user;
-        double usage, factor;
-    } users[] = {{"u1", 0.282355, 0.272168}, {"u2", 0.082357, 0.566482},
-                 {"u3", 0.376461, 0.172559}, {"u4", 0, 0.415402},
-                 {"u5", 0.129414, 0.163328}, {"u6", 0.129414, 0.322228}};
     struct slurm_conf conf;
     read_accounts(&conf, accounts);
-    for (int u = 0; u < 6; u++) {
+    conf.priority_flags |= flags;
+    for (int u = 0; u < count; u++) {
         set_usage(&conf, users[u].user, users[u].usage);
     }
     orr_slurm__classic(&conf, false);
     orr_slurm__classic(&conf, true);
-    for (int u = 0; u < 6; u++) {
+    for (int u = 0; u < count; u++) {
         assert_true(fabs(of_user(&conf, users[u].user)->fair_share - users[u].factor) < 3e-6);
     }
     orr_slurm__conf_release(&conf);
+}
+
+static void classic__is_what_sshare_printed(void **state)
+{
+    (void)state;
+    static const struct printed users[] = {{"u1", 0.282355, 0.272168}, {"u2", 0.082357, 0.566482},
+                                           {"u3", 0.376461, 0.172559}, {"u4", 0, 0.415402},
+                                           {"u5", 0.129414, 0.163328}, {"u6", 0.129414, 0.322228}};
+    expect_factors(0, users, 6);
 }
 
 /* Worked out from its definition, of the same usage. */
 static void depth_oblivious__bends_the_level_towards_the_account(void **state)
 {
     (void)state;
-    static const struct {
-        const char *user;
-        double usage, factor;
-    } users[] = {{"u1", 0.282355, 0.518147}, {"u2", 0.082357, 0.841164},
-                 {"u3", 0.376461, 0.172559}, {"u4", 0, 1},
-                 {"u5", 0.129414, 0.256918}, {"u6", 0.129414, 0.441613}};
-    struct slurm_conf conf;
-    read_accounts(&conf, accounts);
-    conf.priority_flags = SLURM_NO_FAIR_TREE | SLURM_DEPTH_OBLIVIOUS;
-    for (int u = 0; u < 6; u++) {
-        set_usage(&conf, users[u].user, users[u].usage);
-    }
-    orr_slurm__classic(&conf, false);
-    orr_slurm__classic(&conf, true);
-    for (int u = 0; u < 6; u++) {
-        assert_true(fabs(of_user(&conf, users[u].user)->fair_share - users[u].factor) < 3e-6);
-    }
-    orr_slurm__conf_release(&conf);
+    static const struct printed users[] = {{"u1", 0.282355, 0.518147}, {"u2", 0.082357, 0.841164},
+                                           {"u3", 0.376461, 0.172559}, {"u4", 0, 1},
+                                           {"u5", 0.129414, 0.256918}, {"u6", 0.129414, 0.441613}};
+    expect_factors(SLURM_NO_FAIR_TREE | SLURM_DEPTH_OBLIVIOUS, users, 6);
 }
 
 /* p and q compete with account b, not within a: shares 10, 20, 30 of 60 and usage 10, 40, 50 of 100
