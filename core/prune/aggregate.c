@@ -162,6 +162,8 @@ static uint64_t list_scenario(const struct orr_flat *f, const struct orr_room_hi
     return fingerprint;
 }
 
+enum { LEAVES_NONE = 1, LEAVES_SOME };
+
 /* What serving answers, or answered when it was asked the same in this search or another one. */
 static bool serve_or_recall(const struct orr_victim_search *search, const struct orr_taken *taken)
 {
@@ -170,14 +172,15 @@ static bool serve_or_recall(const struct orr_victim_search *search, const struct
     if (aggregate->printed_for != search->k) {
         fingerprint_runs(search);
     }
-    const uint64_t fingerprint =
-        list_scenario(search->refuter.flat, taken->rooms) | 2; /* never that of none */
-    uint64_t *known = orr_victim_index_aggregate(search->session, fingerprint);
-    if ((*known | 1) != (fingerprint | 1)) {
-        *known = (fingerprint & ~UINT64_C(1)) |
-                 orr_aggregate__serve(search, taken->rooms, &taken->window->tasks);
+    struct orr_answers *known = &search->session->victim_index->aggregates;
+    const uint64_t fingerprint = list_scenario(search->refuter.flat, taken->rooms);
+    unsigned answer = orr_answers_find(known, fingerprint);
+    if (answer == 0) {
+        answer = orr_aggregate__serve(search, taken->rooms, &taken->window->tasks) ? LEAVES_SOME
+                                                                                   : LEAVES_NONE;
+        orr_answers_note(known, fingerprint, answer);
     }
-    return (*known & 1) != 0;
+    return answer == LEAVES_SOME;
 }
 
 /* Of victims that an aggregate will do for. */

@@ -17,9 +17,6 @@
 #include "dry_run.h"
 #include "flat_int.h"
 
-#define ANSWERS      (1u << 14)
-#define OUTCOME_BITS UINT64_C(15)
-
 void orr_dry_run__start_positions(const struct orr_apart *s)
 {
     struct orr_dry_run *run = s->run;
@@ -41,15 +38,6 @@ void orr_dry_run__was_placed(struct orr_dry_run *run)
     run->left += orr_scatter(~UINT64_C(0));
 }
 
-static uint64_t *slot_of(const struct orr_victim_search *search, uint64_t position)
-{
-    struct orr_victim_index *all = search->session->victim_index;
-    if (all->dry_runs == NULL) {
-        all->dry_runs = orr_zalloc(ANSWERS, sizeof *all->dry_runs);
-    }
-    return &all->dry_runs[(position >> 8) % ANSWERS];
-}
-
 enum orr_outcome orr_dry_run__known_outcome(const struct orr_victim_search *search, uint64_t order)
 {
     struct orr_dry_run *run = search->refuter.apart->run;
@@ -58,18 +46,15 @@ enum orr_outcome orr_dry_run__known_outcome(const struct orr_victim_search *sear
     orr_fingerprint_word(&position, order);
     orr_fingerprint_word(&position, run->counts->content);
     orr_fingerprint_word(&position, run->open_set);
-    position |= OUTCOME_BITS;
-    const uint64_t answer = *slot_of(search, position);
+    const unsigned answer = orr_answers_find(&search->session->victim_index->dry_runs, position);
     run->positions[run->position_count++] = position;
-    return (answer | OUTCOME_BITS) == position ? (enum orr_outcome)(answer & OUTCOME_BITS)
-                                               : ORR_OUTCOME_SOLVED;
+    return answer == 0 ? ORR_OUTCOME_SOLVED : (enum orr_outcome)answer;
 }
 
 void orr_dry_run__note(const struct orr_victim_search *search, enum orr_outcome outcome)
 {
     const struct orr_dry_run *run = search->refuter.apart->run;
     for (uint32_t i = 0; i < run->position_count; i++) {
-        const uint64_t position = run->positions[i];
-        *slot_of(search, position) = (position & ~OUTCOME_BITS) | (uint64_t)outcome;
+        orr_answers_note(&search->session->victim_index->dry_runs, run->positions[i], outcome);
     }
 }

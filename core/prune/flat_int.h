@@ -9,6 +9,7 @@
 #include <orrery/core/backlog.h>
 #include <orrery/core/queueorder.h>
 
+#include "answers.h"
 #include "histogram.h"
 #include "prune_int.h"
 
@@ -183,13 +184,13 @@ struct orr_victim_index {
      */
     uint8_t *refuted_asks;
     uint32_t refuted_ask_count;
-    uint64_t *seen;                 /* seen_before.c; NULL until asked */
-    uint64_t *dry_runs;             /* dry_run_memo.c; NULL until asked */
+    struct orr_answers seen;        /* seen_before.c */
+    struct orr_answers dry_runs;    /* dry_run_memo.c */
     struct orr_own_mark *own_marks; /* own_turn.c; likewise */
     uint64_t probes;                /* so many began */
-    uint64_t *aggregates; /* fingerprints of some that were made; the last bit says what came out */
-    struct orr_order order; /* lent to one after another */
-    struct orr_arena arena; /* lent to one search after another */
+    struct orr_answers aggregates;  /* aggregate.c */
+    struct orr_order order;         /* lent to one after another */
+    struct orr_arena arena;         /* lent to one search after another */
 };
 
 /* The session's, nodes and fingerprints brought up to date; made when first asked for. */
@@ -198,8 +199,6 @@ struct orr_victim_index *orr_victim_index_now(struct orr_session *session);
 uint64_t orr_victim_index_fingerprint_of(const struct orr_session *session, uint32_t queue);
 /* The queue's preemptible active jobs. */
 struct orr_queue_index *orr_victim_index_in(struct orr_session *session, uint32_t queue);
-/* Where an aggregate of this fingerprint is kept, if any is; another one may be there. */
-uint64_t *orr_victim_index_aggregate(const struct orr_session *session, uint64_t fingerprint);
 /* An order for what would be, of those that wait as they do. */
 struct orr_order *orr_victim_index_order(struct orr_session *session);
 /* Whom time alone may make a victim. */

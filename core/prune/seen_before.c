@@ -17,10 +17,8 @@
 #include "flat_int.h"
 #include "seen_before.h"
 
-#define ANSWERS        (1u << 18)
-#define OUTCOME_BITS   UINT64_C(15)
 /* Of the validator about what is lost at least: it says nothing about how far the scenario gets. */
-#define LOSES_TOO_MUCH UINT64_C(15)
+#define LOSES_TOO_MUCH ORR_OUTCOME_COUNT
 
 /* Of a job, in the lowest bits of its fingerprint. */
 #define CONSTRAINED    UINT64_C(1) /* by a topology */
@@ -177,15 +175,6 @@ static uint64_t fingerprint_places(const struct orr_victim_search *search, struc
                : seen->nodes + (constrained ? all->content_fingerprint : 0) + sums.any;
 }
 
-static uint64_t *slot_of(const struct orr_victim_search *search, uint64_t fingerprint)
-{
-    struct orr_victim_index *all = search->session->victim_index;
-    if (all->seen == NULL) {
-        all->seen = orr_zalloc(ANSWERS, sizeof *all->seen);
-    }
-    return &all->seen[(fingerprint >> 8) % ANSWERS];
-}
-
 enum orr_outcome orr_seen__outcome(struct orr_victim_search *search,
                                    const struct orr_victims *potential)
 {
@@ -200,29 +189,25 @@ enum orr_outcome orr_seen__outcome(struct orr_victim_search *search,
     if (seen->probe != search->refuter.probe) {
         fingerprint_probe(search, seen);
     }
-    seen->scenario = orr_scatter(fingerprint_places(search, seen, potential) + seen->search) |
-                     (OUTCOME_BITS + 1);
-    const uint64_t answer = *slot_of(search, seen->scenario);
-    if (((answer ^ seen->scenario) & ~OUTCOME_BITS) != 0) {
-        return ORR_OUTCOME_SOLVED;
-    }
-    if ((answer & OUTCOME_BITS) == LOSES_TOO_MUCH) {
+    seen->scenario = orr_scatter(fingerprint_places(search, seen, potential) + seen->search) | 1;
+    const unsigned answer = orr_answers_find(&search->session->victim_index->seen, seen->scenario);
+    if (answer == LOSES_TOO_MUCH) {
         return search->outcome >= ORR_OUTCOME_REJECTED ? ORR_OUTCOME_REJECTED : ORR_OUTCOME_SOLVED;
     }
-    return (enum orr_outcome)(answer & OUTCOME_BITS);
+    return answer == 0 ? ORR_OUTCOME_SOLVED : (enum orr_outcome)answer;
 }
 
-static void note(const struct orr_victim_search *search, uint64_t outcome)
+static void note(const struct orr_victim_search *search, unsigned answer)
 {
     const struct orr_seen *seen = search->refuter.seen;
     if (seen != NULL && seen->scenario != 0) {
-        *slot_of(search, seen->scenario) = (seen->scenario & ~OUTCOME_BITS) | outcome;
+        orr_answers_note(&search->session->victim_index->seen, seen->scenario, answer);
     }
 }
 
 void orr_seen__note(const struct orr_victim_search *search, enum orr_outcome outcome)
 {
-    note(search, (uint64_t)outcome);
+    note(search, (unsigned)outcome);
 }
 
 void orr_seen__note_loses_too_much(const struct orr_victim_search *search)

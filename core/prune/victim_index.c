@@ -29,9 +29,9 @@ void orr_victim_forget(struct orr_session *session)
     orr_free(all->gained_on);
     orr_free(all->gained_at);
     orr_free(all->oldest.contenders);
-    orr_free(all->aggregates);
-    orr_free(all->seen);
-    orr_free(all->dry_runs);
+    orr_free(all->aggregates.slots);
+    orr_free(all->seen.slots);
+    orr_free(all->dry_runs.slots);
     orr_free(all->own_marks);
     if (all->order.session != NULL) {
         orr_order_release(&all->order);
@@ -115,6 +115,9 @@ static struct orr_victim_index *open_index(struct orr_session *session)
         all->largest_node = gpus > all->largest_node ? gpus : all->largest_node;
         all->uncounted_nodes += is_uncounted(node);
     }
+    all->aggregates.count = 1u << 16;
+    all->seen.count = 1u << 18;
+    all->dry_runs.count = 1u << 14;
     list_device_sizes(all, session);
     all->min_runtime = any_min_runtime(session);
     orr_arena_init(&all->arena);
@@ -536,17 +539,6 @@ void orr_refute__give_back(struct orr_session *session, struct orr_arena *memory
     }
     orr_arena_reset(memory);
     session->victim_index->arena = *memory;
-}
-
-#define AGGREGATES (1u << 16)
-
-uint64_t *orr_victim_index_aggregate(const struct orr_session *session, uint64_t fingerprint)
-{
-    struct orr_victim_index *all = session->victim_index;
-    if (all->aggregates == NULL) {
-        all->aggregates = orr_zalloc(AGGREGATES, sizeof *all->aggregates);
-    }
-    return &all->aggregates[(fingerprint >> 8) % AGGREGATES];
 }
 
 struct orr_order *orr_victim_index_order(struct orr_session *session)
