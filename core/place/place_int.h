@@ -48,10 +48,12 @@ struct orr_rated {
 bool orr_sketch__is_better(const struct orr_rated *a, const struct orr_rated *b, bool packs);
 struct orr_rated orr_sketch__rate(const struct orr_sketch *sketch, const struct orr_ask *ask,
                                   uint32_t node);
-/* sketch_rooms.c: the best of all open nodes for a pod of whole GPUs that prefers no domain. False:
- * they are not counted. */
+/* sketch_rooms.c: the best of all open nodes for a pod of whole GPUs or parts of them that prefers
+ * no domain. False: it is not known. */
 bool orr_sketch_rooms__find(struct orr_sketch *sketch, const struct orr_ask *ask,
-                            struct orr_node_list open, struct orr_rated *best);
+                            struct orr_rated *best);
+/* Everything was taken back. */
+void orr_sketch_rooms__leave(struct orr_sketch *sketch);
 void orr_sketch_rooms__release(struct orr_sketch_rooms *rooms);
 /* gpu_counts.c: the attempt's tasks of the pod set, on these of the open nodes. */
 bool orr_gpu_counts__place_among(struct orr_gpu_counts *counts,

@@ -107,14 +107,16 @@ void orr_sketch_rollback(struct orr_sketch *sketch, size_t checkpoint)
 void orr_sketch_end(struct orr_sketch *sketch)
 {
     orr_sketch_rollback(sketch, 0);
+    orr_sketch_rooms__leave(sketch);
     sketch->session->next_gpu_group = sketch->next_gpu_group;
     orr_domain_sums__leave(sketch->session, sketch);
     sketch->counts = NULL;
 }
 
-void orr_sketch_start(struct orr_sketch *sketch, struct orr_session *session)
+void orr_sketch_start(struct orr_sketch *sketch, struct orr_session *session, const bool *is_open)
 {
     sketch->session = session;
+    sketch->is_open = is_open;
     sketch->counts = NULL;
     sketch->next_gpu_group = session->next_gpu_group;
     sketch->count = 0;
@@ -126,7 +128,7 @@ void orr_sketch_start(struct orr_sketch *sketch, struct orr_session *session)
 void orr_sketch_start_on_counts(struct orr_sketch *sketch, struct orr_session *session,
                                 struct orr_gpu_counts *counts)
 {
-    orr_sketch_start(sketch, session);
+    orr_sketch_start(sketch, session, NULL);
     sketch->counts = counts;
 }
 
@@ -186,10 +188,15 @@ static int32_t preferred_points(const struct orr_sketch *sketch, uint32_t node)
 
 /* Packing is worth less than any other point. It is worth nothing where no node has more than no
  * GPU free, if one has just that (orr_place__packed_score). */
-static uint32_t best_shared(const struct orr_sketch *sketch, const struct orr_ask *ask,
+static uint32_t best_shared(struct orr_sketch *sketch, const struct orr_ask *ask,
                             struct orr_node_list nodes)
 {
     const struct orr_session *session = sketch->session;
+    struct orr_rated best;
+    if (sketch->preferred == NULL && nodes.nodes == sketch->open &&
+        orr_sketch_rooms__find(sketch, ask, &best)) {
+        return best.node;
+    }
     struct orr_rated packed = {.node = ORR_NONE}, unpacked = {.node = ORR_NONE};
     int64_t most = INT64_MIN;
     for (uint32_t i = 0; i < nodes.count; i++) {
@@ -327,7 +334,7 @@ static uint32_t best_whole(struct orr_sketch *sketch, uint32_t ask_index,
     const struct orr_ask *ask = &sketch->session->asks[ask_index];
     struct orr_rated best = {.node = ORR_NONE};
     if (sketch->preferred == NULL && nodes.nodes == sketch->open &&
-        orr_sketch_rooms__find(sketch, ask, nodes, &best)) {
+        orr_sketch_rooms__find(sketch, ask, &best)) {
         sketch->last_ask = ORR_NONE;
         return best.node;
     }

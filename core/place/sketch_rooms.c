@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Open nodes of a sketch by how many GPUs they have free, in bits by rank: where a pod of whole
- * GPUs goes is found without looking at all of them. A node that has as many idle is better than
- * one that has not, then one with fewer free, then the first by rank (place_sketch.c). */
+/* Nodes by how many GPUs they have free, in bits by rank: where a pod goes is found without looking
+ * at all open ones. A node that has as many idle is better than one that has not, then one with
+ * fewer free, then the first by rank (place_sketch.c). Kept from sketch to sketch, of open nodes
+ * and others: a node is entered again as it changes, by the session or in a sketch. */
 #include <string.h>
 
 #include "place_int.h"
@@ -28,10 +29,8 @@ static void enter(struct orr_sketch_rooms *rooms, const struct orr_session *sess
     const uint32_t word = node->rank / 64;
     const int had = rooms->room_of[n], had_idle = rooms->idle_of[n];
     const int has_idle = gpus_of(idle);
-    if (had >= 0) {
-        row_of(rooms->room, rooms, had)[word] &= ~bit;
-        rooms->counts[had]--;
-    }
+    row_of(rooms->room, rooms, had)[word] &= ~bit;
+    rooms->counts[had]--;
     row_of(rooms->room, rooms, room)[word] |= bit;
     rooms->counts[room]++;
     for (int level = had_idle + 1; level <= has_idle; level++) {
@@ -44,53 +43,79 @@ static void enter(struct orr_sketch_rooms *rooms, const struct orr_session *sess
     }
     rooms->room_of[n] = (int8_t)room;
     rooms->idle_of[n] = (int8_t)has_idle;
+    rooms->sharing[word] =
+        node->shared_count > 0 ? rooms->sharing[word] | bit : rooms->sharing[word] & ~bit;
 }
 
 static void open_rooms(struct orr_sketch_rooms *rooms, const struct orr_session *session)
 {
-    if (rooms->node_count == session->node_count) {
-        return;
-    }
     orr_sketch_rooms__release(rooms);
     rooms->node_count = session->node_count;
     rooms->words = session->node_count / 64 + 1;
     rooms->room = orr_zalloc((size_t)LEVELS * rooms->words, sizeof *rooms->room);
     rooms->idle = orr_zalloc((size_t)LEVELS * rooms->words, sizeof *rooms->idle);
+    rooms->sharing = orr_zalloc(rooms->words, sizeof *rooms->sharing);
     rooms->by_rank = orr_alloc(session->node_count, sizeof *rooms->by_rank);
-    rooms->room_of = orr_alloc(session->node_count, sizeof *rooms->room_of);
-    rooms->idle_of = orr_alloc(session->node_count, sizeof *rooms->idle_of);
+    rooms->room_of = orr_zalloc(session->node_count, sizeof *rooms->room_of);
+    rooms->idle_of = orr_zalloc(session->node_count, sizeof *rooms->idle_of);
     rooms->counted = true;
+    rooms->counts[0] = session->node_count;
     for (uint32_t n = 0; n < session->node_count; n++) {
         rooms->by_rank[session->nodes[n].rank] = n;
         rooms->counted = rooms->counted && session->nodes[n].allocatable.v[ORR_SLOT_GPU] <=
                                                ORR_COUNTED_GPUS * ORR_MGPU;
     }
+    for (uint32_t n = 0; n < session->node_count && rooms->counted; n++) {
+        enter(rooms, session, n);
+    }
+    rooms->seen = session->node_generation;
+}
+
+static void enter_touched(struct orr_sketch *sketch)
+{
+    struct orr_sketch_rooms *rooms = &sketch->rooms;
+    for (; rooms->touched < sketch->touched_count; rooms->touched++) {
+        enter(rooms, sketch->session, sketch->touched[rooms->touched]);
+    }
 }
 
 /* False: some node has more GPUs than are counted. */
-static bool bring_up_to_date(struct orr_sketch *sketch, struct orr_node_list open)
+static bool bring_up_to_date(struct orr_sketch *sketch)
 {
     struct orr_sketch_rooms *rooms = &sketch->rooms;
+    const struct orr_session *session = sketch->session;
+    if (rooms->node_count != session->node_count) {
+        open_rooms(rooms, session);
+    }
+    if (!rooms->counted) {
+        return false;
+    }
     if (rooms->run != sketch->run) {
-        open_rooms(rooms, sketch->session);
-        memset(rooms->room, 0, LEVELS * rooms->words * sizeof *rooms->room);
-        memset(rooms->idle, 0, LEVELS * rooms->words * sizeof *rooms->idle);
-        memset(rooms->counts, 0, sizeof rooms->counts);
-        memset(rooms->idle_counts, 0, sizeof rooms->idle_counts);
-        memset(rooms->room_of, -1, rooms->node_count);
-        memset(rooms->idle_of, -1, rooms->node_count);
-        for (uint32_t i = 0; i < open.count && rooms->counted; i++) {
-            enter(rooms, sketch->session, open.nodes[i]);
+        for (uint32_t n = session->newest_node;
+             n != ORR_NONE && session->nodes[n].changed_at > rooms->seen;
+             n = session->nodes[n].older) {
+            enter(rooms, session, n);
         }
+        rooms->seen = session->node_generation;
         rooms->run = sketch->run;
-        rooms->touched = sketch->touched_count;
+        rooms->touched = 0;
     }
-    for (; rooms->counted && rooms->touched < sketch->touched_count; rooms->touched++) {
-        if (rooms->room_of[sketch->touched[rooms->touched]] >= 0) {
-            enter(rooms, sketch->session, sketch->touched[rooms->touched]);
-        }
+    enter_touched(sketch);
+    return true;
+}
+
+void orr_sketch_rooms__leave(struct orr_sketch *sketch)
+{
+    if (sketch->rooms.run == sketch->run) {
+        enter_touched(sketch);
     }
-    return rooms->counted;
+}
+
+static struct orr_rated rate_open(const struct orr_sketch *sketch, const struct orr_ask *ask,
+                                  uint32_t n)
+{
+    return sketch->is_open[n] ? orr_sketch__rate(sketch, ask, n)
+                              : (struct orr_rated){.node = ORR_NONE};
 }
 
 /* Of nodes with as many GPUs idle, or of those without, the best one from what it has free on:
@@ -106,7 +131,7 @@ static struct orr_rated look_through(const struct orr_sketch *sketch, const stru
             for (uint64_t bits = row[w] & (idle ? with[w] : ~with[w]); bits != 0;
                  bits &= bits - 1) {
                 const uint32_t n = rooms->by_rank[64 * w + (uint32_t)__builtin_ctzll(bits)];
-                const struct orr_rated one = orr_sketch__rate(sketch, ask, n);
+                const struct orr_rated one = rate_open(sketch, ask, n);
                 const bool fits = one.node != ORR_NONE;
                 best = fits && orr_sketch__is_better(&one, &best, true) ? one : best;
                 if (fits && one.points >= most) {
@@ -118,19 +143,45 @@ static struct orr_rated look_through(const struct orr_sketch *sketch, const stru
     return best;
 }
 
-bool orr_sketch_rooms__find(struct orr_sketch *sketch, const struct orr_ask *ask,
-                            struct orr_node_list open, struct orr_rated *best)
+/* The best of the nodes that have shared devices. */
+static struct orr_rated best_sharing(const struct orr_sketch *sketch, const struct orr_ask *ask)
 {
-    const int64_t asked = ask->request.v[ORR_SLOT_GPU];
+    const struct orr_sketch_rooms *rooms = &sketch->rooms;
+    struct orr_rated best = {.node = ORR_NONE};
+    for (uint32_t w = 0; w < rooms->words; w++) {
+        for (uint64_t bits = rooms->sharing[w]; bits != 0; bits &= bits - 1) {
+            const uint32_t n = rooms->by_rank[64 * w + (uint32_t)__builtin_ctzll(bits)];
+            const struct orr_rated one = rate_open(sketch, ask, n);
+            best = one.node != ORR_NONE && orr_sketch__is_better(&one, &best, true) ? one : best;
+        }
+    }
+    return best;
+}
+
+bool orr_sketch_rooms__find(struct orr_sketch *sketch, const struct orr_ask *ask,
+                            struct orr_rated *best)
+{
+    const struct orr_sketch_rooms *rooms = &sketch->rooms;
+    const bool shared = orr_ask_is_shared(ask);
+    const int64_t asked = shared ? ORR_MGPU * (int64_t)ask->devices : ask->request.v[ORR_SLOT_GPU];
     const bool prefers_idle = sketch->session->rules.node_availability;
     if (asked <= 0 || asked % ORR_MGPU != 0 || asked > ORR_COUNTED_GPUS * ORR_MGPU ||
-        ask->mig_mgpu > 0 || !bring_up_to_date(sketch, open)) {
+        ask->mig_mgpu > 0 || !bring_up_to_date(sketch)) {
         return false;
     }
-    const int gpus = (int)(asked / ORR_MGPU);
     *best = (struct orr_rated){.node = ORR_NONE};
+    const int gpus = (int)(asked / ORR_MGPU);
     const int32_t most = orr_place__points_most(sketch->session, ask, &(struct orr_snode){0});
-    if (sketch->rooms.idle_counts[gpus] > 0) {
+    if (shared) {
+        if (rooms->counts[0] == rooms->node_count) {
+            return false; /* packing may be worth nothing: place_sketch.c */
+        }
+        *best = best_sharing(sketch, ask);
+        if (best->node != ORR_NONE && best->points > most) {
+            return true;
+        }
+    }
+    if (rooms->idle_counts[gpus] > 0) {
         *best = look_through(sketch, ask, gpus, true, most, *best);
     }
     if (best->node == ORR_NONE || best->points < most || !prefers_idle) {
@@ -143,6 +194,7 @@ void orr_sketch_rooms__release(struct orr_sketch_rooms *rooms)
 {
     orr_free(rooms->room);
     orr_free(rooms->idle);
+    orr_free(rooms->sharing);
     orr_free(rooms->by_rank);
     orr_free(rooms->room_of);
     orr_free(rooms->idle_of);

@@ -11,8 +11,9 @@ struct orr_dry_run {
     bool constrained;              /* the preemptor has a constraint of topology */
     bool counted;                  /* in this scenario GPUs are counted */
     struct orr_sketch *sketch;     /* on counts or on books; NULL: nobody is constrained */
-    uint32_t *nodes;               /* with a sketch: the open ones, with room or without */
-    uint32_t open_count;
+    uint32_t *nodes; /* with a sketch: the open ones, with room or without; those that are */
+    uint32_t open_count, feasible_count; /* feasible come first and stay for a probe: */
+    uint64_t opened_for;
     uint64_t open_set; /* fingerprint of these */
     bool *is_open;     /* by node */
     uint32_t *roomy;   /* nodes with room before anything is tried */

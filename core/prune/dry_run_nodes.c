@@ -164,18 +164,33 @@ static void open_node(struct orr_dry_run *run, uint32_t node)
     }
 }
 
-/* For sketches: nodes that are feasible, and those of victims. */
+static void close_nodes(struct orr_dry_run *run, uint32_t but)
+{
+    while (run->open_count > but) {
+        const uint32_t node = run->nodes[--run->open_count];
+        run->is_open[node] = false;
+        run->open_set -= orr_scatter(~(uint64_t)node);
+    }
+}
+
+/* For sketches: nodes that are feasible, which stay open for the probe, and those of victims. */
 static void list_open_nodes(const struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
     const struct orr_apart *s = search->refuter.apart;
-    for (uint32_t n = 0; n < session->node_count; n++) {
-        if (search->feasible[n]) {
-            open_node(s->run, n);
+    struct orr_dry_run *run = s->run;
+    if (run->opened_for != run->probe) {
+        close_nodes(run, 0);
+        for (uint32_t n = 0; n < session->node_count; n++) {
+            if (search->feasible[n]) {
+                open_node(run, n);
+            }
         }
+        run->opened_for = run->probe;
+        run->feasible_count = run->open_count;
     }
     for (uint32_t i = 0; i < s->taken_count; i++) {
-        open_node(s->run, session->tasks[s->taken[i]].live.node);
+        open_node(run, session->tasks[s->taken[i]].live.node);
     }
 }
 
@@ -186,7 +201,7 @@ static bool open_sketch(const struct orr_victim_search *search)
     struct orr_dry_run *run = s->run;
     bool known = true;
     run->sketch = &session->victim_index->sketch;
-    orr_sketch_start(run->sketch, session);
+    orr_sketch_start(run->sketch, session, run->is_open);
     list_open_nodes(search);
     for (uint32_t i = 0; known && i < s->taken_count; i++) {
         known = is_sketched(session, s->taken[i]);
@@ -267,11 +282,7 @@ void orr_dry_run__close(const struct orr_session *session, struct orr_dry_run *r
         orr_sketch_end(run->sketch);
         run->seen_touched = 0;
         recount_places(session, run, touched);
-        for (uint32_t i = 0; i < run->open_count; i++) {
-            run->is_open[run->nodes[i]] = false;
-        }
-        run->open_count = 0;
-        run->open_set = 0;
+        close_nodes(run, run->feasible_count);
     }
     if (run->counted) {
         orr_gpu_counts_close(run->counts);

@@ -18,6 +18,7 @@ struct world {
     bool evicted[32 * JOBS];        /* by task: of a victim */
     uint32_t victims[JOBS], victim_count;
     uint32_t nodes[NODES], open_count;
+    bool is_open[NODES];
 };
 
 struct result { /* of one sketch: by job that was tried */
@@ -133,7 +134,7 @@ static void build(struct world *world, uint64_t number)
 static void choose_victims(struct world *world)
 {
     const struct orr_session *session = &world->session;
-    bool open[NODES];
+    bool *open = world->is_open;
     for (uint32_t n = 0; n < NODES; n++) {
         open[n] = below(world, 3) == 0;
     }
@@ -195,7 +196,7 @@ static void try_jobs(struct world *world, struct orr_sketch *sketch, struct resu
 
 static void sketch_on_books(struct world *world, struct orr_sketch *sketch, struct result *results)
 {
-    orr_sketch_start(sketch, &world->session);
+    orr_sketch_start(sketch, &world->session, world->is_open);
     for (uint32_t v = 0; v < world->victim_count; v++) {
         const struct orr_sjob *job = &world->session.jobs[world->victims[v]];
         for (uint32_t i = 0; i < job->task_count; i++) {

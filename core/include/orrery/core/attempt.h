@@ -34,15 +34,17 @@ bool orr_node_admits_ask(const struct orr_session *session, const struct orr_ask
 enum orr_misfit orr_node_misfit(const struct orr_session *session, const struct orr_stask *task,
                                 uint32_t node);
 
-struct orr_sketch_rooms { /* sketch_rooms.c: the open nodes of the run */
-    uint64_t run;         /* of the sketch; 0: none */
+struct orr_sketch_rooms { /* sketch_rooms.c: nodes by what they have free */
+    uint64_t run;         /* of the sketch that asked last; 0: none */
     size_t touched;       /* so many of its `touched` were looked at */
+    uint64_t seen;        /* node_generation of the session until which its changes are known */
     uint32_t node_count, words;
     bool counted;          /* no node of the session has too many GPUs */
     uint64_t *room, *idle; /* by GPUs free, and by those idle at least: a bit by rank */
+    uint64_t *sharing;     /* a bit by rank: the node has shared devices */
     uint32_t counts[ORR_COUNTED_GPUS + 1], idle_counts[ORR_COUNTED_GPUS + 1]; /* bits of each */
     uint32_t *by_rank;                                                        /* nodes */
-    int8_t *room_of, *idle_of; /* by node; -1: it is not open */
+    int8_t *room_of, *idle_of;                                                /* by node */
 };
 
 /* What an attempt would do to nodes, tried on their books or on counts alone: tasks, queues and the
@@ -58,6 +60,7 @@ struct orr_sketch {
      * may have been as good as the best that was there then, `like_points` and `like_free`. */
     uint32_t last_ask, last_node;
     uint64_t changes, last_change;
+    const bool *is_open;  /* by node; borrowed */
     const uint32_t *open; /* the whole list; within a domain pods have a part of it */
     const struct orr_preferred *preferred; /* by the pods that are placed now; NULL: nothing */
     int64_t like_free;
@@ -73,7 +76,8 @@ struct orr_sketch {
     uint64_t run;
     struct orr_sketch_rooms rooms;
 };
-void orr_sketch_start(struct orr_sketch *sketch, struct orr_session *session);
+/* is_open: by node, borrowed until the sketch ends. */
+void orr_sketch_start(struct orr_sketch *sketch, struct orr_session *session, const bool *is_open);
 /* The same on counts, on which nodes were opened and tasks evicted before, and which stay open
  * until the sketch ends: for jobs with a constraint of topology that ask whole GPUs and nothing
  * else. */
