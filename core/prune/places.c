@@ -82,18 +82,18 @@ static int64_t places_on(const struct orr_places *places, const struct orr_measu
     return least;
 }
 
-static void count_free(const struct orr_places *places, struct orr_measure *m)
+/* Node by node, until there are so many places or all nodes are counted. */
+static void count_free(const struct orr_places *places, struct orr_measure *m, int64_t enough)
 {
     static const int64_t nothing[ORR_PLACE_KINDS] = {0};
     const struct orr_session *session = places->session;
-    m->free = 0;
-    if (m->kind_count == 1 && m->kinds[0] == ORR_SLOT_GPU) {
+    if (m->counted == 0 && m->kind_count == 1 && m->kinds[0] == ORR_SLOT_GPU) {
         m->free = orr_histogram__places(&session->victim_index->by_whole,
                                         (uint32_t)m->each[ORR_SLOT_GPU]);
-        return;
+        m->counted = session->node_count;
     }
-    for (uint32_t n = 0; n < session->node_count; n++) {
-        m->free += places_on(places, m, n, nothing);
+    while (m->free < enough && m->counted < session->node_count) {
+        m->free += places_on(places, m, m->counted++, nothing);
     }
 }
 
@@ -245,22 +245,20 @@ static bool lacks(struct orr_places *places, struct orr_measure *m, const struct
 {
     static const int64_t nothing[ORR_PLACE_KINDS] = {0};
     const struct orr_session *session = places->session;
-    if (m->free < 0) {
-        count_free(places, m);
-    }
-    int64_t left = m->free - m->own;
-    for (uint32_t i = 0; i < places->touched_count; i++) {
-        const uint32_t node = session->victim_index->gained_on[i];
-        left +=
-            places_on(places, m, node, places->gained[node]) - places_on(places, m, node, nothing);
-    }
+    int64_t needed = m->own;
     for (int l = 0; l < 2; l++) {
         for (uint32_t i = 0; i < moved->lists[l]->count; i++) {
             const struct orr_stask *task = &session->tasks[moved->lists[l]->items[i].task];
-            left -= is_moved(task) ? taken(places, m, orr_task_ask(session, task)) : 0;
+            needed += is_moved(task) ? taken(places, m, orr_task_ask(session, task)) : 0;
         }
     }
-    return left < 0;
+    for (uint32_t i = 0; i < places->touched_count; i++) {
+        const uint32_t node = session->victim_index->gained_on[i];
+        needed -=
+            places_on(places, m, node, places->gained[node]) - places_on(places, m, node, nothing);
+    }
+    count_free(places, m, needed);
+    return m->free < needed;
 }
 
 static bool lacks_any(struct orr_places *places, const struct moved *moved)
@@ -303,9 +301,6 @@ static void open_places(struct orr_places *places, struct orr_session *session,
     const bool more = all->kind_count > 0 && !(places->count > 0 && all->kind_count == 1);
     places->all = more ? places->count : 0;
     places->count += more;
-    for (uint32_t m = 0; m < places->count; m++) {
-        places->measures[m].free = -1;
-    }
     places->gained = session->victim_index->gained;
 }
 

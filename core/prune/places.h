@@ -12,7 +12,8 @@ struct orr_measure {
     uint32_t kinds[ORR_PLACE_KINDS], kind_count;
     int64_t each[ORR_PLACE_KINDS]; /* z by kind; GPUs are counted whole; ORR_PLACE_PARTS: by node */
     int64_t own;                   /* places that the preemptor needs */
-    int64_t free; /* places there are while nobody is moved; below 0: not counted yet */
+    int64_t free;     /* places there are while nobody is moved, on so many of the nodes: */
+    uint32_t counted; /* as many as it took until there were enough */
 };
 
 struct orr_place_device { /* shared, some of its tasks are moved */
