@@ -249,7 +249,7 @@ static void explain_behind(const struct orr_lanes *lanes, const struct orr_view 
     const bool by_part = lane->verdict == ORR_REASON_OVER_LIMIT;
     const struct orr_heap *heap = &lane->heap;
     for (uint32_t i = 1; i < heap->count && lanes->backfill && by_part != lane->by_part; i++) {
-        const uint32_t job = heap->events[heap->first + i].subject;
+        const uint32_t job = orr_heap_nth(heap, i)->subject;
         if (view->jobs[job].reason != ORR_REASON_NONE) { /* else it has just come */
             explain(lanes, view, txn, job, lane->verdict);
         }

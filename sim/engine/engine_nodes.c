@@ -523,7 +523,7 @@ static bool has_live_event(const struct engine *engine)
 {
     bool live = false;
     for (uint32_t i = 0; i < engine->heap.count && !live; i++) {
-        live = is_live(engine, &engine->heap.events[i]);
+        live = is_live(engine, orr_heap_nth(&engine->heap, i));
     }
     return live;
 }

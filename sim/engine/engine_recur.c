@@ -84,7 +84,7 @@ static uint64_t sum_of_events(const struct engine *engine)
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < engine->heap.count; i++) {
-        const struct orr_event *event = &engine->heap.events[engine->heap.first + i];
+        const struct orr_event *event = orr_heap_nth(&engine->heap, i);
         if (!is_void(engine, event)) {
             struct orr_digest one = ORR_DIGEST_INIT;
             orr_digest_fold(&one, from_now(engine, event->at));

@@ -37,6 +37,12 @@ static inline const struct orr_event *orr_heap_top(const struct orr_heap *heap)
     return heap->count > 0 ? &heap->events[heap->first] : NULL;
 }
 
+/* The nth of those that wait, from 0 on, in no order. */
+static inline const struct orr_event *orr_heap_nth(const struct orr_heap *heap, uint32_t nth)
+{
+    return &heap->events[heap->first + nth];
+}
+
 ORR_API_END
 
 #endif
