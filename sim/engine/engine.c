@@ -112,6 +112,7 @@ static void take_explanations(struct engine *engine)
     const struct orr_explanation *explained = orr_txn_explanations(engine->txn, &count);
     for (uint32_t i = 0; i < count; i++) {
         orr_engine__note_reason(engine, explained[i].job, explained[i].reason, &explained[i].proof);
+        orr_engine__want_room(engine, explained[i].job);
         if (orr_reason_refuses(explained[i].reason)) {
             orr_engine__refuse(engine, explained[i].job);
         }

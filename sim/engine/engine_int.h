@@ -287,10 +287,27 @@ void orr_engine__shares_close(struct engine *engine);
 /* Records those that are others after a cycle. */
 void orr_engine__shares_note(struct engine *engine);
 
+/* engine_waiting.c: who may want room of autoscaled pools */
+struct engine_waiting *orr_engine__waiting_open(const struct orr_world *world);
+void orr_engine__waiting_close(struct engine_waiting *waiting);
+void orr_engine__waiting_add(struct engine_waiting *waiting, uint32_t job);
+/* A look: begin, next until there is none, end. Of each that comes by next it is said whether it
+ * stays, in the line of its shape or apart, or is dropped until it is added again. */
+void orr_engine__waiting_begin(struct engine_waiting *waiting);
+uint32_t orr_engine__waiting_next(struct engine_waiting *waiting);
+void orr_engine__waiting_stay(struct engine_waiting *waiting, uint32_t job, bool apart);
+void orr_engine__waiting_drop(struct engine_waiting *waiting, uint32_t job);
+void orr_engine__waiting_end(struct engine_waiting *waiting);
+/* There is no room for jobs of its shape that hold nothing: those that stand in line come by next
+ * no more in this look. */
+void orr_engine__waiting_note_full(struct engine_waiting *waiting, uint32_t job);
+bool orr_engine__waiting_is_full(const struct engine_waiting *waiting, uint32_t job);
+
 /* engine_pools.c: autoscaled pools; only where there are any */
 void orr_engine__pools_open(struct engine *engine);
 void orr_engine__pools_close(struct engine *engine);
-/* The job waits, or runs with fewer pods than it asks. */
+/* The job waits, for another reason than before or with another part of its pods, or runs with
+ * fewer than it asks. */
 void orr_engine__pools_want(struct engine *engine, uint32_t job);
 /* Looks at them, at engine->look_ms: before arrivals and the cycle. */
 void orr_engine__pools_look(struct engine *engine);

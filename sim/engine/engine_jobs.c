@@ -634,6 +634,14 @@ static void take_suspension(struct engine *engine, const struct orr_txn_decision
 }
 
 /* What the policy's commits mean for time: finishes to come, room to be released. */
+/* Some of its pods have a place, and others may want one. */
+static void want_rest(struct engine *engine, uint32_t job)
+{
+    if (engine->ledger->jobs[job].placed_tasks < shape_of(engine, job)->tasks) {
+        orr_engine__want_room(engine, job);
+    }
+}
+
 void orr_engine__take_decisions(struct engine *engine)
 {
     uint32_t count;
@@ -659,11 +667,13 @@ void orr_engine__take_decisions(struct engine *engine)
         case ORR_DEED_START:
             orr_engine__note_bound(engine, d->job, delay);
             start(engine, d->job, delay);
+            want_rest(engine, d->job);
             engine->enough = engine->enough || tell_started(engine, d->job);
             break;
         case ORR_DEED_HOLD:
             engine->run->held_part = true;
             orr_engine__note_bound(engine, d->job, delay);
+            want_rest(engine, d->job);
             orr_engine__replan(engine, d->job, ORR_CAUSE_NONE);
             break;
         case ORR_DEED_GROW:

@@ -13,7 +13,6 @@
 
 #include <orrery/base/digest.h>
 #include <orrery/base/mem.h>
-#include <orrery/base/sort.h>
 #include <orrery/core/place.h>
 
 struct orr_engine_pools {
@@ -23,11 +22,12 @@ struct orr_engine_pools {
     bool *ordered;      /* per node: it joins at a time that is planned */
     bool *raised;       /* per node: there for the sake of the trial */
     uint32_t *open;     /* nodes there or on order, per pool of the world */
-    uint32_t *waiting;  /* jobs that may want room, with some that no longer do */
-    uint32_t waiting_count, waiting_capacity;
-    bool *listed; /* per job: in waiting */
-    bool *failed; /* per shape, within a look: there is no room for it */
+    struct engine_waiting *waiting; /* jobs that may want room, with some that no longer do */
+    uint8_t *hosts;                 /* per shape and pool: enum hosts */
 };
+
+/* May some pods of a shape ever be on a node of a pool? */
+enum hosts { HOSTS_UNKNOWN, HOSTS_SOME, HOSTS_NONE };
 
 void orr_engine__pools_open(struct engine *engine)
 {
@@ -49,8 +49,8 @@ void orr_engine__pools_open(struct engine *engine)
     pools->ordered = orr_zalloc(nodes, sizeof *pools->ordered);
     pools->raised = orr_zalloc(nodes, sizeof *pools->raised);
     pools->open = orr_zalloc(world->pool_count, sizeof *pools->open);
-    pools->listed = orr_zalloc(world->job_count + (size_t)1, sizeof *pools->listed);
-    pools->failed = orr_zalloc(world->shapes.count + (size_t)1, sizeof *pools->failed);
+    pools->waiting = orr_engine__waiting_open(world);
+    pools->hosts = orr_zalloc((size_t)world->shapes.count * world->pool_count + 1, 1);
     for (uint32_t n = 0; n < world->cluster.node_count; n++) {
         pools->idle_since[n] = ORR_MS_NONE;
     }
@@ -68,9 +68,8 @@ void orr_engine__pools_close(struct engine *engine)
         orr_free(pools->ordered);
         orr_free(pools->raised);
         orr_free(pools->open);
-        orr_free(pools->waiting);
-        orr_free(pools->listed);
-        orr_free(pools->failed);
+        orr_engine__waiting_close(pools->waiting);
+        orr_free(pools->hosts);
         orr_free(pools);
         orr_engine__drain_close(engine);
         engine->pools = NULL;
@@ -79,14 +78,7 @@ void orr_engine__pools_close(struct engine *engine)
 
 void orr_engine__pools_want(struct engine *engine, uint32_t job)
 {
-    struct orr_engine_pools *pools = engine->pools;
-    if (pools->listed[job]) {
-        return;
-    }
-    pools->listed[job] = true;
-    pools->waiting =
-        ORR_ROOM_FOR_ONE(pools->waiting, pools->waiting_count, pools->waiting_capacity);
-    pools->waiting[pools->waiting_count++] = job;
+    orr_engine__waiting_add(engine->pools->waiting, job);
 }
 
 /* The first point of the grid at or after a time. */
@@ -134,32 +126,22 @@ static uint32_t growth(const struct engine *engine, uint32_t job)
     return more;
 }
 
-static int by_job(const void *a, const void *b, void *context)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    (void)context;
-    return (x > y) - (x < y);
-}
+/* Jobs that are gone or have all they ask wait no more; nor does, until it is explained or released
+ * again, who holds nothing and does not lack room. The others stay, in line or apart. */
+enum standing { STANDS_NOWHERE, STANDS_IN_LINE, STANDS_APART };
 
-/* Drops jobs that have all they ask for, and those that are gone; the others by submit. */
-static void tidy_waiting(struct engine *engine)
+static enum standing standing_of(const struct engine *engine, uint32_t job)
 {
-    struct orr_engine_pools *pools = engine->pools;
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < pools->waiting_count; i++) {
-        uint32_t job = pools->waiting[i];
-        const struct orr_job_state *state = &engine->ledger->jobs[job];
-        bool open =
-            state->phase == ORR_JOB_PENDING || state->phase == ORR_JOB_RELEASING ||
-            (state->phase == ORR_JOB_RUNNING && state->placed_tasks < shape_of(engine, job)->tasks);
-        if (open) {
-            pools->waiting[kept++] = job;
-        } else {
-            pools->listed[job] = false;
-        }
+    const struct orr_job_state *state = &engine->ledger->jobs[job];
+    if (state->phase == ORR_JOB_RUNNING) {
+        return state->placed_tasks < shape_of(engine, job)->tasks ? STANDS_APART : STANDS_NOWHERE;
     }
-    pools->waiting_count = kept;
-    orr_sort(pools->waiting, kept, sizeof *pools->waiting, by_job, NULL);
+    if (state->phase != ORR_JOB_PENDING) {
+        return STANDS_NOWHERE;
+    }
+    return state->placed_tasks + state->leaving_tasks > 0 ? STANDS_APART
+           : is_lacking((enum orr_reason)state->reason)   ? STANDS_IN_LINE
+                                                          : STANDS_NOWHERE;
 }
 
 static bool wants(const struct engine *engine, uint32_t job)
@@ -302,18 +284,88 @@ static bool place_with(struct engine *engine, uint32_t job, enum goal goal,
     return placed;
 }
 
-/* The fewest further nodes of a pool with which the job is placed; 0: it cannot be. */
+/* Fewer nodes than that cannot be enough: a job that holds nothing asks more whole devices than are
+ * free. */
+static uint32_t least_nodes(const struct engine *engine, uint32_t job, enum goal goal,
+                            const struct orr_world_pool *pool)
+{
+    const struct orr_shape *shape = shape_of(engine, job);
+    const struct orr_job_state *state = &engine->ledger->jobs[job];
+    const struct orr_node_type *type = orr_cluster_type(&engine->world->cluster, pool->first_node);
+    int64_t lacking = -engine->ledger->shards[type->shard].idle_gpus;
+    if (goal != GOAL_WHOLE || state->placed_tasks + state->leaving_tasks > 0 ||
+        engine->world->specs[job].scales || type->gpus == 0) {
+        return 1;
+    }
+    for (uint32_t g = 0; g < shape->group_count; g++) {
+        const struct orr_request *request = &shape->groups[g].request;
+        const uint32_t devices = request->gpu_ask == ORR_GPU_WHOLE ? request->devices : 0;
+        lacking += (int64_t)shape->groups[g].count * devices;
+    }
+    const int64_t nodes = (lacking + type->gpus - 1) / type->gpus;
+    return nodes > 1 ? (uint32_t)nodes : 1;
+}
+
+/* An empty node, but for what says how much else than devices there is. */
+static struct orr_room devices_of(const struct orr_node_type *type)
+{
+    struct orr_room room = {.cpu_milli = INT64_MAX / 2,
+                            .mem_bytes = INT64_MAX / 2,
+                            .gpus = (int32_t)type->gpus,
+                            .pods = INT32_MAX / 2};
+    for (uint32_t p = 0; p < ORR_MIG_PROFILES_MAX; p++) {
+        room.mig[p] = (int16_t)type->mig[p];
+    }
+    return room;
+}
+
+static enum hosts find_hosts(const struct engine *engine, const struct orr_shape *shape,
+                             const struct orr_world_pool *pool)
+{
+    for (uint32_t n = pool->first_node; n < pool->first_node + pool->node_count; n++) {
+        const struct orr_room room = devices_of(orr_cluster_type(&engine->world->cluster, n));
+        for (uint32_t g = 0; g < shape->group_count; g++) {
+            const struct orr_request *request = &shape->groups[g].request;
+            if (orr_ledger_tasks_in(engine->ledger, n, request, &room) > 0) {
+                return HOSTS_SOME;
+            }
+        }
+    }
+    return HOSTS_NONE;
+}
+
+/* Nodes that none of its pods may be on are not raised for it, look after look. */
+static bool may_host(struct engine *engine, uint32_t job, uint32_t pool)
+{
+    const struct orr_world *world = engine->world;
+    const uint32_t shape = world->specs[job].shape;
+    uint8_t *hosts = &engine->pools->hosts[(size_t)shape * world->pool_count + pool];
+    if (*hosts == HOSTS_UNKNOWN) {
+        *hosts = (uint8_t)find_hosts(engine, &world->shapes.shapes[shape], &world->pools[pool]);
+    }
+    return *hosts == HOSTS_SOME;
+}
+
+/* The fewest further nodes of a pool with which the job is placed; 0: it cannot be. Twice as many
+ * are tried each time, so that a small job does not raise all that a large pool may have. */
 static uint32_t fewest(struct engine *engine, uint32_t job, enum goal goal, uint32_t index)
 {
     const struct orr_world_pool *pool = &engine->world->pools[index];
-    uint32_t open = engine->pools->open[index];
-    uint32_t most = pool->autoscaled && pool->max > open ? pool->max - open : 0;
-    if (most == 0 || !place_with(engine, job, goal, pool, most, false)) {
+    const uint32_t open = engine->pools->open[index];
+    const uint32_t most = pool->autoscaled && pool->max > open ? pool->max - open : 0;
+    if (most == 0 || !may_host(engine, job, index)) {
         return 0;
     }
-    uint32_t low = 1, high = most; /* high is enough, low - 1 is not */
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
+    uint32_t low = least_nodes(engine, job, goal, pool), high = low; /* low - 1 is not enough */
+    while (high <= most && !place_with(engine, job, goal, pool, high, false)) {
+        low = high + 1;
+        high = high < most ? (high <= most / 2 ? 2 * high : most) : most + 1;
+    }
+    if (high > most) {
+        return 0;
+    }
+    while (low < high) { /* high is enough */
+        const uint32_t middle = low + (high - low) / 2;
         if (place_with(engine, job, goal, pool, middle, false)) {
             high = middle;
         } else {
@@ -349,25 +401,37 @@ static bool place_anew(struct engine *engine, uint32_t job, enum goal goal)
 
 /* --- a look --- */
 
+static void try_job(struct engine *engine, uint32_t job)
+{
+    struct engine_waiting *waiting = engine->pools->waiting;
+    const struct orr_job_state *state = &engine->ledger->jobs[job];
+    const bool fresh = state->placed_tasks + state->leaving_tasks == 0;
+    if (!wants(engine, job) || (fresh && orr_engine__waiting_is_full(waiting, job))) {
+        return;
+    }
+    const bool placed = place_job(engine, job, GOAL_WHOLE) || place_anew(engine, job, GOAL_WHOLE) ||
+                        place_job(engine, job, GOAL_LEAST) || place_anew(engine, job, GOAL_LEAST);
+    if (fresh && !placed) {
+        orr_engine__waiting_note_full(waiting, job);
+    }
+}
+
 /* In order. Room only shrinks, so a shape that found none is not tried again. */
 static void place_waiting(struct engine *engine)
 {
-    struct orr_engine_pools *pools = engine->pools;
-    for (uint32_t s = 0; s < engine->world->shapes.count; s++) {
-        pools->failed[s] = false;
-    }
-    for (uint32_t i = 0; i < pools->waiting_count; i++) {
-        uint32_t job = pools->waiting[i];
-        const struct orr_job_state *state = &engine->ledger->jobs[job];
-        bool *failed = &pools->failed[engine->world->specs[job].shape];
-        bool fresh = state->placed_tasks + state->leaving_tasks == 0;
-        if (wants(engine, job) && !(fresh && *failed)) {
-            bool placed = place_job(engine, job, GOAL_WHOLE) ||
-                          place_anew(engine, job, GOAL_WHOLE) ||
-                          place_job(engine, job, GOAL_LEAST) || place_anew(engine, job, GOAL_LEAST);
-            *failed = *failed || (fresh && !placed);
+    struct engine_waiting *waiting = engine->pools->waiting;
+    orr_engine__waiting_begin(waiting);
+    for (uint32_t job = orr_engine__waiting_next(waiting); job != ORR_NONE;
+         job = orr_engine__waiting_next(waiting)) {
+        const enum standing standing = standing_of(engine, job);
+        if (standing == STANDS_NOWHERE) {
+            orr_engine__waiting_drop(waiting, job);
+        } else {
+            orr_engine__waiting_stay(waiting, job, standing == STANDS_APART);
+            try_job(engine, job);
         }
     }
+    orr_engine__waiting_end(waiting);
 }
 
 static void order(struct engine *engine, uint32_t node, orr_ms delay)
@@ -505,7 +569,6 @@ static orr_ms remove_light(struct engine *engine)
 void orr_engine__pools_look(struct engine *engine)
 {
     const struct orr_engine_pools *pools = engine->pools;
-    tidy_waiting(engine);
     for (uint32_t n = 0; n < engine->world->cluster.node_count; n++) {
         if (pools->ordered[n] && engine->closures[n] == 1) {
             raise_node(engine, n);
