@@ -11,11 +11,16 @@ uint32_t orr_crew_at_once(uint32_t tasks, uint32_t workers, uint32_t slots)
 
 uint32_t orr_crew_stage(const struct orr_crew *crew, int64_t done)
 {
-    uint32_t stage = 0;
-    while (stage + 1 < crew->stage_count && crew->stages[stage].end_ms * ORR_PPM <= done) {
-        stage++;
+    uint32_t low = 0, high = crew->stage_count - 1;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (crew->stages[middle].end_ms * ORR_PPM <= done) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
     }
-    return stage;
+    return low;
 }
 
 uint32_t orr_crew_wanted(const struct orr_crew *crew, uint32_t stage)

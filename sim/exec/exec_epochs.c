@@ -138,11 +138,16 @@ static int64_t pace_ppm(const struct orr_profile *profile, uint32_t epoch, struc
 static uint32_t epoch_at(const struct orr_profile *profile, const struct epoch_work *work,
                          int64_t done)
 {
-    uint32_t epoch = 0;
-    while (epoch + 1 < profile->epoch_count && work->ends[epoch] <= done) {
-        epoch++;
+    uint32_t low = 0, high = profile->epoch_count - 1;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (work->ends[middle] <= done) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
     }
-    return epoch;
+    return low;
 }
 
 struct orr_exec_stretch orr_exec__stretch(const struct orr_exec *exec, uint32_t job, int64_t done)

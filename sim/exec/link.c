@@ -36,18 +36,14 @@ static const struct model_rate {
     {"GB200", 900000000000, 50000000000},
 };
 
-struct rates { /* of a node type, with what follows from its GPU model; 0: not known */
-    int64_t nvlink_bytes_s, pcie_bytes_s, nic_bytes_s;
-    uint32_t nics;
-};
-
-static struct rates rates_of(const struct orr_cluster *cluster, const struct orr_node_type *type)
+static struct orr_line_rates rates_of(const struct orr_cluster *cluster,
+                                      const struct orr_node_type *type)
 {
-    struct rates rates = {.nvlink_bytes_s = type->nvlink_bytes_s,
-                          .pcie_bytes_s =
-                              type->pcie_bytes_s > 0 ? type->pcie_bytes_s : PCIE_BYTES_S,
-                          .nic_bytes_s = type->nic_bytes_s,
-                          .nics = type->nics};
+    struct orr_line_rates rates = {.nvlink_bytes_s = type->nvlink_bytes_s,
+                                   .pcie_bytes_s =
+                                       type->pcie_bytes_s > 0 ? type->pcie_bytes_s : PCIE_BYTES_S,
+                                   .nic_bytes_s = type->nic_bytes_s,
+                                   .nics = type->nics};
     const char *model =
         type->gpu_model == ORR_NONE ? "" : orr_idmap_name(&cluster->models, type->gpu_model);
     for (size_t i = 0; i < sizeof model_rates / sizeof model_rates[0]; i++) {
@@ -62,10 +58,15 @@ static struct rates rates_of(const struct orr_cluster *cluster, const struct orr
     return rates;
 }
 
-static int64_t nic_bytes_of(const struct orr_cluster *cluster, uint32_t node)
+static const struct orr_line_rates *rates_at(const struct orr_fabric *fabric, uint32_t node)
 {
-    struct rates rates = rates_of(cluster, orr_cluster_type(cluster, node));
-    return (int64_t)rates.nics * rates.nic_bytes_s;
+    return &fabric->rates[fabric->cluster->nodes[node].type];
+}
+
+static int64_t nic_bytes_of(const struct orr_fabric *fabric, uint32_t node)
+{
+    const struct orr_line_rates *rates = rates_at(fabric, node);
+    return (int64_t)rates->nics * rates->nic_bytes_s;
 }
 
 /* Nodes of a pool lie in the cluster side by side; a domain larger than a node takes whole runs. */
@@ -136,7 +137,7 @@ static void add_uplinks(struct orr_fabric *fabric, uint32_t l)
     for (uint32_t n = 0; n < cluster->node_count; n++) {
         uint32_t c = child_of(cluster, l, n);
         bytes_s[c] = level->uplink_bytes_s > 0 ? level->uplink_bytes_s
-                                               : bytes_s[c] + nic_bytes_of(cluster, n);
+                                               : bytes_s[c] + nic_bytes_of(fabric, n);
     }
     for (uint32_t c = 0; c < children; c++) {
         bytes_s[c] = bytes_s[c] == 0 ? INT64_MAX : (int64_t)((double)bytes_s[c] / over);
@@ -153,13 +154,17 @@ void orr_fabric_init(struct orr_fabric *fabric, const struct orr_cluster *cluste
     }
     *fabric = (struct orr_fabric){
         .cluster = cluster,
+        .rates = orr_zalloc(cluster->type_count + (size_t)1, sizeof *fabric->rates),
         .nvlink_group = orr_zalloc(cluster->node_count, sizeof *fabric->nvlink_group),
         .first_uplink = orr_zalloc(cluster->level_count, sizeof *fabric->first_uplink),
         .link_bytes_s = orr_zalloc(links, sizeof *fabric->link_bytes_s),
         .link_count = cluster->node_count};
+    for (uint32_t t = 0; t < cluster->type_count; t++) {
+        fabric->rates[t] = rates_of(cluster, &cluster->types[t]);
+    }
     group_by_nvlink(fabric);
     for (uint32_t n = 0; n < cluster->node_count; n++) {
-        int64_t bytes_s = nic_bytes_of(cluster, n);
+        int64_t bytes_s = nic_bytes_of(fabric, n);
         fabric->link_bytes_s[n] = bytes_s > 0 ? bytes_s : INT64_MAX;
     }
     for (uint32_t l = cluster->level_count; l-- > 0;) {
@@ -173,6 +178,7 @@ void orr_fabric_init(struct orr_fabric *fabric, const struct orr_cluster *cluste
 
 void orr_fabric_release(struct orr_fabric *fabric)
 {
+    orr_free(fabric->rates);
     orr_free(fabric->nvlink_group);
     orr_free(fabric->first_uplink);
     orr_free(fabric->link_bytes_s);
@@ -294,10 +300,10 @@ static void join_by_nvlink(struct walk *walk)
              next++) {
             const struct orr_node_part *span = &walk->spans[next];
             const struct orr_node_type *type = orr_cluster_type(f->cluster, span->node);
-            struct rates rates = rates_of(f->cluster, type);
+            const struct orr_line_rates *rates = rates_at(f, span->node);
             double left = type->nvlink_reduces ? SWITCH_EFFICIENCY : RING_EFFICIENCY;
-            nvlink.bytes_s = slower(nvlink.bytes_s, or_none((double)rates.nvlink_bytes_s * left));
-            pcie.bytes_s = slower(pcie.bytes_s, (double)rates.pcie_bytes_s * PCIE_EFFICIENCY);
+            nvlink.bytes_s = slower(nvlink.bytes_s, or_none((double)rates->nvlink_bytes_s * left));
+            pcie.bytes_s = slower(pcie.bytes_s, (double)rates->pcie_bytes_s * PCIE_EFFICIENCY);
             gpus += span->gpus;
             most_islands = larger(most_islands, orr_span_islands(type, span));
         }
@@ -326,8 +332,8 @@ struct keyed { /* a span by the whole and the part it lies in */
 static double nics_of(const struct orr_fabric *f, const struct orr_node_part *span)
 {
     const struct orr_node_type *type = orr_cluster_type(f->cluster, span->node);
-    struct rates rates = rates_of(f->cluster, type);
-    return slower((double)rails(type, rates.nics, span->gpus) * (double)rates.nic_bytes_s,
+    const struct orr_line_rates *rates = rates_at(f, span->node);
+    return slower((double)rails(type, rates->nics, span->gpus) * (double)rates->nic_bytes_s,
                   (double)f->link_bytes_s[span->node]);
 }
 

@@ -10,7 +10,7 @@
 #include <orrery/base/sort.h>
 
 struct sharer {
-    uint32_t gang;
+    uint32_t gang, nth;    /* it is the gang's nth crossing */
     int64_t demand, share; /* bytes a second */
 };
 
@@ -20,8 +20,13 @@ struct link {
     bool changed;
 };
 
+struct crossing { /* of a gang */
+    uint32_t link;
+    uint32_t at; /* its place among the sharers of the link */
+};
+
 struct gang {
-    uint32_t *links;
+    struct crossing *crossings;
     uint32_t count;
     int64_t slowdown_ppm;
     bool listed; /* in `touched` */
@@ -87,7 +92,7 @@ void orr_link_sharers_close(struct orr_link_sharers *sharers)
         orr_free(sharers->links[l].sharers);
     }
     for (uint32_t g = 0; g < sharers->gang_count; g++) {
-        orr_free(sharers->gangs[g].links);
+        orr_free(sharers->gangs[g].crossings);
     }
     orr_free(sharers->links);
     orr_free(sharers->gangs);
@@ -130,35 +135,38 @@ void orr_link_sharers_join(struct orr_link_sharers *sharers, uint32_t gang,
 {
     struct gang *g = &sharers->gangs[gang];
     ORR_ASSERT(gang < sharers->gang_count && g->count == 0);
-    g->links = count > 0 ? orr_alloc(count, sizeof *g->links) : NULL;
+    g->crossings = count > 0 ? orr_alloc(count, sizeof *g->crossings) : NULL;
     g->count = count;
     for (uint32_t i = 0; i < count; i++) {
         struct link *link = &sharers->links[uses[i].link];
         const int64_t usable = orr_fabric_usable_bytes_s(sharers->fabric, uses[i].link);
         double demand = uses[i].share * bytes_s;
-        g->links[i] = uses[i].link;
+        g->crossings[i] = (struct crossing){.link = uses[i].link, .at = link->count};
         link->sharers = ORR_ROOM_FOR_ONE(link->sharers, link->count, link->capacity);
         link->sharers[link->count++] =
-            (struct sharer){.gang = gang, .demand = within(demand, usable)};
+            (struct sharer){.gang = gang, .nth = i, .demand = within(demand, usable)};
         note_link(sharers, uses[i].link);
     }
+}
+
+/* The last of its sharers takes the place. */
+static void take_out(struct orr_link_sharers *sharers, struct crossing crossing)
+{
+    struct link *link = &sharers->links[crossing.link];
+    const struct sharer *last = &link->sharers[--link->count];
+    link->sharers[crossing.at] = *last;
+    sharers->gangs[last->gang].crossings[last->nth].at = crossing.at;
+    note_link(sharers, crossing.link);
 }
 
 void orr_link_sharers_leave(struct orr_link_sharers *sharers, uint32_t gang)
 {
     struct gang *g = &sharers->gangs[gang];
     for (uint32_t i = 0; i < g->count; i++) {
-        struct link *link = &sharers->links[g->links[i]];
-        uint32_t at = 0;
-        while (at < link->count && link->sharers[at].gang != gang) {
-            at++;
-        }
-        ORR_ASSERT(at < link->count); /* it joined there */
-        link->sharers[at] = link->sharers[--link->count];
-        note_link(sharers, g->links[i]);
+        take_out(sharers, g->crossings[i]);
     }
-    orr_free(g->links);
-    g->links = NULL;
+    orr_free(g->crossings);
+    g->crossings = NULL;
     g->count = 0;
     g->slowdown_ppm = ORR_PPM;
 }
@@ -190,12 +198,8 @@ static int64_t worst_link(const struct orr_link_sharers *sharers, uint32_t gang)
     const struct gang *g = &sharers->gangs[gang];
     int64_t worst = ORR_PPM;
     for (uint32_t i = 0; i < g->count; i++) {
-        const struct link *link = &sharers->links[g->links[i]];
-        uint32_t at = 0;
-        while (link->sharers[at].gang != gang) {
-            at++;
-        }
-        const struct sharer *sharer = &link->sharers[at];
+        const struct crossing crossing = g->crossings[i];
+        const struct sharer *sharer = &sharers->links[crossing.link].sharers[crossing.at];
         if (sharer->share < sharer->demand) {
             double times = (double)sharer->demand / (double)(sharer->share > 0 ? sharer->share : 1);
             int64_t ppm = times < 1e12 ? (int64_t)(times * ORR_PPM + 0.5) : INT64_MAX;

@@ -32,9 +32,15 @@ struct orr_hop {
  * other, inside first. */
 enum orr_allreduce { ORR_ALLREDUCE_RING, ORR_ALLREDUCE_TREE, ORR_ALLREDUCE_HIERARCHICAL };
 
+struct orr_line_rates { /* of a node type, with what follows from its GPU model; 0: not known */
+    int64_t nvlink_bytes_s, pcie_bytes_s, nic_bytes_s;
+    uint32_t nics;
+};
+
 struct orr_fabric { /* a cluster's wires, worked out once */
     const struct orr_cluster *cluster;
-    uint32_t *nvlink_group; /* of each node: equal for nodes that NVLink joins */
+    struct orr_line_rates *rates; /* of each node type */
+    uint32_t *nvlink_group;       /* of each node: equal for nodes that NVLink joins */
     uint32_t *first_uplink; /* link of child 0 of each level; ORR_NONE: that level never limits */
     int64_t *link_bytes_s;  /* of each link, INT64_MAX without a limit; node n's NICs are link n */
     uint32_t link_count;
