@@ -121,6 +121,17 @@ bool orr_parse_double(const char *text, size_t bytes, double *out)
     return true;
 }
 
+bool orr_parse_share(const char *text, size_t bytes, double *out)
+{
+    const bool percent = bytes > 0 && text[bytes - 1] == '%';
+    double value;
+    if (!orr_parse_double(text, bytes - percent, &value)) {
+        return false;
+    }
+    *out = percent ? value / 100 : value;
+    return *out >= 0.0 && *out < 1.0;
+}
+
 struct suffix {
     const char *name;
     int64_t scale;

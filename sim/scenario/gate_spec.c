@@ -27,7 +27,7 @@ static const struct orr_scenario__row line_rows[] = {
 };
 static const struct orr_scenario__row shake_rows[] = {
     {.key = "submit", .type = ORR_TYPE_DURATION, .fallback = "0s", SPEC(shake_submit_ms)},
-    {.key = "run", .type = ORR_TYPE_WEIGHT, .fallback = "0", SPEC(shake_run)},
+    {.key = "run", .type = ORR_TYPE_SHARE, .fallback = "0", SPEC(shake_run)},
 };
 static const struct orr_scenario__row root_rows[] = {
     {.key = "apiVersion", .type = ORR_TYPE_CHOICE, .choices = versions, .no_field = true},

@@ -69,6 +69,7 @@ enum orr_scenario__type {
     ORR_TYPE_TIMESTAMP,
     ORR_TYPE_FACTOR,
     ORR_TYPE_WEIGHT,
+    ORR_TYPE_SHARE,
     ORR_TYPE_BOOL,
     ORR_TYPE_SEEDS,
     ORR_TYPE_RANGE, /* of counts from 0 on */

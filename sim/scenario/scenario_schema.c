@@ -437,7 +437,7 @@ static const struct orr_scenario__row policy_rows[] = {
 
 static const struct orr_scenario__row shake_rows[] = {
     {.key = "submit", .type = ORR_TYPE_DURATION, .fallback = "0s", WHOLE(shake_submit_ms)},
-    {.key = "run", .type = ORR_TYPE_WEIGHT, .fallback = "0", WHOLE(shake_run)},
+    {.key = "run", .type = ORR_TYPE_SHARE, .fallback = "0", WHOLE(shake_run)},
 };
 
 static const char *const taken_choices[] = {"maintain", "fail", "drain", NULL};

@@ -30,6 +30,7 @@ static const struct type_traits traits_of[] = {
     [ORR_TYPE_TIMESTAMP] = {"a date and time such as 2026-06-01T00:00:00Z", false, false, false},
     [ORR_TYPE_FACTOR] = {"a number above 0", true, true, false},
     [ORR_TYPE_WEIGHT] = {"a number of at least 0", true, true, false},
+    [ORR_TYPE_SHARE] = {"a share below 1 such as 0.01 or 1%", true, true, false},
     [ORR_TYPE_BOOL] = {"true or false", true, false, false},
     [ORR_TYPE_SEEDS] = {"a seed such as 7 or a range such as 1..10", false, false, false},
     [ORR_TYPE_RANGE] = {"a count such as 8 or a range such as 8..48", false, false, false},
@@ -113,6 +114,7 @@ static bool parse_plain(enum orr_scenario__type type, const char *text, size_t b
         return value->unlimited || orr_parse_duration(text, bytes, &value->whole);
     case ORR_TYPE_TIMESTAMP: return orr_parse_timestamp(text, bytes, &value->whole);
     case ORR_TYPE_FACTOR: return orr_parse_double(text, bytes, &value->real) && value->real > 0.0;
+    case ORR_TYPE_SHARE: return orr_parse_share(text, bytes, &value->real);
     case ORR_TYPE_WEIGHT:
     case ORR_TYPE_GPU_AMOUNT:
     case ORR_TYPE_KAI_AMOUNT:
@@ -441,6 +443,7 @@ void orr_scenario__value_store(const struct orr_scenario__row *row, const char *
         break;
     case ORR_TYPE_FACTOR:
     case ORR_TYPE_WEIGHT:
+    case ORR_TYPE_SHARE:
     case ORR_TYPE_GPU_AMOUNT:
     case ORR_TYPE_CPU_AMOUNT:
     case ORR_TYPE_MEMORY_AMOUNT:

@@ -21,7 +21,7 @@ static const char *const kinds[] = {"Sweep", NULL};
 
 static const struct orr_scenario__row shake_rows[] = {
     {.key = "submit", .type = ORR_TYPE_DURATION, .fallback = "0s", SPEC(shake_submit_ms)},
-    {.key = "run", .type = ORR_TYPE_WEIGHT, .fallback = "0", SPEC(shake_run)},
+    {.key = "run", .type = ORR_TYPE_SHARE, .fallback = "0", SPEC(shake_run)},
 };
 static const struct orr_scenario__row limit_rows[] = {
     {.key = "time", .type = ORR_TYPE_DURATION, .fallback = "0s", SPEC(time_ms)},

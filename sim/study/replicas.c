@@ -26,11 +26,9 @@ enum orr_status orr_shake_parse(const char *text, struct orr_shake *shake, struc
         if (name == strlen(names[0]) && memcmp(text, names[0], name) == 0) {
             good = orr_parse_duration(value, left, &shake->submit_ms) && shake->submit_ms >= 0;
         } else if (name == strlen(names[1]) && memcmp(text, names[1], name) == 0) {
-            const bool percent = left > 0 && value[left - 1] == '%';
-            good = orr_parse_double(value, left - percent, &shake->run) && shake->run >= 0;
-            shake->run /= percent ? 100 : 1;
+            good = orr_parse_share(value, left, &shake->run);
         }
-        if (!good || shake->run >= 1) {
+        if (!good) {
             return orr_fail(err, ORR_USAGE,
                             "--shake: \"%.*s\" is not submit=TIME or run=SHARE, such as "
                             "submit=60s,run=1%%",

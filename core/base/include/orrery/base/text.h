@@ -19,6 +19,8 @@ bool orr_parse_seconds(const char *text, size_t bytes, orr_ms *out);
 bool orr_parse_scaled(const char *text, size_t bytes, int64_t scale, int64_t *out);
 /* A finite double, decimal or with exponent. */
 bool orr_parse_double(const char *text, size_t bytes, double *out);
+/* "0.01", "1%": from 0 on and below 1. */
+bool orr_parse_share(const char *text, size_t bytes, double *out);
 /* "90s", "1.5h", "2d", "250ms", "2h30m": a time with its unit written. A bare number is refused. */
 bool orr_parse_duration(const char *text, size_t bytes, orr_ms *out);
 /* "80Gi", "512Mi", "20G": memory with its unit written, in bytes. */
