@@ -170,16 +170,98 @@ uint32_t orr_index__most_idle(const struct orr_type_index *index)
     return most == ORR_NONE ? 0 : most;
 }
 
-/* First node of a set with room for the tasks; with unlimited CPU and memory that is its lowest. */
+/* Of 64 nodes those that a filter admits, a bit each. */
+static uint64_t admitted_of(const struct orr_cluster *cluster, uint32_t filter, uint32_t word)
+{
+    return filter == 0 ? UINT64_MAX : cluster->filters[filter - 1].words[word];
+}
+
+/* Those that the selector and tolerations of a request admit, and `allowed`. */
+static uint64_t admitted_by(const struct orr_cluster *cluster, const struct orr_request *request,
+                            uint32_t allowed, uint32_t word)
+{
+    return admitted_of(cluster, request->selector, word) &
+           admitted_of(cluster, request->toleration, word) & admitted_of(cluster, allowed, word);
+}
+
+/* The lowest node of a set from `from` on that the filters of a request admit. */
+static uint32_t next_admitted(const struct orr_ledger *ledger, const struct orr_node_set *set,
+                              const struct orr_request *request, uint32_t from)
+{
+    const struct orr_cluster *cluster = ledger->world.cluster;
+    uint32_t node = orr_node_set__next(set, from, cluster->node_count);
+    while (node != ORR_NONE) {
+        const uint32_t word = node >> 6;
+        const uint64_t rest = set->words[word] &
+                              admitted_by(cluster, request, request->allowed, word) &
+                              UINT64_MAX << (node & 63);
+        if (rest != 0) {
+            return word * 64 + lowest_bit(rest);
+        }
+        node = orr_node_set__next(set, (word + 1) * 64, cluster->node_count);
+    }
+    return ORR_NONE;
+}
+
+/* First node of a set with room for the tasks; with unlimited CPU and memory that is the lowest
+ * that filters admit. */
 static uint32_t first_with_room(const struct orr_ledger *ledger, const struct orr_node_set *set,
                                 const struct orr_request *request, uint32_t tasks)
 {
-    uint32_t nodes = ledger->world.cluster->node_count;
-    uint32_t node = orr_node_set__next(set, 0, nodes);
+    uint32_t node = next_admitted(ledger, set, request, 0);
     while (node != ORR_NONE && orr_ledger_room_for(ledger, node, request) < tasks) {
-        node = orr_node_set__next(set, node + 1, nodes);
+        node = next_admitted(ledger, set, request, node + 1);
     }
     return node;
+}
+
+uint32_t orr_ledger_next_idle(const struct orr_ledger *ledger, const struct orr_request *request,
+                              uint32_t idle, uint32_t from)
+{
+    uint32_t first = ORR_NONE;
+    for (uint32_t t = 0; t < ledger->world.cluster->type_count; t++) {
+        const struct orr_type_index *index = &ledger->types[t];
+        const bool fits = orr_ledger__type_fits(ledger, t, request) && idle <= index->gpus;
+        const uint32_t node =
+            fits ? next_admitted(ledger, &index->by_idle[idle], request, from) : ORR_NONE;
+        first = node < first ? node : first;
+    }
+    return first;
+}
+
+/* How many nodes of a set filters admit. */
+static int64_t count_admitted(const struct orr_cluster *cluster, const struct orr_node_set *set,
+                              const struct orr_request *request, uint32_t allowed)
+{
+    int64_t nodes = 0;
+    for (uint32_t s = 0; set->count > 0 && s <= cluster->node_count >> 12; s++) {
+        for (uint64_t rest = set->summary[s]; rest != 0; rest &= rest - 1) {
+            const uint32_t word = s * 64 + lowest_bit(rest);
+            nodes += __builtin_popcountll(set->words[word] &
+                                          admitted_by(cluster, request, allowed, word));
+        }
+    }
+    return nodes;
+}
+
+struct orr_idle orr_ledger_idle_within(const struct orr_ledger *ledger,
+                                       const struct orr_request *request, uint32_t allowed,
+                                       uint32_t gpu_model)
+{
+    const struct orr_cluster *cluster = ledger->world.cluster;
+    struct orr_idle sum = {0};
+    for (uint32_t t = 0; t < cluster->type_count; t++) {
+        const struct orr_type_index *index = &ledger->types[t];
+        const struct orr_node_type *type = &cluster->types[t];
+        const bool fits = type->shard == request->shard &&
+                          (gpu_model == ORR_NONE || gpu_model == type->gpu_model);
+        for (uint32_t gpus = 1; fits && gpus <= index->gpus; gpus++) {
+            const int64_t nodes = count_admitted(cluster, &index->by_idle[gpus], request, allowed);
+            sum.gpus += gpus * nodes;
+            sum.hole = nodes > 0 && gpus > sum.hole ? gpus : sum.hole;
+        }
+    }
+    return sum;
 }
 
 /* Idle whole devices that tasks of the request need at least to find on a node. */

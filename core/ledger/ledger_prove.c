@@ -100,6 +100,13 @@ static void prove_room(const struct orr_ledger *ledger, const struct orr_shape *
         proof->hole_mgpu = (int64_t)largest_hole(ledger, request->shard) * ORR_MGPU;
         return;
     }
+    if (request->instances == 0) {
+        const struct orr_idle idle =
+            orr_ledger_idle_within(ledger, request, request->allowed, request->gpu_model);
+        proof->free_mgpu = idle.gpus * ORR_MGPU;
+        proof->hole_mgpu = (int64_t)idle.hole * ORR_MGPU;
+        return;
+    }
     proof->free_mgpu = proof->hole_mgpu = 0;
     for (uint32_t n = 0; n < cluster->node_count; n++) {
         if (orr_ledger__may_use(ledger, n, request)) {

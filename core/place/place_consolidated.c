@@ -410,28 +410,6 @@ static int64_t idle_of_model(const struct orr_ledger *ledger, const struct orr_r
     return idle;
 }
 
-/* The nodes of 64 that a filter admits, a bit each. */
-static uint64_t admitted_of(const struct orr_cluster *cluster, uint32_t filter, uint32_t word)
-{
-    return filter == 0 ? UINT64_MAX : cluster->filters[filter - 1].words[word];
-}
-
-/* How many nodes of a set the selector, tolerations and `allowed` of a request admit. */
-static int64_t count_admitted(const struct orr_cluster *cluster, const struct orr_node_set *set,
-                              const struct orr_request *request, uint32_t allowed)
-{
-    int64_t nodes = 0;
-    for (uint32_t s = 0; set->count > 0 && s <= cluster->node_count >> 12; s++) {
-        for (uint64_t rest = set->summary[s]; rest != 0; rest &= rest - 1) {
-            const uint32_t w = s * 64 + (uint32_t)__builtin_ctzll(rest);
-            nodes += __builtin_popcountll(
-                set->words[w] & admitted_of(cluster, request->selector, w) &
-                admitted_of(cluster, request->toleration, w) & admitted_of(cluster, allowed, w));
-        }
-    }
-    return nodes;
-}
-
 /* Idle MIG instances of its profile on the nodes of its shard that the same admit. */
 static int64_t idle_instances(const struct orr_ledger *ledger, const struct orr_request *request,
                               uint32_t allowed)
@@ -449,27 +427,17 @@ static int64_t idle_instances(const struct orr_ledger *ledger, const struct orr_
 }
 
 /* Idle devices of the nodes of its shard that two of its filters admit, and `allowed` besides; of a
- * request for MIG instances idle ones of its profile. Nodes that have none idle are not looked at:
- * it is asked for every job that waits. */
+ * request for MIG instances idle ones of its profile. */
 static int64_t idle_within(const struct orr_ledger *ledger, const struct orr_request *request,
                            uint32_t allowed)
 {
-    const struct orr_cluster *cluster = ledger->world.cluster;
     if (request->instances > 0) {
         return idle_instances(ledger, request, allowed);
     }
     if (request->selector == 0 && request->toleration == 0 && allowed == 0) {
         return idle_of_model(ledger, request);
     }
-    int64_t idle = 0;
-    for (uint32_t t = 0; t < cluster->type_count; t++) {
-        const struct orr_type_index *index = &ledger->types[t];
-        const bool ours = cluster->types[t].shard == request->shard;
-        for (uint32_t gpus = 1; ours && gpus <= index->gpus; gpus++) {
-            idle += gpus * count_admitted(cluster, &index->by_idle[gpus], request, allowed);
-        }
-    }
-    return idle;
+    return orr_ledger_idle_within(ledger, request, allowed, ORR_NONE).gpus;
 }
 
 int64_t orr_place_allowed_idle(const struct orr_ledger *ledger, const struct orr_request *request)

@@ -8,8 +8,8 @@
 
 #include <orrery/base/mem.h>
 
-struct move { /* equal tasks that would have to go */
-    uint32_t node, tasks;
+struct move {             /* equal tasks that would have to go */
+    uint32_t tasks, next; /* of that node, + 1; 0: none */
     const struct orr_request *request;
 };
 
@@ -20,9 +20,11 @@ struct orr_engine_drain {
     bool *light;       /* per node: it holds something, and little */
     bool *stays;       /* per node: something there must not be moved */
     bool *may_go;      /* per node: of a pool whose nodes leave */
-    uint32_t *used_by; /* per node: + 1 of the node whose jobs would take it up */
+    uint64_t *used_by; /* per node: the last question whose jobs would take it up */
+    uint64_t questions;
     struct move *moves;
     uint32_t move_count, move_capacity;
+    uint32_t *first_move, *last_move; /* per light node, + 1; 0: none */
 };
 
 void orr_engine__drain_open(struct engine *engine)
@@ -43,6 +45,8 @@ void orr_engine__drain_open(struct engine *engine)
     drain->stays = orr_zalloc(nodes, sizeof *drain->stays);
     drain->may_go = orr_zalloc(nodes, sizeof *drain->may_go);
     drain->used_by = orr_zalloc(nodes, sizeof *drain->used_by);
+    drain->first_move = orr_zalloc(nodes, sizeof *drain->first_move);
+    drain->last_move = orr_zalloc(nodes, sizeof *drain->last_move);
     for (uint32_t n = 0; n < world->cluster.node_count; n++) {
         drain->since[n] = ORR_MS_NONE;
     }
@@ -65,6 +69,8 @@ void orr_engine__drain_close(struct engine *engine)
         orr_free(drain->may_go);
         orr_free(drain->used_by);
         orr_free(drain->moves);
+        orr_free(drain->first_move);
+        orr_free(drain->last_move);
         orr_free(drain);
         engine->drain = NULL;
     }
@@ -96,6 +102,7 @@ static bool find_light(struct engine *engine, const bool *raised)
             drain->light[n] = pool->autoscaled && !engine->ledger->down[n] && !raised[n] &&
                               held > 0 && (double)held < pool->drain_below * (double)all;
             drain->stays[n] = false;
+            drain->first_move[n] = drain->last_move[n] = 0;
             any = any || drain->light[n];
         }
     }
@@ -122,8 +129,11 @@ static void add_move(struct orr_engine_drain *drain, uint32_t node, uint32_t tas
     if (drain->light[node]) {
         drain->stays[node] = drain->stays[node] || !can;
         drain->moves = ORR_ROOM_FOR_ONE(drain->moves, drain->move_count, drain->move_capacity);
-        drain->moves[drain->move_count++] =
-            (struct move){.node = node, .tasks = tasks, .request = request};
+        drain->moves[drain->move_count++] = (struct move){.tasks = tasks, .request = request};
+        *(drain->last_move[node] == 0 ? &drain->first_move[node]
+                                      : &drain->moves[drain->last_move[node] - 1].next) =
+            drain->move_count;
+        drain->last_move[node] = drain->move_count;
     }
 }
 
@@ -167,38 +177,45 @@ static void list_moves(struct engine *engine)
     drain->job_count = kept;
 }
 
-/* The fullest other node that takes these tasks and nothing else of this one: one that is in use,
- * or that stays. */
-static uint32_t place_for(const struct engine *engine, const struct move *move, const bool *raised)
+/* Does it take these tasks, and nothing else of the node: one that is in use, or that stays? */
+static bool takes(const struct engine *engine, uint32_t to, const struct move *move, uint32_t node,
+                  const bool *raised)
 {
     const struct orr_engine_drain *drain = engine->drain;
+    int64_t all;
+    return to != node && !raised[to] && drain->used_by[to] != drain->questions &&
+           (!drain->may_go[to] || held_gpus(engine, to, &all) > 0) &&
+           orr_ledger_room_for(engine->ledger, to, move->request) >= move->tasks;
+}
+
+/* The fullest node that does. */
+static uint32_t place_for(const struct engine *engine, const struct move *move, uint32_t node,
+                          const bool *raised)
+{
     const struct orr_ledger *ledger = engine->ledger;
-    uint32_t best = ORR_NONE;
-    for (uint32_t n = 0; n < engine->world->cluster.node_count; n++) {
-        int64_t all;
-        bool there = n != move->node && !raised[n] && drain->used_by[n] != move->node + 1 &&
-                     (!drain->may_go[n] || held_gpus(engine, n, &all) > 0);
-        if (there && orr_ledger_room_for(ledger, n, move->request) >= move->tasks &&
-            (best == ORR_NONE || ledger->idle[n].gpus < ledger->idle[best].gpus)) {
-            best = n;
+    const struct orr_request *request = move->request;
+    const uint32_t least = request->gpu_ask == ORR_GPU_WHOLE ? request->devices : 0;
+    for (uint32_t idle = least; idle <= engine->world->cluster.max_gpus; idle++) {
+        uint32_t to = orr_ledger_next_idle(ledger, request, idle, 0);
+        while (to != ORR_NONE && !takes(engine, to, move, node, raised)) {
+            to = orr_ledger_next_idle(ledger, request, idle, to + 1);
+        }
+        if (to != ORR_NONE) {
+            return to;
         }
     }
-    return best;
+    return ORR_NONE;
 }
 
 static bool fits_elsewhere(struct engine *engine, uint32_t node, const bool *raised)
 {
     struct orr_engine_drain *drain = engine->drain;
     bool fits = !drain->stays[node];
-    for (uint32_t n = 0; n < engine->world->cluster.node_count && fits; n++) {
-        drain->used_by[n] = 0;
-    }
-    for (uint32_t m = 0; m < drain->move_count && fits; m++) {
-        if (drain->moves[m].node == node) {
-            const uint32_t to = place_for(engine, &drain->moves[m], raised);
-            fits = to != ORR_NONE;
-            drain->used_by[fits ? to : node] = node + 1;
-        }
+    drain->questions++;
+    for (uint32_t m = drain->first_move[node]; m > 0 && fits; m = drain->moves[m - 1].next) {
+        const uint32_t to = place_for(engine, &drain->moves[m - 1], node, raised);
+        fits = to != ORR_NONE;
+        drain->used_by[fits ? to : node] = drain->questions;
     }
     return fits;
 }

@@ -282,8 +282,21 @@ static inline int32_t orr_ledger_idle_units(const struct orr_ledger *ledger, uin
  * to the lowest node where devices that are shared already have room. */
 uint32_t orr_ledger_best_fit(const struct orr_ledger *ledger, const struct orr_request *request,
                              uint32_t tasks);
+/* The lowest node from `from` on with so many idle devices on which tasks of the request may be. */
+uint32_t orr_ledger_next_idle(const struct orr_ledger *ledger, const struct orr_request *request,
+                              uint32_t idle, uint32_t from);
 /* The node with the most of these that fits at least one task, lowest index first. */
 uint32_t orr_ledger_most_idle(const struct orr_ledger *ledger, const struct orr_request *request);
+struct orr_idle {
+    int64_t gpus;  /* whole devices */
+    uint32_t hole; /* the most on one node */
+};
+/* What is idle on nodes of the request's shard that its selector and tolerations admit, and the
+ * filter `allowed`, of one GPU model or of all (ORR_NONE). Costs a step for 64 nodes that have
+ * some. */
+struct orr_idle orr_ledger_idle_within(const struct orr_ledger *ledger,
+                                       const struct orr_request *request, uint32_t allowed,
+                                       uint32_t gpu_model);
 /* How many tasks of the request fit into a node's idle room that no pipelined task claims; at most
  * one of a sharing request, none on nodes it may not be on (GPU model, selector, taints). */
 uint32_t orr_ledger_room_for(const struct orr_ledger *ledger, uint32_t node,
