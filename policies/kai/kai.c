@@ -17,11 +17,16 @@
 
 /* --- which jobs an action looks at --- */
 
-static bool delay_elapsed(const struct orr_session *session, const struct orr_sjob *job)
+orr_ms orr_kai__delay_end(const struct orr_sjob *job)
 {
     const orr_ms created = job->created_s * 1000;
     const orr_ms anchor = job->last_eviction > created ? job->last_eviction : created;
-    return job->preemption_delay <= 0 || session->now >= anchor + job->preemption_delay;
+    return anchor + job->preemption_delay;
+}
+
+static bool delay_elapsed(const struct orr_session *session, const struct orr_sjob *job)
+{
+    return job->preemption_delay <= 0 || session->now >= orr_kai__delay_end(job);
 }
 
 static bool is_considered(struct orr_session *session, enum orr_action action, uint32_t index)
@@ -81,6 +86,12 @@ static void evict_active(struct orr_session *session, const struct orr_sjob *job
     orr_session_commit(session, ORR_ACTION_STALE_GANG, ORR_NONE);
 }
 
+orr_ms orr_kai__staleness_grace(const struct orr_session *session, const struct orr_sjob *job)
+{
+    return job->staleness_grace == ORR_MS_NONE ? session->rules.staleness_grace
+                                               : job->staleness_grace;
+}
+
 /* Looks at one job. False if it is no stale gang. */
 static bool check_stale(struct orr_session *session, uint32_t index)
 {
@@ -92,8 +103,7 @@ static bool check_stale(struct orr_session *session, uint32_t index)
     if (job->stale_since == ORR_MS_NONE) {
         job->stale_since = session->now;
     }
-    const orr_ms grace =
-        job->staleness_grace == ORR_MS_NONE ? session->rules.staleness_grace : job->staleness_grace;
+    const orr_ms grace = orr_kai__staleness_grace(session, job);
     if (grace >= 0 && session->now - job->stale_since >= grace) {
         evict_active(session, job);
     }

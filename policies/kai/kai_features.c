@@ -48,7 +48,7 @@ static const struct orr_feature features[] = {
     {"stale-gang-eviction", "supported",
      "case actions/stalegangeviction/stalegangeviction#001; test test_kai_rules "
      "stale__ends_a_gang_after_its_grace",
-     "a grace of a PodGroup's own in `schedule`; a run has one for all"},
+     NULL},
     {"min-runtime", "supported",
      "test test_kai_rules min_runtime__protects_until_it_is_over; test test_kai_rules "
      "min_runtime__lets_an_elastic_job_give_what_it_can_spare",
@@ -56,7 +56,7 @@ static const struct orr_feature features[] = {
     {"preemption-delay", "supported",
      "case actions/preempt/preempt#004; test test_import_kube_queue "
      "pod_group__preemption_delay_counts_from_its_creation",
-     "in `schedule`: jobs of runs have none, and `import` says of how many it is passed over"},
+     NULL},
     {"scheduling-signatures", "supported",
      "test test_kai_rules signature__lets_only_easier_jobs_through", NULL},
     {"queue-depth", "supported", "test test_kai_rules depth__bounds_the_jobs_of_an_action", NULL},

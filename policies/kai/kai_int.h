@@ -27,6 +27,10 @@ void orr_kai__remember_failure(const struct orr_session *session, struct orr_kai
 /* kai.c: the order of all jobs an action looks at. */
 void orr_kai__build_order(struct orr_session *session, enum orr_action action,
                           struct orr_order *order);
+/* When a job that waits may take from others, by its own preemption delay. */
+orr_ms orr_kai__delay_end(const struct orr_sjob *job);
+/* How long a job may run below its minimum, by its own grace or that for all; below 0: for ever. */
+orr_ms orr_kai__staleness_grace(const struct orr_session *session, const struct orr_sjob *job);
 /* No more of any resource? */
 bool orr_kai__asks_at_most(const struct orr_session *session, const struct orr_ask *a,
                            const struct orr_ask *b);

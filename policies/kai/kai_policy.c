@@ -19,6 +19,7 @@
 #include <orrery/core/victim.h>
 
 #include "../registry/policies_int.h"
+#include "kai_int.h"
 #include "kai_policy.h"
 
 static void kai_close(void *state)
@@ -179,7 +180,8 @@ static uint32_t take_slot(struct orr_kai *kai, const struct orr_view *view, uint
         .priority = spec->priority,
         .preemptible = spec->preemptible != 0,
         .created_s = spec->submit_ms / 1000,
-        .staleness_grace = ORR_MS_NONE,
+        .preemption_delay = orr_view_preemption_delay_ms(view, job),
+        .staleness_grace = orr_view_staleness_grace_ms(view, job),
         .placement_class = shape->group_count == 1 && shape->set_count == 0 && !spec->scales
                                ? spec->shape
                                : ORR_NONE,
@@ -443,9 +445,22 @@ static orr_ms staleness_end(const struct orr_kai *kai, const struct orr_view *vi
     orr_ms wake = ORR_MS_NEVER;
     for (uint32_t i = 0; i < backlog->stale_count; i++) {
         const struct orr_sjob *job = &session->jobs[backlog->stale_jobs[i]];
-        orr_ms end = job->stale_since == ORR_MS_NONE || session->rules.staleness_grace < 0
-                         ? ORR_MS_NEVER
-                         : job->stale_since + session->rules.staleness_grace;
+        const orr_ms grace = orr_kai__staleness_grace(session, job);
+        const orr_ms end =
+            job->stale_since == ORR_MS_NONE || grace < 0 ? ORR_MS_NEVER : job->stale_since + grace;
+        wake = end > view->now && end < wake ? end : wake;
+    }
+    return wake;
+}
+
+/* When the first job that waits may take from others, as its own delay is over. */
+static orr_ms delay_end(const struct orr_kai *kai, const struct orr_view *view)
+{
+    const struct orr_session *session = &kai->session;
+    const struct orr_backlog *backlog = session->backlog;
+    orr_ms wake = ORR_MS_NEVER;
+    for (uint32_t j = 0; backlog->delayed_count > 0 && j < session->job_count; j++) {
+        const orr_ms end = backlog->delayed[j] ? orr_kai__delay_end(&session->jobs[j]) : view->now;
         wake = end > view->now && end < wake ? end : wake;
     }
     return wake;
@@ -457,6 +472,8 @@ static orr_ms kai_wake(void *state, const struct orr_view *view)
     kai->due_ms = protection_end(kai, view);
     const orr_ms stale = staleness_end(kai, view);
     kai->due_ms = stale < kai->due_ms ? stale : kai->due_ms;
+    const orr_ms delayed = delay_end(kai, view);
+    kai->due_ms = delayed < kai->due_ms ? delayed : kai->due_ms;
     /* Past use decides who is before whom and who may take from whom. With nothing running, who
      * waits does so for something else, and would be looked at for ever. */
     const bool moves = anybody_waits(kai) && view->ledger->running_jobs > 0;
@@ -560,7 +577,7 @@ static uint32_t kai_heeds(const void *params)
                          p->victim_order != ORR_KAI_VICTIMS_LOST_WORK;
     return ORR_HEEDS_QUEUES | ORR_HEEDS_SECONDS | ORR_HEEDS_MIN_RUNTIME | ORR_HEEDS_RESERVATIONS |
            (no_past ? ORR_HEEDS_NO_PAST : 0) | (p->plugins.priority ? ORR_HEEDS_PRIORITY : 0) |
-           (p->plugins.proportion ? ORR_HEEDS_QUOTAS : 0) |
+           ORR_HEEDS_JOB_PERIODS | (p->plugins.proportion ? ORR_HEEDS_QUOTAS : 0) |
            (p->resize_pods ? ORR_HEEDS_POD_SIZES : 0);
 }
 

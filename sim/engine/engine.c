@@ -545,6 +545,32 @@ static orr_ms stale_grace_ms(const struct engine *engine, uint32_t shard, uint32
                : grace + 2 * (scheduler->period_ms + scheduler->time.behind_max_ms);
 }
 
+/* The same of jobs that state a grace of their own, where their policy looks at it and ends stale
+ * gangs at all. */
+static void note_own_graces(struct engine *engine, uint32_t shard_count)
+{
+    struct orr_run *run = engine->run;
+    const struct orr_scheduler *scheduler = &engine->scheduler;
+    const orr_ms late = 2 * (scheduler->period_ms + scheduler->time.behind_max_ms);
+    const uint32_t jobs = engine->world->job_count;
+    for (uint32_t j = 0; j < jobs; j++) {
+        const uint32_t shard = engine->world->queues.queues[engine->world->specs[j].queue].shard;
+        const bool heeds = (run->heeds[shard] & ORR_HEEDS_JOB_PERIODS) != 0 &&
+                           run->stale_grace_ms[shard] != ORR_MS_NEVER;
+        const orr_ms own = heeds ? orr_view_staleness_grace_ms(&engine->view, j) : ORR_MS_NONE;
+        if (own == ORR_MS_NONE) {
+            continue;
+        }
+        if (run->own_stale_grace_ms == NULL) {
+            run->own_stale_grace_ms = orr_alloc(jobs, sizeof *run->own_stale_grace_ms);
+            for (uint32_t k = 0; k < jobs; k++) {
+                run->own_stale_grace_ms[k] = ORR_MS_NONE;
+            }
+        }
+        run->own_stale_grace_ms[j] = own < 0 || shard_count > 1 ? ORR_MS_NEVER : own + late;
+    }
+}
+
 /* What the policy's actions cost, those of several shards together. */
 static void note_costs(struct engine *engine)
 {
@@ -754,6 +780,7 @@ enum orr_status orr_engine_run(const struct orr_world *world,
             run->cycled_ms[s] =
                 shards == NULL ? engine.last_cycle_ms : orr_engine_shards_cycled_ms(shards, s);
         }
+        note_own_graces(&engine, shard_count);
         status = conclude(&engine, err);
     }
     run->latency = engine.scheduler.latency;
@@ -807,6 +834,7 @@ void orr_run_release(struct orr_run *run)
     orr_free(run->attempts);
     orr_free(run->cycled_ms);
     orr_free(run->stale_grace_ms);
+    orr_free(run->own_stale_grace_ms);
     orr_free(run->evictions);
     orr_free(run->suspensions);
     orr_free(run->ruled);

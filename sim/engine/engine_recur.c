@@ -54,6 +54,13 @@ static void fold_placements(const struct engine *engine, uint32_t job, struct or
     }
 }
 
+static bool is_delayed(const struct engine *engine, uint32_t job)
+{
+    const uint32_t shard = engine->world->queues.queues[engine->world->specs[job].queue].shard;
+    return (engine->run->heeds[shard] & ORR_HEEDS_JOB_PERIODS) != 0 &&
+           orr_view_preemption_delay_ms(&engine->view, job) > 0;
+}
+
 static void fold_job(const struct engine *engine, uint32_t job, struct orr_digest *digest)
 {
     const struct orr_job_state *state = &engine->ledger->jobs[job];
@@ -61,6 +68,10 @@ static void fold_job(const struct engine *engine, uint32_t job, struct orr_diges
                     (uint64_t)state->phase << 32 | orr_ledger_unwanted(engine->ledger, job));
     if (state->phase != ORR_JOB_PENDING) {
         orr_digest_fold(digest, from_now(engine, state->start_ms));
+    } else if (is_delayed(engine, job)) {
+        /* the time of its last eviction, which its delay counts from, is not at hand: no situation
+         * in which it waits equals another */
+        orr_digest_fold(digest, (uint64_t)engine->view.now);
     }
     if (engine->exec != NULL) {
         orr_digest_fold(digest, (uint64_t)orr_exec_time(engine->exec, job)->useful);

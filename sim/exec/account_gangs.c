@@ -3,9 +3,9 @@
  *
  * As soon as too few of its pods are neither gone nor in a grace, the others must be on their way
  * out too. A policy that ends such gangs itself has some time for that (run->stale_grace_ms of the
- * job's shard), which begins anew when it gave the gang all it lacks, in thought (run->reprieves);
- * to KAI a pod counts until its grace is over. What a gang holds before it started is the policy's
- * law. */
+ * job's shard, or the job's own), which begins anew when it gave the gang all it lacks, in thought
+ * (run->reprieves); to KAI a pod counts until its grace is over. What a gang holds before it
+ * started is the policy's law. */
 #include "account_int.h"
 
 #include <stddef.h>
@@ -31,6 +31,9 @@ struct gangs {
 static orr_ms stale_grace_ms(const struct orr_run *run, uint32_t job)
 {
     const struct orr_ledger_world *world = &run->ledger->world;
+    if (run->own_stale_grace_ms != NULL && run->own_stale_grace_ms[job] != ORR_MS_NONE) {
+        return run->own_stale_grace_ms[job];
+    }
     return run->stale_grace_ms[world->queues->queues[world->specs[job].queue].shard];
 }
 

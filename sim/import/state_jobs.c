@@ -20,7 +20,8 @@
     "job,submit_s,run_s,template,pods,gpus_per_pod,gpu_fraction,gpu_memory_mib,gpu_devices,mig_"   \
     "profile,"                                                                                     \
     "cpu_milli,mem_mib,min_pods,queue,kind,priority,preemptible,node_selector,tolerations,"        \
-    "topology_required,topology_preferred,running_since_s,running_on,run_known\n"
+    "topology_required,topology_preferred,preemption_delay_s,staleness_grace_s,running_since_s,"   \
+    "running_on,run_known\n"
 
 bool state_same_ask(const struct import_pod *a, const struct import_pod *b)
 {
@@ -187,6 +188,27 @@ static void put_shape(struct writer *w, const struct job *job)
     }
 }
 
+/* The cells of the periods of a job's own. In a run a delay counts from its submit and what evicts
+ * it there. */
+static void put_periods(struct writer *w, const struct import_job *is)
+{
+    (void)fputc(',', w->trace);
+    if (is->preemption_delay > 0) {
+        put_seconds(w->trace, is->preemption_delay);
+        if (is->last_eviction != ORR_MS_NONE &&
+            is->last_eviction + is->preemption_delay > w->model->now) {
+            state_note(w, "preemption-delay",
+                       "jobs evicted less than their preemptionDelay ago: it counts from their "
+                       "creation, they may take from others too early",
+                       1);
+        }
+    }
+    (void)fputc(',', w->trace);
+    if (is->staleness_grace != ORR_MS_NONE) {
+        put_seconds(w->trace, is->staleness_grace < 0 ? -1000 : is->staleness_grace);
+    }
+}
+
 static void write_row(struct writer *w, struct job *job)
 {
     const struct import_job *is = job->is;
@@ -224,8 +246,10 @@ static void write_row(struct writer *w, struct job *job)
     const struct levels all = state_levels_of(w, &is->sets[0].constraint);
     const char *required = all.required != NULL ? all.required : own.required;
     const char *preferred = all.preferred != NULL ? all.preferred : own.preferred;
-    (void)fprintf(w->trace, ",%s,%s,", required != NULL ? required : "",
+    (void)fprintf(w->trace, ",%s,%s", required != NULL ? required : "",
                   preferred != NULL ? preferred : "");
+    put_periods(w, is);
+    (void)fputc(',', w->trace);
     if (job->on != NULL) {
         put_seconds(w->trace, since);
     }
@@ -269,22 +293,6 @@ static void add_missing(struct writer *w, struct job *job, uint32_t set)
             w, "lost-pods",
             "subgroups of gangs of which some pods run and others are not there: these never come",
             1);
-    }
-}
-
-/* Periods of a job's own, which rows have no columns for. */
-static void note_periods(struct writer *w, const struct import_job *is)
-{
-    if (is->preemption_delay > 0) {
-        state_note(w, "preemption-delay",
-                   "jobs with a preemptionDelay: passed over, they may take from others at once",
-                   1);
-    }
-    if (is->staleness_grace != ORR_MS_NONE) {
-        state_note(w, "staleness-grace",
-                   "jobs with a stalenessGracePeriod: passed over, a run has one for all "
-                   "(default_staleness_grace)",
-                   1);
     }
 }
 
@@ -346,7 +354,6 @@ static void write_job(struct writer *w, const struct import_job *is)
         }
         w->out->running += job.on != NULL;
         w->out->waiting += job.on == NULL;
-        note_periods(w, is);
         if (job.anywhere) {
             state_note(w, "elsewhere",
                        "jobs that are where their selectors or taints would not let them "

@@ -766,12 +766,26 @@ static bool tell_limit(void *self, uint32_t job)
     return orr_world_states_limit(world, job) || spec->estimate_ms != spec->work_ms;
 }
 
+static orr_ms tell_preemption_delay(void *self, uint32_t job)
+{
+    const struct orr_row_extra *extra = orr_world_job_extra(self, job);
+    return extra == NULL ? ORR_MS_NONE : extra->preemption_delay_ms;
+}
+
+static orr_ms tell_staleness_grace(void *self, uint32_t job)
+{
+    const struct orr_row_extra *extra = orr_world_job_extra(self, job);
+    return extra == NULL ? ORR_MS_NONE : extra->staleness_grace_ms;
+}
+
 struct orr_view_words orr_world_words(const struct orr_world *world)
 {
     return (struct orr_view_words){.user = tell_user,
                                    .options = tell_options,
                                    .self = (void *)(uintptr_t)world, /* they only read it */
-                                   .states_limit = tell_limit};
+                                   .states_limit = tell_limit,
+                                   .preemption_delay_ms = tell_preemption_delay,
+                                   .staleness_grace_ms = tell_staleness_grace};
 }
 
 bool orr_world_estimates_by_runs(const struct orr_world *world, uint32_t job)

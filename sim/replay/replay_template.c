@@ -85,6 +85,8 @@ void orr_replay__apply_template(struct orr_workload *workload, struct orr_row *r
     fill_time(&extra->checkpoint_ms, template->checkpoint_ms);
     fill_time(&extra->restart_ms, template->restart_ms);
     fill_time(&extra->checkpoint_cost_ms, template->checkpoint_cost_ms);
+    fill_time(&extra->preemption_delay_ms, template->preemption_delay_ms);
+    fill_time(&extra->staleness_grace_ms, template->staleness_grace_ms);
     fill_time(&extra->deadline_after_ms, template->deadline_ms);
     if (extra->busy_ppm < 0 && template->busy > 0.0) {
         extra->busy_ppm = (int64_t)(template->busy * 1e6 + 0.5);

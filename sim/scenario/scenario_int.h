@@ -228,7 +228,7 @@ const char *orr_scenario__real_text(struct orr_arena *arena, double real);
 /* scenario_schema.c, scenario_schema_work.c: the rows */
 enum {
     ORR_SCENARIO__PART_ROWS = 16,
-    ORR_SCENARIO__TEMPLATE_ROWS = 28,
+    ORR_SCENARIO__TEMPLATE_ROWS = 30,
     ORR_SCENARIO__PROFILE_ROWS = 12
 };
 extern const struct orr_scenario__row orr_scenario__part_rows[];

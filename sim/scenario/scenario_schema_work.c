@@ -353,6 +353,8 @@ const struct orr_scenario__row orr_scenario__template_rows[] = {
     {.key = "checkpoint", .type = ORR_TYPE_DURATION, TEMPLATE(checkpoint_ms)},
     {.key = "checkpoint_cost", .type = ORR_TYPE_DURATION, TEMPLATE(checkpoint_cost_ms)},
     {.key = "restart", .type = ORR_TYPE_DURATION, TEMPLATE(restart_ms)},
+    {.key = "preemption_delay", .type = ORR_TYPE_DURATION, TEMPLATE(preemption_delay_ms)},
+    {.key = "staleness_grace", .type = ORR_TYPE_DURATION, TEMPLATE(staleness_grace_ms)},
     {.key = "busy", .type = ORR_TYPE_FACTOR, TEMPLATE(busy)},
     {.key = "deadline", .type = ORR_TYPE_DURATION, TEMPLATE(deadline_ms)},
     {.key = "cull_idle", .type = ORR_TYPE_DURATION, TEMPLATE(cull_idle_ms)},

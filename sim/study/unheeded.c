@@ -137,6 +137,12 @@ static void say_followers(uint32_t count, const struct orr_policy *policy, orr_s
     say(text, context);
 }
 
+static bool states_period(const struct orr_row_extra *extra)
+{
+    return extra != NULL &&
+           (extra->preemption_delay_ms > 0 || extra->staleness_grace_ms != ORR_MS_NONE);
+}
+
 /* What only the policy can tell. */
 static void say_own(const struct orr_world *world, uint32_t shard,
                     const struct orr_engine_shard *of, orr_say_fn *say, void *context)
@@ -161,13 +167,15 @@ void orr_point_unheeded(const struct orr_world *world, const struct orr_engine_s
     }
     struct {
         uint32_t priorities, spans, slices, sizes, followers;
-        uint32_t mixed; /* of spans, several kinds of pods */
+        uint32_t mixed;   /* of spans, several kinds of pods */
+        uint32_t periods; /* a preemption delay or staleness grace of their own */
     } *jobs = orr_zalloc(count, sizeof *jobs);
     for (uint32_t j = 0; j < world->job_count; j++) {
         const struct orr_job_spec *spec = &world->specs[j];
         const uint32_t shard = world->queues.queues[spec->queue].shard;
         const struct orr_row_extra *extra = orr_world_job_extra(world, j);
         jobs[shard].priorities += extra != NULL && extra->priority != NULL;
+        jobs[shard].periods += states_period(extra);
         const struct orr_shape *shape = &world->shapes.shapes[spec->shape];
         jobs[shard].spans += orr_shape_is_bound(shape);
         jobs[shard].slices += orr_shape_has_slices(shape);
@@ -224,6 +232,15 @@ void orr_point_unheeded(const struct orr_world *world, const struct orr_engine_s
                            "the slices that %u job%s ask%s for: policy %s does not look at them",
                            jobs[s].slices, ORR_PLURAL(jobs[s].slices),
                            ORR_ONE(jobs[s].slices, "s", ""), policy->name);
+            say(text, context);
+        }
+        if (jobs[s].periods > 0 &&
+            (orr_policy_heeds(policy, shards[s].params) & ORR_HEEDS_JOB_PERIODS) == 0) {
+            (void)snprintf(text, sizeof text,
+                           "the preemption delay or staleness grace that %u job%s state%s: policy "
+                           "%s does not look at it",
+                           jobs[s].periods, ORR_PLURAL(jobs[s].periods),
+                           ORR_ONE(jobs[s].periods, "s", ""), policy->name);
             say(text, context);
         }
         say_own(world, s, &shards[s], say, context);

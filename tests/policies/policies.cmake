@@ -13,3 +13,8 @@ add_test(NAME policies.shard
   COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/policies/shard.sh $<TARGET_FILE:orrery>
     ${CMAKE_CURRENT_SOURCE_DIR}/policies/leaves.tsv)
 set_tests_properties(policies.shard PROPERTIES LABELS quick)
+
+# Preemption delays and staleness graces of jobs' own.
+add_test(NAME policies.periods
+  COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/policies/periods.sh $<TARGET_FILE:orrery> ${PROJECT_SOURCE_DIR})
+set_tests_properties(policies.periods PROPERTIES LABELS quick ENVIRONMENT TMPDIR=${CMAKE_CURRENT_BINARY_DIR})

@@ -37,6 +37,8 @@ enum column {
     THINK,
     ELIGIBLE,
     GIVE_UP,
+    DELAY,
+    GRACE,
     PROFILE,
     CHECKPOINT,
     RESTART,
@@ -82,6 +84,8 @@ static const char *const names[COLUMNS] = {
     [ELIGIBLE] = "eligible_s",
     [THINK] = "think_s",
     [GIVE_UP] = "give_up_s",
+    [DELAY] = "preemption_delay_s",
+    [GRACE] = "staleness_grace_s",
     [PROFILE] = "profile",
     [CHECKPOINT] = "checkpoint_s",
     [RESTART] = "restart_s",
@@ -261,6 +265,11 @@ static void set_times(struct draw *d, struct row *row, uint32_t j)
     }
     if (has(d, "give-up", 25) && one_in(d, 4)) {
         set_number(row, GIVE_UP, 1.0 + length_s(d, d->span_s / 4.0));
+    }
+    if (has(d, "job-periods", 20) && one_in(d, 3)) {
+        set_number(row, DELAY, length_s(d, d->span_s / 8.0));
+        const bool ever = one_in(d, 4);
+        set_number(row, GRACE, ever ? -1.0 : length_s(d, 30.0));
     }
     if (has(d, "checkpoints", 30) && one_in(d, 4)) {
         set_number(row, CHECKPOINT, length_s(d, d->span_s / 6.0));

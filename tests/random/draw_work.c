@@ -227,6 +227,10 @@ static void put_habits(struct draw *d)
     if (one_in(d, 4)) {
         put(d, "preemptible", "%s", one_in(d, 2) ? "\"true\"" : "\"false\"");
     }
+    if (has(d, "job-periods", 20) && one_in(d, 2)) {
+        put(d, "preemption_delay", "%s", span(length_s(d, d->span_s / 8.0)));
+        put(d, "staleness_grace", "%s", span(length_s(d, 30.0)));
+    }
     if (has(d, "checkpoints", 30) && one_in(d, 2)) {
         put(d, "checkpoint", "%s", span(1.0 + length_s(d, d->span_s / 6.0)));
         put(d, "checkpoint_cost", "%s", span(length_s(d, 5.0)));

@@ -127,14 +127,13 @@ static void texts__come_back_as_they_were(void **state)
         "t.csv",
         "job,submit_s,run_s,gpus,queue,user,group,kind,priority,preemptible,gpu_model,"
         "node_selector,tolerations,topology_required,topology_preferred,sbatch,time_limit_s,"
-        "deadline_s,after,eligible_s,profile,checkpoint_s,restart_s,busy,recorded_start_s,recorded_"
-        "end_s,"
-        "recorded_state\n"
+        "deadline_s,after,eligible_s,preemption_delay_s,staleness_grace_s,profile,checkpoint_s,"
+        "restart_s,busy,recorded_start_s,recorded_end_s,recorded_state\n"
         "\"a,b\",1,2,3,\"q \"\"x\"\"\",u,g,inference,train,false,H100|A100,\"a=b,c=d\",t,block,"
-        "rack,--nice=5 --nodes=2,4,5,i,-6,llama,7,8,0.15,-9.5,10,done\n"
-        "\" b\",1,2,3,\"two\nlines\",,,training,,true,,,,,,,,,,,,0,0,0.000001,,,\n"
-        "\"c \",1,2,3,,,,interactive,100,,,,,,,,0,,,,,,,1,,,\n"
-        "\"\"\"\",1,2,3,,,,unknown,,,,,,,,,,,,,,,,0,,,\n");
+        "rack,--nice=5 --nodes=2,4,5,i,-6,90,-1,llama,7,8,0.15,-9.5,10,done\n"
+        "\" b\",1,2,3,\"two\nlines\",,,training,,true,,,,,,,,,,,0,0.5,,0,0,0.000001,,,\n"
+        "\"c \",1,2,3,,,,interactive,100,,,,,,,,0,,,,,,,,,1,,,\n"
+        "\"\"\"\",1,2,3,,,,unknown,,,,,,,,,,,,,,,,,,0,,,\n");
 }
 
 static void formats__of_others_become_native(void **state)

@@ -62,15 +62,11 @@ const struct orr_csv_alias native_aliases[] = {
 /* --- for people ------------------------------------------------------------------------------- */
 
 static const char *const type_names[] = {
-    [NATIVE_TEXT] = "text",
-    [NATIVE_INSTANT] = "seconds or date",
-    [NATIVE_SPAN] = "seconds",
-    [NATIVE_COUNT] = "count from 1",
-    [NATIVE_COUNT0] = "count",
-    [NATIVE_AMOUNT] = "amount",
-    [NATIVE_SHARE] = "0.001 to 1",
-    [NATIVE_LEVEL] = "0 to 1",
-    [NATIVE_SWITCH] = "true or false",
+    [NATIVE_TEXT] = "text",          [NATIVE_INSTANT] = "seconds or date",
+    [NATIVE_SPAN] = "seconds",       [NATIVE_GRACE] = "seconds, or -1: for ever",
+    [NATIVE_COUNT] = "count from 1", [NATIVE_COUNT0] = "count",
+    [NATIVE_AMOUNT] = "amount",      [NATIVE_SHARE] = "0.001 to 1",
+    [NATIVE_LEVEL] = "0 to 1",       [NATIVE_SWITCH] = "true or false",
     [NATIVE_KIND] = "kind",
 };
 
@@ -148,6 +144,8 @@ static const struct extra_field extra_numbers[] = {
     {COL_eligible_s, offsetof(struct orr_row_extra, eligible_ms)},
     {COL_think_s, offsetof(struct orr_row_extra, think_ms)},
     {COL_give_up_s, offsetof(struct orr_row_extra, give_up_ms)},
+    {COL_preemption_delay_s, offsetof(struct orr_row_extra, preemption_delay_ms)},
+    {COL_staleness_grace_s, offsetof(struct orr_row_extra, staleness_grace_ms)},
     {COL_checkpoint_s, offsetof(struct orr_row_extra, checkpoint_ms)},
     {COL_restart_s, offsetof(struct orr_row_extra, restart_ms)},
     {COL_running_since_s, offsetof(struct orr_row_extra, running_since_ms)},
@@ -161,7 +159,8 @@ static const struct extra_field extra_numbers[] = {
 static bool is_time(enum native_column column)
 {
     return native_column_types[column] == NATIVE_INSTANT ||
-           native_column_types[column] == NATIVE_SPAN;
+           native_column_types[column] == NATIVE_SPAN ||
+           native_column_types[column] == NATIVE_GRACE;
 }
 
 /* --- what a cell may say --------------------------------------------------------------------- */
@@ -169,6 +168,7 @@ static bool is_time(enum native_column column)
 static const struct orr_number bounds[] = {
     [NATIVE_INSTANT] = {NULL, 1000, -ORR_INSTANT_MAX_MS, ORR_INSTANT_MAX_MS},
     [NATIVE_SPAN] = {NULL, 1000, 0, ORR_DURATION_MAX_MS},
+    [NATIVE_GRACE] = {NULL, 1000, -1000, ORR_DURATION_MAX_MS},
     [NATIVE_COUNT] = {NULL, 1, 1, ORR_COUNT_MAX},
     [NATIVE_COUNT0] = {NULL, 1, 0, ORR_COUNT_MAX},
     [NATIVE_AMOUNT] = {NULL, 1, 0, 1000000000},

@@ -15,6 +15,7 @@ enum native_type {
     NATIVE_TEXT,
     NATIVE_INSTANT, /* seconds on the clock, may be negative, or a date; value in ms */
     NATIVE_SPAN,    /* seconds of a duration; value in ms */
+    NATIVE_GRACE,   /* the same, or -1: for ever */
     NATIVE_COUNT,   /* at least 1, at most ORR_COUNT_MAX */
     NATIVE_COUNT0,  /* the same from 0 */
     NATIVE_AMOUNT,  /* milli-CPU, MiB: from 0 */
@@ -63,6 +64,10 @@ enum native_type {
     X(think_s, SPAN, "with after: considered so long after the last of these ended")               \
     X(eligible_s, INSTANT, "when it is considered at the earliest")                                \
     X(give_up_s, SPAN, "leaves when it has waited so long for its first start")                    \
+    X(preemption_delay_s, SPAN,                                                                    \
+      "takes nothing from others for so long after its submit and each eviction (policy kai)")     \
+    X(staleness_grace_s, GRACE,                                                                    \
+      "may run so long below its minimum, in place of the policy's time for all (policy kai)")     \
     X(profile, TEXT, "performance profile of the scenario")                                        \
     X(checkpoint_s, SPAN, "time between checkpoints")                                              \
     X(restart_s, SPAN, "what a restart costs")                                                     \

@@ -50,6 +50,7 @@ static void write_number(FILE *out, enum native_type type, int64_t number)
     switch (type) {
     case NATIVE_INSTANT:
     case NATIVE_SPAN:
+    case NATIVE_GRACE:
     case NATIVE_SHARE: /* thousandths too */
         (void)orr_format_seconds(text, number);
         (void)fputs(text, out);

@@ -139,6 +139,8 @@ struct orr_row_extra *orr_workload_extra(struct orr_workload *workload, struct o
             .eligible_ms = ORR_MS_NONE,
             .give_up_ms = ORR_MS_NONE,
             .think_ms = ORR_MS_NONE,
+            .preemption_delay_ms = ORR_MS_NONE,
+            .staleness_grace_ms = ORR_MS_NONE,
             .deadline_after_ms = ORR_MS_NONE,
             .checkpoint_cost_ms = ORR_MS_NONE,
             .checkpoint_ms = ORR_MS_NONE,

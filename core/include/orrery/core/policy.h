@@ -62,6 +62,9 @@ struct orr_view_words {
     void *self;
     /* Did anybody state a time limit, or guess one? Else estimate_ms is the run time. */
     bool (*states_limit)(void *self, uint32_t job);
+    /* Periods of the job's own (ORR_HEEDS_JOB_PERIODS); ORR_MS_NONE: it states none. */
+    orr_ms (*preemption_delay_ms)(void *self, uint32_t job);
+    orr_ms (*staleness_grace_ms)(void *self, uint32_t job);
 };
 
 struct orr_view {
@@ -98,6 +101,26 @@ static inline const char *orr_view_options(const struct orr_view *view, uint32_t
 {
     const struct orr_view_words *words = view->words;
     return words == NULL || words->options == NULL ? NULL : words->options(words->self, job);
+}
+
+/* How long a job takes nothing from others, from its submit and each eviction of it on; 0: it may
+ * at once. */
+static inline orr_ms orr_view_preemption_delay_ms(const struct orr_view *view, uint32_t job)
+{
+    const struct orr_view_words *words = view->words;
+    const orr_ms stated = words == NULL || words->preemption_delay_ms == NULL
+                              ? ORR_MS_NONE
+                              : words->preemption_delay_ms(words->self, job);
+    return stated == ORR_MS_NONE ? 0 : stated;
+}
+/* How long a job may run below its minimum, in place of what the policy has for all; below 0: for
+ * ever; ORR_MS_NONE: it states nothing. */
+static inline orr_ms orr_view_staleness_grace_ms(const struct orr_view *view, uint32_t job)
+{
+    const struct orr_view_words *words = view->words;
+    return words == NULL || words->staleness_grace_ms == NULL
+               ? ORR_MS_NONE
+               : words->staleness_grace_ms(words->self, job);
 }
 
 /* Whether estimate_ms is a time limit that was stated or guessed, not the run time for want of one;
@@ -308,8 +331,10 @@ enum {
     /* run times or estimates bear on what it decides (whom it admits, what is typical), but not on
      * who is before whom */
     ORR_HEEDS_NO_ORDER = 1u << 13,
-    ORR_HEEDS_LIMITS = 1u << 14,      /* queues' GPU limits; so does who has ORR_LAW_LIMIT */
-    ORR_HEEDS_RESERVATIONS = 1u << 15 /* shared devices take pod slots: orr_ledger_reserve_shared */
+    ORR_HEEDS_LIMITS = 1u << 14, /* queues' GPU limits; so does who has ORR_LAW_LIMIT */
+    ORR_HEEDS_RESERVATIONS =
+        1u << 15,                    /* shared devices take pod slots: orr_ledger_reserve_shared */
+    ORR_HEEDS_JOB_PERIODS = 1u << 16 /* jobs' own preemption delays and staleness graces */
 };
 
 /* What a policy that heeds GPU_TIME goes by, mGPU x ms: whole up to 2^62; a job without GPUs counts

@@ -187,6 +187,8 @@ struct orr_run {
     orr_ms begin_ms;                /* decisions begin: what is before is given */
     orr_ms *stale_grace_ms;         /* per shard: its gangs may run so long below their minimum;
                                        ORR_MS_NEVER: any time */
+    orr_ms *own_stale_grace_ms;     /* the same per job, in place of it; ORR_MS_NONE: it states
+                                       none. NULL: no job does */
     struct orr_reprieve *reprieves; /* in order: that time begins anew when they are over */
     uint32_t reprieve_count, reprieve_capacity;
     bool autoscaled; /* some pool follows the jobs */

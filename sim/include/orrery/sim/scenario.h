@@ -306,6 +306,7 @@ struct orr_scenario_template { /* what a row or generator names to say what a jo
     const char *preemptible; /* "true", "false", NULL */
     orr_ms deadline_ms;      /* after the submit; or ORR_MS_NONE */
     orr_ms run_ms, checkpoint_ms, checkpoint_cost_ms, restart_ms, cull_idle_ms; /* or ORR_MS_NONE */
+    orr_ms preemption_delay_ms, staleness_grace_ms;                             /* or ORR_MS_NONE */
     double busy;                                                                /* 0: not stated */
     const char *origin;
 };

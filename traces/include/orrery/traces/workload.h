@@ -38,8 +38,10 @@ struct orr_row_extra {
     int preemptible; /* 0, 1, or -1 */
     int run_known;   /* the same: its run time is certain */
     orr_ms deadline_ms, eligible_ms, checkpoint_ms, restart_ms;
-    orr_ms give_up_ms; /* that it waits for its first start */
-    orr_ms think_ms;   /* from the end of the jobs of `after` until it is considered */
+    orr_ms give_up_ms;          /* that it waits for its first start */
+    orr_ms preemption_delay_ms; /* after its submit and each eviction: takes from nobody */
+    orr_ms staleness_grace_ms;  /* below its minimum; below 0: for ever */
+    orr_ms think_ms;            /* from the end of the jobs of `after` until it is considered */
     /* what only its template states: there is no column */
     orr_ms deadline_after_ms; /* its submit */
     const char *slice_level;
