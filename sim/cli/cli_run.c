@@ -288,6 +288,7 @@ int orr_cli_run(int argc, char **argv)
         orr_spill_begin(s.options.output != NULL ? s.options.output : "", s.options.spill_bytes);
         status = orr_point_run(&options, &s.point, &err);
     }
+    orr_cycle_lines_release(&s.lines);
     orr_progress_clear(&s.progress);
     int code;
     if (status == ORR_OK) {

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include <orrery/base/mem.h>
 #include <orrery/base/text.h>
 
 /* --- which cycles --- */
@@ -76,6 +77,7 @@ static void begin(void *context, uint64_t cycle, orr_ms now, const struct orr_le
     lines->cycle = cycle;
     lines->now = now;
     lines->ledger = ledger;
+    lines->placed_count = 0;
     struct orr_json *json = open_line(lines, "cycle");
     orr_json_int(json, "waiting", ledger->pending_jobs);
     orr_json_int(json, "running", ledger->running_jobs);
@@ -153,18 +155,49 @@ static void look(void *context, const struct orr_look *look)
     orr_json_close(json, '}');
 }
 
-/* Where the job's pods are that were placed now. */
-static void put_nodes(struct orr_cycle_lines *lines, uint32_t job)
+static bool is_new(const struct orr_cycle_lines *lines, const struct orr_placement *placement)
 {
-    const struct orr_ledger *ledger = lines->ledger;
+    return placement->since_ms == lines->now;
+}
+
+/* Of the pods of a job that this cycle placed, so many stand in lines before; these come on top. */
+static uint32_t placed_before(struct orr_cycle_lines *lines, uint32_t job, uint32_t tasks)
+{
+    uint32_t i = 0;
+    while (i < lines->placed_count && lines->placed[i].job != job) {
+        i++;
+    }
+    if (i == lines->placed_count) {
+        lines->placed =
+            ORR_ROOM_FOR_ONE(lines->placed, lines->placed_count, lines->placed_capacity);
+        lines->placed[lines->placed_count++] = (struct orr_cycle_placed){.job = job};
+    }
+    const uint32_t before = lines->placed[i].tasks;
+    lines->placed[i].tasks += tasks;
+    return before;
+}
+
+/* Where the pods are that a decision placed. The list of a job's placements begins with the newest,
+ * and may have those of other decisions of the cycle. */
+static void put_nodes(struct orr_cycle_lines *lines, const struct orr_txn_decision *d)
+{
+    const struct orr_placement *all = lines->ledger->placements;
+    const uint32_t newest = lines->ledger->jobs[d->job].placement;
     struct orr_json *json = &lines->json;
+    uint32_t in_cycle = 0, tasks = 0;
+    for (uint32_t p = newest; p != ORR_NONE; p = all[p].next) {
+        in_cycle += is_new(lines, &all[p]) ? all[p].tasks : 0;
+    }
+    const uint32_t later =
+        in_cycle > d->tasks ? in_cycle - d->tasks - placed_before(lines, d->job, d->tasks) : 0;
     orr_json_open(json, "nodes", '[');
-    for (uint32_t p = ledger->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
-        const struct orr_placement *placement = &ledger->placements[p];
-        for (uint32_t n = 0; placement->since_ms == lines->now && n <= placement->more_nodes; n++) {
+    for (uint32_t p = newest; p != ORR_NONE; p = all[p].next) {
+        const bool here = is_new(lines, &all[p]) && tasks >= later && tasks < later + d->tasks;
+        for (uint32_t n = 0; here && n <= all[p].more_nodes; n++) {
             orr_json_text(json, NULL,
-                          orr_idmap_name(&lines->world->cluster.node_names, placement->node + n));
+                          orr_idmap_name(&lines->world->cluster.node_names, all[p].node + n));
         }
+        tasks += is_new(lines, &all[p]) ? all[p].tasks : 0;
     }
     orr_json_close(json, ']');
 }
@@ -189,7 +222,7 @@ static void decided(void *context, const struct orr_txn_decision *d)
     } else if (d->deed == ORR_DEED_SUSPEND) {
         put_job(lines, "for_job", d->beneficiary);
     } else {
-        put_nodes(lines, d->job);
+        put_nodes(lines, d);
     }
     orr_json_close(json, '}');
 }
@@ -231,4 +264,9 @@ bool orr_cycle_lines_begin(struct orr_cycle_lines *lines, const struct orr_world
     trace->to = ends[1].is_time ? UINT64_MAX : ends[1].cycle;
     trace->to_ms = ends[1].is_time ? ends[1].at_ms : ORR_MS_NEVER;
     return true;
+}
+
+void orr_cycle_lines_release(struct orr_cycle_lines *lines)
+{
+    orr_free(lines->placed);
 }

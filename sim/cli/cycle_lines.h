@@ -6,6 +6,10 @@
 #include <orrery/analysis/json.h>
 #include <orrery/sim/engine.h>
 
+struct orr_cycle_placed {
+    uint32_t job, tasks;
+};
+
 struct orr_cycle_lines {
     struct orr_cycle_trace trace; /* for the run */
     const char *range;            /* as typed */
@@ -14,6 +18,9 @@ struct orr_cycle_lines {
     struct orr_json json;
     uint64_t cycle;
     orr_ms now;
+    /* jobs that several decisions of this cycle place, with what the lines so far placed of them */
+    struct orr_cycle_placed *placed;
+    uint32_t placed_count, placed_capacity;
 };
 
 /* "FROM..TO", both included, or one of them alone: whole numbers are cycles, the first is 1;
@@ -26,5 +33,7 @@ void orr_cycle_lines_init(struct orr_cycle_lines *lines, const char *range, FILE
  */
 bool orr_cycle_lines_begin(struct orr_cycle_lines *lines, const struct orr_world *world,
                            orr_ms origin_ms);
+/* After the last cycle. */
+void orr_cycle_lines_release(struct orr_cycle_lines *lines);
 
 #endif

@@ -63,4 +63,15 @@ for bad in x 0..4 4..x ..; do
     run s.yaml -o bad.db --trace-cycles "$bad" >out 2>err || code=$?
     same "exit code of --trace-cycles $bad" "$code" 64
 done
+
+# A job that grows in the cycle in which it starts, once and again: each line has the nodes of its own pods.
+cat >grow.yaml <<'YAML'
+cluster: {pools: {p: {nodes: 5, gpus: 4}}}
+queues: {a: {gpu: [10, 1, unlimited]}, b: {gpu: [10, 1, unlimited]}}
+policy: kai
+workload: [{name: t, trace: grow.csv}]
+YAML
+printf 'job,submit_s,run_s,pods,min_pods,gpus_per_pod,queue\nx,0,50,3,1,3,a\ny,0,50,2,1,4,b\n' >grow.csv
+run grow.yaml -o grow.db --trace-cycles 1..1 | jq -r 'select(.nodes) | "\(.job) \(.event) \(.pods) \(.nodes | join(" "))"' >nodes
+same 'nodes of jobs that grow' "$(tr '\n' ',' <nodes)" 'x start 1 n0001,y start 1 n0002,x grow 1 n0003,y grow 1 n0004,x grow 1 n0005,'
 printf 'cycles told\n'
