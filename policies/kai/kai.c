@@ -51,6 +51,16 @@ static bool is_considered(struct orr_session *session, enum orr_action action, u
     return action != ORR_ACTION_CONSOLIDATION || job->preemptible;
 }
 
+enum orr_fit_reason orr_kai__bound(struct orr_session *session, uint32_t job,
+                                   struct orr_demand *demand)
+{
+    struct orr_task_list tasks = {0};
+    orr_jobview_to_allocate(session, orr_jobview_whole(job), false, &tasks);
+    *demand = orr_session_demand(session, &tasks, session->max_gpu_memory_mib);
+    orr_task_list_release(&tasks);
+    return orr_job_over_capacity(session, job, demand);
+}
+
 void orr_kai__build_order(struct orr_session *session, enum orr_action action,
                           struct orr_order *order)
 {

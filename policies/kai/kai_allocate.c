@@ -86,13 +86,15 @@ static struct orr_node_list list_nodes(struct orr_session *session)
 
 /* Within this action room only shrinks (where books are restored exactly), so if one job found no
  * nodes, no job of its placement class does. A failure by a queue's limit or quota says nothing of
- * jobs of other queues. */
-static bool class_failed(const struct orr_session *session, const bool *failed, uint32_t index)
+ * jobs of other queues, and one whose own queue keeps it has that for a reason. */
+static bool class_failed(struct orr_session *session, const bool *failed, uint32_t index)
 {
     const struct orr_sjob *job = &session->jobs[index];
+    struct orr_demand demand;
     return session->v017 == NULL && job->placement_class != ORR_NONE &&
            failed[job->placement_class] &&
-           orr_jobview_count_all(session, orr_jobview_whole(index), ORR_STATES_ACTIVE_USED) == 0;
+           orr_jobview_count_all(session, orr_jobview_whole(index), ORR_STATES_ACTIVE_USED) == 0 &&
+           orr_kai__bound(session, index, &demand) == ORR_FIT_NONE;
 }
 
 /* The job failed for lack of room, so that others with equal requests fail too. That is not known

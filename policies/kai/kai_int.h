@@ -3,6 +3,7 @@
 #ifndef ORR_KAI_INT_H
 #define ORR_KAI_INT_H
 
+#include <orrery/core/attempt.h>
 #include <orrery/core/backlog.h>
 
 /* Jobs that failed in one action, the smallest of each signature and queue: a job that asks no less
@@ -31,6 +32,9 @@ void orr_kai__build_order(struct orr_session *session, enum orr_action action,
 orr_ms orr_kai__delay_end(const struct orr_sjob *job);
 /* How long a job may run below its minimum, by its own grace or that for all; below 0: for ever. */
 orr_ms orr_kai__staleness_grace(const struct orr_session *session, const struct orr_sjob *job);
+/* What of its queues keeps the job from what it is due; `demand` is that. ORR_FIT_NONE: nothing. */
+enum orr_fit_reason orr_kai__bound(struct orr_session *session, uint32_t job,
+                                   struct orr_demand *demand);
 /* No more of any resource? */
 bool orr_kai__asks_at_most(const struct orr_session *session, const struct orr_ask *a,
                            const struct orr_ask *b);

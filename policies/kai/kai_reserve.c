@@ -15,6 +15,8 @@
  * one of higher priority waits in its queue, which goes first. */
 #include "kai_reserve.h"
 
+#include "kai_int.h"
+
 #include <orrery/base/sort.h>
 #include <orrery/core/attempt.h>
 #include <orrery/core/statement.h>
@@ -108,12 +110,8 @@ static orr_ms waits_since(const struct orr_kai_reserve *r, uint32_t slot)
 static bool lacks_only_room(const struct orr_kai_reserve *r, uint32_t slot)
 {
     const struct orr_session *session = r->session;
-    struct orr_task_list tasks = {0};
-    orr_jobview_to_allocate(session, orr_jobview_whole(slot), false, &tasks);
-    const struct orr_demand demand =
-        orr_session_demand(session, &tasks, session->max_gpu_memory_mib);
-    orr_task_list_release(&tasks);
-    if (orr_job_over_capacity(session, slot, &demand) != ORR_FIT_NONE) {
+    struct orr_demand demand;
+    if (orr_kai__bound(r->session, slot, &demand) != ORR_FIT_NONE) {
         return false;
     }
     const double asked = (double)demand.v[ORR_SHARE_GPU] / ORR_MGPU;

@@ -29,7 +29,8 @@ static const struct orr_fit_detail *detail_of(const struct orr_session *session,
         return own;
     }
     for (uint32_t j = 0; j < session->job_count; j++) { /* one was asked for all of its kind */
-        if (session->jobs[j].placement_class == placement_class && session->details[j].asked > 0) {
+        if (session->jobs[j].placement_class == placement_class &&
+            session->details[j].reason == ORR_FIT_POD_SCHEDULING_ERRORS) {
             return &session->details[j];
         }
     }
@@ -45,9 +46,11 @@ static const char *why_bound(const struct orr_session *session, const struct orr
         return "a bound of its queue";
     }
     const bool limit = d->reason == ORR_FIT_OVER_LIMIT;
+    const bool one_gpu = d->kind == ORR_SHARE_GPU && d->requested > 0.999 && d->requested < 1.001;
     return import_say(out, "asks %.10g %s; queue %s has %s %.10g and holds %.10g%s", d->requested,
-                      kinds[d->kind], session->queues[d->queue].name, limit ? "limit" : "quota",
-                      d->bound, d->held, limit ? "" : " that cannot be preempted");
+                      one_gpu ? "GPU" : kinds[d->kind], session->queues[d->queue].name,
+                      limit ? "limit" : "quota", d->bound, d->held,
+                      limit ? "" : " that cannot be preempted");
 }
 
 /* --- what is left after the cycle, in GPUs --- */
@@ -99,6 +102,25 @@ static struct room room_on_devices(const struct orr_session *session)
         }
     }
     return room;
+}
+
+/* Of one device, of nodes that say how much theirs have. */
+static int64_t most_memory_mib(const struct orr_session *session)
+{
+    int64_t most = 0;
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        const struct orr_snode *node = &session->nodes[n];
+        if (!node->ready || !node->has_gpu_memory_label) {
+            continue;
+        }
+        int64_t free = node->idle.v[ORR_SLOT_GPU] >= ORR_MGPU ? node->gpu_memory_mib : 0;
+        for (uint32_t i = 0; i < node->shared_count; i++) {
+            const int64_t left = node->gpu_memory_mib - node->shared[i].allocated;
+            free = left > free ? left : free;
+        }
+        most = free > most ? free : most;
+    }
+    return most;
 }
 
 static struct room room_in_domains(const struct orr_session *session,
@@ -153,6 +175,11 @@ static const char *say_room(const struct orr_session *session, uint32_t task,
                           ask->portion, ask->devices, ORR_PLURAL(ask->devices),
                           room_on_devices(session).most);
     }
+    if (ask != NULL && ask->kind == ORR_ASK_MEMORY) {
+        return import_say(out, "; it asks %lld MiB of %u GPU%s, at most %lld MiB of one are left",
+                          (long long)ask->memory_mib, ask->devices, ORR_PLURAL(ask->devices),
+                          (long long)most_memory_mib(session));
+    }
     return "";
 }
 
@@ -193,6 +220,27 @@ static double asked_below(const struct orr_session *session, uint32_t job, uint3
     return (double)sum / ORR_MGPU;
 }
 
+/* Where a domain has enough GPUs in all: are they in too small parts for one of the pods? */
+static const char *say_largest(const struct orr_session *session, uint32_t job, uint32_t set,
+                               struct orr_snapshot *out)
+{
+    struct orr_task_list tasks = {0};
+    orr_jobview_to_allocate(session, orr_jobview_whole(job), false, &tasks);
+    int64_t largest = 0;
+    for (uint32_t i = 0; i < tasks.count; i++) {
+        const struct orr_stask *task = &session->tasks[tasks.tasks[i]];
+        const int64_t asked = session->asks[task->ask].request.v[ORR_SLOT_GPU];
+        const bool below = orr_set_is_below(session, task->set, set);
+        largest = below && asked > largest ? asked : largest;
+    }
+    orr_task_list_release(&tasks);
+    const double most = room_on_nodes(session).most, one = (double)largest / ORR_MGPU;
+    char gpus[40];
+    return one > most ? import_say(out, "; a pod asks %s on one node, at most %.10g are left there",
+                                   gpus_of(one, gpus), most)
+                      : "";
+}
+
 static const char *why_topology(const struct orr_session *session, uint32_t job,
                                 struct orr_snapshot *out)
 {
@@ -220,15 +268,17 @@ static const char *why_topology(const struct orr_session *session, uint32_t job,
             return import_say(
                 out,
                 "topology %s cannot hold it, neither in one domain of level %s nor in "
-                "all; it asks %.10g GPU%s, %.10g are left",
-                c->topology, named, asked, ORR_PLURAL(asked), room.all);
+                "all; it asks %.10g GPU%s, %.10g are left%s",
+                c->topology, named, asked, ORR_PLURAL(asked), room.all,
+                asked <= room.all ? say_largest(session, job, s, out) : "");
         }
         return import_say(
             out,
             "no domain of topology %s, required level %s, can hold it; it asks %.10g GPU%s, "
-            "%.10g are left, at most %.10g in one%s%s",
+            "%.10g are left, at most %.10g in one%s%s%s",
             c->topology, named, asked, ORR_PLURAL(asked), room.all, room.most,
-            room.where != NULL ? ", that of node " : "", room.where != NULL ? room.where : "");
+            room.where != NULL ? ", that of node " : "", room.where != NULL ? room.where : "",
+            asked <= room.most ? say_largest(session, job, s, out) : "");
     }
     return "no domain of its topology can hold it";
 }
@@ -291,6 +341,35 @@ static const char *why_not_ready(const struct orr_session *session, const struct
     return "fewer of its subgroups have their pods than its minimum";
 }
 
+/* What the attempt to allocate found; NULL: there was none. */
+static const char *why_unplaced(const struct orr_session *session, uint32_t job,
+                                const struct orr_fit_detail *detail, enum orr_fit_reason reason,
+                                struct orr_snapshot *out)
+{
+    switch (reason) {
+    case ORR_FIT_OVER_LIMIT:
+    case ORR_FIT_NON_PREEMPTIBLE_OVER_QUOTA: return why_bound(session, detail, out);
+    case ORR_FIT_POD_SCHEDULING_ERRORS: return why_nodes(session, detail, out);
+    case ORR_FIT_TOPOLOGY: return why_topology(session, job, out);
+    case ORR_FIT_NONE:
+    case ORR_FIT_QUEUE_DOES_NOT_EXIST:
+    case ORR_FIT_PREEMPTION_DELAY_NOT_ELAPSED:
+    case ORR_FIT_QUEUE_DEPTH:
+    case ORR_FIT_REASONS: break;
+    }
+    return NULL;
+}
+
+static const char *why_delayed(const struct orr_session *session, uint32_t job,
+                               const struct orr_fit_detail *detail, struct orr_snapshot *out)
+{
+    const char *unplaced =
+        why_unplaced(session, job, detail, (enum orr_fit_reason)detail->reason, out);
+    return import_say(out, "it may evict others %lld s after it was created or evicted last%s%s",
+                      (long long)(session->jobs[job].preemption_delay / 1000),
+                      unplaced != NULL ? "; " : "", unplaced != NULL ? unplaced : "");
+}
+
 void import_explain(const struct import_model *model, const struct orr_session *session,
                     const struct import_job *job, struct orr_snapshot_waiting *row,
                     struct orr_snapshot *out)
@@ -326,17 +405,14 @@ void import_explain(const struct import_model *model, const struct orr_session *
     /* What allocate found stays KAI's message, even if a later action gave the job a delay. */
     enum orr_fit_reason reason = (enum orr_fit_reason)sjob->reason;
     row->code = orr_fit_reason_code(reason);
+    row->why = why_unplaced(session, job->id, detail, reason, out);
     switch (reason) {
     case ORR_FIT_OVER_LIMIT:
-    case ORR_FIT_NON_PREEMPTIBLE_OVER_QUOTA: row->why = why_bound(session, detail, out); break;
-    case ORR_FIT_POD_SCHEDULING_ERRORS: row->why = why_nodes(session, detail, out); break;
-    case ORR_FIT_TOPOLOGY: row->why = why_topology(session, job->id, out); break;
+    case ORR_FIT_NON_PREEMPTIBLE_OVER_QUOTA:
+    case ORR_FIT_POD_SCHEDULING_ERRORS:
+    case ORR_FIT_TOPOLOGY: break;
     case ORR_FIT_PREEMPTION_DELAY_NOT_ELAPSED:
-        row->why = import_say(
-            out, "it may evict others %lld s after it was created or evicted last; %s",
-            (long long)(sjob->preemption_delay / 1000),
-            detail->reason == ORR_FIT_POD_SCHEDULING_ERRORS ? why_nodes(session, detail, out)
-                                                            : "nothing is free");
+        row->why = why_delayed(session, job->id, detail, out);
         break;
     case ORR_FIT_QUEUE_DEPTH:
         row->why = "more jobs of its queue come before it than queueDepthPerAction looks at";

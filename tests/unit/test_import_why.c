@@ -57,6 +57,31 @@ static void devices__the_largest_part_is_told(void **state)
               "j", "PodSchedulingErrors",
               "no node takes its pod: not enough GPUs on 1 of 1; it asks 0.5 of 1 "
               "GPU, at most 0.4 of one is left");
+    check_why(SNAPSHOT QUEUES
+              "nodes: {a: {gpus: 1, gpu_memory: 40Gi}}\n"
+              "jobs: {r: {queue: q, gpu_memory: 30Gi, nodes: [a], started: 1m, age: 1h}, "
+              "j: {queue: q, gpu_memory: 20Gi}}\n",
+              "j", "PodSchedulingErrors",
+              "no node takes its pod: not enough GPUs on 1 of 1; it asks 20480 MiB of 1 GPU, at "
+              "most 10180 MiB of one are left");
+}
+
+/* Jobs that ask the same of nodes: one queue's finds no room, the other may not have it. */
+static void twins__of_another_queue_have_its_limit_for_a_reason(void **state)
+{
+    (void)state;
+#define TWINS                                                                                      \
+    SNAPSHOT "queues: {a: {gpu: [1, 1, 1]}, b: {gpu: [1, 1]}}\n"                                   \
+             "nodes: {n: {gpus: 2}, m: {gpus: 2}}\n"                                               \
+             "jobs: {r: {queue: b, pods: 3, gpus: 1, nodes: [n, n, m]}, i: {queue: b, gpus: 2}, "  \
+             "j: {queue: a, gpus: 2}, k: {queue: a, gpus: 2, preemption_delay: 9000h}}\n"
+    check_why(TWINS, "i", "PodSchedulingErrors",
+              "no node takes its pod: not enough GPUs on 2 of 2; it asks 2 GPUs, 1 are left, at "
+              "most 1 on one node");
+    check_why(TWINS, "j", "OverLimit", "asks 2 GPUs; queue a has limit 1 and holds 0");
+    check_why(TWINS, "k", "PreemptionDelayNotElapsed",
+              "it may evict others 32400000 s after it was created or evicted last; asks 2 GPUs; "
+              "queue a has limit 1 and holds 0");
 }
 
 static void domains__the_largest_is_told(void **state)
@@ -72,6 +97,13 @@ static void domains__the_largest_is_told(void **state)
         GANG(6, "preferred: rack"), "j", "TopologyConstraint",
         "topology dc cannot hold it, neither in one domain of level rack nor in all; it asks 6 "
         "GPUs, 5 are left");
+    check_why(SNAPSHOT QUEUES RACKS FOUR_NODES
+              "jobs: {r: {queue: q, gpus: 1, nodes: [a], priority: build}, j: {queue: q, gpus: 2, "
+              "topology: {name: dc, required: rack}}}\n",
+              "j", "TopologyConstraint",
+              "no domain of topology dc, required level rack, can hold it; it asks 2 GPUs, 4 are "
+              "left, at most 2 in one, that of node b; a pod asks 2 GPUs on one node, at most 1 "
+              "are left there");
     check_why(GANG(1, "required: row"), "j", "TopologyConstraint", "topology dc has no level row");
     check_why(SNAPSHOT QUEUES RACKS FOUR_NODES
               "jobs: {j: {queue: q, pods: 1, topology: {name: dd, required: rack}}}\n",
@@ -164,6 +196,7 @@ int main(void)
         cmocka_unit_test(nodes__the_largest_hole_is_told),
         cmocka_unit_test(nodes__none_is_large_enough_even_when_empty),
         cmocka_unit_test(devices__the_largest_part_is_told),
+        cmocka_unit_test(twins__of_another_queue_have_its_limit_for_a_reason),
         cmocka_unit_test(domains__the_largest_is_told),
         cmocka_unit_test(gangs__what_is_missing_is_told),
         cmocka_unit_test(searches__are_told_by_action),
