@@ -11,6 +11,7 @@
 void orr_backlog_open(struct orr_session *session)
 {
     session->backlog = orr_zalloc(1, sizeof *session->backlog);
+    session->backlog->delay_end = ORR_MS_NEVER;
     session->backlog->generations = session->last_generation;
     for (uint32_t j = 0; j < session->job_count; j++) { /* also those another backlog took in */
         if (!session->jobs[j].changed) {
@@ -348,13 +349,14 @@ static uint32_t lower_bound(const struct orr_lane *lane, const struct orr_lane_i
     return low;
 }
 
-static uint32_t lane_for(struct orr_backlog *backlog, const struct orr_sjob *job, uint32_t class)
+static uint32_t lane_for(struct orr_backlog *backlog, const struct orr_sjob *job, uint32_t class,
+                         bool delayed)
 {
     uint32_t index = backlog->classes[class].first_lane;
     for (; index != ORR_NONE; index = backlog->lanes[index].next_of_class) {
         const struct orr_lane *lane = &backlog->lanes[index];
         if (lane->queue == job->queue && lane->priority == job->priority &&
-            lane->preemptible == job->preemptible) {
+            lane->preemptible == job->preemptible && lane->delayed == delayed) {
             return index;
         }
     }
@@ -371,6 +373,7 @@ static uint32_t lane_for(struct orr_backlog *backlog, const struct orr_sjob *job
                                               .of_class = class,
                                               .priority = job->priority,
                                               .preemptible = job->preemptible,
+                                              .delayed = delayed,
                                               .items = kept.items,
                                               .capacity = kept.capacity,
                                               .generation = ++backlog->generations,
@@ -501,6 +504,8 @@ static void take_in(struct orr_backlog *backlog, struct orr_session *session, ui
     const struct orr_sjob *job = &session->jobs[index];
     const uint32_t before = backlog->lane_of_job[index];
     const bool wait = waits(session, index);
+    const orr_ms delay_end = job->preemption_delay > 0 ? orr_sjob_delay_end(job) : session->now;
+    const bool delayed = wait && delay_end > session->now;
     if (before != ORR_NONE) {
         /* it takes along its reason and its outcomes */
         session->jobs[index].reason = (uint8_t)orr_backlog_reason(session, index);
@@ -514,12 +519,12 @@ static void take_in(struct orr_backlog *backlog, struct orr_session *session, ui
     if (wait) {
         const struct orr_lane_item item = {
             .created_s = job->created_s, .name = job->name, .job = index};
-        const uint32_t lane = lane_for(backlog, job, class_of(backlog, session, index));
+        const uint32_t lane = lane_for(backlog, job, class_of(backlog, session, index), delayed);
         backlog->lane_of_job[index] = lane;
         backlog->item_of_job[index] = item;
         put_in(backlog, lane, &item);
     }
-    const bool delayed = wait && job->preemption_delay > 0;
+    backlog->delay_end = delayed && delay_end < backlog->delay_end ? delay_end : backlog->delay_end;
     backlog->delayed_count += (uint32_t)delayed - (uint32_t)backlog->delayed[index];
     backlog->delayed[index] = delayed;
     const bool partial = wait && job->pending != job->task_count;
@@ -615,6 +620,25 @@ static void renew(struct orr_session *session)
     session->backlog->attempts_skipped = skipped;
 }
 
+/* Jobs whose delay is over change their lanes. */
+static void end_delays(struct orr_backlog *backlog, struct orr_session *session)
+{
+    if (session->now < backlog->delay_end) {
+        return;
+    }
+    backlog->delay_end = ORR_MS_NEVER;
+    for (uint32_t j = 0; j < backlog->job_count && backlog->delayed_count > 0; j++) {
+        if (backlog->delayed[j]) {
+            const orr_ms end = orr_sjob_delay_end(&session->jobs[j]);
+            if (end <= session->now) {
+                take_in(backlog, session, j);
+            } else if (end < backlog->delay_end) {
+                backlog->delay_end = end;
+            }
+        }
+    }
+}
+
 struct orr_backlog *orr_backlog_sync(struct orr_session *session)
 {
     const int64_t min_mib = session->min_gpu_memory_mib, max_mib = session->max_gpu_memory_mib;
@@ -633,6 +657,7 @@ struct orr_backlog *orr_backlog_sync(struct orr_session *session)
         take_in(backlog, session, job);
     }
     session->changed_count = 0;
+    end_delays(backlog, session);
     return backlog;
 }
 

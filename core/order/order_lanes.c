@@ -75,6 +75,13 @@ bool orr_order__is_passed_over(const struct orr_order *order, const struct orr_d
     return false;
 }
 
+/* Are jobs of the lane no part of the order? */
+static bool leaves_out(const struct orr_order *order, const struct orr_lane *lane)
+{
+    return (order->preemptible_only && !lane->preemptible) ||
+           (order->undelayed_only && lane->delayed);
+}
+
 void orr_order__find_head(struct orr_order *order, struct orr_order_node *leaf, bool skip)
 {
     const struct orr_backlog *backlog = order->session->backlog;
@@ -85,7 +92,7 @@ void orr_order__find_head(struct orr_order *order, struct orr_order_node *leaf, 
     for (uint32_t i = 0; i < lanes->count; i++) {
         const uint32_t index = lanes->lanes[i];
         const struct orr_lane *lane = &backlog->lanes[index];
-        if (order->preemptible_only && !lane->preemptible) {
+        if (leaves_out(order, lane)) {
             continue;
         }
         if (skip && !order->open[index] &&
@@ -132,6 +139,7 @@ struct orr_order *orr_order_over(struct orr_session *session, bool simulate, boo
     order->simulate = simulate;
     order->open_count = 0;
     order->preemptible_only = preemptible_only;
+    order->undelayed_only = simulate;
     if (order->lane_capacity < backlog->lane_count) {
         order->lane_capacity = backlog->lane_capacity;
         order->cursor = orr_realloc(order->cursor, order->lane_capacity, sizeof *order->cursor);
@@ -259,7 +267,7 @@ static void leave_lanes(struct orr_order *order, struct orr_order_node *leaf)
     ORR_ASSERT(leaf->job_count == 0);
     for (uint32_t i = 0; i < lanes->count; i++) {
         const struct orr_lane *lane = &backlog->lanes[lanes->lanes[i]];
-        const bool left_out = order->preemptible_only && !lane->preemptible;
+        const bool left_out = leaves_out(order, lane);
         for (uint32_t at = lane->first; at < lane->end && !left_out; at++) {
             leaf->jobs = ORR_ROOM_FOR_ONE(leaf->jobs, leaf->job_count, leaf->job_capacity);
             leaf->jobs[leaf->job_count++] = entry_of(backlog, lane->items[at].job);
@@ -280,7 +288,7 @@ static bool is_ahead(const struct orr_order *order, uint32_t job)
     const struct orr_session *session = order->session;
     const uint32_t leaf = order->node_of_queue[session->jobs[job].queue];
     if (leaf == ORR_NONE || order->nodes[leaf].head.lane == ORR_NONE ||
-        (order->preemptible_only && !session->jobs[job].preemptible)) {
+        leaves_out(order, &session->backlog->lanes[session->backlog->lane_of_job[job]])) {
         return false;
     }
     const struct orr_order_entry entry = entry_of(session->backlog, job);

@@ -17,16 +17,9 @@
 
 /* --- which jobs an action looks at --- */
 
-orr_ms orr_kai__delay_end(const struct orr_sjob *job)
-{
-    const orr_ms created = job->created_s * 1000;
-    const orr_ms anchor = job->last_eviction > created ? job->last_eviction : created;
-    return anchor + job->preemption_delay;
-}
-
 static bool delay_elapsed(const struct orr_session *session, const struct orr_sjob *job)
 {
-    return job->preemption_delay <= 0 || session->now >= orr_kai__delay_end(job);
+    return job->preemption_delay <= 0 || session->now >= orr_sjob_delay_end(job);
 }
 
 static bool is_considered(struct orr_session *session, enum orr_action action, uint32_t index)
@@ -48,7 +41,11 @@ static bool is_considered(struct orr_session *session, enum orr_action action, u
         job->reason = ORR_FIT_PREEMPTION_DELAY_NOT_ELAPSED;
         return false;
     }
-    return action != ORR_ACTION_CONSOLIDATION || job->preemptible;
+    if (action == ORR_ACTION_CONSOLIDATION && !job->preemptible) {
+        job->outcomes[action] = ORR_OUTCOME_NOT_TRIED; /* its delay, if it had one, is over */
+        return false;
+    }
+    return true;
 }
 
 enum orr_fit_reason orr_kai__bound(struct orr_session *session, uint32_t job,

@@ -337,8 +337,7 @@ void orr_kai__allocate(struct orr_session *session)
         classify_lanes(session, &open);
     }
     report_lanes(session);
-    if (backlog->borrowed || backlog->delayed_count > 0) {
-        /* delayed jobs have reasons of their own; a borrowed backlog is freed before it is read */
+    if (backlog->borrowed) { /* it is freed before it is read */
         copy_reasons(session);
     }
     orr_free(open.lanes);

@@ -28,8 +28,6 @@ void orr_kai__remember_failure(const struct orr_session *session, struct orr_kai
 /* kai.c: the order of all jobs an action looks at. */
 void orr_kai__build_order(struct orr_session *session, enum orr_action action,
                           struct orr_order *order);
-/* When a job that waits may take from others, by its own preemption delay. */
-orr_ms orr_kai__delay_end(const struct orr_sjob *job);
 /* How long a job may run below its minimum, by its own grace or that for all; below 0: for ever. */
 orr_ms orr_kai__staleness_grace(const struct orr_session *session, const struct orr_sjob *job);
 /* What of its queues keeps the job from what it is due; `demand` is that. ORR_FIT_NONE: nothing. */

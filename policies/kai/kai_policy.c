@@ -363,6 +363,19 @@ static void begin_hooks(struct orr_kai *kai, const struct orr_view *view)
     }
 }
 
+/* Jobs whose own delay is over are spoken for by another lane, which may have no news. */
+static void expect_undelayed(struct orr_kai *kai, const struct orr_view *view)
+{
+    const struct orr_backlog *backlog = kai->session.backlog;
+    const bool over = backlog->delayed_count > 0 && view->now >= backlog->delay_end;
+    for (uint32_t j = 0; over && j < backlog->job_count; j++) {
+        if (backlog->delayed[j] && orr_sjob_delay_end(&kai->session.jobs[j]) <= view->now &&
+            kai->slot_of_job[kai->job_of_slot[j]] == j) {
+            expect_news(kai, kai->job_of_slot[j]);
+        }
+    }
+}
+
 static void kai_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)
 {
     struct orr_kai *kai = state;
@@ -380,6 +393,7 @@ static void kai_cycle(void *state, const struct orr_view *view, struct orr_txn *
     }
     kai->cycle++;
     begin_hooks(kai, view);
+    expect_undelayed(kai, view);
     orr_kai_run(&kai->session, kai->actions, kai->action_count);
     orr_kai__reserve_settle(&kai->hooking.reserve);
     kai->tasks.job_of = kai->job_of_slot;
@@ -453,27 +467,14 @@ static orr_ms staleness_end(const struct orr_kai *kai, const struct orr_view *vi
     return wake;
 }
 
-/* When the first job that waits may take from others, as its own delay is over. */
-static orr_ms delay_end(const struct orr_kai *kai, const struct orr_view *view)
-{
-    const struct orr_session *session = &kai->session;
-    const struct orr_backlog *backlog = session->backlog;
-    orr_ms wake = ORR_MS_NEVER;
-    for (uint32_t j = 0; backlog->delayed_count > 0 && j < session->job_count; j++) {
-        const orr_ms end = backlog->delayed[j] ? orr_kai__delay_end(&session->jobs[j]) : view->now;
-        wake = end > view->now && end < wake ? end : wake;
-    }
-    return wake;
-}
-
 static orr_ms kai_wake(void *state, const struct orr_view *view)
 {
     struct orr_kai *kai = state;
     kai->due_ms = protection_end(kai, view);
     const orr_ms stale = staleness_end(kai, view);
     kai->due_ms = stale < kai->due_ms ? stale : kai->due_ms;
-    const orr_ms delayed = delay_end(kai, view);
-    kai->due_ms = delayed < kai->due_ms ? delayed : kai->due_ms;
+    const orr_ms delayed = kai->session.backlog->delay_end;
+    kai->due_ms = delayed > view->now && delayed < kai->due_ms ? delayed : kai->due_ms;
     /* Past use decides who is before whom and who may take from whom. With nothing running, who
      * waits does so for something else, and would be looked at for ever. */
     const bool moves = anybody_waits(kai) && view->ledger->running_jobs > 0;

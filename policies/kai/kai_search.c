@@ -162,7 +162,7 @@ struct walk {
 /* Its jobs are not looked at in this action. */
 static bool is_left_out(const struct walk *walk, const struct orr_lane *lane)
 {
-    return walk->action == ORR_ACTION_CONSOLIDATION && !lane->preemptible;
+    return lane->delayed || (walk->action == ORR_ACTION_CONSOLIDATION && !lane->preemptible);
 }
 
 static bool passes(const struct walk *walk, const struct orr_lane *lane)
@@ -390,10 +390,9 @@ static void search_lanes(struct walk *walk)
 /* A failure speaks for the rest of a lane by KAI's signatures; without these each job is tried. */
 static bool lanes_will_do(const struct orr_session *session, enum orr_action action)
 {
-    const struct orr_backlog *backlog = session->backlog;
     return (!session->rules.literal || session->rules.by_filter) && session->rules.use_signatures &&
            !session->abandoned && session->rules.queue_depth[action] < 0 &&
-           backlog->delayed_count == 0 && (action != ORR_ACTION_PREEMPT || session->rules.priority);
+           (action != ORR_ACTION_PREEMPT || session->rules.priority);
 }
 
 /* Of jobs that no search was made for: what speaks for all of a lane. */
@@ -426,6 +425,15 @@ static void search_literally(struct orr_session *session, enum orr_action action
     search_for_each(session, action);
 }
 
+/* Jobs of the lane may not take from others yet. */
+static void pass_over(struct orr_session *session, enum orr_action action, struct orr_lane *lane)
+{
+    lane->outcomes[action] = ORR_OUTCOME_DELAYED;
+    for (uint32_t i = lane->first; i < lane->end; i++) {
+        session->jobs[lane->items[i].job].reason = ORR_FIT_PREEMPTION_DELAY_NOT_ELAPSED;
+    }
+}
+
 static void search(struct orr_session *session, enum orr_action action)
 {
     struct orr_backlog *backlog = orr_backlog_sync(session);
@@ -439,6 +447,9 @@ static void search(struct orr_session *session, enum orr_action action)
         struct orr_lane *lane = &backlog->lanes[backlog->filled[i]];
         lane->outcomes[action] = ORR_OUTCOME_NOT_TRIED;
         lane->round[action] = backlog->round;
+        if (lane->delayed) {
+            pass_over(session, action, lane);
+        }
     }
     struct walk walk = {.session = session, .backlog = backlog, .action = action};
     const bool any = ask_gates(&walk);

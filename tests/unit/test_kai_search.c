@@ -23,6 +23,7 @@ struct kinds { /* how a world is drawn */
     bool stretched; /* so are most jobs, and gangs */
     bool unlike;    /* gangs end in a smaller pod */
     bool busy;      /* many jobs come at a time */
+    bool delays;    /* some jobs may not take from others for a while */
     bool full;      /* small jobs fill all nodes, queues are far over their quota, little changes */
 };
 
@@ -96,6 +97,7 @@ static void draw_world(struct world *world, uint32_t number)
         world->kinds =
             (struct kinds){.nodes = world->kinds.nodes, .gpus = 8, .flat = true, .full = true};
     }
+    world->kinds.delays = number % 4 == 3;
     world->kinds.stretched = !world->kinds.full && number % 5 == 4;
     world->kinds.elastic = world->kinds.elastic || world->kinds.stretched;
     for (uint32_t l = 0; l < LEAVES; l++) {
@@ -132,6 +134,12 @@ static void add_job(struct world *world)
     const uint32_t odd = unlike ? (uint32_t)orr_rng_below(rng, count) : count;
     const int32_t min =
         world->kinds.elastic ? 1 + (int32_t)orr_rng_below(rng, count) : (int32_t)count;
+    /* over by the first cycle and then for one after each eviction, or over in one of the first */
+    const bool delayed = world->kinds.delays && orr_rng_below(rng, 3) == 0;
+    const bool is_short = delayed && orr_rng_below(rng, 2) == 0;
+    const orr_ms delay = is_short  ? 45000
+                         : delayed ? 970000 + (orr_ms)orr_rng_below(rng, 90) * 1000
+                                   : 0;
     struct twin *placement_class[2] = {&world->fast, &world->literal};
     char name[16];
     (void)snprintf(name, sizeof name, "j%04u", (world->jobs * 7919) % 10000);
@@ -144,12 +152,14 @@ static void add_job(struct world *world)
         for (uint32_t t = 0; t < count; t++) { /* a gang of whole nodes and what is left */
             asks[t] = t == odd ? world_ask_whole(session, rest) : ask;
         }
-        (void)world_job_add(session, &(struct world_job){.name = name,
-                                                         .queue = placement_class[i]->leaves[leaf],
-                                                         .priority = priority,
-                                                         .asks = asks,
-                                                         .count = count,
-                                                         .min = min});
+        const uint32_t job =
+            world_job_add(session, &(struct world_job){.name = name,
+                                                       .queue = placement_class[i]->leaves[leaf],
+                                                       .priority = priority,
+                                                       .asks = asks,
+                                                       .count = count,
+                                                       .min = min});
+        session->jobs[job].preemption_delay = delay;
     }
 }
 

@@ -75,6 +75,7 @@ struct orr_lane {
     uint32_t queue, of_class;
     int32_t priority;
     bool preemptible;
+    bool delayed;                /* its jobs may not take from others yet: searches pass it over */
     struct orr_lane_item *items; /* [first, end), by age and name */
     uint32_t first, end, capacity;
     uint32_t at, at_queue, at_class; /* positions in their lists, or ORR_NONE */
@@ -127,7 +128,8 @@ struct orr_backlog {
     uint32_t queue_count;
     struct orr_lane_item *item_of_job;  /* as it was put in */
     uint32_t *lane_of_job;              /* or ORR_NONE */
-    bool *delayed;                      /* by job: waits, and has a preemption delay */
+    bool *delayed;                      /* by job: waits in a lane that is delayed */
+    orr_ms delay_end;                   /* none of these delays is over before */
     bool *partial;                      /* by job: waits, and has tasks that do not */
     struct orr_holding *holding;        /* by job */
     uint64_t (*looked_at)[ORR_ACTIONS]; /* by job: the round in which it was, by action */

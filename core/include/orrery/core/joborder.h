@@ -45,6 +45,7 @@ struct orr_order {
     struct orr_queue_rank *worst;
     /* over a backlog: */
     bool preemptible_only; /* other lanes are not part of it */
+    bool undelayed_only;   /* nor are those of jobs that may not take from others yet */
     uint32_t alone;        /* the only lane that is open, while there are no heaps; or ORR_NONE */
     bool alone_popped;     /* its first job was */
     int64_t (*held)[ORR_SHARE_KINDS]; /* by queue, with `alone`: allocated at the start */

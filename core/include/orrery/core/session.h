@@ -158,6 +158,14 @@ struct orr_sjob {
                        every node; ORR_NONE: not known */
 };
 
+/* When a job may take from others, by its own delay. */
+static inline orr_ms orr_sjob_delay_end(const struct orr_sjob *job)
+{
+    const orr_ms created = job->created_s * 1000;
+    const orr_ms anchor = job->last_eviction > created ? job->last_eviction : created;
+    return anchor + job->preemption_delay;
+}
+
 /* --- the session --- */
 
 struct orr_task_list { /* see jobview.h */
