@@ -40,6 +40,7 @@ BEGIN {
     has_parts = one_in(2); has_memory = has_parts && one_in(2); has_elastic = one_in(2)
     has_priorities = one_in(2); has_roles = one_in(4); has_models = one_in(4);
     levels = draw(3)
+    has_delays = seed % 4 == 0 # the other seeds draw the worlds that they always drew
 
     print "apiVersion: orrery/v1alpha1\nkind: Scenario\ncluster:\n  pools:" > yaml
     gpus = pick("1 2 4 8 8")
@@ -102,7 +103,7 @@ BEGIN {
 
     OFS = ","
     print "job", "submit_s", "run_s", "queue", "pods", "gpus_per_pod", "gpu_fraction", "gpu_memory_mib", "min_pods", "cpu_milli", "mem_mib",
-        "priority", "preemptible", "topology_required", "topology_preferred", "gpu_model", "template" > csv
+        "priority", "preemptible", "topology_required", "topology_preferred", "gpu_model", "template", "preemption_delay_s" > csv
     jobs = 15 + draw(60)
     for (j = 1; j <= jobs; j++) {
         pods = one_in(3) ? 1 + draw(4) : 1
@@ -123,6 +124,7 @@ BEGIN {
         print "j" j, draw(span), 30 + draw(span), leaves[1 + draw(leaf_count)], pods, whole, part, memory, min,
             has_cpu && template == "" ? 500 * draw(9) : "", has_cpu && template == "" ? 1024 * draw(40) : "",
             has_priorities ? pick("50 50 50 60 75 100 125") : "", one_in(8) ? pick("true false") : "",
-            required, preferred, has_models && one_in(3) ? pools[1 + draw(pool_count)] : "", template > csv
+            required, preferred, has_models && one_in(3) ? pools[1 + draw(pool_count)] : "", template,
+            has_delays && one_in(3) ? pick("30 120 600") : "" > csv
     }
 }
