@@ -198,6 +198,41 @@ static enum orr_status refuse_of_runs(const struct orr_policy *policy, const voi
     return status;
 }
 
+/* Pods hold more of a node than it has: a mistake in a snapshot that was written by hand, or a node
+ * that lost devices. */
+static void note_overfull(struct import_model *model, const struct orr_session *session)
+{
+    static const struct {
+        uint32_t slot;
+        int64_t unit;
+        const char *name;
+    } kinds[] = {{ORR_SLOT_GPU, ORR_MGPU, "GPUs"},
+                 {ORR_SLOT_CPU, 1, "milli-CPU"},
+                 {ORR_SLOT_MEMORY, 1, "bytes of memory"},
+                 {ORR_SLOT_PODS, 1, "pods"}};
+    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+        const struct orr_snode *first = NULL;
+        uint32_t count = 0;
+        for (uint32_t n = 0; n < session->node_count; n++) {
+            const struct orr_snode *node = &session->nodes[n];
+            if (node->idle.v[kinds[k].slot] < 0) {
+                first = first == NULL ? node : first;
+                count++;
+            }
+        }
+        if (first != NULL) {
+            const double has = (double)first->allocatable.v[kinds[k].slot],
+                         over = -(double)first->idle.v[kinds[k].slot];
+            import_note(model,
+                        "%u node%s hold%s more %s than %s: node %.100s has %.10g, its pods hold "
+                        "%.10g",
+                        count, ORR_PLURAL(count), ORR_ONE(count, "s", ""), kinds[k].name,
+                        ORR_ONE(count, "it has", "they have"), first->name,
+                        has / (double)kinds[k].unit, (has + over) / (double)kinds[k].unit);
+        }
+    }
+}
+
 static void run_cycle(struct import_model *model, const struct orr_policy *policy,
                       const void *params, struct orr_snapshot *out)
 {
@@ -216,6 +251,7 @@ static void run_cycle(struct import_model *model, const struct orr_policy *polic
     enum orr_action actions[ORR_ACTIONS];
     const uint32_t count = orr_kai_actions(params, actions);
     orr_session_open(&session, model->now);
+    note_overfull(model, &session);
     import_answer_start(model, &session, out);
     orr_kai_run(&session, actions, count);
     import_answer(model, &session, out);

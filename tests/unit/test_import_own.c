@@ -43,6 +43,22 @@ static void jobs__are_gangs_unless_they_say_otherwise(void **state)
     orr_snapshot_release(&snapshot);
 }
 
+static void nodes__that_hold_more_than_they_have_are_told(void **state)
+{
+    (void)state;
+    struct orr_snapshot snapshot;
+#define HELD(pods)                                                                                 \
+    HEAD "nodes: {n: {gpus: 4}, m: {gpus: 4, ready: false}}\nqueues: {a: {gpu: [4]}}\n"            \
+         "jobs: {x: {queue: a, gpus: 2, nodes: [" pods "]}, y: {queue: a, gpus: 4, nodes: [m]}}\n"
+    answer_good(HELD("n, n"), &snapshot);
+    assert_false(noted(&snapshot, "than it has"));
+    orr_snapshot_release(&snapshot);
+    answer_good(HELD("n, n, n"), &snapshot);
+    assert_true(
+        noted(&snapshot, "1 node holds more GPUs than it has: node n has 4, its pods hold 6"));
+    orr_snapshot_release(&snapshot);
+}
+
 static void times__are_ages_before_now(void **state)
 {
     (void)state;
@@ -139,6 +155,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(jobs__run_and_wait),
         cmocka_unit_test(jobs__are_gangs_unless_they_say_otherwise),
+        cmocka_unit_test(nodes__that_hold_more_than_they_have_are_told),
         cmocka_unit_test(times__are_ages_before_now),
         cmocka_unit_test(topology__keeps_a_gang_in_one_domain),
         cmocka_unit_test(readme__example_runs),
