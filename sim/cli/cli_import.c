@@ -655,15 +655,28 @@ static void take_first_word(struct import_options *o)
     }
 }
 
+/* A first word that names no file may have been meant for a map. */
+static enum orr_status fail_missing(const char *path, bool may_be_map, struct orr_err *err)
+{
+    struct orr_arena arena;
+    const int number = errno;
+    orr_arena_init(&arena);
+    const char *near = may_be_map ? orr_intake_near_maps(&arena, path) : NULL;
+    (void)orr_fail(err, ORR_NO_INPUT, "%s: %s%s%s%s%s", path, strerror(number),
+                   may_be_map ? ", and no map or format is called so" : "",
+                   near != NULL ? "; did you mean " : "", near != NULL ? near : "",
+                   near != NULL ? "?" : may_be_map ? " (`orrery import --maps`)" : "");
+    orr_arena_release(&arena);
+    return err->status;
+}
+
 /* What the files are is found out by looking into them; one that is not there is none of them. */
 static enum orr_status find_files(struct import_options *o, struct orr_err *err)
 {
     take_first_word(o);
     for (uint32_t i = 0; i < o->file_count; i++) {
         if (access(o->files[i], F_OK) != 0) {
-            const bool word = i == 0 && strpbrk(o->files[i], "./") == NULL;
-            return orr_fail(err, ORR_NO_INPUT, "%s: %s%s", o->files[i], strerror(errno),
-                            word ? ", and no map is called so (`orrery import --maps`)" : "");
+            return fail_missing(o->files[i], i == 0 && strpbrk(o->files[i], "./") == NULL, err);
         }
         o->files[i] = orr_cli_input(o->files[i]);
     }

@@ -79,6 +79,24 @@ const char *orr_intake_maps(struct orr_arena *arena, const char ***names, uint32
     return folder;
 }
 
+/* Maps of one origin are called ORIGIN-PART: its name alone means each of them. */
+const char *orr_intake_near_maps(struct orr_arena *arena, const char *word)
+{
+    const char **names;
+    uint32_t count;
+    char text[600] = "";
+    size_t used = 0;
+    (void)orr_intake_maps(arena, &names, &count);
+    for (uint32_t i = 0; i < count && used + strlen(names[i]) + 8 < sizeof text; i++) {
+        if (strncmp(names[i], word, strlen(word)) == 0 && names[i][strlen(word)] == '-') {
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s",
+                                     used == 0 ? "" : " or ", names[i]);
+        }
+    }
+    return used > 0 ? orr_arena_strndup(arena, text, used)
+                    : orr_nearest(word, (const char *const *)names, count);
+}
+
 /* A name is that of a shipped map, anything with a dot or a slash is a file. */
 static enum orr_status find_map(struct orr_arena *arena, const char *name, const char **path,
                                 struct orr_err *err)
@@ -104,7 +122,7 @@ static enum orr_status find_map(struct orr_arena *arena, const char *name, const
         used +=
             (size_t)snprintf(list + used, sizeof list - used, "%s%s", i == 0 ? "" : ", ", names[i]);
     }
-    const char *near = orr_nearest(name, (const char *const *)names, count);
+    const char *near = orr_intake_near_maps(arena, name);
     return orr_fail(err, ORR_USAGE,
                     "map \"%.60s\" is not known%s%s%s: %s; a file of one's own has "
                     "a dot or a slash in its name",
