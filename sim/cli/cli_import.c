@@ -665,7 +665,9 @@ static enum orr_status fail_missing(const char *path, bool may_be_map, struct or
     (void)orr_fail(err, ORR_NO_INPUT, "%s: %s%s%s%s%s", path, strerror(number),
                    may_be_map ? ", and no map or format is called so" : "",
                    near != NULL ? "; did you mean " : "", near != NULL ? near : "",
-                   near != NULL ? "?" : may_be_map ? " (`orrery import --maps`)" : "");
+                   near != NULL ? "?"
+                   : may_be_map ? " (`orrery import --maps`)"
+                                : "");
     orr_arena_release(&arena);
     return err->status;
 }

@@ -89,7 +89,6 @@ static enum orr_status write_file(const struct trace_edit *edit, struct orr_work
 static enum orr_status give(const struct trace_edit *edit, struct orr_workload *workload,
                             uint32_t before, const char *sentence, struct orr_err *err)
 {
-    workload->notes[0] = '\0'; /* those of reading were told */
     enum orr_status status = ORR_OK;
     if (names_file(edit)) {
         status = write_file(edit, workload, err);
@@ -112,8 +111,10 @@ static enum orr_status give(const struct trace_edit *edit, struct orr_workload *
         orr_json_text(&json, "note", sentence[0] != '\0' ? sentence : NULL);
         orr_json_close(&json, '}');
     } else if (!edit->common->quiet) {
-        (void)fprintf(stderr, "%u of %u job%s%s%s\n", (unsigned)workload->count, (unsigned)before,
-                      ORR_PLURAL(before), sentence[0] != '\0' ? "; " : "", sentence);
+        const bool more = workload->count > before;
+        (void)fprintf(stderr, more ? "%u jobs made of %u%s%s%s\n" : "%u of %u job%s%s%s\n",
+                      (unsigned)workload->count, (unsigned)before, more ? "" : ORR_PLURAL(before),
+                      sentence[0] != '\0' ? "; " : "", sentence);
     }
     return ORR_OK;
 }
@@ -194,6 +195,17 @@ static enum orr_status merge(const struct trace_edit *edit, struct orr_workload 
     return status;
 }
 
+/* Notes are shown once: those of reading were, and those of writing come later. */
+static void say_absent(const struct trace_edit *edit, struct orr_workload *workload)
+{
+    workload->notes[0] = '\0';
+    orr_row_filter_note_absent(workload, edit->files[0], "--", &edit->filter);
+    if (!edit->common->quiet) {
+        (void)fputs(workload->notes, stderr);
+    }
+    workload->notes[0] = '\0';
+}
+
 static enum orr_status change(struct trace_edit *edit, struct orr_workload *workload,
                               struct orr_err *err)
 {
@@ -207,6 +219,7 @@ static enum orr_status change(struct trace_edit *edit, struct orr_workload *work
     if (status != ORR_OK) {
         return status;
     }
+    say_absent(edit, workload);
     if (is(edit, "scale")) {
         const uint64_t too_large = orr_workload_scale(workload, &edit->filter, &edit->scaling);
         if (too_large > 0) {

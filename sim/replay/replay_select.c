@@ -31,6 +31,7 @@ static enum orr_status filter_rows(const struct orr_scenario *scenario,
         return orr_fail(err, ORR_SCENARIO, "%s: %s", part->origin, why.text);
     }
     const uint32_t had = workload->count;
+    orr_row_filter_note_absent(workload, part->label, "filter.", &filter);
     orr_workload_cut(workload, &filter);
     if (had > 0 && workload->count == 0) {
         orr_workload_note(workload, part->label, "no row passes the filter of part %s", part->name);
