@@ -238,7 +238,10 @@ static enum orr_status load_all(const struct orr_scenario_options *options,
     }
     if (status == ORR_OK) {
         const char *named = options->path != NULL ? options->path : options->trace;
-        scenario->name = named == NULL ? "run" : stem(arena, named);
+        scenario->name = options->name != NULL
+                             ? orr_arena_strndup(arena, options->name, strlen(options->name))
+                         : named == NULL ? "run"
+                                         : stem(arena, named);
         scenario->files = list_files(&load);
         list_notes(&load, scenario);
         scenario->resolved_yaml = orr_scenario__emit(arena, root);

@@ -90,6 +90,8 @@ enum orr_status orr_rerun_of(const char *results, struct orr_arena *arena,
         options->text_bytes = strlen(text);
         options->seed = (uint64_t)sqlite3_column_int64(row, 1);
         options->folder = orr_study__place(results, folder, orr_results_text(&in, row, 3), arena);
+        const char *name = orr_results_text(&in, row, 4);
+        options->name = orr_arena_strndup(arena, name, strlen(name));
     }
     const enum orr_status status = in.status;
     orr_results_close(&in);

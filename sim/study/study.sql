@@ -67,7 +67,7 @@ JOIN v_waits AS w ON w.job = j.id
 WHERE j.name = ?1;
 
 -- name: scenario
-SELECT scenario_resolved, seed, (SELECT value FROM run_meta WHERE key = 'folder'), (SELECT value FROM run_meta WHERE key = 'folder_from_here')
+SELECT scenario_resolved, seed, (SELECT value FROM run_meta WHERE key = 'folder'), (SELECT value FROM run_meta WHERE key = 'folder_from_here'), name
 FROM run;
 
 -- name: window

@@ -40,6 +40,11 @@ grep -q '^not calibrated' out || fail "calibrated by nobody"
 grep -q 'KS 0.00 over 3145 jobs' out || fail "no sentence"
 "$orrery" whatif swf.yaml --set cluster.pools.all.nodes=250 --no-progress >out
 grep -q '^calibrated: under fifo' out || fail "the calibration is forgotten"
+# Results of it have another name, and may lie in another folder: the note is that of their scenario.
+mkdir of_it
+"$orrery" run swf.yaml --quiet --no-progress -o of_it/today.db
+"$orrery" whatif of_it/today.db --set cluster.pools.all.nodes=250 --no-progress >out
+{ grep -q '^swf: base against 1 change' out && grep -q '^calibrated: under fifo' out; } || fail "results do not find it"
 # Another policy's calibration stands beside it, for a base under that policy.
 "$orrery" calibrate swf.yaml --policy easy --quiet --no-progress --force >out
 "$orrery" whatif swf.yaml --set cluster.pools.all.nodes=250 --no-progress >out

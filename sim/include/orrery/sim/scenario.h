@@ -498,6 +498,7 @@ struct orr_scenario_options {
     const char *text;
     size_t text_bytes;
     const char *folder;     /* of a text: where names of other files start; NULL: that of `path` */
+    const char *name;       /* of the scenario; NULL: by the name of its file */
     const char *node_types; /* folder with more node types, searched last; NULL: none */
 };
 
