@@ -3,11 +3,13 @@
  * cost?
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <orrery/analysis/compare.h>
 #include <orrery/base/sort.h>
 #include <orrery/base/text.h>
+#include <orrery/sim/point.h>
 #include <orrery/sim/tune.h>
 
 #include "cli_search.h"
@@ -46,6 +48,46 @@ static enum orr_status prepare(struct tune_cli *o, struct orr_err *err)
     o->ask.replicas = o->search.replicas;
     o->ask.needed = o->search.needed;
     o->ask.allow_loss_ppm = o->search.allow_loss_ppm;
+    return status;
+}
+
+/* --- quotas that cannot be kept --- */
+
+struct problems {
+    const char **texts;
+    uint32_t count, capacity;
+    struct orr_arena *arena;
+};
+
+static void note_problem(const char *text, void *context)
+{
+    struct problems *problems = context;
+    problems->texts = ORR_ROOM_FOR_ONE(problems->texts, problems->count, problems->capacity);
+    problems->texts[problems->count++] = orr_arena_strndup(problems->arena, text, strlen(text));
+}
+
+/* What `orrery check` says of the scenario's quotas with a setting: a promise that cannot be kept
+ * is no answer, whatever the waits. Caller frees the texts. */
+static enum orr_status find_problems(const struct tune_cli *o,
+                                     const struct orr_tune_setting *setting,
+                                     struct problems *problems, struct orr_err *err)
+{
+    const struct orr_scenario_options *scenario = &o->search.scenario;
+    struct orr_point point;
+    const char **sets =
+        orr_alloc(scenario->set_count + (size_t)setting->set_count + 1, sizeof *sets);
+    memcpy(sets, scenario->sets, scenario->set_count * sizeof *sets);
+    memcpy(sets + scenario->set_count, setting->sets, setting->set_count * sizeof *sets);
+    struct orr_point_options options = {.scenario = *scenario,
+                                        .allow_loss_ppm = o->search.allow_loss_ppm};
+    options.scenario.sets = sets;
+    options.scenario.set_count += setting->set_count;
+    const enum orr_status status = orr_point_check(&options, &point, err);
+    if (status == ORR_OK) {
+        orr_cli_check_quotas(&point.scenario, &point.world, point.shards, note_problem, problems);
+    }
+    orr_point_release(&point);
+    orr_free(sets);
     return status;
 }
 
@@ -89,6 +131,30 @@ static void print_changes(const struct orr_tune *tune, const struct orr_tune_set
         }
     }
     (void)printf("%s", between[0] == '\0' ? "as the scenario has them" : "");
+}
+
+/* The same as words of a command, quotas of queues above them included. */
+static void print_sets(const struct orr_tune_setting *setting)
+{
+    (void)printf("%s", setting->set_count > 0 ? " " : "");
+    for (uint32_t i = 0; i < setting->set_count; i++) {
+        char *word = orr_cli_shell_word(setting->sets[i]);
+        (void)printf(" --set %s", word);
+        free(word);
+    }
+    (void)printf("%s", setting->set_count > 0 ? "\n" : "");
+}
+
+static enum orr_status print_problems(struct tune_cli *o, const struct orr_tune_setting *setting,
+                                      struct orr_err *err)
+{
+    struct problems problems = {.arena = &o->search.arena};
+    const enum orr_status status = find_problems(o, setting, &problems, err);
+    for (uint32_t i = 0; i < problems.count; i++) {
+        (void)printf("  problem: %s\n", problems.texts[i]);
+    }
+    orr_free(problems.texts);
+    return status;
 }
 
 static const char *mean_of(const struct orr_tune *tune, const struct orr_tune_setting *setting,
@@ -224,14 +290,17 @@ static enum orr_status print_answer(struct tune_cli *o, const struct orr_tune *t
     print_head(tune, count);
     (void)printf("\nbefore\n");
     print_objectives(tune, &tune->settings[0]);
+    status = print_problems(o, &tune->settings[0], err);
     for (uint32_t i = 0; i < shown && status == ORR_OK; i++) {
         const struct orr_tune_setting *setting = &tune->settings[front[i]];
         (void)printf("\n");
         print_changes(tune, setting);
         (void)printf("\n");
         if (front[i] > 0) {
+            print_sets(setting);
             print_objectives(tune, setting);
-            status = print_costs(tune, setting, &o->search.arena, err);
+            status = print_problems(o, setting, err);
+            status = status == ORR_OK ? print_costs(tune, setting, &o->search.arena, err) : status;
         }
     }
     if (shown < count) {
@@ -240,9 +309,29 @@ static enum orr_status print_answer(struct tune_cli *o, const struct orr_tune *t
     return status;
 }
 
-static void json_setting(struct orr_json *json, const struct orr_tune *tune,
-                         const struct orr_tune_setting *setting)
+/* Of settings on the front, and of the scenario's own: null where nobody looked. */
+static enum orr_status json_problems(struct orr_json *json, const struct tune_cli *o,
+                                     const struct orr_tune_setting *setting, struct orr_err *err)
 {
+    struct orr_arena arena;
+    orr_arena_init(&arena);
+    struct problems problems = {.arena = &arena};
+    const enum orr_status status = find_problems(o, setting, &problems, err);
+    orr_json_open(json, "problems", '[');
+    for (uint32_t i = 0; i < problems.count; i++) {
+        orr_json_text(json, NULL, problems.texts[i]);
+    }
+    orr_json_close(json, ']');
+    orr_free(problems.texts);
+    orr_arena_release(&arena);
+    return status;
+}
+
+static enum orr_status json_setting(struct orr_json *json, const struct tune_cli *o,
+                                    const struct orr_tune *tune,
+                                    const struct orr_tune_setting *setting, struct orr_err *err)
+{
+    enum orr_status status = ORR_OK;
     orr_json_open(json, NULL, '{');
     orr_json_bool(json, "front", setting->on_front);
     orr_json_int(json, "kept", setting->kept_all);
@@ -265,12 +354,25 @@ static void json_setting(struct orr_json *json, const struct orr_tune *tune,
         orr_json_close(json, '}');
     }
     orr_json_close(json, ']');
+    orr_json_open(json, "sets", '[');
+    for (uint32_t i = 0; i < setting->set_count; i++) {
+        orr_json_text(json, NULL, setting->sets[i]);
+    }
+    orr_json_close(json, ']');
+    if (setting->on_front || setting == &tune->settings[0]) {
+        status = json_problems(json, o, setting, err);
+    } else {
+        orr_json_text(json, "problems", NULL);
+    }
     orr_json_close(json, '}');
+    return status;
 }
 
-static void print_json(const struct orr_tune *tune)
+static enum orr_status print_json(const struct tune_cli *o, const struct orr_tune *tune,
+                                  struct orr_err *err)
 {
     struct orr_json json = {.out = stdout};
+    enum orr_status status = ORR_OK;
     orr_json_open(&json, NULL, '{');
     orr_json_int(&json, "replicas", tune->replicas);
     orr_json_int(&json, "needed", tune->needed);
@@ -283,11 +385,12 @@ static void print_json(const struct orr_tune *tune)
     }
     orr_json_close(&json, ']');
     orr_json_open(&json, "settings", '[');
-    for (uint32_t i = 0; i < tune->count; i++) {
-        json_setting(&json, tune, &tune->settings[i]);
+    for (uint32_t i = 0; i < tune->count && status == ORR_OK; i++) {
+        status = json_setting(&json, o, tune, &tune->settings[i], err);
     }
     orr_json_close(&json, ']');
     orr_json_close(&json, '}');
+    return status;
 }
 
 int orr_cli_tune(int argc, char **argv)
@@ -310,8 +413,8 @@ int orr_cli_tune(int argc, char **argv)
         "Look for quotas of GPUs with which the objectives of several queues hold: moves quota "
         "from "
         "one queue to another, keeps the settings that no other beats, tries their neighbours, and "
-        "says of each what it costs whom. Exit code 1: no setting that was tried keeps all "
-        "objectives.\v"
+        "says of each what it costs whom, how to --set it, and which problem `orrery check` has "
+        "with its quotas. Exit code 1: no setting that was tried keeps all objectives.\v"
         "Example: orrery tune mine.yaml --objective 'wait_p95_s{queue=research} <= 1h' "
         "--objective 'wait_p95_s{queue=prod} <= 10min' --replicas 5 --shake submit=60s,run=1%",
         orr_cli_searching,
@@ -327,7 +430,7 @@ int orr_cli_tune(int argc, char **argv)
         status = orr_tune_find(&o.ask, &tune, &err);
         orr_progress_clear(&o.search.progress);
         if (status == ORR_OK && o.search.common.json) {
-            print_json(&tune);
+            status = print_json(&o, &tune, &err);
         } else if (status == ORR_OK && !o.search.common.quiet) {
             status = print_answer(&o, &tune, &err);
         }

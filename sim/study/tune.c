@@ -262,9 +262,10 @@ static double quota_above(const struct search *s, const struct setting *setting,
 static const char *set_of(struct orr_arena *arena, const char *queue, const char *word,
                           double value)
 {
-    char set[400];
-    const int bytes = snprintf(set, sizeof set, "queues.%.300s.gpu.%s=%.12g", queue, word, value);
-    return orr_arena_strndup(arena, set, (size_t)bytes);
+    const size_t most = strlen(queue) + strlen(word) + 48;
+    char *set = orr_arena_alloc(arena, most, 1);
+    (void)snprintf(set, most, "queues.%s.gpu.%s=%.12g", queue, word, value);
+    return set;
 }
 
 static const char **sets_of(const struct search *s, const struct setting *setting,
@@ -553,6 +554,7 @@ static void conclude(struct search *s)
                                                 .keeps_out = of->keeps_out,
                                                 .on_front = of->on_front,
                                                 .paths = of->paths};
+        settings[i].sets = sets_of(s, of, &out->arena, &settings[i].set_count);
     }
     out->settings = settings;
     out->count = s->count;

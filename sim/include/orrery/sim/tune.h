@@ -39,6 +39,9 @@ struct orr_tune_setting {
     bool on_front;                  /* no setting tried is as good in all objectives and better in
                                        one, or equal and found before it */
     const char *const *paths;       /* results by replica, totals alone; there until released */
+    const char *const *sets;        /* what differs from the scenario, as of --set: also quotas of
+                                       queues above those that changed */
+    uint32_t set_count;
 };
 
 struct orr_tune {
