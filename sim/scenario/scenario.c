@@ -228,6 +228,9 @@ static enum orr_status load_all(const struct orr_scenario_options *options,
         status = orr_scenario__complete(&load, root); /* a list set whole may leave values out */
     }
     if (status == ORR_OK) {
+        status = orr_scenario__date_events(&load, root);
+    }
+    if (status == ORR_OK) {
         status = orr_scenario__state_events(&load, root);
     }
     if (status == ORR_OK) {

@@ -11,39 +11,6 @@
 
 #include <orrery/base/text.h>
 
-/* `12d 10:00` is twelve days and ten hours: made a time like any other before it is checked. */
-static void join_clock(struct orr_scenario__load *load, struct orr_scenario__node *at)
-{
-    unsigned days, hours, minutes, seconds = 0;
-    int end = 0;
-    if (at == NULL || at->kind != ORR_NODE_SCALAR || at->text == NULL) {
-        return;
-    }
-    bool whole = sscanf(at->text, "%5ud %2u:%2u%n", &days, &hours, &minutes, &end) == 3 &&
-                 at->text[end] == '\0';
-    whole = whole ||
-            (sscanf(at->text, "%5ud %2u:%2u:%2u%n", &days, &hours, &minutes, &seconds, &end) == 4 &&
-             at->text[end] == '\0');
-    if (whole && hours < 24 && minutes < 60 && seconds < 60) {
-        at->text = orr_scenario__format(load->arena, "%ud%uh%um%us", days, hours, minutes, seconds);
-    }
-}
-
-/* Where time 0 is may stand in another file, or in a trace: a date says no time of the run here. */
-static enum orr_status refuse_date(const struct orr_scenario__load *load,
-                                   const struct orr_scenario__node *at)
-{
-    orr_ms date_ms;
-    if (at == NULL || at->kind != ORR_NODE_SCALAR || at->text == NULL ||
-        !orr_parse_timestamp(at->text, strlen(at->text), &date_ms)) {
-        return ORR_OK;
-    }
-    return orr_scenario__fail(
-        load, &at->at,
-        "at: a date is no time of the run here: write how long after time 0 it "
-        "is (the scenario's `start`, else that of its trace), such as 12d 10:00");
-}
-
 enum orr_status orr_scenario__prepare_events(struct orr_scenario__load *load,
                                              struct orr_scenario__node *node)
 {
@@ -60,16 +27,54 @@ enum orr_status orr_scenario__prepare_events(struct orr_scenario__load *load,
         if (event->kind != ORR_NODE_MAP) {
             return orr_scenario__wrong_kind(load, event, "a map with at and what happens");
         }
-        join_clock(load, orr_scenario__find(event, "at"));
-        const enum orr_status status = refuse_date(load, orr_scenario__find(event, "at"));
-        if (status != ORR_OK) {
-            return status;
-        }
         orr_scenario__add(load, map, orr_scenario__format(load->arena, "%u", i + 1), event->at,
                           event);
     }
     orr_scenario__replace(node, map);
     return ORR_OK;
+}
+
+/* A date as the time since the start that the scenario states. */
+static enum orr_status date_event(const struct orr_scenario__load *load,
+                                  const struct orr_scenario__node *start,
+                                  struct orr_scenario__node *at)
+{
+    const struct orr_scenario__row row = {.key = "at", .type = ORR_TYPE_MOMENT};
+    struct orr_scenario__value moment;
+    orr_ms start_ms;
+    char why[ORR_SCENARIO__WHY];
+    if (at == NULL || at->text == NULL ||
+        !orr_scenario__value_parse(&row, at->text, &moment, why) || moment.second == 0) {
+        return ORR_OK;
+    }
+    if (start == NULL || start->text == NULL ||
+        !orr_parse_timestamp(start->text, strlen(start->text), &start_ms)) {
+        return orr_scenario__fail(
+            load, &at->at,
+            "at: a date, and the scenario does not say which its time 0 is: state it "
+            "(start: 2026-06-01T00:00:00Z), or write how long after time 0 it is, such as "
+            "12d 10:00");
+    }
+    if (moment.whole < start_ms) {
+        return orr_scenario__fail(load, &at->at, "at: before the scenario's start, %s",
+                                  start->text);
+    }
+    moment.whole -= start_ms;
+    moment.second = 0;
+    at->text = orr_scenario__value_text(load->arena, &row, &moment);
+    return ORR_OK;
+}
+
+enum orr_status orr_scenario__date_events(const struct orr_scenario__load *load,
+                                          const struct orr_scenario__node *root)
+{
+    const struct orr_scenario__node *events = orr_scenario__find(root, "events");
+    const struct orr_scenario__node *start = orr_scenario__find(root, "start");
+    enum orr_status status = ORR_OK;
+    for (uint32_t i = 0; events != NULL && i < events->child_count && status == ORR_OK; i++) {
+        status = date_event(load, start, orr_scenario__find(events->children[i], "at"));
+    }
+    return status;
 }
 
 /* The number behind `letter` at the start of a text, and what follows it; 0: there is none. */

@@ -65,6 +65,7 @@ enum orr_scenario__type {
     ORR_TYPE_BANDWIDTH,
     ORR_TYPE_POWER,
     ORR_TYPE_DURATION,
+    ORR_TYPE_MOMENT, /* of the run; a date until orr_scenario__date_events */
     ORR_TYPE_WARMUP,
     ORR_TYPE_TIMESTAMP,
     ORR_TYPE_FACTOR,
@@ -139,7 +140,8 @@ struct orr_scenario__row {
 
 struct orr_scenario__value {
     bool null, unlimited;
-    int64_t whole, second; /* base units: ms, bytes, milli, ...; the end of a range */
+    int64_t whole, second; /* base units: ms, bytes, milli, ...; the end of a range; of a moment
+                              second says that it is a date, and whole is since 1970 */
     double real;
 };
 
@@ -325,6 +327,10 @@ enum orr_status orr_scenario__state_followers(struct orr_scenario__load *load,
                                               const struct orr_scenario__node *root,
                                               orr_scenario__apply_fn *apply, void *context,
                                               struct orr_scenario__node *set) ORR_MUST_USE;
+/* scenario_events.c: dates of events become times of the run, when all that may change the start
+ * has. */
+enum orr_status orr_scenario__date_events(const struct orr_scenario__load *load,
+                                          const struct orr_scenario__node *root) ORR_MUST_USE;
 /* scenario_sets.c: for each event that sets something, so that the resolved text says it too. */
 enum orr_status orr_scenario__state_events(struct orr_scenario__load *load,
                                            struct orr_scenario__node *root) ORR_MUST_USE;

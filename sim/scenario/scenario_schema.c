@@ -443,7 +443,7 @@ static const struct orr_scenario__row shake_rows[] = {
 static const char *const taken_choices[] = {"maintain", "fail", "drain", NULL};
 #define EVENT(field) .offset = offsetof(struct orr_scenario_event, field)
 static const struct orr_scenario__row event_rows[] = {
-    {.key = "at", .type = ORR_TYPE_DURATION, EVENT(at_ms), .required = true},
+    {.key = "at", .type = ORR_TYPE_MOMENT, EVENT(at_ms), .required = true},
     {.key = "fail", .type = ORR_TYPE_TEXT, EVENT(fail), .optional = true},
     {.key = "maintain", .type = ORR_TYPE_TEXT, EVENT(maintain), .optional = true},
     {.key = "drain", .type = ORR_TYPE_TEXT, EVENT(drain), .optional = true},

@@ -26,6 +26,7 @@ static const struct type_traits traits_of[] = {
     [ORR_TYPE_BANDWIDTH] = {"a bandwidth such as 450GB/s or 400Gb/s", false, false, false},
     [ORR_TYPE_POWER] = {"a power such as 700W or 10.2kW", false, false, false},
     [ORR_TYPE_DURATION] = {"a time such as 90s, 30m, 2h or 3d", false, false, false},
+    [ORR_TYPE_MOMENT] = {"a time such as 12d 10:00, 90s or 3d, or a date", false, false, false},
     [ORR_TYPE_WARMUP] = {"a time such as 12h or 2d, or detect", false, false, false},
     [ORR_TYPE_TIMESTAMP] = {"a date and time such as 2026-06-01T00:00:00Z", false, false, false},
     [ORR_TYPE_FACTOR] = {"a number above 0", true, true, false},
@@ -68,9 +69,9 @@ static bool is_bare_number(const char *text)
 
 static bool has_unit(enum orr_scenario__type type)
 {
-    return type == ORR_TYPE_DURATION || type == ORR_TYPE_WARMUP || type == ORR_TYPE_MEMORY ||
-           type == ORR_TYPE_DEVICE_MEMORY || type == ORR_TYPE_MEMORY_AMOUNT ||
-           type == ORR_TYPE_BANDWIDTH || type == ORR_TYPE_POWER;
+    return type == ORR_TYPE_DURATION || type == ORR_TYPE_MOMENT || type == ORR_TYPE_WARMUP ||
+           type == ORR_TYPE_MEMORY || type == ORR_TYPE_DEVICE_MEMORY ||
+           type == ORR_TYPE_MEMORY_AMOUNT || type == ORR_TYPE_BANDWIDTH || type == ORR_TYPE_POWER;
 }
 
 static bool parse_seeds(const char *text, size_t bytes, struct orr_scenario__value *value)
@@ -93,6 +94,15 @@ static bool parse_bool(const char *text, struct orr_scenario__value *value)
     return value->whole != 0 || strcmp(text, "false") == 0;
 }
 
+static bool parse_moment(const char *text, size_t bytes, struct orr_scenario__value *value)
+{
+    if (orr_parse_clock(text, bytes, ORR_MS_NONE, &value->whole)) {
+        return true;
+    }
+    value->second = orr_parse_clock(text, bytes, 0, &value->whole);
+    return value->second != 0;
+}
+
 static bool parse_plain(enum orr_scenario__type type, const char *text, size_t bytes,
                         struct orr_scenario__value *value)
 {
@@ -108,6 +118,7 @@ static bool parse_plain(enum orr_scenario__type type, const char *text, size_t b
     case ORR_TYPE_BANDWIDTH: return orr_parse_bandwidth(text, bytes, &value->whole);
     case ORR_TYPE_POWER: return orr_parse_power(text, bytes, &value->whole);
     case ORR_TYPE_DURATION: return orr_parse_duration(text, bytes, &value->whole);
+    case ORR_TYPE_MOMENT: return parse_moment(text, bytes, value);
     case ORR_TYPE_WARMUP:
         value->unlimited = strcmp(text, "detect") == 0; /* what the run itself shows */
         value->whole = 0;
@@ -176,7 +187,11 @@ static bool check_range(const struct orr_scenario__row *row, const char *text,
         bool good = value->real >= 0.0 || value->real == ORR_UNLIMITED;
         return good || no(why, text, "is negative but not -1");
     }
-    if ((row->type == ORR_TYPE_DURATION || row->type == ORR_TYPE_WARMUP) &&
+    if (row->type == ORR_TYPE_MOMENT && value->second != 0) {
+        return true; /* the scenario's start bounds it */
+    }
+    if ((row->type == ORR_TYPE_DURATION || row->type == ORR_TYPE_MOMENT ||
+         row->type == ORR_TYPE_WARMUP) &&
         value->whole > ORR_SCENARIO__LONGEST_MS) {
         (void)snprintf(why, ORR_SCENARIO__WHY, "more than 36500d");
         return false;
@@ -310,6 +325,9 @@ const char *orr_scenario__value_text(struct orr_arena *arena, const struct orr_s
     case ORR_TYPE_POWER: return power_text(arena, value->whole);
     case ORR_TYPE_WARMUP:
     case ORR_TYPE_DURATION: return duration_text(arena, value->whole);
+    case ORR_TYPE_MOMENT:
+        return value->second != 0 ? timestamp_text(arena, value->whole)
+                                  : duration_text(arena, value->whole);
     case ORR_TYPE_TIMESTAMP: return timestamp_text(arena, value->whole);
     case ORR_TYPE_SEEDS:
     case ORR_TYPE_RANGE:
@@ -386,6 +404,9 @@ bool orr_scenario__value_change(const struct orr_scenario__row *row,
                        value->null ? "not set" : "unlimited");
         return false;
     }
+    if (row->type == ORR_TYPE_MOMENT && (by.second != 0 || (value->second != 0 && op == '*'))) {
+        return no(why, operand, "is no span of time to move it by");
+    }
     if (!traits->real) {
         bool exact = row->type == ORR_TYPE_COUNT || row->type == ORR_TYPE_INTEGER;
         double product = (double)value->whole * by.real;
@@ -437,6 +458,7 @@ void orr_scenario__value_store(const struct orr_scenario__row *row, const char *
     case ORR_TYPE_BANDWIDTH: *(int64_t *)field = value->whole; break;
     case ORR_TYPE_POWER: *(int64_t *)field = value->null ? -1 : value->whole; break;
     case ORR_TYPE_DURATION:
+    case ORR_TYPE_MOMENT:
     case ORR_TYPE_WARMUP:
     case ORR_TYPE_TIMESTAMP:
         *(orr_ms *)field = value->null || value->unlimited ? ORR_MS_NONE : value->whole;
