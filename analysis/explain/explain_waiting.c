@@ -5,8 +5,11 @@
 #include <math.h>
 #include <string.h>
 
+#include <orrery/analysis/names.h>
 #include <orrery/base/sort.h>
 #include <orrery/base/text.h>
+
+enum { JOB_COLUMNS = 20, QUEUE_COLUMNS = 14 }; /* of names at least */
 
 struct waiting {
     const char *name, *queue;
@@ -79,9 +82,34 @@ static void read_waiting(struct orr_results *in, struct moment *m)
 static void say_job(const struct moment *m, const struct waiting *job, FILE *out)
 {
     char span[24];
-    (void)fprintf(out, "%-20.20s %-14.14s %6g %10s  %s\n", job->name, job->queue, job->gpus,
+    (void)fprintf(out, "%6g %10s  %s\n", job->gpus,
                   orr_explain__span(m->at_ms - job->from_ms, span),
                   job->code != NULL ? job->code : "-");
+}
+
+static void say_jobs(const struct moment *m, uint32_t shown, FILE *out)
+{
+    struct orr_arena arena;
+    struct orr_name_column jobs = {.count = shown}, queues = {.count = shown};
+    orr_arena_init(&arena);
+    jobs.names = orr_arena_alloc(&arena, shown + (size_t)1, sizeof *jobs.names);
+    queues.names = orr_arena_alloc(&arena, shown + (size_t)1, sizeof *queues.names);
+    for (uint32_t i = 0; i < shown; i++) {
+        jobs.names[i] = m->jobs[i].name;
+        queues.names[i] = m->jobs[i].queue;
+    }
+    orr_name_column_of(&jobs, JOB_COLUMNS, &arena);
+    orr_name_column_of(&queues, QUEUE_COLUMNS, &arena);
+    (void)fprintf(out, "\n%-*s %-*s %6s %10s  %s\n", jobs.width, "job", queues.width, "queue",
+                  "GPUs", "waits for", "reason");
+    for (uint32_t i = 0; i < shown; i++) {
+        orr_pad(out, jobs.shorts[i], jobs.width + 1);
+        orr_pad(out, queues.shorts[i], queues.width + 1);
+        say_job(m, &m->jobs[i], out);
+    }
+    orr_short_legend(out, "", jobs.names, jobs.shorts, shown);
+    orr_short_legend(out, "", queues.names, queues.shorts, shown);
+    orr_arena_release(&arena);
 }
 
 static void say(const struct moment *m, uint32_t most, FILE *out)
@@ -99,12 +127,8 @@ static void say(const struct moment *m, uint32_t most, FILE *out)
     if (m->count == 0) {
         return;
     }
-    (void)fprintf(out, "\n%-20s %-14s %6s %10s  %s\n", "job", "queue", "GPUs", "waits for",
-                  "reason");
     const uint32_t shown = m->count < most ? m->count : most;
-    for (uint32_t i = 0; i < shown; i++) {
-        say_job(m, &m->jobs[i], out);
-    }
+    say_jobs(m, shown, out);
     if (shown < m->count) {
         (void)fprintf(out, "%u more that wait for less time (--verbose)\n", m->count - shown);
     }

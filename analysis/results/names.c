@@ -19,35 +19,18 @@ int orr_text_columns(int otherwise)
     return given && stated >= 40 && stated <= 500 ? (int)stated : otherwise;
 }
 
-static bool begins_character(char byte)
-{
-    return ((unsigned char)byte & 0xc0) != 0x80;
-}
-
-int orr_text_width(const char *text)
-{
-    int width = 0;
-    for (; *text != '\0'; text++) {
-        width += begins_character(*text);
-    }
-    return width;
-}
-
 void orr_pad(FILE *out, const char *text, int width)
 {
     const int used = orr_text_width(text);
     (void)fprintf(out, "%s%*s", text, width > used ? width - used : 0, "");
 }
 
-/* Where the character of that number begins. */
-static const char *character(const char *text, int number)
+/* The end of a text in so many columns; a wide character that stands across its begin is left out.
+ */
+static const char *end_of(const char *text, int width, int columns)
 {
-    for (; *text != '\0'; text++) {
-        if (begins_character(*text) && number-- == 0) {
-            break;
-        }
-    }
-    return text;
+    const char *end = orr_text_from(text, width - columns);
+    return orr_text_width(end) > columns ? orr_text_from(text, width - columns + 1) : end;
 }
 
 /* Its two ends around "…", or around "…2…" for the second of those that would be alike. */
@@ -59,8 +42,8 @@ static const char *shorten(struct orr_arena *arena, const char *name, int width,
         (void)snprintf(gap, sizeof gap, "…%u…", turn);
     }
     const int left = most - orr_text_width(gap), before = left > 1 ? (left + 1) / 2 : 1;
-    const char *const tail = character(name, width - (left > 1 ? left - before : 1));
-    const size_t head = (size_t)(character(name, before) - name);
+    const char *const tail = end_of(name, width, left > 1 ? left - before : 1);
+    const size_t head = (size_t)(orr_text_from(name, before) - name);
     const size_t bytes = head + strlen(gap) + strlen(tail) + 1;
     char *text = orr_arena_alloc(arena, bytes, 1);
     (void)snprintf(text, bytes, "%.*s%s%s", (int)head, name, gap, tail);
@@ -99,16 +82,26 @@ const char **orr_short_names(struct orr_arena *arena, const char *const *names, 
     return shorts;
 }
 
-void orr_name_column(struct orr_name_column *column, int rest, struct orr_arena *arena)
+static void fit(struct orr_name_column *column, int least, int most, struct orr_arena *arena)
 {
-    const int left = orr_text_columns(rest + COLUMN_MOST) - rest;
-    const int most = left > COLUMN_MOST ? COLUMN_MOST : left < 8 ? 8 : left;
     column->shorts = orr_short_names(arena, column->names, column->count, most);
-    column->width = most < COLUMN_LEAST ? most : COLUMN_LEAST;
+    column->width = least;
     for (uint32_t i = 0; i < column->count; i++) {
         const int width = orr_text_width(column->shorts[i]);
         column->width = width > column->width ? width : column->width;
     }
+}
+
+void orr_name_column(struct orr_name_column *column, int rest, struct orr_arena *arena)
+{
+    const int left = orr_text_columns(rest + COLUMN_MOST) - rest;
+    const int most = left > COLUMN_MOST ? COLUMN_MOST : left < 8 ? 8 : left;
+    fit(column, most < COLUMN_LEAST ? most : COLUMN_LEAST, most, arena);
+}
+
+void orr_name_column_of(struct orr_name_column *column, int least, struct orr_arena *arena)
+{
+    fit(column, least, COLUMN_MOST, arena);
 }
 
 void orr_short_legend(FILE *out, const char *indent, const char *const *names,

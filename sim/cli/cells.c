@@ -2,7 +2,8 @@
 #include "cells.h"
 
 #include <stdio.h>
-#include <string.h>
+
+#include <orrery/analysis/names.h>
 
 void orr_cells_plain(const char *text)
 {
@@ -13,7 +14,7 @@ void orr_cells_plain(const char *text)
 
 static int width_of(const char *text)
 {
-    return text == NULL ? 1 : (int)strlen(text);
+    return text == NULL ? 1 : orr_text_width(text);
 }
 
 void orr_cells_put(const char *text, int width)

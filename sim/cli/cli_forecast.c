@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include <orrery/analysis/names.h>
 #include <orrery/analysis/plot.h>
 #include <orrery/base/text.h>
 #include <orrery/sim/forecast.h>
@@ -33,6 +34,8 @@ enum {
     KEY_LOSS
 };
 
+/* Of names at least, and of what stands between those and the times of a change. */
+enum { JOB_COLUMNS = 20, QUEUE_COLUMNS = 14, CHANGE_COLUMNS = 31 };
 enum { FUTURES_MAX = 100000, MOMENTS_MAX = 10000, JOBS_SHOWN = 20 };
 
 struct forecast_options {
@@ -190,13 +193,42 @@ static const char *until(char *out, const struct orr_forecast_options *ask, orr_
     return out;
 }
 
+/* The two names of a row, `jobs` and `queues` fitted to them. */
+static void print_names(const struct orr_name_column *jobs, const struct orr_name_column *queues,
+                        uint32_t row)
+{
+    orr_pad(stdout, jobs->shorts[row], jobs->width + 1);
+    orr_pad(stdout, queues->shorts[row], queues->width + 1);
+}
+
+static void print_legends(const struct orr_name_column *jobs, const struct orr_name_column *queues)
+{
+    orr_short_legend(stdout, "", jobs->names, jobs->shorts, jobs->count);
+    orr_short_legend(stdout, "", queues->names, queues->shorts, queues->count);
+}
+
+static void open_names(struct orr_name_column *jobs, struct orr_name_column *queues, uint32_t count,
+                       struct orr_arena *arena)
+{
+    jobs->count = queues->count = count;
+    jobs->names = orr_arena_alloc(arena, count + (size_t)1, sizeof *jobs->names);
+    queues->names = orr_arena_alloc(arena, count + (size_t)1, sizeof *queues->names);
+}
+
+static void fit_names(struct orr_name_column *jobs, struct orr_name_column *queues,
+                      struct orr_arena *arena)
+{
+    orr_name_column_of(jobs, JOB_COLUMNS, arena);
+    orr_name_column_of(queues, QUEUE_COLUMNS, arena);
+}
+
 static void print_job(const struct orr_forecast_options *ask, const struct orr_forecast *forecast,
                       const struct orr_forecast_job *job)
 {
     char waited[40], low[40], median[40], high[40];
     (void)orr_format_rough(waited, (double)(forecast->at_ms - job->waits_since_ms) / 1000.0);
-    (void)printf("%-20.20s %-14.14s %5g %9s %10s %10s %10s %5.0f%% %7.0f%%  %s\n", job->name,
-                 job->queue, job->gpus, waited, until(low, ask, forecast->at_ms, job->low_ms),
+    (void)printf("%5g %9s %10s %10s %10s %5.0f%% %7.0f%%  %s\n", job->gpus, waited,
+                 until(low, ask, forecast->at_ms, job->low_ms),
                  until(median, ask, forecast->at_ms, job->median_ms),
                  until(high, ask, forecast->at_ms, job->high_ms), 100.0 * job->within_hour,
                  100.0 * job->not_started, job->code[0] != '\0' ? job->code : "nothing");
@@ -221,17 +253,30 @@ static void print_changes(const struct forecast_options *o, const struct orr_for
     if (forecast->change_count == 0) {
         return;
     }
-    (void)printf("\n%-20s %-14s %5s %-8s %14s   %s\n%-64s   %10s %10s %10s\n", "starts right after",
-                 "queue", "GPUs", "now", "of the futures", "were that job gone at once", "",
+    struct orr_arena arena;
+    struct orr_name_column jobs, queues;
+    orr_arena_init(&arena);
+    open_names(&jobs, &queues, forecast->change_count, &arena);
+    for (uint32_t c = 0; c < forecast->change_count; c++) {
+        jobs.names[c] = forecast->changes[c].job;
+        queues.names[c] = forecast->changes[c].queue;
+    }
+    fit_names(&jobs, &queues, &arena);
+    (void)printf("\n%-*s %-*s %5s %-8s %14s   %s\n%-*s   %10s %10s %10s\n", jobs.width,
+                 "starts right after", queues.width, "queue", "GPUs", "now", "of the futures",
+                 "were that job gone at once", jobs.width + queues.width + CHANGE_COLUMNS, "",
                  "10 % in", "half in", "90 % in");
     for (uint32_t c = 0; c < forecast->change_count; c++) {
         const struct orr_forecast_change *change = &forecast->changes[c];
-        (void)printf("%-20.20s %-14.14s %5g %-8s %12.0f %%   %10s %10s %10s\n", change->job,
-                     change->queue, change->gpus, change->running ? "runs" : "waits",
-                     100.0 * change->share, until(low, &o->ask, now, change->low_ms),
+        print_names(&jobs, &queues, c);
+        (void)printf("%5g %-8s %12.0f %%   %10s %10s %10s\n", change->gpus,
+                     change->running ? "runs" : "waits", 100.0 * change->share,
+                     until(low, &o->ask, now, change->low_ms),
                      until(median, &o->ask, now, change->median_ms),
                      until(high, &o->ask, now, change->high_ms));
     }
+    print_legends(&jobs, &queues);
+    orr_arena_release(&arena);
 }
 
 /* When it would start if the scenario were another from now on. */
@@ -296,6 +341,29 @@ static void print_stretch(const struct orr_forecast *forecast)
     }
 }
 
+static void print_jobs(const struct forecast_options *o, const struct orr_forecast *forecast,
+                       uint32_t shown)
+{
+    struct orr_arena arena;
+    struct orr_name_column jobs, queues;
+    orr_arena_init(&arena);
+    open_names(&jobs, &queues, shown, &arena);
+    for (uint32_t i = 0; i < shown; i++) {
+        jobs.names[i] = forecast->jobs[i].name;
+        queues.names[i] = forecast->jobs[i].queue;
+    }
+    fit_names(&jobs, &queues, &arena);
+    (void)printf("\n%-*s %-*s %5s %9s %10s %10s %10s %6s %8s  %s\n", jobs.width, "job",
+                 queues.width, "queue", "GPUs", "waits for", "10 % in", "half in", "90 % in",
+                 "in 1 h", "not yet", "held by");
+    for (uint32_t i = 0; i < shown; i++) {
+        print_names(&jobs, &queues, i);
+        print_job(&o->ask, forecast, &forecast->jobs[i]);
+    }
+    print_legends(&jobs, &queues);
+    orr_arena_release(&arena);
+}
+
 static void print_forecast(const struct forecast_options *o, const struct orr_forecast *forecast)
 {
     char at[40], horizon[32];
@@ -315,13 +383,9 @@ static void print_forecast(const struct forecast_options *o, const struct orr_fo
         return;
     }
     print_stretch(forecast);
-    (void)printf("\n%-20s %-14s %5s %9s %10s %10s %10s %6s %8s  %s\n", "job", "queue", "GPUs",
-                 "waits for", "10 % in", "half in", "90 % in", "in 1 h", "not yet", "held by");
     const uint32_t shown =
         o->all || forecast->job_count <= JOBS_SHOWN ? forecast->job_count : JOBS_SHOWN;
-    for (uint32_t i = 0; i < shown; i++) {
-        print_job(&o->ask, forecast, &forecast->jobs[i]);
-    }
+    print_jobs(o, forecast, shown);
     if (shown < forecast->job_count) {
         (void)printf("%u more: --all, or --job NAME\n", forecast->job_count - shown);
     }

@@ -111,9 +111,13 @@ static enum orr_status give(const struct trace_edit *edit, struct orr_workload *
         orr_json_text(&json, "note", sentence[0] != '\0' ? sentence : NULL);
         orr_json_close(&json, '}');
     } else if (!edit->common->quiet) {
-        const bool more = workload->count > before;
-        (void)fprintf(stderr, more ? "%u jobs made of %u%s%s%s\n" : "%u of %u job%s%s%s\n",
-                      (unsigned)workload->count, (unsigned)before, more ? "" : ORR_PLURAL(before),
+        char made[40] = "";
+        if (workload->count > before) {
+            (void)snprintf(made, sizeof made, "%u made of ", (unsigned)workload->count);
+        } else {
+            (void)snprintf(made, sizeof made, "%u of ", (unsigned)workload->count);
+        }
+        (void)fprintf(stderr, "%s%u job%s%s%s\n", made, (unsigned)before, ORR_PLURAL(before),
                       sentence[0] != '\0' ? "; " : "", sentence);
     }
     return ORR_OK;

@@ -86,11 +86,48 @@ static void legend__says_what_was_shortened_once(void **state)
     orr_arena_release(&arena);
 }
 
+/* Columns as a terminal shows them: wide characters are two, marks none, bytes that are no text
+ * one. */
+static void width__is_that_of_a_terminal(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int width;
+    } cases[] = {{"", 0},   {"ops", 3},  {"café", 4}, {"cafe\xcc\x81", 4}, {"研究", 4},
+                 {"큐", 2}, {"ﾊﾝｶｸ", 4}, {"🚀x", 3},   {"\xff\xfe", 2},     {"…", 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(orr_text_width(cases[i].text), cases[i].width);
+    }
+    assert_string_equal(orr_text_from("研究x", 2), "究x");
+    assert_string_equal(orr_text_from("研究x", 3), "究x");
+    assert_string_equal(orr_text_from("e\xcc\x81x", 1), "x");
+}
+
+static void short_names__of_wide_characters_fit(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"研究生产队列研究", "研究生产队列队列",
+                                        "a研究生产队列研究b"};
+    struct orr_arena arena;
+    orr_arena_init(&arena);
+    const char **shorts = orr_short_names(&arena, names, 3, 10);
+    assert_string_equal(shorts[0], "研究…研究");
+    assert_string_equal(shorts[1], "研究…队列");
+    assert_string_equal(shorts[2], "a研究…究b");
+    for (size_t i = 0; i < 3; i++) {
+        assert_true(orr_text_width(shorts[i]) <= 10);
+    }
+    orr_arena_release(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(short_names__keep_both_ends_and_differ),
         cmocka_unit_test(short_names__that_are_many_fit_all_the_same),
+        cmocka_unit_test(width__is_that_of_a_terminal),
+        cmocka_unit_test(short_names__of_wide_characters_fit),
         cmocka_unit_test(legend__says_what_was_shortened_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

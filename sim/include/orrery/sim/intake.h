@@ -76,8 +76,8 @@ enum orr_status orr_intake_propose(const char *path, const struct orr_intake_opt
 
 /* Maps that are shipped: where they are (in the arena; NULL: nowhere), and their names, sorted. */
 const char *orr_intake_maps(struct orr_arena *arena, const char ***names, uint32_t *count);
-/* What a word that names no map may mean: the maps of that origin ("a or b"), else the nearest name;
- * NULL: nothing. */
+/* What a word that names no map may mean: the maps of that origin ("a or b"), else the nearest
+ * name; NULL: nothing. */
 const char *orr_intake_near_maps(struct orr_arena *arena, const char *word);
 
 /* Whether a file is sacct's output by its header. */

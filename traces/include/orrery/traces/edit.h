@@ -26,8 +26,8 @@ enum orr_status orr_row_filter_window(struct orr_row_filter *filter,
 bool orr_row_passes(const struct orr_workload *workload, uint32_t row,
                     const struct orr_row_filter *filter);
 
-/* Notes what the filter asks for that the rows have not: names of queues and users, each alternative
- * by itself, a kind, times beyond the first or last submit. `prefix` as above. */
+/* Notes what the filter asks for that the rows have not: names of queues and users, each
+ * alternative by itself, a kind, times beyond the first or last submit. `prefix` as above. */
 void orr_row_filter_note_absent(struct orr_workload *workload, const char *file, const char *prefix,
                                 const struct orr_row_filter *filter);
 
