@@ -359,9 +359,25 @@ void orr_cli_parse(int argc, char **argv, const char *doc, unsigned takes,
     }
 }
 
+/* The line of a scenario that an error names by FILE:LINE:COLUMN and does not show; else "". */
+static void show_place(const struct orr_err *err, char *line, size_t room)
+{
+    char path[sizeof err->text];
+    unsigned number, column;
+    int end = 0;
+    line[0] = '\0';
+    const bool may = err->status == ORR_SCENARIO || err->status == ORR_NO_INPUT;
+    if (may && strchr(err->text, '\n') == NULL &&
+        sscanf(err->text, "%999[^:]:%u:%u: %n", path, &number, &column, &end) == 3 && end > 0) {
+        orr_scenario_show_line(path, number, column, line, room);
+    }
+}
+
 int orr_cli_fail(const struct orr_err *err)
 {
-    (void)fprintf(stderr, "orrery: %s\n", err->text);
+    char line[1000];
+    show_place(err, line, sizeof line);
+    (void)fprintf(stderr, "orrery: %s%s\n", err->text, line);
     const int code = orr_status_exit_code(err->status);
     if (err->status == ORR_BUG || err->status == ORR_POLICY) {
         orr_bug_write();

@@ -363,3 +363,26 @@ enum orr_status orr_scenario__read(struct orr_scenario__load *load, const char *
     }
     return status == ORR_OK ? orr_scenario__take_text(load, source) : status;
 }
+
+void orr_scenario_show_line(const char *path, uint32_t line, uint32_t column, char *out,
+                            size_t room)
+{
+    const struct orr_scenario_options none = {0};
+    struct orr_err ignored = {0};
+    struct orr_arena arena;
+    orr_arena_init(&arena);
+    struct orr_scenario__load load = {
+        .options = &none, .arena = &arena, .err = &ignored, .folder = ""};
+    const struct orr_scenario__source *source;
+    out[0] = '\0';
+    const bool is_piped = strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0;
+    if (!is_piped && orr_scenario__read(&load, path, NULL, &source) == ORR_OK) {
+        const struct orr_scenario__at at = {source, line, column};
+        size_t bytes;
+        (void)find_line(source, line, &bytes);
+        if (bytes > 0 && room > 2 * LINE_SHOWN + 8) {
+            write_line(out, room, &at);
+        }
+    }
+    orr_arena_release(&arena);
+}

@@ -508,6 +508,10 @@ struct orr_scenario_options {
 enum orr_status orr_scenario_load(const struct orr_scenario_options *options,
                                   struct orr_scenario *scenario, struct orr_err *err) ORR_MUST_USE;
 void orr_scenario_release(struct orr_scenario *scenario);
+/* The line of a file behind a newline, and a caret under the column, for errors that are found when
+ * the file was read long ago; "" where it cannot be read again. */
+void orr_scenario_show_line(const char *path, uint32_t line, uint32_t column, char *out,
+                            size_t room);
 
 /* One line a value: path = value  # origin. For `show --resolved`. */
 typedef void orr_scenario_show_fn(const char *path, const char *value, const char *origin,
