@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <orrery/analysis/views.h>
@@ -227,8 +228,14 @@ static void open_database(struct orr_results *results, const char *path, struct 
 {
     *results = (struct orr_results){.path = path, .err = err, .origin_ms = ORR_MS_NONE};
     orr_arena_init(&results->arena);
-    if (access(path, R_OK) != 0) {
+    struct stat about;
+    if (access(path, R_OK) != 0 || stat(path, &about) != 0) {
         results->status = orr_fail(err, ORR_NO_INPUT, "%s: %s", path, strerror(errno));
+        return;
+    }
+    if (S_ISDIR(about.st_mode)) {
+        results->status =
+            orr_fail(err, ORR_NO_INPUT, "%s: is a directory, not a results file", path);
         return;
     }
     if (sqlite3_open_v2(path, &results->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) !=

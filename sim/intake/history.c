@@ -300,17 +300,21 @@ static enum orr_status see_path(struct history *h, const char *path)
         return orr_fail(h->load.err, ORR_NO_INPUT, "%s: %s", path, strerror(errno));
     }
     enum orr_status status = ORR_OK;
+    bool any = false;
     for (int i = 0; i < count; i++) {
         char name[4600];
         (void)snprintf(name, sizeof name, "%.4000s/%.500s", path, entries[i]->d_name);
         if (status == ORR_OK && entries[i]->d_name[0] != '.' && stat(name, &about) == 0 &&
             S_ISREG(about.st_mode)) {
+            any = true;
             status = see_file(h, name);
         }
         free(entries[i]);
     }
     free(entries);
-    return status;
+    return status == ORR_OK && !any
+               ? orr_fail(h->load.err, ORR_NO_INPUT, "%s: a folder without a file to read", path)
+               : status;
 }
 
 /* --- all of them --- */

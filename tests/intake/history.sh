@@ -61,3 +61,6 @@ check samples wanted.txt samples.json
 # A log that is cut within its last object, beside the dumps: the same jobs, none of them twice.
 head -c $(($(wc -c <watch.json) - 40)) watch.json >cut.json
 check both wanted.txt dumps cut.json
+mkdir none
+! "$orrery" import none >out 2>err || fail "an empty folder has records"
+grep -q 'none: a folder without a file to read' err || fail "an empty folder: $(cat err)"
