@@ -550,10 +550,6 @@ bool orr_slurm__same(const char *text, size_t bytes, const char *word);
 /* "minutes", "minutes:seconds", "hours:minutes:seconds",
  * "days-hours[:minutes[:seconds]]", INFINITE and UNLIMITED (ORR_MS_NEVER). */
 bool orr_slurm__time(const char *text, size_t bytes, orr_ms *out);
-/* The names of a list of hosts, such as "n[1-4,7],m3"; false: it is none, or
- * too long. */
-typedef bool orr_slurm__host_fn(void *context, const char *name);
-bool orr_slurm__hosts(const char *text, size_t bytes, orr_slurm__host_fn *take, void *context);
 
 /* slurm_assoc.c */
 uint32_t orr_slurm__qos(const struct slurm_conf *conf, const char *name, size_t bytes);

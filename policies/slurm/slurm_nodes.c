@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <orrery/base/text.h>
+#include <orrery/policies/slurm_hosts.h>
 
 #include "slurm_conf_int.h"
 
@@ -86,7 +87,7 @@ static enum orr_status read_nodes(const struct slurm_reader *reader,
         }
         return ORR_OK;
     }
-    if (!orr_slurm__hosts(value.at, value.bytes, take_node, &taking)) {
+    if (!orr_slurm_hosts(value.at, value.bytes, take_node, &taking)) {
         char what[300] = "";
         if (taking.missing) {
             const struct orr_idmap *names = &reader->view->cluster->node_names;
@@ -322,7 +323,7 @@ static bool is_closed(struct slurm_span state)
 static enum orr_status take_nodes(const struct slurm_reader *reader, struct slurm_span hosts,
                                   struct taking *taking)
 {
-    return orr_slurm__hosts(hosts.at, hosts.bytes, take_node, taking)
+    return orr_slurm_hosts(hosts.at, hosts.bytes, take_node, taking)
                ? ORR_OK
                : orr_slurm__complain(reader, hosts, "is no list of nodes");
 }
@@ -408,9 +409,9 @@ enum orr_status orr_slurm__read_switch(const struct slurm_reader *reader, struct
         (struct slurm_switch){orr_arena_strndup(&conf->arena, name.at, name.bytes), ORR_NONE};
     while (orr_slurm__next_pair(&rest, &key, &value)) {
         if ((orr_slurm__is(key, "Nodes") &&
-             !orr_slurm__hosts(value.at, value.bytes, wire_node, &wiring)) ||
+             !orr_slurm_hosts(value.at, value.bytes, wire_node, &wiring)) ||
             (orr_slurm__is(key, "Switches") &&
-             !orr_slurm__hosts(value.at, value.bytes, wire_switch, &wiring))) {
+             !orr_slurm_hosts(value.at, value.bytes, wire_switch, &wiring))) {
             return orr_slurm__complain(reader, value,
                                        "is no list of nodes, or of switches of lines before");
         }

@@ -3,6 +3,8 @@
  * feature, that partitions use. A set is what the lines NodeName= before it say. */
 #include <string.h>
 
+#include <orrery/policies/slurm_hosts.h>
+
 #include "slurm_conf_int.h"
 
 uint64_t *orr_slurm__new_nodes(struct slurm_conf *conf, const struct orr_view *view)
@@ -47,7 +49,7 @@ void orr_slurm__note_features(const struct slurm_reader *reader, struct slurm_sp
 {
     struct slurm_conf *conf = reader->conf;
     struct gathering gathering = {reader->view, orr_slurm__new_nodes(conf, reader->view)};
-    (void)orr_slurm__hosts(hosts.at, hosts.bytes, gather, &gathering);
+    (void)orr_slurm_hosts(hosts.at, hosts.bytes, gather, &gathering);
     conf->featured =
         ORR_ROOM_FOR_ONE(conf->featured, conf->featured_count, conf->featured_capacity);
     conf->featured[conf->featured_count++] = (struct slurm_named_nodes){
@@ -76,7 +78,7 @@ enum orr_status orr_slurm__read_node_set(const struct slurm_reader *reader, stru
     struct slurm_span key, value;
     while (orr_slurm__next_pair(&rest, &key, &value)) {
         if (orr_slurm__is(key, "Nodes") &&
-            !orr_slurm__hosts(value.at, value.bytes, gather, &gathering)) {
+            !orr_slurm_hosts(value.at, value.bytes, gather, &gathering)) {
             return orr_slurm__complain(reader, value, "is no list of nodes");
         }
         if (orr_slurm__is(key, "Feature")) {

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include <orrery/policies/registry.h>
+#include <orrery/policies/slurm_hosts.h>
 
 #include "../../policies/slurm/slurm_int.h"
 
@@ -240,10 +241,10 @@ static void words__are_read_as_slurm_writes_them(void **state)
     assert_false(orr_slurm__time("soon", 4, &ms));
     assert_false(orr_slurm__time("1:2:3:4", 7, &ms));
     char names[200] = "";
-    static const char hosts[] = "n[1-2,07],m3";
-    assert_true(orr_slurm__hosts(hosts, strlen(hosts), collect, names));
-    assert_string_equal(names, "n1 n2 n07 m3 ");
-    assert_false(orr_slurm__hosts("n[1-", 4, collect, names));
+    static const char hosts[] = "n[1-2,07],m3,r[1-2]n[09-10]";
+    assert_true(orr_slurm_hosts(hosts, strlen(hosts), collect, names));
+    assert_string_equal(names, "n1 n2 n07 m3 r1n09 r1n10 r2n09 r2n10 ");
+    assert_false(orr_slurm_hosts("n[1-", 4, collect, names));
 }
 
 static void expect_fault(const char *conf_text, const char *table, const char *text)
