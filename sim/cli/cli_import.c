@@ -378,7 +378,7 @@ static enum orr_status import_several(struct import_options *o, struct orr_err *
         } else if (jobs != NULL) {
             return orr_fail(err, ORR_USAGE,
                             "%s and %s: one table of jobs at a time, beside what scontrol and "
-                            "sacctmgr say",
+                            "sacctmgr print and a slurm.conf with nodes",
                             jobs, o->files[f]);
         } else {
             jobs = o->files[f];
@@ -734,8 +734,8 @@ int orr_cli_import(int argc, char **argv)
         parse_import,
         "[FORMAT|MAP] FILE...",
         "Make a native trace, or a series of request rates, of another program's table, and "
-        "a trace and a scenario of what Slurm's sacct, scontrol and sacctmgr print (-o names a "
-        "folder then). Report what became of its rows: kept, left out by reason, demand, what is "
+        "a trace and a scenario of what Slurm's sacct, scontrol and sacctmgr print, or of a "
+        "slurm.conf (-o names a folder then). Report what became of its rows: kept, left out by reason, demand, what is "
         "odd. Rows that a map leaves out are no loss; rows that make no sense are. - is standard "
         "input.",
         orr_cli_everywhere,

@@ -3,15 +3,19 @@
  * so quotas stay 0 and the comments ask for them. */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include <orrery/base/text.h>
+#include <orrery/policies/slurm_hosts.h>
 #include <orrery/sim/yaml.h>
 #include <orrery/traces/source.h>
 
 #include "pools.h"
+#include "slurm_conf.h"
 #include "slurm_text.h"
 
 #define FILE_BYTES_MAX ((size_t)256 << 20)
+#define NODES_MAX      1000000
 
 struct queue { /* a partition, or an account */
     char name[INTAKE_NAME_BYTES], parent[INTAKE_NAME_BYTES], comment[300];
@@ -31,8 +35,9 @@ struct cluster {
     uint32_t cpu_nodes, down;
     int64_t slices; /* of MIG, that are counted as GPUs */
     char slice[INTAKE_NAME_BYTES];
-    uint32_t qos_users, qos_preempts; /* that say what is not modelled */
-    bool users;                       /* associations of users were left out */
+    uint32_t qos_users, qos_preempts;   /* that say what is not modelled */
+    bool users;                         /* associations of users were left out */
+    bool skips_nodes, skips_partitions; /* they are known already */
 };
 
 /* --- key=value records ----------------------------------------------------------------------- */
@@ -43,7 +48,7 @@ static struct orr_cell value_of(struct orr_cell record, const char *key)
     const size_t bytes = strlen(key);
     for (size_t i = 0; i + bytes + 1 <= record.bytes; i++) {
         const bool begins = i == 0 || strchr(" \t\r\n", record.at[i - 1]) != NULL;
-        if (begins && record.at[i + bytes] == '=' && memcmp(record.at + i, key, bytes) == 0) {
+        if (begins && record.at[i + bytes] == '=' && strncasecmp(record.at + i, key, bytes) == 0) {
             const char *from = record.at + i + bytes + 1, *end = record.at + record.bytes;
             const char *stop = from;
             while (stop < end && strchr(" \t\r\n", *stop) == NULL) {
@@ -72,12 +77,26 @@ static bool has_word(struct orr_cell text, const char *word)
     return false;
 }
 
+/* CPUs of a node that states none are those of its sockets. */
+static int64_t cpus_of(struct orr_cell record)
+{
+    static const char *const each[] = {"CoresPerSocket", "ThreadsPerCore"};
+    const int64_t stated =
+        integer_or(value_of(record, "CPUTot"), integer_or(value_of(record, "CPUs"), 0));
+    int64_t sockets = integer_or(value_of(record, "SocketsPerBoard"), 0);
+    sockets = sockets > 0 ? sockets * integer_or(value_of(record, "Boards"), 1)
+                          : integer_or(value_of(record, "Sockets"), 0);
+    int64_t cpus = stated > 0 ? stated : sockets;
+    for (size_t i = 0; i < 2 && stated <= 0 && cpus > 0 && cpus <= 1000000; i++) {
+        cpus *= integer_or(value_of(record, each[i]), 1);
+    }
+    return cpus > 0 && cpus <= 1000000 ? cpus : 0;
+}
+
 /* What is counted of a node: its GPUs, or its CPUs, which are then no CPUs any more. */
 static void count_devices(struct cluster *cluster, struct orr_cell record, struct intake_pool *node)
 {
-    const int64_t cpus =
-        integer_or(value_of(record, "CPUTot"), integer_or(value_of(record, "CPUs"), 0));
-    const int64_t known = cpus > 0 && cpus <= 1000000 ? cpus : 0;
+    const int64_t known = cpus_of(record);
     if (cluster->counts_cpus) {
         node->gpus = known;
         return;
@@ -95,6 +114,39 @@ static void count_devices(struct cluster *cluster, struct orr_cell record, struc
     cluster->slices += gpus.slices * node->nodes;
 }
 
+struct named_nodes {
+    struct cluster *cluster;
+    const struct intake_pool *node;
+    uint32_t count;
+};
+
+static bool add_node(void *context, const char *name)
+{
+    struct named_nodes *named = context;
+    struct orr_arena *arena = &named->cluster->report->arena;
+    intake_pools_add(&named->cluster->pools, named->node,
+                     orr_arena_strndup(arena, name, strlen(name)));
+    return ++named->count < NODES_MAX;
+}
+
+/* Each under its own name; those of a list that is too long, or none, have no names. */
+static void add_nodes(struct cluster *cluster, struct intake_pool *node, const char *list)
+{
+    struct named_nodes named = {.cluster = cluster, .node = node};
+    const uint32_t hosts = node->nodes;
+    const bool down = node->down > 0;
+    node->nodes = 1;
+    node->down = down;
+    if (slurm_hosts(list) > 0) {
+        (void)orr_slurm_hosts(list, strlen(list), add_node, &named);
+    }
+    node->nodes = hosts - (named.count < hosts ? named.count : hosts);
+    node->down = down ? node->nodes : 0;
+    if (node->nodes > 0) {
+        intake_pools_add(&cluster->pools, node, NULL);
+    }
+}
+
 static void take_node(struct cluster *cluster, struct orr_cell record)
 {
     struct intake_pool node = {0};
@@ -102,22 +154,18 @@ static void take_node(struct cluster *cluster, struct orr_cell record)
     const struct orr_cell state = value_of(record, "State");
     const bool down = has_word(state, "DOWN") || has_word(state, "DRAIN") ||
                       has_word(state, "FAIL") || has_word(state, "FUTURE");
-    char text[INTAKE_NAME_BYTES];
-    intake_copy_name(text, name);
-    const uint64_t hosts = slurm_hosts(text);
-    const bool single = strchr(text, '[') == NULL && strchr(text, ',') == NULL && text[0] != '\0';
+    const char *list = orr_arena_strndup(&cluster->report->arena, name.at, name.bytes);
+    const uint64_t hosts = slurm_hosts(list);
     node.nodes = hosts > 0 ? (uint32_t)hosts : 1;
     count_devices(cluster, record, &node);
     if (node.gpus <= 0) {
-        cluster->cpu_nodes++;
+        cluster->cpu_nodes += node.nodes;
         return;
     }
-    cluster->down += down;
     node.mem_mib = integer_or(value_of(record, "RealMemory"), 0);
     node.down = down ? node.nodes : 0;
-    intake_pools_add(&cluster->pools, &node,
-                     single ? orr_arena_strndup(&cluster->report->arena, text, strlen(text))
-                            : NULL);
+    cluster->down += node.down;
+    add_nodes(cluster, &node, list);
 }
 
 /* A limit of trackable resources in what is counted; -1: none is stated. */
@@ -138,20 +186,36 @@ static struct queue *new_queue(struct queue **queues, uint32_t *count, uint32_t 
     return queue;
 }
 
+/* Adds ", KEY=value" to a comment where the record has it. */
+static void say_key(char *comment, size_t bytes, struct orr_cell record, const char *key)
+{
+    const struct orr_cell value = value_of(record, key);
+    const size_t used = strlen(comment);
+    if (value.bytes > 0) {
+        (void)snprintf(comment + used, bytes - used, ", %s=%.*s", key,
+                       (int)(value.bytes < 40 ? value.bytes : 40), value.at);
+    }
+}
+
 static void take_partition(struct cluster *cluster, struct orr_cell record)
 {
+    static const char *const said[] = {"MaxTime", "PriorityTier", "PreemptMode"};
     struct queue *queue =
         new_queue(&cluster->partitions, &cluster->partition_count, &cluster->partition_capacity);
-    const struct orr_cell limit = value_of(record, "MaxTime");
-    const struct orr_cell preempt = value_of(record, "PreemptMode");
+    const struct orr_cell nodes = value_of(record, "Nodes");
+    const int64_t total = integer_or(value_of(record, "TotalNodes"), -1);
     intake_copy_name(queue->name, value_of(record, "PartitionName"));
     queue->priority = integer_or(value_of(record, "PriorityTier"), -1);
-    (void)snprintf(queue->comment, sizeof queue->comment,
-                   "%lld node%s, MaxTime=%.*s, PriorityTier=%lld, PreemptMode=%.*s",
-                   (long long)integer_or(value_of(record, "TotalNodes"), 0),
-                   ORR_PLURAL(integer_or(value_of(record, "TotalNodes"), 0)),
-                   (int)(limit.bytes < 40 ? limit.bytes : 40), limit.at, (long long)queue->priority,
-                   (int)(preempt.bytes < 40 ? preempt.bytes : 40), preempt.at);
+    if (total >= 0) {
+        (void)snprintf(queue->comment, sizeof queue->comment, "%lld node%s", (long long)total,
+                       ORR_PLURAL(total));
+    } else {
+        (void)snprintf(queue->comment, sizeof queue->comment, "nodes %.*s",
+                       (int)(nodes.bytes < 60 ? nodes.bytes : 60), nodes.at);
+    }
+    for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
+        say_key(queue->comment, sizeof queue->comment, record, said[i]);
+    }
 }
 
 /* Records begin with their first key at the begin of a line; other lines go on with them. */
@@ -169,9 +233,9 @@ static void take_records(struct cluster *cluster, const char *text, size_t bytes
                  !((size_t)(end - stop) > 14 && memcmp(stop, "PartitionName=", 14) == 0));
         const struct orr_cell record = {text, (size_t)(stop - text)};
         cluster->report->rows += node || partition;
-        if (node) {
+        if (node && !cluster->skips_nodes) {
             take_node(cluster, record);
-        } else if (partition) {
+        } else if (partition && !cluster->skips_partitions) {
             take_partition(cluster, record);
         }
         text = stop;
@@ -362,7 +426,7 @@ static enum orr_status take_qos(struct cluster *cluster, const char *path, struc
 
 /* --- files ----------------------------------------------------------------------------------- */
 
-enum content { CONTENT_OTHER, CONTENT_RECORDS, CONTENT_ACCOUNTS, CONTENT_QOS };
+enum content { CONTENT_OTHER, CONTENT_RECORDS, CONTENT_CONF, CONTENT_ACCOUNTS, CONTENT_QOS };
 
 static enum content content_of(const char *path, const char *text, size_t bytes)
 {
@@ -371,6 +435,9 @@ static enum content content_of(const char *path, const char *text, size_t bytes)
         bytes--;
     }
     const struct orr_cell head = {text, bytes};
+    if (slurm_is_conf(head)) {
+        return CONTENT_CONF;
+    }
     if (slurm_starts(head, "NodeName=") || slurm_starts(head, "PartitionName=")) {
         return CONTENT_RECORDS;
     }
@@ -407,11 +474,36 @@ bool orr_intake_is_cluster(const char *path)
     return is;
 }
 
+/* What scontrol prints of nodes is what there is; a slurm.conf beside it adds what is missing. */
+static void take_conf(struct cluster *cluster, const char *path, struct orr_cell text)
+{
+    char *records = NULL;
+    size_t bytes;
+    bool includes;
+    FILE *out = open_memstream(&records, &bytes);
+    ORR_ASSERT(out != NULL);
+    slurm_conf_records(text, out, &includes);
+    (void)fclose(out);
+    cluster->skips_nodes = cluster->pools.count > 0;
+    cluster->skips_partitions = cluster->partition_count > 0;
+    take_records(cluster, records, bytes);
+    cluster->skips_nodes = cluster->skips_partitions = false;
+    free(records);
+    if (includes) {
+        orr_intake_note(cluster->report,
+                        "%s includes other files, which were not read: name them too", path);
+    }
+    orr_intake_note(cluster->report,
+                    "%s is read whole by policy slurm: --policy slurm --param slurm_conf.file=%s",
+                    path, path);
+}
+
 static enum orr_status take_file(struct cluster *cluster, const char *path, struct orr_cell text,
                                  struct orr_err *err)
 {
     switch (content_of(path, text.at, text.bytes)) {
     case CONTENT_RECORDS: take_records(cluster, text.at, text.bytes); return ORR_OK;
+    case CONTENT_CONF: take_conf(cluster, path, text); return ORR_OK;
     case CONTENT_ACCOUNTS: return take_accounts(cluster, path, text, err);
     case CONTENT_QOS: return take_qos(cluster, path, text, err);
     case CONTENT_OTHER: break;
@@ -419,7 +511,7 @@ static enum orr_status take_file(struct cluster *cluster, const char *path, stru
     return orr_fail(
         err, ORR_DATA,
         "%s:1: is neither `scontrol show node` or `show partition` nor `sacctmgr -P show "
-        "assoc` or `show qos`",
+        "assoc` or `show qos`, nor a slurm.conf with nodes",
         path);
 }
 
@@ -605,12 +697,13 @@ enum orr_status orr_intake_cluster(const char *const *paths, uint32_t count,
     struct cluster cluster = {.report = report, .counts_cpus = intake_counts_cpus(options)};
     enum orr_status status = ORR_OK;
     orr_intake_report_init(report, count > 0 ? paths[0] : "");
-    for (uint32_t f = 0; f < count && status == ORR_OK; f++) {
+    for (uint32_t f = 0; f < 2 * count && status == ORR_OK; f++) { /* first what scontrol prints */
+        const char *path = paths[f % count];
         char *text;
         size_t bytes;
-        status = read_text(paths[f], &text, &bytes, err);
-        if (status == ORR_OK) {
-            status = take_file(&cluster, paths[f], (struct orr_cell){text, bytes}, err);
+        status = read_text(path, &text, &bytes, err);
+        if (status == ORR_OK && (content_of(path, text, bytes) == CONTENT_CONF) == (f >= count)) {
+            status = take_file(&cluster, path, (struct orr_cell){text, bytes}, err);
         }
         orr_free(text);
     }
