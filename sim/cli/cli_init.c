@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* cli_init.c - `orrery init`: a commented scenario from a trace, to be changed by hand.
  *
- * What it writes is measured: queues with their part of the GPU-hours, and without --cluster the
- * size of one that the jobs would keep busy. The text is loaded once before it is given away. */
+ * What it writes is measured: queues with their part of the GPU-hours, and without --cluster or
+ * --nodes the size of one that the jobs would keep busy. The text is loaded once before it is given
+ * away. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +12,9 @@
 
 #include <orrery/base/mem.h>
 #include <orrery/base/text.h>
+#include <orrery/sim/intake.h>
 #include <orrery/sim/yaml.h>
+#include <orrery/traces/source.h>
 
 #include "cli.h"
 
@@ -19,15 +22,18 @@
 #define NODE_GPUS     8
 #define LABEL_COLUMNS 34 /* where the comment of a queue starts, if its name is not longer */
 
-enum { KEY_TRACE = 256, KEY_FORMAT, KEY_CLUSTER, KEY_POLICY, KEY_FORCE, KEY_LOSS };
+enum { KEY_TRACE = 256, KEY_FORMAT, KEY_CLUSTER, KEY_NODES, KEY_POLICY, KEY_FORCE, KEY_LOSS };
 
 struct init_options {
     struct orr_cli_common common;
     struct orr_scenario_options scenario;
     const char *clusters[ORR_CLI_LIST_MAX];
-    const char *output;
+    const char *output, *nodes;
+    char *cluster;         /* the text of `cluster:` that --nodes names, or NULL */
+    uint32_t cluster_line; /* lines before it in that file */
     uint32_t allow_loss_ppm;
     bool force;
+    bool loses; /* more rows than a run accepts unasked */
 };
 
 struct queue_use {
@@ -173,6 +179,65 @@ static enum orr_status find_size(struct init_options *o, struct size *size, stru
     return status;
 }
 
+/* --- nodes that a file states --- */
+
+/* From the line that begins with `cluster:` to the next that begins with another key, without the
+ * comments before that; *line: how many lines are before it. */
+static char *cut_cluster(const char *text, uint32_t *line)
+{
+    static const char key[] = "cluster:";
+    const char *from = text;
+    *line = 0;
+    while (from != NULL && strncmp(from, key, sizeof key - 1) != 0) {
+        from = strchr(from, '\n');
+        from = from != NULL ? from + 1 : NULL;
+        *line += 1;
+    }
+    if (from == NULL) {
+        return NULL;
+    }
+    const char *at = from, *end = from;
+    do {
+        const bool is_part = strchr("\r\n#", *at) == NULL;
+        at += strcspn(at, "\n");
+        at += *at == '\n';
+        end = is_part ? at : end;
+    } while (*at != '\0' && strchr(" \t\r\n#", *at) != NULL);
+    char *cut = orr_alloc((size_t)(end - from) + 2, 1);
+    memcpy(cut, from, (size_t)(end - from));
+    (void)strcpy(cut + (end - from), end > from && end[-1] != '\n' ? "\n" : "");
+    return cut;
+}
+
+static enum orr_status read_nodes(struct init_options *o, struct orr_err *err)
+{
+    enum { BYTES_MAX = 16 << 20 };
+    char *text = NULL;
+    size_t bytes;
+    enum orr_status status;
+    if (orr_intake_is_cluster(o->nodes)) {
+        FILE *out = open_memstream(&text, &bytes);
+        ORR_ASSERT(out != NULL);
+        status = orr_intake_nodes(o->nodes, out, err);
+        (void)fclose(out);
+        o->cluster = text != NULL ? orr_strdup(text) : NULL;
+        free(text);
+        return status;
+    }
+    status = orr_source_read_all(o->nodes, BYTES_MAX, &text, &bytes, err);
+    o->cluster = status == ORR_OK ? cut_cluster(text, &o->cluster_line) : NULL;
+    orr_free(text);
+    if (status == ORR_OK && o->cluster == NULL) {
+        status =
+            orr_fail(err, ORR_DATA,
+                     "%s: neither nodes as `scontrol -o show node` prints them, nor a "
+                     "slurm.conf, nor a scenario with `cluster:`; `orrery import` makes one of "
+                     "kubectl's objects and of tables of nodes",
+                     o->nodes);
+    }
+    return status;
+}
+
 /* --- what the queues do ----------------------------------------------------------------------- */
 
 static int compare_uses(const void *a, const void *b)
@@ -215,8 +280,13 @@ static struct queue_use *measure(const struct orr_world *world, uint32_t *count,
 
 /* --- the text --------------------------------------------------------------------------------- */
 
-static void write_cluster(FILE *out, const struct orr_scenario *scenario, const struct size *size)
+static void write_cluster(FILE *out, const struct init_options *o,
+                          const struct orr_scenario *scenario, const struct size *size)
 {
+    if (o->cluster != NULL) {
+        (void)fputs(o->cluster, out);
+        return;
+    }
     (void)fprintf(out, "cluster:\n");
     if (size->because[0] != '\0') {
         (void)fprintf(out, "  # %s\n", size->because);
@@ -303,6 +373,13 @@ static enum orr_status write_workload(FILE *out, const struct init_options *o,
     return ORR_OK;
 }
 
+/* Are more rows left out than a run accepts unasked? */
+static bool loses_much(const struct orr_world *world)
+{
+    const struct orr_workload *workload = &world->parts[0].workload;
+    return workload->rejects.count * 100 > workload->rows_read;
+}
+
 static void write_head(FILE *out, const struct init_options *o, const struct orr_world *world)
 {
     uint32_t queues;
@@ -319,10 +396,10 @@ static void write_head(FILE *out, const struct init_options *o, const struct orr
     }
     (void)fprintf(out,
                   "apiVersion: orrery/v1alpha1\nkind: Scenario\n# %s: %u %s of %u %s, submitted in "
-                  "%s%s.\n# They ask %.0f GPU-hours",
+                  "%s%s.\n# They ask %.*f GPU-hours",
                   o->scenario.trace, world->job_count, ORR_ONE(world->job_count, "job", "jobs"),
                   queues, ORR_ONE(queues, "queue", "queues"), orr_format_rough(span, span_h * 3600),
-                  first, gpu_h);
+                  first, gpu_h < 1 ? 3 : 0, gpu_h);
     if (isnan(wanted)) {
         (void)fprintf(out, ".\n");
     } else {
@@ -331,8 +408,9 @@ static void write_head(FILE *out, const struct init_options *o, const struct orr
     }
     const uint64_t left_out = world->parts[0].workload.rejects.count;
     if (left_out > 0) {
-        (void)fprintf(out, "# %llu more %s left out as wrong, or as never able to start here.\n",
-                      (unsigned long long)left_out, ORR_ONE(left_out, "row is", "rows are"));
+        (void)fprintf(out, "# %llu more %s left out as wrong, or as never able to start here%s.\n",
+                      (unsigned long long)left_out, ORR_ONE(left_out, "row is", "rows are"),
+                      loses_much(world) ? ": more than 1 %, so that runs need --allow-loss" : "");
     }
 }
 
@@ -355,7 +433,7 @@ static enum orr_status write_scenario(FILE *out, const struct init_options *o,
                                       const struct orr_world *world, struct orr_err *err)
 {
     write_head(out, o, world);
-    write_cluster(out, scenario, size);
+    write_cluster(out, o, scenario, size);
     write_queues(out, world);
     enum orr_status status = write_workload(out, o, size, err);
     write_rest(out, scenario);
@@ -364,15 +442,42 @@ static enum orr_status write_scenario(FILE *out, const struct init_options *o,
 
 /* --- the verb --------------------------------------------------------------------------------- */
 
-/* The text, or NULL; caller frees it. */
-static char *compose(const struct init_options *o, const struct size *size, struct orr_err *err)
+/* The jobs on the nodes of a file, as a scenario; caller frees the text. */
+static char *given_scenario(const struct init_options *o, struct orr_scenario_options *given)
 {
+    char *text = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+    ORR_ASSERT(out != NULL);
+    for (uint32_t i = 0; i < o->cluster_line; i++) { /* errors name lines of that file */
+        (void)fputc('\n', out);
+    }
+    (void)fprintf(out, "%sworkload: [{name: jobs, trace: ", o->cluster);
+    orr_put_quoted(out, o->scenario.trace);
+    if (o->scenario.format != NULL) {
+        (void)fprintf(out, ", format: %s", o->scenario.format);
+    }
+    (void)fprintf(out, "%s}]\n", o->scenario.split != NULL ? ", split: 1" : "");
+    (void)fclose(out);
+    *given = (struct orr_scenario_options){.path = o->nodes,
+                                           .text = text,
+                                           .text_bytes = bytes,
+                                           .folder = "",
+                                           .policy = o->scenario.policy};
+    return text;
+}
+
+/* The text, or NULL; caller frees it. */
+static char *compose(struct init_options *o, const struct size *size, struct orr_err *err)
+{
+    struct orr_scenario_options given = o->scenario;
+    char *jobs_there = o->cluster != NULL ? given_scenario(o, &given) : NULL;
     struct orr_scenario scenario = {0};
     struct orr_world world = {0};
     struct orr_engine_shard *shards = NULL;
     char *text = NULL;
     size_t bytes = 0;
-    enum orr_status status = orr_scenario_load(&o->scenario, &scenario, err);
+    enum orr_status status = orr_scenario_load(&given, &scenario, err);
     if (status == ORR_OK) { /* is there such a policy? */
         status = orr_point_policies(&scenario, orr_cli_warn, NULL, &shards, err);
     }
@@ -386,11 +491,13 @@ static char *compose(const struct init_options *o, const struct size *size, stru
         FILE *out = open_memstream(&text, &bytes);
         ORR_ASSERT(out != NULL);
         status = write_scenario(out, o, size, &scenario, &world, err);
+        o->loses = loses_much(&world);
         (void)fclose(out);
     }
     orr_world_release(&world);
     orr_point_policies_release(shards, scenario.shard_count);
     orr_scenario_release(&scenario);
+    free(jobs_there);
     if (status != ORR_OK) {
         free(text);
         return NULL;
@@ -435,11 +542,11 @@ static enum orr_status give(const struct init_options *o, const char *text, stru
         return status;
     }
     if (!o->common.quiet) {
+        const char *loss = o->loses ? " --allow-loss" : "", *pipe = is_piped(o) ? " <TRACE" : "";
         (void)fprintf(stderr,
-                      "%s is written; `orrery check %s%s` says what cannot work, `orrery run "
-                      "%s%s` runs it\n",
-                      o->output, o->output, is_piped(o) ? " <TRACE" : "", o->output,
-                      is_piped(o) ? " <TRACE" : "");
+                      "%s is written; `orrery check %s%s%s` says what cannot work, `orrery run "
+                      "%s%s%s` runs it\n",
+                      o->output, o->output, loss, pipe, o->output, loss, pipe);
     }
     return ORR_OK;
 }
@@ -462,6 +569,7 @@ static error_t parse_init(int key, char *arg, struct argp_state *state)
     case KEY_TRACE: o->scenario.trace = orr_cli_dash(arg); return 0;
     case KEY_FORMAT: o->scenario.format = arg; return 0;
     case KEY_CLUSTER: orr_cli_append(state, o->clusters, &o->scenario.cluster_count, arg); return 0;
+    case KEY_NODES: o->nodes = arg; return 0;
     case KEY_POLICY: o->scenario.policy = arg; return 0;
     case KEY_FORCE: o->force = true; return 0;
     case KEY_LOSS: o->allow_loss_ppm = orr_cli_loss(state, arg); return 0;
@@ -469,6 +577,9 @@ static error_t parse_init(int key, char *arg, struct argp_state *state)
         if (o->scenario.trace == NULL) {
             argp_error(state, "--trace FILE is needed: the jobs (`orrery columns` lists what a "
                               "file may say)");
+        }
+        if (o->nodes != NULL && o->scenario.cluster_count > 0) {
+            argp_error(state, "--nodes and --cluster both say which nodes there are");
         }
         return 0;
     default: return ARGP_ERR_UNKNOWN;
@@ -483,6 +594,12 @@ int orr_cli_init(int argc, char **argv)
          0},
         {"cluster", KEY_CLUSTER, "NxG[:MODEL]", 0,
          "N nodes of G GPUs; may be given several times (default: a size from the trace)", 0},
+        {"nodes", KEY_NODES, "FILE", 0,
+         "the nodes instead: what `scontrol -o show node` prints, a slurm.conf, or a scenario, "
+         "whose "
+         "`cluster:` is taken (`orrery import` writes one of kubectl's objects and of tables of "
+         "nodes)",
+         0},
         {"policy", KEY_POLICY, "NAME", 0, "scheduling policy (default fifo, backfilling)", 0},
         {"output", 'o', "FILE", 0, "the scenario (default: standard output)", 0},
         {"force", KEY_FORCE, 0, 0, "overwrite an existing file", 0},
@@ -505,7 +622,10 @@ int orr_cli_init(int argc, char **argv)
     o.scenario.trace = orr_cli_input(o.scenario.trace);
     o.scenario.clusters = o.clusters;
     enum orr_status status = orr_cli_new_output(o.output, if_taken(&o), &err);
-    if (status == ORR_OK && o.scenario.cluster_count == 0) {
+    if (status == ORR_OK && o.nodes != NULL) {
+        status = read_nodes(&o, &err);
+    }
+    if (status == ORR_OK && o.nodes == NULL && o.scenario.cluster_count == 0) {
         status = find_size(&o, &size, &err);
     } else if (status == ORR_OK && is_by_processor(&o)) {
         size.by_gpu = true;
@@ -517,5 +637,6 @@ int orr_cli_init(int argc, char **argv)
         print_json(&o, text);
     }
     free(text);
+    orr_free(o.cluster);
     return err.status == ORR_OK ? 0 : orr_cli_fail(&err);
 }

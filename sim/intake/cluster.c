@@ -714,3 +714,26 @@ enum orr_status orr_intake_cluster(const char *const *paths, uint32_t count,
     release(&cluster);
     return status;
 }
+
+enum orr_status orr_intake_nodes(const char *path, FILE *out, struct orr_err *err)
+{
+    struct orr_intake_report report;
+    struct cluster cluster = {.report = &report};
+    char *text;
+    size_t bytes;
+    orr_intake_report_init(&report, path);
+    enum orr_status status = read_text(path, &text, &bytes, err);
+    if (status == ORR_OK) {
+        status = take_file(&cluster, path, (struct orr_cell){text, bytes}, err);
+    }
+    if (status == ORR_OK && cluster.pools.count == 0) {
+        status = orr_fail(err, ORR_DATA, "%s: no node with GPUs is in it", path);
+    }
+    if (status == ORR_OK) {
+        intake_pools_put(&cluster.pools, out);
+    }
+    orr_free(text);
+    release(&cluster);
+    orr_intake_report_release(&report);
+    return status;
+}

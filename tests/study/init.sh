@@ -69,3 +69,29 @@ for wrong in "" "--trace gone.csv" "--trace load.csv --cluster x" "--trace load.
     "$orrery" init $wrong >out 2>err || code=$?
     [ "$code" -ge 64 ] && [ ! -s out ] && [ -s err ] || fail "init $wrong: exit $code"
 done
+
+# Nodes that a file states: Slurm's, or the cluster of a scenario as it is written, with the place of what is wrong in it.
+printf 'NodeName=DEFAULT Gres=gpu:a100:4 CPUs=64\nNodeName=g[08-10]\nPartitionName=p Nodes=ALL\n' >slurm.conf
+"$orrery" init --trace load.csv --nodes slurm.conf --policy kai -o of_conf.yaml --force 2>err
+holds of_conf.yaml 'nodes: 3, gpus: 4, gpu_model: "a100", cpu: 64, names: ["g08", "g09", "g10"]' '1166.7 % of this cluster' 'gpu: [12, 1, unlimited]' 'policy: {name: kai}'
+printf 'queues: {z: {gpu: [1, 1, 1]}}\ncluster:\n  pools:\n# west\n    w: {nodes: 2, gpus: 8, labels: {zone: w}}\n\n# the end\npolicy: kai\n' >nodes.yaml
+"$orrery" init --trace load.csv --nodes nodes.yaml -o of_nodes.yaml 2>err
+holds of_nodes.yaml '# west' 'w: {nodes: 2, gpus: 8, labels: {zone: w}}' 'cluster.pools.w.nodes": +=1' 'policy: {name: fifo'
+! grep -q 'the end\|^  "*z' of_nodes.yaml || fail "more than the cluster is taken: $(cat of_nodes.yaml)"
+"$orrery" run of_nodes.yaml -q --no-progress -o of_nodes.db || fail "what init writes of nodes does not run"
+sed -i 's/nodes: 2/nodes: two/' nodes.yaml
+code=0
+"$orrery" init --trace load.csv --nodes nodes.yaml >out 2>err || code=$?
+{ [ $code = 78 ] && grep -q 'nodes.yaml:5:16: nodes: "two" is not a whole number' err; } || fail "wrong nodes: exit $code, $(cat err)"
+for wrong in "--nodes load.csv" "--nodes gone.yaml" "--nodes slurm.conf --cluster 1x8"; do
+    code=0
+    # shellcheck disable=SC2086
+    "$orrery" init --trace load.csv $wrong >out 2>err || code=$?
+    [ "$code" -ge 64 ] && [ ! -s out ] && [ -s err ] || fail "init $wrong: exit $code"
+done
+
+# Where more rows are left out than a run accepts, the commands that init names say so.
+printf 'job,submit_s,run_s,gpus\na,0,360,7\nb,3600,360,70\n' >large.csv
+"$orrery" init --trace large.csv --cluster 1x8 -o large.yaml 2>err
+holds err 'orrery check large.yaml --allow-loss' 'orrery run large.yaml --allow-loss'
+holds large.yaml '1 more row is left out' 'runs need --allow-loss' 'They ask 0.700 GPU-hours'

@@ -99,6 +99,8 @@ enum orr_status orr_intake_cluster(const char *const *paths, uint32_t count,
                                    struct orr_err *err) ORR_MUST_USE;
 /* Whether a file is one of those, by its first words. */
 bool orr_intake_is_cluster(const char *path);
+/* `cluster:` of a scenario from the nodes of one such file alone; ORR_DATA: it has none. */
+enum orr_status orr_intake_nodes(const char *path, FILE *out, struct orr_err *err) ORR_MUST_USE;
 
 /* Tables of measured step rates: Gavel's JSON by GPU model, or CSV as profiles of a scenario have
  * it (profile, placement, step_s or steps_per_s; profile, end, gain), several put together. *out is
