@@ -112,6 +112,7 @@ void orr_cli_append(struct argp_state *state, const char **list, uint32_t *count
                     const char *value);
 uint32_t orr_cli_count(struct argp_state *state, const char *option, const char *text,
                        uint32_t max);
+uint64_t orr_cli_seed(struct argp_state *state, const char *text);
 /* Of NAME=R.db the path, and the name; of R.db the name is NULL, also where the file's own name or
  * folder has a =. Writes into the argument. */
 const char *orr_cli_labelled(char *arg, const char **label);

@@ -126,7 +126,7 @@ static void look_at_end(struct argp_state *state, struct forecast_options *o)
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct forecast_options *o = state->input;
-    int64_t seed = 0, rehearsals = 0;
+    int64_t rehearsals = 0;
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &o->now;
@@ -154,12 +154,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         }
         o->ask.rehearsals = (uint32_t)rehearsals;
         return 0;
-    case KEY_SEED:
-        if (!orr_parse_i64(arg, strlen(arg), &seed) || seed < 0) {
-            argp_error(state, "--seed: \"%s\" is not a whole number from 0 on", arg);
-        }
-        o->ask.seed = (uint64_t)seed;
-        return 0;
+    case KEY_SEED: o->ask.seed = orr_cli_seed(state, arg); return 0;
     case KEY_ALL: o->all = true; return 0;
     case KEY_PLOT: o->plot = arg; return 0;
     case 't': o->term = arg; return 0;

@@ -105,14 +105,7 @@ static error_t parse_import(int key, char *arg, struct argp_state *state)
     case KEY_REMAINING: o->rest.remaining_ms = orr_cli_span(state, "--remaining", arg); return 0;
     case KEY_RUN_TIME: o->rest.run_ms = orr_cli_span(state, "--run-time", arg); return 0;
     case KEY_HORIZON: o->rest.horizon_ms = orr_cli_span(state, "--horizon", arg); return 0;
-    case KEY_SEED: {
-        int64_t seed;
-        if (!orr_parse_i64(arg, strlen(arg), &seed) || seed < 0) {
-            argp_error(state, "--seed: a whole number, not \"%s\"", arg);
-        }
-        o->rest.seed = (uint64_t)seed;
-        return 0;
-    }
+    case KEY_SEED: o->rest.seed = orr_cli_seed(state, arg); return 0;
     case KEY_FORCE: o->force = true; return 0;
     case KEY_LOSS: o->allow_loss_ppm = orr_cli_loss(state, arg); return 0;
     case ARGP_KEY_ARG: orr_cli_append(state, o->files, &o->file_count, orr_cli_dash(arg)); return 0;
@@ -735,7 +728,8 @@ int orr_cli_import(int argc, char **argv)
         "[FORMAT|MAP] FILE...",
         "Make a native trace, or a series of request rates, of another program's table, and "
         "a trace and a scenario of what Slurm's sacct, scontrol and sacctmgr print, or of a "
-        "slurm.conf (-o names a folder then). Report what became of its rows: kept, left out by reason, demand, what is "
+        "slurm.conf (-o names a folder then). Report what became of its rows: kept, left out by "
+        "reason, demand, what is "
         "odd. Rows that a map leaves out are no loss; rows that make no sense are. - is standard "
         "input.",
         orr_cli_everywhere,

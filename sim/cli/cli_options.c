@@ -167,6 +167,15 @@ uint32_t orr_cli_count(struct argp_state *state, const char *option, const char 
     return (uint32_t)value;
 }
 
+uint64_t orr_cli_seed(struct argp_state *state, const char *text)
+{
+    int64_t seed = 0;
+    if (!orr_parse_i64(text, strlen(text), &seed) || seed < 0) {
+        argp_error(state, "--seed: \"%s\" is not a whole number from 0 on", text);
+    }
+    return (uint64_t)seed;
+}
+
 /* "5%" or "0.05", more than nothing and at most all. */
 static bool parse_share(const char *text, uint32_t *ppm)
 {
@@ -217,7 +226,7 @@ static error_t parse_input(int key, char *arg, struct argp_state *state, struct 
     case KEY_SET: orr_cli_append(state, o->sets, &o->scenario.set_count, arg); return 0;
     case KEY_VARIANT: o->scenario.variant = arg; return 0;
     case KEY_SEED:
-        o->scenario.seed = (uint64_t)number(state, "seed", arg, 0);
+        o->scenario.seed = orr_cli_seed(state, arg);
         o->scenario.seed_given = true;
         return 0;
     case ARGP_KEY_ARG:

@@ -175,6 +175,7 @@ enum orr_status orr_cli_scenario(const struct orr_scenario_options *options,
         loaded.text = again.text;
         loaded.text_bytes = again.text_bytes;
         loaded.folder = again.folder;
+        loaded.name = again.name;
         loaded.seed = options->seed_given ? options->seed : again.seed;
         loaded.seed_given = true;
     }
@@ -196,8 +197,9 @@ enum orr_status orr_cli_study_of(struct orr_scenario_options *options, const cha
             options->text = again.text;
             options->text_bytes = again.text_bytes;
             options->folder = again.folder;
-            options->seed = again.seed;
-            options->seed_given = again.seed_given;
+            options->name = again.name;
+            options->seed = options->seed_given ? options->seed : again.seed;
+            options->seed_given = true;
         }
     }
     if (status == ORR_OK && shake != NULL) {

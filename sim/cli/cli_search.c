@@ -9,6 +9,8 @@ enum {
     KEY_REPLICAS,
     KEY_NEEDED,
     KEY_SET,
+    KEY_PARAM,
+    KEY_SEED,
     KEY_POLICY,
     KEY_VARIANT,
     KEY_TRACE,
@@ -32,6 +34,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_NEEDED: o->needed = orr_cli_count(state, "--needed", arg, REPLICAS_MAX); return 0;
     case KEY_SET: orr_cli_append(state, o->sets, &scenario->set_count, arg); return 0;
+    case KEY_PARAM: orr_cli_append(state, o->params, &scenario->param_count, arg); return 0;
+    case KEY_SEED:
+        scenario->seed = orr_cli_seed(state, arg);
+        scenario->seed_given = true;
+        return 0;
     case KEY_POLICY: scenario->policy = arg; return 0;
     case KEY_VARIANT: scenario->variant = arg; return 0;
     case KEY_TRACE: scenario->trace = orr_cli_dash(arg); return 0;
@@ -67,6 +74,8 @@ static const struct argp_option rows[] = {
     {"needed", KEY_NEEDED, "K", 0, "of these must keep the objectives (default: all)", 1},
     {0, 0, 0, 0, "Of what:", 2},
     {"set", KEY_SET, "PATH=VALUE", 0, "change a value of the scenario first", 2},
+    {"param", KEY_PARAM, "NAME=VALUE", 0, "a parameter of the policy", 2},
+    {"seed", KEY_SEED, "N", 0, "first seed (default: the scenario's)", 2},
     {"policy", KEY_POLICY, "NAME", 0, "another policy", 2},
     {"variant", KEY_VARIANT, "NAME", 0, "a variant of the scenario", 2},
     {"trace", KEY_TRACE, "FILE", 0, "a trace, with --cluster, instead of a scenario", 2},
@@ -94,6 +103,7 @@ enum orr_status orr_cli_search_prepare(struct orr_cli_search *o, struct orr_err 
     o->study.again = orr_cli_again;
     o->study.context = &o->progress;
     o->scenario.sets = o->sets;
+    o->scenario.params = o->params;
     o->scenario.expects = o->expects;
     o->scenario.clusters = o->clusters;
     o->scenario.path = orr_cli_input(o->scenario.path);

@@ -14,7 +14,8 @@ struct orr_cli_search {
     struct orr_study_options study;       /* the same; its progress is drawn */
     uint32_t replicas, needed;            /* 0: not stated */
     uint32_t allow_loss_ppm;
-    const char *clusters[ORR_CLI_LIST_MAX], *sets[ORR_CLI_LIST_MAX], *expects[ORR_CLI_LIST_MAX];
+    const char *clusters[ORR_CLI_LIST_MAX], *sets[ORR_CLI_LIST_MAX], *params[ORR_CLI_LIST_MAX],
+        *expects[ORR_CLI_LIST_MAX];
     const char *shake;
     struct orr_progress progress;
     struct orr_arena arena;

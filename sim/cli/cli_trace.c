@@ -178,7 +178,6 @@ static void check_words(struct argp_state *state, struct trace_options *o)
 static error_t parse_trace(int key, char *arg, struct argp_state *state)
 {
     struct trace_options *o = state->input;
-    int64_t seed;
     orr_cli_see(&o->seen, key);
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
@@ -186,12 +185,8 @@ static error_t parse_trace(int key, char *arg, struct argp_state *state)
     case KEY_VARIANT: o->scenario.variant = arg; return 0;
     case KEY_SET: orr_cli_append(state, o->sets, &o->scenario.set_count, arg); return 0;
     case KEY_SEED:
-        if (!orr_parse_i64(arg, strlen(arg), &seed) || seed < 0) {
-            argp_error(state, "--seed: \"%s\" is not a whole number from 0 on", arg);
-        }
-        o->scenario.seed = (uint64_t)seed;
+        o->scenario.seed = o->edit.filter.seed = orr_cli_seed(state, arg);
         o->scenario.seed_given = true;
-        o->edit.filter.seed = (uint64_t)seed;
         return 0;
     case ARGP_KEY_ARG:
         if (o->what == NULL) {

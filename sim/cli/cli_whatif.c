@@ -40,11 +40,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_SHAKE: o->shake = arg; return 0;
     case KEY_AT: o->at = arg; return 0;
-    case KEY_SEED:
-        if (!orr_parse_i64(arg, strlen(arg), &o->seed) || o->seed < 0) {
-            argp_error(state, "--seed: \"%s\" is not a whole number from 0 on", arg);
-        }
-        return 0;
+    case KEY_SEED: o->seed = (int64_t)orr_cli_seed(state, arg); return 0;
     case KEY_VARIANT: orr_cli_append(state, o->variants, &o->variant_count, arg); return 0;
     case KEY_POLICY: orr_cli_append(state, o->policies, &o->policy_count, arg); return 0;
     case KEY_PARAM:
