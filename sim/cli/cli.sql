@@ -18,3 +18,11 @@ JOIN queue AS q ON q.id = o.queue
 WHERE q.parent IS NULL AND q.gpu_quota > 0
 GROUP BY s.id
 HAVING sum(q.gpu_quota) * 1000 > s.capacity_mgpu;
+
+-- name: queues_short_of_quota
+SELECT p.name, p.gpu_quota, sum(q.gpu_quota)
+FROM queue AS q
+JOIN queue AS p ON p.id = q.parent
+WHERE q.gpu_quota > 0 AND p.gpu_quota >= 0
+GROUP BY p.id
+HAVING sum(q.gpu_quota) > p.gpu_quota;

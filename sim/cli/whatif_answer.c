@@ -200,6 +200,18 @@ static void say_promises(struct orr_results *in, orr_say_fn *say, void *context)
                        ORR_PLURAL(sqlite3_column_double(row, 2)), sqlite3_column_double(row, 1));
         say(text, context);
     }
+    row = orr_results_prepare(in, orr_cli_sql__queues_short_of_quota);
+    while (orr_results_step(in, row)) {
+        const double children = sqlite3_column_double(row, 2);
+        char text[500];
+        (void)snprintf(
+            text, sizeof text,
+            "queue %.300s: its children's quotas sum to %g GPU%s, its own is %g: not all "
+            "can be kept",
+            orr_results_text(in, row, 0), children, ORR_PLURAL(children),
+            sqlite3_column_double(row, 1));
+        say(text, context);
+    }
 }
 
 /* What the figures of an arm do not tell. Waits of jobs that never run are in none of them. */
