@@ -479,7 +479,8 @@ bool orr_snapshot_is_one(const char *path)
         memcmp(head, "PK", 2) == 0) { /* one file, named in its header */
         return memcmp(head + 30, "snapshot.json", 13) == 0;
     }
-    const char *first = head + strspn(head, " \t\r\n");
+    const size_t mark = strncmp(head, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* as some shells write it */
+    const char *first = head + mark + strspn(head + mark, " \t\r\n");
     return is_packed_json(path) ||
            (*first == '{' && strstr(head, "\"") != NULL && !is_scenario(head)) ||
            strstr(head, "kind: List") != NULL || strstr(head, "kind: Snapshot") != NULL;
