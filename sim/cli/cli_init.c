@@ -569,7 +569,7 @@ static error_t parse_init(int key, char *arg, struct argp_state *state)
     case KEY_TRACE: o->scenario.trace = orr_cli_dash(arg); return 0;
     case KEY_FORMAT: o->scenario.format = arg; return 0;
     case KEY_CLUSTER: orr_cli_append(state, o->clusters, &o->scenario.cluster_count, arg); return 0;
-    case KEY_NODES: o->nodes = arg; return 0;
+    case KEY_NODES: o->nodes = orr_cli_dash(arg); return 0;
     case KEY_POLICY: o->scenario.policy = arg; return 0;
     case KEY_FORCE: o->force = true; return 0;
     case KEY_LOSS: o->allow_loss_ppm = orr_cli_loss(state, arg); return 0;
@@ -620,6 +620,7 @@ int orr_cli_init(int argc, char **argv)
     struct orr_err err = {0};
     (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
     o.scenario.trace = orr_cli_input(o.scenario.trace);
+    o.nodes = orr_cli_input(o.nodes);
     o.scenario.clusters = o.clusters;
     enum orr_status status = orr_cli_new_output(o.output, if_taken(&o), &err);
     if (status == ORR_OK && o.nodes != NULL) {

@@ -74,6 +74,9 @@ done
 printf 'NodeName=DEFAULT Gres=gpu:a100:4 CPUs=64\nNodeName=g[08-10]\nPartitionName=p Nodes=ALL\n' >slurm.conf
 "$orrery" init --trace load.csv --nodes slurm.conf --policy kai -o of_conf.yaml --force 2>err
 holds of_conf.yaml 'nodes: 3, gpus: 4, gpu_model: "a100", cpu: 64, names: ["g08", "g09", "g10"]' '1166.7 % of this cluster' 'gpu: [12, 1, unlimited]' 'policy: {name: kai}'
+"$orrery" init --trace load.csv --nodes - --policy kai <slurm.conf >piped.yaml 2>err
+grep '^    "a100' of_conf.yaml >wanted
+grep '^    "a100' piped.yaml | cmp -s - wanted || fail "nodes that come through a pipe: $(cat piped.yaml err)"
 printf 'queues: {z: {gpu: [1, 1, 1]}}\ncluster:\n  pools:\n# west\n    w: {nodes: 2, gpus: 8, labels: {zone: w}}\n\n# the end\npolicy: kai\n' >nodes.yaml
 "$orrery" init --trace load.csv --nodes nodes.yaml -o of_nodes.yaml 2>err
 holds of_nodes.yaml '# west' 'w: {nodes: 2, gpus: 8, labels: {zone: w}}' 'cluster.pools.w.nodes": +=1' 'policy: {name: fifo'
