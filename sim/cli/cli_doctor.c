@@ -11,8 +11,8 @@
 
 #include "cli.h"
 
-/* First line a program prints for --version; false when it cannot be run. */
-static bool program_version(const char *program, char *line, size_t bytes)
+/* First line that a program prints; false when it cannot be run. */
+static bool first_line(char *const argv[], char *line, size_t bytes)
 {
     int ends[2];
     if (pipe(ends) != 0) {
@@ -23,7 +23,7 @@ static bool program_version(const char *program, char *line, size_t bytes)
         (void)dup2(ends[1], STDOUT_FILENO);
         (void)close(ends[0]);
         (void)close(ends[1]);
-        (void)execlp(program, program, "--version", (char *)NULL);
+        (void)execvp(argv[0], argv);
         _exit(127);
     }
     (void)close(ends[1]);
@@ -40,10 +40,38 @@ static bool program_version(const char *program, char *line, size_t bytes)
     return child > 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 
-/* What was found; a text is NULL when it was not. */
-static const char *find_gnuplot(char *line, size_t bytes)
+/* What was found of gnuplot. */
+struct gnuplot {
+    bool found;
+    char version[200];
+    char terminals[4000]; /* a blank before and behind each */
+};
+
+static void find_gnuplot(struct gnuplot *gnuplot)
 {
-    return program_version("gnuplot", line, bytes) ? line : NULL;
+    char name[] = "gnuplot", version[] = "--version", run[] = "-e",
+         ask[] = "set print '-'; print ' '.GPVAL_TERMINALS.' '";
+    char *const of_version[] = {name, version, NULL}, *const of_terminals[] = {name, run, ask,
+                                                                               NULL};
+    *gnuplot = (struct gnuplot){0};
+    gnuplot->found = first_line(of_version, gnuplot->version, sizeof gnuplot->version);
+    if (!gnuplot->found ||
+        !first_line(of_terminals, gnuplot->terminals, sizeof gnuplot->terminals)) {
+        gnuplot->terminals[0] = '\0';
+    }
+}
+
+/* What `plot --term` takes, and gnuplot's name for it. */
+static const struct {
+    const char *term, *gnuplot;
+} terminals[] = {
+    {"svg", " svg "}, {"png", " pngcairo "}, {"pdf", " pdfcairo "}, {"dumb", " dumb "}};
+
+enum { TERMINALS = sizeof terminals / sizeof terminals[0] };
+
+static bool has_terminal(const struct gnuplot *gnuplot, size_t i)
+{
+    return strstr(gnuplot->terminals, terminals[i].gnuplot) != NULL;
 }
 
 /* What `sweep submit` writes for, and the program that takes it. */
@@ -76,7 +104,7 @@ static void print_imports(void)
     uint32_t count;
     orr_arena_init(&arena);
     (void)printf("imports     %-10s %s\n%-11s %-10s %s\n%-11s %-10s ", "Slurm",
-                 "sacct, scontrol and sacctmgr", "", "Kubernetes",
+                 "sacct, scontrol and sacctmgr, a slurm.conf", "", "Kubernetes",
                  "dumps over time (--format history), a snapshot", "", "maps");
     (void)orr_intake_maps(&arena, &names, &count);
     for (uint32_t i = 0; i < count; i++) {
@@ -94,7 +122,7 @@ static void print_engines(void)
     }
 }
 
-static void print_text(const char *gnuplot)
+static void print_text(const struct gnuplot *gnuplot)
 {
     size_t count;
     (void)printf("orrery      %s (policy interface %u, results schema %d)\n", ORR_VERSION,
@@ -102,8 +130,12 @@ static void print_text(const char *gnuplot)
     (void)printf("compiler    %s\n", __VERSION__);
     (void)printf("sqlite      %s\n", orr_store_sqlite_version());
     (void)printf("gnuplot     %s\n",
-                 gnuplot != NULL ? gnuplot
-                                 : "absent: `orrery plot` will write scripts and data only");
+                 gnuplot->found ? gnuplot->version
+                                : "absent: `orrery plot` will write scripts and data only");
+    for (size_t i = 0; i < TERMINALS && gnuplot->found; i++) {
+        (void)printf("%-11s %-10s %s\n", i == 0 ? "terminals" : "", terminals[i].term,
+                     has_terminal(gnuplot, i) ? "found" : "absent from this gnuplot");
+    }
     const struct orr_trace_format *formats = orr_trace_formats(&count);
     for (size_t i = 0; i < count; i++) {
         (void)printf("%-11s %-10s %s\n", i == 0 ? "traces" : "", formats[i].name,
@@ -133,7 +165,7 @@ static void json_imports(struct orr_json *json)
     orr_arena_release(&arena);
 }
 
-static void print_json(const char *gnuplot)
+static void print_json(const struct gnuplot *gnuplot)
 {
     struct orr_json json = {.out = stdout};
     size_t count;
@@ -143,7 +175,14 @@ static void print_json(const char *gnuplot)
     orr_json_int(&json, "results_schema", ORR_STORE_VERSION);
     orr_json_text(&json, "compiler", __VERSION__);
     orr_json_text(&json, "sqlite", orr_store_sqlite_version());
-    orr_json_text(&json, "gnuplot", gnuplot);
+    orr_json_text(&json, "gnuplot", gnuplot->found ? gnuplot->version : NULL);
+    orr_json_open(&json, "terminals", '[');
+    for (size_t i = 0; i < TERMINALS; i++) {
+        if (has_terminal(gnuplot, i)) {
+            orr_json_text(&json, NULL, terminals[i].term);
+        }
+    }
+    orr_json_close(&json, ']');
     const struct orr_trace_format *formats = orr_trace_formats(&count);
     orr_json_open(&json, "traces", '[');
     for (size_t i = 0; i < count; i++) {
@@ -170,14 +209,15 @@ static void print_json(const char *gnuplot)
 int orr_cli_doctor(int argc, char **argv)
 {
     struct orr_cli_common common;
-    char line[200];
-    (void)orr_cli_parse_plain(
-        argc, argv, NULL, "Say which versions, formats and programs were found.", NULL, 0, &common);
-    const char *gnuplot = find_gnuplot(line, sizeof line);
+    struct gnuplot gnuplot;
+    (void)orr_cli_parse_plain(argc, argv, NULL,
+                              "Say which versions, formats, terminals and programs were found.",
+                              NULL, 0, &common);
+    find_gnuplot(&gnuplot);
     if (common.json) {
-        print_json(gnuplot);
+        print_json(&gnuplot);
     } else {
-        print_text(gnuplot);
+        print_text(&gnuplot);
     }
     return 0;
 }
