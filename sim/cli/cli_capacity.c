@@ -271,16 +271,16 @@ static void print_window(const struct capacity_cli *o, const struct orr_capacity
 {
     char at[64], first[64], last[64];
     (void)printf("From %s on, for what is submitted from ",
-                 orr_format_clock(at, o->ask.at_ms, ORR_MS_NONE));
+                 orr_format_clock(at, o->ask.at_ms, c->origin_ms));
     if (c->measured_last_ms == o->ask.at_ms) {
         (void)printf("then on:\n");
     } else if (c->measured_last_ms == c->measured_first_ms) {
         (void)printf("%s on, where metrics begin:\n",
-                     orr_format_clock(first, c->measured_first_ms, ORR_MS_NONE));
+                     orr_format_clock(first, c->measured_first_ms, c->origin_ms));
     } else {
         (void)printf("%s to %s on, where metrics begin, by run:\n",
-                     orr_format_clock(first, c->measured_first_ms, ORR_MS_NONE),
-                     orr_format_clock(last, c->measured_last_ms, ORR_MS_NONE));
+                     orr_format_clock(first, c->measured_first_ms, c->origin_ms),
+                     orr_format_clock(last, c->measured_last_ms, c->origin_ms));
     }
 }
 

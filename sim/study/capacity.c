@@ -172,6 +172,7 @@ static void read_window(struct capacity_search *s, struct orr_results *in)
 {
     struct orr_capacity *out = s->out;
     sqlite3_stmt *row = orr_results_prepare(in, orr_study_sql__window_start);
+    out->origin_ms = in->origin_ms;
     while (orr_results_step(in, row)) {
         const orr_ms from_ms = sqlite3_column_int64(row, 0);
         const bool is_first = out->measured_first_ms == ORR_MS_NONE;
@@ -378,7 +379,9 @@ enum orr_status orr_capacity_find(const struct orr_capacity_options *options,
                                   struct orr_capacity *out, struct orr_err *err)
 {
     struct capacity_search s = {.options = options, .out = out, .err = err};
-    *out = (struct orr_capacity){.measured_first_ms = ORR_MS_NONE, .measured_last_ms = ORR_MS_NONE};
+    *out = (struct orr_capacity){.origin_ms = ORR_MS_NONE,
+                                 .measured_first_ms = ORR_MS_NONE,
+                                 .measured_last_ms = ORR_MS_NONE};
     orr_arena_init(&out->arena);
     s.count = orr_capacity_count(options->first, options->last, options->step);
     if (s.count < 2) {

@@ -72,6 +72,7 @@ struct orr_capacity {
     const struct orr_capacity_amount *amounts; /* that were tried, ascending by value */
     uint32_t amount_count;
     uint32_t count;            /* of all amounts in the range */
+    orr_ms origin_ms;          /* of the runs' clock, ms since 1970; ORR_MS_NONE: it has no date */
     orr_ms measured_first_ms;  /* metrics are of what is submitted from then on, by the run where */
     orr_ms measured_last_ms;   /* that is earliest and by the one where it is latest */
     uint32_t replicas, needed; /* as in the options, or their defaults */
