@@ -661,7 +661,9 @@ int orr_cli_forecast(int argc, char **argv)
         "When will the jobs start that wait at a moment? The scenario is replayed to it, and many "
         "futures from there: run times of what has not ended are drawn from what has (given how "
         "long it runs already), and what comes next from days of the past. Nothing that the trace "
-        "says of the time after the moment has a part in it.",
+        "says of the time after the moment has a part in it.\v"
+        "Examples: orrery forecast cluster.json --history jobs.csv --job train-17; orrery forecast "
+        "mine.yaml --at 2026-06-01",
         children,
         0,
         0};

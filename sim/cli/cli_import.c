@@ -730,8 +730,11 @@ int orr_cli_import(int argc, char **argv)
         "a trace and a scenario of what Slurm's sacct, scontrol and sacctmgr print, or of a "
         "slurm.conf (-o names a folder then). Report what became of its rows: kept, left out by "
         "reason, demand, what is "
-        "odd. Rows that a map leaves out are no loss; rows that make no sense are. - is standard "
-        "input.",
+        "odd. Rows that a map leaves out are no loss; rows that make no sense are. Of a cluster as "
+        "it is (`kubectl get nodes,queues,podgroups,pods -A -o json`, KAI's snapshot.zip) make a "
+        "scenario. - is standard input.\v"
+        "Examples: orrery import sacct.txt slurm.conf -o mine; orrery import theirs.csv --map auto "
+        "-o jobs.csv; orrery import cluster.json --history jobs.csv -o now",
         orr_cli_everywhere,
         NULL,
         NULL};

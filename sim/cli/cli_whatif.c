@@ -350,7 +350,10 @@ int orr_cli_whatif(int argc, char **argv)
         "Run a scenario as it stands and with changes, on the same draws: "
         "before, after, who gets worse. All that is given is one change; several --policy or "
         "--variant are alternatives, each with every --set. Exit code 1: something the scenario "
-        "expects is false after a change.",
+        "expects is false after a change.\v"
+        "Examples: orrery whatif mine.yaml --set queues.research.gpu.quota+=20%; orrery whatif "
+        "mine.yaml --policy easy --policy kai; of a cluster under Slurm: orrery whatif mine.yaml "
+        "--base policy=slurm --base policy.params.slurm_conf.file=slurm.conf --policy easy",
         orr_cli_everywhere,
         NULL,
         NULL};
