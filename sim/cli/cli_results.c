@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* cli_results.c - the verbs that read results and cases: export, plot, conform. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -319,6 +320,18 @@ static enum orr_status plot_settings(struct plot_options *o, struct orr_err *err
     return status;
 }
 
+/* A file that is not there is reported before figures, which depend on what the file is. */
+static enum orr_status find_runs(const struct plot_options *o, struct orr_err *err)
+{
+    enum orr_status status = ORR_OK;
+    for (uint32_t i = 0; i < o->run_count && status == ORR_OK; i++) {
+        if (access(o->runs[i].path, R_OK) != 0) {
+            status = orr_fail(err, ORR_NO_INPUT, "%s: %s", o->runs[i].path, strerror(errno));
+        }
+    }
+    return status;
+}
+
 int orr_cli_plot(int argc, char **argv)
 {
     static const struct argp_option rows[] = {
@@ -366,7 +379,10 @@ int orr_cli_plot(int argc, char **argv)
     }
     o.plot.figures = o.figures;
     o.plot.interrupted = orr_interrupt_catch();
-    enum orr_status status = orr_cli_folder(o.plot.dir, &err);
+    enum orr_status status = find_runs(&o, &err);
+    if (status == ORR_OK) {
+        status = orr_cli_folder(o.plot.dir, &err);
+    }
     if (status == ORR_OK) {
         status = orr_cli_time(o.runs[0].path, "--from", o.from, &o.plot.from_ms, &err);
     }
