@@ -9,7 +9,9 @@
 #include <orrery/sim/sweep_spec.h>
 
 #include <stddef.h>
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 #include <strings.h>
 
 #include "scenario_int.h"
@@ -223,6 +225,11 @@ static enum orr_status load_spec(struct orr_scenario__load *load, const char *pa
     status = status == ORR_OK ? fill(load, node, spec) : status;
     if (status == ORR_OK) { /* found from the experiment's folder, as all names in a file are */
         spec->base = orr_scenario__join(load->arena, load->folder, spec->base);
+        if (access(spec->base, R_OK) != 0) {
+            status =
+                orr_scenario__fail_as(load, ORR_NO_INPUT, &orr_scenario__find(node, "base")->at,
+                                      "base: %s: %s", spec->base, strerror(errno));
+        }
     }
     return status;
 }

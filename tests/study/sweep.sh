@@ -224,6 +224,9 @@ exits 78 sweep plan wrong.yaml -o wrong
 grep -q 'wrong.yaml:3:37: point easyy: .*did you mean "easy"?' err || fail "$(cat err)"
 
 # Where all that lacks would fail again, that is the answer, and not that another try may help.
+printf 'kind: Sweep\nbase: none.yaml\naxes: {p: {policy.name: [fifo, easy]}}\n' >lost.yaml
+exits 66 sweep plan lost.yaml -o lost
+grep -q 'lost.yaml:2:7: base: none.yaml: No such file or directory' err || fail "a base that is not there: $(cat err)"
 printf 'kind: Sweep\nbase: base.yaml\nreplicas: 2\npoints: [{policy.name: fifo}]\n' >gone.yaml
 exits 0 sweep plan gone.yaml -o gone
 mv trace.csv away.csv
