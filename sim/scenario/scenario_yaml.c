@@ -112,6 +112,12 @@ static enum orr_status take_scalar(struct builder *builder, struct fy_event *eve
     }
     const char *text = token_text(builder, token);
     struct frame *map = waits_for_key(builder);
+    if (map != NULL && strcmp(text, "<<") == 0 && token != NULL &&
+        fy_token_scalar_style(token) == FYSS_PLAIN) {
+        return orr_scenario__fail(builder->load, &at,
+                                  "merge keys (<<) are not part of YAML 1.2 and not supported: "
+                                  "`extends: FILE` merges files, an alias repeats a whole value");
+    }
     if (map != NULL) {
         return take_key(builder, map, text, at);
     }
