@@ -460,7 +460,7 @@ int orr_cli_capacity(int argc, char **argv)
         "[SCENARIO|R.db]",
         "Find the least amount of something (nodes, a quota, a limit) with which objectives hold, "
         "in far fewer runs than there are amounts. Exit code 1: no amount of the range does.\v"
-        "Example, for 30 % more jobs than came: orrery capacity mine.yaml --set "
+        "Example, for a load 30 % above the trace's: orrery capacity mine.yaml --set "
         "workload.jobs.scale.arrivals=1.3 --vary cluster.pools.h100.nodes=40..120 --objective "
         "'wait_p95_s <= 1h'",
         orr_cli_searching,

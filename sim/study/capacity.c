@@ -139,6 +139,9 @@ static enum orr_status run_replicas(struct capacity_search *s, uint32_t index, c
     study.progress = o->study.progress != NULL ? tell_progress : NULL;
     study.context = s;
     const enum orr_status status = orr_study_run(points, s->out->replicas, &study, s->err);
+    if (status == ORR_DATA) { /* the trace is as it was: the amount is too small for it */
+        orr_err_prefix(s->err, "with %s", set);
+    }
     orr_arena_release(&arena);
     s->runs += s->out->replicas;
     return status;
