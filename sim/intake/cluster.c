@@ -461,6 +461,25 @@ static enum orr_status read_text(const char *path, char **text, size_t *bytes, s
     return orr_source_read_all(path, FILE_BYTES_MAX, text, bytes, err);
 }
 
+/* Bytes that a scenario cannot hold become question marks: comments may be in any coding. Returns
+ * how many. */
+static uint32_t clean(char *text, size_t bytes)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < bytes;) {
+        const size_t width = orr_utf8_bytes(text + i, bytes - i);
+        const bool is_control =
+            ((unsigned char)text[i] < ' ' && strchr("\t\n\r", text[i]) == NULL) ||
+            text[i] == 0x7f || text[i] == '\0';
+        if (width == 0 || is_control) {
+            text[i] = '?';
+            count++;
+        }
+        i += width > 0 ? width : 1;
+    }
+    return count;
+}
+
 bool orr_intake_is_cluster(const char *path)
 {
     char *text;
@@ -689,6 +708,25 @@ enum orr_status intake_cluster_text(const char *path, struct orr_cell text,
     return status;
 }
 
+/* Of a file that is a slurm.conf, or of one that is none; the other kind is left alone. */
+static enum orr_status take_path(struct cluster *cluster, const char *path, bool is_conf,
+                                 struct orr_err *err)
+{
+    char *text;
+    size_t bytes;
+    enum orr_status status = read_text(path, &text, &bytes, err);
+    if (status == ORR_OK && (content_of(path, text, bytes) == CONTENT_CONF) == is_conf) {
+        const uint32_t odd = clean(text, bytes);
+        if (odd > 0) {
+            orr_intake_note(cluster->report, "%s: %u byte%s no UTF-8 text and read as ?", path,
+                            (unsigned)odd, ORR_ONE(odd, " is", "s are"));
+        }
+        status = take_file(cluster, path, (struct orr_cell){text, bytes}, err);
+    }
+    orr_free(text);
+    return status;
+}
+
 enum orr_status orr_intake_cluster(const char *const *paths, uint32_t count,
                                    const struct orr_intake_options *options, const char *trace,
                                    const struct orr_idmap *queues, FILE *out, int64_t *gpus,
@@ -698,14 +736,7 @@ enum orr_status orr_intake_cluster(const char *const *paths, uint32_t count,
     enum orr_status status = ORR_OK;
     orr_intake_report_init(report, count > 0 ? paths[0] : "");
     for (uint32_t f = 0; f < 2 * count && status == ORR_OK; f++) { /* first what scontrol prints */
-        const char *path = paths[f % count];
-        char *text;
-        size_t bytes;
-        status = read_text(path, &text, &bytes, err);
-        if (status == ORR_OK && (content_of(path, text, bytes) == CONTENT_CONF) == (f >= count)) {
-            status = take_file(&cluster, path, (struct orr_cell){text, bytes}, err);
-        }
-        orr_free(text);
+        status = take_path(&cluster, paths[f % count], f >= count, err);
     }
     *gpus = intake_pools_gpus(&cluster.pools);
     if (status == ORR_OK) {
@@ -719,20 +750,15 @@ enum orr_status orr_intake_nodes(const char *path, FILE *out, struct orr_err *er
 {
     struct orr_intake_report report;
     struct cluster cluster = {.report = &report};
-    char *text;
-    size_t bytes;
     orr_intake_report_init(&report, path);
-    enum orr_status status = read_text(path, &text, &bytes, err);
-    if (status == ORR_OK) {
-        status = take_file(&cluster, path, (struct orr_cell){text, bytes}, err);
-    }
+    enum orr_status status = take_path(&cluster, path, false, err);
+    status = status == ORR_OK ? take_path(&cluster, path, true, err) : status;
     if (status == ORR_OK && cluster.pools.count == 0) {
         status = orr_fail(err, ORR_DATA, "%s: no node with GPUs is in it", path);
     }
     if (status == ORR_OK) {
         intake_pools_put(&cluster.pools, out);
     }
-    orr_free(text);
     release(&cluster);
     orr_intake_report_release(&report);
     return status;

@@ -77,6 +77,12 @@ holds of_conf.yaml 'nodes: 3, gpus: 4, gpu_model: "a100", cpu: 64, names: ["g08"
 "$orrery" init --trace load.csv --nodes - --policy kai <slurm.conf >piped.yaml 2>err
 grep '^    "a100' of_conf.yaml >wanted
 grep '^    "a100' piped.yaml | cmp -s - wanted || fail "nodes that come through a pipe: $(cat piped.yaml err)"
+# Bytes that are no text, as a comment of long ago has them, do not make a scenario that cannot be read.
+printf '# M\344rz\nClusterName=x\nNodeName=gr\374n[1-2] Gres=gpu:a100:4\n' >latin.conf
+"$orrery" init --trace load.csv --nodes latin.conf >latin.yaml 2>err || fail "latin.conf: $(cat err)"
+holds latin.yaml 'names: ["gr?n1", "gr?n2"]'
+"$orrery" import latin.conf -o latin >out
+holds out 'latin.conf: 2 bytes are no UTF-8 text and read as ?'
 printf 'queues: {z: {gpu: [1, 1, 1]}}\ncluster:\n  pools:\n# west\n    w: {nodes: 2, gpus: 8, labels: {zone: w}}\n\n# the end\npolicy: kai\n' >nodes.yaml
 "$orrery" init --trace load.csv --nodes nodes.yaml -o of_nodes.yaml 2>err
 holds of_nodes.yaml '# west' 'w: {nodes: 2, gpus: 8, labels: {zone: w}}' 'cluster.pools.w.nodes": +=1' 'policy: {name: fifo'
