@@ -40,6 +40,32 @@ struct cluster {
     bool skips_nodes, skips_partitions; /* they are known already */
 };
 
+/* A text as jobs.csv has names: bytes that are no UTF-8 in hexadecimal behind a sign, controls as
+ * question marks. *odd: how many there are. Caller frees it. */
+static char *clean(const char *text, size_t bytes, size_t *clean_bytes, uint32_t *odd)
+{
+    char *out_text = NULL;
+    FILE *out = open_memstream(&out_text, clean_bytes);
+    ORR_ASSERT(out != NULL);
+    *odd = 0;
+    while (bytes > 0) {
+        const struct orr_name_part part = orr_name_part(text, bytes);
+        const unsigned char first = (unsigned char)text[0];
+        const bool is_blank = first == '\t' || first == '\n' || first == '\r';
+        if ((first < ' ' && !is_blank) || first == 0x7f) {
+            (void)fputc('?', out);
+            *odd += 1;
+        } else {
+            (void)fwrite(part.text, 1, part.bytes, out);
+            *odd += part.bytes > part.took;
+        }
+        text += part.took;
+        bytes -= part.took;
+    }
+    (void)fclose(out);
+    return out_text;
+}
+
 /* --- key=value records ----------------------------------------------------------------------- */
 
 /* The value behind KEY= in a record, up to a blank; no bytes: it is not there. */
@@ -458,26 +484,12 @@ static enum content content_of(const char *path, const char *text, size_t bytes)
 static enum orr_status read_text(const char *path, char **text, size_t *bytes, struct orr_err *err)
 {
     *text = NULL;
-    return orr_source_read_all(path, FILE_BYTES_MAX, text, bytes, err);
-}
-
-/* Bytes that a scenario cannot hold become question marks: comments may be in any coding. Returns
- * how many. */
-static uint32_t clean(char *text, size_t bytes)
-{
-    uint32_t count = 0;
-    for (size_t i = 0; i < bytes;) {
-        const size_t width = orr_utf8_bytes(text + i, bytes - i);
-        const bool is_control =
-            ((unsigned char)text[i] < ' ' && strchr("\t\n\r", text[i]) == NULL) ||
-            text[i] == 0x7f || text[i] == '\0';
-        if (width == 0 || is_control) {
-            text[i] = '?';
-            count++;
-        }
-        i += width > 0 ? width : 1;
+    const enum orr_status status = orr_source_read_all(path, FILE_BYTES_MAX, text, bytes, err);
+    if (status == ORR_OK && *bytes >= 3 && memcmp(*text, "\xef\xbb\xbf", 3) == 0) {
+        *bytes -= 3;
+        memmove(*text, *text + 3, *bytes + 1); /* its final NUL too */
     }
-    return count;
+    return status;
 }
 
 bool orr_intake_is_cluster(const char *path)
@@ -590,13 +602,16 @@ static void put_queues(const struct cluster *cluster, enum queue_kind kind,
         }
     }
     for (uint32_t q = 0; seen != NULL && q < seen->count; q++) {
-        const char *name = orr_idmap_name(seen, q);
+        uint32_t odd;
+        size_t bytes;
+        char *name = clean(orr_idmap_name(seen, q), strlen(orr_idmap_name(seen, q)), &bytes, &odd);
         if (!is_queue(queues, count, name)) {
             (void)fprintf(out, "  ");
             orr_put_quoted(out, name);
             (void)fprintf(out, ": {gpu: [0, 1, unlimited]}  # only the jobs name it\n");
             put++;
         }
+        free(name);
     }
     if (put == 0) {
         (void)fprintf(out, "  default: {gpu: [0, 1, unlimited]}\n");
@@ -716,12 +731,15 @@ static enum orr_status take_path(struct cluster *cluster, const char *path, bool
     size_t bytes;
     enum orr_status status = read_text(path, &text, &bytes, err);
     if (status == ORR_OK && (content_of(path, text, bytes) == CONTENT_CONF) == is_conf) {
-        const uint32_t odd = clean(text, bytes);
+        uint32_t odd;
+        size_t clean_bytes;
+        char *cleaned = clean(text, bytes, &clean_bytes, &odd);
         if (odd > 0) {
-            orr_intake_note(cluster->report, "%s: %u byte%s no UTF-8 text and read as ?", path,
-                            (unsigned)odd, ORR_ONE(odd, " is", "s are"));
+            orr_intake_note(cluster->report, "%s: %u byte%s no UTF-8 text, and not as written here",
+                            path, (unsigned)odd, ORR_ONE(odd, " is", "s are"));
         }
-        status = take_file(cluster, path, (struct orr_cell){text, bytes}, err);
+        status = take_file(cluster, path, (struct orr_cell){cleaned, clean_bytes}, err);
+        free(cleaned);
     }
     orr_free(text);
     return status;

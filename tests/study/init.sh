@@ -80,9 +80,13 @@ grep '^    "a100' piped.yaml | cmp -s - wanted || fail "nodes that come through 
 # Bytes that are no text, as a comment of long ago has them, do not make a scenario that cannot be read.
 printf '# M\344rz\nClusterName=x\nNodeName=gr\374n[1-2] Gres=gpu:a100:4\n' >latin.conf
 "$orrery" init --trace load.csv --nodes latin.conf >latin.yaml 2>err || fail "latin.conf: $(cat err)"
-holds latin.yaml 'names: ["gr?n1", "gr?n2"]'
+holds latin.yaml 'names: ["gr�fcn1", "gr�fcn2"]'
 "$orrery" import latin.conf -o latin >out
-holds out 'latin.conf: 2 bytes are no UTF-8 text and read as ?'
+printf 'JobID|Account|Partition|AllocTRES|NNodes|Submit|Start|End|State\n1|M\344rz|p|gres/gpu=4|1|0|0|10|COMPLETED\n' >latin.txt
+"$orrery" import latin.txt latin.conf -o both --queue account >both.out
+"$orrery" check both/cluster.yaml >check.out 2>&1 || fail "names in another coding: $(cat check.out)"
+holds check.out '1 job, 1 queue'
+holds out 'latin.conf: 2 bytes are no UTF-8 text, and not as written here'
 printf 'queues: {z: {gpu: [1, 1, 1]}}\ncluster:\n  pools:\n# west\n    w: {nodes: 2, gpus: 8, labels: {zone: w}}\n\n# the end\npolicy: kai\n' >nodes.yaml
 "$orrery" init --trace load.csv --nodes nodes.yaml -o of_nodes.yaml 2>err
 holds of_nodes.yaml '# west' 'w: {nodes: 2, gpus: 8, labels: {zone: w}}' 'cluster.pools.w.nodes": +=1' 'policy: {name: fifo'
