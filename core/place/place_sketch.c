@@ -202,6 +202,9 @@ static uint32_t best_shared(struct orr_sketch *sketch, const struct orr_ask *ask
     for (uint32_t i = 0; i < nodes.count; i++) {
         const uint32_t n = nodes.nodes[i];
         const struct orr_snode *node = &session->nodes[n];
+        if (!sketch->is_open[n]) {
+            continue;
+        }
         const int64_t free = orr_place__free(node, ask);
         most = node->allocatable.v[ORR_SLOT_GPU] > 0 && free > most ? free : most;
         if (may_fit(ask, node, free) && orr_place__fits_ask(session, ask, n)) {
@@ -263,7 +266,7 @@ static struct orr_rated look_at_all(struct orr_sketch *sketch, const struct orr_
         const struct orr_snode *node = &session->nodes[nodes.nodes[i]];
         struct orr_rated one = {
             .node = nodes.nodes[i], .rank = node->rank, .free = orr_place__free(node, ask)};
-        if (!may_fit(ask, node, one.free)) {
+        if (!sketch->is_open[one.node] || !may_fit(ask, node, one.free)) {
             continue;
         }
         one.points =

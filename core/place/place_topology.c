@@ -478,14 +478,14 @@ static void find_candidates(struct search *search)
     orr_free(active_domains);
 }
 
-/* A sketch on counts passes by nodes that are not open, so that it may be given whole domains.
+/* A sketch passes by nodes that are not open, so that it may be given whole domains.
  * Where another set of the job has a constraint too, the nodes that are given decide about its
  * domains. */
 static bool skips_closed_nodes(const struct orr_allocation *attempt, uint32_t set)
 {
     const struct orr_session *session = attempt->session;
     const struct orr_sjob *job = &session->jobs[attempt->view.job];
-    bool may = attempt->sketch != NULL && attempt->sketch->counts != NULL;
+    bool may = attempt->sketch != NULL;
     for (uint32_t s = job->first_set; may && s < job->first_set + job->set_count; s++) {
         may = s == set || session->sets[s].constraint.topology == NULL;
     }

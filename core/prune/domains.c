@@ -14,7 +14,10 @@
 
 struct orr_domains {
     const struct orr_topology_level *level; /* NULL: the job need not stay together */
-    int64_t *free[2];    /* by measure, domain: places while nobody is moved; NULL: not counted */
+    /* By measure, domain: places while nobody is moved, on so many of the nodes: as many as it took
+     * until a domain had enough. */
+    int64_t *free[2];
+    uint32_t counted[2];
     int64_t *free_on[2]; /* the same by node */
     int64_t most[2];     /* in one domain */
     int64_t *gained;     /* by domain: scratch, all 0 between */
@@ -56,18 +59,17 @@ static void count_free(struct orr_victim_search *search, struct orr_domains *dom
 {
     const struct orr_topology_level *level = domains->level;
     const uint32_t nodes = search->session->node_count;
-    int64_t *free = orr_arena_alloc(&search->memory, level->domain_count, sizeof *free);
-    int64_t *free_on = orr_arena_take(&search->memory, nodes, sizeof *free_on);
-    domains->free[nth] = free;
-    domains->free_on[nth] = free_on;
-    domains->most[nth] = 0;
-    for (uint32_t n = 0; n < nodes; n++) {
-        const uint32_t domain = level->domain_of_node[n];
+    if (domains->free[nth] == NULL) {
+        domains->free[nth] = orr_arena_alloc(&search->memory, level->domain_count, sizeof(int64_t));
+        domains->free_on[nth] = orr_arena_take(&search->memory, nodes, sizeof(int64_t));
+    }
+    while (domains->most[nth] < measure->own && domains->counted[nth] < nodes) {
+        const uint32_t n = domains->counted[nth]++, domain = level->domain_of_node[n];
         if (domain != ORR_NONE) {
-            free_on[n] = orr_places__free_on(places, measure, n);
-            free[domain] += free_on[n];
-            domains->most[nth] =
-                free[domain] > domains->most[nth] ? free[domain] : domains->most[nth];
+            int64_t *free = &domains->free[nth][domain];
+            domains->free_on[nth][n] = orr_places__free_on(places, measure, n);
+            *free += domains->free_on[nth][n];
+            domains->most[nth] = *free > domains->most[nth] ? *free : domains->most[nth];
         }
     }
 }
@@ -107,9 +109,7 @@ bool orr_victim__lacks_domain(struct orr_victim_search *search, const struct orr
     }
     for (unsigned nth = 0; nth < (places->all > 0 ? 2u : 1u) && !lacks; nth++) {
         const struct orr_measure *measure = &places->measures[nth == 0 ? 0 : places->all];
-        if (domains->free[nth] == NULL) {
-            count_free(search, domains, nth, places, measure);
-        }
+        count_free(search, domains, nth, places, measure);
         if (domains->most[nth] >= measure->own) {
             continue;
         }
