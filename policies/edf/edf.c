@@ -63,12 +63,8 @@ static bool has_deadline(const struct edf *edf, const struct orr_job_progress *p
     return p->deadline_ms != ORR_MS_NONE && !(job < edf->late_capacity && edf->late[job]);
 }
 
-/* A service has no end to be late for: it goes first. */
 static int64_t deadline_of(void *self, const struct orr_view *view, uint32_t job)
 {
-    if (view->specs[job].scales) {
-        return INT64_MIN;
-    }
     const struct orr_job_progress p = orr_view_progress(view, job);
     return has_deadline(self, &p, job) ? p.deadline_ms : LAST;
 }
@@ -102,8 +98,9 @@ static void edf_event(void *state, const struct orr_view *view, enum orr_job_eve
                       uint32_t job)
 {
     struct edf *edf = state;
-    orr_walk_event(&edf->walk, event, job);
-    if (event == ORR_JOB_SUBMITTED && edf->params.admission == ADMIT_FEASIBLE) {
+    orr_walk_event(&edf->walk, view, event, job);
+    if (event == ORR_JOB_SUBMITTED && !view->specs[job].scales &&
+        edf->params.admission == ADMIT_FEASIBLE) {
         edf->late = orr_zgrow(edf->late, &edf->late_capacity, view->job_count, sizeof *edf->late);
         edf->late[job] = true; /* until it was tested */
         edf->fresh = ORR_ROOM_FOR_ONE(edf->fresh, edf->fresh_count, edf->fresh_capacity);
@@ -144,7 +141,7 @@ static uint32_t list_tasks(struct edf *edf, const struct orr_view *view)
         for (uint32_t i = 0; i < lines[l]->count; i++) {
             const uint32_t job = lines[l]->jobs[i];
             const struct edf_task task = task_of(edf, view, job);
-            if (!view->specs[job].scales && (task.deadline != ORR_MS_NEVER || task.holds)) {
+            if (task.deadline != ORR_MS_NEVER || task.holds) {
                 edf->tasks = ORR_ROOM_FOR_ONE(edf->tasks, count, edf->task_capacity);
                 edf->tasks[count++] = task;
             }
@@ -251,7 +248,7 @@ const struct orr_policy orr_policy_edf = {
     .event = edf_event,
     .cycle = edf_cycle,
     .close = edf_close,
-    .abilities = ORR_ABLE_JOINED,
+    .abilities = ORR_ABLE_SCALE | ORR_ABLE_JOINED,
     .heeds = edf_heeds,
     .remarks = edf_remarks,
 };

@@ -16,8 +16,10 @@
 #include <orrery/base/sort.h>
 #include <orrery/core/place.h>
 
+#include "../lanes/scaling.h"
 #include "../registry/policies_int.h"
 #include "../walk/held.h"
+#include "../walk/services.h"
 #include "../walk/verdicts.h"
 
 #define ROUND_MS      360000
@@ -60,6 +62,7 @@ struct gavel {
     uint32_t pair_count, pair_capacity;
     uint32_t *turns, turn_count, turn_capacity; /* jobs as they were chosen in this round */
     orr_ms accounted_ms, paused_ms;
+    struct orr_services services;
     struct orr_verdicts verdicts; /* of this round */
     bool changed;
     struct orr_placer *placer;
@@ -134,6 +137,7 @@ static void gavel_close(void *state)
 {
     struct gavel *gavel = state;
     orr_verdicts_release(&gavel->verdicts);
+    orr_services_release(&gavel->services);
     orr_free(gavel->kind_of_node);
     orr_free(gavel->jobs);
     orr_free(gavel->active);
@@ -161,7 +165,7 @@ static bool runs(const struct orr_view *view, uint32_t job)
 /* Nobody takes away what it has once it runs. */
 static bool is_for_good(const struct gavel *gavel, const struct orr_view *view, uint32_t job)
 {
-    return !view->specs[job].preemptible || view->specs[job].scales || gavel->jobs[job].mixed;
+    return !view->specs[job].preemptible || gavel->jobs[job].mixed;
 }
 
 /* Held for good, from this cycle on or longer: what it has is nobody's to divide. */
@@ -244,7 +248,9 @@ static void gavel_event(void *state, const struct orr_view *view, enum orr_job_e
                         uint32_t job)
 {
     struct gavel *gavel = state;
-    if (event == ORR_JOB_SUBMITTED || event == ORR_JOB_STARTED) {
+    if (orr_services_event(&gavel->services, view, event, job)) {
+        gavel->changed = true; /* what it holds is nobody's to divide */
+    } else if (event == ORR_JOB_SUBMITTED || event == ORR_JOB_STARTED) {
         gavel->jobs =
             orr_zgrow(gavel->jobs, &gavel->job_capacity, view->job_count, sizeof *gavel->jobs);
         gavel->active =
@@ -297,6 +303,25 @@ static void account(struct gavel *gavel, const struct orr_view *view)
 
 /* --- dividing --- */
 
+/* Takes from each kind the GPUs that the job holds there, and a pause would free. */
+static void take_held(const struct gavel *gavel, const struct orr_view *view, uint32_t job,
+                      double *gpus)
+{
+    const struct orr_ledger *ledger = view->ledger;
+    for (uint32_t p = view->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
+        const struct orr_placement *placement = &ledger->placements[p];
+        const struct orr_request *request = &shape_of(view, job)->groups[placement->group].request;
+        const double each = (double)orr_placement_each(placement) *
+                            (double)orr_request_mgpu(request) / (double)ORR_MGPU;
+        for (uint32_t n = placement->node; n <= placement->node + placement->more_nodes; n++) {
+            const uint8_t kind = gavel->kind_of_node[n];
+            if (kind < KINDS && !ledger->down[n] && orr_request_gpu_kind(request) == 0) {
+                gpus[kind] = gpus[kind] > each ? gpus[kind] - each : 0;
+            }
+        }
+    }
+}
+
 /* GPUs of each kind that nobody holds for good. */
 static void list_gpus(const struct gavel *gavel, const struct orr_view *view, double *gpus)
 {
@@ -308,11 +333,12 @@ static void list_gpus(const struct gavel *gavel, const struct orr_view *view, do
     }
     for (uint32_t i = 0; i < gavel->active_count; i++) {
         const uint32_t job = gavel->active[i];
-        const uint8_t held = stays(gavel, view, job) ? kind_held(gavel, view, job) : NOWHERE;
-        if (held < KINDS) {
-            const double left = gpus[held] - (double)orr_held_open(view, job).mgpu[0] / ORR_MGPU;
-            gpus[held] = left > 0 ? left : 0;
+        if (stays(gavel, view, job)) {
+            take_held(gavel, view, job, gpus);
         }
+    }
+    for (uint32_t i = 0; i < gavel->services.count; i++) {
+        take_held(gavel, view, gavel->services.list[i].job, gpus);
     }
 }
 
@@ -532,6 +558,44 @@ static int64_t need_on(const struct gavel *gavel, const struct orr_view *view, u
                                                                   : size_of(view, job);
 }
 
+/* The kind of which a service gets GPUs in this round: where what it asks next is idle, or else can
+ * be made so; of several where most is left. NOWHERE: none holds it. */
+static uint8_t kind_for(const struct gavel *gavel, const struct orr_view *view, uint32_t job,
+                        const int64_t *idle, const int64_t *room)
+{
+    const struct orr_request *request = &shape_of(view, job)->groups[0].request;
+    const int64_t step = orr_scaling_step(view, job).mgpu[0];
+    uint8_t best = NOWHERE;
+    for (uint8_t k = 0; k < gavel->kinds; k++) {
+        const bool of_model =
+            request->gpu_model == ORR_NONE || request->gpu_model == gavel->models[k];
+        if (!of_model || room[k] < step) {
+            continue;
+        }
+        const bool is_idle = idle[k] >= step;
+        const bool best_idle = best != NOWHERE && idle[best] >= step;
+        if (best == NOWHERE || is_idle > best_idle ||
+            (is_idle == best_idle && room[k] > room[best])) {
+            best = k;
+        }
+    }
+    return best;
+}
+
+/* Services are served before anybody is chosen. */
+static void choose_services(struct gavel *gavel, const struct orr_view *view, const int64_t *idle,
+                            int64_t *room)
+{
+    struct orr_gpus gpus = orr_shard_idle(orr_view_room(view));
+    for (uint32_t i = 0; i < gavel->services.count; i++) {
+        struct orr_serviced *service = &gavel->services.list[i];
+        const uint8_t kind = kind_for(gavel, view, service->job, idle, room);
+        gpus.mgpu[0] = kind == NOWHERE ? 0 : room[kind];
+        orr_services_choose_one(service, view, &gpus);
+        room[kind == NOWHERE ? 0 : kind] -= kind == NOWHERE ? 0 : room[kind] - gpus.mgpu[0];
+    }
+}
+
 static void choose(struct gavel *gavel, const struct orr_view *view)
 {
     int64_t room[KINDS] = {0};
@@ -540,6 +604,8 @@ static void choose(struct gavel *gavel, const struct orr_view *view)
             room[gavel->kind_of_node[n]] += view->ledger->idle[n].gpus * ORR_MGPU;
         }
     }
+    int64_t idle[KINDS];
+    memcpy(idle, room, sizeof idle);
     for (uint32_t i = 0; i < gavel->active_count; i++) {
         const uint32_t job = gavel->active[i];
         const bool frees =
@@ -547,6 +613,7 @@ static void choose(struct gavel *gavel, const struct orr_view *view)
         const uint8_t held = frees ? kind_held(gavel, view, job) : NOWHERE;
         room[held < KINDS ? held : 0] += held < KINDS ? orr_held_open(view, job).mgpu[0] : 0;
     }
+    choose_services(gavel, view, idle, room);
     list_pairs(gavel, view);
     gavel->turn_count = 0;
     for (uint32_t i = 0; i < gavel->pair_count; i++) {
@@ -619,7 +686,7 @@ static void start(struct gavel *gavel, const struct orr_view *view, struct orr_t
                   uint32_t job)
 {
     const struct gavel_job *it = &gavel->jobs[job];
-    const bool anywhere = size_of(view, job) == 0 || view->specs[job].scales ||
+    const bool anywhere = size_of(view, job) == 0 ||
                           gavel->params.placer.choice != ORR_PLACEMENT_DEFAULT ||
                           orr_shape_is_bound(shape_of(view, job));
     enum orr_reason reason = ORR_REASON_NONE;
@@ -630,7 +697,7 @@ static void start(struct gavel *gavel, const struct orr_view *view, struct orr_t
         reason = place_on_kind(gavel, view, txn, job, it->chosen);
     }
     if ((!uncounted && it->chosen == NOWHERE) || reason != ORR_REASON_NONE) {
-        orr_verdicts_add(&gavel->verdicts, job, orr_verdict_tasks(view, job), reason);
+        orr_verdicts_add(&gavel->verdicts, job, 0, reason);
     }
 }
 
@@ -653,8 +720,10 @@ static void list_turns(struct gavel *gavel, const struct orr_view *view)
 /* Once one starts that stays, the others have less to divide. */
 static void start_chosen(struct gavel *gavel, const struct orr_view *view, struct orr_txn *txn)
 {
-    bool takes = false;
+    bool takes = orr_services_first(&gavel->services) != ORR_NONE;
     gavel->verdicts.count = 0;
+    orr_services_note(&gavel->services, view, &gavel->verdicts);
+    orr_services_start(&gavel->services, gavel->placer, view, txn, &gavel->verdicts);
     list_turns(gavel, view);
     for (uint32_t i = 0; i < gavel->turn_count; i++) {
         const uint32_t job = gavel->turns[i];
@@ -690,7 +759,7 @@ static void gavel_cycle(void *state, const struct orr_view *view, struct orr_txn
 static orr_ms gavel_wake(void *state, const struct orr_view *view)
 {
     const struct gavel *gavel = state;
-    bool waits = false, pauses = false;
+    bool waits = orr_services_lack(&gavel->services, view), pauses = false;
     for (uint32_t i = 0; i < gavel->active_count; i++) {
         const uint32_t job = gavel->active[i];
         waits = waits || view->jobs[job].phase == ORR_JOB_PENDING;
@@ -745,6 +814,6 @@ const struct orr_policy orr_policy_gavel = {
     .queue = gavel_queue,
     .heeds = gavel_heeds,
     .remarks = gavel_remarks,
-    .abilities = ORR_ABLE_JOINED,
+    .abilities = ORR_ABLE_SCALE | ORR_ABLE_JOINED,
     .round_ms = ROUND_MS,
 };

@@ -123,13 +123,10 @@ static double attained_by(struct gittins *g, const struct orr_view *view, uint32
     return service / (double)ORR_MGPU;
 }
 
-/* A service has no end: it goes first. Who has attained more than anybody needs goes last. */
+/* Who has attained more than anybody needs goes last. */
 static int64_t cost_of(void *self, const struct orr_view *view, uint32_t job)
 {
     struct gittins *g = self;
-    if (view->specs[job].scales) {
-        return -1;
-    }
     const double attained = attained_by(g, view, job);
     uint32_t low = 0, high = g->level_count; /* the last level from which it is */
     while (high - low > 1) {
@@ -170,8 +167,7 @@ static void gittins_close(void *state)
 static void gittins_event(void *state, const struct orr_view *view, enum orr_job_event event,
                           uint32_t job)
 {
-    (void)view;
-    orr_walk_event(&((struct gittins *)state)->walk, event, job);
+    orr_walk_event(&((struct gittins *)state)->walk, view, event, job);
 }
 
 static void gittins_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)
@@ -212,7 +208,7 @@ const struct orr_policy orr_policy_gittins = {
     .cycle = gittins_cycle,
     .wake = gittins_wake,
     .close = gittins_close,
-    .abilities = ORR_ABLE_JOINED,
+    .abilities = ORR_ABLE_SCALE | ORR_ABLE_JOINED,
     .round_ms = ROUND_MS,
     .heeds = gittins_heeds,
 };

@@ -61,6 +61,20 @@ static inline struct orr_gpus orr_scaling_step(const struct orr_view *view, uint
     return orr_ledger_gpus(view->ledger, job, orr_ledger_next_tasks(view->ledger, job));
 }
 
+/* Takes from the room what a job that scales gets of the tasks that it lacks beyond those that were
+ * taken for it already: as many as there is room for. */
+static inline void orr_scaling_grow(const struct orr_view *view, uint32_t job, uint32_t taken,
+                                    struct orr_gpus *room)
+{
+    const struct orr_request *request = &orr_scaling__shape(view, job)->groups[0].request;
+    const int64_t each = orr_request_mgpu(request);
+    const int64_t more = (int64_t)orr_ledger_lacks(view->ledger, job) - taken;
+    int64_t *of_kind = &room->mgpu[orr_request_gpu_kind(request)];
+    if (each > 0 && more > 0 && *of_kind > 0) {
+        *of_kind -= each * (more < *of_kind / each ? more : *of_kind / each);
+    }
+}
+
 /* What it holds. */
 static inline struct orr_gpus orr_scaling_held(const struct orr_view *view, uint32_t job)
 {

@@ -149,12 +149,6 @@ static bool running(const struct orr_view *view, uint32_t job)
     return view->jobs[job].phase == ORR_JOB_RUNNING;
 }
 
-static int64_t task_mgpu(const struct orr_view *view, uint32_t job)
-{
-    const struct orr_shape *shape = &view->shapes->shapes[view->specs[job].shape];
-    return shape->gpus_mgpu / shape->tasks;
-}
-
 /* What it needs of what is shared: to start all it asks at once, to go on what a pause would free.
  */
 static struct orr_gpus size_of(const struct orr_view *view, uint32_t job)
@@ -174,17 +168,10 @@ static int64_t total_mgpu(const struct orr_view *view, uint32_t job)
  */
 static void grow(const struct orr_view *view, uint32_t job, struct orr_gpus *left)
 {
-    const struct orr_shape *shape = &view->shapes->shapes[view->specs[job].shape];
-    const int64_t each = task_mgpu(view, job);
-    if (!view->specs[job].scales || each == 0) {
-        return;
+    if (view->specs[job].scales) {
+        const uint32_t gang = view->shapes->shapes[view->specs[job].shape].min_tasks;
+        orr_scaling_grow(view, job, running(view, job) ? 0 : gang, left);
     }
-    int64_t *of_kind = &left->mgpu[orr_request_gpu_kind(&shape->groups[0].request)];
-    const bool starts = view->jobs[job].phase == ORR_JOB_PENDING;
-    const int64_t more =
-        orr_ledger_lacks(view->ledger, job) - (starts ? (int64_t)shape->min_tasks : 0);
-    const int64_t room = *of_kind / each;
-    *of_kind -= more <= 0 || room <= 0 ? 0 : each * (more < room ? more : room);
 }
 
 static void append(struct line *line, uint32_t job)

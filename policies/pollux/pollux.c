@@ -19,6 +19,7 @@
 
 #include "../registry/policies_int.h"
 #include "../walk/held.h"
+#include "../walk/services.h"
 #include "../walk/verdicts.h"
 
 #define ROUND_MS      60000
@@ -55,6 +56,7 @@ struct pollux {
     uint32_t *models, model_count, model_capacity; /* of the shard's GPUs */
     struct rates rates;
     orr_ms paused_ms;
+    struct orr_services services;
     struct orr_verdicts verdicts; /* of this round */
     struct orr_placer *placer;
 };
@@ -96,6 +98,7 @@ static void pollux_close(void *state)
 {
     struct pollux *pollux = state;
     orr_verdicts_release(&pollux->verdicts);
+    orr_services_release(&pollux->services);
     orr_free(pollux->active);
     orr_free(pollux->pods);
     orr_free(pollux->crowded);
@@ -116,6 +119,9 @@ static void pollux_event(void *state, const struct orr_view *view, enum orr_job_
 {
     struct pollux *pollux = state;
     pollux->roomier = pollux->roomier || event != ORR_JOB_SUBMITTED;
+    if (orr_services_event(&pollux->services, view, event, job)) {
+        return;
+    }
     if (event == ORR_JOB_SUBMITTED || event == ORR_JOB_STARTED) {
         pollux->pods =
             orr_zgrow(pollux->pods, &pollux->job_capacity, view->job_count, sizeof *pollux->pods);
@@ -154,7 +160,7 @@ static bool runs(const struct orr_view *view, uint32_t job)
 /* Held for good: nobody may pause it. */
 static bool stays(const struct orr_view *view, uint32_t job)
 {
-    return runs(view, job) && (!view->specs[job].preemptible || view->specs[job].scales);
+    return runs(view, job) && !view->specs[job].preemptible;
 }
 
 /* Any number of its pods from the gang on may run. */
@@ -166,7 +172,7 @@ static bool starts_least(const struct orr_shape *shape)
 static bool is_elastic(const struct orr_view *view, uint32_t job)
 {
     const struct orr_shape *shape = shape_of(view, job);
-    return shape->min_tasks < shape->tasks && starts_least(shape) && !view->specs[job].scales;
+    return shape->min_tasks < shape->tasks && starts_least(shape);
 }
 
 static uint32_t fewest_pods(const struct orr_view *view, uint32_t job)
@@ -359,17 +365,19 @@ static bool asks_devices(const struct orr_view *view, uint32_t job)
     return asks && shape->gpus.mgpu[0] > 0;
 }
 
-/* GPUs that are idle, or held by jobs that may be paused. */
-static uint32_t count_gpus(const struct pollux *pollux, const struct orr_view *view)
+/* GPUs that are idle, or held by jobs that may be paused: what services leave of them, who are
+ * chosen here. */
+static uint32_t count_gpus(struct pollux *pollux, const struct orr_view *view)
 {
-    int64_t mgpu = orr_view_room(view)->idle_gpus * ORR_MGPU;
+    struct orr_gpus room = orr_shard_idle(orr_view_room(view));
     for (uint32_t i = 0; i < pollux->active_count; i++) {
         const uint32_t job = pollux->active[i];
         if (runs(view, job) && !stays(view, job) && asks_devices(view, job)) {
-            mgpu += orr_held_open(view, job).mgpu[0];
+            room.mgpu[0] += orr_held_open(view, job).mgpu[0];
         }
     }
-    return (uint32_t)(mgpu / ORR_MGPU);
+    orr_services_choose(&pollux->services, view, &room);
+    return (uint32_t)(room.mgpu[0] / ORR_MGPU);
 }
 
 static bool shares_in(const struct orr_view *view, uint32_t job)
@@ -547,6 +555,8 @@ static enum orr_reason start(struct pollux *pollux, const struct orr_view *view,
 static void start_chosen(struct pollux *pollux, const struct orr_view *view, struct orr_txn *txn)
 {
     pollux->verdicts.count = 0;
+    orr_services_note(&pollux->services, view, &pollux->verdicts);
+    orr_services_start(&pollux->services, pollux->placer, view, txn, &pollux->verdicts);
     for (uint32_t i = 0; i < pollux->active_count; i++) {
         const uint32_t job = pollux->active[i];
         if (view->jobs[job].phase != ORR_JOB_PENDING) {
@@ -555,8 +565,7 @@ static void start_chosen(struct pollux *pollux, const struct orr_view *view, str
         const bool seeks = !asks_devices(view, job) || pollux->pods[job] > 0;
         const enum orr_reason reason = seeks ? start(pollux, view, txn, job) : ORR_REASON_NONE;
         if (!seeks || reason != ORR_REASON_NONE) {
-            const uint32_t fewest =
-                is_elastic(view, job) ? fewest_pods(view, job) : orr_verdict_tasks(view, job);
+            const uint32_t fewest = is_elastic(view, job) ? fewest_pods(view, job) : 0;
             orr_verdicts_add(&pollux->verdicts, job, fewest, reason);
         }
     }
@@ -604,7 +613,7 @@ const struct orr_policy orr_policy_pollux = {
     .wake = pollux_wake,
     .close = pollux_close,
     .node = pollux_node,
-    .abilities = ORR_ABLE_JOINED,
+    .abilities = ORR_ABLE_SCALE | ORR_ABLE_JOINED,
     .round_ms = ROUND_MS,
     .starts_least = starts_least,
 };

@@ -27,13 +27,9 @@ static const struct orr_param srtf_rows[] = {
     ORR_PLACER_ROWS(struct srtf_params),
     {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
 
-/* A service is never done, and would be starved for it: it goes first. */
 static int64_t left_of(void *self, const struct orr_view *view, uint32_t job)
 {
     const struct srtf *srtf = self;
-    if (view->specs[job].scales) {
-        return -1;
-    }
     const struct orr_job_progress p = orr_view_progress(view, job);
     orr_ms left = p.work_ms == ORR_MS_NONE ? ORR_MS_NEVER / 2 : p.work_ms - p.done_ms;
     if (srtf->params.by == BY_ESTIMATE) {
@@ -66,8 +62,7 @@ static void srtf_close(void *state)
 static void srtf_event(void *state, const struct orr_view *view, enum orr_job_event event,
                        uint32_t job)
 {
-    (void)view;
-    orr_walk_event(&((struct srtf *)state)->walk, event, job);
+    orr_walk_event(&((struct srtf *)state)->walk, view, event, job);
 }
 
 static void srtf_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)
@@ -117,6 +112,6 @@ const struct orr_policy orr_policy_srtf = {
     .cycle = srtf_cycle,
     .wake = srtf_wake,
     .close = srtf_close,
-    .abilities = ORR_ABLE_JOINED,
+    .abilities = ORR_ABLE_SCALE | ORR_ABLE_JOINED,
     .heeds = srtf_heeds,
 };

@@ -160,7 +160,7 @@ static void list_bidders(struct themis *themis, const struct orr_view *view)
 
 /* Each kind of GPU is auctioned by itself: who asks none of it wins there. Of the first so many
  * bidders `won` has who wins everywhere. */
-static void auction_kinds(const struct themis *themis, const struct orr_view *view,
+static void auction_kinds(struct themis *themis, const struct orr_view *view,
                           struct orr_themis_bid *bids, uint32_t count, bool *won)
 {
     const struct orr_gpus room = orr_walk_room(&themis->walk, view);
@@ -214,11 +214,10 @@ static void hold_auction(struct themis *themis, const struct orr_view *view)
 
 /* --- the policy --- */
 
-/* A service is never done, and would be starved for it: it goes first. */
 static int64_t rank_of(void *self, const struct orr_view *view, uint32_t job)
 {
-    const struct themis *themis = self;
-    return view->specs[job].scales ? 0 : themis->tenures[job].rank;
+    (void)view;
+    return ((const struct themis *)self)->tenures[job].rank;
 }
 
 static bool keeps(void *self, const struct orr_view *view, uint32_t job)
@@ -267,7 +266,7 @@ static void themis_event(void *state, const struct orr_view *view, enum orr_job_
     if (event == ORR_JOB_STARTED) {
         themis->tenures[job].leased_until = view->now + themis->params.lease_ms;
     }
-    orr_walk_event(&themis->walk, event, job);
+    orr_walk_event(&themis->walk, view, event, job);
 }
 
 /* Who runs without a lease by now has won, or nobody else wanted what it holds. */
@@ -297,16 +296,17 @@ static void themis_cycle(void *state, const struct orr_view *view, struct orr_tx
     }
 }
 
-/* With somebody waiting, the first lease that ends. */
+/* With somebody waiting, or a service that lacks tasks, the first lease that ends. */
 static orr_ms themis_wake(void *state, const struct orr_view *view)
 {
     const struct themis *themis = state;
     orr_ms next = ORR_MS_NEVER;
-    for (uint32_t i = 0; i < themis->walk.running.count && themis->walk.waiting.count > 0; i++) {
+    const bool waits =
+        themis->walk.waiting.count > 0 || orr_services_lack(&themis->walk.services, view);
+    for (uint32_t i = 0; i < themis->walk.running.count && waits; i++) {
         const uint32_t job = themis->walk.running.jobs[i];
         const orr_ms until = themis->tenures[job].leased_until;
-        const bool ends = view->specs[job].preemptible && !view->specs[job].scales;
-        next = ends && until > view->now && until < next ? until : next;
+        next = view->specs[job].preemptible && until > view->now && until < next ? until : next;
     }
     return next;
 }
@@ -330,6 +330,6 @@ const struct orr_policy orr_policy_themis = {
     .cycle = themis_cycle,
     .wake = themis_wake,
     .close = themis_close,
-    .abilities = ORR_ABLE_JOINED,
+    .abilities = ORR_ABLE_SCALE | ORR_ABLE_JOINED,
     .heeds = themis_heeds,
 };

@@ -18,6 +18,7 @@ void orr_walk_close(struct orr_walk *walk)
     orr_free(walk->waiting.jobs);
     orr_free(walk->running.jobs);
     orr_free(walk->chosen.jobs);
+    orr_services_release(&walk->services);
     orr_free(walk->order);
     orr_verdicts_release(&walk->verdicts);
     orr_placer_close(walk->placer);
@@ -39,9 +40,10 @@ static void take_out(struct orr_walk_line *line, uint32_t job)
     line->count = kept;
 }
 
-void orr_walk_event(struct orr_walk *walk, enum orr_job_event event, uint32_t job)
+void orr_walk_event(struct orr_walk *walk, const struct orr_view *view, enum orr_job_event event,
+                    uint32_t job)
 {
-    if (event == ORR_JOB_CHANGED) {
+    if (orr_services_event(&walk->services, view, event, job) || event == ORR_JOB_CHANGED) {
         return;
     }
     if (event == ORR_JOB_STARTED) {
@@ -90,11 +92,11 @@ struct orr_gpus orr_walk_size(const struct orr_view *view, uint32_t job)
 
 bool orr_walk_may_pause(const struct orr_walk *walk, const struct orr_view *view, uint32_t job)
 {
-    return view->specs[job].preemptible && !view->specs[job].scales &&
+    return view->specs[job].preemptible &&
            (walk->keeps == NULL || !walk->keeps(walk->self, view, job));
 }
 
-struct orr_gpus orr_walk_room(const struct orr_walk *walk, const struct orr_view *view)
+struct orr_gpus orr_walk_room(struct orr_walk *walk, const struct orr_view *view)
 {
     struct orr_gpus left = orr_shard_idle(orr_view_room(view));
     for (uint32_t i = 0; i < walk->running.count; i++) {
@@ -104,7 +106,15 @@ struct orr_gpus orr_walk_room(const struct orr_walk *walk, const struct orr_view
             orr_gpus_add(&left, &held, 1);
         }
     }
+    orr_services_choose(&walk->services, view, &left);
     return left;
+}
+
+/* For whom others are paused: the first that starts. */
+static uint32_t first_chosen(const struct orr_walk *walk)
+{
+    const uint32_t service = orr_services_first(&walk->services);
+    return service != ORR_NONE || walk->chosen.count == 0 ? service : walk->chosen.jobs[0];
 }
 
 /* Chooses who starts, and notes who was passed over; true if nobody has to be paused for it. */
@@ -115,6 +125,7 @@ static bool choose(struct orr_walk *walk, const struct orr_view *view, struct or
     bool pauses = false;
     walk->chosen.count = 0;
     walk->verdicts.count = 0;
+    orr_services_note(&walk->services, view, &walk->verdicts);
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t job = walk->order[i].job;
         const bool runs = view->jobs[job].phase == ORR_JOB_RUNNING;
@@ -128,12 +139,11 @@ static bool choose(struct orr_walk *walk, const struct orr_view *view, struct or
                 append(&walk->chosen, job);
             }
         } else if (runs) {
-            const uint32_t first = walk->chosen.count > 0 ? walk->chosen.jobs[0] : ORR_NONE;
-            (void)orr_txn_evict_for(txn, job, ORR_CAUSE_PREEMPT, first);
-            orr_verdicts_add(&walk->verdicts, job, orr_verdict_tasks(view, job), ORR_REASON_NONE);
+            (void)orr_txn_evict_for(txn, job, ORR_CAUSE_PREEMPT, first_chosen(walk));
+            orr_verdicts_add(&walk->verdicts, job, 0, ORR_REASON_NONE);
             pauses = true;
         } else {
-            orr_verdicts_add(&walk->verdicts, job, orr_verdict_tasks(view, job), ORR_REASON_NONE);
+            orr_verdicts_add(&walk->verdicts, job, 0, ORR_REASON_NONE);
         }
     }
     walk->walked_ms = pauses ? view->now : ORR_MS_NONE;
@@ -143,6 +153,7 @@ static bool choose(struct orr_walk *walk, const struct orr_view *view, struct or
 static void start_chosen(struct orr_walk *walk, const struct orr_view *view, struct orr_txn *txn)
 {
     walk->walked_ms = ORR_MS_NONE;
+    orr_services_start(&walk->services, walk->placer, view, txn, &walk->verdicts);
     for (uint32_t i = 0; i < walk->chosen.count; i++) {
         const uint32_t job = walk->chosen.jobs[i];
         if (view->jobs[job].phase != ORR_JOB_PENDING) {
@@ -153,7 +164,7 @@ static void start_chosen(struct orr_walk *walk, const struct orr_view *view, str
             take_out(&walk->waiting, job);
             append(&walk->running, job);
         } else {
-            orr_verdicts_add(&walk->verdicts, job, orr_verdict_tasks(view, job), reason);
+            orr_verdicts_add(&walk->verdicts, job, 0, reason);
         }
     }
 }

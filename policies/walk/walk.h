@@ -5,14 +5,16 @@
  * All jobs, waiting and running, stand in the order of a key. They are walked with the GPUs of the
  * cluster: who fits into those that are left runs, who does not is paused or goes on waiting, and
  * blocks nobody. Room is counted: a job that finds no place for its pods keeps what it was counted
- * for, and waits. Where somebody is paused the cycle ends there: the host releases the room and
- * asks again at the same time, and those that were chosen start. */
+ * for, and waits. Services stand before all of them (services.h). Where somebody is paused the
+ * cycle ends there: the host releases the room and asks again at the same time, and those that were
+ * chosen start. */
 #ifndef ORR_POLICIES_WALK_H
 #define ORR_POLICIES_WALK_H
 
 #include <orrery/core/placer.h>
 #include <orrery/core/policy.h>
 
+#include "services.h"
 #include "verdicts.h"
 
 /* The lower, the earlier. */
@@ -37,7 +39,8 @@ struct orr_walk {
     /* ties: by job; else those first that began to wait first, then those that began to run first
      */
     bool by_job;
-    struct orr_walk_line waiting, running;
+    struct orr_walk_line waiting, running; /* no services */
+    struct orr_services services;
     struct orr_walk_entry *order; /* see orr_walk_order */
     uint32_t order_capacity;
     struct orr_walk_line chosen;  /* by the last walk, to start */
@@ -51,16 +54,18 @@ struct orr_walk {
 void orr_walk_open(struct orr_walk *walk, const struct orr_view *view,
                    const struct orr_placer_params *placer);
 void orr_walk_close(struct orr_walk *walk);
-void orr_walk_event(struct orr_walk *walk, enum orr_job_event event, uint32_t job);
+void orr_walk_event(struct orr_walk *walk, const struct orr_view *view, enum orr_job_event event,
+                    uint32_t job);
 void orr_walk_cycle(struct orr_walk *walk, const struct orr_view *view, struct orr_txn *txn);
-/* Puts all jobs in order, in walk->order; returns their number. */
+/* Puts all jobs but services in order, in walk->order; returns their number. */
 uint32_t orr_walk_order(struct orr_walk *walk, const struct orr_view *view);
-/* What those share that wait, or run and may be paused. */
-struct orr_gpus orr_walk_room(const struct orr_walk *walk, const struct orr_view *view);
+/* What those share that wait, or run and may be paused: what services leave of it, who are chosen
+ * here. */
+struct orr_gpus orr_walk_room(struct orr_walk *walk, const struct orr_view *view);
 /* What it needs to run: of one that waits all it asks, of one that runs what it holds and a pause
  * would free (held.h). */
 struct orr_gpus orr_walk_size(const struct orr_view *view, uint32_t job);
-/* Of a job that runs: preemptible, no service, and nothing keeps it. */
+/* Of a job that runs, and is no service: preemptible, and nothing keeps it. */
 bool orr_walk_may_pause(const struct orr_walk *walk, const struct orr_view *view, uint32_t job);
 
 #endif
