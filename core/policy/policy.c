@@ -362,6 +362,19 @@ static void say_placed(const char *text, void *context)
     remarks->say(remark.text, remarks->context);
 }
 
+/* What a policy places by; NULL: it has no such parameters. */
+static const struct orr_placer_params *placer_params(const struct orr_policy *policy,
+                                                     const void *params)
+{
+    const struct orr_param *row = policy->params;
+    while (row != NULL && row->name != NULL && row->choices != orr_placement_names) {
+        row++;
+    }
+    return row == NULL || row->name == NULL
+               ? NULL
+               : (const struct orr_placer_params *)((const char *)params + row->offset);
+}
+
 void orr_policy_remarks(const struct orr_policy *policy, const void *params,
                         const struct orr_setting *settings, size_t count, orr_policy_say_fn *say,
                         void *context)
@@ -369,5 +382,10 @@ void orr_policy_remarks(const struct orr_policy *policy, const void *params,
     struct remarks remarks = {policy, settings, count, say, context};
     if (HAS(policy, remarks)) {
         policy->remarks(params, say_placed, &remarks);
+    }
+    const struct orr_placer_params *placer = placer_params(policy, params);
+    if (placer != NULL && placer->typical_jobs > 0 && placer->choice != ORR_PLACEMENT_FGD) {
+        say_placed("typical_jobs: bears on nothing: only placement fgd looks at typical tasks",
+                   &remarks);
     }
 }
