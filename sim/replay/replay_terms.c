@@ -8,15 +8,16 @@
 
 /* All that makes two terms the same, without padding: a name of the table. */
 struct terms_key {
-    int64_t values[13];
+    int64_t values[14];
 };
 
 static struct terms_key key_of(const struct orr_terms *terms)
 {
     return (struct terms_key){{terms->checkpoint_ms, terms->checkpoint_cost_ms, terms->restart_ms,
                                terms->startup_ms, terms->grace_ms, terms->checkpoint_on_evict,
-                               terms->keep_progress, terms->give_up_ms, terms->profile,
-                               terms->session, terms->crew, terms->service, terms->busy_ppm}};
+                               terms->keep_progress, terms->keep_unasked, terms->give_up_ms,
+                               terms->profile, terms->session, terms->crew, terms->service,
+                               terms->busy_ppm}};
 }
 
 uint32_t orr_replay__put_terms(struct orr_terms_table *table, const struct orr_terms *terms)
@@ -54,15 +55,11 @@ bool orr_world_pauses(const struct orr_scenario *scenario, uint32_t shard)
     return pauses;
 }
 
-/* What is stated of evictions. A policy that works by pausing jobs keeps what they did, unless they
- * have checkpoints, which say what is lost. */
-static const char *on_evict_of(const struct orr_scenario *scenario, uint32_t shard,
-                               enum orr_kind kind, orr_ms checkpoint_ms)
+/* What is stated of evictions, or NULL. */
+static const char *on_evict_of(const struct orr_scenario *scenario, enum orr_kind kind)
 {
     const char *own = scenario->kind_execution[kind].on_evict;
-    const char *stated = own != NULL ? own : scenario->execution.on_evict;
-    const bool keeps = checkpoint_ms == 0 && orr_world_pauses(scenario, shard);
-    return stated != NULL ? stated : keeps ? "keep" : "lose";
+    return own != NULL ? own : scenario->execution.on_evict;
 }
 
 uint32_t orr_replay__terms(struct orr_world *world, const struct orr_scenario *scenario,
@@ -73,7 +70,11 @@ uint32_t orr_replay__terms(struct orr_world *world, const struct orr_scenario *s
     const struct orr_scenario_execution *own = &scenario->kind_execution[kind];
     const orr_ms checkpoint_ms = first_of(extra == NULL ? ORR_MS_NONE : extra->checkpoint_ms,
                                           own->checkpoint_ms, all->checkpoint_ms);
-    const char *on_evict = on_evict_of(scenario, shard, kind, checkpoint_ms);
+    const char *on_evict = on_evict_of(scenario, kind);
+    /* a policy that works by pausing jobs keeps what they did, unless they have checkpoints, which
+     * say what is lost */
+    const bool keep_unasked =
+        on_evict == NULL && checkpoint_ms == 0 && orr_world_pauses(scenario, shard);
     struct orr_terms terms = {
         .checkpoint_ms = checkpoint_ms,
         .checkpoint_cost_ms = first_of(extra == NULL ? ORR_MS_NONE : extra->checkpoint_cost_ms,
@@ -82,8 +83,9 @@ uint32_t orr_replay__terms(struct orr_world *world, const struct orr_scenario *s
                                all->restart_ms),
         .startup_ms = first_of(ORR_MS_NONE, own->startup_ms, all->startup_ms),
         .grace_ms = first_of(ORR_MS_NONE, own->grace_ms, all->grace_ms),
-        .checkpoint_on_evict = strcmp(on_evict, "checkpoint") == 0,
-        .keep_progress = strcmp(on_evict, "keep") == 0,
+        .checkpoint_on_evict = on_evict != NULL && strcmp(on_evict, "checkpoint") == 0,
+        .keep_progress = keep_unasked || (on_evict != NULL && strcmp(on_evict, "keep") == 0),
+        .keep_unasked = keep_unasked,
         .crew = crew,
         .session = kind == ORR_KIND_INTERACTIVE,
         .give_up_ms = first_of(extra == NULL ? ORR_MS_NONE : extra->give_up_ms, 0, 0),

@@ -621,13 +621,24 @@ static struct orr_world_options world_options(const struct orr_point_options *op
                                       .context = options->context};
 }
 
+/* The world, and a note of what it assumes. */
+static enum orr_status build_noting(const struct orr_world_options *options,
+                                    struct orr_point *point, struct orr_err *err)
+{
+    const enum orr_status status = orr_world_build(&point->scenario, options, &point->world, err);
+    if (status == ORR_OK) {
+        orr_point_tell_pauses(&point->scenario, &point->world, options->warn, options->context);
+    }
+    return status;
+}
+
 /* The world, with all that a question changes in it. */
 static enum orr_status build_world(const struct orr_point_options *options, struct orr_point *point,
                                    struct orr_err *err)
 {
     struct orr_world_options given = world_options(options);
     orr_point_judge_by(&given, point->shards);
-    enum orr_status status = orr_world_build(&point->scenario, &given, &point->world, err);
+    enum orr_status status = build_noting(&given, point, err);
     if (status == ORR_INTERRUPTED) { /* there is no run whose part could be kept */
         *err = (struct orr_err){0};
         return orr_fail(err, status,
@@ -733,8 +744,7 @@ static enum orr_status build(const struct orr_scenario_options *scenario,
             orr_point_policies(&point->scenario, given.warn, given.context, &point->shards, err);
     }
     orr_point_judge_by(&given, point->shards);
-    return status == ORR_OK ? orr_world_build(&point->scenario, &given, &point->world, err)
-                            : status;
+    return status == ORR_OK ? build_noting(&given, point, err) : status;
 }
 
 enum orr_status orr_point_check(const struct orr_point_options *options, struct orr_point *point,

@@ -144,19 +144,39 @@ static void tell_remarks(const struct orr_scenario *scenario, uint32_t shard,
     }
 }
 
-/* A default that changes what a run means is said. */
-static void tell_pauses(const struct orr_scenario *scenario, uint32_t shard,
-                        orr_world_warn_fn *warn, void *context)
+/* Jobs of a shard that may be paused, and those of which nothing states what that costs. */
+static void count_pausable(const struct orr_world *world, uint32_t shard, uint32_t *all,
+                           uint32_t *unasked)
 {
-    const struct orr_scenario_execution *all = &scenario->execution;
-    if (warn != NULL && all->on_evict == NULL && all->checkpoint_ms == ORR_MS_NONE &&
-        orr_world_pauses(scenario, shard)) {
-        char line[300];
+    *all = *unasked = 0;
+    for (uint32_t j = 0; j < world->job_count; j++) {
+        const struct orr_job_spec *spec = &world->specs[j];
+        if (world->queues.queues[spec->queue].shard == shard && spec->preemptible &&
+            !spec->scales) {
+            (*all)++;
+            *unasked += world->terms.items[spec->terms].keep_unasked;
+        }
+    }
+}
+
+void orr_point_tell_pauses(const struct orr_scenario *scenario, const struct orr_world *world,
+                           orr_world_warn_fn *warn, void *context)
+{
+    for (uint32_t s = 0; warn != NULL && s < scenario->shard_count; s++) {
+        uint32_t all, unasked;
+        count_pausable(world, s, &all, &unasked);
+        char line[300], who[100] = "jobs that it pauses keep";
+        if (unasked < all) {
+            (void)snprintf(who, sizeof who,
+                           "jobs without checkpoints that it pauses, %u of %u, keep", unasked, all);
+        }
         (void)snprintf(line, sizeof line,
-                       "policy %.100s: jobs that it pauses keep what they did (execution.on_evict: "
-                       "keep, unless stated)\n",
-                       scenario->shards[shard].policy);
-        warn(line, context);
+                       "policy %.100s: %s what they did (execution.on_evict: keep, unless "
+                       "stated)\n",
+                       scenario->shards[s].policy, who);
+        if (unasked > 0) {
+            warn(line, context);
+        }
     }
 }
 
@@ -193,7 +213,6 @@ enum orr_status orr_point_policies(const struct orr_scenario *scenario, orr_worl
         }
         tell_idle(scenario, s, (*shards)[s].policy, warn, context);
         tell_remarks(scenario, s, &(*shards)[s], warn, context);
-        tell_pauses(scenario, s, warn, context);
     }
     return ORR_OK;
 }

@@ -14,14 +14,15 @@ struct orr_terms {
     orr_ms grace_ms;           /* GPUs still held after an eviction */
     bool checkpoint_on_evict;  /* the grace is worked in and ends with a checkpoint */
     bool keep_progress;        /* an eviction loses no work, at no cost */
-    orr_ms give_up_ms;         /* it waits so long for its first start; 0: for ever */
-    uint32_t profile;          /* how placement becomes a rate; ORR_NONE: it is 1 everywhere */
-    bool session;              /* it takes its time, wherever it is and whoever is beside it */
-    uint32_t crew;             /* number of it in the table, from 1; 0: it has none */
-    uint32_t service; /* number of the part of the workload that it serves, from 1; 0: none.
-                         Then each of its pods works by itself, and nothing that was served
-                         is lost: of the above only the grace and giving up count */
-    int64_t busy_ppm; /* of a device that it has alone; what time slices go by */
+    bool keep_unasked; /* so because the policy pauses jobs: nothing is stated of evictions */
+    orr_ms give_up_ms; /* it waits so long for its first start; 0: for ever */
+    uint32_t profile;  /* how placement becomes a rate; ORR_NONE: it is 1 everywhere */
+    bool session;      /* it takes its time, wherever it is and whoever is beside it */
+    uint32_t crew;     /* number of it in the table, from 1; 0: it has none */
+    uint32_t service;  /* number of the part of the workload that it serves, from 1; 0: none.
+                          Then each of its pods works by itself, and nothing that was served
+                          is lost: of the above only the grace and giving up count */
+    int64_t busy_ppm;  /* of a device that it has alone; what time slices go by */
 };
 
 /* Workers that follow the backlog of their own job, as a Ray cluster's do: the last task group of
