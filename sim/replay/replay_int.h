@@ -143,15 +143,6 @@ void orr_replay__refuse(struct orr_world *world, uint32_t job);
 const char *orr_replay__running_fault(const struct orr_scenario *scenario, struct orr_world *world,
                                       const struct orr_job_spec *spec,
                                       const struct orr_row_extra *extra);
-/* Where generated work ends on the run's clock, which is 0 at its start: the horizon counts from
- * there, or from `begin`. ORR_MS_NONE: there is none. */
-static inline orr_ms orr_replay__horizon_ms(const struct orr_scenario *scenario)
-{
-    const bool later = scenario->horizon_ms != ORR_MS_NONE && scenario->begin_ms != ORR_MS_NONE &&
-                       scenario->begin_ms > 0;
-    return later ? scenario->horizon_ms + scenario->begin_ms : scenario->horizon_ms;
-}
-
 /* Since when the job of a row runs as the run begins; ORR_MS_NONE: it does not. */
 orr_ms orr_replay__runs_since(const struct orr_world *world, uint32_t job);
 /* Fills in begin, running jobs and their seats, once the jobs are sorted. */

@@ -115,7 +115,7 @@ static enum orr_status shape_rates(const struct orr_scenario *scenario,
                                    struct orr_err *err)
 {
     const orr_ms start = scenario->start_ms == ORR_MS_NONE ? ORR_REPLAY_START : scenario->start_ms;
-    const orr_ms horizon = orr_replay__horizon_ms(scenario);
+    const orr_ms horizon = orr_scenario_until_ms(scenario);
     const orr_ms first = start / HOUR_MS - (start % HOUR_MS < 0);
     const orr_ms into = start - first * HOUR_MS; /* the hour that the run begins in */
     const uint32_t hours = (uint32_t)((into + horizon) / HOUR_MS + 1);
@@ -208,15 +208,15 @@ enum orr_status orr_replay__service(const struct orr_scenario *scenario,
     take_plan(part, &service->plan);
     enum orr_status status = read_series(from->rate_file, &series, err);
     if (status == ORR_OK) {
-        status = cut_steps(from->rate_file, orr_replay__horizon_ms(scenario), &series, err);
+        status = cut_steps(from->rate_file, orr_scenario_until_ms(scenario), &series, err);
     }
     if (status == ORR_OK) {
         status = shape_rates(scenario, part, &series, service, err);
     }
     if (status == ORR_OK) {
         orr_workload_init(workload);
-        make_steps(from, service, orr_replay__horizon_ms(scenario));
-        make_row(part, workload, orr_replay__horizon_ms(scenario));
+        make_steps(from, service, orr_scenario_until_ms(scenario));
+        make_row(part, workload, orr_scenario_until_ms(scenario));
         workload->rows_read = workload->count;
     }
     orr_free(series.per_s);

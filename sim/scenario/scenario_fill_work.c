@@ -260,7 +260,7 @@ static enum orr_status check_until(const struct orr_scenario__load *load,
                                    const struct orr_scenario__node *node,
                                    const struct orr_scenario_generate *plan)
 {
-    orr_ms until = plan->until_ms != ORR_MS_NONE ? plan->until_ms : scenario->horizon_ms;
+    orr_ms until = plan->until_ms != ORR_MS_NONE ? plan->until_ms : orr_scenario_until_ms(scenario);
     if (until == ORR_MS_NONE) {
         return orr_scenario__fail(load, &node->at,
                                   "generate: when does it end? Give it until, or the scenario a "

@@ -531,4 +531,13 @@ typedef void orr_say_fn(const char *text, void *context);
 uint32_t orr_scenario_diff_words(const struct orr_scenario *a, const struct orr_scenario *b,
                                  orr_say_fn *say, void *context);
 
+/* Where generated work ends on the run's clock, which is 0 at its start: the horizon counts from
+ * there, or from `begin`. ORR_MS_NONE: there is none. */
+static inline orr_ms orr_scenario_until_ms(const struct orr_scenario *scenario)
+{
+    const bool later = scenario->horizon_ms != ORR_MS_NONE && scenario->begin_ms != ORR_MS_NONE &&
+                       scenario->begin_ms > 0;
+    return later ? scenario->horizon_ms + scenario->begin_ms : scenario->horizon_ms;
+}
+
 #endif
