@@ -88,7 +88,8 @@ static bool wanted(const struct orr_compare_options *options, const char *metric
     if (options->metric_count > 0) {
         return false;
     }
-    return orr_metric_is(metric, ORR_METRIC_HEADLINE);
+    const bool of_parts = options->scope != NULL && strcmp(options->scope, "workload") == 0;
+    return orr_metric_is(metric, of_parts ? ORR_METRIC_WHATIF_WORKLOAD : ORR_METRIC_HEADLINE);
 }
 
 /* Index of a metric in the comparison. */
@@ -476,6 +477,21 @@ static void add_ratio(struct orr_compare_load *load, uint32_t *capacity)
     }
 }
 
+static enum orr_status fail_empty(const struct orr_compare_load *load)
+{
+    const struct orr_compare_options *options = load->options;
+    const char *scope = options->scope != NULL ? options->scope : "all";
+    const struct orr_metric_def *first =
+        options->metric_count > 0 ? orr_metric_find(options->metrics[0]) : NULL;
+    if (first == NULL) {
+        return orr_fail(load->err, ORR_DATA, "%s: has none of the metrics asked for in scope %s",
+                        load->runs[0].name, scope);
+    }
+    return orr_fail(load->err, ORR_DATA,
+                    "%s: has none of the metrics asked for in scope %s (%s is of: %s)",
+                    load->runs[0].name, scope, first->name, first->scopes);
+}
+
 enum orr_status orr_compare(const struct orr_compare_options *options,
                             struct orr_comparison *comparison, struct orr_err *err)
 {
@@ -500,8 +516,7 @@ enum orr_status orr_compare(const struct orr_compare_options *options,
         add_ratio(&load, &capacity);
     }
     if (status == ORR_OK && comparison->metric_count == 0 && !options->may_be_empty) {
-        status = orr_fail(err, ORR_DATA, "%s: has none of the metrics asked for in scope %s",
-                          load.runs[0].name, options->scope != NULL ? options->scope : "all");
+        status = fail_empty(&load);
     }
     if (status == ORR_OK) {
         fill_values(&load, known);

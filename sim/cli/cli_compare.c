@@ -62,15 +62,26 @@ static error_t add_path(struct argp_state *state, struct compare_options *o, cha
 
 static error_t parse_scope(struct argp_state *state, const char *arg, const char **scope)
 {
-    static const char *const scopes[] = {"all", "queue", "kind", "size", NULL};
+    static const char *const scopes[] = {"all", "queue", "kind", "size", "workload", NULL};
     size_t i = 0;
     while (scopes[i] != NULL && strcmp(scopes[i], arg) != 0) {
         i++;
     }
     if (scopes[i] == NULL) {
-        argp_error(state, "--by: \"%s\" is not all, queue, kind or size", arg);
+        argp_error(state, "--by: \"%s\" is not all, queue, kind, size or workload", arg);
     }
     *scope = scopes[i];
+    return 0;
+}
+
+static error_t add_metric(struct argp_state *state, struct compare_options *o, char *name)
+{
+    if (orr_metric_find(name) == NULL && strcmp(name, ORR_JCT_RATIO) != 0) {
+        char text[200];
+        orr_metric_unknown(name, text, sizeof text);
+        argp_error(state, "--metric: %s", text);
+    }
+    orr_cli_append(state, o->metrics, &o->compare.metric_count, name);
     return 0;
 }
 
@@ -79,7 +90,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     struct compare_options *o = state->input;
     switch (key) {
     case KEY_BY: return parse_scope(state, arg, &o->compare.scope);
-    case KEY_METRIC: orr_cli_append(state, o->metrics, &o->compare.metric_count, arg); return 0;
+    case KEY_METRIC: return add_metric(state, o, arg);
     case KEY_WINDOWS:
         if (!orr_parse_duration(arg, strlen(arg), &o->compare.window_ms) ||
             o->compare.window_ms <= 0) {
@@ -107,6 +118,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         }
         if (o->compare.path_count > 1 && o->arm_count > 0) {
             argp_error(state, "--arm chooses among the settings of one merged sweep");
+        }
+        if (o->compare.window_ms > 0 && o->compare.scope != NULL &&
+            strcmp(o->compare.scope, "workload") == 0) {
+            argp_error(state, "--windows cuts blocks of jobs, which parts of the workload have no "
+                              "figures of: --by workload needs runs of several seeds");
         }
         if (o->shake != NULL && o->replicas == 0) {
             argp_error(state, "--shake needs --replicas");
@@ -377,6 +393,23 @@ static void note_sweep(const struct orr_comparison *c)
     }
 }
 
+/* Metrics that were asked for and of which the scope has no row: `orrery metrics` has where. */
+static void note_absent(const struct compare_options *o, const struct orr_comparison *c)
+{
+    for (uint32_t i = 0; i < o->compare.metric_count; i++) {
+        const struct orr_metric_def *def = orr_metric_find(o->compare.metrics[i]);
+        bool found = def == NULL;
+        for (uint32_t m = 0; m < c->metric_count && !found; m++) {
+            found = strcmp(c->metrics[m].name, def->name) == 0;
+        }
+        if (!found) {
+            (void)fprintf(stderr, "orrery: %s: no file has a row of scope %s; it is of: %s\n",
+                          def->name, o->compare.scope != NULL ? o->compare.scope : "all",
+                          def->scopes);
+        }
+    }
+}
+
 static void answer(const struct compare_options *o, const struct orr_comparison *c)
 {
     const struct orr_cli_common none = {.color = ORR_COLOR_NEVER};
@@ -405,6 +438,7 @@ static void answer(const struct compare_options *o, const struct orr_comparison 
     if (o->common.quiet) {
         return;
     }
+    note_absent(o, c);
     if (o->compare.points != NULL) {
         note_sweep(c);
         return;
@@ -430,7 +464,8 @@ static enum orr_status plot_forest(const struct compare_options *o, const struct
 int orr_cli_compare(int argc, char **argv)
 {
     static const struct argp_option rows[] = {
-        {"by", KEY_BY, "SCOPE", 0, "all, queue, kind or size (default all)", 1},
+        {"by", KEY_BY, "SCOPE", 0,
+         "all, queue, kind, size, or workload: its parts, such as services (default all)", 1},
         {"metric", KEY_METRIC, "NAME", 0, "only this metric; may be given several times", 1},
         {"windows", KEY_WINDOWS, "TIME", 0,
          "one run each: intervals from blocks of submits of this length (block bootstrap)", 1},

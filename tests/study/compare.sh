@@ -227,7 +227,7 @@ grep -q 'replay different traces' err || fail "other traces are not told"
 ! grep -q 'replay different traces' err || fail "the same trace is said to be another"
 code=0
 "$orrery" compare fifo.db easy.db --by user >out 2>err || code=$?
-{ [ "$code" = 64 ] && grep -q 'is not all, queue, kind or size' err; } || fail "exit $code: --by user"
+{ [ "$code" = 64 ] && grep -q 'is not all, queue, kind, size or workload' err; } || fail "exit $code: --by user"
 
 # Blocks of which one alone has jobs give no interval, not one of no width.
 printf 'job,submit_s,run_s,gpus,queue\na,0,100,4,x\nb,1,200,8,x\nc,2,50,4,x\nz,600,50,4,x\n' >thin.csv
@@ -236,5 +236,35 @@ for policy in fifo easy; do
 done
 "$orrery" compare thin-fifo.db thin-easy.db --metric jct_ratio_geomean --windows 60s >out
 grep -q 'jct_ratio_geomean: .*no interval' out || fail "$(cat out)"
+
+# Services are parts of the workload: what they served is compared by these, and a metric that the scope has not is named.
+printf 'time_s,rate\n0,1\n60,4\n120,4\n180,4\n240,1\n300,1\n' >rate.csv
+cat >parts.yaml <<'END'
+horizon: 6m
+cluster: {pools: {p: {nodes: 1, gpus: 4}}}
+workload:
+- name: s
+  kind: inference
+  service: {gpus_per_pod: 1, replicas: 1..4, rate: rate.csv, service_time: 1s, target_utilisation: 1, scale_interval: 1m}
+  objective: {served_within: 2s}
+policy: fifo
+END
+for policy in srtf gavel; do # one looks at once, the other every 6 minutes
+    "$orrery" run parts.yaml --policy $policy --quiet --no-progress -o "parts-$policy.db" 2>err
+done
+"$orrery" compare parts-srtf.db parts-gavel.db --by workload --format csv >out 2>err
+grep -q '^attainment,workload,workload=s,1,' out || fail "no attainment by workload: $(cat out err)"
+! grep -q wait_mean_s out || fail "a wait of a part that is a service"
+"$orrery" compare parts-srtf.db parts-gavel.db --metric gpu_occupancy --metric attainment >out 2>err
+grep -q 'attainment: no file has a row of scope all; it is of: workload' err || fail "dropped in silence: $(cat err)"
+code=0
+"$orrery" compare parts-srtf.db parts-gavel.db --metric attainment >out 2>err || code=$?
+{ [ "$code" = 65 ] && grep -q 'in scope all (attainment is of: workload' err; } || fail "exit $code: $(cat err)"
+code=0
+"$orrery" compare parts-srtf.db parts-gavel.db --metric goodputs >out 2>err || code=$?
+{ [ "$code" = 64 ] && grep -q 'no metric is called goodputs' err; } || fail "exit $code: $(cat err)"
+code=0
+"$orrery" compare parts-srtf.db parts-gavel.db --by workload --windows 1m >out 2>err || code=$?
+{ [ "$code" = 64 ] && grep -q 'needs runs of several seeds' err; } || fail "exit $code: $(cat err)"
 
 printf 'compared\n'
