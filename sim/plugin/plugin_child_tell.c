@@ -109,6 +109,8 @@ static void tell_job(struct orr_json *json, const struct orr_view *view, uint32_
     const struct orr_job_spec *spec = &view->specs[job];
     const struct orr_shape *shape = &view->shapes->shapes[spec->shape];
     orr_json_int(json, "queue", spec->queue);
+    orr_json_text(json, "user", orr_view_user(view, job));
+    orr_json_bool(json, "scales", spec->scales);
     orr_json_int(json, "pods", shape->tasks);
     orr_json_int(json, "min_pods", shape->min_tasks);
     orr_json_real(json, "gpus", gpus_of(shape->gpus_mgpu));

@@ -31,8 +31,10 @@ add_test(NAME unit.test_plugin COMMAND test_plugin)
 add_test(NAME plugin.symbols
   COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/plugin/check_symbols.sh $<TARGET_FILE:widest_first>)
 set_tests_properties(unit.test_plugin plugin.symbols PROPERTIES LABELS quick SKIP_RETURN_CODE 77)
-orr_shell_cases(plugin plugin/plugin.sh $<TARGET_FILE:orrery> ${PROJECT_SOURCE_DIR}
-  $<TARGET_FILE_DIR:widest_first>)
+foreach(script plugin child)
+  orr_shell_cases(plugin plugin/${script}.sh $<TARGET_FILE:orrery> ${PROJECT_SOURCE_DIR}
+    $<TARGET_FILE_DIR:widest_first>)
+endforeach()
 find_program(ORR_PYTHON3 python3)
 if(ORR_PYTHON3)
   add_test(NAME plugin.learn COMMAND ${ORR_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/plugin/learn.py $<TARGET_FILE:orrery>

@@ -43,6 +43,9 @@ static void widest_event(void *state, const struct orr_view *view, enum orr_job_
                          uint32_t job)
 {
     struct widest *widest = state;
+    if (event == ORR_JOB_STARTED || event == ORR_JOB_CHANGED) {
+        return; /* it runs since before the run began; what it lacks of its tasks is not heeded */
+    }
     if (event == ORR_JOB_ENDED) {
         uint32_t kept = 0; /* it may have left while it waited */
         for (uint32_t i = 0; i < widest->count; i++) {
