@@ -20,6 +20,7 @@
 #include "../registry/policies_int.h"
 #include "../walk/held.h"
 #include "../walk/services.h"
+#include "../walk/stand.h"
 #include "../walk/verdicts.h"
 
 #define ROUND_MS      360000
@@ -63,6 +64,7 @@ struct gavel {
     uint32_t *turns, turn_count, turn_capacity; /* jobs as they were chosen in this round */
     orr_ms accounted_ms, paused_ms;
     struct orr_services services;
+    struct orr_stands stands;
     struct orr_verdicts verdicts; /* of this round */
     bool changed;
     struct orr_placer *placer;
@@ -138,6 +140,7 @@ static void gavel_close(void *state)
     struct gavel *gavel = state;
     orr_verdicts_release(&gavel->verdicts);
     orr_services_release(&gavel->services);
+    orr_stands_release(&gavel->stands);
     orr_free(gavel->kind_of_node);
     orr_free(gavel->jobs);
     orr_free(gavel->active);
@@ -174,6 +177,14 @@ static bool stays(const struct gavel *gavel, const struct orr_view *view, uint32
     const bool starts =
         view->jobs[job].phase == ORR_JOB_PENDING && view->jobs[job].placed_tasks > 0;
     return (runs(view, job) || starts) && is_for_good(gavel, view, job);
+}
+
+/* It goes on in this round wherever it is: nobody may pause it, or a pause would take all that it
+ * did since it started. */
+static bool goes_on(const struct gavel *gavel, const struct orr_view *view, uint32_t job)
+{
+    return stays(gavel, view, job) ||
+           (runs(view, job) && orr_stands_gains_nothing(&gavel->stands, view, job));
 }
 
 /* Where most of the first placement is that is of devices; NOWHERE: not on GPUs of the shard. */
@@ -248,6 +259,7 @@ static void gavel_event(void *state, const struct orr_view *view, enum orr_job_e
                         uint32_t job)
 {
     struct gavel *gavel = state;
+    orr_stands_event(&gavel->stands, view, event, job);
     if (orr_services_event(&gavel->services, view, event, job)) {
         gavel->changed = true; /* what it holds is nobody's to divide */
     } else if (event == ORR_JOB_SUBMITTED || event == ORR_JOB_STARTED) {
@@ -530,7 +542,7 @@ static void list_pairs(struct gavel *gavel, const struct orr_view *view)
         for (uint32_t k = 0; k < gavel->kinds; k++) {
             had += it->had[k];
         }
-        const bool takes = !stays(gavel, view, job) && !orr_held_leaves(view, job);
+        const bool takes = !goes_on(gavel, view, job) && !orr_held_leaves(view, job);
         for (uint32_t k = 0; k < gavel->kinds && takes; k++) {
             const double due = it->due[k] + it->time[k] * round;
             if (it->time[k] > 1e-9) {
@@ -609,7 +621,7 @@ static void choose(struct gavel *gavel, const struct orr_view *view)
     for (uint32_t i = 0; i < gavel->active_count; i++) {
         const uint32_t job = gavel->active[i];
         const bool frees =
-            orr_held_leaves(view, job) || (runs(view, job) && !stays(gavel, view, job));
+            orr_held_leaves(view, job) || (runs(view, job) && !goes_on(gavel, view, job));
         const uint8_t held = frees ? kind_held(gavel, view, job) : NOWHERE;
         room[held < KINDS ? held : 0] += held < KINDS ? orr_held_open(view, job).mgpu[0] : 0;
     }
@@ -633,7 +645,7 @@ static bool pause_others(struct gavel *gavel, const struct orr_view *view, struc
     bool none = true;
     for (uint32_t i = 0; i < gavel->active_count; i++) {
         const uint32_t job = gavel->active[i];
-        if (runs(view, job) && !stays(gavel, view, job) && size_of(view, job) > 0 &&
+        if (runs(view, job) && !goes_on(gavel, view, job) && size_of(view, job) > 0 &&
             kind_held(gavel, view, job) != gavel->jobs[job].chosen) {
             (void)orr_txn_evict(txn, job, ORR_CAUSE_PREEMPT);
             none = false;

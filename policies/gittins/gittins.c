@@ -10,6 +10,7 @@
 #include "gittins.h"
 
 #include "../registry/policies_int.h"
+#include "../walk/stand.h"
 #include "../walk/walk.h"
 
 #include <math.h>
@@ -29,15 +30,9 @@ struct level {
     double cost;
 };
 
-struct stand { /* of a job that waits, and when it last did */
-    int64_t service;
-    orr_ms done;
-};
-
 struct gittins {
     struct gittins_params params;
-    struct stand *stands; /* by job */
-    uint32_t stand_capacity;
+    struct orr_stands stands;
     struct orr_walk walk;
     struct level *levels;
     uint32_t level_count;
@@ -107,15 +102,13 @@ static void make_levels(struct gittins *g, const struct orr_view *view)
 /* What a job has attained, GPU x ms. Of one that runs what a pause would take from it does not
  * count: then it would stand where it stood, and two jobs could pause each other for ever before
  * either has a checkpoint. */
-static double attained_by(struct gittins *g, const struct orr_view *view, uint32_t job)
+static double attained_by(const struct gittins *g, const struct orr_view *view, uint32_t job)
 {
     const struct orr_job_progress p = orr_view_progress(view, job);
     double service = (double)p.service;
-    g->stands = orr_zgrow(g->stands, &g->stand_capacity, view->job_count, sizeof *g->stands);
-    struct stand *stand = &g->stands[job];
-    if (view->jobs[job].phase == ORR_JOB_PENDING) {
-        *stand = (struct stand){p.service, p.done_ms};
-    } else if (p.kept_ms < p.done_ms && p.done_ms > stand->done) {
+    const struct orr_stand *stand = &g->stands.list[job];
+    if (view->jobs[job].phase != ORR_JOB_PENDING && p.kept_ms < p.done_ms &&
+        p.done_ms > stand->done) {
         const double kept = p.kept_ms > stand->done ? (double)(p.kept_ms - stand->done) : 0;
         service = (double)stand->service +
                   (double)(p.service - stand->service) * kept / (double)(p.done_ms - stand->done);
@@ -126,7 +119,7 @@ static double attained_by(struct gittins *g, const struct orr_view *view, uint32
 /* Who has attained more than anybody needs goes last. */
 static int64_t cost_of(void *self, const struct orr_view *view, uint32_t job)
 {
-    struct gittins *g = self;
+    const struct gittins *g = self;
     const double attained = attained_by(g, view, job);
     uint32_t low = 0, high = g->level_count; /* the last level from which it is */
     while (high - low > 1) {
@@ -159,7 +152,7 @@ static void gittins_close(void *state)
 {
     struct gittins *g = state;
     orr_walk_close(&g->walk);
-    orr_free(g->stands);
+    orr_stands_release(&g->stands);
     orr_free(g->levels);
     orr_free(g);
 }
@@ -167,7 +160,9 @@ static void gittins_close(void *state)
 static void gittins_event(void *state, const struct orr_view *view, enum orr_job_event event,
                           uint32_t job)
 {
-    orr_walk_event(&((struct gittins *)state)->walk, view, event, job);
+    struct gittins *g = state;
+    orr_stands_event(&g->stands, view, event, job);
+    orr_walk_event(&g->walk, view, event, job);
 }
 
 static void gittins_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)

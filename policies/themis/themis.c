@@ -15,6 +15,7 @@
 #include <orrery/base/sort.h>
 
 #include "../registry/policies_int.h"
+#include "../walk/stand.h"
 #include "../walk/walk.h"
 
 /* Of a bidder: more than a part of all there can be is off by in binary. */
@@ -39,6 +40,7 @@ struct tenure {          /* of a job */
 struct themis {
     struct themis_params params;
     struct orr_walk walk;
+    struct orr_stands stands;
     struct tenure *tenures;
     uint32_t capacity;
     double crowd; /* integral of how many jobs there are, job-ms, until: */
@@ -220,9 +222,11 @@ static int64_t rank_of(void *self, const struct orr_view *view, uint32_t job)
     return ((const struct themis *)self)->tenures[job].rank;
 }
 
+/* With a lease, and without one as long as it would lose all that it did in it. */
 static bool keeps(void *self, const struct orr_view *view, uint32_t job)
 {
-    return is_leased(self, view, job);
+    const struct themis *themis = self;
+    return is_leased(themis, view, job) || orr_stands_gains_nothing(&themis->stands, view, job);
 }
 
 static enum orr_status themis_open(const struct orr_host *host, const void *params,
@@ -245,6 +249,7 @@ static void themis_close(void *state)
 {
     struct themis *themis = state;
     orr_walk_close(&themis->walk);
+    orr_stands_release(&themis->stands);
     orr_free(themis->tenures);
     orr_free(themis->bidders);
     orr_free(themis);
@@ -255,6 +260,7 @@ static void themis_event(void *state, const struct orr_view *view, enum orr_job_
 {
     struct themis *themis = state;
     crowd_until(themis, view->now);
+    orr_stands_event(&themis->stands, view, event, job);
     if (event == ORR_JOB_SUBMITTED || event == ORR_JOB_STARTED) {
         themis->tenures =
             orr_zgrow(themis->tenures, &themis->capacity, view->job_count, sizeof *themis->tenures);
