@@ -713,17 +713,12 @@ static void start(struct gavel *gavel, const struct orr_view *view, struct orr_t
     }
 }
 
-/* Who is tried when: as they came; while some of the room is what others hold in a grace, as they
- * were chosen, so that what is free already goes to those who are due most, and then the others. */
-static void list_turns(struct gavel *gavel, const struct orr_view *view)
+/* Who is tried when: as they were chosen, so that places go to those who are due most, and then the
+ * others. */
+static void list_turns(struct gavel *gavel)
 {
-    bool leaves = false;
-    for (uint32_t i = 0; i < gavel->active_count && !leaves; i++) {
-        leaves = orr_held_leaves(view, gavel->active[i]);
-    }
-    gavel->turn_count = leaves ? gavel->turn_count : 0;
     for (uint32_t i = 0; i < gavel->active_count; i++) {
-        if (!leaves || gavel->jobs[gavel->active[i]].chosen == NOWHERE) {
+        if (gavel->jobs[gavel->active[i]].chosen == NOWHERE) {
             add_turn(gavel, gavel->active[i]);
         }
     }
@@ -736,7 +731,7 @@ static void start_chosen(struct gavel *gavel, const struct orr_view *view, struc
     gavel->verdicts.count = 0;
     orr_services_note(&gavel->services, view, &gavel->verdicts);
     orr_services_start(&gavel->services, gavel->placer, view, txn, &gavel->verdicts);
-    list_turns(gavel, view);
+    list_turns(gavel);
     for (uint32_t i = 0; i < gavel->turn_count; i++) {
         const uint32_t job = gavel->turns[i];
         if (view->jobs[job].phase == ORR_JOB_PENDING) {
