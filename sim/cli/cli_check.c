@@ -12,8 +12,10 @@
 
 struct load { /* what the workload, or a part of it, asks for */
     const char *name;
-    uint32_t jobs, coming; /* coming: not there yet when the run begins */
-    double gpu_h, share;   /* of those; share: of what the cluster has while they come */
+    uint32_t jobs;
+    uint32_t coming;     /* not there yet when the run begins */
+    uint32_t late;       /* after its end */
+    double gpu_h, share; /* of those that come; share: of what the cluster has while they come */
 };
 
 struct present { /* jobs that are there when a run begins from a state: no load to come */
@@ -73,13 +75,22 @@ static void count_present(struct check *check, uint32_t job)
     *(runs ? &check->present.running_gpus : &check->present.waiting_gpus) += gpus;
 }
 
+/* When the run is over, at the latest. */
+static orr_ms horizon_of(const struct check *check)
+{
+    const orr_ms horizon_ms = check->scenario->horizon_ms;
+    return horizon_ms == ORR_MS_NONE ? ORR_MS_NEVER : check->world->begin_ms + horizon_ms;
+}
+
 /* To its part of the workload and to all of it. */
 static void add_load(struct check *check, struct load *load, uint32_t job)
 {
     const struct orr_world *world = check->world;
     const struct orr_shape *shape = &world->shapes.shapes[world->specs[job].shape];
     load->jobs++;
-    if (!is_present(check, job)) {
+    if (world->specs[job].submit_ms > horizon_of(check)) {
+        load->late++;
+    } else if (!is_present(check, job)) {
         load->coming++;
         load->gpu_h += (double)orr_world_asked_pod_ms(world, job) / shape->tasks *
                        (double)shape->gpus_mgpu / (3.6e6 * ORR_MGPU);
@@ -104,8 +115,9 @@ static void check_load(struct check *check)
     const orr_ms from_ms = check->present.running + check->present.waiting > 0
                                ? check->scenario->begin_ms
                                : world->first_submit_ms;
-    const double span =
-        loads[world->part_count].coming > 0 ? (double)(world->last_submit_ms - from_ms) : 0.0;
+    const orr_ms until_ms =
+        horizon_of(check) < world->last_submit_ms ? horizon_of(check) : world->last_submit_ms;
+    const double span = loads[world->part_count].coming > 0 ? (double)(until_ms - from_ms) : 0.0;
     const double capacity_h = span / 3.6e6 * (double)world->cluster.total_gpus;
     for (uint32_t p = 0; p <= world->part_count; p++) {
         loads[p].share = capacity_h > 0.0 ? loads[p].gpu_h / capacity_h : (double)NAN;
@@ -143,12 +155,9 @@ static double in_units(enum orr_share_kind kind, int64_t amount)
 static void check_nevers(struct check *check)
 {
     const struct orr_world *world = check->world;
-    const orr_ms horizon = check->scenario->horizon_ms == ORR_MS_NONE
-                               ? ORR_MS_NEVER
-                               : world->begin_ms + check->scenario->horizon_ms;
     const struct orr_never *first[ORR_REASON_COUNT] = {NULL};
     struct orr_run run;
-    orr_never_foresee(world, check->shards, horizon, &run);
+    orr_never_foresee(world, check->shards, horizon_of(check), &run);
     for (uint32_t i = 0; i < run.never_count; i++) {
         const enum orr_reason reason = run.nevers[i].bar.reason;
         first[reason] = check->nevers[reason]++ == 0 ? &run.nevers[i] : first[reason];
@@ -276,6 +285,11 @@ static void print_text(const struct check *check)
                  ORR_PLURAL(world->cluster.node_count), (long long)world->cluster.total_gpus,
                  ORR_PLURAL(world->cluster.total_gpus), check->policies);
     print_loads(check);
+    const uint32_t late = check->loads[world->part_count].late;
+    if (late > 0) {
+        (void)printf("later       %u job%s come%s after the horizon, not to be run\n", late,
+                     ORR_PLURAL(late), ORR_ONE(late, "s", ""));
+    }
     for (int r = 0; r < ORR_RULE_COUNT; r++) {
         if (check->ruled[r] > 0 && r != ORR_RULE_LARGEST_JOB) {
             (void)printf("rules       %llu job%s: %s (%s)\n", (unsigned long long)check->ruled[r],
@@ -295,6 +309,7 @@ static void json_load(struct orr_json *json, const struct load *load)
     orr_json_int(json, "jobs", load->jobs);
     orr_json_real(json, "offered_gpu_h", load->gpu_h);
     orr_json_real(json, "offered_share", load->share);
+    orr_json_int(json, "after_horizon", load->late);
 }
 
 static void json_sentence(const char *text, void *context)

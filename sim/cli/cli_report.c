@@ -683,6 +683,16 @@ static void text_waited_before(const struct orr_report *r, FILE *out)
     }
 }
 
+/* Jobs that are submitted later than a run ends: it is cut at its horizon. */
+static uint64_t coming_after(const struct orr_world *world, orr_ms end_ms)
+{
+    uint64_t count = 0;
+    for (uint32_t j = 0; j < world->job_count; j++) {
+        count += world->specs[j].submit_ms > end_ms;
+    }
+    return count;
+}
+
 void orr_report_text(const struct orr_report *r, FILE *out)
 {
     const struct orr_summary *s = r->summary;
@@ -704,6 +714,11 @@ void orr_report_text(const struct orr_report *r, FILE *out)
     }
     (void)fprintf(out, "%s%llu finished, %llu unfinished", s->finished > 0 ? ", " : "; ",
                   (unsigned long long)s->finished, (unsigned long long)s->unfinished);
+    const uint64_t late = coming_after(r->world, r->run->end_ms);
+    if (late > 0) {
+        (void)fprintf(out, ", of which %llu come%s after the end of the run",
+                      (unsigned long long)late, ORR_ONE(late, "s", ""));
+    }
     const uint64_t unstarted = s->waits.jobs - s->waits.started;
     if (unstarted > 0) { /* else a cut at the horizon looks as if all of them ran then */
         (void)fprintf(out, " (of those in the window %llu never started)",
