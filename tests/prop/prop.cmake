@@ -37,3 +37,10 @@ set_tests_properties(prop.suspend PROPERTIES LABELS full ENVIRONMENT TMPDIR=${CM
 # Devices and MIG instances of each profile, which stand in for nothing else.
 add_test(NAME prop.mig_apart COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/prop/mig_apart.sh $<TARGET_FILE:orrery> 1 4)
 set_tests_properties(prop.mig_apart PROPERTIES LABELS full ENVIRONMENT TMPDIR=${CMAKE_CURRENT_BINARY_DIR}) # 7 s
+
+# Research policies, job by job, against a second program.
+find_program(ORR_PYTHON3 python3)
+if(ORR_PYTHON3)
+  add_test(NAME prop.second COMMAND ${ORR_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/prop/second.py $<TARGET_FILE:orrery> 1 25)
+  set_tests_properties(prop.second PROPERTIES LABELS full TIMEOUT 300 ENVIRONMENT "TMPDIR=${CMAKE_CURRENT_BINARY_DIR};PYTHONDONTWRITEBYTECODE=1") # 5 s
+endif()
