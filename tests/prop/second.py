@@ -9,6 +9,7 @@ a policy; ends with 1 if a world differs, whose seed and jobs are printed.
 """
 import csv
 import itertools
+import json
 import math
 import os
 import random
@@ -255,6 +256,58 @@ class Themis(Simulation):
         return min((j["until"] for j in self.jobs if j["pods_now"] and j["preemptible"] and j["until"] > self.now), default=None)
 
 
+class Las(Simulation):
+    """least attained service in lines: a job falls into the next at a threshold, and comes back to the first when it has waited long"""
+    round_ms = 60000
+
+    def open(self, params):
+        self.limits = [int(t) * 1000 for t in params["thresholds_gpu_s"].split(",")]
+        self.patience = params["promote"]
+        self.lines = [[] for _ in range(len(self.limits) + 1)]
+
+    def came(self, job):
+        if job["here"]:
+            job.update(counted=0, paused=0)
+            self.lines[0].append(job)
+        else:
+            next(line for line in self.lines if job in line).remove(job)
+
+    def pause(self, job):
+        super().pause(job)
+        job["paused"] = self.now
+
+    def attained(self, job):
+        return job["gpus_per_pod"] * (job["work"] - job["left"]) - job["counted"]
+
+    def falls(self, job, line):
+        lacks = self.limits[line] - self.attained(job)
+        return self.now + max(0, math.ceil(lacks / job["gpus_per_pod"])) if job["pods_now"] or lacks <= 0 else math.inf
+
+    def rises(self, job):
+        if self.patience == 0 or job["pods_now"] or job["evictions"] == 0:
+            return math.inf
+        return math.floor(job["paused"] + self.patience * self.attained(job) / job["gpus_per_pod"])
+
+    def cycle(self):
+        for line in range(len(self.limits)):
+            for j in [j for j in self.lines[line] if self.falls(j, line) <= self.now]:
+                self.lines[line].remove(j)
+                self.lines[line + 1].append(j)
+        for line in self.lines[1:]:
+            for j in [j for j in line if self.rises(j) <= self.now]:
+                j["counted"] += self.attained(j)
+                line.remove(j)
+                self.lines[0].append(j)
+        order = [j for line in self.lines for j in line if not self.stays(j)]
+        self.walk(order, self.room([j for j in self.present() if self.stays(j)]))
+
+    def wake(self):
+        times = [self.falls(j, n) for n, line in enumerate(self.lines[:-1]) for j in line]
+        times += [self.rises(j) for line in self.lines[1:] for j in line]
+        later = [t for t in times if self.now < t < math.inf]
+        return -(-min(later) // self.round_ms) * self.round_ms if later else None
+
+
 class Drf(Simulation):
     """the queue with the least GPUs first; nobody is paused"""
 
@@ -415,6 +468,7 @@ POLICIES = {
     "edf": (Edf, {}, True),
     "gittins": (Gittins, {"levels": [1, 3, 8, 256]}, True),
     "themis": (Themis, {"fairness": [0, 0.3, 0.5, 0.8, 1], "lease": [60, 300, 1200]}, True),
+    "las": (Las, {"thresholds_gpu_s": ["300", "600, 2000", "200, 500, 3000"], "promote": [0, 0.5, 2, 8]}, False),
     "drf": (Drf, {"backfill": [True, False]}, False),
     "gavel": (Gavel, {}, True),
     "pollux": (Pollux, {"power": [-1, 0, 1, -2], "restart_delay": [0, 30, 120]}, True),
@@ -477,7 +531,7 @@ def write_world(world, policy):
             rows.writerow([j["id"], j["submit_ms"] // 1000, j["run_ms"] // 1000, j["pods"], j["least"], j["gpus_per_pod"],
                            str(j["preemptible"]).lower(), j["queue"], j["deadline_ms"] // 1000,
                            f"s{j['serial']}".replace(".", "") if j["least"] < j["pods"] else ""])
-    params = ", ".join(f"{name}: {str(value).lower()}{'s' if name in ('lease', 'restart_delay') else ''}"
+    params = ", ".join(f"{name}: {json.dumps(value)}{'s' if name in ('lease', 'restart_delay') else ''}"
                        for name, value in world["params"].items())
     with open("run.yaml", "w", encoding="utf-8") as file:
         if world["services"]:
