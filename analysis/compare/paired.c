@@ -58,8 +58,9 @@ static double difference_interval(double error, double level, struct orr_paired 
     if (error > 0) {
         paired->p = 2 * gsl_cdf_tdist_Q(fabs(mean) / error, degrees);
         paired->effect = mean / (error * sqrt(paired->n));
-    } else { /* the same difference in every pair */
-        paired->p = fabs(mean) > 0 ? 0 : 1;
+    } else { /* The same difference in every pair: t has no scale. Of the 2^n ways to turn the pairs
+                round, two differ as much (Fisher 1935). */
+        paired->p = fabs(mean) > 0 ? ldexp(1, 1 - (int)paired->n) : 1;
         paired->effect = fabs(mean) > 0 ? copysign((double)INFINITY, mean) : 0;
     }
     return t;
