@@ -205,6 +205,21 @@ static double bottom_of(const struct curves *all)
     return bottom < 0.001 ? 0.001 : bottom < 10 ? bottom : 10;
 }
 
+/* Did every job start as it came? All curves are then a dot at the corner of the axes. */
+static bool nobody_waited(const struct curves *all)
+{
+    bool waited = !all->of->lasting;
+    for (uint32_t i = 0; i <= all->count; i++) {
+        const struct curve *curve = &all->curves[i];
+        const uint32_t last = curve->count - 1;
+        waited = waited || curve->started < curve->progress.jobs ||
+                 (curve->count > 0 && curve->x[last] >= all->lowest);
+    }
+    return !waited;
+}
+
+static const char no_waits[] = "no job waited: each started the instant it came";
+
 /* Block of a curve: it starts with the share that is shorter than the axis begins, and ends at the
  * right edge. */
 static uint32_t curve_rows(struct orr_plot *plot, const struct curves *all, uint32_t at)
@@ -358,6 +373,11 @@ static void cdf_draw(struct orr_plot *plot, const struct measure *of)
         curves_close(&all);
         return;
     }
+    if (nobody_waited(&all)) {
+        orr_plot__nothing(plot, no_waits);
+        curves_close(&all);
+        return;
+    }
     all.bottom = bottom_of(&all);
     cdf_axes(plot, &all);
     orr_plot__gp(plot, dumb ? "" : "set grid xtics\n");
@@ -388,9 +408,10 @@ static void cdf_draw_runs(struct orr_plot *to, struct orr_plot *runs, const stru
     }
     struct curves *all = orr_zalloc(to->among, sizeof *all);
     double bottom = 100;
-    bool never = false;
+    bool never = false, waited = false;
     for (uint32_t i = 0; i < to->among; i++) {
         curves_open(&runs[i], &all[i], of, lowest, highest);
+        waited = waited || !nobody_waited(&all[i]);
         bottom = fmin(bottom, bottom_of(&all[i]));
         never = never || all[i].curves[all[i].count].never > 0;
     }
@@ -401,6 +422,9 @@ static void cdf_draw_runs(struct orr_plot *to, struct orr_plot *runs, const stru
     orr_plot__start(to, (struct orr_plot_size){900, 500, 100, 30, false});
     to->beside = runs_letters(to, runs, all);
     orr_plot__title(to, of->title, note[0] != '\0' ? note : NULL);
+    if (!waited) {
+        orr_plot__nothing(to, no_waits);
+    }
     all[0].bottom = bottom;
     cdf_axes(to, &all[0]);
     orr_plot__legend(to, "run, jobs", to->among, runs_letters(to, runs, all), false);

@@ -114,7 +114,7 @@ curves() { # FIGURE METRIC: jobs of all curves but services are the last block
 # Each of the rest sums up to what the rows of the run do.
 others() {
     held=$(query "SELECT total(mgpu * (coalesce(end_ms, $end) - start_ms)) / 1e6 FROM v_placements")
-    curves wait-cdf wait 1
+    [ "$(query 'SELECT max(seen_ms) > 0 FROM v_waits')" = 0 ] || curves wait-cdf wait 1 # else there is no such figure
     curves jct-cdf jct 0
     data size >/dev/null
     not_services="kind NOT IN (SELECT id FROM kind WHERE name = 'inference') AND submit_ms >= (SELECT window_start_ms FROM run)"
