@@ -310,8 +310,10 @@ const struct orr_metric_def orr_metric_table[] = {
      "all, queue, shard",
      "attempts of whole jobs ended early, by whatever cause (table eviction), of the run"},
     {"partial_evictions", "evictions", LESS, 0, "evictions of parts", "all",
-     "evictions of some pods of a job that went on, of the run; not of a gang that went as a whole "
-     "at that instant"},
+     "evictions of some pods of a job that went on, of the run: what it lost at one instant for "
+     "one "
+     "cause and one job is one, on however many nodes; not of a gang that went as a whole at that "
+     "instant"},
     {"wasted_evictions", "evictions", LESS, 0, "wasted evictions", "all",
      "made for a job whose next pods took none of the room; not of those for which the run was cut "
      "before a cycle that found the room free"},

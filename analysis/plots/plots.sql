@@ -17,7 +17,8 @@ WHEN 'preempt' THEN t.preempt
 -- name: evictions
 -- What a job lost for a cause is shared equally over its evictions of that cause, or where it has none over all of its
 -- evictions: a gang that stood below its minimum, a stale one, may have gone for another cause. Evictions of some pods
--- that begin that of the whole job are counted with it. Columns: cause, evicted and gone at, GPU-h, whole jobs, parts.
+-- that begin that of the whole job are counted with it; others of a job at one instant, for one cause and one job, are
+-- one. Columns: cause, evicted and gone at, GPU-h, whole jobs, parts.
 WITH c AS (SELECT job, cause, count(*) AS n FROM eviction GROUP BY job, cause), l AS (
   SELECT t.job AS job, c.column1 AS cause, CASE c.column1
 -- use: lost_gpu_h
@@ -28,7 +29,8 @@ WITH c AS (SELECT job, cause, count(*) AS n FROM eviction GROUP BY job, cause), 
   WHERE gpu_h > 0), e AS (
   SELECT e.job AS job, e.cause AS cause, min(e.at_ms, r.end_ms - 1) AS at_ms, min(e.gone_ms, r.end_ms - 1) AS gone_ms,
     e.whole AS whole, NOT e.whole AND coalesce(max(CASE WHEN e.whole THEN e.rowid END) OVER (PARTITION BY e.job, e.at_ms,
-    e.cause) < e.rowid, 1) AS part
+    e.cause) < e.rowid, 1) AND row_number() OVER (PARTITION BY e.job, e.at_ms, e.cause, e.for_job, e.whole
+    ORDER BY e.rowid DESC) = 1 AS part
   FROM eviction AS e
   CROSS JOIN run AS r)
 SELECT e.cause, e.at_ms, e.gone_ms, coalesce(CASE e.cause

@@ -114,15 +114,16 @@ WHERE j.enter_ms >= r.window_start_ms;
 -- name: causes
 -- Work can be lost for a cause of which nothing was evicted: a gang that stands below its minimum loses it as a stale
 -- gang, and what is left of it may go for another cause. Some pods that go before the whole job does at that instant are
--- of its eviction.
+-- of its eviction; others of a job at one instant, for one cause and one job, are one.
 WITH l AS (
   SELECT replace(label, 'cause=', '') AS cause, value
   FROM metric
   WHERE name = 'lost_gpu_h' AND scope = 'cause'), c AS (
-  SELECT e.cause AS cause, sum(e.whole) AS times, sum(NOT e.whole AND coalesce(e.last_whole < e.nr, 1)) AS parts,
+  SELECT e.cause AS cause, sum(e.whole) AS times, sum(NOT e.whole AND coalesce(e.last_whole < e.nr, 1) AND e.last) AS parts,
     count(DISTINCT e.job) AS jobs, sum(e.used = 0) AS unused
   FROM (
-    SELECT *, rowid AS nr, max(CASE WHEN whole THEN rowid END) OVER (PARTITION BY job, at_ms, cause) AS last_whole
+    SELECT *, rowid AS nr, max(CASE WHEN whole THEN rowid END) OVER (PARTITION BY job, at_ms, cause) AS last_whole,
+      row_number() OVER (PARTITION BY job, at_ms, cause, for_job, whole ORDER BY rowid DESC) = 1 AS last
     FROM eviction) AS e
   GROUP BY e.cause
   UNION ALL

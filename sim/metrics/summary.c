@@ -180,6 +180,31 @@ static bool is_begun(const struct orr_run *run, uint32_t part)
     return false;
 }
 
+/* Evictions of some pods of jobs that went on. What a job loses at one instant for one cause and
+ * one other job is one eviction, on however many nodes: those of a rack go one after the other. */
+static uint64_t count_partial(const struct orr_world *world, const struct orr_run *run)
+{
+    uint32_t *last =
+        orr_alloc(world->job_count + (size_t)1, sizeof *last); /* by job: its last one */
+    uint64_t count = 0;
+    for (uint32_t j = 0; j < world->job_count; j++) {
+        last[j] = ORR_NONE;
+    }
+    for (uint32_t i = 0; i < run->eviction_count; i++) {
+        const struct orr_eviction *e = &run->evictions[i];
+        if (e->whole || is_begun(run, i)) {
+            continue;
+        }
+        const struct orr_eviction *before =
+            last[e->job] == ORR_NONE ? NULL : &run->evictions[last[e->job]];
+        count += before == NULL || before->at_ms != e->at_ms || before->cause != e->cause ||
+                 before->beneficiary != e->beneficiary;
+        last[e->job] = i;
+    }
+    orr_free(last);
+    return count;
+}
+
 /* What was held without getting anywhere: of all jobs, by cause, and of each queue and kind. */
 static void sum_lost(const struct orr_world *world, const struct orr_run *run,
                      struct orr_summary *summary, double *lost_gpu_h, uint64_t *evictions)
@@ -202,6 +227,7 @@ static void sum_lost(const struct orr_world *world, const struct orr_run *run,
         summary->slow_gpu_h += (double)time->slow / MGPU_MS_PER_GPU_H;
         summary->idle_gpu_h += (double)time->idle / MGPU_MS_PER_GPU_H;
     }
+    summary->partial_evictions = count_partial(world, run);
     for (uint32_t i = 0; i < run->suspension_count; i++) {
         const struct orr_suspension *s = &run->suspensions[i];
         const orr_ms to = s->to_ms == ORR_MS_NEVER ? run->end_ms : s->to_ms;
@@ -212,7 +238,6 @@ static void sum_lost(const struct orr_world *world, const struct orr_run *run,
         const struct orr_eviction *e = &run->evictions[i];
         const struct orr_job_spec *spec = &world->specs[e->job];
         evictions[(size_t)spec->queue * ORR_KIND_COUNT + spec->kind] += e->whole;
-        summary->partial_evictions += !e->whole && !is_begun(run, i);
         summary->wasted_evictions += e->beneficiary != ORR_NONE && !e->used && !e->undecided;
     }
 }

@@ -170,7 +170,7 @@ SELECT n.nr, n.used, n.gone_ms, n.next_ms, r.status, r.end_ms, b.state,
 FROM n JOIN job AS b ON b.id = n.for_job CROSS JOIN run AS r;
 INSERT INTO made
 SELECT 'evictions', 'all', '', total(whole), (SELECT count(*) FROM job) FROM eviction
-UNION ALL SELECT 'partial_evictions', 'all', '', count(*), (SELECT count(*) FROM job) FROM eviction AS e
+UNION ALL SELECT 'partial_evictions', 'all', '', count(DISTINCT printf('%d %d %s %d', job, at_ms, cause, coalesce(for_job, -1))), (SELECT count(*) FROM job) FROM eviction AS e
   WHERE NOT whole AND NOT EXISTS (SELECT 1 FROM eviction AS w WHERE w.whole AND w.job = e.job AND w.at_ms = e.at_ms AND w.cause = e.cause AND w.rowid > e.rowid)
 UNION ALL SELECT 'wasted_evictions', 'all', '', total(for_job IS NOT NULL AND NOT used), total(whole) FROM eviction
 UNION ALL SELECT 'suspensions', 'all', '', n, (SELECT count(*) FROM job) FROM (SELECT count(*) AS n FROM suspension) WHERE n > 0
