@@ -36,7 +36,7 @@ int64_t orr_placement_held(const struct orr_run *run, const struct orr_placement
 
 /* --- the account of a run in which work is wall time --- */
 
-static void account_for(const struct orr_run *run, const struct orr_placement *placement,
+static void account_for(struct orr_run *run, const struct orr_placement *placement,
                         struct orr_job_time *time)
 {
     const struct orr_job_state *state = &run->ledger->jobs[placement->job];
@@ -50,6 +50,15 @@ static void account_for(const struct orr_run *run, const struct orr_placement *p
     time->waiting += waiting;
     *(placement->cause == ORR_CAUSE_NONE ? &time->useful : &time->lost[placement->cause]) +=
         held - waiting;
+    const int64_t vain = placement->cause == ORR_CAUSE_NONE ? waiting : held;
+    if (vain > 0) {
+        run->wastes = ORR_ROOM_FOR_ONE(run->wastes, run->waste_count, run->waste_capacity);
+        run->wastes[run->waste_count++] = (struct orr_waste){
+            .job = placement->job,
+            .from_ms = placement->since_ms,
+            .to_ms = vain < held ? state->start_ms : orr_account__end_of(run, placement),
+            .mgpu_ms = vain};
+    }
 }
 
 static void make_times(struct orr_run *run)
@@ -68,6 +77,12 @@ const struct orr_job_time *orr_account_of(const struct orr_run *run, uint32_t jo
     return run->exec != NULL    ? orr_exec_time(run->exec, job)
            : run->times != NULL ? &run->times[job]
                                 : &nothing;
+}
+
+const struct orr_waste *orr_account_wastes(const struct orr_run *run, uint32_t *count)
+{
+    *count = run->waste_count;
+    return run->exec != NULL ? orr_exec_wastes(run->exec, count) : run->wastes;
 }
 
 /* --- evictions and what they were good for --- */
@@ -179,7 +194,18 @@ static int64_t least_part(const struct orr_job_time *time)
     return least;
 }
 
-/* What became of a job's GPU time adds up to what its placements held, and no part is negative. */
+/* Takes from what jobs did not use what is known to have been wasted somewhere. */
+static void take_wastes(const struct orr_run *run, int64_t *unused)
+{
+    uint32_t count;
+    const struct orr_waste *wastes = orr_account_wastes(run, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        unused[wastes[i].job] -= wastes[i].mgpu_ms;
+    }
+}
+
+/* What became of a job's GPU time adds up to what its placements held, no part is negative, and
+ * where it went into nothing is known, but for services, whose pods are bound after the run. */
 static enum orr_status check_jobs(const struct orr_run *run, struct orr_err *err)
 {
     const struct orr_ledger *ledger = run->ledger;
@@ -188,23 +214,33 @@ static enum orr_status check_jobs(const struct orr_run *run, struct orr_err *err
         return ORR_OK; /* all of it was useful: there is nothing that could differ */
     }
     int64_t *held = orr_zalloc(jobs, sizeof *held);
+    int64_t *unused = orr_zalloc(jobs, sizeof *unused);
     for (uint32_t p = 0; p < ledger->placement_count; p++) {
         const struct orr_placement *placement = &ledger->placements[p];
         held[placement->job] +=
             orr_placement_held(run, placement, placement->since_ms, ORR_MS_NEVER);
     }
+    for (uint32_t j = 0; j < jobs; j++) {
+        const struct orr_job_time *time = orr_account_of(run, j);
+        unused[j] = orr_job_time_sum(time) - time->useful;
+    }
+    take_wastes(run, unused);
     enum orr_status status = ORR_OK;
     for (uint32_t j = 0; j < jobs && status == ORR_OK; j++) {
         const struct orr_job_time *time = orr_account_of(run, j);
         int64_t sum = orr_job_time_sum(time), least = least_part(time);
+        const int64_t unbound = ledger->world.specs[j].scales ? time->waiting : 0;
         if (sum != held[j]) {
             status = violated(run, err, "useful, lost and overhead of job", j, run->end_ms, sum,
                               held[j]);
         } else if (least < 0) {
             status = violated(run, err, "a part of the time of job", j, run->end_ms, least, 0);
+        } else if (unused[j] < 0 || unused[j] > unbound) {
+            status = violated(run, err, "wasted time of job", j, run->end_ms, unused[j], unbound);
         }
     }
     orr_free(held);
+    orr_free(unused);
     return status;
 }
 

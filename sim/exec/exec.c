@@ -8,65 +8,6 @@
 
 #include <orrery/base/mem.h>
 
-enum mode {
-    MODE_IDLE,    /* holds nothing, or only what leaves */
-    MODE_WAITING, /* holds part of a gang that never was complete */
-    MODE_WORKING,
-    MODE_STALLED,   /* below its minimum */
-    MODE_SUSPENDED, /* works no more until it is resumed */
-    MODE_CLOSING,   /* evicted, and working until its last checkpoint has to begin */
-    MODE_SERVING    /* a service: each pod that it keeps is of use by itself, until it is over */
-};
-
-enum pause { PAUSE_NONE, PAUSE_RESTART, PAUSE_CHECKPOINT };
-
-struct orr_exec_job {
-    int64_t done;          /* ms x ppm, at from_ms */
-    int64_t saved;         /* ms x ppm, in the last finished checkpoint */
-    int64_t mark;          /* progress at which the next checkpoint begins; INT64_MAX: none */
-    int64_t unsaved;       /* mGPU x ms worked since the last finished checkpoint */
-    orr_ms from_ms;        /* booked up to here */
-    orr_ms bound_ms;       /* no progress and no pause before */
-    orr_ms ready_ms;       /* the pause ends here */
-    orr_ms work_until_ms;  /* CLOSING */
-    orr_ms suspended_ms;   /* SUSPENDED: since when */
-    int64_t mgpu, leaving; /* held by tasks that stay, and by those that leave */
-    int64_t unsaved_slow;  /* of unsaved: what a rate below the best took away */
-    int64_t rate_ppm;
-    int64_t short_ppm; /* what that is below the best rate of so many GPUs */
-    uint32_t attempt;
-    uint32_t noted; /* its last speed that was written down, + 1 */
-    uint8_t mode;   /* enum mode */
-    uint8_t pause;  /* enum pause */
-    uint8_t cause;  /* of what leaves */
-    struct orr_job_time time;
-};
-
-static int64_t all_of(const struct orr_exec *exec, uint32_t job)
-{
-    return exec->ledger->world.specs[job].work_ms * ORR_PPM;
-}
-
-/* NULL: the job has none. */
-static const struct orr_crew *crew_of(const struct orr_exec *exec, uint32_t job)
-{
-    uint32_t crew = orr_exec__terms(exec, job)->crew;
-    return crew == 0 ? NULL : &exec->setting.terms->crews[crew - 1];
-}
-
-/* What is to be done before the next plan is made: all, or the stage in hand. */
-static int64_t target_of(const struct orr_exec *exec, uint32_t job)
-{
-    const struct orr_crew *crew = crew_of(exec, job);
-    int64_t all = all_of(exec, job);
-    if (crew == NULL) {
-        return all;
-    }
-    uint32_t stage = orr_crew_stage(crew, exec->jobs[job].done);
-    int64_t end = crew->stages[stage].end_ms * ORR_PPM;
-    return stage + 1 < crew->stage_count && end < all ? end : all;
-}
-
 static bool needed(const struct orr_ledger *ledger, const struct orr_exec_setting *setting)
 {
     if (setting->failures || setting->latency || setting->services || setting->suspends) {
@@ -102,12 +43,14 @@ struct orr_exec *orr_exec_open(const struct orr_ledger *ledger,
     exec->jobs = orr_zalloc(ledger->world.job_count, sizeof *exec->jobs);
     exec->rates = orr_exec__rates_open(ledger, setting);
     exec->epochs = orr_exec__epochs_open(ledger, setting);
+    exec->wastes = orr_exec__wastes_open(ledger->world.job_count);
     return exec;
 }
 
 void orr_exec_close(struct orr_exec *exec)
 {
     if (exec != NULL) {
+        orr_exec__wastes_close(exec->wastes);
         orr_exec__epochs_close(exec->epochs);
         orr_exec__rates_close(exec->rates, exec->ledger);
         orr_free(exec->jobs);
@@ -123,199 +66,6 @@ int64_t orr_job_time_sum(const struct orr_job_time *time)
         sum += time->lost[c];
     }
     return sum;
-}
-
-static int64_t ceil_div(int64_t a, int64_t b)
-{
-    return a <= 0 ? 0 : (a - 1) / b + 1;
-}
-
-/* --- a stretch of work: from_ms on, no pause running --- */
-
-/* Checkpoints that are begun before the work is done. */
-static int64_t marks_left(const struct orr_exec_job *j, int64_t target, int64_t step)
-{
-    return j->mark < target ? (target - 1 - j->mark) / step + 1 : 0;
-}
-
-/* ms of progress until the k-th of them begins, k from 1. */
-static int64_t until_mark(const struct orr_exec_job *j, int64_t step, int64_t k)
-{
-    return ceil_div(j->mark + (k - 1) * step - j->done, j->rate_ppm);
-}
-
-/* How many checkpoints are begun and finished within `wall` ms. */
-static int64_t marks_within(const struct orr_exec_job *j, int64_t step, int64_t cost, int64_t most,
-                            int64_t wall)
-{
-    int64_t low = 0, high = most;
-    while (low < high) {
-        int64_t k = low + (high - low + 1) / 2;
-        if (until_mark(j, step, k) + k * cost <= wall) {
-            low = k;
-        } else {
-            high = k - 1;
-        }
-    }
-    return low;
-}
-
-/* What the job worked since its last checkpoint is kept, but for the last `since` mGPU x ms, worked
- * at the rate it has now. */
-static void save(struct orr_exec_job *j, int64_t progress, int64_t since)
-{
-    int64_t slow_since = orr_part_of(since, j->short_ppm);
-    j->saved = progress;
-    j->time.useful += j->unsaved - since;
-    j->time.slow += j->unsaved_slow - slow_since;
-    j->unsaved = since;
-    j->unsaved_slow = slow_since;
-}
-
-static void work(const struct orr_terms *terms, struct orr_exec_job *j, int64_t target, orr_ms now)
-{
-    int64_t wall = now - j->from_ms, step = terms->checkpoint_ms * ORR_PPM;
-    int64_t cost = terms->checkpoint_cost_ms;
-    int64_t most = step > 0 ? marks_left(j, target, step) : 0;
-    int64_t done = marks_within(j, step, cost, most, wall);
-    int64_t worked = wall - done * cost, writing = 0;
-    if (done < most && until_mark(j, step, done + 1) < worked) { /* in the middle of one */
-        writing = worked - until_mark(j, step, done + 1);
-        worked -= writing;
-    }
-    j->unsaved += worked * j->mgpu;
-    j->unsaved_slow += orr_part_of(worked * j->mgpu, j->short_ppm);
-    if (done > 0) {
-        int64_t last = until_mark(j, step, done);
-        save(j, j->done + last * j->rate_ppm, (worked - last) * j->mgpu);
-    }
-    j->time.checkpoint += (done * cost + writing) * j->mgpu;
-    j->done += worked * j->rate_ppm;
-    j->done = j->done < target ? j->done : target;
-    j->mark += (done + (writing > 0)) * step;
-    j->from_ms = now;
-    if (writing > 0) {
-        j->pause = PAUSE_CHECKPOINT;
-        j->ready_ms = now + cost - writing;
-    }
-}
-
-/* ms until the job gets to `target` of its work, with the checkpoints that it writes before. */
-static int64_t until(const struct orr_terms *terms, const struct orr_exec_job *j, int64_t target)
-{
-    int64_t step = terms->checkpoint_ms * ORR_PPM;
-    int64_t marks = step > 0 ? marks_left(j, target, step) : 0;
-    return ceil_div(target - j->done, j->rate_ppm) + marks * terms->checkpoint_cost_ms;
-}
-
-/* The same by epochs, each at its own rate. */
-static void work_stretches(const struct orr_exec *exec, uint32_t job, struct orr_exec_job *j,
-                           const struct orr_terms *terms, orr_ms now)
-{
-    while (j->from_ms < now && j->pause == PAUSE_NONE) {
-        struct orr_exec_stretch stretch = orr_exec__stretch(exec, job, j->done);
-        j->rate_ppm = stretch.rate_ppm;
-        j->short_ppm = stretch.short_ppm;
-        orr_ms end = stretch.last ? now : j->from_ms + until(terms, j, stretch.end);
-        work(terms, j, stretch.end, end < now ? end : now);
-    }
-}
-
-static void work_on(struct orr_exec *exec, uint32_t job, const struct orr_terms *terms, orr_ms now)
-{
-    struct orr_exec_job *j = &exec->jobs[job];
-    if (!orr_exec__has_epochs(exec, job)) {
-        work(terms, j, target_of(exec, job), now);
-    } else if (!orr_exec__in_rounds(exec, job)) {
-        work_stretches(exec, job, j, terms, now);
-    } else { /* no checkpoints are written between epochs */
-        orr_ms slow = orr_exec__epochs_work(exec, job, j->from_ms, now);
-        j->unsaved += (now - j->from_ms) * j->mgpu;
-        j->unsaved_slow += slow * j->mgpu;
-        j->from_ms = now;
-    }
-}
-
-/* --- booking --- */
-
-/* Held, but not bound yet. */
-static void wait_for_bind(struct orr_exec_job *j, orr_ms now)
-{
-    orr_ms end = j->bound_ms < now ? j->bound_ms : now;
-    if (j->from_ms < end) {
-        j->time.waiting += (end - j->from_ms) * j->mgpu;
-        j->from_ms = end;
-    }
-}
-
-static void take_pause(struct orr_exec_job *j, orr_ms now)
-{
-    orr_ms end = j->ready_ms < now ? j->ready_ms : now;
-    int64_t held = (end - j->from_ms) * j->mgpu;
-    *(j->pause == PAUSE_CHECKPOINT ? &j->time.checkpoint : &j->time.restart) += held;
-    j->from_ms = end;
-    if (end == j->ready_ms) {
-        if (j->pause == PAUSE_CHECKPOINT) {
-            save(j, j->done, 0);
-        }
-        j->pause = PAUSE_NONE;
-    }
-}
-
-/* The grace of a job that works in it: work, then the last checkpoint. */
-static void close_down(struct orr_exec *exec, uint32_t job, orr_ms now)
-{
-    static const struct orr_terms plain = {0};
-    struct orr_exec_job *j = &exec->jobs[job];
-    orr_ms end = j->work_until_ms < now ? j->work_until_ms : now;
-    wait_for_bind(j, end);
-    if (j->from_ms < end && j->pause != PAUSE_NONE) {
-        take_pause(j, end);
-    }
-    if (j->from_ms < end) {
-        work_on(exec, job, &plain, end);
-    }
-    if (now > j->from_ms && j->from_ms >= j->work_until_ms) {
-        j->time.checkpoint += (now - j->from_ms) * j->mgpu;
-        j->from_ms = now;
-    }
-}
-
-/* Books everything up to now by the plan that held until now. */
-static void settle(struct orr_exec *exec, uint32_t job, orr_ms now)
-{
-    struct orr_exec_job *j = &exec->jobs[job];
-    int64_t wall = now - j->from_ms;
-    if (wall <= 0) {
-        return;
-    }
-    j->time.lost[j->cause] += j->leaving * wall;
-    switch ((enum mode)j->mode) {
-    case MODE_IDLE: j->from_ms = now; break;
-    case MODE_WAITING:
-    case MODE_SUSPENDED:
-        j->time.waiting += j->mgpu * wall;
-        j->from_ms = now;
-        break;
-    case MODE_STALLED:
-        j->time.lost[ORR_CAUSE_STALE_GANG] += j->mgpu * wall;
-        j->from_ms = now;
-        break;
-    case MODE_WORKING:
-        wait_for_bind(j, now);
-        if (j->from_ms < now && j->pause != PAUSE_NONE) {
-            take_pause(j, now);
-        }
-        if (j->from_ms < now) {
-            work_on(exec, job, orr_exec__terms(exec, job), now);
-        }
-        break;
-    case MODE_CLOSING: close_down(exec, job, now); break;
-    case MODE_SERVING: /* which of its pods were not bound yet is known after the run */
-        j->time.useful += j->mgpu * (now - j->from_ms);
-        j->from_ms = now;
-        break;
-    }
 }
 
 /* --- plans --- */
@@ -350,24 +100,6 @@ static void count_held(const struct orr_exec *exec, uint32_t job)
                                   orr_cluster_type(ledger->world.cluster, placement->node));
         *(orr_exec__works_on(exec, placement) ? &j->mgpu : &j->leaving) += mgpu;
     }
-}
-
-/* An interruption: what was not saved is lost, unless the job keeps all. */
-static void interrupt(struct orr_exec *exec, uint32_t job, enum orr_cause cause)
-{
-    bool keeps = orr_exec__terms(exec, job)->keep_progress && cause != ORR_CAUSE_NODE_FAILURE;
-    struct orr_exec_job *j = &exec->jobs[job];
-    if (keeps) {
-        save(j, j->done, 0);
-    }
-    if (orr_exec__in_rounds(exec, job)) {
-        (keeps ? orr_exec__epochs_save : orr_exec__epochs_back)(exec, job);
-    }
-    j->time.lost[cause] += j->unsaved;
-    j->unsaved = 0;
-    j->unsaved_slow = 0;
-    j->done = j->saved;
-    j->pause = PAUSE_NONE;
 }
 
 /* Written down if it is not that of a job without a profile that has its devices for itself. */
@@ -419,7 +151,7 @@ static void take_crew(struct orr_exec *exec, uint32_t job, const struct orr_crew
 static void take_rate(struct orr_exec *exec, uint32_t job, orr_ms now)
 {
     struct orr_exec_job *j = &exec->jobs[job];
-    const struct orr_crew *crew = crew_of(exec, job);
+    const struct orr_crew *crew = orr_exec__crew(exec, job);
     struct orr_speed speed = orr_exec__speed(exec, job);
     j->rate_ppm = speed.rate_ppm;
     j->short_ppm = orr_exec__short_ppm(speed.rate_ppm, speed.best_ppm);
@@ -479,7 +211,7 @@ static bool serves(const struct orr_exec *exec, uint32_t job)
 static void serve(struct orr_exec *exec, uint32_t job, orr_ms now, enum orr_cause cause)
 {
     struct orr_exec_job *j = &exec->jobs[job];
-    settle(exec, job, now);
+    orr_exec__settle(exec, job, now);
     j->from_ms = now;
     j->mode = MODE_SERVING;
     j->cause = cause != ORR_CAUSE_NONE ? (uint8_t)cause : j->cause;
@@ -497,7 +229,7 @@ bool orr_exec_rerate(struct orr_exec *exec, uint32_t job, orr_ms now)
     if (j->mode != MODE_WORKING && j->mode != MODE_CLOSING) {
         return false;
     }
-    settle(exec, job, now);
+    orr_exec__settle(exec, job, now);
     take_rate(exec, job, now);
     return orr_exec_finish_ms(exec, job) != before;
 }
@@ -511,7 +243,7 @@ bool orr_exec_change(struct orr_exec *exec, uint32_t job, orr_ms now, enum orr_c
         return false;
     }
     orr_ms before = orr_exec_finish_ms(exec, job);
-    settle(exec, job, now);
+    orr_exec__settle(exec, job, now);
     j->from_ms = now;
     count_held(exec, job);
     move(exec, job);
@@ -524,13 +256,13 @@ bool orr_exec_change(struct orr_exec *exec, uint32_t job, orr_ms now, enum orr_c
             j->attempt = state->attempts;
             begin(exec, job, now, state->attempts > 1);
             if (!complete) { /* the run begins so: it lost the others before */
-                interrupt(exec, job, ORR_CAUSE_STALE_GANG);
+                orr_exec__interrupt(exec, job, ORR_CAUSE_STALE_GANG);
                 j->mode = MODE_STALLED;
             }
         } else if (!complete && (j->mode == MODE_WORKING || j->mode == MODE_SUSPENDED)) {
             /* it grew in the commit that took other tasks from it: that decision follows */
             if (cause != ORR_CAUSE_NONE) {
-                interrupt(exec, job, cause);
+                orr_exec__interrupt(exec, job, cause);
                 j->mode = MODE_STALLED;
             }
         } else if (complete && j->mode == MODE_STALLED) {
@@ -579,7 +311,7 @@ void orr_exec_evict(struct orr_exec *exec, uint32_t job, orr_ms now, orr_ms rele
         serve(exec, job, now, cause);
         return;
     }
-    settle(exec, job, now);
+    orr_exec__settle(exec, job, now);
     j->cause = (uint8_t)cause;
     if (j->mode == MODE_WORKING && terms->checkpoint_on_evict && cause != ORR_CAUSE_NODE_FAILURE &&
         terms->grace_ms >= terms->checkpoint_cost_ms) {
@@ -587,7 +319,7 @@ void orr_exec_evict(struct orr_exec *exec, uint32_t job, orr_ms now, orr_ms rele
         return;
     }
     if (j->mode == MODE_WORKING || j->mode == MODE_SUSPENDED) {
-        interrupt(exec, job, cause);
+        orr_exec__interrupt(exec, job, cause);
     }
     j->mode = MODE_IDLE;
     count_held(exec, job);
@@ -597,7 +329,7 @@ void orr_exec_evict(struct orr_exec *exec, uint32_t job, orr_ms now, orr_ms rele
 void orr_exec_suspend(struct orr_exec *exec, uint32_t job, orr_ms now)
 {
     struct orr_exec_job *j = &exec->jobs[job];
-    settle(exec, job, now);
+    orr_exec__settle(exec, job, now);
     if (j->mode == MODE_WORKING) {
         j->mode = MODE_SUSPENDED;
         j->suspended_ms = now;
@@ -608,7 +340,7 @@ void orr_exec_suspend(struct orr_exec *exec, uint32_t job, orr_ms now)
 void orr_exec_resume(struct orr_exec *exec, uint32_t job, orr_ms now)
 {
     struct orr_exec_job *j = &exec->jobs[job];
-    settle(exec, job, now);
+    orr_exec__settle(exec, job, now);
     if (j->mode == MODE_SUSPENDED) {
         const orr_ms away = now - j->suspended_ms;
         const bool bound = j->bound_ms <= j->suspended_ms;
@@ -644,7 +376,7 @@ static void release_closing(struct orr_exec *exec, uint32_t job, orr_ms now)
 {
     struct orr_exec_job *j = &exec->jobs[job];
     if (now >= grace_end(exec, job)) {
-        save(j, j->done, 0);
+        orr_exec__keep(exec, job);
         if (orr_exec__in_rounds(exec, job)) {
             orr_exec__epochs_save(exec, job);
         }
@@ -654,7 +386,7 @@ static void release_closing(struct orr_exec *exec, uint32_t job, orr_ms now)
         move(exec, job);
         take_rate(exec, job, now);
     } else {
-        interrupt(exec, job, ORR_CAUSE_NODE_FAILURE);
+        orr_exec__interrupt(exec, job, ORR_CAUSE_NODE_FAILURE);
         j->mode = MODE_IDLE;
     }
 }
@@ -663,7 +395,7 @@ bool orr_exec_release(struct orr_exec *exec, uint32_t job, orr_ms now)
 {
     struct orr_exec_job *j = &exec->jobs[job];
     const orr_ms before = orr_exec_finish_ms(exec, job);
-    settle(exec, job, now);
+    orr_exec__settle(exec, job, now);
     if (j->mode == MODE_CLOSING) {
         release_closing(exec, job, now);
     }
@@ -675,21 +407,22 @@ bool orr_exec_release(struct orr_exec *exec, uint32_t job, orr_ms now)
 
 uint32_t orr_exec_stage(const struct orr_exec *exec, uint32_t job)
 {
-    return orr_crew_stage(crew_of(exec, job), exec->jobs[job].done);
+    return orr_crew_stage(orr_exec__crew(exec, job), exec->jobs[job].done);
 }
 
 uint32_t orr_exec_wanted(const struct orr_exec *exec, uint32_t job)
 {
-    return orr_crew_wanted(crew_of(exec, job), orr_exec_stage(exec, job));
+    return orr_crew_wanted(orr_exec__crew(exec, job), orr_exec_stage(exec, job));
 }
 
 bool orr_exec_next_stage(struct orr_exec *exec, uint32_t job, orr_ms now)
 {
     struct orr_exec_job *j = &exec->jobs[job];
-    if (crew_of(exec, job) == NULL || target_of(exec, job) == all_of(exec, job)) {
+    if (orr_exec__crew(exec, job) == NULL ||
+        orr_exec__target(exec, job) == orr_exec__all(exec, job)) {
         return false;
     }
-    settle(exec, job, now);
+    orr_exec__settle(exec, job, now);
     if (j->mode == MODE_WORKING) {
         take_rate(exec, job, now);
     }
@@ -699,8 +432,8 @@ bool orr_exec_next_stage(struct orr_exec *exec, uint32_t job, orr_ms now)
 void orr_exec_finish(struct orr_exec *exec, uint32_t job, orr_ms now, orr_ms gone)
 {
     struct orr_exec_job *j = &exec->jobs[job];
-    settle(exec, job, now);
-    save(j, j->done, 0);
+    orr_exec__settle(exec, job, now);
+    orr_exec__keep(exec, job);
     orr_exec__leave(exec, job);
     j->pause = PAUSE_NONE;
     if (gone > now) {
@@ -715,8 +448,8 @@ void orr_exec_finish(struct orr_exec *exec, uint32_t job, orr_ms now, orr_ms gon
 void orr_exec_end(struct orr_exec *exec, orr_ms end)
 {
     for (uint32_t job = 0; job < exec->ledger->world.job_count; job++) {
-        settle(exec, job, end);
-        save(&exec->jobs[job], exec->jobs[job].done, 0);
+        orr_exec__settle(exec, job, end);
+        orr_exec__keep(exec, job);
     }
 }
 
@@ -727,33 +460,13 @@ static orr_ms work_from(const struct orr_exec_job *j)
     return j->pause != PAUSE_NONE ? j->ready_ms : bound;
 }
 
-/* ms of work until the last epoch is over. */
-static int64_t until_last(const struct orr_exec *exec, uint32_t job)
-{
-    struct orr_exec_job j = exec->jobs[job];
-    const struct orr_terms *terms = orr_exec__terms(exec, job);
-    int64_t step = terms->checkpoint_ms * ORR_PPM, ms = 0;
-    struct orr_exec_stretch stretch = {.last = false};
-    while (!stretch.last) {
-        stretch = orr_exec__stretch(exec, job, j.done);
-        j.rate_ppm = stretch.rate_ppm;
-        ms += until(terms, &j, stretch.end);
-        j.mark += step > 0 ? marks_left(&j, stretch.end, step) * step : 0;
-        j.done = stretch.end;
-    }
-    return ms;
-}
-
 /* When its work, or the stage it is in, is done by its plan. */
 static orr_ms plan_end(const struct orr_exec *exec, uint32_t job)
 {
     const struct orr_exec_job *j = &exec->jobs[job];
     orr_ms start = work_from(j);
-    if (!orr_exec__has_epochs(exec, job)) {
-        return start + until(orr_exec__terms(exec, job), j, target_of(exec, job));
-    }
     if (!orr_exec__in_rounds(exec, job)) {
-        return start + until_last(exec, job);
+        return start + orr_exec__work_left_ms(exec, job);
     }
     orr_ms heard;
     (void)orr_exec__epochs_done_ms(exec, job, start, &heard);
@@ -766,7 +479,7 @@ orr_ms orr_exec_finish_ms(const struct orr_exec *exec, uint32_t job)
     if (j->mode == MODE_WORKING) {
         return plan_end(exec, job);
     }
-    if (j->mode != MODE_CLOSING || target_of(exec, job) != all_of(exec, job)) {
+    if (j->mode != MODE_CLOSING || orr_exec__target(exec, job) != orr_exec__all(exec, job)) {
         return ORR_MS_NEVER;
     }
     const orr_ms end = plan_end(exec, job);
@@ -808,25 +521,6 @@ static int64_t service_since(const struct orr_exec_job *j, orr_ms now)
     return works && from < now ? (now - from) * j->mgpu : 0;
 }
 
-/* A copy of the job, which it works on to `now`; not by epochs in rounds. */
-static void foresee(const struct orr_exec *exec, uint32_t job, struct orr_exec_job *j, orr_ms now)
-{
-    const struct orr_terms *terms = orr_exec__terms(exec, job);
-    const orr_ms to = j->mode == MODE_CLOSING && j->work_until_ms < now ? j->work_until_ms : now;
-    if ((j->mode != MODE_WORKING && j->mode != MODE_CLOSING) || j->from_ms >= to) {
-        return;
-    }
-    wait_for_bind(j, to);
-    if (j->from_ms < to && j->pause != PAUSE_NONE) {
-        take_pause(j, to);
-    }
-    if (j->from_ms < to && orr_exec__has_epochs(exec, job)) {
-        work_stretches(exec, job, j, terms, to);
-    } else if (j->from_ms < to) {
-        work(terms, j, target_of(exec, job), to);
-    }
-}
-
 int64_t orr_exec__done(const struct orr_exec *exec, uint32_t job)
 {
     return exec->jobs[job].done;
@@ -860,7 +554,7 @@ void orr_exec_progress(const struct orr_exec *exec, uint32_t job, orr_ms now,
         if (orr_exec__has_epochs(exec, job)) {
             progress->work_ms = orr_exec__epochs_work_ms(exec, job);
         }
-        foresee(exec, job, &j, now);
+        orr_exec__foresee(exec, job, &j, now);
         progress->done_ms = j.done / ORR_PPM;
         progress->kept_ms = j.saved / ORR_PPM;
         progress->rate_ppm = j.rate_ppm;

@@ -1,13 +1,48 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* exec_int.h - what exec.c (plans) and exec_rate.c (rates) share. */
+/* exec_int.h - what exec.c (plans), exec_book.c (books), exec_waste.c (where time went into
+ * nothing), exec_epochs.c and exec_rate.c (rates) share. */
 #ifndef ORR_SIM_EXEC_INT_H
 #define ORR_SIM_EXEC_INT_H
 
 #include <orrery/sim/exec.h>
 
-struct orr_exec_job; /* exec.c */
+enum orr_exec_mode {
+    MODE_IDLE,    /* holds nothing, or only what leaves */
+    MODE_WAITING, /* holds part of a gang that never was complete */
+    MODE_WORKING,
+    MODE_STALLED,   /* below its minimum */
+    MODE_SUSPENDED, /* works no more until it is resumed */
+    MODE_CLOSING,   /* evicted, and working until its last checkpoint has to begin */
+    MODE_SERVING    /* a service: each pod that it keeps is of use by itself, until it is over */
+};
+
+enum orr_exec_pause { PAUSE_NONE, PAUSE_RESTART, PAUSE_CHECKPOINT };
+
+struct orr_exec_job {
+    int64_t done;          /* ms x ppm, at from_ms */
+    int64_t saved;         /* ms x ppm, in the last finished checkpoint */
+    int64_t mark;          /* progress at which the next checkpoint begins; INT64_MAX: none */
+    int64_t unsaved;       /* mGPU x ms worked since the last finished checkpoint */
+    orr_ms from_ms;        /* booked up to here */
+    orr_ms bound_ms;       /* no progress and no pause before */
+    orr_ms ready_ms;       /* the pause ends here */
+    orr_ms work_until_ms;  /* CLOSING */
+    orr_ms suspended_ms;   /* SUSPENDED: since when */
+    int64_t mgpu, leaving; /* held by tasks that stay, and by those that leave */
+    int64_t unsaved_slow;  /* of unsaved: what a rate below the best took away */
+    int64_t rate_ppm;
+    int64_t short_ppm; /* what that is below the best rate of so many GPUs */
+    uint32_t attempt;
+    uint32_t noted; /* its last speed that was written down, + 1 */
+    uint8_t mode;   /* enum orr_exec_mode */
+    uint8_t pause;  /* enum orr_exec_pause */
+    uint8_t cause;  /* of what leaves */
+    struct orr_job_time time;
+};
+
 struct orr_exec_rates;
 struct orr_exec_epochs; /* exec_epochs.c */
+struct orr_exec_wastes; /* exec_waste.c */
 
 struct orr_exec {
     const struct orr_ledger *ledger;
@@ -15,6 +50,7 @@ struct orr_exec {
     struct orr_exec_job *jobs;
     struct orr_exec_rates *rates;
     struct orr_exec_epochs *epochs; /* NULL: no job works by epochs */
+    struct orr_exec_wastes *wastes;
     struct orr_speed_change *speeds;
     uint32_t speed_count, speed_capacity;
 };
@@ -51,6 +87,39 @@ void orr_exec__leave(struct orr_exec *exec, uint32_t job); /* nothing if it is n
  * gets among its neighbours. */
 struct orr_pace orr_exec__pace(struct orr_exec *exec, uint32_t job, struct orr_pace *best,
                                int64_t *share_ppm);
+
+/* --- the books --- */
+
+/* All work of the job, in ms x ppm; what is to be done before the next plan is made: all, or the
+ * stage in hand. */
+int64_t orr_exec__all(const struct orr_exec *exec, uint32_t job);
+int64_t orr_exec__target(const struct orr_exec *exec, uint32_t job);
+/* NULL: the job has none. */
+const struct orr_crew *orr_exec__crew(const struct orr_exec *exec, uint32_t job);
+/* Books everything up to now by the plan that held until now. */
+void orr_exec__settle(struct orr_exec *exec, uint32_t job, orr_ms now);
+/* All that it worked is kept. */
+void orr_exec__keep(struct orr_exec *exec, uint32_t job);
+/* An interruption: what was not saved is lost, unless the job keeps all. */
+void orr_exec__interrupt(struct orr_exec *exec, uint32_t job, enum orr_cause cause);
+/* ms of work and checkpoints until the stage in hand, or all, is done; not by epochs in rounds. */
+orr_ms orr_exec__work_left_ms(const struct orr_exec *exec, uint32_t job);
+/* A copy of the job, which it works on to `now`; not by epochs in rounds. */
+void orr_exec__foresee(const struct orr_exec *exec, uint32_t job, struct orr_exec_job *j,
+                       orr_ms now);
+
+/* --- where time went into nothing --- */
+
+struct orr_exec_wastes *orr_exec__wastes_open(uint32_t job_count);
+void orr_exec__wastes_close(struct orr_exec_wastes *wastes);
+/* Between two times so much of what the job held was of no use; nothing if it is 0. */
+void orr_exec__waste(struct orr_exec_wastes *wastes, uint32_t job, orr_ms from, orr_ms to,
+                     int64_t mgpu_ms);
+/* It worked so much between two times, which nothing keeps yet. */
+void orr_exec__waste_if_lost(struct orr_exec_wastes *wastes, uint32_t job, orr_ms from, orr_ms to,
+                             int64_t mgpu_ms);
+/* What is not kept yet is lost, or is kept. */
+void orr_exec__waste_decided(struct orr_exec_wastes *wastes, uint32_t job, bool lost);
 
 /* --- epochs; for jobs that have some --- */
 

@@ -9,61 +9,57 @@
 
 #define MGPU_MS_PER_GPU_H 3.6e9
 
-/* Until when a placement is of no attempt that went on: to its end where the attempt was cut short
- * or its gang never was complete, else to the start of the last one, which its gang made complete.
- */
-static orr_ms empty_until(const struct orr_run *run, const struct orr_placement *placement)
+/* Per job what it held for nothing in a stretch, where that is known. Caller frees. */
+static double *wasted_in(const struct orr_world *world, const struct orr_run *run,
+                         struct orr_stretch stretch)
 {
-    const struct orr_job_state *state = &run->ledger->jobs[placement->job];
-    const bool goes_on = state->phase == ORR_JOB_RUNNING || state->phase == ORR_JOB_FINISHED;
-    return goes_on && placement->attempt == state->attempts ? state->start_ms : ORR_MS_NEVER;
-}
-
-int64_t *orr_summary__empty(const struct orr_world *world, const struct orr_run *run)
-{
-    if (run->exec == NULL && run->times == NULL) {
-        return NULL;
-    }
-    int64_t *empty = orr_zalloc(world->job_count, sizeof *empty);
-    for (uint32_t p = 0; p < run->ledger->placement_count; p++) {
-        const struct orr_placement *placement = &run->ledger->placements[p];
-        empty[placement->job] +=
-            orr_placement_held(run, placement, placement->since_ms, empty_until(run, placement));
-    }
-    for (uint32_t j = 0; j < world->job_count; j++) {
-        const struct orr_job_time *time = orr_account_of(run, j);
-        if (time->useful > orr_job_time_sum(time) - empty[j]) {
-            empty[j] = 0; /* some of it was kept, by a checkpoint: where is not known */
+    double *wasted = orr_zalloc(world->job_count + (size_t)1, sizeof *wasted);
+    uint32_t count;
+    const struct orr_waste *wastes = orr_account_wastes(run, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct orr_waste *w = &wastes[i];
+        const orr_ms from = w->from_ms > stretch.from_ms ? w->from_ms : stretch.from_ms;
+        const orr_ms to = w->to_ms < stretch.to_ms ? w->to_ms : stretch.to_ms;
+        if (from < to) {
+            wasted[w->job] +=
+                (double)w->mgpu_ms * ((double)(to - from) / (double)(w->to_ms - w->from_ms));
         }
     }
-    return empty;
+    return wasted;
+}
+
+/* Of the rest of its time, what part a job did not use: slow, idle, or where is not known. */
+static double unused_part(const struct orr_job_time *time, double wasted)
+{
+    const double rest = (double)orr_job_time_sum(time) - wasted;
+    const double good = (double)orr_job_time_good(time);
+    return rest > good ? (rest - good) / rest : 0.0;
 }
 
 double orr_summary__vain(const struct orr_world *world, const struct orr_run *run,
-                         const int64_t *empty, struct orr_stretch stretch, uint32_t shard)
+                         struct orr_stretch stretch, uint32_t shard)
 {
-    double vain = 0.0;
     const struct orr_ledger *ledger = run->ledger;
-    for (uint32_t p = 0; p < ledger->placement_count && empty != NULL; p++) {
+    double vain = 0.0;
+    if (run->exec == NULL && run->times == NULL) {
+        return vain;
+    }
+    double *all = wasted_in(world, run, (struct orr_stretch){ORR_MS_NONE, ORR_MS_NEVER});
+    double *here = wasted_in(world, run, stretch);
+    int64_t *held = orr_zalloc(world->job_count + (size_t)1, sizeof *held);
+    for (uint32_t p = 0; p < ledger->placement_count; p++) {
         const struct orr_placement *placement = &ledger->placements[p];
-        const struct orr_job_time *time = orr_account_of(run, placement->job);
-        const int64_t rest = orr_job_time_sum(time) - empty[placement->job];
-        const int64_t good = orr_job_time_good(time);
-        orr_ms from = stretch.from_ms;
-        if (shard != ORR_NONE && orr_summary__shard_of(world, placement->job) != shard) {
-            continue;
-        }
-        if (empty[placement->job] > 0) {
-            const orr_ms until = empty_until(run, placement);
-            vain += (double)orr_placement_held(run, placement, from,
-                                               until < stretch.to_ms ? until : stretch.to_ms);
-            from = until > from ? until : from;
-        }
-        if (rest > good) {
-            vain += (double)orr_placement_held(run, placement, from, stretch.to_ms) *
-                    ((double)(rest - good) / (double)rest);
+        held[placement->job] += orr_placement_held(run, placement, stretch.from_ms, stretch.to_ms);
+    }
+    for (uint32_t j = 0; j < world->job_count; j++) {
+        if (held[j] > 0 && (shard == ORR_NONE || orr_summary__shard_of(world, j) == shard)) {
+            vain +=
+                here[j] + ((double)held[j] - here[j]) * unused_part(orr_account_of(run, j), all[j]);
         }
     }
+    orr_free(all);
+    orr_free(here);
+    orr_free(held);
     return vain;
 }
 
@@ -85,7 +81,7 @@ double orr_summary__out(const struct orr_world *world, const struct orr_run *run
 }
 
 static struct orr_phase_summary phase_of(const struct orr_world *world, const struct orr_run *run,
-                                         const int64_t *empty, struct orr_stretch stretch)
+                                         struct orr_stretch stretch)
 {
     struct orr_phase_summary phase = {.stretch = stretch};
     const orr_ms span = stretch.to_ms - stretch.from_ms;
@@ -100,7 +96,7 @@ static struct orr_phase_summary phase_of(const struct orr_world *world, const st
         held += (double)orr_placement_held(run, &run->ledger->placements[p], stretch.from_ms,
                                            stretch.to_ms);
     }
-    double good = held - orr_summary__vain(world, run, empty, stretch, ORR_NONE);
+    double good = held - orr_summary__vain(world, run, stretch, ORR_NONE);
     phase.gpu_h = held / MGPU_MS_PER_GPU_H;
     phase.gpu_available = capacity > 0.0 ? available / capacity : (double)NAN;
     phase.gpu_occupancy = available > 0.0 ? held / available : (double)NAN;
@@ -109,14 +105,14 @@ static struct orr_phase_summary phase_of(const struct orr_world *world, const st
 }
 
 void orr_summary__phases(const struct orr_world *world, const struct orr_run *run,
-                         const int64_t *empty, struct orr_summary *summary)
+                         struct orr_summary *summary)
 {
     const orr_ms begin = run->fold.origin_ms, end = run->end_ms;
     const orr_ms start = summary->window_start_ms, last = summary->window_end_ms;
     struct orr_phase_summary *phases = summary->phases;
     phases[ORR_PHASE_WARMUP] =
-        phase_of(world, run, empty, (struct orr_stretch){begin, start < end ? start : end});
-    phases[ORR_PHASE_DRAIN] = phase_of(world, run, empty, (struct orr_stretch){last, end});
+        phase_of(world, run, (struct orr_stretch){begin, start < end ? start : end});
+    phases[ORR_PHASE_DRAIN] = phase_of(world, run, (struct orr_stretch){last, end});
     for (uint32_t j = 0; j < world->job_count; j++) {
         const struct orr_job_state *state = &run->ledger->jobs[j];
         const bool over = state->phase == ORR_JOB_FINISHED;

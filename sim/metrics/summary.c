@@ -271,8 +271,7 @@ static bool is_entitled(double allocated, double share)
 
 /* ORR_NONE: all shards. */
 static struct fairness fairness_of(const struct orr_world *world, const struct orr_run *run,
-                                   const struct orr_summary *summary, const int64_t *empty,
-                                   uint32_t shard)
+                                   const struct orr_summary *summary, uint32_t shard)
 {
     double sum = 0.0, squares = 0.0, sat = 0.0, sat_squares = 0.0, held = 0.0;
     struct fairness f = {0};
@@ -315,16 +314,15 @@ static struct fairness fairness_of(const struct orr_world *world, const struct o
     f.capacity_gpu_h = capacity / MGPU_MS_PER_GPU_H;
     f.available = capacity > 0.0 ? available / capacity : (double)NAN;
     f.occupancy = available > 0.0 ? held / available : (double)NAN;
-    f.goodput = available > 0.0
-                    ? (held - orr_summary__vain(world, run, empty, window, shard)) / available
-                    : (double)NAN;
+    f.goodput = available > 0.0 ? (held - orr_summary__vain(world, run, window, shard)) / available
+                                : (double)NAN;
     return f;
 }
 
 static void sum_fairness(const struct orr_world *world, const struct orr_run *run,
-                         const int64_t *empty, struct orr_summary *summary)
+                         struct orr_summary *summary)
 {
-    struct fairness f = fairness_of(world, run, summary, empty, ORR_NONE);
+    struct fairness f = fairness_of(world, run, summary, ORR_NONE);
     summary->fairness_jain = f.jain;
     summary->fairness_satisfaction = f.satisfaction;
     summary->share_deviation = f.deviation;
@@ -337,7 +335,7 @@ static void sum_fairness(const struct orr_world *world, const struct orr_run *ru
     summary->gpu_goodput = f.goodput;
     for (uint32_t s = 0; s < summary->shard_count; s++) {
         struct orr_shard_summary *shard = &summary->shards[s];
-        f = fairness_of(world, run, summary, empty, s);
+        f = fairness_of(world, run, summary, s);
         shard->gpus = run->ledger->shards[s].most_gpus;
         shard->fairness_jain = f.jain;
         shard->share_deviation = f.deviation;
@@ -428,10 +426,8 @@ void orr_summary_make(const struct orr_world *world, const struct orr_run *run,
     tally_waits(world, run, summary, &t);
     sum_jobs(world, run, summary);
     sum_lost(world, run, summary, lost, evictions);
-    int64_t *empty = orr_summary__empty(world, run);
-    sum_fairness(world, run, empty, summary);
-    orr_summary__phases(world, run, empty, summary);
-    orr_free(empty);
+    sum_fairness(world, run, summary);
+    orr_summary__phases(world, run, summary);
     list_queues(world, run, summary, &t, lost, evictions);
     orr_summary__attain(world, run, summary);
     orr_summary__deadlines(world, run, summary);

@@ -93,21 +93,16 @@ static inline orr_ms orr_summary__seen_until(const struct orr_run *run, uint32_t
     return state->phase == ORR_JOB_WITHDRAWN ? state->end_ms : run->end_ms;
 }
 
-/* Per job what it held, mGPU x ms, in attempts that were cut short and while its gang was not
- * complete, where none of that was of use; 0 where some was, since a checkpoint kept it. NULL: no
- * job held anything in vain. Caller frees. */
-int64_t *orr_summary__empty(const struct orr_world *world, const struct orr_run *run);
-/* GPU time of a stretch that went into nothing, mGPU x ms; of a shard, or ORR_NONE: of all. That of
- * `empty` is where it was; what else a job held in vain is spread evenly over all other time that
- * it held anything. */
+/* GPU time of a stretch that went into nothing, mGPU x ms; of a shard, or ORR_NONE: of all. What
+ * was wasted is where it was; what else a job did not use is spread evenly over its other time. */
 double orr_summary__vain(const struct orr_world *world, const struct orr_run *run,
-                         const int64_t *empty, struct orr_stretch stretch, uint32_t shard);
+                         struct orr_stretch stretch, uint32_t shard);
 /* The same of nodes while they were not part of the cluster (`away`), or were down. */
 double orr_summary__out(const struct orr_world *world, const struct orr_run *run,
                         struct orr_stretch stretch, uint32_t shard, bool away);
 /* Fills in `phases`: what came before the window and after it. */
 void orr_summary__phases(const struct orr_world *world, const struct orr_run *run,
-                         const int64_t *empty, struct orr_summary *summary);
+                         struct orr_summary *summary);
 
 /* Fills in what each part of the workload set itself. */
 void orr_summary__attain(const struct orr_world *world, const struct orr_run *run,

@@ -219,6 +219,12 @@ CREATE TABLE job_time(
   slow INTEGER NOT NULL,            -- of useful: what a rate below the best for its GPUs took away
   idle INTEGER NOT NULL             -- of the rest of useful: what a session or a service's replica left idle
 );
+CREATE TABLE waste(
+  -- Between two times so much of what the job held was of no use, evenly: lost, overhead or waiting, as in job_time.
+  job INTEGER NOT NULL,
+  from_ms INTEGER NOT NULL, to_ms INTEGER NOT NULL,
+  mgpu_ms INTEGER NOT NULL          -- mGPU x ms
+);
 CREATE TABLE rate(
   -- From at_ms on, while it worked, the job progressed so fast. Only of jobs with a profile, and of those
   -- that shared the time of a device. Epochs of a profile are not in it.

@@ -528,6 +528,22 @@ static enum orr_status write_times(sqlite3 *db, const struct orr_store_input *in
     return writer_close(&w);
 }
 
+static enum orr_status write_wastes(sqlite3 *db, const struct orr_store_input *in,
+                                    struct orr_err *err)
+{
+    struct writer w = writer_open(db, orr_store_sql__waste, err);
+    uint32_t count;
+    const struct orr_waste *wastes = orr_account_wastes(in->run, &count);
+    for (uint32_t i = 0; i < count && w.status == ORR_OK; i++) {
+        put_int(&w, wastes[i].job);
+        put_int(&w, wastes[i].from_ms);
+        put_int(&w, wastes[i].to_ms);
+        put_int(&w, wastes[i].mgpu_ms);
+        put_row(&w);
+    }
+    return writer_close(&w);
+}
+
 static void put_metric(const struct orr_metric *metric, void *context)
 {
     struct writer *w = context;
@@ -612,6 +628,7 @@ enum orr_status orr_store__write_rows(sqlite3 *db, const struct orr_store_input 
                                                   write_evictions,
                                                   write_suspensions,
                                                   write_times,
+                                                  write_wastes,
                                                   write_outages,
                                                   write_metrics,
                                                   orr_store__write_expectations,

@@ -324,33 +324,26 @@ CREATE TEMP TABLE calm AS SELECT at_ms FROM moment GROUP BY at_ms HAVING max(job
 UPDATE moment SET share = alloc WHERE leaf AND at_ms IN (SELECT at_ms FROM calm);
 
 -- ---- fairness, occupancy ----
--- What was held in vain: where it was, of attempts cut short and gangs that were not complete of which nothing was kept;
--- of the rest of a job evenly.
-CREATE TEMP TABLE waste AS
-WITH u AS (
-  SELECT h.job, h.mgpu, h.start_ms, h.to_ms, s.total, s.good, s.useful,
-         CASE WHEN h.nr > j.attempts OR h.nr <= coalesce((SELECT max(a.nr) FROM attempt AS a WHERE a.job = h.job), 0) THEN h.to_ms
-              ELSE max(h.start_ms, min(h.to_ms, j.last_start_ms)) END AS until
-  FROM held AS h JOIN spent AS s ON s.job = h.job JOIN job AS j ON j.id = h.job
-),
-e AS (SELECT job, sum((until - start_ms) * mgpu) AS empty, max(total) AS total, max(good) AS good, max(useful) AS useful FROM u GROUP BY job),
-k AS (SELECT job, CASE WHEN useful <= total - empty THEN empty ELSE 0 END AS empty, total, good FROM e)
-SELECT u.job, u.start_ms, u.until AS to_ms, u.mgpu * 1.0 AS mgpu FROM u JOIN k ON k.job = u.job WHERE k.empty > 0
+-- What was held in vain: what was wasted where it was, and of the rest of a job evenly what it did not use, as a rate of
+-- mGPU from start_ms to to_ms; what is wasted of a stretch is taken from the rest there.
+CREATE TEMP TABLE vainly AS
+WITH e AS (SELECT s.job, s.total, s.good, coalesce((SELECT sum(w.mgpu_ms) FROM main.waste AS w WHERE w.job = s.job), 0) AS known FROM spent AS s),
+k AS (SELECT job, max(0.0, (total - known - good) * 1.0 / max(1, total - known)) AS part FROM e)
+SELECT w.job, w.from_ms AS start_ms, w.to_ms, w.mgpu_ms * (1.0 - k.part) / (w.to_ms - w.from_ms) AS mgpu FROM main.waste AS w JOIN k ON k.job = w.job
 UNION ALL
-SELECT u.job, CASE WHEN k.empty > 0 THEN u.until ELSE u.start_ms END, u.to_ms, u.mgpu * ((k.total - k.empty - k.good) * 1.0 / (k.total - k.empty))
-FROM u JOIN k ON k.job = u.job WHERE k.total - k.empty > k.good;
+SELECT h.job, h.start_ms, h.to_ms, h.mgpu * k.part FROM held AS h JOIN k ON k.job = h.job WHERE k.part > 0;
 CREATE TEMP TABLE vain AS
 SELECT x.shard, x.held, coalesce(w.vain, 0) AS vain
 FROM (SELECT l.shard, sum(h.inside_ms * h.mgpu) AS held FROM held AS h JOIN job AS j ON j.id = h.job JOIN leaf AS l ON l.queue = j.queue GROUP BY l.shard) AS x
 LEFT JOIN (SELECT l.shard, sum(max(0, min(w.to_ms, r.window_end_ms) - max(w.start_ms, r.window_start_ms)) * w.mgpu) AS vain
-           FROM waste AS w JOIN job AS j ON j.id = w.job JOIN leaf AS l ON l.queue = j.queue CROSS JOIN run AS r GROUP BY l.shard) AS w ON w.shard = x.shard;
+           FROM vainly AS w JOIN job AS j ON j.id = w.job JOIN leaf AS l ON l.queue = j.queue CROSS JOIN run AS r GROUP BY l.shard) AS w ON w.shard = x.shard;
 -- What came before the window, and after it.
 CREATE TEMP TABLE phase AS
 SELECT * FROM (SELECT 'phase=warm-up' AS label, begin_ms AS from_ms, min(window_start_ms, end_ms) AS to_ms, -9e18 AS after_ms, window_start_ms AS upto_ms FROM run
                UNION ALL SELECT 'phase=drain', window_end_ms, end_ms, window_end_ms, 9e18 FROM run) WHERE to_ms > from_ms;
 CREATE TEMP TABLE phased AS
 SELECT p.*, (SELECT total(max(0, min(h.to_ms, p.to_ms) - max(h.start_ms, p.from_ms)) * h.mgpu) FROM held AS h) AS held,
-       (SELECT total(max(0, min(w.to_ms, p.to_ms) - max(w.start_ms, p.from_ms)) * w.mgpu) FROM waste AS w) AS vain,
+       (SELECT total(max(0, min(w.to_ms, p.to_ms) - max(w.start_ms, p.from_ms)) * w.mgpu) FROM vainly AS w) AS vain,
        r.capacity_mgpu * 1.0 * (p.to_ms - p.from_ms)
          - (SELECT total(n.gpus * 1000 * max(0, min(coalesce(a.to_ms, p.to_ms), p.to_ms) - max(a.from_ms, p.from_ms))) FROM away AS a JOIN node AS n ON n.id = a.node) AS built,
        (SELECT total(n.gpus * 1000 * max(0, min(coalesce(o.to_ms, p.to_ms), p.to_ms) - max(o.from_ms, p.from_ms))) FROM outage AS o JOIN node AS n ON n.id = o.node) AS down

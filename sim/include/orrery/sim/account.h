@@ -43,6 +43,9 @@ struct orr_replica_life orr_replica_lives_of(const struct orr_replica_lives *rep
 /* What a job held, by what became of it. All zero: nothing, or all of it was useful. */
 const struct orr_job_time *orr_account_of(const struct orr_run *run, uint32_t job);
 
+/* Where time went into nothing: see orr_exec_wastes. */
+const struct orr_waste *orr_account_wastes(const struct orr_run *run, uint32_t *count);
+
 /* No gang goes on below its minimum for longer than its stale grace, graces of its pods apart.
  * And GPU-time is conserved: of each device, allocated, idle and down time add up to that of the
  * run and nobody holds it twice; of each job, useful, lost and overhead add up to what it held.

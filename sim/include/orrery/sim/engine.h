@@ -181,8 +181,10 @@ struct orr_run {
     uint32_t outage_count, outage_capacity;
     struct orr_cordon *cordons; /* in order of to_ms */
     uint32_t cordon_count, cordon_capacity;
-    struct orr_exec *exec;          /* NULL: the run needed none */
-    struct orr_job_time *times;     /* without exec: per job; NULL: all that was held was useful */
+    struct orr_exec *exec;      /* NULL: the run needed none */
+    struct orr_job_time *times; /* without exec: per job; NULL: all that was held was useful */
+    struct orr_waste *wastes;   /* without exec: where time went into nothing */
+    uint32_t waste_count, waste_capacity;
     bool held_part;                 /* some job held part of its gang */
     orr_ms begin_ms;                /* decisions begin: what is before is given */
     orr_ms *stale_grace_ms;         /* per shard: its gangs may run so long below their minimum;

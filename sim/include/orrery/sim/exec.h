@@ -45,6 +45,13 @@ static inline int64_t orr_part_of(int64_t amount, int64_t ppm)
     return amount / ORR_PPM * ppm + amount % ORR_PPM * ppm / ORR_PPM;
 }
 
+struct orr_waste { /* of what a job held between two times, so much was of no use, evenly */
+    uint32_t job;
+    uint32_t before; /* while it is not known: the job's stretch before that is not kept, + 1 */
+    orr_ms from_ms, to_ms;
+    int64_t mgpu_ms;
+};
+
 struct orr_speed {    /* of a job where it is */
     int64_t rate_ppm; /* of its profile's reference, among its neighbours */
     int64_t best_ppm; /* what so many GPUs of that model could do: orr_profile_best_ppm */
@@ -135,6 +142,10 @@ void orr_exec_set_idle(struct orr_exec *exec, uint32_t job, int64_t idle);
 /* Once the run is over: what of a service's useful time its pods waited to be bound. */
 void orr_exec_set_waiting(struct orr_exec *exec, uint32_t job, int64_t waiting);
 const struct orr_job_time *orr_exec_time(const struct orr_exec *exec, uint32_t job);
+/* Where time went into nothing, once the run is over: what a job lost, its overhead and waiting,
+ * but for what its pods waited to be bound to a service. Stretches of a job do not overlap unless
+ * some of its pods leave. */
+const struct orr_waste *orr_exec_wastes(const struct orr_exec *exec, uint32_t *count);
 /* In order of time: of jobs with a profile, and of those that share a device's time. */
 const struct orr_speed_change *orr_exec_speeds(const struct orr_exec *exec, uint32_t *count);
 
