@@ -12,6 +12,31 @@
 #define BUCKETS_MAX    2000
 #define BUCKET_MIN_MS  1000
 
+/* -1: unlimited. */
+static double quota_of(const struct orr_queues *tree, uint32_t queue)
+{
+    const double quota = tree->queues[queue].resources[ORR_SHARE_GPU].quota;
+    return quota < 0.0 ? -1.0 : quota * ORR_MGPU;
+}
+
+/* Of the nodes there are now, no more than its limit and those above allow. */
+static int64_t possible_of(const struct orr_fold *fold, uint32_t queue)
+{
+    double most = (double)fold->queues[queue].usable;
+    for (uint32_t q = queue; q != ORR_NONE; q = fold->tree->queues[q].parent) {
+        double limit = fold->tree->queues[q].resources[ORR_SHARE_GPU].limit;
+        most = limit >= 0.0 && limit * ORR_MGPU < most ? limit * ORR_MGPU : most;
+    }
+    return (int64_t)most;
+}
+
+static void recompute_possible(struct orr_fold *fold)
+{
+    for (uint32_t q = 0; q < fold->tree->count; q++) {
+        fold->queues[q].possible = possible_of(fold, q);
+    }
+}
+
 void orr_fold_init(struct orr_fold *fold, const struct orr_queues *tree,
                    const int64_t *shard_capacity_mgpu, uint32_t shard_count, orr_ms origin_ms,
                    orr_ms window_start_ms, orr_ms window_end_ms)
@@ -35,42 +60,18 @@ void orr_fold_init(struct orr_fold *fold, const struct orr_queues *tree,
     fold->window_end = orr_zalloc(tree->count, sizeof *fold->window_end);
     fold->last_note = orr_zalloc(tree->count, sizeof *fold->last_note);
     orr_oracle_open(&fold->oracle, tree, shard_count, ORR_SHARE_GPU);
-    fold->leaves = orr_alloc(tree->count, sizeof *fold->leaves);
-    fold->excess = orr_alloc(tree->count, sizeof *fold->excess);
     for (uint32_t q = 0; q < tree->count; q++) {
-        if (tree->queues[q].child_count == 0) {
-            fold->leaves[fold->leaf_count++] = q;
-        }
+        fold->queues[q].quota_mgpu = quota_of(tree, q);
         fold->queues[q].usable = fold->shard_capacity_mgpu[tree->queues[q].shard];
         fold->queues[q].at = origin_ms;
     }
-    for (uint32_t q = 0; q < tree->count; q++) {
-        orr_fold_queue_change(fold, q);
-    }
+    recompute_possible(fold);
     /* of an open window the length comes out as the buckets are joined */
     orr_ms span =
         window_end_ms == ORR_MS_NEVER ? 1 : (window_end_ms - origin_ms) / BUCKETS_WANTED + 1;
     fold->bucket_ms = span < BUCKET_MIN_MS ? BUCKET_MIN_MS : (span + 999) / 1000 * 1000;
     fold->next_bucket_ms = origin_ms + fold->bucket_ms;
     fold->next_boundary_ms = origin_ms;
-}
-
-/* Of the nodes there are now, no more than its limit and those above allow. */
-static int64_t possible_of(const struct orr_fold *fold, uint32_t queue)
-{
-    double most = (double)fold->queues[queue].usable;
-    for (uint32_t q = queue; q != ORR_NONE; q = fold->tree->queues[q].parent) {
-        double limit = fold->tree->queues[q].resources[ORR_SHARE_GPU].limit;
-        most = limit >= 0.0 && limit * ORR_MGPU < most ? limit * ORR_MGPU : most;
-    }
-    return (int64_t)most;
-}
-
-static void recompute_possible(struct orr_fold *fold)
-{
-    for (uint32_t q = 0; q < fold->tree->count; q++) {
-        fold->queues[q].possible = possible_of(fold, q);
-    }
 }
 
 void orr_fold_usable(struct orr_fold *fold, const int64_t *mgpu, int64_t *of_node)
@@ -82,22 +83,11 @@ void orr_fold_usable(struct orr_fold *fold, const int64_t *mgpu, int64_t *of_nod
     recompute_possible(fold);
 }
 
-static void ask(struct orr_fold *fold, uint32_t queue)
-{
-    const struct orr_fold_queue *q = &fold->queues[queue];
-    orr_oracle_ask(&fold->oracle, queue, (double)(q->allocated + q->pending - q->never));
-}
-
 void orr_fold_queue_change(struct orr_fold *fold, uint32_t queue)
 {
-    double quota = fold->tree->queues[queue].resources[ORR_SHARE_GPU].quota;
-    fold->queues[queue].quota_mgpu = quota < 0.0 ? -1.0 : quota * ORR_MGPU;
+    fold->queues[queue].quota_mgpu = quota_of(fold->tree, queue);
     recompute_possible(fold); /* its limit holds for those below, too */
     orr_oracle_queue_change(&fold->oracle);
-    for (uint32_t i = 0; i < fold->leaf_count; i++) {
-        ask(fold, fold->leaves[i]);
-    }
-    fold->shares_stale = true;
 }
 
 void orr_fold_release(struct orr_fold *fold)
@@ -114,8 +104,6 @@ void orr_fold_release(struct orr_fold *fold)
     orr_free(fold->buckets);
     orr_free(fold->bucket_deviation);
     orr_oracle_close(&fold->oracle);
-    orr_free(fold->leaves);
-    orr_free(fold->excess);
     *fold = (struct orr_fold){0};
 }
 
@@ -155,11 +143,6 @@ static void settle(struct orr_fold_queue *queue, orr_ms now)
     queue->sum.debt_down += queue->down ? (debt.all - debt.impossible) * dt : 0;
 }
 
-static bool takes_part(const struct orr_fold_queue *queue)
-{
-    return queue->allocated != 0 || queue->pending != 0;
-}
-
 /* Somebody of the queue waits. A job that grew and wants less now holds more than it asks: what its
  * queue pends may be below zero, and that is no wait. */
 static bool waits(const struct orr_fold_queue *queue)
@@ -167,53 +150,27 @@ static bool waits(const struct orr_fold_queue *queue)
     return queue->pending_jobs > 0 || queue->pending > 0;
 }
 
-static void list_excess(struct orr_fold *fold)
-{
-    fold->excess_count = 0;
-    for (uint32_t i = 0; i < fold->leaf_count; i++) {
-        if (takes_part(&fold->queues[fold->leaves[i]])) {
-            fold->excess[fold->excess_count++].queue = fold->leaves[i];
-        }
-    }
-    fold->excess_stale = false;
-}
-
-static void recompute_shares(struct orr_fold *fold)
-{
-    orr_oracle_divide(&fold->oracle, fold->shard_up_mgpu);
-    if (fold->excess_stale) {
-        list_excess(fold);
-    }
-    for (uint32_t i = 0; i < fold->excess_count; i++) {
-        uint32_t q = fold->excess[i].queue;
-        fold->excess[i].mgpu = fold->oracle.queues[q].share - (double)fold->queues[q].allocated;
-    }
-    fold->shares_stale = false;
-}
-
-/* Brings the share integrals up to now. While nothing waits every queue has what it is entitled to.
- */
+/* Brings the shares up to now. While nothing waits every queue has what it is entitled to. */
 static void settle_shares(struct orr_fold *fold, orr_ms now)
 {
     double dt = (double)(now - fold->shares_at);
     fold->shares_at = now > fold->shares_at ? now : fold->shares_at;
-    if (fold->waiting_queues == 0 || dt <= 0.0) {
-        return;
+    if (fold->waiting_queues > 0 && dt > 0.0) {
+        orr_oracle_pass(&fold->oracle, fold->shard_up_mgpu, dt);
     }
-    if (fold->shares_stale) {
-        recompute_shares(fold);
+}
+
+/* Takes over the integrals of the shares. */
+static void take_shares(struct orr_fold *fold)
+{
+    orr_oracle_sum(&fold->oracle);
+    fold->deviation = 0.0;
+    for (uint32_t s = 0; s < fold->shard_count; s++) {
+        fold->shards[s].deviation = fold->oracle.apart[s];
+        fold->deviation += fold->oracle.apart[s];
     }
-    for (uint32_t i = 0; i < fold->excess_count; i++) {
-        uint32_t q = fold->excess[i].queue;
-        double excess = fold->excess[i].mgpu * dt;
-        fold->queues[q].sum.share_excess += excess;
-        fold->deviation += fabs(excess);
-        if (fold->shard_count > 1) {
-            fold->shards[fold->tree->queues[q].shard].deviation += fabs(excess);
-        }
-    }
-    if (fold->shard_count == 1) {
-        fold->shards[0].deviation = fold->deviation;
+    for (uint32_t q = 0; q < fold->tree->count; q++) {
+        fold->queues[q].sum.share_excess = fold->oracle.queues[q].excess;
     }
 }
 
@@ -238,7 +195,6 @@ void orr_fold_capacity(struct orr_fold *fold, uint32_t shard, orr_ms now, uint32
             (fold->fills != NULL ? fold->fills[(size_t)type * fold->tree->count + q] : whole);
     }
     recompute_possible(fold);
-    fold->shares_stale = true;
 }
 
 void orr_fold_down(struct orr_fold *fold, uint32_t shard, orr_ms now, int64_t mgpu)
@@ -246,7 +202,6 @@ void orr_fold_down(struct orr_fold *fold, uint32_t shard, orr_ms now, int64_t mg
     orr_fold_before_queue_change(fold, now);
     fold->shard_down_mgpu[shard] += mgpu;
     fold->shard_up_mgpu[shard] -= mgpu;
-    fold->shares_stale = true;
     for (uint32_t q = 0; q < fold->tree->count; q++) {
         fold->queues[q].down = fold->shard_down_mgpu[fold->tree->queues[q].shard] > 0;
     }
@@ -255,6 +210,7 @@ void orr_fold_down(struct orr_fold *fold, uint32_t shard, orr_ms now, int64_t mg
 static void note(struct orr_fold *fold, orr_ms at, struct orr_integrals *out)
 {
     settle_shares(fold, at);
+    take_shares(fold);
     for (uint32_t q = 0; q < fold->tree->count; q++) {
         settle(&fold->queues[q], at);
         out[q] = fold->queues[q].sum;
@@ -397,7 +353,7 @@ void orr_fold_change(struct orr_fold *fold, uint32_t queue, orr_ms now,
                      const struct orr_fold_more *more)
 {
     struct orr_fold_queue *q = &fold->queues[queue];
-    const bool took_part = takes_part(q), waited = waits(q);
+    const bool waited = waits(q);
     settle(q, now);
     if (fold->waiting_queues == 0 && now > fold->shares_at) {
         fold->shares_at = now; /* nothing waited until now: nothing to add */
@@ -409,9 +365,8 @@ void orr_fold_change(struct orr_fold *fold, uint32_t queue, orr_ms now,
     if (waits(q) != waited) {
         fold->waiting_queues = waited ? fold->waiting_queues - 1 : fold->waiting_queues + 1;
     }
-    fold->shares_stale = true;
-    fold->excess_stale = fold->excess_stale || took_part != takes_part(q);
-    ask(fold, queue);
+    orr_oracle_set(&fold->oracle, queue, (double)(q->allocated + q->pending - q->never),
+                   (double)q->allocated);
 }
 
 void orr_fold_finish(struct orr_fold *fold, orr_ms now)

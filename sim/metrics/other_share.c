@@ -11,10 +11,10 @@
 
 #include "summary_int.h"
 
-struct shift { /* of a queue's demand and of what it holds */
+struct shift { /* of what a queue asks and holds, or of what a shard has */
     orr_ms at;
-    uint32_t queue;
-    int64_t asked, held;
+    uint32_t queue, shard; /* ORR_NONE: of none */
+    int64_t asked, held, capacity;
 };
 
 struct other {
@@ -24,17 +24,23 @@ struct other {
     enum orr_resource resource;
     struct orr_queues queues; /* as the scenario has them at a time; names borrowed */
     struct orr_oracle oracle;
-    int64_t *asked, *held; /* per queue */
-    int64_t *capacity;     /* per shard: of nodes that are part of the cluster and not down */
+    int64_t *asked, *held;      /* per queue */
+    int64_t *capacity;          /* per shard: of nodes that are part of the cluster and not down */
+    uint32_t waiting;           /* queues that hold other than what they ask */
+    uint32_t next_queue_change; /* of the world's changes of queues */
     struct shift *shifts;
     uint32_t count, room;
-    double *apart; /* per shard: sum over queues of the distances x ms */
 };
 
-static void shift(struct other *other, orr_ms at, uint32_t queue, int64_t asked, int64_t held)
+static void add_shift(struct other *other, struct shift shift)
 {
     other->shifts = ORR_ROOM_FOR_ONE(other->shifts, other->count, other->room);
-    other->shifts[other->count++] = (struct shift){at, queue, asked, held};
+    other->shifts[other->count++] = shift;
+}
+
+static void shift_queue(struct other *other, orr_ms at, uint32_t queue, int64_t asked, int64_t held)
+{
+    add_shift(other, (struct shift){at, queue, ORR_NONE, asked, held, 0});
 }
 
 static int64_t amount_of(const struct other *other, const struct orr_request *request)
@@ -62,8 +68,8 @@ static void list_shifts(struct other *other)
             amount_of(other, &world->shapes.shapes[spec->shape].groups[placement->group].request);
         const orr_ms until =
             placement->hold == ORR_HOLD_ENDED ? placement->until_ms : other->run->end_ms;
-        shift(other, placement->since_ms, spec->queue, 0, held);
-        shift(other, until, spec->queue, 0, -held);
+        shift_queue(other, placement->since_ms, spec->queue, 0, held);
+        shift_queue(other, until, spec->queue, 0, -held);
         over[placement->job] = until > over[placement->job] ? until : over[placement->job];
     }
     for (uint32_t j = 0; j < world->job_count; j++) {
@@ -72,103 +78,102 @@ static void list_shifts(struct other *other)
             const struct orr_shape *shape = &world->shapes.shapes[spec->shape];
             const int64_t asked =
                 other->kind == ORR_SHARE_CPU ? shape->cpu_milli : shape->mem_bytes;
-            shift(other, orr_run_eligible_ms(world, other->run, j), spec->queue, asked, 0);
-            shift(other, over[j], spec->queue, -asked, 0);
+            shift_queue(other, orr_run_eligible_ms(world, other->run, j), spec->queue, asked, 0);
+            shift_queue(other, over[j], spec->queue, -asked, 0);
         }
     }
     orr_free(over);
 }
 
-/* Changes of queues and nodes too, as shifts of nothing, so that the walk stops there. */
-static void list_changes(struct other *other)
+/* What a node has for jobs. */
+static int64_t node_has(const struct other *other, uint32_t node)
 {
-    for (uint32_t i = 0; i < other->run->queue_change_count; i++) {
-        shift(other, other->world->queue_changes[i].at_ms, 0, 0, 0);
-    }
-    for (uint32_t o = 0; o < other->run->outage_count; o++) {
-        shift(other, other->run->outages[o].from_ms, 0, 0, 0);
-        shift(other, other->run->outages[o].to_ms, 0, 0, 0);
-    }
+    const struct orr_node_type *type = orr_cluster_type(&other->world->cluster, node);
+    return type->allocatable.v[other->resource] - type->foreign.v[other->resource];
 }
 
-/* As queues and nodes are from a time on. */
-static void set_world(struct other *other, orr_ms at)
+static void list_capacity(struct other *other)
 {
-    const struct orr_world *world = other->world;
-    const struct orr_cluster *cluster = &world->cluster;
-    for (uint32_t q = 0; q < world->queues.count; q++) {
-        other->queues.queues[q] = world->queues.queues[q];
-    }
-    for (uint32_t i = 0; i < other->run->queue_change_count && world->queue_changes[i].at_ms <= at;
-         i++) {
-        memcpy(other->queues.queues[world->queue_changes[i].queue].resources,
-               world->queue_changes[i].resources, sizeof world->queue_changes[i].resources);
-    }
-    memset(other->capacity, 0, cluster->shards.count * sizeof *other->capacity);
+    const struct orr_cluster *cluster = &other->world->cluster;
     for (uint32_t n = 0; n < cluster->node_count; n++) {
-        const struct orr_node_type *type = orr_cluster_type(cluster, n);
-        other->capacity[type->shard] +=
-            type->allocatable.v[other->resource] - type->foreign.v[other->resource];
+        other->capacity[orr_cluster_type(cluster, n)->shard] += node_has(other, n);
     }
     for (uint32_t o = 0; o < other->run->outage_count; o++) {
         const struct orr_outage *outage = &other->run->outages[o];
-        const struct orr_node_type *type = orr_cluster_type(cluster, outage->node);
-        if (outage->from_ms <= at && outage->to_ms > at) {
-            other->capacity[type->shard] -=
-                type->allocatable.v[other->resource] - type->foreign.v[other->resource];
-        }
+        const uint32_t shard = orr_cluster_type(cluster, outage->node)->shard;
+        const int64_t has = node_has(other, outage->node);
+        add_shift(other, (struct shift){outage->from_ms, ORR_NONE, shard, 0, 0, -has});
+        add_shift(other, (struct shift){outage->to_ms, ORR_NONE, shard, 0, 0, has});
     }
-    orr_oracle_queue_change(&other->oracle);
 }
 
-static void add_span(struct other *other, double ms)
+static void take(struct other *other, const struct shift *shift)
 {
-    const struct orr_queues *queues = &other->queues;
-    bool waits = false;
-    for (uint32_t q = 0; q < queues->count; q++) {
-        if (queues->queues[q].child_count == 0) {
-            orr_oracle_ask(&other->oracle, q, (double)other->asked[q]);
-            waits = waits || other->asked[q] != other->held[q];
-        }
+    if (shift->queue == ORR_NONE) {
+        other->capacity[shift->shard] += shift->capacity;
+        return;
     }
-    if (!waits || ms <= 0.0) {
-        return; /* everybody has what it asks */
+    int64_t *asked = &other->asked[shift->queue], *held = &other->held[shift->queue];
+    other->waiting -= *asked != *held;
+    *asked += shift->asked;
+    *held += shift->held;
+    other->waiting += *asked != *held;
+    orr_oracle_set(&other->oracle, shift->queue, (double)*asked, (double)*held);
+}
+
+static orr_ms next_queue_change_ms(const struct other *other)
+{
+    return other->next_queue_change < other->run->queue_change_count
+               ? other->world->queue_changes[other->next_queue_change].at_ms
+               : ORR_MS_NEVER;
+}
+
+/* Queues are as the changes of an instant, and those before it, make them. */
+static void change_queues(struct other *other, orr_ms at)
+{
+    const bool any = next_queue_change_ms(other) <= at;
+    while (next_queue_change_ms(other) <= at) {
+        const struct orr_world_queue_change *change =
+            &other->world->queue_changes[other->next_queue_change++];
+        memcpy(other->queues.queues[change->queue].resources, change->resources,
+               sizeof change->resources);
     }
-    orr_oracle_divide(&other->oracle, other->capacity);
-    for (uint32_t q = 0; q < queues->count; q++) {
-        if (queues->queues[q].child_count == 0 && (other->asked[q] != 0 || other->held[q] != 0)) {
-            other->apart[queues->queues[q].shard] +=
-                fabs(other->oracle.queues[q].share - (double)other->held[q]) * ms;
-        }
+    if (any) {
+        orr_oracle_queue_change(&other->oracle);
     }
+}
+
+/* While everybody has what it asks, nobody is off its share. */
+static orr_ms pass(struct other *other, orr_ms from_ms, orr_ms to_ms)
+{
+    if (other->waiting > 0 && to_ms > from_ms) {
+        orr_oracle_pass(&other->oracle, other->capacity, (double)(to_ms - from_ms));
+    }
+    return to_ms > from_ms ? to_ms : from_ms;
 }
 
 static void walk(struct other *other, orr_ms from_ms, orr_ms to_ms)
 {
     int64_t *at = orr_alloc(other->count + (size_t)1, sizeof *at);
-    const bool fixed = other->run->queue_change_count == 0 && other->run->outage_count == 0;
     for (uint32_t i = 0; i < other->count; i++) {
         at[i] = other->shifts[i].at;
     }
-    uint32_t *order = orr_sort_index_by_i64(at, other->count);
+    uint32_t *order = orr_sort_index_by_i64(at, other->count), i = 0;
     orr_ms now = from_ms;
-    set_world(other, now);
-    for (uint32_t i = 0; i < other->count && at[order[i]] < to_ms;) {
-        const orr_ms next = at[order[i]];
-        if (next > now) {
-            add_span(other, (double)(next - now));
-            now = next;
+    for (;;) {
+        const orr_ms shifts = i < other->count ? at[order[i]] : ORR_MS_NEVER;
+        const orr_ms queues = next_queue_change_ms(other), next = shifts < queues ? shifts : queues;
+        if (next >= to_ms) {
+            break;
         }
+        now = pass(other, now, next);
+        change_queues(other, next);
         for (; i < other->count && at[order[i]] == next; i++) {
-            const struct shift *s = &other->shifts[order[i]];
-            other->asked[s->queue] += s->asked;
-            other->held[s->queue] += s->held;
-        }
-        if (!fixed) {
-            set_world(other, now);
+            take(other, &other->shifts[order[i]]);
         }
     }
-    add_span(other, (double)(to_ms - now));
+    (void)pass(other, now, to_ms);
+    orr_oracle_sum(&other->oracle);
     orr_free(order);
     orr_free(at);
 }
@@ -180,7 +185,6 @@ bool orr_summary__apart(const struct orr_world *world, const struct orr_run *run
     struct other other = {.world = world,
                           .run = run,
                           .kind = kind,
-                          .apart = of_shard,
                           .resource = kind == ORR_SHARE_CPU ? ORR_RES_CPU : ORR_RES_MEMORY};
     if (!orr_world_divides(world, kind)) {
         return false;
@@ -194,8 +198,11 @@ bool orr_summary__apart(const struct orr_world *world, const struct orr_run *run
     other.held = orr_zalloc(world->queues.count + (size_t)1, sizeof *other.held);
     other.capacity = orr_zalloc(world->cluster.shards.count, sizeof *other.capacity);
     list_shifts(&other);
-    list_changes(&other);
+    list_capacity(&other);
     walk(&other, summary->window_start_ms, summary->window_end_ms);
+    for (uint32_t s = 0; s < world->cluster.shards.count; s++) {
+        of_shard[s] += other.oracle.apart[s];
+    }
     orr_oracle_close(&other.oracle);
     orr_free(other.queues.queues);
     orr_free(other.asked);

@@ -37,11 +37,6 @@ struct orr_fold_queue {
     orr_ms at;         /* the sums are up to here */
 };
 
-struct orr_fold_excess {
-    uint32_t queue;
-    double mgpu; /* entitled share - allocated; while shares are not stale */
-};
-
 struct orr_fold_shard { /* as the sums of all */
     double deviation, deviation_start, deviation_end;
 };
@@ -69,14 +64,8 @@ struct orr_fold {
     int64_t *fills; /* by node type and queue: what its pods could fill of a node; NULL: all */
     uint32_t waiting_queues; /* leaves of which jobs or GPUs wait */
     orr_ms shares_at;        /* share integrals are up to here */
-    bool shares_stale;
     orr_ms next_boundary_ms;
     struct orr_oracle oracle;
-    uint32_t *leaves;
-    uint32_t leaf_count;
-    struct orr_fold_excess *excess; /* of leaves that have or ask something, in their order */
-    uint32_t excess_count;
-    bool excess_stale; /* others have or ask than before */
 };
 
 /* Adds one stretch of time to another. */
