@@ -2,8 +2,9 @@
 -- What a report asks of a results file; ../sql/named_sql.cmake makes each a C string.
 
 -- name: longest
--- The longest waits of jobs of the window, at most three of a size and queue. Free GPUs are made again from what jobs held: at the last moment of
--- the reason that held longest, and of the wait. The other numbers are of when that reason began last.
+-- The longest waits of jobs of the window, at most three of a size and queue. Free GPUs are made again from what jobs held: a second before the
+-- end of the reason that held longest, and of the wait, since a scheduler that looks each second has not seen what was freed
+-- since, which it then gives to the job. The other numbers are of when that reason began last.
 WITH one AS (
   SELECT w.job, w.queue, w.mgpu, w.from_ms, w.start_ms, w.from_ms + w.seen_ms AS until_ms, w.seen_ms AS waited,
     CASE WHEN w.start_ms IS NOT NULL THEN 'yes' WHEN w.state = 4 THEN 'no, it left' ELSE 'never' END AS started
@@ -31,9 +32,11 @@ WITH one AS (
     WHERE l.start_ms IS NULL OR c.at_ms < l.start_ms
     GROUP BY c.job, n.words),
   moment AS (
-    SELECT job, min(last_ms, (SELECT until_ms FROM longest AS l WHERE l.job = main.job)) - 1 AS at_ms, 0 AS is_end FROM main
+    SELECT m.job AS job, max(l.from_ms, min(m.last_ms, l.until_ms) - 1000) AS at_ms, 0 AS is_end
+    FROM main AS m
+    JOIN longest AS l ON l.job = m.job
     UNION ALL
-    SELECT job, until_ms - 1, 1 FROM longest),
+    SELECT job, max(from_ms, until_ms - 1000), 1 FROM longest),
   held AS (
     SELECT m.job, m.is_end, p.node, sum(p.mgpu) AS mgpu
     FROM moment AS m

@@ -152,9 +152,10 @@ static void say_end(const struct trust *trust, FILE *out)
 static void say_rows(const struct trust *trust, FILE *out)
 {
     char rejected[40], read[40];
-    (void)fprintf(out, "%s of %s trace rows were rejected%s.",
+    (void)fprintf(out, "%s of %s trace rows %s rejected%s.",
                   orr_report__number((double)trust->rejected, rejected),
                   orr_report__number((double)trust->read, read),
+                  ORR_ONE(trust->rejected, "was", "were"),
                   trust->rejected > 0 ? " (shown under provenance)" : "");
 }
 

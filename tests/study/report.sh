@@ -168,13 +168,18 @@ code=0
 "$orrery" report missing.db -o none.html 2>/dev/null || code=$?
 { [ "$code" = 66 ] && [ ! -e none.html ]; } || fail "a missing file leaves a page"
 
-# "In the end" is the last moment of the wait, not when its reason began: two nodes of 8, l wants both; at first none of
+# "In the end" is a second before the end of the wait, not when its reason began: two nodes of 8, l wants both; at first none of
 # them is free, from 100 s on one is, until b ends at 200 s.
 printf 'job,submit_s,run_s,gpus,queue\na,0,100,8,q\nb,0,200,8,q\nl,10,50,16,q\n' >end.csv
 "$orrery" run --trace end.csv --cluster 2x8 --policy fifo --quiet --no-progress -o end.db
 "$orrery" report end.db -o end.html -q
 grep -q 'Job <b>l</b> of queue <b>q</b> (16 GPUs) waited <b>3.2 min</b>, mostly because fewer GPUs are free than it asks (in the end: 8 GPUs free, at most 8 on one node)' end.html ||
     fail "in the end: $(grep -o 'Job <b>l</b>[^.]*[.][^.]*' end.html)"
+# What is freed between two cycles of a scheduler that looks each second is what the job then gets, not why it waited.
+printf 'job,submit_s,run_s,gpus,queue\na,0,100.5,16,q\nl,10,50,16,q\n' >cycle.csv
+"$orrery" run --trace cycle.csv --cluster 2x8 --policy kai --quiet --no-progress -o cycle.db
+"$orrery" report cycle.db -o cycle.html -q
+grep -q 'Job <b>l</b>.*(in the end: 0 GPUs free, at most 0 on one node)' cycle.html || fail "in the end: $(grep -o 'Job <b>l</b>[^.]*[.][^.]*' cycle.html)"
 # A queue of three jobs is not singled out, whatever its p95 of three is.
 awk 'BEGIN { print "job,submit_s,run_s,gpus,queue"; for (i = 1; i <= 40; i++) print "m" i "," i ",100,8,many"; for (i = 1; i <= 3; i++) print "f" i "," 40 + i ",100,8,few" }' >few.csv
 "$orrery" run --trace few.csv --cluster 1x8 --policy fifo --quiet --no-progress -o few.db
