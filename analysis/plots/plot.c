@@ -135,6 +135,25 @@ static enum orr_status check_options(const struct orr_plot_options *options,
     return ORR_OK;
 }
 
+/* Figures of which nothing is left where no node has a GPU: axes without a curve, or a reason that
+ * is about jobs. */
+static bool is_of_gpus(const char *figure)
+{
+    static const char *const others[] = {"wait-cdf", "jct-cdf", "depth", "churn", "size", "qq"};
+    bool other = false;
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        other = other || strcmp(figure, others[i]) == 0;
+    }
+    return !other;
+}
+
+static void without_gpus(struct orr_plot *plot, const char *figure, double gpus)
+{
+    if (gpus <= 0 && is_of_gpus(figure)) {
+        orr_plot__nothing(plot, "the cluster has no GPUs");
+    }
+}
+
 /* After the files of a figure are closed: false if no more are to be drawn. Without gnuplot the
  * rest is written all the same, to be drawn elsewhere. */
 static bool goes_on(struct orr_plot *plot, bool *absent)
@@ -171,6 +190,7 @@ enum orr_status orr_plot_run(const char *db_path, const struct orr_plot_options 
             break;
         }
         draws[at](&plot);
+        without_gpus(&plot, infos[at].name, plot.run.capacity_gpus);
         orr_plot__files_close(&plot, files, report, context);
         (void)goes_on(&plot, &absent);
     }
@@ -296,10 +316,13 @@ static void draw_runs(struct orr_plot *to, struct orr_plot *runs, orr_plot_repor
         struct orr_plot_files *files =
             wanted ? orr_plot__files_open(to, draws_of_runs[f].name) : NULL;
         if (files != NULL) {
+            double gpus = 0;
             draws_of_runs[f].draw(to, runs);
             for (uint32_t i = 0; i < to->among && to->in.status == ORR_OK; i++) {
                 to->in.status = runs[i].in.status; /* its sentence is in the same err */
+                gpus += runs[i].run.capacity_gpus;
             }
+            without_gpus(to, draws_of_runs[f].name, gpus);
             orr_plot__files_close(to, files, report, context);
             (void)goes_on(to, absent);
         }

@@ -194,7 +194,7 @@ static void debt_panels(struct orr_plot *plot, struct orr_plot_table *table,
     debt_sum(table);
     orr_plot__panel_below(plot);
     orr_plot__time_axis(plot, table->from, table->to, 8, true);
-    debt_panel(plot, table, dumb ? "GPU-h, sum" : "GPU-h so far",
+    debt_panel(plot, table, dumb ? "GPU-h, sum" : "GPU-h in the window",
                orr_plot__stack_top(table, ORR_PLOT_DEBT));
     if (!dumb) {
         orr_plot__panel_legend(plot, "queue");
@@ -227,7 +227,7 @@ void orr_plot__debt(struct orr_plot *plot)
     orr_plot__means_over(plot, table.bucket_ms, "peaks");
     orr_plot__title(plot,
                     plot->term == ORR_PLOT_DUMB
-                        ? "Quota debt: GPUs at the time (above), GPU-hours so far"
+                        ? "Quota debt: GPUs at the time (above), GPU-hours in the window so far"
                         : "Quota debt: asked for within the quota and not held",
                     extra[0] != '\0' ? extra : NULL);
     if (!any) {

@@ -260,8 +260,9 @@ void orr_plot__runs_fairness(struct orr_plot *to, struct orr_plot *runs)
 
 void orr_plot__runs_debt(struct orr_plot *to, struct orr_plot *runs)
 {
-    static const struct panel panels[2] = {{"GPUs not held", owed, false, ORR_PLOT_DEBT},
-                                           {"GPU-h so far", owed_so_far, false, ORR_PLOT_DEBT}};
+    static const struct panel panels[2] = {
+        {"GPUs not held", owed, false, ORR_PLOT_DEBT},
+        {"GPU-h in the window", owed_so_far, false, ORR_PLOT_DEBT}};
     panels_draw(to, runs, "Quota debt: asked for within the quota and not held", panels, true,
                 "no queue waited while it held less than its quota");
 }

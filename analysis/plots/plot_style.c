@@ -587,41 +587,69 @@ void orr_plot__window_marks(struct orr_plot *plot, orr_ms from, orr_ms to)
     }
     const orr_ms half =
         (orr_ms)((double)(to - from) * 9 / (plot->letters * AXIS_PART)); /* a name */
+    const bool at_left = start - from < half, at_right = to - end < half;
+    /* at an edge one of two near names has nowhere to go: both stand there, in the order of lines
+     */
+    const bool meet = near && (at_left || at_right) && end - start < half + half / 2;
+    const char *first = "end of warm-up", *second = "last submit";
+    if (meet) {
+        first = at_left ? "end of warm-up, last submit" : "";
+        second = at_left ? "" : "end of warm-up, last submit";
+    }
     if (starts) {
-        time_mark(plot, 91, "end of warm-up", start,
-                  start - from < half ? "left"
-                  : near              ? "right"
-                                      : "center");
+        time_mark(plot, 91, first, start, at_left ? "left" : near ? "right" : "center");
     }
     if (ends) {
-        time_mark(plot, 90, "last submit", end,
-                  to - end < half ? "right"
-                  : near          ? "left"
-                                  : "center");
+        time_mark(plot, 90, second, end, at_right ? "right" : near ? "left" : "center");
     }
+}
+
+/* Names of times on a log axis; those `between` only where it is short. */
+static const struct {
+    double at;
+    const char *name;
+    bool between;
+} wait_names[] = {{0.001, "1 ms", false},    {0.01, "10 ms", false},     {0.1, "0.1 s", false},
+                  {1, "1 s", false},         {2, "2 s", true},           {5, "5 s", true},
+                  {10, "10 s", false},       {30, "30 s", true},         {60, "1 min", false},
+                  {120, "2 min", true},      {300, "5 min", true},       {600, "10 min", false},
+                  {1200, "20 min", true},    {1800, "30 min", true},     {3600, "1 h", false},
+                  {7200, "2 h", true},       {10800, "3 h", true},       {21600, "6 h", false},
+                  {43200, "12 h", true},     {86400, "1 d", false},      {172800, "2 d", true},
+                  {259200, "3 d", false},    {518400, "6 d", true},      {864000, "10 d", false},
+                  {1728000, "20 d", true},   {2592000, "30 d", false},   {5184000, "60 d", true},
+                  {8640000, "100 d", false}, {86400000, "1000 d", false}};
+#define SHORT_AXIS 30 /* its end over its begin */
+
+/* Where the axis begins, as a time that is shorter. */
+static void write_lowest(struct orr_plot *plot, char axis, double lowest)
+{
+    char rough[24];
+    if (lowest >= 1000) {
+        (void)orr_format_rough(rough, lowest);
+    } else {
+        (void)snprintf(rough, sizeof rough, "%g %s", lowest < 1 ? lowest * 1000 : lowest,
+                       lowest < 1 ? "ms" : "s");
+    }
+    orr_plot__gp(plot, "set %ctics ('<%s' %.9g", axis, rough, lowest / 3);
 }
 
 void orr_plot__wait_axis(struct orr_plot *plot, char axis, double lowest, double highest)
 {
-    static const struct {
-        double at;
-        const char *name;
-    } names[] = {{0.001, "1 ms"},   {0.01, "10 ms"},    {0.1, "0.1 s"},      {1, "1 s"},
-                 {10, "10 s"},      {60, "1 min"},      {600, "10 min"},     {3600, "1 h"},
-                 {21600, "6 h"},    {86400, "1 d"},     {259200, "3 d"},     {864000, "10 d"},
-                 {2592000, "30 d"}, {8640000, "100 d"}, {86400000, "1000 d"}};
-    orr_plot__gp(plot, "set logscale %c\nset %crange [%.9g:%.9g]\nset %ctics ('<%g %s' %.9g", axis,
-                 axis, lowest / 3, highest, axis, lowest < 1 ? lowest * 1000 : lowest,
-                 lowest < 1 ? "ms" : "s", lowest / 3);
+    const bool is_short = highest < SHORT_AXIS * lowest;
     const double letters = plot->letters * AXIS_PART / log(highest / (lowest / 3));
-    double last = lowest / 3, bytes = 5;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        const double needs = (bytes + (double)strlen(names[i].name)) / 2 + 1;
-        if (names[i].at >= lowest * 0.999 && names[i].at <= highest &&
-            (axis == 'y' || log(names[i].at / last) * letters >= needs)) {
-            orr_plot__gp(plot, ", '%s' %.9g", names[i].name, names[i].at);
-            last = names[i].at;
-            bytes = (double)strlen(names[i].name);
+    double last = lowest / 3, bytes = 8;
+    orr_plot__gp(plot, "set logscale %c\nset %crange [%.9g:%.9g]\n", axis, axis, lowest / 3,
+                 highest);
+    write_lowest(plot, axis, lowest);
+    for (size_t i = 0; i < sizeof wait_names / sizeof wait_names[0]; i++) {
+        const double at = wait_names[i].at;
+        const double needs = (bytes + (double)strlen(wait_names[i].name)) / 2 + 1;
+        if (at >= lowest * 0.999 && at <= highest && (is_short || !wait_names[i].between) &&
+            (axis == 'y' || log(at / last) * letters >= needs)) {
+            orr_plot__gp(plot, ", '%s' %.9g", wait_names[i].name, at);
+            last = at;
+            bytes = (double)strlen(wait_names[i].name);
         }
     }
     orr_plot__gp(plot, ")\n");

@@ -31,10 +31,10 @@ grep -q 'policy kai' g-depth.svg || fail "no title"
 # is of an earlier run.
 printf 'job,submit_s,run_s,gpus\na,0,3600,1\nb,90000,3600,1\n' >idle.csv
 "$orrery" run --trace idle.csv --cluster 1x8 -q --no-progress -o idle.db && "$orrery" plot idle.db >out 2>err
-for figure in depth debt churn reasons qq; do
+for figure in wait-cdf depth debt churn reasons qq; do
     grep -q "^not drawn: $figure: " err && ! grep -q "$figure" out && [ ! -e idle-$figure.svg ] || fail "$figure of nothing: $(cat out err)"
 done
-[ "$(grep -c svg out)" = 12 ] || fail "idle: $(cat out)"
+[ "$(grep -c svg out)" = 11 ] || fail "idle: $(cat out)"
 : >idle-churn.svg
 "$orrery" plot idle.db churn qq share --json 2>&1 >out | grep . && fail "sentences beside a document"
 [ "$(tr -d ' \n' <out)" = '{"files":[{"file":"idle-share.svg","warning":null}],"not_drawn":[{"figure":"churn","why":"nothingwasevicted;idle-churn.svgthereisofanearlierrun"},{"figure":"qq","why":"thetraceofthisrunrecordednostarts"}]}' ] ||

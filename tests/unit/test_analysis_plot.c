@@ -141,7 +141,7 @@ static void figures__are_drawn_with_many_queues(void **state)
     assert_true(holds("many-allocation.svg", "others (190)"));
     assert_true(holds("many-share.svg", "2017-10-03"));
     assert_true(holds("many-fairness.svg", "others (190)"));
-    assert_true(holds("many-debt.svg", "GPU-h so far"));
+    assert_true(holds("many-debt.svg", "GPU-h in the window"));
     assert_true(holds("many-churn.svg", "reclaim"));
     assert_true(holds("many-reasons.svg", "fragmented"));
 }
