@@ -118,10 +118,11 @@ const struct orr_metric_def orr_metric_table[] = {
      "share of jobs of the window with a deadline that ended by it, of those decided"},
     {"deadlines_missed", "jobs", LESS, 0, "deadlines missed",
      "all, workload, where jobs have deadlines",
-     "jobs that ended after their deadline, had not ended when it was over, or left"},
+     "jobs that ended after their deadline, had not ended when it was over, left, or never could "
+     "have started"},
     {"deadlines_open", "jobs", NONE, 0, "deadlines open",
      "all, workload, where jobs have deadlines",
-     "jobs that had not ended when the run did, with time left"},
+     "jobs that had not ended when the run did, with time left, and could have started"},
     {"lateness_mean_s", "s", LESS, SIGNED, "mean lateness",
      "all, workload, where jobs have deadlines",
      "mean of end minus deadline (below 0: early) of those that ended"},
@@ -229,8 +230,8 @@ const struct orr_metric_def orr_metric_table[] = {
      "fairness_jain with the ratio capped at 1"},
     {"user_fairness_jain", "1", MORE, MOST_1, "Jain's index of users",
      "all, where users have names",
-     "Jain's index over users of GPU time held / (held + asked for by jobs that waited), in the "
-     "window"},
+     "Jain's index over users of GPU time held / (held + asked for by jobs that waited, but those "
+     "that can never start), in the window"},
     {"share_deviation", "1", LESS, HEADLINE | SHARE | BY_QUOTA, "deviation from fair share",
      "all, shard",
      "integral of sum over queues of |allocated - entitled| / (2 x available GPU time), in the "

@@ -111,12 +111,13 @@ LEFT JOIN hold AS h ON h.job = j.id;
 
 CREATE VIEW v_deadlines AS
 -- One row a job that was to be done by a time. lateness_s: end minus deadline, below 0 if early; met:
--- 1 or 0, NULL: the run ended before the job and its deadline did.
+-- 1 or 0 (so of a job that never could have started), NULL: the run ended before the job and its deadline did.
 SELECT j.name AS job, q.name AS queue, j.submit_ms / 1000.0 AS submit_s, d.at_ms / 1000.0 AS deadline_s,
        CASE WHEN j.state = 3 THEN j.end_ms / 1000.0 END AS end_s,
        CASE WHEN j.state = 3 THEN (j.end_ms - d.at_ms) / 1000.0 END AS lateness_s,
-       CASE WHEN j.state = 3 THEN j.end_ms <= d.at_ms WHEN j.state = 4 OR r.end_ms > d.at_ms THEN 0 END AS met
-FROM deadline AS d JOIN job AS j ON j.id = d.job JOIN queue AS q ON q.id = j.queue CROSS JOIN run AS r;
+       CASE WHEN j.state = 3 THEN j.end_ms <= d.at_ms WHEN j.state = 4 OR r.end_ms > d.at_ms OR n.job IS NOT NULL THEN 0 END AS met
+FROM deadline AS d JOIN job AS j ON j.id = d.job JOIN queue AS q ON q.id = j.queue LEFT JOIN never AS n ON n.job = j.id
+CROSS JOIN run AS r;
 
 CREATE VIEW v_allocation AS
 -- Exact allocation: from at_ms to the next row of the same queue it held allocated_mgpu.

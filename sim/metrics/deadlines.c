@@ -18,13 +18,14 @@ static void count_job(struct counted *c, const struct orr_run *run, uint32_t job
     const bool done = state->phase == ORR_JOB_FINISHED;
     const bool left = state->phase == ORR_JOB_WITHDRAWN;
     const orr_ms late = (done ? state->end_ms : run->end_ms) - deadline;
-    if (!orr_summary__is_never(run, job)) { /* it misses its deadline all the same */
+    const bool never = orr_summary__is_never(run, job); /* whatever time is left */
+    if (!never) {
         c->late = ORR_ROOM_FOR_ONE(c->late, c->count, c->capacity);
         c->late[c->count++] = orr_tally__key(late, !done);
     }
     c->out->met += done && late <= 0;
-    c->out->missed += left || late > 0;
-    c->out->open += !done && !left && late <= 0;
+    c->out->missed += left || never || late > 0;
+    c->out->open += !done && !left && !never && late <= 0;
     c->tardy_s += done && late > 0 ? (double)late / 1000.0 : 0.0;
 }
 

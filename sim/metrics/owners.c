@@ -88,7 +88,7 @@ static void sum_users(const struct orr_world *world, const struct orr_run *run, 
     }
     for (uint32_t j = 0; j < world->job_count; j++) {
         const struct orr_job_state *state = &ledger->jobs[j];
-        if (state->phase != ORR_JOB_FUTURE) {
+        if (state->phase != ORR_JOB_FUTURE && !orr_summary__is_never(run, j)) {
             bool started = state->first_start_ms != ORR_MS_NONE;
             add_wait(world, j, orr_run_eligible_ms(world, run, j),
                      started ? state->first_start_ms : orr_summary__seen_until(run, j), users);

@@ -559,7 +559,7 @@ SELECT b.name FROM batch AS b JOIN job AS j ON j.id = b.job GROUP BY b.name
 HAVING min(coalesce(j.enter_ms, -9e18)) >= (SELECT window_start_ms FROM run) AND max(j.id IN (SELECT job FROM never));
 CREATE TEMP TABLE due AS
 SELECT j.id IN (SELECT job FROM never) AS never, d.at_ms, j.state, j.end_ms, r.end_ms AS run_end_ms,
-       CASE WHEN j.state = 3 THEN j.end_ms <= d.at_ms WHEN j.state = 4 OR r.end_ms > d.at_ms THEN 0 END AS met
+       CASE WHEN j.state = 3 THEN j.end_ms <= d.at_ms WHEN j.state = 4 OR r.end_ms > d.at_ms OR j.id IN (SELECT job FROM never) THEN 0 END AS met
 FROM deadline AS d JOIN job AS j ON j.id = d.job CROSS JOIN run AS r WHERE j.state > 0 AND j.enter_ms >= r.window_start_ms;
 INSERT INTO lasting(name, ms, ended) SELECT 'lateness', CASE state WHEN 3 THEN end_ms ELSE run_end_ms END - at_ms, state = 3 FROM due WHERE NOT never;
 INSERT INTO made
@@ -633,7 +633,7 @@ WITH x(user, held, waited) AS (
   SELECT j.user, h.inside_ms * h.mgpu, 0 FROM held AS h JOIN job AS j ON j.id = h.job
   UNION ALL
   SELECT j.user, 0, max(0, min(p.to_ms, r.window_end_ms) - max(p.from_ms, r.window_start_ms)) * j.mgpu
-  FROM pending AS p JOIN job AS j ON j.id = p.job CROSS JOIN run AS r
+  FROM pending AS p JOIN job AS j ON j.id = p.job CROSS JOIN run AS r WHERE j.id NOT IN (SELECT job FROM never)
 )
 SELECT sum(held) * 1.0 / sum(held + waited) AS part FROM x WHERE user IS NOT NULL GROUP BY user HAVING sum(held + waited) > 0;
 INSERT INTO made
