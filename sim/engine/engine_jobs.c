@@ -70,7 +70,9 @@ void orr_engine__want_room(struct engine *engine, uint32_t job)
 void orr_engine__fold(struct engine *engine, uint32_t job, struct orr_fold_more more)
 {
     const struct orr_run *foreseen = engine->options->foreseen;
-    more.never = foreseen != NULL && orr_never_of(foreseen, job) != NULL ? more.pending : 0;
+    const bool never = foreseen != NULL && orr_never_of(foreseen, job) != NULL;
+    more.never = never ? more.pending : 0;
+    more.never_jobs = never ? more.pending_jobs : 0;
     orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, engine->view.now, &more);
 }
 

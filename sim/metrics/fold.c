@@ -143,11 +143,11 @@ static void settle(struct orr_fold_queue *queue, orr_ms now)
     queue->sum.debt_down += queue->down ? (debt.all - debt.impossible) * dt : 0;
 }
 
-/* Somebody of the queue waits. A job that grew and wants less now holds more than it asks: what its
- * queue pends may be below zero, and that is no wait. */
+/* Somebody of the queue waits that can start. A job that grew and wants less now holds more than it
+ * asks: what its queue pends may be below zero, and that is no wait. */
 static bool waits(const struct orr_fold_queue *queue)
 {
-    return queue->pending_jobs > 0 || queue->pending > 0;
+    return queue->pending_jobs > queue->never_jobs || queue->pending > queue->never;
 }
 
 /* Brings the shares up to now. While nothing waits every queue has what it is entitled to. */
@@ -362,6 +362,7 @@ void orr_fold_change(struct orr_fold *fold, uint32_t queue, orr_ms now,
     q->pending += more->pending;
     q->pending_jobs += more->pending_jobs;
     q->never += more->never;
+    q->never_jobs += more->never_jobs;
     if (waits(q) != waited) {
         fold->waiting_queues = waited ? fold->waiting_queues - 1 : fold->waiting_queues + 1;
     }

@@ -232,9 +232,9 @@ WITH c(at_ms, queue, job, alloc, pend, jobs) AS (
   UNION ALL SELECT p.from_ms, j.queue, p.job, 0, 0, 1 FROM pending AS p JOIN job AS j ON j.id = p.job
   UNION ALL SELECT p.to_ms, j.queue, p.job, 0, 0, -1 FROM pending AS p JOIN job AS j ON j.id = p.job
 )
-SELECT at_ms, queue, sum(alloc) AS alloc, sum(pend) AS pend, sum(pend * (job IN (SELECT job FROM never))) AS nevers, sum(jobs) AS jobs FROM c GROUP BY 1, 2;
+SELECT at_ms, queue, sum(alloc) AS alloc, sum(pend) AS pend, sum(pend * (job IN (SELECT job FROM never))) AS nevers, sum(jobs) AS jobs, sum(jobs * (job NOT IN (SELECT job FROM never))) AS able FROM c GROUP BY 1, 2;
 CREATE TEMP TABLE change AS
-SELECT max(c.at_ms, r.window_start_ms) AS at_ms, c.queue, sum(alloc) AS alloc, sum(pend) AS pend, sum(nevers) AS nevers, sum(jobs) AS jobs
+SELECT max(c.at_ms, r.window_start_ms) AS at_ms, c.queue, sum(alloc) AS alloc, sum(pend) AS pend, sum(nevers) AS nevers, sum(jobs) AS jobs, sum(able) AS able
 FROM step AS c CROSS JOIN run AS r WHERE c.at_ms < r.window_end_ms GROUP BY 1, 2;
 CREATE UNIQUE INDEX temp.change_at ON change(at_ms, queue);
 CREATE TEMP TABLE instant AS
@@ -248,7 +248,7 @@ SELECT at_ms, lead(at_ms, 1, (SELECT window_end_ms FROM run)) OVER (ORDER BY at_
 CREATE TEMP TABLE moment AS -- a row an instant and queue, inner queues too (filled in below)
 SELECT i.at_ms, i.dt, q.id AS queue, q.parent, q.leaf, coalesce(l.shard, 0) AS shard,
        o.quota AS quota, o.weight AS weight, o.top AS top,
-       total(c.alloc) OVER w AS alloc, total(c.pend) OVER w AS pend, total(c.nevers) OVER w AS nevers, total(c.jobs) OVER w AS jobs,
+       total(c.alloc) OVER w AS alloc, total(c.pend) OVER w AS pend, total(c.nevers) OVER w AS nevers, total(c.jobs) OVER w AS jobs, total(c.able) OVER w AS able,
        0.0 AS demand, 0.0 AS share
 FROM instant AS i CROSS JOIN queue AS q CROSS JOIN owed AS o ON o.queue = q.id AND o.at_ms <= i.at_ms AND o.to_ms > i.at_ms
 LEFT JOIN shard_queue AS l ON l.queue = q.id
@@ -319,8 +319,8 @@ CREATE TEMP TRIGGER share_of_level AFTER INSERT ON level BEGIN
   WHERE EXISTS (SELECT 1 FROM got AS g WHERE g.at_ms = moment.at_ms AND g.queue = moment.queue);
 END;
 INSERT INTO level SELECT DISTINCT depth FROM depth ORDER BY depth;
--- While nothing waits anywhere, everybody has what it holds (what pends is below 0 where jobs hold more than they want now).
-CREATE TEMP TABLE calm AS SELECT at_ms FROM moment GROUP BY at_ms HAVING max(jobs) = 0 AND max(pend) <= 0;
+-- While nothing waits anywhere that can start, everybody has what it holds (what pends is below 0 where jobs hold more than they want now).
+CREATE TEMP TABLE calm AS SELECT at_ms FROM moment GROUP BY at_ms HAVING max(able) = 0 AND max(pend - nevers) <= 0;
 UPDATE moment SET share = alloc WHERE leaf AND at_ms IN (SELECT at_ms FROM calm);
 
 -- ---- fairness, occupancy ----

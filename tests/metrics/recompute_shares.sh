@@ -333,6 +333,12 @@ YAML
     has "abs(value - 1) < 0.001 FROM metric WHERE name = 'share_mean' AND label LIKE 'queue=a,%'"
     has "abs(value - 0.125) < 0.001 FROM metric WHERE name = 'share_deviation' AND scope = 'all'"
     has "abs(value - 0.125) < 0.001 FROM metric WHERE name = 'cpu_share_deviation' AND scope = 'all'"
+    # Nobody waits but big, which is no wait: queue c, of no quota and no weight, has what it holds.
+    printf 'job,submit_s,run_s,pods,gpus_per_pod,queue\nbig,0,600,1,8,a\nc1,0,3600,1,2,c\nlast,3600,60,1,1,c\n' >trace.csv
+    sed -i '/^  b:/s/b: .*/c: {gpu: [0, 0, unlimited]}/; s/, cpu: .8, 1, 4.//' run.yaml
+    holds 40 run.yaml
+    has "value = 0 FROM metric WHERE name = 'share_deviation' AND scope = 'all'"
+    has "abs(value - 2) < 0.001 FROM metric WHERE name = 'share_mean' AND label LIKE 'queue=c,%'"
 }
 
 # Of two nodes one is down throughout: both queues hold half of what is up, which is what they are entitled to; of CPU too.

@@ -29,12 +29,13 @@ struct orr_fold_queue {
     struct orr_integrals sum;
     int64_t allocated, pending; /* mGPU now */
     int64_t pending_jobs;
-    int64_t never;     /* of pending: asked by jobs that can never start */
-    double quota_mgpu; /* -1: unlimited */
-    int64_t usable;    /* mGPU that its pods could fill of the empty nodes there are now */
-    int64_t possible;  /* mGPU that it could hold of the empty cluster now */
-    bool down;         /* nodes of its shard are */
-    orr_ms at;         /* the sums are up to here */
+    int64_t never;      /* of pending: asked by jobs that can never start */
+    int64_t never_jobs; /* of pending_jobs: those */
+    double quota_mgpu;  /* -1: unlimited */
+    int64_t usable;     /* mGPU that its pods could fill of the empty nodes there are now */
+    int64_t possible;   /* mGPU that it could hold of the empty cluster now */
+    bool down;          /* nodes of its shard are */
+    orr_ms at;          /* the sums are up to here */
 };
 
 struct orr_fold_shard { /* as the sums of all */
@@ -88,8 +89,9 @@ static inline void orr_fold_advance(struct orr_fold *fold, orr_ms now)
 struct orr_fold_more {          /* by what a leaf changes */
     int64_t allocated, pending; /* mGPU */
     int64_t pending_jobs;
-    int64_t never; /* of pending: asked by jobs that can never start. Nobody is entitled to that,
-                      and what of it is within the quota is impossible debt */
+    /* of pending, and of these jobs: asked by jobs that can never start. Nobody is entitled to that
+     * or waits for it, and what of it is within the quota is impossible debt */
+    int64_t never, never_jobs;
 };
 void orr_fold_change(struct orr_fold *fold, uint32_t queue, orr_ms now,
                      const struct orr_fold_more *more);
