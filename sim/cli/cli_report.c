@@ -652,8 +652,8 @@ static const char *window_words(const struct orr_world *world)
 {
     return world->begin_ms < world->last_submit_ms ? "of submits"
            : world->begin_ms > world->first_submit_ms
-               ? "to the end, since no job comes after the begin"
-               : "to the end, since all jobs come at once";
+               ? "long, to the end, since no job comes after the begin"
+               : "long, to the end, since all jobs come at once";
 }
 
 /* Of a run that begins from a state: the part of waits that was over before anything was decided.
@@ -725,10 +725,11 @@ void orr_report_text(const struct orr_report *r, FILE *out)
                       (unsigned long long)unstarted);
     }
     (void)fprintf(out, "%s\n", r->run->status == ORR_RUN_INTERRUPTED ? " (interrupted)" : "");
-    (void)fprintf(out, "wait        mean %s, p50 %s, p95 %s, p99 %s, max %s (submit to start)\n",
+    (void)fprintf(out, "wait        mean %s, p50 %s, p95 %s, p99 %s, max %s (submit to start%s)\n",
                   orr_format_rough(a, s->waits.mean_s), quantile(&s->waits, s->waits.p50_s, b),
                   quantile(&s->waits, s->waits.p95_s, c), quantile(&s->waits, s->waits.p99_s, d),
-                  orr_format_rough(e, s->waits.max_s));
+                  orr_format_rough(e, s->waits.max_s),
+                  unstarted > 0 ? "; mean and max of those that started" : "");
     text_waited_before(r, out);
     if (s->has_nevers) {
         text_nevers(r, out);
