@@ -57,9 +57,12 @@ static void forest_fill(struct forest *forest)
                 .middle = paired->difference * scale,
                 .low = (has_part ? 100 * paired->part_low : paired->low * scale),
                 .high = (has_part ? 100 * paired->part_high : paired->high * scale)};
-            if (paired->base_mean == 0) { /* no percent of nothing, unless nothing changed */
-                row.middle = paired->difference == 0 ? 0 : (double)NAN;
-                row.low = row.high = paired->low == 0 && paired->high == 0 ? 0 : (double)NAN;
+            if (paired->base_mean == 0) { /* any change is beyond the axis: no percent of nothing */
+                row.middle = paired->difference > 0   ? (double)INFINITY
+                             : paired->difference < 0 ? -(double)INFINITY
+                                                      : 0;
+                row.low = paired->low == 0 && paired->high == 0 ? 0 : row.middle;
+                row.high = row.low;
             }
             row.verdict = orr_compare_verdict(row.metric, paired);
             if (!reached) { /* beyond the axis, whatever the other pairs say */
@@ -163,7 +166,7 @@ static void forest_names(struct orr_plot *plot, const struct forest *forest)
         if (row->paired.lost + row->paired.found > 0) {
             (void)orr_paired_words(&row->paired, percent, sizeof percent - 4);
             (void)strcat(percent, "   ");
-        } else if (!isnan(row->middle)) {
+        } else if (isfinite(row->middle)) {
             (void)snprintf(percent, sizeof percent,
                            fabs(row->middle) < 100 ? "%+.3g %%   " : "%+.0f %%   ", row->middle);
         }

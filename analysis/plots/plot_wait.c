@@ -351,21 +351,38 @@ static void cdf_axes(struct orr_plot *plot, const struct curves *all)
     }
 }
 
+/* Which jobs the curves are of, and how those count that are not over: a curve may come down (or
+ * up) to its end though many of them are left. */
+static void cdf_note(const struct orr_plot *run, bool left, bool never, char note[120])
+{
+    const char *const parts[] = {orr_plot__which_jobs(run), left ? "by Kaplan-Meier" : "",
+                                 never ? "never: could not have started" : ""};
+    note[0] = '\0';
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        const size_t used = strlen(note);
+        (void)snprintf(note + used, 120 - used, "%s%s", used > 0 && parts[i][0] != '\0' ? "; " : "",
+                       parts[i]);
+    }
+}
+
+static bool has_left(const struct curves *all)
+{
+    const struct curve *sum = &all->curves[all->count];
+    return sum->progress.jobs > sum->started;
+}
+
 static void cdf_draw(struct orr_plot *plot, const struct measure *of)
 {
     struct curves all;
-    char text[160], note[100];
+    char text[160], note[120];
     double lowest = 1, highest = 10;
     wait_bounds(plot, of, &lowest, &highest);
     curves_open(plot, &all, of, lowest, highest);
     orr_plot__start(plot, (struct orr_plot_size){900, 500, 100, 30, true});
     bool dumb = plot->term == ORR_PLOT_DUMB;
     const struct curve *sum = &all.curves[all.count];
-    const bool never = sum->never > 0;
     (void)snprintf(text, sizeof text, "%s, by %s", of->title, all.kinds ? "kind" : "queue");
-    const char *part = orr_plot__which_jobs(plot);
-    (void)snprintf(note, sizeof note, "%s%s%s", part, part[0] != '\0' && never ? "; " : "",
-                   never ? "never: could not have started" : "");
+    cdf_note(plot, has_left(&all), sum->never > 0, note);
     plot->beside = curves_letters(plot, &all);
     orr_plot__title(plot, text, note[0] != '\0' ? note : NULL);
     if (sum->progress.jobs + sum->never == 0) {
@@ -408,17 +425,16 @@ static void cdf_draw_runs(struct orr_plot *to, struct orr_plot *runs, const stru
     }
     struct curves *all = orr_zalloc(to->among, sizeof *all);
     double bottom = 100;
-    bool never = false, waited = false;
+    bool never = false, waited = false, left = false;
     for (uint32_t i = 0; i < to->among; i++) {
         curves_open(&runs[i], &all[i], of, lowest, highest);
         waited = waited || !nobody_waited(&all[i]);
+        left = left || has_left(&all[i]);
         bottom = fmin(bottom, bottom_of(&all[i]));
         never = never || all[i].curves[all[i].count].never > 0;
     }
-    const char *part = orr_plot__which_jobs(&runs[0]);
     char note[120];
-    (void)snprintf(note, sizeof note, "%s%s%s", part, part[0] != '\0' && never ? "; " : "",
-                   never ? "never: could not have started" : "");
+    cdf_note(&runs[0], left, never, note);
     orr_plot__start(to, (struct orr_plot_size){900, 500, 100, 30, false});
     to->beside = runs_letters(to, runs, all);
     orr_plot__title(to, of->title, note[0] != '\0' ? note : NULL);

@@ -496,6 +496,7 @@ static void forest__draws_every_row(void **state)
     assert_true(holds("compare-forest.svg", "wait_mean_s"));
     assert_true(holds("compare-forest.svg", "100 s to 2.5 min"));
     assert_true(holds("compare-forest.svg", "0 to 9 evictions"));
+    assert_true(holds("compare-forest.svg", "\xe2\x96\xb6")); /* from 0: beyond the axis */
     assert_true(holds("printed.txt", "it's 100%"));
 }
 
