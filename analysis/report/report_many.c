@@ -91,9 +91,12 @@ static bool is_same(const struct orr_compare_metric *metric, double base, double
                   amount(metric, 0, false, none)) == 0;
 }
 
-/* A wait that is not reached is longer than any. */
+/* A wait that is not reached is longer than any; of two such waits nobody knows which is. */
 static const char *mark(const struct orr_compare_metric *metric, double base, double value)
 {
+    if (isinf(base) && isinf(value)) {
+        return "not known";
+    }
     if (is_same(metric, base, value)) {
         return "same";
     }
@@ -263,7 +266,7 @@ static void came_of_it(const struct side *side, uint32_t arm, const char *wanted
 
 static void worse_off(const struct side *side, uint32_t arm, FILE *out)
 {
-    uint32_t shown = 0;
+    uint32_t shown = 0, unknown = 0;
     for (uint32_t m = 0; m < side->queues.metric_count; m++) {
         const struct orr_compare_metric *metric = &side->queues.metrics[m];
         char from[64], to[64];
@@ -275,6 +278,7 @@ static void worse_off(const struct side *side, uint32_t arm, FILE *out)
         values_of(side, metric, side->values);
         values_of(side, &never, side->nevers);
         const double barred = side->nevers[arm] - side->nevers[0];
+        unknown += isinf(side->values[0]) && isinf(side->values[arm]) ? 1 : 0;
         if ((strcmp(mark(metric, side->values[0], side->values[arm]), "worse") != 0 &&
              !(barred > 0)) ||
             shown++ >= SHOWN_MOST) {
@@ -298,6 +302,12 @@ static void worse_off(const struct side *side, uint32_t arm, FILE *out)
         (void)fputs("no queue waits longer (95 % of its jobs)", out);
     } else if (shown > SHOWN_MOST) {
         (void)fprintf(out, "; and %u more", shown - SHOWN_MOST);
+    }
+    if (unknown > 0) {
+        (void)fprintf(out,
+                      "; of %u %s it is not known, since more than 5 %% never started on both "
+                      "sides",
+                      unknown, ORR_ONE(unknown, "queue and kind", "queues and kinds"));
     }
 }
 

@@ -180,6 +180,11 @@ printf 'job,submit_s,run_s,gpus,queue\na,0,100.5,16,q\nl,10,50,16,q\n' >cycle.cs
 "$orrery" run --trace cycle.csv --cluster 2x8 --policy kai --quiet --no-progress -o cycle.db
 "$orrery" report cycle.db -o cycle.html -q
 grep -q 'Job <b>l</b>.*(in the end: 0 GPUs free, at most 0 on one node)' cycle.html || fail "in the end: $(grep -o 'Job <b>l</b>[^.]*[.][^.]*' cycle.html)"
+# Of quantiles that neither run reached nobody knows which is longer: they are not the same.
+awk 'BEGIN { print "job,submit_s,run_s,gpus,queue"; for (i = 1; i <= 10; i++) print "o" i "," i ",1000,8,q" }' >open.csv
+for policy in fifo kai; do "$orrery" run --trace open.csv --cluster 1x8 --policy $policy --set horizon=500s --quiet --no-progress -o open-$policy.db; done
+"$orrery" report open-fifo.db open-kai.db -o open.html -q
+grep -q 'no queue waits longer (95 % of its jobs); of 1 queue and kind it is not known' open.html && grep -q '<td>not known</td>' open.html || fail "$(grep -o 'waits longer[^<]*' open.html)"
 # A queue of three jobs is not singled out, whatever its p95 of three is.
 awk 'BEGIN { print "job,submit_s,run_s,gpus,queue"; for (i = 1; i <= 40; i++) print "m" i "," i ",100,8,many"; for (i = 1; i <= 3; i++) print "f" i "," 40 + i ",100,8,few" }' >few.csv
 "$orrery" run --trace few.csv --cluster 1x8 --policy fifo --quiet --no-progress -o few.db
