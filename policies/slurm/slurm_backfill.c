@@ -54,10 +54,29 @@ static void tell(const struct cycle *cycle, const struct slurm_record *record, c
     orr_free(nodes);
 }
 
+static void tell_limit(const struct cycle *cycle, const struct slurm_record *record)
+{
+    tell(cycle, record, "limit", "a limit of its QOS or association holds it back", NULL);
+}
+
 static bool is_limited(const struct slurm *slurm, const struct orr_view *view,
                        const struct slurm_record *record, enum slurm_phase phase)
 {
     return orr_slurm__limits(slurm, view, record->job, record->partition, phase) != ORR_REASON_NONE;
+}
+
+/* Of an entry of the queue, as far as what it asks goes. */
+static bool is_limited_as_asked(const struct slurm *slurm, const struct orr_view *view,
+                                const struct slurm_record *record)
+{
+    return orr_slurm__record_limits(slurm, view, record, SLURM_AS_ASKED).reason != ORR_REASON_NONE;
+}
+
+/* Is it passed over as limits hold it back? With assoc_limit_stop it is planned. */
+static bool is_passed_over(const struct slurm *slurm, const struct orr_view *view,
+                           const struct slurm_record *record)
+{
+    return !slurm->conf.assoc_limit_stop && is_limited_as_asked(slurm, view, record);
 }
 
 static void count_start(struct cycle *cycle)
@@ -81,7 +100,7 @@ static bool start(struct cycle *cycle, const struct slurm_record *record)
         if (is_limited(slurm, cycle->view, record, SLURM_BEFORE) ||
             is_limited(slurm, cycle->view, record, SLURM_BEHIND)) {
             orr_txn_rollback(cycle->txn, begin);
-            tell(cycle, record, "limit", "a limit of its QOS or association holds it back", NULL);
+            tell_limit(cycle, record);
             return true; /* it plans nothing */
         }
         any = true;
@@ -122,7 +141,8 @@ static bool could_start(const struct cycle *cycle, const struct slurm_record *re
     struct slurm *slurm = cycle->slurm;
     const struct slurm_job *j = &slurm->jobs[record->job];
     const struct slurm_partition *p = &slurm->conf.partitions[record->partition];
-    if (!orr_slurm__job_eligible(slurm, cycle->view, record->job) ||
+    if (is_limited_as_asked(slurm, cycle->view, record) ||
+        !orr_slurm__job_eligible(slurm, cycle->view, record->job) ||
         orr_slurm__barred(slurm, record) != ORR_REASON_NONE) {
         return false;
     }
@@ -141,8 +161,7 @@ static bool could_start(const struct cycle *cycle, const struct slurm_record *re
             nodes++;
         }
     }
-    return tasks >= want.tasks && nodes >= want.min_nodes &&
-           !is_limited(slurm, cycle->view, record, SLURM_AS_ASKED);
+    return tasks >= want.tasks && nodes >= want.min_nodes;
 }
 
 /* Can any record from one on start now? */
@@ -190,7 +209,7 @@ static bool suspend(struct cycle *cycle, const struct slurm_record *record)
     }
     slurm->shut_cycle++;
     if (why != ORR_REASON_NONE) {
-        tell(cycle, record, "limit", "a limit of its QOS or association holds it back", NULL);
+        tell_limit(cycle, record);
         return true; /* it plans nothing */
     }
     tell(cycle, record, "started", "others are suspended for it", NULL);
@@ -214,6 +233,13 @@ static bool preempt(struct cycle *cycle, const struct slurm_record *record)
     orr_slurm__plan_free(slurm, now, plus(now, lasts), slurm->usable);
     if (orr_slurm__will_run(slurm, cycle->view, record->job, p, slurm->usable, now) <= now) {
         return false;
+    }
+    if (is_limited_as_asked(slurm, cycle->view, record)) { /* with assoc_limit_stop */
+        if (!orr_slurm__has_victims(slurm, cycle->view, record, slurm->usable)) {
+            return suspend(cycle, record);
+        }
+        tell_limit(cycle, record);
+        return true; /* nobody loses nodes for it, and it plans nothing */
     }
     if (!orr_slurm__preempt(slurm, cycle->view, cycle->txn, record, slurm->usable)) {
         return suspend(cycle, record);
@@ -334,31 +360,31 @@ static void begin_cycle(struct slurm *slurm, const struct orr_view *view)
 static void explain_limit(const struct cycle *cycle, const struct slurm_record *record)
 {
     const struct slurm *slurm = cycle->slurm;
-    if (orr_slurm__job_eligible(slurm, cycle->view, record->job) &&
+    const enum orr_reason limit =
+        orr_slurm__record_limits(slurm, cycle->view, record, SLURM_AS_ASKED).reason;
+    if (limit != ORR_REASON_NONE && orr_slurm__job_eligible(slurm, cycle->view, record->job) &&
         orr_slurm__barred(slurm, record) == ORR_REASON_NONE) {
-        const enum orr_reason limit =
-            orr_slurm__limits(slurm, cycle->view, record->job, record->partition, SLURM_AS_ASKED);
-        if (limit != ORR_REASON_NONE) {
-            orr_slurm__explain(cycle->view, cycle->txn, record->job, limit, ORR_NONE);
-        }
+        orr_slurm__explain(cycle->view, cycle->txn, record->job, limit, ORR_NONE);
     }
 }
 
-/* Behind how many records bf_max_job_test is reached at the latest: those count that nothing but
- * what is looked at before the cycle can pass over. */
-static uint32_t within_reach(const struct slurm *slurm, const struct orr_view *view)
+/* Behind which record bf_max_job_test is reached at the latest, if nobody starts: those count that
+ * nothing but what is looked at before the cycle, or a limit, can pass over. */
+static uint32_t within_reach(const struct cycle *cycle, uint32_t from)
 {
+    const struct slurm *slurm = cycle->slurm;
     const struct slurm_conf *conf = &slurm->conf;
-    if ((conf->enforce_limits && !conf->assoc_limit_stop) || conf->bf_max_job_part > 0 ||
-        conf->bf_max_job_user > 0 || conf->bf_max_job_assoc > 0 || conf->bf_max_job_user_part > 0) {
+    if (conf->bf_max_job_part > 0 || conf->bf_max_job_user > 0 || conf->bf_max_job_assoc > 0 ||
+        conf->bf_max_job_user_part > 0) {
         return slurm->queue_count;
     }
-    int64_t counted = 0;
-    for (uint32_t r = 0; r < slurm->queue_count; r++) {
+    int64_t counted = cycle->tested;
+    for (uint32_t r = from; r < slurm->queue_count; r++) {
         const struct slurm_record *record = &slurm->queue[r];
         const struct slurm_job *j = &slurm->jobs[record->job];
-        counted += j->array == ORR_NONE && j->partition_count == 1 && !j->preempting &&
-                   orr_slurm__job_eligible(slurm, view, record->job) &&
+        counted += !is_passed_over(slurm, cycle->view, record) && j->array == ORR_NONE &&
+                   j->partition_count == 1 && !j->preempting &&
+                   orr_slurm__job_eligible(slurm, cycle->view, record->job) &&
                    orr_slurm__barred(slurm, record) == ORR_REASON_NONE;
         if (counted >= conf->bf_max_job_test) {
             return r + 1;
@@ -367,29 +393,43 @@ static uint32_t within_reach(const struct slurm *slurm, const struct orr_view *v
     return slurm->queue_count;
 }
 
+/* Somebody started: limits may pass over others, so that the cycle reaches further. */
+static void reach_again(struct cycle *cycle, uint32_t from)
+{
+    const struct slurm_conf *conf = &cycle->slurm->conf;
+    if (conf->enforce_limits && !conf->assoc_limit_stop) {
+        cycle->last = within_reach(cycle, from);
+        cycle->fewer = true;
+    }
+}
+
 bool orr_slurm__backfill(struct slurm *slurm, const struct orr_view *view, struct orr_txn *txn)
 {
-    struct cycle cycle = {
-        .slurm = slurm, .view = view, .txn = txn, .fewer = true, .last = within_reach(slurm, view)};
+    struct cycle cycle = {.slurm = slurm, .view = view, .txn = txn, .fewer = true};
     const struct slurm_conf *conf = &slurm->conf;
     begin_cycle(slurm, view);
+    cycle.last = within_reach(&cycle, 0);
     orr_report_look(
         &slurm->watcher,
         &(struct orr_look){.kind = ORR_LOOK_ACTION, .action = "backfill", .job = ORR_NONE});
     for (uint32_t r = 0; !cycle.over && any_from(&cycle, r); r++) {
         const struct slurm_record record = slurm->queue[r];
-        if (!orr_slurm__job_eligible(slurm, view, record.job) ||
+        if (is_passed_over(slurm, view, &record) ||
+            !orr_slurm__job_eligible(slurm, view, record.job) ||
             slurm->jobs[record.job].preempting ||
             orr_slurm__barred(slurm, &record) != ORR_REASON_NONE ||
-            (!conf->assoc_limit_stop && is_limited(slurm, view, &record, SLURM_AS_ASKED)) ||
             !within_depths(slurm, &record)) {
             continue;
         }
         if (cycle.tested >= conf->bf_max_job_test) {
             break;
         }
+        const int64_t started = cycle.started;
         cycle.tested++;
         test(&cycle, &record);
+        if (cycle.started > started) {
+            reach_again(&cycle, r + 1);
+        }
     }
     for (uint32_t r = 0; conf->enforce_limits && !conf->assoc_limit_stop && r < slurm->queue_count;
          r++) {

@@ -296,6 +296,17 @@ struct slurm_record {
     uint32_t job;
     uint32_t partition;
     uint32_t priority;
+    uint32_t limit_class; /* of an entry of the queue, where limits are enforced */
+};
+
+struct slurm_limit_class;
+struct slurm_limit_classes { /* records that limits treat alike */
+    struct orr_idmap keys;
+    struct slurm_limit_class *classes;
+    uint32_t capacity;
+    bool of_minutes; /* some limit hangs on how long a job may run */
+    orr_ms *walls;   /* MaxWall of QOS and associations, ascending */
+    uint32_t wall_count, wall_capacity;
 };
 
 struct slurm_seat {
@@ -425,6 +436,7 @@ struct slurm {
     struct slurm_record *queue; /* in order; records of jobs that left are taken
                                    out behind a pass */
     uint32_t queue_count, queue_capacity;
+    struct slurm_limit_classes limit_classes;
     uint32_t *running; /* jobs, by the end of their limits, then in order of start */
     uint32_t running_count, running_capacity;
     uint32_t
@@ -587,12 +599,33 @@ enum slurm_phase {                 /* which limits are looked at */
                    SLURM_BEFORE,   /* counts and times: no nodes were chosen yet */
                    SLURM_BEHIND,   /* resources, on the nodes of slurm->seats */
                    SLURM_AT_LEAST, /* all that resources as asked pass on whatever nodes it got */
-                   SLURM_AS_ASKED  /* all, resources as asked */
+                   SLURM_AS_ASKED, /* all, resources as asked */
+                   SLURM_PHASES
 };
+
+struct slurm_verdict {
+    enum orr_reason reason; /* the limit that keeps a job from running; ORR_REASON_NONE: none */
+    bool eases;             /* it is passed by what was used, and will not be if only time passes */
+};
+/* What limits say of a job in a partition now. */
+struct slurm_verdict orr_slurm__judge(const struct slurm *slurm, const struct orr_view *view,
+                                      uint32_t job, uint32_t partition, enum slurm_phase phase);
 /* The limit that keeps a job from running now in a partition; ORR_REASON_NONE: none does. */
 enum orr_reason orr_slurm__limits(const struct slurm *slurm, const struct orr_view *view,
                                   uint32_t job, uint32_t partition, enum slurm_phase phase);
 
+/* slurm_limit_class.c */
+void orr_slurm__limit_classes_open(struct slurm *slurm);
+void orr_slurm__limit_classes_close(struct slurm *slurm);
+/* Of a job in a partition: that of its records. */
+uint32_t orr_slurm__limit_class(struct slurm *slurm, uint32_t job, uint32_t partition);
+/* The same as orr_slurm__judge of an entry of the queue, in any phase but SLURM_BEHIND. */
+struct slurm_verdict orr_slurm__record_limits(const struct slurm *slurm,
+                                              const struct orr_view *view,
+                                              const struct slurm_record *record,
+                                              enum slurm_phase phase);
+
+/* slurm_limits.c */
 /* A job counts as what it holds among those that run from now on, or no more. */
 void orr_slurm__count_running(struct slurm *slurm, uint32_t job, bool in);
 
@@ -767,6 +800,9 @@ bool orr_slurm__can_preempt(const struct slurm *slurm, const struct slurm_record
  * suspended or all others, the first to go first; how many they are. */
 uint32_t orr_slurm__list_victims(struct slurm *slurm, const struct orr_view *view,
                                  const struct slurm_record *record, bool suspended);
+/* Would a record fit if others were evicted for it? */
+bool orr_slurm__has_victims(struct slurm *slurm, const struct orr_view *view,
+                            const struct slurm_record *record, const uint64_t *usable);
 /* Evicts others for a record, or begins their grace, as far as the room of those that leave for it
  * does not do; false: that would not help it. */
 bool orr_slurm__preempt(struct slurm *slurm, const struct orr_view *view, struct orr_txn *txn,

@@ -368,17 +368,24 @@ static struct walk walk_of(const struct slurm *slurm, uint32_t job, uint32_t par
     return walk;
 }
 
-enum orr_reason orr_slurm__limits(const struct slurm *slurm, const struct orr_view *view,
-                                  uint32_t job, uint32_t partition, enum slurm_phase phase)
+struct slurm_verdict orr_slurm__judge(const struct slurm *slurm, const struct orr_view *view,
+                                      uint32_t job, uint32_t partition, enum slurm_phase phase)
 {
     if (!slurm->conf.enforce_limits) {
-        return ORR_REASON_NONE;
+        return (struct slurm_verdict){.reason = ORR_REASON_NONE};
     }
     struct walk walk = walk_of(slurm, job, partition, phase);
     if (phase == SLURM_BEHIND && !slurm->jobs[job].core_placed) {
         orr_slurm__amounts_of_seats(slurm, view, job, partition, walk.tres);
     }
-    return walk_all(&walk);
+    const enum orr_reason reason = walk_all(&walk);
+    return (struct slurm_verdict){reason, reason != ORR_REASON_NONE && walk.eases};
+}
+
+enum orr_reason orr_slurm__limits(const struct slurm *slurm, const struct orr_view *view,
+                                  uint32_t job, uint32_t partition, enum slurm_phase phase)
+{
+    return orr_slurm__judge(slurm, view, job, partition, phase).reason;
 }
 
 bool orr_slurm__limits_ease(const struct slurm *slurm, const struct orr_view *view)
@@ -387,10 +394,9 @@ bool orr_slurm__limits_ease(const struct slurm *slurm, const struct orr_view *vi
     const bool may = slurm->conf.enforce_limits && orr_slurm__usage_falls(&slurm->conf);
     for (uint32_t r = 0; r < slurm->queue_count && may && !eases; r++) {
         const struct slurm_record *record = &slurm->queue[r];
-        struct walk walk = walk_of(slurm, record->job, record->partition, SLURM_AS_ASKED);
-        eases = orr_slurm__job_eligible(slurm, view, record->job) &&
-                orr_slurm__barred(slurm, record) == ORR_REASON_NONE &&
-                walk_all(&walk) != ORR_REASON_NONE && walk.eases;
+        eases = orr_slurm__record_limits(slurm, view, record, SLURM_AS_ASKED).eases &&
+                orr_slurm__job_eligible(slurm, view, record->job) &&
+                orr_slurm__barred(slurm, record) == ORR_REASON_NONE;
     }
     return eases;
 }

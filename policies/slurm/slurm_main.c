@@ -183,7 +183,7 @@ static enum orr_reason try_record(struct pass *pass, const struct slurm_record *
     const bool enough = nodes_left(slurm, p) >= j->min_nodes;
     bool served = false, any = false;
     const enum orr_reason bound =
-        orr_slurm__limits(slurm, pass->view, record->job, record->partition, SLURM_AT_LEAST);
+        orr_slurm__record_limits(slurm, pass->view, record, SLURM_AT_LEAST).reason;
     if (bound != ORR_REASON_NONE) { /* no need to look for nodes */
         return hold_back(pass, record, bound);
     }
@@ -208,7 +208,7 @@ static enum orr_reason try_record(struct pass *pass, const struct slurm_record *
     }
     const enum orr_reason limit =
         any ? ORR_REASON_NONE
-            : orr_slurm__limits(slurm, pass->view, record->job, record->partition, SLURM_AS_ASKED);
+            : orr_slurm__record_limits(slurm, pass->view, record, SLURM_AS_ASKED).reason;
     if (limit != ORR_REASON_NONE) { /* limits go before room: it blocks nobody */
         return hold_back(pass, record, limit);
     }
@@ -289,8 +289,7 @@ static void look_at(struct pass *pass, const struct slurm_record *record)
     } else {
         bar = orr_slurm__barred(slurm, record);
         if (bar == ORR_REASON_NONE) {
-            bar =
-                orr_slurm__limits(slurm, pass->view, record->job, record->partition, SLURM_BEFORE);
+            bar = orr_slurm__record_limits(slurm, pass->view, record, SLURM_BEFORE).reason;
         }
         if (bar != ORR_REASON_NONE) {
             orr_slurm__explain(pass->view, pass->txn, record->job, bar, ORR_NONE);

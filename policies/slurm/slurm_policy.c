@@ -75,6 +75,7 @@ static void slurm_close(void *state)
     orr_free(slurm->jobs);
     orr_free(slurm->queue);
     orr_free(slurm->fresh);
+    orr_slurm__limit_classes_close(slurm);
     orr_free(slurm->running);
     orr_free(slurm->suspended);
     orr_free(slurm->kept);
@@ -127,6 +128,7 @@ static enum orr_status slurm_open(const struct orr_host *host, const void *param
         slurm_close(slurm);
         return status;
     }
+    orr_slurm__limit_classes_open(slurm);
     slurm->words = (nodes + 63) / 64;
     slurm->left = orr_zalloc(slurm->words + (size_t)1, sizeof *slurm->left);
     slurm->usable = orr_zalloc(slurm->words + (size_t)1, sizeof *slurm->usable);

@@ -111,7 +111,7 @@ static bool is_victim(const struct slurm *slurm, const struct orr_view *view,
     const struct slurm_job *j = &slurm->jobs[job];
     const uint8_t mode = mode_of(slurm, job);
     const struct slurm_record victim = {job, j->runs_in,
-                                        orr_slurm__priority(slurm, job, j->runs_in)};
+                                        orr_slurm__priority(slurm, job, j->runs_in), ORR_NONE};
     if (j->ends_for == record->job) { /* its room is on its way already */
         return false;
     }
@@ -292,6 +292,13 @@ static void end_own(struct slurm *slurm, const struct orr_view *view, struct orr
             take_victim(slurm, view, txn, job, preemptor);
         }
     }
+}
+
+bool orr_slurm__has_victims(struct slurm *slurm, const struct orr_view *view,
+                            const struct slurm_record *record, const uint64_t *usable)
+{
+    const uint32_t count = orr_slurm__list_victims(slurm, view, record, false);
+    return take_out(slurm, view, record, usable, count) != ORR_NONE;
 }
 
 bool orr_slurm__preempt(struct slurm *slurm, const struct orr_view *view, struct orr_txn *txn,

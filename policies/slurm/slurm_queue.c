@@ -63,8 +63,10 @@ void orr_slurm__queue_add(struct slurm *slurm, uint32_t job)
     orr_slurm__queue_compact(slurm); /* records of an earlier wait are not this one's */
     j->is_lined = true;
     for (uint32_t p = 0; p < j->partition_count; p++) {
-        const struct slurm_record record = {job, j->partitions[p],
-                                            orr_slurm__priority(slurm, job, j->partitions[p])};
+        const uint32_t partition = j->partitions[p];
+        const struct slurm_record record = {job, partition,
+                                            orr_slurm__priority(slurm, job, partition),
+                                            orr_slurm__limit_class(slurm, job, partition)};
         slurm->queue = ORR_ROOM_FOR_ONE(slurm->queue, slurm->queue_count, slurm->queue_capacity);
         uint32_t low = 0, high = slurm->queue_count;
         while (low < high) {

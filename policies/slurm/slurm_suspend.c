@@ -33,7 +33,8 @@ bool orr_slurm__suspends(const struct slurm_conf *conf)
 
 static struct slurm_record record_of(const struct slurm *slurm, uint32_t job, uint32_t partition)
 {
-    return (struct slurm_record){job, partition, orr_slurm__priority(slurm, job, partition)};
+    return (struct slurm_record){job, partition, orr_slurm__priority(slurm, job, partition),
+                                 ORR_NONE};
 }
 
 static bool is_kept(const struct slurm *slurm, const struct slurm_record *record, uint32_t job)
