@@ -756,10 +756,11 @@ static bool could_choose(const struct gang *gang)
 }
 
 bool orr_place_conceivable(struct orr_txn *txn, const struct orr_ledger *ledger, uint32_t job,
-                           bool least)
+                           bool least, const struct orr_place_among *among)
 {
     const struct orr_shape *shape = shape_of(ledger, job);
     struct gang gang = gang_of(NULL, txn, ledger, job, shape);
+    gang.among = among;
     if (!least || ledger->world.specs[job].scales || shape->min_tasks == shape->tasks) {
         return could_place(gang);
     }

@@ -160,11 +160,26 @@ enum orr_status orr_policy_fail_late(const char *policy, uint32_t job, struct or
                     policy, (unsigned)job);
 }
 
+void orr_policy_bars_of(const struct orr_policy *policy, const void *params,
+                        const struct orr_view *view, const uint32_t *jobs, uint32_t count,
+                        struct orr_bar *bars)
+{
+    if (HAS(policy, bars_of)) {
+        policy->bars_of(params, view, jobs, count, bars);
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        bars[i] = HAS(policy, bars) ? policy->bars(params, view, jobs[i])
+                                    : (struct orr_bar){.reason = ORR_REASON_NONE};
+    }
+}
+
 struct orr_bar orr_policy_bars(const struct orr_policy *policy, const void *params,
                                const struct orr_view *view, uint32_t job)
 {
-    return HAS(policy, bars) ? policy->bars(params, view, job)
-                             : (struct orr_bar){.reason = ORR_REASON_NONE};
+    struct orr_bar bar = {.reason = ORR_REASON_NONE};
+    orr_policy_bars_of(policy, params, view, &job, 1, &bar);
+    return bar;
 }
 
 /* Does the pattern, up to its "=", stand for the name? At most one star a part between dots. */

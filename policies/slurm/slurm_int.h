@@ -270,7 +270,8 @@ struct slurm_job {
     uint32_t array, array_limit; /* ORR_NONE: no task of an array */
     int64_t priority;            /* set by its user, -1: not */
     orr_ms begin_ms, limit_ms;   /* limit ORR_MS_NEVER: none */
-    uint64_t hopeless;           /* bit by partition: not even its empty nodes could hold the job */
+    /* bit by partition: not even its empty nodes could hold the job; or they could; else unknown */
+    uint64_t hopeless, hopeful;
     uint64_t account_barred, qos_barred; /* bit by partition: it takes none of its account or QOS */
     uint32_t min_nodes, max_nodes;
     int64_t nice;
@@ -633,8 +634,9 @@ void orr_slurm__count_running(struct slurm *slurm, uint32_t job, bool in);
  */
 bool orr_slurm__limits_ease(const struct slurm *slurm, const struct orr_view *view);
 
-/* By itself, were nothing else there: DenyOnLimit. */
-bool orr_slurm__passes_alone(const struct slurm *slurm, uint32_t job, uint32_t partition);
+/* The limit that a job passes by itself, were nothing else there; ORR_REASON_NONE: it passes none.
+ */
+enum orr_reason orr_slurm__limit_alone(const struct slurm *slurm, uint32_t job, uint32_t partition);
 
 /* slurm_submit.c */
 /* Do MinNodes and MaxNodes of a partition let it in? */
@@ -677,6 +679,10 @@ bool orr_slurm__job_eligible(const struct slurm *slurm, const struct orr_view *v
 /* slurm_unheeded.c: as orr_policy_unheeded_fn. */
 void orr_slurm__unheeded(const void *params, const struct orr_view *view, orr_policy_say_fn *say,
                          void *context);
+
+/* slurm_bars.c: as orr_policy_bars_of_fn. */
+void orr_slurm__bars_of(const void *params, const struct orr_view *view, const uint32_t *jobs,
+                        uint32_t count, struct orr_bar *bars);
 
 /* slurm_priority.c */
 uint32_t orr_slurm__priority(const struct slurm *slurm, uint32_t job, uint32_t partition);
@@ -738,8 +744,8 @@ bool orr_slurm__select_now(struct slurm *slurm, const struct orr_view *view, str
 /* What the job holds on slurm->seats. */
 void orr_slurm__amounts_of_seats(const struct slurm *slurm, const struct orr_view *view,
                                  uint32_t job, uint32_t partition, double *tres);
-/* Could the empty nodes of the partition hold the job? */
-bool orr_slurm__select_ever(struct slurm *slurm, const struct orr_view *view, uint32_t job,
+/* slurm_ever.c: could the empty nodes of the partition not hold the job? Found out once. */
+bool orr_slurm__is_hopeless(struct slurm *slurm, const struct orr_view *view, uint32_t job,
                             uint32_t partition);
 
 /* slurm_profile.c */

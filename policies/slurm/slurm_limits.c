@@ -401,9 +401,12 @@ bool orr_slurm__limits_ease(const struct slurm *slurm, const struct orr_view *vi
     return eases;
 }
 
-bool orr_slurm__passes_alone(const struct slurm *slurm, uint32_t job, uint32_t partition)
+enum orr_reason orr_slurm__limit_alone(const struct slurm *slurm, uint32_t job, uint32_t partition)
 {
+    if (!slurm->conf.enforce_limits) {
+        return ORR_REASON_NONE;
+    }
     struct walk walk = walk_of(slurm, job, partition, SLURM_AS_ASKED);
     walk.alone = true;
-    return walk_all(&walk) != ORR_REASON_NONE;
+    return walk_all(&walk);
 }

@@ -225,9 +225,7 @@ static enum orr_reason try_record(struct pass *pass, const struct slurm_record *
             return hold_back(pass, record, why);
         }
     }
-    if (!any && !j->core_placed &&
-        !orr_slurm__select_ever(slurm, pass->view, record->job, record->partition)) {
-        j->hopeless |= (uint64_t)1 << record->partition;
+    if (!any && orr_slurm__is_hopeless(slurm, pass->view, record->job, record->partition)) {
         orr_slurm__explain(pass->view, pass->txn, record->job, ORR_REASON_NEVER, ORR_NONE);
         return ORR_REASON_NEVER;
     }

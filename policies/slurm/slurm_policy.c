@@ -507,4 +507,5 @@ const struct orr_policy orr_policy_slurm = {
     .suspends = slurm_suspends,
     .remarks = orr_slurm__remarks,
     .unheeded = orr_slurm__unheeded,
+    .bars_of = orr_slurm__bars_of,
 };

@@ -216,21 +216,3 @@ bool orr_slurm__select_now(struct slurm *slurm, const struct orr_view *view, str
     }
     return true;
 }
-
-bool orr_slurm__select_ever(struct slurm *slurm, const struct orr_view *view, uint32_t job,
-                            uint32_t partition)
-{
-    uint32_t *held = orr_alloc(view->cluster->node_count + (size_t)1, sizeof *held);
-    for (uint32_t n = 0; n < view->cluster->node_count; n++) {
-        slurm->image[n] = orr_slurm__full_room(orr_cluster_type(view->cluster, n));
-        held[n] = slurm->exclusive[n];
-        slurm->exclusive[n] = 0;
-    }
-    const struct slurm_partition *p = &slurm->conf.partitions[partition];
-    slurm->ever = true;
-    const bool found = orr_slurm__select(slurm, view, job, p, p->nodes, slurm->image);
-    slurm->ever = false;
-    memcpy(slurm->exclusive, held, view->cluster->node_count * sizeof *held);
-    orr_free(held);
-    return found;
-}

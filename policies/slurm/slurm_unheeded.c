@@ -52,41 +52,12 @@ static void say_strangers(const struct orr_view *view, uint32_t count, uint32_t 
     }
 }
 
-/* Why no partition that the job names ever takes it: the reason of the last one; NONE: one may. */
-static enum orr_reason bars_of(const struct slurm_conf *conf, const struct slurm_job *job)
-{
-    enum orr_reason bar = ORR_REASON_NONE;
-    for (uint32_t p = 0; p < job->partition_count; p++) {
-        bar = orr_slurm__partition_bars(conf, job, job->partitions[p]);
-        if (bar == ORR_REASON_NONE) {
-            break;
-        }
-    }
-    return bar;
-}
-
-static void say_barred(const uint32_t *barred, orr_policy_say_fn *say, void *context)
-{
-    static const enum orr_reason reasons[] = {ORR_REASON_PARTITION_DOWN,
-                                              ORR_REASON_PARTITION_NODE_LIMIT,
-                                              ORR_REASON_PARTITION_TIME_LIMIT};
-    for (size_t r = 0; r < sizeof reasons / sizeof reasons[0]; r++) {
-        const uint32_t count = barred[reasons[r]];
-        char text[300];
-        if (count > 0) {
-            (void)snprintf(text, sizeof text, "%u job%s, which policy slurm never starts: %s",
-                           (unsigned)count, ORR_PLURAL(count), orr_reason_words(reasons[r]));
-            say(text, context);
-        }
-    }
-}
-
 void orr_slurm__unheeded(const void *params, const struct orr_view *view, orr_policy_say_fn *say,
                          void *context)
 {
     struct slurm slurm = {.params = params};
     struct orr_err err = {0};
-    uint32_t unlimited = 0, strangers = 0, first = ORR_NONE, barred[ORR_REASON_COUNT] = {0};
+    uint32_t unlimited = 0, strangers = 0, first = ORR_NONE;
     struct slurm_options options = {.tally = orr_zalloc(1, sizeof *options.tally)};
     orr_idmap_init(&slurm.arrays);
     const bool read = orr_slurm__conf_read(&slurm.conf, params, view, &err) == ORR_OK;
@@ -99,8 +70,6 @@ void orr_slurm__unheeded(const void *params, const struct orr_view *view, orr_po
         if (view->queues->queues[view->specs[j].queue].shard == view->shard) {
             orr_slurm__options_read(&slurm, view, j, &job, &options);
             unlimited += orr_slurm__is_unlimited(&slurm.conf, view, j, job.partitions[0]);
-            job.limit_ms = orr_slurm__stated_limit(&slurm.conf, view, j, job.partitions[0]);
-            barred[bars_of(&slurm.conf, &job)]++;
             const bool strange = lacks_assoc(&slurm, view, j, &options);
             first = strange && strangers == 0 ? j : first;
             strangers += strange;
@@ -109,7 +78,6 @@ void orr_slurm__unheeded(const void *params, const struct orr_view *view, orr_po
     orr_slurm__options_say(options.tally, say, context);
     say_unlimited(unlimited, say, context);
     say_strangers(view, strangers, first, say, context);
-    say_barred(barred, say, context);
     orr_free(options.tally);
     orr_slurm__conf_release(&slurm.conf);
     orr_idmap_release(&slurm.arrays);

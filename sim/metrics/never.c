@@ -147,11 +147,13 @@ static bool nodes_hold(struct search *search, uint32_t shape)
     return search->held[shape];
 }
 
-static struct orr_bar bar_of(struct search *search, uint32_t job)
+/* Adds the bars of the policy of a shard to those of suspects that it schedules. */
+static void ask_policy(const struct search *search, uint32_t shard, const uint32_t *asked,
+                       uint32_t count, struct orr_bar *bars)
 {
     const struct orr_world *world = search->world;
-    const struct orr_job_spec *spec = &world->specs[job];
-    const struct orr_engine_shard *shard = &search->shards[world->queues.queues[spec->queue].shard];
+    const struct orr_engine_shard *runner = &search->shards[shard];
+    const struct orr_view_words words = orr_world_words(world);
     const struct orr_view view = {.cluster = &world->cluster,
                                   .queues = &search->queues,
                                   .shapes = &world->shapes,
@@ -159,11 +161,34 @@ static struct orr_bar bar_of(struct search *search, uint32_t job)
                                   .jobs = search->run->ledger->jobs,
                                   .job_count = world->job_count,
                                   .ledger = search->run->ledger,
-                                  .shard = world->queues.queues[spec->queue].shard};
-    struct orr_bar bar = orr_policy_bars(shard->policy, shard->params, &view, job);
+                                  .shard = shard,
+                                  .words = &words};
+    uint32_t *jobs = orr_alloc(count + (size_t)1, sizeof *jobs), own = 0;
+    uint32_t *at = orr_alloc(count + (size_t)1, sizeof *at);
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t job = search->suspects[asked[i]].never.job;
+        jobs[own] = job;
+        at[own] = i;
+        own += world->queues.queues[world->specs[job].queue].shard == shard;
+    }
+    struct orr_bar *found = orr_alloc(own + (size_t)1, sizeof *found);
+    if (own > 0) {
+        orr_policy_bars_of(runner->policy, runner->params, &view, jobs, own, found);
+    }
+    for (uint32_t i = 0; i < own; i++) {
+        bars[at[i]] = found[i];
+    }
+    orr_free(found);
+    orr_free(at);
+    orr_free(jobs);
+}
+
+/* What its policy does not bar its nodes may. */
+static struct orr_bar bar_of_nodes(struct search *search, uint32_t job, struct orr_bar bar)
+{
     if (bar.reason == ORR_REASON_NONE) {
         bar.queue = ORR_NONE;
-        if (!nodes_hold(search, spec->shape)) {
+        if (!nodes_hold(search, search->world->specs[job].shape)) {
             bar.reason = ORR_REASON_NEVER;
         }
     }
@@ -173,17 +198,27 @@ static struct orr_bar bar_of(struct search *search, uint32_t job)
 /* All that waited at some time before `until_ms`, with queues and nodes as they are. */
 static void judge(struct search *search, orr_ms until_ms)
 {
+    uint32_t *asked = orr_alloc(search->count + (size_t)1, sizeof *asked), count = 0;
     for (uint32_t i = 0; i < search->count; i++) {
-        struct suspect *s = &search->suspects[i];
-        if (s->cleared || s->from_ms >= until_ms || s->never.bar.reason == ORR_REASON_LARGEST_JOB ||
-            orr_reason_refuses(s->never.bar.reason)) {
-            continue;
-        }
-        const struct orr_bar bar = bar_of(search, s->never.job);
+        const struct suspect *s = &search->suspects[i];
+        asked[count] = i;
+        count += !s->cleared && s->from_ms < until_ms &&
+                 s->never.bar.reason != ORR_REASON_LARGEST_JOB &&
+                 !orr_reason_refuses(s->never.bar.reason);
+    }
+    struct orr_bar *bars = orr_alloc(count + (size_t)1, sizeof *bars);
+    for (uint32_t shard = 0; count > 0 && shard < search->world->cluster.shards.count; shard++) {
+        ask_policy(search, shard, asked, count, bars);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        struct suspect *s = &search->suspects[asked[i]];
+        const struct orr_bar bar = bar_of_nodes(search, s->never.job, bars[i]);
         s->cleared = bar.reason == ORR_REASON_NONE;
         s->never.bar = s->judged ? s->never.bar : bar;
         s->judged = true;
     }
+    orr_free(bars);
+    orr_free(asked);
 }
 
 static void set_gone(struct search *search, uint32_t first, uint32_t count, bool gone)

@@ -214,6 +214,14 @@ static struct orr_bar guard_bars(const void *params, const struct orr_view *view
     GUARDED(struct orr_bar, object, "bars", object->own->bars(own_params(params), view, job));
 }
 
+static void guard_bars_of(const void *params, const struct orr_view *view, const uint32_t *jobs,
+                          uint32_t count, struct orr_bar *bars)
+{
+    const struct orr_plugin__object *object = object_of(params);
+    GUARDED_VOID(object, "bars_of",
+                 object->own->bars_of(own_params(params), view, jobs, count, bars));
+}
+
 /* --- loading --- */
 
 #define GUARD(slot, guard) (made->policy.slot = HAS(own, slot) ? (guard) : NULL)
@@ -265,6 +273,7 @@ static void put_guards(struct orr_plugin__object *made)
     GUARD(pruned, guard_pruned);
     GUARD(watch, guard_watch);
     GUARD(suspends, guard_suspends);
+    GUARD(bars_of, guard_bars_of);
 }
 
 /* Has the row a type, with choices where that needs some, and does its value lie within the

@@ -538,7 +538,7 @@ bool *orr_world_conceivable(const struct orr_world *world, const struct orr_shap
     for (uint32_t s = 0; s < count; s++) {
         orr_ledger_submit(ledger, s);
         possible[s] =
-            orr_place_conceivable(txn, ledger, s, least == NULL || least[s % shapes->count]);
+            orr_place_conceivable(txn, ledger, s, least == NULL || least[s % shapes->count], NULL);
     }
     orr_txn_close(txn);
     orr_ledger_close(ledger);

@@ -63,9 +63,10 @@ uint32_t orr_place_node_within(const struct orr_ledger *ledger, const struct orr
  * starts with its gang, `least`: and so does one that is elastic. Of a gang with parts that are to
  * be held together each part is tried by itself, since another strategy may find room for all where
  * this one does not. Where several choices of tasks are a gang, it could if so many find room each
- * by itself, and the cluster has the GPUs of those that ask least. Leaves nothing behind. */
+ * by itself, and the cluster has the GPUs of those that ask least. `among`: on these nodes alone;
+ * NULL: on any. Leaves nothing behind. */
 bool orr_place_conceivable(struct orr_txn *txn, const struct orr_ledger *ledger, uint32_t job,
-                           bool least);
+                           bool least, const struct orr_place_among *among);
 
 /* Idle devices of the nodes whose labels and taints let tasks of the request be there. Costs a look
  * at every node when the request names some. */

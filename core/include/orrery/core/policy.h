@@ -277,6 +277,11 @@ struct orr_bar {
 typedef struct orr_bar orr_policy_bars_fn(const void *params, const struct orr_view *view,
                                           uint32_t job);
 
+/* The same of many jobs of its shard, for a policy that reads much before it can say so: one bar
+ * for each. The view has what jobs state (orr_view_words). */
+typedef void orr_policy_bars_of_fn(const void *params, const struct orr_view *view,
+                                   const uint32_t *jobs, uint32_t count, struct orr_bar *bars);
+
 /* Work that a policy counts of itself: the same on every machine. */
 struct orr_policy_cost {
     const char *action; /* that lives as long as the program */
@@ -402,6 +407,7 @@ struct orr_policy {
     orr_policy_remarks_fn *remarks;     /* may be NULL: it heeds all; after check */
     orr_policy_unheeded_fn *unheeded;   /* may be NULL: ORR_HEEDS_* say all */
     orr_policy_starts_least_fn *starts_least; /* may be NULL: none */
+    orr_policy_bars_of_fn *bars_of;           /* may be NULL: `bars` says it job by job */
 };
 
 /* How long its rounds are; 0: it does not act in rounds. */
@@ -505,6 +511,10 @@ bool orr_policy_pruned(const struct orr_policy *policy, void *state, uint32_t nt
 bool orr_policy_failed(const struct orr_policy *policy, void *state, struct orr_err *err);
 struct orr_bar orr_policy_bars(const struct orr_policy *policy, const void *params,
                                const struct orr_view *view, uint32_t job);
+/* Of each of these jobs of view->shard. */
+void orr_policy_bars_of(const struct orr_policy *policy, const void *params,
+                        const struct orr_view *view, const uint32_t *jobs, uint32_t count,
+                        struct orr_bar *bars);
 /* What jobs state that it does not look at, beside ORR_HEEDS_*. */
 void orr_policy_unheeded(const struct orr_policy *policy, const void *params,
                          const struct orr_view *view, orr_policy_say_fn *say, void *context);
