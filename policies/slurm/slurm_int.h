@@ -440,6 +440,7 @@ struct slurm {
     struct slurm_limit_classes limit_classes;
     uint32_t *running; /* jobs, by the end of their limits, then in order of start */
     uint32_t running_count, running_capacity;
+    uint32_t *running_in; /* per partition: jobs */
     uint32_t
         *suspended; /* of those that run: the higher tier or QOS first, then in order of start */
     uint32_t suspended_count, suspended_capacity;
@@ -448,6 +449,9 @@ struct slurm {
     int64_t *given;          /* per node: CPUs of those that are to be suspended */
     bool kept_any;
     uint64_t kept_key; /* equal: the same is kept from it, as long as `moves` is the same */
+    uint64_t kept_of_suspended;        /* of kept_key, what suspended jobs are in it ... */
+    uint64_t kept_moves;               /* ... as of which state; 0: of none ... */
+    uint32_t kept_job, kept_partition; /* ... and of which record */
     /* MaxCPUsPerNode of the partition of the record at hand */
     int64_t cap_cpu_milli;        /* INT64_MAX: none */
     uint32_t cap_partition;       /* of cap_used */
@@ -802,6 +806,9 @@ bool orr_slurm__preempts(const struct slurm *slurm); /* at all? */
 /* By tier or QOS; where the victim runs, or would, is victim->partition. */
 bool orr_slurm__can_preempt(const struct slurm *slurm, const struct slurm_record *record,
                             const struct slurm_record *victim);
+/* A job in a partition, to be compared with others by orr_slurm__can_preempt: of its priority only
+ * what that looks at. */
+struct slurm_record orr_slurm__rival(const struct slurm *slurm, uint32_t job, uint32_t partition);
 /* Lists the running jobs that a record may preempt in slurm->victims, those that would be
  * suspended or all others, the first to go first; how many they are. */
 uint32_t orr_slurm__list_victims(struct slurm *slurm, const struct orr_view *view,

@@ -64,6 +64,7 @@ void orr_slurm__started(struct slurm *slurm, const struct orr_view *view, uint32
         slurm->running[at] = slurm->running[at - 1];
     }
     slurm->running[at] = job;
+    slurm->running_in[partition]++;
     orr_slurm__count_running(slurm, job, true);
     if (j->array != ORR_NONE) {
         slurm->array[j->array].running++;

@@ -86,6 +86,7 @@ static void slurm_close(void *state)
     orr_free(slurm->left);
     orr_free(slurm->usable);
     orr_free(slurm->failed);
+    orr_free(slurm->running_in);
     orr_free(slurm->part_seen);
     orr_free(slurm->image);
     orr_free(slurm->exclusive);
@@ -135,6 +136,7 @@ static enum orr_status slurm_open(const struct orr_host *host, const void *param
     slurm->found = orr_zalloc(slurm->words + (size_t)1, sizeof *slurm->found);
     slurm->next_kill_ms = ORR_MS_NEVER;
     slurm->failed = orr_zalloc(slurm->conf.partition_count, sizeof *slurm->failed);
+    slurm->running_in = orr_zalloc(slurm->conf.partition_count, sizeof *slurm->running_in);
     slurm->part_seen = orr_zalloc(slurm->conf.partition_count, sizeof *slurm->part_seen);
     slurm->image = orr_zalloc(nodes + (size_t)1, sizeof *slurm->image);
     slurm->candidates = orr_zalloc(2 * (nodes + (size_t)1), sizeof *slurm->candidates);
@@ -175,6 +177,7 @@ static void leave_queue(struct slurm *slurm, uint32_t job)
 static void leave_running(struct slurm *slurm, uint32_t job)
 {
     uint32_t kept = 0;
+    slurm->running_in[slurm->jobs[job].runs_in]--;
     for (uint32_t r = 0; r < slurm->running_count; r++) {
         slurm->running[kept] = slurm->running[r];
         kept += slurm->running[r] != job;

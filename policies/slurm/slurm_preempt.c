@@ -53,6 +53,28 @@ bool orr_slurm__can_preempt(const struct slurm *slurm, const struct slurm_record
             record->priority > victim->priority);
 }
 
+struct slurm_record orr_slurm__rival(const struct slurm *slurm, uint32_t job, uint32_t partition)
+{
+    const struct slurm_conf *conf = &slurm->conf;
+    const uint32_t qos = slurm->jobs[job].qos;
+    const bool counts = conf->preempt_type == SLURM_PREEMPT_QOS && qos != ORR_NONE &&
+                        (conf->preempt_within || conf->qos[qos].within);
+    return (struct slurm_record){job, partition,
+                                 counts ? orr_slurm__priority(slurm, job, partition) : 0, ORR_NONE};
+}
+
+/* Does a job run that a record may preempt, as far as tiers go? */
+static bool any_below(const struct slurm *slurm, const struct slurm_record *record)
+{
+    const struct slurm_conf *conf = &slurm->conf;
+    bool any = conf->preempt_type != SLURM_PREEMPT_PARTITION_PRIO;
+    for (uint32_t p = 0; p < conf->partition_count && !any; p++) {
+        const struct slurm_record victim = {.job = record->job, .partition = p};
+        any = slurm->running_in[p] > 0 && orr_slurm__can_preempt(slurm, record, &victim);
+    }
+    return any;
+}
+
 static uint8_t mode_of(const struct slurm *slurm, uint32_t job)
 {
     const struct slurm_conf *conf = &slurm->conf;
@@ -110,8 +132,7 @@ static bool is_victim(const struct slurm *slurm, const struct orr_view *view,
 {
     const struct slurm_job *j = &slurm->jobs[job];
     const uint8_t mode = mode_of(slurm, job);
-    const struct slurm_record victim = {job, j->runs_in,
-                                        orr_slurm__priority(slurm, job, j->runs_in), ORR_NONE};
+    const struct slurm_record victim = orr_slurm__rival(slurm, job, j->runs_in);
     if (j->ends_for == record->job) { /* its room is on its way already */
         return false;
     }
@@ -128,6 +149,9 @@ uint32_t orr_slurm__list_victims(struct slurm *slurm, const struct orr_view *vie
 {
     const struct slurm_conf *conf = &slurm->conf;
     uint32_t count = 0;
+    if (!any_below(slurm, record)) {
+        return 0;
+    }
     for (uint32_t r = 0; r < slurm->running_count; r++) {
         const uint32_t job = slurm->running[r];
         const struct slurm_job *j = &slurm->jobs[job];

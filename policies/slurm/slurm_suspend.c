@@ -31,15 +31,9 @@ bool orr_slurm__suspends(const struct slurm_conf *conf)
 
 /* --- what is kept from a record --- */
 
-static struct slurm_record record_of(const struct slurm *slurm, uint32_t job, uint32_t partition)
-{
-    return (struct slurm_record){job, partition, orr_slurm__priority(slurm, job, partition),
-                                 ORR_NONE};
-}
-
 static bool is_kept(const struct slurm *slurm, const struct slurm_record *record, uint32_t job)
 {
-    const struct slurm_record other = record_of(slurm, job, slurm->jobs[job].runs_in);
+    const struct slurm_record other = orr_slurm__rival(slurm, job, slurm->jobs[job].runs_in);
     return !orr_slurm__can_preempt(slurm, record, &other);
 }
 
@@ -65,23 +59,40 @@ static void keep_nothing(struct slurm *slurm, const struct orr_view *view)
     }
     slurm->kept_any = false;
     slurm->kept_key = 0;
+    slurm->kept_moves = 0;
     slurm->cap_cpu_milli = INT64_MAX;
+}
+
+/* Is what is kept from the record at hand kept from this one too? By tiers it is the same for all
+ * records of a partition. */
+static bool keeps_the_same(const struct slurm *slurm, uint32_t job, uint32_t partition)
+{
+    const bool by_tier = slurm->conf.preempt_type == SLURM_PREEMPT_PARTITION_PRIO;
+    return slurm->kept_moves == slurm->moves && slurm->kept_partition == partition &&
+           (by_tier || slurm->kept_job == job);
 }
 
 void orr_slurm__keep_from(struct slurm *slurm, const struct orr_view *view, uint32_t job,
                           uint32_t partition)
 {
-    keep_nothing(slurm, view);
-    for (uint32_t s = 0; s < slurm->suspended_count; s++) {
-        const struct slurm_record record = record_of(slurm, job, partition);
-        struct slurm_job *other = &slurm->jobs[slurm->suspended[s]];
-        other->kept = is_kept(slurm, &record, slurm->suspended[s]);
-        slurm->kept_key = slurm->kept_key * 31 + (other->kept ? 2 : 1);
-        if (other->kept) {
-            slurm->kept_any = true;
-            keep(slurm, view, slurm->suspended[s]);
+    if (!keeps_the_same(slurm, job, partition)) {
+        keep_nothing(slurm, view);
+        const struct slurm_record record = orr_slurm__rival(slurm, job, partition);
+        for (uint32_t s = 0; s < slurm->suspended_count; s++) {
+            struct slurm_job *other = &slurm->jobs[slurm->suspended[s]];
+            other->kept = is_kept(slurm, &record, slurm->suspended[s]);
+            slurm->kept_key = slurm->kept_key * 31 + (other->kept ? 2 : 1);
+            if (other->kept) {
+                slurm->kept_any = true;
+                keep(slurm, view, slurm->suspended[s]);
+            }
         }
+        slurm->kept_of_suspended = slurm->kept_key;
+        slurm->kept_moves = slurm->moves;
+        slurm->kept_job = job;
+        slurm->kept_partition = partition;
     }
+    slurm->kept_key = slurm->kept_of_suspended;
     orr_slurm__cap_from(slurm, view, partition);
 }
 
@@ -113,6 +124,7 @@ static void note_suspended(struct slurm *slurm, uint32_t job, orr_ms now)
     }
     slurm->suspended[at] = job;
     slurm->jobs[job].suspended_ms = now;
+    slurm->kept_moves = 0;
 }
 
 void orr_slurm__forget_suspended(struct slurm *slurm, uint32_t job)
@@ -124,6 +136,7 @@ void orr_slurm__forget_suspended(struct slurm *slurm, uint32_t job)
     }
     slurm->suspended_count = kept;
     slurm->jobs[job].suspended_ms = ORR_MS_NONE;
+    slurm->kept_moves = 0;
 }
 
 /* --- for the sake of a record --- */
@@ -411,7 +424,7 @@ static void seat_where_it_is(struct slurm *slurm, const struct orr_view *view, u
 static bool take_back(struct slurm *slurm, const struct orr_view *view, struct orr_txn *txn,
                       uint32_t job)
 {
-    const struct slurm_record record = record_of(slurm, job, slurm->jobs[job].runs_in);
+    const struct slurm_record record = orr_slurm__rival(slurm, job, slurm->jobs[job].runs_in);
     const uint32_t listed = orr_slurm__list_victims(slurm, view, &record, true);
     const uint32_t begin = orr_txn_checkpoint(txn);
     uint32_t count = 0;
