@@ -202,8 +202,8 @@ static void read_stages(struct orr_results *in, struct story *story)
     static const char *const placed[] = {"fragmented",  "no-capacity",    "gang-partial",
                                          "constrained", "topology",       "flavor-nodes",
                                          "node-types",  "assigned-nodes", NULL};
-    static const char *const apart[] = {
-        "backoff", "dependency", "not-eligible", "requeue-delay", "cancelled", "deactivated", NULL};
+    static const char *const apart[] = {"backoff",   "dependency",  "not-eligible", "requeue-delay",
+                                        "cancelled", "deactivated", "JobHeldUser",  NULL};
     struct stages *stages = &story->stages;
     sqlite3_stmt *row = orr_explain__query(in, orr_explain_sql__pending_of_job, &story->job.id, 1);
     while (orr_results_step(in, row)) {

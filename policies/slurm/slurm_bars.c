@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* slurm_bars.c - jobs that Slurm never starts, whoever else is there: no partition of theirs takes
- * them, as it is stated; a limit of their QOS or association is below what they ask; or not even
- * the empty nodes of a partition could hold them. */
+ * them, as it is stated; it was submitted held; a limit of their QOS or association is below what
+ * they ask; or not even the empty nodes of a partition could hold them. */
 #include "slurm_int.h"
 
 #include <string.h>
@@ -46,13 +46,13 @@ static enum orr_reason bar_in(struct slurm *slurm, const struct orr_view *view, 
                                                              : ORR_REASON_NONE;
 }
 
-/* The bar of the last of its partitions, if each of them has one. */
+/* That it is held, or the bar of the last of its partitions, if each of them has one. */
 static enum orr_reason bar_of(struct slurm *slurm, const struct orr_view *view, uint32_t job,
                               struct nodes_known *known)
 {
     const struct slurm_job *j = &slurm->jobs[job];
-    enum orr_reason bar = ORR_REASON_NONE;
-    for (uint32_t p = 0; p < j->partition_count; p++) {
+    enum orr_reason bar = j->priority == 0 ? ORR_REASON_JOB_HELD_USER : ORR_REASON_NONE;
+    for (uint32_t p = 0; p < j->partition_count && j->priority != 0; p++) {
         bar = bar_in(slurm, view, job, j->partitions[p], known);
         if (bar == ORR_REASON_NONE) {
             break;

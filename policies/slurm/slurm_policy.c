@@ -336,6 +336,9 @@ static void take_fresh(struct slurm *slurm, const struct orr_view *view, struct 
         for (uint32_t i = 0; i < count; i++) {
             if (refusal == ORR_REASON_NONE) {
                 orr_slurm__count_submit(slurm, jobs[i], true);
+                if (slurm->jobs[jobs[i]].priority == 0) { /* no pass looks at it */
+                    orr_slurm__explain(view, txn, jobs[i], ORR_REASON_JOB_HELD_USER, ORR_NONE);
+                }
             } else {
                 leave_queue(slurm, jobs[i]);
                 slurm->jobs[jobs[i]].state = SLURM_UNKNOWN;

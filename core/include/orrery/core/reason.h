@@ -210,7 +210,8 @@ ORR_API_BEGIN
     X(ACCOUNT_NOT_ALLOWED, "AccountNotAllowed",                                                    \
       "its partition takes no jobs of its account (AllowAccounts, DenyAccounts)")                  \
     X(QOS_NOT_ALLOWED, "QOSNotAllowed",                                                            \
-      "its partition takes no jobs of its QOS (AllowQos, DenyQos)")
+      "its partition takes no jobs of its QOS (AllowQos, DenyQos)")                                \
+    X(JOB_HELD_USER, "JobHeldUser", "it was submitted held (--hold, or priority 0)")
 
 /* Why a scheduler refuses a job at submit: a job with one of these reasons leaves at once. */
 #define ORR_REASON_REFUSED_LIST(X)                                                                 \
