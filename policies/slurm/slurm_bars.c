@@ -40,7 +40,8 @@ static enum orr_reason bar_in(struct slurm *slurm, const struct orr_view *view, 
     const struct slurm_record record = {.job = job, .partition = partition};
     const enum orr_reason bar = orr_slurm__barred(slurm, &record);
     const enum orr_reason limit =
-        bar == ORR_REASON_NONE ? orr_slurm__limit_alone(slurm, job, partition) : bar;
+        bar == ORR_REASON_NONE ? orr_slurm__limit_alone(slurm, job, partition, SLURM_AT_LEAST)
+                               : bar;
     return limit != ORR_REASON_NONE                          ? limit
            : is_hopeless(slurm, view, job, partition, known) ? ORR_REASON_NEVER
                                                              : ORR_REASON_NONE;

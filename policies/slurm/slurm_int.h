@@ -639,8 +639,10 @@ void orr_slurm__count_running(struct slurm *slurm, uint32_t job, bool in);
 bool orr_slurm__limits_ease(const struct slurm *slurm, const struct orr_view *view);
 
 /* The limit that a job passes by itself, were nothing else there; ORR_REASON_NONE: it passes none.
- */
-enum orr_reason orr_slurm__limit_alone(const struct slurm *slurm, uint32_t job, uint32_t partition);
+ * SLURM_AT_LEAST: on whatever nodes, and one that allows no jobs to run counts too; SLURM_AS_ASKED:
+ * as DenyOnLimit looks at it. */
+enum orr_reason orr_slurm__limit_alone(const struct slurm *slurm, uint32_t job, uint32_t partition,
+                                       enum slurm_phase phase);
 
 /* slurm_submit.c */
 /* Do MinNodes and MaxNodes of a partition let it in? */

@@ -71,6 +71,7 @@ struct walk {
     uint32_t job, partition;
     enum slurm_phase phase;
     bool alone;                    /* as if nothing else ran or had run */
+    bool counts;                   /* then limits of jobs are looked at, too */
     bool eases;                    /* the limit that is passed will not be, if only time passes */
     double tres[SLURM_TRES_COUNT]; /* that the job would hold */
     double minutes;                /* of its limit */
@@ -299,7 +300,7 @@ static enum orr_reason check_scope(struct walk *walk, const struct source *sourc
     if (walk->alone && scope == SLURM_GROUP_MINUTES) {
         return ORR_REASON_NONE;
     }
-    if (!walk->alone && limits->jobs >= 0 && look(walk, source, scope, 0) &&
+    if ((!walk->alone || walk->counts) && limits->jobs >= 0 && look(walk, source, scope, 0) &&
         held.jobs + 1 > limits->jobs) {
         return name[0];
     }
@@ -401,12 +402,14 @@ bool orr_slurm__limits_ease(const struct slurm *slurm, const struct orr_view *vi
     return eases;
 }
 
-enum orr_reason orr_slurm__limit_alone(const struct slurm *slurm, uint32_t job, uint32_t partition)
+enum orr_reason orr_slurm__limit_alone(const struct slurm *slurm, uint32_t job, uint32_t partition,
+                                       enum slurm_phase phase)
 {
     if (!slurm->conf.enforce_limits) {
         return ORR_REASON_NONE;
     }
-    struct walk walk = walk_of(slurm, job, partition, SLURM_AS_ASKED);
+    struct walk walk = walk_of(slurm, job, partition, phase);
     walk.alone = true;
+    walk.counts = phase == SLURM_AT_LEAST;
     return walk_all(&walk);
 }

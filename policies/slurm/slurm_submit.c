@@ -195,7 +195,8 @@ enum orr_reason orr_slurm__refusal(const struct slurm *slurm, const uint32_t *jo
         return ORR_REASON_NONE;
     }
     if (job->qos != ORR_NONE && conf->qos[job->qos].denies &&
-        orr_slurm__limit_alone(slurm, jobs[0], job->partitions[0]) != ORR_REASON_NONE) {
+        orr_slurm__limit_alone(slurm, jobs[0], job->partitions[0], SLURM_AS_ASKED) !=
+            ORR_REASON_NONE) {
         return ORR_REASON_DENY_ON_LIMIT;
     }
     return check_counts(slurm, job, count);
