@@ -130,7 +130,6 @@ bool orr_plot__narrow(const struct orr_plot *plot);
 void orr_plot__legend(struct orr_plot *plot, const char *title, uint32_t entries, uint32_t letters,
                       bool invert);
 double orr_plot__legend_side(const struct orr_plot *plot, uint32_t letters);
-void orr_plot__legend_below(struct orr_plot *plot, uint32_t entries, uint32_t letters);
 /* The same of one in a frame of its own, which is as wide as the page. */
 void orr_plot__legend_of_page(struct orr_plot *plot, uint32_t entries, uint32_t letters);
 /* A label of y, on several lines where the axis is short: the part of the picture that it has. */

@@ -337,11 +337,6 @@ static void legend_below(struct orr_plot *plot, uint32_t entries, uint32_t colum
     plot->legend_top = plot->legend_top < 0.5 ? plot->legend_top : 0.5;
 }
 
-void orr_plot__legend_below(struct orr_plot *plot, uint32_t entries, uint32_t letters)
-{
-    legend_below(plot, entries, columns_of(plot, letters + LEGEND_SAMPLE));
-}
-
 void orr_plot__legend_of_page(struct orr_plot *plot, uint32_t entries, uint32_t letters)
 {
     legend_below(plot, entries, columns_of(plot, LEGEND_OF_PAGE(letters)));
@@ -363,7 +358,7 @@ void orr_plot__legend(struct orr_plot *plot, const char *title, uint32_t entries
         return;
     }
     if (orr_plot__narrow(plot)) {
-        orr_plot__legend_below(plot, entries, letters);
+        legend_below(plot, entries, columns_of(plot, letters + LEGEND_SAMPLE));
         orr_plot__gp(plot,
                      "set rmargin at screen %.4f\nset bmargin at screen %.4f\n"
                      "set key at screen 0.5,%.4f center top horizontal maxcols %u %s noinvert "

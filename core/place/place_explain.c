@@ -29,8 +29,9 @@ static enum orr_misfit of_resources(const struct orr_session *session, const str
                                                                         : ORR_MISFIT_NONE;
 }
 
-enum orr_misfit orr_node_misfit(const struct orr_session *session, const struct orr_stask *task,
-                                uint32_t index)
+/* What keeps the task from the node as things are now; NONE if it would fit. */
+static enum orr_misfit misfit_on(const struct orr_session *session, const struct orr_stask *task,
+                                 uint32_t index)
 {
     const struct orr_ask *ask = orr_task_ask(session, task);
     const struct orr_snode *node = &session->nodes[index];
@@ -107,7 +108,7 @@ void orr_place__explain_nodes(struct orr_allocation *attempt, uint32_t task,
         out->placed += session->tasks[attempt->tasks.tasks[i]].live.node != ORR_NONE;
     }
     for (uint32_t i = 0; i < nodes.count; i++) {
-        out->misfits[orr_node_misfit(session, &session->tasks[task], nodes.nodes[i])]++;
+        out->misfits[misfit_on(session, &session->tasks[task], nodes.nodes[i])]++;
     }
 }
 

@@ -158,7 +158,7 @@ static bool is_topology_flavor(const struct orr_kueue *kueue, uint32_t flavor)
     return !kueue->spec->config.no_topology && kueue->spec->flavors[flavor].topology != ORR_NONE;
 }
 
-bool orr_kueue__all_topology(const struct orr_kueue *kueue, uint32_t queue)
+static bool has_topology_alone(const struct orr_kueue *kueue, uint32_t queue)
 {
     const struct orr_kueue_queue *is = &kueue->spec->queues[queue];
     bool some = false;
@@ -217,7 +217,7 @@ static bool topology_matches(const struct orr_kueue *kueue, uint32_t queue,
         return !asks || !requests_any(set, group);
     }
     if (!asks) {
-        return orr_kueue__all_topology(kueue, queue);
+        return has_topology_alone(kueue, queue);
     }
     return has_levels(&kueue->spec->topologies[kueue->spec->flavors[flavor].topology],
                       set->topology);

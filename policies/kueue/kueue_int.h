@@ -138,7 +138,6 @@ bool orr_kueue__matches(const struct orr_kueue_pod_set *set, const struct orr_ku
 int64_t orr_kueue__preference(const struct orr_kueue_pod_set *set,
                               const struct orr_kueue_label *labels, uint32_t count);
 bool orr_kueue__asks_topology(const struct orr_kueue_pod_set *set);
-bool orr_kueue__all_topology(const struct orr_kueue *kueue, uint32_t queue);
 bool orr_kueue__flavor_takes(const struct orr_kueue *kueue, uint32_t queue,
                              const struct orr_kueue_group *group, uint32_t flavor,
                              const struct orr_kueue_pod_set *set);

@@ -8,7 +8,7 @@
  *       search               the domain, or the few, that hold all
  *         or orr_kueue__balance  topology_balance.c
  *       descend              level by level to the nodes
- *         orr_kueue__minimise           as few domains as possible
+ *         minimise           as few domains as possible
  *
  * Two orders: the best fit takes the fullest domain that is large enough; for pods without a wish
  * the least free capacity is used up first.
@@ -525,8 +525,9 @@ static bool take_workers(const struct placing *placing, const struct list *list,
     return done;
 }
 
-struct list orr_kueue__minimise(const struct placing *placing, struct list list, int64_t count,
-                                int64_t lead, int64_t size, bool slices)
+/* As few domains as possible, from the front; the amounts are set. */
+static struct list minimise(const struct placing *placing, struct list list, int64_t count,
+                            int64_t lead, int64_t size, bool slices)
 {
     struct amounts amounts = {.rest = slices ? count / size : count,
                               .lead = lead,
@@ -590,8 +591,8 @@ static struct list divide(struct placing *placing, struct list parents, uint32_t
             children.items[c].slices = children.items[c].pods / unit;
             children.items[c].slices_with_leader = children.items[c].pods_with_leader / unit;
         }
-        append(&next, orr_kueue__minimise(placing, children, parents.items[p].pods,
-                                          parents.items[p].leader, unit, unit > 1));
+        append(&next, minimise(placing, children, parents.items[p].pods, parents.items[p].leader,
+                               unit, unit > 1));
     }
     return next;
 }
@@ -602,12 +603,11 @@ static struct list descend(struct placing *placing, struct list chosen, uint32_t
                            bool settled)
 {
     const int64_t count = placing->pods->count;
-    struct list now =
-        orr_kueue__minimise(placing, chosen, count, placing->lead, placing->slice, true);
+    struct list now = minimise(placing, chosen, count, placing->lead, placing->slice, true);
     for (; !settled && level < placing->lowest && level < placing->slice_level; level++) {
         struct list children = orr_kueue__children(placing, &now);
         orr_kueue__sort_list(placing, children, orr_kueue__by_workers);
-        now = orr_kueue__minimise(placing, children, count, placing->lead, placing->slice, true);
+        now = minimise(placing, children, count, placing->lead, placing->slice, true);
     }
     for (; level < placing->lowest; level++) {
         now = divide(placing, now, level);

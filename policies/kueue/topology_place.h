@@ -36,9 +36,6 @@ void orr_kueue__sort_list(struct placing *placing, struct list list, orr_compare
 /* A parent's counts from its children's, each of which counts in multiples of `unit`. */
 void orr_kueue__count_parent(const struct placing *placing, struct kueue_domain *domain,
                              uint32_t level, int64_t unit);
-/* As few domains as possible, from the front; the amounts are set. */
-struct list orr_kueue__minimise(const struct placing *placing, struct list list, int64_t count,
-                                int64_t lead, int64_t size, bool slices);
 
 /* topology_balance.c: domains that get about equally much, of the level asked or the one below it.
  * True: the topology's counts are a copy without the domains that are too small. */

@@ -65,8 +65,6 @@ void orr_slurm__note_features(const struct slurm_reader *reader, struct slurm_sp
                               struct slurm_span features);
 /* Its nodes; NULL: there is no such set. */
 const uint64_t *orr_slurm__node_set(const struct slurm_conf *conf, const char *name);
-/* An empty node set of the configuration's. */
-uint64_t *orr_slurm__new_nodes(struct slurm_conf *conf, const struct orr_view *view);
 
 /* slurm_access.c: is it in a list joined by commas? */
 bool orr_slurm__is_named(const char *names, const char *name);

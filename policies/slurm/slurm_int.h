@@ -187,7 +187,7 @@ struct slurm_conf {
     struct orr_arena arena;
     uint8_t part_limits;   /* enum slurm_part_limits: what a job of several must keep at submit */
     double max_array_size; /* tasks; 0: not stated, and any number is taken */
-    bool sched_backfill, multifactor, has_bf_interval;
+    bool sched_backfill, multifactor;
     uint8_t preempt_type, preempt_mode;
     bool preempt_within; /* of any QOS, as of one that says so */
     bool gang;           /* PreemptMode has it, without which nobody is suspended */
@@ -262,14 +262,13 @@ struct slurm_job {
     bool cancelled;   /* it was preempted for good */
     bool preempting;  /* the last main pass chose victims for it: backfill leaves it alone */
     bool is_lined;    /* its records are in the queue */
-    bool waits_array; /* its array runs as many tasks as it may */
     bool submitted;   /* it counts among those that wait or run */
-    bool no_partition, no_qos;   /* it names one that there is none of */
-    bool none_takes;             /* nothing may be submitted to any of its partitions */
-    bool states_nodes;           /* -N */
-    uint32_t array, array_limit; /* ORR_NONE: no task of an array */
-    int64_t priority;            /* set by its user, -1: not */
-    orr_ms begin_ms, limit_ms;   /* limit ORR_MS_NEVER: none */
+    bool no_partition, no_qos; /* it names one that there is none of */
+    bool none_takes;           /* nothing may be submitted to any of its partitions */
+    bool states_nodes;         /* -N */
+    uint32_t array;            /* ORR_NONE: no task of an array */
+    int64_t priority;          /* set by its user, -1: not */
+    orr_ms begin_ms, limit_ms; /* limit ORR_MS_NEVER: none */
     /* bit by partition: not even its empty nodes could hold the job; or they could; else unknown */
     uint64_t hopeless, hopeful;
     uint64_t account_barred, qos_barred; /* bit by partition: it takes none of its account or QOS */

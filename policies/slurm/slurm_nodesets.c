@@ -7,7 +7,8 @@
 
 #include "slurm_conf_int.h"
 
-uint64_t *orr_slurm__new_nodes(struct slurm_conf *conf, const struct orr_view *view)
+/* An empty node set of the configuration's. */
+static uint64_t *new_nodes(struct slurm_conf *conf, const struct orr_view *view)
 {
     const size_t words = (view == NULL ? 1 : (view->cluster->node_count + (size_t)63) / 64) + 1;
     uint64_t *nodes = orr_arena_alloc(&conf->arena, words * 8, 8);
@@ -48,7 +49,7 @@ void orr_slurm__note_features(const struct slurm_reader *reader, struct slurm_sp
                               struct slurm_span features)
 {
     struct slurm_conf *conf = reader->conf;
-    struct gathering gathering = {reader->view, orr_slurm__new_nodes(conf, reader->view)};
+    struct gathering gathering = {reader->view, new_nodes(conf, reader->view)};
     (void)orr_slurm_hosts(hosts.at, hosts.bytes, gather, &gathering);
     conf->featured =
         ORR_ROOM_FOR_ONE(conf->featured, conf->featured_count, conf->featured_capacity);
@@ -74,7 +75,7 @@ enum orr_status orr_slurm__read_node_set(const struct slurm_reader *reader, stru
                                          struct slurm_span rest)
 {
     struct slurm_conf *conf = reader->conf;
-    struct gathering gathering = {reader->view, orr_slurm__new_nodes(conf, reader->view)};
+    struct gathering gathering = {reader->view, new_nodes(conf, reader->view)};
     struct slurm_span key, value;
     while (orr_slurm__next_pair(&rest, &key, &value)) {
         if (orr_slurm__is(key, "Nodes") &&

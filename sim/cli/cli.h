@@ -247,8 +247,6 @@ struct orr_cli_colour {
     char *text;
     size_t bytes;
 };
-/* By --color; auto: on a terminal that is not dumb, unless NO_COLOR is set. */
-bool orr_cli_is_coloured(const struct orr_cli_common *common, FILE *out);
 /* Where to print such an answer; _end puts it out. */
 FILE *orr_cli_colour_begin(struct orr_cli_colour *colour, const struct orr_cli_common *common,
                            FILE *out);

@@ -19,7 +19,8 @@ static bool is_set(const char *name)
     return value != NULL && value[0] != '\0';
 }
 
-bool orr_cli_is_coloured(const struct orr_cli_common *common, FILE *out)
+/* By --color; auto: on a terminal that is not dumb, unless NO_COLOR is set. */
+static bool is_coloured(const struct orr_cli_common *common, FILE *out)
 {
     const char *term = getenv("TERM");
     if (common->color != ORR_COLOR_AUTO) {
@@ -68,7 +69,7 @@ FILE *orr_cli_colour_begin(struct orr_cli_colour *colour, const struct orr_cli_c
                            FILE *out)
 {
     *colour = (struct orr_cli_colour){.out = out};
-    if (orr_cli_is_coloured(common, out)) {
+    if (is_coloured(common, out)) {
         colour->stream = open_memstream(&colour->text, &colour->bytes);
     }
     return colour->stream != NULL ? colour->stream : out;

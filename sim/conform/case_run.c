@@ -13,7 +13,8 @@
 
 #include "case_world.h"
 
-const char *orr_conform__missing_feature(const struct conform_case *one)
+/* The feature of the case that the model does not have, or NULL. */
+static const char *missing_feature(const struct conform_case *one)
 {
     static const char *const unsupported[] = {"dra", "storage", "pod_affinity"};
     for (uint32_t i = 0; i < one->feature_count + one->non_plain_feature_count; i++) {
@@ -215,7 +216,7 @@ static void run_rounds(struct rounds *rounds)
 void orr_conform__run_case(const struct conform_case *one, const char *policy,
                            struct conform_outcome *outcome)
 {
-    const char *missing = orr_conform__missing_feature(one);
+    const char *missing = missing_feature(one);
     if (missing != NULL) {
         orr_conform__say(outcome, ORR_CONFORM_SKIPPED, "%s", missing);
         return;

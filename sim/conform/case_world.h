@@ -36,8 +36,6 @@ void orr_conform__world_init(struct case_world *world, const struct conform_case
 void orr_conform__world_release(struct case_world *world);
 /* A fresh session of the present state: every age starts anew. */
 void orr_conform__make_session(struct case_world *world, struct orr_session *session);
-/* The feature of the case that the model does not have, or NULL. */
-const char *orr_conform__missing_feature(const struct conform_case *one);
 /* --- NUMA zones (case_numa.c) --- */
 
 void orr_conform__set_zones(const struct conform_node *node, uint32_t id,

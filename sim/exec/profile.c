@@ -57,17 +57,6 @@ static double allreduce_step_s(const struct orr_profile *profile, const struct o
                          : 0.0;
 }
 
-double orr_profile_step_s(const struct orr_profile *profile, const struct orr_fabric *fabric,
-                          const struct orr_placed *placed)
-{
-    if (profile->kind == ORR_PROFILE_ALLREDUCE) {
-        return allreduce_step_s(profile, fabric, placed, 1.0);
-    }
-    ORR_ASSERT(profile->kind == ORR_PROFILE_TABLE);
-    double sync_s;
-    return orr_profile__measured(profile, fabric, placed, &sync_s);
-}
-
 double orr_profile_bytes_s(const struct orr_profile *profile, const struct orr_fabric *fabric,
                            const struct orr_placed *placed)
 {

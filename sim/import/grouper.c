@@ -48,10 +48,9 @@ const char *grouper_numbered(struct grouper *g, const char *name, int64_t index)
     return import_format(g->kube->load, "%.200s-%lld", name, (long long)index);
 }
 
-uint32_t grouper_add_pods(struct grouper *g, struct import_job *job, const char *name,
-                          uint32_t parent, int64_t min)
+uint32_t grouper_add_pods(struct import_job *job, const char *name, uint32_t parent, int64_t min)
 {
-    return import_add_set(g->kube->model, job, name, parent, true, min < 0 ? 0 : min);
+    return import_add_set(job, name, parent, true, min < 0 ? 0 : min);
 }
 
 /* --- owners --- */
@@ -411,7 +410,7 @@ void kube_finish_group(struct kube *kube, struct import_job *job)
                     g.why != NULL ? g.why : "unknown");
         job->set_count = 0; /* there is no such group, and its pods are of none */
     } else if (job->set_count == 1) {
-        (void)grouper_add_pods(&g, job, "default", 0, 1);
+        (void)grouper_add_pods(job, "default", 0, 1);
     }
 }
 

@@ -90,8 +90,7 @@ bool grouper_whole(struct grouper *g, const struct import_value *map, const char
 /* "name-i" in the arena. */
 const char *grouper_numbered(struct grouper *g, const char *name, int64_t index);
 /* A set of pods, its minimum not below 0; its index. */
-uint32_t grouper_add_pods(struct grouper *g, struct import_job *job, const char *name,
-                          uint32_t parent, int64_t min);
+uint32_t grouper_add_pods(struct import_job *job, const char *name, uint32_t parent, int64_t min);
 /* An annotation of the pod, else of its workers' template; "": neither has it. */
 const char *grouper_worker_annotation(const struct grouper *g, const struct import_value *template,
                                       const char *name);

@@ -75,7 +75,7 @@ static bool count_ray_group(struct grouper *g, const struct import_value *group,
 static bool add_ray_pods(struct grouper *g, struct import_job *job, const char *name, int64_t min,
                          const struct import_value *template)
 {
-    const uint32_t set = grouper_add_pods(g, job, name, 0, min);
+    const uint32_t set = grouper_add_pods(job, name, 0, min);
     const struct orr_constraint constraint = template_constraint(template);
     job->sets[set].constraint = constraint;
     return (constraint.required == NULL && constraint.preferred == NULL) ||
@@ -240,18 +240,17 @@ static void add_lws_segments(struct grouper *g, struct import_job *job, const st
         workers != NULL ? grouper_segment_constraint(g, workers) : (struct orr_constraint){0};
     const int64_t last = segment_of(lws, lws->size - 1);
     if (lws->excluded) {
-        (void)grouper_add_pods(g, job, "leader", 0, 1);
+        (void)grouper_add_pods(job, "leader", 0, 1);
     }
     for (int64_t i = 0; i <= last; i++) {
         const char *name = grouper_numbered(g, "segment", i);
         const int64_t pods = i == last ? last_segment_pods(lws, last) : lws->segment;
-        const uint32_t set = i == 0 && lws->inside
-                                 ? import_add_set(g->kube->model, job, name, 0, false, 2)
-                                 : grouper_add_pods(g, job, name, 0, pods);
+        const uint32_t set = i == 0 && lws->inside ? import_add_set(job, name, 0, false, 2)
+                                                   : grouper_add_pods(job, name, 0, pods);
         job->sets[set].constraint = constraint;
         if (i == 0 && lws->inside) {
-            (void)grouper_add_pods(g, job, "leader", set, 1);
-            (void)grouper_add_pods(g, job, "workers", set, pods - (lws->even ? 0 : 1));
+            (void)grouper_add_pods(job, "leader", set, 1);
+            (void)grouper_add_pods(job, "workers", set, pods - (lws->even ? 0 : 1));
         }
     }
 }
@@ -266,9 +265,9 @@ bool grouper_fill_lws(struct grouper *g, struct import_job *job)
         add_lws_segments(g, job, &lws);
         return true;
     }
-    (void)grouper_add_pods(g, job, "leader", 0, 1);
+    (void)grouper_add_pods(job, "leader", 0, 1);
     if (lws.size > 1) {
-        (void)grouper_add_pods(g, job, "workers", 0, lws.size - 1);
+        (void)grouper_add_pods(job, "workers", 0, lws.size - 1);
     }
     return true;
 }
@@ -352,11 +351,10 @@ static bool add_replicas(struct grouper *g, struct import_job *job, const struct
     if (replicas + job->set_count > GROUPER_SETS_MAX) {
         return grouper_refuse(g, "more replicas than can be told apart");
     }
-    const uint32_t set =
-        import_add_set(g->kube->model, job, name, 0, false, replicas > 0 ? replicas : 0);
+    const uint32_t set = import_add_set(job, name, 0, false, replicas > 0 ? replicas : 0);
     const struct orr_constraint constraint = template_constraint(template);
     for (int64_t i = 0; i < replicas; i++) {
-        const uint32_t leaf = grouper_add_pods(g, job, replica_name(g, name, i), set, min);
+        const uint32_t leaf = grouper_add_pods(job, replica_name(g, name, i), set, min);
         job->sets[leaf].constraint =
             is_text(constraint.topology) ? constraint : (struct orr_constraint){0};
     }
@@ -476,7 +474,7 @@ static bool add_group_configs(struct grouper *g, struct import_job *job,
         if (names == NULL || names->count == 0) {
             continue;
         }
-        const uint32_t set = import_add_set(g->kube->model, job, name, 0, false, names->count);
+        const uint32_t set = import_add_set(job, name, 0, false, names->count);
         if (!pack_constraint(g, config, &job->sets[set].constraint)) {
             return false;
         }
@@ -511,7 +509,7 @@ static bool add_pod_group(struct grouper *g, struct import_job *job,
     if (!grouper_whole(g, group, "minReplicas", &min, NULL) || min < 1) {
         return grouper_refuse(g, "minReplicas of a group is not a number from 1 on");
     }
-    const uint32_t set = grouper_add_pods(g, job, name, parent_of(g, configs, name), min);
+    const uint32_t set = grouper_add_pods(job, name, parent_of(g, configs, name), min);
     return pack_constraint(g, group, &job->sets[set].constraint);
 }
 

@@ -108,7 +108,7 @@ bool grouper_fill_kubeflow(struct grouper *g, struct import_job *job)
         (strcmp(shape_of(g)->kind, "MPIJob") == 0 && !without_launcher(g, &min))) {
         return false;
     }
-    (void)grouper_add_pods(g, job, "default", 0, min);
+    (void)grouper_add_pods(job, "default", 0, min);
     return true;
 }
 
@@ -159,10 +159,10 @@ static bool add_segments(struct grouper *g, struct import_job *job, int64_t work
     }
     const struct orr_constraint constraint =
         grouper_segment_constraint(g, import_get(worker_spec(g), "template"));
-    const uint32_t set = import_add_set(g->kube->model, job, "worker", 0, false, segments);
+    const uint32_t set = import_add_set(job, "worker", 0, false, segments);
     for (int64_t i = 0; i < segments; i++) {
         const int64_t rest = workers - i * size < size ? workers - i * size : size;
-        const uint32_t leaf = grouper_add_pods(g, job, grouper_numbered(g, "worker", i), set,
+        const uint32_t leaf = grouper_add_pods(job, grouper_numbered(g, "worker", i), set,
                                                i >= (min + size - 1) / size ? 0 : rest);
         job->sets[leaf].constraint = constraint;
     }
@@ -190,19 +190,19 @@ bool grouper_fill_pytorch(struct grouper *g, struct import_job *job)
         return false;
     }
     if (masters != 0) {
-        (void)grouper_add_pods(g, job, "master", 0, masters);
+        (void)grouper_add_pods(job, "master", 0, masters);
     }
     const int64_t rest = min > masters ? min - masters : 0;
     if (worker_spec(g) == NULL) {
         if (job->set_count == 1) {
-            (void)grouper_add_pods(g, job, "default", 0, min);
+            (void)grouper_add_pods(job, "default", 0, min);
         }
         return true;
     }
     if (size > 0) {
         return add_segments(g, job, workers > 0 ? workers : 0, rest, size);
     }
-    (void)grouper_add_pods(g, job, "worker", 0, rest);
+    (void)grouper_add_pods(job, "worker", 0, rest);
     return true;
 }
 

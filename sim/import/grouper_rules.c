@@ -13,7 +13,7 @@ static bool fill_job(struct grouper *g, struct import_job *job)
     if (text != NULL && !grouper_atoi(text, &min)) {
         return grouper_refuse(g, "annotation " GROUPER_BATCH_MIN " is not a number");
     }
-    (void)grouper_add_pods(g, job, "default", 0, min);
+    (void)grouper_add_pods(job, "default", 0, min);
     return true;
 }
 
@@ -51,7 +51,7 @@ static bool fill_aml(struct grouper *g, struct import_job *job)
         return grouper_refuse(g, "spec.job.options.envs.AZUREML_NODE_COUNT is not given as a "
                                  "number");
     }
-    (void)grouper_add_pods(g, job, "default", 0, nodes);
+    (void)grouper_add_pods(job, "default", 0, nodes);
     return true;
 }
 
@@ -88,7 +88,7 @@ static bool fill_knative(struct grouper *g, struct import_job *job)
         import_label(kube_annotations(g->subject.object), "autoscaling.knative.dev/min-scale");
     int64_t min = 1;
     (void)(text != NULL && grouper_atoi(text, &min));
-    (void)grouper_add_pods(g, job, "default", 0, min);
+    (void)grouper_add_pods(job, "default", 0, min);
     return true;
 }
 

@@ -135,7 +135,6 @@ void kube_note_unknown(struct kube *kube);
 
 /* Priority of a class by name; false if there is none. Those that KAI ships are known anyway. */
 bool kube_class_priority(const struct kube *kube, const char *name, int64_t *out);
-struct orr_constraint kube_constraint(struct kube *kube, const struct import_value *spec);
 void kube_set_preemptible(struct kube *kube, struct import_job *job, const char *preemptibility,
                           const struct import_value *at);
 

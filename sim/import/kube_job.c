@@ -9,7 +9,7 @@
 
 #define SUBGROUPS_MAX 2000
 
-struct orr_constraint kube_constraint(struct kube *kube, const struct import_value *spec)
+static struct orr_constraint constraint_of(struct kube *kube, const struct import_value *spec)
 {
     const struct import_value *from = import_map(kube->load, spec, "topologyConstraint");
     const char *topology = import_text(kube->load, from, "topology", "");
@@ -85,9 +85,8 @@ static void add_subgroup(struct kube *kube, struct import_job *job,
     const bool is_set = has_child(kube, groups, name);
     const int64_t least = import_int(kube->load, group, "minSubGroup", -1);
     const int64_t pods = at_least_0(import_int(kube->load, group, "minMember", 0));
-    const uint32_t set =
-        import_add_set(kube->model, job, name, parent, !is_set, is_set ? least : pods);
-    job->sets[set].constraint = kube_constraint(kube, group);
+    const uint32_t set = import_add_set(job, name, parent, !is_set, is_set ? least : pods);
+    job->sets[set].constraint = constraint_of(kube, group);
 }
 
 /* Parents before children, in as many passes as the tree is deep. False: a name twice, a parent
@@ -117,7 +116,7 @@ static bool add_subgroups(struct kube *kube, struct import_job *job,
 static void add_sets(struct kube *kube, struct import_job *job, const struct import_value *spec)
 {
     const struct import_value *groups = import_list(kube->load, spec, "subGroups");
-    job->sets[0].constraint = kube_constraint(kube, spec);
+    job->sets[0].constraint = constraint_of(kube, spec);
     if (groups != NULL && groups->count > SUBGROUPS_MAX) {
         import_fail(kube->load, groups, "more than %d subgroups", SUBGROUPS_MAX);
         return;
@@ -133,10 +132,10 @@ static void add_sets(struct kube *kube, struct import_job *job, const struct imp
                     "KAI does: one pod set of minimum 1");
         job->set_count = 1;
         job->sets[0].min = -1;
-        (void)import_add_set(kube->model, job, "default", 0, true, 1);
+        (void)import_add_set(job, "default", 0, true, 1);
         return;
     }
-    (void)import_add_set(kube->model, job, "default", 0, true,
+    (void)import_add_set(job, "default", 0, true,
                          at_least_0(import_int(kube->load, spec, "minMember", 1)));
 }
 

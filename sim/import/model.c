@@ -146,14 +146,13 @@ struct import_job *import_add_job(struct import_model *model, const struct impor
                                .last_pod = ORR_NONE,
                                .at = at,
                                .id = ORR_NONE};
-    (void)import_add_set(model, job, "", ORR_NONE, false, -1);
+    (void)import_add_set(job, "", ORR_NONE, false, -1);
     return job;
 }
 
-uint32_t import_add_set(struct import_model *model, struct import_job *job, const char *name,
-                        uint32_t parent, bool is_pods, int64_t min)
+uint32_t import_add_set(struct import_job *job, const char *name, uint32_t parent, bool is_pods,
+                        int64_t min)
 {
-    (void)model;
     job->sets = ORR_ROOM_FOR_ONE(job->sets, job->set_count, job->set_capacity);
     job->sets[job->set_count] =
         (struct import_set){.name = name, .parent = parent, .is_pods = is_pods, .min = min};

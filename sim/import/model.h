@@ -183,8 +183,8 @@ struct import_topology *import_add_topology(struct import_model *model, const ch
 /* With a root set and nothing below it. NULL: there is one of that name, and it complained. */
 struct import_job *import_add_job(struct import_model *model, const struct import_value *at,
                                   const char *name);
-uint32_t import_add_set(struct import_model *model, struct import_job *job, const char *name,
-                        uint32_t parent, bool is_pods, int64_t min);
+uint32_t import_add_set(struct import_job *job, const char *name, uint32_t parent, bool is_pods,
+                        int64_t min);
 /* Job ORR_NONE: only listed. */
 struct import_pod *import_add_pod(struct import_model *model, uint32_t job);
 /* KAI's project-level fairness: queues that have a parent share one unlimited root, roots go. */
@@ -235,9 +235,6 @@ void import_read_kube(struct import_model *model, struct import_file *const *fil
 enum orr_status import_read_file(struct import_load *load,
                                  const struct orr_snapshot_options *options, uint32_t index,
                                  struct import_file **out) ORR_MUST_USE;
-/* All inputs of the options; sets `now` if they do not. */
-enum orr_status import_read_inputs(struct import_model *model,
-                                   const struct orr_snapshot_options *options) ORR_MUST_USE;
 struct orr_policy;
 /* What the input states in KAI's words and the policy does not take; it is listed instead. */
 bool import_leaves_out(struct import_model *model, const struct orr_policy *policy,

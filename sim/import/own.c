@@ -485,7 +485,7 @@ static void read_sets(struct import_model *model, struct import_job *job,
         const bool is_set = import_get(group, "subgroups") != NULL;
         const int64_t min = is_set ? import_int(model->load, group, "min_subgroups", -1)
                                    : count_of(model, group, "min", 0, 1000000);
-        const uint32_t set = import_add_set(model, job, group->key, parent, !is_set, min);
+        const uint32_t set = import_add_set(job, group->key, parent, !is_set, min);
         job->sets[set].constraint = read_constraint(model, group);
         if (is_set && depth < 32) {
             read_sets(model, job, group, set, depth + 1);
@@ -550,7 +550,7 @@ static void read_job(struct import_model *model, const struct import_value *from
         import_fail(load, pods != NULL ? pods : from, "a job has at least one pod");
     }
     if (plain && import_ok(load)) { /* a gang, unless it says otherwise */
-        (void)import_add_set(model, job, "default", 0, true,
+        (void)import_add_set(job, "default", 0, true,
                              count_of(model, from, "min_pods", job->pod_count, 1000000));
     }
 }

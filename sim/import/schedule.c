@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One cycle on what was read.
  *
- *   import_read_inputs    files -> documents -> model
+ *   read_inputs    files -> documents -> model
  *   configure      the input's settings, then the user's -> the policy's parameters
  *   import_build   model -> session
  *   orr_kai_run    the cycle
@@ -48,7 +48,8 @@ enum orr_status import_read_file(struct import_load *load,
     return status;
 }
 
-enum orr_status import_read_inputs(struct import_model *model,
+/* All inputs of the options; sets `now` if they do not. */
+static enum orr_status read_inputs(struct import_model *model,
                                    const struct orr_snapshot_options *options)
 {
     model->now = options->now;
@@ -276,7 +277,7 @@ static enum orr_status schedule(struct import_model *model,
                         "Kueue by kueue",
                         name);
     }
-    enum orr_status status = import_read_inputs(model, options);
+    enum orr_status status = read_inputs(model, options);
     if (status != ORR_OK) {
         return status;
     }
@@ -499,7 +500,7 @@ enum orr_status orr_snapshot_write(const struct orr_snapshot_options *options,
     orr_arena_init(&out->arena);
     orr_arena_init(&arena);
     import_model_init(&model, &load);
-    enum orr_status status = import_read_inputs(&model, options);
+    enum orr_status status = read_inputs(&model, options);
     if (status == ORR_OK && model.node_count == 0) { /* one cycle says why all wait; no run can */
         status = orr_fail(load.err, ORR_DATA,
                           "%s: no node is in it%s%s, and no run is without: `kubectl get "

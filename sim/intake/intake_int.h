@@ -72,9 +72,6 @@ enum orr_status intake_map_bind(struct intake_file *file, const char *path,
                                 const struct orr_intake_options *options, struct intake_map *map,
                                 struct orr_err *err) ORR_MUST_USE;
 
-/* Fills a native row from the cells of one row of the table; false: row->reason, row->why. */
-bool intake_fill(const struct intake_map *map, struct expr_row *row, struct orr_native_row *native);
-
 /* orr_intake_sacct of a text in memory; at NULL: of the file. */
 enum orr_status intake_sacct_text(const char *path, struct orr_cell text,
                                   const struct orr_intake_options *options, FILE *out,

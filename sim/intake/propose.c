@@ -182,7 +182,7 @@ static void on_bad_sample(void *context, uint32_t line, const char *why)
     (void)why;
 }
 
-bool propose_means_nothing(struct orr_cell cell)
+static bool means_nothing(struct orr_cell cell)
 {
     static const char *const words[] = {"",    "None", "NULL",    "null", "nan",
                                         "NaN", "-",    "Unknown", "N/A",  "NaT"};
@@ -200,7 +200,7 @@ bool propose_times(struct guess *guess, uint32_t column, enum propose_need need,
     struct orr_cell *given = orr_arena_alloc(guess->arena, SAMPLE_ROWS, sizeof *given);
     uint32_t count = 0;
     for (uint32_t r = 0; r < guess->rows; r++) {
-        if (!propose_means_nothing(guess->cells[column][r])) {
+        if (!means_nothing(guess->cells[column][r])) {
             given[count++] = guess->cells[column][r];
         }
     }
@@ -215,7 +215,7 @@ uint32_t propose_numbers(const struct guess *guess, uint32_t column, char mark, 
     *given = 0;
     for (uint32_t r = 0; r < guess->rows; r++) {
         const struct orr_cell cell = guess->cells[column][r];
-        if (!propose_means_nothing(cell)) {
+        if (!means_nothing(cell)) {
             (*given)++;
             numbers += mark == '\0' ? expr_number(cell, &num, &den)
                                     : expr_written_number(cell, mark, &num, &den);
@@ -572,13 +572,11 @@ static void put_map(FILE *out, const char *path, const char *delimiter, const st
 }
 
 static enum orr_status look(const struct orr_records *records, const char *path,
-                            const struct orr_intake_options *options, struct guess *guess,
-                            struct orr_err *err)
+                            struct guess *guess, struct orr_err *err)
 {
     struct orr_records *sample;
     struct orr_records_options table = {.delimiter = orr_records_delimiter(records)};
     table.plain = strlen(table.delimiter) > 1;
-    (void)options;
     const struct orr_cell head = orr_records_head(records);
     enum orr_status status =
         orr_records_open_memory(path, head.at, head.bytes, &table, &sample, err);
@@ -673,7 +671,7 @@ enum orr_status orr_intake_propose(const char *path, const struct orr_intake_opt
     struct guess *guess = orr_arena_alloc(&arena, 1, sizeof *guess);
     guess->arena = &arena;
     guess->zone = options->zone != NULL ? options->zone : "UTC";
-    status = look(records, path, options, guess, err);
+    status = look(records, path, guess, err);
     if (status == ORR_OK) {
         find_roles(guess);
         propose_from_cells(guess);

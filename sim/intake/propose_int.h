@@ -50,7 +50,6 @@ struct guess {
 void propose_fold(const char *name, char *out, size_t room);
 /* Seconds in the unit that a name ends with; 0: it names none. `bare`: the name without it. */
 double propose_unit(const char *name, char *bare, size_t room);
-bool propose_means_nothing(struct orr_cell cell);
 /* How many cells of a column have to be what it is taken for: one whose name says what it is keeps
  * that meaning, and its other cells make their rows wrong; nobody else's cells are doubted. */
 enum propose_need { PROPOSE_HALF, PROPOSE_NEARLY_ALL };

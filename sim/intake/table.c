@@ -108,7 +108,9 @@ static bool give_value(const struct intake_job_column *job, struct expr_row *row
     return good || fail_column(row, job->name, why);
 }
 
-bool intake_fill(const struct intake_map *map, struct expr_row *row, struct orr_native_row *native)
+/* Fills a native row from the cells of one row of the table; false: row->reason, row->why. */
+static bool fill_row(const struct intake_map *map, struct expr_row *row,
+                     struct orr_native_row *native)
 {
     orr_native_clear(native);
     for (uint32_t j = 0; j < map->job_count; j++) {
@@ -182,7 +184,7 @@ static bool name_job(struct reading *reading, uint32_t line)
 static void take_job(struct reading *reading, struct expr_row *row, uint32_t line)
 {
     struct orr_intake_report *report = reading->report;
-    if (!intake_fill(reading->map, row, reading->native) || !name_job(reading, line)) {
+    if (!fill_row(reading->map, row, reading->native) || !name_job(reading, line)) {
         orr_intake_drop(report, false, row->reason, line, row->why);
         return;
     }

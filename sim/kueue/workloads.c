@@ -61,10 +61,9 @@ static uint64_t fold_set(uint64_t hash, const struct kq_pod_set *set, int64_t co
     return hash;
 }
 
-uint64_t orr_kq_hash(const struct kq_world *world, int32_t priority, const struct kq_pod_set *sets,
-                     uint32_t count, const int64_t *reclaimable)
+static uint64_t hash_requests(int32_t priority, const struct kq_pod_set *sets, uint32_t count,
+                              const int64_t *reclaimable)
 {
-    (void)world;
     uint64_t hash = fold_number(0xcbf29ce484222325u, priority);
     for (uint32_t s = 0; s < count; s++) {
         hash = fold_set(hash, &sets[s], sets[s].count - (reclaimable != NULL ? reclaimable[s] : 0));
@@ -192,7 +191,7 @@ uint32_t orr_kq_add_workload(struct kq_world *world, const struct kq_workload *f
         .preemption_gated = from->gates != NULL,
         .wrong_namespace = !selects(world, stated, from->name)};
     workload.hash =
-        orr_kq_hash(world, workload.priority, from->sets, from->set_count, workload.reclaimable);
+        hash_requests(workload.priority, from->sets, from->set_count, workload.reclaimable);
     const uint32_t id = orr_kueue_add(world->kueue, &workload);
     const char *reason = from->evicted != NULL ? from->evicted->reason : NULL;
     const bool late = orr_kq_is_word(reason, "PodsReadyTimeout");

@@ -57,10 +57,8 @@ static bool reject(struct orr_world *world, uint32_t part, const struct orr_row 
     return false;
 }
 
-static bool sharing_request(struct orr_world *world, const struct orr_row_extra *extra,
-                            struct orr_request *request)
+static bool sharing_request(const struct orr_row_extra *extra, struct orr_request *request)
 {
-    (void)world;
     if (extra->gpu_fraction_milli > 0) {
         request->gpu_ask = ORR_GPU_FRACTION;
         request->portion = extra->gpu_fraction_milli;
@@ -121,7 +119,7 @@ static bool make_groups(struct orr_world *world, uint32_t part, const struct orr
             split_gpus(row->gpus, split_size(world, world->parts[part].part, shard), groups->items);
     } else {
         struct orr_request request = {.gpu_model = ORR_NONE};
-        if (extra == NULL || !sharing_request(world, extra, &request)) {
+        if (extra == NULL || !sharing_request(extra, &request)) {
             request.devices = row->gpus_per_pod == ORR_NONE ? 0 : row->gpus_per_pod;
             request.gpu_ask = request.devices > 0 ? ORR_GPU_WHOLE : ORR_GPU_NONE;
         }

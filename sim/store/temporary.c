@@ -61,16 +61,6 @@ int orr_temporary_open(const char *path, char *temporary, size_t bytes)
     return -1;
 }
 
-void orr_temporary_name(const char *path, char *temporary, size_t bytes)
-{
-    struct stat ignored;
-    unsigned nth = 0;
-    while (put_name(path, nth, temporary, bytes) && lstat(temporary, &ignored) == 0 &&
-           nth < NAMES_MOST) {
-        nth++;
-    }
-}
-
 bool orr_temporary_remove_stale(const char *temporary)
 {
     const int fd = open(temporary, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);

@@ -56,7 +56,7 @@ uint32_t orr_capacity_count(double first, double last, double step)
 }
 
 /* Of a load the search wants less: its first amount is the last. */
-double orr_capacity_value(const struct orr_capacity_options *options, uint32_t index)
+static double amount_value(const struct orr_capacity_options *options, uint32_t index)
 {
     const uint32_t count = orr_capacity_count(options->first, options->last, options->step);
     return options->first + (options->largest ? count - 1 - index : index) * options->step;
@@ -100,8 +100,8 @@ static const char *path_of(const struct capacity_search *s, uint32_t index, uint
 {
     char path[5000];
     const int bytes =
-        snprintf(path, sizeof path, "%s/%.12g-%llu.db", s->folder,
-                 orr_capacity_value(s->options, index), (unsigned long long)s->seed + replica);
+        snprintf(path, sizeof path, "%s/%.12g-%llu.db", s->folder, amount_value(s->options, index),
+                 (unsigned long long)s->seed + replica);
     return orr_arena_strndup(&s->out->arena, path, (size_t)bytes);
 }
 
@@ -119,7 +119,7 @@ static enum orr_status run_replicas(struct capacity_search *s, uint32_t index, c
     orr_arena_init(&arena);
     char set[600];
     const char *const amount = set;
-    (void)snprintf(set, sizeof set, "%s=%.12g", o->path, orr_capacity_value(o, index));
+    (void)snprintf(set, sizeof set, "%s=%.12g", o->path, amount_value(o, index));
     struct orr_point_options *points = orr_study__replicas(
         &arena, &o->scenario, &amount, o->later ? 0 : 1, s->seed, s->out->replicas);
     for (uint32_t r = 0; r < s->out->replicas; r++) {
@@ -283,8 +283,7 @@ static enum orr_status try_amount(struct capacity_search *s, uint32_t index)
     for (uint32_t r = 0; r < replicas; r++) {
         paths[r] = path_of(s, index, r);
     }
-    s->amounts[index] =
-        (struct orr_capacity_amount){.value = orr_capacity_value(s->options, index)};
+    s->amounts[index] = (struct orr_capacity_amount){.value = amount_value(s->options, index)};
     s->tried[index].keeps = orr_arena_alloc(arena, replicas, sizeof *s->tried->keeps);
     s->tried[index].never_run = orr_arena_alloc(arena, replicas, sizeof *s->tried->never_run);
     enum orr_status status = run_replicas(s, index, paths);

@@ -18,7 +18,7 @@
 #include <orrery/sim/store.h>
 #include <orrery/sim/study.h>
 
-double orr_cpu_seconds(void)
+static double cpu_seconds(void)
 {
     struct timespec now;
     (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
@@ -173,7 +173,7 @@ static enum orr_status write_results(const struct orr_point_options *options,
     if (uname(&host) != 0) {
         memset(&host, 0, sizeof host);
     }
-    (void)snprintf(cpu, sizeof cpu, "%.3f", orr_cpu_seconds());
+    (void)snprintf(cpu, sizeof cpu, "%.3f", cpu_seconds());
     (void)snprintf(mean, sizeof mean, "%.3f",
                    cycles->timed > 0 ? (double)cycles->sum_ns / 1e3 / (double)cycles->timed : 0.0);
     (void)snprintf(most, sizeof most, "%.3f", (double)cycles->most_ns / 1e3);
@@ -226,7 +226,7 @@ static enum orr_status write_results(const struct orr_point_options *options,
 /* Books the CPU time of a step that ended. */
 static void book(struct orr_point *point, int phase, double *from)
 {
-    double now = orr_cpu_seconds();
+    double now = cpu_seconds();
     point->phase_s[phase] += now - *from;
     *from = now;
 }
@@ -701,8 +701,7 @@ static enum orr_status conclude(struct course *course)
 enum orr_status orr_point_run(const struct orr_point_options *options, struct orr_point *point,
                               struct orr_err *err)
 {
-    struct course course = {
-        .options = options, .point = point, .mark = orr_cpu_seconds(), .err = err};
+    struct course course = {.options = options, .point = point, .mark = cpu_seconds(), .err = err};
     *point = (struct orr_point){0};
     enum orr_status status = prepare(options, point, &course.store, err);
     book(point, 1, &course.mark);

@@ -65,7 +65,7 @@ static void files__hold_profiles_and_tables(void **state)
     struct orr_node_part two[] = {span_of(0, 1, 0), span_of(1, 1, 0)};
     struct orr_layout layout = layout_of(two, 2);
     struct orr_placed placed = {.layout = &layout, .full_workers = 2, .slowdown_ppm = ORR_PPM};
-    assert_true(fabs(orr_profile_step_s(resnet, &wires.fabric, &placed) - 1.0 / 6) < 1e-12);
+    assert_true(fabs(orr_profile_pace(resnet, &wires.fabric, &placed).step_s - 1.0 / 6) < 1e-12);
     const struct orr_profile *bert = &profiles.items[orr_profiles_find(&profiles, "bert")];
     assert_int_equal(bert->epoch_count, 2);
     assert_true(fabs(bert->epochs[0].accumulation - 3.0) < 1e-12);

@@ -92,8 +92,6 @@ static void empirical__comes_in_the_shares_given(void **state)
     assert_true(fabs(share_below(&spread, 1.0) - 0.5) < 0.005);
     assert_true(fabs(share_below(&spread, 8.0) - 0.8) < 0.005);
     assert_true(share_below(&spread, 64.0) >= 1.0);
-    assert_true(orr_spread_quantile(&spread, 0.79) <= 8.0);
-    assert_true(orr_spread_quantile(&spread, 1.0) >= 64.0);
 }
 
 static void quantiles__are_met_and_interpolated_in_logarithms(void **state)
@@ -104,7 +102,7 @@ static void quantiles__are_met_and_interpolated_in_logarithms(void **state)
         .kind = ORR_SPREAD_QUANTILES, .values = values, .weights = at, .count = 3};
     assert_true(fabs(share_below(&spread, 1000.0) - 0.5) < 0.005);
     assert_true(fabs(share_below(&spread, 100.0) - 0.25) < 0.005);
-    assert_true(fabs(orr_spread_quantile(&spread, 0.75) - 10000.0) < 1e-6);
+    assert_true(fabs(share_below(&spread, 10000.0) - 0.75) < 0.005);
 }
 
 /* Counts of hours are Poisson: mean and variance are the rate; gaps have the exponential's mean. */

@@ -52,17 +52,6 @@ struct orr_durations {
     struct level recent[ORR_DURATION_GROUPS]; /* of what began lately */
 };
 
-const char *orr_duration_group_name(enum orr_duration_group group)
-{
-    static const char *const names[ORR_DURATION_GROUPS] = {"user, queue, kind and size",
-                                                           "user",
-                                                           "queue, kind and size",
-                                                           "kind and size",
-                                                           "kind",
-                                                           "all"};
-    return names[group];
-}
-
 struct orr_durations *orr_durations_open(void)
 {
     return orr_zalloc(1, sizeof(struct orr_durations));

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* gen_spread.c - distributions: drawn through GSL, and their quantiles. */
+/* gen_spread.c - distributions, drawn through GSL. */
 #include <orrery/traces/gen.h>
 
 #include <math.h>
 
-#include <gsl/gsl_cdf.h>
 #include <gsl/gsl_randist.h>
 
 static double bounded(const struct orr_spread *spread, double value)
@@ -64,21 +63,6 @@ double orr_spread_draw(const struct orr_spread *spread, gsl_rng *rng)
     case ORR_SPREAD_WEIBULL: value = gsl_ran_weibull(rng, spread->a, spread->b); break;
     case ORR_SPREAD_EMPIRICAL: value = empirical(spread, gsl_rng_uniform(rng)); break;
     case ORR_SPREAD_QUANTILES: value = between_quantiles(spread, gsl_rng_uniform(rng)); break;
-    }
-    return bounded(spread, value);
-}
-
-double orr_spread_quantile(const struct orr_spread *spread, double p)
-{
-    double value = spread->a;
-    switch (spread->kind) {
-    case ORR_SPREAD_FIXED: break;
-    case ORR_SPREAD_UNIFORM: value = spread->a + p * (spread->b - spread->a); break;
-    case ORR_SPREAD_EXPONENTIAL: value = gsl_cdf_exponential_Pinv(p, spread->a); break;
-    case ORR_SPREAD_LOGNORMAL: value = gsl_cdf_lognormal_Pinv(p, spread->a, spread->b); break;
-    case ORR_SPREAD_WEIBULL: value = gsl_cdf_weibull_Pinv(p, spread->a, spread->b); break;
-    case ORR_SPREAD_EMPIRICAL: value = empirical(spread, p < 1.0 ? p : nextafter(1.0, 0.0)); break;
-    case ORR_SPREAD_QUANTILES: value = between_quantiles(spread, p); break;
     }
     return bounded(spread, value);
 }

@@ -145,11 +145,6 @@ bool orr_native_instant(struct orr_native_row *row, uint32_t column, orr_ms at, 
     return true;
 }
 
-bool orr_native_given(const struct orr_native_row *row, uint32_t column)
-{
-    return (row->values.given >> column & 1) != 0;
-}
-
 struct orr_cell orr_native_job(const struct orr_native_row *row)
 {
     return (struct orr_cell){row->values.text[COL_job].at, row->values.text[COL_job].bytes};

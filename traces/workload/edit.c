@@ -58,7 +58,7 @@ enum orr_status orr_row_filter_window(struct orr_row_filter *filter,
                             : status;
 }
 
-bool orr_row_passes(const struct orr_workload *workload, uint32_t r,
+static bool is_kept(const struct orr_workload *workload, uint32_t r,
                     const struct orr_row_filter *filter)
 {
     const struct orr_row *row = &workload->rows[r];
@@ -82,7 +82,7 @@ void orr_workload_cut(struct orr_workload *workload, const struct orr_row_filter
     uint32_t kept = 0;
     bool *passes = orr_alloc(workload->count + (size_t)1, sizeof *passes);
     for (uint32_t r = 0; r < workload->count; r++) {
-        passes[r] = orr_row_passes(workload, r, filter);
+        passes[r] = is_kept(workload, r, filter);
     }
     for (uint32_t r = 0; r < workload->count; r++) {
         if (passes[r]) {
@@ -339,7 +339,7 @@ uint64_t orr_workload_scale(struct orr_workload *workload, const struct orr_row_
     uint64_t too_large = 0;
     bool *gone = orr_zalloc(count + (size_t)1, sizeof *gone);
     for (uint32_t r = 0; r < count; r++) {
-        if (!orr_row_passes(workload, r, filter)) {
+        if (!is_kept(workload, r, filter)) {
             continue;
         }
         if (!scale_row(workload, &workload->rows[r], scaling)) {

@@ -30,9 +30,6 @@ bool orr_node_admits(const struct orr_session *session, const struct orr_stask *
                      uint32_t node);
 bool orr_node_admits_ask(const struct orr_session *session, const struct orr_ask *ask,
                          uint32_t node);
-/* What keeps the task from the node as things are now; NONE if it would fit. */
-enum orr_misfit orr_node_misfit(const struct orr_session *session, const struct orr_stask *task,
-                                uint32_t node);
 
 struct orr_sketch_rooms { /* sketch_rooms.c: nodes by what they have free */
     uint64_t run;         /* of the sketch that asked last; 0: none */

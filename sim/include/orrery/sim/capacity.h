@@ -88,9 +88,8 @@ struct orr_capacity {
     struct orr_arena arena;
 };
 
-/* Amounts of a range, and one of them as it is written into the scenario. */
+/* How many amounts a range has. */
 uint32_t orr_capacity_count(double first, double last, double step);
-double orr_capacity_value(const struct orr_capacity_options *options, uint32_t index);
 
 /* ORR_USAGE: no objectives, an empty range; ORR_SCENARIO: an objective names no metric that the
  * runs have; and as orr_study_run fails. Release it in any case. */

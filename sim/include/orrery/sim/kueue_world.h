@@ -43,8 +43,6 @@ void orr_kq_add_workloads(struct kq_world *world);
 uint32_t orr_kq_add_workload(struct kq_world *world, const struct kq_workload *from, uint32_t rank);
 /* It holds domains of flavor 0 and no quota; some of its nodes failed. */
 void orr_kq_hold_topology(struct kq_world *world, const struct kq_workload *from, uint32_t id);
-uint64_t orr_kq_hash(const struct kq_world *world, int32_t priority, const struct kq_pod_set *sets,
-                     uint32_t count, const int64_t *reclaimable);
 
 /* --- names, amounts --- */
 

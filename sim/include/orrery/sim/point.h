@@ -174,6 +174,4 @@ enum orr_status orr_point_branch(const struct orr_point_options *options,
                                                           struct orr_err *err),
                                  struct orr_point *point, struct orr_err *err) ORR_MUST_USE;
 
-double orr_cpu_seconds(void); /* of this process */
-
 #endif

@@ -97,10 +97,6 @@ int64_t orr_profile_rate_ppm(const struct orr_profile *profile, const struct orr
 int64_t orr_profile_best_ppm(const struct orr_profile *profile, const struct orr_fabric *fabric,
                              const struct orr_placed *placed);
 
-/* Seconds per step of a placement on its own links; 0: no figure. Not for `fixed`, `speedup`. */
-double orr_profile_step_s(const struct orr_profile *profile, const struct orr_fabric *fabric,
-                          const struct orr_placed *placed);
-
 /* Bytes a second that the gang moves for each byte reduced in a step, nobody beside it: what
  * orr_link_sharers_join multiplies by the share of each link. 0: it does not communicate. */
 double orr_profile_bytes_s(const struct orr_profile *profile, const struct orr_fabric *fabric,

@@ -14,8 +14,6 @@
  * holds a lock that ends with the process: who keeps it open shows that the file is still written.
  * -1: errno says why, and nothing is left. */
 int orr_temporary_open(const char *path, char *temporary, size_t bytes);
-/* Such a name that nothing has, for a file that the caller makes. */
-void orr_temporary_name(const char *path, char *temporary, size_t bytes);
 /* Removes such a file if no process holds its lock. False: it stays, as it does where the file
  * system has no locks. */
 bool orr_temporary_remove_stale(const char *temporary);

@@ -34,7 +34,6 @@ enum orr_duration_group {
     ORR_DURATION_ALL,
     ORR_DURATION_GROUPS
 };
-const char *orr_duration_group_name(enum orr_duration_group group);
 
 enum { ORR_DURATION_ENOUGH = 20 }; /* jobs of a group that ended later than the age */
 

@@ -23,8 +23,6 @@ enum orr_status orr_row_filter_window(struct orr_row_filter *filter,
                                       const struct orr_workload *workload, const char *prefix,
                                       const char *from, const char *until,
                                       struct orr_err *err) ORR_MUST_USE;
-bool orr_row_passes(const struct orr_workload *workload, uint32_t row,
-                    const struct orr_row_filter *filter);
 
 /* Notes what the filter asks for that the rows have not: names of queues and users, each
  * alternative by itself, a kind, times beyond the first or last submit. `prefix` as above. */

@@ -36,8 +36,6 @@ struct orr_spread {
 };
 
 double orr_spread_draw(const struct orr_spread *spread, gsl_rng *rng);
-/* Value below which a share p (0..1) of the draws lies; bounds included. */
-double orr_spread_quantile(const struct orr_spread *spread, double p);
 
 /* ---- arrivals ---- */
 

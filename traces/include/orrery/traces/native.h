@@ -32,7 +32,6 @@ bool orr_native_number(struct orr_native_row *row, uint32_t column, int64_t num,
 /* ms since 1970, or on the file's clock: all instants of a file are one or the other. */
 bool orr_native_instant(struct orr_native_row *row, uint32_t column, orr_ms at, bool is_date,
                         char why[ORR_NATIVE_WHY]);
-bool orr_native_given(const struct orr_native_row *row, uint32_t column);
 /* Its job, and whether its submit is a date. */
 struct orr_cell orr_native_job(const struct orr_native_row *row);
 bool orr_native_is_dated(const struct orr_native_row *row);
