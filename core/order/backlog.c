@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The backlog: classes and lanes, and keeping them true to the session. */
-#include <orrery/core/backlog.h>
-
+/* The backlog: classes and lanes, brought up to date with the jobs that changed in the session. */
 #include <string.h>
 
 #include <orrery/base/digest.h>
 #include <orrery/base/sort.h>
 #include <orrery/core/attempt.h>
 
+#include "order_int.h"
+
 void orr_backlog_open(struct orr_session *session)
 {
     session->backlog = orr_zalloc(1, sizeof *session->backlog);
     session->backlog->delay_end = ORR_MS_NEVER;
     session->backlog->generations = session->last_generation;
-    for (uint32_t j = 0; j < session->job_count; j++) { /* also those another backlog took in */
+    for (uint32_t j = 0; j < session->job_count; j++) { /* also those that another backlog has */
         if (!session->jobs[j].changed) {
             session->jobs[j].changed = true;
             session->changed_jobs = ORR_ROOM_FOR_ONE(session->changed_jobs, session->changed_count,
@@ -69,7 +69,7 @@ void orr_backlog_close(struct orr_session *session)
 
 /* --- lists with positions --- */
 
-static void take_out(uint32_t *list, uint32_t *count, uint32_t at)
+static void swap_remove(uint32_t *list, uint32_t *count, uint32_t at)
 {
     list[at] = list[--*count];
 }
@@ -105,15 +105,15 @@ static void retire_lane(struct orr_backlog *backlog, uint32_t index)
     struct orr_lane *lane = &backlog->lanes[index];
     struct orr_backlog_leaf *leaf = &backlog->leaves[lane->queue];
     struct orr_class *class = &backlog->classes[lane->of_class];
-    take_out(backlog->filled, &backlog->filled_count, lane->at);
+    swap_remove(backlog->filled, &backlog->filled_count, lane->at);
     if (lane->at < backlog->filled_count) {
         backlog->lanes[backlog->filled[lane->at]].at = lane->at;
     }
-    take_out(leaf->lanes, &leaf->count, lane->at_queue);
+    swap_remove(leaf->lanes, &leaf->count, lane->at_queue);
     if (lane->at_queue < leaf->count) {
         backlog->lanes[leaf->lanes[lane->at_queue]].at_queue = lane->at_queue;
     }
-    take_out(class->lanes, &class->lane_count, lane->at_class);
+    swap_remove(class->lanes, &class->lane_count, lane->at_class);
     if (lane->at_class < class->lane_count) {
         backlog->lanes[class->lanes[lane->at_class]].at_class = lane->at_class;
     }
@@ -122,7 +122,7 @@ static void retire_lane(struct orr_backlog *backlog, uint32_t index)
     if (class->lane_count > 0) {
         return;
     }
-    take_out(backlog->active, &backlog->active_count, class->at);
+    swap_remove(backlog->active, &backlog->active_count, class->at);
     if (class->at < backlog->active_count) {
         backlog->classes[backlog->active[class->at]].at = class->at;
     }
@@ -221,10 +221,10 @@ static uint64_t topology_of(const struct orr_session *session, const struct orr_
     return any ? hash : 0;
 }
 
-/* All that is pending is alike, and nothing but numbers, and what is stated of the topology, tells
- * such jobs apart. A job with active pods must join these in their domain: that is its own matter.
- */
-static bool is_plain(const struct orr_session *session, uint32_t index)
+/* Can the job share a class? Its pending tasks are equal, so that such jobs differ in numbers and
+ * in stated constraints of topology alone. A constrained job with active pods cannot: its other
+ * pods must join these in their domain. */
+static bool is_uniform(const struct orr_session *session, uint32_t index)
 {
     const struct orr_sjob *job = &session->jobs[index];
     uint32_t like = ORR_NONE;
@@ -296,7 +296,7 @@ static uint32_t class_of(struct orr_backlog *backlog, const struct orr_session *
     struct orr_task_list due = {0};
     orr_jobview_to_allocate(session, view, false, &due);
     const int elastic_state = orr_jobview_elastic_state(session, view);
-    const bool single = due.count == 0 || !is_plain(session, job);
+    const bool single = due.count == 0 || !is_uniform(session, job);
     struct orr_class_key key = {0};
     uint32_t slot = 0;
     uint32_t index = ORR_NONE;
@@ -385,7 +385,8 @@ static uint32_t lane_for(struct orr_backlog *backlog, const struct orr_sjob *job
     return index;
 }
 
-static void put_in(struct orr_backlog *backlog, uint32_t index, const struct orr_lane_item *item)
+static void insert_item(struct orr_backlog *backlog, uint32_t index,
+                        const struct orr_lane_item *item)
 {
     struct orr_lane *lane = &backlog->lanes[index];
     if (lane->first == lane->end) {
@@ -414,7 +415,8 @@ static void put_in(struct orr_backlog *backlog, uint32_t index, const struct orr
     }
 }
 
-static void pull_out(struct orr_backlog *backlog, uint32_t index, const struct orr_lane_item *item)
+static void remove_item(struct orr_backlog *backlog, uint32_t index,
+                        const struct orr_lane_item *item)
 {
     struct orr_lane *lane = &backlog->lanes[index];
     const uint32_t at = lower_bound(lane, item);
@@ -434,9 +436,9 @@ static void pull_out(struct orr_backlog *backlog, uint32_t index, const struct o
     }
 }
 
-/* --- keeping it true --- */
+/* --- bringing it up to date --- */
 
-static bool waits(struct orr_session *session, uint32_t index)
+bool orr_backlog_is_ready(struct orr_session *session, uint32_t index)
 {
     struct orr_sjob *job = &session->jobs[index];
     if (job->invalid || job->pending == 0 ||
@@ -447,7 +449,7 @@ static bool waits(struct orr_session *session, uint32_t index)
         job->reason = ORR_FIT_QUEUE_DOES_NOT_EXIST;
         return false;
     }
-    return session->queues[job->queue].usable;
+    return true;
 }
 
 static void note_stale(struct orr_backlog *backlog, const struct orr_session *session,
@@ -499,38 +501,38 @@ static void note_holder(struct orr_backlog *backlog, const struct orr_session *s
     }
 }
 
-static void take_in(struct orr_backlog *backlog, struct orr_session *session, uint32_t index)
+static void update_job(struct orr_backlog *backlog, struct orr_session *session, uint32_t index)
 {
     const struct orr_sjob *job = &session->jobs[index];
     const uint32_t before = backlog->lane_of_job[index];
-    const bool wait = waits(session, index);
+    const bool waits = orr_backlog_is_ready(session, index) && session->queues[job->queue].usable;
     const orr_ms delay_end = job->preemption_delay > 0 ? orr_sjob_delay_end(job) : session->now;
-    const bool delayed = wait && delay_end > session->now;
+    const bool delayed = waits && delay_end > session->now;
     if (before != ORR_NONE) {
-        /* it takes along its reason and its outcomes */
+        /* the job keeps the reason and the outcomes of the lane that it leaves */
         session->jobs[index].reason = (uint8_t)orr_backlog_reason(session, index);
         for (int a = 0; a < ORR_ACTIONS; a++) {
             session->jobs[index].outcomes[a] =
                 (uint8_t)orr_backlog_outcome(session, index, (enum orr_action)a);
         }
-        pull_out(backlog, before, &backlog->item_of_job[index]);
+        remove_item(backlog, before, &backlog->item_of_job[index]);
         backlog->lane_of_job[index] = ORR_NONE;
     }
-    if (wait) {
+    if (waits) {
         const struct orr_lane_item item = {
             .created_s = job->created_s, .name = job->name, .job = index};
         const uint32_t lane = lane_for(backlog, job, class_of(backlog, session, index), delayed);
         backlog->lane_of_job[index] = lane;
         backlog->item_of_job[index] = item;
-        put_in(backlog, lane, &item);
+        insert_item(backlog, lane, &item);
     }
     backlog->delay_end = delayed && delay_end < backlog->delay_end ? delay_end : backlog->delay_end;
     backlog->delayed_count += (uint32_t)delayed - (uint32_t)backlog->delayed[index];
     backlog->delayed[index] = delayed;
-    const bool partial = wait && job->pending != job->task_count;
+    const bool partial = waits && job->pending != job->task_count;
     backlog->partial_count += (uint32_t)partial - (uint32_t)backlog->partial[index];
     backlog->partial[index] = partial;
-    const bool unready = !wait && !job->invalid && job->pending > 0 && job->queue != ORR_NONE &&
+    const bool unready = !waits && !job->invalid && job->pending > 0 && job->queue != ORR_NONE &&
                          session->queues[job->queue].usable;
     backlog->unready_count += (uint32_t)unready - (uint32_t)backlog->unready[index];
     backlog->unready[index] = unready;
@@ -564,13 +566,7 @@ static void grow_jobs(struct orr_backlog *backlog, uint32_t count)
 
 static int by_queue_age(const void *a, const void *b, void *context)
 {
-    const struct orr_session *session = context;
-    const struct orr_share_queue *l = &session->shares[*(const uint32_t *)a];
-    const struct orr_share_queue *r = &session->shares[*(const uint32_t *)b];
-    if (l->created != r->created) {
-        return l->created < r->created ? -1 : 1;
-    }
-    return (l->name_rank > r->name_rank) - (l->name_rank < r->name_rank);
+    return orr_order__compare_queues(context, *(const uint32_t *)a, *(const uint32_t *)b);
 }
 
 static void read_limits(struct orr_backlog *backlog, const struct orr_session *session)
@@ -631,7 +627,7 @@ static void end_delays(struct orr_backlog *backlog, struct orr_session *session)
         if (backlog->delayed[j]) {
             const orr_ms end = orr_sjob_delay_end(&session->jobs[j]);
             if (end <= session->now) {
-                take_in(backlog, session, j);
+                update_job(backlog, session, j);
             } else if (end < backlog->delay_end) {
                 backlog->delay_end = end;
             }
@@ -654,7 +650,7 @@ struct orr_backlog *orr_backlog_sync(struct orr_session *session)
     for (uint32_t i = 0; i < session->changed_count; i++) {
         const uint32_t job = session->changed_jobs[i];
         session->jobs[job].changed = false;
-        take_in(backlog, session, job);
+        update_job(backlog, session, job);
     }
     session->changed_count = 0;
     end_delays(backlog, session);
@@ -703,25 +699,29 @@ enum orr_fit_reason orr_backlog_bound(const struct orr_session *session, uint32_
                                  &session->backlog->classes[lane->of_class].demand_max);
 }
 
-enum orr_fit_reason orr_backlog_reason(const struct orr_session *session, uint32_t job)
+/* NULL: the job is in no lane. */
+static const struct orr_lane *lane_of(const struct orr_session *session, uint32_t job)
 {
     const struct orr_backlog *backlog = session->backlog;
     const uint32_t lane =
         backlog != NULL && job < backlog->job_count ? backlog->lane_of_job[job] : ORR_NONE;
-    const uint8_t reason = lane == ORR_NONE ? ORR_FIT_REASONS : backlog->lanes[lane].reason;
-    return (enum orr_fit_reason)(reason == ORR_FIT_REASONS ? session->jobs[job].reason : reason);
+    return lane == ORR_NONE ? NULL : &backlog->lanes[lane];
+}
+
+enum orr_fit_reason orr_backlog_reason(const struct orr_session *session, uint32_t job)
+{
+    const struct orr_lane *lane = lane_of(session, job);
+    const bool own = lane == NULL || lane->reason == ORR_FIT_REASONS;
+    return (enum orr_fit_reason)(own ? session->jobs[job].reason : lane->reason);
 }
 
 enum orr_outcome orr_backlog_outcome(const struct orr_session *session, uint32_t job,
                                      enum orr_action action)
 {
-    const struct orr_backlog *backlog = session->backlog;
-    const uint32_t lane =
-        backlog != NULL && job < backlog->job_count ? backlog->lane_of_job[job] : ORR_NONE;
-    const bool own = lane == ORR_NONE || backlog->lanes[lane].outcomes[action] == ORR_OUTCOME_OWN ||
-                     backlog->lanes[lane].round[action] == backlog->looked_at[job][action];
-    return (enum orr_outcome)(own ? session->jobs[job].outcomes[action]
-                                  : backlog->lanes[lane].outcomes[action]);
+    const struct orr_lane *lane = lane_of(session, job);
+    const bool own = lane == NULL || lane->outcomes[action] == ORR_OUTCOME_OWN ||
+                     lane->round[action] == session->backlog->looked_at[job][action];
+    return (enum orr_outcome)(own ? session->jobs[job].outcomes[action] : lane->outcomes[action]);
 }
 
 bool orr_backlog_holds_below(const struct orr_backlog *backlog, uint32_t queue, int32_t priority)

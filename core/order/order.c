@@ -398,7 +398,7 @@ static bool is_schedulable(const struct orr_session *session, uint32_t job)
     return !session->jobs[job].invalid && queue != ORR_NONE && session->queues[queue].usable;
 }
 
-static int by_queue(const struct orr_session *session, uint32_t a, uint32_t b)
+int orr_order__compare_queues(const struct orr_session *session, uint32_t a, uint32_t b)
 {
     const struct orr_share_queue *share_a = &session->shares[a];
     const struct orr_share_queue *share_b = &session->shares[b];
@@ -411,8 +411,8 @@ static int by_queue(const struct orr_session *session, uint32_t a, uint32_t b)
 int orr_order_compare_built(const struct orr_session *session, const struct orr_order_entry *a,
                             const struct orr_order_entry *b)
 {
-    const int sign =
-        by_queue(session, session->jobs[a->view.job].queue, session->jobs[b->view.job].queue);
+    const int sign = orr_order__compare_queues(session, session->jobs[a->view.job].queue,
+                                               session->jobs[b->view.job].queue);
     return sign != 0 ? sign : orr_order_compare_jobs(session, a, b);
 }
 
@@ -422,8 +422,9 @@ static int by_build_order(const void *a, const void *b, void *context)
     const struct orr_order *order = context;
     const struct orr_order_entry *l = a;
     const struct orr_order_entry *r = b;
-    const int sign = by_queue(order->session, order->session->jobs[l->view.job].queue,
-                              order->session->jobs[r->view.job].queue);
+    const int sign =
+        orr_order__compare_queues(order->session, order->session->jobs[l->view.job].queue,
+                                  order->session->jobs[r->view.job].queue);
     return sign != 0 ? sign : compare_entries(order, l, r);
 }
 
@@ -545,7 +546,8 @@ void orr_order_build_over(struct orr_order *order, const struct orr_order_entry 
     for (uint32_t i = 0, k = 0; i < list_count || k < added_count;) {
         int sign = i == list_count ? 1 : k == added_count ? -1 : 0;
         if (sign == 0) {
-            sign = by_queue(order->session, queue_of(order, &list[i]), queue_of(order, &added[k]));
+            sign = orr_order__compare_queues(order->session, queue_of(order, &list[i]),
+                                             queue_of(order, &added[k]));
         }
         const uint32_t queue = queue_of(order, sign <= 0 ? &list[i] : &added[k]);
         const uint32_t to = sign <= 0 ? end_of_queue(order, list, i, list_count) : i;

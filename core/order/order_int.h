@@ -34,7 +34,8 @@ struct orr_order_node {
     uint32_t added_count;
 };
 
-/* order.c */
+/* order.c: the order of building has the older queue first, then the lower name. */
+int orr_order__compare_queues(const struct orr_session *session, uint32_t a, uint32_t b);
 uint32_t orr_order__new_node(struct orr_order *order, uint32_t queue, uint32_t parent);
 /* A new node enters its parent's heap; a missing parent is made the same way, after it has its
  * first child. */

@@ -25,12 +25,7 @@ static bool delay_elapsed(const struct orr_session *session, const struct orr_sj
 static bool is_considered(struct orr_session *session, enum orr_action action, uint32_t index)
 {
     struct orr_sjob *job = &session->jobs[index];
-    if (job->invalid || job->pending == 0 ||
-        !orr_jobview_ready(session, orr_jobview_whole(index))) {
-        return false;
-    }
-    if (job->queue == ORR_NONE) {
-        job->reason = ORR_FIT_QUEUE_DOES_NOT_EXIST;
+    if (!orr_backlog_is_ready(session, index)) {
         return false;
     }
     if (action == ORR_ACTION_ALLOCATE) {
