@@ -82,7 +82,7 @@ static void check_gang(struct orr_audit_run *run, const struct orr_audit_job *jo
 
 int64_t orr_audit__memory_mgpu(int64_t asked_mib, int64_t device_mib)
 {
-    const int64_t counted_mib = device_mib - device_mib % 100; /* KAI 6.1 */
+    const int64_t counted_mib = device_mib - device_mib % 100; /* as KAI does */
     const int64_t mgpu = counted_mib > 0 ? asked_mib * ORR_MGPU / counted_mib : 0;
     return counted_mib > 0 && mgpu == 0 ? 1 : mgpu;
 }

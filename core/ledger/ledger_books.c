@@ -2,8 +2,8 @@
 /* ledger_books.c - what one placement takes from a node, and how it gives it back.
  *
  * Whole tasks take whole devices. A sharing task takes a portion of each of its devices: the
- * fullest shared device that still fits, before it opens a fresh one (KAI 5.5, gpupack). A device
- * leaves the idle count with its first user and comes back with its last. */
+ * fullest shared device that still fits, before it opens a fresh one (KAI's plugin gpupack). A
+ * device leaves the idle count with its first user and comes back with its last. */
 #include "ledger_int.h"
 
 #include <string.h>

@@ -242,7 +242,7 @@ static void undo_place(struct orr_ledger *ledger, uint32_t job)
 }
 
 /* A pipelined task counts against releasing room, which may go below zero when it claims idle room
- * (KAI 4.6); a placement must then leave that claim alone, see orr_ledger_room_for. */
+ * (KAI's node_info.go); a placement must then leave that claim alone, see orr_ledger_room_for. */
 static void claim(struct orr_ledger *ledger, const struct op *op, int sign)
 {
     struct orr_room room =
@@ -795,8 +795,9 @@ const uint32_t *orr_txn_whole(const struct orr_txn *txn, uint32_t *count)
     return txn->whole;
 }
 
-/* Is it news? What does not exist or wait is refused by the commit. */
-static bool changes(struct orr_txn *txn, uint32_t job, enum orr_reason reason)
+/* Is the reason another one than before? A job or reason that does not exist, or a job that does
+ * not wait, has the commit refuse all. */
+static bool reason_changed(struct orr_txn *txn, uint32_t job, enum orr_reason reason)
 {
     if (!is_there(txn, job, "explained")) {
         return false;
@@ -837,7 +838,7 @@ static bool is_proof(const struct orr_ledger *ledger, const struct orr_proof *pr
 void orr_txn_explain_by(struct orr_txn *txn, uint32_t job, enum orr_reason reason,
                         const struct orr_proof *proof)
 {
-    if (!changes(txn, job, reason)) {
+    if (!reason_changed(txn, job, reason)) {
         return;
     }
     if (is_proof(txn->ledger, proof)) {
@@ -853,7 +854,7 @@ void orr_txn_explain_by(struct orr_txn *txn, uint32_t job, enum orr_reason reaso
 
 void orr_txn_explain(struct orr_txn *txn, uint32_t job, enum orr_reason reason)
 {
-    if (changes(txn, job, reason)) {
+    if (reason_changed(txn, job, reason)) {
         struct orr_proof proof = orr_ledger_prove(txn->ledger, job, reason);
         orr_txn_explain_by(txn, job, reason, &proof);
     }

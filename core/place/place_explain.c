@@ -53,7 +53,7 @@ static enum orr_misfit misfit_on(const struct orr_session *session, const struct
     if (session->rules.predicates && workers != ORR_NONE && !session->filters[workers][index]) {
         return ORR_MISFIT_WORKER;
     }
-    if (!orr_node_admits(session, task, index)) {
+    if (!orr_node_admits_ask(session, orr_task_ask(session, task), index)) {
         return ORR_MISFIT_GPU_TYPE;
     }
     const enum orr_misfit short_of = of_resources(session, ask, node);

@@ -118,12 +118,6 @@ static bool mig_admits(const struct orr_ask *ask, const struct orr_snode *node)
     return true;
 }
 
-bool orr_node_admits(const struct orr_session *session, const struct orr_stask *task,
-                     uint32_t node_index)
-{
-    return orr_node_admits_ask(session, orr_task_ask(session, task), node_index);
-}
-
 bool orr_node_admits_ask(const struct orr_session *session, const struct orr_ask *ask,
                          uint32_t node_index)
 {

@@ -59,9 +59,9 @@ static bool place_on(struct orr_allocation *attempt, uint32_t index, uint32_t no
     if (choice.pipeline && returns(session, index, node, &choice, zones)) {
         orr_session_unevict(session, index);
     } else {
-        orr_session_place_in_zones(session, index, node,
-                                   choice.pipeline ? ORR_TASK_PIPELINED : ORR_TASK_ALLOCATED,
-                                   choice.groups, ask->devices, zones);
+        orr_session_place(session, index, node,
+                          choice.pipeline ? ORR_TASK_PIPELINED : ORR_TASK_ALLOCATED, choice.groups,
+                          ask->devices, zones);
     }
     return true;
 }

@@ -98,11 +98,11 @@ void orr_session_release(struct orr_session *session)
     orr_free(session->topologies);
     orr_free(session->statement.steps);
     orr_free(session->statement.saved);
-    orr_free(session->touched);
-    orr_free(session->dirty);
+    orr_free(session->lists.touched);
+    orr_free(session->lists.dirty);
     orr_free(session->changed_jobs);
-    orr_free(session->waiting);
-    orr_free(session->outdated_waiting);
+    orr_free(session->waiting_jobs.entries);
+    orr_free(session->waiting_jobs.outdated);
     orr_free(session->fingerprint_due);
     orr_free(session->decisions);
     orr_free(session->all_nodes);
@@ -484,7 +484,7 @@ static void add_tasks(struct orr_session *session, uint32_t job_index,
     orr_free(order);
 }
 
-static void know_twins(struct orr_session *session, uint32_t placement_class)
+static void note_placement_class(struct orr_session *session, uint32_t placement_class)
 {
     if (placement_class != ORR_NONE && placement_class >= session->placement_classes) {
         session->placement_classes = placement_class + 1;
@@ -509,7 +509,7 @@ uint32_t orr_session_add_job(struct orr_session *session, const struct orr_job_s
                              .staleness_grace = spec->staleness_grace,
                              .placement_class = spec->placement_class,
                              .serial = ++session->serials};
-    know_twins(session, spec->placement_class);
+    note_placement_class(session, spec->placement_class);
     add_sets(session, job, spec);
     add_tasks(session, index, spec, task_ids);
     orr_session__job_changed(session, index);
@@ -659,7 +659,7 @@ void orr_session_revive_job(struct orr_session *session, uint32_t index,
     job->staleness_grace = spec->staleness_grace;
     job->placement_class =
         spec->placement_class; /* one that scales has none, and may have the shape of others */
-    know_twins(session, spec->placement_class);
+    note_placement_class(session, spec->placement_class);
     job->reason = ORR_FIT_NONE;
     memset(job->outcomes, ORR_OUTCOME_NOT_TRIED, sizeof job->outcomes);
     orr_session__job_changed(session, index);
@@ -722,16 +722,16 @@ static void divide(struct orr_session *session)
 
 void orr_session_open(struct orr_session *session, orr_ms now)
 {
-    ORR_ASSERT(session->statement.count == 0 && session->touched_count == 0);
+    ORR_ASSERT(session->statement.count == 0 && session->lists.touched_count == 0);
     session->now = now;
     session->abandoned = false;
     session->queue_generation++;
     session->decision_count = 0;
     divide(session);
-    for (uint32_t i = 0; i < session->dirty_count; i++) {
-        orr_session__rebuild_node(session, session->dirty[i]);
+    for (uint32_t i = 0; i < session->lists.dirty_count; i++) {
+        orr_session__rebuild_node(session, session->lists.dirty[i]);
     }
-    session->dirty_count = 0;
+    session->lists.dirty_count = 0;
     if (session->rules.defects_v017) {
         session->rules.literal = true;
         orr_v017_open(session);
@@ -743,19 +743,19 @@ void orr_session_close(struct orr_session *session)
 {
     session->statement.count = 0;
     session->statement.saved_bytes = 0;
-    for (uint32_t i = 0; i < session->touched_count; i++) {
-        struct orr_stask *task = &session->tasks[session->touched[i]];
+    for (uint32_t i = 0; i < session->lists.touched_count; i++) {
+        struct orr_stask *task = &session->tasks[session->lists.touched[i]];
         orr_session__set_live_status(session, task, task->held.status);
         task->live = task->held;
         task->status_at_open = task->held.status;
-        orr_numa__recall(session, session->touched[i]);
+        orr_numa__recall(session, session->lists.touched[i]);
         task->is_virtual = false;
         task->touched = false;
         for (uint32_t g = 0; g < task->held.group_count; g++) {
             orr_session__live_groups(session, task)[g] = orr_session__held_groups(session, task)[g];
         }
     }
-    session->touched_count = 0;
+    session->lists.touched_count = 0;
 }
 
 /* --- reading --- */

@@ -353,8 +353,8 @@ static uint64_t fingerprint_of(const struct orr_session *session, const struct o
     return orr_scatter(orr_scatter(job->serial << 20 ^ nth) + place);
 }
 
-/* The task is about to change. */
-static void take_from_print(struct orr_session *session, uint32_t index)
+/* Takes the task, which is about to change, out of its queue's fingerprint. */
+static void take_from_fingerprint(struct orr_session *session, uint32_t index)
 {
     struct orr_stask *task = &session->tasks[index];
     const uint32_t queue = session->jobs[task->job].queue;
@@ -387,7 +387,7 @@ void orr_session__set_live_status(struct orr_session *session, struct orr_stask 
 {
     struct orr_sset *set = &session->sets[task->set];
     struct orr_sjob *job = &session->jobs[task->job];
-    take_from_print(session, (uint32_t)(task - session->tasks));
+    take_from_fingerprint(session, (uint32_t)(task - session->tasks));
     set->counts[task->live.status]--;
     set->counts[status]++;
     job->pending -= task->live.status == ORR_TASK_PENDING;
@@ -403,9 +403,10 @@ void orr_session_outdate_waiting(struct orr_session *session, uint32_t job)
 {
     if (!session->jobs[job].outdated) {
         session->jobs[job].outdated = true;
-        session->outdated_waiting = ORR_ROOM_FOR_ONE(
-            session->outdated_waiting, session->outdated_count, session->outdated_capacity);
-        session->outdated_waiting[session->outdated_count++] = job;
+        session->waiting_jobs.outdated =
+            ORR_ROOM_FOR_ONE(session->waiting_jobs.outdated, session->waiting_jobs.outdated_count,
+                             session->waiting_jobs.outdated_capacity);
+        session->waiting_jobs.outdated[session->waiting_jobs.outdated_count++] = job;
     }
 }
 
@@ -444,9 +445,9 @@ void orr_session__touch(struct orr_session *session, uint32_t task)
         return;
     }
     session->tasks[task].touched = true;
-    session->touched =
-        ORR_ROOM_FOR_ONE(session->touched, session->touched_count, session->touched_capacity);
-    session->touched[session->touched_count++] = task;
+    session->lists.touched = ORR_ROOM_FOR_ONE(session->lists.touched, session->lists.touched_count,
+                                              session->lists.touched_capacity);
+    session->lists.touched[session->lists.touched_count++] = task;
 }
 
 void orr_session__dirty(struct orr_session *session, uint32_t node)
@@ -455,7 +456,7 @@ void orr_session__dirty(struct orr_session *session, uint32_t node)
         return;
     }
     session->nodes[node].dirty = true;
-    session->dirty =
-        ORR_ROOM_FOR_ONE(session->dirty, session->dirty_count, session->dirty_capacity);
-    session->dirty[session->dirty_count++] = node;
+    session->lists.dirty = ORR_ROOM_FOR_ONE(session->lists.dirty, session->lists.dirty_count,
+                                            session->lists.dirty_capacity);
+    session->lists.dirty[session->lists.dirty_count++] = node;
 }

@@ -26,7 +26,8 @@ struct orr_undo { /* one step of the statement; its node's books as they were ar
 struct orr_place_memory *orr_place__open(void);
 void orr_place__close(struct orr_place_memory *place);
 
-/* Node books (4.6 and 6.4 of KAI's node accounting). The task's live place says where. */
+/* Books of a node (KAI: node_info.go, gpu_sharing_node_info.go). The task's live place says where.
+ */
 void orr_session__book_add(struct orr_session *session, uint32_t node,
                            const struct orr_stask *task);
 void orr_session__book_remove(struct orr_session *session, uint32_t node,

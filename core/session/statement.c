@@ -80,14 +80,8 @@ static void charge_step(struct orr_session *session, struct orr_undo *step, int 
 }
 
 void orr_session_place(struct orr_session *session, uint32_t index, uint32_t node,
-                       enum orr_task_status status, const uint32_t *groups, uint32_t group_count)
-{
-    orr_session_place_in_zones(session, index, node, status, groups, group_count, NULL);
-}
-
-void orr_session_place_in_zones(struct orr_session *session, uint32_t index, uint32_t node,
-                                enum orr_task_status status, const uint32_t *groups,
-                                uint32_t group_count, const struct orr_zone_take *zones)
+                       enum orr_task_status status, const uint32_t *groups, uint32_t group_count,
+                       const struct orr_zone_take *zones)
 {
     struct orr_undo *step = begin_step(session, ORR_UNDO_PLACE, index, node);
     orr_numa__draw(session, index, zones);

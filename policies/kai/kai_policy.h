@@ -45,7 +45,7 @@ struct orr_kai {
     bool strategies;  /* some nodes state one for MIG */
 };
 
-/* kai_reasons.c: after a cycle, why each job that waits does so, where that is news. */
+/* kai_reasons.c: after a cycle, why each job that waits does so, where its reason changed. */
 void orr_kai__explain_waiting(struct orr_kai *kai, const struct orr_view *view,
                               struct orr_txn *txn);
 

@@ -74,7 +74,7 @@ static enum orr_reason unplaced(struct orr_kai *kai, const struct orr_view *view
 }
 
 /* What a task counts at least on a node that may take it, as the bounds of queues see it there: a
- * part of a device is the MiB that it takes of it, in hundredths rounded up (KAI 6.2). */
+ * part of a device is the MiB that it takes of it, in hundredths rounded up. */
 static int64_t counted_mgpu(const struct orr_view *view, const struct orr_ask *ask)
 {
     int64_t least = INT64_MAX;

@@ -78,7 +78,8 @@ static uint64_t devices_for(struct orr_kai_tasks *tasks, const struct orr_view *
 /* --- decisions --- */
 
 /* It may fail: v0.17 binds tasks to a shared GPU that a whole gang was only pipelined to, although
- * another took the device meanwhile (6.3: a group that once had an allocation counts as one). */
+ * another took the device meanwhile: it counts a GPU group that once had an allocation as allocated
+ * (gpu_sharing_node_info.go). */
 static void bind(struct orr_kai_tasks *tasks, const struct orr_view *view, struct orr_txn *txn,
                  uint32_t index, uint32_t node, uint32_t group)
 {

@@ -79,7 +79,7 @@ static orr_ms grid_point(const struct orr_scheduler *scheduler, orr_ms at)
 
 orr_ms orr_scheduler__next(struct orr_scheduler *scheduler, orr_ms now, orr_ms last)
 {
-    /* also when this point's cycle was run: what it evicted is seen at the next (KAI 4.1) */
+    /* also when this point's cycle was run: what it evicted is seen at the next */
     bool done = scheduler->period_ms > 0 && now == last;
     orr_ms point = grid_point(scheduler, done ? now + 1 : now);
     if (point >= scheduler->free_ms) {

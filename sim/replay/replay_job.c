@@ -371,7 +371,7 @@ static enum orr_kind kind_of(const struct orr_scenario *scenario, const struct o
 }
 
 /* The class of its kind unless it states another; below 100 it can be preempted unless it says so
- * itself (KAI 1.4). */
+ * itself, as a PodGroup of KAI. */
 static bool set_priority(struct orr_world *world, uint32_t part, const struct orr_row *row,
                          struct orr_job_spec *spec)
 {

@@ -3,8 +3,8 @@
  *
  *     orr_blame_find
  *       list_suspects      those with most GPU-hours
- *       orr_study_run      a run without each, and one with all of them: it has to come out as
- * before hold_against       what the others waited longer
+ *       orr_study_run      a run without each, and one with all, which must come out as before
+ *       hold_against       what the others waited longer
  */
 #include <orrery/sim/blame.h>
 

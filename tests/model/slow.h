@@ -89,7 +89,7 @@ void slow_open(struct slow *slow, const struct orr_session *session, orr_ms now)
 void slow_close(struct slow *slow);
 void slow_run(struct slow *slow, const enum orr_action *actions, uint32_t count);
 
-/* --- slow_share.c: section 2 --- */
+/* --- slow_share.c: KAI's resource_division --- */
 
 void slow_divide(struct slow *slow);
 double slow_allocatable(const struct slow *slow, uint32_t queue, unsigned kind);
@@ -202,7 +202,7 @@ bool slow_domains(struct slow *slow, const struct slow_view *view, uint32_t set,
                   const struct slow_list *tasks, const bool *nodes, bool **subsets,
                   uint32_t *count);
 
-/* --- slow_search.c, slow_generate.c, slow_rules.c: 4.7, 4.9 - 4.13 --- */
+/* --- slow_search.c, slow_generate.c, slow_rules.c: KAI's common/solvers and actions --- */
 
 struct slow_victims { /* in the order they came; those of one group stand or fall together */
     uint32_t *task, *group;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The five actions, sections 4.2, 4.4, 4.9 to 4.12, and which jobs they skip as hopeless. */
+/* The five actions of KAI, and which jobs they skip as hopeless. */
 #include "slow.h"
 
 #include <string.h>

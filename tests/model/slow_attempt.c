@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One attempt to place a job, section 4.4: all that is due, or nothing. */
+/* One attempt to place a job (KAI's allocate action): all that is due, or nothing. */
 #include "slow.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Node and queue accounting, sections 4.5, 4.6 and 6: what each task takes from where it is. */
+/* Node and queue accounting (KAI's statement.go and api/node_info): what each task takes from where
+ * it is. */
 #include "slow.h"
 
 #include <assert.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Topology, section 5.10: which parts of the cluster to try for a constrained set, in which order.
+/* Topology (KAI's plugin topology): which parts of the cluster to try for a constrained set, in
+ * which order.
  */
 #include "slow.h"
 

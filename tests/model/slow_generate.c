@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which victims to try: the accumulator, its filters and the two generators, section 4.7. */
+/* Which victims to try: the accumulator, its filters and the two generators (KAI's common/solvers).
+ */
 #include "slow.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The two-level job queue of section 3.5, with its flags: a heap of heaps in which only the node
- * that was just served is looked at again, and only once it has come to the top. */
+/* The two-level job queue of KAI's job_order_by_queue.go, with its flags: a heap of heaps in which
+ * only the node that was just served is looked at again, and only once it has come to the top. */
 #include "slow.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which queue and which job goes first: the comparators of sections 3.1 and 3.2. */
+/* Which queue and which job goes first: KAI's comparators of queues and of jobs. */
 #include "slow.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Who may evict whom, and what a solution must respect: sections 4.9 to 4.13. */
+/* Who may evict whom, and what a solution must respect (KAI's gates and validators). */
 #include "slow.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Whom to evict so that a job fits: the outer search and one scenario of it, section 4.7. */
+/* Whom to evict so that a job fits: the outer search and one scenario of it (KAI's common/solvers).
+ */
 #include "slow.h"
 
 #include <string.h>

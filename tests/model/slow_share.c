@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Fair share, section 2: what there is, what is asked, who gets how much. */
+/* Fair share (KAI's resource_division): what there is, what is asked, who gets how much. */
 #include "slow.h"
 
 #include <math.h>

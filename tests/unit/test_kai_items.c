@@ -149,8 +149,8 @@ static void order__compares_jobs_as_they_are(void **state)
     for (int i = 0; i < 3; i++) {
         orr_order_push(&order, orr_jobview_whole(jobs[i]));
     }
-    orr_session_place(&session, world_task(&session, jobs[1], 0), node, ORR_TASK_PIPELINED, NULL,
-                      0);
+    orr_session_place(&session, world_task(&session, jobs[1], 0), node, ORR_TASK_PIPELINED, NULL, 0,
+                      NULL);
     orr_order_refresh(&order);
     static const int expected[3] = {0, 2, 1}; /* b has its minimum, c not yet */
     for (int i = 0; i < 3; i++) {
@@ -215,7 +215,8 @@ static void shared__device_comes_back_on_a_crowded_node(void **state)
                          (const uint32_t[]){0}, 1);
     orr_session_open(&session, WORLD_NOW);
     const struct orr_snode *books = &session.nodes[node];
-    orr_session_place(&session, world_task(&session, whole, 0), node, ORR_TASK_PIPELINED, NULL, 0);
+    orr_session_place(&session, world_task(&session, whole, 0), node, ORR_TASK_PIPELINED, NULL, 0,
+                      NULL);
     assert_true(books->idle.v[ORR_SLOT_GPU] + books->releasing.v[ORR_SLOT_GPU] == 0);
     orr_session_evict(&session, world_task(&session, sharing, 0));
     assert_true(books->idle.v[ORR_SLOT_GPU] + books->releasing.v[ORR_SLOT_GPU] == ORR_MGPU);
@@ -496,7 +497,7 @@ static void abandoned__eviction_is_taken_back_to_what_was(void **state)
     world_run(&session, job, 0, from);
     orr_session_open(&session, WORLD_NOW);
     orr_session_evict(&session, task);
-    orr_session_place(&session, task, to, ORR_TASK_PIPELINED, NULL, 0);
+    orr_session_place(&session, task, to, ORR_TASK_PIPELINED, NULL, 0, NULL);
     orr_session_commit(&session, ORR_ACTION_CONSOLIDATION, ORR_NONE);
     orr_session_evict(&session, task);
     orr_session_leave_uncommitted(&session);

@@ -77,9 +77,9 @@ static void mig__needs_a_node_of_the_right_strategy(void **state)
         &(struct world_job){.name = "j", .queue = queue, .priority = 50, .asks = asks, .count = 3});
     orr_session_open(&session, WORLD_NOW);
     const struct orr_stask *tasks = &session.tasks[world_task(&session, job, 0)];
-    assert_false(orr_node_admits(&session, &tasks[0], node));
-    assert_true(orr_node_admits(&session, &tasks[1], node));
-    assert_false(orr_node_admits(&session, &tasks[2], node));
+    assert_false(orr_node_admits_ask(&session, orr_task_ask(&session, &tasks[0]), node));
+    assert_true(orr_node_admits_ask(&session, orr_task_ask(&session, &tasks[1]), node));
+    assert_false(orr_node_admits_ask(&session, orr_task_ask(&session, &tasks[2]), node));
     orr_session_close(&session);
     orr_session_release(&session);
 }

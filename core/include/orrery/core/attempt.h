@@ -8,26 +8,27 @@
 
 ORR_API_BEGIN
 
-struct orr_node_list {
+struct orr_node_list { /* borrowed */
     const uint32_t *nodes;
     uint32_t count;
 };
 
-/* Places what the job is due on these nodes. False: nothing is changed. With pipeline_only (a
- * simulation) nothing is allocated at once and evicted tasks may be placed again. */
+/* KAI's AllocateJob: places what orr_jobview_to_allocate lists on these nodes, by the statement.
+ * False: nothing is changed, and *why is the job's fit error (else ORR_FIT_NONE). With
+ * pipeline_only (a simulation) tasks are pipelined alone, and evicted ones may be placed again. */
 bool orr_attempt_job(struct orr_session *session, struct orr_jobview view,
                      struct orr_node_list nodes, bool pipeline_only, enum orr_fit_reason *why);
 
-/* KAI capacity policy: would this much more pass a limit, or the quota of a non-preemptible job?
- * ORR_FIT_NONE if not. */
+/* KAI's capacity policy: would the demand pass a limit of the job's queue or of one above it, or of
+ * a non-preemptible job their quota? ORR_FIT_NONE: neither. */
 enum orr_fit_reason orr_job_over_capacity(const struct orr_session *session, uint32_t job,
                                           const struct orr_demand *demand);
+/* The quota alone; false for a preemptible job. */
 bool orr_job_over_quota(const struct orr_session *session, uint32_t job,
                         const struct orr_demand *demand);
 
-/* Everything but resources: filters, readiness, MIG, device memory label. */
-bool orr_node_admits(const struct orr_session *session, const struct orr_stask *task,
-                     uint32_t node);
+/* May a task with the ask be on the node, resources left aside: filters, readiness, MIG, the label
+ * of device memory? */
 bool orr_node_admits_ask(const struct orr_session *session, const struct orr_ask *ask,
                          uint32_t node);
 

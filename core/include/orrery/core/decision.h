@@ -19,10 +19,11 @@ const char *orr_action_name(enum orr_action action);
 
 enum orr_decision_kind { ORR_DECISION_BIND, ORR_DECISION_PIPELINE, ORR_DECISION_EVICT };
 
-struct orr_decision {
-    uint8_t kind, action;
-    uint32_t task, node; /* evict: the node it leaves */
-    uint32_t preemptor;  /* job for whose sake, or ORR_NONE */
+struct orr_decision {    /* of a cycle, about one task */
+    uint8_t kind;        /* enum orr_decision_kind */
+    uint8_t action;      /* enum orr_action: the one that committed it */
+    uint32_t task, node; /* EVICT: the node that the task leaves */
+    uint32_t preemptor;  /* the job for which it was evicted or moved, or ORR_NONE */
 };
 
 ORR_API_END

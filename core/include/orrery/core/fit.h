@@ -48,13 +48,15 @@ const char *orr_misfit_words(enum orr_misfit misfit);
 
 struct orr_fit_detail { /* the numbers behind a job's reason, as the last attempt found them */
     uint8_t reason;     /* enum orr_fit_reason */
-    uint8_t kind;       /* OVER_LIMIT, NON_PREEMPTIBLE_OVER_QUOTA: of which resource, */
-    uint32_t queue;     /* whose bound; ORR_NONE: no bound */
+    /* of OVER_LIMIT, NON_PREEMPTIBLE_OVER_QUOTA: */
+    uint8_t kind;                  /* enum orr_share_kind: the resource */
+    uint32_t queue;                /* whose limit or quota it is; ORR_NONE: no bound was met */
     double requested, held, bound; /* in the unit of shares */
+    /* of all others: */
     uint32_t placed, asked;        /* tasks of the attempt that found a node; all of them */
-    uint32_t task;                 /* the first that found none, or ORR_NONE */
-    uint32_t nodes;                /* it looked at, */
-    uint32_t misfits[ORR_MISFITS]; /* by what kept it from them */
+    uint32_t task;                 /* the first that found no node, or ORR_NONE */
+    uint32_t nodes;                /* nodes that were looked at for it */
+    uint32_t misfits[ORR_MISFITS]; /* of these, by what kept the task off */
 };
 
 ORR_API_END

@@ -11,7 +11,7 @@ ORR_API_BEGIN
 
 #define ORR_COUNTED_GPUS 16 /* of a node; where one has more, none is counted */
 
-struct orr_gpu_node { /* GPUs; idle is below zero where a pipelined task was taken back */
+struct orr_gpu_node { /* GPUs; `idle` is below zero where a pipelined task was evicted */
     int32_t room, idle;
     bool is_open;
 };
@@ -22,16 +22,17 @@ struct orr_gpu_counts {
     uint32_t *open, open_count;
     uint32_t *at_once, at_once_count; /* open nodes with idle GPUs */
     uint32_t *node_of_rank;
-    uint64_t *with_room[ORR_COUNTED_GPUS + 1]; /* open nodes by room: bits by rank, */
-    uint32_t with_room_count[ORR_COUNTED_GPUS + 1];
+    uint64_t
+        *with_room[ORR_COUNTED_GPUS + 1]; /* by room: the open nodes that have it, bits by rank */
+    uint32_t with_room_count[ORR_COUNTED_GPUS + 1]; /* by room: how many these are */
     struct orr_gpu_move {
         uint32_t node;
         int32_t room, idle; /* before */
     } * moves;              /* of all that were placed, to take them back */
     uint32_t move_count;
     uint64_t *among; /* a heap of keys of nodes, while tasks are placed among some */
-    int32_t each;    /* 0: not asked; else tasks of so many GPUs: */
-    int64_t places;  /* how many of them all open nodes have room for */
+    int32_t each;    /* `places` is counted for tasks of so many GPUs; 0: it is not counted */
+    int64_t places;  /* tasks that all open nodes together have room for */
     /* Fingerprint of how many open nodes have how much room; `by_node` of the room and the idle
      * GPUs of each node. */
     uint64_t content;

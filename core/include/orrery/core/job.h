@@ -44,7 +44,7 @@ struct orr_request {  /* of one task */
 };
 
 /* milli-GPU of one task, MIG instances by their g; a memory ask depends on the node, so it counts
- * nothing here (KAI 1.1) */
+ * nothing here, as in KAI */
 int64_t orr_request_mgpu(const struct orr_request *request);
 
 /* A part of a device as KAI counts it, in hundredths: milli-GPU. */

@@ -82,9 +82,10 @@ void orr_order_build_over(struct orr_order *order, const struct orr_order_entry 
 /* Entries in the canonical order of building; returns their number, at most count. */
 uint32_t orr_order_prepare(const struct orr_order *order, const struct orr_jobview *views,
                            uint32_t count, struct orr_order_entry *entries);
-/* All jobs with tasks that wait, but for one of them, in that order; the session's, until it is
- * asked again. Costs what changed since it was asked last, and a pass over the list. */
-const struct orr_order_entry *orr_order_waiting(struct orr_session *session, uint32_t but,
+/* All jobs with pending tasks but the excluded one, in the order of building. The list is the
+ * session's, and holds until the next call. Costs the jobs that changed since the last call, and a
+ * pass over the list. */
+const struct orr_order_entry *orr_order_waiting(struct orr_session *session, uint32_t excluded,
                                                 uint32_t *count);
 /* Negative: `a` goes before `b` in that order. */
 int orr_order_compare_built(const struct orr_session *session, const struct orr_order_entry *a,

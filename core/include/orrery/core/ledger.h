@@ -105,7 +105,7 @@ struct orr_queue_use {
     int64_t leaving_mgpu;                   /* held by tasks in a grace; not in allocated */
     int64_t held_mig_mgpu;                  /* of allocated and leaving_mgpu, of MIG instances */
     /* of allocated: on devices of sharing tasks beyond their first, and of MIG instances. Neither
-     * is in KAI's metric of past usage (KAI 7) */
+     * is in KAI's metric of past usage */
     int64_t unmetered_mgpu;
     int64_t rounding_mgpu; /* what KAI counts parts of devices for beyond what is allocated */
 };
@@ -192,9 +192,9 @@ struct orr_ledger {
 };
 
 struct orr_ledger *orr_ledger_open(const struct orr_ledger_world *world);
-/* In the shard each device that tasks share has a pod of its own that reserves it (KAI 6.5), which
- * takes a pod slot of the node as long as somebody is on the device. Call it before anything is
- * placed. */
+/* In the shard each device that tasks share has a pod of its own that reserves it, as KAI's
+ * reservation pods do, which takes a pod slot of the node as long as somebody is on the device.
+ * Call it before anything is placed. */
 void orr_ledger_reserve_shared(struct orr_ledger *ledger, uint32_t shard);
 void orr_ledger_close(struct orr_ledger *ledger);
 /* From now on there are these jobs, those known before first and as they were. Their shapes and
@@ -310,8 +310,8 @@ uint32_t orr_ledger_tasks_in(const struct orr_ledger *ledger, uint32_t node,
 struct orr_room orr_ledger_held(const struct orr_ledger *ledger, const struct orr_request *request,
                                 const struct orr_placement *placement);
 /* Devices are shared in parts, a unit in which fractions and memory are whole numbers: a tenth of a
- * MiB, or where the memory is not known a thousandth of the device. KAI 6.1: the memory is cut to
- * hundreds of MiB. */
+ * MiB, or where the memory is not known a thousandth of the device. As in KAI the memory of a
+ * device is cut to hundreds of MiB. */
 int64_t orr_device_memory_mib(const struct orr_node_type *type); /* so cut; 0: not known */
 int64_t orr_device_parts(const struct orr_node_type *type);
 /* What the request takes of each of its devices there; memory at least a thousandth of a device.
@@ -337,7 +337,7 @@ static inline int64_t orr_request_task_mgpu(const struct orr_request *request,
 {
     return (int64_t)request->devices * orr_request_portion_mgpu(request, type) + request->mig_mgpu;
 }
-/* What KAI counts it for there: parts of devices in hundredths (KAI 6.2). */
+/* What KAI counts it for there, against quotas and limits: parts of devices in hundredths. */
 int64_t orr_request_counted_mgpu(const struct orr_request *request,
                                  const struct orr_node_type *type);
 
@@ -407,7 +407,8 @@ bool orr_txn_pipeline(struct orr_txn *txn, uint32_t job, uint32_t group, uint32_
                       uint32_t node);
 /* Evicts a running job: its room becomes releasing. False if the job does not run. */
 bool orr_txn_evict(struct orr_txn *txn, uint32_t job, enum orr_cause cause);
-/* The same for the sake of another job, or ORR_NONE: the record then tells whether it was of use. A
+/* The same for the sake of another job, or ORR_NONE: the beneficiary is stored, so that evictions
+ * after which it did not start can be counted (metric wasted_evictions). A
  * cause that does not exist has the next commit refuse all, and so has a job that does not exist,
  * is not submitted yet, is over or is the same; so it is with `evict_tasks`. */
 bool orr_txn_evict_for(struct orr_txn *txn, uint32_t job, enum orr_cause cause,
@@ -470,12 +471,12 @@ void orr_txn_explain(struct orr_txn *txn, uint32_t job, enum orr_reason reason);
  * level, domain, job or outcome does not exist fail the next commit. */
 void orr_txn_explain_by(struct orr_txn *txn, uint32_t job, enum orr_reason reason,
                         const struct orr_proof *proof);
-/* The numbers behind a reason as the books are now. Costs a look at every node when the job names
- * nodes or a level. */
 /* By kind, what nobody holds of a shard's nodes that are not down: `free` without what leaves. This
  * is what the reasons of jobs that wait, and their proofs, count as free. Costs a look at
  * each node with shared devices while something leaves. */
 struct orr_gpus orr_ledger_unheld(const struct orr_ledger *ledger, uint32_t shard);
+/* The numbers behind a reason as the books are now. Costs a look at every node when the job names
+ * nodes or a level. */
 struct orr_proof orr_ledger_prove(const struct orr_ledger *ledger, uint32_t job,
                                   enum orr_reason reason);
 struct orr_explanation {

@@ -12,27 +12,35 @@
  *
  *   random       all alike: uniform among the nodes, and for a task that shares one device among
  *                the devices
+ *
  *   dot-product  100 (1 - (c/C pc/C + g/G pg/G) / 2), cut to a whole number (after Tetris: Grandl
  *                et al., SIGCOMM'14)
+ *
  *   clustering   nodes that host tasks of the same class alone, among others, no tasks with GPUs,
  *                others (75, 50, 25, 0 points), and up to 25 for what is in use (after Gandiva:
- * Xiao et al., OSDI'18). Classes: orr_request_class packing      devices in use, then free ones of
- * nodes in use, then nodes that are free (as MLaaS: Weng et al., NSDI'22) best-fit     100 (1 - (c
- * - pc)/2C - (g - pg)/2G), cut to a whole number worst-fit    (c - pc) + 100 (g - pg); there it is
- * scaled to 0 .. 100 and so may tie fgd          least growth of fragmentation (fragment.h), as 100
- * / (1 + e^(growth/1000)) cut to a whole number; a task that shares one device takes the best
- * device by that score
+ *                Xiao et al., OSDI'18). orr_request_class has the classes
+ *
+ *   packing      devices in use, then free ones of nodes in use, then nodes that are free (as
+ *                MLaaS: Weng et al., NSDI'22)
+ *
+ *   best-fit     100 (1 - (c - pc)/2C - (g - pg)/2G), cut to a whole number
+ *
+ *   worst-fit    (c - pc) + 100 (g - pg); the authors' is scaled to 0 .. 100, and may tie
+ *
+ *   fgd          least growth of fragmentation (fragment.h), as 100 / (1 + e^(growth/1000)) cut
+ *                to a whole number; a task that shares one device takes the best device by that
  *
  *   hived        no score: each leaf queue has a virtual cluster of buddy cells (HiveD: Zhao et
- * al., OSDI'20), and its tasks go there and nowhere else. Cells are single GPUs, halves of halves
- * of nodes, nodes, and levels of the topology whose domains hold equally many nodes of a kind. A
- * queue's GPU quota is cut into cells, the largest first, when the placer is opened; where no queue
- * of the shard has one, equal parts; a queue without bound gets what others leave. A cell is bound
- * to a physical one of its size when a task needs it, and split from a larger one only if none of
- * its level is free (Algorithm 1), so that whatever fits into a queue's cells has GPUs, whoever
- * else is there. Within its cells a task goes where it opens the fewest devices, then to the
- *                fullest node, then to the fullest cell. Guaranteed are GPUs, of nodes that are up:
- *                not CPU and memory, nor nodes that a selector names
+ *                al., OSDI'20), and its tasks go there and nowhere else
+ *
+ * Cells are single GPUs, halves of halves of nodes, nodes, and levels of the topology whose domains
+ * hold equally many nodes of a kind. A queue's GPU quota is cut into cells, the largest first, when
+ * the placer is opened; where no queue of the shard has one, equal parts; a queue without bound
+ * gets what others leave. A cell is bound to a physical one of its size when a task needs it, and
+ * split from a larger one only if none of its level is free (the paper's Algorithm 1), so that
+ * whatever fits into a queue's cells has GPUs, whoever else is there. Within its cells a task goes
+ * where it opens the fewest devices, then to the fullest node, then to the fullest cell. Guaranteed
+ * are GPUs of nodes that are up: not CPU and memory, nor nodes that a selector names.
  *
  * Under clustering and packing tasks without GPUs score alike everywhere. Costs a comparison for
  * each node, and a score for each that changed since a task of the kind was placed.

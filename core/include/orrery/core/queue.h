@@ -42,13 +42,13 @@ enum orr_flavor_preference { /* between flavors of which none fits as it is */
                              ORR_FLAVOR_PREEMPTION_OVER_BORROWING
 };
 
-/* What a queue states of Kueue's beside its amounts. Only policy kueue heeds it; what is not stated
- * is as its parameters say. */
 struct orr_local_queue { /* Kueue's LocalQueue: the jobs of one user in a queue */
     const char *user;
     double weight; /* what the user used counts divided by it */
 };
 
+/* What a queue states of Kueue's beside its amounts. Only policy kueue heeds it; what is not stated
+ * is as its parameters say. */
 struct orr_lending {
     bool apart; /* at the top: it shares no cohort with the others there */
     bool states_order, strict;

@@ -18,7 +18,7 @@ struct orr_ask_room { /* of one distinct request */
     bool exact;       /* false for shared devices: a node counts as plenty or as nothing */
     uint32_t *on_node;
     int64_t total;
-    uint64_t seen; /* session's clock when this was last brought up to date */
+    uint64_t seen; /* the session's node_generation up to which this is true */
 };
 
 struct orr_free_sum { /* of ready nodes, what is being released included */

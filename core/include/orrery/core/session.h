@@ -7,7 +7,7 @@
  *   tasks    a status each, in two copies:
  *              held  what is true of the cluster: changed by commit and by external events
  *              live  as the running cycle would have it: changed by the statement, undone by
- * rollback
+ *                    rollback
  *
  * Between cycles both copies agree. orr_session_open starts a cycle, the statement changes it,
  * orr_session_close undoes what was not committed (statement.h). A pipelined task
@@ -148,7 +148,7 @@ struct orr_sjob {
     struct orr_failed_search failed[ORR_ACTIONS];
     bool invalid;             /* removed: its tasks are gone */
     bool changed;             /* listed in the session's changed_jobs */
-    bool outdated;            /* listed in the session's outdated_waiting */
+    bool outdated;            /* listed in waiting_jobs.outdated */
     uint64_t task_generation; /* of the session's task_generation: when a live task last got another
                                  status */
     uint32_t contender;       /* of a search for victims: its number among the contenders */
@@ -181,18 +181,35 @@ struct orr_zone_take;
 struct orr_usage;
 struct orr_place_memory;
 struct orr_v017;
-struct orr_statement { /* the open one: every step of it can be taken back; private to session/ */
+struct orr_statement { /* the changes of the cycle since the last commit; private to session/ */
     struct orr_undo *steps;
     uint32_t count, capacity;
     unsigned char *saved; /* node books to go back to */
     size_t saved_bytes, saved_capacity;
 };
+/* Jobs and nodes to look at again when a cycle is opened or closed; private to session/. */
+struct orr_session_lists {
+    uint32_t *touched; /* tasks whose live copy may differ from the held one: restored on close */
+    uint32_t touched_count, touched_capacity;
+    uint32_t *dirty; /* nodes whose held tasks changed: their live books are rebuilt on open */
+    uint32_t dirty_count, dirty_capacity;
+};
+struct orr_waiting_jobs {            /* private to order/waiting.c */
+    struct orr_order_entry *entries; /* in the order of building, but for outdated ones */
+    uint32_t count, capacity;
+    uint32_t *outdated; /* jobs whose entry is missing or no longer true; see orr_sjob.outdated */
+    uint32_t outdated_count, outdated_capacity;
+    int64_t min_gpu_memory_mib; /* the session's when the entries were made */
+};
+
 struct orr_session {
-    struct orr_session_rules rules;
+    struct orr_session_rules rules;        /* set by the caller after orr_session_init */
     struct orr_watcher watcher;            /* gets jobs and victims by their indices here */
     const struct orr_session_hooks *hooks; /* borrowed; NULL: none */
     struct orr_usage *usage; /* past use, weighed by rules.k; borrowed; NULL: none is kept */
-    orr_ms now;
+
+    /* The world: what session_build.h adds, constant during a cycle but for live books of nodes,
+     * live sums of queues and live places of tasks, which statement.h changes. */
     struct orr_arena arena; /* names, specs */
     struct orr_snode *nodes;
     uint32_t node_count, node_capacity;
@@ -200,75 +217,71 @@ struct orr_session {
     struct orr_share_queue *shares; /* parallel to queues */
     uint32_t queue_count, queue_capacity, share_capacity;
     struct orr_share_tree tree;
-    bool tree_outdated;
-    uint64_t share_generation; /* steps when the fair shares of a set of sibling queues are divided
-                                  anew */
+    bool tree_outdated; /* built again when the next cycle is opened, as is `total` */
     struct orr_ask *asks;
     uint32_t ask_count, ask_capacity;
     struct orr_sjob *jobs;
     uint32_t job_count, job_capacity;
-    uint64_t serials;           /* given to jobs so far */
+    uint64_t serials;           /* issued to jobs so far */
     uint32_t placement_classes; /* one more than the highest `placement_class` of a job */
     struct orr_sset *sets;
     uint32_t set_count, set_capacity;
     struct orr_stask *tasks;
     uint32_t task_count, task_capacity;
-    uint32_t *gpu_group_ids;
+    uint32_t *gpu_group_ids; /* shared devices of tasks; see orr_stask.gpu_groups_at */
     uint32_t gpu_group_id_count, gpu_group_id_capacity;
     uint32_t next_gpu_group;      /* the next fresh shared device */
     uint32_t numbered_gpu_groups; /* shared devices below this one have numbers for names */
     bool **filters;               /* by filter, node: may run there */
     uint32_t filter_count, filter_capacity;
     uint32_t worker_filters[2]; /* filters: nodes for tasks without, and with, GPUs; ORR_NONE: all
-                                   nodes */
+                                 * nodes */
     struct orr_topology *topologies;
     uint32_t topology_count, topology_capacity;
-    uint32_t slot_count;
-    struct orr_numa *numa;                  /* records of zones; NULL: no node has any */
+    uint32_t slot_count;                    /* slots of vectors that are in use */
+    int64_t slot_quota_gpus[ORR_SLOTS_MAX]; /* GPUs of quota of one unit: the g of a MIG profile */
     bool zone_aware[ORR_SLOTS_MAX];         /* some node's zones have the slot */
     uint32_t zones_max;                     /* of a node */
-    int64_t slot_quota_gpus[ORR_SLOTS_MAX]; /* GPUs of quota of one unit: the g of a MIG profile */
-    double total[ORR_SHARE_KINDS];          /* of ready nodes */
+    double total[ORR_SHARE_KINDS];          /* of ready nodes, in the units of shares */
     struct orr_vec largest;                 /* of each slot the most that a node offers */
     int64_t min_gpu_memory_mib, max_gpu_memory_mib; /* 0: no node states it */
-    /* of the cycle */
-    int64_t scenarios_tried; /* by the action that runs */
+    uint32_t *all_nodes; /* see orr_session_all_nodes; NULL until somebody asks */
+
+    /* The cycle that is open, or was last. */
+    orr_ms now;
+    bool abandoned; /* this cycle left changes that were neither committed nor rolled back */
+    struct orr_decision *decisions; /* committed in this cycle, in order */
+    uint32_t decision_count, decision_capacity;
+    struct orr_fit_detail *details; /* by job, filled by allocate; the caller's; NULL: not wanted */
+    int64_t scenarios_tried;        /* by the action that runs */
     uint64_t node_scenarios; /* scenarios of a single node that searches have listed so far */
     uint64_t scenarios_of[ORR_ACTIONS]; /* simulated by the action, in all cycles */
     struct orr_prune_count pruned[ORR_PRUNERS];
-    struct orr_statement statement;
-    uint32_t *touched; /* tasks to restore on close */
-    uint32_t touched_count, touched_capacity;
-    uint32_t *dirty; /* nodes to rebuild on open */
-    uint32_t dirty_count, dirty_capacity;
-    /* what changed, for those who keep something derived from it */
-    uint64_t node_generation;  /* steps with every change of a node */
-    uint64_t queue_generation; /* steps with every change of what queues hold */
-    uint64_t task_generation;  /* steps with every change of a live task's status */
-    uint32_t newest_node;      /* the last one that changed; the others by `older` */
-    uint32_t
-        *changed_jobs; /* added, ended or with tasks of another status; cleared by the reader */
+
+    /* What changed, for whoever keeps something derived from it. */
+    uint64_t node_generation;  /* grows with every change of a node's live books */
+    uint64_t queue_generation; /* grows with every change of what queues hold */
+    uint64_t task_generation;  /* grows with every change of a live task's status */
+    uint64_t share_generation; /* grows when fair shares of sibling queues are divided anew */
+    uint32_t newest_node;      /* the node that changed last; the others by `older` */
+    uint32_t *changed_jobs;    /* added, ended or with a task of another status; the reader clears
+                                * the list */
     uint32_t changed_count, changed_capacity;
-    /* order/waiting.c: who waits, in the order of building, but for jobs that changed since */
-    struct orr_order_entry *waiting;
-    uint32_t waiting_count, waiting_capacity;
-    uint32_t *outdated_waiting; /* those */
-    uint32_t outdated_count, outdated_capacity;
-    int64_t waiting_mib;       /* min_gpu_memory_mib then */
-    uint32_t *fingerprint_due; /* tasks that fingerprints of queues lack */
+    uint32_t *fingerprint_due; /* tasks that the fingerprints of their queues lack */
     uint32_t fingerprint_due_count, fingerprint_due_capacity;
-    struct orr_backlog *backlog; /* backlog.h; NULL: none is kept */
-    uint64_t last_generation; /* the highest number of a generation that a closed backlog or index
-                             issued; none is issued twice, as failed searches are known by them */
-    struct orr_victim_index
-        *victim_index;              /* what searches for victims keep, see victim.h; or NULL */
-    bool abandoned;                 /* this cycle left changes that were not committed */
-    struct orr_v017 *v017;          /* what its defects need; NULL: they are not reproduced */
-    struct orr_decision *decisions; /* of this cycle */
-    uint32_t decision_count, decision_capacity;
-    struct orr_fit_detail *details; /* by job, filled by allocate; NULL (as built): not wanted */
-    uint32_t *all_nodes;            /* all of them, in order; NULL until somebody asks */
-    struct orr_place_memory *place; /* what core/place keeps and lends to attempts */
+
+    /* Private, each to the room that is named. */
+    struct orr_statement statement;        /* session/ */
+    struct orr_session_lists lists;        /* session/ */
+    struct orr_numa *numa;                 /* session/session_numa.c; NULL: no node has zones */
+    struct orr_v017 *v017;                 /* defects.h; NULL: defects are not reproduced */
+    struct orr_place_memory *place;        /* place/: kept for attempts and lent to them */
+    struct orr_waiting_jobs waiting_jobs;  /* order/ */
+    struct orr_backlog *backlog;           /* order/, see backlog.h; NULL: none is kept */
+    struct orr_victim_index *victim_index; /* prune/, see victim.h; NULL: nothing is kept */
+    uint64_t
+        last_generation; /* the highest generation that a closed backlog or victim index issued:
+                          * failed searches are known by them, so that none is issued twice */
 };
 
 /* --- reading --- */
@@ -278,7 +291,7 @@ const struct orr_topology *orr_session_find_topology(const struct orr_session *s
                                                      const char *name);
 const struct orr_topology_level *orr_topology_find_level(const struct orr_topology *topology,
                                                          const char *name);
-/* All nodes in order, as long as none is added; the session's. */
+/* The indices of all nodes, ascending; the session's, until a node is added. */
 const uint32_t *orr_session_all_nodes(struct orr_session *session);
 static inline const struct orr_ask *orr_task_ask(const struct orr_session *session,
                                                  const struct orr_stask *task)
@@ -296,31 +309,34 @@ static inline const uint32_t *orr_task_groups(const struct orr_session *session,
 {
     return session->gpu_group_ids + task->gpu_groups_at;
 }
-/* Accepted GPUs of quota if the task were on the node. */
+/* GPUs of quota that a task with this ask would be charged on the node, milli-GPU. */
 int64_t orr_session_quota_on(const struct orr_session *session, const struct orr_ask *ask,
                              uint32_t node);
 /* Brings the fingerprints of queues up to date: sums over their active tasks, the same again when
  * the same tasks are active in the same places. */
 void orr_session_update_fingerprints(struct orr_session *session);
-/* The job's entry in the list of waiting jobs is missing or outdated; orr_order_waiting mends it.
+/* Marks the job's entry in the list of waiting jobs as outdated; orr_order_waiting makes it anew.
  */
 void orr_session_outdate_waiting(struct orr_session *session, uint32_t job);
 /* Device memory a shared request takes on a node, MiB. */
 int64_t orr_session_shared_need(const struct orr_ask *ask, const struct orr_snode *node);
-/* ceil to 1 % of a device, in milli-GPU; the quotient is IEEE double as KAI's. */
+/* The part of a device that need_mib are, rounded up to 1 %, in milli-GPU; the quotient is an IEEE
+ * double as KAI's. */
 int64_t orr_session_ceil_portion(int64_t need_mib, int64_t device_mib);
 /* Idle and releasing GPUs as KAI's scenario filters count them, milli-GPU: what is left of shared
  * devices, and MIG, included. */
 int64_t orr_session_idle_gpus(const struct orr_session *session, uint32_t node);
 int64_t orr_session_releasing_gpus(const struct orr_session *session, uint32_t node);
-/* Device memory that is idle or being released. */
+/* Device memory of the node that is idle or being released, MiB; shared devices included. */
 int64_t orr_session_free_mib(const struct orr_snode *node);
+/* NULL: no task of the node shares such a device. */
 const struct orr_shared_gpu *orr_session_find_shared(const struct orr_snode *node, uint32_t id);
-/* KAI keeps a portion of a device in hundredths: milli-GPU. */
+/* A portion of a device in milli-GPU, rounded to hundredths of a device as KAI keeps it. */
 int64_t orr_session_portion_mgpu(double portion);
 /* Whole GPUs of quota of one MIG instance, the g of its profile: "nvidia.com/mig-3g.20gb" is 3. */
 int64_t orr_session_mig_gpus(const char *resource);
-/* What a task adds to a demand, before it is placed; a memory request is divided by device_mib. */
+/* Adds what a task with this ask demands before it is placed; a memory request is divided by
+ * device_mib, or left out if that is 0. */
 void orr_session_add_demand(const struct orr_session *session, const struct orr_ask *ask,
                             int64_t device_mib, struct orr_demand *demand);
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* session_build.h - how a session comes to its nodes, queues and jobs. */
+/* session_build.h - filling a session with nodes, queues and jobs, between cycles. Each adding
+ * function copies what it is given, names included, and returns the index of what it added; indices
+ * are dense, and stay. */
 #ifndef ORR_CORE_SESSION_BUILD_H
 #define ORR_CORE_SESSION_BUILD_H
 
@@ -7,7 +9,9 @@
 
 ORR_API_BEGIN
 
+/* An empty session with KAI's default rules. Set rules, hooks and usage before the first cycle. */
 void orr_session_init(struct orr_session *session);
+/* Its backlog and what searches keep are closed before (orr_backlog_close, orr_victim_forget). */
 void orr_session_release(struct orr_session *session);
 
 struct orr_node_spec {
@@ -35,17 +39,18 @@ uint32_t orr_session_add_slot(struct orr_session *session, int64_t gpus);
 uint32_t orr_session_add_queue(struct orr_session *session, const char *name,
                                const struct orr_share_queue *share, orr_ms preempt_min_runtime,
                                orr_ms reclaim_min_runtime);
-/* Between cycles: quota, limit, weight and priority of `share` are the queue's from now on. A
- * backlog is told by orr_backlog_read_limits. */
+/* Between cycles: quota, limit, weight and priority of `share` are the queue's from now on. Of a
+ * session with a backlog orr_backlog_read_limits is to be called then. */
 void orr_session_set_queue(struct orr_session *session, uint32_t queue,
                            const struct orr_share_queue *share);
-/* A mask over all nodes, copied. */
+/* A mask over all nodes, copied: those on which tasks with the filter may run. */
 uint32_t orr_session_add_filter(struct orr_session *session, const bool *allowed);
 /* KAI restrict-node-scheduling, after all nodes were added: tasks that ask no GPUs may run only on
  * `cpu_workers`, others only on `gpu_workers`, whose GPUs alone are in the total. Masks over all
  * nodes, copied. */
 void orr_session_restrict_nodes(struct orr_session *session, const bool *cpu_workers,
                                 const bool *gpu_workers);
+/* After all slots were added: `mig_mgpu` is worked out from them. */
 uint32_t orr_session_add_ask(struct orr_session *session, const struct orr_ask *ask);
 /* labels[level * node_count + node]: the node's value or NULL. */
 uint32_t orr_session_add_topology(struct orr_session *session, const char *name,
@@ -61,15 +66,15 @@ struct orr_set_spec {
 };
 struct orr_task_spec {
     const char *name;
-    uint32_t set; /* index in sets */
-    uint32_t ask;
-    uint64_t constraint_key;
-    int64_t order_class; /* Kubeflow's and Ray's heads first: smaller goes first */
-    bool has_priority;   /* the label task-priority */
-    int64_t priority;    /* larger goes first */
+    uint32_t set;            /* index in sets */
+    uint32_t ask;            /* of orr_session_add_ask */
+    uint64_t constraint_key; /* see orr_stask */
+    int64_t order_class;     /* Kubeflow's and Ray's heads first: smaller goes first */
+    bool has_priority;       /* the label task-priority */
+    int64_t priority;        /* larger goes first */
     int64_t created_s;
 };
-struct orr_job_spec_tree {
+struct orr_job_spec_tree { /* times and limits as in orr_sjob */
     const char *name; /* KAI's UID: the last tie of every order, so no two in a queue have one */
     uint32_t queue;
     int32_t priority;

@@ -29,24 +29,25 @@ void orr_session_open(struct orr_session *session, orr_ms now);
 /* Undoes what was not committed: the live copy becomes the held one again. */
 void orr_session_close(struct orr_session *session);
 
-/* The statement: every change can be taken back to a checkpoint until it is committed. */
+/* A point to which every change since can be taken back, until it is committed. */
 static inline uint32_t orr_session_checkpoint(const struct orr_session *session)
 {
     return session->statement.count;
 }
+/* Takes back what was done since the checkpoint: books, sums and places are as they were then. */
 void orr_session_rollback(struct orr_session *session, uint32_t checkpoint);
+/* Executes all of the statement, which is empty then: evictions and placements become decisions of
+ * the cycle, made by the action for `preemptor` (a job, or ORR_NONE). */
 void orr_session_commit(struct orr_session *session, enum orr_action action, uint32_t preemptor);
 /* The statement's changes stay for the rest of the cycle, neither committed nor rolled back: a
  * defect of v0.17, where a search that fails its last check leaves them. */
 void orr_session_leave_uncommitted(struct orr_session *session);
-/* status ALLOCATED or PIPELINED; groups for a shared request. */
+/* Places a pending task; status ALLOCATED or PIPELINED; `groups`: its devices, if it shares any;
+ * `zones`: what it draws from NUMA zones of the node, or NULL. */
 void orr_session_place(struct orr_session *session, uint32_t task, uint32_t node,
-                       enum orr_task_status status, const uint32_t *groups, uint32_t group_count);
-/* The same for a task that draws from NUMA zones; NULL: from none. */
-void orr_session_place_in_zones(struct orr_session *session, uint32_t task, uint32_t node,
-                                enum orr_task_status status, const uint32_t *groups,
-                                uint32_t group_count, const struct orr_zone_take *zones);
-/* False (of a v0.17 cycle alone): it can not be evicted. */
+                       enum orr_task_status status, const uint32_t *groups, uint32_t group_count,
+                       const struct orr_zone_take *zones);
+/* Evicts an active task in the live copy. False (of a v0.17 cycle alone): it cannot be evicted. */
 bool orr_session_evict(struct orr_session *session, uint32_t task);
 /* Takes a virtual eviction back wherever in the statement it was made. */
 void orr_session_unevict(struct orr_session *session, uint32_t task);

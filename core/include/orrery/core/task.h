@@ -26,7 +26,7 @@ enum orr_task_status {
 };
 
 #define ORR_STATUS_BIT(status) (1u << (status))
-/* KAI's groups of states. */
+/* KAI's groups of states (api/pod_status): sums of ORR_STATUS_BITs. */
 #define ORR_STATES_ALLOCATED                                                                       \
     (ORR_STATUS_BIT(ORR_TASK_ALLOCATED) | ORR_STATUS_BIT(ORR_TASK_BOUND) |                         \
      ORR_STATUS_BIT(ORR_TASK_BINDING) | ORR_STATUS_BIT(ORR_TASK_RUNNING))

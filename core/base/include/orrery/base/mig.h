@@ -12,8 +12,8 @@ ORR_API_BEGIN
 
 enum { ORR_MIG_NAME_MAX = 32 }; /* of a profile, with the byte that ends it */
 
-/* GPUs that an instance of a MIG profile counts, in quotas and in sums: its g (KAI 1.1), 3 of
- * 3g.20gb. A profile is such a name, of less than ORR_MIG_NAME_MAX bytes, or one with attributes
+/* GPUs that an instance of a MIG profile counts, in quotas and in sums: as KAI counts it its g, 3
+ * of 3g.20gb. A profile is such a name, of less than ORR_MIG_NAME_MAX bytes, or one with attributes
  * behind it, +me, +me.all, -me or +gfx; Kubernetes writes a dot in place of the plus. 0: the text
  * is none. */
 uint32_t orr_mig_gpus(const char *profile);
