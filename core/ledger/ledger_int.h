@@ -111,6 +111,11 @@ static inline const struct orr_request *orr_ledger__request(const struct orr_led
     return &orr_ledger__shape(ledger, job)->groups[group].request;
 }
 
+/* ledger_laws.c: does what the job holds, placements that are not committed included, keep these
+ * laws (a sum of ORR_LAW_...)? False: *refusal names the first that it breaks. */
+bool orr_ledger__keeps_laws(const struct orr_ledger *ledger, uint32_t job, uint32_t laws,
+                            struct orr_refusal *refusal);
+
 /* Of a gang with sets that has enough tasks: is each of them complete? */
 bool orr_ledger__has_sets(const struct orr_ledger *ledger, uint32_t job);
 static inline bool orr_ledger__is_complete(const struct orr_ledger *ledger, uint32_t job)
