@@ -34,28 +34,10 @@ static uint32_t jain_rows(struct orr_plot *plot, const struct orr_plot_table *ta
     return block;
 }
 
-/* Rows as of orr_plot__stack_rows, negative. */
-static uint32_t under_rows(struct orr_plot *plot, const struct orr_plot_table *table)
-{
-    uint32_t block = orr_plot__block(plot, "seconds, 0, then summed over queues downwards");
-    for (uint32_t b = 0; b < table->buckets; b++) {
-        for (int side = 0; side < 2; side++) {
-            double sum = 0;
-            orr_plot__row(plot, "%.3f 0", orr_plot__edge(plot, table, b, side));
-            for (uint32_t s = 0; s < table->slots.count; s++) {
-                sum -= *orr_plot__cell(table, ORR_PLOT_UNDER, s, b);
-                orr_plot__row(plot, " %.6g", sum);
-            }
-            orr_plot__row(plot, "\n");
-        }
-    }
-    return block;
-}
-
 static void deviation_plot(struct orr_plot *plot, const struct orr_plot_table *table)
 {
-    uint32_t over = orr_plot__stack_rows(plot, table, ORR_PLOT_OVER);
-    uint32_t under = under_rows(plot, table);
+    uint32_t over = orr_plot__stack_rows(plot, table, ORR_PLOT_OVER, false);
+    uint32_t under = orr_plot__stack_rows(plot, table, ORR_PLOT_UNDER, true);
     double above = orr_plot__stack_top(table, ORR_PLOT_OVER);
     double below = orr_plot__stack_top(table, ORR_PLOT_UNDER);
     double most = above > below ? above : below;
@@ -172,7 +154,7 @@ static void debt_panel(struct orr_plot *plot, const struct orr_plot_table *table
     if (plot->term == ORR_PLOT_DUMB) {
         orr_plot__text_lines(plot, table, ORR_PLOT_DEBT);
     } else {
-        uint32_t block = orr_plot__stack_rows(plot, table, ORR_PLOT_DEBT);
+        uint32_t block = orr_plot__stack_rows(plot, table, ORR_PLOT_DEBT, false);
         orr_plot__stack_plot(plot, table, block, false);
     }
 }

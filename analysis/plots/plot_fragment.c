@@ -85,6 +85,12 @@ static void nodes_load(struct orr_plot *plot, struct fragments *all)
     }
 }
 
+static void hold(struct orr_plot_lanes *lanes, struct orr_plot_held held)
+{
+    lanes->held = ORR_ROOM_FOR_ONE(lanes->held, lanes->held_count, lanes->held_room);
+    lanes->held[lanes->held_count++] = held;
+}
+
 /* Pods without GPUs hold CPU too. */
 static void cpu_load(struct orr_plot *plot, struct orr_plot_lanes *lanes)
 {
@@ -92,12 +98,10 @@ static void cpu_load(struct orr_plot *plot, struct orr_plot_lanes *lanes)
     while (orr_results_step(&plot->in, row)) {
         uint32_t node = orr_plot__lanes_node(lanes, sqlite3_column_int64(row, 0));
         if (node != ORR_NONE) {
-            lanes->held = ORR_ROOM_FOR_ONE(lanes->held, lanes->held_count, lanes->held_room);
-            lanes->held[lanes->held_count++] =
-                (struct orr_plot_held){.node = node,
-                                       .start = sqlite3_column_int64(row, 1),
-                                       .end = sqlite3_column_int64(row, 2),
-                                       .cpu_milli = sqlite3_column_int64(row, 3)};
+            hold(lanes, (struct orr_plot_held){.node = node,
+                                               .start = sqlite3_column_int64(row, 1),
+                                               .end = sqlite3_column_int64(row, 2),
+                                               .cpu_milli = sqlite3_column_int64(row, 3)});
         }
     }
 }
@@ -120,15 +124,13 @@ static void closures_load(struct orr_plot *plot, struct orr_plot_lanes *lanes)
     sqlite3_stmt *row = orr_results_prepare(&plot->in, orr_plots_sql__absences);
     while (orr_results_step(&plot->in, row)) {
         uint32_t node = orr_plot__lanes_node(lanes, sqlite3_column_int64(row, 0));
-        if (node == ORR_NONE) {
-            continue;
+        if (node != ORR_NONE) {
+            hold(lanes,
+                 (struct orr_plot_held){.node = node,
+                                        .start = sqlite3_column_int64(row, 1),
+                                        .end = sqlite3_column_int64(row, 2),
+                                        .mgpu = (int64_t)lanes->nodes[node].gpus * ORR_MGPU});
         }
-        lanes->held = ORR_ROOM_FOR_ONE(lanes->held, lanes->held_count, lanes->held_room);
-        lanes->held[lanes->held_count++] =
-            (struct orr_plot_held){.node = node,
-                                   .start = sqlite3_column_int64(row, 1),
-                                   .end = sqlite3_column_int64(row, 2),
-                                   .mgpu = (int64_t)lanes->nodes[node].gpus * ORR_MGPU};
     }
 }
 

@@ -253,9 +253,9 @@ double orr_plot__stack_top(const struct orr_plot_table *table, enum orr_plot_val
 /* The most GPUs that were up in a bucket; the block of x and capacity. */
 double orr_plot__capacity_top(const struct orr_plot_table *table);
 uint32_t orr_plot__capacity_rows(struct orr_plot *plot, const struct orr_plot_table *table);
-/* A block of x, 0, first slot, first and second ... summed upwards. */
+/* A block of x, 0, first slot, first and second ..., summed upwards or, negative, downwards. */
 uint32_t orr_plot__stack_rows(struct orr_plot *plot, const struct orr_plot_table *table,
-                              enum orr_plot_value value);
+                              enum orr_plot_value value, bool downwards);
 /* The plot command of such a block, but for its end. */
 void orr_plot__stack_plot(struct orr_plot *plot, const struct orr_plot_table *table, uint32_t block,
                           bool names);

@@ -38,7 +38,7 @@ void orr_plot__allocation(struct orr_plot *plot)
         orr_plot__data(plot, orr_plot__capacity_rows(plot, &table));
         orr_plot__gp(plot, "using 1:2 with lines title 'capacity'\n");
     } else {
-        uint32_t block = orr_plot__stack_rows(plot, &table, ORR_PLOT_ALLOCATED);
+        uint32_t block = orr_plot__stack_rows(plot, &table, ORR_PLOT_ALLOCATED, false);
         uint32_t line = orr_plot__capacity_rows(plot, &table);
         const uint32_t peak = orr_plot__peaks_rows(plot, &peaks);
         orr_plot__legend(plot, "queue", table.slots.count + 2,
@@ -62,8 +62,8 @@ static void load_peaks(struct orr_plot *plot, const struct orr_plot_table *table
 
 static void depth_panels(struct orr_plot *plot, const struct orr_plot_table *table)
 {
-    uint32_t jobs = orr_plot__stack_rows(plot, table, ORR_PLOT_JOBS);
-    uint32_t gpus = orr_plot__stack_rows(plot, table, ORR_PLOT_PENDING);
+    uint32_t jobs = orr_plot__stack_rows(plot, table, ORR_PLOT_JOBS, false);
+    uint32_t gpus = orr_plot__stack_rows(plot, table, ORR_PLOT_PENDING, false);
     uint32_t line = orr_plot__capacity_rows(plot, table);
     struct orr_plot_peaks job_peaks, gpu_peaks;
     load_peaks(plot, table, &job_peaks, orr_plots_sql__peak_jobs);

@@ -353,17 +353,19 @@ double orr_plot__edge(const struct orr_plot *plot, const struct orr_plot_table *
     return orr_plot__x(plot, at < table->to ? at : table->to);
 }
 
-/* A block of x, 0, first slot, first and second ... summed upwards. */
 uint32_t orr_plot__stack_rows(struct orr_plot *plot, const struct orr_plot_table *table,
-                              enum orr_plot_value value)
+                              enum orr_plot_value value, bool downwards)
 {
-    uint32_t block = orr_plot__block(plot, "seconds, 0, then summed over queues one by one");
+    uint32_t block =
+        orr_plot__block(plot, downwards ? "seconds, 0, then summed over queues downwards"
+                                        : "seconds, 0, then summed over queues one by one");
     for (uint32_t b = 0; b < table->buckets; b++) {
         for (int side = 0; side < 2; side++) {
             double sum = 0;
             orr_plot__row(plot, "%.3f 0", orr_plot__edge(plot, table, b, side));
             for (uint32_t s = 0; s < table->slots.count; s++) {
-                sum += *orr_plot__cell(table, value, s, b);
+                const double more = *orr_plot__cell(table, value, s, b);
+                sum += downwards ? -more : more;
                 orr_plot__row(plot, " %.6g", sum);
             }
             orr_plot__row(plot, "\n");

@@ -318,19 +318,7 @@ static void take_all_active(const struct orr_session *session, struct orr_jobvie
     }
 }
 
-static bool has_surplus(const struct orr_session *session, struct orr_jobview view, uint32_t set)
-{
-    if (orr_jobview_progress(session, view, set) > orr_jobview_min(session, view, set)) {
-        return true;
-    }
-    for (uint32_t c = session->sets[set].first_child; c != ORR_NONE;
-         c = session->sets[c].next_sibling) {
-        if (has_surplus(session, view, c)) {
-            return true;
-        }
-    }
-    return false;
-}
+static bool has_surplus(const struct orr_session *session, struct orr_jobview view, uint32_t set);
 
 /* Surplus somewhere below: a task of a pod set, or what a nested set can spare. */
 static bool members_have_surplus(const struct orr_session *session, struct orr_jobview view,
@@ -343,6 +331,12 @@ static bool members_have_surplus(const struct orr_session *session, struct orr_j
         }
     }
     return false;
+}
+
+static bool has_surplus(const struct orr_session *session, struct orr_jobview view, uint32_t set)
+{
+    return orr_jobview_progress(session, view, set) > orr_jobview_min(session, view, set) ||
+           members_have_surplus(session, view, set);
 }
 
 static void take_elastic(const struct orr_session *session, struct orr_jobview view, uint32_t set,

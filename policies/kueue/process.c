@@ -144,9 +144,10 @@ void orr_kueue__nominate(struct orr_kueue *kueue, struct kueue_entry *entry,
 
 enum check { FITS, NO_QUOTA, NO_TOPOLOGY };
 
-static enum check fits_check(struct orr_kueue *kueue, const struct kueue_entry *entry)
+/* Takes the victims chosen so far and the entry's own off the books, or puts them back; each once,
+ * though it may be among both. */
+static void move_victims(struct orr_kueue *kueue, const struct kueue_entry *entry, bool off)
 {
-    const struct orr_kueue_assignment *assignment = entry->assignment;
     const uint64_t mark = ++kueue->mark;
     for (uint32_t i = 0; i < kueue->chosen_count + entry->target_count; i++) {
         const uint32_t victim = i < kueue->chosen_count
@@ -154,30 +155,27 @@ static enum check fits_check(struct orr_kueue *kueue, const struct kueue_entry *
                                     : entry->targets[i - kueue->chosen_count].workload;
         if (kueue->workloads[victim].marked != mark) {
             kueue->workloads[victim].marked = mark;
-            orr_kueue__off_books(kueue, victim);
+            (off ? orr_kueue__off_books : orr_kueue__on_books)(kueue, victim);
         }
     }
+}
+
+static enum check fits_check(struct orr_kueue *kueue, const struct kueue_entry *entry)
+{
+    const struct orr_kueue_assignment *assignment = entry->assignment;
+    const uint32_t queue = kueue->workloads[entry->workload].is.queue;
     enum check check = FITS;
+    move_victims(kueue, entry, true);
     for (uint32_t u = 0; !entry->second_pass && u < assignment->usage_count; u++) {
         if (assignment->usage[u].amount >
-            orr_quota_available(kueue->tree, kueue->workloads[entry->workload].is.queue,
-                                assignment->usage[u].cell)) {
+            orr_quota_available(kueue->tree, queue, assignment->usage[u].cell)) {
             check = NO_QUOTA;
         }
     }
     if (check == FITS && !orr_kueue__topology_has_room(kueue, entry->workload, assignment)) {
         check = NO_TOPOLOGY;
     }
-    const uint64_t put_back = ++kueue->mark;
-    for (uint32_t i = 0; i < kueue->chosen_count + entry->target_count; i++) {
-        const uint32_t victim = i < kueue->chosen_count
-                                    ? kueue->chosen[i]
-                                    : entry->targets[i - kueue->chosen_count].workload;
-        if (kueue->workloads[victim].marked != put_back) {
-            kueue->workloads[victim].marked = put_back;
-            orr_kueue__on_books(kueue, victim);
-        }
-    }
+    move_victims(kueue, entry, false);
     return check;
 }
 

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include <orrery/base/text.h>
+#include <orrery/sim/yaml.h>
 
 #include "propose_int.h"
 
@@ -316,15 +317,7 @@ static void put_text(FILE *out, const char *text)
         (void)fputs(text, out);
         return;
     }
-    (void)putc('"', out);
-    for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++) {
-        if (*c < 0x20 || *c == 0x7f) {
-            (void)fprintf(out, "\\x%02x", *c);
-        } else {
-            (void)fprintf(out, "%s%c", *c == '"' || *c == '\\' ? "\\" : "", *c);
-        }
-    }
-    (void)putc('"', out);
+    orr_put_quoted(out, text);
 }
 
 /* A column within an expression; in `out`. */

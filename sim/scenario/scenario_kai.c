@@ -6,17 +6,9 @@
 
 #include <string.h>
 
-static const struct orr_scenario__node *find_below(const struct orr_scenario__node *map,
-                                                   const char *key)
-{
-    const struct orr_scenario__node *child =
-        map == NULL || map->kind != ORR_NODE_MAP ? NULL : orr_scenario__find(map, key);
-    return child == NULL || orr_scenario__is_null(child) ? NULL : child;
-}
-
 bool orr_scenario__is_kind(const struct orr_scenario__node *object, const char *kind)
 {
-    const struct orr_scenario__node *given = find_below(object, "kind");
+    const struct orr_scenario__node *given = orr_scenario__find_below(object, "kind");
     return given != NULL && given->kind == ORR_NODE_SCALAR && strcmp(given->text, kind) == 0;
 }
 
@@ -62,8 +54,8 @@ enum { UPPER_LEVELS = 3 }; /* zone, block, rack: above the node */
 /* By its alias or label; NULL: neither ends in a level's name. */
 static const char *word_of(const struct orr_scenario__node *level)
 {
-    const struct orr_scenario__node *label = find_below(level, "nodeLabel");
-    const struct orr_scenario__node *alias = find_below(level, "alias");
+    const struct orr_scenario__node *label = orr_scenario__find_below(level, "nodeLabel");
+    const struct orr_scenario__node *alias = orr_scenario__find_below(level, "alias");
     const char *word =
         alias != NULL && alias->kind == ORR_NODE_SCALAR ? level_of(alias->text) : NULL;
     return word != NULL ? word : level_of(label->text);
@@ -76,7 +68,8 @@ static enum orr_status check_labels(const struct orr_scenario__load *load,
 {
     *unnamed = NULL;
     for (uint32_t i = 0; i < given->child_count; i++) {
-        const struct orr_scenario__node *label = find_below(given->children[i], "nodeLabel");
+        const struct orr_scenario__node *label =
+            orr_scenario__find_below(given->children[i], "nodeLabel");
         if (label == NULL || label->kind != ORR_NODE_SCALAR) {
             return orr_scenario__fail(load, &given->children[i]->at, "a level needs a nodeLabel");
         }
@@ -105,7 +98,8 @@ static enum orr_status add_by_order(struct orr_scenario__load *load,
                                   (unsigned)upper);
     }
     for (uint32_t i = 0; i < given->child_count; i++) {
-        const struct orr_scenario__node *label = find_below(given->children[i], "nodeLabel");
+        const struct orr_scenario__node *label =
+            orr_scenario__find_below(given->children[i], "nodeLabel");
         const char *name = i < upper ? names[UPPER_LEVELS - upper + i] : "node";
         orr_scenario__add(load, levels, NULL, label->at,
                           orr_scenario__scalar(load, name, NULL, label->at));
@@ -136,7 +130,8 @@ static enum orr_status add_levels(struct orr_scenario__load *load,
                                   unnamed->text);
     }
     for (uint32_t i = 0; i < given->child_count && status == ORR_OK; i++) {
-        const struct orr_scenario__node *label = find_below(given->children[i], "nodeLabel");
+        const struct orr_scenario__node *label =
+            orr_scenario__find_below(given->children[i], "nodeLabel");
         orr_scenario__add(load, levels, NULL, label->at,
                           orr_scenario__scalar(load, word_of(given->children[i]), NULL, label->at));
     }
@@ -150,8 +145,10 @@ static enum orr_status convert_topology(struct orr_scenario__load *load,
     enum orr_status status = check_keys(load, object);
     struct orr_scenario__node *map = orr_scenario__node(load, ORR_NODE_MAP, object->at);
     struct orr_scenario__node *levels = orr_scenario__node(load, ORR_NODE_LIST, object->at);
-    const struct orr_scenario__node *name = find_below(find_below(object, "metadata"), "name");
-    const struct orr_scenario__node *given = find_below(find_below(object, "spec"), "levels");
+    const struct orr_scenario__node *name =
+        orr_scenario__find_below(orr_scenario__find_below(object, "metadata"), "name");
+    const struct orr_scenario__node *given =
+        orr_scenario__find_below(orr_scenario__find_below(object, "spec"), "levels");
     if (status == ORR_OK && (given == NULL || given->kind != ORR_NODE_LIST)) {
         return orr_scenario__fail(load, &object->at, "a Topology needs a list spec.levels");
     }
@@ -189,7 +186,7 @@ enum orr_status orr_scenario__convert_shard(struct orr_scenario__load *load,
     enum orr_status status = check_keys(load, object);
     struct orr_scenario__node *map = orr_scenario__node(load, ORR_NODE_MAP, object->at);
     struct orr_scenario__node *params = orr_scenario__node(load, ORR_NODE_MAP, object->at);
-    const struct orr_scenario__node *spec = find_below(object, "spec");
+    const struct orr_scenario__node *spec = orr_scenario__find_below(object, "spec");
     orr_scenario__add(load, map, "name", object->at,
                       orr_scenario__scalar(load, "kai", NULL, object->at));
     for (uint32_t i = 0; spec != NULL && i < spec->child_count; i++) {
@@ -220,7 +217,7 @@ enum orr_status orr_scenario__keep_object(struct orr_scenario__load *load,
                                                          : &load->shard_object;
     if (*slot != NULL) {
         return orr_scenario__fail(load, &object->at, "a second %s: one cluster has one",
-                                  find_below(object, "kind")->text);
+                                  orr_scenario__find_below(object, "kind")->text);
     }
     *slot = object;
     return ORR_OK;

@@ -115,6 +115,14 @@ struct orr_scenario__node *orr_scenario__find(const struct orr_scenario__node *m
     return NULL;
 }
 
+const struct orr_scenario__node *orr_scenario__find_below(const struct orr_scenario__node *map,
+                                                          const char *key)
+{
+    const struct orr_scenario__node *child =
+        map == NULL || map->kind != ORR_NODE_MAP ? NULL : orr_scenario__find(map, key);
+    return child == NULL || orr_scenario__is_null(child) ? NULL : child;
+}
+
 /* Depth is bounded by the parser, so these recursions are too. */
 struct orr_scenario__node *orr_scenario__copy(struct orr_scenario__load *load,
                                               const struct orr_scenario__node *node)

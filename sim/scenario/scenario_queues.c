@@ -30,14 +30,6 @@ static enum orr_status add_queue(struct orr_scenario__load *load, struct orr_sce
     return ORR_OK;
 }
 
-static const struct orr_scenario__node *find_below(const struct orr_scenario__node *map,
-                                                   const char *key)
-{
-    const struct orr_scenario__node *child =
-        map == NULL || map->kind != ORR_NODE_MAP ? NULL : orr_scenario__find(map, key);
-    return child == NULL || orr_scenario__is_null(child) ? NULL : child;
-}
-
 /* Text of an amount in short form; NULL if it does not fit. */
 static const char *amount_text(struct orr_scenario__load *load, const char *resource, double amount)
 {
@@ -62,11 +54,11 @@ static enum orr_status convert_resource(struct orr_scenario__load *load,
 {
     static const char *const keys[][2] = {
         {"quota", "quota"}, {"overQuotaWeight", "weight"}, {"limit", "limit"}};
-    const struct orr_scenario__node *given = find_below(resources, name);
+    const struct orr_scenario__node *given = orr_scenario__find_below(resources, name);
     struct orr_scenario__node *map =
         orr_scenario__node(load, ORR_NODE_MAP, given != NULL ? given->at : queue->at);
     for (size_t i = 0; i < 3; i++) {
-        const struct orr_scenario__node *value = find_below(given, keys[i][0]);
+        const struct orr_scenario__node *value = orr_scenario__find_below(given, keys[i][0]);
         double amount = 0.0;
         if (value != NULL) {
             bool good = orr_parse_double(value->text, strlen(value->text), &amount);
@@ -90,7 +82,7 @@ static enum orr_status convert_resource(struct orr_scenario__load *load,
 static void carry(struct orr_scenario__load *load, const struct orr_scenario__node *from,
                   const char *from_key, struct orr_scenario__node *queue, const char *key)
 {
-    const struct orr_scenario__node *value = find_below(from, from_key);
+    const struct orr_scenario__node *value = orr_scenario__find_below(from, from_key);
     if (value != NULL && value->kind == ORR_NODE_SCALAR) {
         orr_scenario__add(load, queue, key, value->key_at,
                           orr_scenario__scalar(load, value->text, NULL, value->at));
@@ -114,13 +106,13 @@ static enum orr_status convert_queue(struct orr_scenario__load *load,
     if (status != ORR_OK) {
         return status;
     }
-    const struct orr_scenario__node *metadata = find_below(object, "metadata");
-    const struct orr_scenario__node *name = find_below(metadata, "name");
+    const struct orr_scenario__node *metadata = orr_scenario__find_below(object, "metadata");
+    const struct orr_scenario__node *name = orr_scenario__find_below(metadata, "name");
     if (name == NULL || name->kind != ORR_NODE_SCALAR || name->text[0] == '\0') {
         return orr_scenario__fail(load, &object->at, "a Queue needs metadata.name");
     }
-    const struct orr_scenario__node *spec = find_below(object, "spec");
-    const struct orr_scenario__node *resources = find_below(spec, "resources");
+    const struct orr_scenario__node *spec = orr_scenario__find_below(object, "spec");
+    const struct orr_scenario__node *resources = orr_scenario__find_below(spec, "resources");
     struct orr_scenario__node *queue = orr_scenario__node(load, ORR_NODE_MAP, object->at);
     queue->whole = true;
     carry(load, spec, "parentQueue", queue, "parent");
@@ -132,7 +124,7 @@ static enum orr_status convert_queue(struct orr_scenario__load *load,
     carry(load, spec, "priority", queue, "priority");
     carry(load, spec, "preemptMinRuntime", queue, "preempt_min_runtime");
     carry(load, spec, "reclaimMinRuntime", queue, "reclaim_min_runtime");
-    carry(load, find_below(metadata, "labels"), SHARD_LABEL, queue, "shard");
+    carry(load, orr_scenario__find_below(metadata, "labels"), SHARD_LABEL, queue, "shard");
     carry(load, metadata, "creationTimestamp", queue, "created");
     return status == ORR_OK ? add_queue(load, out, name->text, name->at, queue) : status;
 }
@@ -159,7 +151,7 @@ static enum orr_status convert_object(struct orr_scenario__load *load,
     if (!is_list(object)) {
         return convert_queue(load, object, out);
     }
-    const struct orr_scenario__node *items = find_below(object, "items");
+    const struct orr_scenario__node *items = orr_scenario__find_below(object, "items");
     enum orr_status status = ORR_OK;
     if (items != NULL && items->kind != ORR_NODE_LIST) {
         return orr_scenario__wrong_kind(load, items, "a list");

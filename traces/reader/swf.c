@@ -156,38 +156,31 @@ static const char *name_of(const struct swf *swf, int64_t queue, bool partition)
     return NULL;
 }
 
-static uint32_t queue_of(struct swf *swf, int64_t queue)
+/* A queue of the run for a number of the file's: by the name that its header states, else by a
+ * letter and the number. Queue or partition 0 without a name, and -1, are none. */
+static uint32_t queue_named(struct swf *swf, int64_t number, bool partition)
 {
     struct orr_idmap *queues = &swf->reader->workload->queues;
-    const char *name = queue >= 0 ? name_of(swf, queue, false) : NULL;
+    const char *name = number >= 0 ? name_of(swf, number, partition) : NULL;
     if (name != NULL) {
         return orr_name_index(queues, &swf->last_queue, (struct orr_text){name, strlen(name)});
     }
-    return queue > 0 ? numbered_name(queues, &swf->last_queue, 'q', queue) : ORR_NONE;
-}
-
-static uint32_t partition_of(struct swf *swf, int64_t partition)
-{
-    struct orr_idmap *queues = &swf->reader->workload->queues;
-    const char *name = partition >= 0 ? name_of(swf, partition, true) : NULL;
-    if (name != NULL) {
-        return orr_name_index(queues, &swf->last_queue, (struct orr_text){name, strlen(name)});
-    }
-    return partition > 0 ? numbered_name(queues, &swf->last_queue, 'p', partition) : ORR_NONE;
+    return number > 0 ? numbered_name(queues, &swf->last_queue, partition ? 'p' : 'q', number)
+                      : ORR_NONE;
 }
 
 /* By what the options take for the queue. */
 static uint32_t queue_of_job(struct swf *swf, const struct swf_job *job)
 {
     switch (swf->reader->options->swf_queue) {
-    case ORR_SWF_PARTITION: return partition_of(swf, job->partition);
+    case ORR_SWF_PARTITION: return queue_named(swf, job->partition, true);
     case ORR_SWF_GROUP:
         return job->group < 0 ? ORR_NONE
                               : numbered_name(&swf->reader->workload->queues, &swf->last_queue, 'g',
                                               job->group);
     case ORR_SWF_QUEUE: break;
     }
-    return queue_of(swf, job->queue);
+    return queue_named(swf, job->queue, false);
 }
 
 /* A log that names no queue is divided by its partitions, where it has any. */
@@ -207,7 +200,7 @@ static void take_partitions(struct swf *swf)
     struct orr_workload *workload = swf->reader->workload;
     bool any = false;
     for (uint32_t r = 0; swf->partitions != NULL && !swf->has_queue && r < workload->count; r++) {
-        workload->rows[r].queue = partition_of(swf, swf->partitions[r]);
+        workload->rows[r].queue = queue_named(swf, swf->partitions[r], true);
         any = any || workload->rows[r].queue != ORR_NONE;
     }
     if (any) {
