@@ -678,6 +678,57 @@ static enum orr_status find_files(struct import_options *o, struct orr_err *err)
     return ORR_OK;
 }
 
+/* A table by a map, or what is proposed for it. */
+static enum orr_status import_table(struct import_options *o, struct orr_err *err)
+{
+    struct orr_intake_report report;
+    char *text = NULL;
+    bool is_answer = false;
+    enum orr_status status =
+        to_stdout(o) ? ORR_OK : orr_cli_new_output(o->output, if_taken(o), err);
+    if (status == ORR_OK && o->intake.map != NULL && strcmp(o->intake.map, "auto") == 0) {
+        status = propose(o, &text, &is_answer, err);
+    }
+    if (status == ORR_OK && !is_answer) {
+        status = import_file(o, &report, err);
+        if (status == ORR_OK && o->common.json) {
+            import_print_json(&report, o->output, o->capacity);
+        } else if (status == ORR_OK && !(o->common.quiet && to_stdout(o))) {
+            import_print(&report, o->capacity, to_stdout(o) ? stderr : stdout);
+        }
+        orr_intake_report_release(&report);
+    }
+    free(text);
+    return status;
+}
+
+/* By what the options and the files themselves say that they are. */
+static enum orr_status import_files(struct import_options *o, struct orr_err *err)
+{
+    const char *rates[ORR_CLI_LIST_MAX], *steps = NULL;
+    uint32_t rate_count = 0;
+    enum orr_status status = find_files(o, err);
+    if (status != ORR_OK) {
+        return status;
+    }
+    const bool unstated = o->intake.map == NULL && o->format == NULL;
+    if (o->file_count > 1 && unstated && (steps = find_steps(o, rates, &rate_count)) != NULL) {
+        status = check_options(o, "steps", err);
+        return status == ORR_OK ? import_steps(o, steps, rates, rate_count, err) : status;
+    }
+    const bool history = is_history(o);
+    if (!history && unstated && !orr_intake_is_sacct(o->files[0]) &&
+        orr_snapshot_is_one(o->files[0])) {
+        status = check_options(o, "snapshots", err);
+        return status == ORR_OK ? import_snapshot(o, err) : status;
+    }
+    if (!history && (o->file_count > 1 || (unstated && orr_intake_is_cluster(o->files[0])))) {
+        status = check_options(o, "slurm", err);
+        return status == ORR_OK ? import_several(o, err) : status;
+    }
+    return import_table(o, err);
+}
+
 int orr_cli_import(int argc, char **argv)
 {
     static const struct argp_option options[] = {
@@ -743,52 +794,10 @@ int orr_cli_import(int argc, char **argv)
                                         .remaining_ms = ORR_MS_NONE,
                                         .run_ms = ORR_MS_NONE,
                                         .horizon_ms = (orr_ms)7 * 86400000}};
-    struct orr_intake_report report;
     struct orr_err err = {0};
-    char *text = NULL;
-    bool is_answer = false;
     (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
     if (o.maps) {
         return list_maps(&o);
     }
-    const char *rates[ORR_CLI_LIST_MAX], *steps = NULL;
-    uint32_t rate_count = 0;
-    enum orr_status status = find_files(&o, &err);
-    if (status != ORR_OK) {
-        return orr_cli_fail(&err);
-    }
-    if (o.file_count > 1 && o.intake.map == NULL && o.format == NULL &&
-        (steps = find_steps(&o, rates, &rate_count)) != NULL) {
-        status = check_options(&o, "steps", &err);
-        status = status == ORR_OK ? import_steps(&o, steps, rates, rate_count, &err) : status;
-        return status == ORR_OK ? 0 : orr_cli_fail(&err);
-    }
-    const bool history = is_history(&o);
-    if (!history && o.intake.map == NULL && o.format == NULL && !orr_intake_is_sacct(o.files[0]) &&
-        orr_snapshot_is_one(o.files[0])) {
-        status = check_options(&o, "snapshots", &err);
-        status = status == ORR_OK ? import_snapshot(&o, &err) : status;
-        return status == ORR_OK ? 0 : orr_cli_fail(&err);
-    }
-    if (!history && (o.file_count > 1 || (o.intake.map == NULL && o.format == NULL &&
-                                          orr_intake_is_cluster(o.files[0])))) {
-        status = check_options(&o, "slurm", &err);
-        status = status == ORR_OK ? import_several(&o, &err) : status;
-        return status == ORR_OK ? 0 : orr_cli_fail(&err);
-    }
-    status = to_stdout(&o) ? ORR_OK : orr_cli_new_output(o.output, if_taken(&o), &err);
-    if (status == ORR_OK && o.intake.map != NULL && strcmp(o.intake.map, "auto") == 0) {
-        status = propose(&o, &text, &is_answer, &err);
-    }
-    if (status == ORR_OK && !is_answer) {
-        status = import_file(&o, &report, &err);
-        if (status == ORR_OK && o.common.json) {
-            import_print_json(&report, o.output, o.capacity);
-        } else if (status == ORR_OK && !(o.common.quiet && to_stdout(&o))) {
-            import_print(&report, o.capacity, to_stdout(&o) ? stderr : stdout);
-        }
-        orr_intake_report_release(&report);
-    }
-    free(text);
-    return status == ORR_OK ? 0 : orr_cli_fail(&err);
+    return import_files(&o, &err) == ORR_OK ? 0 : orr_cli_fail(&err);
 }
