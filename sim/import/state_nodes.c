@@ -173,6 +173,59 @@ static const char *put_mig(struct writer *w, const struct import_node *node, con
     return comma;
 }
 
+/* Labels of its own, and those that stand for what selectors of the pods ask. */
+static void put_labels(struct writer *w, const struct import_node *node, FILE *out)
+{
+    const char *comma = ", labels: {";
+    for (uint32_t k = 0; k < w->keys.count; k++) {
+        const char *key = orr_idmap_name(&w->keys, k), *value = import_label(node->labels, key);
+        if (value != NULL) {
+            (void)fputs(comma, out);
+            orr_put_quoted(out, key);
+            (void)fputs(": ", out);
+            orr_put_quoted(out, value);
+            comma = ", ";
+        }
+    }
+    comma = put_mig(w, node, comma, out);
+    for (uint32_t a = 0; a < w->affinities.count; a++) {
+        if (import_affinity_admits(w->affine[a]->affinity, node)) {
+            (void)fprintf(out, "%saffinity-%u: \"yes\"", comma, (unsigned)a + 1);
+            comma = ", ";
+        }
+    }
+    for (uint32_t a = 0; a < w->amounts.count; a++) {
+        if (node->allocatable.v[w->asked[a].resource] >= w->asked[a].least) {
+            (void)fprintf(out, "%sresource-%u: \"yes\"", comma, (unsigned)a + 1);
+            comma = ", ";
+        }
+    }
+    for (int gpu = 0; gpu < 2 && w->model->restrict_nodes; gpu++) {
+        if (gpu ? node->gpu_worker : node->cpu_worker) {
+            (void)fprintf(out, "%sworker-%s: \"yes\"", comma, gpu ? "gpu" : "cpu");
+            comma = ", ";
+        }
+    }
+    (void)fputs(strcmp(comma, ", ") == 0 ? "}" : "", out);
+}
+
+static void put_taints(const struct writer *w, const struct import_node *node, FILE *out)
+{
+    const char *comma = ", taints: [";
+    IMPORT_EACH(taint, node->taints)
+    {
+        const char *key = import_label(taint, "key"), *value = import_label(taint, "value");
+        const char *effect = import_label(taint, "effect");
+        if (key != NULL && effect != NULL) {
+            (void)fputs(comma, out);
+            orr_put_quoted(out, import_format(w->load, "%s%s%s:%s", key, value != NULL ? "=" : "",
+                                              value != NULL ? value : "", effect));
+            comma = ", ";
+        }
+    }
+    (void)fputs(strcmp(comma, ", ") == 0 ? "]" : "", out);
+}
+
 /* The lines of the pool that the node is of, but for how many there are. */
 static char *describe(struct writer *w, uint32_t n)
 {
@@ -214,50 +267,8 @@ static char *describe(struct writer *w, uint32_t n)
                       "B, pods: %" PRId64 "}",
                       place->foreign[2], place->foreign[0], place->foreign[1], place->foreign[3]);
     }
-    const char *comma = ", labels: {";
-    for (uint32_t k = 0; k < w->keys.count; k++) {
-        const char *key = orr_idmap_name(&w->keys, k), *value = import_label(node->labels, key);
-        if (value != NULL) {
-            (void)fputs(comma, out);
-            orr_put_quoted(out, key);
-            (void)fputs(": ", out);
-            orr_put_quoted(out, value);
-            comma = ", ";
-        }
-    }
-    comma = put_mig(w, node, comma, out);
-    for (uint32_t a = 0; a < w->affinities.count; a++) {
-        if (import_affinity_admits(w->affine[a]->affinity, node)) {
-            (void)fprintf(out, "%saffinity-%u: \"yes\"", comma, (unsigned)a + 1);
-            comma = ", ";
-        }
-    }
-    for (uint32_t a = 0; a < w->amounts.count; a++) {
-        if (node->allocatable.v[w->asked[a].resource] >= w->asked[a].least) {
-            (void)fprintf(out, "%sresource-%u: \"yes\"", comma, (unsigned)a + 1);
-            comma = ", ";
-        }
-    }
-    for (int gpu = 0; gpu < 2 && w->model->restrict_nodes; gpu++) {
-        if (gpu ? node->gpu_worker : node->cpu_worker) {
-            (void)fprintf(out, "%sworker-%s: \"yes\"", comma, gpu ? "gpu" : "cpu");
-            comma = ", ";
-        }
-    }
-    (void)fputs(strcmp(comma, ", ") == 0 ? "}" : "", out);
-    comma = ", taints: [";
-    IMPORT_EACH(taint, node->taints)
-    {
-        const char *key = import_label(taint, "key"), *value = import_label(taint, "value");
-        const char *effect = import_label(taint, "effect");
-        if (key != NULL && effect != NULL) {
-            (void)fputs(comma, out);
-            orr_put_quoted(out, import_format(w->load, "%s%s%s:%s", key, value != NULL ? "=" : "",
-                                              value != NULL ? value : "", effect));
-            comma = ", ";
-        }
-    }
-    (void)fputs(strcmp(comma, ", ") == 0 ? "]" : "", out);
+    put_labels(w, node, out);
+    put_taints(w, node, out);
     (void)fclose(out);
     return text;
 }

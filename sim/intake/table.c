@@ -250,12 +250,47 @@ static bool eval_instant(const struct intake_map *map, struct expr_row *row, orr
     return true;
 }
 
+/* What each sum of the map adds for the row; false: row->reason, row->why. */
+static bool eval_sums(const struct intake_map *map, struct expr_row *row, double *sums)
+{
+    for (uint32_t s = 0; s < map->sum_count; s++) {
+        struct expr_value value;
+        if (!expr_eval(map->sums[s], row, &value) ||
+            (value.kind == EXPR_TEXT && !expr_number(value.text, &value.num, &value.den) &&
+             !expr_fail(row, "a sum is not a number", "%s: \"%s\" is not a number",
+                        map->sum_names[s], expr_show(value.text).text))) {
+            return false;
+        }
+        value.kind = value.kind == EXPR_TEXT ? EXPR_NUMBER : value.kind;
+        sums[s] = real_of(&value);
+    }
+    return true;
+}
+
+/* Sums of all steps up to this one are there, 0 at first. */
+static void make_steps(struct reading *reading, uint64_t step)
+{
+    const uint32_t sums = reading->map->sum_count;
+    if (step < reading->steps) {
+        return;
+    }
+    if (step >= reading->step_capacity) {
+        reading->step_capacity = orr_grow(reading->step_capacity, step + 1);
+        reading->sums =
+            orr_realloc(reading->sums, reading->step_capacity * sums, sizeof *reading->sums);
+    }
+    memset(reading->sums + reading->steps * sums, 0,
+           (step + 1 - reading->steps) * sums * sizeof *reading->sums);
+    reading->steps = step + 1;
+}
+
 static void take_request(struct reading *reading, struct expr_row *row, uint32_t line)
 {
     const struct intake_map *map = reading->map;
     struct orr_intake_report *report = reading->report;
     orr_ms at = 0;
     bool dated;
+    double sums[8];
     if (!eval_instant(map, row, &at, &dated)) {
         orr_intake_drop(report, false, row->reason, line, row->why);
         return;
@@ -273,29 +308,11 @@ static void take_request(struct reading *reading, struct expr_row *row, uint32_t
                         "the time is before the first row's, or far behind it");
         return;
     }
-    double sums[8];
-    for (uint32_t s = 0; s < map->sum_count; s++) {
-        struct expr_value value;
-        if (!expr_eval(map->sums[s], row, &value) ||
-            (value.kind == EXPR_TEXT && !expr_number(value.text, &value.num, &value.den) &&
-             !expr_fail(row, "a sum is not a number", "%s: \"%s\" is not a number",
-                        map->sum_names[s], expr_show(value.text).text))) {
-            orr_intake_drop(report, false, row->reason, line, row->why);
-            return;
-        }
-        value.kind = value.kind == EXPR_TEXT ? EXPR_NUMBER : value.kind;
-        sums[s] = real_of(&value);
+    if (!eval_sums(map, row, sums)) {
+        orr_intake_drop(report, false, row->reason, line, row->why);
+        return;
     }
-    if (step >= reading->steps) {
-        if (step >= reading->step_capacity) {
-            reading->step_capacity = orr_grow(reading->step_capacity, step + 1);
-            reading->sums = orr_realloc(reading->sums, reading->step_capacity * map->sum_count,
-                                        sizeof *reading->sums);
-        }
-        memset(reading->sums + reading->steps * map->sum_count, 0,
-               (step + 1 - reading->steps) * map->sum_count * sizeof *reading->sums);
-        reading->steps = step + 1;
-    }
+    make_steps(reading, step);
     for (uint32_t s = 0; s < map->sum_count; s++) {
         reading->sums[step * map->sum_count + s] += sums[s];
         report->sums[s] += sums[s];

@@ -436,6 +436,8 @@ bool orr_replay__job(struct orr_world *world, struct orr_replay_nodes *nodes, ui
 {
     struct orr_world_part *p = &world->parts[part];
     const struct orr_row *row = &p->workload.rows[row_index];
+    const struct orr_row_extra *extra =
+        row->extra == 0 ? NULL : &p->workload.extras[row->extra - 1];
     struct orr_replay_groups groups; /* large, and most jobs have one */
     struct orr_span span;
     const struct orr_scenario_template *roles;
@@ -474,8 +476,7 @@ bool orr_replay__job(struct orr_world *world, struct orr_replay_nodes *nodes, ui
         groups.items[g].request.allowed = allowed;
     }
     enum orr_kind kind = kind_of(nodes->scenario, p, row);
-    if (row->extra != 0) {
-        const struct orr_row_extra *extra = &p->workload.extras[row->extra - 1];
+    if (extra != NULL) {
         if (extra->give_up_ms == 0) {
             return reject(world, part, row, "give_up_s must be above 0", NULL);
         }
@@ -496,17 +497,13 @@ bool orr_replay__job(struct orr_world *world, struct orr_replay_nodes *nodes, ui
     if (!check_profile(world, nodes->scenario, part, row, backlog, &groups)) {
         return false;
     }
-    spec->terms =
-        p->service != NULL
-            ? orr_replay__service_terms(world, nodes->scenario, kind, part)
-            : orr_replay__terms(world, nodes->scenario, shard, kind,
-                                row->extra == 0 ? NULL : &p->workload.extras[row->extra - 1], crew);
+    spec->terms = p->service != NULL
+                      ? orr_replay__service_terms(world, nodes->scenario, kind, part)
+                      : orr_replay__terms(world, nodes->scenario, shard, kind, extra, crew);
     spec->kind = (uint8_t)kind;
     spec->scales = p->service != NULL;
-    const char *fault = row->extra == 0
-                            ? NULL
-                            : orr_replay__running_fault(nodes->scenario, world, spec,
-                                                        &p->workload.extras[row->extra - 1]);
+    const char *fault =
+        extra == NULL ? NULL : orr_replay__running_fault(nodes->scenario, world, spec, extra);
     return fault != NULL ? reject(world, part, row, fault, NULL)
                          : set_priority(world, part, row, spec);
 }

@@ -158,94 +158,131 @@ static void say_own(const struct orr_world *world, uint32_t shard,
     orr_policy_unheeded(of->policy, of->params, &view, say, context);
 }
 
-void orr_point_unheeded(const struct orr_world *world, const struct orr_engine_shard *shards,
-                        orr_say_fn *say, void *context)
+struct stated { /* how many jobs of a shard state what a policy may not look at */
+    uint32_t priorities, spans, slices, sizes, followers;
+    uint32_t mixed;   /* of spans, several kinds of pods */
+    uint32_t periods; /* a preemption delay or staleness grace of their own */
+};
+
+/* By shard; the caller frees it. */
+static struct stated *count_stated(const struct orr_world *world,
+                                   const struct orr_engine_shard *shards)
 {
-    const uint32_t count = world->cluster.shards.count;
-    for (uint32_t i = 0; i < world->note_count; i++) {
-        say(world->notes[i], context);
-    }
-    struct {
-        uint32_t priorities, spans, slices, sizes, followers;
-        uint32_t mixed;   /* of spans, several kinds of pods */
-        uint32_t periods; /* a preemption delay or staleness grace of their own */
-    } *jobs = orr_zalloc(count, sizeof *jobs);
+    struct stated *jobs = orr_zalloc(world->cluster.shards.count, sizeof *jobs);
     for (uint32_t j = 0; j < world->job_count; j++) {
         const struct orr_job_spec *spec = &world->specs[j];
         const uint32_t shard = world->queues.queues[spec->queue].shard;
         const struct orr_row_extra *extra = orr_world_job_extra(world, j);
-        jobs[shard].priorities += extra != NULL && extra->priority != NULL;
-        jobs[shard].periods += states_period(extra);
         const struct orr_shape *shape = &world->shapes.shapes[spec->shape];
+        jobs[shard].periods += states_period(extra);
+        jobs[shard].priorities += extra != NULL && extra->priority != NULL;
         jobs[shard].spans += orr_shape_is_bound(shape);
         jobs[shard].slices += orr_shape_has_slices(shape);
         jobs[shard].sizes += keeps_sizes(world, j);
         jobs[shard].followers += starts_all(world, j, shards[shard].policy);
         jobs[shard].mixed += orr_shape_is_bound(shape) && shape->group_count > 1;
     }
-    for (uint32_t s = 0; s < count; s++) {
+    return jobs;
+}
+
+static void say_priorities(uint32_t jobs, const struct orr_policy *policy, orr_say_fn *say,
+                           void *context)
+{
+    char text[300];
+    (void)snprintf(text, sizeof text,
+                   "the priority that %u job%s state%s: policy %s does not look at it%s", jobs,
+                   ORR_PLURAL(jobs), ORR_ONE(jobs, "s", ""), policy->name,
+                   could_order(policy) ? " unless its parameter order is priority" : "");
+    say(text, context);
+}
+
+static void say_mixed(uint32_t jobs, const struct orr_policy *policy, orr_say_fn *say,
+                      void *context)
+{
+    char text[300];
+    (void)snprintf(text, sizeof text,
+                   "the topology that %u job%s of several kinds of pods ask%s for: policy "
+                   "%s places each kind by itself, but for one pod and its workers",
+                   jobs, ORR_PLURAL(jobs), ORR_ONE(jobs, "s", ""), policy->name);
+    say(text, context);
+}
+
+static void say_spans(uint32_t jobs, const struct orr_policy *policy, orr_say_fn *say,
+                      void *context)
+{
+    char text[300];
+    const char *its = ORR_ONE(jobs, "its", "their");
+    (void)snprintf(text, sizeof text,
+                   "the topology that %u job%s or %s roles ask for: policy %s places "
+                   "%s pods without it",
+                   jobs, ORR_PLURAL(jobs), its, policy->name, its);
+    say(text, context);
+}
+
+static void say_periods(uint32_t jobs, const struct orr_policy *policy, orr_say_fn *say,
+                        void *context)
+{
+    char text[200];
+    (void)snprintf(text, sizeof text,
+                   "the preemption delay or staleness grace that %u job%s state%s: policy %s does "
+                   "not look at it",
+                   jobs, ORR_PLURAL(jobs), ORR_ONE(jobs, "s", ""), policy->name);
+    say(text, context);
+}
+
+static void say_slices(uint32_t jobs, const struct orr_policy *policy, orr_say_fn *say,
+                       void *context)
+{
+    char text[300];
+    (void)snprintf(text, sizeof text,
+                   "the slices that %u job%s ask%s for: policy %s does not look at them", jobs,
+                   ORR_PLURAL(jobs), ORR_ONE(jobs, "s", ""), policy->name);
+    say(text, context);
+}
+
+void orr_point_unheeded(const struct orr_world *world, const struct orr_engine_shard *shards,
+                        orr_say_fn *say, void *context)
+{
+    for (uint32_t i = 0; i < world->note_count; i++) {
+        say(world->notes[i], context);
+    }
+    struct stated *stated = count_stated(world, shards);
+    for (uint32_t s = 0; s < world->cluster.shards.count; s++) {
         const struct orr_policy *policy = shards[s].policy;
-        char text[300];
-        if (jobs[s].priorities > 0 &&
-            (orr_policy_heeds(policy, shards[s].params) & ORR_HEEDS_PRIORITY) == 0) {
-            (void)snprintf(text, sizeof text,
-                           "the priority that %u job%s state%s: policy %s does not look at it%s",
-                           jobs[s].priorities, ORR_PLURAL(jobs[s].priorities),
-                           ORR_ONE(jobs[s].priorities, "s", ""), policy->name,
-                           could_order(policy) ? " unless its parameter order is priority" : "");
-            say(text, context);
+        const struct stated *jobs = &stated[s];
+        const uint32_t heeds = orr_policy_heeds(policy, shards[s].params);
+        const bool kinds = (heeds & ORR_HEEDS_KIND_SPANS) != 0;
+        if (jobs->priorities > 0 && (heeds & ORR_HEEDS_PRIORITY) == 0) {
+            say_priorities(jobs->priorities, policy, say, context);
         }
-        const bool kinds = (orr_policy_heeds(policy, shards[s].params) & ORR_HEEDS_KIND_SPANS) != 0;
-        if (kinds && jobs[s].mixed > 0) {
-            (void)snprintf(text, sizeof text,
-                           "the topology that %u job%s of several kinds of pods ask%s for: policy "
-                           "%s places each kind by itself, but for one pod and its workers",
-                           jobs[s].mixed, ORR_PLURAL(jobs[s].mixed),
-                           ORR_ONE(jobs[s].mixed, "s", ""), policy->name);
-            say(text, context);
+        if (kinds && jobs->mixed > 0) {
+            say_mixed(jobs->mixed, policy, say, context);
         }
-        if (!kinds && jobs[s].spans > 0 &&
+        if (!kinds && jobs->spans > 0 &&
             (orr_policy_laws(policy, shards[s].params) & ORR_LAW_SPAN) == 0) {
-            (void)snprintf(text, sizeof text,
-                           "the topology that %u job%s or %s roles ask for: policy %s places "
-                           "%s pods without it",
-                           jobs[s].spans, ORR_PLURAL(jobs[s].spans),
-                           ORR_ONE(jobs[s].spans, "its", "their"), policy->name,
-                           ORR_ONE(jobs[s].spans, "its", "their"));
-            say(text, context);
+            say_spans(jobs->spans, policy, say, context);
         }
         if (!heeds_quotas(policy, shards[s].params)) {
             say_amounts(world, s, policy->name, false, say, context);
         }
-        if ((orr_policy_heeds(policy, shards[s].params) & ORR_HEEDS_LIMITS) == 0) {
+        if ((heeds & ORR_HEEDS_LIMITS) == 0) {
             say_amounts(world, s, policy->name, true, say, context);
         }
-        if (jobs[s].sizes > 0) {
-            say_sizes(jobs[s].sizes, policy, shards[s].params, say, context);
+        if (jobs->sizes > 0) {
+            say_sizes(jobs->sizes, policy, shards[s].params, say, context);
         }
-        if (jobs[s].followers > 0) {
-            say_followers(jobs[s].followers, policy, say, context);
+        if (jobs->followers > 0) {
+            say_followers(jobs->followers, policy, say, context);
         }
-        if (jobs[s].slices > 0 &&
-            (orr_policy_heeds(policy, shards[s].params) & ORR_HEEDS_SLICES) == 0) {
-            (void)snprintf(text, sizeof text,
-                           "the slices that %u job%s ask%s for: policy %s does not look at them",
-                           jobs[s].slices, ORR_PLURAL(jobs[s].slices),
-                           ORR_ONE(jobs[s].slices, "s", ""), policy->name);
-            say(text, context);
+        if (jobs->slices > 0 && (heeds & ORR_HEEDS_SLICES) == 0) {
+            say_slices(jobs->slices, policy, say, context);
         }
-        if (jobs[s].periods > 0 &&
-            (orr_policy_heeds(policy, shards[s].params) & ORR_HEEDS_JOB_PERIODS) == 0) {
-            (void)snprintf(text, sizeof text,
-                           "the preemption delay or staleness grace that %u job%s state%s: policy "
-                           "%s does not look at it",
-                           jobs[s].periods, ORR_PLURAL(jobs[s].periods),
-                           ORR_ONE(jobs[s].periods, "s", ""), policy->name);
-            say(text, context);
+        if (jobs->periods > 0 && (heeds & ORR_HEEDS_JOB_PERIODS) == 0) {
+            say_periods(jobs->periods, policy, say, context);
         }
         say_own(world, s, &shards[s], say, context);
     }
-    orr_free(jobs);
+    orr_free(stated);
 }
 
 /* --- of results --- */

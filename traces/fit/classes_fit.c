@@ -364,43 +364,59 @@ static void add_group(struct between *between, double sum, double count)
     between->common += count > 0.0 ? sum * sum / count : 0.0;
 }
 
+/* Ranks the facts of the bursts [from, end), which are of one shape. */
+static void rank_shape(struct fitting *fitting, uint32_t from, uint32_t end)
+{
+    uint32_t jobs = 0, m = 0;
+    for (uint32_t k = from; k < end; k++) {
+        jobs += fitting->bursts[k].count;
+    }
+    uint32_t *members = orr_alloc(jobs, sizeof *members);
+    for (uint32_t k = from; k < end; k++) {
+        for (uint32_t i = 0; i < fitting->bursts[k].count; i++) {
+            members[m++] = fitting->bursts[k].first + i;
+        }
+    }
+    rank(fitting->facts, members, jobs);
+    orr_free(members);
+}
+
+/* Adds up the ranks of these bursts, burst by burst and step by step. */
+static void add_shape(const struct fitting *fitting, uint32_t from, uint32_t end,
+                      struct between *bursts, struct between *steps)
+{
+    double step_sum = 0.0, step_jobs = 0.0;
+    for (uint32_t k = from; k < end; k++) {
+        double sum = 0.0;
+        if (k > from && fitting->bursts[k].step != fitting->bursts[k - 1].step) {
+            add_group(steps, step_sum, step_jobs);
+            step_sum = step_jobs = 0.0;
+        }
+        for (uint32_t i = 0; i < fitting->bursts[k].count; i++) {
+            const double rank = fitting->facts[fitting->bursts[k].first + i].rank;
+            sum += rank;
+            bursts->squares += rank * rank;
+        }
+        add_group(bursts, sum, fitting->bursts[k].count);
+        step_sum += sum;
+        step_jobs += fitting->bursts[k].count;
+    }
+    add_group(steps, step_sum, step_jobs);
+}
+
 /* Facts of one shape are together, bursts of it in the order of their steps. */
 static void measure_between(struct fitting *fitting)
 {
     struct between bursts = {0}, steps = {0};
-    for (uint32_t b = 0; b < fitting->burst_count;) {
-        uint32_t end = b, jobs = 0;
+    for (uint32_t b = 0, end; b < fitting->burst_count; b = end) {
+        end = b + 1;
         while (end < fitting->burst_count &&
                compare_shapes(&fitting->facts[fitting->bursts[end].first],
                               &fitting->facts[fitting->bursts[b].first]) == 0) {
-            jobs += fitting->bursts[end++].count;
+            end++;
         }
-        uint32_t *members = orr_alloc(jobs, sizeof *members), m = 0;
-        for (uint32_t k = b; k < end; k++) {
-            for (uint32_t i = 0; i < fitting->bursts[k].count; i++) {
-                members[m++] = fitting->bursts[k].first + i;
-            }
-        }
-        rank(fitting->facts, members, jobs);
-        orr_free(members);
-        double step_sum = 0.0, step_jobs = 0.0;
-        for (uint32_t k = b; k < end; k++) {
-            double sum = 0.0;
-            if (k > b && fitting->bursts[k].step != fitting->bursts[k - 1].step) {
-                add_group(&steps, step_sum, step_jobs);
-                step_sum = step_jobs = 0.0;
-            }
-            for (uint32_t i = 0; i < fitting->bursts[k].count; i++) {
-                const double rank = fitting->facts[fitting->bursts[k].first + i].rank;
-                sum += rank;
-                bursts.squares += rank * rank;
-            }
-            add_group(&bursts, sum, fitting->bursts[k].count);
-            step_sum += sum;
-            step_jobs += fitting->bursts[k].count;
-        }
-        add_group(&steps, step_sum, step_jobs);
-        b = end;
+        rank_shape(fitting, b, end);
+        add_shape(fitting, b, end, &bursts, &steps);
     }
     const double all = bursts.squares;
     fitting->out->between_bursts = all > 0.0 ? bursts.common / all : 0.0;
