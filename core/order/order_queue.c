@@ -30,7 +30,8 @@ bool orr_queue_fits_deserved(const struct orr_session *session, uint32_t queue,
     return fits_deserved(session, queue, session->queues[queue].allocated, demand);
 }
 
-/* Of what is allocatable to it; a queue that may hold nothing has a thousand times as much. */
+/* The part that an amount is of what a queue may be allocated; of a queue that may be allocated
+ * nothing, as in KAI, a thousand times the amount. */
 static double part_of(const struct orr_session *session, double amount, double allocatable,
                       unsigned kind)
 {
@@ -70,7 +71,7 @@ void orr_queue_rank_of(const struct orr_session *session, const struct orr_queue
                        struct orr_queue_rank *rank)
 {
     const int64_t *held = held_by(session, c);
-    bool over = session->rules.proportion, fed = false, violates = false;
+    bool over = session->rules.proportion, over_quota = false, violates = false;
     double most_now = 0, most_after = 0;
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS && session->rules.proportion; kind++) {
         const struct orr_share_resource *share = &session->shares[c->queue].resource[kind];
@@ -90,7 +91,7 @@ void orr_queue_rank_of(const struct orr_session *session, const struct orr_queue
         const double allocatable = orr_share_allocatable(share);
         const double part_now = part_of(session, now, allocatable, kind);
         const double part_after = part_of(session, after, allocatable, kind);
-        fed = fed || (share->deserved != ORR_UNLIMITED && with > share->deserved);
+        over_quota = over_quota || (share->deserved != ORR_UNLIMITED && with > share->deserved);
         violates = violates || (allocatable == 0 && with > 0);
         most_now = part_now > most_now ? part_now : most_now;
         most_after = part_after > most_after ? part_after : most_after;
@@ -100,7 +101,7 @@ void orr_queue_rank_of(const struct orr_session *session, const struct orr_queue
             ? (uint64_t)((int64_t)INT32_MAX - session->shares[c->queue].priority)
             : 0;
     rank->queue = c->queue;
-    rank->first = (uint64_t)over << 34 | (uint64_t)fed << 33 | priority << 1 | violates;
+    rank->first = (uint64_t)over << 34 | (uint64_t)over_quota << 33 | priority << 1 | violates;
     rank->share_now = most_now;
     rank->share_after = most_after;
 }

@@ -19,7 +19,6 @@
 
 #include <string.h>
 
-#define ORR_NO_FIT  (-1)
 /* As many entries of nodes are kept for all asks together, at least those of MIN_ASKS asks. */
 #define MAX_ENTRIES 4000000u
 #define MIN_ASKS    12u
@@ -30,12 +29,14 @@
 struct orr_node_index {
     uint32_t ask; /* one of those that ask the same */
     uint32_t node_count, width;
-    uint64_t rules;    /* that the scores follow */
-    uint64_t seen;     /* on the session's clock: what nodes are worth is of then */
-    uint64_t played;   /* the tournament is of then */
-    uint64_t asked_at; /* in questions to all indices */
-    bool packs, zoned, by_free;
-    uint32_t bare; /* nodes that fit and have nothing of the resource at all */
+    uint64_t rules;    /* fingerprint of the rules that the scores follow */
+    uint64_t seen;     /* the session's node_generation up to which `worth` is true */
+    uint64_t played;   /* the same of `winners` */
+    uint64_t asked_at; /* the number of the last question to it among those to all indices */
+    bool packs;        /* the resource is placed by binpack */
+    bool zoned;        /* some score has a part from NUMA zones */
+    bool by_free;      /* see above */
+    uint32_t bare;     /* nodes that fit and have nothing of the resource at all */
     struct orr_place_spread spread;
     uint32_t *winners;
     struct orr_worth worth[];

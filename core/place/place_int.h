@@ -28,14 +28,14 @@ struct orr_place_memory { /* of a session */
     struct orr_spread_index *spreads[2]; /* of CPU, of GPUs */
 };
 
-#define ORR_POINTS_IDLE 1000 /* of a node on which the pod could start at once */
+#define ORR_POINTS_IDLE 1000 /* KAI's nodeavailability: the pod could start there at once */
 
-struct orr_allocation {
+struct orr_allocation { /* an attempt that is running */
     struct orr_session *session;
     struct orr_jobview view;
-    struct orr_task_list tasks;
+    struct orr_task_list tasks; /* what it is to place */
     bool pipeline_only;
-    enum orr_fit_reason why;
+    enum orr_fit_reason why;   /* it failed; NONE: so far it did not */
     struct orr_sketch *sketch; /* on books of nodes or counts alone; NULL: in the session */
     const bool *evicted;       /* with a sketch: tasks that are being released, by task */
 };
@@ -68,75 +68,89 @@ struct orr_device_choice {
     uint32_t groups[ORR_SHARED_DEVICES_MAX];
     bool pipeline; /* some of them are still being released */
 };
+/* Could a task that needs so many MiB of a device share this one, which is in use (KAI's
+ * gpu_sharing_node_info.go)? */
 bool orr_place__shared_matches(const struct orr_snode *node, const struct orr_shared_gpu *gpu,
                                int64_t need);
+/* Are there as many devices as the ask has, shared ones that match and free ones? */
 bool orr_place__shared_fits(const struct orr_session *session, const struct orr_ask *ask,
                             const struct orr_snode *node, bool idle_only);
+/* Chooses them: the fullest or emptiest first by the session's device_order. False: too few. */
 bool orr_place__choose_devices(struct orr_session *session, const struct orr_ask *ask,
                                const struct orr_snode *node, bool pipeline_only,
                                struct orr_device_choice *choice);
-/* The task has just these, or shares none. */
+/* Does the task hold just these devices, or share none? */
 bool orr_place__same_devices(const struct orr_session *session, const struct orr_stask *task,
                              const struct orr_device_choice *choice);
 
-/* The devices that a shared request would get are all in use already and have numbers for names. */
+/* Are the devices that a shared request would get all in use already, with numbers for names? */
 bool orr_place__joins_numbered(const struct orr_session *session, const struct orr_ask *ask,
                                const struct orr_snode *node);
 
+/* Has the node a pod slot, idle or releasing, for one more task, and for the pod that reserves a
+ * shared device of it, unless its devices are reserved already? */
 bool orr_place__pods_fit(const struct orr_session *session, const struct orr_ask *ask,
                          const struct orr_snode *node);
+/* Is there room for it on what is idle alone? */
 bool orr_place__fits_idle(const struct orr_session *session, const struct orr_ask *ask,
                           const struct orr_snode *node);
-/* A task that shares no device costs the same on every node: asked once for all of them. */
+/* Would the task pass a limit or quota wherever it goes? False of tasks that share devices, whose
+ * cost depends on the node. */
 bool orr_place__over_capacity_anywhere(const struct orr_session *session,
                                        const struct orr_stask *task);
-/* A task that shares devices costs more where devices are smaller. */
+/* Would a task that shares devices pass a limit or quota on the node? It costs more where devices
+ * are smaller. */
 bool orr_place__over_capacity_on(const struct orr_session *session, const struct orr_stask *task,
                                  uint32_t node);
-/* Resources on idle and releasing, and every predicate but the two above. */
+/* Is there room on what is idle or releasing, and does every predicate but the two above hold? */
 bool orr_place__fits_ask(const struct orr_session *session, const struct orr_ask *ask,
                          uint32_t node);
-/* The asks differ in nothing that decides how many of them fit where, zones left aside. */
+/* Do the asks differ in nothing that decides how many of them fit where, zones left aside? */
 bool orr_place__asks_same(const struct orr_session *session, uint32_t ask, uint32_t other);
-/* The same and what the task's queue may hold, asked for this node. */
+/* orr_place__fits_ask, and the limits and quotas of the task's queue on this node. */
 bool orr_place__fits(const struct orr_session *session, const struct orr_stask *task,
                      uint32_t node);
 
-/* Why an attempt failed, for those who ask for it (session->details): at a task that found no
- * node, and at its end. */
+/* Writes into session->details, where the caller wants them, why an attempt fails: at a task that
+ * found no node, and at its end. */
 void orr_place__explain_nodes(struct orr_allocation *attempt, uint32_t task,
                               struct orr_node_list nodes);
 void orr_place__explain(struct orr_allocation *attempt, const struct orr_demand *demand);
 
-/* The resource that the ask is placed by, and how. */
+/* KAI's nodeplacement: the resource that the ask is placed by, CPU or GPU, and how (enum
+ * orr_node_placement). */
 uint32_t orr_place__slot(const struct orr_ask *ask);
 uint8_t orr_place__strategy(const struct orr_session *session, const struct orr_ask *ask);
-/* What is not allocated of a node, of that resource. */
+/* What is idle or releasing of that resource on the node. */
 int64_t orr_place__free(const struct orr_snode *node, const struct orr_ask *ask);
 
-struct orr_place_spread { /* of that, over the candidates of one attempt; all 0 if it does not
-                             matter */
+struct orr_place_spread { /* of orr_place__free, over the nodes of one attempt; all 0 unless placed
+                           * by binpack */
     int64_t min, max;
     uint32_t at_min, at_max; /* candidates that have so much */
 };
-/* One more candidate, with so much free. */
+/* Adds a node with so much free. */
 void orr_spread_add(struct orr_place_spread *spread, int64_t free);
-/* One candidate no longer has `before` free. False: min or max is another one now, or may be. */
+/* Brings the spread up to date with a node that had `before` free. False: min or max is another one
+ * now, or may be, and the spread has to be made anew. */
 bool orr_place__spread_holds(const struct orr_session *session, const struct orr_ask *ask,
                              const struct orr_snode *node, int64_t before,
                              struct orr_place_spread *spread);
-/* Parts of a score: of the plugins whose scores are whole numbers and a matter of ask and node
- * alone, 10 apart or more; of binpack or spread. */
+/* Part of a score: of the plugins gpusharingorder, nodeavailability and resourcetype, whose scores
+ * depend on ask and node alone and are whole numbers 10 apart or more. */
 int32_t orr_place__points(const struct orr_session *session, const struct orr_ask *ask,
                           uint32_t node);
-/* No less than these points, whatever fits where: for a look that costs next to nothing. */
+/* An upper bound of these points that costs next to nothing. */
 int32_t orr_place__points_most(const struct orr_session *session, const struct orr_ask *ask,
                                const struct orr_snode *node);
+/* Binpack's part of a score; `counts`: the node has some of the resource. */
 double orr_place__packed_score(bool counts, int64_t free, const struct orr_place_spread *spread);
+/* The part of nodeplacement, binpack or spread. */
 double orr_place__placement_score(const struct orr_session *session, const struct orr_ask *ask,
                                   const struct orr_snode *node,
                                   const struct orr_place_spread *spread);
-#define ORR_SCORE_NOMINATED 10e6
+#define ORR_SCORE_NOMINATED 10e6 /* KAI's nominatednode */
+/* All parts. */
 double orr_place__score(const struct orr_session *session, const struct orr_stask *task,
                         uint32_t node, const struct orr_place_spread *spread);
 
@@ -148,8 +162,8 @@ struct orr_worth {  /* of a node to an ask, whatever task it is of */
     bool counts; /* the node has some of the resource, so that it is in the spread */
 };
 #define ORR_NO_FIT (-1)
-/* By node, up to date until a node changes. NULL: it would cost more than to look at `most` nodes.
- */
+/* By node, true until a node changes. NULL: bringing it up to date would cost more than looking at
+ * `most` nodes. */
 const struct orr_worth *orr_node_index_worth(struct orr_session *session, uint32_t ask,
                                              uint32_t most);
 /* The best of all nodes for tasks with this ask that are nominated nowhere and prefer no domain,
@@ -158,22 +172,22 @@ uint32_t orr_node_index_best(struct orr_session *session, uint32_t ask);
 
 struct orr_ranked_node {
     uint32_t node, rank;
-    int64_t free; /* when it was looked at */
+    int64_t free; /* orr_place__free when the node was looked at */
     double score;
 };
-/* Those of the nodes that have enough of it for the ask, without scores; `spread`: of all of them.
- * Returns their number. */
+/* Fills `enough` with the nodes that have as much free as the ask takes, without scores, and the
+ * spread of all of them. Returns how many these are. */
 uint32_t orr_place__survey(const struct orr_session *session, const struct orr_ask *ask,
                            struct orr_node_list nodes, struct orr_ranked_node *enough,
                            struct orr_place_spread *spread);
 struct orr_ranking { /* of the nodes of a list, for tasks placed one after the other */
     struct orr_session *session;
     struct orr_node_list nodes;
-    struct orr_ranked_node *fitting; /* the best first; */
-    bool is_heap;                    /* the others are in order of a heap */
+    struct orr_ranked_node *fitting; /* nodes that fit, the best first; memory of the session */
+    bool is_heap;                    /* those behind the first are in order of a heap */
     uint32_t count;
-    uint32_t last;     /* the task before, which went to fitting[0]; ORR_NONE: rank anew */
-    uint32_t by_index; /* the task whose node the index named, or ORR_NONE */
+    uint32_t last;     /* the last task, which went to fitting[0]; ORR_NONE: rank all nodes anew */
+    uint32_t by_index; /* the task for which the node index named the node, or ORR_NONE */
     struct orr_place_spread spread;
 };
 /* One at a time: they share the session's memory. */
@@ -182,14 +196,14 @@ void orr_ranking_open(struct orr_ranking *ranking, struct orr_session *session,
 /* The best node that fits, or ORR_NONE. Between two calls only the task before may be placed, and
  * on the node that was named. */
 uint32_t orr_ranking_best(struct orr_ranking *ranking, uint32_t task);
-/* The same task could not be placed there after all: the next best node. */
+/* The next best node for the same task, which could not be placed on the one before. */
 uint32_t orr_ranking_next(struct orr_ranking *ranking);
 
 /* --- NUMA; without the plugin: admitted, nothing chosen, 0 --- */
 
 bool orr_place__zones_admit(const struct orr_session *session, const struct orr_ask *ask,
                             uint32_t node);
-/* What the task would draw there; false if it draws nothing. */
+/* Fills `take` with what the task would draw there; false: nothing. */
 bool orr_place__choose_zones(const struct orr_session *session, const struct orr_ask *ask,
                              uint32_t node, struct orr_zone_take *take);
 double orr_place__zone_score(const struct orr_session *session, const struct orr_ask *ask,
@@ -197,54 +211,56 @@ double orr_place__zone_score(const struct orr_session *session, const struct orr
 
 /* --- topology --- */
 
-/* The node belongs to the topology: it has a domain in every level, and there are levels. */
+/* Has the node a domain in every level of the topology? */
 static inline bool orr_domain_has(const struct orr_topology *topology, uint32_t node)
 {
     return topology->levels[topology->level_count - 1].domain_of_node[node] != ORR_NONE;
 }
 
 struct orr_domain_sums { /* what domains have left for tasks of which `max` is the largest */
-    const struct orr_topology_level *levels; /* of which topology */
+    const struct orr_topology_level *levels; /* of the topology */
     uint32_t level_count;
     struct orr_vec max;
     uint32_t node_count;
-    uint64_t seen, asked_at;
-    uint64_t sketch_run;   /* of the sketch that asked last, */
-    size_t sketch_touched; /* and how many of its `touched` are in the sums */
+    uint64_t seen;         /* the session's node_generation up to which the sums are true */
+    uint64_t asked_at;     /* the number of the last question to them among those to all sums */
+    uint64_t sketch_run;   /* the run of the sketch that asked last */
+    size_t sketch_touched; /* how many of that sketch's `touched` are in the sums */
     /* Column 0: how many such tasks fit; then what is free of each slot that `max` asks for. */
     uint32_t columns, slots[ORR_SLOTS_MAX + 1];
     int64_t *on_node, *of_domain; /* by row, column; domains level by level after the root, 0 */
-    uint32_t *looked_at, looks;   /* by node: the last time that it was looked at for a sketch */
+    uint32_t *looked_at, looks; /* by node: the value of `looks` when a sketch last looked at it */
 };
-/* Up to date, with what the sketch did if there is one. `max` asks for more than pods. The
- * session's, until it is asked again. */
+/* Brings the sums up to date, with what the sketch did if there is one. `max` asks for more than
+ * pods. The sums are the session's, and true until the next call. */
 const struct orr_domain_sums *orr_domain_sums_of(struct orr_session *session,
                                                  const struct orr_topology *topology,
                                                  const struct orr_vec *max,
                                                  const struct orr_sketch *sketch);
-/* What the sketch did was taken back. */
+/* Takes what the sketch did out of the sums again. */
 void orr_domain_sums__leave(struct orr_session *session, const struct orr_sketch *sketch);
 
 struct orr_subsets { /* the node sets to try for a set of a job, one after the other */
     const struct orr_topology *topology;
-    struct orr_node_list nodes;  /* at hand */
-    bool whole_domains;          /* subsets are these, also with nodes that were not given */
-    bool root_left;              /* at last all that belong to the topology */
-    uint32_t most_domains;       /* in a level */
-    void *memory;                /* for: */
-    uint32_t *first;             /* of each level, in what is by domain */
-    uint32_t *order;             /* of each level those in reach, in order, from its `first` on */
-    uint32_t *order_count;       /* by level */
-    bool *is_candidate;          /* by domain */
-    uint32_t levels_left, level; /* after the one whose turn it is; that one */
-    uint32_t at, end;            /* in its order */
-    bool is_listed;              /* the nodes at hand are listed by its domains */
-    uint32_t *listed, *begin;    /* of each domain in `listed` */
+    struct orr_node_list nodes; /* those that the set may be on */
+    bool whole_domains;       /* a subset is a whole domain, with nodes that are not among these */
+    bool root_left;           /* the last subset, all nodes of the topology, is still to come */
+    uint32_t most_domains;    /* in a level */
+    void *memory;             /* of the four arrays that follow */
+    uint32_t *first;          /* by level: the number of its first domain */
+    uint32_t *order;          /* from a level's `first` on: its domains in reach, in order */
+    uint32_t *order_count;    /* by level: how many these are */
+    bool *is_candidate;       /* by domain */
+    uint32_t level;           /* whose turn it is */
+    uint32_t levels_left;     /* after that */
+    uint32_t at, end;         /* positions in `order`: the next domain, the end of the level */
+    bool is_listed;           /* `listed` and `begin` are of this level */
+    uint32_t *listed, *begin; /* `nodes` by domain; of each domain where it begins in `listed` */
 };
-/* In order, for a set of the job. None: it cannot be placed. */
+/* Prepares the subsets for a set of the job; there is none where it cannot be placed. */
 void orr_subsets_open(struct orr_allocation *attempt, uint32_t set, struct orr_node_list nodes,
                       struct orr_subsets *subsets);
-/* What was placed in the one before is taken back. False: there is none left. */
+/* The next subset, once what was placed in the one before is taken back. False: none is left. */
 bool orr_subsets_next(struct orr_subsets *subsets, struct orr_node_list *nodes);
 void orr_subsets_release(struct orr_subsets *subsets);
 void orr_place__clear_preferred(struct orr_session *session, uint32_t job);
@@ -262,7 +278,7 @@ static inline double orr_preferred_score(const struct orr_preferred *by, uint32_
                ? 0
                : by->of_domain[by->domain_of_node[node]];
 }
-/* True if the set is the pod set of the task or above it. */
+/* Is the set the pod set of the task, or above it? */
 bool orr_place__is_below(const struct orr_session *session, uint32_t task, uint32_t set);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which of the possible nodes is best: KAI's plugins, summed. */
+/* Which of the possible nodes is best: the scores of KAI's plugins, summed. */
 #include "place_int.h"
 
 #include <math.h>
 
-#define SCORE_SHARING  10000
-#define SCORE_CPU_NODE 10
-#define SCORE_PACKED   9.0
+#define SCORE_SHARING  10000 /* gpusharingorder: a shared GPU in use takes the task */
+#define SCORE_CPU_NODE 10    /* resourcetype: a task without GPUs on a node without any */
+#define SCORE_PACKED   9.0   /* nodeplacement, binpack: of the node with the least free */
 
 uint32_t orr_place__slot(const struct orr_ask *ask)
 {

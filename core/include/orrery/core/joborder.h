@@ -26,9 +26,10 @@ struct orr_order {
     int64_t depth; /* jobs kept of a queue, the last in its heap being dropped; -1: all */
     bool simulate; /* tasks that are virtually evicted count as pending */
     struct orr_order_node *nodes; /* 0 is the root */
-    uint32_t node_count, node_capacity, node_made;
-    uint32_t *node_of_queue;
-    struct orr_demand *popped; /* by queue: what the victims taken from it hold */
+    uint32_t node_count, node_capacity;
+    uint32_t node_made;        /* nodes that have memory of their own, used or not */
+    uint32_t *node_of_queue;   /* ORR_NONE: none of its jobs is in the order */
+    struct orr_demand *popped; /* by queue: what the victims popped from it hold */
     uint32_t pushed;           /* jobs that are in no lane or list and not popped yet */
     /* over a list: */
     const struct orr_order_entry *list; /* NULL: none */
@@ -38,8 +39,8 @@ struct orr_order {
     /* By queue: what it holds, or NULL: as it is. Between two pops it changes for the queue of the
      * job popped last and for those above alone, which are ranked again anyway. */
     const int64_t (*hypothetical)[ORR_SHARE_KINDS];
-    uint64_t tops; /* fingerprint of inner queues' first children that are not the best */
-    bool unclear;  /* two queues were equal but for what they own, and neither owns less */
+    uint64_t tops; /* fingerprint of inner queues' first children that are not their best ones */
+    bool unclear;  /* two queues with equal numbers were compared of which neither owns less */
     /* Of an order with one queue on the first level: its worst rank so far when a job of it was
      * popped, as the root compares it with others; NULL: not asked. */
     struct orr_queue_rank *worst;
@@ -47,19 +48,20 @@ struct orr_order {
     bool preemptible_only; /* other lanes are not part of it */
     bool undelayed_only;   /* nor are those of jobs that may not take from others yet */
     uint32_t alone;        /* the only lane that is open, while there are no heaps; or ORR_NONE */
-    bool alone_popped;     /* its first job was */
+    bool alone_popped;     /* the first job of that lane was popped */
     int64_t (*held)[ORR_SHARE_KINDS]; /* by queue, with `alone`: allocated at the start */
     uint32_t *cursor;                 /* by lane: at or before its next job */
     bool *open;                       /* by lane: pop returns its jobs */
     bool *listed; /* by lane: in open_lanes, which holds all open ones and some more */
     uint32_t *open_lanes;
     uint32_t open_count, lane_capacity;
-    uint32_t last_leaf; /* that gave the last job */
-    struct orr_demand
-        compared_demands[8]; /* heads with which it stayed on top since it came there */
+    uint32_t last_leaf; /* the node that the last job was popped from */
+    /* Demands of heads with which that leaf stayed on top since it came there (order_lanes.c). */
+    struct orr_demand compared_demands[8];
     uint32_t compared_count;
 };
 
+/* An empty order; the session is borrowed. */
 void orr_order_init(struct orr_order *order, const struct orr_session *session, bool victims,
                     bool simulate);
 void orr_order_release(struct orr_order *order);
@@ -103,17 +105,18 @@ void orr_order_open_lane(struct orr_order *order, uint32_t lane);
 void orr_order_start(struct orr_order *order);
 void orr_order_close_lane(struct orr_order *order, uint32_t lane);
 
+/* Adds one job, as KAI pushes one back that is to get more. */
 void orr_order_push(struct orr_order *order, struct orr_jobview view);
 /* To be called after tasks of jobs that wait in it changed: KAI compares jobs as they are, where
  * they lie in its heaps. */
 void orr_order_refresh(struct orr_order *order);
-/* False when there is none left. */
+/* Takes the next job out. False: none is left that the caller wants. */
 bool orr_order_pop(struct orr_order *order, struct orr_jobview *view);
 
-/* Demand and shares of queues. All kinds of resources are looked at. */
+/* Does the queue stay within its quota in every resource, with the demand? */
 bool orr_queue_fits_deserved(const struct orr_session *session, uint32_t queue,
                              const struct orr_demand *demand);
-/* Best job first within a queue: negative if a goes before b. */
+/* KAI's order of jobs within a queue: negative if a goes before b. */
 int orr_order_compare_jobs(const struct orr_session *session, const struct orr_order_entry *a,
                            const struct orr_order_entry *b);
 

@@ -58,7 +58,7 @@ struct orr_snode {
     uint32_t shared_count, shared_capacity;
     uint32_t first_task;        /* held by it */
     bool dirty;                 /* live books must be rebuilt from the held tasks */
-    uint64_t changed_at;        /* on the session's clock: when the live books last changed */
+    uint64_t changed_at;        /* the session's node_generation when the live books last changed */
     uint32_t newer, older;      /* nodes changed just after and just before it, or ORR_NONE */
     struct orr_numa_node *numa; /* see numa.h; NULL: no zones known */
 };
