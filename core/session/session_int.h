@@ -51,6 +51,10 @@ void orr_session__commit_place(struct orr_session *session, uint32_t task, enum 
 /* Changes the held copy and the sums made of it; the live copy stays. */
 void orr_session__set_held(struct orr_session *session, uint32_t task, enum orr_task_status status,
                            uint32_t node, const uint32_t *groups, uint32_t group_count);
+/* Adds the task to what its queue and those above it request and hold, times sign. KAI's
+ * proportion: a queue requests what it holds and what its pending pods ask for. */
+void orr_session__count_request(struct orr_session *session, const struct orr_stask *task,
+                                int sign);
 /* Puts the node, or the job, among those that changed. */
 void orr_session__node_changed(struct orr_session *session, uint32_t node);
 void orr_session__job_changed(struct orr_session *session, uint32_t job);
