@@ -292,8 +292,9 @@ struct orr_progress {
     double last_s; /* when it was drawn last, monotonic */
 };
 void orr_progress_init(struct orr_progress *progress, const struct orr_cli_common *common);
-/* `now`: ORR_MS_NONE where what is done has no clock in common. */
-void orr_progress_draw(struct orr_progress *progress, uint64_t done, uint64_t total, orr_ms now);
+/* `progress` of runs and studies, with a struct orr_progress for context. `now`: ORR_MS_NONE where
+ * what is done has no clock in common. */
+void orr_progress_draw(uint64_t done, uint64_t total, orr_ms now, void *progress);
 void orr_progress_clear(struct orr_progress *progress);
 /* For studies: a line that one of their processes was killed and its run begins again. */
 void orr_cli_again(void);

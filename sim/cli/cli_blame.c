@@ -72,11 +72,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-static void draw(uint64_t done, uint64_t total, orr_ms now, void *context)
-{
-    orr_progress_draw(context, done, total, now);
-}
-
 static void print_one(const struct orr_blamed *item, const char *name)
 {
     char rough[24], held[24], longer[24], shorter[24];
@@ -176,7 +171,7 @@ int orr_cli_blame(int argc, char **argv)
     struct orr_err err = {0};
     (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
     orr_progress_init(&o.progress, &o.common);
-    o.ask.study.progress = draw;
+    o.ask.study.progress = orr_progress_draw;
     o.ask.study.again = orr_cli_again;
     o.ask.study.context = &o.progress;
     const enum orr_status status = orr_blame_find(&o.ask, &blame, &err);

@@ -160,11 +160,6 @@ static error_t parse_verify(int key, char *arg, struct argp_state *state)
     }
 }
 
-static void draw(uint64_t done, uint64_t total, orr_ms now, void *context)
-{
-    orr_progress_draw(context, done, total, now);
-}
-
 static bool is_same(const struct orr_verified *one)
 {
     return strcmp(one->digest, one->again) == 0;
@@ -256,7 +251,7 @@ int orr_cli_verify(int argc, char **argv)
     uint32_t total = 0, different = 0;
     (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
     orr_progress_init(&o.progress, &o.common);
-    o.verify.study.progress = draw;
+    o.verify.study.progress = orr_progress_draw;
     o.verify.study.context = &o.progress;
     enum orr_status status = orr_bundle_verify(&o.verify, report, &o, &total, &different, &err);
     orr_progress_clear(&o.progress);

@@ -182,11 +182,6 @@ static void print_json(const struct orr_calibration *c, orr_ms origin_ms, const 
     orr_json_close(&json, '}');
 }
 
-static void draw(uint64_t done, uint64_t total, orr_ms now, void *context)
-{
-    orr_progress_draw(context, done, total, now);
-}
-
 /* Results that nobody asked for are called by their scenario's name. */
 static void rename_in(struct orr_err *err, const char *path, const char *name)
 {
@@ -239,7 +234,7 @@ int orr_cli_calibrate(int argc, char **argv)
                                         .allow_loss_ppm = o.allow_loss_ppm,
                                         .warn = o.common.quiet ? NULL : orr_cli_warn,
                                         .interrupted = orr_interrupt_catch(),
-                                        .progress = draw,
+                                        .progress = orr_progress_draw,
                                         .context = &progress};
     enum orr_status status = orr_cli_output(o.output, &err);
     if (o.output == NULL) { /* nobody asked for the results */

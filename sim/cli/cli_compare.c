@@ -138,11 +138,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 /* --- replicas --- */
 
-static void draw(uint64_t done, uint64_t total, orr_ms now, void *context)
-{
-    orr_progress_draw(context, done, total, now);
-}
-
 /* Replicas are called by the file they repeat: its name, or its path where names are the same. */
 static const char *label_of(const struct compare_options *o, uint32_t index,
                             struct orr_arena *arena)
@@ -169,10 +164,12 @@ static const char *label_of(const struct compare_options *o, uint32_t index,
 static enum orr_status run_replicas(struct compare_options *o, struct orr_progress *progress,
                                     struct orr_replicas *replicas, struct orr_err *err)
 {
-    struct orr_replica_options options = {
-        .replicas = o->replicas,
-        .keep = o->keep,
-        .study = {.jobs = o->jobs, .progress = draw, .again = orr_cli_again, .context = progress}};
+    struct orr_replica_options options = {.replicas = o->replicas,
+                                          .keep = o->keep,
+                                          .study = {.jobs = o->jobs,
+                                                    .progress = orr_progress_draw,
+                                                    .again = orr_cli_again,
+                                                    .context = progress}};
     enum orr_status status =
         o->shake != NULL ? orr_shake_parse(o->shake, &options.shake, err) : ORR_OK;
     if (status == ORR_OK) {
@@ -205,7 +202,7 @@ enum orr_status orr_cli_align(const char *const *paths, uint32_t count, uint32_t
                               struct orr_replicas *aligned, struct orr_err *err)
 {
     const struct orr_study_options study = {
-        .jobs = jobs, .progress = draw, .again = orr_cli_again, .context = progress};
+        .jobs = jobs, .progress = orr_progress_draw, .again = orr_cli_again, .context = progress};
     struct orr_study_span warmups;
     const enum orr_status status = orr_align_warmups(paths, count, &study, aligned, &warmups, err);
     orr_progress_clear(progress);

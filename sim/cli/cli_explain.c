@@ -229,11 +229,6 @@ static void report(const struct orr_help *help, void *context)
     answers->helpful += help->amount > 0;
 }
 
-static void draw(uint64_t done, uint64_t total, orr_ms now, void *context)
-{
-    orr_progress_draw(context, done, total, now);
-}
-
 static int what_would_help(const struct explain_options *o)
 {
     struct answers answers = {.options = o, .json = {.out = stdout}};
@@ -243,7 +238,7 @@ static int what_would_help(const struct explain_options *o)
         .results = o->results,
         .job = o->job,
         .by_ms = o->by_ms,
-        .study = {.jobs = o->jobs, .progress = draw, .context = &answers.progress}};
+        .study = {.jobs = o->jobs, .progress = orr_progress_draw, .context = &answers.progress}};
     const enum orr_status status = orr_study_help(&options, report, &answers, &err);
     orr_progress_clear(&answers.progress);
     if (status != ORR_OK) {
@@ -346,7 +341,7 @@ static int stability(const struct explain_options *o)
         .results = o->results,
         .queue = o->queue,
         .replicas = o->replicas > 0 ? o->replicas : 20,
-        .study = {.jobs = o->jobs, .progress = draw, .context = &progress}};
+        .study = {.jobs = o->jobs, .progress = orr_progress_draw, .context = &progress}};
     const enum orr_status status = orr_study_stability(&options, &found, &err);
     orr_progress_clear(&progress);
     if (status != ORR_OK) {

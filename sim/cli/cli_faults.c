@@ -71,11 +71,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-static void draw(uint64_t done, uint64_t total, orr_ms now, void *context)
-{
-    orr_progress_draw(context, done, total, now);
-}
-
 static enum orr_status read_moments(struct faults_cli *o, struct orr_err *err)
 {
     enum orr_status status = ORR_OK;
@@ -256,7 +251,7 @@ int orr_cli_faults(int argc, char **argv)
     struct orr_err err = {0};
     (void)argp_parse(&parser, argc, argv, 0, NULL, &o);
     orr_progress_init(&o.progress, &o.common);
-    o.ask.study.progress = draw;
+    o.ask.study.progress = orr_progress_draw;
     o.ask.study.again = orr_cli_again;
     o.ask.study.context = &o.progress;
     enum orr_status status = read_moments(&o, &err);

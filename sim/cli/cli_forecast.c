@@ -170,11 +170,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-static void draw(uint64_t done, uint64_t total, orr_ms now, void *context)
-{
-    orr_progress_draw(context, done, total, now);
-}
-
 /* --- text --- */
 
 /* From the moment until then; beyond the horizon as more than that. */
@@ -685,7 +680,7 @@ int orr_cli_forecast(int argc, char **argv)
         return orr_cli_fail(&err);
     }
     orr_progress_init(&progress, &o.common);
-    o.ask.study.progress = draw;
+    o.ask.study.progress = orr_progress_draw;
     o.ask.study.again = orr_cli_again;
     o.ask.study.context = &progress;
     o.ask.warn = o.common.quiet ? NULL : orr_cli_warn;

@@ -42,11 +42,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-void orr_cli_gate_draw(uint64_t done, uint64_t total, orr_ms now, void *context)
-{
-    orr_progress_draw(context, done, total, now);
-}
-
 static void print_json(const struct orr_cli_gate *gate)
 {
     struct orr_json json = {.out = stdout};

@@ -46,8 +46,9 @@ static void fill_bar(char bar[BAR + 1], int room, double share)
     bar[cells] = '\0';
 }
 
-void orr_progress_draw(struct orr_progress *progress, uint64_t done, uint64_t total, orr_ms now)
+void orr_progress_draw(uint64_t done, uint64_t total, orr_ms now, void *context)
 {
+    struct orr_progress *progress = context;
     double time = orr_wall_seconds();
     if (!progress->on || time - progress->last_s < REDRAW_S) {
         return;

@@ -12,11 +12,6 @@
 
 #include "cli.h"
 
-static void draw(uint64_t done, uint64_t total, orr_ms now, void *context)
-{
-    orr_progress_draw(context, done, total, now);
-}
-
 static bool is_shown(const struct orr_spread_row *s)
 {
     return s->label[0] == '\0' && orr_metric_is(s->metric, ORR_METRIC_HEADLINE);
@@ -160,12 +155,14 @@ int orr_cli_replicas(const struct orr_cli_options *o, const struct orr_point_opt
     struct orr_spreads spreads;
     struct orr_point_options options = *point;
     orr_progress_init(&progress, &o->common);
-    const struct orr_study_options study = {
-        .jobs = o->jobs, .progress = draw, .again = orr_cli_again, .context = &progress};
+    const struct orr_study_options study = {.jobs = o->jobs,
+                                            .progress = orr_progress_draw,
+                                            .again = orr_cli_again,
+                                            .context = &progress};
     enum orr_status status = output_of(o, path, sizeof path, &err);
     options.output = path;
     if (status == ORR_OK) {
-        draw(0, o->replicas, ORR_MS_NONE, &progress);
+        orr_progress_draw(0, o->replicas, ORR_MS_NONE, &progress);
         status = orr_sweep_replicate(&options, o->replicas, &study, &err);
         orr_progress_clear(&progress);
     }

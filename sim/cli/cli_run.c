@@ -33,7 +33,7 @@ static void warn(const char *text, void *context)
 static void draw(uint64_t done, uint64_t total, orr_ms now, void *context)
 {
     struct session *s = context;
-    orr_progress_draw(&s->progress, done, total, now);
+    orr_progress_draw(done, total, now, &s->progress);
 }
 
 static void print_digest(uint64_t events, orr_ms now, uint64_t digest, void *context)

@@ -89,17 +89,12 @@ static const struct argp_option rows[] = {
 static const struct argp searching = {rows, parse, NULL, NULL, orr_cli_everywhere, NULL, NULL};
 const struct argp_child orr_cli_searching[] = {{&searching, 0, NULL, 0}, {0}};
 
-static void draw(uint64_t done, uint64_t total, orr_ms now, void *context)
-{
-    orr_progress_draw(context, done, total, now);
-}
-
 enum orr_status orr_cli_search_prepare(struct orr_cli_search *o, struct orr_err *err)
 {
     bool from_results;
     orr_arena_init(&o->arena);
     orr_progress_init(&o->progress, &o->common);
-    o->study.progress = draw;
+    o->study.progress = orr_progress_draw;
     o->study.again = orr_cli_again;
     o->study.context = &o->progress;
     o->scenario.sets = o->sets;

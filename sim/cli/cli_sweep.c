@@ -209,19 +209,16 @@ static int answer_status(const struct sweep_options *o, const struct orr_sweep *
     return exit_of(&counts);
 }
 
-static void draw(uint64_t done, uint64_t total, orr_ms now, void *context)
-{
-    orr_progress_draw(context, done, total, now);
-}
-
 static int plan(const struct sweep_options *o)
 {
     struct orr_err err = {0};
     struct orr_sweep sweep;
     struct orr_progress progress;
     orr_progress_init(&progress, &o->common);
-    const struct orr_study_options check = {
-        .jobs = o->jobs, .progress = draw, .again = orr_cli_again, .context = &progress};
+    const struct orr_study_options check = {.jobs = o->jobs,
+                                            .progress = orr_progress_draw,
+                                            .again = orr_cli_again,
+                                            .context = &progress};
     enum orr_status status = orr_sweep_plan(o->path, o->output, o->allow_loss_ppm, &check, &err);
     orr_progress_clear(&progress);
     if (status == ORR_OK) {
@@ -287,7 +284,7 @@ static int run(const struct sweep_options *o, const struct orr_sweep *sweep)
     }
     orr_progress_init(&progress, &o->common);
     const struct orr_study_options study = {.jobs = is_part && o->jobs == 0 ? 1 : o->jobs,
-                                            .progress = draw,
+                                            .progress = orr_progress_draw,
                                             .again = orr_cli_again,
                                             .context = &progress};
     uint32_t stale = orr_sweep_remove_stale(sweep, first, count);

@@ -281,15 +281,10 @@ static enum orr_status list_points(struct whatif *w, struct orr_err *err)
     return status;
 }
 
-static void draw(uint64_t done, uint64_t total, orr_ms now, void *context)
-{
-    orr_progress_draw(context, done, total, now);
-}
-
 static enum orr_status run_points(struct whatif *w, struct orr_err *err)
 {
     const struct orr_study_options options = {.jobs = w->options->jobs,
-                                              .progress = draw,
+                                              .progress = orr_progress_draw,
                                               .again = orr_cli_again,
                                               .context = &w->progress};
     const uint32_t count = w->arm_count * w->seed_count;

@@ -38,7 +38,4 @@ void orr_cli_gate_close(struct orr_cli_gate *gate);
 /* Runs the results' scenario with shaken input and prints a spec with margins from these runs. */
 enum orr_status orr_cli_gate_propose(struct orr_cli_gate *gate, struct orr_err *err);
 
-/* Progress of studies; context: a struct orr_progress. */
-void orr_cli_gate_draw(uint64_t done, uint64_t total, orr_ms now, void *context);
-
 #endif

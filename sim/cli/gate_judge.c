@@ -395,7 +395,7 @@ static enum orr_status judge_replicas(struct orr_cli_gate *gate, struct orr_err 
         .shake = {.submit_ms = gate->spec.shake_submit_ms, .run = gate->spec.shake_run},
         .replicas = gate->spec.replicas,
         .study = {.jobs = gate->options->jobs,
-                  .progress = orr_cli_gate_draw,
+                  .progress = orr_progress_draw,
                   .context = &gate->progress}};
     struct orr_replicas replicas;
     enum orr_status status = orr_replicas_run(files, 2, &options, &replicas, err);

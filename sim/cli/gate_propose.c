@@ -178,7 +178,7 @@ enum orr_status orr_cli_gate_propose(struct orr_cli_gate *gate, struct orr_err *
     const struct orr_replica_options options = {.shake = {.submit_ms = 60000, .run = 0.01},
                                                 .replicas = PROPOSE_REPLICAS,
                                                 .study = {.jobs = gate->options->jobs,
-                                                          .progress = orr_cli_gate_draw,
+                                                          .progress = orr_progress_draw,
                                                           .context = &gate->progress}};
     struct orr_replicas replicas;
     enum orr_status status = orr_replicas_run(gate->options->results, 1, &options, &replicas, err);
