@@ -613,7 +613,7 @@ enum orr_reason orr_place_next_within(struct orr_placer *placer, struct orr_txn 
     return ORR_REASON_OVER_LIMIT;
 }
 
-static enum orr_reason place_all(struct orr_placer *placer, struct orr_txn *txn,
+enum orr_reason orr_place_all_as(struct orr_placer *placer, struct orr_txn *txn,
                                  const struct orr_ledger *ledger, uint32_t job,
                                  const struct orr_shape *shape)
 {
@@ -628,14 +628,7 @@ static enum orr_reason place_all(struct orr_placer *placer, struct orr_txn *txn,
 enum orr_reason orr_place_all(struct orr_placer *placer, struct orr_txn *txn,
                               const struct orr_ledger *ledger, uint32_t job)
 {
-    return place_all(placer, txn, ledger, job, shape_of(ledger, job));
-}
-
-enum orr_reason orr_place_all_as(struct orr_placer *placer, struct orr_txn *txn,
-                                 const struct orr_ledger *ledger, uint32_t job,
-                                 const struct orr_shape *shape)
-{
-    return place_all(placer, txn, ledger, job, shape);
+    return orr_place_all_as(placer, txn, ledger, job, shape_of(ledger, job));
 }
 
 enum orr_reason orr_place_consolidated(struct orr_txn *txn, const struct orr_ledger *ledger,

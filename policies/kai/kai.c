@@ -163,8 +163,8 @@ static void keep_anchors(struct orr_session *session)
     }
 }
 
-/* Writes what lanes say of their jobs into these. */
-static void tell_outcomes(struct orr_session *session)
+/* Copies the outcomes of lanes to their jobs. */
+static void copy_outcomes(struct orr_session *session)
 {
     const struct orr_backlog *backlog = orr_backlog_sync(session);
     for (uint32_t l = 0; l < backlog->lane_count; l++) {
@@ -200,7 +200,7 @@ void orr_kai_run(struct orr_session *session, const enum orr_action *actions, ui
     }
     keep_anchors(session);
     if (borrowed) {
-        tell_outcomes(session);
+        copy_outcomes(session);
         orr_victim_forget(session);
         orr_backlog_close(session);
     }

@@ -529,6 +529,12 @@ struct slurm_options { /* what they say beside struct slurm_job */
     struct slurm_tally *tally; /* NULL: nobody asks */
 };
 
+/* Slurm counts whole seconds, rounded down. */
+static inline int64_t slurm_second_of(orr_ms at)
+{
+    return at >= 0 ? at / 1000 : -((999 - at) / 1000);
+}
+
 static inline bool slurm_has(const uint64_t *nodes, uint32_t node)
 {
     return (nodes[node >> 6] >> (node & 63) & 1) != 0;

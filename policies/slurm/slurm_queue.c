@@ -15,12 +15,6 @@ static int by_i64(int64_t a, int64_t b)
     return (a > b) - (a < b);
 }
 
-/* Submits count in whole seconds. */
-static int64_t second_of(orr_ms at)
-{
-    return at >= 0 ? at / 1000 : -((999 - at) / 1000);
-}
-
 static int compare(const void *a, const void *b, void *context)
 {
     const struct slurm *slurm = context;
@@ -36,8 +30,8 @@ static int compare(const void *a, const void *b, void *context)
     int order = by_i64(q->priority_tier, p->priority_tier);
     order = order != 0 ? order : by_i64(y->priority, x->priority);
     order = order != 0 ? order
-                       : by_i64(second_of(slurm->jobs[x->job].submit_ms),
-                                second_of(slurm->jobs[y->job].submit_ms));
+                       : by_i64(slurm_second_of(slurm->jobs[x->job].submit_ms),
+                                slurm_second_of(slurm->jobs[y->job].submit_ms));
     order = order != 0 ? order : by_i64(x->job, y->job);
     return order != 0 ? order : by_i64(x->partition, y->partition);
 }

@@ -46,12 +46,6 @@ static double billing(const struct slurm *slurm, uint32_t job)
     return (slurm->conf.priority_flags & SLURM_MAX_TRES) != 0 ? most : sum;
 }
 
-/* Slurm's clock shows whole seconds. */
-static int64_t second_of(orr_ms at)
-{
-    return at >= 0 ? at / 1000 : -((999 - at) / 1000);
-}
-
 static void use(double *used_minutes, double *used_wall_ms, const struct slurm_job *job,
                 double minutes)
 {
@@ -75,7 +69,8 @@ static void book(struct slurm *slurm, uint32_t job, orr_ms now)
     struct slurm_conf *conf = &slurm->conf;
     struct slurm_job *j = &slurm->jobs[job];
     const orr_ms since = slurm->last_tick_ms > j->start_ms ? slurm->last_tick_ms : j->start_ms;
-    const double delta_s = now > since ? (double)(second_of(now) - second_of(since)) : 0;
+    const double delta_s =
+        now > since ? (double)(slurm_second_of(now) - slurm_second_of(since)) : 0;
     const double factor = j->qos == ORR_NONE ? 1 : conf->qos[j->qos].usage_factor;
     const double used = delta_s * pow(decay_factor(slurm), delta_s) * billing(slurm, job) * factor;
     const double minutes = delta_s * pow(decay_factor(slurm), delta_s) * factor / 60;
