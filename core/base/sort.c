@@ -74,13 +74,14 @@ static inline void sort_items(char *items, size_t count, size_t size, orr_compar
     orr_free(b);
 }
 
-void orr_sort(void *items, size_t count, size_t size, orr_compare_fn *compare, void *context)
+void orr_sort(void *items, size_t count, size_t size, orr_compare_fn *compare, const void *context)
 {
+    void *const read = (void *)(uintptr_t)context; /* comparisons do not write through it */
     /* Most are sorts of ids: with their size known, copies are single instructions. */
     if (size == sizeof(uint32_t)) {
-        sort_items(items, count, sizeof(uint32_t), compare, context);
+        sort_items(items, count, sizeof(uint32_t), compare, read);
     } else {
-        sort_items(items, count, size, compare, context);
+        sort_items(items, count, size, compare, read);
     }
 }
 

@@ -600,8 +600,7 @@ static void list_queues(struct orr_backlog *backlog, const struct orr_session *s
         backlog->by_age[q] = q;
     }
     read_limits(backlog, session);
-    orr_sort(backlog->by_age, session->queue_count, sizeof *backlog->by_age, by_queue_age,
-             (void *)(uintptr_t)session);
+    orr_sort(backlog->by_age, session->queue_count, sizeof *backlog->by_age, by_queue_age, session);
 }
 
 /* What classes ask of GPU memory is counted in the devices there are: with others all is made anew.

@@ -417,15 +417,18 @@ int orr_order_compare_built(const struct orr_session *session, const struct orr_
 }
 
 /* The canonical order of building: queues by age and name, in each the best job first. */
-static int by_build_order(const void *a, const void *b, void *context)
+static int compare_building(const struct orr_order *order, const struct orr_order_entry *a,
+                            const struct orr_order_entry *b)
 {
-    const struct orr_order *order = context;
-    const struct orr_order_entry *l = a;
-    const struct orr_order_entry *r = b;
+    const struct orr_sjob *jobs = order->session->jobs;
     const int sign =
-        orr_order__compare_queues(order->session, order->session->jobs[l->view.job].queue,
-                                  order->session->jobs[r->view.job].queue);
-    return sign != 0 ? sign : compare_entries(order, l, r);
+        orr_order__compare_queues(order->session, jobs[a->view.job].queue, jobs[b->view.job].queue);
+    return sign != 0 ? sign : compare_entries(order, a, b);
+}
+
+static int by_building(const void *a, const void *b, void *context)
+{
+    return compare_building(context, a, b);
 }
 
 uint32_t orr_order_prepare(const struct orr_order *order, const struct orr_jobview *views,
@@ -443,7 +446,7 @@ uint32_t orr_order_prepare(const struct orr_order *order, const struct orr_jobvi
 
 void orr_order_sort(const struct orr_order *order, struct orr_order_entry *entries, uint32_t count)
 {
-    orr_sort(entries, count, sizeof *entries, by_build_order, (void *)(uintptr_t)order);
+    orr_sort(entries, count, sizeof *entries, by_building, order);
 }
 
 uint32_t orr_order__place_for(const struct orr_order *order, const struct orr_order_entry *entries,
@@ -452,7 +455,7 @@ uint32_t orr_order__place_for(const struct orr_order *order, const struct orr_or
     uint32_t low = 0;
     for (uint32_t high = count; low < high;) {
         const uint32_t middle = low + (high - low) / 2;
-        if (by_build_order(&entries[middle], entry, (void *)(uintptr_t)order) < 0) {
+        if (compare_building(order, &entries[middle], entry) < 0) {
             low = middle + 1;
         } else {
             high = middle;

@@ -90,8 +90,7 @@ void orr_typical_choose(struct orr_typical *typical, const struct orr_cluster *c
 {
     uint32_t kept = 0;
     typical->chosen = 0;
-    orr_sort(typical->tasks, typical->count, sizeof *typical->tasks, by_frequency,
-             (void *)(uintptr_t)cluster);
+    orr_sort(typical->tasks, typical->count, sizeof *typical->tasks, by_frequency, cluster);
     while (kept < typical->count && kept < ORR_TYPICAL_MAX &&
            typical->chosen * 100 < typical->all * SHARE_PERCENT) {
         typical->chosen += typical->tasks[kept++].count;

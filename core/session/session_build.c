@@ -316,7 +316,7 @@ static void add_tasks(struct orr_session *session, uint32_t job_index,
     for (uint32_t i = 0; i < spec->task_count; i++) {
         order[i] = i;
     }
-    orr_sort(order, spec->task_count, sizeof *order, by_task_order, (void *)(uintptr_t)spec);
+    orr_sort(order, spec->task_count, sizeof *order, by_task_order, spec);
     for (uint32_t i = 0; i < spec->task_count; i++) {
         const struct orr_task_spec *from = &spec->tasks[order[i]];
         const struct orr_place nowhere = {.status = ORR_TASK_PENDING, .node = ORR_NONE};

@@ -60,7 +60,7 @@ static uint32_t *rank_of(struct orr_session *session, const struct orr_idmap *id
     for (uint32_t i = 0; i < ids->count; i++) {
         order[i] = i;
     }
-    orr_sort(order, ids->count, sizeof *order, by_id, (void *)(uintptr_t)ids);
+    orr_sort(order, ids->count, sizeof *order, by_id, ids);
     for (uint32_t i = 0; i < ids->count; i++) {
         rank[order[i]] = i;
     }

@@ -56,7 +56,7 @@ void orr_link_divide(int64_t capacity, const int64_t *demands, uint32_t count, i
     for (uint32_t i = 0; i < count; i++) {
         order[i] = i;
     }
-    orr_sort(order, count, sizeof *order, compare_demand, (void *)(uintptr_t)demands);
+    orr_sort(order, count, sizeof *order, compare_demand, demands);
     int64_t left = capacity;
     uint32_t i = 0;
     while (i < count && demands[order[i]] <= left / (int64_t)(count - i)) { /* smallest first */

@@ -319,7 +319,7 @@ void orr_kq_add_workloads(struct kq_world *world)
     for (uint32_t i = 0; i < count; i++) {
         order[i] = i;
     }
-    orr_sort(order, count, sizeof *order, by_uid, (void *)(uintptr_t)from);
+    orr_sort(order, count, sizeof *order, by_uid, from);
     for (uint32_t i = 0; i < count; i++) {
         rank[order[i]] = i;
     }

@@ -467,10 +467,10 @@ enum {
     /* ends gangs that run below their minimum; without it they are evicted at once */
     ORR_ABLE_STALE_GANGS = 1u << 0,
     ORR_ABLE_PARTS = 1u << 1, /* is notified of ORR_JOB_CHANGED; others are not */
-    /* gives jobs that scale the tasks they want while they run, and hears ORR_JOB_CHANGED of these;
-     * without it and PARTS such a job gets all its tasks at once and keeps them */
+    /* gives jobs that scale the tasks they want while they run, and is notified of ORR_JOB_CHANGED
+     * of these; without it and PARTS such a job gets all its tasks at once and keeps them */
     ORR_ABLE_SCALE = 1u << 2,
-    /* knows jobs that hold part of what they need to start; hears ORR_JOB_CHANGED */
+    /* knows jobs that hold part of what they need to start; is notified of ORR_JOB_CHANGED */
     ORR_ABLE_LOSSES = 1u << 3,
     /* keeps no index of a placement: then commits may join those on nodes in a row (ledger.h) */
     ORR_ABLE_JOINED = 1u << 4
@@ -496,7 +496,7 @@ orr_ms orr_policy_stale_grace_ms(const struct orr_policy *policy, const void *pa
 /* What it looks at with these parameters: ORR_HEEDS_*. */
 uint32_t orr_policy_heeds(const struct orr_policy *policy, const void *params);
 /* What `failed` says of a policy that takes no job which nobody knew when it was opened
- * (orr_ledger_know), and heard of one: ORR_PLUGIN. */
+ * (orr_ledger_know), and was notified of one: ORR_PLUGIN. */
 enum orr_status orr_policy_fail_late(const char *policy, uint32_t job, struct orr_err *err);
 /* As `shares_of` of a policy that has shares of the resource. */
 bool orr_policy_shares(const struct orr_policy *policy, void *state, const struct orr_view *view,

@@ -9,8 +9,8 @@ ORR_API_BEGIN
 
 typedef int orr_compare_fn(const void *a, const void *b, void *context);
 
-/* Stable merge sort; `compare` may use the context. */
-void orr_sort(void *items, size_t count, size_t size, orr_compare_fn *compare, void *context);
+/* Stable merge sort. `compare` may use the context, and only reads it. */
+void orr_sort(void *items, size_t count, size_t size, orr_compare_fn *compare, const void *context);
 
 /* Indices 0..count-1 ordered by keys[i], ties by index (radix, O(count)). Caller frees. */
 uint32_t *orr_sort_index_by_i64(const int64_t *keys, uint32_t count) ORR_MUST_USE;
