@@ -171,7 +171,7 @@ SELECT queue, at_ms, flavor, resource, quota, bound, lend
 FROM (
   SELECT queue, at_ms, CASE flavor WHEN '' THEN NULL ELSE
       (SELECT count(DISTINCT n.flavor) FROM flavor_node AS n WHERE n.flavor < queue_flavor.flavor) END AS flavor,
-    CASE resource WHEN 'cpu' THEN 0 WHEN 'memory' THEN 1 ELSE 2 END AS resource, quota, bound, lend, 0 AS late, rowid AS nr
+    CASE resource WHEN 'cpu' THEN 0 WHEN 'memory' THEN 1 WHEN 'pods' THEN 3 ELSE 2 END AS resource, quota, bound, lend, 0 AS late, rowid AS nr
   FROM queue_flavor
   UNION ALL
   SELECT b.queue, b.at_ms, NULL, CASE b.resource WHEN 'cpu' THEN 0 ELSE 1 END, b.quota, b.bound, -1, 1, b.rowid

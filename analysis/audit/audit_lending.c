@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* audit_lending.c - kueue: what queues hold of each flavor's GPUs, CPUs and memory, against quotas
- * that cohorts lend and borrow.
+/* audit_lending.c - kueue: what queues hold of each flavor's GPUs, CPUs, memory and pods, against
+ * quotas that cohorts lend and borrow.
  *
  * Resource by resource, of each queue and cohort, by flavor:
  *   subtree   own quota, and of each below what it lends of its subtree
@@ -17,7 +17,7 @@
 
 #define UNLIMITED DBL_MAX
 
-struct cell {                  /* of a queue and flavor, in devices, milli-CPU or bytes */
+struct cell {                  /* of a queue and flavor, in devices, milli-CPU, bytes, pods */
     bool stated;               /* it has some: nobody is held to what a queue does not count */
     double quota, limit, lend; /* as stated; UNLIMITED */
     double whole;              /* quota with all below it: stated, or their sum where it is more */
@@ -164,8 +164,10 @@ static void judge_cell(struct lending *lending, uint32_t queue, uint32_t flavor,
     bool *reported = &lending->reported[(size_t)queue * lending->columns + flavor];
     lending->run->verdict->examined[ORR_AUDIT_LENDING]++;
     if (over && !*reported) {
-        static const char *const units[] = {
-            [ORR_AUDIT_GPU] = "GPUs", [ORR_AUDIT_CPU] = "milli-CPU", [ORR_AUDIT_MEMORY] = "bytes"};
+        static const char *const units[] = {[ORR_AUDIT_GPU] = "GPUs",
+                                            [ORR_AUDIT_CPU] = "milli-CPU",
+                                            [ORR_AUDIT_MEMORY] = "bytes",
+                                            [ORR_AUDIT_PODS] = "pods"};
         const bool all = queue == lending->schedule->queue_count;
         const bool one = lending->kind == ORR_AUDIT_GPU && cell->usage == 1;
         orr_audit__found(
@@ -245,9 +247,10 @@ static double gpus_counted(const struct lending *lending, const struct orr_audit
 
 static double amount_held(const struct lending *lending, const struct orr_audit_span *span)
 {
-    return lending->kind == ORR_AUDIT_GPU   ? gpus_counted(lending, span)
-           : lending->kind == ORR_AUDIT_CPU ? (double)span->cpu_milli
-                                            : (double)span->mem_bytes;
+    return lending->kind == ORR_AUDIT_GPU    ? gpus_counted(lending, span)
+           : lending->kind == ORR_AUDIT_CPU  ? (double)span->cpu_milli
+           : lending->kind == ORR_AUDIT_PODS ? (double)span->pods
+                                             : (double)span->mem_bytes;
 }
 
 /* Which column a span counts for; ORR_NONE: none, or it cannot be told. */
@@ -362,13 +365,24 @@ static void take_stated(struct lending *lending, const struct orr_audit_flavored
     }
 }
 
-/* What it does not state is 0, or all it may lend; of GPUs it counts those of every flavor. */
+/* A queue that has GPUs of some flavor counts those of every flavor. */
+static void count_all_gpus(struct lending *lending, uint32_t queue)
+{
+    bool any = false;
+    for (uint32_t f = 0; f < lending->columns; f++) {
+        any = any || cell_at(lending, queue, f)->stated;
+    }
+    for (uint32_t f = 0; f < lending->columns && lending->kind == ORR_AUDIT_GPU; f++) {
+        cell_at(lending, queue, f)->stated = any;
+    }
+}
+
+/* What it does not state is 0, or all it may lend. */
 static void set_cells(struct lending *lending)
 {
     const struct orr_schedule *schedule = lending->schedule;
     for (uint32_t c = 0; c < (schedule->queue_count + 1) * lending->columns; c++) {
-        lending->cells[c] = (struct cell){
-            .stated = lending->kind == ORR_AUDIT_GPU, .limit = UNLIMITED, .lend = UNLIMITED};
+        lending->cells[c] = (struct cell){.limit = UNLIMITED, .lend = UNLIMITED};
     }
     for (uint32_t q = schedule->queue_count; q-- > 0;) {
         const struct orr_audit_queue *queue = &schedule->queues[q];
@@ -384,6 +398,9 @@ static void set_cells(struct lending *lending)
     }
     for (uint32_t i = 0; i < schedule->flavored_count; i++) {
         take_stated(lending, &schedule->flavored[i]);
+    }
+    for (uint32_t q = 0; q < schedule->queue_count; q++) {
+        count_all_gpus(lending, q);
     }
 }
 

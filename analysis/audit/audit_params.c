@@ -36,8 +36,10 @@ static bool read_time(const char *params, const char *name, orr_ms *ms)
 bool orr_audit__is_transformed(const char *params, enum orr_audit_resource kind)
 {
     static const char *const names[] = {"exclude_resources", "resource_transformations"};
-    static const char *const words[] = {
-        [ORR_AUDIT_GPU] = "gpu", [ORR_AUDIT_CPU] = "cpu", [ORR_AUDIT_MEMORY] = "memory"};
+    static const char *const words[] = {[ORR_AUDIT_GPU] = "gpu",
+                                        [ORR_AUDIT_CPU] = "cpu",
+                                        [ORR_AUDIT_MEMORY] = "memory",
+                                        [ORR_AUDIT_PODS] = "pods"};
     const size_t length = strlen(words[kind]);
     bool named = false;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {

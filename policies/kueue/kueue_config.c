@@ -208,7 +208,7 @@ static enum orr_status read_counting(const struct kueue_params *params, uint32_t
                                      struct kueue_counting *out, struct orr_err *err)
 {
     *out = (struct kueue_counting){.as = {.resource_count = resources}};
-    for (uint32_t r = 0; r <= ORR_SHARE_RESOURCES; r++) {
+    for (uint32_t r = 0; r < ORR_FLAVOR_RESOURCES; r++) {
         out->units[r] = r == ORR_SHARE_GPU ? ORR_MGPU : r == ORR_SHARE_CPU ? 1000 : 1;
         for (uint32_t t = 0; t < ORR_SHARE_RESOURCES; t++) {
             out->outputs[t][r] = ORR_KUEUE_NOT_ASKED;

@@ -88,7 +88,8 @@ struct kueue_amount orr_kueue__amount(const struct kueue_run *run, const struct 
             amount = (struct kueue_amount){true, own->quota, own->limit, own->lend};
         }
     }
-    if (lending->flavor_count == 0 && flavor == run->plain && !run->flavored_below[queue]) {
+    if (lending->flavor_count == 0 && flavor == run->plain && !run->flavored_below[queue] &&
+        kind < ORR_SHARE_RESOURCES) {
         const struct orr_entitlement *own = &is->resources[kind];
         amount = (struct kueue_amount){true, own->quota, own->limit, lending->lend[kind]};
     }
@@ -103,10 +104,10 @@ struct kueue_amount orr_kueue__amount(const struct kueue_run *run, const struct 
 static void add_group(struct kueue_run *run, const struct orr_flavored *from,
                       const struct orr_lending *lending, struct orr_kueue_group *group)
 {
-    uint32_t *resources = orr_arena_alloc(&run->arena, ORR_SHARE_RESOURCES, sizeof *resources);
+    uint32_t *resources = orr_arena_alloc(&run->arena, ORR_FLAVOR_RESOURCES, sizeof *resources);
     uint32_t *flavors = orr_arena_alloc(&run->arena, lending->flavor_count, sizeof *flavors);
     *group = (struct orr_kueue_group){.resources = resources, .flavors = flavors};
-    for (uint32_t kind = 0; kind < ORR_SHARE_RESOURCES; kind++) {
+    for (uint32_t kind = 0; kind < ORR_FLAVOR_RESOURCES; kind++) {
         if (from->resources[kind].stated) {
             resources[group->resource_count++] = kind;
         }
@@ -138,11 +139,24 @@ static bool is_bounded(const struct orr_queue *queue, uint32_t kind)
 bool orr_kueue__covers(const struct orr_view *view, uint32_t queue, uint32_t kind)
 {
     const struct orr_queue *is = &view->queues->queues[queue];
-    bool covered = is->lending.flavor_count == 0 && (kind == ORR_SHARE_GPU || is_bounded(is, kind));
+    bool covered = is->lending.flavor_count == 0 && kind < ORR_SHARE_RESOURCES &&
+                   (kind == ORR_SHARE_GPU || is_bounded(is, kind));
     for (uint32_t f = 0; f < is->lending.flavor_count; f++) {
         covered = covered || is->lending.flavors[f].resources[kind].stated;
     }
     return covered;
+}
+
+bool orr_kueue__has_pod_quotas(const struct orr_view *view)
+{
+    bool any = false;
+    for (uint32_t q = 0; q < view->queues->count; q++) {
+        const struct orr_lending *lending = &view->queues->queues[q].lending;
+        for (uint32_t f = 0; f < lending->flavor_count && is_ours(view, q); f++) {
+            any = any || lending->flavors[f].resources[ORR_FLAVOR_PODS].stated;
+        }
+    }
+    return any;
 }
 
 /* Of a resource that no queue without flavors states a bound of nothing is counted; where jobs may
@@ -240,7 +254,7 @@ uint32_t orr_kueue__flavor_there(const struct kueue_run *run, const struct orr_v
 uint32_t orr_kueue__allowed(const struct kueue_run *run, const struct orr_view *view,
                             const struct orr_kueue_held_set *held, uint32_t allowed)
 {
-    for (uint32_t kind = 0; kind < ORR_SHARE_RESOURCES; kind++) {
+    for (uint32_t kind = 0; kind < run->spec.resource_count; kind++) {
         const uint32_t flavor = held->flavors[kind];
         bool seen = flavor == ORR_NONE || flavor == run->plain;
         for (uint32_t before = 0; before < kind && !seen; before++) {

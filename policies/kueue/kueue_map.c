@@ -114,7 +114,7 @@ void orr_kueue__set_quotas(struct kueue_run *run, const struct orr_view *view)
         const double weight = view->queues->queues[q].resources[ORR_SHARE_GPU].weight;
         run->tree.nodes[run->node_of[q]].weight = weight >= 0 ? weight : 1;
         for (uint32_t f = 0; f < run->spec.flavor_count; f++) {
-            for (uint32_t kind = 0; kind < ORR_SHARE_RESOURCES; kind++) {
+            for (uint32_t kind = 0; kind < run->spec.resource_count; kind++) {
                 const struct cell cell = {run, view, f, kind};
                 set_cell(run, &cell, q);
             }
@@ -130,8 +130,10 @@ void orr_kueue__set_quotas(struct kueue_run *run, const struct orr_view *view)
 
 static enum orr_status check_cell(const struct cell *cell, uint32_t queue, struct orr_err *err)
 {
-    static const char *const kinds[ORR_SHARE_RESOURCES] = {
-        [ORR_SHARE_GPU] = "gpu", [ORR_SHARE_CPU] = "cpu", [ORR_SHARE_MEMORY] = "memory"};
+    static const char *const kinds[ORR_FLAVOR_RESOURCES] = {[ORR_SHARE_GPU] = "gpu",
+                                                            [ORR_SHARE_CPU] = "cpu",
+                                                            [ORR_SHARE_MEMORY] = "memory",
+                                                            [ORR_FLAVOR_PODS] = "pods"};
     const struct orr_view *view = cell->view;
     const char *name = orr_idmap_name(&view->queues->names, queue);
     const bool apart = cell->flavor != cell->run->plain;
@@ -193,9 +195,10 @@ static enum orr_status check(const struct kueue_run *run, const struct orr_view 
             continue;
         }
         status = check_above(run, view, q, err);
-        for (uint32_t c = 0; c < run->spec.flavor_count * ORR_SHARE_RESOURCES && status == ORR_OK;
+        for (uint32_t c = 0; c < run->spec.flavor_count * ORR_FLAVOR_RESOURCES && status == ORR_OK;
              c++) {
-            const struct cell cell = {run, view, c / ORR_SHARE_RESOURCES, c % ORR_SHARE_RESOURCES};
+            const struct cell cell = {run, view, c / ORR_FLAVOR_RESOURCES,
+                                      c % ORR_FLAVOR_RESOURCES};
             status = check_cell(&cell, q, err);
         }
     }

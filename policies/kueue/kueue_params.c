@@ -37,6 +37,8 @@ const struct orr_param orr_kueue__rows[] = {
      "what a CPU counts, where queues bound them"},
     {"usage_weight_memory", ORR_PARAM_REAL, AT(usage_weights[ORR_SHARE_MEMORY]), "0", "", NULL, 0,
      1e12, "what a byte of memory counts, where queues bound it"},
+    {"usage_weight_pods", ORR_PARAM_REAL, AT(usage_weights[ORR_FLAVOR_PODS]), "0", "", NULL, 0,
+     1e12, "what a pod counts, where queues have quota of pods"},
     {"cluster_cohort", ORR_PARAM_BOOL, AT(cluster_cohort), "true", "", NULL, 0, 0,
      "queues at the top are in one cohort, which owns what of the nodes no queue has quota for"},
     {"quota_check", ORR_PARAM_CHOICE, AT(quota_check), "ignore-undeclared", "", check_names, 0, 0,

@@ -131,6 +131,7 @@ static void open_nodes(struct kueue_run *run, const struct orr_view *view)
 
 /* --- pods beside those that Kueue places --- */
 
+/* Beside the pod itself, which queues with quota of pods count. */
 static bool asks_counted(const struct kueue_run *run, const int64_t *per_pod)
 {
     bool asks = false;
@@ -164,8 +165,8 @@ static bool is_mixed(const struct kueue_run *run, const struct orr_view *view)
     for (uint32_t s = 0; s < view->shapes->count; s++) {
         const struct orr_shape *shape = &view->shapes->shapes[s];
         for (uint32_t g = 0; g < shape->group_count; g++) {
-            int64_t per_pod[ORR_SHARE_RESOURCES + 1], counted[ORR_SHARE_RESOURCES + 1];
-            per_pod[ORR_SHARE_RESOURCES] = ORR_KUEUE_NOT_ASKED;
+            int64_t per_pod[ORR_FLAVOR_RESOURCES], counted[ORR_FLAVOR_RESOURCES];
+            per_pod[ORR_FLAVOR_PODS] = ORR_KUEUE_NOT_ASKED;
             orr_kueue__amounts(view, &shape->groups[g].request, per_pod);
             const int64_t *counts = orr_kueue__counted(run, per_pod, counted);
             if (shape->groups[g].request.shard == view->shard &&
@@ -207,9 +208,9 @@ void orr_kueue__choose_places(struct kueue_run *run, const struct orr_view *view
     for (uint32_t f = 0; f < run->spec.flavor_count; f++) {
         places->on = places->on || has_topology(run, view, f, asked);
     }
-    const bool pods = places->on && bound_pods(view);
+    const bool pods = (places->on && bound_pods(view)) || orr_kueue__has_pod_quotas(view);
     run->spec.resource_count = ORR_SHARE_RESOURCES + pods;
-    run->spec.pods_resource = pods ? ORR_SHARE_RESOURCES : ORR_NONE;
+    run->spec.pods_resource = pods ? ORR_FLAVOR_PODS : ORR_NONE;
     for (uint32_t f = 0; f < run->spec.flavor_count && places->on; f++) {
         const uint32_t filter = f == run->plain ? 0 : view->cluster->flavors[f].narrowed[0];
         run->flavors[f].nodes = nodes_of(run, view, filter);
@@ -289,7 +290,8 @@ void orr_kueue__ask_places(struct kueue_run *run, const struct orr_view *view,
     }
     const uint32_t level = span.required > 0 ? span.required : span.preferred;
     if (run->spec.topology_count == 0 || (level == 0 && span.slice_level == 0) ||
-        !asks_counted(run, set->counted != NULL ? set->counted : set->per_pod)) {
+        !(run->places.counted[ORR_FLAVOR_PODS] ||
+          asks_counted(run, set->counted != NULL ? set->counted : set->per_pod))) {
         return;
     }
     const char *const *levels = run->spec.topologies[0].levels;

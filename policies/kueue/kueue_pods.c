@@ -164,7 +164,7 @@ static enum orr_reason *verdict_of(const struct kueue_run *run, const struct orr
     if (is_assigned(run, job, group)) {
         return NULL;
     }
-    for (uint32_t kind = 0; kind < ORR_SHARE_RESOURCES; kind++) {
+    for (uint32_t kind = 0; kind < run->spec.resource_count; kind++) {
         if (flavor != ORR_NONE && flavors[kind] != ORR_NONE && flavors[kind] != flavor) {
             return NULL;
         }

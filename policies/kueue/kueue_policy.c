@@ -181,9 +181,11 @@ static void set_running(const struct kueue_run *run, const struct orr_view *view
         const uint32_t flavor = orr_kueue__flavor_there(run, view, resources, node);
         for (uint32_t r = 0; r < resources->resource_count && flavor != ORR_NONE; r++) {
             const uint32_t kind = resources->resources[r];
-            const bool asked = per_pod[kind] != ORR_KUEUE_NOT_ASKED;
+            const int64_t each = kind == run->spec.pods_resource        ? 1
+                                 : per_pod[kind] == ORR_KUEUE_NOT_ASKED ? 0
+                                                                        : per_pod[kind];
             set->flavors[kind] = flavor;
-            set->usage[kind] = asked ? per_pod[kind] * set->count : 0;
+            set->usage[kind] = each * set->count;
         }
     }
 }

@@ -21,7 +21,7 @@ struct kueue_params {
     bool partial_admission;
     orr_ms timeout_ms, recovery_ms, backoff_base_ms, backoff_max_ms, requeue_batch_ms;
     orr_ms usage_half_life_ms, usage_sampling_ms;
-    double usage_weights[ORR_SHARE_RESOURCES + 1]; /* the last of pods: 0 */
+    double usage_weights[ORR_FLAVOR_RESOURCES];
     const char *feature_gates, *exclude_resources, *resource_transformations;
 };
 extern const struct orr_param orr_kueue__rows[];
@@ -59,13 +59,13 @@ struct kueue_usage {    /* what users used lately: LocalQueues, one a user and q
     orr_ms grid_ms;     /* the last multiple of the sampling interval that was seen to */
 };
 
-struct kueue_places {                  /* topology-aware scheduling: kueue_places.c */
-    bool on;                           /* some flavor has a topology */
-    bool mixed;                        /* on its nodes there can be pods that no topology places */
-    bool stale;                        /* what nodes have has changed */
-    bool counted[ORR_SHARE_RESOURCES]; /* some queue has quotas of it */
-    int64_t *free;                     /* [node * resource_count + resource] */
-    uint32_t *loose;                   /* mixed: admitted jobs with such pods */
+struct kueue_places {                   /* topology-aware scheduling: kueue_places.c */
+    bool on;                            /* some flavor has a topology */
+    bool mixed;                         /* on its nodes there can be pods that no topology places */
+    bool stale;                         /* what nodes have has changed */
+    bool counted[ORR_FLAVOR_RESOURCES]; /* some queue has quotas of it */
+    int64_t *free;                      /* [node * resource_count + resource] */
+    uint32_t *loose;                    /* mixed: admitted jobs with such pods */
     uint32_t loose_count, loose_capacity;
     uint32_t *hurt; /* jobs that may have lost nodes */
     uint32_t hurt_count, hurt_capacity;
@@ -74,8 +74,8 @@ struct kueue_places {                  /* topology-aware scheduling: kueue_place
 struct kueue_counting { /* how requests count against quota, as parameters say it */
     struct orr_kueue_counting as;
     bool apart; /* other than as they are */
-    int64_t units[ORR_SHARE_RESOURCES + 1], outputs[ORR_SHARE_RESOURCES][ORR_SHARE_RESOURCES + 1];
-    bool excluded[ORR_SHARE_RESOURCES + 1];
+    int64_t units[ORR_FLAVOR_RESOURCES], outputs[ORR_SHARE_RESOURCES][ORR_FLAVOR_RESOURCES];
+    bool excluded[ORR_FLAVOR_RESOURCES];
     struct orr_kueue_transformation transformations[ORR_SHARE_RESOURCES];
 };
 
@@ -125,8 +125,10 @@ void orr_kueue__set_flavors(struct kueue_run *run, const struct orr_view *view);
 struct kueue_amount orr_kueue__amount(const struct kueue_run *run, const struct orr_view *view,
                                       uint32_t queue, uint32_t flavor, uint32_t kind);
 /* Has the leaf queue quota of the resource in a flavor, or, where it states none, a quota or limit
- * of it? Of GPUs such a queue always has. */
+ * of it? Of GPUs such a queue always has, of pods never. */
 bool orr_kueue__covers(const struct orr_view *view, uint32_t queue, uint32_t kind);
+/* Has some queue quota of pods? */
+bool orr_kueue__has_pod_quotas(const struct orr_view *view);
 void orr_kueue__set_groups(struct kueue_run *run, const struct orr_view *view, uint32_t queue,
                            struct orr_kueue_queue *out);
 /* Which flavors the pods of a request may use; NULL: all. */

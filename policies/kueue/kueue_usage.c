@@ -42,10 +42,10 @@ static void add_local(struct kueue_run *run, const struct orr_view *view, struct
 
 void orr_kueue__open_usage(struct kueue_run *run, const struct orr_view *view)
 {
-    static const double units[ORR_SHARE_RESOURCES + 1] = {[ORR_SHARE_GPU] = ORR_MGPU,
-                                                          [ORR_SHARE_CPU] = 1000,
-                                                          [ORR_SHARE_MEMORY] = 1,
-                                                          [ORR_SHARE_RESOURCES] = 1};
+    static const double units[ORR_FLAVOR_RESOURCES] = {[ORR_SHARE_GPU] = ORR_MGPU,
+                                                       [ORR_SHARE_CPU] = 1000,
+                                                       [ORR_SHARE_MEMORY] = 1,
+                                                       [ORR_FLAVOR_PODS] = 1};
     struct kueue_usage *usage = &run->usage;
     struct orr_kueue_config *config = &run->spec.config;
     struct orr_idmap known, users;
@@ -82,7 +82,7 @@ void orr_kueue__open_usage(struct kueue_run *run, const struct orr_view *view)
 
 void orr_kueue__start_usage(struct kueue_run *run, orr_ms now)
 {
-    const double none[ORR_SHARE_RESOURCES + 1] = {0};
+    const double none[ORR_FLAVOR_RESOURCES] = {0};
     for (uint32_t l = 0; l < run->usage.count; l++) {
         run->usage.sampled_ms[l] = now;
         orr_kueue_set_consumed(run->kueue, l, none);

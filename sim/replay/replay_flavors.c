@@ -135,11 +135,11 @@ static uint32_t flavors_at_once(const struct orr_scenario *scenario)
         const struct orr_scenario_queue *queue = &scenario->queues[q];
         for (uint32_t f = 1; f < queue->flavor_count; f++) {
             bool apart = true;
-            for (int r = 0; r < ORR_SCENARIO_RESOURCES; r++) {
+            for (int r = 0; r < ORR_SCENARIO_FLAVOR_RESOURCES; r++) {
                 apart = apart && !(queue->flavors[0].stated[r] && queue->flavors[f].stated[r]);
             }
             if (apart) {
-                return ORR_SCENARIO_RESOURCES;
+                return ORR_SCENARIO_FLAVOR_RESOURCES;
             }
         }
     }
@@ -233,16 +233,20 @@ const struct orr_flavored *orr_replay__flavored(struct orr_arena *arena,
                                                 const struct orr_scenario_flavored *from,
                                                 uint32_t count)
 {
-    static const enum orr_share_kind kinds[ORR_SCENARIO_RESOURCES] = {
+    static const uint32_t kinds[ORR_SCENARIO_FLAVOR_RESOURCES] = {
         [ORR_SCENARIO_CPU] = ORR_SHARE_CPU,
         [ORR_SCENARIO_MEMORY] = ORR_SHARE_MEMORY,
-        [ORR_SCENARIO_GPU] = ORR_SHARE_GPU};
+        [ORR_SCENARIO_GPU] = ORR_SHARE_GPU,
+        [ORR_SCENARIO_PODS] = ORR_FLAVOR_PODS};
     struct orr_flavored *made = count == 0 ? NULL : orr_arena_alloc(arena, count, sizeof *made);
     for (uint32_t f = 0; f < count; f++) {
-        struct orr_entitlement amounts[ORR_SHARE_RESOURCES];
+        struct orr_entitlement amounts[ORR_FLAVOR_RESOURCES];
         orr_replay__entitle(from[f].resources, amounts);
+        amounts[ORR_FLAVOR_PODS] =
+            (struct orr_entitlement){.quota = from[f].resources[ORR_SCENARIO_PODS].quota,
+                                     .limit = from[f].resources[ORR_SCENARIO_PODS].limit};
         made[f].flavor = from[f].flavor;
-        for (int r = 0; r < ORR_SCENARIO_RESOURCES; r++) {
+        for (int r = 0; r < ORR_SCENARIO_FLAVOR_RESOURCES; r++) {
             const double unit = r == ORR_SCENARIO_MEMORY ? 1e6 : 1.0, lend = from[f].lend[r];
             made[f].resources[kinds[r]] =
                 (struct orr_flavor_amount){.stated = from[f].stated[r],

@@ -11,8 +11,11 @@
 
 const char orr_scenario__sum_note[] = "sum of its flavors";
 
-static const char *const resource_keys[ORR_SCENARIO_RESOURCES] = {
-    [ORR_SCENARIO_CPU] = "cpu", [ORR_SCENARIO_MEMORY] = "memory", [ORR_SCENARIO_GPU] = "gpu"};
+static const char *const resource_keys[ORR_SCENARIO_FLAVOR_RESOURCES] = {
+    [ORR_SCENARIO_CPU] = "cpu",
+    [ORR_SCENARIO_MEMORY] = "memory",
+    [ORR_SCENARIO_GPU] = "gpu",
+    [ORR_SCENARIO_PODS] = "pods"};
 
 static const struct orr_scenario__row *flavored_row(void)
 {
@@ -202,7 +205,7 @@ void orr_scenario__fill_flavored(struct orr_arena *arena, const struct orr_scena
         *own = (struct orr_scenario_flavored){.flavor =
                                                   find_flavor(scenario, flavors->children[f]->key)};
         orr_scenario__fill_group(flavored_row(), flavors->children[f], own);
-        for (int r = 0; r < ORR_SCENARIO_RESOURCES; r++) {
+        for (int r = 0; r < ORR_SCENARIO_FLAVOR_RESOURCES; r++) {
             own->stated[r] = orr_scenario__find(flavors->children[f], resource_keys[r]) != NULL;
         }
     }
@@ -273,7 +276,7 @@ static enum orr_status check_groups(const struct orr_scenario__load *load,
     for (uint32_t f = 0; f < queue->flavor_count; f++) {
         for (uint32_t g = 0; g < f; g++) {
             int common = 0, apart = -1;
-            for (int r = 0; r < ORR_SCENARIO_RESOURCES; r++) {
+            for (int r = 0; r < ORR_SCENARIO_FLAVOR_RESOURCES; r++) {
                 const bool a = queue->flavors[f].stated[r], b = queue->flavors[g].stated[r];
                 common += a && b;
                 apart = a != b ? r : apart;
@@ -320,10 +323,10 @@ static enum orr_status check_queue(const struct orr_scenario__load *load,
                                          scenario->flavor_count);
         }
         if (!stated[ORR_SCENARIO_GPU] && !stated[ORR_SCENARIO_CPU] &&
-            !stated[ORR_SCENARIO_MEMORY]) {
+            !stated[ORR_SCENARIO_MEMORY] && !stated[ORR_SCENARIO_PODS]) {
             return orr_scenario__fail(load, &node->key_at,
-                                      "flavor \"%.80s\": what has the queue of it? State gpu, cpu "
-                                      "or memory",
+                                      "flavor \"%.80s\": what has the queue of it? State gpu, cpu, "
+                                      "memory or pods",
                                       node->key);
         }
     }

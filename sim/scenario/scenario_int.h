@@ -76,6 +76,7 @@ enum orr_scenario__type {
     ORR_TYPE_RANGE, /* of counts from 0 on */
     ORR_TYPE_SPLIT,
     ORR_TYPE_GPU_AMOUNT,
+    ORR_TYPE_POD_AMOUNT,
     ORR_TYPE_CPU_AMOUNT,
     ORR_TYPE_MEMORY_AMOUNT,
     ORR_TYPE_KAI_AMOUNT,

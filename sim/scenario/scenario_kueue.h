@@ -5,7 +5,9 @@
 
 #include "scenario_int.h"
 
+/* What rows ask, and pods, of which there can be quota as well. */
 enum { KUEUE_GPU, KUEUE_CPU, KUEUE_MEMORY, KUEUE_RESOURCES };
+enum { KUEUE_PODS = KUEUE_RESOURCES, KUEUE_QUOTAS };
 
 /* What stands below a map; NULL: nothing, or null. */
 const struct orr_scenario__node *orr_scenario__below(const struct orr_scenario__node *map,
@@ -31,6 +33,8 @@ enum orr_status orr_scenario__read_word(struct orr_scenario__load *load,
 
 /* Which resource of ours a name of Kubernetes is; KUEUE_RESOURCES: none. */
 int orr_scenario__resource_of(const char *name);
+/* The same of quotas, pods among them; KUEUE_QUOTAS: none. */
+int orr_scenario__quota_of(const char *name);
 /* Is there a Cohort object of the name? */
 bool orr_scenario__has_cohort(struct orr_scenario__load *load, const char *name);
 /* Reads the quotas of a ClusterQueue or Cohort. What it has is written into `queue` by

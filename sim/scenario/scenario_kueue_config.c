@@ -88,9 +88,9 @@ static enum orr_status write_usage(struct orr_scenario__load *load,
                                    struct orr_scenario__node *params)
 {
     static const char *const rows[] = {"usage_weight_gpu", "usage_weight_cpu",
-                                       "usage_weight_memory"};
+                                       "usage_weight_memory", "usage_weight_pods"};
     const struct orr_scenario__node *weights = orr_scenario__below(usage, "resourceWeights");
-    const char *stated[] = {"1", "1", "1"};
+    const char *stated[] = {"1", "1", "1", "1"};
     if (usage == NULL || load->usage_queues == 0) {
         return ORR_OK;
     }
@@ -101,14 +101,10 @@ static enum orr_status write_usage(struct orr_scenario__load *load,
     }
     for (uint32_t i = 0; weights != NULL && i < weights->child_count; i++) {
         const struct orr_scenario__node *weight = weights->children[i];
-        const size_t bytes = weight->key != NULL ? strlen(weight->key) : 0;
-        const int row = bytes >= 3 && strcmp(weight->key + bytes - 3, "gpu") == 0 ? 0
-                        : bytes > 0 && strcmp(weight->key, "cpu") == 0            ? 1
-                        : bytes > 0 && strcmp(weight->key, "memory") == 0         ? 2
-                                                                                  : -1;
-        if (row < 0 || weight->kind != ORR_NODE_SCALAR) {
+        const int row = weight->key != NULL ? orr_scenario__quota_of(weight->key) : KUEUE_QUOTAS;
+        if (row == KUEUE_QUOTAS || weight->kind != ORR_NODE_SCALAR) {
             return orr_scenario__fail(load, &weight->at,
-                                      "resourceWeights: a run divides GPUs, cpu and memory");
+                                      "resourceWeights: a run divides GPUs, cpu, memory and pods");
         }
         stated[row] = weight->text;
     }
@@ -117,7 +113,7 @@ static enum orr_status write_usage(struct orr_scenario__load *load,
         orr_scenario__add_text(load, params, "usage_half_life_time", "0s", usage->at);
     }
     carry(load, usage, "usageHalfLifeTime", "", params, "usage_half_life_time");
-    for (int r = 0; r < 3; r++) {
+    for (int r = 0; r < KUEUE_QUOTAS; r++) {
         orr_scenario__add_text(load, params, rows[r], stated[r], usage->at);
     }
     carry(load, usage, "usageSamplingInterval", "", params, "usage_sampling_interval");

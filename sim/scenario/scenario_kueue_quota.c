@@ -2,8 +2,9 @@
 /* scenario_kueue_quota.c - what Kueue's ClusterQueues and Cohorts have of each flavor, as queues.
  *
  * A queue's quota includes that of those below it, a Cohort's does not: what a Cohort owns is added
- * to its children's sum once all are read. Where all objects name one flavor, and no ResourceFlavor
- * says of it on which nodes it is, amounts are of all nodes; else each queue states its flavors.
+ * to its children's sum once all are read. Where all objects name one flavor of which no
+ * ResourceFlavor says on which nodes it is, and all ClusterQueues have quota of the same resources,
+ * but not of pods, amounts are of all nodes; else each queue states its flavors.
  *
  * What was summed up so follows what is set later: a cohort's quota those of the queues below it, a
  * limit the quota that it goes beyond. Events state it beside what they set, so that the resolved
@@ -15,12 +16,12 @@
 
 #include <orrery/base/text.h>
 
-static const char *const resource_keys[KUEUE_RESOURCES] = {"gpu", "cpu", "memory"};
+static const char *const resource_keys[KUEUE_QUOTAS] = {"gpu", "cpu", "memory", "pods"};
 /* Origins of values that follow others. */
 static const char cohort_note[] = "own quota and that of the queues below";
 static const char limit_note[] = "quota and borrowing limit";
 
-struct amount { /* whole GPUs, milli-CPU, bytes */
+struct amount { /* whole GPUs, milli-CPU, bytes, pods */
     bool stated, limited, lent;
     int64_t nominal, borrowing, lending;
 };
@@ -28,7 +29,7 @@ struct amount { /* whole GPUs, milli-CPU, bytes */
 struct orr_scenario__flavored { /* of a holder, in the order they were read */
     struct orr_scenario__flavored *next;
     const char *flavor;
-    struct amount amounts[KUEUE_RESOURCES];
+    struct amount amounts[KUEUE_QUOTAS];
 };
 
 struct orr_scenario__holder { /* a ClusterQueue or Cohort; its amounts are written when all are read
@@ -51,13 +52,22 @@ int orr_scenario__resource_of(const char *name)
                                                                 : KUEUE_RESOURCES;
 }
 
+int orr_scenario__quota_of(const char *name)
+{
+    const int resource = orr_scenario__resource_of(name);
+    return strcmp(name, "pods") == 0     ? KUEUE_PODS
+           : resource == KUEUE_RESOURCES ? KUEUE_QUOTAS
+                                         : resource;
+}
+
 static bool parse_amount(int resource, const char *text, int64_t *out)
 {
     const size_t bytes = strlen(text);
-    return resource == KUEUE_GPU   ? orr_parse_i64(text, bytes, out)
-           : resource == KUEUE_CPU ? orr_parse_cpu(text, bytes, out)
-                                   : orr_parse_i64(text, bytes, out) || /* without a unit: bytes */
-                                         orr_parse_memory(text, bytes, out);
+    return resource == KUEUE_CPU ? orr_parse_cpu(text, bytes, out)
+           : resource != KUEUE_MEMORY
+               ? orr_parse_i64(text, bytes, out)
+               : orr_parse_i64(text, bytes, out) || /* without a unit: bytes */
+                     orr_parse_memory(text, bytes, out);
 }
 
 static enum orr_status read_quantity(struct orr_scenario__load *load,
@@ -76,13 +86,12 @@ static enum orr_status read_quantity(struct orr_scenario__load *load,
                                     text, resource_keys[resource]);
 }
 
-/* Rows of a run ask nothing else; each of them is so many pods, and instances of MIG are GPUs. */
+/* Rows of a run ask nothing else, and instances of MIG are GPUs. */
 static void note_other(struct orr_scenario__load *load, const struct orr_scenario__node *quota,
                        const char *name)
 {
-    const char *why = strcmp(name, "pods") == 0       ? "pods are not counted"
-                      : strstr(name, "/mig-") != NULL ? "MIG instances count as GPUs"
-                                                      : "rows ask GPUs, cpu and memory alone";
+    const char *why = strstr(name, "/mig-") != NULL ? "MIG instances count as GPUs"
+                                                    : "rows ask GPUs, cpu and memory alone";
     orr_scenario__note(load, quota->at,
                        orr_scenario__format(load->arena, "quota of %.100s: %s", name, why));
 }
@@ -108,8 +117,8 @@ static enum orr_status read_quota(struct orr_scenario__load *load,
     if (name == NULL) {
         return orr_scenario__fail(load, &quota->at, "a resource needs a name");
     }
-    const int resource = orr_scenario__resource_of(name);
-    if (resource == KUEUE_RESOURCES) {
+    const int resource = orr_scenario__quota_of(name);
+    if (resource == KUEUE_QUOTAS) {
         note_other(load, quota, name);
         return ORR_OK;
     }
@@ -126,8 +135,8 @@ static enum orr_status read_quota(struct orr_scenario__load *load,
     struct amount *amount = &flavored->amounts[resource];
     if (amount->stated) {
         return orr_scenario__fail(load, &quota->at,
-                                  "a second quota of \"%.80s\" in flavor \"%.80s\": GPUs, cpu and "
-                                  "memory are one resource each",
+                                  "a second quota of \"%.80s\" in flavor \"%.80s\": GPUs, cpu, "
+                                  "memory and pods are one resource each",
                                   name, flavored->flavor);
     }
     bool given;
@@ -243,7 +252,7 @@ static void add_flavors(struct orr_scenario__load *load, struct orr_scenario__fl
 {
     for (; from != NULL; from = from->next) {
         struct orr_scenario__flavored *flavored = flavor_in(load, to, from->flavor);
-        for (int r = 0; r < KUEUE_RESOURCES; r++) {
+        for (int r = 0; r < KUEUE_QUOTAS; r++) {
             add_amounts(&flavored->amounts[r], &from->amounts[r]);
         }
     }
@@ -306,7 +315,7 @@ static void sum_holder(struct orr_scenario__load *load, struct orr_scenario__hol
 
 static const char *amount_text(struct orr_scenario__load *load, int resource, int64_t amount)
 {
-    static const char *const units[KUEUE_RESOURCES] = {"", "m", "B"};
+    static const char *const units[KUEUE_QUOTAS] = {"", "m", "B", ""};
     return orr_scenario__format(load->arena, "%lld%s", (long long)amount, units[resource]);
 }
 
@@ -319,12 +328,12 @@ static void write_value(struct orr_scenario__load *load, struct orr_scenario__no
 /* Limits are the holder's own; what is borrowed comes on top of all it has with those below it. */
 static void write_amounts(struct orr_scenario__load *load,
                           const struct orr_scenario__holder *holder, struct orr_scenario__node *map,
-                          const struct amount totals[KUEUE_RESOURCES],
-                          const struct amount own[KUEUE_RESOURCES])
+                          const struct amount totals[KUEUE_QUOTAS],
+                          const struct amount own[KUEUE_QUOTAS])
 {
     const char *weight = holder->weight;
     struct orr_scenario__node *lend = NULL;
-    for (int r = 0; r < KUEUE_RESOURCES; r++) {
+    for (int r = 0; r < KUEUE_QUOTAS; r++) {
         if (!totals[r].stated) {
             continue;
         }
@@ -350,7 +359,7 @@ static void write_amounts(struct orr_scenario__load *load,
 
 static const struct amount *own_of(const struct orr_scenario__holder *holder, const char *flavor)
 {
-    static const struct amount none[KUEUE_RESOURCES];
+    static const struct amount none[KUEUE_QUOTAS];
     const struct orr_scenario__flavored *own = holder->own;
     while (own != NULL && strcmp(own->flavor, flavor) != 0) {
         own = own->next;
@@ -358,11 +367,12 @@ static const struct amount *own_of(const struct orr_scenario__holder *holder, co
     return own != NULL ? own->amounts : none;
 }
 
-/* Of all nodes: there is one flavor at most. A ClusterQueue without GPUs borrows none either. */
+/* Of all nodes: there is one flavor at most. A ClusterQueue without GPUs borrows none either. A
+ * Cohort that nothing is said of has nothing of what ClusterQueues have quota of. */
 static void write_plain(struct orr_scenario__load *load, const struct orr_scenario__holder *holder,
-                        struct orr_scenario__node *queue)
+                        unsigned covered, struct orr_scenario__node *queue)
 {
-    struct amount totals[KUEUE_RESOURCES] = {{0}}, own[KUEUE_RESOURCES] = {{0}};
+    struct amount totals[KUEUE_QUOTAS] = {{0}}, own[KUEUE_QUOTAS] = {{0}};
     if (holder->total != NULL) {
         memcpy(totals, holder->total->amounts, sizeof totals);
         memcpy(own, own_of(holder, holder->total->flavor), sizeof own);
@@ -370,6 +380,9 @@ static void write_plain(struct orr_scenario__load *load, const struct orr_scenar
     own[KUEUE_GPU].limited =
         own[KUEUE_GPU].limited || (!holder->cohort && !totals[KUEUE_GPU].stated);
     totals[KUEUE_GPU].stated = true;
+    for (int r = 0; r < KUEUE_QUOTAS; r++) {
+        totals[r].stated = totals[r].stated || (holder->cohort && (covered >> r & 1) != 0);
+    }
     write_amounts(load, holder, queue, totals, own);
 }
 
@@ -411,6 +424,47 @@ static const char *only_flavor(const struct orr_scenario__load *load)
     return only;
 }
 
+/* Of which resources the ClusterQueue has quota, a bit each. */
+static unsigned covered_by(const struct orr_scenario__holder *holder)
+{
+    unsigned covered = 0;
+    for (const struct orr_scenario__flavored *f = holder->own; f != NULL; f = f->next) {
+        for (int r = 0; r < KUEUE_QUOTAS; r++) {
+            covered |= (unsigned)f->amounts[r].stated << r;
+        }
+    }
+    return covered;
+}
+
+/* What every ClusterQueue covers; false: they differ, or there is quota of pods. */
+static bool cover_alike(const struct orr_scenario__load *load, unsigned *covered)
+{
+    bool alike = true, any = false;
+    *covered = 0;
+    for (const struct orr_scenario__holder *h = load->holders; h != NULL; h = h->next) {
+        const unsigned own = covered_by(h);
+        alike = alike && (own >> KUEUE_PODS & 1) == 0;
+        if (!h->cohort) {
+            alike = alike && (!any || own == *covered);
+            *covered |= own;
+            any = true;
+        }
+    }
+    return alike;
+}
+
+/* The one flavor of all nodes, which queues state since they do not have the same of it. */
+static void keep_only(struct orr_scenario__load *load, const char *flavor,
+                      struct orr_scenario__at at)
+{
+    if (load->flavor_objects == NULL) {
+        load->flavor_objects = orr_scenario__node(load, ORR_NODE_MAP, at);
+    }
+    if (orr_scenario__find(load->flavor_objects, flavor) == NULL) {
+        (void)orr_scenario__add_map(load, load->flavor_objects, flavor, at);
+    }
+}
+
 static enum orr_status write_cohort(struct orr_scenario__load *load,
                                     const struct orr_scenario__holder *holder,
                                     struct orr_scenario__node *queues)
@@ -440,8 +494,14 @@ static void keep_holders(struct orr_scenario__load *load)
 enum orr_status orr_scenario__settle_cohorts(struct orr_scenario__load *load,
                                              struct orr_scenario__node *queues)
 {
+    unsigned covered;
+    const bool alike = cover_alike(load, &covered);
     const char *only = only_flavor(load);
     enum orr_status status = ORR_OK;
+    if (only != NULL && !alike) {
+        keep_only(load, only, queues->at);
+        only = NULL;
+    }
     for (struct orr_scenario__holder *h = load->holders; h != NULL; h = h->next) {
         if (h->queue == NULL) { /* named by others only */
             h->queue = orr_scenario__node(load, ORR_NODE_MAP, queues->at);
@@ -455,7 +515,7 @@ enum orr_status orr_scenario__settle_cohorts(struct orr_scenario__load *load,
     for (struct orr_scenario__holder *h = load->holders; h != NULL && status == ORR_OK;
          h = h->next) {
         if (only != NULL || h->total == NULL) {
-            write_plain(load, h, h->queue);
+            write_plain(load, h, only != NULL ? covered : 0, h->queue);
         } else {
             write_flavors(load, h, h->queue);
         }
@@ -468,14 +528,20 @@ enum orr_status orr_scenario__settle_cohorts(struct orr_scenario__load *load,
 
 /* --- values that follow others: after each change of a queue --- */
 
-static const struct orr_scenario__row *row_of(const char *resource, const char *key)
+static const struct orr_scenario__row *row_in(const struct orr_scenario__row *group,
+                                              const char *key)
 {
-    const struct orr_scenario__row *group = orr_scenario__row_at("queues", resource);
     const struct orr_scenario__row *row = group->rows;
     while (strcmp(row->key, key) != 0) {
         row++;
     }
     return row;
+}
+
+/* Flavors have rows of every resource, which parse as those of the queue itself do. */
+static const struct orr_scenario__row *row_of(const char *resource, const char *key)
+{
+    return row_in(row_in(orr_scenario__row_at("queues", "flavors"), resource), key);
 }
 
 /* Quota or limit of a queue, of a flavor or (NULL) of all nodes; NULL: it has none. */
@@ -584,8 +650,8 @@ static enum orr_status follow(struct orr_scenario__load *load, struct orr_scenar
     }
     const struct orr_scenario__node *flavors = orr_scenario__below(queue, "flavors");
     const uint32_t count = flavors != NULL ? flavors->child_count : 0;
-    for (uint32_t i = 0; i < (count + 1) * KUEUE_RESOURCES && status == ORR_OK; i++) {
-        const uint32_t f = i / KUEUE_RESOURCES, r = i % KUEUE_RESOURCES;
+    for (uint32_t i = 0; i < (count + 1) * KUEUE_QUOTAS && status == ORR_OK; i++) {
+        const uint32_t f = i / KUEUE_QUOTAS, r = i % KUEUE_QUOTAS;
         const char *flavor = f < count ? flavors->children[f]->key : NULL;
         const char *name = flavor != NULL          ? flavor
                            : holder->total != NULL ? holder->total->flavor
@@ -623,7 +689,7 @@ static void add_followers(struct orr_scenario__load *load, const struct orr_scen
                           const char *flavor, struct followers *out)
 {
     static const char *const keys[] = {"quota", "limit"};
-    for (int i = 0; i < 2 * KUEUE_RESOURCES; i++) {
+    for (int i = 0; i < 2 * KUEUE_QUOTAS; i++) {
         const int resource = i / 2;
         const struct orr_scenario__node *value = value_at(queue, flavor, resource, keys[i % 2]);
         if (!follows(value, cohort_note) && !follows(value, limit_note)) {
@@ -647,8 +713,8 @@ static struct followers list_followers(struct orr_scenario__load *load,
             orr_scenario__below(queues->children[q], "flavors");
         most += 1 + (flavors != NULL ? flavors->child_count : 0);
     }
-    out.paths = orr_arena_alloc(load->arena, 2 * KUEUE_RESOURCES * most + 1, sizeof *out.paths);
-    out.texts = orr_arena_alloc(load->arena, 2 * KUEUE_RESOURCES * most + 1, sizeof *out.texts);
+    out.paths = orr_arena_alloc(load->arena, 2 * KUEUE_QUOTAS * most + 1, sizeof *out.paths);
+    out.texts = orr_arena_alloc(load->arena, 2 * KUEUE_QUOTAS * most + 1, sizeof *out.texts);
     for (uint32_t q = 0; q < queues->child_count; q++) {
         const struct orr_scenario__node *queue = queues->children[q];
         const struct orr_scenario__node *flavors = orr_scenario__below(queue, "flavors");

@@ -231,6 +231,8 @@ static const struct orr_scenario__row flavored_cpu_rows[] = {
     FLAVORED_ROWS(ORR_TYPE_CPU_AMOUNT, ORR_SCENARIO_CPU)};
 static const struct orr_scenario__row flavored_memory_rows[] = {
     FLAVORED_ROWS(ORR_TYPE_MEMORY_AMOUNT, ORR_SCENARIO_MEMORY)};
+static const struct orr_scenario__row flavored_pods_rows[] = {
+    FLAVORED_ROWS(ORR_TYPE_POD_AMOUNT, ORR_SCENARIO_PODS)};
 static const struct orr_scenario__row flavored_lend_rows[] = {
     {.key = "gpu",
      .type = ORR_TYPE_GPU_AMOUNT,
@@ -244,12 +246,17 @@ static const struct orr_scenario__row flavored_lend_rows[] = {
      .type = ORR_TYPE_MEMORY_AMOUNT,
      .fallback = "unlimited",
      FLAVORED_LEND(ORR_SCENARIO_MEMORY)},
+    {.key = "pods",
+     .type = ORR_TYPE_POD_AMOUNT,
+     .fallback = "unlimited",
+     FLAVORED_LEND(ORR_SCENARIO_PODS)},
 };
 static const struct orr_scenario__row flavored_rows[] = {
     {GROUP("gpu", flavored_gpu_rows), .prepare = orr_scenario__prepare_amounts, .optional = true},
     {GROUP("cpu", flavored_cpu_rows), .prepare = orr_scenario__prepare_amounts, .optional = true},
     {GROUP("memory", flavored_memory_rows), .prepare = orr_scenario__prepare_amounts,
      .optional = true},
+    {GROUP("pods", flavored_pods_rows), .prepare = orr_scenario__prepare_amounts, .optional = true},
     {GROUP("lend", flavored_lend_rows), .prepare = orr_scenario__prepare_lend},
 };
 

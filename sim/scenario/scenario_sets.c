@@ -61,11 +61,18 @@ static bool ends(const char *text, const char *with)
     return bytes >= tail && strcmp(text + bytes - tail, with) == 0;
 }
 
+/* Of queues; pods are of their flavors alone. */
+static const char *const resources[] = {".gpu", ".cpu", ".memory", ".pods"};
+enum { RESOURCES = sizeof resources / sizeof resources[0] };
+
 /* queues.NAME.gpu and the like: all entitlements to a resource at once. */
 static bool is_amounts(const char *path)
 {
-    return starts(path, "queues.") && strstr(path, ".lend.") == NULL &&
-           (ends(path, ".gpu") || ends(path, ".cpu") || ends(path, ".memory"));
+    bool is = false;
+    for (size_t r = 0; r < RESOURCES; r++) {
+        is = is || ends(path, resources[r]);
+    }
+    return is && starts(path, "queues.") && strstr(path, ".lend.") == NULL;
 }
 
 static bool is_nodes(const char *path)
@@ -76,13 +83,12 @@ static bool is_nodes(const char *path)
 /* The path leads somewhere: can that change while a run goes on? */
 static bool can_change(const char *path)
 {
-    static const char *const resources[] = {".gpu", ".cpu", ".memory"};
     static const char *const values[] = {".quota", ".weight", ".limit"};
     size_t bytes = strlen(path);
     bool can =
         is_amounts(path) || is_nodes(path) || (starts(path, "queues.") && ends(path, ".priority"));
     for (size_t v = 0; v < 3 && starts(path, "queues."); v++) {
-        for (size_t r = 0; r < 3; r++) {
+        for (size_t r = 0; r < RESOURCES; r++) {
             size_t tail = strlen(resources[r]) + strlen(values[v]);
             can = can || (ends(path, values[v]) && bytes > tail &&
                           starts(path + bytes - tail, resources[r]));

@@ -37,6 +37,7 @@ static const struct type_traits traits_of[] = {
     [ORR_TYPE_RANGE] = {"a count such as 8 or a range such as 8..48", false, false, false},
     [ORR_TYPE_SPLIT] = {"node or a number of GPUs", false, false, false},
     [ORR_TYPE_GPU_AMOUNT] = {"a number of GPUs or unlimited", true, true, true},
+    [ORR_TYPE_POD_AMOUNT] = {"a number of pods or unlimited", true, false, true},
     [ORR_TYPE_CPU_AMOUNT] = {"a number of CPUs such as 64 or 500m, or unlimited", true, false,
                              true},
     [ORR_TYPE_MEMORY_AMOUNT] = {"an amount of memory such as 80Gi, or unlimited", false, false,
@@ -109,6 +110,7 @@ static bool parse_plain(enum orr_scenario__type type, const char *text, size_t b
     switch (type) {
     case ORR_TYPE_COUNT:
     case ORR_TYPE_INTEGER:
+    case ORR_TYPE_POD_AMOUNT:
     case ORR_TYPE_PODS: return orr_parse_i64(text, bytes, &value->whole);
     case ORR_TYPE_CPU:
     case ORR_TYPE_CPU_AMOUNT: return orr_parse_cpu(text, bytes, &value->whole);
@@ -408,7 +410,8 @@ bool orr_scenario__value_change(const struct orr_scenario__row *row,
         return no(why, operand, "is no span of time to move it by");
     }
     if (!traits->real) {
-        bool exact = row->type == ORR_TYPE_COUNT || row->type == ORR_TYPE_INTEGER;
+        bool exact = row->type == ORR_TYPE_COUNT || row->type == ORR_TYPE_INTEGER ||
+                     row->type == ORR_TYPE_POD_AMOUNT;
         double product = (double)value->whole * by.real;
         /* percent of a number of things are rounded, unless nothing would come of them */
         const bool rounds = given != '*' && llround(product) != value->whole;
@@ -432,6 +435,7 @@ static double amount(const struct orr_scenario__row *row, const struct orr_scena
         return ORR_UNLIMITED;
     }
     switch (row->type) {
+    case ORR_TYPE_POD_AMOUNT:
     case ORR_TYPE_CPU_AMOUNT: return (double)value->whole;
     case ORR_TYPE_MEMORY_AMOUNT: return (double)value->whole / 1e6;
     default: return value->real;
@@ -467,6 +471,7 @@ void orr_scenario__value_store(const struct orr_scenario__row *row, const char *
     case ORR_TYPE_WEIGHT:
     case ORR_TYPE_SHARE:
     case ORR_TYPE_GPU_AMOUNT:
+    case ORR_TYPE_POD_AMOUNT:
     case ORR_TYPE_CPU_AMOUNT:
     case ORR_TYPE_MEMORY_AMOUNT:
     case ORR_TYPE_KAI_AMOUNT:

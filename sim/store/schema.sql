@@ -72,7 +72,7 @@ CREATE TABLE queue_lending(          -- what a queue states in Kueue's words, on
 );
 CREATE TABLE queue_flavor(           -- what a queue has of each flavor, in order of preference, or lends of all nodes ('')
   queue INTEGER NOT NULL, at_ms INTEGER, -- NULL: at the start
-  flavor TEXT NOT NULL, resource TEXT NOT NULL, -- gpu (devices), cpu (milli-CPU) or memory (bytes); -1: unlimited
+  flavor TEXT NOT NULL, resource TEXT NOT NULL, -- gpu (devices), cpu (milli-CPU), memory (bytes) or pods; -1: unlimited
   quota REAL NOT NULL, bound REAL NOT NULL, lend REAL NOT NULL
 );
 CREATE TABLE flavor_node(            -- the nodes of each flavor

@@ -4,8 +4,10 @@
 #include "store_sql.h"
 #include "store_writer.h"
 
-static const char *const resources[ORR_SHARE_RESOURCES] = {
-    [ORR_SHARE_GPU] = "gpu", [ORR_SHARE_CPU] = "cpu", [ORR_SHARE_MEMORY] = "memory"};
+static const char *const resources[ORR_FLAVOR_RESOURCES] = {[ORR_SHARE_GPU] = "gpu",
+                                                            [ORR_SHARE_CPU] = "cpu",
+                                                            [ORR_SHARE_MEMORY] = "memory",
+                                                            [ORR_FLAVOR_PODS] = "pods"};
 
 static void put_policy(struct writer *w, enum orr_lending_policy policy)
 {
@@ -53,7 +55,7 @@ static void put_flavors(struct writer *w, const struct orr_cluster *cluster, uin
                         orr_ms at_ms, const struct orr_flavored *flavors, uint32_t count)
 {
     for (uint32_t f = 0; f < count; f++) {
-        for (uint32_t kind = 0; kind < ORR_SHARE_RESOURCES; kind++) {
+        for (uint32_t kind = 0; kind < ORR_FLAVOR_RESOURCES; kind++) {
             if (flavors[f].resources[kind].stated) {
                 put_amount(w, queue, at_ms, cluster->flavors[flavors[f].flavor].name, kind,
                            &flavors[f].resources[kind]);

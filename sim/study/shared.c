@@ -101,10 +101,10 @@ static bool changes_from(const struct orr_scenario *scenario, orr_ms from_ms)
 }
 
 static bool are_same_amounts(const struct orr_scenario_amounts *a,
-                             const struct orr_scenario_amounts *b)
+                             const struct orr_scenario_amounts *b, int count)
 {
     bool same = true;
-    for (int r = 0; r < ORR_SCENARIO_RESOURCES; r++) {
+    for (int r = 0; r < count; r++) {
         same = same && a[r].quota == b[r].quota && a[r].weight == b[r].weight &&
                a[r].limit == b[r].limit;
     }
@@ -117,7 +117,8 @@ static bool are_same_flavors(const struct orr_scenario_queue_change *a,
     bool same = true;
     for (uint32_t f = 0; f < count && same; f++) {
         const struct orr_scenario_flavored *x = &a->flavors[f], *y = &b->flavors[f];
-        same = x->flavor == y->flavor && are_same_amounts(x->resources, y->resources) &&
+        same = x->flavor == y->flavor &&
+               are_same_amounts(x->resources, y->resources, ORR_SCENARIO_FLAVOR_RESOURCES) &&
                memcmp(x->stated, y->stated, sizeof x->stated) == 0 &&
                memcmp(x->lend, y->lend, sizeof x->lend) == 0;
     }
@@ -129,7 +130,7 @@ static bool are_same_changes(const struct orr_scenario *scenario,
                              const struct orr_scenario_queue_change *b)
 {
     return a->at_ms == b->at_ms && a->queue == b->queue && a->priority == b->priority &&
-           are_same_amounts(a->resources, b->resources) &&
+           are_same_amounts(a->resources, b->resources, ORR_SCENARIO_RESOURCES) &&
            are_same_flavors(a, b, scenario->queues[a->queue].flavor_count);
 }
 

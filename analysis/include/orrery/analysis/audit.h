@@ -168,7 +168,13 @@ enum orr_audit_preemption {
 };
 
 /* A part of the cluster that is scheduled apart. */
-enum orr_audit_resource { ORR_AUDIT_CPU, ORR_AUDIT_MEMORY, ORR_AUDIT_GPU, ORR_AUDIT_RESOURCES };
+enum orr_audit_resource {
+    ORR_AUDIT_CPU,
+    ORR_AUDIT_MEMORY,
+    ORR_AUDIT_GPU,
+    ORR_AUDIT_PODS, /* of flavors alone */
+    ORR_AUDIT_RESOURCES
+};
 
 struct orr_audit_shard {
     const char *name, *policy; /* policy NULL: not known */
@@ -213,7 +219,7 @@ struct orr_audit_flavored { /* what a queue has of a flavor's resource from a ti
     uint32_t queue;
     uint32_t flavor; /* ORR_NONE: all nodes; of GPUs then only `lend` counts */
     enum orr_audit_resource kind;
-    double quota, limit, lend; /* devices, milli-CPU, bytes; < 0: unlimited */
+    double quota, limit, lend; /* devices, milli-CPU, bytes, pods; < 0: unlimited */
 };
 
 struct orr_audit_flavor_node {

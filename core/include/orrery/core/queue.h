@@ -31,9 +31,12 @@ struct orr_flavor_amount { /* of one resource of a flavor */
     double quota, limit, lend; /* lend: what others may borrow of the quota; unlimited: all */
 };
 
+/* Resources of flavors: those that queues share, and pods. */
+enum { ORR_FLAVOR_PODS = ORR_SHARE_RESOURCES, ORR_FLAVOR_RESOURCES };
+
 struct orr_flavored { /* what a queue has of one flavor of the cluster */
     uint32_t flavor;
-    struct orr_flavor_amount resources[ORR_SHARE_RESOURCES];
+    struct orr_flavor_amount resources[ORR_FLAVOR_RESOURCES];
 };
 
 enum orr_flavor_preference { /* between flavors of which none fits as it is */

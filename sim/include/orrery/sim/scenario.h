@@ -72,6 +72,8 @@ struct orr_scenario_pool {
 };
 
 enum { ORR_SCENARIO_CPU, ORR_SCENARIO_MEMORY, ORR_SCENARIO_GPU, ORR_SCENARIO_RESOURCES };
+/* Of flavors there can be quota of pods beside. */
+enum { ORR_SCENARIO_PODS = ORR_SCENARIO_RESOURCES, ORR_SCENARIO_FLAVOR_RESOURCES };
 
 struct orr_scenario_amounts { /* quota, over-quota weight, limit of one resource of a queue */
     double quota, weight,
@@ -93,9 +95,9 @@ struct orr_scenario_flavor { /* nodes that queues may have quota of apart */
 
 struct orr_scenario_flavored { /* what a queue has of one */
     uint32_t flavor;           /* ORR_NONE while it is not checked */
-    bool stated[ORR_SCENARIO_RESOURCES];
-    struct orr_scenario_amounts resources[ORR_SCENARIO_RESOURCES];
-    double lend[ORR_SCENARIO_RESOURCES]; /* -1: all */
+    bool stated[ORR_SCENARIO_FLAVOR_RESOURCES];
+    struct orr_scenario_amounts resources[ORR_SCENARIO_FLAVOR_RESOURCES];
+    double lend[ORR_SCENARIO_FLAVOR_RESOURCES]; /* -1: all */
 };
 
 struct orr_scenario_local_queue { /* of a queue: the jobs of one user */
