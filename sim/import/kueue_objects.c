@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include <orrery/sim/kueue_fields.h>
+
 #include "kueue_input.h"
 
 static const char *const kinds[] = {
@@ -76,6 +78,39 @@ static void add_object(struct kueue_input *input, const struct import_value *obj
     import_kueue_check(input, (enum kueue_kind)kind, object);
 }
 
+/* A cluster keeps its Configuration as text in a ConfigMap; other entries are none of Kueue's. */
+static bool add_configurations(struct kueue_input *input, const struct import_value *config_map)
+{
+    bool any = false;
+    IMPORT_EACH(entry, import_map(input->load, config_map, "data"))
+    {
+        if (entry->kind != IMPORT_TEXT || !orr_kq_is_configuration(entry->text)) {
+            continue;
+        }
+        const char *path =
+            import_format(input->load, "%.400s:%u:%u: %.200s", entry->file->path,
+                          (unsigned)entry->line, (unsigned)entry->column, entry->key);
+        struct import_file *file;
+        if (import_parse(input->load, path, entry->text, strlen(entry->text), &file) != ORR_OK) {
+            return true;
+        }
+        IMPORT_EACH(document, file->documents)
+        {
+            add_object(input, document);
+        }
+        any = true;
+    }
+    return any;
+}
+
+static void add_item(struct kueue_input *input, const struct import_value *object)
+{
+    const char *kind = object->kind == IMPORT_MAP ? import_label(object, "kind") : NULL;
+    if (kind == NULL || strcmp(kind, "ConfigMap") != 0 || !add_configurations(input, object)) {
+        add_object(input, object);
+    }
+}
+
 static void add_document(struct kueue_input *input, const struct import_value *document)
 {
     const char *kind = document->kind == IMPORT_MAP ? import_label(document, "kind") : NULL;
@@ -83,12 +118,12 @@ static void add_document(struct kueue_input *input, const struct import_value *d
     if (kind != NULL && ends_with(kind, "List")) {
         items = import_list(input->load, document, "items");
     } else if (document->kind != IMPORT_LIST) {
-        add_object(input, document);
+        add_item(input, document);
         return;
     }
     IMPORT_EACH(object, items)
     {
-        add_object(input, object);
+        add_item(input, object);
     }
 }
 

@@ -193,6 +193,29 @@ enum kq_field orr_kq_field(const char *kind, enum kq_use use, const char *path, 
     return above ? KQ_FIELD_ABOVE : KQ_FIELD_UNKNOWN;
 }
 
+/* Does the line state the key, and a value that begins so? */
+static bool line_states(const char *line, const char *key, const char *value)
+{
+    const size_t bytes = strlen(key);
+    if (strncmp(line, key, bytes) != 0 || line[bytes] != ':') {
+        return false;
+    }
+    line += bytes + 1;
+    line += strspn(line, " '\"");
+    return strncmp(line, value, strlen(value)) == 0;
+}
+
+bool orr_kq_is_configuration(const char *text)
+{
+    bool kind = false, version = false;
+    for (const char *line = text; line != NULL; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        kind = kind || line_states(line, "kind", "Configuration");
+        version = version || line_states(line, "apiVersion", "config.kueue.x-k8s.io/");
+    }
+    return kind && version;
+}
+
 enum { FIELDS_MOST = 64 }; /* of a kind */
 
 const char *orr_kq_nearest_field(const char *kind, const char *path)

@@ -354,12 +354,10 @@ enum orr_status orr_scenario__settle_local_queues(struct orr_scenario__load *loa
 bool orr_scenario__pass_other(struct orr_scenario__load *load,
                               const struct orr_scenario__node *object)
 {
-    static const char *const instead[][2] = {
-        {"Node", "the nodes are those of `cluster`"},
-        {"Pod", "jobs are those of `workload`"},
-        {"PriorityClass", "rows state their priority"},
-        {"ConfigMap", "give a Configuration that is in one as a file of its own"},
-        {"Namespace", NULL}};
+    static const char *const instead[][2] = {{"Node", "the nodes are those of `cluster`"},
+                                             {"Pod", "jobs are those of `workload`"},
+                                             {"PriorityClass", "rows state their priority"},
+                                             {"Namespace", NULL}};
     static const char *const queues[] = {"Queue", "ClusterQueue", "LocalQueue", "Cohort",
                                          "ResourceFlavor"};
     const char *version = orr_scenario__text_below(object, "apiVersion");

@@ -419,3 +419,48 @@ void orr_scenario__drop_topologies(struct orr_scenario__load *load,
         }
     }
 }
+
+/* --- in a ConfigMap --- */
+
+static enum orr_status parse_entry(struct orr_scenario__load *load,
+                                   const struct orr_scenario__node *entry,
+                                   struct orr_scenario__node **documents)
+{
+    struct orr_scenario__source *source = orr_arena_alloc(load->arena, 1, sizeof *source);
+    const char *origin = entry->at.source != NULL ? entry->at.source->name : "";
+    *source = (struct orr_scenario__source){
+        .name =
+            orr_scenario__format(load->arena, "%s:%u:%u: %s", origin, (unsigned)entry->key_at.line,
+                                 (unsigned)entry->key_at.column, entry->key),
+        .folder = "",
+        .text = entry->text,
+        .bytes = strlen(entry->text)};
+    const enum orr_status status = orr_scenario__take_text(load, source);
+    return status == ORR_OK ? orr_scenario__parse(load, source, documents) : status;
+}
+
+enum orr_status orr_scenario__take_config_map(struct orr_scenario__load *load,
+                                              const struct orr_scenario__node *object, bool *taken)
+{
+    const struct orr_scenario__node *data =
+        orr_scenario__is_kind(object, "ConfigMap") ? orr_scenario__below(object, "data") : NULL;
+    enum orr_status status = ORR_OK;
+    *taken = false;
+    for (uint32_t i = 0; data != NULL && i < data->child_count && status == ORR_OK; i++) {
+        const struct orr_scenario__node *entry = data->children[i];
+        struct orr_scenario__node *documents = NULL;
+        if (entry->kind != ORR_NODE_SCALAR || entry->text == NULL ||
+            !orr_kq_is_configuration(entry->text)) {
+            continue;
+        }
+        *taken = true;
+        status = parse_entry(load, entry, &documents);
+        for (uint32_t d = 0; status == ORR_OK && d < documents->child_count; d++) {
+            struct orr_scenario__node *document = documents->children[d];
+            if (orr_scenario__is_kind(document, "Configuration")) {
+                status = orr_scenario__convert_kueue(load, document, NULL);
+            }
+        }
+    }
+    return status;
+}

@@ -99,10 +99,12 @@ static enum orr_status convert_queue(struct orr_scenario__load *load,
     if (orr_scenario__is_kai_object(object)) {
         return orr_scenario__keep_object(load, object);
     }
-    if (orr_scenario__pass_other(load, object)) {
-        return ORR_OK;
+    bool taken;
+    enum orr_status status = orr_scenario__take_config_map(load, object, &taken);
+    if (status != ORR_OK || taken || orr_scenario__pass_other(load, object)) {
+        return status;
     }
-    enum orr_status status = orr_scenario__shape(load, orr_scenario__kai_queue_row(), object);
+    status = orr_scenario__shape(load, orr_scenario__kai_queue_row(), object);
     if (status != ORR_OK) {
         return status;
     }

@@ -21,6 +21,8 @@ enum kq_field {
 /* By the path below the object, such as "spec.resourceGroups[].flavors[].name": "[]" is an item of
  * a list. */
 enum kq_field orr_kq_field(const char *kind, enum kq_use use, const char *path, const char **why);
+/* Is the text, as an entry of a ConfigMap has it, a Configuration in YAML? */
+bool orr_kq_is_configuration(const char *text);
 /* What stands beside it and may be meant, or NULL. */
 const char *orr_kq_nearest_field(const char *kind, const char *path);
 
