@@ -2,9 +2,9 @@
 /* kueue_places.c - topology-aware scheduling in a run: the cluster's nodes and levels as Kueue
  * counts them, what pods ask of them, and nodes that are lost under a job.
  *
- * Flavors have the cluster's topology, its lowest level being the node, as they or parameter
- * topology_aware_scheduling say. Which nodes a pod may be on has been worked out before the run
- * (filters of the cluster); Kueue's rules get it as a set of nodes.
+ * Flavors have a topology of some of the cluster's levels, the lowest being the node, as they or
+ * parameter topology_aware_scheduling say. Which nodes a pod may be on has been worked out before
+ * the run (filters of the cluster); Kueue's rules get it as a set of nodes.
  *
  *     orr_kueue__open_places    which flavors have the topology; nodes, levels
  *     orr_kueue__keep_room      what nodes have for pods that Kueue places
@@ -39,7 +39,7 @@ static bool has_topology(const struct kueue_run *run, const struct orr_view *vie
     const int64_t mode = run->params.topology_aware;
     return mode != KUEUE_TOPOLOGY_NEVER &&
            (stated == ORR_FLAVOR_TOPOLOGY_NOT_STATED ? mode == KUEUE_TOPOLOGY_ALWAYS || asked
-                                                     : stated == ORR_FLAVOR_TOPOLOGY_CLUSTER);
+                                                     : stated == ORR_FLAVOR_TOPOLOGY_STATED);
 }
 
 /* --- nodes and levels --- */
@@ -99,20 +99,56 @@ static void label_nodes(struct kueue_run *run, const struct orr_view *view,
     orr_free(names);
 }
 
-static void open_topology(struct kueue_run *run, const struct orr_view *view)
+static uint32_t all_levels(const struct orr_view *view)
+{
+    return ((uint32_t)1 << view->cluster->level_count) - 1;
+}
+
+/* Those that the topology of the flavor has; where it does not name one, the cluster's. */
+static uint32_t levels_of(const struct kueue_run *run, const struct orr_view *view, uint32_t flavor)
+{
+    return flavor == run->plain ||
+                   view->cluster->flavors[flavor].topology != ORR_FLAVOR_TOPOLOGY_STATED
+               ? all_levels(view)
+               : view->cluster->flavors[flavor].topology_levels;
+}
+
+static void add_topology(struct kueue_run *run, const struct orr_view *view, uint32_t bits,
+                         struct orr_kueue_topology *topology)
 {
     const struct orr_cluster *cluster = view->cluster;
-    struct orr_kueue_topology *topology = orr_arena_alloc(&run->arena, 1, sizeof *topology);
     const char **levels =
         orr_arena_alloc(&run->arena, cluster->level_count + (size_t)1, sizeof *levels);
+    *topology = (struct orr_kueue_topology){.name = "cluster", .levels = levels};
     for (uint32_t l = 0; l < cluster->level_count; l++) {
-        levels[l] = cluster->levels[l].name;
+        if ((bits >> l & 1) != 0) {
+            levels[topology->level_count++] = cluster->levels[l].name;
+        }
     }
-    levels[cluster->level_count] = HOST;
-    *topology = (struct orr_kueue_topology){
-        .name = "cluster", .levels = levels, .level_count = cluster->level_count + 1};
-    run->spec.topologies = topology;
-    run->spec.topology_count = 1;
+    levels[topology->level_count++] = HOST;
+}
+
+/* The cluster's is the first, and flavors share one where they have the same levels. */
+static void open_topologies(struct kueue_run *run, const struct orr_view *view)
+{
+    const uint32_t most = run->spec.flavor_count + 1;
+    struct orr_kueue_topology *topologies = orr_arena_alloc(&run->arena, most, sizeof *topologies);
+    uint32_t *bits = orr_arena_alloc(&run->arena, most, sizeof *bits), count = 1;
+    bits[0] = all_levels(view);
+    for (uint32_t f = 0; f < run->spec.flavor_count; f++) {
+        uint32_t t = 0;
+        while (t < count && bits[t] != levels_of(run, view, f)) {
+            t++;
+        }
+        bits[t] = levels_of(run, view, f);
+        count += t == count;
+        run->flavors[f].topology = run->flavors[f].topology == ORR_NONE ? ORR_NONE : t;
+    }
+    for (uint32_t t = 0; t < count; t++) {
+        add_topology(run, view, bits[t], &topologies[t]);
+    }
+    run->spec.topologies = topologies;
+    run->spec.topology_count = count;
 }
 
 static void open_nodes(struct kueue_run *run, const struct orr_view *view)
@@ -225,7 +261,7 @@ void orr_kueue__open_places(struct kueue_run *run, const struct orr_view *view)
         return;
     }
     note_counted(run);
-    open_topology(run, view); /* who asks for a level of it finds no flavor that has it */
+    open_topologies(run, view); /* who asks for a level of it finds no flavor that has it */
     if (!places->on) {
         return;
     }
@@ -294,7 +330,7 @@ void orr_kueue__ask_places(struct kueue_run *run, const struct orr_view *view,
           asks_counted(run, set->counted != NULL ? set->counted : set->per_pod))) {
         return;
     }
-    const char *const *levels = run->spec.topologies[0].levels;
+    const char *const *levels = run->spec.topologies[0].levels; /* those of all */
     struct orr_kueue_topology_request *request = orr_arena_alloc(&run->arena, 1, sizeof *request);
     request->mode = span.required > 0    ? ORR_KUEUE_TOPOLOGY_REQUIRED
                     : span.preferred > 0 ? ORR_KUEUE_TOPOLOGY_PREFERRED

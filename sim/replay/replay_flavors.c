@@ -178,6 +178,18 @@ static const uint64_t *models_of(struct orr_cluster *cluster, uint32_t flavor)
     return models;
 }
 
+/* Those of the cluster's levels that the flavor's topology has. */
+static uint32_t levels_of(const struct orr_cluster *cluster, const struct orr_scenario_flavor *from)
+{
+    uint32_t bits = 0;
+    for (uint32_t i = 0; i < from->level_count; i++) {
+        for (uint32_t l = 0; l < cluster->level_count; l++) {
+            bits |= (uint32_t)(strcmp(cluster->levels[l].name, from->levels[i]) == 0) << l;
+        }
+    }
+    return bits;
+}
+
 void orr_replay__flavors(struct orr_replay_nodes *nodes)
 {
     struct orr_cluster *cluster = nodes->cluster;
@@ -210,7 +222,8 @@ void orr_replay__flavors(struct orr_replay_nodes *nodes)
             .takes = bits,
             .topology = from->topology == NULL                ? ORR_FLAVOR_TOPOLOGY_NOT_STATED
                         : strcmp(from->topology, "none") == 0 ? ORR_FLAVOR_TOPOLOGY_NONE
-                                                              : ORR_FLAVOR_TOPOLOGY_CLUSTER};
+                                                              : ORR_FLAVOR_TOPOLOGY_STATED,
+            .topology_levels = levels_of(cluster, from)};
     }
     const uint32_t rounds = flavors_at_once(scenario);
     for (uint32_t round = 0, first = 0; round < rounds; round++) {

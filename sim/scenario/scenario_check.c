@@ -116,8 +116,8 @@ static uint32_t level_rank(const char *level)
     return rank;
 }
 
-static enum orr_status check_levels(const struct orr_scenario__load *load,
-                                    const struct orr_scenario__node *levels)
+enum orr_status orr_scenario__check_levels(const struct orr_scenario__load *load,
+                                           const struct orr_scenario__node *levels)
 {
     for (uint32_t i = 1; i < levels->child_count; i++) {
         const struct orr_scenario__node *level = levels->children[i];
@@ -541,7 +541,7 @@ enum orr_status orr_scenario__check(const struct orr_scenario__load *load,
     }
     if (status == ORR_OK) {
         const struct orr_scenario__node *topology = orr_scenario__find(cluster, "topology");
-        status = check_levels(load, orr_scenario__find(topology, "levels"));
+        status = orr_scenario__check_levels(load, orr_scenario__find(topology, "levels"));
     }
     if (status == ORR_OK) {
         status = check_taints(load, orr_scenario__find(cluster, "pools"));

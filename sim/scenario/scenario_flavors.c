@@ -149,6 +149,33 @@ static const char *join_words(struct orr_arena *arena, const struct orr_scenario
     return text;
 }
 
+/* The levels of the topology that is named so; NULL: there is none. */
+static const struct orr_scenario__node *levels_of(const struct orr_scenario__node *root,
+                                                  const char *name)
+{
+    const struct orr_scenario__node *cluster = orr_scenario__find(root, "cluster");
+    const struct orr_scenario__node *topology = orr_scenario__find(cluster, "topology");
+    const struct orr_scenario__node *others = orr_scenario__find(cluster, "topologies");
+    if (strcmp(name, orr_scenario__find(topology, "name")->text) != 0) {
+        topology = others == NULL ? NULL : orr_scenario__find(others, name);
+    }
+    return topology == NULL ? NULL : orr_scenario__find(topology, "levels");
+}
+
+static void fill_levels(struct orr_arena *arena, const struct orr_scenario__node *root,
+                        struct orr_scenario_flavor *flavor)
+{
+    const struct orr_scenario__node *levels =
+        flavor->topology == NULL ? NULL : levels_of(root, flavor->topology);
+    const uint32_t count = levels == NULL ? 0 : levels->child_count;
+    const char **texts = orr_arena_alloc(arena, count + (size_t)1, sizeof *texts);
+    for (uint32_t l = 0; l < count; l++) {
+        texts[l] = levels->children[l]->text;
+    }
+    flavor->levels = texts;
+    flavor->level_count = count;
+}
+
 void orr_scenario__fill_flavors(struct orr_arena *arena, struct orr_scenario *scenario,
                                 const struct orr_scenario__node *root)
 {
@@ -180,6 +207,7 @@ void orr_scenario__fill_flavors(struct orr_arena *arena, struct orr_scenario *sc
         flavor->tolerations = join_words(arena, orr_scenario__find(node, "tolerations"));
         const struct orr_scenario__node *topology = orr_scenario__find(node, "topology");
         flavor->topology = topology == NULL ? NULL : topology->text;
+        fill_levels(arena, root, flavor);
     }
 }
 
@@ -213,22 +241,59 @@ void orr_scenario__fill_flavored(struct orr_arena *arena, const struct orr_scena
 
 /* --- what must hold --- */
 
+static bool is_among(const struct orr_scenario__node *levels, const char *level)
+{
+    bool is = false;
+    for (uint32_t i = 0; i < levels->child_count; i++) {
+        is = is || strcmp(levels->children[i]->text, level) == 0;
+    }
+    return is;
+}
+
+static enum orr_status no_topology(const struct orr_scenario__load *load,
+                                   const struct orr_scenario__node *cluster,
+                                   const struct orr_scenario__node *stated)
+{
+    const struct orr_scenario__node *others = orr_scenario__find(cluster, "topologies");
+    const uint32_t more = others == NULL ? 0 : others->child_count;
+    const char **known = orr_arena_alloc(load->arena, more + (size_t)2, sizeof *known);
+    known[0] = orr_scenario__find(orr_scenario__find(cluster, "topology"), "name")->text;
+    for (uint32_t i = 0; i < more; i++) {
+        known[i + 1] = others->children[i]->key;
+    }
+    known[more + 1] = "none";
+    return orr_scenario__no_such(load, &stated->at, "topology", stated->text, known,
+                                 more + (size_t)2);
+}
+
 static enum orr_status check_topology(const struct orr_scenario__load *load,
                                       const struct orr_scenario__node *root,
                                       const struct orr_scenario__node *flavor)
 {
     const struct orr_scenario__node *stated = orr_scenario__find(flavor, "topology");
-    const struct orr_scenario__node *topology =
-        orr_scenario__find(orr_scenario__find(root, "cluster"), "topology");
-    const struct orr_scenario__node *name = orr_scenario__find(topology, "name");
-    if (stated == NULL || strcmp(stated->text, "none") == 0 ||
-        strcmp(stated->text, name->text) == 0) {
+    const struct orr_scenario__node *cluster = orr_scenario__find(root, "cluster");
+    if (stated == NULL || strcmp(stated->text, "none") == 0) {
         return ORR_OK;
     }
-    return orr_scenario__fail(load, &stated->at,
-                              "flavor \"%.80s\": the cluster's topology is named \"%.80s\", not "
-                              "\"%.80s\"; a flavor has that or `none`",
-                              flavor->key, name->text, stated->text);
+    const struct orr_scenario__node *levels = levels_of(root, stated->text);
+    const struct orr_scenario__node *all =
+        orr_scenario__find(orr_scenario__find(cluster, "topology"), "levels");
+    if (levels == NULL) {
+        return no_topology(load, cluster, stated);
+    }
+    if (levels->child_count == 0) {
+        return orr_scenario__fail(load, &levels->at, "topology \"%.80s\": state its levels",
+                                  stated->text);
+    }
+    for (uint32_t i = 0; i < levels->child_count; i++) {
+        if (!is_among(all, levels->children[i]->text)) {
+            return orr_scenario__fail(load, &levels->children[i]->at,
+                                      "topology \"%.80s\": \"%.80s\" is none of the levels of "
+                                      "cluster.topology",
+                                      stated->text, levels->children[i]->text);
+        }
+    }
+    return orr_scenario__check_levels(load, levels);
 }
 
 static enum orr_status check_nodes(const struct orr_scenario__load *load,

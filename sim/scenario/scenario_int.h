@@ -104,7 +104,7 @@ struct orr_scenario__load {
     uint32_t nodes; /* made so far: aliases and defaults multiply what a file says */
     bool sealed;    /* a text without a file: nothing else is read */
     /* KAI objects that stood among the queues of the file in hand; NULL: none */
-    struct orr_scenario__node *topology_object, *shard_object, *configuration_object;
+    struct orr_scenario__node *topology_objects, *shard_object, *configuration_object;
     struct orr_scenario__node *flavor_objects; /* of Kueue's ResourceFlavors, as in `flavors` */
     struct orr_scenario__node *local_objects;  /* Kueue's LocalQueues that state a weight; a list */
     /* Kueue's ClusterQueues whose jobs go by usage (admissionScope), and the others */
@@ -273,8 +273,19 @@ orr_scenario__prepare_fn orr_scenario__prepare_amounts, orr_scenario__prepare_po
     orr_scenario__prepare_workload, orr_scenario__prepare_duration, orr_scenario__prepare_rate,
     orr_scenario__prepare_latency, orr_scenario__prepare_lend, orr_scenario__prepare_word;
 
-/* scenario_kai.c: KAI's Topology and SchedulingShard objects */
+/* scenario_topology.c: Topology objects of KAI and Kueue, kept until the root leaves room */
 orr_scenario__prepare_fn orr_scenario__prepare_topology;
+enum orr_status orr_scenario__keep_topology(struct orr_scenario__load *load,
+                                            struct orr_scenario__node *object);
+enum orr_status orr_scenario__place_topologies(struct orr_scenario__load *load,
+                                               struct orr_scenario__node *root);
+/* scenario_check.c: widest first, the last one the node */
+enum orr_status orr_scenario__check_levels(const struct orr_scenario__load *load,
+                                           const struct orr_scenario__node *levels);
+
+/* scenario_kai.c: KAI's SchedulingShard, and objects beside queues */
+enum orr_status orr_scenario__check_object_keys(struct orr_scenario__load *load,
+                                                const struct orr_scenario__node *object);
 bool orr_scenario__is_kind(const struct orr_scenario__node *object, const char *kind);
 bool orr_scenario__is_kai_object(const struct orr_scenario__node *object);
 enum orr_status orr_scenario__convert_shard(struct orr_scenario__load *load,

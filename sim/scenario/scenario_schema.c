@@ -151,6 +151,11 @@ static const struct orr_scenario__row topology_rows[] = {
     {GROUP("rack", rack_rows), .optional = true},
 };
 
+/* of flavors, beside that of the cluster, with some of its levels */
+static const struct orr_scenario__row topologies_rows[] = {
+    {.key = "levels", .type = ORR_TYPE_WORDS, .choices = levels},
+};
+
 static const char *const failing[] = {"node", "rack", "block", "zone", NULL};
 static const struct orr_scenario__row repair_rows[] = {
     {.key = "median", .type = ORR_TYPE_DURATION, .fallback = "6h", WHOLE(repair_ms)},
@@ -178,6 +183,12 @@ static const struct orr_scenario__row cluster_rows[] = {
      .row_count = LENGTH(pool_rows),
      .one = "pool"},
     {GROUP("topology", topology_rows), .prepare = orr_scenario__prepare_topology},
+    {.key = "topologies",
+     .type = ORR_TYPE_NAMES,
+     .rows = topologies_rows,
+     .row_count = LENGTH(topologies_rows),
+     .one = "topology",
+     .optional = true},
     {GROUP("failures", failures_rows)},
     LATER("maintenance"),
     {GROUP("autoscale", scan_rows)},

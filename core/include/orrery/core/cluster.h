@@ -107,10 +107,10 @@ static inline uint32_t orr_node_type_counted_gpus(const struct orr_node_type *ty
     return orr_node_type_own_gpus(type) + type->mig_gpus;
 }
 
-enum orr_flavor_topology { /* is it placed by the cluster's topology? */
+enum orr_flavor_topology { /* is it placed by a topology? */
                            ORR_FLAVOR_TOPOLOGY_NOT_STATED,
                            ORR_FLAVOR_TOPOLOGY_NONE,
-                           ORR_FLAVOR_TOPOLOGY_CLUSTER
+                           ORR_FLAVOR_TOPOLOGY_STATED
 };
 
 struct orr_flavor { /* nodes that queues may have quota of apart: Kueue's ResourceFlavor */
@@ -120,6 +120,7 @@ struct orr_flavor { /* nodes that queues may have quota of apart: Kueue's Resour
      * are of the flavor; ORR_NONE: none was made */
     const uint32_t *narrowed;
     enum orr_flavor_topology topology;
+    uint32_t topology_levels; /* stated: bit l for level l of the cluster; the lowest is the node */
     /* bit m: a node of it has GPU model m. NULL: known by labels alone, whatever model tasks ask */
     const uint64_t *models;
 };

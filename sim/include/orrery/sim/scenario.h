@@ -90,7 +90,9 @@ struct orr_scenario_flavor { /* nodes that queues may have quota of apart */
     struct orr_scenario_taint *taints; /* beside labels: what jobs must tolerate */
     uint32_t label_count, taint_count;
     const char *tolerations; /* what jobs of its queues tolerate by it, as in a row; "": nothing */
-    const char *topology;    /* the name of the cluster's, or none; NULL: as policies take it */
+    const char *topology;    /* the name of one, or none; NULL: as policies take it */
+    const char *const *levels; /* that the topology has */
+    uint32_t level_count;
 };
 
 struct orr_scenario_flavored { /* what a queue has of one */
