@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* entry_order.c - which of the cycle's entries comes next.
  *
- * Classic: sorted once. Fair sharing: a tournament up the cohort tree, anew for every entry, since
- * those before it changed the shares.
+ * Classic: sorted once. Fair sharing: a tournament up the cohort tree for every entry, since those
+ * before it changed the shares. An entry changes the usage of its own queue and of the nodes above
+ * it alone, so that what stands for all other nodes is as it was.
  */
 #include <orrery/base/sort.h>
 
@@ -56,16 +57,14 @@ void orr_kueue__sort_entries(struct orr_kueue *kueue)
 {
     if (!kueue->spec->config.fair_sharing) {
         orr_sort(kueue->entries, kueue->entry_count, sizeof *kueue->entries, by_rule, kueue);
+        return;
     }
+    kueue->players =
+        orr_arena_alloc(&kueue->arena, kueue->tree->node_count, sizeof *kueue->players);
+    kueue->turn = ORR_NONE;
 }
 
 /* --- fair sharing --- */
-
-struct player {
-    uint32_t entry;               /* ORR_NONE: none */
-    struct orr_quota_share share; /* of the node below the cohort, with the entry */
-    bool borrowing;               /* that node, on a cell the entry asks */
-};
 
 static uint32_t entry_of(const struct orr_kueue *kueue, uint32_t queue)
 {
@@ -91,7 +90,7 @@ static void account(struct orr_kueue *kueue, const struct kueue_entry *entry, bo
 }
 
 /* How the entry stands for the node, which is its queue or above it. */
-static void rate(struct orr_kueue *kueue, uint32_t node, struct player *player)
+static void rate(struct orr_kueue *kueue, uint32_t node, struct kueue_player *player)
 {
     const struct kueue_entry *entry = &kueue->entries[player->entry];
     const struct orr_kueue_assignment *assignment = entry->assignment;
@@ -105,7 +104,8 @@ static void rate(struct orr_kueue *kueue, uint32_t node, struct player *player)
     account(kueue, entry, false);
 }
 
-static bool beats(const struct orr_kueue *kueue, const struct player *a, const struct player *b)
+static bool beats(const struct orr_kueue *kueue, const struct kueue_player *a,
+                  const struct kueue_player *b)
 {
     const uint32_t first = kueue->entries[a->entry].workload;
     const uint32_t second = kueue->entries[b->entry].workload;
@@ -124,35 +124,52 @@ static bool beats(const struct orr_kueue *kueue, const struct player *a, const s
     return priority != 0 ? priority < 0 : x->order_at < y->order_at;
 }
 
-static void challenge(struct orr_kueue *kueue, uint32_t node, uint32_t entry, struct player *best)
-{
-    struct player player = {.entry = entry};
-    if (entry == ORR_NONE) {
-        return;
-    }
-    rate(kueue, node, &player);
-    if (best->entry == ORR_NONE || beats(kueue, &player, best)) {
-        *best = player;
-    }
-}
+static void stand(struct orr_kueue *kueue, uint32_t node);
 
+/* Winners of cohorts below it come before entries of queues. */
 static uint32_t winner(struct orr_kueue *kueue, uint32_t cohort)
 {
     const struct orr_quota_tree *tree = kueue->tree;
     const struct orr_quota_node *at = &tree->nodes[cohort];
-    struct player best = {.entry = ORR_NONE};
+    const struct kueue_player *best = NULL;
     for (int queues = 0; queues < 2; queues++) {
         for (uint32_t i = 0; i < at->child_count; i++) {
             const uint32_t child = tree->children[at->first_child + i];
+            const struct kueue_player *player = &kueue->players[child];
             if (tree->nodes[child].cohort != (queues == 0)) {
                 continue;
             }
-            const uint32_t entry =
-                tree->nodes[child].cohort ? winner(kueue, child) : entry_of(kueue, child);
-            challenge(kueue, child, entry, &best);
+            if (!player->known) {
+                stand(kueue, child);
+            }
+            if (player->entry != ORR_NONE && (best == NULL || beats(kueue, player, best))) {
+                best = player;
+            }
         }
     }
-    return best.entry;
+    return best != NULL ? best->entry : ORR_NONE;
+}
+
+/* Who stands for the node, and how. */
+static void stand(struct orr_kueue *kueue, uint32_t node)
+{
+    struct kueue_player *player = &kueue->players[node];
+    const struct orr_quota_node *is = &kueue->tree->nodes[node];
+    player->known = true;
+    player->entry = is->cohort ? winner(kueue, node) : entry_of(kueue, node);
+    if (player->entry != ORR_NONE && is->parent != ORR_NONE) {
+        rate(kueue, node, player);
+    }
+}
+
+/* The queue had its turn: it and the nodes above it, where they were looked at, stand anew. */
+static void take_turn(struct orr_kueue *kueue, uint32_t queue)
+{
+    for (uint32_t node = queue; node != ORR_NONE; node = kueue->tree->nodes[node].parent) {
+        if (kueue->players[node].known) {
+            stand(kueue, node);
+        }
+    }
 }
 
 /* A normal head displaces one of the same queue that came for its second pass. */
@@ -162,23 +179,35 @@ static bool is_displaced(const struct orr_kueue *kueue, uint32_t entry)
     return entry_of(kueue, queue) != entry;
 }
 
+static uint32_t next_by_share(struct orr_kueue *kueue, uint32_t entry)
+{
+    const struct orr_quota_tree *tree = kueue->tree;
+    const uint32_t queue = kueue->workloads[kueue->entries[entry].workload].is.queue;
+    const uint32_t root = tree->nodes[queue].root;
+    if (kueue->turn != ORR_NONE) {
+        take_turn(kueue, kueue->turn);
+    }
+    if (!kueue->players[root].known) {
+        stand(kueue, root);
+    }
+    const uint32_t first = kueue->players[root].entry;
+    kueue->turn = kueue->workloads[kueue->entries[first].workload].is.queue;
+    return first;
+}
+
 uint32_t orr_kueue__next_entry(struct orr_kueue *kueue)
 {
     for (uint32_t i = 0; i < kueue->entry_count; i++) {
-        const uint32_t queue = kueue->workloads[kueue->entries[i].workload].is.queue;
         if (kueue->entries[i].processed) {
             continue;
         }
         if (!kueue->spec->config.fair_sharing) {
             return i;
         }
-        if (is_displaced(kueue, i)) {
-            kueue->entries[i].processed = true;
-            continue;
+        if (!is_displaced(kueue, i)) {
+            return next_by_share(kueue, i);
         }
-        return kueue->tree->nodes[queue].parent == ORR_NONE
-                   ? i
-                   : winner(kueue, kueue->tree->nodes[queue].root);
+        kueue->entries[i].processed = true;
     }
     return ORR_NONE;
 }

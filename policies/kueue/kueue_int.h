@@ -88,6 +88,13 @@ struct kueue_entry {
     const struct orr_kueue_held_set *merged; /* second pass: where all its pods are then */
 };
 
+struct kueue_player { /* fair sharing: who stands for a node of the tree in the tournament */
+    bool known;
+    uint32_t entry;               /* ORR_NONE: none */
+    struct orr_quota_share share; /* of the node, with the entry */
+    bool borrowing;               /* that node, on a cell the entry asks */
+};
+
 struct orr_kueue {
     const struct orr_kueue_spec *spec;
     struct orr_quota_tree *tree;
@@ -106,6 +113,8 @@ struct orr_kueue {
     int64_t *saved; /* the tree's usage when the cycle began */
     uint64_t mark;
     struct kueue_entry *entries;
+    struct kueue_player *players; /* by node of the tree, in the cycle's arena */
+    uint32_t turn;                /* the queue whose entry was the last; ORR_NONE: none was */
     uint32_t entry_count, entry_capacity;
     uint32_t *chosen; /* victims chosen in this cycle */
     uint32_t chosen_count, chosen_capacity;

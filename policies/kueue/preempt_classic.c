@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* preempt_classic.c - candidates of the own queue and of those that borrow in its cohort tree. */
-#include <orrery/base/sort.h>
-
 #include "kueue_int.h"
 
 enum kind { OF_HIERARCHY, OF_COHORT, OF_QUEUE, KINDS }; /* the lists, in the order they are used */
 
 enum variant { HIERARCHICAL, RECLAIM_WITHOUT_BORROWING, RECLAIM_WHILE_BORROWING, WITHIN_QUEUE };
 
+/* A heap whose first ones go to its end as they are asked for: most searches need a few. */
 struct list {
     uint32_t *items;
     uint32_t count, capacity;
+    uint32_t left; /* of the heap; behind it those that were asked for, the last one first */
 };
 
 struct search {
     struct kueue_problem *problem;
     struct list lists[KINDS];
+    bool hierarchy_alone; /* its attempts borrow: only by hierarchy does it take from others */
+    struct kueue_candidate_order order;
     uint32_t *common; /* by position in the queues: the ancestor where a queue was found */
     int64_t *rest;    /* by ask: what the levels so far could not give */
 };
@@ -33,8 +35,8 @@ static void collect_queue(struct search *search, enum kind kind, uint32_t queue,
     const struct kueue_problem *problem = search->problem;
     const struct kueue_queue *of = &problem->kueue->queues[queue];
     for (uint32_t i = 0; i < of->holder_count; i++) {
-        if (orr_kueue__uses(problem, of->holders[i]) &&
-            orr_kueue__satisfies(problem->kueue, problem->workload, of->holders[i], policy)) {
+        if (orr_kueue__satisfies(problem->kueue, problem->workload, of->holders[i], policy) &&
+            orr_kueue__uses(problem, of->holders[i])) {
             add(search, kind, of->holders[i]);
         }
     }
@@ -84,9 +86,40 @@ static void collect_others(struct search *search)
     bool advantage = fits_within(search, problem->queue, true);
     for (uint32_t up = tree->nodes[problem->queue].parent; up != ORR_NONE;
          up = tree->nodes[up].parent) {
-        collect_below(search, advantage ? OF_HIERARCHY : OF_COHORT, up, done, up);
+        if (advantage || !search->hierarchy_alone) {
+            collect_below(search, advantage ? OF_HIERARCHY : OF_COHORT, up, done, up);
+        }
         advantage = fits_within(search, up, false) || advantage;
         done = up;
+    }
+}
+
+static bool comes_before(struct search *search, uint32_t a, uint32_t b)
+{
+    return orr_kueue__candidate_order(&a, &b, &search->order) < 0;
+}
+
+static void sink(struct search *search, struct list *list, uint32_t at)
+{
+    for (uint32_t child; (child = 2 * at + 1) < list->left; at = child) {
+        uint32_t *items = list->items;
+        if (child + 1 < list->left && comes_before(search, items[child + 1], items[child])) {
+            child++;
+        }
+        if (!comes_before(search, items[child], items[at])) {
+            return;
+        }
+        const uint32_t item = items[at];
+        items[at] = items[child];
+        items[child] = item;
+    }
+}
+
+static void make_heap(struct search *search, struct list *list)
+{
+    list->left = list->count;
+    for (uint32_t at = list->count / 2; at-- > 0;) {
+        sink(search, list, at);
     }
 }
 
@@ -101,13 +134,24 @@ static void collect(struct search *search)
         queue->reclaim != ORR_KUEUE_NEVER) {
         collect_others(search);
     }
-    struct kueue_candidate_order order = {problem->kueue, problem->queue,
-                                          problem->kueue->spec->config.usage_based &&
-                                              queue->usage_based};
+    search->order = (struct kueue_candidate_order){problem->kueue, problem->queue,
+                                                   problem->kueue->spec->config.usage_based &&
+                                                       queue->usage_based};
     for (int kind = 0; kind < KINDS; kind++) {
-        orr_sort(search->lists[kind].items, search->lists[kind].count, sizeof(uint32_t),
-                 orr_kueue__candidate_order, &order);
+        make_heap(search, &search->lists[kind]);
     }
+}
+
+/* By its place in the order; the list has more. */
+static uint32_t candidate_at(struct search *search, struct list *list, uint32_t place)
+{
+    while (list->count - list->left <= place) {
+        const uint32_t first = list->items[0];
+        list->items[0] = list->items[--list->left];
+        sink(search, list, 0);
+        list->items[list->left] = first;
+    }
+    return list->items[list->count - 1 - place];
 }
 
 static enum variant variant_of(const struct search *search, enum kind kind, uint32_t candidate)
@@ -156,14 +200,19 @@ static enum orr_kueue_reason reason_of(enum variant variant)
     return reasons[variant];
 }
 
-/* Takes candidates of a list one after the other; true: the workload fits. */
+/* Takes candidates of a list one after the other, who is evicted already being first; true: the
+ * workload fits. */
 static bool take_from(struct search *search, enum kind kind, bool evicted, bool borrow,
                       struct kueue_targets *targets)
 {
     struct kueue_problem *problem = search->problem;
-    for (uint32_t i = 0; i < search->lists[kind].count; i++) {
-        const uint32_t candidate = search->lists[kind].items[i];
+    struct list *list = &search->lists[kind];
+    for (uint32_t i = 0; i < list->count; i++) {
+        const uint32_t candidate = candidate_at(search, list, i);
         const enum variant variant = variant_of(search, kind, candidate);
+        if (evicted && !problem->kueue->workloads[candidate].evicted) {
+            return false;
+        }
         if (problem->kueue->workloads[candidate].evicted != evicted ||
             !is_valid(search, variant, candidate, borrow)) {
             continue;
@@ -211,15 +260,16 @@ void orr_kueue__classic(struct kueue_problem *problem, struct kueue_targets *tar
     struct search search = {.problem = problem};
     search.common = orr_arena_alloc(&kueue->arena, kueue->tree->node_count, sizeof *search.common);
     search.rest = orr_arena_alloc(&kueue->arena, problem->ask_count + 1, sizeof *search.rest);
-    collect(&search);
     const bool forbidden = !kueue->spec->queues[problem->queue].borrow_within;
+    search.hierarchy_alone = forbidden && !is_under_nominal(problem);
+    collect(&search);
     const bool nobody_else =
         search.lists[OF_HIERARCHY].count == 0 && search.lists[OF_COHORT].count == 0;
     const uint32_t all = search.lists[OF_HIERARCHY].count + search.lists[OF_COHORT].count +
                          search.lists[OF_QUEUE].count;
     if (all == 0) {
         targets->count = 0;
-    } else if (nobody_else || (forbidden && !is_under_nominal(problem))) {
+    } else if (nobody_else || search.hierarchy_alone) {
         (void)attempt(&search, true, targets);
     } else {
         const bool first = !(forbidden && search.lists[OF_HIERARCHY].count == 0);

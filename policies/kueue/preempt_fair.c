@@ -40,9 +40,10 @@ static void collect(struct fair *fair, uint32_t queue, enum orr_kueue_preemption
     struct orr_kueue *kueue = problem->kueue;
     const struct orr_kueue_queue *own = &kueue->spec->queues[problem->queue];
     const struct kueue_queue *of = &kueue->queues[queue];
-    for (uint32_t i = 0; i < of->holder_count; i++) {
-        if (orr_kueue__uses(problem, of->holders[i]) &&
-            orr_kueue__satisfies(kueue, problem->workload, of->holders[i], policy)) {
+    const bool never = policy == ORR_KUEUE_NEVER || policy == ORR_KUEUE_UNSET;
+    for (uint32_t i = 0; i < of->holder_count && !never; i++) {
+        if (orr_kueue__satisfies(kueue, problem->workload, of->holders[i], policy) &&
+            orr_kueue__uses(problem, of->holders[i])) {
             push(&fair->lines[queue], of->holders[i]);
         }
     }
