@@ -305,8 +305,8 @@ void orr_schedule_release(struct orr_schedule *schedule);
     X(DOWN, "down", "nothing is placed or stays on a node that is down or away")                   \
     X(LIMIT, "limit", "no queue is above its limit")                                               \
     X(LENDING, "lending",                                                                          \
-      "no queue or cohort holds more GPUs, CPUs or memory of a flavor than its quota, what it "    \
-      "may borrow and what others lend")                                                           \
+      "no queue or cohort holds more GPUs, CPUs, memory or pods of a flavor than its quota, "      \
+      "what it may borrow and what others lend")                                                   \
     X(TOGETHER, "together", "pods that must be in one domain of the topology together are")        \
     X(QUOTA, "quota", "what may not be preempted starts within the quotas above it")               \
     X(SHARE, "share", "fair shares that are stored are what demand and weights make due")          \
