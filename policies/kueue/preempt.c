@@ -115,13 +115,14 @@ void orr_kueue__fill_back(struct kueue_problem *problem, struct kueue_targets *t
 
 /* --- order of candidates --- */
 
+/* Of one queue alone, whichever it is: between several the other rules decide. */
 static int by_local_usage(const struct kueue_candidate_order *order, const struct kueue_workload *a,
                           const struct kueue_workload *b)
 {
     const struct orr_kueue *kueue = order->kueue;
-    if (!order->by_usage || a->is.queue != order->queue || b->is.queue != order->queue ||
-        a->is.local_queue == b->is.local_queue || a->is.local_queue == ORR_NONE ||
-        b->is.local_queue == ORR_NONE) {
+    if (!order->by_usage || a->is.queue != b->is.queue ||
+        !kueue->spec->queues[a->is.queue].usage_based || a->is.local_queue == b->is.local_queue ||
+        a->is.local_queue == ORR_NONE || b->is.local_queue == ORR_NONE) {
         return 0;
     }
     const double usage_a = orr_kueue__local_usage(kueue, a->is.local_queue);

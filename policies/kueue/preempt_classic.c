@@ -135,8 +135,7 @@ static void collect(struct search *search)
         collect_others(search);
     }
     search->order = (struct kueue_candidate_order){problem->kueue, problem->queue,
-                                                   problem->kueue->spec->config.usage_based &&
-                                                       queue->usage_based};
+                                                   problem->kueue->spec->config.usage_based};
     for (int kind = 0; kind < KINDS; kind++) {
         make_heap(search, &search->lists[kind]);
     }

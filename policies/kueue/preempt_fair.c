@@ -38,7 +38,6 @@ static void collect(struct fair *fair, uint32_t queue, enum orr_kueue_preemption
 {
     const struct kueue_problem *problem = fair->problem;
     struct orr_kueue *kueue = problem->kueue;
-    const struct orr_kueue_queue *own = &kueue->spec->queues[problem->queue];
     const struct kueue_queue *of = &kueue->queues[queue];
     const bool never = policy == ORR_KUEUE_NEVER || policy == ORR_KUEUE_UNSET;
     for (uint32_t i = 0; i < of->holder_count && !never; i++) {
@@ -47,8 +46,7 @@ static void collect(struct fair *fair, uint32_t queue, enum orr_kueue_preemption
             push(&fair->lines[queue], of->holders[i]);
         }
     }
-    struct kueue_candidate_order order = {kueue, problem->queue,
-                                          kueue->spec->config.usage_based && own->usage_based};
+    struct kueue_candidate_order order = {kueue, problem->queue, kueue->spec->config.usage_based};
     orr_sort(fair->lines[queue].items, fair->lines[queue].count, sizeof(uint32_t),
              orr_kueue__candidate_order, &order);
 }
