@@ -68,6 +68,10 @@ static void add_object(struct kueue_input *input, const struct import_value *obj
                       import_text(input->load, object, "metadata/namespace", ""), name);
     bool added;
     (void)orr_idmap_put(&input->seen, key, strlen(key), &added);
+    if (!added && kind == KUEUE_CONFIGURATION) {
+        import_fail(input->load, object, "a second Configuration: one cluster has one");
+        return;
+    }
     if (!added) {
         import_fail(input->load, object, "there is a %s \"%.100s\" already", word, name);
         return;

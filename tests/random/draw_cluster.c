@@ -320,6 +320,9 @@ void draw_cluster(struct draw *d)
     if (has(d, "topology", 35)) {
         draw_topology(d);
     }
+    if (has(d, "topologies", 30)) {
+        (void)fputs("  topologies: {flat: {levels: [node]}}\n", d->out);
+    }
     if (has(d, "failures", 25)) {
         draw_failures(d);
     }

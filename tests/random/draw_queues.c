@@ -87,7 +87,7 @@ static void put_lend(struct draw *d)
 /* A name for each, by pools or by labels of nodes; or they are the pools. */
 static void draw_flavors(struct draw *d)
 {
-    const bool named = one_in(d, 2);
+    const bool named = one_in(d, 2), flat = has(d, "topologies", 30);
     if (named) {
         (void)fputs("flavors:\n", d->out);
     }
@@ -113,7 +113,8 @@ static void draw_flavors(struct draw *d)
             }
         }
         if (one_in(d, 3) && !d->mig) { /* kueue counts no instances within a topology */
-            put(d, "topology", "%s", one_in(d, 3) ? "none" : d->topology);
+            const char *topology = flat && has_each(d, "flat", p, 50) ? "flat" : d->topology;
+            put(d, "topology", "%s", one_in(d, 3) ? "none" : topology);
         }
         end_map(d);
     }
@@ -134,11 +135,22 @@ static void put_flavored(struct draw *d, const char *key, uint32_t most, const c
     }
 }
 
-/* Amounts of some of the flavors, in any order; of CPU and memory in all of them or in none. */
+/* A queue above others adds none. */
+static void put_pods(struct draw *d, uint32_t pods, bool leaf)
+{
+    if (leaf) {
+        put(d, "pods", "[%u, 1, %u]", pods, 2 * pods);
+    } else {
+        put(d, "pods", "[0, 1]");
+    }
+}
+
+/* Amounts of some of the flavors, in any order; of CPU, memory and pods in all of them or in none.
+ */
 static void put_flavors(struct draw *d, bool leaf)
 {
     const uint32_t first = below(d, d->pool_count), count = between(d, 1, d->pool_count);
-    const bool cpu = one_in(d, 4), memory = one_in(d, 5);
+    const bool cpu = one_in(d, 4), memory = one_in(d, 5), pods = has(d, "pod-quotas", 30);
     open_inner(d, "flavors");
     for (uint32_t f = 0; f < count; f++) {
         const uint32_t p = (first + f) % d->pool_count;
@@ -150,8 +162,13 @@ static void put_flavors(struct draw *d, bool leaf)
         if (memory) {
             put_flavored(d, "memory", 16 * d->gpus, "Gi", leaf);
         }
+        if (pods) {
+            put_pods(d, d->pools[p].nodes, leaf);
+        }
         if (one_in(d, 3)) {
             put_lend(d);
+        } else if (pods) {
+            put(d, "lend", "{pods: %u}", d->pools[p].nodes / 2);
         }
         close_map(d);
     }
