@@ -70,6 +70,16 @@ enum orr_status orr_study__each_file(const struct orr_scenario *scenario, orr_st
 const char *orr_study__part_file_name(struct orr_arena *arena, const struct orr_scenario_part *part,
                                       const char *key, const char *path);
 
+/* point_changes.c: the first job of the name, as results have it; ORR_DATA: there is none. */
+enum orr_status orr_study__find_job(const struct orr_world *world, const char *name, uint32_t *job,
+                                    struct orr_err *err) ORR_MUST_USE;
+/* Takes away whom the change names, and gives its job another priority or fewer
+ * pods, and as much longer. ORR_DATA: no such job, or one that would be another with fewer pods. */
+enum orr_status orr_study__change_job(struct orr_world *world, const struct orr_job_change *change,
+                                      struct orr_err *err) ORR_MUST_USE;
+/* Adds outages as the scenario could have listed them, one for each row of neighbours. */
+void orr_study__lose_nodes(struct orr_world *world, const struct orr_node_loss *loss);
+
 /* What a run is expected to keep, by its text: true if it does. `value` is NAN where it was not
  * reached; ORR_SCENARIO, as the status of the results: the run has no such metric. */
 bool orr_study__read_objective(struct orr_results *in, const char *text, double *value);
