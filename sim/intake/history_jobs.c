@@ -16,56 +16,9 @@
 
 #include "history.h"
 #include "kind.h"
+#include "native_out.h"
 
 enum { ATTEMPTS_SHOWN = 64, GRACE_MS = 30000 /* of pods, unless they state another */ };
-
-static const char *const column_names[] = {"job",
-                                           "submit_s",
-                                           "run_s",
-                                           "gpus",
-                                           "pods",
-                                           "gpus_per_pod",
-                                           "gpu_fraction",
-                                           "gpu_memory_mib",
-                                           "gpu_devices",
-                                           "mig_profile",
-                                           "cpu_milli",
-                                           "mem_mib",
-                                           "min_pods",
-                                           "queue",
-                                           "user",
-                                           "kind",
-                                           "priority",
-                                           "preemptible",
-                                           "recorded_start_s",
-                                           "recorded_end_s",
-                                           "recorded_state",
-                                           "recorded_attempts"};
-enum {
-    OUT_JOB,
-    OUT_SUBMIT,
-    OUT_RUN,
-    OUT_GPUS,
-    OUT_PODS,
-    OUT_PER_POD,
-    OUT_FRACTION,
-    OUT_MEMORY,
-    OUT_DEVICES,
-    OUT_MIG,
-    OUT_CPU,
-    OUT_MEM,
-    OUT_MIN,
-    OUT_QUEUE,
-    OUT_USER,
-    OUT_KIND,
-    OUT_PRIORITY,
-    OUT_PREEMPTIBLE,
-    OUT_START,
-    OUT_END,
-    OUT_STATE,
-    OUT_ATTEMPTS,
-    OUT_COLUMNS
-};
 
 struct attempt {
     orr_ms start_ms, end_ms; /* end ORR_MS_NONE: it runs yet */
@@ -87,10 +40,7 @@ struct one { /* job that is made of its pods */
 
 struct out {
     struct history *h;
-    FILE *file;
-    struct orr_native_row *row;
-    uint64_t columns;
-    uint32_t index_of[OUT_COLUMNS];
+    struct native_out rows;
     struct orr_idmap names; /* of jobs that were written */
     uint64_t cut;           /* jobs with more attempts than fit */
     uint64_t several, guessed, mixed, beside;
@@ -301,52 +251,33 @@ static void find_attempts(struct history *h, struct one *one, uint32_t min, stru
 
 /* --- rows --- */
 
-static void put_number(struct out *out, int column, int64_t number, int64_t part)
-{
-    char why[ORR_NATIVE_WHY];
-    (void)orr_native_number(out->row, out->index_of[column], number, part, why);
-}
-
-static void put_text(struct out *out, int column, const char *text)
-{
-    char why[ORR_NATIVE_WHY];
-    (void)orr_native_text(out->row, out->index_of[column], (struct orr_cell){text, strlen(text)},
-                          why);
-}
-
-static void put_name(struct out *out, int column, uint32_t name)
+static void put_name(struct out *out, enum native_out_column column, uint32_t name)
 {
     if (name != ORR_NONE) {
-        put_text(out, column, orr_idmap_name(&out->h->names, name));
+        native_out_text(&out->rows, column, orr_idmap_name(&out->h->names, name));
     }
-}
-
-static void put_time(struct out *out, int column, orr_ms at)
-{
-    char why[ORR_NATIVE_WHY];
-    (void)orr_native_instant(out->row, out->index_of[column], at, true, why);
 }
 
 static void put_shape(struct out *out, const struct one *one)
 {
     const struct history_shape *shape = &out->h->pods[one->shape].shape;
-    put_number(out, OUT_PODS, one->width, 1);
+    native_out_number(&out->rows, OUT_PODS, one->width, 1);
     if (shape->kind == ORR_ASK_FRACTION) {
-        put_number(out, OUT_FRACTION, shape->portion_milli, 1000);
-        put_number(out, OUT_DEVICES, shape->devices, 1);
+        native_out_number(&out->rows, OUT_FRACTION, shape->portion_milli, 1000);
+        native_out_number(&out->rows, OUT_DEVICES, shape->devices, 1);
     } else if (shape->kind == ORR_ASK_MEMORY) {
-        put_number(out, OUT_MEMORY, shape->memory_mib, 1);
-        put_number(out, OUT_DEVICES, shape->devices, 1);
+        native_out_number(&out->rows, OUT_MEMORY, shape->memory_mib, 1);
+        native_out_number(&out->rows, OUT_DEVICES, shape->devices, 1);
     } else if (shape->kind == ORR_ASK_MIG) {
         put_name(out, OUT_MIG, shape->mig);
     } else {
-        put_number(out, OUT_PER_POD, shape->gpus, 1);
+        native_out_number(&out->rows, OUT_PER_POD, shape->gpus, 1);
     }
-    put_number(out, OUT_CPU, shape->cpu_milli, 1);
-    put_number(out, OUT_MEM, shape->mem_mib, 1);
+    native_out_number(&out->rows, OUT_CPU, shape->cpu_milli, 1);
+    native_out_number(&out->rows, OUT_MEM, shape->mem_mib, 1);
     const struct history_job *job = &out->h->jobs[one->job];
     if (job->min_pods > 0 && job->min_pods < one->width) {
-        put_number(out, OUT_MIN, job->min_pods, 1);
+        native_out_number(&out->rows, OUT_MIN, job->min_pods, 1);
     }
 }
 
@@ -408,15 +339,15 @@ static void put_names(struct out *out, const struct one *one, char *text, size_t
              job->queue != ORR_NONE ? job->queue
                                     : first_said(h, one, offsetof(struct history_pod, queue)));
     put_name(out, OUT_USER, first_said(h, one, offsetof(struct history_pod, user)));
-    put_text(out, OUT_KIND,
-             orr_kind_name(import_kind_of(
-                 origin != ORR_NONE ? orr_idmap_name(&h->names, origin) : NULL, priority)));
+    native_out_text(&out->rows, OUT_KIND,
+                    orr_kind_name(import_kind_of(
+                        origin != ORR_NONE ? orr_idmap_name(&h->names, origin) : NULL, priority)));
     if (known) {
         (void)snprintf(text, bytes, "%" PRId64, priority);
-        put_text(out, OUT_PRIORITY, text);
+        native_out_text(&out->rows, OUT_PRIORITY, text);
     }
     if (job->has_preemptible) {
-        put_text(out, OUT_PREEMPTIBLE, job->preemptible ? "true" : "false");
+        native_out_text(&out->rows, OUT_PREEMPTIBLE, job->preemptible ? "true" : "false");
     }
 }
 
@@ -445,47 +376,37 @@ static void put_attempts(struct out *out, const struct one *one, char text[ORR_N
     }
     out->cut += !intake_attempts(spans, one->attempt_count, one->attempts[0].start_ms, text);
     orr_free(spans);
-    put_text(out, OUT_ATTEMPTS, text);
+    native_out_text(&out->rows, OUT_ATTEMPTS, text);
 }
 
 static void put_row(struct out *out, const struct one *one)
 {
     struct history *h = out->h;
-    struct orr_intake_report *report = h->report;
     const struct attempt *last = &one->attempts[one->attempt_count - 1];
     /* The row keeps texts where they are until it is written. */
     char name[800], attempts[1600], priority[24], spans[ORR_NAME_MAX + 1];
-    orr_native_clear(out->row);
-    put_time(out, OUT_SUBMIT, one->submit_ms);
-    put_number(out, OUT_RUN, last->end_ms - last->start_ms, 1000);
+    orr_native_clear(out->rows.row);
+    native_out_time(&out->rows, OUT_SUBMIT, one->submit_ms);
+    native_out_number(&out->rows, OUT_RUN, last->end_ms - last->start_ms, 1000);
     if (one->shape != ORR_NONE) {
         put_shape(out, one);
     } else {
-        put_number(out, OUT_GPUS, one->gpus, 1);
+        native_out_number(&out->rows, OUT_GPUS, one->gpus, 1);
         out->mixed++;
     }
     put_names(out, one, priority, sizeof priority);
-    put_time(out, OUT_START, one->attempts[0].start_ms);
-    put_time(out, OUT_END, last->end_ms);
-    put_text(out, OUT_STATE, last->state);
+    native_out_time(&out->rows, OUT_START, one->attempts[0].start_ms);
+    native_out_time(&out->rows, OUT_END, last->end_ms);
+    native_out_text(&out->rows, OUT_STATE, last->state);
     put_attempts(out, one, spans);
-    put_text(out, OUT_JOB, name_of(out, &h->jobs[one->job], name, sizeof name));
-    const char *fault = orr_native_fault(out->row);
-    if (fault != NULL) {
-        orr_intake_drop(report, false, fault, 0, name);
+    native_out_text(&out->rows, OUT_JOB, name_of(out, &h->jobs[one->job], name, sizeof name));
+    if (!native_out_count(&out->rows, h->report, 0, name)) {
         return;
     }
-    struct orr_job_fact fact;
-    orr_native_fact(out->row, &fact);
-    orr_stat_add(&report->stat, &fact, 0);
-    report->kept++;
     out->several += one->attempt_count > 1;
     out->lost_gpu_h += one->earlier_gpu_h;
-    if (out->file != NULL) {
-        orr_native_write_row(out->file, out->columns, out->row,
-                             one->attempt_count > 1 ? attempts_of(one, attempts, sizeof attempts)
-                                                    : "");
-    }
+    native_out_write(&out->rows,
+                     one->attempt_count > 1 ? attempts_of(one, attempts, sizeof attempts) : "");
 }
 
 static void drop(struct out *out, const struct one *one, bool asked, const char *reason)
@@ -671,15 +592,10 @@ static void add_notes(struct out *out)
 void history_write(struct history *h, FILE *file)
 {
     struct out out = {.h = h,
-                      .file = file,
-                      .row = orr_native_row_new(),
                       .queue_gpu_ms = orr_zalloc(h->queues.count + (size_t)1, sizeof(double))};
     uint32_t count, most = 0;
     orr_idmap_init(&out.names);
-    for (uint32_t c = 0; c < OUT_COLUMNS; c++) {
-        out.index_of[c] = orr_native_column(column_names[c]);
-        out.columns |= (uint64_t)1 << out.index_of[c];
-    }
+    native_out_open(&out.rows, file, 1u << OUT_MODEL | 1u << OUT_LIMIT | 1u << OUT_ELIGIBLE);
     find_gone(h);
     uint32_t *order = orr_alloc(h->pod_ids.count + (size_t)1, sizeof *order);
     struct one *all = list_jobs(h, order, &count);
@@ -687,9 +603,6 @@ void history_write(struct history *h, FILE *file)
         most = all[i].pod_count > most ? all[i].pod_count : most;
     }
     struct change *changes = orr_alloc(2 * (size_t)most + 2, sizeof *changes);
-    if (file != NULL) {
-        orr_native_write_header(file, out.columns, "x_attempts");
-    }
     for (uint32_t i = 0; i < count; i++) {
         make_job(&out, &all[i], changes);
         orr_free(all[i].attempts);
@@ -700,5 +613,5 @@ void history_write(struct history *h, FILE *file)
     orr_free(order);
     orr_free(out.queue_gpu_ms);
     orr_idmap_release(&out.names);
-    orr_native_row_free(out.row);
+    native_out_close(&out.rows);
 }

@@ -9,6 +9,7 @@
 #include <orrery/traces/source.h>
 
 #include "intake_int.h"
+#include "native_out.h"
 #include "sacct_attempts.h"
 #include "sacct_json.h"
 #include "slurm_text.h"
@@ -389,155 +390,79 @@ static void on_bad(void *context, uint32_t line, const char *why)
 
 /* --- out ------------------------------------------------------------------------------------- */
 
-struct out {
-    struct sacct *sacct;
-    struct orr_native_row *row;
-    FILE *file;
-    uint64_t columns;
-    uint32_t index_of[17];
-};
-
-static const char *const out_names[] = {"job",
-                                        "submit_s",
-                                        "run_s",
-                                        "gpus",
-                                        "pods",
-                                        "gpus_per_pod",
-                                        "cpu_milli",
-                                        "mem_mib",
-                                        "queue",
-                                        "user",
-                                        "kind",
-                                        "gpu_model",
-                                        "time_limit_s",
-                                        "eligible_s",
-                                        "recorded_start_s",
-                                        "recorded_end_s",
-                                        "recorded_attempts"};
-enum {
-    OUT_JOB,
-    OUT_SUBMIT,
-    OUT_RUN,
-    OUT_GPUS,
-    OUT_PODS,
-    OUT_PER_POD,
-    OUT_CPU,
-    OUT_MEM,
-    OUT_QUEUE,
-    OUT_USER,
-    OUT_KIND,
-    OUT_MODEL,
-    OUT_LIMIT,
-    OUT_ELIGIBLE,
-    OUT_START,
-    OUT_END,
-    OUT_ATTEMPTS
-};
-
-static void put_number(struct out *out, int column, int64_t number)
+static void put_name(struct native_out *out, const struct sacct *sacct,
+                     enum native_out_column column, uint32_t name)
 {
-    char why[ORR_NATIVE_WHY];
-    (void)orr_native_number(out->row, out->index_of[column], number, 1, why);
-}
-
-static void put_time(struct out *out, int column, orr_ms at)
-{
-    char why[ORR_NATIVE_WHY];
-    if (at != ORR_MS_NONE) {
-        (void)orr_native_instant(out->row, out->index_of[column], at, !out->sacct->is_clock, why);
-    }
-}
-
-static void put_name(struct out *out, uint32_t column, uint32_t name)
-{
-    char why[ORR_NATIVE_WHY];
     if (name != ORR_NONE) {
-        const char *text = orr_idmap_name(&out->sacct->names, name);
-        (void)orr_native_text(out->row, column, (struct orr_cell){text, strlen(text)}, why);
+        native_out_text(out, column, orr_idmap_name(&sacct->names, name));
     }
 }
 
 /* Evenly over its nodes where they divide; else only the total is known. */
-static void put_shape(struct out *out, const struct sacct_job *job)
+static void put_shape(struct native_out *out, const struct sacct_job *job)
 {
     if (job->gpus % job->nodes != 0) {
-        put_number(out, OUT_GPUS, job->gpus);
+        native_out_number(out, OUT_GPUS, job->gpus, 1);
         return;
     }
-    put_number(out, OUT_PODS, job->nodes);
-    put_number(out, OUT_PER_POD, job->gpus / job->nodes);
+    native_out_number(out, OUT_PODS, job->nodes, 1);
+    native_out_number(out, OUT_PER_POD, job->gpus / job->nodes, 1);
     if (job->cpus > 0) {
-        put_number(out, OUT_CPU, (job->cpus * 1000 + job->nodes - 1) / job->nodes);
+        native_out_number(out, OUT_CPU, (job->cpus * 1000 + job->nodes - 1) / job->nodes, 1);
     }
     if (job->mem_mib > 0) {
-        put_number(out, OUT_MEM, (job->mem_mib + job->nodes - 1) / job->nodes);
+        native_out_number(out, OUT_MEM, (job->mem_mib + job->nodes - 1) / job->nodes, 1);
     }
 }
 
-static void put_job(struct out *out, uint32_t index)
+static void put_job(struct native_out *out, struct sacct *sacct, uint32_t index)
 {
-    struct sacct *sacct = out->sacct;
     const struct sacct_job *job = &sacct->jobs[index];
-    const char *id = orr_idmap_name(&sacct->ids, index);
-    char why[ORR_NATIVE_WHY], attempts[64 * 64] = "", spans[ORR_NAME_MAX + 1];
+    char attempts[64 * 64] = "", spans[ORR_NAME_MAX + 1];
     orr_native_clear(out->row);
-    (void)orr_native_text(out->row, out->index_of[OUT_JOB], (struct orr_cell){id, strlen(id)}, why);
-    put_time(out, OUT_SUBMIT, job->submit_ms);
-    (void)orr_native_number(out->row, out->index_of[OUT_RUN], job->run_ms, 1000, why);
+    native_out_text(out, OUT_JOB, orr_idmap_name(&sacct->ids, index));
+    native_out_time(out, OUT_SUBMIT, job->submit_ms);
+    native_out_number(out, OUT_RUN, job->run_ms, 1000);
     put_shape(out, job);
-    put_name(out, out->index_of[OUT_QUEUE], job->queue);
-    put_name(out, out->index_of[OUT_USER], job->user);
+    put_name(out, sacct, OUT_QUEUE, job->queue);
+    put_name(out, sacct, OUT_USER, job->user);
     if (job->interactive) {
-        (void)orr_native_text(out->row, out->index_of[OUT_KIND],
-                              (struct orr_cell){"interactive", 11}, why);
+        native_out_text(out, OUT_KIND, "interactive");
     }
-    put_name(out, out->index_of[OUT_MODEL], job->type);
+    put_name(out, sacct, OUT_MODEL, job->type);
     if (job->limit_ms != ORR_MS_NONE) {
-        (void)orr_native_number(out->row, out->index_of[OUT_LIMIT], job->limit_ms, 1000, why);
+        native_out_number(out, OUT_LIMIT, job->limit_ms, 1000);
     }
     if (job->eligible_ms != ORR_MS_NONE && job->eligible_ms > job->submit_ms) {
-        put_time(out, OUT_ELIGIBLE, job->eligible_ms);
+        native_out_time(out, OUT_ELIGIBLE, job->eligible_ms);
     }
-    put_time(out, OUT_START, job->start_ms);
-    put_time(out, OUT_END, job->end_ms);
+    native_out_time(out, OUT_START, job->start_ms);
+    native_out_time(out, OUT_END, job->end_ms);
     if (job->attempts > 1) {
         const bool fits = sacct_attempts_spans(&sacct->attempts, job, spans);
-        (void)orr_native_text(out->row, out->index_of[OUT_ATTEMPTS],
-                              (struct orr_cell){spans, strlen(spans)}, why);
+        native_out_text(out, OUT_ATTEMPTS, spans);
         sacct->cut += !sacct_attempts_words(&sacct->attempts, &sacct->names, job, attempts,
                                             sizeof attempts) ||
                       !fits;
     }
-    put_name(out, orr_native_column("recorded_state"), job->state);
-    const char *fault = orr_native_fault(out->row);
-    if (fault != NULL) {
-        orr_intake_drop(sacct->report, false, fault, job->line, fault);
-        return;
-    }
-    struct orr_job_fact fact;
-    orr_native_fact(out->row, &fact);
-    orr_stat_add(&sacct->report->stat, &fact, job->line);
-    sacct->report->kept++;
-    if (out->file != NULL) {
-        orr_native_write_row(out->file, out->columns, out->row, attempts);
+    put_name(out, sacct, OUT_STATE, job->state);
+    if (native_out_count(out, sacct->report, job->line, NULL)) {
+        native_out_write(out, attempts);
     }
 }
 
 static void put_jobs(struct sacct *sacct, FILE *file)
 {
-    struct out out = {.sacct = sacct, .row = orr_native_row_new(), .file = file};
-    out.columns = (uint64_t)1 << orr_native_column("recorded_state");
-    for (uint32_t i = 0; i < sizeof out_names / sizeof out_names[0]; i++) {
-        out.index_of[i] = orr_native_column(out_names[i]);
-        out.columns |= (uint64_t)1 << out.index_of[i];
-    }
-    if (file != NULL) {
-        orr_native_write_header(file, out.columns, "x_attempts");
-    }
+    const uint32_t absent = 1u << OUT_FRACTION | 1u << OUT_MEMORY | 1u << OUT_DEVICES |
+                            1u << OUT_MIG | 1u << OUT_MIN | 1u << OUT_PRIORITY |
+                            1u << OUT_PREEMPTIBLE;
+    struct native_out out;
+    native_out_open(&out, file, absent);
+    out.is_clock = sacct->is_clock;
     for (uint32_t i = 0; i < sacct->ids.count; i++) {
-        put_job(&out, i);
+        put_job(&out, sacct, i);
     }
-    orr_native_row_free(out.row);
+    native_out_close(&out);
 }
 
 static void add_notes(struct sacct *sacct)
