@@ -78,6 +78,11 @@ void orr_json_text(struct orr_json *json, const char *key, const char *value)
     }
 }
 
+void orr_json_sentence(const char *text, void *json)
+{
+    orr_json_text(json, NULL, text);
+}
+
 void orr_json_int(struct orr_json *json, const char *key, int64_t value)
 {
     begin(json, key);

@@ -244,3 +244,16 @@ double orr_select(double *values, size_t count, size_t rank)
     }
     return values[low];
 }
+
+int orr_compare_u32(const void *a, const void *b, void *context)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    (void)context;
+    return (x > y) - (x < y);
+}
+
+int orr_compare_texts(const void *a, const void *b, void *context)
+{
+    (void)context;
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}

@@ -522,3 +522,9 @@ int orr_format_timestamp(char *out, orr_ms ms)
                         : snprintf(out + length, 32 - (size_t)length, "Z");
     return length;
 }
+
+bool orr_ends_with(const char *text, const char *end)
+{
+    const size_t bytes = strlen(text), tail = strlen(end);
+    return bytes >= tail && strcmp(text + bytes - tail, end) == 0;
+}

@@ -112,14 +112,6 @@ static bool check_stale(struct orr_session *session, uint32_t index)
     return true;
 }
 
-static int by_index(const void *a, const void *b, void *context)
-{
-    (void)context;
-    const uint32_t l = *(const uint32_t *)a;
-    const uint32_t r = *(const uint32_t *)b;
-    return (l > r) - (l < r);
-}
-
 static void evict_stale(struct orr_session *session)
 {
     struct orr_backlog *backlog = orr_backlog_sync(session);
@@ -131,7 +123,7 @@ static void evict_stale(struct orr_session *session)
     for (uint32_t j = 0; all && j < session->job_count; j++) {
         (void)check_stale(session, j);
     }
-    orr_sort(backlog->stale_jobs, backlog->stale_count, sizeof(uint32_t), by_index, NULL);
+    orr_sort(backlog->stale_jobs, backlog->stale_count, sizeof(uint32_t), orr_compare_u32, NULL);
     for (uint32_t i = 0; i < backlog->stale_count; i++) {
         const uint32_t job = backlog->stale_jobs[i];
         backlog->stale[job] = check_stale(session, job);

@@ -312,11 +312,6 @@ static void json_load(struct orr_json *json, const struct load *load)
     orr_json_int(json, "after_horizon", load->late);
 }
 
-static void json_sentence(const char *text, void *context)
-{
-    orr_json_text(context, NULL, text);
-}
-
 static void print_json(const struct check *check)
 {
     const struct orr_world *world = check->world;
@@ -359,7 +354,7 @@ static void print_json(const struct check *check)
     }
     orr_json_close(&json, '}');
     orr_json_open(&json, "not_heeded", '['); /* what jobs state and no policy looks at */
-    orr_point_unheeded(world, check->shards, json_sentence, &json);
+    orr_point_unheeded(world, check->shards, orr_json_sentence, &json);
     orr_json_close(&json, ']');
     orr_json_open(&json, "problems", '[');
     for (uint32_t i = 0; i < check->problem_count; i++) {

@@ -306,11 +306,6 @@ static void each_quota_note(const struct compare_options *o, orr_say_fn *say, vo
     }
 }
 
-static void json_note(const char *text, void *context)
-{
-    orr_json_text(context, NULL, text);
-}
-
 static void text_note(const char *text, void *context)
 {
     (void)fprintf(context, "note: %s\n", text);
@@ -350,7 +345,7 @@ static void print_json(const struct compare_options *o, const struct orr_compari
     if (c->apart != NULL) {
         orr_json_text(&json, NULL, c->apart);
     }
-    each_quota_note(o, json_note, &json);
+    each_quota_note(o, orr_json_sentence, &json);
     orr_json_close(&json, ']');
     orr_json_close(&json, '}');
 }

@@ -70,11 +70,6 @@ static void print_line(const char *text, void *context)
     (void)printf("%s\n", text);
 }
 
-static void json_line(const char *text, void *context)
-{
-    orr_json_text(context, NULL, text);
-}
-
 static void json_difference(const char *path, const char *in_a, const char *in_b, void *context)
 {
     struct orr_json *json = context;
@@ -92,7 +87,7 @@ static uint32_t json_diff(const struct orr_scenario *a, const struct orr_scenari
     orr_json_text(&json, "a", a->name);
     orr_json_text(&json, "b", b->name);
     orr_json_open(&json, "differences", '[');
-    const uint32_t count = orr_scenario_diff_words(a, b, json_line, &json);
+    const uint32_t count = orr_scenario_diff_words(a, b, orr_json_sentence, &json);
     orr_json_close(&json, ']');
     orr_json_open(&json, "values", '[');
     (void)orr_scenario_diff(a, b, json_difference, &json);

@@ -178,11 +178,6 @@ static void json_outside(struct orr_json *json, const struct orr_summary *s)
     orr_json_close(json, ']');
 }
 
-static void json_sentence(const char *text, void *context)
-{
-    orr_json_text(context, NULL, text);
-}
-
 /* Jobs that wait though nothing happens any more, and of which the policy does not say why: it lost
  * sight of them. *first: one of them. */
 static uint32_t count_forgotten(const struct orr_report *r, uint32_t *first)
@@ -278,7 +273,7 @@ void orr_report_json(const struct orr_report *r, FILE *out)
     }
     orr_json_close(&json, '}');
     orr_json_open(&json, "not_heeded", '['); /* what jobs state and no policy looks at */
-    orr_point_unheeded(r->world, r->shards, json_sentence, &json);
+    orr_point_unheeded(r->world, r->shards, orr_json_sentence, &json);
     orr_json_close(&json, ']');
     orr_json_int(&json, "events", (int64_t)r->run->events);
     orr_json_int(&json, "cycles", (int64_t)r->run->cycles);

@@ -168,11 +168,6 @@ static void print_changed(const char *text, void *context)
     (void)fprintf(changed->out, "    %s\n", text);
 }
 
-static void json_said(const char *text, void *context)
-{
-    orr_json_text(context, NULL, text);
-}
-
 /* What an arm has other than the base, in words. */
 static void say_change(const struct whatif *w, uint32_t arm, orr_say_fn *say, void *context)
 {
@@ -404,10 +399,10 @@ static void print_json(struct whatif *w, const struct answers *answers)
         orr_json_open(&json, NULL, '{');
         orr_json_text(&json, "name", w->names[arm]);
         orr_json_open(&json, "changed", '[');
-        say_change(w, arm, json_said, &json);
+        say_change(w, arm, orr_json_sentence, &json);
         orr_json_close(&json, ']');
         orr_json_open(&json, "notes", '[');
-        say_notes(w, answers, arm, json_said, &json);
+        say_notes(w, answers, arm, orr_json_sentence, &json);
         orr_json_close(&json, ']');
         orr_json_text(&json, "sentence", sentence);
         json_ranking(&json, answers, arm, &w->arena);

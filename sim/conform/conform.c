@@ -37,12 +37,6 @@ struct run {
 
 /* --- paths --- */
 
-static int by_name(const void *a, const void *b, void *context)
-{
-    (void)context;
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static void add_file(struct run *run, const char *path)
 {
     run->files = ORR_ROOM_FOR_ONE(run->files, run->file_count, run->file_capacity);
@@ -77,7 +71,7 @@ static enum orr_status list_folder(struct run *run, const char *path, const char
         (*names)[(*count)++] = full;
     }
     (void)closedir(folder);
-    orr_sort(*names, *count, sizeof **names, by_name, NULL);
+    orr_sort(*names, *count, sizeof **names, orr_compare_texts, NULL);
     return ORR_OK;
 }
 

@@ -381,16 +381,10 @@ static const struct conform_field *find_field(const struct conform_shape *shape,
     return NULL;
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    const size_t bytes = strlen(text), tail = strlen(end);
-    return bytes >= tail && strcmp(text + bytes - tail, end) == 0;
-}
-
 static enum orr_status read_unknown(struct conform_reader *reader, struct fy_node_pair *pair,
                                     const struct conform_shape *shape, const char *key)
 {
-    if (ends_with(key, "_unused")) {
+    if (orr_ends_with(key, "_unused")) {
         return ORR_OK; /* declared by whoever wrote the case, and of no effect */
     }
     if (reader->keep_extras) {

@@ -43,19 +43,12 @@ static bool is_on(const struct engine *engine, uint32_t job, uint32_t first, uin
     return false;
 }
 
-static int compare_jobs(const void *a, const void *b, void *context)
-{
-    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    (void)context;
-    return (x > y) - (x < y);
-}
-
 /* Sorts jobs and keeps one of each that holds something on these nodes; returns how many. */
 static uint32_t tidy(const struct engine *engine, uint32_t *jobs, uint32_t listed, uint32_t first,
                      uint32_t count)
 {
     uint32_t kept = 0;
-    orr_sort(jobs, listed, sizeof *jobs, compare_jobs, NULL);
+    orr_sort(jobs, listed, sizeof *jobs, orr_compare_u32, NULL);
     for (uint32_t i = 0; i < listed; i++) {
         const bool again = i > 0 && jobs[i] == jobs[i - 1];
         if (!again && is_on(engine, jobs[i], first, count)) {

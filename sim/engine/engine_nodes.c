@@ -216,13 +216,6 @@ void orr_engine__note_leaving(struct engine *engine, uint32_t job)
     }
 }
 
-static int compare_nodes(const void *a, const void *b, void *context)
-{
-    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    (void)context;
-    return (x > y) - (x < y);
-}
-
 static void stop_emptying(struct engine *engine, uint32_t node)
 {
     engine->emptying[node] = false;
@@ -232,7 +225,7 @@ static void stop_emptying(struct engine *engine, uint32_t node)
 
 void orr_engine__note_vacant(struct engine *engine)
 {
-    orr_sort(engine->vacating, engine->vacating_count, sizeof *engine->vacating, compare_nodes,
+    orr_sort(engine->vacating, engine->vacating_count, sizeof *engine->vacating, orr_compare_u32,
              NULL);
     for (uint32_t i = 0; i < engine->vacating_count; i++) {
         const uint32_t node = engine->vacating[i];

@@ -82,13 +82,6 @@ void orr_engine__waiting_add(struct engine_waiting *waiting, uint32_t job)
     }
 }
 
-static int by_job(const void *a, const void *b, void *context)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    (void)context;
-    return (x > y) - (x < y);
-}
-
 static void push_head(struct engine_waiting *waiting, uint32_t shape)
 {
     const struct orr_event *first = orr_heap_top(&waiting->lines[shape]);
@@ -111,8 +104,8 @@ void orr_engine__waiting_begin(struct engine_waiting *waiting)
     waiting->shapes.count = kept;
     waiting->look++;
     waiting->next_apart = 0;
-    orr_sort(waiting->apart.items, waiting->apart.count, sizeof *waiting->apart.items, by_job,
-             NULL);
+    orr_sort(waiting->apart.items, waiting->apart.count, sizeof *waiting->apart.items,
+             orr_compare_u32, NULL);
 }
 
 bool orr_engine__waiting_is_full(const struct engine_waiting *waiting, uint32_t job)

@@ -209,13 +209,6 @@ static int64_t worst_link(const struct orr_link_sharers *sharers, uint32_t gang)
     return worst;
 }
 
-static int compare_index(const void *a, const void *b, void *context)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    (void)context;
-    return (x > y) - (x < y);
-}
-
 const uint32_t *orr_link_sharers_settle(struct orr_link_sharers *sharers, uint32_t *count)
 {
     sharers->touched_count = 0;
@@ -233,7 +226,7 @@ const uint32_t *orr_link_sharers_settle(struct orr_link_sharers *sharers, uint32
             sharers->touched[kept++] = gang;
         }
     }
-    orr_sort(sharers->touched, kept, sizeof *sharers->touched, compare_index, NULL);
+    orr_sort(sharers->touched, kept, sizeof *sharers->touched, orr_compare_u32, NULL);
     *count = kept;
     return sharers->touched;
 }

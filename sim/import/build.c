@@ -460,12 +460,6 @@ static void add_loose_pods(struct builder *b)
     orr_free(ids);
 }
 
-static int by_text(const void *a, const void *b, void *context)
-{
-    (void)context;
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Devices are numbered in byte order of their names, KAI's last tie among them. */
 static void number_groups(struct builder *b)
 {
@@ -477,7 +471,7 @@ static void number_groups(struct builder *b)
             names[count++] = b->model->pods[p].groups[g];
         }
     }
-    orr_sort(names, count, sizeof *names, by_text, NULL);
+    orr_sort(names, count, sizeof *names, orr_compare_texts, NULL);
     for (uint32_t i = 0; i < count; i++) {
         int64_t number;
         const uint32_t id = orr_idmap_put(&b->groups, names[i], strlen(names[i]), NULL);

@@ -23,12 +23,6 @@ const char *kube_kind_of(const struct import_value *object)
     return kind != NULL ? kind : "";
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    const size_t bytes = strlen(text), tail = strlen(end);
-    return bytes >= tail && strcmp(text + bytes - tail, end) == 0;
-}
-
 static void push(struct kube_list *list, const struct import_value *object)
 {
     list->items = ORR_ROOM_FOR_ONE(list->items, list->count, list->capacity);
@@ -190,7 +184,7 @@ static void add_document(struct kube *kube, const struct import_value *document)
             return;
         }
         add_snapshot(kube, document);
-    } else if (document->kind == IMPORT_MAP && ends_with(kube_kind_of(document), "List")) {
+    } else if (document->kind == IMPORT_MAP && orr_ends_with(kube_kind_of(document), "List")) {
         IMPORT_EACH(object, import_list(kube->load, document, "items"))
         {
             add_object(kube, object);

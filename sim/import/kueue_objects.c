@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include <orrery/base/text.h>
 #include <orrery/sim/kueue_fields.h>
 
 #include "kueue_input.h"
@@ -20,12 +21,6 @@ const char *import_kueue_name(struct kueue_input *input, const struct import_val
         import_fail(input->load, object, "it needs metadata.name");
     }
     return name;
-}
-
-static bool ends_with(const char *text, const char *end)
-{
-    const size_t bytes = strlen(text), tail = strlen(end);
-    return bytes >= tail && strcmp(text + bytes - tail, end) == 0;
 }
 
 /* Kubernetes has a few kinds twice: KAI's Topology is none of Kueue's. */
@@ -119,7 +114,7 @@ static void add_document(struct kueue_input *input, const struct import_value *d
 {
     const char *kind = document->kind == IMPORT_MAP ? import_label(document, "kind") : NULL;
     const struct import_value *items = document;
-    if (kind != NULL && ends_with(kind, "List")) {
+    if (kind != NULL && orr_ends_with(kind, "List")) {
         items = import_list(input->load, document, "items");
     } else if (document->kind != IMPORT_LIST) {
         add_item(input, document);

@@ -86,12 +86,6 @@ static struct orr_cell value_of(struct orr_cell record, const char *key)
     return (struct orr_cell){"", 0};
 }
 
-static int64_t integer_or(struct orr_cell cell, int64_t otherwise)
-{
-    int64_t number;
-    return slurm_integer(cell, &number) ? number : otherwise;
-}
-
 static bool has_word(struct orr_cell text, const char *word)
 {
     const size_t bytes = strlen(word);
@@ -108,13 +102,13 @@ static int64_t cpus_of(struct orr_cell record)
 {
     static const char *const each[] = {"CoresPerSocket", "ThreadsPerCore"};
     const int64_t stated =
-        integer_or(value_of(record, "CPUTot"), integer_or(value_of(record, "CPUs"), 0));
-    int64_t sockets = integer_or(value_of(record, "SocketsPerBoard"), 0);
-    sockets = sockets > 0 ? sockets * integer_or(value_of(record, "Boards"), 1)
-                          : integer_or(value_of(record, "Sockets"), 0);
+        slurm_integer_or(value_of(record, "CPUTot"), slurm_integer_or(value_of(record, "CPUs"), 0));
+    int64_t sockets = slurm_integer_or(value_of(record, "SocketsPerBoard"), 0);
+    sockets = sockets > 0 ? sockets * slurm_integer_or(value_of(record, "Boards"), 1)
+                          : slurm_integer_or(value_of(record, "Sockets"), 0);
     int64_t cpus = stated > 0 ? stated : sockets;
     for (size_t i = 0; i < 2 && stated <= 0 && cpus > 0 && cpus <= 1000000; i++) {
-        cpus *= integer_or(value_of(record, each[i]), 1);
+        cpus *= slurm_integer_or(value_of(record, each[i]), 1);
     }
     return cpus > 0 && cpus <= 1000000 ? cpus : 0;
 }
@@ -188,7 +182,7 @@ static void take_node(struct cluster *cluster, struct orr_cell record)
         cluster->cpu_nodes += node.nodes;
         return;
     }
-    node.mem_mib = integer_or(value_of(record, "RealMemory"), 0);
+    node.mem_mib = slurm_integer_or(value_of(record, "RealMemory"), 0);
     node.down = down ? node.nodes : 0;
     cluster->down += node.down;
     add_nodes(cluster, &node, list);
@@ -198,7 +192,7 @@ static void take_node(struct cluster *cluster, struct orr_cell record)
 static int64_t limit_of(const struct cluster *cluster, struct orr_cell tres)
 {
     if (cluster->counts_cpus) {
-        return integer_or(slurm_tres(tres, "cpu"), -1);
+        return slurm_integer_or(slurm_tres(tres, "cpu"), -1);
     }
     const struct slurm_gpus gpus = slurm_tres_gpus(tres);
     return gpus.given ? gpus.count : -1;
@@ -229,9 +223,9 @@ static void take_partition(struct cluster *cluster, struct orr_cell record)
     struct queue *queue =
         new_queue(&cluster->partitions, &cluster->partition_count, &cluster->partition_capacity);
     const struct orr_cell nodes = value_of(record, "Nodes");
-    const int64_t total = integer_or(value_of(record, "TotalNodes"), -1);
+    const int64_t total = slurm_integer_or(value_of(record, "TotalNodes"), -1);
     intake_copy_name(queue->name, value_of(record, "PartitionName"));
-    queue->priority = integer_or(value_of(record, "PriorityTier"), -1);
+    queue->priority = slurm_integer_or(value_of(record, "PriorityTier"), -1);
     if (total >= 0) {
         (void)snprintf(queue->comment, sizeof queue->comment, "%lld node%s", (long long)total,
                        ORR_PLURAL(total));
@@ -299,7 +293,7 @@ static void on_account(void *context, const struct orr_cell *cells, uint32_t lin
         new_queue(&cluster->accounts, &cluster->account_count, &cluster->account_capacity);
     intake_copy_name(queue->name, of[AS_ACCOUNT]);
     intake_copy_name(queue->parent, of[AS_PARENT]);
-    queue->weight = integer_or(of[AS_SHARE], 1);
+    queue->weight = slurm_integer_or(of[AS_SHARE], 1);
     queue->weight = queue->weight > 0 && queue->weight < 1000000000 ? queue->weight : 1;
     queue->limit = limit_of(cluster, of[AS_TRES]);
 }
@@ -399,7 +393,7 @@ static void on_qos(void *context, const struct orr_cell *cells, uint32_t line)
     }
     struct queue *queue = new_queue(&cluster->qos, &cluster->qos_count, &cluster->qos_capacity);
     intake_copy_name(queue->name, name);
-    queue->priority = integer_or(qos_cell(read, cells, QOS_PRIORITY), 0);
+    queue->priority = slurm_integer_or(qos_cell(read, cells, QOS_PRIORITY), 0);
     queue->limit = limit_of(cluster, qos_cell(read, cells, QOS_GROUP));
     cluster->qos_users += limit_of(cluster, qos_cell(read, cells, QOS_USER)) >= 0;
     cluster->qos_preempts += qos_cell(read, cells, QOS_PREEMPT).bytes > 0;

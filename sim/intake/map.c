@@ -2,10 +2,10 @@
 /* Maps: YAML to expressions over the columns of a table. */
 #include <dirent.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include <orrery/base/sort.h>
 #include <orrery/base/text.h>
 #include <orrery/traces/reader.h>
 #include <orrery/traces/source.h>
@@ -54,11 +54,6 @@ static const char *find_folder(struct orr_arena *arena)
     return NULL;
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 const char *orr_intake_maps(struct orr_arena *arena, const char ***names, uint32_t *count)
 {
     *count = 0;
@@ -75,7 +70,7 @@ const char *orr_intake_maps(struct orr_arena *arena, const char ***names, uint32
     if (dir != NULL) {
         (void)closedir(dir);
     }
-    qsort(*names, *count, sizeof **names, compare_names);
+    orr_sort(*names, *count, sizeof **names, orr_compare_texts, NULL);
     return folder;
 }
 

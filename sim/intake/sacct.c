@@ -178,24 +178,18 @@ static uint32_t name_of(struct sacct *sacct, struct orr_cell name)
     return name.bytes == 0 ? ORR_NONE : orr_idmap_put(&sacct->names, name.at, name.bytes, NULL);
 }
 
-static int64_t integer_or(struct orr_cell cell, int64_t otherwise)
-{
-    int64_t number;
-    return slurm_integer(cell, &number) ? number : otherwise;
-}
-
 /* What the row holds or asks for; false: the row is dropped. */
 static bool read_shape(struct sacct *sacct, struct sacct_job *job)
 {
     const struct orr_cell alloc = cell_of(sacct, AT_AllocTRES), asked = cell_of(sacct, AT_ReqTRES);
     const struct orr_cell tres = alloc.bytes > 0 ? alloc : asked;
-    int64_t nodes = integer_or(cell_of(sacct, AT_NNodes), 0);
-    nodes = nodes > 0 ? nodes : integer_or(cell_of(sacct, AT_AllocNodes), 0);
-    nodes = nodes > 0 ? nodes : integer_or(slurm_tres(tres, "node"), 1);
+    int64_t nodes = slurm_integer_or(cell_of(sacct, AT_NNodes), 0);
+    nodes = nodes > 0 ? nodes : slurm_integer_or(cell_of(sacct, AT_AllocNodes), 0);
+    nodes = nodes > 0 ? nodes : slurm_integer_or(slurm_tres(tres, "node"), 1);
     job->nodes = nodes > 0 && nodes <= 1000000 ? (uint32_t)nodes : 1;
-    int64_t cpus = integer_or(cell_of(sacct, AT_NCPUS), 0);
-    cpus = cpus > 0 ? cpus : integer_or(cell_of(sacct, AT_AllocCPUS), 0);
-    cpus = cpus > 0 ? cpus : integer_or(slurm_tres(tres, "cpu"), 0);
+    int64_t cpus = slurm_integer_or(cell_of(sacct, AT_NCPUS), 0);
+    cpus = cpus > 0 ? cpus : slurm_integer_or(cell_of(sacct, AT_AllocCPUS), 0);
+    cpus = cpus > 0 ? cpus : slurm_integer_or(slurm_tres(tres, "cpu"), 0);
     job->cpus = cpus > 0 && cpus < 100000000 ? cpus : 0;
     int64_t mib;
     job->mem_mib = slurm_mib(slurm_tres(tres, "mem"), &mib) ? mib : 0;

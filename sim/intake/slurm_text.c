@@ -34,6 +34,12 @@ bool slurm_integer(struct orr_cell text, int64_t *out)
     return text.bytes > 0 && orr_parse_i64(text.at, text.bytes, out);
 }
 
+int64_t slurm_integer_or(struct orr_cell cell, int64_t otherwise)
+{
+    int64_t number;
+    return slurm_integer(cell, &number) ? number : otherwise;
+}
+
 bool slurm_is_nothing(struct orr_cell text)
 {
     static const char *const words[] = {"Unknown",         "None",         "N/A",  "(null)",

@@ -127,20 +127,14 @@ static enum orr_status read_op(struct reader *reader, const char **out)
     return expected(reader, "one of >= <= > < == !=");
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    const size_t bytes = strlen(text), tail = strlen(end);
-    return bytes >= tail && strcmp(text + bytes - tail, end) == 0;
-}
-
 /* In the metric's own unit, which its name ends with; times also with theirs ("1h" of a metric in s
  * or h), and ratios in percent. */
 static bool read_value(const char *metric, const char *text, double *out)
 {
     const size_t bytes = strlen(text);
-    const bool seconds = ends_with(metric, "_s"), hours = ends_with(metric, "_h");
+    const bool seconds = orr_ends_with(metric, "_s"), hours = orr_ends_with(metric, "_h");
     const bool is_amount =
-        seconds || hours || ends_with(metric, "_kwh") || ends_with(metric, "_gpus");
+        seconds || hours || orr_ends_with(metric, "_kwh") || orr_ends_with(metric, "_gpus");
     orr_ms time;
     if (orr_parse_double(text, bytes, out)) {
         return true;
@@ -150,7 +144,7 @@ static bool read_value(const char *metric, const char *text, double *out)
         *out /= 100;
         return true;
     }
-    if ((seconds || (hours && !ends_with(metric, "gpu_h"))) &&
+    if ((seconds || (hours && !orr_ends_with(metric, "gpu_h"))) &&
         orr_parse_duration(text, bytes, &time)) {
         *out = (double)time / (hours ? 3600000.0 : 1000.0);
         return true;

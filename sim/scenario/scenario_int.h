@@ -197,8 +197,8 @@ void orr_scenario__add(struct orr_scenario__load *load, struct orr_scenario__nod
 struct orr_scenario__node *orr_scenario__find(const struct orr_scenario__node *map,
                                               const char *key);
 /* NULL also where `map` is none, or its child is null. */
-const struct orr_scenario__node *orr_scenario__find_below(const struct orr_scenario__node *map,
-                                                          const char *key);
+const struct orr_scenario__node *orr_scenario__below(const struct orr_scenario__node *map,
+                                                     const char *key);
 struct orr_scenario__node *orr_scenario__copy(struct orr_scenario__load *load,
                                               const struct orr_scenario__node *node);
 /* Makes `node` hold what `from` holds, under its own key. */

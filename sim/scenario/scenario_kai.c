@@ -8,7 +8,7 @@
 
 bool orr_scenario__is_kind(const struct orr_scenario__node *object, const char *kind)
 {
-    const struct orr_scenario__node *given = orr_scenario__find_below(object, "kind");
+    const struct orr_scenario__node *given = orr_scenario__below(object, "kind");
     return given != NULL && given->kind == ORR_NODE_SCALAR && strcmp(given->text, kind) == 0;
 }
 
@@ -38,7 +38,7 @@ enum orr_status orr_scenario__convert_shard(struct orr_scenario__load *load,
     enum orr_status status = orr_scenario__check_object_keys(load, object);
     struct orr_scenario__node *map = orr_scenario__node(load, ORR_NODE_MAP, object->at);
     struct orr_scenario__node *params = orr_scenario__node(load, ORR_NODE_MAP, object->at);
-    const struct orr_scenario__node *spec = orr_scenario__find_below(object, "spec");
+    const struct orr_scenario__node *spec = orr_scenario__below(object, "spec");
     orr_scenario__add(load, map, "name", object->at,
                       orr_scenario__scalar(load, "kai", NULL, object->at));
     for (uint32_t i = 0; spec != NULL && i < spec->child_count; i++) {
@@ -71,7 +71,7 @@ enum orr_status orr_scenario__keep_object(struct orr_scenario__load *load,
                                            : &load->shard_object;
     if (*slot != NULL) {
         return orr_scenario__fail(load, &object->at, "a second %s: one cluster has one",
-                                  orr_scenario__find_below(object, "kind")->text);
+                                  orr_scenario__below(object, "kind")->text);
     }
     *slot = object;
     return ORR_OK;

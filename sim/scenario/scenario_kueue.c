@@ -9,14 +9,6 @@
 
 #include <orrery/base/text.h>
 
-const struct orr_scenario__node *orr_scenario__below(const struct orr_scenario__node *map,
-                                                     const char *key)
-{
-    const struct orr_scenario__node *child =
-        map == NULL || map->kind != ORR_NODE_MAP ? NULL : orr_scenario__find(map, key);
-    return child == NULL || orr_scenario__is_null(child) ? NULL : child;
-}
-
 const char *orr_scenario__text_below(const struct orr_scenario__node *map, const char *key)
 {
     const struct orr_scenario__node *child = orr_scenario__below(map, key);

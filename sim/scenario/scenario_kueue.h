@@ -9,9 +9,6 @@
 enum { KUEUE_GPU, KUEUE_CPU, KUEUE_MEMORY, KUEUE_RESOURCES };
 enum { KUEUE_PODS = KUEUE_RESOURCES, KUEUE_QUOTAS };
 
-/* What stands below a map; NULL: nothing, or null. */
-const struct orr_scenario__node *orr_scenario__below(const struct orr_scenario__node *map,
-                                                     const char *key);
 const char *orr_scenario__text_below(const struct orr_scenario__node *map, const char *key);
 void orr_scenario__add_text(struct orr_scenario__load *load, struct orr_scenario__node *map,
                             const char *key, const char *text, struct orr_scenario__at at);

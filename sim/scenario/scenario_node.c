@@ -115,8 +115,8 @@ struct orr_scenario__node *orr_scenario__find(const struct orr_scenario__node *m
     return NULL;
 }
 
-const struct orr_scenario__node *orr_scenario__find_below(const struct orr_scenario__node *map,
-                                                          const char *key)
+const struct orr_scenario__node *orr_scenario__below(const struct orr_scenario__node *map,
+                                                     const char *key)
 {
     const struct orr_scenario__node *child =
         map == NULL || map->kind != ORR_NODE_MAP ? NULL : orr_scenario__find(map, key);

@@ -54,11 +54,11 @@ static enum orr_status convert_resource(struct orr_scenario__load *load,
 {
     static const char *const keys[][2] = {
         {"quota", "quota"}, {"overQuotaWeight", "weight"}, {"limit", "limit"}};
-    const struct orr_scenario__node *given = orr_scenario__find_below(resources, name);
+    const struct orr_scenario__node *given = orr_scenario__below(resources, name);
     struct orr_scenario__node *map =
         orr_scenario__node(load, ORR_NODE_MAP, given != NULL ? given->at : queue->at);
     for (size_t i = 0; i < 3; i++) {
-        const struct orr_scenario__node *value = orr_scenario__find_below(given, keys[i][0]);
+        const struct orr_scenario__node *value = orr_scenario__below(given, keys[i][0]);
         double amount = 0.0;
         if (value != NULL) {
             bool good = orr_parse_double(value->text, strlen(value->text), &amount);
@@ -82,7 +82,7 @@ static enum orr_status convert_resource(struct orr_scenario__load *load,
 static void carry(struct orr_scenario__load *load, const struct orr_scenario__node *from,
                   const char *from_key, struct orr_scenario__node *queue, const char *key)
 {
-    const struct orr_scenario__node *value = orr_scenario__find_below(from, from_key);
+    const struct orr_scenario__node *value = orr_scenario__below(from, from_key);
     if (value != NULL && value->kind == ORR_NODE_SCALAR) {
         orr_scenario__add(load, queue, key, value->key_at,
                           orr_scenario__scalar(load, value->text, NULL, value->at));
@@ -108,13 +108,13 @@ static enum orr_status convert_queue(struct orr_scenario__load *load,
     if (status != ORR_OK) {
         return status;
     }
-    const struct orr_scenario__node *metadata = orr_scenario__find_below(object, "metadata");
-    const struct orr_scenario__node *name = orr_scenario__find_below(metadata, "name");
+    const struct orr_scenario__node *metadata = orr_scenario__below(object, "metadata");
+    const struct orr_scenario__node *name = orr_scenario__below(metadata, "name");
     if (name == NULL || name->kind != ORR_NODE_SCALAR || name->text[0] == '\0') {
         return orr_scenario__fail(load, &object->at, "a Queue needs metadata.name");
     }
-    const struct orr_scenario__node *spec = orr_scenario__find_below(object, "spec");
-    const struct orr_scenario__node *resources = orr_scenario__find_below(spec, "resources");
+    const struct orr_scenario__node *spec = orr_scenario__below(object, "spec");
+    const struct orr_scenario__node *resources = orr_scenario__below(spec, "resources");
     struct orr_scenario__node *queue = orr_scenario__node(load, ORR_NODE_MAP, object->at);
     queue->whole = true;
     carry(load, spec, "parentQueue", queue, "parent");
@@ -126,7 +126,7 @@ static enum orr_status convert_queue(struct orr_scenario__load *load,
     carry(load, spec, "priority", queue, "priority");
     carry(load, spec, "preemptMinRuntime", queue, "preempt_min_runtime");
     carry(load, spec, "reclaimMinRuntime", queue, "reclaim_min_runtime");
-    carry(load, orr_scenario__find_below(metadata, "labels"), SHARD_LABEL, queue, "shard");
+    carry(load, orr_scenario__below(metadata, "labels"), SHARD_LABEL, queue, "shard");
     carry(load, metadata, "creationTimestamp", queue, "created");
     return status == ORR_OK ? add_queue(load, out, name->text, name->at, queue) : status;
 }
@@ -153,7 +153,7 @@ static enum orr_status convert_object(struct orr_scenario__load *load,
     if (!is_list(object)) {
         return convert_queue(load, object, out);
     }
-    const struct orr_scenario__node *items = orr_scenario__find_below(object, "items");
+    const struct orr_scenario__node *items = orr_scenario__below(object, "items");
     enum orr_status status = ORR_OK;
     if (items != NULL && items->kind != ORR_NODE_LIST) {
         return orr_scenario__wrong_kind(load, items, "a list");
@@ -184,12 +184,6 @@ static enum orr_status read_objects(struct orr_scenario__load *load, const char 
     return status;
 }
 
-static int compare_paths(const void *a, const void *b, void *context)
-{
-    (void)context;
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Files in byte order of their names, whatever the locale. */
 static enum orr_status read_files(struct orr_scenario__load *load,
                                   const struct orr_scenario__node *from,
@@ -207,7 +201,7 @@ static enum orr_status read_files(struct orr_scenario__load *load,
         return orr_scenario__fail_as(load, ORR_NO_INPUT, &from->at, "no file matches %s", pattern);
     }
     enum orr_status status = ORR_OK;
-    orr_sort(found.gl_pathv, found.gl_pathc, sizeof *found.gl_pathv, compare_paths, NULL);
+    orr_sort(found.gl_pathv, found.gl_pathc, sizeof *found.gl_pathv, orr_compare_texts, NULL);
     for (size_t i = 0; i < found.gl_pathc && status == ORR_OK; i++) {
         status = read_objects(load, found.gl_pathv[i], &from->at, out);
     }

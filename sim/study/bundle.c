@@ -39,12 +39,6 @@ static void say(struct bundle *bundle, const char *format, ...)
     bundle->words[bundle->word_bytes] = '\0';
 }
 
-static const char *last_part(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
 /* False: a file of that name is in already. */
 static bool add(struct bundle *bundle, const char *name, const char *path, const char *text)
 {
@@ -81,7 +75,7 @@ static enum orr_status add_trace(struct bundle *bundle, const char *path, const 
                         "%s is not the trace that the run read: its SHA-256 is %s, not %s", path,
                         now, sha);
     }
-    (void)snprintf(name, sizeof name, "%.12s-%.130s", sha, last_part(path));
+    (void)snprintf(name, sizeof name, "%.12s-%.130s", sha, orr_study__last_part(path));
     (void)add(bundle, orr_pack_name(&bundle->arena, "traces", name),
               orr_arena_strndup(&bundle->arena, path, strlen(path)), NULL);
     return ORR_OK;
@@ -103,7 +97,8 @@ const char *orr_study__part_file_name(struct orr_arena *arena, const struct orr_
                                       const char *key, const char *path)
 {
     char name[300];
-    (void)snprintf(name, sizeof name, "%.60s-%.40s-%.130s", part->name, key, last_part(path));
+    (void)snprintf(name, sizeof name, "%.60s-%.40s-%.130s", part->name, key,
+                   orr_study__last_part(path));
     return orr_pack_name(arena, "traces", name);
 }
 
@@ -119,7 +114,8 @@ static enum orr_status add_part_files(struct bundle *bundle, const struct orr_sc
         }
         status = orr_file_sha256(path, sha, bundle->err);
         if (status == ORR_OK) {
-            say(bundle, "  %s of part %s  %s  %s\n", key, part->name, sha, last_part(path));
+            say(bundle, "  %s of part %s  %s  %s\n", key, part->name, sha,
+                orr_study__last_part(path));
             (void)add(bundle, orr_study__part_file_name(&bundle->arena, part, key, path),
                       orr_arena_strndup(&bundle->arena, path, strlen(path)), NULL);
         }
@@ -147,7 +143,7 @@ static enum orr_status add_traces(struct bundle *bundle, struct orr_results *in)
             continue;
         }
         say(bundle, "  trace %s  %lld bytes  %s\n", sha, (long long)sqlite3_column_int64(row, 1),
-            last_part(path));
+            orr_study__last_part(path));
         if (bundle->options->with_traces && status == ORR_OK) {
             status = add_trace(bundle, path, sha);
         }
@@ -169,7 +165,8 @@ static enum orr_status add_result(struct bundle *bundle, uint32_t index)
     if (status != ORR_OK) {
         return status;
     }
-    (void)snprintf(stem, sizeof stem, "%.*s", (int)strcspn(last_part(path), "."), last_part(path));
+    (void)snprintf(stem, sizeof stem, "%.*s", (int)strcspn(orr_study__last_part(path), "."),
+                   orr_study__last_part(path));
     orr_results_open(&in, path, bundle->err);
     sqlite3_stmt *row = orr_results_prepare(&in, orr_study_sql__run);
     while (orr_results_step(&in, row)) {
@@ -210,9 +207,10 @@ enum orr_status orr_bundle_make(const struct orr_bundle_options *options, orr_bu
     }
     for (uint32_t i = 0; i < options->figure_count && status == ORR_OK; i++) {
         const char *path = options->figures[i];
-        if (!add(&bundle, orr_pack_name(&bundle.arena, "figures", last_part(path)), path, NULL)) {
-            status =
-                orr_fail(err, ORR_USAGE, "two files would both be figures/%s", last_part(path));
+        if (!add(&bundle, orr_pack_name(&bundle.arena, "figures", orr_study__last_part(path)), path,
+                 NULL)) {
+            status = orr_fail(err, ORR_USAGE, "two files would both be figures/%s",
+                              orr_study__last_part(path));
         }
     }
     if (status == ORR_OK) {

@@ -3,8 +3,17 @@
 #ifndef ORR_STUDY_INT_H
 #define ORR_STUDY_INT_H
 
+#include <string.h>
+
 #include <orrery/analysis/results.h>
 #include <orrery/sim/study.h>
+
+/* The name of a file without its folder; within `path`. */
+static inline const char *orr_study__last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
 
 /* The way from the folder of a file to another folder, such as "../data" or "."; false: one of them
  * is not there, or it is too long. */

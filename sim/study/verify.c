@@ -67,12 +67,6 @@ static enum orr_status pick(struct verify *verify)
     return ORR_OK;
 }
 
-static const char *base_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
 /* Where a file of a part is now: in the bundle under that name, or in the folder given; NULL: where
  * it was. */
 static const char *place_of(struct verify *verify, const char *file, const char *packed)
@@ -86,7 +80,8 @@ static const char *place_of(struct verify *verify, const char *file, const char 
     if (verify->options->traces == NULL) {
         return NULL;
     }
-    (void)snprintf(path, sizeof path, "%.4600s/%.300s", verify->options->traces, base_of(file));
+    (void)snprintf(path, sizeof path, "%.4600s/%.300s", verify->options->traces,
+                   orr_study__last_part(file));
     return orr_arena_strndup(&verify->arena, path, strlen(path));
 }
 
@@ -104,7 +99,7 @@ static enum orr_status check_there(const struct verify *verify, const char *name
 static const char *trace_name(struct verify *verify, const char *trace, const char *sha)
 {
     char name[300];
-    (void)snprintf(name, sizeof name, "%.12s-%.130s", sha, base_of(trace));
+    (void)snprintf(name, sizeof name, "%.12s-%.130s", sha, orr_study__last_part(trace));
     return orr_pack_name(&verify->arena, "traces", name);
 }
 

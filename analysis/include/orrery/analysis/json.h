@@ -24,6 +24,8 @@ void orr_json_open(struct orr_json *json, const char *key, char bracket);
 void orr_json_close(struct orr_json *json, char bracket);
 /* NULL: null. Control characters are escaped, bytes that are not UTF-8 replaced (U+FFFD). */
 void orr_json_text(struct orr_json *json, const char *key, const char *value);
+/* The same of an item of a list, as a callback that is handed sentences. */
+void orr_json_sentence(const char *text, void *json);
 void orr_json_int(struct orr_json *json, const char *key, int64_t value);
 void orr_json_real(struct orr_json *json, const char *key, double value); /* NAN: null */
 void orr_json_bool(struct orr_json *json, const char *key, bool value);

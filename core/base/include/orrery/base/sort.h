@@ -12,6 +12,10 @@ typedef int orr_compare_fn(const void *a, const void *b, void *context);
 /* Stable merge sort. `compare` may use the context, and only reads it. */
 void orr_sort(void *items, size_t count, size_t size, orr_compare_fn *compare, const void *context);
 
+/* Comparisons for it without a context: of uint32_t, and of const char * in byte order. */
+int orr_compare_u32(const void *a, const void *b, void *context);
+int orr_compare_texts(const void *a, const void *b, void *context);
+
 /* Indices 0..count-1 ordered by keys[i], ties by index (radix, O(count)). Caller frees. */
 uint32_t *orr_sort_index_by_i64(const int64_t *keys, uint32_t count) ORR_MUST_USE;
 /* Puts ids in the order of the keys that they number, ties as they are (radix, O(count)); the key

@@ -65,6 +65,7 @@ const char *orr_format_rough(char *out, double seconds);
 /* Whether the text is like one of the patterns, which stand apart by "|": * is any bytes, ? is one.
  */
 bool orr_text_like(const char *text, size_t bytes, const char *patterns, bool any_case);
+bool orr_ends_with(const char *text, const char *end);
 /* Smallest edit distance candidate for "did you mean"; NULL if nothing is near. */
 const char *orr_nearest(const char *word, const char *const *candidates, size_t count);
 /* The same no further away than `most`: for words that may well be right though none of these. */
