@@ -49,7 +49,7 @@ static void sort_line(const struct orr_victim_search *search)
     for (uint32_t s = 0; s < f->contender_count; s++) {
         entries[s] = orr_flat__entry(search, &f->contenders[s]);
     }
-    orr_sort(f->line, f->contender_count, sizeof *f->line, by_leaf, (void *)(uintptr_t)&lining);
+    orr_sort(f->line, f->contender_count, sizeof *f->line, by_leaf, &lining);
     orr_free(entries);
 }
 

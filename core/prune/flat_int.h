@@ -277,11 +277,6 @@ bool orr_flat__demands(struct orr_victim_search *search,
 /* GPUs that a task of the contender asks, counted from its first. */
 uint32_t orr_flat__gpus(const struct orr_session *session, const struct orr_contender *contender,
                         uint32_t task);
-/* GPUs that the preemptor asks in this probe. */
-static inline int64_t orr_flat__needed(const struct orr_flat *f)
-{
-    return f->contenders[0].demand.v[ORR_SHARE_GPU] / ORR_MGPU;
-}
 void orr_flat__count_size(struct orr_sizes *sizes, const struct orr_contender *contender);
 /* All victims are served before the preemptor, and the nodes have less room than it needs: then it
  * gets none. */

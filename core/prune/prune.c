@@ -7,22 +7,15 @@
 
 #include <orrery/base/status.h>
 
-static const struct {
-    const char *name, *claim;
-} pruners[ORR_PRUNERS] = {
-#define X(name, word, claim) {word, claim},
+static const char *const names[ORR_PRUNERS] = {
+#define X(name, word, claim) word,
     ORR_PRUNER_LIST(X)
 #undef X
 };
 
 const char *orr_pruner_name(enum orr_pruner pruner)
 {
-    return pruners[pruner].name;
-}
-
-const char *orr_pruner_claim(enum orr_pruner pruner)
-{
-    return pruners[pruner].claim;
+    return names[pruner];
 }
 
 static bool is_word(const char *at, size_t bytes, const char *word)
@@ -36,8 +29,7 @@ bool orr_prune_parse(const char *text, struct orr_prune_rules *rules, const char
     for (text += strspn(text, ", "); *text != '\0'; text += strspn(text, ", ")) {
         const size_t bytes = strcspn(text, ", ");
         uint32_t p = 0;
-        while (p < ORR_PRUNERS &&
-               (text[0] != '-' || !is_word(text + 1, bytes - 1, pruners[p].name))) {
+        while (p < ORR_PRUNERS && (text[0] != '-' || !is_word(text + 1, bytes - 1, names[p]))) {
             p++;
         }
         if (p < ORR_PRUNERS) {
@@ -86,7 +78,7 @@ void orr_prune__check(const struct orr_victim_search *search, bool whole)
         if ((doubts >> p & 1u) != 0) {
             char what[160];
             (void)snprintf(what, sizeof what, "pruner %s refuted what succeeds (%s of job %s)",
-                           pruners[p].name, orr_action_name(search->action),
+                           names[p], orr_action_name(search->action),
                            search->session->jobs[search->job].name);
             orr_panic(what, __FILE__, __LINE__);
         }

@@ -76,7 +76,7 @@ static void rank_owners(const struct orr_victim_search *search,
             owners->jobs[count++] = session->tasks[lists[l]->items[i].task].job;
         }
     }
-    orr_sort(owners->jobs, count, sizeof *owners->jobs, by_owner, (void *)(uintptr_t)session);
+    orr_sort(owners->jobs, count, sizeof *owners->jobs, by_owner, session);
     for (uint32_t i = 0; i < count; i++) {
         owners->rank[owners->jobs[i]] = i;
     }
@@ -131,7 +131,7 @@ static struct loss *list_losses(const struct orr_victim_search *search,
         for (end = i + 1; end < *count && session->tasks[losses[end].task].job == job; end++) {
         }
         if (session->jobs[job].set_count > 2) {
-            orr_sort(losses + i, end - i, sizeof *losses, by_set, (void *)(uintptr_t)session);
+            orr_sort(losses + i, end - i, sizeof *losses, by_set, session);
         }
     }
     for (uint32_t i = 0, nth = 0; i < *count; i++) {

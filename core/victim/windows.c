@@ -150,7 +150,7 @@ static uint32_t list_job_nodes(const struct orr_session *session, uint32_t job_i
             out[count++] = node;
         }
     }
-    orr_sort(out, count, sizeof *out, by_node_rank, (void *)(uintptr_t)session);
+    orr_sort(out, count, sizeof *out, by_node_rank, session);
     return count;
 }
 

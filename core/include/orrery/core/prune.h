@@ -48,7 +48,6 @@ struct orr_prune_count { /* since the session was made */
 };
 
 const char *orr_pruner_name(enum orr_pruner pruner);
-const char *orr_pruner_claim(enum orr_pruner pruner);
 
 /* Reads "on", "off", "verify" or names that each follow a -, separated by commas. False: `*bad` is
  * where the first word begins that is none of these. */
