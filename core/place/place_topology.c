@@ -25,9 +25,10 @@ struct search {
     uint32_t set;
     uint32_t required, preferred; /* levels, or ORR_NONE */
     uint32_t lowest_common_level,
-        lowest_common;         /* the lowest common domain; ORR_NONE, 0: the root */
-    uint32_t deepest;          /* level whose domains are asked for */
-    double *ratio;             /* by domain: requested / free */
+        lowest_common;    /* the lowest common domain; ORR_NONE, 0: the root */
+    uint32_t deepest;     /* level whose domains are asked for */
+    bool *active_domains; /* of the required level: tasks must join pods there; NULL: anywhere */
+    double *ratio;        /* by domain: requested / free */
     struct orr_vec max, total; /* of the tasks */
     uint32_t task_count;
     bool same_kinds; /* each resource but CPU and memory is requested by all tasks or by none */
@@ -292,6 +293,21 @@ static bool children_matter(const struct search *search, uint32_t level, uint32_
            !search->same_kinds || search->subsets->is_candidate[domain];
 }
 
+static bool leaves_active_domain(const struct search *search, uint32_t level, uint32_t domain)
+{
+    for (; level != ORR_NONE && level > search->required; level--) {
+        domain = parent_of(search, level, domain);
+    }
+    return level == ORR_NONE || level != search->required || !search->active_domains[domain];
+}
+
+/* Of domains that only candidates are asked of, those that tasks may not leave others for. */
+static bool is_passed_by(const struct search *search, uint32_t level, uint32_t domain)
+{
+    return level == search->deepest && search->preferred == ORR_NONE &&
+           search->active_domains != NULL && leaves_active_domain(search, level, domain);
+}
+
 /* Puts the domains below one of the level above in order, the tightest first, behind those that
  * are. */
 static void order_children(struct search *search, uint32_t level, uint32_t parent)
@@ -307,7 +323,7 @@ static void order_children(struct search *search, uint32_t level, uint32_t paren
     uint32_t listed = 0;
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t domain = first + children[i];
-        if (of->nodes_here[children[i]] == 0) {
+        if (of->nodes_here[children[i]] == 0 || is_passed_by(search, level, domain)) {
             continue;
         }
         order[listed++] = domain;
@@ -444,38 +460,28 @@ static bool *find_active_domains(const struct search *search)
     return active_domains;
 }
 
-static bool leaves_active_domain(const struct search *search, const bool *active_domains,
-                                 uint32_t level, uint32_t domain)
-{
-    for (; level != ORR_NONE && level > search->required; level--) {
-        domain = parent_of(search, level, domain);
-    }
-    return level == ORR_NONE || level != search->required || !active_domains[domain];
-}
-
 /* Which domains of the levels in question are candidates, and in which order they come. */
 static void find_candidates(struct search *search)
 {
     struct orr_subsets *subsets = search->subsets;
     const uint32_t deepest = search->deepest;
     const uint32_t widest = search->required != ORR_NONE ? search->required : 0;
+    search->active_domains = search->required != ORR_NONE ? find_active_domains(search) : NULL;
     order_domains(search);
     if (search->preferred != ORR_NONE) {
         score_preferred(search);
     }
-    bool *active_domains = search->required != ORR_NONE ? find_active_domains(search) : NULL;
-    for (uint32_t l = widest; active_domains != NULL && l <= deepest; l++) {
+    for (uint32_t l = widest; search->active_domains != NULL && l <= deepest; l++) {
         const uint32_t *order = subsets->order + subsets->first[l];
         for (uint32_t i = 0; i < subsets->order_count[l]; i++) {
             subsets->is_candidate[order[i]] =
-                subsets->is_candidate[order[i]] &&
-                !leaves_active_domain(search, active_domains, l, order[i]);
+                subsets->is_candidate[order[i]] && !leaves_active_domain(search, l, order[i]);
         }
     }
     subsets->levels_left = deepest + 1 - widest;
     subsets->level = deepest + 1;
     subsets->root_left = search->required == ORR_NONE && fits(search, ORR_NONE, 0);
-    orr_free(active_domains);
+    orr_free(search->active_domains);
 }
 
 /* A sketch passes by nodes that are not open, so that it may be given whole domains.
