@@ -635,7 +635,6 @@ static void take_suspension(struct engine *engine, const struct orr_txn_decision
     }
 }
 
-/* What the policy's commits mean for time: finishes to come, room to be released. */
 /* Some of its pods have a place, and others may want one. */
 static void want_rest(struct engine *engine, uint32_t job)
 {
@@ -644,6 +643,7 @@ static void want_rest(struct engine *engine, uint32_t job)
     }
 }
 
+/* What the policy's commits mean for time: finishes to come, room to be released. */
 void orr_engine__take_decisions(struct engine *engine)
 {
     uint32_t count;

@@ -353,10 +353,10 @@ enum orr_status orr_scenario__state_events(struct orr_scenario__load *load,
 enum orr_status orr_scenario__convert_configuration(struct orr_scenario__load *load,
                                                     const struct orr_scenario__node *object,
                                                     struct orr_scenario__node **out);
-/* Of the flavors that are kept, where gate TopologyAwareScheduling is off. */
 /* Takes the Configuration that a ConfigMap has as text; *taken false: it has none. */
 enum orr_status orr_scenario__take_config_map(struct orr_scenario__load *load,
                                               const struct orr_scenario__node *object, bool *taken);
+/* Of the flavors that are kept, where gate TopologyAwareScheduling is off. */
 void orr_scenario__drop_topologies(struct orr_scenario__load *load,
                                    const struct orr_scenario__node *object);
 /* scenario_kueue_fields.c: a text of the arena. */
