@@ -33,7 +33,8 @@ struct cluster {
         account_capacity;
     bool counts_cpus; /* CPUs are taken for GPUs, as of the jobs */
     uint32_t cpu_nodes, down;
-    int64_t slices; /* of MIG, that are counted as GPUs */
+    uint32_t unlisted; /* records whose NodeName is no list of hosts */
+    int64_t slices;    /* of MIG, that are counted as GPUs */
     char slice[INTAKE_NAME_BYTES];
     uint32_t qos_users, qos_preempts;   /* that say what is not modelled */
     bool users;                         /* associations of users were left out */
@@ -177,6 +178,7 @@ static void take_node(struct cluster *cluster, struct orr_cell record)
     const char *list = orr_arena_strndup(&cluster->report->arena, name.at, name.bytes);
     const uint64_t hosts = slurm_hosts(list);
     node.nodes = hosts > 0 ? (uint32_t)hosts : 1;
+    cluster->unlisted += hosts == 0;
     count_devices(cluster, record, &node);
     if (node.gpus <= 0) {
         cluster->cpu_nodes += node.nodes;
@@ -219,7 +221,7 @@ static void say_key(char *comment, size_t bytes, struct orr_cell record, const c
 
 static void take_partition(struct cluster *cluster, struct orr_cell record)
 {
-    static const char *const said[] = {"MaxTime", "PriorityTier", "PreemptMode"};
+    static const char *const keys[] = {"MaxTime", "PriorityTier", "PreemptMode"};
     struct queue *queue =
         new_queue(&cluster->partitions, &cluster->partition_count, &cluster->partition_capacity);
     const struct orr_cell nodes = value_of(record, "Nodes");
@@ -233,8 +235,8 @@ static void take_partition(struct cluster *cluster, struct orr_cell record)
         (void)snprintf(queue->comment, sizeof queue->comment, "nodes %.*s",
                        (int)(nodes.bytes < 60 ? nodes.bytes : 60), nodes.at);
     }
-    for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
-        say_key(queue->comment, sizeof queue->comment, record, said[i]);
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        say_key(queue->comment, sizeof queue->comment, record, keys[i]);
     }
 }
 
@@ -648,6 +650,10 @@ static void add_notes(struct cluster *cluster, bool by_account)
     }
     if (cluster->counts_cpus) {
         orr_intake_note(report, "CPUs stand for GPUs, of nodes as of jobs (--count cpu)");
+    }
+    if (cluster->unlisted > 0) {
+        orr_intake_note(report, "NodeName is no list of nodes and counts as one node: %u record%s",
+                        (unsigned)cluster->unlisted, ORR_PLURAL(cluster->unlisted));
     }
     if (cluster->cpu_nodes > 0 && !cluster->counts_cpus) {
         orr_intake_note(report, "nodes without GPUs, left out: %u", (unsigned)cluster->cpu_nodes);
