@@ -148,21 +148,15 @@ const char *orr_report__number(double value, char out[40])
     return out;
 }
 
-static bool ends_with(const char *name, const char *end)
-{
-    const size_t bytes = strlen(name), tail = strlen(end);
-    return bytes > tail && strcmp(name + bytes - tail, end) == 0;
-}
-
 static bool is_seconds(const char *name)
 {
-    return ends_with(name, " s");
+    return orr_ends_with(name, " s");
 }
 
 /* Of times of the run's clock, in milliseconds. */
 static bool is_clock(const char *name)
 {
-    return ends_with(name, " at");
+    return orr_ends_with(name, " at");
 }
 
 #define LONG_TEXT 28 /* bytes; longer ones are broken into lines */

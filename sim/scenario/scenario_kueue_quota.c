@@ -368,7 +368,7 @@ static const struct amount *own_of(const struct orr_scenario__holder *holder, co
 }
 
 /* Of all nodes: there is one flavor at most. A ClusterQueue without GPUs borrows none either. A
- * Cohort that nothing is said of has nothing of what ClusterQueues have quota of. */
+ * Cohort without quota of a resource that ClusterQueues have quota of has 0 of it. */
 static void write_plain(struct orr_scenario__load *load, const struct orr_scenario__holder *holder,
                         unsigned covered, struct orr_scenario__node *queue)
 {

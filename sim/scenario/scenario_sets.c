@@ -55,12 +55,6 @@ static bool starts(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-static bool ends(const char *text, const char *with)
-{
-    size_t bytes = strlen(text), tail = strlen(with);
-    return bytes >= tail && strcmp(text + bytes - tail, with) == 0;
-}
-
 /* Of queues; pods are of their flavors alone. */
 static const char *const resources[] = {".gpu", ".cpu", ".memory", ".pods"};
 enum { RESOURCES = sizeof resources / sizeof resources[0] };
@@ -70,14 +64,14 @@ static bool is_amounts(const char *path)
 {
     bool is = false;
     for (size_t r = 0; r < RESOURCES; r++) {
-        is = is || ends(path, resources[r]);
+        is = is || orr_ends_with(path, resources[r]);
     }
     return is && starts(path, "queues.") && strstr(path, ".lend.") == NULL;
 }
 
 static bool is_nodes(const char *path)
 {
-    return starts(path, "cluster.pools.") && ends(path, ".nodes");
+    return starts(path, "cluster.pools.") && orr_ends_with(path, ".nodes");
 }
 
 /* The path leads somewhere: can that change while a run goes on? */
@@ -85,12 +79,12 @@ static bool can_change(const char *path)
 {
     static const char *const values[] = {".quota", ".weight", ".limit"};
     size_t bytes = strlen(path);
-    bool can =
-        is_amounts(path) || is_nodes(path) || (starts(path, "queues.") && ends(path, ".priority"));
+    bool can = is_amounts(path) || is_nodes(path) ||
+               (starts(path, "queues.") && orr_ends_with(path, ".priority"));
     for (size_t v = 0; v < 3 && starts(path, "queues."); v++) {
         for (size_t r = 0; r < RESOURCES; r++) {
             size_t tail = strlen(resources[r]) + strlen(values[v]);
-            can = can || (ends(path, values[v]) && bytes > tail &&
+            can = can || (orr_ends_with(path, values[v]) && bytes > tail &&
                           starts(path + bytes - tail, resources[r]));
         }
     }

@@ -8,11 +8,11 @@
 #include <orrery/base/text.h>
 #include <orrery/sim/sweep_spec.h>
 
-#include <stddef.h>
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
-#include <unistd.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "scenario_int.h"
 
