@@ -101,8 +101,7 @@ const struct orr_metric_def orr_metric_table[] = {
      "jobs x time from the end of an attempt that was cut short to the next start, of the run"},
     {"batch_mean_s", "s", LESS, 0, "mean time of a batch", "all, where jobs have groups",
      "mean from the first submit to the end of the last job of a group, of groups that ended; "
-     "first "
-     "submit in the window"},
+     "first submit in the window"},
     {"batch_p50_s", "s", LESS, 0, "median time of a batch", "all, where jobs have groups",
      "first submit to the end of the last job of a group, nearest rank (Kaplan-Meier when some did "
      "not end)"},
@@ -164,8 +163,7 @@ const struct orr_metric_def orr_metric_table[] = {
     {"cpu_occupancy", "1", MORE, SHARE | OF_ALL, "CPU time held",
      "all, where nodes have a limit, jobs ask",
      "allocated CPU time, without that of suspended jobs, / CPU time of nodes that were up, of "
-     "nodes "
-     "with a limit to it, in the window"},
+     "nodes with a limit to it, in the window"},
     {"mem_occupancy", "1", MORE, SHARE | OF_ALL, "memory held",
      "all, where nodes have a limit, jobs ask",
      "allocated memory x time / memory x time of nodes that were up, of nodes with a limit to it, "
@@ -180,8 +178,7 @@ const struct orr_metric_def orr_metric_table[] = {
      "training less what a slower rate took away, sessions times busy, services' requests times "
      "their service time; what was lost, overhead or waiting is where it was (table waste), and "
      "what else a job did not use (slow, idle) is spread evenly over the rest of all the time it "
-     "held "
-     "anything, in the window or not"},
+     "held anything, in the window or not"},
     {"throughput_gpus", "GPU", MORE, 0, "throughput", "all",
      "run time at rate 1 x GPUs of jobs that ended in the window / its length: work in GPUs of the "
      "reference speed; services left out"},
@@ -215,8 +212,8 @@ const struct orr_metric_def orr_metric_table[] = {
      "level", "the least of startable_gang_mean_gpus in the window"},
     {"gangs_within", "1", NONE, SHARE, "share of gangs within", "level",
      "share of gangs (jobs of the window that held two GPUs or more) whose last attempt began "
-     "inside "
-     "one NVLink domain, node, domain of a level, or wider (cluster), and inside nothing narrower"},
+     "inside one NVLink domain, node, domain of a level, or wider (cluster), and inside nothing "
+     "narrower"},
     {"node_load_max_over_mean", "1", NONE, LEAST_1, "load of the busiest node over the mean", "all",
      "share of GPU time held of the busiest node / mean over nodes, in the window"},
     {"node_load_cv", "1", NONE, 0, "spread of the load of nodes", "all",
@@ -274,15 +271,13 @@ const struct orr_metric_def orr_metric_table[] = {
     {"quota_debt_blocked_gpu_h", "GPU-h", LESS, WHOLE | BY_QUOTA,
      "quota debt that others were in the way of", "all, queue, shard",
      "the rest of quota_debt_gpu_h, the policy's own: while others, or their placement, were in "
-     "the "
-     "way"},
+     "the way"},
     {"starvation_p99_s", "s", LESS, BY_QUOTA, "99 % starvation at most", "all",
      "time a job waited (again after evictions) while its queue would have been within its quota "
      "with it, of jobs that fit into the quota; nearest rank (Kaplan-Meier when some wait still)"},
     {"starvation_max_s", "s", LESS, BY_QUOTA, "longest starvation", "all",
      "most time a job waited while its queue would have been within its quota with it; of jobs "
-     "that "
-     "wait still, so far"},
+     "that wait still, so far"},
     {"starved", "jobs", LESS, BY_QUOTA, "starved jobs", "all",
      "jobs that waited at all while their queue would have been within its quota with them"},
     {"ftf_quota_max", "1", LESS, BY_QUOTA, "most finish-time unfairness by quota", "all",
@@ -313,9 +308,8 @@ const struct orr_metric_def orr_metric_table[] = {
      "attempts of whole jobs ended early, by whatever cause (table eviction), of the run"},
     {"partial_evictions", "evictions", LESS, 0, "evictions of parts", "all",
      "evictions of some pods of a job that went on, of the run: what it lost at one instant for "
-     "one "
-     "cause and one job is one, on however many nodes; not of a gang that went as a whole at that "
-     "instant"},
+     "one cause and one job is one, on however many nodes; not of a gang that went as a whole at "
+     "that instant"},
     {"wasted_evictions", "evictions", LESS, 0, "wasted evictions", "all",
      "made for a job whose next pods took none of the room; not of those for which the run was cut "
      "before a cycle that found the room free"},
@@ -367,15 +361,13 @@ const struct orr_metric_def orr_metric_table[] = {
      "all, where a pool has a price", "cost / useful GPU-hours, in the window, as in gpu_goodput"},
     {"energy_kwh", "kWh", LESS, 0, "energy", "all, pool, where a pool states its power",
      "integral over nodes that are up of idle_power + (full_power - idle_power) x part of the "
-     "node's "
-     "GPUs that is held (graces and other schedulers' pods included), in the window"},
+     "node's GPUs that is held (graces and other schedulers' pods included), in the window"},
     {"run_energy_kwh", "kWh", LESS, 0, "energy of the run",
      "all, pool, where a pool states its power", "energy_kwh of the run"},
     {"energy_kwh_per_useful_gpu_h", "kWh/GPU-h", LESS, CARD_IF, "kWh for a useful GPU-hour",
      "all, where a pool states its power",
      "energy_kwh / useful GPU-hours, in the window, as in gpu_goodput; NULL where a pool that has "
-     "nodes states no "
-     "power"},
+     "nodes states no power"},
     {"node_h", "node-h", NONE, 0, "node-hours", "pool, where nodes join or leave or have a price",
      "time of nodes that were part of the cluster, up or down, in the window"},
     {"nodes_joined", "nodes", NONE, 0, "nodes that joined", "pool, where nodes join or leave",

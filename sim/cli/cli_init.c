@@ -596,9 +596,8 @@ int orr_cli_init(int argc, char **argv)
          "N nodes of G GPUs; may be given several times (default: a size from the trace)", 0},
         {"nodes", KEY_NODES, "FILE", 0,
          "the nodes instead: what `scontrol -o show node` prints, a slurm.conf, or a scenario, "
-         "whose "
-         "`cluster:` is taken (`orrery import` writes one of kubectl's objects and of tables of "
-         "nodes)",
+         "whose `cluster:` is taken (`orrery import` writes one of kubectl's objects and of tables "
+         "of nodes)",
          0},
         {"policy", KEY_POLICY, "NAME", 0, "scheduling policy (default fifo, backfilling)", 0},
         {"output", 'o', "FILE", 0, "the scenario (default: standard output)", 0},
@@ -610,8 +609,7 @@ int orr_cli_init(int argc, char **argv)
         parse_init,
         "--trace FILE",
         "Write a commented scenario from a trace: its queues with their measured shares, a "
-        "cluster, "
-        "the policy, a variant to start from. Jobs that can never start there are shown.",
+        "cluster, the policy, a variant to start from. Jobs that can never start there are shown.",
         orr_cli_everywhere,
         NULL,
         NULL};

@@ -411,12 +411,11 @@ int orr_cli_tune(int argc, char **argv)
         parse,
         "[SCENARIO|R.db]",
         "Look for quotas of GPUs with which the objectives of several queues hold: moves quota "
-        "from "
-        "one queue to another, keeps the settings that no other beats, tries their neighbours, and "
-        "says of each what it costs whom, how to --set it, and which problem `orrery check` has "
-        "with its quotas. Exit code 1: no setting that was tried keeps all objectives.\v"
-        "Example: orrery tune mine.yaml --objective 'wait_p95_s{queue=research} <= 1h' "
-        "--objective 'wait_p95_s{queue=prod} <= 10min' --replicas 5 --shake submit=60s,run=1%",
+        "from one queue to another, keeps the settings that no other beats, tries their "
+        "neighbours, and says of each what it costs whom, how to --set it, and which problem "
+        "`orrery check` has with its quotas. Exit code 1: no setting that was tried keeps all "
+        "objectives.\vExample: orrery tune mine.yaml --objective 'wait_p95_s{queue=research} <= "
+        "1h' --objective 'wait_p95_s{queue=prod} <= 10min' --replicas 5 --shake submit=60s,run=1%",
         orr_cli_searching,
         NULL,
         NULL};

@@ -123,10 +123,8 @@ static void print_spec(const char *results, const struct proposal *rules, size_t
     (void)printf(
         "# From %d runs of %s with shaken input.\napiVersion: orrery/v1alpha1\nkind: Gate\n"
         "mode: statistical\nreplicas: %d\nshake: {submit: 60s, run: 0.01}\nrules: # beside each: "
-        "the "
-        "margin, and the smallest worsening that it sees in 4 of 5 cases (80 %% power); percent "
-        "are "
-        "of the mean of these runs; then N, the replicas with which 5 %% is seen so\n",
+        "the margin, and the smallest worsening that it sees in 4 of 5 cases (80 %% power); "
+        "percent are of the mean of these runs; then N, the replicas with which 5 %% is seen so\n",
         PROPOSE_REPLICAS, results, PROPOSE_REPLICAS);
     for (size_t r = 0; r < count; r++) {
         const char *name = rules[r].metric->name;
