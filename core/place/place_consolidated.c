@@ -410,7 +410,8 @@ static int64_t idle_of_model(const struct orr_ledger *ledger, const struct orr_r
     return idle;
 }
 
-/* Idle MIG instances of its profile on the nodes of its shard that the same admit. */
+/* Idle MIG instances of its profile on the nodes of its shard that its selector, its toleration and
+ * `allowed` admit. */
 static int64_t idle_instances(const struct orr_ledger *ledger, const struct orr_request *request,
                               uint32_t allowed)
 {

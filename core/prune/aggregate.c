@@ -162,6 +162,7 @@ static uint64_t list_scenario(const struct orr_flat *f, const struct orr_room_hi
     return fingerprint;
 }
 
+/* What serving answered, as it is kept: false or true. 0: it was not asked. */
 enum { LEAVES_NONE = 1, LEAVES_SOME };
 
 /* What serving answers, or answered when it was asked the same in this search or another one. */

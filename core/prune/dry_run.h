@@ -11,14 +11,16 @@ struct orr_dry_run {
     bool constrained;              /* the preemptor has a constraint of topology */
     bool counted;                  /* in this scenario GPUs are counted */
     struct orr_sketch *sketch;     /* on counts or on books; NULL: nobody is constrained */
-    uint32_t *nodes; /* with a sketch: the open ones, with room or without; those that are */
-    uint32_t open_count, feasible_count; /* feasible come first and stay for a probe: */
+    /* With a sketch: the open nodes, with room or without. The first feasible_count of them are
+     * those that are feasible without victims, and stay open through the probe opened_for. */
+    uint32_t *nodes;
+    uint32_t open_count, feasible_count;
     uint64_t opened_for;
-    uint64_t open_set; /* fingerprint of these */
+    uint64_t open_set; /* fingerprint of the open nodes */
     bool *is_open;     /* by node */
     uint32_t *roomy;   /* nodes with room before anything is tried */
     uint32_t roomy_count;
-    uint64_t probe; /* of which this is: */
+    uint64_t probe; /* the probe that goes on */
     /* Of the preemptor's tasks the least GPUs of one, 0: some ask none, or parts; and how many such
      * tasks the feasible nodes have room for. */
     int32_t least_gpus;

@@ -448,9 +448,10 @@ struct slurm {
     int64_t *given;          /* per node: CPUs of those that are to be suspended */
     bool kept_any;
     uint64_t kept_key; /* equal: the same is kept from it, as long as `moves` is the same */
-    uint64_t kept_of_suspended;        /* of kept_key, what suspended jobs are in it ... */
-    uint64_t kept_moves;               /* ... as of which state; 0: of none ... */
-    uint32_t kept_job, kept_partition; /* ... and of which record */
+    /* The part of kept_key that suspended jobs make, for this record as of this value of `moves`
+     * (0: not known) */
+    uint64_t kept_of_suspended, kept_moves;
+    uint32_t kept_job, kept_partition;
     /* MaxCPUsPerNode of the partition of the record at hand */
     int64_t cap_cpu_milli;        /* INT64_MAX: none */
     uint32_t cap_partition;       /* of cap_used */

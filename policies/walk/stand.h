@@ -7,8 +7,8 @@
 #include <orrery/core/policy.h>
 
 struct orr_stand {
-    int64_t service;
-    orr_ms done;
+    int64_t service; /* mGPU x ms, as struct orr_job_progress has it */
+    orr_ms done;     /* ms of work at the full rate */
 };
 
 struct orr_stands { /* by job; all zero as a run begins */
@@ -17,6 +17,7 @@ struct orr_stands { /* by job; all zero as a run begins */
 };
 
 void orr_stands_release(struct orr_stands *stands);
+/* Called with every event of a job: stores how far it is when it is submitted or requeued. */
 void orr_stands_event(struct orr_stands *stands, const struct orr_view *view,
                       enum orr_job_event event, uint32_t job);
 /* Of a job that runs: would a pause now leave it no further than it was when it began to wait? Two

@@ -291,8 +291,8 @@ void orr_engine__shares_note(struct engine *engine);
 struct engine_waiting *orr_engine__waiting_open(const struct orr_world *world);
 void orr_engine__waiting_close(struct engine_waiting *waiting);
 void orr_engine__waiting_add(struct engine_waiting *waiting, uint32_t job);
-/* A look: begin, next until there is none, end. Of each that comes by next it is said whether it
- * stays, in the line of its shape or apart, or is dropped until it is added again. */
+/* A look: begin, next until there is none, end. The caller has each that comes by next
+ * stay, in the line of its shape or apart, or drops it until it is added again. */
 void orr_engine__waiting_begin(struct engine_waiting *waiting);
 uint32_t orr_engine__waiting_next(struct engine_waiting *waiting);
 void orr_engine__waiting_stay(struct engine_waiting *waiting, uint32_t job, bool apart);

@@ -25,14 +25,12 @@ int64_t orr_exec__target(const struct orr_exec *exec, uint32_t job)
     return stage + 1 < crew->stage_count && end < all ? end : all;
 }
 
-/* --- work --- */
+/* --- a stretch of work: from_ms on, no pause running --- */
 
 static int64_t ceil_div(int64_t a, int64_t b)
 {
     return a <= 0 ? 0 : (a - 1) / b + 1;
 }
-
-/* --- a stretch of work: from_ms on, no pause running --- */
 
 /* Checkpoints that are begun before the work is done. */
 static int64_t marks_left(const struct orr_exec_job *j, int64_t target, int64_t step)

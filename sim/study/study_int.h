@@ -82,8 +82,9 @@ const char *orr_study__part_file_name(struct orr_arena *arena, const struct orr_
 /* point_changes.c: the first job of the name, as results have it; ORR_DATA: there is none. */
 enum orr_status orr_study__find_job(const struct orr_world *world, const char *name, uint32_t *job,
                                     struct orr_err *err) ORR_MUST_USE;
-/* Takes away whom the change names, and gives its job another priority or fewer
- * pods, and as much longer. ORR_DATA: no such job, or one that would be another with fewer pods. */
+/* Takes away whom the change names, and gives its job another priority, or fewer pods and so much
+ * more run time as keeps its work the same. ORR_DATA: no such job, or one that would be another
+ * with fewer pods. */
 enum orr_status orr_study__change_job(struct orr_world *world, const struct orr_job_change *change,
                                       struct orr_err *err) ORR_MUST_USE;
 /* Adds outages as the scenario could have listed them, one for each row of neighbours. */

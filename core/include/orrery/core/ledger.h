@@ -282,7 +282,8 @@ static inline int32_t orr_ledger_idle_units(const struct orr_ledger *ledger, uin
  * to the lowest node where devices that are shared already have room. */
 uint32_t orr_ledger_best_fit(const struct orr_ledger *ledger, const struct orr_request *request,
                              uint32_t tasks);
-/* The lowest node from `from` on with so many idle devices on which tasks of the request may be. */
+/* The lowest node from `from` on with so many idle devices on which tasks of the request may be;
+ * ORR_NONE: there is none. */
 uint32_t orr_ledger_next_idle(const struct orr_ledger *ledger, const struct orr_request *request,
                               uint32_t idle, uint32_t from);
 /* The node with the most of these that fits at least one task, lowest index first. */

@@ -18,7 +18,7 @@
 
 struct orr_oracle_queue {        /* amounts in milli-GPU, milli-CPU or bytes */
     double limit, quota, weight; /* INFINITY: none */
-    double asks, holds;          /* a leaf from now on; from the next time that passes in force */
+    double asks, holds;          /* of a leaf, as set last; in force from the next pass of time */
     double demand, held;         /* in force; what it asks up to its limit */
     double below;                /* of an inner queue: demands of those below it */
     /* share = fixed + by_quota x min(level, 1) + by_weight x max(level - 1, 0), from low to high */
