@@ -62,13 +62,14 @@ static double deviation(const struct orr_plot *run, const struct orr_plot_table 
     return capacity > 0 ? 100 * both / (2 * capacity) : (double)NAN;
 }
 
-static double owed(const struct orr_plot *run, const struct orr_plot_table *table, uint32_t bucket)
+static double debt_of(const struct orr_plot *run, const struct orr_plot_table *table,
+                      uint32_t bucket)
 {
     (void)run;
     return orr_plot__total(table, ORR_PLOT_DEBT, bucket);
 }
 
-static double owed_so_far(const struct orr_plot *run, const struct orr_plot_table *table,
+static double debt_so_far(const struct orr_plot *run, const struct orr_plot_table *table,
                           uint32_t bucket)
 {
     double sum = 0;
@@ -261,8 +262,8 @@ void orr_plot__runs_fairness(struct orr_plot *to, struct orr_plot *runs)
 void orr_plot__runs_debt(struct orr_plot *to, struct orr_plot *runs)
 {
     static const struct panel panels[2] = {
-        {"GPUs not held", owed, false, ORR_PLOT_DEBT},
-        {"GPU-h in the window", owed_so_far, false, ORR_PLOT_DEBT}};
+        {"GPUs not held", debt_of, false, ORR_PLOT_DEBT},
+        {"GPU-h in the window", debt_so_far, false, ORR_PLOT_DEBT}};
     panels_draw(to, runs, "Quota debt: asked for within the quota and not held", panels, true,
                 "no queue waited while it held less than its quota");
 }

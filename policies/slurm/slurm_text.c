@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* slurm_text.c - times and resources as Slurm's files write them.
- */
-#include <stdio.h>
+/* slurm_text.c - times and resources as Slurm's files write them. */
 #include <string.h>
 
 #include <orrery/base/text.h>

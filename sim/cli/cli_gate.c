@@ -3,13 +3,13 @@
 #include "gate.h"
 
 #include <math.h>
-#include <string.h>
 
 #include <orrery/analysis/junit.h>
 #include <orrery/analysis/results.h>
 #include <orrery/sim/study.h>
 
 enum { KEY_BASELINE = 256, KEY_SPEC, KEY_JUNIT, KEY_SUMMARY, KEY_PROPOSE, KEY_BLESS };
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct orr_cli_gate_options *o = state->input;

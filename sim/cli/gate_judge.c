@@ -132,8 +132,8 @@ static enum orr_status judge_scope(struct orr_cli_gate *gate, const char *scope,
     return status;
 }
 
-/* paths: those of the baseline, then the new ones, measured from the same time on. Which is which
- * is told, not seen: a changed program runs the same scenarios. */
+/* paths: those of the baseline, then the new ones, measured from the same time on. The side of
+ * a run is given by its place there: a changed program runs the same scenarios. */
 static enum orr_status judge_aligned(struct orr_cli_gate *gate, const char *const *paths,
                                      uint32_t baselines, uint32_t count, struct orr_err *err)
 {
@@ -196,7 +196,7 @@ static bool is_judged(const struct orr_cli_gate *gate, const char *metric)
     return judged;
 }
 
-/* Waits and completion times are of jobs that started and ended: how many did not is always said,
+/* Waits and completion times are of jobs that started and ended: how many did not is always noted,
  * and whether no rule looks at it. */
 static void note_jobs(struct orr_cli_gate *gate, const char *const *paths, uint32_t baselines,
                       uint32_t count)
