@@ -101,13 +101,13 @@ import json, sys
 def ask(message):
     print(json.dumps(message), flush=True)
     return json.loads(sys.stdin.readline())
-told = open("told", "w")
+received = open("received", "w")
 hello = sys.stdin.readline()
 print('{"protocol": 1, "name": "first-fit"}', flush=True)
 nodes, jobs, waiting, held = {}, {}, [], {}
 for line in sys.stdin:
-    told.write(line)
-    told.flush()
+    received.write(line)
+    received.flush()
     message = json.loads(line)
     for node in message["nodes"]:
         nodes.setdefault(node["node"], {}).update(node)
@@ -143,12 +143,12 @@ for line in sys.stdin:
 END
     "$orrery" run s.yaml --policy 'exec:python3 first_fit.py' -q -o run.db 2>err || fail "exit code $?"
     [ "$(starts)" = 'a@0 b@10 c@20 d@30 e@100' ] || fail "starts: $(starts)"
-    grep -F -q '"gpus":2,"model":null,"mig":{"1g.5gb":3},"idle_gpus":2,"idle_mig":{"1g.5gb":3}}' told || fail "nodes: $(sed -n 1p told)"
-    grep -F -q '"gpus":4,"model":null,"mig":{},"idle_gpus":4,"idle_mig":{}}' told || fail "nodes: $(sed -n 1p told)"
-    grep -F -q '"groups":[{"pods":2,"gpus_per_pod":2,"mig_profile":"1g.5gb","instances":2}]' told || fail "groups: $(sed -n 2p told)"
-    grep -F -q '"groups":[{"pods":1,"gpus_per_pod":2}]' told || fail 'groups of devices'
+    grep -F -q '"gpus":2,"model":null,"mig":{"1g.5gb":3},"idle_gpus":2,"idle_mig":{"1g.5gb":3}}' received || fail "nodes: $(sed -n 1p received)"
+    grep -F -q '"gpus":4,"model":null,"mig":{},"idle_gpus":4,"idle_mig":{}}' received || fail "nodes: $(sed -n 1p received)"
+    grep -F -q '"groups":[{"pods":2,"gpus_per_pod":2,"mig_profile":"1g.5gb","instances":2}]' received || fail "groups: $(sed -n 2p received)"
+    grep -F -q '"groups":[{"pods":1,"gpus_per_pod":2}]' received || fail 'groups of devices'
     "$orrery" run --trace trace.csv --cluster 2x8 --policy 'exec:python3 first_fit.py' -q -o plain.db 2>err || fail 'without instances'
-    ! grep mig told || fail 'without instances'
+    ! grep mig received || fail 'without instances'
 }
 case_child_environment_of_instances() {
     need_python
@@ -279,7 +279,7 @@ case_child_never_reads() {
     run_to 70 'exec:sh child.sh'
     says 'within 1 s'
 }
-# what the child says after its hello, and what it is told of that
+# what the child says after its hello, and what it gets in answer
 refused() {
     child "$hello" "$1" '{"end": true}'
     run_to 70 'exec:sh child.sh'
@@ -329,7 +329,7 @@ END
 read -r hello
 echo '{"protocol": 1, "name": "mine", "limit": true}'
 while read -r line; do
-    echo "$line" >>heard
+    echo "$line" >>received
     for job in $(printf '%s' "$line" | grep -o '"submitted", *"job": *[0-9]*' | grep -o '[0-9]*$'); do
         printf '{"place": %s}\n' "$job"
         read -r answer
@@ -339,9 +339,9 @@ done
 END
     "$orrery" run s.yaml --policy 'exec:sh child.sh' --seed 7 --force -o run.db >out 2>err || fail "$(cat err)"
     ! grep -q 'not heeded.*limit' out || fail 'its limits are heeded'
-    grep -q '"type":"open","now_s":0,"seed":7,' heard || fail "open: $(sed -n 1p heard)"
-    grep -q '"now_s":0,.*"queues":\[\]}$' heard || fail "no queue: $(sed -n 2p heard)"
-    [ "$(grep -c '"queues":\[{"queue":1,"quota_gpus":4,"limit_gpus":5,"weight":1}\]}$' heard)" -eq 1 ] || fail "queues: $(cat heard)"
+    grep -q '"type":"open","now_s":0,"seed":7,' received || fail "open: $(sed -n 1p received)"
+    grep -q '"now_s":0,.*"queues":\[\]}$' received || fail "no queue: $(sed -n 2p received)"
+    [ "$(grep -c '"queues":\[{"queue":1,"quota_gpus":4,"limit_gpus":5,"weight":1}\]}$' received)" -eq 1 ] || fail "queues: $(cat received)"
 }
 case_child_has_no_futures() { # each would be a run of its own, of one child
     child "$hello"
@@ -395,8 +395,8 @@ case_child_wrong_lists() {
     done
     refused '{"end": true, "shares": {"a": [0, 1]}}' 'its "shares" is not a list of [queue, GPUs]'
 }
-# what_it_hears MEMBERS: places all it hears of; its share grows by a GPU a cycle. Job a loses a pod with its node, b passes the limit of its queue.
-what_it_hears() {
+# what_it_gets MEMBERS: places all that come; its share grows by a GPU a cycle. Job a loses a pod with its node, b passes the limit of its queue.
+what_it_gets() {
     cat >s.yaml <<'END'
 cluster: {pools: {p: {nodes: 2, gpus: 4}}, failures: {mtbf: 30m, repair: {median: 4m}}}
 queues: {a: {gpu: [4, 1, 6]}}
@@ -410,16 +410,16 @@ read -r hello
 echo '{"protocol": 1, "name": "mine"$1}'
 n=0
 while read -r line; do
-    echo "\$line" >>heard
+    echo "\$line" >>received
     case \$line in *submitted* | *'"changed"'*) echo '{"place": 0}' && read -r answer ;; esac
     n=\$((n + 1))
     case \$line in *'"cycle"'*) echo "{\"end\": true${2-}}" ;; esac
 done
 END
-    rm -f heard
+    rm -f received
     "$orrery" run s.yaml --policy 'exec:sh child.sh' --force -o run.db >out 2>err || fail "$(cat err)"
 }
-case_child_serves() { # a service is known by `scales`, and what it lacks is heard of; a job has a user
+case_child_serves() { # a service is known by `scales`, and what it lacks comes with events; a job has a user
     printf 'time_s,rate\n0,1\n60,2\n120,2\n180,1\n240,1\n300,1\n' >rate.csv
     printf 'job,submit_s,run_s,gpus_per_pod,user\na,0,60,1,ann\nb,0,60,1,\n' >trace.csv
     cat >s.yaml <<'END'
@@ -438,32 +438,32 @@ while read -r cycle; do
         printf '{"place": %s}\n' "$job"
         read -r answer
     done
-    printf '%s' "$cycle" | grep -o '"user":[^,]*,"scales":[a-z]*' >>heard
+    printf '%s' "$cycle" | grep -o '"user":[^,]*,"scales":[a-z]*' >>received
     echo '{"end": true}'
 done
 END
     "$orrery" run s.yaml --policy 'exec:sh child.sh' --check-books -q -o run.db 2>err || fail "$(cat err)"
     printf '"user":"ann","scales":false\n"user":null,"scales":false\n"user":null,"scales":true\n' | sort >wanted
-    sort heard | cmp -s wanted - || fail "it heard: $(cat heard)"
+    sort received | cmp -s wanted - || fail "it got: $(cat received)"
     held=$(sqlite3 run.db "SELECT group_concat((start_ms / 1000) || '-' || (end_ms / 1000), ' ') FROM (SELECT p.start_ms, p.end_ms
       FROM v_placements AS p JOIN job AS j ON j.id = p.job WHERE j.name = 's' ORDER BY p.start_ms)")
     [ "$held" = '0-360 120-240' ] || fail "the service held: $held"
 }
 case_child_abilities() {
-    what_it_hears ''
-    ! grep -q '"event":"changed"' heard || fail 'it hears of changes'
-    grep -q '"event":"requeued","job":0' heard || fail 'a job that lost a pod goes on'
-    what_it_hears ', "abilities": ["losses"]'
-    grep -q '"event":"changed","job":0,"next_pods":1' heard || fail 'it does not hear what job a lacks'
+    what_it_gets ''
+    ! grep -q '"event":"changed"' received || fail 'it gets changes'
+    grep -q '"event":"requeued","job":0' received || fail 'a job that lost a pod goes on'
+    what_it_gets ', "abilities": ["losses"]'
+    grep -q '"event":"changed","job":0,"next_pods":1' received || fail 'it does not get what job a lacks'
 }
 case_child_bars() {
-    what_it_hears ''
+    what_it_gets ''
     [ "$("$orrery" export run.db never | wc -l)" -le 1 ] || fail 'a bar that nobody declared'
-    what_it_hears ', "bars": ["limit"]'
+    what_it_gets ', "bars": ["limit"]'
     "$orrery" export run.db never | grep -q '8000,6000' || fail "never: $("$orrery" export run.db never)"
 }
 case_child_shares() {
-    what_it_hears ', "shares": true' ', \"shares\": [[0, $n]]'
+    what_it_gets ', "shares": true' ', \"shares\": [[0, $n]]'
     "$orrery" export run.db fair_share | head -n 3 >shares
     printf 'queue,at_ms,mgpu\n0,0,2000\n0,5000,3000\n' | cmp -s - shares || fail "shares: $(cat shares)"
 }
