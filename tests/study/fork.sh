@@ -175,7 +175,7 @@ for time in 90 90s 00:01:30 '0d 00:01:30' 2026-01-01T00:01:30Z '2026-01-01 00:01
     grep -q 'events.1.at: now 00:01:30' out || fail "whatif --at $time: $(cat out)"
 done
 exits 0 capacity dated.yaml --at '2026-01-01 00:00:30' --vary cluster.pools.p.nodes=1..2 --objective 'wait_mean_s <= 1h' --no-progress
-grep -q 'From 00:00:30 on' out || fail "$(cat out)"
+grep -q 'From 2026-01-01T00:00:30Z on' out || fail "$(cat out)"
 exits 64 run s.yaml --save-at 2026-01-01 -o no.db
 grep -q 'is a date, and the run has no calendar' err || fail "$(cat err)"
 exits 0 run --trace - --cluster 1x1 --save-at 2026-01-01T00:01:30Z -o piped.db -q <dated.csv
