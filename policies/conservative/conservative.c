@@ -315,6 +315,18 @@ static bool start(struct conservative *c, const struct orr_view *view, struct or
     return served;
 }
 
+/* A job that reservations kept out of room once would run by now without them: what others take
+ * later does not change why it waits, until it is the first. */
+static enum orr_reason why_not_due(const struct orr_view *view, uint32_t job, bool first)
+{
+    if (view->jobs[job].reason == ORR_REASON_RESERVED && !first) {
+        return ORR_REASON_RESERVED;
+    }
+    const struct orr_gpus size = orr_scaling_step(view, job);
+    const struct orr_gpus free = orr_ledger_unheld(view->ledger, view->shard);
+    return orr_gpus_hold(&free, &size) ? ORR_REASON_RESERVED : ORR_REASON_NO_CAPACITY;
+}
+
 static void conservative_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)
 {
     struct conservative *c = state;
@@ -335,10 +347,7 @@ static void conservative_cycle(void *state, const struct orr_view *view, struct 
                 continue;
             }
         } else {
-            const struct orr_gpus size = orr_scaling_step(view, r->job);
-            const struct orr_gpus free = orr_ledger_unheld(view->ledger, view->shard);
-            const bool fits = orr_gpus_hold(&free, &size);
-            explain(view, txn, r->job, fits ? ORR_REASON_RESERVED : ORR_REASON_NO_CAPACITY,
+            explain(view, txn, r->job, why_not_due(view, r->job, kept == 0),
                     kept > 0 ? c->waiting[0].job : ORR_NONE);
         }
         c->waiting[kept++] = *r;

@@ -8,10 +8,15 @@
  * A running job past its estimate is assumed to release now. The queue's order is that of submits,
  * or by priority.
  *
+ * Those that wait stand in lanes by size: a pass finds in each the next that may start, and tries
+ * these in the order of the queue. What is free and spare only shrinks in a pass, so that a job
+ * passed over once is not looked at again. A pass costs lanes, attempts and new reasons, not jobs.
+ *
  * Size is GPUs of the whole cluster: a reservation does not look at nodes, so on nodes of several
  * GPUs fragmentation may still delay the head. */
 #include "../lanes/scaling.h"
 #include "../registry/policies_int.h"
+#include "easy_line.h"
 
 #include <string.h>
 
@@ -30,12 +35,28 @@ struct release {
     uint32_t job;
 };
 
+/* Jobs of one size, of which none finds room where another did not: those of a shape, and of a
+ * queue where queues have parts of the cluster. */
+struct lane {
+    uint32_t line;  /* see easy_line.h */
+    uint32_t first; /* of the line, or ORR_NONE */
+    /* of a pass: */
+    uint32_t next;          /* whom it tries next, or ORR_NONE */
+    enum orr_reason failed; /* why one of the lane found no place; NONE: none was tried in vain */
+    bool fits;              /* what is free would do for one */
+};
+
+enum { SERVICES }; /* the lane of all jobs that scale, whose steps are of several sizes */
+
 struct easy {
     struct easy_params params;
-    uint32_t *pending; /* in order from `head`; started ones are taken out at the end of a pass */
-    uint32_t head, end, pending_capacity;
-    uint32_t explained;      /* pending before this one have a reason */
-    uint32_t gpuless;        /* pending that need no free GPU in the cluster's count */
+    struct easy_nodes nodes;
+    struct lane *lanes;
+    uint32_t lane_count, lane_capacity; /* grows with the shapes that come to be known */
+    uint32_t parts;                     /* lanes of a shape */
+    int64_t came;                       /* so many joined the order */
+    uint32_t *fresh;                    /* those that joined it since the last cycle */
+    uint32_t fresh_count, fresh_capacity;
     struct release *running; /* by (at, job) */
     uint32_t running_count, running_capacity;
     struct orr_scaling scaling;
@@ -64,6 +85,7 @@ static enum orr_status easy_open(const struct orr_host *host, const void *params
     struct easy *easy = orr_zalloc(1, sizeof *easy);
     easy->params = *(const struct easy_params *)params;
     easy->placer = orr_placer_open(&easy->params.placer, view->ledger, view->seed);
+    easy->parts = orr_placer_has_parts(easy->placer) ? view->queues->count : 1;
     *state = easy;
     return ORR_OK;
 }
@@ -71,7 +93,9 @@ static enum orr_status easy_open(const struct orr_host *host, const void *params
 static void easy_close(void *state)
 {
     struct easy *easy = state;
-    orr_free(easy->pending);
+    orr_free(easy->nodes.of);
+    orr_free(easy->lanes);
+    orr_free(easy->fresh);
     orr_free(easy->running);
     orr_free(easy->scaling.lined);
     orr_placer_close(easy->placer);
@@ -114,43 +138,59 @@ static void remove_release(struct easy *easy, orr_ms at, uint32_t job)
     }
 }
 
-static bool is_gpuless(const struct orr_view *view, uint32_t job)
+static uint32_t lane_of(const struct easy *easy, const struct orr_view *view, uint32_t job)
 {
-    return view->shapes->shapes[view->specs[job].shape].gpus_mgpu == 0;
+    const struct orr_job_spec *spec = &view->specs[job];
+    const uint32_t part = easy->parts > 1 ? spec->queue : 0;
+    return spec->scales ? SERVICES : 1 + spec->shape * easy->parts + part;
 }
 
-/* At the end, or behind the last of no lower priority that came before. */
+static void make_lanes(struct easy *easy, const struct orr_view *view)
+{
+    const uint32_t count = 1 + view->shapes->count * easy->parts;
+    easy->lanes = orr_zgrow(easy->lanes, &easy->lane_capacity, count, sizeof *easy->lanes);
+    for (; easy->lane_count < count; easy->lane_count++) {
+        easy->lanes[easy->lane_count] = (struct lane){.line = ORR_NONE, .first = ORR_NONE};
+    }
+}
+
+/* By priority, the higher first, then by job; or as they came. */
+static int64_t key_of(struct easy *easy, const struct orr_view *view, uint32_t job)
+{
+    return easy->params.order == ORDER_PRIORITY
+               ? -(int64_t)view->specs[job].priority * ((int64_t)1 << 32) + job
+               : easy->came++;
+}
+
 static void add_pending(struct easy *easy, const struct orr_view *view, uint32_t job)
 {
-    easy->pending = ORR_ROOM_FOR_ONE(easy->pending, easy->end, easy->pending_capacity);
-    uint32_t at = easy->end++;
-    for (; easy->params.order == ORDER_PRIORITY && at > easy->head; at--) {
-        uint32_t before = easy->pending[at - 1];
-        int32_t higher = view->specs[before].priority, own = view->specs[job].priority;
-        if (higher > own || (higher == own && before < job)) {
-            break;
-        }
-        easy->pending[at] = before;
-    }
-    easy->pending[at] = job;
-    easy->explained = easy->explained < at ? easy->explained : at;
-    easy->gpuless += is_gpuless(view, job);
+    make_lanes(easy, view);
+    easy->nodes.of =
+        orr_zgrow(easy->nodes.of, &easy->nodes.capacity, view->job_count, sizeof *easy->nodes.of);
+    const uint32_t l = lane_of(easy, view, job);
+    struct lane *lane = &easy->lanes[l];
+    easy->nodes.of[job] = (struct easy_node){.key = key_of(easy, view, job),
+                                             .estimate_ms = view->specs[job].estimate_ms,
+                                             .line = l + 1,
+                                             .open = true};
+    orr_easy__put(&easy->nodes, &lane->line, job);
+    lane->first = orr_easy__first(&easy->nodes, lane->line);
+    easy->fresh = ORR_ROOM_FOR_ONE(easy->fresh, easy->fresh_count, easy->fresh_capacity);
+    easy->fresh[easy->fresh_count++] = job;
 }
 
-/* It left while it waited. */
-static void remove_pending(struct easy *easy, const struct orr_view *view, uint32_t job)
+/* It started, has all that it asks, or left. */
+static void remove_pending(struct easy *easy, uint32_t job)
 {
-    uint32_t i = easy->head;
-    while (i < easy->end && easy->pending[i] != job) {
-        i++;
-    }
-    if (i == easy->end) {
+    if (job >= easy->nodes.capacity || easy->nodes.of[job].line == 0) {
         return;
     }
-    easy->end--;
-    memmove(&easy->pending[i], &easy->pending[i + 1], (easy->end - i) * sizeof *easy->pending);
-    easy->explained -= easy->explained > i;
-    easy->gpuless -= is_gpuless(view, job);
+    struct lane *lane = &easy->lanes[easy->nodes.of[job].line - 1];
+    orr_easy__take(&easy->nodes, &lane->line, job);
+    easy->nodes.of[job].line = 0;
+    if (lane->first == job) {
+        lane->first = orr_easy__first(&easy->nodes, lane->line);
+    }
     orr_scaling_left(&easy->scaling, job);
 }
 
@@ -168,7 +208,7 @@ static void easy_event(void *state, const struct orr_view *view, enum orr_job_ev
     }
     if (event == ORR_JOB_ENDED &&
         (view->jobs[job].phase == ORR_JOB_WITHDRAWN || orr_scaling_is_lined(&easy->scaling, job))) {
-        remove_pending(easy, view, job);
+        remove_pending(easy, job);
     } else if (event != ORR_JOB_ENDED && orr_scaling_joins(&easy->scaling, view, job)) {
         add_pending(easy, view, job);
     }
@@ -198,8 +238,7 @@ static bool is_served(struct easy *easy, const struct orr_view *view, uint32_t j
     if (!orr_scaling_is_served(view, job)) {
         return false;
     }
-    easy->gpuless -= is_gpuless(view, job);
-    orr_scaling_left(&easy->scaling, job);
+    remove_pending(easy, job);
     return true;
 }
 
@@ -229,99 +268,228 @@ static struct reservation reserve(const struct easy *easy, const struct orr_view
     return (struct reservation){.shadow = at, .spare = free};
 }
 
-/* May this job pass the head? Uses up the spare when it runs past the shadow. */
-static bool may_pass(const struct easy *easy, const struct orr_view *view, uint32_t job,
-                     const struct orr_gpus *size, const struct reservation *reservation)
+/* --- a pass --- */
+
+struct pass {
+    struct easy *easy;
+    const struct orr_view *view;
+    struct orr_txn *txn;
+    uint32_t head;
+    int64_t head_key;
+    struct reservation reservation;
+};
+
+/* With which estimates may jobs of a size start now, and pass the head? Up to this one. */
+static orr_ms longest_that_may_pass(const struct pass *pass, const struct orr_gpus *size)
 {
-    if (easy->params.variant == VARIANT_UNGUARDED) {
-        return true;
+    const struct reservation *reservation = &pass->reservation;
+    const int64_t variant = pass->easy->params.variant;
+    if (!orr_gpus_hold(&orr_view_room(pass->view)->free, size)) {
+        return ORR_MS_NONE;
     }
-    bool ends = view->now + view->specs[job].estimate_ms <= reservation->shadow;
-    bool spare =
-        easy->params.variant == VARIANT_REFERENCE && orr_gpus_hold(&reservation->spare, size);
-    return ends || spare;
+    if (variant == VARIANT_UNGUARDED || reservation->shadow == ORR_MS_NEVER ||
+        (variant == VARIANT_REFERENCE && orr_gpus_hold(&reservation->spare, size))) {
+        return ORR_MS_NEVER;
+    }
+    return reservation->shadow - pass->view->now;
 }
 
-/* Why it stays, and behind whom. */
-static void explain(const struct easy *easy, const struct orr_view *view, struct orr_txn *txn,
-                    uint32_t job, enum orr_reason reason)
+/* Why it stays, and behind whom. That it lacks capacity is open: another reason may be found. */
+static void explain(const struct pass *pass, uint32_t job, enum orr_reason reason)
 {
+    struct easy_nodes *nodes = &pass->easy->nodes;
+    const struct orr_view *view = pass->view;
+    const uint32_t line = pass->easy->lanes[nodes->of[job].line - 1].line;
+    orr_easy__set_open(nodes, line, job, reason == ORR_REASON_NO_CAPACITY);
     if (view->jobs[job].reason != reason && orr_scaling_waits(view, job)) {
         struct orr_proof proof = orr_ledger_prove(view->ledger, job, reason);
-        proof.ahead = reason == ORR_REASON_RESERVED ? easy->pending[easy->head] : ORR_NONE;
-        orr_txn_explain_by(txn, job, reason, &proof);
+        proof.ahead = reason == ORR_REASON_RESERVED ? pass->head : ORR_NONE;
+        orr_txn_explain_by(pass->txn, job, reason, &proof);
     }
 }
 
-static bool something_is_free(const struct orr_view *view)
+/* Gives those of a lane between the head and a key that have an open reason the one that was found:
+ * they would fit by count. What is taken later does not open it again. */
+static void close_reasons(const struct pass *pass, const struct lane *lane, int64_t before)
 {
-    bool free = false;
-    for (int k = 0; k < ORR_GPU_KINDS; k++) {
-        free = free || orr_view_room(view)->free.mgpu[k] > 0;
+    const struct easy_nodes *nodes = &pass->easy->nodes;
+    const enum orr_reason reason =
+        lane->failed == ORR_REASON_NONE ? ORR_REASON_RESERVED : lane->failed;
+    uint32_t job = reason == ORR_REASON_NO_CAPACITY
+                       ? ORR_NONE
+                       : orr_easy__next_open(nodes, lane->line, pass->head_key);
+    while (job != ORR_NONE && nodes->of[job].key < before) {
+        explain(pass, job, reason);
+        job = orr_easy__next_open(nodes, lane->line, nodes->of[job].key);
     }
-    return free;
 }
 
-/* Of a job that may not pass the head: would it fit, as far as nodes are up? */
-static enum orr_reason why_held_back(const struct orr_view *view, const struct orr_gpus *size)
+/* Would a job of the lane fit, as far as nodes are up and nothing is leaving? */
+static bool would_fit(const struct pass *pass, uint32_t job, const struct orr_gpus *free)
 {
-    const struct orr_gpus free = orr_ledger_unheld(view->ledger, view->shard);
-    return orr_gpus_hold(&free, size) ? ORR_REASON_RESERVED : ORR_REASON_NO_CAPACITY;
+    const struct orr_gpus size = orr_scaling_step(pass->view, job);
+    return orr_gpus_hold(free, &size);
 }
 
-static void backfill(struct easy *easy, const struct orr_view *view, struct orr_txn *txn)
+/* All before a key have had their turn. Those that stayed where there was room for them by count
+ * did so for the reservation, or as one of their lane found no place. What is free only shrinks in
+ * a pass: a lane that does not fit any more has nobody else to say it of. */
+static void note_passed(const struct pass *pass, int64_t before)
 {
-    struct reservation reservation = reserve(easy, view, easy->pending[easy->head]);
-    uint32_t kept = easy->head + 1;
-    for (uint32_t i = easy->head + 1; i < easy->end; i++) {
-        uint32_t job = easy->pending[i];
-        const struct orr_gpus size = orr_scaling_step(view, job);
-        enum orr_reason reason = ORR_REASON_NO_CAPACITY;
-        if (orr_gpus_hold(&orr_view_room(view)->free, &size)) {
-            reason = may_pass(easy, view, job, &size, &reservation)
-                         ? try_start(easy, view, txn, job)
-                         : why_held_back(view, &size);
-        }
-        if (reason == ORR_REASON_NONE) {
-            bool past = view->now + view->specs[job].estimate_ms > reservation.shadow;
-            orr_gpus_add(&reservation.spare, &size, past ? -1 : 0);
-            i = is_served(easy, view, job) ? i : i - 1; /* its next step */
-        } else {
-            explain(easy, view, txn, job, reason);
-            easy->pending[kept++] = job;
+    const struct orr_gpus free = orr_ledger_unheld(pass->view->ledger, pass->view->shard);
+    for (uint32_t l = SERVICES + 1; l < pass->easy->lane_count; l++) {
+        struct lane *lane = &pass->easy->lanes[l];
+        lane->fits = lane->fits && lane->first != ORR_NONE && would_fit(pass, lane->first, &free);
+        if (lane->fits) {
+            close_reasons(pass, lane, before);
         }
     }
-    easy->end = kept;
+}
+
+/* Finds the next of a lane, behind a key, that fits and may pass the head. */
+static void seek(const struct pass *pass, struct lane *lane, int64_t after)
+{
+    const struct easy_nodes *nodes = &pass->easy->nodes;
+    const bool services = lane == &pass->easy->lanes[SERVICES];
+    lane->next = ORR_NONE;
+    while (lane->first != ORR_NONE && lane->failed == ORR_REASON_NONE) {
+        const uint32_t any =
+            services ? orr_easy__next(nodes, lane->line, after, ORR_MS_NEVER) : lane->first;
+        if (any == ORR_NONE) {
+            return;
+        }
+        const struct orr_gpus size = orr_scaling_step(pass->view, any);
+        const orr_ms longest_ms = longest_that_may_pass(pass, &size);
+        if (!services) {
+            lane->next = orr_easy__next(nodes, lane->line, after, longest_ms);
+            return;
+        }
+        if (nodes->of[any].estimate_ms <= longest_ms) {
+            lane->next = any;
+            return;
+        }
+        after = nodes->of[any].key;
+    }
+}
+
+/* The lane whose next is the first of all, or NULL. */
+static struct lane *first_lane(const struct easy *easy)
+{
+    struct lane *best = NULL;
+    for (uint32_t l = 0; l < easy->lane_count; l++) {
+        struct lane *lane = &easy->lanes[l];
+        if (lane->next != ORR_NONE &&
+            (best == NULL || easy->nodes.of[lane->next].key < easy->nodes.of[best->next].key)) {
+            best = lane;
+        }
+    }
+    return best;
+}
+
+/* Tries the next of a lane, unless what started since has taken its chance. */
+static void try_next(struct pass *pass, struct lane *lane)
+{
+    struct easy *easy = pass->easy;
+    const struct orr_view *view = pass->view;
+    const uint32_t job = lane->next;
+    const struct easy_node *node = &easy->nodes.of[job];
+    const int64_t key = node->key;
+    const struct orr_gpus size = orr_scaling_step(view, job);
+    if (node->estimate_ms > longest_that_may_pass(pass, &size)) {
+        seek(pass, lane, key);
+        return;
+    }
+    note_passed(pass, key);
+    const enum orr_reason reason = try_start(easy, view, pass->txn, job);
+    if (reason == ORR_REASON_NONE) {
+        const orr_ms shadow = pass->reservation.shadow;
+        const bool past = shadow != ORR_MS_NEVER && node->estimate_ms > shadow - view->now;
+        orr_gpus_add(&pass->reservation.spare, &size, past ? -1 : 0);
+        const bool served = is_served(easy, view, job);
+        seek(pass, lane, served ? key : key - 1); /* else: its next step */
+        return;
+    }
+    if (reason != ORR_REASON_NO_CAPACITY || node->open) {
+        explain(pass, job, reason);
+    }
+    if (reason != ORR_REASON_PIPELINED && lane != &easy->lanes[SERVICES]) {
+        lane->failed = reason;
+    }
+    seek(pass, lane, key);
+}
+
+/* Of services each has a size of its own. */
+static void explain_services(const struct pass *pass)
+{
+    const struct orr_gpus free = orr_ledger_unheld(pass->view->ledger, pass->view->shard);
+    const struct easy_nodes *nodes = &pass->easy->nodes;
+    const uint32_t line = pass->easy->lanes[SERVICES].line;
+    uint32_t job = orr_easy__next_open(nodes, line, pass->head_key);
+    for (; job != ORR_NONE; job = orr_easy__next_open(nodes, line, nodes->of[job].key)) {
+        explain(pass, job,
+                would_fit(pass, job, &free) ? ORR_REASON_RESERVED : ORR_REASON_NO_CAPACITY);
+    }
+}
+
+static void backfill(struct pass *pass)
+{
+    struct easy *easy = pass->easy;
+    pass->head_key = easy->nodes.of[pass->head].key;
+    pass->reservation = reserve(easy, pass->view, pass->head);
+    for (uint32_t l = 0; l < easy->lane_count; l++) {
+        struct lane *lane = &easy->lanes[l];
+        lane->failed = ORR_REASON_NONE;
+        lane->fits = true;
+        seek(pass, lane, pass->head_key);
+    }
+    for (struct lane *lane; (lane = first_lane(easy)) != NULL;) {
+        try_next(pass, lane);
+    }
+    explain_services(pass);
+    note_passed(pass, INT64_MAX);
+}
+
+/* Those that came, and for which no other reason was found. */
+static void explain_fresh(struct pass *pass)
+{
+    struct easy *easy = pass->easy;
+    for (uint32_t i = 0; i < easy->fresh_count; i++) {
+        const struct easy_node *node = &easy->nodes.of[easy->fresh[i]];
+        if (node->line > 0 && node->open && easy->fresh[i] != pass->head) {
+            explain(pass, easy->fresh[i], ORR_REASON_NO_CAPACITY);
+        }
+    }
+    easy->fresh_count = 0;
+}
+
+/* The first in the order, or ORR_NONE. */
+static uint32_t find_head(const struct easy *easy)
+{
+    uint32_t head = ORR_NONE;
+    for (uint32_t l = 0; l < easy->lane_count; l++) {
+        const uint32_t first = easy->lanes[l].first;
+        if (first != ORR_NONE &&
+            (head == ORR_NONE || easy->nodes.of[first].key < easy->nodes.of[head].key)) {
+            head = first;
+        }
+    }
+    return head;
 }
 
 static void easy_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)
 {
     struct easy *easy = state;
-    while (easy->head < easy->end) {
-        enum orr_reason reason = try_start(easy, view, txn, easy->pending[easy->head]);
+    struct pass pass = {.easy = easy, .view = view, .txn = txn};
+    while ((pass.head = find_head(easy)) != ORR_NONE) {
+        const enum orr_reason reason = try_start(easy, view, txn, pass.head);
         if (reason != ORR_REASON_NONE) {
-            explain(easy, view, txn, easy->pending[easy->head], reason);
+            explain(&pass, pass.head, reason);
+            backfill(&pass);
             break;
         }
-        easy->head += is_served(easy, view, easy->pending[easy->head]);
+        (void)is_served(easy, view, pass.head);
     }
-    if (easy->head < easy->end) {
-        if (something_is_free(view) || easy->gpuless > 0) {
-            backfill(easy, view, txn);
-        } else { /* nothing can start: only the newcomers need a reason */
-            uint32_t from = easy->explained > easy->head ? easy->explained : easy->head + 1;
-            for (uint32_t i = from; i < easy->end; i++) {
-                explain(easy, view, txn, easy->pending[i], ORR_REASON_NO_CAPACITY);
-            }
-        }
-    }
-    if (easy->head > easy->end / 2 || (easy->end > 0 && easy->head == easy->end)) {
-        memmove(easy->pending, easy->pending + easy->head,
-                (easy->end - easy->head) * sizeof *easy->pending);
-        easy->end -= easy->head;
-        easy->head = 0;
-    }
-    easy->explained = easy->end;
+    explain_fresh(&pass);
 }
 
 static uint32_t easy_heeds(const void *params)

@@ -202,6 +202,102 @@ static void long_line__drains(void **state)
     fixture_close(&f);
 }
 
+/* EASY as its papers state it, by looking at every job in each pass. */
+enum { PLAIN_JOBS = 60, PLAIN_GPUS = 8 };
+struct plain {
+    orr_ms submit, work, start;
+    int size, priority;
+};
+
+static bool runs_at(const struct plain *job, orr_ms now)
+{
+    return job->start >= 0 && job->start + job->work > now;
+}
+
+static bool waits_at(const struct plain *job, orr_ms now)
+{
+    return job->start < 0 && job->submit <= now;
+}
+
+static int free_at(const struct plain *jobs, orr_ms at)
+{
+    int free = PLAIN_GPUS;
+    for (int i = 0; i < PLAIN_JOBS; i++) {
+        free -= runs_at(&jobs[i], at) ? jobs[i].size : 0;
+    }
+    return free;
+}
+
+/* The next in the order after one, or after none (-1). */
+static int plain_next(const struct plain *jobs, int after, orr_ms now)
+{
+    int best = -1;
+    for (int i = 0; i < PLAIN_JOBS; i++) {
+        const bool behind = after < 0 || jobs[i].priority < jobs[after].priority ||
+                            (jobs[i].priority == jobs[after].priority && i > after);
+        if (waits_at(&jobs[i], now) && behind &&
+            (best < 0 || jobs[i].priority > jobs[best].priority)) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+static void plain_pass(struct plain *jobs, orr_ms now)
+{
+    int head = plain_next(jobs, -1, now), spare = 0;
+    while (head >= 0 && jobs[head].size <= free_at(jobs, now)) {
+        jobs[head].start = now;
+        head = plain_next(jobs, -1, now);
+    }
+    orr_ms shadow = now;
+    for (; head >= 0 && free_at(jobs, shadow) < jobs[head].size;) {
+        shadow++;
+    }
+    spare = head < 0 ? 0 : free_at(jobs, shadow) - jobs[head].size;
+    for (int i = head < 0 ? -1 : plain_next(jobs, head, now); i >= 0;
+         i = plain_next(jobs, i, now)) {
+        const bool ends = now + jobs[i].work <= shadow;
+        if (jobs[i].size <= free_at(jobs, now) && (ends || jobs[i].size <= spare)) {
+            jobs[i].start = now;
+            spare -= ends ? 0 : jobs[i].size;
+        }
+    }
+}
+
+static void lanes__start_whom_a_look_at_every_job_starts(void **state)
+{
+    (void)state;
+    static const char *const by_priority[] = {"order", "priority", NULL};
+    uint32_t draw = 1;
+    for (int round = 0; round < 40; round++) {
+        struct fixture f;
+        struct plain jobs[PLAIN_JOBS];
+        orr_ms starts[PLAIN_JOBS];
+        fixture_init(&f, PLAIN_GPUS, 1);
+        for (int i = 0; i < PLAIN_JOBS; i++) {
+            draw = draw * 1664525 + 1013904223;
+            jobs[i] = (struct plain){.submit = i,
+                                     .work = 1 + (draw >> 8) % 13,
+                                     .start = -1,
+                                     .size = 1 + (int)((draw >> 16) % 6),
+                                     .priority = round % 2 == 0 ? 0 : (int)((draw >> 24) % 3)};
+            const uint32_t job =
+                fixture_job(&f, jobs[i].submit, (uint32_t)jobs[i].size, 1, jobs[i].work);
+            f.world.specs[job].priority = jobs[i].priority;
+        }
+        for (orr_ms now = 0; now < 2000; now++) {
+            plain_pass(jobs, now);
+        }
+        for (int i = 0; i < PLAIN_JOBS; i++) {
+            starts[i] = jobs[i].start;
+        }
+        open_easy(&f, round % 2 == 0 ? NULL : by_priority);
+        fixture_expect(&f, starts);
+        fixture_close(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -217,6 +313,7 @@ int main(void)
         cmocka_unit_test(gpuless_job__needs_no_free_gpu),
         cmocka_unit_test(scattered_head__keeps_what_it_needs),
         cmocka_unit_test(long_line__drains),
+        cmocka_unit_test(lanes__start_whom_a_look_at_every_job_starts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
