@@ -47,6 +47,7 @@ static enum orr_status srtf_open(const struct orr_host *host, const void *params
     srtf->params = *(const struct srtf_params *)params;
     srtf->walk.key = left_of;
     srtf->walk.self = srtf;
+    srtf->walk.lasting_keys = true;
     orr_walk_open(&srtf->walk, view, &srtf->params.placer);
     *state = srtf;
     return ORR_OK;
@@ -76,14 +77,17 @@ static orr_ms srtf_wake(void *state, const struct orr_view *view)
 {
     struct orr_walk *walk = &((struct srtf *)state)->walk;
     orr_ms least = ORR_MS_NEVER;
-    const uint32_t count = walk->waiting.count > 0 ? orr_walk_order(walk, view) : 0;
+    if (walk->waiting.count == 0) {
+        return ORR_MS_NEVER;
+    }
+    orr_walk_order(walk, view);
     orr_ms before = ORR_MS_NONE; /* of the last that waits, before this one */
-    for (uint32_t i = 0; i < count; i++) {
-        const bool runs = view->jobs[walk->order[i].job].phase == ORR_JOB_RUNNING;
-        if (!runs) {
-            before = walk->order[i].key;
-        } else if (before != ORR_MS_NONE && walk->order[i].key - before < least) {
-            least = walk->order[i].key - before;
+    for (uint32_t i = 0; i < walk->order.count; i++) {
+        const struct orr_walk_entry *entry = &walk->order.items[i];
+        if (view->jobs[entry->job].phase != ORR_JOB_RUNNING) {
+            before = entry->key;
+        } else if (before != ORR_MS_NONE && entry->key - before < least) {
+            least = entry->key - before;
         }
     }
     if (least >= ORR_MS_NEVER / 4) {

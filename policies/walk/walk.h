@@ -32,17 +32,34 @@ struct orr_walk_entry {
     uint32_t job, nth;
 };
 
+struct orr_walk_note {           /* of a job */
+    uint32_t nth;                /* scratch: its place in the lines, counted from 1 */
+    bool known;                  /* the key that it has while it waits ... */
+    int64_t key;                 /* ... which is this one ... */
+    orr_ms work_ms, estimate_ms; /* ... as long as these are not stated anew, as forecasts do */
+};
+
+struct orr_walk_entries {
+    struct orr_walk_entry *items;
+    uint32_t count, capacity;
+};
+
 struct orr_walk {
     orr_walk_key_fn *key;
     orr_walk_keeps_fn *keeps; /* or NULL: nobody does for that */
     void *self;
+    /* the key of a job that waits goes by its times as stated and by what it did while it held
+     * anything: it is asked for once each time that the job waits */
+    bool lasting_keys;
     /* ties: by job; else those first that began to wait first, then those that began to run first
      */
     bool by_job;
     struct orr_walk_line waiting, running; /* no services */
     struct orr_services services;
-    struct orr_walk_entry *order; /* see orr_walk_order */
-    uint32_t order_capacity;
+    struct orr_walk_entries order; /* see orr_walk_order */
+    struct orr_walk_entries moved; /* scratch: those that are not where they were in the order */
+    struct orr_walk_note *notes;   /* by job */
+    uint32_t note_capacity;
     struct orr_walk_line chosen;  /* by the last walk, to start */
     struct orr_verdicts verdicts; /* of those that the last walk passed over or paused, and of those
                                      chosen that found no place */
@@ -50,15 +67,16 @@ struct orr_walk {
     struct orr_placer *placer;
 };
 
-/* A walk that is all zero but for key, keeps, self and by_job. */
+/* A walk that is all zero but for key, keeps, self, lasting_keys and by_job. */
 void orr_walk_open(struct orr_walk *walk, const struct orr_view *view,
                    const struct orr_placer_params *placer);
 void orr_walk_close(struct orr_walk *walk);
 void orr_walk_event(struct orr_walk *walk, const struct orr_view *view, enum orr_job_event event,
                     uint32_t job);
 void orr_walk_cycle(struct orr_walk *walk, const struct orr_view *view, struct orr_txn *txn);
-/* Puts all jobs but services in order, in walk->order; returns their number. */
-uint32_t orr_walk_order(struct orr_walk *walk, const struct orr_view *view);
+/* Puts all jobs but services in order, in walk->order: the last order, repaired where it is not one
+ * any more. */
+void orr_walk_order(struct orr_walk *walk, const struct orr_view *view);
 /* What those share that wait, or run and may be paused: what services leave of it, who are chosen
  * here. */
 struct orr_gpus orr_walk_room(struct orr_walk *walk, const struct orr_view *view);
