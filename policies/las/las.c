@@ -45,6 +45,8 @@ struct line { /* one queue, in order */
 struct past {        /* of a job */
     int64_t service; /* mGPU x ms attained when it was last promoted */
     orr_ms paused_ms;
+    bool known;     /* what it had attained when it came to rest: ... */
+    int64_t rested; /* ... this, as long as it rests */
 };
 
 struct las {
@@ -196,6 +198,9 @@ static void las_event(void *state, const struct orr_view *view, enum orr_job_eve
                       uint32_t job)
 {
     struct las *las = state;
+    if (job < las->past_capacity) {
+        las->past[job].known = false;
+    }
     switch (event) {
     case ORR_JOB_SUBMITTED:
     case ORR_JOB_STARTED:
@@ -214,10 +219,24 @@ static void las_event(void *state, const struct orr_view *view, enum orr_job_eve
 
 /* --- queues --- */
 
+static int64_t service_of(const struct las *las, const struct orr_view *view, uint32_t job)
+{
+    struct past *past = &las->past[job];
+    if (!orr_held_nothing(view, job)) {
+        past->known = false;
+        return orr_view_progress(view, job).service;
+    }
+    if (!past->known) {
+        past->rested = orr_view_progress(view, job).service;
+        past->known = true;
+    }
+    return past->rested;
+}
+
 /* Since it was last promoted. */
 static int64_t attained(const struct las *las, const struct orr_view *view, uint32_t job)
 {
-    return orr_view_progress(view, job).service - las->past[job].service;
+    return service_of(las, view, job) - las->past[job].service;
 }
 
 /* When a job of a queue but the last will have had its share. One that a failure stopped between
@@ -225,9 +244,15 @@ static int64_t attained(const struct las *las, const struct orr_view *view, uint
 static orr_ms demoted_at(const struct las *las, const struct orr_view *view, uint32_t queue,
                          uint32_t job)
 {
-    const int64_t mgpu = total_mgpu(view, job);
+    if (view->specs[job].scales) {
+        return ORR_MS_NEVER;
+    }
     const int64_t lacks = las->thresholds[queue] - attained(las, view, job);
-    if (mgpu == 0 || view->specs[job].scales || (lacks > 0 && !running(view, job))) {
+    if (lacks > 0 && !running(view, job)) {
+        return ORR_MS_NEVER;
+    }
+    const int64_t mgpu = total_mgpu(view, job);
+    if (mgpu == 0) {
         return ORR_MS_NEVER;
     }
     return view->now + (lacks <= 0 ? 0 : (lacks + mgpu - 1) / mgpu);
@@ -236,10 +261,12 @@ static orr_ms demoted_at(const struct las *las, const struct orr_view *view, uin
 /* When a paused job of a queue but the first will have waited long enough. */
 static orr_ms promoted_at(const struct las *las, const struct orr_view *view, uint32_t job)
 {
-    const int64_t mgpu = total_mgpu(view, job);
     const struct orr_job_state *state = &view->jobs[job];
-    if (!(las->params.promote > 0) || state->phase != ORR_JOB_PENDING || state->evictions == 0 ||
-        mgpu == 0) {
+    if (!(las->params.promote > 0) || state->phase != ORR_JOB_PENDING || state->evictions == 0) {
+        return ORR_MS_NEVER;
+    }
+    const int64_t mgpu = total_mgpu(view, job);
+    if (mgpu == 0) {
         return ORR_MS_NEVER;
     }
     const double ran = (double)attained(las, view, job) / (double)mgpu;
@@ -255,7 +282,7 @@ static void promote(struct las *las, const struct orr_view *view)
         for (uint32_t i = 0; i < line->count; i++) {
             const uint32_t job = line->jobs[i];
             if (promoted_at(las, view, job) <= view->now) {
-                las->past[job].service = orr_view_progress(view, job).service;
+                las->past[job].service = service_of(las, view, job);
                 append(&las->lines[0], job);
             } else {
                 line->jobs[kept++] = job;

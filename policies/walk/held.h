@@ -15,4 +15,12 @@ static inline bool orr_held_leaves(const struct orr_view *view, uint32_t job)
     return view->jobs[job].phase == ORR_JOB_RELEASING;
 }
 
+/* Does it wait, and hold nothing any more? What it did does not change then; in a grace a job may
+ * go on working. */
+static inline bool orr_held_nothing(const struct orr_view *view, uint32_t job)
+{
+    const struct orr_job_state *state = &view->jobs[job];
+    return state->phase == ORR_JOB_PENDING && state->placed_tasks + state->leaving_tasks == 0;
+}
+
 #endif

@@ -90,17 +90,11 @@ static void number(struct orr_walk *walk, const struct orr_view *view)
     }
 }
 
-/* It waits, and holds nothing any more: in its grace a job may go on working. */
-static bool is_at_rest(const struct orr_job_state *state)
-{
-    return state->phase == ORR_JOB_PENDING && state->placed_tasks + state->leaving_tasks == 0;
-}
-
 static int64_t key_of(struct orr_walk *walk, const struct orr_view *view, uint32_t job)
 {
     const struct orr_job_spec *spec = &view->specs[job];
     struct orr_walk_note *note = &walk->notes[job];
-    if (!walk->lasting_keys || !is_at_rest(&view->jobs[job])) {
+    if (!walk->lasting_keys || !orr_held_nothing(view, job)) {
         note->known = false;
         return walk->key(walk->self, view, job);
     }
