@@ -43,21 +43,6 @@ static uint32_t shard_of(const struct orr_world *world, uint32_t job)
     return world->queues.queues[world->specs[job].queue].shard;
 }
 
-/* mGPU of the queue's own when the job came: its quota, without one `all` of its shard. 0: none. */
-static double own_mgpu(const struct orr_world *world, const struct orr_run *run, uint32_t job,
-                       double all)
-{
-    const double quota = orr_world_entitlement_at(world, world->specs[job].queue, ORR_SHARE_GPU,
-                                                  orr_run_submit_ms(world, run, job))
-                             ->quota;
-    return (quota < 0.0 ? all : quota) * ORR_MGPU;
-}
-
-static double at_least_1(double value)
-{
-    return value > 1.0 ? value : 1.0;
-}
-
 struct crowd { /* jobs of a shard that were submitted and had not ended */
     uint64_t now, total;
     uint64_t job_ms; /* integral; differences hold even where it wraps around */
@@ -146,33 +131,50 @@ static union job_value *crowd_job_ms(const struct orr_world *world, const struct
     return values;
 }
 
-/* NAN: the form says nothing of the job. */
+/* How much all of a form asks, and how much there is for it, in one unit: mGPU, or mGPU x ms. */
+struct part {
+    double asked, has;
+};
+
+/* The queue's own when the job came: its quota or, without one, all of its shard. */
+static struct part part_of_quota(const struct orr_presence *there, const struct orr_world *world,
+                                 uint32_t job, orr_ms submit, orr_ms end)
+{
+    const struct orr_job_spec *spec = &world->specs[job];
+    const double asked = (double)world->shapes.shapes[spec->shape].gpus_mgpu;
+    const double quota = orr_world_entitlement_at(world, spec->queue, ORR_SHARE_GPU, submit)->quota;
+    if (quota >= 0.0) {
+        return (struct part){asked, quota * ORR_MGPU};
+    }
+    return (struct part){asked * (double)(end - submit),
+                         orr_presence_mgpu_ms(there, shard_of(world, job), submit, end)};
+}
+
+/* NAN: the form says nothing of the job. Each product below is of whole numbers and is rounded
+ * once: a job that took just what a fair part would have let it take is 1, and not above. */
 static double rho_of(const struct orr_world *world, const struct orr_presence *there,
                      const struct crowd *crowds, uint64_t job_ms, enum orr_ftf_form form,
                      uint32_t job)
 {
     const struct orr_run *run = there->run;
-    const struct orr_job_spec *spec = &world->specs[job];
     const uint32_t shard = shard_of(world, job);
     const orr_ms submit = orr_run_submit_ms(world, run, job);
     const orr_ms end = run->ledger->jobs[job].end_ms;
-    const double took = (double)(end - submit);
-    const double gpus = form == ORR_FTF_SHOCKWAVE
-                            ? orr_presence_mean_gpus(there, shard, run->begin_ms, run->end_ms)
-                            : orr_presence_mean_gpus(there, shard, submit, end);
-    double asked, has; /* how much a fair part is less than what the job, or all of them, ask */
+    const double took = (double)(end - submit), work = (double)world->specs[job].work_ms;
+    struct part part;
     switch (form) {
-    case ORR_FTF_QUOTA:
-        asked = (double)world->shapes.shapes[spec->shape].gpus_mgpu;
-        has = own_mgpu(world, run, job, gpus);
-        break;
+    case ORR_FTF_QUOTA: part = part_of_quota(there, world, job, submit, end); break;
     case ORR_FTF_THEMIS:
-        asked = (double)job_ms / took;
-        has = gpus;
+        part = (struct part){(double)job_ms * ORR_MGPU,
+                             orr_presence_mgpu_ms(there, shard, submit, end)};
         break;
-    default: asked = (double)crowds[shard].total; has = gpus;
+    default:
+        part.asked = (double)crowds[shard].total * (double)(run->end_ms - run->begin_ms) * ORR_MGPU;
+        part.has = orr_presence_mgpu_ms(there, shard, run->begin_ms, run->end_ms);
     }
-    return has > 0.0 ? took / ((double)spec->work_ms * at_least_1(asked / has)) : (double)NAN;
+    return part.has <= 0.0          ? (double)NAN
+           : part.asked <= part.has ? took / work
+                                    : took * part.has / (work * part.asked);
 }
 
 /* The values of a form take the place of the integrals, which only Themis' form looks at. */

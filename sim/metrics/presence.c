@@ -76,14 +76,16 @@ static double there_until(const struct orr_presence *there, uint32_t shard, orr_
            (double)mgpu * (double)(at - (last != NULL ? last->at : there->run->begin_ms));
 }
 
-double orr_presence_mean_gpus(const struct orr_presence *there, uint32_t shard, orr_ms from,
-                              orr_ms to)
+double orr_presence_mgpu_ms(const struct orr_presence *there, uint32_t shard, orr_ms from,
+                            orr_ms to)
 {
-    const orr_ms begin = there->run->begin_ms;
-    from = from > begin ? from : begin;
-    return to > from ? (there_until(there, shard, to) - there_until(there, shard, from)) /
-                           (double)(to - from) / ORR_MGPU
-                     : (double)there->run->fold.shard_capacity_mgpu[shard] / ORR_MGPU;
+    const orr_ms begin = there->run->begin_ms, known = from > begin ? from : begin;
+    const double length_ms = (double)(to - from);
+    if (to <= known) {
+        return length_ms * (double)there->run->fold.shard_capacity_mgpu[shard];
+    }
+    const double mgpu_ms = there_until(there, shard, to) - there_until(there, shard, known);
+    return known == from ? mgpu_ms : mgpu_ms * (length_ms / (double)(to - known));
 }
 
 void orr_presence_close(struct orr_presence *there)

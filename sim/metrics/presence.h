@@ -23,8 +23,9 @@ struct orr_presence {
 void orr_presence_open(const struct orr_world *world, const struct orr_run *run,
                        struct orr_presence *there);
 void orr_presence_close(struct orr_presence *there);
-/* The mean from one time to another; what was before the run's begin is not known, and left out. */
-double orr_presence_mean_gpus(const struct orr_presence *there, uint32_t shard, orr_ms from,
-                              orr_ms to);
+/* mGPU x ms from one time to another. Of what was before the run's begin nothing is known: the mean
+ * from there on stands for it. */
+double orr_presence_mgpu_ms(const struct orr_presence *there, uint32_t shard, orr_ms from,
+                            orr_ms to);
 
 #endif

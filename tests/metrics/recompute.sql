@@ -597,28 +597,37 @@ n AS (SELECT at_ms, shard, sum(jobs) OVER w AS now, lag(at_ms) OVER w AS since F
 d AS (SELECT at_ms, shard, coalesce(lag(now) OVER w * (at_ms - since), 0) AS job_ms FROM n WINDOW w AS (PARTITION BY shard ORDER BY at_ms))
 SELECT at_ms, shard, sum(job_ms) OVER (PARTITION BY shard ORDER BY at_ms) AS job_ms FROM d;
 CREATE UNIQUE INDEX temp.crowd_at ON crowd(shard, at_ms);
-CREATE TEMP TABLE there AS -- GPUs that were part of the cluster, up or down: mean over the run
-SELECT s.id AS shard, r.begin_ms, (s.capacity_mgpu - coalesce((SELECT sum(n.gpus * 1000 * max(0, min(coalesce(a.to_ms, 9e18), r.end_ms) - max(a.from_ms, r.begin_ms)))
-    FROM away AS a JOIN node AS n ON n.id = a.node JOIN shard_pool AS p ON p.pool = n.pool WHERE p.shard = s.id) * 1.0
-  / nullif(r.end_ms - r.begin_ms, 0), 0)) / 1000.0 AS gpus
+CREATE TEMP TABLE there AS -- mGPU x ms that were part of the cluster, up or down, over the run
+SELECT s.id AS shard, r.begin_ms, r.end_ms - r.begin_ms AS run_ms, s.capacity_mgpu * (r.end_ms - r.begin_ms)
+  - coalesce((SELECT sum(n.gpus * 1000 * max(0, min(coalesce(a.to_ms, r.end_ms), r.end_ms) - max(a.from_ms, r.begin_ms)))
+    FROM away AS a JOIN node AS n ON n.id = a.node JOIN shard_pool AS p ON p.pool = n.pool WHERE p.shard = s.id), 0) AS mgpu_ms
 FROM shard AS s CROSS JOIN run AS r;
+-- A quotient of two products of whole numbers: what is 1 is not a hair above.
 CREATE TEMP TABLE rho AS
-WITH e AS (
-  SELECT e.jct_ms, e.work_ms, e.mgpu, o.quota AS quota, s.id AS shard, t.gpus AS all_gpus,
-         (s.capacity_mgpu - coalesce((SELECT sum(n.gpus * 1000 * max(0, min(coalesce(a.to_ms, 9e18), j.end_ms) - max(a.from_ms, j.submit_ms, t.begin_ms)))
-                                      FROM away AS a JOIN node AS n ON n.id = a.node JOIN shard_pool AS p ON p.pool = n.pool WHERE p.shard = s.id) * 1.0
-                                     / nullif(j.end_ms - max(j.submit_ms, t.begin_ms), 0), 0)) / 1000.0 AS gpus,
-         (SELECT count(*) FROM job AS o JOIN leaf AS m ON m.queue = o.queue WHERE m.shard = s.id AND o.state > 0) AS jobs,
-         ((SELECT job_ms FROM crowd WHERE shard = s.id AND at_ms = j.end_ms)
-          - (SELECT job_ms FROM crowd WHERE shard = s.id AND at_ms = j.submit_ms)) * 1.0 / e.jct_ms AS around
+WITH k AS (
+  SELECT e.id, e.jct_ms, e.work_ms, e.mgpu, o.quota, s.id AS shard, s.capacity_mgpu, t.mgpu_ms AS run_mgpu_ms, t.run_ms, j.submit_ms, j.end_ms,
+         max(j.submit_ms, t.begin_ms) AS known_ms
   FROM ended AS e JOIN job AS j ON j.id = e.id JOIN owed AS o ON o.queue = j.queue AND o.at_ms <= j.submit_ms AND o.to_ms > j.submit_ms
   JOIN shard_queue AS l ON l.queue = j.queue JOIN shard AS s ON s.id = l.shard JOIN there AS t ON t.shard = s.id WHERE e.work_ms > 0
 ),
-f(form, rho) AS (
-  SELECT 'quota', jct_ms / (work_ms * max(1.0, mgpu / 1000.0 / CASE WHEN quota < 0 THEN gpus ELSE quota END)) FROM e WHERE quota > 0 OR (quota < 0 AND gpus > 0)
-  UNION ALL SELECT 'themis', jct_ms / (work_ms * max(1.0, around / gpus)) FROM e WHERE gpus > 0
-  UNION ALL SELECT 'shockwave', jct_ms / (work_ms * max(1.0, jobs / all_gpus)) FROM e WHERE all_gpus > 0
-)
+e AS (
+  SELECT k.*, CASE WHEN end_ms <= known_ms THEN capacity_mgpu * jct_ms
+              ELSE (capacity_mgpu * (end_ms - known_ms)
+                    - coalesce((SELECT sum(n.gpus * 1000 * max(0, min(coalesce(a.to_ms, k.end_ms), k.end_ms) - max(a.from_ms, k.known_ms)))
+                                FROM away AS a JOIN node AS n ON n.id = a.node JOIN shard_pool AS p ON p.pool = n.pool WHERE p.shard = k.shard), 0))
+                   * (jct_ms * 1.0 / (end_ms - known_ms)) END AS mgpu_ms,
+         (SELECT count(*) FROM job AS o JOIN leaf AS m ON m.queue = o.queue WHERE m.shard = k.shard AND o.state > 0) AS jobs,
+         (SELECT job_ms FROM crowd WHERE shard = k.shard AND at_ms = k.end_ms)
+          - (SELECT job_ms FROM crowd WHERE shard = k.shard AND at_ms = k.submit_ms) AS job_ms
+  FROM k
+),
+p(form, jct_ms, work_ms, asked, has) AS (
+  SELECT 'quota', jct_ms, work_ms, mgpu, quota * 1000 FROM e WHERE quota >= 0
+  UNION ALL SELECT 'quota', jct_ms, work_ms, mgpu * jct_ms, mgpu_ms FROM e WHERE quota < 0
+  UNION ALL SELECT 'themis', jct_ms, work_ms, job_ms * 1000, mgpu_ms FROM e
+  UNION ALL SELECT 'shockwave', jct_ms, work_ms, jobs * run_ms * 1000.0, run_mgpu_ms FROM e
+),
+f(form, rho) AS (SELECT form, CASE WHEN asked > has THEN jct_ms * 1.0 * has / (work_ms * 1.0 * asked) ELSE jct_ms * 1.0 / work_ms END FROM p WHERE has > 0)
 SELECT form, rho, row_number() OVER (PARTITION BY form ORDER BY rho) AS rank, count(*) OVER (PARTITION BY form) AS n FROM f;
 INSERT INTO made
 SELECT 'ftf_' || f.column1 || '_' || q.column1, 'all', '',

@@ -170,6 +170,17 @@ CSV
     has "abs(value - 4.0 / 3) < 1e-12 AND n = 3 FROM metric WHERE name = 'ftf_themis_max'"     # c: 200 / (100 x 1.5)
     has "abs(value - 1.0 / 3) < 1e-12 FROM metric WHERE name = 'ftf_themis_above'"
     has "abs(value - 2.0 / 3) < 1e-12 FROM metric WHERE name = 'ftf_shockwave_max'"            # b: 200 / (100 x 3)
+    # Each job waits for a node of its own: it asks for 1 GPU x (wait + run), and there is one for run. All are 1, and none is above.
+    awk 'BEGIN { print "job,submit_s,run_s,pods,gpus_per_pod,queue"; for (i = 0; i < 60; i++) print i "," i * 1000 "," 7 * i + 11 ",1,1,q" }' >trace.csv
+    cat >run.yaml <<YAML
+cluster: {pools: {p: {nodes: 0, gpus: 1, autoscale: {min: 0, max: 1, provision: 23s, idle: 30s}}}}
+queues: {q: {gpu: [unlimited, 1, unlimited]}}
+workload: [{name: t, trace: trace.csv}]
+policy: {name: fifo}
+YAML
+    holds 50 run.yaml
+    has "count(*) = 4 AND min(value = (name LIKE '%max')) AND min(n) = 60 FROM metric WHERE name IN (
+         'ftf_themis_max', 'ftf_themis_above', 'ftf_quota_max', 'ftf_quota_above')"
 }
 
 # Held by hand, on two nodes of 4 GPUs: a takes 3 of the first, b takes 2 of the second until 50; then the
