@@ -25,6 +25,7 @@ struct search {
     struct orr_task_set *sets; /* of shapes whose topology the policy does not look at */
     bool *gone;                /* per node; NULL: every job that was kept has nodes that hold it */
     bool *held;                /* per shape: the nodes there are could hold as few tasks as start */
+    bool *reserves;            /* per shard: its policy's shared devices take pod slots */
     bool nodes_changed;        /* since `held` was worked out, or it never was */
     struct suspect *suspects;
     uint32_t count, capacity;
@@ -141,7 +142,8 @@ static bool nodes_hold(struct search *search, uint32_t shape)
     }
     if (search->nodes_changed) {
         orr_free(search->held);
-        search->held = orr_world_conceivable(search->world, &search->gangs, NULL, search->gone);
+        search->held = orr_world_conceivable(search->world, &search->gangs, NULL, search->gone,
+                                             search->reserves);
         search->nodes_changed = false;
     }
     return search->held[shape];
@@ -229,12 +231,42 @@ static void set_gone(struct search *search, uint32_t first, uint32_t count, bool
     search->nodes_changed = true;
 }
 
+static bool shares_devices(const struct orr_shape *shape)
+{
+    bool shares = false;
+    for (uint32_t g = 0; g < shape->group_count; g++) {
+        const uint8_t ask = shape->groups[g].request.gpu_ask;
+        shares = shares || ask == ORR_GPU_FRACTION || ask == ORR_GPU_MEMORY;
+    }
+    return shares;
+}
+
+/* Where do shared devices take pod slots? Returns whether any job is of such a shard and shares:
+ * rows are read, and rejected, as if none did. */
+static bool find_reserves(struct search *search)
+{
+    const struct orr_world *world = search->world;
+    bool any = false;
+    search->reserves =
+        orr_zalloc(world->cluster.shards.count + (size_t)1, sizeof *search->reserves);
+    for (uint32_t s = 0; s < world->cluster.shards.count; s++) {
+        const struct orr_engine_shard *shard = &search->shards[s];
+        search->reserves[s] =
+            (orr_policy_heeds(shard->policy, shard->params) & ORR_HEEDS_RESERVATIONS) != 0;
+    }
+    for (uint32_t s = 0; s < world->shapes.count; s++) {
+        const struct orr_shape *shape = &world->shapes.shapes[s];
+        any = any || (search->reserves[shape->groups[0].request.shard] && shares_devices(shape));
+    }
+    return any;
+}
+
 /* Of pools that follow the jobs all nodes may come. Nodes need no look where they never change and
  * rows that none of them could hold are rejected. */
 static void open_nodes(struct search *search)
 {
     const struct orr_world *world = search->world;
-    bool any = world->resize_count > 0;
+    bool any = find_reserves(search) || world->resize_count > 0;
     for (uint32_t p = 0; p < world->part_count; p++) {
         any = any || world->parts[p].part->keep_impossible;
     }
@@ -379,6 +411,7 @@ static void search_all(struct search *search)
     orr_free(search->sets);
     orr_free(search->gone);
     orr_free(search->held);
+    orr_free(search->reserves);
 }
 
 /* Per job: whether it waits for the end of a listed job, at first or at second hand. */

@@ -352,7 +352,7 @@ static bool *find_least(const struct orr_world *world, const struct orr_world_op
 static void drop_impossible(struct orr_world *world, const struct orr_world_options *options)
 {
     bool *least = find_least(world, options);
-    bool *possible = orr_world_conceivable(world, &world->shapes, least, NULL);
+    bool *possible = orr_world_conceivable(world, &world->shapes, least, NULL, NULL);
     uint32_t kept = 0;
     for (uint32_t j = 0; j < world->job_count; j++) {
         const struct orr_job_spec *spec = &world->specs[j];

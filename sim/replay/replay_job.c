@@ -509,7 +509,7 @@ bool orr_replay__job(struct orr_world *world, struct orr_replay_nodes *nodes, ui
 }
 
 bool *orr_world_conceivable(const struct orr_world *world, const struct orr_shapes *shapes,
-                            const bool *least, const bool *gone)
+                            const bool *least, const bool *gone, const bool *reserves)
 {
     const uint32_t count = (orr_world_has_services(world) ? 2 : 1) * shapes->count;
     bool *possible = orr_zalloc(count + (size_t)1, sizeof *possible);
@@ -524,6 +524,11 @@ bool *orr_world_conceivable(const struct orr_world *world, const struct orr_shap
                                      .specs = specs,
                                      .job_count = count};
     struct orr_ledger *ledger = orr_ledger_open(&empty);
+    for (uint32_t r = 0; r < world->cluster.shards.count && reserves != NULL; r++) {
+        if (reserves[r]) {
+            orr_ledger_reserve_shared(ledger, r);
+        }
+    }
     for (uint32_t n = 0; n < world->cluster.node_count && gone != NULL; n++) {
         if (gone[n]) {
             orr_ledger_set_down(ledger, n, true);

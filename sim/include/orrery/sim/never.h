@@ -4,7 +4,8 @@
  * A job can never start if at no time from its submit (or eligible_s) on, up to the last event
  * that the scenario lists (be it after the end of the run), it could have been started by itself:
  * its gang is more than
- *   - the nodes that were part of the cluster then (autoscaled pools count with all they may have),
+ *   - the nodes that were part of the cluster then (autoscaled pools count with all they may have;
+ *     shared devices take pod slots where its policy's do),
  *   - a limit or quota that its policy holds it to, of its queue or one above (orr_policy_bars), or
  *   - what its queue allows one job;
  * or it waits for the end of such a job that does not give up, or its policy takes no jobs in its

@@ -216,9 +216,10 @@ enum orr_status orr_world_generate(const struct orr_scenario *scenario,
 /* Says of each shape whether the cluster without the nodes that are gone (NULL: with all of them)
  * could hold all its tasks were it empty, of those that are `least` (NULL: of
  * all) the gang, and, where there are services, by shape again whether it could hold the gang of a
- * job that scales; caller frees. */
+ * job that scales; caller frees. reserves: per shard, whether its shared devices take pod slots;
+ * NULL: in none. */
 bool *orr_world_conceivable(const struct orr_world *world, const struct orr_shapes *shapes,
-                            const bool *least, const bool *gone);
+                            const bool *least, const bool *gone, const bool *reserves);
 
 /* What time 0 of the clock is, ms since 1970 (UTC): the scenario's `start`, or where the first
  * trace has a calendar, its own; ORR_MS_NONE: neither. */
