@@ -199,9 +199,9 @@ static bool is_any(const char *code, const char *const *codes)
  * rest: it waited for quota, or behind others of its queue. */
 static void read_stages(struct orr_results *in, struct story *story)
 {
-    static const char *const placed[] = {"fragmented",  "no-capacity",    "gang-partial",
-                                         "constrained", "topology",       "flavor-nodes",
-                                         "node-types",  "assigned-nodes", NULL};
+    static const char *const placed[] = {
+        "fragmented", "no-capacity",    "gang-partial", "constrained", "topology", "flavor-nodes",
+        "node-types", "assigned-nodes", "promised",     "pod-slots",   NULL};
     static const char *const apart[] = {"backoff",   "dependency",  "not-eligible", "requeue-delay",
                                         "cancelled", "deactivated", "JobHeldUser",  NULL};
     struct stages *stages = &story->stages;

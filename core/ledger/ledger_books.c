@@ -92,6 +92,17 @@ bool orr_books__fits_shared(const struct orr_ledger *ledger, uint32_t node,
     return sharing_fits(ledger, node, request, &nothing);
 }
 
+static uint32_t fit_in(const struct orr_ledger *ledger, uint32_t node,
+                       const struct orr_request *request, const struct orr_room *room)
+{
+    uint32_t tasks = orr_books__tasks_in(room, request);
+    if (tasks > 0 &&
+        orr_books__is_sharing(request)) { /* one at a time: each may change what is shared */
+        tasks = sharing_fits(ledger, node, request, room) ? 1 : 0;
+    }
+    return tasks;
+}
+
 uint32_t orr_ledger_room_for(const struct orr_ledger *ledger, uint32_t node,
                              const struct orr_request *request)
 {
@@ -104,12 +115,15 @@ uint32_t orr_ledger_room_for(const struct orr_ledger *ledger, uint32_t node,
         room = unclaimed(ledger, node);
         idle = &room;
     }
-    uint32_t tasks = orr_books__tasks_in(idle, request);
-    if (tasks > 0 &&
-        orr_books__is_sharing(request)) { /* one at a time: each may change what is shared */
-        tasks = sharing_fits(ledger, node, request, idle) ? 1 : 0;
-    }
-    return tasks;
+    return fit_in(ledger, node, request, idle);
+}
+
+uint32_t orr_ledger_room_but_slots(const struct orr_ledger *ledger, uint32_t node,
+                                   const struct orr_request *request)
+{
+    struct orr_room room = unclaimed(ledger, node);
+    room.pods = INT32_MAX;
+    return orr_ledger__may_use(ledger, node, request) ? fit_in(ledger, node, request, &room) : 0;
 }
 
 uint32_t orr_ledger_tasks_in(const struct orr_ledger *ledger, uint32_t node,

@@ -319,10 +319,34 @@ static void note_whole(struct orr_kai *kai, const struct orr_view *view, struct 
     }
 }
 
+/* GPUs that the cycle left, of nodes that are ready. */
+static int64_t left_mgpu(const struct orr_session *session)
+{
+    int64_t sum = 0;
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        sum += session->nodes[n].ready
+                   ? orr_session_idle_gpus(session, n) + orr_session_releasing_gpus(session, n)
+                   : 0;
+    }
+    return sum;
+}
+
+/* Has the decision given a task room that the task does not hold: as it is still being freed, or as
+ * the task could not be bound there? */
+static bool is_promise(const struct orr_kai *kai, const struct orr_decision *d)
+{
+    const enum orr_task_status status =
+        (enum orr_task_status)kai->session.tasks[d->task].live.status;
+    return status == ORR_TASK_PIPELINED ||
+           (d->kind == ORR_DECISION_BIND && status == ORR_TASK_BINDING &&
+            kai->tasks.placement[d->task] == ORR_NONE);
+}
+
 /* Whose reason changes by what the cycle decided. */
 static void note_decided(struct orr_kai *kai, const struct orr_view *view, struct orr_txn *txn)
 {
     struct orr_session *session = &kai->session;
+    bool promises = false;
     (void)orr_backlog_sync(session); /* what was placed or pipelined has reasons of its own */
     for (uint32_t i = 0; i < session->decision_count; i++) {
         const struct orr_decision *d = &session->decisions[i];
@@ -333,6 +357,7 @@ static void note_decided(struct orr_kai *kai, const struct orr_view *view, struc
         if (session->tasks[d->task].live.status == ORR_TASK_PIPELINED) {
             kai->pipelined[slot] = kai->cycle;
         }
+        promises = promises || is_promise(kai, d);
         bool known =
             i > 0 && d[-1].kind != ORR_DECISION_BIND && session->tasks[d[-1].task].job == slot;
         const uint32_t job = kai->job_of_slot[slot];
@@ -342,6 +367,7 @@ static void note_decided(struct orr_kai *kai, const struct orr_view *view, struc
             expect_news(kai, job);
         }
     }
+    kai->left_mgpu = promises ? left_mgpu(session) : -1;
     note_whole(kai, view, txn);
 }
 

@@ -41,6 +41,9 @@ struct orr_kai {
     uint64_t cycle;      /* counts cycles, without those that decided nothing anew */
     uint64_t *pipelined; /* per slot: the last cycle that left its job with pipelined tasks */
     struct orr_watcher watcher; /* gets the session's steps, with jobs of the run */
+    /* after the cycle: GPUs that were free, or coming free, and given to none; -1: all that it gave
+     * room is on its nodes */
+    int64_t left_mgpu;
     uint8_t *why_not; /* per shape: enum orr_reason after this cycle; NONE: not asked yet */
     bool strategies;  /* some nodes state one for MIG */
 };

@@ -57,6 +57,60 @@ static bool misses_level(const struct orr_kai *kai, uint32_t job)
     return misses && session->rules.strict_v017;
 }
 
+static bool is_sharing(const struct orr_request *request)
+{
+    return request->gpu_ask == ORR_GPU_FRACTION || request->gpu_ask == ORR_GPU_MEMORY;
+}
+
+/* Have nodes room for so many tasks, if others leave it to them? KAI tries a pod that shares a
+ * device where two slots are free. */
+static bool have_room(const struct orr_view *view, const struct orr_request *request,
+                      uint32_t tasks, bool but_slots)
+{
+    const struct orr_ledger *ledger = view->ledger;
+    uint64_t fit = 0;
+    for (uint32_t n = 0; n < view->cluster->node_count && fit < tasks; n++) {
+        const bool open = !is_sharing(request) || ledger->idle[n].pods >= 2;
+        fit += but_slots ? orr_ledger_room_but_slots(ledger, n, request)
+               : open    ? orr_ledger_room_for(ledger, n, request)
+                         : 0;
+    }
+    return fit >= tasks;
+}
+
+static bool bounds_slots(const struct orr_view *view)
+{
+    bool bounds = false;
+    for (uint32_t t = 0; t < view->cluster->type_count; t++) {
+        const struct orr_node_type *type = &view->cluster->types[t];
+        bounds = bounds || (type->shard == view->shard &&
+                            type->allocatable.v[ORR_RES_PODS] != ORR_AMOUNT_UNLIMITED);
+    }
+    return bounds;
+}
+
+/* Of a job that finds enough GPUs, but `apart`: do its nodes lack nothing but pod slots, or did
+ * this cycle give others the room? Of several groups that fit one by one nothing is claimed. */
+static enum orr_reason scattered(const struct orr_kai *kai, const struct orr_view *view,
+                                 const struct orr_shape *shape, enum orr_reason apart)
+{
+    const bool alone = apart == ORR_REASON_FRAGMENTED; /* no domain to keep to */
+    const bool slots = alone && bounds_slots(view), promises = kai->left_mgpu >= 0;
+    int64_t asked = 0;
+    bool fits = slots || (alone && promises), fits_but_slots = slots;
+    for (uint32_t g = 0; g < shape->group_count; g++) {
+        const struct orr_request *request = &shape->groups[g].request;
+        const uint32_t tasks = shape->group_count == 1 ? shape->min_tasks : shape->groups[g].count;
+        asked += tasks * orr_request_least_mgpu(view->cluster, request);
+        fits = fits && have_room(view, request, tasks, false);
+        fits_but_slots = fits_but_slots && have_room(view, request, tasks, true);
+    }
+    return !fits && fits_but_slots ? ORR_REASON_POD_SLOTS
+           : promises && ((fits && shape->group_count == 1) || kai->left_mgpu < asked)
+               ? ORR_REASON_PROMISED
+               : apart;
+}
+
 /* Why its pods find no nodes. */
 static enum orr_reason unplaced(struct orr_kai *kai, const struct orr_view *view, uint32_t job)
 {
@@ -68,7 +122,10 @@ static enum orr_reason unplaced(struct orr_kai *kai, const struct orr_view *view
     if (kai->why_not[shape] == ORR_REASON_NONE) {
         const enum orr_reason reason = orr_place_why_not(view->ledger, of, 0);
         const bool defect = reason == ORR_REASON_TOPOLOGY && misses_level(kai, job);
-        kai->why_not[shape] = (uint8_t)(defect ? ORR_REASON_TOPOLOGY_DEFECT : reason);
+        const bool apart = reason == ORR_REASON_FRAGMENTED || reason == ORR_REASON_TOPOLOGY;
+        kai->why_not[shape] = (uint8_t)(defect  ? ORR_REASON_TOPOLOGY_DEFECT
+                                        : apart ? scattered(kai, view, of, reason)
+                                                : reason);
     }
     return (enum orr_reason)kai->why_not[shape];
 }
@@ -150,8 +207,7 @@ static enum orr_reason bound_on_nodes(const struct orr_kai *kai, const struct or
     struct orr_proof proof;
     bool shares = false;
     for (uint32_t g = 0; g < shape->group_count; g++) {
-        const uint8_t ask = shape->groups[g].request.gpu_ask;
-        shares = shares || ask == ORR_GPU_FRACTION || ask == ORR_GPU_MEMORY;
+        shares = shares || is_sharing(&shape->groups[g].request);
     }
     if (!shares || !kai->params.plugins.proportion || !kai->params.plugins.predicates) {
         return ORR_REASON_NONE;

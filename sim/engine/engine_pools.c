@@ -100,6 +100,7 @@ static bool is_lacking(enum orr_reason reason)
     return reason == ORR_REASON_NO_CAPACITY || reason == ORR_REASON_FRAGMENTED ||
            reason == ORR_REASON_CONSTRAINED || reason == ORR_REASON_TOPOLOGY ||
            reason == ORR_REASON_TOPOLOGY_PLACEMENT || reason == ORR_REASON_TOPOLOGY_DEFECT ||
+           reason == ORR_REASON_PROMISED || reason == ORR_REASON_POD_SLOTS ||
            reason == ORR_REASON_NODE_TYPES || reason == ORR_REASON_GANG_PARTIAL ||
            reason == ORR_REASON_HEAD_OF_LINE || reason == ORR_REASON_RESERVED;
 }

@@ -300,7 +300,8 @@ void import_list_searches(const struct orr_sjob *job, struct orr_snapshot_waitin
     static const enum orr_action searches[ORR_SNAPSHOT_SEARCHES] = {
         ORR_ACTION_CONSOLIDATION, ORR_ACTION_RECLAIM, ORR_ACTION_PREEMPT};
     static const char *const gates[ORR_SNAPSHOT_SEARCHES] = {
-        "not tried further: fewer GPUs are free in total than it asks",
+        "not tried further: fewer GPUs (or less of their memory) than it asks are free or come "
+        "free in total, without what is promised to others",
         ("not tried further: its queue's fair share (its quota, for what cannot be preempted) does "
          "not cover it"),
         "not tried further: its queue's quota does not cover it"};

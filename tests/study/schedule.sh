@@ -30,7 +30,7 @@ grep -q 'note: 4 of "alibabacloud.com/gpu-count" on 1 node are no GPUs here' out
 "$orrery" schedule "$source/scenarios/snapshot/two-queues.yaml" >out
 grep -q 'no node takes its pod: not enough GPUs on 2 of 2; it asks 1 GPU, 0 are left' out || fail "why it waits: $(cat out)"
 grep -q "reclaim: not tried further: its queue's fair share (its quota, for what cannot be preempted) does not cover it" out || fail "why reclaim did not go on: $(cat out)"
-grep -q 'consolidation: not tried further: fewer GPUs are free in total' out || fail "why consolidation did not go on: $(cat out)"
+grep -q 'consolidation: not tried further: fewer GPUs (or less of their memory) than it asks' out || fail "why consolidation did not go on: $(cat out)"
 ! grep -q 'gate' out || fail "a word of the code: $(grep gate out)"
 
 printf 'scheduled\n'

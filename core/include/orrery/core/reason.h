@@ -60,7 +60,12 @@ ORR_API_BEGIN
       "it was admitted, and preempted for another job before its pods were placed")                \
     X(TOPOLOGY_DEFECT, "topology-defect",                                                          \
       "all nodes are in one domain below the level it requires, where KAI v0.17 looks for no "     \
-      "place: a defect that strict_v017: false mends")
+      "place: a defect that strict_v017: false mends")                                             \
+    X(PROMISED, "promised",                                                                        \
+      "enough GPUs are free, but their room is promised to pods of other jobs")                    \
+    X(POD_SLOTS, "pod-slots",                                                                      \
+      "enough GPUs are free, but not on nodes with pod slots left for it and for the pods that "   \
+      "reserve the devices it would share")
 
 /* Limits that only Slurm has, under the names that squeue prints. */
 #define ORR_REASON_SLURM_LIST(X)                                                                   \
