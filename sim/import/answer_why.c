@@ -241,6 +241,95 @@ static const char *say_largest(const struct orr_session *session, uint32_t job, 
                       : "";
 }
 
+/* What the pods at or below a set ask of a resource in all, and in what amounts: pods that are
+ * alike take a node's in whole pods, others in any. */
+struct want {
+    int64_t asked, unit;
+};
+
+static struct want want_below(const struct orr_session *session, uint32_t job, uint32_t set,
+                              uint32_t slot)
+{
+    struct orr_task_list tasks = {0};
+    orr_jobview_to_allocate(session, orr_jobview_whole(job), false, &tasks);
+    struct want want = {.unit = -1};
+    for (uint32_t i = 0; i < tasks.count; i++) {
+        const struct orr_stask *task = &session->tasks[tasks.tasks[i]];
+        if (orr_set_is_below(session, task->set, set)) {
+            const int64_t each = session->asks[task->ask].request.v[slot];
+            want.asked += each;
+            want.unit = want.unit == -1 || want.unit == each ? each : 1;
+        }
+    }
+    orr_task_list_release(&tasks);
+    want.unit = want.unit > 0 ? want.unit : 1;
+    return want;
+}
+
+/* What the ready nodes of a domain (level NULL: all nodes) have left of a resource in such amounts.
+ */
+static int64_t usable_in(const struct orr_session *session, const struct orr_topology_level *level,
+                         uint32_t domain, uint32_t slot, int64_t unit)
+{
+    int64_t sum = 0;
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        const struct orr_snode *node = &session->nodes[n];
+        const bool inside = level == NULL || level->domain_of_node[n] == domain;
+        sum +=
+            node->ready && inside && node->idle.v[slot] > 0 ? node->idle.v[slot] / unit * unit : 0;
+    }
+    return sum;
+}
+
+/* Most that is left of a resource in a domain with enough GPUs; -1: none has enough. */
+static int64_t most_beside_gpus(const struct orr_session *session, uint32_t job, uint32_t set,
+                                const struct orr_topology_level *level, uint32_t slot)
+{
+    const struct want gpus = want_below(session, job, set, ORR_SLOT_GPU);
+    const struct want want = want_below(session, job, set, slot);
+    const uint32_t domains = level == NULL ? 1 : level->domain_count;
+    int64_t most = -1;
+    for (uint32_t d = 0; d < domains; d++) {
+        if (usable_in(session, level, d, ORR_SLOT_GPU, gpus.unit) >= gpus.asked) {
+            const int64_t left = usable_in(session, level, d, slot, want.unit);
+            most = left > most ? left : most;
+        }
+    }
+    return most;
+}
+
+/* Where a domain has enough GPUs: is there a resource that each such domain has too little of? */
+static const char *say_lacking(const struct orr_session *session, uint32_t job, uint32_t set,
+                               const struct orr_topology_level *level, struct orr_snapshot *out)
+{
+    static const struct {
+        uint32_t slot;
+        double unit;
+        const char *words;
+    } others[] = {{ORR_SLOT_CPU, 1000.0, "CPUs"},
+                  {ORR_SLOT_MEMORY, 1024.0 * 1024.0 * 1024.0, "GiB of memory"},
+                  {ORR_SLOT_PODS, 1.0, "pod slots"}};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        const int64_t asked = want_below(session, job, set, others[i].slot).asked;
+        const int64_t most = most_beside_gpus(session, job, set, level, others[i].slot);
+        if (most >= 0 && most < asked) {
+            return import_say(out, "; it asks %.10g %s, and its pods find at most %.10g of them%s",
+                              (double)asked / others[i].unit, others[i].words,
+                              (double)most / others[i].unit,
+                              level == NULL ? "" : " in one that has enough GPUs");
+        }
+    }
+    return "";
+}
+
+/* Enough GPUs are left in all: what keeps the pods from them? */
+static const char *say_obstacle(const struct orr_session *session, uint32_t job, uint32_t set,
+                                const struct orr_topology_level *level, struct orr_snapshot *out)
+{
+    const char *largest = say_largest(session, job, set, out);
+    return largest[0] != '\0' ? largest : say_lacking(session, job, set, level, out);
+}
+
 static const char *why_topology(const struct orr_session *session, uint32_t job,
                                 struct orr_snapshot *out)
 {
@@ -270,7 +359,7 @@ static const char *why_topology(const struct orr_session *session, uint32_t job,
                 "topology %s cannot hold it, neither in one domain of level %s nor in "
                 "all; it asks %.10g GPU%s, %.10g are left%s",
                 c->topology, named, asked, ORR_PLURAL(asked), room.all,
-                asked <= room.all ? say_largest(session, job, s, out) : "");
+                asked <= room.all ? say_obstacle(session, job, s, NULL, out) : "");
         }
         return import_say(
             out,
@@ -278,7 +367,7 @@ static const char *why_topology(const struct orr_session *session, uint32_t job,
             "%.10g are left, at most %.10g in one%s%s%s",
             c->topology, named, asked, ORR_PLURAL(asked), room.all, room.most,
             room.where != NULL ? ", that of node " : "", room.where != NULL ? room.where : "",
-            asked <= room.most ? say_largest(session, job, s, out) : "");
+            asked <= room.most ? say_obstacle(session, job, s, level, out) : "");
     }
     return "no domain of its topology can hold it";
 }

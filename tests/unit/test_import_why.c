@@ -110,6 +110,35 @@ static void domains__the_largest_is_told(void **state)
               "j", "TopologyConstraint", "there is no topology dd");
 }
 
+/* Two racks of two nodes, each with GPUs enough for the gang. */
+static void domains__the_resource_that_lacks_is_told(void **state)
+{
+    (void)state;
+#define HOST(n, rest, rack) #n ": {gpus: 4, " rest ", labels: {rack: " #rack "}}, "
+#define HOSTS(rest)                                                                                \
+    "nodes: {" HOST(a, rest, r1) HOST(b, rest, r1) HOST(c, rest, r2) HOST(d, rest, r2) "}\n"
+#define LACKING(hosts, rest, level)                                                                \
+    SNAPSHOT QUEUES RACKS HOSTS(hosts) "jobs: {j: {queue: q, pods: 3, gpus: 2, " rest              \
+                                       ", topology: {name: dc, " level ": rack}}}\n"
+#define NO_RACK                                                                                    \
+    "no domain of topology dc, required level rack, can hold it; it asks 6 GPUs, 16 are left, "    \
+    "at most 8 in one, that of node b; it asks "
+    check_why(LACKING("cpu: 8, memory: 64Gi", "cpu: 8", "required"), "j", "TopologyConstraint",
+              NO_RACK "24 CPUs, and its pods find at most 16 of them in one that has enough GPUs");
+    /* In all there are 20 CPUs in a rack, of which a pod uses 6 of each node's 10. */
+    check_why(LACKING("cpu: 10, memory: 64Gi", "cpu: 6", "required"), "j", "TopologyConstraint",
+              NO_RACK "18 CPUs, and its pods find at most 12 of them in one that has enough GPUs");
+    check_why(LACKING("cpu: 64, memory: 8Gi", "memory: 5Gi", "required"), "j", "TopologyConstraint",
+              NO_RACK "15 GiB of memory, and its pods find at most 10 of them in one that has "
+                      "enough GPUs");
+    check_why(LACKING("cpu: 64, pods: 1", "cpu: 1", "required"), "j", "TopologyConstraint",
+              NO_RACK "3 pod slots, and its pods find at most 2 of them in one that has enough "
+                      "GPUs");
+    check_why(LACKING("cpu: 4, memory: 64Gi", "cpu: 8", "preferred"), "j", "TopologyConstraint",
+              "topology dc cannot hold it, neither in one domain of level rack nor in all; it asks "
+              "6 GPUs, 16 are left; it asks 24 CPUs, and its pods find at most 0 of them");
+}
+
 static void gangs__what_is_missing_is_told(void **state)
 {
     (void)state;
@@ -198,6 +227,7 @@ int main(void)
         cmocka_unit_test(devices__the_largest_part_is_told),
         cmocka_unit_test(twins__of_another_queue_have_its_limit_for_a_reason),
         cmocka_unit_test(domains__the_largest_is_told),
+        cmocka_unit_test(domains__the_resource_that_lacks_is_told),
         cmocka_unit_test(gangs__what_is_missing_is_told),
         cmocka_unit_test(searches__are_told_by_action),
         cmocka_unit_test(groups__are_told_with_their_sets),
