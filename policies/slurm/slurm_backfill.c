@@ -18,8 +18,8 @@ struct cycle {
     struct orr_txn *txn;
     int64_t tested, started;
     bool over;
-    bool fewer;    /* nodes were taken since `last` was found */
-    uint32_t last; /* no record from here on can start now */
+    bool fewer;    /* nodes were taken since slurm->reach was cut */
+    uint32_t next; /* of slurm->reach */
 };
 
 static orr_ms plus(orr_ms at, orr_ms by)
@@ -164,18 +164,19 @@ static bool could_start(const struct cycle *cycle, const struct slurm_record *re
     return tasks >= want.tasks && nodes >= want.min_nodes;
 }
 
-/* Can any record from one on start now? */
-static bool any_from(struct cycle *cycle, uint32_t from)
+/* Can any record of those in reach that are left start now? */
+static bool any_left(struct cycle *cycle)
 {
-    if (cycle->fewer) {
+    struct slurm *slurm = cycle->slurm;
+    /* who watches sees all plans */
+    if (cycle->fewer && !orr_is_watched(&slurm->watcher)) {
         cycle->fewer = false;
-        while (cycle->last > from && !could_start(cycle, &cycle->slurm->queue[cycle->last - 1])) {
-            cycle->last--;
+        while (slurm->reach_count > cycle->next &&
+               !could_start(cycle, &slurm->queue[slurm->reach[slurm->reach_count - 1]])) {
+            slurm->reach_count--;
         }
     }
-    return cycle->last > from ||
-           (orr_is_watched(&cycle->slurm->watcher) &&
-            from < cycle->slurm->queue_count); /* who watches sees all plans */
+    return slurm->reach_count > cycle->next;
 }
 
 /* Plans it from a time on; false: plans before it take one of its nodes. */
@@ -306,36 +307,6 @@ static void test(struct cycle *cycle, const struct slurm_record *record)
          NULL);
 }
 
-/* --- depths: bf_max_job_user and others --- */
-
-/* Counts a record by its partition, user and association; false: one of them was tested as often as
- * it may be. */
-static bool within_depths(struct slurm *slurm, const struct slurm_record *record)
-{
-    const struct slurm_conf *conf = &slurm->conf;
-    const struct slurm_job *j = &slurm->jobs[record->job];
-    const int64_t most[SLURM_DEPTHS] = {conf->bf_max_job_part, conf->bf_max_job_user,
-                                        conf->bf_max_job_assoc, conf->bf_max_job_user_part};
-    const size_t at[SLURM_DEPTHS] = {record->partition, j->user, j->assoc + (size_t)1,
-                                     (size_t)j->user * conf->partition_count + record->partition};
-    for (int d = 0; d < SLURM_DEPTHS; d++) {
-        struct slurm_depth *depth = &slurm->depths[d];
-        if (most[d] > 0) {
-            depth->tested =
-                orr_zgrow(depth->tested, &depth->capacity, at[d] + 1, sizeof *depth->tested);
-            if (depth->tested[at[d]] >= most[d]) {
-                return false;
-            }
-        }
-    }
-    for (int d = 0; d < SLURM_DEPTHS; d++) {
-        if (most[d] > 0) {
-            slurm->depths[d].tested[at[d]]++;
-        }
-    }
-    return j->array == ORR_NONE || slurm->array[j->array].planned < conf->bf_max_job_array_resv;
-}
-
 static void begin_cycle(struct slurm *slurm, const struct orr_view *view)
 {
     slurm->pass++;
@@ -345,12 +316,7 @@ static void begin_cycle(struct slurm *slurm, const struct orr_view *view)
         slurm->step_count > 64 * ((size_t)view->cluster->node_count + slurm->held_count);
     orr_slurm__plan_none(slurm, view);
     memset(slurm->part_planned, 0, slurm->conf.partition_count * sizeof *slurm->part_planned);
-    for (int d = 0; d < SLURM_DEPTHS; d++) {
-        if (slurm->depths[d].capacity > 0) {
-            memset(slurm->depths[d].tested, 0,
-                   slurm->depths[d].capacity * sizeof *slurm->depths[d].tested);
-        }
-    }
+    orr_slurm__depths_begin(slurm);
     for (uint32_t a = 0; a < slurm->arrays.count; a++) {
         slurm->array[a].planned = 0;
     }
@@ -368,29 +334,44 @@ static void explain_limit(const struct cycle *cycle, const struct slurm_record *
     }
 }
 
-/* Behind which record bf_max_job_test is reached at the latest, if nobody starts: those count that
- * nothing but what is looked at before the cycle, or a limit, can pass over. */
-static uint32_t within_reach(const struct cycle *cycle, uint32_t from)
+/* Does nothing that is looked at before depths pass it over? */
+static bool is_tried(const struct cycle *cycle, const struct slurm_record *record)
 {
     const struct slurm *slurm = cycle->slurm;
-    const struct slurm_conf *conf = &slurm->conf;
-    if (conf->bf_max_job_part > 0 || conf->bf_max_job_user > 0 || conf->bf_max_job_assoc > 0 ||
-        conf->bf_max_job_user_part > 0) {
-        return slurm->queue_count;
-    }
+    return !is_passed_over(slurm, cycle->view, record) &&
+           orr_slurm__job_eligible(slurm, cycle->view, record->job) &&
+           !slurm->jobs[record->job].preempting &&
+           orr_slurm__barred(slurm, record) == ORR_REASON_NONE;
+}
+
+/* Can nothing but a limit come to pass it over, as others start? */
+static bool is_sure(const struct slurm *slurm, const struct slurm_record *record)
+{
+    const struct slurm_job *j = &slurm->jobs[record->job];
+    return j->array == ORR_NONE && j->partition_count == 1;
+}
+
+/* Lists in slurm->reach the records from one on that the cycle may come to, if nobody starts: up to
+ * the one behind which bf_max_job_test is reached at the latest, without those whose depths are
+ * used up by then. Records count that nothing but what is looked at before the cycle, or a limit,
+ * can pass over. */
+static void list_reach(struct cycle *cycle, uint32_t from)
+{
+    struct slurm *slurm = cycle->slurm;
     int64_t counted = cycle->tested;
-    for (uint32_t r = from; r < slurm->queue_count; r++) {
+    cycle->fewer = true;
+    cycle->next = slurm->reach_count = 0;
+    orr_slurm__depths_foresee(slurm);
+    for (uint32_t r = from; r < slurm->queue_count && counted < slurm->conf.bf_max_job_test; r++) {
         const struct slurm_record *record = &slurm->queue[r];
-        const struct slurm_job *j = &slurm->jobs[record->job];
-        counted += !is_passed_over(slurm, cycle->view, record) && j->array == ORR_NONE &&
-                   j->partition_count == 1 && !j->preempting &&
-                   orr_slurm__job_eligible(slurm, cycle->view, record->job) &&
-                   orr_slurm__barred(slurm, record) == ORR_REASON_NONE;
-        if (counted >= conf->bf_max_job_test) {
-            return r + 1;
+        if (!orr_slurm__depths_refuse(slurm, record)) {
+            slurm->reach =
+                ORR_ROOM_FOR_ONE(slurm->reach, slurm->reach_count, slurm->reach_capacity);
+            slurm->reach[slurm->reach_count++] = r;
+            counted += is_tried(cycle, record) &&
+                       orr_slurm__depths_expect(slurm, record, is_sure(slurm, record));
         }
     }
-    return slurm->queue_count;
 }
 
 /* Somebody started: limits may pass over others, so that the cycle reaches further. */
@@ -398,27 +379,23 @@ static void reach_again(struct cycle *cycle, uint32_t from)
 {
     const struct slurm_conf *conf = &cycle->slurm->conf;
     if (conf->enforce_limits && !conf->assoc_limit_stop) {
-        cycle->last = within_reach(cycle, from);
-        cycle->fewer = true;
+        list_reach(cycle, from);
     }
 }
 
 bool orr_slurm__backfill(struct slurm *slurm, const struct orr_view *view, struct orr_txn *txn)
 {
-    struct cycle cycle = {.slurm = slurm, .view = view, .txn = txn, .fewer = true};
+    struct cycle cycle = {.slurm = slurm, .view = view, .txn = txn};
     const struct slurm_conf *conf = &slurm->conf;
     begin_cycle(slurm, view);
-    cycle.last = within_reach(&cycle, 0);
+    list_reach(&cycle, 0);
     orr_report_look(
         &slurm->watcher,
         &(struct orr_look){.kind = ORR_LOOK_ACTION, .action = "backfill", .job = ORR_NONE});
-    for (uint32_t r = 0; !cycle.over && any_from(&cycle, r); r++) {
+    while (!cycle.over && any_left(&cycle)) {
+        const uint32_t r = slurm->reach[cycle.next++];
         const struct slurm_record record = slurm->queue[r];
-        if (is_passed_over(slurm, view, &record) ||
-            !orr_slurm__job_eligible(slurm, view, record.job) ||
-            slurm->jobs[record.job].preempting ||
-            orr_slurm__barred(slurm, &record) != ORR_REASON_NONE ||
-            !within_depths(slurm, &record)) {
+        if (!is_tried(&cycle, &record) || !orr_slurm__within_depths(slurm, &record)) {
             continue;
         }
         if (cycle.tested >= conf->bf_max_job_test) {

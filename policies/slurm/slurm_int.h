@@ -297,6 +297,7 @@ struct slurm_record {
     uint32_t partition;
     uint32_t priority;
     uint32_t limit_class; /* of an entry of the queue, where limits are enforced */
+    uint32_t depth_class; /* of an entry of the queue, where backfill has depths */
 };
 
 struct slurm_limit_class;
@@ -368,9 +369,22 @@ enum {
     SLURM_DEPTHS = 4
 }; /* of backfill: of a partition, a user, an association, a user in a partition */
 
-struct slurm_depth { /* records that were tested in this cycle, by number of what they count for */
-    uint32_t *tested;
+struct slurm_depth_count;
+struct slurm_depth_class;
+struct slurm_depth {
+    int64_t most; /* 0: there is no such depth */
+    struct orr_idmap keys;
+    struct slurm_depth_count *counts; /* by number of a key */
     uint32_t capacity;
+};
+
+struct slurm_depths {
+    struct slurm_depth of[SLURM_DEPTHS];
+    bool any;
+    struct orr_idmap keys; /* of records that all depths treat alike */
+    struct slurm_depth_class *classes;
+    uint32_t capacity;
+    uint64_t foresight; /* its number */
 };
 
 struct slurm_kept { /* of a node: what suspended jobs get back that the record at hand may not
@@ -493,7 +507,10 @@ struct slurm {
         shut_cycle;  /* number of the cycle of backfill, or of the part of it since an eviction */
     bool was_enough; /* the last test had room for all tasks at some time */
     uint32_t bound_capacity;
-    struct slurm_depth depths[SLURM_DEPTHS];
+    struct slurm_depths depths;
+    uint32_t *reach; /* of the queue, in order: records that the cycle of backfill may come to;
+                        those at the end that cannot start are cut off */
+    uint32_t reach_count, reach_capacity;
     uint32_t *part_planned; /* per partition: plans of this cycle */
     orr_ms *planned_from;   /* per node: its earliest plan; ORR_MS_NEVER: none */
     uint32_t *exclusive;    /* per node: jobs that hold it whole */
@@ -873,6 +890,24 @@ enum orr_reason orr_slurm__partition_bars(const struct slurm_conf *conf,
                                           const struct slurm_job *job, uint32_t partition);
 /* Why the scheduler does not try a record now; ORR_REASON_NONE: it does. */
 enum orr_reason orr_slurm__barred(const struct slurm *slurm, const struct slurm_record *record);
+
+/* slurm_depths.c: bf_max_job_user and its like. */
+void orr_slurm__depths_open(struct slurm *slurm);
+void orr_slurm__depths_close(struct slurm *slurm);
+/* Of a job in a partition: that of its records. */
+uint32_t orr_slurm__depth_class(struct slurm *slurm, uint32_t job, uint32_t partition);
+/* A cycle begins: nothing was tested. */
+void orr_slurm__depths_begin(struct slurm *slurm);
+/* Counts a record by its partition, user and association; false: one of them was tested as often as
+ * it may be, or its array has as many plans as it may have. */
+bool orr_slurm__within_depths(struct slurm *slurm, const struct slurm_record *record);
+/* From now on the rest of the queue is foreseen, record by record. */
+void orr_slurm__depths_foresee(struct slurm *slurm);
+/* Will the depths of a record be used up before it for sure? */
+bool orr_slurm__depths_refuse(struct slurm *slurm, const struct slurm_record *record);
+/* A record comes that they may not refuse, and that nothing else passes over (`must`) or perhaps
+ * something does. Is it tested for sure? */
+bool orr_slurm__depths_expect(struct slurm *slurm, const struct slurm_record *record, bool must);
 
 /* slurm_backfill.c */
 /* Did it start a job? */

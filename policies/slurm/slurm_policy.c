@@ -101,9 +101,8 @@ static void slurm_close(void *state)
     orr_free(slurm->bounds);
     orr_free(slurm->part_planned);
     orr_free(slurm->planned_from);
-    for (int d = 0; d < SLURM_DEPTHS; d++) {
-        orr_free(slurm->depths[d].tested);
-    }
+    orr_slurm__depths_close(slurm);
+    orr_free(slurm->reach);
     orr_free(slurm->candidates);
     orr_free(slurm->victims);
     orr_free(slurm->found);
@@ -130,6 +129,7 @@ static enum orr_status slurm_open(const struct orr_host *host, const void *param
         return status;
     }
     orr_slurm__limit_classes_open(slurm);
+    orr_slurm__depths_open(slurm);
     slurm->words = (nodes + 63) / 64;
     slurm->left = orr_zalloc(slurm->words + (size_t)1, sizeof *slurm->left);
     slurm->usable = orr_zalloc(slurm->words + (size_t)1, sizeof *slurm->usable);

@@ -59,8 +59,10 @@ struct slurm_record orr_slurm__rival(const struct slurm *slurm, uint32_t job, ui
     const uint32_t qos = slurm->jobs[job].qos;
     const bool counts = conf->preempt_type == SLURM_PREEMPT_QOS && qos != ORR_NONE &&
                         (conf->preempt_within || conf->qos[qos].within);
-    return (struct slurm_record){job, partition,
-                                 counts ? orr_slurm__priority(slurm, job, partition) : 0, ORR_NONE};
+    return (struct slurm_record){.job = job,
+                                 .partition = partition,
+                                 .priority =
+                                     counts ? orr_slurm__priority(slurm, job, partition) : 0};
 }
 
 /* Does a job run that a record may preempt, as far as tiers go? */

@@ -60,7 +60,8 @@ void orr_slurm__queue_add(struct slurm *slurm, uint32_t job)
         const uint32_t partition = j->partitions[p];
         const struct slurm_record record = {job, partition,
                                             orr_slurm__priority(slurm, job, partition),
-                                            orr_slurm__limit_class(slurm, job, partition)};
+                                            orr_slurm__limit_class(slurm, job, partition),
+                                            orr_slurm__depth_class(slurm, job, partition)};
         slurm->queue = ORR_ROOM_FOR_ONE(slurm->queue, slurm->queue_count, slurm->queue_capacity);
         uint32_t low = 0, high = slurm->queue_count;
         while (low < high) {
