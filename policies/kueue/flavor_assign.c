@@ -589,7 +589,7 @@ struct orr_kueue_assignment *orr_kueue__assign(struct orr_kueue *kueue, uint32_t
 const struct orr_kueue_assignment *orr_kueue_assign(struct orr_kueue *kueue, uint32_t workload,
                                                     orr_kueue_oracle_fn *oracle, void *context)
 {
-    struct kueue_oracle own = {kueue, workload};
+    struct kueue_oracle own = {.kueue = kueue, .workload = workload};
     const struct kueue_choice choice = {.oracle = oracle != NULL ? oracle : orr_kueue__oracle,
                                         .context = oracle != NULL ? context : &own};
     return orr_kueue__assign(kueue, workload, &choice);

@@ -192,7 +192,14 @@ orr_kueue_oracle_fn orr_kueue__oracle;
 struct kueue_oracle {
     struct orr_kueue *kueue;
     uint32_t workload;
+    /* what it was asked last, and whom it found, as long as the books are what they were */
+    struct orr_kueue_amount asked; /* 0: nothing yet */
+    struct kueue_targets found;
 };
+/* As orr_kueue_targets, right behind the assignment that the oracle was asked for. */
+const struct orr_kueue_target *orr_kueue__targets(const struct kueue_oracle *oracle,
+                                                  const struct orr_kueue_assignment *assignment,
+                                                  uint32_t *count);
 bool orr_kueue__satisfies(const struct orr_kueue *kueue, uint32_t workload, uint32_t candidate,
                           enum orr_kueue_preemption policy);
 bool orr_kueue__uses(const struct kueue_problem *problem, uint32_t candidate);

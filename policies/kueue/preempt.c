@@ -169,7 +169,7 @@ static void search(struct kueue_problem *problem, struct kueue_targets *targets)
 enum orr_kueue_flavor_mode orr_kueue__oracle(void *context, uint32_t cell, int64_t amount,
                                              uint32_t *level)
 {
-    const struct kueue_oracle *oracle = context;
+    struct kueue_oracle *oracle = context;
     struct orr_kueue *kueue = oracle->kueue;
     const struct orr_kueue_amount ask = {cell, amount};
     struct kueue_problem problem = {.kueue = kueue,
@@ -181,6 +181,8 @@ enum orr_kueue_flavor_mode orr_kueue__oracle(void *context, uint32_t cell, int64
                                     .ask_count = 1};
     struct kueue_targets targets = {0};
     search(&problem, &targets);
+    oracle->asked = ask;
+    oracle->found = targets;
     if (targets.count == 0) {
         return ORR_KUEUE_F_NO_CANDIDATES;
     }
@@ -214,23 +216,43 @@ static uint32_t list_need(const struct orr_kueue *kueue,
     return count;
 }
 
-const struct orr_kueue_target *orr_kueue_targets(struct orr_kueue *kueue, uint32_t workload,
-                                                 const struct orr_kueue_assignment *assignment,
-                                                 uint32_t *count)
+/* Is it the question that the oracle answered last? */
+static bool was_asked(const struct kueue_oracle *oracle, const struct kueue_problem *problem)
 {
+    return oracle->asked.amount > 0 && problem->topology == NULL && problem->ask_count == 1 &&
+           problem->asks[0].cell == oracle->asked.cell &&
+           problem->asks[0].amount == oracle->asked.amount && problem->need_count == 1;
+}
+
+const struct orr_kueue_target *orr_kueue__targets(const struct kueue_oracle *oracle,
+                                                  const struct orr_kueue_assignment *assignment,
+                                                  uint32_t *count)
+{
+    struct orr_kueue *kueue = oracle->kueue;
     uint32_t *need = orr_arena_alloc(&kueue->arena, assignment->usage_count + 1, sizeof *need);
     struct kueue_problem problem = {.kueue = kueue,
-                                    .workload = workload,
-                                    .queue = kueue->workloads[workload].is.queue,
+                                    .workload = oracle->workload,
+                                    .queue = kueue->workloads[oracle->workload].is.queue,
                                     .need = need,
                                     .need_count = list_need(kueue, assignment, need),
                                     .asks = assignment->usage,
                                     .ask_count = assignment->usage_count};
-    if (orr_kueue__uses_topology(kueue, workload, assignment)) {
+    if (orr_kueue__uses_topology(kueue, oracle->workload, assignment)) {
         problem.topology = assignment;
     }
-    struct kueue_targets targets = {0};
-    search(&problem, &targets);
+    struct kueue_targets targets = oracle->found;
+    if (!was_asked(oracle, &problem)) {
+        targets = (struct kueue_targets){0};
+        search(&problem, &targets);
+    }
     *count = targets.count;
     return targets.items;
+}
+
+const struct orr_kueue_target *orr_kueue_targets(struct orr_kueue *kueue, uint32_t workload,
+                                                 const struct orr_kueue_assignment *assignment,
+                                                 uint32_t *count)
+{
+    const struct kueue_oracle fresh = {.kueue = kueue, .workload = workload};
+    return orr_kueue__targets(&fresh, assignment, count);
 }

@@ -15,11 +15,51 @@ struct line { /* candidates of one queue in order */
     uint32_t next, count, capacity;
 };
 
+struct node_share { /* as of the books of the search */
+    struct orr_quota_share share;
+    bool known;
+};
+
 struct fair {
     struct kueue_problem *problem;
     struct line *lines, *retry; /* by queue */
     bool *pruned;               /* by node */
+    struct node_share *shares;  /* by node */
 };
+
+/* --- shares --- */
+
+/* A search asks for all shares of the tree each time it looks for who gives next, and changes those
+ * of one queue and the cohorts above it in between. */
+static struct orr_quota_share share_of(struct fair *fair, uint32_t node)
+{
+    struct node_share *is = &fair->shares[node];
+    if (!is->known) {
+        is->share = orr_quota_share(fair->problem->kueue->tree, node);
+        is->known = true;
+    }
+    return is->share;
+}
+
+static void forget_shares(struct fair *fair, uint32_t queue)
+{
+    const struct orr_quota_tree *tree = fair->problem->kueue->tree;
+    for (uint32_t up = queue; up != ORR_NONE; up = tree->nodes[up].parent) {
+        fair->shares[up].known = false;
+    }
+}
+
+static void take_off_books(struct fair *fair, uint32_t workload)
+{
+    orr_kueue__off_books(fair->problem->kueue, workload);
+    forget_shares(fair, fair->problem->kueue->workloads[workload].is.queue);
+}
+
+static void put_on_books(struct fair *fair, uint32_t workload)
+{
+    orr_kueue__on_books(fair->problem->kueue, workload);
+    forget_shares(fair, fair->problem->kueue->workloads[workload].is.queue);
+}
 
 /* --- candidates --- */
 
@@ -114,7 +154,7 @@ static uint32_t descend(struct fair *fair, const struct line *lines, uint32_t no
         if (fair->pruned[child]) {
             continue;
         }
-        const struct orr_quota_share share = orr_quota_share(tree, child);
+        const struct orr_quota_share share = share_of(fair, child);
         const bool empty = !tree->nodes[child].cohort && is_empty(&lines[child]);
         if (empty || (!share.borrowing && !is_above_own(fair, child))) {
             fair->pruned[child] = true;
@@ -175,12 +215,12 @@ struct duel { /* the two shares that are compared */
     struct orr_quota_share ours, theirs; /* with the workload; before anything more goes */
 };
 
-static struct duel open_duel(const struct fair *fair, uint32_t target)
+static struct duel open_duel(struct fair *fair, uint32_t target)
 {
     const struct orr_quota_tree *tree = fair->problem->kueue->tree;
     struct duel duel = {.of_target = below_common(tree, target, fair->problem->queue)};
-    duel.ours = orr_quota_share(tree, below_common(tree, fair->problem->queue, target));
-    duel.theirs = orr_quota_share(tree, duel.of_target);
+    duel.ours = share_of(fair, below_common(tree, fair->problem->queue, target));
+    duel.theirs = share_of(fair, duel.of_target);
     return duel;
 }
 
@@ -213,34 +253,48 @@ static bool is_within_nominal(const struct kueue_problem *problem)
     return !orr_kueue__over_quota(problem, problem->queue);
 }
 
-static bool passes(const struct fair *fair, const struct duel *duel)
+static bool passes(struct fair *fair, const struct duel *duel)
 {
     const struct orr_kueue *kueue = fair->problem->kueue;
     if (kueue->spec->config.strategies[0] == ORR_KUEUE_LESS_THAN_INITIAL_SHARE) {
         return orr_quota_share_compare(&duel->ours, &duel->theirs) < 0;
     }
-    const struct orr_quota_share after = orr_quota_share(kueue->tree, duel->of_target);
+    const struct orr_quota_share after = share_of(fair, duel->of_target);
     return orr_quota_share_compare(&duel->ours, &after) <= 0;
 }
 
+/* Can no candidate go by a strategy, as the share of the target is too small before one has gone?
+ */
+static bool is_hopeless(const struct duel *duel)
+{
+    return orr_quota_share_compare(&duel->ours, &duel->theirs) > 0;
+}
+
 /* The first of a queue's candidates that fairness lets go; those before it are for the retry. */
-static bool take_by_share(struct fair *fair, uint32_t target, uint32_t *taken)
+static bool take_by_share(struct fair *fair, uint32_t target, const struct duel *duel,
+                          uint32_t *taken)
 {
     struct line *line = &fair->lines[target];
-    const struct duel duel = open_duel(fair, target);
-    const bool hopeless =
-        orr_quota_share_is_infinite(&duel.ours) && !orr_quota_share_is_infinite(&duel.theirs);
     while (!is_empty(line)) {
         const uint32_t candidate = line->items[line->next++];
-        orr_kueue__off_books(fair->problem->kueue, candidate);
-        if (!hopeless && passes(fair, &duel)) {
-            *taken = candidate;
-            return true;
+        if (!is_hopeless(duel)) {
+            take_off_books(fair, candidate);
+            if (passes(fair, duel)) {
+                *taken = candidate;
+                return true;
+            }
+            put_on_books(fair, candidate);
         }
-        orr_kueue__on_books(fair->problem->kueue, candidate);
         push(&fair->retry[target], candidate);
     }
     return false;
+}
+
+/* Do the queues give in order of their shares, so that none behind a hopeless one is better? */
+static bool is_flat(const struct fair *fair)
+{
+    const struct orr_quota_tree *tree = fair->problem->kueue->tree;
+    return tree->nodes[tree->nodes[fair->problem->queue].root].height == 1;
 }
 
 static bool first_strategy(struct fair *fair, struct kueue_targets *targets)
@@ -256,9 +310,15 @@ static bool first_strategy(struct fair *fair, struct kueue_targets *targets)
             reason = target == problem->queue ? ORR_KUEUE_IN_CLUSTER_QUEUE
                                               : ORR_KUEUE_IN_COHORT_RECLAMATION;
             taken = line->items[line->next++];
-            orr_kueue__off_books(problem->kueue, taken);
-        } else if (!take_by_share(fair, target, &taken)) {
-            continue;
+            take_off_books(fair, taken);
+        } else {
+            const struct duel duel = open_duel(fair, target);
+            if (is_flat(fair) && is_hopeless(&duel)) {
+                break; /* nor does the second strategy take any of these */
+            }
+            if (!take_by_share(fair, target, &duel, &taken)) {
+                continue;
+            }
         }
         if (preempt(fair, taken, reason, targets)) {
             return true;
@@ -269,7 +329,6 @@ static bool first_strategy(struct fair *fair, struct kueue_targets *targets)
 
 static bool second_strategy(struct fair *fair, struct kueue_targets *targets)
 {
-    struct orr_kueue *kueue = fair->problem->kueue;
     forget_pruned(fair);
     for (uint32_t target; (target = next_queue(fair, fair->retry)) != ORR_NONE;) {
         struct line *line = &fair->retry[target];
@@ -277,9 +336,12 @@ static bool second_strategy(struct fair *fair, struct kueue_targets *targets)
         const uint32_t candidate = line->items[line->next];
         line->next = line->count; /* one of each queue, whether it goes or not */
         if (orr_quota_share_compare(&duel.ours, &duel.theirs) >= 0) {
+            if (is_flat(fair)) {
+                break;
+            }
             continue;
         }
-        orr_kueue__off_books(kueue, candidate);
+        take_off_books(fair, candidate);
         if (preempt(fair, candidate, ORR_KUEUE_IN_COHORT_FAIR_SHARING, targets)) {
             return true;
         }
@@ -319,6 +381,7 @@ void orr_kueue__fair(struct kueue_problem *problem, struct kueue_targets *target
     fair.lines = orr_arena_alloc(&kueue->arena, queues, sizeof *fair.lines);
     fair.retry = orr_arena_alloc(&kueue->arena, queues, sizeof *fair.retry);
     fair.pruned = orr_arena_alloc(&kueue->arena, kueue->tree->node_count, sizeof *fair.pruned);
+    fair.shares = orr_arena_alloc(&kueue->arena, kueue->tree->node_count, sizeof *fair.shares);
     targets->count = 0;
     if (collect_all(&fair)) {
         search(&fair, targets);

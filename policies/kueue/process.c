@@ -27,12 +27,12 @@ struct trial { /* one set of counts */
 static bool try_counts(struct orr_kueue *kueue, uint32_t workload, const int64_t *counts,
                        const struct orr_kueue_assignment *pinned, struct trial *out)
 {
-    struct kueue_oracle oracle = {kueue, workload};
+    struct kueue_oracle oracle = {.kueue = kueue, .workload = workload};
     const struct kueue_choice choice = {
         .counts = counts, .oracle = orr_kueue__oracle, .context = &oracle, .pinned = pinned};
     *out = (struct trial){.assignment = orr_kueue__assign(kueue, workload, &choice)};
     if (out->assignment->mode == ORR_KUEUE_PREEMPT) {
-        out->targets = orr_kueue_targets(kueue, workload, out->assignment, &out->target_count);
+        out->targets = orr_kueue__targets(&oracle, out->assignment, &out->target_count);
     }
     return out->assignment->mode == ORR_KUEUE_FIT || out->target_count > 0;
 }
