@@ -399,6 +399,8 @@ struct slurm_held { /* what a running job holds on one node */
     uint32_t node, before; /* the one before it on the node, or ORR_NONE */
     struct orr_room room;  /* what is free there when it and those before it have ended */
     bool freed;            /* one of these held the node whole */
+    uint8_t partition;     /* of the job */
+    int64_t cap_cpu_milli; /* where its partition has MaxCPUsPerNode: what jobs of that gave back */
 };
 
 struct slurm_step { /* a node takes more tasks of a shape */
@@ -435,6 +437,11 @@ struct slurm_bound { /* of a shape: when its tasks have room, if all nodes of th
     uint32_t shut_count, shut_capacity;
 };
 
+struct slurm_cap { /* of a partition with MaxCPUsPerNode */
+    int64_t *used; /* per node: CPUs that its jobs have there; NULL: not yet added up ... */
+    uint64_t moves, changes; /* ... as of which state */
+};
+
 struct slurm {
     struct slurm_conf conf;
     const struct slurm_params *params;
@@ -467,12 +474,12 @@ struct slurm {
     uint64_t kept_of_suspended, kept_moves;
     uint32_t kept_job, kept_partition;
     /* MaxCPUsPerNode of the partition of the record at hand */
-    int64_t cap_cpu_milli;        /* INT64_MAX: none */
-    uint32_t cap_partition;       /* of cap_used */
-    int64_t *cap_used, *cap_gone; /* per node: CPUs that its jobs have there, and of these what is
-                                     gone in an image */
-    uint64_t *cap_image;          /* per node: the image of cap_gone */
-    uint64_t cap_moves, cap_changes;
+    int64_t cap_cpu_milli;  /* INT64_MAX: none */
+    uint32_t cap_partition; /* it, if it has one */
+    struct slurm_cap *caps; /* per partition */
+    int64_t *cap_gone;      /* per node: CPUs that its jobs have there and that are gone in an
+                               image */
+    uint64_t *cap_image;    /* per node: the image of cap_gone */
     int64_t next_basic;
     /* clocks */
     orr_ms start_ms;     /* of slurmctld */
@@ -736,14 +743,18 @@ void orr_slurm__list_candidates(const struct slurm *slurm, const struct orr_view
                                 const struct slurm_want *want, struct slurm_search *search);
 
 /* slurm_cap.c: MaxCPUsPerNode. */
+void orr_slurm__cap_open(struct slurm *slurm);
+void orr_slurm__cap_close(struct slurm *slurm);
 /* From now on rooms are looked at for jobs of this partition. */
 void orr_slurm__cap_from(struct slurm *slurm, const struct orr_view *view, uint32_t partition);
 /* What of the CPUs of a room the cap leaves. */
 int64_t orr_slurm__capped(const struct slurm *slurm, uint32_t node, int64_t cpu_milli);
 /* Of an image: a job leaves a node, or all up to one of slurm->held there (ORR_NONE: nobody). */
 void orr_slurm__cap_leave(struct slurm *slurm, uint32_t job, uint32_t node, int64_t cpu_milli);
-void orr_slurm__cap_behind(struct slurm *slurm, const struct orr_view *view, uint32_t node,
-                           uint32_t held);
+void orr_slurm__cap_behind(struct slurm *slurm, uint32_t node, uint32_t held);
+/* What jobs of its partition have given back of the node behind one of slurm->held. */
+int64_t orr_slurm__cap_given(const struct slurm *slurm, const struct orr_view *view,
+                             const struct slurm_held *held);
 /* A job takes CPUs of a node, or gives them back. */
 void orr_slurm__cap_take(struct slurm *slurm, uint32_t node, int64_t cpu_milli);
 /* Does what was placed of a job in this transaction keep the cap? */

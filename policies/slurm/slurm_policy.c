@@ -62,6 +62,7 @@ static void count_amounts(struct slurm *slurm, const struct orr_view *view)
 static void slurm_close(void *state)
 {
     struct slurm *slurm = state;
+    orr_slurm__cap_close(slurm);
     orr_slurm__conf_release(&slurm->conf);
     for (uint32_t s = 0; s < slurm->slot_count; s++) {
         orr_free(slurm->slots[s].nodes);
@@ -80,7 +81,6 @@ static void slurm_close(void *state)
     orr_free(slurm->suspended);
     orr_free(slurm->kept);
     orr_free(slurm->given);
-    orr_free(slurm->cap_used);
     orr_free(slurm->cap_gone);
     orr_free(slurm->cap_image);
     orr_free(slurm->left);
@@ -152,7 +152,7 @@ static enum orr_status slurm_open(const struct orr_host *host, const void *param
     slurm->kept = orr_zalloc(nodes + (size_t)1, sizeof *slurm->kept);
     slurm->given = orr_zalloc(nodes + (size_t)1, sizeof *slurm->given);
     slurm->cap_cpu_milli = INT64_MAX;
-    slurm->cap_used = orr_zalloc(nodes + (size_t)1, sizeof *slurm->cap_used);
+    orr_slurm__cap_open(slurm);
     slurm->cap_gone = orr_zalloc(nodes + (size_t)1, sizeof *slurm->cap_gone);
     slurm->cap_image = orr_zalloc(nodes + (size_t)1, sizeof *slurm->cap_image);
     slurm->start_ms = slurm->params->slurmctld_start_ms;

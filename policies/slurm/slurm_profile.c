@@ -41,7 +41,10 @@ static void add_held(struct slurm *slurm, const struct orr_view *view, uint32_t 
                                       before,
                                       orr_slurm__room_behind(slurm, view, node, before),
                                       j->holds_whole ||
-                                          (before != ORR_NONE && slurm->held[before].freed)};
+                                          (before != ORR_NONE && slurm->held[before].freed),
+                                      j->runs_in,
+                                      0};
+            held.cap_cpu_milli = orr_slurm__cap_given(slurm, view, &held);
             add_held_room(&held.room, request, orr_placement_each(&placements[p]), gave_cpu);
             slurm->held = ORR_ROOM_FOR_ONE(slurm->held, slurm->held_count, slurm->held_capacity);
             slurm->last_held[node] = slurm->held_count;
@@ -53,10 +56,10 @@ static void add_held(struct slurm *slurm, const struct orr_view *view, uint32_t 
 void orr_slurm__list_held(struct slurm *slurm, const struct orr_view *view)
 {
     if (slurm->held_moves == slurm->moves && slurm->held_changes == view->ledger->changes &&
-        slurm->held_kept_key == slurm->kept_key) {
+        slurm->held_kept_key == slurm->kept_of_suspended) {
         return;
     }
-    slurm->held_kept_key = slurm->kept_key;
+    slurm->held_kept_key = slurm->kept_of_suspended;
     slurm->held_moves = slurm->moves;
     slurm->held_changes = view->ledger->changes;
     slurm->held_count = 0;
@@ -82,7 +85,7 @@ static int64_t tasks_behind(struct slurm *slurm, const struct orr_view *view,
 {
     const struct orr_room room = orr_slurm__room_behind(slurm, view, node, held);
     slurm->freed[node] = held != ORR_NONE && slurm->held[held].freed ? slurm->image_number : 0;
-    orr_slurm__cap_behind(slurm, view, node, held);
+    orr_slurm__cap_behind(slurm, node, held);
     return orr_slurm__tasks_on(slurm, view, node, &room, want);
 }
 

@@ -58,7 +58,7 @@ static void keep_nothing(struct slurm *slurm, const struct orr_view *view)
         memset(slurm->kept, 0, view->cluster->node_count * sizeof *slurm->kept);
     }
     slurm->kept_any = false;
-    slurm->kept_key = 0;
+    slurm->kept_key = slurm->kept_of_suspended = 0;
     slurm->kept_moves = 0;
     slurm->cap_cpu_milli = INT64_MAX;
 }

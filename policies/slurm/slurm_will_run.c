@@ -84,7 +84,7 @@ static void set_image(struct slurm *slurm, const struct orr_view *view, uint32_t
     }
     slurm->image[node] = orr_slurm__room_behind(slurm, view, node, held);
     slurm->freed[node] = held != ORR_NONE && slurm->held[held].freed ? slurm->image_number : 0;
-    orr_slurm__cap_behind(slurm, view, node, held);
+    orr_slurm__cap_behind(slurm, node, held);
 }
 
 /* --- windows of time --- */
