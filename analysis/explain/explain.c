@@ -176,8 +176,9 @@ void orr_explain__say_reason(const struct explain_job *job, const struct explain
                              FILE *out)
 {
     static const char *const gates[EXPLAIN_ACTIONS] = {
-        "fewer GPUs (or less of their memory) than it asks are free or come free in total, without "
-        "what is promised to others",
+        ("fewer GPUs (or less of their memory) than it asks are free or come free in total, "
+         "without "
+         "what is promised to others"),
         "its queue's fair share (its quota, for what cannot be preempted) does not cover it",
         "its queue's quota does not cover it"};
     char gpus[40];
