@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* unheeded.c - what jobs and queues state and the policy of their shard does not look at. */
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -67,21 +68,31 @@ static uint32_t stating_queues(const struct orr_world *world, uint32_t shard, bo
     return count;
 }
 
+/* A sentence that begins with how many jobs or queues state what the policy does not look at. */
+ORR_PRINTF(3, 4)
+static void say_words(orr_say_fn *say, void *context, const char *format, ...)
+{
+    char text[300];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    say(text, context);
+}
+
 /* GPU quotas of queues, or their limits. */
 static void say_amounts(const struct orr_world *world, uint32_t shard, const char *policy,
                         bool limits, orr_say_fn *say, void *context)
 {
     const uint32_t count = stating_queues(world, shard, limits);
     if (count > 0) {
-        char text[300];
-        (void)snprintf(text, sizeof text,
-                       "the GPU %s%s that %u queue%s state%s: policy %s does not look at %s, %s",
-                       limits ? "limit" : "quota", ORR_PLURAL(count), count, ORR_PLURAL(count),
-                       ORR_ONE(count, "s", ""), policy, ORR_ONE(count, "it", "them"),
-                       !limits ? "only metrics such as quota_debt_gpu_h do"
-                               : ORR_ONE(count, "so that the queue may hold more",
-                                         "so that queues may hold more"));
-        say(text, context);
+        say_words(say, context,
+                  "the GPU %s%s that %u queue%s state%s: policy %s does not look at %s, %s",
+                  limits ? "limit" : "quota", ORR_PLURAL(count), count, ORR_PLURAL(count),
+                  ORR_ONE(count, "s", ""), policy, ORR_ONE(count, "it", "them"),
+                  !limits ? "only metrics such as quota_debt_gpu_h do"
+                          : ORR_ONE(count, "so that the queue may hold more",
+                                    "so that queues may hold more"));
     }
 }
 
@@ -103,16 +114,13 @@ static void say_sizes(uint32_t count, const struct orr_policy *policy, const voi
                       orr_say_fn *say, void *context)
 {
     const bool heeds = (orr_policy_heeds(policy, params) & ORR_HEEDS_POD_SIZES) != 0;
-    char text[300];
-    (void)snprintf(text, sizeof text,
-                   "the least GPUs that pods of %u job%s may run with: policy %s %s", count,
-                   ORR_PLURAL(count), policy->name,
-                   heeds ? "keeps the sizes of more than 63 pods, of elastic numbers of pods, and "
-                           "of jobs that the run begins with"
-                   : strcmp(policy->name, "kai") == 0
-                       ? "does not look at them unless its parameter resize_pods is true"
-                       : "does not look at them");
-    say(text, context);
+    say_words(say, context, "the least GPUs that pods of %u job%s may run with: policy %s %s",
+              count, ORR_PLURAL(count), policy->name,
+              heeds ? "keeps the sizes of more than 63 pods, of elastic numbers of pods, and "
+                      "of jobs that the run begins with"
+              : strcmp(policy->name, "kai") == 0
+                  ? "does not look at them unless its parameter resize_pods is true"
+                  : "does not look at them");
 }
 
 /* Its pods come and go by requests or a backlog, and the policy starts all at once. */
@@ -123,18 +131,6 @@ static bool starts_all(const struct orr_world *world, uint32_t job, const struct
     const struct orr_shape *shape = &world->shapes.shapes[spec->shape];
     return (terms->crew > 0 || terms->service > 0) && shape->min_tasks < shape->tasks &&
            !orr_policy_hears_changes(policy, spec);
-}
-
-static void say_followers(uint32_t count, const struct orr_policy *policy, orr_say_fn *say,
-                          void *context)
-{
-    char text[300];
-    (void)snprintf(text, sizeof text,
-                   "how many pods %u job%s want%s by requests or a backlog: policy %s starts all "
-                   "of %s at once, and they stay",
-                   count, ORR_PLURAL(count), ORR_ONE(count, "s", ""), policy->name,
-                   ORR_ONE(count, "its pods", "theirs"));
-    say(text, context);
 }
 
 static bool states_period(const struct orr_row_extra *extra)
@@ -185,59 +181,60 @@ static struct stated *count_stated(const struct orr_world *world,
     return jobs;
 }
 
-static void say_priorities(uint32_t jobs, const struct orr_policy *policy, orr_say_fn *say,
-                           void *context)
+static void say_order_and_topology(const struct stated *jobs, const struct orr_policy *policy,
+                                   const void *params, orr_say_fn *say, void *context)
 {
-    char text[300];
-    (void)snprintf(text, sizeof text,
-                   "the priority that %u job%s state%s: policy %s does not look at it%s", jobs,
-                   ORR_PLURAL(jobs), ORR_ONE(jobs, "s", ""), policy->name,
-                   could_order(policy) ? " unless its parameter order is priority" : "");
-    say(text, context);
+    const uint32_t heeds = orr_policy_heeds(policy, params);
+    const bool kinds = (heeds & ORR_HEEDS_KIND_SPANS) != 0;
+    if (jobs->priorities > 0 && (heeds & ORR_HEEDS_PRIORITY) == 0) {
+        say_words(
+            say, context, "the priority that %u job%s state%s: policy %s does not look at it%s",
+            jobs->priorities, ORR_PLURAL(jobs->priorities), ORR_ONE(jobs->priorities, "s", ""),
+            policy->name, could_order(policy) ? " unless its parameter order is priority" : "");
+    }
+    if (kinds && jobs->mixed > 0) {
+        say_words(say, context,
+                  "the topology that %u job%s of several kinds of pods ask%s for: policy %s "
+                  "places each kind by itself, but for one pod and its workers",
+                  jobs->mixed, ORR_PLURAL(jobs->mixed), ORR_ONE(jobs->mixed, "s", ""),
+                  policy->name);
+    }
+    if (!kinds && jobs->spans > 0 && (orr_policy_laws(policy, params) & ORR_LAW_SPAN) == 0) {
+        const char *its = ORR_ONE(jobs->spans, "its", "their");
+        say_words(say, context,
+                  "the topology that %u job%s or %s roles ask for: policy %s places %s pods "
+                  "without it",
+                  jobs->spans, ORR_PLURAL(jobs->spans), its, policy->name, its);
+    }
 }
 
-static void say_mixed(uint32_t jobs, const struct orr_policy *policy, orr_say_fn *say,
-                      void *context)
+/* Sizes and numbers of pods, slices of devices, periods of their own. */
+static void say_pods(const struct stated *jobs, const struct orr_policy *policy, const void *params,
+                     orr_say_fn *say, void *context)
 {
-    char text[300];
-    (void)snprintf(text, sizeof text,
-                   "the topology that %u job%s of several kinds of pods ask%s for: policy "
-                   "%s places each kind by itself, but for one pod and its workers",
-                   jobs, ORR_PLURAL(jobs), ORR_ONE(jobs, "s", ""), policy->name);
-    say(text, context);
-}
-
-static void say_spans(uint32_t jobs, const struct orr_policy *policy, orr_say_fn *say,
-                      void *context)
-{
-    char text[300];
-    const char *its = ORR_ONE(jobs, "its", "their");
-    (void)snprintf(text, sizeof text,
-                   "the topology that %u job%s or %s roles ask for: policy %s places "
-                   "%s pods without it",
-                   jobs, ORR_PLURAL(jobs), its, policy->name, its);
-    say(text, context);
-}
-
-static void say_periods(uint32_t jobs, const struct orr_policy *policy, orr_say_fn *say,
-                        void *context)
-{
-    char text[200];
-    (void)snprintf(text, sizeof text,
-                   "the preemption delay or staleness grace that %u job%s state%s: policy %s does "
-                   "not look at it",
-                   jobs, ORR_PLURAL(jobs), ORR_ONE(jobs, "s", ""), policy->name);
-    say(text, context);
-}
-
-static void say_slices(uint32_t jobs, const struct orr_policy *policy, orr_say_fn *say,
-                       void *context)
-{
-    char text[300];
-    (void)snprintf(text, sizeof text,
-                   "the slices that %u job%s ask%s for: policy %s does not look at them", jobs,
-                   ORR_PLURAL(jobs), ORR_ONE(jobs, "s", ""), policy->name);
-    say(text, context);
+    const uint32_t heeds = orr_policy_heeds(policy, params);
+    if (jobs->sizes > 0) {
+        say_sizes(jobs->sizes, policy, params, say, context);
+    }
+    if (jobs->followers > 0) {
+        say_words(say, context,
+                  "how many pods %u job%s want%s by requests or a backlog: policy %s starts all "
+                  "of %s at once, and they stay",
+                  jobs->followers, ORR_PLURAL(jobs->followers), ORR_ONE(jobs->followers, "s", ""),
+                  policy->name, ORR_ONE(jobs->followers, "its pods", "theirs"));
+    }
+    if (jobs->slices > 0 && (heeds & ORR_HEEDS_SLICES) == 0) {
+        say_words(
+            say, context, "the slices that %u job%s ask%s for: policy %s does not look at them",
+            jobs->slices, ORR_PLURAL(jobs->slices), ORR_ONE(jobs->slices, "s", ""), policy->name);
+    }
+    if (jobs->periods > 0 && (heeds & ORR_HEEDS_JOB_PERIODS) == 0) {
+        say_words(say, context,
+                  "the preemption delay or staleness grace that %u job%s state%s: policy %s "
+                  "does not look at it",
+                  jobs->periods, ORR_PLURAL(jobs->periods), ORR_ONE(jobs->periods, "s", ""),
+                  policy->name);
+    }
 }
 
 void orr_point_unheeded(const struct orr_world *world, const struct orr_engine_shard *shards,
@@ -250,36 +247,14 @@ void orr_point_unheeded(const struct orr_world *world, const struct orr_engine_s
     for (uint32_t s = 0; s < world->cluster.shards.count; s++) {
         const struct orr_policy *policy = shards[s].policy;
         const struct stated *jobs = &stated[s];
-        const uint32_t heeds = orr_policy_heeds(policy, shards[s].params);
-        const bool kinds = (heeds & ORR_HEEDS_KIND_SPANS) != 0;
-        if (jobs->priorities > 0 && (heeds & ORR_HEEDS_PRIORITY) == 0) {
-            say_priorities(jobs->priorities, policy, say, context);
-        }
-        if (kinds && jobs->mixed > 0) {
-            say_mixed(jobs->mixed, policy, say, context);
-        }
-        if (!kinds && jobs->spans > 0 &&
-            (orr_policy_laws(policy, shards[s].params) & ORR_LAW_SPAN) == 0) {
-            say_spans(jobs->spans, policy, say, context);
-        }
+        say_order_and_topology(jobs, policy, shards[s].params, say, context);
         if (!heeds_quotas(policy, shards[s].params)) {
             say_amounts(world, s, policy->name, false, say, context);
         }
-        if ((heeds & ORR_HEEDS_LIMITS) == 0) {
+        if ((orr_policy_heeds(policy, shards[s].params) & ORR_HEEDS_LIMITS) == 0) {
             say_amounts(world, s, policy->name, true, say, context);
         }
-        if (jobs->sizes > 0) {
-            say_sizes(jobs->sizes, policy, shards[s].params, say, context);
-        }
-        if (jobs->followers > 0) {
-            say_followers(jobs->followers, policy, say, context);
-        }
-        if (jobs->slices > 0 && (heeds & ORR_HEEDS_SLICES) == 0) {
-            say_slices(jobs->slices, policy, say, context);
-        }
-        if (jobs->periods > 0 && (heeds & ORR_HEEDS_JOB_PERIODS) == 0) {
-            say_periods(jobs->periods, policy, say, context);
-        }
+        say_pods(jobs, policy, shards[s].params, say, context);
         say_own(world, s, &shards[s], say, context);
     }
     orr_free(stated);
