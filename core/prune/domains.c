@@ -6,7 +6,8 @@
  * that ask z, all shares rounded down, and victims give back no more than they hold. The
  * attempt tries sets of nodes that are each within a domain of the required level
  * (place_topology.c), and all of the probe's tasks must find a node of the same one. Where else
- * tasks may not go, who is served before and which domain is pinned can only make places fewer.
+ * tasks may not go and who is served before can only make places fewer. Where the job has active
+ * pods, its tasks must go to the domain of these, which are no victims of it (place_topology.c).
  * Whoever is a victim of a part of some set is one of the set, so that it is asked of a state as
  * well.
  */
@@ -14,6 +15,7 @@
 
 struct orr_domains {
     const struct orr_topology_level *level; /* NULL: the job need not stay together */
+    uint32_t pinned;                        /* the domain of its active pods; ORR_NONE: any */
     /* By measure, domain: places while nobody is moved, on so many of the nodes: as many as it took
      * until a domain had enough. */
     int64_t *free[2];
@@ -40,12 +42,40 @@ static const struct orr_topology_level *level_of(const struct orr_session *sessi
     return NULL;
 }
 
+/* ORR_NONE too where active pods are in several. */
+static uint32_t find_pinned(const struct orr_session *session, uint32_t job,
+                            const struct orr_topology_level *level)
+{
+    const struct orr_sjob *of = &session->jobs[job];
+    uint32_t pinned = ORR_NONE;
+    for (uint32_t t = of->first_task; t < of->first_task + of->task_count; t++) {
+        const struct orr_stask *task = &session->tasks[t];
+        if (orr_status_in(task->live.status, ORR_STATES_ACTIVE_ALLOCATED) &&
+            task->live.node != ORR_NONE) {
+            const uint32_t domain = level->domain_of_node[task->live.node];
+            if (domain == ORR_NONE || (pinned != ORR_NONE && domain != pinned)) {
+                return ORR_NONE;
+            }
+            pinned = domain;
+        }
+    }
+    return pinned;
+}
+
+/* ORR_NONE: tasks of the job cannot go there. */
+static uint32_t domain_at(const struct orr_domains *domains, uint32_t node)
+{
+    const uint32_t domain = domains->level->domain_of_node[node];
+    return domains->pinned == ORR_NONE || domain == domains->pinned ? domain : ORR_NONE;
+}
+
 static struct orr_domains *domains_of(struct orr_victim_search *search)
 {
     if (search->refuter.domains == NULL) {
         struct orr_domains *domains = orr_arena_alloc(&search->memory, 1, sizeof *domains);
         domains->level = level_of(search->session, search->job);
         if (domains->level != NULL) {
+            domains->pinned = find_pinned(search->session, search->job, domains->level);
             domains->gained = orr_arena_alloc(&search->memory, domains->level->domain_count,
                                               sizeof *domains->gained);
         }
@@ -64,7 +94,7 @@ static void count_free(struct orr_victim_search *search, struct orr_domains *dom
         domains->free_on[nth] = orr_arena_take(&search->memory, nodes, sizeof(int64_t));
     }
     while (domains->most[nth] < measure->own && domains->counted[nth] < nodes) {
-        const uint32_t n = domains->counted[nth]++, domain = level->domain_of_node[n];
+        const uint32_t n = domains->counted[nth]++, domain = domain_at(domains, n);
         if (domain != ORR_NONE) {
             int64_t *free = &domains->free[nth][domain];
             domains->free_on[nth][n] = orr_places__free_on(places, measure, n);
@@ -78,11 +108,10 @@ static void count_free(struct orr_victim_search *search, struct orr_domains *dom
 static int64_t most_without(struct orr_domains *domains, unsigned nth,
                             const struct orr_places *places, const struct orr_measure *measure)
 {
-    const uint32_t *of_node = domains->level->domain_of_node;
     const uint32_t *touched = places->session->victim_index->gained_on;
     int64_t most = domains->most[nth];
     for (uint32_t i = 0; i < places->touched_count; i++) {
-        const uint32_t n = touched[i], domain = of_node[n];
+        const uint32_t n = touched[i], domain = domain_at(domains, n);
         if (domain != ORR_NONE) {
             domains->gained[domain] +=
                 orr_places__moved_on(places, measure, n) - domains->free_on[nth][n];
@@ -91,11 +120,18 @@ static int64_t most_without(struct orr_domains *domains, unsigned nth,
         }
     }
     for (uint32_t i = 0; i < places->touched_count; i++) {
-        if (of_node[touched[i]] != ORR_NONE) {
-            domains->gained[of_node[touched[i]]] = 0;
+        const uint32_t domain = domain_at(domains, touched[i]);
+        if (domain != ORR_NONE) {
+            domains->gained[domain] = 0;
         }
     }
     return most;
+}
+
+bool orr_victim__pins_domain(struct orr_victim_search *search)
+{
+    return search->session->jobs[search->job].active > 0 && domains_of(search)->level != NULL &&
+           domains_of(search)->pinned != ORR_NONE;
 }
 
 bool orr_victim__lacks_domain(struct orr_victim_search *search, const struct orr_victims *potential)

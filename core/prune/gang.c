@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Pruner "gang", all actions: one of the preemptor's tasks can be had, but never all of them,
- * whoever of the candidates is a victim.
+ * whoever of the candidates is a victim; and what "domains" knows of a whole search: not even one.
  *
  * A search ends with a probe of all tasks, and fails where that one does; what smaller probes find
- * is taken back. A probe's victims, with those recorded before, are tasks of candidates. So it is
- * asked of the state in which everything that candidates hold is a victim:
+ * is taken back. It fails too where its first probe, of one task, does. A probe's victims, with
+ * those recorded before, are tasks of candidates. So it is asked of the state in which everything
+ * that candidates hold is a victim:
  * - What passes KAI's filters passes with more victims too, where all tasks ask as many GPUs and
  * are in one pod set. If this state does not pass, none does.
  * - If it passes and lacks places or a domain (places.c, domains.c), no scenario of all tasks
  *   succeeds, whichever state it is of.
  *
- * How far the search would get is the outcome of its probes of all tasks (search.c): no state
- * passes, or this one does.
+ * How far the search would get is the outcome of its probes of all tasks, or of one where that
+ * cannot be had (search.c): no state passes, or this one does.
+ *
+ * One task is asked about where the preemptor's active pods pin a domain: elastic jobs that lack
+ * their last pods are searched for in each cycle, and where nothing pins them, one domain or other
+ * nearly always has a place.
  */
 #include "prune_int.h"
 
@@ -27,17 +32,17 @@ static bool is_alike(const struct orr_victim_search *search)
     return alike;
 }
 
-/* All that the candidates hold. The next probe begins anew. */
-static void accumulate(struct orr_victim_search *search)
+/* All that the candidates hold, for the first k tasks. The next probe begins anew. */
+static void accumulate(struct orr_victim_search *search, uint32_t k)
 {
     const struct orr_session *session = search->session;
-    orr_victim__start_probe(search, search->tasks.count);
+    orr_victim__start_probe(search, k);
     for (uint32_t c = 0; c < search->candidate_count; c++) {
         const struct orr_sjob *job = &session->jobs[search->candidates[c].job];
         for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
             const struct orr_place *live = &session->tasks[t].live;
             if (orr_status_in(live->status, ORR_STATES_ACTIVE_ALLOCATED) &&
-                !search->is_recorded[t]) {
+                (search->recorded.count == 0 || !search->is_recorded[t])) {
                 orr_victim__accumulate(search, t);
             }
         }
@@ -65,11 +70,43 @@ bool orr_victim__knows_gang(const struct orr_victim_search *search)
 enum orr_outcome orr_victim__refute_gang(struct orr_victim_search *search)
 {
     enum orr_outcome outcome = ORR_OUTCOME_SOLVED;
-    accumulate(search);
+    accumulate(search, search->tasks.count);
     if (!orr_victim__passes_filters(search)) {
         outcome = ORR_OUTCOME_FILTERED;
     } else if (lacks_places(search) || lacks_domain(search)) {
         outcome = ORR_OUTCOME_NOT_PLACED;
     }
     return outcome;
+}
+
+bool orr_victim__knows_first(struct orr_victim_search *search)
+{
+    return search->session->rules.topology && orr_victim__knows_gang(search) &&
+           orr_victim__pins_domain(search);
+}
+
+static bool first_lacks_domain(struct orr_victim_search *search)
+{
+    struct orr_victims all = {0};
+    for (uint32_t c = 0; c < search->candidate_count; c++) {
+        orr_victim__list_tasks(search->session, search->candidates[c].job, &all);
+    }
+    const bool lacks = orr_victim__lacks_domain(search, &all);
+    orr_free(all.items);
+    return lacks;
+}
+
+/* The filters are asked of nobody first: what passes them then does so with all, too. */
+enum orr_outcome orr_victim__refute_first(struct orr_victim_search *search)
+{
+    orr_victim__start_probe(search, 1);
+    if (!first_lacks_domain(search)) {
+        return ORR_OUTCOME_SOLVED;
+    }
+    bool passes = orr_victim__passes_filters(search);
+    if (!passes) {
+        accumulate(search, 1);
+        passes = orr_victim__passes_filters(search);
+    }
+    return passes ? ORR_OUTCOME_NOT_PLACED : ORR_OUTCOME_FILTERED;
 }

@@ -261,14 +261,28 @@ static bool lacks(struct orr_places *places, struct orr_measure *m, const struct
     return m->free < needed;
 }
 
+/* Where nobody is moved there are enough, and so there are with any victims moved. */
+static bool has_enough(const struct orr_places *places, struct orr_measure *m)
+{
+    count_free(places, m, m->own);
+    return m->free >= m->own;
+}
+
 static bool lacks_any(struct orr_places *places, const struct moved *moved)
 {
-    bool any = false;
-    move_all(places, moved);
+    bool any = false, moved_all = false;
     for (uint32_t m = 0; m < places->count && !any; m++) {
-        any = lacks(places, &places->measures[m], moved);
+        if (!has_enough(places, &places->measures[m])) {
+            if (!moved_all) {
+                move_all(places, moved);
+            }
+            moved_all = true;
+            any = lacks(places, &places->measures[m], moved);
+        }
     }
-    orr_places__move_back(places);
+    if (moved_all) {
+        orr_places__move_back(places);
+    }
     return any;
 }
 

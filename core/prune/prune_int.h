@@ -41,6 +41,10 @@ bool orr_victim__knows_gang(const struct orr_victim_search *search);
 /* Of such a search, how the probe of all tasks would end, once one task can be had; SOLVED: it may.
  */
 enum orr_outcome orr_victim__refute_gang(struct orr_victim_search *search);
+/* gang.c: of such a search, whose preemptor's active pods pin a domain, how it ends where that has
+ * no place for one task; SOLVED: it may. */
+bool orr_victim__knows_first(struct orr_victim_search *search);
+enum orr_outcome orr_victim__refute_first(struct orr_victim_search *search);
 
 /* limit.c: asked of a search of consolidation or reclaim. */
 bool orr_victim__over_limit(const struct orr_victim_search *search);
@@ -69,6 +73,9 @@ void orr_victim__release_places(struct orr_victim_search *search);
 /* domains.c: asked of a scenario, or of all victims of a state. */
 bool orr_victim__lacks_domain(struct orr_victim_search *search,
                               const struct orr_victims *potential);
+
+/* The preemptor has active pods, all in one domain of the level it must stay in. */
+bool orr_victim__pins_domain(struct orr_victim_search *search);
 
 /* regain.c, consolidation: asked of all that the jobs with victims on a node lose, and of the steps
  * with a victim on the nodes at [from, to). */

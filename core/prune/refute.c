@@ -76,6 +76,22 @@ static bool is_over_limit(struct orr_victim_search *search)
     return true;
 }
 
+/* Of consolidation the index knows them. */
+static void list_candidates(struct orr_victim_search *search)
+{
+    if (search->action != ORR_ACTION_CONSOLIDATION) {
+        orr_victim__find_candidates(search);
+        return;
+    }
+    (void)orr_victim_index_now(search->session);
+    const struct orr_contender_row *oldest = orr_victim_index_oldest(search->session, search->job);
+    search->candidates = orr_alloc(oldest->count + (size_t)1, sizeof *search->candidates);
+    search->candidate_count = oldest->count;
+    for (uint32_t c = 0; c < oldest->count; c++) {
+        search->candidates[c] = orr_jobview_whole(oldest->contenders[c].job);
+    }
+}
+
 static bool no_moves_help(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
@@ -106,7 +122,7 @@ bool orr_refute__search(struct orr_victim_search *search, bool all_tried)
     }
     orr_victim__open_flat(search);
     if (search->refuter.flat == NULL) {
-        orr_victim__find_candidates(search);
+        list_candidates(search);
     }
     return search->candidate_count == 0 ||
            REFUTES(search, ORR_PRUNER_FAILED_BEFORE, orr_victim__failed_before(search)) ||
@@ -114,19 +130,27 @@ bool orr_refute__search(struct orr_victim_search *search, bool all_tried)
             REFUTES(search, ORR_PRUNER_SERVED_FIRST, orr_flat__refute_search(search)));
 }
 
+/* Asked between probes of one that is about the whole search. */
+static bool ends_search(struct orr_victim_search *search, enum orr_pruner pruner,
+                        enum orr_outcome outcome)
+{
+    search->refuter.level = ORR_REFUTE_SEARCH;
+    return raised_to(search, outcome,
+                     orr_prune__refutes(search, pruner, outcome != ORR_OUTCOME_SOLVED));
+}
+
+bool orr_refute__first_task(struct orr_victim_search *search)
+{
+    return !search->refuter.all_tried && orr_prune__is_on(search, ORR_PRUNER_DOMAINS) &&
+           orr_victim__knows_first(search) &&
+           ends_search(search, ORR_PRUNER_DOMAINS, orr_victim__refute_first(search));
+}
+
 bool orr_refute__gang(struct orr_victim_search *search)
 {
-    if (search->refuter.all_tried || !orr_prune__is_on(search, ORR_PRUNER_GANG) ||
-        !orr_victim__knows_gang(search)) {
-        return false;
-    }
-    const enum orr_outcome outcome = orr_victim__refute_gang(search);
-    search->refuter.level = ORR_REFUTE_SEARCH;
-    if (!orr_prune__refutes(search, ORR_PRUNER_GANG, outcome != ORR_OUTCOME_SOLVED)) {
-        return false;
-    }
-    orr_victim__raise_outcome(search, outcome);
-    return true;
+    return !search->refuter.all_tried && orr_prune__is_on(search, ORR_PRUNER_GANG) &&
+           orr_victim__knows_gang(search) &&
+           ends_search(search, ORR_PRUNER_GANG, orr_victim__refute_gang(search));
 }
 
 enum orr_outcome orr_victim_refute_class(struct orr_session *session, enum orr_action action,

@@ -58,6 +58,8 @@ struct orr_refuter { /* of a search; private to prune/ */
 /* With the preemptor's tasks and queues listed and a view of its first task. `all_tried`: nothing
  * is to be left out. */
 bool orr_refute__search(struct orr_victim_search *search, bool all_tried);
+/* Before the first probe: whoever is a victim, not one of the tasks can be had. */
+bool orr_refute__first_task(struct orr_victim_search *search);
 /* Of a preemptor of several tasks, of which the generator has found a place for one. */
 bool orr_refute__gang(struct orr_victim_search *search);
 /* A probe begins: its view is made, nothing is evicted. */

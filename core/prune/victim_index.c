@@ -471,18 +471,6 @@ static void find_oldest(struct orr_session *session, uint32_t job)
     forget_refuted_asks(all);
 }
 
-const struct orr_contender_row *orr_victim_index_oldest(struct orr_session *session, uint32_t job)
-{
-    struct orr_victim_index *all = session->victim_index;
-    /* Who has no active tasks would be no candidate anyway. */
-    const uint32_t but = session->jobs[job].active > 0 ? job : ORR_NONE;
-    if (!all->oldest_known || all->oldest_but != but) {
-        find_oldest(session, job);
-        all->oldest_but = but;
-    }
-    return &all->oldest;
-}
-
 /* Does the change of a job leave the oldest as they are? */
 static bool are_still_oldest(const struct orr_victim_index *all, const struct orr_session *session,
                              uint32_t index)
@@ -499,6 +487,20 @@ static bool are_still_oldest(const struct orr_victim_index *all, const struct or
         }
     }
     return !active || session->rules.max_consolidation_preemptees >= 0;
+}
+
+/* Left out is the job only where it would be one of them. */
+const struct orr_contender_row *orr_victim_index_oldest(struct orr_session *session, uint32_t job)
+{
+    struct orr_victim_index *all = session->victim_index;
+    const bool known =
+        all->oldest_known && (all->oldest_but == job ||
+                              (all->oldest_but == ORR_NONE && are_still_oldest(all, session, job)));
+    if (!known) {
+        find_oldest(session, job);
+        all->oldest_but = are_still_oldest(all, session, job) ? ORR_NONE : job;
+    }
+    return &all->oldest;
 }
 
 struct orr_victim_index *orr_victim_index_now(struct orr_session *session)

@@ -371,7 +371,7 @@ enum orr_search_result orr_victim_search(struct orr_session *session, enum orr_a
         make_first_view(&search);
         if (!orr_refute__search(&search, no_pruning)) {
             prepare_search(&search);
-            result = run_generators(&search);
+            result = orr_refute__first_task(&search) ? ORR_SEARCH_FAILED : run_generators(&search);
         }
     }
     if (result == ORR_SEARCH_SOLVED) {

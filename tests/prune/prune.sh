@@ -176,6 +176,27 @@ reclaims,30,900,1,1,b2,training,0,
 END
     two_nodes pods '{roomy: {nodes: 1, gpus: 1, gpu_model: P100, cpu: 30}, small: {nodes: 1, gpus: 1, gpu_model: P100, cpu: 8, pods: 2}}'
 }
+case_pinned() { # an elastic gang whose pods pin a full rack, while the other rack has room
+    cat >"$dir/pinned.csv" <<END
+job,submit_s,run_s,pods,gpus_per_pod,queue,kind,min_pods,topology_required
+moves,0,9000,1,1,a,training,,
+elastic,10,9000,4,1,a,training,2,rack
+stays,10,9000,1,1,a,interactive,,
+END
+    for i in 1 2 3 4 5; do echo "short$i,$((20 + i)),$((100 * i)),1,1,b,training,,"; done >>"$dir/pinned.csv"
+    cat >"$dir/pinned.yaml" <<END
+apiVersion: orrery/v1alpha1
+kind: Scenario
+cluster: {pools: {pool: {nodes: 4, gpus: 2, gpu_model: P100, rack_size: 2}}}
+queues: {a: {gpu: [4, 1, unlimited]}, b: {gpu: [4, 1, unlimited]}}
+workload: [{name: pinned, kind: training, trace: pinned.csv}]
+policy: {name: kai}
+horizon: 2000s
+END
+    agrees "$dir/pinned"
+    digest_of "$dir/pinned" on >/dev/null
+    refutes domains
+}
 case_mixed() { agrees "$here"/../../scenarios/mixed/mixed --set horizon=4d && refutes domains; }
 case_everything() {
     rows=${rows_given:-600}
