@@ -86,17 +86,44 @@ bool orr_place__fits_idle(const struct orr_session *session, const struct orr_as
                                   : vector_fits(session, ask, node, true);
 }
 
+int64_t orr_place__pod_slots(const struct orr_session *session, const struct orr_snode *node)
+{
+    int64_t slots = node->idle.v[ORR_SLOT_PODS] + node->releasing.v[ORR_SLOT_PODS];
+    if (!session->rules.reserves_shared) {
+        return slots;
+    }
+    slots += node->reserved_slots;
+    for (uint32_t i = 0; i < node->shared_count; i++) {
+        slots -= node->shared[i].used != 0 && node->shared[i].used != node->shared[i].releasing;
+    }
+    return slots;
+}
+
+/* With its own slot and those of the pods that will reserve the devices it opens. */
+static bool reservations_fit(const struct orr_session *session, const struct orr_ask *ask,
+                             const struct orr_snode *node)
+{
+    const int64_t slots = orr_place__pod_slots(session, node);
+    return slots > ask->devices || slots > orr_place__opened_devices(session, ask, node);
+}
+
 /* A shared device opened anew needs a second pod, the one that reserves it. KAI tells devices that
  * are open by their names being numbers, which they are in its tests alone: all others count as
- * opened anew. */
+ * opened anew. It sees no more than one reservation, and none of those that its cycle asks for
+ * before; the node then refuses the pods that it binds. Where `reserves_shared` holds, those are
+ * not placed, so that the room goes to pods which can run. */
 bool orr_place__pods_fit(const struct orr_session *session, const struct orr_ask *ask,
                          const struct orr_snode *node)
 {
     const int64_t room = node->idle.v[ORR_SLOT_PODS] + node->releasing.v[ORR_SLOT_PODS];
-    if (!orr_ask_is_shared(ask) || room < 1 || room >= 2) {
-        return room >= 1;
+    if (room < 1) {
+        return false;
     }
-    return orr_place__joins_numbered(session, ask, node);
+    if (!orr_ask_is_shared(ask)) {
+        return orr_place__pod_slots(session, node) >= 1;
+    }
+    return (room >= 2 || orr_place__joins_numbered(session, ask, node)) &&
+           (!session->rules.reserves_shared || reservations_fit(session, ask, node));
 }
 
 /* --- what the node is --- */

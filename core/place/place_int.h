@@ -83,10 +83,17 @@ bool orr_place__choose_devices(struct orr_session *session, const struct orr_ask
 bool orr_place__same_devices(const struct orr_session *session, const struct orr_stask *task,
                              const struct orr_device_choice *choice);
 
+/* How many devices that nobody shares yet would a shared request get? */
+uint32_t orr_place__opened_devices(const struct orr_session *session, const struct orr_ask *ask,
+                                   const struct orr_snode *node);
 /* Are the devices that a shared request would get all in use already, with numbers for names? */
 bool orr_place__joins_numbered(const struct orr_session *session, const struct orr_ask *ask,
                                const struct orr_snode *node);
 
+/* Pod slots of the node, idle or releasing. With `reserves_shared` the pods that reserve shared
+ * devices count as they will once the cycle's decisions are done: one for each device that somebody
+ * keeps or gets. */
+int64_t orr_place__pod_slots(const struct orr_session *session, const struct orr_snode *node);
 /* Has the node a pod slot, idle or releasing, for one more task, and for the pod that reserves a
  * shared device of it, unless its devices are reserved already? */
 bool orr_place__pods_fit(const struct orr_session *session, const struct orr_ask *ask,

@@ -57,12 +57,14 @@ static uint32_t room_on(const struct orr_session *session, const struct orr_ask 
     if (orr_ask_is_shared(ask)) {
         return orr_place__shared_fits(session, ask, node, false) ? PLENTY : 0;
     }
-    if (node->idle.v[ORR_SLOT_PODS] + node->releasing.v[ORR_SLOT_PODS] < 1) {
+    if (!orr_place__pods_fit(session, ask, node)) {
         return 0; /* also a task that counts as no pod needs a node that takes pods */
     }
+    const int64_t slots = orr_place__pod_slots(session, node);
     int64_t fit = PLENTY;
     for (uint32_t s = 0; s < session->slot_count; s++) {
-        const int64_t room = node->idle.v[s] + node->releasing.v[s];
+        const int64_t free = node->idle.v[s] + node->releasing.v[s];
+        const int64_t room = s == ORR_SLOT_PODS && slots < free ? slots : free;
         const int64_t need = ask->request.v[s];
         if (need > room) {
             return 0;

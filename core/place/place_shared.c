@@ -135,6 +135,18 @@ bool orr_place__choose_devices(struct orr_session *session, const struct orr_ask
     return count >= ask->devices;
 }
 
+uint32_t orr_place__opened_devices(const struct orr_session *session, const struct orr_ask *ask,
+                                   const struct orr_snode *node)
+{
+    uint32_t count, opened = 0;
+    struct candidate *list = list_candidates(session, ask, node, &count);
+    for (uint32_t i = 0; i < ask->devices && i < count; i++) {
+        opened += list[i].id == ORR_NONE;
+    }
+    orr_free(list);
+    return opened;
+}
+
 bool orr_place__joins_numbered(const struct orr_session *session, const struct orr_ask *ask,
                                const struct orr_snode *node)
 {

@@ -213,10 +213,12 @@ void orr_session__rebuild_node(struct orr_session *session, uint32_t index)
             orr_session__book_add(session, index, &session->tasks[t]);
         }
     }
+    node->reserved_slots = 0;
     for (uint32_t i = 0; i < node->shared_count && session->rules.reserves_shared; i++) {
-        node->idle.v[ORR_SLOT_PODS] -= node->shared[i].used > 0;
-        node->used.v[ORR_SLOT_PODS] += node->shared[i].used > 0;
+        node->reserved_slots += node->shared[i].used > 0;
     }
+    node->idle.v[ORR_SLOT_PODS] -= node->reserved_slots;
+    node->used.v[ORR_SLOT_PODS] += node->reserved_slots;
     node->dirty = false;
     orr_session__node_changed(session, index);
 }

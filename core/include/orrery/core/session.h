@@ -56,6 +56,8 @@ struct orr_snode {
     struct orr_vec idle, used, releasing;
     struct orr_shared_gpu *shared;
     uint32_t shared_count, shared_capacity;
+    uint32_t reserved_slots;    /* pod slots taken by pods that reserve shared devices, at the last
+                                 * rebuild; with session_rules.reserves_shared */
     uint32_t first_task;        /* held by it */
     bool dirty;                 /* live books must be rebuilt from the held tasks */
     uint64_t changed_at;        /* the session's node_generation when the live books last changed */

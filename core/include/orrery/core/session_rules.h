@@ -31,7 +31,8 @@ struct orr_session_rules { /* KAI's plugins and their arguments */
     bool defects_v017;   /* and those of defects.h: makes it `literal` */
     bool reclaim_by_lca; /* min-runtime: lca, else queue */
     orr_ms preempt_min_runtime, reclaim_min_runtime; /* defaults of the plugin */
-    /* each shared device in use takes a pod slot: nobody adds its reservation pod as foreign */
+    /* each shared device in use takes a pod slot: nobody adds its reservation pod as foreign. Those
+     * of devices that the cycle opens count too, which KAI does not see (place_fit.c). */
     bool reserves_shared;
     int64_t gpu_memory_fallback_mib; /* bounds of device memory if no node states it; 0: none */
     double k;                        /* how strongly past usage counts */
