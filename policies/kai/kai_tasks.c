@@ -10,6 +10,8 @@ void orr_kai__tasks_close(struct orr_kai_tasks *tasks)
     orr_free(tasks->placement);
     orr_free(tasks->group_on);
     orr_free(tasks->binding);
+    orr_free(tasks->decided);
+    orr_free(tasks->decided_next);
 }
 
 static uint32_t *grown(uint32_t *items, uint32_t *capacity, uint32_t count, uint32_t fill)
@@ -105,6 +107,20 @@ static void count_binds(struct orr_kai_tasks *tasks)
     }
 }
 
+/* Which decisions are about the same task: whoever asks about a task need not look at all. */
+static void link_decisions(struct orr_kai_tasks *tasks)
+{
+    const struct orr_session *session = tasks->session;
+    tasks->decided = grown(tasks->decided, &tasks->decided_capacity, session->task_count, ORR_NONE);
+    tasks->decided_next = grown(tasks->decided_next, &tasks->decided_next_capacity,
+                                session->decision_count, ORR_NONE);
+    for (uint32_t i = session->decision_count; i-- > 0;) {
+        const uint32_t task = session->decisions[i].task;
+        tasks->decided_next[i] = tasks->decided[task];
+        tasks->decided[task] = i;
+    }
+}
+
 static enum orr_cause cause_of(enum orr_action action)
 {
     switch (action) {
@@ -133,15 +149,10 @@ static bool loses_all(const struct orr_kai_tasks *tasks, uint32_t slot)
 
 /* Was the task that a decision evicts given another place by the same search? A later one may have
  * taken that from it again. */
-static bool is_moved(const struct orr_session *session, uint32_t decision)
+static bool is_moved(const struct orr_kai_tasks *tasks, uint32_t decision)
 {
-    const uint32_t task = session->decisions[decision].task;
-    for (uint32_t i = decision + 1; i < session->decision_count; i++) {
-        if (session->decisions[i].task == task) {
-            return session->decisions[i].kind == ORR_DECISION_PIPELINE;
-        }
-    }
-    return false;
+    const uint32_t next = tasks->decided_next[decision];
+    return next != ORR_NONE && tasks->session->decisions[next].kind == ORR_DECISION_PIPELINE;
 }
 
 /* Of all tasks of a job, with the first eviction of each in this cycle. */
@@ -151,12 +162,11 @@ static uint32_t moved_of(const struct orr_kai_tasks *tasks, uint32_t slot)
     const struct orr_sjob *job = &session->jobs[slot];
     uint32_t moved = 0;
     for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
-        uint32_t i = 0;
-        while (i < session->decision_count && (session->decisions[i].task != t ||
-                                               session->decisions[i].kind != ORR_DECISION_EVICT)) {
-            i++;
+        uint32_t i = tasks->decided[t];
+        while (i != ORR_NONE && session->decisions[i].kind != ORR_DECISION_EVICT) {
+            i = tasks->decided_next[i];
         }
-        moved += i < session->decision_count && is_moved(session, i);
+        moved += i != ORR_NONE && is_moved(tasks, i);
     }
     return moved;
 }
@@ -177,7 +187,7 @@ static void evict(struct orr_kai_tasks *tasks, const struct orr_view *view, stru
     if (loses_all(tasks, slot) && orr_txn_evict_for(txn, job, cause, sake)) {
         orr_txn_note_moved(txn, moved_of(tasks, slot));
     } else if (orr_txn_evict_tasks(txn, job, placement, 1, cause, sake)) {
-        orr_txn_note_moved(txn, is_moved(tasks->session, decision));
+        orr_txn_note_moved(txn, is_moved(tasks, decision));
     }
 }
 
@@ -267,6 +277,7 @@ void orr_kai__tasks_hand_over(struct orr_kai_tasks *tasks, const struct orr_view
     const struct orr_session *session = tasks->session;
     uint32_t mark = orr_txn_checkpoint(txn);
     count_binds(tasks);
+    link_decisions(tasks);
     do_all(tasks, view, txn, first_ask);
     while (drop_partial(tasks, view)) {
         orr_txn_rollback(txn, mark);
@@ -274,6 +285,7 @@ void orr_kai__tasks_hand_over(struct orr_kai_tasks *tasks, const struct orr_view
     }
     for (uint32_t i = 0; i < session->decision_count; i++) {
         tasks->binding[session->tasks[session->decisions[i].task].job] = 0;
+        tasks->decided[session->decisions[i].task] = ORR_NONE;
     }
 }
 

@@ -18,6 +18,9 @@ struct orr_kai_tasks {
     uint32_t *group_on;          /* per node and device: the session's shared GPU, or ORR_NONE */
     uint32_t *binding;           /* per slot: its tasks that this cycle binds */
     uint32_t binding_capacity;
+    uint32_t *decided;      /* per task: the cycle's first decision about it, or ORR_NONE */
+    uint32_t *decided_next; /* per decision: the next one about its task, or ORR_NONE */
+    uint32_t decided_capacity, decided_next_capacity;
 };
 
 void orr_kai__tasks_close(struct orr_kai_tasks *tasks);
