@@ -167,7 +167,7 @@ static uint32_t hash_key(const struct orr_class_key *key)
     orr_digest_fold(&d, key->topology);
     orr_digest_fold(&d, (uint64_t)key->room << 32 | key->due);
     orr_digest_fold(&d, (uint64_t)key->pending << 32 | key->tasks);
-    orr_digest_fold(&d, (uint64_t)(uint32_t)key->elastic_state);
+    orr_digest_fold(&d, (uint64_t)key->gated << 32 | (uint32_t)key->elastic_state);
     return (uint32_t)d.h;
 }
 
@@ -175,7 +175,7 @@ static bool same_key(const struct orr_class_key *a, const struct orr_class_key *
 {
     return a->constraint_key == b->constraint_key && a->topology == b->topology &&
            a->room == b->room && a->due == b->due && a->pending == b->pending &&
-           a->tasks == b->tasks && a->elastic_state == b->elastic_state;
+           a->tasks == b->tasks && a->gated == b->gated && a->elastic_state == b->elastic_state;
 }
 
 static uint32_t find_slot(const struct orr_backlog *backlog, const struct orr_class_key *key)
@@ -221,13 +221,24 @@ static uint64_t topology_of(const struct orr_session *session, const struct orr_
     return any ? hash : 0;
 }
 
-/* Can the job share a class? Its pending tasks are equal, so that such jobs differ in numbers and
- * in stated constraints of topology alone. A constrained job with active pods cannot: its other
- * pods must join these in their domain. */
-static bool is_uniform(const struct orr_session *session, uint32_t index)
+/* Is a task that is not pending what it was as the cycle began? Signatures look at the beginning,
+ * so that both must agree. */
+static bool keeps_state(const struct orr_stask *task)
+{
+    return (orr_status_in(task->live.status, ORR_STATES_ACTIVE_ALLOCATED) &&
+            orr_status_in(task->status_at_open, ORR_STATES_ACTIVE_ALLOCATED)) ||
+           (task->live.status == ORR_TASK_GATED && task->status_at_open == ORR_TASK_GATED);
+}
+
+/* Can the job share a class? Its tasks that do not run are equal, so that such jobs differ in
+ * numbers and in stated constraints of topology alone. `gated` gets how many of them are gated, as
+ * are those that a service does not want now. A constrained job with active or gated pods cannot:
+ * its other pods must join these in their domain. */
+static bool is_uniform(const struct orr_session *session, uint32_t index, uint32_t *gated)
 {
     const struct orr_sjob *job = &session->jobs[index];
     uint32_t like = ORR_NONE;
+    *gated = 0;
     if (job->set_count != 2) {
         return false;
     }
@@ -239,14 +250,13 @@ static bool is_uniform(const struct orr_session *session, uint32_t index)
                       orr_ask_is_shared(orr_task_ask(session, task)))) {
             return false;
         }
-        if (task->live.status != ORR_TASK_PENDING) {
-            /* Signatures look at the cycle's beginning, so that both must agree. */
-            if (!orr_status_in(task->live.status, ORR_STATES_ACTIVE_ALLOCATED) ||
-                !orr_status_in(task->status_at_open, ORR_STATES_ACTIVE_ALLOCATED)) {
-                return false;
-            }
+        if (task->live.status != ORR_TASK_PENDING && !keeps_state(task)) {
+            return false;
+        }
+        if (orr_status_in(task->live.status, ORR_STATES_ACTIVE_ALLOCATED)) {
             continue;
         }
+        *gated += task->live.status == ORR_TASK_GATED;
         like = like == ORR_NONE ? t : like;
         if (task->ask != session->tasks[like].ask ||
             task->constraint_key != session->tasks[like].constraint_key) {
@@ -296,7 +306,8 @@ static uint32_t class_of(struct orr_backlog *backlog, const struct orr_session *
     struct orr_task_list due = {0};
     orr_jobview_to_allocate(session, view, false, &due);
     const int elastic_state = orr_jobview_elastic_state(session, view);
-    const bool single = due.count == 0 || !is_uniform(session, job);
+    uint32_t gated;
+    const bool single = !is_uniform(session, job, &gated) || due.count == 0;
     struct orr_class_key key = {0};
     uint32_t slot = 0;
     uint32_t index = ORR_NONE;
@@ -308,6 +319,7 @@ static uint32_t class_of(struct orr_backlog *backlog, const struct orr_session *
                                      .due = due.count,
                                      .pending = session->jobs[job].pending,
                                      .tasks = session->jobs[job].task_count,
+                                     .gated = gated,
                                      .elastic_state = elastic_state};
         if (2 * (backlog->class_count + 1) >= backlog->slot_count) {
             rehash(backlog);

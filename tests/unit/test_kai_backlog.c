@@ -22,6 +22,8 @@ struct world {
     uint32_t *asks;
     uint32_t nodes, devices, kinds;
     bool whole; /* gangs are whole or not there: no job waits for a part of its pods */
+    bool gates; /* some pods are not wanted for a while, as of services */
+    struct orr_rng gating;
 };
 
 /* A forest of up to three levels; some queues have equal age, weight and quota. */
@@ -66,6 +68,8 @@ static void make_world(struct world *world, uint64_t seed, bool literal)
     session->rules.max_consolidation_preemptees = orr_rng_below(&world->rng, 2) == 0 ? 16 : -1;
     session->rules.staleness_grace = (orr_ms)orr_rng_below(&world->rng, 2) * 30000;
     world->whole = orr_rng_below(&world->rng, 2) == 0;
+    world->gating = orr_rng_stream(11, "kai-backlog-gates", seed);
+    world->gates = seed % 2 == 0;
     world->nodes = 3 + (uint32_t)orr_rng_below(&world->rng, 5);
     world->devices = 2 + 2 * (uint32_t)orr_rng_below(&world->rng, 3);
     for (uint32_t n = 0; n < world->nodes; n++) {
@@ -137,6 +141,12 @@ static void let_time_pass(struct world *world)
         } else if (!world->whole && session->tasks[t].held.status == ORR_TASK_RUNNING &&
                    orr_rng_below(&world->rng, 25) == 0) {
             /* A gang may lose a member. */
+            orr_session_set_task(session, t, ORR_TASK_PENDING, ORR_NONE, NULL, 0);
+        } else if (world->gates && session->tasks[t].held.status == ORR_TASK_PENDING &&
+                   orr_rng_below(&world->gating, 8) == 0) {
+            orr_session_set_task(session, t, ORR_TASK_GATED, ORR_NONE, NULL, 0);
+        } else if (session->tasks[t].held.status == ORR_TASK_GATED &&
+                   orr_rng_below(&world->gating, 3) == 0) {
             orr_session_set_task(session, t, ORR_TASK_PENDING, ORR_NONE, NULL, 0);
         }
     }
@@ -240,6 +250,42 @@ static void cycle__with_a_backlog_decides_as_without(void **state)
     }
 }
 
+/* Jobs that differ in what they are called alone are one class, whether pods of them run, wait or
+ * are gated; one with more gated pods is another. */
+static void class__is_of_all_that_ask_the_same(void **state)
+{
+    const uint32_t gated[] = {2, 2, 3};
+    struct orr_session session;
+    (void)state;
+    world_init(&session);
+    (void)world_node(&session, "n0", 8);
+    const uint32_t queue = world_queue(&session, "q", ORR_NONE, 8, ORR_UNLIMITED, 1);
+    const uint32_t ask = world_ask_whole(&session, 1), asks[] = {ask, ask, ask, ask, ask};
+    uint32_t jobs[3];
+    for (uint32_t j = 0; j < 3; j++) {
+        char name[4];
+        (void)snprintf(name, sizeof name, "j%u", j);
+        jobs[j] = world_job_add(
+            &session,
+            &(struct world_job){
+                .name = name, .queue = queue, .priority = 50, .asks = asks, .count = 5, .min = 1});
+        for (uint32_t t = 0; t < gated[j]; t++) {
+            orr_session_set_task(&session, world_task(&session, jobs[j], 4 - t), ORR_TASK_GATED,
+                                 ORR_NONE, NULL, 0);
+        }
+        world_run(&session, jobs[j], 0, 0);
+    }
+    orr_backlog_open(&session);
+    orr_session_open(&session, WORLD_NOW);
+    const struct orr_backlog *backlog = orr_backlog_sync(&session);
+    const uint32_t lane = backlog->lane_of_job[jobs[0]];
+    assert_int_equal(backlog->lane_of_job[jobs[1]], lane);
+    assert_int_not_equal(backlog->lane_of_job[jobs[2]], lane);
+    orr_session_close(&session);
+    orr_backlog_close(&session);
+    orr_session_release(&session);
+}
+
 /* test_kai_backlog [WORLDS] */
 int main(int argc, char **argv)
 {
@@ -247,6 +293,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_prestate(allocate__over_lanes_is_the_literal_heap, &worlds),
         cmocka_unit_test_prestate(cycle__with_a_backlog_decides_as_without, &worlds),
+        cmocka_unit_test(class__is_of_all_that_ask_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

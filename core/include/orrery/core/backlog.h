@@ -34,7 +34,8 @@ struct orr_class_key { /* jobs with equal keys are of one class; all 0 for a cla
     uint64_t constraint_key;
     uint64_t topology;            /* hash of what its sets state of the topology; 0: nothing */
     uint32_t room;                /* index of the tasks' request in backlog->rooms */
-    uint32_t due, pending, tasks; /* numbers of tasks: due in the next attempt, pending, in all */
+    uint32_t due, pending, gated; /* numbers of tasks: due in the next attempt, pending, gated */
+    uint32_t tasks;               /* in all */
     int32_t elastic_state;        /* orr_jobview_elastic_state */
 };
 
