@@ -200,8 +200,8 @@ static bool is_any(const char *code, const char *const *codes)
 static void read_stages(struct orr_results *in, struct story *story)
 {
     static const char *const placed[] = {
-        "fragmented", "no-capacity",    "gang-partial", "constrained", "topology", "flavor-nodes",
-        "node-types", "assigned-nodes", "promised",     "pod-slots",   NULL};
+        "fragmented", "no-capacity",    "gang-partial", "constrained", "topology",   "flavor-nodes",
+        "node-types", "assigned-nodes", "promised",     "pod-slots",   "cpu-memory", NULL};
     static const char *const apart[] = {"backoff",   "dependency",  "not-eligible", "requeue-delay",
                                         "cancelled", "deactivated", "JobHeldUser",  NULL};
     struct stages *stages = &story->stages;

@@ -126,6 +126,14 @@ uint32_t orr_ledger_room_but_slots(const struct orr_ledger *ledger, uint32_t nod
     return orr_ledger__may_use(ledger, node, request) ? fit_in(ledger, node, request, &room) : 0;
 }
 
+uint32_t orr_ledger_room_but_cpu(const struct orr_ledger *ledger, uint32_t node,
+                                 const struct orr_request *request)
+{
+    struct orr_room room = unclaimed(ledger, node);
+    room.cpu_milli = room.mem_bytes = INT64_MAX;
+    return orr_ledger__may_use(ledger, node, request) ? fit_in(ledger, node, request, &room) : 0;
+}
+
 uint32_t orr_ledger_tasks_in(const struct orr_ledger *ledger, uint32_t node,
                              const struct orr_request *request, const struct orr_room *room)
 {

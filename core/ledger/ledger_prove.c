@@ -184,7 +184,7 @@ struct orr_proof orr_ledger_prove(const struct orr_ledger *ledger, uint32_t job,
     const struct orr_shape *shape = orr_ledger__shape(ledger, job);
     prove_room(ledger, shape, &proof);
     if (reason == ORR_REASON_TOPOLOGY || reason == ORR_REASON_TOPOLOGY_PLACEMENT ||
-        reason == ORR_REASON_TOPOLOGY_DEFECT) {
+        reason == ORR_REASON_TOPOLOGY_DEFECT || reason == ORR_REASON_CPU_MEMORY) {
         prove_domain(ledger, shape, &proof);
     }
     if (reason == ORR_REASON_OVER_LIMIT) {

@@ -62,18 +62,23 @@ static bool is_sharing(const struct orr_request *request)
     return request->gpu_ask == ORR_GPU_FRACTION || request->gpu_ask == ORR_GPU_MEMORY;
 }
 
-/* Have nodes room for so many tasks, if others leave it to them? KAI tries a pod that shares a
- * device where two slots are free. */
+/* A pod that shares a device is tried by KAI where two slots are free. */
+static uint32_t room_for(const struct orr_view *view, uint32_t node,
+                         const struct orr_request *request)
+{
+    const struct orr_ledger *ledger = view->ledger;
+    const bool open = !is_sharing(request) || ledger->idle[node].pods >= 2;
+    return open ? orr_ledger_room_for(ledger, node, request) : 0;
+}
+
+/* Have nodes room for so many tasks, if others leave it to them? */
 static bool have_room(const struct orr_view *view, const struct orr_request *request,
                       uint32_t tasks, bool but_slots)
 {
-    const struct orr_ledger *ledger = view->ledger;
     uint64_t fit = 0;
     for (uint32_t n = 0; n < view->cluster->node_count && fit < tasks; n++) {
-        const bool open = !is_sharing(request) || ledger->idle[n].pods >= 2;
-        fit += but_slots ? orr_ledger_room_but_slots(ledger, n, request)
-               : open    ? orr_ledger_room_for(ledger, n, request)
-                         : 0;
+        fit += but_slots ? orr_ledger_room_but_slots(view->ledger, n, request)
+                         : room_for(view, n, request);
     }
     return fit >= tasks;
 }
@@ -248,13 +253,59 @@ static enum orr_reason reason_of(struct orr_kai *kai, const struct orr_view *vie
     return is_kept_out(kai, view, job) ? ORR_REASON_CONSTRAINED : unplaced(kai, view, job);
 }
 
+static bool asks_cpu(const struct orr_request *request)
+{
+    return request->cpu_milli > 0 || request->mem_bytes > 0;
+}
+
+/* Of a gang of equal pods that finds GPUs enough, but not `apart`: would it have room, within a
+ * domain of the level it requires, if it asked no CPU and memory? */
+static bool lacks_cpu(const struct orr_view *view, const struct orr_shape *shape,
+                      enum orr_reason apart)
+{
+    const struct orr_cluster *cluster = view->cluster;
+    const struct orr_request *request = &shape->groups[0].request;
+    const uint32_t level = apart == ORR_REASON_TOPOLOGY ? shape->span.required : 0;
+    if ((apart != ORR_REASON_TOPOLOGY && apart != ORR_REASON_FRAGMENTED) ||
+        (apart == ORR_REASON_TOPOLOGY && level == 0) || shape->group_count != 1 ||
+        !asks_cpu(request)) {
+        return false;
+    }
+    const uint32_t domains = level == 0 ? 1
+                             : level > cluster->level_count
+                                 ? cluster->node_count
+                                 : cluster->levels[level - 1].domain_count;
+    uint64_t *fit = orr_zalloc(2 * (size_t)domains + 1, sizeof *fit), *without = fit + domains;
+    bool fits = false, fits_without = false;
+    for (uint32_t n = 0; n < cluster->node_count; n++) {
+        const uint32_t domain = level == 0 ? 0 : orr_cluster_domain(cluster, level, n);
+        fit[domain] += room_for(view, n, request);
+        without[domain] += orr_ledger_room_but_cpu(view->ledger, n, request);
+        fits = fits || fit[domain] >= shape->min_tasks;
+        fits_without = fits_without || without[domain] >= shape->min_tasks;
+    }
+    orr_free(fit);
+    return fits_without && !fits;
+}
+
+/* CPU_MEMORY is found out as a job begins to wait for such a reason, and kept as long as it does:
+ * it costs a look at every node. */
+static bool is_known(enum orr_reason before, enum orr_reason now)
+{
+    return before == now || (before == ORR_REASON_CPU_MEMORY &&
+                             (now == ORR_REASON_TOPOLOGY || now == ORR_REASON_FRAGMENTED));
+}
+
 /* Why a job stays, with how each action's search for victims ended. */
 static void explain(struct orr_kai *kai, const struct orr_view *view, struct orr_txn *txn,
                     uint32_t job)
 {
     enum orr_reason reason = reason_of(kai, view, job);
-    if (view->jobs[job].reason == reason) {
+    if (is_known((enum orr_reason)view->jobs[job].reason, reason)) {
         return;
+    }
+    if (lacks_cpu(view, &view->shapes->shapes[view->specs[job].shape], reason)) {
+        reason = ORR_REASON_CPU_MEMORY;
     }
     const uint32_t slot = kai->slot_of_job[job];
     struct orr_proof proof = orr_ledger_prove(view->ledger, job, reason);

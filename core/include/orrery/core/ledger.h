@@ -302,9 +302,11 @@ struct orr_idle orr_ledger_idle_within(const struct orr_ledger *ledger,
  * one of a sharing request, none on nodes it may not be on (GPU model, selector, taints). */
 uint32_t orr_ledger_room_for(const struct orr_ledger *ledger, uint32_t node,
                              const struct orr_request *request);
-/* The same were its pod slots without end. */
+/* The same were its pod slots without end, or its CPU and memory. */
 uint32_t orr_ledger_room_but_slots(const struct orr_ledger *ledger, uint32_t node,
                                    const struct orr_request *request);
+uint32_t orr_ledger_room_but_cpu(const struct orr_ledger *ledger, uint32_t node,
+                                 const struct orr_request *request);
 /* How many would if so much of the node were idle; devices of tasks that share them are not looked
  * at. */
 uint32_t orr_ledger_tasks_in(const struct orr_ledger *ledger, uint32_t node,

@@ -65,7 +65,10 @@ ORR_API_BEGIN
       "enough GPUs are free, but their room is promised to pods of other jobs")                    \
     X(POD_SLOTS, "pod-slots",                                                                      \
       "enough GPUs are free, but not on nodes with pod slots left for it and for the pods that "   \
-      "reserve the devices it would share")
+      "reserve the devices it would share")                                                        \
+    X(CPU_MEMORY, "cpu-memory",                                                                    \
+      "enough GPUs are free where it needs them, but not with the CPU and memory that its pods "   \
+      "ask beside them")
 
 /* Limits that only Slurm has, under the names that squeue prints. */
 #define ORR_REASON_SLURM_LIST(X)                                                                   \
