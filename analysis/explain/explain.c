@@ -149,6 +149,24 @@ void orr_explain__json_job(const struct explain_job *job, struct orr_json *json)
 
 static const char *const actions[EXPLAIN_ACTIONS] = {"consolidation", "reclaim", "preempt"};
 
+/* What the gate of reclaim compared, in GPUs, as far as results have it; from column `first` on job
+ * and time, NULL: the gate did not fail. */
+static void read_claim(struct orr_results *in, sqlite3_stmt *of, int first,
+                       struct explain_reason *reason)
+{
+    const int64_t values[] = {sqlite3_column_int64(of, first), sqlite3_column_int64(of, first + 1)};
+    reason->queue_share_gpus = reason->queue_quota_gpus = reason->queue_held_gpus = NAN;
+    if (sqlite3_column_type(of, first + 1) == SQLITE_NULL) {
+        return;
+    }
+    sqlite3_stmt *row = orr_explain__query(in, orr_explain_sql__claim_at, values, 2);
+    while (orr_results_step(in, row)) {
+        reason->queue_share_gpus = orr_explain__real(row, 0);
+        reason->queue_quota_gpus = orr_explain__real(row, 1);
+        reason->queue_held_gpus = orr_explain__real(row, 2);
+    }
+}
+
 void orr_explain__reason(struct orr_results *in, sqlite3_stmt *row, int first,
                          struct explain_reason *reason)
 {
@@ -169,6 +187,24 @@ void orr_explain__reason(struct orr_results *in, sqlite3_stmt *row, int first,
     reason->ahead_until_ms = orr_explain__time(row, first + 10 + 2 * EXPLAIN_ACTIONS);
     if (reason->ahead_until_ms != ORR_MS_NONE) {
         (void)orr_results_when(in, reason->ahead_until_ms, reason->ahead_until);
+    }
+    read_claim(in, row, first + 11 + 2 * EXPLAIN_ACTIONS, reason);
+}
+
+/* "; queue q has a fair share of 4 GPUs, a quota of 4 and holds 4" */
+static void say_claim(const struct explain_job *job, const struct explain_reason *r, FILE *out)
+{
+    if (isnan(r->queue_share_gpus) || isnan(r->queue_held_gpus)) {
+        return;
+    }
+    char gpus[40], quota[24] = "no bound by quota";
+    if (r->queue_quota_gpus >= 0) {
+        (void)snprintf(quota, sizeof quota, "a quota of %g", r->queue_quota_gpus);
+    }
+    (void)fprintf(out, ": %s has a fair share of %s, %s, and holds %g", job->queue_name,
+                  orr_explain__gpus(r->queue_share_gpus, gpus), quota, r->queue_held_gpus);
+    if (r->queue_held_gpus + job->gpus <= r->queue_share_gpus) {
+        (void)fputs("; CPU and memory have shares and quotas too", out);
     }
 }
 
@@ -213,6 +249,9 @@ void orr_explain__say_reason(const struct explain_job *job, const struct explain
         if (r->outcome_codes[i] != NULL) {
             const bool gate = strcmp(r->outcome_codes[i], "gate-failed") == 0;
             (void)fprintf(out, "; %s: %s", actions[i], gate ? gates[i] : r->outcomes[i]);
+            if (gate && i == 1) {
+                say_claim(job, r, out);
+            }
         }
     }
 }
@@ -232,6 +271,11 @@ void orr_explain__json_reason(const struct explain_reason *r, struct orr_json *j
     orr_json_seconds(json, "behind_job_until_s", r->ahead_until_ms);
     for (int i = 0; i < EXPLAIN_ACTIONS; i++) {
         orr_json_text(json, actions[i], r->outcome_codes[i]);
+    }
+    if (!isnan(r->queue_share_gpus)) { /* reclaim's gate failed */
+        orr_json_real(json, "queue_fair_share_gpus", r->queue_share_gpus);
+        orr_json_real(json, "queue_quota_gpus", r->queue_quota_gpus);
+        orr_json_real(json, "queue_held_gpus", r->queue_held_gpus);
     }
 }
 

@@ -28,7 +28,8 @@ r.code, r.words, c.allowed_mgpu / 1000.0, c.held_mgpu / 1000.0, q.name, c.free_m
          FROM v_attempts AS s WHERE s.job = c.ahead AND s.start_ms >= c.at_ms) AS g
    WHERE g.gone_ms < coalesce((SELECT min(n.at_ms) FROM reason_change AS n WHERE n.job = c.job AND n.rowid > c.rowid), 9e18)
      AND g.gone_ms < coalesce((SELECT min(s.start_ms) FROM v_attempts AS s WHERE s.job = c.job AND s.start_ms >= c.at_ms), 9e18)
-     AND g.gone_ms < coalesce((SELECT j.end_ms FROM job AS j WHERE j.id = c.job AND j.state = 4), 9e18))
+     AND g.gone_ms < coalesce((SELECT j.end_ms FROM job AS j WHERE j.id = c.job AND j.state = 4), 9e18)),
+  c.job, CASE orc.code WHEN 'gate-failed' THEN c.at_ms END
 FROM reason_change AS c
 LEFT JOIN reason AS r ON r.id = c.reason
 LEFT JOIN queue AS q ON q.id = c.queue
@@ -160,6 +161,16 @@ LEFT JOIN held AS h ON h.top = q.id
 LEFT JOIN share AS s ON s.top = q.id
 WHERE q.parent IS (SELECT parent FROM queue WHERE id = ?1)
 ORDER BY coalesce(h.mgpu, 0) DESC, q.id;
+
+-- name: claim_at
+-- of a job's queue at a time, in GPUs: its fair share as the policy had it, its quota, and what its jobs held
+SELECT
+  (SELECT f.mgpu FROM fair_share AS f WHERE f.queue = j.queue AND f.at_ms <= ?2 ORDER BY f.at_ms DESC, f.rowid DESC LIMIT 1) / 1000.0,
+  (SELECT o.gpu_quota FROM v_owed AS o WHERE o.queue = j.queue AND o.from_ms <= ?2 AND coalesce(o.to_ms, 9e18) > ?2),
+  (SELECT total(p.mgpu) FROM v_placements AS p JOIN job AS o ON o.id = p.job
+   WHERE o.queue = j.queue AND p.start_ms <= ?2 AND coalesce(p.end_ms, 9e18) > ?2) / 1000.0
+FROM job AS j
+WHERE j.id = ?1;
 
 -- name: room_at
 -- GPUs of nodes that were up, and what nobody held of those that took something new.

@@ -53,6 +53,8 @@ struct explain_reason {
     orr_ms ahead_until_ms; /* the job ahead waited no longer, this one did; ORR_MS_NONE: both did */
     char ahead_until[40];  /* the same in words */
     const char *outcome_codes[EXPLAIN_ACTIONS], *outcomes[EXPLAIN_ACTIONS]; /* NULL: not tried */
+    /* where reclaim's gate failed: GPUs of its queue then, -1: unlimited; else NAN */
+    double queue_share_gpus, queue_quota_gpus, queue_held_gpus;
 };
 
 /* Of a query that selects the piece `of_reason`, from column `first` on. */
