@@ -39,6 +39,7 @@ static void kai_close(void *state)
     orr_free(kai->slot_of_job);
     orr_free(kai->job_of_slot);
     orr_free(kai->pipelined);
+    orr_free(kai->delay_end);
     orr_kai__build_release(&kai->build);
     orr_free(kai->waiting);
     orr_free(kai->is_waiting);
@@ -215,11 +216,13 @@ static void submit(struct orr_kai *kai, const struct orr_view *view, uint32_t jo
         kai->job_of_slot =
             orr_realloc(kai->job_of_slot, kai->slot_capacity, sizeof *kai->job_of_slot);
         kai->pipelined = orr_realloc(kai->pipelined, kai->slot_capacity, sizeof *kai->pipelined);
+        kai->delay_end = orr_realloc(kai->delay_end, kai->slot_capacity, sizeof *kai->delay_end);
         kai->is_waiting = orr_realloc(kai->is_waiting, kai->slot_capacity, sizeof *kai->is_waiting);
     }
     kai->is_waiting[slot] = false;
     kai->job_of_slot[slot] = job;
     kai->pipelined[slot] = 0;
+    kai->delay_end[slot] = orr_sjob_delay_end(&kai->session.jobs[slot]);
 }
 
 /* The job's reason is reported after the next cycle, whatever was reported of its lane. */
@@ -331,6 +334,16 @@ static int64_t left_mgpu(const struct orr_session *session)
     return sum;
 }
 
+/* A task that a search gave a place, and a later one took it from, holds nothing: the books change
+ * not by such an eviction, but the job's preemption delay begins, so that the next cycle has others
+ * in its place. */
+static void note_delay(struct orr_kai *kai, uint32_t slot, orr_ms now)
+{
+    const orr_ms end = orr_sjob_delay_end(&kai->session.jobs[slot]);
+    kai->delay_began = kai->delay_began || (end > now && kai->delay_end[slot] <= now);
+    kai->delay_end[slot] = end;
+}
+
 /* Has the decision given a task room that the task does not hold: as it is still being freed, or as
  * the task could not be bound there? */
 static bool is_promise(const struct orr_kai *kai, const struct orr_decision *d)
@@ -347,12 +360,15 @@ static void note_decided(struct orr_kai *kai, const struct orr_view *view, struc
 {
     struct orr_session *session = &kai->session;
     bool promises = false;
+    kai->delay_began = false;
     (void)orr_backlog_sync(session); /* what was placed or pipelined has reasons of its own */
     for (uint32_t i = 0; i < session->decision_count; i++) {
         const struct orr_decision *d = &session->decisions[i];
         uint32_t slot = session->tasks[d->task].job;
         if (d->kind == ORR_DECISION_PIPELINE) { /* decided afresh in the next cycle */
             session->jobs[slot].reason = ORR_FIT_NONE;
+        } else if (d->kind == ORR_DECISION_EVICT && session->jobs[slot].preemption_delay > 0) {
+            note_delay(kai, slot, view->now);
         }
         if (session->tasks[d->task].live.status == ORR_TASK_PIPELINED) {
             kai->pipelined[slot] = kai->cycle;
@@ -501,6 +517,7 @@ static orr_ms kai_wake(void *state, const struct orr_view *view)
     kai->due_ms = stale < kai->due_ms ? stale : kai->due_ms;
     const orr_ms delayed = kai->session.backlog->delay_end;
     kai->due_ms = delayed > view->now && delayed < kai->due_ms ? delayed : kai->due_ms;
+    kai->due_ms = kai->delay_began ? view->now + ORR_KAI_PERIOD_MS : kai->due_ms;
     /* Past use decides who is before whom and who may take from whom. With nothing running, who
      * waits does so for something else, and would be looked at for ever. */
     const bool moves = anybody_waits(kai) && view->ledger->running_jobs > 0;

@@ -40,6 +40,8 @@ struct orr_kai {
     uint32_t whole_count, whole_capacity;
     uint64_t cycle;      /* counts cycles, without those that decided nothing anew */
     uint64_t *pipelined; /* per slot: the last cycle that left its job with pipelined tasks */
+    orr_ms *delay_end;   /* per slot: when its job's preemption delay ends, as of the last cycle */
+    bool delay_began;    /* in the last cycle, of some job */
     struct orr_watcher watcher; /* gets the session's steps, with jobs of the run */
     /* after the cycle: GPUs that were free, or coming free, and given to none; -1: all that it gave
      * room is on its nodes */
