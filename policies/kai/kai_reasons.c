@@ -246,8 +246,9 @@ static enum orr_reason reason_of(struct orr_kai *kai, const struct orr_view *vie
     if (bound != ORR_REASON_NONE) {
         return bound;
     }
-    const struct orr_gpus idle = orr_shard_idle(orr_view_room(view)), asked = asked_of(view, job);
-    if (!orr_gpus_hold(&idle, &asked)) {
+    const struct orr_gpus free = orr_ledger_unheld(view->ledger, view->shard);
+    const struct orr_gpus asked = asked_of(view, job);
+    if (!orr_gpus_hold(&free, &asked)) {
         return ORR_REASON_NO_CAPACITY;
     }
     return is_kept_out(kai, view, job) ? ORR_REASON_CONSTRAINED : unplaced(kai, view, job);
